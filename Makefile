@@ -1,0 +1,135 @@
+# prattle
+#
+#   make               build ./prattle                make run [MODEL=PATH]   build and open the REPL
+#   make check         all tests [DATA=DIR adds       make long               the slow ones
+#                      those on data from elsewhere]
+#   make bench         measure speed [MODEL=PATH]     make fuzz               libFuzzer, FUZZ_S seconds each
+#   make deps          install what is missing        make install PREFIX=/usr/local
+#   make format        clang-format                   make clean
+#
+#   BUILD=release|debug|asan   side by side under build/       V=1   show the commands
+
+BUILD  ?= release
+OUT    ?= build/$(BUILD)
+PREFIX ?= /usr/local
+FUZZ_S ?= 60
+CC     := gcc
+V      ?= 0
+Q      := $(if $(filter 0,$(V)),@,)
+
+DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-dev libjansson-dev \
+              libyaml-dev libssl-dev
+DEPS_CHECK := libcmocka-dev
+LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto openblas
+
+ROOMS   := model/base model/kernels model weights kvcache sampling train repl
+SOURCES := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))
+HEADERS := $(foreach r,$(ROOMS),$(wildcard $(r)/*.h))
+TESTS   := $(wildcard tests/unit/test_*.c)
+TOOLS   := $(wildcard tests/tools/*.c)
+FUZZERS := $(wildcard tests/fuzz/fuzz_*.c)
+
+FLAGS_release := -O2 -g
+FLAGS_debug   := -Og -g3
+FLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# -ffp-contract=off: every fused multiply-add is written as one, so that all
+# instruction sets give the same bits.
+CFLAGS  := -std=c17 -D_GNU_SOURCE -I. -fopenmp -pthread -ffp-contract=off -fno-math-errno -MMD -MP \
+           -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes \
+           -Wmissing-prototypes -Wvla -Werror $(FLAGS_$(BUILD)) $(CFLAGS_EXTRA)
+CFLAGS  += $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
+LDLIBS   = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
+LDFLAGS := -fopenmp -pthread $(filter -fsanitize%,$(FLAGS_$(BUILD)))
+
+OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
+LIBRARY := $(OUT)/libprattle.a
+BINARY  := $(OUT)/prattle
+TEST_PROGRAMS := $(TESTS:%.c=$(OUT)/%) $(TOOLS:%.c=$(OUT)/%)
+FUZZ_REPLAYS  := $(FUZZERS:%.c=$(OUT)/%)
+
+all: $(BINARY)
+ifeq ($(OUT),build/$(BUILD))
+	@[ "$$(readlink prattle)" = $(BINARY) ] || ln -sfn $(BINARY) prattle
+endif
+
+# One file each may use an instruction set; the table in kernels.c chooses at run time.
+$(OUT)/model/kernels/%.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
+$(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
+$(OUT)/model/kernels/kernels_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c
+
+$(OUT)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  cc $<"
+	$(Q)$(CC) $(CFLAGS) -c $< -o $@
+
+$(LIBRARY): $(filter-out $(OUT)/repl/main.o,$(OBJECTS))
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(BINARY): $(OUT)/repl/main.o $(LIBRARY)
+	@[ $(V) = 1 ] || echo "  link $@"
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(OUT)/tests/unit/%: $(OUT)/tests/unit/%.o $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
+$(OUT)/tests/tools/%: $(OUT)/tests/tools/%.o $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+# A fuzz target linked with a plain main runs its corpus as a regression.
+$(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(OUT)/tests/fuzz/replay.o $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+programs: $(BINARY) $(TEST_PROGRAMS) $(FUZZ_REPLAYS)
+
+# Installs what is missing, and says what; without apt or the right to use it, says which.
+define install_missing
+	@missing=; for p in $(1); do \
+	    dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; \
+	done; \
+	[ -z "$$missing" ] && exit 0; \
+	if ! command -v apt-get >/dev/null; then \
+	    for l in $(LIBS); do pkg-config --exists $$l 2>/dev/null || need="$$need $$l"; done; \
+	    [ -z "$$need" ] && exit 0; \
+	    echo "missing:$$need; please install the equivalents of the Debian packages:$$missing" >&2; exit 1; \
+	fi; \
+	sudo=; if [ "$$(id -u)" != 0 ]; then sudo=sudo; command -v sudo >/dev/null || { \
+	    echo "please install as root: apt-get install$$missing" >&2; exit 1; }; fi; \
+	echo "installing:$$missing"; \
+	$$sudo apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+endef
+
+deps:
+	$(call install_missing,$(DEPS_BUILD))
+deps-check:
+	$(call install_missing,$(DEPS_BUILD) $(DEPS_CHECK))
+
+# Through a second make: what pkg-config says may have changed by the installation.
+run: deps
+	@$(MAKE) --no-print-directory all && ./prattle $(MODEL)
+
+check: deps-check
+	@$(MAKE) --no-print-directory BUILD=release all programs
+	@$(MAKE) --no-print-directory BUILD=asan programs
+	@tests/run check "$(DATA)"
+
+long: deps-check
+	@$(MAKE) --no-print-directory BUILD=release all programs
+	@tests/run long "$(DATA)"
+
+bench: deps
+	@$(MAKE) --no-print-directory all && ./prattle bench $(if $(MODEL),--model $(MODEL))
+
+fuzz: deps-check
+	@tests/fuzz/run $(FUZZ_S)
+
+install: $(BINARY)
+	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/prattle
+
+format:
+	clang-format -i $(SOURCES) $(HEADERS) $(TESTS) $(TOOLS) $(FUZZERS)
+
+clean:
+	rm -rf build prattle
+
+-include $(OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d) $(FUZZ_REPLAYS:=.d)
+.PHONY: all programs deps deps-check run check long bench fuzz install format clean
+.SECONDARY:

@@ -1,0 +1,14 @@
+#ifndef PRATTLE_SNAPSHOT_H
+#define PRATTLE_SNAPSHOT_H
+/*
+ * A session in a file: magic, version, fingerprint of the weights, ids, keys and
+ * values, logits, a block of the caller's own (settings, as text), SHA-256 of it all.
+ */
+#include "kvcache/session.h"
+
+int snapshot_save(struct session *s, const char *path, const char *settings, bool force);
+/* ERR_MISMATCH: other weights or version; ERR_FORMAT: damaged. On failure s is
+ * unchanged. *settings: fresh memory for the caller. */
+int snapshot_load(struct session *s, const char *path, char **settings);
+
+#endif

@@ -1,0 +1,78 @@
+#include "model/base/buf.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+void buf_release(struct buf *b)
+{
+    if (b == NULL)
+        return;
+    mem_free(b->data);
+    *b = (struct buf){0};
+}
+
+int buf_reserve(struct buf *b, size_t more)
+{
+    if (more >= SIZE_MAX / 2 - b->n)
+        return err_set(ERR_NOMEM, "cannot allocate %zu bytes", more);
+    size_t need = b->n + more + 1;
+    if (need <= b->cap)
+        return 0;
+    size_t cap = b->cap < 64 ? 64 : b->cap;
+    while (cap < need)
+        cap *= 2;
+    char *data = mem_grow(b->data, b->n + (b->data != NULL), cap);
+    if (data == NULL)
+        return ERR_NOMEM;
+    b->data = data;
+    b->cap = cap;
+    return 0;
+}
+
+int buf_add(struct buf *b, const void *bytes, size_t n)
+{
+    int rc = buf_reserve(b, n);
+    if (rc != 0)
+        return rc;
+    if (n != 0)
+        memcpy(b->data + b->n, bytes, n);
+    b->n += n;
+    b->data[b->n] = '\0';
+    return 0;
+}
+
+int buf_str(struct buf *b, const char *s)
+{
+    return buf_add(b, s, strlen(s));
+}
+
+int buf_char(struct buf *b, char c)
+{
+    return buf_add(b, &c, 1);
+}
+
+int buf_printf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    int rc = buf_reserve(b, (size_t)n);
+    if (rc != 0)
+        return rc;
+    va_start(ap, fmt);
+    vsnprintf(b->data + b->n, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    b->n += (size_t)n;
+    return 0;
+}
+
+const char *buf_text(const struct buf *b)
+{
+    return b->data == NULL ? "" : b->data;
+}

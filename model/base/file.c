@@ -1,0 +1,316 @@
+#include "model/base/file.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utf8proc.h>
+
+enum { FLUSH_BYTES = 1 << 20 };
+
+/* err_errno with the path made visible. */
+static int path_error(const char *verb, const char *path)
+{
+    int saved = errno;
+    char *shown = file_visible(path);
+    errno = saved;
+    int rc = err_errno("cannot %s %s", verb, shown == NULL ? "file" : shown);
+    mem_free(shown);
+    return saved == ENOENT || saved == ENOTDIR ? err_set(ERR_MISSING, "%s", err_text()) : rc;
+}
+
+static int path_says(int code, const char *path, const char *what)
+{
+    char *shown = file_visible(path);
+    err_set(code, "%s %s", shown == NULL ? "file" : shown, what);
+    mem_free(shown);
+    return code;
+}
+
+static const char *kind_name(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "is a folder, not a file"
+           : S_ISFIFO(mode) ? "is a pipe, not a regular file"
+           : S_ISCHR(mode)  ? "is a device, not a regular file"
+                            : "is not a regular file";
+}
+
+int file_open(struct file *f, const char *path)
+{
+    *f = (struct file){.fd = -1};
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return path_error("open", path);
+    struct stat st;
+    int rc = 0;
+    if (fstat(fd, &st) != 0)
+        rc = path_error("look at", path);
+    else if (!S_ISREG(st.st_mode))
+        rc = path_says(ERR_FORMAT, path, kind_name(st.st_mode));
+    if (rc == 0 && (f->path = mem_strdup(path)) == NULL)
+        rc = ERR_NOMEM;
+    if (rc != 0) {
+        close(fd);
+        return rc;
+    }
+    f->fd = fd;
+    f->bytes = (uint64_t)st.st_size;
+    return 0;
+}
+
+void file_close(struct file *f)
+{
+    if (f == NULL || f->path == NULL)
+        return;
+    close(f->fd);
+    mem_free(f->path);
+    *f = (struct file){.fd = -1};
+}
+
+int file_read_at(const struct file *f, void *dst, uint64_t offset, size_t n)
+{
+    char *to = dst;
+    for (size_t got = 0; got < n;) {
+        ssize_t r = pread(f->fd, to + got, n - got, (off_t)(offset + got));
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return path_error("read", f->path);
+        if (r == 0) {
+            char *shown = file_visible(f->path);
+            err_set(ERR_FORMAT, "%s ends at byte %llu, expected %llu: the file is truncated",
+                    shown == NULL ? "file" : shown, (unsigned long long)(offset + got),
+                    (unsigned long long)(offset + n));
+            mem_free(shown);
+            return ERR_FORMAT;
+        }
+        got += (size_t)r;
+    }
+    return 0;
+}
+
+int file_read_all(struct buf *out, const char *path, uint64_t max)
+{
+    struct file f;
+    int rc = file_open(&f, path);
+    if (rc != 0)
+        return rc;
+    size_t before = out->n;
+    if (f.bytes > max) {
+        char *shown = file_visible(path);
+        rc = err_set(ERR_RANGE, "%s has %llu bytes, at most %llu are read",
+                     shown == NULL ? "file" : shown, (unsigned long long)f.bytes,
+                     (unsigned long long)max);
+        mem_free(shown);
+    } else if ((rc = buf_reserve(out, (size_t)f.bytes)) == 0 &&
+               (rc = file_read_at(&f, out->data + before, 0, (size_t)f.bytes)) == 0) {
+        out->n = before + (size_t)f.bytes;
+    }
+    if (out->data != NULL)
+        out->data[out->n] = '\0';
+    file_close(&f);
+    return rc;
+}
+
+int file_read_fd(struct buf *out, int fd)
+{
+    for (;;) {
+        int rc = buf_reserve(out, FLUSH_BYTES);
+        if (rc != 0)
+            return rc;
+        ssize_t r = read(fd, out->data + out->n, FLUSH_BYTES);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return err_errno("cannot read standard input");
+        out->n += (size_t)r;
+        out->data[out->n] = '\0';
+        if (r == 0)
+            return 0;
+    }
+}
+
+int file_create(struct file_writer *w, const char *path, bool force)
+{
+    *w = (struct file_writer){.fd = -1, .force = force};
+    if (!force && file_exists(path))
+        return path_says(ERR_EXISTS, path, "exists already; --force overwrites it");
+    w->path = mem_strdup(path);
+    w->temp = mem_sprintf("%s.XXXXXX.tmp", path);
+    if (w->path == NULL || w->temp == NULL) {
+        file_abandon(w);
+        return ERR_NOMEM;
+    }
+    w->fd = mkostemps(w->temp, 4, O_CLOEXEC);
+    if (w->fd < 0) {
+        int rc = path_error("write", path);
+        mem_free(w->temp);
+        w->temp = NULL;
+        file_abandon(w);
+        return rc;
+    }
+    return 0;
+}
+
+static int flush(struct file_writer *w)
+{
+    for (size_t done = 0; done < w->pending.n;) {
+        ssize_t r = write(w->fd, w->pending.data + done, w->pending.n - done);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return path_error("write", w->path);
+        done += (size_t)r;
+    }
+    w->pending.n = 0;
+    return 0;
+}
+
+int file_write(struct file_writer *w, const void *bytes, size_t n)
+{
+    const char *from = bytes;
+    while (n > 0) {
+        size_t room = FLUSH_BYTES - w->pending.n, part = n < room ? n : room;
+        int rc = buf_add(&w->pending, from, part);
+        if (rc == 0 && w->pending.n == FLUSH_BYTES)
+            rc = flush(w);
+        if (rc != 0)
+            return rc;
+        w->at += part;
+        from += part;
+        n -= part;
+    }
+    return 0;
+}
+
+static int sync_folder(const char *path)
+{
+    char *copy = mem_strdup(path);
+    if (copy == NULL)
+        return ERR_NOMEM;
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    mem_free(copy);
+    if (fd < 0)
+        return path_error("open the folder of", path);
+    /* Some file systems cannot sync a folder; the rename stands all the same. */
+    int rc = fsync(fd) != 0 && errno != EINVAL ? path_error("sync", path) : 0;
+    close(fd);
+    return rc;
+}
+
+int file_commit(struct file_writer *w)
+{
+    int rc = flush(w);
+    if (rc != 0)
+        return rc;
+    mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(w->fd, 0666 & ~mask) != 0 || fsync(w->fd) != 0)
+        return path_error("write", w->path);
+    /* Without force the link fails if the name has appeared meanwhile. */
+    if (!w->force && link(w->temp, w->path) == 0) {
+        unlink(w->temp);
+    } else if (!w->force && errno == EEXIST) {
+        return path_says(ERR_EXISTS, w->path, "exists already; --force overwrites it");
+    } else if (rename(w->temp, w->path) != 0) {
+        return path_error("write", w->path);
+    }
+    mem_free(w->temp);
+    w->temp = NULL;
+    rc = sync_folder(w->path);
+    file_abandon(w);
+    return rc;
+}
+
+void file_abandon(struct file_writer *w)
+{
+    if (w == NULL)
+        return;
+    if (w->path != NULL && w->fd >= 0)
+        close(w->fd);
+    if (w->temp != NULL && w->fd >= 0)
+        unlink(w->temp);
+    mem_free(w->path);
+    mem_free(w->temp);
+    buf_release(&w->pending);
+    *w = (struct file_writer){.fd = -1};
+}
+
+bool file_exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+bool file_is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int file_make_folder(const char *path)
+{
+    char *copy = mem_strdup(path);
+    if (copy == NULL)
+        return ERR_NOMEM;
+    int rc = 0;
+    for (char *p = copy + (copy[0] != 0); rc == 0; p++) {
+        char end = *p;
+        if (end != '/' && end != '\0')
+            continue;
+        *p = '\0';
+        if (mkdir(copy, 0777) != 0 && !(errno == EEXIST && file_is_folder(copy)))
+            rc = path_error("make the folder", copy);
+        *p = end;
+        if (end == '\0')
+            break;
+    }
+    mem_free(copy);
+    return rc;
+}
+
+char *file_join(const char *folder, const char *name)
+{
+    size_t n = strlen(folder);
+    return mem_sprintf("%s%s%s", folder, n > 0 && folder[n - 1] == '/' ? "" : "/", name);
+}
+
+char *file_expand(const char *path)
+{
+    const char *home = getenv("HOME");
+    if (path[0] == '~' && (path[1] == '/' || path[1] == '\0') && home != NULL)
+        return mem_sprintf("%s%s", home, path + 1);
+    return mem_strdup(path);
+}
+
+char *file_visible(const char *s)
+{
+    struct buf b = {0};
+    int rc = buf_reserve(&b, strlen(s));
+    while (*s != '\0' && rc == 0) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)s, -1, &c);
+        if (n > 0 && utf8proc_category(c) != UTF8PROC_CATEGORY_CC &&
+            utf8proc_category(c) != UTF8PROC_CATEGORY_CF) {
+            rc = buf_add(&b, s, (size_t)n);
+        } else {
+            n = n > 0 ? n : 1;
+            for (utf8proc_ssize_t i = 0; i < n && rc == 0; i++)
+                rc = buf_printf(&b, "\\x%02x", (unsigned char)s[i]);
+        }
+        s += n;
+    }
+    if (rc != 0) {
+        buf_release(&b);
+        return NULL;
+    }
+    return b.data;
+}

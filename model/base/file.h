@@ -1,0 +1,59 @@
+#ifndef PRATTLE_FILE_H
+#define PRATTLE_FILE_H
+/*
+ * Files. Reading is by pread, never by a map: a file that shrinks while it is read
+ * gives a sentence, not SIGBUS. Only regular files open for reading: a directory,
+ * FIFO or device is refused by name. All sentences show paths with control
+ * characters made visible.
+ */
+#include "model/base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct file {
+    int fd;
+    uint64_t bytes; /* size when opened */
+    char *path;     /* owned; as given */
+};
+
+/* ERR_MISSING when it is not there, ERR_IO or ERR_FORMAT (not a regular file). */
+int file_open(struct file *f, const char *path);
+void file_close(struct file *f);
+/* Exactly n bytes at offset, from any thread; fewer is ERR_FORMAT, "ends at ...". */
+int file_read_at(const struct file *f, void *dst, uint64_t offset, size_t n);
+/* The whole file, at most max bytes (ERR_RANGE above), appended to out. */
+int file_read_all(struct buf *out, const char *path, uint64_t max);
+/* All of a descriptor (standard input, a pipe) up to its end. */
+int file_read_fd(struct buf *out, int fd);
+
+/*
+ * Atomic writing: bytes go to a temporary name in the same folder; file_commit
+ * syncs, renames and syncs the folder. Until then the old file stands. Without
+ * force, an existing path is refused with ERR_EXISTS (again at the commit).
+ */
+struct file_writer {
+    int fd;
+    char *path, *temp; /* owned */
+    bool force;
+    uint64_t at;       /* bytes written */
+    struct buf pending;
+};
+int file_create(struct file_writer *w, const char *path, bool force);
+int file_write(struct file_writer *w, const void *bytes, size_t n);
+int file_commit(struct file_writer *w);
+void file_abandon(struct file_writer *w); /* NULL-safe, and harmless after a commit */
+
+bool file_exists(const char *path);
+bool file_is_folder(const char *path);
+/* mkdir -p; 0 when it is there already. */
+int file_make_folder(const char *path);
+/* folder/name in fresh memory. */
+char *file_join(const char *folder, const char *name);
+/* "~/x" with the home folder, else a copy. */
+char *file_expand(const char *path);
+/* s with control characters, escape sequences and invalid UTF-8 as \xNN, into fresh
+ * memory: safe for a terminal. */
+char *file_visible(const char *s);
+
+#endif

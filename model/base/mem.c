@@ -1,0 +1,124 @@
+#include "model/base/mem.h"
+
+#include "model/base/err.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static atomic_uint_fast64_t count;
+static atomic_uint_fast64_t fail_at;
+
+static int refused(size_t bytes)
+{
+    uint64_t n = atomic_fetch_add(&count, 1) + 1;
+    uint64_t k = atomic_load(&fail_at);
+    if (k != 0 && n == k) {
+        err_set(ERR_NOMEM, "cannot allocate %zu bytes: refused by a test", bytes);
+        return 1;
+    }
+    return 0;
+}
+
+static void *no_memory(size_t bytes)
+{
+    err_set(ERR_NOMEM, "cannot allocate %zu bytes", bytes);
+    return NULL;
+}
+
+void *mem_alloc(size_t bytes)
+{
+    if (refused(bytes))
+        return NULL;
+    if (bytes > SIZE_MAX - 2 * MEM_ALIGN)
+        return no_memory(bytes);
+    size_t rounded = (bytes + MEM_ALIGN) / MEM_ALIGN * MEM_ALIGN;
+    void *p = aligned_alloc(MEM_ALIGN, rounded);
+    if (p == NULL)
+        return no_memory(bytes);
+    return memset(p, 0, rounded);
+}
+
+void *mem_array(size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        return no_memory(SIZE_MAX);
+    return mem_alloc(bytes);
+}
+
+void *mem_grow(void *p, size_t old_bytes, size_t new_bytes)
+{
+    void *fresh = mem_alloc(new_bytes);
+    if (fresh == NULL)
+        return NULL;
+    if (p != NULL)
+        memcpy(fresh, p, old_bytes < new_bytes ? old_bytes : new_bytes);
+    mem_free(p);
+    return fresh;
+}
+
+char *mem_strdup(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *copy = mem_alloc(n);
+    return copy == NULL ? NULL : memcpy(copy, s, n);
+}
+
+char *mem_sprintf(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *s = mem_alloc((size_t)n + 1);
+    if (s == NULL)
+        return NULL;
+    va_start(ap, fmt);
+    vsnprintf(s, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+void mem_free(void *p)
+{
+    free(p);
+}
+
+void *mem_map(size_t bytes)
+{
+    if (refused(bytes))
+        return NULL;
+    void *p = mmap(NULL, bytes == 0 ? 1 : bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return no_memory(bytes);
+    madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+void mem_unmap(void *p, size_t bytes)
+{
+    if (p != NULL)
+        munmap(p, bytes == 0 ? 1 : bytes);
+}
+
+void *arena_take(struct arena *a, size_t bytes)
+{
+    size_t at = a->used;
+    a->used = (at + bytes + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
+    return a->base == NULL ? NULL : a->base + at;
+}
+
+uint64_t mem_count(void)
+{
+    return atomic_load(&count);
+}
+
+void mem_fail_at(uint64_t k)
+{
+    atomic_store(&fail_at, k == 0 ? 0 : atomic_load(&count) + k);
+}

@@ -1,0 +1,193 @@
+#include "model/base/par.h"
+
+#include "model/base/err.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+enum { MAX_THREADS = 1024, SPINS = 4000 };
+
+static struct {
+    pthread_t leader;
+    bool open, pin;
+    unsigned generation; /* which par_open made it */
+    int n;
+    cpu_set_t allowed;
+    pthread_mutex_t lock;
+    pthread_cond_t wake, idle;
+    par_fn *fn; /* NULL while idle */
+    void *arg;
+    bool quit;
+    atomic_bool busy;
+} team = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .wake = PTHREAD_COND_INITIALIZER,
+          .idle = PTHREAD_COND_INITIALIZER};
+
+/* A central sense-reversing barrier; each field has its own cache line. */
+static struct {
+    _Alignas(64) atomic_int arrived;
+    _Alignas(64) atomic_uint round;
+    _Alignas(64) int n;
+} meet;
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+void par_barrier(void)
+{
+    unsigned round = atomic_load_explicit(&meet.round, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&meet.arrived, 1, memory_order_acq_rel) == meet.n - 1) {
+        atomic_store_explicit(&meet.arrived, 0, memory_order_relaxed);
+        atomic_store_explicit(&meet.round, round + 1, memory_order_release);
+        return;
+    }
+    for (int spins = 0; atomic_load_explicit(&meet.round, memory_order_acquire) == round;)
+        if (spins < SPINS) {
+            spins++;
+            relax();
+        } else {
+            sched_yield();
+        }
+}
+
+/* To the thread-th CPU of the allowed set, once a thread and team. */
+static void pin_to(const cpu_set_t *allowed, int thread)
+{
+    static _Thread_local unsigned pinned_in;
+    if (pinned_in == team.generation)
+        return;
+    pinned_in = team.generation;
+    int skip = thread % CPU_COUNT(allowed);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, allowed) && skip-- == 0) {
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+            return;
+        }
+}
+
+static void run_job(par_fn *fn, void *arg)
+{
+#pragma omp parallel num_threads(team.n)
+    {
+        int thread = omp_get_thread_num(), n = omp_get_num_threads();
+        if (team.pin)
+            pin_to(&team.allowed, thread);
+#pragma omp single
+        {
+            meet.n = n;
+            atomic_store(&meet.arrived, 0);
+        }
+        fn(arg, thread, n);
+    }
+}
+
+static void *lead(void *unused)
+{
+    (void)unused;
+    omp_set_dynamic(0);
+    pthread_mutex_lock(&team.lock);
+    for (;;) {
+        while (team.fn == NULL && !team.quit)
+            pthread_cond_wait(&team.wake, &team.lock);
+        if (team.fn == NULL)
+            break;
+        par_fn *fn = team.fn;
+        void *arg = team.arg;
+        pthread_mutex_unlock(&team.lock);
+        run_job(fn, arg);
+        pthread_mutex_lock(&team.lock);
+        team.fn = NULL;
+        atomic_store_explicit(&team.busy, false, memory_order_release);
+        pthread_cond_broadcast(&team.idle);
+    }
+    pthread_mutex_unlock(&team.lock);
+    return NULL;
+}
+
+int par_open(int n_threads, bool pin)
+{
+    if (n_threads < 0 || n_threads > MAX_THREADS)
+        return err_set(ERR_RANGE, "threads is %d, must be 0 to %d", n_threads, MAX_THREADS);
+    par_close();
+    if (sched_getaffinity(0, sizeof team.allowed, &team.allowed) != 0)
+        return err_errno("cannot read the set of allowed processors");
+    int cpus = CPU_COUNT(&team.allowed);
+    team.n = n_threads == 0 ? cpus : n_threads;
+    team.pin = pin && team.n <= cpus;
+    team.quit = false;
+    team.generation++;
+    /* Signals are the host's: the device takes none. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&team.leader, NULL, lead, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0)
+        return err_set(ERR_NOMEM, "cannot start the thread team");
+    team.open = true;
+    return 0;
+}
+
+void par_close(void)
+{
+    if (!team.open)
+        return;
+    pthread_mutex_lock(&team.lock);
+    team.quit = true;
+    pthread_cond_signal(&team.wake);
+    pthread_mutex_unlock(&team.lock);
+    pthread_join(team.leader, NULL);
+    team.open = false;
+}
+
+int par_threads(void)
+{
+    if (!team.open && par_open(0, true) != 0)
+        return 1;
+    return team.n;
+}
+
+void par_start(par_fn *fn, void *arg)
+{
+    par_threads();
+    if (!team.open) { /* no thread to be had: the host does it */
+        team.n = 1;
+        run_job(fn, arg);
+        return;
+    }
+    pthread_mutex_lock(&team.lock);
+    team.fn = fn;
+    team.arg = arg;
+    atomic_store(&team.busy, true);
+    pthread_cond_signal(&team.wake);
+    pthread_mutex_unlock(&team.lock);
+}
+
+bool par_done(void)
+{
+    return !atomic_load_explicit(&team.busy, memory_order_acquire);
+}
+
+void par_wait(void)
+{
+    pthread_mutex_lock(&team.lock);
+    while (atomic_load(&team.busy))
+        pthread_cond_wait(&team.idle, &team.lock);
+    pthread_mutex_unlock(&team.lock);
+}
+
+void par_run(par_fn *fn, void *arg)
+{
+    par_start(fn, arg);
+    par_wait();
+}

@@ -1,0 +1,41 @@
+#ifndef PRATTLE_PAR_H
+#define PRATTLE_PAR_H
+/*
+ * The one thread team: the device. A resident OpenMP team, pinned a thread a CPU
+ * within the set the process may use, led by a thread of its own, so that the host
+ * (the thread that calls par_start) is free to draw while the device computes.
+ *
+ * A job is one function run by every thread of the team at once. Inside it there is
+ * no lock and no system call but what par_barrier does: it spins a while, then
+ * yields. Results must not depend on the number of threads: split rows and columns,
+ * never sums.
+ */
+#include <stdbool.h>
+
+typedef void par_fn(void *arg, int thread, int n_threads);
+
+/* Make the team: n_threads 0 means one for each CPU the process may use. Calling it
+ * again makes a new team. ERR_RANGE outside 0..1024. */
+int par_open(int n_threads, bool pin);
+void par_close(void);
+/* Threads in the team; a team of default size is made if there is none. */
+int par_threads(void);
+
+/* Run the job and wait for its end. From inside a job: not allowed. */
+void par_run(par_fn *fn, void *arg);
+/* The same in two halves: the host goes on in between. */
+void par_start(par_fn *fn, void *arg);
+bool par_done(void);
+void par_wait(void);
+
+/* All threads of the running job meet; what each wrote before, all see after. */
+void par_barrier(void);
+
+/* Part `thread` of n things cut into n_threads runs as even as can be. */
+static inline void par_split(int n, int thread, int n_threads, int *first, int *last)
+{
+    *first = (int)((long long)n * thread / n_threads);
+    *last = (int)((long long)n * (thread + 1) / n_threads);
+}
+
+#endif

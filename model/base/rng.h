@@ -1,0 +1,17 @@
+#ifndef PRATTLE_RNG_H
+#define PRATTLE_RNG_H
+/*
+ * Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel Random
+ * Numbers: As Easy as 1, 2, 3", SC 2011). No state: a number depends on its
+ * (seed, stream, counter) alone, so any thread may compute any of them.
+ */
+#include <stdint.h>
+
+/* Four 32-bit words of (seed, stream, counter). */
+void rng_words(uint32_t out[4], uint64_t seed, uint64_t stream, uint64_t counter);
+/* Uniform in [0, 1), 53 bits. */
+double rng_uniform(uint64_t seed, uint64_t stream, uint64_t counter);
+/* Standard normal by Box and Muller; counter 2i and 2i+1 share one pair of uniforms. */
+float rng_normal(uint64_t seed, uint64_t stream, uint64_t counter);
+
+#endif

@@ -1,0 +1,63 @@
+#ifndef PRATTLE_LINEAR_H
+#define PRATTLE_LINEAR_H
+/*
+ * y = x W + b, with W kept in panels: [ceil(N/64)][K][64], panel p holding columns
+ * 64 p .. 64 p + 63, the columns past N zero. Every element of y is
+ *
+ *   acc = 0; for k in 0..K-1: acc = fma(x[k], W[k][n], acc); y = acc + b
+ *
+ * in this order at every number of rows, on every instruction set, in every thread:
+ * the same bits everywhere.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PANEL = 64 };
+
+enum linear_kind { LINEAR_F16, LINEAR_F32 };
+
+struct linear {
+    enum linear_kind kind;
+    int K, N;
+    void *panels;      /* uint16_t (binary16) or float, aligned to 64; borrowed */
+    const float *bias; /* [N] or NULL; borrowed */
+};
+
+/* What happens to acc + bias on its way to y. */
+enum linear_then { LINEAR_STORE, LINEAR_ADD /* y += */, LINEAR_GELU_TANH, LINEAR_GELU_ERF };
+
+static inline int linear_panels(int N)
+{
+    return (N + PANEL - 1) / PANEL;
+}
+size_t linear_bytes(enum linear_kind kind, int K, int N);
+
+/* Bytes of scratch one thread needs in linear_rows for K up to max_k. */
+size_t linear_scratch_bytes(int max_k);
+
+/*
+ * This thread's share (a run of panels) of y [T,N] = x [T,K] W + b. All threads of
+ * the team call it with the same arguments but `thread` and `scratch`; the caller
+ * puts a par_barrier before the result is read across columns.
+ *
+ * ldx, ldy   floats from one row to the next
+ * scratch    linear_scratch_bytes, this thread's own, aligned to 64
+ */
+void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx, int T,
+                 enum linear_then then, int thread, int n_threads, void *scratch);
+
+/* Copy column n of W [K] out as fp32: row n of an embedding kept in panels. */
+void linear_column(const struct linear *w, int n, float *out);
+
+/*
+ * Fill panels from rows of a file. in_major: src is [count, N], rows k0..k0+count-1
+ * of W [K,N] (Conv1D). out_major: src is [count, K], columns n0.. of W (nn.Linear,
+ * GGUF). src is fp32 or binary16 as `src_kind` says; narrowing rounds to nearest
+ * even. Different calls may run in different threads when their rows differ.
+ */
+void linear_fill_in_major(struct linear *w, const void *src, enum linear_kind src_kind, int k0,
+                          int count);
+void linear_fill_out_major(struct linear *w, const void *src, enum linear_kind src_kind, int n0,
+                           int count);
+
+#endif

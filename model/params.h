@@ -1,0 +1,93 @@
+#ifndef PRATTLE_PARAMS_H
+#define PRATTLE_PARAMS_H
+/*
+ * The parameters of one model, in one block: matrices in panels of the chosen
+ * precision, vectors and position embeddings in fp32. The loaders never see the
+ * layout: they go through the table of tensors and fill each from whatever reads
+ * their file.
+ */
+#include "model/config.h"
+#include "model/kernels/linear.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
+static inline size_t dtype_bytes(enum dtype d)
+{
+    return d == DTYPE_F32 ? 4 : 2;
+}
+const char *dtype_name(enum dtype d); /* "F32", "F16", "BF16" */
+
+struct layer {
+    float *ln_1_weight, *ln_1_bias; /* [C] */
+    struct linear c_attn;           /* [C,3C] */
+    struct linear attn_proj;        /* [C,C] */
+    float *ln_2_weight, *ln_2_bias; /* [C] */
+    struct linear c_fc;             /* [C,F] */
+    struct linear mlp_proj;         /* [F,C] */
+};
+
+struct params {
+    struct config config;
+    enum linear_kind kind;  /* of all matrices */
+    struct linear wte;      /* token embedding as the head sees it: [C,V], column v is token v */
+    struct linear lm_head;  /* [C,V]; the same panels as wte when tied */
+    float *wpe;             /* [n_ctx,C] */
+    struct layer *layers;   /* [L] */
+    float *ln_f_weight, *ln_f_bias;
+    void *block;            /* owns all of the above */
+    size_t block_bytes;
+    struct param_tensor *tensors; /* [n_tensors], the table */
+    int n_tensors;
+};
+
+enum param_kind {
+    PARAM_VECTOR,  /* [cols], rows = 1 */
+    PARAM_ROWS,    /* [rows,cols] fp32 as it is: wpe */
+    PARAM_CONV1D,  /* [rows,cols] = [in,out] in HF files, [out,in] in GGUF */
+    PARAM_EMBEDDING /* [rows,cols] = [V,C] everywhere: wte, lm_head */
+};
+
+/* One tensor under its Hugging Face name without "transformer.": "h.0.attn.c_attn.weight". */
+struct param_tensor {
+    char name[64];
+    enum param_kind kind;
+    int rows, cols;
+    int layer;             /* -1 outside the layers */
+    float *data;           /* VECTOR and ROWS */
+    struct linear *linear; /* the others */
+};
+
+/* Bytes of the block for this shape, before anything is allocated. */
+size_t params_bytes(const struct config *c, enum linear_kind kind);
+/* The table alone, no weights allocated (block NULL): for converting files. */
+int params_describe(struct params *p, const struct config *c);
+/* Allocate, all zero. config is checked first. */
+int params_init(struct params *p, const struct config *c, enum linear_kind kind);
+void params_release(struct params *p);
+struct param_tensor *params_find(const struct params *p, const char *name); /* NULL: none */
+
+/*
+ * Where a tensor's elements come from. read fills dst with n elements from element
+ * `first` on, as they lie in the file; it is called from several threads at once.
+ */
+struct tensor_reader {
+    int (*read)(void *user, void *dst, uint64_t first, size_t n);
+    void *user;
+    enum dtype dtype;
+    bool out_major; /* a CONV1D stored [out,in] */
+};
+/*
+ * Fill one tensor, by all threads of the team. *n_bad counts elements that are NaN or
+ * infinite once in place (a value beyond fp16's range is infinite then). An error of
+ * the reader is returned as it is.
+ */
+int params_fill(struct params *p, struct param_tensor *t, const struct tensor_reader *r,
+                uint64_t *n_bad);
+/* The other way: elements first .. first+n-1 of t in HF's order ([rows,cols]) as fp32. */
+void params_read(const struct param_tensor *t, float *out, uint64_t first, size_t n);
+/* SHA-256 over config and weights, 32 bytes; by all threads. */
+void params_hash(const struct params *p, unsigned char out[32]);
+
+#endif

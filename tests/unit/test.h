@@ -1,0 +1,21 @@
+#ifndef PRATTLE_TEST_H
+#define PRATTLE_TEST_H
+/* What every cmocka test includes. One file a module: tests/unit/test_<module>.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model/base/err.h"
+
+/* rc is 0, else fail with the sentence. */
+#define assert_ok(rc)                                                                             \
+    do {                                                                                           \
+        int rc_ = (rc);                                                                            \
+        if (rc_ != 0)                                                                              \
+            fail_msg("%s: %d: %s", #rc, rc_, err_text());                                          \
+    } while (0)
+
+#endif

@@ -1,0 +1,45 @@
+#ifndef PRATTLE_SOURCE_H
+#define PRATTLE_SOURCE_H
+/*
+ * A place weights come from, whatever its format: a Hugging Face folder (safetensors
+ * or pytorch_model.bin, whole or sharded), one such file beside its config.json, a
+ * GGUF file, or a random initialisation. After source_open everything has been
+ * checked: names, types, shapes against the configuration, bytes against shapes,
+ * offsets against the file. Reading can then fail only where the file changes.
+ */
+#include "model/base/progress.h"
+#include "model/model.h"
+#include "model/params.h"
+#include "model/tokenizer.h"
+
+struct source {
+    struct config config;
+    struct params table;           /* params_describe of config: names, kinds, shapes */
+    struct tensor_reader *readers; /* [table.n_tensors], in the table's order */
+    enum dtype dtype;              /* of the matrices (the first one's, when mixed) */
+    struct tokenizer *tokenizer;   /* NULL when it has none */
+    char *name;
+    char *defaults;                /* YAML, or NULL */
+    void *format;                  /* the format's own state: open files, headers */
+    void (*close)(void *format);
+};
+
+/*
+ * path: a folder, model.safetensors, *.index.json, *.bin, *.gguf, random:NAME,
+ * random:config.json (seed for these). Warnings go to progress. vocab_only GGUF
+ * files open with source->table empty when need_weights is false, else ERR_MISSING.
+ */
+int source_open(struct source *s, const char *path, uint64_t seed, bool need_weights,
+                const struct progress *p);
+void source_close(struct source *s);
+
+/* The formats; each fills a zeroed source as above. */
+int source_open_hf(struct source *s, const char *path, const struct progress *p);
+int source_open_gguf(struct source *s, const char *path, bool need_weights,
+                     const struct progress *p);
+int source_open_random(struct source *s, const char *name, uint64_t seed,
+                       const struct progress *p);
+/* A source that reads the parameters of a model in memory (weights that changed). */
+int source_open_model(struct source *s, const struct model *m);
+
+#endif

@@ -12,15 +12,18 @@ struct kvcache {
     int n_ctx, pages_per_seq, n_pages;
     char *memory;
     size_t memory_bytes;
-    int *refs;  /* [n_pages], 0 = free */
-    int *free;  /* stack of free pages */
+    int *refs; /* [n_pages], 0 = free */
+    int *free; /* stack of free pages */
     int n_free;
 };
 
 /* n_pages in the pool; kvcache_pages(n_ctx) hold one full text. */
 int kvcache_init(struct kvcache *c, const struct config *config, bool fp32, int n_pages);
 void kvcache_release(struct kvcache *c);
-static inline int kvcache_pages(int n) { return (n + KV_BLOCK - 1) / KV_BLOCK; }
+static inline int kvcache_pages(int n)
+{
+    return (n + KV_BLOCK - 1) / KV_BLOCK;
+}
 /* Bytes of pages in use now. */
 size_t kvcache_used_bytes(const struct kvcache *c);
 

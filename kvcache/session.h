@@ -9,10 +9,10 @@
 struct session {
     struct engine *engine; /* borrowed */
     struct kv_seq seq;
-    struct ids text;         /* all ids; seq.n of them are in the cache */
-    float *logits;           /* [V] after the last id; valid when n_logits == text.n */
+    struct ids text; /* all ids; seq.n of them are in the cache */
+    float *logits;   /* [V] after the last id; valid when n_logits == text.n */
     size_t n_logits;
-    uint64_t version;        /* of the weights that made the cache */
+    uint64_t version; /* of the weights that made the cache */
 };
 
 int session_init(struct session *s, struct engine *e);

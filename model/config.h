@@ -23,11 +23,11 @@ struct config {
     enum activation activation;
     float layer_norm_epsilon;
     bool tie_word_embeddings;
-    bool scale_attn_weights;                  /* scores / sqrt(D) */
-    bool scale_attn_by_inverse_layer_idx;     /* scores / (layer + 1) */
-    bool reorder_and_upcast_attn;             /* kept for writing back; ours is fp32 anyway */
+    bool scale_attn_weights;              /* scores / sqrt(D) */
+    bool scale_attn_by_inverse_layer_idx; /* scores / (layer + 1) */
+    bool reorder_and_upcast_attn;         /* kept for writing back; ours is fp32 anyway */
     float initializer_range;
-    float embd_pdrop, attn_pdrop, resid_pdrop; /* for training; inference ignores them */
+    float embd_pdrop, attn_pdrop, resid_pdrop;         /* for training; inference ignores them */
     token_id bos_token_id, eos_token_id, pad_token_id; /* TOKEN_NONE when null */
 };
 

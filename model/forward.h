@@ -43,10 +43,10 @@ struct forward {
     const struct params *params;
     struct kv_layout layout;
     int max_rows, n_threads;
-    struct activation_sink *sink; /* NULL: none */
+    struct activation_sink *sink;       /* NULL: none */
     float *x, *normed, *qkv, *att, *fc; /* scratch, [max_rows, C | C | 3C | C | F] */
-    float *hidden;                /* [max_rows,C] after ln_f: what forward_head reads */
-    char *thread_scratch;         /* [n_threads][thread_bytes] */
+    float *hidden;                      /* [max_rows,C] after ln_f: what forward_head reads */
+    char *thread_scratch;               /* [n_threads][thread_bytes] */
     size_t thread_bytes;
     void *block;
     size_t block_bytes;

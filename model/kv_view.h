@@ -18,8 +18,8 @@ enum { KV_BLOCK = 64 };
 
 struct kv_layout {
     int n_head, head_size, head_size16;
-    size_t element_bytes;              /* 2 or 4 */
-    size_t key_bytes, value_bytes;     /* of one head of one layer in a page */
+    size_t element_bytes;          /* 2 or 4 */
+    size_t key_bytes, value_bytes; /* of one head of one layer in a page */
     size_t layer_bytes, page_bytes;
 };
 

@@ -7,17 +7,17 @@
 #include "model/tokenizer.h"
 
 struct model {
-    char *name;      /* for people: the last part of the path, or general.name */
-    char *source;    /* what was loaded ("random:gpt2", a path); :save reads it again */
+    char *name;   /* for people: the last part of the path, or general.name */
+    char *source; /* what was loaded ("random:gpt2", a path); :save reads it again */
     struct config config;
     struct params params;
-    struct tokenizer *tokenizer; /* NULL: a folder without tokenizer files; ids only */
-    enum dtype file_dtype;       /* of the matrices in the source */
-    uint64_t version;            /* rises whenever a weight changes; caches carry it */
-    bool changed;                /* weights differ from the source, not saved */
+    struct tokenizer *tokenizer;   /* NULL: a folder without tokenizer files; ids only */
+    enum dtype file_dtype;         /* of the matrices in the source */
+    uint64_t version;              /* rises whenever a weight changes; caches carry it */
+    bool changed;                  /* weights differ from the source, not saved */
     unsigned char fingerprint[32]; /* valid when fingerprint_version == version */
     uint64_t fingerprint_version;
-    char *defaults;  /* settings stored with the model, as YAML text; NULL: none */
+    char *defaults; /* settings stored with the model, as YAML text; NULL: none */
 };
 
 void model_free(struct model *m);

@@ -30,22 +30,22 @@ struct layer {
 
 struct params {
     struct config config;
-    enum linear_kind kind;  /* of all matrices */
-    struct linear wte;      /* token embedding as the head sees it: [C,V], column v is token v */
-    struct linear lm_head;  /* [C,V]; the same panels as wte when tied */
-    float *wpe;             /* [n_ctx,C] */
-    struct layer *layers;   /* [L] */
+    enum linear_kind kind; /* of all matrices */
+    struct linear wte;     /* token embedding as the head sees it: [C,V], column v is token v */
+    struct linear lm_head; /* [C,V]; the same panels as wte when tied */
+    float *wpe;            /* [n_ctx,C] */
+    struct layer *layers;  /* [L] */
     float *ln_f_weight, *ln_f_bias;
-    void *block;            /* owns all of the above */
+    void *block; /* owns all of the above */
     size_t block_bytes;
     struct param_tensor *tensors; /* [n_tensors], the table */
     int n_tensors;
 };
 
 enum param_kind {
-    PARAM_VECTOR,  /* [cols], rows = 1 */
-    PARAM_ROWS,    /* [rows,cols] fp32 as it is: wpe */
-    PARAM_CONV1D,  /* [rows,cols] = [in,out] in HF files, [out,in] in GGUF */
+    PARAM_VECTOR,   /* [cols], rows = 1 */
+    PARAM_ROWS,     /* [rows,cols] fp32 as it is: wpe */
+    PARAM_CONV1D,   /* [rows,cols] = [in,out] in HF files, [out,in] in GGUF */
     PARAM_EMBEDDING /* [rows,cols] = [V,C] everywhere: wte, lm_head */
 };
 

@@ -18,12 +18,12 @@ struct tokenizer;
  * alphabet ("Ġthe"), as in vocab.json and GGUF; special tokens are their literal text.
  */
 struct vocab {
-    int n_tokens;           /* ids 0..n-1 */
-    const char *const *tokens; /* [n], NULL for a hole */
+    int n_tokens;                 /* ids 0..n-1 */
+    const char *const *tokens;    /* [n], NULL for a hole */
     const unsigned char *special; /* [n], 1 for special tokens; NULL: only "<|endoftext|>" */
     int n_merges;
     const char *const *merges; /* [n], "left right", by rank */
-    token_id bos, eos;      /* TOKEN_NONE when there is none */
+    token_id bos, eos;         /* TOKEN_NONE when there is none */
 };
 
 /*

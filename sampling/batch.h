@@ -8,8 +8,9 @@
 #include "sampling/generate.h"
 
 struct batch_item {
-    char *prompt; size_t n;             /* text, or ids below */
-    struct ids ids;                     /* used when prompt is NULL */
+    char *prompt;
+    size_t n;                             /* text, or ids below */
+    struct ids ids;                       /* used when prompt is NULL */
     const struct sampler_config *sampler; /* NULL: the batch's; draw is set to the line's number */
     const struct generate_config *generate;
     int64_t draw;
@@ -26,7 +27,10 @@ struct batch_host {
     void *user;
 };
 
-struct batch_stats { long n_prompts, n_prompt_tokens, n_new_tokens; double wall_s, decode_s; };
+struct batch_stats {
+    long n_prompts, n_prompt_tokens, n_new_tokens;
+    double wall_s, decode_s;
+};
 
 int batch_run(struct engine *e, const struct generate_config *g, const struct sampler_config *c,
               int batch_size, const struct batch_host *host, struct batch_stats *stats);

@@ -11,14 +11,14 @@
 /* One text being decoded. */
 struct slot {
     struct kv_seq *seq;
-    token_id *text;      /* [n_ctx + 1]: prompt and new tokens */
+    token_id *text; /* [n_ctx + 1]: prompt and new tokens */
     size_t n_text;
     int n_new, max_new;
-    token_id last;       /* drawn, not yet in the cache */
+    token_id last; /* drawn, not yet in the cache */
     struct sampler *sampler;
     struct stream *stream; /* for stop strings */
-    token_id stop_token; /* TOKEN_NONE: none */
-    float *logits;       /* [V] of this slot */
+    token_id stop_token;   /* TOKEN_NONE: none */
+    float *logits;         /* [V] of this slot */
     bool live;
     enum finish finish;
 };

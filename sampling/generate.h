@@ -13,33 +13,39 @@ enum early_stopping { EARLY_STOPPING_FALSE, EARLY_STOPPING_TRUE, EARLY_STOPPING_
 
 struct generate_config {
     int max_new_tokens;
-    char *stop;              /* stop strings */
-    char *stop_token;        /* an id or a token's text; "": the model's end of text */
-    int on_full;             /* enum on_full */
-    int device_iterations;   /* tokens between hand-overs to the host */
+    char *stop;            /* stop strings */
+    char *stop_token;      /* an id or a token's text; "": the model's end of text */
+    int on_full;           /* enum on_full */
+    int device_iterations; /* tokens between hand-overs to the host */
     bool device_loop;
     int num_return_sequences;
     int num_beams;
     float length_penalty;
-    int early_stopping;      /* enum early_stopping */
-    float penalty_alpha;     /* > 0 with top_k > 1: contrastive search */
-    bool trim;               /* a trailing blank goes with the word that follows */
-    bool special;            /* special tokens in the prompt count as such */
+    int early_stopping;  /* enum early_stopping */
+    float penalty_alpha; /* > 0 with top_k > 1: contrastive search */
+    bool trim;           /* a trailing blank goes with the word that follows */
+    bool special;        /* special tokens in the prompt count as such */
 };
 void generate_config_init(struct generate_config *c); /* 128 new tokens */
 
-enum finish { FINISH_LENGTH, FINISH_STOP_TOKEN, FINISH_STOP_STRING, FINISH_CONTEXT,
-              FINISH_INTERRUPTED, FINISH_ERROR };
+enum finish {
+    FINISH_LENGTH,
+    FINISH_STOP_TOKEN,
+    FINISH_STOP_STRING,
+    FINISH_CONTEXT,
+    FINISH_INTERRUPTED,
+    FINISH_ERROR
+};
 const char *finish_name(enum finish f); /* "length", "stop", ... */
 
 /* One answer. */
 struct answer {
-    struct ids ids;        /* new tokens, without the stop token */
-    float *logprobs;       /* [ids.n] when asked for, else NULL */
-    struct buf text;       /* as streamed */
+    struct ids ids;  /* new tokens, without the stop token */
+    float *logprobs; /* [ids.n] when asked for, else NULL */
+    struct buf text; /* as streamed */
     enum finish finish;
-    double score;          /* beam search: the sequence's score */
-    int n_prompt;          /* prompt tokens, of which n_reused came from the cache */
+    double score; /* beam search: the sequence's score */
+    int n_prompt; /* prompt tokens, of which n_reused came from the cache */
     int n_reused;
     double prefill_s, decode_s;
 };

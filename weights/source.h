@@ -19,8 +19,8 @@ struct source {
     enum dtype dtype;              /* of the matrices (the first one's, when mixed) */
     struct tokenizer *tokenizer;   /* NULL when it has none */
     char *name;
-    char *defaults;                /* YAML, or NULL */
-    void *format;                  /* the format's own state: open files, headers */
+    char *defaults; /* YAML, or NULL */
+    void *format;   /* the format's own state: open files, headers */
     void (*close)(void *format);
 };
 
@@ -37,8 +37,7 @@ void source_close(struct source *s);
 int source_open_hf(struct source *s, const char *path, const struct progress *p);
 int source_open_gguf(struct source *s, const char *path, bool need_weights,
                      const struct progress *p);
-int source_open_random(struct source *s, const char *name, uint64_t seed,
-                       const struct progress *p);
+int source_open_random(struct source *s, const char *name, uint64_t seed, const struct progress *p);
 /* A source that reads the parameters of a model in memory (weights that changed). */
 int source_open_model(struct source *s, const struct model *m);
 

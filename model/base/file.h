@@ -36,7 +36,7 @@ struct file_writer {
     int fd;
     char *path, *temp; /* owned */
     bool force;
-    uint64_t at;       /* bytes written */
+    uint64_t at; /* bytes written */
     struct buf pending;
 };
 int file_create(struct file_writer *w, const char *path, bool force);

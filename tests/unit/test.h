@@ -11,7 +11,7 @@
 #include "model/base/err.h"
 
 /* rc is 0, else fail with the sentence. */
-#define assert_ok(rc)                                                                             \
+#define assert_ok(rc)                                                                              \
     do {                                                                                           \
         int rc_ = (rc);                                                                            \
         if (rc_ != 0)                                                                              \

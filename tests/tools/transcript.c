@@ -1,0 +1,333 @@
+/*
+ * Plays a transcript against the program on a real pseudo-terminal.
+ *
+ *   transcript FILE            prints TAP; PRATTLE names the program
+ *
+ * A line of the file is one of
+ *
+ *   # comment                  (blank lines too)
+ *   env NAME=VALUE             for the program; before start
+ *   size COLUMNS ROWS          of the terminal; while running: resizes it
+ *   start ARGUMENTS            run the program; words are split as a shell does
+ *   > TEXT                     type TEXT and Enter (once what was typed before is echoed)
+ *   send BYTES                 type bytes, C escapes allowed: \x03 is Ctrl-C, \t completes
+ *   expect TEXT                wait until TEXT appears, behind what was matched before
+ *   expect~ REGEX              the same, extended regular expression
+ *   raw TEXT                   as expect, with escape sequences kept and C escapes in TEXT
+ *   never TEXT                 from the start to the end, TEXT never appears (visible text)
+ *   signal NAME                TSTP, CONT, TERM, HUP, WINCH to the program
+ *   stopped                    wait until the program is stopped (Ctrl-Z)
+ *   pause SECONDS
+ *   exit STATUS                wait for its end; must come last
+ *
+ * What is matched is the visible text: escape sequences and carriage returns are
+ * taken out. Each expect, raw, never, stopped and exit is one test. $DATA and other
+ * variables in arguments are the shell's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_OUTPUT = 4 << 20, MAX_NEVER = 32 };
+static const double PATIENCE_S = 20;
+
+static char raw[MAX_OUTPUT], seen[MAX_OUTPUT]; /* as it came; visible text */
+static size_t n_raw, n_seen, raw_at, seen_at;  /* matched so far */
+static int terminal = -1, tests, failures, status;
+static pid_t program;
+static bool ended;
+static struct winsize size = {.ws_col = 80, .ws_row = 24};
+static char *nevers[MAX_NEVER];
+static int n_nevers;
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void report(bool ok, const char *what, const char *text)
+{
+    tests++;
+    failures += !ok;
+    printf("%s %d - %s %s\n", ok ? "ok" : "not ok", tests, what, text);
+    if (!ok) {
+        size_t from = n_seen > 1500 ? n_seen - 1500 : 0;
+        printf("# the screen's last text:\n");
+        for (char *line = strtok(strdup(seen + from), "\n"); line != NULL;
+             line = strtok(NULL, "\n"))
+            printf("# | %s\n", line);
+    }
+    fflush(stdout);
+}
+
+/* One byte into the visible text; a small machine that drops escape sequences. */
+static void see(char c)
+{
+    static enum { TEXT, ESCAPE, CSI, OSC } state;
+    switch (state) {
+    case ESCAPE:
+        state = c == '[' ? CSI : c == ']' ? OSC : TEXT;
+        return;
+    case CSI:
+        if (c >= '@' && c <= '~')
+            state = TEXT;
+        return;
+    case OSC:
+        if (c == '\a' || c == '\\')
+            state = TEXT;
+        return;
+    case TEXT:
+        break;
+    }
+    if (c == '\033')
+        state = ESCAPE;
+    else if (c == '\b' && n_seen > seen_at && seen[n_seen - 1] != '\n')
+        seen[--n_seen] = '\0';
+    else if (c != '\r' && c != '\a' && c != '\b' && n_seen + 1 < MAX_OUTPUT)
+        seen[n_seen++] = c;
+}
+
+/* Take what has come, waiting at most wait_s; false at the end of the output. */
+static bool take(double wait_s)
+{
+    struct pollfd p = {.fd = terminal, .events = POLLIN};
+    if (terminal < 0 || poll(&p, 1, (int)(wait_s * 1000)) <= 0)
+        return terminal >= 0;
+    char part[4096];
+    ssize_t n = read(terminal, part, sizeof part);
+    if (n <= 0) {
+        ended = true;
+        close(terminal);
+        terminal = -1;
+        return false;
+    }
+    for (ssize_t i = 0; i < n; i++) {
+        see(part[i]);
+        if (n_raw + 1 < MAX_OUTPUT)
+            raw[n_raw++] = part[i];
+    }
+    return true;
+}
+
+/* C escapes in place; the length. */
+static size_t unescape(char *s)
+{
+    char *to = s;
+    for (char *p = s; *p != '\0';) {
+        if (*p != '\\' || p[1] == '\0') {
+            *to++ = *p++;
+            continue;
+        }
+        p++;
+        static const char names[] = "nrtabfve", values[] = "\n\r\t\a\b\f\v\033";
+        const char *known = strchr(names, *p);
+        if (*p == 'x') {
+            char *end;
+            char digits[3] = {p[1], p[1] ? p[2] : '\0', '\0'};
+            *to++ = (char)strtol(digits, &end, 16);
+            p += 1 + (end - digits);
+        } else {
+            *to++ = known != NULL ? values[known - names] : *p;
+            p++;
+        }
+    }
+    *to = '\0';
+    return (size_t)(to - s);
+}
+
+static bool match(const char *kind, const char *text, size_t n)
+{
+    if (kind[0] == 'r') {
+        char *at = memmem(raw + raw_at, n_raw - raw_at, text, n);
+        if (at == NULL)
+            return false;
+        raw_at = (size_t)(at - raw) + n;
+        return true;
+    }
+    const char *end = NULL;
+    seen[n_seen] = '\0';
+    if (kind[6] == '~') {
+        regex_t re;
+        regmatch_t m;
+        if (regcomp(&re, text, REG_EXTENDED | REG_NEWLINE) != 0) {
+            printf("Bail out! bad regular expression %s\n", text);
+            exit(2);
+        }
+        if (regexec(&re, seen + seen_at, 1, &m, 0) == 0)
+            end = seen + seen_at + m.rm_eo;
+        regfree(&re);
+    } else {
+        const char *at = strstr(seen + seen_at, text);
+        end = at == NULL ? NULL : at + n;
+    }
+    if (end == NULL)
+        return false;
+    seen_at = (size_t)(end - seen);
+    return true;
+}
+
+static void expect(const char *kind, char *text)
+{
+    char *shown = strdup(text);
+    size_t n = kind[0] == 'r' ? unescape(text) : strlen(text);
+    double end = now_s() + PATIENCE_S;
+    bool ok;
+    while (!(ok = match(kind, text, n)) && now_s() < end && take(0.05))
+        ;
+    report(ok || match(kind, text, n), kind, shown);
+    free(shown);
+}
+
+static void type(const char *bytes, size_t n)
+{
+    while (n > 0 && terminal >= 0) {
+        /* Short parts, reading between them: a terminal's buffers are small. */
+        ssize_t w = write(terminal, bytes, n < 512 ? n : 512);
+        if (w < 0 && errno != EAGAIN)
+            return;
+        if (w > 0) {
+            bytes += w;
+            n -= (size_t)w;
+        }
+        take(0.01);
+    }
+}
+
+static void start(const char *arguments)
+{
+    const char *binary = getenv("PRATTLE");
+    char *command;
+    if (binary == NULL || asprintf(&command, "exec \"$PRATTLE\" %s", arguments) < 0) {
+        printf("Bail out! PRATTLE is not set\n");
+        exit(2);
+    }
+    program = forkpty(&terminal, NULL, NULL, &size);
+    if (program == 0) {
+        execl("/bin/sh", "sh", "-c", command, NULL);
+        _exit(127);
+    }
+    fcntl(terminal, F_SETFL, O_NONBLOCK);
+    free(command);
+}
+
+static int signal_number(const char *name)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } table[] = {{"TSTP", SIGTSTP}, {"CONT", SIGCONT}, {"TERM", SIGTERM},
+                 {"HUP", SIGHUP},   {"INT", SIGINT},   {"WINCH", SIGWINCH}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(name, table[i].name) == 0)
+            return table[i].number;
+    printf("Bail out! unknown signal %s\n", name);
+    exit(2);
+}
+
+static void await_stop(void)
+{
+    double end = now_s() + PATIENCE_S;
+    int s = 0;
+    while (waitpid(program, &s, WUNTRACED | WNOHANG) == 0 && now_s() < end)
+        take(0.05);
+    report(WIFSTOPPED(s), "stopped", "");
+}
+
+static void await_exit(const char *wanted)
+{
+    double end = now_s() + PATIENCE_S;
+    pid_t done = 0;
+    while ((done = waitpid(program, &status, WNOHANG)) == 0 && now_s() < end)
+        take(0.05);
+    while (terminal >= 0 && take(0.2) && now_s() < end)
+        ;
+    if (done == 0) {
+        kill(program, SIGKILL);
+        waitpid(program, &status, 0);
+    }
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    report(done != 0 && code == atoi(wanted), "exit", wanted);
+    if (done == 0 || code != atoi(wanted))
+        printf("# it ended with %d%s\n", code, done == 0 ? " (killed: it did not end)" : "");
+    program = 0;
+}
+
+static void play(char *verb, char *rest)
+{
+    if (strcmp(verb, "env") == 0) {
+        putenv(strdup(rest));
+    } else if (strcmp(verb, "size") == 0) {
+        sscanf(rest, "%hu %hu", &size.ws_col, &size.ws_row);
+        if (terminal >= 0)
+            ioctl(terminal, TIOCSWINSZ, &size);
+    } else if (strcmp(verb, "start") == 0) {
+        start(rest);
+    } else if (strcmp(verb, ">") == 0) {
+        type(rest, strlen(rest));
+        type("\r", 1);
+    } else if (strcmp(verb, "send") == 0) {
+        size_t n = unescape(rest);
+        type(rest, n);
+    } else if (strcmp(verb, "expect") == 0 || strcmp(verb, "expect~") == 0 ||
+               strcmp(verb, "raw") == 0) {
+        expect(verb, rest);
+    } else if (strcmp(verb, "never") == 0 && n_nevers < MAX_NEVER) {
+        nevers[n_nevers++] = strdup(rest);
+    } else if (strcmp(verb, "signal") == 0) {
+        kill(program, signal_number(rest));
+    } else if (strcmp(verb, "stopped") == 0) {
+        await_stop();
+    } else if (strcmp(verb, "pause") == 0) {
+        for (double end = now_s() + atof(rest); now_s() < end && take(0.05);)
+            ;
+    } else if (strcmp(verb, "exit") == 0) {
+        await_exit(rest);
+    } else {
+        printf("Bail out! unknown line: %s %s\n", verb, rest);
+        exit(2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    FILE *f = argc == 2 ? fopen(argv[1], "r") : NULL;
+    if (f == NULL) {
+        fprintf(stderr, "usage: %s FILE\n", argv[0]);
+        return 2;
+    }
+    setenv("TERM", "xterm-256color", 0);
+    signal(SIGPIPE, SIG_IGN);
+    char *line = NULL;
+    size_t cap = 0;
+    for (ssize_t n; (n = getline(&line, &cap, f)) > 0;) {
+        if (line[n - 1] == '\n')
+            line[n - 1] = '\0';
+        if (line[0] == '#' || line[0] == '\0')
+            continue;
+        char *space = strchr(line, ' '), *rest = line + strlen(line);
+        if (space != NULL) {
+            *space = '\0';
+            rest = space + 1;
+        }
+        play(line, rest);
+    }
+    if (program != 0)
+        await_exit("0");
+    seen[n_seen] = '\0';
+    for (int i = 0; i < n_nevers; i++)
+        report(strstr(seen, nevers[i]) == NULL, "never", nevers[i]);
+    return failures != 0;
+}

@@ -1,0 +1,13 @@
+#ifndef PRATTLE_NAMES_H
+#define PRATTLE_NAMES_H
+/*
+ * What a parameter is called in each format. The table of params.h has the Hugging
+ * Face name without "transformer.": "h.0.attn.c_attn.weight".
+ */
+#include <stddef.h>
+
+/* The GGUF name of a parameter of the table: "blk.0.attn_qkv.weight". out holds n
+ * bytes; 64 are always enough. A name that is none of GPT-2's gives "". */
+void names_gguf(char *out, size_t n, const char *name);
+
+#endif

@@ -9,6 +9,8 @@
  * in this order at every number of rows, on every instruction set, in every thread:
  * the same bits everywhere.
  */
+#include "model/kernels/kernels.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,9 +24,6 @@ struct linear {
     void *panels;      /* uint16_t (binary16) or float, aligned to 64; borrowed */
     const float *bias; /* [N] or NULL; borrowed */
 };
-
-/* What happens to acc + bias on its way to y. */
-enum linear_then { LINEAR_STORE, LINEAR_ADD /* y += */, LINEAR_GELU_TANH, LINEAR_GELU_ERF };
 
 static inline int linear_panels(int N)
 {

@@ -1,0 +1,90 @@
+#ifndef PRATTLE_KERNELS_H
+#define PRATTLE_KERNELS_H
+/*
+ * The arithmetic, as a table of functions: portable C, AVX2+FMA+F16C, AVX-512. All
+ * tables give the same bits for the same arguments (NaN payloads excepted):
+ *
+ * - every fused multiply-add is one, in the order the formula gives;
+ * - a sum or maximum over x[0..n-1] runs in 16 virtual lanes, lane l taking x[l],
+ *   x[l+16], ... in order; then lanes fold 16 -> 8 -> 4 -> 2 -> 1, lane l with lane
+ *   l + half;
+ * - max(a, b) is a > b ? a : b, as the instruction has it;
+ * - exp, erf and GELU are our own polynomials, within 2 ulp of the true value (GELU:
+ *   of |x|).
+ *
+ * Pointers need no alignment unless said. n may be 0.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What happens to a sum and its bias on the way to y. */
+enum linear_then { LINEAR_STORE, LINEAR_ADD /* y += */, LINEAR_GELU_TANH, LINEAR_GELU_ERF };
+
+enum { TILE_MAX_ROWS = 16, TILE_ALIGN = 16 /* columns of a tile come in multiples of it */ };
+
+struct kernels {
+    const char *name;
+    int lanes;     /* floats in a vector register: 1, 8 or 16 */
+    int tile_rows; /* rows of the largest tile, at most TILE_MAX_ROWS */
+    int tile_cols; /* its columns */
+    int wide_rows; /* up to so many rows a tile of 64 columns is better */
+
+    /*
+     * acc [R,cols] += x W: for k ascending acc[r][n] = fma(x[k][r], W[k][n], acc[r][n]),
+     * from 0 when `fresh`. x is packed [K,R]; W is [K,ldw] binary16 or fp32, its rows
+     * aligned to 32 bytes. R 1..tile_rows; cols a multiple of 16 up to tile_cols, or up
+     * to 64 when R <= wide_rows. ahead, if not NULL, is memory to fetch into the cache
+     * in the meantime, 2 lines a k.
+     */
+    void (*tile_f16)(float *acc, size_t ldacc, bool fresh, const float *x, int R, const uint16_t *w,
+                     size_t ldw, int K, int cols, const void *ahead);
+    void (*tile_f32)(float *acc, size_t ldacc, bool fresh, const float *x, int R, const float *w,
+                     size_t ldw, int K, int cols, const void *ahead);
+    /* packed [K,R] = x [R,K] transposed, R 1..tile_rows. */
+    void (*pack)(float *packed, const float *x, size_t ldx, int R, int K);
+    /* y[i] = f(acc[i] + bias[i]) or y[i] += acc[i] + bias[i]; bias NULL: none. */
+    void (*finish)(float *y, const float *acc, const float *bias, size_t n, enum linear_then then);
+
+    /* y = (x - mean) / sqrt(variance + epsilon) * weight + bias; y may be x. */
+    void (*layernorm)(float *y, const float *x, const float *weight, const float *bias, size_t n,
+                      float epsilon);
+    /*
+     * One key block of online softmax (Milakov & Gimelshein 2018), n <= 64 of the
+     * scores s [64]: m' = max(m, max s scale), s = exp(s scale - m') (0 from n on),
+     * sum' = sum exp(m - m') + sum of s. Returns exp(m - m'), what all earlier values
+     * are to be multiplied by.
+     */
+    float (*softmax_block)(float *s, int n, float scale, float *m, float *sum);
+
+    void (*add)(float *y, const float *x, size_t n);             /* y += x */
+    void (*scale)(float *y, float a, size_t n);                  /* y *= a */
+    void (*divide)(float *y, const float *x, float a, size_t n); /* y = x / a */
+    void (*widen)(float *y, const uint16_t *x, size_t n);        /* binary16 -> fp32 */
+    void (*narrow)(uint16_t *y, const float *x, size_t n);       /* to nearest even */
+
+    float (*max)(const float *x, size_t n);     /* -INFINITY for n = 0; NaN passed over */
+    size_t (*argmax)(const float *x, size_t n); /* the first of the greatest; 0 if all are NaN */
+    /* y[i] = exp((x[i] - shift) * scale); returns their sum, kept in 16 double lanes.
+     * y NULL: the sum alone; y may be x. */
+    double (*exp_sum)(float *y, const float *x, size_t n, float shift, float scale);
+    /* Indices i with x[i] >= least, ascending, into index (room for n); how many. */
+    size_t (*select)(int32_t *index, const float *x, size_t n, float least);
+
+    /* For the bench. `rounds` times 32 independent multiply-adds on registers; how many
+     * floating-point operations that were. Sum of n binary16 numbers, as fast as memory
+     * gives them, in no order worth knowing. */
+    double (*burn)(long rounds);
+    float (*stream)(const uint16_t *x, size_t n);
+};
+
+/* The table in use: the best of this machine until kernels_select. */
+const struct kernels *kernels_active(void);
+/* Choose by name, NULL or "auto" for the best; ERR_RANGE lists those of this machine. */
+int kernels_select(const char *name);
+/* The names this machine has, best last: "portable, avx2, avx512". */
+const char *kernels_names(void);
+/* Table i of this machine, portable first, NULL past the last: for tests and the bench. */
+const struct kernels *kernels_nth(int i);
+
+#endif

@@ -1,0 +1,37 @@
+#include "weights/tensor_file.h"
+
+#include "model/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void tensor_file_close(struct tensor_file *f)
+{
+    if (f == NULL)
+        return;
+    for (int i = 0; i < f->n; i++)
+        mem_free(f->entries[i].name);
+    mem_free(f->entries);
+    mem_free(f->format);
+    file_close(&f->file);
+    *f = (struct tensor_file){.file.fd = -1};
+}
+
+const struct tensor_entry *tensor_file_find(const struct tensor_file *f, const char *name)
+{
+    for (int i = 0; i < f->n; i++)
+        if (strcmp(f->entries[i].name, name) == 0)
+            return &f->entries[i];
+    return NULL;
+}
+
+const char *tensor_shape_text(char *out, size_t n, const struct tensor_entry *e)
+{
+    size_t at = (size_t)snprintf(out, n, "[");
+    for (int i = 0; i < e->rank && at < n; i++)
+        at += (size_t)snprintf(out + at, n - at, "%s%llu", i == 0 ? "" : ",",
+                               (unsigned long long)e->shape[i]);
+    if (at < n)
+        snprintf(out + at, n - at, "]");
+    return out;
+}

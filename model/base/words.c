@@ -1,0 +1,135 @@
+#include "model/base/words.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+
+#include <string.h>
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* One escape at p[0] = '\\': its byte in *out; returns how long it is, 0 if unknown. */
+static size_t unescape(const char *p, char *out)
+{
+    static const char letters[] = "ntrabfve0\\\"',";
+    static const char bytes[] = "\n\t\r\a\b\f\v\x1b\0\\\"',";
+    if (p[1] == 'x' && hex_digit(p[2]) >= 0 && hex_digit(p[3]) >= 0) {
+        *out = (char)(hex_digit(p[2]) << 4 | hex_digit(p[3]));
+        return 4;
+    }
+    const char *at = p[1] ? strchr(letters, p[1]) : NULL;
+    if (!at)
+        return 0;
+    *out = bytes[at - letters];
+    return 2;
+}
+
+int words_parse(struct words *out, const char *text)
+{
+    *out = (struct words){0};
+    if (!text || !*text)
+        return 0;
+    size_t length = strlen(text), most = 1;
+    for (size_t i = 0; i < length; i++)
+        most += text[i] == ',';
+    out->list = mem_array(most, sizeof *out->list);
+    if (!out->list)
+        return ERR_NOMEM;
+    for (const char *p = text;; p++) {
+        struct word *w = &out->list[out->n];
+        w->bytes = mem_alloc(strlen(p) + 1);
+        if (!w->bytes) {
+            words_release(out);
+            return ERR_NOMEM;
+        }
+        out->n++;
+        while (*p && *p != ',') {
+            char c = *p;
+            size_t step = c == '\\' ? unescape(p, &c) : 1;
+            if (!step) {
+                int rc = err_set(ERR_RANGE,
+                                 "unknown escape \\%.1s in \"%s\": write \\\\ for a backslash",
+                                 p + 1, text);
+                words_release(out);
+                return rc;
+            }
+            w->bytes[w->n++] = c;
+            p += step;
+        }
+        if (!w->n) {
+            int rc = err_set(ERR_RANGE, "empty word in \"%s\": write \\, for a comma inside a word",
+                             text);
+            words_release(out);
+            return rc;
+        }
+        if (!*p)
+            return 0;
+    }
+}
+
+void words_release(struct words *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        mem_free(w->list[i].bytes);
+    mem_free(w->list);
+    *w = (struct words){0};
+}
+
+enum { LONGEST_NAME = 63 };
+
+/* Optimal string alignment: insert, delete, replace, swap neighbours. */
+static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b)
+{
+    size_t rows[3][LONGEST_NAME + 1];
+    size_t *before = rows[0], *last = rows[1], *now = rows[2];
+    for (size_t j = 0; j <= n_b; j++)
+        last[j] = j;
+    for (size_t i = 1; i <= n_a; i++) {
+        now[0] = i;
+        for (size_t j = 1; j <= n_b; j++) {
+            size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            if (last[j] + 1 < best)
+                best = last[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            now[j] = best;
+        }
+        size_t *spare = before;
+        before = last;
+        last = now;
+        now = spare;
+    }
+    return last[n_b];
+}
+
+const char *words_nearest(const char *name, const char *const *names, size_t n)
+{
+    size_t length = strlen(name);
+    size_t best = length / 3 > 2 ? length / 3 : 2;
+    const char *nearest = NULL;
+    if (length > LONGEST_NAME)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        size_t other = strlen(names[i]);
+        if (other > LONGEST_NAME)
+            continue;
+        size_t d = distance(name, length, names[i], other);
+        /* A name of which no letter is left is not near. */
+        if (d < best + !nearest && d < (length > other ? length : other)) {
+            best = d;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}

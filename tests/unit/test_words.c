@@ -1,0 +1,90 @@
+#include "tests/unit/test.h"
+
+#include "model/base/mem.h"
+#include "model/base/words.h"
+
+#include <string.h>
+
+static void test_parse(void **state)
+{
+    (void)state;
+    struct words w;
+    assert_ok(words_parse(&w, "\\n, User:,a\\,b,\\x41\\0z,\\\\"));
+    assert_int_equal(w.n, 5);
+    assert_string_equal(w.list[0].bytes, "\n");
+    assert_string_equal(w.list[1].bytes, " User:");
+    assert_string_equal(w.list[2].bytes, "a,b");
+    assert_int_equal(w.list[3].n, 3);
+    assert_memory_equal(w.list[3].bytes, "A\0z", 3);
+    assert_string_equal(w.list[4].bytes, "\\");
+    words_release(&w);
+    assert_ok(words_parse(&w, ""));
+    assert_int_equal(w.n, 0);
+    assert_ok(words_parse(&w, NULL));
+    assert_int_equal(w.n, 0);
+}
+
+static void test_parse_refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *sentence;
+    } bad[] = {
+        {",", "empty word in \",\": write \\, for a comma inside a word"},
+        {"a,", "empty word in \"a,\": write \\, for a comma inside a word"},
+        {"a,,b", "empty word in \"a,,b\": write \\, for a comma inside a word"},
+        {"a\\q", "unknown escape \\q in \"a\\q\": write \\\\ for a backslash"},
+        {"a\\", "unknown escape \\ in \"a\\\": write \\\\ for a backslash"},
+        {"\\x4", "unknown escape \\x in \"\\x4\": write \\\\ for a backslash"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct words w;
+        assert_int_equal(words_parse(&w, bad[i].text), ERR_RANGE);
+        assert_string_equal(err_text(), bad[i].sentence);
+        assert_int_equal(w.n, 0);
+        assert_null(w.list);
+    }
+}
+
+static void test_parse_without_memory(void **state)
+{
+    (void)state;
+    for (uint64_t k = 1;; k++) {
+        struct words w;
+        mem_fail_at(k);
+        int rc = words_parse(&w, "one,two,three");
+        mem_fail_at(0);
+        if (rc == 0) {
+            assert_int_equal(k, 5);
+            words_release(&w);
+            return;
+        }
+        assert_int_equal(rc, ERR_NOMEM);
+        assert_null(w.list);
+    }
+}
+
+static void test_nearest(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"temperature", "top_k", "top_p", "min_p", "xtc"};
+    assert_string_equal(words_nearest("temprature", names, 5), "temperature");
+    assert_string_equal(words_nearest("tempreature", names, 5), "temperature");
+    assert_string_equal(words_nearest("top-p", names, 5), "top_p");
+    assert_string_equal(words_nearest("topk", names, 5), "top_k");
+    assert_string_equal(words_nearest("xct", names, 5), "xtc");
+    assert_null(words_nearest("mirostat", names, 5));
+    assert_null(words_nearest("zz", names, 5));
+    assert_null(words_nearest("", names, 5));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_parse_refuses),
+        cmocka_unit_test(test_parse_without_memory),
+        cmocka_unit_test(test_nearest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+#ifndef PRATTLE_OPTIONS_H
+#define PRATTLE_OPTIONS_H
+/*
+ * Settings. One row of the table in options.c (name, type, place, range, help) serves
+ * the command line, the settings file, a model's own defaults, :set, completion,
+ * --help and the README. Each module owns its struct; here they stand side by side.
+ *
+ * A setting may be given in several places; the later origin wins, and what it hides
+ * comes back when it is taken away.
+ */
+#include "sampling/generate.h"
+
+enum dtype_choice { DTYPE_AUTO, DTYPE_FP16, DTYPE_FP32, DTYPE_BFLOAT16 };
+enum switch_choice { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };
+enum output_choice { OUTPUT_TEXT, OUTPUT_IDS };
+enum editing_mode { EDITING_INPUTRC, EDITING_EMACS, EDITING_VI };
+
+struct device_settings {
+    char *model; /* path or random:NAME; "": none */
+    int dtype;   /* enum dtype_choice; AUTO is fp16 in memory, the file's own in files */
+    int threads; /* 0: one a CPU */
+    bool pin;
+    char *kernels;
+};
+struct talk_settings {
+    int echo;  /* enum switch_choice; AUTO: in batches only */
+    bool keep; /* a prompt goes on from the last text */
+    bool verbose;
+    char *save_samples; /* file; "": none */
+    int color;          /* enum switch_choice */
+    int editing_mode;   /* enum editing_mode */
+    int history;        /* entries kept */
+};
+struct batch_settings {
+    int batch_size;
+    bool raw, jsonl;
+};
+/* What a single command is told; never kept. */
+struct call_settings {
+    char *prompt, *ids, *out;
+    int output; /* enum output_choice */
+    int format; /* of tables: enum table_format */
+    bool all, force, compat, markdown;
+    bool help, version;
+};
+
+/* The first two may be given for a line of --jsonl. */
+struct settings {
+    struct generate_config generate;
+    struct sampler_config sampler;
+    struct device_settings device;
+    struct talk_settings talk;
+    struct batch_settings batch;
+    struct call_settings call;
+};
+
+enum table_format { TABLE_TEXT, TABLE_MARKDOWN, TABLE_CSV, TABLE_JSON };
+
+enum origin {
+    ORIGIN_BUILT_IN,
+    ORIGIN_FILE,
+    ORIGIN_MODEL,
+    ORIGIN_COMMAND_LINE,
+    ORIGIN_SET,
+    ORIGIN_CALL, /* an option of one command: gone after it */
+    N_ORIGINS
+};
+const char *origin_name(enum origin o);
+
+enum option_type {
+    OPTION_BOOL,     /* bool: on off, yes no, true false, 1 0 */
+    OPTION_INT,      /* int */
+    OPTION_INT64,    /* int64_t */
+    OPTION_UINT64,   /* uint64_t */
+    OPTION_FLOAT,    /* float, finite */
+    OPTION_CHOICE,   /* int: the place in choices */
+    OPTION_STRING,   /* char *, owned */
+    OPTION_PATH,     /* char *, owned, "~" expanded */
+    OPTION_SHORTHAND /* sets another: choices[0] to choices[1] */
+};
+
+struct option {
+    const char *name; /* with underscores */
+    char letter;      /* -p; 0: none */
+    bool call_only;   /* for the command line or one command, not for :set and files */
+    enum option_type type;
+    size_t offset;              /* in struct settings */
+    double min, max;            /* of numbers, both included */
+    const char *const *choices; /* "fp16|f16|half": the first name and others understood */
+    const char *argument;       /* shown in --help: "N", "FILE" */
+    const char *group;
+    const char *help;
+};
+
+/* Row i of the table, NULL past its end. */
+const struct option *option_at(int i);
+/* By name, dashes or underscores; NULL: none. */
+const struct option *option_find(const char *name);
+const struct option *option_by_letter(char letter);
+/* As option_find, but ERR_MISSING names the nearest; option_settable refuses those
+ * that are for one command only. */
+int option_lookup(const struct option **out, const char *name);
+int option_settable(const struct option **out, const char *name);
+/* Whether a line of --jsonl may give it. */
+bool option_per_line(const struct option *o);
+/* "0 to 1", "on or off", "fp16, fp32 or bf16": what a value may be. */
+int option_range(const struct option *o, struct buf *out);
+/* The value as it would be typed. */
+int option_format(const struct option *o, const struct settings *s, struct buf *out);
+/* Parse text into s. ERR_RANGE names the setting, the value and the range; s is then
+ * unchanged. */
+int option_parse(const struct option *o, struct settings *s, const char *text);
+
+/* Deep copies, by the table. dst is overwritten without being released. */
+int settings_copy(struct settings *dst, const struct settings *src);
+void settings_release(struct settings *s);
+
+struct options {
+    struct settings settings;  /* in force */
+    char *(*given)[N_ORIGINS]; /* [rows]: the text given by each origin, NULL: none */
+};
+int options_init(struct options *o);
+void options_release(struct options *o);
+/* text NULL takes the origin's value away. */
+int options_set(struct options *o, const struct option *row, enum origin origin, const char *text);
+/* Take away all values of an origin. */
+void options_clear(struct options *o, enum origin origin);
+/* Where the value in force comes from. */
+enum origin options_origin(const struct options *o, const struct option *row);
+
+/*
+ * Take options out of words: "--top-k 40", "--top_k=40", "--no-echo", "-p TEXT". What
+ * is left stands at the front, *n of them; "--" ends the options.
+ */
+int options_take(struct options *o, enum origin origin, char **words, int *n);
+/* YAML text: one mapping of settings to values. ERR_* with "label line 3: ..."; on
+ * failure no setting is changed. */
+int options_read_yaml(struct options *o, enum origin origin, const char *label, const char *text,
+                      size_t n);
+/* $XDG_CONFIG_HOME/prattle/settings.yaml; 0 when there is none. */
+int options_read_user_file(struct options *o);
+
+#endif

@@ -13,8 +13,8 @@ enum early_stopping { EARLY_STOPPING_FALSE, EARLY_STOPPING_TRUE, EARLY_STOPPING_
 
 struct generate_config {
     int max_new_tokens;
-    char *stop;            /* stop strings */
-    char *stop_token;      /* an id or a token's text; "": the model's end of text */
+    char *stop;            /* stop strings, as words_parse reads them; owned by settings */
+    char *stop_token;      /* an id or a token's text; "" or NULL: the model's end of text */
     int on_full;           /* enum on_full */
     int device_iterations; /* tokens between hand-overs to the host */
     bool device_loop;
@@ -26,7 +26,13 @@ struct generate_config {
     bool trim;           /* a trailing blank goes with the word that follows */
     bool special;        /* special tokens in the prompt count as such */
 };
-void generate_config_init(struct generate_config *c); /* 128 new tokens */
+void generate_config_init(struct generate_config *c); /* 128 new tokens, trim, the device loop */
+/* Ranges, and settings that exclude each other; ERR_RANGE names the setting. */
+int generate_config_check(const struct generate_config *g, const struct sampler_config *c);
+/* How many texts one prompt keeps in the engine at once: samples, beams or top_k. */
+int generate_texts(const struct generate_config *g, const struct sampler_config *c);
+/* The token that ends a text (TOKEN_NONE: none). ERR_RANGE: stop_token is no token. */
+int generate_stop_token(token_id *out, const struct generate_config *g, const struct model *m);
 
 enum finish {
     FINISH_LENGTH,
@@ -36,18 +42,39 @@ enum finish {
     FINISH_INTERRUPTED,
     FINISH_ERROR
 };
-const char *finish_name(enum finish f); /* "length", "stop", ... */
+const char *finish_name(enum finish f); /* "length", "stop token", "stop string", ... */
+
+/* What a text goes on from. */
+struct prompt {
+    struct ids ids;
+    bool held_blank; /* a trailing blank was taken off: the answer's first token begins with one */
+    bool append;     /* behind the session's text instead of in place of it */
+};
+void prompt_release(struct prompt *p);
+/*
+ * Encode n bytes into a zeroed prompt. With g->trim, one blank at the very end is left
+ * off and remembered in held_blank, when some token begins with a blank: GPT-2 writes
+ * the blank with the word behind it. Two blanks keep the first, as within a text.
+ * ERR_MISSING: the model has no tokenizer.
+ */
+int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,
+                  const char *text, size_t n);
+/* Make the logits of tokens that do not begin with a blank -infinity: how the first
+ * token after a held blank is drawn (and explained). */
+void prompt_mask_logits(const struct model *m, float *logits);
 
 /* One answer. */
 struct answer {
     struct ids ids;  /* new tokens, without the stop token */
-    float *logprobs; /* [ids.n] when asked for, else NULL */
-    struct buf text; /* as streamed */
+    float *logprobs; /* [ids.n] when asked for, else NULL; NaN under beam and contrastive search */
+    struct buf text; /* as streamed: a held blank is not in it, nor the stop string */
     enum finish finish;
     double score; /* beam search: the sequence's score */
-    int n_prompt; /* prompt tokens, of which n_reused came from the cache */
+    int n_prompt; /* prompt tokens in the context, of which n_reused came from the cache */
     int n_reused;
-    double prefill_s, decode_s;
+    bool slid;        /* the context was full, and its newest half was read again */
+    double prefill_s; /* reading the prompt */
+    double decode_s;  /* making the tokens; of several answers together */
 };
 void answer_release(struct answer *a);
 
@@ -61,17 +88,16 @@ struct generate_host {
 };
 
 /*
- * The session's text is the prompt already (session_set done by the caller, through
- * generate_prompt below); the answer is appended to it (the first one, when several).
- * answers [num_return_sequences], zeroed. ERR_INTERRUPTED: what was made is there and
- * finish says so.
+ * Go on from a prompt, or with prompt NULL from the session's text as it stands. An
+ * empty text begins with the model's begin token. The session's text becomes prompt +
+ * the first answer. Answer k uses draw c->draw + k.
+ *
+ * answers [num_return_sequences], zeroed; to be released also after an error.
+ * ERR_FULL: the prompt does not fit and on_full is stop; the session is unchanged.
+ * ERR_INTERRUPTED: what was made is in answers, and their finish says so.
  */
-int generate(struct session *s, const struct generate_config *g, const struct sampler_config *c,
-             const struct generate_host *host, struct answer *answers);
-
-/* Encode a prompt as generation wants it: *held_blank is the trailing blank that was
- * taken off (trim), which the answer's first token must then begin with. */
-int generate_prompt(const struct model *m, const struct generate_config *g, const char *text,
-                    size_t n, struct ids *out, bool *held_blank);
+int generate(struct session *s, const struct prompt *prompt, const struct generate_config *g,
+             const struct sampler_config *c, const struct generate_host *host,
+             struct answer *answers);
 
 #endif

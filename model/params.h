@@ -34,9 +34,9 @@ struct params {
     struct linear wte;     /* token embedding as the head sees it: [C,V], column v is token v */
     struct linear lm_head; /* [C,V]; the same panels as wte when tied */
     float *wpe;            /* [n_ctx,C] */
-    struct layer *layers;  /* [L] */
+    struct layer *layers;  /* [L]; owned */
     float *ln_f_weight, *ln_f_bias;
-    void *block; /* owns all of the above */
+    void *block; /* owns all weights, and holds nothing else */
     size_t block_bytes;
     struct param_tensor *tensors; /* [n_tensors], the table */
     int n_tensors;

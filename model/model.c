@@ -1,0 +1,24 @@
+#include "model/model.h"
+
+#include "model/base/mem.h"
+
+void model_free(struct model *m)
+{
+    if (m == NULL)
+        return;
+    params_release(&m->params);
+    tokenizer_free(m->tokenizer);
+    mem_free(m->name);
+    mem_free(m->source);
+    mem_free(m->defaults);
+    mem_free(m);
+}
+
+const unsigned char *model_fingerprint(struct model *m)
+{
+    if (m->fingerprint_version != m->version) {
+        params_hash(&m->params, m->fingerprint);
+        m->fingerprint_version = m->version;
+    }
+    return m->fingerprint;
+}

@@ -1,0 +1,372 @@
+#include "model/params.h"
+
+#include "model/base/err.h"
+#include "model/base/half.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+
+#include <openssl/evp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *dtype_name(enum dtype d)
+{
+    return d == DTYPE_F32 ? "F32" : d == DTYPE_F16 ? "F16" : "BF16";
+}
+
+/* ---- where everything lies ---- */
+
+static float *take_floats(struct arena *a, int n)
+{
+    return arena_take(a, (size_t)n * sizeof(float));
+}
+
+static void take_linear(struct arena *a, struct linear *w, enum linear_kind kind, int K, int N,
+                        bool with_bias)
+{
+    *w = (struct linear){.kind = kind, .K = K, .N = N};
+    w->panels = arena_take(a, linear_bytes(kind, K, N));
+    w->bias = with_bias ? take_floats(a, N) : NULL;
+}
+
+/* The block, in the order a decode step reads it. While sizing there are no layers. */
+static void carve(struct params *p, struct arena *a)
+{
+    const struct config *c = &p->config;
+    int C = c->n_embd, F = c->n_inner;
+    struct layer scratch;
+    p->wpe = arena_take(a, (size_t)c->n_ctx * (size_t)C * sizeof(float));
+    for (int i = 0; i < c->n_layer; i++) {
+        struct layer *l = p->layers == NULL ? &scratch : &p->layers[i];
+        l->ln_1_weight = take_floats(a, C);
+        l->ln_1_bias = take_floats(a, C);
+        take_linear(a, &l->c_attn, p->kind, C, 3 * C, true);
+        take_linear(a, &l->attn_proj, p->kind, C, C, true);
+        l->ln_2_weight = take_floats(a, C);
+        l->ln_2_bias = take_floats(a, C);
+        take_linear(a, &l->c_fc, p->kind, C, F, true);
+        take_linear(a, &l->mlp_proj, p->kind, F, C, true);
+    }
+    p->ln_f_weight = take_floats(a, C);
+    p->ln_f_bias = take_floats(a, C);
+    take_linear(a, &p->wte, p->kind, C, c->n_vocab, false);
+    if (c->tie_word_embeddings)
+        p->lm_head = p->wte;
+    else
+        take_linear(a, &p->lm_head, p->kind, C, c->n_vocab, false);
+}
+
+size_t params_bytes(const struct config *c, enum linear_kind kind)
+{
+    struct params p = {.config = *c, .kind = kind};
+    struct arena a = {0};
+    carve(&p, &a);
+    return a.used;
+}
+
+/* ---- the table ---- */
+
+static void add(struct params *p, const char *name, enum param_kind kind, int layer, int rows,
+                int cols, float *data, struct linear *linear)
+{
+    struct param_tensor *t = &p->tensors[p->n_tensors++];
+    *t = (struct param_tensor){.kind = kind, .layer = layer, .rows = rows, .cols = cols};
+    if (layer < 0)
+        snprintf(t->name, sizeof t->name, "%s", name);
+    else
+        snprintf(t->name, sizeof t->name, "h.%d.%s", layer, name);
+    t->data = data;
+    t->linear = linear;
+}
+
+/* A Conv1D and its bias; w NULL for the table alone. */
+static void add_conv1d(struct params *p, const char *stem, int layer, int in, int out,
+                       struct linear *w)
+{
+    char name[48];
+    snprintf(name, sizeof name, "%s.weight", stem);
+    add(p, name, PARAM_CONV1D, layer, in, out, NULL, w);
+    snprintf(name, sizeof name, "%s.bias", stem);
+    add(p, name, PARAM_VECTOR, layer, 1, out, w == NULL ? NULL : (float *)w->bias, NULL);
+}
+
+static int fill_table(struct params *p)
+{
+    const struct config *c = &p->config;
+    int C = c->n_embd, F = c->n_inner;
+    bool placed = p->layers != NULL;
+    p->tensors = mem_array((size_t)c->n_layer * 12 + 5, sizeof *p->tensors);
+    if (p->tensors == NULL)
+        return ERR_NOMEM;
+    add(p, "wte.weight", PARAM_EMBEDDING, -1, c->n_vocab, C, NULL, placed ? &p->wte : NULL);
+    add(p, "wpe.weight", PARAM_ROWS, -1, c->n_ctx, C, p->wpe, NULL);
+    for (int i = 0; i < c->n_layer; i++) {
+        struct layer none = {0}, *l = placed ? &p->layers[i] : &none;
+        add(p, "ln_1.weight", PARAM_VECTOR, i, 1, C, l->ln_1_weight, NULL);
+        add(p, "ln_1.bias", PARAM_VECTOR, i, 1, C, l->ln_1_bias, NULL);
+        add_conv1d(p, "attn.c_attn", i, C, 3 * C, placed ? &l->c_attn : NULL);
+        add_conv1d(p, "attn.c_proj", i, C, C, placed ? &l->attn_proj : NULL);
+        add(p, "ln_2.weight", PARAM_VECTOR, i, 1, C, l->ln_2_weight, NULL);
+        add(p, "ln_2.bias", PARAM_VECTOR, i, 1, C, l->ln_2_bias, NULL);
+        add_conv1d(p, "mlp.c_fc", i, C, F, placed ? &l->c_fc : NULL);
+        add_conv1d(p, "mlp.c_proj", i, F, C, placed ? &l->mlp_proj : NULL);
+    }
+    add(p, "ln_f.weight", PARAM_VECTOR, -1, 1, C, p->ln_f_weight, NULL);
+    add(p, "ln_f.bias", PARAM_VECTOR, -1, 1, C, p->ln_f_bias, NULL);
+    if (!c->tie_word_embeddings)
+        add(p, "lm_head.weight", PARAM_EMBEDDING, -1, c->n_vocab, C, NULL,
+            placed ? &p->lm_head : NULL);
+    return 0;
+}
+
+int params_describe(struct params *p, const struct config *c)
+{
+    *p = (struct params){.config = *c};
+    int rc = config_check(&p->config);
+    return rc != 0 ? rc : fill_table(p);
+}
+
+int params_init(struct params *p, const struct config *c, enum linear_kind kind)
+{
+    *p = (struct params){.config = *c, .kind = kind};
+    int rc = config_check(&p->config);
+    if (rc != 0)
+        return rc;
+    size_t bytes = params_bytes(&p->config, kind);
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (bytes > machine)
+        return err_set(ERR_NOMEM, "the weights need %.1f GB of memory, this machine has %.1f GB",
+                       (double)bytes / 1e9, (double)machine / 1e9);
+    p->layers = mem_array((size_t)p->config.n_layer, sizeof *p->layers);
+    p->block = p->layers == NULL ? NULL : mem_map(bytes);
+    rc = ERR_NOMEM;
+    if (p->block != NULL) {
+        p->block_bytes = bytes;
+        struct arena a = {.base = p->block};
+        carve(p, &a);
+        rc = fill_table(p);
+    }
+    if (rc != 0)
+        params_release(p);
+    return rc;
+}
+
+void params_release(struct params *p)
+{
+    if (p == NULL)
+        return;
+    mem_unmap(p->block, p->block_bytes);
+    mem_free(p->layers);
+    mem_free(p->tensors);
+    *p = (struct params){0};
+}
+
+struct param_tensor *params_find(const struct params *p, const char *name)
+{
+    for (int i = 0; i < p->n_tensors; i++)
+        if (strcmp(p->tensors[i].name, name) == 0)
+            return &p->tensors[i];
+    return NULL;
+}
+
+/* ---- filling ---- */
+
+enum { CHUNK_BYTES = 256 << 10, ERR_BYTES = 1024 };
+
+struct fill {
+    struct param_tensor *t;
+    const struct tensor_reader *r;
+    int rows, cols; /* as they lie in the file */
+    int unit;       /* rows are dealt out in runs of so many */
+    int chunk;      /* rows read at once, a multiple of unit where it can be */
+    char *buffers;  /* [n_threads][buffer_bytes] */
+    size_t buffer_bytes;
+    atomic_int failed; /* the first thread that sets it owns error and text */
+    int error;
+    char text[ERR_BYTES];
+    _Atomic uint64_t n_bad;
+};
+
+/* How many of n elements are NaN or infinite, or become so in binary16. */
+static uint64_t count_bad(const void *src, enum linear_kind kind, size_t n, bool to_half)
+{
+    uint64_t bad = 0;
+    if (kind == LINEAR_F16) {
+        const uint16_t *h = src;
+        for (size_t i = 0; i < n; i++)
+            bad += (h[i] & 0x7c00u) == 0x7c00u;
+    } else {
+        /* From 65520 on a value rounds to binary16's infinity. */
+        const uint32_t *u = src, least = to_half ? 0x477ff000u : 0x7f800000u;
+        for (size_t i = 0; i < n; i++)
+            bad += (u[i] & 0x7fffffffu) >= least;
+    }
+    return bad;
+}
+
+/* Rows first .. first+count-1 of the file, n elements at src, into their place. */
+static void place(struct fill *f, const void *src, enum linear_kind kind, int first, int count)
+{
+    struct param_tensor *t = f->t;
+    size_t n = (size_t)count * (size_t)f->cols;
+    if (t->linear != NULL) {
+        bool out_major = t->kind == PARAM_EMBEDDING || f->r->out_major;
+        (out_major ? linear_fill_out_major : linear_fill_in_major)(t->linear, src, kind, first,
+                                                                   count);
+        return;
+    }
+    float *dst = t->data + (size_t)first * (size_t)f->cols;
+    if (kind == LINEAR_F32)
+        memcpy(dst, src, n * sizeof *dst);
+    else
+        kernels_active()->widen(dst, src, n);
+}
+
+static int fill_rows(struct fill *f, char *buffer, int first, int count, uint64_t *bad)
+{
+    const struct tensor_reader *r = f->r;
+    size_t n = (size_t)count * (size_t)f->cols;
+    /* bfloat16 is read behind where its fp32 form goes, and widened from the front. */
+    char *raw = r->dtype == DTYPE_BF16 ? buffer + n * 2 : buffer;
+    int rc = r->read(r->user, raw, (uint64_t)first * (uint64_t)f->cols, n);
+    if (rc != 0)
+        return rc;
+    if (r->dtype == DTYPE_BF16)
+        for (size_t i = 0; i < n; i++) {
+            uint16_t b;
+            memcpy(&b, raw + 2 * i, sizeof b);
+            float x = bf16_to_f32(b);
+            memcpy(buffer + 4 * i, &x, sizeof x);
+        }
+    enum linear_kind kind = r->dtype == DTYPE_F16 ? LINEAR_F16 : LINEAR_F32;
+    bool to_half = f->t->linear != NULL && f->t->linear->kind == LINEAR_F16;
+    *bad += count_bad(buffer, kind, n, to_half);
+    place(f, buffer, kind, first, count);
+    return 0;
+}
+
+static void fill_share(void *arg, int thread, int n_threads)
+{
+    struct fill *f = arg;
+    char *buffer = f->buffers + (size_t)thread * f->buffer_bytes;
+    int units = (f->rows + f->unit - 1) / f->unit, first, last;
+    par_split(units, thread, n_threads, &first, &last);
+    first *= f->unit;
+    last = last * f->unit < f->rows ? last * f->unit : f->rows;
+    uint64_t bad = 0;
+    while (first < last && atomic_load_explicit(&f->failed, memory_order_relaxed) == 0) {
+        int count = last - first < f->chunk ? last - first : f->chunk;
+        int rc = fill_rows(f, buffer, first, count, &bad);
+        if (rc != 0 && atomic_fetch_add(&f->failed, 1) == 0) {
+            f->error = rc;
+            snprintf(f->text, sizeof f->text, "%s", err_text());
+        }
+        first += count;
+    }
+    atomic_fetch_add(&f->n_bad, bad);
+}
+
+int params_fill(struct params *p, struct param_tensor *t, const struct tensor_reader *r,
+                uint64_t *n_bad)
+{
+    (void)p;
+    bool swapped = t->kind == PARAM_CONV1D && r->out_major;
+    struct fill f = {.t = t,
+                     .r = r,
+                     .rows = swapped ? t->cols : t->rows,
+                     .cols = swapped ? t->rows : t->cols,
+                     .unit = 1};
+    /* Rows of the file that are columns of panels: whole panels to a thread. */
+    if (t->kind == PARAM_EMBEDDING || swapped)
+        f.unit = PANEL;
+    size_t row_bytes = (size_t)f.cols * (r->dtype == DTYPE_F16 ? 2 : 4);
+    size_t fit = CHUNK_BYTES / row_bytes;
+    f.chunk = fit < (size_t)f.unit ? f.unit : (int)(fit / (size_t)f.unit * (size_t)f.unit);
+    if (f.chunk > f.rows)
+        f.chunk = f.rows;
+    f.buffer_bytes = ((size_t)f.chunk * row_bytes + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
+    f.buffers = mem_array((size_t)par_threads(), f.buffer_bytes);
+    if (f.buffers == NULL)
+        return ERR_NOMEM;
+    par_run(fill_share, &f);
+    mem_free(f.buffers);
+    if (f.error != 0)
+        return err_set(f.error, "%s", f.text);
+    *n_bad = atomic_load(&f.n_bad);
+    return 0;
+}
+
+/* ---- reading back ---- */
+
+static float panel_element(const struct linear *w, int k, int n)
+{
+    size_t at = ((size_t)(n / PANEL) * (size_t)w->K + (size_t)k) * PANEL + (size_t)(n % PANEL);
+    return w->kind == LINEAR_F16 ? half_to_f32(((const uint16_t *)w->panels)[at])
+                                 : ((const float *)w->panels)[at];
+}
+
+void params_read(const struct param_tensor *t, float *out, uint64_t first, size_t n)
+{
+    if (t->linear == NULL) {
+        memcpy(out, t->data + first, n * sizeof *out);
+        return;
+    }
+    int row = (int)(first / (uint64_t)t->cols), col = (int)(first % (uint64_t)t->cols);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = t->kind == PARAM_EMBEDDING ? panel_element(t->linear, col, row)
+                                            : panel_element(t->linear, row, col);
+        if (++col == t->cols) {
+            col = 0;
+            row++;
+        }
+    }
+}
+
+/* ---- fingerprint: SHA-256 of the digests of fixed parts, so that all threads help ---- */
+
+enum { DIGEST = 32, HASH_PART = 4 << 20, HASH_BATCH = 256 };
+
+struct hash {
+    const unsigned char *bytes;
+    size_t n;
+    unsigned char digests[HASH_BATCH][DIGEST];
+};
+
+static void hash_share(void *arg, int thread, int n_threads)
+{
+    struct hash *h = arg;
+    int first, last, parts = (int)((h->n + HASH_PART - 1) / HASH_PART);
+    par_split(parts, thread, n_threads, &first, &last);
+    for (int i = first; i < last; i++) {
+        size_t at = (size_t)i * HASH_PART, left = h->n - at;
+        EVP_Digest(h->bytes + at, left < HASH_PART ? left : HASH_PART, h->digests[i], NULL,
+                   EVP_sha256(), NULL);
+    }
+}
+
+void params_hash(const struct params *p, unsigned char out[32])
+{
+    const struct config *c = &p->config;
+    /* A chain: each batch's digest covers the one before. */
+    struct {
+        char config[256];
+        unsigned char before[DIGEST];
+        unsigned char digests[HASH_BATCH][DIGEST];
+    } link = {0};
+    struct hash h;
+    snprintf(link.config, sizeof link.config, "%d %d %d %d %d %d %d %a %d %d %d %d", c->n_layer,
+             c->n_head, c->n_embd, c->n_ctx, c->n_vocab, c->n_inner, (int)c->activation,
+             (double)c->layer_norm_epsilon, c->tie_word_embeddings, c->scale_attn_weights,
+             c->scale_attn_by_inverse_layer_idx, (int)p->kind);
+    for (size_t at = 0; at < p->block_bytes; at += (size_t)HASH_PART * HASH_BATCH) {
+        h = (struct hash){.bytes = (const unsigned char *)p->block + at, .n = p->block_bytes - at};
+        if (h.n > (size_t)HASH_PART * HASH_BATCH)
+            h.n = (size_t)HASH_PART * HASH_BATCH;
+        par_run(hash_share, &h);
+        memcpy(link.digests, h.digests, sizeof link.digests);
+        EVP_Digest(&link, sizeof link, out, NULL, EVP_sha256(), NULL);
+        memcpy(link.before, out, DIGEST);
+    }
+}

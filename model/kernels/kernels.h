@@ -21,7 +21,7 @@
 /* What happens to a sum and its bias on the way to y. */
 enum linear_then { LINEAR_STORE, LINEAR_ADD /* y += */, LINEAR_GELU_TANH, LINEAR_GELU_ERF };
 
-enum { TILE_MAX_ROWS = 16, TILE_ALIGN = 16 /* columns of a tile come in multiples of it */ };
+enum { TILE_MAX_ROWS = 16 };
 
 struct kernels {
     const char *name;
@@ -32,10 +32,10 @@ struct kernels {
 
     /*
      * acc [R,cols] += x W: for k ascending acc[r][n] = fma(x[k][r], W[k][n], acc[r][n]),
-     * from 0 when `fresh`. x is packed [K,R]; W is [K,ldw] binary16 or fp32, its rows
-     * aligned to 32 bytes. R 1..tile_rows; cols a multiple of 16 up to tile_cols, or up
-     * to 64 when R <= wide_rows. ahead, if not NULL, is memory to fetch into the cache
-     * in the meantime, 2 lines a k.
+     * from 0 when `fresh`. x is packed [K,R]; W is [K,ldw] binary16 or fp32. R
+     * 1..tile_rows; cols a multiple of 16, best tile_cols, or 64 when R <= wide_rows.
+     * ahead, if not NULL, is memory to fetch into the cache in the meantime, 128 bytes
+     * a k.
      */
     void (*tile_f16)(float *acc, size_t ldacc, bool fresh, const float *x, int R, const uint16_t *w,
                      size_t ldw, int K, int cols, const void *ahead);
@@ -43,8 +43,13 @@ struct kernels {
                      size_t ldw, int K, int cols, const void *ahead);
     /* packed [K,R] = x [R,K] transposed, R 1..tile_rows. */
     void (*pack)(float *packed, const float *x, size_t ldx, int R, int K);
-    /* y[i] = f(acc[i] + bias[i]) or y[i] += acc[i] + bias[i]; bias NULL: none. */
-    void (*finish)(float *y, const float *acc, const float *bias, size_t n, enum linear_then then);
+    /* strips [64 / strip][K][strip] fp32 = panel [K][64]. */
+    void (*strips_f16)(float *strips, const uint16_t *panel, int K, int strip);
+    void (*strips_f32)(float *strips, const float *panel, int K, int strip);
+    /* y[r][i] = f(acc[r][i] + bias[i]) or y[r][i] += acc[r][i] + bias[i], i < n; bias NULL: none.
+     */
+    void (*finish)(float *y, size_t ldy, const float *acc, size_t ldacc, const float *bias,
+                   int rows, size_t n, enum linear_then then);
 
     /* y = (x - mean) / sqrt(variance + epsilon) * weight + bias; y may be x. */
     void (*layernorm)(float *y, const float *x, const float *weight, const float *bias, size_t n,
@@ -71,10 +76,10 @@ struct kernels {
     /* Indices i with x[i] >= least, ascending, into index (room for n); how many. */
     size_t (*select)(int32_t *index, const float *x, size_t n, float least);
 
-    /* For the bench. `rounds` times 32 independent multiply-adds on registers; how many
-     * floating-point operations that were. Sum of n binary16 numbers, as fast as memory
-     * gives them, in no order worth knowing. */
+    /* For the bench: `rounds` times as many independent multiply-adds on registers as
+     * keep the machine busy; how many floating-point operations that was. */
     double (*burn)(long rounds);
+    /* Sum of n binary16 numbers as fast as memory gives them, in no order worth knowing. */
     float (*stream)(const uint16_t *x, size_t n);
 };
 

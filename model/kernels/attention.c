@@ -1,0 +1,140 @@
+#include "model/kernels/attention.h"
+
+#include "model/base/mem.h"
+#include "model/kernels/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A tile's rows under way. */
+struct work {
+    const struct kernels *k;
+    const struct attention *a;
+    size_t D16;
+    float *q;       /* [D,R] */
+    float *scores;  /* [R,64] */
+    float *weights; /* [64,R]: scores after softmax, packed */
+    float *acc;     /* [R,D16] */
+    float m[TILE_MAX_ROWS], sum[TILE_MAX_ROWS];
+};
+
+static size_t carve(struct work *s, void *scratch, int D)
+{
+    struct arena a = {.base = scratch};
+    s->D16 = ((size_t)D + 15) / 16 * 16;
+    s->q = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * (size_t)D);
+    s->scores = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * ATTENTION_BLOCK);
+    s->weights = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * ATTENTION_BLOCK);
+    s->acc = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * s->D16);
+    return a.used;
+}
+
+size_t attention_scratch_bytes(int D)
+{
+    struct work s;
+    return carve(&s, NULL, D);
+}
+
+static void tile(const struct work *s, float *acc, size_t ldacc, bool fresh, const float *x, int R,
+                 const char *w, size_t ldw, int K, int cols, const char *ahead)
+{
+    if (s->a->kind == LINEAR_F16)
+        s->k->tile_f16(acc, ldacc, fresh, x, R, (const uint16_t *)w, ldw, K, cols, ahead);
+    else
+        s->k->tile_f32(acc, ldacc, fresh, x, R, (const float *)w, ldw, K, cols, ahead);
+}
+
+/* Keys of a block that row r of a tile sees, the first row seeing `first` of them. */
+static int seen(int first, int r)
+{
+    int c = first + r;
+    return c < 0 ? 0 : c > ATTENTION_BLOCK ? ATTENTION_BLOCK : c;
+}
+
+/*
+ * One page for R rows. Values that all rows see go through one tile; what is left of a
+ * page that holds the rows' own positions, row by row.
+ */
+static void page(struct work *s, const char *keys, const char *values, const char *next, int R,
+                 int first_seen)
+{
+    tile(s, s->scores, ATTENTION_BLOCK, true, s->q, R, keys, ATTENTION_BLOCK, s->a->D,
+         ATTENTION_BLOCK, values);
+    for (int r = 0; r < R; r++) {
+        float *row = s->scores + r * ATTENTION_BLOCK;
+        int c = seen(first_seen, r);
+        if (c == 0)
+            continue;
+        float ratio = s->k->softmax_block(row, c, s->a->scale, &s->m[r], &s->sum[r]);
+        s->k->scale(s->acc + (size_t)r * s->D16, ratio, s->D16);
+    }
+    int common = seen(first_seen, 0);
+    if (common > 0) {
+        const float *weights = s->scores;
+        if (R > 1) {
+            s->k->pack(s->weights, s->scores, ATTENTION_BLOCK, R, common);
+            weights = s->weights;
+        }
+        tile(s, s->acc, s->D16, false, weights, R, values, s->D16, common, (int)s->D16, next);
+    }
+    const size_t value_row = s->D16 * (s->a->kind == LINEAR_F16 ? 2 : 4);
+    for (int r = 1; r < R; r++) {
+        int own = seen(first_seen, r) - common;
+        if (own > 0)
+            tile(s, s->acc + (size_t)r * s->D16, s->D16, false,
+                 s->scores + r * ATTENTION_BLOCK + common, 1, values + (size_t)common * value_row,
+                 s->D16, own, (int)s->D16, NULL);
+    }
+}
+
+void attention_rows(const struct attention *a, float *out, size_t ldo, const float *q, size_t ldq,
+                    int n, int first, void *scratch)
+{
+    struct work s = {.k = kernels_active(), .a = a};
+    carve(&s, scratch, a->D);
+    for (int R; n > 0; n -= R, first += R, q += (size_t)R * ldq, out += (size_t)R * ldo) {
+        /* Tiles as even as can be. */
+        int tiles = (n + s.k->tile_rows - 1) / s.k->tile_rows;
+        R = (n + tiles - 1) / tiles;
+        s.k->pack(s.q, q, ldq, R, a->D);
+        memset(s.acc, 0, sizeof(float) * (size_t)R * s.D16);
+        for (int r = 0; r < R; r++) {
+            s.m[r] = -INFINITY;
+            s.sum[r] = 0;
+        }
+        int last_page = (first + R - 1) / ATTENTION_BLOCK;
+        for (int p = 0; p <= last_page; p++) {
+            const char *here = a->pages[p], *next = p < last_page ? a->pages[p + 1] : NULL;
+            page(&s, here + a->key_offset, here + a->value_offset,
+                 next == NULL ? NULL : next + a->key_offset, R, first - p * ATTENTION_BLOCK + 1);
+        }
+        for (int r = 0; r < R; r++)
+            s.k->divide(out + (size_t)r * ldo, s.acc + (size_t)r * s.D16, s.sum[r], (size_t)a->D);
+    }
+}
+
+void attention_store(const struct attention *a, const float *k, const float *v, size_t ld, int n,
+                     int first)
+{
+    const struct kernels *kernels = kernels_active();
+    const size_t D = (size_t)a->D, D16 = (D + 15) / 16 * 16;
+    for (int i = 0; i < n; i++, k += ld, v += ld) {
+        char *page = a->pages[(first + i) / ATTENTION_BLOCK];
+        size_t slot = (size_t)((first + i) % ATTENTION_BLOCK);
+        if (a->kind == LINEAR_F32) {
+            float *keys = (float *)(page + a->key_offset);
+            memcpy((float *)(page + a->value_offset) + slot * D16, v, D * sizeof *v);
+            for (size_t d = 0; d < D; d++)
+                keys[d * ATTENTION_BLOCK + slot] = k[d];
+            continue;
+        }
+        uint16_t *keys = (uint16_t *)(page + a->key_offset), part[64];
+        kernels->narrow((uint16_t *)(page + a->value_offset) + slot * D16, v, D);
+        for (size_t d = 0; d < D; d += 64) {
+            size_t m = D - d < 64 ? D - d : 64;
+            kernels->narrow(part, k + d, m);
+            for (size_t j = 0; j < m; j++)
+                keys[(d + j) * ATTENTION_BLOCK + slot] = part[j];
+        }
+    }
+}

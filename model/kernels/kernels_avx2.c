@@ -1,0 +1,188 @@
+#include "model/kernels/kernels_tables.h"
+
+#ifdef KERNELS_X86
+
+#define LANES_AVX2
+#include "model/kernels/vector.h"
+
+/*
+ * Register plan of 16: a tile of R rows by 8 C columns holds R C sums. 6 x 16: 12 sums,
+ * 2 of w, 1 of x. 3 x 32 and 1 x 64: w straight from memory, or widened one at a time.
+ */
+enum { ROWS = 6, MID_ROWS = 3 };
+
+LANES __m256 load_w(const bool half, const void *w, size_t at)
+{
+    if (half)
+        return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)((const uint16_t *)w + at)));
+    return _mm256_loadu_ps((const float *)w + at);
+}
+
+LANES void tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
+                const float *x, const void *w, size_t ldw, int K, const char *ahead)
+{
+    __m256 sum[ROWS][8];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 8
+        for (int c = 0; c < C; c++)
+            sum[r][c] = fresh ? _mm256_setzero_ps() : _mm256_loadu_ps(acc + r * ldacc + 8 * c);
+    size_t at = 0, fetch = ahead == NULL ? 0 : 128;
+    if (ahead == NULL)
+        ahead = (const char *)x; /* some line that is there anyway */
+    for (int k = 0; k < K; k++) {
+        _mm_prefetch(ahead, _MM_HINT_T0);
+        _mm_prefetch(ahead + 64, _MM_HINT_T0);
+        if (C == 2) { /* many rows: w in registers */
+            __m256 v0 = load_w(half, w, at), v1 = load_w(half, w, at + 8);
+#pragma GCC unroll 8
+            for (int r = 0; r < R; r++) {
+                __m256 a = _mm256_broadcast_ss(x + r);
+                sum[r][0] = _mm256_fmadd_ps(a, v0, sum[r][0]);
+                sum[r][1] = _mm256_fmadd_ps(a, v1, sum[r][1]);
+            }
+        } else { /* few rows: x in registers */
+            __m256 a[ROWS];
+#pragma GCC unroll 8
+            for (int r = 0; r < R; r++)
+                a[r] = _mm256_broadcast_ss(x + r);
+#pragma GCC unroll 8
+            for (int c = 0; c < C; c++) {
+                __m256 v = load_w(half, w, at + 8 * (size_t)c);
+#pragma GCC unroll 8
+                for (int r = 0; r < R; r++)
+                    sum[r][c] = _mm256_fmadd_ps(a[r], v, sum[r][c]);
+            }
+        }
+        x += R;
+        at += ldw;
+        ahead += fetch;
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 8
+        for (int c = 0; c < C; c++)
+            _mm256_storeu_ps(acc + r * ldacc + 8 * c, sum[r][c]);
+}
+
+typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, const void *w,
+                     size_t ldw, int K, const char *ahead);
+
+#define TILE(R, C)                                                                                 \
+    static void tile_f16_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
+                                   const void *w, size_t ldw, int K, const char *ahead)            \
+    {                                                                                              \
+        tile(R, C, true, acc, ldacc, fresh, x, w, ldw, K, ahead);                                  \
+    }                                                                                              \
+    static void tile_f32_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
+                                   const void *w, size_t ldw, int K, const char *ahead)            \
+    {                                                                                              \
+        tile(R, C, false, acc, ldacc, fresh, x, w, ldw, K, ahead);                                 \
+    }
+#define TILES_3(T, C) T(1, C) T(2, C) T(3, C)
+#define TILES_6(T, C) TILES_3(T, C) T(4, C) T(5, C) T(6, C)
+TILES_6(TILE, 2)
+TILES_3(TILE, 4)
+TILE(1, 8)
+
+#define TILE_ROW(R, C) [R] = {tile_f16_##R##_##C, tile_f32_##R##_##C},
+static tile_fn *const tiles_2[ROWS + 1][2] = {TILES_6(TILE_ROW, 2)};
+static tile_fn *const tiles_4[MID_ROWS + 1][2] = {TILES_3(TILE_ROW, 4)};
+static tile_fn *const tiles_8[2] = {tile_f16_1_8, tile_f32_1_8};
+
+LANES void tiles(const int kind, float *acc, size_t ldacc, bool fresh, const float *x, int R,
+                 const char *w, size_t ldw, int K, int cols, const void *ahead)
+{
+    const size_t element = kind == 0 ? 2 : 4;
+    for (int col = 0; col < cols;) {
+        int left = cols - col, wide = left >= 64 && R == 1          ? 64
+                                      : left >= 32 && R <= MID_ROWS ? 32
+                                                                    : 16;
+        tile_fn *fn = wide == 64 ? tiles_8[kind] : wide == 32 ? tiles_4[R][kind] : tiles_2[R][kind];
+        fn(acc + col, ldacc, fresh, x, w + (size_t)col * element, ldw, K, ahead);
+        ahead = NULL;
+        col += wide;
+    }
+}
+
+static void tile_f16(float *acc, size_t ldacc, bool fresh, const float *x, int R, const uint16_t *w,
+                     size_t ldw, int K, int cols, const void *ahead)
+{
+    tiles(0, acc, ldacc, fresh, x, R, (const char *)w, ldw, K, cols, ahead);
+}
+
+static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, int R, const float *w,
+                     size_t ldw, int K, int cols, const void *ahead)
+{
+    tiles(1, acc, ldacc, fresh, x, R, (const char *)w, ldw, K, cols, ahead);
+}
+
+/* Transposes 8 x 8: pairs, pairs of pairs within 128 bits, then the halves. */
+LANES void transpose(__m256 a[8])
+{
+    __m256 b[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i += 4) {
+        __m256 lo0 = _mm256_unpacklo_ps(a[i], a[i + 1]), hi0 = _mm256_unpackhi_ps(a[i], a[i + 1]);
+        __m256 lo1 = _mm256_unpacklo_ps(a[i + 2], a[i + 3]);
+        __m256 hi1 = _mm256_unpackhi_ps(a[i + 2], a[i + 3]);
+        b[i] = _mm256_shuffle_ps(lo0, lo1, 0x44);
+        b[i + 1] = _mm256_shuffle_ps(lo0, lo1, 0xee);
+        b[i + 2] = _mm256_shuffle_ps(hi0, hi1, 0x44);
+        b[i + 3] = _mm256_shuffle_ps(hi0, hi1, 0xee);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 4; i++) {
+        a[i] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
+        a[i + 4] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
+    }
+}
+
+static void pack(float *packed, const float *x, size_t ldx, int R, int K)
+{
+    const __m256i rows = v_mask8(R);
+    for (int k = 0; k < K; k += 8) {
+        int used = K - k < 8 ? K - k : 8;
+        __m256 a[8];
+#pragma GCC unroll 8
+        for (int r = 0; r < 8; r++)
+            a[r] = r < R ? _mm256_maskload_ps(x + r * ldx + k, v_mask8(used)) : _mm256_setzero_ps();
+        transpose(a);
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++)
+            if (i < used)
+                _mm256_maskstore_ps(packed + (size_t)(k + i) * (size_t)R, rows, a[i]);
+    }
+}
+
+static double burn(long rounds)
+{
+    __m256 sum[12];
+    const __m256 a = _mm256_set1_ps(0.5f), b = _mm256_set1_ps(1);
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; i++)
+        sum[i] = _mm256_set1_ps((float)i);
+    for (long n = 0; n < rounds; n++)
+#pragma GCC unroll 12
+        for (int i = 0; i < 12; i++)
+            sum[i] = _mm256_fmadd_ps(sum[i], a, b);
+#pragma GCC unroll 12
+    for (int i = 1; i < 12; i++)
+        sum[0] = _mm256_add_ps(sum[0], sum[i]);
+    volatile float keep = _mm256_cvtss_f32(sum[0]);
+    (void)keep;
+    return 2.0 * 12 * 8 * (double)rounds;
+}
+
+const struct kernels kernels_avx2 = {.name = "avx2",
+                                     .lanes = 8,
+                                     .tile_rows = ROWS,
+                                     .tile_cols = 16,
+                                     .wide_rows = MID_ROWS,
+                                     .tile_f16 = tile_f16,
+                                     .tile_f32 = tile_f32,
+                                     .pack = pack,
+                                     .burn = burn,
+                                     VECTOR_KERNELS};
+
+#endif

@@ -1,0 +1,16 @@
+#ifndef PRATTLE_KERNELS_TABLES_H
+#define PRATTLE_KERNELS_TABLES_H
+/* The tables that kernels.c chooses from; those of instruction sets hold only what
+ * differs from the portable one's functions, and may be compiled out by
+ * -DNO_ISA_KERNELS. */
+#include "model/kernels/kernels.h"
+
+#if defined(__x86_64__) && !defined(NO_ISA_KERNELS)
+#define KERNELS_X86 1
+#endif
+
+extern const struct kernels kernels_portable;
+extern const struct kernels kernels_avx2;
+extern const struct kernels kernels_avx512;
+
+#endif

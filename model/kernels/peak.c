@@ -1,0 +1,54 @@
+#include "model/kernels/peak.h"
+
+#include "model/base/clock.h"
+#include "model/base/par.h"
+#include "model/kernels/kernels.h"
+
+enum { TRIES = 12 };
+
+struct measure {
+    const struct kernels *k;
+    const uint16_t *x;
+    int n_lines; /* of 64 bytes */
+    double best_s, work;
+};
+
+/* The best of several tries, each from barrier to barrier. */
+static void measure(void *arg, int thread, int n_threads)
+{
+    struct measure *m = arg;
+    for (int i = 0; i < TRIES; i++) {
+        par_barrier();
+        double start = clock_s(), work = 0;
+        if (m->x == NULL) {
+            work = m->k->burn(m->k->lanes == 1 ? 100000 : 1000000) * n_threads;
+        } else {
+            int first, last;
+            par_split(m->n_lines, thread, n_threads, &first, &last);
+            volatile float sum =
+                m->k->stream(m->x + 32 * (size_t)first, 32 * (size_t)(last - first));
+            (void)sum;
+            work = 64.0 * m->n_lines;
+        }
+        par_barrier();
+        double s = clock_s() - start;
+        if (thread == 0 && (i == 0 || s < m->best_s)) {
+            m->best_s = s;
+            m->work = work;
+        }
+    }
+}
+
+double peak_fma_flops(void)
+{
+    struct measure m = {.k = kernels_active()};
+    par_run(measure, &m);
+    return m.work / m.best_s;
+}
+
+double peak_stream_bytes(const void *fp16, size_t bytes)
+{
+    struct measure m = {.k = kernels_active(), .x = fp16, .n_lines = (int)(bytes / 64)};
+    par_run(measure, &m);
+    return m.work / m.best_s;
+}

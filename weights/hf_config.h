@@ -1,0 +1,19 @@
+#ifndef PRATTLE_HF_CONFIG_H
+#define PRATTLE_HF_CONFIG_H
+/*
+ * config.json of a Hugging Face folder.
+ */
+#include "model/base/buf.h"
+#include "model/base/progress.h"
+#include "model/params.h"
+
+/* Read and checked. Fields that are missing have transformers' defaults; what cannot be
+ * computed (an activation that is none of GPT-2's, add_cross_attention) is
+ * ERR_UNSUPPORTED; a field of the wrong type or out of range ERR_RANGE. */
+int hf_config_read(struct config *c, const char *path, const struct progress *p);
+
+/* Append the text of a config.json that transformers opens; dtype is what it is told
+ * the weights are (torch_dtype). */
+int hf_config_write(struct buf *out, const struct config *c, enum dtype dtype);
+
+#endif

@@ -40,8 +40,7 @@ struct call_settings {
     char *prompt, *ids, *out;
     int output; /* enum output_choice */
     int format; /* of tables: enum table_format */
-    bool all, force, compat, markdown;
-    bool help, version;
+    bool all, force, compat, help, version;
 };
 
 /* The first two may be given for a line of --jsonl. */

@@ -1,0 +1,180 @@
+#include "repl/options.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define G(field) offsetof(struct settings, generate.field)
+#define S(field) offsetof(struct settings, sampler.field)
+#define D(field) offsetof(struct settings, device.field)
+#define T(field) offsetof(struct settings, talk.field)
+#define B(field) offsetof(struct settings, batch.field)
+#define C(field) offsetof(struct settings, call.field)
+
+#define CHOICES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const double MANY = 1e9; /* more than any text holds */
+
+/* clang-format off */
+static const struct option table[] = {
+{.group = "Model and machine", .name = "model", .letter = 'm', .type = OPTION_PATH, .offset = D(model), .argument = "PATH",
+ .help = "a Hugging Face folder, a .safetensors, .bin or .gguf file, random:gpt2 or random:config.json"},
+{.group = "Model and machine", .name = "dtype", .type = OPTION_CHOICE, .offset = D(dtype),
+ .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "bf16|bfloat16"),
+ .help = "precision: auto is fp16 in memory; in files written by save and convert it keeps the file's own"},
+{.group = "Model and machine", .name = "threads", .letter = 't', .type = OPTION_INT, .offset = D(threads), .max = 1024, .argument = "N",
+ .help = "threads of the device, 0: one for each processor it may use"},
+{.group = "Model and machine", .name = "pin", .type = OPTION_BOOL, .offset = D(pin),
+ .help = "keep each thread on a processor of its own"},
+{.group = "Model and machine", .name = "kernels", .type = OPTION_STRING, .offset = D(kernels), .argument = "NAME",
+ .help = "instruction set: auto, portable, avx2, avx512; all give the same bits"},
+{.group = "Model and machine", .name = "device_loop", .type = OPTION_BOOL, .offset = G(device_loop),
+ .help = "whole answers in one call to the device; off: step by step; the tokens are the same"},
+{.group = "Model and machine", .name = "device_iterations", .type = OPTION_INT, .offset = G(device_iterations), .min = 1, .max = 1e6, .argument = "N",
+ .help = "tokens the device makes before it hands them over; 1 streams"},
+
+{.group = "Text", .name = "max_new_tokens", .letter = 'n', .type = OPTION_INT, .offset = G(max_new_tokens), .min = 1, .max = MANY, .argument = "N",
+ .help = "length of an answer at most"},
+{.group = "Text", .name = "min_new_tokens", .type = OPTION_INT, .offset = S(min_new_tokens), .max = MANY, .argument = "N",
+ .help = "the stop token is not drawn before this many"},
+{.group = "Text", .name = "stop", .type = OPTION_STRING, .offset = G(stop), .argument = "TEXT,...",
+ .help = "texts that end an answer, separated by commas, C escapes; never shown"},
+{.group = "Text", .name = "stop_token", .type = OPTION_STRING, .offset = G(stop_token), .argument = "ID|TEXT",
+ .help = "the token that ends an answer; empty: the model's own end of text"},
+{.group = "Text", .name = "ignore_eos", .type = OPTION_BOOL, .offset = S(ignore_eos),
+ .help = "never draw the stop token"},
+{.group = "Text", .name = "on_full", .type = OPTION_CHOICE, .offset = G(on_full), .choices = CHOICES("stop", "slide"),
+ .help = "when the context is full: stop, or go on with its newer half"},
+{.group = "Text", .name = "trim", .type = OPTION_BOOL, .offset = G(trim),
+ .help = "a blank at the prompt's end goes with the word that follows"},
+{.group = "Text", .name = "special", .type = OPTION_BOOL, .offset = G(special),
+ .help = "<|endoftext|> in a prompt is the token, not text"},
+{.group = "Text", .name = "keep", .type = OPTION_BOOL, .offset = T(keep),
+ .help = "a prompt goes on from the last text instead of beginning a new one"},
+{.group = "Text", .name = "echo", .type = OPTION_CHOICE, .offset = T(echo), .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"),
+ .help = "repeat the prompt before the answer; auto: only in batches"},
+
+{.group = "Sampling", .name = "temperature", .type = OPTION_FLOAT, .offset = S(temperature), .max = 1e6, .argument = "X",
+ .help = "above 1 flatter, below 1 sharper, 0 greedy"},
+{.group = "Sampling", .name = "greedy", .type = OPTION_SHORTHAND, .choices = CHOICES("temperature", "0"),
+ .help = "the most likely token each time: temperature 0"},
+{.group = "Sampling", .name = "top_k", .letter = 'k', .type = OPTION_INT, .offset = S(top_k), .max = 1e7, .argument = "N",
+ .help = "only the N most likely tokens, 0 off"},
+{.group = "Sampling", .name = "top_p", .type = OPTION_FLOAT, .offset = S(top_p), .max = 1, .argument = "X",
+ .help = "only the most likely tokens that together reach X, 1 off"},
+{.group = "Sampling", .name = "min_p", .type = OPTION_FLOAT, .offset = S(min_p), .max = 1, .argument = "X",
+ .help = "only tokens at least X times as likely as the likeliest, 0 off"},
+{.group = "Sampling", .name = "typical_p", .type = OPTION_FLOAT, .offset = S(typical_p), .max = 1, .argument = "X",
+ .help = "locally typical tokens that together reach X, 1 off"},
+{.group = "Sampling", .name = "top_n_sigma", .type = OPTION_FLOAT, .offset = S(top_n_sigma), .max = 1e6, .argument = "X",
+ .help = "only logits within X deviations of the greatest, 0 off"},
+{.group = "Sampling", .name = "xtc_probability", .type = OPTION_FLOAT, .offset = S(xtc_probability), .max = 1, .argument = "X",
+ .help = "how often XTC takes the likeliest tokens out, 0 off"},
+{.group = "Sampling", .name = "xtc_threshold", .type = OPTION_FLOAT, .offset = S(xtc_threshold), .max = 1, .argument = "X",
+ .help = "XTC takes out all but the least likely of those above this"},
+{.group = "Sampling", .name = "dynatemp_range", .type = OPTION_FLOAT, .offset = S(dynatemp_range), .max = 1e6, .argument = "X",
+ .help = "dynamic temperature: temperature - X to + X, by entropy, 0 off"},
+{.group = "Sampling", .name = "dynatemp_exponent", .type = OPTION_FLOAT, .offset = S(dynatemp_exponent), .max = 1e6, .argument = "X",
+ .help = "how fast it rises with entropy"},
+{.group = "Sampling", .name = "mirostat", .type = OPTION_INT, .offset = S(mirostat), .max = 2, .argument = "N",
+ .help = "keep surprise constant: version 1 or 2, 0 off"},
+{.group = "Sampling", .name = "mirostat_tau", .type = OPTION_FLOAT, .offset = S(mirostat_tau), .max = 1e6, .argument = "X",
+ .help = "its target, in bits a token"},
+{.group = "Sampling", .name = "mirostat_eta", .type = OPTION_FLOAT, .offset = S(mirostat_eta), .max = 1e6, .argument = "X",
+ .help = "how fast it adapts"},
+{.group = "Sampling", .name = "topk_uniform", .type = OPTION_BOOL, .offset = S(topk_uniform),
+ .help = "each of the top_k equally likely"},
+{.group = "Sampling", .name = "chain", .type = OPTION_STRING, .offset = S(chain), .argument = "STAGE,...",
+ .help = "the stages in order; one left out is off"},
+{.group = "Sampling", .name = "seed", .letter = 's', .type = OPTION_UINT64, .offset = S(seed), .max = 18446744073709551615.0, .argument = "N",
+ .help = "the same seed gives the same text; 0: a fresh one each time, shown"},
+{.group = "Sampling", .name = "draw", .type = OPTION_INT64, .offset = S(draw), .max = 9007199254740992.0, .argument = "N",
+ .help = "which draw of the seed; line i of a batch is draw i, from 0"},
+
+{.group = "Penalties", .name = "repetition_penalty", .type = OPTION_FLOAT, .offset = S(repetition_penalty), .min = 0.01, .max = 1e6, .argument = "X",
+ .help = "CTRL's: what was in the text is X times less likely (of its logit), 1 off"},
+{.group = "Penalties", .name = "frequency_penalty", .type = OPTION_FLOAT, .offset = S(frequency_penalty), .min = -1e6, .max = 1e6, .argument = "X",
+ .help = "taken off a logit for each time it was there, 0 off"},
+{.group = "Penalties", .name = "presence_penalty", .type = OPTION_FLOAT, .offset = S(presence_penalty), .min = -1e6, .max = 1e6, .argument = "X",
+ .help = "taken off a logit if it was there, 0 off"},
+{.group = "Penalties", .name = "penalty_window", .type = OPTION_INT, .offset = S(penalty_window), .min = -1, .max = MANY, .argument = "N",
+ .help = "newest tokens these three look at, 0 none, -1 all"},
+{.group = "Penalties", .name = "dry_multiplier", .type = OPTION_FLOAT, .offset = S(dry_multiplier), .max = 1e6, .argument = "X",
+ .help = "DRY: penalty on going on with a repeated sequence, 0 off"},
+{.group = "Penalties", .name = "dry_base", .type = OPTION_FLOAT, .offset = S(dry_base), .min = 1, .max = 1e6, .argument = "X",
+ .help = "it grows by this with each token repeated"},
+{.group = "Penalties", .name = "dry_allowed_length", .type = OPTION_INT, .offset = S(dry_allowed_length), .max = MANY, .argument = "N",
+ .help = "repeats up to this length are free"},
+{.group = "Penalties", .name = "dry_window", .type = OPTION_INT, .offset = S(dry_window), .min = -1, .max = MANY, .argument = "N",
+ .help = "newest tokens it looks at, 0 none, -1 all"},
+{.group = "Penalties", .name = "dry_breakers", .type = OPTION_STRING, .offset = S(dry_breakers), .argument = "TEXT,...",
+ .help = "texts that a repeat does not reach across, separated by commas, C escapes"},
+{.group = "Penalties", .name = "no_repeat_ngram_size", .type = OPTION_INT, .offset = S(no_repeat_ngram_size), .max = MANY, .argument = "N",
+ .help = "no run of N tokens comes twice, 0 off"},
+{.group = "Penalties", .name = "logit_bias", .type = OPTION_STRING, .offset = S(logit_bias), .argument = "ID:X,...",
+ .help = "added to single logits; -inf bans a token"},
+{.group = "Penalties", .name = "bad_words", .type = OPTION_STRING, .offset = S(bad_words), .argument = "TEXT,...",
+ .help = "never written; separated by commas, C escapes"},
+
+{.group = "Searches", .name = "num_return_sequences", .type = OPTION_INT, .offset = G(num_return_sequences), .min = 1, .max = 256, .argument = "N",
+ .help = "answers to each prompt"},
+{.group = "Searches", .name = "num_beams", .type = OPTION_INT, .offset = G(num_beams), .min = 1, .max = 256, .argument = "N",
+ .help = "beam search with N beams, 1 off"},
+{.group = "Searches", .name = "length_penalty", .type = OPTION_FLOAT, .offset = G(length_penalty), .min = -1e3, .max = 1e3, .argument = "X",
+ .help = "beams are scored by log-probability / length ^ X"},
+{.group = "Searches", .name = "early_stopping", .type = OPTION_CHOICE, .offset = G(early_stopping),
+ .choices = CHOICES("false|off|no|0", "true|on|yes|1", "never"), .help = "when a beam search is over, as transformers has it"},
+{.group = "Searches", .name = "penalty_alpha", .type = OPTION_FLOAT, .offset = G(penalty_alpha), .max = 1, .argument = "X",
+ .help = "contrastive search over the top_k, 0 off"},
+
+{.group = "Prompt", .name = "verbose", .letter = 'v', .type = OPTION_BOOL, .offset = T(verbose),
+ .help = "more about each answer: ms per token, ms per sentence, samples/s"},
+{.group = "Prompt", .name = "save_samples", .type = OPTION_PATH, .offset = T(save_samples), .argument = "FILE",
+ .help = "append each prompt and its answer to FILE, an object a line"},
+{.group = "Prompt", .name = "color", .type = OPTION_CHOICE, .offset = T(color), .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"),
+ .help = "auto: on a terminal, unless NO_COLOR is set"},
+{.group = "Prompt", .name = "editing_mode", .type = OPTION_CHOICE, .offset = T(editing_mode), .choices = CHOICES("inputrc", "emacs", "vi"),
+ .help = "keys of the prompt; inputrc: as ~/.inputrc says"},
+{.group = "Prompt", .name = "history", .type = OPTION_INT, .offset = T(history), .max = 1e6, .argument = "N",
+ .help = "lines remembered, 0 none"},
+
+{.group = "Batches", .name = "batch_size", .letter = 'b', .type = OPTION_INT, .offset = B(batch_size), .min = 1, .max = 1024, .argument = "N",
+ .help = "prompts worked on at once; the answers do not depend on it"},
+{.group = "Batches", .name = "raw", .type = OPTION_BOOL, .offset = B(raw),
+ .help = "answers as they are, a NUL after each"},
+{.group = "Batches", .name = "jsonl", .type = OPTION_BOOL, .offset = B(jsonl),
+ .help = "an object a line, in and out: prompt, settings; text, ids, logprobs, finish_reason"},
+
+{.group = "For one command", .call_only = true, .name = "prompt", .letter = 'p', .type = OPTION_STRING, .offset = C(prompt), .argument = "TEXT",
+ .help = "answer this and leave"},
+{.group = "For one command", .call_only = true, .name = "ids", .type = OPTION_STRING, .offset = C(ids), .argument = "1,2,3",
+ .help = "logits, generate: the prompt as token ids"},
+{.group = "For one command", .call_only = true, .name = "all", .type = OPTION_BOOL, .offset = C(all),
+ .help = "logits: of every position, not the last alone"},
+{.group = "For one command", .call_only = true, .name = "out", .letter = 'o', .type = OPTION_PATH, .offset = C(out), .argument = "FILE.npy",
+ .help = "logits: write them as float32"},
+{.group = "For one command", .call_only = true, .name = "output", .type = OPTION_CHOICE, .offset = C(output), .choices = CHOICES("text", "ids"),
+ .help = "generate: what to print"},
+{.group = "For one command", .call_only = true, .name = "force", .letter = 'f', .type = OPTION_BOOL, .offset = C(force),
+ .help = "overwrite what is there"},
+{.group = "For one command", .call_only = true, .name = "compat", .type = OPTION_BOOL, .offset = C(compat),
+ .help = "save, convert: GGUF that llama.cpp from before March 2025 reads too"},
+{.group = "For one command", .call_only = true, .name = "format", .type = OPTION_CHOICE, .offset = C(format),
+ .choices = CHOICES("text", "markdown|md", "csv", "json"), .help = "bench, help: how tables are written"},
+{.group = "For one command", .call_only = true, .name = "help", .letter = 'h', .type = OPTION_BOOL, .offset = C(help),
+ .help = "show this, or with a command what it does"},
+{.group = "For one command", .call_only = true, .name = "version", .letter = 'V', .type = OPTION_BOOL, .offset = C(version),
+ .help = "show the version"},
+};
+/* clang-format on */
+
+const struct option *option_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof table / sizeof table[0]) ? &table[i] : NULL;
+}
+
+bool option_per_line(const struct option *o)
+{
+    return o->type != OPTION_SHORTHAND && !o->call_only &&
+           o->offset < offsetof(struct settings, device);
+}

@@ -1,0 +1,113 @@
+#include "repl/term.h"
+
+#include "repl/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+#include <utf8proc.h>
+
+static int color_setting;
+
+bool term_is(FILE *f)
+{
+    return isatty(fileno(f)) == 1;
+}
+
+int term_width(FILE *f)
+{
+    struct winsize w;
+    return ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+}
+
+void term_set_color(int color)
+{
+    color_setting = color;
+}
+
+static const char *sequence(FILE *f, const char *s)
+{
+    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+    if (color_setting == SWITCH_ON)
+        return s;
+    bool can = color_setting == SWITCH_AUTO && term_is(f) && term != NULL &&
+               strcmp(term, "dumb") != 0 && *term != '\0' &&
+               (no_color == NULL || *no_color == '\0');
+    return can ? s : "";
+}
+
+const char *term_dim(FILE *f)
+{
+    return sequence(f, "\033[2m");
+}
+
+const char *term_bold(FILE *f)
+{
+    return sequence(f, "\033[1m");
+}
+
+const char *term_red(FILE *f)
+{
+    return sequence(f, "\033[31m");
+}
+
+const char *term_plain(FILE *f)
+{
+    return sequence(f, "\033[0m");
+}
+
+static bool harmless(utf8proc_int32_t c)
+{
+    bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    return c == '\n' || c == '\t' ||
+           (utf8proc_category(c) != UTF8PROC_CATEGORY_CC && !turns && c != 0x2028 && c != 0x2029);
+}
+
+int term_visible(struct buf *out, const char *text, size_t n)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0;) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t used =
+            utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(n - i), &c);
+        if (used > 0 && harmless(c)) {
+            rc = buf_add(out, text + i, (size_t)used);
+        } else {
+            used = used > 0 ? used : 1;
+            for (utf8proc_ssize_t k = 0; k < used && rc == 0; k++)
+                rc = buf_printf(out, "\\x%02x", (unsigned char)text[i + (size_t)k]);
+        }
+        i += (size_t)used;
+    }
+    return rc;
+}
+
+int term_columns(const char *text, size_t n)
+{
+    int columns = 0;
+    for (size_t i = 0; i < n;) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t used =
+            utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(n - i), &c);
+        columns += used > 0 ? utf8proc_charwidth(c) : 1;
+        i += (size_t)(used > 0 ? used : 1);
+    }
+    return columns;
+}
+
+void term_hush(bool on)
+{
+    static struct termios before;
+    static bool hushed;
+    struct termios t;
+    if (on && !hushed && tcgetattr(STDIN_FILENO, &before) == 0) {
+        t = before;
+        t.c_lflag &= ~(tcflag_t)ECHO;
+        hushed = tcsetattr(STDIN_FILENO, TCSANOW, &t) == 0;
+    } else if (!on && hushed) {
+        tcsetattr(STDIN_FILENO, TCSANOW, &before);
+        hushed = false;
+    }
+}

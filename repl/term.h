@@ -1,0 +1,35 @@
+#ifndef PRATTLE_TERM_H
+#define PRATTLE_TERM_H
+/*
+ * What the terminal can do, and text made safe for it.
+ */
+#include "model/base/buf.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Columns of a terminal behind f, 80 when it does not say. */
+int term_width(FILE *f);
+bool term_is(FILE *f);
+
+/* color: enum switch_choice of options.h, of which auto asks the terminal, TERM and
+ * NO_COLOR. Holds for stdout and stderr each. */
+void term_set_color(int color);
+/* Escape sequences for f, "" where there is no colour. */
+const char *term_dim(FILE *f);
+const char *term_bold(FILE *f);
+const char *term_red(FILE *f);
+const char *term_plain(FILE *f);
+
+/*
+ * Append n bytes with control characters (but newline and tab), invalid UTF-8 and
+ * what turns the direction of text around as \xNN: nothing in it can steer a terminal.
+ */
+int term_visible(struct buf *out, const char *text, size_t n);
+/* Columns that text takes, its first n bytes. */
+int term_columns(const char *text, size_t n);
+
+/* While an answer runs, what is typed is kept for the prompt and not shown between. */
+void term_hush(bool on);
+
+#endif

@@ -14,6 +14,7 @@ enum { FORWARD_MAX_ROWS = 512 }; /* rows of one pass at most; longer texts go in
 struct forward_seq {
     const token_id *ids; /* [n], each in 0..V-1 */
     int n;               /* new positions, >= 1; n_past + n <= n_ctx */
+    int skip;            /* the first so many are read, but f->hidden has no rows for them; <= n */
     struct kv_view kv;   /* pages up to n_past + n exist and are not shared from n_past on */
 };
 
@@ -22,7 +23,8 @@ enum forward_point {
     FORWARD_EMBEDDED,     /* [T,C] wte + wpe; layer -1 */
     FORWARD_LN_1,         /* [T,C] */
     FORWARD_QKV,          /* [T,3C] */
-    FORWARD_ATTENTION,    /* [T,C] before its projection */
+    FORWARD_ATTENTION,    /* [T,C] before its projection; in the last layer and from here on,
+                             T leaves out the rows to skip */
     FORWARD_RESIDUAL_MID, /* [T,C] after attention's residual */
     FORWARD_LN_2,         /* [T,C] */
     FORWARD_FC,           /* [T,F] after the activation */
@@ -46,8 +48,9 @@ struct forward {
     struct activation_sink *sink;       /* NULL: none */
     float *x, *normed, *qkv, *att, *fc; /* scratch, [max_rows, C | C | 3C | C | F] */
     float *hidden;                      /* [max_rows,C] after ln_f: what forward_head reads */
-    char *thread_scratch;               /* [n_threads][thread_bytes] */
-    size_t thread_bytes;
+    char *thread_scratch;               /* [n_threads][thread_bytes]: the kernels' first, then
+                                           [few,C] for rows each thread normalizes itself */
+    size_t kernel_bytes, thread_bytes;
     void *block;
     size_t block_bytes;
 };
@@ -59,11 +62,12 @@ void forward_release(struct forward *f);
 
 /*
  * One pass over n_seqs sequences, the sum of their n at most max_rows. Rows of
- * f->hidden follow the sequences' order. To be called by every thread of a running
- * job with the same arguments; ends with a barrier.
+ * f->hidden follow the sequences' order, those to skip left out; returns how many.
+ * To be called by every thread of a running job with the same arguments; ends with a
+ * barrier.
  */
-void forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
-                  int n_threads);
+int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
+                 int n_threads);
 /*
  * Logits [n,V] of the rows f->hidden[rows[i]], row i at logits + i * ld. By every
  * thread; ends with a barrier. rows NULL: 0..n-1.

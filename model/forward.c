@@ -1,0 +1,330 @@
+#include "model/forward.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/kernels/attention.h"
+#include "model/kernels/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    /* Up to so many rows every thread normalizes all of them for itself: cheaper than
+     * one more barrier. */
+    FEW_ROWS = 4,
+    /* Query rows of one unit of attention, where heads alone do not fill the team. */
+    QUERY_ROWS = 64
+};
+
+/* The one list of what the scratch holds: adds up, or hands out. */
+static void carve(struct forward *f, struct arena *a)
+{
+    const struct config *c = &f->params->config;
+    size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner, rows = (size_t)f->max_rows;
+    f->x = arena_take(a, rows * C * sizeof(float));
+    f->normed = arena_take(a, rows * C * sizeof(float));
+    f->qkv = arena_take(a, rows * 3 * C * sizeof(float));
+    f->att = arena_take(a, rows * C * sizeof(float));
+    f->fc = arena_take(a, rows * F * sizeof(float));
+    f->hidden = arena_take(a, rows * C * sizeof(float));
+    f->thread_scratch = arena_take(a, (size_t)f->n_threads * f->thread_bytes);
+}
+
+static void size_thread_scratch(struct forward *f)
+{
+    const struct config *c = &f->params->config;
+    struct arena one = {0};
+    size_t linear = linear_scratch_bytes(c->n_inner > c->n_embd ? c->n_inner : c->n_embd);
+    size_t attention = attention_scratch_bytes(config_head_size(c));
+    arena_take(&one, linear > attention ? linear : attention);
+    f->kernel_bytes = one.used;
+    arena_take(&one, FEW_ROWS * (size_t)c->n_embd * sizeof(float));
+    f->thread_bytes = one.used;
+}
+
+int forward_init(struct forward *f, const struct params *p, int max_rows)
+{
+    *f = (struct forward){.params = p, .max_rows = max_rows, .n_threads = par_threads()};
+    kv_layout_init(&f->layout, &p->config, p->kind == LINEAR_F32);
+    size_thread_scratch(f);
+    struct arena a = {0};
+    carve(f, &a);
+    f->block_bytes = a.used;
+    f->block = mem_map(f->block_bytes);
+    if (f->block == NULL)
+        return ERR_NOMEM;
+    a = (struct arena){.base = f->block};
+    carve(f, &a);
+    return 0;
+}
+
+void forward_release(struct forward *f)
+{
+    if (f == NULL)
+        return;
+    mem_unmap(f->block, f->block_bytes);
+    *f = (struct forward){0};
+}
+
+/* What one thread knows of the pass it takes part in. */
+struct part {
+    struct forward *f;
+    const struct forward_seq *seqs;
+    int n_seqs;
+    int rows;
+    int thread, n_threads;
+    void *scratch;     /* for the kernels */
+    float *few_normed; /* [FEW_ROWS,C] */
+};
+
+static void watch(const struct part *p, enum forward_point point, int layer, const float *data,
+                  int width)
+{
+    struct activation_sink *sink = p->f->sink;
+    if (sink == NULL)
+        return;
+    par_barrier();
+    if (p->thread == 0)
+        sink->take(sink->user, point, layer, data, p->rows, width);
+    par_barrier();
+}
+
+static void embed(const struct part *p)
+{
+    const struct params *params = p->f->params;
+    size_t C = (size_t)params->config.n_embd;
+    int row = 0;
+    for (int s = 0; s < p->n_seqs; s++)
+        for (int i = 0; i < p->seqs[s].n; i++, row++) {
+            if (row % p->n_threads != p->thread)
+                continue;
+            float *x = p->f->x + (size_t)row * C;
+            linear_column(&params->wte, p->seqs[s].ids[i], x);
+            kernels_active()->add(x, params->wpe + (size_t)(p->seqs[s].kv.n_past + i) * C, C);
+        }
+    par_barrier();
+}
+
+/* LayerNorm of x; the result can be read at once by this thread. */
+static const float *normalize(const struct part *p, const float *weight, const float *bias)
+{
+    const struct config *c = &p->f->params->config;
+    size_t C = (size_t)c->n_embd;
+    bool few = p->rows <= FEW_ROWS;
+    float *y = few ? p->few_normed : p->f->normed;
+    int first = 0, last = p->rows;
+    if (!few)
+        par_split(p->rows, p->thread, p->n_threads, &first, &last);
+    for (int r = first; r < last; r++)
+        kernels_active()->layernorm(y + (size_t)r * C, p->f->x + (size_t)r * C, weight, bias, C,
+                                    c->layer_norm_epsilon);
+    if (!few)
+        par_barrier();
+    return y;
+}
+
+/* y [rows,N] of x [rows,K], whole in every thread on return. */
+static void multiply(const struct part *p, const struct linear *w, float *y, const float *x,
+                     enum linear_then then)
+{
+    linear_rows(w, y, (size_t)w->N, x, (size_t)w->K, p->rows, then, p->thread, p->n_threads,
+                p->scratch);
+    par_barrier();
+}
+
+/* One head of one sequence in one layer, and its rows of f->qkv and f->att. */
+struct head {
+    int s, h;         /* which */
+    int row, out_row; /* where the sequence begins in f->qkv and in f->att */
+    int n, skip;      /* new positions, and how many of them get no attention */
+    int n_past;
+    struct attention a;
+};
+
+/* From h zeroed with h->h = -1 to the first head, from each to the next; false at the end. */
+static bool next_head(const struct part *p, int layer, struct head *h)
+{
+    const struct forward *f = p->f;
+    const struct config *c = &f->params->config;
+    if (++h->h == c->n_head) {
+        h->row += h->n;
+        h->out_row += h->n - h->skip;
+        h->h = 0;
+        h->s++;
+    }
+    if (h->s == p->n_seqs)
+        return false;
+    const struct forward_seq *seq = &p->seqs[h->s];
+    float scale = 1.0f;
+    if (c->scale_attn_weights)
+        scale /= sqrtf((float)f->layout.head_size);
+    if (c->scale_attn_by_inverse_layer_idx)
+        scale /= (float)(layer + 1);
+    h->n = seq->n;
+    h->skip = layer == c->n_layer - 1 ? seq->skip : 0;
+    h->n_past = seq->kv.n_past;
+    h->a = (struct attention){.kind = f->params->kind,
+                              .D = f->layout.head_size,
+                              .scale = scale,
+                              .pages = seq->kv.pages,
+                              .key_offset = kv_key_offset(&f->layout, layer, h->h),
+                              .value_offset = kv_value_offset(&f->layout, layer, h->h)};
+    return true;
+}
+
+static void store_head(const struct part *p, const struct head *h)
+{
+    size_t C = (size_t)p->f->params->config.n_embd;
+    const float *k = p->f->qkv + ((size_t)h->row * 3 + 1) * C + (size_t)(h->h * h->a.D);
+    attention_store(&h->a, k, k + C, 3 * C, h->n, h->n_past);
+}
+
+/* New positions first .. first + n - 1 of the sequence. */
+static void attend_rows(const struct part *p, const struct head *h, int first, int n)
+{
+    size_t C = (size_t)p->f->params->config.n_embd, at = (size_t)(h->h * h->a.D);
+    const float *q = p->f->qkv + (size_t)(h->row + first) * 3 * C + at;
+    float *out = p->f->att + (size_t)(h->out_row + first - h->skip) * C + at;
+    attention_rows(&h->a, out, C, q, 3 * C, n, h->n_past + first, p->scratch);
+}
+
+/* Whether a head of a sequence is a small enough unit to keep the whole team busy. */
+static bool heads_suffice(const struct part *p)
+{
+    int heads = p->n_seqs * p->f->layout.n_head, longest = 0;
+    int rounds = (heads + p->n_threads - 1) / p->n_threads;
+    for (int s = 0; s < p->n_seqs; s++)
+        if (p->seqs[s].n > longest)
+            longest = p->seqs[s].n;
+    return longest <= QUERY_ROWS || 10 * heads >= 9 * rounds * p->n_threads;
+}
+
+/*
+ * Store the keys and values of the new rows and fill f->att. Heads are dealt out to
+ * the team; where they are too few, runs of query rows are, once all keys are there.
+ */
+static void attend(const struct part *p, int layer)
+{
+    bool whole = heads_suffice(p);
+    int unit = 0;
+    for (struct head h = {.h = -1}; next_head(p, layer, &h);)
+        if (unit++ % p->n_threads == p->thread) {
+            store_head(p, &h);
+            if (whole && h.skip < h.n)
+                attend_rows(p, &h, h.skip, h.n - h.skip);
+        }
+    par_barrier();
+    if (whole)
+        return;
+    unit = 0;
+    for (struct head h = {.h = -1}; next_head(p, layer, &h);)
+        for (int first = h.skip; first < h.n; first += QUERY_ROWS)
+            if (unit++ % p->n_threads == p->thread)
+                attend_rows(p, &h, first, h.n - first < QUERY_ROWS ? h.n - first : QUERY_ROWS);
+    par_barrier();
+}
+
+/* The rows of x that nobody wants go; the others close up. Rows move towards the
+ * front only, so each thread can do its columns in order. */
+static void drop_skipped(struct part *p)
+{
+    size_t C = (size_t)p->f->params->config.n_embd;
+    int first, last, row = 0, kept = 0;
+    par_split((int)C, p->thread, p->n_threads, &first, &last);
+    for (int s = 0; s < p->n_seqs; row += p->seqs[s++].n)
+        for (int i = p->seqs[s].skip; i < p->seqs[s].n; i++, kept++)
+            if (kept != row + i)
+                memcpy(p->f->x + (size_t)kept * C + first, p->f->x + (size_t)(row + i) * C + first,
+                       (size_t)(last - first) * sizeof(float));
+    p->rows = kept;
+}
+
+static void run_layer(struct part *p, int layer)
+{
+    struct forward *f = p->f;
+    const struct config *c = &f->params->config;
+    const struct layer *w = &f->params->layers[layer];
+    enum linear_then gelu =
+        c->activation == ACTIVATION_GELU_TANH ? LINEAR_GELU_TANH : LINEAR_GELU_ERF;
+
+    const float *normed = normalize(p, w->ln_1_weight, w->ln_1_bias);
+    watch(p, FORWARD_LN_1, layer, normed, c->n_embd);
+    multiply(p, &w->c_attn, f->qkv, normed, LINEAR_STORE);
+    watch(p, FORWARD_QKV, layer, f->qkv, 3 * c->n_embd);
+    /* Columns of x are this thread's own until the barrier of attend. */
+    if (layer == c->n_layer - 1)
+        drop_skipped(p);
+    attend(p, layer);
+    if (p->rows == 0)
+        return;
+    watch(p, FORWARD_ATTENTION, layer, f->att, c->n_embd);
+    multiply(p, &w->attn_proj, f->x, f->att, LINEAR_ADD);
+    watch(p, FORWARD_RESIDUAL_MID, layer, f->x, c->n_embd);
+
+    normed = normalize(p, w->ln_2_weight, w->ln_2_bias);
+    watch(p, FORWARD_LN_2, layer, normed, c->n_embd);
+    multiply(p, &w->c_fc, f->fc, normed, gelu);
+    watch(p, FORWARD_FC, layer, f->fc, c->n_inner);
+    multiply(p, &w->mlp_proj, f->x, f->fc, LINEAR_ADD);
+    watch(p, FORWARD_LAYER_OUT, layer, f->x, c->n_embd);
+}
+
+int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
+                 int n_threads)
+{
+    const struct config *c = &f->params->config;
+    size_t C = (size_t)c->n_embd;
+    char *scratch = f->thread_scratch + (size_t)thread * f->thread_bytes;
+    struct part p = {.f = f,
+                     .seqs = seqs,
+                     .n_seqs = n_seqs,
+                     .thread = thread,
+                     .n_threads = n_threads,
+                     .scratch = scratch,
+                     .few_normed = (float *)(scratch + f->kernel_bytes)};
+    for (int s = 0; s < n_seqs; s++)
+        p.rows += seqs[s].n;
+
+    embed(&p);
+    watch(&p, FORWARD_EMBEDDED, -1, f->x, c->n_embd);
+    for (int layer = 0; layer < c->n_layer && p.rows > 0; layer++)
+        run_layer(&p, layer);
+
+    int first, last;
+    par_split(p.rows, thread, n_threads, &first, &last);
+    for (int r = first; r < last; r++)
+        kernels_active()->layernorm(f->hidden + (size_t)r * C, f->x + (size_t)r * C,
+                                    f->params->ln_f_weight, f->params->ln_f_bias, C,
+                                    c->layer_norm_epsilon);
+    par_barrier();
+    watch(&p, FORWARD_FINAL, c->n_layer, f->hidden, c->n_embd);
+    return p.rows;
+}
+
+/* The rows as a run of f->hidden, or else copied to f->normed. */
+static const float *gather(struct forward *f, const int *rows, int n, int thread, int n_threads)
+{
+    size_t C = (size_t)f->params->config.n_embd;
+    bool run = true;
+    for (int i = 1; rows != NULL && i < n; i++)
+        run = run && rows[i] == rows[0] + i;
+    if (run)
+        return f->hidden + (rows == NULL ? 0 : (size_t)rows[0] * C);
+    int first, last;
+    par_split(n, thread, n_threads, &first, &last);
+    for (int i = first; i < last; i++)
+        memcpy(f->normed + (size_t)i * C, f->hidden + (size_t)rows[i] * C, C * sizeof(float));
+    par_barrier();
+    return f->normed;
+}
+
+void forward_head(struct forward *f, float *logits, size_t ld, const int *rows, int n, int thread,
+                  int n_threads)
+{
+    const struct linear *w = &f->params->lm_head;
+    const float *x = gather(f, rows, n, thread, n_threads);
+    linear_rows(w, logits, ld, x, (size_t)w->K, n, LINEAR_STORE, thread, n_threads,
+                f->thread_scratch + (size_t)thread * f->thread_bytes);
+    par_barrier();
+}

@@ -1,0 +1,14 @@
+#include "model/kv_view.h"
+
+void kv_layout_init(struct kv_layout *l, const struct config *c, bool fp32)
+{
+    int D = config_head_size(c), D16 = (D + 15) / 16 * 16;
+    l->n_head = c->n_head;
+    l->head_size = D;
+    l->head_size16 = D16;
+    l->element_bytes = fp32 ? sizeof(float) : sizeof(uint16_t);
+    l->key_bytes = (size_t)D * KV_BLOCK * l->element_bytes;
+    l->value_bytes = (size_t)KV_BLOCK * (size_t)D16 * l->element_bytes;
+    l->layer_bytes = (size_t)c->n_head * (l->key_bytes + l->value_bytes);
+    l->page_bytes = (size_t)c->n_layer * l->layer_bytes;
+}

@@ -4,40 +4,81 @@
  * The device loop: one call runs up to n decode steps for all its slots (forward,
  * filters, draw, cache append, stop test) inside one parallel region, and hands
  * tokens over through a ring that the host reads meanwhile. No allocation, lock or
- * system call in between.
+ * system call in between. Run one step at a time it is the step-by-step way; the
+ * tokens are the same.
  */
-#include "sampling/generate.h"
+#include "kvcache/engine.h"
+#include "sampling/sampler.h"
+#include "sampling/stream.h"
 
-/* One text being decoded. */
+#include <stdatomic.h>
+
+enum finish {
+    FINISH_LENGTH,
+    FINISH_STOP_TOKEN,
+    FINISH_STOP_STRING,
+    FINISH_CONTEXT,
+    FINISH_INTERRUPTED,
+    FINISH_ERROR
+};
+const char *finish_name(enum finish f); /* "length", "stop token", "stop string", ... */
+
+/*
+ * One text being decoded. Between runs the last id of a live slot either is in the
+ * cache and its logits wait for a draw (ready), or waits to be fed.
+ */
 struct slot {
-    struct kv_seq *seq;
-    token_id *text; /* [n_ctx + 1]: prompt and new tokens */
-    size_t n_text;
-    int n_new, max_new;
-    token_id last; /* drawn, not yet in the cache */
+    bool live, ready;
+    struct kv_seq *seq; /* n_text ids of it filled when ready, else n_text - 1 */
+    token_id *text;     /* [n_ctx] prompt and new tokens */
+    int n_text;
+    int n_new, max_new; /* n_new < max_new and n_text < n_ctx while live */
+    float *logits;      /* [V] after the last id, when ready; the loop moves it */
     struct sampler *sampler;
-    struct stream *stream; /* for stop strings */
     token_id stop_token;   /* TOKEN_NONE: none */
-    float *logits;         /* [V] of this slot */
-    bool live;
-    enum finish finish;
+    struct stream *stream; /* looks for stop strings; NULL: there are none */
+    char *shown;           /* [stream_max_bytes] what it shows; not used */
 };
 
 /* One token on its way to the host. */
 struct handed {
     int slot;
-    struct sampled token;
     bool ended;
-    enum finish finish;
+    enum finish finish;   /* when ended */
+    struct sampled token; /* the stop token too; TOKEN_NONE with FINISH_ERROR: no page left */
 };
 
 struct device_loop {
     struct engine *engine;
-    struct slot *slots;
+    struct slot *slots; /* [n_slots], the caller's to fill between runs */
     int n_slots;
-    struct handed *ring; /* [ring_size], written by the device, read by the host */
-    /* the rest is device_loop.c's own */
-    struct loop_state *state;
+    /* From here on the loop's own. */
+    int max_steps, max_handed;
+    struct handed *drawn;     /* [n_slots] of this step */
+    bool *picked;             /* [n_slots] in this step */
+    struct forward_seq *pass; /* [n_slots] */
+    int n_pass;
+    struct handed *ring; /* [max_handed], written by the device, read by the host */
+    size_t n_written, n_read;
+    _Alignas(64) atomic_size_t n_handed; /* what the host may read */
+    _Alignas(64) atomic_int next;        /* slot to draw for */
+    atomic_bool halt;
+    int steps, steps_wanted, steps_held, device_iterations;
+    bool until_ended, ended, leave;
 };
+
+/* n_slots at most e->max_seqs; all slots zeroed. */
+int device_loop_init(struct device_loop *l, struct engine *e, int n_slots);
+void device_loop_release(struct device_loop *l);
+/*
+ * Draw up to `steps` tokens for each live slot; sooner back when no slot is live, when
+ * one has ended (until_ended), on an interrupt, after device_loop_halt or before the
+ * ring could overflow. Tokens come to take, in the host's thread, each
+ * device_iterations steps and at the end. Returns how many steps there were.
+ */
+int device_loop_run(struct device_loop *l, int steps, int device_iterations, bool until_ended,
+                    void (*take)(void *user, const struct handed *h), void *user);
+/* From take: no further steps. */
+void device_loop_halt(struct device_loop *l);
 
 #endif

@@ -5,8 +5,8 @@
  * stream. Greedy, sampling, beam and contrastive search, one or several answers.
  */
 #include "kvcache/session.h"
-#include "sampling/sampler.h"
-#include "sampling/stream.h"
+#include "sampling/device_loop.h"
+#include "sampling/prompt.h"
 
 enum on_full { ON_FULL_STOP, ON_FULL_SLIDE };
 enum early_stopping { EARLY_STOPPING_FALSE, EARLY_STOPPING_TRUE, EARLY_STOPPING_NEVER };
@@ -33,35 +33,6 @@ int generate_config_check(const struct generate_config *g, const struct sampler_
 int generate_texts(const struct generate_config *g, const struct sampler_config *c);
 /* The token that ends a text (TOKEN_NONE: none). ERR_RANGE: stop_token is no token. */
 int generate_stop_token(token_id *out, const struct generate_config *g, const struct model *m);
-
-enum finish {
-    FINISH_LENGTH,
-    FINISH_STOP_TOKEN,
-    FINISH_STOP_STRING,
-    FINISH_CONTEXT,
-    FINISH_INTERRUPTED,
-    FINISH_ERROR
-};
-const char *finish_name(enum finish f); /* "length", "stop token", "stop string", ... */
-
-/* What a text goes on from. */
-struct prompt {
-    struct ids ids;
-    bool held_blank; /* a trailing blank was taken off: the answer's first token begins with one */
-    bool append;     /* behind the session's text instead of in place of it */
-};
-void prompt_release(struct prompt *p);
-/*
- * Encode n bytes into a zeroed prompt. With g->trim, one blank at the very end is left
- * off and remembered in held_blank, when some token begins with a blank: GPT-2 writes
- * the blank with the word behind it. Two blanks keep the first, as within a text.
- * ERR_MISSING: the model has no tokenizer.
- */
-int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,
-                  const char *text, size_t n);
-/* Make the logits of tokens that do not begin with a blank -infinity: how the first
- * token after a held blank is drawn (and explained). */
-void prompt_mask_logits(const struct model *m, float *logits);
 
 /* One answer. */
 struct answer {

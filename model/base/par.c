@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 
 enum { MAX_THREADS = 1024, SPINS = 4000 };
 
@@ -184,6 +185,21 @@ void par_wait(void)
     while (atomic_load(&team.busy))
         pthread_cond_wait(&team.idle, &team.lock);
     pthread_mutex_unlock(&team.lock);
+}
+
+bool par_wait_s(double seconds)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    long long ns = end.tv_nsec + (long long)(seconds * 1e9);
+    end.tv_sec += ns / 1000000000;
+    end.tv_nsec = (long)(ns % 1000000000);
+    pthread_mutex_lock(&team.lock);
+    while (atomic_load(&team.busy) &&
+           pthread_cond_clockwait(&team.idle, &team.lock, CLOCK_MONOTONIC, &end) == 0)
+        ;
+    pthread_mutex_unlock(&team.lock);
+    return par_done();
 }
 
 void par_run(par_fn *fn, void *arg)

@@ -27,6 +27,8 @@ void par_run(par_fn *fn, void *arg);
 void par_start(par_fn *fn, void *arg);
 bool par_done(void);
 void par_wait(void);
+/* Wait for the end, but no longer than this; whether it has come. */
+bool par_wait_s(double seconds);
 
 /* All threads of the running job meet; what each wrote before, all see after. */
 void par_barrier(void);

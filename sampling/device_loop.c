@@ -1,0 +1,196 @@
+#include "sampling/device_loop.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+
+/* How often the host looks into the ring: too short to be seen, too long to cost. */
+static const double POLL_S = 0.002;
+
+const char *finish_name(enum finish f)
+{
+    static const char *const names[] = {"length",  "stop token",  "stop string",
+                                        "context", "interrupted", "error"};
+    return names[f];
+}
+
+int device_loop_init(struct device_loop *l, struct engine *e, int n_slots)
+{
+    *l = (struct device_loop){.engine = e, .n_slots = n_slots};
+    if (n_slots < 1 || n_slots > e->max_seqs || n_slots > FORWARD_MAX_ROWS)
+        return err_set(ERR_RANGE, "%d texts at once: the engine was made for 1 to %d", n_slots,
+                       e->max_seqs < FORWARD_MAX_ROWS ? e->max_seqs : FORWARD_MAX_ROWS);
+    size_t n = (size_t)n_slots;
+    /* A text ends at the context, so a run of so many steps is never cut short; one
+     * more for a slot that finds no page. */
+    l->max_steps = e->model->config.n_ctx;
+    l->max_handed = n_slots * (l->max_steps + 1);
+    if ((l->slots = mem_array(n, sizeof *l->slots)) == NULL ||
+        (l->drawn = mem_array(n, sizeof *l->drawn)) == NULL ||
+        (l->picked = mem_array(n, sizeof *l->picked)) == NULL ||
+        (l->pass = mem_array(n, sizeof *l->pass)) == NULL ||
+        (l->ring = mem_array((size_t)l->max_handed, sizeof *l->ring)) == NULL) {
+        device_loop_release(l);
+        return ERR_NOMEM;
+    }
+    return 0;
+}
+
+void device_loop_release(struct device_loop *l)
+{
+    if (l == NULL)
+        return;
+    mem_free(l->slots);
+    mem_free(l->drawn);
+    mem_free(l->picked);
+    mem_free(l->pass);
+    mem_free(l->ring);
+    *l = (struct device_loop){0};
+}
+
+/* Draw one token for a slot and see whether it ends the text. */
+static void draw(struct slot *s, struct handed *h, int n_ctx)
+{
+    s->ready = false;
+    h->token = sampler_pick(s->sampler, s->logits, s->text, (size_t)s->n_text, s->n_new);
+    h->ended = true;
+    if (h->token.id == s->stop_token) {
+        h->finish = FINISH_STOP_TOKEN;
+        return;
+    }
+    s->text[s->n_text++] = h->token.id;
+    s->n_new++;
+    if (s->stream != NULL)
+        stream_push(s->stream, h->token.id, s->shown);
+    if (s->stream != NULL && s->stream->stopped)
+        h->finish = FINISH_STOP_STRING;
+    else if (s->n_new >= s->max_new)
+        h->finish = FINISH_LENGTH;
+    else if (s->n_text >= n_ctx)
+        h->finish = FINISH_CONTEXT;
+    else
+        h->ended = false;
+}
+
+/* Threads take the slots that wait for a draw one by one. */
+static void draw_all(struct device_loop *l)
+{
+    for (;;) {
+        int i = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
+        if (i >= l->n_slots)
+            return;
+        struct slot *s = &l->slots[i];
+        l->picked[i] = s->live && s->ready;
+        if (l->picked[i])
+            draw(s, &l->drawn[i], l->engine->model->config.n_ctx);
+    }
+}
+
+/* To the ring, not yet to the host. */
+static void write_handed(struct device_loop *l, int slot, const struct handed *h)
+{
+    struct handed *to = &l->ring[l->n_written++ % (size_t)l->max_handed];
+    *to = *h;
+    to->slot = slot;
+    if (h->ended) {
+        l->slots[slot].live = false;
+        l->ended = true;
+    }
+}
+
+/* The next pass: the last token of every live slot, whose logits will be row n_pass. */
+static void plan_pass(struct device_loop *l)
+{
+    static const struct handed NO_PAGE = {
+        .ended = true, .finish = FINISH_ERROR, .token = {.id = TOKEN_NONE}};
+    struct engine *e = l->engine;
+    l->n_pass = 0;
+    for (int i = 0; i < l->n_slots; i++) {
+        struct slot *s = &l->slots[i];
+        if (!s->live)
+            continue;
+        if (kv_seq_reserve(s->seq, &e->cache, 1) != 0) {
+            write_handed(l, i, &NO_PAGE);
+            continue;
+        }
+        s->logits = e->logits + (size_t)l->n_pass * (size_t)e->model->config.n_vocab;
+        s->ready = true;
+        l->pass[l->n_pass++] =
+            (struct forward_seq){.ids = &s->text[s->n_text - 1], .n = 1, .kv = kv_seq_view(s->seq)};
+        kv_seq_advance(s->seq, 1);
+    }
+}
+
+/* Between two steps, by thread 0: hand over, leave or go on. */
+static void plan(struct device_loop *l)
+{
+    bool any_live = false, any_drawn = false;
+    for (int i = 0; i < l->n_slots; i++) {
+        any_drawn |= l->picked[i];
+        if (l->picked[i])
+            write_handed(l, i, &l->drawn[i]);
+        any_live |= l->slots[i].live;
+    }
+    l->steps += any_drawn;
+    l->steps_held += any_drawn;
+    l->leave = !any_live || (l->ended && l->until_ended) || l->steps >= l->steps_wanted ||
+               interrupt_pending() || atomic_load_explicit(&l->halt, memory_order_relaxed);
+    if (!l->leave) {
+        plan_pass(l);
+        l->leave = l->n_pass == 0;
+    }
+    if (l->leave || l->steps_held >= l->device_iterations) {
+        l->steps_held = 0;
+        atomic_store_explicit(&l->n_handed, l->n_written, memory_order_release);
+    }
+    atomic_store_explicit(&l->next, 0, memory_order_relaxed);
+}
+
+static void run(void *arg, int thread, int n_threads)
+{
+    struct device_loop *l = arg;
+    struct engine *e = l->engine;
+    for (;;) {
+        draw_all(l);
+        par_barrier();
+        if (thread == 0)
+            plan(l);
+        par_barrier();
+        if (l->leave)
+            return;
+        forward_pass(&e->forward, l->pass, l->n_pass, thread, n_threads);
+        forward_head(&e->forward, e->logits, (size_t)e->model->config.n_vocab, NULL, l->n_pass,
+                     thread, n_threads);
+    }
+}
+
+/* What the device has handed over so far. */
+static void read_handed(struct device_loop *l, void (*take)(void *user, const struct handed *h),
+                        void *user)
+{
+    size_t n = atomic_load_explicit(&l->n_handed, memory_order_acquire);
+    for (; l->n_read < n; l->n_read++)
+        take(user, &l->ring[l->n_read % (size_t)l->max_handed]);
+}
+
+int device_loop_run(struct device_loop *l, int steps, int device_iterations, bool until_ended,
+                    void (*take)(void *user, const struct handed *h), void *user)
+{
+    l->steps = l->steps_held = 0;
+    l->steps_wanted = steps < l->max_steps ? steps : l->max_steps;
+    l->device_iterations = device_iterations;
+    l->until_ended = until_ended;
+    l->ended = false;
+    atomic_store(&l->next, 0);
+    atomic_store(&l->halt, false);
+    par_start(run, l);
+    while (!par_wait_s(POLL_S))
+        read_handed(l, take, user);
+    read_handed(l, take, user);
+    return l->steps;
+}
+
+void device_loop_halt(struct device_loop *l)
+{
+    atomic_store_explicit(&l->halt, true, memory_order_relaxed);
+}

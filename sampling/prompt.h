@@ -1,0 +1,44 @@
+#ifndef PRATTLE_PROMPT_H
+#define PRATTLE_PROMPT_H
+/*
+ * What a text goes on from, as generation wants it.
+ */
+#include "model/model.h"
+
+struct generate_config;
+
+struct prompt {
+    struct ids ids;
+    bool held_blank; /* a trailing blank was taken off: the answer's first token begins with one */
+    bool append;     /* behind the session's text instead of in place of it */
+};
+void prompt_release(struct prompt *p);
+/*
+ * Encode n bytes into a zeroed prompt. With g->trim, one blank at the very end is left
+ * off and remembered in held_blank, when some token begins with a blank: GPT-2 writes
+ * the blank with the word behind it. Of two blanks the first stays, as within a text.
+ * ERR_MISSING: the model has no tokenizer.
+ */
+int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,
+                  const char *text, size_t n);
+/* Make the logits of tokens that do not begin with a blank -infinity: how the first
+ * token after a held blank is drawn (and explained). */
+void prompt_mask_logits(const struct model *m, float *logits);
+
+/*
+ * Make a text something a model can go on from: an empty one begins with the begin
+ * token; one that fills the context keeps its newest half when on_full says slide
+ * (*slid). ERR_FULL: longer than the context, and it says stop. ERR_RANGE: an id
+ * outside the vocabulary, or empty and the model has no begin token.
+ */
+int prompt_fit(struct ids *text, bool *slid, const struct model *m,
+               const struct generate_config *g);
+/* How many of the newest ids a full context keeps. */
+static inline int prompt_kept(int n_ctx)
+{
+    return n_ctx > 1 ? n_ctx / 2 : 1;
+}
+/* The status line of a slide. */
+void prompt_slid_sentence(char *out, size_t out_bytes, const struct model *m);
+
+#endif

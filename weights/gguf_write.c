@@ -139,7 +139,7 @@ static void put_config(struct writer *w)
     const struct config *c = &w->source->config;
     key_string(w, "general.architecture", "gpt2");
     key_string(w, "general.name", w->source->name == NULL ? "gpt2" : w->source->name);
-    enum dtype d = w->entries[0].dtype;
+    enum dtype d = w->entries[0].dtype; /* the embedding's */
     key_u32(w, "general.file_type",
             d == DTYPE_F32   ? FILE_TYPE_F32
             : d == DTYPE_F16 ? FILE_TYPE_F16
@@ -239,21 +239,18 @@ static int plan(struct writer *w)
     const struct params *table = &s->table;
     if ((w->entries = mem_array((size_t)table->n_tensors + 1, sizeof *w->entries)) == NULL)
         return ERR_NOMEM;
-    const struct param_tensor *wte = params_find(table, "wte.weight");
     bool twice = w->config->compat && s->config.tie_word_embeddings;
-    /* The embedding first: it stands for the whole in general.file_type. */
-    for (int i = -1; i < table->n_tensors + (int)twice; i++) {
-        const struct param_tensor *t = i < 0 || i == table->n_tensors ? wte : &table->tensors[i];
-        if (i >= 0 && i < table->n_tensors && t == wte)
-            continue;
+    const struct param_tensor *wte = params_find(table, "wte.weight");
+    for (int i = 0; i < table->n_tensors + (int)twice; i++) {
+        bool again = i == table->n_tensors;
+        const struct param_tensor *t = again ? wte : &table->tensors[i];
         struct entry *e = &w->entries[w->n_entries++];
         e->tensor = t;
         e->reader = &s->readers[t - table->tensors];
-        names_gguf(e->name, sizeof e->name, i == table->n_tensors ? "lm_head.weight" : t->name);
+        names_gguf(e->name, sizeof e->name, again ? "lm_head.weight" : t->name);
         e->dtype = dtype_in_file(w, t, e->reader);
         e->bytes = tensor_elements(t) * dtype_bytes(e->dtype);
-        const struct entry *before = w->n_entries > 1 ? e - 1 : NULL;
-        e->offset = before == NULL ? 0 : align(before->offset + before->bytes);
+        e->offset = i == 0 ? 0 : align(e[-1].offset + e[-1].bytes);
     }
     return 0;
 }

@@ -1,0 +1,164 @@
+/* GPT-2 freshly initialised (Radford et al. 2019): normal(0, initializer_range), the
+ * projections into the residual stream scaled by 1 / sqrt(2 L), biases 0, LayerNorm 1
+ * and 0. Nothing is stored: each element is a function of (seed, tensor, position). */
+#include "weights/source.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/rng.h"
+#include "weights/hf_config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One tensor: normals of one stream times scale, or one value everywhere. */
+struct fresh {
+    uint64_t seed, stream;
+    float scale; /* 0: constant */
+    float constant;
+};
+
+static int read_fresh(void *user, void *dst, uint64_t first, size_t n)
+{
+    const struct fresh *f = user;
+    float *out = dst;
+    if (f->scale == 0) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = f->constant;
+        return 0;
+    }
+    rng_normals(out, f->seed, f->stream, first, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] *= f->scale;
+    return 0;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static int make_readers(struct source *s, uint64_t seed)
+{
+    size_t n = (size_t)s->table.n_tensors;
+    struct fresh *all = mem_array(n, sizeof *all);
+    s->format = all;
+    s->readers = mem_array(n, sizeof *s->readers);
+    if (all == NULL || s->readers == NULL)
+        return ERR_NOMEM;
+    float residual = 1.0f / sqrtf(2.0f * (float)s->config.n_layer);
+    for (size_t i = 0; i < n; i++) {
+        const struct param_tensor *t = &s->table.tensors[i];
+        float scale = t->kind == PARAM_VECTOR ? 0 : s->config.initializer_range;
+        if (ends_with(t->name, "c_proj.weight"))
+            scale *= residual;
+        all[i] =
+            (struct fresh){.seed = seed,
+                           .stream = i,
+                           .scale = scale,
+                           .constant = t->kind == PARAM_VECTOR && ends_with(t->name, ".weight")};
+        s->readers[i] =
+            (struct tensor_reader){.read = read_fresh, .user = &all[i], .dtype = DTYPE_F32};
+    }
+    return 0;
+}
+
+/* UTF-8 of the character that stands for byte b in GPT-2's printable alphabet, where
+ * bytes that are not printable come after 255, in their order. */
+static void letter_of_byte(char out[4], int b, int *shifted)
+{
+    bool printable = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+    int c = printable ? b : 256 + (*shifted)++;
+    if (c < 128) {
+        out[0] = (char)c;
+        out[1] = '\0';
+    } else {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3f));
+        out[2] = '\0';
+    }
+}
+
+/*
+ * A vocabulary to type at it with: ids 0..255 are the bytes in GPT-2's order (printable
+ * ones first), the last id ends a text, the ids between have no text. Below 257 ids
+ * there are only bytes.
+ */
+static int make_tokenizer(struct source *s)
+{
+    int n = s->config.n_vocab, n_bytes = n < 256 ? n : 256, shifted = 0, id = 0;
+    char letters[256][4];
+    const char **tokens = mem_array((size_t)n, sizeof *tokens);
+    unsigned char *special = mem_alloc((size_t)n);
+    int rc = ERR_NOMEM;
+    if (tokens == NULL || special == NULL)
+        goto out;
+    for (int b = 0; b < 256; b++)
+        letter_of_byte(letters[b], b, &shifted);
+    for (int pass = 0; pass < 2; pass++)
+        for (int b = 0; b < 256 && id < n_bytes; b++)
+            if (((unsigned char)letters[b][0] < 0xc4) == (pass == 0))
+                tokens[id++] = letters[b];
+    token_id end = n > 256 ? n - 1 : TOKEN_NONE;
+    if (end != TOKEN_NONE) {
+        tokens[end] = "<|endoftext|>";
+        special[end] = 1;
+    }
+    s->config.bos_token_id = s->config.eos_token_id = end;
+    struct vocab v = {.n_tokens = n, .tokens = tokens, .special = special, .bos = end, .eos = end};
+    rc = tokenizer_new(&s->tokenizer, &v);
+out:
+    mem_free(tokens);
+    mem_free(special);
+    return rc;
+}
+
+/* "gpt2@42" is gpt2 of seed 42: what a model from here is called, so that it can be
+ * made again. Cuts the seed off the name. */
+static void take_seed(char *name, uint64_t *seed)
+{
+    char *at = strrchr(name, '@'), *end;
+    if (at == NULL || at[1] < '0' || at[1] > '9')
+        return;
+    errno = 0;
+    unsigned long long value = strtoull(at + 1, &end, 10);
+    if (*end != '\0' || errno != 0)
+        return;
+    *seed = value;
+    *at = '\0';
+}
+
+static int open_named(struct source *s, const char *name, uint64_t seed, const struct progress *p)
+{
+    int rc = ends_with(name, ".json") ? hf_config_read(&s->config, name, p)
+                                      : config_named(&s->config, name);
+    if (rc != 0)
+        return rc;
+    s->name = mem_sprintf("random:%s@%llu", name, (unsigned long long)seed);
+    if (s->name == NULL)
+        return ERR_NOMEM;
+    if ((rc = make_tokenizer(s)) != 0 || (rc = params_describe(&s->table, &s->config)) != 0)
+        return rc;
+    s->dtype = DTYPE_F32;
+    return make_readers(s, seed);
+}
+
+int source_open_random(struct source *s, const char *name, uint64_t seed, const struct progress *p)
+{
+    *s = (struct source){.close = mem_free};
+    if (strncmp(name, "random:", 7) == 0)
+        name += 7;
+    char *plain = mem_strdup(name);
+    if (plain == NULL)
+        return ERR_NOMEM;
+    take_seed(plain, &seed);
+    int rc = open_named(s, plain, seed, p);
+    mem_free(plain);
+    if (rc != 0)
+        source_close(s);
+    return rc;
+}

@@ -1,0 +1,217 @@
+#include "weights/folder.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a model is made of, ours or another program's: goes with the old model. */
+static const char *const model_files[] = {
+    "config.json",
+    "generation_config.json",
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "pytorch_model*.bin",
+    "pytorch_model*.bin.index.json",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "prattle.yaml",
+};
+
+static bool is_model_file(const char *name)
+{
+    for (size_t i = 0; i < sizeof model_files / sizeof *model_files; i++)
+        if (fnmatch(model_files[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+static int says(int code, const char *path, const char *what)
+{
+    char *shown = file_visible(path);
+    err_set(code, "%s %s", shown == NULL ? "the folder" : shown, what);
+    mem_free(shown);
+    return code;
+}
+
+static int fails(const char *verb, const char *path)
+{
+    int saved = errno;
+    char *shown = file_visible(path);
+    errno = saved;
+    int rc = err_errno("cannot %s %s", verb, shown == NULL ? "the folder" : shown);
+    mem_free(shown);
+    return rc;
+}
+
+static bool is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return false;
+    int n = 0;
+    for (struct dirent *e; n == 0 && (e = readdir(dir)) != NULL;)
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(dir);
+    return n == 0;
+}
+
+/* The path with links followed and without a slash at its end, so that a sibling of the
+ * folder itself can be named. */
+static char *real_path(const char *path)
+{
+    char *resolved = realpath(path, NULL);
+    char *copy = mem_strdup(resolved == NULL ? path : resolved);
+    free(resolved);
+    for (size_t n = copy == NULL ? 0 : strlen(copy); n > 1 && copy[n - 1] == '/'; n--)
+        copy[n - 1] = '\0';
+    return copy;
+}
+
+int folder_create(struct folder_writer *f, const char *path, bool force)
+{
+    *f = (struct folder_writer){.force = force};
+    bool exists = file_exists(path);
+    if (exists && !file_is_folder(path))
+        return says(ERR_EXISTS, path, "exists and is no folder; choose another name");
+    if (exists && !force && !is_empty(path))
+        return says(ERR_EXISTS, path, "exists already; --force overwrites it");
+    if ((f->path = real_path(path)) == NULL ||
+        (f->temp = mem_sprintf("%s.tmp.XXXXXX", f->path)) == NULL) {
+        mem_free(f->path);
+        *f = (struct folder_writer){0};
+        return ERR_NOMEM;
+    }
+    if (mkdtemp(f->temp) == NULL) {
+        int rc = fails("write", path);
+        mem_free(f->temp);
+        f->temp = NULL;
+        folder_abandon(f);
+        return rc;
+    }
+    return 0;
+}
+
+/* Each entry of `from`: a model's file is removed, another one moved to `to`, unless
+ * `to` is NULL: then it stays. The folder goes when it is empty. */
+static int clear(const char *from, const char *to)
+{
+    DIR *dir = opendir(from);
+    if (dir == NULL)
+        return fails("open", from);
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        char *old = file_join(from, e->d_name),
+             *fresh = to == NULL ? NULL : file_join(to, e->d_name);
+        if (old == NULL || (to != NULL && fresh == NULL))
+            rc = ERR_NOMEM;
+        else if (is_model_file(e->d_name))
+            rc = unlink(old) == 0 ? 0 : fails("remove", old);
+        else if (to != NULL)
+            rc = rename(old, fresh) == 0 ? 0 : fails("move", old);
+        mem_free(old);
+        mem_free(fresh);
+    }
+    closedir(dir);
+    if (rc == 0 && rmdir(from) != 0)
+        rc = fails("remove", from);
+    return rc;
+}
+
+static int sync_parent(const char *path)
+{
+    char *copy = mem_strdup(path);
+    if (copy == NULL)
+        return ERR_NOMEM;
+    char *slash = strrchr(copy, '/');
+    if (slash != NULL)
+        slash[slash == copy] = '\0';
+    int fd = open(slash == NULL ? "." : copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    mem_free(copy);
+    if (fd < 0)
+        return fails("open the folder of", path);
+    int rc = fsync(fd) != 0 && errno != EINVAL ? fails("sync", path) : 0;
+    close(fd);
+    return rc;
+}
+
+/* The two folders change names; in one step where the file system can. */
+static int exchange(const char *temp, const char *path)
+{
+    if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return fails("write", path);
+    char *aside = mem_sprintf("%s.old", temp);
+    if (aside == NULL)
+        return ERR_NOMEM;
+    int rc = 0;
+    if (rename(path, aside) != 0) {
+        rc = fails("write", path);
+    } else if (rename(temp, path) != 0) {
+        rc = fails("write", path);
+        rename(aside, path);
+    } else if (rename(aside, temp) != 0) {
+        rc = fails("move", aside);
+    }
+    mem_free(aside);
+    return rc;
+}
+
+int folder_commit(struct folder_writer *f)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    if (chmod(f->temp, 0777 & ~mask) != 0)
+        return fails("write", f->path);
+    int rc = 0;
+    /* Succeeds where nothing is, or an empty folder. */
+    if (rename(f->temp, f->path) != 0) {
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return fails("write", f->path);
+        if (!f->force)
+            return says(ERR_EXISTS, f->path, "exists already; --force overwrites it");
+        if ((rc = exchange(f->temp, f->path)) != 0)
+            return rc;
+        rc = clear(f->temp, f->path);
+    }
+    mem_free(f->temp);
+    f->temp = NULL;
+    if (rc == 0)
+        rc = sync_parent(f->path);
+    folder_abandon(f);
+    return rc;
+}
+
+void folder_abandon(struct folder_writer *f)
+{
+    if (f == NULL)
+        return;
+    if (f->temp != NULL) {
+        /* The sentence that matters is the one of what failed before. */
+        int code = err_last();
+        char *text = mem_strdup(err_text());
+        clear(f->temp, NULL);
+        if (text != NULL)
+            err_set(code, "%s", text);
+        mem_free(text);
+    }
+    mem_free(f->temp);
+    mem_free(f->path);
+    *f = (struct folder_writer){0};
+}

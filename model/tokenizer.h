@@ -56,10 +56,13 @@ const char *tokenizer_piece(const struct tokenizer *t, token_id id, size_t *n);
 
 int tokenizer_size(const struct tokenizer *t);
 bool tokenizer_is_special(const struct tokenizer *t, token_id id);
+token_id tokenizer_bos(const struct tokenizer *t); /* TOKEN_NONE when there is none */
 token_id tokenizer_eos(const struct tokenizer *t);
-/* The id whose text (in the byte alphabet or literally, special) is exactly this; TOKEN_NONE. */
-token_id tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n);
-/* For writing files: the token's text in the printable alphabet, and the merges; borrowed. */
+/* The id whose text as files have it (the byte alphabet; special tokens literally) is
+ * exactly this; TOKEN_NONE. */
+token_id tokenizer_find(const struct tokenizer *t, const char *text, size_t n);
+/* For writing files: the token's text as they have it (NULL for a hole), and the merges
+ * by rank; borrowed. */
 const char *tokenizer_text(const struct tokenizer *t, token_id id);
 int tokenizer_merges(const struct tokenizer *t);
 const char *tokenizer_merge(const struct tokenizer *t, int rank); /* "left right" */

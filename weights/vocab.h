@@ -9,21 +9,31 @@
 #include "model/tokenizer.h"
 
 /*
- * The tokenizer of a folder; vocab.json with merges.txt goes before tokenizer.json.
- * *out is NULL with 0 when the folder has none of these files. c may be NULL; else its
- * special ids count, and a tokenizer with more tokens than c->n_vocab is refused
- * (ERR_MISMATCH), one with fewer gets a note.
+ * The tokenizer of a folder: tokenizer.json where there is one, as transformers does,
+ * else vocab.json with merges.txt and, where there is one, added_tokens.json. *out is
+ * NULL with 0 when the folder has none of these.
+ *
+ * c may be NULL; else its special ids count, an id not below c->n_vocab is refused
+ * (ERR_MISMATCH), and ids without a token get a note. "<|endoftext|>" and all added
+ * tokens are special.
  */
 int vocab_open_folder(struct tokenizer **out, const char *folder, const struct config *c,
                       const struct progress *p);
 
-/* The same from texts in memory (names only for the sentences). json and merges: the
- * two files of OpenAI; merges NULL, 0: json is a tokenizer.json. */
-int vocab_parse(struct tokenizer **out, const char *json, size_t n_json, const char *merges,
-                size_t n_merges, const struct config *c, const struct progress *p);
+/* The texts of those files; NULL, 0 for one that is not there. */
+struct vocab_text {
+    const char *vocab, *merges, *added; /* vocab.json, merges.txt, added_tokens.json */
+    const char *tokenizer;              /* or tokenizer.json alone */
+    size_t n_vocab, n_merges, n_added, n_tokenizer;
+};
+int vocab_parse(struct tokenizer **out, const struct vocab_text *text, const struct config *c,
+                const struct progress *p);
 
-/* Write vocab.json, merges.txt and tokenizer.json, so that transformers opens them.
- * ERR_EXISTS without force; each file is whole or not there. */
+/*
+ * Write vocab.json, merges.txt and tokenizer.json into an existing folder. ERR_EXISTS
+ * where one of them is there and force is not given. None is replaced before all
+ * are written.
+ */
 int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force);
 
 #endif

@@ -291,21 +291,27 @@ char *file_expand(const char *path)
     return mem_strdup(path);
 }
 
+/* Bytes of the character at the head of s; *safe when a terminal may have it as it is. */
+static size_t next_character(const char *s, bool *safe)
+{
+    utf8proc_int32_t c;
+    utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)s, -1, &c);
+    *safe = n > 0 && utf8proc_category(c) != UTF8PROC_CATEGORY_CC &&
+            utf8proc_category(c) != UTF8PROC_CATEGORY_CF;
+    return n > 0 ? (size_t)n : 1;
+}
+
 char *file_visible(const char *s)
 {
     struct buf b = {0};
     int rc = buf_reserve(&b, strlen(s));
     while (*s != '\0' && rc == 0) {
-        utf8proc_int32_t c;
-        utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)s, -1, &c);
-        if (n > 0 && utf8proc_category(c) != UTF8PROC_CATEGORY_CC &&
-            utf8proc_category(c) != UTF8PROC_CATEGORY_CF) {
-            rc = buf_add(&b, s, (size_t)n);
-        } else {
-            n = n > 0 ? n : 1;
-            for (utf8proc_ssize_t i = 0; i < n && rc == 0; i++)
-                rc = buf_printf(&b, "\\x%02x", (unsigned char)s[i]);
-        }
+        bool safe;
+        size_t n = next_character(s, &safe);
+        if (safe)
+            rc = buf_add(&b, s, n);
+        for (size_t i = 0; i < n && !safe && rc == 0; i++)
+            rc = buf_printf(&b, "\\x%02x", (unsigned char)s[i]);
         s += n;
     }
     if (rc != 0) {
@@ -313,4 +319,26 @@ char *file_visible(const char *s)
         return NULL;
     }
     return b.data;
+}
+
+const char *file_show(char *out, size_t n, const char *s)
+{
+    size_t at = 0;
+    while (*s != '\0') {
+        bool safe;
+        size_t bytes = next_character(s, &safe), need = safe ? bytes : 4 * bytes;
+        if (at + need + 4 > n) {
+            memcpy(out + at, "...", 4);
+            return out;
+        }
+        for (size_t i = 0; i < bytes && !safe; i++)
+            at += (size_t)snprintf(out + at, 5, "\\x%02x", (unsigned char)s[i]);
+        if (safe) {
+            memcpy(out + at, s, bytes);
+            at += bytes;
+        }
+        s += bytes;
+    }
+    out[at] = '\0';
+    return out;
 }

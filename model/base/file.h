@@ -55,5 +55,8 @@ char *file_expand(const char *path);
 /* s with control characters, escape sequences and invalid UTF-8 as \xNN, into fresh
  * memory: safe for a terminal. */
 char *file_visible(const char *s);
+/* The same into out[n], n >= 8, for sentences: what does not fit is cut, with "..." for it.
+ * Returns out. */
+const char *file_show(char *out, size_t n, const char *s);
 
 #endif

@@ -27,7 +27,7 @@ struct kernels {
     const char *name;
     int lanes;     /* floats in a vector register: 1, 8 or 16 */
     int tile_rows; /* rows of the largest tile, at most TILE_MAX_ROWS */
-    int tile_cols; /* its columns */
+    int tile_cols; /* its columns, 16 or 32 */
     int wide_rows; /* up to so many rows a tile of 64 columns is better */
 
     /*

@@ -2,7 +2,7 @@
 #include "model/kernels/kernels_tables.h"
 #include "model/kernels/vector.h"
 
-enum { ROWS = 8, COLS = 64 };
+enum { ROWS = 8, COLS = 32 };
 
 /* One row of w at a time, so that binary16 is widened once for all rows. */
 LANES void tile(float *acc, size_t ldacc, bool fresh, const float *x, int R, const float *w32,

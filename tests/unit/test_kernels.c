@@ -1,0 +1,643 @@
+#include "tests/unit/test.h"
+
+#include "model/base/half.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/kernels/attention.h"
+#include "model/kernels/blas.h"
+#include "model/kernels/peak.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Every table against the portable one, bit for bit (any NaN equals any NaN). */
+
+enum { MAX = 4096, MARGIN = 16 };
+
+static uint64_t draws;
+
+static uint32_t random_bits(void)
+{
+    uint64_t z = (draws += 0x9e3779b97f4a7c15u); /* splitmix64 */
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)(z >> 32);
+}
+
+static float uniform(float low, float high)
+{
+    return low + (high - low) * ((float)(random_bits() >> 8) * 0x1p-24f);
+}
+
+enum fill { PLAIN, HUGE_AND_TINY, SUBNORMAL, SPECIAL, ZEROS, N_FILLS };
+static float value(enum fill fill)
+{
+    switch (fill) {
+    case PLAIN:
+        return uniform(-3, 3);
+    case HUGE_AND_TINY:
+        return ldexpf(uniform(-1, 1), (int)(random_bits() % 250) - 125);
+    case SUBNORMAL:
+        return half_float((random_bits() & 0x80000000u) | random_bits() % 0x800000u);
+    case SPECIAL:
+        switch (random_bits() % 8) {
+        case 0:
+            return INFINITY;
+        case 1:
+            return -INFINITY;
+        case 2:
+            return NAN;
+        default:
+            return uniform(-100, 100);
+        }
+    default:
+        return random_bits() & 1 ? 0.0f : -0.0f;
+    }
+}
+
+static void fill_floats(float *x, size_t n, enum fill fill)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = value(fill);
+}
+
+static void fill_halves(uint16_t *x, size_t n, enum fill fill)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = fill == PLAIN || fill == ZEROS ? half_from_f32(value(fill))
+               : fill == SUBNORMAL            ? (uint16_t)(random_bits() & 0x83ffu)
+               : fill == SPECIAL              ? half_from_f32(value(fill))
+                                              : (uint16_t)(random_bits() & 0xfbffu);
+}
+
+static bool same_float(float a, float b)
+{
+    return half_bits(a) == half_bits(b) || (isnan(a) && isnan(b));
+}
+
+static void expect_floats(const char *what, const struct kernels *k, const float *got,
+                          const float *want, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!same_float(got[i], want[i]))
+            fail_msg("%s of %s: element %zu of %zu is %a, portable has %a", what, k->name, i, n,
+                     (double)got[i], (double)want[i]);
+}
+
+/* For each other table of this machine. */
+#define EACH_TABLE(k)                                                                              \
+    for (int table_ = 1; kernels_nth(table_) != NULL; table_++)                                    \
+        for (const struct kernels *k = kernels_nth(table_); k != NULL; k = NULL)
+
+static float *floats(size_t n)
+{
+    float *p = mem_array(n + 2 * MARGIN, sizeof *p);
+    assert_non_null(p);
+    return p;
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    static const char *const all[] = {"portable", "avx2", "avx512"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strstr(kernels_names(), all[i]) == NULL)
+            printf("# left out: table %s, which this machine does not have\n", all[i]);
+    assert_ok(kernels_select("portable"));
+    assert_string_equal(kernels_active()->name, "portable");
+    assert_int_equal(kernels_select("mmx"), ERR_RANGE);
+    assert_non_null(strstr(err_text(), "kernels is mmx, this machine has: auto, portable"));
+    assert_string_equal(kernels_active()->name, "portable");
+    assert_ok(kernels_select(NULL));
+    EACH_TABLE(k)
+    {
+        assert_ok(kernels_select(k->name));
+        assert_ptr_equal(kernels_active(), k);
+        /* An entry forgotten in one table would be NULL. */
+        assert_true(k->tile_f16 && k->tile_f32 && k->pack && k->strips_f16 && k->strips_f32 &&
+                    k->finish && k->layernorm && k->softmax_block && k->add && k->scale &&
+                    k->divide && k->widen && k->narrow && k->max && k->argmax && k->exp_sum &&
+                    k->select && k->burn && k->stream);
+        assert_in_range(k->tile_rows, 1, TILE_MAX_ROWS);
+        assert_true(k->tile_cols == 16 || k->tile_cols == 32);
+    }
+    assert_ok(kernels_select("auto"));
+}
+
+/* Rows of every length 0..70 and some longer, at every misalignment, nothing written past. */
+static void rows_against_portable(const struct kernels *k, const struct kernels *p, enum fill fill,
+                                  size_t n, size_t shift)
+{
+    float *x = floats(n + shift), *w = floats(n + shift), *b = floats(n + shift);
+    float *want = floats(n + shift), *got = floats(n + shift);
+    x += shift, w += shift, b += shift;
+    fill_floats(x, n, fill);
+    fill_floats(w, n, fill);
+    fill_floats(b, n, fill);
+    const size_t all = n + MARGIN;
+    float *a = got + shift, *e = want + shift;
+#define BOTH(what, ...)                                                                            \
+    do {                                                                                           \
+        for (size_t i_ = 0; i_ < all; i_++)                                                        \
+            a[i_] = e[i_] = (float)(i_ % 7) - 3;                                                   \
+        {                                                                                          \
+            const struct kernels *t = p;                                                           \
+            float *y = e;                                                                          \
+            __VA_ARGS__;                                                                           \
+        }                                                                                          \
+        {                                                                                          \
+            const struct kernels *t = k;                                                           \
+            float *y = a;                                                                          \
+            __VA_ARGS__;                                                                           \
+        }                                                                                          \
+        expect_floats(what, k, a, e, all);                                                         \
+    } while (0)
+    BOTH("layernorm", t->layernorm(y, x, w, b, n, 1e-5f));
+    BOTH("add", t->add(y, x, n));
+    BOTH("scale", t->scale(y, n > 0 ? x[0] : 0, n));
+    BOTH("divide", t->divide(y, x, n > 0 ? w[0] : 1, n));
+    BOTH("finish store", t->finish(y, 0, x, 0, b, 1, n, LINEAR_STORE));
+    BOTH("finish without bias", t->finish(y, 0, x, 0, NULL, 1, n, LINEAR_STORE));
+    BOTH("finish add", t->finish(y, 0, x, 0, b, 1, n, LINEAR_ADD));
+    BOTH("finish gelu tanh", t->finish(y, 0, x, 0, b, 1, n, LINEAR_GELU_TANH));
+    BOTH("finish gelu erf", t->finish(y, 0, x, 0, b, 1, n, LINEAR_GELU_ERF));
+    BOTH("exp_sum", t->exp_sum(y, x, n, 0.5f, 1.25f));
+    BOTH("max", y[0] = t->max(x, n));
+    BOTH("exp_sum's sum", y[0] = (float)t->exp_sum(NULL, x, n, n > 0 ? t->max(x, n) : 0, 1));
+    double se = p->exp_sum(NULL, x, n, 1, 2), sk = k->exp_sum(NULL, x, n, 1, 2);
+    assert_true(se == sk || (isnan(se) && isnan(sk)));
+    assert_int_equal(k->argmax(x, n), p->argmax(x, n));
+    BOTH("narrow and widen", {
+        uint16_t half[MAX + 1];
+        half[n] = 77;
+        t->narrow(half, x, n);
+        assert_int_equal(half[n], 77);
+        t->widen(y, half, n);
+    });
+    BOTH("select", {
+        int32_t index[MAX + 1];
+        size_t count = t->select(index, x, n, 0.25f);
+        y[0] = (float)count;
+        for (size_t i = 0; i < count; i++)
+            y[i] = (float)index[i];
+    });
+    if (n >= 64)
+        for (int seen = 1; seen <= 64; seen += 7)
+            BOTH("softmax_block", {
+                float m = seen % 2 ? -INFINITY : 0.75f, sum = 2;
+                memcpy(y, x, 64 * sizeof *y);
+                float ratio = t->softmax_block(y, seen, 0.125f, &m, &sum);
+                y[64 % n] = ratio;
+                y[(64 + 1) % n] = m;
+                y[(64 + 2) % n] = sum;
+            });
+    mem_free(x - shift);
+    mem_free(w - shift);
+    mem_free(b - shift);
+    mem_free(want);
+    mem_free(got);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    static const size_t longer[] = {71, 127, 129, 333, 768};
+    EACH_TABLE(k)
+    for (int fill = 0; fill < N_FILLS; fill++) {
+        for (size_t n = 0; n <= 70; n++)
+            rows_against_portable(k, kernels_nth(0), (enum fill)fill, n, n % 5);
+        for (size_t i = 0; i < sizeof longer / sizeof *longer; i++)
+            rows_against_portable(k, kernels_nth(0), (enum fill)fill, longer[i], i % 3);
+    }
+}
+
+/* All 65536 halves, and floats around every rounding boundary. */
+static void test_halves(void **state)
+{
+    (void)state;
+    static uint16_t all[65536], back[65536];
+    static float wide[65536];
+    for (int i = 0; i < 65536; i++)
+        all[i] = (uint16_t)i;
+    for (int i = 0; kernels_nth(i) != NULL; i++) {
+        const struct kernels *k = kernels_nth(i);
+        k->widen(wide, all, 65536);
+        for (int j = 0; j < 65536; j++)
+            assert_true(same_float(wide[j], half_to_f32((uint16_t)j)));
+        for (int step = -1; step <= 1; step++) { /* halfway to the next half, and a bit beside */
+            for (int j = 0; j < 65536; j++) {
+                float next = half_to_f32((uint16_t)(j + 1)),
+                      middle = wide[j] + (next - wide[j]) / 2;
+                uint32_t bits = half_bits(isnan(middle) ? wide[j] : middle);
+                back[j] = half_from_f32(half_float(bits + (uint32_t)step));
+                wide[j] = half_float(bits + (uint32_t)step);
+            }
+            uint16_t got[65536 / 16];
+            for (int j = 0; j < 65536; j += 4096) {
+                k->narrow(got, wide + j, 4096);
+                for (int e = 0; e < 4096; e++)
+                    if (got[e] != back[j + e] && !isnan(wide[j + e]))
+                        fail_msg("%s narrows %a to %#x, should be %#x", k->name,
+                                 (double)wide[j + e], got[e], back[j + e]);
+            }
+            k->widen(wide, all, 65536);
+        }
+    }
+}
+
+/* Every R of every table, K and columns of many sizes, both kinds, packed by the table itself. */
+static void tiles_against_portable(const struct kernels *k, const struct kernels *p, enum fill fill,
+                                   int R, int K, int cols)
+{
+    const size_t ldw = (size_t)cols + (random_bits() % 2 ? 0 : 16), ldacc = (size_t)cols + 3;
+    const size_t ldx = (size_t)K + 1;
+    float *x = floats((size_t)R * ldx), *w32 = floats((size_t)K * ldw);
+    float *packed = floats((size_t)R * (size_t)K);
+    float *want = floats((size_t)R * ldacc), *got = floats((size_t)R * ldacc);
+    uint16_t *w16 = mem_array((size_t)K * ldw, 2);
+    assert_non_null(w16);
+    fill_floats(x, (size_t)R * ldx, fill);
+    fill_floats(w32, (size_t)K * ldw, fill);
+    fill_halves(w16, (size_t)K * ldw, fill);
+    k->pack(packed, x, ldx, R, K);
+    for (int i = 0; i < K; i++)
+        for (int r = 0; r < R; r++)
+            assert_true(same_float(packed[i * R + r], x[(size_t)r * ldx + (size_t)i]));
+    assert_true(packed[R * K] == 0); /* nothing written past */
+    for (int kind = 0; kind < 2; kind++)
+        for (int fresh = 0; fresh < 2; fresh++) {
+            for (size_t i = 0; i < (size_t)R * ldacc; i++)
+                want[i] = got[i] = (float)i;
+            const void *ahead = fresh ? w32 : NULL;
+            if (kind == 0) {
+                p->tile_f16(want, ldacc, fresh, packed, R, w16, ldw, K, cols, ahead);
+                k->tile_f16(got, ldacc, fresh, packed, R, w16, ldw, K, cols, ahead);
+            } else {
+                p->tile_f32(want, ldacc, fresh, packed, R, w32, ldw, K, cols, ahead);
+                k->tile_f32(got, ldacc, fresh, packed, R, w32, ldw, K, cols, ahead);
+            }
+            expect_floats(kind == 0 ? "tile_f16" : "tile_f32", k, got, want, (size_t)R * ldacc);
+        }
+    mem_free(x);
+    mem_free(w32);
+    mem_free(w16);
+    mem_free(packed);
+    mem_free(want);
+    mem_free(got);
+}
+
+static void test_tiles(void **state)
+{
+    (void)state;
+    static const int Ks[] = {1, 2, 3, 7, 15, 16, 17, 31, 64, 65};
+    EACH_TABLE(k)
+    for (int R = 1; R <= k->tile_rows; R++)
+        for (size_t i = 0; i < sizeof Ks / sizeof *Ks; i++)
+            for (int cols = 16; cols <= 112; cols += 16)
+                tiles_against_portable(k, kernels_nth(0),
+                                       (enum fill)((size_t)R + i + (size_t)cols / 16) % N_FILLS, R,
+                                       Ks[i], cols);
+}
+
+/* exp, GELU against float64. */
+static void test_functions(void **state)
+{
+    (void)state;
+    enum { N = 200000 };
+    float *x = floats(N), *y = floats(N);
+    const struct kernels *k = kernels_active();
+    for (int i = 0; i < N; i++)
+        x[i] = -104.0f + 193.0f * (float)i / N;
+    k->exp_sum(y, x, N, 0, 1);
+    for (int i = 0; i < N; i++) {
+        double want = exp((double)x[i]);
+        double ulp = ldexp(1, want < 0x1p-126 ? -149 : ilogb(want) - 23);
+        if (want < 0x1.fffffep127 && fabs((double)y[i] - want) > 2 * ulp)
+            fail_msg("exp(%a) is %a, should be %a", (double)x[i], (double)y[i], want);
+    }
+    for (int erf_form = 0; erf_form < 2; erf_form++) {
+        for (int i = 0; i < N; i++)
+            x[i] = -12.0f + 24.0f * (float)i / N;
+        k->finish(y, 0, x, 0, NULL, 1, N, erf_form ? LINEAR_GELU_ERF : LINEAR_GELU_TANH);
+        for (int i = 0; i < N; i++) {
+            double v = (double)x[i];
+            double want =
+                erf_form
+                    ? 0.5 * v * erfc(-v * M_SQRT1_2)
+                    : 0.5 * v * (1 + tanh(M_2_SQRTPI * M_SQRT1_2 * (v + 0.044715 * v * v * v)));
+            double ulp = x[i] == 0 ? 0 : ldexp(1, ilogb(v) - 23);
+            if (fabs((double)y[i] - want) > 2 * ulp)
+                fail_msg("gelu %s of %a is %a, should be %a", erf_form ? "erf" : "tanh", v,
+                         (double)y[i], want);
+        }
+    }
+    float special[4] = {INFINITY, -INFINITY, NAN, -200}, out[4];
+    k->exp_sum(out, special, 4, 0, 1);
+    assert_true(out[0] == INFINITY && out[1] == 0 && isnan(out[2]) && out[3] == 0);
+    k->finish(out, 0, special, 0, NULL, 1, 4, LINEAR_GELU_TANH);
+    assert_true(out[0] == INFINITY && isnan(out[2]) && out[3] == 0);
+    k->finish(out, 0, special, 0, NULL, 1, 4, LINEAR_GELU_ERF);
+    assert_true(out[0] == INFINITY && isnan(out[2]) && out[3] == 0);
+    mem_free(x);
+    mem_free(y);
+}
+
+static void test_extremes(void **state)
+{
+    (void)state;
+    float x[40];
+    for (int i = 0; kernels_nth(i) != NULL; i++) {
+        const struct kernels *k = kernels_nth(i);
+        assert_true(k->max(x, 0) == -INFINITY);
+        assert_int_equal(k->argmax(x, 0), 0);
+        for (int n = 1; n <= 40; n++)
+            for (int at = 0; at < n; at++) {
+                for (int j = 0; j < n; j++)
+                    x[j] = j % 3 == 0 ? NAN : -5;
+                x[at] = x[n - 1] = 2;
+                assert_true(k->max(x, (size_t)n) == 2);
+                assert_int_equal(k->argmax(x, (size_t)n), at);
+            }
+        for (int j = 0; j < 40; j++)
+            x[j] = NAN;
+        assert_int_equal(k->argmax(x, 40), 0);
+    }
+}
+
+/* ---- matrices ---- */
+
+struct product {
+    const struct linear *w;
+    float *y;
+    const float *x;
+    size_t ldx, ldy;
+    int T;
+    enum linear_then then;
+    char *scratch;
+    size_t scratch_bytes;
+};
+
+static void product_job(void *arg, int thread, int n_threads)
+{
+    struct product *p = arg;
+    linear_rows(p->w, p->y, p->ldy, p->x, p->ldx, p->T, p->then, thread, n_threads,
+                p->scratch + (size_t)thread * p->scratch_bytes);
+}
+
+/* The definition, element by element. */
+static float element(const struct linear *w, const float *x, int n)
+{
+    float acc = 0;
+    for (int k = 0; k < w->K; k++) {
+        size_t at = ((size_t)(n / PANEL) * (size_t)w->K + (size_t)k) * PANEL + (size_t)(n % PANEL);
+        float v = w->kind == LINEAR_F16 ? half_to_f32(((const uint16_t *)w->panels)[at])
+                                        : ((const float *)w->panels)[at];
+        acc = fmaf(x[k], v, acc);
+    }
+    return w->bias == NULL ? acc : acc + w->bias[n];
+}
+
+/* One product: any number of rows at once, any threads and table = the definition. */
+static void check_product(enum linear_kind kind, int K, int N, int T, int n_threads,
+                          enum linear_then then)
+{
+    struct linear w = {.kind = kind, .K = K, .N = N};
+    w.panels = mem_alloc(linear_bytes(kind, K, N));
+    float *bias = floats((size_t)N), *source = floats((size_t)K * (size_t)N);
+    size_t ldx = (size_t)K + 5, ldy = (size_t)N + 3;
+    float *x = floats((size_t)T * ldx), *want = floats((size_t)T * ldy);
+    float *got = floats((size_t)T * ldy);
+    struct product p = {&w, got, x, ldx, ldy, T, then, NULL, linear_scratch_bytes(K)};
+    p.scratch = mem_alloc(p.scratch_bytes * (size_t)n_threads);
+    assert_true(w.panels != NULL && p.scratch != NULL);
+    fill_floats(source, (size_t)K * (size_t)N, PLAIN);
+    fill_floats(x, (size_t)T * ldx, PLAIN);
+    fill_floats(bias, (size_t)N, PLAIN);
+    w.bias = (K + N) % 3 == 0 ? NULL : bias;
+    for (int k = 0; k < K; k += 3) /* in parts */
+        linear_fill_in_major(&w, source + (size_t)k * (size_t)N, LINEAR_F32, k,
+                             K - k < 3 ? K - k : 3);
+    for (int t = 0; t < T; t++)
+        for (int n = 0; n < N; n++) {
+            float *y = want + (size_t)t * ldy + n;
+            float v = element(&w, x + (size_t)t * ldx, n), old = (float)((t + n) % 5);
+            kernels_nth(0)->finish(&v, 0, &v, 0, NULL, 1, 1,
+                                   then == LINEAR_ADD ? LINEAR_STORE : then);
+            *y = then == LINEAR_ADD ? old + v : v;
+        }
+    for (int table = 0; kernels_nth(table) != NULL; table++) {
+        assert_ok(kernels_select(kernels_nth(table)->name));
+        for (int t = 0; t < T; t++)
+            for (int n = 0; n < N; n++)
+                got[(size_t)t * ldy + (size_t)n] = (float)((t + n) % 5);
+        for (int t = 0; t < T; t++) /* the gap between rows stays as it is */
+            want[(size_t)t * ldy + (size_t)N] = got[(size_t)t * ldy + (size_t)N] = 8;
+        par_run(product_job, &p);
+        for (int t = 0; t < T; t++)
+            expect_floats("linear_rows", kernels_active(), got + (size_t)t * ldy,
+                          want + (size_t)t * ldy, (size_t)N + 1);
+    }
+    mem_free(w.panels);
+    mem_free(p.scratch);
+    mem_free(bias);
+    mem_free(source);
+    mem_free(x);
+    mem_free(want);
+    mem_free(got);
+}
+
+static void test_linear(void **state)
+{
+    (void)state;
+    static const struct {
+        int K, N, T;
+    } shapes[] = {{1, 1, 1},     {8, 24, 1},    {8, 24, 5},     {32, 96, 3},   {64, 63, 2},
+                  {65, 65, 17},  {48, 100, 30}, {300, 160, 45}, {520, 321, 7}, {257, 33, 29},
+                  {16, 70, 300}, {513, 40, 16}, {260, 600, 43}};
+    for (int threads = 1; threads <= 3; threads++) {
+        assert_ok(par_open(threads, false));
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            check_product(i % 3 == 0 ? LINEAR_F32 : LINEAR_F16, shapes[i].K, shapes[i].N,
+                          shapes[i].T, threads, (enum linear_then)((i + (size_t)threads) % 4));
+    }
+    par_close();
+    assert_ok(kernels_select("auto"));
+}
+
+/* Both orders of a file and both precisions fill the same panels; a column comes back. */
+static void test_fill(void **state)
+{
+    (void)state;
+    enum { K = 300, N = 130 };
+    float *in = floats(K * N), *out = floats(K * N), column[K];
+    uint16_t *in16 = mem_array(K * N, 2), *out16 = mem_array(K * N, 2);
+    fill_floats(in, K * N, PLAIN);
+    for (int k = 0; k < K; k++)
+        for (int n = 0; n < N; n++) {
+            in16[k * N + n] = half_from_f32(in[k * N + n]);
+            out[n * K + k] = in[k * N + n];
+            out16[n * K + k] = in16[k * N + n];
+        }
+    for (int kind = 0; kind < 2; kind++) {
+        size_t bytes = linear_bytes((enum linear_kind)kind, K, N);
+        struct linear a = {(enum linear_kind)kind, K, N, mem_alloc(bytes), NULL};
+        struct linear b = {(enum linear_kind)kind, K, N, mem_alloc(bytes), NULL};
+        for (int source = 0; source < 2; source++) {
+            memset(a.panels, 0, bytes);
+            memset(b.panels, 0, bytes);
+            const void *src = source == LINEAR_F16 ? (void *)in16 : (void *)in;
+            linear_fill_in_major(&a, src, (enum linear_kind)source, 0, 100);
+            linear_fill_in_major(&a, (const char *)src + 100 * N * (source == LINEAR_F16 ? 2 : 4),
+                                 (enum linear_kind)source, 100, K - 100);
+            src = source == LINEAR_F16 ? (void *)out16 : (void *)out;
+            linear_fill_out_major(&b, src, (enum linear_kind)source, 0, 67);
+            linear_fill_out_major(&b, (const char *)src + 67 * K * (source == LINEAR_F16 ? 2 : 4),
+                                  (enum linear_kind)source, 67, N - 67);
+            assert_memory_equal(a.panels, b.panels, bytes);
+            for (int n = 0; n < N; n++) {
+                linear_column(&a, n, column);
+                for (int k = 0; k < K; k++) {
+                    float want = kind == LINEAR_F32 && source == LINEAR_F32
+                                     ? in[k * N + n]
+                                     : half_to_f32(in16[k * N + n]);
+                    assert_true(column[k] == want);
+                }
+            }
+        }
+        mem_free(a.panels);
+        mem_free(b.panels);
+    }
+    mem_free(in);
+    mem_free(out);
+    mem_free(in16);
+    mem_free(out16);
+}
+
+/* ---- attention ---- */
+
+enum { TEXT = 200, MAX_D = 96 };
+
+/* Pages of one head, everything not stored holding `rest`. */
+static void make_pages(struct attention *a, char **pages, enum linear_kind kind, int D, float rest)
+{
+    const size_t element = kind == LINEAR_F16 ? 2 : 4, D16 = ((size_t)D + 15) / 16 * 16;
+    *a = (struct attention){.kind = kind, .D = D, .scale = 1 / sqrtf((float)D), .pages = pages};
+    a->key_offset = 64;
+    a->value_offset = 64 + (size_t)D * 64 * element;
+    size_t bytes = a->value_offset + 64 * D16 * element;
+    for (int i = 0; i < TEXT / 64 + 1; i++) {
+        pages[i] = mem_alloc(bytes);
+        assert_non_null(pages[i]);
+        for (size_t j = 0; j < bytes / element; j++)
+            if (kind == LINEAR_F16)
+                ((uint16_t *)pages[i])[j] = half_from_f32(rest);
+            else
+                ((float *)pages[i])[j] = rest;
+    }
+}
+
+static void attention_text(float *out, const float *q, const float *k, const float *v, int D,
+                           enum linear_kind kind, float rest, const int *cuts)
+{
+    char *pages[TEXT / 64 + 1];
+    struct attention a;
+    make_pages(&a, pages, kind, D, rest);
+    void *scratch = mem_alloc(attention_scratch_bytes(D));
+    assert_non_null(scratch);
+    for (int from = 0; *cuts != 0; from += *cuts++) {
+        size_t at = (size_t)from * (size_t)D;
+        attention_store(&a, k + at, v + at, (size_t)D, *cuts, from);
+        attention_rows(&a, out + at, (size_t)D, q + at, (size_t)D, *cuts, from, scratch);
+    }
+    for (int i = 0; i < TEXT / 64 + 1; i++)
+        mem_free(pages[i]);
+    mem_free(scratch);
+}
+
+/* Against float64 over what was stored; and the same bits however the text is cut, in
+ * every table, whatever lies in slots not yet filled. */
+static void test_attention(void **state)
+{
+    (void)state;
+    static const int Ds[] = {4, 8, 16, 24, 64, 80, 96};
+    static const int cuts[][8] = {{TEXT}, {1, 1, 62, 1, 70, 1, 64}, {63, 65, 29, 43}, {5, 128, 67}};
+    static float q[TEXT * MAX_D], k[TEXT * MAX_D], v[TEXT * MAX_D];
+    static float first[TEXT * MAX_D], out[TEXT * MAX_D];
+    for (size_t i = 0; i < sizeof Ds / sizeof *Ds; i++)
+        for (int kind = 0; kind < 2; kind++) {
+            const int D = Ds[i];
+            const size_t n = (size_t)(TEXT * D);
+            fill_floats(q, n, PLAIN);
+            fill_floats(k, n, PLAIN);
+            fill_floats(v, n, PLAIN);
+            assert_ok(kernels_select("portable"));
+            attention_text(first, q, k, v, D, (enum linear_kind)kind, 0, cuts[0]);
+            for (int t = 0; t < TEXT; t++) {
+                double p[TEXT], sum = 0, want[MAX_D] = {0};
+                for (int j = 0; j <= t; j++) {
+                    double s = 0;
+                    for (int d = 0; d < D; d++)
+                        s += (double)q[t * D + d] *
+                             (double)(kind == LINEAR_F16 ? half_to_f32(half_from_f32(k[j * D + d]))
+                                                         : k[j * D + d]);
+                    sum += p[j] = exp(s / sqrt(D));
+                }
+                for (int j = 0; j <= t; j++)
+                    for (int d = 0; d < D; d++)
+                        want[d] +=
+                            p[j] / sum *
+                            (double)(kind == LINEAR_F16 ? half_to_f32(half_from_f32(v[j * D + d]))
+                                                        : v[j * D + d]);
+                for (int d = 0; d < D; d++)
+                    if (fabs((double)first[t * D + d] - want[d]) > 1e-5)
+                        fail_msg("attention D %d row %d: %g, should be %g", D, t,
+                                 (double)first[t * D + d], want[d]);
+            }
+            for (int table = 0; kernels_nth(table) != NULL; table++)
+                for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
+                    assert_ok(kernels_select(kernels_nth(table)->name));
+                    attention_text(out, q, k, v, D, (enum linear_kind)kind, c % 2 ? NAN : INFINITY,
+                                   cuts[c]);
+                    expect_floats("attention", kernels_active(), out, first, n);
+                }
+        }
+    assert_ok(kernels_select("auto"));
+}
+
+/* ---- the rest ---- */
+
+static void test_peak_and_blas(void **state)
+{
+    (void)state;
+    enum { N = 4096 };
+    uint16_t *x = mem_array(N, 2);
+    fill_halves(x, N, PLAIN);
+    double sum = 0;
+    for (int i = 0; i < N; i++)
+        sum += (double)half_to_f32(x[i]);
+    for (int i = 0; kernels_nth(i) != NULL; i++) {
+        assert_true(kernels_nth(i)->burn(10) > 0);
+        assert_true(fabs((double)kernels_nth(i)->stream(x, N) - sum) < 0.1);
+    }
+    assert_true(peak_fma_flops() > 1e6);
+    assert_true(peak_stream_bytes(x, 2 * N) > 1e3);
+    par_close();
+    mem_free(x);
+    const float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 0, 3};
+    float c[4] = {1, 1, 1, 1};
+    blas_gemm(false, false, 2, 2, 3, 1, a, 3, b, 2, 2, c, 2);
+    assert_true(c[0] == 7 && c[1] == 13 && c[2] == 16 && c[3] == 25);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tables),    cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_halves),    cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_linear),    cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_attention), cmocka_unit_test(test_peak_and_blas),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

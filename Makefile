@@ -53,7 +53,7 @@ ifeq ($(OUT),build/$(BUILD))
 endif
 
 # One file each may use an instruction set; the table in kernels.c chooses at run time.
-$(OUT)/model/kernels/%.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
+$(OUT)/model/kernels/%.o $(OUT)/sampling/%.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 $(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
 $(OUT)/model/kernels/kernels_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c

@@ -26,6 +26,8 @@
     "logit_bias,penalties,dry,no_repeat_ngram,bad_words,min_new_tokens,temperature,top_k,top_p,"   \
     "min_p,typical_p,top_n_sigma,xtc,topk_uniform,mirostat"
 
+#define SAMPLER_DRY_BREAKERS "\\n,:,\",*"
+
 struct sampler_config {
     char *chain;       /* stage names separated by commas, in order of use; NULL: SAMPLER_CHAIN */
     float temperature; /* 0 = greedy */
@@ -40,15 +42,15 @@ struct sampler_config {
     int penalty_window;             /* newest ids looked at, the prompt's too; 0 = off, -1 = all */
     float dry_multiplier, dry_base; /* 0 = off */
     int dry_allowed_length, dry_window; /* window as penalty_window */
-    char *dry_breakers;                 /* sequence breakers, as model/base/words.h reads them */
-    int no_repeat_ngram_size;           /* 0 = off */
-    char *logit_bias;                   /* "id:bias,id:bias"; -inf bans a token */
-    char *bad_words;                    /* words, as model/base/words.h reads them */
-    bool topk_uniform;                  /* S1's rule: uniform among the top_k */
-    int min_new_tokens;                 /* the stop token is banned before */
-    bool ignore_eos;                    /* the stop token is banned always */
-    uint64_t seed;                      /* 0: a fresh one each run, chosen and shown by repl/ */
-    int64_t draw;                       /* which draw of the seed */
+    char *dry_breakers;       /* as model/base/words.h reads them; NULL: SAMPLER_DRY_BREAKERS */
+    int no_repeat_ngram_size; /* 0 = off */
+    char *logit_bias;         /* "id:bias,id:bias"; -inf bans a token */
+    char *bad_words;          /* words, as model/base/words.h reads them */
+    bool topk_uniform;        /* uniform among the top_k (all with top_k 0) */
+    int min_new_tokens;       /* the stop token is banned before */
+    bool ignore_eos;          /* the stop token is banned always */
+    uint64_t seed;            /* 0: a fresh one each run, chosen and shown by repl/ */
+    int64_t draw;             /* which draw of the seed */
 };
 /* temperature 0.8, top_p 0.95. Strings are NULL, which means their defaults. */
 void sampler_config_init(struct sampler_config *c);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -341,4 +342,10 @@ const char *file_show(char *out, size_t n, const char *s)
     }
     out[at] = '\0';
     return out;
+}
+
+int file_wrap(const char *path)
+{
+    char shown[PATH_MAX];
+    return err_wrap("cannot load %s", file_show(shown, sizeof shown, path));
 }

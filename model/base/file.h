@@ -58,5 +58,7 @@ char *file_visible(const char *s);
 /* The same into out[n], n >= 8, for sentences: what does not fit is cut, with "..." for it.
  * Returns out. */
 const char *file_show(char *out, size_t n, const char *s);
+/* Put "cannot load PATH: " before the sentence, the path made visible; its code. */
+int file_wrap(const char *path);
 
 #endif

@@ -1,0 +1,130 @@
+#include "model/base/json.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN = 60 };
+
+static void count_allocations(void)
+{
+    json_set_alloc_funcs(mem_alloc, mem_free);
+}
+
+/* Escape sequences do not pass from a file to the terminal by way of a sentence. */
+static const char *visible(char *out, size_t n, const char *text)
+{
+    char *shown = file_visible(text);
+    snprintf(out, n, "%s", shown == NULL ? "?" : shown);
+    mem_free(shown);
+    return out;
+}
+
+int json_read_text(json_t **out, const char *text, size_t n)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, count_allocations);
+    json_error_t e;
+    err_clear();
+    json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+    if (value == NULL && err_last() == ERR_NOMEM)
+        return ERR_NOMEM;
+    if (value == NULL) {
+        char what[2 * JSON_ERROR_TEXT_LENGTH];
+        return err_set(ERR_FORMAT, "not JSON: line %d: %s", e.line,
+                       visible(what, sizeof what, e.text));
+    }
+    *out = value;
+    return 0;
+}
+
+int json_read_file(json_t **out, const char *path, uint64_t max)
+{
+    struct buf text = {0};
+    int rc = file_read_all(&text, path, max);
+    if (rc == 0 && (rc = json_read_text(out, buf_text(&text), text.n)) != 0)
+        rc = file_wrap(path);
+    buf_release(&text);
+    return rc;
+}
+
+const char *json_shown(char *out, size_t n, const json_t *value)
+{
+    char *text = json_is_object(value)  ? mem_strdup("an object")
+                 : json_is_array(value) ? mem_strdup("a list")
+                                        : json_dumps(value, JSON_ENCODE_ANY);
+    visible(out, n, text == NULL ? "?" : text);
+    mem_free(text);
+    return out;
+}
+
+/* The value of key, NULL where *out is to stay as it is. */
+static const json_t *find(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+static int wrong(const json_t *value, const char *key, const char *expected)
+{
+    char shown[SHOWN];
+    return err_set(ERR_RANGE, "%s is %s, must be %s", key, json_shown(shown, sizeof shown, value),
+                   expected);
+}
+
+int json_take_int(const json_t *object, const char *key, int64_t least, int64_t most, int64_t *out)
+{
+    const json_t *value = find(object, key);
+    if (value == NULL)
+        return 0;
+    if (!json_is_integer(value) || json_integer_value(value) < least ||
+        json_integer_value(value) > most) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "a whole number %lld to %lld", (long long)least,
+                 (long long)most);
+        return wrong(value, key, expected);
+    }
+    *out = json_integer_value(value);
+    return 0;
+}
+
+int json_take_number(const json_t *object, const char *key, double least, double most, double *out)
+{
+    const json_t *value = find(object, key);
+    if (value == NULL)
+        return 0;
+    double x = json_number_value(value);
+    if (!json_is_number(value) || !(x >= least && x <= most)) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "a number %g to %g", least, most);
+        return wrong(value, key, expected);
+    }
+    *out = x;
+    return 0;
+}
+
+int json_take_bool(const json_t *object, const char *key, bool *out)
+{
+    const json_t *value = find(object, key);
+    if (value == NULL)
+        return 0;
+    if (!json_is_boolean(value))
+        return wrong(value, key, "true or false");
+    *out = json_is_true(value);
+    return 0;
+}
+
+int json_take_text(const json_t *object, const char *key, const char **out)
+{
+    const json_t *value = find(object, key);
+    if (value == NULL)
+        return 0;
+    if (!json_is_string(value))
+        return wrong(value, key, "a text");
+    *out = json_string_value(value);
+    return 0;
+}

@@ -1,0 +1,12 @@
+#ifndef PRATTLE_LOOKALIKE_H
+#define PRATTLE_LOOKALIKE_H
+/*
+ * What stands where weights should: the pointer git leaves without git-lfs, the web
+ * page of a failed download, a compressed file.
+ */
+#include "model/base/file.h"
+
+/* 0, or ERR_FORMAT with a sentence that says what it is and what to do about it. */
+int lookalike_refuse(const struct file *f);
+
+#endif

@@ -32,3 +32,18 @@ void names_gguf(char *out, size_t n, const char *name)
         if (strlen(whole[i].hf) == stem && strncmp(name, whole[i].hf, stem) == 0)
             snprintf(out, n, "%s%s", whole[i].gguf, end);
 }
+
+const char *names_plain(const char *name)
+{
+    static const char prefix[] = "transformer.";
+    size_t n = sizeof prefix - 1;
+    return strncmp(name, prefix, n) == 0 ? name + n : name;
+}
+
+bool names_mask_buffer(const char *plain)
+{
+    int layer, used = 0;
+    if (sscanf(plain, "h.%d.attn.%n", &layer, &used) != 1 || used == 0)
+        return false;
+    return strcmp(plain + used, "bias") == 0 || strcmp(plain + used, "masked_bias") == 0;
+}

@@ -132,9 +132,9 @@ static void take_seed(char *name, uint64_t *seed)
     *at = '\0';
 }
 
-static int open_named(struct source *s, const char *name, uint64_t seed, const struct progress *p)
+static int open_named(struct source *s, const char *name, uint64_t seed)
 {
-    int rc = ends_with(name, ".json") ? hf_config_read(&s->config, name, p)
+    int rc = ends_with(name, ".json") ? hf_config_read(&s->config, name)
                                       : config_named(&s->config, name);
     if (rc != 0)
         return rc;
@@ -147,7 +147,7 @@ static int open_named(struct source *s, const char *name, uint64_t seed, const s
     return make_readers(s, seed);
 }
 
-int source_open_random(struct source *s, const char *name, uint64_t seed, const struct progress *p)
+int source_open_random(struct source *s, const char *name, uint64_t seed)
 {
     *s = (struct source){.close = mem_free};
     if (strncmp(name, "random:", 7) == 0)
@@ -156,7 +156,7 @@ int source_open_random(struct source *s, const char *name, uint64_t seed, const 
     if (plain == NULL)
         return ERR_NOMEM;
     take_seed(plain, &seed);
-    int rc = open_named(s, plain, seed, p);
+    int rc = open_named(s, plain, seed);
     mem_free(plain);
     if (rc != 0)
         source_close(s);

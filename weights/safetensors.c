@@ -128,10 +128,8 @@ static int by_offset(const void *a, const void *b)
 
 static int name_wrap(const char *name)
 {
-    char *shown = file_visible(name);
-    int rc = err_wrap("tensor %.*s", NAME_SHOWN, shown == NULL ? "?" : shown);
-    mem_free(shown);
-    return rc;
+    char shown[NAME_SHOWN];
+    return err_wrap("tensor %s", file_show(shown, sizeof shown, name));
 }
 
 /* The tensors fill the data from end to end, none over another. */

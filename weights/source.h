@@ -18,26 +18,28 @@ struct source {
     struct tensor_reader *readers; /* [table.n_tensors], in the table's order */
     enum dtype dtype;              /* of the matrices (the first one's, when mixed) */
     struct tokenizer *tokenizer;   /* NULL when it has none */
+    bool tokenizer_borrowed;       /* it is the model's: source_open_model */
     char *name;
-    char *defaults; /* YAML, or NULL */
+    char *defaults; /* settings, as YAML text (an HF folder's prattle.yaml), or NULL */
     void *format;   /* the format's own state: open files, headers */
     void (*close)(void *format);
 };
 
 /*
  * path: a folder, model.safetensors, *.index.json, *.bin, *.gguf, random:NAME,
- * random:config.json (seed for these). Warnings go to progress. vocab_only GGUF
- * files open with source->table empty when need_weights is false, else ERR_MISSING.
+ * random:config.json (seed for these). Warnings go to progress. What has a vocabulary
+ * but no weights (a GGUF file, a folder) opens with source->table empty when
+ * need_weights is false, else ERR_MISSING.
  */
 int source_open(struct source *s, const char *path, uint64_t seed, bool need_weights,
                 const struct progress *p);
 void source_close(struct source *s);
 
 /* The formats; each fills a zeroed source as above. */
-int source_open_hf(struct source *s, const char *path, const struct progress *p);
+int source_open_hf(struct source *s, const char *path, bool need_weights, const struct progress *p);
 int source_open_gguf(struct source *s, const char *path, bool need_weights,
                      const struct progress *p);
-int source_open_random(struct source *s, const char *name, uint64_t seed, const struct progress *p);
+int source_open_random(struct source *s, const char *name, uint64_t seed);
 /* A source that reads the parameters of a model in memory (weights that changed). */
 int source_open_model(struct source *s, const struct model *m);
 

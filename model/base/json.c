@@ -15,15 +15,6 @@ static void count_allocations(void)
     json_set_alloc_funcs(mem_alloc, mem_free);
 }
 
-/* Escape sequences do not pass from a file to the terminal by way of a sentence. */
-static const char *visible(char *out, size_t n, const char *text)
-{
-    char *shown = file_visible(text);
-    snprintf(out, n, "%s", shown == NULL ? "?" : shown);
-    mem_free(shown);
-    return out;
-}
-
 int json_read_text(json_t **out, const char *text, size_t n)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -36,7 +27,7 @@ int json_read_text(json_t **out, const char *text, size_t n)
     if (value == NULL) {
         char what[2 * JSON_ERROR_TEXT_LENGTH];
         return err_set(ERR_FORMAT, "not JSON: line %d: %s", e.line,
-                       visible(what, sizeof what, e.text));
+                       file_show(what, sizeof what, e.text));
     }
     *out = value;
     return 0;
@@ -57,7 +48,7 @@ const char *json_shown(char *out, size_t n, const json_t *value)
     char *text = json_is_object(value)  ? mem_strdup("an object")
                  : json_is_array(value) ? mem_strdup("a list")
                                         : json_dumps(value, JSON_ENCODE_ANY);
-    visible(out, n, text == NULL ? "?" : text);
+    file_show(out, n, text == NULL ? "?" : text);
     mem_free(text);
     return out;
 }

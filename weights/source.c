@@ -1,0 +1,118 @@
+#include "weights/source.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/half.h"
+#include "model/base/mem.h"
+#include "weights/lookalike.h"
+
+#include <string.h>
+
+/* Whether the file begins as GGUF does; what is no weights at all is refused here. */
+static int look(bool *is_gguf, const char *path)
+{
+    struct file f;
+    int rc = file_open(&f, path);
+    if (rc != 0)
+        return rc;
+    char magic[4] = {0};
+    if ((rc = lookalike_refuse(&f)) == 0)
+        rc = file_read_at(&f, magic, 0, f.bytes < sizeof magic ? (size_t)f.bytes : sizeof magic);
+    if (rc != 0)
+        rc = file_wrap(path);
+    *is_gguf = memcmp(magic, "GGUF", sizeof magic) == 0;
+    file_close(&f);
+    return rc;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+int source_open(struct source *s, const char *path, uint64_t seed, bool need_weights,
+                const struct progress *p)
+{
+    *s = (struct source){0};
+    if (strncmp(path, "random:", 7) == 0)
+        return source_open_random(s, path + 7, seed);
+    char *expanded = file_expand(path);
+    if (expanded == NULL)
+        return ERR_NOMEM;
+    bool is_gguf = false;
+    int rc = file_is_folder(expanded) ? 0 : look(&is_gguf, expanded);
+    if (rc == 0 && (is_gguf || ends_with(expanded, ".gguf")))
+        rc = source_open_gguf(s, expanded, need_weights, p);
+    else if (rc == 0)
+        rc = source_open_hf(s, expanded, need_weights, p);
+    mem_free(expanded);
+    return rc;
+}
+
+void source_close(struct source *s)
+{
+    if (s == NULL)
+        return;
+    if (s->close != NULL)
+        s->close(s->format);
+    if (!s->tokenizer_borrowed)
+        tokenizer_free(s->tokenizer);
+    params_release(&s->table);
+    mem_free(s->readers);
+    mem_free(s->name);
+    mem_free(s->defaults);
+    *s = (struct source){0};
+}
+
+/* ---- a model in memory ---- */
+
+enum { READ_PART = 4096 };
+
+static int read_param(void *user, void *dst, uint64_t first, size_t n)
+{
+    const struct param_tensor *t = user;
+    if (t->linear == NULL || t->linear->kind == LINEAR_F32) {
+        params_read(t, dst, first, n);
+        return 0;
+    }
+    uint16_t *out = dst;
+    float part[READ_PART];
+    for (size_t done = 0; done < n;) {
+        size_t count = n - done < READ_PART ? n - done : READ_PART;
+        params_read(t, part, first + done, count);
+        for (size_t i = 0; i < count; i++)
+            out[done + i] = half_from_f32(part[i]);
+        done += count;
+    }
+    return 0;
+}
+
+static int describe_model(struct source *s, const struct model *m)
+{
+    int rc = params_describe(&s->table, &m->config);
+    if (rc != 0)
+        return rc;
+    s->name = mem_strdup(m->name);
+    s->defaults = m->defaults == NULL ? NULL : mem_strdup(m->defaults);
+    s->readers = mem_array((size_t)s->table.n_tensors, sizeof *s->readers);
+    if (s->name == NULL || s->readers == NULL || (m->defaults != NULL && s->defaults == NULL))
+        return ERR_NOMEM;
+    s->dtype = m->params.kind == LINEAR_F16 ? DTYPE_F16 : DTYPE_F32;
+    for (int i = 0; i < s->table.n_tensors; i++) {
+        struct param_tensor *t = &m->params.tensors[i];
+        s->readers[i] = (struct tensor_reader){
+            .read = read_param, .user = t, .dtype = t->linear == NULL ? DTYPE_F32 : s->dtype};
+    }
+    return 0;
+}
+
+int source_open_model(struct source *s, const struct model *m)
+{
+    *s =
+        (struct source){.config = m->config, .tokenizer = m->tokenizer, .tokenizer_borrowed = true};
+    int rc = describe_model(s, m);
+    if (rc != 0)
+        source_close(s);
+    return rc;
+}

@@ -22,6 +22,7 @@
  * than sequences to return. ERR_INTERRUPTED: the best so far are in answers.
  */
 int beam_search(struct session *s, const struct generate_config *g, const struct sampler_config *c,
-                token_id stop_token, const struct generate_host *host, struct answer *answers);
+                token_id stop_token, bool held_blank, const struct generate_host *host,
+                struct answer *answers);
 
 #endif

@@ -20,7 +20,8 @@ struct contrastive;
  * 0..1, or top_k below 2. Stages of the chain that change logits apply before the top_k.
  */
 int contrastive_new(struct contrastive **out, struct session *s, const struct generate_config *g,
-                    const struct sampler_config *c, token_id stop_token, const struct progress *p);
+                    const struct sampler_config *c, token_id stop_token, bool held_blank,
+                    const struct progress *p);
 void contrastive_free(struct contrastive *k);
 /*
  * Choose the next token and append it to the session's text. logprob is always filled;

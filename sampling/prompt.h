@@ -3,7 +3,7 @@
 /*
  * What a text goes on from, as generation wants it.
  */
-#include "model/model.h"
+#include "kvcache/engine.h"
 
 struct generate_config;
 
@@ -31,7 +31,7 @@ void prompt_mask_logits(const struct model *m, float *logits);
  * (*slid). ERR_FULL: longer than the context, and it says stop. ERR_RANGE: an id
  * outside the vocabulary, or empty and the model has no begin token.
  */
-int prompt_fit(struct ids *text, bool *slid, const struct model *m,
+int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
                const struct generate_config *g);
 /* How many of the newest ids a full context keeps. */
 static inline int prompt_kept(int n_ctx)

@@ -1,0 +1,126 @@
+#include "sampling/generate.h"
+
+#include "model/base/err.h"
+#include "model/base/words.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+void generate_config_init(struct generate_config *c)
+{
+    *c = (struct generate_config){.max_new_tokens = 128,
+                                  .device_iterations = 1,
+                                  .device_loop = true,
+                                  .num_return_sequences = 1,
+                                  .num_beams = 1,
+                                  .length_penalty = 1,
+                                  .trim = true};
+}
+
+static int in_range(const char *name, long long value, long long least, long long most)
+{
+    if (value >= least && value <= most)
+        return 0;
+    return err_set(ERR_RANGE, "%s is %lld, must be %lld to %lld", name, value, least, most);
+}
+
+static int in_range_float(const char *name, float value, float least, float most)
+{
+    if (value >= least && value <= most)
+        return 0;
+    return err_set(ERR_RANGE, "%s is %g, must be %g to %g", name, (double)value, (double)least,
+                   (double)most);
+}
+
+static bool is_contrastive(const struct generate_config *g)
+{
+    return g->penalty_alpha > 0;
+}
+
+/* Settings that exclude each other. */
+static int check_together(const struct generate_config *g, const struct sampler_config *c)
+{
+    if (g->num_beams > 1 && is_contrastive(g))
+        return err_set(ERR_RANGE,
+                       "num_beams is %d and penalty_alpha is %g: beam search and contrastive "
+                       "search exclude each other",
+                       g->num_beams, (double)g->penalty_alpha);
+    if (g->num_beams > 1 && g->num_return_sequences > g->num_beams)
+        return err_set(ERR_RANGE, "num_return_sequences is %d, must be 1 to num_beams, %d",
+                       g->num_return_sequences, g->num_beams);
+    if (is_contrastive(g) && c->top_k < 2)
+        return err_set(ERR_RANGE, "top_k is %d, contrastive search needs 2 or more", c->top_k);
+    if (is_contrastive(g) && g->num_return_sequences != 1)
+        return err_set(ERR_RANGE, "num_return_sequences is %d, contrastive search gives 1 answer",
+                       g->num_return_sequences);
+    return 0;
+}
+
+int generate_config_check(const struct generate_config *g, const struct sampler_config *c)
+{
+    struct words stops = {0};
+    int rc;
+    if ((rc = in_range("max_new_tokens", g->max_new_tokens, 0, 1000000)) != 0 ||
+        (rc = in_range("device_iterations", g->device_iterations, 1, 1000000)) != 0 ||
+        (rc = in_range("num_return_sequences", g->num_return_sequences, 1, 512)) != 0 ||
+        (rc = in_range("num_beams", g->num_beams, 1, 256)) != 0 ||
+        (rc = in_range("on_full", g->on_full, ON_FULL_STOP, ON_FULL_SLIDE)) != 0 ||
+        (rc = in_range("early_stopping", g->early_stopping, EARLY_STOPPING_FALSE,
+                       EARLY_STOPPING_NEVER)) != 0 ||
+        (rc = in_range_float("length_penalty", g->length_penalty, -100, 100)) != 0 ||
+        (rc = in_range_float("penalty_alpha", g->penalty_alpha, 0, 1)) != 0 ||
+        (rc = check_together(g, c)) != 0)
+        return rc;
+    if ((rc = words_parse(&stops, g->stop)) != 0)
+        return err_wrap("stop");
+    words_release(&stops);
+    return 0;
+}
+
+int generate_texts(const struct generate_config *g, const struct sampler_config *c)
+{
+    if (g->num_beams > 1)
+        return 2 * g->num_beams; /* the beams of two steps */
+    return is_contrastive(g) ? c->top_k : g->num_return_sequences;
+}
+
+/* A token whose text this is, or that it becomes when encoded. */
+static token_id find_token(const struct tokenizer *t, const char *text)
+{
+    struct words words;
+    struct ids ids = {0};
+    token_id id = tokenizer_find(t, text, strlen(text));
+    if (id != TOKEN_NONE || words_parse(&words, text) != 0)
+        return id;
+    if (words.n == 1 &&
+        (id = tokenizer_find(t, words.list[0].bytes, words.list[0].n)) == TOKEN_NONE &&
+        tokenizer_encode(t, &ids, words.list[0].bytes, words.list[0].n, ENCODE_SPECIAL) == 0 &&
+        ids.n == 1)
+        id = ids.data[0];
+    words_release(&words);
+    ids_release(&ids);
+    return id;
+}
+
+int generate_stop_token(token_id *out, const struct generate_config *g, const struct model *m)
+{
+    const char *text = g->stop_token;
+    int n_vocab = m->config.n_vocab;
+    if (text == NULL || *text == '\0') {
+        *out = m->config.eos_token_id;
+        if (*out == TOKEN_NONE && m->tokenizer != NULL)
+            *out = tokenizer_eos(m->tokenizer);
+        return 0;
+    }
+    char *end;
+    long id = strtol(text, &end, 10);
+    if (isdigit((unsigned char)*text) && *end == '\0')
+        *out = id < n_vocab ? (token_id)id : TOKEN_NONE;
+    else
+        *out = m->tokenizer == NULL ? TOKEN_NONE : find_token(m->tokenizer, text);
+    if (*out != TOKEN_NONE)
+        return 0;
+    return err_set(ERR_RANGE, "stop_token is \"%s\", must be one token's text or an id, 0 to %d",
+                   text, n_vocab - 1);
+}

@@ -1,0 +1,295 @@
+/* One order: a row's bits depend on its text alone, whatever is computed with it. */
+#include "tests/unit/tiny.h"
+
+#include "kvcache/engine.h"
+#include "model/base/par.h"
+#include "model/kernels/kernels.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N = 150, MAX_SEQS = 6 };
+
+struct pass_job {
+    struct engine *e;
+    struct forward_seq seqs[MAX_SEQS];
+    int n_seqs, rows;
+    float *logits; /* of all rows that are not skipped */
+};
+
+static void run_pass(void *arg, int thread, int n_threads)
+{
+    struct pass_job *job = arg;
+    int rows = forward_pass(&job->e->forward, job->seqs, job->n_seqs, thread, n_threads);
+    forward_head(&job->e->forward, job->logits, (size_t)job->e->model->config.n_vocab, NULL, rows,
+                 thread, n_threads);
+    if (thread == 0)
+        job->rows = rows;
+}
+
+/* Logits [n,V] of all positions, read in chunks of the given size. */
+static void read_in_chunks(struct engine *e, const token_id *ids, int n, int chunk, float *logits)
+{
+    struct kv_seq seq;
+    assert_ok(kv_seq_init(&seq, &e->cache));
+    for (int at = 0; at < n; at += chunk) {
+        int count = n - at < chunk ? n - at : chunk;
+        assert_ok(kv_seq_reserve(&seq, &e->cache, count));
+        struct pass_job job = {.e = e, .n_seqs = 1};
+        job.seqs[0] = (struct forward_seq){.ids = ids + at, .n = count, .kv = kv_seq_view(&seq)};
+        job.logits = logits + (size_t)at * (size_t)e->model->config.n_vocab;
+        par_run(run_pass, &job);
+        assert_int_equal(job.rows, count);
+        kv_seq_advance(&seq, count);
+    }
+    kv_seq_release(&seq, &e->cache);
+}
+
+struct fixture {
+    struct model m;
+    struct engine e;
+    token_id ids[N];
+    float *expected; /* [N,V], read in one piece by one thread with the portable table */
+    float *got;
+    size_t V, bytes;
+};
+
+static void open_fixture(struct fixture *x, const struct config *c, enum linear_kind kind)
+{
+    assert_ok(par_open(1, false));
+    assert_ok(kernels_select("portable"));
+    tiny_init(&x->m, c, kind, 5);
+    assert_ok(engine_init(&x->e, &x->m, MAX_SEQS));
+    tiny_ids(x->ids, N, c, 9);
+    x->V = (size_t)c->n_vocab;
+    x->bytes = N * x->V * sizeof(float);
+    x->expected = mem_alloc(x->bytes);
+    x->got = mem_alloc(x->bytes);
+    read_in_chunks(&x->e, x->ids, N, N, x->expected);
+    for (size_t i = 0; i < N * x->V; i++)
+        assert_true(isfinite(x->expected[i]));
+    assert_ok(kernels_select(NULL));
+}
+
+static void close_fixture(struct fixture *x)
+{
+    engine_release(&x->e);
+    tiny_release(&x->m);
+    mem_free(x->expected);
+    mem_free(x->got);
+    assert_ok(kernels_select(NULL));
+    par_close();
+}
+
+static void same_bits_in_any_chunks_threads_and_tables(void **state)
+{
+    (void)state;
+    static const int chunks[] = {1, 2, 3, 7, 16, 64, 65, N};
+    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+        struct config c = tiny_config();
+        struct fixture x;
+        c.activation = kind == LINEAR_F16 ? ACTIVATION_GELU_TANH : ACTIVATION_GELU_ERF;
+        c.scale_attn_by_inverse_layer_idx = kind == LINEAR_F32;
+        c.tie_word_embeddings = kind == LINEAR_F16;
+        open_fixture(&x, &c, kind);
+        for (int threads = 1; threads <= 4; threads++) {
+            engine_release(&x.e);
+            assert_ok(par_open(threads, false));
+            assert_ok(engine_init(&x.e, &x.m, MAX_SEQS));
+            for (int t = 0; kernels_nth(t) != NULL; t++) {
+                assert_ok(kernels_select(kernels_nth(t)->name));
+                for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+                    memset(x.got, 0xff, x.bytes);
+                    read_in_chunks(&x.e, x.ids, N, chunks[i], x.got);
+                    if (memcmp(x.got, x.expected, x.bytes) != 0)
+                        fail_msg("kind %d, %d threads, %s, chunks of %d", kind, threads,
+                                 kernels_nth(t)->name, chunks[i]);
+                }
+            }
+        }
+        close_fixture(&x);
+    }
+}
+
+/* Texts of different lengths and pasts in one pass, some rows skipped, give the rows
+ * they give alone. */
+static void same_bits_in_any_batch(void **state)
+{
+    (void)state;
+    struct config c = tiny_config();
+    struct fixture x;
+    open_fixture(&x, &c, LINEAR_F16);
+    engine_release(&x.e);
+    assert_ok(par_open(3, false));
+    assert_ok(engine_init(&x.e, &x.m, MAX_SEQS));
+
+    static const int past[MAX_SEQS] = {0, 63, 64, 100, 1, 130}, n[MAX_SEQS] = {70, 1, 20, 33, 2, 9},
+                     skip[MAX_SEQS] = {69, 0, 20, 32, 1, 0};
+    struct kv_seq seqs[MAX_SEQS];
+    struct engine_feed feeds[MAX_SEQS];
+    for (int i = 0; i < MAX_SEQS; i++) {
+        assert_ok(kv_seq_init(&seqs[i], &x.e.cache));
+        feeds[i] = (struct engine_feed){.seq = &seqs[i], .ids = x.ids, .n = past[i]};
+        if (past[i] > 0)
+            assert_ok(engine_feed(&x.e, &feeds[i], 1, NULL, NULL));
+        assert_ok(kv_seq_reserve(&seqs[i], &x.e.cache, n[i]));
+    }
+    for (int skipping = 0; skipping < 2; skipping++) {
+        struct pass_job job = {.e = &x.e, .n_seqs = MAX_SEQS, .logits = x.got};
+        for (int i = 0; i < MAX_SEQS; i++)
+            job.seqs[i] = (struct forward_seq){.ids = x.ids + past[i],
+                                               .n = n[i],
+                                               .skip = skipping ? skip[i] : 0,
+                                               .kv = kv_seq_view(&seqs[i])};
+        par_run(run_pass, &job);
+        int row = 0;
+        for (int i = 0; i < MAX_SEQS; i++)
+            for (int j = job.seqs[i].skip; j < n[i]; j++, row++)
+                if (memcmp(x.got + (size_t)row * x.V, x.expected + (size_t)(past[i] + j) * x.V,
+                           x.V * sizeof(float)) != 0)
+                    fail_msg("sequence %d, row %d of the pass", i, row);
+        assert_int_equal(job.rows, row);
+    }
+    /* A pass whose rows are all skipped still leaves its keys and values. */
+    struct pass_job job = {.e = &x.e, .n_seqs = 1, .logits = x.got};
+    kv_seq_truncate(&seqs[0], &x.e.cache, 0);
+    assert_ok(kv_seq_reserve(&seqs[0], &x.e.cache, 71));
+    job.seqs[0] =
+        (struct forward_seq){.ids = x.ids, .n = 70, .skip = 70, .kv = kv_seq_view(&seqs[0])};
+    par_run(run_pass, &job);
+    assert_int_equal(job.rows, 0);
+    kv_seq_advance(&seqs[0], 70);
+    job.seqs[0] = (struct forward_seq){.ids = x.ids + 70, .n = 1, .kv = kv_seq_view(&seqs[0])};
+    par_run(run_pass, &job);
+    assert_memory_equal(x.got, x.expected + 70 * x.V, x.V * sizeof(float));
+    for (int i = 0; i < MAX_SEQS; i++)
+        kv_seq_release(&seqs[i], &x.e.cache);
+    close_fixture(&x);
+}
+
+/* engine_feed puts texts of any length together in passes, and its logits are those
+ * after each one's last id. */
+static void feeding_many_at_once(void **state)
+{
+    (void)state;
+    struct config c = tiny_config();
+    struct fixture x;
+    open_fixture(&x, &c, LINEAR_F16);
+    enum { MANY = 6 };
+    static const int lengths[MANY] = {150, 1, 149, 150, 130, 64}; /* 644: more than one pass */
+    struct kv_seq seqs[MANY];
+    struct engine_feed feeds[MANY];
+    for (int i = 0; i < MANY; i++) {
+        assert_ok(kv_seq_init(&seqs[i], &x.e.cache));
+        feeds[i] = (struct engine_feed){.seq = &seqs[i], .ids = x.ids, .n = lengths[i]};
+    }
+    uint64_t before = mem_count();
+    assert_ok(engine_feed(&x.e, feeds, MANY, x.got, NULL));
+    assert_int_equal(mem_count(), before);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(seqs[i].n, lengths[i]);
+        assert_memory_equal(x.got + (size_t)i * x.V, x.expected + (size_t)(lengths[i] - 1) * x.V,
+                            x.V * sizeof(float));
+        kv_seq_truncate(&seqs[i], &x.e.cache, 0);
+    }
+
+    /* What cannot be fed leaves everything as it was. */
+    size_t used = kvcache_used_bytes(&x.e.cache);
+    token_id bad[] = {0, c.n_vocab};
+    feeds[3] = (struct engine_feed){.seq = &seqs[3], .ids = bad, .n = 2};
+    assert_int_equal(engine_feed(&x.e, feeds, MANY, NULL, NULL), ERR_RANGE);
+    assert_string_equal(err_text(), "token id 101 is outside the model's vocabulary, 0 to 100");
+    feeds[3] = (struct engine_feed){.seq = &seqs[3], .ids = x.ids, .n = 201};
+    x.ids[0] = 0;
+    token_id *long_ids = mem_array(201, sizeof *long_ids);
+    feeds[3].ids = long_ids;
+    assert_int_equal(engine_feed(&x.e, feeds, MANY, NULL, NULL), ERR_FULL);
+    assert_string_equal(err_text(), "the text would be 201 tokens long, the context holds 200");
+    mem_free(long_ids);
+    assert_int_equal(kvcache_used_bytes(&x.e.cache), used);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(seqs[i].n, 0);
+        kv_seq_release(&seqs[i], &x.e.cache);
+    }
+    close_fixture(&x);
+}
+
+struct seen {
+    int n_calls, last_point, rows;
+    float embedded0;
+    bool order;
+};
+
+static void take(void *user, enum forward_point point, int layer, const float *data, int rows,
+                 int width)
+{
+    struct seen *s = user;
+    int expected = s->n_calls == 0 ? FORWARD_EMBEDDED : (s->n_calls - 1) % 7 + FORWARD_LN_1;
+    if (s->n_calls == 3 * 7 + 1)
+        expected = FORWARD_FINAL;
+    s->order = s->order && (int)point == expected &&
+               layer == (s->n_calls == 0 ? -1 : (s->n_calls - 1) / 7) && width > 0;
+    if (point == FORWARD_EMBEDDED)
+        s->embedded0 = data[0];
+    s->rows = rows;
+    s->n_calls++;
+}
+
+static void a_sink_sees_every_point_and_changes_nothing(void **state)
+{
+    (void)state;
+    struct config c = tiny_config();
+    struct fixture x;
+    open_fixture(&x, &c, LINEAR_F32);
+    engine_release(&x.e);
+    assert_ok(par_open(2, false));
+    assert_ok(engine_init(&x.e, &x.m, MAX_SEQS));
+    struct seen seen = {.order = true};
+    struct activation_sink sink = {.take = take, .user = &seen};
+    x.e.forward.sink = &sink;
+    read_in_chunks(&x.e, x.ids, N, N, x.got);
+    assert_memory_equal(x.got, x.expected, x.bytes);
+    assert_int_equal(seen.n_calls, 3 * 7 + 2);
+    assert_true(seen.order);
+    assert_int_equal(seen.rows, N);
+    float wte, wpe;
+    params_read(params_find(&x.m.params, "wte.weight"), &wte, (uint64_t)x.ids[0] * 36, 1);
+    params_read(params_find(&x.m.params, "wpe.weight"), &wpe, 0, 1);
+    assert_true(seen.embedded0 == wte + wpe);
+    close_fixture(&x);
+}
+
+static void no_memory_leaks_nothing(void **state)
+{
+    (void)state;
+    struct config c = tiny_config();
+    struct model m;
+    tiny_init(&m, &c, LINEAR_F16, 1);
+    par_threads();
+    int k = 1;
+    for (;; k++) {
+        struct engine e;
+        mem_fail_at((uint64_t)k);
+        int rc = engine_init(&e, &m, 2);
+        mem_fail_at(0);
+        engine_release(&e);
+        if (rc == 0)
+            break;
+        assert_int_equal(rc, ERR_NOMEM);
+    }
+    assert_true(k > 4);
+    tiny_release(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_bits_in_any_chunks_threads_and_tables),
+        cmocka_unit_test(same_bits_in_any_batch),
+        cmocka_unit_test(feeding_many_at_once),
+        cmocka_unit_test(a_sink_sees_every_point_and_changes_nothing),
+        cmocka_unit_test(no_memory_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -63,6 +63,9 @@ static int reserve(struct draft *d, size_t more)
     if (more > INT_MAX / 4)
         return err_set(ERR_RANGE, "the tokenizer has %zu tokens, at most %d", more, INT_MAX / 4);
     int cap = d->cap + 2 * (int)more + 1024;
+    /* A vocabulary with more holes than tokens is legal where the model has the room. */
+    if (d->config != NULL && cap < d->config->n_vocab)
+        cap = d->config->n_vocab;
     const char **tokens =
         mem_grow(d->tokens, (size_t)d->cap * sizeof *tokens, (size_t)cap * sizeof *tokens);
     if (tokens == NULL)

@@ -17,7 +17,8 @@ struct writing {
     int64_t draw;
     const struct session *read; /* has read exactly ids, and has the logits; NULL: none */
     struct answer *answer;
-    int index; /* for host->text */
+    int index;   /* for host->text */
+    void *owner; /* the caller's own */
 };
 
 /* What the host keeps of one slot. text and seq agree on seq.n ids also after the end,

@@ -1,0 +1,301 @@
+#include "sampling/batch.h"
+
+#include "model/base/clock.h"
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "sampling/slots.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* While slots are free and more input may come, this often it is looked for. */
+enum { STEPS_BETWEEN_LOOKS = 8 };
+
+/* One item on its way through. */
+struct job {
+    struct job *next;
+    struct batch_item item;
+    int64_t draw;
+    const struct generate_config *generate;
+    const struct sampler_config *sampler;
+    struct prompt prompt;
+    bool slid;
+    struct answer *answers; /* [n] */
+    int n, n_started, n_ended;
+    int rc;
+    char *sentence; /* of rc */
+};
+
+struct batch {
+    struct engine *engine;
+    const struct generate_config *generate;
+    const struct sampler_config *sampler;
+    const struct batch_host *host;
+    struct generate_host silent;
+    struct slots slots;
+    struct job *first, **last; /* in order of input; the first is the next to deliver */
+    struct job *waiting;       /* the first that has not begun all its texts */
+    int64_t n_taken;
+    bool at_end;
+    int input_rc; /* how the input ended */
+    char *input_sentence;
+    uint64_t n_done;
+    struct batch_stats stats;
+};
+
+static void free_job(struct job *j)
+{
+    for (int i = 0; j->answers != NULL && i < j->n; i++)
+        answer_release(&j->answers[i]);
+    mem_free(j->answers);
+    prompt_release(&j->prompt);
+    mem_free(j->sentence);
+    mem_free(j);
+}
+
+/* The error stays with the item; texts of it that have begun come to their end. */
+static void fail(struct job *j, int rc)
+{
+    mem_free(j->sentence);
+    j->sentence = mem_strdup(err_text());
+    j->rc = rc;
+    j->n_ended += j->n - j->n_started;
+    j->n_started = j->n;
+}
+
+/* Everything that can be wrong with an item shows here. */
+static int prepare(struct batch *b, struct job *j)
+{
+    int n = j->generate->num_return_sequences;
+    int rc = generate_config_check(j->generate, j->sampler);
+    if (rc != 0)
+        return rc;
+    if (j->item.text != NULL)
+        rc = prompt_encode(&j->prompt, b->engine->model, j->generate, j->item.text, j->item.n);
+    else
+        rc = ids_add(&j->prompt.ids, j->item.ids, j->item.n_ids);
+    if (rc != 0 || (rc = prompt_fit(&j->prompt.ids, &j->slid, b->engine, j->generate)) != 0)
+        return rc;
+    if ((j->answers = mem_array((size_t)n, sizeof *j->answers)) == NULL)
+        return ERR_NOMEM;
+    for (j->n = 0; j->n < n; j->n++)
+        j->answers[j->n].slid = j->slid;
+    return 0;
+}
+
+static void end_input(struct batch *b, int rc)
+{
+    b->at_end = true;
+    b->input_rc = rc;
+    if (rc != 0)
+        b->input_sentence = mem_strdup(err_text());
+}
+
+/* One item more at the end of the queue, if there is one now. */
+static int take_in(struct batch *b, bool wait)
+{
+    struct job *j = mem_alloc(sizeof *j);
+    if (j == NULL)
+        return ERR_NOMEM;
+    int got = b->host->next(b->host->user, &j->item, wait);
+    if (got != BATCH_ITEM) {
+        mem_free(j);
+        if (got != BATCH_LATER)
+            end_input(b, got);
+        return 0;
+    }
+    j->generate = j->item.generate != NULL ? j->item.generate : b->generate;
+    j->sampler = j->item.sampler != NULL ? j->item.sampler : b->sampler;
+    j->draw = j->sampler->draw + b->n_taken++;
+    int rc = prepare(b, j);
+    if (rc != 0)
+        fail(j, rc);
+    *b->last = j;
+    b->last = &j->next;
+    b->waiting = b->waiting == NULL ? j : b->waiting;
+    return 0;
+}
+
+static void count(struct batch_stats *stats, const struct job *j)
+{
+    stats->n_prompts++;
+    for (int i = 0; i < j->n; i++)
+        stats->n_new_tokens += (long)j->answers[i].ids.n;
+    if (j->n > 0) {
+        stats->n_prompt_tokens += j->answers[0].n_prompt;
+        stats->n_reused_tokens += j->answers[0].n_reused;
+    }
+}
+
+/* What is done, up to the first that is not. */
+static int deliver(struct batch *b)
+{
+    while (b->first != NULL && b->first->n_ended == b->first->n) {
+        struct job *j = b->first;
+        if (j->rc != 0)
+            err_set(j->rc, "%s", j->sentence == NULL ? "no memory" : j->sentence);
+        count(&b->stats, j);
+        int rc = b->host->done(b->host->user, &j->item, j->rc, j->answers, j->rc == 0 ? j->n : 0);
+        b->waiting = b->waiting == j ? j->next : b->waiting;
+        b->first = j->next;
+        b->last = b->first == NULL ? &b->first : b->last;
+        free_job(j);
+        if (rc != 0)
+            return rc;
+        b->n_done++;
+        if (b->host->progress != NULL && b->host->progress->step != NULL)
+            b->host->progress->step(b->host->progress->user, "prompts", b->n_done, 0);
+    }
+    return 0;
+}
+
+/* Beams and candidates want the engine for themselves: all slots are idle. */
+static int search_alone(struct batch *b, struct job *j)
+{
+    struct session session = {0};
+    struct sampler_config sampler = *j->sampler;
+    sampler.draw = j->draw;
+    slots_clear(&b->slots);
+    double start = clock_s();
+    int rc = session_init(&session, b->engine);
+    if (rc == 0)
+        rc = generate(&session, &j->prompt, j->generate, &sampler, &b->silent, j->answers);
+    session_release(&session);
+    b->slots.decode_s += clock_s() - start;
+    j->n_started = j->n_ended = j->n;
+    if (rc != 0 && rc != ERR_INTERRUPTED)
+        fail(j, rc);
+    return rc == ERR_INTERRUPTED ? rc : 0;
+}
+
+static bool is_search(const struct job *j)
+{
+    return j->generate->num_beams > 1 || j->generate->penalty_alpha > 0;
+}
+
+static void start_text(struct batch *b, struct job *j)
+{
+    struct writing w = {.ids = j->prompt.ids.data,
+                        .n_ids = (int)j->prompt.ids.n,
+                        .held_blank = j->prompt.held_blank,
+                        .generate = j->generate,
+                        .sampler = j->sampler,
+                        .draw = j->draw + j->n_started,
+                        .answer = &j->answers[j->n_started],
+                        .index = j->n_started,
+                        .owner = j};
+    int rc = slots_start(&b->slots, &w);
+    if (rc == 0)
+        j->n_started++;
+    else
+        fail(j, rc);
+}
+
+/* Texts into the free slots, as long as there are any of both. */
+static int fill(struct batch *b)
+{
+    int rc = 0;
+    while (rc == 0 && b->slots.n_busy < b->slots.n) {
+        struct job *j = b->waiting;
+        bool idle = b->slots.n_busy == 0;
+        if (j == NULL && b->at_end)
+            return 0;
+        if (j == NULL) {
+            if ((idle && (rc = deliver(b)) != 0) || (rc = take_in(b, idle)) != 0)
+                return rc;
+            if (b->waiting == NULL)
+                return 0;
+        } else if (j->n_started == j->n) {
+            b->waiting = j->next;
+        } else if (!is_search(j)) {
+            start_text(b, j);
+        } else if (idle) {
+            rc = search_alone(b, j);
+        } else {
+            return 0;
+        }
+    }
+    return rc;
+}
+
+static int text_ended(void *user, const struct desk *d)
+{
+    (void)user;
+    struct job *j = d->writing.owner;
+    j->n_ended++;
+    return 0;
+}
+
+/* What has not begun will not; the rest has ended already. */
+static void abandon(struct batch *b)
+{
+    err_set(ERR_INTERRUPTED, "interrupted");
+    for (struct job *j = b->first; j != NULL; j = j->next) {
+        if (j->n_started == 0 && j->n > 0)
+            fail(j, ERR_INTERRUPTED);
+        for (; j->n_started < j->n; j->n_started++, j->n_ended++)
+            j->answers[j->n_started].finish = FINISH_INTERRUPTED;
+    }
+}
+
+static int run(struct batch *b)
+{
+    for (;;) {
+        int rc = fill(b);
+        if (rc == 0 && (rc = deliver(b)) != 0)
+            return rc;
+        if (rc == 0 && b->slots.n_busy > 0)
+            rc = slots_step(&b->slots, b->slots.n_busy < b->slots.n && !b->at_end
+                                           ? STEPS_BETWEEN_LOOKS
+                                           : INT_MAX);
+        else if (rc == 0 && b->first == NULL && b->at_end)
+            return b->input_rc == 0 ? 0 : err_set(b->input_rc, "%s", b->input_sentence);
+        if (rc == ERR_INTERRUPTED) {
+            abandon(b);
+            rc = deliver(b);
+            return rc != 0 ? rc : err_set(ERR_INTERRUPTED, "interrupted");
+        }
+        if (rc != 0)
+            return rc;
+    }
+}
+
+static void note_status(void *user, const char *sentence)
+{
+    const struct batch *b = user;
+    progress_note(b->host->progress, "%s", sentence);
+}
+
+int batch_run(struct engine *e, const struct generate_config *g, const struct sampler_config *c,
+              int batch_size, const struct batch_host *host, struct batch_stats *stats)
+{
+    struct batch b = {.engine = e,
+                      .generate = g,
+                      .sampler = c,
+                      .host = host,
+                      .silent = {.status = note_status, .want_logprobs = host->want_logprobs}};
+    double start = clock_s();
+    int rc = generate_config_check(g, c);
+    if (rc != 0)
+        return rc;
+    b.silent.user = &b;
+    b.last = &b.first;
+    if ((rc = slots_init(&b.slots, e, batch_size, g, c, &b.silent)) != 0)
+        return rc;
+    b.slots.ended = text_ended;
+    b.slots.user = &b;
+    rc = run(&b);
+    b.stats.wall_s = clock_s() - start;
+    b.stats.prefill_s = b.slots.prefill_s;
+    b.stats.decode_s = b.slots.decode_s;
+    if (stats != NULL)
+        *stats = b.stats;
+    slots_release(&b.slots);
+    while (b.first != NULL) {
+        struct job *j = b.first;
+        b.first = j->next;
+        free_job(j);
+    }
+    mem_free(b.input_sentence);
+    return rc;
+}

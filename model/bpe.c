@@ -137,40 +137,47 @@ static int reserve(struct bpe_scratch *s, int n_ranks, size_t n)
     return 0;
 }
 
-/* Put the pair that begins at node i into the list of its rank. */
+/* Append the pair that begins at node i to the list of its rank. The first of a list
+ * knows the last, by its `before`. */
 static void link_pair(struct bpe_scratch *s, int32_t i, int rank)
 {
-    struct bpe_node *node = &s->nodes[i];
-    node->rank = rank;
+    struct bpe_node *nodes = s->nodes;
+    nodes[i].rank = rank;
     if (rank == NO_RANK)
         return;
-    node->before = -1;
-    node->next = s->heads[rank];
-    s->heads[rank] = i;
-    if (node->next >= 0) {
-        s->nodes[node->next].before = i;
+    int32_t head = s->heads[rank];
+    nodes[i].next = -1;
+    if (head >= 0) {
+        nodes[i].before = nodes[head].before;
+        nodes[nodes[i].before].next = i;
+        nodes[head].before = i;
         return;
     }
+    nodes[i].before = i;
+    s->heads[rank] = i;
     for (size_t l = 0, at = (size_t)rank; l < BPE_LEVELS; l++, at /= 64)
         s->levels[l][at / 64] |= (uint64_t)1 << at % 64;
 }
 
 static void unlink_pair(struct bpe_scratch *s, int32_t i)
 {
-    struct bpe_node *node = &s->nodes[i];
-    if (node->rank == NO_RANK)
+    struct bpe_node *nodes = s->nodes;
+    int rank = nodes[i].rank;
+    if (rank == NO_RANK)
         return;
-    if (node->next >= 0)
-        s->nodes[node->next].before = node->before;
-    if (node->before >= 0) {
-        s->nodes[node->before].next = node->next;
-    } else if ((s->heads[node->rank] = node->next) < 0) {
-        size_t at = (size_t)node->rank;
+    nodes[i].rank = NO_RANK;
+    int32_t head = s->heads[rank], before = nodes[i].before, next = nodes[i].next;
+    if (i != head) {
+        nodes[before].next = next;
+        nodes[next >= 0 ? next : head].before = before;
+    } else if ((s->heads[rank] = next) >= 0) {
+        nodes[next].before = before;
+    } else {
+        size_t at = (size_t)rank;
         for (int l = 0; l < BPE_LEVELS; l++, at /= 64)
             if ((s->levels[l][at / 64] &= ~((uint64_t)1 << at % 64)) != 0)
                 break;
     }
-    node->rank = NO_RANK;
 }
 
 static int lowest_rank(const struct bpe_scratch *s)
@@ -207,10 +214,10 @@ static size_t merge_long(const struct bpe *b, struct bpe_scratch *s, token_id *i
 {
     struct bpe_node *nodes = s->nodes;
     int32_t last = (int32_t)n - 1;
-    for (int32_t i = 0; i <= last; i++)
+    for (int32_t i = 0; i <= last; i++) {
         nodes[i] = (struct bpe_node){ids[i], i - 1, i < last ? i + 1 : -1, NO_RANK, -1, -1};
-    for (int32_t i = last - 1; i >= 0; i--)
-        link_pair(s, i, rank_of(b, ids[i], ids[i + 1]));
+        link_pair(s, i, i < last ? rank_of(b, ids[i], ids[i + 1]) : NO_RANK);
+    }
     for (int rank; (rank = lowest_rank(s)) != NO_RANK;) {
         int32_t i = s->heads[rank];
         token_id merged = find(b, nodes[i].id, nodes[nodes[i].right].id)->merged;

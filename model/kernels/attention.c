@@ -36,12 +36,13 @@ size_t attention_scratch_bytes(int D)
 }
 
 static void tile(const struct work *s, float *acc, size_t ldacc, bool fresh, const float *x, int R,
-                 const char *w, size_t ldw, int K, int cols, const char *ahead)
+                 const char *w, size_t ldw, int K, int cols, const char *next)
 {
+    struct ahead ahead = {next == NULL ? w : next, next == NULL ? 0 : 128};
     if (s->a->kind == LINEAR_F16)
-        s->k->tile_f16(acc, ldacc, fresh, x, R, (const uint16_t *)w, ldw, K, cols, ahead);
+        s->k->tile_f16(acc, ldacc, fresh, x, R, (const uint16_t *)w, ldw, K, cols, NULL, ahead);
     else
-        s->k->tile_f32(acc, ldacc, fresh, x, R, (const float *)w, ldw, K, cols, ahead);
+        s->k->tile_f32(acc, ldacc, fresh, x, R, (const float *)w, ldw, K, cols, NULL, ahead);
 }
 
 /* Keys of a block that row r of a tile sees, the first row seeing `first` of them. */

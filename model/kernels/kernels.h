@@ -23,6 +23,13 @@ enum linear_then { LINEAR_STORE, LINEAR_ADD /* y += */, LINEAR_GELU_TANH, LINEAR
 
 enum { TILE_MAX_ROWS = 16 };
 
+/* Memory to fetch into the cache in the meantime: `step` bytes a k, at most 128, from `at`
+ * on. Step 0: none, `at` any address. */
+struct ahead {
+    const void *at;
+    size_t step;
+};
+
 struct kernels {
     const char *name;
     int lanes;     /* floats in a vector register: 1, 8 or 16 */
@@ -34,18 +41,18 @@ struct kernels {
      * acc [R,cols] += x W: for k ascending acc[r][n] = fma(x[k][r], W[k][n], acc[r][n]),
      * from 0 when `fresh`. x is packed [K,R]; W is [K,ldw] binary16 or fp32. R
      * 1..tile_rows; cols a multiple of 16, best tile_cols, or 64 when R <= wide_rows.
-     * ahead, if not NULL, is memory to fetch into the cache in the meantime, 128 bytes
-     * a k.
+     * wide, if not NULL, receives W as fp32 [K,cols] on the way, cols <= tile_cols.
      */
     void (*tile_f16)(float *acc, size_t ldacc, bool fresh, const float *x, int R, const uint16_t *w,
-                     size_t ldw, int K, int cols, const void *ahead);
+                     size_t ldw, int K, int cols, float *wide, struct ahead ahead);
     void (*tile_f32)(float *acc, size_t ldacc, bool fresh, const float *x, int R, const float *w,
-                     size_t ldw, int K, int cols, const void *ahead);
+                     size_t ldw, int K, int cols, float *wide, struct ahead ahead);
+    /* The same for one row and `panels` whole panels [K,64], one behind the other: acc
+     * [panels,64] from 0. */
+    void (*row_f16)(float *acc, const float *x, const uint16_t *w, int K, int panels);
+    void (*row_f32)(float *acc, const float *x, const float *w, int K, int panels);
     /* packed [K,R] = x [R,K] transposed, R 1..tile_rows. */
     void (*pack)(float *packed, const float *x, size_t ldx, int R, int K);
-    /* strips [64 / strip][K][strip] fp32 = panel [K][64]. */
-    void (*strips_f16)(float *strips, const uint16_t *panel, int K, int strip);
-    void (*strips_f32)(float *strips, const float *panel, int K, int strip);
     /* y[r][i] = f(acc[r][i] + bias[i]) or y[r][i] += acc[r][i] + bias[i], i < n; bias NULL: none.
      */
     void (*finish)(float *y, size_t ldy, const float *acc, size_t ldacc, const float *bias,

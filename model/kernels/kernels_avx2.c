@@ -3,13 +3,14 @@
 #ifdef KERNELS_X86
 
 #define LANES_AVX2
+#include "model/kernels/tiles.h"
 #include "model/kernels/vector.h"
 
 /*
  * Register plan of 16: a tile of R rows by 8 C columns holds R C sums. 6 x 16: 12 sums,
- * 2 of w, 1 of x. 3 x 32 and 1 x 64: w straight from memory, or widened one at a time.
+ * 2 of w, 1 of x. 3 x 32 and 1 x 64: x in registers, w one at a time.
  */
-enum { ROWS = 6, MID_ROWS = 3 };
+enum { ROWS = 6, MID_ROWS = 3, STREAM_AHEAD_BYTES = 1024 };
 
 LANES __m256 load_w(const bool half, const void *w, size_t at)
 {
@@ -18,45 +19,61 @@ LANES __m256 load_w(const bool half, const void *w, size_t at)
     return _mm256_loadu_ps((const float *)w + at);
 }
 
+/* w in registers, x one at a time. */
+LANES void step_many(const int R, const bool half, __m256 sum[ROWS][8], const float *x,
+                     const void *w, size_t at, float *wide)
+{
+    __m256 v0 = load_w(half, w, at), v1 = load_w(half, w, at + 8);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; r++) {
+        __m256 a = _mm256_broadcast_ss(x + r);
+        sum[r][0] = _mm256_fmadd_ps(a, v0, sum[r][0]);
+        sum[r][1] = _mm256_fmadd_ps(a, v1, sum[r][1]);
+    }
+    if (wide != NULL) {
+        _mm256_storeu_ps(wide, v0);
+        _mm256_storeu_ps(wide + 8, v1);
+    }
+}
+
+/* x in registers, w one at a time. */
+LANES void step_few(const int R, const int C, const bool half, __m256 sum[ROWS][8], const float *x,
+                    const void *w, size_t at)
+{
+    __m256 a[ROWS];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; r++)
+        a[r] = _mm256_broadcast_ss(x + r);
+#pragma GCC unroll 8
+    for (int c = 0; c < C; c++) {
+        __m256 v = load_w(half, w, at + 8 * (size_t)c);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++)
+            sum[r][c] = _mm256_fmadd_ps(a[r], v, sum[r][c]);
+    }
+}
+
 LANES void tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
-                const float *x, const void *w, size_t ldw, int K, const char *ahead)
+                const float *x, const void *w, size_t ldw, int K, float *wide, struct ahead ahead)
 {
     __m256 sum[ROWS][8];
+    const char *fetch = ahead.at;
+    size_t at = 0;
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 8
         for (int c = 0; c < C; c++)
             sum[r][c] = fresh ? _mm256_setzero_ps() : _mm256_loadu_ps(acc + r * ldacc + 8 * c);
-    size_t at = 0, fetch = ahead == NULL ? 0 : 128;
-    if (ahead == NULL)
-        ahead = (const char *)x; /* some line that is there anyway */
-    for (int k = 0; k < K; k++) {
-        _mm_prefetch(ahead, _MM_HINT_T0);
-        _mm_prefetch(ahead + 64, _MM_HINT_T0);
-        if (C == 2) { /* many rows: w in registers */
-            __m256 v0 = load_w(half, w, at), v1 = load_w(half, w, at + 8);
-#pragma GCC unroll 8
-            for (int r = 0; r < R; r++) {
-                __m256 a = _mm256_broadcast_ss(x + r);
-                sum[r][0] = _mm256_fmadd_ps(a, v0, sum[r][0]);
-                sum[r][1] = _mm256_fmadd_ps(a, v1, sum[r][1]);
-            }
-        } else { /* few rows: x in registers */
-            __m256 a[ROWS];
-#pragma GCC unroll 8
-            for (int r = 0; r < R; r++)
-                a[r] = _mm256_broadcast_ss(x + r);
-#pragma GCC unroll 8
-            for (int c = 0; c < C; c++) {
-                __m256 v = load_w(half, w, at + 8 * (size_t)c);
-#pragma GCC unroll 8
-                for (int r = 0; r < R; r++)
-                    sum[r][c] = _mm256_fmadd_ps(a[r], v, sum[r][c]);
-            }
+    for (int k = 0; k < K; k++, at += ldw, x += R) {
+        _mm_prefetch(fetch, _MM_HINT_T0);
+        _mm_prefetch(fetch + ahead.step / 2, _MM_HINT_T0);
+        fetch += ahead.step;
+        if (C == 2) {
+            step_many(R, half, sum, x, w, at, wide);
+            wide = wide == NULL ? NULL : wide + 16;
+        } else {
+            step_few(R, C, half, sum, x, w, at);
         }
-        x += R;
-        at += ldw;
-        ahead += fetch;
     }
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
@@ -65,57 +82,38 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
             _mm256_storeu_ps(acc + r * ldacc + 8 * c, sum[r][c]);
 }
 
-typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, const void *w,
-                     size_t ldw, int K, const char *ahead);
-
-#define TILE(R, C)                                                                                 \
-    static void tile_f16_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
-                                   const void *w, size_t ldw, int K, const char *ahead)            \
-    {                                                                                              \
-        tile(R, C, true, acc, ldacc, fresh, x, w, ldw, K, ahead);                                  \
-    }                                                                                              \
-    static void tile_f32_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
-                                   const void *w, size_t ldw, int K, const char *ahead)            \
-    {                                                                                              \
-        tile(R, C, false, acc, ldacc, fresh, x, w, ldw, K, ahead);                                 \
-    }
-#define TILES_3(T, C) T(1, C) T(2, C) T(3, C)
-#define TILES_6(T, C) TILES_3(T, C) T(4, C) T(5, C) T(6, C)
 TILES_6(TILE, 2)
 TILES_3(TILE, 4)
-TILE(1, 8)
-
-#define TILE_ROW(R, C) [R] = {tile_f16_##R##_##C, tile_f32_##R##_##C},
 static tile_fn *const tiles_2[ROWS + 1][2] = {TILES_6(TILE_ROW, 2)};
 static tile_fn *const tiles_4[MID_ROWS + 1][2] = {TILES_3(TILE_ROW, 4)};
-static tile_fn *const tiles_8[2] = {tile_f16_1_8, tile_f32_1_8};
 
-LANES void tiles(const int kind, float *acc, size_t ldacc, bool fresh, const float *x, int R,
-                 const char *w, size_t ldw, int K, int cols, const void *ahead)
+LANES tile_fn *choose(bool half, int R, int cols, int *width)
 {
-    const size_t element = kind == 0 ? 2 : 4;
-    for (int col = 0; col < cols;) {
-        int left = cols - col, wide = left >= 64 && R == 1          ? 64
-                                      : left >= 32 && R <= MID_ROWS ? 32
-                                                                    : 16;
-        tile_fn *fn = wide == 64 ? tiles_8[kind] : wide == 32 ? tiles_4[R][kind] : tiles_2[R][kind];
-        fn(acc + col, ldacc, fresh, x, w + (size_t)col * element, ldw, K, ahead);
-        ahead = NULL;
-        col += wide;
+    *width = cols >= 32 && R <= MID_ROWS ? 32 : 16;
+    return (*width == 32 ? tiles_4 : tiles_2)[R][half];
+}
+TILE_ENTRIES
+
+/* 1 x 64, the panel a stream fetched a little ahead. */
+LANES void rows(const bool half, float *acc, const float *x, const char *w, int K, int panels)
+{
+    const size_t line = half ? 128 : 256; /* bytes of a row of a panel */
+    for (; panels > 0; panels--, acc += 64) {
+        __m256 sum[ROWS][8];
+#pragma GCC unroll 8
+        for (int c = 0; c < 8; c++)
+            sum[0][c] = _mm256_setzero_ps();
+        for (int k = 0; k < K; k++, w += line) {
+            for (size_t i = 0; i < line; i += 64)
+                _mm_prefetch(w + STREAM_AHEAD_BYTES + i, _MM_HINT_T0);
+            step_few(1, 8, half, sum, x + k, w, 0);
+        }
+#pragma GCC unroll 8
+        for (int c = 0; c < 8; c++)
+            _mm256_storeu_ps(acc + 8 * c, sum[0][c]);
     }
 }
-
-static void tile_f16(float *acc, size_t ldacc, bool fresh, const float *x, int R, const uint16_t *w,
-                     size_t ldw, int K, int cols, const void *ahead)
-{
-    tiles(0, acc, ldacc, fresh, x, R, (const char *)w, ldw, K, cols, ahead);
-}
-
-static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, int R, const float *w,
-                     size_t ldw, int K, int cols, const void *ahead)
-{
-    tiles(1, acc, ldacc, fresh, x, R, (const char *)w, ldw, K, cols, ahead);
-}
+ROW_ENTRIES
 
 /* Transposes 8 x 8: pairs, pairs of pairs within 128 bits, then the halves. */
 LANES void transpose(__m256 a[8])
@@ -181,6 +179,8 @@ const struct kernels kernels_avx2 = {.name = "avx2",
                                      .wide_rows = MID_ROWS,
                                      .tile_f16 = tile_f16,
                                      .tile_f32 = tile_f32,
+                                     .row_f16 = row_f16,
+                                     .row_f32 = row_f32,
                                      .pack = pack,
                                      .burn = burn,
                                      VECTOR_KERNELS};

@@ -3,35 +3,40 @@
 #ifdef KERNELS_X86
 
 #define LANES_AVX512
+#include "model/kernels/tiles.h"
 #include "model/kernels/vector.h"
 
 /*
  * Register plan of 32: a tile of R rows by 16 C columns holds R C sums, C registers of
- * w and one of x. 14 x 32: 28 + 2 + 1. 6 x 64: 24 + 4 + 1.
+ * w and one of x. 14 x 32: 28 + 2 + 1. 6 x 64: 24 + 4 + 1. One row of 3 panels: 12 sums,
+ * w one at a time.
  */
-enum { ROWS = 14, WIDE_ROWS = 6 };
+enum { ROWS = 14, WIDE_ROWS = 6, STREAMS = 3, STREAM_AHEAD_BYTES = 1024 };
+
+LANES v16 load_w(const bool half, const void *w, size_t at)
+{
+    return half ? v_load_half((const uint16_t *)w + at) : v_load((const float *)w + at);
+}
 
 LANES void tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
-                const float *x, const void *w, size_t ldw, int K, const char *ahead)
+                const float *x, const void *w, size_t ldw, int K, float *wide, struct ahead ahead)
 {
     v16 sum[ROWS][4];
+    const char *fetch = ahead.at;
+    size_t at = 0;
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 4
         for (int c = 0; c < C; c++)
             sum[r][c] = fresh ? v_set(0) : v_load(acc + r * ldacc + 16 * c);
-    const uint16_t *w16 = w;
-    const float *w32 = w;
-    size_t fetch = ahead == NULL ? 0 : 128; /* without one, some line that is there anyway */
-    if (ahead == NULL)
-        ahead = (const char *)x;
-    for (int k = 0; k < K; k++) {
+    for (int k = 0; k < K; k++, at += ldw) {
         v16 v[4];
 #pragma GCC unroll 4
         for (int c = 0; c < C; c++)
-            v[c] = half ? v_load_half(w16 + 16 * c) : v_load(w32 + 16 * c);
-        _mm_prefetch(ahead, _MM_HINT_T0);
-        _mm_prefetch(ahead + 64, _MM_HINT_T0);
+            v[c] = load_w(half, w, at + 16 * (size_t)c);
+        _mm_prefetch(fetch, _MM_HINT_T0);
+        _mm_prefetch(fetch + ahead.step / 2, _MM_HINT_T0);
+        fetch += ahead.step;
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++) {
             v16 a = v_set(x[r]);
@@ -40,9 +45,10 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
                 sum[r][c] = v_fma(a, v[c], sum[r][c]);
         }
         x += R;
-        w16 += ldw;
-        w32 += ldw;
-        ahead += fetch;
+        if (wide != NULL)
+#pragma GCC unroll 4
+            for (int c = 0; c < C; c++, wide += 16)
+                v_store(wide, v[c]);
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++)
@@ -51,60 +57,61 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
             v_store(acc + r * ldacc + 16 * c, sum[r][c]);
 }
 
-typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, const void *w,
-                     size_t ldw, int K, const char *ahead);
-
-#define TILE(R, C)                                                                                 \
-    static void tile_f16_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
-                                   const void *w, size_t ldw, int K, const char *ahead)            \
-    {                                                                                              \
-        tile(R, C, true, acc, ldacc, fresh, x, w, ldw, K, ahead);                                  \
-    }                                                                                              \
-    static void tile_f32_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
-                                   const void *w, size_t ldw, int K, const char *ahead)            \
-    {                                                                                              \
-        tile(R, C, false, acc, ldacc, fresh, x, w, ldw, K, ahead);                                 \
+/* P panels at once, each a stream of its own: more lines under way than one keeps. */
+LANES void row(const int P, const bool half, float *acc, const float *x, const void *w, int K)
+{
+    v16 sum[STREAMS][4];
+    const size_t panel = (size_t)K * 64, element = half ? 2 : 4;
+#pragma GCC unroll 4
+    for (int p = 0; p < P; p++)
+#pragma GCC unroll 4
+        for (int c = 0; c < 4; c++)
+            sum[p][c] = v_set(0);
+    for (int k = 0; k < K; k++) {
+        v16 a = v_set(x[k]);
+#pragma GCC unroll 4
+        for (int p = 0; p < P; p++) {
+            size_t at = (size_t)p * panel + (size_t)k * 64;
+            const char *fetch = (const char *)w + at * element + STREAM_AHEAD_BYTES;
+            for (size_t line = 0; line < element; line++)
+                _mm_prefetch(fetch + 64 * line, _MM_HINT_T0);
+#pragma GCC unroll 4
+            for (int c = 0; c < 4; c++)
+                sum[p][c] = v_fma(a, load_w(half, w, at + 16 * (size_t)c), sum[p][c]);
+        }
     }
-/* The rows of each width; TILES_n(T, C) lists T(1, C) .. T(n, C). */
-#define TILES_6(T, C) T(1, C) T(2, C) T(3, C) T(4, C) T(5, C) T(6, C)
-#define TILES_14(T, C)                                                                             \
-    TILES_6(T, C)                                                                                  \
-    T(7, C) T(8, C) T(9, C) T(10, C) T(11, C) T(12, C) T(13, C) T(14, C)
+#pragma GCC unroll 4
+    for (int p = 0; p < P; p++)
+#pragma GCC unroll 4
+        for (int c = 0; c < 4; c++)
+            v_store(acc + 64 * p + 16 * c, sum[p][c]);
+}
+
 TILES_14(TILE, 1)
 TILES_14(TILE, 2)
 TILES_6(TILE, 4)
-
-#define TILE_ROW(R, C) [R] = {tile_f16_##R##_##C, tile_f32_##R##_##C},
 static tile_fn *const tiles_1[ROWS + 1][2] = {TILES_14(TILE_ROW, 1)};
 static tile_fn *const tiles_2[ROWS + 1][2] = {TILES_14(TILE_ROW, 2)};
 static tile_fn *const tiles_4[WIDE_ROWS + 1][2] = {TILES_6(TILE_ROW, 4)};
 
-LANES void tiles(const int kind, float *acc, size_t ldacc, bool fresh, const float *x, int R,
-                 const char *w, size_t ldw, int K, int cols, const void *ahead)
+LANES tile_fn *choose(bool half, int R, int cols, int *width)
 {
-    const size_t element = kind == 0 ? 2 : 4;
-    for (int col = 0; col < cols;) {
-        int left = cols - col, wide = left >= 64 && R <= WIDE_ROWS ? 64 : left >= 32 ? 32 : 16;
-        tile_fn *fn = wide == 64   ? tiles_4[R][kind]
-                      : wide == 32 ? tiles_2[R][kind]
-                                   : tiles_1[R][kind];
-        fn(acc + col, ldacc, fresh, x, w + (size_t)col * element, ldw, K, ahead);
-        ahead = NULL;
-        col += wide;
-    }
+    *width = cols >= 64 && R <= WIDE_ROWS ? 64 : cols >= 32 ? 32 : 16;
+    return (*width == 64 ? tiles_4 : *width == 32 ? tiles_2 : tiles_1)[R][half];
 }
+TILE_ENTRIES
 
-static void tile_f16(float *acc, size_t ldacc, bool fresh, const float *x, int R, const uint16_t *w,
-                     size_t ldw, int K, int cols, const void *ahead)
+LANES void rows(const bool half, float *acc, const float *x, const char *w, int K, int panels)
 {
-    tiles(0, acc, ldacc, fresh, x, R, (const char *)w, ldw, K, cols, ahead);
+    const size_t bytes = (size_t)K * 64 * (half ? 2 : 4);
+    for (; panels >= 3; panels -= 3, acc += 3 * 64, w += 3 * bytes)
+        row(3, half, acc, x, w, K);
+    if (panels == 2)
+        row(2, half, acc, x, w, K);
+    else if (panels == 1)
+        row(1, half, acc, x, w, K);
 }
-
-static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, int R, const float *w,
-                     size_t ldw, int K, int cols, const void *ahead)
-{
-    tiles(1, acc, ldacc, fresh, x, R, (const char *)w, ldw, K, cols, ahead);
-}
+ROW_ENTRIES
 
 /* Transposes 16 x 16: pairs, then pairs of pairs within 128 bits, then across. */
 LANES void transpose(__m512 a[16])
@@ -183,6 +190,8 @@ const struct kernels kernels_avx512 = {.name = "avx512",
                                        .wide_rows = WIDE_ROWS,
                                        .tile_f16 = tile_f16,
                                        .tile_f32 = tile_f32,
+                                       .row_f16 = row_f16,
+                                       .row_f32 = row_f32,
                                        .pack = pack,
                                        .burn = burn,
                                        VECTOR_KERNELS};

@@ -7,22 +7,25 @@
 #include <string.h>
 
 /*
- * Many rows: ROWS at a time, packed once. For each GROUP of panels and each PART of K
- * the panel's part is widened into strips as wide as a tile (a strip stays in the
- * first-level cache), and all row tiles run over it; their sums wait in `acc` (second
- * level) for the next part. Few rows: no widening, panel after panel as memory gives
- * them.
+ * Several rows: up to ROWS at a time, packed once into row tiles. Each PART of K of a
+ * panel meets all of them before the next: the first tile widens it on the way into a
+ * strip of its own width, which stays in the first-level cache for the others, and the
+ * next part is fetched in the meantime. With many tiles, GROUP panels share a part of
+ * K, so that packed x comes from the second level; sums wait there in `acc`.
  */
-enum { ROWS = 256, GROUP = 4, PART = 256, UNIT = 32 /* columns a thread's share comes in */ };
-enum { FEW_TILES = 2, AHEAD_BYTES = 4096 };
+#ifndef PART_K
+#define PART_K 256
+#endif
+enum { ROWS = 256, GROUP = 4, MANY_TILES = 4, PART = PART_K };
+enum { UNIT = 32 /* columns a thread's share comes in */ };
 
 struct work {
     const struct kernels *k;
     const struct linear *w;
-    int T, n_tiles;
+    int T, n_tiles, n_parts;
     float *packed; /* tile after tile, each [K,R] */
     float *acc;    /* [GROUP][T][64] */
-    float *strips; /* [64 / tile_cols][PART][tile_cols] */
+    float *strip;  /* [PART][tile_cols] */
 };
 
 size_t linear_bytes(enum linear_kind kind, int K, int N)
@@ -34,7 +37,7 @@ static size_t carve(struct work *s, void *scratch, int max_k)
 {
     struct arena a = {.base = scratch};
     s->acc = arena_take(&a, sizeof(float) * GROUP * ROWS * PANEL);
-    s->strips = arena_take(&a, sizeof(float) * PART * PANEL);
+    s->strip = arena_take(&a, sizeof(float) * PART * UNIT);
     s->packed = arena_take(&a, sizeof(float) * ROWS * (size_t)max_k);
     return a.used;
 }
@@ -59,83 +62,93 @@ static void rows_of(const struct work *s, int i, int *first, int *count)
     *count = last - *first;
 }
 
-/* One tile's K values from k0 on, its columns lo..hi of the panel straight from memory. */
-static void tile_direct(const struct work *s, float *acc, const float *x, int R, int panel, int k0,
-                        int K, int lo, int hi, const char *ahead)
+/* Columns lo..hi of K rows of a panel at w, with next to come after them, for all tiles. */
+static void part(const struct work *s, float *acc, const char *w, const char *next, int k0, int K,
+                 int lo, int hi)
 {
-    const char *w = at(s->w, panel, k0);
-    if (s->w->kind == LINEAR_F16)
-        s->k->tile_f16(acc + lo, PANEL, k0 == 0, x, R, (const uint16_t *)w + lo, PANEL, K, hi - lo,
-                       ahead);
-    else
-        s->k->tile_f32(acc + lo, PANEL, k0 == 0, x, R, (const float *)w + lo, PANEL, K, hi - lo,
-                       ahead);
-}
-
-static void part_few(const struct work *s, float *acc, int panel, int k0, int K, int lo, int hi)
-{
-    const char *ahead = at(s->w, panel, k0 + K); /* the next part, or panel */
-    for (int i = 0; i < s->n_tiles; i++) {
-        int first, R;
-        rows_of(s, i, &first, &R);
-        const float *x = s->packed + (size_t)first * (size_t)s->w->K + (size_t)k0 * (size_t)R;
-        int step = R <= s->k->wide_rows ? hi - lo : s->k->tile_cols;
-        for (int col = lo; col < hi; col += step, ahead = NULL)
-            tile_direct(s, acc + (size_t)first * PANEL, x, R, panel, k0, K, col, col + step, ahead);
-    }
-}
-
-static void part_many(const struct work *s, float *acc, int panel, int k0, int K, int lo, int hi)
-{
-    const int strip = s->k->tile_cols;
-    const char *w = at(s->w, panel, k0), *ahead = at(s->w, panel, k0 + K);
-    if (s->w->kind == LINEAR_F16)
-        s->k->strips_f16(s->strips, (const uint16_t *)w, K, strip);
-    else
-        s->k->strips_f32(s->strips, (const float *)w, K, strip);
-    for (int col = lo; col < hi; col += strip)
-        for (int i = 0; i < s->n_tiles; i++, ahead = NULL) {
-            int first, R;
+    const bool half = s->w->kind == LINEAR_F16;
+    const size_t bytes = (size_t)PANEL * (half ? 2 : 4); /* of a row of the panel */
+    int R, first, width;
+    rows_of(s, 0, &first, &R);
+    width = R <= s->k->wide_rows && s->n_tiles == 1 ? hi - lo : s->k->tile_cols;
+    const size_t calls = (size_t)((hi - lo) / width * s->n_tiles);
+    struct ahead ahead = {next, (bytes + calls - 1) / calls};
+    if (ahead.step > 128)
+        ahead.step = 128;
+    for (int col = lo; col < hi; col += width)
+        for (int i = 0; i < s->n_tiles; i++) {
             rows_of(s, i, &first, &R);
             const float *x = s->packed + (size_t)first * (size_t)s->w->K + (size_t)k0 * (size_t)R;
-            s->k->tile_f32(acc + (size_t)first * PANEL + col, PANEL, k0 == 0, x, R,
-                           s->strips + (size_t)col * (size_t)K, (size_t)strip, K, strip, ahead);
+            float *sums = acc + (size_t)first * PANEL + col;
+            float *wide = i == 0 && s->n_tiles > 1 ? s->strip : NULL;
+            if (i > 0)
+                s->k->tile_f32(sums, PANEL, k0 == 0, x, R, s->strip, (size_t)width, K, width, NULL,
+                               ahead);
+            else if (half)
+                s->k->tile_f16(sums, PANEL, k0 == 0, x, R, (const uint16_t *)w + col, PANEL, K,
+                               width, wide, ahead);
+            else
+                s->k->tile_f32(sums, PANEL, k0 == 0, x, R, (const float *)w + col, PANEL, K, width,
+                               wide, ahead);
+            ahead.at = (const char *)ahead.at + ahead.step * (size_t)K;
         }
+}
+
+static void finish(const struct work *s, float *y, size_t ldy, const float *acc, int c0, int c1,
+                   enum linear_then then)
+{
+    if (c1 > s->w->N)
+        c1 = s->w->N;
+    s->k->finish(y + c0, ldy, acc + c0 % PANEL, PANEL, s->w->bias == NULL ? NULL : s->w->bias + c0,
+                 s->T, (size_t)(c1 - c0), then);
 }
 
 /* Columns c0..c1-1, whole units, of at most GROUP panels, for all rows of s. */
 static void group(const struct work *s, float *y, size_t ldy, int c0, int c1, enum linear_then then)
 {
-    const int K = s->w->K, first = c0 / PANEL, last = (c1 + PANEL - 1) / PANEL;
-    for (int k0 = 0; k0 < K; k0 += PART)
-        for (int p = first; p < last; p++) {
-            float *acc = s->acc + (size_t)(p - first) * (size_t)s->T * PANEL;
-            int count = K - k0 < PART ? K - k0 : PART;
-            int lo = p == first ? c0 % PANEL : 0;
-            int hi = c1 - p * PANEL < PANEL ? c1 - p * PANEL : PANEL;
-            (s->n_tiles > FEW_TILES ? part_many : part_few)(s, acc, p, k0, count, lo, hi);
-        }
-    for (int p = first; p < last; p++) {
-        int lo = p == first ? c0 : p * PANEL, hi = p == last - 1 ? c1 : (p + 1) * PANEL;
-        if (hi > s->w->N)
-            hi = s->w->N;
-        const float *acc = s->acc + (size_t)(p - first) * (size_t)s->T * PANEL + lo % PANEL;
-        s->k->finish(y + lo, ldy, acc, PANEL, s->w->bias == NULL ? NULL : s->w->bias + lo, s->T,
-                     (size_t)(hi - lo), then);
+    const int panels = (c1 + PANEL - 1) / PANEL - c0 / PANEL, p0 = c0 / PANEL;
+    const size_t acc_panel = (size_t)s->T * PANEL;
+    for (int step = 0; step < s->n_parts * panels; step++) {
+        int p = step % panels, k0, k1, next_k0, next_k1, next = step + 1;
+        int lo = p == 0 ? c0 % PANEL : 0, hi = c1 - (p0 + p) * PANEL;
+        par_split(s->w->K, step / panels, s->n_parts, &k0, &k1);
+        par_split(s->w->K, next / panels, s->n_parts, &next_k0, &next_k1);
+        const char *after = next == s->n_parts * panels ? at(s->w, p0 + panels, 0)
+                                                        : at(s->w, p0 + next % panels, next_k0);
+        part(s, s->acc + (size_t)p * acc_panel, at(s->w, p0 + p, k0), after, k0, k1 - k0, lo,
+             hi < PANEL ? hi : PANEL);
+    }
+    for (int p = 0; p < panels; p++) {
+        int from = p == 0 ? c0 : (p0 + p) * PANEL, to = (p0 + p + 1) * PANEL;
+        finish(s, y, ldy, s->acc + (size_t)p * acc_panel, from, to < c1 ? to : c1, then);
     }
 }
 
-/* One row: every panel is one stream of all K. */
-static void one_row(const struct work *s, float *y, const float *x, int c0, int c1,
-                    enum linear_then then)
+/* One row, GROUP panels or less at a time; a share's odd halves as tiles. */
+static void one_row(struct work *s, float *y, const float *x, int c0, int c1, enum linear_then then)
 {
-    for (int col = c0; col < c1;) {
-        int p = col / PANEL, lo = col % PANEL, hi = c1 - p * PANEL < PANEL ? c1 - p * PANEL : PANEL;
-        int n = s->w->N - col < hi - lo ? s->w->N - col : hi - lo;
-        tile_direct(s, s->acc, x, 1, p, 0, s->w->K, lo, hi, at(s->w, p, 0) + AHEAD_BYTES);
-        s->k->finish(y + col, 0, s->acc + lo, 0, s->w->bias == NULL ? NULL : s->w->bias + col, 1,
-                     (size_t)n, then);
-        col += hi - lo;
+    s->T = 1;
+    for (int col = c0, next; col < c1; col = next) {
+        const char *w = at(s->w, col / PANEL, 0);
+        int whole = (c1 - col) / PANEL, K = s->w->K, lo = col % PANEL;
+        if (lo == 0 && whole > 0) {
+            whole = whole < GROUP * ROWS ? whole : GROUP * ROWS;
+            next = col + whole * PANEL;
+            if (s->w->kind == LINEAR_F16)
+                s->k->row_f16(s->acc, x, (const uint16_t *)w, K, whole);
+            else
+                s->k->row_f32(s->acc, x, (const float *)w, K, whole);
+        } else {
+            next = col + UNIT;
+            struct ahead ahead = {w + 1024, 128};
+            if (s->w->kind == LINEAR_F16)
+                s->k->tile_f16(s->acc + lo, 0, true, x, 1, (const uint16_t *)w + lo, PANEL, K, UNIT,
+                               NULL, ahead);
+            else
+                s->k->tile_f32(s->acc + lo, 0, true, x, 1, (const float *)w + lo, PANEL, K, UNIT,
+                               NULL, ahead);
+        }
+        finish(s, y, 0, s->acc, col, next, then);
     }
 }
 
@@ -150,6 +163,7 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
     c1 *= UNIT;
     if (c0 == c1)
         return;
+    s.n_parts = (w->K + PART - 1) / PART;
     if (T == 1) {
         one_row(&s, y, x, c0, c1, then);
         return;
@@ -163,7 +177,7 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
             s.k->pack(s.packed + (size_t)first * (size_t)w->K, x + (size_t)(t + first) * ldx, ldx,
                       R, w->K);
         }
-        const int wide = (s.n_tiles > FEW_TILES ? GROUP : 1) * PANEL;
+        const int wide = (s.n_tiles > MANY_TILES ? GROUP : 1) * PANEL;
         for (int col = c0, next; col < c1; col = next) {
             next = col - col % PANEL + wide < c1 ? col - col % PANEL + wide : c1;
             group(&s, y + (size_t)t * ldy, ldy, col, next, then);

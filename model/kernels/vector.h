@@ -109,22 +109,6 @@ static void finish(float *y, size_t ldy, const float *acc, size_t ldacc, const f
     }
 }
 
-static void strips_f16(float *strips, const uint16_t *panel, int K, int strip)
-{
-    for (int col = 0; col < 64; col += strip)
-        for (int k = 0; k < K; k++)
-            for (int i = 0; i < strip; i += LANES_N, strips += LANES_N)
-                v_store(strips, v_load_half(panel + (size_t)k * 64 + col + i));
-}
-
-static void strips_f32(float *strips, const float *panel, int K, int strip)
-{
-    for (int col = 0; col < 64; col += strip)
-        for (int k = 0; k < K; k++)
-            for (int i = 0; i < strip; i += LANES_N, strips += LANES_N)
-                v_store(strips, v_load(panel + (size_t)k * 64 + col + i));
-}
-
 static void layernorm(float *y, const float *x, const float *weight, const float *bias, size_t n,
                       float epsilon)
 {
@@ -280,9 +264,8 @@ static float stream(const uint16_t *x, size_t n)
 
 /* The part of a table that vector.h gives. */
 #define VECTOR_KERNELS                                                                             \
-    .finish = finish, .strips_f16 = strips_f16, .strips_f32 = strips_f32, .layernorm = layernorm,  \
-    .softmax_block = softmax_block, .add = add, .scale = scale_row, .divide = divide,              \
-    .widen = widen, .narrow = narrow, .max = greatest, .argmax = argmax, .exp_sum = exp_sum,       \
-    .select = select_least, .stream = stream
+    .finish = finish, .layernorm = layernorm, .softmax_block = softmax_block, .add = add,          \
+    .scale = scale_row, .divide = divide, .widen = widen, .narrow = narrow, .max = greatest,       \
+    .argmax = argmax, .exp_sum = exp_sum, .select = select_least, .stream = stream
 
 #endif

@@ -115,7 +115,7 @@ static void test_tables(void **state)
         assert_ok(kernels_select(k->name));
         assert_ptr_equal(kernels_active(), k);
         /* An entry forgotten in one table would be NULL. */
-        assert_true(k->tile_f16 && k->tile_f32 && k->pack && k->strips_f16 && k->strips_f32 &&
+        assert_true(k->tile_f16 && k->tile_f32 && k->pack && k->row_f16 && k->row_f32 &&
                     k->finish && k->layernorm && k->softmax_block && k->add && k->scale &&
                     k->divide && k->widen && k->narrow && k->max && k->argmax && k->exp_sum &&
                     k->select && k->burn && k->stream);
@@ -255,6 +255,7 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
     float *x = floats((size_t)R * ldx), *w32 = floats((size_t)K * ldw);
     float *packed = floats((size_t)R * (size_t)K);
     float *want = floats((size_t)R * ldacc), *got = floats((size_t)R * ldacc);
+    float *fresh_wide = floats((size_t)K * (size_t)cols);
     uint16_t *w16 = mem_array((size_t)K * ldw, 2);
     assert_non_null(w16);
     fill_floats(x, (size_t)R * ldx, fill);
@@ -269,13 +270,18 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
         for (int fresh = 0; fresh < 2; fresh++) {
             for (size_t i = 0; i < (size_t)R * ldacc; i++)
                 want[i] = got[i] = (float)i;
-            const void *ahead = fresh ? w32 : NULL;
+            struct ahead ahead = {x, fresh ? 128 : 0};
+            float *wide = cols <= k->tile_cols ? fresh_wide : NULL;
             if (kind == 0) {
-                p->tile_f16(want, ldacc, fresh, packed, R, w16, ldw, K, cols, ahead);
-                k->tile_f16(got, ldacc, fresh, packed, R, w16, ldw, K, cols, ahead);
+                p->tile_f16(want, ldacc, fresh, packed, R, w16, ldw, K, cols, NULL, ahead);
+                k->tile_f16(got, ldacc, fresh, packed, R, w16, ldw, K, cols, wide, ahead);
             } else {
-                p->tile_f32(want, ldacc, fresh, packed, R, w32, ldw, K, cols, ahead);
-                k->tile_f32(got, ldacc, fresh, packed, R, w32, ldw, K, cols, ahead);
+                p->tile_f32(want, ldacc, fresh, packed, R, w32, ldw, K, cols, NULL, ahead);
+                k->tile_f32(got, ldacc, fresh, packed, R, w32, ldw, K, cols, wide, ahead);
+            }
+            for (int i = 0; wide != NULL && i < K * cols; i++) {
+                size_t at = (size_t)(i / cols) * ldw + (size_t)(i % cols);
+                assert_true(same_float(wide[i], kind == 0 ? half_to_f32(w16[at]) : w32[at]));
             }
             expect_floats(kind == 0 ? "tile_f16" : "tile_f32", k, got, want, (size_t)R * ldacc);
         }
@@ -283,8 +289,30 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
     mem_free(w32);
     mem_free(w16);
     mem_free(packed);
+    mem_free(fresh_wide);
     mem_free(want);
     mem_free(got);
+}
+
+/* One row against 1 to 7 whole panels. */
+static void row_against_portable(const struct kernels *k, enum fill fill, int K, int panels)
+{
+    const size_t n = (size_t)K * 64 * (size_t)panels;
+    float *x = floats((size_t)K), *w32 = floats(n), want[7 * 64], got[7 * 64];
+    uint16_t *w16 = mem_array(n, 2);
+    assert_non_null(w16);
+    fill_floats(x, (size_t)K, fill);
+    fill_floats(w32, n, fill);
+    fill_halves(w16, n, fill);
+    kernels_nth(0)->row_f16(want, x, w16, K, panels);
+    k->row_f16(got, x, w16, K, panels);
+    expect_floats("row_f16", k, got, want, 64 * (size_t)panels);
+    kernels_nth(0)->row_f32(want, x, w32, K, panels);
+    k->row_f32(got, x, w32, K, panels);
+    expect_floats("row_f32", k, got, want, 64 * (size_t)panels);
+    mem_free(x);
+    mem_free(w32);
+    mem_free(w16);
 }
 
 static void test_tiles(void **state)
@@ -298,6 +326,15 @@ static void test_tiles(void **state)
                 tiles_against_portable(k, kernels_nth(0),
                                        (enum fill)((size_t)R + i + (size_t)cols / 16) % N_FILLS, R,
                                        Ks[i], cols);
+}
+
+static void test_panel_rows(void **state)
+{
+    (void)state;
+    EACH_TABLE(k)
+    for (int panels = 1; panels <= 7; panels++)
+        for (int K = 1; K <= 70; K += 3)
+            row_against_portable(k, (enum fill)((panels + K) % N_FILLS), K, panels);
 }
 
 /* exp, GELU against float64. */
@@ -633,11 +670,12 @@ static void test_peak_and_blas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),    cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_halves),    cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_functions), cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_linear),    cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_attention), cmocka_unit_test(test_peak_and_blas),
+        cmocka_unit_test(test_tables),        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_halves),        cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_functions),     cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_panel_rows),    cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_fill),          cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_peak_and_blas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

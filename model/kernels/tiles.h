@@ -1,0 +1,64 @@
+#ifndef PRATTLE_TILES_H
+#define PRATTLE_TILES_H
+/*
+ * From a vector table's tile(), inlined for each shape, to its entries. The including
+ * file has, all inlined:
+ *
+ *   tile(R, C, half, ...)    one shape: R rows, C registers of columns
+ *   choose(half, R, cols, &width)    the instance to take next, and its columns
+ *   rows(half, acc, x, w, K, panels)    one row of x against whole panels
+ */
+#include "model/kernels/kernels.h"
+#include "model/kernels/lanes.h"
+
+typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, const void *w,
+                     size_t ldw, int K, float *wide, struct ahead ahead);
+
+/* The instances of a shape, and their place in a list by rows and then precision. */
+#define TILE(R, C)                                                                                 \
+    static void tile_f16_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
+                                   const void *w, size_t ldw, int K, float *wide,                  \
+                                   struct ahead ahead)                                             \
+    {                                                                                              \
+        tile(R, C, true, acc, ldacc, fresh, x, w, ldw, K, wide, ahead);                            \
+    }                                                                                              \
+    static void tile_f32_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
+                                   const void *w, size_t ldw, int K, float *wide,                  \
+                                   struct ahead ahead)                                             \
+    {                                                                                              \
+        tile(R, C, false, acc, ldacc, fresh, x, w, ldw, K, wide, ahead);                           \
+    }
+#define TILE_ROW(R, C) [R] = {tile_f32_##R##_##C, tile_f16_##R##_##C},
+
+/* T(1, C) .. T(n, C) */
+#define TILES_3(T, C) T(1, C) T(2, C) T(3, C)
+#define TILES_6(T, C) TILES_3(T, C) T(4, C) T(5, C) T(6, C)
+#define TILES_14(T, C)                                                                             \
+    TILES_6(T, C)                                                                                  \
+    T(7, C) T(8, C) T(9, C) T(10, C) T(11, C) T(12, C) T(13, C) T(14, C)
+
+#define TILE_ENTRY(name, half, element)                                                            \
+    static void name(float *acc, size_t ldacc, bool fresh, const float *x, int R,                  \
+                     const element *w, size_t ldw, int K, int cols, float *wide,                   \
+                     struct ahead ahead)                                                           \
+    {                                                                                              \
+        for (int width; cols > 0; cols -= width, acc += width, w += width) {                       \
+            choose(half, R, cols, &width)(acc, ldacc, fresh, x, w, ldw, K, wide, ahead);           \
+            ahead.step = 0;                                                                        \
+        }                                                                                          \
+    }
+#define TILE_ENTRIES                                                                               \
+    TILE_ENTRY(tile_f16, true, uint16_t)                                                           \
+    TILE_ENTRY(tile_f32, false, float)
+
+#define ROW_ENTRIES                                                                                \
+    static void row_f16(float *acc, const float *x, const uint16_t *w, int K, int panels)          \
+    {                                                                                              \
+        rows(true, acc, x, (const char *)w, K, panels);                                            \
+    }                                                                                              \
+    static void row_f32(float *acc, const float *x, const float *w, int K, int panels)             \
+    {                                                                                              \
+        rows(false, acc, x, (const char *)w, K, panels);                                           \
+    }
+
+#endif

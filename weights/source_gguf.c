@@ -63,6 +63,15 @@ static int read_narrowed(void *user, void *dst, uint64_t first, size_t n)
     return 0;
 }
 
+static int unread(const char *text, const char *key, const char *what_is)
+{
+    char *shown = file_visible(text);
+    err_set(ERR_UNSUPPORTED, "key %s is %s, only %s read", key, shown == NULL ? "" : shown,
+            what_is);
+    mem_free(shown);
+    return ERR_UNSUPPORTED;
+}
+
 static int read_activation(struct config *c, const struct gguf *g)
 {
     char *name;
@@ -72,7 +81,7 @@ static int read_activation(struct config *c, const struct gguf *g)
     if (strcmp(name, "gelu") == 0)
         c->activation = ACTIVATION_GELU_ERF;
     else if (strcmp(name, "gelu_new") != 0)
-        rc = err_set(ERR_UNSUPPORTED, "key prattle.activation is not gelu or gelu_new");
+        rc = unread(name, "prattle.activation", "gelu and gelu_new are");
     mem_free(name);
     return rc;
 }
@@ -154,10 +163,9 @@ static int check_text(const struct gguf *g, const char *key, bool required, cons
     char *text;
     int rc = gguf_text(g, key, required, &text);
     if (rc == 0 && text != NULL && strcmp(text, wanted) != 0) {
-        char *shown = file_visible(text);
-        rc = err_set(ERR_UNSUPPORTED, "key %s is %s, only %s is read", key,
-                     shown == NULL ? "" : shown, wanted);
-        mem_free(shown);
+        char *only = mem_sprintf("%s is", wanted);
+        rc = unread(text, key, only == NULL ? "another" : only);
+        mem_free(only);
     }
     mem_free(text);
     return rc;
@@ -177,7 +185,8 @@ static int mark_tokens(const struct gguf *g, const char **tokens, unsigned char 
         return 0;
     }
     if (n_types != n)
-        return err_set(ERR_FORMAT, "tokenizer.ggml.token_type has %d elements, .tokens has %d",
+        return err_set(ERR_FORMAT,
+                       "tokenizer.ggml.token_type has %d elements, tokenizer.ggml.tokens %d",
                        n_types, n);
     for (int i = 0; i < n; i++) {
         int32_t type;

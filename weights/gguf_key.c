@@ -161,8 +161,8 @@ int gguf_texts(const struct gguf *g, const char *key, const char ***out, int *n)
     if (rc != 0 || v == NULL)
         return rc;
     if (v->item != GGUF_STRING)
-        return err_set(ERR_RANGE, "key %s is an array of type %d, expected an array of strings",
-                       key, (int)v->item);
+        return err_set(ERR_RANGE, "key %s is an array, each element %s, expected strings", key,
+                       type_names[v->item]);
     /* Each string's length takes eight bytes in the file, more than the NUL does here. */
     size_t pointers = (size_t)v->n * sizeof(char *);
     const char **list = mem_alloc(pointers + v->bytes);

@@ -471,7 +471,7 @@ int source_open_gguf(struct source *s, const char *path, bool need_weights,
     *s = (struct source){.format = st, .close = close_state};
     int rc = gguf_open(&st->gguf, path);
     /* Where the file did not open at all, the sentence has its name already. */
-    bool opened = rc == 0 || rc == ERR_FORMAT || rc == ERR_UNSUPPORTED;
+    bool opened = rc != ERR_MISSING && rc != ERR_IO && rc != ERR_NOMEM;
     if (rc == 0)
         rc = read_all(s, path, need_weights, p);
     if (rc != 0 && opened) {

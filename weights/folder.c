@@ -41,20 +41,17 @@ static bool is_model_file(const char *name)
 
 static int says(int code, const char *path, const char *what)
 {
-    char *shown = file_visible(path);
-    err_set(code, "%s %s", shown == NULL ? "the folder" : shown, what);
-    mem_free(shown);
-    return code;
+    char shown[256];
+    return err_set(code, "%s %s", file_show(shown, sizeof shown, path), what);
 }
 
 static int fails(const char *verb, const char *path)
 {
+    char shown[256];
     int saved = errno;
-    char *shown = file_visible(path);
+    file_show(shown, sizeof shown, path);
     errno = saved;
-    int rc = err_errno("cannot %s %s", verb, shown == NULL ? "the folder" : shown);
-    mem_free(shown);
-    return rc;
+    return err_errno("cannot %s %s", verb, shown);
 }
 
 static bool is_empty(const char *path)

@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,22 +106,18 @@ static int take_string(struct cursor *c, struct gguf_string *out, const char *wh
     return 0;
 }
 
-/* A copy of s that can be shown, at most 80 bytes of it. */
-static char *shown(struct gguf_string s)
+const char *gguf_show(char out[GGUF_SHOWN], struct gguf_string s)
 {
-    char *copy = mem_sprintf("%.*s", s.n < 80 ? (int)s.n : 80, s.data);
-    char *visible = copy == NULL ? NULL : file_visible(copy);
-    mem_free(copy);
-    return visible;
+    char copy[GGUF_SHOWN + 1];
+    snprintf(copy, sizeof copy, "%.*s", s.n < sizeof copy ? (int)s.n : (int)sizeof copy, s.data);
+    return file_show(out, GGUF_SHOWN, copy);
 }
 
 /* "WHAT NAME: " before the sentence. */
 static int wrap_name(struct gguf_string s, const char *what)
 {
-    char *name = shown(s);
-    int rc = err_wrap("%s %s", what, name == NULL ? "" : name);
-    mem_free(name);
-    return rc;
+    char shown[GGUF_SHOWN];
+    return err_wrap("%s %s", what, gguf_show(shown, s));
 }
 
 static struct gguf_string string_here(const struct cursor *c, struct gguf_string s)
@@ -358,9 +355,8 @@ static int settle_tensors(struct gguf *g, size_t head_bytes)
     qsort(g->tensors, g->n_tensors, sizeof *g->tensors, by_place);
     for (size_t i = 1; i < g->n_tensors; i++)
         if (g->tensors[i].at < g->tensors[i - 1].at + g->tensors[i - 1].bytes) {
-            char *other = shown(g->tensors[i - 1].name);
-            err_set(ERR_FORMAT, "overlaps tensor %s", other == NULL ? "" : other);
-            mem_free(other);
+            char shown[GGUF_SHOWN];
+            err_set(ERR_FORMAT, "overlaps tensor %s", gguf_show(shown, g->tensors[i - 1].name));
             return wrap_name(g->tensors[i].name, "tensor");
         }
     qsort(g->tensors, g->n_tensors, sizeof *g->tensors, gguf_by_name);

@@ -85,6 +85,10 @@ int gguf_texts(const struct gguf *g, const char *key, const char ***out, int *n)
 /* An array of 32-bit integers, borrowed from the head (unaligned); NULL when missing. */
 int gguf_ints(const struct gguf *g, const char *key, const unsigned char **out, int *n);
 
+/* A name for a sentence, cut where it is long; returns out. */
+enum { GGUF_SHOWN = 80 };
+const char *gguf_show(char out[GGUF_SHOWN], struct gguf_string s);
+
 /* The orders of the two tables, for qsort and bsearch. */
 int gguf_by_key(const void *a, const void *b);
 int gguf_by_name(const void *a, const void *b);

@@ -65,11 +65,9 @@ static int read_narrowed(void *user, void *dst, uint64_t first, size_t n)
 
 static int unread(const char *text, const char *key, const char *what_is)
 {
-    char *shown = file_visible(text);
-    err_set(ERR_UNSUPPORTED, "key %s is %s, only %s read", key, shown == NULL ? "" : shown,
-            what_is);
-    mem_free(shown);
-    return ERR_UNSUPPORTED;
+    char shown[80];
+    return err_set(ERR_UNSUPPORTED, "key %s is %s, only %s read", key,
+                   file_show(shown, sizeof shown, text), what_is);
 }
 
 static int read_activation(struct config *c, const struct gguf *g)
@@ -255,10 +253,9 @@ static int read_tokenizer(struct source *s, const struct gguf *g, const struct p
     if ((rc = read_special(&s->config, g)) != 0 || none)
         goto out;
     if (pre != NULL && strcmp(pre, "gpt-2") != 0 && strcmp(pre, "default") != 0) {
-        char *shown = file_visible(pre);
+        char shown[80];
         progress_note(p, "the file asks for pretokenizer %s: text is cut as GPT-2 does it instead",
-                      shown == NULL ? "" : shown);
-        mem_free(shown);
+                      file_show(shown, sizeof shown, pre));
     }
     if ((rc = check_tokens(s, n_tokens, p)) == 0)
         rc = build_tokenizer(s, g, tokens, n_tokens);
@@ -330,10 +327,9 @@ static int mark_narrow(struct source *s, const struct gguf *g, const char *key, 
         while (k < s->table.n_tensors && strcmp(st->places[k].name, names[i]) != 0)
             k++;
         if (k == s->table.n_tensors || st->places[k].stored != DTYPE_F32) {
-            char *shown = file_visible(names[i]);
+            char shown[80];
             rc = err_set(ERR_FORMAT, "key %s lists %s, which is no F32 tensor here", key,
-                         shown == NULL ? "" : shown);
-            mem_free(shown);
+                         file_show(shown, sizeof shown, names[i]));
             break;
         }
         st->places[k].dtype = s->readers[k].dtype = dtype;
@@ -358,15 +354,10 @@ static int check_extra(const struct source *s, const struct gguf *g)
         for (int k = 0; k < s->table.n_tensors && !found; k++)
             found = strlen(st->places[k].name) == name.n &&
                     memcmp(st->places[k].name, name.data, name.n) == 0;
-        if (!found) {
-            char *copy = mem_sprintf("%.*s", (int)name.n, name.data);
-            char *shown = copy == NULL ? NULL : file_visible(copy);
-            err_set(ERR_FORMAT, "tensor %s is none of a GPT-2 with %d layers",
-                    shown == NULL ? "" : shown, s->config.n_layer);
-            mem_free(copy);
-            mem_free(shown);
-            return ERR_FORMAT;
-        }
+        char shown[GGUF_SHOWN];
+        if (!found)
+            return err_set(ERR_FORMAT, "tensor %s is none of a GPT-2 with %d layers",
+                           gguf_show(shown, name), s->config.n_layer);
     }
     return 0;
 }
@@ -474,11 +465,8 @@ int source_open_gguf(struct source *s, const char *path, bool need_weights,
     bool opened = rc != ERR_MISSING && rc != ERR_IO && rc != ERR_NOMEM;
     if (rc == 0)
         rc = read_all(s, path, need_weights, p);
-    if (rc != 0 && opened) {
-        char *shown = file_visible(path);
-        err_wrap("cannot load %s", shown == NULL ? "file" : shown);
-        mem_free(shown);
-    }
+    if (rc != 0 && opened)
+        file_wrap(path);
     if (rc != 0)
         source_close(s);
     return rc;

@@ -1,0 +1,272 @@
+#include "tests/unit/test.h"
+
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/base/rng.h"
+#include "weights/source.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct tensor_reader *reader(const struct source *s, const char *name)
+{
+    const struct param_tensor *t = params_find(&s->table, name);
+    assert_non_null(t);
+    return &s->readers[t - s->table.tensors];
+}
+
+static void open_random(struct source *s, const char *name, uint64_t seed)
+{
+    assert_ok(source_open_random(s, name, seed));
+}
+
+/* The same bits on every machine: these were computed once. */
+static void the_numbers_are_known(void **state)
+{
+    (void)state;
+    static float x[1 << 16];
+    rng_normals(x, 42, 7, 1000, 1 << 16);
+    uint32_t bits, hash = 2166136261u;
+    for (int i = 0; i < 1 << 16; i++) {
+        memcpy(&bits, &x[i], sizeof bits);
+        hash = (hash ^ bits) * 16777619u;
+    }
+    assert_int_equal(hash, 0xcd29879au);
+}
+
+static void any_part_reads_the_same(void **state)
+{
+    (void)state;
+    enum { N = 5000 };
+    static float whole[N], part[N];
+    rng_normals(whole, 1, 2, 0, N);
+    for (size_t first = 0; first < 700; first += 13)
+        for (size_t n = 0; n < 600; n += 37) {
+            memset(part, 0, sizeof part);
+            rng_normals(part, 1, 2, first, n);
+            assert_memory_equal(part, whole + first, n * sizeof *part);
+            assert_true(part[n] == 0);
+        }
+    /* Far out, where a counter needs its upper word. */
+    uint64_t far = ((uint64_t)1 << 40) - 100;
+    rng_normals(whole, 1, 2, far, 200);
+    rng_normals(part, 1, 2, far + 100, 100);
+    assert_memory_equal(part, whole + 100, 100 * sizeof *part);
+}
+
+/* Mean, variance, skewness and kurtosis within five standard errors, the share below
+ * some bounds, and no relation of a number to the ones computed with it. */
+static void normals_are_normal(void **state)
+{
+    (void)state;
+    enum { N = 1 << 21 };
+    float *x = mem_array(N, sizeof *x);
+    assert_non_null(x);
+    rng_normals(x, 3, 0, 0, N);
+    double m[5] = {0}, lag[4] = {0}, largest = 0;
+    const double bound[] = {0.1, 0.5, 1, 2, 3},
+                 share[] = {0.0796557, 0.3829249, 0.6826895, 0.9544997, 0.9973002};
+    double below[5] = {0};
+    const int lags[] = {1, 64, 128, 256};
+    for (int i = 0; i < N; i++) {
+        double v = x[i], power = 1;
+        for (int k = 1; k < 5; k++)
+            m[k] += power *= v;
+        for (int k = 0; k < 5; k++)
+            below[k] += fabs(v) < bound[k];
+        for (int k = 0; k < 4; k++)
+            lag[k] += i + lags[k] < N ? v * (double)x[i + lags[k]] : 0;
+        largest = fmax(largest, fabs(v));
+    }
+    double e = 5 / sqrt(N);
+    assert_true(fabs(m[1] / N) < e);
+    assert_true(fabs(m[2] / N - 1) < e * sqrt(2));
+    assert_true(fabs(m[3] / N) < e * sqrt(15));
+    assert_true(fabs(m[4] / N - 3) < e * sqrt(96));
+    for (int k = 0; k < 5; k++)
+        assert_true(fabs(below[k] / N - share[k]) < e * sqrt(share[k] * (1 - share[k])));
+    for (int k = 0; k < 4; k++)
+        assert_true(fabs(lag[k] / N) < e);
+    assert_true(largest > 4.5 && largest < 6.7);
+    mem_free(x);
+}
+
+static double deviation(const struct source *s, const char *name)
+{
+    enum { N = 4096 };
+    static float x[N];
+    const struct tensor_reader *r = reader(s, name);
+    assert_int_equal(r->dtype, DTYPE_F32);
+    assert_ok(r->read(r->user, x, 0, N));
+    double sum = 0;
+    for (int i = 0; i < N; i++)
+        sum += (double)x[i] * (double)x[i];
+    return sqrt(sum / N);
+}
+
+static void each_tensor_begins_as_gpt2_says(void **state)
+{
+    (void)state;
+    struct source s;
+    open_random(&s, "random:gpt2-test", 9);
+    const double tolerance = 0.02 * 5 / sqrt(2 * 4096);
+    double residual = 0.02 / sqrt(2.0 * s.config.n_layer);
+    assert_true(fabs(deviation(&s, "wte.weight") - 0.02) < tolerance);
+    assert_true(fabs(deviation(&s, "wpe.weight") - 0.02) < tolerance);
+    assert_true(fabs(deviation(&s, "h.1.attn.c_attn.weight") - 0.02) < tolerance);
+    assert_true(fabs(deviation(&s, "h.1.mlp.c_fc.weight") - 0.02) < tolerance);
+    assert_true(fabs(deviation(&s, "h.0.attn.c_proj.weight") - residual) < tolerance);
+    assert_true(fabs(deviation(&s, "h.1.mlp.c_proj.weight") - residual) < tolerance);
+    for (int i = 0; i < s.table.n_tensors; i++) {
+        const struct param_tensor *t = &s.table.tensors[i];
+        if (t->kind != PARAM_VECTOR)
+            continue;
+        float x[256];
+        assert_true(t->cols <= 256);
+        assert_ok(s.readers[i].read(s.readers[i].user, x, 0, (size_t)t->cols));
+        for (int k = 0; k < t->cols; k++)
+            assert_true(x[k] == (strstr(t->name, ".weight") != NULL ? 1.0f : 0.0f));
+    }
+    source_close(&s);
+}
+
+static void tensors_and_seeds_differ(void **state)
+{
+    (void)state;
+    struct source s, other;
+    float a[64], b[64];
+    open_random(&s, "gpt2-test", 1);
+    open_random(&other, "gpt2-test", 2);
+    const struct tensor_reader *r = reader(&s, "wte.weight");
+    assert_ok(r->read(r->user, a, 0, 64));
+    r = reader(&s, "h.0.attn.c_attn.weight");
+    assert_ok(r->read(r->user, b, 0, 64));
+    assert_memory_not_equal(a, b, sizeof a);
+    r = reader(&other, "wte.weight");
+    assert_ok(r->read(r->user, b, 0, 64));
+    assert_memory_not_equal(a, b, sizeof a);
+    source_close(&other);
+    /* The name says the seed, and makes the same model again. */
+    assert_string_equal(s.name, "random:gpt2-test@1");
+    open_random(&other, s.name, 77);
+    r = reader(&other, "wte.weight");
+    assert_ok(r->read(r->user, b, 0, 64));
+    assert_memory_equal(a, b, sizeof a);
+    assert_string_equal(other.name, s.name);
+    source_close(&other);
+    source_close(&s);
+}
+
+static void every_size_has_its_shape(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name;
+        int layers, heads, width;
+        uint64_t params;
+    } sizes[] = {{"random:gpt2", 12, 12, 768, 124439808},
+                 {"random:gpt2-medium", 24, 16, 1024, 354823168},
+                 {"random:gpt2-large", 36, 20, 1280, 774030080},
+                 {"random:gpt2-xl", 48, 25, 1600, 1557611200}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct source s;
+        open_random(&s, sizes[i].name, 0);
+        assert_int_equal(s.config.n_layer, sizes[i].layers);
+        assert_int_equal(s.config.n_head, sizes[i].heads);
+        assert_int_equal(s.config.n_embd, sizes[i].width);
+        assert_int_equal(config_params(&s.config), sizes[i].params);
+        assert_int_equal(s.config.eos_token_id, 50256);
+        source_close(&s);
+    }
+    struct source s;
+    assert_int_equal(source_open_random(&s, "random:gpt3", 0), ERR_RANGE);
+    assert_string_equal(err_text(), "no model size is called gpt3; there are gpt2-test, gpt2 "
+                                    "(gpt2-small), gpt2-medium, gpt2-large and gpt2-xl");
+    assert_int_equal(source_open_random(&s, "random:/no/such/config.json", 0), ERR_MISSING);
+}
+
+static void a_config_gives_any_shape(void **state)
+{
+    (void)state;
+    const char *tmp = getenv("TMPDIR");
+    char *path = mem_sprintf("%s/random-%d.json", tmp == NULL ? "/tmp" : tmp, (int)getpid());
+    char *name = mem_sprintf("random:%s", path);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(
+        "{\"model_type\":\"gpt2\",\"n_layer\":3,\"n_head\":5,\"n_embd\":35,\"n_positions\":17,"
+        "\"vocab_size\":54,\"n_inner\":77,\"tie_word_embeddings\":false,\"initializer_range\":0.5}",
+        f);
+    fclose(f);
+    struct source s;
+    open_random(&s, name, 5);
+    assert_int_equal(s.config.n_inner, 77);
+    assert_int_equal(s.table.n_tensors, 3 * 12 + 5);
+    assert_non_null(params_find(&s.table, "lm_head.weight"));
+    assert_int_equal(tokenizer_size(s.tokenizer), 54);
+    assert_int_equal(s.config.eos_token_id, TOKEN_NONE);
+    float x[1000];
+    const struct tensor_reader *r = reader(&s, "lm_head.weight");
+    assert_ok(r->read(r->user, x, 0, 1000));
+    double sum = 0;
+    for (int i = 0; i < 1000; i++)
+        sum += (double)x[i] * (double)x[i];
+    assert_true(fabs(sqrt(sum / 1000) - 0.5) < 0.06);
+    source_close(&s);
+    unlink(path);
+    mem_free(path);
+    mem_free(name);
+}
+
+static void all_bytes_can_be_typed_at_it(void **state)
+{
+    (void)state;
+    struct source s;
+    open_random(&s, "gpt2-test", 0);
+    assert_int_equal(tokenizer_size(s.tokenizer), 50257);
+    assert_int_equal(tokenizer_eos(s.tokenizer), 50256);
+    char bytes[256];
+    for (int i = 0; i < 256; i++)
+        bytes[i] = (char)i;
+    struct ids ids = {0};
+    struct buf back = {0};
+    assert_ok(tokenizer_encode(s.tokenizer, &ids, bytes, sizeof bytes, ENCODE_TEXT));
+    assert_int_equal(ids.n, 256);
+    /* GPT-2's own ids of single bytes. */
+    assert_int_equal(ids.data['!'], 0);
+    assert_int_equal(ids.data['A'], 32);
+    assert_int_equal(ids.data['~'], 93);
+    assert_int_equal(ids.data[0xa1], 94);
+    assert_int_equal(ids.data[0xff], 187);
+    assert_int_equal(ids.data[0], 188);
+    assert_int_equal(ids.data['\n'], 198);
+    assert_int_equal(ids.data[' '], 220);
+    assert_int_equal(ids.data[0xad], 255);
+    assert_ok(tokenizer_decode(s.tokenizer, &back, ids.data, ids.n));
+    assert_int_equal(back.n, 256);
+    assert_memory_equal(back.data, bytes, 256);
+    size_t n;
+    assert_null(tokenizer_piece(s.tokenizer, 30000, &n));
+    assert_true(tokenizer_is_special(s.tokenizer, 50256));
+    buf_release(&back);
+    ids_release(&ids);
+    source_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_numbers_are_known),
+        cmocka_unit_test(any_part_reads_the_same),
+        cmocka_unit_test(normals_are_normal),
+        cmocka_unit_test(each_tensor_begins_as_gpt2_says),
+        cmocka_unit_test(tensors_and_seeds_differ),
+        cmocka_unit_test(every_size_has_its_shape),
+        cmocka_unit_test(a_config_gives_any_shape),
+        cmocka_unit_test(all_bytes_can_be_typed_at_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

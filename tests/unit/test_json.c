@@ -1,0 +1,145 @@
+#include "model/base/json.h"
+
+#include "model/base/mem.h"
+#include "tests/unit/scratch.h"
+
+static json_t *read_ok(const char *text)
+{
+    json_t *o = NULL;
+    assert_ok(json_read_text(&o, text, strlen(text)));
+    return o;
+}
+
+static void wrong_text_is_refused_with_its_line(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        int line;
+    } rows[] = {
+        {"", 1},
+        {"{", 1},
+        {"{\n\"a\": 1,\n\"a\": 2}", 3}, /* a name twice */
+        {"{\"a\":\n18446744073709551616}", 2},
+        {"{\"a\": 1e999}", 1},
+        {"{\"a\": NaN}", 1},
+        {"{\"a\": 01}", 1},
+        {"{\"a\": \"\xff\"}", 1},
+        {"{\"a\": \"\xc0\xaf\"}", 1}, /* overlong */
+        {"\n{} x", 2},
+        {"{\"a\": \"\\u0000\"}", 1},
+        {"{\"a\": \"\\ud800\"}", 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *o = NULL;
+        char begin[40];
+        snprintf(begin, sizeof begin, "not JSON: line %d: ", rows[i].line);
+        assert_int_equal(json_read_text(&o, rows[i].text, strlen(rows[i].text)), ERR_FORMAT);
+        assert_null(o);
+        if (strncmp(err_text(), begin, strlen(begin)) != 0)
+            fail_msg("%s: \"%s\" does not begin with \"%s\"", rows[i].text, err_text(), begin);
+    }
+}
+
+static void nesting_is_limited(void **state)
+{
+    (void)state;
+    enum { DEEP = 100000 };
+    char *text = mem_alloc(DEEP + 1);
+    memset(text, '[', DEEP);
+    json_t *o = NULL;
+    assert_int_equal(json_read_text(&o, text, DEEP), ERR_FORMAT);
+    assert_non_null(strstr(err_text(), "depth"));
+    mem_free(text);
+}
+
+static void look_ups_check_type_and_range(void **state)
+{
+    (void)state;
+    json_t *o = read_ok("{\"e\": 1e3, \"f\": 1.0, \"m\": -1, \"t\": \"x\", \"l\": [], \"o\": {}, "
+                        "\"b\": true, \"n\": null, \"i\": 7, \"esc\": \"\\u001b[2J\"}");
+    int64_t i = 5;
+    assert_ok(json_take_int(o, "nothing", 0, 9, &i));
+    assert_ok(json_take_int(o, "n", 0, 9, &i));
+    assert_int_equal(i, 5);
+    assert_ok(json_take_int(o, "i", 0, 9, &i));
+    assert_int_equal(i, 7);
+    const struct {
+        const char *key, *shown;
+    } wrong[] = {{"e", "1000.0"}, {"f", "1.0"},    {"m", "-1"},
+                 {"t", "\"x\""},  {"l", "a list"}, {"o", "an object"},
+                 {"b", "true"},   {"i", "7"},      {"esc", "\"\\u001B[2J\""}};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        char sentence[200];
+        assert_int_equal(json_take_int(o, wrong[k].key, 0, 6, &i), ERR_RANGE);
+        snprintf(sentence, sizeof sentence, "%s is %s, must be a whole number 0 to 6", wrong[k].key,
+                 wrong[k].shown);
+        assert_string_equal(err_text(), sentence);
+        assert_int_equal(i, 7);
+    }
+    double x = 0.5;
+    assert_ok(json_take_number(o, "e", 0, 1e4, &x));
+    assert_float_equal(x, 1000, 0);
+    assert_ok(json_take_number(o, "i", 0, 1e4, &x));
+    assert_float_equal(x, 7, 0);
+    assert_int_equal(json_take_number(o, "t", 0, 1, &x), ERR_RANGE);
+    assert_string_equal(err_text(), "t is \"x\", must be a number 0 to 1");
+    assert_int_equal(json_take_number(o, "m", 0, 1, &x), ERR_RANGE);
+    bool b = false;
+    assert_ok(json_take_bool(o, "b", &b));
+    assert_true(b);
+    assert_int_equal(json_take_bool(o, "i", &b), ERR_RANGE);
+    assert_string_equal(err_text(), "i is 7, must be true or false");
+    const char *text = NULL;
+    assert_ok(json_take_text(o, "t", &text));
+    assert_string_equal(text, "x");
+    assert_int_equal(json_take_text(o, "i", &text), ERR_RANGE);
+    assert_string_equal(err_text(), "i is 7, must be a text");
+    json_decref(o);
+}
+
+static void files_are_named_and_limited(void **state)
+{
+    (void)state;
+    struct scratch s;
+    scratch_open(&s);
+    scratch_write(&s, "a.json", "[1, 2", 5);
+    json_t *o = NULL;
+    assert_int_equal(json_read_file(&o, scratch_path(&s, "a.json"), 100), ERR_FORMAT);
+    assert_non_null(
+        strstr(scratch_sentence(&s, err_text()), "cannot load DIR/a.json: not JSON: line 1: "));
+    assert_int_equal(json_read_file(&o, scratch_path(&s, "a.json"), 4), ERR_RANGE);
+    assert_string_equal(scratch_sentence(&s, err_text()),
+                        "DIR/a.json has 5 bytes, at most 4 are read");
+    scratch_close(&s);
+}
+
+static void every_failed_allocation_is_reported(void **state)
+{
+    (void)state;
+    const char *text = "{\"a\": [1, 2.5, \"x\", null], \"b\": {\"c\": true}}";
+    for (uint64_t k = 1;; k++) {
+        json_t *o = NULL;
+        mem_fail_at(k);
+        int rc = json_read_text(&o, text, strlen(text));
+        mem_fail_at(0);
+        if (rc == 0) {
+            assert_true(k > 5);
+            json_decref(o);
+            return;
+        }
+        assert_int_equal(rc, ERR_NOMEM);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_text_is_refused_with_its_line),
+        cmocka_unit_test(nesting_is_limited),
+        cmocka_unit_test(look_ups_check_type_and_range),
+        cmocka_unit_test(files_are_named_and_limited),
+        cmocka_unit_test(every_failed_allocation_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

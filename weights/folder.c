@@ -102,28 +102,25 @@ int folder_create(struct folder_writer *f, const char *path, bool force)
     return 0;
 }
 
-/* Each entry of `from`: a model's file is removed, another one moved to `to`, unless
- * `to` is NULL: then it stays. The folder goes when it is empty. */
+/* Each entry of `from`: a model's file is removed, another one moved to the folder
+ * `to`, unless that is NULL: then it stays. The folder goes when it is empty. */
 static int clear(const char *from, const char *to)
 {
     DIR *dir = opendir(from);
     if (dir == NULL)
         return fails("open", from);
-    int rc = 0;
+    int rc = 0, there = dirfd(dir);
+    int target = to == NULL ? -1 : open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
-        char *old = file_join(from, e->d_name),
-             *fresh = to == NULL ? NULL : file_join(to, e->d_name);
-        if (old == NULL || (to != NULL && fresh == NULL))
-            rc = ERR_NOMEM;
-        else if (is_model_file(e->d_name))
-            rc = unlink(old) == 0 ? 0 : fails("remove", old);
+        if (is_model_file(e->d_name))
+            rc = unlinkat(there, e->d_name, 0) == 0 ? 0 : fails("remove", e->d_name);
         else if (to != NULL)
-            rc = rename(old, fresh) == 0 ? 0 : fails("move", old);
-        mem_free(old);
-        mem_free(fresh);
+            rc = renameat(there, e->d_name, target, e->d_name) == 0 ? 0 : fails("move", e->d_name);
     }
+    if (target >= 0)
+        close(target);
     closedir(dir);
     if (rc == 0 && rmdir(from) != 0)
         rc = fails("remove", from);

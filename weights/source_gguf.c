@@ -208,6 +208,9 @@ static int build_tokenizer(struct source *s, const struct gguf *g, const char **
     int rc = special == NULL ? ERR_NOMEM : mark_tokens(g, tokens, special, n_tokens);
     if (rc == 0)
         rc = gguf_texts(g, "tokenizer.ggml.merges", &merges, &v.n_merges);
+    /* Those behind the last text only fill the embedding's rows. */
+    while (rc == 0 && v.n_tokens > 0 && tokens[v.n_tokens - 1] == NULL)
+        v.n_tokens--;
     v.special = special;
     v.merges = merges;
     if (rc == 0)

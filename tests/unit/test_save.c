@@ -1,0 +1,630 @@
+/* Saving and converting: what comes back is what was there, bit for bit, and what was
+ * there before stays where a save fails. */
+#include "tests/unit/test.h"
+
+#include "model/base/file.h"
+#include "model/base/half.h"
+#include "model/base/mem.h"
+#include "model/base/rng.h"
+#include "weights/gguf.h"
+#include "weights/save.h"
+#include "weights/vocab.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *folder;
+
+/* folder/name, in one of a few static buffers. */
+static const char *in_folder(const char *name)
+{
+    static char paths[4][PATH_MAX];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    return path;
+}
+
+static void clean(void)
+{
+    char command[PATH_MAX + 16];
+    snprintf(command, sizeof command, "rm -rf '%s'/*", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static int count_entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    int n = -2; /* . and .. */
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n;
+}
+
+/* ---- a source of arbitrary bits ---- */
+
+struct bits {
+    uint64_t stream;
+    enum dtype dtype;
+    uint64_t fail_at; /* reading this element fails; 0: never */
+};
+
+/* All patterns, NaN payloads and signalling ones among them. */
+static int read_bits(void *user, void *dst, uint64_t first, size_t n)
+{
+    const struct bits *b = user;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t w[4];
+        if (b->fail_at != 0 && first + i >= b->fail_at)
+            return err_set(ERR_IO, "the disk is on fire");
+        rng_words(w, 1, b->stream, first + i);
+        memcpy((char *)dst + i * dtype_bytes(b->dtype), w, dtype_bytes(b->dtype));
+    }
+    return 0;
+}
+
+static void make_tokenizer(struct source *s)
+{
+    const char *tokens[] = {"a", "b", "ab", NULL, "<|endoftext|>"};
+    const char *merges[] = {"a b"};
+    const unsigned char special[] = {0, 0, 0, 0, 1};
+    struct vocab v = {.n_tokens = 5,
+                      .tokens = tokens,
+                      .special = special,
+                      .n_merges = 1,
+                      .merges = merges,
+                      .bos = 4,
+                      .eos = 4};
+    assert_ok(tokenizer_new(&s->tokenizer, &v));
+}
+
+/* An odd shape; describe() then makes the tensors of it. */
+static void make_source(struct source *s, enum dtype matrices)
+{
+    *s = (struct source){.close = mem_free, .dtype = matrices};
+    config_init(&s->config);
+    struct config *c = &s->config;
+    c->n_layer = 3;
+    c->n_head = 5;
+    c->n_embd = 35;
+    c->n_inner = 77;
+    c->n_ctx = 17;
+    c->n_vocab = 11;
+    c->bos_token_id = c->eos_token_id = 4;
+    assert_ok(config_check(c));
+    s->name = mem_strdup("odd one");
+    make_tokenizer(s);
+    s->format = mem_array(100, sizeof(struct bits));
+    s->readers = mem_array(100, sizeof *s->readers);
+    assert_non_null(s->readers);
+}
+
+/* Matrices and vectors each of their own dtype. */
+static void describe(struct source *s, enum dtype matrices, enum dtype vectors)
+{
+    assert_ok(params_describe(&s->table, &s->config));
+    assert_true(s->table.n_tensors <= 100);
+    struct bits *bits = s->format;
+    for (int i = 0; i < s->table.n_tensors; i++) {
+        const struct param_tensor *t = &s->table.tensors[i];
+        bool vector = t->kind == PARAM_VECTOR || t->kind == PARAM_ROWS;
+        bits[i] = (struct bits){.stream = (uint64_t)i, .dtype = vector ? vectors : matrices};
+        s->readers[i] =
+            (struct tensor_reader){.read = read_bits, .user = &bits[i], .dtype = bits[i].dtype};
+    }
+}
+
+/* ---- comparing ---- */
+
+static void assert_same_file(const char *a, const char *b)
+{
+    struct buf x = {0}, y = {0};
+    assert_ok(file_read_all(&x, a, UINT64_MAX));
+    assert_ok(file_read_all(&y, b, UINT64_MAX));
+    if (x.n != y.n || memcmp(x.data, y.data, x.n) != 0)
+        fail_msg("%s and %s differ", a, b);
+    buf_release(&x);
+    buf_release(&y);
+}
+
+static void assert_same_folder(const char *a, const char *b)
+{
+    const char *files[] = {"config.json",       "generation_config.json",
+                           "model.safetensors", "vocab.json",
+                           "merges.txt",        "tokenizer.json"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char x[PATH_MAX], y[PATH_MAX];
+        snprintf(x, sizeof x, "%s/%s", a, files[i]);
+        snprintf(y, sizeof y, "%s/%s", b, files[i]);
+        assert_same_file(x, y);
+    }
+    assert_int_equal(count_entries(a), count_entries(b));
+}
+
+/* Tensor by tensor, in the orientation of the table. */
+static void assert_same_tensors(const struct source *a, const struct source *b)
+{
+    assert_int_equal(a->table.n_tensors, b->table.n_tensors);
+    for (int i = 0; i < a->table.n_tensors; i++) {
+        const struct param_tensor *t = &a->table.tensors[i];
+        const struct tensor_reader *x = &a->readers[i], *y = &b->readers[i];
+        size_t n = (size_t)t->rows * (size_t)t->cols, size = dtype_bytes(x->dtype);
+        assert_string_equal(t->name, b->table.tensors[i].name);
+        assert_int_equal(x->dtype, y->dtype);
+        char *p = mem_array(n, size), *q = mem_array(n, size);
+        assert_ok(x->read(x->user, p, 0, n));
+        assert_ok(y->read(y->user, q, 0, n));
+        for (size_t k = 0; k < n; k++) {
+            size_t in = k / (size_t)t->cols, out = k % (size_t)t->cols;
+            size_t turned = out * (size_t)t->rows + in;
+            if (memcmp(p + size * (x->out_major ? turned : k),
+                       q + size * (y->out_major ? turned : k), size) != 0)
+                fail_msg("%s differs at %zu", t->name, k);
+        }
+        mem_free(p);
+        mem_free(q);
+    }
+}
+
+/* ---- round trips ---- */
+
+static void note(void *user, const char *text)
+{
+    struct buf *b = user;
+    buf_str(b, text);
+    buf_char(b, '\n');
+}
+
+static void go_round(struct source *s)
+{
+    const struct save_config keep = {0};
+    assert_ok(source_save(s, in_folder("hf"), &keep, NULL));
+    assert_ok(weights_convert(in_folder("hf"), in_folder("a.gguf"), 0, &keep, NULL));
+    assert_ok(weights_convert(in_folder("a.gguf"), in_folder("b.gguf"), 0, &keep, NULL));
+    assert_ok(weights_convert(in_folder("b.gguf"), in_folder("hf2"), 0, &keep, NULL));
+    assert_same_folder(in_folder("hf"), in_folder("hf2"));
+    struct source back;
+    assert_ok(source_open(&back, in_folder("b.gguf"), 0, true, NULL));
+    assert_same_tensors(s, &back);
+    assert_int_equal(tokenizer_size(back.tokenizer), 5);
+    assert_null(tokenizer_text(back.tokenizer, 3));
+    assert_string_equal(tokenizer_text(back.tokenizer, 2), "ab");
+    assert_string_equal(tokenizer_merge(back.tokenizer, 0), "a b");
+    assert_true(tokenizer_is_special(back.tokenizer, 4));
+    source_close(&back);
+    source_close(s);
+    clean();
+}
+
+static void every_precision_comes_back_bit_for_bit(void **state)
+{
+    (void)state;
+    for (int matrices = DTYPE_F32; matrices <= DTYPE_BF16; matrices++)
+        for (int vectors = DTYPE_F32; vectors <= DTYPE_BF16; vectors++)
+            for (int tied = 0; tied < 2; tied++) {
+                struct source s;
+                make_source(&s, matrices);
+                s.config.tie_word_embeddings = tied;
+                describe(&s, matrices, vectors);
+                go_round(&s);
+            }
+}
+
+static void every_field_comes_back(void **state)
+{
+    (void)state;
+    struct source s;
+    make_source(&s, DTYPE_F16);
+    struct config *c = &s.config;
+    c->activation = ACTIVATION_GELU_ERF;
+    c->layer_norm_epsilon = 1e-6f;
+    c->scale_attn_weights = false;
+    c->scale_attn_by_inverse_layer_idx = true;
+    c->reorder_and_upcast_attn = true;
+    c->initializer_range = 0.015f;
+    c->embd_pdrop = 0.25f;
+    c->attn_pdrop = 0;
+    c->resid_pdrop = 0.5f;
+    c->bos_token_id = TOKEN_NONE;
+    c->pad_token_id = 0;
+    struct config before = *c;
+    describe(&s, DTYPE_F16, DTYPE_F16);
+    struct buf notes = {0};
+    struct progress p = {.note = note, .user = &notes};
+    const struct save_config keep = {0};
+    s.defaults = mem_strdup("temperature: 0.5\n");
+    assert_ok(source_save(&s, in_folder("a.gguf"), &keep, &p));
+    assert_string_equal(notes.data,
+                        "GGUF cannot say the exact GELU: it is kept in prattle.* keys, other "
+                        "programs will compute something else\n");
+    struct source back;
+    assert_ok(source_open(&back, in_folder("a.gguf"), 0, true, NULL));
+    struct config *d = &back.config;
+    assert_int_equal(d->activation, before.activation);
+    assert_true(d->layer_norm_epsilon == before.layer_norm_epsilon);
+    assert_int_equal(d->scale_attn_weights, before.scale_attn_weights);
+    assert_int_equal(d->scale_attn_by_inverse_layer_idx, before.scale_attn_by_inverse_layer_idx);
+    assert_int_equal(d->reorder_and_upcast_attn, before.reorder_and_upcast_attn);
+    assert_true(d->initializer_range == before.initializer_range);
+    assert_true(d->embd_pdrop == before.embd_pdrop);
+    assert_true(d->attn_pdrop == before.attn_pdrop);
+    assert_true(d->resid_pdrop == before.resid_pdrop);
+    assert_int_equal(d->bos_token_id, before.bos_token_id);
+    assert_int_equal(d->eos_token_id, before.eos_token_id);
+    assert_int_equal(d->pad_token_id, before.pad_token_id);
+    assert_int_equal(d->n_inner, before.n_inner);
+    assert_int_equal(d->n_ctx, before.n_ctx);
+    assert_int_equal(d->n_head, before.n_head);
+    assert_string_equal(back.defaults, "temperature: 0.5\n");
+    assert_string_equal(back.name, "odd one");
+    source_close(&back);
+    buf_release(&notes);
+    clean();
+    go_round(&s);
+}
+
+static void no_tokenizer_is_kept_that_way(void **state)
+{
+    (void)state;
+    struct source s, back;
+    const struct save_config keep = {0};
+    make_source(&s, DTYPE_F16);
+    describe(&s, DTYPE_F16, DTYPE_F32);
+    tokenizer_free(s.tokenizer);
+    s.tokenizer = NULL;
+    assert_ok(source_save(&s, in_folder("a.gguf"), &keep, NULL));
+    assert_ok(weights_convert(in_folder("a.gguf"), in_folder("hf"), 0, &keep, NULL));
+    assert_false(file_exists(in_folder("hf/vocab.json")));
+    assert_ok(source_open(&back, in_folder("hf"), 0, true, NULL));
+    assert_null(back.tokenizer);
+    assert_same_tensors(&s, &back);
+    source_close(&back);
+    source_close(&s);
+    clean();
+}
+
+static void compat_writes_the_tied_head_and_it_counts_as_tied(void **state)
+{
+    (void)state;
+    struct source s, back;
+    const struct save_config keep = {0}, compat = {.compat = true};
+    make_source(&s, DTYPE_F16);
+    describe(&s, DTYPE_F16, DTYPE_F32);
+    assert_ok(source_save(&s, in_folder("plain.gguf"), &keep, NULL));
+    assert_ok(source_save(&s, in_folder("compat.gguf"), &compat, NULL));
+    struct gguf g;
+    assert_ok(gguf_open(&g, in_folder("plain.gguf")));
+    assert_null(gguf_find_tensor(&g, "output.weight"));
+    gguf_close(&g);
+    assert_ok(gguf_open(&g, in_folder("compat.gguf")));
+    const struct gguf_tensor *head = gguf_find_tensor(&g, "output.weight");
+    assert_non_null(head);
+    uint64_t at = head->at;
+    gguf_close(&g);
+    assert_ok(source_open(&back, in_folder("compat.gguf"), 0, true, NULL));
+    assert_true(back.config.tie_word_embeddings);
+    assert_same_tensors(&s, &back);
+    source_close(&back);
+    /* One bit of difference, and it is a head of its own. */
+    FILE *f = fopen(in_folder("compat.gguf"), "r+b");
+    assert_non_null(f);
+    fseek(f, (long)at + 100, SEEK_SET);
+    int byte = fgetc(f);
+    fseek(f, -1, SEEK_CUR);
+    fputc(byte ^ 1, f);
+    fclose(f);
+    assert_ok(source_open(&back, in_folder("compat.gguf"), 0, true, NULL));
+    assert_false(back.config.tie_word_embeddings);
+    assert_non_null(params_find(&back.table, "lm_head.weight"));
+    source_close(&back);
+    source_close(&s);
+    clean();
+}
+
+/* What the listed vectors were is told by the file; one that cannot be is refused. */
+static void a_narrowed_vector_must_be_one(void **state)
+{
+    (void)state;
+    struct source s, back;
+    const struct save_config keep = {0};
+    make_source(&s, DTYPE_F16);
+    describe(&s, DTYPE_F16, DTYPE_F16);
+    assert_ok(source_save(&s, in_folder("a.gguf"), &keep, NULL));
+    struct gguf g;
+    assert_ok(gguf_open(&g, in_folder("a.gguf")));
+    uint64_t at = gguf_find_tensor(&g, "output_norm.bias")->at;
+    assert_int_equal(gguf_find_tensor(&g, "output_norm.bias")->dtype, DTYPE_F32);
+    gguf_close(&g);
+    FILE *f = fopen(in_folder("a.gguf"), "r+b");
+    assert_non_null(f);
+    const float third = 1.0f / 3;
+    fseek(f, (long)at + 8, SEEK_SET);
+    fwrite(&third, sizeof third, 1, f);
+    fclose(f);
+    assert_ok(source_open(&back, in_folder("a.gguf"), 0, true, NULL));
+    assert_int_equal(source_save(&back, in_folder("hf"), &keep, NULL), ERR_FORMAT);
+    assert_string_equal(err_text(), "tensor output_norm.bias: element 2 is no F16 value, though "
+                                    "prattle.narrow says that all are");
+    assert_false(file_exists(in_folder("hf")));
+    source_close(&back);
+    source_close(&s);
+    clean();
+}
+
+/* ---- another precision ---- */
+
+static void a_precision_asked_for_is_rounded_once(void **state)
+{
+    (void)state;
+    struct source s, back;
+    make_source(&s, DTYPE_F32);
+    describe(&s, DTYPE_F32, DTYPE_F32);
+    const struct {
+        enum save_dtype asked;
+        enum dtype dtype;
+    } ways[] = {{SAVE_F16, DTYPE_F16}, {SAVE_BF16, DTYPE_BF16}, {SAVE_F32, DTYPE_F32}};
+    for (size_t i = 0; i < 3; i++)
+        for (int gguf = 0; gguf < 2; gguf++) {
+            const struct save_config c = {.dtype = ways[i].asked};
+            const char *path = in_folder(gguf ? "a.gguf" : "hf");
+            assert_ok(source_save(&s, path, &c, NULL));
+            assert_ok(source_open(&back, path, 0, true, NULL));
+            for (int t = 0; t < s.table.n_tensors; t++) {
+                const struct tensor_reader *x = &s.readers[t], *y = &back.readers[t];
+                enum param_kind kind = s.table.tensors[t].kind;
+                bool vector = kind == PARAM_VECTOR || kind == PARAM_ROWS;
+                assert_int_equal(y->dtype, gguf && vector ? DTYPE_F32 : ways[i].dtype);
+                /* The corner stays where it is when a matrix is turned. */
+                float f;
+                unsigned char h[4];
+                assert_ok(x->read(x->user, &f, 0, 1));
+                assert_ok(y->read(y->user, h, 0, 1));
+                uint16_t half;
+                memcpy(&half, h, sizeof half);
+                if (y->dtype == DTYPE_F32)
+                    assert_memory_equal(&f, h, 4);
+                else
+                    assert_int_equal(half,
+                                     y->dtype == DTYPE_F16 ? half_from_f32(f) : bf16_from_f32(f));
+            }
+            source_close(&back);
+            clean();
+        }
+    struct buf notes = {0};
+    struct progress p = {.note = note, .user = &notes};
+    const struct save_config c = {.dtype = SAVE_F16};
+    assert_ok(source_save(&s, in_folder("hf"), &c, &p));
+    assert_non_null(strstr(notes.data, "values are beyond F16's range and became infinite"));
+    buf_release(&notes);
+    source_close(&s);
+    clean();
+}
+
+/* More elements than are held at once: the matrix is turned in parts. */
+static void a_large_matrix_is_turned_in_parts(void **state)
+{
+    (void)state;
+    struct source s, back;
+    const struct save_config keep = {0};
+    make_source(&s, DTYPE_F16);
+    s.config.n_layer = 1;
+    s.config.n_head = 1;
+    s.config.n_embd = 1100;
+    s.config.n_inner = 4001;
+    describe(&s, DTYPE_F16, DTYPE_F32);
+    assert_ok(source_save(&s, in_folder("a.gguf"), &keep, NULL));
+    assert_ok(weights_convert(in_folder("a.gguf"), in_folder("hf"), 0, &keep, NULL));
+    assert_ok(source_open(&back, in_folder("hf"), 0, true, NULL));
+    assert_same_tensors(&s, &back);
+    source_close(&back);
+    source_close(&s);
+    clean();
+}
+
+/* ---- what was there before ---- */
+
+static void save_odd(struct source *s, const char *name)
+{
+    const struct save_config keep = {0};
+    make_source(s, DTYPE_F16);
+    describe(s, DTYPE_F16, DTYPE_F32);
+    assert_ok(source_save(s, in_folder(name), &keep, NULL));
+}
+
+static void nothing_is_overwritten_without_force(void **state)
+{
+    (void)state;
+    struct source s;
+    const struct save_config keep = {0}, force = {.force = true};
+    const char *names[] = {"hf", "a.gguf"};
+    for (int i = 0; i < 2; i++) {
+        char expected[PATH_MAX + 64];
+        save_odd(&s, names[i]);
+        assert_int_equal(source_save(&s, in_folder(names[i]), &keep, NULL), ERR_EXISTS);
+        snprintf(expected, sizeof expected, "%s exists already; --force overwrites it",
+                 in_folder(names[i]));
+        assert_string_equal(err_text(), expected);
+        assert_ok(source_save(&s, in_folder(names[i]), &force, NULL));
+        assert_int_equal(count_entries(folder), i + 1);
+        source_close(&s);
+    }
+    /* A file in the way of a folder stays, force or not. */
+    save_odd(&s, "hf2");
+    FILE *f = fopen(in_folder("plain"), "w");
+    assert_non_null(f);
+    fclose(f);
+    assert_int_equal(source_save_hf(&s, in_folder("plain"), &force, NULL), ERR_EXISTS);
+    /* An empty folder is nothing to overwrite; nor is a slash at the end. */
+    assert_int_equal(mkdir(in_folder("empty"), 0777), 0);
+    assert_ok(source_save(&s, in_folder("empty/"), &keep, NULL));
+    assert_same_folder(in_folder("hf2"), in_folder("empty"));
+    source_close(&s);
+    clean();
+}
+
+static void force_replaces_the_model_and_keeps_the_rest(void **state)
+{
+    (void)state;
+    struct source s;
+    const struct save_config force = {.force = true};
+    save_odd(&s, "hf");
+    const char *others[] = {"hf/notes.txt", "hf/pytorch_model.bin"};
+    for (int i = 0; i < 2; i++) {
+        FILE *f = fopen(in_folder(others[i]), "w");
+        assert_non_null(f);
+        fclose(f);
+    }
+    assert_int_equal(mkdir(in_folder("hf/runs"), 0777), 0);
+    assert_ok(source_save(&s, in_folder("hf"), &force, NULL));
+    assert_true(file_exists(in_folder("hf/notes.txt")));
+    assert_true(file_is_folder(in_folder("hf/runs")));
+    assert_false(file_exists(in_folder("hf/pytorch_model.bin"))); /* other weights */
+    assert_int_equal(count_entries(folder), 1);
+    source_close(&s);
+    /* A model over itself. */
+    assert_ok(weights_convert(in_folder("hf"), in_folder("hf"), 0, &force, NULL));
+    assert_int_equal(count_entries(folder), 1);
+    assert_ok(weights_convert(in_folder("hf"), in_folder("a.gguf"), 0, &force, NULL));
+    assert_ok(weights_convert(in_folder("a.gguf"), in_folder("a.gguf"), 0, &force, NULL));
+    clean();
+}
+
+static void a_failed_save_leaves_what_was_there(void **state)
+{
+    (void)state;
+    struct source s;
+    const struct save_config force = {.force = true};
+    const char *names[] = {"hf", "a.gguf"}, *copies[] = {"copy", "copy.gguf"};
+    for (int i = 0; i < 2; i++) {
+        save_odd(&s, names[i]);
+        assert_ok(source_save(&s, in_folder(copies[i]), &force, NULL));
+        int n = count_entries(folder);
+        /* The source fails in the middle. */
+        ((struct bits *)s.format)[20].fail_at = 3;
+        assert_int_equal(source_save(&s, in_folder(names[i]), &force, NULL), ERR_IO);
+        assert_string_equal(err_text(), "the disk is on fire");
+        ((struct bits *)s.format)[20].fail_at = 0;
+        /* Ctrl-C. */
+        interrupt_raise();
+        assert_int_equal(source_save(&s, in_folder(names[i]), &force, NULL), ERR_INTERRUPTED);
+        interrupt_clear();
+        /* The disk is full: files may grow to 60 KB. */
+        struct rlimit old, small;
+        getrlimit(RLIMIT_FSIZE, &old);
+        small = old;
+        small.rlim_cur = 60000;
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &small);
+        int rc = source_save(&s, in_folder(names[i]), &force, NULL);
+        setrlimit(RLIMIT_FSIZE, &old);
+        assert_int_equal(rc, ERR_IO);
+        assert_non_null(strstr(err_text(), "File too large"));
+        assert_int_equal(count_entries(folder), n);
+        if (i == 0)
+            assert_same_folder(in_folder(names[i]), in_folder(copies[i]));
+        else
+            assert_same_file(in_folder(names[i]), in_folder(copies[i]));
+        /* A place where nothing can be written. */
+        assert_true(
+            source_save(&s, in_folder(i == 0 ? "no/such/hf" : "no/such.gguf"), &force, NULL) < 0);
+        source_close(&s);
+        clean();
+    }
+}
+
+static void no_memory_is_survived(void **state)
+{
+    (void)state;
+    struct source s;
+    const struct save_config force = {.force = true};
+    const char *names[] = {"hf", "a.gguf"};
+    for (int i = 0; i < 2; i++) {
+        save_odd(&s, names[i]);
+        int rc = ERR_NOMEM;
+        for (uint64_t k = 1; rc == ERR_NOMEM && k < 3000; k++) {
+            mem_fail_at(k);
+            rc = source_save(&s, in_folder(names[i]), &force, NULL);
+            mem_fail_at(0);
+            assert_int_equal(count_entries(folder), 1);
+        }
+        assert_ok(rc);
+        source_close(&s);
+        struct source back;
+        rc = ERR_NOMEM;
+        for (uint64_t k = 1; rc == ERR_NOMEM && k < 3000; k++) {
+            mem_fail_at(k);
+            rc = source_open(&back, in_folder(names[i]), 0, true, NULL);
+            mem_fail_at(0);
+        }
+        assert_ok(rc);
+        source_close(&back);
+        clean();
+    }
+}
+
+/* ---- real files ---- */
+
+static void real_folders_come_back(void **state)
+{
+    (void)state;
+    const char *data = getenv("DATA");
+    if (data == NULL || *data == '\0') {
+        puts("# left out: converting SLM_4096 and tiny-random-gpt2 there and back");
+        return;
+    }
+    const char *models[] = {"SLM_4096", "tiny-random-gpt2", "neural-api-tiny_gpt2/hf"};
+    const struct save_config keep = {0};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char path[PATH_MAX];
+        struct source s, back;
+        snprintf(path, sizeof path, "%s/weights/%s", data, models[i]);
+        assert_ok(weights_convert(path, in_folder("a.gguf"), 0, &keep, NULL));
+        assert_ok(weights_convert(in_folder("a.gguf"), in_folder("hf"), 0, &keep, NULL));
+        assert_ok(source_open(&s, path, 0, true, NULL));
+        assert_ok(source_open(&back, in_folder("hf"), 0, true, NULL));
+        assert_same_tensors(&s, &back);
+        assert_int_equal(s.config.activation, back.config.activation);
+        assert_int_equal(s.config.eos_token_id, back.config.eos_token_id);
+        assert_int_equal(s.tokenizer == NULL, back.tokenizer == NULL);
+        for (int k = 0; s.tokenizer != NULL && k < tokenizer_size(s.tokenizer); k++)
+            assert_string_equal(tokenizer_text(s.tokenizer, k), tokenizer_text(back.tokenizer, k));
+        source_close(&s);
+        source_close(&back);
+        clean();
+    }
+}
+
+int main(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    folder = mem_sprintf("%s/save.XXXXXX", tmp == NULL ? "/tmp" : tmp);
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_precision_comes_back_bit_for_bit),
+        cmocka_unit_test(every_field_comes_back),
+        cmocka_unit_test(no_tokenizer_is_kept_that_way),
+        cmocka_unit_test(compat_writes_the_tied_head_and_it_counts_as_tied),
+        cmocka_unit_test(a_narrowed_vector_must_be_one),
+        cmocka_unit_test(a_precision_asked_for_is_rounded_once),
+        cmocka_unit_test(a_large_matrix_is_turned_in_parts),
+        cmocka_unit_test(nothing_is_overwritten_without_force),
+        cmocka_unit_test(force_replaces_the_model_and_keeps_the_rest),
+        cmocka_unit_test(a_failed_save_leaves_what_was_there),
+        cmocka_unit_test(no_memory_is_survived),
+        cmocka_unit_test(real_folders_come_back),
+    };
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    rmdir(folder);
+    mem_free(folder);
+    return rc;
+}

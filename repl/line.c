@@ -1,0 +1,265 @@
+#include "repl/line.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/progress.h"
+#include "repl/options.h"
+#include "repl/signals.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <readline/history.h>
+#include <readline/readline.h>
+
+/* A longer text is not worth a place in the history. */
+enum { MAX_ENTRY_BYTES = 64 << 10 };
+
+static struct {
+    struct line_config config;
+    char *path; /* of the history; NULL: it is not kept */
+    int inputrc_mode;
+    bool interrupted;
+    struct completion found;
+} line;
+
+int completion_add(struct completion *c, const char *word)
+{
+    size_t n = (size_t)c->n;
+    char **more = mem_grow(c->words, n * sizeof *more, (n + 1) * sizeof *more);
+    if (more == NULL)
+        return ERR_NOMEM;
+    c->words = more;
+    if ((more[n] = mem_strdup(word)) == NULL)
+        return ERR_NOMEM;
+    c->n++;
+    return 0;
+}
+
+void completion_release(struct completion *c)
+{
+    for (int i = 0; i < c->n; i++)
+        mem_free(c->words[i]);
+    mem_free(c->words);
+    *c = (struct completion){0};
+}
+
+/* What readline frees is from its own allocator. */
+static char *next_match(const char *word, int state)
+{
+    static int at;
+    if (state == 0)
+        at = 0;
+    size_t n = strlen(word);
+    while (at < line.found.n) {
+        const char *w = line.found.words[at++];
+        if (strncmp(w, word, n) == 0)
+            return strdup(w);
+    }
+    return NULL;
+}
+
+static char **complete(const char *word, int start, int end)
+{
+    (void)end;
+    completion_release(&line.found);
+    char *before = mem_sprintf("%.*s", start, rl_line_buffer);
+    if (before == NULL || line.config.complete == NULL)
+        return NULL;
+    line.config.complete(&line.found, before, word);
+    mem_free(before);
+    char **matches = rl_completion_matches(word, next_match);
+    rl_attempted_completion_over = matches != NULL || !line.found.paths;
+    return matches;
+}
+
+/* Ctrl-C ends the line as Enter does, once; a signal to leave is the end of input. */
+static int read_key(FILE *f)
+{
+    for (;;) {
+        unsigned char c;
+        struct pollfd p = {.fd = fileno(f), .events = POLLIN};
+        int ready = poll(&p, 1, -1);
+        if (ready < 0 && errno == EINTR)
+            rl_check_signals();
+        if (signals_leaving())
+            return EOF;
+        if (interrupt_pending()) {
+            interrupt_clear();
+            line.interrupted = true;
+            return '\n';
+        }
+        if (ready < 0)
+            continue;
+        ssize_t n = read(fileno(f), &c, 1);
+        if (n == 1)
+            return c;
+        if (n == 0 || errno != EINTR)
+            return EOF;
+    }
+}
+
+/* $XDG_STATE_HOME/prattle/history, its folder made. NULL with the reason in *note. */
+static char *history_path(char **note)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char *folder = NULL, *path = NULL;
+    if (state != NULL && *state != '\0')
+        folder = mem_sprintf("%s/prattle", state);
+    else if (home != NULL)
+        folder = mem_sprintf("%s/.local/state/prattle", home);
+    if (folder == NULL)
+        return NULL;
+    path = file_join(folder, "history");
+    int rc = path == NULL ? ERR_NOMEM : file_make_folder(folder);
+    if (rc == 0 && access(file_exists(path) ? path : folder, W_OK) != 0)
+        rc = err_errno("cannot write %s", path);
+    if (rc != 0) {
+        *note = mem_sprintf("history is not kept: %s", err_text());
+        if (path != NULL)
+            read_history(path);
+        mem_free(path);
+        path = NULL;
+    }
+    mem_free(folder);
+    return path;
+}
+
+void line_configure(const struct line_config *c)
+{
+    line.config = *c;
+    bool vi = c->editing_mode == EDITING_VI ||
+              (c->editing_mode == EDITING_INPUTRC && line.inputrc_mode == 0);
+    if (vi != (rl_editing_mode == 0)) {
+        if (vi)
+            rl_vi_editing_mode(1, 0);
+        else
+            rl_emacs_editing_mode(1, 0);
+    }
+    stifle_history(c->history);
+}
+
+void line_open(const struct line_config *c, char **note)
+{
+    *note = NULL;
+    rl_readline_name = "prattle";
+    rl_getc_function = read_key;
+    rl_attempted_completion_function = complete;
+    rl_completer_word_break_characters = " \t\n\"'";
+    rl_completer_quote_characters = "\"'";
+    rl_filename_quote_characters = " \t\"'";
+    rl_initialize();
+    line.inputrc_mode = rl_editing_mode;
+    using_history();
+    /* Times between the entries let an entry have several lines. */
+    history_comment_char = '#';
+    history_write_timestamps = 1;
+    line_configure(c);
+    line.path = c->history > 0 ? history_path(note) : NULL;
+    if (line.path == NULL)
+        return;
+    if (read_history(line.path) == 0)
+        history_truncate_file(line.path, c->history);
+}
+
+void line_close(void)
+{
+    mem_free(line.path);
+    completion_release(&line.found);
+    line.path = NULL;
+}
+
+static void remember(const char *text)
+{
+    HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;
+    bool blank = text[strspn(text, " \t\n")] == '\0';
+    if (blank || line.config.history == 0 || strlen(text) > MAX_ENTRY_BYTES ||
+        (last != NULL && strcmp(last->line, text) == 0))
+        return;
+    add_history(text);
+    if (line.path == NULL)
+        return;
+    if (!file_exists(line.path))
+        write_history(line.path);
+    else
+        append_history(1, line.path);
+}
+
+/* Whether a """ text is whole; blanks behind its end do not count. *n is where it ends. */
+static bool quoted_whole(const char *text, size_t *n)
+{
+    while (*n > 0 && strchr(" \t\n", text[*n - 1]) != NULL)
+        (*n)--;
+    return *n >= 6 && memcmp(text + *n - 3, "\"\"\"", 3) == 0;
+}
+
+static bool ends_in_backslash(const struct buf *b)
+{
+    size_t n = 0;
+    while (n < b->n && b->data[b->n - 1 - n] == '\\')
+        n++;
+    return n % 2 == 1;
+}
+
+/* Take off the quotes, and a newline right inside of them. */
+static int unquote(struct buf *out, const char *text, size_t n)
+{
+    text += 3, n -= 6;
+    if (n > 0 && text[0] == '\n')
+        text++, n--;
+    if (n > 0 && text[n - 1] == '\n')
+        n--;
+    return buf_add(out, text, n);
+}
+
+enum line_event line_read(struct buf *out, bool *was_empty)
+{
+    struct buf all = {0};
+    enum line_event event = LINE_TEXT;
+    for (;;) {
+        line.interrupted = false;
+        char *got = readline(all.n == 0 ? "> " : "... ");
+        bool first = all.n == 0;
+        if (line.interrupted || got == NULL) {
+            *was_empty = first && (got == NULL || *got == '\0');
+            if (got == NULL && !line.interrupted)
+                fputc('\n', stdout);
+            event = line.interrupted ? LINE_INTERRUPTED : first ? LINE_END : LINE_INTERRUPTED;
+            free(got);
+            break;
+        }
+        int rc = buf_str(&all, got);
+        free(got);
+        size_t n = all.n;
+        bool quoted = strncmp(buf_text(&all), "\"\"\"", 3) == 0;
+        if (rc == 0 && quoted && quoted_whole(all.data, &n)) {
+            remember(all.data);
+            rc = unquote(out, all.data, n);
+            break;
+        }
+        if (rc == 0 && !quoted && !ends_in_backslash(&all)) {
+            remember(buf_text(&all));
+            rc = buf_add(out, buf_text(&all), all.n);
+            break;
+        }
+        if (rc == 0 && !quoted)
+            all.data[--all.n] = '\0';
+        if (rc != 0 || buf_char(&all, '\n') != 0) {
+            event = LINE_INTERRUPTED;
+            break;
+        }
+    }
+    buf_release(&all);
+    return event;
+}
+
+const char *line_history(int i)
+{
+    HIST_ENTRY *e = i >= 0 && i < history_length ? history_get(history_base + i) : NULL;
+    return e == NULL ? NULL : e->line;
+}

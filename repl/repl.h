@@ -8,13 +8,11 @@
 
 /* One prompt and its answer, as :regen, :undo and :why need them. */
 struct turn {
-    struct ids before; /* the text before the prompt */
-    struct ids start;  /* the text the answer began at */
-    struct ids answer; /* what was drawn, without the stop token */
-    bool held_blank;   /* the prompt ended in a blank that the answer begins with */
-    char *prompt;      /* as typed; NULL for :continue */
-    size_t prompt_bytes;
-    struct settings settings; /* it was made with: seed and draw too */
+    struct ids before;        /* the text before it */
+    struct prompt prompt;     /* the text the answer goes on from */
+    struct ids answer;        /* what was drawn, without the stop token */
+    bool slid;                /* the context was cut meanwhile */
+    struct settings settings; /* as they were: seed and draw too */
 };
 
 struct repl {
@@ -22,11 +20,13 @@ struct repl {
     struct model *model;  /* NULL: none loaded */
     struct engine engine; /* ready when engine.model is set */
     struct session session;
-    struct ids text;    /* the text in progress; the session's, kept over a new engine */
+    struct ids text;    /* the text in progress: the session's, kept over a new engine */
     struct turn *turns; /* [n_turns], the newest last */
     int n_turns;
+    int threads; /* of the team as it was made, and its pinning */
+    bool pin;
     bool quit, warned; /* :quit was said; unsaved weights were mentioned */
-    bool interactive;  /* at a prompt on a terminal */
+    bool interactive;  /* reading from a terminal */
 };
 
 int repl_init(struct repl *r);
@@ -41,8 +41,16 @@ int repl_need_model(struct repl *r);
 int repl_ready(struct repl *r, int max_seqs);
 /* Forget the text in progress and all turns. */
 void repl_forget(struct repl *r);
+/* Keep a copy of the session's text. */
+int repl_keep_text(struct repl *r);
+/* A fresh, empty turn behind the others; the oldest goes when there are many. NULL: no
+ * memory. */
+struct turn *repl_push_turn(struct repl *r);
+void repl_pop_turn(struct repl *r);
 
-/* Read and answer until the end of input or :quit; the program's exit status. */
+/* Show the sentence of a failure; quiet where the user knows (Ctrl-C). */
+void repl_complain(int rc);
+/* Read and answer until the end of input or :quit. */
 int repl_run(struct repl *r);
 
 #endif

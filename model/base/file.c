@@ -245,6 +245,26 @@ void file_abandon(struct file_writer *w)
     *w = (struct file_writer){.fd = -1};
 }
 
+int file_append(const char *path, const void *bytes, size_t n)
+{
+    struct stat st;
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    if (fd < 0)
+        return path_error("write", path);
+    int rc = fstat(fd, &st) != 0    ? path_error("look at", path)
+             : !S_ISREG(st.st_mode) ? path_says(ERR_FORMAT, path, kind_name(st.st_mode))
+                                    : 0;
+    for (size_t done = 0; done < n && rc == 0;) {
+        ssize_t w = write(fd, (const char *)bytes + done, n - done);
+        if (w < 0 && errno != EINTR)
+            rc = path_error("write", path);
+        done += w > 0 ? (size_t)w : 0;
+    }
+    if (close(fd) != 0 && rc == 0)
+        rc = path_error("write", path);
+    return rc;
+}
+
 bool file_exists(const char *path)
 {
     struct stat st;

@@ -44,6 +44,9 @@ int file_write(struct file_writer *w, const void *bytes, size_t n);
 int file_commit(struct file_writer *w);
 void file_abandon(struct file_writer *w); /* NULL-safe, and harmless after a commit */
 
+/* Put n bytes behind what the file has, making it if it is not there. */
+int file_append(const char *path, const void *bytes, size_t n);
+
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);
 /* mkdir -p; 0 when it is there already. */

@@ -1,0 +1,204 @@
+#include "repl/json_lines.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+void json_prompt_release(struct json_prompt *p)
+{
+    mem_free(p->text);
+    ids_release(&p->ids);
+    settings_release(&p->settings);
+    *p = (struct json_prompt){0};
+}
+
+static int take_ids(struct ids *out, const json_t *list)
+{
+    if (!json_is_array(list))
+        return err_set(ERR_FORMAT, "ids must be a list of token ids");
+    size_t i;
+    json_t *v;
+    json_array_foreach(list, i, v)
+    {
+        json_int_t id = json_integer_value(v);
+        if (!json_is_integer(v) || id < 0 || id > INT32_MAX)
+            return err_set(ERR_RANGE, "ids[%zu] is no token id", i);
+        int rc = ids_add(out, &(token_id){(token_id)id}, 1);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int take_setting(struct settings *s, const char *name, const json_t *value)
+{
+    const struct option *row;
+    char number[32];
+    const char *text = number;
+    int rc = option_settable(&row, name);
+    if (rc != 0)
+        return rc;
+    if (!option_per_line(row))
+        return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
+    if (json_is_string(value))
+        text = json_string_value(value);
+    else if (json_is_boolean(value))
+        text = json_is_true(value) ? "on" : "off";
+    else if (json_is_integer(value))
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(number, sizeof number, "%.9g", json_real_value(value));
+    else
+        return err_set(ERR_FORMAT, "%s must be a text, a number, true or false", row->name);
+    return option_parse(row, s, text);
+}
+
+static int take_members(struct json_prompt *p, json_t *object)
+{
+    const char *name;
+    json_t *value;
+    int rc = 0;
+    json_object_foreach(object, name, value)
+    {
+        if (strcmp(name, "prompt") == 0) {
+            if (!json_is_string(value))
+                return err_set(ERR_FORMAT, "prompt must be a text");
+            p->n = json_string_length(value);
+            if ((p->text = mem_alloc(p->n + 1)) == NULL)
+                return ERR_NOMEM;
+            memcpy(p->text, json_string_value(value), p->n);
+        } else if (strcmp(name, "ids") == 0) {
+            rc = take_ids(&p->ids, value);
+        } else {
+            rc = take_setting(&p->settings, name, value);
+        }
+        if (rc != 0)
+            return rc;
+    }
+    if (p->text == NULL && p->ids.n == 0)
+        return err_set(ERR_MISSING, "there is no \"prompt\" in this line");
+    if (p->text != NULL && p->ids.n > 0)
+        return err_set(ERR_FORMAT, "prompt and ids in one line: give one of them");
+    return generate_config_check(&p->settings.generate, &p->settings.sampler);
+}
+
+int json_line_prompt(struct json_prompt *out, const char *line, size_t n,
+                     const struct settings *base)
+{
+    *out = (struct json_prompt){0};
+    int rc = settings_copy(&out->settings, base);
+    if (rc != 0)
+        return rc;
+    json_error_t e;
+    json_t *root = json_loadb(line, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
+    if (root == NULL)
+        rc = err_set(ERR_FORMAT, "not JSON: %s at column %d", e.text, e.column);
+    else if (!json_is_object(root))
+        rc = err_set(ERR_FORMAT, "expected an object, as {\"prompt\": \"My name is\"}");
+    else
+        rc = take_members(out, root);
+    json_decref(root);
+    return rc;
+}
+
+/* A JSON string of any bytes. */
+static json_t *string_of(const char *text, size_t n)
+{
+    json_t *s = json_stringn(text, n);
+    if (s != NULL)
+        return s;
+    struct buf valid = {0};
+    for (size_t i = 0; i < n;) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t used =
+            utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(n - i), &c);
+        if (used > 0 ? buf_add(&valid, text + i, (size_t)used) : buf_str(&valid, "\xef\xbf\xbd"))
+            break;
+        i += (size_t)(used > 0 ? used : 1);
+    }
+    s = json_stringn(buf_text(&valid), valid.n);
+    buf_release(&valid);
+    return s;
+}
+
+static json_t *real_of(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static void put_answer(json_t *object, const struct answer *a)
+{
+    json_t *ids = json_array(), *logprobs = json_array();
+    for (size_t i = 0; i < a->ids.n; i++)
+        json_array_append_new(ids, json_integer(a->ids.data[i]));
+    for (size_t i = 0; i < a->ids.n && a->logprobs != NULL; i++)
+        json_array_append_new(logprobs, real_of((double)a->logprobs[i]));
+    json_object_set_new(object, "text", string_of(buf_text(&a->text), a->text.n));
+    json_object_set_new(object, "ids", ids);
+    json_object_set_new(object, "logprobs", logprobs);
+    json_object_set_new(object, "finish_reason", json_string(finish_name(a->finish)));
+}
+
+static int put_line(struct buf *out, json_t *object)
+{
+    /* 9 digits give a float back exactly. */
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(object);
+    if (text == NULL)
+        return err_set(ERR_NOMEM, "not enough memory to write a line of JSON");
+    int rc = buf_str(out, text);
+    free(text);
+    return rc == 0 ? buf_char(out, '\n') : rc;
+}
+
+static json_t *object_of(const char *prompt, size_t n)
+{
+    json_t *object = json_object();
+    if (prompt != NULL)
+        json_object_set_new(object, "prompt", string_of(prompt, n));
+    return object;
+}
+
+int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct answer *answers,
+                     int n_answers)
+{
+    json_t *object = object_of(prompt, n);
+    if (n_answers == 1) {
+        put_answer(object, answers);
+        return put_line(out, object);
+    }
+    json_t *list = json_array();
+    for (int i = 0; i < n_answers; i++) {
+        json_t *one = json_object();
+        put_answer(one, &answers[i]);
+        if (answers[i].score != 0)
+            json_object_set_new(one, "score", real_of(answers[i].score));
+        json_array_append_new(list, one);
+    }
+    json_object_set_new(object, "answers", list);
+    return put_line(out, object);
+}
+
+int json_line_error(struct buf *out, const char *prompt, size_t n, const char *sentence)
+{
+    json_t *object = object_of(prompt, n);
+    json_object_set_new(object, "error", string_of(sentence, strlen(sentence)));
+    return put_line(out, object);
+}
+
+int json_string_text(struct buf *out, const char *text)
+{
+    json_t *s = string_of(text, strlen(text));
+    char *dumped = json_dumps(s, JSON_ENCODE_ANY);
+    json_decref(s);
+    if (dumped == NULL)
+        return err_set(ERR_NOMEM, "not enough memory to write a text");
+    int rc = buf_str(out, dumped);
+    free(dumped);
+    return rc;
+}

@@ -1,0 +1,261 @@
+#include "repl/repl.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/base/progress.h"
+#include "repl/commands.h"
+#include "repl/complete.h"
+#include "repl/line.h"
+#include "repl/progress.h"
+#include "repl/say.h"
+#include "repl/signals.h"
+#include "repl/term.h"
+#include "weights/load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_TURNS = 64 };
+
+int repl_init(struct repl *r)
+{
+    *r = (struct repl){.threads = -1};
+    return options_init(&r->options);
+}
+
+static void drop_engine(struct repl *r)
+{
+    if (r->engine.model == NULL)
+        return;
+    session_release(&r->session);
+    engine_release(&r->engine);
+    r->engine = (struct engine){0};
+}
+
+static void release_turn(struct turn *t)
+{
+    ids_release(&t->before);
+    ids_release(&t->answer);
+    prompt_release(&t->prompt);
+    settings_release(&t->settings);
+    *t = (struct turn){0};
+}
+
+struct turn *repl_push_turn(struct repl *r)
+{
+    if (r->turns == NULL && (r->turns = mem_array(MAX_TURNS, sizeof *r->turns)) == NULL)
+        return NULL;
+    if (r->n_turns == MAX_TURNS) {
+        release_turn(&r->turns[0]);
+        memmove(r->turns, r->turns + 1, (MAX_TURNS - 1) * sizeof *r->turns);
+        r->n_turns--;
+    }
+    struct turn *t = &r->turns[r->n_turns++];
+    *t = (struct turn){0};
+    if (settings_copy(&t->settings, &r->options.settings) == 0 &&
+        ids_add(&t->before, r->text.data, r->text.n) == 0)
+        return t;
+    repl_pop_turn(r);
+    return NULL;
+}
+
+void repl_pop_turn(struct repl *r)
+{
+    release_turn(&r->turns[--r->n_turns]);
+}
+
+void repl_forget(struct repl *r)
+{
+    while (r->n_turns > 0)
+        repl_pop_turn(r);
+    r->text.n = 0;
+}
+
+int repl_keep_text(struct repl *r)
+{
+    r->text.n = 0;
+    return ids_add(&r->text, r->session.text.data, r->session.text.n);
+}
+
+void repl_release(struct repl *r)
+{
+    repl_forget(r);
+    mem_free(r->turns);
+    ids_release(&r->text);
+    drop_engine(r);
+    model_free(r->model);
+    options_release(&r->options);
+    par_close();
+    *r = (struct repl){0};
+}
+
+/* The team and the kernels as the settings have them; what was built on others goes. */
+static int make_device(struct repl *r)
+{
+    const struct device_settings *d = &r->options.settings.device;
+    const struct kernels *before = kernels_active();
+    int rc = kernels_select(d->kernels);
+    if (rc != 0)
+        return rc;
+    if (kernels_active() != before)
+        drop_engine(r);
+    if (d->threads == r->threads && d->pin == r->pin)
+        return 0;
+    drop_engine(r);
+    if ((rc = par_open(d->threads, d->pin)) == 0) {
+        r->threads = d->threads;
+        r->pin = d->pin;
+    }
+    return rc;
+}
+
+int repl_ready(struct repl *r, int max_seqs)
+{
+    int rc = make_device(r);
+    if (rc != 0 || (r->engine.model == r->model && r->engine.max_seqs >= max_seqs))
+        return rc;
+    drop_engine(r);
+    rc = engine_init(&r->engine, r->model, max_seqs);
+    if (rc == 0 && (rc = session_init(&r->session, &r->engine)) != 0)
+        engine_release(&r->engine);
+    if (rc != 0)
+        r->engine = (struct engine){0};
+    return rc;
+}
+
+/* A model's own defaults are no reason to refuse it. */
+static void take_defaults(struct repl *r)
+{
+    options_clear(&r->options, ORIGIN_MODEL);
+    const char *text = r->model->defaults;
+    if (text != NULL &&
+        options_read_yaml(&r->options, ORIGIN_MODEL, "the model's defaults", text, strlen(text)))
+        progress_warn(err_text());
+}
+
+int repl_load(struct repl *r, const char *path)
+{
+    const struct settings *s = &r->options.settings;
+    if (s->device.dtype == DTYPE_BFLOAT16)
+        return err_set(ERR_UNSUPPORTED, "dtype is bf16, but weights are kept in memory as fp16 or "
+                                        "fp32; bf16 is for the files that convert writes");
+    struct load_config c = {.kind = s->device.dtype == DTYPE_FP32 ? LINEAR_F32 : LINEAR_F16,
+                            .seed = s->sampler.seed};
+    struct model *fresh = NULL;
+    int rc = make_device(r);
+    if (rc == 0)
+        rc = model_load(&fresh, path, &c, progress_show());
+    progress_wipe();
+    if (rc != 0)
+        return rc;
+    drop_engine(r);
+    repl_forget(r);
+    model_free(r->model);
+    r->model = fresh;
+    r->warned = false;
+    take_defaults(r);
+    return 0;
+}
+
+int repl_need_model(struct repl *r)
+{
+    const char *path = r->options.settings.device.model;
+    if (r->model != NULL)
+        return 0;
+    if (*path != '\0')
+        return repl_load(r, path);
+    return err_set(ERR_MISSING, "no model: %s",
+                   r->interactive ? ":load PATH loads one, :load random:gpt2 makes one to try"
+                                  : "--model PATH names one, --model random:gpt2 makes one to try");
+}
+
+void repl_complain(int rc)
+{
+    struct buf shown = {0};
+    progress_wipe();
+    if (rc == ERR_INTERRUPTED || rc == 0)
+        return;
+    fflush(stdout);
+    term_visible(&shown, err_text(), strlen(err_text()));
+    fprintf(stderr, "%s%s%s\n", term_red(stderr), buf_text(&shown), term_plain(stderr));
+    buf_release(&shown);
+}
+
+static void greet(const struct repl *r)
+{
+    const char *dim = term_dim(stdout), *plain = term_plain(stdout);
+    if (r->model == NULL) {
+        printf("%sno model yet: :load PATH opens a Hugging Face folder or a .gguf file, "
+               ":load random:gpt2 makes one to try%s\n",
+               dim, plain);
+        return;
+    }
+    struct buf name = {0};
+    term_visible(&name, r->model->name, strlen(r->model->name));
+    printf(
+        "%s%s, %.1fM parameters, %s, %d threads, %s; :help lists the commands, Ctrl-D leaves%s\n",
+        dim, buf_text(&name), (double)config_params(&r->model->config) / 1e6,
+        r->model->params.kind == LINEAR_F32 ? "fp32" : "fp16", par_threads(),
+        kernels_active()->name, plain);
+    buf_release(&name);
+}
+
+static struct line_config line_settings(const struct repl *r)
+{
+    const struct talk_settings *t = &r->options.settings.talk;
+    return (struct line_config){t->editing_mode, t->history, complete};
+}
+
+/* A line that begins with ":" is a command, "::" a text that begins with one. */
+static void take_line(struct repl *r, const struct buf *line)
+{
+    const char *text = buf_text(line);
+    int rc;
+    interrupt_clear();
+    if (text[0] == ':' && text[1] != ':')
+        rc = command_run_line(r, text + 1);
+    else if (text[strspn(text, " \t\n")] == '\0')
+        return;
+    else
+        rc = say(r, text + (text[0] == ':'), line->n - (text[0] == ':'));
+    repl_complain(rc);
+    interrupt_clear();
+}
+
+int repl_run(struct repl *r)
+{
+    struct line_config c = line_settings(r);
+    char *note;
+    line_open(&c, &note);
+    if (note != NULL)
+        progress_warn(note);
+    mem_free(note);
+    greet(r);
+    while (!r->quit && !signals_leaving()) {
+        struct buf text = {0};
+        bool was_empty;
+        struct line_config now = line_settings(r);
+        if (now.editing_mode != c.editing_mode || now.history != c.history)
+            line_configure(&now);
+        c = now;
+        fflush(stdout);
+        switch (line_read(&text, &was_empty)) {
+        case LINE_TEXT:
+            take_line(r, &text);
+            break;
+        case LINE_END:
+            if (signals_leaving() == 0)
+                repl_complain(cmd_quit(r, NULL));
+            break;
+        case LINE_INTERRUPTED:
+            if (was_empty)
+                printf("%s(Ctrl-D or :quit leaves)%s\n", term_dim(stdout), term_plain(stdout));
+            break;
+        }
+        buf_release(&text);
+    }
+    line_close();
+    return 0;
+}

@@ -1,0 +1,291 @@
+#include "repl/say.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/json_lines.h"
+#include "repl/progress.h"
+#include "repl/term.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* What an answer looks like on its way out. */
+struct showing {
+    bool visible; /* to a terminal: nothing in it may steer one */
+    bool stream;
+    bool any, newline;
+    struct buf safe;
+};
+
+uint64_t say_fresh_seed(void)
+{
+    uint32_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        seed = (uint32_t)time(NULL);
+    return seed == 0 ? 1 : seed;
+}
+
+static void put(struct showing *w, const char *bytes, size_t n)
+{
+    if (n == 0)
+        return;
+    progress_wipe();
+    if (w->visible) {
+        w->safe.n = 0;
+        if (term_visible(&w->safe, bytes, n) != 0)
+            return;
+        fwrite(w->safe.data, 1, w->safe.n, stdout);
+    } else {
+        fwrite(bytes, 1, n, stdout);
+    }
+    w->any = true;
+    w->newline = bytes[n - 1] == '\n';
+    fflush(stdout);
+}
+
+static void take_text(void *user, int answer, const char *bytes, size_t n)
+{
+    struct showing *w = user;
+    if (w->stream && answer == 0)
+        put(w, bytes, n);
+}
+
+static void take_status(void *user, const char *sentence)
+{
+    struct showing *w = user;
+    if (w->any && !w->newline)
+        fputc('\n', stdout);
+    w->newline = true;
+    fflush(stdout);
+    progress_wipe();
+    fprintf(stderr, "%s%s%s\n", term_dim(stderr), sentence, term_plain(stderr));
+}
+
+/* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
+static void show_figures(const struct repl *r, const struct turn *t, const struct answer *a, int n)
+{
+    FILE *f = r->interactive ? stdout : stderr;
+    const struct settings *s = &t->settings;
+    size_t n_new = 0;
+    for (int i = 0; i < n; i++)
+        n_new += a[i].ids.n;
+    double tokens = (double)n_new, decode_s = a->decode_s, all_s = a->prefill_s + a->decode_s;
+    bool drawn = s->sampler.temperature > 0 && s->generate.num_beams == 1;
+    fprintf(f, "%s[%d prompt token%s in %.2f s; %zu new in %.2f s", term_dim(f), a->n_prompt,
+            a->n_prompt == 1 ? "" : "s", a->prefill_s, n_new, decode_s);
+    if (decode_s > 0)
+        fprintf(f, ", %.1f tokens/s", tokens / decode_s);
+    fprintf(f, "; %s", finish_name(a->finish));
+    if (drawn && s->sampler.draw != 0)
+        fprintf(f, "; seed %" PRIu64 " draw %" PRId64, s->sampler.seed, s->sampler.draw);
+    else if (drawn)
+        fprintf(f, "; seed %" PRIu64, s->sampler.seed);
+    fprintf(f, "]%s\n", term_plain(f));
+    if (s->talk.verbose)
+        fprintf(f,
+                "%s[%.2f ms per token, %.1f ms per sentence, %.2f samples/s; %d of %d prompt "
+                "tokens were in the cache]%s\n",
+                term_dim(f), n_new > 0 ? 1e3 * decode_s / tokens : 0.0, 1e3 * all_s / n,
+                all_s > 0 ? n / all_s : 0.0, a->n_reused, a->n_prompt, term_plain(f));
+}
+
+static void show_ids(const struct answer *a)
+{
+    for (size_t i = 0; i < a->ids.n; i++)
+        printf("%s%d", i == 0 ? "" : ",", a->ids.data[i]);
+    fputc('\n', stdout);
+}
+
+/* The answers that were not streamed. */
+static void show_answers(struct showing *w, const struct settings *s, const struct answer *answers,
+                         int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (s->call.output == OUTPUT_IDS) {
+            show_ids(&answers[i]);
+            continue;
+        }
+        if (!w->stream) {
+            if (n > 1 && s->generate.num_beams > 1)
+                printf("%s[%d, score %.4f]%s ", term_dim(stdout), i + 1, answers[i].score,
+                       term_plain(stdout));
+            else if (n > 1)
+                printf("%s[%d]%s ", term_dim(stdout), i + 1, term_plain(stdout));
+            put(w, buf_text(&answers[i].text), answers[i].text.n);
+        }
+        if (!w->newline)
+            fputc('\n', stdout);
+        w->newline = false;
+    }
+}
+
+/* What the turn remembers of its first answer. */
+static int remember(struct repl *r, struct turn *t, const struct answer *a)
+{
+    int rc = repl_keep_text(r);
+    t->slid = a->slid;
+    /* An empty prompt began with the begin token, which :why wants to see. */
+    if (rc == 0 && t->prompt.ids.n == 0 && r->text.n > a->ids.n)
+        rc = ids_add(&t->prompt.ids, r->text.data, r->text.n - a->ids.n);
+    t->answer.n = 0;
+    return rc == 0 ? ids_add(&t->answer, a->ids.data, a->ids.n) : rc;
+}
+
+/* With the whole text that the answer goes on from. */
+static int save_sample(const struct repl *r, const struct turn *t, const struct answer *answers,
+                       int n)
+{
+    struct buf text = {0};
+    int rc = 0;
+    if (r->model->tokenizer != NULL)
+        rc = tokenizer_decode(r->model->tokenizer, &text, t->prompt.ids.data, t->prompt.ids.n);
+    if (rc == 0 && t->prompt.held_blank)
+        rc = buf_char(&text, ' ');
+    if (rc == 0)
+        rc = say_save_sample(&t->settings, buf_text(&text), text.n, answers, n);
+    buf_release(&text);
+    return rc;
+}
+
+/* Generate for a turn whose prompt and settings are there, and show it all. */
+static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown)
+{
+    const struct settings *s = &t->settings;
+    int n = s->generate.num_return_sequences;
+    struct showing w = {.visible = term_is(stdout),
+                        .stream = n == 1 && s->call.output == OUTPUT_TEXT};
+    struct generate_host host = {.text = take_text,
+                                 .status = take_status,
+                                 .progress = progress_show(),
+                                 .want_logprobs = *s->talk.save_samples != '\0',
+                                 .user = &w};
+    struct answer *answers = mem_array((size_t)n, sizeof *answers);
+    if (answers == NULL)
+        return ERR_NOMEM;
+    if (s->talk.echo == SWITCH_ON && s->call.output == OUTPUT_TEXT)
+        put(&w, shown, n_shown);
+    if (r->interactive)
+        term_hush(true);
+    int rc = generate(&r->session, &t->prompt, &s->generate, &s->sampler, &host, answers);
+    progress_wipe();
+    if (rc == 0 || rc == ERR_INTERRUPTED) {
+        show_answers(&w, s, answers, n);
+        if (r->interactive || s->talk.verbose)
+            show_figures(r, t, answers, n);
+        int kept = remember(r, t, answers);
+        if (kept == 0)
+            kept = save_sample(r, t, answers, n);
+        rc = kept != 0 ? kept : rc;
+    } else if (w.any && !w.newline) {
+        fputc('\n', stdout);
+    }
+    term_hush(false);
+    if (fflush(stdout) != 0 && rc == 0)
+        rc = err_errno("cannot write to standard output");
+    for (int i = 0; i < n; i++)
+        answer_release(&answers[i]);
+    mem_free(answers);
+    buf_release(&w.safe);
+    return rc;
+}
+
+/* A turn that goes on from the text so far when `more`, with nothing behind it yet. */
+static int begin(struct repl *r, struct turn **out, bool more)
+{
+    int rc = repl_need_model(r);
+    const struct settings *s = &r->options.settings;
+    if (rc == 0)
+        rc = generate_config_check(&s->generate, &s->sampler);
+    if (rc == 0)
+        rc = repl_ready(r, generate_texts(&s->generate, &s->sampler));
+    if (rc != 0)
+        return rc;
+    struct turn *t = *out = repl_push_turn(r);
+    if (t == NULL)
+        return ERR_NOMEM;
+    if (t->settings.sampler.seed == 0)
+        t->settings.sampler.seed = say_fresh_seed();
+    return more ? ids_add(&t->prompt.ids, r->text.data, r->text.n) : 0;
+}
+
+/* Run the newest turn; one that came to nothing is taken back. */
+static int finish(struct repl *r, struct turn *t, int rc, const char *shown, size_t n_shown)
+{
+    if (rc == 0)
+        rc = run(r, t, shown, n_shown);
+    if (rc != 0 && rc != ERR_INTERRUPTED && t != NULL)
+        repl_pop_turn(r);
+    return rc;
+}
+
+int say(struct repl *r, const char *text, size_t n)
+{
+    struct turn *t = NULL;
+    struct prompt p = {0};
+    int rc = begin(r, &t, r->options.settings.talk.keep);
+    if (rc == 0)
+        rc = prompt_encode(&p, r->model, &t->settings.generate, text, n);
+    if (rc == 0)
+        rc = ids_add(&t->prompt.ids, p.ids.data, p.ids.n);
+    if (rc == 0)
+        t->prompt.held_blank = p.held_blank;
+    prompt_release(&p);
+    return finish(r, t, rc, text, n);
+}
+
+int say_more(struct repl *r)
+{
+    struct turn *t = NULL;
+    if (r->text.n == 0)
+        return err_set(ERR_MISSING, "there is no text yet to go on with; type a prompt");
+    int rc = begin(r, &t, true);
+    return finish(r, t, rc, "", 0);
+}
+
+int say_ids(struct repl *r, const struct ids *ids)
+{
+    struct turn *t = NULL;
+    int rc = begin(r, &t, false);
+    if (rc == 0)
+        rc = ids_add(&t->prompt.ids, ids->data, ids->n);
+    return finish(r, t, rc, "", 0);
+}
+
+int say_again(struct repl *r)
+{
+    if (r->n_turns == 0)
+        return err_set(ERR_MISSING, "there is no answer yet to draw again; type a prompt");
+    struct turn *t = &r->turns[r->n_turns - 1];
+    const struct settings *now = &r->options.settings;
+    int rc = generate_config_check(&now->generate, &now->sampler);
+    if (rc == 0)
+        rc = repl_ready(r, generate_texts(&now->generate, &now->sampler));
+    struct settings fresh;
+    if (rc != 0 || (rc = settings_copy(&fresh, now)) != 0)
+        return rc;
+    const struct sampler_config *last = &t->settings.sampler;
+    if (fresh.sampler.seed == 0 || fresh.sampler.seed == last->seed) {
+        fresh.sampler.seed = last->seed;
+        fresh.sampler.draw = last->draw + t->settings.generate.num_return_sequences;
+    }
+    settings_release(&t->settings);
+    t->settings = fresh;
+    return run(r, t, "", 0);
+}
+
+int say_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,
+                    const struct answer *answers, int n_answers)
+{
+    const char *path = s->talk.save_samples;
+    if (path == NULL || *path == '\0')
+        return 0;
+    struct buf line = {0};
+    int rc = json_line_answer(&line, prompt, n_prompt, answers, n_answers);
+    if (rc == 0)
+        rc = file_append(path, line.data, line.n);
+    buf_release(&line);
+    return rc == 0 ? 0 : err_wrap("the sample is not saved");
+}

@@ -31,6 +31,7 @@ struct command {
     int min_words, max_words; /* not looked at with TAKES_TEXT; max -1: any */
     unsigned flags;
     const char *completes; /* "path", "setting", "command", or the words possible; NULL: nothing */
+    const char *options;   /* those it takes of the ones for one command: "force compat" */
     const char *help;
     /* 0, or a code with its sentence, which the caller shows. */
     int (*run)(struct repl *r, const struct call *c);
@@ -42,6 +43,8 @@ const struct command *command_find(const char *name);
 /* The nearest name of a command usable there, NULL when none is near. */
 const char *command_nearest(const char *name, bool shell);
 
+/* Refuses an option for one command that `allowed` does not name. */
+int command_check_options(const struct repl *r, const char *name, const char *allowed);
 /* A line behind its colon: look up, split into words, take options, run. */
 int command_run_line(struct repl *r, const char *line);
 /* Words of the shell; words[0] is the command's name. Options are taken already. */
@@ -63,7 +66,7 @@ int cmd_logits(struct repl *r, const struct call *c);
 int cmd_generate(struct repl *r, const struct call *c);
 int cmd_session(struct repl *r, const struct call *c);
 int cmd_batch(struct repl *r, const struct call *c);
-int cmd_bench(struct repl *r, const struct call *c);
+int cmd_bench(struct repl *r, const struct call *c); /* bench.c */
 int cmd_devices(struct repl *r, const struct call *c);
 int cmd_history(struct repl *r, const struct call *c);
 int cmd_help(struct repl *r, const struct call *c);

@@ -91,8 +91,7 @@ void repl_release(struct repl *r)
     *r = (struct repl){0};
 }
 
-/* The team and the kernels as the settings have them; what was built on others goes. */
-static int make_device(struct repl *r)
+int repl_device(struct repl *r)
 {
     const struct device_settings *d = &r->options.settings.device;
     const struct kernels *before = kernels_active();
@@ -113,7 +112,7 @@ static int make_device(struct repl *r)
 
 int repl_ready(struct repl *r, int max_seqs)
 {
-    int rc = make_device(r);
+    int rc = repl_device(r);
     if (rc != 0 || (r->engine.model == r->model && r->engine.max_seqs >= max_seqs))
         return rc;
     drop_engine(r);
@@ -144,7 +143,7 @@ int repl_load(struct repl *r, const char *path)
     struct load_config c = {.kind = s->device.dtype == DTYPE_FP32 ? LINEAR_F32 : LINEAR_F16,
                             .seed = s->sampler.seed};
     struct model *fresh = NULL;
-    int rc = make_device(r);
+    int rc = repl_device(r);
     if (rc == 0)
         rc = model_load(&fresh, path, &c, progress_show());
     progress_wipe();

@@ -36,6 +36,8 @@ void repl_release(struct repl *r);
 int repl_load(struct repl *r, const char *path);
 /* Load the settings' model if none is loaded. ERR_MISSING: there is none to load. */
 int repl_need_model(struct repl *r);
+/* The team and the kernels as the settings have them; an engine built on others goes. */
+int repl_device(struct repl *r);
 /* Threads, kernels and an engine for max_seqs texts, as the settings have them now;
  * the text in progress stays. */
 int repl_ready(struct repl *r, int max_seqs);

@@ -1,0 +1,178 @@
+/* :load :model :save :convert :devices */
+#include "repl/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "repl/progress.h"
+#include "repl/repl.h"
+#include "repl/term.h"
+#include "weights/save.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void show_row(const char *what, const char *text)
+{
+    struct buf safe = {0};
+    term_visible(&safe, text, strlen(text));
+    printf("  %-12s %s\n", what, buf_text(&safe));
+    buf_release(&safe);
+}
+
+static void show_bytes(const char *what, size_t bytes)
+{
+    char text[48];
+    snprintf(text, sizeof text, bytes >= 10000000 ? "%.0f MB" : "%.1f MB", (double)bytes / 1e6);
+    show_row(what, text);
+}
+
+int cmd_load(struct repl *r, const struct call *c)
+{
+    const char *path = c->n > 0 ? c->words[0] : r->options.settings.device.model;
+    if (*path == '\0')
+        return err_set(ERR_MISSING, "which model? :load PATH, or :load random:gpt2 to try");
+    char *expanded = file_expand(path);
+    int rc = expanded == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && r->model != NULL && r->model->changed && !r->warned) {
+        r->warned = true;
+        rc = err_set(ERR_EXISTS, "the weights have changed and are not saved; :save PATH keeps "
+                                 "them, the same :load again drops them");
+    }
+    if (rc == 0)
+        rc = repl_load(r, expanded);
+    mem_free(expanded);
+    if (rc == ERR_INTERRUPTED)
+        printf("%s[stopped; %s]%s\n", term_dim(stdout),
+               r->model != NULL ? "the model from before stays" : "no model is loaded",
+               term_plain(stdout));
+    return rc == 0 ? cmd_model(r, c) : rc;
+}
+
+int cmd_model(struct repl *r, const struct call *c)
+{
+    (void)c;
+    const struct model *m = r->model;
+    const struct config *k = &m->config;
+    char text[160];
+    struct buf name = {0};
+    term_visible(&name, m->name, strlen(m->name));
+    printf("%s%s%s\n", term_bold(stdout), buf_text(&name), term_plain(stdout));
+    buf_release(&name);
+    show_row("from", m->source);
+    snprintf(text, sizeof text, "%d layers, %d heads, width %d, feed-forward %d", k->n_layer,
+             k->n_head, k->n_embd, k->n_inner);
+    show_row("shape", text);
+    snprintf(text, sizeof text, "%.2fM", (double)config_params(k) / 1e6);
+    show_row("parameters", text);
+    snprintf(text, sizeof text, "%d tokens", k->n_ctx);
+    show_row("context", text);
+    snprintf(text, sizeof text, "%d tokens%s", k->n_vocab,
+             m->tokenizer == NULL ? "; no tokenizer files: ids only" : "");
+    show_row("vocabulary", text);
+    snprintf(text, sizeof text, "%s in the file, %s in memory", dtype_name(m->file_dtype),
+             m->params.kind == LINEAR_F32 ? "fp32" : "fp16");
+    show_row("precision", text);
+    snprintf(text, sizeof text, "%s, %s head%s",
+             k->activation == ACTIVATION_GELU_ERF ? "exact GELU" : "tanh GELU",
+             k->tie_word_embeddings ? "tied" : "untied",
+             k->scale_attn_by_inverse_layer_idx ? ", attention scaled by layer" : "");
+    show_row("details", text);
+    if (m->changed)
+        show_row("state", "changed, not saved");
+    return 0;
+}
+
+/* --dtype of this very command; what the model has in memory does not count. */
+static enum save_dtype asked_dtype(const struct repl *r, const struct call *c)
+{
+    static const enum save_dtype by_choice[] = {
+        [DTYPE_AUTO] = SAVE_KEEP,
+        [DTYPE_FP16] = SAVE_F16,
+        [DTYPE_FP32] = SAVE_F32,
+        [DTYPE_BFLOAT16] = SAVE_BF16,
+    };
+    enum origin given = options_origin(&r->options, option_find("dtype"));
+    bool here = given == (c->shell ? ORIGIN_COMMAND_LINE : ORIGIN_CALL);
+    return here ? by_choice[r->options.settings.device.dtype] : SAVE_KEEP;
+}
+
+static struct save_config save_settings(const struct repl *r, const struct call *c)
+{
+    const struct call_settings *k = &r->options.settings.call;
+    return (struct save_config){asked_dtype(r, c), k->force, k->compat};
+}
+
+static void say_written(const char *path)
+{
+    struct buf safe = {0};
+    progress_wipe();
+    term_visible(&safe, path, strlen(path));
+    printf("%swrote %s%s\n", term_dim(stdout), buf_text(&safe), term_plain(stdout));
+    buf_release(&safe);
+}
+
+int cmd_save(struct repl *r, const struct call *c)
+{
+    struct save_config k = save_settings(r, c);
+    char *path = file_expand(c->words[0]);
+    int rc = path == NULL ? ERR_NOMEM : model_save(r->model, path, &k, progress_show());
+    if (rc == 0)
+        say_written(path);
+    mem_free(path);
+    return rc;
+}
+
+int cmd_convert(struct repl *r, const struct call *c)
+{
+    struct save_config k = save_settings(r, c);
+    char *in = file_expand(c->words[0]), *out = file_expand(c->words[1]);
+    int rc = in == NULL || out == NULL
+                 ? ERR_NOMEM
+                 : weights_convert(in, out, r->options.settings.sampler.seed, &k, progress_show());
+    if (rc == 0)
+        say_written(out);
+    mem_free(in);
+    mem_free(out);
+    return rc;
+}
+
+int cmd_devices(struct repl *r, const struct call *c)
+{
+    (void)c;
+    const struct settings *s = &r->options.settings;
+    char text[160];
+    int rc = 0;
+    /* In the shell there is a model to look at only where one is named. */
+    if (r->model == NULL && *s->device.model != '\0')
+        rc = repl_need_model(r);
+    if (rc == 0 && r->model != NULL)
+        rc = repl_ready(r, generate_texts(&s->generate, &s->sampler));
+    else if (rc == 0)
+        rc = repl_device(r);
+    if (rc != 0)
+        return rc;
+    snprintf(text, sizeof text, "%d, %s", par_threads(), s->device.pin ? "pinned" : "not pinned");
+    show_row("threads", text);
+    snprintf(text, sizeof text, "%s (this machine has %s)", kernels_active()->name,
+             kernels_names());
+    show_row("kernels", text);
+    snprintf(text, sizeof text, s->generate.device_loop ? "on, tokens handed over every %d" : "off",
+             s->generate.device_iterations);
+    show_row("device loop", text);
+    if (r->model == NULL)
+        return 0;
+    const struct engine *e = &r->engine;
+    show_row("precision", r->model->params.kind == LINEAR_F32
+                              ? "fp32 weights, keys and values"
+                              : "fp16 weights, keys and values; fp32 sums");
+    show_bytes("weights", r->model->params.block_bytes);
+    snprintf(text, sizeof text, "%.1f MB of %.0f MB for %d text%s of %d tokens",
+             (double)kvcache_used_bytes(&e->cache) / 1e6, (double)e->cache.memory_bytes / 1e6,
+             e->max_seqs + 1, e->max_seqs == 0 ? "" : "s", e->cache.n_ctx);
+    show_row("cache", text);
+    show_bytes("scratch", e->forward.block_bytes);
+    show_bytes("logits", e->logits_bytes);
+    return 0;
+}

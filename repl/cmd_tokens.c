@@ -1,0 +1,261 @@
+/* tokens, logits and generate: for programs, and for comparing with others. */
+#include "repl/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/progress.h"
+#include "repl/repl.h"
+#include "repl/say.h"
+#include "repl/term.h"
+#include "sampling/score.h"
+#include "weights/source.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TOP_SHOWN = 10 };
+
+/* "1,2,3", blanks as good as commas. */
+static int parse_ids(struct ids *out, const char *text)
+{
+    for (const char *p = text + strspn(text, ", \t\n"); *p != '\0'; p += strspn(p, ", \t\n")) {
+        char *end;
+        errno = 0;
+        long v = strtol(p, &end, 10);
+        if (end == p || errno != 0 || v < 0 || v > INT32_MAX ||
+            (*end != '\0' && strchr(", \t\n", *end) == NULL))
+            return err_set(ERR_RANGE, "ids: %.40s is no token id; give them as 1,2,3", p);
+        int rc = ids_add(out, &(token_id){(token_id)v}, 1);
+        if (rc != 0)
+            return rc;
+        p = end;
+    }
+    return out->n > 0 ? 0 : err_set(ERR_RANGE, "ids is empty; give them as 1,2,3");
+}
+
+/* What the user gave: --ids, or the text, or standard input. */
+static int take_input(struct repl *r, const struct call *c, struct ids *out)
+{
+    const struct settings *s = &r->options.settings;
+    const char *ids = s->call.ids;
+    if (ids != NULL && *ids != '\0')
+        return c->n == 0 ? parse_ids(out, ids)
+                         : err_set(ERR_RANGE, "give a text or --ids, not both");
+    struct prompt p = {0};
+    struct buf text = {0};
+    int rc = c->n > 0 ? buf_str(&text, c->text) : file_read_fd(&text, STDIN_FILENO);
+    if (rc == 0 && r->model->tokenizer == NULL)
+        rc = err_set(ERR_MISSING, "the model has no tokenizer files: give --ids 1,2,3");
+    if (rc == 0)
+        rc = tokenizer_encode(r->model->tokenizer, &p.ids, buf_text(&text), text.n,
+                              s->generate.special ? ENCODE_SPECIAL : ENCODE_TEXT);
+    if (rc == 0)
+        rc = ids_add(out, p.ids.data, p.ids.n);
+    buf_release(&text);
+    prompt_release(&p);
+    return rc;
+}
+
+/* " name" 1438, as many as a line holds. */
+static int show_pieces(const struct tokenizer *t, const struct ids *ids)
+{
+    struct buf one = {0};
+    int width = term_width(stdout), at = 0, rc = 0;
+    for (size_t i = 0; i < ids->n && rc == 0; i++) {
+        size_t n;
+        const char *piece = tokenizer_piece(t, ids->data[i], &n);
+        one.n = 0;
+        rc = buf_char(&one, '"');
+        /* A newline would break the line: \x0a, as the other control characters. */
+        for (size_t k = 0; k < n && rc == 0;) {
+            size_t run = strcspn(piece + k, "\n\t");
+            run = run < n - k ? run : n - k;
+            rc = term_visible(&one, piece + k, run);
+            if (rc == 0 && k + run < n)
+                rc = buf_printf(&one, "%s", piece[k + run] == '\n' ? "\\n" : "\\t");
+            k += run + (k + run < n);
+        }
+        if (rc == 0)
+            rc = buf_char(&one, '"');
+        int columns = term_columns(buf_text(&one), one.n) + 8;
+        if (at > 0 && at + columns + 2 > width) {
+            fputc('\n', stdout);
+            at = 0;
+        }
+        printf("%s%s %s%-6d%s", at > 0 ? "  " : "", buf_text(&one), term_dim(stdout), ids->data[i],
+               term_plain(stdout));
+        at += columns + 2;
+    }
+    printf("\n%s%zu token%s%s\n", term_dim(stdout), ids->n, ids->n == 1 ? "" : "s",
+           term_plain(stdout));
+    buf_release(&one);
+    return rc;
+}
+
+static void print_ids(const struct ids *ids)
+{
+    for (size_t i = 0; i < ids->n; i++)
+        printf("%s%d", i > 0 ? "," : "", ids->data[i]);
+    fputc('\n', stdout);
+}
+
+int cmd_tokens(struct repl *r, const struct call *c)
+{
+    /* A tokenizer needs no weights: open the model's files for it alone. */
+    struct source source = {0};
+    struct buf text = {0};
+    struct ids ids = {0};
+    const char *path = r->options.settings.device.model;
+    int rc = 0;
+    if (r->model == NULL && *path == '\0')
+        return repl_need_model(r);
+    if (r->model == NULL)
+        rc = source_open(&source, path, 0, false, progress_show());
+    const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
+    if (rc == 0 && t == NULL)
+        rc = err_set(ERR_MISSING, "the model has no tokenizer files");
+    if (rc == 0)
+        rc = c->shell && c->n == 0 ? file_read_fd(&text, STDIN_FILENO) : buf_str(&text, c->text);
+    if (rc == 0)
+        rc = tokenizer_encode(t, &ids, buf_text(&text), text.n,
+                              r->options.settings.generate.special ? ENCODE_SPECIAL : ENCODE_TEXT);
+    if (rc == 0 && c->shell)
+        print_ids(&ids);
+    else if (rc == 0)
+        rc = show_pieces(t, &ids);
+    source_close(&source);
+    buf_release(&text);
+    ids_release(&ids);
+    return rc;
+}
+
+/* NumPy's format, version 1.0: magic, header length, a Python dict padded to 64 bytes. */
+static int npy_begin(struct file_writer *w, size_t rows, int V, bool all)
+{
+    char shape[64], header[256];
+    if (all)
+        snprintf(shape, sizeof shape, "(%zu, %d)", rows, V);
+    else
+        snprintf(shape, sizeof shape, "(%d,)", V);
+    int n = snprintf(header + 10, sizeof header - 10,
+                     "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }", shape);
+    int total = (10 + n + 1 + 63) / 64 * 64;
+    memset(header + 10 + n, ' ', (size_t)(total - 10 - n));
+    memcpy(header, "\x93NUMPY\x01\x00", 8);
+    header[8] = (char)((total - 10) & 0xff);
+    header[9] = (char)((total - 10) >> 8);
+    header[total - 1] = '\n';
+    return file_write(w, header, (size_t)total);
+}
+
+struct npy_rows {
+    struct file_writer *file;
+    int V, rc;
+};
+
+static void write_row(void *user, size_t i, const float *logits)
+{
+    struct npy_rows *n = user;
+    (void)i;
+    if (n->rc == 0)
+        n->rc = file_write(n->file, logits, (size_t)n->V * sizeof *logits);
+}
+
+static int write_npy(struct repl *r, const struct ids *ids, const char *path)
+{
+    const struct call_settings *k = &r->options.settings.call;
+    struct file_writer w;
+    struct npy_rows rows = {&w, r->model->config.n_vocab, 0};
+    int rc = file_create(&w, path, k->force);
+    if (rc != 0)
+        return rc;
+    rc = npy_begin(&w, ids->n, rows.V, k->all);
+    if (rc == 0 && k->all && ids->n > 1)
+        rc = score_text(&r->engine, ids->data, ids->n, 1, write_row, &rows, progress_show());
+    if (rc == 0)
+        rc = rows.rc;
+    if (rc == 0)
+        rc = file_write(&w, r->session.logits, (size_t)rows.V * sizeof(float));
+    if (rc == 0)
+        rc = file_commit(&w);
+    file_abandon(&w);
+    return rc;
+}
+
+static void show_top(const struct repl *r)
+{
+    const float *logits = r->session.logits;
+    int V = r->model->config.n_vocab;
+    float top = kernels_active()->max(logits, (size_t)V);
+    double sum = kernels_active()->exp_sum(NULL, logits, (size_t)V, top, 1.0f);
+    float below = INFINITY;
+    int last = -1;
+    for (int shown = 0; shown < TOP_SHOWN && shown < V; shown++) {
+        /* The next in order of logit, then of id. */
+        int best = -1;
+        for (int i = 0; i < V; i++)
+            if ((logits[i] < below || (logits[i] == below && i > last)) &&
+                (best < 0 || logits[i] > logits[best]))
+                best = i;
+        if (best < 0)
+            break;
+        below = logits[last = best];
+        struct buf piece = {0};
+        size_t n = 0;
+        const struct tokenizer *t = r->model->tokenizer;
+        char *bytes = t == NULL ? NULL : mem_strdup(tokenizer_piece(t, best, &n));
+        char *safe = bytes == NULL ? NULL : file_visible(bytes);
+        printf("%7d  %10.5f  %6.2f %%  %s%s%s\n", best, (double)below,
+               100.0 * exp((double)below - (double)top) / sum, safe == NULL ? "" : "\"",
+               safe == NULL ? "" : safe, safe == NULL ? "" : "\"");
+        mem_free(bytes);
+        mem_free(safe);
+        buf_release(&piece);
+    }
+}
+
+int cmd_logits(struct repl *r, const struct call *c)
+{
+    struct ids ids = {0};
+    const char *path = r->options.settings.call.out;
+    int rc = take_input(r, c, &ids);
+    if (rc == 0)
+        rc = repl_ready(r, 1);
+    if (rc == 0)
+        rc = engine_check_ids(&r->engine, ids.data, ids.n);
+    if (rc == 0 && ids.n == 0)
+        rc = err_set(ERR_RANGE, "an empty text expects nothing; give a text or --ids 1,2,3");
+    if (rc == 0)
+        rc = session_set(&r->session, ids.data, ids.n, progress_show());
+    if (rc == 0 && path != NULL && *path != '\0')
+        rc = write_npy(r, &ids, path);
+    progress_wipe();
+    if (rc == 0)
+        show_top(r);
+    ids_release(&ids);
+    return rc;
+}
+
+int cmd_generate(struct repl *r, const struct call *c)
+{
+    const char *given = r->options.settings.call.ids;
+    struct buf text = {0};
+    struct ids ids = {0};
+    int rc = 0;
+    if (given != NULL && *given != '\0') {
+        if ((rc = take_input(r, c, &ids)) == 0)
+            rc = say_ids(r, &ids);
+    } else {
+        rc = c->n > 0 ? buf_str(&text, c->text) : file_read_fd(&text, STDIN_FILENO);
+        if (rc == 0)
+            rc = say(r, buf_text(&text), text.n);
+    }
+    buf_release(&text);
+    ids_release(&ids);
+    return rc;
+}

@@ -1,0 +1,131 @@
+/*
+ * :why replays the last answer: the same text gives the same logits, bit for bit, and
+ * the same seed, draw and position the same choice.
+ */
+#include "repl/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/progress.h"
+#include "repl/repl.h"
+#include "repl/term.h"
+#include "sampling/prompt.h"
+#include "sampling/score.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_ALTERNATIVES = 8, PIECE_COLUMNS = 14 };
+
+struct replay {
+    const struct repl *r;
+    const struct turn *turn;
+    struct sampler *sampler;
+    const struct ids *text;
+    float *logits; /* [V], a copy that may be masked */
+    int width;
+};
+
+/* A token in quotes, safe for the terminal, cut to fit. */
+static void piece_text(const struct repl *r, token_id id, char *out, size_t size, int columns)
+{
+    size_t n = 0;
+    const struct tokenizer *t = r->model->tokenizer;
+    const char *piece = t == NULL ? NULL : tokenizer_piece(t, id, &n);
+    char *safe = piece == NULL ? NULL : file_visible(piece);
+    if (safe == NULL)
+        snprintf(out, size, "%d", id);
+    else if (term_columns(safe, strlen(safe)) + 2 <= columns)
+        snprintf(out, size, "\"%s\"", safe);
+    else {
+        size_t keep = strlen(safe);
+        while (keep > 0 && (term_columns(safe, keep) + 4 > columns || (safe[keep] & 0xc0) == 0x80))
+            keep--;
+        snprintf(out, size, "\"%.*s..\"", (int)keep, safe);
+    }
+    mem_free(safe);
+}
+
+static void show_token(const struct replay *p, const struct alternative *chosen,
+                       const struct alternative *others, int n)
+{
+    char piece[128];
+    piece_text(p->r, chosen->id, piece, sizeof piece, PIECE_COLUMNS);
+    int pad = PIECE_COLUMNS - term_columns(piece, strlen(piece));
+    printf("%s%*s %6.2f %% %6.2f %% %5d ", piece, pad > 0 ? pad : 0, "",
+           100.0 * (double)chosen->p_model, 100.0 * (double)chosen->p_chain, chosen->rank);
+    int at = PIECE_COLUMNS + 25;
+    for (int i = 0; i < n; i++) {
+        if (others[i].id == chosen->id)
+            continue;
+        char one[160];
+        piece_text(p->r, others[i].id, piece, sizeof piece, PIECE_COLUMNS);
+        snprintf(one, sizeof one, " %s %.1f", piece,
+                 100.0 * (double)(others[i].p_chain > 0 ? others[i].p_chain : others[i].p_model));
+        int columns = term_columns(one, strlen(one));
+        if (at + columns >= p->width)
+            break;
+        bool cut = !(others[i].p_chain > 0);
+        printf("%s%s%s", cut ? term_dim(stdout) : "", one, cut ? term_plain(stdout) : "");
+        at += columns;
+    }
+    fputc('\n', stdout);
+}
+
+static void explain(void *user, size_t i, const float *logits)
+{
+    struct replay *p = user;
+    size_t start = p->turn->prompt.ids.n;
+    struct alternative chosen = {0}, others[MAX_ALTERNATIVES];
+    memcpy(p->logits, logits, (size_t)p->r->model->config.n_vocab * sizeof *logits);
+    if (i == start && p->turn->prompt.held_blank)
+        prompt_mask_logits(p->r->model, p->logits);
+    int n_new = (int)(i - start);
+    int n = sampler_explain(p->sampler, p->logits, p->text->data, i, n_new, p->text->data[i],
+                            &chosen, others, MAX_ALTERNATIVES);
+    /* Mirostat remembers what was drawn. */
+    sampler_pick(p->sampler, p->logits, p->text->data, i, n_new);
+    show_token(p, &chosen, others, n);
+}
+
+int cmd_why(struct repl *r, const struct call *c)
+{
+    (void)c;
+    if (r->n_turns == 0)
+        return err_set(ERR_MISSING, "there is no answer yet to explain; type a prompt");
+    const struct turn *t = &r->turns[r->n_turns - 1];
+    const struct config *k = &r->model->config;
+    if (t->slid)
+        return err_set(ERR_UNSUPPORTED, "the context was cut while this answer was made, so its "
+                                        "beginning cannot be replayed");
+    if (t->answer.n == 0)
+        return err_set(ERR_MISSING, "the last answer is empty");
+    struct ids text = {0};
+    struct replay p = {.r = r, .turn = t, .text = &text, .width = term_width(stdout)};
+    token_id stop = TOKEN_NONE;
+    int rc = repl_ready(r, 1);
+    if (rc == 0)
+        rc = ids_add(&text, t->prompt.ids.data, t->prompt.ids.n);
+    if (rc == 0)
+        rc = ids_add(&text, t->answer.data, t->answer.n);
+    if (rc == 0)
+        rc = generate_stop_token(&stop, &t->settings.generate, r->model);
+    if (rc == 0 && (p.logits = mem_array((size_t)k->n_vocab, sizeof *p.logits)) == NULL)
+        rc = ERR_NOMEM;
+    if (rc == 0)
+        rc = sampler_new(&p.sampler, &t->settings.sampler, k->n_vocab, k->n_ctx,
+                         r->model->tokenizer, stop);
+    if (rc == 0) {
+        sampler_reset(p.sampler, t->settings.sampler.draw);
+        printf("%s%-*s    model    chain  rank  instead (%% under the chain; dim: cut by it)%s\n",
+               term_dim(stdout), PIECE_COLUMNS, "token", term_plain(stdout));
+        rc = score_text(&r->engine, text.data, text.n, t->prompt.ids.n, explain, &p,
+                        progress_show());
+    }
+    progress_wipe();
+    sampler_free(p.sampler);
+    mem_free(p.logits);
+    ids_release(&text);
+    return rc;
+}

@@ -1,0 +1,109 @@
+/*
+ * prattle: GPT-2 at a prompt. What the command line asks for, and its exit status.
+ */
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/batch_lines.h"
+#include "repl/commands.h"
+#include "repl/help.h"
+#include "repl/repl.h"
+#include "repl/say.h"
+#include "repl/signals.h"
+#include "repl/term.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char VERSION[] = "0.1";
+
+/* Characters as the user's locale has them; without one, as everybody's terminal has
+ * them today. Numbers keep their point. */
+static void choose_locale(void)
+{
+    const char *all = getenv("LC_ALL"), *ctype = getenv("LC_CTYPE"), *lang = getenv("LANG");
+    bool said = (all != NULL && *all) || (ctype != NULL && *ctype) || (lang != NULL && *lang);
+    if (!said || setlocale(LC_CTYPE, "") == NULL)
+        setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+/* The first word that is no command names the model. */
+static int take_model(struct repl *r, char **words, int n)
+{
+    if (n > 1)
+        return err_set(ERR_RANGE, "%.60s: one model at a time; a text goes behind -p", words[1]);
+    const char *near = command_nearest(words[0], true);
+    if (near != NULL && strncmp(words[0], "random:", 7) != 0 && !file_exists(words[0])) {
+        char *shown = file_visible(words[0]);
+        err_set(ERR_MISSING, "there is no command and no model %s; did you mean %s?", shown, near);
+        mem_free(shown);
+        return ERR_MISSING;
+    }
+    return options_set(&r->options, option_find("model"), ORIGIN_COMMAND_LINE, words[0]);
+}
+
+/* Prompts from somewhere: -p, a terminal, or a pipe. */
+static int talk(struct repl *r)
+{
+    const struct settings *s = &r->options.settings;
+    bool asked = options_origin(&r->options, option_find("prompt")) != ORIGIN_BUILT_IN;
+    int rc = command_check_options(r, "prattle", "prompt");
+    r->interactive = rc == 0 && !asked && isatty(STDIN_FILENO) == 1;
+    if (rc == 0 && (!r->interactive || *s->device.model != '\0'))
+        rc = repl_need_model(r);
+    if (rc != 0)
+        return rc;
+    if (asked)
+        return say(r, s->call.prompt, strlen(s->call.prompt));
+    return r->interactive ? repl_run(r) : batch_lines(r, STDIN_FILENO, NULL);
+}
+
+static int start(struct repl *r, char **words, int n)
+{
+    const struct settings *s = &r->options.settings;
+    int rc = options_read_user_file(&r->options);
+    if (rc == 0)
+        rc = options_take(&r->options, ORIGIN_COMMAND_LINE, words, &n);
+    if (rc != 0)
+        return rc;
+    term_set_color(s->talk.color);
+    const struct command *c = n > 0 ? command_find(words[0]) : NULL;
+    if (s->call.version) {
+        printf("prattle %s\n", VERSION);
+        return 0;
+    }
+    if (s->call.help && c != NULL)
+        return cmd_help(r, &(struct call){"help", words[0], words, 1, true});
+    if (s->call.help) {
+        help_usage();
+        return 0;
+    }
+    if (c != NULL && (c->flags & IN_SHELL))
+        return command_run_words(r, words, n);
+    if (c != NULL && !file_exists(words[0]))
+        return err_set(ERR_UNSUPPORTED, "%s works at the prompt only: :%s", c->name, c->name);
+    if (n > 0 && (rc = take_model(r, words, n)) != 0)
+        return rc;
+    return talk(r);
+}
+
+int main(int argc, char **argv)
+{
+    struct repl r;
+    choose_locale();
+    signals_install();
+    int rc = repl_init(&r);
+    if (rc == 0)
+        rc = start(&r, argv + 1, argc - 1);
+    repl_complain(rc);
+    if (fflush(stdout) != 0 && rc == 0)
+        rc = ERR_IO;
+    repl_release(&r);
+    if (signals_leaving())
+        return 128 + signals_leaving();
+    return rc == 0 ? 0 : rc == ERR_INTERRUPTED ? 130 : 1;
+}

@@ -142,6 +142,7 @@ int slots_start(struct slots *s, const struct writing *w)
     d->writing = *w;
     kv_seq_truncate(&d->seq, &s->engine->cache, common(d->text, d->seq.n, w->ids, w->n_ids - 1));
     memcpy(d->text, w->ids, (size_t)w->n_ids * sizeof *d->text);
+    slot->sampler = d->sampler;
     slot->n_text = w->n_ids;
     slot->n_new = 0;
     slot->max_new = w->generate->max_new_tokens;

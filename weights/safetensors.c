@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_BYTES = 8, MAX_HEADER = 100000000, NAME_SHOWN = 120 };
+enum { LENGTH_BYTES = 8, MAX_HEADER = 100000000, SHOWN = 120 };
 
 static const struct {
     const char *name;
@@ -39,7 +39,7 @@ static int read_dtype(struct tensor_entry *e, const json_t *o)
             e->element_bytes = dtypes[i].bits % 8 == 0 ? dtypes[i].bits / 8 : 0;
             return dtypes[i].bits;
         }
-    char shown[60];
+    char shown[SHOWN];
     err_set(ERR_FORMAT, "dtype is %s, must be a type of safetensors, as F32, F16 or BF16",
             value == NULL ? "missing" : json_shown(shown, sizeof shown, value));
     return 0;
@@ -49,15 +49,15 @@ static int read_dtype(struct tensor_entry *e, const json_t *o)
 static int read_list(uint64_t *out, int *n, const json_t *o, const char *key, int most)
 {
     const json_t *list = json_object_get(o, key);
+    char shown[SHOWN];
     if (!json_is_array(list))
         return err_set(ERR_FORMAT, "%s is %s, must be a list", key,
-                       list == NULL ? "missing" : "none");
+                       list == NULL ? "missing" : json_shown(shown, sizeof shown, list));
     size_t size = json_array_size(list);
     if (size > (size_t)most)
         return err_set(ERR_FORMAT, "%s has %zu numbers, at most %d are possible", key, size, most);
     for (size_t i = 0; i < size; i++) {
         const json_t *value = json_array_get(list, i);
-        char shown[60];
         if (!json_is_integer(value) || json_integer_value(value) < 0)
             return err_set(ERR_FORMAT, "%s has %s, must be whole numbers from 0 on", key,
                            json_shown(shown, sizeof shown, value));
@@ -128,7 +128,7 @@ static int by_offset(const void *a, const void *b)
 
 static int name_wrap(const char *name)
 {
-    char shown[NAME_SHOWN];
+    char shown[SHOWN];
     return err_wrap("tensor %s", file_show(shown, sizeof shown, name));
 }
 

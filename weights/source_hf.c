@@ -233,7 +233,7 @@ static int open_files(struct state *st)
         if (rc != 0)
             return rc;
     }
-    return list_tensors(st);
+    return 0;
 }
 
 /* ---- against the configuration ---- */
@@ -355,8 +355,9 @@ static int read_weights(struct source *s, struct state *st, const struct progres
     int rc = open_files(st);
     if (rc != 0)
         return rc;
+    rc = list_tensors(st);
     /* A layer count beyond the tensors there are must not size the table. */
-    if ((uint64_t)s->config.n_layer > st->n_found)
+    if (rc == 0 && (uint64_t)s->config.n_layer > st->n_found)
         rc = err_set(ERR_MISMATCH, "config.json says n_layer %d, the weights are %zu tensors",
                      s->config.n_layer, st->n_found);
     if (rc == 0)
@@ -418,12 +419,10 @@ static int read_all(struct source *s, const char *path, bool need_weights, const
     struct state *st = s->format;
     bool is_folder = file_is_folder(path);
     const char *last = last_part(path);
+    int n = (int)(last - path);
     st->folder = is_folder ? mem_strdup(path)
-                           : mem_sprintf("%.*s", (int)(last - path), last == path ? "" : path);
-    if (!is_folder && last == path) {
-        mem_free(st->folder);
-        st->folder = mem_strdup(".");
-    }
+                 : n == 0  ? mem_strdup(".")
+                           : mem_sprintf("%.*s", n == 1 ? 1 : n - 1, path);
     if (st->folder == NULL)
         return ERR_NOMEM;
     int rc = is_folder                  ? choose_files(st, need_weights)

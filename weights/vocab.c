@@ -2,9 +2,9 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/json.h"
 #include "model/base/mem.h"
 
-#include <jansson.h>
 #include <limits.h>
 #include <string.h>
 
@@ -45,13 +45,10 @@ static void skip_bom(const char **text, size_t *n)
 
 static int parse_object(json_t **out, const char *file, const char *text, size_t n)
 {
-    char shown[SHOWN];
-    json_error_t error;
     skip_bom(&text, &n);
-    *out = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
-    if (*out == NULL)
-        return err_set(ERR_FORMAT, "%s is not JSON: line %d: %s", file, error.line,
-                       file_show(shown, sizeof shown, error.text));
+    int rc = json_read_text(out, text, n);
+    if (rc != 0)
+        return rc == ERR_NOMEM ? rc : err_set(rc, "%s is %s", file, err_text());
     if (!json_is_object(*out))
         return err_set(ERR_FORMAT, "%s is not a JSON object", file);
     return 0;

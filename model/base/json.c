@@ -22,8 +22,11 @@ int json_read_text(json_t **out, const char *text, size_t n)
     json_error_t e;
     err_clear();
     json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
-    if (value == NULL && err_last() == ERR_NOMEM)
+    /* Also when there is a value: jansson's lexer drops a letter it has no memory for. */
+    if (err_last() == ERR_NOMEM) {
+        json_decref(value);
         return ERR_NOMEM;
+    }
     if (value == NULL) {
         char what[2 * JSON_ERROR_TEXT_LENGTH];
         return err_set(ERR_FORMAT, "not JSON: line %d: %s", e.line,
@@ -45,9 +48,10 @@ int json_read_file(json_t **out, const char *path, uint64_t max)
 
 const char *json_shown(char *out, size_t n, const json_t *value)
 {
-    char *text = json_is_object(value)  ? mem_strdup("an object")
-                 : json_is_array(value) ? mem_strdup("a list")
-                                        : json_dumps(value, JSON_ENCODE_ANY);
+    char *text = json_is_object(value) ? mem_strdup("an object")
+                 : json_is_array(value)
+                     ? mem_strdup("a list")
+                     : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     file_show(out, n, text == NULL ? "?" : text);
     mem_free(text);
     return out;

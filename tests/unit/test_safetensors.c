@@ -1,0 +1,286 @@
+/* safetensors and the Hugging Face folders made of them, where they are right. */
+#include "model/base/par.h"
+#include "tests/unit/hf_folder.h"
+#include "weights/load.h"
+#include "weights/tensor_file.h"
+
+static const struct load_config fp16 = {.kind = LINEAR_F16}, fp32 = {.kind = LINEAR_F32};
+
+static struct model *loaded(const struct scratch *s, const char *name, const struct load_config *c)
+{
+    struct model *m = NULL;
+    assert_ok(model_load(&m, name[0] == '\0' ? s->folder : scratch_path(s, name), c, NULL));
+    return m;
+}
+
+/* Each weight is where the file has it. */
+static void assert_weights(const struct model *m)
+{
+    for (int i = 0; i < m->params.n_tensors; i++) {
+        const struct param_tensor *t = &m->params.tensors[i];
+        size_t n = (size_t)t->rows * (size_t)t->cols;
+        for (size_t k = 0; k < n; k++) {
+            float x, want = hf_value(t->name, k);
+            params_read(t, &x, k, 1);
+            if (x != want)
+                fail_msg("%s[%zu] is %g, expected %g", t->name, k, (double)x, (double)want);
+        }
+    }
+}
+
+static void entries_say_what_the_header_says(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct tensor_file f;
+    scratch_open(&s);
+    /* Not in the order of their offsets; a number, an empty tensor, one of another type. */
+    hf_write_raw(&s, "a.safetensors",
+                 "{\"b\": {\"dtype\": \"BF16\", \"shape\": [2,3], \"data_offsets\": [4,16]},"
+                 " \"__metadata__\": {\"format\": \"pt\", \"x\": \"y\"},"
+                 " \"none\": {\"dtype\": \"F32\", \"shape\": [0,5], \"data_offsets\": [16,16]},"
+                 " \"a\": {\"dtype\": \"F32\", \"shape\": [], \"data_offsets\": [0,4]},"
+                 " \"mask\": {\"dtype\": \"BOOL\", \"shape\": [1,1,3], \"data_offsets\": [16,19]}}"
+                 "     ",
+                 "0123456789012345678", 19);
+    assert_ok(safetensors_open(&f, scratch_path(&s, "a.safetensors")));
+    assert_int_equal(f.n, 4);
+    assert_string_equal(f.format, "pt");
+    const struct tensor_entry *b = tensor_file_find(&f, "b"), *a = tensor_file_find(&f, "a");
+    const struct tensor_entry *none = tensor_file_find(&f, "none");
+    const struct tensor_entry *mask = tensor_file_find(&f, "mask");
+    char text[40];
+    assert_true(b->dtype == TENSOR_BF16 && b->element_bytes == 2 && b->bytes == 12);
+    assert_string_equal(tensor_shape_text(text, sizeof text, b), "[2,3]");
+    assert_true(a->dtype == TENSOR_F32 && a->rank == 0 && a->bytes == 4);
+    assert_int_equal(b->offset, a->offset + 4);
+    assert_true(none->bytes == 0 && none->rank == 2);
+    assert_true(mask->dtype == TENSOR_OTHER && mask->rank == 3);
+    assert_string_equal(mask->dtype_name, "BOOL");
+    assert_null(tensor_file_find(&f, "__metadata__"));
+    char byte;
+    assert_ok(file_read_at(&f.file, &byte, b->offset, 1));
+    assert_int_equal(byte, '4');
+    tensor_file_close(&f);
+    scratch_close(&s);
+}
+
+/* The same weights in any type, under either prefix, in one file or several. */
+static void all_spellings_are_the_same_model(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct hf_tensors l;
+    scratch_open(&s);
+    unsigned char first[32];
+    const char *dtypes[] = {"F32", "F16", "BF16"};
+    for (int i = 0; i < 3; i++) {
+        hf_write_folder(&s, dtypes[i]);
+        for (int by_name = 0; by_name < 2; by_name++) {
+            struct model *m = loaded(&s, by_name ? "model.safetensors" : "", &fp16);
+            assert_weights(m);
+            assert_string_equal(dtype_name(m->file_dtype), dtypes[i]);
+            assert_string_equal(m->name, strrchr(s.folder, '/') + 1);
+            if (i == 0 && by_name == 0)
+                memcpy(first, model_fingerprint(m), sizeof first);
+            assert_memory_equal(model_fingerprint(m), first, sizeof first);
+            model_free(m);
+        }
+        struct model *m = loaded(&s, "", &fp32);
+        assert_weights(m);
+        assert_memory_not_equal(model_fingerprint(m), first, sizeof first);
+        model_free(m);
+    }
+    hf_list(&l, "F16");
+    for (int i = 0; i < l.n; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "transformer.%.50s", l.all[i].name);
+        strcpy(l.all[i].name, name);
+        strcpy(l.all[i].dtype, dtypes[i % 3]);
+    }
+    /* What torch writes of a tied head: under both names. */
+    hf_add(&l, "lm_head.weight", l.all[0].dtype, 2, 5, 4);
+    l.all[l.n - 1].values_of = "wte.weight";
+    hf_write(&s, "model.safetensors", &l, 0, l.n);
+    struct model *m = loaded(&s, "", &fp16);
+    assert_memory_equal(model_fingerprint(m), first, sizeof first);
+    model_free(m);
+
+    assert_int_equal(unlink(scratch_path(&s, "model.safetensors")), 0);
+    hf_write(&s, "part-1.safetensors", &l, 0, 7);
+    hf_write(&s, "part-2.safetensors", &l, 7, l.n - 7);
+    hf_write_text(&s, "model.safetensors.index.json",
+                  "{\"metadata\": {\"total_size\": 1}, \"weight_map\": {"
+                  "\"transformer.ln_f.bias\": \"part-2.safetensors\","
+                  "\"transformer.wte.weight\": \"part-1.safetensors\"}}");
+    m = loaded(&s, "", &fp16);
+    assert_memory_equal(model_fingerprint(m), first, sizeof first);
+    model_free(m);
+    m = loaded(&s, "model.safetensors.index.json", &fp16);
+    assert_memory_equal(model_fingerprint(m), first, sizeof first);
+    model_free(m);
+    scratch_close(&s);
+}
+
+static void note_nothing(void *user, const char *text)
+{
+    (void)user;
+    fail_msg("noted: %s", text);
+}
+
+static void an_untied_head_is_read(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct hf_tensors l;
+    scratch_open(&s);
+    hf_list(&l, "F16");
+    hf_add(&l, "lm_head.weight", "F16", 2, 5, 4);
+    hf_write(&s, "model.safetensors", &l, 0, l.n);
+    hf_write_text(&s, "config.json", HF_CONFIG_WITH(", \"tie_word_embeddings\": false"));
+    struct progress p = {.note = note_nothing};
+    struct model *m = NULL;
+    assert_ok(model_load(&m, s.folder, &fp16, &p));
+    assert_weights(m);
+    assert_non_null(params_find(&m->params, "lm_head.weight"));
+    assert_ptr_not_equal(m->params.lm_head.panels, m->params.wte.panels);
+    model_free(m);
+    /* Tied by the configuration, and equal: one of the two, in silence. */
+    l.all[l.n - 1].values_of = "wte.weight";
+    hf_write(&s, "model.safetensors", &l, 0, l.n);
+    hf_write_text(&s, "config.json", HF_CONFIG);
+    assert_ok(model_load(&m, s.folder, &fp16, &p));
+    assert_weights(m);
+    assert_ptr_equal(m->params.lm_head.panels, m->params.wte.panels);
+    model_free(m);
+    scratch_close(&s);
+}
+
+/* What source_open_model reads is what is in memory, bit for bit and in its own type. */
+static void a_model_in_memory_is_a_source(void **state)
+{
+    (void)state;
+    struct scratch s;
+    scratch_open(&s);
+    hf_write_folder(&s, "F32");
+    hf_write_text(&s, "prattle.yaml", "top_k: 7\n");
+    const struct load_config *kinds[] = {&fp16, &fp32};
+    for (int i = 0; i < 2; i++) {
+        struct model *m = loaded(&s, "", kinds[i]);
+        struct source src;
+        assert_string_equal(m->defaults, "top_k: 7\n");
+        assert_ok(source_open_model(&src, m));
+        assert_string_equal(src.defaults, m->defaults);
+        assert_string_equal(src.name, m->name);
+        assert_int_equal(src.dtype, i == 0 ? DTYPE_F16 : DTYPE_F32);
+        struct params copy;
+        assert_ok(params_init(&copy, &src.config, kinds[i]->kind));
+        for (int k = 0; k < copy.n_tensors; k++) {
+            uint64_t n_bad;
+            assert_string_equal(src.table.tensors[k].name, copy.tensors[k].name);
+            assert_true((src.readers[k].dtype == DTYPE_F16) ==
+                        (i == 0 && copy.tensors[k].linear != NULL));
+            assert_ok(params_fill(&copy, &copy.tensors[k], &src.readers[k], &n_bad));
+        }
+        assert_memory_equal(copy.block, m->params.block, copy.block_bytes);
+        params_release(&copy);
+        source_close(&src);
+        model_free(m);
+    }
+    scratch_close(&s);
+}
+
+static const char vocab[] = "{\"a\": 0, \"b\": 1, \"ab\": 2, \"<|endoftext|>\": 4}";
+static const char merges[] = "#version: 0.2\na b\n";
+
+static void a_folder_of_a_tokenizer_alone(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct source src;
+    scratch_open(&s);
+    assert_int_equal(source_open(&src, s.folder, 0, false, NULL), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&s, err_text()),
+                        "DIR has neither weights nor a tokenizer");
+    hf_write_text(&s, "vocab.json", vocab);
+    hf_write_text(&s, "merges.txt", merges);
+    assert_ok(source_open(&src, s.folder, 0, false, NULL));
+    assert_int_equal(src.table.n_tensors, 0);
+    assert_int_equal(tokenizer_find(src.tokenizer, "ab", 2), 2);
+    source_close(&src);
+    assert_int_equal(source_open(&src, s.folder, 0, true, NULL), ERR_MISSING);
+    scratch_close(&s);
+}
+
+/* Number k of the allocations fails, for every k: a sentence, no crash, nothing lost. */
+static void every_failed_allocation_is_survived(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct hf_tensors l;
+    scratch_open(&s);
+    hf_list(&l, "F16");
+    hf_write(&s, "1.safetensors", &l, 0, 6);
+    hf_write(&s, "2.safetensors", &l, 6, l.n - 6);
+    hf_write_text(&s, "model.safetensors.index.json",
+                  "{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\"}}");
+    hf_write_text(&s, "config.json", HF_CONFIG);
+    hf_write_text(&s, "vocab.json", vocab);
+    hf_write_text(&s, "merges.txt", merges);
+    hf_write_text(&s, "prattle.yaml", "top_k: 7\n");
+    par_threads();
+    struct model *m = NULL;
+    uint64_t k = 0;
+    int rc;
+    do {
+        mem_fail_at(++k);
+        rc = model_load(&m, s.folder, &fp16, NULL);
+        mem_fail_at(0);
+        if (rc != 0 && rc != ERR_NOMEM)
+            fail_msg("allocation %d: %s", (int)k, err_text());
+    } while (rc != 0);
+    assert_true(k > 100);
+    assert_weights(m);
+    model_free(m);
+    scratch_close(&s);
+}
+
+static void real_folders_load(void **state)
+{
+    (void)state;
+    const char *data = getenv("DATA");
+    if (data == NULL || data[0] == '\0') {
+        print_message("# left out: real models, without DATA\n");
+        return;
+    }
+    const struct {
+        const char *name;
+        uint64_t params;
+        bool tokenizer;
+    } rows[] = {{"weights/SLM_4096", 211712, true},
+                {"weights/tiny-random-gpt2", 111968, false},
+                {"weights/neural-api-tiny_gpt2/hf", 1976, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *path = file_join(data, rows[i].name);
+        struct model *m = NULL;
+        assert_ok(model_load(&m, path, &fp16, NULL));
+        assert_int_equal(config_params(&m->config), rows[i].params);
+        assert_true((m->tokenizer != NULL) == rows[i].tokenizer);
+        model_free(m);
+        mem_free(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entries_say_what_the_header_says),
+        cmocka_unit_test(all_spellings_are_the_same_model),
+        cmocka_unit_test(an_untied_head_is_read),
+        cmocka_unit_test(a_model_in_memory_is_a_source),
+        cmocka_unit_test(a_folder_of_a_tokenizer_alone),
+        cmocka_unit_test(every_failed_allocation_is_survived),
+        cmocka_unit_test(real_folders_load),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -168,7 +168,7 @@ int cmd_devices(struct repl *r, const struct call *c)
                               ? "fp32 weights, keys and values"
                               : "fp16 weights, keys and values; fp32 sums");
     show_bytes("weights", r->model->params.block_bytes);
-    snprintf(text, sizeof text, "%.1f MB of %.0f MB for %d text%s of %d tokens",
+    snprintf(text, sizeof text, "%.1f MB of %.1f MB for %d text%s of %d tokens",
              (double)kvcache_used_bytes(&e->cache) / 1e6, (double)e->cache.memory_bytes / 1e6,
              e->max_seqs + 1, e->max_seqs == 0 ? "" : "s", e->cache.n_ctx);
     show_row("cache", text);

@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "repl/piece.h"
 #include "repl/progress.h"
 #include "repl/repl.h"
 #include "repl/say.h"
@@ -67,21 +68,8 @@ static int show_pieces(const struct tokenizer *t, const struct ids *ids)
     struct buf one = {0};
     int width = term_width(stdout), at = 0, rc = 0;
     for (size_t i = 0; i < ids->n && rc == 0; i++) {
-        size_t n;
-        const char *piece = tokenizer_piece(t, ids->data[i], &n);
         one.n = 0;
-        rc = buf_char(&one, '"');
-        /* A newline would break the line: \x0a, as the other control characters. */
-        for (size_t k = 0; k < n && rc == 0;) {
-            size_t run = strcspn(piece + k, "\n\t");
-            run = run < n - k ? run : n - k;
-            rc = term_visible(&one, piece + k, run);
-            if (rc == 0 && k + run < n)
-                rc = buf_printf(&one, "%s", piece[k + run] == '\n' ? "\\n" : "\\t");
-            k += run + (k + run < n);
-        }
-        if (rc == 0)
-            rc = buf_char(&one, '"');
+        rc = piece_quote(&one, t, ids->data[i]);
         int columns = term_columns(buf_text(&one), one.n) + 8;
         if (at > 0 && at + columns + 2 > width) {
             fputc('\n', stdout);
@@ -206,15 +194,10 @@ static void show_top(const struct repl *r)
             break;
         below = logits[last = best];
         struct buf piece = {0};
-        size_t n = 0;
-        const struct tokenizer *t = r->model->tokenizer;
-        char *bytes = t == NULL ? NULL : mem_strdup(tokenizer_piece(t, best, &n));
-        char *safe = bytes == NULL ? NULL : file_visible(bytes);
-        printf("%7d  %10.5f  %6.2f %%  %s%s%s\n", best, (double)below,
-               100.0 * exp((double)below - (double)top) / sum, safe == NULL ? "" : "\"",
-               safe == NULL ? "" : safe, safe == NULL ? "" : "\"");
-        mem_free(bytes);
-        mem_free(safe);
+        if (r->model->tokenizer != NULL)
+            piece_quote(&piece, r->model->tokenizer, best);
+        printf("%7d  %10.5f  %6.2f %%  %s\n", best, (double)below,
+               100.0 * exp((double)below - (double)top) / sum, buf_text(&piece));
         buf_release(&piece);
     }
 }

@@ -5,8 +5,8 @@
 #include "repl/commands.h"
 
 #include "model/base/err.h"
-#include "model/base/file.h"
 #include "model/base/mem.h"
+#include "repl/piece.h"
 #include "repl/progress.h"
 #include "repl/repl.h"
 #include "repl/term.h"
@@ -27,50 +27,47 @@ struct replay {
     int width;
 };
 
-/* A token in quotes, safe for the terminal, cut to fit. */
-static void piece_text(const struct repl *r, token_id id, char *out, size_t size, int columns)
+/* A token in quotes, cut to fit. */
+static int piece_text(const struct repl *r, token_id id, struct buf *out)
 {
-    size_t n = 0;
-    const struct tokenizer *t = r->model->tokenizer;
-    const char *piece = t == NULL ? NULL : tokenizer_piece(t, id, &n);
-    char *safe = piece == NULL ? NULL : file_visible(piece);
-    if (safe == NULL)
-        snprintf(out, size, "%d", id);
-    else if (term_columns(safe, strlen(safe)) + 2 <= columns)
-        snprintf(out, size, "\"%s\"", safe);
-    else {
-        size_t keep = strlen(safe);
-        while (keep > 0 && (term_columns(safe, keep) + 4 > columns || (safe[keep] & 0xc0) == 0x80))
-            keep--;
-        snprintf(out, size, "\"%.*s..\"", (int)keep, safe);
-    }
-    mem_free(safe);
+    out->n = 0;
+    int rc = piece_quote(out, r->model->tokenizer, id);
+    size_t n = out->n;
+    if (rc != 0 || term_columns(buf_text(out), n) <= PIECE_COLUMNS)
+        return rc;
+    while (n > 0 &&
+           (term_columns(out->data, n) + 3 > PIECE_COLUMNS || (out->data[n] & 0xc0) == 0x80))
+        n--;
+    out->n = n;
+    return buf_str(out, "..\"");
 }
 
 static void show_token(const struct replay *p, const struct alternative *chosen,
                        const struct alternative *others, int n)
 {
-    char piece[128];
-    piece_text(p->r, chosen->id, piece, sizeof piece, PIECE_COLUMNS);
-    int pad = PIECE_COLUMNS - term_columns(piece, strlen(piece));
-    printf("%s%*s %6.2f %% %6.2f %% %5d ", piece, pad > 0 ? pad : 0, "",
+    struct buf piece = {0};
+    piece_text(p->r, chosen->id, &piece);
+    int pad = PIECE_COLUMNS - term_columns(buf_text(&piece), piece.n);
+    printf("%s%*s %6.2f %% %6.2f %% %5d ", buf_text(&piece), pad > 0 ? pad : 0, "",
            100.0 * (double)chosen->p_model, 100.0 * (double)chosen->p_chain, chosen->rank);
     int at = PIECE_COLUMNS + 25;
     for (int i = 0; i < n; i++) {
         if (others[i].id == chosen->id)
             continue;
-        char one[160];
-        piece_text(p->r, others[i].id, piece, sizeof piece, PIECE_COLUMNS);
-        snprintf(one, sizeof one, " %s %.1f", piece,
-                 100.0 * (double)(others[i].p_chain > 0 ? others[i].p_chain : others[i].p_model));
-        int columns = term_columns(one, strlen(one));
+        bool cut = !(others[i].p_chain > 0);
+        char share[16];
+        snprintf(share, sizeof share, "%.1f",
+                 100.0 * (double)(cut ? others[i].p_model : others[i].p_chain));
+        piece_text(p->r, others[i].id, &piece);
+        int columns = term_columns(buf_text(&piece), piece.n) + (int)strlen(share) + 3;
         if (at + columns >= p->width)
             break;
-        bool cut = !(others[i].p_chain > 0);
-        printf("%s%s%s", cut ? term_dim(stdout) : "", one, cut ? term_plain(stdout) : "");
+        printf("%s  %s %s%s", cut ? term_dim(stdout) : "", buf_text(&piece), share,
+               cut ? term_plain(stdout) : "");
         at += columns;
     }
     fputc('\n', stdout);
+    buf_release(&piece);
 }
 
 static void explain(void *user, size_t i, const float *logits)

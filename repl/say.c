@@ -64,6 +64,16 @@ static void take_status(void *user, const char *sentence)
     fprintf(stderr, "%s%s%s\n", term_dim(stderr), sentence, term_plain(stderr));
 }
 
+/* "1.3 ms", "0.21 s" */
+static const char *duration(char out[16], double s)
+{
+    if (s < 0.1)
+        snprintf(out, 16, "%.1f ms", 1e3 * s);
+    else
+        snprintf(out, 16, s < 10 ? "%.2f s" : "%.1f s", s);
+    return out;
+}
+
 /* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
 static void show_figures(const struct repl *r, const struct turn *t, const struct answer *a, int n)
 {
@@ -73,9 +83,11 @@ static void show_figures(const struct repl *r, const struct turn *t, const struc
     for (int i = 0; i < n; i++)
         n_new += a[i].ids.n;
     double tokens = (double)n_new, decode_s = a->decode_s, all_s = a->prefill_s + a->decode_s;
+    char prefill[16], decode[16];
     bool drawn = s->sampler.temperature > 0 && s->generate.num_beams == 1;
-    fprintf(f, "%s[%d prompt token%s in %.2f s; %zu new in %.2f s", term_dim(f), a->n_prompt,
-            a->n_prompt == 1 ? "" : "s", a->prefill_s, n_new, decode_s);
+    fprintf(f, "%s[%d prompt token%s in %s; %zu new in %s", term_dim(f), a->n_prompt,
+            a->n_prompt == 1 ? "" : "s", duration(prefill, a->prefill_s), n_new,
+            duration(decode, decode_s));
     if (decode_s > 0)
         fprintf(f, ", %.1f tokens/s", tokens / decode_s);
     fprintf(f, "; %s", finish_name(a->finish));

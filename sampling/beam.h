@@ -11,15 +11,17 @@
 #include "sampling/generate.h"
 
 /*
- * From the session's text, which is the prompt: num_beams hypotheses, the best
- * num_return_sequences of them, best first, in answers: ids without the stop token,
- * logprobs if the host wants them, finish, score; their text is left to the caller,
- * who also looks for stop strings. Stages that change logits work on
+ * From the session's text, which is the prompt: the best num_return_sequences of
+ * num_beams hypotheses, best first, in answers: ids without the stop token, logprobs
+ * if the host wants them (under the model), finish, score; their text is left to the
+ * caller, who also looks for stop strings. Stages that change logits work on
  * log-probabilities, as there; the others are not used. The session's text becomes
- * prompt + best answer.
+ * prompt + best answer; what is not in its cache is read when next needed.
+ * held_blank: the first token begins with a blank (prompt.h).
  *
- * The engine must hold 2 num_beams texts beside the session's. ERR_RANGE: fewer beams
- * than sequences to return. ERR_INTERRUPTED: the best so far are in answers.
+ * The engine must hold num_beams texts beside the session's. ERR_RANGE: fewer beams
+ * than sequences to return. ERR_INTERRUPTED: the best so far are in answers, and
+ * those still open say so. After any other error the session is unchanged.
  */
 int beam_search(struct session *s, const struct generate_config *g, const struct sampler_config *c,
                 token_id stop_token, bool held_blank, const struct generate_host *host,

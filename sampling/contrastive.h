@@ -18,6 +18,7 @@ struct contrastive;
  * Begin after the session's text, which is read once more for its hidden states; the
  * engine must hold top_k texts beside the session's. ERR_RANGE: penalty_alpha outside
  * 0..1, or top_k below 2. Stages of the chain that change logits apply before the top_k.
+ * held_blank: the first token begins with a blank (prompt.h).
  */
 int contrastive_new(struct contrastive **out, struct session *s, const struct generate_config *g,
                     const struct sampler_config *c, token_id stop_token, bool held_blank,

@@ -1,0 +1,59 @@
+#ifndef PRATTLE_TEST_TINY_TEXT_H
+#define PRATTLE_TEST_TINY_TEXT_H
+/* A tiny model that speaks: tiny.h's weights behind a vocabulary of all bytes and a
+ * few words. Id 0 ends a text; byte b is id b + 1; words come behind. */
+#include "model/base/buf.h"
+#include "model/byte_text.h"
+#include "tests/unit/tiny.h"
+
+static const char *const TINY_MERGES[] = {"t h",   "th e", "Ġ the", "Ġ a", "Ġ b",
+                                          "a b",   "ab c", "Ġ Ġ",   "o n", "Ġ on",
+                                          "Ġon e", "e n",  "en d",  "Ġ e", "x y"};
+enum { TINY_N_MERGES = sizeof TINY_MERGES / sizeof *TINY_MERGES, TINY_V = 1 + 256 + TINY_N_MERGES };
+
+static inline struct tokenizer *tiny_tokenizer(void)
+{
+    char *tokens[TINY_V];
+    struct tokenizer *t = NULL;
+    tokens[0] = mem_strdup("<|endoftext|>");
+    for (int b = 0; b < 256; b++) {
+        struct buf text = {0};
+        char byte = (char)b;
+        assert_ok(byte_text_encode(&text, &byte, 1));
+        tokens[1 + b] = text.data;
+    }
+    for (int i = 0; i < TINY_N_MERGES; i++) {
+        const char *blank = strchr(TINY_MERGES[i], ' ');
+        tokens[257 + i] =
+            mem_sprintf("%.*s%s", (int)(blank - TINY_MERGES[i]), TINY_MERGES[i], blank + 1);
+    }
+    struct vocab v = {.n_tokens = TINY_V,
+                      .tokens = (const char *const *)tokens,
+                      .n_merges = TINY_N_MERGES,
+                      .merges = TINY_MERGES,
+                      .bos = 0,
+                      .eos = 0};
+    assert_ok(tokenizer_new(&t, &v));
+    for (int i = 0; i < TINY_V; i++)
+        mem_free(tokens[i]);
+    return t;
+}
+
+/* n_ctx 150: the third page is not whole. */
+static inline void tiny_speaker(struct model *m, uint64_t seed)
+{
+    struct config c = tiny_config();
+    c.n_layer = 2;
+    c.n_ctx = 150;
+    c.n_vocab = TINY_V;
+    tiny_init(m, &c, LINEAR_F16, seed);
+    m->tokenizer = tiny_tokenizer();
+}
+
+static inline void tiny_speaker_release(struct model *m)
+{
+    tokenizer_free(m->tokenizer);
+    tiny_release(m);
+}
+
+#endif

@@ -1,0 +1,303 @@
+#include "sampling/device_loop.h"
+
+#include "model/base/par.h"
+#include "model/base/progress.h"
+#include "tests/unit/tiny_text.h"
+
+enum { SLOTS = 4, NEW = 40 };
+
+/* What came through the ring. */
+struct taken {
+    token_id ids[SLOTS][200];
+    int n[SLOTS], calls, ended[SLOTS];
+    enum finish finish[SLOTS];
+    struct device_loop *loop;
+    int halt_at, interrupt_at; /* call number; 0: never */
+};
+
+static void take(void *user, const struct handed *h)
+{
+    struct taken *t = user;
+    t->calls++;
+    if (!h->ended || h->finish != FINISH_STOP_TOKEN)
+        t->ids[h->slot][t->n[h->slot]++] = h->token.id;
+    t->ended[h->slot] += h->ended;
+    if (h->ended)
+        t->finish[h->slot] = h->finish;
+    if (t->calls == t->halt_at)
+        device_loop_halt(t->loop);
+    if (t->calls == t->interrupt_at)
+        interrupt_raise();
+}
+
+struct bench {
+    struct model model;
+    struct engine engine;
+    struct device_loop loop;
+    struct kv_seq seqs[SLOTS];
+    token_id text[SLOTS][200];
+    struct sampler *samplers[SLOTS];
+    struct sampler_config config;
+    struct stop_strings *stops;
+    struct stream streams[SLOTS];
+    char shown[SLOTS][512];
+};
+
+/* Slots with prompts of different lengths, read and ready for their first draw. */
+static void set_up(struct bench *b, int n_slots, const char *stops)
+{
+    memset(b, 0, sizeof *b);
+    tiny_speaker(&b->model, 5);
+    assert_ok(engine_init(&b->engine, &b->model, SLOTS));
+    assert_ok(device_loop_init(&b->loop, &b->engine, n_slots));
+    assert_ok(stop_strings_new(&b->stops, stops));
+    sampler_config_init(&b->config);
+    b->config.seed = 9;
+    for (int i = 0; i < n_slots; i++) {
+        struct slot *s = &b->loop.slots[i];
+        int n = 1 + 31 * i;
+        assert_ok(kv_seq_init(&b->seqs[i], &b->engine.cache));
+        assert_ok(sampler_new(&b->samplers[i], &b->config, TINY_V, 150, b->model.tokenizer, 0));
+        assert_ok(stream_init(&b->streams[i], b->model.tokenizer, b->stops));
+        sampler_reset(b->samplers[i], i);
+        tiny_ids(b->text[i], (size_t)n, &b->model.config, (uint64_t)i);
+        struct engine_feed feed = {.seq = &b->seqs[i], .ids = b->text[i], .n = n};
+        float *logits = b->engine.logits + (size_t)i * TINY_V;
+        assert_ok(engine_feed(&b->engine, &feed, 1, logits, NULL));
+        *s = (struct slot){.live = true,
+                           .ready = true,
+                           .seq = &b->seqs[i],
+                           .text = b->text[i],
+                           .n_text = n,
+                           .max_new = NEW,
+                           .logits = logits,
+                           .sampler = b->samplers[i],
+                           .stop_token = TOKEN_NONE,
+                           .stream = b->stops == NULL ? NULL : &b->streams[i],
+                           .shown = b->shown[i]};
+    }
+}
+
+static void tear_down(struct bench *b)
+{
+    for (int i = 0; i < b->loop.n_slots; i++) {
+        kv_seq_release(&b->seqs[i], &b->engine.cache);
+        sampler_free(b->samplers[i]);
+        stream_release(&b->streams[i]);
+    }
+    stop_strings_free(b->stops);
+    device_loop_release(&b->loop);
+    engine_release(&b->engine);
+    tiny_speaker_release(&b->model);
+}
+
+static void same(const struct taken *a, const struct taken *b)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        assert_int_equal(a->n[i], b->n[i]);
+        assert_memory_equal(a->ids[i], b->ids[i], (size_t)a->n[i] * sizeof(token_id));
+        assert_int_equal(a->finish[i], b->finish[i]);
+    }
+}
+
+static void by_loop(struct taken *t, int device_iterations)
+{
+    struct bench b;
+    *t = (struct taken){0};
+    set_up(&b, SLOTS, NULL);
+    assert_int_equal(device_loop_run(&b.loop, 1000, device_iterations, false, take, t), NEW);
+    for (int i = 0; i < SLOTS; i++) {
+        assert_int_equal(t->n[i], NEW);
+        assert_int_equal(t->ended[i], 1);
+        assert_int_equal(t->finish[i], FINISH_LENGTH);
+        assert_int_equal(b.loop.slots[i].n_new, NEW);
+    }
+    tear_down(&b);
+}
+
+static void steps_and_loop_give_the_same(void **state)
+{
+    (void)state;
+    struct taken steps = {0}, loop;
+    struct bench b;
+    set_up(&b, SLOTS, NULL);
+    for (int i = 0; i < NEW; i++)
+        assert_int_equal(device_loop_run(&b.loop, 1, 1, false, take, &steps), 1);
+    assert_int_equal(device_loop_run(&b.loop, 1, 1, false, take, &steps), 0);
+    tear_down(&b);
+    static const int iterations[] = {1, 4, 16, 1000};
+    for (int i = 0; i < 4; i++) {
+        by_loop(&loop, iterations[i]);
+        same(&steps, &loop);
+    }
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    struct taken one, more;
+    assert_ok(par_open(1, false));
+    by_loop(&one, 1);
+    for (int n = 2; n <= 5; n += 3) {
+        assert_ok(par_open(n, false));
+        by_loop(&more, 3);
+        same(&one, &more);
+    }
+    assert_ok(par_open(0, true));
+}
+
+/* Each slot alone draws what it draws beside others. */
+static void neighbours_do_not_matter(void **state)
+{
+    (void)state;
+    struct taken all;
+    by_loop(&all, 1);
+    for (int only = 0; only < SLOTS; only++) {
+        struct taken t = {0};
+        struct bench b;
+        set_up(&b, SLOTS, NULL);
+        for (int i = 0; i < SLOTS; i++)
+            b.loop.slots[i].live = i == only;
+        device_loop_run(&b.loop, 1000, 1, false, take, &t);
+        assert_int_equal(t.n[only], NEW);
+        assert_memory_equal(t.ids[only], all.ids[only], NEW * sizeof(token_id));
+        tear_down(&b);
+    }
+}
+
+static void allocates_nothing(void **state)
+{
+    (void)state;
+    struct taken t = {0};
+    struct bench b;
+    set_up(&b, SLOTS, "never this,nor that");
+    uint64_t before = mem_count();
+    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    assert_int_equal(mem_count(), before);
+    tear_down(&b);
+}
+
+/* Leaves when a text ends; the others go on from where they were. */
+static void leaves_when_a_text_ends(void **state)
+{
+    (void)state;
+    struct taken all, t = {0};
+    struct bench b;
+    by_loop(&all, 1);
+    set_up(&b, SLOTS, NULL);
+    b.loop.slots[2].max_new = 7;
+    assert_int_equal(device_loop_run(&b.loop, 1000, 100, true, take, &t), 7);
+    assert_int_equal(t.n[0], 7);
+    assert_int_equal(t.ended[2], 1);
+    assert_false(b.loop.slots[2].live);
+    assert_int_equal(b.seqs[0].n, b.loop.slots[0].n_text - 1);
+    assert_int_equal(device_loop_run(&b.loop, 1000, 1, false, take, &t), NEW - 7);
+    for (int i = 0; i < SLOTS; i++)
+        assert_memory_equal(t.ids[i], all.ids[i], (size_t)t.n[i] * sizeof(token_id));
+    tear_down(&b);
+}
+
+static void ends_at_the_stop_token(void **state)
+{
+    (void)state;
+    struct taken all, t = {0};
+    struct bench b;
+    by_loop(&all, 1);
+    token_id stop = all.ids[1][5];
+    int first = 0;
+    while (all.ids[1][first] != stop)
+        first++;
+    set_up(&b, 2, NULL);
+    b.loop.slots[0].live = false;
+    b.loop.slots[1].stop_token = stop;
+    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    assert_int_equal(t.finish[1], FINISH_STOP_TOKEN);
+    assert_int_equal(t.n[1], first);
+    assert_int_equal(b.loop.slots[1].n_text, 32 + first);
+    tear_down(&b);
+}
+
+static void ends_at_the_context(void **state)
+{
+    (void)state;
+    struct taken t = {0};
+    struct bench b;
+    set_up(&b, SLOTS, NULL);
+    for (int i = 0; i < SLOTS; i++)
+        b.loop.slots[i].max_new = 1000;
+    device_loop_run(&b.loop, 1000, 7, false, take, &t);
+    for (int i = 0; i < SLOTS; i++) {
+        assert_int_equal(t.finish[i], FINISH_CONTEXT);
+        assert_int_equal(t.n[i], 150 - (1 + 31 * i));
+        assert_int_equal(b.seqs[i].n, 149);
+    }
+    tear_down(&b);
+}
+
+static void host_and_interrupt_end_a_run(void **state)
+{
+    (void)state;
+    struct taken all, t = {0};
+    struct bench b;
+    by_loop(&all, 1);
+    set_up(&b, SLOTS, NULL);
+    t.loop = &b.loop;
+    t.halt_at = 3;
+    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    t.interrupt_at = t.calls + 2;
+    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    interrupt_raise();
+    int calls = t.calls;
+    assert_int_equal(device_loop_run(&b.loop, 1000, 1, false, take, &t), 0);
+    assert_int_equal(t.calls, calls);
+    interrupt_clear();
+    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    same(&all, &t); /* and nothing was lost or done twice */
+    tear_down(&b);
+}
+
+/* A pool without a page for one text: that text ends with an error, the rest goes on. */
+static void a_full_pool_ends_one_text(void **state)
+{
+    (void)state;
+    struct taken t = {0};
+    struct bench b;
+    set_up(&b, 2, NULL);
+    b.loop.slots[1].max_new = 1000; /* 32 ids: needs its second page at 64 */
+    int n_free = b.engine.cache.n_free;
+    b.engine.cache.n_free = 0;
+    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    assert_int_equal(t.finish[0], FINISH_LENGTH);
+    assert_int_equal(t.finish[1], FINISH_ERROR);
+    assert_int_equal(b.seqs[1].n, 64);
+    b.engine.cache.n_free = n_free;
+    tear_down(&b);
+}
+
+static void refuses_more_slots_than_the_engine(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct device_loop l;
+    set_up(&b, 1, NULL);
+    assert_int_equal(device_loop_init(&l, &b.engine, SLOTS + 1), ERR_RANGE);
+    assert_int_equal(device_loop_init(&l, &b.engine, 0), ERR_RANGE);
+    tear_down(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_and_loop_give_the_same),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(neighbours_do_not_matter),
+        cmocka_unit_test(allocates_nothing),
+        cmocka_unit_test(leaves_when_a_text_ends),
+        cmocka_unit_test(ends_at_the_stop_token),
+        cmocka_unit_test(ends_at_the_context),
+        cmocka_unit_test(host_and_interrupt_end_a_run),
+        cmocka_unit_test(a_full_pool_ends_one_text),
+        cmocka_unit_test(refuses_more_slots_than_the_engine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

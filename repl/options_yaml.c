@@ -14,6 +14,7 @@ enum { MAX_FILE_BYTES = 1 << 20 };
 struct reading {
     yaml_parser_t parser;
     const char *label;
+    enum origin origin;
     struct settings trial;
     const char **values; /* [rows], owned */
 };
@@ -48,6 +49,9 @@ static int read_pair(struct reading *r, const yaml_event_t *key)
     const char *name = (const char *)key->data.scalar.value;
     size_t line = key->start_mark.line + 1;
     int rc = option_settable(&row, name);
+    /* A model may say how it wants to be sampled, and nothing about the machine. */
+    if (rc == 0 && r->origin == ORIGIN_MODEL && !option_per_line(row))
+        rc = err_set(ERR_UNSUPPORTED, "%s is not a model's to set", row->name);
     if (rc != 0)
         return err_wrap("%s line %zu", r->label, line);
     rc = next_event(r, &value);
@@ -112,7 +116,7 @@ static int read_stream(struct reading *r)
 int options_read_yaml(struct options *o, enum origin origin, const char *label, const char *text,
                       size_t n)
 {
-    struct reading r = {.label = label};
+    struct reading r = {.label = label, .origin = origin};
     int rows = n_rows();
     int rc = settings_copy(&r.trial, &o->settings);
     if (rc != 0)

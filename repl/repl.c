@@ -186,9 +186,8 @@ static void greet(const struct repl *r)
 {
     const char *dim = term_dim(stdout), *plain = term_plain(stdout);
     if (r->model == NULL) {
-        printf("%sno model yet: :load PATH opens a Hugging Face folder or a .gguf file, "
-               ":load random:gpt2 makes one to try%s\n",
-               dim, plain);
+        printf("%sno model yet: :load PATH opens one, :load random:gpt2 makes one to try%s\n", dim,
+               plain);
         return;
     }
     struct buf name = {0};

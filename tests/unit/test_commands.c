@@ -1,0 +1,224 @@
+#include "tests/unit/test.h"
+
+#include "repl/commands.h"
+#include "repl/complete.h"
+#include "repl/json_lines.h"
+#include "repl/repl.h"
+#include "repl/term.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int open_repl(void **state)
+{
+    static struct repl r;
+    *state = &r;
+    return repl_init(&r);
+}
+
+static int close_repl(void **state)
+{
+    repl_release(*state);
+    return 0;
+}
+
+static void assert_refused(struct repl *r, const char *line, const char *part)
+{
+    assert_true(command_run_line(r, line) != 0);
+    if (strstr(err_text(), part) == NULL)
+        fail_msg("%s: \"%s\" does not say \"%s\"", line, err_text(), part);
+    /* Nothing of a line stays behind. */
+    const struct option *o;
+    for (int i = 0; (o = option_at(i)) != NULL; i++)
+        assert_null(r->options.given[i][ORIGIN_CALL]);
+}
+
+static void rows_are_sound(void **state)
+{
+    (void)state;
+    const struct command *c;
+    for (int i = 0; (c = command_at(i)) != NULL; i++) {
+        assert_non_null(c->run);
+        assert_true(c->arguments != NULL && c->help != NULL && strlen(c->help) > 4);
+        assert_true(c->flags & (IN_REPL | IN_SHELL));
+        assert_ptr_equal(command_find(c->name), c);
+        /* Every option a row names is one for single commands. */
+        for (const char *p = c->options; p != NULL && *p != '\0';) {
+            char name[32];
+            int n = (int)strcspn(p, " ");
+            snprintf(name, sizeof name, "%.*s", n, p);
+            assert_non_null(option_find(name));
+            assert_true(option_find(name)->call_only);
+            p += n + (p[n] == ' ');
+        }
+    }
+}
+
+static void bad_lines_are_explained(void **state)
+{
+    struct repl *r = *state;
+    assert_refused(r, "lod", "there is no command :lod; did you mean :load?");
+    assert_refused(r, "xyzzyx", ":help lists them");
+    assert_refused(r, "", "there is no command :");
+    assert_refused(r, "logits a", "logits is for the shell");
+    assert_refused(r, "convert a", "usage: :convert IN OUT");
+    assert_refused(r, "convert a b c", "usage: :convert IN OUT");
+    assert_refused(r, "convert a \"b", "a quote (\") is not closed");
+    assert_refused(r, "convert a b --all", "convert does not take --all");
+    assert_refused(r, "convert a b --frce", "did you mean force?");
+    assert_refused(r, "convert a b --dtype fp7", "dtype is fp7, must be auto, fp16, fp32 or bf16");
+    assert_refused(r, "save x", "no model");
+    assert_refused(r, "continue", "no model");
+    assert_refused(r, "load", "which model?");
+    assert_refused(r, "set top_p 2", "top_p is 2, must be 0 to 1");
+    assert_refused(r, "set topp 1", "did you mean top_p?");
+    assert_refused(r, "set force on", "force is for one command");
+    assert_refused(r, "set kernels sse9", "kernels");
+    assert_refused(r, "reset everything", "usage: :reset");
+    assert_refused(r, "history none", "is not 1 to 1000000");
+    assert_refused(r, "help nonsense", "there is no");
+    /* A name with an escape sequence in it comes back harmless. */
+    assert_refused(r, "\033[2J", "\\x1b[2J");
+}
+
+static void settings_are_set(void **state)
+{
+    struct repl *r = *state;
+    assert_ok(command_run_line(r, "set top_k 40"));
+    assert_ok(command_run_line(r, "set  temperature = 0.5 "));
+    assert_ok(command_run_line(r, "set stop \"a b \""));
+    assert_ok(command_run_line(r, "set greedy"));
+    assert_int_equal(r->options.settings.sampler.top_k, 40);
+    assert_true(r->options.settings.sampler.temperature == 0);
+    assert_string_equal(r->options.settings.generate.stop, "a b ");
+    assert_ok(command_run_line(r, "set stop \"\""));
+    assert_string_equal(r->options.settings.generate.stop, "");
+    assert_ok(command_run_line(r, "reset"));
+    assert_int_equal(r->options.settings.sampler.top_k, 0);
+}
+
+static bool offers(const char *before, const char *word, const char *wanted, bool *paths)
+{
+    struct completion c = {0};
+    bool found = false;
+    complete(&c, before, word);
+    for (int i = 0; i < c.n; i++)
+        found = found || strcmp(c.words[i], wanted) == 0;
+    if (paths != NULL)
+        *paths = c.paths;
+    completion_release(&c);
+    return found;
+}
+
+static void tab_offers_what_fits(void **state)
+{
+    (void)state;
+    bool paths;
+    assert_true(offers("", ":s", ":session", NULL));
+    assert_false(offers("", "s", ":session", NULL));
+    assert_true(offers(":set ", "top", "top_k", NULL));
+    assert_false(offers(":set ", "", "force", NULL));
+    assert_true(offers(":set on_full ", "", "slide", NULL));
+    assert_true(offers(":set trim ", "", "off", NULL));
+    assert_false(offers(":set trim on ", "", "off", NULL));
+    assert_true(offers(":set kernels ", "", "portable", NULL));
+    assert_true(offers(":session ", "", "load", &paths));
+    assert_false(paths);
+    offers(":session load ", "", "", &paths);
+    assert_true(paths);
+    offers(":load ", "", "", &paths);
+    assert_true(paths);
+    assert_true(offers(":save x ", "--", "--force", NULL));
+    assert_false(offers(":load x ", "--", "--force", NULL));
+    assert_true(offers(":help ", "", "regen", NULL));
+    assert_true(offers(":help ", "", "top_k", NULL));
+    assert_false(offers("My name ", "", "top_k", NULL));
+}
+
+static void text_is_made_visible(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"plain\n\ttext", "plain\n\ttext"},
+        {"\033]0;x\a", "\\x1b]0;x\\x07"},
+        {"a\rb\bc\x7f", "a\\x0db\\x08c\\x7f"},
+        {"\xc2\x9b"
+         "31m",
+         "\\xc2\\x9b31m"},
+        {"\xff\xc3", "\\xff\\xc3"},
+        {"h\xc3\xa9 \xf0\x9f\x98\x80", "h\xc3\xa9 \xf0\x9f\x98\x80"},
+        {"\xe2\x80\xae"
+         "abc",
+         "\\xe2\\x80\\xae"
+         "abc"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buf out = {0};
+        assert_ok(term_visible(&out, cases[i][0], strlen(cases[i][0])));
+        assert_string_equal(buf_text(&out), cases[i][1]);
+        buf_release(&out);
+    }
+}
+
+static void json_lines_are_read(void **state)
+{
+    struct repl *r = *state;
+    struct json_prompt p;
+    static const char good[] = "{\"prompt\":\"a\\u0000b\",\"top-k\":5,\"temperature\":0.25,"
+                               "\"trim\":false,\"stop\":\"x\"}";
+    assert_ok(json_line_prompt(&p, good, sizeof good - 1, &r->options.settings));
+    assert_int_equal(p.n, 3);
+    assert_memory_equal(p.text, "a\0b", 3);
+    assert_int_equal(p.settings.sampler.top_k, 5);
+    assert_true(p.settings.sampler.temperature == 0.25f);
+    assert_false(p.settings.generate.trim);
+    json_prompt_release(&p);
+    static const char *const bad[][2] = {
+        {"", "not JSON"},
+        {"[1]", "expected an object"},
+        {"{}", "there is no \"prompt\""},
+        {"{\"prompt\": 3}", "prompt must be a text"},
+        {"{\"prompt\": \"a\", \"prompt\": \"b\"}", "not JSON: duplicate"},
+        {"{\"prompt\": \"a\", \"tempature\": 1}", "did you mean temperature?"},
+        {"{\"prompt\": \"a\", \"threads\": 1}", "threads cannot be given for a single line"},
+        {"{\"prompt\": \"a\", \"top_p\": 7}", "top_p is 7, must be 0 to 1"},
+        {"{\"prompt\": \"a\", \"top_p\": null}", "top_p must be a text, a number"},
+        {"{\"ids\": [1, -2]}", "ids[1] is no token id"},
+        {"{\"ids\": [1], \"prompt\": \"a\"}", "give one of them"},
+        {"{\"prompt\": \"\xff\"}", "not JSON"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_true(json_line_prompt(&p, bad[i][0], strlen(bad[i][0]), &r->options.settings) != 0);
+        if (strstr(err_text(), bad[i][1]) == NULL)
+            fail_msg("%s: \"%s\" does not say \"%s\"", bad[i][0], err_text(), bad[i][1]);
+        json_prompt_release(&p);
+    }
+}
+
+static void json_lines_are_written(void **state)
+{
+    (void)state;
+    token_id ids[] = {7, 8};
+    float logprobs[] = {-0.5f, -1.25f};
+    struct answer a = {.ids = {ids, 2, 2}, .logprobs = logprobs, .finish = FINISH_LENGTH};
+    struct buf out = {0};
+    assert_ok(buf_add(&a.text, "\n\xff\"", 3));
+    assert_ok(json_line_answer(&out, "p", 1, &a, 1));
+    assert_string_equal(buf_text(&out),
+                        "{\"prompt\":\"p\",\"text\":\"\\n\xef\xbf\xbd\\\"\",\"ids\":[7,8],"
+                        "\"logprobs\":[-0.5,-1.25],\"finish_reason\":\"length\"}\n");
+    buf_release(&out);
+    buf_release(&a.text);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_repl, close_repl)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rows_are_sound),         TEST(bad_lines_are_explained), TEST(settings_are_set),
+        TEST(tab_offers_what_fits),   TEST(text_is_made_visible),    TEST(json_lines_are_read),
+        TEST(json_lines_are_written),
+    };
+    return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
+}

@@ -1,0 +1,319 @@
+#include "tests/unit/test.h"
+
+#include "repl/options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fresh(void **state)
+{
+    static struct options o;
+    *state = &o;
+    return options_init(&o);
+}
+
+static int drop(void **state)
+{
+    options_release(*state);
+    return 0;
+}
+
+static void set(struct options *o, const char *name, enum origin origin, const char *text)
+{
+    assert_non_null(option_find(name));
+    assert_ok(options_set(o, option_find(name), origin, text));
+}
+
+static void assert_value(struct options *o, const char *name, const char *expected)
+{
+    struct buf value = {0};
+    assert_ok(option_format(option_find(name), &o->settings, &value));
+    assert_string_equal(buf_text(&value), expected);
+    buf_release(&value);
+}
+
+static void assert_says(int rc, int code, const char *part)
+{
+    assert_int_equal(rc, code);
+    if (strstr(err_text(), part) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", err_text(), part);
+}
+
+static bool is_number(const struct option *r)
+{
+    return r->type == OPTION_INT || r->type == OPTION_INT64 || r->type == OPTION_FLOAT;
+}
+
+static void rows_are_sound(void **state)
+{
+    struct options *o = *state;
+    const struct option *r, *other;
+    for (int i = 0; (r = option_at(i)) != NULL; i++) {
+        assert_true(strspn(r->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(r->name));
+        assert_true(r->help != NULL && strlen(r->help) > 8 && r->group != NULL);
+        for (int k = 0; k < i; k++) {
+            other = option_at(k);
+            assert_string_not_equal(r->name, other->name);
+            assert_true(r->letter == 0 || r->letter != other->letter);
+            /* Two rows for one place would hide each other. */
+            if (r->type != OPTION_SHORTHAND && other->type != OPTION_SHORTHAND)
+                assert_true(r->offset != other->offset);
+        }
+        if (r->type == OPTION_SHORTHAND) {
+            assert_non_null(option_find(r->choices[0]));
+            continue;
+        }
+        /* What is built in is in its own range, and reads back as itself. */
+        struct buf value = {0}, again = {0};
+        assert_ok(option_format(r, &o->settings, &value));
+        assert_ok(option_parse(r, &o->settings, buf_text(&value)));
+        assert_ok(option_format(r, &o->settings, &again));
+        assert_string_equal(buf_text(&value), buf_text(&again));
+        buf_release(&value);
+        buf_release(&again);
+    }
+}
+
+/* The bounds of the table are ones that the modules take, one step beyond is refused
+ * by name, with the value and both bounds. */
+static void ranges_hold(void **state)
+{
+    struct options *o = *state;
+    const struct option *r;
+    for (int i = 0; (r = option_at(i)) != NULL; i++) {
+        if (!is_number(r))
+            continue;
+        char text[64], bounds[128];
+        snprintf(bounds, sizeof bounds, r->type == OPTION_FLOAT ? "%g to %g" : "%.0f to %.0f",
+                 r->min, r->max);
+        for (int high = 0; high < 2; high++) {
+            snprintf(text, sizeof text, "%.17g", high ? r->max : r->min);
+            assert_ok(option_parse(r, &o->settings, text));
+            if (r->offset >= offsetof(struct settings, sampler) &&
+                r->offset < offsetof(struct settings, device))
+                assert_ok(sampler_config_check(&o->settings.sampler));
+            double beyond = high ? r->max * 2 + 1 : r->min - 1;
+            snprintf(text, sizeof text, "%.17g", beyond);
+            assert_says(option_parse(r, &o->settings, text), ERR_RANGE, bounds);
+            assert_true(strncmp(err_text(), r->name, strlen(r->name)) == 0);
+        }
+        options_set(o, r, ORIGIN_SET, NULL);
+        options_clear(o, ORIGIN_SET);
+        set(o, r->name, ORIGIN_SET, o->given[i][ORIGIN_BUILT_IN]);
+    }
+}
+
+static void odd_values_are_refused(void **state)
+{
+    struct options *o = *state;
+    static const char *const cases[][2] = {
+        {"temperature", "nan"},
+        {"temperature", "-1"},
+        {"temperature", "inf"},
+        {"temperature", ""},
+        {"temperature", "1x"},
+        {"temperature", "0x1p3"},
+        {"temperature", " 1"},
+        {"top_p", "1.0001"},
+        {"top_p", "nan"},
+        {"top_k", "-1"},
+        {"top_k", "4.5"},
+        {"top_k", "1e3"},
+        {"top_k", "999999999999"},
+        {"max_new_tokens", "-1"},
+        {"max_new_tokens", "0"},
+        {"max_new_tokens", "1000000000000"},
+        {"seed", "-1"},
+        {"seed", "18446744073709551616"},
+        {"seed", ""},
+        {"trim", "maybe"},
+        {"trim", ""},
+        {"on_full", "slid"},
+        {"on_full", ""},
+        {"on_full", "stop|slide"},
+        {"dtype", "fp8"},
+        {"batch_size", "0"},
+        {"num_beams", "0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buf before = {0};
+        const struct option *r = option_find(cases[i][0]);
+        option_format(r, &o->settings, &before);
+        assert_says(options_set(o, r, ORIGIN_SET, cases[i][1]), ERR_RANGE, "must be");
+        assert_value(o, r->name, buf_text(&before));
+        buf_release(&before);
+    }
+    set(o, "temperature", ORIGIN_SET, "1e-30");
+    set(o, "seed", ORIGIN_SET, "18446744073709551615");
+    assert_true(o->settings.sampler.seed == UINT64_MAX);
+    set(o, "dtype", ORIGIN_SET, "f16");
+    assert_value(o, "dtype", "fp16");
+}
+
+/* The later origin wins, whatever came first, and its value comes back. */
+static void origins_hide_each_other(void **state)
+{
+    struct options *o = *state;
+    const struct option *k = option_find("top_k");
+    set(o, "top-k", ORIGIN_COMMAND_LINE, "40");
+    set(o, "top_k", ORIGIN_FILE, "10");
+    set(o, "top_k", ORIGIN_MODEL, "20");
+    assert_int_equal(o->settings.sampler.top_k, 40);
+    assert_int_equal(options_origin(o, k), ORIGIN_COMMAND_LINE);
+    set(o, "top_k", ORIGIN_SET, "50");
+    assert_int_equal(o->settings.sampler.top_k, 50);
+    options_clear(o, ORIGIN_SET);
+    assert_int_equal(o->settings.sampler.top_k, 40);
+    options_clear(o, ORIGIN_COMMAND_LINE);
+    assert_int_equal(o->settings.sampler.top_k, 20);
+    options_clear(o, ORIGIN_MODEL);
+    options_clear(o, ORIGIN_FILE);
+    assert_int_equal(o->settings.sampler.top_k, 0);
+    assert_int_equal(options_origin(o, k), ORIGIN_BUILT_IN);
+    set(o, "greedy", ORIGIN_SET, "on");
+    assert_value(o, "temperature", "0");
+}
+
+static void words_become_options(void **state)
+{
+    struct options *o = *state;
+    char *words[] = {strdup("a"),         strdup("--top-k"),
+                     strdup("40"),        strdup("-n5"),
+                     strdup("--no-trim"), strdup("--top_p=0.5"),
+                     strdup("--no_pin"),  strdup("--verbose"),
+                     strdup("b"),         strdup("--stop="),
+                     strdup("--no-echo"), strdup("--special"),
+                     strdup("off"),       strdup("--no-repeat-ngram-size"),
+                     strdup("3"),         strdup("-"),
+                     strdup("--"),        strdup("--top-k")};
+    enum { N = sizeof words / sizeof words[0] };
+    char *all[N];
+    memcpy(all, words, sizeof words);
+    int n = N;
+    assert_ok(options_take(o, ORIGIN_COMMAND_LINE, words, &n));
+    assert_int_equal(n, 4);
+    assert_string_equal(words[0], "a");
+    assert_string_equal(words[1], "b");
+    assert_string_equal(words[2], "-");
+    assert_string_equal(words[3], "--top-k");
+    const struct settings *s = &o->settings;
+    assert_int_equal(s->sampler.top_k, 40);
+    assert_int_equal(s->generate.max_new_tokens, 5);
+    assert_false(s->generate.trim);
+    assert_false(s->device.pin);
+    assert_true(s->talk.verbose);
+    assert_false(s->generate.special);
+    assert_int_equal(s->talk.echo, SWITCH_OFF);
+    assert_int_equal(s->sampler.no_repeat_ngram_size, 3);
+    assert_value(o, "stop", "");
+    for (int i = 0; i < N; i++)
+        free(all[i]);
+}
+
+static void bad_words_are_named(void **state)
+{
+    static const char *const cases[][3] = {
+        {"--topk", "3", "did you mean top_k?"},
+        {"--top-k", NULL, "--top-k needs a value"},
+        {"-n", NULL, "-n needs a value"},
+        {"-Z", NULL, "there is no option -Z"},
+        {"--top-k=x", NULL, "top_k is x, must be a whole number, 0 to"},
+        {"--verbose=\033[2J", NULL, "verbose is \\x1b[2J, must be on or off"},
+        {"--no-such", NULL, "there is no setting no_such"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *words[2] = {strdup(cases[i][0]), cases[i][1] ? strdup(cases[i][1]) : NULL};
+        char *all[2] = {words[0], words[1]};
+        int n = words[1] != NULL ? 2 : 1;
+        int rc = options_take(*state, ORIGIN_COMMAND_LINE, words, &n);
+        assert_true(rc != 0);
+        assert_says(rc, rc, cases[i][2]);
+        free(all[0]);
+        free(all[1]);
+    }
+}
+
+static int yaml(struct options *o, enum origin origin, const char *text)
+{
+    return options_read_yaml(o, origin, "settings.yaml", text, strlen(text));
+}
+
+static void yaml_is_read(void **state)
+{
+    struct options *o = *state;
+    assert_ok(yaml(o, ORIGIN_FILE, ""));
+    assert_ok(yaml(o, ORIGIN_FILE, "# nothing\n"));
+    assert_ok(yaml(o, ORIGIN_FILE,
+                   "top-k: 40\ntemperature: 0.5\nstop: \"\\n,Q:\"\nkeep: yes\nstop_token: ~\n"));
+    assert_int_equal(o->settings.sampler.top_k, 40);
+    assert_string_equal(o->settings.generate.stop, "\n,Q:");
+    assert_true(o->settings.talk.keep);
+    assert_ok(yaml(o, ORIGIN_MODEL, "top_p: 0.9\n"));
+    assert_value(o, "top_p", "0.9");
+}
+
+static void bad_yaml_changes_nothing(void **state)
+{
+    struct options *o = *state;
+    static const char *const cases[][2] = {
+        {"top_p: 0.5\ntopk: 1\n", "settings.yaml line 2: there is no setting topk; did you mean"},
+        {"top_p: 0.5\n\ntop_k: many\n", "settings.yaml line 3: top_k is many, must be a whole"},
+        {"top_p: 0.5\ntop_p: 0.6\n", "line 2: top_p is given twice"},
+        {"top_p: 0.5\nstop: [a, b]\n", "line 2: stop: expected one value, not a list"},
+        {"top_p: 0.5\nstop: {a: b}\n", "line 2: stop: expected one value"},
+        {"- a\n", "line 1: expected settings as"},
+        {"hello\n", "line 1: expected settings as"},
+        {"top_p: \"0.5\n", "settings.yaml line"},
+        {"top_p: 0.5\n---\ntop_p: 0.6\n", "line 2: expected settings as"},
+        {"top_p: 0.5\nprompt: x\n", "line 2: prompt is for one command"},
+        {"? [a]\n: b\n", "line 1: expected the name of a setting"},
+        {"top_p: &a 0.5\ntop_k: *a\n", "line 2: top_k: expected one value"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int rc = yaml(o, ORIGIN_FILE, cases[i][0]);
+        assert_true(rc != 0);
+        assert_says(rc, rc, cases[i][1]);
+        assert_value(o, "top_p", "0.95");
+    }
+    assert_says(yaml(o, ORIGIN_MODEL, "save_samples: /etc/passwd\n"), ERR_UNSUPPORTED,
+                "save_samples is not a model's to set");
+}
+
+static void copies_are_deep(void **state)
+{
+    struct options *o = *state;
+    struct settings copy;
+    set(o, "stop", ORIGIN_SET, "one");
+    assert_ok(settings_copy(&copy, &o->settings));
+    set(o, "stop", ORIGIN_SET, "two");
+    assert_string_equal(copy.generate.stop, "one");
+    assert_ptr_not_equal(copy.device.model, o->settings.device.model);
+    settings_release(&copy);
+}
+
+static void lines_are_limited_to_answers(void **state)
+{
+    (void)state;
+    static const char *const yes[] = {"temperature", "stop", "max_new_tokens", "seed", "num_beams"};
+    static const char *const no[] = {"threads", "model", "save_samples", "prompt", "jsonl", "keep"};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        assert_true(option_per_line(option_find(yes[i])));
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        assert_false(option_per_line(option_find(no[i])));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, drop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rows_are_sound),         TEST(ranges_hold),
+        TEST(odd_values_are_refused), TEST(origins_hide_each_other),
+        TEST(words_become_options),   TEST(bad_words_are_named),
+        TEST(yaml_is_read),           TEST(bad_yaml_changes_nothing),
+        TEST(copies_are_deep),        TEST(lines_are_limited_to_answers),
+    };
+    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}

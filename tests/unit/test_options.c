@@ -91,9 +91,13 @@ static void ranges_hold(void **state)
         for (int high = 0; high < 2; high++) {
             snprintf(text, sizeof text, "%.17g", high ? r->max : r->min);
             assert_ok(option_parse(r, &o->settings, text));
-            if (r->offset >= offsetof(struct settings, sampler) &&
-                r->offset < offsetof(struct settings, device))
-                assert_ok(sampler_config_check(&o->settings.sampler));
+            const struct settings *now = &o->settings;
+            if (r->offset < offsetof(struct settings, sampler)) {
+                set(o, "top_k", ORIGIN_FILE, "2"); /* contrastive search wants it */
+                assert_ok(generate_config_check(&now->generate, &now->sampler));
+            } else if (r->offset < offsetof(struct settings, device)) {
+                assert_ok(sampler_config_check(&now->sampler));
+            }
             double beyond = high ? r->max * 2 + 1 : r->min - 1;
             snprintf(text, sizeof text, "%.17g", beyond);
             assert_says(option_parse(r, &o->settings, text), ERR_RANGE, bounds);
@@ -123,7 +127,7 @@ static void odd_values_are_refused(void **state)
         {"top_k", "1e3"},
         {"top_k", "999999999999"},
         {"max_new_tokens", "-1"},
-        {"max_new_tokens", "0"},
+        {"mirostat", "3"},
         {"max_new_tokens", "1000000000000"},
         {"seed", "-1"},
         {"seed", "18446744073709551616"},
@@ -266,7 +270,7 @@ static void bad_yaml_changes_nothing(void **state)
         {"- a\n", "line 1: expected settings as"},
         {"hello\n", "line 1: expected settings as"},
         {"top_p: \"0.5\n", "settings.yaml line"},
-        {"top_p: 0.5\n---\ntop_p: 0.6\n", "line 2: expected settings as"},
+        {"top_p: 0.5\n---\ntop_p: 0.6\n", "line 3: expected settings as"},
         {"top_p: 0.5\nprompt: x\n", "line 2: prompt is for one command"},
         {"? [a]\n: b\n", "line 1: expected the name of a setting"},
         {"top_p: &a 0.5\ntop_k: *a\n", "line 2: top_k: expected one value"},

@@ -1,0 +1,348 @@
+#include "sampling/batch.h"
+
+#include "model/base/progress.h"
+#include "tests/unit/tiny_text.h"
+
+#include <stdio.h>
+
+enum { LINES = 12 };
+
+static struct model model;
+static struct engine engine;
+static struct generate_config config;
+static struct sampler_config sampler;
+
+static int set_up(void **state)
+{
+    (void)state;
+    tiny_speaker(&model, 21);
+    assert_ok(engine_init(&engine, &model, 8));
+    generate_config_init(&config);
+    sampler_config_init(&sampler);
+    config.max_new_tokens = 25;
+    sampler.seed = 4;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    interrupt_clear();
+    assert_int_equal(engine.cache.n_free, engine.cache.n_pages);
+    engine_release(&engine);
+    tiny_speaker_release(&model);
+    return 0;
+}
+
+static const char *const PROMPTS[LINES] = {"the end",
+                                           "one ",
+                                           "the end of the",
+                                           "",
+                                           "ab abc ab",
+                                           "the end of one",
+                                           "on one on one",
+                                           "the end of the",
+                                           "x",
+                                           " ",
+                                           "a\nb\n\xff\xc3",
+                                           "the end of the end"};
+
+/* A run over lines, and what came out. */
+struct lines_run {
+    const char *const *lines;
+    int n_lines, given, delivered, stop_at, interrupt_at, later;
+    bool deaf; /* texts are not kept */
+    const struct sampler_config *samplers[LINES];
+    const struct generate_config *configs[LINES];
+    struct buf texts[LINES];
+    enum finish finish[LINES];
+    int rcs[LINES], n_ids[LINES], next_rc;
+    char sentence[256];
+    struct batch_stats stats;
+};
+
+static int next(void *user, struct batch_item *item, bool wait)
+{
+    struct lines_run *r = user;
+    if (!wait && r->later > 0) {
+        r->later--;
+        return BATCH_LATER;
+    }
+    if (r->given == r->n_lines)
+        return r->next_rc == 0 ? BATCH_END : err_set(r->next_rc, "the input is broken");
+    item->sampler = r->samplers[r->given];
+    item->generate = r->configs[r->given];
+    item->user = (void *)(intptr_t)r->given;
+    item->text = r->lines[r->given++];
+    item->n = strlen(item->text);
+    return BATCH_ITEM;
+}
+
+static int done(void *user, const struct batch_item *item, int rc, struct answer *answers, int n)
+{
+    struct lines_run *r = user;
+    int i = r->delivered++;
+    assert_int_equal(i, (intptr_t)item->user);
+    r->rcs[i] = rc;
+    if (rc != 0)
+        snprintf(r->sentence, sizeof r->sentence, "%s", err_text());
+    for (int k = 0; k < n; k++) {
+        if (!r->deaf)
+            assert_ok(buf_printf(&r->texts[i], "%s|", buf_text(&answers[k].text)));
+        r->finish[i] = answers[k].finish;
+        r->n_ids[i] += (int)answers[k].ids.n;
+    }
+    if (r->delivered == r->interrupt_at)
+        interrupt_raise();
+    return r->delivered == r->stop_at ? -1000 : 0;
+}
+
+static int run(struct lines_run *r, int batch_size)
+{
+    const struct batch_host host = {.next = next, .done = done, .user = r};
+    return batch_run(&engine, &config, &sampler, batch_size, &host, &r->stats);
+}
+
+static struct lines_run all_lines(void)
+{
+    return (struct lines_run){.lines = PROMPTS, .n_lines = LINES};
+}
+
+static void release(struct lines_run *r)
+{
+    for (int i = 0; i < LINES; i++)
+        buf_release(&r->texts[i]);
+}
+
+/* The line alone, in a session of its own. */
+static void alone(struct buf *out, int line, const struct lines_run *r)
+{
+    const struct generate_config *g = r->configs[line] != NULL ? r->configs[line] : &config;
+    struct sampler_config c = r->samplers[line] != NULL ? *r->samplers[line] : sampler;
+    struct session session;
+    struct prompt p = {0};
+    struct answer answers[4] = {0};
+    c.draw += line;
+    assert_ok(session_init(&session, &engine));
+    assert_ok(prompt_encode(&p, &model, g, r->lines[line], strlen(r->lines[line])));
+    assert_ok(generate(&session, &p, g, &c, NULL, answers));
+    for (int k = 0; k < g->num_return_sequences; k++) {
+        assert_ok(buf_printf(out, "%s|", buf_text(&answers[k].text)));
+        answer_release(&answers[k]);
+    }
+    prompt_release(&p);
+    session_release(&session);
+}
+
+static void check_against_single(const struct lines_run *r)
+{
+    for (int i = 0; i < r->n_lines; i++) {
+        struct buf expected = {0};
+        alone(&expected, i, r);
+        assert_int_equal(r->rcs[i], 0);
+        assert_string_equal(buf_text(&r->texts[i]), buf_text(&expected));
+        buf_release(&expected);
+    }
+}
+
+static void any_batch_size_equals_single_runs(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 8; size += size < 4 ? 1 : 2) {
+        struct lines_run r = all_lines();
+        r.later = size;
+        config.device_iterations = size;
+        config.device_loop = size != 3;
+        assert_ok(run(&r, size));
+        assert_int_equal(r.delivered, LINES);
+        check_against_single(&r);
+        assert_int_equal(r.stats.n_prompts, LINES);
+        release(&r);
+    }
+}
+
+static void contexts_slide_inside_a_batch(void **state)
+{
+    (void)state;
+    config.max_new_tokens = 260;
+    config.on_full = ON_FULL_SLIDE;
+    sampler.ignore_eos = true;
+    struct lines_run r = all_lines();
+    r.n_lines = 5;
+    assert_ok(run(&r, 3));
+    check_against_single(&r);
+    assert_int_equal(r.stats.n_new_tokens, 5 * 260);
+    release(&r);
+}
+
+/* Settings of a line's own: samples, beams, another temperature, a stop string. */
+static void lines_have_settings_of_their_own(void **state)
+{
+    (void)state;
+    struct lines_run r = all_lines();
+    struct generate_config three = config, beams = config, stop = config, contrastive = config;
+    struct sampler_config hot = sampler, greedy = sampler, top = sampler;
+    three.num_return_sequences = 3;
+    beams.num_beams = 2;
+    beams.num_return_sequences = 2;
+    stop.stop = (char *)"e,\\x01,q";
+    contrastive.penalty_alpha = 0.5f;
+    hot.temperature = 2;
+    hot.draw = 100;
+    greedy.temperature = 0;
+    top.top_k = 3;
+    r.configs[1] = &three;
+    r.configs[4] = &beams;
+    r.configs[5] = &stop;
+    r.configs[8] = &contrastive;
+    r.samplers[2] = &hot;
+    r.samplers[6] = &greedy;
+    r.samplers[8] = &top;
+    r.samplers[9] = &hot;
+    for (int size = 1; size <= 8; size += 7) {
+        struct lines_run each = r;
+        assert_ok(run(&each, size));
+        check_against_single(&each);
+        release(&each);
+    }
+}
+
+static void errors_stay_with_their_line(void **state)
+{
+    (void)state;
+    struct lines_run r = all_lines();
+    struct generate_config bad = config, token = config;
+    struct sampler_config cold = sampler;
+    static char longer[400];
+    const char *lines[LINES];
+    memcpy(lines, PROMPTS, sizeof lines);
+    memset(longer, 'q', sizeof longer - 1);
+    lines[6] = longer;
+    bad.num_beams = 0;
+    token.stop_token = (char *)"no token";
+    cold.temperature = -1;
+    r.lines = lines;
+    r.configs[0] = &bad;
+    r.configs[3] = &token;
+    r.samplers[4] = &cold;
+    assert_ok(run(&r, 4));
+    assert_int_equal(r.delivered, LINES);
+    for (int i = 0; i < LINES; i++) {
+        int expected = i == 0 || i == 3 || i == 4 ? ERR_RANGE : i == 6 ? ERR_FULL : 0;
+        assert_int_equal(r.rcs[i], expected);
+    }
+    assert_string_equal(r.sentence, "the prompt has 399 tokens, the context holds 150: shorten "
+                                    "it, or set on_full to slide");
+    release(&r);
+}
+
+/* 100 common ids are computed once, whether the prompts come together or in turn. */
+static void a_common_beginning_is_read_once(void **state)
+{
+    (void)state;
+    static char texts[4][128];
+    const char *lines[4];
+    for (int i = 0; i < 4; i++) {
+        memset(texts[i], 'q', 100);
+        snprintf(texts[i] + 100, 8, "%dzzz", i);
+        lines[i] = texts[i];
+    }
+    for (int size = 1; size <= 4; size++) {
+        struct lines_run r = {.lines = lines, .n_lines = 4};
+        assert_ok(run(&r, size));
+        assert_int_equal(r.stats.n_prompt_tokens, 4 * 104);
+        assert_int_equal(r.stats.n_reused_tokens, 3 * 100);
+        check_against_single(&r);
+        release(&r);
+    }
+}
+
+static void a_closed_output_ends_it(void **state)
+{
+    (void)state;
+    struct lines_run r = all_lines();
+    r.stop_at = 3;
+    assert_int_equal(run(&r, 4), -1000);
+    assert_int_equal(r.delivered, 3);
+    release(&r);
+}
+
+static void an_interrupt_delivers_what_was_made(void **state)
+{
+    (void)state;
+    struct lines_run r = all_lines();
+    r.interrupt_at = 2;
+    assert_int_equal(run(&r, 4), ERR_INTERRUPTED);
+    assert_true(r.delivered >= 2 && r.delivered == r.given);
+    assert_true(r.delivered == LINES || r.finish[r.delivered - 1] == FINISH_INTERRUPTED);
+    release(&r);
+}
+
+static void broken_input_ends_it_after_what_was_read(void **state)
+{
+    (void)state;
+    struct lines_run r = all_lines();
+    r.n_lines = 5;
+    r.next_rc = ERR_IO;
+    assert_int_equal(run(&r, 3), ERR_IO);
+    assert_string_equal(err_text(), "the input is broken");
+    assert_int_equal(r.delivered, 5);
+    check_against_single(&r);
+    release(&r);
+}
+
+static void nothing_in_nothing_out(void **state)
+{
+    (void)state;
+    struct lines_run r = {.lines = PROMPTS};
+    assert_ok(run(&r, 8));
+    assert_int_equal(r.delivered, 0);
+    r.n_lines = 3;
+    config.max_new_tokens = 0;
+    assert_ok(run(&r, 2));
+    assert_int_equal(r.delivered, 3);
+    assert_int_equal(r.stats.n_new_tokens, 0);
+    release(&r);
+    assert_int_equal(run(&r, 0), ERR_RANGE);
+    assert_int_equal(run(&r, 9), ERR_RANGE);
+}
+
+/* Whichever allocation fails: an error of the batch or of a line, and nothing leaks. */
+static void survives_without_memory(void **state)
+{
+    (void)state;
+    bool failed = true;
+    for (uint64_t k = 1; failed; k += 1 + k / 8) {
+        struct lines_run r = all_lines();
+        r.n_lines = 3;
+        r.deaf = true;
+        mem_fail_at(k);
+        const struct batch_host host = {.next = next, .done = done, .user = &r};
+        int rc = batch_run(&engine, &config, &sampler, 2, &host, &r.stats);
+        mem_fail_at(0);
+        failed = rc != 0;
+        for (int i = 0; i < 3; i++)
+            failed |= r.rcs[i] != 0;
+        release(&r);
+        assert_int_equal(engine.cache.n_free, engine.cache.n_pages);
+        assert_true(k < 100000);
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(any_batch_size_equals_single_runs),
+        TEST(contexts_slide_inside_a_batch),
+        TEST(lines_have_settings_of_their_own),
+        TEST(errors_stay_with_their_line),
+        TEST(a_common_beginning_is_read_once),
+        TEST(a_closed_output_ends_it),
+        TEST(an_interrupt_delivers_what_was_made),
+        TEST(broken_input_ends_it_after_what_was_read),
+        TEST(nothing_in_nothing_out),
+        TEST(survives_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,505 @@
+#include "sampling/generate.h"
+
+#include "model/base/par.h"
+#include "model/base/progress.h"
+#include "tests/unit/tiny_text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static struct model model;
+static struct engine engine;
+static struct session session;
+static struct generate_config config;
+static struct sampler_config sampler;
+
+static int set_up(void **state)
+{
+    (void)state;
+    tiny_speaker(&model, 11);
+    assert_ok(engine_init(&engine, &model, 4));
+    assert_ok(session_init(&session, &engine));
+    generate_config_init(&config);
+    sampler_config_init(&sampler);
+    config.max_new_tokens = 20;
+    sampler.seed = 3;
+    sampler.ignore_eos = true;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    interrupt_clear();
+    session_release(&session);
+    assert_int_equal(engine.cache.n_free, engine.cache.n_pages);
+    engine_release(&engine);
+    tiny_speaker_release(&model);
+    return 0;
+}
+
+/* What the host was told. */
+struct heard {
+    struct buf text[8];
+    int statuses, interrupt_at, calls;
+};
+
+static void hear_text(void *user, int answer, const char *bytes, size_t n)
+{
+    struct heard *h = user;
+    assert_true(n > 0);
+    assert_ok(buf_add(&h->text[answer], bytes, n));
+    if (++h->calls == h->interrupt_at)
+        interrupt_raise();
+}
+
+static void hear_status(void *user, const char *sentence)
+{
+    struct heard *h = user;
+    assert_non_null(strstr(sentence, "context full"));
+    h->statuses++;
+}
+
+static struct heard heard;
+
+static int ask_prompt(const struct prompt *p, struct answer *answers)
+{
+    struct generate_host host = {
+        .text = hear_text, .status = hear_status, .user = &heard, .want_logprobs = true};
+    for (int i = 0; i < 8; i++)
+        buf_release(&heard.text[i]);
+    heard.statuses = heard.calls = 0;
+    memset(answers, 0, (size_t)config.num_return_sequences * sizeof *answers);
+    int rc = generate(&session, p, &config, &sampler, &host, answers);
+    for (int i = 0; rc == 0 && i < config.num_return_sequences; i++)
+        assert_string_equal(buf_text(&answers[i].text), buf_text(&heard.text[i]));
+    return rc;
+}
+
+static int ask(const char *text, struct answer *answers)
+{
+    struct prompt p = {0};
+    assert_ok(prompt_encode(&p, &model, &config, text, strlen(text)));
+    int rc = ask_prompt(&p, answers);
+    prompt_release(&p);
+    return rc;
+}
+
+static void same_ids(const struct answer *a, const struct answer *b)
+{
+    assert_int_equal(a->ids.n, b->ids.n);
+    assert_memory_equal(a->ids.data, b->ids.data, a->ids.n * sizeof(token_id));
+    assert_memory_equal(a->logprobs, b->logprobs, a->ids.n * sizeof(float));
+    assert_string_equal(buf_text(&a->text), buf_text(&b->text));
+    assert_int_equal(a->finish, b->finish);
+}
+
+static void check_same(const char *text, const struct answer *expected)
+{
+    struct answer a;
+    assert_ok(ask(text, &a));
+    same_ids(&a, expected);
+    answer_release(&a);
+}
+
+/* Step by step with the session alone: what generation means. */
+static void greedy_is_the_most_likely_token(void **state)
+{
+    (void)state;
+    struct answer a;
+    sampler.temperature = 0;
+    config.stop_token = (char *)"7";
+    assert_ok(ask("the end", &a));
+    struct session s;
+    struct ids ids = {0};
+    assert_ok(session_init(&s, &engine));
+    assert_ok(tokenizer_encode(model.tokenizer, &ids, "the end", 7, 0));
+    assert_ok(session_set(&s, ids.data, ids.n, NULL));
+    for (size_t i = 0; i < a.ids.n; i++) {
+        token_id best = -1;
+        for (token_id id = 0; id < TINY_V; id++)
+            if (id != 7 && (best < 0 || s.logits[id] > s.logits[best]))
+                best = id;
+        assert_int_equal(a.ids.data[i], best);
+        assert_ok(session_feed(&s, &best, 1, NULL));
+    }
+    assert_int_equal(a.ids.n, 20);
+    assert_int_equal(session.text.n, ids.n + 20);
+    assert_memory_equal(session.text.data, s.text.data, s.text.n * sizeof(token_id));
+    ids_release(&ids);
+    session_release(&s);
+    answer_release(&a);
+}
+
+static void every_way_of_looping_gives_the_same(void **state)
+{
+    (void)state;
+    struct answer a;
+    assert_ok(ask("the end ", &a));
+    assert_int_equal(a.ids.n, 20);
+    config.device_loop = false;
+    check_same("the end ", &a);
+    config.device_loop = true;
+    config.device_iterations = 7;
+    check_same("the end ", &a);
+    config.device_iterations = 1000;
+    check_same("the end ", &a);
+    answer_release(&a);
+}
+
+static void a_held_blank_begins_the_answer(void **state)
+{
+    (void)state;
+    struct prompt p = {0};
+    assert_ok(prompt_encode(&p, &model, &config, "the ", 4));
+    assert_true(p.held_blank);
+    assert_int_equal(p.ids.n, 1);
+    for (int draw = 0; draw < 8; draw++) {
+        struct answer a;
+        sampler.draw = draw;
+        assert_ok(ask_prompt(&p, &a));
+        size_t n;
+        const char *piece = tokenizer_piece(model.tokenizer, a.ids.data[0], &n);
+        assert_true(n > 0 && piece[0] == ' ');
+        struct buf whole = {0};
+        assert_ok(tokenizer_decode(model.tokenizer, &whole, a.ids.data, a.ids.n));
+        assert_int_equal(whole.n, a.text.n + 1);
+        assert_memory_equal(whole.data + 1, a.text.data, a.text.n);
+        buf_release(&whole);
+        answer_release(&a);
+    }
+    prompt_release(&p);
+    assert_ok(prompt_encode(&p, &model, &config, "the  ", 5));
+    assert_true(p.held_blank);
+    assert_int_equal(p.ids.n, 2);
+    prompt_release(&p);
+    config.trim = false;
+    assert_ok(prompt_encode(&p, &model, &config, "the ", 4));
+    assert_false(p.held_blank);
+    assert_int_equal(p.ids.n, 2);
+    prompt_release(&p);
+}
+
+/* Samples are the draws, whether they run together, one by one, or in turns. */
+static void samples_are_draws(void **state)
+{
+    (void)state;
+    struct answer all[7];
+    config.num_return_sequences = 7; /* the engine holds 4 */
+    assert_ok(ask("the end", all));
+    config.num_return_sequences = 1;
+    bool differ = false;
+    for (int i = 0; i < 7; i++) {
+        sampler.draw = i;
+        check_same("the end", &all[i]);
+        differ |= strcmp(buf_text(&all[0].text), buf_text(&all[i].text)) != 0;
+    }
+    assert_true(differ);
+    for (int i = 0; i < 7; i++)
+        answer_release(&all[i]);
+}
+
+/* Four samples of a prompt of 130 ids: its two whole pages once, a last page each. */
+static int pages_seen;
+static void count_pages(void *user, int answer, const char *bytes, size_t n)
+{
+    (void)user, (void)answer, (void)bytes, (void)n;
+    int used = engine.cache.n_pages - engine.cache.n_free;
+    pages_seen = used > pages_seen ? used : pages_seen;
+}
+
+static void samples_share_the_prompt(void **state)
+{
+    (void)state;
+    struct prompt p = {0};
+    struct answer all[4] = {0};
+    token_id ids[130];
+    tiny_ids(ids, 130, &model.config, 1);
+    assert_ok(ids_add(&p.ids, ids, 130));
+    config.num_return_sequences = 4;
+    config.max_new_tokens = 10;
+    config.device_loop = false;
+    struct generate_host host = {.text = count_pages};
+    assert_ok(generate(&session, &p, &config, &sampler, &host, all));
+    assert_int_equal(pages_seen, 2 + 1 + 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(all[i].ids.n, 10);
+        answer_release(&all[i]);
+    }
+    prompt_release(&p);
+}
+
+static void goes_on_and_keeps_the_session(void **state)
+{
+    (void)state;
+    struct answer whole, part, rest;
+    sampler.temperature = 0;
+    assert_ok(ask("the end", &whole));
+    config.max_new_tokens = 8;
+    assert_ok(ask("the end", &part));
+    assert_true(part.n_reused >= part.n_prompt - 1);
+    config.max_new_tokens = 12;
+    assert_ok(ask_prompt(NULL, &rest));
+    assert_int_equal(rest.n_prompt, part.n_prompt + 8);
+    assert_int_equal(rest.n_reused, rest.n_prompt - 1);
+    assert_memory_equal(rest.ids.data, whole.ids.data + 8, 12 * sizeof(token_id));
+    struct prompt more = {.append = true};
+    size_t before = session.text.n;
+    assert_ok(prompt_encode(&more, &model, &config, " on", 3));
+    answer_release(&part);
+    assert_ok(ask_prompt(&more, &part));
+    assert_int_equal(part.n_prompt, (int)(before + more.ids.n));
+    prompt_release(&more);
+    answer_release(&whole);
+    answer_release(&part);
+    answer_release(&rest);
+}
+
+static void stop_strings_end_the_text(void **state)
+{
+    (void)state;
+    struct answer whole, cut;
+    sampler.draw = 2;
+    assert_ok(ask("the end", &whole));
+    /* A piece out of the middle, over a token border, in escapes. */
+    size_t at = whole.text.n / 2, n = 3;
+    char stop[16] = "";
+    for (size_t i = 0; i < n; i++)
+        snprintf(stop + 4 * i, 5, "\\x%02x", (unsigned char)whole.text.data[at + i]);
+    config.stop = stop;
+    assert_ok(ask("the end", &cut));
+    assert_int_equal(cut.finish, FINISH_STOP_STRING);
+    char *first = memmem(whole.text.data, whole.text.n, whole.text.data + at, n);
+    assert_int_equal(cut.text.n, first - whole.text.data);
+    assert_memory_equal(cut.text.data, whole.text.data, cut.text.n);
+    assert_true(cut.ids.n < whole.ids.n);
+    config.device_loop = false;
+    check_same("the end", &cut);
+    answer_release(&whole);
+    answer_release(&cut);
+}
+
+static void a_stop_token_is_not_in_the_answer(void **state)
+{
+    (void)state;
+    struct answer whole, cut;
+    char id[16];
+    assert_ok(ask("the end", &whole));
+    snprintf(id, sizeof id, "%d", (int)whole.ids.data[0]);
+    sampler.ignore_eos = false;
+    config.stop_token = id;
+    assert_ok(ask("the end", &cut));
+    assert_int_equal(cut.finish, FINISH_STOP_TOKEN);
+    assert_int_equal(cut.ids.n, 0);
+    assert_int_equal(session.text.n, (size_t)cut.n_prompt);
+    answer_release(&cut);
+    assert_ok(ask_prompt(NULL, &cut)); /* nothing was lost: it ends again at once */
+    assert_int_equal(cut.ids.n, 0);
+    answer_release(&cut);
+    config.stop_token = (char *)"th";
+    token_id found;
+    assert_ok(generate_stop_token(&found, &config, &model));
+    assert_int_equal(found, 257);
+    config.stop_token = (char *)"\\n";
+    assert_ok(generate_stop_token(&found, &config, &model));
+    assert_int_equal(found, 1 + '\n');
+    config.stop_token = (char *)"no token";
+    assert_int_equal(generate_stop_token(&found, &config, &model), ERR_RANGE);
+    config.stop_token = (char *)"272";
+    assert_int_equal(generate_stop_token(&found, &config, &model), ERR_RANGE);
+    config.stop_token = (char *)"99999999999999999999";
+    assert_int_equal(generate_stop_token(&found, &config, &model), ERR_RANGE);
+    answer_release(&whole);
+}
+
+static void lengths_of_nothing_and_one(void **state)
+{
+    (void)state;
+    struct answer a;
+    config.max_new_tokens = 0;
+    assert_ok(ask("the end", &a));
+    assert_int_equal(a.ids.n, 0);
+    assert_int_equal(a.finish, FINISH_LENGTH);
+    answer_release(&a);
+    config.max_new_tokens = 1;
+    assert_ok(ask("the end", &a));
+    assert_int_equal(a.ids.n, 1);
+    assert_int_equal(a.finish, FINISH_LENGTH);
+    answer_release(&a);
+    assert_ok(ask("", &a)); /* an empty text begins with the begin token */
+    assert_int_equal(a.n_prompt, 1);
+    assert_int_equal(session.text.data[0], 0);
+    answer_release(&a);
+}
+
+static void a_full_context_stops_or_slides(void **state)
+{
+    (void)state;
+    struct answer a;
+    struct prompt p = {0};
+    token_id ids[151];
+    tiny_ids(ids, 151, &model.config, 1);
+    assert_ok(ids_add(&p.ids, ids, 151));
+    config.max_new_tokens = 300;
+    assert_int_equal(ask_prompt(&p, &a), ERR_FULL);
+    assert_non_null(strstr(err_text(), "151 tokens, the context holds 150"));
+    answer_release(&a);
+    assert_ok(ask("the end", &a));
+    assert_int_equal(a.finish, FINISH_CONTEXT);
+    assert_int_equal(session.text.n, 150);
+    assert_int_equal(a.ids.n, (size_t)(150 - a.n_prompt));
+    assert_int_equal(heard.statuses, 0);
+    answer_release(&a);
+    config.on_full = ON_FULL_SLIDE;
+    assert_ok(ask("the end", &a));
+    assert_int_equal(a.ids.n, 300);
+    assert_int_equal(heard.statuses, 1);
+    assert_true(a.slid);
+    assert_true(session.text.n < 150);
+    assert_memory_equal(session.text.data, a.ids.data + 300 - session.text.n,
+                        session.text.n * sizeof(token_id));
+    config.device_iterations = 50;
+    check_same("the end", &a);
+    config.device_loop = false;
+    check_same("the end", &a);
+    answer_release(&a);
+    config.max_new_tokens = 5;
+    assert_ok(ask_prompt(&p, &a));
+    assert_int_equal(a.n_prompt, 75);
+    assert_int_equal(heard.statuses, 1);
+    answer_release(&a);
+    prompt_release(&p);
+}
+
+static void an_interrupt_keeps_what_was_made(void **state)
+{
+    (void)state;
+    struct answer whole, part;
+    config.max_new_tokens = 100;
+    assert_ok(ask("the end", &whole));
+    config.device_loop = false;
+    heard.interrupt_at = 5;
+    assert_int_equal(ask("the end", &part), ERR_INTERRUPTED);
+    heard.interrupt_at = 0;
+    assert_int_equal(part.finish, FINISH_INTERRUPTED);
+    assert_true(part.ids.n >= 5 && part.ids.n < 100);
+    assert_memory_equal(part.ids.data, whole.ids.data, part.ids.n * sizeof(token_id));
+    assert_int_equal(session.text.n, part.n_prompt + part.ids.n);
+    assert_string_equal(buf_text(&part.text), buf_text(&heard.text[0]));
+    answer_release(&part);
+    assert_int_equal(ask("another", &part), ERR_INTERRUPTED); /* while the prompt is read */
+    assert_int_equal(part.finish, FINISH_INTERRUPTED);
+    answer_release(&part);
+    interrupt_clear();
+    config.device_loop = true;
+    check_same("the end", &whole);
+    answer_release(&whole);
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    struct answer a;
+    assert_ok(ask("one end", &a));
+    session_release(&session);
+    engine_release(&engine);
+    assert_ok(par_open(3, false));
+    assert_ok(engine_init(&engine, &model, 4));
+    assert_ok(session_init(&session, &engine));
+    check_same("one end", &a);
+    answer_release(&a);
+    session_release(&session);
+    engine_release(&engine);
+    assert_ok(par_open(0, true));
+    assert_ok(engine_init(&engine, &model, 4));
+    assert_ok(session_init(&session, &engine));
+}
+
+static void searches_end_as_samples_do(void **state)
+{
+    (void)state;
+    struct answer two[2], cut[2];
+    config.num_beams = 2;
+    config.num_return_sequences = 2;
+    assert_ok(ask("the end ", two));
+    assert_int_equal(two[0].ids.n, 20);
+    assert_true(two[0].score >= two[1].score);
+    assert_int_equal(session.text.n, two[0].n_prompt + 20);
+    size_t n;
+    assert_int_equal(*tokenizer_piece(model.tokenizer, two[0].ids.data[0], &n), ' ');
+    char stop[8];
+    snprintf(stop, sizeof stop, "\\x%02x", (unsigned char)two[0].text.data[two[0].text.n / 2]);
+    config.stop = stop;
+    assert_ok(ask("the end ", cut));
+    assert_int_equal(cut[0].finish, FINISH_STOP_STRING);
+    assert_int_equal(session.text.n, cut[0].n_prompt + cut[0].ids.n);
+    assert_memory_equal(cut[0].text.data, two[0].text.data, cut[0].text.n);
+    for (int i = 0; i < 2; i++) {
+        answer_release(&two[i]);
+        answer_release(&cut[i]);
+    }
+    config.stop = NULL;
+    config.num_beams = config.num_return_sequences = 1;
+    config.penalty_alpha = 0.6f;
+    sampler.top_k = 4;
+    config.max_new_tokens = 200;
+    assert_ok(ask("the end ", two));
+    assert_int_equal(two[0].finish, FINISH_CONTEXT);
+    assert_int_equal(*tokenizer_piece(model.tokenizer, two[0].ids.data[0], &n), ' ');
+    assert_int_equal(session.text.n, 150);
+    answer_release(&two[0]);
+    config.on_full = ON_FULL_SLIDE;
+    assert_ok(ask("the end ", two));
+    assert_int_equal(two[0].finish, FINISH_LENGTH);
+    assert_int_equal(two[0].ids.n, 200);
+    assert_int_equal(heard.statuses, 1);
+    answer_release(&two[0]);
+}
+
+static void refuses_what_is_out_of_range(void **state)
+{
+    (void)state;
+    struct generate_config good = config;
+    sampler.top_k = 0;
+#define REFUSED(field, value, sentence)                                                            \
+    do {                                                                                           \
+        config = good;                                                                             \
+        config.field = value;                                                                      \
+        assert_int_equal(generate_config_check(&config, &sampler), ERR_RANGE);                     \
+        assert_string_equal(err_text(), sentence);                                                 \
+    } while (0)
+    REFUSED(max_new_tokens, -1, "max_new_tokens is -1, must be 0 to 1000000");
+    REFUSED(device_iterations, 0, "device_iterations is 0, must be 1 to 1000000");
+    REFUSED(num_return_sequences, 0, "num_return_sequences is 0, must be 1 to 512");
+    REFUSED(num_beams, 257, "num_beams is 257, must be 1 to 256");
+    REFUSED(penalty_alpha, 1.5f, "penalty_alpha is 1.5, must be 0 to 1");
+    REFUSED(penalty_alpha, 0.5f, "top_k is 0, contrastive search needs 2 or more");
+    REFUSED(length_penalty, NAN, "length_penalty is nan, must be -100 to 100");
+    config = good;
+    config.num_beams = 2;
+    config.num_return_sequences = 3;
+    assert_int_equal(generate_config_check(&config, &sampler), ERR_RANGE);
+    assert_string_equal(err_text(), "num_return_sequences is 3, must be 1 to num_beams, 2");
+    config = good;
+    config.stop = (char *)"a,,b";
+    assert_int_equal(generate_config_check(&config, &sampler), ERR_RANGE);
+    config = good;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(greedy_is_the_most_likely_token),  TEST(every_way_of_looping_gives_the_same),
+        TEST(a_held_blank_begins_the_answer),   TEST(samples_are_draws),
+        TEST(samples_share_the_prompt),         TEST(goes_on_and_keeps_the_session),
+        TEST(stop_strings_end_the_text),        TEST(a_stop_token_is_not_in_the_answer),
+        TEST(lengths_of_nothing_and_one),       TEST(a_full_context_stops_or_slides),
+        TEST(an_interrupt_keeps_what_was_made), TEST(threads_do_not_matter),
+        TEST(searches_end_as_samples_do),       TEST(refuses_what_is_out_of_range),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (int i = 0; i < 8; i++)
+        buf_release(&heard.text[i]);
+    return failed;
+}

@@ -140,7 +140,7 @@ static int add_token(struct tokenizer *t, const struct vocab *v, int id, struct 
     size_t n = strlen(text);
     if (n == 0)
         return token_error(text, id, "has no text");
-    token->special = vocab_special(v, id);
+    token->special = n > 1 && vocab_special(v, id);
     token->text = (struct span){free_at->n, (uint32_t)n};
     memcpy(t->texts + free_at->n, text, n + 1);
     free_at->n += (uint32_t)n + 1;
@@ -163,19 +163,18 @@ static int add_token(struct tokenizer *t, const struct vocab *v, int id, struct 
     while (t->slots[i].id != TOKEN_NONE)
         i = (i + 1) & t->mask;
     t->slots[i] = (struct slot){hash, id};
-    if (token->special)
-        t->special_head[(unsigned char)bytes[0]] = true;
-    else if (n_bytes == 1)
+    if (!token->special && n_bytes == 1)
         t->of_byte[(unsigned char)bytes[0]] = id;
-    if (!token->special && n_bytes > t->longest)
-        t->longest = (uint32_t)n_bytes;
     return 0;
 }
 
-static token_id plain_token(const struct tokenizer *t, const unsigned char *bytes, long n)
+/* A token that a merge joins or makes: an ordinary one, whatever else the files say. */
+static token_id merge_token(struct tokenizer *t, const unsigned char *bytes, long n)
 {
     token_id id = n <= 0 ? TOKEN_NONE : look_up(t, (const char *)bytes, (size_t)n);
-    return id == TOKEN_NONE || t->tokens[id].special ? TOKEN_NONE : id;
+    if (id != TOKEN_NONE)
+        t->tokens[id].special = false;
+    return id;
 }
 
 static int merge_error(const char *text, int rank, const char *what)
@@ -206,8 +205,8 @@ static int add_merge(struct tokenizer *t, const char *text, int rank, struct spa
         n_left < 0 ? -1 : byte_text_decode(b + n_left, blank + 1, (size_t)(text + n - blank - 1));
     if (n_right < 0)
         return merge_error(text, rank, "is not in GPT-2's byte alphabet");
-    token_id left = plain_token(t, b, n_left), right = plain_token(t, b + n_left, n_right);
-    token_id merged = plain_token(t, b, n_left + n_right);
+    token_id left = merge_token(t, b, n_left), right = merge_token(t, b + n_left, n_right);
+    token_id merged = merge_token(t, b, n_left + n_right);
     if (left == TOKEN_NONE || right == TOKEN_NONE)
         return merge_error(text, rank, "joins what is no token");
     if (merged == TOKEN_NONE)
@@ -252,11 +251,18 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static int list_special_sizes(struct tokenizer *t)
+/* What encoding wants to know about the two kinds of tokens. */
+static int list_sizes(struct tokenizer *t)
 {
     int n = 0, kept = 0;
-    for (int i = 0; i < t->n_tokens; i++)
-        n += t->tokens[i].special;
+    for (int i = 0; i < t->n_tokens; i++) {
+        const struct token *token = &t->tokens[i];
+        n += token->special;
+        if (token->special)
+            t->special_head[(unsigned char)t->bytes[token->bytes.at]] = true;
+        else if (token->bytes.n > t->longest)
+            t->longest = token->bytes.n;
+    }
     uint32_t *sizes = mem_array((size_t)n, sizeof *sizes);
     if (sizes == NULL)
         return ERR_NOMEM;
@@ -287,9 +293,9 @@ int tokenizer_new(struct tokenizer **out, const struct vocab *v)
     for (int i = 0; i < v->n_merges && rc == 0; i++)
         rc = add_merge(t, v->merges[i], i, &free_at, &bytes);
     if (rc == 0)
-        rc = find_whole(t);
+        rc = list_sizes(t);
     if (rc == 0)
-        rc = list_special_sizes(t);
+        rc = find_whole(t);
     t->bos = v->bos >= 0 && v->bos < v->n_tokens ? v->bos : TOKEN_NONE;
     t->eos = v->eos >= 0 && v->eos < v->n_tokens ? v->eos : TOKEN_NONE;
     buf_release(&bytes);
@@ -474,10 +480,11 @@ token_id tokenizer_find(const struct tokenizer *t, const char *text, size_t n)
     unsigned char *bytes = n <= sizeof small ? small : mem_alloc(n);
     if (bytes == NULL)
         return TOKEN_NONE;
-    token_id id = plain_token(t, bytes, byte_text_decode(bytes, text, n));
+    long n_bytes = byte_text_decode(bytes, text, n);
+    token_id id = n_bytes <= 0 ? TOKEN_NONE : look_up(t, (const char *)bytes, (size_t)n_bytes);
     if (bytes != small)
         mem_free(bytes);
-    if (id != TOKEN_NONE || n == 0)
+    if (n == 0 || (id != TOKEN_NONE && !t->tokens[id].special))
         return id;
     id = look_up(t, text, n);
     return id != TOKEN_NONE && t->tokens[id].special ? id : TOKEN_NONE;

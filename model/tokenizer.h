@@ -20,7 +20,9 @@ struct tokenizer;
 struct vocab {
     int n_tokens;                 /* ids 0..n-1 */
     const char *const *tokens;    /* [n], NULL for a hole */
-    const unsigned char *special; /* [n], 1 for special tokens; NULL: only "<|endoftext|>" */
+    /* [n], 1 for special tokens; NULL: only "<|endoftext|>". Single characters and what
+     * a merge joins or makes are ordinary tokens all the same. */
+    const unsigned char *special;
     int n_merges;
     const char *const *merges; /* [n], "left right", by rank */
     token_id bos, eos;         /* TOKEN_NONE when there is none */

@@ -1,0 +1,363 @@
+/* Tokenizer files: what is read, what is refused with which sentence, what is written. */
+#include "tests/unit/test.h"
+
+#include "tests/unit/tokenizer_golden.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define BOM "\xef\xbb\xbf"
+#define ABC "{\"a\": 0, \"b\": 1, \"ab\": 2, \"<|endoftext|>\": 3}"
+
+static struct vocab_text files(const char *vocab, const char *merges)
+{
+    return (struct vocab_text){
+        .vocab = vocab, .n_vocab = strlen(vocab), .merges = merges, .n_merges = strlen(merges)};
+}
+
+static struct vocab_text whole(const char *tokenizer)
+{
+    return (struct vocab_text){.tokenizer = tokenizer, .n_tokenizer = strlen(tokenizer)};
+}
+
+static struct tokenizer *parse(struct vocab_text text, const struct config *c)
+{
+    struct tokenizer *t = NULL;
+    assert_ok(vocab_parse(&t, &text, c, NULL));
+    return t;
+}
+
+static void expect_encoding(const struct tokenizer *t, const char *text, const char *expected)
+{
+    struct ids ids = {0};
+    struct buf b = {0};
+    assert_ok(tokenizer_encode(t, &ids, text, strlen(text), ENCODE_SPECIAL));
+    for (size_t i = 0; i < ids.n; i++)
+        assert_ok(buf_printf(&b, "%s%d", i == 0 ? "" : " ", ids.data[i]));
+    assert_string_equal(buf_text(&b), expected);
+    ids_release(&ids);
+    buf_release(&b);
+}
+
+static void reads_what_editors_leave(void **state)
+{
+    (void)state;
+    static const char *const merges[] = {
+        "#version: 0.2\na b\n", "#version: 0.2\r\na b\r\n",   BOM "#version: 0.2\r\na b", "a b",
+        "\n\na b\n\n",          "#version: 0.2\n\na b\na b\n"};
+    for (size_t i = 0; i < sizeof merges / sizeof *merges; i++) {
+        struct tokenizer *t = parse(files(i % 2 ? BOM ABC "\r\n" : ABC, merges[i]), NULL);
+        expect_encoding(t, "abba<|endoftext|>", "2 1 0 3");
+        assert_int_equal(tokenizer_eos(t), 3);
+        tokenizer_free(t);
+    }
+    /* Only the first line can be the version: "# #" is a merge like any other. */
+    struct tokenizer *t = parse(files("{\"#\": 0, \"##\": 1}", "# #\n"), NULL);
+    expect_encoding(t, "###", "1 0");
+    assert_int_equal(tokenizer_eos(t), TOKEN_NONE);
+    tokenizer_free(t);
+}
+
+static char last_note[256];
+static void keep_note(void *user, const char *text)
+{
+    (void)user;
+    snprintf(last_note, sizeof last_note, "%s", text);
+}
+
+static void holes_and_added_tokens_are_legal(void **state)
+{
+    (void)state;
+    struct progress p = {.note = keep_note};
+    struct config c;
+    config_init(&c);
+    c.n_vocab = 12;
+    c.bos_token_id = TOKEN_NONE;
+    c.eos_token_id = 9;
+    struct vocab_text text = files("{\"a\": 0, \"b\": 1, \"ab\": 5}", "a b\n");
+    text.added = "{\"<pad here>\": 9, \"a\": 0}";
+    text.n_added = strlen(text.added);
+    struct tokenizer *t = NULL;
+    assert_ok(vocab_parse(&t, &text, &c, &p));
+    assert_int_equal(tokenizer_size(t), 10);
+    assert_int_equal(tokenizer_eos(t), 9);
+    assert_int_equal(tokenizer_bos(t), TOKEN_NONE);
+    assert_string_equal(last_note, "the tokenizer has 10 tokens, the model 12: ids from 10 on have "
+                                   "no text");
+    expect_encoding(t, "b<pad here>ab", "1 9 5");
+    tokenizer_free(t);
+    assert_ok(vocab_parse(&t, &text, NULL, &p));
+    assert_string_equal(last_note, "the tokenizer has no text for 6 of its ids, the first is 2");
+    tokenizer_free(t);
+}
+
+#define HEAD "{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}, "
+#define MODEL "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2}, "
+
+static void reads_tokenizer_json(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        HEAD MODEL "\"merges\": [\"a b\"]}, \"added_tokens\": [{\"id\": 3, \"content\": "
+                   "\"<|endoftext|>\"}]}",
+        HEAD MODEL "\"merges\": [[\"a\", \"b\"]]}, \"added_tokens\": [{\"id\": 3, \"content\": "
+                   "\"<|endoftext|>\", \"special\": false}]}",
+        BOM
+        "{\"normalizer\": null, \"pre_tokenizer\": {\"type\": \"Sequence\", "
+        "\"pretokenizers\": [{\"type\": \"ByteLevel\", \"use_regex\": true}]}, " MODEL
+        "\"dropout\": null, \"byte_fallback\": false, \"continuing_subword_prefix\": \"\", "
+        "\"merges\": [\"a b\"]}, \"added_tokens\": [{\"id\": 3, \"content\": "
+        "\"<|endoftext|>\"}, {\"id\": 0, \"content\": \"a\"}, {\"id\": 2, \"content\": \"ab\"}]}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct tokenizer *t = parse(whole(texts[i]), NULL);
+        expect_encoding(t, i == 2 ? "<|endoftext|>b" : "ab<|endoftext|>b",
+                        i == 2 ? "3 1" : "2 3 1");
+        assert_int_equal(tokenizer_eos(t), 3);
+        tokenizer_free(t);
+    }
+}
+
+static void hostile_files_get_a_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *vocab, *merges; /* merges NULL: vocab is a tokenizer.json */
+        int code;
+        const char *sentence;
+    } rows[] = {
+        {"", "", ERR_FORMAT,
+         "vocab.json is not JSON: line 1: '[' or '{' expected near end of file"},
+        {"[1]", "", ERR_FORMAT, "vocab.json is not a JSON object"},
+        {"{}", "", ERR_FORMAT, "the tokenizer has no tokens"},
+        {"{\"a\": 0,", "", ERR_FORMAT,
+         "vocab.json is not JSON: line 1: string or '}' expected near end of file"},
+        {"{\"\xff\": 0}", "", ERR_FORMAT,
+         "vocab.json is not JSON: line 1: unable to decode byte 0xff near '\"'"},
+        {"{\"a\": 0, \"a\": 1}", "", ERR_FORMAT,
+         "vocab.json is not JSON: line 1: duplicate object key near '\"a\"'"},
+        {"{\"a\": 0, \"b\": 0}", "", ERR_FORMAT,
+         "vocab.json: tokens \"a\" and \"b\" both have id 0"},
+        {"{\"a\": -1}", "", ERR_FORMAT,
+         "vocab.json: token \"a\" has id -1, out of the range 0..1025"},
+        {"{\"a\": 1000000000000}", "", ERR_FORMAT,
+         "vocab.json: token \"a\" has id 1000000000000, out of the range 0..1025"},
+        {"{\"a\": 1.5}", "", ERR_FORMAT, "vocab.json: the id of token \"a\" is not a whole number"},
+        {"{\"a\": \"0\"}", "", ERR_FORMAT,
+         "vocab.json: the id of token \"a\" is not a whole number"},
+        {"{\"a\": 1e3}", "", ERR_FORMAT, "vocab.json: the id of token \"a\" is not a whole number"},
+        {"{\"a\\u001b[2J\": -1}", "", ERR_FORMAT,
+         "vocab.json: token \"a\\x1b[2J\" has id -1, out of the range 0..1025"},
+        {"{\"a b\": 0}", "", ERR_FORMAT, "token 0 \"a b\" is not in GPT-2's byte alphabet"},
+        {ABC, "a b c\n", ERR_FORMAT, "merge 0 \"a b c\" is not two texts with a blank between"},
+        {ABC, "#version: 0.2\nb a\n", ERR_FORMAT, "merge 0 \"b a\" makes what is no token"},
+        {ABC, "a b\nab c\n", ERR_FORMAT, "merge 1 \"ab c\" joins what is no token"},
+        {"{\"pre_tokenizer\": {\"type\": \"Metaspace\"}}", NULL, ERR_UNSUPPORTED,
+         "tokenizer.json is not GPT-2's byte-level BPE: its pre_tokenizer is not ByteLevel alone"},
+        {"{\"model\": {\"type\": \"Unigram\"}}", NULL, ERR_UNSUPPORTED,
+         "tokenizer.json is not GPT-2's byte-level BPE: its model is not BPE"},
+        {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
+         "\"add_prefix_space\": true}}",
+         NULL, ERR_UNSUPPORTED,
+         "tokenizer.json is not GPT-2's byte-level BPE: it has add_prefix_space"},
+        {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
+         "\"use_regex\": false}}",
+         NULL, ERR_UNSUPPORTED,
+         "tokenizer.json is not GPT-2's byte-level BPE: it has use_regex false"},
+        {"{\"normalizer\": {\"type\": \"NFC\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\"}}",
+         NULL, ERR_UNSUPPORTED,
+         "tokenizer.json is not GPT-2's byte-level BPE: it has a normalizer"},
+        {HEAD "\"model\": {\"byte_fallback\": true}}", NULL, ERR_UNSUPPORTED,
+         "tokenizer.json is not GPT-2's byte-level BPE: it has byte_fallback"},
+        {HEAD "\"model\": {}}", NULL, ERR_FORMAT,
+         "tokenizer.json: model.vocab is missing or not an object"},
+        {HEAD "\"model\": {\"vocab\": {\"a\": 0}}}", NULL, ERR_FORMAT,
+         "tokenizer.json: model.merges is missing or not a list"},
+        {HEAD MODEL "\"merges\": [7]}}", NULL, ERR_FORMAT,
+         "tokenizer.json: merge 0 is neither \"a b\" nor a pair"},
+        {HEAD MODEL "\"merges\": [[\"a\"]]}}", NULL, ERR_FORMAT,
+         "tokenizer.json: merge 0 is neither \"a b\" nor a pair"},
+        {HEAD MODEL "\"merges\": []}, \"added_tokens\": [{}]}", NULL, ERR_FORMAT,
+         "tokenizer.json: added token 0 has no content"},
+        {HEAD MODEL "\"merges\": []}, \"added_tokens\": [{\"content\": \"x\"}]}", NULL, ERR_FORMAT,
+         "tokenizer.json: the id of token \"x\" is not a whole number"},
+        {HEAD MODEL "\"merges\": []}, \"added_tokens\": [{\"content\": \"x\", \"id\": 1}]}", NULL,
+         ERR_FORMAT, "tokenizer.json: tokens \"b\" and \"x\" both have id 1"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tokenizer *t = NULL;
+        struct vocab_text text =
+            rows[i].merges == NULL ? whole(rows[i].vocab) : files(rows[i].vocab, rows[i].merges);
+        int rc = vocab_parse(&t, &text, NULL, NULL);
+        assert_string_equal(rc == 0 ? rows[i].vocab : err_text(), rows[i].sentence);
+        assert_int_equal(rc, rows[i].code);
+        assert_null(t);
+    }
+    struct config c;
+    struct tokenizer *t = NULL;
+    struct vocab_text text = files(ABC, "a b\n");
+    config_init(&c);
+    c.n_vocab = 3;
+    assert_int_equal(vocab_parse(&t, &text, &c, NULL), ERR_MISMATCH);
+    assert_string_equal(err_text(),
+                        "vocab.json: token \"<|endoftext|>\" has id 3, but the model has only 3 "
+                        "tokens: the tokenizer belongs to another model");
+    text = (struct vocab_text){ABC, "a\0b", NULL, NULL, strlen(ABC), 3, 0, 0};
+    assert_int_equal(vocab_parse(&t, &text, NULL, NULL), ERR_FORMAT);
+    assert_string_equal(err_text(), "merges.txt is not text: it has a NUL byte");
+}
+
+/* A folder of our own under TMPDIR, with one file in it or none. */
+static char *folder_with(const char *name, const char *text)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *folder = mem_sprintf("%s/vocab.XXXXXX", tmp == NULL ? "/tmp" : tmp);
+    assert_non_null(mkdtemp(folder));
+    if (name != NULL) {
+        struct file_writer w;
+        char *path = file_join(folder, name);
+        assert_ok(file_create(&w, path, false));
+        assert_ok(file_write(&w, text, strlen(text)));
+        assert_ok(file_commit(&w));
+        mem_free(path);
+    }
+    return folder;
+}
+
+static void remove_folder(char *folder)
+{
+    static const char *const names[] = {"vocab.json", "merges.txt", "tokenizer.json"};
+    for (int i = 0; i < 3; i++) {
+        char *path = file_join(folder, names[i]);
+        unlink(path);
+        mem_free(path);
+    }
+    assert_int_equal(rmdir(folder), 0);
+    mem_free(folder);
+}
+
+static void folders_may_have_none_but_not_half(void **state)
+{
+    (void)state;
+    struct tokenizer *t = NULL;
+    char *folder = folder_with(NULL, NULL);
+    assert_ok(vocab_open_folder(&t, folder, NULL, NULL));
+    assert_null(t);
+    remove_folder(folder);
+    folder = folder_with("vocab.json", ABC);
+    assert_int_equal(vocab_open_folder(&t, folder, NULL, NULL), ERR_MISSING);
+    assert_non_null(strstr(err_text(), " has vocab.json but no merges.txt"));
+    remove_folder(folder);
+    folder = folder_with("merges.txt", "a b\n");
+    assert_int_equal(vocab_open_folder(&t, folder, NULL, NULL), ERR_MISSING);
+    assert_non_null(strstr(err_text(), " has merges.txt but no vocab.json"));
+    remove_folder(folder);
+    folder = folder_with("tokenizer.json", "{");
+    assert_int_equal(vocab_open_folder(&t, folder, NULL, NULL), ERR_FORMAT);
+    assert_non_null(strstr(err_text(), "cannot load the tokenizer of "));
+    remove_folder(folder);
+}
+
+static void expect_same(const struct tokenizer *a, const struct tokenizer *b)
+{
+    assert_int_equal(tokenizer_size(a), tokenizer_size(b));
+    assert_int_equal(tokenizer_merges(a), tokenizer_merges(b));
+    for (int id = 0; id < tokenizer_size(a); id++) {
+        const char *x = tokenizer_text(a, id), *y = tokenizer_text(b, id);
+        assert_int_equal(x == NULL, y == NULL);
+        if (x != NULL)
+            assert_string_equal(x, y);
+        assert_int_equal(tokenizer_is_special(a, id), tokenizer_is_special(b, id));
+    }
+    for (int i = 0; i < tokenizer_merges(a); i++)
+        assert_string_equal(tokenizer_merge(a, i), tokenizer_merge(b, i));
+    assert_int_equal(tokenizer_eos(a), tokenizer_eos(b));
+}
+
+/* Written, and read back from tokenizer.json, then from the two older files. */
+static void written_files_say_the_same(void **state)
+{
+    (void)state;
+    struct tokenizer *rows[] = {
+        golden_tokenizer(GOLDEN "merges.txt"),
+        parse(files("{\"\\\"\": 0, \"\\\\\": 1, \"<|endoftext|>\": 4, \"\\u0100\": 2}", ""), NULL)};
+    for (int i = 0; i < 2; i++) {
+        struct tokenizer *back = NULL;
+        char *folder = folder_with(NULL, NULL), *path = file_join(folder, "tokenizer.json");
+        assert_ok(vocab_write_folder(rows[i], folder, false));
+        assert_int_equal(vocab_write_folder(rows[i], folder, false), ERR_EXISTS);
+        assert_ok(vocab_write_folder(rows[i], folder, true));
+        assert_ok(vocab_open_folder(&back, folder, NULL, NULL));
+        expect_same(rows[i], back);
+        tokenizer_free(back);
+        assert_int_equal(unlink(path), 0);
+        assert_ok(vocab_open_folder(&back, folder, NULL, NULL));
+        expect_same(rows[i], back);
+        tokenizer_free(back);
+        mem_free(path);
+        remove_folder(folder);
+        tokenizer_free(rows[i]);
+    }
+}
+
+static void survives_without_memory(void **state)
+{
+    (void)state;
+    struct vocab_text text = files(ABC, "a b\n");
+    for (uint64_t k = 1;; k++) {
+        struct tokenizer *t = NULL;
+        mem_fail_at(k);
+        int rc = vocab_parse(&t, &text, NULL, NULL);
+        mem_fail_at(0);
+        assert_int_equal(t == NULL, rc != 0);
+        tokenizer_free(t);
+        if (rc == 0)
+            break;
+        assert_true(k < 1000);
+    }
+}
+
+static void reads_real_files_with_data(void **state)
+{
+    (void)state;
+    const char *data = golden_data("tokenizer files of GPT-2, SLM_4096 and Megatron");
+    if (data == NULL)
+        return;
+    char path[4096];
+    struct buf vocab = {0}, merges = {0};
+    struct tokenizer *t = NULL;
+    snprintf(path, sizeof path, "%s/weights/SLM_4096", data);
+    assert_ok(vocab_open_folder(&t, path, NULL, NULL));
+    assert_int_equal(tokenizer_size(t), 54);
+    assert_int_equal(tokenizer_merges(t), 0);
+    expect_encoding(t, "Q: What", "23 8 1 27 35 28 47");
+    tokenizer_free(t);
+    snprintf(path, sizeof path, "%s/tokenizer", data);
+    assert_ok(vocab_open_folder(&t, path, NULL, NULL));
+    assert_int_equal(tokenizer_size(t), 50257);
+    assert_int_equal(tokenizer_merges(t), 50000);
+    expect_encoding(t, "My name is<|endoftext|>", "3666 1438 318 50256");
+    tokenizer_free(t);
+    snprintf(path, sizeof path, "%s/megatron/gpt2-tiny-vocab.json", data);
+    assert_ok(file_read_all(&vocab, path, 1 << 24));
+    snprintf(path, sizeof path, "%s/megatron/gpt2-tiny-merges.txt", data);
+    assert_ok(file_read_all(&merges, path, 1 << 24));
+    struct vocab_text text = {
+        .vocab = vocab.data, .n_vocab = vocab.n, .merges = merges.data, .n_merges = merges.n};
+    t = parse(text, NULL);
+    assert_int_equal(tokenizer_size(t), 5000);
+    tokenizer_free(t);
+    buf_release(&vocab);
+    buf_release(&merges);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_what_editors_leave),
+                                       cmocka_unit_test(holes_and_added_tokens_are_legal),
+                                       cmocka_unit_test(reads_tokenizer_json),
+                                       cmocka_unit_test(hostile_files_get_a_sentence),
+                                       cmocka_unit_test(folders_may_have_none_but_not_half),
+                                       cmocka_unit_test(written_files_say_the_same),
+                                       cmocka_unit_test(survives_without_memory),
+                                       cmocka_unit_test(reads_real_files_with_data)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -58,6 +58,11 @@ static int full(const struct session *s, size_t n)
                    s->engine->cache.n_ctx);
 }
 
+bool session_has_logits(const struct session *s)
+{
+    return s->n_logits > 0 && s->n_logits == s->text.n && s->version == s->engine->model->version;
+}
+
 /* Make the text ids, which may lie in s->text, whose n stays as it is on failure. */
 static int read_text(struct session *s, const token_id *ids, size_t n, const struct progress *p)
 {
@@ -127,6 +132,20 @@ void session_truncate(struct session *s, size_t n)
         kv_seq_truncate(&s->seq, &s->engine->cache, (int)n);
 }
 
+void session_become(struct session *s, const struct kv_seq *seq, const token_id *ids, size_t n,
+                    const float *logits)
+{
+    kv_seq_fork(&s->seq, seq, &s->engine->cache, seq->n);
+    if (n > 0)
+        memcpy(s->text.data, ids, n * sizeof *ids);
+    s->text.n = n;
+    s->version = s->engine->model->version;
+    s->is_ahead = false;
+    s->n_logits = logits == NULL ? 0 : n;
+    if (logits != NULL)
+        memcpy(s->logits, logits, (size_t)s->engine->model->config.n_vocab * sizeof *logits);
+}
+
 void session_fork(struct session *dst, const struct session *src, size_t n)
 {
     if (n > src->text.n)
@@ -135,24 +154,9 @@ void session_fork(struct session *dst, const struct session *src, size_t n)
         session_truncate(dst, n);
         return;
     }
-    memcpy(dst->text.data, src->text.data, n * sizeof *src->text.data);
-    dst->text.n = n;
-    dst->version = src->version;
-    dst->is_ahead = false;
+    struct kv_seq begin = src->seq;
     size_t cached = session_cached(src);
-    kv_seq_fork(&dst->seq, &src->seq, &src->engine->cache, (int)(cached < n ? cached : n));
-    dst->n_logits = src->n_logits == n ? n : 0;
-    if (dst->n_logits > 0)
-        memcpy(dst->logits, src->logits,
-               (size_t)src->engine->model->config.n_vocab * sizeof *src->logits);
-}
-
-void session_adopt(struct session *s, const token_id *ids, size_t n, const struct kv_seq *seq)
-{
-    memcpy(s->text.data, ids, n * sizeof *ids);
-    s->text.n = n;
-    s->n_logits = 0;
-    s->is_ahead = false;
-    s->version = s->engine->model->version;
-    kv_seq_fork(&s->seq, seq, &s->engine->cache, seq->n);
+    begin.n = (int)(cached < n ? cached : n);
+    bool has_logits = n > 0 && src->n_logits == n && src->version == src->engine->model->version;
+    session_become(dst, &begin, src->text.data, n, has_logits ? src->logits : NULL);
 }

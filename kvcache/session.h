@@ -50,5 +50,11 @@ void session_adopt(struct session *s, const token_id *ids, size_t n, const struc
 
 /* How many ids from the beginning have valid keys and values. */
 size_t session_cached(const struct session *s);
+/* s->logits are those after the whole text, under the weights as they are. */
+bool session_has_logits(const struct session *s);
+/* s becomes this text of n ids, with its keys and values (seq's pages, which are then
+ * shared) and its logits [V], or NULL: those of a file. */
+void session_become(struct session *s, const struct kv_seq *seq, const token_id *ids, size_t n,
+                    const float *logits);
 
 #endif

@@ -1,0 +1,262 @@
+#include "kvcache/snapshot.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <openssl/evp.h>
+#include <string.h>
+
+/*
+ * The file: this header, as the machine's own little-endian words; ids; pages of keys
+ * and values as they lie in memory, unfilled positions zero; logits; settings; SHA-256
+ * of all before it.
+ */
+enum { VERSION = 1, HASH_BYTES = 32, MAX_SETTINGS_BYTES = 1 << 20 };
+
+static const char MAGIC[16] = "prattle session";
+
+struct header {
+    char magic[16];
+    uint32_t version, element_bytes;
+    unsigned char fingerprint[32];
+    uint64_t page_bytes, n_vocab;
+    uint64_t n_ids, n_cached, n_logits; /* n_logits: 0, or V when they are there */
+    uint64_t settings_bytes;
+};
+
+static struct header expected_header(struct session *s)
+{
+    const struct engine *e = s->engine;
+    struct header h = {.version = VERSION,
+                       .element_bytes = (uint32_t)e->cache.layout.element_bytes,
+                       .page_bytes = e->cache.layout.page_bytes,
+                       .n_vocab = (uint64_t)e->model->config.n_vocab};
+    memcpy(h.magic, MAGIC, sizeof MAGIC);
+    memcpy(h.fingerprint, model_fingerprint(e->model), sizeof h.fingerprint);
+    return h;
+}
+
+/* ---- writing ---- */
+
+struct out {
+    struct file_writer file;
+    EVP_MD_CTX *hash;
+};
+
+static int put(struct out *o, const void *bytes, size_t n)
+{
+    if (n == 0)
+        return 0;
+    EVP_DigestUpdate(o->hash, bytes, n);
+    return file_write(&o->file, bytes, n);
+}
+
+/* The first n positions of a page, the others zero: they may hold another text's. */
+static void copy_filled(char *dst, const char *src, const struct kv_layout *l, int n)
+{
+    memset(dst, 0, l->page_bytes);
+    size_t key_row = KV_BLOCK * l->element_bytes, n_keys = (size_t)n * l->element_bytes;
+    size_t values = (size_t)n * (size_t)l->head_size16 * l->element_bytes;
+    for (size_t at = 0; at < l->page_bytes; at += l->layer_bytes)
+        for (int h = 0; h < l->n_head; h++) {
+            size_t key = at + kv_key_offset(l, 0, h), value = at + kv_value_offset(l, 0, h);
+            for (int d = 0; d < l->head_size; d++, key += key_row)
+                memcpy(dst + key, src + key, n_keys);
+            memcpy(dst + value, src + value, values);
+        }
+}
+
+static int put_pages(struct out *o, const struct session *s, size_t n_cached)
+{
+    const struct kv_layout *l = &s->engine->cache.layout;
+    size_t whole = n_cached / KV_BLOCK, rest = n_cached % KV_BLOCK;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < whole; i++)
+        rc = put(o, s->seq.pages[i], l->page_bytes);
+    if (rc != 0 || rest == 0)
+        return rc;
+    char *page = mem_alloc(l->page_bytes);
+    if (page == NULL)
+        return ERR_NOMEM;
+    copy_filled(page, s->seq.pages[whole], l, (int)rest);
+    rc = put(o, page, l->page_bytes);
+    mem_free(page);
+    return rc;
+}
+
+int snapshot_save(struct session *s, const char *path, const char *settings, bool force)
+{
+    struct out o = {0};
+    unsigned char digest[HASH_BYTES];
+    size_t V = (size_t)s->engine->model->config.n_vocab;
+    struct header h = expected_header(s);
+    h.n_ids = s->text.n;
+    h.n_cached = session_cached(s);
+    h.n_logits = session_has_logits(s) ? V : 0;
+    h.settings_bytes = settings == NULL ? 0 : strlen(settings);
+    if (h.settings_bytes > MAX_SETTINGS_BYTES)
+        return err_set(ERR_RANGE, "settings of %zu bytes, a session file holds %d",
+                       (size_t)h.settings_bytes, MAX_SETTINGS_BYTES);
+
+    int rc = file_create(&o.file, path, force);
+    if (rc != 0)
+        return rc;
+    if ((o.hash = EVP_MD_CTX_new()) == NULL || EVP_DigestInit_ex(o.hash, EVP_sha256(), NULL) != 1) {
+        rc = err_set(ERR_NOMEM, "cannot compute a checksum");
+        goto out;
+    }
+    if ((rc = put(&o, &h, sizeof h)) != 0 ||
+        (rc = put(&o, s->text.data, s->text.n * sizeof *s->text.data)) != 0 ||
+        (rc = put_pages(&o, s, (size_t)h.n_cached)) != 0 ||
+        (rc = put(&o, s->logits, (size_t)h.n_logits * sizeof *s->logits)) != 0 ||
+        (rc = put(&o, settings, (size_t)h.settings_bytes)) != 0)
+        goto out;
+    EVP_DigestFinal_ex(o.hash, digest, NULL);
+    if ((rc = file_write(&o.file, digest, sizeof digest)) == 0)
+        rc = file_commit(&o.file);
+out:
+    EVP_MD_CTX_free(o.hash);
+    file_abandon(&o.file);
+    return rc;
+}
+
+/* ---- reading ---- */
+
+/* What a file says, kept apart from the session until the checksum has been seen. */
+struct in {
+    struct file file;
+    EVP_MD_CTX *hash;
+    uint64_t at;
+    struct header h;
+    token_id *ids;
+    struct kv_seq seq;
+    float *logits;
+    char *settings;
+};
+
+static int get(struct in *in, void *dst, size_t n)
+{
+    if (n == 0)
+        return 0;
+    int rc = file_read_at(&in->file, dst, in->at, n);
+    if (rc == 0) {
+        EVP_DigestUpdate(in->hash, dst, n);
+        in->at += n;
+    }
+    return rc;
+}
+
+/* Everything that can be wrong with the header, so that no length of it is used before. */
+static int check_header(struct in *in, struct session *s)
+{
+    const struct kvcache *c = &s->engine->cache;
+    const struct header *h = &in->h;
+    struct header ours = expected_header(s);
+    if (memcmp(h->magic, ours.magic, sizeof h->magic) != 0)
+        return err_set(ERR_FORMAT, "not a session file");
+    if (h->version != VERSION)
+        return err_set(ERR_MISMATCH, "version %u, this program reads version %d", h->version,
+                       VERSION);
+    if (memcmp(h->fingerprint, ours.fingerprint, sizeof h->fingerprint) != 0)
+        return err_set(ERR_MISMATCH, "it was saved under other weights than those loaded now");
+    if (h->element_bytes != ours.element_bytes)
+        return err_set(ERR_MISMATCH,
+                       "its keys and values have %u bytes a number, here they have %u",
+                       h->element_bytes, ours.element_bytes);
+    if (h->page_bytes != ours.page_bytes || h->n_vocab != ours.n_vocab)
+        return err_set(ERR_MISMATCH,
+                       "its pages have %llu bytes and its logits %llu numbers, "
+                       "expected %llu and %llu",
+                       (unsigned long long)h->page_bytes, (unsigned long long)h->n_vocab,
+                       (unsigned long long)ours.page_bytes, (unsigned long long)ours.n_vocab);
+    /* One id more than the context holds may have been drawn and not read. */
+    if (h->n_ids > (uint64_t)c->n_ctx + 1)
+        return err_set(ERR_FORMAT, "it says %llu tokens, the context holds %d",
+                       (unsigned long long)h->n_ids, c->n_ctx);
+    if (h->n_cached > h->n_ids || h->n_cached > (uint64_t)c->n_ctx)
+        return err_set(ERR_FORMAT, "it says %llu tokens read of %llu",
+                       (unsigned long long)h->n_cached, (unsigned long long)h->n_ids);
+    if (h->n_logits != 0 && h->n_logits != h->n_vocab)
+        return err_set(ERR_FORMAT, "it says %llu logits, expected 0 or %llu",
+                       (unsigned long long)h->n_logits, (unsigned long long)h->n_vocab);
+    if (h->settings_bytes > MAX_SETTINGS_BYTES)
+        return err_set(ERR_FORMAT, "it says %llu bytes of settings, at most %d are",
+                       (unsigned long long)h->settings_bytes, MAX_SETTINGS_BYTES);
+    uint64_t bytes = sizeof *h + h->n_ids * sizeof(token_id) +
+                     (uint64_t)kvcache_pages((int)h->n_cached) * h->page_bytes +
+                     h->n_logits * sizeof(float) + h->settings_bytes + HASH_BYTES;
+    if (in->file.bytes != bytes)
+        return err_set(ERR_FORMAT, "it has %llu bytes, its header says %llu",
+                       (unsigned long long)in->file.bytes, (unsigned long long)bytes);
+    return 0;
+}
+
+static int get_body(struct in *in, struct session *s)
+{
+    struct kvcache *c = &s->engine->cache;
+    const struct header *h = &in->h;
+    unsigned char said[HASH_BYTES], found[HASH_BYTES];
+    int rc;
+    if ((in->ids = mem_array((size_t)h->n_ids, sizeof *in->ids)) == NULL ||
+        (in->logits = mem_array((size_t)h->n_logits, sizeof *in->logits)) == NULL ||
+        (in->settings = mem_alloc((size_t)h->settings_bytes + 1)) == NULL ||
+        kv_seq_init(&in->seq, c) != 0)
+        return ERR_NOMEM;
+    if ((rc = kv_seq_reserve(&in->seq, c, (int)h->n_cached)) != 0 ||
+        (rc = get(in, in->ids, (size_t)h->n_ids * sizeof *in->ids)) != 0)
+        return rc;
+    kv_seq_advance(&in->seq, (int)h->n_cached);
+    for (int i = 0; i < kvcache_pages(in->seq.n); i++)
+        if ((rc = get(in, in->seq.pages[i], (size_t)h->page_bytes)) != 0)
+            return rc;
+    if ((rc = get(in, in->logits, (size_t)h->n_logits * sizeof *in->logits)) != 0 ||
+        (rc = get(in, in->settings, (size_t)h->settings_bytes)) != 0)
+        return rc;
+    EVP_DigestFinal_ex(in->hash, found, NULL);
+    if ((rc = file_read_at(&in->file, said, in->at, sizeof said)) != 0)
+        return rc;
+    if (memcmp(said, found, sizeof said) != 0)
+        return err_set(ERR_FORMAT, "it is damaged: its checksum does not match");
+    return engine_check_ids(s->engine, in->ids, (size_t)h->n_ids) == 0 ? 0 : ERR_FORMAT;
+}
+
+static int read_file(struct in *in, struct session *s, const char *path)
+{
+    int rc = file_open(&in->file, path);
+    if (rc != 0)
+        return rc;
+    if ((in->hash = EVP_MD_CTX_new()) == NULL ||
+        EVP_DigestInit_ex(in->hash, EVP_sha256(), NULL) != 1)
+        return err_set(ERR_NOMEM, "cannot compute a checksum");
+    if (in->file.bytes < sizeof in->h)
+        rc = err_set(ERR_FORMAT, "%llu bytes are no session file",
+                     (unsigned long long)in->file.bytes);
+    else if ((rc = get(in, &in->h, sizeof in->h)) == 0 && (rc = check_header(in, s)) == 0)
+        rc = get_body(in, s);
+    if (rc != 0) {
+        char *shown = file_visible(path);
+        err_wrap("cannot load session %s", shown == NULL ? "" : shown);
+        mem_free(shown);
+    }
+    return rc;
+}
+
+int snapshot_load(struct session *s, const char *path, char **settings)
+{
+    struct in in = {0};
+    int rc = read_file(&in, s, path);
+    if (rc == 0) {
+        session_become(s, &in.seq, in.ids, (size_t)in.h.n_ids,
+                       in.h.n_logits > 0 ? in.logits : NULL);
+        *settings = in.settings;
+        in.settings = NULL;
+    }
+    kv_seq_release(&in.seq, &s->engine->cache);
+    EVP_MD_CTX_free(in.hash);
+    file_close(&in.file);
+    mem_free(in.ids);
+    mem_free(in.logits);
+    mem_free(in.settings);
+    return rc;
+}

@@ -1,0 +1,260 @@
+/* A session in a file: nothing is read again, and what is wrong with a file is said. */
+#include "tests/unit/tiny.h"
+
+#include "kvcache/snapshot.h"
+#include "model/base/file.h"
+#include "model/base/par.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { N = 150, VERSION_AT = 16, IDS_AT = 72, CACHED_AT = 80, LOGITS_AT = 88, SETTINGS_AT = 96 };
+
+struct fixture {
+    struct model m;
+    struct engine e;
+    struct session s;
+    token_id ids[200];
+    size_t bytes;
+    char *path;
+};
+
+static void open_fixture(struct fixture *x, enum linear_kind kind, uint64_t seed)
+{
+    struct config c = tiny_config();
+    tiny_init(&x->m, &c, kind, seed);
+    assert_ok(engine_init(&x->e, &x->m, 1));
+    assert_ok(session_init(&x->s, &x->e));
+    tiny_ids(x->ids, 200, &c, 4);
+    x->bytes = (size_t)c.n_vocab * sizeof(float);
+    const char *folder = getenv("TMPDIR");
+    x->path =
+        mem_sprintf("%s/prattle-test-%d.session", folder == NULL ? "/tmp" : folder, (int)getpid());
+}
+
+static void close_fixture(struct fixture *x)
+{
+    session_release(&x->s);
+    assert_int_equal(kvcache_used_bytes(&x->e.cache), 0);
+    engine_release(&x->e);
+    tiny_release(&x->m);
+    mem_free(x->path);
+}
+
+static void count_reads(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    (void)what;
+    (void)done;
+    (void)total;
+    ++*(int *)user;
+}
+
+static void a_load_reads_nothing_again(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {0, 1, 64, N, 200};
+    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++)
+        for (size_t i = 0; i < 5; i++) {
+            struct fixture x, y;
+            size_t n = lengths[i];
+            char *settings = NULL;
+            int reads = 0;
+            struct progress p = {.step = count_reads, .user = &reads};
+            open_fixture(&x, kind, 7);
+            open_fixture(&y, kind, 7);
+            if (n > 0)
+                assert_ok(session_feed(&x.s, x.ids, n, NULL));
+            assert_ok(session_feed(&y.s, y.ids + 20, 30, NULL));
+            assert_ok(snapshot_save(&x.s, x.path, "temperature: 0.5\n", true));
+            assert_ok(snapshot_load(&y.s, x.path, &settings));
+            assert_string_equal(settings, "temperature: 0.5\n");
+            assert_int_equal(y.s.text.n, n);
+            assert_int_equal(session_cached(&y.s), n);
+            assert_memory_equal(y.s.text.data, x.ids, n * sizeof *x.ids);
+            assert_ok(session_feed(&y.s, NULL, 0, &p));
+            assert_int_equal(reads, 0);
+            if (n > 0)
+                assert_memory_equal(y.s.logits, x.s.logits, x.bytes);
+            if (n < 200) {
+                assert_ok(session_feed(&x.s, x.ids + 10, 1, NULL));
+                assert_ok(session_feed(&y.s, x.ids + 10, 1, NULL));
+                assert_memory_equal(y.s.logits, x.s.logits, x.bytes);
+            }
+            remove(x.path);
+            mem_free(settings);
+            close_fixture(&x);
+            close_fixture(&y);
+        }
+}
+
+/* Two texts that end alike give the same file: nothing of what a page held before. */
+static void a_file_holds_this_text_alone(void **state)
+{
+    (void)state;
+    struct fixture x;
+    struct buf before = {0}, after = {0};
+    open_fixture(&x, LINEAR_F16, 7);
+    assert_ok(session_feed(&x.s, x.ids, 70, NULL));
+    assert_ok(snapshot_save(&x.s, x.path, NULL, true));
+    assert_ok(file_read_all(&before, x.path, UINT64_MAX));
+    assert_ok(session_feed(&x.s, x.ids + 70, 50, NULL));
+    session_truncate(&x.s, 70);
+    assert_ok(session_feed(&x.s, NULL, 0, NULL));
+    assert_ok(snapshot_save(&x.s, x.path, NULL, true));
+    assert_ok(file_read_all(&after, x.path, UINT64_MAX));
+    assert_int_equal(before.n, after.n);
+    assert_memory_equal(before.data, after.data, before.n);
+    assert_int_equal(snapshot_save(&x.s, x.path, NULL, false), ERR_EXISTS);
+    buf_release(&before);
+    buf_release(&after);
+    remove(x.path);
+    close_fixture(&x);
+}
+
+static void write_bytes(const char *path, const char *data, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, n, f), n);
+    fclose(f);
+}
+
+/* The load fails with this code and these words, and the session is as it was. */
+static void refused(struct fixture *x, int code, const char *words)
+{
+    char *settings = NULL;
+    float *logits = mem_alloc(x->bytes);
+    memcpy(logits, x->s.logits, x->bytes);
+    size_t used = kvcache_used_bytes(&x->e.cache);
+    int rc = snapshot_load(&x->s, x->path, &settings);
+    if (rc != code || strstr(err_text(), words) == NULL || strncmp(err_text(), "cannot ", 7) != 0)
+        fail_msg("got %d: %s; expected %d: %s", rc, err_text(), code, words);
+    assert_null(settings);
+    assert_int_equal(kvcache_used_bytes(&x->e.cache), used);
+    assert_int_equal(x->s.text.n, N);
+    assert_int_equal(session_cached(&x->s), N);
+    assert_memory_equal(x->s.text.data, x->ids, N * sizeof *x->ids);
+    assert_true(session_has_logits(&x->s));
+    assert_memory_equal(x->s.logits, logits, x->bytes);
+    mem_free(logits);
+}
+
+static void bad_files_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at;
+        uint64_t value;
+        size_t width;
+        int code;
+        const char *words;
+    } words[] = {
+        {0, 'x', 1, ERR_FORMAT, "not a session file"},
+        {VERSION_AT, 2, 4, ERR_MISMATCH, "version 2, this program reads version 1"},
+        {VERSION_AT + 4, 4, 4, ERR_MISMATCH,
+         "keys and values have 4 bytes a number, here they have 2"},
+        {24, 0, 8, ERR_MISMATCH, "other weights than those loaded now"},
+        {56, 1, 8, ERR_MISMATCH, "its pages have 1 bytes"},
+        {64, 1000, 8, ERR_MISMATCH, "its logits 1000 numbers"},
+        {IDS_AT, 202, 8, ERR_FORMAT, "it says 202 tokens, the context holds 200"},
+        {IDS_AT, UINT64_MAX, 8, ERR_FORMAT, "it says 18446744073709551615 tokens"},
+        {IDS_AT, 151, 8, ERR_FORMAT, "its header says"},
+        {CACHED_AT, 151, 8, ERR_FORMAT, "it says 151 tokens read of 150"},
+        {CACHED_AT, 10, 8, ERR_FORMAT, "its header says"},
+        {LOGITS_AT, 5, 8, ERR_FORMAT, "it says 5 logits, expected 0 or 101"},
+        {LOGITS_AT, 0, 8, ERR_FORMAT, "its header says"},
+        {SETTINGS_AT, 1 << 30, 8, ERR_FORMAT, "it says 1073741824 bytes of settings"},
+        {SETTINGS_AT, 3, 8, ERR_FORMAT, "its header says"},
+        {104, 0x7fffffff, 4, ERR_FORMAT, "its checksum does not match"},
+    };
+    struct fixture x;
+    struct buf good = {0};
+    open_fixture(&x, LINEAR_F16, 7);
+    assert_ok(session_feed(&x.s, x.ids, N, NULL));
+    assert_ok(snapshot_save(&x.s, x.path, "length: 7\n", true));
+    assert_ok(file_read_all(&good, x.path, UINT64_MAX));
+    char *bad = mem_alloc(good.n + 1);
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        memcpy(bad, good.data, good.n);
+        memcpy(bad + words[i].at, &words[i].value, words[i].width);
+        write_bytes(x.path, bad, good.n);
+        refused(&x, words[i].code, words[i].words);
+    }
+    static const size_t cuts[] = {0, 7, 103, 104, 300, 20000};
+    for (size_t i = 0; i < 6; i++) {
+        write_bytes(x.path, good.data, cuts[i]);
+        refused(&x, ERR_FORMAT, cuts[i] < 104 ? "bytes are no session file" : "its header says");
+    }
+    memcpy(bad, good.data, good.n);
+    write_bytes(x.path, bad, good.n + 1);
+    refused(&x, ERR_FORMAT, "its header says");
+    for (size_t bit = 104 * 8 + 3; bit < good.n * 8; bit += good.n * 8 / 50) {
+        memcpy(bad, good.data, good.n);
+        bad[bit / 8] = (char)(bad[bit / 8] ^ (1 << bit % 8));
+        write_bytes(x.path, bad, good.n);
+        refused(&x, ERR_FORMAT, "its checksum does not match");
+    }
+    remove(x.path);
+    refused(&x, ERR_MISSING, x.path);
+    buf_release(&good);
+    mem_free(bad);
+    close_fixture(&x);
+}
+
+static void other_weights_are_refused(void **state)
+{
+    (void)state;
+    struct fixture x, y;
+    open_fixture(&x, LINEAR_F16, 7);
+    open_fixture(&y, LINEAR_F16, 8);
+    assert_ok(session_feed(&x.s, x.ids, N, NULL));
+    assert_ok(session_feed(&y.s, y.ids, N, NULL));
+    assert_ok(snapshot_save(&x.s, x.path, NULL, true));
+    refused(&y, ERR_MISMATCH, "it was saved under other weights");
+    remove(x.path);
+    close_fixture(&x);
+    close_fixture(&y);
+}
+
+static void no_memory_leaks_nothing(void **state)
+{
+    (void)state;
+    struct fixture x;
+    int rc;
+    open_fixture(&x, LINEAR_F16, 7);
+    assert_ok(session_feed(&x.s, x.ids, N, NULL));
+    rc = ERR_NOMEM;
+    for (uint64_t k = 1; rc != 0; k++) {
+        mem_fail_at(k);
+        rc = snapshot_save(&x.s, x.path, "a: 1\n", true);
+        mem_fail_at(0);
+        assert_true(rc == 0 || rc == ERR_NOMEM);
+    }
+    rc = ERR_NOMEM;
+    for (uint64_t k = 1; rc != 0; k++) {
+        char *settings = NULL;
+        mem_fail_at(k);
+        rc = snapshot_load(&x.s, x.path, &settings);
+        mem_fail_at(0);
+        assert_true(rc == 0 || rc == ERR_NOMEM);
+        assert_int_equal(x.s.text.n, N);
+        assert_int_equal(session_cached(&x.s), N);
+        mem_free(settings);
+    }
+    remove(x.path);
+    close_fixture(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_load_reads_nothing_again),
+        cmocka_unit_test(a_file_holds_this_text_alone),
+        cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(other_weights_are_refused),
+        cmocka_unit_test(no_memory_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -16,6 +16,7 @@
 struct showing {
     bool visible; /* to a terminal: nothing in it may steer one */
     bool stream;
+    bool raw; /* as it is, NUL behind it */
     bool any, newline;
     struct buf safe;
 };
@@ -111,7 +112,7 @@ static void show_ids(const struct answer *a)
     fputc('\n', stdout);
 }
 
-/* The answers that were not streamed. */
+/* The answers that were not streamed, and what ends each: a newline, or NUL with raw. */
 static void show_answers(struct showing *w, const struct settings *s, const struct answer *answers,
                          int n)
 {
@@ -121,17 +122,27 @@ static void show_answers(struct showing *w, const struct settings *s, const stru
             continue;
         }
         if (!w->stream) {
-            if (n > 1 && s->generate.num_beams > 1)
+            if (n > 1 && !w->raw && s->generate.num_beams > 1)
                 printf("%s[%d, score %.4f]%s ", term_dim(stdout), i + 1, answers[i].score,
                        term_plain(stdout));
-            else if (n > 1)
+            else if (n > 1 && !w->raw)
                 printf("%s[%d]%s ", term_dim(stdout), i + 1, term_plain(stdout));
             put(w, buf_text(&answers[i].text), answers[i].text.n);
         }
-        if (!w->newline)
+        if (w->raw)
+            fputc('\0', stdout);
+        else if (!w->newline)
             fputc('\n', stdout);
         w->newline = false;
     }
+}
+
+static void show_object(const char *prompt, size_t n_prompt, const struct answer *answers, int n)
+{
+    struct buf line = {0};
+    if (json_line_answer(&line, prompt, n_prompt, answers, n) == 0)
+        fwrite(line.data, 1, line.n, stdout);
+    buf_release(&line);
 }
 
 /* What the turn remembers of its first answer. */
@@ -167,24 +178,29 @@ static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown
 {
     const struct settings *s = &t->settings;
     int n = s->generate.num_return_sequences;
-    struct showing w = {.visible = term_is(stdout),
-                        .stream = n == 1 && s->call.output == OUTPUT_TEXT};
+    /* The forms of batches hold for one prompt too, not for a person at a terminal. */
+    bool jsonl = s->batch.jsonl && !r->interactive, raw = s->batch.raw && !r->interactive;
+    bool plain = s->call.output == OUTPUT_TEXT && !jsonl;
+    struct showing w = {.visible = term_is(stdout) && !raw, .stream = n == 1 && plain, .raw = raw};
     struct generate_host host = {.text = take_text,
                                  .status = take_status,
                                  .progress = progress_show(),
-                                 .want_logprobs = *s->talk.save_samples != '\0',
+                                 .want_logprobs = jsonl || *s->talk.save_samples != '\0',
                                  .user = &w};
     struct answer *answers = mem_array((size_t)n, sizeof *answers);
     if (answers == NULL)
         return ERR_NOMEM;
-    if (s->talk.echo == SWITCH_ON && s->call.output == OUTPUT_TEXT)
+    if (s->talk.echo == SWITCH_ON && plain)
         put(&w, shown, n_shown);
     if (r->interactive)
         term_hush(true);
     int rc = generate(&r->session, &t->prompt, &s->generate, &s->sampler, &host, answers);
     progress_wipe();
     if (rc == 0 || rc == ERR_INTERRUPTED) {
-        show_answers(&w, s, answers, n);
+        if (jsonl)
+            show_object(shown, n_shown, answers, n);
+        else
+            show_answers(&w, s, answers, n);
         if (r->interactive || s->talk.verbose)
             show_figures(r, t, answers, n);
         int kept = remember(r, t, answers);

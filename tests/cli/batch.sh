@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Prompts piped in: the same answers as one by one, in order, in each form of output.
+. "$(dirname "$0")/lib.sh.inc"
+S="--seed 7 --max-new-tokens 12 --ignore-eos"
+prompts=$'My name is \nThe sea\n:not a command\n\nback\\slash\n"""quoted'
+escape() { /usr/bin/env perl -0777 -pe 's/\\/\\\\/g; s/\n/\\n/g'; }
+single= i=0
+while IFS= read -r p; do
+    single+=$("$PRATTLE" $MODEL $S --draw $i --echo on -p "$p" --raw | tr -d '\0' | escape)$'\n'
+    i=$((i + 1))
+done <<<"$prompts"
+for size in 1 3 8; do
+    is "batch of $size = single runs" "${single%$'\n'}" "$("$PRATTLE" $MODEL $S --batch-size $size <<<"$prompts")"
+done
+is "one thread too" "${single%$'\n'}" "$("$PRATTLE" $MODEL $S --threads 1 <<<"$prompts")"
+is "a last line without newline counts" "${single%$'\n'}" "$(printf %s "$prompts" | "$PRATTLE" $MODEL $S)"
+is "as many lines out as in" 6 "$("$PRATTLE" $MODEL $S <<<"$prompts" | wc -l)"
+is "CRLF is a line end" "$("$PRATTLE" $MODEL $S <<<"The sea")" "$(printf 'The sea\r\n' | "$PRATTLE" $MODEL $S)"
+is "--no-echo leaves the prompt out" "$("$PRATTLE" $MODEL $S <<<"The sea")" \
+    "The sea$("$PRATTLE" $MODEL $S --no-echo <<<"The sea")"
+is "--raw ends each answer with NUL" 2 "$(printf 'a\nb\n' | "$PRATTLE" $MODEL $S --raw | tr -dc '\0' | wc -c)"
+is "no input, no output" "" "$("$PRATTLE" $MODEL $S </dev/null)"
+
+json=$(printf '%s\n' '{"prompt":"The sea","max_new_tokens":3,"temperature":0}' 'bad' \
+    '{"prompt":"x","topk":3}' '{"prompt":"x","top_k":-3}' '{"ids":[1,2]}' '{"ids":[999]}' \
+    | "$PRATTLE" $MODEL $S --jsonl 2>"$TMPDIR/err")
+is "--jsonl: failed lines give a status" 1 $?
+has "and are counted" "4 of 6 lines could not be answered" "$(cat "$TMPDIR/err")"
+line() { sed -n "$1p" <<<"$json"; }
+has "settings of a line" '"finish_reason":"length"' "$(line 1)"
+is "three ids, three log-probabilities" 2,2 "$(line 1 | grep -o '"ids":\[[^]]*' | tr -dc , | wc -c),$(line 1 | grep -o '"logprobs":\[[^]]*' | tr -dc , | wc -c)"
+has "not JSON" '{"error":"not JSON' "$(line 2)"
+has "an unknown setting names the nearest" 'did you mean top_k?' "$(line 3)"
+has "a value out of range" 'top_k is -3, must be a whole number, 0 to' "$(line 4)"
+has "ids in place of a prompt" '"text":' "$(line 5)"
+has "an id the model has not" '"error":' "$(line 6)"
+
+err=$(printf 'a\nb\nc\nd\n' | "$PRATTLE" $MODEL $S 2>&1 >/dev/full); is "a full disk is a failure" 1 $?
+has "that is explained" "cannot write the answers: No space left" "$err"
+err=$( (for i in $(seq 500); do echo "line $i"; done | "$PRATTLE" $MODEL $S; echo "status $?" >&2) 2>&1 >/dev/null | cat)
+is "500 lines pass" "status 0" "$err"
+err=$( { for i in $(seq 500); do echo "line $i"; done | { "$PRATTLE" $MODEL $S; echo "status $?" >&2; } | head -n 1 >/dev/null; } 2>&1)
+is "a closed pipe ends it quietly" "status 0" "$err"
+
+printf 'The sea\nMy name\n' >"$TMPDIR/in"
+"$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S
+is "batch FILE OUT = a pipe" "$("$PRATTLE" $MODEL $S <"$TMPDIR/in")" "$(cat "$TMPDIR/out")"
+has "OUT is not overwritten" "exists already; --force" "$("$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S 2>&1)"
+"$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S --force
+is "but with --force" 0 $?
+rm -f "$TMPDIR/samples"
+"$PRATTLE" $MODEL $S -p "The sea" --save-samples "$TMPDIR/samples" >/dev/null
+"$PRATTLE" $MODEL $S -p "The sky" --save-samples "$TMPDIR/samples" >/dev/null
+is "--save-samples appends" 2 "$(grep -c '"prompt":"The s[ek][ay]","text":' "$TMPDIR/samples")"
+# A program that waits for each answer before it asks again must get it.
+coproc P { "$PRATTLE" $MODEL $S --batch-size 4; }
+echo "The sea" >&"${P[1]}"; read -r -t 20 got <&"${P[0]}"; first=$got
+echo "My name" >&"${P[1]}"; read -r -t 20 got <&"${P[0]}"
+is "an answer does not wait for more input" "$(cat "$TMPDIR/out")" "$first"$'\n'"$got"
+eval "exec ${P[1]}>&-"; wait $P_PID
+finish

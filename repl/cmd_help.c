@@ -166,8 +166,8 @@ static int explain_option(const struct repl *r, const struct option *o)
 
 static int explain_command(const struct command *c, bool shell)
 {
-    bool dashed_here = shell || !(c->flags & IN_REPL);
-    printf("%s%s%s%s%s%s: %s\n", dashed_here ? "prattle " : ":", term_bold(stdout), c->name,
+    bool colon = (c->flags & IN_REPL) && !(shell && (c->flags & IN_SHELL));
+    printf("%s%s%s%s%s%s: %s\n", colon ? ":" : "prattle ", term_bold(stdout), c->name,
            term_plain(stdout), *c->arguments ? " " : "", c->arguments, c->help);
     for (const char *p = c->options; p != NULL && *p != '\0';) {
         char name[32], dash[32];

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# tokens, logits, generate, convert, options and errors, as another program would use them.
+. "$(dirname "$0")/lib.sh.inc"
+p() { "$PRATTLE" "$@" 2>&1; }
+status() { "$PRATTLE" "$@" >/dev/null 2>&1 </dev/null; echo $?; }
+
+ids=$(p tokens --model $MODEL "My name")
+is "tokens: an id for each byte" 7 "$(tr ',' '\n' <<<"$ids" | wc -l)"
+is "tokens from standard input" "$ids" "$(printf 'My name' | "$PRATTLE" tokens --model $MODEL)"
+is "the end of text is text" 13 "$(p tokens -m $MODEL '<|endoftext|>' | tr ',' '\n' | wc -l)"
+is "unless asked for" 256 "$(p tokens -m $MODEL --special '<|endoftext|>')"
+is "any bytes" 4 "$(printf '\xff\x00\xc3\x80' | "$PRATTLE" tokens -m $MODEL | tr ',' '\n' | wc -l)"
+
+a=$(p generate --model $MODEL --ids "$ids" --greedy --max-new-tokens 8 --output ids)
+is "generate: eight ids" 8 "$(tr ',' '\n' <<<"$a" | wc -l)"
+is "the same from text" "$a" "$(p generate --model $MODEL "My name" --greedy --max-new-tokens 8 --output ids)"
+is "greedy is temperature 0" "$a" "$(p generate --model $MODEL --ids "$ids" --temperature 0 -n 8 --output ids)"
+is "blanks between ids" "$a" "$(p generate --model $MODEL --ids "${ids//,/ }" --greedy -n 8 --output ids)"
+is "the device loop and steps agree" "$a" "$(p generate --model $MODEL --ids "$ids" --greedy -n 8 --output ids --device-loop off)"
+is "so do hand-overs of 5" "$a" "$(p generate --model $MODEL --ids "$ids" --greedy -n 8 --output ids --device-iterations 5)"
+is "so do portable kernels" "$a" "$(p generate --model $MODEL --ids "$ids" --greedy -n 8 --output ids --kernels portable)"
+
+rm -f "$TMPDIR"/*.npy
+top=$(p logits --model $MODEL --ids "$ids" --out "$TMPDIR/last.npy")
+is "logits: the likeliest is what greedy takes" "${a%%,*}" "$(awk 'NR == 1 {print $1}' <<<"$top")"
+p logits --model $MODEL --ids "$ids" --all --out "$TMPDIR/all.npy" >/dev/null
+is "the last row of --all is the last" "$(tail -c $((257 * 4)) "$TMPDIR/last.npy" | md5sum)" "$(tail -c $((257 * 4)) "$TMPDIR/all.npy" | md5sum)"
+is "NumPy's header" "(7, 257)" "$(head -c 128 "$TMPDIR/all.npy" | grep -ao '(7, 257)')"
+is "its size" $((128 + 7 * 257 * 4)) "$(stat -c %s "$TMPDIR/all.npy")"
+has "a file is not overwritten" "exists already; --force" "$(p logits --model $MODEL --ids 1 --out "$TMPDIR/all.npy")"
+has "an id the model has not" "0 to 256" "$(p logits --model $MODEL --ids 300)"
+has "no ids" "no token id; give them as 1,2,3" "$(p logits --model $MODEL --ids a,b)"
+has "ids and text" "not both" "$(p logits --model $MODEL --ids 1 text)"
+
+rm -rf "$TMPDIR/hf" "$TMPDIR/back" "$TMPDIR/m.gguf"
+is "convert to a folder" 0 "$(status convert $MODEL "$TMPDIR/hf")"
+is "which answers as the source" "$a" "$(p generate "--model=$TMPDIR/hf" --ids "$ids" --greedy -n 8 --output ids)"
+is "convert to GGUF" 0 "$(status convert "$TMPDIR/hf" "$TMPDIR/m.gguf")"
+is "which answers the same" "$a" "$(p generate -m "$TMPDIR/m.gguf" --ids "$ids" --greedy -n 8 --output ids)"
+is "and back" 0 "$(status convert "$TMPDIR/m.gguf" "$TMPDIR/back")"
+is "bit for bit" "$(md5sum <"$TMPDIR/hf/model.safetensors")" "$(md5sum <"$TMPDIR/back/model.safetensors")"
+has "nothing is overwritten" "exists already" "$(p convert $MODEL "$TMPDIR/m.gguf")"
+is "but with --force" 0 "$(status convert $MODEL "$TMPDIR/m.gguf" --dtype fp16 --force)"
+is "as fp16 it is half as large" 1 "$(($(stat -c %s "$TMPDIR/m.gguf") < $(stat -c %s "$TMPDIR/hf/model.safetensors")))"
+is "and answers the same again" "$a" "$(p generate -m "$TMPDIR/m.gguf" --ids "$ids" --greedy -n 8 --output ids)"
+
+one=$(p $MODEL -p "My name is " -n 8 --seed 3)
+is "-p: the same seed, the same text" "$one" "$(p $MODEL --seed 3 -n8 --prompt="My name is ")"
+is "--model and a first word are the same" "$one" "$(p --model $MODEL --seed 3 -n8 -p "My name is ")"
+is "--echo begins with the prompt" "My name is $one" "$(p $MODEL --seed 3 -n8 --echo -p "My name is ")"
+is "three sequences" 3 "$(p generate -m $MODEL --ids 1 -n 2 --ignore-eos --num-return-sequences 3 --output ids | grep -c ,)"
+has "--verbose reports" "ms per token" "$(p $MODEL -p a -n 4 -v --seed 1 | tr -d '\0')"
+has "--version" "prattle " "$(p --version)"
+
+# Every error is one sentence and a status of 1.
+refuse() { local name=$1 part=$2; shift 2; has "$name" "$part" "$("$PRATTLE" "$@" 2>&1 </dev/null)"; is "  and its status" 1 "$(status "$@")"; }
+refuse "an unknown option" "did you mean top_k?" --topk 3
+refuse "a value out of range" "top_p is 2, must be 0 to 1" $MODEL --top-p 2 -p a
+refuse "a value that is none" "top_k is 1e3, must be a whole number" $MODEL --top-k 1e3 -p a
+refuse "a missing value" "--seed needs a value" $MODEL --seed
+refuse "a misspelt command" "did you mean tokens?" tokns
+refuse "a command of the prompt" "works at the prompt only: :why" why
+refuse "an option that is not the command's" "devices does not take --ids" devices --ids 1
+refuse "an option of commands" "prattle does not take --all" $MODEL --all -p a
+refuse "too few words" "usage: prattle convert IN OUT" convert a
+refuse "no model" "no model: --model PATH" -p a
+refuse "a model that is not there" "/no/such/model" /no/such/model -p a
+refuse "a folder without a model" "has no weights" "$TMPDIR" -p a
+refuse "two models" "one model at a time" $MODEL other -p a
+refuse "unknown kernels" "kernels" $MODEL --kernels sse -p a
+refuse "beams and contrastive search" "exclude each other" $MODEL --num-beams 2 --penalty-alpha 0.5 --top-k 4 -p a
+refuse "a text longer than the context" "256" $MODEL -p "$(head -c 1000 /dev/zero | tr '\0' a)"
+
+export XDG_CONFIG_HOME=$TMPDIR/config
+mkdir -p "$XDG_CONFIG_HOME/prattle"
+f=$XDG_CONFIG_HOME/prattle/settings.yaml
+printf 'seed: 3\nmax-new-tokens: 8\n' >"$f"
+is "the settings file" "$one" "$(p $MODEL -p "My name is ")"
+is "the command line wins over it" "$(p $MODEL -p "My name is " --seed 4)" "$(printf 'seed: 4\nmax_new_tokens: 8\n' >"$f"; p $MODEL -p "My name is ")"
+printf 'seed: 3\ntop_kk: 4\n' >"$f"
+refuse "a mistake in it" "settings.yaml line 2: there is no setting top_kk; did you mean top_k?" --version
+finish

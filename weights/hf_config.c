@@ -105,7 +105,7 @@ static int read_numbers(struct config *c, const json_t *o)
         int rc = json_take_number(o, numbers[i].key, 0, numbers[i].most, &value);
         if (rc != 0)
             return rc;
-        *numbers[i].to = (float)value;
+        *numbers[i].to = (float)value + 0.0f; /* -0 would read back as another number */
     }
     return 0;
 }

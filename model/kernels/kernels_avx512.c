@@ -13,7 +13,7 @@
  */
 enum { ROWS = 14, WIDE_ROWS = 6, STREAMS = 3, STREAM_AHEAD_BYTES = 1024 };
 
-LANES v16 load_w(const bool half, const void *w, size_t at)
+LANES struct v16 load_w(const bool half, const void *w, size_t at)
 {
     return half ? v_load_half((const uint16_t *)w + at) : v_load((const float *)w + at);
 }
@@ -21,7 +21,7 @@ LANES v16 load_w(const bool half, const void *w, size_t at)
 LANES void tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
                 const float *x, const void *w, size_t ldw, int K, float *wide, struct ahead ahead)
 {
-    v16 sum[ROWS][4];
+    struct v16 sum[ROWS][4];
     const char *fetch = ahead.at;
     size_t at = 0;
 #pragma GCC unroll 16
@@ -30,7 +30,7 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
         for (int c = 0; c < C; c++)
             sum[r][c] = fresh ? v_set(0) : v_load(acc + r * ldacc + 16 * c);
     for (int k = 0; k < K; k++, at += ldw) {
-        v16 v[4];
+        struct v16 v[4];
 #pragma GCC unroll 4
         for (int c = 0; c < C; c++)
             v[c] = load_w(half, w, at + 16 * (size_t)c);
@@ -39,7 +39,7 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
         fetch += ahead.step;
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++) {
-            v16 a = v_set(x[r]);
+            struct v16 a = v_set(x[r]);
 #pragma GCC unroll 4
             for (int c = 0; c < C; c++)
                 sum[r][c] = v_fma(a, v[c], sum[r][c]);
@@ -60,7 +60,7 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
 /* P panels at once, each a stream of its own: more lines under way than one keeps. */
 LANES void row(const int P, const bool half, float *acc, const float *x, const void *w, int K)
 {
-    v16 sum[STREAMS][4];
+    struct v16 sum[STREAMS][4];
     const size_t panel = (size_t)K * 64, element = half ? 2 : 4;
 #pragma GCC unroll 4
     for (int p = 0; p < P; p++)
@@ -68,7 +68,7 @@ LANES void row(const int P, const bool half, float *acc, const float *x, const v
         for (int c = 0; c < 4; c++)
             sum[p][c] = v_set(0);
     for (int k = 0; k < K; k++) {
-        v16 a = v_set(x[k]);
+        struct v16 a = v_set(x[k]);
 #pragma GCC unroll 4
         for (int p = 0; p < P; p++) {
             size_t at = (size_t)p * panel + (size_t)k * 64;
@@ -155,19 +155,19 @@ static void pack(float *packed, const float *x, size_t ldx, int R, int K)
         __m512 a[16];
 #pragma GCC unroll 16
         for (int r = 0; r < 16; r++)
-            a[r] = r < R ? v_load_n(x + r * ldx + k, used) : v_set(0);
+            a[r] = r < R ? v_load_n(x + r * ldx + k, used).v : _mm512_setzero_ps();
         transpose(a);
 #pragma GCC unroll 16
         for (int i = 0; i < 16; i++)
             if (i < used)
-                v_store_n(packed + (size_t)(k + i) * (size_t)R, a[i], R);
+                v_store_n(packed + (size_t)(k + i) * (size_t)R, (struct v16){a[i]}, R);
     }
 }
 
 static double burn(long rounds)
 {
-    v16 sum[24];
-    const v16 a = v_set(0.5f), b = v_set(1);
+    struct v16 sum[24];
+    const struct v16 a = v_set(0.5f), b = v_set(1);
 #pragma GCC unroll 24
     for (int i = 0; i < 24; i++)
         sum[i] = v_set((float)i);

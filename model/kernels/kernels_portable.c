@@ -56,8 +56,8 @@ static void pack(float *packed, const float *x, size_t ldx, int R, int K)
 
 static double burn(long rounds)
 {
-    v16 sum = v_set(0);
-    const v16 a = v_set(0.5f), b = v_set(1);
+    struct v16 sum = v_set(0);
+    const struct v16 a = v_set(0.5f), b = v_set(1);
     for (long i = 0; i < rounds; i++)
         sum = v_fma(sum, a, b);
     volatile float keep = v_sum(sum);

@@ -19,7 +19,9 @@ enum { LANES_N = 16 };
 
 #include <immintrin.h>
 
-typedef __m512 v16;
+struct v16 {
+    __m512 v;
+};
 struct d16 {
     __m512d lo, hi;
 };
@@ -28,109 +30,109 @@ LANES __mmask16 v_first_n(int n)
 {
     return (__mmask16)((1u << n) - 1);
 }
-LANES v16 v_set(float a)
+LANES struct v16 v_set(float a)
 {
-    return _mm512_set1_ps(a);
+    return (struct v16){_mm512_set1_ps(a)};
 }
-LANES v16 v_load(const float *p)
+LANES struct v16 v_load(const float *p)
 {
-    return _mm512_loadu_ps(p);
+    return (struct v16){_mm512_loadu_ps(p)};
 }
-LANES v16 v_load_n(const float *p, int n)
+LANES struct v16 v_load_n(const float *p, int n)
 {
-    return _mm512_maskz_loadu_ps(v_first_n(n), p);
+    return (struct v16){_mm512_maskz_loadu_ps(v_first_n(n), p)};
 }
-LANES void v_store(float *p, v16 a)
+LANES void v_store(float *p, struct v16 a)
 {
-    _mm512_storeu_ps(p, a);
+    _mm512_storeu_ps(p, a.v);
 }
-LANES void v_store_n(float *p, v16 a, int n)
+LANES void v_store_n(float *p, struct v16 a, int n)
 {
-    _mm512_mask_storeu_ps(p, v_first_n(n), a);
+    _mm512_mask_storeu_ps(p, v_first_n(n), a.v);
 }
-LANES v16 v_load_half(const uint16_t *p)
+LANES struct v16 v_load_half(const uint16_t *p)
 {
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+    return (struct v16){_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p))};
 }
-LANES v16 v_load_half_n(const uint16_t *p, int n)
+LANES struct v16 v_load_half_n(const uint16_t *p, int n)
 {
-    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(v_first_n(n), p));
+    return (struct v16){_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(v_first_n(n), p))};
 }
-LANES void v_store_half_n(uint16_t *p, v16 a, int n)
+LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
 {
-    _mm256_mask_storeu_epi16(p, v_first_n(n), _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+    _mm256_mask_storeu_epi16(p, v_first_n(n), _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT));
 }
-LANES v16 v_add(v16 a, v16 b)
+LANES struct v16 v_add(struct v16 a, struct v16 b)
 {
-    return _mm512_add_ps(a, b);
+    return (struct v16){_mm512_add_ps(a.v, b.v)};
 }
-LANES v16 v_sub(v16 a, v16 b)
+LANES struct v16 v_sub(struct v16 a, struct v16 b)
 {
-    return _mm512_sub_ps(a, b);
+    return (struct v16){_mm512_sub_ps(a.v, b.v)};
 }
-LANES v16 v_mul(v16 a, v16 b)
+LANES struct v16 v_mul(struct v16 a, struct v16 b)
 {
-    return _mm512_mul_ps(a, b);
+    return (struct v16){_mm512_mul_ps(a.v, b.v)};
 }
-LANES v16 v_div(v16 a, v16 b)
+LANES struct v16 v_div(struct v16 a, struct v16 b)
 {
-    return _mm512_div_ps(a, b);
+    return (struct v16){_mm512_div_ps(a.v, b.v)};
 }
-LANES v16 v_fma(v16 a, v16 b, v16 c)
+LANES struct v16 v_fma(struct v16 a, struct v16 b, struct v16 c)
 {
-    return _mm512_fmadd_ps(a, b, c);
+    return (struct v16){_mm512_fmadd_ps(a.v, b.v, c.v)};
 }
 /* a > b ? a : b, so b where one is NaN; v_min likewise. */
-LANES v16 v_max(v16 a, v16 b)
+LANES struct v16 v_max(struct v16 a, struct v16 b)
 {
-    return _mm512_max_ps(a, b);
+    return (struct v16){_mm512_max_ps(a.v, b.v)};
 }
-LANES v16 v_min(v16 a, v16 b)
+LANES struct v16 v_min(struct v16 a, struct v16 b)
 {
-    return _mm512_min_ps(a, b);
+    return (struct v16){_mm512_min_ps(a.v, b.v)};
 }
 /* Lanes from n on become other. */
-LANES v16 v_keep(v16 a, int n, v16 other)
+LANES struct v16 v_keep(struct v16 a, int n, struct v16 other)
 {
-    return _mm512_mask_mov_ps(other, v_first_n(n), a);
+    return (struct v16){_mm512_mask_mov_ps(other.v, v_first_n(n), a.v)};
 }
 /* x > y ? a : b */
-LANES v16 v_if_greater(v16 x, v16 y, v16 a, v16 b)
+LANES struct v16 v_if_greater(struct v16 x, struct v16 y, struct v16 a, struct v16 b)
 {
-    return _mm512_mask_mov_ps(b, _mm512_cmp_ps_mask(x, y, _CMP_GT_OQ), a);
+    return (struct v16){_mm512_mask_mov_ps(b.v, _mm512_cmp_ps_mask(x.v, y.v, _CMP_GT_OQ), a.v)};
 }
-LANES unsigned v_at_least(v16 a, v16 b)
+LANES unsigned v_at_least(struct v16 a, struct v16 b)
 {
-    return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ);
+    return _mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ);
 }
-LANES v16 v_abs(v16 a)
+LANES struct v16 v_abs(struct v16 a)
 {
-    return _mm512_abs_ps(a);
+    return (struct v16){_mm512_abs_ps(a.v)};
 }
-LANES v16 v_copysign(v16 size, v16 sign)
+LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
 {
     __m512i m = _mm512_set1_epi32(INT32_MIN);
-    return _mm512_castsi512_ps(
-        _mm512_ternarylogic_epi32(m, _mm512_castps_si512(sign), _mm512_castps_si512(size), 0xca));
+    return (struct v16){_mm512_castsi512_ps(_mm512_ternarylogic_epi32(
+        m, _mm512_castps_si512(sign.v), _mm512_castps_si512(size.v), 0xca))};
 }
 /* 2 to the power of (the integer n in the low bits of t - base) / 2, rounded down, and
  * of what is left of n: together 2^n even where that is no normal number. */
-LANES void v_powers(v16 t, v16 base, v16 *first, v16 *second)
+LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
 {
-    __m512i n = _mm512_sub_epi32(_mm512_castps_si512(t), _mm512_castps_si512(base));
+    __m512i n = _mm512_sub_epi32(_mm512_castps_si512(t.v), _mm512_castps_si512(base.v));
     __m512i half = _mm512_srai_epi32(n, 1), bias = _mm512_set1_epi32(127);
-    *first = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(half, bias), 23));
-    *second = _mm512_castsi512_ps(
+    first->v = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(half, bias), 23));
+    second->v = _mm512_castsi512_ps(
         _mm512_slli_epi32(_mm512_add_epi32(_mm512_sub_epi32(n, half), bias), 23));
 }
 LANES struct d16 d_zero(void)
 {
     return (struct d16){_mm512_setzero_pd(), _mm512_setzero_pd()};
 }
-LANES struct d16 d_add(struct d16 s, v16 a)
+LANES struct d16 d_add(struct d16 s, struct v16 a)
 {
-    s.lo = _mm512_add_pd(s.lo, _mm512_cvtps_pd(_mm512_castps512_ps256(a)));
-    s.hi = _mm512_add_pd(s.hi, _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)));
+    s.lo = _mm512_add_pd(s.lo, _mm512_cvtps_pd(_mm512_castps512_ps256(a.v)));
+    s.hi = _mm512_add_pd(s.hi, _mm512_cvtps_pd(_mm512_extractf32x8_ps(a.v, 1)));
     return s;
 }
 LANES void d_store(double out[LANES_N], struct d16 s)
@@ -143,113 +145,113 @@ LANES void d_store(double out[LANES_N], struct d16 s)
 
 #include <immintrin.h>
 
-typedef struct {
+struct v16 {
     __m256 lo, hi;
-} v16;
+};
 struct d16 {
     __m256d q[4];
 };
 
-#define V_BOTH(expression_lo, expression_hi) ((v16){(expression_lo), (expression_hi)})
+#define V_BOTH(expression_lo, expression_hi) ((struct v16){(expression_lo), (expression_hi)})
 
 LANES __m256i v_mask8(int n) /* lanes below n; any n */
 {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane);
 }
-LANES v16 v_set(float a)
+LANES struct v16 v_set(float a)
 {
     return V_BOTH(_mm256_set1_ps(a), _mm256_set1_ps(a));
 }
-LANES v16 v_load(const float *p)
+LANES struct v16 v_load(const float *p)
 {
     return V_BOTH(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8));
 }
-LANES v16 v_load_n(const float *p, int n)
+LANES struct v16 v_load_n(const float *p, int n)
 {
     if (n <= 8)
         return V_BOTH(_mm256_maskload_ps(p, v_mask8(n)), _mm256_setzero_ps());
     return V_BOTH(_mm256_loadu_ps(p), _mm256_maskload_ps(p + 8, v_mask8(n - 8)));
 }
-LANES void v_store(float *p, v16 a)
+LANES void v_store(float *p, struct v16 a)
 {
     _mm256_storeu_ps(p, a.lo);
     _mm256_storeu_ps(p + 8, a.hi);
 }
-LANES void v_store_n(float *p, v16 a, int n)
+LANES void v_store_n(float *p, struct v16 a, int n)
 {
     _mm256_maskstore_ps(p, v_mask8(n), a.lo);
     if (n > 8)
         _mm256_maskstore_ps(p + 8, v_mask8(n - 8), a.hi);
 }
-LANES v16 v_load_half(const uint16_t *p)
+LANES struct v16 v_load_half(const uint16_t *p)
 {
     return V_BOTH(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)),
                   _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 8))));
 }
-LANES v16 v_load_half_n(const uint16_t *p, int n)
+LANES struct v16 v_load_half_n(const uint16_t *p, int n)
 {
     uint16_t part[LANES_N] = {0};
     memcpy(part, p, (size_t)n * sizeof *p);
     return v_load_half(part);
 }
-LANES void v_store_half_n(uint16_t *p, v16 a, int n)
+LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
 {
     uint16_t part[LANES_N];
     _mm_storeu_si128((__m128i *)part, _mm256_cvtps_ph(a.lo, _MM_FROUND_TO_NEAREST_INT));
     _mm_storeu_si128((__m128i *)(part + 8), _mm256_cvtps_ph(a.hi, _MM_FROUND_TO_NEAREST_INT));
     memcpy(p, part, (size_t)n * sizeof *p);
 }
-LANES v16 v_add(v16 a, v16 b)
+LANES struct v16 v_add(struct v16 a, struct v16 b)
 {
     return V_BOTH(_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi));
 }
-LANES v16 v_sub(v16 a, v16 b)
+LANES struct v16 v_sub(struct v16 a, struct v16 b)
 {
     return V_BOTH(_mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi));
 }
-LANES v16 v_mul(v16 a, v16 b)
+LANES struct v16 v_mul(struct v16 a, struct v16 b)
 {
     return V_BOTH(_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi));
 }
-LANES v16 v_div(v16 a, v16 b)
+LANES struct v16 v_div(struct v16 a, struct v16 b)
 {
     return V_BOTH(_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi));
 }
-LANES v16 v_fma(v16 a, v16 b, v16 c)
+LANES struct v16 v_fma(struct v16 a, struct v16 b, struct v16 c)
 {
     return V_BOTH(_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi));
 }
-LANES v16 v_max(v16 a, v16 b)
+LANES struct v16 v_max(struct v16 a, struct v16 b)
 {
     return V_BOTH(_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi));
 }
-LANES v16 v_min(v16 a, v16 b)
+LANES struct v16 v_min(struct v16 a, struct v16 b)
 {
     return V_BOTH(_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi));
 }
-LANES v16 v_keep(v16 a, int n, v16 other)
+LANES struct v16 v_keep(struct v16 a, int n, struct v16 other)
 {
     return V_BOTH(_mm256_blendv_ps(other.lo, a.lo, _mm256_castsi256_ps(v_mask8(n))),
                   _mm256_blendv_ps(other.hi, a.hi, _mm256_castsi256_ps(v_mask8(n - 8))));
 }
-LANES v16 v_if_greater(v16 x, v16 y, v16 a, v16 b)
+LANES struct v16 v_if_greater(struct v16 x, struct v16 y, struct v16 a, struct v16 b)
 {
     return V_BOTH(_mm256_blendv_ps(b.lo, a.lo, _mm256_cmp_ps(x.lo, y.lo, _CMP_GT_OQ)),
                   _mm256_blendv_ps(b.hi, a.hi, _mm256_cmp_ps(x.hi, y.hi, _CMP_GT_OQ)));
 }
-LANES unsigned v_at_least(v16 a, v16 b)
+LANES unsigned v_at_least(struct v16 a, struct v16 b)
 {
     unsigned lo = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a.lo, b.lo, _CMP_GE_OQ));
     unsigned hi = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a.hi, b.hi, _CMP_GE_OQ));
     return lo | hi << 8;
 }
-LANES v16 v_abs(v16 a)
+LANES struct v16 v_abs(struct v16 a)
 {
     __m256 m = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MAX));
     return V_BOTH(_mm256_and_ps(a.lo, m), _mm256_and_ps(a.hi, m));
 }
-LANES v16 v_copysign(v16 size, v16 sign)
+LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
 {
     __m256 m = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MIN));
     return V_BOTH(_mm256_or_ps(_mm256_andnot_ps(m, size.lo), _mm256_and_ps(m, sign.lo)),
@@ -263,7 +265,7 @@ LANES void v_powers8(__m256 t, __m256 base, __m256 *first, __m256 *second)
     *second = _mm256_castsi256_ps(
         _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(n, half), bias), 23));
 }
-LANES void v_powers(v16 t, v16 base, v16 *first, v16 *second)
+LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
 {
     v_powers8(t.lo, base.lo, &first->lo, &second->lo);
     v_powers8(t.hi, base.hi, &first->hi, &second->hi);
@@ -273,7 +275,7 @@ LANES struct d16 d_zero(void)
     __m256d z = _mm256_setzero_pd();
     return (struct d16){{z, z, z, z}};
 }
-LANES struct d16 d_add(struct d16 s, v16 a)
+LANES struct d16 d_add(struct d16 s, struct v16 a)
 {
     s.q[0] = _mm256_add_pd(s.q[0], _mm256_cvtps_pd(_mm256_castps256_ps128(a.lo)));
     s.q[1] = _mm256_add_pd(s.q[1], _mm256_cvtps_pd(_mm256_extractf128_ps(a.lo, 1)));
@@ -289,104 +291,104 @@ LANES void d_store(double out[LANES_N], struct d16 s)
 
 #else
 
-typedef struct {
+struct v16 {
     float f[LANES_N];
-} v16;
+};
 struct d16 {
     double d[LANES_N];
 };
 
 #define V_EACH(expression)                                                                         \
-    v16 out;                                                                                       \
+    struct v16 out;                                                                                \
     for (int i = 0; i < LANES_N; i++)                                                              \
         out.f[i] = (expression);                                                                   \
     return out
 
-LANES v16 v_set(float a)
+LANES struct v16 v_set(float a)
 {
     V_EACH(a);
 }
-LANES v16 v_load(const float *p)
+LANES struct v16 v_load(const float *p)
 {
     V_EACH(p[i]);
 }
-LANES v16 v_load_n(const float *p, int n)
+LANES struct v16 v_load_n(const float *p, int n)
 {
     V_EACH(i < n ? p[i] : 0);
 }
-LANES void v_store_n(float *p, v16 a, int n)
+LANES void v_store_n(float *p, struct v16 a, int n)
 {
     memcpy(p, a.f, (size_t)n * sizeof *p);
 }
-LANES void v_store(float *p, v16 a)
+LANES void v_store(float *p, struct v16 a)
 {
     memcpy(p, a.f, sizeof a.f);
 }
-LANES v16 v_load_half_n(const uint16_t *p, int n)
+LANES struct v16 v_load_half_n(const uint16_t *p, int n)
 {
     V_EACH(i < n ? half_to_f32(p[i]) : 0);
 }
-LANES v16 v_load_half(const uint16_t *p)
+LANES struct v16 v_load_half(const uint16_t *p)
 {
     V_EACH(half_to_f32(p[i]));
 }
-LANES void v_store_half_n(uint16_t *p, v16 a, int n)
+LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
 {
     for (int i = 0; i < n; i++)
         p[i] = half_from_f32(a.f[i]);
 }
-LANES v16 v_add(v16 a, v16 b)
+LANES struct v16 v_add(struct v16 a, struct v16 b)
 {
     V_EACH(a.f[i] + b.f[i]);
 }
-LANES v16 v_sub(v16 a, v16 b)
+LANES struct v16 v_sub(struct v16 a, struct v16 b)
 {
     V_EACH(a.f[i] - b.f[i]);
 }
-LANES v16 v_mul(v16 a, v16 b)
+LANES struct v16 v_mul(struct v16 a, struct v16 b)
 {
     V_EACH(a.f[i] * b.f[i]);
 }
-LANES v16 v_div(v16 a, v16 b)
+LANES struct v16 v_div(struct v16 a, struct v16 b)
 {
     V_EACH(a.f[i] / b.f[i]);
 }
-LANES v16 v_fma(v16 a, v16 b, v16 c)
+LANES struct v16 v_fma(struct v16 a, struct v16 b, struct v16 c)
 {
     V_EACH(fmaf(a.f[i], b.f[i], c.f[i]));
 }
-LANES v16 v_max(v16 a, v16 b)
+LANES struct v16 v_max(struct v16 a, struct v16 b)
 {
     V_EACH(a.f[i] > b.f[i] ? a.f[i] : b.f[i]);
 }
-LANES v16 v_min(v16 a, v16 b)
+LANES struct v16 v_min(struct v16 a, struct v16 b)
 {
     V_EACH(a.f[i] < b.f[i] ? a.f[i] : b.f[i]);
 }
-LANES v16 v_keep(v16 a, int n, v16 other)
+LANES struct v16 v_keep(struct v16 a, int n, struct v16 other)
 {
     V_EACH(i < n ? a.f[i] : other.f[i]);
 }
-LANES v16 v_if_greater(v16 x, v16 y, v16 a, v16 b)
+LANES struct v16 v_if_greater(struct v16 x, struct v16 y, struct v16 a, struct v16 b)
 {
     V_EACH(x.f[i] > y.f[i] ? a.f[i] : b.f[i]);
 }
-LANES unsigned v_at_least(v16 a, v16 b)
+LANES unsigned v_at_least(struct v16 a, struct v16 b)
 {
     unsigned mask = 0;
     for (int i = 0; i < LANES_N; i++)
         mask |= (unsigned)(a.f[i] >= b.f[i]) << i;
     return mask;
 }
-LANES v16 v_abs(v16 a)
+LANES struct v16 v_abs(struct v16 a)
 {
     V_EACH(fabsf(a.f[i]));
 }
-LANES v16 v_copysign(v16 size, v16 sign)
+LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
 {
     V_EACH(copysignf(size.f[i], sign.f[i]));
 }
-LANES void v_powers(v16 t, v16 base, v16 *first, v16 *second)
+LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
 {
     for (int i = 0; i < LANES_N; i++) {
         uint32_t n = half_bits(t.f[i]) - half_bits(base.f[i]);
@@ -399,7 +401,7 @@ LANES struct d16 d_zero(void)
 {
     return (struct d16){{0}};
 }
-LANES struct d16 d_add(struct d16 s, v16 a)
+LANES struct d16 d_add(struct d16 s, struct v16 a)
 {
     for (int i = 0; i < LANES_N; i++)
         s.d[i] += (double)a.f[i];
@@ -413,7 +415,7 @@ LANES void d_store(double out[LANES_N], struct d16 s)
 #endif
 
 /* The fold of kernels.h: lane l with lane l + half, until one is left. */
-LANES float v_sum(v16 a)
+LANES float v_sum(struct v16 a)
 {
     float f[LANES_N];
     v_store(f, a);
@@ -422,7 +424,7 @@ LANES float v_sum(v16 a)
             f[l] += f[l + half];
     return f[0];
 }
-LANES float v_greatest(v16 a)
+LANES float v_greatest(struct v16 a)
 {
     float f[LANES_N];
     v_store(f, a);

@@ -13,10 +13,7 @@
  * next part is fetched in the meantime. With many tiles, GROUP panels share a part of
  * K, so that packed x comes from the second level; sums wait there in `acc`.
  */
-#ifndef PART_K
-#define PART_K 256
-#endif
-enum { ROWS = 256, GROUP = 4, MANY_TILES = 4, PART = PART_K };
+enum { ROWS = 256, GROUP = 4, MANY_TILES = 4, PART = 384 };
 enum { UNIT = 32 /* columns a thread's share comes in */ };
 
 struct work {

@@ -23,8 +23,10 @@ enum linear_then { LINEAR_STORE, LINEAR_ADD /* y += */, LINEAR_GELU_TANH, LINEAR
 
 enum { TILE_MAX_ROWS = 16 };
 
-/* Memory to fetch into the cache in the meantime: `step` bytes a k, at most 128, from `at`
- * on. Step 0: none, `at` any address. */
+/*
+ * Memory to fetch into the second-level cache in the meantime: K `step` bytes from `at`
+ * on, step even and at most 128. Step 0: none, `at` any address.
+ */
 struct ahead {
     const void *at;
     size_t step;

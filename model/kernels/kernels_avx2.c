@@ -57,7 +57,8 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
                 const float *x, const void *w, size_t ldw, int K, float *wide, struct ahead ahead)
 {
     __m256 sum[ROWS][8];
-    const char *fetch = ahead.at;
+    /* Two streams keep more lines under way than one. */
+    const char *fetch = ahead.at, *fetch_2 = fetch + (size_t)K * ahead.step / 2;
     size_t at = 0;
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
@@ -65,9 +66,10 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
         for (int c = 0; c < C; c++)
             sum[r][c] = fresh ? _mm256_setzero_ps() : _mm256_loadu_ps(acc + r * ldacc + 8 * c);
     for (int k = 0; k < K; k++, at += ldw, x += R) {
-        _mm_prefetch(fetch, _MM_HINT_T0);
-        _mm_prefetch(fetch + ahead.step / 2, _MM_HINT_T0);
-        fetch += ahead.step;
+        _mm_prefetch(fetch, _MM_HINT_T1);
+        _mm_prefetch(fetch_2, _MM_HINT_T1);
+        fetch += ahead.step / 2;
+        fetch_2 += ahead.step / 2;
         if (C == 2) {
             step_many(R, half, sum, x, w, at, wide);
             wide = wide == NULL ? NULL : wide + 16;
@@ -94,18 +96,26 @@ LANES tile_fn *choose(bool half, int R, int cols, int *width)
 }
 TILE_ENTRIES
 
-/* 1 x 64, the panel a stream fetched a little ahead. */
+/*
+ * 1 x 64. The panel is fetched a little ahead into the first level, the next one in two
+ * streams into the second.
+ */
 LANES void rows(const bool half, float *acc, const float *x, const char *w, int K, int panels)
 {
     const size_t line = half ? 128 : 256; /* bytes of a row of a panel */
     for (; panels > 0; panels--, acc += 64) {
+        const char *next = w + (size_t)K * line;
         __m256 sum[ROWS][8];
 #pragma GCC unroll 8
         for (int c = 0; c < 8; c++)
             sum[0][c] = _mm256_setzero_ps();
-        for (int k = 0; k < K; k++, w += line) {
+        for (int k = 0; k < K; k++, w += line, next += line / 2) {
             for (size_t i = 0; i < line; i += 64)
                 _mm_prefetch(w + STREAM_AHEAD_BYTES + i, _MM_HINT_T0);
+            for (size_t i = 0; i < line / 2; i += 64) {
+                _mm_prefetch(next + i, _MM_HINT_T1);
+                _mm_prefetch(next + (size_t)K * (line / 2) + i, _MM_HINT_T1);
+            }
             step_few(1, 8, half, sum, x + k, w, 0);
         }
 #pragma GCC unroll 8

@@ -69,7 +69,7 @@ static void part(const struct work *s, float *acc, const char *w, const char *ne
     rows_of(s, 0, &first, &R);
     width = R <= s->k->wide_rows && s->n_tiles == 1 ? hi - lo : s->k->tile_cols;
     const size_t calls = (size_t)((hi - lo) / width * s->n_tiles);
-    struct ahead ahead = {next, (bytes + calls - 1) / calls};
+    struct ahead ahead = {next, (bytes / 2 + calls - 1) / calls * 2};
     if (ahead.step > 128)
         ahead.step = 128;
     for (int col = lo; col < hi; col += width)

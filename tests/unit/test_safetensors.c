@@ -271,6 +271,42 @@ static void real_folders_load(void **state)
     }
 }
 
+static void link_to(const struct scratch *s, const char *name, const char *data, const char *file)
+{
+    char target[PATH_MAX];
+    snprintf(target, sizeof target, "%s/weights/neural-api-tiny_gpt2/%s", data, file);
+    assert_int_equal(symlink(target, scratch_path(s, name)), 0);
+}
+
+/* One model, three ways: safetensors with mask buffers, a torch file, its two shards. */
+static void torch_files_are_the_same_model(void **state)
+{
+    (void)state;
+    const char *data = getenv("DATA");
+    if (data == NULL || data[0] == '\0') {
+        print_message("# left out: real torch files, without DATA\n");
+        return;
+    }
+    static const char *const parts[] = {"tiny_gpt2-00001-of-00002.bin",
+                                        "tiny_gpt2-00002-of-00002.bin"};
+    struct scratch s;
+    scratch_open(&s);
+    link_to(&s, "config.json", data, "hf/config.json");
+    link_to(&s, "model.safetensors", data, "hf/model.safetensors");
+    link_to(&s, "torch.bin", data, "tiny_gpt2.bin");
+    link_to(&s, "parts.bin.index.json", data, "tiny_gpt2.bin.index.json");
+    link_to(&s, parts[0], data, parts[0]);
+    link_to(&s, parts[1], data, parts[1]);
+    struct model *one = loaded(&s, "", &fp16), *torch = loaded(&s, "torch.bin", &fp16);
+    struct model *shards = loaded(&s, "parts.bin.index.json", &fp16);
+    assert_memory_equal(model_fingerprint(one), model_fingerprint(torch), 32);
+    assert_memory_equal(model_fingerprint(one), model_fingerprint(shards), 32);
+    model_free(one);
+    model_free(torch);
+    model_free(shards);
+    scratch_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_folder_of_a_tokenizer_alone),
         cmocka_unit_test(every_failed_allocation_is_survived),
         cmocka_unit_test(real_folders_load),
+        cmocka_unit_test(torch_files_are_the_same_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

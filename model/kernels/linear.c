@@ -218,25 +218,41 @@ void linear_fill_in_major(struct linear *w, const void *src, enum linear_kind sr
     }
 }
 
+/* Columns n .. last-1 of one panel from rows of src: CHUNK values of k at a time, so
+ * that the lines written to stay in the first-level cache until they are full. */
+static void fill_columns(struct linear *w, const char *src, enum linear_kind src_kind, int n,
+                         int last)
+{
+    enum { CHUNK = 64 };
+    const size_t row = (size_t)w->K * (src_kind == LINEAR_F16 ? 2 : 4);
+    _Alignas(64) char part[CHUNK * 4];
+    for (int k = 0; k < w->K; k += CHUNK) {
+        size_t m = (size_t)(w->K - k < CHUNK ? w->K - k : CHUNK);
+        const char *from = src + (size_t)k * (src_kind == LINEAR_F16 ? 2 : 4);
+        char *to = (char *)at(w, n / PANEL, k);
+        for (int i = n; i < last; i++, from += row) {
+            copy(part, w->kind, from, src_kind, m);
+            size_t slot = (size_t)(i % PANEL);
+            if (w->kind == LINEAR_F16)
+                for (size_t j = 0; j < m; j++)
+                    ((uint16_t *)to)[j * PANEL + slot] = ((uint16_t *)part)[j];
+            else
+                for (size_t j = 0; j < m; j++)
+                    ((float *)to)[j * PANEL + slot] = ((float *)part)[j];
+        }
+    }
+}
+
 void linear_fill_out_major(struct linear *w, const void *src, enum linear_kind src_kind, int n0,
                            int count)
 {
-    enum { CHUNK = 256 };
-    const size_t element = src_kind == LINEAR_F16 ? 2 : 4;
-    _Alignas(64) char part[CHUNK * 4];
-    for (int n = n0; n < n0 + count; n++)
-        for (int k = 0; k < w->K; k += CHUNK) {
-            size_t m = (size_t)(w->K - k < CHUNK ? w->K - k : CHUNK);
-            const char *from =
-                (const char *)src + ((size_t)(n - n0) * (size_t)w->K + (size_t)k) * element;
-            copy(part, w->kind, from, src_kind, m);
-            char *to = (char *)at(w, n / PANEL, k);
-            for (size_t i = 0; i < m; i++) {
-                size_t slot = i * PANEL + (size_t)(n % PANEL);
-                if (w->kind == LINEAR_F16)
-                    ((uint16_t *)to)[slot] = ((uint16_t *)part)[i];
-                else
-                    ((float *)to)[slot] = ((float *)part)[i];
-            }
-        }
+    const size_t row = (size_t)w->K * (src_kind == LINEAR_F16 ? 2 : 4);
+    const char *from = src;
+    for (int n = n0, next; n < n0 + count; n = next) {
+        next = (n / PANEL + 1) * PANEL;
+        if (next > n0 + count)
+            next = n0 + count;
+        fill_columns(w, from, src_kind, n, next);
+        from += (size_t)(next - n) * row;
+    }
 }

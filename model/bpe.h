@@ -31,11 +31,19 @@ void bpe_add(struct bpe *b, token_id left, token_id right, token_id merged, int 
 
 enum { BPE_LEVELS = 6 }; /* 64^6 passes any rank */
 
+/* The chunks of positions of one rank, -1 for none. */
+struct bpe_list {
+    int32_t first, last;
+};
+
 /* What long pieces need, kept from piece to piece; zeroed to begin with. */
 struct bpe_scratch {
     struct bpe_node *nodes; /* [cap]; owned */
     size_t cap;
-    int32_t *heads; /* [n_ranks], the first node of each list; owned */
+    struct bpe_chunk *chunks; /* [chunk_cap], n_chunks of them ever used; owned */
+    size_t chunk_cap;
+    int32_t n_chunks, free_chunk;
+    struct bpe_list *lists; /* [n_ranks]; owned */
     /* levels[0] has a bit for each rank with a list, [l + 1] one for each word of [l]
      * that is not 0; owned. */
     uint64_t *levels[BPE_LEVELS];
@@ -44,7 +52,7 @@ void bpe_scratch_release(struct bpe_scratch *s);
 
 /*
  * Merge the symbols ids[0..n) in place; *n_out is what is left of them. ERR_NOMEM,
- * and ERR_RANGE for a piece of 2^31 symbols; short pieces cannot fail.
+ * and ERR_RANGE for a piece of 2^29 symbols; short pieces cannot fail.
  */
 int bpe_merge(const struct bpe *b, struct bpe_scratch *s, token_id *ids, size_t n, size_t *n_out);
 

@@ -57,6 +57,8 @@ $(OUT)/model/kernels/%.o $(OUT)/sampling/%.o: CFLAGS += $(if $(filter release,$(
 $(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
 $(OUT)/model/kernels/kernels_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c
+# Functions made of hundreds of inlined lanes: gcc would only say that it gives up tracking them.
+$(OUT)/model/kernels/%.o: CFLAGS += -fno-var-tracking-assignments
 
 $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)

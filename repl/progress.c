@@ -11,6 +11,7 @@ static const double FIRST_S = 0.4, EVERY_S = 0.1, NEW_WORK_S = 1.0;
 static struct {
     char what[64];
     double begun, drawn, last;
+    uint64_t done;
     bool visible;
 } line;
 
@@ -53,12 +54,14 @@ static void step(void *user, const char *what, uint64_t done, uint64_t total)
 {
     (void)user;
     double now = clock_s();
-    /* Another name, or a long silence, is other work. */
-    if (strncmp(line.what, what, sizeof line.what - 1) != 0 || now - line.last > NEW_WORK_S) {
+    /* Another name, a step back or a long silence is other work. */
+    if (strncmp(line.what, what, sizeof line.what - 1) != 0 || done == 0 || done < line.done ||
+        now - line.last > NEW_WORK_S) {
         snprintf(line.what, sizeof line.what, "%s", what);
         line.begun = now;
     }
     line.last = now;
+    line.done = done;
     if (total > 0 && done >= total) {
         progress_wipe();
     } else if (now - line.begun > FIRST_S && now - line.drawn > EVERY_S) {

@@ -1,6 +1,7 @@
 #include "weights/save.h"
 
 #include "model/base/err.h"
+#include "model/base/mem.h"
 
 #include <string.h>
 
@@ -35,6 +36,18 @@ static bool same_shape(const struct config *a, const struct config *b)
            a->tie_word_embeddings == b->tie_word_embeddings;
 }
 
+/* What was changed in memory is in the file now: that is the model's source. */
+static int move_source(struct model *m, const char *path)
+{
+    char *source = mem_strdup(path);
+    if (source == NULL)
+        return ERR_NOMEM;
+    mem_free(m->source);
+    m->source = source;
+    m->changed = false;
+    return 0;
+}
+
 int model_save(struct model *m, const char *path, const struct save_config *c,
                const struct progress *p)
 {
@@ -45,8 +58,8 @@ int model_save(struct model *m, const char *path, const struct save_config *c,
     if (!same_shape(&s.config, &m->config))
         rc = err_set(ERR_MISMATCH, "%s is another model than when it was loaded; :load it again",
                      m->source);
-    if (rc == 0 && (rc = source_save(&s, path, c, p)) == 0)
-        m->changed = false;
+    if (rc == 0 && (rc = source_save(&s, path, c, p)) == 0 && m->changed && c->dtype == SAVE_KEEP)
+        rc = move_source(m, path);
     source_close(&s);
     return rc;
 }

@@ -23,8 +23,12 @@ int source_save_gguf(struct source *s, const char *path, const struct save_confi
 /* `prattle convert IN OUT`. */
 int weights_convert(const char *in, const char *out, uint64_t seed, const struct save_config *c,
                     const struct progress *p);
-/* `:save`: from the model's source again (its own precision) when unchanged, else from
- * memory; clears m->changed. */
+/*
+ * `:save`: an unchanged model is read again from its source, in its own precision
+ * (ERR_MISMATCH if that has become a model of another shape); a changed one is
+ * written from memory. It is then unchanged, with path as its source, unless another
+ * precision was asked for.
+ */
 int model_save(struct model *m, const char *path, const struct save_config *c,
                const struct progress *p);
 

@@ -7,6 +7,7 @@
 #include "model/base/mem.h"
 #include "model/base/rng.h"
 #include "weights/gguf.h"
+#include "weights/load.h"
 #include "weights/save.h"
 #include "weights/vocab.h"
 
@@ -571,6 +572,56 @@ static void no_memory_is_survived(void **state)
     }
 }
 
+/* ---- a model in memory ---- */
+
+static void a_model_is_saved_from_its_source_until_it_changes(void **state)
+{
+    (void)state;
+    const struct save_config keep = {0}, force = {.force = true};
+    const struct load_config fp16 = {.kind = LINEAR_F16};
+    struct source s, back;
+    struct model *m;
+    save_odd(&s, "hf");
+    source_close(&s);
+    assert_ok(weights_convert("random:gpt2-test@5", in_folder("random.gguf"), 0, &keep, NULL));
+    assert_ok(model_load(&m, "random:gpt2-test@5", &fp16, NULL));
+    /* Unchanged: the fp32 of the source, not the fp16 of the panels. */
+    assert_ok(model_save(m, in_folder("saved"), &keep, NULL));
+    assert_ok(source_open(&s, in_folder("random.gguf"), 0, true, NULL));
+    assert_ok(source_open(&back, in_folder("saved"), 0, true, NULL));
+    assert_same_tensors(&s, &back);
+    source_close(&s);
+    source_close(&back);
+    /* Changed: what is in memory. */
+    m->params.ln_f_bias[3] = 0.75f;
+    m->changed = true;
+    assert_int_equal(model_save(m, in_folder("saved"), &keep, NULL), ERR_EXISTS);
+    assert_true(m->changed);
+    const struct save_config bf16 = {.dtype = SAVE_BF16};
+    assert_ok(model_save(m, in_folder("bf16"), &bf16, NULL));
+    assert_true(m->changed); /* not all of it is in that file */
+    assert_ok(model_save(m, in_folder("saved"), &force, NULL));
+    assert_false(m->changed);
+    assert_ok(model_save(m, in_folder("saved again"), &keep, NULL));
+    assert_same_folder(in_folder("saved"), in_folder("saved again"));
+    assert_ok(source_open(&back, in_folder("saved"), 0, true, NULL));
+    const struct param_tensor *t = params_find(&back.table, "ln_f.bias");
+    const struct tensor_reader *r = &back.readers[t - back.table.tensors];
+    float value;
+    assert_ok(r->read(r->user, &value, 3, 1));
+    assert_true(value == 0.75f);
+    assert_int_equal(back.dtype, DTYPE_F16);
+    source_close(&back);
+    model_free(m);
+    /* A source that became another model is not saved under this one's name. */
+    assert_ok(model_load(&m, in_folder("hf"), &fp16, NULL));
+    assert_ok(weights_convert(in_folder("random.gguf"), in_folder("hf"), 0, &force, NULL));
+    assert_int_equal(model_save(m, in_folder("again"), &keep, NULL), ERR_MISMATCH);
+    assert_false(file_exists(in_folder("again")));
+    model_free(m);
+    clean();
+}
+
 /* ---- real files ---- */
 
 static void real_folders_come_back(void **state)
@@ -622,6 +673,7 @@ int main(void)
         cmocka_unit_test(force_replaces_the_model_and_keeps_the_rest),
         cmocka_unit_test(a_failed_save_leaves_what_was_there),
         cmocka_unit_test(no_memory_is_survived),
+        cmocka_unit_test(a_model_is_saved_from_its_source_until_it_changes),
         cmocka_unit_test(real_folders_come_back),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -244,7 +244,8 @@ static void a_common_beginning_is_read_once(void **state)
     const char *lines[4];
     for (int i = 0; i < 4; i++) {
         memset(texts[i], 'q', 100);
-        snprintf(texts[i] + 100, 8, "%dzzz", i);
+        memcpy(texts[i] + 100, "0zzz", 5);
+        texts[i][100] = (char)(texts[i][100] + i);
         lines[i] = texts[i];
     }
     for (int size = 1; size <= 4; size++) {

@@ -47,8 +47,10 @@ void mirostat_cut(const struct mirostat *m, struct candidates *c)
         return;
     }
     double least = (double)c->max + log(c->sum) - (double)m->mu * log(2);
-    float bound = least < (double)c->max ? (float)fmax(least, -(double)FLT_MAX) : c->max;
-    candidates_keep(c, candidates_logits(c), bound, c->n);
+    if (least > (double)c->max)
+        filter_top_k(c, 1);
+    else
+        candidates_keep(c, candidates_logits(c), (float)fmax(least, -(double)FLT_MAX), c->n);
 }
 
 void mirostat_learn(struct mirostat *m, double p)

@@ -1,0 +1,159 @@
+/* What changes logits because of the text, each against NumPy; words need a tokenizer. */
+#include "tests/unit/sampling_golden.h"
+
+#include "model/base/words.h"
+#include "model/tokenizer.h"
+#include "sampling/dry.h"
+#include "sampling/penalties.h"
+
+static void test_goldens(void **state)
+{
+    (void)state;
+    golden_run((const char *const[]){"logit_bias", "penalties", "dry", "no_repeat_ngram",
+                                     "min_new_tokens", NULL});
+}
+
+/* A vocabulary of letters, some pairs and a word. */
+static struct tokenizer *letters(void)
+{
+    static const char *const tokens[] = {"a",
+                                         "b",
+                                         "c",
+                                         "\xc4\xa0",
+                                         ":",
+                                         "\xc4\x8a",
+                                         "ab",
+                                         "b:",
+                                         "\xc4\xa0"
+                                         "a"};
+    static const char *const merges[] = {"a b", "b :", "\xc4\xa0 a"};
+    const struct vocab v = {.n_tokens = 9,
+                            .tokens = tokens,
+                            .n_merges = 3,
+                            .merges = merges,
+                            .bos = TOKEN_NONE,
+                            .eos = TOKEN_NONE};
+    struct tokenizer *t;
+    assert_ok(tokenizer_new(&t, &v));
+    return t;
+}
+
+static void test_bad_words(void **state)
+{
+    (void)state;
+    enum { A, B, C, BLANK, COLON, LINE, AB, B_COLON, BLANK_A, V };
+    struct tokenizer *t = letters();
+    struct sampler_config c;
+    sampler_config_init(&c);
+    c.bad_words = "a,cc";
+    struct sampler *s;
+    assert_ok(sampler_new(&s, &c, V, 16, t, TOKEN_NONE));
+    static const struct {
+        token_id text[3];
+        size_t n;
+        unsigned banned; /* bits by id */
+    } cases[] = {
+        {{0}, 0, 1 << A | 1 << BLANK_A},          {{B}, 1, 1 << A | 1 << BLANK_A},
+        {{C}, 1, 1 << A | 1 << BLANK_A | 1 << C}, {{BLANK, C}, 2, 1 << A | 1 << BLANK_A | 1 << C},
+        {{C, B}, 2, 1 << A | 1 << BLANK_A},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float scores[V] = {0};
+        sampler_adjust(s, scores, cases[i].text, cases[i].n, 0);
+        for (int id = 0; id < V; id++)
+            assert_int_equal(scores[id] == -INFINITY, cases[i].banned >> id & 1);
+    }
+    sampler_free(s);
+    /* Ids the model has no logits for are no reason to fail. */
+    assert_ok(sampler_new(&s, &c, 3, 16, t, TOKEN_NONE));
+    sampler_free(s);
+    c.bad_words = "a,x";
+    assert_int_equal(sampler_new(&s, &c, V, 16, t, TOKEN_NONE), ERR_RANGE);
+    assert_null(s);
+    c.bad_words = "a";
+    assert_int_equal(sampler_new(&s, &c, V, 16, NULL, TOKEN_NONE), ERR_UNSUPPORTED);
+    assert_string_equal(err_text(), "bad_words needs a tokenizer, and this model has none");
+    tokenizer_free(t);
+}
+
+/* A breaker inside a token, and one that lies over two tokens. */
+static void test_dry_breakers(void **state)
+{
+    (void)state;
+    enum { A, B, C, BLANK, COLON, LINE, AB, B_COLON, BLANK_A, V };
+    struct tokenizer *t = letters();
+    struct sampler_config c;
+    sampler_config_init(&c);
+    c.dry_multiplier = 1;
+    c.dry_base = 1;
+    c.dry_allowed_length = 1;
+    static const struct {
+        char *breakers;
+        token_id text[8];
+        size_t n;
+        int penalized;
+    } cases[] = {
+        {":", {A, B, C, A, B}, 5, C},
+        {":", {A, COLON, C, A, COLON}, 5, -1},
+        {":", {A, B_COLON, C, A, B_COLON}, 5, -1},
+        {":", {COLON, A, C, COLON, A}, 5, C},
+        {"ba", {B, A, C, B, A}, 5, -1},        /* b begins it, a is the rest */
+        {"ba", {C, A, B, C, A}, 5, B},         /* no b before */
+        {"ba", {AB, A, C, AB, A}, 5, -1},      /* ab ends with its beginning */
+        {"ba", {B, A, C, AB, B, A, C}, 7, AB}, /* reaches back to the breaker alone */
+        {"", {A, COLON, C, A, COLON}, 5, C},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sampler *s;
+        float scores[V] = {0};
+        c.dry_breakers = cases[i].breakers;
+        assert_ok(sampler_new(&s, &c, V, 16, t, TOKEN_NONE));
+        sampler_adjust(s, scores, cases[i].text, cases[i].n, 0);
+        for (int id = 0; id < V; id++)
+            if (scores[id] != (id == cases[i].penalized ? -1.0f : 0.0f))
+                fail_msg("case %zu: logit %d is %g", i, id, (double)scores[id]);
+        sampler_free(s);
+    }
+    tokenizer_free(t);
+}
+
+static void test_logit_bias_refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        char *text, *sentence;
+    } bad[] = {
+        {"7", "logit_bias: \"7\", expected id:bias"},
+        {"1:2,x:1", "logit_bias: \"x:1\", expected id:bias"},
+        {"1:2,", "logit_bias: \"\", expected id:bias"},
+        {"1:2;3:4", "logit_bias: \"1:2;3:4\", expected id:bias"},
+        {"50257:1", "logit_bias: id 50257, expected 0 to 9"},
+        {"-1:1", "logit_bias: id -1, expected 0 to 9"},
+        {"99999999999999999999:1", "logit_bias: id 9223372036854775807, expected 0 to 9"},
+        {"1:nan", "logit_bias: \"1:nan\", expected a finite bias, or -inf for a ban"},
+        {"1:inf", "logit_bias: \"1:inf\", expected a finite bias, or -inf for a ban"},
+        {"1:1e99", "logit_bias: \"1:1e99\", expected a finite bias, or -inf for a ban"},
+    };
+    struct sampler_config c;
+    sampler_config_init(&c);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct sampler *s;
+        c.logit_bias = bad[i].text;
+        assert_int_equal(sampler_new(&s, &c, 10, 16, NULL, TOKEN_NONE), ERR_RANGE);
+        if (strstr(bad[i].sentence, "expected 0 to") == NULL || sampler_config_check(&c) == 0)
+            assert_string_equal((sampler_new(&s, &c, 10, 16, NULL, TOKEN_NONE), err_text()),
+                                bad[i].sentence);
+        assert_null(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_bad_words),
+        cmocka_unit_test(test_dry_breakers),
+        cmocka_unit_test(test_logit_bias_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

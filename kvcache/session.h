@@ -44,10 +44,6 @@ void session_fork(struct session *dst, const struct session *src, size_t n);
  * as session_feed. */
 int session_slide(struct session *s, size_t n, const struct progress *p);
 
-/* Become a text of n ids that was decoded in the same engine, sharing the pages of seq,
- * which holds the first seq->n of them. The logits are not there. */
-void session_adopt(struct session *s, const token_id *ids, size_t n, const struct kv_seq *seq);
-
 /* How many ids from the beginning have valid keys and values. */
 size_t session_cached(const struct session *s);
 /* s->logits are those after the whole text, under the weights as they are. */

@@ -57,7 +57,7 @@ static int adopt(void *user, const struct desk *d)
 {
     struct session *s = user;
     if (d->writing.index == 0)
-        session_adopt(s, d->text, (size_t)d->slot->n_text, &d->seq);
+        session_become(s, &d->seq, d->text, (size_t)d->slot->n_text, NULL);
     return 0;
 }
 

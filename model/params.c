@@ -1,5 +1,6 @@
 #include "model/params.h"
 
+#include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/half.h"
 #include "model/base/mem.h"
@@ -173,20 +174,32 @@ struct param_tensor *params_find(const struct params *p, const char *name)
 
 /* ---- filling ---- */
 
+#define LOOK_S 0.001 /* between two looks at Ctrl-C */
+
 enum { CHUNK_BYTES = 256 << 10, ERR_BYTES = 1024 };
 
-struct fill {
+/* One tensor, cut into chunks of rows. */
+struct part {
     struct param_tensor *t;
     const struct tensor_reader *r;
     int rows, cols; /* as they lie in the file */
-    int unit;       /* rows are dealt out in runs of so many */
-    int chunk;      /* rows read at once, a multiple of unit where it can be */
-    char *buffers;  /* [n_threads][buffer_bytes] */
-    size_t buffer_bytes;
-    atomic_int failed; /* the first thread that sets it owns error and text */
-    int error;
-    char text[ERR_BYTES];
+    int chunk;      /* rows read at once: whole panels, where they are columns of panels */
+    int first;      /* number of its first chunk among those of all tensors */
     _Atomic uint64_t n_bad;
+};
+
+/* All threads take chunks in turn, so that none waits for another before the end. */
+struct fill {
+    struct part *parts; /* [n_parts] */
+    int n_parts, n_chunks;
+    char *buffers; /* [n_threads][buffer_bytes] */
+    size_t buffer_bytes;
+    atomic_int next;       /* chunk */
+    _Atomic uint64_t done; /* elements */
+    atomic_int failed;     /* who raises it from 0 owns what follows */
+    int error;
+    const struct param_tensor *failed_in;
+    char text[ERR_BYTES];
 };
 
 /* How many of n elements are NaN or infinite, or become so in binary16. */
@@ -207,30 +220,31 @@ static uint64_t count_bad(const void *src, enum linear_kind kind, size_t n, bool
 }
 
 /* Rows first .. first+count-1 of the file, n elements at src, into their place. */
-static void place(struct fill *f, const void *src, enum linear_kind kind, int first, int count)
+static void place(const struct part *p, const void *src, enum linear_kind kind, int first,
+                  int count)
 {
-    struct param_tensor *t = f->t;
-    size_t n = (size_t)count * (size_t)f->cols;
+    const struct param_tensor *t = p->t;
+    size_t n = (size_t)count * (size_t)p->cols;
     if (t->linear != NULL) {
-        bool out_major = t->kind == PARAM_EMBEDDING || f->r->out_major;
+        bool out_major = t->kind == PARAM_EMBEDDING || p->r->out_major;
         (out_major ? linear_fill_out_major : linear_fill_in_major)(t->linear, src, kind, first,
                                                                    count);
         return;
     }
-    float *dst = t->data + (size_t)first * (size_t)f->cols;
+    float *dst = t->data + (size_t)first * (size_t)p->cols;
     if (kind == LINEAR_F32)
         memcpy(dst, src, n * sizeof *dst);
     else
         kernels_active()->widen(dst, src, n);
 }
 
-static int fill_rows(struct fill *f, char *buffer, int first, int count, uint64_t *bad)
+static int fill_rows(struct part *p, char *buffer, int first, int count)
 {
-    const struct tensor_reader *r = f->r;
-    size_t n = (size_t)count * (size_t)f->cols;
+    const struct tensor_reader *r = p->r;
+    size_t n = (size_t)count * (size_t)p->cols;
     /* bfloat16 is read behind where its fp32 form goes, and widened from the front. */
     char *raw = r->dtype == DTYPE_BF16 ? buffer + n * 2 : buffer;
-    int rc = r->read(r->user, raw, (uint64_t)first * (uint64_t)f->cols, n);
+    int rc = r->read(r->user, raw, (uint64_t)first * (uint64_t)p->cols, n);
     if (rc != 0)
         return rc;
     if (r->dtype == DTYPE_BF16)
@@ -241,61 +255,88 @@ static int fill_rows(struct fill *f, char *buffer, int first, int count, uint64_
             memcpy(buffer + 4 * i, &x, sizeof x);
         }
     enum linear_kind kind = r->dtype == DTYPE_F16 ? LINEAR_F16 : LINEAR_F32;
-    bool to_half = f->t->linear != NULL && f->t->linear->kind == LINEAR_F16;
-    *bad += count_bad(buffer, kind, n, to_half);
-    place(f, buffer, kind, first, count);
+    bool to_half = p->t->linear != NULL && p->t->linear->kind == LINEAR_F16;
+    atomic_fetch_add(&p->n_bad, count_bad(buffer, kind, n, to_half));
+    place(p, buffer, kind, first, count);
     return 0;
 }
 
 static void fill_share(void *arg, int thread, int n_threads)
 {
+    (void)n_threads;
     struct fill *f = arg;
     char *buffer = f->buffers + (size_t)thread * f->buffer_bytes;
-    int units = (f->rows + f->unit - 1) / f->unit, first, last;
-    par_split(units, thread, n_threads, &first, &last);
-    first *= f->unit;
-    last = last * f->unit < f->rows ? last * f->unit : f->rows;
-    uint64_t bad = 0;
-    while (first < last && atomic_load_explicit(&f->failed, memory_order_relaxed) == 0) {
-        int count = last - first < f->chunk ? last - first : f->chunk;
-        int rc = fill_rows(f, buffer, first, count, &bad);
+    int at = 0;
+    while (atomic_load_explicit(&f->failed, memory_order_relaxed) == 0) {
+        int chunk = atomic_fetch_add(&f->next, 1);
+        if (chunk >= f->n_chunks)
+            return;
+        while (at + 1 < f->n_parts && f->parts[at + 1].first <= chunk)
+            at++;
+        struct part *p = &f->parts[at];
+        int first = (chunk - p->first) * p->chunk;
+        int count = p->rows - first < p->chunk ? p->rows - first : p->chunk;
+        int rc = fill_rows(p, buffer, first, count);
+        atomic_fetch_add(&f->done, (uint64_t)count * (uint64_t)p->cols);
         if (rc != 0 && atomic_fetch_add(&f->failed, 1) == 0) {
             f->error = rc;
+            f->failed_in = p->t;
             snprintf(f->text, sizeof f->text, "%s", err_text());
         }
-        first += count;
     }
-    atomic_fetch_add(&f->n_bad, bad);
 }
 
-int params_fill(struct params *p, struct param_tensor *t, const struct tensor_reader *r,
-                uint64_t *n_bad)
+/* Adds tensor t to the work. */
+static void plan(struct fill *f, struct param_tensor *t, const struct tensor_reader *r)
 {
-    (void)p;
     bool swapped = t->kind == PARAM_CONV1D && r->out_major;
-    struct fill f = {.t = t,
-                     .r = r,
-                     .rows = swapped ? t->cols : t->rows,
-                     .cols = swapped ? t->rows : t->cols,
-                     .unit = 1};
-    /* Rows of the file that are columns of panels: whole panels to a thread. */
-    if (t->kind == PARAM_EMBEDDING || swapped)
-        f.unit = PANEL;
-    size_t row_bytes = (size_t)f.cols * (r->dtype == DTYPE_F16 ? 2 : 4);
+    struct part *p = &f->parts[f->n_parts++];
+    *p = (struct part){.t = t, .r = r, .first = f->n_chunks};
+    p->rows = swapped ? t->cols : t->rows;
+    p->cols = swapped ? t->rows : t->cols;
+    int unit = t->kind == PARAM_EMBEDDING || swapped ? PANEL : 1;
+    size_t row_bytes = (size_t)p->cols * (r->dtype == DTYPE_F16 ? 2 : 4);
     size_t fit = CHUNK_BYTES / row_bytes;
-    f.chunk = fit < (size_t)f.unit ? f.unit : (int)(fit / (size_t)f.unit * (size_t)f.unit);
-    if (f.chunk > f.rows)
-        f.chunk = f.rows;
-    f.buffer_bytes = ((size_t)f.chunk * row_bytes + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
-    f.buffers = mem_array((size_t)par_threads(), f.buffer_bytes);
-    if (f.buffers == NULL)
+    p->chunk = fit < (size_t)unit ? unit : (int)(fit / (size_t)unit * (size_t)unit);
+    if (p->chunk > p->rows)
+        p->chunk = p->rows;
+    f->n_chunks += (p->rows + p->chunk - 1) / p->chunk;
+    size_t bytes = ((size_t)p->chunk * row_bytes + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
+    f->buffer_bytes = bytes > f->buffer_bytes ? bytes : f->buffer_bytes;
+}
+
+int params_fill(struct param_tensor *tensors, const struct tensor_reader *readers, int n,
+                uint64_t *n_bad, const struct progress *progress)
+{
+    struct fill f = {.parts = mem_array((size_t)n, sizeof *f.parts)};
+    uint64_t total = 0;
+    if (f.parts == NULL)
         return ERR_NOMEM;
-    par_run(fill_share, &f);
+    for (int i = 0; i < n; i++) {
+        plan(&f, &tensors[i], &readers[i]);
+        total += (uint64_t)tensors[i].rows * (uint64_t)tensors[i].cols;
+    }
+    int rc = progress_step(progress, "loading", 0, total);
+    if (rc == 0 && (f.buffers = mem_array((size_t)par_threads(), f.buffer_bytes)) == NULL)
+        rc = ERR_NOMEM;
+    if (rc == 0) {
+        par_start(fill_share, &f);
+        while (!par_done()) {
+            clock_sleep_s(LOOK_S);
+            if (rc == 0 && (rc = progress_step(progress, "loading", f.done, total)) != 0)
+                atomic_fetch_add(&f.failed, 1);
+        }
+        par_wait();
+    }
+    if (rc == 0 && f.error != 0) {
+        err_set(f.error, "%s", f.text);
+        rc = err_wrap("cannot load tensor %s", f.failed_in->name);
+    }
+    for (int i = 0; i < n && rc == 0; i++)
+        n_bad[i] = f.parts[i].n_bad;
     mem_free(f.buffers);
-    if (f.error != 0)
-        return err_set(f.error, "%s", f.text);
-    *n_bad = atomic_load(&f.n_bad);
-    return 0;
+    mem_free(f.parts);
+    return rc;
 }
 
 /* ---- reading back ---- */

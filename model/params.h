@@ -6,6 +6,7 @@
  * layout: they go through the table of tensors and fill each from whatever reads
  * their file.
  */
+#include "model/base/progress.h"
 #include "model/config.h"
 #include "model/kernels/linear.h"
 
@@ -79,12 +80,13 @@ struct tensor_reader {
     bool out_major; /* a CONV1D stored [out,in] */
 };
 /*
- * Fill one tensor, by all threads of the team. *n_bad counts elements that are NaN or
- * infinite once in place (a value beyond fp16's range is infinite then). An error of
- * the reader is returned as it is.
+ * Fill n tensors, each from its reader, by all threads of the team. n_bad[i] counts
+ * elements that are NaN or infinite once in place (a value beyond fp16's range is
+ * infinite then). An error of a reader gets "cannot load tensor NAME: " in front;
+ * ERR_INTERRUPTED as progress_step. The contents are then undefined.
  */
-int params_fill(struct params *p, struct param_tensor *t, const struct tensor_reader *r,
-                uint64_t *n_bad);
+int params_fill(struct param_tensor *tensors, const struct tensor_reader *readers, int n,
+                uint64_t *n_bad, const struct progress *progress);
 /* The other way: elements first .. first+n-1 of t in HF's order ([rows,cols]) as fp32. */
 void params_read(const struct param_tensor *t, float *out, uint64_t first, size_t n);
 /* SHA-256 over config and weights, 32 bytes; by all threads. */

@@ -6,24 +6,22 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Every tensor in turn, each by all threads. */
 static int fill(struct model *m, struct source *s, const struct progress *p)
 {
+    struct params *to = &m->params;
+    uint64_t *bad = mem_array((size_t)to->n_tensors, sizeof *bad), n_bad = 0;
+    if (bad == NULL)
+        return ERR_NOMEM;
+    int rc = params_fill(to->tensors, s->readers, to->n_tensors, bad, p);
     const struct param_tensor *first_bad = NULL;
-    uint64_t n_bad = 0, done = 0, total = config_params(&s->config);
-    for (int i = 0; i < m->params.n_tensors; i++) {
-        struct param_tensor *t = &m->params.tensors[i];
-        uint64_t bad;
-        int rc = progress_step(p, "loading", done, total);
-        if (rc == 0 && (rc = params_fill(&m->params, t, &s->readers[i], &bad)) != 0)
-            rc = err_wrap("cannot load tensor %s", t->name);
-        if (rc != 0)
-            return rc;
-        if (bad > 0 && first_bad == NULL)
-            first_bad = t;
-        n_bad += bad;
-        done += (uint64_t)t->rows * (uint64_t)t->cols;
-    }
+    for (int i = to->n_tensors - 1; i >= 0 && rc == 0; i--)
+        if (bad[i] > 0) {
+            first_bad = &to->tensors[i];
+            n_bad += bad[i];
+        }
+    mem_free(bad);
+    if (rc != 0)
+        return rc;
     if (first_bad != NULL)
         progress_note(p,
                       "%" PRIu64 " weight%s NaN or infinite%s, the first in %s: what the model "
@@ -33,6 +31,7 @@ static int fill(struct model *m, struct source *s, const struct progress *p)
                           ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
                           : "",
                       first_bad->name);
+    uint64_t total = config_params(&m->params.config);
     return progress_step(p, "loading", total, total);
 }
 

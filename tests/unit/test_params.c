@@ -48,7 +48,7 @@ static void fill_and_check(struct params *p, enum dtype dtype, bool out_major)
         struct tensor_reader r = {
             .read = read_stored, .user = &s, .dtype = dtype, .out_major = s.out_major};
         uint64_t n_bad = 99;
-        assert_ok(params_fill(p, t, &r, &n_bad));
+        assert_ok(params_fill(t, &r, 1, &n_bad, NULL));
         assert_int_equal(n_bad, 0);
         size_t n = (size_t)t->rows * (size_t)t->cols;
         float *back = mem_array(n, sizeof *back);
@@ -142,7 +142,7 @@ static void values_that_are_no_numbers_are_counted(void **state)
         struct params p;
         uint64_t n_bad;
         assert_ok(params_init(&p, &c, (enum linear_kind)kind));
-        assert_ok(params_fill(&p, params_find(&p, "wte.weight"), &r, &n_bad));
+        assert_ok(params_fill(params_find(&p, "wte.weight"), &r, 1, &n_bad, NULL));
         assert_int_equal(n_bad, expected[kind]);
         params_release(&p);
     }
@@ -163,8 +163,9 @@ static void an_error_of_the_reader_comes_back(void **state)
         struct tensor_reader r = {.read = read_stored, .user = &s};
         uint64_t n_bad;
         err_clear();
-        assert_int_equal(params_fill(&p, t, &r, &n_bad), ERR_IO);
-        assert_string_equal(err_text(), "element 1000 cannot be read");
+        assert_int_equal(params_fill(t, &r, 1, &n_bad, NULL), ERR_IO);
+        assert_string_equal(err_text(),
+                            "cannot load tensor h.1.mlp.c_fc.weight: element 1000 cannot be read");
         params_release(&p);
     }
     par_close();

@@ -180,7 +180,7 @@ static void a_model_in_memory_is_a_source(void **state)
             assert_string_equal(src.table.tensors[k].name, copy.tensors[k].name);
             assert_true((src.readers[k].dtype == DTYPE_F16) ==
                         (i == 0 && copy.tensors[k].linear != NULL));
-            assert_ok(params_fill(&copy, &copy.tensors[k], &src.readers[k], &n_bad));
+            assert_ok(params_fill(&copy.tensors[k], &src.readers[k], 1, &n_bad, NULL));
         }
         assert_memory_equal(copy.block, m->params.block, copy.block_bytes);
         params_release(&copy);

@@ -51,7 +51,7 @@ static inline void tiny_init(struct model *m, const struct config *c, enum linea
             .seed = seed, .stream = (uint64_t)i, .scale = 0.2f, .shift = norm ? 1.0f : 0.0f};
         struct tensor_reader reader = {.read = tiny_read, .user = &user, .dtype = DTYPE_F32};
         uint64_t n_bad = 0;
-        assert_ok(params_fill(&m->params, t, &reader, &n_bad));
+        assert_ok(params_fill(t, &reader, 1, &n_bad, NULL));
     }
 }
 

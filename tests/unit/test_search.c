@@ -1,0 +1,219 @@
+/* Beam and contrastive search against transformers', written out by hand. */
+#include "tests/unit/test.h"
+
+#include "model/base/mem.h"
+#include "sampling/beam.h"
+#include "sampling/contrastive.h"
+#include "weights/load.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BEAMS = 8 };
+
+static json_t *load(const char *path)
+{
+    json_error_t error;
+    json_t *root = json_load_file(path, 0, &error);
+    if (!root)
+        fail_msg("%s: %s", path, error.text);
+    return root;
+}
+
+static size_t read_ids(const json_t *list, token_id *out)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        out[i] = (token_id)json_integer_value(json_array_get(list, i));
+    return json_array_size(list);
+}
+
+static void read_settings(json_t *entry, struct generate_config *g, struct sampler_config *c)
+{
+    const char *key;
+    json_t *v;
+    generate_config_init(g);
+    sampler_config_init(c);
+    json_object_foreach(json_object_get(entry, "settings"), key, v)
+    {
+        float x = (float)json_number_value(v);
+        if (strcmp(key, "num_beams") == 0)
+            g->num_beams = g->num_return_sequences = (int)x;
+        else if (strcmp(key, "max_new_tokens") == 0)
+            g->max_new_tokens = (int)x;
+        else if (strcmp(key, "length_penalty") == 0)
+            g->length_penalty = x;
+        else if (strcmp(key, "early_stopping") == 0)
+            g->early_stopping = json_is_true(v) ? EARLY_STOPPING_TRUE : EARLY_STOPPING_NEVER;
+        else if (strcmp(key, "repetition_penalty") == 0)
+            c->repetition_penalty = x;
+        else if (strcmp(key, "no_repeat_ngram_size") == 0)
+            c->no_repeat_ngram_size = (int)x;
+        else if (strcmp(key, "min_new_tokens") == 0)
+            c->min_new_tokens = (int)x;
+        else if (strcmp(key, "top_k") == 0)
+            c->top_k = (int)x;
+        else if (strcmp(key, "penalty_alpha") == 0)
+            g->penalty_alpha = x;
+        else
+            fail_msg("setting %s of a golden case is not known here", key);
+    }
+}
+
+static void compare(const struct answer *a, const json_t *found, size_t which)
+{
+    token_id want[64];
+    size_t n = read_ids(json_object_get(found, "ids"), want);
+    if (a->finish == FINISH_STOP_TOKEN && n < a->ids.n)
+        fail_msg("case %zu: %zu ids, expected %zu", which, a->ids.n, n);
+    assert_int_equal(a->ids.n, n);
+    for (size_t i = 0; i < n; i++)
+        if (a->ids.data[i] != want[i])
+            fail_msg("case %zu: id %zu is %d, expected %d", which, i, a->ids.data[i], want[i]);
+}
+
+static void run_beams(struct session *s, json_t *entry, size_t which)
+{
+    struct generate_config g;
+    struct sampler_config c;
+    struct answer answers[MAX_BEAMS] = {0};
+    struct generate_host host = {.want_logprobs = true};
+    read_settings(entry, &g, &c);
+    token_id stop = (token_id)json_integer_value(json_object_get(entry, "stop"));
+    json_t *found = json_object_get(entry, "found");
+    size_t n_prompt = s->text.n, n_pages = (size_t)s->engine->cache.n_free;
+    assert_ok(beam_search(s, &g, &c, stop, false, &host, answers));
+    assert_int_equal(s->engine->cache.n_free, n_pages);
+    for (size_t k = 0; k < json_array_size(found); k++) {
+        const json_t *want = json_array_get(found, k);
+        double score = json_number_value(json_object_get(want, "score"));
+        compare(&answers[k], want, which);
+        assert_true(fabs(answers[k].score - score) < 1e-4 * (1 + fabs(score)));
+        for (size_t i = 0; i < answers[k].ids.n; i++)
+            assert_true(answers[k].logprobs[i] <= 0);
+        if (k == 0) {
+            assert_int_equal(s->text.n, n_prompt + answers[k].ids.n);
+            assert_memory_equal(s->text.data + n_prompt, answers[k].ids.data,
+                                answers[k].ids.n * sizeof(token_id));
+        }
+        answer_release(&answers[k]);
+    }
+}
+
+static void run_contrastive(struct session *s, json_t *entry, size_t which)
+{
+    struct generate_config g;
+    struct sampler_config c;
+    struct contrastive *k;
+    struct answer a = {0};
+    struct sampled got;
+    read_settings(entry, &g, &c);
+    assert_ok(contrastive_new(&k, s, &g, &c, TOKEN_NONE, false, NULL));
+    uint64_t before = mem_count();
+    token_id ids[64];
+    for (int i = 0; i < g.max_new_tokens; i++) {
+        assert_ok(contrastive_next(k, &got));
+        ids[i] = got.id;
+    }
+    assert_int_equal(mem_count(), before);
+    assert_ok(ids_add(&a.ids, ids, (size_t)g.max_new_tokens));
+    compare(&a, json_array_get(json_object_get(entry, "found"), 0), which);
+    answer_release(&a);
+    contrastive_free(k);
+}
+
+static void test_goldens(void **state)
+{
+    (void)state;
+    json_t *root = load("tests/golden/search.json"), *entry;
+    struct model *m = NULL;
+    struct engine e;
+    struct session s;
+    const char *loaded = "";
+    size_t i;
+    json_array_foreach(root, i, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "model"));
+        if (strcmp(name, loaded) != 0) {
+            char path[128];
+            if (m) {
+                session_release(&s);
+                engine_release(&e);
+                model_free(m);
+            }
+            snprintf(path, sizeof path, "tests/golden/%s", name);
+            assert_ok(model_load(&m, path, &(struct load_config){.kind = LINEAR_F32}, NULL));
+            assert_ok(engine_init(&e, m, MAX_BEAMS));
+            assert_ok(session_init(&s, &e));
+            loaded = name;
+        }
+        token_id prompt[64];
+        size_t n = read_ids(json_object_get(entry, "prompt"), prompt);
+        assert_ok(session_set(&s, prompt, n, NULL));
+        if (strcmp(json_string_value(json_object_get(entry, "kind")), "beam") == 0)
+            run_beams(&s, entry, i);
+        else
+            run_contrastive(&s, entry, i);
+    }
+    assert_true(i > 40);
+    session_release(&s);
+    engine_release(&e);
+    model_free(m);
+    json_decref(root);
+}
+
+/* onnxruntime-genai's, 4 beams over a random model. */
+static void test_data(void **state)
+{
+    (void)state;
+    const char *data = getenv("DATA");
+    char path[1024];
+    if (!data || !*data) {
+        printf("# left out: the beams of tiny-random-gpt2/goldens.json (no DATA)\n");
+        return;
+    }
+    struct model *m;
+    struct engine e;
+    struct session s;
+    snprintf(path, sizeof path, "%s/weights/tiny-random-gpt2/goldens.json", data);
+    json_t *root = load(path), *entry;
+    *strrchr(path, '/') = '\0';
+    assert_ok(model_load(&m, path, &(struct load_config){.kind = LINEAR_F32}, NULL));
+    assert_ok(engine_init(&e, m, 4));
+    assert_ok(session_init(&s, &e));
+    size_t i;
+    json_array_foreach(json_object_get(json_object_get(root, "beam"), "cases"), i, entry)
+    {
+        struct generate_config g;
+        struct sampler_config c;
+        struct answer a = {0};
+        token_id prompt[64], want[64];
+        size_t n = read_ids(json_object_get(entry, "input"), prompt);
+        size_t n_want = read_ids(json_object_get(entry, "expected"), want);
+        generate_config_init(&g);
+        sampler_config_init(&c);
+        g.num_beams = 4;
+        g.max_new_tokens = (int)(n_want - n);
+        assert_ok(session_set(&s, prompt, n, NULL));
+        assert_ok(beam_search(&s, &g, &c, 98, false, NULL, &a));
+        assert_int_equal(a.ids.n, n_want - n);
+        assert_memory_equal(a.ids.data, want + n, a.ids.n * sizeof *want);
+        answer_release(&a);
+    }
+    assert_true(i == 3);
+    session_release(&s);
+    engine_release(&e);
+    model_free(m);
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

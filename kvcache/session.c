@@ -160,13 +160,3 @@ void session_fork(struct session *dst, const struct session *src, size_t n)
     bool has_logits = n > 0 && src->n_logits == n && src->version == src->engine->model->version;
     session_become(dst, &begin, src->text.data, n, has_logits ? src->logits : NULL);
 }
-
-void session_adopt(struct session *s, const token_id *ids, size_t n, const struct kv_seq *seq)
-{
-    memcpy(s->text.data, ids, n * sizeof *ids);
-    s->text.n = n;
-    s->n_logits = 0;
-    s->is_ahead = false;
-    s->version = s->engine->model->version;
-    kv_seq_fork(&s->seq, seq, &s->engine->cache, seq->n);
-}

@@ -37,7 +37,7 @@ int generate_stop_token(token_id *out, const struct generate_config *g, const st
 /* One answer. */
 struct answer {
     struct ids ids;  /* new tokens, without the stop token */
-    float *logprobs; /* [ids.n] when asked for, else NULL; NaN under beam and contrastive search */
+    float *logprobs; /* [ids.n] when asked for, else NULL */
     struct buf text; /* as streamed: a held blank is not in it, nor the stop string */
     enum finish finish;
     double score; /* beam search: the sequence's score */

@@ -23,7 +23,8 @@ struct job {
     long line;
     struct json_prompt json; /* with --jsonl; else only its text is used */
     bool failed;
-    char *sentence; /* why, when failed */
+    char *sentence;    /* why, when failed */
+    struct job *later; /* the job of a line behind it */
 };
 
 struct lines {
@@ -33,8 +34,9 @@ struct lines {
     size_t at;
     bool ended;
     long line, failures;
-    bool closed;              /* the reader of the answers has gone */
-    struct file_writer *file; /* NULL: standard output */
+    struct job *first, **last; /* those between next and done, in order of their lines */
+    bool closed;               /* the reader of the answers has gone */
+    struct file_writer *file;  /* NULL: standard output */
     bool visible, echo;
     struct buf text;
 };
@@ -134,6 +136,8 @@ static int next(void *user, struct batch_item *item, bool wait)
         free_job(j);
         return rc;
     }
+    *(l->first == NULL ? &l->first : l->last) = j;
+    l->last = &j->later;
     /* A line that is wrong keeps its place by an id that no model has. */
     static const token_id nothing = TOKEN_NONE;
     *item = (struct batch_item){.text = j->json.text,
@@ -230,6 +234,7 @@ static int done(void *user, const struct batch_item *item, int failed, struct an
     if (rc == 0 && why == NULL)
         rc = say_save_sample(l->settings, j->json.text, j->json.n, answers, n);
     buf_release(&out);
+    l->first = j->later; /* they are done in their order */
     free_job(j);
     return rc;
 }
@@ -298,6 +303,11 @@ int batch_lines(struct repl *r, int fd, const char *out)
         int kept = l.line > 0 ? file_commit(&file) : 0;
         file_abandon(&file);
         rc = rc == 0 ? kept : rc;
+    }
+    while (l.first != NULL) { /* what the end of the output cut off */
+        struct job *j = l.first;
+        l.first = j->later;
+        free_job(j);
     }
     buf_release(&l.pending);
     buf_release(&l.text);

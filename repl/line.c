@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,14 +79,26 @@ static char **complete(const char *word, int start, int end)
     return matches;
 }
 
-/* Ctrl-C ends the line as Enter does, once; a signal to leave is the end of input. */
+/*
+ * Ctrl-C ends the line as Enter does, once; a signal to leave is the end of input.
+ * Signals are let in by ppoll alone, so that none can slip in between the look at the
+ * flags and the wait.
+ */
 static int read_key(FILE *f)
 {
+    sigset_t held, before;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
     for (;;) {
-        unsigned char c;
         struct pollfd p = {.fd = fileno(f), .events = POLLIN};
-        int ready = poll(&p, 1, -1);
-        if (ready < 0 && errno == EINTR)
+        int ready = 0;
+        sigprocmask(SIG_BLOCK, &held, &before);
+        if (!rl_pending_signal() && !signals_leaving() && !interrupt_pending())
+            ready = ppoll(&p, 1, NULL, &before);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        if (rl_pending_signal())
             rl_check_signals();
         if (signals_leaving())
             return EOF;
@@ -94,8 +107,9 @@ static int read_key(FILE *f)
             line.interrupted = true;
             return '\n';
         }
-        if (ready < 0)
+        if (ready <= 0)
             continue;
+        unsigned char c;
         ssize_t n = read(fileno(f), &c, 1);
         if (n == 1)
             return c;

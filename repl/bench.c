@@ -349,7 +349,7 @@ static int bench_stage(struct bench *b, size_t row, const float *logits, const s
     int rc = settings_copy(&s, &b->repl->options.settings);
     if (rc != 0)
         return rc;
-    const struct option *o = option_find(stages[row].name);
+    const struct setting *o = option_find(stages[row].name);
     struct sampler_config fresh;
     sampler_config_init(&fresh);
     s.sampler.temperature = 1;

@@ -53,13 +53,13 @@ static void show_commands(bool shell)
     }
 }
 
-static void show_option(const struct option *o, const struct settings *built_in)
+static void show_option(const struct setting *o, const struct settings *built_in)
 {
     char name[64];
     struct buf value = {0}, text = {0}, range = {0};
     dashed(name, sizeof name, o->name);
     int at = o->letter != 0 ? printf("  -%c, --%s", o->letter, name) : printf("      --%s", name);
-    if (o->type == OPTION_CHOICE) {
+    if (o->type == SETTING_CHOICE) {
         at += printf(" ");
         for (int i = 0; o->choices[i] != NULL; i++)
             at +=
@@ -67,7 +67,7 @@ static void show_option(const struct option *o, const struct settings *built_in)
     } else if (o->argument != NULL) {
         at += printf(" %s", o->argument);
     }
-    option_format(o, built_in, &value);
+    setting_format(o, built_in, &value);
     buf_str(&text, o->help);
     if (!o->call_only && value.n > 0 && value.n < 24)
         buf_printf(&text, " [%s]", value.data);
@@ -80,7 +80,7 @@ static void show_option(const struct option *o, const struct settings *built_in)
 void help_usage(void)
 {
     struct options fresh;
-    const struct option *o;
+    const struct setting *o;
     const char *group = "";
     if (options_init(&fresh) != 0)
         return;
@@ -111,7 +111,7 @@ static void cell(const char *text)
 static void markdown_tables(void)
 {
     struct options fresh;
-    const struct option *o;
+    const struct setting *o;
     const struct command *c;
     if (options_init(&fresh) != 0)
         return;
@@ -128,9 +128,9 @@ static void markdown_tables(void)
     for (int i = 0; (o = option_at(i)) != NULL; i++) {
         struct buf value = {0}, range = {0};
         char letter[16] = "";
-        option_format(o, &fresh.settings, &value);
-        if (o->type != OPTION_SHORTHAND)
-            option_range(o, &range);
+        setting_format(o, &fresh.settings, &value);
+        if (o->type != SETTING_SHORTHAND)
+            setting_range(o, &range);
         if (o->letter != 0)
             snprintf(letter, sizeof letter, ", `-%c`", o->letter);
         printf("| `%s%s`%s | ", o->call_only ? "--" : "", o->name, letter);
@@ -146,13 +146,13 @@ static void markdown_tables(void)
     options_release(&fresh);
 }
 
-static int explain_option(const struct repl *r, const struct option *o)
+static int explain_option(const struct repl *r, const struct setting *o)
 {
     struct buf value = {0}, range = {0};
-    option_format(o, &r->options.settings, &value);
-    option_range(o, &range);
+    setting_format(o, &r->options.settings, &value);
+    setting_range(o, &range);
     printf("%s%s%s: %s\n", term_bold(stdout), o->name, term_plain(stdout), o->help);
-    if (o->type == OPTION_SHORTHAND)
+    if (o->type == SETTING_SHORTHAND)
         printf("  the same as %s %s\n", o->choices[0], o->choices[1]);
     else if (o->call_only)
         printf("  an option of single commands: %s\n", buf_text(&range));
@@ -183,7 +183,7 @@ static int explain_command(const struct command *c, bool shell)
 static int unknown(const char *name)
 {
     const char *near = command_nearest(name, false);
-    const struct option *o;
+    const struct setting *o;
     if (near != NULL)
         return err_set(ERR_MISSING, "there is no %.40s; did you mean %s?", name, near);
     return option_lookup(&o, name);
@@ -194,7 +194,7 @@ int cmd_help(struct repl *r, const struct call *c)
     if (c->n > 0) {
         const char *name = c->words[0] + (c->words[0][0] == ':');
         const struct command *found = command_find(name);
-        const struct option *o = option_find(name);
+        const struct setting *o = option_find(name);
         return found != NULL ? explain_command(found, c->shell)
                : o != NULL   ? explain_option(r, o)
                              : unknown(name);

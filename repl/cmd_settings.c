@@ -11,10 +11,10 @@
 #include <string.h>
 
 /* Text values as they would have to be typed. */
-static int value_text(struct buf *out, const struct repl *r, const struct option *o)
+static int value_text(struct buf *out, const struct repl *r, const struct setting *o)
 {
     struct buf plain = {0};
-    int rc = option_format(o, &r->options.settings, &plain);
+    int rc = setting_format(o, &r->options.settings, &plain);
     bool quote = rc == 0 && (plain.n == 0 || strpbrk(plain.data, " \t\n") != NULL);
     if (rc == 0 && quote)
         rc = buf_char(out, '"');
@@ -29,10 +29,10 @@ static int value_text(struct buf *out, const struct repl *r, const struct option
 static void show_all(const struct repl *r)
 {
     const char *group = "";
-    const struct option *o;
+    const struct setting *o;
     int width = term_width(stdout);
     for (int i = 0; (o = option_at(i)) != NULL; i++) {
-        if (o->call_only || o->type == OPTION_SHORTHAND)
+        if (o->call_only || o->type == SETTING_SHORTHAND)
             continue;
         if (strcmp(group, o->group) != 0)
             printf("%s%s%s\n", term_bold(stdout), group = o->group, term_plain(stdout));
@@ -50,11 +50,11 @@ static void show_all(const struct repl *r)
     }
 }
 
-static void show_one(const struct repl *r, const struct option *o)
+static void show_one(const struct repl *r, const struct setting *o)
 {
     struct buf value = {0}, range = {0};
     value_text(&value, r, o);
-    option_range(o, &range);
+    setting_range(o, &range);
     printf("%s %s  %s(%s; %s)\n%s: %s%s\n", o->name, buf_text(&value), term_dim(stdout),
            origin_name(options_origin(&r->options, o)), buf_text(&range), o->name, o->help,
            term_plain(stdout));
@@ -63,7 +63,7 @@ static void show_one(const struct repl *r, const struct option *o)
 }
 
 /* What is worth knowing at once about a change. */
-static int after(struct repl *r, const struct option *o)
+static int after(struct repl *r, const struct setting *o)
 {
     const struct settings *s = &r->options.settings;
     int rc = 0;
@@ -77,11 +77,11 @@ static int after(struct repl *r, const struct option *o)
     return rc;
 }
 
-static int change(struct repl *r, const struct option *o, const char *text)
+static int change(struct repl *r, const struct setting *o, const char *text)
 {
     struct buf before = {0};
     bool had = options_origin(&r->options, o) == ORIGIN_SET;
-    int rc = option_format(o, &r->options.settings, &before);
+    int rc = setting_format(o, &r->options.settings, &before);
     if (rc == 0 && (rc = options_set(&r->options, o, ORIGIN_SET, text)) == 0 &&
         (rc = after(r, o)) != 0) {
         /* Refused by what it is for: as it was. */
@@ -93,7 +93,7 @@ static int change(struct repl *r, const struct option *o, const char *text)
 
 int cmd_set(struct repl *r, const struct call *c)
 {
-    const struct option *o;
+    const struct setting *o;
     const char *text = c->text + strspn(c->text, " \t\n");
     size_t n = strcspn(text, " \t\n=");
     if (n == 0) {
@@ -109,7 +109,7 @@ int cmd_set(struct repl *r, const struct call *c)
     text += strspn(text, " \t\n");
     if (*text == '=')
         text += 1 + strspn(text + 1, " \t\n");
-    if (*text == '\0' && o->type != OPTION_SHORTHAND) {
+    if (*text == '\0' && o->type != SETTING_SHORTHAND) {
         show_one(r, o);
         return 0;
     }

@@ -54,13 +54,13 @@ int cmd_undo(struct repl *r, const struct call *c)
 /* The settings of answers that somebody changed, as YAML. */
 static int settings_yaml(const struct repl *r, struct buf *out)
 {
-    const struct option *o;
+    const struct setting *o;
     int rc = 0;
     for (int i = 0; (o = option_at(i)) != NULL && rc == 0; i++) {
         if (!option_per_line(o) || options_origin(&r->options, o) == ORIGIN_BUILT_IN)
             continue;
         struct buf value = {0};
-        rc = option_format(o, &r->options.settings, &value);
+        rc = setting_format(o, &r->options.settings, &value);
         if (rc == 0)
             rc = buf_printf(out, "%s: ", o->name);
         if (rc == 0)

@@ -111,7 +111,7 @@ static bool named_in(const char *list, const char *name)
 
 int command_check_options(const struct repl *r, const char *name, const char *allowed)
 {
-    const struct option *o;
+    const struct setting *o;
     for (int i = 0; (o = option_at(i)) != NULL; i++)
         if (o->call_only && options_origin(&r->options, o) != ORIGIN_BUILT_IN &&
             !named_in(allowed, o->name))

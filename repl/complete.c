@@ -36,7 +36,7 @@ static void offer_commands(struct completion *out, const char *prefix)
 
 static void offer_settings(struct completion *out, const char *call_options)
 {
-    const struct option *o;
+    const struct setting *o;
     char name[64];
     for (int i = 0; (o = option_at(i)) != NULL; i++) {
         bool taken = call_options != NULL && strstr(call_options, o->name) != NULL;
@@ -49,15 +49,15 @@ static void offer_settings(struct completion *out, const char *call_options)
     }
 }
 
-static void offer_values(struct completion *out, const struct option *o)
+static void offer_values(struct completion *out, const struct setting *o)
 {
     char name[64];
     if (o == NULL)
         return;
-    out->paths = o->type == OPTION_PATH;
-    if (o->type == OPTION_BOOL)
+    out->paths = o->type == SETTING_PATH;
+    if (o->type == SETTING_BOOL)
         offer_list(out, "on off", ' ');
-    for (int i = 0; o->type == OPTION_CHOICE && o->choices[i] != NULL; i++) {
+    for (int i = 0; o->type == SETTING_CHOICE && o->choices[i] != NULL; i++) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(o->choices[i], "|"), o->choices[i]);
         completion_add(out, name);
     }

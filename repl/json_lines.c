@@ -37,7 +37,7 @@ static int take_ids(struct ids *out, const json_t *list)
 
 static int take_setting(struct settings *s, const char *name, const json_t *value)
 {
-    const struct option *row;
+    const struct setting *row;
     char number[32];
     const char *text = number;
     int rc = option_settable(&row, name);

@@ -1,13 +1,14 @@
 #ifndef PRATTLE_OPTIONS_H
 #define PRATTLE_OPTIONS_H
 /*
- * Settings. One row of the table in options.c (name, type, place, range, help) serves
+ * Settings. One row of the table in options_table.c (name, type, place, range, help) serves
  * the command line, the settings file, a model's own defaults, :set, completion,
  * --help and the README. Each module owns its struct; here they stand side by side.
  *
  * A setting may be given in several places; the later origin wins, and what it hides
  * comes back when it is taken away.
  */
+#include "model/base/setting.h"
 #include "sampling/generate.h"
 
 enum dtype_choice { DTYPE_AUTO, DTYPE_FP16, DTYPE_FP32, DTYPE_BFLOAT16 };
@@ -66,49 +67,19 @@ enum origin {
 };
 const char *origin_name(enum origin o);
 
-enum option_type {
-    OPTION_BOOL,     /* bool: on off, yes no, true false, 1 0 */
-    OPTION_INT,      /* int */
-    OPTION_INT64,    /* int64_t */
-    OPTION_UINT64,   /* uint64_t */
-    OPTION_FLOAT,    /* float, finite */
-    OPTION_CHOICE,   /* int: the place in choices */
-    OPTION_STRING,   /* char *, owned */
-    OPTION_PATH,     /* char *, owned, "~" expanded */
-    OPTION_SHORTHAND /* sets another: choices[0] to choices[1] */
-};
-
-struct option {
-    const char *name; /* with underscores */
-    char letter;      /* -p; 0: none */
-    bool call_only;   /* for the command line or one command, not for :set and files */
-    enum option_type type;
-    size_t offset;              /* in struct settings */
-    double min, max;            /* of numbers, both included */
-    const char *const *choices; /* "fp16|f16|half": the first name and others understood */
-    const char *argument;       /* shown in --help: "N", "FILE" */
-    const char *group;
-    const char *help;
-};
-
 /* Row i of the table, NULL past its end. */
-const struct option *option_at(int i);
+const struct setting *option_at(int i);
 /* By name, dashes or underscores; NULL: none. */
-const struct option *option_find(const char *name);
-const struct option *option_by_letter(char letter);
+const struct setting *option_find(const char *name);
+const struct setting *option_by_letter(char letter);
 /* As option_find, but ERR_MISSING names the nearest; option_settable refuses those
  * that are for one command only. */
-int option_lookup(const struct option **out, const char *name);
-int option_settable(const struct option **out, const char *name);
+int option_lookup(const struct setting **out, const char *name);
+int option_settable(const struct setting **out, const char *name);
 /* Whether a line of --jsonl may give it. */
-bool option_per_line(const struct option *o);
-/* "0 to 1", "on or off", "fp16, fp32 or bf16": what a value may be. */
-int option_range(const struct option *o, struct buf *out);
-/* The value as it would be typed. */
-int option_format(const struct option *o, const struct settings *s, struct buf *out);
-/* Parse text into s. ERR_RANGE names the setting, the value and the range; s is then
- * unchanged. */
-int option_parse(const struct option *o, struct settings *s, const char *text);
+bool option_per_line(const struct setting *o);
+/* As setting_parse; a shorthand sets the one it stands for. */
+int option_parse(const struct setting *o, struct settings *s, const char *text);
 
 /* Deep copies, by the table. dst is overwritten without being released. */
 int settings_copy(struct settings *dst, const struct settings *src);
@@ -121,11 +92,11 @@ struct options {
 int options_init(struct options *o);
 void options_release(struct options *o);
 /* text NULL takes the origin's value away. */
-int options_set(struct options *o, const struct option *row, enum origin origin, const char *text);
+int options_set(struct options *o, const struct setting *row, enum origin origin, const char *text);
 /* Take away all values of an origin. */
 void options_clear(struct options *o, enum origin origin);
 /* Where the value in force comes from. */
-enum origin options_origin(const struct options *o, const struct option *row);
+enum origin options_origin(const struct options *o, const struct setting *row);
 
 /*
  * Take options out of words: "--top-k 40", "--top_k=40", "--no-echo", "-p TEXT". What

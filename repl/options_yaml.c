@@ -45,7 +45,7 @@ static int wrong_event(struct reading *r, const yaml_event_t *e, const char *wha
 static int read_pair(struct reading *r, const yaml_event_t *key)
 {
     yaml_event_t value = {0};
-    const struct option *row;
+    const struct setting *row;
     const char *name = (const char *)key->data.scalar.value;
     size_t line = key->start_mark.line + 1;
     int rc = option_settable(&row, name);

@@ -23,7 +23,7 @@ static int n_rows(void)
     return n;
 }
 
-static int row_index(const struct option *row)
+static int row_index(const struct setting *row)
 {
     return (int)(row - option_at(0));
 }
@@ -42,15 +42,15 @@ static void set_built_in(struct settings *s)
 /* Every value of the built-in origin as text, and every text field as memory of its own. */
 static int take_built_in(struct options *o)
 {
-    const struct option *row;
+    const struct setting *row;
     for (int i = 0; (row = option_at(i)) != NULL; i++) {
-        if (row->type == OPTION_SHORTHAND)
+        if (row->type == SETTING_SHORTHAND)
             continue;
         struct buf text = {0};
         bool unset_chain = strcmp(row->name, "chain") == 0 && o->settings.sampler.chain == NULL;
         int rc = unset_chain                         ? buf_str(&text, SAMPLER_CHAIN)
                  : strcmp(row->name, "kernels") == 0 ? buf_str(&text, "auto")
-                                                     : option_format(row, &o->settings, &text);
+                                                     : setting_format(row, &o->settings, &text);
         if (rc == 0 && (o->given[i][ORIGIN_BUILT_IN] = mem_strdup(buf_text(&text))) == NULL)
             rc = ERR_NOMEM;
         buf_release(&text);
@@ -83,7 +83,7 @@ void options_release(struct options *o)
     *o = (struct options){0};
 }
 
-enum origin options_origin(const struct options *o, const struct option *row)
+enum origin options_origin(const struct options *o, const struct setting *row)
 {
     enum origin origin = N_ORIGINS - 1;
     while (origin > ORIGIN_BUILT_IN && o->given[row_index(row)][origin] == NULL)
@@ -91,9 +91,9 @@ enum origin options_origin(const struct options *o, const struct option *row)
     return origin;
 }
 
-int options_set(struct options *o, const struct option *row, enum origin origin, const char *text)
+int options_set(struct options *o, const struct setting *row, enum origin origin, const char *text)
 {
-    if (row->type == OPTION_SHORTHAND)
+    if (row->type == SETTING_SHORTHAND)
         return options_set(o, option_find(row->choices[0]), origin,
                            text == NULL ? NULL : row->choices[1]);
     char *fresh = NULL, **place = &o->given[row_index(row)][origin];
@@ -114,9 +114,9 @@ int options_set(struct options *o, const struct option *row, enum origin origin,
 
 void options_clear(struct options *o, enum origin origin)
 {
-    const struct option *row;
+    const struct setting *row;
     for (int i = 0; (row = option_at(i)) != NULL; i++)
-        if (row->type != OPTION_SHORTHAND)
+        if (row->type != SETTING_SHORTHAND)
             options_set(o, row, origin, NULL);
 }
 
@@ -124,7 +124,7 @@ void options_clear(struct options *o, enum origin origin)
  * words taken. */
 static int take_long(struct options *o, enum origin origin, char **words, int n, int *used)
 {
-    const struct option *row;
+    const struct setting *row;
     char *name = words[0] + 2, *value = strchr(name, '=');
     char *key = mem_strdup(name);
     if (key == NULL)
@@ -134,7 +134,7 @@ static int take_long(struct options *o, enum origin origin, char **words, int n,
     *used = 1;
     row = option_find(key);
     /* A choice of auto, on and off is a switch as well. */
-    const struct option *negated =
+    const struct setting *negated =
         row == NULL && strncmp(key, "no", 2) == 0 && (key[2] == '-' || key[2] == '_')
             ? option_find(key + 3)
             : NULL;
@@ -142,12 +142,12 @@ static int take_long(struct options *o, enum origin origin, char **words, int n,
     if (negated != NULL && value == NULL) {
         rc = options_set(o, negated, origin, "off");
     } else if ((rc = option_lookup(&row, key)) == 0) {
-        bool flag = row->type == OPTION_BOOL || row->type == OPTION_SHORTHAND ||
-                    (row->type == OPTION_CHOICE && row->argument == NULL &&
+        bool flag = row->type == SETTING_BOOL || row->type == SETTING_SHORTHAND ||
+                    (row->type == SETTING_CHOICE && row->argument == NULL &&
                      strncmp(row->choices[1], "on|", 3) == 0);
-        bool said = flag && n > 1 && row->type != OPTION_SHORTHAND &&
+        bool said = flag && n > 1 && row->type != SETTING_SHORTHAND &&
                     (strcmp(words[1], "on") == 0 || strcmp(words[1], "off") == 0 ||
-                     (row->type == OPTION_CHOICE && strcmp(words[1], "auto") == 0));
+                     (row->type == SETTING_CHOICE && strcmp(words[1], "auto") == 0));
         if (value == NULL && (!flag || said)) {
             if (n < 2)
                 rc = err_set(ERR_RANGE, "--%s needs a value", key);
@@ -164,7 +164,7 @@ static int take_long(struct options *o, enum origin origin, char **words, int n,
 /* "-p TEXT", "-k40", "-v". */
 static int take_short(struct options *o, enum origin origin, char **words, int n, int *used)
 {
-    const struct option *row = option_by_letter(words[0][1]);
+    const struct setting *row = option_by_letter(words[0][1]);
     const char *value = words[0] + 2;
     *used = 1;
     if (row == NULL) {
@@ -173,9 +173,9 @@ static int take_short(struct options *o, enum origin origin, char **words, int n
         mem_free(shown);
         return ERR_MISSING;
     }
-    if (row->type == OPTION_BOOL && *value != '\0')
+    if (row->type == SETTING_BOOL && *value != '\0')
         return err_set(ERR_RANGE, "-%c takes no value", row->letter);
-    if (row->type == OPTION_BOOL)
+    if (row->type == SETTING_BOOL)
         value = "on";
     else if (*value == '\0') {
         if (n < 2)

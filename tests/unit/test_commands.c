@@ -28,7 +28,7 @@ static void assert_refused(struct repl *r, const char *line, const char *part)
     if (strstr(err_text(), part) == NULL)
         fail_msg("%s: \"%s\" does not say \"%s\"", line, err_text(), part);
     /* Nothing of a line stays behind. */
-    const struct option *o;
+    const struct setting *o;
     for (int i = 0; (o = option_at(i)) != NULL; i++)
         assert_null(r->options.given[i][ORIGIN_CALL]);
 }

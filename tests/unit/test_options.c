@@ -29,7 +29,7 @@ static void set(struct options *o, const char *name, enum origin origin, const c
 static void assert_value(struct options *o, const char *name, const char *expected)
 {
     struct buf value = {0};
-    assert_ok(option_format(option_find(name), &o->settings, &value));
+    assert_ok(setting_format(option_find(name), &o->settings, &value));
     assert_string_equal(buf_text(&value), expected);
     buf_release(&value);
 }
@@ -41,15 +41,15 @@ static void assert_says(int rc, int code, const char *part)
         fail_msg("\"%s\" does not say \"%s\"", err_text(), part);
 }
 
-static bool is_number(const struct option *r)
+static bool is_number(const struct setting *r)
 {
-    return r->type == OPTION_INT || r->type == OPTION_INT64 || r->type == OPTION_FLOAT;
+    return r->type == SETTING_INT || r->type == SETTING_INT64 || r->type == SETTING_FLOAT;
 }
 
 static void rows_are_sound(void **state)
 {
     struct options *o = *state;
-    const struct option *r, *other;
+    const struct setting *r, *other;
     for (int i = 0; (r = option_at(i)) != NULL; i++) {
         assert_true(strspn(r->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(r->name));
         assert_true(r->help != NULL && strlen(r->help) > 8 && r->group != NULL);
@@ -58,18 +58,18 @@ static void rows_are_sound(void **state)
             assert_string_not_equal(r->name, other->name);
             assert_true(r->letter == 0 || r->letter != other->letter);
             /* Two rows for one place would hide each other. */
-            if (r->type != OPTION_SHORTHAND && other->type != OPTION_SHORTHAND)
+            if (r->type != SETTING_SHORTHAND && other->type != SETTING_SHORTHAND)
                 assert_true(r->offset != other->offset);
         }
-        if (r->type == OPTION_SHORTHAND) {
+        if (r->type == SETTING_SHORTHAND) {
             assert_non_null(option_find(r->choices[0]));
             continue;
         }
         /* What is built in is in its own range, and reads back as itself. */
         struct buf value = {0}, again = {0};
-        assert_ok(option_format(r, &o->settings, &value));
+        assert_ok(setting_format(r, &o->settings, &value));
         assert_ok(option_parse(r, &o->settings, buf_text(&value)));
-        assert_ok(option_format(r, &o->settings, &again));
+        assert_ok(setting_format(r, &o->settings, &again));
         assert_string_equal(buf_text(&value), buf_text(&again));
         buf_release(&value);
         buf_release(&again);
@@ -81,12 +81,12 @@ static void rows_are_sound(void **state)
 static void ranges_hold(void **state)
 {
     struct options *o = *state;
-    const struct option *r;
+    const struct setting *r;
     for (int i = 0; (r = option_at(i)) != NULL; i++) {
         if (!is_number(r))
             continue;
         char text[64], bounds[128];
-        snprintf(bounds, sizeof bounds, r->type == OPTION_FLOAT ? "%g to %g" : "%.0f to %.0f",
+        snprintf(bounds, sizeof bounds, r->type == SETTING_FLOAT ? "%g to %g" : "%.0f to %.0f",
                  r->min, r->max);
         for (int high = 0; high < 2; high++) {
             snprintf(text, sizeof text, "%.17g", high ? r->max : r->min);
@@ -143,8 +143,8 @@ static void odd_values_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct buf before = {0};
-        const struct option *r = option_find(cases[i][0]);
-        option_format(r, &o->settings, &before);
+        const struct setting *r = option_find(cases[i][0]);
+        setting_format(r, &o->settings, &before);
         assert_says(options_set(o, r, ORIGIN_SET, cases[i][1]), ERR_RANGE, "must be");
         assert_value(o, r->name, buf_text(&before));
         buf_release(&before);
@@ -160,7 +160,7 @@ static void odd_values_are_refused(void **state)
 static void origins_hide_each_other(void **state)
 {
     struct options *o = *state;
-    const struct option *k = option_find("top_k");
+    const struct setting *k = option_find("top_k");
     set(o, "top-k", ORIGIN_COMMAND_LINE, "40");
     set(o, "top_k", ORIGIN_FILE, "10");
     set(o, "top_k", ORIGIN_MODEL, "20");

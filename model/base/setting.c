@@ -1,0 +1,253 @@
+#include "model/base/setting.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/words.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool setting_same_name(const char *a, const char *b)
+{
+    for (; *a != '\0' && *b != '\0'; a++, b++)
+        if ((*a == '-' ? '_' : *a) != (*b == '-' ? '_' : *b))
+            return false;
+    return *a == *b;
+}
+
+int setting_unknown(const char *name, const char *const *names, size_t n)
+{
+    char *shown = file_visible(name);
+    for (char *p = shown; p != NULL && *p != '\0'; p++)
+        *p = *p == '-' ? '_' : *p;
+    const char *near = words_nearest(shown == NULL ? "" : shown, names, n);
+    if (near != NULL)
+        err_set(ERR_MISSING, "there is no setting %s; did you mean %s?", shown, near);
+    else
+        err_set(ERR_MISSING, "there is no setting %s", shown == NULL ? "of that name" : shown);
+    mem_free(shown);
+    return ERR_MISSING;
+}
+
+/* Whether text is one of the names in "fp16|f16|half". */
+static bool among(const char *names, const char *text)
+{
+    size_t n = strlen(text);
+    for (const char *p = names; n > 0 && p != NULL; p = strchr(p, '|')) {
+        p += *p == '|';
+        if (strncmp(p, text, n) == 0 && (p[n] == '|' || p[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static int first_name(const char *names)
+{
+    return (int)strcspn(names, "|");
+}
+
+int setting_range(const struct setting *s, struct buf *out)
+{
+    switch (s->type) {
+    case SETTING_BOOL:
+        return buf_str(out, "on or off");
+    case SETTING_INT:
+    case SETTING_INT64:
+        return buf_printf(out, "%.0f to %.0f", s->min, s->max);
+    case SETTING_FLOAT:
+    case SETTING_DOUBLE:
+        return buf_printf(out, "%g to %g", s->min, s->max);
+    case SETTING_UINT64:
+        return buf_printf(out, "0 to %" PRIu64, UINT64_MAX);
+    case SETTING_CHOICE:
+        for (int i = 0; s->choices[i] != NULL; i++) {
+            const char *between = i == 0 ? "" : s->choices[i + 1] == NULL ? " or " : ", ";
+            int rc = buf_printf(out, "%s%.*s", between, first_name(s->choices[i]), s->choices[i]);
+            if (rc != 0)
+                return rc;
+        }
+        return 0;
+    case SETTING_STRING:
+    case SETTING_PATH:
+    case SETTING_SHORTHAND:
+        break;
+    }
+    return buf_str(out, "text");
+}
+
+/* "top_k is 1e9, must be a whole number, 0 to 10000000" */
+static int refuse(const struct setting *s, const char *text)
+{
+    struct buf range = {0};
+    char *shown = file_visible(text);
+    bool whole = s->type == SETTING_INT || s->type == SETTING_INT64 || s->type == SETTING_UINT64;
+    setting_range(s, &range);
+    err_set(ERR_RANGE, "%s is %.80s%s, must be %s%s", s->name,
+            shown == NULL || *shown == '\0' ? "empty" : shown,
+            shown != NULL && strlen(shown) > 80 ? "..." : "", whole ? "a whole number, " : "",
+            buf_text(&range));
+    buf_release(&range);
+    mem_free(shown);
+    return ERR_RANGE;
+}
+
+static int parse_whole(const struct setting *s, void *place, const char *text)
+{
+    char *end;
+    errno = 0;
+    if (s->type == SETTING_UINT64) {
+        uint64_t v = strtoull(text, &end, 10);
+        if (strspn(text, "0123456789") == 0 || *end != '\0' || errno != 0)
+            return refuse(s, text);
+        memcpy(place, &v, sizeof v);
+        return 0;
+    }
+    int64_t v = strtoll(text, &end, 10);
+    bool digits = strspn(text + (*text == '-' || *text == '+'), "0123456789") > 0;
+    if (!digits || *end != '\0' || errno != 0 || (double)v < s->min || (double)v > s->max)
+        return refuse(s, text);
+    if (s->type == SETTING_INT64)
+        memcpy(place, &v, sizeof v);
+    else
+        *(int *)place = (int)v;
+    return 0;
+}
+
+static int parse_number(const struct setting *s, void *place, const char *text)
+{
+    char *end;
+    /* A locale never set for numbers: the point is a point. Hexadecimal and blanks are
+     * strtod's, not ours. */
+    double v = strtod(text, &end);
+    if (text[strspn(text, "+-0123456789.eE")] != '\0' || *end != '\0' || end == text ||
+        !(v >= s->min && v <= s->max))
+        return refuse(s, text);
+    if (s->type == SETTING_DOUBLE)
+        *(double *)place = v;
+    else
+        *(float *)place = (float)v;
+    return 0;
+}
+
+static int parse_string(const struct setting *s, char **place, const char *text)
+{
+    char *fresh = s->type == SETTING_PATH ? file_expand(text) : mem_strdup(text);
+    if (fresh == NULL)
+        return ERR_NOMEM;
+    mem_free(*place);
+    *place = fresh;
+    return 0;
+}
+
+int setting_parse(const struct setting *s, void *base, const char *text)
+{
+    void *place = (char *)base + s->offset;
+    switch (s->type) {
+    case SETTING_BOOL:
+        if (!among("on|yes|true|1", text) && !among("off|no|false|0", text))
+            return refuse(s, text);
+        *(bool *)place = among("on|yes|true|1", text);
+        return 0;
+    case SETTING_INT:
+    case SETTING_INT64:
+    case SETTING_UINT64:
+        return parse_whole(s, place, text);
+    case SETTING_FLOAT:
+    case SETTING_DOUBLE:
+        return parse_number(s, place, text);
+    case SETTING_CHOICE:
+        for (int i = 0; s->choices[i] != NULL; i++)
+            if (among(s->choices[i], text)) {
+                *(int *)place = i;
+                return 0;
+            }
+        return refuse(s, text);
+    case SETTING_STRING:
+    case SETTING_PATH:
+        return parse_string(s, place, text);
+    case SETTING_SHORTHAND:
+        break;
+    }
+    return 0;
+}
+
+/* The shortest decimal that reads back as the same number. */
+static int format_number(struct buf *out, double v, bool narrow)
+{
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (narrow ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
+            break;
+    }
+    return buf_str(out, text);
+}
+
+int setting_format(const struct setting *s, const void *base, struct buf *out)
+{
+    const void *place = (const char *)base + s->offset;
+    switch (s->type) {
+    case SETTING_BOOL:
+        return buf_str(out, *(const bool *)place ? "on" : "off");
+    case SETTING_INT:
+        return buf_printf(out, "%d", *(const int *)place);
+    case SETTING_INT64:
+        return buf_printf(out, "%" PRId64, *(const int64_t *)place);
+    case SETTING_UINT64:
+        return buf_printf(out, "%" PRIu64, *(const uint64_t *)place);
+    case SETTING_FLOAT:
+        return format_number(out, (double)*(const float *)place, true);
+    case SETTING_DOUBLE:
+        return format_number(out, *(const double *)place, false);
+    case SETTING_CHOICE: {
+        const char *names = s->choices[*(const int *)place];
+        return buf_add(out, names, (size_t)first_name(names));
+    }
+    case SETTING_STRING:
+    case SETTING_PATH: {
+        const char *text = *(char *const *)place;
+        return buf_str(out, text == NULL ? "" : text);
+    }
+    case SETTING_SHORTHAND:
+        break;
+    }
+    return buf_str(out, "");
+}
+
+static char **text_of(const struct setting *s, void *base)
+{
+    bool text = s->type == SETTING_STRING || s->type == SETTING_PATH;
+    return text ? (char **)((char *)base + s->offset) : NULL;
+}
+
+void settings_free_texts(const struct setting *rows, size_t n, void *base)
+{
+    for (size_t i = 0; i < n; i++) {
+        char **place = text_of(&rows[i], base);
+        if (place != NULL) {
+            mem_free(*place);
+            *place = NULL;
+        }
+    }
+}
+
+int settings_own_texts(const struct setting *rows, size_t n, void *dst, const void *src)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text_of(&rows[i], dst) != NULL)
+            *text_of(&rows[i], dst) = NULL;
+    for (size_t i = 0; i < n; i++) {
+        char **place = text_of(&rows[i], dst);
+        const char *text =
+            place == NULL ? NULL : *(char *const *)((const char *)src + rows[i].offset);
+        if (text != NULL && (*place = mem_strdup(text)) == NULL) {
+            settings_free_texts(rows, n, dst);
+            return ERR_NOMEM;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,57 @@
+#ifndef PRATTLE_SETTING_H
+#define PRATTLE_SETTING_H
+/*
+ * One setting: a row that says what a field of a struct is called, where it lies, what
+ * it may be and what it is for. Tables of rows belong to whoever owns the struct
+ * (repl/options_table.c, train/run_table.c); parsing, formatting, ranges, copies and
+ * the sentences about them are here. `base` is always the struct the offsets are of.
+ */
+#include "model/base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum setting_type {
+    SETTING_BOOL,     /* bool: on off, yes no, true false, 1 0 */
+    SETTING_INT,      /* int */
+    SETTING_INT64,    /* int64_t */
+    SETTING_UINT64,   /* uint64_t */
+    SETTING_FLOAT,    /* float, finite */
+    SETTING_DOUBLE,   /* double, finite */
+    SETTING_CHOICE,   /* int: the place in choices */
+    SETTING_STRING,   /* char *, owned */
+    SETTING_PATH,     /* char *, owned, "~" expanded */
+    SETTING_SHORTHAND /* sets another, choices[0], to choices[1]; its table does that */
+};
+
+struct setting {
+    const char *name;  /* with underscores */
+    const char *group; /* of the table: a heading, or a section of a file */
+    char letter;       /* -p; 0: none */
+    bool call_only;    /* for the command line or one command, never kept */
+    enum setting_type type;
+    size_t offset;
+    double min, max;            /* of numbers, both included */
+    const char *const *choices; /* "fp16|f16|half": the first name and others understood */
+    const char *argument;       /* shown in --help: "N", "FILE" */
+    const char *help;
+};
+
+/* Dashes and underscores are the same. */
+bool setting_same_name(const char *a, const char *b);
+/* ERR_MISSING: "there is no setting NAME; did you mean NEAR?", of n names. */
+int setting_unknown(const char *name, const char *const *names, size_t n);
+/* "0 to 1", "on or off", "fp16, fp32 or bf16": what a value may be. */
+int setting_range(const struct setting *s, struct buf *out);
+/* The value as it would be typed. */
+int setting_format(const struct setting *s, const void *base, struct buf *out);
+/* Parse text into its field. ERR_RANGE names the setting, the value and the range; the
+ * field is then unchanged. */
+int setting_parse(const struct setting *s, void *base, const char *text);
+
+/* The texts of n rows: those of dst, a byte for byte copy of src, become its own; and
+ * given back. */
+int settings_own_texts(const struct setting *rows, size_t n, void *dst, const void *src);
+void settings_free_texts(const struct setting *rows, size_t n, void *base);
+
+#endif

@@ -1,0 +1,40 @@
+#ifndef PRATTLE_METRICS_H
+#define PRATTLE_METRICS_H
+/*
+ * What a run measures, a step at a time, and the file it goes to: FOLDER/metrics.jsonl,
+ * one JSON object a line. A run that goes on from a checkpoint drops the lines of the
+ * steps it takes again.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct metrics {
+    int64_t step, n_steps; /* steps taken; of the whole run, 0 when not known */
+    double epoch;          /* data seen, in epochs */
+    uint64_t tokens, samples;
+    double hours; /* of training, over all resumptions */
+    /* Means since the last line. */
+    double loss, accuracy;
+    double learning_rate, grad_norm;    /* of the last step */
+    double tokens_per_s, samples_per_s; /* since the last line */
+    double share;                       /* of the machine's sgemm speed; 0: not measured */
+    double left_s;                      /* negative: not known */
+    int64_t skipped;                    /* steps, so far */
+    double loss_scale;
+    /* Of the last evaluation; NaN before the first. */
+    double validation_loss, validation_accuracy;
+    int64_t validation_step;
+    double best_loss; /* the least validation loss so far */
+    int64_t best_step;
+};
+
+struct metrics_log;
+
+/* Open the logs of a run's folder for step `from` on. */
+int metrics_open(struct metrics_log **out, const char *folder, int64_t from);
+void metrics_close(struct metrics_log *l);
+int metrics_line(struct metrics_log *l, const struct metrics *m);
+int metrics_validation(struct metrics_log *l, const struct metrics *m);
+int metrics_sample(struct metrics_log *l, const struct metrics *m, const char *text);
+
+#endif

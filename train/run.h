@@ -1,0 +1,72 @@
+#ifndef PRATTLE_RUN_H
+#define PRATTLE_RUN_H
+/*
+ * A training run: batches, step, clipping, optimizer, schedule; lines, evaluations,
+ * samples and checkpoints as often as the configuration says. It can stop between any
+ * two micro-batches and go on at the same bits, in this process or from a checkpoint in
+ * another, on any number of threads.
+ */
+#include "train/metrics.h"
+#include "weights/checkpoint.h"
+
+struct run;
+struct run_config;
+
+/* How a run reports; on the thread that called run_go. All but user may be NULL. */
+struct run_events {
+    /* A line is due: every log_every steps, after an evaluation, and at the end. */
+    void (*line)(void *user, const struct metrics *m);
+    /* After every micro-batch, for a live bar: `part` of the step is done, 0 to 1. */
+    void (*tick)(void *user, const struct metrics *m, double part);
+    /* A sample is due and the model has the run's weights: append the text to `out`. */
+    int (*sample)(void *user, struct buf *out);
+    const struct progress *progress; /* of loading, preparing data, writing checkpoints */
+    void *user;
+};
+
+enum run_state {
+    RUN_PAUSED, /* before its first step, or stopped by Ctrl-C or an error */
+    RUN_GOING,
+    RUN_FINISHED /* steps, epochs or hours are used up */
+};
+
+/*
+ * A new run on a model, from its first step. c is copied. The run's folder must have no
+ * checkpoint yet (ERR_EXISTS) unless checkpoint.resume is on: then it goes on from the
+ * newest there, and ERR_MISMATCH says what differs: the model's shape, the data.
+ * The model is borrowed until run_free, and keeps its tokenizer and name.
+ */
+int run_new(struct run **out, const struct run_config *c, struct model *m,
+            const struct run_events *e);
+/*
+ * Go on from a checkpoint, whose model m is (loaded from cp->path), with the
+ * configuration stored there, in which n key=value words are changed. Only what does not
+ * change the run so far may be (ERR_RANGE): rates, lengths, cadences.
+ */
+int run_resume(struct run **out, const struct checkpoint *cp, char **words, int n, struct model *m,
+               const struct run_events *e);
+/* NULL-safe. What is not in a checkpoint by now is lost. */
+void run_free(struct run *r);
+
+/*
+ * Train until the end. 0: finished; ERR_INTERRUPTED: paused, call again to go on;
+ * ERR_RANGE: max_bad_steps steps in a row had no finite loss or gradient (or were
+ * spikes), the weights are those before them. However it ends, the model has the run's
+ * weights and a new version.
+ */
+int run_go(struct run *r);
+/* Change settings of a paused run, as run_resume. */
+int run_change(struct run *r, char **words, int n);
+/* Write a checkpoint of the last whole step, unless there is one already. */
+int run_save(struct run *r);
+/* The run's fp32 weights as a source, for files; closed by source_close. */
+int run_source(const struct run *r, struct source *s);
+
+enum run_state run_state(const struct run *r);
+const struct run_config *run_settings(const struct run *r);
+const struct metrics *run_metrics(const struct run *r); /* as of the last step */
+const char *run_path(const struct run *r);              /* its folder */
+/* The step of the newest checkpoint, -1: none; whether the weights are in one. */
+int64_t run_saved_step(const struct run *r);
+
+#endif

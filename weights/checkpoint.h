@@ -1,0 +1,76 @@
+#ifndef PRATTLE_CHECKPOINT_H
+#define PRATTLE_CHECKPOINT_H
+/*
+ * Checkpoints of a training run: FOLDER/step-000400, which is a Hugging Face model that
+ * anything opens, and beside its files
+ *
+ *   training.safetensors   the optimizer's blocks, as they lie in memory
+ *   state.json             what the run needs to go on, in its own words
+ *   manifest.json          size and SHA-256 of every file; written last
+ *
+ * A checkpoint is written under another name in the same folder, every file synced,
+ * then renamed: a name step-N exists only when it is whole, and older ones go only after
+ * that. What was damaged later is noticed by the manifest and passed over.
+ */
+#include "model/base/json.h"
+#include "weights/source.h"
+
+/* The folder of one run, held by this process alone. */
+struct run_folder {
+    char *path; /* owned; NULL: closed */
+    int lock;
+};
+
+/*
+ * Make the folder if it is not there, take its lock and remove what a killed trainer
+ * left half-written. ERR_EXISTS: another process trains there, named in the sentence.
+ */
+int run_folder_open(struct run_folder *f, const char *path);
+void run_folder_close(struct run_folder *f);
+
+/* A block of numbers beside the weights: a moment of the optimizer. */
+struct checkpoint_block {
+    const char *name;
+    enum dtype dtype;
+    void *data; /* [n] */
+    size_t n;
+};
+struct checkpoint_content {
+    int64_t step;
+    struct source *weights; /* written in fp32 */
+    const struct checkpoint_block *blocks;
+    int n_blocks;
+    json_t *state; /* an object; borrowed */
+};
+
+/*
+ * Write FOLDER/step-NNNNNN, in place of one of that name. On failure (ERR_IO: the disk
+ * is full; ERR_INTERRUPTED) the checkpoints there are as they were.
+ */
+int checkpoint_write(const struct run_folder *f, const struct checkpoint_content *c,
+                     const struct progress *p);
+/* Remove all but the newest `keep` (0: keep all) and, where it is not negative, the one of
+ * step `best`. */
+int checkpoint_prune(const struct run_folder *f, int keep, int64_t best);
+
+/* One that was verified, to read from. */
+struct checkpoint {
+    char *path; /* owned; a model to load */
+    int64_t step;
+    json_t *state;
+    struct tensor_file *blocks;
+};
+
+/*
+ * The newest checkpoint in a run's folder whose files are what the manifest says, or,
+ * when path is itself a checkpoint, that one. Each newer one that is damaged gives a
+ * note. ERR_MISSING: there is none; ERR_FORMAT: none is whole.
+ */
+int checkpoint_open(struct checkpoint *c, const char *path, const struct progress *p);
+void checkpoint_close(struct checkpoint *c);
+/* Whether the folder has any, whole or not; the newest's step in *step (may be NULL). */
+bool checkpoint_any(const char *folder, int64_t *step);
+/* Fill the block with what was saved under its name; ERR_MISMATCH when type or size differ. */
+int checkpoint_read(const struct checkpoint *c, const struct checkpoint_block *b);
+
+#endif

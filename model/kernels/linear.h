@@ -1,13 +1,16 @@
 #ifndef PRATTLE_LINEAR_H
 #define PRATTLE_LINEAR_H
 /*
- * y = x W + b, with W kept in panels: [ceil(N/64)][K][64], panel p holding columns
+ * y = x W + b. Inference keeps W in panels: [ceil(N/64)][K][64], panel p holding columns
  * 64 p .. 64 p + 63, the columns past N zero. Every element of y is
  *
  *   acc = 0; for k in 0..K-1: acc = fma(x[k], W[k][n], acc); y = acc + b
  *
  * in this order at every number of rows, on every instruction set, in every thread:
  * the same bits everywhere.
+ *
+ * Training keeps W as its fp32 masters lie, and multiplies by OpenBLAS on tiles of y that
+ * depend on T and N alone: the same bits in any team.
  */
 #include "model/kernels/kernels.h"
 
@@ -16,12 +19,17 @@
 
 enum { PANEL = 64 };
 
-enum linear_kind { LINEAR_F16, LINEAR_F32 };
+enum linear_kind {
+    LINEAR_F16,     /* panels of binary16 */
+    LINEAR_F32,     /* panels of fp32 */
+    LINEAR_MASTER,  /* float [K,N] row-major: a Conv1D as HF files have it */
+    LINEAR_MASTER_T /* float [N,K] row-major: an embedding [V,C] as the head sees it */
+};
 
 struct linear {
     enum linear_kind kind;
     int K, N;
-    void *panels;      /* uint16_t (binary16) or float, aligned to 64; borrowed */
+    void *panels;      /* uint16_t (binary16) or float; those in panels aligned to 64; borrowed */
     const float *bias; /* [N] or NULL; borrowed */
 };
 

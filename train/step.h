@@ -1,0 +1,72 @@
+#ifndef PRATTLE_STEP_H
+#define PRATTLE_STEP_H
+/*
+ * One micro-batch forward and backward: the forward is model/'s own and leaves its
+ * activations in buffers of this struct; the backward adds to one block of gradients.
+ * Every number has the same bits for any size of the team, and with or without
+ * recomputation. After step_new nothing allocates.
+ */
+#include "model/config.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct masters;
+
+struct dropout_config {
+    float embd, attn, resid; /* probabilities in [0, 1), 0 = off */
+    uint64_t seed;
+};
+
+enum recompute { RECOMPUTE_NONE, RECOMPUTE_LAYERS };
+
+struct step_config {
+    int batch, length; /* at most B sequences of at most T positions in a micro-batch */
+    int recompute;     /* enum recompute: layers make their activations again in the backward,
+                          all that is kept of each is its input */
+    int loss_rows;     /* positions whose logits exist at once (serialized_seq_len); 0: as fits */
+    int loss_columns;  /* vocabulary columns at once (embedding_serialization_factor); 0: all.
+                          Fewer mean that logits are computed twice. */
+    struct dropout_config dropout;
+};
+void step_config_init(struct step_config *s); /* 1 x 1024, no recomputation, no dropout */
+
+struct step_result {
+    double loss_sum;   /* of -log p over the targets, natural logarithm */
+    int64_t n_targets; /* labels that are not LABEL_NONE */
+    int64_t n_correct; /* whose argmax is the label */
+};
+#define LABEL_NONE ((token_id)-100)
+
+struct step; /* activations, gradients and scratch */
+
+/* Bytes step_new would take, by part, before anything is allocated. */
+struct step_bytes {
+    size_t activations, gradients, scratch, logits;
+};
+void step_bytes(struct step_bytes *out, const struct config *c, const struct step_config *s);
+/* The masters are borrowed and outlive the step; made for the team as it is now. ERR_RANGE
+ * names the setting that does not fit the model, ERR_NOMEM. */
+int step_new(struct step **out, struct masters *w, const struct step_config *s);
+void step_free(struct step *s);
+/* The gradients [masters.n], in the masters' layout; borrowed. */
+float *step_gradients(struct step *s);
+/* Make them zero: before the first micro-batch of each step. By the whole team. */
+void step_zero(struct step *s);
+/*
+ * Forward and backward of ids and labels [batch,length], row-major; gradients of loss_sum *
+ * scale are added. With scale = 1 / (targets of the whole step) their sum over the
+ * micro-batches is the gradient of the mean.
+ *
+ * ids            each in 0..V-1
+ * labels         the id that follows, or LABEL_NONE for a position that does not count
+ * batch, length  at most those of the configuration
+ * sequence       number in the run of the first sequence; the next has the next number.
+ *                The dropout masks of a sequence come from its number alone, so that a step
+ *                split into micro-batches in another way has the same ones.
+ * backward       false only measures: no dropout, no gradients
+ */
+void step_run(struct step *s, struct step_result *out, const token_id *ids, const token_id *labels,
+              int batch, int length, float scale, uint64_t sequence, bool backward);
+
+#endif

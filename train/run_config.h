@@ -1,0 +1,136 @@
+#ifndef PRATTLE_RUN_CONFIG_H
+#define PRATTLE_RUN_CONFIG_H
+/*
+ * Everything a training run is told, in sections. One table (run_table.c) serves YAML
+ * and JSON files, presets, key=value, :train show, ranges and help.
+ *
+ * Sources are applied one after another, each over the one before: built in, then the
+ * presets and files named, then key=value words. Each value knows where it came from.
+ */
+#include "model/base/setting.h"
+#include "train/data/dataset.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+#include "train/step.h"
+
+enum run_precision { PRECISION_FLOAT32, PRECISION_FLOAT16 };
+enum recompute_choice { RECOMPUTE_NONE, RECOMPUTE_LAYERS };
+
+struct model_section {
+    char *init;      /* "": the model in memory; a path, random:NAME, or random: the sizes below */
+    char *tokenizer; /* a folder or file with a vocabulary; "": the one that came with init */
+    int n_layer, n_head, n_embd, n_positions, vocab_size, n_inner; /* 0: as init says */
+    int tie_word_embeddings; /* 0: as init says, 1 on, 2 off */
+};
+struct training_section {
+    int64_t steps; /* the run ends at the first of these three that is not 0; */
+    double epochs; /* all 0: after one epoch */
+    double budget_hours;
+    int sequence_length;   /* T; 0: the model's context */
+    int micro_batch_size;  /* sequences of one pass */
+    int global_batch_size; /* sequences of one step; 0: micro_batch_size * gradient_accumulation */
+    int gradient_accumulation; /* 0: as global_batch_size says, else 1 */
+    uint64_t seed;
+    float embd_pdrop, attn_pdrop, resid_pdrop; /* dropout; -1: as the model's config */
+    int max_bad_steps;
+    float spike_z; /* steps whose loss or norm is so many deviations off are skipped; 0: off */
+};
+struct execution_section {
+    int devices;
+    int precision;                      /* enum run_precision */
+    int recompute;                      /* enum recompute_choice */
+    int serialized_seq_len;             /* positions whose logits exist at once */
+    int embedding_serialization_factor; /* the vocabulary in so many parts */
+};
+struct logging_section {
+    char *label; /* of the run; "": the preset's or file's name */
+    int log_every, eval_every, eval_windows, sample_every, sample_tokens, log_grads_every;
+    char *sample_prompt;
+    bool tensorboard;
+    double
+        tokens_per_second; /* of the machine simulated: hours = tokens / this; 0: the wall clock */
+};
+struct checkpoint_section {
+    char *folder; /* "": runs/LABEL */
+    int save_every, keep_last;
+    bool keep_best;
+};
+enum run_origin { RUN_BUILT_IN, RUN_PRESET, RUN_FILE, RUN_COMMAND_LINE };
+enum { RUN_MAX_ROWS = 128 };
+
+struct run_config {
+    struct model_section model;
+    struct data_config data;
+    struct training_section training;
+    struct execution_section execution;
+    struct optimizer_config optimizer;
+    struct schedule_config schedule;
+    struct logging_section logging;
+    struct checkpoint_section checkpoint;
+    unsigned char origin[RUN_MAX_ROWS]; /* of each row, enum run_origin */
+    char *name; /* of the last preset or file, without folder and ending; owned, NULL: none */
+};
+
+/* What is built in. */
+int run_config_init(struct run_config *c);
+void run_config_release(struct run_config *c);
+int run_config_copy(struct run_config *dst, const struct run_config *src);
+
+/* Row i of the table, its group the section; NULL past the end. */
+const struct setting *run_row_at(int i);
+/* By "section.name", or by name alone where only one section has it; dashes and underscores are
+ * the same. ERR_MISSING names the nearest, ERR_RANGE the sections that share it. */
+int run_row_find(const struct setting **out, const char *key);
+/* ERR_RANGE names the key, the value and the range; c is then unchanged. */
+int run_config_set(struct run_config *c, enum run_origin origin, const char *key, const char *text);
+/*
+ * YAML or JSON: a mapping of sections to mappings, or of keys to values, mixed as one
+ * likes. Errors begin with "LABEL line N: "; c is then unchanged.
+ */
+int run_config_read(struct run_config *c, enum run_origin origin, const char *label,
+                    const char *text, size_t n);
+/*
+ * A preset's name or a path; "config" is ./config.yaml, .yml, .json or ./config when one
+ * of them is there. ERR_MISSING names the nearest preset.
+ */
+int run_config_load(struct run_config *c, const char *what);
+/* Words of :train in order: "key=value", else as run_config_load. */
+int run_config_words(struct run_config *c, char *const *words, int n);
+/* All settings as YAML, for the checkpoint; run_config_read gives them back. */
+int run_config_write(const struct run_config *c, struct buf *out);
+
+/* The shape of the model to be trained: base is what init gives (config_init's for "random"),
+ * with the sizes of the section in it. Checked. */
+int run_config_shape(const struct run_config *c, const struct config *base, struct config *out);
+/*
+ * Settle what depends on other settings: sequence_length, gradient_accumulation,
+ * global_batch_size, dropout, label, folder are then the values in force; and refuse what
+ * does not go together.
+ */
+int run_config_settle(struct run_config *c, const struct config *shape);
+/* Of a settled configuration. */
+void run_config_step(const struct run_config *c, const struct config *shape,
+                     struct step_config *out);
+/* Optimizer steps of the whole run, with n_windows of sequence_length an epoch; 0: only
+ * budget_hours ends it. */
+int64_t run_config_steps(const struct run_config *c, uint64_t n_windows);
+
+/* Every setting in force with its origin, by sections; width columns. */
+int run_config_show(const struct run_config *c, int width, struct buf *out);
+/*
+ * Of a settled configuration, nothing allocated: memory by part (parameters, gradients,
+ * moments, activations, scratch), tokens and steps per epoch. n_tokens: of the training
+ * part, 0 when it is not known yet.
+ */
+int run_config_plan(const struct run_config *c, const struct config *shape, uint64_t n_tokens,
+                    struct buf *out);
+
+/* Presets, built into the program from train/configs/ in alphabetical order. */
+struct run_preset {
+    const char *name, *text;
+    size_t n;
+};
+/* i-th, NULL past the end. */
+const struct run_preset *run_preset_at(int i);
+
+#endif

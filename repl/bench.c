@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -433,35 +432,55 @@ static int bench_tokenizer(struct bench *b)
     return rc == 0 ? report(b, "encoding text, one core", &rate, "MB/s", NULL) : rc;
 }
 
-/* Run this program on a file to its first token: seconds, and its largest memory. */
-static int time_start(const char *path, double *wall_s, double *peak_bytes)
+/* Run this program, what it prints into out. */
+static int run_self(char *const argv[], struct buf *out)
 {
     extern char **environ;
-    char *argv[] = {"prattle",
-                    "generate",
-                    "--model",
-                    (char *)(uintptr_t)path,
-                    "--ids",
-                    "0",
-                    "--max-new-tokens",
-                    "1",
-                    "--output",
-                    "ids",
-                    NULL};
-    posix_spawn_file_actions_t quiet;
-    posix_spawn_file_actions_init(&quiet);
-    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
+    int pipe_ends[2], status = -1, rc;
     pid_t pid;
-    int status = 0;
-    struct rusage used;
+    if (pipe2(pipe_ends, O_CLOEXEC) != 0)
+        return err_errno("cannot make a pipe");
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], 1);
+    rc = posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pipe_ends[1]);
+    if (rc == 0) {
+        rc = file_read_fd(out, pipe_ends[0]);
+        waitpid(pid, &status, 0);
+    }
+    close(pipe_ends[0]);
+    return rc == 0 && status == 0 ? 0 : err_set(ERR_IO, "cannot run this program once more");
+}
+
+/* Seconds from the start on a file to the first token. */
+static int time_start(char *path, double *wall_s)
+{
+    char *argv[] = {"prattle",          "generate", "--model",  path,  "--ids", "0",
+                    "--max-new-tokens", "1",        "--output", "ids", NULL};
+    struct buf out = {0};
     double start = clock_s();
-    int rc = posix_spawn(&pid, "/proc/self/exe", &quiet, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&quiet);
-    if (rc != 0 || wait4(pid, &status, 0, &used) != pid || status != 0)
-        return err_set(ERR_IO, "cannot run this program on %s", path);
+    int rc = run_self(argv, &out);
     *wall_s = clock_s() - start;
-    *peak_bytes = (double)used.ru_maxrss * 1024;
-    return 0;
+    buf_release(&out);
+    return rc;
+}
+
+/* The most memory it has had when the prompt stands. */
+static int peak_at_prompt(char *path, double *bytes)
+{
+    char *argv[] = {"prattle", "devices", "--model", path, NULL};
+    struct buf out = {0};
+    int rc = run_self(argv, &out);
+    const char *row = rc == 0 ? strstr(buf_text(&out), "peak memory") : NULL;
+    double megabytes;
+    if (row != NULL && sscanf(row, "peak memory %lf MB", &megabytes) == 1)
+        *bytes = megabytes * 1e6;
+    else if (rc == 0)
+        rc = err_set(ERR_UNSUPPORTED, "this system does not say how much memory a program had");
+    buf_release(&out);
+    return rc;
 }
 
 static int bench_start(struct bench *b)
@@ -477,11 +496,13 @@ static int bench_start(struct bench *b)
     int rc = weights_convert(m->source, path, 1, &how, NULL);
     for (int i = -1; i < ROUNDS && rc == 0; i++) {
         double wall_s = 0, peak_bytes = 0;
-        rc = time_start(path, &wall_s, &peak_bytes);
+        rc = time_start(path, &wall_s);
+        if (rc == 0)
+            rc = peak_at_prompt(path, &peak_bytes);
         if (i < 0) /* the first warms the page cache */
             continue;
         wall.value[i] = wall_s;
-        memory.value[i] = (peak_bytes - weight_bytes(m)) * 1e-6;
+        memory.value[i] = (peak_bytes - 2.0 * (double)config_params(&m->config)) * 1e-6;
     }
     unlink(path);
     mem_free(path);

@@ -174,5 +174,6 @@ int cmd_devices(struct repl *r, const struct call *c)
     show_row("cache", text);
     show_bytes("scratch", e->forward.block_bytes);
     show_bytes("logits", e->logits_bytes);
+    show_bytes("peak memory", mem_peak_bytes());
     return 0;
 }

@@ -26,6 +26,9 @@ void mem_free(void *p);
 void *mem_map(size_t bytes);
 void mem_unmap(void *p, size_t bytes);
 
+/* The most memory this process has had at once, by the system's count; 0: not known. */
+size_t mem_peak_bytes(void);
+
 /*
  * Carving: size first, then carve. With base NULL, arena_take only adds up; with a
  * base it hands out what the first pass counted, in the same order.

@@ -1,0 +1,153 @@
+#include "model/base/yaml_pairs.h"
+
+#include "model/base/buf.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <string.h>
+#include <yaml.h>
+
+struct reading {
+    yaml_parser_t parser;
+    const char *label;
+    struct yaml_shape shape;
+    const char *section;
+    int (*take)(void *user, const struct yaml_pair *p);
+    void *user;
+};
+
+static int next_event(struct reading *r, yaml_event_t *e)
+{
+    if (yaml_parser_parse(&r->parser, e))
+        return 0;
+    memset(e, 0, sizeof *e);
+    return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, r->parser.problem_mark.line + 1,
+                   r->parser.problem == NULL ? "not YAML" : r->parser.problem);
+}
+
+static int wrong(const struct reading *r, const yaml_event_t *at, const char *what)
+{
+    return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, at->start_mark.line + 1, what);
+}
+
+static int wrong_value(const struct reading *r, const yaml_event_t *key)
+{
+    char name[80];
+    file_show(name, sizeof name, (const char *)key->data.scalar.value);
+    return err_set(ERR_FORMAT, "%s line %zu: %s: expected one value, not %s", r->label,
+                   key->start_mark.line + 1, name,
+                   r->shape.lists ? "a mapping" : "a list or a mapping");
+}
+
+/* "~", null or nothing at all. */
+static bool is_null(const yaml_event_t *e)
+{
+    const char *text = (const char *)e->data.scalar.value;
+    return e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+           (*text == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0);
+}
+
+static int take_pair(struct reading *r, const yaml_event_t *key, const char *text)
+{
+    struct yaml_pair p = {.section = r->section == NULL ? "" : r->section,
+                          .name = (const char *)key->data.scalar.value,
+                          .text = text};
+    return r->take(r->user, &p) == 0 ? 0
+                                     : err_wrap("%s line %zu", r->label, key->start_mark.line + 1);
+}
+
+/* The items of a list up to its end, joined by commas. */
+static int read_list(struct reading *r, const yaml_event_t *key)
+{
+    struct buf joined = {0};
+    int rc = 0;
+    for (bool end = false; rc == 0 && !end;) {
+        yaml_event_t item = {0};
+        rc = next_event(r, &item);
+        end = item.type == YAML_SEQUENCE_END_EVENT;
+        if (rc == 0 && !end && item.type != YAML_SCALAR_EVENT)
+            rc = wrong(r, &item, "expected single values in the list");
+        if (rc == 0 && !end && joined.n > 0)
+            rc = buf_char(&joined, ',');
+        if (rc == 0 && !end)
+            rc = buf_str(&joined, (const char *)item.data.scalar.value);
+        yaml_event_delete(&item);
+    }
+    if (rc == 0)
+        rc = take_pair(r, key, buf_text(&joined));
+    buf_release(&joined);
+    return rc;
+}
+
+static int read_mapping(struct reading *r);
+
+/* What stands behind a key. */
+static int read_value(struct reading *r, const yaml_event_t *key)
+{
+    yaml_event_t value = {0};
+    int rc = next_event(r, &value);
+    if (rc == 0 && value.type == YAML_SCALAR_EVENT) {
+        rc = take_pair(r, key, is_null(&value) ? NULL : (const char *)value.data.scalar.value);
+    } else if (rc == 0 && value.type == YAML_SEQUENCE_START_EVENT && r->shape.lists) {
+        rc = read_list(r, key);
+    } else if (rc == 0 && value.type == YAML_MAPPING_START_EVENT && r->shape.sections &&
+               r->section == NULL) {
+        r->section = (const char *)key->data.scalar.value;
+        rc = read_mapping(r);
+        r->section = NULL;
+    } else if (rc == 0) {
+        rc = wrong_value(r, key);
+    }
+    yaml_event_delete(&value);
+    return rc;
+}
+
+static int read_mapping(struct reading *r)
+{
+    for (;;) {
+        yaml_event_t key = {0};
+        int rc = next_event(r, &key);
+        bool end = rc == 0 && key.type == YAML_MAPPING_END_EVENT;
+        if (rc == 0 && !end)
+            rc = key.type == YAML_SCALAR_EVENT ? read_value(r, &key)
+                                               : wrong(r, &key, "expected the name of a setting");
+        yaml_event_delete(&key);
+        if (rc != 0 || end)
+            return rc;
+    }
+}
+
+/* Everything up to the end of the stream: one mapping, or nothing. */
+static int read_stream(struct reading *r)
+{
+    for (bool seen = false;;) {
+        yaml_event_t e = {0};
+        int rc = next_event(r, &e);
+        bool end = rc == 0 && e.type == YAML_STREAM_END_EVENT;
+        if (rc == 0 && e.type == YAML_MAPPING_START_EVENT && !seen) {
+            seen = true;
+            rc = read_mapping(r);
+        } else if (rc == 0 && e.type == YAML_SCALAR_EVENT && e.data.scalar.length == 0) {
+            ; /* an empty document */
+        } else if (rc == 0 && e.type != YAML_STREAM_START_EVENT && !end &&
+                   e.type != YAML_DOCUMENT_START_EVENT && e.type != YAML_DOCUMENT_END_EVENT) {
+            rc = wrong(r, &e, "expected settings as \"name: value\", one a line");
+        }
+        yaml_event_delete(&e);
+        if (rc != 0 || end)
+            return rc;
+    }
+}
+
+int yaml_read_pairs(const char *label, const char *text, size_t n, struct yaml_shape shape,
+                    int (*take)(void *user, const struct yaml_pair *p), void *user)
+{
+    struct reading r = {.label = label, .shape = shape, .take = take, .user = user};
+    if (!yaml_parser_initialize(&r.parser))
+        return err_set(ERR_NOMEM, "not enough memory to read %s", label);
+    yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, n);
+    int rc = read_stream(&r);
+    yaml_parser_delete(&r.parser);
+    return rc;
+}

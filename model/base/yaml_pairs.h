@@ -1,0 +1,26 @@
+#ifndef PRATTLE_YAML_PAIRS_H
+#define PRATTLE_YAML_PAIRS_H
+/*
+ * Settings written as YAML (or JSON, which YAML reads): one mapping of names to single
+ * values, and, where sections are allowed, of sections to such mappings. Anchors and
+ * aliases are refused: nothing expands.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+struct yaml_pair {
+    const char *section; /* "": none */
+    const char *name;
+    const char *text; /* of a list the items, joined by commas; NULL: null, "~" or nothing */
+};
+struct yaml_shape {
+    bool sections, lists; /* what is allowed beside "name: value" */
+};
+/*
+ * take is called for each pair in order; its error ends the reading. Every error begins
+ * with "LABEL line N: ". Text without a mapping in it has no pairs.
+ */
+int yaml_read_pairs(const char *label, const char *text, size_t n, struct yaml_shape shape,
+                    int (*take)(void *user, const struct yaml_pair *p), void *user);
+
+#endif

@@ -20,6 +20,7 @@ Q      := $(if $(filter 0,$(V)),@,)
 DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-dev libjansson-dev \
               libyaml-dev libssl-dev
 DEPS_CHECK := libcmocka-dev
+DEPS_LONG  := valgrind
 LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto openblas
 
 ROOMS   := model/base model/kernels model weights kvcache sampling train repl
@@ -114,7 +115,10 @@ check: deps-check
 	@$(MAKE) --no-print-directory BUILD=asan programs
 	@tests/run check "$(DATA)"
 
-long: deps-check
+deps-long:
+	$(call install_missing,$(DEPS_BUILD) $(DEPS_CHECK) $(DEPS_LONG))
+
+long: deps-long
 	@$(MAKE) --no-print-directory BUILD=release all programs
 	@tests/run long "$(DATA)"
 
@@ -134,5 +138,5 @@ clean:
 	rm -rf build prattle
 
 -include $(OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d) $(FUZZ_REPLAYS:=.d)
-.PHONY: all programs deps deps-check run check long bench fuzz install format clean
+.PHONY: all programs deps deps-check deps-long run check long bench fuzz install format clean
 .SECONDARY:

@@ -13,20 +13,8 @@
  * that. What was damaged later is noticed by the manifest and passed over.
  */
 #include "model/base/json.h"
+#include "weights/run_folder.h"
 #include "weights/source.h"
-
-/* The folder of one run, held by this process alone. */
-struct run_folder {
-    char *path; /* owned; NULL: closed */
-    int lock;
-};
-
-/*
- * Make the folder if it is not there, take its lock and remove what a killed trainer
- * left half-written. ERR_EXISTS: another process trains there, named in the sentence.
- */
-int run_folder_open(struct run_folder *f, const char *path);
-void run_folder_close(struct run_folder *f);
 
 /* A block of numbers beside the weights: a moment of the optimizer. */
 struct checkpoint_block {
@@ -44,14 +32,11 @@ struct checkpoint_content {
 };
 
 /*
- * Write FOLDER/step-NNNNNN, in place of one of that name. On failure (ERR_IO: the disk
- * is full; ERR_INTERRUPTED) the checkpoints there are as they were.
+ * Write FOLDER/step-NNNNNN, which must not be there. On failure (ERR_IO: the disk is full;
+ * ERR_INTERRUPTED) the checkpoints there are as they were.
  */
 int checkpoint_write(const struct run_folder *f, const struct checkpoint_content *c,
                      const struct progress *p);
-/* Remove all but the newest `keep` (0: keep all) and, where it is not negative, the one of
- * step `best`. */
-int checkpoint_prune(const struct run_folder *f, int keep, int64_t best);
 
 /* One that was verified, to read from. */
 struct checkpoint {
@@ -68,8 +53,6 @@ struct checkpoint {
  */
 int checkpoint_open(struct checkpoint *c, const char *path, const struct progress *p);
 void checkpoint_close(struct checkpoint *c);
-/* Whether the folder has any, whole or not; the newest's step in *step (may be NULL). */
-bool checkpoint_any(const char *folder, int64_t *step);
 /* Fill the block with what was saved under its name; ERR_MISMATCH when type or size differ. */
 int checkpoint_read(const struct checkpoint *c, const struct checkpoint_block *b);
 

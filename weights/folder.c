@@ -102,9 +102,9 @@ int folder_create(struct folder_writer *f, const char *path, bool force)
     return 0;
 }
 
-/* Each entry of `from`: a model's file is removed, another one moved to the folder
- * `to`, unless that is NULL: then it stays. The folder goes when it is empty. */
-static int clear(const char *from, const char *to)
+/* Each entry of `from`: a model's file (or `all`) is removed, another one moved to the
+ * folder `to`, unless that is NULL: then it stays. The folder goes when it is empty. */
+static int clear(const char *from, const char *to, bool all)
 {
     DIR *dir = opendir(from);
     if (dir == NULL)
@@ -114,7 +114,7 @@ static int clear(const char *from, const char *to)
     for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
-        if (is_model_file(e->d_name))
+        if (all || is_model_file(e->d_name))
             rc = unlinkat(there, e->d_name, 0) == 0 ? 0 : fails("remove", e->d_name);
         else if (to != NULL)
             rc = renameat(there, e->d_name, target, e->d_name) == 0 ? 0 : fails("move", e->d_name);
@@ -182,7 +182,7 @@ int folder_commit(struct folder_writer *f)
             return says(ERR_EXISTS, f->path, "exists already; --force overwrites it");
         if ((rc = exchange(f->temp, f->path)) != 0)
             return rc;
-        rc = clear(f->temp, f->path);
+        rc = clear(f->temp, f->path, false);
     }
     mem_free(f->temp);
     f->temp = NULL;
@@ -200,7 +200,7 @@ void folder_abandon(struct folder_writer *f)
         /* The sentence that matters is the one of what failed before. */
         int code = err_last();
         char *text = mem_strdup(err_text());
-        clear(f->temp, NULL);
+        clear(f->temp, NULL, f->any_files);
         if (text != NULL)
             err_set(code, "%s", text);
         mem_free(text);

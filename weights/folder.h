@@ -9,6 +9,7 @@
 struct folder_writer {
     char *path, *temp; /* owned; files are written to temp */
     bool force;
+    bool any_files; /* temp has other files than a model's, to be removed with it too */
 };
 
 /*

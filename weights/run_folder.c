@@ -1,0 +1,236 @@
+#include "weights/run_folder.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { SHOWN = 256, MOST_ASIDE = 1000 };
+
+static int fails(const char *verb, const char *path)
+{
+    char shown[SHOWN];
+    int saved = errno;
+    file_show(shown, sizeof shown, path);
+    errno = saved;
+    return err_errno("cannot %s %s", verb, shown);
+}
+
+/* ---- the lock ---- */
+
+static int refuse(int lock, const char *path)
+{
+    char shown[SHOWN], who[32] = "";
+    file_show(shown, sizeof shown, path);
+    ssize_t n = pread(lock, who, sizeof who - 1, 0);
+    long pid = n > 0 ? strtol(who, NULL, 10) : 0;
+    snprintf(who, sizeof who, pid > 0 ? " (process %ld)" : "", pid);
+    return err_set(ERR_EXISTS,
+                   "cannot train in %s: another trainer%s is at work there; stop it, or name "
+                   "another folder with checkpoint.folder",
+                   shown, who);
+}
+
+/* The file stays when the lock goes: a second one under its name would lock nothing. */
+static int take_lock(int *lock, const char *path)
+{
+    char *name = file_join(path, "lock");
+    if (name == NULL)
+        return ERR_NOMEM;
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666), rc = 0;
+    if (fd < 0)
+        rc = fails("write", name);
+    else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        rc = errno == EWOULDBLOCK ? refuse(fd, path) : fails("lock", name);
+    mem_free(name);
+    if (rc != 0 && fd >= 0)
+        close(fd);
+    if (rc != 0)
+        return rc;
+    char who[32];
+    int n = snprintf(who, sizeof who, "%ld\n", (long)getpid());
+    /* For people only: the lock holds without it. */
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, who, (size_t)n, 0) != n)
+        errno = 0;
+    *lock = fd;
+    return 0;
+}
+
+/* ---- what is in it ---- */
+
+static int remove_folder(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL)
+        return fails("open", name);
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            unlinkat(fd, e->d_name, 0) != 0)
+            rc = fails("remove", e->d_name);
+    closedir(dir);
+    if (rc == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0)
+        rc = fails("remove", name);
+    return rc;
+}
+
+/* What was being written, or removed, when its trainer was killed. */
+static int sweep(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return fails("open", path);
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;)
+        if (fnmatch("step-[0-9]*.tmp*", e->d_name, 0) == 0)
+            rc = remove_folder(dirfd(dir), e->d_name);
+    closedir(dir);
+    return rc;
+}
+
+int run_folder_open(struct run_folder *f, const char *path)
+{
+    *f = (struct run_folder){.lock = -1};
+    char *copy = mem_strdup(path);
+    int rc = copy == NULL ? ERR_NOMEM : file_make_folder(path);
+    if (rc == 0)
+        rc = take_lock(&f->lock, path);
+    if (rc == 0 && (rc = sweep(path)) != 0)
+        close(f->lock);
+    if (rc == 0)
+        f->path = copy;
+    else
+        mem_free(copy);
+    return rc;
+}
+
+void run_folder_close(struct run_folder *f)
+{
+    if (f == NULL || f->path == NULL)
+        return;
+    close(f->lock);
+    mem_free(f->path);
+    *f = (struct run_folder){.lock = -1};
+}
+
+char *run_folder_checkpoint(const char *path, int64_t step)
+{
+    char name[32];
+    snprintf(name, sizeof name, "step-%06" PRId64, step);
+    return file_join(path, name);
+}
+
+/* -1: another name. */
+static int64_t step_of(const char *name)
+{
+    if (strncmp(name, "step-", 5) != 0)
+        return -1;
+    size_t n = strspn(name + 5, "0123456789");
+    return n >= 6 && n <= 18 && name[5 + n] == '\0' ? strtoll(name + 5, NULL, 10) : -1;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x < y) - (x > y);
+}
+
+int run_folder_steps(const char *path, int64_t **steps, int *n)
+{
+    *steps = NULL;
+    *n = 0;
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return errno == ENOENT ? 0 : fails("open", path);
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
+        int64_t step = step_of(e->d_name);
+        if (step < 0)
+            continue;
+        int64_t *grown =
+            mem_grow(*steps, (size_t)*n * sizeof *grown, (size_t)(*n + 1) * sizeof *grown);
+        if (grown == NULL) {
+            rc = ERR_NOMEM;
+            break;
+        }
+        *steps = grown;
+        grown[(*n)++] = step;
+    }
+    closedir(dir);
+    if (rc != 0) {
+        mem_free(*steps);
+        *steps = NULL;
+        *n = 0;
+    } else if (*n > 0) {
+        qsort(*steps, (size_t)*n, sizeof **steps, newest_first);
+    }
+    return rc;
+}
+
+/* Under a name that sweep knows first: a half-removed checkpoint is never seen as one. */
+static int remove_checkpoint(const struct run_folder *f, int64_t step)
+{
+    char *path = run_folder_checkpoint(f->path, step);
+    char *gone = path == NULL ? NULL : mem_sprintf("%s.tmp-removed", path);
+    int rc = gone == NULL              ? ERR_NOMEM
+             : rename(path, gone) == 0 ? remove_folder(AT_FDCWD, gone)
+                                       : fails("remove", path);
+    mem_free(path);
+    mem_free(gone);
+    return rc;
+}
+
+int run_folder_prune(const struct run_folder *f, int64_t newest, int keep, int64_t best)
+{
+    int64_t *steps;
+    int n, seen = 0, rc = run_folder_steps(f->path, &steps, &n);
+    for (int i = 0; i < n && rc == 0; i++) {
+        seen += steps[i] <= newest;
+        if (keep > 0 && seen > keep && steps[i] < newest && steps[i] != best)
+            rc = remove_checkpoint(f, steps[i]);
+    }
+    mem_free(steps);
+    return rc;
+}
+
+static int set_aside(const struct run_folder *f, int64_t step)
+{
+    char *path = run_folder_checkpoint(f->path, step);
+    if (path == NULL)
+        return ERR_NOMEM;
+    int rc = ERR_EXISTS;
+    for (int i = 1; rc == ERR_EXISTS && i < MOST_ASIDE; i++) {
+        char *aside = i == 1 ? mem_sprintf("%s.aside", path) : mem_sprintf("%s.aside-%d", path, i);
+        if (aside == NULL)
+            rc = ERR_NOMEM;
+        else if (!file_exists(aside))
+            rc = rename(path, aside) == 0 ? 0 : fails("rename", path);
+        mem_free(aside);
+    }
+    mem_free(path);
+    return rc;
+}
+
+int run_folder_set_aside(const struct run_folder *f, int64_t step, int *n)
+{
+    int64_t *steps;
+    int all, rc = run_folder_steps(f->path, &steps, &all);
+    *n = 0;
+    for (int i = 0; i < all && rc == 0 && steps[i] > step; i++)
+        if ((rc = set_aside(f, steps[i])) == 0)
+            ++*n;
+    mem_free(steps);
+    return rc;
+}

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { VERSION = 1, SHOWN = 256, PART = 1 << 20, MAX_JSON = 64 << 20, HEX = 64 };
@@ -24,18 +23,37 @@ static const char *const needed[] = {"config.json", "model.safetensors", BLOCKS,
 
 /* ---- writing ---- */
 
+/* Keeps an error: jansson forgets some of those its callback returns. */
+struct json_writer {
+    struct buf text;
+    int rc;
+};
+
+static int add_json(const char *text, size_t n, void *user)
+{
+    struct json_writer *w = user;
+    if (w->rc == 0)
+        w->rc = buf_add(&w->text, text, n);
+    return w->rc;
+}
+
 static int write_json(const char *folder, const char *name, const json_t *value)
 {
+    struct json_writer w = {0};
+    struct file_writer f = {.fd = -1};
+    err_clear();
     char *path = file_join(folder, name);
     /* Seventeen digits bring every double back. */
-    char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    struct file_writer f = {.fd = -1};
-    int rc = path == NULL || text == NULL ? err_set(ERR_NOMEM, "no memory for %s", name)
-                                          : file_create(&f, path, false);
-    if (rc == 0 && (rc = file_write(&f, text, strlen(text))) == 0)
+    if (json_dump_callback(value, add_json, &w, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0 &&
+        w.rc == 0)
+        w.rc = err_set(ERR_NOMEM, "no memory for %s", name);
+    /* As in json_read_text: what jansson had no memory for is missing in silence. */
+    int rc = err_last() == ERR_NOMEM ? ERR_NOMEM : w.rc;
+    if (rc == 0 && (rc = file_create(&f, path, false)) == 0 &&
+        (rc = file_write(&f, w.text.data, w.text.n)) == 0)
         rc = file_commit(&f);
     file_abandon(&f);
-    free(text);
+    buf_release(&w.text);
     mem_free(path);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,14 +130,12 @@ static int clear(const char *from, const char *to, bool all)
 
 static int sync_parent(const char *path)
 {
-    char *copy = mem_strdup(path);
-    if (copy == NULL)
-        return ERR_NOMEM;
-    char *slash = strrchr(copy, '/');
+    /* No allocation: the new folder stands already, only the machine can fail now. */
+    char copy[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/');
     if (slash != NULL)
-        slash[slash == copy] = '\0';
-    int fd = open(slash == NULL ? "." : copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    mem_free(copy);
+        snprintf(copy, sizeof copy, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    int fd = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return fails("open the folder of", path);
     int rc = fsync(fd) != 0 && errno != EINVAL ? fails("sync", path) : 0;

@@ -22,13 +22,36 @@ static void carve(struct forward *f, struct arena *a)
 {
     const struct config *c = &f->params->config;
     size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner, rows = (size_t)f->max_rows;
-    f->x = arena_take(a, rows * C * sizeof(float));
+    struct activations *layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *layers);
+    struct activations one = {.x = arena_take(a, rows * C * sizeof(float)),
+                              .qkv = arena_take(a, rows * 3 * C * sizeof(float)),
+                              .att = arena_take(a, rows * C * sizeof(float))};
+    one.mid = one.x;
+    for (int i = 0; layers != NULL && i <= c->n_layer; i++)
+        layers[i] = one;
+    f->layers = layers;
     f->normed = arena_take(a, rows * C * sizeof(float));
-    f->qkv = arena_take(a, rows * 3 * C * sizeof(float));
-    f->att = arena_take(a, rows * C * sizeof(float));
     f->fc = arena_take(a, rows * F * sizeof(float));
     f->hidden = arena_take(a, rows * C * sizeof(float));
     f->thread_scratch = arena_take(a, (size_t)f->n_threads * f->thread_bytes);
+}
+
+void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
+                       int rows, bool shared)
+{
+    size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner, T = (size_t)rows;
+    struct activations set = {0};
+    for (int i = 0; i <= c->n_layer; i++) {
+        if (i < c->n_layer && (i == 0 || !shared))
+            set = (struct activations){.qkv = arena_take(a, T * 3 * C * sizeof(float)),
+                                       .att = arena_take(a, T * C * sizeof(float)),
+                                       .mid = arena_take(a, T * C * sizeof(float)),
+                                       .fc = arena_take(a, T * F * sizeof(float)),
+                                       .lse = arena_take(a, T * (size_t)c->n_head * sizeof(float))};
+        set.x = arena_take(a, T * C * sizeof(float));
+        if (layers != NULL)
+            layers[i] = set;
+    }
 }
 
 static void size_thread_scratch(struct forward *f)
@@ -43,10 +66,25 @@ static void size_thread_scratch(struct forward *f)
     f->thread_bytes = one.used;
 }
 
+float forward_score_scale(const struct config *c, int layer)
+{
+    float scale = 1.0f;
+    if (c->scale_attn_weights)
+        scale /= sqrtf((float)config_head_size(c));
+    if (c->scale_attn_by_inverse_layer_idx)
+        scale /= (float)(layer + 1);
+    return scale;
+}
+
+enum linear_then forward_gelu(const struct config *c)
+{
+    return c->activation == ACTIVATION_GELU_TANH ? LINEAR_GELU_TANH : LINEAR_GELU_ERF;
+}
+
 int forward_init(struct forward *f, const struct params *p, int max_rows)
 {
     *f = (struct forward){.params = p, .max_rows = max_rows, .n_threads = par_threads()};
-    kv_layout_init(&f->layout, &p->config, p->kind == LINEAR_F32);
+    kv_layout_init(&f->layout, &p->config, p->kind != LINEAR_F16);
     size_thread_scratch(f);
     struct arena a = {0};
     carve(f, &a);
@@ -78,16 +116,15 @@ struct part {
     float *few_normed; /* [FEW_ROWS,C] */
 };
 
-static void watch(const struct part *p, enum forward_point point, int layer, const float *data,
-                  int width)
+/* Drop elements of row x of sequence s. */
+static void drop_row(const struct part *p, const struct dropout *d, float *x, int s, int position,
+                     int layer, enum dropout_point point)
 {
-    struct activation_sink *sink = p->f->sink;
-    if (sink == NULL)
-        return;
-    par_barrier();
-    if (p->thread == 0)
-        sink->take(sink->user, point, layer, data, p->rows, width);
-    par_barrier();
+    int C = p->f->params->config.n_embd;
+    if (d->keep != 0)
+        kernels_active()->dropout(
+            x, x, (size_t)C, d, dropout_stream(p->f->dropout->sequence + (uint64_t)s, layer, point),
+            dropout_row(position, C));
 }
 
 static void embed(const struct part *p)
@@ -99,15 +136,19 @@ static void embed(const struct part *p)
         for (int i = 0; i < p->seqs[s].n; i++, row++) {
             if (row % p->n_threads != p->thread)
                 continue;
-            float *x = p->f->x + (size_t)row * C;
+            float *x = p->f->layers[0].x + (size_t)row * C;
+            int position = p->seqs[s].kv.n_past + i;
             linear_column(&params->wte, p->seqs[s].ids[i], x);
-            kernels_active()->add(x, params->wpe + (size_t)(p->seqs[s].kv.n_past + i) * C, C);
+            kernels_active()->add(x, params->wpe + (size_t)position * C, C);
+            if (p->f->dropout != NULL)
+                drop_row(p, &p->f->dropout->embd, x, s, position, -1, DROPOUT_EMBD);
         }
     par_barrier();
 }
 
 /* LayerNorm of x; the result can be read at once by this thread. */
-static const float *normalize(const struct part *p, const float *weight, const float *bias)
+static const float *normalize(const struct part *p, const float *x, const float *weight,
+                              const float *bias)
 {
     const struct config *c = &p->f->params->config;
     size_t C = (size_t)c->n_embd;
@@ -117,7 +158,7 @@ static const float *normalize(const struct part *p, const float *weight, const f
     if (!few)
         par_split(p->rows, p->thread, p->n_threads, &first, &last);
     for (int r = first; r < last; r++)
-        kernels_active()->layernorm(y + (size_t)r * C, p->f->x + (size_t)r * C, weight, bias, C,
+        kernels_active()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
                                     c->layer_norm_epsilon);
     if (!few)
         par_barrier();
@@ -133,10 +174,10 @@ static void multiply(const struct part *p, const struct linear *w, float *y, con
     par_barrier();
 }
 
-/* One head of one sequence in one layer, and its rows of f->qkv and f->att. */
+/* One head of one sequence in one layer, and its rows of qkv and att. */
 struct head {
-    int s, h;         /* which */
-    int row, out_row; /* where the sequence begins in f->qkv and in f->att */
+    int layer, s, h;  /* which */
+    int row, out_row; /* where the sequence begins in qkv and in att */
     int n, skip;      /* new positions, and how many of them get no attention */
     int n_past;
     struct attention a;
@@ -156,27 +197,30 @@ static bool next_head(const struct part *p, int layer, struct head *h)
     if (h->s == p->n_seqs)
         return false;
     const struct forward_seq *seq = &p->seqs[h->s];
-    float scale = 1.0f;
-    if (c->scale_attn_weights)
-        scale /= sqrtf((float)f->layout.head_size);
-    if (c->scale_attn_by_inverse_layer_idx)
-        scale /= (float)(layer + 1);
+    h->layer = layer;
     h->n = seq->n;
     h->skip = layer == c->n_layer - 1 ? seq->skip : 0;
     h->n_past = seq->kv.n_past;
-    h->a = (struct attention){.kind = f->params->kind,
+    h->a = (struct attention){.kind = f->params->kind == LINEAR_F16 ? LINEAR_F16 : LINEAR_F32,
                               .D = f->layout.head_size,
-                              .scale = scale,
+                              .scale = forward_score_scale(c, layer),
                               .pages = seq->kv.pages,
                               .key_offset = kv_key_offset(&f->layout, layer, h->h),
                               .value_offset = kv_value_offset(&f->layout, layer, h->h)};
+    if (f->dropout != NULL && f->dropout->attn.keep != 0) {
+        h->a.dropout = &f->dropout->attn;
+        h->a.stream = dropout_stream(f->dropout->sequence + (uint64_t)h->s, layer, DROPOUT_ATTN);
+        h->a.mask = dropout_head(c, h->h);
+        h->a.n_ctx = c->n_ctx;
+    }
     return true;
 }
 
 static void store_head(const struct part *p, const struct head *h)
 {
     size_t C = (size_t)p->f->params->config.n_embd;
-    const float *k = p->f->qkv + ((size_t)h->row * 3 + 1) * C + (size_t)(h->h * h->a.D);
+    const float *qkv = p->f->layers[h->layer].qkv;
+    const float *k = qkv + ((size_t)h->row * 3 + 1) * C + (size_t)(h->h * h->a.D);
     attention_store(&h->a, k, k + C, 3 * C, h->n, h->n_past);
 }
 
@@ -184,9 +228,15 @@ static void store_head(const struct part *p, const struct head *h)
 static void attend_rows(const struct part *p, const struct head *h, int first, int n)
 {
     size_t C = (size_t)p->f->params->config.n_embd, at = (size_t)(h->h * h->a.D);
-    const float *q = p->f->qkv + (size_t)(h->row + first) * 3 * C + at;
-    float *out = p->f->att + (size_t)(h->out_row + first - h->skip) * C + at;
-    attention_rows(&h->a, out, C, q, 3 * C, n, h->n_past + first, p->scratch);
+    const struct activations *to = &p->f->layers[h->layer];
+    size_t row = (size_t)(h->out_row + first - h->skip), H = (size_t)p->f->layout.n_head;
+    const float *q = to->qkv + (size_t)(h->row + first) * 3 * C + at;
+    struct attention a = h->a;
+    if (to->lse != NULL) {
+        a.lse = to->lse + row * H + (size_t)h->h;
+        a.ld_lse = H;
+    }
+    attention_rows(&a, to->att + row * C + at, C, q, 3 * C, n, h->n_past + first, p->scratch);
 }
 
 /* Whether a head of a sequence is a small enough unit to keep the whole team busy. */
@@ -201,7 +251,7 @@ static bool heads_suffice(const struct part *p)
 }
 
 /*
- * Store the keys and values of the new rows and fill f->att. Heads are dealt out to
+ * Store the keys and values of the new rows and fill att. Heads are dealt out to
  * the team; where they are too few, runs of query rows are, once all keys are there.
  */
 static void attend(const struct part *p, int layer)
@@ -227,7 +277,7 @@ static void attend(const struct part *p, int layer)
 
 /* The rows of x that nobody wants go; the others close up. Rows move towards the
  * front only, so each thread can do its columns in order. */
-static void drop_skipped(struct part *p)
+static void close_up(struct part *p, float *x)
 {
     size_t C = (size_t)p->f->params->config.n_embd;
     int first, last, row = 0, kept = 0;
@@ -235,46 +285,76 @@ static void drop_skipped(struct part *p)
     for (int s = 0; s < p->n_seqs; row += p->seqs[s++].n)
         for (int i = p->seqs[s].skip; i < p->seqs[s].n; i++, kept++)
             if (kept != row + i)
-                memcpy(p->f->x + (size_t)kept * C + first, p->f->x + (size_t)(row + i) * C + first,
+                memcpy(x + (size_t)kept * C + first, x + (size_t)(row + i) * C + first,
                        (size_t)(last - first) * sizeof(float));
     p->rows = kept;
 }
 
-static void run_layer(struct part *p, int layer)
+/* y = x + a W + b; where y is another than x, what is added may be dropped. */
+static void residual(const struct part *p, const struct linear *w, float *y, const float *x,
+                     const float *a, int layer, enum dropout_point point)
 {
-    struct forward *f = p->f;
-    const struct config *c = &f->params->config;
-    const struct layer *w = &f->params->layers[layer];
-    enum linear_then gelu =
-        c->activation == ACTIVATION_GELU_TANH ? LINEAR_GELU_TANH : LINEAR_GELU_ERF;
-
-    const float *normed = normalize(p, w->ln_1_weight, w->ln_1_bias);
-    watch(p, FORWARD_LN_1, layer, normed, c->n_embd);
-    multiply(p, &w->c_attn, f->qkv, normed, LINEAR_STORE);
-    watch(p, FORWARD_QKV, layer, f->qkv, 3 * c->n_embd);
-    /* Columns of x are this thread's own until the barrier of attend. */
-    if (layer == c->n_layer - 1)
-        drop_skipped(p);
-    attend(p, layer);
-    if (p->rows == 0)
+    const struct forward_dropout *d = p->f->dropout;
+    const size_t C = (size_t)w->N;
+    if (y == x) {
+        multiply(p, w, y, a, LINEAR_ADD);
         return;
-    watch(p, FORWARD_ATTENTION, layer, f->att, c->n_embd);
-    multiply(p, &w->attn_proj, f->x, f->att, LINEAR_ADD);
-    watch(p, FORWARD_RESIDUAL_MID, layer, f->x, c->n_embd);
-
-    normed = normalize(p, w->ln_2_weight, w->ln_2_bias);
-    watch(p, FORWARD_LN_2, layer, normed, c->n_embd);
-    multiply(p, &w->c_fc, f->fc, normed, gelu);
-    watch(p, FORWARD_FC, layer, f->fc, c->n_inner);
-    multiply(p, &w->mlp_proj, f->x, f->fc, LINEAR_ADD);
-    watch(p, FORWARD_LAYER_OUT, layer, f->x, c->n_embd);
+    }
+    multiply(p, w, y, a, LINEAR_STORE);
+    int first, last, row = 0;
+    par_split(p->rows, p->thread, p->n_threads, &first, &last);
+    for (int s = 0; s < p->n_seqs && d != NULL; row += p->seqs[s++].n)
+        for (int i = row > first ? row : first; i < row + p->seqs[s].n && i < last; i++)
+            drop_row(p, &d->resid, y + (size_t)i * C, s, p->seqs[s].kv.n_past + i - row, layer,
+                     point);
+    kernels_active()->add(y + (size_t)first * C, x + (size_t)first * C, (size_t)(last - first) * C);
+    par_barrier();
 }
 
-int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
-                 int n_threads)
+/* f->fc = GELU of x W + b, what comes before it being kept where there is room for it. */
+static void feed_forward(const struct part *p, const struct linear *w, float *kept, const float *x)
 {
-    const struct config *c = &f->params->config;
-    size_t C = (size_t)c->n_embd;
+    enum linear_then gelu = forward_gelu(&p->f->params->config);
+    if (kept == NULL) {
+        multiply(p, w, p->f->fc, x, gelu);
+        return;
+    }
+    multiply(p, w, kept, x, LINEAR_STORE);
+    int first, last;
+    par_split(p->rows, p->thread, p->n_threads, &first, &last);
+    size_t at = (size_t)first * (size_t)w->N;
+    kernels_active()->finish(p->f->fc + at, 0, kept + at, 0, NULL, 1,
+                             (size_t)(last - first) * (size_t)w->N, gelu);
+    par_barrier();
+}
+
+static void run_attention(struct part *p, int layer)
+{
+    const struct config *c = &p->f->params->config;
+    const struct layer *w = &p->f->params->layers[layer];
+    const struct activations *a = &p->f->layers[layer];
+    const float *normed = normalize(p, a->x, w->ln_1_weight, w->ln_1_bias);
+    multiply(p, &w->c_attn, a->qkv, normed, LINEAR_STORE);
+    /* Columns of x are this thread's own until the barrier of attend. */
+    if (layer == c->n_layer - 1)
+        close_up(p, a->x);
+    attend(p, layer);
+    if (p->rows > 0)
+        residual(p, &w->attn_proj, a->mid, a->x, a->att, layer, DROPOUT_ATTN_PROJ);
+}
+
+static void run_mlp(const struct part *p, int layer)
+{
+    const struct layer *w = &p->f->params->layers[layer];
+    const struct activations *a = &p->f->layers[layer];
+    const float *normed = normalize(p, a->mid, w->ln_2_weight, w->ln_2_bias);
+    feed_forward(p, &w->c_fc, a->fc, normed);
+    residual(p, &w->mlp_proj, a[1].x, a->mid, p->f->fc, layer, DROPOUT_MLP_PROJ);
+}
+
+static struct part take_part(struct forward *f, const struct forward_seq *seqs, int n_seqs,
+                             int thread, int n_threads)
+{
     char *scratch = f->thread_scratch + (size_t)thread * f->thread_bytes;
     struct part p = {.f = f,
                      .seqs = seqs,
@@ -285,21 +365,42 @@ int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, 
                      .few_normed = (float *)(scratch + f->kernel_bytes)};
     for (int s = 0; s < n_seqs; s++)
         p.rows += seqs[s].n;
+    return p;
+}
+
+int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
+                 int n_threads)
+{
+    const struct config *c = &f->params->config;
+    size_t C = (size_t)c->n_embd;
+    struct part p = take_part(f, seqs, n_seqs, thread, n_threads);
+    const float *x = f->layers[c->n_layer].x;
 
     embed(&p);
-    watch(&p, FORWARD_EMBEDDED, -1, f->x, c->n_embd);
-    for (int layer = 0; layer < c->n_layer && p.rows > 0; layer++)
-        run_layer(&p, layer);
+    for (int layer = 0; layer < c->n_layer && p.rows > 0; layer++) {
+        run_attention(&p, layer);
+        if (p.rows > 0)
+            run_mlp(&p, layer);
+    }
 
     int first, last;
     par_split(p.rows, thread, n_threads, &first, &last);
     for (int r = first; r < last; r++)
-        kernels_active()->layernorm(f->hidden + (size_t)r * C, f->x + (size_t)r * C,
+        kernels_active()->layernorm(f->hidden + (size_t)r * C, x + (size_t)r * C,
                                     f->params->ln_f_weight, f->params->ln_f_bias, C,
                                     c->layer_norm_epsilon);
     par_barrier();
-    watch(&p, FORWARD_FINAL, c->n_layer, f->hidden, c->n_embd);
     return p.rows;
+}
+
+void forward_again(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,
+                   int thread, int n_threads)
+{
+    struct part p = take_part(f, seqs, n_seqs, thread, n_threads);
+    const struct layer *w = &f->params->layers[layer];
+    const struct activations *a = &f->layers[layer];
+    run_attention(&p, layer);
+    feed_forward(&p, &w->c_fc, a->fc, normalize(&p, a->mid, w->ln_2_weight, w->ln_2_bias));
 }
 
 /* The rows as a run of f->hidden, or else copied to f->normed. */

@@ -5,6 +5,7 @@
  * for one sequence or a batch of different lengths. Every row's bits depend on that
  * row's text alone.
  */
+#include "model/base/mem.h"
 #include "model/kv_view.h"
 #include "model/params.h"
 
@@ -18,38 +19,59 @@ struct forward_seq {
     struct kv_view kv;   /* pages up to n_past + n exist and are not shared from n_past on */
 };
 
-/* Points of the pass a sink can watch, in order. */
-enum forward_point {
-    FORWARD_EMBEDDED,     /* [T,C] wte + wpe; layer -1 */
-    FORWARD_LN_1,         /* [T,C] */
-    FORWARD_QKV,          /* [T,3C] */
-    FORWARD_ATTENTION,    /* [T,C] before its projection; in the last layer and from here on,
-                             T leaves out the rows to skip */
-    FORWARD_RESIDUAL_MID, /* [T,C] after attention's residual */
-    FORWARD_LN_2,         /* [T,C] */
-    FORWARD_FC,           /* [T,F] after the activation */
-    FORWARD_LAYER_OUT,    /* [T,C] */
-    FORWARD_FINAL         /* [T,C] after ln_f; layer L */
-};
 /*
- * Takes copies of activations as they are made; called by thread 0 between two
- * barriers, data borrowed for the call, rows those of the pass in batch order.
+ * Where a pass leaves what it makes of a layer. In inference all layers share one set,
+ * and mid is x; training gives each its own, and the backward reads them. Rows are those
+ * of the pass in batch order; in the last layer, those to skip leave x before attention.
  */
-struct activation_sink {
-    void (*take)(void *user, enum forward_point point, int layer, const float *data, int rows,
-                 int width);
-    void *user;
+struct activations {
+    float *x;   /* [T,C] what comes in; of "layer" L, what leaves the last */
+    float *qkv; /* [T,3C] */
+    float *att; /* [T,C] before its projection */
+    float *mid; /* [T,C] after attention's residual */
+    float *fc;  /* [T,F] before the activation; NULL: not kept */
+    float *lse; /* [T,H] ln of the sum of the exponentials of each row's scores; NULL: not kept */
 };
+/* Sets of their own for all L layers [L+1]; `shared`: one for all, but for x. */
+void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
+                       int rows, bool shared);
+
+/* What training drops; each may be off. */
+struct forward_dropout {
+    struct dropout embd, attn, resid;
+    uint64_t sequence; /* number of the pass's first: its masks are its own (see rng.h) */
+};
+enum dropout_point { DROPOUT_EMBD, DROPOUT_ATTN, DROPOUT_ATTN_PROJ, DROPOUT_MLP_PROJ };
+/* The stream of a sequence's masks at a point; layer -1 for the embedding. */
+static inline uint64_t dropout_stream(uint64_t sequence, int layer, enum dropout_point point)
+{
+    return sequence << 24 | (uint64_t)(layer + 1) << 2 | (uint64_t)point;
+}
+/* The first block of a position's mask of n elements, and of a head's weights. */
+static inline uint64_t dropout_row(int position, int n)
+{
+    return (uint64_t)position * (uint64_t)((n + 63) / 64);
+}
+static inline uint64_t dropout_head(const struct config *c, int head)
+{
+    return (uint64_t)head * (uint64_t)((c->n_ctx + KV_BLOCK - 1) / KV_BLOCK) * (uint64_t)c->n_ctx;
+}
+/* What scores are multiplied by. */
+float forward_score_scale(const struct config *c, int layer);
+/* The activation as kernels name it. */
+enum linear_then forward_gelu(const struct config *c);
 
 struct forward {
     const struct params *params;
     struct kv_layout layout;
     int max_rows, n_threads;
-    struct activation_sink *sink;       /* NULL: none */
-    float *x, *normed, *qkv, *att, *fc; /* scratch, [max_rows, C | C | 3C | C | F] */
-    float *hidden;                      /* [max_rows,C] after ln_f: what forward_head reads */
-    char *thread_scratch;               /* [n_threads][thread_bytes]: the kernels' first, then
-                                           [few,C] for rows each thread normalizes itself */
+    const struct activations *layers;      /* [L+1]; own, or set by whoever wants them kept */
+    const struct forward_dropout *dropout; /* NULL: none */
+    float *normed,
+        *fc;       /* scratch [max_rows,C] after a layer norm, [max_rows,F] after the activation */
+    float *hidden; /* [max_rows,C] after ln_f: what forward_head reads */
+    char *thread_scratch; /* [n_threads][thread_bytes]: the kernels' first, then
+                             [few,C] for rows each thread normalizes itself */
     size_t kernel_bytes, thread_bytes;
     void *block;
     size_t block_bytes;
@@ -68,6 +90,12 @@ void forward_release(struct forward *f);
  */
 int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
                  int n_threads);
+/*
+ * Make a layer's activations again from its x, all but its output, after a pass over the
+ * same sequences with nothing to skip. By every thread; ends with a barrier.
+ */
+void forward_again(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,
+                   int thread, int n_threads);
 /*
  * Logits [n,V] of the rows f->hidden[rows[i]], row i at logits + i * ld. By every
  * thread; ends with a barrier. rows NULL: 0..n-1.

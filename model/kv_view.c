@@ -12,3 +12,9 @@ void kv_layout_init(struct kv_layout *l, const struct config *c, bool fp32)
     l->layer_bytes = (size_t)c->n_head * (l->key_bytes + l->value_bytes);
     l->page_bytes = (size_t)c->n_layer * l->layer_bytes;
 }
+
+void kv_layout_share(struct kv_layout *l)
+{
+    l->page_bytes = (size_t)l->n_head * (l->key_bytes + l->value_bytes);
+    l->layer_bytes = 0;
+}

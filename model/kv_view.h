@@ -20,10 +20,13 @@ struct kv_layout {
     int n_head, head_size, head_size16;
     size_t element_bytes;          /* 2 or 4 */
     size_t key_bytes, value_bytes; /* of one head of one layer in a page */
-    size_t layer_bytes, page_bytes;
+    size_t layer_bytes;            /* from one layer to the next */
+    size_t page_bytes;
 };
 
 void kv_layout_init(struct kv_layout *l, const struct config *c, bool fp32);
+/* Pages with room for one layer, used by each in turn: for texts read whole, in one pass. */
+void kv_layout_share(struct kv_layout *l);
 
 static inline size_t kv_key_offset(const struct kv_layout *l, int layer, int head)
 {

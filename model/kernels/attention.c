@@ -54,10 +54,10 @@ static int seen(int first, int r)
 
 /*
  * One page for R rows. Values that all rows see go through one tile; what is left of a
- * page that holds the rows' own positions, row by row.
+ * page that holds the rows' own positions, row by row. mask is the first row's block.
  */
 static void page(struct work *s, const char *keys, const char *values, const char *next, int R,
-                 int first_seen)
+                 int first_seen, uint64_t mask)
 {
     tile(s, s->scores, ATTENTION_BLOCK, true, s->q, R, keys, ATTENTION_BLOCK, s->a->D,
          ATTENTION_BLOCK, values);
@@ -68,6 +68,8 @@ static void page(struct work *s, const char *keys, const char *values, const cha
             continue;
         float ratio = s->k->softmax_block(row, c, s->a->scale, &s->m[r], &s->sum[r]);
         s->k->scale(s->acc + (size_t)r * s->D16, ratio, s->D16);
+        if (s->a->dropout != NULL)
+            s->k->dropout(row, row, (size_t)c, s->a->dropout, s->a->stream, mask + (uint64_t)r);
     }
     int common = seen(first_seen, 0);
     if (common > 0) {
@@ -93,6 +95,7 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
 {
     struct work s = {.k = kernels_active(), .a = a};
     carve(&s, scratch, a->D);
+    float *lse = a->lse;
     for (int R; n > 0; n -= R, first += R, q += (size_t)R * ldq, out += (size_t)R * ldo) {
         /* Tiles as even as can be. */
         int tiles = (n + s.k->tile_rows - 1) / s.k->tile_rows;
@@ -107,10 +110,15 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
         for (int p = 0; p <= last_page; p++) {
             const char *here = a->pages[p], *next = p < last_page ? a->pages[p + 1] : NULL;
             page(&s, here + a->key_offset, here + a->value_offset,
-                 next == NULL ? NULL : next + a->key_offset, R, first - p * ATTENTION_BLOCK + 1);
+                 next == NULL ? NULL : next + a->key_offset, R, first - p * ATTENTION_BLOCK + 1,
+                 a->mask + (uint64_t)p * (uint64_t)a->n_ctx + (uint64_t)first);
         }
         for (int r = 0; r < R; r++)
             s.k->divide(out + (size_t)r * ldo, s.acc + (size_t)r * s.D16, s.sum[r], (size_t)a->D);
+        if (lse == NULL)
+            continue;
+        for (int r = 0; r < R; r++, lse += a->ld_lse)
+            *lse = s.m[r] + logf(s.sum[r]);
     }
 }
 

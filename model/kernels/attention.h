@@ -25,6 +25,14 @@ struct attention {
     char *const *pages;    /* page i holds positions 64 i .. 64 i + 63 */
     size_t key_offset;     /* of this head in a page: [D][64], aligned to 64 bytes */
     size_t value_offset;   /* [64][D16], D16 = D rounded up to 16, the rest zero; aligned */
+
+    /* For training; NULL: nothing. */
+    float *lse; /* gets m + ln sum of row i at lse[i * ld_lse] */
+    size_t ld_lse;
+    const struct dropout *dropout; /* of the weights s, after sum has them: keys of page p for
+                                      the row at position t are block mask + p n_ctx + t */
+    uint64_t stream, mask;
+    int n_ctx;
 };
 
 /* Bytes of scratch one thread needs for heads of size D. */

@@ -32,6 +32,17 @@ struct ahead {
     size_t step;
 };
 
+/*
+ * Which elements a dropout keeps (Srivastava et al. 2014): those whose Philox word is
+ * below keep. Element i of a row is word i % 64 / 16 of counter 16 (block + i / 64) +
+ * i % 16 of (seed, stream), so a mask depends on where an element is and on nothing else.
+ */
+struct dropout {
+    uint64_t seed;
+    uint32_t keep; /* of 2^32; 0: dropout is off, the kernel not to be called */
+    float scale;   /* 2^32 / keep: the mean stays */
+};
+
 struct kernels {
     const char *name;
     int lanes;     /* floats in a vector register: 1, 8 or 16 */
@@ -71,6 +82,22 @@ struct kernels {
      */
     float (*softmax_block)(float *s, int n, float scale, float *m, float *sum);
 
+    /* The gradients of the same, added to dx [n], dweight [n] and dbias [n]. */
+    void (*layernorm_grad)(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
+                           const float *weight, size_t n, float epsilon);
+    /* dy *= f'(x), f the GELU that `which` is. */
+    void (*gelu_grad)(float *dy, const float *x, size_t n, enum linear_then which);
+    /*
+     * Softmax's gradient over n <= 64 keys of a row: p [64] holds scores and becomes
+     * their weights exp(p scale - lse), ds [64] holds the gradients of the weights and
+     * becomes those of the scores, p (ds - delta) scale; both 0 from n on.
+     */
+    void (*softmax_grad)(float *p, float *ds, int n, float scale, float lse, float delta);
+    /* y = x scale where kept, else 0; y may be x. */
+    void (*dropout)(float *y, const float *x, size_t n, const struct dropout *d, uint64_t stream,
+                    uint64_t block);
+
+    float (*dot)(const float *x, const float *y, size_t n);      /* sum of x y */
     void (*add)(float *y, const float *x, size_t n);             /* y += x */
     void (*scale)(float *y, float a, size_t n);                  /* y *= a */
     void (*divide)(float *y, const float *x, float a, size_t n); /* y = x / a */

@@ -3,6 +3,7 @@
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/kernels/blas.h"
 
 #include <string.h>
 
@@ -27,6 +28,8 @@ struct work {
 
 size_t linear_bytes(enum linear_kind kind, int K, int N)
 {
+    if (kind >= LINEAR_MASTER)
+        return (size_t)K * (size_t)N * sizeof(float);
     return (size_t)linear_panels(N) * (size_t)K * PANEL * (kind == LINEAR_F16 ? 2 : 4);
 }
 
@@ -149,9 +152,35 @@ static void one_row(struct work *s, float *y, const float *x, int c0, int c1, en
     }
 }
 
+/* The masters, tile by tile; a sum to be added is added by the product itself. */
+static void master_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx,
+                        int T, enum linear_then then, int thread, int n_threads)
+{
+    const bool transposed = w->kind == LINEAR_MASTER_T;
+    const size_t ldw = (size_t)(transposed ? w->K : w->N);
+    int first, last;
+    par_split(blas_tiles(T, w->N), thread, n_threads, &first, &last);
+    for (int i = first; i < last; i++) {
+        struct blas_tile t = blas_tile(T, w->N, i);
+        size_t col = (size_t)t.col;
+        float *out = y + (size_t)t.row * ldy + col;
+        blas_gemm(false, transposed, t.rows, t.cols, w->K, 1, x + (size_t)t.row * ldx, (int)ldx,
+                  (const float *)w->panels + (transposed ? col * ldw : col), (int)ldw,
+                  then == LINEAR_ADD ? 1 : 0, out, (int)ldy);
+        if (w->bias != NULL || then == LINEAR_GELU_TANH || then == LINEAR_GELU_ERF)
+            kernels_active()->finish(out, ldy, out, ldy, w->bias == NULL ? NULL : w->bias + col,
+                                     t.rows, (size_t)t.cols,
+                                     then == LINEAR_ADD ? LINEAR_STORE : then);
+    }
+}
+
 void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx, int T,
                  enum linear_then then, int thread, int n_threads, void *scratch)
 {
+    if (w->kind >= LINEAR_MASTER) {
+        master_rows(w, y, ldy, x, ldx, T, then, thread, n_threads);
+        return;
+    }
     struct work s = {.k = kernels_active(), .w = w};
     carve(&s, scratch, w->K);
     int c0, c1;
@@ -184,9 +213,18 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
 
 void linear_column(const struct linear *w, int n, float *out)
 {
+    const float *master = w->panels;
+    const size_t K = (size_t)w->K, N = (size_t)w->N;
+    if (w->kind == LINEAR_MASTER_T)
+        memcpy(out, master + (size_t)n * K, K * sizeof *out);
+    if (w->kind == LINEAR_MASTER)
+        for (size_t k = 0; k < K; k++)
+            out[k] = master[k * N + (size_t)n];
+    if (w->kind >= LINEAR_MASTER)
+        return;
     const size_t offset = (size_t)(n % PANEL);
     const char *panel = at(w, n / PANEL, 0);
-    for (size_t k = 0; k < (size_t)w->K; k++)
+    for (size_t k = 0; k < K; k++)
         out[k] = w->kind == LINEAR_F16 ? half_to_f32(((const uint16_t *)panel)[k * PANEL + offset])
                                        : ((const float *)panel)[k * PANEL + offset];
 }

@@ -43,7 +43,7 @@ size_t linear_bytes(enum linear_kind kind, int K, int N);
 size_t linear_scratch_bytes(int max_k);
 
 /*
- * This thread's share (a run of panels) of y [T,N] = x [T,K] W + b. All threads of
+ * This thread's share (a run of columns, or of tiles) of y [T,N] = x [T,K] W + b. All threads of
  * the team call it with the same arguments but `thread` and `scratch`; the caller
  * puts a par_barrier before the result is read across columns.
  *

@@ -154,6 +154,120 @@ static float softmax_block(float *s, int n, float scale, float *m, float *sum)
     return lane[0];
 }
 
+static void layernorm_grad(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
+                           const float *weight, size_t n, float epsilon)
+{
+    struct v16 sum = v_set(0), squares = v_set(0), zero = v_set(0);
+    for (size_t i = 0; i < n; i += LANES_N)
+        sum = v_add(sum, v_load_n(x + i, tail(n, i)));
+    struct v16 mean = v_set(v_sum(sum) / (float)n), g_sum = zero, gd_sum = zero;
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        struct v16 d = v_keep(v_sub(v_load_n(x + i, used), mean), used, zero);
+        struct v16 g = v_mul(v_load_n(dy + i, used), v_load_n(weight + i, used));
+        squares = v_fma(d, d, squares);
+        g_sum = v_add(g_sum, g);
+        gd_sum = v_fma(g, d, gd_sum);
+    }
+    float over = 1 / sqrtf(v_sum(squares) / (float)n + epsilon);
+    struct v16 inverse = v_set(over), g_mean = v_set(v_sum(g_sum) / (float)n);
+    struct v16 along = v_set(-v_sum(gd_sum) * over / (float)n);
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        struct v16 e = v_load_n(dy + i, used);
+        struct v16 d = v_mul(v_sub(v_load_n(x + i, used), mean), inverse);
+        struct v16 g = v_fma(d, along, v_sub(v_mul(e, v_load_n(weight + i, used)), g_mean));
+        v_store_n(dx + i, v_fma(g, inverse, v_load_n(dx + i, used)), used);
+        v_store_n(dweight + i, v_fma(e, d, v_load_n(dweight + i, used)), used);
+        v_store_n(dbias + i, v_add(v_load_n(dbias + i, used), e), used);
+    }
+}
+
+/* x s(x), s(x) = 1 / (1 + e^-2u): s + x s (1 - s) 2u' */
+LANES struct v16 v_gelu_tanh_grad(struct v16 x)
+{
+    struct v16 one = v_set(1), square = v_mul(x, x);
+    struct v16 a = v_fma(square, v_set(-0.0713548162726f), v_set(-1.5957691216057f));
+    struct v16 s = v_div(one, v_add(one, v_exp(v_mul(x, a))));
+    struct v16 slope = v_fma(square, v_set(0.2140644488178f), v_set(1.5957691216057f));
+    return v_mul(s, v_fma(v_mul(x, slope), v_sub(one, s), one));
+}
+
+/* x P(x), P the normal distribution: P + x P' */
+LANES struct v16 v_gelu_erf_grad(struct v16 x)
+{
+    struct v16 half = v_set(0.5f);
+    struct v16 below = v_fma(half, v_erf(v_mul(x, v_set(0.70710678118655f))), half);
+    struct v16 density = v_exp(v_mul(v_mul(x, x), v_set(-0.5f)));
+    return v_fma(v_mul(x, v_set(0.39894228040143f)), density, below);
+}
+
+static void gelu_grad(float *dy, const float *x, size_t n, enum linear_then which)
+{
+    if (which == LINEAR_GELU_TANH)
+        for (size_t i = 0; i < n; i += LANES_N) {
+            int used = tail(n, i);
+            struct v16 slope = v_gelu_tanh_grad(v_load_n(x + i, used));
+            v_store_n(dy + i, v_mul(v_load_n(dy + i, used), slope), used);
+        }
+    else
+        for (size_t i = 0; i < n; i += LANES_N) {
+            int used = tail(n, i);
+            struct v16 slope = v_gelu_erf_grad(v_load_n(x + i, used));
+            v_store_n(dy + i, v_mul(v_load_n(dy + i, used), slope), used);
+        }
+}
+
+static void softmax_grad(float *p, float *ds, int n, float scale, float lse, float delta)
+{
+    const struct v16 zero = v_set(0), by = v_set(scale), shift = v_set(-lse), less = v_set(delta);
+    for (int i = 0; i < 64; i += LANES_N) {
+        int used = n <= i ? 0 : n - i < LANES_N ? n - i : LANES_N;
+        struct v16 weight = v_keep(v_exp(v_fma(v_load(p + i), by, shift)), used, zero);
+        struct v16 slope = v_mul(v_mul(weight, v_sub(v_load(ds + i), less)), by);
+        v_store(p + i, weight);
+        v_store(ds + i, v_keep(slope, used, zero));
+    }
+}
+
+/* Plain loops: the compiler makes them vectors of each table's instruction set. */
+static void dropout(float *y, const float *x, size_t n, const struct dropout *d, uint64_t stream,
+                    uint64_t block)
+{
+    for (size_t at = 0; at < n; at += 64, block++) {
+        uint32_t w[4][LANES_N], k0 = (uint32_t)d->seed, k1 = (uint32_t)(d->seed >> 32);
+        for (uint32_t i = 0; i < LANES_N; i++) {
+            w[0][i] = (uint32_t)(block * LANES_N) + i;
+            w[1][i] = (uint32_t)(block * LANES_N >> 32);
+            w[2][i] = (uint32_t)stream;
+            w[3][i] = (uint32_t)(stream >> 32);
+        }
+        for (int round = 0; round < 10; round++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u)
+            for (int i = 0; i < LANES_N; i++) {
+                uint64_t p0 = (uint64_t)0xD2511F53u * w[0][i];
+                uint64_t p1 = (uint64_t)0xCD9E8D57u * w[2][i];
+                w[0][i] = (uint32_t)(p1 >> 32) ^ w[1][i] ^ k0;
+                w[2][i] = (uint32_t)(p0 >> 32) ^ w[3][i] ^ k1;
+                w[1][i] = (uint32_t)p1;
+                w[3][i] = (uint32_t)p0;
+            }
+        size_t used = n - at < 64 ? n - at : 64;
+        const uint32_t *words = &w[0][0];
+        for (size_t i = 0; i < used; i++)
+            y[at + i] = words[i] < d->keep ? x[at + i] * d->scale : 0;
+    }
+}
+
+static float dot(const float *x, const float *y, size_t n)
+{
+    struct v16 sum = v_set(0);
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        sum = v_fma(v_load_n(x + i, used), v_load_n(y + i, used), sum);
+    }
+    return v_sum(sum);
+}
+
 static void add(float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
@@ -270,8 +384,10 @@ static float stream(const uint16_t *x, size_t n)
 
 /* The part of a table that vector.h gives. */
 #define VECTOR_KERNELS                                                                             \
-    .finish = finish, .layernorm = layernorm, .softmax_block = softmax_block, .add = add,          \
-    .scale = scale_row, .divide = divide, .widen = widen, .narrow = narrow, .max = greatest,       \
-    .argmax = argmax, .exp_sum = exp_sum, .select = select_least, .stream = stream
+    .finish = finish, .layernorm = layernorm, .softmax_block = softmax_block,                      \
+    .layernorm_grad = layernorm_grad, .gelu_grad = gelu_grad, .softmax_grad = softmax_grad,        \
+    .dropout = dropout, .dot = dot, .add = add, .scale = scale_row, .divide = divide,              \
+    .widen = widen, .narrow = narrow, .max = greatest, .argmax = argmax, .exp_sum = exp_sum,       \
+    .select = select_least, .stream = stream
 
 #endif

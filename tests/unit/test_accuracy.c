@@ -84,7 +84,7 @@ struct compared {
     const struct reference *r;
     const struct config *c;
     double worst_logit, worst_hidden, largest_hidden;
-    size_t n_logits, n_hidden;
+    size_t n_logits;
 };
 
 static double distance(const float *a, const float *b, int n)
@@ -110,22 +110,17 @@ static void compare_logits(void *user, size_t target, const float *logits)
         }
 }
 
-static void compare_hidden(void *user, enum forward_point point, int layer, const float *data,
-                           int rows, int width)
+static void compare_hidden(struct compared *x, const struct activations *layers)
 {
-    struct compared *x = user;
-    if (point != FORWARD_EMBEDDED && point != FORWARD_LAYER_OUT)
-        return;
-    const float *expected = x->r->hidden + (size_t)(layer + 1) * x->r->n_watched * (size_t)width;
-    for (size_t i = 0; i < x->r->n_watched; i++, expected += width) {
-        assert_in_range(x->r->watched[i], 0, rows - 1);
-        const float *row = data + (size_t)x->r->watched[i] * (size_t)width;
-        double d = distance(row, expected, width);
-        x->worst_hidden = d <= x->worst_hidden ? x->worst_hidden : d;
-        for (int j = 0; j < width; j++)
-            x->largest_hidden = fmax(x->largest_hidden, fabs((double)expected[j]));
-        x->n_hidden++;
-    }
+    const int C = x->c->n_embd;
+    const float *expected = x->r->hidden;
+    for (int layer = 0; layer <= x->c->n_layer; layer++)
+        for (size_t i = 0; i < x->r->n_watched; i++, expected += C) {
+            double d = distance(layers[layer].x + (size_t)x->r->watched[i] * C, expected, C);
+            x->worst_hidden = d <= x->worst_hidden ? x->worst_hidden : d;
+            for (int j = 0; j < C; j++)
+                x->largest_hidden = fmax(x->largest_hidden, fabs((double)expected[j]));
+        }
 }
 
 /* Our greedy ids are PyTorch's up to the first whose top two are closer than the
@@ -170,15 +165,21 @@ static void compare_model(const char *model_path, const char *reference_folder,
     read_reference(&r, reference_folder, &m->config);
 
     struct compared x = {.r = &r, .c = &m->config};
-    struct activation_sink sink = {.take = compare_hidden, .user = &x};
+    struct activations *layers = mem_array((size_t)m->config.n_layer + 1, sizeof *layers);
+    struct arena a = {0};
+    activations_carve(NULL, &a, &m->config, FORWARD_MAX_ROWS, false);
+    a = (struct arena){.base = mem_alloc(a.used)};
+    activations_carve(layers, &a, &m->config, FORWARD_MAX_ROWS, false);
     /* The last id's own logits are those that predict one id more, whichever it is. */
     token_id *ids = mem_array(r.n_ids + 1, sizeof *ids);
     memcpy(ids, r.ids, r.n_ids * sizeof *ids);
-    e.forward.sink = &sink;
+    const struct activations *shared = e.forward.layers;
+    assert_in_range(r.n_ids, 1, FORWARD_MAX_ROWS); /* one pass */
+    e.forward.layers = layers;
     assert_ok(score_text(&e, ids, r.n_ids + 1, 1, compare_logits, &x, NULL));
-    e.forward.sink = NULL;
+    e.forward.layers = shared;
+    compare_hidden(&x, layers);
     assert_int_equal(x.n_logits, r.n_positions);
-    assert_int_equal(x.n_hidden, (size_t)(m->config.n_layer + 1) * r.n_watched);
     printf("# %s %s: logits within %.2g of the largest, hidden states %.2g\n", model_path,
            kind == LINEAR_F32 ? "fp32" : "fp16", x.worst_logit / (double)r.largest,
            x.worst_hidden / x.largest_hidden);
@@ -186,6 +187,8 @@ static void compare_model(const char *model_path, const char *reference_folder,
     assert_true(x.worst_hidden <= relative * x.largest_hidden);
     compare_greedy(&e, &r, relative * (double)r.largest);
 
+    mem_free(a.base);
+    mem_free(layers);
     mem_free(ids);
     release_reference(&r);
     engine_release(&e);

@@ -1,0 +1,262 @@
+#include "repl/plot.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <float.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { DOTS_X = 2, DOTS_Y = 4, LABEL = 10, MAX_SERIES = 8, MIN_WIDTH = 30, MIN_HEIGHT = 6 };
+
+struct frame {
+    double x0, x1, y0, y1;
+    int columns, rows; /* of characters inside */
+};
+
+static bool shown(const struct plot_series *s, int i)
+{
+    return isfinite(s->x[i]) && isfinite(s->y[i]);
+}
+
+/* The step of round figures (1, 2 or 5 times a power of ten) for about n of them. */
+static double round_step(double span, int n)
+{
+    double raw = span / n, power = pow(10, floor(log10(raw))), part = raw / power;
+    return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
+}
+
+static int measure(struct frame *f, const struct plot_series *series, int n_series)
+{
+    f->x0 = f->y0 = DBL_MAX;
+    f->x1 = f->y1 = -DBL_MAX;
+    for (int s = 0; s < n_series; s++)
+        for (int i = 0; i < series[s].n; i++) {
+            if (!shown(&series[s], i))
+                continue;
+            f->x0 = fmin(f->x0, series[s].x[i]);
+            f->x1 = fmax(f->x1, series[s].x[i]);
+            f->y0 = fmin(f->y0, series[s].y[i]);
+            f->y1 = fmax(f->y1, series[s].y[i]);
+        }
+    if (f->x0 > f->x1)
+        return err_set(ERR_MISSING, "there is nothing to plot yet");
+    if (f->x0 == f->x1)
+        f->x1 += 1;
+    double span = f->y1 - f->y0;
+    if (span <= fabs(f->y1) * 1e-9)
+        span = f->y1 == 0 ? 1 : fabs(f->y1) * 0.1;
+    double step = round_step(span, 4);
+    f->y0 = floor(f->y0 / step) * step;
+    f->y1 = fmax(ceil(f->y1 / step) * step, f->y0 + step);
+    return 0;
+}
+
+/* A field of dots: which curve (from 1) has a dot there, the last one drawn. */
+struct field {
+    unsigned char *dot; /* [height][width] */
+    int width, height;
+};
+
+static void draw_line(struct field *d, double xa, double ya, double xb, double yb, int series)
+{
+    int n = (int)fmax(fabs(xb - xa), fabs(yb - ya)) + 1;
+    for (int i = 0; i <= n; i++) {
+        int x = (int)lround(xa + (xb - xa) * i / n), y = (int)lround(ya + (yb - ya) * i / n);
+        if (x >= 0 && x < d->width && y >= 0 && y < d->height)
+            d->dot[y * d->width + x] = (unsigned char)(series + 1);
+    }
+}
+
+static void draw_series(struct field *d, const struct frame *f, const struct plot_series *s, int k)
+{
+    double xa = 0, ya = 0;
+    bool any = false;
+    for (int i = 0; i < s->n; i++) {
+        if (!shown(s, i))
+            continue;
+        double x = (s->x[i] - f->x0) / (f->x1 - f->x0) * (d->width - 1);
+        double y = (f->y1 - s->y[i]) / (f->y1 - f->y0) * (d->height - 1);
+        draw_line(d, any ? xa : x, any ? ya : y, x, y, k);
+        xa = x;
+        ya = y;
+        any = true;
+    }
+}
+
+/* The character of one cell: its dots in the order of U+2800's bits. */
+static int add_braille(struct buf *out, const struct field *d, int column, int row)
+{
+    static const unsigned char bit[DOTS_Y][DOTS_X] = {{0, 3}, {1, 4}, {2, 5}, {6, 7}};
+    unsigned mask = 0;
+    for (int y = 0; y < DOTS_Y; y++)
+        for (int x = 0; x < DOTS_X; x++)
+            if (d->dot[(row * DOTS_Y + y) * d->width + column * DOTS_X + x] != 0)
+                mask |= 1u << bit[y][x];
+    char utf8[3] = {(char)0xe2, (char)(0xa0 | mask >> 6), (char)(0x80 | (mask & 0x3f))};
+    return mask == 0 ? buf_char(out, ' ') : buf_add(out, utf8, sizeof utf8);
+}
+
+static const char signs[MAX_SERIES + 1] = "*+ox#@%&";
+
+static int add_row(struct buf *out, const struct frame *f, const struct field *d, int row,
+                   bool braille)
+{
+    int rc = 0;
+    double step = round_step(f->y1 - f->y0, 4), high = f->y1 - (f->y1 - f->y0) * row / f->rows;
+    double low = f->y1 - (f->y1 - f->y0) * (row + 1) / f->rows, at = ceil(low / step) * step;
+    bool label = at < high + step * 1e-9 && at > low + step * 1e-9;
+    if (fabs(at) < step * 1e-6)
+        at = 0;
+    rc = label ? buf_printf(out, "%*.5g ", LABEL - 2, at) : buf_printf(out, "%*s", LABEL - 1, "");
+    if (rc == 0)
+        rc = buf_str(out, braille ? (label ? "┤" : "│") : label ? "+" : "|");
+    for (int c = 0; c < f->columns && rc == 0; c++) {
+        int sign = d->dot[row * d->width + (braille ? 0 : c)];
+        rc = braille ? add_braille(out, d, c, row)
+                     : buf_char(out, sign == 0 ? ' ' : signs[sign - 1]);
+    }
+    return rc == 0 ? buf_char(out, '\n') : rc;
+}
+
+static int add_foot(struct buf *out, const struct frame *f, const struct plot_series *series,
+                    int n_series, const char *x_name, bool braille)
+{
+    char left[32], right[64];
+    snprintf(left, sizeof left, "%.5g", f->x0);
+    snprintf(right, sizeof right, "%s %.5g", x_name, f->x1);
+    int gap = f->columns - (int)strlen(left) - (int)strlen(right);
+    int rc = buf_printf(out, "%*s%s%*s%s\n%*s", LABEL, "", left, gap < 1 ? 1 : gap, "", right,
+                        LABEL, "");
+    for (int s = 0; s < n_series && rc == 0; s++) {
+        double last = NAN;
+        for (int i = 0; i < series[s].n; i++)
+            last = shown(&series[s], i) ? series[s].y[i] : last;
+        rc = buf_printf(out, "%s", s == 0 ? "" : "   ");
+        if (rc == 0 && !braille && n_series > 1)
+            rc = buf_printf(out, "%c ", signs[s]);
+        if (rc == 0)
+            rc = buf_printf(out, "%s %.5g", series[s].name, last);
+    }
+    return rc == 0 ? buf_char(out, '\n') : rc;
+}
+
+int plot_draw(struct buf *out, const struct plot_series *series, int n_series, const char *x_name,
+              int width, int height, bool braille)
+{
+    struct frame f;
+    if (n_series > MAX_SERIES)
+        return err_set(ERR_RANGE, "%d curves in one picture, at most %d", n_series, MAX_SERIES);
+    int rc = measure(&f, series, n_series);
+    if (rc != 0)
+        return rc;
+    f.columns = (width < MIN_WIDTH ? MIN_WIDTH : width) - LABEL - 1;
+    f.rows = height < MIN_HEIGHT ? MIN_HEIGHT : height;
+    struct field d = {.width = f.columns * (braille ? DOTS_X : 1),
+                      .height = f.rows * (braille ? DOTS_Y : 1)};
+    d.dot = mem_array((size_t)d.width * (size_t)d.height, 1);
+    if (d.dot == NULL)
+        return ERR_NOMEM;
+    for (int s = 0; s < n_series; s++)
+        draw_series(&d, &f, &series[s], s);
+    for (int row = 0; row < f.rows && rc == 0; row++)
+        rc = add_row(out, &f, &d, row, braille);
+    mem_free(d.dot);
+    return rc == 0 ? add_foot(out, &f, series, n_series, x_name, braille) : rc;
+}
+
+/* A gnuplot string: single quotes, doubled inside. */
+static int add_quoted(struct buf *b, const char *s)
+{
+    int rc = buf_char(b, '\'');
+    for (; *s != '\0' && rc == 0; s++)
+        rc = *s == '\'' ? buf_str(b, "''") : buf_char(b, *s == '\n' ? ' ' : *s);
+    return rc == 0 ? buf_char(b, '\'') : rc;
+}
+
+/* What gnuplot is told: data inline, so nothing but its standard input is read. */
+static int write_script(struct buf *b, const char *terminal, const char *path,
+                        const struct plot_series *series, int n_series, const char *x_name)
+{
+    int rc = buf_printf(b, "set terminal %s\nset output ", terminal);
+    if (rc == 0)
+        rc = add_quoted(b, path);
+    if (rc == 0)
+        rc = buf_str(b, "\nset grid\nset key top right noenhanced\nset xlabel ");
+    if (rc == 0)
+        rc = add_quoted(b, x_name);
+    for (int s = 0; s < n_series && rc == 0; s++) {
+        rc = buf_str(b,
+                     s == 0 ? "\nplot '-' with lines lw 2 title " : ", '-' with lines lw 2 title ");
+        if (rc == 0)
+            rc = add_quoted(b, series[s].name);
+    }
+    for (int s = 0; s < n_series && rc == 0; s++) {
+        rc = buf_char(b, '\n');
+        for (int i = 0; i < series[s].n && rc == 0; i++)
+            if (shown(&series[s], i))
+                rc = buf_printf(b, "%.9g %.9g\n", series[s].x[i], series[s].y[i]);
+        if (rc == 0)
+            rc = buf_str(b, "e");
+    }
+    return rc == 0 ? buf_str(b, "\n") : rc;
+}
+
+static int run_gnuplot(const struct buf *script)
+{
+    extern char **environ;
+    char *argv[] = {"gnuplot", NULL};
+    int ends[2], status = -1;
+    pid_t pid;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return err_errno("cannot make a pipe");
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
+    int rc = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[0]);
+    for (size_t done = 0; rc == 0 && done < script->n;) {
+        ssize_t w = write(ends[1], script->data + done, script->n - done);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w < 0)
+            break; /* it has ended; its status tells */
+        done += (size_t)w;
+    }
+    close(ends[1]);
+    if (rc != 0)
+        return err_set(ERR_MISSING, "pictures need gnuplot: apt-get install gnuplot-nox");
+    waitpid(pid, &status, 0);
+    return status == 0 ? 0 : err_set(ERR_IO, "gnuplot could not draw the picture");
+}
+
+int plot_write(const char *path, bool force, const struct plot_series *series, int n_series,
+               const char *x_name)
+{
+    const char *end = strrchr(path, '.'), *terminal = NULL;
+    if (end != NULL && strcmp(end, ".svg") == 0)
+        terminal = "svg size 900,500 background 'white'";
+    else if (end != NULL && strcmp(end, ".png") == 0)
+        terminal = "pngcairo size 900,500";
+    if (terminal == NULL)
+        return err_set(ERR_UNSUPPORTED, "pictures are written as .svg or .png");
+    if (!force && file_exists(path))
+        return err_set(ERR_EXISTS, "the picture exists already; --force overwrites it");
+    struct frame f;
+    struct buf script = {0};
+    int rc = measure(&f, series, n_series);
+    if (rc == 0)
+        rc = write_script(&script, terminal, path, series, n_series, x_name);
+    if (rc == 0)
+        rc = run_gnuplot(&script);
+    buf_release(&script);
+    return rc;
+}

@@ -1,0 +1,114 @@
+#include "tests/unit/test.h"
+
+#include "repl/plot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { N = 200 };
+static double x[N], y[N], z[N];
+
+static void falling(struct plot_series *s)
+{
+    for (int i = 0; i < N; i++) {
+        x[i] = i * 10;
+        y[i] = 1 + 4 * exp(-i / 30.0);
+        z[i] = NAN;
+    }
+    *s = (struct plot_series){.name = "loss", .x = x, .y = y, .n = N};
+}
+
+static int count(const char *text, char c)
+{
+    int n = 0;
+    for (; *text != '\0'; text++)
+        n += *text == c;
+    return n;
+}
+
+static void a_falling_curve_falls(void **state)
+{
+    (void)state;
+    struct plot_series s;
+    struct buf b = {0};
+    falling(&s);
+    assert_ok(plot_draw(&b, &s, 1, "step", 60, 10, false));
+    assert_int_equal(count(b.data, '\n'), 12);
+    /* The first line has the beginning, the last of the field the end. */
+    const char *first = strchr(b.data, '*');
+    assert_true(first != NULL && first < strchr(b.data, '\n'));
+    const char *line = b.data;
+    int column = 0;
+    for (int row = 0; row < 10; row++) {
+        const char *end = strchr(line, '\n'), *last = memrchr(line, '*', (size_t)(end - line));
+        if (last != NULL) {
+            assert_true(last - line >= column);
+            column = (int)(last - line);
+        }
+        assert_true(end - line <= 60);
+        line = end + 1;
+    }
+    assert_int_equal(column, 58);
+    assert_non_null(strstr(b.data, "step 1990"));
+    assert_non_null(strstr(b.data, "loss 1.005"));
+    buf_release(&b);
+}
+
+static void figures_on_the_axis_are_round(void **state)
+{
+    (void)state;
+    struct plot_series s;
+    struct buf b = {0};
+    falling(&s);
+    assert_ok(plot_draw(&b, &s, 1, "step", 60, 12, false));
+    for (int v = 1; v <= 5; v++) {
+        char label[8];
+        snprintf(label, sizeof label, " %d +", v);
+        if (v > 1 && v < 5)
+            assert_non_null(strstr(b.data, label));
+    }
+    buf_release(&b);
+}
+
+static void braille_is_utf8_of_the_right_width(void **state)
+{
+    (void)state;
+    struct plot_series s;
+    struct buf b = {0};
+    falling(&s);
+    assert_ok(plot_draw(&b, &s, 1, "step", 60, 10, true));
+    int dots = 0;
+    for (const char *p = b.data; *p != '\0'; p++)
+        dots += (unsigned char)p[0] == 0xe2 && ((unsigned char)p[1] & 0xfc) == 0xa0;
+    assert_true(dots > 48);
+    buf_release(&b);
+}
+
+static void what_cannot_be_drawn_says_so(void **state)
+{
+    (void)state;
+    struct plot_series s;
+    struct buf b = {0};
+    falling(&s);
+    s.y = z;
+    assert_int_equal(plot_draw(&b, &s, 1, "step", 60, 10, false), ERR_MISSING);
+    assert_string_equal(err_text(), "there is nothing to plot yet");
+    falling(&s);
+    assert_int_equal(plot_write("/tmp/x.gif", false, &s, 1, "step"), ERR_UNSUPPORTED);
+    double one = 1, same[3] = {2, 2, 2}, at[3] = {0, 1, 2};
+    struct plot_series flat[2] = {{"point", &one, &one, 1}, {"flat", at, same, 3}};
+    assert_ok(plot_draw(&b, flat, 2, "step", 10, 1, false));
+    buf_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_falling_curve_falls),
+        cmocka_unit_test(figures_on_the_axis_are_round),
+        cmocka_unit_test(braille_is_utf8_of_the_right_width),
+        cmocka_unit_test(what_cannot_be_drawn_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

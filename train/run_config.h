@@ -13,9 +13,6 @@
 #include "train/schedule.h"
 #include "train/step.h"
 
-enum run_precision { PRECISION_FLOAT32, PRECISION_FLOAT16 };
-enum recompute_choice { RECOMPUTE_NONE, RECOMPUTE_LAYERS };
-
 struct model_section {
     char *init;      /* "": the model in memory; a path, random:NAME, or random: the sizes below */
     char *tokenizer; /* a folder or file with a vocabulary; "": the one that came with init */
@@ -31,15 +28,15 @@ struct training_section {
     int global_batch_size; /* sequences of one step; 0: micro_batch_size * gradient_accumulation */
     int gradient_accumulation; /* 0: as global_batch_size says, else 1 */
     uint64_t seed;
-    float embd_pdrop, attn_pdrop, resid_pdrop; /* dropout; -1: as the model's config */
+    float dropout;                             /* -1: as the model's config */
+    float embd_pdrop, attn_pdrop, resid_pdrop; /* -1: as dropout */
     int max_bad_steps;
     float spike_z; /* steps whose loss or norm is so many deviations off are skipped; 0: off */
 };
 struct execution_section {
     int devices;
-    int precision;                      /* enum run_precision */
-    int recompute;                      /* enum recompute_choice */
-    int serialized_seq_len;             /* positions whose logits exist at once */
+    int recompute;                      /* enum recompute */
+    int serialized_seq_len;             /* positions whose logits exist at once; 0: as fits */
     int embedding_serialization_factor; /* the vocabulary in so many parts */
 };
 struct logging_section {
@@ -48,12 +45,13 @@ struct logging_section {
     char *sample_prompt;
     bool tensorboard;
     double
-        tokens_per_second; /* of the machine simulated: hours = tokens / this; 0: the wall clock */
+        tokens_per_second; /* of a machine compared with: hours = tokens / this; 0: the clock's */
 };
 struct checkpoint_section {
     char *folder; /* "": runs/LABEL */
     int save_every, keep_last;
     bool keep_best;
+    bool resume; /* go on from the newest in the folder */
 };
 enum run_origin { RUN_BUILT_IN, RUN_PRESET, RUN_FILE, RUN_COMMAND_LINE };
 enum { RUN_MAX_ROWS = 128 };
@@ -81,6 +79,8 @@ const struct setting *run_row_at(int i);
 /* By "section.name", or by name alone where only one section has it; dashes and underscores are
  * the same. ERR_MISSING names the nearest, ERR_RANGE the sections that share it. */
 int run_row_find(const struct setting **out, const char *key);
+bool run_is_section(const char *name);
+enum run_origin run_config_origin(const struct run_config *c, const struct setting *row);
 /* ERR_RANGE names the key, the value and the range; c is then unchanged. */
 int run_config_set(struct run_config *c, enum run_origin origin, const char *key, const char *text);
 /*
@@ -94,14 +94,19 @@ int run_config_read(struct run_config *c, enum run_origin origin, const char *la
  * of them is there. ERR_MISSING names the nearest preset.
  */
 int run_config_load(struct run_config *c, const char *what);
-/* Words of :train in order: "key=value", else as run_config_load. */
+/* Words of :train in order: "key=value", else as run_config_load. On failure c is
+ * unchanged. */
 int run_config_words(struct run_config *c, char *const *words, int n);
 /* All settings as YAML, for the checkpoint; run_config_read gives them back. */
 int run_config_write(const struct run_config *c, struct buf *out);
 
-/* The shape of the model to be trained: base is what init gives (config_init's for "random"),
- * with the sizes of the section in it. Checked. */
-int run_config_shape(const struct run_config *c, const struct config *base, struct config *out);
+/*
+ * The path of the model to be trained, for model_load with training.seed: "" for the one in
+ * memory, "random:gpt2,n_layer=4,n_head=4" with the sizes of the section for a random one.
+ */
+int run_config_source(const struct run_config *c, struct buf *out);
+/* Its shape, without its weights; loaded: of the model in memory, NULL: none. */
+int run_config_shape(const struct run_config *c, const struct config *loaded, struct config *out);
 /*
  * Settle what depends on other settings: sequence_length, gradient_accumulation,
  * global_batch_size, dropout, label, folder are then the values in force; and refuse what
@@ -111,8 +116,7 @@ int run_config_settle(struct run_config *c, const struct config *shape);
 /* Of a settled configuration. */
 void run_config_step(const struct run_config *c, const struct config *shape,
                      struct step_config *out);
-/* Optimizer steps of the whole run, with n_windows of sequence_length an epoch; 0: only
- * budget_hours ends it. */
+/* Optimizer steps of the whole run, with n_windows an epoch; 0: only the clock ends it. */
 int64_t run_config_steps(const struct run_config *c, uint64_t n_windows);
 
 /* Every setting in force with its origin, by sections; width columns. */
@@ -125,12 +129,10 @@ int run_config_show(const struct run_config *c, int width, struct buf *out);
 int run_config_plan(const struct run_config *c, const struct config *shape, uint64_t n_tokens,
                     struct buf *out);
 
-/* Presets, built into the program from train/configs/ in alphabetical order. */
+/* Presets, built into the program from train/configs/, by name; the last has name NULL. */
 struct run_preset {
     const char *name, *text;
-    size_t n;
 };
-/* i-th, NULL past the end. */
-const struct run_preset *run_preset_at(int i);
+extern const struct run_preset run_presets[];
 
 #endif

@@ -1,0 +1,36 @@
+#ifndef PRATTLE_SCHEDULE_H
+#define PRATTLE_SCHEDULE_H
+/*
+ * The learning rate of each step: a straight line from warmup_init to learning_rate
+ * during the warm-up, W steps; then, with t = (step - W) / (D - W),
+ *
+ *   constant  learning_rate
+ *   linear    learning_rate + (min_learning_rate - learning_rate) t
+ *   cosine    min + (learning_rate - min) (1 + cos(pi t)) / 2, min = min_learning_rate
+ *
+ * and min_learning_rate (constant: learning_rate) from step D on. These are fairseq's
+ * cosine, transformers' get_*_schedule_with_warmup and nanoGPT's.
+ */
+#include <stdint.h>
+
+enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE };
+
+struct schedule_config {
+    int kind;                 /* enum schedule_kind */
+    double learning_rate;     /* the greatest */
+    double min_learning_rate; /* where linear and cosine end */
+    double warmup;            /* below 1: this part of all steps; else so many steps */
+    double warmup_init;       /* the rate of step 0 when there is a warm-up */
+    int64_t decay_steps;      /* D, counted from the start of the run; 0: its last step */
+};
+/* Cosine from 3e-4 to 3e-5 over the run, warm-up 0.02 from 0. */
+void schedule_config_init(struct schedule_config *c);
+/* Steps of warm-up in a run of n_steps. */
+int64_t schedule_warmup(const struct schedule_config *c, int64_t n_steps);
+/*
+ * Of step 0, 1, ... in a run of n_steps. With n_steps 0 (the end is not known) a warm-up
+ * given as a part is none, and nothing decays unless decay_steps says how long.
+ */
+double schedule_rate(const struct schedule_config *c, int64_t step, int64_t n_steps);
+
+#endif

@@ -10,6 +10,7 @@
 #include "weights/hf_config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,16 +133,103 @@ static void take_seed(char *name, uint64_t *seed)
     *at = '\0';
 }
 
-static int open_named(struct source *s, const char *name, uint64_t seed)
+/*
+ * ",n_layer=4,vocab_size=512,tokenizer=PATH" behind a name: sizes in place of its own. The
+ * tokenizer is the last, its path goes to the end.
+ */
+static int take_sizes(struct config *c, bool *has_vocab, const char **tokenizer, char *text)
 {
-    int rc = ends_with(name, ".json") ? hf_config_read(&s->config, name)
-                                      : config_named(&s->config, name);
+    bool width = false, inner = false;
+    const struct {
+        const char *key;
+        int *place;
+    } sizes[] = {{"n_layer", &c->n_layer},   {"n_head", &c->n_head},   {"n_embd", &c->n_embd},
+                 {"n_positions", &c->n_ctx}, {"n_inner", &c->n_inner}, {"vocab_size", &c->n_vocab}};
+    enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
+    while (text != NULL && *text != '\0') {
+        char *key = text, *value = strchr(text, '='), *end;
+        if (value == NULL)
+            return err_set(ERR_RANGE, "random: expected n_layer=N or the like, not %.40s", text);
+        *value++ = '\0';
+        if (strcmp(key, "tokenizer") == 0) {
+            *tokenizer = value;
+            break;
+        }
+        if ((text = strchr(value, ',')) != NULL)
+            *text++ = '\0';
+        if (strcmp(key, "tie_word_embeddings") == 0) {
+            c->tie_word_embeddings = strcmp(value, "on") == 0;
+            if (!c->tie_word_embeddings && strcmp(value, "off") != 0)
+                return err_set(ERR_RANGE, "tie_word_embeddings is %.40s, must be on or off", value);
+            continue;
+        }
+        int i = 0;
+        while (i < N_SIZES && strcmp(key, sizes[i].key) != 0)
+            i++;
+        if (i == N_SIZES)
+            return err_set(ERR_MISSING,
+                           "random: there is no %.40s; there are n_layer, n_head, n_embd, "
+                           "n_positions, n_inner, vocab_size, tie_word_embeddings and tokenizer",
+                           key);
+        long n = strtol(value, &end, 10);
+        if (end == value || *end != '\0' || n < 1 || n > INT_MAX)
+            return err_set(ERR_RANGE, "%s is %.40s, must be a whole number from 1 on", key, value);
+        *sizes[i].place = (int)n;
+        width = width || sizes[i].place == &c->n_embd;
+        inner = inner || sizes[i].place == &c->n_inner;
+        *has_vocab = *has_vocab || sizes[i].place == &c->n_vocab;
+    }
+    /* A width of one's own brings its feed-forward width with it. */
+    if (width && !inner)
+        c->n_inner = 0;
+    return 0;
+}
+
+/* The vocabulary of another model or folder; a size not asked for follows it. */
+static int borrow_tokenizer(struct source *s, const char *path, bool sized)
+{
+    struct source other;
+    int rc = source_open(&other, path, 0, false, NULL);
     if (rc != 0)
         return rc;
+    if (other.tokenizer == NULL) {
+        rc = err_set(ERR_MISSING, "no tokenizer is there");
+    } else if (sized && s->config.n_vocab < tokenizer_size(other.tokenizer)) {
+        rc = err_set(ERR_RANGE, "it has %d tokens, vocab_size is %d",
+                     tokenizer_size(other.tokenizer), s->config.n_vocab);
+    } else {
+        s->tokenizer = other.tokenizer;
+        other.tokenizer = NULL;
+        if (!sized)
+            s->config.n_vocab = tokenizer_size(s->tokenizer);
+        token_id eos = tokenizer_eos(s->tokenizer);
+        s->config.bos_token_id = s->config.eos_token_id = eos;
+    }
+    source_close(&other);
+    return rc == 0 ? 0 : file_wrap(path);
+}
+
+static int open_named(struct source *s, char *name, uint64_t seed)
+{
+    const char *tokenizer = NULL;
+    bool has_vocab = false;
     s->name = mem_sprintf("random:%s@%llu", name, (unsigned long long)seed);
     if (s->name == NULL)
         return ERR_NOMEM;
-    if ((rc = make_tokenizer(s)) != 0 || (rc = params_describe(&s->table, &s->config)) != 0)
+    char *sizes = strchr(name, ',');
+    if (sizes != NULL)
+        *sizes++ = '\0';
+    struct config *c = &s->config;
+    int rc = ends_with(name, ".json") ? hf_config_read(c, name) : config_named(c, name);
+    if (rc == 0)
+        rc = take_sizes(c, &has_vocab, &tokenizer, sizes);
+    /* The tokenizer's own, which it may not have. */
+    c->bos_token_id = c->eos_token_id = c->pad_token_id = TOKEN_NONE;
+    if (rc == 0 && tokenizer == NULL)
+        rc = config_check(c); /* before anything is made of its numbers */
+    if (rc == 0)
+        rc = tokenizer != NULL ? borrow_tokenizer(s, tokenizer, has_vocab) : make_tokenizer(s);
+    if (rc != 0 || (rc = params_describe(&s->table, c)) != 0)
         return rc;
     s->dtype = DTYPE_F32;
     return make_readers(s, seed);

@@ -27,7 +27,8 @@ struct source {
 
 /*
  * path: a folder, model.safetensors, *.index.json, *.bin, *.gguf, random:NAME,
- * random:config.json (seed for these). Warnings go to progress. What has a vocabulary
+ * random:config.json (seed for these), random:NAME,n_layer=4,vocab_size=512,tokenizer=PATH with
+ * other sizes, or the vocabulary of what is at PATH. Warnings go to progress. What has a vocabulary
  * but no weights (a GGUF file, a folder) opens with source->table empty when
  * need_weights is false, else ERR_MISSING.
  */

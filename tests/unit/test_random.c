@@ -188,6 +188,51 @@ static void every_size_has_its_shape(void **state)
     assert_int_equal(source_open_random(&s, "random:/no/such/config.json", 0), ERR_MISSING);
 }
 
+static void sizes_behind_a_name_replace_its_own(void **state)
+{
+    (void)state;
+    struct source s;
+    open_random(&s, "random:gpt2-test,n_layer=3,n_head=5,n_embd=40,vocab_size=257", 4);
+    assert_int_equal(s.config.n_layer, 3);
+    assert_int_equal(s.config.n_head, 5);
+    assert_int_equal(s.config.n_inner, 160);
+    assert_int_equal(s.config.n_ctx, 128);
+    assert_int_equal(tokenizer_size(s.tokenizer), 257);
+    assert_int_equal(s.config.eos_token_id, 256);
+    char *again = mem_strdup(s.name);
+    source_close(&s);
+    open_random(&s, again, 9);
+    assert_string_equal(s.name, again);
+    assert_int_equal(s.config.n_embd, 40);
+    mem_free(again);
+    source_close(&s);
+    open_random(&s, "random:gpt2-test,n_inner=7,n_embd=32,tie_word_embeddings=off", 4);
+    assert_int_equal(s.config.n_inner, 7);
+    assert_false(s.config.tie_word_embeddings);
+    source_close(&s);
+    /* A vocabulary from elsewhere brings its size. */
+    open_random(&s, "random:gpt2-test,n_layer=1,tokenizer=random:gpt2-test,vocab_size=300", 4);
+    assert_int_equal(s.config.n_vocab, 300);
+    assert_int_equal(tokenizer_size(s.tokenizer), 300);
+    source_close(&s);
+    static const char *const bad[][2] = {
+        {"gpt2,n_layer", "expected n_layer=N or the like, not n_layer"},
+        {"gpt2,layers=3", "there is no layers; there are n_layer, n_head"},
+        {"gpt2,n_layer=0", "n_layer is 0, must be a whole number from 1 on"},
+        {"gpt2,n_layer=2x", "n_layer is 2x, must be"},
+        {"gpt2,n_head=5", "n_head 5 does not divide n_embd 768"},
+        {"gpt2,vocab_size=2000000000", "vocab_size is 2000000000, must be 1 to"},
+        {"gpt2,tie_word_embeddings=maybe", "must be on or off"},
+        {"gpt2,tokenizer=/no/such", "/no/such"},
+        {"gpt2,vocab_size=10,tokenizer=random:gpt2-test", "tokens, vocab_size is 10"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_true(source_open_random(&s, bad[i][0], 0) != 0);
+        if (strstr(err_text(), bad[i][1]) == NULL)
+            fail_msg("%s: \"%s\" does not say \"%s\"", bad[i][0], err_text(), bad[i][1]);
+    }
+}
+
 static void a_config_gives_any_shape(void **state)
 {
     (void)state;
@@ -265,6 +310,7 @@ int main(void)
         cmocka_unit_test(each_tensor_begins_as_gpt2_says),
         cmocka_unit_test(tensors_and_seeds_differ),
         cmocka_unit_test(every_size_has_its_shape),
+        cmocka_unit_test(sizes_behind_a_name_replace_its_own),
         cmocka_unit_test(a_config_gives_any_shape),
         cmocka_unit_test(all_bytes_can_be_typed_at_it),
     };

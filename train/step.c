@@ -1,0 +1,301 @@
+#include "train/step.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "train/backward.h"
+#include "train/loss.h"
+#include "train/masters.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LOGITS = 16 << 20, /* that exist at once, where nothing else is said */
+    LOSS_ROWS = 256    /* least rows of a slice worth a pass over the head's weights */
+};
+
+struct step {
+    struct step_config config;
+    struct masters *masters;
+    struct forward forward;
+    struct forward_dropout dropout;
+    struct activations *layers; /* [L+1] */
+    struct forward_seq *seqs;   /* [batch] */
+    char **pages;               /* [batch][n_pages] */
+    int n_pages;                /* of one sequence */
+    struct backward backward;
+    struct loss loss;
+    void *blocks[4];
+    struct step_bytes bytes;
+};
+
+void step_config_init(struct step_config *s)
+{
+    *s = (struct step_config){.batch = 1, .length = 1024};
+}
+
+/* ---- where everything lies ---- */
+
+static int loss_slice_rows(const struct step_config *s, int columns)
+{
+    int rows = s->batch * s->length, fit = LOGITS / columns;
+    if (s->loss_rows > 0)
+        fit = s->loss_rows;
+    else if (fit < LOSS_ROWS)
+        fit = LOSS_ROWS;
+    return fit < rows ? fit : rows;
+}
+
+static void size_loss(struct loss *l, const struct config *c, const struct step_config *s)
+{
+    bool cut = s->loss_columns > 0 && s->loss_columns < c->n_vocab;
+    l->slice_columns = cut ? s->loss_columns : c->n_vocab;
+    l->slice_rows = loss_slice_rows(s, l->slice_columns);
+}
+
+static void carve_scratch(struct step *x, struct arena *a, const struct config *c)
+{
+    struct backward *b = &x->backward;
+    size_t rows = (size_t)x->config.batch * (size_t)x->config.length, C = (size_t)c->n_embd;
+    struct kv_layout pages;
+    kv_layout_init(&pages, c, true);
+    kv_layout_share(&pages);
+    x->n_pages = (x->config.length + KV_BLOCK - 1) / KV_BLOCK;
+    size_t n_pages = (size_t)x->config.batch * (size_t)x->n_pages;
+    b->dx = arena_take(a, rows * C * sizeof(float));
+    b->branch = arena_take(a, rows * C * sizeof(float));
+    b->datt = arena_take(a, rows * C * sizeof(float));
+    b->dqkv = arena_take(a, rows * 3 * C * sizeof(float));
+    b->dfc = arena_take(a, rows * (size_t)c->n_inner * sizeof(float));
+    b->norm_sums = arena_take(a, (rows + NORM_ROWS - 1) / NORM_ROWS * 2 * C * sizeof(float));
+    b->thread_bytes = backward_scratch_bytes(c->n_ctx);
+    b->thread_scratch = arena_take(a, (size_t)par_threads() * b->thread_bytes);
+    x->loss.row_loss = arena_take(a, rows * sizeof *x->loss.row_loss);
+    x->loss.row_correct = arena_take(a, rows * sizeof *x->loss.row_correct);
+    x->loss.running = arena_take(a, (size_t)x->loss.slice_rows * sizeof *x->loss.running);
+    x->layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *x->layers);
+    x->seqs = arena_take(a, (size_t)x->config.batch * sizeof *x->seqs);
+    x->pages = arena_take(a, n_pages * sizeof *x->pages);
+    char *page = arena_take(a, n_pages * pages.page_bytes);
+    for (size_t i = 0; page != NULL && i < n_pages; i++)
+        x->pages[i] = page + i * pages.page_bytes;
+}
+
+static void carve_activations(struct step *x, struct arena *a, const struct config *c)
+{
+    activations_carve(x->layers, a, c, x->config.batch * x->config.length,
+                      x->config.recompute == RECOMPUTE_LAYERS);
+}
+
+static void size_step(struct step *x, const struct config *c)
+{
+    struct arena scratch = {0}, activations = {0};
+    size_loss(&x->loss, c, &x->config);
+    carve_scratch(x, &scratch, c);
+    carve_activations(x, &activations, c);
+    size_t rows = (size_t)x->config.batch * (size_t)x->config.length;
+    /* The forward's own: after layer norms, after the activation, after the last norm. */
+    size_t forward = rows * (2 * (size_t)c->n_embd + (size_t)c->n_inner) * sizeof(float);
+    x->bytes = (struct step_bytes){.activations = activations.used,
+                                   .gradients = (size_t)config_params(c) * sizeof(float),
+                                   .scratch = scratch.used + forward,
+                                   .logits = (size_t)x->loss.slice_rows *
+                                             (size_t)x->loss.slice_columns * sizeof(float)};
+}
+
+void step_bytes(struct step_bytes *out, const struct config *c, const struct step_config *s)
+{
+    struct step x = {.config = *s};
+    size_step(&x, c);
+    *out = x.bytes;
+}
+
+/* ---- life ---- */
+
+static int check_probability(const char *name, float p)
+{
+    if (!(p >= 0 && p < 1))
+        return err_set(ERR_RANGE, "%s is %g, must be at least 0 and below 1", name, (double)p);
+    return 0;
+}
+
+static int check(const struct step_config *s, const struct config *c)
+{
+    int rc;
+    if (s->batch < 1)
+        return err_set(ERR_RANGE, "the micro-batch is %d sequences, must be 1 or more", s->batch);
+    if (s->length < 1 || s->length > c->n_ctx)
+        return err_set(ERR_RANGE, "the sequence length is %d, the model's context holds 1 to %d",
+                       s->length, c->n_ctx);
+    if ((long long)s->batch * s->length > INT_MAX / (4 * (long long)c->n_inner))
+        return err_set(ERR_RANGE,
+                       "a micro-batch of %d sequences of %d positions is too large, "
+                       "use gradient accumulation",
+                       s->batch, s->length);
+    if (s->loss_rows < 0 || s->loss_columns < 0)
+        return err_set(ERR_RANGE,
+                       "a slice of the loss has %d rows and %d columns, must be 0 or more",
+                       s->loss_rows, s->loss_columns);
+    if ((rc = check_probability("dropout of the embedding", s->dropout.embd)) != 0 ||
+        (rc = check_probability("dropout of attention", s->dropout.attn)) != 0)
+        return rc;
+    return check_probability("dropout of the residual", s->dropout.resid);
+}
+
+static int check_memory(const struct step_bytes *b)
+{
+    double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double all =
+        (double)b->activations + (double)b->gradients + (double)b->scratch + (double)b->logits;
+    if (all > machine)
+        return err_set(ERR_NOMEM,
+                       "a micro-batch needs %.1f GB of memory (%.1f GB of activations), this "
+                       "machine has %.1f GB: use a smaller one, or recomputation",
+                       all / 1e9, (double)b->activations / 1e9, machine / 1e9);
+    return 0;
+}
+
+static struct dropout dropout_of(float p, uint64_t seed)
+{
+    struct dropout d = {.seed = seed, .scale = 1};
+    if (p > 0) {
+        double keep = (1 - (double)p) * 0x1p32;
+        d.keep = keep >= UINT32_MAX ? UINT32_MAX : keep < 1 ? 1 : (uint32_t)keep;
+        d.scale = (float)(0x1p32 / d.keep);
+    }
+    return d;
+}
+
+static int set_up(struct step *x, struct masters *w)
+{
+    const struct config *c = &w->view.config;
+    const size_t bytes[] = {x->bytes.gradients, x->bytes.activations, x->bytes.scratch,
+                            x->bytes.logits};
+    int rc = forward_init(&x->forward, &w->view, x->config.batch * x->config.length);
+    if (rc != 0)
+        return rc;
+    for (int i = 0; i < 4; i++)
+        if ((x->blocks[i] = mem_map(bytes[i])) == NULL)
+            return ERR_NOMEM;
+    struct arena activations = {.base = x->blocks[1]}, scratch = {.base = x->blocks[2]};
+    carve_scratch(x, &scratch, c);
+    carve_activations(x, &activations, c);
+    x->loss.logits = x->blocks[3];
+    x->backward.f = &x->forward;
+    x->backward.seqs = x->seqs;
+    x->backward.masters = w->data;
+    x->backward.gradients = x->blocks[0];
+    x->forward.layers = x->layers;
+    kv_layout_share(&x->forward.layout);
+    const struct dropout_config *d = &x->config.dropout;
+    x->dropout = (struct forward_dropout){.embd = dropout_of(d->embd, d->seed),
+                                          .attn = dropout_of(d->attn, d->seed),
+                                          .resid = dropout_of(d->resid, d->seed)};
+    return 0;
+}
+
+int step_new(struct step **out, struct masters *w, const struct step_config *s)
+{
+    *out = NULL;
+    int rc = check(s, &w->view.config);
+    if (rc != 0)
+        return rc;
+    struct step *x = mem_alloc(sizeof *x);
+    if (x == NULL)
+        return ERR_NOMEM;
+    x->config = *s;
+    x->masters = w;
+    size_step(x, &w->view.config);
+    x->bytes.gradients = w->n * sizeof(float);
+    if ((rc = check_memory(&x->bytes)) == 0)
+        rc = set_up(x, w);
+    if (rc != 0) {
+        step_free(x);
+        return rc;
+    }
+    *out = x;
+    return 0;
+}
+
+void step_free(struct step *x)
+{
+    if (x == NULL)
+        return;
+    const size_t bytes[] = {x->bytes.gradients, x->bytes.activations, x->bytes.scratch,
+                            x->bytes.logits};
+    for (int i = 0; i < 4; i++)
+        mem_unmap(x->blocks[i], bytes[i]);
+    forward_release(&x->forward);
+    mem_free(x);
+}
+
+/* ---- running ---- */
+
+float *step_gradients(struct step *x)
+{
+    return x->backward.gradients;
+}
+
+static void zero_share(void *arg, int thread, int n_threads)
+{
+    enum { PIECE = 1 << 16 };
+    struct step *x = arg;
+    int first, last;
+    par_split((int)((x->masters->n + PIECE - 1) / PIECE), thread, n_threads, &first, &last);
+    size_t from = (size_t)first * PIECE, to = (size_t)last * PIECE;
+    to = to < x->masters->n ? to : x->masters->n;
+    if (from < to)
+        memset(x->backward.gradients + from, 0, (to - from) * sizeof(float));
+}
+
+void step_zero(struct step *x)
+{
+    par_run(zero_share, x);
+}
+
+struct job {
+    struct step *x;
+    const token_id *labels;
+    float scale;
+    bool backward;
+};
+
+static void run_job(void *arg, int thread, int n_threads)
+{
+    const struct job *job = arg;
+    struct step *x = job->x;
+    struct backward *b = &x->backward;
+    struct backward_part p = {.b = b,
+                              .thread = thread,
+                              .n_threads = n_threads,
+                              .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
+    forward_pass(&x->forward, x->seqs, b->n_seqs, thread, n_threads);
+    loss_rows(&x->loss, &p, job->labels, job->scale, job->backward);
+    if (!job->backward)
+        return;
+    backward_final_norm(&p);
+    for (int layer = x->masters->view.config.n_layer - 1; layer >= 0; layer--) {
+        if (x->config.recompute == RECOMPUTE_LAYERS)
+            forward_again(&x->forward, x->seqs, b->n_seqs, layer, thread, n_threads);
+        backward_layer(&p, layer);
+    }
+    backward_embedding(&p);
+}
+
+void step_run(struct step *x, struct step_result *out, const token_id *ids, const token_id *labels,
+              int batch, int length, float scale, uint64_t sequence, bool backward)
+{
+    struct job job = {.x = x, .labels = labels, .scale = scale, .backward = backward};
+    x->dropout.sequence = sequence;
+    x->forward.dropout = backward ? &x->dropout : NULL;
+    x->backward.n_seqs = batch;
+    x->backward.rows = batch * length;
+    for (int i = 0; i < batch; i++)
+        x->seqs[i] = (struct forward_seq){.ids = ids + (size_t)i * (size_t)length,
+                                          .n = length,
+                                          .kv = {.pages = x->pages + (size_t)i * x->n_pages}};
+    par_run(run_job, &job);
+    loss_sum(&x->loss, out, labels, batch * length);
+}

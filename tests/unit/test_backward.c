@@ -1,0 +1,540 @@
+/* Loss and gradients: against PyTorch's autograd (tests/golden/training_reference.py), against
+ * central differences, and the bits that splits of the work must not change. */
+#include "tests/unit/test.h"
+
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/base/rng.h"
+#include "train/backward.h"
+#include "train/masters.h"
+#include "train/step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = 2, T = 70, ROWS = B * T, LOGITS = 8, SEQUENCES = 8 };
+
+/* The generator of training_reference.py: 24 bits. */
+static uint32_t hashed(uint64_t stream, uint64_t i)
+{
+    uint64_t h = (i + stream * 1000003) * 2654435761u & 0xffffffffu;
+    h ^= h >> 15;
+    h = h * 2246822519u & 0xffffffffu;
+    h ^= h >> 13;
+    return (uint32_t)(h >> 8);
+}
+
+struct fixture {
+    struct config c;
+    struct masters w;
+    token_id ids[SEQUENCES * T], labels[SEQUENCES * T];
+};
+
+static void point(struct fixture *x, struct linear *l, enum linear_kind kind, int K, int N,
+                  const char *weight, const char *bias)
+{
+    struct params *p = &x->w.view;
+    *l = (struct linear){.kind = kind, .K = K, .N = N, .panels = params_find(p, weight)->data};
+    l->bias = bias == NULL ? NULL : params_find(p, bias)->data;
+}
+
+static float *vector(struct fixture *x, int layer, const char *name)
+{
+    char full[64];
+    snprintf(full, sizeof full, layer < 0 ? "%s" : "h.%2$d.%1$s", name, layer);
+    return params_find(&x->w.view, full)->data;
+}
+
+static void point_layer(struct fixture *x, int i)
+{
+    struct layer *l = &x->w.view.layers[i];
+    static const char *const stems[] = {"attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"};
+    const int C = x->c.n_embd, F = x->c.n_inner;
+    const int in[] = {C, C, C, F}, out[] = {3 * C, C, F, C};
+    struct linear *linears[] = {&l->c_attn, &l->attn_proj, &l->c_fc, &l->mlp_proj};
+    for (int j = 0; j < 4; j++) {
+        char weight[64], bias[64];
+        snprintf(weight, sizeof weight, "h.%d.%s.weight", i, stems[j]);
+        snprintf(bias, sizeof bias, "h.%d.%s.bias", i, stems[j]);
+        point(x, linears[j], LINEAR_MASTER, in[j], out[j], weight, bias);
+    }
+    l->ln_1_weight = vector(x, i, "ln_1.weight");
+    l->ln_1_bias = vector(x, i, "ln_1.bias");
+    l->ln_2_weight = vector(x, i, "ln_2.weight");
+    l->ln_2_bias = vector(x, i, "ln_2.bias");
+}
+
+/* Masters out of the hash. */
+static void make_masters(struct fixture *x)
+{
+    struct masters *w = &x->w;
+    struct params *p = &w->view;
+    assert_ok(params_describe(p, &x->c));
+    p->kind = LINEAR_MASTER;
+    x->c = p->config;
+    w->offset = mem_array((size_t)p->n_tensors + 1, sizeof *w->offset);
+    p->layers = mem_array((size_t)p->config.n_layer, sizeof *p->layers);
+    for (int i = 0; i < p->n_tensors; i++)
+        w->offset[i + 1] = w->offset[i] + (size_t)p->tensors[i].rows * (size_t)p->tensors[i].cols;
+    w->n = w->offset[p->n_tensors];
+    w->data = mem_array(w->n, sizeof *w->data);
+    for (int i = 0; i < p->n_tensors; i++) {
+        struct param_tensor *t = &p->tensors[i];
+        t->data = w->data + w->offset[i];
+        bool norm = strstr(t->name, "ln_") != NULL && strstr(t->name, "weight") != NULL;
+        for (size_t j = 0; j < masters_size(w, i); j++)
+            t->data[j] = (float)hashed((uint64_t)i + 1, j) * 0x1p-24f - 0.5f + (float)norm;
+    }
+    p->wpe = vector(x, -1, "wpe.weight");
+    p->ln_f_weight = vector(x, -1, "ln_f.weight");
+    p->ln_f_bias = vector(x, -1, "ln_f.bias");
+    point(x, &p->wte, LINEAR_MASTER_T, x->c.n_embd, x->c.n_vocab, "wte.weight", NULL);
+    point(x, &p->lm_head, LINEAR_MASTER_T, x->c.n_embd, x->c.n_vocab,
+          x->c.tie_word_embeddings ? "wte.weight" : "lm_head.weight", NULL);
+    for (int i = 0; i < x->c.n_layer; i++)
+        point_layer(x, i);
+}
+
+static void open_fixture(struct fixture *x, bool tied, bool tanh_form)
+{
+    *x = (struct fixture){0};
+    config_init(&x->c);
+    x->c.n_layer = 2;
+    x->c.n_head = 2;
+    x->c.n_embd = 24;
+    x->c.n_inner = 40;
+    x->c.n_ctx = 72;
+    x->c.n_vocab = 53;
+    x->c.bos_token_id = x->c.eos_token_id = 0;
+    x->c.tie_word_embeddings = tied;
+    x->c.activation = tanh_form ? ACTIVATION_GELU_TANH : ACTIVATION_GELU_ERF;
+    x->c.scale_attn_weights = tied || !tanh_form;
+    x->c.scale_attn_by_inverse_layer_idx = tied && !tanh_form;
+    make_masters(x);
+    for (size_t i = 0; i < SEQUENCES * T; i++) {
+        x->ids[i] = (token_id)(hashed(100, i) % 53);
+        x->labels[i] = hashed(102, i) % 7 == 0 ? LABEL_NONE : (token_id)(hashed(101, i) % 53);
+    }
+}
+
+static void close_fixture(struct fixture *x)
+{
+    mem_free(x->w.view.tensors);
+    mem_free(x->w.view.layers);
+    mem_free(x->w.offset);
+    mem_free(x->w.data);
+}
+
+static struct step_config plain(int batch)
+{
+    struct step_config s;
+    step_config_init(&s);
+    s.batch = batch;
+    s.length = T;
+    return s;
+}
+
+/* Forward and backward of the first `sequences`, in micro-batches of s->batch. */
+static struct step_result run(struct fixture *x, const struct step_config *s, int sequences,
+                              float scale, float *gradients)
+{
+    struct step *step;
+    struct step_result all = {0}, part;
+    assert_ok(step_new(&step, &x->w, s));
+    step_zero(step);
+    for (int i = 0; i < sequences; i += s->batch) {
+        int batch = sequences - i < s->batch ? sequences - i : s->batch;
+        uint64_t before = mem_count();
+        step_run(step, &part, x->ids + i * T, x->labels + i * T, batch, T, scale, (uint64_t)i,
+                 gradients != NULL);
+        assert_int_equal(mem_count(), before);
+        all.loss_sum += part.loss_sum;
+        all.n_targets += part.n_targets;
+        all.n_correct += part.n_correct;
+    }
+    if (gradients != NULL)
+        memcpy(gradients, step_gradients(step), x->w.n * sizeof *gradients);
+    step_free(step);
+    return all;
+}
+
+/* ---- against PyTorch ---- */
+
+struct logits_job {
+    struct forward f;
+    struct forward_seq seq;
+    float *logits;
+};
+
+static void read_logits(void *arg, int thread, int n_threads)
+{
+    struct logits_job *job = arg;
+    int rows[LOGITS], n = forward_pass(&job->f, &job->seq, 1, thread, n_threads);
+    for (int i = 0; i < LOGITS; i++)
+        rows[i] = n - LOGITS + i;
+    forward_head(&job->f, job->logits, 53, rows, LOGITS, thread, n_threads);
+}
+
+/* Of the last positions, by the forward pass on the masters. */
+static void last_logits(struct fixture *x, float *logits)
+{
+    struct logits_job job = {.logits = logits};
+    assert_ok(forward_init(&job.f, &x->w.view, T));
+    char *pages[] = {mem_alloc(job.f.layout.page_bytes), mem_alloc(job.f.layout.page_bytes)};
+    job.seq = (struct forward_seq){.ids = x->ids + (B - 1) * T, .n = T, .kv = {.pages = pages}};
+    par_run(read_logits, &job);
+    mem_free(pages[0]);
+    mem_free(pages[1]);
+    forward_release(&job.f);
+}
+
+/* The largest difference, as a share of the largest of expected. */
+static double error_of(const float *got, const float *expected, size_t n)
+{
+    double worst = 0, largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        double d = fabs((double)got[i] - (double)expected[i]);
+        worst = d <= worst ? worst : d; /* NaN stays */
+        largest = fmax(largest, fabs((double)expected[i]));
+    }
+    return worst / largest;
+}
+
+/* Tensors first .. last - 1 that are of one layer: where the next begins. */
+static int layer_end(const struct params *p, int first)
+{
+    int last = first + 1;
+    while (last < p->n_tensors && p->tensors[last].layer >= 0 &&
+           p->tensors[last].layer == p->tensors[first].layer)
+        last++;
+    return last;
+}
+
+static void compare_case(const char *name, bool tied, bool tanh_form)
+{
+    struct fixture x;
+    struct buf golden = {0};
+    open_fixture(&x, tied, tanh_form);
+    char *path = mem_sprintf("tests/golden/training/%s.f32", name);
+    assert_ok(file_read_all(&golden, path, UINT64_MAX));
+    assert_int_equal(golden.n, (1 + LOGITS * 53 + x.w.n) * sizeof(float));
+    const float *loss = (const float *)(const void *)golden.data, *logits = loss + 1,
+                *expected = logits + LOGITS * 53;
+    float got[LOGITS * 53], *gradients = mem_array(x.w.n, sizeof *gradients);
+    last_logits(&x, got);
+    assert_true(error_of(got, logits, LOGITS * 53) < 1e-5);
+
+    struct step_config s = plain(B);
+    int64_t targets = run(&x, &s, B, 1, NULL).n_targets;
+    struct step_result r = run(&x, &s, B, 1.0f / (float)targets, gradients);
+    assert_int_equal(r.n_targets, targets);
+    assert_true(fabs(r.loss_sum / (double)targets / (double)*loss - 1) < 1e-6);
+    double worst = 0;
+    for (int i = 0, end; i < x.w.view.n_tensors; i = end) {
+        end = layer_end(&x.w.view, i);
+        size_t at = x.w.offset[i], n = x.w.offset[end] - at;
+        double error = error_of(gradients + at, expected + at, n);
+        if (!(error < 1e-4))
+            fail_msg("%s: %s and what follows: %g", name, x.w.view.tensors[i].name, error);
+        worst = fmax(worst, error);
+    }
+    printf("# %s: gradients within %.2g of the layer's largest\n", name, worst);
+    buf_release(&golden);
+    mem_free(path);
+    mem_free(gradients);
+    close_fixture(&x);
+}
+
+static void gradients_are_pytorchs(void **state)
+{
+    (void)state;
+    compare_case("tied-tanh", true, true);
+    compare_case("tied-erf", true, false);
+    compare_case("untied-tanh", false, true);
+    compare_case("untied-erf", false, false);
+}
+
+/* ---- central differences ---- */
+
+/* Of each tensor, along a direction made of its gradient and of chance. */
+static void central_differences(struct fixture *x, const struct step_config *s)
+{
+    float *gradients = mem_array(x->w.n, sizeof *gradients), *other = mem_array(x->w.n, 4);
+    float *direction = mem_array(x->w.n, sizeof *direction), *before = mem_array(x->w.n, 4);
+    run(x, s, B, 1, gradients);
+    memcpy(before, x->w.data, x->w.n * sizeof *before);
+    for (int i = 0; i < x->w.view.n_tensors; i++) {
+        size_t at = x->w.offset[i], n = masters_size(&x->w, i);
+        double norm = 0, slope = 0, length = 0, loss[2];
+        for (size_t j = 0; j < n; j++)
+            norm += (double)gradients[at + j] * (double)gradients[at + j];
+        for (size_t j = 0; j < n; j++) {
+            direction[j] = gradients[at + j] / (float)sqrt(norm / (double)n) +
+                           0.5f * rng_normal(3, (uint64_t)i, j);
+            length += (double)direction[j] * (double)direction[j];
+        }
+        for (size_t j = 0; j < n; j++) {
+            direction[j] /= (float)sqrt(length);
+            slope += (double)direction[j] * (double)gradients[at + j];
+        }
+        const float step = 0.001f;
+        for (int side = 0; side < 2; side++) {
+            for (size_t j = 0; j < n; j++)
+                x->w.data[at + j] = before[at + j] + (side == 0 ? -step : step) * direction[j];
+            loss[side] = run(x, s, B, 1, other).loss_sum;
+        }
+        memcpy(x->w.data + at, before + at, n * sizeof *before);
+        double difference = (loss[1] - loss[0]) / (2 * (double)step);
+        if (!(fabs(difference / slope - 1) < 0.01))
+            fail_msg("%s: the loss rises by %g, its gradient says %g", x->w.view.tensors[i].name,
+                     difference, slope);
+    }
+    mem_free(gradients);
+    mem_free(other);
+    mem_free(direction);
+    mem_free(before);
+}
+
+static void gradients_are_central_differences(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct fixture x;
+        open_fixture(&x, i % 2 == 0, i < 2);
+        struct step_config s = plain(B);
+        if (i > 0)
+            s.dropout = (struct dropout_config){
+                .embd = i == 1 ? 0.2f : 0, .attn = i == 3 ? 0 : 0.3f, .resid = 0.1f, .seed = 4};
+        central_differences(&x, &s);
+        close_fixture(&x);
+    }
+}
+
+/* ---- splits ---- */
+
+static struct step_config dropping(int batch)
+{
+    struct step_config s = plain(batch);
+    s.dropout = (struct dropout_config){.embd = 0.1f, .attn = 0.2f, .resid = 0.3f, .seed = 8};
+    return s;
+}
+
+static void accumulation_is_one_batch(void **state)
+{
+    (void)state;
+    struct fixture x;
+    open_fixture(&x, true, true);
+    float *whole = mem_array(x.w.n, sizeof *whole), *parts = mem_array(x.w.n, sizeof *parts);
+    for (int dropout = 0; dropout < 2; dropout++)
+        for (int batch = 1; batch <= 4; batch++) { /* 3 leaves a smaller one */
+            struct step_config one = dropout ? dropping(8) : plain(8), s = one;
+            s.batch = batch;
+            struct step_result a = run(&x, &one, 8, 0.01f, whole);
+            struct step_result b = run(&x, &s, 8, 0.01f, parts);
+            assert_int_equal(a.n_targets, b.n_targets);
+            assert_int_equal(a.n_correct, b.n_correct);
+            assert_true(fabs(a.loss_sum / b.loss_sum - 1) < 1e-6);
+            for (int i = 0, end; i < x.w.view.n_tensors; i = end) {
+                end = layer_end(&x.w.view, i);
+                size_t at = x.w.offset[i];
+                assert_true(error_of(parts + at, whole + at, x.w.offset[end] - at) < 1e-5);
+            }
+        }
+    mem_free(whole);
+    mem_free(parts);
+    close_fixture(&x);
+}
+
+static void same_bits_in_any_team_and_recomputed(void **state)
+{
+    (void)state;
+    struct fixture x;
+    open_fixture(&x, false, true);
+    float *expected = mem_array(x.w.n, sizeof *expected), *got = mem_array(x.w.n, sizeof *got);
+    for (int dropout = 0; dropout < 2; dropout++) {
+        struct step_config s = dropout ? dropping(3) : plain(3);
+        assert_ok(par_open(1, false));
+        struct step_result first = run(&x, &s, 8, 0.01f, expected);
+        for (int threads = 1; threads <= 5; threads++)
+            for (int recompute = 0; recompute < 2; recompute++) {
+                assert_ok(par_open(threads, false));
+                s.recompute = recompute ? RECOMPUTE_LAYERS : RECOMPUTE_NONE;
+                struct step_result r = run(&x, &s, 8, 0.01f, got);
+                assert_memory_equal(&r, &first, sizeof r);
+                assert_memory_equal(got, expected, x.w.n * sizeof *got);
+            }
+    }
+    par_close();
+    mem_free(expected);
+    mem_free(got);
+    close_fixture(&x);
+}
+
+static void any_slices_of_the_loss(void **state)
+{
+    (void)state;
+    static const int slices[][2] = {{1, 0}, {7, 53}, {64, 10}, {1000, 1000}, {0, 52}, {3, 1}};
+    struct fixture x;
+    open_fixture(&x, true, true);
+    float *expected = mem_array(x.w.n, sizeof *expected), *got = mem_array(x.w.n, sizeof *got);
+    struct step_config s = plain(B);
+    struct step_result first = run(&x, &s, B, 0.01f, expected);
+    for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
+        s.loss_rows = slices[i][0];
+        s.loss_columns = slices[i][1];
+        struct step_result r = run(&x, &s, B, 0.01f, got);
+        assert_int_equal(r.n_correct, first.n_correct);
+        assert_true(fabs(r.loss_sum / first.loss_sum - 1) < 1e-6);
+        for (int t = 0, end; t < x.w.view.n_tensors; t = end) {
+            end = layer_end(&x.w.view, t);
+            size_t at = x.w.offset[t];
+            assert_true(error_of(got + at, expected + at, x.w.offset[end] - at) < 1e-5);
+        }
+    }
+    mem_free(expected);
+    mem_free(got);
+    close_fixture(&x);
+}
+
+/* A batch of nothing but masked labels has no loss and no gradient. */
+static void labels_that_do_not_count(void **state)
+{
+    (void)state;
+    struct fixture x;
+    open_fixture(&x, true, true);
+    for (int i = 0; i < ROWS; i++)
+        x.labels[i] = LABEL_NONE;
+    float *gradients = mem_array(x.w.n, sizeof *gradients);
+    struct step_config s = plain(B);
+    struct step_result r = run(&x, &s, B, 1, gradients);
+    assert_true(r.loss_sum == 0 && r.n_targets == 0 && r.n_correct == 0);
+    for (size_t i = 0; i < x.w.n; i++)
+        assert_true(gradients[i] == 0);
+    mem_free(gradients);
+    close_fixture(&x);
+}
+
+/* ---- dropout ---- */
+
+static void dropout_is_unbiased_and_by_place(void **state)
+{
+    (void)state;
+    enum { N = 64 * 2000 };
+    static float ones[N], y[N], again[N];
+    for (int i = 0; i < N; i++)
+        ones[i] = 1;
+    static const double probabilities[] = {0.1, 0.5, 0.9};
+    for (int i = 0; i < 3; i++) {
+        struct dropout d = {.seed = 5, .keep = (uint32_t)((1 - probabilities[i]) * 0x1p32)};
+        d.scale = (float)(0x1p32 / d.keep);
+        kernels_active()->dropout(y, ones, N, &d, 7, 3);
+        double sum = 0, kept = 0;
+        for (int j = 0; j < N; j++) {
+            assert_true(y[j] == 0 || y[j] == d.scale);
+            sum += (double)y[j];
+            kept += y[j] != 0;
+        }
+        double deviation = sqrt(probabilities[i] * (1 - probabilities[i]) / N);
+        assert_true(fabs(kept / N - (1 - probabilities[i])) < 4 * deviation);
+        assert_true(fabs(sum / N - 1) < 4 * deviation / (1 - probabilities[i]));
+        for (int t = 0; kernels_nth(t) != NULL; t++)
+            for (int n = 1; n < N; n = n * 3 + 1) {
+                memset(again, 0xff, sizeof again);
+                kernels_nth(t)->dropout(again, ones + 64 * 9, (size_t)n, &d, 7, 3 + 9);
+                for (int j = 0; j < n && j + 64 * 9 < N; j++)
+                    assert_true(again[j] == y[64 * 9 + j]);
+            }
+    }
+    struct dropout d = {.seed = 5, .keep = 1u << 31, .scale = 2};
+    uint32_t w[4];
+    kernels_active()->dropout(y, ones, 64, &d, 7, 11);
+    for (uint64_t i = 0; i < 64; i++) {
+        rng_words(w, 5, 7, 16 * 11 + i % 16);
+        assert_true((y[i] != 0) == (w[i / 16] < d.keep));
+    }
+}
+
+/* ---- refusals ---- */
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    struct fixture x;
+    struct step *step;
+    open_fixture(&x, true, true);
+    struct step_config s = plain(0);
+    assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
+    assert_string_equal(err_text(), "the micro-batch is 0 sequences, must be 1 or more");
+    s = plain(1);
+    s.length = 73;
+    assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
+    assert_string_equal(err_text(), "the sequence length is 73, the model's context holds 1 to 72");
+    s = plain(1);
+    s.dropout.attn = 1;
+    assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
+    assert_string_equal(err_text(), "dropout of attention is 1, must be at least 0 and below 1");
+    s = plain(INT32_MAX);
+    assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
+    assert_null(step);
+    close_fixture(&x);
+}
+
+static void no_memory_leaks_nothing(void **state)
+{
+    (void)state;
+    struct fixture x;
+    open_fixture(&x, true, true);
+    struct step_config s = plain(2);
+    par_threads();
+    int k = 1;
+    for (int rc = ERR_NOMEM; rc != 0; k++) {
+        struct step *step;
+        mem_fail_at((uint64_t)k);
+        rc = step_new(&step, &x.w, &s);
+        mem_fail_at(0);
+        assert_true(rc == 0 || (rc == ERR_NOMEM && step == NULL));
+        step_free(step);
+    }
+    assert_true(k > 5);
+    close_fixture(&x);
+}
+
+static void bytes_are_told_before(void **state)
+{
+    (void)state;
+    struct config c;
+    config_init(&c);
+    assert_ok(config_check(&c));
+    struct step_config s;
+    step_config_init(&s);
+    struct step_bytes none, all;
+    step_bytes(&none, &c, &s);
+    s.recompute = RECOMPUTE_LAYERS;
+    step_bytes(&all, &c, &s);
+    assert_int_equal(none.gradients, config_params(&c) * sizeof(float));
+    /* 10 C and H of each position and layer, and C of each layer's input. */
+    size_t layer = 1024 * (10 * 768 - 768 + 12) * sizeof(float), x = 1024 * 768 * sizeof(float);
+    assert_int_equal(none.activations, 12 * layer + 13 * x);
+    assert_int_equal(all.activations, layer + 13 * x);
+    assert_true(none.logits <= (size_t)64 << 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_are_pytorchs),
+        cmocka_unit_test(gradients_are_central_differences),
+        cmocka_unit_test(accumulation_is_one_batch),
+        cmocka_unit_test(same_bits_in_any_team_and_recomputed),
+        cmocka_unit_test(any_slices_of_the_loss),
+        cmocka_unit_test(labels_that_do_not_count),
+        cmocka_unit_test(dropout_is_unbiased_and_by_place),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(no_memory_leaks_nothing),
+        cmocka_unit_test(bytes_are_told_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

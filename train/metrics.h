@@ -34,7 +34,6 @@ struct metrics_log;
 int metrics_open(struct metrics_log **out, const char *folder, int64_t from);
 void metrics_close(struct metrics_log *l);
 int metrics_line(struct metrics_log *l, const struct metrics *m);
-int metrics_validation(struct metrics_log *l, const struct metrics *m);
 int metrics_sample(struct metrics_log *l, const struct metrics *m, const char *text);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "train/metrics.h"
 #include "weights/checkpoint.h"
+#include "weights/save.h"
 
 struct run;
 struct run_config;
@@ -16,7 +17,8 @@ struct run_config;
 struct run_events {
     /* A line is due: every log_every steps, after an evaluation, and at the end. */
     void (*line)(void *user, const struct metrics *m);
-    /* After every micro-batch, for a live bar: `part` of the step is done, 0 to 1. */
+    /* After every micro-batch, for a live bar: m of the last line, and how much of the step
+     * is done, 0 to 1. */
     void (*tick)(void *user, const struct metrics *m, double part);
     /* A sample is due and the model has the run's weights: append the text to `out`. */
     int (*sample)(void *user, struct buf *out);
@@ -31,20 +33,24 @@ enum run_state {
 };
 
 /*
- * A new run on a model, from its first step. c is copied. The run's folder must have no
- * checkpoint yet (ERR_EXISTS) unless checkpoint.resume is on: then it goes on from the
- * newest there, and ERR_MISMATCH says what differs: the model's shape, the data.
- * The model is borrowed until run_free, and keeps its tokenizer and name.
+ * A new run on a model, from its first step. c, settled, is copied; e too. ERR_EXISTS: the
+ * run's folder has checkpoints already, or another trainer at work. The model is
+ * borrowed until run_free.
  */
 int run_new(struct run **out, const struct run_config *c, struct model *m,
             const struct run_events *e);
+/* Whether the run's folder, c settled, has a checkpoint to go on from. */
+bool run_can_resume(const struct run_config *c);
+/* The configuration a checkpoint was written with, into c as run_config_init does. */
+int run_stored_config(struct run_config *c, const struct checkpoint *cp);
 /*
- * Go on from a checkpoint, whose model m is (loaded from cp->path), with the
- * configuration stored there, in which n key=value words are changed. Only what does not
- * change the run so far may be (ERR_RANGE): rates, lengths, cadences.
+ * Go on from a checkpoint, whose model m is (loaded from cp->path), under c. ERR_MISMATCH
+ * names what of c is not as the checkpoint's (its model, data, batch; rates, lengths and
+ * cadences may change), or says that the data themselves have changed. Newer
+ * checkpoints in the folder are set aside.
  */
-int run_resume(struct run **out, const struct checkpoint *cp, char **words, int n, struct model *m,
-               const struct run_events *e);
+int run_resume(struct run **out, const struct checkpoint *cp, const struct run_config *c,
+               struct model *m, const struct run_events *e);
 /* NULL-safe. What is not in a checkpoint by now is lost. */
 void run_free(struct run *r);
 
@@ -55,18 +61,18 @@ void run_free(struct run *r);
  * weights and a new version.
  */
 int run_go(struct run *r);
-/* Change settings of a paused run, as run_resume. */
-int run_change(struct run *r, char **words, int n);
+/* Change settings of a paused run by n words "key=value"; refused as in run_resume. */
+int run_change(struct run *r, char *const *words, int n);
 /* Write a checkpoint of the last whole step, unless there is one already. */
 int run_save(struct run *r);
-/* The run's fp32 weights as a source, for files; closed by source_close. */
-int run_source(const struct run *r, struct source *s);
+/* The run's weights as a model's files, fp32 unless c says otherwise. */
+int run_export(struct run *r, const char *path, const struct save_config *c);
 
 enum run_state run_state(const struct run *r);
 const struct run_config *run_settings(const struct run *r);
 const struct metrics *run_metrics(const struct run *r); /* as of the last step */
 const char *run_path(const struct run *r);              /* its folder */
-/* The step of the newest checkpoint, -1: none; whether the weights are in one. */
+/* The step of the newest checkpoint, -1: none. */
 int64_t run_saved_step(const struct run *r);
 
 #endif

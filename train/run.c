@@ -1,0 +1,198 @@
+#include "train/run_inside.h"
+
+#include "model/base/clock.h"
+#include "model/base/err.h"
+#include "model/base/progress.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* What the schedule counts to: where hours alone end the run, as many steps as they will
+ * be at the speed so far. */
+static int64_t expected_steps(const struct run *r)
+{
+    double hours = r->config.training.budget_hours;
+    if (r->n_steps > 0 || r->place.hours <= 0)
+        return r->n_steps > 0 ? r->n_steps : 1;
+    double n = (double)r->place.step * fmax(1, hours / r->place.hours);
+    return (int64_t)fmax(n, (double)r->place.step + 1);
+}
+
+/* ---- one step ---- */
+
+static int take_micro_batch(struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    const token_id *ids, *labels;
+    struct step_result one;
+    double begun = clock_s();
+    uint64_t sequence = batches_given(r->batches);
+    int rc = batches_next(r->batches, &ids, &labels);
+    if (rc != 0)
+        return rc;
+    if (r->micro == 0) {
+        r->sum = (struct step_result){0};
+        step_zero(r->step);
+    }
+    step_run(r->step, &one, ids, labels, t->micro_batch_size, t->sequence_length,
+             (float)r->place.loss_scale, sequence, true);
+    run_add(&r->sum, &one);
+    r->micro++;
+    r->tally.busy_s += clock_s() - begun;
+    r->place.hours += (clock_s() - begun) / 3600;
+    return 0;
+}
+
+/* For the next line. A skipped step's loss is no part of the mean. */
+static void tally(struct run *r, bool good, double busy_s)
+{
+    struct run_tally *t = &r->tally;
+    if (good)
+        run_add(&t->sum, &r->sum);
+    t->steps++;
+    t->windows += (uint64_t)(r->config.training.global_batch_size);
+    t->busy_s += busy_s;
+    r->place.hours += busy_s / 3600;
+}
+
+/* The gradients are whole: use them, or leave the step out. */
+static int finish_step(struct run *r)
+{
+    double begun = clock_s();
+    const struct training_section *t = &r->config.training;
+    struct run_place *p = &r->place;
+    double targets = r->sum.n_targets > 0 ? (double)r->sum.n_targets : 1;
+    double loss = r->sum.loss_sum / targets;
+    float scale = (float)(1 / (targets * p->loss_scale));
+    r->grad_norm = optimizer_norm(&r->optimizer, step_gradients(r->step), scale);
+    r->rate = schedule_rate(&r->config.schedule, p->step, expected_steps(r));
+    bool good = isfinite(loss) && isfinite(r->grad_norm) &&
+                !guard_spike(&p->guard, loss, r->grad_norm, t->spike_z);
+    if (good) {
+        optimizer_step(&r->optimizer, &r->masters, step_gradients(r->step), scale, r->grad_norm,
+                       (float)r->rate);
+        guard_add(&p->guard, loss, r->grad_norm);
+    }
+    p->bad_in_a_row = good ? 0 : p->bad_in_a_row + 1;
+    p->skipped += !good;
+    p->step++;
+    p->windows = batches_given(r->batches);
+    p->tokens += (uint64_t)r->sum.n_targets;
+    r->micro = 0;
+    tally(r, good, clock_s() - begun);
+    if (p->bad_in_a_row < t->max_bad_steps)
+        return 0;
+    return err_set(ERR_RANGE,
+                   "stopped at step %" PRId64 ": %" PRId64 " steps in a row had a loss of %g and a "
+                   "gradient norm of %g; the weights are those before them; a lower learning_rate "
+                   "may help: train resume learning_rate=...",
+                   p->step, p->bad_in_a_row, loss, r->grad_norm);
+}
+
+static int take_step(struct run *r)
+{
+    const int n = r->config.training.gradient_accumulation;
+    while (r->micro < n) {
+        int rc = interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : take_micro_batch(r);
+        if (rc != 0)
+            return rc;
+        if (r->events.tick != NULL)
+            r->events.tick(r->events.user, &r->metrics, (double)r->micro / n);
+    }
+    return finish_step(r);
+}
+
+/* ---- what comes between steps ---- */
+
+static bool every(int64_t step, int n)
+{
+    return n > 0 && step % n == 0;
+}
+
+static bool is_over(const struct run *r)
+{
+    double hours = r->config.training.budget_hours;
+    return (r->n_steps > 0 && r->place.step >= r->n_steps) ||
+           (r->n_steps == 0 && hours > 0 && r->place.hours >= hours);
+}
+
+static unsigned due_now(const struct run *r)
+{
+    const struct logging_section *l = &r->config.logging;
+    int64_t step = r->place.step;
+    bool over = is_over(r), first = step == 1;
+    unsigned due = 0;
+    if (r->measured != NULL && l->eval_every > 0 && (over || every(step, l->eval_every)))
+        due |= DUE_EVAL;
+    if (over || first || every(step, l->log_every) || (due & DUE_EVAL))
+        due |= DUE_LINE;
+    if (every(step, l->sample_every))
+        due |= DUE_SAMPLE;
+    if (over || every(step, r->config.checkpoint.save_every))
+        due |= DUE_SAVE;
+    return due;
+}
+
+static int do_eval(struct run *r)
+{
+    int rc = run_validate(r);
+    if (rc == 0 && r->place.best_step == r->place.step && r->config.checkpoint.keep_best)
+        r->due |= DUE_SAVE;
+    return rc;
+}
+
+static int do_line(struct run *r)
+{
+    run_fill_metrics(r);
+    r->tally = (struct run_tally){0};
+    if (r->events.line != NULL)
+        r->events.line(r->events.user, &r->metrics);
+    return metrics_line(r->log, &r->metrics);
+}
+
+static int do_sample(struct run *r)
+{
+    struct buf text = {0};
+    int rc = 0;
+    if (r->events.sample != NULL) {
+        run_publish(r);
+        if ((rc = r->events.sample(r->events.user, &text)) == 0)
+            rc = metrics_sample(r->log, &r->metrics, buf_text(&text));
+    }
+    buf_release(&text);
+    return rc;
+}
+
+/* One that is interrupted is still due when the run goes on. */
+static int do_due(struct run *r)
+{
+    static const struct {
+        unsigned bit;
+        int (*act)(struct run *r);
+    } acts[] = {
+        {DUE_EVAL, do_eval}, {DUE_LINE, do_line}, {DUE_SAMPLE, do_sample}, {DUE_SAVE, run_save}};
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+        if (!(r->due & acts[i].bit))
+            continue;
+        int rc = acts[i].act(r);
+        if (rc != 0)
+            return rc;
+        r->due &= ~acts[i].bit;
+    }
+    return 0;
+}
+
+/* ---- the run ---- */
+
+int run_go(struct run *r)
+{
+    int rc = run_fit_team(r);
+    r->state = RUN_GOING;
+    r->place.bad_in_a_row = 0;
+    while (rc == 0 && (rc = do_due(r)) == 0 && !is_over(r))
+        if ((rc = take_step(r)) == 0)
+            r->due = due_now(r);
+    r->state = rc == 0 ? RUN_FINISHED : RUN_PAUSED;
+    run_publish(r);
+    return rc;
+}

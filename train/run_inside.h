@@ -1,0 +1,88 @@
+#ifndef PRATTLE_RUN_INSIDE_H
+#define PRATTLE_RUN_INSIDE_H
+/*
+ * What run.h keeps to itself, for run*.c.
+ */
+#include "train/data/batches.h"
+#include "train/guard.h"
+#include "train/masters.h"
+#include "train/optimizer.h"
+#include "train/run.h"
+#include "train/run_config.h"
+
+/* Where a run is after a whole step: with weights, moments and configuration, all that
+ * its future depends on, and what people want to know of its past. */
+struct run_place {
+    int64_t step;    /* steps taken, those skipped among them */
+    int64_t skipped; /* of these, and how many the last ones in a row */
+    int64_t bad_in_a_row;
+    uint64_t windows, tokens; /* given out by the data set; targets among them */
+    double hours;             /* of training */
+    double loss_scale;
+    double validation_loss, validation_accuracy; /* the last measured; NaN before */
+    int64_t validation_step;
+    double best_loss; /* infinite before the first */
+    int64_t best_step;
+    struct guard guard;
+};
+
+/* What is due after a step, in this order. */
+enum { DUE_EVAL = 1, DUE_LINE = 2, DUE_SAMPLE = 4, DUE_SAVE = 8 };
+
+/* Since the last line. */
+struct run_tally {
+    struct step_result sum;
+    double busy_s;
+    int64_t steps;
+    uint64_t windows;
+};
+
+struct run {
+    struct run_config config; /* settled */
+    struct run_events events;
+    struct model *model; /* borrowed */
+    struct run_folder folder;
+    struct dataset train, validation; /* validation.n_tokens 0: none */
+    struct batches *batches, *measured;
+    struct masters masters;
+    struct optimizer optimizer;
+    struct step *step;
+    int threads; /* of the team that step was made for */
+    struct metrics_log *log;
+    struct metrics metrics;
+
+    struct run_place place;
+    int64_t n_steps; /* 0: hours alone end the run */
+    enum run_state state;
+
+    int micro;              /* micro-batches of the step in progress that are done, */
+    struct step_result sum; /* what they add up to, */
+    double grad_norm, rate; /* and of the last whole step */
+    struct run_tally tally;
+    unsigned due;
+    int64_t saved_step;
+    uint64_t published; /* the model's version with the weights of step published_at */
+    int64_t published_at;
+};
+
+static inline void run_add(struct step_result *sum, const struct step_result *one)
+{
+    sum->loss_sum += one->loss_sum;
+    sum->n_targets += one->n_targets;
+    sum->n_correct += one->n_correct;
+}
+
+/* run_place.c: the place as JSON, for checkpoints. */
+json_t *run_place_write(const struct run *r);
+int run_place_read(struct run *r, const json_t *state);
+/* run_measure.c: what a line says; the validation loss, ERR_INTERRUPTED between batches. */
+void run_fill_metrics(struct run *r);
+int run_validate(struct run *r);
+/* run_open.c: give the model the weights as they are; a step for the team as it is now,
+ * at the beginning of the step in progress if that has changed. */
+void run_publish(struct run *r);
+int run_fit_team(struct run *r);
+/* run_change.c: ERR_MISMATCH names a setting that is not as it was and has to be. */
+int run_check_change(const struct run_config *was, const struct run_config *is);
+
+#endif

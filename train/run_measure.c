@@ -1,0 +1,77 @@
+#include "train/run_inside.h"
+
+#include "model/base/err.h"
+#include "model/base/progress.h"
+
+#include <math.h>
+
+/* Until the run's end, at the speed since the last line; negative: not known. */
+static double left_s(const struct run *r)
+{
+    const struct run_tally *t = &r->tally;
+    const struct run_place *p = &r->place;
+    double hours = r->config.training.budget_hours;
+    if (r->n_steps == 0)
+        return hours > 0 ? fmax(0, hours - p->hours) * 3600 : -1;
+    return t->steps == 0 ? -1 : t->busy_s / (double)t->steps * (double)(r->n_steps - p->step);
+}
+
+void run_fill_metrics(struct run *r)
+{
+    const struct run_tally *t = &r->tally;
+    const struct run_place *p = &r->place;
+    double targets = (double)t->sum.n_targets;
+    r->metrics = (struct metrics){
+        .step = p->step,
+        .n_steps = r->n_steps,
+        .epoch = (double)p->windows / (double)batches_per_epoch(r->batches),
+        .tokens = p->tokens,
+        .samples = p->windows,
+        .hours = p->hours,
+        .loss = t->sum.loss_sum / targets,
+        .accuracy = (double)t->sum.n_correct / targets,
+        .learning_rate = r->rate,
+        .grad_norm = r->grad_norm,
+        .tokens_per_s = t->busy_s > 0 ? targets / t->busy_s : 0,
+        .samples_per_s = t->busy_s > 0 ? (double)t->windows / t->busy_s : 0,
+        .left_s = left_s(r),
+        .skipped = p->skipped,
+        .loss_scale = p->loss_scale,
+        .validation_loss = p->validation_loss,
+        .validation_accuracy = p->validation_accuracy,
+        .validation_step = p->validation_step,
+        .best_loss = p->best_loss,
+        .best_step = p->best_step,
+    };
+}
+
+/* The same windows each time, from the first on, without dropout. */
+int run_validate(struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    uint64_t all = batches_per_epoch(r->measured), asked = (uint64_t)r->config.logging.eval_windows;
+    uint64_t n = asked > 0 && asked < all ? asked : all;
+    struct step_result sum = {0}, one;
+    const token_id *ids, *labels;
+    int rc = 0;
+    batches_seek(r->measured, 0);
+    while (rc == 0 && batches_given(r->measured) < n) {
+        if ((rc = progress_step(r->events.progress, "measuring", batches_given(r->measured), n)))
+            return rc;
+        if ((rc = batches_next(r->measured, &ids, &labels)) != 0)
+            return rc;
+        step_run(r->step, &one, ids, labels, t->micro_batch_size, t->sequence_length, 1, 0, false);
+        run_add(&sum, &one);
+    }
+    if (rc != 0 || sum.n_targets == 0)
+        return rc;
+    struct run_place *p = &r->place;
+    p->validation_loss = sum.loss_sum / (double)sum.n_targets;
+    p->validation_accuracy = (double)sum.n_correct / (double)sum.n_targets;
+    p->validation_step = p->step;
+    if (p->validation_loss < p->best_loss) {
+        p->best_loss = p->validation_loss;
+        p->best_step = p->step;
+    }
+    return 0;
+}

@@ -1,0 +1,284 @@
+/* How a run comes about, is kept, and goes. */
+#include "train/run_inside.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static int open_data(struct run *r)
+{
+    const struct run_config *c = &r->config;
+    struct data_config data = c->data;
+    if (data.seed == 0)
+        data.seed = c->training.seed;
+    int rc = dataset_open(&r->train, &r->validation, &data, r->model->tokenizer,
+                          r->model->config.n_vocab, r->events.progress);
+    if (rc == 0)
+        rc = batches_new(&r->batches, &r->train, &data, c->training.micro_batch_size,
+                         c->training.sequence_length);
+    if (rc == 0 && r->validation.n_tokens > 0)
+        rc = batches_new(&r->measured, &r->validation, &data, c->training.micro_batch_size,
+                         c->training.sequence_length);
+    if (rc == 0)
+        r->n_steps = run_config_steps(c, batches_per_epoch(r->batches));
+    return rc;
+}
+
+int run_fit_team(struct run *r)
+{
+    struct step_config s;
+    if (r->step != NULL && r->threads == par_threads())
+        return 0;
+    step_free(r->step);
+    r->step = NULL;
+    r->micro = 0;
+    batches_seek(r->batches, r->place.windows);
+    run_config_step(&r->config, &r->model->config, &s);
+    r->threads = par_threads();
+    return step_new(&r->step, &r->masters, &s);
+}
+
+static int build(struct run *r, const struct run_config *c, struct model *m,
+                 const struct run_events *e)
+{
+    r->events = *e;
+    r->model = m;
+    r->folder.lock = -1;
+    r->saved_step = -1;
+    r->place = (struct run_place){.loss_scale = 1,
+                                  .validation_loss = NAN,
+                                  .validation_accuracy = NAN,
+                                  .best_loss = INFINITY,
+                                  .best_step = -1};
+    int rc = run_config_copy(&r->config, c);
+    if (rc == 0 && (rc = run_folder_open(&r->folder, c->checkpoint.folder)) == 0 &&
+        (rc = open_data(r)) == 0 && (rc = masters_init(&r->masters, m, e->progress)) == 0 &&
+        (rc = optimizer_init(&r->optimizer, &c->optimizer, &r->masters)) == 0)
+        rc = run_fit_team(r);
+    return rc;
+}
+
+static int refuse_old(const char *folder)
+{
+    int64_t *steps;
+    char shown[256];
+    int n, rc = run_folder_steps(folder, &steps, &n);
+    file_show(shown, sizeof shown, folder);
+    if (rc == 0 && n > 0)
+        rc = err_set(ERR_EXISTS,
+                     "%s has a checkpoint of step %" PRId64 " already: \"train resume %s\" goes on "
+                     "from there, checkpoint.folder=... begins another run",
+                     shown, steps[0], shown);
+    mem_free(steps);
+    return rc;
+}
+
+bool run_can_resume(const struct run_config *c)
+{
+    int64_t *steps;
+    int n, rc = run_folder_steps(c->checkpoint.folder, &steps, &n);
+    mem_free(steps);
+    return rc == 0 && n > 0;
+}
+
+int run_new(struct run **out, const struct run_config *c, struct model *m,
+            const struct run_events *e)
+{
+    int rc = refuse_old(c->checkpoint.folder);
+    if (rc != 0)
+        return rc;
+    struct run *r = mem_alloc(sizeof *r);
+    rc = r == NULL ? ERR_NOMEM : build(r, c, m, e);
+    if (rc == 0)
+        rc = metrics_open(&r->log, c->checkpoint.folder, 0);
+    if (rc == 0) {
+        run_fill_metrics(r);
+        *out = r;
+    } else {
+        run_free(r);
+    }
+    return rc;
+}
+
+/* ---- checkpoints ---- */
+
+enum { N_BLOCKS = 2 };
+
+static void list_blocks(const struct run *r, struct checkpoint_block b[N_BLOCKS])
+{
+    const struct optimizer *o = &r->optimizer;
+    b[0] = (struct checkpoint_block){"exp_avg", DTYPE_F32, o->m, o->n};
+    b[1] = (struct checkpoint_block){"exp_avg_sq", DTYPE_F32, o->v, o->n};
+}
+
+int run_stored_config(struct run_config *c, const struct checkpoint *cp)
+{
+    const char *text = NULL;
+    char shown[256];
+    int rc = json_take_text(cp->state, "config", &text);
+    if (rc == 0 && text == NULL)
+        rc = err_set(ERR_FORMAT, "it has no configuration");
+    if (rc == 0 && (rc = run_config_init(c)) == 0 &&
+        (rc = run_config_read(c, RUN_FILE, "its configuration", text, strlen(text))) != 0)
+        run_config_release(c);
+    if (rc != 0)
+        rc = err_wrap("checkpoint %s", file_show(shown, sizeof shown, cp->path));
+    return rc;
+}
+
+static int restore(struct run *r, const struct checkpoint *cp)
+{
+    struct checkpoint_block blocks[N_BLOCKS];
+    int n_aside, rc = run_place_read(r, cp->state);
+    list_blocks(r, blocks);
+    for (int i = 0; i < N_BLOCKS && rc == 0; i++)
+        rc = checkpoint_read(cp, &blocks[i]);
+    if (rc == 0)
+        rc = run_folder_set_aside(&r->folder, cp->step, &n_aside);
+    if (rc != 0)
+        return rc;
+    if (n_aside > 0)
+        progress_note(r->events.progress, "%d checkpoint%s after step %" PRId64 " set aside",
+                      n_aside, n_aside == 1 ? " is" : "s are", cp->step);
+    r->saved_step = cp->step;
+    batches_seek(r->batches, r->place.windows);
+    return 0;
+}
+
+int run_resume(struct run **out, const struct checkpoint *cp, const struct run_config *c,
+               struct model *m, const struct run_events *e)
+{
+    struct run_config was;
+    char shown[256];
+    int rc = run_stored_config(&was, cp);
+    if (rc != 0)
+        return rc;
+    rc = run_check_change(&was, c);
+    run_config_release(&was);
+    struct run *r = rc == 0 ? mem_alloc(sizeof *r) : NULL;
+    if (rc == 0)
+        rc = r == NULL ? ERR_NOMEM : build(r, c, m, e);
+    if (rc == 0 && (rc = restore(r, cp)) == 0)
+        rc = metrics_open(&r->log, c->checkpoint.folder, cp->step);
+    if (rc == 0) {
+        run_fill_metrics(r);
+        *out = r;
+        return 0;
+    }
+    run_free(r);
+    return rc == ERR_INTERRUPTED
+               ? rc
+               : err_wrap("cannot go on from %s", file_show(shown, sizeof shown, cp->path));
+}
+
+/* The model has the weights of the last step. */
+static bool is_published(const struct run *r)
+{
+    return r->published == r->model->version && r->published_at == r->place.step;
+}
+
+/* Weights that are in a checkpoint are not unsaved: that is where :save reads them. */
+static void point_at_checkpoint(struct run *r)
+{
+    char *path = run_folder_checkpoint(r->folder.path, r->saved_step);
+    if (path == NULL)
+        return;
+    mem_free(r->model->source);
+    r->model->source = path;
+    r->model->file_dtype = DTYPE_F32;
+    r->model->changed = false;
+}
+
+int run_save(struct run *r)
+{
+    struct checkpoint_block blocks[N_BLOCKS];
+    struct source weights = {0};
+    if (r->saved_step == r->place.step)
+        return 0;
+    json_t *state = run_place_write(r);
+    int rc = state == NULL ? ERR_NOMEM : masters_source(&weights, &r->masters, r->model);
+    list_blocks(r, blocks);
+    const struct checkpoint_content c = {r->place.step, &weights, blocks, N_BLOCKS, state};
+    if (rc == 0)
+        rc = checkpoint_write(&r->folder, &c, r->events.progress);
+    source_close(&weights);
+    json_decref(state);
+    if (rc != 0)
+        return rc;
+    r->saved_step = r->place.step;
+    if (is_published(r))
+        point_at_checkpoint(r);
+    const struct checkpoint_section *k = &r->config.checkpoint;
+    return run_folder_prune(&r->folder, r->saved_step, k->keep_last,
+                            k->keep_best ? r->place.best_step : -1);
+}
+
+/* ---- the model in memory ---- */
+
+void run_publish(struct run *r)
+{
+    struct model *m = r->model;
+    if (!is_published(r)) {
+        masters_publish(&r->masters, m);
+        r->published = m->version;
+        r->published_at = r->place.step;
+    }
+    if (r->saved_step == r->place.step && m->changed)
+        point_at_checkpoint(r);
+}
+
+int run_export(struct run *r, const char *path, const struct save_config *c)
+{
+    struct source s;
+    int rc = masters_source(&s, &r->masters, r->model);
+    if (rc != 0)
+        return rc;
+    rc = source_save(&s, path, c, r->events.progress);
+    source_close(&s);
+    if (rc == 0 && c->dtype == SAVE_KEEP)
+        r->model->changed = false;
+    return rc;
+}
+
+void run_free(struct run *r)
+{
+    if (r == NULL)
+        return;
+    metrics_close(r->log);
+    step_free(r->step);
+    optimizer_release(&r->optimizer);
+    masters_release(&r->masters);
+    batches_free(r->batches);
+    batches_free(r->measured);
+    dataset_close(&r->train);
+    dataset_close(&r->validation);
+    run_folder_close(&r->folder);
+    run_config_release(&r->config);
+    mem_free(r);
+}
+
+enum run_state run_state(const struct run *r)
+{
+    return r->state;
+}
+const struct run_config *run_settings(const struct run *r)
+{
+    return &r->config;
+}
+const struct metrics *run_metrics(const struct run *r)
+{
+    return &r->metrics;
+}
+const char *run_path(const struct run *r)
+{
+    return r->folder.path;
+}
+int64_t run_saved_step(const struct run *r)
+{
+    return r->saved_step;
+}

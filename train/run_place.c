@@ -1,0 +1,92 @@
+#include "train/run_inside.h"
+
+#include "model/base/err.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define P(field) offsetof(struct run, place.field)
+
+/* Every number of the place, and where it is. A value that is no number is left out,
+ * and is then what run_new gave it. */
+static const struct row {
+    const char *name;
+    enum { WHOLE, REAL } type;
+    size_t at;
+} rows[] = {
+    {"step", WHOLE, P(step)},
+    {"skipped", WHOLE, P(skipped)},
+    {"windows", WHOLE, P(windows)},
+    {"tokens", WHOLE, P(tokens)},
+    {"hours", REAL, P(hours)},
+    {"loss_scale", REAL, P(loss_scale)},
+    {"validation_loss", REAL, P(validation_loss)},
+    {"validation_accuracy", REAL, P(validation_accuracy)},
+    {"validation_step", WHOLE, P(validation_step)},
+    {"best_loss", REAL, P(best_loss)},
+    {"best_step", WHOLE, P(best_step)},
+    {"guard_steps", WHOLE, P(guard.n)},
+    {"guard_loss_mean", REAL, P(guard.mean[GUARD_LOSS])},
+    {"guard_loss_variance", REAL, P(guard.variance[GUARD_LOSS])},
+    {"guard_norm_mean", REAL, P(guard.mean[GUARD_NORM])},
+    {"guard_norm_variance", REAL, P(guard.variance[GUARD_NORM])},
+    {"optimizer_steps", WHOLE, offsetof(struct run, optimizer.steps)},
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static json_t *value_of(const struct run *r, const struct row *row)
+{
+    const char *at = (const char *)r + row->at;
+    if (row->type == WHOLE)
+        return json_integer(*(const int64_t *)at);
+    return json_real(*(const double *)at); /* NULL where it is not finite */
+}
+
+static void hex(char *out, const unsigned char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+json_t *run_place_write(const struct run *r)
+{
+    struct buf config = {0};
+    char identity[2 * sizeof r->train.identity + 1];
+    json_t *o = NULL;
+    hex(identity, r->train.identity, sizeof r->train.identity);
+    if (run_config_write(&r->config, &config) == 0)
+        o = json_pack("{s:s,s:s}", "config", buf_text(&config), "data", identity);
+    int rc = o == NULL ? -1 : 0;
+    for (int i = 0; i < N_ROWS && rc == 0; i++) {
+        json_t *v = value_of(r, &rows[i]);
+        rc = v == NULL ? 0 : json_object_set_new(o, rows[i].name, v);
+    }
+    buf_release(&config);
+    if (rc == 0)
+        return o;
+    json_decref(o);
+    err_set(ERR_NOMEM, "no memory for the state of the run");
+    return NULL;
+}
+
+int run_place_read(struct run *r, const json_t *state)
+{
+    const char *identity = "";
+    char own[2 * sizeof r->train.identity + 1];
+    int rc = json_take_text(state, "data", &identity);
+    for (int i = 0; i < N_ROWS && rc == 0; i++) {
+        char *at = (char *)r + rows[i].at;
+        rc = rows[i].type == WHOLE
+                 ? json_take_int(state, rows[i].name, 0, INT64_MAX, (int64_t *)at)
+                 : json_take_number(state, rows[i].name, -HUGE_VAL, HUGE_VAL, (double *)at);
+    }
+    hex(own, r->train.identity, sizeof r->train.identity);
+    if (rc == 0 && strcmp(own, identity) != 0)
+        rc = err_set(ERR_MISMATCH,
+                     "the data has changed since the checkpoint: %s is not what the run was "
+                     "trained on; begin a new run in another folder with checkpoint.folder",
+                     r->config.data.data);
+    return rc;
+}

@@ -42,7 +42,8 @@ CFLAGS  += $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
 LDLIBS   = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
 LDFLAGS := -fopenmp -pthread $(filter -fsanitize%,$(FLAGS_$(BUILD)))
 
-OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
+PRESETS := $(sort $(wildcard train/configs/*.yaml))
+OBJECTS := $(SOURCES:%.c=$(OUT)/%.o) $(OUT)/train/presets.o
 LIBRARY := $(OUT)/libprattle.a
 BINARY  := $(OUT)/prattle
 TEST_PROGRAMS := $(TESTS:%.c=$(OUT)/%) $(TOOLS:%.c=$(OUT)/%)
@@ -64,6 +65,16 @@ $(OUT)/model/kernels/%.o: CFLAGS += -fno-var-tracking-assignments
 $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  cc $<"
+	$(Q)$(CC) $(CFLAGS) -c $< -o $@
+
+# The presets are part of the program, so that they are there wherever it is.
+$(OUT)/train/presets.c: train/configs $(PRESETS) Makefile
+	@mkdir -p $(@D)
+	$(Q){ printf '#include "train/run_config.h"\nconst struct run_preset run_presets[] = {\n'; \
+	for f in $(PRESETS); do \
+	    printf '{"%s",\n' "$$(basename $$f .yaml)"; sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; \
+	done; echo '{0}};'; } >$@
+$(OUT)/train/presets.o: $(OUT)/train/presets.c
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
 
 $(LIBRARY): $(filter-out $(OUT)/repl/main.o,$(OBJECTS))

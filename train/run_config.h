@@ -108,9 +108,9 @@ int run_config_source(const struct run_config *c, struct buf *out);
 /* Its shape, without its weights; loaded: of the model in memory, NULL: none. */
 int run_config_shape(const struct run_config *c, const struct config *loaded, struct config *out);
 /*
- * Settle what depends on other settings: sequence_length, gradient_accumulation,
- * global_batch_size, dropout, label, folder are then the values in force; and refuse what
- * does not go together.
+ * Settle what depends on other settings: sequence_length (a preset's is at most the
+ * context), gradient_accumulation, global_batch_size, dropout, label, folder are then the
+ * values in force; and refuse what does not go together.
  */
 int run_config_settle(struct run_config *c, const struct config *shape);
 /* Of a settled configuration. */
@@ -119,15 +119,15 @@ void run_config_step(const struct run_config *c, const struct config *shape,
 /* Optimizer steps of the whole run, with n_windows an epoch; 0: only the clock ends it. */
 int64_t run_config_steps(const struct run_config *c, uint64_t n_windows);
 
-/* Every setting in force with its origin, by sections; width columns. */
-int run_config_show(const struct run_config *c, int width, struct buf *out);
+/* Every setting in force with its origin, by sections. */
+int run_config_show(const struct run_config *c, struct buf *out);
 /*
  * Of a settled configuration, nothing allocated: memory by part (parameters, gradients,
- * moments, activations, scratch), tokens and steps per epoch. n_tokens: of the training
- * part, 0 when it is not known yet.
+ * moments, activations, logits, scratch) beside what the machine has, batches, steps.
+ * n_tokens, n_windows: of an epoch, 0 while the data is not open.
  */
 int run_config_plan(const struct run_config *c, const struct config *shape, uint64_t n_tokens,
-                    struct buf *out);
+                    uint64_t n_windows, struct buf *out);
 
 /* Presets, built into the program from train/configs/, by name; the last has name NULL. */
 struct run_preset {

@@ -57,6 +57,19 @@ static int take_pair(struct reading *r, const yaml_event_t *key, const char *tex
                                      : err_wrap("%s line %zu", r->label, key->start_mark.line + 1);
 }
 
+/* An item of a list, its own commas and backslashes escaped. */
+static int add_item(struct buf *out, const char *text)
+{
+    int rc = out->n > 0 ? buf_char(out, ',') : 0;
+    for (; rc == 0 && *text != '\0'; text++) {
+        if (*text == ',' || *text == '\\')
+            rc = buf_char(out, '\\');
+        if (rc == 0)
+            rc = buf_char(out, *text);
+    }
+    return rc;
+}
+
 /* The items of a list up to its end, joined by commas. */
 static int read_list(struct reading *r, const yaml_event_t *key)
 {
@@ -68,10 +81,8 @@ static int read_list(struct reading *r, const yaml_event_t *key)
         end = item.type == YAML_SEQUENCE_END_EVENT;
         if (rc == 0 && !end && item.type != YAML_SCALAR_EVENT)
             rc = wrong(r, &item, "expected single values in the list");
-        if (rc == 0 && !end && joined.n > 0)
-            rc = buf_char(&joined, ',');
         if (rc == 0 && !end)
-            rc = buf_str(&joined, (const char *)item.data.scalar.value);
+            rc = add_item(&joined, (const char *)item.data.scalar.value);
         yaml_event_delete(&item);
     }
     if (rc == 0)

@@ -11,7 +11,8 @@
 struct yaml_pair {
     const char *section; /* "": none */
     const char *name;
-    const char *text; /* of a list the items, joined by commas; NULL: null, "~" or nothing */
+    const char *text; /* of a list the items, joined by commas, "\\," for one in an item; NULL:
+                          null, "~" or nothing */
 };
 struct yaml_shape {
     bool sections, lists; /* what is allowed beside "name: value" */

@@ -1,0 +1,316 @@
+#include "train/run_config.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/words.h"
+#include "model/base/yaml_pairs.h"
+
+#include <string.h>
+
+enum { MAX_FILE_BYTES = 1 << 20 };
+
+static size_t n_rows(void)
+{
+    size_t n = 0;
+    while (run_row_at((int)n) != NULL)
+        n++;
+    return n;
+}
+
+int run_config_init(struct run_config *c)
+{
+    struct run_config built_in = {
+        .training = {.micro_batch_size = 4,
+                     .seed = 1,
+                     .dropout = -1,
+                     .embd_pdrop = -1,
+                     .attn_pdrop = -1,
+                     .resid_pdrop = -1,
+                     .max_bad_steps = 10},
+        .execution = {.devices = 1, .embedding_serialization_factor = 1},
+        .logging = {.log_every = 10, .eval_every = 200, .sample_tokens = 64, .tensorboard = true},
+        .checkpoint = {.save_every = 1000, .keep_last = 2, .keep_best = true},
+    };
+    optimizer_config_init(&built_in.optimizer);
+    schedule_config_init(&built_in.schedule);
+    int rc = data_config_init(&built_in.data);
+    if (rc != 0)
+        return rc;
+    built_in.data.seed = 0; /* as training.seed */
+    rc = run_config_copy(c, &built_in);
+    data_config_release(&built_in.data);
+    /* Where nothing was given the texts are empty, not absent. */
+    const struct setting *row;
+    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+        bool text = row->type == SETTING_STRING || row->type == SETTING_PATH;
+        if (text && *(char **)((char *)c + row->offset) == NULL &&
+            (rc = setting_parse(row, c, "")) != 0)
+            run_config_release(c);
+    }
+    return rc;
+}
+
+void run_config_release(struct run_config *c)
+{
+    settings_free_texts(run_row_at(0), n_rows(), c);
+    mem_free(c->name);
+    *c = (struct run_config){0};
+}
+
+int run_config_copy(struct run_config *dst, const struct run_config *src)
+{
+    *dst = *src;
+    dst->name = NULL;
+    int rc = settings_own_texts(run_row_at(0), n_rows(), dst, src);
+    if (rc == 0 && src->name != NULL && (dst->name = mem_strdup(src->name)) == NULL)
+        rc = ERR_NOMEM;
+    if (rc != 0)
+        run_config_release(dst);
+    return rc;
+}
+
+static int set_row(struct run_config *c, enum run_origin origin, const struct setting *row,
+                   const char *text)
+{
+    int rc = setting_parse(row, c, text);
+    if (rc == 0)
+        c->origin[row - run_row_at(0)] = (unsigned char)origin;
+    return rc;
+}
+
+int run_config_set(struct run_config *c, enum run_origin origin, const char *key, const char *text)
+{
+    const struct setting *row;
+    int rc = run_row_find(&row, key);
+    return rc != 0 ? rc : set_row(c, origin, row, text);
+}
+
+enum run_origin run_config_origin(const struct run_config *c, const struct setting *row)
+{
+    return c->origin[row - run_row_at(0)];
+}
+
+/* A file being read, into a configuration put aside. */
+struct reading {
+    struct run_config trial;
+    enum run_origin origin;
+    bool seen[RUN_MAX_ROWS];
+};
+
+static int no_such_section(const char *name)
+{
+    const char *sections[RUN_MAX_ROWS];
+    char shown[80];
+    size_t n = 0;
+    const struct setting *row;
+    for (int i = 0; (row = run_row_at(i)) != NULL; i++)
+        if (n == 0 || strcmp(sections[n - 1], row->group) != 0)
+            sections[n++] = row->group;
+    const char *near = words_nearest(name, sections, n);
+    file_show(shown, sizeof shown, name);
+    return near == NULL
+               ? err_set(ERR_MISSING, "there is no section %s", shown)
+               : err_set(ERR_MISSING, "there is no section %s; did you mean %s?", shown, near);
+}
+
+static int take_pair(void *user, const struct yaml_pair *p)
+{
+    struct reading *r = user;
+    const struct setting *row;
+    if (*p->section != '\0' && !run_is_section(p->section))
+        return no_such_section(p->section);
+    if (*p->section == '\0' && p->text == NULL && run_is_section(p->name))
+        return 0; /* a heading with nothing under it */
+    char *key =
+        *p->section == '\0' ? mem_strdup(p->name) : mem_sprintf("%s.%s", p->section, p->name);
+    int rc = key == NULL ? ERR_NOMEM : run_row_find(&row, key);
+    mem_free(key);
+    if (rc != 0)
+        return rc;
+    bool *seen = &r->seen[row - run_row_at(0)];
+    if (*seen)
+        return err_set(ERR_FORMAT, "%s.%s is given twice", row->group, row->name);
+    *seen = true;
+    return p->text == NULL ? 0 : set_row(&r->trial, r->origin, row, p->text);
+}
+
+int run_config_read(struct run_config *c, enum run_origin origin, const char *label,
+                    const char *text, size_t n)
+{
+    struct reading r = {.origin = origin};
+    int rc = run_config_copy(&r.trial, c);
+    if (rc != 0)
+        return rc;
+    rc = yaml_read_pairs(label, text, n, (struct yaml_shape){.sections = true, .lists = true},
+                         take_pair, &r);
+    if (rc == 0) {
+        struct run_config old = *c;
+        *c = r.trial;
+        r.trial = old;
+    }
+    run_config_release(&r.trial);
+    return rc;
+}
+
+/* "a/b/my-run.yaml" is called my-run. */
+static int take_name(struct run_config *c, const char *path)
+{
+    const char *last = strrchr(path, '/'), *name = last == NULL ? path : last + 1;
+    size_t n = strcspn(name, ".");
+    char *fresh = mem_sprintf("%.*s", (int)(n > 0 ? n : strlen(name)), name);
+    if (fresh == NULL)
+        return ERR_NOMEM;
+    mem_free(c->name);
+    c->name = fresh;
+    return 0;
+}
+
+static int load_file(struct run_config *c, const char *path)
+{
+    struct buf text = {0};
+    char *shown = file_visible(path);
+    int rc = shown == NULL ? ERR_NOMEM : file_read_all(&text, path, MAX_FILE_BYTES);
+    if (rc == 0)
+        rc = run_config_read(c, RUN_FILE, shown, buf_text(&text), text.n);
+    if (rc == 0)
+        rc = take_name(c, path);
+    mem_free(shown);
+    buf_release(&text);
+    return rc;
+}
+
+static const struct run_preset *preset_find(const char *name)
+{
+    const struct run_preset *p = run_presets;
+    while (p->name != NULL && strcmp(p->name, name) != 0)
+        p++;
+    return p->name == NULL ? NULL : p;
+}
+
+static int no_such_config(const char *what)
+{
+    const char *names[RUN_MAX_ROWS], *near;
+    char shown[160];
+    size_t n = 0;
+    for (const struct run_preset *p = run_presets; p->name != NULL && n < RUN_MAX_ROWS; p++)
+        names[n++] = p->name;
+    file_show(shown, sizeof shown, what);
+    near = words_nearest(what, names, n);
+    if (near != NULL)
+        return err_set(ERR_MISSING, "there is no file or preset %s; did you mean %s?", shown, near);
+    return err_set(ERR_MISSING,
+                   "there is no file or preset %s; presets are finetune, lora, nanogpt-shakespeare "
+                   "and more: :help presets",
+                   shown);
+}
+
+/* "config" is one of these in the working folder. */
+static const char *config_here(void)
+{
+    static const char *const names[] = {"config.yaml", "config.yml", "config.json", "config"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (file_exists(names[i]) && !file_is_folder(names[i]))
+            return names[i];
+    return NULL;
+}
+
+int run_config_load(struct run_config *c, const char *what)
+{
+    const struct run_preset *p = preset_find(what);
+    if (p != NULL) {
+        int rc = run_config_read(c, RUN_PRESET, what, p->text, strlen(p->text));
+        return rc != 0 ? rc : take_name(c, what);
+    }
+    if (strcmp(what, "config") == 0) {
+        const char *here = config_here();
+        return here != NULL
+                   ? load_file(c, here)
+                   : err_set(ERR_MISSING, "there is no config.yaml, config.yml, config.json or "
+                                          "config in this folder");
+    }
+    char *path = file_expand(what);
+    int rc = path == NULL        ? ERR_NOMEM
+             : file_exists(path) ? load_file(c, path)
+                                 : no_such_config(what);
+    mem_free(path);
+    return rc;
+}
+
+static int take_word(struct run_config *c, const char *word)
+{
+    size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-.");
+    if (n == 0 || word[n] != '=')
+        return run_config_load(c, word);
+    char *key = mem_sprintf("%.*s", (int)n, word);
+    int rc = key == NULL ? ERR_NOMEM : run_config_set(c, RUN_COMMAND_LINE, key, word + n + 1);
+    mem_free(key);
+    return rc;
+}
+
+int run_config_words(struct run_config *c, char *const *words, int n)
+{
+    struct run_config trial;
+    int rc = run_config_copy(&trial, c);
+    if (rc != 0)
+        return rc;
+    for (int i = 0; i < n && rc == 0; i++)
+        rc = take_word(&trial, words[i]);
+    if (rc == 0) {
+        struct run_config old = *c;
+        *c = trial;
+        trial = old;
+    }
+    run_config_release(&trial);
+    return rc;
+}
+
+/* As a double-quoted scalar, which JSON and YAML read alike. */
+static int quote(struct buf *out, const char *text)
+{
+    int rc = buf_char(out, '"');
+    for (; *text != '\0' && rc == 0; text++) {
+        unsigned char b = (unsigned char)*text;
+        if (b == '"' || b == '\\')
+            rc = buf_printf(out, "\\%c", b);
+        else if (b < 32 || b == 127)
+            rc = buf_printf(out, "\\u%04x", b);
+        else
+            rc = buf_char(out, *text);
+    }
+    return rc != 0 ? rc : buf_char(out, '"');
+}
+
+/* Those two follow from each other where only one was given. */
+static bool follows(const struct run_config *c, const struct setting *row)
+{
+    size_t at = row->offset;
+    return run_config_origin(c, row) == RUN_BUILT_IN &&
+           (at == offsetof(struct run_config, training.global_batch_size) ||
+            at == offsetof(struct run_config, training.gradient_accumulation));
+}
+
+int run_config_write(const struct run_config *c, struct buf *out)
+{
+    const char *section = "";
+    const struct setting *row;
+    int rc = 0;
+    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+        if (follows(c, row))
+            continue;
+        struct buf value = {0};
+        bool text = row->type == SETTING_STRING || row->type == SETTING_PATH;
+        if (strcmp(section, row->group) != 0)
+            rc = buf_printf(out, "%s:\n", section = row->group);
+        if (rc == 0)
+            rc = buf_printf(out, "  %s: ", row->name);
+        if (rc == 0)
+            rc = setting_format(row, c, &value);
+        if (rc == 0)
+            rc = text ? quote(out, buf_text(&value)) : buf_str(out, buf_text(&value));
+        if (rc == 0)
+            rc = buf_char(out, '\n');
+        buf_release(&value);
+    }
+    return rc;
+}

@@ -1,0 +1,205 @@
+/* What follows from a run's settings together: shape, batches, steps. */
+#include "train/run_config.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "weights/source.h"
+
+#include <math.h>
+#include <string.h>
+
+static enum run_origin origin_of(const struct run_config *c, const char *key)
+{
+    const struct setting *row;
+    return run_row_find(&row, key) == 0 ? run_config_origin(c, row) : RUN_BUILT_IN;
+}
+
+static bool given(const struct run_config *c, const char *key)
+{
+    return origin_of(c, key) != RUN_BUILT_IN;
+}
+
+/* A setting that only a random model can have, if one is in force. */
+static const char *size_given(const struct model_section *m)
+{
+    return m->n_layer != 0               ? "n_layer"
+           : m->n_head != 0              ? "n_head"
+           : m->n_embd != 0              ? "n_embd"
+           : m->n_positions != 0         ? "n_positions"
+           : m->vocab_size != 0          ? "vocab_size"
+           : m->n_inner != 0             ? "n_inner"
+           : m->tie_word_embeddings != 0 ? "tie_word_embeddings"
+           : *m->tokenizer != '\0'       ? "tokenizer"
+                                         : NULL;
+}
+
+int run_config_source(const struct run_config *c, struct buf *out)
+{
+    const struct model_section *m = &c->model;
+    bool random = strcmp(m->init, "random") == 0 || strncmp(m->init, "random:", 7) == 0;
+    if (!random) {
+        const char *size = size_given(m);
+        return size != NULL ? err_set(ERR_RANGE,
+                                      "model.%s cannot be chosen for a model that is there "
+                                      "already; init=random makes a new one",
+                                      size)
+                            : buf_str(out, m->init);
+    }
+    const struct {
+        const char *key;
+        int value;
+    } sizes[] = {{"n_layer", m->n_layer},       {"n_head", m->n_head},
+                 {"n_embd", m->n_embd},         {"n_positions", m->n_positions},
+                 {"vocab_size", m->vocab_size}, {"n_inner", m->n_inner}};
+    int rc = buf_str(out, m->init[6] == ':' ? m->init : "random:gpt2");
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && rc == 0; i++)
+        if (sizes[i].value != 0)
+            rc = buf_printf(out, ",%s=%d", sizes[i].key, sizes[i].value);
+    if (rc == 0 && m->tie_word_embeddings != 0)
+        rc = buf_printf(out, ",tie_word_embeddings=%s", m->tie_word_embeddings == 1 ? "on" : "off");
+    if (rc == 0 && *m->tokenizer != '\0')
+        rc = buf_printf(out, ",tokenizer=%s", m->tokenizer);
+    return rc;
+}
+
+int run_config_shape(const struct run_config *c, const struct config *loaded, struct config *out)
+{
+    struct buf path = {0};
+    struct source s;
+    int rc = run_config_source(c, &path);
+    if (rc == 0 && path.n > 0) {
+        if ((rc = source_open(&s, path.data, c->training.seed, true, NULL)) == 0) {
+            *out = s.config;
+            source_close(&s);
+        }
+    } else if (rc == 0 && loaded != NULL) {
+        *out = *loaded;
+    } else if (rc == 0) {
+        rc = err_set(ERR_MISSING, "there is no model to train: load one, or say init=PATH, "
+                                  "init=random:gpt2 or a preset");
+    }
+    buf_release(&path);
+    return rc;
+}
+
+static int settle_batches(struct run_config *c)
+{
+    struct training_section *t = &c->training;
+    int64_t micro = t->micro_batch_size, accumulation = t->gradient_accumulation;
+    bool by_global = given(c, "training.global_batch_size") && t->global_batch_size != 0;
+    bool by_accumulation = given(c, "training.gradient_accumulation") && accumulation != 0;
+    if (by_global && t->global_batch_size % micro != 0)
+        return err_set(ERR_RANGE,
+                       "global_batch_size %d does not divide by micro_batch_size %d; a multiple "
+                       "of it is needed",
+                       t->global_batch_size, t->micro_batch_size);
+    if (!by_accumulation)
+        accumulation = by_global ? t->global_batch_size / micro : 1;
+    if (by_global && micro * accumulation != t->global_batch_size)
+        return err_set(ERR_RANGE,
+                       "micro_batch_size %d x gradient_accumulation %d are %lld windows a step, "
+                       "global_batch_size says %d; leave one of them out",
+                       t->micro_batch_size, t->gradient_accumulation,
+                       (long long)(micro * accumulation), t->global_batch_size);
+    if (micro * accumulation > INT32_MAX)
+        return err_set(ERR_RANGE, "micro_batch_size %d x gradient_accumulation %lld is too much",
+                       t->micro_batch_size, (long long)accumulation);
+    t->gradient_accumulation = (int)accumulation;
+    t->global_batch_size = (int)(micro * accumulation);
+    return 0;
+}
+
+static void settle_dropout(struct training_section *t, const struct config *shape)
+{
+    const float of_model[] = {shape->embd_pdrop, shape->attn_pdrop, shape->resid_pdrop};
+    float *p[] = {&t->embd_pdrop, &t->attn_pdrop, &t->resid_pdrop};
+    for (int i = 0; i < 3; i++)
+        if (*p[i] < 0)
+            *p[i] = t->dropout >= 0 ? t->dropout : of_model[i];
+}
+
+static int settle_names(struct run_config *c)
+{
+    if (*c->logging.label == '\0') {
+        char *label = mem_strdup(c->name == NULL ? "run" : c->name);
+        if (label == NULL)
+            return ERR_NOMEM;
+        mem_free(c->logging.label);
+        c->logging.label = label;
+    }
+    if (*c->checkpoint.folder == '\0') {
+        char *folder = mem_sprintf("runs/%s", c->logging.label);
+        if (folder == NULL)
+            return ERR_NOMEM;
+        mem_free(c->checkpoint.folder);
+        c->checkpoint.folder = folder;
+    }
+    return 0;
+}
+
+int run_config_settle(struct run_config *c, const struct config *shape)
+{
+    struct training_section *t = &c->training;
+    if (c->execution.devices > 1)
+        return err_set(ERR_UNSUPPORTED,
+                       "devices is %d, and this version trains on 1; devices=1 does the same run "
+                       "here, the global batch kept by accumulation",
+                       c->execution.devices);
+    /* What a preset says is for models that have it. */
+    if (t->sequence_length > shape->n_ctx && origin_of(c, "training.sequence_length") == RUN_PRESET)
+        t->sequence_length = shape->n_ctx;
+    if (t->sequence_length > shape->n_ctx)
+        return err_set(ERR_RANGE, "sequence_length %d is beyond the model's context of %d",
+                       t->sequence_length, shape->n_ctx);
+    if (c->execution.embedding_serialization_factor > shape->n_vocab)
+        return err_set(ERR_RANGE,
+                       "embedding_serialization_factor %d is more than the vocabulary of %d",
+                       c->execution.embedding_serialization_factor, shape->n_vocab);
+    if (c->schedule.kind != SCHEDULE_CONSTANT &&
+        c->schedule.min_learning_rate > c->schedule.learning_rate)
+        return err_set(ERR_RANGE, "min_learning_rate %g is above learning_rate %g",
+                       c->schedule.min_learning_rate, c->schedule.learning_rate);
+    if (t->sequence_length == 0)
+        t->sequence_length = shape->n_ctx;
+    if (t->steps == 0 && t->epochs == 0 && t->budget_hours == 0)
+        t->epochs = 1;
+    if (c->data.seed == 0)
+        c->data.seed = t->seed;
+    settle_dropout(t, shape);
+    int rc = settle_batches(c);
+    return rc != 0 ? rc : settle_names(c);
+}
+
+void run_config_step(const struct run_config *c, const struct config *shape,
+                     struct step_config *out)
+{
+    const struct training_section *t = &c->training;
+    const struct execution_section *e = &c->execution;
+    int parts = e->embedding_serialization_factor;
+    step_config_init(out);
+    out->batch = t->micro_batch_size;
+    out->length = t->sequence_length;
+    out->recompute = e->recompute;
+    out->loss_rows = e->serialized_seq_len;
+    out->loss_columns = parts > 1 ? (shape->n_vocab + parts - 1) / parts : 0;
+    out->dropout = (struct dropout_config){
+        .embd = t->embd_pdrop, .attn = t->attn_pdrop, .resid = t->resid_pdrop, .seed = t->seed};
+}
+
+int64_t run_config_steps(const struct run_config *c, uint64_t n_windows)
+{
+    const struct training_section *t = &c->training;
+    int64_t steps = t->steps;
+    if (t->epochs > 0) {
+        double windows = ceil((double)n_windows * t->epochs);
+        int64_t of_epochs = (int64_t)ceil(windows / t->global_batch_size);
+        steps = steps == 0 || of_epochs < steps ? of_epochs : steps;
+    }
+    if (t->budget_hours > 0 && c->logging.tokens_per_second > 0) {
+        double tokens = t->budget_hours * 3600 * c->logging.tokens_per_second;
+        int64_t of_hours = (int64_t)(tokens / ((double)t->global_batch_size * t->sequence_length));
+        of_hours = of_hours < 1 ? 1 : of_hours;
+        steps = steps == 0 || of_hours < steps ? of_hours : steps;
+    }
+    return steps;
+}

@@ -1,0 +1,110 @@
+/* The settings of a run, and what they will take, for people. */
+#include "train/run_config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *origin_text(enum run_origin o)
+{
+    static const char *const names[] = {"built in", "preset", "file", "command line"};
+    return names[o];
+}
+
+int run_config_show(const struct run_config *c, struct buf *out)
+{
+    const char *section = "";
+    const struct setting *row;
+    int rc = 0;
+    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+        struct buf value = {0};
+        if (strcmp(section, row->group) != 0)
+            rc = buf_printf(out, "%s\n", section = row->group);
+        if (rc == 0)
+            rc = setting_format(row, c, &value);
+        if (rc == 0)
+            rc = buf_printf(out, "  %-31s %-24s %s\n", row->name,
+                            value.n > 0 ? buf_text(&value) : "\"\"",
+                            origin_text(run_config_origin(c, row)));
+        buf_release(&value);
+    }
+    return rc;
+}
+
+/* "12.5 MB": powers of 1024 under the names people use. */
+static const char *size_text(char out[32], double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int u = 0;
+    for (; bytes >= 1024 && u < 4; u++)
+        bytes /= 1024;
+    snprintf(out, 32, u == 0 ? "%.0f %s" : "%.1f %s", bytes, units[u]);
+    return out;
+}
+
+static int memory_plan(const struct run_config *c, const struct config *shape, struct buf *out)
+{
+    struct step_config step;
+    struct step_bytes bytes;
+    run_config_step(c, shape, &step);
+    step_bytes(&bytes, shape, &step);
+    uint64_t n = config_params(shape);
+    const struct {
+        const char *part, *note;
+        double bytes;
+    } parts[] = {
+        {"parameters", "float32", 4.0 * (double)n},
+        {"gradients", "float32", (double)bytes.gradients},
+        {"moments", "float32, two of them", (double)optimizer_bytes(n)},
+        {"activations", step.recompute ? "the input of each layer, one layer whole" : "all layers",
+         (double)bytes.activations},
+        {"logits", "of the positions at work", (double)bytes.logits},
+        {"scratch", "", (double)bytes.scratch},
+        {"model to talk to", "fp16", (double)params_bytes(shape, LINEAR_F16)},
+    };
+    double total = 0, here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    char size[32], machine[32];
+    int rc = buf_printf(out, "memory\n");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++) {
+        rc = buf_printf(out, "  %-18s %10s  %s\n", parts[i].part, size_text(size, parts[i].bytes),
+                        parts[i].note);
+        total += parts[i].bytes;
+    }
+    if (rc == 0)
+        rc = buf_printf(out, "  %-18s %10s  of %s in this machine%s\n", "together",
+                        size_text(size, total), size_text(machine, here),
+                        total > here ? ": it does not fit" : "");
+    /* What could be done about it, the cheapest first. */
+    if (rc == 0 && total > here * 0.9 && c->execution.recompute == RECOMPUTE_NONE)
+        rc = buf_printf(out, "  recompute=layers or a smaller micro_batch_size takes less\n");
+    return rc;
+}
+
+int run_config_plan(const struct run_config *c, const struct config *shape, uint64_t n_tokens,
+                    uint64_t n_windows, struct buf *out)
+{
+    const struct training_section *t = &c->training;
+    uint64_t per_step = (uint64_t)t->global_batch_size * (uint64_t)t->sequence_length;
+    int rc = buf_printf(out,
+                        "model\n  %" PRIu64 " parameters: n_layer %d, n_head %d, n_embd %d, "
+                        "n_positions %d, vocab_size %d\n",
+                        config_params(shape), shape->n_layer, shape->n_head, shape->n_embd,
+                        shape->n_ctx, shape->n_vocab);
+    if (rc == 0)
+        rc = memory_plan(c, shape, out);
+    if (rc == 0)
+        rc = buf_printf(
+            out, "run\n  a step: %d windows of %d, %" PRIu64 " tokens, as %d micro-batches of %d\n",
+            t->global_batch_size, t->sequence_length, per_step, t->gradient_accumulation,
+            t->micro_batch_size);
+    if (rc == 0 && n_windows > 0)
+        rc = buf_printf(out, "  an epoch: %" PRIu64 " tokens, %" PRIu64 " windows, %.1f steps\n",
+                        n_tokens, n_windows, (double)n_windows / t->global_batch_size);
+    int64_t steps = run_config_steps(c, n_windows);
+    bool known = steps > 0 && (n_windows > 0 || t->epochs == 0);
+    if (rc == 0 && known)
+        rc = buf_printf(out, "  all: %" PRId64 " steps, %" PRIu64 " tokens\n", steps,
+                        (uint64_t)steps * per_step);
+    return rc;
+}

@@ -219,6 +219,19 @@ static uint64_t count_bad(const void *src, enum linear_kind kind, size_t n, bool
     return bad;
 }
 
+/* Rows of an [out,in] file as columns of t's plain [in,out]. */
+static void place_turned(const struct param_tensor *t, const void *src, enum linear_kind kind,
+                         int first, int count)
+{
+    const size_t cols = (size_t)t->cols, rows = (size_t)t->rows;
+    for (size_t row = 0; row < rows; row++) {
+        float *dst = t->data + row * cols + (size_t)first;
+        for (size_t i = 0; i < (size_t)count; i++)
+            dst[i] = kind == LINEAR_F32 ? ((const float *)src)[i * rows + row]
+                                        : half_to_f32(((const uint16_t *)src)[i * rows + row]);
+    }
+}
+
 /* Rows first .. first+count-1 of the file, n elements at src, into their place. */
 static void place(const struct part *p, const void *src, enum linear_kind kind, int first,
                   int count)
@@ -229,6 +242,10 @@ static void place(const struct part *p, const void *src, enum linear_kind kind, 
         bool out_major = t->kind == PARAM_EMBEDDING || p->r->out_major;
         (out_major ? linear_fill_out_major : linear_fill_in_major)(t->linear, src, kind, first,
                                                                    count);
+        return;
+    }
+    if (t->kind == PARAM_CONV1D && p->r->out_major) {
+        place_turned(t, src, kind, first, count);
         return;
     }
     float *dst = t->data + (size_t)first * (size_t)p->cols;

@@ -56,7 +56,7 @@ struct param_tensor {
     enum param_kind kind;
     int rows, cols;
     int layer;             /* -1 outside the layers */
-    float *data;           /* VECTOR and ROWS */
+    float *data;           /* VECTOR and ROWS; a matrix as it lies in HF files, linear NULL */
     struct linear *linear; /* the others */
 };
 

@@ -88,7 +88,7 @@ static int read_param(void *user, void *dst, uint64_t first, size_t n)
     return 0;
 }
 
-static int describe_model(struct source *s, const struct model *m)
+static int describe_model(struct source *s, const struct params *p, const struct model *m)
 {
     int rc = params_describe(&s->table, &m->config);
     if (rc != 0)
@@ -98,21 +98,26 @@ static int describe_model(struct source *s, const struct model *m)
     s->readers = mem_array((size_t)s->table.n_tensors, sizeof *s->readers);
     if (s->name == NULL || s->readers == NULL || (m->defaults != NULL && s->defaults == NULL))
         return ERR_NOMEM;
-    s->dtype = m->params.kind == LINEAR_F16 ? DTYPE_F16 : DTYPE_F32;
+    s->dtype = p->kind == LINEAR_F16 ? DTYPE_F16 : DTYPE_F32;
     for (int i = 0; i < s->table.n_tensors; i++) {
-        struct param_tensor *t = &m->params.tensors[i];
+        struct param_tensor *t = &p->tensors[i];
         s->readers[i] = (struct tensor_reader){
             .read = read_param, .user = t, .dtype = t->linear == NULL ? DTYPE_F32 : s->dtype};
     }
     return 0;
 }
 
-int source_open_model(struct source *s, const struct model *m)
+int source_open_params(struct source *s, const struct params *p, const struct model *m)
 {
     *s =
         (struct source){.config = m->config, .tokenizer = m->tokenizer, .tokenizer_borrowed = true};
-    int rc = describe_model(s, m);
+    int rc = describe_model(s, p, m);
     if (rc != 0)
         source_close(s);
     return rc;
+}
+
+int source_open_model(struct source *s, const struct model *m)
+{
+    return source_open_params(s, &m->params, m);
 }

@@ -4,23 +4,28 @@
  * The learning rate of each step: a straight line from warmup_init to learning_rate
  * during the warm-up, W steps; then, with t = (step - W) / (D - W),
  *
- *   constant  learning_rate
- *   linear    learning_rate + (min_learning_rate - learning_rate) t
- *   cosine    min + (learning_rate - min) (1 + cos(pi t)) / 2, min = min_learning_rate
+ *   constant     learning_rate
+ *   linear       learning_rate + (min_learning_rate - learning_rate) t
+ *   cosine       min + (learning_rate - min) (1 + cos(pi t)) / 2, min = min_learning_rate
  *
  * and min_learning_rate (constant: learning_rate) from step D on. These are fairseq's
- * cosine, transformers' get_*_schedule_with_warmup and nanoGPT's.
+ * cosine, transformers' get_*_schedule_with_warmup and nanoGPT's. Languini's,
+ *
+ *   cosine_ramp  cosine with t = s / D, times the warm-up's line as a part of learning_rate,
+ *                which reaches 1 at s = W; s = step + 1
+ *
+ * begins to fall during the warm-up, and is that line times min_learning_rate from D on.
  */
 #include <stdint.h>
 
-enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE };
+enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_COSINE_RAMP };
 
 struct schedule_config {
     int kind;                 /* enum schedule_kind */
     double learning_rate;     /* the greatest */
-    double min_learning_rate; /* where linear and cosine end */
-    double warmup;            /* below 1: this part of all steps; else so many steps */
-    double warmup_init;       /* the rate of step 0 when there is a warm-up */
+    double min_learning_rate; /* where all but constant end */
+    double warmup;            /* W: below 1, this part of all steps; else so many steps */
+    double warmup_init;       /* where the warm-up begins */
     int64_t decay_steps;      /* D, counted from the start of the run; 0: its last step */
 };
 /* Cosine from 3e-4 to 3e-5 over the run, warm-up 0.02 from 0. */

@@ -43,6 +43,17 @@ struct dropout {
     float scale;   /* 2^32 / keep: the mean stays */
 };
 
+/* A step of Adam and its kin (train/optimizer.h), the same for all elements of a row. */
+struct descent {
+    float scale, l2;            /* slope: fma(l2, w, g scale) */
+    float beta1, rest1;         /* m' = fma(beta1, m, rest1 slope) */
+    float beta2, rest2;         /* v' = fma(beta2, v, rest2 slope^2) */
+    float correct_m, correct_v; /* u = m' correct_m / fma(sqrt(v'), correct_v, eps) */
+    float eps;
+    float keep, rate; /* adam: w' = fma(-rate, u, w keep) */
+    float decay;      /* LAMB: u' = fma(decay, w, u) */
+};
+
 struct kernels {
     const char *name;
     int lanes;     /* floats in a vector register: 1, 8 or 16 */
@@ -111,6 +122,18 @@ struct kernels {
     double (*exp_sum)(float *y, const float *x, size_t n, float shift, float scale);
     /* Indices i with x[i] >= least, ascending, into index (room for n); how many. */
     size_t (*select)(int32_t *index, const float *x, size_t n, float least);
+
+    double (*sum_squares)(const float *x, size_t n); /* in 16 double lanes */
+    /* Moments and weights of n elements with gradients g; sums, if not NULL, receives the
+     * sums of the squares of w before and of w' - w. */
+    void (*adam)(double sums[2], float *w, float *m, float *v, const float *g, size_t n,
+                 const struct descent *d);
+    /* LAMB in two halves: moments, and in sums those of the squares of w and u'; then,
+     * from the moments, w' = fma(-rate, u', w). */
+    void (*lamb_moments)(double sums[2], float *m, float *v, const float *w, const float *g,
+                         size_t n, const struct descent *d);
+    void (*lamb_move)(float *w, const float *m, const float *v, size_t n, const struct descent *d,
+                      float rate);
 
     /* For the bench: `rounds` times as many independent multiply-adds on registers as
      * keep the machine busy; how many floating-point operations that was. */

@@ -3,6 +3,7 @@
 #ifdef KERNELS_X86
 
 #define LANES_AVX2
+#include "model/kernels/descent.h"
 #include "model/kernels/tiles.h"
 #include "model/kernels/vector.h"
 
@@ -193,6 +194,7 @@ const struct kernels kernels_avx2 = {.name = "avx2",
                                      .row_f32 = row_f32,
                                      .pack = pack,
                                      .burn = burn,
-                                     VECTOR_KERNELS};
+                                     VECTOR_KERNELS,
+                                     DESCENT_KERNELS};
 
 #endif

@@ -1,5 +1,6 @@
 /* Plain C: the definition of right. */
 #include "model/kernels/kernels_tables.h"
+#include "model/kernels/descent.h"
 #include "model/kernels/vector.h"
 
 enum { ROWS = 8, COLS = 32 };
@@ -76,4 +77,5 @@ const struct kernels kernels_portable = {.name = "portable",
                                          .row_f32 = row_f32,
                                          .pack = pack,
                                          .burn = burn,
-                                         VECTOR_KERNELS};
+                                         VECTOR_KERNELS,
+                                         DESCENT_KERNELS};

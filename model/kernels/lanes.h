@@ -78,6 +78,10 @@ LANES struct v16 v_div(struct v16 a, struct v16 b)
 {
     return (struct v16){_mm512_div_ps(a.v, b.v)};
 }
+LANES struct v16 v_sqrt(struct v16 a)
+{
+    return (struct v16){_mm512_sqrt_ps(a.v)};
+}
 LANES struct v16 v_fma(struct v16 a, struct v16 b, struct v16 c)
 {
     return (struct v16){_mm512_fmadd_ps(a.v, b.v, c.v)};
@@ -134,6 +138,13 @@ LANES struct d16 d_add(struct d16 s, struct v16 a)
     s.lo = _mm512_add_pd(s.lo, _mm512_cvtps_pd(_mm512_castps512_ps256(a.v)));
     s.hi = _mm512_add_pd(s.hi, _mm512_cvtps_pd(_mm512_extractf32x8_ps(a.v, 1)));
     return s;
+}
+/* The squares of floats are exact in doubles. */
+LANES struct d16 d_add_square(struct d16 s, struct v16 a)
+{
+    __m512d lo = _mm512_cvtps_pd(_mm512_castps512_ps256(a.v));
+    __m512d hi = _mm512_cvtps_pd(_mm512_extractf32x8_ps(a.v, 1));
+    return (struct d16){_mm512_fmadd_pd(lo, lo, s.lo), _mm512_fmadd_pd(hi, hi, s.hi)};
 }
 LANES void d_store(double out[LANES_N], struct d16 s)
 {
@@ -218,6 +229,10 @@ LANES struct v16 v_div(struct v16 a, struct v16 b)
 {
     return V_BOTH(_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi));
 }
+LANES struct v16 v_sqrt(struct v16 a)
+{
+    return V_BOTH(_mm256_sqrt_ps(a.lo), _mm256_sqrt_ps(a.hi));
+}
 LANES struct v16 v_fma(struct v16 a, struct v16 b, struct v16 c)
 {
     return V_BOTH(_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi));
@@ -281,6 +296,16 @@ LANES struct d16 d_add(struct d16 s, struct v16 a)
     s.q[1] = _mm256_add_pd(s.q[1], _mm256_cvtps_pd(_mm256_extractf128_ps(a.lo, 1)));
     s.q[2] = _mm256_add_pd(s.q[2], _mm256_cvtps_pd(_mm256_castps256_ps128(a.hi)));
     s.q[3] = _mm256_add_pd(s.q[3], _mm256_cvtps_pd(_mm256_extractf128_ps(a.hi, 1)));
+    return s;
+}
+LANES struct d16 d_add_square(struct d16 s, struct v16 a)
+{
+    const __m128 part[4] = {_mm256_castps256_ps128(a.lo), _mm256_extractf128_ps(a.lo, 1),
+                            _mm256_castps256_ps128(a.hi), _mm256_extractf128_ps(a.hi, 1)};
+    for (int i = 0; i < 4; i++) {
+        __m256d d = _mm256_cvtps_pd(part[i]);
+        s.q[i] = _mm256_fmadd_pd(d, d, s.q[i]);
+    }
     return s;
 }
 LANES void d_store(double out[LANES_N], struct d16 s)
@@ -353,6 +378,10 @@ LANES struct v16 v_div(struct v16 a, struct v16 b)
 {
     V_EACH(a.f[i] / b.f[i]);
 }
+LANES struct v16 v_sqrt(struct v16 a)
+{
+    V_EACH(sqrtf(a.f[i]));
+}
 LANES struct v16 v_fma(struct v16 a, struct v16 b, struct v16 c)
 {
     V_EACH(fmaf(a.f[i], b.f[i], c.f[i]));
@@ -405,6 +434,12 @@ LANES struct d16 d_add(struct d16 s, struct v16 a)
 {
     for (int i = 0; i < LANES_N; i++)
         s.d[i] += (double)a.f[i];
+    return s;
+}
+LANES struct d16 d_add_square(struct d16 s, struct v16 a)
+{
+    for (int i = 0; i < LANES_N; i++)
+        s.d[i] += (double)a.f[i] * (double)a.f[i];
     return s;
 }
 LANES void d_store(double out[LANES_N], struct d16 s)

@@ -118,7 +118,8 @@ static void test_tables(void **state)
         assert_true(k->tile_f16 && k->tile_f32 && k->pack && k->row_f16 && k->row_f32 &&
                     k->finish && k->layernorm && k->softmax_block && k->add && k->scale &&
                     k->divide && k->widen && k->narrow && k->max && k->argmax && k->exp_sum &&
-                    k->select && k->burn && k->stream);
+                    k->select && k->burn && k->stream && k->sum_squares && k->adam &&
+                    k->lamb_moments && k->lamb_move);
         assert_in_range(k->tile_rows, 1, TILE_MAX_ROWS);
         assert_true(k->tile_cols == 16 || k->tile_cols == 32);
     }

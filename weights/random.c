@@ -84,19 +84,45 @@ static void letter_of_byte(char out[4], int b, int *shifted)
     }
 }
 
+enum { WORD_BYTES = 16 };
+
+/*
+ * Word number k, spelled in bijective base 80, so that no two are the same: " ba", " be",
+ * ..., " zu", " baba". At most five syllables.
+ */
+static void make_word(char out[WORD_BYTES], uint32_t k)
+{
+    static const char consonants[] = "bdfghjklmnprstvz", vowels[] = "aeiou";
+    enum { BASE = 80, BLANK_BYTES = 2 };
+    int n = BLANK_BYTES, at;
+    for (uint32_t left = k + 1; left > 0; left = (left - 1) / BASE)
+        n += 2;
+    memcpy(out, "\xc4\xa0", BLANK_BYTES);
+    out[at = n] = '\0';
+    for (uint32_t left = k + 1; left > 0; left = (left - 1) / BASE) {
+        uint32_t digit = (left - 1) % BASE;
+        out[--at] = vowels[digit % 5];
+        out[--at] = consonants[digit / 5];
+    }
+}
+
 /*
  * A vocabulary to type at it with: ids 0..255 are the bytes in GPT-2's order (printable
- * ones first), the last id ends a text, the ids between have no text. Below 257 ids
- * there are only bytes.
+ * ones first), the last id ends a text. Those between are made-up words, so that there is
+ * something to see in what the model says; without merges no text is encoded to them.
+ * Below 257 ids there are only bytes.
  */
 static int make_tokenizer(struct source *s)
 {
     int n = s->config.n_vocab, n_bytes = n < 256 ? n : 256, shifted = 0, id = 0;
+    token_id end = n > 256 ? n - 1 : TOKEN_NONE;
+    int n_words = n > 257 ? n - 257 : 0;
     char letters[256][4];
     const char **tokens = mem_array((size_t)n, sizeof *tokens);
     unsigned char *special = mem_alloc((size_t)n);
+    char(*words)[WORD_BYTES] = mem_array((size_t)n_words, sizeof *words);
     int rc = ERR_NOMEM;
-    if (tokens == NULL || special == NULL)
+    if (tokens == NULL || special == NULL || words == NULL)
         goto out;
     for (int b = 0; b < 256; b++)
         letter_of_byte(letters[b], b, &shifted);
@@ -104,7 +130,10 @@ static int make_tokenizer(struct source *s)
         for (int b = 0; b < 256 && id < n_bytes; b++)
             if (((unsigned char)letters[b][0] < 0xc4) == (pass == 0))
                 tokens[id++] = letters[b];
-    token_id end = n > 256 ? n - 1 : TOKEN_NONE;
+    for (int k = 0; k < n_words; k++) {
+        make_word(words[k], (uint32_t)k);
+        tokens[id++] = words[k];
+    }
     if (end != TOKEN_NONE) {
         tokens[end] = "<|endoftext|>";
         special[end] = 1;
@@ -115,6 +144,7 @@ static int make_tokenizer(struct source *s)
 out:
     mem_free(tokens);
     mem_free(special);
+    mem_free(words);
     return rc;
 }
 

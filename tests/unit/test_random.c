@@ -3,7 +3,9 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/rng.h"
+#include "tests/unit/scratch.h"
 #include "weights/source.h"
+#include "weights/vocab.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -293,10 +295,43 @@ static void all_bytes_can_be_typed_at_it(void **state)
     assert_ok(tokenizer_decode(s.tokenizer, &back, ids.data, ids.n));
     assert_int_equal(back.n, 256);
     assert_memory_equal(back.data, bytes, 256);
-    size_t n;
-    assert_null(tokenizer_piece(s.tokenizer, 30000, &n));
     assert_true(tokenizer_is_special(s.tokenizer, 50256));
     buf_release(&back);
+    ids_release(&ids);
+    source_close(&s);
+}
+
+/* Every other id is a word to be seen, which no text is encoded to, also once saved. */
+static void what_it_says_can_be_read(void **state)
+{
+    (void)state;
+    struct source s;
+    open_random(&s, "gpt2-test", 0);
+    struct ids ids = {0};
+    struct buf text = {0};
+    for (token_id id = 256; id < 50256; id++) {
+        size_t n;
+        const char *piece = tokenizer_piece(s.tokenizer, id, &n);
+        assert_true(n >= 3 && n <= 7 && piece[0] == ' ');
+        for (size_t i = 1; i < n; i++)
+            assert_true(piece[i] >= 'a' && piece[i] <= 'z');
+        assert_false(tokenizer_is_special(s.tokenizer, id));
+        assert_ok(buf_add(&text, piece, n));
+    }
+    assert_memory_equal(buf_text(&text), " ba be", 6);
+    assert_ok(tokenizer_encode(s.tokenizer, &ids, buf_text(&text), text.n, ENCODE_SPECIAL));
+    assert_int_equal(ids.n, text.n);
+
+    struct scratch scratch;
+    struct tokenizer *again = NULL;
+    scratch_open(&scratch);
+    assert_ok(vocab_write_folder(s.tokenizer, scratch.folder, false));
+    assert_ok(vocab_open_folder(&again, scratch.folder, NULL, NULL));
+    scratch_close(&scratch);
+    for (token_id id = 0; id < 50257; id++)
+        assert_string_equal(tokenizer_text(again, id), tokenizer_text(s.tokenizer, id));
+    tokenizer_free(again);
+    buf_release(&text);
     ids_release(&ids);
     source_close(&s);
 }
@@ -313,6 +348,7 @@ int main(void)
         cmocka_unit_test(sizes_behind_a_name_replace_its_own),
         cmocka_unit_test(a_config_gives_any_shape),
         cmocka_unit_test(all_bytes_can_be_typed_at_it),
+        cmocka_unit_test(what_it_says_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 #include "repl/json_lines.h"
 
 #include "model/base/err.h"
+#include "model/base/json.h"
 #include "model/base/mem.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,13 +94,11 @@ int json_line_prompt(struct json_prompt *out, const char *line, size_t n,
     int rc = settings_copy(&out->settings, base);
     if (rc != 0)
         return rc;
-    json_error_t e;
-    json_t *root = json_loadb(line, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
-    if (root == NULL)
-        rc = err_set(ERR_FORMAT, "not JSON: %s at column %d", e.text, e.column);
-    else if (!json_is_object(root))
+    json_t *root = NULL;
+    rc = json_read_line(&root, line, n);
+    if (rc == 0 && !json_is_object(root))
         rc = err_set(ERR_FORMAT, "expected an object, as {\"prompt\": \"My name is\"}");
-    else
+    if (rc == 0)
         rc = take_members(out, root);
     json_decref(root);
     return rc;

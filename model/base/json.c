@@ -15,25 +15,40 @@ static void count_allocations(void)
     json_set_alloc_funcs(mem_alloc, mem_free);
 }
 
-int json_read_text(json_t **out, const char *text, size_t n)
+/* *e is of use with ERR_FORMAT. */
+static int parse(json_t **out, const char *text, size_t n, size_t flags, json_error_t *e)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, count_allocations);
-    json_error_t e;
     err_clear();
-    json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+    json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | flags, e);
     /* Also when there is a value: jansson's lexer drops a letter it has no memory for. */
     if (err_last() == ERR_NOMEM) {
         json_decref(value);
         return ERR_NOMEM;
     }
-    if (value == NULL) {
-        char what[2 * JSON_ERROR_TEXT_LENGTH];
-        return err_set(ERR_FORMAT, "not JSON: line %d: %s", e.line,
-                       file_show(what, sizeof what, e.text));
-    }
-    *out = value;
-    return 0;
+    *out = value == NULL ? *out : value;
+    return value == NULL ? ERR_FORMAT : 0;
+}
+
+int json_read_text(json_t **out, const char *text, size_t n)
+{
+    json_error_t e;
+    char what[2 * JSON_ERROR_TEXT_LENGTH];
+    int rc = parse(out, text, n, 0, &e);
+    return rc != ERR_FORMAT
+               ? rc
+               : err_set(rc, "not JSON: line %d: %s", e.line, file_show(what, sizeof what, e.text));
+}
+
+int json_read_line(json_t **out, const char *line, size_t n)
+{
+    json_error_t e;
+    char what[2 * JSON_ERROR_TEXT_LENGTH];
+    int rc = parse(out, line, n, JSON_ALLOW_NUL, &e);
+    return rc != ERR_FORMAT ? rc
+                            : err_set(rc, "not JSON: %s at column %d",
+                                      file_show(what, sizeof what, e.text), e.column);
 }
 
 int json_read_file(json_t **out, const char *path, uint64_t max)

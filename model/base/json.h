@@ -14,6 +14,8 @@
 
 /* The value in n bytes of text, to be freed with json_decref; ERR_FORMAT says the line. */
 int json_read_text(json_t **out, const char *text, size_t n);
+/* Of one line, whose sentences say the column; its texts may hold NUL. */
+int json_read_line(json_t **out, const char *line, size_t n);
 /* Of a file of at most max bytes; sentences begin with "cannot load PATH". */
 int json_read_file(json_t **out, const char *path, uint64_t max);
 

@@ -176,6 +176,8 @@ static void json_lines_are_read(void **state)
     static const char *const bad[][2] = {
         {"", "not JSON"},
         {"[1]", "expected an object"},
+        {"null", "expected an object"},
+        {"{\"prompt\": \"a\",}", "at column 16"},
         {"{}", "there is no \"prompt\""},
         {"{\"prompt\": 3}", "prompt must be a text"},
         {"{\"prompt\": \"a\", \"prompt\": \"b\"}", "not JSON: duplicate"},

@@ -37,6 +37,8 @@ int setting_unknown(const char *name, const char *const *names, size_t n)
 static bool among(const char *names, const char *text)
 {
     size_t n = strlen(text);
+    if (strchr(text, '|') != NULL)
+        return false;
     for (const char *p = names; n > 0 && p != NULL; p = strchr(p, '|')) {
         p += *p == '|';
         if (strncmp(p, text, n) == 0 && (p[n] == '|' || p[n] == '\0'))

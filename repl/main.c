@@ -34,8 +34,6 @@ static void choose_locale(void)
 /* The first word that is no command names the model. */
 static int take_model(struct repl *r, char **words, int n)
 {
-    if (n > 1)
-        return err_set(ERR_RANGE, "%.60s: one model at a time; a text goes behind -p", words[1]);
     const char *near = command_nearest(words[0], true);
     if (near != NULL && strncmp(words[0], "random:", 7) != 0 && !file_exists(words[0])) {
         char *shown = file_visible(words[0]);
@@ -43,6 +41,8 @@ static int take_model(struct repl *r, char **words, int n)
         mem_free(shown);
         return ERR_MISSING;
     }
+    if (n > 1)
+        return err_set(ERR_RANGE, "%.60s: one model at a time; a text goes behind -p", words[1]);
     return options_set(&r->options, option_find("model"), ORIGIN_COMMAND_LINE, words[0]);
 }
 

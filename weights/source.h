@@ -20,7 +20,8 @@ struct source {
     struct tokenizer *tokenizer;   /* NULL when it has none */
     bool tokenizer_borrowed;       /* it is the model's: source_open_model */
     char *name;
-    char *defaults; /* settings, as YAML text (an HF folder's prattle.yaml), or NULL */
+    char *defaults; /* settings, as YAML text (an HF folder's prattle.yaml or
+                       generation_config.json), or NULL */
     void *format;   /* the format's own state: open files, headers */
     void (*close)(void *format);
 };

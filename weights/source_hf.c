@@ -6,6 +6,7 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "weights/generation_config.h"
 #include "weights/hf_config.h"
 #include "weights/lookalike.h"
 #include "weights/names.h"
@@ -384,17 +385,35 @@ static int make_name(struct source *s, const char *path, const char *folder)
     return s->name == NULL ? ERR_NOMEM : 0;
 }
 
-static int read_defaults(struct source *s, const char *folder)
+/* The text of a small file of the folder; *found false where there is none. */
+static int read_small(struct buf *out, bool *found, const char *folder, const char *name)
 {
-    struct buf text = {0};
-    char *path = file_join(folder, "prattle.yaml");
-    int rc = path == NULL         ? ERR_NOMEM
-             : !file_exists(path) ? 0
-                                  : file_read_all(&text, path, MAX_DEFAULTS);
-    if (rc == 0 && text.n > 0 && (s->defaults = mem_strdup(buf_text(&text))) == NULL)
+    char *path = file_join(folder, name);
+    *found = path != NULL && file_exists(path);
+    int rc = path == NULL ? ERR_NOMEM : !*found ? 0 : file_read_all(out, path, MAX_DEFAULTS);
+    mem_free(path);
+    return rc;
+}
+
+/* Our own file says all, or else Hugging Face's, which is no reason to refuse a model. */
+static int read_defaults(struct source *s, const char *folder, const struct progress *p)
+{
+    struct buf text = {0}, ours = {0};
+    bool found;
+    int rc = read_small(&ours, &found, folder, "prattle.yaml");
+    if (rc == 0 && !found) {
+        rc = read_small(&text, &found, folder, "generation_config.json");
+        if (rc == 0 && found)
+            rc = generation_config_parse(&ours, buf_text(&text), text.n, &s->config, p);
+        if (rc != 0 && rc != ERR_NOMEM && rc != ERR_INTERRUPTED) {
+            progress_note(p, "generation_config.json is left out: %s", err_text());
+            rc = 0;
+        }
+    }
+    if (rc == 0 && ours.n > 0 && (s->defaults = mem_strdup(buf_text(&ours))) == NULL)
         rc = ERR_NOMEM;
     buf_release(&text);
-    mem_free(path);
+    buf_release(&ours);
     return rc;
 }
 
@@ -433,7 +452,7 @@ static int read_all(struct source *s, const char *path, bool need_weights, const
     if (rc == 0)
         rc = read_config(s, st);
     if (rc == 0)
-        rc = read_defaults(s, st->folder);
+        rc = read_defaults(s, st->folder, p);
     if (rc == 0 && st->n_files > 0)
         rc = read_weights(s, st, p);
     if (rc != 0)

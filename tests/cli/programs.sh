@@ -59,6 +59,7 @@ refuse "a value out of range" "top_p is 2, must be 0 to 1" $MODEL --top-p 2 -p a
 refuse "a value that is none" "top_k is 1e3, must be a whole number" $MODEL --top-k 1e3 -p a
 refuse "a missing value" "--seed needs a value" $MODEL --seed
 refuse "a misspelt command" "did you mean tokens?" tokns
+refuse "a misspelt command with words behind it" "did you mean convert?" convrt a b
 refuse "a command of the prompt" "works at the prompt only: :why" why
 refuse "an option that is not the command's" "devices does not take --ids" devices --ids 1
 refuse "an option of commands" "prattle does not take --all" $MODEL --all -p a

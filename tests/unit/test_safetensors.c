@@ -156,6 +156,60 @@ static void an_untied_head_is_read(void **state)
     scratch_close(&s);
 }
 
+static void take_note(void *user, const char *text)
+{
+    assert_ok(buf_str(user, text));
+    assert_ok(buf_char(user, '\n'));
+}
+
+/* What generation_config.json says becomes the model's settings, unless prattle.yaml does. */
+static void the_authors_settings_are_read(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"{\"_from_model_config\": true, \"eos_token_id\": 4, \"max_length\": 50}", NULL, ""},
+        {"{\"do_sample\": true, \"temperature\": 0.7, \"top_k\": 50, \"top_p\": null}",
+         "temperature: 0.7\ntop_k: 50\n", ""},
+        {"{\"temperature\": 0.7, \"num_beams\": 3, \"early_stopping\": true}",
+         "num_beams: 3\nearly_stopping: true\n", ""},
+        {"{\"early_stopping\": \"never\", \"eos_token_id\": 2}",
+         "early_stopping: never\nstop_token: 2\n", ""},
+        {"{\"eos_token_id\": [3, 4]}", "stop_token: 3\n",
+         "generation_config.json names 2 end tokens: the first one counts\n"},
+        {"{\"eos_token_id\": 5, \"num_beams\": \"a\\nb: c\"}", NULL,
+         "generation_config.json: num_beams is \"a\\nb: c\", left out\n"
+         "generation_config.json: eos_token_id is 5, left out\n"},
+        {"[]", NULL, "generation_config.json is left out: the file is no object of settings\n"},
+    };
+    struct scratch s;
+    struct hf_tensors l;
+    struct buf notes = {0};
+    struct progress p = {.note = take_note, .user = &notes};
+    scratch_open(&s);
+    hf_list(&l, "F16");
+    hf_write(&s, "model.safetensors", &l, 0, l.n);
+    hf_write_text(&s, "config.json", HF_CONFIG_WITH(", \"eos_token_id\": 4"));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct model *m;
+        notes.n = 0;
+        hf_write_text(&s, "generation_config.json", cases[i][0]);
+        assert_ok(model_load(&m, s.folder, &fp16, &p));
+        if (cases[i][1] == NULL)
+            assert_null(m->defaults);
+        else
+            assert_string_equal(m->defaults, cases[i][1]);
+        assert_int_equal(notes.n, strlen(cases[i][2]));
+        assert_memory_equal(buf_text(&notes), cases[i][2], notes.n);
+        model_free(m);
+    }
+    hf_write_text(&s, "prattle.yaml", "top_k: 7\n");
+    struct model *m = loaded(&s, "", &fp16);
+    assert_string_equal(m->defaults, "top_k: 7\n");
+    model_free(m);
+    buf_release(&notes);
+    scratch_close(&s);
+}
+
 /* What source_open_model reads is what is in memory, bit for bit and in its own type. */
 static void a_model_in_memory_is_a_source(void **state)
 {
@@ -313,6 +367,7 @@ int main(void)
         cmocka_unit_test(entries_say_what_the_header_says),
         cmocka_unit_test(all_spellings_are_the_same_model),
         cmocka_unit_test(an_untied_head_is_read),
+        cmocka_unit_test(the_authors_settings_are_read),
         cmocka_unit_test(a_model_in_memory_is_a_source),
         cmocka_unit_test(a_folder_of_a_tokenizer_alone),
         cmocka_unit_test(every_failed_allocation_is_survived),

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-    LOGITS = 16 << 20, /* that exist at once, where nothing else is said */
-    LOSS_ROWS = 256    /* least rows of a slice worth a pass over the head's weights */
+    LOGITS = 32 << 20, /* that exist at once, where nothing else is said */
+    LOSS_ROWS = 256    /* rows a slice comes in then */
 };
 
 struct step {
@@ -43,8 +43,8 @@ static int loss_slice_rows(const struct step_config *s, int columns)
     int rows = s->batch * s->length, fit = LOGITS / columns;
     if (s->loss_rows > 0)
         fit = s->loss_rows;
-    else if (fit < LOSS_ROWS)
-        fit = LOSS_ROWS;
+    else
+        fit = fit < LOSS_ROWS ? LOSS_ROWS : fit / LOSS_ROWS * LOSS_ROWS;
     return fit < rows ? fit : rows;
 }
 

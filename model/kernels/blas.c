@@ -3,6 +3,7 @@
 #include "model/base/par.h"
 
 #include <cblas.h>
+#include <limits.h>
 #include <pthread.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -21,22 +22,39 @@ void blas_gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float al
                 ldc);
 }
 
-enum { TILE_ROWS = 256, TILE_COLS = 512, UNIT = 16 };
+/* The largest tile; how many there are at least, where there is much to do, and a multiple
+ * of which, while they are few; and the least side one is cut to for that. */
+enum { TILE_ROWS = 512, TILE_COLS = 768, SHARES = 4, FEW = 16, LEAST = 64, UNIT = 16 };
 
-static int tiles_down(int m)
-{
-    return (m + TILE_ROWS - 1) / TILE_ROWS;
-}
+struct cuts {
+    int down, across;
+};
 
-static int tiles_across(int n)
+/* The squarest tiles of the first number that can be had. */
+static struct cuts cuts_of(int m, int n)
 {
-    int tiles = (n + TILE_COLS - 1) / TILE_COLS;
-    return n <= 2 * UNIT ? 1 : (tiles + 1) / 2 * 2;
+    struct cuts least = {(m + TILE_ROWS - 1) / TILE_ROWS, (n + TILE_COLS - 1) / TILE_COLS};
+    int all = (least.down * least.across + SHARES - 1) / SHARES * SHARES;
+    for (; all <= FEW; all += SHARES) {
+        struct cuts best = {0};
+        int longest = INT_MAX;
+        for (int down = least.down; down <= all / least.across; down++) {
+            int rows = m / down, cols = n * down / all, side = rows > cols ? rows : cols;
+            if (all % down == 0 && rows >= LEAST && cols >= LEAST && side < longest) {
+                longest = side;
+                best = (struct cuts){down, all / down};
+            }
+        }
+        if (best.down > 0)
+            return best;
+    }
+    return least;
 }
 
 int blas_tiles(int m, int n)
 {
-    return tiles_down(m) * tiles_across(n);
+    struct cuts c = cuts_of(m, n);
+    return c.down * c.across;
 }
 
 /* Part i of n things cut into as many runs of whole units. */
@@ -52,9 +70,9 @@ static void cut(int n, int i, int parts, int *first, int *count)
 struct blas_tile blas_tile(int m, int n, int i)
 {
     struct blas_tile t;
-    int down = tiles_down(m);
-    cut(m, i % down, down, &t.row, &t.rows);
-    cut(n, i / down, tiles_across(n), &t.col, &t.cols);
+    struct cuts c = cuts_of(m, n);
+    cut(m, i % c.down, c.down, &t.row, &t.rows);
+    cut(n, i / c.down, c.across, &t.col, &t.cols);
     return t;
 }
 

@@ -355,7 +355,7 @@ static void same_bits_in_any_team_and_recomputed(void **state)
     open_fixture(&x, false, true);
     float *expected = mem_array(x.w.n, sizeof *expected), *got = mem_array(x.w.n, sizeof *got);
     for (int dropout = 0; dropout < 2; dropout++) {
-        struct step_config s = dropout ? dropping(3) : plain(3);
+        struct step_config s = dropout ? dropping(5) : plain(5); /* products of 4 tiles */
         assert_ok(par_open(1, false));
         struct step_result first = run(&x, &s, 8, 0.01f, expected);
         for (int threads = 1; threads <= 5; threads++)
@@ -519,7 +519,7 @@ static void bytes_are_told_before(void **state)
     size_t layer = 1024 * (10 * 768 - 768 + 12) * sizeof(float), x = 1024 * 768 * sizeof(float);
     assert_int_equal(none.activations, 12 * layer + 13 * x);
     assert_int_equal(all.activations, layer + 13 * x);
-    assert_true(none.logits <= (size_t)64 << 20);
+    assert_true(none.logits <= (size_t)128 << 20);
 }
 
 int main(void)

@@ -1,0 +1,322 @@
+#include "train/optimizer.h"
+
+#include "model/base/par.h"
+#include "tests/unit/tiny.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+/* ---- against PyTorch and NumPy: tests/golden/optimizer_reference.py ---- */
+
+enum { STEPS = 10 };
+
+static struct config golden_config(void)
+{
+    struct config c;
+    config_init(&c);
+    c.n_layer = 1;
+    c.n_head = 2;
+    c.n_embd = 4;
+    c.n_inner = 8;
+    c.n_ctx = 3;
+    c.n_vocab = 5;
+    c.bos_token_id = c.eos_token_id = 0;
+    return c;
+}
+
+/* Masters of this shape, with tiny.h's weights. */
+static void make(struct masters *w, const struct config *c)
+{
+    struct model m;
+    tiny_init(&m, c, LINEAR_F32, 5);
+    char name[] = "tiny";
+    m.name = name;
+    assert_ok(masters_init(w, &m, NULL));
+    tiny_release(&m);
+}
+
+static void read_floats(float *out, size_t n, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "tests/golden/optimizer/%s.f32", name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fread(out, sizeof *out, n, f), n);
+    assert_int_equal(fgetc(f), EOF);
+    fclose(f);
+}
+
+static float number(const json_t *j, const char *key)
+{
+    assert_non_null(json_object_get(j, key));
+    return (float)json_number_value(json_object_get(j, key));
+}
+
+static int choice(const json_t *j, const char *key, const char *const *names)
+{
+    const char *name = json_string_value(json_object_get(j, key));
+    for (int i = 0; names[i] != NULL; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    fail_msg("%s %s", key, name);
+    return -1;
+}
+
+static struct optimizer_config config_of(const json_t *j)
+{
+    static const char *const kinds[] = {"adamw", "adam", "lamb", NULL};
+    static const char *const what[] = {"matrices", "all", NULL};
+    return (struct optimizer_config){.kind = choice(j, "kind", kinds),
+                                     .beta1 = number(j, "beta1"),
+                                     .beta2 = number(j, "beta2"),
+                                     .eps = number(j, "eps"),
+                                     .weight_decay = number(j, "weight_decay"),
+                                     .decay = choice(j, "decay", what),
+                                     .bias_correction =
+                                         json_is_true(json_object_get(j, "bias_correction")),
+                                     .grad_clip = number(j, "grad_clip")};
+}
+
+/* Weights move by some hundredths; they must agree to a millionth. */
+static void compare(const char *name, int step, const float *got, const float *want, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(fabsf(got[i] - want[i]) <= 1e-6f))
+            fail_msg("%s, step %d: weight %zu is %.9g, expected %.9g", name, step, i,
+                     (double)got[i], (double)want[i]);
+}
+
+static void run_golden(const char *name, const json_t *j)
+{
+    struct config config = golden_config();
+    struct masters w;
+    struct optimizer o;
+    make(&w, &config);
+    const size_t n = w.n;
+    float *start = mem_array(n * (STEPS + 1), sizeof *start),
+          *want = mem_array(2 * n, sizeof *want);
+    read_floats(start, n * (STEPS + 1), "start");
+    read_floats(want, 2 * n, name);
+    memcpy(w.data, start, n * sizeof *start);
+    struct optimizer_config c = config_of(j);
+    float scale = number(j, "scale"), rate = number(j, "rate");
+    assert_ok(optimizer_init(&o, &c, &w));
+    for (int t = 0; t < STEPS; t++) {
+        const float *grads = start + n * (size_t)(t + 1);
+        double norm = optimizer_norm(&o, grads, scale);
+        double expected = json_number_value(json_array_get(json_object_get(j, "norms"), (size_t)t));
+        assert_true(fabs(norm - expected) <= 1e-12 * expected);
+        optimizer_step(&o, &w, grads, scale, norm, rate);
+        if (t == 0)
+            compare(name, 1, w.data, want, n);
+    }
+    compare(name, STEPS, w.data, want + n, n);
+    assert_int_equal(o.steps, STEPS);
+    optimizer_release(&o);
+    masters_release(&w);
+    mem_free(start);
+    mem_free(want);
+}
+
+static void ten_steps_as_the_references(void **state)
+{
+    (void)state;
+    json_error_t error;
+    json_t *all = json_load_file("tests/golden/optimizer/cases.json", 0, &error), *j;
+    if (all == NULL)
+        fail_msg("cases.json: %s", error.text);
+    const char *name;
+    assert_true(json_object_size(all) >= 6);
+    json_object_foreach(all, name, j) run_golden(name, j);
+    json_decref(all);
+}
+
+/* ---- properties ---- */
+
+static const struct optimizer_config kinds[] = {
+    {OPTIMIZER_ADAMW, 0.9f, 0.95f, 1e-8f, 0.1f, DECAY_MATRICES, true, 1},
+    {OPTIMIZER_ADAM, 0.8f, 0.999f, 1e-6f, 0.01f, DECAY_ALL, true, 0},
+    {OPTIMIZER_LAMB, 0.9f, 0.99f, 1e-6f, 0.1f, DECAY_MATRICES, false, 0.5f},
+};
+
+/* Tensors of several pieces and of a few elements. */
+static struct config wide_config(void)
+{
+    struct config c = tiny_config();
+    c.n_embd = 90;
+    c.n_vocab = 401;
+    return c;
+}
+
+static void make_grads(float *grads, size_t n, int step)
+{
+    for (size_t i = 0; i < n; i++)
+        grads[i] = rng_normal(9, (uint64_t)step, i);
+}
+
+/* Steps first .. last-1 of the same run. */
+static void go(struct optimizer *o, struct masters *w, float *grads, int first, int last)
+{
+    for (int t = first; t < last; t++) {
+        make_grads(grads, w->n, t);
+        double norm = optimizer_norm(o, grads, 0.25f);
+        optimizer_step(o, w, grads, 0.25f, norm, 0.01f);
+    }
+}
+
+/* Any team and any kernels; also a run that was put down and taken up again. */
+static void bits_do_not_depend_on_the_team(void **state)
+{
+    (void)state;
+    struct config c = wide_config();
+    struct masters first, w;
+    make(&first, &c);
+    const size_t n = first.n;
+    float *start = mem_array(n, sizeof *start), *grads = mem_array(n, sizeof *grads);
+    memcpy(start, first.data, n * sizeof *start);
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        struct optimizer o, again;
+        memcpy(first.data, start, n * sizeof *start);
+        assert_ok(par_open(1, false));
+        assert_ok(kernels_select("portable"));
+        assert_ok(optimizer_init(&o, &kinds[kind], &first));
+        go(&o, &first, grads, 0, 4);
+        assert_ok(kernels_select("auto"));
+        for (int threads = 2; threads <= 5; threads++) {
+            assert_ok(par_open(threads, false));
+            make(&w, &c);
+            assert_memory_equal(w.data, start, n * sizeof *start);
+            assert_ok(optimizer_init(&again, &kinds[kind], &w));
+            go(&again, &w, grads, 0, 2);
+            struct optimizer resumed;
+            assert_ok(optimizer_init(&resumed, &kinds[kind], &w));
+            memcpy(resumed.m, again.m, n * sizeof *again.m);
+            memcpy(resumed.v, again.v, n * sizeof *again.v);
+            resumed.steps = again.steps;
+            go(&resumed, &w, grads, 2, 4);
+            assert_memory_equal(w.data, first.data, n * sizeof *w.data);
+            assert_memory_equal(resumed.m, o.m, n * sizeof *o.m);
+            assert_memory_equal(resumed.v, o.v, n * sizeof *o.v);
+            assert_memory_equal(resumed.changes, o.changes,
+                                (size_t)o.n_tensors * sizeof *o.changes);
+            optimizer_release(&resumed);
+            optimizer_release(&again);
+            masters_release(&w);
+        }
+        optimizer_release(&o);
+    }
+    assert_memory_not_equal(first.data, start, n * sizeof *start);
+    par_close();
+    masters_release(&first);
+    mem_free(start);
+    mem_free(grads);
+}
+
+static double norm_of(const float *x, const float *y, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)x[i] - (y == NULL ? 0 : (double)y[i]);
+        sum += d * d;
+    }
+    return sqrt(sum);
+}
+
+static void changes_are_what_happened(void **state)
+{
+    (void)state;
+    struct config c = wide_config();
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        struct masters w;
+        struct optimizer o;
+        make(&w, &c);
+        assert_ok(optimizer_init(&o, &kinds[kind], &w));
+        float *before = mem_array(w.n, sizeof *before), *grads = mem_array(w.n, sizeof *grads);
+        memcpy(before, w.data, w.n * sizeof *before);
+        go(&o, &w, grads, 0, 1);
+        for (int i = 0; i < o.n_tensors; i++) {
+            size_t at = w.offset[i], n = masters_size(&w, i);
+            double grad = norm_of(grads + at, NULL, n) / 4, weight = norm_of(before + at, NULL, n),
+                   update = norm_of(w.data + at, before + at, n);
+            assert_true(fabs(o.changes[i].grad_norm - grad) <= 1e-9 * grad);
+            assert_true(fabs(o.changes[i].weight_norm - weight) <= 1e-9 * weight);
+            /* LAMB's is that of the direction, before weights are rounded. */
+            if (!(fabs(o.changes[i].update_norm - update) <= 1e-4 * update))
+                fail_msg("kind %zu, %s: the update's norm is %.9g, expected %.9g", kind,
+                         w.view.tensors[i].name, o.changes[i].update_norm, update);
+        }
+        mem_free(before);
+        mem_free(grads);
+        optimizer_release(&o);
+        masters_release(&w);
+    }
+}
+
+static void what_is_not_finite_shows_in_the_norm(void **state)
+{
+    (void)state;
+    struct config c = golden_config();
+    struct masters w;
+    struct optimizer o;
+    make(&w, &c);
+    assert_ok(optimizer_init(&o, &kinds[0], &w));
+    float *grads = mem_array(w.n, sizeof *grads);
+    assert_true(optimizer_norm(&o, grads, 1) == 0);
+    grads[w.n - 1] = INFINITY;
+    assert_true(isinf(optimizer_norm(&o, grads, 1)));
+    grads[w.n - 1] = NAN;
+    assert_true(isnan(optimizer_norm(&o, grads, 1)));
+    /* What would overflow in float does not. */
+    grads[0] = 3e38f, grads[1] = 1.3e38f, grads[w.n - 1] = 0;
+    double norm = optimizer_norm(&o, grads, 1);
+    assert_true(isfinite(norm) && norm > 3e38);
+    /* And is clipped to what moves the weights a little. */
+    optimizer_step(&o, &w, grads, 1, norm, 0.01f);
+    for (size_t i = 0; i < w.n; i++)
+        assert_true(isfinite(w.data[i]) && fabsf(w.data[i]) < 3);
+    mem_free(grads);
+    optimizer_release(&o);
+    masters_release(&w);
+}
+
+static void a_step_allocates_nothing(void **state)
+{
+    (void)state;
+    struct config c = golden_config();
+    struct masters w;
+    struct optimizer o;
+    make(&w, &c);
+    float *grads = mem_array(w.n, sizeof *grads);
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        assert_ok(optimizer_init(&o, &kinds[kind], &w));
+        go(&o, &w, grads, 0, 1);
+        uint64_t before = mem_count();
+        go(&o, &w, grads, 1, 3);
+        assert_int_equal(mem_count(), before);
+        optimizer_release(&o);
+    }
+    /* Every allocation may fail. */
+    for (uint64_t k = 1, rc = 1; rc != 0; k++) {
+        mem_fail_at(k);
+        rc = optimizer_init(&o, &kinds[0], &w) != 0;
+        mem_fail_at(0);
+        assert_true(k < 20 && (rc == 1 || k > 4));
+        optimizer_release(&o);
+        optimizer_release(&o);
+    }
+    mem_free(grads);
+    masters_release(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ten_steps_as_the_references),
+        cmocka_unit_test(bits_do_not_depend_on_the_team),
+        cmocka_unit_test(changes_are_what_happened),
+        cmocka_unit_test(what_is_not_finite_shows_in_the_norm),
+        cmocka_unit_test(a_step_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

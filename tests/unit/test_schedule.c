@@ -1,0 +1,125 @@
+#include "tests/unit/test.h"
+
+#include "train/schedule.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+/* The rates of tests/golden/optimizer/schedules.json, by the originals' formulas. */
+
+static const char *const kinds[] = {"constant", "linear", "cosine", "cosine_ramp"};
+
+static struct schedule_config config_of(const json_t *j)
+{
+    struct schedule_config c = {
+        .kind = -1,
+        .learning_rate = json_number_value(json_object_get(j, "learning_rate")),
+        .min_learning_rate = json_number_value(json_object_get(j, "min_learning_rate")),
+        .warmup = json_number_value(json_object_get(j, "warmup")),
+        .warmup_init = json_number_value(json_object_get(j, "warmup_init")),
+        .decay_steps = json_integer_value(json_object_get(j, "decay_steps"))};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(json_string_value(json_object_get(j, "kind")), kinds[i]) == 0)
+            c.kind = i;
+    assert_int_not_equal(c.kind, -1);
+    return c;
+}
+
+static void originals_agree(void **state)
+{
+    (void)state;
+    json_error_t error;
+    json_t *all = json_load_file("tests/golden/optimizer/schedules.json", 0, &error), *j, *pair;
+    if (all == NULL)
+        fail_msg("schedules.json: %s", error.text);
+    size_t i, k;
+    assert_true(json_array_size(all) >= 7);
+    json_array_foreach(all, i, j)
+    {
+        struct schedule_config c = config_of(j);
+        int64_t n_steps = json_integer_value(json_object_get(j, "n_steps"));
+        json_array_foreach(json_object_get(j, "rates"), k, pair)
+        {
+            int64_t step = json_integer_value(json_array_get(pair, 0));
+            double want = json_number_value(json_array_get(pair, 1));
+            double got = schedule_rate(&c, step, n_steps);
+            if (!(fabs(got - want) <= 1e-12 * c.learning_rate))
+                fail_msg("%s, step %lld: %.15g, expected %.15g",
+                         json_string_value(json_object_get(j, "name")), (long long)step, got, want);
+        }
+        assert_true(k >= 7);
+    }
+    json_decref(all);
+}
+
+static void ends_hold(void **state)
+{
+    (void)state;
+    struct schedule_config c = {.learning_rate = 1, .min_learning_rate = 0.25, .warmup = 10};
+    for (int kind = SCHEDULE_CONSTANT; kind <= SCHEDULE_COSINE_RAMP; kind++) {
+        double end = kind == SCHEDULE_CONSTANT ? 1 : 0.25;
+        c.kind = kind;
+        c.decay_steps = 0;
+        assert_true(schedule_rate(&c, 100, 100) == end);
+        assert_true(schedule_rate(&c, 100000, 100) == end);
+        c.decay_steps = 40;
+        assert_true(schedule_rate(&c, 40, 100) == end);
+        assert_true(schedule_rate(&c, 99, 100) == end);
+        /* Falls from where the warm-up ends, without a jump. */
+        for (int64_t s = kind == SCHEDULE_COSINE_RAMP ? 9 : 10; s < 99; s++) {
+            double a = schedule_rate(&c, s, 100), b = schedule_rate(&c, s + 1, 100);
+            assert_true(a >= b && a - b < 0.1);
+        }
+    }
+    /* All of it warm-up. */
+    c.kind = SCHEDULE_COSINE;
+    c.decay_steps = 10;
+    assert_true(schedule_rate(&c, 9, 100) == 0.9);
+    assert_true(schedule_rate(&c, 10, 100) == 0.25);
+}
+
+static void warmup_is_steps_or_a_part(void **state)
+{
+    (void)state;
+    struct schedule_config c;
+    schedule_config_init(&c);
+    c.warmup = 0.1;
+    assert_int_equal(schedule_warmup(&c, 1000), 100);
+    c.warmup = 1;
+    assert_int_equal(schedule_warmup(&c, 1000), 1);
+    c.warmup = 2000;
+    assert_int_equal(schedule_warmup(&c, 1000), 2000);
+    c.warmup = 0;
+    assert_int_equal(schedule_warmup(&c, 1000), 0);
+    assert_true(schedule_rate(&c, 0, 1000) == c.learning_rate);
+}
+
+static void a_run_without_an_end(void **state)
+{
+    (void)state;
+    struct schedule_config c = {
+        .learning_rate = 1, .min_learning_rate = 0, .warmup = 0.5, .warmup_init = 0.5};
+    for (int kind = SCHEDULE_CONSTANT; kind <= SCHEDULE_COSINE_RAMP; kind++) {
+        c.kind = kind;
+        assert_true(schedule_rate(&c, 0, 0) == 1);
+        assert_true(schedule_rate(&c, 1000000, 0) == 1);
+    }
+    c.kind = SCHEDULE_LINEAR;
+    c.warmup = 4;
+    c.decay_steps = 8;
+    assert_true(schedule_rate(&c, 2, 0) == 0.75);
+    assert_true(schedule_rate(&c, 6, 0) == 0.5);
+    assert_true(schedule_rate(&c, 9, 0) == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(originals_agree),
+        cmocka_unit_test(ends_hold),
+        cmocka_unit_test(warmup_is_steps_or_a_part),
+        cmocka_unit_test(a_run_without_an_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -47,9 +47,9 @@ struct dataset {
  * document, the end of the stream is held out.
  *
  * t        may be NULL unless there is text
- * n_vocab  of the model; an id not below it is ERR_RANGE, naming file and place: here, or
- *          in dataset_read for files beyond DATA_WHOLE_BYTES
- * returns  0, ERR_MISSING, ERR_FORMAT, ERR_RANGE, ERR_INTERRUPTED...; both are then empty
+ * n_vocab  of the model, 0: any ids; an id not below it is ERR_RANGE, naming file and place: here,
+ * or in dataset_read for files beyond DATA_WHOLE_BYTES returns  0, ERR_MISSING, ERR_FORMAT,
+ * ERR_RANGE, ERR_INTERRUPTED...; both are then empty
  */
 #define DATA_WHOLE_BYTES ((uint64_t)1 << 30) /* up to here all of a file is read when opened */
 int dataset_open(struct dataset *train, struct dataset *validation, const struct data_config *c,
@@ -58,5 +58,14 @@ void dataset_close(struct dataset *d);
 
 /* ids first .. first + n - 1 of the stream; from any thread. ERR_RANGE, ERR_IO, ERR_FORMAT. */
 int dataset_read(const struct dataset *d, token_id *out, uint64_t first, size_t n);
+
+/* What the files behind a part of it are. */
+struct data_summary {
+    const char *format; /* "text", "Megatron", "nanoGPT", "llm.c", "generated", "several" */
+    size_t files;
+    token_id least, most; /* of the ids that were read */
+    bool whole;           /* they all were */
+};
+void dataset_summary(const struct dataset *d, struct data_summary *out);
 
 #endif

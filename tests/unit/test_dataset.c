@@ -1,0 +1,782 @@
+/* Data sets: texts, JSON lines and the formats of others give one stream of ids with
+ * documents; what is held out; the cache; what is refused with which sentence. */
+#include "tests/unit/test.h"
+
+#include "tests/unit/scratch.h"
+#include "tests/unit/tiny_text.h"
+#include "train/data/dataset.h"
+#include "train/data/token_writer.h"
+#include "weights/vocab.h"
+
+#include <dirent.h>
+
+enum { SEVERAL = 4096 };
+
+static struct scratch scratch;
+static struct tokenizer *tokenizer;
+
+static int setup(void **state)
+{
+    (void)state;
+    scratch_open(&scratch);
+    setenv("XDG_CACHE_HOME", scratch_path(&scratch, "cache"), 1);
+    tokenizer = tiny_tokenizer();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    tokenizer_free(tokenizer);
+    scratch_close(&scratch);
+    return 0;
+}
+
+static void write_text(const char *name, const char *text)
+{
+    scratch_write(&scratch, name, text, strlen(text));
+}
+
+/* Paths below the scratch folder, a comma between them. */
+static struct data_config config_of(const char *const *names, size_t n)
+{
+    struct data_config c;
+    struct buf b = {0};
+    assert_ok(data_config_init(&c));
+    for (size_t i = 0; i < n; i++)
+        assert_ok(buf_printf(&b, "%s%s", i == 0 ? "" : ",", scratch_path(&scratch, names[i])));
+    mem_free(c.data);
+    c.data = b.data;
+    c.validation_fraction = 0;
+    return c;
+}
+
+static struct dataset open_part(struct data_config *c, bool validation)
+{
+    struct dataset parts[2];
+    assert_ok(dataset_open(&parts[0], &parts[1], c, tokenizer, 0, NULL));
+    dataset_close(&parts[!validation]);
+    return parts[validation];
+}
+
+/* The stream as text, each document behind a bar, the end of text as "$". */
+static const char *shown(const struct dataset *d)
+{
+    static struct buf out;
+    token_id ids[SEVERAL];
+    out.n = 0;
+    assert_true(d->n_tokens <= SEVERAL);
+    assert_ok(dataset_read(d, ids, 0, d->n_tokens));
+    for (uint64_t i = 0, k = 0; i < d->n_tokens; i++) {
+        if (d->documents[k] == i) {
+            assert_ok(buf_char(&out, '|'));
+            k++;
+        }
+        if (ids[i] == 0)
+            assert_ok(buf_char(&out, '$'));
+        else
+            assert_ok(tokenizer_decode(tokenizer, &out, &ids[i], 1));
+    }
+    assert_int_equal(d->documents[d->n_documents], d->n_tokens);
+    return buf_text(&out);
+}
+
+static void expect(const char *name, const char *stream)
+{
+    struct data_config c = config_of(&name, 1);
+    struct dataset d = open_part(&c, false);
+    assert_string_equal(shown(&d), stream);
+    dataset_close(&d);
+    data_config_release(&c);
+}
+
+static void reads_documents_of_texts(void **state)
+{
+    (void)state;
+    write_text("one.txt", "abc\n");
+    expect("one.txt", "|abc\n$");
+    write_text("several.txt",
+               "the end\n<|endoftext|>\n\n a b\r\n\r\n<|endoftext|>xy<|endoftext|>\n");
+    expect("several.txt", "|the end$| a b$|xy$");
+    write_text("nothing-between.txt", "<|endoftext|>\n<|endoftext|>\nx<|endoftext|><|endoftext|>");
+    expect("nothing-between.txt", "|x$");
+    write_text("bom.txt", "\xef\xbb\xbfgr\xc3\xbc\xc3\x9f");
+    expect("bom.txt", "|gr\xc3\xbc\xc3\x9f$");
+    write_text("lines.jsonl", "{\"text\": \"the end\", \"url\": 1}\n\n{\"text\": \"\"}\r\n"
+                              "{\"text\": \"a\\nb\"}");
+    expect("lines.jsonl", "|the end$|a\nb$");
+}
+
+static void separators_are_a_setting(void **state)
+{
+    (void)state;
+    write_text("stars.txt", "a\n***\nb<|endoftext|>c");
+    struct data_config c = config_of((const char *const[]){"stars.txt"}, 1);
+    static const char *const cases[][2] = {{"***", "|a$|b<|endoftext|>c$"},
+                                           {"", "|a\n***\nb<|endoftext|>c$"},
+                                           {"<|endoftext|>", "|a\n***\nb$|c$"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mem_free(c.document_separator);
+        c.document_separator = mem_strdup(cases[i][0]);
+        struct dataset d = open_part(&c, false);
+        assert_string_equal(shown(&d), cases[i][1]);
+        dataset_close(&d);
+    }
+    data_config_release(&c);
+}
+
+static void folders_are_read_by_name(void **state)
+{
+    (void)state;
+    uint16_t ids[] = {0, 98, 99};
+    assert_ok(file_make_folder(scratch_path(&scratch, "all/below")));
+    write_text("all/b.txt", "second");
+    write_text("all/a.txt", "first");
+    write_text("all/.hidden", "no");
+    write_text("all/empty", "");
+    write_text("all/below/wiki_00", "third");
+    scratch_write(&scratch, "all/c.bin", ids, sizeof ids);
+    assert_int_equal(symlink("..", scratch_path(&scratch, "all/below/circle")), 0);
+    expect("all", "|first$|second$|third$|$|ab");
+    struct data_config c = config_of((const char *const[]){"all/c.bin", "all/b.txt"}, 2);
+    struct dataset d = open_part(&c, false);
+    assert_string_equal(shown(&d), "|$|ab|second$");
+    struct data_summary s;
+    dataset_summary(&d, &s);
+    assert_string_equal(s.format, "several");
+    assert_int_equal(s.files, 2);
+    assert_true(s.whole);
+    dataset_close(&d);
+    data_config_release(&c);
+}
+
+/* Any way to cut a text gives the ids of the whole. */
+static void long_texts_are_encoded_in_pieces(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    for (uint64_t i = 0; text.n < 5 << 19; i++) {
+        static const char *const words[] = {"the",     " one", "  \n", "\r\n\r\n", "\tabc",
+                                            "xy ",     "\n",   "'s",   "\xc3\xa9", "\xff",
+                                            "<|endof", "end",  " ",    "."};
+        uint32_t w[4];
+        rng_words(w, 1, 2, i);
+        for (int k = 0; k < 4; k++)
+            assert_ok(buf_str(&text, words[w[k] % (sizeof words / sizeof *words)]));
+    }
+    /* In the middle a document without a place to cut, longer than a piece. */
+    for (int i = 0; i < 3 << 18; i++)
+        assert_ok(buf_str(&text, "ab"));
+    scratch_write(&scratch, "long.txt", text.data, text.n);
+    struct ids whole = {0};
+    assert_ok(tokenizer_encode(tokenizer, &whole, text.data, text.n, ENCODE_TEXT));
+    assert_ok(ids_add(&whole, &(token_id){0}, 1));
+    struct data_config c = config_of((const char *const[]){"long.txt"}, 1);
+    struct dataset d = open_part(&c, false);
+    assert_int_equal(d.n_tokens, whole.n);
+    assert_int_equal(d.n_documents, 1);
+    token_id *ids = mem_array(whole.n, sizeof *ids);
+    assert_ok(dataset_read(&d, ids, 0, whole.n));
+    assert_memory_equal(ids, whole.data, whole.n * sizeof *ids);
+    mem_free(ids);
+    ids_release(&whole);
+    buf_release(&text);
+    dataset_close(&d);
+    data_config_release(&c);
+}
+
+static int count_cached(const char *ending)
+{
+    DIR *dir = opendir(scratch_path(&scratch, "cache/prattle/data"));
+    int n = 0;
+    if (dir == NULL)
+        return 0;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        n += strstr(e->d_name, ending) != NULL;
+    closedir(dir);
+    return n;
+}
+
+static void watch_encoding(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    int *calls = user;
+    assert_true(done <= total);
+    *calls += strcmp(what, "encoding texts") == 0;
+}
+
+static int encodings(struct data_config *c, unsigned char identity[32])
+{
+    int calls = 0;
+    struct progress p = {.step = watch_encoding, .user = &calls};
+    struct dataset d, v;
+    assert_ok(dataset_open(&d, &v, c, tokenizer, TINY_V, &p));
+    memcpy(identity, d.identity, 32);
+    dataset_close(&d);
+    dataset_close(&v);
+    return calls;
+}
+
+static void texts_are_encoded_once(void **state)
+{
+    (void)state;
+    unsigned char first[32], again[32];
+    write_text("cached.txt", "a text to be kept");
+    struct data_config c = config_of((const char *const[]){"cached.txt"}, 1);
+    int before = count_cached(".idx");
+    assert_true(encodings(&c, first) > 0);
+    assert_int_equal(count_cached(".idx"), before + 1);
+    assert_int_equal(encodings(&c, again), 0);
+    assert_memory_equal(first, again, 32);
+    /* Other bytes are another set; so is another separator. */
+    write_text("cached.txt", "a text to be kept!");
+    assert_true(encodings(&c, again) > 0);
+    assert_memory_not_equal(first, again, 32);
+    c.document_separator[0] = '!';
+    assert_true(encodings(&c, again) > 0);
+    assert_int_equal(count_cached(".idx"), before + 3);
+    assert_int_equal(count_cached(".tmp"), 0);
+    data_config_release(&c);
+}
+
+static void damaged_caches_are_made_anew(void **state)
+{
+    (void)state;
+    unsigned char identity[32];
+    char command[3 * PATH_MAX];
+    write_text("cut.txt", "the text whose cache is cut");
+    struct data_config c = config_of((const char *const[]){"cut.txt"}, 1);
+    static const char *const endings[] = {"bin", "idx"};
+    assert_true(encodings(&c, identity) > 0);
+    for (int i = 0; i < 2; i++) {
+        snprintf(command, sizeof command, "truncate -s -1 %s/*.%s",
+                 scratch_path(&scratch, "cache/prattle/data"), endings[i]);
+        assert_int_equal(system(command), 0);
+        assert_true(encodings(&c, identity) > 0);
+        assert_int_equal(encodings(&c, identity), 0);
+    }
+    data_config_release(&c);
+}
+
+static void interrupted_encoding_leaves_nothing(void **state)
+{
+    (void)state;
+    write_text("stopped.txt", "never to be finished");
+    struct data_config c = config_of((const char *const[]){"stopped.txt"}, 1);
+    struct dataset d, v;
+    int before = count_cached("");
+    interrupt_raise();
+    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_INTERRUPTED);
+    interrupt_clear();
+    assert_int_equal(count_cached(""), before);
+    assert_null(d.files);
+    data_config_release(&c);
+}
+
+/* n documents of `each` ids, counting up, in a Megatron set. */
+static void write_megatron(const char *name, int n, int each, int n_ids)
+{
+    struct token_writer w;
+    assert_ok(token_writer_open(&w, scratch_path(&scratch, name), n_ids));
+    for (int i = 0; i < n * each; i++) {
+        token_id id = i % n_ids;
+        assert_ok(token_writer_add(&w, &id, 1));
+        if ((i + 1) % each == 0)
+            assert_ok(token_writer_end(&w));
+    }
+    assert_ok(token_writer_commit(&w));
+}
+
+static void megatron_sets_are_written_and_read(void **state)
+{
+    (void)state;
+    static const int sizes[] = {256, 65536, 65537, 1000000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        write_megatron("meg", 300, 7, sizes[i]);
+        static const char *const names[] = {"meg", "meg.bin", "meg.idx"};
+        for (int k = 0; k < 3; k++) {
+            struct data_config c = config_of(&names[k], 1);
+            struct dataset d = open_part(&c, false);
+            token_id ids[2100];
+            assert_int_equal(d.n_documents, 300);
+            assert_int_equal(d.n_tokens, 2100);
+            assert_int_equal(d.documents[299], 2093);
+            assert_ok(dataset_read(&d, ids, 0, 2100));
+            for (int j = 0; j < 2100; j++)
+                assert_int_equal(ids[j], j % sizes[i]);
+            dataset_close(&d);
+            data_config_release(&c);
+        }
+    }
+}
+
+/* Every split deals each document to exactly one part; both read what the whole has. */
+static void holds_documents_out(void **state)
+{
+    (void)state;
+    write_megatron("split", 40, 5, 1000);
+    static const struct {
+        float fraction;
+        uint64_t held;
+    } cases[] = {{0, 0}, {0.025f, 1}, {0.05f, 2}, {0.1f, 4}, {0.33f, 13}, {0.5f, 20}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct data_config c = config_of((const char *const[]){"split"}, 1);
+        c.validation_fraction = cases[i].fraction;
+        struct dataset d, v;
+        bool seen[200] = {0};
+        token_id ids[200];
+        assert_ok(dataset_open(&d, &v, &c, NULL, 1000, NULL));
+        assert_int_equal(v.n_documents, cases[i].held);
+        assert_int_equal(v.n_tokens, 5 * cases[i].held);
+        assert_int_equal(d.n_documents, 40 - cases[i].held);
+        assert_true(v.validation && !d.validation);
+        assert_ok(dataset_read(&d, ids, 0, d.n_tokens));
+        assert_ok(dataset_read(&v, ids + d.n_tokens, 0, v.n_tokens));
+        for (int k = 0; k < 200; k++) {
+            assert_false(seen[ids[k]]);
+            seen[ids[k]] = true;
+            assert_int_equal(ids[k] % 5, k % 5); /* documents stay whole */
+        }
+        /* Across the seams, one by one as all at once. */
+        for (uint64_t k = 0; k < d.n_tokens; k++) {
+            token_id id;
+            assert_ok(dataset_read(&d, &id, k, 1));
+            assert_int_equal(id, ids[k]);
+        }
+        assert_int_equal(dataset_read(&d, ids, d.n_tokens, 1), ERR_RANGE);
+        assert_int_equal(dataset_read(&d, ids, UINT64_MAX, 2), ERR_RANGE);
+        dataset_close(&d);
+        dataset_close(&v);
+        data_config_release(&c);
+    }
+}
+
+static void holds_the_end_out_of_few_documents(void **state)
+{
+    (void)state;
+    write_megatron("few", 3, 100, 1000);
+    struct data_config c = config_of((const char *const[]){"few"}, 1);
+    struct dataset d, v;
+    token_id id;
+    c.validation_fraction = 0.1f;
+    assert_ok(dataset_open(&d, &v, &c, NULL, 1000, NULL));
+    assert_int_equal(d.n_tokens, 270);
+    assert_int_equal(d.n_documents, 3);
+    assert_int_equal(v.n_tokens, 30);
+    assert_int_equal(v.n_documents, 1);
+    assert_ok(dataset_read(&v, &id, 0, 1));
+    assert_int_equal(id, 270);
+    dataset_close(&d);
+    dataset_close(&v);
+    c.validation_fraction = 0.004f; /* one token: nothing follows it */
+    assert_ok(dataset_open(&d, &v, &c, NULL, 1000, NULL));
+    assert_int_equal(d.n_tokens, 300);
+    assert_int_equal(v.n_tokens, 0);
+    dataset_close(&d);
+    dataset_close(&v);
+    data_config_release(&c);
+}
+
+static void validation_may_be_a_file_of_its_own(void **state)
+{
+    (void)state;
+    write_text("train.txt", "the one");
+    write_text("valid.txt", "abc");
+    struct data_config c = config_of((const char *const[]){"train.txt"}, 1);
+    mem_free(c.validation);
+    c.validation = mem_strdup(scratch_path(&scratch, "valid.txt"));
+    c.validation_fraction = 0.5f;
+    struct dataset d = open_part(&c, false), v = open_part(&c, true);
+    assert_string_equal(shown(&d), "|the one$");
+    assert_string_equal(shown(&v), "|abc$");
+    assert_true(v.validation);
+    dataset_close(&d);
+    dataset_close(&v);
+    mem_free(c.validation);
+    c.validation = mem_strdup(scratch_path(&scratch, "nowhere.txt"));
+    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&scratch, err_text()),
+                        "validation data: cannot open DIR/nowhere.txt: No such file or directory");
+    data_config_release(&c);
+}
+
+static void llmc_has_a_header(void **state)
+{
+    (void)state;
+    struct {
+        int32_t head[256];
+        uint16_t ids[6];
+    } gpt2 = {{20240520, 1, 6}, {5, 6, 0, 7, 8, 9}};
+    struct {
+        int32_t head[256];
+        uint32_t ids[2];
+    } llama = {{20240801, 7, 2}, {128000, 1}};
+    token_id ids[6];
+    scratch_write(&scratch, "gpt2.bin", &gpt2, sizeof gpt2);
+    scratch_write(&scratch, "llama.bin", &llama, sizeof llama);
+    struct data_config c = config_of((const char *const[]){"gpt2.bin", "llama.bin"}, 2);
+    struct dataset d = open_part(&c, false);
+    assert_int_equal(d.n_tokens, 8);
+    assert_int_equal(d.n_documents, 3); /* the first ends behind its 0 */
+    assert_int_equal(d.documents[1], 3);
+    assert_ok(dataset_read(&d, ids, 2, 6));
+    assert_memory_equal(ids, ((token_id[]){0, 7, 8, 9, 128000, 1}), sizeof ids);
+    dataset_close(&d);
+    data_config_release(&c);
+}
+
+static void generated_ids_need_no_disk(void **state)
+{
+    (void)state;
+    struct data_config c;
+    struct dataset d, v;
+    token_id ids[1000], again[10];
+    int rises = 0;
+    assert_ok(data_config_init(&c));
+    mem_free(c.data);
+    c.data = mem_strdup("generated");
+    c.generated_tokens = 1 << 20;
+    assert_ok(dataset_open(&d, &v, &c, NULL, 50257, NULL));
+    assert_int_equal(d.n_tokens + v.n_tokens, 1 << 20);
+    assert_int_equal(v.n_documents, 51); /* of 1024 */
+    assert_ok(dataset_read(&d, ids, 0, 1000));
+    for (int i = 0; i < 1000; i++) {
+        assert_true(ids[i] >= 0 && ids[i] < 50257);
+        rises += i % 8 != 0 && ids[i] == (ids[i - 1] + 1) % 50257;
+    }
+    assert_int_equal(rises, 875);
+    assert_ok(dataset_read(&d, again, 333, 10));
+    assert_memory_equal(again, ids + 333, sizeof again);
+    c.seed = 1;
+    unsigned char before[32];
+    memcpy(before, d.identity, 32);
+    dataset_close(&d);
+    dataset_close(&v);
+    assert_ok(dataset_open(&d, &v, &c, NULL, 50257, NULL));
+    assert_memory_not_equal(before, d.identity, 32);
+    dataset_close(&d);
+    dataset_close(&v);
+    data_config_release(&c);
+}
+
+/* The same documents are the same data, however they are stored; others are not. */
+static void identity_is_of_what_is_read(void **state)
+{
+    (void)state;
+    unsigned char a[32], b[32];
+    write_megatron("narrow", 10, 10, 100);
+    write_megatron("other", 10, 10, 99);
+    write_megatron("bounds", 5, 20, 100);
+    struct data_config c = config_of((const char *const[]){"narrow"}, 1);
+    struct dataset d = open_part(&c, false);
+    memcpy(a, d.identity, 32);
+    dataset_close(&d);
+    data_config_release(&c);
+    for (int i = 0; i < 2; i++) {
+        c = config_of((const char *const[]){i == 0 ? "other" : "bounds"}, 1);
+        d = open_part(&c, false);
+        memcpy(b, d.identity, 32);
+        assert_memory_not_equal(a, b, 32);
+        dataset_close(&d);
+        data_config_release(&c);
+    }
+}
+
+static const unsigned char INDEX[] = {
+    'M', 'M', 'I', 'D', 'I', 'D', 'X', 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, /* version */
+    8,                                                               /* uint16 */
+    2,   0,   0,   0,   0,   0,   0,   0, 3, 0, 0, 0, 0, 0, 0, 0,    /* 2 sequences, 3 bounds */
+    3,   0,   0,   0,   2,   0,   0,   0,                            /* sizes */
+    0,   0,   0,   0,   0,   0,   0,   0, 6, 0, 0, 0, 0, 0, 0, 0,    /* bytes */
+    0,   0,   0,   0,   0,   0,   0,   0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0};
+
+/* One byte of a good index changed, or the file cut: each has its sentence. */
+static void refuses_damaged_indexes(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at; /* byte that is changed, or */
+        unsigned char to;
+        size_t bytes; /* how much is left */
+        const char *sentence;
+    } cases[] = {
+        {0, 'X', 0, "DIR/bad.idx does not begin with MMIDIDX: not a Megatron index"},
+        {9, 2, 0, "DIR/bad.idx is of version 2, expected 1"},
+        {17, 7, 0, "DIR/bad.idx: type 7 is not one of whole numbers, expected 1 to 5 or 8"},
+        {17, 0, 0, "DIR/bad.idx: type 0 is not one of whole numbers, expected 1 to 5 or 8"},
+        {17, 200, 0, "DIR/bad.idx: type 200 is not one of whole numbers, expected 1 to 5 or 8"},
+        {17, 5, 0,
+         "DIR/bad.idx: sequence 1 is said to begin at byte 6, expected 24 behind those before it"},
+        {18, 3, 0,
+         "DIR/bad.idx has 82 bytes, which does not fit its 3 sequences and 3 document bounds: "
+         "truncated or damaged"},
+        {25, 0x80, 0,
+         "DIR/bad.idx has 82 bytes, which does not fit its 9223372036854775810 sequences and 3 "
+         "document bounds: truncated or damaged"},
+        {33, 0x20, 0,
+         "DIR/bad.idx has 82 bytes, which does not fit its 2 sequences and 2305843009213693955 "
+         "document bounds: truncated or damaged"},
+        {37, 0x80, 0, "DIR/bad.idx: sequence 0 has the length -2147483645"},
+        {38, 9, 0, "DIR/bad.bin has 10 bytes, expected 24 for the 12 tokens of its .idx"},
+        {50, 4, 0,
+         "DIR/bad.idx: sequence 1 is said to begin at byte 4, expected 6 behind those before it"},
+        {58, 1, 0, "DIR/bad.idx: document bound 0 is sequence 1, expected 0 to 0"},
+        {66, 3, 0, "DIR/bad.idx: document bound 1 is sequence 3, expected 0 to 2"},
+        {74, 1, 0, "DIR/bad.idx: document bound 2 is sequence 1, expected 2 to 2"},
+        {0, 'M', 0, NULL},
+        {0, 'M', 81,
+         "DIR/bad.idx has 81 bytes, which does not fit its 2 sequences and 3 document bounds: "
+         "truncated or damaged"},
+        {0, 'M', 33, "DIR/bad.idx has 33 bytes, expected at least 34: not an index"},
+    };
+    uint16_t ids[5] = {1, 2, 3, 4, 5};
+    scratch_write(&scratch, "bad.bin", ids, sizeof ids);
+    struct data_config c = config_of((const char *const[]){"bad"}, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char bytes[sizeof INDEX];
+        struct dataset d, v;
+        memcpy(bytes, INDEX, sizeof bytes);
+        bytes[cases[i].at] = cases[i].to;
+        scratch_write(&scratch, "bad.idx", bytes,
+                      cases[i].bytes > 0 ? cases[i].bytes : sizeof bytes);
+        int rc = dataset_open(&d, &v, &c, NULL, 100, NULL);
+        if (cases[i].sentence == NULL)
+            assert_ok(rc);
+        else if (rc == 0)
+            fail_msg("accepted: %s", cases[i].sentence);
+        else
+            assert_string_equal(scratch_sentence(&scratch, err_text()), cases[i].sentence);
+        dataset_close(&d);
+        dataset_close(&v);
+    }
+    data_config_release(&c);
+}
+
+static void refuses_what_is_no_data(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *bytes;
+        size_t n;
+        const char *sentence;
+    } cases[] = {
+        {"empty.txt", "", 0, "DIR/empty.txt is empty"},
+        {"empty.bin", "", 0, "DIR/empty.bin is empty"},
+        {"odd.bin", "abc", 3,
+         "DIR/odd.bin has 3 bytes, expected an even number: a .bin file without header and .idx "
+         "has 2 bytes a token"},
+        {"big-id.bin", "\1\0\377\377", 4,
+         "DIR/big-id.bin: token 1 is 65535, expected 0 to 271, the model's vocabulary; was it "
+         "made with another tokenizer?"},
+        {"a.gz", "\x1f\x8b\x08", 3, "DIR/a.gz is compressed (gzip): unpack it first"},
+        {"a.xz",
+         "\xfd"
+         "7zXZ",
+         5, "DIR/a.xz is compressed (xz): unpack it first"},
+        {"a.bz2", "BZh9", 4, "DIR/a.bz2 is compressed (bzip2): unpack it first"},
+        {"weights.bin", "PK\3\4....", 8,
+         "DIR/weights.bin is a zip archive (or PyTorch weights), not text or tokens"},
+        {"lfs.txt", "version https://git-lfs.github.com/spec/v1\n", 43,
+         "DIR/lfs.txt is a git-lfs pointer, not the data: git lfs pull"},
+        {"binary.txt", "abc\0def", 7,
+         "DIR/binary.txt is not text: byte 3 is NUL; tokens are read from .bin"},
+        {"only-ends.txt", "\n<|endoftext|>\n", 15,
+         "cannot encode the texts: there is no text in them"},
+        {"list.jsonl", "[1]\n", 4,
+         "cannot encode the texts: DIR/list.jsonl line 1: expected an object with a field text "
+         "that is a string"},
+        {"number.jsonl", "{\"text\": \"a\"}\n{\"text\": 1}\n", 26,
+         "cannot encode the texts: DIR/number.jsonl line 2: expected an object with a field text "
+         "that is a string"},
+        {"lone.idx", "MMIDIDX\0\0", 9,
+         "DIR/lone.idx is not text: byte 7 is NUL; tokens are read "
+         "from .bin"},
+        {"short-llmc.bin", "\230\330\064\001\1\0\0\0\4\0\0\0", 12,
+         "DIR/short-llmc.bin has 12 bytes, expected 1032 for a header and 4 tokens"},
+        {"old-llmc.bin", "\230\330\064\001\2\0\0\0\4\0\0\0", 12,
+         "DIR/old-llmc.bin is of llm.c's version 2, expected 1"},
+        {"minus-llmc.bin", "\230\330\064\001\1\0\0\0\377\377\377\377", 12,
+         "DIR/minus-llmc.bin has 12 bytes, expected 1024 for a header and -1 tokens"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dataset d, v;
+        scratch_write(&scratch, cases[i].name, cases[i].bytes, cases[i].n);
+        struct data_config c = config_of(&cases[i].name, 1);
+        if (dataset_open(&d, &v, &c, tokenizer, TINY_V, NULL) == 0)
+            fail_msg("accepted: %s", cases[i].name);
+        assert_string_equal(scratch_sentence(&scratch, err_text()), cases[i].sentence);
+        assert_null(d.files);
+        assert_null(v.files);
+        data_config_release(&c);
+    }
+}
+
+static void refuses_missing_things(void **state)
+{
+    (void)state;
+    struct data_config c;
+    struct dataset d, v;
+    assert_ok(data_config_init(&c));
+    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_RANGE);
+    assert_string_equal(err_text(), "there is no data: name a text file, a folder or tokens with "
+                                    "data=PATH, or data=generated");
+    data_config_release(&c);
+    c = config_of((const char *const[]){"not-there.txt"}, 1);
+    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&scratch, err_text()),
+                        "cannot open DIR/not-there.txt: No such file or directory");
+    c.validation_fraction = 1;
+    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_RANGE);
+    data_config_release(&c);
+    assert_ok(file_make_folder(scratch_path(&scratch, "void")));
+    c = config_of((const char *const[]){"void"}, 1);
+    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&scratch, err_text()),
+                        "the folder DIR/void has no files to train on");
+    data_config_release(&c);
+    write_text("a.txt", "abc");
+    c = config_of((const char *const[]){"a.txt"}, 1);
+    assert_int_equal(dataset_open(&d, &v, &c, NULL, 0, NULL), ERR_MISSING);
+    assert_string_equal(err_text(), "cannot encode the texts: the model has no tokenizer");
+    data_config_release(&c);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+    (void)state;
+    write_text("alloc.txt", "abc<|endoftext|>the end");
+    write_text("alloc.jsonl", "{\"text\": \"one\"}\n");
+    write_megatron("alloc", 3, 3, 100);
+    struct data_config c = config_of((const char *const[]){"alloc.txt", "alloc.jsonl", "alloc"}, 3);
+    c.validation_fraction = 0.4f;
+    int rc = ERR_NOMEM;
+    for (uint64_t k = 1; rc != 0; k++) {
+        struct dataset d, v;
+        assert_true(k < 2000);
+        c.document_separator[0] = (char)('a' + k % 26); /* no cache of it yet */
+        mem_fail_at(k);
+        rc = dataset_open(&d, &v, &c, tokenizer, 0, NULL);
+        mem_fail_at(0);
+        if (rc != 0)
+            assert_int_equal(rc, ERR_NOMEM);
+        dataset_close(&d);
+        dataset_close(&v);
+    }
+    assert_int_equal(count_cached(".tmp"), 0);
+    data_config_release(&c);
+}
+
+/* A folder of tests' data, or NULL, which is said aloud. */
+static const char *data_folder(const char *what)
+{
+    const char *data = getenv("DATA");
+    if (data != NULL && *data != '\0')
+        return data;
+    printf("# left out: %s (needs DATA)\n", what);
+    return NULL;
+}
+
+static struct tokenizer *open_tokenizer(const char *vocab_path, const char *merges_path)
+{
+    struct buf vocab = {0}, merges = {0};
+    struct tokenizer *t = NULL;
+    assert_ok(file_read_all(&vocab, vocab_path, 1 << 24));
+    assert_ok(file_read_all(&merges, merges_path, 1 << 24));
+    struct vocab_text text = {
+        .vocab = vocab.data, .n_vocab = vocab.n, .merges = merges.data, .n_merges = merges.n};
+    assert_ok(vocab_parse(&t, &text, NULL, NULL));
+    buf_release(&vocab);
+    buf_release(&merges);
+    return t;
+}
+
+/* Megatron's own tokens of 1000 web pages are what we make of the same pages. */
+static void agrees_with_megatron(void **state)
+{
+    (void)state;
+    const char *data = data_folder("a Megatron data set against its text");
+    if (data == NULL)
+        return;
+    char paths[2][PATH_MAX];
+    struct dataset d[2], v;
+    snprintf(paths[0], PATH_MAX, "%s/megatron/gpt2-tiny-vocab.json", data);
+    snprintf(paths[1], PATH_MAX, "%s/megatron/gpt2-tiny-merges.txt", data);
+    struct tokenizer *t = open_tokenizer(paths[0], paths[1]);
+    snprintf(paths[0], PATH_MAX, "%s/megatron/meg-gpt2-openwebtext_text_document", data);
+    snprintf(paths[1], PATH_MAX, "%s/megatron/openwebtext-1000.decoded.jsonl", data);
+    for (int i = 0; i < 2; i++) {
+        struct data_config c;
+        assert_ok(data_config_init(&c));
+        mem_free(c.data);
+        c.data = mem_strdup(paths[i]);
+        c.validation_fraction = 0;
+        assert_ok(dataset_open(&d[i], &v, &c, t, 5000, NULL));
+        dataset_close(&v);
+        data_config_release(&c);
+        assert_int_equal(d[i].n_documents, 1000);
+        assert_int_equal(d[i].n_tokens, 1361845);
+    }
+    token_id *ids[2];
+    for (int i = 0; i < 2; i++) {
+        ids[i] = mem_array(1361845, sizeof(token_id));
+        assert_ok(dataset_read(&d[i], ids[i], 0, 1361845));
+    }
+    assert_memory_equal(ids[0], ids[1], 1361845 * sizeof(token_id));
+    assert_memory_equal(d[0].documents, d[1].documents, 1001 * sizeof(uint64_t));
+    assert_memory_equal(d[0].identity, d[1].identity, 32);
+    for (int i = 0; i < 2; i++) {
+        mem_free(ids[i]);
+        dataset_close(&d[i]);
+    }
+    tokenizer_free(t);
+}
+
+static void reads_nanogpt(void **state)
+{
+    (void)state;
+    const char *data = data_folder("a nanoGPT data set");
+    if (data == NULL)
+        return;
+    struct data_config c;
+    struct data_summary s;
+    assert_ok(data_config_init(&c));
+    mem_free(c.data);
+    c.data = mem_sprintf("%s/nanogpt/tinystories_val.bin", data);
+    c.validation_fraction = 0;
+    struct dataset d, v;
+    assert_ok(dataset_open(&d, &v, &c, NULL, 50257, NULL));
+    assert_int_equal(d.n_tokens, 622159);
+    dataset_summary(&d, &s);
+    assert_string_equal(s.format, "nanoGPT");
+    assert_int_equal(s.most, 50256);
+    dataset_close(&d);
+    dataset_close(&v);
+    assert_int_equal(dataset_open(&d, &v, &c, NULL, 50000, NULL), ERR_RANGE);
+    data_config_release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_documents_of_texts),
+        cmocka_unit_test(separators_are_a_setting),
+        cmocka_unit_test(folders_are_read_by_name),
+        cmocka_unit_test(long_texts_are_encoded_in_pieces),
+        cmocka_unit_test(texts_are_encoded_once),
+        cmocka_unit_test(damaged_caches_are_made_anew),
+        cmocka_unit_test(interrupted_encoding_leaves_nothing),
+        cmocka_unit_test(megatron_sets_are_written_and_read),
+        cmocka_unit_test(holds_documents_out),
+        cmocka_unit_test(holds_the_end_out_of_few_documents),
+        cmocka_unit_test(validation_may_be_a_file_of_its_own),
+        cmocka_unit_test(llmc_has_a_header),
+        cmocka_unit_test(generated_ids_need_no_disk),
+        cmocka_unit_test(identity_is_of_what_is_read),
+        cmocka_unit_test(refuses_damaged_indexes),
+        cmocka_unit_test(refuses_what_is_no_data),
+        cmocka_unit_test(refuses_missing_things),
+        cmocka_unit_test(survives_every_failed_allocation),
+        cmocka_unit_test(agrees_with_megatron),
+        cmocka_unit_test(reads_nanogpt),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

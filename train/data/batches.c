@@ -1,0 +1,244 @@
+#include "train/data/batches.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "train/data/permutation.h"
+#include "train/step.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SENTENCE_BYTES = 512 };
+
+/* One batch, prepared or being so. */
+struct slot {
+    token_id *ids, *labels; /* [batch,length]; owned */
+    uint64_t first;         /* the number of its first window */
+    int rc;
+    char sentence[SENTENCE_BYTES]; /* of the failure: errors are kept by thread */
+};
+
+struct batches {
+    const struct dataset *data;
+    int batch, length;
+    uint64_t stride, windows, seed, given;
+    bool shuffle;
+    uint64_t epoch; /* that `order` is of; the preparing thread's */
+    struct permutation order;
+    token_id *scratch; /* [length + 1]; the preparing thread's */
+    struct slot slots[2];
+    int next; /* the slot that is, or will be, prepared; the caller has the other */
+    /* Under the lock: `work` belongs to the thread while it is set. */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool started, work, stop;
+};
+
+/* ids and labels of one window; those behind the stream's end have no labels. */
+static int read_window(struct batches *b, token_id *ids, token_id *labels, uint64_t number)
+{
+    const struct dataset *d = b->data;
+    uint64_t epoch = number / b->windows, window = number % b->windows;
+    if (b->shuffle && epoch != b->epoch) {
+        permutation_init(&b->order, b->windows, b->seed, epoch);
+        b->epoch = epoch;
+    }
+    if (b->shuffle)
+        window = permutation_at(&b->order, window);
+    uint64_t start = window * b->stride, left = d->n_tokens - start;
+    bool past = d->validation && epoch > 0;
+    size_t n = past ? 0 : left <= (uint64_t)b->length ? (size_t)left - 1 : (size_t)b->length;
+    int rc = n == 0 ? 0 : dataset_read(d, b->scratch, start, n + 1);
+    if (rc != 0)
+        return rc;
+    for (size_t i = 0; i < (size_t)b->length; i++) {
+        ids[i] = i < n ? b->scratch[i] : 0;
+        labels[i] = i < n ? b->scratch[i + 1] : LABEL_NONE;
+    }
+    return 0;
+}
+
+static void prepare(struct batches *b, struct slot *s)
+{
+    s->rc = 0;
+    for (int i = 0; i < b->batch && s->rc == 0; i++) {
+        size_t at = (size_t)i * (size_t)b->length;
+        s->rc = read_window(b, s->ids + at, s->labels + at, s->first + (uint64_t)i);
+    }
+    if (s->rc != 0)
+        snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
+}
+
+static void *prepare_always(void *arg)
+{
+    struct batches *b = arg;
+    pthread_mutex_lock(&b->lock);
+    for (;;) {
+        while (!b->work && !b->stop)
+            pthread_cond_wait(&b->changed, &b->lock);
+        if (b->stop)
+            break;
+        pthread_mutex_unlock(&b->lock);
+        prepare(b, &b->slots[b->next]);
+        pthread_mutex_lock(&b->lock);
+        b->work = false;
+        pthread_cond_broadcast(&b->changed);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+/* Signals are for the threads that know what to do with them. */
+static int start_thread(struct batches *b)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&b->thread, NULL, prepare_always, b);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    b->started = failed == 0;
+    return failed == 0 ? 0 : err_set(ERR_NOMEM, "cannot start a thread: %s", strerror(failed));
+}
+
+/* Wait for the slot in work; the lock is held. */
+static void settle(struct batches *b)
+{
+    while (b->work)
+        pthread_cond_wait(&b->changed, &b->lock);
+}
+
+/* Have the next slot prepared from window `first` on; the lock is held, nothing in work. */
+static void order(struct batches *b, uint64_t first)
+{
+    b->slots[b->next].first = first;
+    b->work = true;
+    pthread_cond_broadcast(&b->changed);
+}
+
+/* Windows that begin at 0, stride, ... and together have every id but the first as a label. */
+static uint64_t count_windows(uint64_t n_tokens, uint64_t length, uint64_t stride)
+{
+    uint64_t labels = n_tokens - 1;
+    if (labels <= length)
+        return 1;
+    return stride > length ? (labels - 1) / stride + 1 : (labels - length - 1) / stride + 2;
+}
+
+static int check(const struct dataset *d, const struct data_config *c, int batch, int length)
+{
+    if (batch < 1 || length < 1 || c->stride < 0)
+        return err_set(ERR_RANGE,
+                       "batches of %d x %d with a stride of %d: expected at least 1 x 1 and 0",
+                       batch, length, c->stride);
+    uint64_t least = d->validation ? 2 : (uint64_t)length + 1;
+    char shown[200];
+    if (d->n_tokens < least)
+        return err_set(ERR_RANGE,
+                       "%s has %" PRIu64 " tokens for %s, expected at least %" PRIu64 "%s",
+                       file_show(shown, sizeof shown, d->name), d->n_tokens,
+                       d->validation ? "validation" : "training", least,
+                       d->validation ? ""
+                                     : ", a window and the one that follows: more text, or a "
+                                       "smaller sequence_length");
+    return 0;
+}
+
+int batches_new(struct batches **out, const struct dataset *d, const struct data_config *c,
+                int batch, int length)
+{
+    int rc = check(d, c, batch, length);
+    if (rc != 0)
+        return rc;
+    struct batches *b = mem_alloc(sizeof *b);
+    if (b == NULL)
+        return ERR_NOMEM;
+    *b = (struct batches){.data = d, .batch = batch, .length = length, .seed = c->seed};
+    b->stride = (uint64_t)(c->stride > 0 && !d->validation ? c->stride : length);
+    b->shuffle = c->shuffle && !d->validation;
+    b->windows = count_windows(d->n_tokens, (uint64_t)length, b->stride);
+    b->epoch = UINT64_MAX;
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->changed, NULL);
+    b->scratch = mem_array((size_t)length + 1, sizeof *b->scratch);
+    rc = b->scratch == NULL ? ERR_NOMEM : 0;
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        size_t n = (size_t)batch * (size_t)length;
+        b->slots[i].ids = mem_array(n, sizeof(token_id));
+        b->slots[i].labels = mem_array(n, sizeof(token_id));
+        if (b->slots[i].ids == NULL || b->slots[i].labels == NULL)
+            rc = ERR_NOMEM;
+    }
+    if (rc == 0)
+        rc = start_thread(b);
+    if (rc != 0) {
+        batches_free(b);
+        return rc;
+    }
+    batches_seek(b, 0);
+    *out = b;
+    return 0;
+}
+
+void batches_free(struct batches *b)
+{
+    if (b == NULL)
+        return;
+    pthread_mutex_lock(&b->lock);
+    b->stop = true;
+    pthread_cond_broadcast(&b->changed);
+    pthread_mutex_unlock(&b->lock);
+    if (b->started)
+        pthread_join(b->thread, NULL);
+    for (int i = 0; i < 2; i++) {
+        mem_free(b->slots[i].ids);
+        mem_free(b->slots[i].labels);
+    }
+    mem_free(b->scratch);
+    pthread_cond_destroy(&b->changed);
+    pthread_mutex_destroy(&b->lock);
+    mem_free(b);
+}
+
+uint64_t batches_per_epoch(const struct batches *b)
+{
+    return b->windows;
+}
+
+uint64_t batches_given(const struct batches *b)
+{
+    return b->given;
+}
+
+void batches_seek(struct batches *b, uint64_t n)
+{
+    pthread_mutex_lock(&b->lock);
+    settle(b);
+    b->given = n;
+    order(b, n);
+    pthread_mutex_unlock(&b->lock);
+}
+
+int batches_next(struct batches *b, const token_id **ids, const token_id **labels)
+{
+    pthread_mutex_lock(&b->lock);
+    settle(b);
+    struct slot *s = &b->slots[b->next];
+    int rc = s->rc;
+    if (rc != 0) {
+        err_set(rc, "%s", s->sentence);
+        order(b, b->given);
+    } else {
+        *ids = s->ids;
+        *labels = s->labels;
+        b->given += (uint64_t)b->batch;
+        b->next = 1 - b->next;
+        order(b, b->given);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return rc;
+}

@@ -1,0 +1,310 @@
+#include "train/data/dataset.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "train/data/text_cache.h"
+
+#include <openssl/evp.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* The files of one stream, until the last part of it is closed. */
+struct data_files {
+    struct token_file *list; /* [n]; owned */
+    size_t n;
+    atomic_int users;
+};
+
+struct data_part {
+    uint64_t start; /* in the stream */
+    uint64_t first; /* in the file */
+    uint64_t n;
+    size_t file;
+};
+
+int data_config_init(struct data_config *c)
+{
+    *c = (struct data_config){.validation_fraction = 0.05f, .shuffle = true};
+    c->generated_tokens = 1 << 20;
+    c->data = mem_strdup("");
+    c->validation = mem_strdup("");
+    c->document_separator = mem_strdup("<|endoftext|>");
+    if (c->data != NULL && c->validation != NULL && c->document_separator != NULL)
+        return 0;
+    data_config_release(c);
+    return ERR_NOMEM;
+}
+
+void data_config_release(struct data_config *c)
+{
+    mem_free(c->data);
+    mem_free(c->validation);
+    mem_free(c->document_separator);
+    *c = (struct data_config){0};
+}
+
+static void files_drop(struct data_files *f)
+{
+    if (f == NULL || atomic_fetch_sub(&f->users, 1) > 1)
+        return;
+    for (size_t i = 0; i < f->n; i++)
+        token_file_close(&f->list[i]);
+    mem_free(f->list);
+    mem_free(f);
+}
+
+void dataset_close(struct dataset *d)
+{
+    if (d == NULL)
+        return;
+    files_drop(d->files);
+    mem_free(d->name);
+    mem_free(d->parts);
+    mem_free(d->documents);
+    *d = (struct dataset){0};
+}
+
+/* The n sources from `first` on that are texts: one set of ids. */
+static size_t count_texts(const struct data_sources *s, size_t first)
+{
+    size_t n = 0;
+    while (first + n < s->n &&
+           (s->list[first + n].kind == DATA_TEXT || s->list[first + n].kind == DATA_JSON_LINES))
+        n++;
+    return n;
+}
+
+static int open_sources(struct data_files *f, const struct data_sources *s,
+                        const struct data_config *c, const struct tokenizer *t,
+                        const struct progress *p)
+{
+    static const enum token_format formats[] = {[DATA_MEGATRON] = TOKENS_MEGATRON,
+                                                [DATA_NANOGPT] = TOKENS_NANOGPT,
+                                                [DATA_LLMC] = TOKENS_LLMC};
+    int rc = 0;
+    for (size_t i = 0; i < s->n && rc == 0; f->n += rc == 0) {
+        size_t texts = count_texts(s, i);
+        if (texts > 0)
+            rc = text_cache_open(&f->list[f->n], &s->list[i], texts, c->document_separator, t, p);
+        else
+            rc = token_file_open(&f->list[f->n], formats[s->list[i].kind], s->list[i].path);
+        i += texts > 0 ? texts : 1;
+    }
+    return rc;
+}
+
+/* All files that `paths` names, checked; one user. */
+static int files_open(struct data_files **out, const char *paths, const struct data_config *c,
+                      const struct tokenizer *t, int n_vocab, const struct progress *p)
+{
+    struct data_sources sources = {0};
+    bool generated = strcmp(paths, "generated") == 0;
+    struct data_files *f = mem_alloc(sizeof *f);
+    int rc = f == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && !generated)
+        rc = data_sources_find(&sources, paths);
+    if (rc == 0) {
+        f->users = 1;
+        f->list = mem_array(generated ? 1 : sources.n, sizeof *f->list);
+        rc = f->list == NULL ? ERR_NOMEM : 0;
+    }
+    if (rc == 0 && generated)
+        rc = token_file_generate(&f->list[f->n++], (uint64_t)c->generated_tokens, c->seed, n_vocab);
+    else if (rc == 0)
+        rc = open_sources(f, &sources, c, t, p);
+    for (size_t i = 0; rc == 0 && i < f->n; i++)
+        rc = token_file_check(&f->list[i], n_vocab, t == NULL ? TOKEN_NONE : tokenizer_eos(t), p);
+    data_sources_release(&sources);
+    if (rc == 0)
+        *out = f;
+    else
+        files_drop(f);
+    return rc;
+}
+
+/* One side of a stream while it is put together. */
+struct side {
+    struct dataset *d;
+    struct buf parts, documents; /* as in the dataset */
+};
+
+static int side_begin(struct side *s, struct data_files *files)
+{
+    uint64_t zero = 0;
+    atomic_fetch_add(&files->users, 1);
+    s->d->files = files;
+    return buf_add(&s->documents, &zero, sizeof zero);
+}
+
+/* n ids of a file from `first` on: a document. */
+static int side_add(struct side *s, size_t file, uint64_t first, uint64_t n)
+{
+    struct dataset *d = s->d;
+    struct data_part *last =
+        d->n_parts == 0 ? NULL : (struct data_part *)s->parts.data + d->n_parts - 1;
+    struct data_part part = {d->n_tokens, first, n, file};
+    int rc = 0;
+    if (n == 0)
+        return 0;
+    if (last != NULL && last->file == file && last->first + last->n == first)
+        last->n += n;
+    else if ((rc = buf_add(&s->parts, &part, sizeof part)) == 0)
+        d->n_parts++;
+    if (rc != 0)
+        return rc;
+    d->n_tokens += n;
+    d->n_documents++;
+    return buf_add(&s->documents, &d->n_tokens, sizeof d->n_tokens);
+}
+
+/* What the side is becomes the dataset's own, with its identity. */
+static int side_end(struct side *s, const char *name, int n_vocab)
+{
+    struct dataset *d = s->d;
+    EVP_MD_CTX *h = EVP_MD_CTX_new();
+    d->parts = (struct data_part *)s->parts.data;
+    d->documents = (uint64_t *)s->documents.data;
+    d->n_vocab = n_vocab;
+    d->name = mem_strdup(name);
+    s->parts = s->documents = (struct buf){0};
+    int rc = d->name == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && (h == NULL || EVP_DigestInit_ex(h, EVP_sha256(), NULL) != 1))
+        rc = err_set(ERR_NOMEM, "libcrypto has no SHA-256");
+    if (rc == 0) {
+        for (size_t i = 0; i < d->files->n; i++)
+            EVP_DigestUpdate(h, d->files->list[i].digest, sizeof d->files->list[i].digest);
+        EVP_DigestUpdate(h, d->parts, d->n_parts * sizeof *d->parts);
+        EVP_DigestUpdate(h, d->documents, (d->n_documents + 1) * sizeof *d->documents);
+        EVP_DigestFinal_ex(h, d->identity, NULL);
+    }
+    EVP_MD_CTX_free(h);
+    return rc;
+}
+
+static void count_all(const struct data_files *f, uint64_t *tokens, uint64_t *documents)
+{
+    *tokens = *documents = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        *tokens += f->list[i].n_tokens;
+        *documents += f->list[i].n_documents;
+    }
+}
+
+/* Deal the documents of all files to the two sides. */
+static int deal(struct side *train, struct side *held, const struct data_files *f, double fraction)
+{
+    uint64_t tokens, documents, at = 0, k = 0;
+    count_all(f, &tokens, &documents);
+    bool tail = (uint64_t)((double)documents * fraction) == 0;
+    uint64_t cut = tail ? (uint64_t)((double)tokens * fraction) : 0;
+    uint64_t kept = tokens - (cut > 1 ? cut : 0); /* one token alone has nothing that follows */
+    int rc = 0;
+    for (size_t i = 0; i < f->n; i++)
+        for (uint64_t j = 0; j < f->list[i].n_documents && rc == 0; j++, k++) {
+            uint64_t first = f->list[i].documents[j], n = f->list[i].documents[j + 1] - first;
+            bool out =
+                !tail && (uint64_t)((double)(k + 1) * fraction) > (uint64_t)((double)k * fraction);
+            uint64_t left = kept > at ? kept - at : 0, mine = out ? 0 : n < left ? n : left;
+            rc = side_add(train, i, first, mine);
+            if (rc == 0)
+                rc = side_add(held, i, first + mine, n - mine);
+            at += n;
+        }
+    return rc;
+}
+
+/* Put together what `paths` names; what is held out goes to *held. */
+static int open_stream(struct dataset *d, struct dataset *held, const char *paths, double fraction,
+                       const struct data_config *c, const struct tokenizer *t, int n_vocab,
+                       const struct progress *p)
+{
+    struct data_files *files = NULL;
+    struct side sides[2] = {{.d = d}, {.d = held}};
+    int rc = files_open(&files, paths, c, t, n_vocab, p);
+    for (int i = 0; i < 2 && rc == 0; i++)
+        rc = side_begin(&sides[i], files);
+    if (rc == 0)
+        rc = deal(&sides[0], &sides[1], files, fraction);
+    for (int i = 0; i < 2 && rc == 0; i++)
+        rc = side_end(&sides[i], paths, n_vocab);
+    for (int i = 0; i < 2; i++) {
+        buf_release(&sides[i].parts);
+        buf_release(&sides[i].documents);
+    }
+    files_drop(files);
+    return rc;
+}
+
+int dataset_open(struct dataset *train, struct dataset *validation, const struct data_config *c,
+                 const struct tokenizer *t, int n_vocab, const struct progress *p)
+{
+    *train = *validation = (struct dataset){0};
+    double fraction = c->validation_fraction;
+    bool separate = *c->validation != '\0';
+    struct dataset none = {0};
+    int rc = 0;
+    if (!(fraction >= 0 && fraction < 1))
+        rc = err_set(ERR_RANGE, "validation_fraction is %g, expected 0 to less than 1", fraction);
+    if (rc == 0)
+        rc = open_stream(train, validation, c->data, separate ? 0 : fraction, c, t, n_vocab, p);
+    if (rc == 0 && separate) {
+        dataset_close(validation);
+        rc = open_stream(validation, &none, c->validation, 0, c, t, n_vocab, p);
+        if (rc != 0)
+            err_wrap("validation data");
+        dataset_close(&none);
+    }
+    if (rc != 0) {
+        dataset_close(train);
+        dataset_close(validation);
+        return rc;
+    }
+    validation->validation = true;
+    return 0;
+}
+
+int dataset_read(const struct dataset *d, token_id *out, uint64_t first, size_t n)
+{
+    size_t low = 0, high = d->n_parts;
+    if (first > d->n_tokens || n > d->n_tokens - first)
+        return err_set(ERR_RANGE, "tokens %llu to %llu are not among the %llu of the data",
+                       (unsigned long long)first, (unsigned long long)first + n,
+                       (unsigned long long)d->n_tokens);
+    while (high - low > 1) { /* parts[low].start <= first */
+        size_t middle = low + (high - low) / 2;
+        *(d->parts[middle].start <= first ? &low : &high) = middle;
+    }
+    for (; n > 0; low++) {
+        const struct data_part *part = &d->parts[low];
+        uint64_t at = first - part->start, left = part->n - at;
+        size_t take = left < n ? (size_t)left : n;
+        int rc =
+            token_file_read(&d->files->list[part->file], out, part->first + at, take, d->n_vocab);
+        if (rc != 0)
+            return rc;
+        out += take;
+        first += take;
+        n -= take;
+    }
+    return 0;
+}
+
+void dataset_summary(const struct dataset *d, struct data_summary *out)
+{
+    static const char *const names[] = {[TOKENS_MEGATRON] = "Megatron",
+                                        [TOKENS_NANOGPT] = "nanoGPT",
+                                        [TOKENS_LLMC] = "llm.c",
+                                        [TOKENS_GENERATED] = "generated"};
+    const struct data_files *f = d->files;
+    *out = (struct data_summary){.least = INT32_MAX, .most = TOKEN_NONE, .whole = true};
+    for (size_t i = 0; i < f->n; i++) {
+        const struct token_file *t = &f->list[i];
+        const char *format = t->n_texts > 0 ? "text" : names[t->format];
+        out->format = out->format == NULL || strcmp(out->format, format) == 0 ? format : "several";
+        out->files += t->n_texts > 0 ? t->n_texts : 1;
+        out->least = t->least < out->least ? t->least : out->least;
+        out->most = t->most > out->most ? t->most : out->most;
+        out->whole &= t->whole;
+    }
+}

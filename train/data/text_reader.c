@@ -1,0 +1,214 @@
+#include "train/data/text_reader.h"
+
+#include "model/base/err.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 1 << 20, NAME_BYTES = 200, LINE_BYTES_MAX = 1 << 28 };
+
+void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
+                      const char *separator)
+{
+    *r = (struct text_reader){.list = list, .n = n, .separator = separator, .file.fd = -1};
+}
+
+void text_reader_release(struct text_reader *r)
+{
+    file_close(&r->file);
+    buf_release(&r->window);
+}
+
+uint64_t text_reader_bytes(const struct text_reader *r)
+{
+    return r->done + r->read;
+}
+
+/* More of the file behind the window's unread bytes, as much as there are of them. */
+static int fill(struct text_reader *r)
+{
+    size_t unread = r->window.n - r->used;
+    if (r->used > 0)
+        memmove(r->window.data, r->window.data + r->used, unread);
+    r->window.n = unread;
+    r->used = 0;
+    uint64_t left = r->file.bytes - r->read;
+    size_t want = unread < PIECE_BYTES ? PIECE_BYTES : unread;
+    size_t n = left < want ? (size_t)left : want;
+    int rc = buf_reserve(&r->window, n);
+    if (rc == 0)
+        rc = file_read_at(&r->file, r->window.data + unread, r->read, n);
+    if (rc != 0)
+        return rc;
+    r->window.n += n;
+    r->read += n;
+    return 0;
+}
+
+static bool at_end(const struct text_reader *r)
+{
+    return r->read == r->file.bytes;
+}
+
+static int begin_file(struct text_reader *r)
+{
+    int rc = file_open(&r->file, r->list[r->at].path);
+    r->window.n = r->used = r->line = 0;
+    r->read = 0;
+    r->inside = r->after = false;
+    if (rc == 0)
+        rc = fill(r);
+    if (rc == 0 && r->window.n >= 3 && memcmp(r->window.data, "\xef\xbb\xbf", 3) == 0)
+        r->used = 3; /* a byte order mark is no text */
+    return rc;
+}
+
+static void end_file(struct text_reader *r)
+{
+    r->done += r->file.bytes;
+    r->read = 0;
+    file_close(&r->file);
+    r->at++;
+}
+
+static bool is_break(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+/* The last place in 1..n where a text may be cut, 0 for none. */
+static size_t cut(const char *text, size_t n)
+{
+    for (size_t k = n; k > 0; k--)
+        if ((is_break(text[k]) || text[k] == ' ') && text[k - 1] > ' ' && text[k - 1] < 0x7f)
+            return k;
+    return 0;
+}
+
+/* What the window's beginning is: `piece` bytes to give, `all` bytes to pass over; *ends
+ * its document. false: more of the file is needed to say. */
+static bool look(const struct text_reader *r, size_t *piece, size_t *all, bool *ends)
+{
+    const char *text = r->window.data + r->used;
+    size_t n = r->window.n - r->used, k = strlen(r->separator);
+    const char *found = k == 0 || n == 0 ? NULL : memmem(text, n, r->separator, k);
+    *ends = true;
+    if (found != NULL) {
+        *piece = (size_t)(found - text);
+        *all = *piece + k;
+        while (*piece > 0 && is_break(text[*piece - 1]))
+            --*piece;
+        return true;
+    }
+    *piece = *all = n;
+    if (at_end(r))
+        return true;
+    *ends = false;
+    /* The window may end in the middle of a separator. */
+    *piece = *all = n >= PIECE_BYTES && n > k ? cut(text, n - k - 1) : 0;
+    return *piece > 0;
+}
+
+/* The next piece of a text; *got false at the file's end. */
+static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *got)
+{
+    for (;;) {
+        while (r->after && r->used < r->window.n && is_break(r->window.data[r->used]))
+            r->used++;
+        if (r->used == r->window.n && at_end(r) && !r->inside) {
+            *got = false;
+            return 0;
+        }
+        if (r->used < r->window.n)
+            r->after = false;
+        size_t piece, all;
+        if (!look(r, &piece, &all, ends)) {
+            int rc = fill(r);
+            if (rc != 0)
+                return rc;
+            continue;
+        }
+        bool something = piece > 0 || r->inside;
+        int rc = buf_add(out, r->window.data + r->used, piece);
+        r->used += all;
+        r->after = all > piece;
+        r->inside = !*ends;
+        if (rc != 0 || something) {
+            *got = true;
+            return rc;
+        }
+    }
+}
+
+static int add_json(struct text_reader *r, struct buf *out, const char *line, size_t n)
+{
+    char shown[NAME_BYTES];
+    json_t *value = NULL, *text = NULL;
+    int rc = json_read_text(&value, line, n);
+    if (rc == 0 && !json_is_string(text = json_object_get(value, "text")))
+        rc = err_set(ERR_FORMAT, "expected an object with a field text that is a string");
+    if (rc == 0)
+        rc = buf_add(out, json_string_value(text), json_string_length(text));
+    else
+        rc = err_wrap("%s line %" PRIu64, file_show(shown, sizeof shown, r->list[r->at].path),
+                      r->line);
+    json_decref(value);
+    return rc;
+}
+
+/* The text of the next line that is not blank; *got false at the file's end. */
+static int next_json(struct text_reader *r, struct buf *out, bool *ends, bool *got)
+{
+    char shown[NAME_BYTES];
+    *ends = true;
+    for (;;) {
+        size_t n = r->window.n - r->used;
+        const char *line = r->window.data + r->used;
+        const char *end = n == 0 ? NULL : memchr(line, '\n', n);
+        int rc = 0;
+        if (end == NULL && !at_end(r)) {
+            if (n > LINE_BYTES_MAX)
+                rc = err_set(ERR_RANGE, "%s line %" PRIu64 " has more than %d bytes",
+                             file_show(shown, sizeof shown, r->list[r->at].path), r->line + 1,
+                             LINE_BYTES_MAX);
+            else
+                rc = fill(r);
+            if (rc != 0)
+                return rc;
+            continue;
+        }
+        if (n == 0) {
+            *got = false;
+            return 0;
+        }
+        size_t length = end == NULL ? n : (size_t)(end - line);
+        r->line++;
+        if (strspn(line, " \t\r") < length)
+            rc = add_json(r, out, line, length);
+        r->used += length + (end != NULL);
+        if (rc != 0 || out->n > 0) {
+            *got = true;
+            return rc;
+        }
+    }
+}
+
+int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t *source)
+{
+    for (;;) {
+        *source = r->at;
+        if (r->at == r->n)
+            return 0;
+        bool got = false;
+        int rc = r->file.path == NULL ? begin_file(r) : 0;
+        out->n = 0;
+        if (rc == 0)
+            rc = r->list[r->at].kind == DATA_JSON_LINES ? next_json(r, out, ends, &got)
+                                                        : next_text(r, out, ends, &got);
+        if (rc != 0 || got)
+            return rc;
+        end_file(r);
+    }
+}

@@ -126,6 +126,55 @@ static void test_tables(void **state)
     assert_ok(kernels_select("auto"));
 }
 
+/* The optimizers' steps, weights w, gradients g and moments out of the fill. */
+static void descent_against_portable(const struct kernels *k, const struct kernels *p,
+                                     enum fill fill, size_t n, size_t shift)
+{
+    const struct descent d = {.scale = 0.75f,
+                              .l2 = n % 2 ? 0.25f : 0,
+                              .beta1 = 0.9f,
+                              .rest1 = 0.1f,
+                              .beta2 = 0.99f,
+                              .rest2 = 0.01f,
+                              .correct_m = 1.25f,
+                              .correct_v = 1.5f,
+                              .eps = n % 3 ? 1e-8f : 0,
+                              .keep = 0.875f,
+                              .rate = 0.5f,
+                              .decay = 0.125f};
+    const size_t all = n + MARGIN;
+    float *start[4], *state[2][3]; /* w, m, v, and g */
+    double sums[2][5];
+    for (int i = 0; i < 4; i++) {
+        start[i] = floats(n + shift) + shift;
+        fill_floats(start[i], all, fill);
+    }
+    for (int t = 0; t < 2; t++) {
+        const struct kernels *table = t == 0 ? p : k;
+        float **s = state[t], *g = start[3];
+        for (int i = 0; i < 3; i++) {
+            s[i] = floats(n + shift) + shift;
+            memcpy(s[i], start[i], all * sizeof **s);
+        }
+        table->adam(NULL, s[0], s[1], s[2], g, n, &d);
+        table->adam(sums[t], s[0], s[1], s[2], g, n, &d);
+        table->lamb_moments(sums[t] + 2, s[1], s[2], s[0], g, n, &d);
+        table->lamb_move(s[0], s[1], s[2], n, &d, 0.25f);
+        sums[t][4] = table->sum_squares(g, n);
+    }
+    expect_floats("descent, weights", k, state[1][0], state[0][0], all);
+    expect_floats("descent, m", k, state[1][1], state[0][1], all);
+    expect_floats("descent, v", k, state[1][2], state[0][2], all);
+    for (int i = 0; i < 5; i++)
+        if (!(sums[1][i] == sums[0][i] || (isnan(sums[1][i]) && isnan(sums[0][i]))))
+            fail_msg("descent of %s: sum %d of %zu is %a, portable has %a", k->name, i, n,
+                     sums[1][i], sums[0][i]);
+    for (int i = 0; i < 4; i++)
+        mem_free(start[i] - shift);
+    for (int i = 0; i < 6; i++)
+        mem_free(state[i / 3][i % 3] - shift);
+}
+
 /* Rows of every length 0..70 and some longer, at every misalignment, nothing written past. */
 static void rows_against_portable(const struct kernels *k, const struct kernels *p, enum fill fill,
                                   size_t n, size_t shift)
@@ -210,6 +259,9 @@ static void test_rows(void **state)
             rows_against_portable(k, kernels_nth(0), (enum fill)fill, n, n % 5);
         for (size_t i = 0; i < sizeof longer / sizeof *longer; i++)
             rows_against_portable(k, kernels_nth(0), (enum fill)fill, longer[i], i % 3);
+        for (size_t n = 0; n <= 70; n++)
+            descent_against_portable(k, kernels_nth(0), (enum fill)fill, n, n % 5);
+        descent_against_portable(k, kernels_nth(0), (enum fill)fill, 333, 1);
     }
 }
 

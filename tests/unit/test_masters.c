@@ -1,0 +1,323 @@
+#include "train/masters.h"
+
+#include "model/base/half.h"
+#include "model/base/par.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/tiny.h"
+#include "weights/load.h"
+#include "weights/save.h"
+
+#include <math.h>
+
+/* ---- models ---- */
+
+/* Widths of several panels, the last in part; a tied and an untied head. */
+static struct config shape(bool tied)
+{
+    struct config c = tiny_config();
+    c.n_layer = 2;
+    c.n_embd = 132;
+    c.n_vocab = 203;
+    c.tie_word_embeddings = tied;
+    return c;
+}
+
+static struct model *load(const char *path, enum linear_kind kind)
+{
+    struct model *m = NULL;
+    assert_ok(model_load(&m, path, &(struct load_config){.kind = kind}, NULL));
+    return m;
+}
+
+/* A model of weights that fp16 cannot hold, in a file. */
+static void store(const char *path, bool tied, enum save_dtype dtype)
+{
+    struct config c = shape(tied);
+    struct model m;
+    struct source s;
+    tiny_init(&m, &c, LINEAR_F32, 3);
+    char name[] = "stored";
+    m.name = name;
+    assert_ok(source_open_model(&s, &m));
+    assert_ok(source_save(&s, path, &(struct save_config){.dtype = dtype, .force = true}, NULL));
+    source_close(&s);
+    tiny_release(&m);
+}
+
+/* Element k of tensor i of the parameters is f(element k of the masters). */
+static void expect(const struct params *p, const struct masters *w, float (*f)(float))
+{
+    for (int i = 0; i < p->n_tensors; i++) {
+        const struct param_tensor *t = &p->tensors[i];
+        size_t n = masters_size(w, i);
+        float *there = mem_array(n, sizeof *there);
+        params_read(t, there, 0, n);
+        for (size_t k = 0; k < n; k++) {
+            float x = w->data[w->offset[i] + k];
+            if (t->linear != NULL)
+                x = f(x);
+            if (there[k] != x)
+                fail_msg("%s: element %zu is %a, expected %a", t->name, k, (double)there[k],
+                         (double)x);
+        }
+        mem_free(there);
+    }
+}
+
+static float same(float x)
+{
+    return x;
+}
+
+static float rounded(float x)
+{
+    return half_to_f32(half_from_f32(x));
+}
+
+/* ---- from the model ---- */
+
+/* Whatever the panels hold and wherever the file keeps a matrix's columns. */
+static void masters_have_the_files_precision(void **state)
+{
+    (void)state;
+    struct scratch s;
+    scratch_open(&s);
+    static const char *const names[] = {"hf", "file.gguf"};
+    for (int tied = 0; tied < 2; tied++)
+        for (int dtype = SAVE_F32; dtype <= SAVE_BF16; dtype++)
+            for (int format = 0; format < 2; format++) {
+                const char *path = scratch_path(&s, names[format]);
+                store(path, tied != 0, (enum save_dtype)dtype);
+                struct model *exact = load(path, LINEAR_F32);
+                for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+                    struct model *m = load(path, (enum linear_kind)kind);
+                    struct masters w;
+                    assert_ok(masters_init(&w, m, NULL));
+                    assert_int_equal(w.n, config_params(&m->config));
+                    expect(&exact->params, &w, same);
+                    masters_release(&w);
+                    model_free(m);
+                }
+                model_free(exact);
+            }
+    scratch_close(&s);
+}
+
+static void the_view_points_into_the_block(void **state)
+{
+    (void)state;
+    for (int tied = 0; tied < 2; tied++) {
+        struct config c = shape(tied != 0);
+        struct model m;
+        struct masters w;
+        tiny_init(&m, &c, LINEAR_F32, 3);
+        char name[] = "tiny";
+        m.name = name;
+        assert_ok(masters_init(&w, &m, NULL));
+        const struct params *a = &m.params, *b = &w.view;
+        float ours[512], theirs[512];
+#define SAME_LINEAR(x)                                                                             \
+    do {                                                                                           \
+        assert_int_equal((x(a)).K, (x(b)).K);                                                      \
+        assert_int_equal((x(a)).N, (x(b)).N);                                                      \
+        for (int n_ = 0; n_ < (x(a)).N; n_++) {                                                    \
+            linear_column(&x(a), n_, theirs);                                                      \
+            linear_column(&x(b), n_, ours);                                                        \
+            assert_memory_equal(ours, theirs, (size_t)(x(a)).K * sizeof *ours);                    \
+        }                                                                                          \
+        if ((x(a)).bias != NULL)                                                                   \
+            assert_memory_equal((x(a)).bias, (x(b)).bias, (size_t)(x(a)).N * sizeof *ours);        \
+        assert_int_equal((x(a)).bias == NULL, (x(b)).bias == NULL);                                \
+    } while (0)
+#define WTE(p) (p)->wte
+#define HEAD(p) (p)->lm_head
+#define C_ATTN(p) (p)->layers[i].c_attn
+#define ATTN_PROJ(p) (p)->layers[i].attn_proj
+#define C_FC(p) (p)->layers[i].c_fc
+#define MLP_PROJ(p) (p)->layers[i].mlp_proj
+#define SAME_VECTOR(x) assert_memory_equal(a->x, b->x, (size_t)c.n_embd * sizeof(float))
+        SAME_LINEAR(WTE);
+        SAME_LINEAR(HEAD);
+        assert_int_equal(b->wte.panels == b->lm_head.panels, tied != 0);
+        assert_memory_equal(a->wpe, b->wpe, (size_t)(c.n_ctx * c.n_embd) * sizeof(float));
+        for (int i = 0; i < c.n_layer; i++) {
+            SAME_LINEAR(C_ATTN);
+            SAME_LINEAR(ATTN_PROJ);
+            SAME_LINEAR(C_FC);
+            SAME_LINEAR(MLP_PROJ);
+            SAME_VECTOR(layers[i].ln_1_weight);
+            SAME_VECTOR(layers[i].ln_1_bias);
+            SAME_VECTOR(layers[i].ln_2_weight);
+            SAME_VECTOR(layers[i].ln_2_bias);
+        }
+        SAME_VECTOR(ln_f_weight);
+        SAME_VECTOR(ln_f_bias);
+        masters_release(&w);
+        tiny_release(&m);
+    }
+}
+
+struct notes {
+    int n;
+    char last[256];
+};
+
+static void take_note(void *user, const char *text)
+{
+    struct notes *n = user;
+    n->n++;
+    snprintf(n->last, sizeof n->last, "%s", text);
+}
+
+static void changed_weights_come_from_memory(void **state)
+{
+    (void)state;
+    struct scratch s;
+    scratch_open(&s);
+    const char *path = scratch_path(&s, "hf");
+    store(path, true, SAVE_F32);
+    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+        struct model *m = load(path, (enum linear_kind)kind);
+        struct masters w, again;
+        struct notes notes = {0};
+        struct progress progress = {.note = take_note, .user = &notes};
+        assert_ok(masters_init(&w, m, &progress));
+        assert_int_equal(notes.n, 0);
+        for (size_t i = 0; i < w.n; i++)
+            w.data[i] += 0.01f;
+        masters_publish(&w, m);
+        assert_ok(masters_init(&again, m, &progress));
+        expect(&m->params, &again, same);
+        assert_int_equal(notes.n, kind == LINEAR_F16);
+        if (notes.n > 0)
+            assert_non_null(strstr(notes.last, "fp16"));
+        masters_release(&again);
+        masters_release(&w);
+        model_free(m);
+    }
+    scratch_close(&s);
+}
+
+static void what_cannot_be_read_is_said(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct masters w;
+    scratch_open(&s);
+    const char *path = scratch_path(&s, "hf");
+    store(path, true, SAVE_F32);
+    struct model *m = load(path, LINEAR_F16);
+    /* Replaced by one of another shape. */
+    store(path, false, SAVE_F32);
+    assert_int_equal(masters_init(&w, m, NULL), ERR_MISMATCH);
+    assert_string_equal(scratch_sentence(&s, err_text()),
+                        "cannot read the weights to train from DIR/hf: it has other shapes than "
+                        "the model in memory: it was replaced since, :load it again");
+    masters_release(&w);
+    /* Gone. */
+    assert_int_equal(remove(scratch_path(&s, "hf/model.safetensors")), 0);
+    assert_int_not_equal(masters_init(&w, m, NULL), 0);
+    assert_non_null(strstr(err_text(), "cannot read the weights to train from "));
+    assert_null(w.data);
+    /* Not a number. */
+    m->changed = true;
+    m->params.ln_f_bias[3] = NAN;
+    m->params.ln_f_bias[5] = INFINITY;
+    assert_int_equal(masters_init(&w, m, NULL), ERR_RANGE);
+    assert_string_equal(err_text(), "cannot read the weights to train: tensor ln_f.bias: 2 of 132 "
+                                    "weights are NaN or infinite");
+    m->params.ln_f_bias[3] = m->params.ln_f_bias[5] = 0;
+    interrupt_raise();
+    assert_int_equal(masters_init(&w, m, NULL), ERR_INTERRUPTED);
+    interrupt_clear();
+    /* Every allocation may fail. */
+    int rc = ERR_NOMEM;
+    for (uint64_t k = 1; rc != 0; k++) {
+        mem_fail_at(k);
+        rc = masters_init(&w, m, NULL);
+        mem_fail_at(0);
+        assert_true(k < 100 && (rc == ERR_NOMEM || k > 8));
+        masters_release(&w);
+    }
+    model_free(m);
+    scratch_close(&s);
+}
+
+/* ---- to the model ---- */
+
+static void publishing_rounds_each_weight_into_its_place(void **state)
+{
+    (void)state;
+    for (int tied = 0; tied < 2; tied++)
+        for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+            struct config c = shape(tied != 0);
+            struct model m;
+            struct masters w;
+            unsigned char hash[32];
+            tiny_init(&m, &c, (enum linear_kind)kind, 3);
+            char name[] = "tiny";
+            m.name = name;
+            memcpy(hash, model_fingerprint(&m), sizeof hash);
+            assert_ok(masters_init(&w, &m, NULL));
+            for (int threads = 1; threads <= 5; threads++) {
+                assert_ok(par_open(threads, false));
+                /* Nothing but the weights: what pads the panels stays zero. */
+                masters_publish(&w, &m);
+                assert_memory_equal(model_fingerprint(&m), hash, sizeof hash);
+                assert_int_equal(m.version, 2 * threads);
+                assert_true(m.changed);
+                for (size_t i = 0; i < w.n; i++)
+                    w.data[i] *= 1.0009765f;
+                uint64_t before = mem_count();
+                interrupt_raise();
+                masters_publish(&w, &m);
+                interrupt_clear();
+                assert_int_equal(mem_count(), before);
+                expect(&m.params, &w, kind == LINEAR_F16 ? rounded : same);
+                memcpy(hash, model_fingerprint(&m), sizeof hash);
+            }
+            par_close();
+            masters_release(&w);
+            tiny_release(&m);
+        }
+}
+
+static void masters_are_a_source(void **state)
+{
+    (void)state;
+    struct scratch s;
+    scratch_open(&s);
+    const char *path = scratch_path(&s, "hf"), *out = scratch_path(&s, "out");
+    store(path, false, SAVE_F16);
+    struct model *m = load(path, LINEAR_F16);
+    struct masters w;
+    assert_ok(masters_init(&w, m, NULL));
+    for (size_t i = 0; i < w.n; i++)
+        w.data[i] *= 1.0009765f;
+    struct source source;
+    assert_ok(masters_source(&source, &w, m));
+    assert_int_equal(source.dtype, DTYPE_F32);
+    assert_ok(source_save(&source, out, &(struct save_config){.dtype = SAVE_KEEP}, NULL));
+    source_close(&source);
+    struct model *back = load(out, LINEAR_F32);
+    expect(&back->params, &w, same);
+    model_free(back);
+    masters_release(&w);
+    masters_release(&w);
+    masters_release(NULL);
+    model_free(m);
+    scratch_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masters_have_the_files_precision),
+        cmocka_unit_test(the_view_points_into_the_block),
+        cmocka_unit_test(changed_weights_come_from_memory),
+        cmocka_unit_test(what_cannot_be_read_is_said),
+        cmocka_unit_test(publishing_rounds_each_weight_into_its_place),
+        cmocka_unit_test(masters_are_a_source),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -153,17 +153,23 @@ int run_config_read(struct run_config *c, enum run_origin origin, const char *la
     return rc;
 }
 
-/* "a/b/my-run.yaml" is called my-run. */
-static int take_name(struct run_config *c, const char *path)
+static int take_name(struct run_config *c, const char *name, size_t n)
 {
-    const char *last = strrchr(path, '/'), *name = last == NULL ? path : last + 1;
-    size_t n = strcspn(name, ".");
-    char *fresh = mem_sprintf("%.*s", (int)(n > 0 ? n : strlen(name)), name);
+    char *fresh = mem_sprintf("%.*s", (int)n, name);
     if (fresh == NULL)
         return ERR_NOMEM;
     mem_free(c->name);
     c->name = fresh;
     return 0;
+}
+
+/* "a/b/my-run.yaml" is called my-run. */
+static int name_after(struct run_config *c, const char *path)
+{
+    const char *last = strrchr(path, '/'), *name = last == NULL ? path : last + 1;
+    const char *point = strrchr(name, '.');
+    return take_name(c, name,
+                     point == NULL || point == name ? strlen(name) : (size_t)(point - name));
 }
 
 static int load_file(struct run_config *c, const char *path)
@@ -174,7 +180,7 @@ static int load_file(struct run_config *c, const char *path)
     if (rc == 0)
         rc = run_config_read(c, RUN_FILE, shown, buf_text(&text), text.n);
     if (rc == 0)
-        rc = take_name(c, path);
+        rc = name_after(c, path);
     mem_free(shown);
     buf_release(&text);
     return rc;
@@ -220,7 +226,7 @@ int run_config_load(struct run_config *c, const char *what)
     const struct run_preset *p = preset_find(what);
     if (p != NULL) {
         int rc = run_config_read(c, RUN_PRESET, what, p->text, strlen(p->text));
-        return rc != 0 ? rc : take_name(c, what);
+        return rc != 0 ? rc : take_name(c, what, strlen(what));
     }
     if (strcmp(what, "config") == 0) {
         const char *here = config_here();
@@ -281,13 +287,13 @@ static int quote(struct buf *out, const char *text)
     return rc != 0 ? rc : buf_char(out, '"');
 }
 
-/* Those two follow from each other where only one was given. */
+/* Of these two one follows from the other: the global batch stays when a run is gone on
+ * with in micro-batches of another size. */
 static bool follows(const struct run_config *c, const struct setting *row)
 {
-    size_t at = row->offset;
-    return run_config_origin(c, row) == RUN_BUILT_IN &&
-           (at == offsetof(struct run_config, training.global_batch_size) ||
-            at == offsetof(struct run_config, training.gradient_accumulation));
+    bool global = c->training.global_batch_size != 0;
+    return row->offset == (global ? offsetof(struct run_config, training.gradient_accumulation)
+                                  : offsetof(struct run_config, training.global_batch_size));
 }
 
 int run_config_write(const struct run_config *c, struct buf *out)

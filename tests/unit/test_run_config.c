@@ -1,0 +1,486 @@
+#include "tests/unit/test.h"
+#include "tests/unit/scratch.h"
+
+#include "train/run_config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int fresh(void **state)
+{
+    static struct run_config c;
+    *state = &c;
+    return run_config_init(&c);
+}
+
+static int drop(void **state)
+{
+    run_config_release(*state);
+    return 0;
+}
+
+static void assert_says(int rc, const char *part)
+{
+    assert_true(rc != 0);
+    if (strstr(err_text(), part) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", err_text(), part);
+}
+
+static void assert_value(const struct run_config *c, const char *key, const char *expected)
+{
+    const struct setting *row;
+    struct buf value = {0};
+    assert_ok(run_row_find(&row, key));
+    assert_ok(setting_format(row, c, &value));
+    assert_string_equal(buf_text(&value), expected);
+    buf_release(&value);
+}
+
+static enum run_origin origin(const struct run_config *c, const char *key)
+{
+    const struct setting *row;
+    assert_ok(run_row_find(&row, key));
+    return run_config_origin(c, row);
+}
+
+static int read_text(struct run_config *c, const char *text)
+{
+    return run_config_read(c, RUN_FILE, "my.yaml", text, strlen(text));
+}
+
+static int words(struct run_config *c, const char *a, const char *b)
+{
+    char *all[] = {(char *)a, (char *)b};
+    return run_config_words(c, all, b == NULL ? 1 : 2);
+}
+
+static void rows_are_sound(void **state)
+{
+    struct run_config *c = *state;
+    const struct setting *row, *other;
+    for (int i = 0; (row = run_row_at(i)) != NULL; i++) {
+        assert_true(strspn(row->name, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
+                    strlen(row->name));
+        assert_true(row->help != NULL && strlen(row->help) > 4);
+        assert_true(run_is_section(row->group));
+        for (int k = 0; k < i; k++) {
+            other = run_row_at(k);
+            assert_true(row->offset != other->offset);
+            /* A name alone always suffices. */
+            assert_string_not_equal(row->name, other->name);
+            /* Sections stand together. */
+            if (strcmp(row->group, other->group) == 0)
+                assert_string_equal(run_row_at(i - 1)->group, row->group);
+        }
+        struct buf value = {0}, again = {0};
+        assert_ok(setting_format(row, c, &value));
+        assert_ok(setting_parse(row, c, buf_text(&value)));
+        assert_ok(setting_format(row, c, &again));
+        assert_string_equal(buf_text(&value), buf_text(&again));
+        buf_release(&value);
+        buf_release(&again);
+        /* One step beyond each end is refused, the ends are not. */
+        if (row->type != SETTING_INT && row->type != SETTING_INT64 && row->type != SETTING_FLOAT &&
+            row->type != SETTING_DOUBLE)
+            continue;
+        char text[64];
+        for (int high = 0; high < 2; high++) {
+            snprintf(text, sizeof text, "%.17g", high ? row->max : row->min);
+            assert_ok(setting_parse(row, c, text));
+            snprintf(text, sizeof text, "%.17g", high ? row->max * 2 + 1 : row->min - 1);
+            assert_int_equal(setting_parse(row, c, text), ERR_RANGE);
+        }
+    }
+}
+
+static void keys_are_found(void **state)
+{
+    (void)state;
+    const struct setting *row;
+    assert_ok(run_row_find(&row, "schedule.learning_rate"));
+    assert_string_equal(row->group, "schedule");
+    assert_ok(run_row_find(&row, "learning-rate"));
+    assert_string_equal(row->name, "learning_rate");
+    assert_ok(run_row_find(&row, "data"));
+    assert_string_equal(row->group, "data");
+    assert_says(run_row_find(&row, "learning_rat"), "did you mean learning_rate?");
+    assert_says(run_row_find(&row, "data.learning_rate"), "did you mean schedule.learning_rate?");
+    assert_says(run_row_find(&row, "optimizer.beta3"), "did you mean optimizer.beta1?");
+    assert_says(run_row_find(&row, "\033[2J"), "\\x1b[2J");
+    assert_says(run_row_find(&row, ""), "there is no setting");
+}
+
+static void later_sources_win_and_are_remembered(void **state)
+{
+    struct run_config *c = *state;
+    assert_int_equal(origin(c, "steps"), RUN_BUILT_IN);
+    assert_ok(run_config_load(c, "nanogpt-shakespeare"));
+    assert_value(c, "steps", "5000");
+    assert_int_equal(origin(c, "steps"), RUN_PRESET);
+    assert_ok(read_text(c, "training:\n  steps: 70\nlearning_rate: 2e-4\n"));
+    assert_value(c, "steps", "70");
+    assert_int_equal(origin(c, "steps"), RUN_FILE);
+    assert_ok(words(c, "schedule.learning_rate=3e-4", "steps=80"));
+    assert_value(c, "steps", "80");
+    assert_value(c, "learning_rate", "0.0003");
+    assert_int_equal(origin(c, "learning_rate"), RUN_COMMAND_LINE);
+    assert_int_equal(origin(c, "n_layer"), RUN_PRESET);
+    assert_string_equal(c->name, "nanogpt-shakespeare");
+}
+
+static void json_is_read_as_yaml_is(void **state)
+{
+    struct run_config *c = *state;
+    assert_ok(read_text(c, "{\"training\": {\"steps\": 12, \"seed\": 7},\n"
+                           " \"data\": [\"a.txt\", \"b,c.txt\"], \"keep_best\": false,\n"
+                           " \"schedule\": {\"learning_rate\": 1e-3}, \"label\": null}"));
+    assert_value(c, "steps", "12");
+    assert_value(c, "data.data", "a.txt,b\\,c.txt");
+    assert_value(c, "keep_best", "off");
+    assert_value(c, "learning_rate", "0.001");
+    assert_int_equal(origin(c, "label"), RUN_BUILT_IN);
+    assert_ok(read_text(c, "data:\n"));
+    assert_ok(read_text(c, "# nothing\n"));
+}
+
+static void bad_files_change_nothing(void **state)
+{
+    struct run_config *c = *state;
+    static const char *const cases[][2] = {
+        {"training:\n  stepps: 3\n", "my.yaml line 2: there is no setting training.stepps; did "
+                                     "you mean training.steps?"},
+        {"steps: 5\ntraining:\n  seed: -1\n", "my.yaml line 3: seed is -1, must be a whole"},
+        {"steps: 5\nsteps: 6\n", "my.yaml line 2: training.steps is given twice"},
+        {"steps: 5\ntraining:\n  steps: 6\n", "line 3: training.steps is given twice"},
+        {"steps: 5\ntrainig:\n  steps: 6\n", "line 3: there is no section trainig; did you mean "
+                                             "training?"},
+        {"steps: 5\nlearning_rate: nan\n", "line 2: learning_rate is nan, must be 0 to 1000"},
+        {"steps: 5\noptimizer: {optimizer: sgd}\n", "must be adamw, adam or lamb"},
+        {"steps: 5\ntraining: {seed: {a: 1}}\n", "line 2: seed: expected one value, not a mapping"},
+        {"steps: 5.5\n", "steps is 5.5, must be a whole number"},
+        {"steps\n", "expected settings as"},
+        {"steps: 5\nlog_every: 0\n", "log_every is 0"},
+        {"steps: 5\n\tx: 1\n", "my.yaml line 2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_says(read_text(c, cases[i][0]), cases[i][1]);
+        assert_value(c, "steps", "0");
+        assert_int_equal(origin(c, "steps"), RUN_BUILT_IN);
+    }
+    assert_says(words(c, "steps=5", "seed=x"), "seed is x");
+    assert_value(c, "steps", "0");
+    assert_says(words(c, "steps=5", "finetun"), "did you mean finetune?");
+    assert_value(c, "steps", "0");
+    assert_says(words(c, "no/such/file.yaml", NULL),
+                "there is no file or preset no/such/file.yaml");
+}
+
+static void files_are_found(void **state)
+{
+    struct run_config *c = *state;
+    char here[PATH_MAX];
+    struct scratch s;
+    assert_non_null(getcwd(here, sizeof here));
+    scratch_open(&s);
+    assert_int_equal(chdir(s.folder), 0);
+    assert_says(run_config_load(c, "config"), "there is no config.yaml, config.yml, config.json");
+    scratch_write(&s, "config.json", "{\"steps\": 3}", 12);
+    assert_ok(run_config_load(c, "config"));
+    assert_value(c, "steps", "3");
+    scratch_write(&s, "config.yaml", "steps: 4\nwhat: 1\n", 17);
+    assert_says(run_config_load(c, "config"), "config.yaml line 2: there is no setting what");
+    assert_value(c, "steps", "3");
+    scratch_write(&s, "my run.v2.yaml", "steps: 5\n", 9);
+    assert_ok(run_config_load(c, "./my run.v2.yaml"));
+    assert_string_equal(c->name, "my run.v2");
+    assert_says(run_config_load(c, s.folder), "folder");
+    assert_int_equal(chdir(here), 0);
+    scratch_close(&s);
+}
+
+/* What a checkpoint keeps gives the same configuration back. */
+static void what_is_written_reads_back(void **state)
+{
+    struct run_config *c = *state, again;
+    struct config shape;
+    struct buf text = {0}, twice = {0};
+    config_init(&shape);
+    assert_ok(words(c, "graphcore-gpt2-small", "micro_batch_size=4"));
+    assert_ok(words(c, "sample_prompt=a \"quoted\" \\ text\n\ttwo", "data=~x, # y"));
+    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_write(c, &text));
+    assert_ok(run_config_init(&again));
+    assert_ok(run_config_read(&again, RUN_FILE, "text", text.data, text.n));
+    assert_string_equal(again.logging.sample_prompt, "a \"quoted\" \\ text\n\ttwo");
+    assert_string_equal(again.data.data, "~x, # y");
+    assert_int_equal(again.training.global_batch_size, 8192);
+    /* In other micro-batches, the same step. */
+    assert_ok(words(&again, "micro_batch_size=2", NULL));
+    assert_ok(run_config_settle(&again, &shape));
+    assert_int_equal(again.training.gradient_accumulation, 4096);
+    assert_ok(words(&again, "micro_batch_size=4", NULL));
+    assert_ok(run_config_write(&again, &twice));
+    assert_string_equal(buf_text(&text), buf_text(&twice));
+    buf_release(&text);
+    buf_release(&twice);
+    run_config_release(&again);
+}
+
+static void batches_must_agree(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[4];
+        int global, accumulation;
+        const char *says;
+    } cases[] = {
+        {{"micro_batch_size=3"}, 3, 1, NULL},
+        {{"micro_batch_size=3", "gradient_accumulation=5"}, 15, 5, NULL},
+        {{"micro_batch_size=4", "global_batch_size=64"}, 64, 16, NULL},
+        {{"micro_batch_size=4", "global_batch_size=64", "gradient_accumulation=16"}, 64, 16, NULL},
+        {{"micro_batch_size=6", "global_batch_size=64"},
+         0,
+         0,
+         "global_batch_size 64 does not divide by micro_batch_size 6"},
+        {{"micro_batch_size=4", "global_batch_size=64", "gradient_accumulation=3"},
+         0,
+         0,
+         "micro_batch_size 4 x gradient_accumulation 3 are 12 windows a step, global_batch_size "
+         "says 64"},
+        {{"devices=8"}, 0, 0, "devices is 8, and this version trains on 1; devices=1 does"},
+        {{"sequence_length=2000"},
+         0,
+         0,
+         "sequence_length 2000 is beyond the model's context of "
+         "1024"},
+        {{"embedding_serialization_factor=65000"}, 0, 0, "more than the vocabulary of 50257"},
+        {{"learning_rate=1e-5"}, 0, 0, "min_learning_rate 3e-05 is above learning_rate 1e-05"},
+    };
+    struct config shape;
+    config_init(&shape);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct run_config c;
+        assert_ok(run_config_init(&c));
+        for (int k = 0; k < 4 && cases[i].words[k] != NULL; k++)
+            assert_ok(words(&c, cases[i].words[k], NULL));
+        int rc = run_config_settle(&c, &shape);
+        if (cases[i].says != NULL) {
+            assert_says(rc, cases[i].says);
+        } else {
+            assert_ok(rc);
+            assert_int_equal(c.training.global_batch_size, cases[i].global);
+            assert_int_equal(c.training.gradient_accumulation, cases[i].accumulation);
+            assert_int_equal(c.training.sequence_length, 1024);
+            assert_true(c.training.resid_pdrop == shape.resid_pdrop);
+            assert_string_equal(c.checkpoint.folder, "runs/run");
+        }
+        run_config_release(&c);
+    }
+}
+
+static void dropout_has_one_name_for_all(void **state)
+{
+    struct run_config *c = *state;
+    struct config shape;
+    struct step_config step;
+    config_init(&shape);
+    assert_ok(words(c, "dropout=0.25", "attn_pdrop=0"));
+    assert_ok(run_config_settle(c, &shape));
+    run_config_step(c, &shape, &step);
+    assert_true(step.dropout.embd == 0.25f && step.dropout.attn == 0 &&
+                step.dropout.resid == 0.25f);
+}
+
+static void lengths_follow(void **state)
+{
+    struct run_config *c = *state;
+    struct config shape;
+    struct step_config step;
+    config_init(&shape);
+    assert_ok(words(c, "micro_batch_size=4", "gradient_accumulation=2"));
+    assert_ok(words(c, "sequence_length=512", "embedding_serialization_factor=4"));
+    assert_ok(run_config_settle(c, &shape));
+    run_config_step(c, &shape, &step);
+    assert_int_equal(step.batch, 4);
+    assert_int_equal(step.length, 512);
+    assert_int_equal(step.loss_columns, 12565);
+    assert_int_equal(run_config_steps(c, 17), 3); /* one epoch, the last step short */
+    assert_ok(words(c, "epochs=2.5", "steps=100"));
+    assert_int_equal(run_config_steps(c, 17), 6);
+    assert_int_equal(run_config_steps(c, 8000), 100);
+    /* Hours of another machine are tokens. */
+    assert_ok(words(c, "budget_hours=2", "tokens_per_second=1000"));
+    assert_ok(words(c, "epochs=0", "steps=0"));
+    assert_int_equal(run_config_steps(c, 17), 2 * 3600 * 1000 / 4096);
+    assert_ok(words(c, "tokens_per_second=0", NULL));
+    assert_int_equal(run_config_steps(c, 17), 0);
+}
+
+/* Every preset reads, is described, has a legal model and settles. */
+static void presets_are_legal(void **state)
+{
+    (void)state;
+    int n = 0;
+    for (const struct run_preset *p = run_presets; p->name != NULL; p++, n++) {
+        struct run_config c;
+        struct config shape, loaded;
+        struct buf plan = {0}, shown = {0};
+        config_init(&loaded);
+        loaded.n_ctx = 128;
+        assert_ok(config_check(&loaded));
+        assert_true(p->text[0] == '#');
+        assert_ok(run_config_init(&c));
+        if (run_config_load(&c, p->name) != 0 || run_config_shape(&c, &loaded, &shape) != 0 ||
+            run_config_settle(&c, &shape) != 0)
+            fail_msg("preset %s: %s", p->name, err_text());
+        assert_string_equal(c.logging.label, p->name);
+        assert_ok(run_config_show(&c, &shown));
+        assert_ok(run_config_plan(&c, &shape, 0, 0, &plan));
+        assert_non_null(strstr(buf_text(&plan), "together"));
+        buf_release(&plan);
+        buf_release(&shown);
+        run_config_release(&c);
+    }
+    assert_true(n >= 18);
+}
+
+static void published_sizes_are_those_published(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *preset;
+        int layers, heads, width, context;
+        long long tokens; /* of a step */
+    } cases[] = {
+        {"graphcore-gpt2-small", 12, 12, 768, 1024, 8192 * 1024},
+        {"graphcore-gpt2-medium", 24, 16, 1024, 1024, 8192 * 1024},
+        {"graphcore-gpt2-large-512", 36, 20, 1280, 1024, 8192 * 512},
+        {"graphcore-gpt2-large-1024", 36, 20, 1280, 1024, 8192 * 1024},
+        {"graphcore-gpt2-xl", 48, 25, 1600, 1024, 8192 * 1024},
+        {"popxl-gpt3-2.7b", 32, 32, 2560, 2048, 512 * 2048},
+        {"habana-gpt2-small", 12, 12, 768, 1024, 524288},
+        {"languini-mini", 4, 16, 512, 512, 16 * 512},
+        {"languini-tiny", 4, 12, 768, 512, 16 * 512},
+        {"languini-small", 12, 12, 768, 512, 16 * 512},
+        {"languini-medium", 24, 16, 1024, 512, 16 * 512},
+        {"languini-large", 24, 16, 1536, 512, 16 * 512},
+        {"languini-xl", 24, 16, 2048, 512, 16 * 512},
+        {"languini-6h", 12, 12, 768, 512, 128 * 512},
+        {"languini-96h", 24, 16, 1024, 512, 256 * 512},
+        {"nanogpt-shakespeare", 6, 6, 384, 256, 64 * 256},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct run_config c;
+        struct config shape;
+        assert_ok(run_config_init(&c));
+        assert_ok(run_config_load(&c, cases[i].preset));
+        assert_ok(run_config_shape(&c, NULL, &shape));
+        assert_ok(run_config_settle(&c, &shape));
+        assert_int_equal(shape.n_layer, cases[i].layers);
+        assert_int_equal(shape.n_head, cases[i].heads);
+        assert_int_equal(shape.n_embd, cases[i].width);
+        assert_int_equal(shape.n_ctx, cases[i].context);
+        assert_true((long long)c.training.global_batch_size * c.training.sequence_length ==
+                    cases[i].tokens);
+        run_config_release(&c);
+    }
+    /* The hours of the five budgets are those of their steps. */
+    static const char *const budgets[] = {"6", "12", "24", "48", "96"};
+    for (int i = 0; i < 5; i++) {
+        struct run_config c;
+        char name[32];
+        snprintf(name, sizeof name, "languini-%sh", budgets[i]);
+        assert_ok(run_config_init(&c));
+        assert_ok(run_config_load(&c, name));
+        double tokens = (double)c.training.steps * c.training.global_batch_size * 512;
+        double hours = tokens / c.logging.tokens_per_second / 3600, told = atof(budgets[i]);
+        assert_true(hours > told * 0.999 && hours < told * 1.001);
+        run_config_release(&c);
+    }
+}
+
+static void sources_are_named(void **state)
+{
+    struct run_config *c = *state;
+    struct config shape;
+    struct buf path = {0};
+    assert_ok(run_config_source(c, &path));
+    assert_string_equal(buf_text(&path), "");
+    assert_says(run_config_shape(c, NULL, &shape), "there is no model to train");
+    assert_ok(words(c, "n_layer=3", NULL));
+    assert_says(run_config_source(c, &path), "model.n_layer cannot be chosen for a model that is "
+                                             "there already; init=random makes a new one");
+    assert_ok(words(c, "init=random:gpt2-test", "tie_word_embeddings=off"));
+    assert_ok(run_config_source(c, &path));
+    assert_string_equal(buf_text(&path), "random:gpt2-test,n_layer=3,tie_word_embeddings=off");
+    assert_ok(run_config_shape(c, NULL, &shape));
+    assert_int_equal(shape.n_layer, 3);
+    assert_false(shape.tie_word_embeddings);
+    assert_ok(words(c, "n_head=7", NULL));
+    assert_says(run_config_shape(c, NULL, &shape), "n_head 7 does not divide n_embd 64");
+    buf_release(&path);
+}
+
+static void plans_add_up(void **state)
+{
+    struct run_config *c = *state;
+    struct config shape;
+    struct buf plan = {0};
+    assert_ok(words(c, "init=random:gpt2", "micro_batch_size=4"));
+    assert_ok(words(c, "sequence_length=256", "global_batch_size=8"));
+    assert_ok(run_config_shape(c, NULL, &shape));
+    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_plan(c, &shape, 1000000, 3906, &plan));
+    const char *text = buf_text(&plan);
+    assert_non_null(strstr(text, "124439808 parameters"));
+    assert_non_null(strstr(text, "474.7 MiB  float32\n"));
+    assert_non_null(strstr(text, "8 windows of 256, 2048 tokens, as 2 micro-batches of 4"));
+    assert_non_null(strstr(text, "an epoch: 1000000 tokens, 3906 windows, 488.2 steps"));
+    assert_non_null(strstr(text, "all: 489 steps, 1001472 tokens"));
+    buf_release(&plan);
+}
+
+static void memory_may_run_out_anywhere(void **state)
+{
+    (void)state;
+    for (uint64_t k = 1;; k++) {
+        struct run_config c;
+        mem_fail_at(k);
+        int rc = run_config_init(&c);
+        if (rc == 0 && (rc = words(&c, "finetune", "data=x.txt")) != 0)
+            run_config_release(&c);
+        mem_fail_at(0);
+        if (rc == 0) {
+            run_config_release(&c);
+            assert_true(k > 20);
+            return;
+        }
+        assert_int_equal(rc, ERR_NOMEM);
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, drop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rows_are_sound),
+        TEST(keys_are_found),
+        TEST(later_sources_win_and_are_remembered),
+        TEST(json_is_read_as_yaml_is),
+        TEST(bad_files_change_nothing),
+        TEST(files_are_found),
+        TEST(what_is_written_reads_back),
+        TEST(batches_must_agree),
+        TEST(dropout_has_one_name_for_all),
+        TEST(lengths_follow),
+        TEST(presets_are_legal),
+        TEST(published_sizes_are_those_published),
+        TEST(sources_are_named),
+        TEST(plans_add_up),
+        TEST(memory_may_run_out_anywhere),
+    };
+    return cmocka_run_group_tests_name("run_config", tests, NULL, NULL);
+}

@@ -7,12 +7,12 @@
 #include "repl/help.h"
 #include "repl/repl.h"
 #include "repl/term.h"
+#include "train/run_config.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* text from column `indent` on, broken at blanks; the cursor is at column `at`. */
-static void flow(const char *text, int at, int indent)
+void help_flow(const char *text, int at, int indent)
 {
     int width = term_width(stdout);
     width = width > 100 ? 100 : width < indent + 20 ? indent + 20 : width;
@@ -49,7 +49,7 @@ static void show_commands(bool shell)
         if (!(c->flags & (shell ? IN_SHELL : IN_REPL)))
             continue;
         int at = printf("  %s%s %s", shell ? "" : ":", c->name, c->arguments);
-        flow(c->help, at, 26);
+        help_flow(c->help, at, 26);
     }
 }
 
@@ -71,7 +71,7 @@ static void show_option(const struct setting *o, const struct settings *built_in
     buf_str(&text, o->help);
     if (!o->call_only && value.n > 0 && value.n < 24)
         buf_printf(&text, " [%s]", value.data);
-    flow(buf_text(&text), at, 34);
+    help_flow(buf_text(&text), at, 34);
     buf_release(&value);
     buf_release(&text);
     buf_release(&range);
@@ -195,9 +195,17 @@ int cmd_help(struct repl *r, const struct call *c)
         const char *name = c->words[0] + (c->words[0][0] == ':');
         const struct command *found = command_find(name);
         const struct setting *o = option_find(name);
-        return found != NULL ? explain_command(found, c->shell)
-               : o != NULL   ? explain_option(r, o)
-                             : unknown(name);
+        const struct setting *row = NULL;
+        if (found != NULL)
+            return explain_command(found, c->shell);
+        if (o != NULL)
+            return explain_option(r, o);
+        if (help_is_topic(name))
+            return help_topic(name, r->options.settings.call.format);
+        if (run_row_find(&row, name) != 0)
+            return unknown(name);
+        help_training_row(row);
+        return 0;
     }
     if (r->options.settings.call.format == TABLE_MARKDOWN)
         markdown_tables();

@@ -55,9 +55,9 @@ static const struct command table[] = {
  .help = "show what runs where: threads, instruction set, memory by part"},
 {.name = "history", .arguments = "[N]", .max_words = 1, .flags = IN_REPL, .run = cmd_history,
  .help = "show the last N lines typed, 20 without N"},
-{.name = "help", .arguments = "[NAME]", .max_words = 1, .flags = BOTH, .completes = "command setting",
+{.name = "help", .arguments = "[NAME]", .max_words = 1, .flags = BOTH, .completes = "command setting systems presets training",
  .options = "format", .run = cmd_help,
- .help = "list the commands, or explain a command or setting"},
+ .help = "list the commands, or explain a command or setting; systems: what other programs' options are here; presets, training: runs"},
 {.name = "quit", .arguments = "", .flags = IN_REPL, .run = cmd_quit,
  .help = "leave"},
 };

@@ -1,0 +1,90 @@
+#include "tests/unit/test.h"
+
+#include "repl/commands.h"
+#include "repl/options.h"
+#include "repl/systems.h"
+#include "train/run_config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "schedule.warmup", "--top_k", ":save". */
+static bool is_there(const char *name)
+{
+    const struct setting *row;
+    if (*name == ':')
+        return command_find(name + 1) != NULL;
+    if (strncmp(name, "--", 2) == 0)
+        return option_find(name + 2) != NULL;
+    return strchr(name, '.') != NULL && run_row_find(&row, name) == 0;
+}
+
+static void every_name_exists(void **state)
+{
+    (void)state;
+    const struct system_option *o;
+    int n = 0;
+    for (; (o = system_option_at(n)) != NULL; n++) {
+        assert_true(*o->system != '\0' && *o->option != '\0');
+        /* What is not here has a reason. */
+        assert_true(*o->here != '\0' || *o->note != '\0');
+        for (const char *p = o->here; *p != '\0';) {
+            char name[80];
+            size_t length = strcspn(p, ",");
+            snprintf(name, sizeof name, "%.*s", (int)length, p);
+            if (!is_there(name))
+                fail_msg("%s %s: there is no %s", o->system, o->option, name);
+            p += length;
+            p += strspn(p, ", ");
+        }
+    }
+    assert_true(n > 100);
+}
+
+static void no_option_stands_twice(void **state)
+{
+    (void)state;
+    const struct system_option *o, *other;
+    for (int i = 0; (o = system_option_at(i)) != NULL; i++)
+        for (int k = 0; k < i; k++) {
+            other = system_option_at(k);
+            if (strcmp(o->system, other->system) == 0 && strcmp(o->option, other->option) == 0)
+                fail_msg("%s %s stands twice", o->system, o->option);
+        }
+}
+
+/* Every setting of a run has its place in some system's table, or is our own: a new one
+ * makes its author look. */
+static void every_setting_is_accounted_for(void **state)
+{
+    (void)state;
+    static const char own[] =
+        " data.document_separator data.shuffle data.shuffle_seed data.generated_tokens "
+        "data.validation training.budget_hours training.embd_pdrop training.resid_pdrop "
+        "training.max_bad_steps training.spike_z optimizer.bias_correction "
+        "logging.sample_every logging.sample_prompt logging.sample_tokens ";
+    const struct setting *row;
+    for (int i = 0; (row = run_row_at(i)) != NULL; i++) {
+        char name[80], listed[82];
+        const struct system_option *o;
+        bool found = false;
+        snprintf(name, sizeof name, "%s.%s", row->group, row->name);
+        snprintf(listed, sizeof listed, " %s ", name);
+        for (int k = 0; (o = system_option_at(k)) != NULL && !found; k++) {
+            const char *at = strstr(o->here, name);
+            found = at != NULL && (at[strlen(name)] == '\0' || at[strlen(name)] == ',');
+        }
+        if (!found && strstr(own, listed) == NULL)
+            fail_msg("%s: which option of the systems replaced is it?", name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_name_exists),
+        cmocka_unit_test(no_option_stands_twice),
+        cmocka_unit_test(every_setting_is_accounted_for),
+    };
+    return cmocka_run_group_tests_name("systems", tests, NULL, NULL);
+}

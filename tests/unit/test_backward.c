@@ -33,69 +33,36 @@ struct fixture {
     token_id ids[SEQUENCES * T], labels[SEQUENCES * T];
 };
 
-static void point(struct fixture *x, struct linear *l, enum linear_kind kind, int K, int N,
-                  const char *weight, const char *bias)
+struct hashed_tensor {
+    uint64_t stream;
+    float shift;
+};
+
+static int read_hashed(void *user, void *dst, uint64_t first, size_t n)
 {
-    struct params *p = &x->w.view;
-    *l = (struct linear){.kind = kind, .K = K, .N = N, .panels = params_find(p, weight)->data};
-    l->bias = bias == NULL ? NULL : params_find(p, bias)->data;
+    const struct hashed_tensor *t = user;
+    float *out = dst;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)hashed(t->stream, first + i) * 0x1p-24f - 0.5f + t->shift;
+    return 0;
 }
 
-static float *vector(struct fixture *x, int layer, const char *name)
-{
-    char full[64];
-    snprintf(full, sizeof full, layer < 0 ? "%s" : "h.%2$d.%1$s", name, layer);
-    return params_find(&x->w.view, full)->data;
-}
-
-static void point_layer(struct fixture *x, int i)
-{
-    struct layer *l = &x->w.view.layers[i];
-    static const char *const stems[] = {"attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"};
-    const int C = x->c.n_embd, F = x->c.n_inner;
-    const int in[] = {C, C, C, F}, out[] = {3 * C, C, F, C};
-    struct linear *linears[] = {&l->c_attn, &l->attn_proj, &l->c_fc, &l->mlp_proj};
-    for (int j = 0; j < 4; j++) {
-        char weight[64], bias[64];
-        snprintf(weight, sizeof weight, "h.%d.%s.weight", i, stems[j]);
-        snprintf(bias, sizeof bias, "h.%d.%s.bias", i, stems[j]);
-        point(x, linears[j], LINEAR_MASTER, in[j], out[j], weight, bias);
-    }
-    l->ln_1_weight = vector(x, i, "ln_1.weight");
-    l->ln_1_bias = vector(x, i, "ln_1.bias");
-    l->ln_2_weight = vector(x, i, "ln_2.weight");
-    l->ln_2_bias = vector(x, i, "ln_2.bias");
-}
-
-/* Masters out of the hash. */
+/* Masters of a model whose weights are the hash: tensor i of the table has stream i + 1. */
 static void make_masters(struct fixture *x)
 {
-    struct masters *w = &x->w;
-    struct params *p = &w->view;
-    assert_ok(params_describe(p, &x->c));
-    p->kind = LINEAR_MASTER;
-    x->c = p->config;
-    w->offset = mem_array((size_t)p->n_tensors + 1, sizeof *w->offset);
-    p->layers = mem_array((size_t)p->config.n_layer, sizeof *p->layers);
-    for (int i = 0; i < p->n_tensors; i++)
-        w->offset[i + 1] = w->offset[i] + (size_t)p->tensors[i].rows * (size_t)p->tensors[i].cols;
-    w->n = w->offset[p->n_tensors];
-    w->data = mem_array(w->n, sizeof *w->data);
-    for (int i = 0; i < p->n_tensors; i++) {
-        struct param_tensor *t = &p->tensors[i];
-        t->data = w->data + w->offset[i];
+    struct model m = {.name = "hashed", .config = x->c, .version = 1};
+    assert_ok(params_init(&m.params, &x->c, LINEAR_F32));
+    m.config = x->c = m.params.config;
+    for (int i = 0; i < m.params.n_tensors; i++) {
+        struct param_tensor *t = &m.params.tensors[i];
         bool norm = strstr(t->name, "ln_") != NULL && strstr(t->name, "weight") != NULL;
-        for (size_t j = 0; j < masters_size(w, i); j++)
-            t->data[j] = (float)hashed((uint64_t)i + 1, j) * 0x1p-24f - 0.5f + (float)norm;
+        struct hashed_tensor user = {.stream = (uint64_t)i + 1, .shift = norm ? 1 : 0};
+        struct tensor_reader reader = {.read = read_hashed, .user = &user, .dtype = DTYPE_F32};
+        uint64_t n_bad;
+        assert_ok(params_fill(t, &reader, 1, &n_bad, NULL));
     }
-    p->wpe = vector(x, -1, "wpe.weight");
-    p->ln_f_weight = vector(x, -1, "ln_f.weight");
-    p->ln_f_bias = vector(x, -1, "ln_f.bias");
-    point(x, &p->wte, LINEAR_MASTER_T, x->c.n_embd, x->c.n_vocab, "wte.weight", NULL);
-    point(x, &p->lm_head, LINEAR_MASTER_T, x->c.n_embd, x->c.n_vocab,
-          x->c.tie_word_embeddings ? "wte.weight" : "lm_head.weight", NULL);
-    for (int i = 0; i < x->c.n_layer; i++)
-        point_layer(x, i);
+    assert_ok(masters_init(&x->w, &m, NULL));
+    params_release(&m.params);
 }
 
 static void open_fixture(struct fixture *x, bool tied, bool tanh_form)
@@ -122,10 +89,7 @@ static void open_fixture(struct fixture *x, bool tied, bool tanh_form)
 
 static void close_fixture(struct fixture *x)
 {
-    mem_free(x->w.view.tensors);
-    mem_free(x->w.view.layers);
-    mem_free(x->w.offset);
-    mem_free(x->w.data);
+    masters_release(&x->w);
 }
 
 static struct step_config plain(int batch)

@@ -93,7 +93,7 @@ struct kernels {
      */
     float (*softmax_block)(float *s, int n, float scale, float *m, float *sum);
 
-    /* The gradients of the same, added to dx [n], dweight [n] and dbias [n]. */
+    /* layernorm's gradients, added to dx [n], dweight [n] and dbias [n]. */
     void (*layernorm_grad)(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
                            const float *weight, size_t n, float epsilon);
     /* dy *= f'(x), f the GELU that `which` is. */

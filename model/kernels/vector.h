@@ -183,9 +183,16 @@ static void layernorm_grad(float *dx, float *dweight, float *dbias, const float 
     }
 }
 
+/* Beyond 20 the slopes are 0 and 1; NaN stays. */
+LANES struct v16 v_gelu_range(struct v16 x)
+{
+    return v_min(v_set(20), v_max(v_set(-20), x));
+}
+
 /* x s(x), s(x) = 1 / (1 + e^-2u): s + x s (1 - s) 2u' */
 LANES struct v16 v_gelu_tanh_grad(struct v16 x)
 {
+    x = v_gelu_range(x);
     struct v16 one = v_set(1), square = v_mul(x, x);
     struct v16 a = v_fma(square, v_set(-0.0713548162726f), v_set(-1.5957691216057f));
     struct v16 s = v_div(one, v_add(one, v_exp(v_mul(x, a))));
@@ -196,6 +203,7 @@ LANES struct v16 v_gelu_tanh_grad(struct v16 x)
 /* x P(x), P the normal distribution: P + x P' */
 LANES struct v16 v_gelu_erf_grad(struct v16 x)
 {
+    x = v_gelu_range(x);
     struct v16 half = v_set(0.5f);
     struct v16 below = v_fma(half, v_erf(v_mul(x, v_set(0.70710678118655f))), half);
     struct v16 density = v_exp(v_mul(v_mul(x, x), v_set(-0.5f)));

@@ -119,7 +119,8 @@ static void test_tables(void **state)
                     k->finish && k->layernorm && k->softmax_block && k->add && k->scale &&
                     k->divide && k->widen && k->narrow && k->max && k->argmax && k->exp_sum &&
                     k->select && k->burn && k->stream && k->sum_squares && k->adam &&
-                    k->lamb_moments && k->lamb_move);
+                    k->lamb_moments && k->lamb_move && k->layernorm_grad && k->gelu_grad &&
+                    k->softmax_grad && k->dropout && k->dot);
         assert_in_range(k->tile_rows, 1, TILE_MAX_ROWS);
         assert_true(k->tile_cols == 16 || k->tile_cols == 32);
     }

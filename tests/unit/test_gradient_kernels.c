@@ -1,0 +1,191 @@
+/* The kernels of the backward: each table as the portable one, bit for bit, and that one
+ * against the formulas in double. */
+#include "tests/unit/test.h"
+
+#include "model/base/rng.h"
+#include "model/kernels/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX = 200, GUARD = 16 };
+
+static void normals(float *x, size_t n, uint64_t stream, float scale)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = scale * rng_normal(1, stream, i);
+}
+
+static void close_to(const char *what, double got, double want, double largest)
+{
+    if (!(fabs(got - want) <= 1e-5 * largest))
+        fail_msg("%s is %.9g, the formula gives %.9g", what, got, want);
+}
+
+/* What one table makes of everything, in one block so that it compares at once. */
+struct rows {
+    float dx[MAX + GUARD], dweight[MAX + GUARD], dbias[MAX + GUARD];
+    float tanh_form[MAX + GUARD], erf_form[MAX + GUARD];
+    float p[64 + GUARD], ds[64 + GUARD];
+    float dropped[MAX + GUARD], product;
+};
+
+struct inputs {
+    float x[MAX], dy[MAX], weight[MAX], scores[64], dp[64];
+    float lse, delta;
+    struct dropout dropout;
+};
+
+static void fill_inputs(struct inputs *in, int n_keys)
+{
+    normals(in->x, MAX, 1, 2);
+    normals(in->dy, MAX, 2, 1);
+    normals(in->weight, MAX, 3, 1);
+    normals(in->scores, 64, 4, 3);
+    normals(in->dp, 64, 5, 1);
+    double sum = 0;
+    for (int i = 0; i < n_keys; i++)
+        sum += exp(0.25 * (double)in->scores[i]);
+    in->lse = (float)log(2 * sum); /* half of the keys are in other blocks */
+    in->delta = 0.3f;
+    in->dropout = (struct dropout){.seed = 3, .keep = 3u << 30, .scale = 4.0f / 3};
+}
+
+static void run_table(struct rows *r, const struct kernels *k, const struct inputs *in, size_t n,
+                      int n_keys)
+{
+    memset(r, 0, sizeof *r);
+    normals(r->dx, n, 6, 1); /* added to */
+    normals(r->dweight, n, 7, 1);
+    normals(r->dbias, n, 8, 1);
+    memcpy(r->tanh_form, in->dy, n * sizeof(float));
+    memcpy(r->erf_form, in->dy, n * sizeof(float));
+    memcpy(r->p, in->scores, sizeof in->scores);
+    memcpy(r->ds, in->dp, sizeof in->dp);
+    k->layernorm_grad(r->dx, r->dweight, r->dbias, in->dy, in->x, in->weight, n, 1e-5f);
+    k->gelu_grad(r->tanh_form, in->x, n, LINEAR_GELU_TANH);
+    k->gelu_grad(r->erf_form, in->x, n, LINEAR_GELU_ERF);
+    k->softmax_grad(r->p, r->ds, n_keys, 0.25f, in->lse, in->delta);
+    k->dropout(r->dropped, in->x, n, &in->dropout, 9, 4);
+    r->product = k->dot(in->x, in->dy, n);
+}
+
+static void tables_agree_at_every_length(void **state)
+{
+    (void)state;
+    static struct rows want, got;
+    static struct inputs in;
+    for (size_t n = 0; n <= MAX; n += n < 70 ? 1 : 13) {
+        int n_keys = (int)(n % 65);
+        fill_inputs(&in, n_keys);
+        run_table(&want, kernels_nth(0), &in, n, n_keys);
+        for (int i = 1; kernels_nth(i) != NULL; i++) {
+            run_table(&got, kernels_nth(i), &in, n, n_keys);
+            if (memcmp(&got, &want, sizeof got) != 0)
+                fail_msg("%s differs from portable at length %zu", kernels_nth(i)->name, n);
+        }
+        for (int i = 0; i < GUARD; i++) /* nothing beyond the row is touched */
+            assert_true(want.dx[n + i] == 0 && want.dweight[n + i] == 0 && want.dbias[n + i] == 0 &&
+                        want.tanh_form[n + i] == 0 && want.erf_form[n + i] == 0 &&
+                        want.dropped[n + i] == 0);
+        for (int i = n_keys; i < 64; i++)
+            assert_true(want.p[i] == 0 && want.ds[i] == 0);
+    }
+}
+
+/* The loss sum dy LayerNorm(x), for x with element `at` moved by h. */
+static double norm_loss(const struct inputs *in, size_t n, size_t at, double h)
+{
+    double mean = 0, variance = 0, loss = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += ((double)in->x[i] + (i == at ? h : 0)) / (double)n;
+    for (size_t i = 0; i < n; i++)
+        variance += pow((double)in->x[i] + (i == at ? h : 0) - mean, 2) / (double)n;
+    for (size_t i = 0; i < n; i++)
+        loss += (double)in->dy[i] * (double)in->weight[i] *
+                ((double)in->x[i] + (i == at ? h : 0) - mean) / sqrt(variance + 1e-5);
+    return loss;
+}
+
+static void layernorm_is_its_slope(void **state)
+{
+    (void)state;
+    static struct rows r, before;
+    static struct inputs in;
+    enum { N = 77 };
+    fill_inputs(&in, 5);
+    run_table(&r, kernels_active(), &in, N, 5);
+    normals(before.dx, N, 6, 1);
+    normals(before.dweight, N, 7, 1);
+    normals(before.dbias, N, 8, 1);
+    double mean = 0, variance = 0;
+    for (int i = 0; i < N; i++)
+        mean += (double)in.x[i] / N;
+    for (int i = 0; i < N; i++)
+        variance += pow((double)in.x[i] - mean, 2) / N;
+    for (size_t i = 0; i < N; i++) {
+        double slope = (norm_loss(&in, N, i, 1e-5) - norm_loss(&in, N, i, -1e-5)) / 2e-5;
+        close_to("dx", (double)r.dx[i], slope + (double)before.dx[i], 3);
+        close_to("dweight", (double)r.dweight[i] - (double)before.dweight[i],
+                 (double)in.dy[i] * ((double)in.x[i] - mean) / sqrt(variance + 1e-5), 3);
+        close_to("dbias", (double)r.dbias[i] - (double)before.dbias[i], (double)in.dy[i], 3);
+    }
+}
+
+static double gelu(double x, bool tanh_form)
+{
+    return tanh_form ? 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)))
+                     : 0.5 * x * (1 + erf(x / sqrt(2)));
+}
+
+static void gelu_is_its_slope(void **state)
+{
+    (void)state;
+    for (int form = 0; form < 2; form++)
+        for (float x = -15; x <= 15; x += 0.03125f) {
+            float dy = 1, at = x;
+            double slope =
+                (gelu((double)x + 1e-5, form == 0) - gelu((double)x - 1e-5, form == 0)) / 2e-5;
+            kernels_active()->gelu_grad(&dy, &at, 1,
+                                        form == 0 ? LINEAR_GELU_TANH : LINEAR_GELU_ERF);
+            close_to("slope of GELU", (double)dy, slope, 1);
+        }
+    static const float far[] = {-3e38f, -1e20f, -100, 100, 1e20f, 3e38f};
+    for (int i = 0; i < 6; i++)
+        for (int form = 0; form < 2; form++) {
+            float dy = 2;
+            kernels_active()->gelu_grad(&dy, &far[i], 1,
+                                        form == 0 ? LINEAR_GELU_TANH : LINEAR_GELU_ERF);
+            assert_true(dy == (far[i] < 0 ? 0 : 2));
+            float bad = NAN;
+            kernels_active()->gelu_grad(&dy, &bad, 1,
+                                        form == 0 ? LINEAR_GELU_TANH : LINEAR_GELU_ERF);
+            assert_true(isnan(dy));
+        }
+}
+
+static void softmax_is_its_formula(void **state)
+{
+    (void)state;
+    static struct rows r;
+    static struct inputs in;
+    fill_inputs(&in, 40);
+    run_table(&r, kernels_active(), &in, 10, 40);
+    for (int i = 0; i < 40; i++) {
+        double p = exp(0.25 * (double)in.scores[i] - (double)in.lse);
+        close_to("weight", (double)r.p[i], p, 1);
+        close_to("gradient of a score", (double)r.ds[i],
+                 0.25 * p * ((double)in.dp[i] - (double)in.delta), 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_agree_at_every_length),
+        cmocka_unit_test(layernorm_is_its_slope),
+        cmocka_unit_test(gelu_is_its_slope),
+        cmocka_unit_test(softmax_is_its_formula),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

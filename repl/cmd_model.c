@@ -42,6 +42,9 @@ int cmd_load(struct repl *r, const struct call *c)
     }
     if (rc == 0)
         rc = repl_load(r, expanded);
+    /* :set shows what is there. */
+    if (rc == 0 && c->n > 0)
+        rc = options_set(&r->options, option_find("model"), ORIGIN_SET, expanded);
     mem_free(expanded);
     if (rc == ERR_INTERRUPTED)
         printf("%s[stopped; %s]%s\n", term_dim(stdout),

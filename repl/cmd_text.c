@@ -47,7 +47,7 @@ int cmd_undo(struct repl *r, const struct call *c)
     if (rc != 0)
         return rc;
     repl_pop_turn(r);
-    say_length(r, "taken back");
+    say_length(r, "taken back; what is left");
     return 0;
 }
 

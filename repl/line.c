@@ -98,8 +98,11 @@ static int read_key(FILE *f)
         if (!rl_pending_signal() && !signals_leaving() && !interrupt_pending())
             ready = ppoll(&p, 1, NULL, &before);
         sigprocmask(SIG_SETMASK, &before, NULL);
-        if (rl_pending_signal())
+        int signal = rl_pending_signal();
+        if (signal != 0)
             rl_check_signals();
+        if (signal == SIGTSTP) /* stopped and back: what is on the line now is not ours */
+            rl_forced_update_display();
         if (signals_leaving())
             return EOF;
         if (interrupt_pending()) {

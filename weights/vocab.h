@@ -35,5 +35,7 @@ int vocab_parse(struct tokenizer **out, const struct vocab_text *text, const str
  * are written.
  */
 int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force);
+/* What vocab_write_folder would say, before there is anything to write. */
+int vocab_check_folder(const char *folder, bool force);
 
 #endif

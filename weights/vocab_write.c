@@ -84,14 +84,29 @@ static int add_tokenizer(struct buf *b, const struct tokenizer *t)
     return rc == 0 ? buf_str(b, "]}}\n") : rc;
 }
 
+static const struct {
+    const char *name;
+    int (*add)(struct buf *b, const struct tokenizer *t);
+} files[] = {
+    {"vocab.json", add_vocab}, {"merges.txt", add_merges}, {"tokenizer.json", add_tokenizer}};
+enum { N = sizeof files / sizeof *files };
+
+int vocab_check_folder(const char *folder, bool force)
+{
+    struct file_writer w;
+    int rc = 0;
+    for (int i = 0; i < N && rc == 0; i++) {
+        char *path = file_join(folder, files[i].name);
+        rc = path == NULL ? ERR_NOMEM : file_create(&w, path, force);
+        mem_free(path);
+        if (rc == 0)
+            file_abandon(&w);
+    }
+    return rc;
+}
+
 int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force)
 {
-    static const struct {
-        const char *name;
-        int (*add)(struct buf *b, const struct tokenizer *t);
-    } files[] = {
-        {"vocab.json", add_vocab}, {"merges.txt", add_merges}, {"tokenizer.json", add_tokenizer}};
-    enum { N = sizeof files / sizeof *files };
     struct file_writer writers[N] = {{.fd = -1}, {.fd = -1}, {.fd = -1}};
     struct buf text = {0};
     int rc = 0;

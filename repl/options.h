@@ -9,6 +9,7 @@
  * comes back when it is taken away.
  */
 #include "model/base/setting.h"
+#include "model/bpe_train.h"
 #include "sampling/generate.h"
 
 enum dtype_choice { DTYPE_AUTO, DTYPE_FP16, DTYPE_FP32, DTYPE_BFLOAT16 };
@@ -41,6 +42,7 @@ struct call_settings {
     char *prompt, *ids, *out;
     int output; /* enum output_choice */
     int format; /* of tables: enum table_format */
+    struct bpe_train_config bpe;
     bool all, force, compat, help, version;
 };
 

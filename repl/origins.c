@@ -37,6 +37,7 @@ static void set_built_in(struct settings *s)
     };
     generate_config_init(&s->generate);
     sampler_config_init(&s->sampler);
+    bpe_train_config_init(&s->call.bpe);
 }
 
 /* Every value of the built-in origin as text, and every text field as memory of its own. */

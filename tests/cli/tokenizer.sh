@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# tokenizer train, as a user has it in the shell.
+. "$(dirname "$0")/lib.sh.inc"
+p() { "$PRATTLE" "$@" 2>&1; }
+status() { "$PRATTLE" "$@" >/dev/null 2>&1 </dev/null; echo $?; }
+CORPUS=tests/golden/bpe_train/corpus.txt D=$TMPDIR/tokenizer
+rm -rf "$D" && mkdir "$D"
+
+is "a vocabulary is learned" "400 tokens, 143 merges; wrote $D/a" "$(p tokenizer train $CORPUS "$D/a" --vocab-size 400)"
+is "its files" "merges.txt tokenizer.json vocab.json" "$(ls -A "$D/a" | xargs)"
+is "its merges, a line each behind the version" 144 "$(wc -l <"$D/a/merges.txt")"
+is "nothing else is left" a "$(ls -A "$D")"
+has "it is not overwritten" "vocab.json exists already; --force overwrites it" "$(p tokenizer train $CORPUS "$D/a" --vocab-size 300)"
+is "  and is as before" 144 "$(wc -l <"$D/a/merges.txt")"
+is "but with --force" "300 tokens, 43 merges; wrote $D/a" "$(p tokenizer train $CORPUS "$D/a" --vocab-size=300 --force)"
+p tokenizer train $CORPUS "$D/one" --vocab-size 500 --threads 1 >/dev/null
+p tokenizer train $CORPUS "$D/two" --vocab-size 500 --threads 2 >/dev/null
+is "threads make no difference" "" "$(diff -r "$D/one" "$D/two")"
+has "it says how many the text gives" "a vocabulary of 1448 tokens, 5000 were asked for" "$(p tokenizer train $CORPUS "$D/b" --vocab-size 5000)"
+has "rare pairs may be left apart" "459 tokens, 202 merges" "$(p tokenizer train $CORPUS "$D/c" --vocab-size 5000 --min-frequency 3)"
+mkdir "$D/texts" && cp $CORPUS "$D/texts/x" && cp $CORPUS "$D/texts/y"
+has "a folder of texts" "600 tokens, 343 merges" "$(p tokenizer train "$D/texts" "$D/d" --vocab-size 600)"
+
+p convert $MODEL "$D/model" >/dev/null
+mkdir "$D/other" && echo kept >"$D/other/notes"
+is "into a folder with other things" 0 "$(status tokenizer train $CORPUS "$D/other" --vocab-size 260)"
+is "  which stay" kept "$(cat "$D/other/notes")"
+is "a model may take it" 0 "$(status tokenizer train $CORPUS "$D/model" --vocab-size 257 --force)"
+is "  and speaks it" "0,40" "$(p tokens -m "$D/model" --special '<|endoftext|>H')"
+
+# Ctrl-C in the middle: all or nothing.
+yes "$(cat $CORPUS)" | head -c 80000000 >"$D/long"
+"$PRATTLE" tokenizer train "$D/long" "$D/stopped" --vocab-size 1000 >/dev/null 2>&1 &
+pid=$!
+until compgen -G "$D/stopped*" >/dev/null || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+kill -INT $pid 2>/dev/null
+wait $pid
+is "stopped by Ctrl-C" 130 $?
+is "  it leaves nothing" "" "$(compgen -G "$D/stopped*")"
+rm "$D/long"
+
+refuse() { local name=$1 part=$2; shift 2; has "$name" "$part" "$("$PRATTLE" "$@" 2>&1 </dev/null)"; is "  and its status" 1 "$(status "$@")"; }
+: >"$D/empty"
+refuse "an empty text" "is empty" tokenizer train "$D/empty" "$D/no"
+refuse "a text that is not there" "$D/none" tokenizer train "$D/none" "$D/no"
+refuse "a vocabulary without room for the bytes" "vocab_size is 100, must be a whole number, 257 to" tokenizer train $CORPUS "$D/no" --vocab-size 100
+refuse "a place that is not there" "cannot write $D/no/where" tokenizer train $CORPUS "$D/no/where"
+refuse "a file in the way" "is no folder" tokenizer train $CORPUS "$D/empty"
+refuse "another verb" "it can train" tokenizer learn $CORPUS "$D/no"
+refuse "too few words" "usage: prattle tokenizer train TEXT OUT" tokenizer train $CORPUS
+is "none of them left anything" "a b c d empty model one other texts two" "$(ls -A "$D" | xargs)"
+finish

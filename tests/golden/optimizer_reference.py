@@ -82,31 +82,35 @@ def by_torch(c, weights, steps):
         yield [p.detach().numpy().copy() for p in params]
 
 
+def numpy_step(c, w, m, v, t, grads, rate):
+    """Step t, from 1, of lists of arrays that are changed in place."""
+    norm = norm_of(grads)
+    if c["grad_clip"] > 0 and c["grad_clip"] / (norm + 1e-6) < 1:
+        grads = [g * (c["grad_clip"] / (norm + 1e-6)) for g in grads]
+    for i, g in enumerate(grads):
+        m[i] = c["beta1"] * m[i] + (1 - c["beta1"]) * g
+        v[i] = c["beta2"] * v[i] + (1 - c["beta2"]) * g * g
+        m_hat, v_hat = m[i], v[i]
+        if c["bias_correction"]:
+            m_hat = m[i] / (1 - c["beta1"] ** t)
+            v_hat = v[i] / (1 - c["beta2"] ** t)
+        u = m_hat / (np.sqrt(v_hat) + c["eps"])
+        decay = c["weight_decay"] if decays(c, g.shape) else 0.0
+        if c["kind"] == "adamw":
+            w[i] = w[i] - rate * (u + decay * w[i])
+            continue
+        u = u + decay * w[i]
+        weight_norm, update_norm = norm_of([w[i]]), norm_of([u])
+        trust = weight_norm / update_norm if weight_norm > 0 and update_norm > 0 else 1.0
+        w[i] = w[i] - rate * trust * u
+
+
 def by_numpy(c, weights, steps):
     w = [a.copy() for a in weights]
     m = [np.zeros_like(a) for a in w]
     v = [np.zeros_like(a) for a in w]
     for t, grads in enumerate(steps, 1):
-        grads = [g * c["scale"] for g in grads]
-        norm = norm_of(grads)
-        if c["grad_clip"] > 0 and c["grad_clip"] / (norm + 1e-6) < 1:
-            grads = [g * (c["grad_clip"] / (norm + 1e-6)) for g in grads]
-        for i, g in enumerate(grads):
-            m[i] = c["beta1"] * m[i] + (1 - c["beta1"]) * g
-            v[i] = c["beta2"] * v[i] + (1 - c["beta2"]) * g * g
-            m_hat, v_hat = m[i], v[i]
-            if c["bias_correction"]:
-                m_hat = m[i] / (1 - c["beta1"] ** t)
-                v_hat = v[i] / (1 - c["beta2"] ** t)
-            u = m_hat / (np.sqrt(v_hat) + c["eps"])
-            decay = c["weight_decay"] if decays(c, g.shape) else 0.0
-            if c["kind"] == "adamw":
-                w[i] = w[i] - c["rate"] * (u + decay * w[i])
-                continue
-            u = u + decay * w[i]
-            weight_norm, update_norm = norm_of([w[i]]), norm_of([u])
-            trust = weight_norm / update_norm if weight_norm > 0 and update_norm > 0 else 1.0
-            w[i] = w[i] - c["rate"] * trust * u
+        numpy_step(c, w, m, v, t, [g * c["scale"] for g in grads], c["rate"])
         yield [a.copy() for a in w]
 
 
@@ -198,4 +202,5 @@ def main():
             f.write("\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

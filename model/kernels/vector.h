@@ -5,6 +5,7 @@
  * in each table's file. Their contracts are in kernels.h.
  */
 #include "model/kernels/kernels.h"
+#include "model/kernels/lane_words.h"
 #include "model/kernels/lanes.h"
 
 /* Lanes used by the step at i of n: 16, or the tail. */
@@ -238,31 +239,18 @@ static void softmax_grad(float *p, float *ds, int n, float scale, float lse, flo
     }
 }
 
-/* Plain loops: the compiler makes them vectors of each table's instruction set. */
 static void dropout(float *y, const float *x, size_t n, const struct dropout *d, uint64_t stream,
                     uint64_t block)
 {
-    for (size_t at = 0; at < n; at += 64, block++) {
-        uint32_t w[4][LANES_N], k0 = (uint32_t)d->seed, k1 = (uint32_t)(d->seed >> 32);
-        for (uint32_t i = 0; i < LANES_N; i++) {
-            w[0][i] = (uint32_t)(block * LANES_N) + i;
-            w[1][i] = (uint32_t)(block * LANES_N >> 32);
-            w[2][i] = (uint32_t)stream;
-            w[3][i] = (uint32_t)(stream >> 32);
+    const struct v16 by = v_set(d->scale);
+    for (size_t at = 0; at < n; at += 4 * LANES_N, block++) {
+        struct w16 words[4];
+        w_philox(words, d->seed, stream, block * LANES_N);
+        for (size_t j = 0, i = at; j < 4 && i < n; j++, i += LANES_N) {
+            int used = tail(n, i);
+            struct v16 a = v_mul(v_load_n(x + i, used), by);
+            v_store_n(y + i, v_if_below(a, words[j], d->keep), used);
         }
-        for (int round = 0; round < 10; round++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u)
-            for (int i = 0; i < LANES_N; i++) {
-                uint64_t p0 = (uint64_t)0xD2511F53u * w[0][i];
-                uint64_t p1 = (uint64_t)0xCD9E8D57u * w[2][i];
-                w[0][i] = (uint32_t)(p1 >> 32) ^ w[1][i] ^ k0;
-                w[2][i] = (uint32_t)(p0 >> 32) ^ w[3][i] ^ k1;
-                w[1][i] = (uint32_t)p1;
-                w[3][i] = (uint32_t)p0;
-            }
-        size_t used = n - at < 64 ? n - at : 64;
-        const uint32_t *words = &w[0][0];
-        for (size_t i = 0; i < used; i++)
-            y[at + i] = words[i] < d->keep ? x[at + i] * d->scale : 0;
     }
 }
 

@@ -233,7 +233,8 @@ int run_config_load(struct run_config *c, const char *what)
         return here != NULL
                    ? load_file(c, here)
                    : err_set(ERR_MISSING, "there is no config.yaml, config.yml, config.json or "
-                                          "config in this folder");
+                                          "config in this folder; name another file or a preset, "
+                                          "as in :train finetune data=my.txt steps=200");
     }
     char *path = file_expand(what);
     int rc = path == NULL        ? ERR_NOMEM

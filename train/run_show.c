@@ -60,7 +60,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
         {"activations", step.recompute ? "the input of each layer, one layer whole" : "all layers",
          (double)bytes.activations},
         {"logits", "of the positions at work", (double)bytes.logits},
-        {"scratch", "", (double)bytes.scratch},
+        {"scratch", "of the layer at work", (double)bytes.scratch},
         {"model to talk to", "fp16", (double)params_bytes(shape, LINEAR_F16)},
     };
     double total = 0, here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);

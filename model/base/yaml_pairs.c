@@ -17,18 +17,26 @@ struct reading {
     void *user;
 };
 
-static int next_event(struct reading *r, yaml_event_t *e)
-{
-    if (yaml_parser_parse(&r->parser, e))
-        return 0;
-    memset(e, 0, sizeof *e);
-    return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, r->parser.problem_mark.line + 1,
-                   r->parser.problem == NULL ? "not YAML" : r->parser.problem);
-}
-
 static int wrong(const struct reading *r, const yaml_event_t *at, const char *what)
 {
     return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, at->start_mark.line + 1, what);
+}
+
+/* A text that its NUL would cut short. */
+static bool is_cut(const yaml_event_t *e)
+{
+    return e->type == YAML_SCALAR_EVENT &&
+           strlen((const char *)e->data.scalar.value) != e->data.scalar.length;
+}
+
+static int next_event(struct reading *r, yaml_event_t *e)
+{
+    if (!yaml_parser_parse(&r->parser, e)) {
+        memset(e, 0, sizeof *e);
+        return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, r->parser.problem_mark.line + 1,
+                       r->parser.problem == NULL ? "not YAML" : r->parser.problem);
+    }
+    return is_cut(e) ? wrong(r, e, "a NUL in a text") : 0;
 }
 
 static int wrong_value(const struct reading *r, const yaml_event_t *key)

@@ -165,6 +165,7 @@ static void bad_yaml_names_its_line(void **state)
         {"a:\n  b:\n    c: 1\n", "f line 2: b: expected one value, not a mapping"},
         {"a: 1\nb: [1, [2]]\n", "f line 2: expected single values in the list"},
         {"a: 1\n  b: 2\n", "f line 2:"},
+        {"a: 1\nb: \"x\\0y\"\n", "f line 2: a NUL in a text"},
         {"a: *x\n", "f line 1: a: expected one value"},
         {"{\"a\": 1\n\"b\": 2}", "f line 2:"},
         {"\033: {}\n", "f line 1:"},

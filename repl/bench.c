@@ -565,7 +565,7 @@ int cmd_bench(struct repl *r, const struct call *c)
     if (rc != 0)
         return rc;
     if (r->model == NULL && r->options.settings.device.model[0] == '\0')
-        rc = repl_load(r, "random:gpt2");
+        rc = repl_load(r, "random:gpt2", r->options.settings.sampler.seed);
     else
         rc = repl_need_model(r);
     if (rc == 0)

@@ -41,7 +41,7 @@ int cmd_load(struct repl *r, const struct call *c)
                                  "them, the same :load again drops them");
     }
     if (rc == 0)
-        rc = repl_load(r, expanded);
+        rc = repl_load(r, expanded, r->options.settings.sampler.seed);
     /* :set shows what is there. */
     if (rc == 0 && c->n > 0)
         rc = options_set(&r->options, option_find("model"), ORIGIN_SET, expanded);
@@ -120,7 +120,11 @@ int cmd_save(struct repl *r, const struct call *c)
 {
     struct save_config k = save_settings(r, c);
     char *path = file_expand(c->words[0]);
-    int rc = path == NULL ? ERR_NOMEM : model_save(r->model, path, &k, progress_show());
+    /* A run has the weights in fp32, memory perhaps in less. */
+    bool trained = r->run != NULL && r->model->changed;
+    int rc = path == NULL ? ERR_NOMEM
+             : trained    ? run_export(r->run, path, &k)
+                          : model_save(r->model, path, &k, progress_show());
     if (rc == 0)
         say_written(path);
     mem_free(path);

@@ -146,6 +146,11 @@ int cmd_history(struct repl *r, const struct call *c)
 int cmd_quit(struct repl *r, const struct call *c)
 {
     (void)c;
+    int rc = r->warned ? 0 : train_keep(r);
+    if (rc != 0) {
+        r->warned = true;
+        return rc;
+    }
     if (r->model != NULL && r->model->changed && !r->warned) {
         r->warned = true;
         return err_set(ERR_EXISTS, "the weights have changed and are not saved; :save PATH keeps "

@@ -43,7 +43,7 @@ struct call_settings {
     int output; /* enum output_choice */
     int format; /* of tables: enum table_format */
     struct bpe_train_config bpe;
-    bool all, force, compat, help, version;
+    bool all, force, compat, plan, help, version;
 };
 
 /* The first two may be given for a line of --jsonl. */

@@ -159,6 +159,8 @@ static const struct setting table[] = {
  .help = "tokenizer train: tokens to make, the 256 bytes and <|endoftext|> among them; 50257 if not given"},
 {.group = "For one command", .call_only = true, .name = "min_frequency", .type = SETTING_INT64, .offset = C(bpe.min_frequency), .max = 9007199254740992.0, .argument = "N",
  .help = "tokenizer train: pairs that come less often are not merged"},
+{.group = "For one command", .call_only = true, .name = "plan", .type = SETTING_BOOL, .offset = C(plan),
+ .help = "train: check all settings, show memory, steps and time, and stop"},
 {.group = "For one command", .call_only = true, .name = "force", .letter = 'f', .type = SETTING_BOOL, .offset = C(force),
  .help = "overwrite what is there"},
 {.group = "For one command", .call_only = true, .name = "compat", .type = SETTING_BOOL, .offset = C(compat),

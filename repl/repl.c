@@ -85,6 +85,7 @@ void repl_release(struct repl *r)
     mem_free(r->turns);
     ids_release(&r->text);
     drop_engine(r);
+    run_free(r->run);
     model_free(r->model);
     options_release(&r->options);
     par_close();
@@ -134,14 +135,14 @@ static void take_defaults(struct repl *r)
         progress_warn(err_text());
 }
 
-int repl_load(struct repl *r, const char *path)
+int repl_load(struct repl *r, const char *path, uint64_t seed)
 {
     const struct settings *s = &r->options.settings;
     if (s->device.dtype == DTYPE_BFLOAT16)
         return err_set(ERR_UNSUPPORTED, "dtype is bf16, but weights are kept in memory as fp16 or "
                                         "fp32; bf16 is for the files that convert writes");
     struct load_config c = {.kind = s->device.dtype == DTYPE_FP32 ? LINEAR_F32 : LINEAR_F16,
-                            .seed = s->sampler.seed};
+                            .seed = seed};
     struct model *fresh = NULL;
     int rc = repl_device(r);
     if (rc == 0)
@@ -151,6 +152,8 @@ int repl_load(struct repl *r, const char *path)
         return rc;
     drop_engine(r);
     repl_forget(r);
+    run_free(r->run);
+    r->run = NULL;
     model_free(r->model);
     r->model = fresh;
     r->warned = false;
@@ -164,7 +167,7 @@ int repl_need_model(struct repl *r)
     if (r->model != NULL)
         return 0;
     if (*path != '\0')
-        return repl_load(r, path);
+        return repl_load(r, path, r->options.settings.sampler.seed);
     return err_set(ERR_MISSING, "no model: %s",
                    r->interactive ? ":load PATH loads one, :load random:gpt2 makes one to try"
                                   : "--model PATH names one, --model random:gpt2 makes one to try");
@@ -222,6 +225,13 @@ static void take_line(struct repl *r, const struct buf *line)
     interrupt_clear();
 }
 
+/* Asked to leave from outside: nobody is there to be told of unsaved weights. */
+static int leave(struct repl *r)
+{
+    interrupt_clear();
+    return train_keep(r);
+}
+
 int repl_run(struct repl *r)
 {
     struct line_config c = line_settings(r);
@@ -255,5 +265,5 @@ int repl_run(struct repl *r)
         buf_release(&text);
     }
     line_close();
-    return 0;
+    return signals_leaving() ? leave(r) : 0;
 }

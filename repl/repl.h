@@ -5,6 +5,7 @@
  */
 #include "kvcache/session.h"
 #include "repl/options.h"
+#include "train/run.h"
 
 /* One prompt and its answer, as :regen, :undo and :why need them. */
 struct turn {
@@ -21,6 +22,7 @@ struct repl {
     struct engine engine; /* ready when engine.model is set */
     struct session session;
     struct ids text;    /* the text in progress: the session's, kept over a new engine */
+    struct run *run;    /* training of this model, in memory; NULL: none */
     struct turn *turns; /* [n_turns], the newest last */
     int n_turns;
     int threads; /* of the team as it was made, and its pinning */
@@ -32,8 +34,9 @@ struct repl {
 int repl_init(struct repl *r);
 void repl_release(struct repl *r);
 
-/* Load path in place of the model there is; on failure that one stays. */
-int repl_load(struct repl *r, const char *path);
+/* Load path in place of the model there is, and drop a run that trains that one; on
+ * failure both stay. seed: for random: models. */
+int repl_load(struct repl *r, const char *path, uint64_t seed);
 /* Load the settings' model if none is loaded. ERR_MISSING: there is none to load. */
 int repl_need_model(struct repl *r);
 /* The team and the kernels as the settings have them; an engine built on others goes. */
@@ -41,6 +44,9 @@ int repl_device(struct repl *r);
 /* Threads, kernels and an engine for max_seqs texts, as the settings have them now;
  * the text in progress stays. */
 int repl_ready(struct repl *r, int max_seqs);
+/* Write a checkpoint of a run whose weights are in none; 0 when there is nothing to do.
+ * cmd_train.c. */
+int train_keep(struct repl *r);
 /* Forget the text in progress and all turns. */
 void repl_forget(struct repl *r);
 /* Keep a copy of the session's text. */

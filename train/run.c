@@ -97,7 +97,7 @@ static int take_step(struct run *r)
         if (rc != 0)
             return rc;
         if (r->events.tick != NULL)
-            r->events.tick(r->events.user, &r->metrics, (double)r->micro / n);
+            r->events.tick(r->events.user, &r->metrics, r->place.step, (double)r->micro / n);
     }
     return finish_step(r);
 }
@@ -111,9 +111,11 @@ static bool every(int64_t step, int n)
 
 static bool is_over(const struct run *r)
 {
-    double hours = r->config.training.budget_hours;
+    const struct run_config *c = &r->config;
+    /* Hours of another machine are among the steps already. */
+    bool by_clock = c->training.budget_hours > 0 && c->logging.tokens_per_second == 0;
     return (r->n_steps > 0 && r->place.step >= r->n_steps) ||
-           (r->n_steps == 0 && hours > 0 && r->place.hours >= hours);
+           (by_clock && r->place.hours >= c->training.budget_hours);
 }
 
 static unsigned due_now(const struct run *r)

@@ -17,9 +17,9 @@ struct run_config;
 struct run_events {
     /* A line is due: every log_every steps, after an evaluation, and at the end. */
     void (*line)(void *user, const struct metrics *m);
-    /* After every micro-batch, for a live bar: m of the last line, and how much of the step
-     * is done, 0 to 1. */
-    void (*tick)(void *user, const struct metrics *m, double part);
+    /* After every micro-batch, for a live bar: m of the last line, the steps taken and how
+     * much of the next is done, 0 to 1. */
+    void (*tick)(void *user, const struct metrics *m, int64_t step, double part);
     /* A sample is due and the model has the run's weights: append the text to `out`. */
     int (*sample)(void *user, struct buf *out);
     const struct progress *progress; /* of loading, preparing data, writing checkpoints */
@@ -72,6 +72,7 @@ enum run_state run_state(const struct run *r);
 const struct run_config *run_settings(const struct run *r);
 const struct metrics *run_metrics(const struct run *r); /* as of the last step */
 const char *run_path(const struct run *r);              /* its folder */
+int64_t run_step(const struct run *r);                  /* whole steps taken */
 /* The step of the newest checkpoint, -1: none. */
 int64_t run_saved_step(const struct run *r);
 

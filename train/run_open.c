@@ -143,8 +143,9 @@ static int restore(struct run *r, const struct checkpoint *cp)
     if (rc != 0)
         return rc;
     if (n_aside > 0)
-        progress_note(r->events.progress, "%d checkpoint%s after step %" PRId64 " set aside",
-                      n_aside, n_aside == 1 ? " is" : "s are", cp->step);
+        progress_note(r->events.progress,
+                      "checkpoints newer than step %" PRId64 " are set aside: %d", cp->step,
+                      n_aside);
     r->saved_step = cp->step;
     batches_seek(r->batches, r->place.windows);
     return 0;
@@ -158,7 +159,8 @@ int run_resume(struct run **out, const struct checkpoint *cp, const struct run_c
     int rc = run_stored_config(&was, cp);
     if (rc != 0)
         return rc;
-    rc = run_check_change(&was, c);
+    if ((rc = run_config_settle(&was, &m->config)) == 0)
+        rc = run_check_change(&was, c);
     run_config_release(&was);
     struct run *r = rc == 0 ? mem_alloc(sizeof *r) : NULL;
     if (rc == 0)
@@ -182,16 +184,21 @@ static bool is_published(const struct run *r)
     return r->published == r->model->version && r->published_at == r->place.step;
 }
 
-/* Weights that are in a checkpoint are not unsaved: that is where :save reads them. */
-static void point_at_checkpoint(struct run *r)
+/* The weights are in files: they are not unsaved, and that is where :save reads them.
+ * Takes path; NULL changes nothing. */
+static void point_model(struct model *m, char *path)
 {
-    char *path = run_folder_checkpoint(r->folder.path, r->saved_step);
     if (path == NULL)
         return;
-    mem_free(r->model->source);
-    r->model->source = path;
-    r->model->file_dtype = DTYPE_F32;
-    r->model->changed = false;
+    mem_free(m->source);
+    m->source = path;
+    m->file_dtype = DTYPE_F32;
+    m->changed = false;
+}
+
+static void point_at_checkpoint(struct run *r)
+{
+    point_model(r->model, run_folder_checkpoint(r->folder.path, r->saved_step));
 }
 
 int run_save(struct run *r)
@@ -241,7 +248,7 @@ int run_export(struct run *r, const char *path, const struct save_config *c)
     rc = source_save(&s, path, c, r->events.progress);
     source_close(&s);
     if (rc == 0 && c->dtype == SAVE_KEEP)
-        r->model->changed = false;
+        point_model(r->model, mem_strdup(path));
     return rc;
 }
 
@@ -273,6 +280,10 @@ const struct run_config *run_settings(const struct run *r)
 const struct metrics *run_metrics(const struct run *r)
 {
     return &r->metrics;
+}
+int64_t run_step(const struct run *r)
+{
+    return r->place.step;
 }
 const char *run_path(const struct run *r)
 {

@@ -9,8 +9,8 @@
 
 #define P(field) offsetof(struct run, place.field)
 
-/* Every number of the place, and where it is. A value that is no number is left out,
- * and is then what run_new gave it. */
+/* Every number of the place, and where it is. What is not known (no number,
+ * or -1) is left out, and is then what a new run has. */
 static const struct row {
     const char *name;
     enum { WHOLE, REAL } type;
@@ -40,7 +40,7 @@ static json_t *value_of(const struct run *r, const struct row *row)
 {
     const char *at = (const char *)r + row->at;
     if (row->type == WHOLE)
-        return json_integer(*(const int64_t *)at);
+        return *(const int64_t *)at < 0 ? NULL : json_integer(*(const int64_t *)at);
     return json_real(*(const double *)at); /* NULL where it is not finite */
 }
 

@@ -1,0 +1,393 @@
+/* :train CONFIG, show, status, resume */
+#include "repl/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/progress.h"
+#include "repl/progress.h"
+#include "repl/repl.h"
+#include "repl/signals.h"
+#include "repl/term.h"
+#include "repl/train_view.h"
+#include "train/data/batches.h"
+#include "train/run_config.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what a run shows ---- */
+
+static void show_line(void *user, const struct metrics *m)
+{
+    (void)user;
+    train_view_show(m);
+}
+
+static void show_tick(void *user, const struct metrics *m, int64_t step, double part)
+{
+    (void)user;
+    train_view_tick(m, step, part);
+}
+
+/* A text from the weights as they are, by the settings of answers, always with the same
+ * draws; the text in progress is left alone. */
+static int make_sample(struct repl *r, struct answer *a)
+{
+    const struct run_config *c = run_settings(r->run);
+    const char *text = c->logging.sample_prompt;
+    struct settings s;
+    struct session session;
+    struct prompt prompt = {0};
+    struct generate_host host = {.progress = progress_show()};
+    int rc = settings_copy(&s, &r->options.settings);
+    if (rc != 0)
+        return rc;
+    s.generate.max_new_tokens = c->logging.sample_tokens;
+    s.generate.num_return_sequences = 1;
+    s.sampler.seed = c->training.seed;
+    s.sampler.draw = 0;
+    if ((rc = repl_ready(r, generate_texts(&s.generate, &s.sampler))) == 0 &&
+        (rc = session_init(&session, &r->engine)) == 0) {
+        if ((rc = prompt_encode(&prompt, r->model, &s.generate, text, strlen(text))) == 0)
+            rc = generate(&session, &prompt, &s.generate, &s.sampler, &host, a);
+        session_release(&session);
+    }
+    prompt_release(&prompt);
+    settings_release(&s);
+    return rc;
+}
+
+static int show_sample(void *user, struct buf *out)
+{
+    struct repl *r = user;
+    struct answer a = {0};
+    struct buf shown = {0};
+    int rc = make_sample(r, &a);
+    if (rc == 0 && (rc = buf_str(out, run_settings(r->run)->logging.sample_prompt)) == 0)
+        rc = buf_add(out, buf_text(&a.text), a.text.n);
+    train_view_wipe();
+    progress_wipe();
+    if (rc == 0 && (rc = term_visible(&shown, out->data, out->n)) == 0)
+        printf("%ssample:%s %s\n", term_dim(stdout), term_plain(stdout), buf_text(&shown));
+    fflush(stdout);
+    buf_release(&shown);
+    answer_release(&a);
+    return rc;
+}
+
+static struct run_events events_of(struct repl *r)
+{
+    return (struct run_events){.line = show_line,
+                               .tick = show_tick,
+                               .sample = show_sample,
+                               .progress = progress_show(),
+                               .user = r};
+}
+
+/* One line in the quiet colour; what is a path in it was made visible. */
+static void say_dim(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void say_dim(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fputs(term_dim(stdout), stdout);
+    vprintf(fmt, args);
+    printf("%s\n", term_plain(stdout));
+    va_end(args);
+}
+
+enum { SHOWN = 256 };
+
+static const char *shown_path(char out[SHOWN], const struct repl *r)
+{
+    return file_show(out, SHOWN, run_path(r->run));
+}
+
+/* ---- the run in memory ---- */
+
+static bool is_unsaved(const struct repl *r)
+{
+    return r->run != NULL && run_step(r->run) > 0 && run_step(r->run) != run_saved_step(r->run);
+}
+
+int train_keep(struct repl *r)
+{
+    char path[SHOWN];
+    if (r->run == NULL || run_step(r->run) == 0 || run_state(r->run) == RUN_FINISHED)
+        return 0;
+    int rc = run_save(r->run);
+    progress_wipe();
+    if (rc == 0)
+        say_dim("[step %" PRId64 " is saved; train resume %s goes on from there]", run_step(r->run),
+                shown_path(path, r));
+    return rc;
+}
+
+/* Before another run, or another model, takes its place. */
+static int put_away(struct repl *r)
+{
+    int rc = train_keep(r);
+    if (rc == 0) {
+        run_free(r->run);
+        r->run = NULL;
+    }
+    return rc;
+}
+
+static void say_finished(struct repl *r)
+{
+    char path[SHOWN];
+    say_dim("[finished at step %" PRId64 "; %s has the checkpoints and metrics]", run_step(r->run),
+            shown_path(path, r));
+}
+
+static void say_paused(struct repl *r)
+{
+    int64_t n = run_metrics(r->run)->n_steps;
+    char of[32] = "";
+    if (n > 0)
+        snprintf(of, sizeof of, " of %" PRId64, n);
+    say_dim("[paused at step %" PRId64 "%s; a prompt is answered by these weights, :train resume "
+            "goes on]",
+            run_step(r->run), of);
+}
+
+/*
+ * Train until the end or Ctrl-C. At a prompt that is a pause; in the shell, and where
+ * the program was asked to leave, it is kept for another time.
+ */
+static int go(struct repl *r, bool shell)
+{
+    int rc = repl_device(r);
+    if (rc != 0)
+        return rc;
+    if (r->interactive)
+        term_hush(true);
+    rc = run_go(r->run);
+    train_view_wipe();
+    progress_wipe();
+    term_hush(false);
+    r->warned = false;
+    if (rc == 0) {
+        say_finished(r);
+    } else if (rc == ERR_INTERRUPTED && (shell || signals_leaving())) {
+        interrupt_clear();
+        int kept = train_keep(r);
+        rc = kept != 0 ? kept : err_set(ERR_INTERRUPTED, "stopped");
+    } else if (rc == ERR_INTERRUPTED) {
+        say_paused(r);
+    }
+    return rc;
+}
+
+/* ---- :train CONFIG ---- */
+
+/* The model that c names in the place of the one in memory, or that one. */
+static int take_model(struct repl *r, const struct run_config *c)
+{
+    struct buf path = {0};
+    int rc = run_config_source(c, &path);
+    if (rc == 0 && path.n == 0)
+        rc = repl_need_model(r);
+    else if (rc == 0)
+        rc = repl_load(r, buf_text(&path), c->training.seed);
+    buf_release(&path);
+    return rc;
+}
+
+/* Go on from a checkpoint, under c, settled here. */
+static int open_checkpoint(struct repl *r, struct checkpoint *cp, struct run_config *c)
+{
+    const struct run_events e = events_of(r);
+    int rc = repl_load(r, cp->path, 0);
+    if (rc == 0 && (rc = run_config_settle(c, &r->model->config)) == 0)
+        rc = run_resume(&r->run, cp, c, r->model, &e);
+    progress_wipe();
+    return rc;
+}
+
+static int resume_folder(struct repl *r, const char *folder, struct run_config *c)
+{
+    struct checkpoint cp;
+    int rc = checkpoint_open(&cp, folder, progress_show());
+    progress_wipe();
+    if (rc == 0)
+        rc = open_checkpoint(r, &cp, c);
+    checkpoint_close(&cp);
+    return rc;
+}
+
+static int begin(struct repl *r, struct run_config *c)
+{
+    const struct run_events e = events_of(r);
+    int rc = take_model(r, c);
+    if (rc == 0)
+        rc = run_config_settle(c, &r->model->config);
+    if (rc == 0 && c->checkpoint.resume && run_can_resume(c))
+        return resume_folder(r, c->checkpoint.folder, c);
+    if (rc == 0)
+        rc = run_new(&r->run, c, r->model, &e);
+    progress_wipe();
+    return rc;
+}
+
+/* Nothing of the model but its shape and tokenizer is looked at. */
+static int plan_for(struct run_config *c, const struct config *shape, const struct tokenizer *t)
+{
+    struct dataset train, validation;
+    struct batches *batches = NULL;
+    struct buf text = {0};
+    int rc = run_config_settle(c, shape);
+    if (rc == 0)
+        rc = dataset_open(&train, &validation, &c->data, t, shape->n_vocab, progress_show());
+    progress_wipe();
+    if (rc != 0)
+        return rc;
+    rc = batches_new(&batches, &train, &c->data, c->training.micro_batch_size,
+                     c->training.sequence_length);
+    if (rc == 0)
+        rc = run_config_plan(c, shape, train.n_tokens, batches_per_epoch(batches), &text);
+    if (rc == 0)
+        fputs(buf_text(&text), stdout);
+    buf_release(&text);
+    batches_free(batches);
+    dataset_close(&train);
+    dataset_close(&validation);
+    return rc;
+}
+
+static int show_plan(struct repl *r, struct run_config *c)
+{
+    struct buf path = {0};
+    struct source s = {0};
+    int rc = run_config_source(c, &path);
+    if (rc == 0 && path.n > 0 &&
+        (rc = source_open(&s, path.data, c->training.seed, true, progress_show())) == 0)
+        rc = plan_for(c, &s.config, s.tokenizer);
+    else if (rc == 0 && (rc = repl_need_model(r)) == 0)
+        rc = plan_for(c, &r->model->config, r->model->tokenizer);
+    source_close(&s);
+    buf_release(&path);
+    return rc;
+}
+
+static int show_settings(const struct run_config *c)
+{
+    struct buf text = {0};
+    struct buf shown = {0};
+    int rc = run_config_show(c, &text);
+    if (rc == 0 && (rc = term_visible(&shown, text.data, text.n)) == 0)
+        fputs(buf_text(&shown), stdout);
+    buf_release(&text);
+    buf_release(&shown);
+    return rc;
+}
+
+static int train(struct repl *r, const struct call *call)
+{
+    struct run_config c;
+    int rc = run_config_init(&c);
+    if (rc != 0)
+        return rc;
+    rc = run_config_words(&c, call->words, call->n);
+    /* ":train config" without such a file: say so, and what there is to configure. */
+    if (rc == ERR_MISSING && call->n == 1 && strcmp(call->words[0], "config") == 0) {
+        repl_complain(rc);
+        rc = show_settings(&c);
+    } else if (rc == 0 && r->options.settings.call.plan) {
+        rc = show_plan(r, &c);
+    } else if (rc == 0 && (rc = put_away(r)) == 0 && (rc = begin(r, &c)) == 0) {
+        rc = go(r, call->shell);
+    }
+    run_config_release(&c);
+    return rc;
+}
+
+/* ---- :train show, status, resume ---- */
+
+static int show(struct repl *r, char *const *words, int n)
+{
+    struct run_config c;
+    if (n == 0 && r->run != NULL)
+        return show_settings(run_settings(r->run));
+    int rc = run_config_init(&c);
+    if (rc == 0 && (rc = run_config_words(&c, words, n)) == 0)
+        rc = show_settings(&c);
+    run_config_release(&c);
+    return rc;
+}
+
+static int status(struct repl *r)
+{
+    static const char *const states[] = {
+        [RUN_PAUSED] = "paused", [RUN_GOING] = "going", [RUN_FINISHED] = "finished"};
+    char path[SHOWN], time[24];
+    struct buf line = {0};
+    if (r->run == NULL)
+        return err_set(ERR_MISSING, "no run is in memory; :train CONFIG begins one, :train resume "
+                                    "FOLDER goes on with one");
+    const struct metrics *m = run_metrics(r->run);
+    printf("%s%s%s in %s\n", term_bold(stdout), states[run_state(r->run)], term_plain(stdout),
+           shown_path(path, r));
+    int rc = train_view_line(m, &line);
+    if (rc == 0)
+        printf("  %s\n", buf_text(&line));
+    buf_release(&line);
+    printf("  step %" PRId64 " now; %" PRIu64 " tokens, %s of training, %" PRId64
+           " steps skipped; learning_rate %g\n",
+           run_step(r->run), m->tokens, train_view_duration(time, m->hours * 3600), m->skipped,
+           run_settings(r->run)->schedule.learning_rate);
+    if (m->best_step >= 0)
+        printf("  validation loss %.4f at step %" PRId64 ", best %.4f at step %" PRId64 "\n",
+               m->validation_loss, m->validation_step, m->best_loss, m->best_step);
+    if (run_saved_step(r->run) >= 0)
+        printf("  newest checkpoint: step %" PRId64 "%s\n", run_saved_step(r->run),
+               is_unsaved(r) ? ", older than the weights" : "");
+    else
+        printf("  no checkpoint yet\n");
+    return rc;
+}
+
+static int resume_from(struct repl *r, const char *folder, char *const *words, int n)
+{
+    struct checkpoint cp;
+    struct run_config c;
+    int rc = put_away(r);
+    if (rc != 0 || (rc = checkpoint_open(&cp, folder, progress_show())) != 0)
+        return rc;
+    progress_wipe();
+    if ((rc = run_stored_config(&c, &cp)) == 0) {
+        if ((rc = run_config_words(&c, words, n)) == 0)
+            rc = open_checkpoint(r, &cp, &c);
+        run_config_release(&c);
+    }
+    checkpoint_close(&cp);
+    return rc;
+}
+
+static int resume(struct repl *r, const struct call *call)
+{
+    char **words = call->words + 1;
+    int n = call->n - 1, rc;
+    bool folder = n > 0 && strchr(words[0], '=') == NULL;
+    if (folder)
+        rc = resume_from(r, words[0], words + 1, n - 1);
+    else if (r->run != NULL)
+        rc = run_change(r->run, words, n);
+    else
+        rc = err_set(ERR_MISSING, "which run? train resume FOLDER, as runs/NAME");
+    return rc == 0 ? go(r, call->shell) : rc;
+}
+
+int cmd_train(struct repl *r, const struct call *c)
+{
+    const char *what = c->words[0];
+    if (strcmp(what, "show") == 0)
+        return show(r, c->words + 1, c->n - 1);
+    if (strcmp(what, "status") == 0 && c->n == 1)
+        return status(r);
+    return strcmp(what, "resume") == 0 ? resume(r, c) : train(r, c);
+}

@@ -1,0 +1,21 @@
+#ifndef PRATTLE_TRAIN_VIEW_H
+#define PRATTLE_TRAIN_VIEW_H
+/*
+ * What a training run looks like: a line now and then, and on a terminal a bar under it.
+ */
+#include "model/base/buf.h"
+#include "train/metrics.h"
+
+/* "step 40/200  epoch 0.50  loss 3.2104 ...", the figures of a line. */
+int train_view_line(const struct metrics *m, struct buf *out);
+/* Print it. */
+void train_view_show(const struct metrics *m);
+/* Draw the bar, a few times a second, where standard error is a terminal: m is of
+ * the last line, `step` steps are taken and `part` of the next. */
+void train_view_tick(const struct metrics *m, int64_t step, double part);
+/* Take the bar away before something else is written. */
+void train_view_wipe(void);
+/* "3 h 20 min", "12 s", into out. */
+const char *train_view_duration(char out[24], double s);
+
+#endif

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Training from the shell: the loss falls, and whatever stops a run, it ends at the same
+# bits as one that nothing stopped.
+. "$(dirname "$0")/lib.sh.inc"
+. tests/cli/train.sh.inc
+cd "$TMPDIR" || exit 1
+loss() { sed -n "s/^step *$1\/.*  loss \([0-9]*\)\.\([0-9][0-9]\).*/\1\2/p" "$2" | head -n 1 | sed 's/^0*//'; }
+
+train whole >log 2>err
+is "a run ends well" 0 $?
+is "and has nothing to say on standard error" "" "$(cat err)"
+is "a line every log_every steps, and after the first" 13 "$(grep -c '^step' log)"
+is "the loss falls to less than a half" 1 "$(($(loss 240 log) * 2 < $(loss 1 log)))"
+has "with a validation loss" "validation" "$(grep '^step  60/240' log)"
+has "and where it is" "[finished at step 240; whole has" "$(tail -n 1 log)"
+is "nothing steers a terminal in a pipe" "" "$(grep $'\e' log err)"
+is "two checkpoints are kept, and the best" "step-000228 step-000240" \
+    "$(cd whole && echo step-*)"
+is "a line of metrics for each line" 13 "$(grep -c '"loss"' whole/metrics.jsonl)"
+has "a checkpoint is a model" "prompt tokens" \
+    "$("$PRATTLE" whole/step-000240 -p 'Once upon' -n 4 --verbose 2>&1)"
+
+is "five kills" 5 "$(kill_run killed 5)"
+is "and the weights of the run never killed" "$(remains whole)" "$(remains killed)"
+is "nor is a step told twice" "$(grep -o '"step":[0-9]*' whole/metrics.jsonl)" \
+    "$(grep -o '"step":[0-9]*' killed/metrics.jsonl)"
+train one --threads 1 >/dev/null
+is "one thread, the same bits" "$(remains whole)" "$(remains one)"
+
+# Steps that take a while, so that a signal falls into the middle of one.
+EXEC=exec train slow steps=1000000 gradient_accumulation=500 save_every=1 >log 2>err &
+pid=$!
+for _ in $(seq 200); do ls slow 2>/dev/null | grep -qx 'step-[0-9]*' && break; sleep 0.05; done
+has "a second trainer is refused" "another trainer (process $pid) is at work there" \
+    "$("$PRATTLE" train resume slow 2>&1)"
+kill -TERM $pid; wait $pid
+is "SIGTERM ends it" 143 $?
+has "but not before it has saved" "goes on from there]" "$(tail -n 1 log)"
+EXEC=exec train term >log 2>err & pid=$!
+sleep 0.3; kill -TERM $pid; wait $pid
+"$PRATTLE" train resume term >/dev/null
+is "SIGTERM and resume: the same bits" "$(remains whole)" "$(remains term)"
+EXEC=exec train int >log 2>err & pid=$!
+sleep 0.3; kill -INT $pid; wait $pid
+"$PRATTLE" train resume int --threads 3 >/dev/null
+is "Ctrl-C and resume: the same bits" "$(remains whole)" "$(remains int)"
+
+has "a run is not begun over another" 'has a checkpoint of step 240 already: "train resume whole" goes on' \
+    "$(train whole 2>&1)"
+has "with checkpoint.resume it goes on" "[finished at step 240" "$(train whole checkpoint.resume=on 2>&1)"
+has "a finished run can be made longer" "step 250/250" "$("$PRATTLE" train resume whole steps=250 2>&1)"
+has "an older checkpoint is gone on from" "checkpoints newer than step 240 are set aside: 1" \
+    "$("$PRATTLE" train resume whole/step-000240 steps=244 2>&1)"
+has "what the run rests on cannot change" "training.seed was 7 in this run and cannot become 8" \
+    "$("$PRATTLE" train resume whole seed=8 2>&1)"
+has "no such run" "there is no checkpoint in nowhere" "$("$PRATTLE" train resume nowhere 2>&1)"
+has "which run" "which run? train resume FOLDER" "$("$PRATTLE" train resume 2>&1)"
+printf x | dd of=whole/step-000244/model.safetensors bs=1 seek=9000 conv=notrunc 2>/dev/null
+has "a damaged checkpoint is passed over" "model.safetensors is not what was written: its SHA-256 differs; passed over" \
+    "$("$PRATTLE" train resume whole steps=246 2>&1)"
+echo "and a line more" >>"$TEXT"
+has "changed data" "the data has changed since the checkpoint" "$("$PRATTLE" train resume one 2>&1)"
+
+err=$(train wild learning_rate=1000 grad_clip=0 warmup=0 schedule=constant max_bad_steps=3 2>&1); rc=$?
+is "a run that blows up fails" 1 $rc
+has "and says so" "3 steps in a row had a loss of" "$err"
+has "--plan shows what it would take" "parameters" "$(train planned --plan)"
+is "and begins nothing" no "$([ -e planned ] && echo yes || echo no)"
+has "train config without one shows the settings" "learning_rate" "$("$PRATTLE" train config 2>/dev/null)"
+has "show" "sequence_length                 48 " "$("$PRATTLE" train show finetune sequence_length=48)"
+finish

@@ -23,10 +23,10 @@ struct training_section {
     int64_t steps; /* the run ends at the first of these three that is not 0; */
     double epochs; /* all 0: after one epoch */
     double budget_hours;
-    int sequence_length;   /* T; 0: the model's context */
-    int micro_batch_size;  /* sequences of one pass */
-    int global_batch_size; /* sequences of one step; 0: micro_batch_size * gradient_accumulation */
-    int gradient_accumulation; /* 0: as global_batch_size says, else 1 */
+    int sequence_length;       /* T; 0: the model's context */
+    int micro_batch_size;      /* sequences of one pass */
+    int global_batch_size;     /* sequences of one step: the one of these two that was given */
+    int gradient_accumulation; /* later decides, the other follows; 0: not given */
     uint64_t seed;
     float dropout;                             /* -1: as the model's config */
     float embd_pdrop, attn_pdrop, resid_pdrop; /* -1: as dropout */

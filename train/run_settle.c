@@ -14,11 +14,6 @@ static enum run_origin origin_of(const struct run_config *c, const char *key)
     return run_row_find(&row, key) == 0 ? run_config_origin(c, row) : RUN_BUILT_IN;
 }
 
-static bool given(const struct run_config *c, const char *key)
-{
-    return origin_of(c, key) != RUN_BUILT_IN;
-}
-
 /* A setting that only a random model can have, if one is in force. */
 static const char *size_given(const struct model_section *m)
 {
@@ -82,20 +77,30 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
     return rc;
 }
 
+/* Of global_batch_size and gradient_accumulation the one given later decides; given
+ * together they must agree. */
 static int settle_batches(struct run_config *c)
 {
     struct training_section *t = &c->training;
     int64_t micro = t->micro_batch_size, accumulation = t->gradient_accumulation;
-    bool by_global = given(c, "training.global_batch_size") && t->global_batch_size != 0;
-    bool by_accumulation = given(c, "training.gradient_accumulation") && accumulation != 0;
-    if (by_global && t->global_batch_size % micro != 0)
-        return err_set(ERR_RANGE,
-                       "global_batch_size %d does not divide by micro_batch_size %d; a multiple "
-                       "of it is needed",
-                       t->global_batch_size, t->micro_batch_size);
-    if (!by_accumulation)
-        accumulation = by_global ? t->global_batch_size / micro : 1;
-    if (by_global && micro * accumulation != t->global_batch_size)
+    enum run_origin of_global = origin_of(c, "training.global_batch_size");
+    enum run_origin of_accumulation = origin_of(c, "training.gradient_accumulation");
+    if (t->global_batch_size == 0)
+        of_global = RUN_BUILT_IN;
+    if (accumulation == 0)
+        of_accumulation = RUN_BUILT_IN;
+    if (of_global == RUN_BUILT_IN && of_accumulation == RUN_BUILT_IN)
+        accumulation = 1;
+    if (of_global > of_accumulation) {
+        if (t->global_batch_size % micro != 0)
+            return err_set(ERR_RANGE,
+                           "global_batch_size %d does not divide by micro_batch_size %d; a "
+                           "multiple of it is needed",
+                           t->global_batch_size, t->micro_batch_size);
+        accumulation = t->global_batch_size / micro;
+    }
+    if (of_global != RUN_BUILT_IN && of_global == of_accumulation &&
+        micro * accumulation != t->global_batch_size)
         return err_set(ERR_RANGE,
                        "micro_batch_size %d x gradient_accumulation %d are %lld windows a step, "
                        "global_batch_size says %d; leave one of them out",

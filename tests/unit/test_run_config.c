@@ -280,6 +280,23 @@ static void batches_must_agree(void **state)
     }
 }
 
+/* A word that contradicts the preset's batch wins over it. */
+static void the_later_batch_decides(void **state)
+{
+    struct run_config *c = *state;
+    struct config shape;
+    config_init(&shape);
+    assert_ok(words(c, "languini-6h", "gradient_accumulation=2"));
+    assert_ok(run_config_settle(c, &shape));
+    assert_int_equal(c->training.global_batch_size, 16);
+    assert_ok(run_config_settle(c, &shape));
+    assert_int_equal(c->training.global_batch_size, 16);
+    assert_ok(words(c, "languini-6h", "micro_batch_size=4"));
+    assert_ok(words(c, "gradient_accumulation=0", NULL));
+    assert_ok(run_config_settle(c, &shape));
+    assert_int_equal(c->training.gradient_accumulation, 32);
+}
+
 static void dropout_has_one_name_for_all(void **state)
 {
     struct run_config *c = *state;
@@ -474,6 +491,7 @@ int main(void)
         TEST(files_are_found),
         TEST(what_is_written_reads_back),
         TEST(batches_must_agree),
+        TEST(the_later_batch_decides),
         TEST(dropout_has_one_name_for_all),
         TEST(lengths_follow),
         TEST(presets_are_legal),

@@ -35,7 +35,7 @@ static const struct system_option table[] = {
 {IPU, "--lr-decay-steps", "schedule.decay_steps", ""},
 {IPU, "--log-steps, --device-iterations", "logging.log_every", "steps between reports; nothing is gained by more than one step a call"},
 {IPU, "--save-per-epochs, --save-per-steps", "checkpoint.save_every", "in steps"},
-{IPU, "--resume-training-from-checkpoint", "checkpoint.resume", "or :train resume"},
+{IPU, "--resume-training-from-checkpoint", "checkpoint.resume, :train", ":train resume"},
 {IPU, "--use-wandb", "logging.tensorboard", "TensorBoard files and JSON lines; nothing leaves the machine"},
 {IPU, "--recompute-checkpoint-every-layer", "execution.recompute", "layers"},
 {IPU, "--embedding-serialization-factor", "execution.embedding_serialization_factor", ""},
@@ -47,7 +47,7 @@ static const struct system_option table[] = {
 {IPU, "--remap-logit", "", "places logits on the IPU's tiles"},
 {IPU, "--enable-half-partials", "", "sums are always fp32"},
 {IPU, "--executable-cache-dir", "", "nothing is compiled"},
-{IPU, "--compile-only", "", ":train CONFIG --plan checks everything, prints the memory plan and stops"},
+{IPU, "--compile-only", "--plan, :train", ":train CONFIG --plan checks everything, prints the memory plan and stops"},
 /* text_generate_gpt2.py */
 {IPU, "--model-name-or-path", "--model", ""},
 {IPU, "--tokenizer-type", "", "the vocabulary comes with the model"},
@@ -131,7 +131,7 @@ static const struct system_option table[] = {
 {POPXL, "inference.mnli_n_classes", "", "text only, no classes"},
 
 /* languini-kitchen projects/gpt: configs.py, main.py */
-{LANGUINI, "NAME", "", "the presets languini-mini to languini-xl, languini-6h to languini-96h"},
+{LANGUINI, "NAME", ":train", "the presets languini-mini to languini-xl, languini-6h to languini-96h"},
 {LANGUINI, "data_root, dataset", "data.data", ""},
 {LANGUINI, "vocab_size", "model.vocab_size, model.tokenizer", "with a tokenizer it follows"},
 {LANGUINI, "relative_log_path, debug", "checkpoint.folder, logging.label", ""},

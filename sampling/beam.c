@@ -185,7 +185,7 @@ static void look_at(struct search *b, int beam, const float *logits)
     float least = -FLT_MAX;
     if (b->n_steps == 2 * b->n_beams)
         least = nextafterf((float)(b->steps[b->n_steps - 1].sum - h->sum), -FLT_MAX);
-    int found = (int)k->select(b->index, b->scores, n, least);
+    int found = (int)k->select(b->index, b->scores, n, least, INFINITY);
     for (int i = 0; i < found; i++) {
         token_id id = b->index[i];
         add_step(b, (struct step){h->sum + (double)b->scores[id], beam, id,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BUCKETS = 2048, FEW = 48, BLOCK = 64, LANES = 8 };
+enum { BUCKETS = 2048, FEW = 48, BLOCK = 64, LANES = 8, HALVINGS = 5, MANY = 8192 };
 
 void candidates_carve(struct candidates *c, struct arena *a, int n_vocab)
 {
@@ -85,7 +85,7 @@ static void take(struct candidates *c, int n)
 
 void candidates_keep(struct candidates *c, const float *key, float least, int n_ties)
 {
-    int found = (int)c->kernels->select(c->index, key, (size_t)c->n, least), kept = 0;
+    int found = (int)c->kernels->select(c->index, key, (size_t)c->n, least, INFINITY), kept = 0;
     for (int i = 0; i < found; i++)
         if (key[c->index[i]] > least || n_ties-- > 0)
             c->index[kept++] = c->index[i];
@@ -134,11 +134,11 @@ static int bucket_of(float key, float high, double scale)
  * high to low, the one where the weights reach the target is looked at again, until
  * few are left or all are equal. Equal keys never part. low and high may be loose at
  * first; after that they are exact, and each round leaves at least one key out.
+ * above is the weight of the keys over all of these.
  */
 static struct cut find_cut(int32_t *index, int n, const float *key, const float *weight,
-                           double target, float low, float high)
+                           double above, double target, float low, float high)
 {
-    double above = 0; /* weight of what lies over the buckets */
     while (n > FEW && low < high) {
         double mass[BUCKETS] = {0};
         double scale = BUCKETS / ((double)high - (double)low);
@@ -183,7 +183,33 @@ static float bound_of_best(struct candidates *c, const float *key, int k)
         c->index[b] = b;
     }
     float high = c->kernels->max(c->peak, (size_t)n_blocks);
-    return find_cut(c->index, n_blocks, c->peak, NULL, k, -FLT_MAX, high).key;
+    return find_cut(c->index, n_blocks, c->peak, NULL, 0, k, -FLT_MAX, high).key;
+}
+
+/*
+ * find_cut of many places: where they weigh about the same, buckets of all are slow, so
+ * the range of keys is halved a few times first, which is only adding up. False, and
+ * the places lost, if rounding keeps the sum below the target.
+ */
+static bool find_cut_of_many(struct candidates *c, struct cut *cut, const float *key,
+                             const float *weight, double target, float low, float top)
+{
+    float high = INFINITY; /* keys from here on are above the cut */
+    double above = 0;
+    for (int i = 0; i < HALVINGS; i++) {
+        float middle = low / 2 + (high < top ? high : top) / 2;
+        double sum = c->kernels->sum_least(weight, key, (size_t)c->n, middle);
+        if (sum < target) {
+            high = middle;
+            above = sum;
+        } else {
+            low = middle;
+        }
+    }
+    int near = (int)c->kernels->select(c->index, key, (size_t)c->n, low, high);
+    if (near > 0)
+        *cut = find_cut(c->index, near, key, weight, above, target, low, high < top ? high : top);
+    return near > 0;
 }
 
 void candidates_keep_best(struct candidates *c, const float *key, const float *weight,
@@ -193,13 +219,17 @@ void candidates_keep_best(struct candidates *c, const float *key, const float *w
         floor = bound_of_best(c, key, target < c->n ? (int)target : c->n);
     if (!(floor >= -FLT_MAX))
         floor = -FLT_MAX;
-    int n = (int)c->kernels->select(c->index, key, (size_t)c->n, floor);
+    int n = (int)c->kernels->select(c->index, key, (size_t)c->n, floor, INFINITY);
     if (n == 0 || (!weight && n <= target)) {
         take(c, n);
         return;
     }
     float high = c->kernels->max(key, (size_t)c->n);
-    struct cut cut = find_cut(c->index, n, key, weight, target, floor, high);
+    struct cut cut;
+    if (!weight || n < MANY)
+        cut = find_cut(c->index, n, key, weight, 0, target, floor, high);
+    else if (!find_cut_of_many(c, &cut, key, weight, target, floor, high))
+        cut = (struct cut){.key = floor, .n_ties = n};
     candidates_keep(c, key, cut.key, cut.n_ties);
 }
 
@@ -207,11 +237,11 @@ int candidates_best(struct candidates *c, int m)
 {
     const float *key = candidates_logits(c);
     float bound = bound_of_best(c, key, m < c->n ? m : c->n);
-    int n = (int)c->kernels->select(c->index, key, (size_t)c->n, bound), kept = 0;
+    int n = (int)c->kernels->select(c->index, key, (size_t)c->n, bound, INFINITY), kept = 0;
     if (n > m) {
         float high = c->kernels->max(key, (size_t)c->n);
-        struct cut cut = find_cut(c->index, n, key, NULL, m, bound, high);
-        n = (int)c->kernels->select(c->index, key, (size_t)c->n, cut.key);
+        struct cut cut = find_cut(c->index, n, key, NULL, 0, m, bound, high);
+        n = (int)c->kernels->select(c->index, key, (size_t)c->n, cut.key, INFINITY);
         for (int i = 0; i < n; i++)
             if (key[c->index[i]] > cut.key || cut.n_ties-- > 0)
                 c->index[kept++] = c->index[i];

@@ -123,7 +123,7 @@ void filter_xtc(struct candidates *c, float probability, float threshold, double
         return;
     const float *logit = candidates_logits(c);
     float least = fmaxf((float)((double)threshold * c->sum), FLT_TRUE_MIN);
-    int n = (int)c->kernels->select(c->index, c->weight, (size_t)c->n, least);
+    int n = (int)c->kernels->select(c->index, c->weight, (size_t)c->n, least, INFINITY);
     if (n < 2)
         return;
     int stays = 0;

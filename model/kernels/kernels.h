@@ -120,8 +120,11 @@ struct kernels {
     /* y[i] = exp((x[i] - shift) * scale); returns their sum, kept in 16 double lanes.
      * y NULL: the sum alone; y may be x. */
     double (*exp_sum)(float *y, const float *x, size_t n, float shift, float scale);
-    /* Indices i with x[i] >= least, ascending, into index (room for n); how many. */
-    size_t (*select)(int32_t *index, const float *x, size_t n, float least);
+    /* Indices i with least <= x[i] < below, ascending, into index (room for n); how many. */
+    size_t (*select)(int32_t *index, const float *x, size_t n, float least, float below);
+
+    /* Sum of the y[i] with x[i] >= least, kept in 16 double lanes; x has no NaN. */
+    double (*sum_least)(const float *y, const float *x, size_t n, float least);
 
     double (*sum_squares)(const float *x, size_t n); /* in 16 double lanes */
     /* Moments and weights of n elements with gradients g; sums, if not NULL, receives the

@@ -109,6 +109,15 @@ LANES unsigned v_at_least(struct v16 a, struct v16 b)
 {
     return _mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ);
 }
+/* first + i for the bits i of hit, ascending; how many. */
+LANES size_t v_list(int32_t *to, unsigned hit, int32_t first)
+{
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const int n = __builtin_popcount(hit);
+    __m512i index = _mm512_add_epi32(lane, _mm512_set1_epi32(first));
+    _mm512_mask_storeu_epi32(to, v_first_n(n), _mm512_maskz_compress_epi32((__mmask16)hit, index));
+    return (size_t)n;
+}
 LANES struct v16 v_abs(struct v16 a)
 {
     return (struct v16){_mm512_abs_ps(a.v)};
@@ -477,5 +486,15 @@ LANES double d_sum(struct d16 a)
             d[l] += d[l + half];
     return d[0];
 }
+
+#if !defined(LANES_AVX512)
+LANES size_t v_list(int32_t *to, unsigned hit, int32_t first)
+{
+    size_t n = 0;
+    for (; hit != 0; hit &= hit - 1)
+        to[n++] = first + __builtin_ctz(hit);
+    return n;
+}
+#endif
 
 #endif

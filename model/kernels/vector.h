@@ -342,14 +342,27 @@ static double exp_sum(float *y, const float *x, size_t n, float shift, float sca
     return d_sum(sum);
 }
 
-static size_t select_least(int32_t *index, const float *x, size_t n, float least)
+static double sum_least(const float *y, const float *x, size_t n, float least)
+{
+    struct d16 sum = d_zero();
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        struct v16 value = v_load_n(y + i, used); /* 0 from n on */
+        sum = d_add(sum, v_if_greater(v_set(least), v_load_n(x + i, used), v_set(0), value));
+    }
+    return d_sum(sum);
+}
+
+static size_t select_range(int32_t *index, const float *x, size_t n, float least, float below)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i += LANES_N) {
         int used = tail(n, i);
-        unsigned hit = v_at_least(v_load_n(x + i, used), v_set(least)) & ((1u << used) - 1);
-        for (; hit != 0; hit &= hit - 1)
-            index[count++] = (int32_t)i + __builtin_ctz(hit);
+        struct v16 value = v_load_n(x + i, used);
+        unsigned hit = v_at_least(value, v_set(least)) & ~v_at_least(value, v_set(below));
+        hit &= (1u << used) - 1;
+        if (hit != 0)
+            count += v_list(index + count, hit, (int32_t)i);
     }
     return count;
 }
@@ -384,6 +397,6 @@ static float stream(const uint16_t *x, size_t n)
     .layernorm_grad = layernorm_grad, .gelu_grad = gelu_grad, .softmax_grad = softmax_grad,        \
     .dropout = dropout, .dot = dot, .add = add, .scale = scale_row, .divide = divide,              \
     .widen = widen, .narrow = narrow, .max = greatest, .argmax = argmax, .exp_sum = exp_sum,       \
-    .select = select_least, .stream = stream
+    .select = select_range, .sum_least = sum_least, .stream = stream
 
 #endif

@@ -118,9 +118,9 @@ static void test_tables(void **state)
         assert_true(k->tile_f16 && k->tile_f32 && k->pack && k->row_f16 && k->row_f32 &&
                     k->finish && k->layernorm && k->softmax_block && k->add && k->scale &&
                     k->divide && k->widen && k->narrow && k->max && k->argmax && k->exp_sum &&
-                    k->select && k->burn && k->stream && k->sum_squares && k->adam &&
-                    k->lamb_moments && k->lamb_move && k->layernorm_grad && k->gelu_grad &&
-                    k->softmax_grad && k->dropout && k->dot);
+                    k->select && k->sum_least && k->burn && k->stream && k->sum_squares &&
+                    k->adam && k->lamb_moments && k->lamb_move && k->layernorm_grad &&
+                    k->gelu_grad && k->softmax_grad && k->dropout && k->dot);
         assert_in_range(k->tile_rows, 1, TILE_MAX_ROWS);
         assert_true(k->tile_cols == 16 || k->tile_cols == 32);
     }
@@ -228,11 +228,13 @@ static void rows_against_portable(const struct kernels *k, const struct kernels 
     });
     BOTH("select", {
         int32_t index[MAX + 1];
-        size_t count = t->select(index, x, n, 0.25f);
+        size_t count = t->select(index, x, n, 0.25f, 1.5f);
         y[0] = (float)count;
         for (size_t i = 0; i < count; i++)
             y[i] = (float)index[i];
     });
+    if (fill != SPECIAL)
+        BOTH("sum_least", y[0] = (float)t->sum_least(w, x, n, 0.25f));
     if (n >= 64)
         for (int seen = 1; seen <= 64; seen += 7)
             BOTH("softmax_block", {
@@ -573,8 +575,10 @@ static void test_fill(void **state)
         }
     for (int kind = 0; kind < 2; kind++) {
         size_t bytes = linear_bytes((enum linear_kind)kind, K, N);
-        struct linear a = {(enum linear_kind)kind, K, N, mem_alloc(bytes), NULL};
-        struct linear b = {(enum linear_kind)kind, K, N, mem_alloc(bytes), NULL};
+        struct linear a = {
+            .kind = (enum linear_kind)kind, .K = K, .N = N, .panels = mem_alloc(bytes)};
+        struct linear b = {
+            .kind = (enum linear_kind)kind, .K = K, .N = N, .panels = mem_alloc(bytes)};
         for (int source = 0; source < 2; source++) {
             memset(a.panels, 0, bytes);
             memset(b.panels, 0, bytes);

@@ -8,7 +8,6 @@
 
 /* Far above any GPT-2, and small enough that sizes in bytes stay below 2^47. */
 enum {
-    MAX_LAYERS = 4096,
     MAX_WIDTH = 1 << 17,
     MAX_INNER = 1 << 20,
     MAX_CTX = 1 << 24,
@@ -76,7 +75,7 @@ static int check_id(const char *field, token_id id, int n_vocab)
 int config_check(struct config *c)
 {
     int rc;
-    if ((rc = check_range("n_layer", c->n_layer, 1, MAX_LAYERS)) != 0 ||
+    if ((rc = check_range("n_layer", c->n_layer, 1, CONFIG_MAX_LAYERS)) != 0 ||
         (rc = check_range("n_embd", c->n_embd, 1, MAX_WIDTH)) != 0 ||
         (rc = check_range("n_head", c->n_head, 1, c->n_embd)) != 0 ||
         (rc = check_range("n_positions", c->n_ctx, 1, MAX_CTX)) != 0 ||

@@ -15,6 +15,8 @@
 typedef int32_t token_id;
 #define TOKEN_NONE ((token_id)-1)
 
+enum { CONFIG_MAX_LAYERS = 4096 };
+
 enum activation { ACTIVATION_GELU_TANH, ACTIVATION_GELU_ERF };
 
 struct config {

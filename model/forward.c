@@ -36,19 +36,27 @@ static void carve(struct forward *f, struct arena *a)
     f->thread_scratch = arena_take(a, (size_t)f->n_threads * f->thread_bytes);
 }
 
-void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
-                       int rows, bool shared)
+static struct activations take_set(struct arena *a, const struct config *c, int rows)
 {
     size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner, T = (size_t)rows;
-    struct activations set = {0};
-    for (int i = 0; i <= c->n_layer; i++) {
-        if (i < c->n_layer && (i == 0 || !shared))
-            set = (struct activations){.qkv = arena_take(a, T * 3 * C * sizeof(float)),
-                                       .att = arena_take(a, T * C * sizeof(float)),
-                                       .mid = arena_take(a, T * C * sizeof(float)),
-                                       .fc = arena_take(a, T * F * sizeof(float)),
-                                       .lse = arena_take(a, T * (size_t)c->n_head * sizeof(float))};
-        set.x = arena_take(a, T * C * sizeof(float));
+    return (struct activations){.qkv = arena_take(a, T * 3 * C * sizeof(float)),
+                                .att = arena_take(a, T * C * sizeof(float)),
+                                .mid = arena_take(a, T * C * sizeof(float)),
+                                .fc = arena_take(a, T * F * sizeof(float)),
+                                .lse = arena_take(a, T * (size_t)c->n_head * sizeof(float))};
+}
+
+void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
+                       int rows, const bool *shared)
+{
+    struct activations common = {0};
+    for (int i = 0, n_sharing = 0; i <= c->n_layer; i++) {
+        struct activations set = {0};
+        if (i < c->n_layer && shared != NULL && shared[i])
+            set = common = n_sharing++ == 0 ? take_set(a, c, rows) : common;
+        else if (i < c->n_layer)
+            set = take_set(a, c, rows);
+        set.x = arena_take(a, (size_t)rows * (size_t)c->n_embd * sizeof(float));
         if (layers != NULL)
             layers[i] = set;
     }

@@ -32,9 +32,10 @@ struct activations {
     float *fc;  /* [T,F] before the activation; NULL: not kept */
     float *lse; /* [T,H] ln of the sum of the exponentials of each row's scores; NULL: not kept */
 };
-/* Sets of their own for all L layers [L+1]; `shared`: one for all, but for x. */
+/* A set for each of L layers [L+1]; those of which shared [L] is true have one in common,
+ * but for x. shared NULL: none. */
 void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
-                       int rows, bool shared);
+                       int rows, const bool *shared);
 
 /* What training drops; each may be off. */
 struct forward_dropout {

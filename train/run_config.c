@@ -28,7 +28,7 @@ int run_config_init(struct run_config *c)
                      .attn_pdrop = -1,
                      .resid_pdrop = -1,
                      .max_bad_steps = 10},
-        .execution = {.devices = 1, .embedding_serialization_factor = 1},
+        .execution = {.devices = 1, .recompute = "none", .embedding_serialization_factor = 1},
         .logging = {.log_every = 10, .eval_every = 200, .sample_tokens = 64, .tensorboard = true},
         .checkpoint = {.save_every = 1000, .keep_last = 2, .keep_best = true},
     };

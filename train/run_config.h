@@ -35,7 +35,7 @@ struct training_section {
 };
 struct execution_section {
     int devices;
-    int recompute;                      /* enum recompute */
+    char *recompute;                    /* "none", "layers", or a list as "0,2,4-11" */
     int serialized_seq_len;             /* positions whose logits exist at once; 0: as fits */
     int embedding_serialization_factor; /* the vocabulary in so many parts */
 };

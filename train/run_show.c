@@ -48,7 +48,10 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
     struct step_config step;
     struct step_bytes bytes;
     run_config_step(c, shape, &step);
-    step_bytes(&bytes, shape, &step);
+    int rc = step_bytes(&bytes, shape, &step);
+    if (rc != 0)
+        return rc;
+    bool kept = strcmp(step.recompute, "none") == 0;
     uint64_t n = config_params(shape);
     const struct {
         const char *part, *note;
@@ -57,7 +60,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
         {"parameters", "float32", 4.0 * (double)n},
         {"gradients", "float32", (double)bytes.gradients},
         {"moments", "float32, two of them", (double)optimizer_bytes(n)},
-        {"activations", step.recompute ? "the input of each layer, one layer whole" : "all layers",
+        {"activations", kept ? "all layers" : "the inputs of layers, and one of those made again",
          (double)bytes.activations},
         {"logits", "of the positions at work", (double)bytes.logits},
         {"scratch", "of the layer at work", (double)bytes.scratch},
@@ -65,7 +68,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
     };
     double total = 0, here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     char size[32], machine[32];
-    int rc = buf_printf(out, "memory\n");
+    rc = buf_printf(out, "memory\n");
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++) {
         rc = buf_printf(out, "  %-18s %10s  %s\n", parts[i].part, size_text(size, parts[i].bytes),
                         parts[i].note);
@@ -76,7 +79,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
                         size_text(size, total), size_text(machine, here),
                         total > here ? ": it does not fit" : "");
     /* What could be done about it, the cheapest first. */
-    if (rc == 0 && total > here * 0.9 && c->execution.recompute == RECOMPUTE_NONE)
+    if (rc == 0 && total > here * 0.9 && kept)
         rc = buf_printf(out, "  recompute=layers or a smaller micro_batch_size takes less\n");
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "train/masters.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ enum {
 
 struct step {
     struct step_config config;
+    bool again[CONFIG_MAX_LAYERS]; /* the layer is recomputed */
     struct masters *masters;
     struct forward forward;
     struct forward_dropout dropout;
@@ -85,8 +87,7 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
 
 static void carve_activations(struct step *x, struct arena *a, const struct config *c)
 {
-    activations_carve(x->layers, a, c, x->config.batch * x->config.length,
-                      x->config.recompute == RECOMPUTE_LAYERS);
+    activations_carve(x->layers, a, c, x->config.batch * x->config.length, x->again);
 }
 
 static void size_step(struct step *x, const struct config *c)
@@ -105,14 +106,41 @@ static void size_step(struct step *x, const struct config *c)
                                              (size_t)x->loss.slice_columns * sizeof(float)};
 }
 
-void step_bytes(struct step_bytes *out, const struct config *c, const struct step_config *s)
+/* ---- what fits ---- */
+
+/* "0,2,4-11" */
+static int parse_list(bool *again, const char *text, int n_layer)
 {
-    struct step x = {.config = *s};
-    size_step(&x, c);
-    *out = x.bytes;
+    const char *at = text;
+    char *end;
+    while (*at >= '0' && *at <= '9') {
+        long first = strtol(at, &end, 10), last = first;
+        if (*end == '-' && end[1] >= '0' && end[1] <= '9')
+            last = strtol(end + 1, &end, 10);
+        if (last < first || last >= n_layer)
+            return err_set(ERR_RANGE, "recompute is %s, the model has layers 0 to %d", text,
+                           n_layer - 1);
+        for (long i = first; i <= last; i++)
+            again[i] = true;
+        if (*end == '\0')
+            return 0;
+        if (*end != ',')
+            break;
+        at = end + 1;
+    }
+    return err_set(ERR_RANGE, "recompute is %s, must be none, layers or a list as 0,2,4-11", text);
 }
 
-/* ---- life ---- */
+static int parse_layers(bool *again, const char *text, int n_layer)
+{
+    if (text == NULL || strcmp(text, "none") == 0)
+        return 0;
+    if (strcmp(text, "layers") != 0)
+        return parse_list(again, text, n_layer);
+    for (int i = 0; i < n_layer; i++)
+        again[i] = true;
+    return 0;
+}
 
 static int check_probability(const char *name, float p)
 {
@@ -121,9 +149,11 @@ static int check_probability(const char *name, float p)
     return 0;
 }
 
-static int check(const struct step_config *s, const struct config *c)
+static int check(const struct step_config *s, const struct config *c, bool *again)
 {
     int rc;
+    if ((rc = parse_layers(again, s->recompute, c->n_layer)) != 0)
+        return rc;
     if (s->batch < 1)
         return err_set(ERR_RANGE, "the micro-batch is %d sequences, must be 1 or more", s->batch);
     if (s->length < 1 || s->length > c->n_ctx)
@@ -143,6 +173,19 @@ static int check(const struct step_config *s, const struct config *c)
         return rc;
     return check_probability("dropout of the residual", s->dropout.resid);
 }
+
+int step_bytes(struct step_bytes *out, const struct config *c, const struct step_config *s)
+{
+    struct step x = {.config = *s};
+    int rc = check(s, c, x.again);
+    if (rc == 0) {
+        size_step(&x, c);
+        *out = x.bytes;
+    }
+    return rc;
+}
+
+/* ---- life ---- */
 
 static int check_memory(const struct step_bytes *b)
 {
@@ -199,17 +242,18 @@ static int set_up(struct step *x, struct masters *w)
 int step_new(struct step **out, struct masters *w, const struct step_config *s)
 {
     *out = NULL;
-    int rc = check(s, &w->view.config);
-    if (rc != 0)
-        return rc;
     struct step *x = mem_alloc(sizeof *x);
     if (x == NULL)
         return ERR_NOMEM;
     x->config = *s;
+    x->config.recompute = NULL;
     x->masters = w;
-    size_step(x, &w->view.config);
-    x->bytes.gradients = w->n * sizeof(float);
-    if ((rc = check_memory(&x->bytes)) == 0)
+    int rc = check(s, &w->view.config, x->again);
+    if (rc == 0) {
+        size_step(x, &w->view.config);
+        rc = check_memory(&x->bytes);
+    }
+    if (rc == 0)
         rc = set_up(x, w);
     if (rc != 0) {
         step_free(x);
@@ -277,7 +321,7 @@ static void run_job(void *arg, int thread, int n_threads)
         return;
     backward_final_norm(&p);
     for (int layer = x->masters->view.config.n_layer - 1; layer >= 0; layer--) {
-        if (x->config.recompute == RECOMPUTE_LAYERS)
+        if (x->again[layer])
             forward_again(&x->forward, x->seqs, b->n_seqs, layer, thread, n_threads);
         backward_layer(&p, layer);
     }

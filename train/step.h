@@ -18,15 +18,14 @@ struct dropout_config {
     uint64_t seed;
 };
 
-enum recompute { RECOMPUTE_NONE, RECOMPUTE_LAYERS };
-
 struct step_config {
-    int batch, length; /* at most B sequences of at most T positions in a micro-batch */
-    int recompute;     /* enum recompute: layers make their activations again in the backward,
-                          all that is kept of each is its input */
-    int loss_rows;     /* positions whose logits exist at once (serialized_seq_len); 0: as fits */
-    int loss_columns;  /* vocabulary columns at once (embedding_serialization_factor); 0: all.
-                          Fewer mean that logits are computed twice. */
+    int batch, length;     /* at most B sequences of at most T positions in a micro-batch */
+    const char *recompute; /* layers that make their activations again in the backward, all
+                              that is kept of each being its input: "none", "layers" (all),
+                              or a list as "0,2,4-11"; NULL: none. Borrowed for the call. */
+    int loss_rows;    /* positions whose logits exist at once (serialized_seq_len); 0: as fits */
+    int loss_columns; /* vocabulary columns at once (embedding_serialization_factor); 0: all.
+                         Fewer mean that logits are computed twice. */
     struct dropout_config dropout;
 };
 void step_config_init(struct step_config *s); /* 1 x 1024, no recomputation, no dropout */
@@ -40,11 +39,11 @@ struct step_result {
 
 struct step; /* activations, gradients and scratch */
 
-/* Bytes step_new would take, by part, before anything is allocated. */
+/* Bytes step_new would take, by part, before anything is allocated; ERR_RANGE as there. */
 struct step_bytes {
     size_t activations, gradients, scratch, logits;
 };
-void step_bytes(struct step_bytes *out, const struct config *c, const struct step_config *s);
+int step_bytes(struct step_bytes *out, const struct config *c, const struct step_config *s);
 /* The masters are borrowed and outlive the step; made for the team as it is now. ERR_RANGE
  * names the setting that does not fit the model, ERR_NOMEM. */
 int step_new(struct step **out, struct masters *w, const struct step_config *s);

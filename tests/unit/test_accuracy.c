@@ -167,9 +167,9 @@ static void compare_model(const char *model_path, const char *reference_folder,
     struct compared x = {.r = &r, .c = &m->config};
     struct activations *layers = mem_array((size_t)m->config.n_layer + 1, sizeof *layers);
     struct arena a = {0};
-    activations_carve(NULL, &a, &m->config, FORWARD_MAX_ROWS, false);
+    activations_carve(NULL, &a, &m->config, FORWARD_MAX_ROWS, NULL);
     a = (struct arena){.base = mem_alloc(a.used)};
-    activations_carve(layers, &a, &m->config, FORWARD_MAX_ROWS, false);
+    activations_carve(layers, &a, &m->config, FORWARD_MAX_ROWS, NULL);
     /* The last id's own logits are those that predict one id more, whichever it is. */
     token_id *ids = mem_array(r.n_ids + 1, sizeof *ids);
     memcpy(ids, r.ids, r.n_ids * sizeof *ids);

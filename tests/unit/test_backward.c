@@ -315,6 +315,7 @@ static void accumulation_is_one_batch(void **state)
 static void same_bits_in_any_team_and_recomputed(void **state)
 {
     (void)state;
+    static const char *const lists[] = {"none", "layers", "1", "0,1-1"};
     struct fixture x;
     open_fixture(&x, false, true);
     float *expected = mem_array(x.w.n, sizeof *expected), *got = mem_array(x.w.n, sizeof *got);
@@ -323,9 +324,9 @@ static void same_bits_in_any_team_and_recomputed(void **state)
         assert_ok(par_open(1, false));
         struct step_result first = run(&x, &s, 8, 0.01f, expected);
         for (int threads = 1; threads <= 5; threads++)
-            for (int recompute = 0; recompute < 2; recompute++) {
+            for (int recompute = 0; recompute < 4; recompute++) {
                 assert_ok(par_open(threads, false));
-                s.recompute = recompute ? RECOMPUTE_LAYERS : RECOMPUTE_NONE;
+                s.recompute = lists[recompute];
                 struct step_result r = run(&x, &s, 8, 0.01f, got);
                 assert_memory_equal(&r, &first, sizeof r);
                 assert_memory_equal(got, expected, x.w.n * sizeof *got);
@@ -440,6 +441,15 @@ static void what_does_not_fit_is_refused(void **state)
     s.dropout.attn = 1;
     assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
     assert_string_equal(err_text(), "dropout of attention is 1, must be at least 0 and below 1");
+    static const char *const bad[] = {
+        "", "some", "0,", "1-", "0 1", "-1", "2", "1-0", "0-99999999999999999999"};
+    for (int i = 0; i < 9; i++) {
+        s = plain(1);
+        s.recompute = bad[i];
+        assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
+        assert_non_null(strstr(err_text(), i < 6 ? "must be none, layers or a list as 0,2,4-11"
+                                                 : "the model has layers 0 to 1"));
+    }
     s = plain(INT32_MAX);
     assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
     assert_null(step);
@@ -475,9 +485,9 @@ static void bytes_are_told_before(void **state)
     struct step_config s;
     step_config_init(&s);
     struct step_bytes none, all;
-    step_bytes(&none, &c, &s);
-    s.recompute = RECOMPUTE_LAYERS;
-    step_bytes(&all, &c, &s);
+    assert_ok(step_bytes(&none, &c, &s));
+    s.recompute = "layers";
+    assert_ok(step_bytes(&all, &c, &s));
     assert_int_equal(none.gradients, config_params(&c) * sizeof(float));
     /* 10 C and H of each position and layer, and C of each layer's input. */
     size_t layer = 1024 * (10 * 768 - 768 + 12) * sizeof(float), x = 1024 * 768 * sizeof(float);

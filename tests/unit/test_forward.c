@@ -230,9 +230,9 @@ static void activations_are_kept_where_there_is_room(void **state)
         size_t C = (size_t)config->n_embd;
         struct activations *layers = mem_array((size_t)config->n_layer + 1, sizeof *layers);
         struct arena a = {0};
-        activations_carve(NULL, &a, config, N, false);
+        activations_carve(NULL, &a, config, N, NULL);
         a = (struct arena){.base = mem_alloc(a.used)};
-        activations_carve(layers, &a, config, N, false);
+        activations_carve(layers, &a, config, N, NULL);
         x.e.forward.layers = layers;
         read_in_chunks(&x.e, x.ids, N, N, x.got);
         assert_memory_equal(x.got, x.expected, x.bytes);

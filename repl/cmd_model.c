@@ -13,19 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static void show_row(const char *what, const char *text)
-{
-    struct buf safe = {0};
-    term_visible(&safe, text, strlen(text));
-    printf("  %-12s %s\n", what, buf_text(&safe));
-    buf_release(&safe);
-}
-
 static void show_bytes(const char *what, size_t bytes)
 {
     char text[48];
     snprintf(text, sizeof text, bytes >= 10000000 ? "%.0f MB" : "%.1f MB", (double)bytes / 1e6);
-    show_row(what, text);
+    term_row(what, text);
 }
 
 int cmd_load(struct repl *r, const struct call *c)
@@ -63,27 +55,27 @@ int cmd_model(struct repl *r, const struct call *c)
     term_visible(&name, m->name, strlen(m->name));
     printf("%s%s%s\n", term_bold(stdout), buf_text(&name), term_plain(stdout));
     buf_release(&name);
-    show_row("from", m->source);
+    term_row("from", m->source);
     snprintf(text, sizeof text, "%d layers, %d heads, width %d, feed-forward %d", k->n_layer,
              k->n_head, k->n_embd, k->n_inner);
-    show_row("shape", text);
+    term_row("shape", text);
     snprintf(text, sizeof text, "%.2fM", (double)config_params(k) / 1e6);
-    show_row("parameters", text);
+    term_row("parameters", text);
     snprintf(text, sizeof text, "%d tokens", k->n_ctx);
-    show_row("context", text);
+    term_row("context", text);
     snprintf(text, sizeof text, "%d tokens%s", k->n_vocab,
              m->tokenizer == NULL ? "; no tokenizer files: ids only" : "");
-    show_row("vocabulary", text);
+    term_row("vocabulary", text);
     snprintf(text, sizeof text, "%s in the file, %s in memory", dtype_name(m->file_dtype),
              m->params.kind == LINEAR_F32 ? "fp32" : "fp16");
-    show_row("precision", text);
+    term_row("precision", text);
     snprintf(text, sizeof text, "%s, %s head%s",
              k->activation == ACTIVATION_GELU_ERF ? "exact GELU" : "tanh GELU",
              k->tie_word_embeddings ? "tied" : "untied",
              k->scale_attn_by_inverse_layer_idx ? ", attention scaled by layer" : "");
-    show_row("details", text);
+    term_row("details", text);
     if (m->changed)
-        show_row("state", "changed, not saved");
+        term_row("state", "changed, not saved");
     return 0;
 }
 
@@ -161,24 +153,24 @@ int cmd_devices(struct repl *r, const struct call *c)
     if (rc != 0)
         return rc;
     snprintf(text, sizeof text, "%d, %s", par_threads(), s->device.pin ? "pinned" : "not pinned");
-    show_row("threads", text);
+    term_row("threads", text);
     snprintf(text, sizeof text, "%s (this machine has %s)", kernels_active()->name,
              kernels_names());
-    show_row("kernels", text);
+    term_row("kernels", text);
     snprintf(text, sizeof text, s->generate.device_loop ? "on, tokens handed over every %d" : "off",
              s->generate.device_iterations);
-    show_row("device loop", text);
+    term_row("device loop", text);
     if (r->model == NULL)
         return 0;
     const struct engine *e = &r->engine;
-    show_row("precision", r->model->params.kind == LINEAR_F32
+    term_row("precision", r->model->params.kind == LINEAR_F32
                               ? "fp32 weights, keys and values"
                               : "fp16 weights, keys and values; fp32 sums");
     show_bytes("weights", r->model->params.block_bytes);
     snprintf(text, sizeof text, "%.1f MB of %.1f MB for %d text%s of %d tokens",
              (double)kvcache_used_bytes(&e->cache) / 1e6, (double)e->cache.memory_bytes / 1e6,
              e->max_seqs + 1, e->max_seqs == 0 ? "" : "s", e->cache.n_ctx);
-    show_row("cache", text);
+    term_row("cache", text);
     show_bytes("scratch", e->forward.block_bytes);
     show_bytes("logits", e->logits_bytes);
     show_bytes("peak memory", mem_peak_bytes());

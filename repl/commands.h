@@ -30,7 +30,8 @@ struct command {
     const char *arguments;    /* "IN OUT", "FILE [OUT]" */
     int min_words, max_words; /* not looked at with TAKES_TEXT; max -1: any */
     unsigned flags;
-    const char *completes; /* "path", "setting", "command", or the words possible; NULL: nothing */
+    const char *completes; /* "path", "setting", "command", or the words possible; "then" parts
+                              those of the first argument from those of the rest; NULL: nothing */
     const char *options;   /* those it takes of the ones for one command: "force compat" */
     const char *help;
     /* 0, or a code with its sentence, which the caller shows. */
@@ -68,6 +69,7 @@ int cmd_tokenizer(struct repl *r, const struct call *c);
 int cmd_train(struct repl *r, const struct call *c);
 int cmd_session(struct repl *r, const struct call *c);
 int cmd_batch(struct repl *r, const struct call *c);
+int cmd_data(struct repl *r, const struct call *c);
 int cmd_bench(struct repl *r, const struct call *c); /* bench.c */
 int cmd_devices(struct repl *r, const struct call *c);
 int cmd_history(struct repl *r, const struct call *c);

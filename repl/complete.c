@@ -87,16 +87,15 @@ static void offer_arguments(struct completion *out, const struct command *c, con
 {
     char *first = word_of(before, 1), *second = word_of(before, 2);
     const char *kinds = c->completes == NULL ? "" : c->completes;
+    const char *then = strstr(kinds, " then ");
+    if (then != NULL && first != NULL)
+        kinds = then + strlen(" then ");
     if (strcmp(c->name, "set") == 0 && first != NULL) {
         if (second == NULL)
             offer_values(out, option_find(first));
-    } else if (strcmp(c->name, "session") == 0) {
-        out->paths = first != NULL;
-        if (first == NULL)
-            offer_list(out, "save load", ' ');
     } else {
         char *kind;
-        for (int i = 0; (kind = word_of(kinds, i)) != NULL; i++) {
+        for (int i = 0; (kind = word_of(kinds, i)) != NULL && strcmp(kind, "then") != 0; i++) {
             if (strcmp(kind, "path") == 0)
                 out->paths = true;
             else if (strcmp(kind, "setting") == 0)
@@ -107,6 +106,7 @@ static void offer_arguments(struct completion *out, const struct command *c, con
                 completion_add(out, kind);
             mem_free(kind);
         }
+        mem_free(kind);
     }
     mem_free(first);
     mem_free(second);

@@ -111,3 +111,11 @@ void term_hush(bool on)
         hushed = false;
     }
 }
+
+void term_row(const char *what, const char *text)
+{
+    struct buf safe = {0};
+    term_visible(&safe, text, strlen(text));
+    printf("  %-12s %s\n", what, buf_text(&safe));
+    buf_release(&safe);
+}

@@ -29,6 +29,9 @@ int term_visible(struct buf *out, const char *text, size_t n);
 /* Columns that text takes, its first n bytes. */
 int term_columns(const char *text, size_t n);
 
+/* "  what         text", a line of standard output. */
+void term_row(const char *what, const char *text);
+
 /* While an answer runs, what is typed is kept for the prompt and not shown between. */
 void term_hush(bool on);
 

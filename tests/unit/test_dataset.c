@@ -590,11 +590,11 @@ static void refuses_what_is_no_data(void **state)
         {"lone.idx", "MMIDIDX\0\0", 9,
          "DIR/lone.idx is not text: byte 7 is NUL; tokens are read "
          "from .bin"},
-        {"short-llmc.bin", "\230\330\064\001\1\0\0\0\4\0\0\0", 12,
+        {"short-llmc.bin", "\210\330\064\001\1\0\0\0\4\0\0\0", 12,
          "DIR/short-llmc.bin has 12 bytes, expected 1032 for a header and 4 tokens"},
-        {"old-llmc.bin", "\230\330\064\001\2\0\0\0\4\0\0\0", 12,
+        {"old-llmc.bin", "\210\330\064\001\2\0\0\0\4\0\0\0", 12,
          "DIR/old-llmc.bin is of llm.c's version 2, expected 1"},
-        {"minus-llmc.bin", "\230\330\064\001\1\0\0\0\377\377\377\377", 12,
+        {"minus-llmc.bin", "\210\330\064\001\1\0\0\0\377\377\377\377", 12,
          "DIR/minus-llmc.bin has 12 bytes, expected 1024 for a header and -1 tokens"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -636,7 +636,8 @@ static void refuses_missing_things(void **state)
     write_text("a.txt", "abc");
     c = config_of((const char *const[]){"a.txt"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, NULL, 0, NULL), ERR_MISSING);
-    assert_string_equal(err_text(), "cannot encode the texts: the model has no tokenizer");
+    assert_string_equal(
+        err_text(), "cannot encode the texts: there is no tokenizer; load a model that has one");
     data_config_release(&c);
 }
 

@@ -224,7 +224,8 @@ int text_cache_open(struct token_file *out, const struct data_source *list, size
     char key[2 * DIGEST + 1], *prefix = NULL;
     uint64_t total;
     if (t == NULL)
-        return err_set(ERR_MISSING, "cannot encode the texts: the model has no tokenizer");
+        return err_set(ERR_MISSING,
+                       "cannot encode the texts: there is no tokenizer; load a model that has one");
     int rc = add_up(&total, list, n);
     if (rc == 0)
         rc = make_key(key, list, n, total, separator, t, p);

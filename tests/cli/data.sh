@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# data info: what training would read.
+. "$(dirname "$0")/lib.sh.inc"
+export XDG_CACHE_HOME=$TMPDIR/cache
+info() { "$PRATTLE" data info "$@" 2>&1; }
+field() { sed -n "s/^  $1 *//p" <<<"$2"; }
+
+mkdir -p "$TMPDIR/texts"
+printf 'One day.\n<|endoftext|>\nA second, longer text.\n' >"$TMPDIR/texts/a.txt"
+printf '{"text": "Third."}\n' >"$TMPDIR/texts/b.jsonl"
+text=$(info "$TMPDIR/texts" --model $MODEL)
+is "a folder is read as text" "text, 2 files" "$(field format "$text")"
+is "its documents" 3 "$(field documents "$text")"
+is "its tokens: bytes and an end each" "40, 13 a document" "$(field tokens "$text")"
+is "its ids" "ids 11 to 256, of the model's 257" "$(field vocabulary "$text")"
+has "its beginning" "One day." "$(field begins "$text")"
+is "text is encoded once" 1 "$(ls "$TMPDIR"/cache/prattle/data/*.idx | wc -l)"
+cp "$TMPDIR"/cache/prattle/data/*.idx "$TMPDIR/set.idx"; cp "$TMPDIR"/cache/prattle/data/*.bin "$TMPDIR/set.bin"
+is "the same as a Megatron set" "$(sed 's/text, 2 files/Megatron/' <<<"$text")" "$(info "$TMPDIR/set" --model $MODEL)"
+cp "$TMPDIR/set.bin" "$TMPDIR/alone.bin"
+alone=$(info "$TMPDIR/alone.bin")
+is "ids alone are nanoGPT's" nanoGPT "$(field format "$alone")"
+is "which need no model" "ids 11 to 256" "$(field vocabulary "$alone")"
+is "documents by the end of text" 3 "$(field documents "$(info "$TMPDIR/alone.bin" --model $MODEL)")"
+printf '\xff\xff' >"$TMPDIR/big.bin"
+is "ids the model has not" "ids 65535 to 65535: not for this model of 257" "$(field vocabulary "$(info "$TMPDIR/big.bin" -m $MODEL)")"
+has "text needs a tokenizer" "there is no tokenizer; load a model" "$(info "$TMPDIR/texts")"
+has "a file that is not there" "cannot open $TMPDIR/none: No such file" "$(info "$TMPDIR/none")"
+has "usage" "usage: prattle data info PATH" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
+is "a failure is a status" 1 "$("$PRATTLE" data info "$TMPDIR/none" 2>/dev/null; echo $?)"
+finish

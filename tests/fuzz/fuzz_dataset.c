@@ -1,0 +1,147 @@
+/*
+ * Data for training out of any bytes. The first says which reader gets the rest: an index
+ * (its length in the next two) with its ids, ids alone, a text, JSON lines. What is
+ * accepted can be read to its end and is what its bounds say.
+ */
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "train/data/dataset.h"
+#include "train/data/text_reader.h"
+#include "train/data/token_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { V = 1000, SEVERAL = 64 };
+static const char end[] = "<|endoftext|>";
+static char folder[512];
+
+static void remove_folder(void)
+{
+    static const char *const names[] = {"x.idx", "x.bin", "x.txt", "x.jsonl"};
+    char path[sizeof folder + 16];
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+/* folder/name with these bytes; valid until the next call. */
+static const char *write_file(const char *name, const uint8_t *data, size_t size)
+{
+    static char path[sizeof folder + 16];
+    if (folder[0] == '\0') {
+        const char *tmp = getenv("TMPDIR");
+        snprintf(folder, sizeof folder, "%s/prattle-fuzz-XXXXXX", tmp == NULL ? "/tmp" : tmp);
+        if (mkdtemp(folder) == NULL)
+            abort();
+        atexit(remove_folder);
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "wb");
+    if (f == NULL || (size > 0 && fwrite(data, 1, size, f) != size) || fclose(f) != 0)
+        abort();
+    return path;
+}
+
+static void need(bool right)
+{
+    if (!right)
+        abort();
+}
+
+static void read_ids(const char *path)
+{
+    struct data_config c;
+    struct dataset d, v;
+    token_id ids[SEVERAL];
+    need(data_config_init(&c) == 0);
+    mem_free(c.data);
+    need((c.data = mem_strdup(path)) != NULL);
+    c.validation_fraction = 0.25f;
+    err_clear();
+    if (dataset_open(&d, &v, &c, NULL, V, NULL) != 0) {
+        need(err_text()[0] != '\0' && d.files == NULL && v.files == NULL);
+    } else {
+        const struct dataset *sides[] = {&d, &v};
+        for (int i = 0; i < 2; i++) {
+            const struct dataset *s = sides[i];
+            for (uint64_t k = 0; k < s->n_documents; k++)
+                need(s->documents[k] < s->documents[k + 1]);
+            need(s->documents[0] == 0 && s->documents[s->n_documents] == s->n_tokens);
+            for (uint64_t at = 0; at < s->n_tokens; at += SEVERAL) {
+                uint64_t left = s->n_tokens - at, n = left < SEVERAL ? left : SEVERAL;
+                need(dataset_read(s, ids, at, (size_t)n) == 0);
+                for (uint64_t k = 0; k < n; k++)
+                    need(ids[k] >= 0 && ids[k] < V);
+            }
+        }
+    }
+    dataset_close(&d);
+    dataset_close(&v);
+    data_config_release(&c);
+}
+
+/* All documents; whole: they are the text, byte for byte. */
+static void read_text(const char *path, enum data_kind kind, const char *separator,
+                      const uint8_t *data, size_t size)
+{
+    struct data_source source = {.path = (char *)path, .kind = kind};
+    struct text_reader r;
+    struct buf piece = {0}, document = {0};
+    bool whole = kind == DATA_TEXT && *separator == '\0', ends = true;
+    size_t at = 0, mark = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    text_reader_init(&r, &source, 1, separator);
+    for (int rc = 0; rc == 0 && at == 0;) {
+        rc = text_reader_next(&r, &piece, &ends, &at);
+        if (rc != 0 || at != 0)
+            continue;
+        need(buf_add(&document, piece.data, piece.n) == 0);
+        need(text_reader_bytes(&r) <= size);
+        if (ends && !whole) {
+            need(document.n > 0);
+            need(kind != DATA_TEXT ||
+                 memmem(document.data, document.n, separator, strlen(separator)) == NULL);
+            document.n = 0;
+        }
+    }
+    if (whole)
+        need(document.n == size - mark &&
+             (size == mark || memcmp(document.data, data + mark, size - mark) == 0));
+    buf_release(&piece);
+    buf_release(&document);
+    text_reader_release(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 3)
+        return 0;
+    size_t index = (size_t)data[1] | (size_t)data[2] << 8;
+    const uint8_t *rest = data + 3;
+    size -= 3;
+    index = index < size ? index : size;
+    switch (data[0] % 4) {
+    case 0:
+        write_file("x.idx", rest, index);
+        read_ids(write_file("x.bin", rest + index, size - index));
+        break;
+    case 1:
+        unlink(write_file("x.idx", rest, 0));
+        read_ids(write_file("x.bin", rest, size));
+        break;
+    case 2:
+        read_text(write_file("x.txt", rest, size), DATA_TEXT, "", rest, size);
+        read_text(write_file("x.txt", rest, size), DATA_TEXT, end, rest, size);
+        break;
+    default:
+        read_text(write_file("x.jsonl", rest, size), DATA_JSON_LINES, end, rest, size);
+    }
+    return 0;
+}

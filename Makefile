@@ -10,6 +10,7 @@
 #   BUILD=release|debug|asan   side by side under build/       V=1   show the commands
 
 BUILD  ?= release
+$(if $(filter $(BUILD),release debug asan),,$(error BUILD is $(BUILD), must be release, debug or asan))
 OUT    ?= build/$(BUILD)
 PREFIX ?= /usr/local
 FUZZ_S ?= 60

@@ -9,19 +9,19 @@
  *   env NAME=VALUE             for the program; before start
  *   size COLUMNS ROWS          of the terminal; while running: resizes it
  *   start ARGUMENTS            run the program; words are split as a shell does
+ *   shell                      run bash instead, whose prompt is "$ ": for Ctrl-Z and fg
  *   > TEXT                     type TEXT and Enter (once what was typed before is echoed)
  *   send BYTES                 type bytes, C escapes allowed: \x03 is Ctrl-C, \t completes
  *   expect TEXT                wait until TEXT appears, behind what was matched before
  *   expect~ REGEX              the same, extended regular expression
  *   raw TEXT                   as expect, with escape sequences kept and C escapes in TEXT
  *   never TEXT                 from the start to the end, TEXT never appears (visible text)
- *   signal NAME                TSTP, CONT, TERM, HUP, WINCH to the program
- *   stopped                    wait until the program is stopped (Ctrl-Z)
+ *   signal NAME                TERM, HUP, INT, WINCH to the program
  *   pause SECONDS
  *   exit STATUS                wait for its end; must come last
  *
  * What is matched is the visible text: escape sequences and carriage returns are
- * taken out. Each expect, raw, never, stopped and exit is one test. $DATA and other
+ * taken out. Each expect, raw, never and exit is one test. $DATA and other
  * variables in arguments are the shell's.
  */
 #include <errno.h>
@@ -206,11 +206,9 @@ static void type(const char *bytes, size_t n)
     }
 }
 
-static void start(const char *arguments)
+static void start(const char *command)
 {
-    const char *binary = getenv("PRATTLE");
-    char *command;
-    if (binary == NULL || asprintf(&command, "exec \"$PRATTLE\" %s", arguments) < 0) {
+    if (getenv("PRATTLE") == NULL) {
         printf("Bail out! PRATTLE is not set\n");
         exit(2);
     }
@@ -220,7 +218,6 @@ static void start(const char *arguments)
         _exit(127);
     }
     fcntl(terminal, F_SETFL, O_NONBLOCK);
-    free(command);
 }
 
 static int signal_number(const char *name)
@@ -235,15 +232,6 @@ static int signal_number(const char *name)
             return table[i].number;
     printf("Bail out! unknown signal %s\n", name);
     exit(2);
-}
-
-static void await_stop(void)
-{
-    double end = now_s() + PATIENCE_S;
-    int s = 0;
-    while (waitpid(program, &s, WUNTRACED | WNOHANG) == 0 && now_s() < end)
-        take(0.05);
-    report(WIFSTOPPED(s), "stopped", "");
 }
 
 static void await_exit(const char *wanted)
@@ -274,7 +262,11 @@ static void play(char *verb, char *rest)
         if (terminal >= 0)
             ioctl(terminal, TIOCSWINSZ, &size);
     } else if (strcmp(verb, "start") == 0) {
-        start(rest);
+        char command[4096];
+        snprintf(command, sizeof command, "exec \"$PRATTLE\" %s", rest);
+        start(command);
+    } else if (strcmp(verb, "shell") == 0) {
+        start("PS1='$ ' exec bash --norc --noprofile -i");
     } else if (strcmp(verb, ">") == 0) {
         type(rest, strlen(rest));
         type("\r", 1);
@@ -288,8 +280,6 @@ static void play(char *verb, char *rest)
         nevers[n_nevers++] = strdup(rest);
     } else if (strcmp(verb, "signal") == 0) {
         kill(program, signal_number(rest));
-    } else if (strcmp(verb, "stopped") == 0) {
-        await_stop();
     } else if (strcmp(verb, "pause") == 0) {
         for (double end = now_s() + atof(rest); now_s() < end && take(0.05);)
             ;

@@ -20,39 +20,53 @@ static int64_t expected_steps(const struct run *r)
 
 /* ---- one step ---- */
 
-static int take_micro_batch(struct run *r)
+/* The next batch, or the one at which the run was interrupted. */
+static int take_batch(struct run *r)
 {
-    const struct training_section *t = &r->config.training;
-    const token_id *ids, *labels;
-    struct step_result one;
-    double begun = clock_s();
-    uint64_t sequence = batches_given(r->batches);
-    int rc = batches_next(r->batches, &ids, &labels);
-    if (rc != 0)
-        return rc;
-    if (r->micro == 0) {
+    if (r->ids != NULL)
+        return 0;
+    r->sequence = batches_given(r->batches);
+    int rc = batches_next(r->batches, &r->ids, &r->labels);
+    if (rc == 0 && r->micro == 0) {
         r->sum = (struct step_result){0};
         step_zero(r->step);
     }
-    step_run(r->step, &one, ids, labels, t->micro_batch_size, t->sequence_length,
-             (float)r->place.loss_scale, sequence, true);
+    return rc;
+}
+
+static void spend(struct run *r, double begun)
+{
+    double busy_s = clock_s() - begun;
+    r->tally.busy_s += busy_s;
+    r->place.hours += busy_s / 3600;
+}
+
+static int take_micro_batch(struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    struct step_result one;
+    double begun = clock_s();
+    int rc = take_batch(r);
+    if (rc == 0)
+        rc = step_run(r->step, &one, r->ids, r->labels, t->micro_batch_size, t->sequence_length,
+                      (float)r->place.loss_scale, r->sequence, true);
+    spend(r, begun);
+    if (rc != 0)
+        return rc;
     run_add(&r->sum, &one);
+    r->ids = NULL;
     r->micro++;
-    r->tally.busy_s += clock_s() - begun;
-    r->place.hours += (clock_s() - begun) / 3600;
     return 0;
 }
 
 /* For the next line. A skipped step's loss is no part of the mean. */
-static void tally(struct run *r, bool good, double busy_s)
+static void tally(struct run *r, bool good)
 {
     struct run_tally *t = &r->tally;
     if (good)
         run_add(&t->sum, &r->sum);
     t->steps++;
-    t->windows += (uint64_t)(r->config.training.global_batch_size);
-    t->busy_s += busy_s;
-    r->place.hours += busy_s / 3600;
+    t->windows += (uint64_t)r->config.training.global_batch_size;
 }
 
 /* The gradients are whole: use them, or leave the step out. */
@@ -79,7 +93,8 @@ static int finish_step(struct run *r)
     p->windows = batches_given(r->batches);
     p->tokens += (uint64_t)r->sum.n_targets;
     r->micro = 0;
-    tally(r, good, clock_s() - begun);
+    tally(r, good);
+    spend(r, begun);
     if (p->bad_in_a_row < t->max_bad_steps)
         return 0;
     return err_set(ERR_RANGE,

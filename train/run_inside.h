@@ -55,9 +55,13 @@ struct run {
     int64_t n_steps; /* 0: hours alone end the run */
     enum run_state state;
 
-    int micro;              /* micro-batches of the step in progress that are done, */
-    struct step_result sum; /* what they add up to, */
-    double grad_norm, rate; /* and of the last whole step */
+    /* The step in progress: micro-batches done, what they add up to, and the one at work,
+     * where that was interrupted (ids NULL: none); its first window's number in the run. */
+    int micro;
+    struct step_result sum;
+    const token_id *ids, *labels;
+    uint64_t sequence;
+    double grad_norm, rate; /* of the last whole step */
     struct run_tally tally;
     unsigned due;
     int64_t saved_step;

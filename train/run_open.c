@@ -37,6 +37,7 @@ int run_fit_team(struct run *r)
     step_free(r->step);
     r->step = NULL;
     r->micro = 0;
+    r->ids = NULL;
     batches_seek(r->batches, r->place.windows);
     run_config_step(&r->config, &r->model->config, &s);
     r->threads = par_threads();

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/progress.h"
 #include "train/backward.h"
 #include "train/loss.h"
 #include "train/masters.h"
@@ -29,6 +30,8 @@ struct step {
     int n_pages;                /* of one sequence */
     struct backward backward;
     struct loss loss;
+    int phase; /* where an interrupted pass goes on; 0: none is */
+    bool stop;
     void *blocks[4];
     struct step_bytes bytes;
 };
@@ -296,6 +299,7 @@ static void zero_share(void *arg, int thread, int n_threads)
 
 void step_zero(struct step *x)
 {
+    x->phase = 0;
     par_run(zero_share, x);
 }
 
@@ -306,6 +310,47 @@ struct job {
     bool backward;
 };
 
+/* A pass in the pieces between which it may stop: forward, loss, last norm, the layers from
+ * the last to the first, embedding. */
+enum { FORWARD, LOSS, BACKWARD, LAYERS };
+
+static int n_phases(const struct step *x)
+{
+    return LAYERS + x->masters->view.config.n_layer + 1;
+}
+
+static void run_phase(struct backward_part *p, const struct job *job, int phase)
+{
+    struct step *x = job->x;
+    int n_seqs = x->backward.n_seqs, layer = n_phases(x) - 2 - phase;
+    if (phase == FORWARD) {
+        forward_pass(&x->forward, x->seqs, n_seqs, p->thread, p->n_threads);
+    } else if (phase == LOSS) {
+        loss_rows(&x->loss, p, job->labels, job->scale, job->backward);
+    } else if (phase == BACKWARD) {
+        backward_final_norm(p);
+    } else if (layer >= 0) {
+        if (x->again[layer])
+            forward_again(&x->forward, x->seqs, n_seqs, layer, p->thread, p->n_threads);
+        backward_layer(p, layer);
+    } else {
+        backward_embedding(p);
+    }
+}
+
+/* All threads stop before the same phase: one looks, all hear of it. */
+static bool stops(struct step *x, const struct job *job, int phase, int thread)
+{
+    if (!job->backward || phase == FORWARD)
+        return false;
+    if (thread == 0)
+        x->stop = interrupt_pending();
+    par_barrier();
+    bool stop = x->stop;
+    par_barrier();
+    return stop;
+}
+
 static void run_job(void *arg, int thread, int n_threads)
 {
     const struct job *job = arg;
@@ -315,21 +360,15 @@ static void run_job(void *arg, int thread, int n_threads)
                               .thread = thread,
                               .n_threads = n_threads,
                               .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
-    forward_pass(&x->forward, x->seqs, b->n_seqs, thread, n_threads);
-    loss_rows(&x->loss, &p, job->labels, job->scale, job->backward);
-    if (!job->backward)
-        return;
-    backward_final_norm(&p);
-    for (int layer = x->masters->view.config.n_layer - 1; layer >= 0; layer--) {
-        if (x->again[layer])
-            forward_again(&x->forward, x->seqs, b->n_seqs, layer, thread, n_threads);
-        backward_layer(&p, layer);
-    }
-    backward_embedding(&p);
+    int phase = x->phase, n = job->backward ? n_phases(x) : BACKWARD;
+    for (; phase < n && !stops(x, job, phase, thread); phase++)
+        run_phase(&p, job, phase);
+    if (thread == 0)
+        x->phase = phase < n ? phase : 0;
 }
 
-void step_run(struct step *x, struct step_result *out, const token_id *ids, const token_id *labels,
-              int batch, int length, float scale, uint64_t sequence, bool backward)
+int step_run(struct step *x, struct step_result *out, const token_id *ids, const token_id *labels,
+             int batch, int length, float scale, uint64_t sequence, bool backward)
 {
     struct job job = {.x = x, .labels = labels, .scale = scale, .backward = backward};
     x->dropout.sequence = sequence;
@@ -341,5 +380,8 @@ void step_run(struct step *x, struct step_result *out, const token_id *ids, cons
                                           .n = length,
                                           .kv = {.pages = x->pages + (size_t)i * x->n_pages}};
     par_run(run_job, &job);
+    if (x->phase > 0)
+        return err_set(ERR_INTERRUPTED, "interrupted");
     loss_sum(&x->loss, out, labels, batch * length);
+    return 0;
 }

@@ -50,7 +50,8 @@ int step_new(struct step **out, struct masters *w, const struct step_config *s);
 void step_free(struct step *s);
 /* The gradients [masters.n], in the masters' layout; borrowed. */
 float *step_gradients(struct step *s);
-/* Make them zero: before the first micro-batch of each step. By the whole team. */
+/* Make them zero: before the first micro-batch of each step. By the whole team. A pass that
+ * was interrupted is given up. */
 void step_zero(struct step *s);
 /*
  * Forward and backward of ids and labels [batch,length], row-major; gradients of loss_sum *
@@ -63,9 +64,11 @@ void step_zero(struct step *s);
  * sequence       number in the run of the first sequence; the next has the next number.
  *                The dropout masks of a sequence come from its number alone, so that a step
  *                split into micro-batches in another way has the same ones.
- * backward       false only measures: no dropout, no gradients
+ * backward       false only measures: no dropout, no gradients, no interruption
+ * returns        0, or ERR_INTERRUPTED at Ctrl-C: the pass stands between two layers, and the
+ *                next call, with the same arguments, goes on from there at the same bits
  */
-void step_run(struct step *s, struct step_result *out, const token_id *ids, const token_id *labels,
-              int batch, int length, float scale, uint64_t sequence, bool backward);
+int step_run(struct step *s, struct step_result *out, const token_id *ids, const token_id *labels,
+             int batch, int length, float scale, uint64_t sequence, bool backward);
 
 #endif

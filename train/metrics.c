@@ -4,12 +4,16 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "train/tfevents.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 struct metrics_log {
     char *path;
+    struct tfevents *events; /* NULL: none */
 };
 
 /* Whether a line of the file is of a step up to `last`; what is no such line goes. */
@@ -46,12 +50,14 @@ static int cut(const char *path, int64_t last)
     return rc;
 }
 
-int metrics_open(struct metrics_log **out, const char *folder, int64_t from)
+int metrics_open(struct metrics_log **out, const char *folder, int64_t from, bool tensorboard)
 {
     struct metrics_log *l = mem_alloc(sizeof *l);
     int rc = l == NULL || (l->path = file_join(folder, "metrics.jsonl")) == NULL ? ERR_NOMEM : 0;
     if (rc == 0)
         rc = cut(l->path, from);
+    if (rc == 0 && tensorboard)
+        rc = tfevents_open(&l->events, folder);
     if (rc == 0)
         *out = l;
     else
@@ -63,6 +69,7 @@ void metrics_close(struct metrics_log *l)
 {
     if (l == NULL)
         return;
+    tfevents_close(l->events);
     mem_free(l->path);
     mem_free(l);
 }
@@ -82,11 +89,26 @@ static int append(struct metrics_log *l, json_t *o)
     return rc;
 }
 
-/* JSON has no infinities and no NaN: such a value is left out. */
-static void put(json_t *o, const char *name, double x)
+/* To both files. JSON has no infinities and no NaN: such a value is left out of it. The tag
+ * is the name within a group: TensorBoard shows a group as one page. */
+static int put(struct metrics_log *l, json_t *o, const struct metrics *m, const char *group,
+               const char *name, double x)
 {
+    char tag[128];
+    struct timespec now;
     if (isfinite(x))
         json_object_set_new(o, name, json_real(x));
+    if (l->events == NULL)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(tag, sizeof tag, "%s/%s", group, name);
+    return tfevents_scalar(l->events, tag, (float)x, m->step,
+                           (double)now.tv_sec + (double)now.tv_nsec * 1e-9);
+}
+
+static int flush(struct metrics_log *l)
+{
+    return l->events == NULL ? 0 : tfevents_flush(l->events);
 }
 
 static json_t *begin(const struct metrics *m)
@@ -97,25 +119,69 @@ static json_t *begin(const struct metrics *m)
 int metrics_line(struct metrics_log *l, const struct metrics *m)
 {
     json_t *o = begin(m);
+    bool validated = m->validation_step == m->step;
     const struct {
-        const char *name;
+        const char *group, *name;
         double x;
-    } all[] = {{"epoch", m->epoch},
-               {"hours", m->hours},
-               {"loss", m->loss},
-               {"accuracy", m->accuracy},
-               {"learning_rate", m->learning_rate},
-               {"grad_norm", m->grad_norm},
-               {"tokens_per_s", m->tokens_per_s},
-               {"samples_per_s", m->samples_per_s},
-               {"skipped", (double)m->skipped}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        put(o, all[i].name, all[i].x);
-    if (m->validation_step == m->step) {
-        put(o, "validation_loss", m->validation_loss);
-        put(o, "validation_accuracy", m->validation_accuracy);
+        bool left_out;
+    } all[] = {{.group = "train", .name = "epoch", .x = m->epoch},
+               {.group = "train", .name = "hours", .x = m->hours},
+               {.group = "train",
+                .name = "machine_hours",
+                .x = m->machine_hours,
+                .left_out = m->machine_hours == 0},
+               {.group = "train", .name = "loss", .x = m->loss},
+               {.group = "train", .name = "accuracy", .x = m->accuracy},
+               {.group = "train", .name = "learning_rate", .x = m->learning_rate},
+               {.group = "train", .name = "grad_norm", .x = m->grad_norm},
+               {.group = "speed", .name = "tokens_per_s", .x = m->tokens_per_s},
+               {.group = "speed", .name = "samples_per_s", .x = m->samples_per_s},
+               {.group = "train", .name = "skipped", .x = (double)m->skipped},
+               {.group = "validation",
+                .name = "validation_loss",
+                .x = m->validation_loss,
+                .left_out = !validated},
+               {.group = "validation",
+                .name = "validation_accuracy",
+                .x = m->validation_accuracy,
+                .left_out = !validated}};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all && rc == 0; i++)
+        if (!all[i].left_out)
+            rc = put(l, o, m, all[i].group, all[i].name, all[i].x);
+    if (rc != 0) {
+        json_decref(o);
+        return rc;
     }
-    return append(l, o);
+    rc = append(l, o);
+    return rc != 0 ? rc : flush(l);
+}
+
+int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,
+                    const struct tensor_change *changes)
+{
+    json_t *norms = json_object(), *ratios = json_object();
+    int rc = 0;
+    for (int i = 0; i < table->n_tensors && rc == 0; i++) {
+        const struct tensor_change *c = &changes[i];
+        const char *name = table->tensors[i].name;
+        rc = put(l, norms, m, "grad_norm", name, c->grad_norm);
+        if (rc == 0 && c->weight_norm > 0)
+            rc = put(l, ratios, m, "update_ratio", name, c->update_norm / c->weight_norm);
+    }
+    json_t *o = begin(m);
+    if (o != NULL) {
+        json_object_set(o, "grad_norms", norms);
+        json_object_set(o, "update_ratios", ratios);
+    }
+    json_decref(norms);
+    json_decref(ratios);
+    if (rc != 0) {
+        json_decref(o);
+        return rc;
+    }
+    rc = append(l, o);
+    return rc != 0 ? rc : flush(l);
 }
 
 int metrics_sample(struct metrics_log *l, const struct metrics *m, const char *text)

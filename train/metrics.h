@@ -1,10 +1,12 @@
 #ifndef PRATTLE_METRICS_H
 #define PRATTLE_METRICS_H
 /*
- * What a run measures, a step at a time, and the file it goes to: FOLDER/metrics.jsonl,
- * one JSON object a line. A run that goes on from a checkpoint drops the lines of the
- * steps it takes again.
+ * What a run measures, a step at a time, and where it goes to: FOLDER/metrics.jsonl, one
+ * JSON object a line, and TensorBoard event files beside it. A run that goes on from a
+ * checkpoint drops the lines of the steps it takes again, and begins a new event file.
  */
+#include "train/optimizer.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,7 +14,8 @@ struct metrics {
     int64_t step, n_steps; /* steps taken; of the whole run, 0 when not known */
     double epoch;          /* data seen, in epochs */
     uint64_t tokens, samples;
-    double hours; /* of training, over all resumptions */
+    double hours;         /* of training, over all resumptions */
+    double machine_hours; /* those of logging.tokens_per_second; 0: not asked for */
     /* Means since the last line. */
     double loss, accuracy;
     double learning_rate, grad_norm;    /* of the last step */
@@ -30,10 +33,14 @@ struct metrics {
 
 struct metrics_log;
 
-/* Open the logs of a run's folder for step `from` on. */
-int metrics_open(struct metrics_log **out, const char *folder, int64_t from);
+/* Open the logs of a run's folder for step `from` on, with event files or without. */
+int metrics_open(struct metrics_log **out, const char *folder, int64_t from, bool tensorboard);
 void metrics_close(struct metrics_log *l);
 int metrics_line(struct metrics_log *l, const struct metrics *m);
+/* Of each tensor of the table the norm of its gradient, and of the last update as a part of
+ * the weights. */
+int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,
+                    const struct tensor_change *changes);
 int metrics_sample(struct metrics_log *l, const struct metrics *m, const char *text);
 
 #endif

@@ -143,6 +143,8 @@ static unsigned due_now(const struct run *r)
         due |= DUE_EVAL;
     if (over || first || every(step, l->log_every) || (due & DUE_EVAL))
         due |= DUE_LINE;
+    if (every(step, l->log_grads_every))
+        due |= DUE_TENSORS;
     if (every(step, l->sample_every))
         due |= DUE_SAMPLE;
     if (over || every(step, r->config.checkpoint.save_every))
@@ -167,14 +169,27 @@ static int do_line(struct run *r)
     return metrics_line(r->log, &r->metrics);
 }
 
+/* Which step it is, for what comes between lines. */
+static struct metrics where(const struct run *r)
+{
+    return (struct metrics){.step = r->place.step, .tokens = r->place.tokens};
+}
+
+static int do_tensors(struct run *r)
+{
+    const struct metrics now = where(r);
+    return metrics_tensors(r->log, &now, &r->masters.view, r->optimizer.changes);
+}
+
 static int do_sample(struct run *r)
 {
+    const struct metrics now = where(r);
     struct buf text = {0};
     int rc = 0;
     if (r->events.sample != NULL) {
         run_publish(r);
         if ((rc = r->events.sample(r->events.user, &text)) == 0)
-            rc = metrics_sample(r->log, &r->metrics, buf_text(&text));
+            rc = metrics_sample(r->log, &now, buf_text(&text));
     }
     buf_release(&text);
     return rc;
@@ -186,8 +201,11 @@ static int do_due(struct run *r)
     static const struct {
         unsigned bit;
         int (*act)(struct run *r);
-    } acts[] = {
-        {DUE_EVAL, do_eval}, {DUE_LINE, do_line}, {DUE_SAMPLE, do_sample}, {DUE_SAVE, run_save}};
+    } acts[] = {{DUE_EVAL, do_eval},
+                {DUE_LINE, do_line},
+                {DUE_TENSORS, do_tensors},
+                {DUE_SAMPLE, do_sample},
+                {DUE_SAVE, run_save}};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
         if (!(r->due & acts[i].bit))
             continue;

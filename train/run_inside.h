@@ -27,7 +27,7 @@ struct run_place {
 };
 
 /* What is due after a step, in this order. */
-enum { DUE_EVAL = 1, DUE_LINE = 2, DUE_SAMPLE = 4, DUE_SAVE = 8 };
+enum { DUE_EVAL = 1, DUE_LINE = 2, DUE_TENSORS = 4, DUE_SAMPLE = 8, DUE_SAVE = 16 };
 
 /* Since the last line. */
 struct run_tally {

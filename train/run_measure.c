@@ -21,6 +21,7 @@ void run_fill_metrics(struct run *r)
     const struct run_tally *t = &r->tally;
     const struct run_place *p = &r->place;
     double targets = (double)t->sum.n_targets;
+    double per_second = r->config.logging.tokens_per_second;
     r->metrics = (struct metrics){
         .step = p->step,
         .n_steps = r->n_steps,
@@ -28,6 +29,7 @@ void run_fill_metrics(struct run *r)
         .tokens = p->tokens,
         .samples = p->windows,
         .hours = p->hours,
+        .machine_hours = per_second > 0 ? (double)p->tokens / per_second / 3600 : 0,
         .loss = t->sum.loss_sum / targets,
         .accuracy = (double)t->sum.n_correct / targets,
         .learning_rate = r->rate,

@@ -96,7 +96,7 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
     struct run *r = mem_alloc(sizeof *r);
     rc = r == NULL ? ERR_NOMEM : build(r, c, m, e);
     if (rc == 0)
-        rc = metrics_open(&r->log, c->checkpoint.folder, 0);
+        rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.tensorboard);
     if (rc == 0) {
         run_fill_metrics(r);
         *out = r;
@@ -167,7 +167,7 @@ int run_resume(struct run **out, const struct checkpoint *cp, const struct run_c
     if (rc == 0)
         rc = r == NULL ? ERR_NOMEM : build(r, c, m, e);
     if (rc == 0 && (rc = restore(r, cp)) == 0)
-        rc = metrics_open(&r->log, c->checkpoint.folder, cp->step);
+        rc = metrics_open(&r->log, c->checkpoint.folder, cp->step, c->logging.tensorboard);
     if (rc == 0) {
         run_fill_metrics(r);
         *out = r;

@@ -1,0 +1,154 @@
+#include "tests/unit/scratch.h"
+#include "tests/unit/test.h"
+
+#include "model/base/json.h"
+#include "train/metrics.h"
+
+#include <glob.h>
+#include <math.h>
+
+static struct metrics at(int64_t step)
+{
+    return (struct metrics){.step = step,
+                            .tokens = (uint64_t)step * 100,
+                            .loss = 2.5,
+                            .accuracy = 0.25,
+                            .learning_rate = 1e-3,
+                            .grad_norm = NAN,
+                            .hours = 0.5,
+                            .validation_loss = 3,
+                            .validation_accuracy = 0.125,
+                            .validation_step = 4};
+}
+
+/* Line i of the file as an object, and how many there are. */
+static json_t *line(const struct scratch *s, int wanted, int *n)
+{
+    struct buf text = {0};
+    json_t *found = NULL;
+    assert_ok(file_read_all(&text, scratch_path(s, "metrics.jsonl"), 1 << 20));
+    *n = 0;
+    for (char *p = text.data; p != NULL && *p != '\0'; p = strchr(p, '\n') + 1)
+        if ((*n)++ == wanted)
+            assert_ok(json_read_text(&found, p, strcspn(p, "\n")));
+    buf_release(&text);
+    return found;
+}
+
+static size_t event_bytes(const struct scratch *s, size_t *n_files)
+{
+    glob_t found = {0};
+    size_t bytes = 0;
+    int rc = glob(scratch_path(s, "events.out.tfevents.*"), 0, NULL, &found);
+    *n_files = rc == 0 ? found.gl_pathc : 0;
+    for (size_t i = 0; i < *n_files; i++) {
+        struct buf all = {0};
+        assert_ok(file_read_all(&all, found.gl_pathv[i], 1 << 20));
+        bytes += all.n;
+        buf_release(&all);
+    }
+    globfree(&found);
+    return bytes;
+}
+
+static void lines_say_what_was_measured(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct metrics_log *l;
+    struct metrics m = at(3);
+    size_t n_files;
+    int n;
+    scratch_open(&s);
+    assert_ok(metrics_open(&l, s.folder, 0, true));
+    size_t before = event_bytes(&s, &n_files);
+    assert_int_equal(n_files, 1);
+    assert_ok(metrics_line(l, &m));
+    /* What a line says is in the event file at once. */
+    assert_true(event_bytes(&s, &n_files) > before);
+    m = at(4);
+    m.machine_hours = 0.25;
+    assert_ok(metrics_line(l, &m));
+    assert_ok(metrics_sample(l, &m, "a \"text\"\n"));
+    json_t *o = line(&s, 0, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(json_integer_value(json_object_get(o, "step")), 3);
+    assert_true(json_real_value(json_object_get(o, "loss")) == 2.5);
+    /* No number, no validation at this step, no other machine: left out. */
+    assert_null(json_object_get(o, "grad_norm"));
+    assert_null(json_object_get(o, "validation_loss"));
+    assert_null(json_object_get(o, "machine_hours"));
+    json_decref(o);
+    o = line(&s, 1, &n);
+    assert_true(json_real_value(json_object_get(o, "validation_loss")) == 3);
+    assert_true(json_real_value(json_object_get(o, "machine_hours")) == 0.25);
+    json_decref(o);
+    o = line(&s, 2, &n);
+    assert_string_equal(json_string_value(json_object_get(o, "sample")), "a \"text\"\n");
+    json_decref(o);
+    metrics_close(l);
+    scratch_close(&s);
+}
+
+static void tensors_have_norm_and_ratio(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct metrics_log *l;
+    struct metrics m = at(5);
+    struct param_tensor tensors[] = {{.name = "wte.weight"}, {.name = "h.0.ln_1.bias"}};
+    const struct params table = {.tensors = tensors, .n_tensors = 2};
+    const struct tensor_change changes[] = {{.grad_norm = 2, .weight_norm = 4, .update_norm = 1},
+                                            {.grad_norm = 3}};
+    size_t n_files;
+    int n;
+    scratch_open(&s);
+    assert_ok(metrics_open(&l, s.folder, 0, false));
+    assert_ok(metrics_tensors(l, &m, &table, changes));
+    event_bytes(&s, &n_files);
+    assert_int_equal(n_files, 0);
+    json_t *o = line(&s, 0, &n);
+    json_t *norms = json_object_get(o, "grad_norms"), *ratios = json_object_get(o, "update_ratios");
+    assert_true(json_real_value(json_object_get(norms, "wte.weight")) == 2);
+    assert_true(json_real_value(json_object_get(norms, "h.0.ln_1.bias")) == 3);
+    assert_true(json_real_value(json_object_get(ratios, "wte.weight")) == 0.25);
+    /* Weights of zero have no ratio. */
+    assert_null(json_object_get(ratios, "h.0.ln_1.bias"));
+    json_decref(o);
+    metrics_close(l);
+    scratch_close(&s);
+}
+
+/* Steps taken again, and half a line of a killed run, are dropped. */
+static void going_on_drops_what_comes_again(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct metrics_log *l;
+    int n;
+    scratch_open(&s);
+    assert_ok(metrics_open(&l, s.folder, 0, false));
+    for (int64_t step = 1; step <= 9; step++) {
+        struct metrics m = at(step);
+        assert_ok(metrics_line(l, &m));
+    }
+    metrics_close(l);
+    assert_ok(file_append(scratch_path(&s, "metrics.jsonl"), "{\"step\":2", 9));
+    assert_ok(metrics_open(&l, s.folder, 6, false));
+    struct metrics m = at(7);
+    assert_ok(metrics_line(l, &m));
+    metrics_close(l);
+    json_decref(line(&s, 6, &n));
+    assert_int_equal(n, 7);
+    scratch_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_say_what_was_measured),
+        cmocka_unit_test(tensors_have_norm_and_ratio),
+        cmocka_unit_test(going_on_drops_what_comes_again),
+    };
+    return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
+}

@@ -37,7 +37,7 @@ static const struct system_option table[] = {
 {IPU, "--save-per-epochs, --save-per-steps", "checkpoint.save_every", "in steps"},
 {IPU, "--resume-training-from-checkpoint", "checkpoint.resume, :train", ":train resume"},
 {IPU, "--use-wandb", "logging.tensorboard", "TensorBoard files and JSON lines; nothing leaves the machine"},
-{IPU, "--recompute-checkpoint-every-layer", "execution.recompute", "layers"},
+{IPU, "--recompute-checkpoint-every-layer, --recompute-checkpoint-layers", "execution.recompute", "layers, or their numbers: 0,2,5"},
 {IPU, "--embedding-serialization-factor", "execution.embedding_serialization_factor", ""},
 {IPU, "--replication-factor, --ipus-per-replica, --layers-per-ipu", "execution.devices", "1 here; the replicas' windows become accumulation by training.global_batch_size"},
 {IPU, "poprun --num-instances, --num-replicas", "execution.devices", "one host, 1 device"},

@@ -272,9 +272,9 @@ static void refuses_what_has_no_window(void **state)
     data.name = "my.txt";
     assert_int_equal(batches_new(&b, &data, &c, 1, N), ERR_RANGE);
     data.name = name;
-    assert_string_equal(err_text(), "my.txt has 1000 tokens for training, expected at least 1001, "
-                                    "a window and the one that follows: more text, or a smaller "
-                                    "sequence_length");
+    assert_string_equal(err_text(), "my.txt has 1000 tokens for training, expected at least 1001 "
+                                    "for a window of 1000: more text, or a sequence_length of at "
+                                    "most 999");
     struct dataset none = {.validation = true, .name = "my.txt"};
     assert_int_equal(batches_new(&b, &none, &c, 1, 8), ERR_RANGE);
     assert_string_equal(err_text(), "my.txt has 0 tokens for validation, expected at least 2");

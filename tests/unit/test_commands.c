@@ -126,6 +126,10 @@ static void tab_offers_what_fits(void **state)
     assert_false(paths);
     offers(":session load ", "", "", &paths);
     assert_true(paths);
+    assert_true(offers(":data ", "", "info", &paths));
+    assert_false(paths);
+    assert_false(offers(":data info ", "", "info", &paths));
+    assert_true(paths);
     offers(":load ", "", "", &paths);
     assert_true(paths);
     assert_true(offers(":save x ", "--", "--force", NULL));

@@ -9,6 +9,9 @@
 #include "weights/vocab.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 enum { SEVERAL = 4096 };
 
@@ -272,6 +275,33 @@ static void interrupted_encoding_leaves_nothing(void **state)
     data_config_release(&c);
 }
 
+/* The limit on a file's size stands for the disk's end. */
+static void full_disks_leave_nothing(void **state)
+{
+    (void)state;
+    struct rlimit before, small;
+    struct dataset d, v;
+    struct buf text = {0};
+    for (int i = 0; i < 100000; i++)
+        assert_ok(buf_str(&text, "xyz "));
+    scratch_write(&scratch, "much.txt", text.data, text.n);
+    buf_release(&text);
+    struct data_config c = config_of((const char *const[]){"much.txt"}, 1);
+    int files = count_cached("");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 1000;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int rc = dataset_open(&d, &v, &c, tokenizer, 0, NULL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(rc, ERR_IO);
+    assert_non_null(strstr(err_text(), "cannot encode the texts: cannot write "));
+    assert_int_equal(count_cached(""), files);
+    data_config_release(&c);
+}
+
 /* n documents of `each` ids, counting up, in a Megatron set. */
 static void write_megatron(const char *name, int n, int each, int n_ids)
 {
@@ -455,6 +485,34 @@ static void generated_ids_need_no_disk(void **state)
     assert_memory_not_equal(before, d.identity, 32);
     dataset_close(&d);
     dataset_close(&v);
+    data_config_release(&c);
+}
+
+/* Of a file beyond DATA_WHOLE_BYTES a part is looked at; what it hides comes up later. */
+static void large_files_are_looked_into(void **state)
+{
+    (void)state;
+    static const uint16_t bad = 60000, last = 7;
+    uint64_t n = DATA_WHOLE_BYTES / 2 + 100000, hidden = 100000;
+    int fd = open(scratch_path(&scratch, "large.bin"), O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(pwrite(fd, &bad, 2, (off_t)(2 * hidden)), 2);
+    assert_int_equal(pwrite(fd, &last, 2, (off_t)(2 * n - 2)), 2);
+    close(fd);
+    struct data_config c = config_of((const char *const[]){"large.bin"}, 1);
+    struct dataset d, v;
+    struct data_summary s;
+    token_id ids[2];
+    assert_ok(dataset_open(&d, &v, &c, tokenizer, TINY_V, NULL));
+    dataset_summary(&d, &s);
+    assert_false(s.whole);
+    assert_int_equal(s.most, last);
+    assert_int_equal(d.n_tokens, n);
+    assert_ok(dataset_read(&d, ids, n - 2, 2));
+    assert_int_equal(ids[1], last);
+    assert_int_equal(dataset_read(&d, ids, hidden, 1), ERR_RANGE);
+    dataset_close(&d);
+    dataset_close(&v);
+    unlink(scratch_path(&scratch, "large.bin"));
     data_config_release(&c);
 }
 
@@ -765,12 +823,14 @@ int main(void)
         cmocka_unit_test(texts_are_encoded_once),
         cmocka_unit_test(damaged_caches_are_made_anew),
         cmocka_unit_test(interrupted_encoding_leaves_nothing),
+        cmocka_unit_test(full_disks_leave_nothing),
         cmocka_unit_test(megatron_sets_are_written_and_read),
         cmocka_unit_test(holds_documents_out),
         cmocka_unit_test(holds_the_end_out_of_few_documents),
         cmocka_unit_test(validation_may_be_a_file_of_its_own),
         cmocka_unit_test(llmc_has_a_header),
         cmocka_unit_test(generated_ids_need_no_disk),
+        cmocka_unit_test(large_files_are_looked_into),
         cmocka_unit_test(identity_is_of_what_is_read),
         cmocka_unit_test(refuses_damaged_indexes),
         cmocka_unit_test(refuses_what_is_no_data),

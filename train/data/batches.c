@@ -131,20 +131,20 @@ static uint64_t count_windows(uint64_t n_tokens, uint64_t length, uint64_t strid
 
 static int check(const struct dataset *d, const struct data_config *c, int batch, int length)
 {
-    if (batch < 1 || length < 1 || c->stride < 0)
+    if (batch < 1 || length < 1 || length == INT32_MAX || c->stride < 0)
         return err_set(ERR_RANGE,
                        "batches of %d x %d with a stride of %d: expected at least 1 x 1 and 0",
                        batch, length, c->stride);
-    uint64_t least = d->validation ? 2 : (uint64_t)length + 1;
     char shown[200];
-    if (d->n_tokens < least)
+    file_show(shown, sizeof shown, d->name);
+    if (d->n_tokens < 2)
+        return err_set(ERR_RANGE, "%s has %" PRIu64 " tokens for %s, expected at least 2", shown,
+                       d->n_tokens, d->validation ? "validation" : "training");
+    if (!d->validation && d->n_tokens <= (uint64_t)length)
         return err_set(ERR_RANGE,
-                       "%s has %" PRIu64 " tokens for %s, expected at least %" PRIu64 "%s",
-                       file_show(shown, sizeof shown, d->name), d->n_tokens,
-                       d->validation ? "validation" : "training", least,
-                       d->validation ? ""
-                                     : ", a window and the one that follows: more text, or a "
-                                       "smaller sequence_length");
+                       "%s has %" PRIu64 " tokens for training, expected at least %d for a window "
+                       "of %d: more text, or a sequence_length of at most %" PRIu64,
+                       shown, d->n_tokens, length + 1, length, d->n_tokens - 1);
     return 0;
 }
 

@@ -46,8 +46,8 @@ int token_file_read(const struct token_file *f, token_id *out, uint64_t first, s
                     int n_vocab);
 /*
  * Read it once: all of it up to DATA_WHOLE_BYTES, else a thousand places spread evenly.
- * Where the format keeps no documents, they end behind each token `eos` (TOKEN_NONE: one
- * document). Errors as token_file_read, and ERR_INTERRUPTED.
+ * Where the format keeps no documents and all is read, they end behind each token `eos`
+ * (TOKEN_NONE: one document). Errors as token_file_read, and ERR_INTERRUPTED.
  */
 int token_file_check(struct token_file *f, int n_vocab, token_id eos, const struct progress *p);
 /* What sentences call it: a path, or "generated". */

@@ -116,7 +116,9 @@ static bool is_unsaved(const struct repl *r)
 int train_keep(struct repl *r)
 {
     char path[SHOWN];
-    if (r->run == NULL || run_step(r->run) == 0 || run_state(r->run) == RUN_FINISHED)
+    if (r->run == NULL || run_step(r->run) == 0)
+        return 0;
+    if (run_state(r->run) == RUN_FINISHED && !is_unsaved(r))
         return 0;
     int rc = run_save(r->run);
     progress_wipe();
@@ -353,18 +355,20 @@ static int status(struct repl *r)
 
 static int resume_from(struct repl *r, const char *folder, char *const *words, int n)
 {
-    struct checkpoint cp;
+    struct checkpoint cp = {0};
     struct run_config c;
-    int rc = put_away(r);
-    if (rc != 0 || (rc = checkpoint_open(&cp, folder, progress_show())) != 0)
-        return rc;
+    char *path = file_expand(folder);
+    int rc = path == NULL ? ERR_NOMEM : put_away(r);
+    if (rc == 0)
+        rc = checkpoint_open(&cp, path, progress_show());
     progress_wipe();
-    if ((rc = run_stored_config(&c, &cp)) == 0) {
+    if (rc == 0 && (rc = run_stored_config(&c, &cp)) == 0) {
         if ((rc = run_config_words(&c, words, n)) == 0)
             rc = open_checkpoint(r, &cp, &c);
         run_config_release(&c);
     }
     checkpoint_close(&cp);
+    mem_free(path);
     return rc;
 }
 

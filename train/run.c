@@ -147,7 +147,7 @@ static unsigned due_now(const struct run *r)
         due |= DUE_TENSORS;
     if (every(step, l->sample_every))
         due |= DUE_SAMPLE;
-    if (over || every(step, r->config.checkpoint.save_every))
+    if (every(step, r->config.checkpoint.save_every))
         due |= DUE_SAVE;
     return due;
 }
@@ -227,6 +227,9 @@ int run_go(struct run *r)
     while (rc == 0 && (rc = do_due(r)) == 0 && !is_over(r))
         if ((rc = take_step(r)) == 0)
             r->due = due_now(r);
+    /* The end has a checkpoint, also where it came by a change of steps. */
+    if (rc == 0)
+        rc = run_save(r);
     r->state = rc == 0 ? RUN_FINISHED : RUN_PAUSED;
     run_publish(r);
     return rc;

@@ -1,0 +1,361 @@
+/* A run: whatever interrupts it, it ends at the bits of one that nothing interrupted. */
+#include "train/run.h"
+
+#include "model/base/par.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/tiny.h"
+#include "train/run_config.h"
+#include "weights/load.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { STEPS = 12 };
+
+struct made {
+    struct scratch scratch;
+    struct model *model;
+    struct run_config config;
+};
+
+static void configure(struct made *t, const char *const *more)
+{
+    static const char *const words[] = {"data=generated",
+                                        "generated_tokens=3000",
+                                        "validation_fraction=0.1",
+                                        "steps=12",
+                                        "sequence_length=40",
+                                        "micro_batch_size=2",
+                                        "gradient_accumulation=3",
+                                        "dropout=0.1",
+                                        "learning_rate=1e-3",
+                                        "eval_every=5",
+                                        "log_every=4",
+                                        "save_every=4",
+                                        "sample_every=0",
+                                        "keep_last=100"};
+    char folder[PATH_MAX + 16];
+    snprintf(folder, sizeof folder, "folder=%s/run", t->scratch.folder);
+    const char *in[] = {folder};
+    run_config_release(&t->config);
+    assert_ok(run_config_init(&t->config));
+    assert_ok(run_config_words(&t->config, (char *const *)words, sizeof words / sizeof *words));
+    assert_ok(run_config_words(&t->config, (char *const *)in, 1));
+    for (int i = 0; more != NULL && more[i] != NULL; i++)
+        assert_ok(run_config_words(&t->config, (char *const *)&more[i], 1));
+    assert_ok(run_config_settle(&t->config, &t->model->config));
+}
+
+static void load(struct made *t, const char *path)
+{
+    model_free(t->model);
+    t->model = NULL;
+    assert_ok(
+        model_load(&t->model, path, &(struct load_config){.kind = LINEAR_F16, .seed = 3}, NULL));
+}
+
+static void open_all(struct made *t, const char *const *more)
+{
+    memset(t, 0, sizeof *t);
+    scratch_open(&t->scratch);
+    load(t, "random:tests/cli/data/config.json");
+    configure(t, more);
+}
+
+static void close_all(struct made *t)
+{
+    model_free(t->model);
+    run_config_release(&t->config);
+    scratch_close(&t->scratch);
+}
+
+/* What a run leaves: the last checkpoint's weights and moments, but not its clock. */
+static void read_end(struct made *t, struct buf *out)
+{
+    char name[64];
+    snprintf(name, sizeof name, "run/step-%06d/model.safetensors", STEPS);
+    assert_ok(file_read_all(out, scratch_path(&t->scratch, name), 1 << 24));
+    snprintf(name, sizeof name, "run/step-%06d/training.safetensors", STEPS);
+    assert_ok(file_read_all(out, scratch_path(&t->scratch, name), 1 << 24));
+}
+
+/* The end of the run that nothing interrupts; and of it alone, so made once. */
+static const struct buf *reference(void)
+{
+    static struct buf end;
+    if (end.n == 0) {
+        struct made t;
+        struct run *r;
+        const struct run_events e = {0};
+        open_all(&t, NULL);
+        assert_ok(run_new(&r, &t.config, t.model, &e));
+        assert_ok(run_go(r));
+        assert_int_equal(run_state(r), RUN_FINISHED);
+        assert_int_equal(run_saved_step(r), STEPS);
+        assert_false(t.model->changed);
+        run_free(r);
+        read_end(&t, &end);
+        close_all(&t);
+    }
+    return &end;
+}
+
+static void expect_reference(struct made *t)
+{
+    const struct buf *expected = reference();
+    struct buf end = {0};
+    read_end(t, &end);
+    assert_int_equal(end.n, expected->n);
+    assert_memory_equal(end.data, expected->data, end.n);
+    buf_release(&end);
+}
+
+struct ticks {
+    int n, every; /* Ctrl-C at each of so many micro-batches */
+};
+
+static void raise_at_tick(void *user, const struct metrics *m, int64_t step, double part)
+{
+    (void)m;
+    (void)step;
+    (void)part;
+    struct ticks *t = user;
+    if (++t->n % t->every == 0)
+        interrupt_raise();
+}
+
+static void test_paused_between_micro_batches(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    struct ticks ticks = {.every = 2};
+    int pauses = 0, rc;
+    const struct run_events e = {.tick = raise_at_tick, .user = &ticks};
+    open_all(&t, NULL);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    while ((rc = run_go(r)) == ERR_INTERRUPTED) {
+        assert_int_equal(run_state(r), RUN_PAUSED);
+        uint64_t version = t.model->version;
+        assert_true(version > 1);
+        interrupt_clear();
+        pauses++;
+        /* Changes of this kind are none of the run's past. */
+        if (pauses == 3)
+            assert_ok(run_change(r, (char *const[]){"log_every=1"}, 1));
+    }
+    assert_int_equal(rc, 0);
+    assert_in_range(pauses, STEPS, 3 * STEPS);
+    run_free(r);
+    expect_reference(&t);
+    close_all(&t);
+}
+
+/* Interrupts that fall wherever they fall: within a pass, an evaluation, a checkpoint. */
+static atomic_bool raising;
+static void *raise_often(void *arg)
+{
+    (void)arg;
+    for (long us = 200; raising; us = us * 7 % 3001 + 100) {
+        nanosleep(&(struct timespec){0, us * 1000}, NULL);
+        interrupt_raise();
+    }
+    return NULL;
+}
+
+static void test_paused_anywhere(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    pthread_t thread;
+    int pauses = 0, rc;
+    const struct run_events e = {0};
+    open_all(&t, NULL);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    raising = true;
+    assert_int_equal(pthread_create(&thread, NULL, raise_often, NULL), 0);
+    while ((rc = run_go(r)) == ERR_INTERRUPTED && pauses < 2000) {
+        interrupt_clear();
+        /* One that never comes to its turn would go on for ever. */
+        if (++pauses == 200)
+            raising = false;
+    }
+    raising = false;
+    pthread_join(thread, NULL);
+    interrupt_clear();
+    assert_int_equal(rc, 0);
+    assert_true(pauses > 0);
+    run_free(r);
+    expect_reference(&t);
+    close_all(&t);
+}
+
+static void test_other_team_in_the_middle(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    struct ticks ticks = {.every = 4}; /* a step begins anew with another team */
+    int threads = 1, rc;
+    const struct run_events e = {.tick = raise_at_tick, .user = &ticks};
+    open_all(&t, NULL);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    while ((rc = run_go(r)) == ERR_INTERRUPTED) {
+        interrupt_clear();
+        assert_ok(par_open(threads = threads % 3 + 1, false));
+    }
+    assert_int_equal(rc, 0);
+    run_free(r);
+    assert_ok(par_open(0, false));
+    expect_reference(&t);
+    close_all(&t);
+}
+
+/* Stopped in the middle of a step, thrown away, and gone on with from what was kept. */
+static void test_from_a_checkpoint(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    struct checkpoint cp;
+    struct run_config stored;
+    struct ticks ticks = {.every = 20}; /* six steps, and two parts of the seventh */
+    const struct run_events stops = {.tick = raise_at_tick, .user = &ticks}, e = {0};
+    open_all(&t, NULL);
+    assert_ok(run_new(&r, &t.config, t.model, &stops));
+    assert_int_equal(run_go(r), ERR_INTERRUPTED);
+    interrupt_clear();
+    int64_t step = run_step(r);
+    assert_int_equal(step, 6);
+    assert_true(t.model->changed);
+    assert_ok(run_save(r));
+    assert_int_equal(run_saved_step(r), step);
+    assert_false(t.model->changed);
+    run_free(r);
+    assert_ok(checkpoint_open(&cp, scratch_path(&t.scratch, "run"), NULL));
+    assert_int_equal(cp.step, step);
+    load(&t, cp.path);
+    assert_ok(run_stored_config(&stored, &cp));
+    assert_ok(run_config_settle(&stored, &t.model->config));
+    assert_ok(run_resume(&r, &cp, &stored, t.model, &e));
+    assert_int_equal(run_step(r), step);
+    assert_ok(run_go(r));
+    run_free(r);
+    run_config_release(&stored);
+    checkpoint_close(&cp);
+    expect_reference(&t);
+    close_all(&t);
+}
+
+static void expect_refused(struct made *t, const struct checkpoint *cp, const char *word,
+                           const char *sentence)
+{
+    struct run_config c;
+    struct run *r;
+    const struct run_events e = {0};
+    assert_ok(run_stored_config(&c, cp));
+    assert_ok(run_config_words(&c, (char *const *)&word, 1));
+    assert_ok(run_config_settle(&c, &t->model->config));
+    assert_int_equal(run_resume(&r, cp, &c, t->model, &e), ERR_MISMATCH);
+    if (strstr(err_text(), sentence) == NULL)
+        fail_msg("expected \"%s\", got \"%s\"", sentence, err_text());
+    run_config_release(&c);
+}
+
+static void test_what_cannot_change(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    struct checkpoint cp;
+    const struct run_events e = {0};
+    open_all(&t, (const char *const[]){"steps=4", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_int_equal(run_change(r, (char *const[]){"seed=9"}, 1), ERR_MISMATCH);
+    assert_int_equal(run_change(r, (char *const[]){"micro_batch_size=6"}, 1), ERR_MISMATCH);
+    assert_int_equal(run_change(r, (char *const[]){"learning_rate=nan"}, 1), ERR_RANGE);
+    assert_int_equal(run_change(r, (char *const[]){"folder=elsewhere"}, 1), ERR_MISMATCH);
+    assert_ok(run_change(r, (char *const[]){"learning_rate=1e-4"}, 1));
+    assert_true(run_settings(r)->schedule.learning_rate == 1e-4);
+    assert_ok(run_go(r));
+    run_free(r);
+    /* There is a run now. */
+    assert_int_equal(run_new(&r, &t.config, t.model, &e), ERR_EXISTS);
+    assert_true(run_can_resume(&t.config));
+    assert_ok(checkpoint_open(&cp, scratch_path(&t.scratch, "run"), NULL));
+    load(&t, cp.path);
+    expect_refused(&t, &cp, "sequence_length=20", "training.sequence_length was 40 in this run");
+    expect_refused(&t, &cp, "dropout=0.2", "training.dropout was 0.1 in this run");
+    expect_refused(&t, &cp, "optimizer=lamb", "optimizer.optimizer was adamw in this run");
+    expect_refused(&t, &cp, "shuffle=off", "data.shuffle was on in this run");
+    expect_refused(&t, &cp, "data=README.md", "the data has changed since the checkpoint");
+    checkpoint_close(&cp);
+    close_all(&t);
+}
+
+static void count_at_tick(void *user, const struct metrics *m, int64_t step, double part)
+{
+    uint64_t *counts = user;
+    (void)m;
+    if (part == 1 && step < STEPS)
+        counts[step] = mem_count();
+}
+
+static void test_no_allocation_in_a_step(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    uint64_t counts[STEPS] = {0};
+    const struct run_events e = {.tick = count_at_tick, .user = counts};
+    open_all(&t, (const char *const[]){"eval_every=0", "log_every=1000", "save_every=0", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    /* After the line of the first step. */
+    for (int i = 2; i < STEPS; i++)
+        assert_int_equal(counts[i], counts[1]);
+    run_free(r);
+    close_all(&t);
+}
+
+static void test_validation(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    const struct run_events e = {0};
+    open_all(&t, (const char *const[]){"eval_every=3", "save_every=0", "keep_last=1", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_true(isnan(run_metrics(r)->validation_loss));
+    assert_ok(run_go(r));
+    const struct metrics *m = run_metrics(r);
+    assert_int_equal(m->validation_step, STEPS);
+    assert_true(m->best_loss <= m->validation_loss && m->best_step % 3 == 0 && m->best_step > 0);
+    assert_int_equal(m->step, STEPS);
+    assert_int_equal(m->samples, STEPS * 6);
+    /* The last window of an epoch may be short. */
+    assert_in_range(m->tokens, STEPS * 6 * 40 - 40, STEPS * 6 * 40);
+    /* The best is kept beside the last. */
+    char best[64];
+    snprintf(best, sizeof best, "run/step-%06d", (int)m->best_step);
+    assert_true(file_exists(scratch_path(&t.scratch, best)));
+    run_free(r);
+    close_all(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_paused_between_micro_batches),
+        cmocka_unit_test(test_paused_anywhere),
+        cmocka_unit_test(test_other_team_in_the_middle),
+        cmocka_unit_test(test_from_a_checkpoint),
+        cmocka_unit_test(test_what_cannot_change),
+        cmocka_unit_test(test_no_allocation_in_a_step),
+        cmocka_unit_test(test_validation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

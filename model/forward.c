@@ -258,24 +258,34 @@ static bool heads_suffice(const struct part *p)
     return longest <= QUERY_ROWS || 10 * heads >= 9 * rounds * p->n_threads;
 }
 
+/* Each thread has a run of heads, which lie side by side in a page; where they do not
+ * come out even, another thread has more of the next sequence. */
+static bool owns(const struct part *p, const struct head *h)
+{
+    int first, last, turn = (p->thread + h->s) % p->n_threads;
+    par_split(p->f->layout.n_head, turn, p->n_threads, &first, &last);
+    return first <= h->h && h->h < last;
+}
+
 /*
  * Store the keys and values of the new rows and fill att. Heads are dealt out to
  * the team; where they are too few, runs of query rows are, once all keys are there.
  */
 static void attend(const struct part *p, int layer)
 {
-    bool whole = heads_suffice(p);
-    int unit = 0;
+    /* All stores first: a key's elements go to 64 lines, which the scores would wait for. */
     for (struct head h = {.h = -1}; next_head(p, layer, &h);)
-        if (unit++ % p->n_threads == p->thread) {
+        if (owns(p, &h))
             store_head(p, &h);
-            if (whole && h.skip < h.n)
+    if (heads_suffice(p)) {
+        for (struct head h = {.h = -1}; next_head(p, layer, &h);)
+            if (owns(p, &h) && h.skip < h.n)
                 attend_rows(p, &h, h.skip, h.n - h.skip);
-        }
-    par_barrier();
-    if (whole)
+        par_barrier();
         return;
-    unit = 0;
+    }
+    par_barrier();
+    int unit = 0;
     for (struct head h = {.h = -1}; next_head(p, layer, &h);)
         for (int first = h.skip; first < h.n; first += QUERY_ROWS)
             if (unit++ % p->n_threads == p->thread)

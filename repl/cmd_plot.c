@@ -1,0 +1,160 @@
+/*
+ * :plot: the curves of a run from its metrics.jsonl, on the screen or in a file.
+ */
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "repl/commands.h"
+#include "repl/plot.h"
+#include "repl/repl.h"
+#include "repl/term.h"
+
+#include <langinfo.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_CURVES = 8, SCREEN_ROWS = 14 };
+
+static const char *const curves[] = {"loss",         "validation_loss", "learning_rate",
+                                     "grad_norm",    "accuracy",        "validation_accuracy",
+                                     "tokens_per_s", "samples_per_s",   "skipped"};
+static const char *const axes[] = {"step", "tokens", "hours", "machine_hours", "epoch"};
+
+struct request {
+    struct plot_series series[MAX_CURVES];
+    int n_series;
+    const char *over, *out, *folder;
+};
+
+static const char *among(const char *const *names, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], word) == 0)
+            return names[i];
+    return NULL;
+}
+
+static bool ends_in(const char *word, const char *end)
+{
+    size_t n = strlen(word), m = strlen(end);
+    return n > m && strcmp(word + n - m, end) == 0;
+}
+
+static int understand(struct request *q, const char *word)
+{
+    const char *name;
+    if ((name = among(curves, sizeof curves / sizeof *curves, word)) != NULL) {
+        if (q->n_series == MAX_CURVES)
+            return err_set(ERR_RANGE, "at most %d curves in one picture", MAX_CURVES);
+        q->series[q->n_series++].name = name;
+    } else if (strncmp(word, "over=", 5) == 0) {
+        q->over = among(axes, sizeof axes / sizeof *axes, word + 5);
+        if (q->over == NULL)
+            return err_set(ERR_RANGE,
+                           "over is %s, must be step, tokens, hours, machine_hours or "
+                           "epoch",
+                           word + 5);
+    } else if (ends_in(word, ".svg") || ends_in(word, ".png")) {
+        q->out = word;
+    } else if (file_is_folder(word)) {
+        q->folder = word;
+    } else {
+        return err_set(ERR_RANGE,
+                       "no curve, picture or run's folder %s; curves: loss, validation_loss, "
+                       "learning_rate, grad_norm, accuracy, validation_accuracy, tokens_per_s, "
+                       "samples_per_s, skipped",
+                       word);
+    }
+    return 0;
+}
+
+static int add_point(struct plot_series *s, double x, double y)
+{
+    size_t old = (size_t)s->n * sizeof(double);
+    if ((s->n & (s->n - 1)) == 0) { /* room doubles at each power of two */
+        size_t room = (s->n == 0 ? 1 : 2 * (size_t)s->n) * sizeof(double);
+        double *xs = mem_grow(s->x, old, room), *ys = xs == NULL ? NULL : mem_grow(s->y, old, room);
+        s->x = xs == NULL ? s->x : xs;
+        s->y = ys == NULL ? s->y : ys;
+        if (xs == NULL || ys == NULL)
+            return ERR_NOMEM;
+    }
+    s->x[s->n] = x;
+    s->y[s->n++] = y;
+    return 0;
+}
+
+static int read_line(struct request *q, const char *line, size_t n)
+{
+    json_t *o;
+    int rc = json_read_line(&o, line, n);
+    if (rc != 0)
+        return rc;
+    const json_t *x = json_object_get(o, q->over);
+    for (int i = 0; i < q->n_series && json_is_number(x) && rc == 0; i++) {
+        const json_t *y = json_object_get(o, q->series[i].name);
+        if (json_is_number(y))
+            rc = add_point(&q->series[i], json_number_value(x), json_number_value(y));
+    }
+    json_decref(o);
+    return rc;
+}
+
+static int read_metrics(struct request *q)
+{
+    struct buf text = {0};
+    char *path = file_join(q->folder, "metrics.jsonl");
+    int rc = path == NULL ? ERR_NOMEM : file_read_all(&text, path, 1 << 30);
+    for (char *line = text.data, *end; rc == 0 && line != NULL && *line != '\0'; line = end + 1) {
+        end = strchr(line, '\n');
+        if (end == NULL) /* being written just now */
+            break;
+        if ((rc = read_line(q, line, (size_t)(end - line))) != 0)
+            file_wrap(path);
+    }
+    buf_release(&text);
+    mem_free(path);
+    return rc;
+}
+
+/* Without points a curve is not drawn: a run may have no validation. */
+static void drop_empty(struct request *q)
+{
+    int kept = 0;
+    for (int i = 0; i < q->n_series; i++)
+        if (q->series[i].n > 0)
+            q->series[kept++] = q->series[i];
+    q->n_series = kept;
+}
+
+int cmd_plot(struct repl *r, const struct call *c)
+{
+    struct request q = {.over = "step", .folder = r->run == NULL ? NULL : run_path(r->run)};
+    struct buf picture = {0};
+    int rc = 0;
+    for (int i = 0; i < c->n && rc == 0; i++)
+        rc = understand(&q, c->words[i]);
+    if (rc == 0 && q.folder == NULL)
+        rc = err_set(ERR_MISSING, "no run in this session; :plot loss FOLDER shows one of another");
+    if (rc == 0 && q.n_series == 0) {
+        q.series[q.n_series++].name = "loss";
+        q.series[q.n_series++].name = "validation_loss";
+    }
+    if (rc == 0)
+        rc = read_metrics(&q);
+    drop_empty(&q);
+    if (rc == 0 && q.out != NULL)
+        rc = plot_write(q.out, r->options.settings.call.force, q.series, q.n_series, q.over);
+    else if (rc == 0)
+        rc = plot_draw(&picture, q.series, q.n_series, q.over, term_width(stdout) - 1, SCREEN_ROWS,
+                       strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
+    if (rc == 0)
+        fwrite(buf_text(&picture), 1, picture.n, stdout);
+    buf_release(&picture);
+    for (int i = 0; i < q.n_series; i++) {
+        mem_free(q.series[i].x);
+        mem_free(q.series[i].y);
+    }
+    return rc;
+}

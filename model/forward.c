@@ -386,29 +386,54 @@ static struct part take_part(struct forward *f, const struct forward_seq *seqs, 
     return p;
 }
 
-int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
-                 int n_threads)
+static void normalize_last(const struct part *p)
 {
+    const struct forward *f = p->f;
     const struct config *c = &f->params->config;
-    size_t C = (size_t)c->n_embd;
-    struct part p = take_part(f, seqs, n_seqs, thread, n_threads);
     const float *x = f->layers[c->n_layer].x;
-
-    embed(&p);
-    for (int layer = 0; layer < c->n_layer && p.rows > 0; layer++) {
-        run_attention(&p, layer);
-        if (p.rows > 0)
-            run_mlp(&p, layer);
-    }
-
+    size_t C = (size_t)c->n_embd;
     int first, last;
-    par_split(p.rows, thread, n_threads, &first, &last);
+    par_split(p->rows, p->thread, p->n_threads, &first, &last);
     for (int r = first; r < last; r++)
         kernels_active()->layernorm(f->hidden + (size_t)r * C, x + (size_t)r * C,
                                     f->params->ln_f_weight, f->params->ln_f_bias, C,
                                     c->layer_norm_epsilon);
     par_barrier();
+}
+
+/* The embedding, layer piece - 1, or what follows the last. */
+static void run_piece(struct part *p, int piece)
+{
+    if (piece == 0) {
+        embed(p);
+    } else if (piece == forward_pieces(&p->f->params->config) - 1) {
+        normalize_last(p);
+    } else if (p->rows > 0) {
+        run_attention(p, piece - 1);
+        if (p->rows > 0)
+            run_mlp(p, piece - 1);
+    }
+}
+
+int forward_pieces(const struct config *c)
+{
+    return c->n_layer + 2;
+}
+
+int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
+                 int n_threads)
+{
+    struct part p = take_part(f, seqs, n_seqs, thread, n_threads);
+    for (int piece = 0; piece < forward_pieces(&f->params->config); piece++)
+        run_piece(&p, piece);
     return p.rows;
+}
+
+void forward_piece(struct forward *f, const struct forward_seq *seqs, int n_seqs, int piece,
+                   int thread, int n_threads)
+{
+    struct part p = take_part(f, seqs, n_seqs, thread, n_threads);
+    run_piece(&p, piece);
 }
 
 void forward_again(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,

@@ -92,6 +92,13 @@ void forward_release(struct forward *f);
 int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
                  int n_threads);
 /*
+ * The same in pieces, one call after another, for a pass with nothing to skip that may
+ * have to stop on its way: 0 .. forward_pieces - 1 (embedding, layers, last norm).
+ */
+int forward_pieces(const struct config *c);
+void forward_piece(struct forward *f, const struct forward_seq *seqs, int n_seqs, int piece,
+                   int thread, int n_threads);
+/*
  * Make a layer's activations again from its x, all but its output, after a pass over the
  * same sequences with nothing to skip. By every thread; ends with a barrier.
  */

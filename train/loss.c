@@ -95,28 +95,24 @@ static void take_slice(const struct loss *l, const struct backward_part *p, stru
     }
 }
 
-void loss_rows(const struct loss *l, const struct backward_part *p, const token_id *labels,
-               float scale, bool backward)
+void loss_slice(const struct loss *l, const struct backward_part *p, int row,
+                const token_id *labels, float scale, bool backward)
 {
     const int V = p->b->f->params->config.n_vocab;
-    for (int row = 0; row < p->b->rows; row += l->slice_rows) {
-        struct slice s = {.row = row, .rows = l->slice_rows};
-        if (row + s.rows > p->b->rows)
-            s.rows = p->b->rows - row;
-        for (s.col = 0; s.col < V; s.col += l->slice_columns) {
-            s.cols = V - s.col < l->slice_columns ? V - s.col : l->slice_columns;
+    struct slice s = {.row = row, .rows = l->slice_rows};
+    if (row + s.rows > p->b->rows)
+        s.rows = p->b->rows - row;
+    for (s.col = 0; s.col < V; s.col += l->slice_columns) {
+        s.cols = V - s.col < l->slice_columns ? V - s.col : l->slice_columns;
+        head(l, p, s);
+        take_slice(l, p, s, labels);
+        par_barrier();
+    }
+    for (s.col = 0; s.col < V && backward; s.col += l->slice_columns) {
+        s.cols = V - s.col < l->slice_columns ? V - s.col : l->slice_columns;
+        if (l->slice_columns < V)
             head(l, p, s);
-            take_slice(l, p, s, labels);
-            par_barrier();
-        }
-        if (!backward)
-            continue;
-        for (s.col = 0; s.col < V; s.col += l->slice_columns) {
-            s.cols = V - s.col < l->slice_columns ? V - s.col : l->slice_columns;
-            if (l->slice_columns < V)
-                head(l, p, s);
-            gradients(l, p, s, labels, scale);
-        }
+        gradients(l, p, s, labels, scale);
     }
 }
 

@@ -30,7 +30,7 @@ struct step {
     int n_pages;                /* of one sequence */
     struct backward backward;
     struct loss loss;
-    int phase; /* where an interrupted pass goes on; 0: none is */
+    int piece; /* where an interrupted pass goes on; 0: none is */
     bool stop;
     void *blocks[4];
     struct step_bytes bytes;
@@ -299,7 +299,7 @@ static void zero_share(void *arg, int thread, int n_threads)
 
 void step_zero(struct step *x)
 {
-    x->phase = 0;
+    x->piece = 0;
     par_run(zero_share, x);
 }
 
@@ -310,38 +310,52 @@ struct job {
     bool backward;
 };
 
-/* A pass in the pieces between which it may stop: forward, loss, last norm, the layers from
- * the last to the first, embedding. */
-enum { FORWARD, LOSS, BACKWARD, LAYERS };
+/*
+ * A pass in the pieces between which it may stop: the forward's; the loss, slice by slice;
+ * and the backward's: last norm, layers from the last to the first, embedding.
+ */
+struct pieces {
+    int forward, loss, backward;
+};
 
-static int n_phases(const struct step *x)
+static struct pieces pieces_of(const struct step *x)
 {
-    return LAYERS + x->masters->view.config.n_layer + 1;
+    const struct config *c = &x->masters->view.config;
+    int slices = (x->backward.rows + x->loss.slice_rows - 1) / x->loss.slice_rows;
+    return (struct pieces){forward_pieces(c), slices, c->n_layer + 2};
 }
 
-static void run_phase(struct backward_part *p, const struct job *job, int phase)
+/* piece 0: last norm; then the layers; then the embedding. */
+static void run_backward(struct backward_part *p, struct step *x, int piece)
 {
-    struct step *x = job->x;
-    int n_seqs = x->backward.n_seqs, layer = n_phases(x) - 2 - phase;
-    if (phase == FORWARD) {
-        forward_pass(&x->forward, x->seqs, n_seqs, p->thread, p->n_threads);
-    } else if (phase == LOSS) {
-        loss_rows(&x->loss, p, job->labels, job->scale, job->backward);
-    } else if (phase == BACKWARD) {
+    int layer = x->masters->view.config.n_layer - piece;
+    if (piece == 0) {
         backward_final_norm(p);
     } else if (layer >= 0) {
         if (x->again[layer])
-            forward_again(&x->forward, x->seqs, n_seqs, layer, p->thread, p->n_threads);
+            forward_again(&x->forward, x->seqs, x->backward.n_seqs, layer, p->thread, p->n_threads);
         backward_layer(p, layer);
     } else {
         backward_embedding(p);
     }
 }
 
-/* All threads stop before the same phase: one looks, all hear of it. */
-static bool stops(struct step *x, const struct job *job, int phase, int thread)
+static void run_piece(struct backward_part *p, const struct job *job, struct pieces n, int piece)
 {
-    if (!job->backward || phase == FORWARD)
+    struct step *x = job->x;
+    if (piece < n.forward)
+        forward_piece(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
+    else if (piece < n.forward + n.loss)
+        loss_slice(&x->loss, p, (piece - n.forward) * x->loss.slice_rows, job->labels, job->scale,
+                   job->backward);
+    else
+        run_backward(p, x, piece - n.forward - n.loss);
+}
+
+/* All threads stop before the same piece: one looks, all hear of it. */
+static bool stops(struct step *x, const struct job *job, int piece, int thread)
+{
+    if (!job->backward || piece == 0)
         return false;
     if (thread == 0)
         x->stop = interrupt_pending();
@@ -360,11 +374,12 @@ static void run_job(void *arg, int thread, int n_threads)
                               .thread = thread,
                               .n_threads = n_threads,
                               .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
-    int phase = x->phase, n = job->backward ? n_phases(x) : BACKWARD;
-    for (; phase < n && !stops(x, job, phase, thread); phase++)
-        run_phase(&p, job, phase);
+    struct pieces n = pieces_of(x);
+    int piece = x->piece, all = n.forward + n.loss + (job->backward ? n.backward : 0);
+    for (; piece < all && !stops(x, job, piece, thread); piece++)
+        run_piece(&p, job, n, piece);
     if (thread == 0)
-        x->phase = phase < n ? phase : 0;
+        x->piece = piece < all ? piece : 0;
 }
 
 int step_run(struct step *x, struct step_result *out, const token_id *ids, const token_id *labels,
@@ -380,7 +395,7 @@ int step_run(struct step *x, struct step_result *out, const token_id *ids, const
                                           .n = length,
                                           .kv = {.pages = x->pages + (size_t)i * x->n_pages}};
     par_run(run_job, &job);
-    if (x->phase > 0)
+    if (x->piece > 0)
         return err_set(ERR_INTERRUPTED, "interrupted");
     loss_sum(&x->loss, out, labels, batch * length);
     return 0;

@@ -12,6 +12,7 @@
 #include "repl/train_view.h"
 #include "train/data/batches.h"
 #include "train/run_config.h"
+#include "train/speed.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -236,13 +237,31 @@ static int begin(struct repl *r, struct run_config *c)
     return rc;
 }
 
+/* From what the machine's matrix product does, of which training reaches about so much. */
+static void show_time(const struct run_config *c, const struct config *shape, uint64_t n_windows)
+{
+    static const double REACHED = 0.8;
+    const struct training_section *t = &c->training;
+    char time[24];
+    double flops = speed_sgemm_flops(shape, t->micro_batch_size * t->sequence_length);
+    double rate = REACHED * flops / speed_token_flops(shape, t->sequence_length);
+    double tokens =
+        (double)run_config_steps(c, n_windows) * t->global_batch_size * t->sequence_length;
+    if (flops > 0 && tokens > 0)
+        printf("  time: about %s, %.0f tokens/s at %.0f %% of the %.0f GFLOP/s of sgemm here\n",
+               train_view_duration(time, tokens / rate), rate, 100 * REACHED, flops / 1e9);
+}
+
 /* Nothing of the model but its shape and tokenizer is looked at. */
-static int plan_for(struct run_config *c, const struct config *shape, const struct tokenizer *t)
+static int plan_for(struct repl *r, struct run_config *c, const struct config *shape,
+                    const struct tokenizer *t)
 {
     struct dataset train, validation;
     struct batches *batches = NULL;
     struct buf text = {0};
-    int rc = run_config_settle(c, shape);
+    int rc = repl_device(r);
+    if (rc == 0)
+        rc = run_config_settle(c, shape);
     if (rc == 0)
         rc = dataset_open(&train, &validation, &c->data, t, shape->n_vocab, progress_show());
     progress_wipe();
@@ -252,8 +271,10 @@ static int plan_for(struct run_config *c, const struct config *shape, const stru
                      c->training.sequence_length);
     if (rc == 0)
         rc = run_config_plan(c, shape, train.n_tokens, batches_per_epoch(batches), &text);
-    if (rc == 0)
+    if (rc == 0) {
         fputs(buf_text(&text), stdout);
+        show_time(c, shape, batches_per_epoch(batches));
+    }
     buf_release(&text);
     batches_free(batches);
     dataset_close(&train);
@@ -268,9 +289,9 @@ static int show_plan(struct repl *r, struct run_config *c)
     int rc = run_config_source(c, &path);
     if (rc == 0 && path.n > 0 &&
         (rc = source_open(&s, path.data, c->training.seed, true, progress_show())) == 0)
-        rc = plan_for(c, &s.config, s.tokenizer);
+        rc = plan_for(r, c, &s.table.config, s.tokenizer);
     else if (rc == 0 && (rc = repl_need_model(r)) == 0)
-        rc = plan_for(c, &r->model->config, r->model->tokenizer);
+        rc = plan_for(r, c, &r->model->config, r->model->tokenizer);
     source_close(&s);
     buf_release(&path);
     return rc;

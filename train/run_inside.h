@@ -63,6 +63,7 @@ struct run {
     uint64_t sequence;
     double grad_norm, rate; /* of the last whole step */
     struct run_tally tally;
+    double sgemm_flops; /* of the machine; 0: not measured */
     unsigned due;
     int64_t saved_step;
     uint64_t published; /* the model's version with the weights of step published_at */

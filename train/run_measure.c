@@ -3,7 +3,11 @@
 #include "model/base/err.h"
 #include "model/base/progress.h"
 
+#include "train/speed.h"
+
 #include <math.h>
+
+static const double MEASURED_FROM_FLOPS = 4e9; /* of a micro-batch */
 
 /* Until the run's end, at the speed since the last line; negative: not known. */
 static double left_s(const struct run *r)
@@ -14,6 +18,22 @@ static double left_s(const struct run *r)
     if (r->n_steps == 0)
         return hours > 0 ? fmax(0, hours - p->hours) * 3600 : -1;
     return t->steps == 0 ? -1 : t->busy_s / (double)t->steps * (double)(r->n_steps - p->step);
+}
+
+/* Of the machine's sgemm speed, which is measured once. Steps of a few milliseconds are
+ * spent on other things. */
+static double sgemm_share(struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    const struct run_tally *y = &r->tally;
+    int rows = t->micro_batch_size * t->sequence_length;
+    double per_token = speed_token_flops(&r->model->config, t->sequence_length);
+    if (y->busy_s == 0 || per_token * rows < MEASURED_FROM_FLOPS)
+        return 0;
+    if (r->sgemm_flops == 0)
+        r->sgemm_flops = speed_sgemm_flops(&r->model->config, rows);
+    double tokens = (double)y->windows * t->sequence_length;
+    return r->sgemm_flops > 0 ? tokens * per_token / y->busy_s / r->sgemm_flops : 0;
 }
 
 void run_fill_metrics(struct run *r)
@@ -36,6 +56,7 @@ void run_fill_metrics(struct run *r)
         .grad_norm = r->grad_norm,
         .tokens_per_s = t->busy_s > 0 ? targets / t->busy_s : 0,
         .samples_per_s = t->busy_s > 0 ? (double)t->windows / t->busy_s : 0,
+        .share = sgemm_share(r),
         .left_s = left_s(r),
         .skipped = p->skipped,
         .loss_scale = p->loss_scale,

@@ -63,7 +63,7 @@ static void figures_on_the_axis_are_round(void **state)
     falling(&s);
     assert_ok(plot_draw(&b, &s, 1, "step", 60, 12, false));
     for (int v = 1; v <= 5; v++) {
-        char label[8];
+        char label[16];
         snprintf(label, sizeof label, " %d +", v);
         if (v > 1 && v < 5)
             assert_non_null(strstr(b.data, label));

@@ -20,8 +20,8 @@ struct model_section {
     int tie_word_embeddings; /* 0: as init says, 1 on, 2 off */
 };
 struct training_section {
-    int64_t steps; /* the run ends at the first of these three that is not 0; */
-    double epochs; /* all 0: after one epoch */
+    int64_t steps; /* the run ends at the first of these three that is not 0, */
+    double epochs; /* those from the latest origin alone; all 0: after one epoch */
     double budget_hours;
     int sequence_length;       /* T; 0: the model's context */
     int micro_batch_size;      /* sequences of one pass */

@@ -142,6 +142,24 @@ static int settle_names(struct run_config *c)
     return 0;
 }
 
+/* A length given later takes the place of those before it: steps=200 of a preset's epochs. */
+static void settle_length(struct run_config *c)
+{
+    struct training_section *t = &c->training;
+    enum run_origin steps = t->steps != 0 ? origin_of(c, "training.steps") : RUN_BUILT_IN;
+    enum run_origin epochs = t->epochs != 0 ? origin_of(c, "training.epochs") : RUN_BUILT_IN;
+    enum run_origin hours =
+        t->budget_hours != 0 ? origin_of(c, "training.budget_hours") : RUN_BUILT_IN;
+    if (steps < epochs || steps < hours)
+        t->steps = 0;
+    if (epochs < steps || epochs < hours)
+        t->epochs = 0;
+    if (hours < steps || hours < epochs)
+        t->budget_hours = 0;
+    if (t->steps == 0 && t->epochs == 0 && t->budget_hours == 0)
+        t->epochs = 1;
+}
+
 int run_config_settle(struct run_config *c, const struct config *shape)
 {
     struct training_section *t = &c->training;
@@ -166,8 +184,7 @@ int run_config_settle(struct run_config *c, const struct config *shape)
                        c->schedule.min_learning_rate, c->schedule.learning_rate);
     if (t->sequence_length == 0)
         t->sequence_length = shape->n_ctx;
-    if (t->steps == 0 && t->epochs == 0 && t->budget_hours == 0)
-        t->epochs = 1;
+    settle_length(c);
     if (c->data.seed == 0)
         c->data.seed = t->seed;
     settle_dropout(t, shape);

@@ -65,6 +65,8 @@ err=$(train wild learning_rate=1000 grad_clip=0 warmup=0 schedule=constant max_b
 is "a run that blows up fails" 1 $rc
 has "and says so" "3 steps in a row had a loss of" "$err"
 has "--plan shows what it would take" "parameters" "$(train planned --plan)"
+has "steps given take the place of a preset's epochs" "all: 7 steps" \
+    "$("$PRATTLE" train finetune data="$TEXT" steps=7 --plan --model $MODEL)"
 is "and begins nothing" no "$([ -e planned ] && echo yes || echo no)"
 has "train config without one shows the settings" "learning_rate" "$("$PRATTLE" train config 2>/dev/null)"
 has "show" "sequence_length                 48 " "$("$PRATTLE" train show finetune sequence_length=48)"

@@ -205,10 +205,7 @@ static int no_such_config(const char *what)
     near = words_nearest(what, names, n);
     if (near != NULL)
         return err_set(ERR_MISSING, "there is no file or preset %s; did you mean %s?", shown, near);
-    return err_set(ERR_MISSING,
-                   "there is no file or preset %s; presets are finetune, lora, nanogpt-shakespeare "
-                   "and more: :help presets",
-                   shown);
+    return err_set(ERR_MISSING, "there is no file or preset %s; :help presets lists them", shown);
 }
 
 /* "config" is one of these in the working folder. */

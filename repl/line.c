@@ -121,25 +121,21 @@ static int read_key(FILE *f)
     }
 }
 
-/* $XDG_STATE_HOME/prattle/history, its folder made. NULL with the reason in *note. */
+/* Where lines are kept, its folder made. NULL with the reason in *note, or without home. */
 static char *history_path(char **note)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    char *folder = NULL, *path = NULL;
-    if (state != NULL && *state != '\0')
-        folder = mem_sprintf("%s/prattle", state);
-    else if (home != NULL)
-        folder = mem_sprintf("%s/.local/state/prattle", home);
-    if (folder == NULL)
+    char *path = file_home(HOME_STATE, "history"), *folder = file_home(HOME_STATE, "");
+    if (path == NULL || folder == NULL) {
+        mem_free(path);
+        mem_free(folder);
         return NULL;
-    path = file_join(folder, "history");
-    int rc = path == NULL ? ERR_NOMEM : file_make_folder(folder);
+    }
+    int rc = file_make_folder(folder);
     if (rc == 0 && access(file_exists(path) ? path : folder, W_OK) != 0)
         rc = err_errno("cannot write %s", path);
     if (rc != 0) {
         *note = mem_sprintf("history is not kept: %s", err_text());
-        if (path != NULL)
-            read_history(path);
+        read_history(path);
         mem_free(path);
         path = NULL;
     }

@@ -62,15 +62,12 @@ int options_read_yaml(struct options *o, enum origin origin, const char *label, 
 
 int options_read_user_file(struct options *o)
 {
-    const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    if ((folder == NULL || *folder == '\0') && home == NULL)
-        return 0;
-    char *path = folder != NULL && *folder != '\0'
-                     ? mem_sprintf("%s/prattle/settings.yaml", folder)
-                     : mem_sprintf("%s/.config/prattle/settings.yaml", home);
+    char *path = file_home(HOME_CONFIG, "settings.yaml");
+    if (path == NULL)
+        return err_last() == ERR_MISSING ? 0 : ERR_NOMEM;
+    int rc = 0;
     struct buf text = {0};
-    int rc = path == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && file_exists(path)) {
+    if (file_exists(path)) {
         char *shown = file_visible(path);
         rc = file_read_all(&text, path, MAX_FILE_BYTES);
         if (rc == 0)

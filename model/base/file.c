@@ -312,6 +312,24 @@ char *file_expand(const char *path)
     return mem_strdup(path);
 }
 
+char *file_home(enum file_home kind, const char *name)
+{
+    static const struct {
+        const char *variable, *fallback;
+    } homes[] = {[HOME_CONFIG] = {"XDG_CONFIG_HOME", ".config"},
+                 [HOME_DATA] = {"XDG_DATA_HOME", ".local/share"},
+                 [HOME_STATE] = {"XDG_STATE_HOME", ".local/state"},
+                 [HOME_CACHE] = {"XDG_CACHE_HOME", ".cache"}};
+    const char *root = getenv(homes[kind].variable), *home = getenv("HOME");
+    /* The specification: a relative path is to be ignored. */
+    if (root != NULL && root[0] == '/')
+        return mem_sprintf("%s/prattle/%s", root, name);
+    if (home != NULL && *home != '\0')
+        return mem_sprintf("%s/%s/prattle/%s", home, homes[kind].fallback, name);
+    err_set(ERR_MISSING, "neither HOME nor %s is set", homes[kind].variable);
+    return NULL;
+}
+
 /* Bytes of the character at the head of s; *safe when a terminal may have it as it is. */
 static size_t next_character(const char *s, bool *safe)
 {

@@ -55,6 +55,13 @@ int file_make_folder(const char *path);
 char *file_join(const char *folder, const char *name);
 /* "~/x" with the home folder, else a copy. */
 char *file_expand(const char *path);
+/*
+ * Where the program keeps NAME by the XDG Base Directory Specification, in fresh memory;
+ * nothing is made: $XDG_STATE_HOME/prattle/NAME or ~/.local/state/prattle/NAME, and so on.
+ * NULL: ERR_NOMEM, or ERR_MISSING as the machine does not say where home is.
+ */
+enum file_home { HOME_CONFIG, HOME_DATA, HOME_STATE, HOME_CACHE };
+char *file_home(enum file_home kind, const char *name);
 /* s with control characters, escape sequences and invalid UTF-8 as \xNN, into fresh
  * memory: safe for a terminal. */
 char *file_visible(const char *s);

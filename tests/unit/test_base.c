@@ -278,6 +278,37 @@ static void splits_cover_everything_once(void **state)
         }
 }
 
+/* The base directory specification: a variable that is an absolute path, else below home. */
+static void xdg_folders(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable, *home, *path;
+    } cases[] = {
+        {"/var/s", "/home/u", "/var/s/prattle/x"},
+        {"/var/s", NULL, "/var/s/prattle/x"},
+        {NULL, "/home/u", "/home/u/.local/state/prattle/x"},
+        {"", "/home/u", "/home/u/.local/state/prattle/x"},
+        {"relative", "/home/u", "/home/u/.local/state/prattle/x"},
+        {NULL, NULL, NULL},
+        {"relative", "", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cases[i].home == NULL ? unsetenv("HOME") : setenv("HOME", cases[i].home, 1);
+        cases[i].variable == NULL ? unsetenv("XDG_STATE_HOME")
+                                  : setenv("XDG_STATE_HOME", cases[i].variable, 1);
+        char *path = file_home(HOME_STATE, "x");
+        if (cases[i].path == NULL) {
+            assert_null(path);
+            assert_int_equal(err_last(), ERR_MISSING);
+            assert_string_equal(err_text(), "neither HOME nor XDG_STATE_HOME is set");
+        } else {
+            assert_string_equal(path, cases[i].path);
+        }
+        mem_free(path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_barrier_holds_all_threads),
         cmocka_unit_test(the_host_goes_on_while_a_job_runs),
         cmocka_unit_test(splits_cover_everything_once),
+        cmocka_unit_test(xdg_folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

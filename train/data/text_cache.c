@@ -106,14 +106,11 @@ static int make_key(char key[2 * DIGEST + 1], const struct data_source *list, si
 /* The path of a set without its endings, its folder made; in fresh memory. */
 static int make_prefix(char **out, const char *key)
 {
-    const char *cache = getenv("XDG_CACHE_HOME");
-    char *root = cache != NULL && cache[0] == '/' ? mem_strdup(cache) : file_expand("~/.cache");
-    char *folder = root == NULL ? NULL : file_join(root, "prattle/data");
-    int rc = folder == NULL ? ERR_NOMEM : file_make_folder(folder);
+    char *folder = file_home(HOME_CACHE, "data");
+    int rc = folder == NULL ? err_last() : file_make_folder(folder);
     *out = rc != 0 ? NULL : file_join(folder, key);
     if (rc == 0 && *out == NULL)
         rc = ERR_NOMEM;
-    mem_free(root);
     mem_free(folder);
     return rc;
 }

@@ -24,7 +24,7 @@ DEPS_CHECK := libcmocka-dev
 DEPS_LONG  := valgrind
 LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto openblas
 
-ROOMS   := model/base model/kernels model weights kvcache sampling train train/data repl
+ROOMS   := model/base model/kernels model weights kvcache sampling train train/data train/eval repl
 SOURCES := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))
 HEADERS := $(foreach r,$(ROOMS),$(wildcard $(r)/*.h))
 TESTS   := $(wildcard tests/unit/test_*.c)

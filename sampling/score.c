@@ -3,75 +3,231 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/kernels/kernels.h"
 
-/* Rows of logits at once: enough for the matrix kernels to be at full speed. */
-enum { SLICE_ROWS = 64 };
+#include <math.h>
 
-struct score_job {
+int scorer_init(struct scorer *s, struct engine *e)
+{
+    *s = (struct scorer){.engine = e, .n_seqs = e->max_seqs};
+    s->logits_bytes = SCORE_ROWS * (size_t)e->model->config.n_vocab * sizeof *s->logits;
+    s->seqs = mem_array((size_t)s->n_seqs, sizeof *s->seqs);
+    s->rows = mem_array(FORWARD_MAX_ROWS, sizeof *s->rows);
+    s->logits = mem_map(s->logits_bytes);
+    int rc = s->seqs == NULL || s->rows == NULL || s->logits == NULL ? ERR_NOMEM : 0;
+    for (int i = 0; i < s->n_seqs && rc == 0; i++)
+        rc = kv_seq_init(&s->seqs[i], &e->cache);
+    if (rc != 0)
+        scorer_release(s);
+    return rc;
+}
+
+void scorer_release(struct scorer *s)
+{
+    if (s == NULL || s->engine == NULL)
+        return;
+    for (int i = 0; s->seqs != NULL && i < s->n_seqs; i++)
+        kv_seq_release(&s->seqs[i], &s->engine->cache);
+    mem_free(s->seqs);
+    mem_free(s->rows);
+    mem_unmap(s->logits, s->logits_bytes);
+    *s = (struct scorer){0};
+}
+
+static int check_passage(const struct engine *e, const struct passage *p)
+{
+    if (p->first < 1 || p->first >= p->n)
+        return err_set(ERR_RANGE, "cannot score from token %zu on in a text of %zu", p->first,
+                       p->n);
+    if (p->n - 1 > (size_t)e->cache.n_ctx)
+        return err_set(ERR_FULL, "cannot score %zu tokens at once, the context holds %d", p->n,
+                       e->cache.n_ctx);
+    return engine_check_ids(e, p->ids, p->n);
+}
+
+int scorer_begin(struct scorer *s, const struct passage *list, size_t n)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        int rc = check_passage(s->engine, &list[i]);
+        if (rc != 0)
+            return rc;
+        total += list[i].n - 1;
+    }
+    for (int i = 0; i < s->n_seqs; i++)
+        kv_seq_truncate(&s->seqs[i], &s->engine->cache, 0);
+    s->list = list;
+    s->n = n;
+    s->total = total;
+    s->done = 0;
+    s->passage = s->at = 0;
+    s->n_rows = s->row = 0;
+    return 0;
+}
+
+static struct kv_seq *seq_of(const struct scorer *s, size_t passage)
+{
+    return &s->seqs[passage % (size_t)s->n_seqs];
+}
+
+/* The next ids of passage i, at most `room`: a part of the pass, and the targets they have. */
+static int take_part(struct scorer *s, struct forward_seq *part, size_t i, size_t at, int room)
+{
+    const struct passage *p = &s->list[i];
+    struct kv_seq *seq = seq_of(s, i);
+    size_t left = p->n - 1 - at, n = left < (size_t)room ? left : (size_t)room;
+    int rc = at == 0 ? kv_seq_reserve(seq, &s->engine->cache, (int)(p->n - 1)) : 0;
+    if (rc != 0)
+        return rc;
+    size_t skip = p->first - 1 <= at ? 0 : p->first - 1 - at < n ? p->first - 1 - at : n;
+    *part = (struct forward_seq){
+        .ids = p->ids + at, .n = (int)n, .skip = (int)skip, .kv = kv_seq_view(seq)};
+    for (size_t k = at + skip; k < at + n; k++)
+        s->rows[s->n_rows++] = (struct score_row){i, k + 1, p->ids[k + 1]};
+    return 0;
+}
+
+struct pass {
     struct engine *engine;
-    struct forward_seq seq;
-    float *logits; /* [SLICE_ROWS,V] */
-    int first, n;  /* rows of the hidden state, from which on and how many */
+    int n_seqs;
 };
 
 static void run_pass(void *arg, int thread, int n_threads)
 {
-    struct score_job *job = arg;
-    forward_pass(&job->engine->forward, &job->seq, 1, thread, n_threads);
+    const struct pass *pass = arg;
+    forward_pass(&pass->engine->forward, pass->engine->pass, pass->n_seqs, thread, n_threads);
 }
 
-static void run_slice(void *arg, int thread, int n_threads)
+/* Read as much as fits into one pass: the hidden states of its targets are there then. */
+static int read_more(struct scorer *s)
 {
-    struct score_job *job = arg;
-    int rows[SLICE_ROWS];
-    for (int i = 0; i < job->n; i++)
-        rows[i] = job->first + i;
-    forward_head(&job->engine->forward, job->logits, (size_t)job->engine->model->config.n_vocab,
-                 rows, job->n, thread, n_threads);
+    struct pass pass = {s->engine, 0};
+    size_t first = s->passage, i = first, at = s->at;
+    int room = FORWARD_MAX_ROWS;
+    s->n_rows = s->row = 0;
+    while (i < s->n && room > 0 && pass.n_seqs < s->n_seqs) {
+        struct forward_seq *part = &s->engine->pass[pass.n_seqs];
+        int rc = take_part(s, part, i, at, room);
+        if (rc != 0) {
+            s->n_rows = 0;
+            return rc;
+        }
+        pass.n_seqs++;
+        room -= part->n;
+        at += (size_t)part->n;
+        if (at == s->list[i].n - 1) {
+            i++;
+            at = 0;
+        }
+    }
+    par_run(run_pass, &pass);
+    for (int k = 0; k < pass.n_seqs; k++) {
+        struct kv_seq *seq = seq_of(s, first + (size_t)k);
+        kv_seq_advance(seq, s->engine->pass[k].n);
+        if (first + (size_t)k < i)
+            kv_seq_truncate(seq, &s->engine->cache, 0);
+    }
+    s->done += (uint64_t)(FORWARD_MAX_ROWS - room);
+    s->passage = i;
+    s->at = at;
+    return 0;
+}
+
+struct head {
+    struct scorer *s;
+    int row, n;
+};
+
+static void run_head(void *arg, int thread, int n_threads)
+{
+    const struct head *h = arg;
+    struct engine *e = h->s->engine;
+    int rows[SCORE_ROWS];
+    for (int i = 0; i < h->n; i++)
+        rows[i] = h->row + i;
+    forward_head(&e->forward, h->s->logits, (size_t)e->model->config.n_vocab, rows, h->n, thread,
+                 n_threads);
+}
+
+int scorer_next(struct scorer *s, const struct score_row **rows, const float **logits, int *n,
+                const struct progress *p)
+{
+    *n = 0;
+    while (s->row == s->n_rows && s->passage < s->n) {
+        int rc = progress_step(p, "scoring", s->done, s->total);
+        if (rc == 0)
+            rc = read_more(s);
+        if (rc != 0)
+            return rc;
+    }
+    struct head h = {s, s->row, s->n_rows - s->row};
+    if (h.n > SCORE_ROWS)
+        h.n = SCORE_ROWS;
+    if (h.n > 0)
+        par_run(run_head, &h);
+    *rows = s->rows + s->row;
+    *logits = s->logits;
+    *n = h.n;
+    s->row += h.n;
+    s->n_given = h.n;
+    return 0;
+}
+
+struct judging {
+    const struct scorer *s;
+    struct score *out;
+};
+
+static void judge(struct score *out, const float *logits, size_t n, token_id id)
+{
+    const struct kernels *k = kernels_active();
+    size_t best = k->argmax(logits, n);
+    const float target = logits[id];
+    int above = 0;
+    for (size_t i = 0; i < n; i++)
+        above += logits[i] > target;
+    out->best = (token_id)best;
+    out->above = above;
+    out->logprob =
+        (double)target - (double)logits[best] - log(k->exp_sum(NULL, logits, n, logits[best], 1));
+}
+
+static void run_judging(void *arg, int thread, int n_threads)
+{
+    const struct judging *j = arg;
+    const struct scorer *s = j->s;
+    size_t V = (size_t)s->engine->model->config.n_vocab;
+    int first, last;
+    par_split(s->n_given, thread, n_threads, &first, &last);
+    for (int i = first; i < last; i++)
+        judge(&j->out[i], s->logits + (size_t)i * V, V, s->rows[s->row - s->n_given + i].id);
+}
+
+void scorer_judge(const struct scorer *s, struct score *out)
+{
+    struct judging j = {s, out};
+    par_run(run_judging, &j);
 }
 
 int score_text(struct engine *e, const token_id *ids, size_t n, size_t first,
                void (*f)(void *user, size_t i, const float *logits), void *user,
                const struct progress *p)
 {
-    struct score_job job = {.engine = e};
-    struct kv_seq seq = {0};
-    size_t V = (size_t)e->model->config.n_vocab, bytes = SLICE_ROWS * V * sizeof(float);
-    if (first < 1)
-        first = 1;
-    if (n <= first)
+    struct scorer s;
+    struct passage text = {ids, n, first < 1 ? 1 : first};
+    if (n <= text.first)
         return 0;
-    if (n - 1 > (size_t)e->cache.n_ctx)
-        return err_set(ERR_FULL, "cannot score %zu tokens at once, the context holds %d", n,
-                       e->cache.n_ctx);
-    int rc = engine_check_ids(e, ids, n);
+    int rc = scorer_init(&s, e), got = 1;
     if (rc != 0)
         return rc;
-    rc = ERR_NOMEM;
-    if (kv_seq_init(&seq, &e->cache) != 0 || (job.logits = mem_map(bytes)) == NULL ||
-        (rc = kv_seq_reserve(&seq, &e->cache, (int)n - 1)) != 0)
-        goto out;
-
-    /* Position i predicts ids[i + 1]; the last id predicts nothing here. */
-    for (size_t at = 0; at < n - 1; at += (size_t)job.seq.n) {
-        size_t rows = n - 1 - at < FORWARD_MAX_ROWS ? n - 1 - at : FORWARD_MAX_ROWS;
-        size_t skip = first - 1 <= at ? 0 : first - 1 - at < rows ? first - 1 - at : rows;
-        job.seq = (struct forward_seq){
-            .ids = ids + at, .n = (int)rows, .skip = (int)skip, .kv = kv_seq_view(&seq)};
-        if ((rc = progress_step(p, "scoring", at, n - 1)) != 0)
-            goto out;
-        par_run(run_pass, &job);
-        kv_seq_advance(&seq, (int)rows);
-        int wanted = (int)(rows - skip);
-        for (job.first = 0; job.first < wanted; job.first += job.n) {
-            job.n = wanted - job.first < SLICE_ROWS ? wanted - job.first : SLICE_ROWS;
-            par_run(run_slice, &job);
-            for (int i = 0; i < job.n; i++)
-                f(user, at + skip + (size_t)(job.first + i) + 1, job.logits + (size_t)i * V);
-        }
+    rc = scorer_begin(&s, &text, 1);
+    while (rc == 0 && got > 0) {
+        const struct score_row *rows;
+        const float *logits;
+        rc = scorer_next(&s, &rows, &logits, &got, p);
+        for (int i = 0; rc == 0 && i < got; i++)
+            f(user, rows[i].target, logits + (size_t)i * (size_t)e->model->config.n_vocab);
     }
-out:
-    mem_unmap(job.logits, bytes);
-    kv_seq_release(&seq, &e->cache);
+    scorer_release(&s);
     return rc;
 }

@@ -124,6 +124,30 @@ struct part {
     float *few_normed; /* [FEW_ROWS,C] */
 };
 
+/* n elements become the nearest that binary16 has, where activations are to be such. */
+static void round_kept(const struct part *p, float *y, size_t n)
+{
+    enum { PART = 512 };
+    const struct kernels *k = kernels_active();
+    uint16_t half[PART];
+    for (size_t i = 0, count; p->f->half && i < n; i += count) {
+        count = n - i < PART ? n - i : PART;
+        k->narrow(half, y + i, count);
+        k->widen(y + i, half, count);
+    }
+}
+
+/* The same of all rows [rows,N], whole in every thread on return. */
+static void round_rows(const struct part *p, float *y, int N)
+{
+    int first, last;
+    if (!p->f->half)
+        return;
+    par_split(p->rows, p->thread, p->n_threads, &first, &last);
+    round_kept(p, y + (size_t)first * (size_t)N, (size_t)(last - first) * (size_t)N);
+    par_barrier();
+}
+
 /* Drop elements of row x of sequence s. */
 static void drop_row(const struct part *p, const struct dropout *d, float *x, int s, int position,
                      int layer, enum dropout_point point)
@@ -150,6 +174,7 @@ static void embed(const struct part *p)
             kernels_active()->add(x, params->wpe + (size_t)position * C, C);
             if (p->f->dropout != NULL)
                 drop_row(p, &p->f->dropout->embd, x, s, position, -1, DROPOUT_EMBD);
+            round_kept(p, x, C);
         }
     par_barrier();
 }
@@ -325,7 +350,9 @@ static void residual(const struct part *p, const struct linear *w, float *y, con
         for (int i = row > first ? row : first; i < row + p->seqs[s].n && i < last; i++)
             drop_row(p, &d->resid, y + (size_t)i * C, s, p->seqs[s].kv.n_past + i - row, layer,
                      point);
-    kernels_active()->add(y + (size_t)first * C, x + (size_t)first * C, (size_t)(last - first) * C);
+    const size_t at = (size_t)first * C, n = (size_t)(last - first) * C;
+    kernels_active()->add(y + at, x + at, n);
+    round_kept(p, y + at, n);
     par_barrier();
 }
 
@@ -340,9 +367,9 @@ static void feed_forward(const struct part *p, const struct linear *w, float *ke
     multiply(p, w, kept, x, LINEAR_STORE);
     int first, last;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
-    size_t at = (size_t)first * (size_t)w->N;
-    kernels_active()->finish(p->f->fc + at, 0, kept + at, 0, NULL, 1,
-                             (size_t)(last - first) * (size_t)w->N, gelu);
+    const size_t at = (size_t)first * (size_t)w->N, n = (size_t)(last - first) * (size_t)w->N;
+    round_kept(p, kept + at, n);
+    kernels_active()->finish(p->f->fc + at, 0, kept + at, 0, NULL, 1, n, gelu);
     par_barrier();
 }
 
@@ -353,10 +380,12 @@ static void run_attention(struct part *p, int layer)
     const struct activations *a = &p->f->layers[layer];
     const float *normed = normalize(p, a->x, w->ln_1_weight, w->ln_1_bias);
     multiply(p, &w->c_attn, a->qkv, normed, LINEAR_STORE);
+    round_rows(p, a->qkv, w->c_attn.N);
     /* Columns of x are this thread's own until the barrier of attend. */
     if (layer == c->n_layer - 1)
         close_up(p, a->x);
     attend(p, layer);
+    round_rows(p, a->att, w->attn_proj.K);
     if (p->rows > 0)
         residual(p, &w->attn_proj, a->mid, a->x, a->att, layer, DROPOUT_ATTN_PROJ);
 }

@@ -68,6 +68,7 @@ struct forward {
     int max_rows, n_threads;
     const struct activations *layers;      /* [L+1]; own, or set by whoever wants them kept */
     const struct forward_dropout *dropout; /* NULL: none */
+    bool half; /* what is left in the activations is rounded to binary16 before it is read */
     float *normed,
         *fc;       /* scratch [max_rows,C] after a layer norm, [max_rows,F] after the activation */
     float *hidden; /* [max_rows,C] after ln_f: what forward_head reads */

@@ -224,12 +224,16 @@ static void place_turned(const struct param_tensor *t, const void *src, enum lin
                          int first, int count)
 {
     const size_t cols = (size_t)t->cols, rows = (size_t)t->rows;
-    for (size_t row = 0; row < rows; row++) {
-        float *dst = t->data + row * cols + (size_t)first;
-        for (size_t i = 0; i < (size_t)count; i++)
-            dst[i] = kind == LINEAR_F32 ? ((const float *)src)[i * rows + row]
-                                        : half_to_f32(((const uint16_t *)src)[i * rows + row]);
-    }
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = 0; i < (size_t)count; i++) {
+            size_t to = row * cols + (size_t)first + i, from = i * rows + row;
+            float x = kind == LINEAR_F32 ? ((const float *)src)[from]
+                                         : half_to_f32(((const uint16_t *)src)[from]);
+            if (t->half != NULL)
+                t->half[to] = half_from_f32(x);
+            else
+                t->data[to] = x;
+        }
 }
 
 /* Rows first .. first+count-1 of the file, n elements at src, into their place. */
@@ -248,11 +252,15 @@ static void place(const struct part *p, const void *src, enum linear_kind kind, 
         place_turned(t, src, kind, first, count);
         return;
     }
-    float *dst = t->data + (size_t)first * (size_t)p->cols;
-    if (kind == LINEAR_F32)
-        memcpy(dst, src, n * sizeof *dst);
+    size_t at = (size_t)first * (size_t)p->cols;
+    if (t->half != NULL && kind == LINEAR_F16)
+        memcpy(t->half + at, src, n * sizeof *t->half);
+    else if (t->half != NULL)
+        kernels_active()->narrow(t->half + at, src, n);
+    else if (kind == LINEAR_F32)
+        memcpy(t->data + at, src, n * sizeof *t->data);
     else
-        kernels_active()->widen(dst, src, n);
+        kernels_active()->widen(t->data + at, src, n);
 }
 
 static int fill_rows(struct part *p, char *buffer, int first, int count)
@@ -272,7 +280,7 @@ static int fill_rows(struct part *p, char *buffer, int first, int count)
             memcpy(buffer + 4 * i, &x, sizeof x);
         }
     enum linear_kind kind = r->dtype == DTYPE_F16 ? LINEAR_F16 : LINEAR_F32;
-    bool to_half = p->t->linear != NULL && p->t->linear->kind == LINEAR_F16;
+    bool to_half = p->t->half != NULL || (p->t->linear != NULL && p->t->linear->kind == LINEAR_F16);
     atomic_fetch_add(&p->n_bad, count_bad(buffer, kind, n, to_half));
     place(p, buffer, kind, first, count);
     return 0;
@@ -367,6 +375,10 @@ static float panel_element(const struct linear *w, int k, int n)
 
 void params_read(const struct param_tensor *t, float *out, uint64_t first, size_t n)
 {
+    if (t->half != NULL) {
+        kernels_active()->widen(out, t->half + first, n);
+        return;
+    }
     if (t->linear == NULL) {
         memcpy(out, t->data + first, n * sizeof *out);
         return;

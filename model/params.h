@@ -56,8 +56,11 @@ struct param_tensor {
     enum param_kind kind;
     int rows, cols;
     int layer;             /* -1 outside the layers */
-    float *data;           /* VECTOR and ROWS; a matrix as it lies in HF files, linear NULL */
-    struct linear *linear; /* the others */
+    /* Where it is, the other two NULL: plain rows in fp32 (VECTOR and ROWS; in training
+     * matrices too, as they lie in HF files), the same in binary16, or panels. */
+    float *data;
+    uint16_t *half;
+    struct linear *linear;
 };
 
 /* Bytes of the block for this shape, before anything is allocated. */

@@ -9,11 +9,36 @@
 
 /* ---- where everything lies ---- */
 
-/* The next tensor of the table. */
+/* A run of elements of a block. */
+struct span {
+    size_t first, n;
+};
+
+/* Of layer i; i == L: what begins where the last ends. */
+static struct span layer_span(const struct masters *w, int i)
+{
+    enum { BEFORE = 2, EACH = 12 }; /* tensors of the table (model/params.c) */
+    size_t first = w->offset[BEFORE], n = w->offset[BEFORE + EACH] - first;
+    return (struct span){first + (size_t)i * n, n};
+}
+
+/* Where the window has what the block has at `at`. */
+static size_t in_window(const struct masters *w, size_t at)
+{
+    struct span l = layer_span(w, 0), end = layer_span(w, w->view.config.n_layer);
+    if (w->dtype == DTYPE_F32 || at < l.first)
+        return at;
+    return at < end.first ? l.first + (at - l.first) % l.n : at - (end.first - l.first) + l.n;
+}
+
+/* The next tensor of the table: its place in the block, and in the window. */
 static float *vector(struct masters *w, int *i)
 {
-    struct param_tensor *t = &w->view.tensors[*i];
-    return t->data = w->data + w->offset[(*i)++];
+    size_t at = w->offset[*i];
+    struct param_tensor *t = &w->view.tensors[(*i)++];
+    t->data = w->data == NULL ? NULL : w->data + at;
+    t->half = w->half == NULL ? NULL : w->half + at;
+    return w->window + in_window(w, at);
 }
 
 static struct linear matrix(struct masters *w, int *i)
@@ -71,12 +96,27 @@ static int allocate(struct masters *w, const struct config *c)
     for (int i = 0; i < p->n_tensors; i++)
         w->offset[i + 1] = w->offset[i] + (size_t)p->tensors[i].rows * (size_t)p->tensors[i].cols;
     w->n = w->offset[p->n_tensors];
-    p->block_bytes = w->n * sizeof *w->data;
-    p->block = w->data = mem_map(p->block_bytes);
-    if (w->data == NULL)
+    w->n_window = masters_window(c, w->dtype);
+    p->block_bytes = w->n * dtype_bytes(w->dtype);
+    if ((p->block = mem_map(p->block_bytes)) == NULL)
+        return ERR_NOMEM;
+    if (w->dtype == DTYPE_F32)
+        w->data = w->window = p->block;
+    else
+        w->half = p->block;
+    if (w->window == NULL && (w->window = mem_map(w->n_window * sizeof *w->window)) == NULL)
         return ERR_NOMEM;
     place(w);
     return 0;
+}
+
+/* As many as a model of one layer has in all. */
+size_t masters_window(const struct config *c, enum dtype dtype)
+{
+    struct config one = *c;
+    if (dtype == DTYPE_F16)
+        one.n_layer = 1;
+    return (size_t)config_params(&one);
 }
 
 /* ---- from the model ---- */
@@ -108,11 +148,12 @@ static int fill(struct masters *w, const struct source *s, const struct progress
     return rc;
 }
 
-/* Memory serves where it has all the file has: panels of fp32. */
+/* Memory serves where it has all the file has, or all that is wanted of it. */
 static int read_weights(struct masters *w, const struct model *m, const struct progress *p)
 {
-    bool memory = m->changed || m->source == NULL || m->params.kind == LINEAR_F32;
-    if (memory && m->params.kind == LINEAR_F16)
+    bool enough = w->dtype == DTYPE_F16 || m->params.kind == LINEAR_F32;
+    bool memory = m->changed || m->source == NULL || enough;
+    if (memory && !enough)
         progress_note(p, "the weights in memory are fp16 and no file has them: training starts "
                          "from those");
     struct source s;
@@ -129,9 +170,10 @@ static int read_weights(struct masters *w, const struct model *m, const struct p
     return rc;
 }
 
-int masters_init(struct masters *w, const struct model *m, const struct progress *p)
+int masters_init(struct masters *w, const struct model *m, enum dtype dtype,
+                 const struct progress *p)
 {
-    *w = (struct masters){0};
+    *w = (struct masters){.dtype = dtype};
     int rc = allocate(w, &m->config);
     if (rc == 0)
         rc = read_weights(w, m, p);
@@ -144,9 +186,55 @@ void masters_release(struct masters *w)
 {
     if (w == NULL)
         return;
+    if (w->window != w->data)
+        mem_unmap(w->window, w->n_window * sizeof *w->window);
     params_release(&w->view);
     mem_free(w->offset);
     *w = (struct masters){0};
+}
+
+/* ---- to the window and back ---- */
+
+/* This thread's part of a span. */
+static struct span share(struct span s, int thread, int n_threads)
+{
+    size_t first, count;
+    par_split_units(s.n, 4096, thread, n_threads, &first, &count);
+    return (struct span){s.first + first, count};
+}
+
+/* The runs of a layer, or of what lies before the layers and behind them. */
+static int spans_of(const struct masters *w, struct span spans[2], int layer)
+{
+    if (layer >= 0) {
+        spans[0] = layer_span(w, layer);
+        return 1;
+    }
+    size_t end = layer_span(w, w->view.config.n_layer).first;
+    spans[0] = (struct span){0, layer_span(w, 0).first};
+    spans[1] = (struct span){end, w->n - end};
+    return 2;
+}
+
+void masters_widen(const struct masters *w, float *window, const void *block, int layer, int thread,
+                   int n_threads)
+{
+    struct span spans[2];
+    for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
+        struct span s = share(spans[i], thread, n_threads);
+        kernels_active()->widen(window + in_window(w, s.first), (const uint16_t *)block + s.first,
+                                s.n);
+    }
+}
+
+void masters_narrow(const struct masters *w, void *block, const float *window, int layer,
+                    int thread, int n_threads)
+{
+    struct span spans[2];
+    for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
+        struct span s = share(spans[i], thread, n_threads);
+        kernels_active()->narrow((uint16_t *)block + s.first, window + in_window(w, s.first), s.n);
+    }
 }
 
 /* ---- to the model ---- */
@@ -162,17 +250,19 @@ static void put(const struct publish *j, int i, int first, int last)
 {
     enum { ROWS = 16 };
     const struct param_tensor *t = &j->to->tensors[i];
-    const size_t cols = (size_t)t->cols;
-    const float *src = j->from->data + j->from->offset[i];
+    const size_t row_bytes = (size_t)t->cols * dtype_bytes(j->from->dtype);
+    const char *src =
+        (const char *)j->from->view.block + j->from->offset[i] * dtype_bytes(j->from->dtype);
+    const enum linear_kind kind = j->from->dtype == DTYPE_F16 ? LINEAR_F16 : LINEAR_F32;
     if (t->linear == NULL)
-        memcpy(t->data + (size_t)first * cols, src + (size_t)first * cols,
-               (size_t)(last - first) * cols * sizeof *src);
+        params_read(&j->from->view.tensors[i], t->data + (size_t)first * (size_t)t->cols,
+                    (uint64_t)first * (uint64_t)t->cols, (size_t)(last - first) * (size_t)t->cols);
     else if (t->kind == PARAM_EMBEDDING)
-        linear_fill_out_major(t->linear, src + (size_t)first * cols, LINEAR_F32, first,
+        linear_fill_out_major(t->linear, src + (size_t)first * row_bytes, kind, first,
                               last - first);
     else
         for (int row = first; row < last; row += ROWS)
-            linear_fill_in_major(t->linear, src + (size_t)row * cols, LINEAR_F32, row,
+            linear_fill_in_major(t->linear, src + (size_t)row * row_bytes, kind, row,
                                  last - row < ROWS ? last - row : ROWS);
 }
 

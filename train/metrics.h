@@ -20,9 +20,9 @@ struct metrics {
     double loss, accuracy;
     double learning_rate, grad_norm;    /* of the last step */
     double tokens_per_s, samples_per_s; /* since the last line */
-    double share;                       /* of the machine's sgemm speed; 0: not measured, a step being too small */
-    double left_s;                      /* negative: not known */
-    int64_t skipped;                    /* steps, so far */
+    double share;    /* of the machine's sgemm speed; 0: not measured, a step being too small */
+    double left_s;   /* negative: not known */
+    int64_t skipped; /* steps, so far */
     double loss_scale;
     /* Of the last evaluation; NaN before the first. */
     double validation_loss, validation_accuracy;

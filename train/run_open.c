@@ -58,7 +58,8 @@ static int build(struct run *r, const struct run_config *c, struct model *m,
                                   .best_step = -1};
     int rc = run_config_copy(&r->config, c);
     if (rc == 0 && (rc = run_folder_open(&r->folder, c->checkpoint.folder)) == 0 &&
-        (rc = open_data(r)) == 0 && (rc = masters_init(&r->masters, m, e->progress)) == 0 &&
+        (rc = open_data(r)) == 0 &&
+        (rc = masters_init(&r->masters, m, DTYPE_F32, e->progress)) == 0 &&
         (rc = optimizer_init(&r->optimizer, &c->optimizer, &r->masters)) == 0)
         rc = run_fit_team(r);
     return rc;

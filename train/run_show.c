@@ -48,7 +48,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
     struct step_config step;
     struct step_bytes bytes;
     run_config_step(c, shape, &step);
-    int rc = step_bytes(&bytes, shape, &step);
+    int rc = step_bytes(&bytes, shape, DTYPE_F32, &step);
     if (rc != 0)
         return rc;
     bool kept = strcmp(step.recompute, "none") == 0;
@@ -59,7 +59,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
     } parts[] = {
         {"parameters", "float32", 4.0 * (double)n},
         {"gradients", "float32", (double)bytes.gradients},
-        {"moments", "float32, two of them", (double)optimizer_bytes(n)},
+        {"moments", "float32, two of them", 8.0 * (double)n},
         {"activations", kept ? "all layers" : "the inputs of layers, and one of those made again",
          (double)bytes.activations},
         {"logits", "of the positions at work", (double)bytes.logits},

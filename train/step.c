@@ -5,6 +5,7 @@
 #include "model/base/par.h"
 #include "model/base/progress.h"
 #include "train/backward.h"
+#include "train/kept.h"
 #include "train/loss.h"
 #include "train/masters.h"
 
@@ -17,6 +18,7 @@ enum {
     LOGITS = 32 << 20, /* that exist at once, where nothing else is said */
     LOSS_ROWS = 256    /* rows a slice comes in then */
 };
+enum block { GRADIENTS, ACTIVATIONS, SCRATCH, LOGITS_BLOCK, WINDOW, N_BLOCKS };
 
 struct step {
     struct step_config config;
@@ -25,6 +27,8 @@ struct step {
     struct forward forward;
     struct forward_dropout dropout;
     struct activations *layers; /* [L+1] */
+    struct kept kept;           /* float16 */
+    void *gradients;            /* [n]; backward.gradients is their window */
     struct forward_seq *seqs;   /* [batch] */
     char **pages;               /* [batch][n_pages] */
     int n_pages;                /* of one sequence */
@@ -32,7 +36,7 @@ struct step {
     struct loss loss;
     int piece; /* where an interrupted pass goes on; 0: none is */
     bool stop;
-    void *blocks[4];
+    void *blocks[N_BLOCKS];
     struct step_bytes bytes;
 };
 
@@ -88,25 +92,42 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
         x->pages[i] = page + i * pages.page_bytes;
 }
 
-static void carve_activations(struct step *x, struct arena *a, const struct config *c)
+static void carve_activations(struct step *x, struct arena *a, const struct config *c,
+                              enum dtype dtype)
 {
-    activations_carve(x->layers, a, c, x->config.batch * x->config.length, x->again);
+    int rows = x->config.batch * x->config.length;
+    if (dtype == DTYPE_F16)
+        kept_carve(&x->kept, x->layers, a, c, rows, x->again);
+    else
+        activations_carve(x->layers, a, c, rows, x->again);
 }
 
-static void size_step(struct step *x, const struct config *c)
+static void size_step(struct step *x, const struct config *c, enum dtype dtype)
 {
     struct arena scratch = {0}, activations = {0};
     size_loss(&x->loss, c, &x->config);
     carve_scratch(x, &scratch, c);
-    carve_activations(x, &activations, c);
+    carve_activations(x, &activations, c, dtype);
     size_t rows = (size_t)x->config.batch * (size_t)x->config.length;
     /* The forward's own: after layer norms, after the activation, after the last norm. */
     size_t forward = rows * (2 * (size_t)c->n_embd + (size_t)c->n_inner) * sizeof(float);
     x->bytes = (struct step_bytes){.activations = activations.used,
-                                   .gradients = (size_t)config_params(c) * sizeof(float),
+                                   .gradients = (size_t)config_params(c) * dtype_bytes(dtype),
                                    .scratch = scratch.used + forward,
                                    .logits = (size_t)x->loss.slice_rows *
                                              (size_t)x->loss.slice_columns * sizeof(float)};
+    if (dtype == DTYPE_F16)
+        x->bytes.window = masters_window(c, dtype) * sizeof(float);
+}
+
+/* What is to be allocated. */
+static void list_blocks(const struct step *x, size_t bytes[N_BLOCKS])
+{
+    bytes[GRADIENTS] = x->bytes.gradients;
+    bytes[ACTIVATIONS] = x->bytes.activations;
+    bytes[SCRATCH] = x->bytes.scratch;
+    bytes[LOGITS_BLOCK] = x->bytes.logits;
+    bytes[WINDOW] = x->bytes.window;
 }
 
 /* ---- what fits ---- */
@@ -177,12 +198,13 @@ static int check(const struct step_config *s, const struct config *c, bool *agai
     return check_probability("dropout of the residual", s->dropout.resid);
 }
 
-int step_bytes(struct step_bytes *out, const struct config *c, const struct step_config *s)
+int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
+               const struct step_config *s)
 {
     struct step x = {.config = *s};
     int rc = check(s, c, x.again);
     if (rc == 0) {
-        size_step(&x, c);
+        size_step(&x, c, dtype);
         *out = x.bytes;
     }
     return rc;
@@ -193,8 +215,8 @@ int step_bytes(struct step_bytes *out, const struct config *c, const struct step
 static int check_memory(const struct step_bytes *b)
 {
     double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    double all =
-        (double)b->activations + (double)b->gradients + (double)b->scratch + (double)b->logits;
+    double all = (double)b->activations + (double)b->gradients + (double)b->scratch +
+                 (double)b->logits + (double)b->window;
     if (all > machine)
         return err_set(ERR_NOMEM,
                        "a micro-batch needs %.1f GB of memory (%.1f GB of activations), this "
@@ -217,23 +239,26 @@ static struct dropout dropout_of(float p, uint64_t seed)
 static int set_up(struct step *x, struct masters *w)
 {
     const struct config *c = &w->view.config;
-    const size_t bytes[] = {x->bytes.gradients, x->bytes.activations, x->bytes.scratch,
-                            x->bytes.logits};
+    size_t bytes[N_BLOCKS];
+    list_blocks(x, bytes);
     int rc = forward_init(&x->forward, &w->view, x->config.batch * x->config.length);
     if (rc != 0)
         return rc;
-    for (int i = 0; i < 4; i++)
-        if ((x->blocks[i] = mem_map(bytes[i])) == NULL)
+    for (int i = 0; i < N_BLOCKS; i++)
+        if (bytes[i] > 0 && (x->blocks[i] = mem_map(bytes[i])) == NULL)
             return ERR_NOMEM;
-    struct arena activations = {.base = x->blocks[1]}, scratch = {.base = x->blocks[2]};
+    struct arena activations = {.base = x->blocks[ACTIVATIONS]},
+                 scratch = {.base = x->blocks[SCRATCH]};
     carve_scratch(x, &scratch, c);
-    carve_activations(x, &activations, c);
-    x->loss.logits = x->blocks[3];
+    carve_activations(x, &activations, c, w->dtype);
+    x->loss.logits = x->blocks[LOGITS_BLOCK];
+    x->gradients = x->blocks[GRADIENTS];
     x->backward.f = &x->forward;
     x->backward.seqs = x->seqs;
-    x->backward.masters = w->data;
-    x->backward.gradients = x->blocks[0];
+    x->backward.masters = w->window;
+    x->backward.gradients = x->blocks[w->dtype == DTYPE_F16 ? WINDOW : GRADIENTS];
     x->forward.layers = x->layers;
+    x->forward.half = w->dtype == DTYPE_F16;
     kv_layout_share(&x->forward.layout);
     const struct dropout_config *d = &x->config.dropout;
     x->dropout = (struct forward_dropout){.embd = dropout_of(d->embd, d->seed),
@@ -253,7 +278,7 @@ int step_new(struct step **out, struct masters *w, const struct step_config *s)
     x->masters = w;
     int rc = check(s, &w->view.config, x->again);
     if (rc == 0) {
-        size_step(x, &w->view.config);
+        size_step(x, &w->view.config, w->dtype);
         rc = check_memory(&x->bytes);
     }
     if (rc == 0)
@@ -270,9 +295,9 @@ void step_free(struct step *x)
 {
     if (x == NULL)
         return;
-    const size_t bytes[] = {x->bytes.gradients, x->bytes.activations, x->bytes.scratch,
-                            x->bytes.logits};
-    for (int i = 0; i < 4; i++)
+    size_t bytes[N_BLOCKS];
+    list_blocks(x, bytes);
+    for (int i = 0; i < N_BLOCKS; i++)
         mem_unmap(x->blocks[i], bytes[i]);
     forward_release(&x->forward);
     mem_free(x);
@@ -280,21 +305,17 @@ void step_free(struct step *x)
 
 /* ---- running ---- */
 
-float *step_gradients(struct step *x)
+void *step_gradients(struct step *x)
 {
-    return x->backward.gradients;
+    return x->gradients;
 }
 
 static void zero_share(void *arg, int thread, int n_threads)
 {
-    enum { PIECE = 1 << 16 };
-    struct step *x = arg;
-    int first, last;
-    par_split((int)((x->masters->n + PIECE - 1) / PIECE), thread, n_threads, &first, &last);
-    size_t from = (size_t)first * PIECE, to = (size_t)last * PIECE;
-    to = to < x->masters->n ? to : x->masters->n;
-    if (from < to)
-        memset(x->backward.gradients + from, 0, (to - from) * sizeof(float));
+    const struct step *x = arg;
+    size_t first, count;
+    par_split_units(x->bytes.gradients, 1 << 18, thread, n_threads, &first, &count);
+    memset((char *)x->gradients + first, 0, count);
 }
 
 void step_zero(struct step *x)
@@ -325,6 +346,43 @@ static struct pieces pieces_of(const struct step *x)
     return (struct pieces){forward_pieces(c), slices, c->n_layer + 2};
 }
 
+/*
+ * Float16: what a piece works on, in its windows; layer -1 is what lies outside the layers,
+ * and is there from a pass's first piece to its last.
+ */
+static void open_windows(struct backward_part *p, struct step *x, int layer, bool gradients)
+{
+    const struct masters *w = x->masters;
+    if (w->dtype == DTYPE_F32)
+        return;
+    masters_widen(w, w->window, w->half, layer, p->thread, p->n_threads);
+    if (gradients)
+        masters_widen(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
+    par_barrier();
+}
+
+static void close_gradients(struct backward_part *p, struct step *x, int layer)
+{
+    if (x->masters->dtype == DTYPE_F32)
+        return;
+    masters_narrow(x->masters, x->gradients, x->backward.gradients, layer, p->thread, p->n_threads);
+    par_barrier();
+}
+
+/* piece 0: embedding; then the layers; then last norm. */
+static void run_forward(struct backward_part *p, const struct job *job, int piece)
+{
+    struct step *x = job->x;
+    int layer = piece - 1, n_layer = x->masters->view.config.n_layer;
+    if (layer < n_layer)
+        open_windows(p, x, layer, piece == 0 && job->backward);
+    forward_piece(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
+    if (job->backward && piece == 0)
+        kept_store_first(&x->kept, x->layers, p->thread, p->n_threads);
+    else if (job->backward && layer < n_layer)
+        kept_store(&x->kept, x->layers, layer, p->thread, p->n_threads);
+}
+
 /* piece 0: last norm; then the layers; then the embedding. */
 static void run_backward(struct backward_part *p, struct step *x, int piece)
 {
@@ -332,11 +390,15 @@ static void run_backward(struct backward_part *p, struct step *x, int piece)
     if (piece == 0) {
         backward_final_norm(p);
     } else if (layer >= 0) {
+        kept_load(&x->kept, x->layers, layer, p->thread, p->n_threads);
+        open_windows(p, x, layer, true);
         if (x->again[layer])
             forward_again(&x->forward, x->seqs, x->backward.n_seqs, layer, p->thread, p->n_threads);
         backward_layer(p, layer);
+        close_gradients(p, x, layer);
     } else {
         backward_embedding(p);
+        close_gradients(p, x, -1);
     }
 }
 
@@ -344,7 +406,7 @@ static void run_piece(struct backward_part *p, const struct job *job, struct pie
 {
     struct step *x = job->x;
     if (piece < n.forward)
-        forward_piece(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
+        run_forward(p, job, piece);
     else if (piece < n.forward + n.loss)
         loss_slice(&x->loss, p, (piece - n.forward) * x->loss.slice_rows, job->labels, job->scale,
                    job->backward);

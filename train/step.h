@@ -5,8 +5,14 @@
  * activations in buffers of this struct; the backward adds to one block of gradients.
  * Every number has the same bits for any size of the team, and with or without
  * recomputation. After step_new nothing allocates.
+ *
+ * With masters in float16, weights, gradients and all that the forward keeps for the
+ * backward lie in binary16: each is rounded to nearest once when it is put there, a
+ * gradient once a micro-batch. All arithmetic is fp32, and so is what is in one layer's
+ * work only: sums, the gradients of activations.
  */
 #include "model/config.h"
+#include "model/params.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,14 +48,17 @@ struct step; /* activations, gradients and scratch */
 /* Bytes step_new would take, by part, before anything is allocated; ERR_RANGE as there. */
 struct step_bytes {
     size_t activations, gradients, scratch, logits;
+    size_t window; /* float16: of the gradients, in fp32; masters.h */
 };
-int step_bytes(struct step_bytes *out, const struct config *c, const struct step_config *s);
+int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
+               const struct step_config *s);
 /* The masters are borrowed and outlive the step; made for the team as it is now. ERR_RANGE
  * names the setting that does not fit the model, ERR_NOMEM. */
 int step_new(struct step **out, struct masters *w, const struct step_config *s);
 void step_free(struct step *s);
-/* The gradients [masters.n], in the masters' layout; borrowed. */
-float *step_gradients(struct step *s);
+/* The gradients [masters.n], in the masters' layout and type; borrowed. Infinite where
+ * float16 had no room for them. */
+void *step_gradients(struct step *s);
 /* Make them zero: before the first micro-batch of each step. By the whole team. A pass that
  * was interrupted is given up. */
 void step_zero(struct step *s);

@@ -69,14 +69,25 @@ void source_close(struct source *s)
 
 enum { READ_PART = 4096 };
 
+/* Of a tensor in memory. */
+static enum dtype dtype_of(const struct param_tensor *t)
+{
+    bool half = t->half != NULL || (t->linear != NULL && t->linear->kind == LINEAR_F16);
+    return half ? DTYPE_F16 : DTYPE_F32;
+}
+
 static int read_param(void *user, void *dst, uint64_t first, size_t n)
 {
     const struct param_tensor *t = user;
-    if (t->linear == NULL || t->linear->kind == LINEAR_F32) {
+    if (dtype_of(t) == DTYPE_F32) {
         params_read(t, dst, first, n);
         return 0;
     }
     uint16_t *out = dst;
+    if (t->half != NULL) {
+        memcpy(out, t->half + first, n * sizeof *out);
+        return 0;
+    }
     float part[READ_PART];
     for (size_t done = 0; done < n;) {
         size_t count = n - done < READ_PART ? n - done : READ_PART;
@@ -98,11 +109,10 @@ static int describe_model(struct source *s, const struct params *p, const struct
     s->readers = mem_array((size_t)s->table.n_tensors, sizeof *s->readers);
     if (s->name == NULL || s->readers == NULL || (m->defaults != NULL && s->defaults == NULL))
         return ERR_NOMEM;
-    s->dtype = p->kind == LINEAR_F16 ? DTYPE_F16 : DTYPE_F32;
+    s->dtype = dtype_of(&p->tensors[0]);
     for (int i = 0; i < s->table.n_tensors; i++) {
         struct param_tensor *t = &p->tensors[i];
-        s->readers[i] = (struct tensor_reader){
-            .read = read_param, .user = t, .dtype = t->linear == NULL ? DTYPE_F32 : s->dtype};
+        s->readers[i] = (struct tensor_reader){.read = read_param, .user = t, .dtype = dtype_of(t)};
     }
     return 0;
 }

@@ -44,7 +44,7 @@ int source_open_gguf(struct source *s, const char *path, bool need_weights,
 int source_open_random(struct source *s, const char *name, uint64_t seed);
 /* A source that reads the parameters of a model in memory (weights that changed). */
 int source_open_model(struct source *s, const struct model *m);
-/* The same for other parameters of its shape (training's fp32 ones). */
+/* The same for other parameters of its shape (training's). */
 int source_open_params(struct source *s, const struct params *p, const struct model *m);
 
 #endif

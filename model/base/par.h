@@ -11,6 +11,7 @@
  * never sums.
  */
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef void par_fn(void *arg, int thread, int n_threads);
 
@@ -38,6 +39,16 @@ static inline void par_split(int n, int thread, int n_threads, int *first, int *
 {
     *first = (int)((long long)n * thread / n_threads);
     *last = (int)((long long)n * (thread + 1) / n_threads);
+}
+/* The same of elements first .. first + count - 1, all runs but the last in whole units. */
+static inline void par_split_units(size_t n, size_t unit, int thread, int n_threads, size_t *first,
+                                   size_t *count)
+{
+    size_t units = (n + unit - 1) / unit;
+    size_t from = units * (size_t)thread / (size_t)n_threads * unit;
+    size_t to = units * ((size_t)thread + 1) / (size_t)n_threads * unit;
+    *first = from < n ? from : n;
+    *count = (to < n ? to : n) - *first;
 }
 
 #endif

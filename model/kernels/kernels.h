@@ -114,8 +114,16 @@ struct kernels {
     void (*divide)(float *y, const float *x, float a, size_t n); /* y = x / a */
     void (*widen)(float *y, const uint16_t *x, size_t n);        /* binary16 -> fp32 */
     void (*narrow)(uint16_t *y, const float *x, size_t n);       /* to nearest even */
+    /*
+     * To one of the two neighbours, to the nearer the more likely: the mean is x, and what
+     * binary16 has stays. Element i takes the word that dropout would (seed, stream, block).
+     * Beyond 65504 it is 65504; x is no NaN.
+     */
+    void (*narrow_random)(uint16_t *y, const float *x, size_t n, uint64_t seed, uint64_t stream,
+                          uint64_t block);
 
     float (*max)(const float *x, size_t n);     /* -INFINITY for n = 0; NaN passed over */
+    float (*max_abs)(const float *x, size_t n); /* 0 for n = 0; NaN passed over */
     size_t (*argmax)(const float *x, size_t n); /* the first of the greatest; 0 if all are NaN */
     /* y[i] = exp((x[i] - shift) * scale); returns their sum, kept in 16 double lanes.
      * y NULL: the sum alone; y may be x. */

@@ -41,6 +41,13 @@ LANES struct v16 v_if_below(struct v16 x, struct w16 word, uint32_t limit)
     __mmask16 below = _mm512_cmplt_epu32_mask(word.v, _mm512_set1_epi32((int)limit));
     return (struct v16){_mm512_maskz_mov_ps(below, x.v)};
 }
+/* The word's first 23 bits as a fraction, in [0,1). */
+LANES struct v16 w_fraction(struct w16 word)
+{
+    __m512i one = _mm512_set1_epi32(0x3f800000);
+    __m512 up = _mm512_castsi512_ps(_mm512_or_si512(_mm512_srli_epi32(word.v, 9), one));
+    return (struct v16){_mm512_sub_ps(up, _mm512_set1_ps(1))};
+}
 
 #elif defined(LANES_AVX2)
 
@@ -86,6 +93,15 @@ LANES struct v16 v_if_below(struct v16 x, struct w16 word, uint32_t limit)
     const __m256i by = _mm256_set1_epi32((int)limit);
     return V_BOTH(v_if_below8(x.lo, word.lo, by), v_if_below8(x.hi, word.hi, by));
 }
+LANES __m256 w_fraction8(__m256i word)
+{
+    __m256i up = _mm256_or_si256(_mm256_srli_epi32(word, 9), _mm256_set1_epi32(0x3f800000));
+    return _mm256_sub_ps(_mm256_castsi256_ps(up), _mm256_set1_ps(1));
+}
+LANES struct v16 w_fraction(struct w16 word)
+{
+    return V_BOTH(w_fraction8(word.lo), w_fraction8(word.hi));
+}
 
 #else
 
@@ -124,6 +140,10 @@ LANES void w_multiply(struct w16 *high, struct w16 *low, struct w16 a, uint32_t 
 LANES struct v16 v_if_below(struct v16 x, struct w16 word, uint32_t limit)
 {
     V_EACH(word.w[i] < limit ? x.f[i] : 0);
+}
+LANES struct v16 w_fraction(struct w16 word)
+{
+    V_EACH(half_float(word.w[i] >> 9 | 0x3f800000u) - 1);
 }
 
 #endif

@@ -128,6 +128,12 @@ LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
     return (struct v16){_mm512_castsi512_ps(_mm512_ternarylogic_epi32(
         m, _mm512_castps_si512(sign.v), _mm512_castps_si512(size.v), 0xca))};
 }
+/* The power of two at or below each normal number. */
+LANES struct v16 v_power_below(struct v16 a)
+{
+    __m512i exponent = _mm512_set1_epi32(0x7f800000);
+    return (struct v16){_mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a.v), exponent))};
+}
 /* 2 to the power of (the integer n in the low bits of t - base) / 2, rounded down, and
  * of what is left of n: together 2^n even where that is no normal number. */
 LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
@@ -281,6 +287,11 @@ LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
     return V_BOTH(_mm256_or_ps(_mm256_andnot_ps(m, size.lo), _mm256_and_ps(m, sign.lo)),
                   _mm256_or_ps(_mm256_andnot_ps(m, size.hi), _mm256_and_ps(m, sign.hi)));
 }
+LANES struct v16 v_power_below(struct v16 a)
+{
+    __m256 exponent = _mm256_castsi256_ps(_mm256_set1_epi32(0x7f800000));
+    return V_BOTH(_mm256_and_ps(a.lo, exponent), _mm256_and_ps(a.hi, exponent));
+}
 LANES void v_powers8(__m256 t, __m256 base, __m256 *first, __m256 *second)
 {
     __m256i n = _mm256_sub_epi32(_mm256_castps_si256(t), _mm256_castps_si256(base));
@@ -425,6 +436,10 @@ LANES struct v16 v_abs(struct v16 a)
 LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
 {
     V_EACH(copysignf(size.f[i], sign.f[i]));
+}
+LANES struct v16 v_power_below(struct v16 a)
+{
+    V_EACH(half_float(half_bits(a.f[i]) & 0x7f800000u));
 }
 LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
 {

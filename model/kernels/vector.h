@@ -304,6 +304,32 @@ static void narrow(uint16_t *y, const float *x, size_t n)
     }
 }
 
+/* In units of the last place: what is above the whole number decides against chance. */
+LANES struct v16 round_by_chance(struct v16 x, struct w16 word)
+{
+    const struct v16 whole = v_set(0x1p23f), zero = v_set(0);
+    struct v16 size = v_min(v_abs(x), v_set(65504));
+    struct v16 power = v_max(v_power_below(size), v_set(0x1p-14f));
+    struct v16 t = v_mul(size, v_div(v_set(1024), power));
+    struct v16 floor = v_sub(v_add(t, whole), whole);
+    floor = v_sub(floor, v_if_greater(floor, t, v_set(1), zero));
+    struct v16 up = v_if_greater(v_sub(t, floor), w_fraction(word), v_set(1), zero);
+    return v_copysign(v_mul(v_add(floor, up), v_mul(power, v_set(0x1p-10f))), x);
+}
+
+static void narrow_random(uint16_t *y, const float *x, size_t n, uint64_t seed, uint64_t stream,
+                          uint64_t block)
+{
+    for (size_t at = 0; at < n; at += 4 * LANES_N, block++) {
+        struct w16 words[4];
+        w_philox(words, seed, stream, block * LANES_N);
+        for (size_t j = 0, i = at; j < 4 && i < n; j++, i += LANES_N) {
+            int used = tail(n, i);
+            v_store_half_n(y + i, round_by_chance(v_load_n(x + i, used), words[j]), used);
+        }
+    }
+}
+
 static float greatest(const float *x, size_t n)
 {
     const struct v16 low = v_set(-INFINITY);
@@ -312,6 +338,14 @@ static float greatest(const float *x, size_t n)
         int used = tail(n, i);
         top = v_max(v_keep(v_load_n(x + i, used), used, low), top);
     }
+    return v_greatest(top);
+}
+
+static float greatest_size(const float *x, size_t n)
+{
+    struct v16 top = v_set(0);
+    for (size_t i = 0; i < n; i += LANES_N)
+        top = v_max(v_abs(v_load_n(x + i, tail(n, i))), top);
     return v_greatest(top);
 }
 
@@ -396,7 +430,8 @@ static float stream(const uint16_t *x, size_t n)
     .finish = finish, .layernorm = layernorm, .softmax_block = softmax_block,                      \
     .layernorm_grad = layernorm_grad, .gelu_grad = gelu_grad, .softmax_grad = softmax_grad,        \
     .dropout = dropout, .dot = dot, .add = add, .scale = scale_row, .divide = divide,              \
-    .widen = widen, .narrow = narrow, .max = greatest, .argmax = argmax, .exp_sum = exp_sum,       \
-    .select = select_range, .sum_least = sum_least, .stream = stream
+    .widen = widen, .narrow = narrow, .narrow_random = narrow_random, .max = greatest,             \
+    .max_abs = greatest_size, .argmax = argmax, .exp_sum = exp_sum, .select = select_range,        \
+    .sum_least = sum_least, .stream = stream
 
 #endif

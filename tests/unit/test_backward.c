@@ -61,7 +61,7 @@ static void make_masters(struct fixture *x)
         uint64_t n_bad;
         assert_ok(params_fill(t, &reader, 1, &n_bad, NULL));
     }
-    assert_ok(masters_init(&x->w, &m, NULL));
+    assert_ok(masters_init(&x->w, &m, DTYPE_F32, NULL));
     params_release(&m.params);
 }
 
@@ -485,9 +485,9 @@ static void bytes_are_told_before(void **state)
     struct step_config s;
     step_config_init(&s);
     struct step_bytes none, all;
-    assert_ok(step_bytes(&none, &c, &s));
+    assert_ok(step_bytes(&none, &c, DTYPE_F32, &s));
     s.recompute = "layers";
-    assert_ok(step_bytes(&all, &c, &s));
+    assert_ok(step_bytes(&all, &c, DTYPE_F32, &s));
     assert_int_equal(none.gradients, config_params(&c) * sizeof(float));
     /* 10 C and H of each position and layer, and C of each layer's input. */
     size_t layer = 1024 * (10 * 768 - 768 + 12) * sizeof(float), x = 1024 * 768 * sizeof(float);

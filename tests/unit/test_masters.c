@@ -92,7 +92,7 @@ static void masters_have_the_files_precision(void **state)
                 for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
                     struct model *m = load(path, (enum linear_kind)kind);
                     struct masters w;
-                    assert_ok(masters_init(&w, m, NULL));
+                    assert_ok(masters_init(&w, m, DTYPE_F32, NULL));
                     assert_int_equal(w.n, config_params(&m->config));
                     expect(&exact->params, &w, same);
                     masters_release(&w);
@@ -113,7 +113,7 @@ static void the_view_points_into_the_block(void **state)
         tiny_init(&m, &c, LINEAR_F32, 3);
         char name[] = "tiny";
         m.name = name;
-        assert_ok(masters_init(&w, &m, NULL));
+        assert_ok(masters_init(&w, &m, DTYPE_F32, NULL));
         const struct params *a = &m.params, *b = &w.view;
         float ours[512], theirs[512];
 #define SAME_LINEAR(x)                                                                             \
@@ -181,12 +181,12 @@ static void changed_weights_come_from_memory(void **state)
         struct masters w, again;
         struct notes notes = {0};
         struct progress progress = {.note = take_note, .user = &notes};
-        assert_ok(masters_init(&w, m, &progress));
+        assert_ok(masters_init(&w, m, DTYPE_F32, &progress));
         assert_int_equal(notes.n, 0);
         for (size_t i = 0; i < w.n; i++)
             w.data[i] += 0.01f;
         masters_publish(&w, m);
-        assert_ok(masters_init(&again, m, &progress));
+        assert_ok(masters_init(&again, m, DTYPE_F32, &progress));
         expect(&m->params, &again, same);
         assert_int_equal(notes.n, kind == LINEAR_F16);
         if (notes.n > 0)
@@ -209,32 +209,32 @@ static void what_cannot_be_read_is_said(void **state)
     struct model *m = load(path, LINEAR_F16);
     /* Replaced by one of another shape. */
     store(path, false, SAVE_F32);
-    assert_int_equal(masters_init(&w, m, NULL), ERR_MISMATCH);
+    assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_MISMATCH);
     assert_string_equal(scratch_sentence(&s, err_text()),
                         "cannot read the weights to train from DIR/hf: it has other shapes than "
                         "the model in memory: it was replaced since, :load it again");
     masters_release(&w);
     /* Gone. */
     assert_int_equal(remove(scratch_path(&s, "hf/model.safetensors")), 0);
-    assert_int_not_equal(masters_init(&w, m, NULL), 0);
+    assert_int_not_equal(masters_init(&w, m, DTYPE_F32, NULL), 0);
     assert_non_null(strstr(err_text(), "cannot read the weights to train from "));
     assert_null(w.data);
     /* Not a number. */
     m->changed = true;
     m->params.ln_f_bias[3] = NAN;
     m->params.ln_f_bias[5] = INFINITY;
-    assert_int_equal(masters_init(&w, m, NULL), ERR_RANGE);
+    assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_RANGE);
     assert_string_equal(err_text(), "cannot read the weights to train: tensor ln_f.bias: 2 of 132 "
                                     "weights are NaN or infinite");
     m->params.ln_f_bias[3] = m->params.ln_f_bias[5] = 0;
     interrupt_raise();
-    assert_int_equal(masters_init(&w, m, NULL), ERR_INTERRUPTED);
+    assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_INTERRUPTED);
     interrupt_clear();
     /* Every allocation may fail. */
     int rc = ERR_NOMEM;
     for (uint64_t k = 1; rc != 0; k++) {
         mem_fail_at(k);
-        rc = masters_init(&w, m, NULL);
+        rc = masters_init(&w, m, DTYPE_F32, NULL);
         mem_fail_at(0);
         assert_true(k < 100 && (rc == ERR_NOMEM || k > 8));
         masters_release(&w);
@@ -258,7 +258,7 @@ static void publishing_rounds_each_weight_into_its_place(void **state)
             char name[] = "tiny";
             m.name = name;
             memcpy(hash, model_fingerprint(&m), sizeof hash);
-            assert_ok(masters_init(&w, &m, NULL));
+            assert_ok(masters_init(&w, &m, DTYPE_F32, NULL));
             for (int threads = 1; threads <= 5; threads++) {
                 assert_ok(par_open(threads, false));
                 /* Nothing but the weights: what pads the panels stays zero. */
@@ -291,7 +291,7 @@ static void masters_are_a_source(void **state)
     store(path, false, SAVE_F16);
     struct model *m = load(path, LINEAR_F16);
     struct masters w;
-    assert_ok(masters_init(&w, m, NULL));
+    assert_ok(masters_init(&w, m, DTYPE_F32, NULL));
     for (size_t i = 0; i < w.n; i++)
         w.data[i] *= 1.0009765f;
     struct source source;

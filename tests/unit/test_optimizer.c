@@ -32,7 +32,7 @@ static void make(struct masters *w, const struct config *c)
     tiny_init(&m, c, LINEAR_F32, 5);
     char name[] = "tiny";
     m.name = name;
-    assert_ok(masters_init(w, &m, NULL));
+    assert_ok(masters_init(w, &m, DTYPE_F32, NULL));
     tiny_release(&m);
 }
 
@@ -135,9 +135,30 @@ static void ten_steps_as_the_references(void **state)
 /* ---- properties ---- */
 
 static const struct optimizer_config kinds[] = {
-    {OPTIMIZER_ADAMW, 0.9f, 0.95f, 1e-8f, 0.1f, DECAY_MATRICES, true, 1},
-    {OPTIMIZER_ADAM, 0.8f, 0.999f, 1e-6f, 0.01f, DECAY_ALL, true, 0},
-    {OPTIMIZER_LAMB, 0.9f, 0.99f, 1e-6f, 0.1f, DECAY_MATRICES, false, 0.5f},
+    {.kind = OPTIMIZER_ADAMW,
+     .beta1 = 0.9f,
+     .beta2 = 0.95f,
+     .eps = 1e-8f,
+     .weight_decay = 0.1f,
+     .decay = DECAY_MATRICES,
+     .bias_correction = true,
+     .grad_clip = 1},
+    {.kind = OPTIMIZER_ADAM,
+     .beta1 = 0.8f,
+     .beta2 = 0.999f,
+     .eps = 1e-6f,
+     .weight_decay = 0.01f,
+     .decay = DECAY_ALL,
+     .bias_correction = true,
+     .grad_clip = 0},
+    {.kind = OPTIMIZER_LAMB,
+     .beta1 = 0.9f,
+     .beta2 = 0.99f,
+     .eps = 1e-6f,
+     .weight_decay = 0.1f,
+     .decay = DECAY_MATRICES,
+     .bias_correction = false,
+     .grad_clip = 0.5f},
 };
 
 /* Tensors of several pieces and of a few elements. */

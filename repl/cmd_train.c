@@ -243,7 +243,7 @@ static void show_time(const struct run_config *c, const struct config *shape, ui
     static const double REACHED = 0.8;
     const struct training_section *t = &c->training;
     char time[24];
-    double flops = speed_sgemm_flops(shape, t->micro_batch_size * t->sequence_length);
+    double flops = speed_sgemm_flops(shape, t->micro_batch_size * t->sequence_length, 0);
     double rate = REACHED * flops / speed_token_flops(shape, t->sequence_length);
     double tokens =
         (double)run_config_steps(c, n_windows) * t->global_batch_size * t->sequence_length;

@@ -1,6 +1,7 @@
 #include "train/loss.h"
 
 #include "model/base/par.h"
+#include "model/base/parts.h"
 #include "model/kernels/blas.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@ static void head(const struct loss *l, const struct backward_part *p, struct sli
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
+    parts_set(PART_MATRICES);
     blas_gemm_share(false, true, s.rows, s.cols, w->K, 1, p->b->f->hidden + (size_t)s.row * C, w->K,
                     (const float *)w->panels + (size_t)s.col * C, w->K, 0, l->logits, s.cols,
                     p->thread, p->n_threads);
@@ -27,6 +29,7 @@ static void head_grad(const struct loss *l, const struct backward_part *p, struc
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t hidden = (size_t)s.row * (size_t)w->K, column = (size_t)s.col * (size_t)w->K;
+    parts_set(PART_MATRICES);
     blas_gemm_share(false, false, s.rows, w->K, s.cols, 1, l->logits, s.cols,
                     (const float *)w->panels + column, w->K, s.col == 0 ? 0 : 1,
                     p->b->branch + hidden, w->K, p->thread, p->n_threads);
@@ -67,6 +70,7 @@ static void gradients(const struct loss *l, const struct backward_part *p, struc
 {
     int first, last;
     par_split(s.rows, p->thread, p->n_threads, &first, &last);
+    parts_set(PART_LOSS);
     for (int r = first; r < last; r++) {
         float *logits = l->logits + (size_t)r * (size_t)s.cols;
         token_id label = labels[s.row + r];
@@ -84,6 +88,7 @@ static void take_slice(const struct loss *l, const struct backward_part *p, stru
 {
     int first, last;
     par_split(s.rows, p->thread, p->n_threads, &first, &last);
+    parts_set(PART_LOSS);
     for (int r = first; r < last; r++) {
         struct loss_row *run = &l->running[r];
         token_id label = labels[s.row + r];

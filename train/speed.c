@@ -6,8 +6,7 @@
 #include "model/kernels/blas.h"
 
 #include <math.h>
-
-static const double MEASURED_S = 0.1;
+#include <stdbool.h>
 
 double speed_token_flops(const struct config *c, int T)
 {
@@ -15,38 +14,110 @@ double speed_token_flops(const struct config *c, int T)
     return 3 * (2 * (double)config_matmul_params(c) + attention);
 }
 
+/* c [m,n] = or += op(a) [m,k] op(b) [k,n], `times` in a step. */
 struct product {
+    bool transpose_a, transpose_b, adds;
     int m, n, k;
-    float *a, *b, *c;
+    double times;
 };
+enum { WAYS = 3, MATRICES = 5, TRIES = 3 };
+
+/* y [rows,N] = x W; dx = dy W^T; dW += x^T dy, with W [K,N], or [N,K] where it is turned. */
+static void ways(struct product *p, int rows, int K, int N, bool turned, double times)
+{
+    p[0] = (struct product){false, turned, false, rows, N, K, times};
+    p[1] = (struct product){false, !turned, false, rows, K, N, times};
+    p[2] = (struct product){true, false, true, turned ? N : K, turned ? K : N, rows, times};
+}
+
+static int products(struct product *p, const struct config *c, int rows, int loss_rows)
+{
+    const int C = c->n_embd, F = c->n_inner;
+    const struct {
+        int K, N;
+    } of_layer[] = {{C, 3 * C}, {C, C}, {C, F}, {F, C}};
+    int n = 0;
+    for (int i = 0; i < 4; i++, n += WAYS)
+        ways(p + n, rows, of_layer[i].K, of_layer[i].N, false, c->n_layer);
+    if (loss_rows > 0) {
+        ways(p + n, loss_rows, C, c->n_vocab, true, (double)rows / loss_rows);
+        n += WAYS;
+    }
+    return n;
+}
+
+struct job {
+    struct product p;
+    float *a, *b, *c;
+    size_t size_a, size_b, size_c; /* floats */
+};
+
+static void fill(float *x, size_t n, int thread, int n_threads)
+{
+    for (size_t i = (size_t)thread; i < n; i += (size_t)n_threads)
+        x[i] = 0x1p-8f * (float)(i % 251 + 1);
+}
+
+static void fill_all(void *arg, int thread, int n_threads)
+{
+    const struct job *j = arg;
+    fill(j->a, j->size_a, thread, n_threads);
+    fill(j->b, j->size_b, thread, n_threads);
+    fill(j->c, j->size_c, thread, n_threads);
+}
 
 static void multiply(void *arg, int thread, int n_threads)
 {
-    const struct product *p = arg;
-    blas_gemm_share(false, false, p->m, p->n, p->k, 1, p->a, p->k, p->b, p->n, 0, p->c, p->n,
-                    thread, n_threads);
+    const struct job *j = arg;
+    const struct product *p = &j->p;
+    blas_gemm_share(p->transpose_a, p->transpose_b, p->m, p->n, p->k, 1, j->a,
+                    p->transpose_a ? p->m : p->k, j->b, p->transpose_b ? p->k : p->n, p->adds, j->c,
+                    p->n, thread, n_threads);
 }
 
-static size_t bytes(int rows, int cols)
+static size_t larger(size_t a, int rows, int cols)
 {
-    return (size_t)rows * (size_t)cols * sizeof(float);
+    size_t b = (size_t)rows * (size_t)cols;
+    return a > b ? a : b;
 }
 
-double speed_sgemm_flops(const struct config *c, int rows)
+static double flops(struct job *j, const struct product *p, int n)
 {
-    struct product p = {.m = rows, .n = c->n_inner, .k = c->n_embd};
-    p.a = mem_map(bytes(p.m, p.k));
-    p.b = mem_map(bytes(p.k, p.n));
-    p.c = mem_map(bytes(p.m, p.n));
-    double best_s = INFINITY, begun = clock_s();
-    bool ready = p.a != NULL && p.b != NULL && p.c != NULL;
-    while (ready && clock_s() - begun < MEASURED_S) {
-        double start = clock_s();
-        par_run(multiply, &p);
-        best_s = fmin(best_s, clock_s() - start);
+    double ops = 0, all_s = 0;
+    for (int i = 0; i < n; i++) {
+        double best_s = INFINITY;
+        j->p = p[i];
+        for (int k = 0; k < TRIES; k++) {
+            double start = clock_s();
+            par_run(multiply, j);
+            best_s = fmin(best_s, clock_s() - start);
+        }
+        ops += p[i].times * 2.0 * p[i].m * p[i].n * p[i].k;
+        all_s += p[i].times * best_s;
     }
-    mem_unmap(p.a, bytes(p.m, p.k));
-    mem_unmap(p.b, bytes(p.k, p.n));
-    mem_unmap(p.c, bytes(p.m, p.n));
-    return ready ? 2.0 * p.m * p.n * p.k / best_s : 0;
+    return ops / all_s;
+}
+
+double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
+{
+    struct product p[MATRICES * WAYS];
+    struct job j = {0};
+    int n = products(p, c, rows, loss_rows);
+    double result = 0;
+    for (int i = 0; i < n; i++) {
+        j.size_a = larger(j.size_a, p[i].m, p[i].k);
+        j.size_b = larger(j.size_b, p[i].k, p[i].n);
+        j.size_c = larger(j.size_c, p[i].m, p[i].n);
+    }
+    j.a = mem_map(j.size_a * sizeof(float));
+    j.b = mem_map(j.size_b * sizeof(float));
+    j.c = mem_map(j.size_c * sizeof(float));
+    if (j.a != NULL && j.b != NULL && j.c != NULL) {
+        par_run(fill_all, &j);
+        result = flops(&j, p, n);
+    }
+    mem_unmap(j.a, j.size_a * sizeof(float));
+    mem_unmap(j.b, j.size_b * sizeof(float));
+    mem_unmap(j.c, j.size_c * sizeof(float));
+    return result;
 }

@@ -2,7 +2,7 @@
 #define PRATTLE_SPEED_H
 /*
  * What the speed of training is held against: the operations a token needs, and how many
- * the machine's matrix product does a second on products of the model's shape.
+ * the machine's matrix product does a second on products of the model's shapes.
  */
 #include "model/config.h"
 
@@ -12,9 +12,11 @@
  */
 double speed_token_flops(const struct config *c, int T);
 /*
- * Operations a second of OpenBLAS over the whole team on [rows,C] x [C,F], the largest
- * product of a layer; the best of what fits into a tenth of a second. 0: no memory.
+ * Operations a second of OpenBLAS over the whole team on a step's products: the four of a
+ * layer over `rows` positions and, unless loss_rows is 0, the head's over slices of
+ * loss_rows, each forward and both ways backward, as often as they come in a step; each at
+ * the best of three. Takes as long as three times these products. 0: no memory.
  */
-double speed_sgemm_flops(const struct config *c, int rows);
+double speed_sgemm_flops(const struct config *c, int rows, int loss_rows);
 
 #endif

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/parts.h"
 #include "model/base/progress.h"
 #include "train/backward.h"
 #include "train/kept.h"
@@ -47,21 +48,20 @@ void step_config_init(struct step_config *s)
 
 /* ---- where everything lies ---- */
 
-static int loss_slice_rows(const struct step_config *s, int columns)
+static int loss_columns(const struct config *c, const struct step_config *s)
 {
-    int rows = s->batch * s->length, fit = LOGITS / columns;
+    bool cut = s->loss_columns > 0 && s->loss_columns < c->n_vocab;
+    return cut ? s->loss_columns : c->n_vocab;
+}
+
+int step_loss_rows(const struct config *c, const struct step_config *s)
+{
+    int rows = s->batch * s->length, fit = LOGITS / loss_columns(c, s);
     if (s->loss_rows > 0)
         fit = s->loss_rows;
     else
         fit = fit < LOSS_ROWS ? LOSS_ROWS : fit / LOSS_ROWS * LOSS_ROWS;
     return fit < rows ? fit : rows;
-}
-
-static void size_loss(struct loss *l, const struct config *c, const struct step_config *s)
-{
-    bool cut = s->loss_columns > 0 && s->loss_columns < c->n_vocab;
-    l->slice_columns = cut ? s->loss_columns : c->n_vocab;
-    l->slice_rows = loss_slice_rows(s, l->slice_columns);
 }
 
 static void carve_scratch(struct step *x, struct arena *a, const struct config *c)
@@ -105,7 +105,8 @@ static void carve_activations(struct step *x, struct arena *a, const struct conf
 static void size_step(struct step *x, const struct config *c, enum dtype dtype)
 {
     struct arena scratch = {0}, activations = {0};
-    size_loss(&x->loss, c, &x->config);
+    x->loss.slice_columns = loss_columns(c, &x->config);
+    x->loss.slice_rows = step_loss_rows(c, &x->config);
     carve_scratch(x, &scratch, c);
     carve_activations(x, &activations, c, dtype);
     size_t rows = (size_t)x->config.batch * (size_t)x->config.length;
@@ -315,6 +316,7 @@ static void zero_share(void *arg, int thread, int n_threads)
     const struct step *x = arg;
     size_t first, count;
     par_split_units(x->bytes.gradients, 1 << 18, thread, n_threads, &first, &count);
+    parts_set(PART_OPTIMIZER);
     memset((char *)x->gradients + first, 0, count);
 }
 

@@ -52,6 +52,8 @@ struct step_bytes {
 };
 int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
                const struct step_config *s);
+/* Positions of which logits exist at once. */
+int step_loss_rows(const struct config *c, const struct step_config *s);
 /* The masters are borrowed and outlive the step; made for the team as it is now. ERR_RANGE
  * names the setting that does not fit the model, ERR_NOMEM. */
 int step_new(struct step **out, struct masters *w, const struct step_config *s);

@@ -1,6 +1,7 @@
 #include "model/base/par.h"
 
 #include "model/base/err.h"
+#include "model/base/parts.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -49,6 +50,7 @@ void par_barrier(void)
         atomic_store_explicit(&meet.round, round + 1, memory_order_release);
         return;
     }
+    enum team_part was = parts_set(PART_WAITS);
     for (int spins = 0; atomic_load_explicit(&meet.round, memory_order_acquire) == round;)
         if (spins < SPINS) {
             spins++;
@@ -56,6 +58,7 @@ void par_barrier(void)
         } else {
             sched_yield();
         }
+    parts_set(was);
 }
 
 /* To the thread-th CPU of the allowed set, once a thread and team. */
@@ -88,7 +91,9 @@ static void run_job(par_fn *fn, void *arg)
             meet.n = n;
             atomic_store(&meet.arrived, 0);
         }
+        parts_enter(thread);
         fn(arg, thread, n);
+        parts_leave();
     }
 }
 

@@ -1,10 +1,12 @@
 #include "tests/unit/test.h"
 
 #include "model/base/buf.h"
+#include "model/base/clock.h"
 #include "model/base/file.h"
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/parts.h"
 #include "model/base/rng.h"
 
 #include <errno.h>
@@ -250,6 +252,40 @@ static void a_barrier_holds_all_threads(void **state)
     par_close();
 }
 
+static void work_in_parts(void *arg, int thread, int n_threads)
+{
+    (void)n_threads;
+    const double *work_s = arg;
+    assert_int_equal(parts_set(PART_GELU), PART_REST);
+    for (double end = clock_s() + work_s[thread]; clock_s() < end;)
+        ;
+    assert_int_equal(parts_set(PART_LOSS), PART_GELU);
+    par_barrier();
+    assert_int_equal(parts_set(PART_REST), PART_LOSS);
+}
+
+static void a_job_in_parts(void **state)
+{
+    (void)state;
+    double work_s[] = {0.01, 0.03}, seconds[N_PARTS], all = 0;
+    assert_ok(par_open(2, true));
+    assert_ok(parts_start());
+    double begun = clock_s();
+    par_run(work_in_parts, work_s);
+    double wall_s = clock_s() - begun;
+    parts_stop(seconds);
+    for (int i = 0; i < N_PARTS; i++)
+        all += seconds[i];
+    assert_true(all <= 2 * wall_s);
+    /* Threads may come late, but each does its work, and the one that is done waits. */
+    assert_true(seconds[PART_GELU] >= 0.04);
+    assert_true(seconds[PART_WAITS] > 0);
+    assert_true(seconds[PART_ATTENTION] == 0);
+    assert_int_equal(parts_set(PART_GELU), PART_REST);
+    assert_int_equal(parts_set(PART_GELU), PART_REST);
+    par_close();
+}
+
 static void the_host_goes_on_while_a_job_runs(void **state)
 {
     (void)state;
@@ -321,6 +357,7 @@ int main(void)
         cmocka_unit_test(normals_have_their_moments),
         cmocka_unit_test(writing_is_all_or_nothing),
         cmocka_unit_test(a_barrier_holds_all_threads),
+        cmocka_unit_test(a_job_in_parts),
         cmocka_unit_test(the_host_goes_on_while_a_job_runs),
         cmocka_unit_test(splits_cover_everything_once),
         cmocka_unit_test(xdg_folders),

@@ -6,6 +6,7 @@
 #include "model/kernels/kernels.h"
 
 #include <math.h>
+#include <string.h>
 
 int scorer_init(struct scorer *s, struct engine *e)
 {
@@ -45,14 +46,26 @@ static int check_passage(const struct engine *e, const struct passage *p)
     return engine_check_ids(e, p->ids, p->n);
 }
 
+static int check_shared(const struct passage *p)
+{
+    if (p->shared == 0 || (p->shared < p->first && p->shared < p[-1].n &&
+                           memcmp(p->ids, p[-1].ids, p->shared * sizeof *p->ids) == 0))
+        return 0;
+    return err_set(ERR_RANGE, "%zu tokens are not those of the passage before", p->shared);
+}
+
 int scorer_begin(struct scorer *s, const struct passage *list, size_t n)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < n; i++) {
         int rc = check_passage(s->engine, &list[i]);
+        if (rc == 0)
+            rc = i > 0                ? check_shared(&list[i])
+                 : list[i].shared > 0 ? err_set(ERR_RANGE, "there is no passage before the first")
+                                      : 0;
         if (rc != 0)
             return rc;
-        total += list[i].n - 1;
+        total += list[i].n - 1 - list[i].shared;
     }
     for (int i = 0; i < s->n_seqs; i++)
         kv_seq_truncate(&s->seqs[i], &s->engine->cache, 0);
@@ -70,18 +83,36 @@ static struct kv_seq *seq_of(const struct scorer *s, size_t passage)
     return &s->seqs[passage % (size_t)s->n_seqs];
 }
 
+/* What passage i shares with the one before it is in the cache: not while the pass that reads it
+ * is only being put together. */
+static bool can_begin(const struct scorer *s, size_t i)
+{
+    return i == 0 || (size_t)seq_of(s, i - 1)->n >= s->list[i].shared;
+}
+
+/* The place of a passage, made free of what was there; its first ids are already read. */
+static int begin_passage(struct scorer *s, size_t i)
+{
+    const struct passage *p = &s->list[i];
+    struct kv_seq *seq = seq_of(s, i);
+    if (p->shared > 0)
+        kv_seq_fork(seq, seq_of(s, i - 1), &s->engine->cache, (int)p->shared);
+    else
+        kv_seq_truncate(seq, &s->engine->cache, (int)p->shared);
+    return kv_seq_reserve(seq, &s->engine->cache, (int)(p->n - 1 - p->shared));
+}
+
 /* The next ids of passage i, at most `room`: a part of the pass, and the targets they have. */
 static int take_part(struct scorer *s, struct forward_seq *part, size_t i, size_t at, int room)
 {
     const struct passage *p = &s->list[i];
-    struct kv_seq *seq = seq_of(s, i);
     size_t left = p->n - 1 - at, n = left < (size_t)room ? left : (size_t)room;
-    int rc = at == 0 ? kv_seq_reserve(seq, &s->engine->cache, (int)(p->n - 1)) : 0;
+    int rc = at == p->shared ? begin_passage(s, i) : 0;
     if (rc != 0)
         return rc;
     size_t skip = p->first - 1 <= at ? 0 : p->first - 1 - at < n ? p->first - 1 - at : n;
     *part = (struct forward_seq){
-        .ids = p->ids + at, .n = (int)n, .skip = (int)skip, .kv = kv_seq_view(seq)};
+        .ids = p->ids + at, .n = (int)n, .skip = (int)skip, .kv = kv_seq_view(seq_of(s, i))};
     for (size_t k = at + skip; k < at + n; k++)
         s->rows[s->n_rows++] = (struct score_row){i, k + 1, p->ids[k + 1]};
     return 0;
@@ -105,7 +136,7 @@ static int read_more(struct scorer *s)
     size_t first = s->passage, i = first, at = s->at;
     int room = FORWARD_MAX_ROWS;
     s->n_rows = s->row = 0;
-    while (i < s->n && room > 0 && pass.n_seqs < s->n_seqs) {
+    while (i < s->n && room > 0 && pass.n_seqs < s->n_seqs && can_begin(s, i)) {
         struct forward_seq *part = &s->engine->pass[pass.n_seqs];
         int rc = take_part(s, part, i, at, room);
         if (rc != 0) {
@@ -117,16 +148,12 @@ static int read_more(struct scorer *s)
         at += (size_t)part->n;
         if (at == s->list[i].n - 1) {
             i++;
-            at = 0;
+            at = i < s->n ? s->list[i].shared : 0;
         }
     }
     par_run(run_pass, &pass);
-    for (int k = 0; k < pass.n_seqs; k++) {
-        struct kv_seq *seq = seq_of(s, first + (size_t)k);
-        kv_seq_advance(seq, s->engine->pass[k].n);
-        if (first + (size_t)k < i)
-            kv_seq_truncate(seq, &s->engine->cache, 0);
-    }
+    for (int k = 0; k < pass.n_seqs; k++)
+        kv_seq_advance(seq_of(s, first + (size_t)k), s->engine->pass[k].n);
     s->done += (uint64_t)(FORWARD_MAX_ROWS - room);
     s->passage = i;
     s->at = at;
@@ -214,7 +241,7 @@ int score_text(struct engine *e, const token_id *ids, size_t n, size_t first,
                const struct progress *p)
 {
     struct scorer s;
-    struct passage text = {ids, n, first < 1 ? 1 : first};
+    struct passage text = {.ids = ids, .n = n, .first = first < 1 ? 1 : first};
     if (n <= text.first)
         return 0;
     int rc = scorer_init(&s, e), got = 1;

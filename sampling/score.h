@@ -13,6 +13,7 @@ enum { SCORE_ROWS = 128 };
 struct passage {
     const token_id *ids; /* [n], borrowed */
     size_t n, first;     /* 1 <= first < n <= n_ctx + 1 */
+    size_t shared; /* the first so many, < first, are those of the passage before: not read again */
 };
 
 /* One target: ids[target] of list[passage]. */
@@ -32,7 +33,7 @@ struct scorer {
     struct engine *engine;
     const struct passage *list; /* [n], borrowed */
     size_t n;
-    uint64_t done, total;   /* ids read so far, and in all */
+    uint64_t done, total;   /* ids read so far, and in all; none twice that are shared */
     struct kv_seq *seqs;    /* [n_seqs]; owned; a passage has number passage % n_seqs */
     int n_seqs;             /* passages side by side */
     size_t passage, at;     /* the next to read: its place, and how many of its ids were */
@@ -48,7 +49,7 @@ struct scorer {
 int scorer_init(struct scorer *s, struct engine *e);
 void scorer_release(struct scorer *s);
 /* Begin a list of passages, dropping what was under way. ERR_FULL: one is longer than the
- * context, ERR_RANGE: an id outside the vocabulary, or a bad first. */
+ * context, ERR_RANGE: an id outside the vocabulary, a bad first or shared. */
 int scorer_begin(struct scorer *s, const struct passage *list, size_t n);
 /*
  * The next targets, in the order of the list and of each text: up to SCORE_ROWS of them with

@@ -146,12 +146,29 @@ static void markdown_tables(void)
     options_release(&fresh);
 }
 
+/* Under its help: what else it is called. */
+static void print_other_names(const struct setting *o)
+{
+    if (o->letter != 0 || o->also != NULL)
+        printf("  also");
+    if (o->letter != 0)
+        printf(" -%c", o->letter);
+    for (const char *p = o->also; p != NULL && *p != '\0'; p += *p == '|') {
+        int n = (int)strcspn(p, "|");
+        printf(" %.*s", n, p);
+        p += n;
+    }
+    if (o->letter != 0 || o->also != NULL)
+        putchar('\n');
+}
+
 static int explain_option(const struct repl *r, const struct setting *o)
 {
     struct buf value = {0}, range = {0};
     setting_format(o, &r->options.settings, &value);
     setting_range(o, &range);
     printf("%s%s%s: %s\n", term_bold(stdout), o->name, term_plain(stdout), o->help);
+    print_other_names(o);
     if (o->type == SETTING_SHORTHAND)
         printf("  the same as %s %s\n", o->choices[0], o->choices[1]);
     else if (o->call_only)

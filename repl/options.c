@@ -7,7 +7,7 @@ enum { MAX_NAMES = 128 };
 const struct setting *option_find(const char *name)
 {
     const struct setting *o;
-    for (int i = 0; (o = option_at(i)) != NULL && !setting_same_name(o->name, name); i++)
+    for (int i = 0; (o = option_at(i)) != NULL && !setting_called(o, name); i++)
         ;
     return o;
 }

@@ -71,7 +71,7 @@ const char *origin_name(enum origin o);
 
 /* Row i of the table, NULL past its end. */
 const struct setting *option_at(int i);
-/* By name, dashes or underscores; NULL: none. */
+/* By any of its names; NULL: none. */
 const struct setting *option_find(const char *name);
 const struct setting *option_by_letter(char letter);
 /* As option_find, but ERR_MISSING names the nearest; option_settable refuses those

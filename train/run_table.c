@@ -24,7 +24,7 @@ static const double HUGE_COUNT = 9007199254740992.0; /* 2^53: exact in a double 
 
 /* clang-format off */
 static const struct setting table[] = {
-{.group = "model", .name = "init", .type = SETTING_PATH, .offset = M(init), .argument = "PATH",
+{.group = "model", .name = "init", .also = "init_from|checkpoint_input_dir", .type = SETTING_PATH, .offset = M(init), .argument = "PATH",
  .help = "what to train: a model's path, random:NAME, or random with the sizes below; empty: the model in memory"},
 {.group = "model", .name = "tokenizer", .type = SETTING_PATH, .offset = M(tokenizer), .argument = "PATH",
  .help = "for a random model: the folder or GGUF file its vocabulary comes from; vocab_size then follows"},
@@ -43,7 +43,7 @@ static const struct setting table[] = {
 {.group = "model", .name = "tie_word_embeddings", .type = SETTING_CHOICE, .offset = M(tie_word_embeddings),
  .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"), .help = "its head is the embedding; auto: as init says"},
 
-{.group = "data", .name = "data", .type = SETTING_STRING, .offset = D(data), .argument = "PATH,...",
+{.group = "data", .name = "data", .also = "dataset|input_files", .type = SETTING_STRING, .offset = D(data), .argument = "PATH,...",
  .help = "text files and folders, Megatron .bin/.idx, nanoGPT's or llm.c's .bin; generated: random tokens"},
 {.group = "data", .name = "validation", .type = SETTING_STRING, .offset = D(validation), .argument = "PATH,...",
  .help = "to measure on; empty: a part of the documents is held out"},
@@ -60,19 +60,19 @@ static const struct setting table[] = {
 {.group = "data", .name = "generated_tokens", .type = SETTING_INT64, .offset = D(generated_tokens), .min = 1, .max = HUGE_COUNT, .argument = "N",
  .help = "how many of data=generated make an epoch"},
 
-{.group = "training", .name = "steps", .type = SETTING_INT64, .offset = T(steps), .max = MANY, .argument = "N",
+{.group = "training", .name = "steps", .also = "max_steps|num_steps|max_iters|max_update|training_steps", .type = SETTING_INT64, .offset = T(steps), .max = MANY, .argument = "N",
  .help = "optimizer steps of the run; the first of steps, epochs, budget_hours reached ends it; all 0: one epoch"},
-{.group = "training", .name = "epochs", .type = SETTING_DOUBLE, .offset = T(epochs), .max = 1e6, .argument = "X",
+{.group = "training", .name = "epochs", .also = "num_epochs", .type = SETTING_DOUBLE, .offset = T(epochs), .max = 1e6, .argument = "X",
  .help = "times through the data, 0 no limit"},
 {.group = "training", .name = "budget_hours", .type = SETTING_DOUBLE, .offset = T(budget_hours), .max = 1e6, .argument = "X",
  .help = "hours, by the clock or by tokens_per_second, 0 no limit"},
-{.group = "training", .name = "sequence_length", .type = SETTING_INT, .offset = T(sequence_length), .max = 1 << 24, .argument = "N",
+{.group = "training", .name = "sequence_length", .also = "seq_len|max_seq_len|tokens_per_sample", .type = SETTING_INT, .offset = T(sequence_length), .max = 1 << 24, .argument = "N",
  .help = "tokens of a window; 0: the model's context"},
-{.group = "training", .name = "micro_batch_size", .type = SETTING_INT, .offset = T(micro_batch_size), .min = 1, .max = 65536, .argument = "N",
+{.group = "training", .name = "micro_batch_size", .also = "batch_size", .type = SETTING_INT, .offset = T(micro_batch_size), .min = 1, .max = 65536, .argument = "N",
  .help = "windows in memory at once"},
 {.group = "training", .name = "global_batch_size", .type = SETTING_INT, .offset = T(global_batch_size), .max = 1 << 24, .argument = "N",
  .help = "windows of a step, from which accumulation follows; 0: micro_batch_size x gradient_accumulation"},
-{.group = "training", .name = "gradient_accumulation", .type = SETTING_INT, .offset = T(gradient_accumulation), .max = 1 << 24, .argument = "N",
+{.group = "training", .name = "gradient_accumulation", .also = "gradient_accumulation_steps|update_freq|grad_accum", .type = SETTING_INT, .offset = T(gradient_accumulation), .max = 1 << 24, .argument = "N",
  .help = "micro-batches of a step; 0: as global_batch_size says, else 1"},
 {.group = "training", .name = "seed", .type = SETTING_UINT64, .offset = T(seed), .argument = "N",
  .help = "of initialisation, order and dropout: the same seed gives the same weights, bit for bit"},
@@ -103,20 +103,20 @@ static const struct setting table[] = {
  .help = "which weights decay: matrices and embeddings, or biases and LayerNorm too"},
 {.group = "optimizer", .name = "bias_correction", .type = SETTING_BOOL, .offset = O(bias_correction),
  .help = "correct the moments for having begun at zero"},
-{.group = "optimizer", .name = "grad_clip", .type = SETTING_FLOAT, .offset = O(grad_clip), .max = 1e9, .argument = "X",
+{.group = "optimizer", .name = "grad_clip", .also = "clip_norm|max_grad_norm|clip", .type = SETTING_FLOAT, .offset = O(grad_clip), .max = 1e9, .argument = "X",
  .help = "greatest global norm of the gradient, 0 off"},
 
 {.group = "schedule", .name = "schedule", .type = SETTING_CHOICE, .offset = S(kind), .choices = CHOICES("constant", "linear", "cosine", "cosine_ramp"),
  .help = "how the learning rate goes on after the warm-up; cosine_ramp, languini's, falls during it too"},
-{.group = "schedule", .name = "learning_rate", .type = SETTING_DOUBLE, .offset = S(learning_rate), .max = 1000, .argument = "X",
+{.group = "schedule", .name = "learning_rate", .also = "lr|max_lr", .type = SETTING_DOUBLE, .offset = S(learning_rate), .max = 1000, .argument = "X",
  .help = "the greatest"},
-{.group = "schedule", .name = "min_learning_rate", .type = SETTING_DOUBLE, .offset = S(min_learning_rate), .max = 1000, .argument = "X",
+{.group = "schedule", .name = "min_learning_rate", .also = "min_lr", .type = SETTING_DOUBLE, .offset = S(min_learning_rate), .max = 1000, .argument = "X",
  .help = "where all but constant end"},
-{.group = "schedule", .name = "warmup", .type = SETTING_DOUBLE, .offset = S(warmup), .max = MANY, .argument = "N|X",
+{.group = "schedule", .name = "warmup", .also = "warmup_steps|warmup_iters|warmup_updates", .type = SETTING_DOUBLE, .offset = S(warmup), .max = MANY, .argument = "N|X",
  .help = "steps of linear rise; below 1: that fraction of all steps"},
 {.group = "schedule", .name = "warmup_init", .type = SETTING_DOUBLE, .offset = S(warmup_init), .max = 1000, .argument = "X",
  .help = "where it begins"},
-{.group = "schedule", .name = "decay_steps", .type = SETTING_INT64, .offset = S(decay_steps), .max = MANY, .argument = "N",
+{.group = "schedule", .name = "decay_steps", .also = "lr_decay_steps|lr_decay_iters", .type = SETTING_INT64, .offset = S(decay_steps), .max = MANY, .argument = "N",
  .help = "the step at which the decay ends; 0: the last of the run"},
 
 {.group = "execution", .name = "devices", .type = SETTING_INT, .offset = E(devices), .min = 1, .max = 65536, .argument = "N",
@@ -130,9 +130,9 @@ static const struct setting table[] = {
 
 {.group = "logging", .name = "label", .type = SETTING_STRING, .offset = L(label), .argument = "NAME",
  .help = "of the run; empty: the name of its preset or file"},
-{.group = "logging", .name = "log_every", .type = SETTING_INT, .offset = L(log_every), .min = 1, .max = MANY, .argument = "N",
+{.group = "logging", .name = "log_every", .also = "log_interval|log_terminal_every", .type = SETTING_INT, .offset = L(log_every), .min = 1, .max = MANY, .argument = "N",
  .help = "steps between two lines"},
-{.group = "logging", .name = "eval_every", .type = SETTING_INT, .offset = L(eval_every), .max = MANY, .argument = "N",
+{.group = "logging", .name = "eval_every", .also = "eval_interval", .type = SETTING_INT, .offset = L(eval_every), .max = MANY, .argument = "N",
  .help = "steps between two measurements on the validation part, 0 never"},
 {.group = "logging", .name = "eval_windows", .type = SETTING_INT, .offset = L(eval_windows), .max = MANY, .argument = "N",
  .help = "windows of such a measurement, 0 all"},
@@ -149,9 +149,9 @@ static const struct setting table[] = {
 {.group = "logging", .name = "tokens_per_second", .type = SETTING_DOUBLE, .offset = L(tokens_per_second), .max = 1e12, .argument = "X",
  .help = "of a machine to be compared with: its hours are recorded beside the clock's and count for budget_hours, 0 off"},
 
-{.group = "checkpoint", .name = "folder", .type = SETTING_PATH, .offset = C(folder), .argument = "DIR",
+{.group = "checkpoint", .name = "folder", .also = "out_dir|output_dir|save_dir", .type = SETTING_PATH, .offset = C(folder), .argument = "DIR",
  .help = "of the run, for checkpoints and logs; empty: runs/LABEL"},
-{.group = "checkpoint", .name = "save_every", .type = SETTING_INT, .offset = C(save_every), .max = MANY, .argument = "N",
+{.group = "checkpoint", .name = "save_every", .also = "save_interval", .type = SETTING_INT, .offset = C(save_every), .max = MANY, .argument = "N",
  .help = "steps between two checkpoints, 0: at the end only"},
 {.group = "checkpoint", .name = "keep_last", .type = SETTING_INT, .offset = C(keep_last), .min = 1, .max = 1e6, .argument = "N",
  .help = "newest checkpoints kept"},
@@ -207,11 +207,11 @@ int run_row_find(const struct setting **out, const char *key)
     const struct setting *found = NULL;
     for (int i = 0; i < N_ROWS; i++) {
         const char *name = within(&table[i], key);
-        if (name != NULL && setting_same_name(table[i].name, name)) {
+        if (name != NULL && setting_called(&table[i], name)) {
             *out = &table[i];
             return 0;
         }
-        if (!setting_same_name(table[i].name, key))
+        if (!setting_called(&table[i], key))
             continue;
         if (found != NULL)
             return err_set(ERR_RANGE, "%s is in two sections: %s.%s and %s.%s", found->name,

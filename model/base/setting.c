@@ -19,6 +19,21 @@ bool setting_same_name(const char *a, const char *b)
     return *a == *b;
 }
 
+bool setting_called(const struct setting *s, const char *name)
+{
+    char one[64];
+    if (setting_same_name(s->name, name) || (*name != '\0' && *name == s->letter && !name[1]))
+        return true;
+    for (const char *p = s->also; p != NULL && *p != '\0'; p += *p == '|') {
+        size_t n = strcspn(p, "|");
+        snprintf(one, sizeof one, "%.*s", (int)n, p);
+        if (setting_same_name(one, name))
+            return true;
+        p += n;
+    }
+    return false;
+}
+
 int setting_unknown(const char *name, const char *const *names, size_t n)
 {
     char *shown = file_visible(name);

@@ -26,6 +26,7 @@ enum setting_type {
 
 struct setting {
     const char *name;  /* with underscores */
+    const char *also;  /* other names understood, "temp|t"; NULL: none */
     const char *group; /* of the table: a heading, or a section of a file */
     char letter;       /* -p; 0: none */
     bool call_only;    /* for the command line or one command, never kept */
@@ -39,6 +40,8 @@ struct setting {
 
 /* Dashes and underscores are the same. */
 bool setting_same_name(const char *a, const char *b);
+/* Whether it is called so: by its name, its letter or one of the other names. */
+bool setting_called(const struct setting *s, const char *name);
 /* ERR_MISSING: "there is no setting NAME; did you mean NEAR?", of n names. */
 int setting_unknown(const char *name, const char *const *names, size_t n);
 /* "0 to 1", "on or off", "fp16, fp32 or bf16": what a value may be. */

@@ -105,6 +105,10 @@ static void keys_are_found(void **state)
     assert_string_equal(row->name, "learning_rate");
     assert_ok(run_row_find(&row, "data"));
     assert_string_equal(row->group, "data");
+    assert_ok(run_row_find(&row, "lr"));
+    assert_string_equal(row->name, "learning_rate");
+    assert_ok(run_row_find(&row, "training.batch-size"));
+    assert_string_equal(row->name, "micro_batch_size");
     assert_says(run_row_find(&row, "learning_rat"), "did you mean learning_rate?");
     assert_says(run_row_find(&row, "data.learning_rate"), "did you mean schedule.learning_rate?");
     assert_says(run_row_find(&row, "optimizer.beta3"), "did you mean optimizer.beta1?");

@@ -120,6 +120,16 @@ static void dashes_are_underscores(void **state)
     (void)state;
     assert_true(setting_same_name("top-k", "top_k"));
     assert_false(setting_same_name("top_k", "top_kk"));
+    struct setting s = {.name = "top_k", .letter = 'k', .also = "topk|best-of"};
+    static const char *const yes[] = {"top_k", "top-k", "k", "topk", "best_of"};
+    static const char *const no[] = {"", "top", "K", "kk", "best", "topk|best-of", "topk|"};
+    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+        assert_true(setting_called(&s, yes[i]));
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+        assert_false(setting_called(&s, no[i]));
+    s.letter = 0;
+    assert_false(setting_called(&s, ""));
+    assert_false(setting_called(&s, "k"));
     static const char *const names[] = {"learning_rate", "warmup"};
     assert_int_equal(setting_unknown("learning-rat", names, 2), ERR_MISSING);
     assert_string_equal(err_text(),

@@ -16,8 +16,8 @@ static int time_draw(struct bench *b, const struct sampler_config *config, const
 {
     const struct model *m = b->repl->model;
     struct sampler *s;
-    int rc = sampler_new(&s, config, m->config.n_vocab, m->config.n_ctx, m->tokenizer,
-                         m->config.eos_token_id);
+    struct stop_tokens stop = {{m->config.eos_token_id}, m->config.eos_token_id != TOKEN_NONE};
+    int rc = sampler_new(&s, config, m->config.n_vocab, m->config.n_ctx, m->tokenizer, &stop);
     if (rc != 0)
         return rc;
     sampler_reset(s, 0);

@@ -100,19 +100,19 @@ int cmd_why(struct repl *r, const struct call *c)
         return err_set(ERR_MISSING, "the last answer is empty");
     struct ids text = {0};
     struct replay p = {.r = r, .turn = t, .text = &text, .width = term_width(stdout)};
-    token_id stop = TOKEN_NONE;
+    struct stop_tokens stop;
     int rc = repl_ready(r, 1);
     if (rc == 0)
         rc = ids_add(&text, t->prompt.ids.data, t->prompt.ids.n);
     if (rc == 0)
         rc = ids_add(&text, t->answer.data, t->answer.n);
     if (rc == 0)
-        rc = generate_stop_token(&stop, &t->settings.generate, r->model);
+        rc = generate_stop_tokens(&stop, &t->settings.generate, r->model);
     if (rc == 0 && (p.logits = mem_array((size_t)k->n_vocab, sizeof *p.logits)) == NULL)
         rc = ERR_NOMEM;
     if (rc == 0)
         rc = sampler_new(&p.sampler, &t->settings.sampler, k->n_vocab, k->n_ctx,
-                         r->model->tokenizer, stop);
+                         r->model->tokenizer, &stop);
     if (rc == 0) {
         sampler_reset(p.sampler, t->settings.sampler.draw);
         printf("%s%-*s    model    chain  rank  instead (%% under the chain; dim: cut by it)%s\n",

@@ -31,7 +31,7 @@ struct search {
     struct session *session;
     const struct generate_config *config;
     struct sampler *sampler;
-    token_id stop_token;
+    const struct stop_tokens *stop;
     int n_vocab, n_prompt;
     int room;                     /* new tokens at most */
     struct hypothesis *beams;     /* [n_beams], the first n_open in use */
@@ -108,7 +108,7 @@ static int init(struct search *b, const struct sampler_config *c)
     int rc = b->block ? carve(b, &(struct arena){.base = b->block}) : ERR_NOMEM;
     if (rc == 0)
         rc = sampler_new(&b->sampler, c, b->n_vocab, model->n_ctx,
-                         b->session->engine->model->tokenizer, b->stop_token);
+                         b->session->engine->model->tokenizer, b->stop);
     if (rc)
         return rc;
     memcpy(b->text, b->session->text.data, b->session->text.n * sizeof *b->text);
@@ -216,7 +216,7 @@ static void choose(struct search *b)
     for (int rank = 0; rank < b->n_steps && n_next < b->n_beams; rank++) {
         const struct step *step = &b->steps[rank];
         const struct hypothesis *from = &b->beams[step->beam];
-        if (step->id == b->stop_token) {
+        if (stop_tokens_has(b->stop, step->id)) {
             if (rank < b->n_beams)
                 set_aside(b, from, step->sum, b->n_new + 1, true);
             continue;
@@ -325,11 +325,11 @@ static int answer(struct search *b, struct answer *answers, bool logprobs, bool 
 }
 
 int beam_search(struct session *s, const struct generate_config *g, const struct sampler_config *c,
-                token_id stop_token, bool held_blank, const struct generate_host *host,
+                const struct stop_tokens *stop, bool held_blank, const struct generate_host *host,
                 struct answer *answers)
 {
     const struct progress *progress = host ? host->progress : NULL;
-    struct search b = {.session = s, .config = g, .stop_token = stop_token};
+    struct search b = {.session = s, .config = g, .stop = stop};
     int rc = session_feed(s, NULL, 0, progress);
     if (rc)
         return rc;

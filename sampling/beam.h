@@ -24,7 +24,7 @@
  * those still open say so. After any other error the session is unchanged.
  */
 int beam_search(struct session *s, const struct generate_config *g, const struct sampler_config *c,
-                token_id stop_token, bool held_blank, const struct generate_host *host,
+                const struct stop_tokens *stop, bool held_blank, const struct generate_host *host,
                 struct answer *answers);
 
 #endif

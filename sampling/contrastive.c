@@ -112,7 +112,7 @@ static int read_text(struct contrastive *k, const struct progress *progress)
 }
 
 int contrastive_new(struct contrastive **out, struct session *s, const struct generate_config *g,
-                    const struct sampler_config *c, token_id stop_token, bool held_blank,
+                    const struct sampler_config *c, const struct stop_tokens *stop, bool held_blank,
                     const struct progress *p)
 {
     const struct config *config = &s->engine->model->config;
@@ -145,7 +145,7 @@ int contrastive_new(struct contrastive **out, struct session *s, const struct ge
         rc = kv_seq_init(&k->seqs[i], &s->engine->cache);
     if (rc == 0)
         rc = sampler_new(&k->sampler, c, config->n_vocab, config->n_ctx,
-                         s->engine->model->tokenizer, stop_token);
+                         s->engine->model->tokenizer, stop);
     if (rc == 0)
         rc = read_text(k, p);
     if (rc)

@@ -21,7 +21,7 @@ struct contrastive;
  * held_blank: the first token begins with a blank (prompt.h).
  */
 int contrastive_new(struct contrastive **out, struct session *s, const struct generate_config *g,
-                    const struct sampler_config *c, token_id stop_token, bool held_blank,
+                    const struct sampler_config *c, const struct stop_tokens *stop, bool held_blank,
                     const struct progress *p);
 void contrastive_free(struct contrastive *k);
 /*

@@ -54,7 +54,7 @@ static void draw(struct slot *s, struct handed *h, int n_ctx)
     s->ready = false;
     h->token = sampler_pick(s->sampler, s->logits, s->text, (size_t)s->n_text, s->n_new);
     h->ended = true;
-    if (h->token.id == s->stop_token) {
+    if (stop_tokens_has(&s->stop_tokens, h->token.id)) {
         h->finish = FINISH_STOP_TOKEN;
         return;
     }

@@ -35,7 +35,7 @@ struct slot {
     int n_new, max_new; /* n_new < max_new and n_text < n_ctx while live */
     float *logits;      /* [V] after the last id, when ready; the loop moves it */
     struct sampler *sampler;
-    token_id stop_token;   /* TOKEN_NONE: none */
+    struct stop_tokens stop_tokens;
     struct stream *stream; /* looks for stop strings; NULL: there are none */
     char *shown;           /* [stream_max_bytes] what it shows; not used */
 };

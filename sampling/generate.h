@@ -14,7 +14,8 @@ enum early_stopping { EARLY_STOPPING_FALSE, EARLY_STOPPING_TRUE, EARLY_STOPPING_
 struct generate_config {
     int max_new_tokens;
     char *stop;            /* stop strings, as words_parse reads them; owned by settings */
-    char *stop_token;      /* an id or a token's text; "" or NULL: the model's end of text */
+    char *stop_token;      /* ids or tokens' texts, as words_parse reads them; "" or NULL: the
+                              model's end of text */
     int on_full;           /* enum on_full */
     int device_iterations; /* tokens between hand-overs to the host */
     bool device_loop;
@@ -31,8 +32,9 @@ void generate_config_init(struct generate_config *c); /* 128 new tokens, trim, t
 int generate_config_check(const struct generate_config *g, const struct sampler_config *c);
 /* How many texts one prompt keeps in the engine at once: samples, beams or top_k. */
 int generate_texts(const struct generate_config *g, const struct sampler_config *c);
-/* The token that ends a text (TOKEN_NONE: none). ERR_RANGE: stop_token is no token. */
-int generate_stop_token(token_id *out, const struct generate_config *g, const struct model *m);
+/* The tokens that end a text, if any. ERR_RANGE: stop_token names what is no token. */
+int generate_stop_tokens(struct stop_tokens *out, const struct generate_config *g,
+                         const struct model *m);
 
 /* One answer. */
 struct answer {

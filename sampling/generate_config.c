@@ -1,11 +1,14 @@
 #include "sampling/generate.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/words.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NAME_BYTES = 64 };
 
 void generate_config_init(struct generate_config *c)
 {
@@ -85,42 +88,55 @@ int generate_texts(const struct generate_config *g, const struct sampler_config 
     return is_contrastive(g) ? c->top_k : g->num_return_sequences;
 }
 
-/* A token whose text this is, or that it becomes when encoded. */
-static token_id find_token(const struct tokenizer *t, const char *text)
+/* The token that a text is, or becomes when encoded. */
+static token_id find_token(const struct tokenizer *t, const char *text, size_t n)
 {
-    struct words words;
     struct ids ids = {0};
-    token_id id = tokenizer_find(t, text, strlen(text));
-    if (id != TOKEN_NONE || words_parse(&words, text) != 0)
-        return id;
-    if (words.n == 1 &&
-        (id = tokenizer_find(t, words.list[0].bytes, words.list[0].n)) == TOKEN_NONE &&
-        tokenizer_encode(t, &ids, words.list[0].bytes, words.list[0].n, ENCODE_SPECIAL) == 0 &&
-        ids.n == 1)
+    token_id id = tokenizer_find(t, text, n);
+    if (id == TOKEN_NONE && tokenizer_encode(t, &ids, text, n, ENCODE_SPECIAL) == 0 && ids.n == 1)
         id = ids.data[0];
-    words_release(&words);
     ids_release(&ids);
     return id;
 }
 
-int generate_stop_token(token_id *out, const struct generate_config *g, const struct model *m)
+static int add_stop_token(struct stop_tokens *out, const struct word *word, const struct model *m)
 {
-    const char *text = g->stop_token;
-    int n_vocab = m->config.n_vocab;
-    if (text == NULL || *text == '\0') {
-        *out = m->config.eos_token_id;
-        if (*out == TOKEN_NONE && m->tokenizer != NULL)
-            *out = tokenizer_eos(m->tokenizer);
+    char shown[NAME_BYTES], *end;
+    long long number = strtoll(word->bytes, &end, 10);
+    token_id id = TOKEN_NONE;
+    if (isdigit((unsigned char)*word->bytes) && *end == '\0')
+        id = number < m->config.n_vocab ? (token_id)number : TOKEN_NONE;
+    else if (m->tokenizer != NULL)
+        id = find_token(m->tokenizer, word->bytes, word->n);
+    if (id == TOKEN_NONE)
+        return err_set(ERR_RANGE,
+                       "stop_token is \"%s\", must be one token's text or an id, 0 to %d",
+                       file_show(shown, sizeof shown, word->bytes), m->config.n_vocab - 1);
+    if (stop_tokens_has(out, id))
         return 0;
-    }
-    char *end;
-    long id = strtol(text, &end, 10);
-    if (isdigit((unsigned char)*text) && *end == '\0')
-        *out = id < n_vocab ? (token_id)id : TOKEN_NONE;
-    else
-        *out = m->tokenizer == NULL ? TOKEN_NONE : find_token(m->tokenizer, text);
-    if (*out != TOKEN_NONE)
-        return 0;
-    return err_set(ERR_RANGE, "stop_token is \"%s\", must be one token's text or an id, 0 to %d",
-                   text, n_vocab - 1);
+    if (out->n == STOP_TOKENS_MAX)
+        return err_set(ERR_RANGE, "stop_token has more than %d tokens", STOP_TOKENS_MAX);
+    out->ids[out->n++] = id;
+    return 0;
+}
+
+int generate_stop_tokens(struct stop_tokens *out, const struct generate_config *g,
+                         const struct model *m)
+{
+    struct words words;
+    *out = (struct stop_tokens){0};
+    int rc = words_parse(&words, g->stop_token);
+    if (rc != 0)
+        return err_wrap("stop_token");
+    for (size_t i = 0; i < words.n && rc == 0; i++)
+        rc = add_stop_token(out, &words.list[i], m);
+    words_release(&words);
+    if (rc != 0 || out->n > 0)
+        return rc;
+    token_id end = m->config.eos_token_id;
+    if (end == TOKEN_NONE && m->tokenizer != NULL)
+        end = tokenizer_eos(m->tokenizer);
+    if (end != TOKEN_NONE)
+        out->ids[out->n++] = end;
+    return 0;
 }

@@ -27,7 +27,7 @@ struct sampler {
     struct candidates candidates;
     int *count; /* [V] scratch of the penalties, zero between calls */
     int n_ctx;
-    token_id eos;
+    struct stop_tokens stop; /* below n_vocab */
     bool want_logprobs;
 };
 
@@ -57,8 +57,7 @@ static bool is_on(const struct sampler *s, enum stage stage)
     case STAGE_BAD_WORDS:
         return s->bad_words.n > 0;
     case STAGE_MIN_NEW_TOKENS:
-        return s->eos >= 0 && s->eos < s->candidates.n_vocab &&
-               (c->ignore_eos || c->min_new_tokens > 0);
+        return s->stop.n > 0 && (c->ignore_eos || c->min_new_tokens > 0);
     case STAGE_TEMPERATURE:
         return c->temperature > 0 && (c->temperature != 1 || c->dynatemp_range > 0);
     case STAGE_TOP_K:
@@ -142,7 +141,7 @@ static void carve(struct sampler *s, struct arena *a, int n_vocab)
 }
 
 int sampler_new(struct sampler **out, const struct sampler_config *c, int n_vocab, int n_ctx,
-                const struct tokenizer *t, token_id eos)
+                const struct tokenizer *t, const struct stop_tokens *stop)
 {
     struct arena size = {0};
     struct sampler sized = {.n_ctx = n_ctx}, *s;
@@ -158,7 +157,9 @@ int sampler_new(struct sampler **out, const struct sampler_config *c, int n_voca
     size_t head = (sizeof *s + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
     s->config = *c;
     s->n_ctx = n_ctx;
-    s->eos = eos;
+    for (int i = 0; stop != NULL && i < stop->n; i++)
+        if (stop->ids[i] < n_vocab)
+            s->stop.ids[s->stop.n++] = stop->ids[i];
     carve(s, &(struct arena){.base = (char *)s + head}, n_vocab);
     s->dry.multiplier = c->dry_multiplier;
     s->dry.base = c->dry_base;
@@ -236,8 +237,8 @@ static bool adjust(struct sampler *s, enum stage stage, float *logit, const stru
         ban_phrases(logit, &s->bad_words, at->text, at->n_text);
         return true;
     case STAGE_MIN_NEW_TOKENS:
-        if (c->ignore_eos || at->n_new < c->min_new_tokens)
-            logit[s->eos] = -INFINITY;
+        for (int i = 0; i < s->stop.n && (c->ignore_eos || at->n_new < c->min_new_tokens); i++)
+            logit[s->stop.ids[i]] = -INFINITY;
         return true;
     default:
         return false;

@@ -47,8 +47,8 @@ struct sampler_config {
     char *logit_bias;         /* "id:bias,id:bias"; -inf bans a token */
     char *bad_words;          /* words, as model/base/words.h reads them */
     bool topk_uniform;        /* uniform among the top_k (all with top_k 0) */
-    int min_new_tokens;       /* the stop token is banned before */
-    bool ignore_eos;          /* the stop token is banned always */
+    int min_new_tokens;       /* the stop tokens are banned before */
+    bool ignore_eos;          /* the stop tokens are banned always */
     uint64_t seed;            /* 0: a fresh one each run, chosen and shown by repl/ */
     int64_t draw;             /* which draw of the seed */
 };
@@ -58,16 +58,30 @@ void sampler_config_init(struct sampler_config *c);
  * looked at as far as they can be without a model. */
 int sampler_config_check(const struct sampler_config *c);
 
+/* The tokens that end a text. */
+enum { STOP_TOKENS_MAX = 16 };
+struct stop_tokens {
+    token_id ids[STOP_TOKENS_MAX];
+    int n;
+};
+static inline bool stop_tokens_has(const struct stop_tokens *s, token_id id)
+{
+    bool found = false;
+    for (int i = 0; i < s->n; i++)
+        found |= s->ids[i] == id;
+    return found;
+}
+
 struct tokenizer;
 struct sampler;
 
 /*
  * Checks the config, parses chain, biases and words once; n_vocab logits; texts up to
  * n_ctx tokens. tokenizer may be NULL (then bad_words is refused, and DRY has no
- * breakers). eos: the token that ends a text, TOKEN_NONE if none does.
+ * breakers). stop: the tokens that end a text, NULL if none does.
  */
 int sampler_new(struct sampler **out, const struct sampler_config *c, int n_vocab, int n_ctx,
-                const struct tokenizer *t, token_id eos);
+                const struct tokenizer *t, const struct stop_tokens *stop);
 void sampler_free(struct sampler *s);
 /* Back to the state before the first draw, for draw number `draw` (mirostat's mu). */
 void sampler_reset(struct sampler *s, int64_t draw);

@@ -11,14 +11,14 @@ struct speller {
     struct stop_strings *stops;
     struct stream stream;
     char *bytes;
-    token_id stop_token;
+    struct stop_tokens stop;
 };
 
 static int begin(struct speller *sp, const struct generate_config *g, const struct model *m)
 {
     int rc;
     *sp = (struct speller){0};
-    if ((rc = generate_stop_token(&sp->stop_token, g, m)) != 0 ||
+    if ((rc = generate_stop_tokens(&sp->stop, g, m)) != 0 ||
         (rc = stop_strings_new(&sp->stops, g->stop)) != 0 ||
         (rc = stream_init(&sp->stream, m->tokenizer, sp->stops)) != 0)
         return rc;
@@ -70,7 +70,7 @@ int search_beams(struct session *s, bool held_blank, const struct generate_confi
         answers[i].finish = full ? FINISH_CONTEXT : FINISH_LENGTH;
     if (full || g->max_new_tokens == 0)
         goto out;
-    rc = beam_search(s, g, c, sp.stop_token, held_blank, host, answers);
+    rc = beam_search(s, g, c, &sp.stop, held_blank, host, answers);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         goto out;
     interrupted = rc;
@@ -88,7 +88,7 @@ out:
 
 /* The newest half of a full context goes on. */
 static int slide(struct contrastive **k, struct session *s, const struct generate_config *g,
-                 const struct sampler_config *c, token_id stop_token,
+                 const struct sampler_config *c, const struct stop_tokens *stop,
                  const struct generate_host *host, struct answer *a)
 {
     char sentence[128];
@@ -100,7 +100,7 @@ static int slide(struct contrastive **k, struct session *s, const struct generat
         host->status(host->user, sentence);
     a->slid = true;
     int rc = session_slide(s, (size_t)prompt_kept(n_ctx), host->progress);
-    return rc != 0 ? rc : contrastive_new(k, s, g, c, stop_token, false, host->progress);
+    return rc != 0 ? rc : contrastive_new(k, s, g, c, stop, false, host->progress);
 }
 
 /* Room for the log-probabilities of a whole answer, when asked for. */
@@ -133,7 +133,7 @@ int search_contrastive(struct session *s, bool held_blank, const struct generate
     double start = clock_s();
     int rc = begin(&sp, g, s->engine->model);
     if (rc != 0 || (rc = room_for_logprobs(a, g, host)) != 0 ||
-        (rc = contrastive_new(&k, s, g, c, sp.stop_token, held_blank, host->progress)) != 0)
+        (rc = contrastive_new(&k, s, g, c, &sp.stop, held_blank, host->progress)) != 0)
         goto out;
     stream_reset(&sp.stream, held_blank);
     a->finish = FINISH_LENGTH;
@@ -143,10 +143,10 @@ int search_contrastive(struct session *s, bool held_blank, const struct generate
             a->finish = FINISH_CONTEXT;
             break;
         }
-        if ((full && (rc = slide(&k, s, g, c, sp.stop_token, host, a)) != 0) ||
+        if ((full && (rc = slide(&k, s, g, c, &sp.stop, host, a)) != 0) ||
             (rc = progress_step(NULL, NULL, 0, 0)) != 0 || (rc = contrastive_next(k, &token)) != 0)
             break;
-        if (token.id == sp.stop_token) {
+        if (stop_tokens_has(&sp.stop, token.id)) {
             session_truncate(s, s->text.n - 1);
             a->finish = FINISH_STOP_TOKEN;
             break;

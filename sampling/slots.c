@@ -87,10 +87,10 @@ void slots_clear(struct slots *s)
 
 static int make_tools(struct desk *d, const struct writing *w, const struct model *m)
 {
-    int rc = generate_stop_token(&d->slot->stop_token, w->generate, m);
+    int rc = generate_stop_tokens(&d->slot->stop_tokens, w->generate, m);
     if (rc != 0 ||
         (rc = sampler_new(&d->sampler, w->sampler, m->config.n_vocab, m->config.n_ctx, m->tokenizer,
-                          d->slot->stop_token)) != 0 ||
+                          &d->slot->stop_tokens)) != 0 ||
         (rc = stop_strings_new(&d->stops, w->generate->stop)) != 0)
         return rc;
     if (d->stops != NULL && m->tokenizer == NULL)

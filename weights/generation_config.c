@@ -43,25 +43,30 @@ static int add_setting(struct buf *out, const char *name, const json_t *value,
     return 0;
 }
 
-static int add_stop_token(struct buf *out, const json_t *value, const struct config *c,
-                          const struct progress *p)
+/* One id, or a list of them: each ends a text. */
+static int add_stop_tokens(struct buf *out, const json_t *value, const struct config *c,
+                           const char *file, const struct progress *p)
 {
     char shown[SHOWN];
-    if (json_array_size(value) > 1)
-        progress_note(p, "generation_config.json names %zu end tokens: the first one counts",
-                      json_array_size(value));
-    if (json_is_array(value))
-        value = json_array_get(value, 0);
-    if (value == NULL || json_is_null(value))
-        return 0;
-    json_int_t id = json_integer_value(value);
-    if (json_is_integer(value) && id == c->eos_token_id)
-        return 0;
-    if (json_is_integer(value) && id >= 0 && id < c->n_vocab)
-        return buf_printf(out, "stop_token: %d\n", (int)id);
-    progress_note(p, "generation_config.json: eos_token_id is %s, left out",
-                  json_shown(shown, sizeof shown, value));
-    return 0;
+    bool list = json_is_array(value);
+    size_t n = list ? json_array_size(value) : value != NULL && !json_is_null(value);
+    struct buf ids = {0};
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const json_t *one = list ? json_array_get(value, i) : value;
+        json_int_t id = json_integer_value(one);
+        if (n == 1 && json_is_integer(one) && id == c->eos_token_id)
+            continue;
+        if (json_is_integer(one) && id >= 0 && id < c->n_vocab)
+            rc = buf_printf(&ids, "%s%d", ids.n > 0 ? "," : "", (int)id);
+        else
+            progress_note(p, "%s: eos_token_id is %s, left out", file,
+                          json_shown(shown, sizeof shown, one));
+    }
+    if (rc == 0 && ids.n > 0)
+        rc = buf_printf(out, "stop_token: \"%s\"\n", ids.data);
+    buf_release(&ids);
+    return rc;
 }
 
 int generation_config_parse(struct buf *out, const char *text, size_t n, const struct config *c,
@@ -77,10 +82,23 @@ int generation_config_parse(struct buf *out, const char *text, size_t n, const s
         if (drawn || !settings[i].drawn)
             rc = add_setting(&lines, settings[i].name, json_object_get(o, settings[i].name), p);
     if (rc == 0)
-        rc = add_stop_token(&lines, json_object_get(o, "eos_token_id"), c, p);
+        rc = add_stop_tokens(&lines, json_object_get(o, "eos_token_id"), c,
+                             "generation_config.json", p);
     if (rc == 0)
         rc = buf_add(out, lines.data, lines.n);
     buf_release(&lines);
+    json_decref(o);
+    return rc;
+}
+
+int generation_config_stop_tokens(struct buf *out, const char *text, size_t n,
+                                  const struct config *c, const struct progress *p)
+{
+    json_t *o = NULL;
+    int rc = json_read_text(&o, text, n);
+    const json_t *ids = json_object_get(o, "eos_token_id");
+    if (rc == 0 && json_is_array(ids))
+        rc = add_stop_tokens(out, ids, c, "config.json", p);
     json_decref(o);
     return rc;
 }

@@ -10,11 +10,14 @@
 
 /*
  * Append the settings of n bytes of JSON as lines of YAML. temperature, top_k and the
- * like count only where do_sample is true, as in transformers; an end token only where it
- * is not c's own. Of a list of end tokens the first counts, with a note; so does nothing
- * of the wrong type. ERR_FORMAT: not a JSON object; out is then as it was.
+ * like count only where do_sample is true, as in transformers; end tokens, one or a list,
+ * only where they are not c's own. What has the wrong type is left out with a note.
+ * ERR_FORMAT: not a JSON object; out is then as it was.
  */
 int generation_config_parse(struct buf *out, const char *text, size_t n, const struct config *c,
                             const struct progress *p);
+/* The same of the end tokens alone, where config.json has a list of them. */
+int generation_config_stop_tokens(struct buf *out, const char *text, size_t n,
+                                  const struct config *c, const struct progress *p);
 
 #endif

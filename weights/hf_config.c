@@ -65,6 +65,18 @@ static int read_sizes(struct config *c, const json_t *o)
     return 0;
 }
 
+/* The key's id, or where it has a list, the first of it. */
+static int take_id(const json_t *o, const char *key, int64_t *id)
+{
+    json_t *list = json_object_get(o, key);
+    if (json_array_size(list) == 0)
+        return json_take_int(o, key, 0, INT32_MAX, id);
+    json_t *first = json_pack("{sO}", key, json_array_get(list, 0));
+    int rc = first == NULL ? ERR_NOMEM : json_take_int(first, key, 0, INT32_MAX, id);
+    json_decref(first);
+    return rc;
+}
+
 /*
  * For these alone null says something: there is no such token. Nor is there one beyond
  * the vocabulary: transformers writes its default 50256 into the smallest model's file.
@@ -81,7 +93,7 @@ static int read_ids(struct config *c, const json_t *o)
         int64_t id = *ids[i].to;
         if (json_is_null(json_object_get(o, ids[i].key)))
             id = TOKEN_NONE;
-        int rc = json_take_int(o, ids[i].key, 0, INT32_MAX, &id);
+        int rc = take_id(o, ids[i].key, &id);
         if (rc != 0)
             return rc;
         *ids[i].to = id < c->n_vocab ? (token_id)id : TOKEN_NONE;

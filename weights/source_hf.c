@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 120, MAX_INDEX = 100 << 20, MAX_SHARDS = 512, MAX_DEFAULTS = 1 << 20 };
+enum { SHOWN = 120, MAX_INDEX = 100 << 20, MAX_SHARDS = 512, MAX_DEFAULTS = 16 << 20 };
 
 /* A tensor of one of the files. */
 struct found {
@@ -409,6 +409,9 @@ static int read_defaults(struct source *s, const char *folder, const struct prog
             progress_note(p, "generation_config.json is left out: %s", err_text());
             rc = 0;
         }
+        if (rc == 0 && !found && (rc = read_small(&text, &found, folder, "config.json")) == 0 &&
+            found)
+            rc = generation_config_stop_tokens(&ours, buf_text(&text), text.n, &s->config, p);
     }
     if (rc == 0 && ours.n > 0 && (s->defaults = mem_strdup(buf_text(&ours))) == NULL)
         rc = ERR_NOMEM;

@@ -29,7 +29,7 @@ static void time_one(const char *name, const struct sampler_config *c, float *co
                      const token_id *text, int n_vocab)
 {
     struct sampler *s;
-    if (sampler_new(&s, c, n_vocab, N_TEXT, NULL, 0) != 0) {
+    if (sampler_new(&s, c, n_vocab, N_TEXT, NULL, NULL) != 0) {
         fprintf(stderr, "%s\n", err_text());
         exit(1);
     }

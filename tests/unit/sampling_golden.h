@@ -160,8 +160,8 @@ static inline void golden_run(const char *const *stages)
         c.seed = (uint64_t)json_integer_value(json_object_get(g.root, "seed"));
         c.draw = json_integer_value(json_object_get(g.root, "draw"));
         int n = golden_logits(&g, json_string_value(json_object_get(entry, "logits")), &logits);
-        assert_ok(sampler_new(&s, &c, n, 256, NULL,
-                              (token_id)json_integer_value(json_object_get(g.root, "eos"))));
+        token_id eos = (token_id)json_integer_value(json_object_get(g.root, "eos"));
+        assert_ok(sampler_new(&s, &c, n, 256, NULL, &(struct stop_tokens){{eos}, 1}));
         if (strcmp(json_string_value(json_object_get(entry, "kind")), "adjust") == 0) {
             scores = mem_array((size_t)n, sizeof *scores);
             memcpy(scores, logits, (size_t)n * sizeof *scores);

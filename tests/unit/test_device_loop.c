@@ -57,7 +57,8 @@ static void set_up(struct bench *b, int n_slots, const char *stops)
         struct slot *s = &b->loop.slots[i];
         int n = 1 + 31 * i;
         assert_ok(kv_seq_init(&b->seqs[i], &b->engine.cache));
-        assert_ok(sampler_new(&b->samplers[i], &b->config, TINY_V, 150, b->model.tokenizer, 0));
+        assert_ok(sampler_new(&b->samplers[i], &b->config, TINY_V, 150, b->model.tokenizer,
+                              &(struct stop_tokens){{0}, 1}));
         assert_ok(stream_init(&b->streams[i], b->model.tokenizer, b->stops));
         sampler_reset(b->samplers[i], i);
         tiny_ids(b->text[i], (size_t)n, &b->model.config, (uint64_t)i);
@@ -72,7 +73,6 @@ static void set_up(struct bench *b, int n_slots, const char *stops)
                            .max_new = NEW,
                            .logits = logits,
                            .sampler = b->samplers[i],
-                           .stop_token = TOKEN_NONE,
                            .stream = b->stops == NULL ? NULL : &b->streams[i],
                            .shown = b->shown[i]};
     }
@@ -209,7 +209,7 @@ static void ends_at_the_stop_token(void **state)
         first++;
     set_up(&b, 2, NULL);
     b.loop.slots[0].live = false;
-    b.loop.slots[1].stop_token = stop;
+    b.loop.slots[1].stop_tokens = (struct stop_tokens){{TINY_V - 1, stop}, 2};
     device_loop_run(&b.loop, 1000, 1, false, take, &t);
     assert_int_equal(t.finish[1], FINISH_STOP_TOKEN);
     assert_int_equal(t.n[1], first);

@@ -296,19 +296,49 @@ static void a_stop_token_is_not_in_the_answer(void **state)
     assert_ok(ask_prompt(NULL, &cut)); /* nothing was lost: it ends again at once */
     assert_int_equal(cut.ids.n, 0);
     answer_release(&cut);
-    config.stop_token = (char *)"th";
-    token_id found;
-    assert_ok(generate_stop_token(&found, &config, &model));
-    assert_int_equal(found, 257);
-    config.stop_token = (char *)"\\n";
-    assert_ok(generate_stop_token(&found, &config, &model));
-    assert_int_equal(found, 1 + '\n');
-    config.stop_token = (char *)"no token";
-    assert_int_equal(generate_stop_token(&found, &config, &model), ERR_RANGE);
-    config.stop_token = (char *)"272";
-    assert_int_equal(generate_stop_token(&found, &config, &model), ERR_RANGE);
-    config.stop_token = (char *)"99999999999999999999";
-    assert_int_equal(generate_stop_token(&found, &config, &model), ERR_RANGE);
+    answer_release(&whole);
+}
+
+/* Their texts or ids, one or several; each ends an answer. */
+static void stop_tokens_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int n;
+        token_id ids[3];
+    } cases[] = {{"th", 1, {257}},
+                 {"\\n", 1, {1 + '\n'}},
+                 {"7", 1, {7}},
+                 {"th,\\n,9,7,9", 3 + 1, {257, 1 + '\n', 9}},
+                 {"\\,", 1, {1 + ','}}};
+    static const char *const wrong[] = {"no token", "272", "99999999999999999999", "th,272", "7,"};
+    struct stop_tokens found;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        config.stop_token = (char *)cases[i].text;
+        assert_ok(generate_stop_tokens(&found, &config, &model));
+        assert_int_equal(found.n, cases[i].n);
+        for (int k = 0; k < found.n && k < 3; k++)
+            assert_int_equal(found.ids[k], cases[i].ids[k]);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        config.stop_token = (char *)wrong[i];
+        assert_int_equal(generate_stop_tokens(&found, &config, &model), ERR_RANGE);
+    }
+    struct answer whole, cut;
+    config.stop_token = NULL;
+    assert_ok(ask("the end", &whole));
+    char ids[32];
+    size_t first = 0;
+    while (whole.ids.data[first] != whole.ids.data[3] && whole.ids.data[first] != whole.ids.data[1])
+        first++;
+    snprintf(ids, sizeof ids, "%d,%d", (int)whole.ids.data[3], (int)whole.ids.data[1]);
+    sampler.ignore_eos = false;
+    config.stop_token = ids;
+    assert_ok(ask("the end", &cut));
+    assert_int_equal(cut.finish, FINISH_STOP_TOKEN);
+    assert_int_equal(cut.ids.n, first);
+    answer_release(&cut);
     answer_release(&whole);
 }
 
@@ -490,13 +520,14 @@ static void refuses_what_is_out_of_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(greedy_is_the_most_likely_token),  TEST(every_way_of_looping_gives_the_same),
-        TEST(a_held_blank_begins_the_answer),   TEST(samples_are_draws),
-        TEST(samples_share_the_prompt),         TEST(goes_on_and_keeps_the_session),
-        TEST(stop_strings_end_the_text),        TEST(a_stop_token_is_not_in_the_answer),
-        TEST(lengths_of_nothing_and_one),       TEST(a_full_context_stops_or_slides),
-        TEST(an_interrupt_keeps_what_was_made), TEST(threads_do_not_matter),
-        TEST(searches_end_as_samples_do),       TEST(refuses_what_is_out_of_range),
+        TEST(greedy_is_the_most_likely_token), TEST(every_way_of_looping_gives_the_same),
+        TEST(a_held_blank_begins_the_answer),  TEST(samples_are_draws),
+        TEST(samples_share_the_prompt),        TEST(goes_on_and_keeps_the_session),
+        TEST(stop_strings_end_the_text),       TEST(a_stop_token_is_not_in_the_answer),
+        TEST(stop_tokens_are_named),           TEST(lengths_of_nothing_and_one),
+        TEST(a_full_context_stops_or_slides),  TEST(an_interrupt_keeps_what_was_made),
+        TEST(threads_do_not_matter),           TEST(searches_end_as_samples_do),
+        TEST(refuses_what_is_out_of_range),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     for (int i = 0; i < 8; i++)

@@ -26,7 +26,7 @@ static void test_reaches_tau(void **state)
             c.seed = 5;
             c.mirostat = version;
             c.mirostat_tau = tau;
-            assert_ok(sampler_new(&s, &c, V, 16, NULL, TOKEN_NONE));
+            assert_ok(sampler_new(&s, &c, V, 16, NULL, NULL));
             double sum = 0;
             for (int i = 0; i < N; i++)
                 sum -= (double)sampler_pick(s, logits, NULL, 0, i).chain_logprob / log(2);
@@ -50,7 +50,7 @@ static void test_extremes(void **state)
             c.mirostat = version;
             c.mirostat_tau = 0.01f;
             c.mirostat_eta = 1;
-            assert_ok(sampler_new(&s, &c, 4, 16, NULL, TOKEN_NONE));
+            assert_ok(sampler_new(&s, &c, 4, 16, NULL, NULL));
             for (int i = 0; i < 200; i++) {
                 struct sampled got = sampler_pick(s, odd[k], NULL, 0, i);
                 assert_in_range(got.id, 0, 3);

@@ -47,7 +47,7 @@ static void test_bad_words(void **state)
     sampler_config_init(&c);
     c.bad_words = "a,cc";
     struct sampler *s;
-    assert_ok(sampler_new(&s, &c, V, 16, t, TOKEN_NONE));
+    assert_ok(sampler_new(&s, &c, V, 16, t, NULL));
     static const struct {
         token_id text[3];
         size_t n;
@@ -65,13 +65,13 @@ static void test_bad_words(void **state)
     }
     sampler_free(s);
     /* Ids the model has no logits for are no reason to fail. */
-    assert_ok(sampler_new(&s, &c, 3, 16, t, TOKEN_NONE));
+    assert_ok(sampler_new(&s, &c, 3, 16, t, NULL));
     sampler_free(s);
     c.bad_words = "a,x";
-    assert_int_equal(sampler_new(&s, &c, V, 16, t, TOKEN_NONE), ERR_RANGE);
+    assert_int_equal(sampler_new(&s, &c, V, 16, t, NULL), ERR_RANGE);
     assert_null(s);
     c.bad_words = "a";
-    assert_int_equal(sampler_new(&s, &c, V, 16, NULL, TOKEN_NONE), ERR_UNSUPPORTED);
+    assert_int_equal(sampler_new(&s, &c, V, 16, NULL, NULL), ERR_UNSUPPORTED);
     assert_string_equal(err_text(), "bad_words needs a tokenizer, and this model has none");
     tokenizer_free(t);
 }
@@ -107,7 +107,7 @@ static void test_dry_breakers(void **state)
         struct sampler *s;
         float scores[V] = {0};
         c.dry_breakers = cases[i].breakers;
-        assert_ok(sampler_new(&s, &c, V, 16, t, TOKEN_NONE));
+        assert_ok(sampler_new(&s, &c, V, 16, t, NULL));
         sampler_adjust(s, scores, cases[i].text, cases[i].n, 0);
         for (int id = 0; id < V; id++)
             if (scores[id] != (id == cases[i].penalized ? -1.0f : 0.0f))
@@ -139,9 +139,9 @@ static void test_logit_bias_refuses(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sampler *s;
         c.logit_bias = bad[i].text;
-        assert_int_equal(sampler_new(&s, &c, 10, 16, NULL, TOKEN_NONE), ERR_RANGE);
+        assert_int_equal(sampler_new(&s, &c, 10, 16, NULL, NULL), ERR_RANGE);
         if (strstr(bad[i].sentence, "expected 0 to") == NULL || sampler_config_check(&c) == 0)
-            assert_string_equal((sampler_new(&s, &c, 10, 16, NULL, TOKEN_NONE), err_text()),
+            assert_string_equal((sampler_new(&s, &c, 10, 16, NULL, NULL), err_text()),
                                 bad[i].sentence);
         assert_null(s);
     }

@@ -173,9 +173,12 @@ static void the_authors_settings_are_read(void **state)
         {"{\"temperature\": 0.7, \"num_beams\": 3, \"early_stopping\": true}",
          "num_beams: 3\nearly_stopping: true\n", ""},
         {"{\"early_stopping\": \"never\", \"eos_token_id\": 2}",
-         "early_stopping: never\nstop_token: 2\n", ""},
-        {"{\"eos_token_id\": [3, 4]}", "stop_token: 3\n",
-         "generation_config.json names 2 end tokens: the first one counts\n"},
+         "early_stopping: never\nstop_token: \"2\"\n", ""},
+        {"{\"eos_token_id\": [3, 4]}", "stop_token: \"3,4\"\n", ""},
+        {"{\"eos_token_id\": [4]}", NULL, ""},
+        {"{\"eos_token_id\": [3, 5, \"a\"]}", "stop_token: \"3\"\n",
+         "generation_config.json: eos_token_id is 5, left out\n"
+         "generation_config.json: eos_token_id is \"a\", left out\n"},
         {"{\"eos_token_id\": 5, \"num_beams\": \"a\\nb: c\"}", NULL,
          "generation_config.json: num_beams is \"a\\nb: c\", left out\n"
          "generation_config.json: eos_token_id is 5, left out\n"},
@@ -202,8 +205,14 @@ static void the_authors_settings_are_read(void **state)
         assert_memory_equal(buf_text(&notes), cases[i][2], notes.n);
         model_free(m);
     }
-    hf_write_text(&s, "prattle.yaml", "top_k: 7\n");
+    assert_int_equal(unlink(scratch_path(&s, "generation_config.json")), 0);
+    hf_write_text(&s, "config.json", HF_CONFIG_WITH(", \"eos_token_id\": [2, 4]"));
     struct model *m = loaded(&s, "", &fp16);
+    assert_string_equal(m->defaults, "stop_token: \"2,4\"\n");
+    assert_int_equal(m->config.eos_token_id, 2);
+    model_free(m);
+    hf_write_text(&s, "prattle.yaml", "top_k: 7\n");
+    m = loaded(&s, "", &fp16);
     assert_string_equal(m->defaults, "top_k: 7\n");
     model_free(m);
     buf_release(&notes);

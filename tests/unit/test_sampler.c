@@ -9,7 +9,7 @@
 static struct sampler *open_sampler(const struct sampler_config *c, int n_vocab)
 {
     struct sampler *s;
-    assert_ok(sampler_new(&s, c, n_vocab, 256, NULL, 0));
+    assert_ok(sampler_new(&s, c, n_vocab, 256, NULL, &(struct stop_tokens){{0}, 1}));
     return s;
 }
 
@@ -234,7 +234,7 @@ static void test_refuses(void **state)
         c.field = value;                                                                           \
         assert_int_equal(sampler_config_check(&c), ERR_RANGE);                                     \
         assert_string_equal(err_text(), text);                                                     \
-        assert_int_equal(sampler_new(&s, &c, 10, 16, NULL, TOKEN_NONE), ERR_RANGE);                \
+        assert_int_equal(sampler_new(&s, &c, 10, 16, NULL, NULL), ERR_RANGE);                      \
         assert_string_equal(err_text(), text);                                                     \
         assert_null(s);                                                                            \
     } while (0)
@@ -293,7 +293,7 @@ static void test_memory(void **state)
     struct sampler *s;
     for (uint64_t k = 1;; k++) {
         mem_fail_at(k);
-        int rc = sampler_new(&s, &c, 8, 16, NULL, TOKEN_NONE);
+        int rc = sampler_new(&s, &c, 8, 16, NULL, NULL);
         mem_fail_at(0);
         if (rc == 0)
             break;

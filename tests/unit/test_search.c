@@ -81,10 +81,10 @@ static void run_beams(struct session *s, json_t *entry, size_t which)
     struct answer answers[MAX_BEAMS] = {0};
     struct generate_host host = {.want_logprobs = true};
     read_settings(entry, &g, &c);
-    token_id stop = (token_id)json_integer_value(json_object_get(entry, "stop"));
+    struct stop_tokens stop = {{(token_id)json_integer_value(json_object_get(entry, "stop"))}, 1};
     json_t *found = json_object_get(entry, "found");
     size_t n_prompt = s->text.n, n_pages = (size_t)s->engine->cache.n_free;
-    assert_ok(beam_search(s, &g, &c, stop, false, &host, answers));
+    assert_ok(beam_search(s, &g, &c, &stop, false, &host, answers));
     assert_int_equal(s->engine->cache.n_free, n_pages);
     for (size_t k = 0; k < json_array_size(found); k++) {
         const json_t *want = json_array_get(found, k);
@@ -110,7 +110,7 @@ static void run_contrastive(struct session *s, json_t *entry, size_t which)
     struct answer a = {0};
     struct sampled got;
     read_settings(entry, &g, &c);
-    assert_ok(contrastive_new(&k, s, &g, &c, TOKEN_NONE, false, NULL));
+    assert_ok(contrastive_new(&k, s, &g, &c, NULL, false, NULL));
     uint64_t before = mem_count();
     token_id ids[64];
     for (int i = 0; i < g.max_new_tokens; i++) {
@@ -197,7 +197,7 @@ static void test_data(void **state)
         g.num_beams = 4;
         g.max_new_tokens = (int)(n_want - n);
         assert_ok(session_set(&s, prompt, n, NULL));
-        assert_ok(beam_search(&s, &g, &c, 98, false, NULL, &a));
+        assert_ok(beam_search(&s, &g, &c, &(struct stop_tokens){{98}, 1}, false, NULL, &a));
         assert_int_equal(a.ids.n, n_want - n);
         assert_memory_equal(a.ids.data, want + n, a.ids.n * sizeof *want);
         answer_release(&a);

@@ -20,7 +20,7 @@
 struct eval_config {
     int seq_length;  /* inputs of a window; 0: the context */
     int overlap;     /* from one window to the next; 0: half the window */
-    int last_n;      /* text: targets of a window that count; 0: half the window */
+    int last_n;      /* text: so many targets of a window count, and it moves by as many; 0: half */
     int64_t limit;   /* windows or passages at most; 0: all */
     bool detokenize; /* wikitext, ptb: undo the word splitting first */
     bool strict;     /* lambada: the whole last word */
@@ -50,12 +50,12 @@ struct eval_result {
     struct eval_figure figures[EVAL_MAX_FIGURES]; /* [n_figures], the main one first */
     int n_figures;
     const char *unit;     /* what is counted: "windows", "passages"; static */
-    uint64_t done, total; /* of these */
-    uint64_t left_out;    /* that cannot be scored: too long, without a target */
+    uint64_t done, total; /* of these; the evaluation says how many there are in all */
+    uint64_t left_out;    /* of them, that cannot be scored: too long, without a target */
     uint64_t targets;     /* tokens that were predicted and counted */
     uint64_t tokens;      /* positions computed for them */
     double seconds;       /* of scoring */
-    bool partial;         /* done < total: stopped by Ctrl-C (--limit makes total smaller) */
+    bool partial;         /* stopped by Ctrl-C; done < total without it is --limit's */
 };
 void eval_result_release(struct eval_result *r);
 /* Append a figure; beyond EVAL_MAX_FIGURES nothing. error NAN: none. */
@@ -66,20 +66,23 @@ const struct eval_figure *eval_figure_find(const struct eval_result *r, const ch
 
 /* One evaluation at work. */
 struct eval_job {
-    struct engine *engine;            /* engine->max_seqs passages are worked on at once */
-    struct engine *other;             /* kl: the model this one is compared with, else NULL */
-    const struct eval_config *config; /* settled: no 0 where something else is meant */
-    const char *path;                 /* the file, which exists */
+    struct engine *engine;     /* engine->max_seqs passages are worked on at once */
+    struct engine *other;      /* kl: the model this one is compared with, else NULL */
+    struct eval_config config; /* seq_length and overlap settled; borrows its text */
+    const char *path;          /* the file, which exists */
     struct eval_result *result;
     const struct progress *progress;
 };
 
 /* One row of the table. */
 struct eval {
-    const char *name;
-    const char *help;  /* one line */
-    const char *file;  /* within the data folder, where it is looked for; NULL: must be named */
-    const char *where; /* where to get that file */
+    const char *name, *help; /* one line */
+    const char *argument;    /* what follows the name: "[FILE]", "MODEL [FILE]" */
+    const char *options;     /* those it takes of the ones for one command: "strict limit" */
+    /* Where its file is within the data folder: the place for it, then others after a "|";
+     * NULL: it must be named. */
+    const char *file;
+    const char *where; /* to get that file */
     bool needs_other;  /* a second model */
     int (*run)(struct eval_job *j);
 };
@@ -103,6 +106,13 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
  */
 int eval_score(struct eval_job *j, const struct passage *list, size_t n,
                void (*f)(void *user, size_t i, const struct score *scores), void *user);
+
+/* How many of n to score, by --limit. */
+size_t eval_limited(const struct eval_job *j, size_t n);
+/* ERR_MISSING: the model has no tokenizer. */
+int eval_need_tokenizer(const struct eval_job *j);
+/* The whole text of j->path; bytes that are no UTF-8 are noted, and stay as they are. */
+int eval_read_text(const struct eval_job *j, struct buf *out);
 
 /* Mean of numbers given one by one, and its standard error: those of a passage are added up
  * among themselves first (eval_mean_close), so their order is all that matters. */

@@ -1,0 +1,24 @@
+#ifndef PRATTLE_BLANKS_H
+#define PRATTLE_BLANKS_H
+/*
+ * Blanks as Python's str has them, since the evaluations were defined in it: the characters of
+ * property White_Space and the separators U+001C .. U+001F.
+ */
+#include <stddef.h>
+
+/* Bytes of the blank at the head of n bytes, and of that at their end; 0: there is none. */
+size_t blank_at(const char *text, size_t n);
+size_t blank_before(const char *text, size_t n);
+
+/* A run of bytes within some text, borrowed. */
+struct span {
+    const char *text;
+    size_t n;
+};
+struct span span_strip(struct span s);
+/* The last word, what split() has last; n = 0 if there are only blanks. */
+struct span span_last_word(struct span s);
+/* In how many pieces single blanks (U+0020) cut what strip() leaves: len(s.strip().split(" ")). */
+size_t span_pieces(struct span s);
+
+#endif

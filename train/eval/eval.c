@@ -1,0 +1,175 @@
+#include "train/eval/eval.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "train/eval/evals.h"
+
+#include <math.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct eval table[] = {
+{.name = "wikitext", .argument = "[FILE]", .options = "limit like json", .run = eval_wikitext,
+ .help = "perplexity of WikiText's test text, adjusted to words",
+ .file = "wikitext/wiki.test.raw|wikitext-103-raw/wiki.test.raw|wikitext-2-raw/wiki.test.raw",
+ .where = "wikitext-2-raw-v1.zip, https://huggingface.co/datasets/ggml-org/ci, has it (WikiText-103's test is the same)"},
+{.name = "lambada", .argument = "[FILE]", .options = "limit strict json", .run = eval_lambada,
+ .help = "LAMBADA: the passage's last token is the likeliest; --strict: the whole last word",
+ .file = "lambada/lambada_test.jsonl|lambada_test.jsonl",
+ .where = "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl is OpenAI's"},
+{.name = "ptb", .argument = "FILE", .options = "limit like json", .run = eval_ptb,
+ .help = "perplexity of a Penn Treebank text, adjusted to words"},
+{.name = "text", .argument = "FILE|DIR", .options = "limit json", .run = eval_text,
+ .help = "loss, loss per byte and accuracy of the last_n targets of each window of any text"},
+};
+/* clang-format on */
+
+const struct eval *eval_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof table / sizeof table[0]) ? &table[i] : NULL;
+}
+
+const struct eval *eval_find(const char *name)
+{
+    const struct eval *e;
+    for (int i = 0; (e = eval_at(i)) != NULL && strcmp(e->name, name) != 0; i++)
+        ;
+    return e;
+}
+
+int eval_config_init(struct eval_config *c)
+{
+    *c = (struct eval_config){.detokenize = true, .data_dir = mem_strdup("")};
+    return c->data_dir == NULL ? ERR_NOMEM : 0;
+}
+
+void eval_config_release(struct eval_config *c)
+{
+    mem_free(c->data_dir);
+    *c = (struct eval_config){0};
+}
+
+void eval_result_release(struct eval_result *r)
+{
+    mem_free(r->path);
+    *r = (struct eval_result){0};
+}
+
+void eval_figure_add(struct eval_result *r, const char *name, const char *text, double value,
+                     double error, const char *format)
+{
+    if (r->n_figures < EVAL_MAX_FIGURES)
+        r->figures[r->n_figures++] = (struct eval_figure){name, text, value, error, format};
+}
+
+const struct eval_figure *eval_figure_find(const struct eval_result *r, const char *name)
+{
+    for (int i = 0; i < r->n_figures; i++)
+        if (strcmp(r->figures[i].name, name) == 0)
+            return &r->figures[i];
+    return NULL;
+}
+
+void eval_mean_add(struct eval_mean *m, double x)
+{
+    m->part += x;
+    m->part_squares += x * x;
+    m->n++;
+}
+
+void eval_mean_close(struct eval_mean *m)
+{
+    m->sum += m->part;
+    m->squares += m->part_squares;
+    m->part = m->part_squares = 0;
+}
+
+double eval_mean_value(const struct eval_mean *m)
+{
+    return m->n == 0 ? NAN : m->sum / (double)m->n;
+}
+
+double eval_mean_error(const struct eval_mean *m)
+{
+    double n = (double)m->n, mean = eval_mean_value(m);
+    if (m->n < 2)
+        return NAN;
+    return sqrt(fmax(m->squares / n - mean * mean, 0) / (n - 1));
+}
+
+/* Its place number i in the data folder, from the table's list, in fresh memory; *last: there are
+ * no more. */
+static char *place(const struct eval *e, const struct eval_config *c, int i, bool *last)
+{
+    const char *file = e->file;
+    while (i-- > 0)
+        file = strchr(file, '|') + 1;
+    *last = strchr(file, '|') == NULL;
+    char *name = mem_sprintf("%.*s", (int)strcspn(file, "|"), file), *path = NULL;
+    if (name != NULL)
+        path = *c->data_dir != '\0' ? file_join(c->data_dir, name) : file_home(HOME_DATA, name);
+    mem_free(name);
+    return path;
+}
+
+static int find_file(char **out, const struct eval *e, const struct eval_config *c)
+{
+    bool last = e->file == NULL;
+    if (last)
+        return err_set(ERR_RANGE, "eval %s measures a file that you name: eval %s %s", e->name,
+                       e->name, e->argument);
+    for (int i = 0; !last; i++) {
+        char *path = place(e, c, i, &last);
+        if (path == NULL)
+            return err_last();
+        if (file_exists(path)) {
+            *out = path;
+            return 0;
+        }
+        mem_free(path);
+    }
+    char shown[512], *path = place(e, c, 0, &last);
+    if (path == NULL)
+        return err_last();
+    err_set(ERR_MISSING,
+            "%s is not there: %s; put it in that place, or name the file or --data-dir",
+            file_show(shown, sizeof shown, path), e->where);
+    mem_free(path);
+    return ERR_MISSING;
+}
+
+/* The sizes that were not given. */
+static int settle(struct eval_config *c, int n_ctx)
+{
+    bool megatron = c->like == EVAL_MEGATRON;
+    if (c->seq_length == 0)
+        c->seq_length = megatron ? 128 : n_ctx;
+    if (c->seq_length > n_ctx)
+        return err_set(ERR_RANGE, "seq_length is %d, but the model's context holds %d",
+                       c->seq_length, n_ctx);
+    if (c->overlap == 0)
+        c->overlap = megatron ? 32 : c->seq_length / 2;
+    if (c->overlap == 0)
+        c->overlap = 1;
+    return 0;
+}
+
+int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
+             const struct eval_config *config, const char *path, struct eval_result *result,
+             const struct progress *p)
+{
+    struct eval_job j = {engine, other, *config, NULL, result, p};
+    *result = (struct eval_result){.name = e->name, .unit = "windows"};
+    int rc = settle(&j.config, engine->cache.n_ctx);
+    if (rc == 0 && path != NULL)
+        rc = (result->path = file_expand(path)) == NULL ? err_last() : 0;
+    else if (rc == 0)
+        rc = find_file(&result->path, e, config);
+    j.path = result->path;
+    if (rc == 0)
+        rc = e->run(&j);
+    if (rc != 0)
+        eval_result_release(result);
+    return rc;
+}

@@ -1,0 +1,106 @@
+/*
+ * WikiText and the Penn Treebank as Megatron-LM measures them: the text's words are put
+ * together again, it is scored in windows that overlap, and the perplexity is that of a word
+ * of the file as it was, whatever the tokenizer made of it.
+ */
+#include "train/eval/evals.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "train/eval/blanks.h"
+#include "train/eval/detokenize.h"
+#include "train/eval/token_sums.h"
+#include "train/eval/windows.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct corpus {
+    const char *rules; /* whose, for the definition */
+    int (*detokenize)(struct buf *text);
+};
+
+/* The file's ids, and in how many pieces its words were cut. */
+static int read_corpus(const struct eval_job *j, const struct corpus *c, struct ids *ids,
+                       size_t *pieces)
+{
+    struct buf text = {0};
+    char shown[256];
+    int rc = eval_read_text(j, &text);
+    if (rc == 0) {
+        *pieces = span_pieces((struct span){buf_text(&text), text.n});
+        rc = j->config.detokenize ? c->detokenize(&text) : 0;
+    }
+    if (rc == 0)
+        rc = tokenizer_encode(j->engine->model->tokenizer, ids, buf_text(&text), text.n,
+                              ENCODE_TEXT);
+    buf_release(&text);
+    if (rc == 0 && ids->n < 2)
+        rc = err_set(ERR_RANGE, "%s has %zu token%s; two are needed, one to predict the other",
+                     file_show(shown, sizeof shown, j->path), ids->n, ids->n == 1 ? "" : "s");
+    return rc;
+}
+
+static void define(const struct eval_job *j, const struct corpus *c, size_t n_ids)
+{
+    struct eval_result *r = j->result;
+    snprintf(
+        r->definition, sizeof r->definition,
+        "Megatron-LM's: one stream of %zu tokens%s%s, windows of %d every %d, each target scored "
+        "once; adjusted: perplexity of a word, exp(loss x token ratio)",
+        n_ids, j->config.detokenize ? ", detokenized by the rules for " : " as they are",
+        j->config.detokenize ? c->rules : "", j->config.seq_length, j->config.overlap);
+}
+
+static void add_figures(struct eval_result *r, const struct token_sums *s, size_t n_ids,
+                        size_t pieces)
+{
+    double loss = eval_mean_value(&s->loss), error = eval_mean_error(&s->loss);
+    token_sums_add_loss(s, r);
+    /* A single word has no ratio. */
+    if (pieces > 1) {
+        double ratio = (double)(n_ids - 1) / (double)(pieces - 1);
+        double adjusted = token_perplexity(loss * ratio);
+        eval_figure_add(r, "adjusted_perplexity", "adjusted perplexity (word level)", adjusted,
+                        adjusted * ratio * error, "%.2f");
+        eval_figure_add(r, "token_ratio", "token ratio", ratio, NAN, "%.4f");
+    }
+    token_sums_add_bytes(s, r);
+    token_sums_add_accuracy(s, r);
+}
+
+static int measure(struct eval_job *j, const struct corpus *c)
+{
+    struct ids ids = {0};
+    struct passage *list = NULL;
+    size_t pieces = 0, n = 0;
+    int rc = eval_need_tokenizer(j);
+    if (rc == 0)
+        rc = read_corpus(j, c, &ids, &pieces);
+    struct windows w = {ids.n, j->config.seq_length, j->config.overlap, .whole = true};
+    if (rc == 0)
+        rc = windows_check(&w, "overlap");
+    if (rc == 0)
+        rc = windows_cut(&list, &n, &w, ids.data, j);
+    if (rc == 0) {
+        struct token_sums sums = {.list = list, .tokenizer = j->engine->model->tokenizer};
+        define(j, c, ids.n);
+        rc = eval_score(j, list, n, token_sums_take, &sums);
+        if (rc == 0)
+            add_figures(j->result, &sums, ids.n, pieces);
+    }
+    mem_free(list);
+    ids_release(&ids);
+    return rc;
+}
+
+int eval_wikitext(struct eval_job *j)
+{
+    return measure(j, &(struct corpus){"WikiText", detokenize_wikitext});
+}
+
+int eval_ptb(struct eval_job *j)
+{
+    return measure(j, &(struct corpus){"PTB", detokenize_ptb});
+}

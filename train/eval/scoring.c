@@ -1,0 +1,140 @@
+#include "train/eval/eval.h"
+
+#include "model/base/clock.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <stdio.h>
+#include <utf8proc.h>
+
+enum { SAY_AFTER_S = 1, LONG_S = 10 };
+
+int eval_need_tokenizer(const struct eval_job *j)
+{
+    if (j->engine->model->tokenizer != NULL)
+        return 0;
+    return err_set(ERR_MISSING, "this model has no tokenizer, so that no text can be measured; "
+                                "vocab.json and merges.txt belong into its folder");
+}
+
+size_t eval_limited(const struct eval_job *j, size_t n)
+{
+    uint64_t limit = (uint64_t)j->config.limit;
+    return limit > 0 && limit < n ? (size_t)limit : n;
+}
+
+int eval_read_text(const struct eval_job *j, struct buf *out)
+{
+    char shown[256];
+    int rc = file_read_all(out, j->path, (uint64_t)1 << 30);
+    for (size_t at = 0; rc == 0 && at < out->n;) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)out->data + at,
+                                              (utf8proc_ssize_t)(out->n - at), &c);
+        if (n < 0) {
+            progress_note(j->progress,
+                          "%s is not UTF-8 at byte %zu; its bytes are measured as they are",
+                          file_show(shown, sizeof shown, j->path), at);
+            break;
+        }
+        at += (size_t)n;
+    }
+    return rc;
+}
+
+/* Scores under way: those of the passage that is not complete yet. */
+struct collector {
+    struct eval_job *job;
+    const struct passage *list;
+    void (*f)(void *user, size_t i, const struct score *scores);
+    void *user;
+    struct score *scores; /* [the most targets of a passage] */
+    size_t n;
+};
+
+static int collector_init(struct collector *c, size_t n)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < n; i++)
+        if (c->list[i].n - c->list[i].first > most)
+            most = c->list[i].n - c->list[i].first;
+    c->scores = mem_array(most, sizeof *c->scores);
+    return c->scores == NULL ? ERR_NOMEM : 0;
+}
+
+static void collect(struct collector *c, const struct score_row *rows, const struct score *scores,
+                    int n)
+{
+    struct eval_result *r = c->job->result;
+    for (int i = 0; i < n; i++) {
+        const struct passage *p = &c->list[rows[i].passage];
+        c->scores[c->n++] = scores[i];
+        if (c->n < p->n - p->first)
+            continue;
+        c->f(c->user, rows[i].passage, c->scores);
+        r->targets += c->n;
+        r->done++;
+        c->n = 0;
+    }
+}
+
+/* How long it will take, from how long it took so far. */
+static void say_time(const struct eval_job *j, const struct scorer *s, size_t n, double spent_s)
+{
+    double all_s = spent_s * (double)s->total / (double)s->done;
+    char time[32];
+    if (all_s < LONG_S)
+        return;
+    if (all_s < 120)
+        snprintf(time, sizeof time, "%.0f s", all_s);
+    else if (all_s < 7200)
+        snprintf(time, sizeof time, "%.0f min", all_s / 60);
+    else
+        snprintf(time, sizeof time, "%.1f hours", all_s / 3600);
+    progress_note(j->progress,
+                  "%zu %s, %llu tokens to read: about %s; Ctrl-C shows what there is by then", n,
+                  j->result->unit, (unsigned long long)s->total, time);
+}
+
+int eval_score(struct eval_job *j, const struct passage *list, size_t n,
+               void (*f)(void *user, size_t i, const struct score *scores), void *user)
+{
+    struct collector c = {j, list, f, user, NULL, 0};
+    struct scorer s;
+    struct eval_result *r = j->result;
+    double start = clock_s();
+    bool said = false;
+    int rc = scorer_init(&s, j->engine), got = 1;
+    if (rc != 0)
+        return rc;
+    rc = collector_init(&c, n);
+    if (rc == 0)
+        rc = scorer_begin(&s, list, n);
+    while (rc == 0 && got > 0) {
+        const struct score_row *rows;
+        const float *logits;
+        struct score scores[SCORE_ROWS];
+        rc = scorer_next(&s, &rows, &logits, &got, j->progress);
+        if (rc == 0 && got > 0) {
+            scorer_judge(&s, scores);
+            collect(&c, rows, scores, got);
+        }
+        double spent_s = clock_s() - start;
+        if (rc == 0 && !said && spent_s > SAY_AFTER_S) {
+            say_time(j, &s, n, spent_s);
+            said = true;
+        }
+    }
+    r->tokens += s.done;
+    r->seconds += clock_s() - start;
+    if (rc == ERR_INTERRUPTED && r->done > 0) {
+        r->partial = true;
+        rc = 0;
+    }
+    if (rc == 0)
+        progress_step(j->progress, "scoring", s.total, s.total);
+    mem_free(c.scores);
+    scorer_release(&s);
+    return rc;
+}

@@ -1,0 +1,120 @@
+/*
+ * Any text, as Languini's evaluation of a split has it: the last n targets of each window
+ * count, and the window moves by n. What is read, and how its documents are put together, is as
+ * in training.
+ */
+#include "train/eval/evals.h"
+
+#include "model/base/buf.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "train/data/dataset.h"
+#include "train/eval/token_sums.h"
+#include "train/eval/windows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A path as an element of a list of paths. */
+static char *listed(const char *path)
+{
+    struct buf out = {0};
+    int rc = 0;
+    for (; *path != '\0' && rc == 0; path++) {
+        if (*path == ',' || *path == '\\')
+            rc = buf_char(&out, '\\');
+        if (rc == 0)
+            rc = buf_char(&out, *path);
+    }
+    if (rc != 0)
+        buf_release(&out);
+    return out.data;
+}
+
+static int open_text(struct dataset *d, const struct eval_job *j)
+{
+    struct data_config c;
+    struct dataset none = {0};
+    const struct model *m = j->engine->model;
+    int rc = data_config_init(&c);
+    if (rc != 0)
+        return rc;
+    mem_free(c.data);
+    c.validation_fraction = 0;
+    rc = (c.data = listed(j->path)) == NULL ? ERR_NOMEM : 0;
+    if (rc == 0)
+        rc = dataset_open(d, &none, &c, m->tokenizer, m->config.n_vocab, j->progress);
+    dataset_close(&none);
+    data_config_release(&c);
+    return rc;
+}
+
+/* The ids of the windows to score. */
+static int read_ids(token_id **out, const struct dataset *d, const struct windows *w,
+                    const struct eval_job *j)
+{
+    size_t n = eval_limited(j, windows_count(w));
+    uint64_t most = (uint64_t)w->length + 1 + (n > 0 ? (n - 1) * (uint64_t)w->step : 0);
+    if (most > d->n_tokens)
+        most = d->n_tokens;
+    *out = mem_array(most, sizeof **out);
+    return *out == NULL ? ERR_NOMEM : dataset_read(d, *out, 0, most);
+}
+
+/* The window is no longer than the text. */
+static struct windows choose_windows(const struct dataset *d, const struct eval_config *c)
+{
+    struct windows w = {d->n_tokens, c->seq_length, c->last_n, .whole = false};
+    if ((uint64_t)w.length >= d->n_tokens && d->n_tokens > 1)
+        w.length = (int)d->n_tokens - 1;
+    if (w.step == 0)
+        w.step = w.length > 1 ? w.length / 2 : 1;
+    return w;
+}
+
+static int measure(struct eval_job *j, const struct dataset *d)
+{
+    struct eval_result *r = j->result;
+    struct windows w = choose_windows(d, &j->config);
+    struct passage *list = NULL;
+    token_id *ids = NULL;
+    size_t n = 0;
+    char shown[256];
+    if (d->n_tokens < 2)
+        return err_set(ERR_RANGE, "%s has %llu token%s; two are needed, one to predict the other",
+                       file_show(shown, sizeof shown, j->path), (unsigned long long)d->n_tokens,
+                       d->n_tokens == 1 ? "" : "s");
+    int rc = windows_check(&w, "last_n");
+    if (rc == 0)
+        rc = read_ids(&ids, d, &w, j);
+    if (rc == 0)
+        rc = windows_cut(&list, &n, &w, ids, j);
+    if (rc == 0) {
+        struct token_sums sums = {.list = list, .tokenizer = j->engine->model->tokenizer};
+        snprintf(r->definition, sizeof r->definition,
+                 "the last %d targets of each window of %d, which moves by %d, over %llu tokens in "
+                 "%llu documents",
+                 w.step, w.length, w.step, (unsigned long long)d->n_tokens,
+                 (unsigned long long)d->n_documents);
+        rc = eval_score(j, list, n, token_sums_take, &sums);
+        if (rc == 0) {
+            token_sums_add_loss(&sums, r);
+            token_sums_add_bytes(&sums, r);
+            token_sums_add_accuracy(&sums, r);
+        }
+    }
+    mem_free(list);
+    mem_free(ids);
+    return rc;
+}
+
+int eval_text(struct eval_job *j)
+{
+    struct dataset d;
+    int rc = open_text(&d, j);
+    if (rc == 0)
+        rc = measure(j, &d);
+    dataset_close(&d);
+    return rc;
+}

@@ -1,0 +1,25 @@
+#ifndef PRATTLE_TOKEN_SUMS_H
+#define PRATTLE_TOKEN_SUMS_H
+/*
+ * What the evaluations of running text add up over targets.
+ */
+#include "train/eval/eval.h"
+
+struct token_sums {
+    const struct passage *list;
+    const struct tokenizer *tokenizer; /* NULL: no bytes */
+    struct eval_mean loss, top_1, top_10;
+    uint64_t bytes; /* of the targets as text; special tokens have none */
+};
+
+/* Takes a passage's scores: eval_score's f, with the sums as user. */
+void token_sums_take(void *sums, size_t i, const struct score *scores);
+/* "loss" and "perplexity", exp(min(20, loss)). */
+void token_sums_add_loss(const struct token_sums *s, struct eval_result *r);
+/* "loss_per_byte", "perplexity_per_byte" and "bits_per_byte"; nothing where bytes are unknown. */
+void token_sums_add_bytes(const struct token_sums *s, struct eval_result *r);
+void token_sums_add_accuracy(const struct token_sums *s, struct eval_result *r);
+/* exp(min(20, x)), as Megatron-LM has it. */
+double token_perplexity(double loss);
+
+#endif

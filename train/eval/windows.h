@@ -1,0 +1,28 @@
+#ifndef PRATTLE_WINDOWS_H
+#define PRATTLE_WINDOWS_H
+/*
+ * A long text in windows that overlap, so that every target is scored once and has context.
+ */
+#include "train/eval/eval.h"
+
+struct windows {
+    size_t n_ids;
+    int length; /* inputs of a window */
+    int step;   /* from one to the next, and the targets that count of each: its last; 1..length */
+    bool whole; /* of the first window all targets count */
+};
+
+/* Windows that have something to score; of windows that were checked, as all below. */
+size_t windows_count(const struct windows *w);
+/*
+ * Window i of the ids. Where it reaches past the end it is as if padded: what is left of its
+ * targets counts.
+ */
+struct passage windows_at(const struct windows *w, const token_id *ids, size_t i);
+/* ERR_RANGE: `step`, which the user knows by this name, is not 1 .. length. */
+int windows_check(const struct windows *w, const char *name);
+/* Those to be scored, by j's limit, in fresh memory; their count in all is the result's total. */
+int windows_cut(struct passage **list, size_t *n, const struct windows *w, const token_id *ids,
+                struct eval_job *j);
+
+#endif

@@ -160,7 +160,8 @@ static int score(struct eval_job *j, const struct passages *p, struct passage *l
 {
     const struct place *places = (const struct place *)(const void *)p->places.data;
     for (size_t i = 0; i < n; i++)
-        list[i] = (struct passage){p->ids.data + places[i].at, places[i].n, places[i].first};
+        list[i] = (struct passage){
+            .ids = p->ids.data + places[i].at, .n = places[i].n, .first = places[i].first};
     struct tally tally = {.list = list};
     int rc = eval_score(j, list, n, take, &tally);
     if (rc == 0)

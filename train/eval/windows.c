@@ -24,7 +24,7 @@ struct passage windows_at(const struct windows *w, const token_id *ids, size_t i
     size_t first = i == 0 ? first_target(w) : last - (size_t)w->step + 1;
     if (last > w->n_ids - 1)
         last = w->n_ids - 1;
-    return (struct passage){ids + at, last - at + 1, first - at};
+    return (struct passage){.ids = ids + at, .n = last - at + 1, .first = first - at};
 }
 
 int windows_check(const struct windows *w, const char *name)

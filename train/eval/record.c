@@ -1,0 +1,99 @@
+#include "train/eval/record.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+const char *eval_dtype(const struct model *m)
+{
+    return m->params.kind == LINEAR_F32 ? "fp32" : "fp16";
+}
+
+/* Bytes that are no UTF-8 cannot stand in JSON: made visible. */
+static json_t *text(const char *s)
+{
+    char shown[1024];
+    json_t *value = json_string(s);
+    return value != NULL ? value : json_string(file_show(shown, sizeof shown, s));
+}
+
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+/* Adds the members that say which model, and takes o. */
+static json_t *add_model(json_t *o, struct model *m)
+{
+    char hex[65];
+    const unsigned char *f = model_fingerprint(m);
+    for (int i = 0; i < 32; i++)
+        snprintf(hex + 2 * i, 3, "%02x", f[i]);
+    int rc = json_object_set_new(o, "model", text(m->name));
+    rc |= json_object_set_new(o, "source", text(m->source));
+    rc |= json_object_set_new(o, "fingerprint", json_string(hex));
+    rc |= json_object_set_new(o, "dtype", json_string(eval_dtype(m)));
+    rc |= json_object_set_new(o, "changed", json_boolean(m->changed));
+    if (rc == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *figures(const struct eval_result *r)
+{
+    json_t *all = json_object();
+    for (int i = 0; i < r->n_figures; i++) {
+        const struct eval_figure *f = &r->figures[i];
+        json_t *o = json_pack("{s:s, s:o}", "text", f->text, "value", number(f->value));
+        if (isfinite(f->error))
+            json_object_set_new(o, "error", json_real(f->error));
+        json_object_set_new(all, f->name, o);
+    }
+    return all;
+}
+
+static json_t *settings(const struct eval_config *c)
+{
+    return json_pack("{s:i, s:i, s:i, s:I, s:b, s:b}", "seq_length", c->seq_length, "overlap",
+                     c->overlap, "last_n", c->last_n, "limit", (json_int_t)c->limit, "detokenize",
+                     c->detokenize, "strict", c->strict);
+}
+
+static json_t *now(void)
+{
+    char date[32];
+    time_t t = time(NULL);
+    struct tm utc;
+    gmtime_r(&t, &utc);
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return json_string(date);
+}
+
+json_t *eval_record(const struct eval_result *r, const struct eval_config *c, struct model *m,
+                    struct model *other)
+{
+    json_t *o = json_object();
+    int rc = o == NULL ? -1 : json_object_set_new(o, "date", now());
+    if (rc == 0 && (o = add_model(o, m)) != NULL) {
+        json_t *rest =
+            json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b}",
+                      "evaluation", r->name, "definition", r->definition, "file", text(r->path),
+                      "settings", settings(c), "figures", figures(r), "unit", r->unit, "done",
+                      (json_int_t)r->done, "total", (json_int_t)r->total, "left_out",
+                      (json_int_t)r->left_out, "targets", (json_int_t)r->targets, "tokens",
+                      (json_int_t)r->tokens, "seconds", r->seconds, "partial", r->partial);
+        rc = rest == NULL ? -1 : json_object_update(o, rest);
+        json_decref(rest);
+        if (rc == 0 && other != NULL)
+            rc = json_object_set_new(o, "other", add_model(json_object(), other));
+    }
+    if (rc == 0 && o != NULL)
+        return o;
+    json_decref(o);
+    err_set(ERR_NOMEM, "no memory for the record of a result");
+    return NULL;
+}

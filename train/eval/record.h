@@ -1,0 +1,20 @@
+#ifndef PRATTLE_RECORD_H
+#define PRATTLE_RECORD_H
+/*
+ * A result as JSON, for --json and for the history of results.
+ */
+#include "model/base/json.h"
+#include "train/eval/eval.h"
+
+/*
+ * {"date", "model", "source", "fingerprint", "dtype", "changed", "evaluation", "definition",
+ * "file", "settings": {...}, "figures": {NAME: {"text", "value", "error"}, ...}, "unit", "done",
+ * "total", "left_out", "targets", "tokens", "seconds", "partial"}; and "other" with the first five
+ * of the model compared with, where there is one. What is no number is left out. NULL: no memory.
+ */
+json_t *eval_record(const struct eval_result *r, const struct eval_config *c, struct model *m,
+                    struct model *other);
+/* "fp16" or "fp32": of a model in memory. */
+const char *eval_dtype(const struct model *m);
+
+#endif

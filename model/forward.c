@@ -6,6 +6,7 @@
 #include "model/base/parts.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/kernels.h"
+#include "model/low_rank.h"
 
 #include <math.h>
 #include <string.h>
@@ -209,6 +210,8 @@ static void multiply(const struct part *p, const struct linear *w, float *y, con
     linear_rows(w, y, (size_t)w->N, x, (size_t)w->K, p->rows, then, p->thread, p->n_threads,
                 p->scratch);
     par_barrier();
+    if (w->beside != NULL)
+        low_rank_add(w->beside, p->f, y, x, p->seqs, p->n_seqs, p->thread, p->n_threads);
 }
 
 /* One head of one sequence in one layer, and its rows of qkv and att. */

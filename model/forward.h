@@ -39,7 +39,7 @@ void activations_carve(struct activations *layers, struct arena *a, const struct
 
 /* What training drops; each may be off. */
 struct forward_dropout {
-    struct dropout embd, attn, resid;
+    struct dropout embd, attn, resid, adapter;
     uint64_t sequence; /* number of the pass's first: its masks are its own (see rng.h) */
 };
 enum dropout_point { DROPOUT_EMBD, DROPOUT_ATTN, DROPOUT_ATTN_PROJ, DROPOUT_MLP_PROJ };
@@ -62,6 +62,12 @@ float forward_score_scale(const struct config *c, int layer);
 /* The activation as kernels name it. */
 enum linear_then forward_gelu(const struct config *c);
 
+/* What one pass needs for low-rank terms beside matrices, at most one of them at work. */
+struct low_rank_scratch {
+    float *dropped; /* [rows, the greatest K]; NULL where nothing is dropped */
+    float *inner;   /* [rows, the greatest rank] */
+};
+
 struct forward {
     const struct params *params;
     struct kv_layout layout;
@@ -69,6 +75,7 @@ struct forward {
     const struct activations *layers;      /* [L+1]; own, or set by whoever wants them kept */
     const struct forward_dropout *dropout; /* NULL: none */
     bool half; /* what is left in the activations is rounded to binary16 before it is read */
+    struct low_rank_scratch beside; /* set by whoever has such terms */
     float *normed,
         *fc;       /* scratch [max_rows,C] after a layer norm, [max_rows,F] after the activation */
     float *hidden; /* [max_rows,C] after ln_f: what forward_head reads */

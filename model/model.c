@@ -1,11 +1,13 @@
 #include "model/model.h"
 
+#include "model/adapter.h"
 #include "model/base/mem.h"
 
 void model_free(struct model *m)
 {
     if (m == NULL)
         return;
+    adapter_free(m->adapter);
     params_release(&m->params);
     tokenizer_free(m->tokenizer);
     mem_free(m->name);

@@ -17,7 +17,8 @@ struct model {
     bool changed;                  /* weights differ from the source, not saved */
     unsigned char fingerprint[32]; /* valid when fingerprint_version == version */
     uint64_t fingerprint_version;
-    char *defaults; /* settings stored with the model, as YAML text; NULL: none */
+    struct adapter *adapter; /* beside its matrices (model/adapter.h); NULL: none */
+    char *defaults;          /* settings stored with the model, as YAML text; NULL: none */
 };
 
 void model_free(struct model *m);

@@ -47,19 +47,32 @@ static void sum_rows(const struct backward_part *p, float *bias, const float *dy
 static void linear_weights(const struct backward_part *p, const struct linear *w, const float *x,
                            const float *dy)
 {
+    if (p->b->frozen)
+        return;
     parts_set(PART_MATRICES);
     blas_gemm_share(true, false, w->K, w->N, p->b->rows, 1, x, w->K, dy, w->N, 1,
                     backward_gradient(p->b, w->panels), w->N, p->thread, p->n_threads);
     sum_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
 }
 
-/* Of y = x W + b: dx from dy. No barrier. */
+/* What stands beside w, if anything: its gradients, and its part of dx. Returns by what dx is
+ * to be multiplied before the rest is added. */
+static float beside(const struct backward_part *p, const struct linear *w, float *dx,
+                    const float *x, const float *dy)
+{
+    if (w->beside == NULL)
+        return 0;
+    backward_low_rank(p, w->beside, dx, x, dy);
+    return 1;
+}
+
+/* Of y = x W + b: dx = keep dx + its gradient from dy. No barrier. */
 static void linear_input(const struct backward_part *p, const struct linear *w, float *dx,
-                         const float *dy)
+                         const float *dy, float keep)
 {
     parts_set(PART_MATRICES);
-    blas_gemm_share(false, true, p->b->rows, w->K, w->N, 1, dy, w->N, w->panels, w->N, 0, dx, w->K,
-                    p->thread, p->n_threads);
+    blas_gemm_share(false, true, p->b->rows, w->K, w->N, 1, dy, w->N, w->panels, w->N, keep, dx,
+                    w->K, p->thread, p->n_threads);
 }
 
 /*
@@ -91,7 +104,7 @@ static void add_norm_sums(const struct backward_part *p, const float *weight, co
     const size_t C = (size_t)config(p)->n_embd;
     int first, last;
     my_columns(p, (int)C, &first, &last);
-    if (first >= last)
+    if (first >= last || b->frozen)
         return;
     float *dweight = backward_gradient(b, weight) + first,
           *dbias = backward_gradient(b, bias) + first;
@@ -158,9 +171,10 @@ static const float *gelu_again(const struct backward_part *p, const float *fc)
     return p->b->f->fc;
 }
 
-/* Of GELU(fc) W + b: the gradient of fc from dy, each tile's slope while it is in cache. */
+/* Of GELU(fc) W + b: the gradient of fc from dy and keep dfc, each tile's slope while it is in
+ * cache. */
 static void gelu_input(const struct backward_part *p, const struct linear *w, float *dfc,
-                       const float *dy, const float *fc)
+                       const float *dy, const float *fc, float keep)
 {
     const int F = w->K;
     int first, last;
@@ -170,7 +184,7 @@ static void gelu_input(const struct backward_part *p, const struct linear *w, fl
         size_t at = (size_t)t.row * (size_t)F + (size_t)t.col;
         parts_set(PART_MATRICES);
         blas_gemm(false, true, t.rows, t.cols, w->N, 1, dy + (size_t)t.row * (size_t)w->N, w->N,
-                  (const float *)w->panels + (size_t)t.col * (size_t)w->N, w->N, 0, dfc + at, F);
+                  (const float *)w->panels + (size_t)t.col * (size_t)w->N, w->N, keep, dfc + at, F);
         parts_set(PART_GELU);
         for (int r = 0; r < t.rows; r++, at += (size_t)F)
             kernels_active()->gelu_grad(dfc + at, fc + at, (size_t)t.cols, forward_gelu(config(p)));
@@ -187,10 +201,12 @@ static void mlp(const struct backward_part *p, int layer)
     const float *normed = normed_again(p, a->mid, w->ln_2_weight, w->ln_2_bias);
     par_barrier();
     linear_weights(p, &w->mlp_proj, gelu, dy);
-    gelu_input(p, &w->mlp_proj, b->dfc, dy, a->fc);
+    float keep = beside(p, &w->mlp_proj, b->dfc, gelu, dy);
+    gelu_input(p, &w->mlp_proj, b->dfc, dy, a->fc, keep);
     par_barrier();
     linear_weights(p, &w->c_fc, normed, b->dfc);
-    linear_input(p, &w->c_fc, b->branch, b->dfc);
+    keep = beside(p, &w->c_fc, b->branch, normed, b->dfc);
+    linear_input(p, &w->c_fc, b->branch, b->dfc, keep);
     par_barrier();
     layernorm(p, a->mid, w->ln_2_weight);
     add_norm_sums(p, w->ln_2_weight, w->ln_2_bias);
@@ -205,11 +221,13 @@ static void attention(const struct backward_part *p, int layer)
     const float *normed = normed_again(p, a->x, w->ln_1_weight, w->ln_1_bias);
     par_barrier();
     linear_weights(p, &w->attn_proj, a->att, dy);
-    linear_input(p, &w->attn_proj, b->datt, dy);
+    float keep = beside(p, &w->attn_proj, b->datt, a->att, dy);
+    linear_input(p, &w->attn_proj, b->datt, dy, keep);
     par_barrier();
     backward_attention(p, layer);
     linear_weights(p, &w->c_attn, normed, b->dqkv);
-    linear_input(p, &w->c_attn, b->branch, b->dqkv);
+    keep = beside(p, &w->c_attn, b->branch, normed, b->dqkv);
+    linear_input(p, &w->c_attn, b->branch, b->dqkv, keep);
     par_barrier();
     layernorm(p, a->x, w->ln_1_weight);
     add_norm_sums(p, w->ln_1_weight, w->ln_1_bias);
@@ -242,6 +260,8 @@ void backward_embedding(const struct backward_part *p)
     const struct params *w = b->f->params;
     const size_t C = (size_t)w->config.n_embd;
     const struct forward_dropout *d = b->f->dropout;
+    if (b->frozen)
+        return;
     parts_set(PART_REST);
     if (d != NULL && d->embd.keep != 0)
         drop(p, &d->embd, b->dx, -1, DROPOUT_EMBD);

@@ -18,11 +18,13 @@ struct backward {
     int n_seqs, rows;
     const float *masters; /* [n]: where a parameter lies here, its gradient lies in gradients */
     float *gradients;     /* [n], added to */
+    bool frozen;          /* no parameter of the model lies there, only terms beside it do */
     float *dx;            /* [rows,C] of the residual stream */
     float *branch;    /* [rows,C] of what a branch gives to it, then of its layer norm's output */
     float *datt;      /* [rows,C] of attention's output */
     float *dqkv;      /* [rows,3C] */
     float *dfc;       /* [rows,F] */
+    float *dinner;    /* [rows,rank] of a term's x A^T */
     float *norm_sums; /* [rows / NORM_ROWS rounded up][2][C] of a layer norm's weight and bias */
     char *thread_scratch; /* [n_threads][thread_bytes]: backward_scratch_bytes each */
     size_t thread_bytes;
@@ -49,6 +51,11 @@ void backward_final_norm(const struct backward_part *p);
 void backward_layer(const struct backward_part *p, int layer);
 /* The gradients of attention's weights and values in dqkv, from datt. */
 void backward_attention(const struct backward_part *p, int layer);
+/* Of y = scale drop(x) A^T B: dx, not added to, and the gradients of A and B, from dy; all whole
+ * in every thread. Ends with a barrier. */
+struct low_rank;
+void backward_low_rank(const struct backward_part *p, const struct low_rank *w, float *dx,
+                       const float *x, const float *dy);
 /* The gradients of the embeddings from dx. */
 void backward_embedding(const struct backward_part *p);
 

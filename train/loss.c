@@ -33,9 +33,10 @@ static void head_grad(const struct loss *l, const struct backward_part *p, struc
     blas_gemm_share(false, false, s.rows, w->K, s.cols, 1, l->logits, s.cols,
                     (const float *)w->panels + column, w->K, s.col == 0 ? 0 : 1,
                     p->b->branch + hidden, w->K, p->thread, p->n_threads);
-    blas_gemm_share(true, false, s.cols, w->K, s.rows, 1, l->logits, s.cols,
-                    p->b->f->hidden + hidden, w->K, 1, backward_gradient(p->b, w->panels) + column,
-                    w->K, p->thread, p->n_threads);
+    if (!p->b->frozen)
+        blas_gemm_share(true, false, s.cols, w->K, s.rows, 1, l->logits, s.cols,
+                        p->b->f->hidden + hidden, w->K, 1,
+                        backward_gradient(p->b, w->panels) + column, w->K, p->thread, p->n_threads);
     par_barrier();
 }
 

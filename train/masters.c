@@ -151,7 +151,8 @@ static int fill(struct masters *w, const struct source *s, const struct progress
 /* Memory serves where it has all the file has, or all that is wanted of it. */
 static int read_weights(struct masters *w, const struct model *m, const struct progress *p)
 {
-    bool enough = w->dtype == DTYPE_F16 || m->params.kind == LINEAR_F32;
+    const bool adapted = m->adapter != NULL && m->adapter->on;
+    bool enough = (w->dtype == DTYPE_F16 || m->params.kind == LINEAR_F32) && !adapted;
     bool memory = m->changed || m->source == NULL || enough;
     if (memory && !enough)
         progress_note(p, "the weights in memory are fp16 and no file has them: training starts "
@@ -237,6 +238,23 @@ void masters_narrow(const struct masters *w, void *block, const float *window, i
     }
 }
 
+void masters_stand_still(struct masters *w, const struct adapter *a)
+{
+    w->adapter = a;
+    adapter_stand_beside(a, &w->view);
+}
+
+struct masters masters_learning(const struct masters *w)
+{
+    const struct adapter *a = w->adapter;
+    if (a == NULL)
+        return *w;
+    return (struct masters){.view = {.tensors = a->tensors, .n_tensors = a->n_tensors},
+                            .data = a->data,
+                            .n = a->n,
+                            .offset = a->offset};
+}
+
 /* ---- to the model ---- */
 
 struct publish {
@@ -286,6 +304,46 @@ void masters_publish(const struct masters *w, struct model *m)
     par_run(publish_share, &j);
     m->version++;
     m->changed = true;
+}
+
+struct merge {
+    const struct masters *from;
+    const struct adapter *shown;
+    const struct model *model;
+};
+
+/* Rows of each adapted matrix, a panel's width at a time. */
+static void merge_share(void *arg, int thread, int n_threads)
+{
+    const struct merge *j = arg;
+    for (int i = 0; i < j->shown->n_terms; i++) {
+        const struct low_rank *t = &j->shown->terms[i];
+        const struct param_tensor *base = adapter_tensor(t, &j->from->view);
+        struct linear to = adapter_other(j->shown, j->model, i);
+        int first, last;
+        par_split(t->K, thread, n_threads, &first, &last);
+        for (int k = first; k < last; k++)
+            for (int col = 0; col < t->N; col += PANEL) {
+                float part[PANEL];
+                size_t n = (size_t)(t->N - col < PANEL ? t->N - col : PANEL);
+                uint64_t at = (uint64_t)k * (uint64_t)t->N + (uint64_t)col;
+                params_read(base, part, at, n);
+                adapter_add(t, part, false, at, n);
+                linear_fill_part(&to, part, k, col, (int)n);
+            }
+    }
+}
+
+void masters_publish_adapter(const struct masters *w, struct adapter *shown, struct model *m)
+{
+    struct merge j = {.from = w, .shown = shown, .model = m};
+    memcpy(shown->data, w->adapter->data, shown->n * sizeof *shown->data);
+    shown->changed = true;
+    if (m->adapter != shown)
+        adapter_attach(shown, m);
+    adapter_switch(m, false);
+    par_run(merge_share, &j);
+    adapter_switch(m, true);
 }
 
 int masters_source(struct source *s, const struct masters *w, const struct model *m)

@@ -11,7 +11,7 @@
  * those of one layer, into which each layer is widened in its turn. A block of gradients
  * has a window of the same layout.
  */
-#include "model/model.h"
+#include "model/adapter.h"
 #include "weights/source.h"
 
 struct masters {
@@ -25,7 +25,8 @@ struct masters {
     size_t n;
     float *window; /* [n_window]; in float32 data */
     size_t n_window;
-    size_t *offset; /* [view.n_tensors + 1], of each tensor in data; owned */
+    size_t *offset;                /* [view.n_tensors + 1], of each tensor in data; owned */
+    const struct adapter *adapter; /* learns in their place; NULL: they learn; borrowed */
 };
 
 /*
@@ -39,12 +40,22 @@ int masters_init(struct masters *w, const struct model *m, enum dtype dtype,
 void masters_release(struct masters *w);
 /* Floats of a window, before anything is allocated. */
 size_t masters_window(const struct config *c, enum dtype dtype);
+/* From now on a, an adapter for their shape, learns beside the masters, which stay as they are. */
+void masters_stand_still(struct masters *w, const struct adapter *a);
+/* What learns as the optimizer takes it, borrowed from w or its adapter: not to be released. */
+struct masters masters_learning(const struct masters *w);
 /*
  * Make the weights of m, a model of the same shape, anew: rounded to its precision, by
  * the whole team. Its version rises, and it counts as changed. Neither allocates nor
  * looks at Ctrl-C: m is never half-new.
  */
 void masters_publish(const struct masters *w, struct model *m);
+/*
+ * The same with an adapter, which learns beside them: `shown`, of the same shape and with room
+ * made for m, becomes a copy of it, stands beside m and is switched on. m's own weights stay
+ * those of its source.
+ */
+void masters_publish_adapter(const struct masters *w, struct adapter *shown, struct model *m);
 /* The masters as a source of tensors, with the name, tokenizer and stored settings
  * of m; both are borrowed until source_close. */
 int masters_source(struct source *s, const struct masters *w, const struct model *m);

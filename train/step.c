@@ -25,7 +25,9 @@ struct step {
     struct step_config config;
     bool again[CONFIG_MAX_LAYERS]; /* the layer is recomputed */
     struct masters *masters;
+    size_t n_learning; /* parameters that have gradients */
     struct forward forward;
+    struct low_rank_scratch beside;
     struct forward_dropout dropout;
     struct activations *layers; /* [L+1] */
     struct kept kept;           /* float16 */
@@ -81,6 +83,14 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
     b->norm_sums = arena_take(a, (rows + NORM_ROWS - 1) / NORM_ROWS * 2 * C * sizeof(float));
     b->thread_bytes = backward_scratch_bytes(c->n_ctx);
     b->thread_scratch = arena_take(a, (size_t)par_threads() * b->thread_bytes);
+    if (x->config.adapter != NULL) {
+        size_t rank = (size_t)x->config.adapter->rank;
+        size_t widest = C > (size_t)c->n_inner ? C : (size_t)c->n_inner;
+        b->dinner = arena_take(a, rows * rank * sizeof(float));
+        x->beside.inner = arena_take(a, rows * rank * sizeof(float));
+        if (x->config.adapter->dropout > 0)
+            x->beside.dropped = arena_take(a, rows * widest * sizeof(float));
+    }
     x->loss.row_loss = arena_take(a, rows * sizeof *x->loss.row_loss);
     x->loss.row_correct = arena_take(a, rows * sizeof *x->loss.row_correct);
     x->loss.running = arena_take(a, (size_t)x->loss.slice_rows * sizeof *x->loss.running);
@@ -105,6 +115,7 @@ static void carve_activations(struct step *x, struct arena *a, const struct conf
 static void size_step(struct step *x, const struct config *c, enum dtype dtype)
 {
     struct arena scratch = {0}, activations = {0};
+    const bool adapted = x->config.adapter != NULL;
     x->loss.slice_columns = loss_columns(c, &x->config);
     x->loss.slice_rows = step_loss_rows(c, &x->config);
     carve_scratch(x, &scratch, c);
@@ -112,12 +123,12 @@ static void size_step(struct step *x, const struct config *c, enum dtype dtype)
     size_t rows = (size_t)x->config.batch * (size_t)x->config.length;
     /* The forward's own: after layer norms, after the activation, after the last norm. */
     size_t forward = rows * (2 * (size_t)c->n_embd + (size_t)c->n_inner) * sizeof(float);
-    x->bytes = (struct step_bytes){.activations = activations.used,
-                                   .gradients = (size_t)config_params(c) * dtype_bytes(dtype),
-                                   .scratch = scratch.used + forward,
-                                   .logits = (size_t)x->loss.slice_rows *
-                                             (size_t)x->loss.slice_columns * sizeof(float)};
-    if (dtype == DTYPE_F16)
+    x->bytes = (struct step_bytes){
+        .activations = activations.used,
+        .gradients = x->n_learning * dtype_bytes(adapted ? DTYPE_F32 : dtype),
+        .scratch = scratch.used + forward,
+        .logits = (size_t)x->loss.slice_rows * (size_t)x->loss.slice_columns * sizeof(float)};
+    if (dtype == DTYPE_F16 && !adapted)
         x->bytes.window = masters_window(c, dtype) * sizeof(float);
 }
 
@@ -202,8 +213,10 @@ static int check(const struct step_config *s, const struct config *c, bool *agai
 int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
                const struct step_config *s)
 {
-    struct step x = {.config = *s};
+    struct step x = {.config = *s, .n_learning = (size_t)config_params(c)};
     int rc = check(s, c, x.again);
+    if (rc == 0 && s->adapter != NULL)
+        rc = adapter_count(&x.n_learning, s->adapter, c);
     if (rc == 0) {
         size_step(&x, c, dtype);
         *out = x.bytes;
@@ -256,8 +269,10 @@ static int set_up(struct step *x, struct masters *w)
     x->gradients = x->blocks[GRADIENTS];
     x->backward.f = &x->forward;
     x->backward.seqs = x->seqs;
-    x->backward.masters = w->window;
-    x->backward.gradients = x->blocks[w->dtype == DTYPE_F16 ? WINDOW : GRADIENTS];
+    x->backward.frozen = w->adapter != NULL;
+    x->backward.masters = x->backward.frozen ? w->adapter->data : w->window;
+    x->backward.gradients = x->blocks[x->bytes.window > 0 ? WINDOW : GRADIENTS];
+    x->forward.beside = x->beside;
     x->forward.layers = x->layers;
     x->forward.half = w->dtype == DTYPE_F16;
     kv_layout_share(&x->forward.layout);
@@ -265,6 +280,8 @@ static int set_up(struct step *x, struct masters *w)
     x->dropout = (struct forward_dropout){.embd = dropout_of(d->embd, d->seed),
                                           .attn = dropout_of(d->attn, d->seed),
                                           .resid = dropout_of(d->resid, d->seed)};
+    if (w->adapter != NULL)
+        x->dropout.adapter = dropout_of(w->adapter->config.dropout, d->seed);
     return 0;
 }
 
@@ -276,7 +293,9 @@ int step_new(struct step **out, struct masters *w, const struct step_config *s)
         return ERR_NOMEM;
     x->config = *s;
     x->config.recompute = NULL;
+    x->config.adapter = w->adapter == NULL ? NULL : &w->adapter->config;
     x->masters = w;
+    x->n_learning = masters_learning(w).n;
     int rc = check(s, &w->view.config, x->again);
     if (rc == 0) {
         size_step(x, &w->view.config, w->dtype);
@@ -358,14 +377,14 @@ static void open_windows(struct backward_part *p, struct step *x, int layer, boo
     if (w->dtype == DTYPE_F32)
         return;
     masters_widen(w, w->window, w->half, layer, p->thread, p->n_threads);
-    if (gradients)
+    if (gradients && !x->backward.frozen)
         masters_widen(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
     par_barrier();
 }
 
 static void close_gradients(struct backward_part *p, struct step *x, int layer)
 {
-    if (x->masters->dtype == DTYPE_F32)
+    if (x->masters->dtype == DTYPE_F32 || x->backward.frozen)
         return;
     masters_narrow(x->masters, x->gradients, x->backward.gradients, layer, p->thread, p->n_threads);
     par_barrier();

@@ -17,10 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct adapter_config;
 struct masters;
 
 struct dropout_config {
-    float embd, attn, resid; /* probabilities in [0, 1), 0 = off */
+    float embd, attn, resid; /* probabilities in [0, 1), 0 = off; an adapter has its own */
     uint64_t seed;
 };
 
@@ -33,6 +34,8 @@ struct step_config {
     int loss_columns; /* vocabulary columns at once (embedding_serialization_factor); 0: all.
                          Fewer mean that logits are computed twice. */
     struct dropout_config dropout;
+    const struct adapter_config *adapter; /* for step_bytes: one of these learns; NULL: all
+                                             parameters do. step_new knows it from the masters. */
 };
 void step_config_init(struct step_config *s); /* 1 x 1024, no recomputation, no dropout */
 
@@ -58,8 +61,8 @@ int step_loss_rows(const struct config *c, const struct step_config *s);
  * names the setting that does not fit the model, ERR_NOMEM. */
 int step_new(struct step **out, struct masters *w, const struct step_config *s);
 void step_free(struct step *s);
-/* The gradients [masters.n], in the masters' layout and type; borrowed. Infinite where
- * float16 had no room for them. */
+/* The gradients, in the layout and type of what learns (masters_learning), as many; borrowed.
+ * Infinite where float16 had no room for them. */
 void *step_gradients(struct step *s);
 /* Make them zero: before the first micro-batch of each step. By the whole team. A pass that
  * was interrupted is given up. */

@@ -23,37 +23,10 @@ static const char *const needed[] = {"config.json", "model.safetensors", BLOCKS,
 
 /* ---- writing ---- */
 
-/* Keeps an error: jansson forgets some of those its callback returns. */
-struct json_writer {
-    struct buf text;
-    int rc;
-};
-
-static int add_json(const char *text, size_t n, void *user)
-{
-    struct json_writer *w = user;
-    if (w->rc == 0)
-        w->rc = buf_add(&w->text, text, n);
-    return w->rc;
-}
-
 static int write_json(const char *folder, const char *name, const json_t *value)
 {
-    struct json_writer w = {0};
-    struct file_writer f = {.fd = -1};
-    err_clear();
     char *path = file_join(folder, name);
-    /* Seventeen digits bring every double back. */
-    if (json_dump_callback(value, add_json, &w, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0 &&
-        w.rc == 0)
-        w.rc = err_set(ERR_NOMEM, "no memory for %s", name);
-    /* As in json_read_text: what jansson had no memory for is missing in silence. */
-    int rc = err_last() == ERR_NOMEM ? ERR_NOMEM : w.rc;
-    if (rc == 0 && (rc = file_create(&f, path, false)) == 0 &&
-        (rc = file_write(&f, w.text.data, w.text.n)) == 0)
-        rc = file_commit(&f);
-    file_abandon(&f);
-    buf_release(&w.text);
+    int rc = path == NULL ? ERR_NOMEM : json_write_file(path, value);
     mem_free(path);
     return rc;
 }

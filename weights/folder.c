@@ -30,6 +30,8 @@ static const char *const model_files[] = {
     "special_tokens_map.json",
     "added_tokens.json",
     "prattle.yaml",
+    "adapter_config.json",
+    "adapter_model.bin",
 };
 
 static bool is_model_file(const char *name)

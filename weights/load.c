@@ -1,7 +1,9 @@
 #include "weights/load.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
+#include "weights/adapter_file.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -58,8 +60,8 @@ static int build(struct model *m, struct source *s, const char *path, const stru
     return 0;
 }
 
-int model_load(struct model **out, const char *path, const struct load_config *c,
-               const struct progress *p)
+static int load_plain(struct model **out, const char *path, const struct load_config *c,
+                      const struct progress *p)
 {
     struct source s;
     int rc = source_open(&s, path, c->seed, true, p);
@@ -72,5 +74,38 @@ int model_load(struct model **out, const char *path, const struct load_config *c
         *out = m;
     else
         model_free(m);
+    return rc;
+}
+
+/* The base it names, and the adapter beside it. */
+static int load_adapted(struct model **out, const char *path, const struct load_config *c,
+                        const struct progress *p)
+{
+    struct model *m = NULL;
+    struct adapter *a = NULL;
+    char *base = NULL;
+    int rc = adapter_base(&base, path);
+    if (rc == 0 && (rc = load_plain(&m, base, c, p)) == 0 &&
+        (rc = adapter_read(&a, path, &m->config)) == 0)
+        rc = adapter_load(a, m, p);
+    mem_free(base);
+    if (rc == 0) {
+        *out = m;
+        return 0;
+    }
+    adapter_free(a);
+    model_free(m);
+    return rc;
+}
+
+int model_load(struct model **out, const char *path, const struct load_config *c,
+               const struct progress *p)
+{
+    char *expanded = file_expand(path);
+    if (expanded == NULL)
+        return ERR_NOMEM;
+    int rc = adapter_is_folder(expanded) ? load_adapted(out, expanded, c, p)
+                                         : load_plain(out, path, c, p);
+    mem_free(expanded);
     return rc;
 }

@@ -9,7 +9,8 @@ struct load_config {
     uint64_t seed;         /* for random: */
 };
 
-/* On failure *out is untouched. NaN, infinities: loaded, with a note that names the
+/* path as source_open; an adapter's folder loads the base it names, the adapter beside it and
+ * switched on. On failure *out is untouched. NaN, infinities: loaded, with a note that names the
  * first such tensor and how many. */
 int model_load(struct model **out, const char *path, const struct load_config *c,
                const struct progress *p);

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "weights/adapter_file.h"
 
 #include <string.h>
 
@@ -55,10 +56,15 @@ int model_save(struct model *m, const char *path, const struct save_config *c,
     int rc = m->changed ? source_open_model(&s, m) : source_open(&s, m->source, 0, true, p);
     if (rc != 0)
         return rc;
+    bool adapted = m->adapter != NULL && m->adapter->on;
     if (!same_shape(&s.config, &m->config))
         rc = err_set(ERR_MISMATCH, "%s is another model than when it was loaded; :load it again",
                      m->source);
-    if (rc == 0 && (rc = source_save(&s, path, c, p)) == 0 && m->changed && c->dtype == SAVE_KEEP)
+    if (rc == 0 && adapted && !m->changed)
+        rc = source_adapt(&s, m->adapter, true);
+    if (rc == 0)
+        rc = source_save(&s, path, c, p);
+    if (rc == 0 && m->changed && !adapted && c->dtype == SAVE_KEEP)
         rc = move_source(m, path);
     source_close(&s);
     return rc;

@@ -27,7 +27,8 @@ int weights_convert(const char *in, const char *out, uint64_t seed, const struct
  * `:save`: an unchanged model is read again from its source, in its own precision
  * (ERR_MISMATCH if that has become a model of another shape); a changed one is
  * written from memory. It is then unchanged, with path as its source, unless another
- * precision was asked for.
+ * precision was asked for. An adapter that is on is merged into what is written; the model's
+ * source then stays.
  */
 int model_save(struct model *m, const char *path, const struct save_config *c,
                const struct progress *p);

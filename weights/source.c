@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/half.h"
 #include "model/base/mem.h"
+#include "weights/adapter_file.h"
 #include "weights/lookalike.h"
 
 #include <string.h>
@@ -40,6 +41,11 @@ int source_open(struct source *s, const char *path, uint64_t seed, bool need_wei
     char *expanded = file_expand(path);
     if (expanded == NULL)
         return ERR_NOMEM;
+    if (adapter_is_folder(expanded)) {
+        int rc = source_open_adapter(s, expanded, need_weights, p);
+        mem_free(expanded);
+        return rc;
+    }
     bool is_gguf = false;
     int rc = file_is_folder(expanded) ? 0 : look(&is_gguf, expanded);
     if (rc == 0 && (is_gguf || ends_with(expanded, ".gguf")))

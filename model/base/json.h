@@ -27,6 +27,9 @@ int json_take_bool(const json_t *object, const char *key, bool *out);
 /* Text, borrowed from the object. */
 int json_take_text(const json_t *object, const char *key, const char **out);
 
+/* The value into a file that is not there yet, whole or not at all. */
+int json_write_file(const char *path, const json_t *value);
+
 /* A value for a sentence: as JSON, cut to n bytes, safe for a terminal. Returns out. */
 const char *json_shown(char *out, size_t n, const json_t *value);
 

@@ -242,6 +242,13 @@ static void copy(void *dst, enum linear_kind dst_kind, const void *src, enum lin
         k->widen(dst, src, n);
 }
 
+void linear_fill_part(struct linear *w, const float *src, int k, int col, int n)
+{
+    const size_t element = w->kind == LINEAR_F16 ? 2 : 4;
+    char *row = (char *)at(w, col / PANEL, k);
+    copy(row + (size_t)(col % PANEL) * element, w->kind, src, LINEAR_F32, (size_t)n);
+}
+
 void linear_fill_in_major(struct linear *w, const void *src, enum linear_kind src_kind, int k0,
                           int count)
 {

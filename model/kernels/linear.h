@@ -26,11 +26,14 @@ enum linear_kind {
     LINEAR_MASTER_T /* float [N,K] row-major: an embedding [V,C] as the head sees it */
 };
 
+struct low_rank;
 struct linear {
     enum linear_kind kind;
     int K, N;
     void *panels;      /* uint16_t (binary16) or float; those in panels aligned to 64; borrowed */
     const float *bias; /* [N] or NULL; borrowed */
+    const struct low_rank *beside; /* a term that learns in its place (model/low_rank.h), which
+                                      is no business of linear_rows; NULL: none; borrowed */
 };
 
 static inline int linear_panels(int N)
@@ -66,5 +69,7 @@ void linear_fill_in_major(struct linear *w, const void *src, enum linear_kind sr
                           int count);
 void linear_fill_out_major(struct linear *w, const void *src, enum linear_kind src_kind, int n0,
                            int count);
+/* n columns from col on of row k of W, all in one panel, from fp32. */
+void linear_fill_part(struct linear *w, const float *src, int k, int col, int n);
 
 #endif

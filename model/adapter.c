@@ -1,0 +1,322 @@
+#include "model/adapter.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/base/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- which matrices ---- */
+
+static const char *const sites[] = {"attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"};
+enum { N_SITES = sizeof sites / sizeof *sites };
+
+const char *adapter_term_name(char out[64], const struct low_rank *t)
+{
+    snprintf(out, 64, "h.%d.%s", t->layer, sites[t->site]);
+    return out;
+}
+
+struct param_tensor *adapter_tensor(const struct low_rank *t, const struct params *table)
+{
+    char name[64], weight[80];
+    snprintf(weight, sizeof weight, "%s.weight", adapter_term_name(name, t));
+    struct param_tensor *p = params_find(table, weight);
+    return p != NULL && p->rows == t->K && p->cols == t->N ? p : NULL;
+}
+
+static struct linear *matrix(const struct low_rank *t, const struct params *p)
+{
+    struct layer *l = &p->layers[t->layer];
+    struct linear *all[N_SITES] = {&l->c_attn, &l->attn_proj, &l->c_fc, &l->mlp_proj};
+    return all[t->site];
+}
+
+static void shape_of(const struct config *c, int site, int *K, int *N)
+{
+    const int C = c->n_embd, F = c->n_inner;
+    const int shapes[N_SITES][2] = {{C, 3 * C}, {C, C}, {C, F}, {F, C}};
+    *K = shapes[site][0];
+    *N = shapes[site][1];
+}
+
+/* PEFT's rule: the whole name, or its end behind a point. */
+static bool matches(const char *target, size_t n, int layer, int site)
+{
+    char name[80];
+    size_t all = (size_t)snprintf(name, sizeof name, ".transformer.h.%d.%s", layer, sites[site]);
+    return n > 0 && n < all && name[all - n - 1] == '.' && strncmp(name + all - n, target, n) == 0;
+}
+
+static bool is_targeted(const char *targets, int layer, int site)
+{
+    if (strcmp(targets, "all-linear") == 0)
+        return true;
+    for (const char *t = targets; *t != '\0'; t += strspn(t, ", ")) {
+        size_t n = strcspn(t, ", ");
+        if (matches(t, n, layer, site))
+            return true;
+        t += n;
+    }
+    return false;
+}
+
+/* A target that names no matrix was meant for something. */
+static int check_targets(const char *targets, const struct config *c)
+{
+    char shown[100], one[100];
+    const char *t = targets + strspn(targets, ", ");
+    if (*t == '\0')
+        return err_set(ERR_RANGE, "there are no target_modules: an adapter needs some, as c_attn");
+    for (; strcmp(targets, "all-linear") != 0 && *t != '\0'; t += strspn(t, ", ")) {
+        size_t n = strcspn(t, ", ");
+        bool found = false;
+        for (int i = 0; i < c->n_layer * N_SITES && !found; i++)
+            found = matches(t, n, i / N_SITES, i % N_SITES);
+        if (!found) {
+            snprintf(one, sizeof one, "%.*s", (int)n, t);
+            return err_set(ERR_RANGE,
+                           "target_modules has %s, which is no matrix of the %d layers: c_attn, "
+                           "c_proj, c_fc, attn.c_proj, mlp.c_proj and all-linear are possible",
+                           file_show(shown, sizeof shown, one), c->n_layer);
+        }
+        t += n;
+    }
+    return 0;
+}
+
+static int check(const struct adapter_config *a, const struct config *c)
+{
+    if (a->rank < 1 || a->rank > ADAPTER_MAX_RANK)
+        return err_set(ERR_RANGE, "the adapter's rank is %d, must be 1 to %d", a->rank,
+                       ADAPTER_MAX_RANK);
+    if (!isfinite(a->alpha))
+        return err_set(ERR_RANGE, "the adapter's alpha is no number");
+    if (!(a->dropout >= 0 && a->dropout < 1))
+        return err_set(ERR_RANGE, "the adapter's dropout is %g, must be at least 0 and below 1",
+                       (double)a->dropout);
+    return check_targets(a->targets, c);
+}
+
+int adapter_count(size_t *n, const struct adapter_config *a, const struct config *c)
+{
+    int rc = check(a, c), K, N;
+    *n = 0;
+    for (int i = 0; i < c->n_layer * N_SITES && rc == 0; i++)
+        if (is_targeted(a->targets, i / N_SITES, i % N_SITES)) {
+            shape_of(c, i % N_SITES, &K, &N);
+            *n += (size_t)a->rank * ((size_t)K + (size_t)N);
+        }
+    return rc;
+}
+
+/* ---- life ---- */
+
+static void place(struct adapter *a, const struct config *c)
+{
+    size_t at = 0;
+    for (int i = 0; i < c->n_layer * N_SITES; i++) {
+        struct low_rank *t = &a->terms[a->n_terms];
+        if (!is_targeted(a->config.targets, i / N_SITES, i % N_SITES))
+            continue;
+        *t = (struct low_rank){.layer = i / N_SITES, .site = i % N_SITES, .rank = a->config.rank};
+        shape_of(c, t->site, &t->K, &t->N);
+        double by = a->config.rslora ? sqrt((double)t->rank) : (double)t->rank;
+        t->scale = (float)((double)a->config.alpha / by);
+        a->n_terms++;
+        for (int half = 0; half < 2; half++) {
+            struct param_tensor *p = &a->tensors[a->n_tensors];
+            *p = (struct param_tensor){
+                .kind = PARAM_ROWS, .rows = t->rank, .cols = half ? t->N : t->K, .layer = t->layer};
+            snprintf(p->name, sizeof p->name, "h.%d.%s.lora_%c", t->layer, sites[t->site],
+                     "AB"[half]);
+            p->data = a->data + at;
+            *(half ? &t->b : &t->a) = p->data;
+            a->offset[a->n_tensors++] = at;
+            at += (size_t)p->rows * (size_t)p->cols;
+        }
+    }
+    a->offset[a->n_tensors] = at;
+}
+
+int adapter_new(struct adapter **out, const struct adapter_config *config, const struct config *c)
+{
+    size_t n, most = (size_t)c->n_layer * N_SITES;
+    int rc = adapter_count(&n, config, c);
+    if (rc != 0)
+        return rc;
+    struct adapter *a = mem_alloc(sizeof *a);
+    if (a == NULL)
+        return ERR_NOMEM;
+    a->config = *config;
+    a->n = n;
+    if ((a->config.targets = mem_strdup(config->targets)) == NULL ||
+        (a->terms = mem_array(most, sizeof *a->terms)) == NULL ||
+        (a->tensors = mem_array(2 * most, sizeof *a->tensors)) == NULL ||
+        (a->offset = mem_array(2 * most + 1, sizeof *a->offset)) == NULL ||
+        (a->data = mem_map(n * sizeof *a->data)) == NULL) {
+        adapter_free(a);
+        return ERR_NOMEM;
+    }
+    place(a, c);
+    *out = a;
+    return 0;
+}
+
+void adapter_free(struct adapter *a)
+{
+    if (a == NULL)
+        return;
+    mem_unmap(a->data, a->n * sizeof *a->data);
+    mem_unmap(a->others, a->others_bytes);
+    mem_free(a->terms);
+    mem_free(a->tensors);
+    mem_free(a->offset);
+    mem_free(a->config.targets);
+    mem_free(a->path);
+    mem_free(a);
+}
+
+void adapter_start(struct adapter *a, uint64_t seed)
+{
+    memset(a->data, 0, a->n * sizeof *a->data);
+    for (int i = 0; i < a->n_terms; i++) {
+        const struct low_rank *t = &a->terms[i];
+        double bound = 1 / sqrt((double)t->K);
+        uint64_t stream = (uint64_t)1 << 32 | (uint64_t)(t->layer * N_SITES + t->site);
+        for (size_t k = 0; k < (size_t)t->rank * (size_t)t->K; k++)
+            t->a[k] = (float)((2 * rng_uniform(seed, stream, k) - 1) * bound);
+    }
+}
+
+/* ---- arithmetic ---- */
+
+enum { RUN = 64 };
+
+/* n <= RUN elements beside each other: sum over the rank of left[r ldl] right[r ldr + i]. */
+static void add_run(float *w, const float *left, size_t ldl, const float *right, size_t ldr,
+                    int rank, float scale, size_t n)
+{
+    float sum[RUN] = {0};
+    for (size_t r = 0; r < (size_t)rank; r++) {
+        const float x = left[r * ldl], *y = right + r * ldr;
+        if (n == RUN)
+            for (size_t i = 0; i < RUN; i++)
+                sum[i] += x * y[i];
+        else
+            for (size_t i = 0; i < n; i++)
+                sum[i] += x * y[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        w[i] += scale * sum[i];
+}
+
+void adapter_add(const struct low_rank *t, float *w, bool out_major, uint64_t first, size_t n)
+{
+    const float *left = out_major ? t->b : t->a, *right = out_major ? t->a : t->b;
+    const size_t rows = (size_t)(out_major ? t->N : t->K), cols = (size_t)(out_major ? t->K : t->N);
+    size_t row = (size_t)(first / cols), col = (size_t)(first % cols);
+    while (n > 0) {
+        size_t run = cols - col < RUN ? cols - col : RUN;
+        run = run < n ? run : n;
+        add_run(w, left + row, rows, right + col, cols, t->rank, t->scale, run);
+        w += run;
+        n -= run;
+        if ((col += run) == cols) {
+            col = 0;
+            row++;
+        }
+    }
+}
+
+void adapter_stand_beside(const struct adapter *a, struct params *p)
+{
+    for (int i = 0; i < a->n_terms; i++)
+        matrix(&a->terms[i], p)->beside = &a->terms[i];
+}
+
+/* ---- beside a model ---- */
+
+static size_t panels_bytes(const struct adapter *a, const struct model *m, int term)
+{
+    const struct linear *w = matrix(&a->terms[term], &m->params);
+    return linear_bytes(w->kind, w->K, w->N);
+}
+
+int adapter_make_room(struct adapter *a, const struct model *m)
+{
+    for (int i = 0; i < a->n_terms; i++)
+        a->others_bytes += panels_bytes(a, m, i);
+    a->others = mem_map(a->others_bytes);
+    return a->others == NULL ? ERR_NOMEM : 0;
+}
+
+struct linear adapter_other(const struct adapter *a, const struct model *m, int term)
+{
+    struct linear w = *matrix(&a->terms[term], &m->params);
+    size_t at = 0;
+    for (int i = 0; i < term; i++)
+        at += panels_bytes(a, m, i);
+    w.panels = (char *)a->others + at;
+    return w;
+}
+
+void adapter_attach(struct adapter *a, struct model *m)
+{
+    adapter_drop(m);
+    m->adapter = a;
+    a->on = false;
+}
+
+static void exchange(char *x, char *y, size_t n)
+{
+    char part[4096];
+    for (size_t at = 0, count; at < n; at += count) {
+        count = n - at < sizeof part ? n - at : sizeof part;
+        memcpy(part, x + at, count);
+        memcpy(x + at, y + at, count);
+        memcpy(y + at, part, count);
+    }
+}
+
+static void exchange_share(void *arg, int thread, int n_threads)
+{
+    const struct model *m = arg;
+    const struct adapter *a = m->adapter;
+    for (int i = 0; i < a->n_terms; i++) {
+        /* Panels end at multiples of 128 bytes. */
+        int first, last, parts = (int)(panels_bytes(a, m, i) / 128);
+        par_split(parts, thread, n_threads, &first, &last);
+        exchange((char *)matrix(&a->terms[i], &m->params)->panels + (size_t)first * 128,
+                 (char *)adapter_other(a, m, i).panels + (size_t)first * 128,
+                 (size_t)(last - first) * 128);
+    }
+}
+
+void adapter_switch(struct model *m, bool on)
+{
+    if (m->adapter == NULL || m->adapter->on == on)
+        return;
+    par_run(exchange_share, m);
+    m->adapter->on = on;
+    m->version++;
+}
+
+void adapter_drop(struct model *m)
+{
+    adapter_switch(m, false);
+    adapter_free(m->adapter);
+    m->adapter = NULL;
+}
+
+void adapter_merge(struct model *m)
+{
+    adapter_switch(m, true);
+    adapter_free(m->adapter);
+    m->adapter = NULL;
+    m->changed = true;
+}

@@ -1,0 +1,77 @@
+#ifndef PRATTLE_ADAPTER_H
+#define PRATTLE_ADAPTER_H
+/*
+ * A LoRA adapter (Hu et al. 2021): matrices A and B of low rank for some of a model's
+ * matrices, W + scale A^T B standing for each W. Beside a model in memory it can be
+ * switched on and off: both forms of its matrices are kept, so that either comes back
+ * bit for bit.
+ */
+#include "model/low_rank.h"
+#include "model/model.h"
+
+struct adapter_config {
+    int rank; /* 0: no adapter */
+    float alpha;
+    float dropout;
+    bool rslora;   /* scale is alpha / sqrt(rank) (Kalajdzievski 2023), else alpha / rank */
+    char *targets; /* as PEFT's target_modules: "c_attn,mlp.c_proj" match the ends of names
+                      ("c_proj" both projections), "all-linear" all matrices of the layers */
+};
+enum { ADAPTER_MAX_RANK = 4096 };
+
+struct adapter {
+    struct adapter_config config; /* its text owned */
+    struct low_rank *terms;       /* [n_terms], layer by layer */
+    int n_terms;
+    /* All A and B in one block, in the terms' order, and the table of it. */
+    float *data; /* [n] */
+    size_t n;
+    struct param_tensor *tensors; /* [n_tensors], 2 a term: "h.0.attn.c_attn.lora_A" */
+    int n_tensors;
+    size_t *offset; /* [n_tensors + 1] */
+    bool changed;   /* is in no file */
+    char *path;     /* of the file it came from or went to last; NULL: none */
+    /* Beside a model. */
+    bool on;
+    void *others; /* the other form of the matrices: with the adapter when it is off */
+    size_t others_bytes;
+};
+
+/* How many parameters it would have for a model of this shape. ERR_RANGE names what does not
+ * fit, a target that names no matrix too. */
+int adapter_count(size_t *n, const struct adapter_config *a, const struct config *c);
+/* All zero. Fails as adapter_count, and with ERR_NOMEM. */
+int adapter_new(struct adapter **out, const struct adapter_config *a, const struct config *c);
+void adapter_free(struct adapter *a); /* NULL-safe */
+/* As PEFT begins: A uniform within 1 / sqrt(K), from the seed; B zero. */
+void adapter_start(struct adapter *a, uint64_t seed);
+/* A term's name without "transformer.", as the model's matrix: "h.0.attn.c_attn". */
+const char *adapter_term_name(char out[64], const struct low_rank *t);
+/* Its matrix in a table of tensors; NULL where that has none, or one of another shape. */
+struct param_tensor *adapter_tensor(const struct low_rank *t, const struct params *table);
+
+/*
+ * w[i] += (scale A^T B)[first + i] for n elements of t's matrix as they lie in a file: [K,N],
+ * or out_major [N,K]. The same bits wherever a call begins and ends.
+ */
+void adapter_add(const struct low_rank *t, float *w, bool out_major, uint64_t first, size_t n);
+
+/* The terms beside the matrices of params kept as fp32 masters, for training. */
+void adapter_stand_beside(const struct adapter *a, struct params *p);
+
+/* ---- beside a model in memory ---- */
+
+/* Room for the other form of m's matrices; nothing of m changes. */
+int adapter_make_room(struct adapter *a, const struct model *m);
+/* The matrix of a term as it is in the other form: its panels lie in a->others. */
+struct linear adapter_other(const struct adapter *a, const struct model *m, int term);
+/* a, its room filled by its owner, becomes m's, switched off; one that m had goes. */
+void adapter_attach(struct adapter *a, struct model *m);
+/* Exchange the two forms by all threads, if it is not so already; the model's version rises. */
+void adapter_switch(struct model *m, bool on);
+/* m as it is without its adapter, and with none. */
+void adapter_drop(struct model *m);
+/* m's weights become what they are with the adapter, for good; they then count as changed. */
+void adapter_merge(struct model *m);
+
+#endif

@@ -1,0 +1,58 @@
+#include "model/low_rank.h"
+
+#include "model/base/par.h"
+#include "model/kernels/blas.h"
+
+/* Streams of masks behind those of all layers. */
+enum { BESIDE = 1 << 20 };
+
+static int count_rows(const struct forward_seq *seqs, int n_seqs)
+{
+    int rows = 0;
+    for (int s = 0; s < n_seqs; s++)
+        rows += seqs[s].n;
+    return rows;
+}
+
+static bool drops(const struct forward_dropout *d)
+{
+    return d != NULL && d->adapter.keep != 0;
+}
+
+void low_rank_drop(const struct low_rank *w, const struct forward_dropout *d, float *y,
+                   const float *x, const struct forward_seq *seqs, int n_seqs, int thread,
+                   int n_threads)
+{
+    const size_t K = (size_t)w->K;
+    int first, last, row = 0;
+    par_split(count_rows(seqs, n_seqs), thread, n_threads, &first, &last);
+    for (int s = 0; s < n_seqs; row += seqs[s++].n)
+        for (int r = row > first ? row : first; r < row + seqs[s].n && r < last; r++)
+            kernels_active()->dropout(y + (size_t)r * K, x + (size_t)r * K, K, &d->adapter,
+                                      dropout_stream(d->sequence + (uint64_t)s, BESIDE + w->layer,
+                                                     (enum dropout_point)w->site),
+                                      dropout_row(seqs[s].kv.n_past + r - row, w->K));
+}
+
+const float *low_rank_inner(const struct low_rank *w, const struct forward *f, const float *x,
+                            const struct forward_seq *seqs, int n_seqs, int thread, int n_threads)
+{
+    if (drops(f->dropout)) {
+        low_rank_drop(w, f->dropout, f->beside.dropped, x, seqs, n_seqs, thread, n_threads);
+        par_barrier();
+        x = f->beside.dropped;
+    }
+    blas_gemm_share(false, true, count_rows(seqs, n_seqs), w->rank, w->K, 1, x, w->K, w->a, w->K, 0,
+                    f->beside.inner, w->rank, thread, n_threads);
+    par_barrier();
+    return x;
+}
+
+void low_rank_add(const struct low_rank *w, const struct forward *f, float *y, const float *x,
+                  const struct forward_seq *seqs, int n_seqs, int thread, int n_threads)
+{
+    low_rank_inner(w, f, x, seqs, n_seqs, thread, n_threads);
+    blas_gemm_share(false, false, count_rows(seqs, n_seqs), w->N, w->rank, w->scale,
+                    f->beside.inner, w->rank, w->b, w->N, 1, y, w->N, thread, n_threads);
+    par_barrier();
+}

@@ -1,0 +1,32 @@
+#ifndef PRATTLE_LOW_RANK_H
+#define PRATTLE_LOW_RANK_H
+/*
+ * A low-rank term beside a matrix (Hu et al. 2021, LoRA): y = x W + b + scale drop(x) A^T B.
+ * Training computes it as it stands; for inference it is merged into the panels
+ * (model/adapter.h).
+ */
+#include "model/forward.h"
+
+struct low_rank {
+    int layer, site; /* the matrix: which one of which layer */
+    int rank, K, N;
+    float scale;
+    float *a; /* [rank,K] */
+    float *b; /* [rank,N]: the transpose of what PEFT's files call lora_B */
+};
+
+/* y [rows,K] = x, what the pass drops before the term dropped; y may be x. Each thread does
+ * its share of the rows; no barrier. */
+void low_rank_drop(const struct low_rank *w, const struct forward_dropout *d, float *y,
+                   const float *x, const struct forward_seq *seqs, int n_seqs, int thread,
+                   int n_threads);
+/* f->beside.inner [rows,rank] = drop(x) A^T; returns drop(x), which is x itself where nothing
+ * is dropped. By every thread, x whole in all of them; ends with a barrier. */
+const float *low_rank_inner(const struct low_rank *w, const struct forward *f, const float *x,
+                            const struct forward_seq *seqs, int n_seqs, int thread, int n_threads);
+/* y [rows,N] += scale drop(x) A^T B. By every thread, x and y whole in all of them; ends with a
+ * barrier. */
+void low_rank_add(const struct low_rank *w, const struct forward *f, float *y, const float *x,
+                  const struct forward_seq *seqs, int n_seqs, int thread, int n_threads);
+
+#endif

@@ -1,0 +1,116 @@
+#ifndef PRATTLE_TEST_CURVE_H
+#define PRATTLE_TEST_CURVE_H
+/* The small model and the data of tests/golden/curve_reference.py. */
+#include "model/base/buf.h"
+#include "model/base/file.h"
+#include "tests/unit/tiny.h"
+#include "train/masters.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+#include "train/step.h"
+
+#include <stdio.h>
+
+enum { STEPS = 10, MICRO = 2, B = 2, T = 18, IDS = STEPS * MICRO * B * T };
+
+static inline struct config curve_shape(void)
+{
+    struct config c;
+    config_init(&c);
+    c.n_layer = 2;
+    c.n_head = 2;
+    c.n_embd = 16;
+    c.n_inner = 24;
+    c.n_ctx = 20;
+    c.n_vocab = 31;
+    c.bos_token_id = c.eos_token_id = 0;
+    return c;
+}
+
+struct curve {
+    struct masters w;
+    token_id ids[IDS], labels[IDS];
+};
+
+/* n floats of tests/golden/NAME.f32, borrowed from b. */
+static inline const float *curve_read(struct buf *b, const char *name, size_t n)
+{
+    char path[64];
+    snprintf(path, sizeof path, "tests/golden/%s.f32", name);
+    assert_ok(file_read_all(b, path, UINT64_MAX));
+    assert_int_equal(b->n, n * sizeof(float));
+    return (const float *)(const void *)b->data;
+}
+
+static inline void curve_open(struct curve *x)
+{
+    struct config c = curve_shape();
+    struct model m;
+    struct buf b = {0};
+    tiny_init(&m, &c, LINEAR_F32, 1);
+    char name[] = "tiny";
+    m.name = name;
+    assert_ok(masters_init(&x->w, &m, DTYPE_F32, NULL));
+    tiny_release(&m);
+    const float *start = curve_read(&b, "curve/start", x->w.n + 2 * IDS);
+    memcpy(x->w.data, start, x->w.n * sizeof *start);
+    for (size_t i = 0; i < IDS; i++) {
+        x->ids[i] = (token_id)start[x->w.n + i];
+        x->labels[i] = (token_id)start[x->w.n + IDS + i];
+    }
+    buf_release(&b);
+}
+
+/* PLAIN of curve_reference.py. */
+static inline struct optimizer_config curve_config(enum optimizer_kind kind)
+{
+    struct optimizer_config c;
+    optimizer_config_init(&c);
+    c.kind = kind;
+    c.eps = 1e-6f;
+    return c;
+}
+
+static inline struct schedule_config curve_schedule(double rate)
+{
+    return (struct schedule_config){.kind = SCHEDULE_COSINE,
+                                    .learning_rate = rate,
+                                    .min_learning_rate = 0.1 * rate,
+                                    .warmup = 3,
+                                    .warmup_init = 0.1 * rate};
+}
+
+/* Ten steps of `learning`, which is x->w or beside it, in micro-batches of `batch` sequences;
+ * curve [STEPS][2] receives loss and norm. */
+static inline void curve_train(struct curve *x, struct masters *learning, struct step_config s,
+                               const struct optimizer_config *c, double rate, int batch,
+                               double curve[STEPS][2])
+{
+    struct schedule_config schedule = curve_schedule(rate);
+    struct step *step;
+    struct optimizer o;
+    s.batch = batch;
+    s.length = T;
+    assert_ok(step_new(&step, &x->w, &s));
+    assert_ok(optimizer_init(&o, c, learning));
+    for (int t = 0; t < STEPS; t++) {
+        struct step_result one, all = {0};
+        step_zero(step);
+        for (int i = 0; i < MICRO * B; i += batch) {
+            size_t at = (size_t)(t * MICRO * B + i) * T;
+            uint64_t sequence = (uint64_t)(t * MICRO * B + i);
+            step_run(step, &one, x->ids + at, x->labels + at, batch, T, 1, sequence, true);
+            all.loss_sum += one.loss_sum;
+            all.n_targets += one.n_targets;
+        }
+        float scale = 1 / (float)all.n_targets;
+        curve[t][0] = all.loss_sum / (double)all.n_targets;
+        curve[t][1] = optimizer_norm(&o, step_gradients(step), scale);
+        optimizer_step(&o, learning, step_gradients(step), scale, curve[t][1],
+                       (float)schedule_rate(&schedule, t, STEPS));
+    }
+    optimizer_release(&o);
+    step_free(step);
+}
+
+#endif

@@ -70,6 +70,7 @@ int cmd_plot(struct repl *r, const struct call *c);
 int cmd_train(struct repl *r, const struct call *c);
 int cmd_session(struct repl *r, const struct call *c);
 int cmd_batch(struct repl *r, const struct call *c);
+int cmd_eval(struct repl *r, const struct call *c);
 int cmd_data(struct repl *r, const struct call *c);
 int cmd_bench(struct repl *r, const struct call *c); /* bench.c */
 int cmd_devices(struct repl *r, const struct call *c);

@@ -11,6 +11,7 @@
 #include "model/base/setting.h"
 #include "model/bpe_train.h"
 #include "sampling/generate.h"
+#include "train/eval/eval.h"
 
 enum dtype_choice { DTYPE_AUTO, DTYPE_FP16, DTYPE_FP32, DTYPE_BFLOAT16 };
 enum switch_choice { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };
@@ -43,7 +44,7 @@ struct call_settings {
     int output; /* enum output_choice */
     int format; /* of tables: enum table_format */
     struct bpe_train_config bpe;
-    bool all, force, compat, plan, help, version;
+    bool all, force, compat, plan, json, help, version;
 };
 
 /* The first two may be given for a line of --jsonl. */
@@ -53,6 +54,7 @@ struct settings {
     struct device_settings device;
     struct talk_settings talk;
     struct batch_settings batch;
+    struct eval_config eval;
     struct call_settings call;
 };
 

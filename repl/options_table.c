@@ -9,6 +9,7 @@
 #define D(field) offsetof(struct settings, device.field)
 #define T(field) offsetof(struct settings, talk.field)
 #define B(field) offsetof(struct settings, batch.field)
+#define E(field) offsetof(struct settings, eval.field)
 #define C(field) offsetof(struct settings, call.field)
 
 #define CHOICES(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -139,11 +140,22 @@ static const struct setting table[] = {
  .help = "lines remembered, 0 none"},
 
 {.group = "Batches", .name = "batch_size", .letter = 'b', .type = SETTING_INT, .offset = B(batch_size), .min = 1, .max = 1024, .argument = "N",
- .help = "prompts worked on at once; the answers do not depend on it"},
+ .help = "prompts, or windows of an evaluation, worked on at once; what comes out does not depend on it"},
 {.group = "Batches", .name = "raw", .type = SETTING_BOOL, .offset = B(raw),
  .help = "answers as they are, a NUL after each"},
 {.group = "Batches", .name = "jsonl", .type = SETTING_BOOL, .offset = B(jsonl),
  .help = "an object a line, in and out: prompt, settings; text, ids, logprobs, finish_reason"},
+
+{.group = "Evaluation", .name = "seq_length", .type = SETTING_INT, .offset = E(seq_length), .max = 1e7, .argument = "N",
+ .help = "tokens a window of an evaluation reads, 0: the context"},
+{.group = "Evaluation", .name = "overlap", .also = "stride", .type = SETTING_INT, .offset = E(overlap), .max = 1e7, .argument = "N",
+ .help = "wikitext, ptb: tokens from one window to the next, 0: half the window"},
+{.group = "Evaluation", .name = "last_n", .type = SETTING_INT, .offset = E(last_n), .max = 1e7, .argument = "N",
+ .help = "text: targets that count of a window, which moves by as many, 0: half the window"},
+{.group = "Evaluation", .name = "detokenize", .type = SETTING_BOOL, .offset = E(detokenize),
+ .help = "wikitext, ptb: undo the splitting of words and signs first"},
+{.group = "Evaluation", .name = "data_dir", .type = SETTING_PATH, .offset = E(data_dir), .argument = "DIR",
+ .help = "where evaluations look for their files; empty: $XDG_DATA_HOME/prattle"},
 
 {.group = "For one command", .call_only = true, .name = "prompt", .letter = 'p', .type = SETTING_STRING, .offset = C(prompt), .argument = "TEXT",
  .help = "answer this and leave"},
@@ -161,6 +173,14 @@ static const struct setting table[] = {
  .help = "tokenizer train: pairs that come less often are not merged"},
 {.group = "For one command", .call_only = true, .name = "plan", .type = SETTING_BOOL, .offset = C(plan),
  .help = "train: check all settings, show memory, steps and time, and stop"},
+{.group = "For one command", .call_only = true, .name = "limit", .type = SETTING_INT64, .offset = E(limit), .max = 9007199254740992.0, .argument = "N",
+ .help = "eval: so many windows, passages or questions at most"},
+{.group = "For one command", .call_only = true, .name = "strict", .type = SETTING_BOOL, .offset = E(strict),
+ .help = "eval lambada: the whole last word, not its last token alone"},
+{.group = "For one command", .call_only = true, .name = "like", .type = SETTING_CHOICE, .offset = E(like), .choices = CHOICES("prattle", "megatron"),
+ .help = "eval wikitext, ptb: sizes that were not given as in Megatron-LM: 128 every 32"},
+{.group = "For one command", .call_only = true, .name = "json", .type = SETTING_BOOL, .offset = C(json),
+ .help = "eval: the result as a JSON object"},
 {.group = "For one command", .call_only = true, .name = "force", .letter = 'f', .type = SETTING_BOOL, .offset = C(force),
  .help = "overwrite what is there"},
 {.group = "For one command", .call_only = true, .name = "compat", .type = SETTING_BOOL, .offset = C(compat),

@@ -37,6 +37,7 @@ static void set_built_in(struct settings *s)
     };
     generate_config_init(&s->generate);
     sampler_config_init(&s->sampler);
+    eval_config_init(&s->eval);
     bpe_train_config_init(&s->call.bpe);
 }
 

@@ -38,16 +38,9 @@ const struct eval *eval_find(const char *name)
     return e;
 }
 
-int eval_config_init(struct eval_config *c)
+void eval_config_init(struct eval_config *c)
 {
-    *c = (struct eval_config){.detokenize = true, .data_dir = mem_strdup("")};
-    return c->data_dir == NULL ? ERR_NOMEM : 0;
-}
-
-void eval_config_release(struct eval_config *c)
-{
-    mem_free(c->data_dir);
-    *c = (struct eval_config){0};
+    *c = (struct eval_config){.detokenize = true};
 }
 
 void eval_result_release(struct eval_result *r)
@@ -108,7 +101,8 @@ static char *place(const struct eval *e, const struct eval_config *c, int i, boo
     *last = strchr(file, '|') == NULL;
     char *name = mem_sprintf("%.*s", (int)strcspn(file, "|"), file), *path = NULL;
     if (name != NULL)
-        path = *c->data_dir != '\0' ? file_join(c->data_dir, name) : file_home(HOME_DATA, name);
+        path = c->data_dir != NULL && *c->data_dir != '\0' ? file_join(c->data_dir, name)
+                                                           : file_home(HOME_DATA, name);
     mem_free(name);
     return path;
 }

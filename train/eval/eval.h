@@ -25,12 +25,11 @@ struct eval_config {
     bool detokenize; /* wikitext, ptb: undo the word splitting first */
     bool strict;     /* lambada: the whole last word */
     int like;        /* enum eval_like: sets seq_length and overlap that were not given */
-    char *data_dir;  /* where the files are; "": prattle's own data folder */
+    char *data_dir;  /* where the files are; NULL or "": prattle's own data folder */
 };
 enum eval_like { EVAL_OWN, EVAL_MEGATRON };
-/* Everything 0 or as said above; detokenize. The text is the struct's own. */
-int eval_config_init(struct eval_config *c);
-void eval_config_release(struct eval_config *c);
+/* All as "0" says, and detokenize; data_dir NULL. */
+void eval_config_init(struct eval_config *c);
 
 /* One number of a result. */
 struct eval_figure {

@@ -61,9 +61,8 @@ static void add_figures(struct eval_result *r, const struct token_sums *s, size_
     /* A single word has no ratio. */
     if (pieces > 1) {
         double ratio = (double)(n_ids - 1) / (double)(pieces - 1);
-        double adjusted = token_perplexity(loss * ratio);
-        eval_figure_add(r, "adjusted_perplexity", "adjusted perplexity (word level)", adjusted,
-                        adjusted * ratio * error, "%.2f");
+        token_sums_add_perplexity(r, "adjusted_perplexity", "adjusted perplexity (word level)",
+                                  loss * ratio, ratio * error);
         eval_figure_add(r, "token_ratio", "token ratio", ratio, NAN, "%.4f");
     }
     token_sums_add_bytes(s, r);

@@ -22,17 +22,18 @@ void token_sums_take(void *sums, size_t i, const struct score *scores)
     eval_mean_close(&s->top_10);
 }
 
-double token_perplexity(double loss)
+void token_sums_add_perplexity(struct eval_result *r, const char *name, const char *text,
+                               double loss, double error)
 {
-    return exp(fmin(loss, 20));
+    double perplexity = exp(fmin(loss, 20));
+    eval_figure_add(r, name, text, perplexity, loss < 20 ? perplexity * error : NAN, "%.2f");
 }
 
 void token_sums_add_loss(const struct token_sums *s, struct eval_result *r)
 {
     double loss = eval_mean_value(&s->loss), error = eval_mean_error(&s->loss);
-    double perplexity = token_perplexity(loss);
     eval_figure_add(r, "loss", "loss", loss, error, "%.4f");
-    eval_figure_add(r, "perplexity", "perplexity", perplexity, perplexity * error, "%.2f");
+    token_sums_add_perplexity(r, "perplexity", "perplexity", loss, error);
 }
 
 void token_sums_add_bytes(const struct token_sums *s, struct eval_result *r)

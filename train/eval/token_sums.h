@@ -14,12 +14,13 @@ struct token_sums {
 
 /* Takes a passage's scores: eval_score's f, with the sums as user. */
 void token_sums_take(void *sums, size_t i, const struct score *scores);
-/* "loss" and "perplexity", exp(min(20, loss)). */
+/* "loss" and "perplexity". */
 void token_sums_add_loss(const struct token_sums *s, struct eval_result *r);
 /* "loss_per_byte", "perplexity_per_byte" and "bits_per_byte"; nothing where bytes are unknown. */
 void token_sums_add_bytes(const struct token_sums *s, struct eval_result *r);
 void token_sums_add_accuracy(const struct token_sums *s, struct eval_result *r);
-/* exp(min(20, x)), as Megatron-LM has it. */
-double token_perplexity(double loss);
+/* exp(min(20, loss)), as Megatron-LM has it; where that is exp(20), without an error. */
+void token_sums_add_perplexity(struct eval_result *r, const char *name, const char *text,
+                               double loss, double error);
 
 #endif

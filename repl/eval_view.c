@@ -1,0 +1,68 @@
+#include "repl/eval_view.h"
+
+#include "repl/term.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_safely(const char *text)
+{
+    struct buf safe = {0};
+    term_visible(&safe, text, strlen(text));
+    fputs(buf_text(&safe), stdout);
+    buf_release(&safe);
+}
+
+/* The definition, broken between words. */
+static void print_paragraph(const char *text)
+{
+    int width = term_width(stdout) - 2;
+    while (*text != '\0') {
+        int n = (int)strlen(text);
+        if (n > width && width > 0) {
+            for (n = width; n > 0 && text[n] != ' '; n--)
+                ;
+            n = n > 0 ? n : width;
+        }
+        printf("  %.*s\n", n, text);
+        text += n + (text[n] == ' ');
+    }
+}
+
+static void print_figure(const struct eval_figure *f, int width)
+{
+    char number[48];
+    const char *format = fabs(f->value) < 1e6 ? f->format : "%.4g";
+    snprintf(number, sizeof number, format, f->value);
+    printf("  %-*s %s", width, f->text, number);
+    if (!isnan(f->error)) {
+        snprintf(number, sizeof number, format, f->error);
+        printf(" +- %s", number);
+    }
+    putchar('\n');
+}
+
+void eval_view_show(const struct eval_result *r, const struct model *m)
+{
+    int width = 8;
+    for (int i = 0; i < r->n_figures; i++)
+        if ((int)strlen(r->figures[i].text) > width)
+            width = (int)strlen(r->figures[i].text);
+    printf("%s%s%s of ", term_bold(stdout), r->name, term_plain(stdout));
+    print_safely(m->name);
+    printf(", %s, on ", m->params.kind == LINEAR_F32 ? "fp32" : "fp16");
+    print_safely(r->path);
+    printf("\n%s", term_dim(stdout));
+    print_paragraph(r->definition);
+    fputs(term_plain(stdout), stdout);
+    for (int i = 0; i < r->n_figures; i++)
+        print_figure(&r->figures[i], width);
+    printf("  %s%llu of %llu %s", r->partial ? "PARTIAL, stopped: " : "",
+           (unsigned long long)r->done, (unsigned long long)r->total, r->unit);
+    if (r->left_out > 0)
+        printf(", %llu left out", (unsigned long long)r->left_out);
+    printf("; %llu targets, %llu tokens in %.1f s, %.0f tokens/s\n", (unsigned long long)r->targets,
+           (unsigned long long)r->tokens, r->seconds,
+           r->seconds > 0 ? (double)r->tokens / r->seconds : 0);
+}

@@ -8,12 +8,17 @@
 #include <math.h>
 #include <string.h>
 
+#define WIKITEXT                                                                                   \
+    "wikitext/wiki.test.raw|wikitext-103-raw/wiki.test.raw|wikitext-2-raw/wiki.test.raw"
+#define WIKITEXT_FROM                                                                              \
+    "wikitext-2-raw-v1.zip, https://huggingface.co/datasets/ggml-org/ci, has it (WikiText-103's "  \
+    "test is the same)"
+
 /* clang-format off */
 static const struct eval table[] = {
 {.name = "wikitext", .argument = "[FILE]", .options = "limit like json", .run = eval_wikitext,
  .help = "perplexity of WikiText's test text, adjusted to words",
- .file = "wikitext/wiki.test.raw|wikitext-103-raw/wiki.test.raw|wikitext-2-raw/wiki.test.raw",
- .where = "wikitext-2-raw-v1.zip, https://huggingface.co/datasets/ggml-org/ci, has it (WikiText-103's test is the same)"},
+ .file = WIKITEXT, .where = WIKITEXT_FROM},
 {.name = "lambada", .argument = "[FILE]", .options = "limit strict json", .run = eval_lambada,
  .help = "LAMBADA: the passage's last token is the likeliest; --strict: the whole last word",
  .file = "lambada/lambada_test.jsonl|lambada_test.jsonl",
@@ -22,6 +27,11 @@ static const struct eval table[] = {
  .help = "perplexity of a Penn Treebank text, adjusted to words"},
 {.name = "text", .argument = "FILE|DIR", .options = "limit json", .run = eval_text,
  .help = "loss, loss per byte and accuracy of the last_n targets of each window of any text"},
+{.name = "choice", .argument = "FILE", .options = "limit detokenize json", .run = eval_choice,
+ .help = "questions with several endings, HellaSwag's or others' JSON lines: how often the right one is likeliest"},
+{.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype json", .run = eval_kl, .needs_other = true,
+ .help = "how far this model's expectations are from MODEL's on a text: KL divergence, change of perplexity",
+ .file = WIKITEXT, .where = WIKITEXT_FROM},
 };
 /* clang-format on */
 
@@ -155,7 +165,10 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
 {
     struct eval_job j = {engine, other, *config, NULL, result, p};
     *result = (struct eval_result){.name = e->name, .unit = "windows"};
-    int rc = settle(&j.config, engine->cache.n_ctx);
+    int n_ctx = engine->cache.n_ctx;
+    if (other != NULL && other->cache.n_ctx < n_ctx)
+        n_ctx = other->cache.n_ctx;
+    int rc = settle(&j.config, n_ctx);
     if (rc == 0 && path != NULL)
         rc = (result->path = file_expand(path)) == NULL ? err_last() : 0;
     else if (rc == 0)

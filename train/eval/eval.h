@@ -106,6 +106,21 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
 int eval_score(struct eval_job *j, const struct passage *list, size_t n,
                void (*f)(void *user, size_t i, const struct score *scores), void *user);
 
+/* Some targets in a row, by two models. */
+struct eval_slice {
+    const struct scorer *scorer;
+    const struct score_row *rows; /* [n] */
+    const float *logits, *other;  /* [n,V] of each model */
+    int n;                        /* at most SCORE_ROWS */
+};
+/*
+ * For the evaluations: the same by j->engine and j->other, which are for as many passages at once.
+ * f takes slice after slice, and counts the result's targets and done; what it returns but 0 ends
+ * it.
+ */
+int eval_compare(struct eval_job *j, const struct passage *list, size_t n,
+                 int (*f)(void *user, const struct eval_slice *slice), void *user);
+
 /* How many of n to score, by --limit. */
 size_t eval_limited(const struct eval_job *j, size_t n);
 /* ERR_MISSING: the model has no tokenizer. */

@@ -9,5 +9,7 @@ int eval_wikitext(struct eval_job *j);
 int eval_ptb(struct eval_job *j);
 int eval_lambada(struct eval_job *j);
 int eval_text(struct eval_job *j);
+int eval_choice(struct eval_job *j);
+int eval_kl(struct eval_job *j);
 
 #endif

@@ -63,20 +63,23 @@ static int collector_init(struct collector *c, size_t n)
     return c->scores == NULL ? ERR_NOMEM : 0;
 }
 
-static void collect(struct collector *c, const struct score_row *rows, const struct score *scores,
-                    int n)
+static int collect(void *user, const struct eval_slice *slice)
 {
+    struct collector *c = user;
     struct eval_result *r = c->job->result;
-    for (int i = 0; i < n; i++) {
-        const struct passage *p = &c->list[rows[i].passage];
+    struct score scores[SCORE_ROWS];
+    scorer_judge(slice->scorer, scores);
+    for (int i = 0; i < slice->n; i++) {
+        const struct passage *p = &c->list[slice->rows[i].passage];
         c->scores[c->n++] = scores[i];
         if (c->n < p->n - p->first)
             continue;
-        c->f(c->user, rows[i].passage, c->scores);
+        c->f(c->user, slice->rows[i].passage, c->scores);
         r->targets += c->n;
         r->done++;
         c->n = 0;
     }
+    return 0;
 }
 
 /* How long it will take, from how long it took so far. */
@@ -97,44 +100,76 @@ static void say_time(const struct eval_job *j, const struct scorer *s, size_t n,
                   j->result->unit, (unsigned long long)s->total, time);
 }
 
-int eval_score(struct eval_job *j, const struct passage *list, size_t n,
-               void (*f)(void *user, size_t i, const struct score *scores), void *user)
+/* The next slice; by the other model too, where there is one, of the same targets. */
+static int next_slice(struct eval_slice *slice, struct scorer *s, struct scorer *other,
+                      const struct progress *p)
 {
-    struct collector c = {j, list, f, user, NULL, 0};
-    struct scorer s;
-    struct eval_result *r = j->result;
+    const struct score_row *rows;
+    int rc = scorer_next(s, &slice->rows, &slice->logits, &slice->n, p);
+    slice->scorer = s;
+    if (rc == 0 && other->engine != NULL)
+        rc = scorer_next(other, &rows, &slice->other, &slice->n, NULL);
+    return rc;
+}
+
+/* All slices, one after another; says how long it will take, when there is a first idea of it. */
+static int go_through(struct eval_job *j, struct scorer *s, struct scorer *other, size_t n,
+                      int (*f)(void *user, const struct eval_slice *slice), void *user)
+{
+    struct eval_slice slice = {.n = 1};
     double start = clock_s();
     bool said = false;
-    int rc = scorer_init(&s, j->engine), got = 1;
-    if (rc != 0)
-        return rc;
-    rc = collector_init(&c, n);
-    if (rc == 0)
-        rc = scorer_begin(&s, list, n);
-    while (rc == 0 && got > 0) {
-        const struct score_row *rows;
-        const float *logits;
-        struct score scores[SCORE_ROWS];
-        rc = scorer_next(&s, &rows, &logits, &got, j->progress);
-        if (rc == 0 && got > 0) {
-            scorer_judge(&s, scores);
-            collect(&c, rows, scores, got);
-        }
+    int rc = 0;
+    while (rc == 0 && slice.n > 0) {
+        if ((rc = next_slice(&slice, s, other, j->progress)) == 0 && slice.n > 0)
+            rc = f(user, &slice);
         double spent_s = clock_s() - start;
         if (rc == 0 && !said && spent_s > SAY_AFTER_S) {
-            say_time(j, &s, n, spent_s);
+            say_time(j, s, n, spent_s);
             said = true;
         }
     }
-    r->tokens += s.done;
-    r->seconds += clock_s() - start;
+    j->result->tokens += s->done;
+    j->result->seconds += clock_s() - start;
+    return rc;
+}
+
+static int score(struct eval_job *j, const struct passage *list, size_t n, bool compare,
+                 int (*f)(void *user, const struct eval_slice *slice), void *user)
+{
+    struct scorer s = {0}, other = {0};
+    struct eval_result *r = j->result;
+    int rc = scorer_init(&s, j->engine);
+    if (rc == 0)
+        rc = scorer_begin(&s, list, n);
+    if (rc == 0 && compare && (rc = scorer_init(&other, j->other)) == 0)
+        rc = scorer_begin(&other, list, n);
+    if (rc == 0)
+        rc = go_through(j, &s, &other, n, f, user);
     if (rc == ERR_INTERRUPTED && r->done > 0) {
         r->partial = true;
         rc = 0;
     }
     if (rc == 0)
         progress_step(j->progress, "scoring", s.total, s.total);
-    mem_free(c.scores);
     scorer_release(&s);
+    scorer_release(&other);
     return rc;
+}
+
+int eval_score(struct eval_job *j, const struct passage *list, size_t n,
+               void (*f)(void *user, size_t i, const struct score *scores), void *user)
+{
+    struct collector c = {j, list, f, user, NULL, 0};
+    int rc = collector_init(&c, n);
+    if (rc == 0)
+        rc = score(j, list, n, false, collect, &c);
+    mem_free(c.scores);
+    return rc;
+}
+
+int eval_compare(struct eval_job *j, const struct passage *list, size_t n,
+                 int (*f)(void *user, const struct eval_slice *slice), void *user)
+{
+    return score(j, list, n, true, f, user);
 }

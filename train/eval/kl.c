@@ -1,0 +1,170 @@
+/*
+ * This model against another on a text: how far its expectations are from the other's, for fp16
+ * against fp32, quantised against not, before against after training.
+ */
+#include "train/eval/divergence.h"
+#include "train/eval/evals.h"
+#include "train/eval/record.h"
+#include "train/eval/token_sums.h"
+#include "train/eval/windows.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct comparison {
+    struct eval_job *job;
+    const struct passage *list;
+    size_t V;
+    float *scratch; /* [threads][2,V] */
+    struct divergence_row rows[SCORE_ROWS];
+    const struct eval_slice *slice;
+    struct divergence all;
+};
+
+/* ---- whether the two can be compared ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static int check_vocabularies(const struct model *m, const struct model *other)
+{
+    const struct tokenizer *a = m->tokenizer, *b = other->tokenizer;
+    char one[64], two[64];
+    if (m->config.n_vocab != other->config.n_vocab)
+        return err_set(
+            ERR_MISMATCH,
+            "cannot compare: this model has %d tokens, the other %d; it takes two of one "
+            "vocabulary",
+            m->config.n_vocab, other->config.n_vocab);
+    /* A folder without tokenizer files is taken at its size. */
+    for (int i = 0; a != NULL && b != NULL && i < m->config.n_vocab; i++) {
+        const char *in_a = tokenizer_text(a, i), *in_b = tokenizer_text(b, i);
+        if (!same_text(in_a, in_b))
+            return err_set(
+                ERR_MISMATCH,
+                "cannot compare: token %d is \"%s\" here and \"%s\" in the other model; it "
+                "takes two of one vocabulary",
+                i, file_show(one, sizeof one, in_a == NULL ? "" : in_a),
+                file_show(two, sizeof two, in_b == NULL ? "" : in_b));
+    }
+    return 0;
+}
+
+/* ---- a slice ---- */
+
+static void compare_rows(void *user, int thread, int n_threads)
+{
+    struct comparison *c = user;
+    const struct eval_slice *s = c->slice;
+    int first, last;
+    par_split(s->n, thread, n_threads, &first, &last);
+    for (int i = first; i < last; i++)
+        divergence_row(&c->rows[i], s->logits + (size_t)i * c->V, s->other + (size_t)i * c->V,
+                       c->scratch + (size_t)thread * 2 * c->V, c->V, s->rows[i].id);
+}
+
+static int take(void *user, const struct eval_slice *slice)
+{
+    struct comparison *c = user;
+    struct eval_result *r = c->job->result;
+    c->slice = slice;
+    par_run(compare_rows, c);
+    for (int i = 0; i < slice->n; i++) {
+        const struct score_row *row = &slice->rows[i];
+        if (!isfinite(c->rows[i].kl) || !isfinite(c->rows[i].loss))
+            return err_set(ERR_RANGE,
+                           "what a model expects at target %zu of window %zu is no number; "
+                           "its weights are damaged",
+                           row->target, row->passage);
+        r->done += row->target == c->list[row->passage].n - 1;
+    }
+    r->targets += (uint64_t)slice->n;
+    return divergence_add(&c->all, c->rows, (size_t)slice->n);
+}
+
+/* ---- the result ---- */
+
+static void report(struct comparison *c, const struct windows *w)
+{
+    struct eval_result *r = c->job->result;
+    const struct model *m = c->job->engine->model, *other = c->job->other->model;
+    struct divergence_result d;
+    char name[80];
+    divergence_settle(&c->all, &d);
+    double ratio = exp(d.change.value);
+    eval_figure_add(r, "kl", "KL divergence, mean", d.kl.value, d.kl.error, "%.6f");
+    eval_figure_add(r, "kl_median", "median", d.median, NAN, "%.6f");
+    eval_figure_add(r, "kl_p90", "90 %", d.p90, NAN, "%.6f");
+    eval_figure_add(r, "kl_p95", "95 %", d.p95, NAN, "%.6f");
+    eval_figure_add(r, "kl_p99", "99 %", d.p99, NAN, "%.6f");
+    eval_figure_add(r, "kl_p99_9", "99.9 %", d.p99_9, NAN, "%.6f");
+    eval_figure_add(r, "kl_max", "greatest", d.greatest, NAN, "%.6f");
+    eval_figure_add(r, "same_top", "same likeliest token", d.same_top.value, d.same_top.error,
+                    "%.4f");
+    eval_figure_add(r, "perplexity", "perplexity", token_perplexity(d.loss), NAN, "%.4f");
+    eval_figure_add(r, "other_perplexity", "perplexity of the other",
+                    token_perplexity(d.other_loss), NAN, "%.4f");
+    eval_figure_add(r, "perplexity_ratio", "the one over the other", ratio, ratio * d.change.error,
+                    "%.6f");
+    eval_figure_add(r, "loss_change", "loss, this less the other", d.change.value, d.change.error,
+                    "%.6f");
+    snprintf(r->definition, sizeof r->definition,
+             "KL(other || this) in nats at each target, other: %s in %s, this in %s; windows of %d "
+             "every %d, each target once",
+             file_show(name, sizeof name, other->name), eval_dtype(other), eval_dtype(m), w->length,
+             w->step);
+}
+
+static int measure(struct eval_job *j, const struct ids *ids)
+{
+    struct comparison *c = mem_alloc(sizeof *c);
+    struct windows w = {ids->n, j->config.seq_length, j->config.overlap, .whole = true};
+    struct passage *list = NULL;
+    size_t n = 0;
+    int rc = c == NULL ? ERR_NOMEM : windows_check(&w, "overlap");
+    if (rc == 0)
+        rc = windows_cut(&list, &n, &w, ids->data, j);
+    if (rc == 0) {
+        c->job = j;
+        c->list = list;
+        c->V = (size_t)j->engine->model->config.n_vocab;
+        c->scratch = mem_array((size_t)par_threads() * 2 * c->V, sizeof *c->scratch);
+        rc = c->scratch == NULL ? ERR_NOMEM : eval_compare(j, list, n, take, c);
+    }
+    if (rc == 0)
+        report(c, &w);
+    if (c != NULL) {
+        divergence_release(&c->all);
+        mem_free(c->scratch);
+    }
+    mem_free(c);
+    mem_free(list);
+    return rc;
+}
+
+int eval_kl(struct eval_job *j)
+{
+    struct buf text = {0};
+    struct ids ids = {0};
+    char shown[256];
+    int rc = check_vocabularies(j->engine->model, j->other->model);
+    if (rc == 0 && (rc = eval_need_tokenizer(j)) == 0 && (rc = eval_read_text(j, &text)) == 0)
+        rc = tokenizer_encode(j->engine->model->tokenizer, &ids, buf_text(&text), text.n,
+                              ENCODE_TEXT);
+    buf_release(&text);
+    if (rc == 0 && ids.n < 2)
+        rc = err_set(ERR_RANGE, "%s has %zu token%s; two are needed, one to predict the other",
+                     file_show(shown, sizeof shown, j->path), ids.n, ids.n == 1 ? "" : "s");
+    if (rc == 0)
+        rc = measure(j, &ids);
+    ids_release(&ids);
+    return rc;
+}

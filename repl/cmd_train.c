@@ -363,6 +363,9 @@ static int status(struct repl *r)
            " steps skipped; learning_rate %g\n",
            run_step(r->run), m->tokens, train_view_duration(time, m->hours * 3600), m->skipped,
            run_settings(r->run)->schedule.learning_rate);
+    if (m->loss_scale > 1 || m->overflows > 0)
+        printf("  loss scale %.0f; %" PRId64 " of the steps skipped were its overflows\n",
+               m->loss_scale, m->overflows);
     if (m->best_step >= 0)
         printf("  validation loss %.4f at step %" PRId64 ", best %.4f at step %" PRId64 "\n",
                m->validation_loss, m->validation_step, m->best_loss, m->best_step);

@@ -55,6 +55,8 @@ int train_view_line(const struct metrics *m, struct buf *out)
         rc = buf_printf(out, "  %.0f tokens/s  %.1f samples/s", m->tokens_per_s, m->samples_per_s);
     if (rc == 0 && m->share > 0)
         rc = buf_printf(out, "  %.0f %% of sgemm", 100 * m->share);
+    if (rc == 0 && m->loss_scale > 1)
+        rc = buf_printf(out, "  scale %.0f", m->loss_scale);
     if (rc == 0 && m->skipped > 0)
         rc = buf_printf(out, "  %" PRId64 " skipped", m->skipped);
     if (rc == 0 && m->left_s >= 0 && m->step < m->n_steps)

@@ -120,31 +120,35 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
 {
     json_t *o = begin(m);
     bool validated = m->validation_step == m->step;
+    bool scaled = m->loss_scale > 1 || m->overflows > 0;
     const struct {
         const char *group, *name;
         double x;
         bool left_out;
-    } all[] = {{.group = "train", .name = "epoch", .x = m->epoch},
-               {.group = "train", .name = "hours", .x = m->hours},
-               {.group = "train",
-                .name = "machine_hours",
-                .x = m->machine_hours,
-                .left_out = m->machine_hours == 0},
-               {.group = "train", .name = "loss", .x = m->loss},
-               {.group = "train", .name = "accuracy", .x = m->accuracy},
-               {.group = "train", .name = "learning_rate", .x = m->learning_rate},
-               {.group = "train", .name = "grad_norm", .x = m->grad_norm},
-               {.group = "speed", .name = "tokens_per_s", .x = m->tokens_per_s},
-               {.group = "speed", .name = "samples_per_s", .x = m->samples_per_s},
-               {.group = "train", .name = "skipped", .x = (double)m->skipped},
-               {.group = "validation",
-                .name = "validation_loss",
-                .x = m->validation_loss,
-                .left_out = !validated},
-               {.group = "validation",
-                .name = "validation_accuracy",
-                .x = m->validation_accuracy,
-                .left_out = !validated}};
+    } all[] = {
+        {.group = "train", .name = "epoch", .x = m->epoch},
+        {.group = "train", .name = "hours", .x = m->hours},
+        {.group = "train",
+         .name = "machine_hours",
+         .x = m->machine_hours,
+         .left_out = m->machine_hours == 0},
+        {.group = "train", .name = "loss", .x = m->loss},
+        {.group = "train", .name = "accuracy", .x = m->accuracy},
+        {.group = "train", .name = "learning_rate", .x = m->learning_rate},
+        {.group = "train", .name = "grad_norm", .x = m->grad_norm},
+        {.group = "speed", .name = "tokens_per_s", .x = m->tokens_per_s},
+        {.group = "speed", .name = "samples_per_s", .x = m->samples_per_s},
+        {.group = "train", .name = "skipped", .x = (double)m->skipped},
+        {.group = "train", .name = "loss_scale", .x = m->loss_scale, .left_out = !scaled},
+        {.group = "train", .name = "overflows", .x = (double)m->overflows, .left_out = !scaled},
+        {.group = "validation",
+         .name = "validation_loss",
+         .x = m->validation_loss,
+         .left_out = !validated},
+        {.group = "validation",
+         .name = "validation_accuracy",
+         .x = m->validation_accuracy,
+         .left_out = !validated}};
     int rc = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all && rc == 0; i++)
         if (!all[i].left_out)

@@ -20,10 +20,11 @@ struct metrics {
     double loss, accuracy;
     double learning_rate, grad_norm;    /* of the last step */
     double tokens_per_s, samples_per_s; /* since the last line */
-    double share;    /* of the machine's sgemm speed; 0: not measured, a step being too small */
-    double left_s;   /* negative: not known */
-    int64_t skipped; /* steps, so far */
-    double loss_scale;
+    double share;      /* of the machine's sgemm speed; 0: not measured, a step being too small */
+    double left_s;     /* negative: not known */
+    int64_t skipped;   /* steps, so far */
+    int64_t overflows; /* of these, what the loss scale was too great for */
+    double loss_scale; /* of the next step; 1: none */
     /* Of the last evaluation; NaN before the first. */
     double validation_loss, validation_accuracy;
     int64_t validation_step;

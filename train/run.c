@@ -41,6 +41,16 @@ static void spend(struct run *r, double begun)
     r->place.hours += busy_s / 3600;
 }
 
+/*
+ * What the sum of losses is multiplied by: the loss scale, over as many targets as a step has
+ * where all labels count. The gradients are then those of a mean, however large the step.
+ */
+static double loss_factor(const struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    return r->place.scale.scale / ((double)t->global_batch_size * t->sequence_length);
+}
+
 static int take_micro_batch(struct run *r)
 {
     const struct training_section *t = &r->config.training;
@@ -49,7 +59,7 @@ static int take_micro_batch(struct run *r)
     int rc = take_batch(r);
     if (rc == 0)
         rc = step_run(r->step, &one, r->ids, r->labels, t->micro_batch_size, t->sequence_length,
-                      (float)r->place.loss_scale, r->sequence, true);
+                      (float)loss_factor(r), r->sequence, true);
     spend(r, begun);
     if (rc != 0)
         return rc;
@@ -69,6 +79,29 @@ static void tally(struct run *r, bool good)
     t->windows += (uint64_t)r->config.training.global_batch_size;
 }
 
+/* Whether the loss scale is to blame for gradients that are no numbers. */
+static bool overflows(struct run *r, double loss)
+{
+    return r->config.training.auto_loss_scaling == 1 && isfinite(loss) && !isfinite(r->grad_norm) &&
+           loss_scale_overflow(&r->place.scale);
+}
+
+static bool is_good(const struct run *r, double loss)
+{
+    return isfinite(loss) && isfinite(r->grad_norm) &&
+           !guard_spike(&r->place.guard, loss, r->grad_norm, r->config.training.spike_z);
+}
+
+static void take_gradients(struct run *r, double loss, float scale)
+{
+    const struct training_section *t = &r->config.training;
+    optimizer_step(&r->optimizer, &r->masters, step_gradients(r->step), scale, r->grad_norm,
+                   (float)r->rate);
+    guard_add(&r->place.guard, loss, r->grad_norm);
+    if (t->auto_loss_scaling == 1)
+        loss_scale_good(&r->place.scale, t->loss_scaling_growth);
+}
+
 /* The gradients are whole: use them, or leave the step out. */
 static int finish_step(struct run *r)
 {
@@ -77,17 +110,13 @@ static int finish_step(struct run *r)
     struct run_place *p = &r->place;
     double targets = r->sum.n_targets > 0 ? (double)r->sum.n_targets : 1;
     double loss = r->sum.loss_sum / targets;
-    float scale = (float)(1 / (targets * p->loss_scale));
+    float scale = (float)(1 / (targets * loss_factor(r)));
     r->grad_norm = optimizer_norm(&r->optimizer, step_gradients(r->step), scale);
     r->rate = schedule_rate(&r->config.schedule, p->step, expected_steps(r));
-    bool good = isfinite(loss) && isfinite(r->grad_norm) &&
-                !guard_spike(&p->guard, loss, r->grad_norm, t->spike_z);
-    if (good) {
-        optimizer_step(&r->optimizer, &r->masters, step_gradients(r->step), scale, r->grad_norm,
-                       (float)r->rate);
-        guard_add(&p->guard, loss, r->grad_norm);
-    }
-    p->bad_in_a_row = good ? 0 : p->bad_in_a_row + 1;
+    bool good = is_good(r, loss), bad = !good && !overflows(r, loss);
+    if (good)
+        take_gradients(r, loss, scale);
+    p->bad_in_a_row = good ? 0 : p->bad_in_a_row + bad;
     p->skipped += !good;
     p->step++;
     p->windows = batches_given(r->batches);

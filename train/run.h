@@ -65,7 +65,7 @@ int run_go(struct run *r);
 int run_change(struct run *r, char *const *words, int n);
 /* Write a checkpoint of the last whole step, unless there is one already. */
 int run_save(struct run *r);
-/* The run's weights as a model's files, fp32 unless c says otherwise. */
+/* The run's weights as a model's files, in its precision unless c says otherwise. */
 int run_export(struct run *r, const char *path, const struct save_config *c);
 
 enum run_state run_state(const struct run *r);

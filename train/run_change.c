@@ -15,6 +15,9 @@ static const char *const free_rows[] = {
     "training.budget_hours",
     "training.micro_batch_size",
     "training.gradient_accumulation",
+    "training.loss_scaling",
+    "training.auto_loss_scaling",
+    "training.loss_scaling_growth",
     "training.max_bad_steps",
     "training.spike_z",
     "optimizer.beta1",
@@ -24,6 +27,7 @@ static const char *const free_rows[] = {
     "optimizer.decay",
     "optimizer.bias_correction",
     "optimizer.grad_clip",
+    "optimizer.stochastic_rounding",
     "schedule.",
     "execution.",
     "logging.",
@@ -86,6 +90,13 @@ int run_check_change(const struct run_config *was, const struct run_config *is)
                  "begin a new run in another folder with checkpoint.folder");
 }
 
+void run_change_scale(struct run *r, const struct run_config *was)
+{
+    if (r->config.training.loss_scaling != was->training.loss_scaling)
+        r->place.scale = (struct loss_scale){.scale = r->config.training.loss_scaling,
+                                             .overflows = r->place.scale.overflows};
+}
+
 int run_change(struct run *r, char *const *words, int n)
 {
     struct run_config fresh;
@@ -101,6 +112,7 @@ int run_change(struct run *r, char *const *words, int n)
         struct run_config old = r->config;
         r->config = fresh;
         fresh = old;
+        run_change_scale(r, &old);
         r->n_steps = run_config_steps(&r->config, batches_per_epoch(r->batches));
         r->optimizer.config = r->config.optimizer;
         r->metrics.n_steps = r->n_steps;

@@ -27,6 +27,7 @@ int run_config_init(struct run_config *c)
                      .embd_pdrop = -1,
                      .attn_pdrop = -1,
                      .resid_pdrop = -1,
+                     .loss_scaling_growth = 2000,
                      .max_bad_steps = 10},
         .execution = {.devices = 1, .recompute = "none", .embedding_serialization_factor = 1},
         .logging = {.log_every = 10, .eval_every = 200, .sample_tokens = 64, .tensorboard = true},

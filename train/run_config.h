@@ -30,6 +30,10 @@ struct training_section {
     uint64_t seed;
     float dropout;                             /* -1: as the model's config */
     float embd_pdrop, attn_pdrop, resid_pdrop; /* -1: as dropout */
+    int precision; /* enum dtype of weights, gradients and activations: DTYPE_F32, DTYPE_F16 */
+    double loss_scaling;     /* of the first step; 0: as the precision needs it */
+    int auto_loss_scaling;   /* 0: in float16, 1 on, 2 off */
+    int loss_scaling_growth; /* steps without overflow after which it doubles */
     int max_bad_steps;
     float spike_z; /* steps whose loss or norm is so many deviations off are skipped; 0: off */
 };

@@ -5,6 +5,7 @@
  */
 #include "train/data/batches.h"
 #include "train/guard.h"
+#include "train/loss_scale.h"
 #include "train/masters.h"
 #include "train/optimizer.h"
 #include "train/run.h"
@@ -18,7 +19,7 @@ struct run_place {
     int64_t bad_in_a_row;
     uint64_t windows, tokens; /* given out by the data set; targets among them */
     double hours;             /* of training */
-    double loss_scale;
+    struct loss_scale scale;
     double validation_loss, validation_accuracy; /* the last measured; NaN before */
     int64_t validation_step;
     double best_loss; /* infinite before the first */
@@ -89,5 +90,7 @@ void run_publish(struct run *r);
 int run_fit_team(struct run *r);
 /* run_change.c: ERR_MISMATCH names a setting that is not as it was and has to be. */
 int run_check_change(const struct run_config *was, const struct run_config *is);
+/* A loss_scaling that is not as it was is that of the next step. */
+void run_change_scale(struct run *r, const struct run_config *was);
 
 #endif

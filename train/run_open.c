@@ -51,7 +51,7 @@ static int build(struct run *r, const struct run_config *c, struct model *m,
     r->model = m;
     r->folder.lock = -1;
     r->saved_step = -1;
-    r->place = (struct run_place){.loss_scale = 1,
+    r->place = (struct run_place){.scale.scale = c->training.loss_scaling,
                                   .validation_loss = NAN,
                                   .validation_accuracy = NAN,
                                   .best_loss = INFINITY,
@@ -59,7 +59,7 @@ static int build(struct run *r, const struct run_config *c, struct model *m,
     int rc = run_config_copy(&r->config, c);
     if (rc == 0 && (rc = run_folder_open(&r->folder, c->checkpoint.folder)) == 0 &&
         (rc = open_data(r)) == 0 &&
-        (rc = masters_init(&r->masters, m, DTYPE_F32, e->progress)) == 0 &&
+        (rc = masters_init(&r->masters, m, (enum dtype)c->training.precision, e->progress)) == 0 &&
         (rc = optimizer_init(&r->optimizer, &c->optimizer, &r->masters)) == 0)
         rc = run_fit_team(r);
     return rc;
@@ -109,13 +109,19 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
 
 /* ---- checkpoints ---- */
 
-enum { N_BLOCKS = 2 };
+enum { MAX_BLOCKS = 3 };
 
-static void list_blocks(const struct run *r, struct checkpoint_block b[N_BLOCKS])
+/* How many. */
+static int list_blocks(const struct run *r, struct checkpoint_block b[MAX_BLOCKS])
 {
     const struct optimizer *o = &r->optimizer;
-    b[0] = (struct checkpoint_block){"exp_avg", DTYPE_F32, o->m, o->n};
-    b[1] = (struct checkpoint_block){"exp_avg_sq", DTYPE_F32, o->v, o->n};
+    b[0] = (struct checkpoint_block){"exp_avg_sq", DTYPE_F32, o->v, o->n};
+    b[1] = (struct checkpoint_block){"exp_avg", DTYPE_F32, o->m, o->n};
+    if (o->half_m == NULL)
+        return 2;
+    b[1] = (struct checkpoint_block){"exp_avg", DTYPE_F16, o->half_m, o->n};
+    b[2] = (struct checkpoint_block){"exp_avg_unit", DTYPE_F32, o->m_unit, o->n_units};
+    return 3;
 }
 
 int run_stored_config(struct run_config *c, const struct checkpoint *cp)
@@ -135,10 +141,9 @@ int run_stored_config(struct run_config *c, const struct checkpoint *cp)
 
 static int restore(struct run *r, const struct checkpoint *cp)
 {
-    struct checkpoint_block blocks[N_BLOCKS];
-    int n_aside, rc = run_place_read(r, cp->state);
-    list_blocks(r, blocks);
-    for (int i = 0; i < N_BLOCKS && rc == 0; i++)
+    struct checkpoint_block blocks[MAX_BLOCKS];
+    int n_aside, n_blocks = list_blocks(r, blocks), rc = run_place_read(r, cp->state);
+    for (int i = 0; i < n_blocks && rc == 0; i++)
         rc = checkpoint_read(cp, &blocks[i]);
     if (rc == 0)
         rc = run_folder_set_aside(&r->folder, cp->step, &n_aside);
@@ -163,12 +168,14 @@ int run_resume(struct run **out, const struct checkpoint *cp, const struct run_c
         return rc;
     if ((rc = run_config_settle(&was, &m->config)) == 0)
         rc = run_check_change(&was, c);
-    run_config_release(&was);
     struct run *r = rc == 0 ? mem_alloc(sizeof *r) : NULL;
     if (rc == 0)
         rc = r == NULL ? ERR_NOMEM : build(r, c, m, e);
     if (rc == 0 && (rc = restore(r, cp)) == 0)
         rc = metrics_open(&r->log, c->checkpoint.folder, cp->step, c->logging.tensorboard);
+    if (rc == 0)
+        run_change_scale(r, &was);
+    run_config_release(&was);
     if (rc == 0) {
         run_fill_metrics(r);
         *out = r;
@@ -188,31 +195,32 @@ static bool is_published(const struct run *r)
 
 /* The weights are in files: they are not unsaved, and that is where :save reads them.
  * Takes path; NULL changes nothing. */
-static void point_model(struct model *m, char *path)
+static void point_model(struct run *r, char *path)
 {
+    struct model *m = r->model;
     if (path == NULL)
         return;
     mem_free(m->source);
     m->source = path;
-    m->file_dtype = DTYPE_F32;
+    m->file_dtype = r->masters.dtype;
     m->changed = false;
 }
 
 static void point_at_checkpoint(struct run *r)
 {
-    point_model(r->model, run_folder_checkpoint(r->folder.path, r->saved_step));
+    point_model(r, run_folder_checkpoint(r->folder.path, r->saved_step));
 }
 
 int run_save(struct run *r)
 {
-    struct checkpoint_block blocks[N_BLOCKS];
+    struct checkpoint_block blocks[MAX_BLOCKS];
     struct source weights = {0};
     if (r->saved_step == r->place.step)
         return 0;
     json_t *state = run_place_write(r);
     int rc = state == NULL ? ERR_NOMEM : masters_source(&weights, &r->masters, r->model);
-    list_blocks(r, blocks);
-    const struct checkpoint_content c = {r->place.step, &weights, blocks, N_BLOCKS, state};
+    int n_blocks = list_blocks(r, blocks);
+    const struct checkpoint_content c = {r->place.step, &weights, blocks, n_blocks, state};
     if (rc == 0)
         rc = checkpoint_write(&r->folder, &c, r->events.progress);
     source_close(&weights);
@@ -250,7 +258,7 @@ int run_export(struct run *r, const char *path, const struct save_config *c)
     rc = source_save(&s, path, c, r->events.progress);
     source_close(&s);
     if (rc == 0 && c->dtype == SAVE_KEEP)
-        point_model(r->model, mem_strdup(path));
+        point_model(r, mem_strdup(path));
     return rc;
 }
 

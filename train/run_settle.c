@@ -123,6 +123,20 @@ static void settle_dropout(struct training_section *t, const struct config *shap
             *p[i] = t->dropout >= 0 ? t->dropout : of_model[i];
 }
 
+static void settle_precision(struct run_config *c)
+{
+    enum { ON = 1, OFF = 2 };
+    struct training_section *t = &c->training;
+    bool half = t->precision == DTYPE_F16;
+    if (t->auto_loss_scaling == 0)
+        t->auto_loss_scaling = half ? ON : OFF;
+    if (t->loss_scaling == 0)
+        t->loss_scaling = !half ? 1 : t->auto_loss_scaling == ON ? 65536 : 1024;
+    if (c->optimizer.first_order_momentum == MOMENT_AS_WEIGHTS)
+        c->optimizer.first_order_momentum = half ? MOMENT_F16 : MOMENT_F32;
+    c->optimizer.seed = t->seed;
+}
+
 static int settle_names(struct run_config *c)
 {
     if (*c->logging.label == '\0') {
@@ -188,6 +202,7 @@ int run_config_settle(struct run_config *c, const struct config *shape)
     if (c->data.seed == 0)
         c->data.seed = t->seed;
     settle_dropout(t, shape);
+    settle_precision(c);
     int rc = settle_batches(c);
     return rc != 0 ? rc : settle_names(c);
 }

@@ -43,33 +43,47 @@ static const char *size_text(char out[32], double bytes)
     return out;
 }
 
+static const char *precision_name(enum dtype d)
+{
+    return d == DTYPE_F16 ? "float16" : "float32";
+}
+
 static int memory_plan(const struct run_config *c, const struct config *shape, struct buf *out)
 {
     struct step_config step;
     struct step_bytes bytes;
+    enum dtype precision = (enum dtype)c->training.precision,
+               moment = optimizer_moment(&c->optimizer, precision);
     run_config_step(c, shape, &step);
-    int rc = step_bytes(&bytes, shape, DTYPE_F32, &step);
+    int rc = step_bytes(&bytes, shape, precision, &step);
     if (rc != 0)
         return rc;
     bool kept = strcmp(step.recompute, "none") == 0;
-    uint64_t n = config_params(shape);
+    double n = (double)config_params(shape);
+    const char *dtype = precision_name(precision), *moment_dtype = precision_name(moment);
     const struct {
         const char *part, *note;
         double bytes;
     } parts[] = {
-        {"parameters", "float32", 4.0 * (double)n},
-        {"gradients", "float32", (double)bytes.gradients},
-        {"moments", "float32, two of them", 8.0 * (double)n},
+        {"parameters", dtype, n * (double)dtype_bytes(precision)},
+        {"gradients", dtype, (double)bytes.gradients},
+        {"first moment", moment_dtype, n * (double)dtype_bytes(moment)},
+        {"second moment", "float32", n * sizeof(float)},
+        {"windows", "float32, weights and gradients of the layer at work, and the embedding's",
+         2 * (double)bytes.window},
         {"activations", kept ? "all layers" : "the inputs of layers, and one of those made again",
          (double)bytes.activations},
         {"logits", "of the positions at work", (double)bytes.logits},
         {"scratch", "of the layer at work", (double)bytes.scratch},
-        {"model to talk to", "fp16", (double)params_bytes(shape, LINEAR_F16)},
+        {"model to talk to", "float16", (double)params_bytes(shape, LINEAR_F16)},
     };
     double total = 0, here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     char size[32], machine[32];
-    rc = buf_printf(out, "memory\n");
+    rc = buf_printf(out, "memory, %zu bytes a parameter\n",
+                    2 * dtype_bytes(precision) + dtype_bytes(moment) + sizeof(float));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++) {
+        if (parts[i].bytes == 0)
+            continue;
         rc = buf_printf(out, "  %-18s %10s  %s\n", parts[i].part, size_text(size, parts[i].bytes),
                         parts[i].note);
         total += parts[i].bytes;

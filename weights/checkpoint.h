@@ -25,7 +25,7 @@ struct checkpoint_block {
 };
 struct checkpoint_content {
     int64_t step;
-    struct source *weights; /* written in fp32 */
+    struct source *weights; /* written as they are */
     const struct checkpoint_block *blocks;
     int n_blocks;
     json_t *state; /* an object; borrowed */

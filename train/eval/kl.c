@@ -109,9 +109,8 @@ static void report(struct comparison *c, const struct windows *w)
     eval_figure_add(r, "kl_max", "greatest", d.greatest, NAN, "%.6f");
     eval_figure_add(r, "same_top", "same likeliest token", d.same_top.value, d.same_top.error,
                     "%.4f");
-    eval_figure_add(r, "perplexity", "perplexity", token_perplexity(d.loss), NAN, "%.4f");
-    eval_figure_add(r, "other_perplexity", "perplexity of the other",
-                    token_perplexity(d.other_loss), NAN, "%.4f");
+    token_sums_add_perplexity(r, "perplexity", "perplexity", d.loss, NAN);
+    token_sums_add_perplexity(r, "other_perplexity", "perplexity of the other", d.other_loss, NAN);
     eval_figure_add(r, "perplexity_ratio", "the one over the other", ratio, ratio * d.change.error,
                     "%.6f");
     eval_figure_add(r, "loss_change", "loss, this less the other", d.change.value, d.change.error,

@@ -19,10 +19,10 @@ V      ?= 0
 Q      := $(if $(filter 0,$(V)),@,)
 
 DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-dev libjansson-dev \
-              libyaml-dev libssl-dev
+              libyaml-dev libssl-dev libarchive-dev
 DEPS_CHECK := libcmocka-dev
 DEPS_LONG  := valgrind
-LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto openblas
+LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive openblas
 
 ROOMS   := model/base model/kernels model weights kvcache sampling train train/data train/eval repl
 SOURCES := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))

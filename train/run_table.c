@@ -44,7 +44,7 @@ static const struct setting table[] = {
  .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"), .help = "its head is the embedding; auto: as init says"},
 
 {.group = "data", .name = "data", .also = "dataset|input_files", .type = SETTING_STRING, .offset = D(data), .argument = "PATH,...",
- .help = "text files and folders, Megatron .bin/.idx, nanoGPT's or llm.c's .bin; generated: random tokens"},
+ .help = "text files and folders, also compressed or in archives (gz, bz2, xz, zst, zip, tar), Megatron .bin/.idx, nanoGPT's or llm.c's .bin; generated: random tokens"},
 {.group = "data", .name = "validation", .type = SETTING_STRING, .offset = D(validation), .argument = "PATH,...",
  .help = "to measure on; empty: a part of the documents is held out"},
 {.group = "data", .name = "validation_fraction", .type = SETTING_FLOAT, .offset = D(validation_fraction), .max = 0.9, .argument = "X",

@@ -89,13 +89,13 @@ static void read_ids(const char *path)
 }
 
 /* All documents; whole: they are the text, byte for byte. */
-static void read_text(const char *path, enum data_kind kind, const char *separator,
+static void read_text(const char *path, enum data_kind kind, bool packed, const char *separator,
                       const uint8_t *data, size_t size)
 {
-    struct data_source source = {.path = (char *)path, .kind = kind};
+    struct data_source source = {.path = (char *)path, .kind = kind, .packed = packed};
     struct text_reader r;
     struct buf piece = {0}, document = {0};
-    bool whole = kind == DATA_TEXT && *separator == '\0', ends = true;
+    bool whole = kind == DATA_TEXT && !packed && *separator == '\0', ends = true;
     size_t at = 0, mark = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     text_reader_init(&r, &source, 1, separator);
     for (int rc = 0; rc == 0 && at == 0;) {
@@ -105,8 +105,8 @@ static void read_text(const char *path, enum data_kind kind, const char *separat
         need(buf_add(&document, piece.data, piece.n) == 0);
         need(text_reader_bytes(&r) <= size);
         if (ends && !whole) {
-            need(document.n > 0);
-            need(kind != DATA_TEXT ||
+            need(packed || document.n > 0);
+            need(packed || kind != DATA_TEXT ||
                  memmem(document.data, document.n, separator, strlen(separator)) == NULL);
             document.n = 0;
         }
@@ -127,7 +127,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *rest = data + 3;
     size -= 3;
     index = index < size ? index : size;
-    switch (data[0] % 4) {
+    switch (data[0] == 'P' ? -1 : data[0] % 4) {
+    case -1:
+        read_text(write_file("x.pack", rest, size), DATA_TEXT, true, end, rest, size);
+        break;
     case 0:
         write_file("x.idx", rest, index);
         read_ids(write_file("x.bin", rest + index, size - index));
@@ -137,11 +140,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_ids(write_file("x.bin", rest, size));
         break;
     case 2:
-        read_text(write_file("x.txt", rest, size), DATA_TEXT, "", rest, size);
-        read_text(write_file("x.txt", rest, size), DATA_TEXT, end, rest, size);
+        read_text(write_file("x.txt", rest, size), DATA_TEXT, false, "", rest, size);
+        read_text(write_file("x.txt", rest, size), DATA_TEXT, false, end, rest, size);
         break;
     default:
-        read_text(write_file("x.jsonl", rest, size), DATA_JSON_LINES, end, rest, size);
+        read_text(write_file("x.jsonl", rest, size), DATA_JSON_LINES, false, end, rest, size);
     }
     return 0;
 }

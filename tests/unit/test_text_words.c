@@ -95,7 +95,7 @@ static void refuses_what_is_no_text(void **state)
         {"x",
          "\xfd"
          "7zXZ",
-         "DIR/x is compressed (xz): unpack it first"},
+         "cannot unpack DIR/x: it is damaged"},
         {"t.bin", "1234", "DIR/t.bin holds tokens; a vocabulary is learned from text"},
         {"j.json", "{\"text\": 1}",
          "DIR/j.json line 1: expected an object with a field text that is a string"},

@@ -8,13 +8,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 enum { NAME_BYTES = 200, LOOK_BYTES = 4096, DEPTH_MAX = 32 };
 
-static int add(struct data_sources *s, const char *path, enum data_kind kind)
+static int add(struct data_sources *s, const struct data_source *one)
 {
     if (s->n == s->cap) {
         size_t cap = s->cap == 0 ? 8 : 2 * s->cap;
@@ -24,10 +26,11 @@ static int add(struct data_sources *s, const char *path, enum data_kind kind)
         s->list = more;
         s->cap = cap;
     }
-    char *copy = mem_strdup(path);
+    char *copy = mem_strdup(one->path);
     if (copy == NULL)
         return ERR_NOMEM;
-    s->list[s->n++] = (struct data_source){copy, kind};
+    s->list[s->n] = *one;
+    s->list[s->n++].path = copy;
     return 0;
 }
 
@@ -45,13 +48,8 @@ static const char *foreign(const char *head, size_t n)
         size_t n;
         const char *is;
     } known[] = {
-        {"\x1f\x8b", 2, "is compressed (gzip): unpack it first"},
-        {"BZh", 3, "is compressed (bzip2): unpack it first"},
-        {"\xfd"
-         "7zXZ",
-         5, "is compressed (xz): unpack it first"},
-        {"\x28\xb5\x2f\xfd", 4, "is compressed (zstd): unpack it first"},
-        {"PK\x03\x04", 4, "is a zip archive (or PyTorch weights), not text or tokens"},
+        {"7z\xbc\xaf\x27\x1c", 6, "is a 7-Zip archive: unpack it first"},
+        {"Rar!", 4, "is a RAR archive: unpack it first"},
         {"GGUF", 4, "is a model (GGUF), not text or tokens"},
         {"version https://git-lfs", 23, "is a git-lfs pointer, not the data: git lfs pull"},
     };
@@ -61,27 +59,74 @@ static const char *foreign(const char *head, size_t n)
     return NULL;
 }
 
-static int judge(enum data_kind *kind, const char *path, const char *head, size_t n)
+/* What text_stream can unpack. */
+static bool is_packed(const char *head, size_t n)
 {
-    char shown[NAME_BYTES];
-    const char *is = foreign(head, n), *nul = memchr(head, '\0', n);
-    int32_t magic = 0;
-    file_show(shown, sizeof shown, path);
+    static const struct {
+        const char *bytes;
+        size_t at, n;
+    } known[] = {{"\x1f\x8b", 0, 2},         {"BZh", 0, 3},        {"\xfd\x37zXZ", 0, 5},
+                 {"\x28\xb5\x2f\xfd", 0, 4}, {"PK\x03\x04", 0, 4}, {"ustar", 257, 5}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (n >= known[i].at + known[i].n &&
+            memcmp(head + known[i].at, known[i].bytes, known[i].n) == 0)
+            return true;
+    return false;
+}
+
+bool data_is_json_lines(const char *name)
+{
+    return ends_in(name, ".jsonl") || ends_in(name, ".ndjson") || ends_in(name, ".json");
+}
+
+void data_unpacked_name(char *out, size_t size, const char *path)
+{
+    static const char *const endings[] = {".gz", ".bz2", ".xz", ".zst"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (ends_in(path, endings[i])) {
+            n -= strlen(endings[i]);
+            break;
+        }
+    snprintf(out, size, "%.*s", (int)n, path);
+}
+
+int data_check_text(const char *name, const char *head, size_t n)
+{
+    n = n < LOOK_BYTES ? n : LOOK_BYTES;
+    const char *is = foreign(head, n), *nul = n == 0 ? NULL : memchr(head, '\0', n);
     if (is != NULL)
-        return err_set(ERR_FORMAT, "%s %s", shown, is);
+        return err_set(ERR_FORMAT, "%s %s", name, is);
+    if (is_packed(head, n))
+        return err_set(ERR_FORMAT, "%s is compressed once more inside: unpack it first", name);
+    if (nul != NULL)
+        return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; tokens are read from .bin",
+                       name, (size_t)(nul - head));
+    return 0;
+}
+
+/* What a file is, by its n first bytes and its name. */
+static int judge(struct data_source *s, const char *head, size_t n)
+{
+    char shown[NAME_BYTES], inner[PATH_MAX];
+    int32_t magic = 0;
     if (n >= sizeof magic)
         memcpy(&magic, head, sizeof magic);
+    bool zip = n >= 4 && memcmp(head, "PK\3\4", 4) == 0;
+    if (zip && (ends_in(s->path, ".bin") || ends_in(s->path, ".pt") || ends_in(s->path, ".pth")))
+        return err_set(ERR_FORMAT, "%s is a model (PyTorch weights), not text or tokens",
+                       file_show(shown, sizeof shown, s->path));
+    s->packed = is_packed(head, n);
+    data_unpacked_name(inner, sizeof inner, s->path);
+    s->kind = data_is_json_lines(s->packed ? inner : s->path) ? DATA_JSON_LINES : DATA_TEXT;
+    if (s->packed)
+        return 0;
     if (magic == 20240520 || magic == 20240801)
-        *kind = DATA_LLMC;
-    else if (ends_in(path, ".bin"))
-        *kind = DATA_NANOGPT;
-    else if (nul != NULL)
-        return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; tokens are read from .bin",
-                       shown, (size_t)(nul - head));
+        s->kind = DATA_LLMC;
+    else if (ends_in(s->path, ".bin") && foreign(head, n) == NULL)
+        s->kind = DATA_NANOGPT;
     else
-        *kind = ends_in(path, ".jsonl") || ends_in(path, ".ndjson") || ends_in(path, ".json")
-                    ? DATA_JSON_LINES
-                    : DATA_TEXT;
+        return data_check_text(file_show(shown, sizeof shown, s->path), head, n);
     return 0;
 }
 
@@ -103,32 +148,32 @@ static int find_megatron(bool *is, bool *skip, const char *path, bool inside)
 }
 
 /* Look into a file; an empty one `inside` a folder is skipped. */
-static int find_kind(enum data_kind *kind, bool *skip, const char *path, bool inside)
+static int look_into(struct data_source *s, bool *skip, bool inside)
 {
     struct file f;
     char head[LOOK_BYTES], shown[NAME_BYTES];
-    int rc = file_open(&f, path);
+    int rc = file_open(&f, s->path);
     if (rc != 0)
         return rc;
     size_t n = f.bytes < sizeof head ? (size_t)f.bytes : sizeof head;
     *skip = n == 0 && inside;
     if (n == 0 && !inside)
-        rc = err_set(ERR_FORMAT, "%s is empty", file_show(shown, sizeof shown, path));
+        rc = err_set(ERR_FORMAT, "%s is empty", file_show(shown, sizeof shown, s->path));
     else if (n > 0 && (rc = file_read_at(&f, head, 0, n)) == 0)
-        rc = judge(kind, path, head, n);
+        rc = judge(s, head, n);
     file_close(&f);
     return rc;
 }
 
 /* One file, `inside` a folder or named itself. */
-static int add_file(struct data_sources *s, const char *path, bool inside)
+static int add_file(struct data_sources *s, char *path, bool inside)
 {
-    enum data_kind kind = DATA_MEGATRON;
+    struct data_source one = {.path = path, .kind = DATA_MEGATRON};
     bool megatron = false, skip = false;
     int rc = find_megatron(&megatron, &skip, path, inside);
     if (rc == 0 && !megatron)
-        rc = find_kind(&kind, &skip, path, inside);
-    return rc != 0 || skip ? rc : add(s, path, kind);
+        rc = look_into(&one, &skip, inside);
+    return rc != 0 || skip ? rc : add(s, &one);
 }
 
 static int by_name(const void *a, const void *b)

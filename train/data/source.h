@@ -3,13 +3,15 @@
 /*
  * The files that a list of paths stands for, and what each of them is.
  */
+#include <stdbool.h>
 #include <stddef.h>
 
 enum data_kind { DATA_TEXT, DATA_JSON_LINES, DATA_MEGATRON, DATA_NANOGPT, DATA_LLMC };
 
 struct data_source {
-    char *path; /* owned */
-    enum data_kind kind;
+    char *path;          /* owned */
+    enum data_kind kind; /* packed: of its texts that have no name of their own */
+    bool packed;         /* a compressed file or an archive of texts */
 };
 struct data_sources {
     struct data_source *list; /* [n]; owned */
@@ -19,10 +21,18 @@ struct data_sources {
 /*
  * paths as data_config.data has them. What a file is, its beginning says, and its name:
  * .bin are tokens (Megatron's where there is a .idx), .jsonl, .ndjson and .json have an
- * object a line, all else is text. Of a folder, empty files are left out. ERR_MISSING,
- * ERR_FORMAT (empty, compressed, not text), ERR_RANGE (no path); out is then empty.
+ * object a line, all else is text, also compressed or in an archive. Of a folder, empty
+ * files are left out. ERR_MISSING, ERR_FORMAT (empty, not text), ERR_RANGE (no path); out is
+ * then empty.
  */
 int data_sources_find(struct data_sources *out, const char *paths);
 void data_sources_release(struct data_sources *s);
+
+/* Of a name: whether it says an object a line. */
+bool data_is_json_lines(const char *name);
+/* path without the ending of compressed files, into out[size]. */
+void data_unpacked_name(char *out, size_t size, const char *path);
+/* ERR_FORMAT when what was unpacked, called `name` in the sentence, does not begin as text. */
+int data_check_text(const char *name, const char *head, size_t n);
 
 #endif

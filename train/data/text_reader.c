@@ -7,59 +7,61 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 1 << 20, NAME_BYTES = 200, LINE_BYTES_MAX = 1 << 28 };
+enum { PIECE_BYTES = 1 << 20 };
 
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
                       const char *separator)
 {
-    *r = (struct text_reader){.list = list, .n = n, .separator = separator, .file.fd = -1};
+    *r = (struct text_reader){
+        .list = list, .n = n, .separator = separator, .stream = {.file.fd = -1}};
 }
 
 void text_reader_release(struct text_reader *r)
 {
-    file_close(&r->file);
+    text_stream_close(&r->stream);
     buf_release(&r->window);
 }
 
 uint64_t text_reader_bytes(const struct text_reader *r)
 {
-    return r->done + r->read;
+    return r->done + r->stream.read;
 }
 
-/* More of the file behind the window's unread bytes, as much as there are of them. */
+/* More of the text behind the window's unread bytes, as much as there are of them. */
 static int fill(struct text_reader *r)
 {
-    size_t unread = r->window.n - r->used;
+    size_t unread = r->window.n - r->used, got = 0;
+    if (unread > TEXT_LINE_MAX)
+        return err_set(ERR_RANGE, "%s has more than %zu bytes in one %s", r->stream.name,
+                       TEXT_LINE_MAX, r->stream.kind == DATA_JSON_LINES ? "line" : "word");
     if (r->used > 0)
         memmove(r->window.data, r->window.data + r->used, unread);
     r->window.n = unread;
     r->used = 0;
-    uint64_t left = r->file.bytes - r->read;
     size_t want = unread < PIECE_BYTES ? PIECE_BYTES : unread;
-    size_t n = left < want ? (size_t)left : want;
-    int rc = buf_reserve(&r->window, n);
+    int rc = buf_reserve(&r->window, want);
     if (rc == 0)
-        rc = file_read_at(&r->file, r->window.data + unread, r->read, n);
+        rc = text_stream_read(&r->stream, r->window.data + unread, want, &got);
     if (rc != 0)
         return rc;
-    r->window.n += n;
-    r->read += n;
+    r->window.n += got;
+    r->ended = got < want;
     return 0;
 }
 
-static bool at_end(const struct text_reader *r)
+/* Begin the next text of the file; r->open says whether there is one. */
+static int begin_text(struct text_reader *r)
 {
-    return r->read == r->file.bytes;
-}
-
-static int begin_file(struct text_reader *r)
-{
-    int rc = file_open(&r->file, r->list[r->at].path);
+    int rc = r->stream.file.path == NULL ? text_stream_open(&r->stream, &r->list[r->at]) : 0;
     r->window.n = r->used = r->line = 0;
-    r->read = 0;
-    r->inside = r->after = false;
+    r->inside = r->after = r->ended = false;
     if (rc == 0)
-        rc = fill(r);
+        rc = text_stream_next(&r->stream, &r->open);
+    if (rc != 0 || !r->open)
+        return rc;
+    rc = fill(r);
+    if (rc == 0 && r->list[r->at].packed)
+        rc = data_check_text(r->stream.name, buf_text(&r->window), r->window.n);
     if (rc == 0 && r->window.n >= 3 && memcmp(r->window.data, "\xef\xbb\xbf", 3) == 0)
         r->used = 3; /* a byte order mark is no text */
     return rc;
@@ -67,9 +69,8 @@ static int begin_file(struct text_reader *r)
 
 static void end_file(struct text_reader *r)
 {
-    r->done += r->file.bytes;
-    r->read = 0;
-    file_close(&r->file);
+    r->done += r->stream.file.bytes;
+    text_stream_close(&r->stream);
     r->at++;
 }
 
@@ -103,7 +104,7 @@ static bool look(const struct text_reader *r, size_t *piece, size_t *all, bool *
         return true;
     }
     *piece = *all = n;
-    if (at_end(r))
+    if (r->ended)
         return true;
     *ends = false;
     /* The window may end in the middle of a separator. */
@@ -117,7 +118,7 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
     for (;;) {
         while (r->after && r->used < r->window.n && is_break(r->window.data[r->used]))
             r->used++;
-        if (r->used == r->window.n && at_end(r) && !r->inside) {
+        if (r->used == r->window.n && r->ended && !r->inside) {
             *got = false;
             return 0;
         }
@@ -144,7 +145,6 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
 
 static int add_json(struct text_reader *r, struct buf *out, const char *line, size_t n)
 {
-    char shown[NAME_BYTES];
     json_t *value = NULL, *text = NULL;
     int rc = json_read_text(&value, line, n);
     if (rc == 0 && !json_is_string(text = json_object_get(value, "text")))
@@ -152,8 +152,7 @@ static int add_json(struct text_reader *r, struct buf *out, const char *line, si
     if (rc == 0)
         rc = buf_add(out, json_string_value(text), json_string_length(text));
     else
-        rc = err_wrap("%s line %" PRIu64, file_show(shown, sizeof shown, r->list[r->at].path),
-                      r->line);
+        rc = err_wrap("%s line %" PRIu64, r->stream.name, r->line);
     json_decref(value);
     return rc;
 }
@@ -161,20 +160,13 @@ static int add_json(struct text_reader *r, struct buf *out, const char *line, si
 /* The text of the next line that is not blank; *got false at the file's end. */
 static int next_json(struct text_reader *r, struct buf *out, bool *ends, bool *got)
 {
-    char shown[NAME_BYTES];
     *ends = true;
     for (;;) {
         size_t n = r->window.n - r->used;
         const char *line = r->window.data + r->used;
         const char *end = n == 0 ? NULL : memchr(line, '\n', n);
-        int rc = 0;
-        if (end == NULL && !at_end(r)) {
-            if (n > LINE_BYTES_MAX)
-                rc = err_set(ERR_RANGE, "%s line %" PRIu64 " has more than %d bytes",
-                             file_show(shown, sizeof shown, r->list[r->at].path), r->line + 1,
-                             LINE_BYTES_MAX);
-            else
-                rc = fill(r);
+        if (end == NULL && !r->ended) {
+            int rc = fill(r);
             if (rc != 0)
                 return rc;
             continue;
@@ -184,6 +176,7 @@ static int next_json(struct text_reader *r, struct buf *out, bool *ends, bool *g
             return 0;
         }
         size_t length = end == NULL ? n : (size_t)(end - line);
+        int rc = 0;
         r->line++;
         if (strspn(line, " \t\r") < length)
             rc = add_json(r, out, line, length);
@@ -202,13 +195,16 @@ int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t 
         if (r->at == r->n)
             return 0;
         bool got = false;
-        int rc = r->file.path == NULL ? begin_file(r) : 0;
+        int rc = r->open ? 0 : begin_text(r);
         out->n = 0;
-        if (rc == 0)
-            rc = r->list[r->at].kind == DATA_JSON_LINES ? next_json(r, out, ends, &got)
-                                                        : next_text(r, out, ends, &got);
+        if (rc == 0 && r->open)
+            rc = r->stream.kind == DATA_JSON_LINES ? next_json(r, out, ends, &got)
+                                                   : next_text(r, out, ends, &got);
         if (rc != 0 || got)
             return rc;
-        end_file(r);
+        if (r->open)
+            r->open = false;
+        else
+            end_file(r);
     }
 }

@@ -1,10 +1,18 @@
 #ifndef PRATTLE_EVAL_VIEW_H
 #define PRATTLE_EVAL_VIEW_H
 /*
- * The result of an evaluation for a person to read, on standard output.
+ * Results of evaluations for a person to read.
  */
-#include "train/eval/eval.h"
+#include "repl/options.h"
+#include "train/eval/history.h"
 
+/* On standard output. */
 void eval_view_show(const struct eval_result *r, const struct model *m);
+/*
+ * The results kept, appended to out: models side by side, the oldest on the left; of those that do
+ * not fit into width the newest (0: all). Nothing where there are no results.
+ */
+int eval_view_history(const struct eval_history *h, enum table_format format, int width,
+                      struct buf *out);
 
 #endif

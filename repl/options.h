@@ -33,6 +33,7 @@ struct talk_settings {
     int color;          /* enum switch_choice */
     int editing_mode;   /* enum editing_mode */
     int history;        /* entries kept */
+    bool keep_results;  /* of evaluations */
 };
 struct batch_settings {
     int batch_size;
@@ -44,6 +45,7 @@ struct call_settings {
     int output; /* enum output_choice */
     int format; /* of tables: enum table_format */
     struct bpe_train_config bpe;
+    int other_dtype; /* enum dtype_choice; AUTO: as dtype */
     bool all, force, compat, plan, json, help, version;
 };
 

@@ -135,16 +135,22 @@ static void take_defaults(struct repl *r)
         progress_warn(err_text());
 }
 
+int repl_memory_kind(enum linear_kind *out, int dtype)
+{
+    *out = dtype == DTYPE_FP32 ? LINEAR_F32 : LINEAR_F16;
+    if (dtype != DTYPE_BFLOAT16)
+        return 0;
+    return err_set(ERR_UNSUPPORTED, "dtype is bf16, but weights are kept in memory as fp16 or "
+                                    "fp32; bf16 is for the files that convert writes");
+}
+
 int repl_load(struct repl *r, const char *path, uint64_t seed)
 {
-    const struct settings *s = &r->options.settings;
-    if (s->device.dtype == DTYPE_BFLOAT16)
-        return err_set(ERR_UNSUPPORTED, "dtype is bf16, but weights are kept in memory as fp16 or "
-                                        "fp32; bf16 is for the files that convert writes");
-    struct load_config c = {.kind = s->device.dtype == DTYPE_FP32 ? LINEAR_F32 : LINEAR_F16,
-                            .seed = seed};
+    struct load_config c = {.seed = seed};
     struct model *fresh = NULL;
-    int rc = repl_device(r);
+    int rc = repl_memory_kind(&c.kind, r->options.settings.device.dtype);
+    if (rc == 0)
+        rc = repl_device(r);
     if (rc == 0)
         rc = model_load(&fresh, path, &c, progress_show());
     progress_wipe();

@@ -37,6 +37,9 @@ void repl_release(struct repl *r);
 /* Load path in place of the model there is, and drop a run that trains that one; on
  * failure both stay. seed: for random: models. */
 int repl_load(struct repl *r, const char *path, uint64_t seed);
+/* What weights of a precision (enum dtype_choice) are in memory; ERR_UNSUPPORTED: for files only.
+ */
+int repl_memory_kind(enum linear_kind *out, int dtype);
 /* Load the settings' model if none is loaded. ERR_MISSING: there is none to load. */
 int repl_need_model(struct repl *r);
 /* The team and the kernels as the settings have them; an engine built on others goes. */

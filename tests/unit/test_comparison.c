@@ -116,11 +116,12 @@ static void questions_are_ranked_as_lm_eval_does(void **state)
         double n = (double)r.done;
         assert_true(n == expected(group, "questions"));
         assert_true((double)r.left_out == expected(group, "left_out"));
-        assert_true(round(value_of(&r, "acc") * n) == expected(group, "sum"));
-        assert_true(round(value_of(&r, "acc_norm") * n) == expected(group, "character"));
-        assert_true(round(value_of(&r, "acc_token") * n) == expected(group, "token"));
-        double p = value_of(&r, "acc");
-        assert_true(fabs(eval_figure_find(&r, "acc")->error - sqrt(p * (1 - p) / (n - 1))) < 1e-12);
+        assert_true(round(value_of(&r, "acc") * n / 100) == expected(group, "sum"));
+        assert_true(round(value_of(&r, "acc_norm") * n / 100) == expected(group, "character"));
+        assert_true(round(value_of(&r, "acc_token") * n / 100) == expected(group, "token"));
+        double p = value_of(&r, "acc") / 100;
+        assert_true(fabs(eval_figure_find(&r, "acc")->error - 100 * sqrt(p * (1 - p) / (n - 1))) <
+                    1e-9);
         assert_false(r.partial);
         eval_result_release(&r);
     }
@@ -212,7 +213,7 @@ static void two_models_differ_as_pytorch_says(void **state)
             near(value_of(&r, figures[k].figure), wanted, cases[i].part * fabs(wanted) + 1e-10,
                  group, figures[k].name);
         }
-        near(round(value_of(&r, "same_top") * n), expected(group, "same_top"), 0, group,
+        near(round(value_of(&r, "same_top") * n / 100), expected(group, "same_top"), 0, group,
              "same_top");
         near(value_of(&r, "perplexity"), exp(expected(group, "loss")), 0.02, group, "perplexity");
         near(eval_figure_find(&r, "kl")->error, expected(group, "error"),
@@ -238,7 +239,7 @@ static void a_model_is_not_far_from_itself(void **state)
     eval_config_init(&c);
     measure(&r, "kl", m, m, 2, &c, "tests/golden/comparison/text.txt");
     assert_true(value_of(&r, "kl") == 0 && value_of(&r, "kl_max") == 0);
-    assert_true(value_of(&r, "same_top") == 1 && value_of(&r, "perplexity_ratio") == 1);
+    assert_true(value_of(&r, "same_top") == 100 && value_of(&r, "perplexity_ratio") == 1);
     eval_result_release(&r);
     model_free(m);
 }

@@ -208,14 +208,14 @@ static void take(void *user, size_t i, const struct score *scores)
 static void report(const struct choice *c)
 {
     static const char *const names[N_RANKINGS][2] = {
-        {"acc", "accuracy"},
-        {"acc_norm", "accuracy, by character"},
-        {"acc_token", "accuracy, by token"},
+        {"acc", "accuracy %"},
+        {"acc_norm", "accuracy by character %"},
+        {"acc_token", "accuracy by token %"},
     };
     struct eval_result *r = c->job->result;
     for (int i = 0; i < N_RANKINGS; i++)
-        eval_figure_add(r, names[i][0], names[i][1], eval_mean_value(&c->right[i]),
-                        eval_mean_error(&c->right[i]), "%.4f");
+        eval_figure_add(r, names[i][0], names[i][1], 100 * eval_mean_value(&c->right[i]),
+                        100 * eval_mean_error(&c->right[i]), "%.2f");
     snprintf(r->definition, sizeof r->definition,
              "endings ranked by log-probability after the context: its sum (lm-eval's acc), by "
              "character (acc_norm), by token (llm.c)%s",

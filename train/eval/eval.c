@@ -27,7 +27,7 @@ static const struct eval table[] = {
  .help = "perplexity of a Penn Treebank text, adjusted to words"},
 {.name = "text", .argument = "FILE|DIR", .options = "limit json", .run = eval_text,
  .help = "loss, loss per byte and accuracy of the last_n targets of each window of any text"},
-{.name = "choice", .argument = "FILE", .options = "limit detokenize json", .run = eval_choice,
+{.name = "choice", .argument = "FILE", .options = "limit json", .run = eval_choice,
  .help = "questions with several endings, HellaSwag's or others' JSON lines: how often the right one is likeliest"},
 {.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype json", .run = eval_kl, .needs_other = true,
  .help = "how far this model's expectations are from MODEL's on a text: KL divergence, change of perplexity",
@@ -176,6 +176,8 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
     j.path = result->path;
     if (rc == 0)
         rc = e->run(&j);
+    result->config = j.config;
+    result->config.data_dir = NULL;
     if (rc != 0)
         eval_result_release(result);
     return rc;

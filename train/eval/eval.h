@@ -43,9 +43,10 @@ struct eval_figure {
 enum { EVAL_MAX_FIGURES = 24 };
 
 struct eval_result {
-    const char *name;     /* of the evaluation, as in the table */
-    char definition[256]; /* what exactly was measured, in one sentence with its sizes */
-    char *path;           /* of the text; owned */
+    const char *name;          /* of the evaluation, as in the table */
+    char definition[256];      /* what exactly was measured, in one sentence with its sizes */
+    char *path;                /* of the text; owned */
+    struct eval_config config; /* as it was measured, with the sizes that were not given; no text */
     struct eval_figure figures[EVAL_MAX_FIGURES]; /* [n_figures], the main one first */
     int n_figures;
     const char *unit;     /* what is counted: "windows", "passages"; static */

@@ -100,21 +100,21 @@ static void report(struct comparison *c, const struct windows *w)
     char name[80];
     divergence_settle(&c->all, &d);
     double ratio = exp(d.change.value);
-    eval_figure_add(r, "kl", "KL divergence, mean", d.kl.value, d.kl.error, "%.6f");
-    eval_figure_add(r, "kl_median", "median", d.median, NAN, "%.6f");
-    eval_figure_add(r, "kl_p90", "90 %", d.p90, NAN, "%.6f");
-    eval_figure_add(r, "kl_p95", "95 %", d.p95, NAN, "%.6f");
-    eval_figure_add(r, "kl_p99", "99 %", d.p99, NAN, "%.6f");
-    eval_figure_add(r, "kl_p99_9", "99.9 %", d.p99_9, NAN, "%.6f");
-    eval_figure_add(r, "kl_max", "greatest", d.greatest, NAN, "%.6f");
-    eval_figure_add(r, "same_top", "same likeliest token", d.same_top.value, d.same_top.error,
-                    "%.4f");
+    eval_figure_add(r, "kl", "KL divergence, mean", d.kl.value, d.kl.error, "%.4g");
+    eval_figure_add(r, "kl_median", "median", d.median, NAN, "%.4g");
+    eval_figure_add(r, "kl_p90", "90 %", d.p90, NAN, "%.4g");
+    eval_figure_add(r, "kl_p95", "95 %", d.p95, NAN, "%.4g");
+    eval_figure_add(r, "kl_p99", "99 %", d.p99, NAN, "%.4g");
+    eval_figure_add(r, "kl_p99_9", "99.9 %", d.p99_9, NAN, "%.4g");
+    eval_figure_add(r, "kl_max", "greatest", d.greatest, NAN, "%.4g");
+    eval_figure_add(r, "same_top", "same likeliest token %", 100 * d.same_top.value,
+                    100 * d.same_top.error, "%.2f");
     token_sums_add_perplexity(r, "perplexity", "perplexity", d.loss, NAN);
     token_sums_add_perplexity(r, "other_perplexity", "perplexity of the other", d.other_loss, NAN);
     eval_figure_add(r, "perplexity_ratio", "the one over the other", ratio, ratio * d.change.error,
-                    "%.6f");
+                    "%.5f");
     eval_figure_add(r, "loss_change", "loss, this less the other", d.change.value, d.change.error,
-                    "%.6f");
+                    "%.3g");
     snprintf(r->definition, sizeof r->definition,
              "KL(other || this) in nats at each target, other: %s in %s, this in %s; windows of %d "
              "every %d, each target once",

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 const char *eval_dtype(const struct model *m)
@@ -18,6 +19,15 @@ static json_t *text(const char *s)
     char shown[1024];
     json_t *value = json_string(s);
     return value != NULL ? value : json_string(file_show(shown, sizeof shown, s));
+}
+
+/* One file has one name, from wherever it was measured. */
+static json_t *place(const char *path)
+{
+    char *whole = realpath(path, NULL);
+    json_t *value = text(whole == NULL ? path : whole);
+    free(whole);
+    return value;
 }
 
 static json_t *number(double x)
@@ -73,17 +83,16 @@ static json_t *now(void)
     return json_string(date);
 }
 
-json_t *eval_record(const struct eval_result *r, const struct eval_config *c, struct model *m,
-                    struct model *other)
+json_t *eval_record(const struct eval_result *r, struct model *m, struct model *other)
 {
     json_t *o = json_object();
     int rc = o == NULL ? -1 : json_object_set_new(o, "date", now());
     if (rc == 0 && (o = add_model(o, m)) != NULL) {
         json_t *rest =
             json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b}",
-                      "evaluation", r->name, "definition", r->definition, "file", text(r->path),
-                      "settings", settings(c), "figures", figures(r), "unit", r->unit, "done",
-                      (json_int_t)r->done, "total", (json_int_t)r->total, "left_out",
+                      "evaluation", r->name, "definition", r->definition, "file", place(r->path),
+                      "settings", settings(&r->config), "figures", figures(r), "unit", r->unit,
+                      "done", (json_int_t)r->done, "total", (json_int_t)r->total, "left_out",
                       (json_int_t)r->left_out, "targets", (json_int_t)r->targets, "tokens",
                       (json_int_t)r->tokens, "seconds", r->seconds, "partial", r->partial);
         rc = rest == NULL ? -1 : json_object_update(o, rest);

@@ -12,8 +12,7 @@
  * "total", "left_out", "targets", "tokens", "seconds", "partial"}; and "other" with the first five
  * of the model compared with, where there is one. What is no number is left out. NULL: no memory.
  */
-json_t *eval_record(const struct eval_result *r, const struct eval_config *c, struct model *m,
-                    struct model *other);
+json_t *eval_record(const struct eval_result *r, struct model *m, struct model *other);
 /* "fp16" or "fp32": of a model in memory. */
 const char *eval_dtype(const struct model *m);
 

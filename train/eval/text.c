@@ -90,6 +90,8 @@ static int measure(struct eval_job *j, const struct dataset *d)
         rc = read_ids(&ids, d, &w, j);
     if (rc == 0)
         rc = windows_cut(&list, &n, &w, ids, j);
+    j->config.seq_length = w.length;
+    j->config.last_n = w.step;
     if (rc == 0) {
         struct token_sums sums = {.list = list, .tokenizer = j->engine->model->tokenizer};
         snprintf(r->definition, sizeof r->definition,

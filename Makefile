@@ -57,6 +57,8 @@ endif
 
 # One file each may use an instruction set; the table in kernels.c chooses at run time.
 $(OUT)/model/kernels/%.o $(OUT)/sampling/%.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
+# Where the model that ships is looked for when it is not beside the program.
+$(OUT)/weights/bundled.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
 $(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
 $(OUT)/model/kernels/kernels_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c

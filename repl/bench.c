@@ -129,7 +129,7 @@ int cmd_bench(struct repl *r, const struct call *c)
     int rc = choose(&b, c, &chosen);
     if (rc != 0)
         return rc;
-    if (r->model == NULL && r->options.settings.device.model[0] == '\0')
+    if (r->model == NULL && !repl_names_model(r))
         rc = repl_load(r, "random:gpt2", r->options.settings.sampler.seed);
     else
         rc = repl_need_model(r);

@@ -70,7 +70,7 @@ int cmd_data(struct repl *r, const struct call *c)
     if (strcmp(c->words[0], "info") != 0)
         return err_set(ERR_RANGE, "usage: %sdata info PATH", c->shell ? "prattle " : ":");
     /* In the shell a model is only for its tokenizer, where one is named. */
-    int rc = c->shell && *r->options.settings.device.model != '\0' ? repl_need_model(r) : 0;
+    int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
     if (rc != 0)
         return rc;
     struct data_config config = {.data = c->words[1],

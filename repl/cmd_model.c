@@ -24,7 +24,8 @@ int cmd_load(struct repl *r, const struct call *c)
 {
     const char *path = c->n > 0 ? c->words[0] : r->options.settings.device.model;
     if (*path == '\0')
-        return err_set(ERR_MISSING, "which model? :load PATH, or :load random:gpt2 to try");
+        return err_set(ERR_MISSING,
+                       "which model? :load PATH, :load bundled for the one that ships");
     char *expanded = file_expand(path);
     int rc = expanded == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && r->model != NULL && r->model->changed && !r->warned) {
@@ -144,7 +145,7 @@ int cmd_devices(struct repl *r, const struct call *c)
     char text[160];
     int rc = 0;
     /* In the shell there is a model to look at only where one is named. */
-    if (r->model == NULL && *s->device.model != '\0')
+    if (r->model == NULL && repl_finds_model(r))
         rc = repl_need_model(r);
     if (rc == 0 && r->model != NULL)
         rc = repl_ready(r, generate_texts(&s->generate, &s->sampler));

@@ -100,8 +100,8 @@ int cmd_tokens(struct repl *r, const struct call *c)
     struct ids ids = {0};
     const char *path = r->options.settings.device.model;
     int rc = 0;
-    if (r->model == NULL && *path == '\0')
-        return repl_need_model(r);
+    if (r->model == NULL && !repl_finds_model(r))
+        return repl_need_model(r); /* which says what there is to do */
     if (r->model == NULL)
         rc = source_open(&source, path, 0, false, progress_show());
     const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;

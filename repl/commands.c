@@ -12,8 +12,8 @@ enum { MAX_NAMES = 64, BOTH = IN_REPL | IN_SHELL };
 
 /* clang-format off */
 static const struct command table[] = {
-{.name = "load", .arguments = "[PATH]", .max_words = 1, .flags = IN_REPL, .completes = "path", .run = cmd_load,
- .help = "load a model: a Hugging Face folder, a .gguf file, random:gpt2; without PATH the setting's"},
+{.name = "load", .arguments = "[PATH]", .max_words = 1, .flags = IN_REPL, .completes = "path bundled", .run = cmd_load,
+ .help = "load a model: a Hugging Face folder, a .gguf file, bundled, random:gpt2; without PATH the setting's"},
 {.name = "model", .arguments = "", .flags = BOTH | NEEDS_MODEL, .run = cmd_model,
  .help = "show the model's shape, where it came from and what it takes"},
 {.name = "save", .arguments = "DIR|FILE.gguf", .min_words = 1, .max_words = 1, .flags = IN_REPL | NEEDS_MODEL, .completes = "path",

@@ -11,6 +11,7 @@
 #include "repl/say.h"
 #include "repl/signals.h"
 #include "repl/term.h"
+#include "weights/bundled.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -35,7 +36,8 @@ static void choose_locale(void)
 static int take_model(struct repl *r, char **words, int n)
 {
     const char *near = command_nearest(words[0], true);
-    if (near != NULL && strncmp(words[0], "random:", 7) != 0 && !file_exists(words[0])) {
+    bool a_path = strncmp(words[0], "random:", 7) != 0 && !bundled_is_name(words[0]);
+    if (near != NULL && a_path && !file_exists(words[0])) {
         char *shown = file_visible(words[0]);
         err_set(ERR_MISSING, "there is no command and no model %s; did you mean %s?", shown, near);
         mem_free(shown);
@@ -53,7 +55,7 @@ static int talk(struct repl *r)
     bool asked = options_origin(&r->options, option_find("prompt")) != ORIGIN_BUILT_IN;
     int rc = command_check_options(r, "prattle", "prompt");
     r->interactive = rc == 0 && !asked && isatty(STDIN_FILENO) == 1;
-    if (rc == 0 && (!r->interactive || *s->device.model != '\0'))
+    if (rc == 0 && (!r->interactive || repl_finds_model(r)))
         rc = repl_need_model(r);
     if (rc != 0)
         return rc;

@@ -19,7 +19,7 @@ enum output_choice { OUTPUT_TEXT, OUTPUT_IDS };
 enum editing_mode { EDITING_INPUTRC, EDITING_EMACS, EDITING_VI };
 
 struct device_settings {
-    char *model; /* path or random:NAME; "": none */
+    char *model; /* path, bundled or random:NAME; "": none; as built in the one that ships */
     int dtype;   /* enum dtype_choice; AUTO is fp16 in memory, the file's own in files */
     int threads; /* 0: one a CPU */
     bool pin;

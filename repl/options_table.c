@@ -19,7 +19,7 @@ static const double MANY = 1e9; /* more than any text holds */
 /* clang-format off */
 static const struct setting table[] = {
 {.group = "Model and machine", .name = "model", .letter = 'm', .type = SETTING_PATH, .offset = D(model), .argument = "PATH",
- .help = "a Hugging Face folder, a .safetensors, .bin or .gguf file, random:gpt2 or random:config.json"},
+ .help = "a Hugging Face folder, a .safetensors, .bin or .gguf file, bundled (the one that ships), random:gpt2 or random:config.json"},
 {.group = "Model and machine", .name = "dtype", .type = SETTING_CHOICE, .offset = D(dtype),
  .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "bf16|bfloat16"),
  .help = "precision: auto is fp16 in memory; in files written by save and convert it keeps the file's own"},

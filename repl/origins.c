@@ -1,5 +1,6 @@
 /* Settings by origin: who gave which value, and the one in force. */
 #include "repl/options.h"
+#include "weights/bundled.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"
@@ -52,6 +53,7 @@ static int take_built_in(struct options *o)
         bool unset_chain = strcmp(row->name, "chain") == 0 && o->settings.sampler.chain == NULL;
         int rc = unset_chain                         ? buf_str(&text, SAMPLER_CHAIN)
                  : strcmp(row->name, "kernels") == 0 ? buf_str(&text, "auto")
+                 : strcmp(row->name, "model") == 0   ? buf_str(&text, BUNDLED_NAME)
                                                      : setting_format(row, &o->settings, &text);
         if (rc == 0 && (o->given[i][ORIGIN_BUILT_IN] = mem_strdup(buf_text(&text))) == NULL)
             rc = ERR_NOMEM;

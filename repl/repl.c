@@ -12,6 +12,7 @@
 #include "repl/say.h"
 #include "repl/signals.h"
 #include "repl/term.h"
+#include "weights/bundled.h"
 #include "weights/load.h"
 
 #include <stdio.h>
@@ -167,13 +168,23 @@ int repl_load(struct repl *r, const char *path, uint64_t seed)
     return 0;
 }
 
+bool repl_names_model(const struct repl *r)
+{
+    return options_origin(&r->options, option_find("model")) != ORIGIN_BUILT_IN;
+}
+
+bool repl_finds_model(const struct repl *r)
+{
+    return repl_names_model(r) ? *r->options.settings.device.model != '\0' : bundled_exists();
+}
+
 int repl_need_model(struct repl *r)
 {
-    const char *path = r->options.settings.device.model;
+    const struct settings *s = &r->options.settings;
     if (r->model != NULL)
         return 0;
-    if (*path != '\0')
-        return repl_load(r, path, r->options.settings.sampler.seed);
+    if (repl_finds_model(r))
+        return repl_load(r, s->device.model, s->sampler.seed);
     return err_set(ERR_MISSING, "no model: %s",
                    r->interactive ? ":load PATH loads one, :load random:gpt2 makes one to try"
                                   : "--model PATH names one, --model random:gpt2 makes one to try");
@@ -206,6 +217,10 @@ static void greet(const struct repl *r)
         dim, buf_text(&name), (double)config_params(&r->model->config) / 1e6,
         r->model->params.kind == LINEAR_F32 ? "fp32" : "fp16", par_threads(),
         kernels_active()->name, plain);
+    if (!repl_names_model(r))
+        printf("%sit tells stories: try Once upon a time, or My name is; :load PATH opens another "
+               "model%s\n",
+               dim, plain);
     buf_release(&name);
 }
 

@@ -42,6 +42,10 @@ int repl_load(struct repl *r, const char *path, uint64_t seed);
 int repl_memory_kind(enum linear_kind *out, int dtype);
 /* Load the settings' model if none is loaded. ERR_MISSING: there is none to load. */
 int repl_need_model(struct repl *r);
+/* Whether the user, or a settings file, said which it is; else it is the one that ships. */
+bool repl_names_model(const struct repl *r);
+/* Whether there is one to load: one was named, if not by "", or the one that ships is there. */
+bool repl_finds_model(const struct repl *r);
 /* The team and the kernels as the settings have them; an engine built on others goes. */
 int repl_device(struct repl *r);
 /* Threads, kernels and an engine for max_seqs texts, as the settings have them now;

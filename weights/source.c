@@ -5,6 +5,7 @@
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "weights/adapter_file.h"
+#include "weights/bundled.h"
 #include "weights/lookalike.h"
 
 #include <string.h>
@@ -38,17 +39,19 @@ int source_open(struct source *s, const char *path, uint64_t seed, bool need_wei
     *s = (struct source){0};
     if (strncmp(path, "random:", 7) == 0)
         return source_open_random(s, path + 7, seed);
-    char *expanded = file_expand(path);
-    if (expanded == NULL)
-        return ERR_NOMEM;
-    if (adapter_is_folder(expanded)) {
-        int rc = source_open_adapter(s, expanded, need_weights, p);
-        mem_free(expanded);
-        return rc;
-    }
+    char *expanded = NULL;
     bool is_gguf = false;
-    int rc = file_is_folder(expanded) ? 0 : look(&is_gguf, expanded);
-    if (rc == 0 && (is_gguf || ends_with(expanded, ".gguf")))
+    int rc = 0;
+    if (bundled_is_name(path))
+        rc = bundled_path(&expanded);
+    else if ((expanded = file_expand(path)) == NULL)
+        rc = ERR_NOMEM;
+    bool adapter = rc == 0 && adapter_is_folder(expanded);
+    if (rc == 0 && !file_is_folder(expanded))
+        rc = look(&is_gguf, expanded);
+    if (rc == 0 && adapter)
+        rc = source_open_adapter(s, expanded, need_weights, p);
+    else if (rc == 0 && (is_gguf || ends_with(expanded, ".gguf")))
         rc = source_open_gguf(s, expanded, need_weights, p);
     else if (rc == 0)
         rc = source_open_hf(s, expanded, need_weights, p);

@@ -27,7 +27,7 @@ struct source {
 };
 
 /*
- * path: a folder, model.safetensors, *.index.json, *.bin, *.gguf, random:NAME,
+ * path: a folder, model.safetensors, *.index.json, *.bin, *.gguf, bundled, random:NAME,
  * an adapter's folder (merged into the base it names), random:config.json (seed for these),
  * random:NAME,n_layer=4,vocab_size=512,tokenizer=PATH with other sizes, or the vocabulary of what
  * is at PATH. Warnings go to progress. What has a vocabulary but no weights (a GGUF file, a folder)

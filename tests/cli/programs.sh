@@ -64,7 +64,7 @@ refuse "a command of the prompt" "works at the prompt only: :why" why
 refuse "an option that is not the command's" "devices does not take --ids" devices --ids 1
 refuse "an option of commands" "prattle does not take --all" $MODEL --all -p a
 refuse "too few words" "usage: prattle convert IN OUT" convert a
-refuse "no model" "no model: --model PATH" -p a
+refuse "no model" "no model: --model PATH" --model "" -p a
 refuse "a model that is not there" "/no/such/model" /no/such/model -p a
 refuse "a folder without a model" "has no weights" "$TMPDIR" -p a
 refuse "two models" "one model at a time" $MODEL other -p a

@@ -71,6 +71,14 @@ static int show_sample(void *user, struct buf *out)
         rc = buf_add(out, buf_text(&a.text), a.text.n);
     train_view_wipe();
     progress_wipe();
+    /* A model without words, or without a token to begin an empty prompt with, has none. */
+    if (rc == ERR_MISSING || rc == ERR_RANGE) {
+        char *why = mem_sprintf("no sample: %s", err_text());
+        progress_warn(why != NULL ? why : "no sample");
+        mem_free(why);
+        answer_release(&a);
+        return 0;
+    }
     if (rc == 0 && (rc = term_visible(&shown, out->data, out->n)) == 0)
         printf("%ssample:%s %s\n", term_dim(stdout), term_plain(stdout), buf_text(&shown));
     fflush(stdout);
@@ -101,6 +109,8 @@ static void say_dim(const char *fmt, ...)
 }
 
 enum { SHOWN = 256 };
+/* Where a run has its folder unless checkpoint.folder says otherwise. */
+#define RUNS "runs"
 
 static const char *shown_path(char out[SHOWN], const struct repl *r)
 {
@@ -396,6 +406,19 @@ static int resume_from(struct repl *r, const char *folder, char *const *words, i
     return rc;
 }
 
+/* No folder was named and no run is in memory: the one of ./runs that was written to last. */
+static int resume_latest(struct repl *r, char *const *words, int n)
+{
+    char *folder, shown[SHOWN];
+    if (run_folder_latest(&folder, RUNS) != 0)
+        return err_set(ERR_MISSING,
+                       "which run? " RUNS " has none with a checkpoint; train resume FOLDER");
+    say_dim("[%s]", file_show(shown, sizeof shown, folder));
+    int rc = resume_from(r, folder, words, n);
+    mem_free(folder);
+    return rc;
+}
+
 static int resume(struct repl *r, const struct call *call)
 {
     char **words = call->words + 1;
@@ -406,7 +429,7 @@ static int resume(struct repl *r, const struct call *call)
     else if (r->run != NULL)
         rc = run_change(r->run, words, n);
     else
-        rc = err_set(ERR_MISSING, "which run? train resume FOLDER, as runs/NAME");
+        rc = resume_latest(r, words, n);
     return rc == 0 ? go(r, call->shell) : rc;
 }
 

@@ -20,7 +20,8 @@ struct run_events {
     /* After every micro-batch, for a live bar: m of the last line, the steps taken and how
      * much of the next is done, 0 to 1. */
     void (*tick)(void *user, const struct metrics *m, int64_t step, double part);
-    /* A sample is due and the model has the run's weights: append the text to `out`. */
+    /* A sample is due and the model has the run's weights: append the text to `out`, or
+     * nothing where the model cannot give one. */
     int (*sample)(void *user, struct buf *out);
     const struct progress *progress; /* of loading, preparing data, writing checkpoints */
     void *user;
@@ -41,7 +42,8 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
             const struct run_events *e);
 /* Whether the run's folder, c settled, has a checkpoint to go on from. */
 bool run_can_resume(const struct run_config *c);
-/* The configuration a checkpoint was written with, into c as run_config_init does. */
+/* The configuration a checkpoint was written with, into c as run_config_init does; its
+ * folder is the one the checkpoint is in now. */
 int run_stored_config(struct run_config *c, const struct checkpoint *cp);
 /*
  * Go on from a checkpoint, whose model m is (loaded from cp->path), under c. ERR_MISMATCH

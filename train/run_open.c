@@ -124,6 +124,19 @@ static int list_blocks(const struct run *r, struct checkpoint_block b[MAX_BLOCKS
     return 3;
 }
 
+/* A run's folder may have been moved or copied since: it is where its checkpoint lies. */
+static int place_here(struct run_config *c, const struct checkpoint *cp)
+{
+    const char *slash = strrchr(cp->path, '/');
+    char *folder =
+        slash == NULL ? mem_strdup(".") : mem_sprintf("%.*s", (int)(slash - cp->path), cp->path);
+    if (folder == NULL)
+        return ERR_NOMEM;
+    mem_free(c->checkpoint.folder);
+    c->checkpoint.folder = folder;
+    return 0;
+}
+
 int run_stored_config(struct run_config *c, const struct checkpoint *cp)
 {
     const char *text = NULL;
@@ -132,7 +145,8 @@ int run_stored_config(struct run_config *c, const struct checkpoint *cp)
     if (rc == 0 && text == NULL)
         rc = err_set(ERR_FORMAT, "it has no configuration");
     if (rc == 0 && (rc = run_config_init(c)) == 0 &&
-        (rc = run_config_read(c, RUN_FILE, "its configuration", text, strlen(text))) != 0)
+        ((rc = run_config_read(c, RUN_FILE, "its configuration", text, strlen(text))) != 0 ||
+         (rc = place_here(c, cp)) != 0))
         run_config_release(c);
     if (rc != 0)
         rc = err_wrap("checkpoint %s", file_show(shown, sizeof shown, cp->path));

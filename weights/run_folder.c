@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SHOWN = 256, MOST_ASIDE = 1000 };
@@ -177,6 +178,49 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
         qsort(*steps, (size_t)*n, sizeof **steps, newest_first);
     }
     return rc;
+}
+
+/* When the newest checkpoint in a run's folder was written; false: there is none. */
+static bool written_at(struct timespec *when, const char *path)
+{
+    int64_t *steps;
+    int n;
+    struct stat st;
+    if (run_folder_steps(path, &steps, &n) != 0 || n == 0)
+        return false;
+    char *newest = run_folder_checkpoint(path, steps[0]);
+    mem_free(steps);
+    bool there = newest != NULL && stat(newest, &st) == 0;
+    mem_free(newest);
+    if (there)
+        *when = st.st_mtim;
+    return there;
+}
+
+int run_folder_latest(char **out, const char *parent)
+{
+    struct timespec latest = {0}, when;
+    *out = NULL;
+    DIR *dir = opendir(parent);
+    if (dir == NULL)
+        return errno == ENOENT ? err_set(ERR_MISSING, "there is no folder %s here", parent)
+                               : fails("open", parent);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        char *path = e->d_name[0] == '.' ? NULL : file_join(parent, e->d_name);
+        bool later = path != NULL && written_at(&when, path) &&
+                     (*out == NULL || when.tv_sec > latest.tv_sec ||
+                      (when.tv_sec == latest.tv_sec && when.tv_nsec > latest.tv_nsec));
+        char *drop = later ? *out : path;
+        if (later) {
+            *out = path;
+            latest = when;
+        }
+        mem_free(drop);
+    }
+    closedir(dir);
+    return *out != NULL
+               ? 0
+               : err_set(ERR_MISSING, "there is no checkpoint in the folders of %s", parent);
 }
 
 /* Under a name that sweep knows first: a half-removed checkpoint is never seen as one. */

@@ -26,6 +26,9 @@ void run_folder_close(struct run_folder *f);
 int run_folder_steps(const char *path, int64_t **steps, int *n);
 /* path/step-NNNNNN in fresh memory. */
 char *run_folder_checkpoint(const char *path, int64_t step);
+/* Of the runs' folders in `parent`, the one whose newest checkpoint was written last, in
+ * fresh memory. ERR_MISSING: there is no checkpoint in any. */
+int run_folder_latest(char **out, const char *parent);
 /*
  * Remove checkpoints older than `newest` but the `keep` newest of them all (0: keep all)
  * and the one of step `best` (negative: none).

@@ -54,7 +54,10 @@ has "an older checkpoint is gone on from" "checkpoints newer than step 240 are s
 has "what the run rests on cannot change" "training.seed was 7 in this run and cannot become 8" \
     "$("$PRATTLE" train resume whole seed=8 2>&1)"
 has "no such run" "there is no checkpoint in nowhere" "$("$PRATTLE" train resume nowhere 2>&1)"
-has "which run" "which run? train resume FOLDER" "$("$PRATTLE" train resume 2>&1)"
+has "which run" "which run? runs has none with a checkpoint; train resume FOLDER" "$("$PRATTLE" train resume 2>&1)"
+mkdir runs && cp -a one runs/older && cp -a whole runs/newer && touch runs/newer/step-*
+has "without a name it is the one written to last" "[runs/newer]" "$("$PRATTLE" train resume steps=252 2>&1)"
+has "which goes on" "step 254/254" "$("$PRATTLE" train resume steps=254 2>&1)"
 printf x | dd of=whole/step-000244/model.safetensors bs=1 seek=9000 conv=notrunc 2>/dev/null
 has "a damaged checkpoint is passed over" "model.safetensors is not what was written: its SHA-256 differs; passed over" \
     "$("$PRATTLE" train resume whole steps=246 2>&1)"
@@ -69,5 +72,8 @@ has "steps given take the place of a preset's epochs" "all: 7 steps" \
     "$("$PRATTLE" train finetune data="$TEXT" steps=7 --plan --model $MODEL)"
 is "and begins nothing" no "$([ -e planned ] && echo yes || echo no)"
 has "train config without one shows the settings" "learning_rate" "$("$PRATTLE" train config 2>/dev/null)"
+no_text=$("$PRATTLE" train popxl-tiny steps=2 sample_every=1 log_every=1 save_every=0 2>&1)
+has "a model without words gives no samples" "no sample: " "$no_text"
+has "and is trained all the same" "[finished at step 2" "$no_text"
 has "show" "sequence_length                 48 " "$("$PRATTLE" train show finetune sequence_length=48)"
 finish

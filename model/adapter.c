@@ -114,6 +114,17 @@ int adapter_count(size_t *n, const struct adapter_config *a, const struct config
     return rc;
 }
 
+size_t adapter_room(const struct adapter_config *a, const struct config *c, enum linear_kind kind)
+{
+    size_t bytes = 0;
+    for (int i = 0, K, N; i < c->n_layer * N_SITES; i++)
+        if (is_targeted(a->targets, i / N_SITES, i % N_SITES)) {
+            shape_of(c, i % N_SITES, &K, &N);
+            bytes += linear_bytes(kind, K, N);
+        }
+    return bytes;
+}
+
 /* ---- life ---- */
 
 static void place(struct adapter *a, const struct config *c)
@@ -249,8 +260,7 @@ static size_t panels_bytes(const struct adapter *a, const struct model *m, int t
 
 int adapter_make_room(struct adapter *a, const struct model *m)
 {
-    for (int i = 0; i < a->n_terms; i++)
-        a->others_bytes += panels_bytes(a, m, i);
+    a->others_bytes = adapter_room(&a->config, &m->config, m->params.kind);
     a->others = mem_map(a->others_bytes);
     return a->others == NULL ? ERR_NOMEM : 0;
 }

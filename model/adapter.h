@@ -40,6 +40,8 @@ struct adapter {
 /* How many parameters it would have for a model of this shape. ERR_RANGE names what does not
  * fit, a target that names no matrix too. */
 int adapter_count(size_t *n, const struct adapter_config *a, const struct config *c);
+/* Bytes of the other form of a model's matrices (adapter_make_room). */
+size_t adapter_room(const struct adapter_config *a, const struct config *c, enum linear_kind kind);
 /* All zero. Fails as adapter_count, and with ERR_NOMEM. */
 int adapter_new(struct adapter **out, const struct adapter_config *a, const struct config *c);
 void adapter_free(struct adapter *a); /* NULL-safe */

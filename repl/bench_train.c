@@ -52,7 +52,7 @@ static int take_step(struct drill *d)
 static void note(struct drill *d, double wall_s, double limit, const double seconds[N_PARTS])
 {
     const struct config *c = &d->masters->view.config;
-    const double flops = speed_token_flops(c, d->config.length) * tokens(d) / wall_s;
+    const double flops = speed_token_flops(c, d->config.length, false) * tokens(d) / wall_s;
     const int n_threads = par_threads();
     double busy = 0, few = 0;
     rounds_add(&d->rate, tokens(d) / wall_s, 0);

@@ -28,11 +28,8 @@ int cmd_load(struct repl *r, const struct call *c)
                        "which model? :load PATH, :load bundled for the one that ships");
     char *expanded = file_expand(path);
     int rc = expanded == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && r->model != NULL && r->model->changed && !r->warned) {
-        r->warned = true;
-        rc = err_set(ERR_EXISTS, "the weights have changed and are not saved; :save PATH keeps "
-                                 "them, the same :load again drops them");
-    }
+    if (rc == 0)
+        rc = repl_refuse_unsaved(r, "the same :load again goes on without");
     if (rc == 0)
         rc = repl_load(r, expanded, r->options.settings.sampler.seed);
     /* :set shows what is there. */
@@ -75,6 +72,8 @@ int cmd_model(struct repl *r, const struct call *c)
              k->tie_word_embeddings ? "tied" : "untied",
              k->scale_attn_by_inverse_layer_idx ? ", attention scaled by layer" : "");
     term_row("details", text);
+    if (m->adapter != NULL)
+        term_row("adapter", lora_about(text, sizeof text, m->adapter));
     if (m->changed)
         term_row("state", "changed, not saved");
     return 0;
@@ -100,13 +99,22 @@ static struct save_config save_settings(const struct repl *r, const struct call 
     return (struct save_config){asked_dtype(r, c), k->force, k->compat};
 }
 
-static void say_written(const char *path)
+static void say_written(const char *path, const char *what)
 {
     struct buf safe = {0};
     progress_wipe();
     term_visible(&safe, path, strlen(path));
-    printf("%swrote %s%s\n", term_dim(stdout), buf_text(&safe), term_plain(stdout));
+    printf("%swrote %s%s%s\n", term_dim(stdout), buf_text(&safe), what, term_plain(stdout));
     buf_release(&safe);
+}
+
+/* What a file of the model's weights has of its adapter. */
+static const char *of_adapter(const struct model *m)
+{
+    return m->adapter == NULL ? ""
+           : m->adapter->on
+               ? ", the adapter merged into the weights; :lora save DIR writes it alone"
+               : ", the model without its adapter, which is off; :lora save DIR writes that";
 }
 
 int cmd_save(struct repl *r, const struct call *c)
@@ -119,7 +127,7 @@ int cmd_save(struct repl *r, const struct call *c)
              : trained    ? run_export(r->run, path, &k)
                           : model_save(r->model, path, &k, progress_show());
     if (rc == 0)
-        say_written(path);
+        say_written(path, of_adapter(r->model));
     mem_free(path);
     return rc;
 }
@@ -132,7 +140,7 @@ int cmd_convert(struct repl *r, const struct call *c)
                  ? ERR_NOMEM
                  : weights_convert(in, out, r->options.settings.sampler.seed, &k, progress_show());
     if (rc == 0)
-        say_written(out);
+        say_written(out, "");
     mem_free(in);
     mem_free(out);
     return rc;

@@ -151,11 +151,7 @@ int cmd_quit(struct repl *r, const struct call *c)
         r->warned = true;
         return rc;
     }
-    if (r->model != NULL && r->model->changed && !r->warned) {
-        r->warned = true;
-        return err_set(ERR_EXISTS, "the weights have changed and are not saved; :save PATH keeps "
-                                   "them, the same once more leaves without them");
-    }
-    r->quit = true;
-    return 0;
+    if (rc == 0 && (rc = repl_refuse_unsaved(r, "the same once more leaves without")) == 0)
+        r->quit = true;
+    return rc;
 }

@@ -140,7 +140,7 @@ int train_keep(struct repl *r)
 }
 
 /* Before another run, or another model, takes its place. */
-static int put_away(struct repl *r)
+int train_put_away(struct repl *r)
 {
     int rc = train_keep(r);
     if (rc == 0) {
@@ -155,6 +155,8 @@ static void say_finished(struct repl *r)
     char path[SHOWN];
     say_dim("[finished at step %" PRId64 "; %s has the checkpoints and metrics]", run_step(r->run),
             shown_path(path, r));
+    if (r->model->adapter != NULL)
+        say_dim("[the adapter is on; :lora off is the model without it]");
 }
 
 static void say_paused(struct repl *r)
@@ -254,7 +256,7 @@ static void show_time(const struct run_config *c, const struct config *shape, ui
     const struct training_section *t = &c->training;
     char time[24];
     double flops = speed_sgemm_flops(shape, t->micro_batch_size * t->sequence_length, 0);
-    double rate = REACHED * flops / speed_token_flops(shape, t->sequence_length);
+    double rate = REACHED * flops / speed_token_flops(shape, t->sequence_length, c->lora.rank > 0);
     double tokens =
         (double)run_config_steps(c, n_windows) * t->global_batch_size * t->sequence_length;
     if (flops > 0 && tokens > 0)
@@ -332,7 +334,7 @@ static int train(struct repl *r, const struct call *call)
         rc = show_settings(&c);
     } else if (rc == 0 && r->options.settings.call.plan) {
         rc = show_plan(r, &c);
-    } else if (rc == 0 && (rc = put_away(r)) == 0 && (rc = begin(r, &c)) == 0) {
+    } else if (rc == 0 && (rc = train_put_away(r)) == 0 && (rc = begin(r, &c)) == 0) {
         rc = go(r, call->shell);
     }
     run_config_release(&c);
@@ -392,7 +394,7 @@ static int resume_from(struct repl *r, const char *folder, char *const *words, i
     struct checkpoint cp = {0};
     struct run_config c;
     char *path = file_expand(folder);
-    int rc = path == NULL ? ERR_NOMEM : put_away(r);
+    int rc = path == NULL ? ERR_NOMEM : train_put_away(r);
     if (rc == 0)
         rc = checkpoint_open(&cp, path, progress_show());
     progress_wipe();

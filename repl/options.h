@@ -20,6 +20,7 @@ enum editing_mode { EDITING_INPUTRC, EDITING_EMACS, EDITING_VI };
 
 struct device_settings {
     char *model; /* path, bundled or random:NAME; "": none; as built in the one that ships */
+    char *lora;  /* folder of an adapter for it; "": none */
     int dtype;   /* enum dtype_choice; AUTO is fp16 in memory, the file's own in files */
     int threads; /* 0: one a CPU */
     bool pin;

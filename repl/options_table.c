@@ -20,6 +20,8 @@ static const double MANY = 1e9; /* more than any text holds */
 static const struct setting table[] = {
 {.group = "Model and machine", .name = "model", .letter = 'm', .type = SETTING_PATH, .offset = D(model), .argument = "PATH",
  .help = "a Hugging Face folder, a .safetensors, .bin or .gguf file, bundled (the one that ships), random:gpt2 or random:config.json"},
+{.group = "Model and machine", .name = "lora", .type = SETTING_PATH, .offset = D(lora), .argument = "DIR",
+ .help = "a LoRA adapter, in PEFT's files, to stand beside that model from the start"},
 {.group = "Model and machine", .name = "dtype", .type = SETTING_CHOICE, .offset = D(dtype),
  .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "bf16|bfloat16"),
  .help = "precision: auto is fp16 in memory; in files written by save and convert it keeps the file's own"},

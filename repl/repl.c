@@ -183,11 +183,36 @@ int repl_need_model(struct repl *r)
     const struct settings *s = &r->options.settings;
     if (r->model != NULL)
         return 0;
-    if (repl_finds_model(r))
-        return repl_load(r, s->device.model, s->sampler.seed);
+    if (repl_finds_model(r)) {
+        int rc = repl_load(r, s->device.model, s->sampler.seed);
+        if (rc == 0 && *s->device.lora != '\0' && (rc = lora_load(r, s->device.lora)) != 0) {
+            model_free(r->model);
+            r->model = NULL;
+        }
+        return rc;
+    }
     return err_set(ERR_MISSING, "no model: %s",
                    r->interactive ? ":load PATH loads one, :load random:gpt2 makes one to try"
                                   : "--model PATH names one, --model random:gpt2 makes one to try");
+}
+
+int repl_refuse_unsaved_adapter(struct repl *r, const char *again)
+{
+    const struct model *m = r->model;
+    if (m == NULL || m->adapter == NULL || !m->adapter->changed || r->warned)
+        return 0;
+    r->warned = true;
+    return err_set(ERR_EXISTS,
+                   "the adapter has changed and is not saved; :lora save DIR keeps it, %s", again);
+}
+
+int repl_refuse_unsaved(struct repl *r, const char *again)
+{
+    if (r->model == NULL || !r->model->changed || r->warned)
+        return repl_refuse_unsaved_adapter(r, again);
+    r->warned = true;
+    return err_set(ERR_EXISTS,
+                   "the weights have changed and are not saved; :save PATH keeps them, %s", again);
 }
 
 void repl_complain(int rc)
@@ -212,11 +237,12 @@ static void greet(const struct repl *r)
     }
     struct buf name = {0};
     term_visible(&name, r->model->name, strlen(r->model->name));
-    printf(
-        "%s%s, %.1fM parameters, %s, %d threads, %s; :help lists the commands, Ctrl-D leaves%s\n",
-        dim, buf_text(&name), (double)config_params(&r->model->config) / 1e6,
-        r->model->params.kind == LINEAR_F32 ? "fp32" : "fp16", par_threads(),
-        kernels_active()->name, plain);
+    printf("%s%s%s, %.1fM parameters, %s, %d threads, %s; :help lists the commands, Ctrl-D "
+           "leaves%s\n",
+           dim, buf_text(&name), r->model->adapter != NULL ? " with an adapter" : "",
+           (double)config_params(&r->model->config) / 1e6,
+           r->model->params.kind == LINEAR_F32 ? "fp32" : "fp16", par_threads(),
+           kernels_active()->name, plain);
     if (!repl_names_model(r))
         printf("%sit tells stories: try Once upon a time, or My name is; :load PATH opens another "
                "model%s\n",

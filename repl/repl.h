@@ -4,6 +4,7 @@
  * The program's state, and the loop that reads prompts and commands.
  */
 #include "kvcache/session.h"
+#include "model/adapter.h"
 #include "repl/options.h"
 #include "train/run.h"
 
@@ -54,6 +55,16 @@ int repl_ready(struct repl *r, int max_seqs);
 /* Write a checkpoint of a run whose weights are in none; 0 when there is nothing to do.
  * cmd_train.c. */
 int train_keep(struct repl *r);
+/* The same, and the run goes out of memory. cmd_train.c. */
+int train_put_away(struct repl *r);
+/* An adapter from its folder beside the model; switched on. On failure nothing has changed.
+ * cmd_lora.c, as what people are told of one. */
+int lora_load(struct repl *r, const char *path);
+const char *lora_about(char *out, size_t n, const struct adapter *a);
+/* ERR_EXISTS, the first time, where weights or an adapter are in no file; `again` says what the
+ * same once more does with them. */
+int repl_refuse_unsaved(struct repl *r, const char *again);
+int repl_refuse_unsaved_adapter(struct repl *r, const char *again);
 /* Forget the text in progress and all turns. */
 void repl_forget(struct repl *r);
 /* Keep a copy of the session's text. */

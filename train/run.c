@@ -95,7 +95,7 @@ static bool is_good(const struct run *r, double loss)
 static void take_gradients(struct run *r, double loss, float scale)
 {
     const struct training_section *t = &r->config.training;
-    optimizer_step(&r->optimizer, &r->masters, step_gradients(r->step), scale, r->grad_norm,
+    optimizer_step(&r->optimizer, &r->learning, step_gradients(r->step), scale, r->grad_norm,
                    (float)r->rate);
     guard_add(&r->place.guard, loss, r->grad_norm);
     if (t->auto_loss_scaling == 1)
@@ -207,7 +207,7 @@ static struct metrics where(const struct run *r)
 static int do_tensors(struct run *r)
 {
     const struct metrics now = where(r);
-    return metrics_tensors(r->log, &now, &r->masters.view, r->optimizer.changes);
+    return metrics_tensors(r->log, &now, &r->learning.view, r->optimizer.changes);
 }
 
 static int do_sample(struct run *r)

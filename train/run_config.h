@@ -7,6 +7,7 @@
  * Sources are applied one after another, each over the one before: built in, then the
  * presets and files named, then key=value words. Each value knows where it came from.
  */
+#include "model/adapter.h"
 #include "model/base/setting.h"
 #include "train/data/dataset.h"
 #include "train/optimizer.h"
@@ -67,6 +68,7 @@ struct run_config {
     struct execution_section execution;
     struct optimizer_config optimizer;
     struct schedule_config schedule;
+    struct adapter_config lora;
     struct logging_section logging;
     struct checkpoint_section checkpoint;
     unsigned char origin[RUN_MAX_ROWS]; /* of each row, enum run_origin */

@@ -46,6 +46,10 @@ struct run {
     struct dataset train, validation; /* validation.n_tokens 0: none */
     struct batches *batches, *measured;
     struct masters masters;
+    struct masters learning; /* borrowed: the masters, or the adapter beside them */
+    struct adapter *adapter; /* that learns; NULL: the masters do */
+    struct adapter *shown;   /* its copy beside the model, which owns it once it is there */
+    unsigned char base[32];  /* SHA-256 of the masters that stand still */
     struct optimizer optimizer;
     struct step *step;
     int threads; /* of the team that step was made for */
@@ -88,6 +92,13 @@ int run_validate(struct run *r);
  * at the beginning of the step in progress if that has changed. */
 void run_publish(struct run *r);
 int run_fit_team(struct run *r);
+/* run_adapter.c: for a run that has one, after masters and before the optimizer; from a
+ * checkpoint; as weights are published, saved, closed. */
+int run_adapter_open(struct run *r);
+int run_adapter_restore(struct run *r, const struct checkpoint *cp);
+void run_adapter_publish(struct run *r);
+void run_adapter_saved(struct run *r);
+void run_adapter_close(struct run *r);
 /* run_change.c: ERR_MISMATCH names a setting that is not as it was and has to be. */
 int run_check_change(const struct run_config *was, const struct run_config *is);
 /* A loss_scaling that is not as it was is that of the next step. */

@@ -27,7 +27,7 @@ static double sgemm_share(struct run *r)
     const struct training_section *t = &r->config.training;
     const struct run_tally *y = &r->tally;
     int rows = t->micro_batch_size * t->sequence_length;
-    double per_token = speed_token_flops(&r->model->config, t->sequence_length);
+    double per_token = speed_token_flops(&r->model->config, t->sequence_length, r->adapter != NULL);
     if (y->busy_s == 0 || per_token * rows < MEASURED_FROM_FLOPS)
         return 0;
     if (r->sgemm_flops == 0)

@@ -60,7 +60,8 @@ static int build(struct run *r, const struct run_config *c, struct model *m,
     if (rc == 0 && (rc = run_folder_open(&r->folder, c->checkpoint.folder)) == 0 &&
         (rc = open_data(r)) == 0 &&
         (rc = masters_init(&r->masters, m, (enum dtype)c->training.precision, e->progress)) == 0 &&
-        (rc = optimizer_init(&r->optimizer, &c->optimizer, &r->masters)) == 0)
+        (rc = run_adapter_open(r)) == 0 &&
+        (rc = optimizer_init(&r->optimizer, &c->optimizer, &r->learning)) == 0)
         rc = run_fit_team(r);
     return rc;
 }
@@ -92,6 +93,10 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
             const struct run_events *e)
 {
     int rc = refuse_old(c->checkpoint.folder);
+    if (rc == 0 && m->adapter != NULL)
+        rc = err_set(ERR_EXISTS, "an adapter stands beside the model, which training would leave "
+                                 "behind: :lora merge makes it part of the weights, :lora drop "
+                                 "takes it away");
     if (rc != 0)
         return rc;
     struct run *r = mem_alloc(sizeof *r);
@@ -159,6 +164,8 @@ static int restore(struct run *r, const struct checkpoint *cp)
     int n_aside, n_blocks = list_blocks(r, blocks), rc = run_place_read(r, cp->state);
     for (int i = 0; i < n_blocks && rc == 0; i++)
         rc = checkpoint_read(cp, &blocks[i]);
+    if (rc == 0)
+        rc = run_adapter_restore(r, cp);
     if (rc == 0)
         rc = run_folder_set_aside(&r->folder, cp->step, &n_aside);
     if (rc != 0)
@@ -232,9 +239,17 @@ int run_save(struct run *r)
     if (r->saved_step == r->place.step)
         return 0;
     json_t *state = run_place_write(r);
-    int rc = state == NULL ? ERR_NOMEM : masters_source(&weights, &r->masters, r->model);
+    int rc = state == NULL        ? ERR_NOMEM
+             : r->adapter != NULL ? 0
+                                  : masters_source(&weights, &r->masters, r->model);
     int n_blocks = list_blocks(r, blocks);
-    const struct checkpoint_content c = {r->place.step, &weights, blocks, n_blocks, state};
+    const struct checkpoint_content c = {.step = r->place.step,
+                                         .weights = r->adapter == NULL ? &weights : NULL,
+                                         .adapter = r->adapter,
+                                         .base = r->model->source,
+                                         .blocks = blocks,
+                                         .n_blocks = n_blocks,
+                                         .state = state};
     if (rc == 0)
         rc = checkpoint_write(&r->folder, &c, r->events.progress);
     source_close(&weights);
@@ -242,7 +257,9 @@ int run_save(struct run *r)
     if (rc != 0)
         return rc;
     r->saved_step = r->place.step;
-    if (is_published(r))
+    if (r->adapter != NULL)
+        run_adapter_saved(r);
+    else if (is_published(r))
         point_at_checkpoint(r);
     const struct checkpoint_section *k = &r->config.checkpoint;
     return run_folder_prune(&r->folder, r->saved_step, k->keep_last,
@@ -255,11 +272,16 @@ void run_publish(struct run *r)
 {
     struct model *m = r->model;
     if (!is_published(r)) {
-        masters_publish(&r->masters, m);
+        if (r->adapter != NULL)
+            run_adapter_publish(r);
+        else
+            masters_publish(&r->masters, m);
         r->published = m->version;
         r->published_at = r->place.step;
     }
-    if (r->saved_step == r->place.step && m->changed)
+    if (r->saved_step == r->place.step && r->adapter != NULL)
+        run_adapter_saved(r);
+    else if (r->saved_step == r->place.step && m->changed)
         point_at_checkpoint(r);
 }
 
@@ -284,6 +306,7 @@ void run_free(struct run *r)
     step_free(r->step);
     optimizer_release(&r->optimizer);
     masters_release(&r->masters);
+    run_adapter_close(r);
     batches_free(r->batches);
     batches_free(r->measured);
     dataset_close(&r->train);

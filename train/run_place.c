@@ -61,6 +61,11 @@ json_t *run_place_write(const struct run *r)
     if (run_config_write(&r->config, &config) == 0)
         o = json_pack("{s:s,s:s}", "config", buf_text(&config), "data", identity);
     int rc = o == NULL ? -1 : 0;
+    if (rc == 0 && r->adapter != NULL) {
+        char base[2 * sizeof r->base + 1];
+        hex(base, r->base, sizeof r->base);
+        rc = json_object_set_new(o, "base", json_string(base));
+    }
     for (int i = 0; i < N_ROWS && rc == 0; i++) {
         json_t *v = value_of(r, &rows[i]);
         rc = v == NULL ? 0 : json_object_set_new(o, rows[i].name, v);
@@ -75,9 +80,11 @@ json_t *run_place_write(const struct run *r)
 
 int run_place_read(struct run *r, const json_t *state)
 {
-    const char *identity = "";
-    char own[2 * sizeof r->train.identity + 1];
+    const char *identity = "", *base = "";
+    char own[2 * sizeof r->train.identity + 1], own_base[2 * sizeof r->base + 1];
     int rc = json_take_text(state, "data", &identity);
+    if (rc == 0)
+        rc = json_take_text(state, "base", &base);
     for (int i = 0; i < N_ROWS && rc == 0; i++) {
         char *at = (char *)r + rows[i].at;
         rc = rows[i].type == WHOLE
@@ -85,6 +92,11 @@ int run_place_read(struct run *r, const json_t *state)
                  : json_take_number(state, rows[i].name, -HUGE_VAL, HUGE_VAL, (double *)at);
     }
     hex(own, r->train.identity, sizeof r->train.identity);
+    hex(own_base, r->base, sizeof r->base);
+    if (rc == 0 && r->adapter != NULL && strcmp(own_base, base) != 0)
+        rc = err_set(ERR_MISMATCH,
+                     "the weights of %s are not those that its adapter has learned beside",
+                     r->model->source);
     if (rc == 0 && strcmp(own, identity) != 0)
         rc = err_set(ERR_MISMATCH,
                      "the data has changed since the checkpoint: %s is not what the run was "

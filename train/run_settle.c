@@ -133,7 +133,7 @@ static void settle_precision(struct run_config *c)
     if (t->loss_scaling == 0)
         t->loss_scaling = !half ? 1 : t->auto_loss_scaling == ON ? 65536 : 1024;
     if (c->optimizer.first_order_momentum == MOMENT_AS_WEIGHTS)
-        c->optimizer.first_order_momentum = half ? MOMENT_F16 : MOMENT_F32;
+        c->optimizer.first_order_momentum = half && c->lora.rank == 0 ? MOMENT_F16 : MOMENT_F32;
     c->optimizer.seed = t->seed;
 }
 
@@ -203,7 +203,10 @@ int run_config_settle(struct run_config *c, const struct config *shape)
         c->data.seed = t->seed;
     settle_dropout(t, shape);
     settle_precision(c);
-    int rc = settle_batches(c);
+    size_t n;
+    int rc = c->lora.rank > 0 ? adapter_count(&n, &c->lora, shape) : 0;
+    if (rc == 0)
+        rc = settle_batches(c);
     return rc != 0 ? rc : settle_names(c);
 }
 
@@ -217,6 +220,7 @@ void run_config_step(const struct run_config *c, const struct config *shape,
     out->batch = t->micro_batch_size;
     out->length = t->sequence_length;
     out->recompute = e->recompute;
+    out->adapter = c->lora.rank > 0 ? &c->lora : NULL;
     out->loss_rows = e->serialized_seq_len;
     out->loss_columns = parts > 1 ? (shape->n_vocab + parts - 1) / parts : 0;
     out->dropout = (struct dropout_config){

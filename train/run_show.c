@@ -59,28 +59,37 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
     if (rc != 0)
         return rc;
     bool kept = strcmp(step.recompute, "none") == 0;
-    double n = (double)config_params(shape);
+    const bool all = c->lora.rank == 0;
+    size_t n_learning = (size_t)config_params(shape);
+    if (!all && (rc = adapter_count(&n_learning, &c->lora, shape)) != 0)
+        return rc;
+    double n = (double)config_params(shape), learning = (double)n_learning;
+    double window = precision == DTYPE_F16 ? 4.0 * (double)masters_window(shape, precision) : 0;
     const char *dtype = precision_name(precision), *moment_dtype = precision_name(moment);
+    const char *learns = all ? dtype : "float32";
     const struct {
         const char *part, *note;
         double bytes;
     } parts[] = {
         {"parameters", dtype, n * (double)dtype_bytes(precision)},
-        {"gradients", dtype, (double)bytes.gradients},
-        {"first moment", moment_dtype, n * (double)dtype_bytes(moment)},
-        {"second moment", "float32", n * sizeof(float)},
+        {"adapter", "float32", all ? 0 : learning * sizeof(float)},
+        {"gradients", learns, (double)bytes.gradients},
+        {"first moment", moment_dtype, learning * (double)dtype_bytes(moment)},
+        {"second moment", "float32", learning * sizeof(float)},
         {"windows", "float32, weights and gradients of the layer at work, and the embedding's",
-         2 * (double)bytes.window},
+         window + (double)bytes.window},
         {"activations", kept ? "all layers" : "the inputs of layers, and one of those made again",
          (double)bytes.activations},
         {"logits", "of the positions at work", (double)bytes.logits},
         {"scratch", "of the layer at work", (double)bytes.scratch},
         {"model to talk to", "float16", (double)params_bytes(shape, LINEAR_F16)},
+        {"its other form", "float16, what the adapter changes, for :lora off and on",
+         all ? 0 : (double)adapter_room(&c->lora, shape, LINEAR_F16)},
     };
     double total = 0, here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     char size[32], machine[32];
-    rc = buf_printf(out, "memory, %zu bytes a parameter\n",
-                    2 * dtype_bytes(precision) + dtype_bytes(moment) + sizeof(float));
+    size_t each = dtype_bytes(precision), learned = each + dtype_bytes(moment) + sizeof(float);
+    rc = buf_printf(out, "memory, %zu bytes a parameter\n", each + (all ? learned : 0));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++) {
         if (parts[i].bytes == 0)
             continue;

@@ -13,6 +13,7 @@
 #define T(field) offsetof(struct run_config, training.field)
 #define O(field) offsetof(struct run_config, optimizer.field)
 #define S(field) offsetof(struct run_config, schedule.field)
+#define A(field) offsetof(struct run_config, lora.field)
 #define E(field) offsetof(struct run_config, execution.field)
 #define L(field) offsetof(struct run_config, logging.field)
 #define C(field) offsetof(struct run_config, checkpoint.field)
@@ -130,6 +131,17 @@ static const struct setting table[] = {
  .help = "where it begins"},
 {.group = "schedule", .name = "decay_steps", .also = "lr_decay_steps|lr_decay_iters", .type = SETTING_INT64, .offset = S(decay_steps), .max = MANY, .argument = "N",
  .help = "the step at which the decay ends; 0: the last of the run"},
+
+{.group = "lora", .name = "rank", .type = SETTING_INT, .offset = A(rank), .max = ADAPTER_MAX_RANK, .argument = "N",
+ .help = "an adapter of this rank learns and the model's own weights stand still; 0: these learn"},
+{.group = "lora", .name = "alpha", .type = SETTING_FLOAT, .offset = A(alpha), .max = 1e6, .argument = "X",
+ .help = "its matrices' product is multiplied by alpha / rank"},
+{.group = "lora", .name = "lora_dropout", .type = SETTING_FLOAT, .offset = A(dropout), .max = 0.99, .argument = "X",
+ .help = "dropout on what it reads"},
+{.group = "lora", .name = "target_modules", .type = SETTING_STRING, .offset = A(targets), .argument = "NAME,...",
+ .help = "the matrices it stands beside: c_attn, c_proj (both), c_fc, attn.c_proj, mlp.c_proj, all-linear"},
+{.group = "lora", .name = "use_rslora", .type = SETTING_BOOL, .offset = A(rslora),
+ .help = "multiply by alpha / sqrt(rank) instead"},
 
 {.group = "execution", .name = "devices", .type = SETTING_INT, .offset = E(devices), .min = 1, .max = 65536, .argument = "N",
  .help = "1: this machine, by all its threads; a preset made for more runs on it with the same global batch"},

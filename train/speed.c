@@ -8,10 +8,10 @@
 #include <math.h>
 #include <stdbool.h>
 
-double speed_token_flops(const struct config *c, int T)
+double speed_token_flops(const struct config *c, int T, bool frozen)
 {
     double attention = 2.0 * c->n_layer * c->n_embd * (double)T;
-    return 3 * (2 * (double)config_matmul_params(c) + attention);
+    return (frozen ? 2 : 3) * 2 * (double)config_matmul_params(c) + 3 * attention;
 }
 
 /* c [m,n] = or += op(a) [m,k] op(b) [k,n], `times` in a step. */

@@ -10,7 +10,7 @@
  * To train on one of T positions: three times the forward's 2 N + 2 L C T, N the weights
  * that are multiplied, causal attention at half its square.
  */
-double speed_token_flops(const struct config *c, int T);
+double speed_token_flops(const struct config *c, int T, bool frozen);
 /*
  * Operations a second of OpenBLAS over the whole team on a step's products: the four of a
  * layer over `rows` positions and, unless loss_rows is 0, the head's over slices of

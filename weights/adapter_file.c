@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "weights/bundled.h"
 #include "weights/folder.h"
 #include "weights/narrow.h"
 #include "weights/tensor_file.h"
@@ -294,7 +295,8 @@ int adapter_base(char **out, const char *path)
     char *beside = rc == 0 ? file_join(path, base) : NULL;
     if (rc == 0 && (as_is == NULL || beside == NULL))
         rc = ERR_NOMEM;
-    if (rc == 0 && strncmp(base, "random:", 7) != 0 && !file_exists(as_is)) {
+    bool a_name = rc == 0 && (strncmp(base, "random:", 7) == 0 || bundled_is_name(base));
+    if (rc == 0 && !a_name && !file_exists(as_is)) {
         char *other = as_is;
         as_is = beside;
         beside = other;

@@ -18,8 +18,10 @@ enum { VERSION = 1, SHOWN = 256, PART = 1 << 20, MAX_JSON = 64 << 20, HEX = 64 }
 
 static const char MANIFEST[] = "manifest.json", STATE[] = "state.json",
                   BLOCKS[] = "training.safetensors";
-/* Without these it is no checkpoint, whatever the manifest says. */
+/* Without these it is no checkpoint, whatever the manifest says; the first two of a model, or
+ * those of an adapter. */
 static const char *const needed[] = {"config.json", "model.safetensors", BLOCKS, STATE};
+static const char *const of_adapter[] = {"adapter_config.json", "adapter_model.safetensors"};
 
 /* ---- writing ---- */
 
@@ -173,9 +175,10 @@ int checkpoint_write(const struct run_folder *f, const struct checkpoint_content
     int rc = path == NULL ? ERR_NOMEM : folder_create(&w, path, false);
     if (rc == 0) {
         w.any_files = true;
-        if ((rc = source_save_hf(c->weights, w.temp, &as, p)) == 0 &&
-            (rc = write_blocks(w.temp, c, p)) == 0 && (rc = write_state(w.temp, c)) == 0 &&
-            (rc = write_manifest(w.temp, p)) == 0)
+        rc = c->weights != NULL ? source_save_hf(c->weights, w.temp, &as, p)
+                                : adapter_write(c->adapter, w.temp, c->base);
+        if (rc == 0 && (rc = write_blocks(w.temp, c, p)) == 0 &&
+            (rc = write_state(w.temp, c)) == 0 && (rc = write_manifest(w.temp, p)) == 0)
             rc = folder_commit(&w);
         folder_abandon(&w);
     }
@@ -237,9 +240,12 @@ static int check_files(const char *folder, const struct progress *p)
     int rc = read_json(&manifest, folder, MANIFEST);
     json_t *files = json_object_get(manifest, "files"), *said;
     const char *name;
-    for (size_t i = 0; i < sizeof needed / sizeof *needed && rc == 0; i++)
-        if (json_object_get(files, needed[i]) == NULL)
-            rc = err_set(ERR_FORMAT, "%s does not name %s", MANIFEST, needed[i]);
+    bool adapter = json_object_get(files, of_adapter[0]) != NULL;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed && rc == 0; i++) {
+        const char *one = adapter && i < 2 ? of_adapter[i] : needed[i];
+        if (json_object_get(files, one) == NULL)
+            rc = err_set(ERR_FORMAT, "%s does not name %s", MANIFEST, one);
+    }
     if (rc == 0)
         json_object_foreach(files, name, said)
         {

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_CHECKPOINT_H
 #define PRATTLE_CHECKPOINT_H
 /*
- * Checkpoints of a training run: FOLDER/step-000400, which is a Hugging Face model that
- * anything opens, and beside its files
+ * Checkpoints of a training run: FOLDER/step-000400, which is a Hugging Face model, or an
+ * adapter of PEFT's, that anything opens, and beside its files
  *
  *   training.safetensors   the optimizer's blocks, as they lie in memory
  *   state.json             what the run needs to go on, in its own words
@@ -13,6 +13,7 @@
  * that. What was damaged later is noticed by the manifest and passed over.
  */
 #include "model/base/json.h"
+#include "weights/adapter_file.h"
 #include "weights/run_folder.h"
 #include "weights/source.h"
 
@@ -25,7 +26,9 @@ struct checkpoint_block {
 };
 struct checkpoint_content {
     int64_t step;
-    struct source *weights; /* written as they are */
+    struct source *weights;        /* written as they are; NULL: there is */
+    const struct adapter *adapter; /* an adapter alone, for the model that is loaded from */
+    const char *base;
     const struct checkpoint_block *blocks;
     int n_blocks;
     json_t *state; /* an object; borrowed */

@@ -1,0 +1,148 @@
+/* :lora load|save|on|off|merge|drop */
+#include "repl/commands.h"
+
+#include "model/adapter.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/progress.h"
+#include "repl/repl.h"
+#include "repl/term.h"
+#include "weights/adapter_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN = 256 };
+
+static void say(const char *text)
+{
+    printf("%s[%s]%s\n", term_dim(stdout), text, term_plain(stdout));
+}
+
+static int need_adapter(const struct repl *r)
+{
+    return r->model->adapter != NULL
+               ? 0
+               : err_set(ERR_MISSING, "no adapter stands beside the model; :lora load DIR reads "
+                                      "one, :train lora data=FILE makes one");
+}
+
+const char *lora_about(char *out, size_t n, const struct adapter *a)
+{
+    char targets[100];
+    snprintf(out, n, "%s, rank %d, alpha %g, %s%s", a->on ? "on" : "off", a->config.rank,
+             (double)a->config.alpha, file_show(targets, sizeof targets, a->config.targets),
+             a->changed ? "; not saved" : "");
+    return out;
+}
+
+static int show(struct repl *r)
+{
+    char text[SHOWN];
+    int rc = need_adapter(r);
+    if (rc != 0)
+        return rc;
+    const struct adapter *a = r->model->adapter;
+    term_row("adapter", lora_about(text, sizeof text, a));
+    snprintf(text, sizeof text, "%.2fM beside %d matrices, %.2f %% of the model's",
+             (double)a->n / 1e6, a->n_terms,
+             100 * (double)a->n / (double)config_params(&r->model->config));
+    term_row("parameters", text);
+    if (a->path != NULL)
+        term_row(a->changed ? "once from" : "from", file_show(text, sizeof text, a->path));
+    return 0;
+}
+
+int lora_load(struct repl *r, const char *path)
+{
+    struct adapter *a = NULL;
+    char *expanded = file_expand(path);
+    int rc = expanded == NULL ? ERR_NOMEM : repl_device(r);
+    if (rc == 0 && (rc = adapter_read(&a, expanded, &r->model->config)) == 0 &&
+        (rc = adapter_load(a, r->model, progress_show())) != 0)
+        adapter_free(a);
+    progress_wipe();
+    mem_free(expanded);
+    return rc;
+}
+
+static int load(struct repl *r, const char *path)
+{
+    int rc = train_put_away(r);
+    if (rc == 0 &&
+        (rc = repl_refuse_unsaved_adapter(r, "the same :lora load again drops it")) == 0 &&
+        (rc = lora_load(r, path)) == 0)
+        rc = show(r);
+    return rc;
+}
+
+static int save(struct repl *r, const char *path)
+{
+    char shown[SHOWN];
+    int rc = need_adapter(r);
+    if (rc == 0 && r->model->changed)
+        rc = err_set(ERR_MISMATCH, "the weights beside it have changed and are in no file that an "
+                                   "adapter could refer to; :save PATH them first");
+    char *expanded = rc == 0 ? file_expand(path) : NULL;
+    if (rc == 0)
+        rc = expanded == NULL ? ERR_NOMEM
+                              : adapter_save(r->model->adapter, expanded, r->model->source,
+                                             r->options.settings.call.force);
+    if (rc == 0)
+        printf("%swrote %s: the adapter alone, for %s%s\n", term_dim(stdout),
+               file_show(shown, sizeof shown, expanded), r->model->name, term_plain(stdout));
+    mem_free(expanded);
+    return rc;
+}
+
+static int turn(struct repl *r, bool on)
+{
+    int rc = need_adapter(r);
+    if (rc == 0 && (rc = repl_device(r)) == 0) {
+        adapter_switch(r->model, on);
+        say(on ? "the model with its adapter" : "the model without its adapter, bit for bit");
+    }
+    return rc;
+}
+
+static int merge(struct repl *r)
+{
+    int rc = need_adapter(r);
+    if (rc == 0 && (rc = repl_device(r)) == 0 && (rc = train_put_away(r)) == 0) {
+        adapter_merge(r->model);
+        say("the adapter is part of the weights in memory; :save PATH writes them");
+    }
+    return rc;
+}
+
+static int drop(struct repl *r)
+{
+    int rc = need_adapter(r);
+    if (rc == 0 && (rc = repl_device(r)) == 0 && (rc = train_put_away(r)) == 0 &&
+        (rc = repl_refuse_unsaved_adapter(r, "the same :lora drop again leaves it")) == 0) {
+        adapter_drop(r->model);
+        say("the model has no adapter now");
+    }
+    return rc;
+}
+
+int cmd_lora(struct repl *r, const struct call *c)
+{
+    const char *what = c->n > 0 ? c->words[0] : "";
+    if (c->n == 0)
+        return show(r);
+    if (c->n == 2 && strcmp(what, "load") == 0)
+        return load(r, c->words[1]);
+    if (c->n == 2 && strcmp(what, "save") == 0)
+        return save(r, c->words[1]);
+    if (c->n == 1 && strcmp(what, "on") == 0)
+        return turn(r, true);
+    if (c->n == 1 && strcmp(what, "off") == 0)
+        return turn(r, false);
+    if (c->n == 1 && strcmp(what, "merge") == 0)
+        return merge(r);
+    if (c->n == 1 && strcmp(what, "drop") == 0)
+        return drop(r);
+    return err_set(ERR_RANGE, "usage: :lora [load DIR|save DIR|on|off|merge|drop]");
+}

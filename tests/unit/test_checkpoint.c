@@ -34,7 +34,8 @@ static int save(struct made *t, int64_t step)
     const struct checkpoint_block blocks[] = {{"exp_avg", DTYPE_F32, t->m, N},
                                               {"exp_avg_sq", DTYPE_F32, t->v, N}};
     json_t *state = json_pack("{s:I,s:f}", "windows", (json_int_t)step * 8, "mean", 0.1 + 1.0 / 3);
-    const struct checkpoint_content c = {step, &t->source, blocks, 2, state};
+    const struct checkpoint_content c = {
+        .step = step, .weights = &t->source, .blocks = blocks, .n_blocks = 2, .state = state};
     int rc = checkpoint_write(&t->folder, &c, NULL);
     json_decref(state);
     return rc;
@@ -399,7 +400,8 @@ static void test_interrupted(void **state)
     assert_ok(save(&t, 10));
     const struct checkpoint_block block = {"exp_avg", DTYPE_F32, t.m, N};
     json_t *run = json_object();
-    const struct checkpoint_content c = {20, &t.source, &block, 1, run};
+    const struct checkpoint_content c = {
+        .step = 20, .weights = &t.source, .blocks = &block, .n_blocks = 1, .state = run};
     int after = 1;
     for (int rc = ERR_INTERRUPTED; rc != 0; after++) {
         stops_after = after;

@@ -72,10 +72,10 @@ static const struct {
     const char *name;
     int (*run)(struct bench *b);
 } benches[] = {
-    {"limits", bench_limits},     {"decode", bench_decode},       {"prefill", bench_prefill},
-    {"batch", bench_batch},       {"loop", bench_loop},           {"stream", bench_stream},
-    {"sampling", bench_sampling}, {"tokenizer", bench_tokenizer}, {"start", bench_start},
-    {"train", bench_train}, /* the last: what it needs most memory for */
+    {"limits", bench_limits}, {"decode", bench_decode},     {"prefill", bench_prefill},
+    {"score", bench_score},   {"batch", bench_batch},       {"loop", bench_loop},
+    {"stream", bench_stream}, {"sampling", bench_sampling}, {"tokenizer", bench_tokenizer},
+    {"start", bench_start},   {"train", bench_train}, /* the last: what it needs most memory for */
 };
 enum { N_BENCHES = sizeof benches / sizeof *benches };
 
@@ -97,7 +97,7 @@ static int choose(struct bench *b, const struct call *c, unsigned *chosen)
         else
             return err_set(
                 ERR_RANGE,
-                "no bench and no file %s: limits, decode, prefill, batch, loop, stream, "
+                "no bench and no file %s: limits, decode, prefill, score, batch, loop, stream, "
                 "sampling, tokenizer, start, train, train=BATCHxLENGTH, or a text for the "
                 "tokenizer",
                 c->words[i]);

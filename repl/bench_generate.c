@@ -96,40 +96,47 @@ int bench_decode(struct bench *b)
     return rc == 0 ? bench_report(b, "decode, one text", &step, "ms/token", NULL) : rc;
 }
 
-int bench_prefill(struct bench *b)
+double bench_ops(const struct config *c, int n, int heads)
 {
-    struct repl *r = b->repl;
-    const struct config *c = &r->model->config;
-    int n = c->n_ctx < PREFILL ? c->n_ctx : PREFILL;
     double head = (double)c->n_embd * c->n_vocab;
     double layers = (double)config_matmul_params(c) - head;
-    double ops = n * (2 * layers + attention_ops(c, n / 2.0)) + 2 * head;
+    return n * (2 * layers + attention_ops(c, n / 2.0)) + 2 * head * heads;
+}
+
+int bench_time_prefill(struct bench *b, int n, double *wall_s)
+{
+    struct engine *e = &b->repl->engine;
     struct prompt prompt = {0};
     struct kv_seq seq;
-    struct rounds rate = {0}, flops = {0};
-    int rc = bench_prompt(r->model, &prompt, n);
-    if (rc == 0)
-        rc = kv_seq_init(&seq, &r->engine.cache);
-    for (int i = 0; i < BENCH_ROUNDS && rc == 0; i++) {
-        double limit = peak_fma_flops(), start = clock_s();
+    int rc = bench_prompt(b->repl->model, &prompt, n);
+    if (rc == 0 && (rc = kv_seq_init(&seq, &e->cache)) == 0) {
         struct engine_feed feed = {.seq = &seq, .ids = prompt.ids.data, .n = n};
-        rc = engine_feed(&r->engine, &feed, 1, r->engine.logits, NULL);
-        double wall = clock_s() - start;
-        limit = (limit + peak_fma_flops()) / 2;
-        rounds_add(&rate, n / wall, 0);
-        rounds_add(&flops, ops / wall * 1e-9, ops / wall / limit);
-        kv_seq_truncate(&seq, &r->engine.cache, 0);
-    }
-    if (rc == 0) {
-        char what[64];
-        snprintf(what, sizeof what, "prefill of %d tokens", n);
-        rc = bench_report(b, what, &rate, "tokens/s", NULL);
-        if (rc == 0)
-            rc = bench_report(b, what, &flops, "GFLOP/s", "fp32 multiply-adds");
-        kv_seq_release(&seq, &r->engine.cache);
+        double start = clock_s();
+        rc = engine_feed(e, &feed, 1, e->logits, NULL);
+        *wall_s = clock_s() - start;
+        kv_seq_release(&seq, &e->cache);
     }
     prompt_release(&prompt);
     return rc;
+}
+
+int bench_prefill(struct bench *b)
+{
+    const struct config *c = &b->repl->model->config;
+    int n = c->n_ctx < PREFILL ? c->n_ctx : PREFILL, rc = 0;
+    struct rounds rate = {0}, flops = {0};
+    for (int i = 0; i < BENCH_ROUNDS && rc == 0; i++) {
+        double limit = peak_fma_flops(), wall_s = 1;
+        rc = bench_time_prefill(b, n, &wall_s);
+        limit = (limit + peak_fma_flops()) / 2;
+        rounds_add(&rate, n / wall_s, 0);
+        rounds_add(&flops, bench_ops(c, n, 1) / wall_s * 1e-9, bench_ops(c, n, 1) / wall_s / limit);
+    }
+    char what[64];
+    snprintf(what, sizeof what, "prefill of %d tokens", n);
+    if (rc == 0)
+        rc = bench_report(b, what, &rate, "tokens/s", NULL);
+    return rc == 0 ? bench_report(b, what, &flops, "GFLOP/s", "fp32 multiply-adds") : rc;
 }
 
 int bench_batch(struct bench *b)

@@ -113,7 +113,7 @@ static int measure(struct eval_job *j, const struct dataset *d)
 
 int eval_text(struct eval_job *j)
 {
-    struct dataset d;
+    struct dataset d = {0};
     int rc = open_text(&d, j);
     if (rc == 0)
         rc = measure(j, &d);

@@ -1,0 +1,414 @@
+/* WikiText, PTB, LAMBADA and the split evaluation against PyTorch
+ * (tests/golden/eval_reference.py), and what files can do to them. */
+#include "tests/unit/test.h"
+
+#include "model/base/json.h"
+#include "model/base/par.h"
+#include "tests/unit/scratch.h"
+#include "train/eval/eval.h"
+#include "weights/load.h"
+
+#include <math.h>
+
+static struct scratch scratch;
+static json_t *reference;
+static struct model *model; /* of tests/golden/comparison, fp32 */
+
+static void copy(const char *folder, const char *name)
+{
+    struct buf bytes = {0};
+    char *path = mem_sprintf("tests/golden/%s/%s", folder, name);
+    assert_ok(file_read_all(&bytes, path, 1 << 20));
+    scratch_write(&scratch, name, bytes.data, bytes.n);
+    buf_release(&bytes);
+    mem_free(path);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    scratch_open(&scratch);
+    setenv("XDG_CACHE_HOME", scratch_path(&scratch, "cache"), 1);
+    setenv("XDG_DATA_HOME", scratch_path(&scratch, "data"), 1);
+    copy("comparison", "config.json");
+    copy("comparison", "model.safetensors");
+    copy("tokenizer", "vocab.json");
+    copy("tokenizer", "merges.txt");
+    assert_ok(model_load(&model, scratch.folder, &(struct load_config){.kind = LINEAR_F32}, NULL));
+    return json_read_file(&reference, "tests/golden/eval/reference.json", 1 << 20);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    json_decref(reference);
+    model_free(model);
+    scratch_close(&scratch);
+    return 0;
+}
+
+static int measure(struct eval_result *r, const char *name, const struct eval_config *c,
+                   const char *path, int max_seqs)
+{
+    struct engine e;
+    assert_ok(engine_init(&e, model, max_seqs));
+    int rc = eval_run(eval_find(name), &e, NULL, c, path, r, NULL);
+    engine_release(&e);
+    return rc;
+}
+
+static double value(const struct eval_result *r, const char *name)
+{
+    const struct eval_figure *f = eval_figure_find(r, name);
+    if (f == NULL)
+        fail_msg("%s has no %s", r->name, name);
+    return f->value;
+}
+
+static void near(const char *group, const char *name, double got, double within)
+{
+    const json_t *expected = json_object_get(json_object_get(reference, group), name);
+    if (!json_is_number(expected))
+        fail_msg("the reference has no %s of %s", name, group);
+    double e = json_number_value(expected);
+    if (!(fabs(got - e) <= within * fmax(1, fabs(e))))
+        fail_msg("%s of %s is %.9g, expected %.9g", name, group, got, e);
+}
+
+static double share(const struct eval_result *r, const char *name)
+{
+    return value(r, name) / 100 * (double)r->targets;
+}
+
+/* ---- the golden numbers ---- */
+
+static const struct golden {
+    const char *group, *eval, *file;
+    int seq_length, step;
+    bool raw, strict;
+} goldens[] = {
+    {"wikitext", "wikitext", "wiki.txt", 0, 0, false, false},
+    {"wikitext_7_of_50", "wikitext", "wiki.txt", 50, 7, false, false},
+    {"wikitext_raw", "wikitext", "wiki.txt", 64, 64, true, false},
+    {"wikitext_1", "wikitext", "wiki.txt", 1, 0, false, false},
+    {"ptb", "ptb", "ptb.txt", 0, 0, false, false},
+    {"text", "text", "wiki.txt", 0, 0, false, false},
+    {"text_13_of_31", "text", "wiki.txt", 31, 13, false, false},
+    {"lambada", "lambada", "lambada.jsonl", 0, 0, false, false},
+    {"lambada_strict", "lambada", "lambada.jsonl", 0, 0, false, true},
+    {"lambada_20", "lambada", "lambada.jsonl", 20, 0, false, false},
+    {"lambada_20_strict", "lambada", "lambada.jsonl", 20, 0, false, true},
+};
+enum { N_GOLDENS = sizeof goldens / sizeof *goldens };
+
+static void measure_golden(struct eval_result *r, const struct golden *g, int max_seqs)
+{
+    struct eval_config c;
+    char path[128];
+    eval_config_init(&c);
+    c.seq_length = g->seq_length;
+    c.overlap = c.last_n = g->step;
+    c.detokenize = !g->raw;
+    c.strict = g->strict;
+    snprintf(path, sizeof path, "tests/golden/eval/%s", g->file);
+    assert_ok(measure(r, g->eval, &c, path, max_seqs));
+}
+
+static void compare(const char *group, const struct eval_result *r, double within)
+{
+    const struct eval_figure *loss = eval_figure_find(r, "loss");
+    assert_non_null(loss);
+    near(group, "targets", (double)r->targets, 0);
+    near(group, "loss", loss->value, within);
+    near(group, "loss_error", loss->error, within);
+    if (strcmp(r->name, "lambada") == 0) {
+        near(group, "passages", (double)r->done, 0);
+        near(group, "left_out", (double)r->left_out, 0);
+        near(group, "correct", value(r, "correct"), 0);
+        assert_true(r->total == r->done + r->left_out);
+        return;
+    }
+    near(group, "windows", (double)r->done, 0);
+    near(group, "loss_per_byte", value(r, "loss_per_byte"), within);
+    near(group, "top_1", share(r, "top_1"), 1e-9);
+    near(group, "top_10", share(r, "top_10"), 1e-9);
+    if (strcmp(r->name, "text") == 0)
+        return;
+    near(group, "token_ratio", value(r, "token_ratio"), 1e-12);
+    near(group, "bits_per_byte", value(r, "bits_per_byte"), within);
+    near(group, "perplexity", value(r, "perplexity"), 20 * within);
+    near(group, "adjusted_perplexity", value(r, "adjusted_perplexity"), 20 * within);
+}
+
+static void own_texts_are_measured_as_pytorch_does(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_GOLDENS; i++) {
+        struct eval_result r;
+        measure_golden(&r, &goldens[i], 4);
+        compare(goldens[i].group, &r, 1e-5);
+        assert_false(r.partial);
+        eval_result_release(&r);
+    }
+}
+
+static void batch_and_team_change_no_bit(void **state)
+{
+    (void)state;
+    static const struct {
+        int max_seqs, threads;
+    } other[] = {{1, 1}, {3, 2}, {32, 3}};
+    for (int i = 0; i < N_GOLDENS; i++) {
+        struct eval_result first, r;
+        assert_ok(par_open(2, false));
+        measure_golden(&first, &goldens[i], 8);
+        for (size_t k = 0; k < sizeof other / sizeof *other; k++) {
+            assert_ok(par_open(other[k].threads, false));
+            measure_golden(&r, &goldens[i], other[k].max_seqs);
+            assert_int_equal(r.n_figures, first.n_figures);
+            for (int f = 0; f < r.n_figures; f++) {
+                assert_memory_equal(&r.figures[f].value, &first.figures[f].value, sizeof(double));
+                assert_memory_equal(&r.figures[f].error, &first.figures[f].error, sizeof(double));
+            }
+            eval_result_release(&r);
+        }
+        eval_result_release(&first);
+    }
+}
+
+/* ---- sizes ---- */
+
+static void megatron_is_128_every_32(void **state)
+{
+    (void)state;
+    struct eval_config c;
+    struct eval_result r;
+    eval_config_init(&c);
+    c.like = EVAL_MEGATRON;
+    assert_int_equal(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 1), ERR_RANGE);
+    assert_string_equal(err_text(), "seq_length is 128, but the model's context holds 80");
+    c.seq_length = 64;
+    assert_ok(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 1));
+    assert_non_null(strstr(r.definition, "windows of 64 every 32"));
+    eval_result_release(&r);
+}
+
+static void a_limit_leaves_the_total(void **state)
+{
+    (void)state;
+    struct eval_config c;
+    struct eval_result all, r;
+    eval_config_init(&c);
+    assert_ok(measure(&all, "wikitext", &c, "tests/golden/eval/wiki.txt", 2));
+    c.limit = 3;
+    assert_ok(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 2));
+    assert_int_equal(r.done, 3);
+    assert_true(r.total == all.total && !r.partial);
+    assert_true(r.targets == 80 + 40 + 40);
+    assert_true(value(&r, "token_ratio") == value(&all, "token_ratio"));
+    eval_result_release(&r);
+    assert_ok(measure(&r, "text", &c, "tests/golden/eval/wiki.txt", 2));
+    assert_int_equal(r.targets, 3 * 40);
+    eval_result_release(&r);
+    c.limit = 5;
+    assert_ok(measure(&r, "lambada", &c, "tests/golden/eval/lambada.jsonl", 2));
+    assert_int_equal(r.targets, 5);
+    eval_result_release(&r);
+    eval_result_release(&all);
+}
+
+/* Raises the interrupt at its step number `at`. */
+struct stopper {
+    int at, steps;
+};
+
+static void count_step(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    struct stopper *s = user;
+    (void)what;
+    (void)done;
+    (void)total;
+    if (++s->steps == s->at)
+        interrupt_raise();
+}
+
+static void stopped_it_says_what_it_has(void **state)
+{
+    (void)state;
+    struct eval_config c;
+    struct engine e;
+    struct eval_result whole, r;
+    int partial = 0, empty = 0;
+    eval_config_init(&c);
+    c.overlap = 10;
+    assert_ok(engine_init(&e, model, 2));
+    assert_ok(
+        eval_run(eval_find("wikitext"), &e, NULL, &c, "tests/golden/eval/wiki.txt", &whole, NULL));
+    for (int at = 1; at < 200; at++) {
+        struct stopper s = {at, 0};
+        struct progress p = {.step = count_step, .user = &s};
+        int rc =
+            eval_run(eval_find("wikitext"), &e, NULL, &c, "tests/golden/eval/wiki.txt", &r, &p);
+        interrupt_clear();
+        if (rc == 0 && s.steps < at) {
+            eval_result_release(&r);
+            break;
+        }
+        if (rc != 0) {
+            assert_int_equal(rc, ERR_INTERRUPTED);
+            assert_null(r.path);
+            empty++;
+            continue;
+        }
+        if (r.partial) {
+            /* What it has is what a limit gives. */
+            struct eval_result limited;
+            assert_true(r.done > 0 && r.done < whole.total);
+            c.limit = (int64_t)r.done;
+            assert_ok(eval_run(eval_find("wikitext"), &e, NULL, &c, "tests/golden/eval/wiki.txt",
+                               &limited, NULL));
+            c.limit = 0;
+            assert_true(value(&limited, "loss") == value(&r, "loss"));
+            eval_result_release(&limited);
+            partial++;
+        }
+        eval_result_release(&r);
+    }
+    assert_true(partial > 3 && empty > 0);
+    eval_result_release(&whole);
+    engine_release(&e);
+}
+
+/* ---- files that are none ---- */
+
+static void every_bad_file_has_a_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *eval, *text;
+        size_t n;
+        int seq_length, step;
+        int rc;
+        const char *sentence;
+    } cases[] = {
+        {"wikitext", "", 0, 0, 0, ERR_RANGE,
+         "DIR/file has 0 tokens; two are needed, one to predict the other"},
+        {"wikitext", "a", 1, 0, 0, ERR_RANGE,
+         "DIR/file has 1 token; two are needed, one to predict the other"},
+        {"wikitext", "ab cd", 5, 0, 81, ERR_RANGE, "overlap is 81, must be 1 to seq_length, 80"},
+        {"wikitext", "ab cd", 5, 81, 0, ERR_RANGE,
+         "seq_length is 81, but the model's context holds 80"},
+        {"text", "ab cd", 5, 4, 5, ERR_RANGE, "last_n is 5, must be 1 to seq_length, 4"},
+        {"text", "", 0, 0, 0, ERR_FORMAT, NULL},
+        {"lambada", "", 0, 0, 0, ERR_RANGE, "DIR/file has no passage that can be scored, of 0"},
+        {"lambada", "\n \n", 3, 0, 0, ERR_RANGE,
+         "DIR/file has no passage that can be scored, of 0"},
+        {"lambada", "{\"text\": \"\"}", 12, 0, 0, ERR_RANGE,
+         "DIR/file has no passage that can be scored, of 1"},
+        {"lambada", "{\"text\": \"a b\"}\nno JSON\n", 25, 0, 0, ERR_FORMAT, NULL},
+        {"lambada", "{\"text\": \"a b\"}\n{\"txt\": 1}\n", 28, 0, 0, ERR_FORMAT,
+         "DIR/file line 2: there is no \"text\" in it"},
+        {"lambada", "{\"text\": 5}", 11, 0, 0, ERR_FORMAT,
+         "DIR/file line 1: there is no \"text\" in it"},
+        {"lambada", "[]", 2, 0, 0, ERR_FORMAT, "DIR/file line 1: there is no \"text\" in it"},
+        {"ptb", NULL, 0, 0, 0, ERR_RANGE, "eval ptb measures a file that you name: eval ptb FILE"},
+        {"lambada", NULL, 0, 0, 0, ERR_MISSING,
+         "DIR/data/prattle/lambada/lambada_test.jsonl is not there: "
+         "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl is OpenAI's; "
+         "put it in that place, or name the file or --data-dir"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct eval_config c;
+        struct eval_result r;
+        const char *path = NULL;
+        eval_config_init(&c);
+        c.seq_length = cases[i].seq_length;
+        c.overlap = c.last_n = cases[i].step;
+        if (cases[i].text != NULL) {
+            scratch_write(&scratch, "file", cases[i].text, cases[i].n);
+            path = scratch_path(&scratch, "file");
+        }
+        int rc = measure(&r, cases[i].eval, &c, path, 2);
+        if (rc != cases[i].rc)
+            fail_msg("case %zu: %d, %s", i, rc, err_text());
+        const char *sentence = scratch_sentence(&scratch, err_text());
+        if (cases[i].sentence != NULL && strcmp(sentence, cases[i].sentence) != 0)
+            fail_msg("case %zu: %s", i, sentence);
+    }
+}
+
+static void any_bytes_are_measured(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    struct eval_config c;
+    struct eval_result r;
+    eval_config_init(&c);
+    assert_ok(buf_add(&text, "a\0b\xff\xfe ( \xc0 ) \n\xed\xa0\x80 '", 20));
+    for (int i = 0; i < 3000; i++) /* one line, one word */
+        assert_ok(buf_char(&text, (char)('a' + i % 7)));
+    scratch_write(&scratch, "file", text.data, text.n);
+    assert_ok(measure(&r, "wikitext", &c, scratch_path(&scratch, "file"), 2));
+    assert_true(isfinite(value(&r, "loss")) && r.targets > 500);
+    eval_result_release(&r);
+    assert_ok(measure(&r, "ptb", &c, scratch_path(&scratch, "file"), 2));
+    eval_result_release(&r);
+    buf_release(&text);
+}
+
+static void no_memory_leaks_nothing(void **state)
+{
+    (void)state;
+    /* Not LAMBADA: jansson's scanner asserts that there is memory. */
+    static const int which[] = {0, 5};
+    for (int w = 0; w < 2; w++) {
+        const int i = which[w];
+        struct eval_config c;
+        struct engine e;
+        struct eval_result r;
+        char path[128];
+        int rc = ERR_NOMEM;
+        eval_config_init(&c);
+        snprintf(path, sizeof path, "tests/golden/eval/%s", goldens[i].file);
+        assert_ok(engine_init(&e, model, 1));
+        for (uint64_t k = 1; rc != 0; k++) {
+            mem_fail_at(k);
+            rc = eval_run(eval_find(goldens[i].eval), &e, NULL, &c, path, &r, NULL);
+            mem_fail_at(0);
+            if (rc != 0)
+                assert_int_equal(rc, ERR_NOMEM);
+        }
+        eval_result_release(&r);
+        engine_release(&e);
+    }
+}
+
+static void a_model_without_words_says_so(void **state)
+{
+    (void)state;
+    struct tokenizer *kept = model->tokenizer;
+    struct eval_config c;
+    struct eval_result r;
+    eval_config_init(&c);
+    model->tokenizer = NULL;
+    assert_int_equal(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 1), ERR_MISSING);
+    assert_non_null(strstr(err_text(), "has no tokenizer"));
+    assert_int_equal(measure(&r, "lambada", &c, "tests/golden/eval/lambada.jsonl", 1), ERR_MISSING);
+    model->tokenizer = kept;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_texts_are_measured_as_pytorch_does),
+        cmocka_unit_test(batch_and_team_change_no_bit),
+        cmocka_unit_test(megatron_is_128_every_32),
+        cmocka_unit_test(a_limit_leaves_the_total),
+        cmocka_unit_test(stopped_it_says_what_it_has),
+        cmocka_unit_test(every_bad_file_has_a_sentence),
+        cmocka_unit_test(any_bytes_are_measured),
+        cmocka_unit_test(no_memory_leaks_nothing),
+        cmocka_unit_test(a_model_without_words_says_so),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

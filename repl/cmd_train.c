@@ -27,6 +27,12 @@ static void show_line(void *user, const struct metrics *m)
     train_view_show(m);
 }
 
+static void show_activations(void *user, const struct metrics *m, const struct watch *w)
+{
+    (void)user;
+    train_view_activations(m, w);
+}
+
 static void show_tick(void *user, const struct metrics *m, int64_t step, double part)
 {
     (void)user;
@@ -90,6 +96,7 @@ static int show_sample(void *user, struct buf *out)
 static struct run_events events_of(struct repl *r)
 {
     return (struct run_events){.line = show_line,
+                               .activations = show_activations,
                                .tick = show_tick,
                                .sample = show_sample,
                                .progress = progress_show(),

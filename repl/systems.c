@@ -157,6 +157,7 @@ static const struct system_option table[] = {
 {LANGUINI, "eval_every", "logging.eval_every", ""},
 {LANGUINI, "log_terminal_every, log_metrics_every", "logging.log_every", ""},
 {LANGUINI, "log_grads_every", "logging.log_grads_every", ""},
+{LANGUINI, "log_activations_every", "logging.log_activations_every", ""},
 {LANGUINI, "log_ckpt_every", "checkpoint.save_every", ""},
 {LANGUINI, "logger_type, wandb_project_name", "logging.tensorboard", "JSON lines are always written"},
 {LANGUINI, "use_flash", "", "attention never makes a T x T matrix"},

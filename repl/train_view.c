@@ -78,6 +78,30 @@ void train_view_show(const struct metrics *m)
     buf_release(&line);
 }
 
+void train_view_activations(const struct metrics *m, const struct watch *w)
+{
+    static const char *const places[N_WATCHED] = {"attention", "inside the mlp", "residual"};
+    train_view_wipe();
+    progress_wipe();
+    printf("%sactivations at step %" PRId64 "\n%8s", term_dim(stdout), m->step, "");
+    for (int k = 0; k < N_WATCHED; k++)
+        printf("%22s", places[k]);
+    printf("\n%-8s", "layer");
+    for (int k = 0; k < N_WATCHED; k++)
+        printf("%8s%8s%6s", "std", "max", "zero");
+    putchar('\n');
+    for (int i = 0; i < w->n_layer; i++) {
+        printf("%-8d", i);
+        for (int k = 0; k < N_WATCHED; k++) {
+            const struct watched_stats s = watch_stats(w, i, (enum watched)k);
+            printf("%8.3g%8.3g%5.0f%%", s.std, s.max, 100 * s.zeros);
+        }
+        putchar('\n');
+    }
+    fputs(term_plain(stdout), stdout);
+    fflush(stdout);
+}
+
 void train_view_wipe(void)
 {
     if (bar.visible)

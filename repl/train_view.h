@@ -10,6 +10,8 @@
 int train_view_line(const struct metrics *m, struct buf *out);
 /* Print it. */
 void train_view_show(const struct metrics *m);
+/* A row a layer of what its activations were like in the step m is of. */
+void train_view_activations(const struct metrics *m, const struct watch *w);
 /* Draw the bar, a few times a second, where standard error is a terminal: m is of
  * the last line, `step` steps are taken and `part` of the next. */
 void train_view_tick(const struct metrics *m, int64_t step, double part);

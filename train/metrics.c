@@ -7,6 +7,7 @@
 #include "train/tfevents.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -116,6 +117,17 @@ static json_t *begin(const struct metrics *m)
     return json_pack("{s:I,s:I}", "step", (json_int_t)m->step, "tokens", (json_int_t)m->tokens);
 }
 
+/* Takes o, which is not written if something failed before. */
+static int end(struct metrics_log *l, json_t *o, int rc)
+{
+    if (rc != 0) {
+        json_decref(o);
+        return rc;
+    }
+    rc = append(l, o);
+    return rc != 0 ? rc : flush(l);
+}
+
 int metrics_line(struct metrics_log *l, const struct metrics *m)
 {
     json_t *o = begin(m);
@@ -153,12 +165,7 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
     for (size_t i = 0; i < sizeof all / sizeof *all && rc == 0; i++)
         if (!all[i].left_out)
             rc = put(l, o, m, all[i].group, all[i].name, all[i].x);
-    if (rc != 0) {
-        json_decref(o);
-        return rc;
-    }
-    rc = append(l, o);
-    return rc != 0 ? rc : flush(l);
+    return end(l, o, rc);
 }
 
 int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,
@@ -180,12 +187,32 @@ int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct
     }
     json_decref(norms);
     json_decref(ratios);
-    if (rc != 0) {
-        json_decref(o);
-        return rc;
+    return end(l, o, rc);
+}
+
+int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct watch *w)
+{
+    static const struct {
+        const char *key, *group;
+        size_t offset;
+    } kinds[] = {{"activation_means", "activation_mean", offsetof(struct watched_stats, mean)},
+                 {"activation_stds", "activation_std", offsetof(struct watched_stats, std)},
+                 {"activation_maxima", "activation_max", offsetof(struct watched_stats, max)},
+                 {"activation_zeros", "activation_zeros", offsetof(struct watched_stats, zeros)}};
+    json_t *o = begin(m);
+    int rc = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds && rc == 0; k++) {
+        json_t *all = json_object();
+        for (int i = 0; i < w->n_layer * N_WATCHED && rc == 0; i++) {
+            char name[48];
+            const struct watched_stats s = watch_stats(w, i / N_WATCHED, i % N_WATCHED);
+            snprintf(name, sizeof name, "h.%d.%s", i / N_WATCHED, watched_names[i % N_WATCHED]);
+            rc = put(l, all, m, kinds[k].group, name,
+                     *(const double *)((const char *)&s + kinds[k].offset));
+        }
+        json_object_set_new(o, kinds[k].key, all);
     }
-    rc = append(l, o);
-    return rc != 0 ? rc : flush(l);
+    return end(l, o, rc);
 }
 
 int metrics_sample(struct metrics_log *l, const struct metrics *m, const char *text)

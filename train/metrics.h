@@ -6,6 +6,7 @@
  * checkpoint drops the lines of the steps it takes again, and begins a new event file.
  */
 #include "train/optimizer.h"
+#include "train/watch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,6 +43,8 @@ int metrics_line(struct metrics_log *l, const struct metrics *m);
  * the weights. */
 int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,
                     const struct tensor_change *changes);
+/* Of each layer what its activations are like. */
+int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct watch *w);
 int metrics_sample(struct metrics_log *l, const struct metrics *m, const char *text);
 
 #endif

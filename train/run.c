@@ -20,6 +20,26 @@ static int64_t expected_steps(const struct run *r)
 
 /* ---- one step ---- */
 
+static bool every(int64_t step, int n)
+{
+    return n > 0 && step % n == 0;
+}
+
+/* Activations are looked at during the steps after which they are logged. */
+static int watch_step(struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    bool due = every(r->place.step + 1, r->config.logging.log_activations_every);
+    int rc = 0;
+    if (due && r->watch.rows == NULL)
+        rc = watch_init(&r->watch, &r->model->config, t->micro_batch_size * t->sequence_length);
+    if (rc == 0 && due)
+        watch_reset(&r->watch);
+    r->watching = rc == 0 && due;
+    step_watch(r->step, r->watching ? &r->watch : NULL);
+    return rc;
+}
+
 /* The next batch, or the one at which the run was interrupted. */
 static int take_batch(struct run *r)
 {
@@ -30,6 +50,7 @@ static int take_batch(struct run *r)
     if (rc == 0 && r->micro == 0) {
         r->sum = (struct step_result){0};
         step_zero(r->step);
+        rc = watch_step(r);
     }
     return rc;
 }
@@ -148,11 +169,6 @@ static int take_step(struct run *r)
 
 /* ---- what comes between steps ---- */
 
-static bool every(int64_t step, int n)
-{
-    return n > 0 && step % n == 0;
-}
-
 static bool is_over(const struct run *r)
 {
     const struct run_config *c = &r->config;
@@ -174,6 +190,8 @@ static unsigned due_now(const struct run *r)
         due |= DUE_LINE;
     if (every(step, l->log_grads_every))
         due |= DUE_TENSORS;
+    if (every(step, l->log_activations_every))
+        due |= DUE_ACTIVATIONS;
     if (every(step, l->sample_every))
         due |= DUE_SAMPLE;
     if (every(step, r->config.checkpoint.save_every))
@@ -210,6 +228,16 @@ static int do_tensors(struct run *r)
     return metrics_tensors(r->log, &now, &r->learning.view, r->optimizer.changes);
 }
 
+static int do_activations(struct run *r)
+{
+    const struct metrics now = where(r);
+    if (!r->watching) /* asked for after the step had begun */
+        return 0;
+    if (r->events.activations != NULL)
+        r->events.activations(r->events.user, &now, &r->watch);
+    return metrics_activations(r->log, &now, &r->watch);
+}
+
 static int do_sample(struct run *r)
 {
     const struct metrics now = where(r);
@@ -230,11 +258,9 @@ static int do_due(struct run *r)
     static const struct {
         unsigned bit;
         int (*act)(struct run *r);
-    } acts[] = {{DUE_EVAL, do_eval},
-                {DUE_LINE, do_line},
-                {DUE_TENSORS, do_tensors},
-                {DUE_SAMPLE, do_sample},
-                {DUE_SAVE, run_save}};
+    } acts[] = {{DUE_EVAL, do_eval},       {DUE_LINE, do_line},
+                {DUE_TENSORS, do_tensors}, {DUE_ACTIVATIONS, do_activations},
+                {DUE_SAMPLE, do_sample},   {DUE_SAVE, run_save}};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
         if (!(r->due & acts[i].bit))
             continue;

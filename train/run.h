@@ -20,6 +20,8 @@ struct run_events {
     /* After every micro-batch, for a live bar: m of the last line, the steps taken and how
      * much of the next is done, 0 to 1. */
     void (*tick)(void *user, const struct metrics *m, int64_t step, double part);
+    /* Activations are due: what they were in the step just taken. */
+    void (*activations)(void *user, const struct metrics *m, const struct watch *w);
     /* A sample is due and the model has the run's weights: append the text to `out`, or
      * nothing where the model cannot give one. */
     int (*sample)(void *user, struct buf *out);

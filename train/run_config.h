@@ -46,7 +46,8 @@ struct execution_section {
 };
 struct logging_section {
     char *label; /* of the run; "": the preset's or file's name */
-    int log_every, eval_every, eval_windows, sample_every, sample_tokens, log_grads_every;
+    int log_every, eval_every, eval_windows, sample_every, sample_tokens, log_grads_every,
+        log_activations_every;
     char *sample_prompt;
     bool tensorboard;
     double

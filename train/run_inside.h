@@ -28,7 +28,14 @@ struct run_place {
 };
 
 /* What is due after a step, in this order. */
-enum { DUE_EVAL = 1, DUE_LINE = 2, DUE_TENSORS = 4, DUE_SAMPLE = 8, DUE_SAVE = 16 };
+enum {
+    DUE_EVAL = 1,
+    DUE_LINE = 2,
+    DUE_TENSORS = 4,
+    DUE_SAMPLE = 8,
+    DUE_SAVE = 16,
+    DUE_ACTIVATIONS = 32
+};
 
 /* Since the last line. */
 struct run_tally {
@@ -52,7 +59,9 @@ struct run {
     unsigned char base[32];  /* SHA-256 of the masters that stand still */
     struct optimizer optimizer;
     struct step *step;
-    int threads; /* of the team that step was made for */
+    struct watch watch; /* of the last step whose activations were looked at */
+    bool watching;      /* that is the step in progress */
+    int threads;        /* of the team that step was made for */
     struct metrics_log *log;
     struct metrics metrics;
 

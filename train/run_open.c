@@ -304,6 +304,7 @@ void run_free(struct run *r)
         return;
     metrics_close(r->log);
     step_free(r->step);
+    watch_release(&r->watch);
     optimizer_release(&r->optimizer);
     masters_release(&r->masters);
     run_adapter_close(r);

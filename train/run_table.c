@@ -168,6 +168,8 @@ static const struct setting table[] = {
  .help = "their length"},
 {.group = "logging", .name = "log_grads_every", .type = SETTING_INT, .offset = L(log_grads_every), .max = MANY, .argument = "N",
  .help = "steps between two records of gradient norm and update ratio of each tensor, 0 never"},
+{.group = "logging", .name = "log_activations_every", .type = SETTING_INT, .offset = L(log_activations_every), .max = MANY, .argument = "N",
+ .help = "steps between two tables of mean, deviation, greatest magnitude and share of zeros of each layer's activations, 0 never"},
 {.group = "logging", .name = "tensorboard", .type = SETTING_BOOL, .offset = L(tensorboard),
  .help = "write TensorBoard event files beside metrics.jsonl"},
 {.group = "logging", .name = "tokens_per_second", .type = SETTING_DOUBLE, .offset = L(tokens_per_second), .max = 1e12, .argument = "X",

@@ -9,6 +9,7 @@
 #include "train/kept.h"
 #include "train/loss.h"
 #include "train/masters.h"
+#include "train/watch.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ struct step {
     int n_pages;                /* of one sequence */
     struct backward backward;
     struct loss loss;
-    int piece; /* where an interrupted pass goes on; 0: none is */
+    struct watch *watch; /* NULL: nobody does */
+    int piece;           /* where an interrupted pass goes on; 0: none is */
     bool stop;
     void *blocks[N_BLOCKS];
     struct step_bytes bytes;
@@ -330,6 +332,11 @@ void *step_gradients(struct step *x)
     return x->gradients;
 }
 
+void step_watch(struct step *x, struct watch *w)
+{
+    x->watch = w;
+}
+
 static void zero_share(void *arg, int thread, int n_threads)
 {
     const struct step *x = arg;
@@ -398,6 +405,8 @@ static void run_forward(struct backward_part *p, const struct job *job, int piec
     if (layer < n_layer)
         open_windows(p, x, layer, piece == 0 && job->backward);
     forward_piece(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
+    if (x->watch != NULL && job->backward && layer >= 0 && layer < n_layer)
+        watch_add(x->watch, &x->forward, layer, x->backward.rows, p->thread, p->n_threads);
     if (job->backward && piece == 0)
         kept_store_first(&x->kept, x->layers, p->thread, p->n_threads);
     else if (job->backward && layer < n_layer)

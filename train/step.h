@@ -19,6 +19,7 @@
 
 struct adapter_config;
 struct masters;
+struct watch;
 
 struct dropout_config {
     float embd, attn, resid; /* probabilities in [0, 1), 0 = off; an adapter has its own */
@@ -64,6 +65,9 @@ void step_free(struct step *s);
 /* The gradients, in the layout and type of what learns (masters_learning), as many; borrowed.
  * Infinite where float16 had no room for them. */
 void *step_gradients(struct step *s);
+/* From here on passes that have a backward add what their layers make to w, which is
+ * borrowed; NULL: to nothing. */
+void step_watch(struct step *s, struct watch *w);
 /* Make them zero: before the first micro-batch of each step. By the whole team. A pass that
  * was interrupted is given up. */
 void step_zero(struct step *s);

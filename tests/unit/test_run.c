@@ -193,6 +193,40 @@ static void test_paused_anywhere(void **state)
     close_all(&t);
 }
 
+static void see_activations(void *user, const struct metrics *m, const struct watch *w)
+{
+    int64_t *steps = user;
+    const struct watched_stats s = watch_stats(w, 1, WATCHED_MLP);
+    assert_true(s.std > 0 && isfinite(s.max) && s.max > s.std && s.zeros < 0.5);
+    assert_true(watch_stats(w, 0, WATCHED_ATTENTION).std > 0);
+    *steps = *steps * 100 + m->step;
+}
+
+/* Being looked at, also from the middle of a step on, changes nothing. */
+static void test_activations_are_logged(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    struct buf lines = {0};
+    int64_t steps = 0;
+    const struct run_events e = {.activations = see_activations, .user = &steps};
+    const char *const more[] = {"log_activations_every=5", "tensorboard=on", NULL};
+    open_all(&t, more);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    assert_int_equal(steps, 510);
+    run_free(r);
+    assert_ok(file_read_all(&lines, scratch_path(&t.scratch, "run/metrics.jsonl"), 1 << 20));
+    const char *first = strstr(buf_text(&lines), "\"activation_means\":{\"h.0.attention\":");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "\"activation_means\""));
+    assert_non_null(strstr(first, "\"activation_zeros\":{\"h.0.attention\":0"));
+    buf_release(&lines);
+    expect_reference(&t);
+    close_all(&t);
+}
+
 static void test_other_team_in_the_middle(void **state)
 {
     (void)state;
@@ -351,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paused_between_micro_batches),
         cmocka_unit_test(test_paused_anywhere),
+        cmocka_unit_test(test_activations_are_logged),
         cmocka_unit_test(test_other_team_in_the_middle),
         cmocka_unit_test(test_from_a_checkpoint),
         cmocka_unit_test(test_what_cannot_change),

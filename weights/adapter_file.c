@@ -141,9 +141,9 @@ static int wrap_config(void)
 static int open_tensors(struct tensor_file *f, const char *path)
 {
     char *name = file_join(path, TENSORS), *pickled = file_join(path, PICKLED);
-    int rc = name == NULL || pickled == NULL              ? ERR_NOMEM
-             : file_exists(name) || !file_exists(pickled) ? safetensors_open(f, name)
-                                                          : torch_open(f, pickled);
+    bool old = pickled != NULL && name != NULL && !file_exists(name) && file_exists(pickled);
+    int rc =
+        name == NULL || pickled == NULL ? ERR_NOMEM : tensor_file_open(f, old ? pickled : name);
     mem_free(name);
     mem_free(pickled);
     return rc;

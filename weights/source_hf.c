@@ -8,7 +8,6 @@
 #include "model/base/mem.h"
 #include "weights/generation_config.h"
 #include "weights/hf_config.h"
-#include "weights/lookalike.h"
 #include "weights/names.h"
 #include "weights/tensor_file.h"
 #include "weights/vocab.h"
@@ -166,23 +165,6 @@ static int choose_files(struct state *st, bool need_weights)
 
 /* ---- their tensors ---- */
 
-static int open_file(struct tensor_file *f, const char *path)
-{
-    struct file head;
-    int rc = file_open(&head, path);
-    if (rc != 0)
-        return rc;
-    char zip[2] = {0};
-    if ((rc = lookalike_refuse(&head)) == 0 && head.bytes >= sizeof zip)
-        rc = file_read_at(&head, zip, 0, sizeof zip);
-    file_close(&head);
-    if (rc != 0)
-        return file_wrap(path);
-    bool torch = ends_with(path, ".bin") || ends_with(path, ".pt") || ends_with(path, ".pth") ||
-                 memcmp(zip, "PK", sizeof zip) == 0;
-    return torch ? torch_open(f, path) : safetensors_open(f, path);
-}
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct found *)a)->name, ((const struct found *)b)->name);
@@ -230,7 +212,7 @@ static int open_files(struct state *st)
     for (int i = 0; i < st->n_files; i++)
         st->files[i].file.fd = -1;
     for (int i = 0; i < st->n_files; i++) {
-        int rc = open_file(&st->files[i], st->paths[i]);
+        int rc = tensor_file_open(&st->files[i], st->paths[i]);
         if (rc != 0)
             return rc;
     }

@@ -1,9 +1,33 @@
 #include "weights/tensor_file.h"
 
 #include "model/base/mem.h"
+#include "weights/lookalike.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+int tensor_file_open(struct tensor_file *f, const char *path)
+{
+    struct file head;
+    int rc = file_open(&head, path);
+    if (rc != 0)
+        return rc;
+    char zip[2] = {0};
+    if ((rc = lookalike_refuse(&head)) == 0 && head.bytes >= sizeof zip)
+        rc = file_read_at(&head, zip, 0, sizeof zip);
+    file_close(&head);
+    if (rc != 0)
+        return file_wrap(path);
+    bool torch = ends_with(path, ".bin") || ends_with(path, ".pt") || ends_with(path, ".pth") ||
+                 memcmp(zip, "PK", sizeof zip) == 0;
+    return torch ? torch_open(f, path) : safetensors_open(f, path);
+}
 
 void tensor_file_close(struct tensor_file *f)
 {

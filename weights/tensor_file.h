@@ -41,6 +41,10 @@ int safetensors_open(struct tensor_file *f, const char *path);
 /* pytorch_model.bin: a zip of a pickle and its storages. Nothing in it is executed. */
 int torch_open(struct tensor_file *f, const char *path);
 
+/* Either, as the file's name or its first bytes have it; what only stands where weights should is
+ * named (weights/lookalike.h). */
+int tensor_file_open(struct tensor_file *f, const char *path);
+
 void tensor_file_close(struct tensor_file *f);
 /* NULL when there is none of this name. */
 const struct tensor_entry *tensor_file_find(const struct tensor_file *f, const char *name);

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# An adapter from the shell: whatever stops its training, it ends at the same bits; its
+# checkpoints are adapters and load beside their base.
+. "$(dirname "$0")/lib.sh.inc"
+. tests/cli/train.sh.inc
+cd "$TMPDIR" || exit 1
+train() {
+    local folder=$1; shift
+    ${EXEC:-} "$PRATTLE" train lora data="$TEXT" epochs=0 steps=$STEPS learning_rate=1e-2 sequence_length=48 \
+        micro_batch_size=2 gradient_accumulation=2 eval_every=60 sample_every=0 log_every=20 \
+        save_every=12 folder="$folder" seed=7 --model $MODEL --seed 3 "$@"
+}
+remains() {
+    (cd "$1/step-$(printf %06d "${2:-$STEPS}")" && sha256sum <adapter_model.safetensors &&
+        sha256sum <training.safetensors && grep -vE '"(hours|config)"' state.json)
+}
+loss() { sed -n "s/^step *$1\/.*  loss \([0-9]*\)\.\([0-9][0-9]\).*/\1\2/p" "$2" | head -n 1 | sed 's/^0*//'; }
+logits() { "$PRATTLE" logits "$@" --ids 5,6,7,8 --out l.npy --force >/dev/null && sha256sum <l.npy; }
+
+train whole >log 2>err
+is "a run ends well" 0 $?
+is "and has nothing to say on standard error" "" "$(cat err)"
+is "its loss falls" 1 "$(($(loss 240 log) * 10 < $(loss 1 log) * 9))"
+last=whole/step-000240
+is "a checkpoint is an adapter and a state" \
+    "adapter_config.json adapter_model.safetensors manifest.json state.json training.safetensors" \
+    "$(cd $last && echo *)"
+has "of PEFT's" '"peft_type": "LORA"' "$(cat $last/adapter_config.json)"
+is "five kills" 5 "$(kill_run killed 5)"
+is "and the adapter of the run never killed" "$(remains whole)" "$(remains killed)"
+train one --threads 1 >/dev/null
+is "one thread, the same bits" "$(remains whole)" "$(remains one)"
+train again execution.recompute=layers --threads 3 >/dev/null
+is "recomputation, the same bits" "$(remains whole)" "$(remains again)"
+has "it goes on" "[finished at step 250" "$("$PRATTLE" train resume again steps=250 2>&1)"
+has "its rank cannot change" "lora.rank was 8 in this run and cannot become 4" \
+    "$("$PRATTLE" train resume whole rank=4 2>&1)"
+train half precision=float16 steps=20 >log 2>err
+is "beside weights in float16 too" 0 $?
+
+base=$(logits --model "$MODEL" --seed 3)
+is "a checkpoint loads beside its base" "$(logits --model "$MODEL" --seed 3 --lora $last)" "$(logits --model $last)"
+is "and says other things than that" 1 "$([ "$base" != "$(logits --model $last)" ] && echo 1)"
+"$PRATTLE" convert $last merged >/dev/null
+"$PRATTLE" convert $last merged.gguf >/dev/null
+is "convert merges it" "$(logits --model $last)" "$(logits --model merged)"
+is "into GGUF too" "$(logits --model $last)" "$(logits --model merged.gguf)"
+has "in batches" "Once" "$(echo Once | "$PRATTLE" $last -n 2)"
+has "--plan says what learns" "adapter  " "$(train planned --plan)"
+has "and what does not" "memory, 4 bytes a parameter" "$(train planned --plan)"
+has "a missing adapter" "cannot load the adapter nowhere: cannot open nowhere/adapter_config.json" \
+    "$("$PRATTLE" "$MODEL" --lora nowhere -p x 2>&1)"
+has "another model's adapter" "expected [8,768], r being 8 and the model's matrix [768,2304]" \
+    "$("$PRATTLE" --model random:gpt2,n_layer=2 --lora $last -p x 2>&1)"
+has "no training beside a loaded one" "an adapter stands beside the model" \
+    "$(train beside --lora $last 2>&1)"
+has "a target that is none" "target_modules has c_atn, which is no matrix" "$(train none target_modules=c_atn 2>&1)"
+sed -i 's/"base_model_name_or_path": ".*",/"base_model_name_or_path": "gpt2-nowhere",/' $last/adapter_config.json
+has "a base that is not there" "is for the model gpt2-nowhere, which is not here" "$("$PRATTLE" $last -p x 2>&1)"
+has "a checkpoint that was changed is passed over" "were written; passed over" \
+    "$("$PRATTLE" train resume whole steps=241 2>&1)"
+finish

@@ -23,10 +23,9 @@ static const char CONFIG[] = "adapter_config.json", TENSORS[] = "adapter_model.s
 
 bool adapter_is_folder(const char *path)
 {
-    char *config = file_join(path, CONFIG);
-    bool is = config != NULL && file_exists(config);
-    mem_free(config);
-    return is;
+    char config[PATH_MAX];
+    int n = snprintf(config, sizeof config, "%s/%s", path, CONFIG);
+    return n < (int)sizeof config && file_exists(config);
 }
 
 /* ---- adapter_config.json ---- */

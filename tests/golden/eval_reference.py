@@ -6,8 +6,8 @@ Languini define them.
         makes tests/golden/eval/: texts of our own, and what the model of tests/golden/comparison with
         the vocabulary of tests/golden/tokenizer gives for them, in float64
     tests/golden/eval_reference.py DATA
-        makes tests/golden/eval/whole.json: all of WikiText's test text and of LAMBADA under the models
-        of DATA/weights, in float32. tiny-random-gpt2, which has no vocabulary, gets GPT-2's first 999
+        makes tests/golden/eval/tiny-random-gpt2.json and SLM_4096.json: all of WikiText's test text and
+        of LAMBADA under those models of DATA/weights, in float32. tiny-random-gpt2, which has no vocabulary, gets GPT-2's first 999
         tokens and <|endoftext|>; from the text for SLM_4096 go the bytes it has no sign for.
     tests/golden/eval_reference.py wikitext|ptb|lambada|strict|text MODEL FILE [SEQ_LENGTH [OVERLAP]]
         prints the figures of a folder in Hugging Face's layout with vocab.json and merges.txt
@@ -63,10 +63,12 @@ class Model:
         x = layer_norm(x, w["ln_f.weight"], w["ln_f.bias"], c["layer_norm_epsilon"])
         return torch.log_softmax(x @ w["wte.weight"].T, -1)
 
-    def score(self, passages, batch=16):
+    def score(self, passages):
         """(ids, first target) of each -> [targets] of (log-probability, likeliest id, how many are likelier)."""
-        for at in range(0, len(passages), batch):
-            part = passages[at:at + batch]
+        at = 0
+        while at < len(passages):
+            part = passages[at:at + max(1, 2048 // len(passages[at][0]))]
+            at += len(part)
             T = max(len(ids) for ids, _ in part) - 1
             inputs = torch.tensor([list(ids[:-1]) + [0] * (T + 1 - len(ids)) for ids, _ in part])
             with torch.no_grad():
@@ -190,7 +192,7 @@ def lambada(model, lines, T, strict):
             left_out += 1
         else:
             passages.append((context + target, len(context)))
-    # Longest first: batches without much padding.
+    # By length: batches without much padding.
     passages.sort(key=lambda p: len(p[0]))
     correct, losses = 0, []
     for (ids, first), scores in zip(passages, model.score(passages)):
@@ -284,23 +286,29 @@ def first_tokens(data, n):
     return {**vocab, "<|endoftext|>": n}, merges
 
 
-def whole(data):
-    torch.set_num_threads(1)
-    text = read(data, "wikitext", "wiki.test.raw")
-    lines = read(data, "lambada", "lambada_test.jsonl").splitlines()
-    weights = os.path.join(data, "weights")
-    model = Model(os.path.join(weights, "tiny-random-gpt2"), *first_tokens(data, 999), torch.float32)
-    out = {"wikitext": perplexity(model, text, 512, 256, "wikitext"),
-           "lambada": lambada(model, lines, 512, False), "lambada_strict": lambada(model, lines, 512, True)}
-    vocab = json.loads(read(weights, "SLM_4096", "vocab.json"))
-    slm = Model(os.path.join(weights, "SLM_4096"), vocab, [], torch.float32)
+def random_model(data):
+    """tiny-random-gpt2, 512 every 384."""
+    model = Model(os.path.join(data, "weights", "tiny-random-gpt2"), *first_tokens(data, 999), torch.float32)
+    return model, lambda s: s, 384
+
+
+def character_model(data):
+    """SLM_4096, 128 every 96, and the text without the bytes it has no sign for."""
+    folder = os.path.join(data, "weights", "SLM_4096")
+    vocab = json.loads(read(folder, "vocab.json"))
     signs = {b for b, c in SIGNS.items() if c in vocab}
-    sayable = lambda s: bytes(b for b in s.encode() if b in signs).decode()
-    out["slm_wikitext"] = perplexity(slm, sayable(text), 128, 64, "wikitext")
+    return Model(folder, vocab, [], torch.float32), lambda s: bytes(b for b in s.encode() if b in signs).decode(), 96
+
+
+def whole(data, name, load):
+    torch.set_num_threads(1)
+    model, sayable, overlap = load(data)
+    T = model.n_ctx
+    text = sayable(read(data, "wikitext", "wiki.test.raw"))
+    lines = read(data, "lambada", "lambada_test.jsonl").splitlines()
     lines = [json.dumps({"text": sayable(json.loads(l)["text"])}) for l in lines]
-    out["slm_lambada"] = lambada(slm, lines, 128, False)
-    out["slm_lambada_strict"] = lambada(slm, lines, 128, True)
-    write("whole.json", out)
+    write(name, {"wikitext": perplexity(model, text, T, overlap, "wikitext"),
+                 "lambada": lambada(model, lines, T, False), "lambada_strict": lambada(model, lines, T, True)})
 
 
 def one(what, folder, path, *sizes):
@@ -320,6 +328,7 @@ def one(what, folder, path, *sizes):
 if len(sys.argv) == 1:
     make()
 elif len(sys.argv) == 2:
-    whole(sys.argv[1])
+    whole(sys.argv[1], "tiny-random-gpt2.json", random_model)
+    whole(sys.argv[1], "SLM_4096.json", character_model)
 else:
     one(*sys.argv[1:])

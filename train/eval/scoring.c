@@ -101,11 +101,10 @@ static void say_time(const struct eval_job *j, const struct scorer *s, size_t n,
 }
 
 /* The next slice; by the other model too, where there is one, of the same targets. */
-static int next_slice(struct eval_slice *slice, struct scorer *s, struct scorer *other,
-                      const struct progress *p)
+static int next_slice(struct eval_slice *slice, struct scorer *s, struct scorer *other)
 {
     const struct score_row *rows;
-    int rc = scorer_next(s, &slice->rows, &slice->logits, &slice->n, p);
+    int rc = scorer_next(s, &slice->rows, &slice->logits, &slice->n, NULL);
     slice->scorer = s;
     if (rc == 0 && other->engine != NULL)
         rc = scorer_next(other, &rows, &slice->other, &slice->n, NULL);
@@ -121,7 +120,8 @@ static int go_through(struct eval_job *j, struct scorer *s, struct scorer *other
     bool said = false;
     int rc = 0;
     while (rc == 0 && slice.n > 0) {
-        if ((rc = next_slice(&slice, s, other, j->progress)) == 0 && slice.n > 0)
+        rc = progress_step(j->progress, "scoring", s->passage, n);
+        if (rc == 0 && (rc = next_slice(&slice, s, other)) == 0 && slice.n > 0)
             rc = f(user, &slice);
         double spent_s = clock_s() - start;
         if (rc == 0 && !said && spent_s > SAY_AFTER_S) {
@@ -151,7 +151,7 @@ static int score(struct eval_job *j, const struct passage *list, size_t n, bool 
         rc = 0;
     }
     if (rc == 0)
-        progress_step(j->progress, "scoring", s.total, s.total);
+        progress_step(j->progress, "scoring", n, n);
     scorer_release(&s);
     scorer_release(&other);
     return rc;

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# eval in the shell: what a program gets, the data folder, how it fails and stops.
+. "$(dirname "$0")/lib.sh.inc"
+export XDG_CACHE_HOME=$TMPDIR/cache XDG_DATA_HOME=$TMPDIR/data XDG_STATE_HOME=$TMPDIR/state
+own=tests/golden/eval
+measure() { "$PRATTLE" eval "$@" --model $MODEL 2>&1; }
+figures() { grep -oE '"(loss|perplexity|accuracy)": *\{[^}]*\}' <<<"$1"; }
+
+json=$(measure wikitext $own/wiki.txt --json)
+is "one object" 1 "$(wc -l <<<"$json" | tr -d ' ')"
+has "its definition" '"definition": "Megatron-LM' "$json"
+has "a figure with its error" '"error":' "$(figures "$json" | head -n 1)"
+is "batch and threads change nothing" "$(figures "$json")" \
+    "$(figures "$("$PRATTLE" eval wikitext $own/wiki.txt --json -m $MODEL -t 1 -b 1)")"
+mkdir -p "$TMPDIR/data/prattle/wikitext" "$TMPDIR/other/lambada"
+cp $own/wiki.txt "$TMPDIR/data/prattle/wikitext/wiki.test.raw"
+cp $own/lambada.jsonl "$TMPDIR/other/lambada/lambada_test.jsonl"
+is "the data folder is looked into" "$(figures "$json")" "$(figures "$(measure wikitext --json)")"
+is "and another by --data-dir" "$(measure lambada $own/lambada.jsonl | grep correct)" \
+    "$(measure lambada --data-dir "$TMPDIR/other" | grep correct)"
+has "a file that is not there" "$TMPDIR/data/prattle/lambada/lambada_test.jsonl is not there: https://" "$(measure lambada)"
+has "nor this" "cannot open $TMPDIR/none: No such file" "$(measure wikitext "$TMPDIR/none")"
+is "a failure is a status" 1 "$(measure lambada >/dev/null; echo $?)"
+is "a file alone is a text" "$(measure text $own/wiki.txt | grep loss)" "$(measure $own/wiki.txt | grep loss)"
+cp $own/wiki.txt "$TMPDIR/a, b.txt"
+is "a comma in its name" "$(measure text $own/wiki.txt | grep loss)" "$(measure text "$TMPDIR/a, b.txt" | grep loss)"
+mkdir "$TMPDIR/texts" && cp $own/*.txt $own/lambada.jsonl "$TMPDIR/texts"
+has "a folder of texts" "in 41 documents" "$(measure text "$TMPDIR/texts" | tr -s ' \n' ' ')"
+printf '{"text": "a b"}\n{"txt": "a b"}\n' >"$TMPDIR/bad.jsonl"
+has "a line without a text" "bad.jsonl line 2: there is no \"text\" in it" "$(measure lambada "$TMPDIR/bad.jsonl")"
+has "sizes that do not fit" "overlap is 9, must be 1 to seq_length, 8" "$(measure wikitext $own/wiki.txt --overlap 9 --seq-length 8)"
+has "usage" "usage: prattle eval wikitext [FILE]" "$(measure wikitext a b)"
+
+# SIGINT once a line of progress is due: there is a result, and it says what it is.
+for _ in $(seq 200); do cat README.md; done >"$TMPDIR/long.txt"
+"$PRATTLE" eval wikitext "$TMPDIR/long.txt" --overlap 1 --model $MODEL >"$TMPDIR/out" 2>"$TMPDIR/err" &
+until grep -q 'to read: about' "$TMPDIR/err" || ! kill -0 $! 2>/dev/null; do sleep 0.1; done
+kill -INT $!
+wait $!
+is "stopped, it says so by its status" 130 $?
+has "and in its result" "PARTIAL, stopped:" "$(cat "$TMPDIR/out")"
+finish

@@ -259,16 +259,16 @@ static int begin(struct repl *r, struct run_config *c)
 /* From what the machine's matrix product does, of which training reaches about so much. */
 static void show_time(const struct run_config *c, const struct config *shape, uint64_t n_windows)
 {
-    static const double REACHED = 0.8;
     const struct training_section *t = &c->training;
+    const double reached = t->precision == DTYPE_F16 ? 0.6 : 0.75;
     char time[24];
-    double flops = speed_sgemm_flops(shape, t->micro_batch_size * t->sequence_length, 0);
-    double rate = REACHED * flops / speed_token_flops(shape, t->sequence_length, c->lora.rank > 0);
+    double flops = speed_sgemm_look(shape, t->micro_batch_size * t->sequence_length);
+    double rate = reached * flops / speed_token_flops(shape, t->sequence_length, c->lora.rank > 0);
     double tokens =
         (double)run_config_steps(c, n_windows) * t->global_batch_size * t->sequence_length;
     if (flops > 0 && tokens > 0)
         printf("  time: about %s, %.0f tokens/s at %.0f %% of the %.0f GFLOP/s of sgemm here\n",
-               train_view_duration(time, tokens / rate), rate, 100 * REACHED, flops / 1e9);
+               train_view_duration(time, tokens / rate), rate, 100 * reached, flops / 1e9);
 }
 
 /* Nothing of the model but its shape and tokenizer is looked at. */

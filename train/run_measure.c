@@ -31,7 +31,7 @@ static double sgemm_share(struct run *r)
     if (y->busy_s == 0 || per_token * rows < MEASURED_FROM_FLOPS)
         return 0;
     if (r->sgemm_flops == 0)
-        r->sgemm_flops = speed_sgemm_flops(&r->model->config, rows, 0);
+        r->sgemm_flops = speed_sgemm_look(&r->model->config, rows);
     double tokens = (double)y->windows * t->sequence_length;
     return r->sgemm_flops > 0 ? tokens * per_token / y->busy_s / r->sgemm_flops : 0;
 }

@@ -18,5 +18,7 @@ double speed_token_flops(const struct config *c, int T, bool frozen);
  * the best of three. Takes as long as three times these products. 0: no memory.
  */
 double speed_sgemm_flops(const struct config *c, int rows, int loss_rows);
+/* The same at a look: of the layers alone, over no more rows than it takes to see it. */
+double speed_sgemm_look(const struct config *c, int rows);
 
 #endif

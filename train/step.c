@@ -383,6 +383,7 @@ static void open_windows(struct backward_part *p, struct step *x, int layer, boo
     const struct masters *w = x->masters;
     if (w->dtype == DTYPE_F32)
         return;
+    parts_set(PART_REST);
     masters_widen(w, w->window, w->half, layer, p->thread, p->n_threads);
     if (gradients && !x->backward.frozen)
         masters_widen(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
@@ -393,6 +394,7 @@ static void close_gradients(struct backward_part *p, struct step *x, int layer)
 {
     if (x->masters->dtype == DTYPE_F32 || x->backward.frozen)
         return;
+    parts_set(PART_REST);
     masters_narrow(x->masters, x->gradients, x->backward.gradients, layer, p->thread, p->n_threads);
     par_barrier();
 }

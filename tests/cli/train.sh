@@ -30,7 +30,7 @@ is "one thread, the same bits" "$(remains whole)" "$(remains one)"
 # Steps that take a while, so that a signal falls into the middle of one.
 EXEC=exec train slow steps=1000000 gradient_accumulation=500 save_every=1 >log 2>err &
 pid=$!
-for _ in $(seq 200); do ls slow 2>/dev/null | grep -qx 'step-[0-9]*' && break; sleep 0.05; done
+for _ in $(seq 1200); do ls slow 2>/dev/null | grep -qx 'step-[0-9]*' && break; sleep 0.05; done
 has "a second trainer is refused" "another trainer (process $pid) is at work there" \
     "$("$PRATTLE" train resume slow 2>&1)"
 kill -TERM $pid; wait $pid
@@ -67,6 +67,17 @@ has "changed data" "the data has changed since the checkpoint" "$("$PRATTLE" tra
 err=$(train wild learning_rate=1000 grad_clip=0 warmup=0 schedule=constant max_bad_steps=3 2>&1); rc=$?
 is "a run that blows up fails" 1 $rc
 has "and says so" "3 steps in a row had a loss of" "$err"
+out=$(train half precision=float16 loss_scaling=1e7 steps=60 save_every=30)
+has "float16: the scale falls where gradients overflow" " skipped" "$out"
+has "and is shown" "  scale " "$out"
+has "and recorded" '"overflows":' "$(tail -n 1 half/metrics.jsonl)"
+has "its checkpoints are models in fp16" '"dtype":"F16"' "$(head -c 500 half/step-000060/model.safetensors | tr -d "\0")"
+rm -r half/step-000060
+has "gone on with" "finished at step 60" "$("$PRATTLE" train resume half --threads 1 2>&1)"
+is "nothing else changed on the way" "$(remains half 60)" \
+    "$(train half2 precision=float16 loss_scaling=1e7 steps=60 save_every=30 >/dev/null && remains half2 60)"
+has "another precision is another run" "training.precision was float16 in this run" \
+    "$("$PRATTLE" train resume half precision=float32 2>&1)"
 has "--plan shows what it would take" "parameters" "$(train planned --plan)"
 has "steps given take the place of a preset's epochs" "all: 7 steps" \
     "$("$PRATTLE" train finetune data="$TEXT" steps=7 --plan --model $MODEL)"

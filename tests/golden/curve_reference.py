@@ -21,7 +21,7 @@ from gpt2_reference import forward
 from optimizer_reference import norm_of, numpy_step
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "curve")
-STEPS, MICRO, B, T = 10, 2, 2, 18
+STEPS, MICRO, B, T = IDS_SHAPE = 10, 2, 2, 18
 V, C, F, P, L = 31, 16, 24, 20, 2
 CONFIG = {"n_layer": L, "n_head": 2, "n_embd": C, "n_inner": F, "n_positions": P, "vocab_size": V,
           "layer_norm_epsilon": 1e-5, "tie_word_embeddings": True, "activation_function": "gelu_new"}

@@ -64,18 +64,19 @@ def gelu(x, kind):
     return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
-def forward(config, weights, ids, dtype):
-    """Logits [T,V] and hidden states, [T,C] each: the embedding, then every layer's."""
+def forward(config, weights, ids, dtype, kept=lambda a: a):
+    """Logits [T,V] and hidden states, [T,C] each: the embedding, then every layer's. What a
+    backward needs of a layer goes through `kept`."""
     w = {name: t.to(dtype) for name, t in weights.items()}
     C, H, T = config["n_embd"], config["n_head"], len(ids)
     D, epsilon = C // H, config["layer_norm_epsilon"]
-    x = w["wte.weight"][ids] + w["wpe.weight"][:T]
+    x = kept(w["wte.weight"][ids] + w["wpe.weight"][:T])
     hidden = [x]
     unseen = torch.triu(torch.ones(T, T, dtype=torch.bool), 1)
     for i in range(config["n_layer"]):
         p = f"h.{i}."
         a = layer_norm(x, w[p + "ln_1.weight"], w[p + "ln_1.bias"], epsilon)
-        qkv = a @ w[p + "attn.c_attn.weight"] + w[p + "attn.c_attn.bias"]
+        qkv = kept(a @ w[p + "attn.c_attn.weight"] + w[p + "attn.c_attn.bias"])
         q, k, v = (t.view(T, H, D).transpose(0, 1) for t in qkv.split(C, dim=1))
         scores = q @ k.transpose(1, 2)
         if config.get("scale_attn_weights", True):
@@ -83,11 +84,12 @@ def forward(config, weights, ids, dtype):
         if config.get("scale_attn_by_inverse_layer_idx", False):
             scores = scores / (i + 1)
         att = torch.softmax(scores.masked_fill(unseen, float("-inf")), -1) @ v
-        att = att.transpose(0, 1).reshape(T, C)
-        x = x + att @ w[p + "attn.c_proj.weight"] + w[p + "attn.c_proj.bias"]
+        att = kept(att.transpose(0, 1).reshape(T, C))
+        x = kept(x + att @ w[p + "attn.c_proj.weight"] + w[p + "attn.c_proj.bias"])
         a = layer_norm(x, w[p + "ln_2.weight"], w[p + "ln_2.bias"], epsilon)
-        a = gelu(a @ w[p + "mlp.c_fc.weight"] + w[p + "mlp.c_fc.bias"], config["activation_function"])
-        x = x + a @ w[p + "mlp.c_proj.weight"] + w[p + "mlp.c_proj.bias"]
+        a = kept(a @ w[p + "mlp.c_fc.weight"] + w[p + "mlp.c_fc.bias"])
+        a = gelu(a, config["activation_function"])
+        x = kept(x + a @ w[p + "mlp.c_proj.weight"] + w[p + "mlp.c_proj.bias"])
         hidden.append(x)
     x = layer_norm(x, w["ln_f.weight"], w["ln_f.bias"], epsilon)
     head = w.get("lm_head.weight")

@@ -42,7 +42,7 @@ static inline const float *curve_read(struct buf *b, const char *name, size_t n)
     return (const float *)(const void *)b->data;
 }
 
-static inline void curve_open(struct curve *x)
+static inline void curve_open_as(struct curve *x, enum dtype dtype)
 {
     struct config c = curve_shape();
     struct model m;
@@ -50,15 +50,23 @@ static inline void curve_open(struct curve *x)
     tiny_init(&m, &c, LINEAR_F32, 1);
     char name[] = "tiny";
     m.name = name;
-    assert_ok(masters_init(&x->w, &m, DTYPE_F32, NULL));
+    assert_ok(masters_init(&x->w, &m, dtype, NULL));
     tiny_release(&m);
     const float *start = curve_read(&b, "curve/start", x->w.n + 2 * IDS);
-    memcpy(x->w.data, start, x->w.n * sizeof *start);
+    if (dtype == DTYPE_F16)
+        kernels_active()->narrow(x->w.half, start, x->w.n);
+    else
+        memcpy(x->w.data, start, x->w.n * sizeof *start);
     for (size_t i = 0; i < IDS; i++) {
         x->ids[i] = (token_id)start[x->w.n + i];
         x->labels[i] = (token_id)start[x->w.n + IDS + i];
     }
     buf_release(&b);
+}
+
+static inline void curve_open(struct curve *x)
+{
+    curve_open_as(x, DTYPE_F32);
 }
 
 /* PLAIN of curve_reference.py. */

@@ -2,6 +2,7 @@
  * against the formulas in double. */
 #include "tests/unit/test.h"
 
+#include "model/base/half.h"
 #include "model/base/rng.h"
 #include "model/kernels/kernels.h"
 
@@ -27,7 +28,8 @@ struct rows {
     float dx[MAX + GUARD], dweight[MAX + GUARD], dbias[MAX + GUARD];
     float tanh_form[MAX + GUARD], erf_form[MAX + GUARD];
     float p[64 + GUARD], ds[64 + GUARD];
-    float dropped[MAX + GUARD], product;
+    float dropped[MAX + GUARD], product, largest;
+    uint16_t chanced[MAX + GUARD];
 };
 
 struct inputs {
@@ -68,6 +70,8 @@ static void run_table(struct rows *r, const struct kernels *k, const struct inpu
     k->softmax_grad(r->p, r->ds, n_keys, 0.25f, in->lse, in->delta);
     k->dropout(r->dropped, in->x, n, &in->dropout, 9, 4);
     r->product = k->dot(in->x, in->dy, n);
+    r->largest = k->max_abs(in->x, n);
+    k->narrow_random(r->chanced, in->x, n, 3, 9, 4);
 }
 
 static void tables_agree_at_every_length(void **state)
@@ -179,6 +183,78 @@ static void softmax_is_its_formula(void **state)
     }
 }
 
+/* ---- rounding by chance ---- */
+
+/* What binary16 has, all of it, is what comes out. */
+static void what_half_has_stays(void **state)
+{
+    (void)state;
+    enum { PART = 1024 };
+    for (int t = 0; kernels_nth(t) != NULL; t++)
+        for (uint32_t first = 0; first < 65536; first += PART) {
+            float wide[PART];
+            uint16_t got[PART];
+            for (uint32_t i = 0; i < PART; i++)
+                wide[i] = half_to_f32((uint16_t)(first + i));
+            kernels_nth(t)->narrow_random(got, wide, PART, 1, first, 0);
+            for (uint32_t i = 0; i < PART; i++)
+                if (isfinite(wide[i]))
+                    assert_int_equal(got[i], first + i);
+        }
+}
+
+/* Mean and neighbours of what x becomes in many draws, beside it in units of the last place. */
+static void rounds_to_its_mean(float x)
+{
+    enum { DRAWS = 1 << 16 };
+    static float same[DRAWS];
+    static uint16_t got[DRAWS];
+    double below = -INFINITY, above = INFINITY, sum = 0;
+    for (uint32_t h = 0; h < 65536; h++) {
+        double v = (double)half_to_f32((uint16_t)h);
+        if (isfinite(v) && v <= (double)x)
+            below = fmax(below, v);
+        if (isfinite(v) && v >= (double)x)
+            above = fmin(above, v);
+    }
+    for (int i = 0; i < DRAWS; i++)
+        same[i] = x;
+    kernels_active()->narrow_random(got, same, DRAWS, 7, 8, 9);
+    for (int i = 0; i < DRAWS; i++) {
+        double v = (double)half_to_f32(got[i]);
+        assert_true(v == below || v == above);
+        sum += v;
+    }
+    /* Half a last place is the most one draw deviates: five of the mean's deviations. */
+    double off = (sum / DRAWS - (double)x) / (above - below);
+    if (!(fabs(off) < 5 * 0.5 / sqrt(DRAWS)))
+        fail_msg("%a is %.4f last places off on average", (double)x, off);
+}
+
+static void the_mean_is_what_it_was(void **state)
+{
+    (void)state;
+    static const float fixed[] = {0x1.005p0f, -0x1.0008p0f, 0.1f,         1000.3f,
+                                  65503.0f,   -65480.0f,    0x1.3333p-15f,   -0x1.11p-20f,
+                                  0x1p-25f,   0x1p-27f,     0x1.ffffp-15f};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        rounds_to_its_mean(fixed[i]);
+    for (uint64_t i = 0; i < 20; i++)
+        rounds_to_its_mean(ldexpf(rng_normal(2, 3, i), (int)(i * 2) - 24));
+}
+
+static void what_is_too_large_is_the_largest(void **state)
+{
+    (void)state;
+    const float x[] = {65505, -65520, 1e30f, INFINITY, -INFINITY};
+    uint16_t got[5];
+    for (int t = 0; kernels_nth(t) != NULL; t++) {
+        kernels_nth(t)->narrow_random(got, x, 5, 1, 2, 3);
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(got[i], x[i] > 0 ? 0x7bff : 0xfbff);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +262,9 @@ int main(void)
         cmocka_unit_test(layernorm_is_its_slope),
         cmocka_unit_test(gelu_is_its_slope),
         cmocka_unit_test(softmax_is_its_formula),
+        cmocka_unit_test(what_half_has_stays),
+        cmocka_unit_test(the_mean_is_what_it_was),
+        cmocka_unit_test(what_is_too_large_is_the_largest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

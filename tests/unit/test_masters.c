@@ -231,13 +231,15 @@ static void what_cannot_be_read_is_said(void **state)
     assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_INTERRUPTED);
     interrupt_clear();
     /* Every allocation may fail. */
-    int rc = ERR_NOMEM;
-    for (uint64_t k = 1; rc != 0; k++) {
-        mem_fail_at(k);
-        rc = masters_init(&w, m, DTYPE_F32, NULL);
-        mem_fail_at(0);
-        assert_true(k < 100 && (rc == ERR_NOMEM || k > 8));
-        masters_release(&w);
+    for (int dtype = DTYPE_F32; dtype <= DTYPE_F16; dtype++) {
+        int rc = ERR_NOMEM;
+        for (uint64_t k = 1; rc != 0; k++) {
+            mem_fail_at(k);
+            rc = masters_init(&w, m, (enum dtype)dtype, NULL);
+            mem_fail_at(0);
+            assert_true(k < 100 && (rc == ERR_NOMEM || k > 8));
+            masters_release(&w);
+        }
     }
     model_free(m);
     scratch_close(&s);
@@ -309,6 +311,129 @@ static void masters_are_a_source(void **state)
     scratch_close(&s);
 }
 
+/* ---- float16 ---- */
+
+/* Element k of the half block is element k of the others, rounded. */
+static void expect_half(const struct masters *w, const struct masters *whole)
+{
+    assert_int_equal(w->n, whole->n);
+    for (size_t i = 0; i < w->n; i++)
+        if (w->half[i] != half_from_f32(whole->data[i]))
+            fail_msg("element %zu is %#x, expected %#x", i, w->half[i],
+                     half_from_f32(whole->data[i]));
+}
+
+/* From panels of either kind, and from files whichever way their matrices lie. */
+static void half_masters_are_the_weights_rounded(void **state)
+{
+    (void)state;
+    struct scratch s;
+    scratch_open(&s);
+    static const char *const names[] = {"hf", "file.gguf"};
+    for (int tied = 0; tied < 2; tied++)
+        for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++)
+            for (int format = 0; format < 2; format++) {
+                const char *path = scratch_path(&s, names[format]);
+                struct masters w, whole;
+                struct source source;
+                uint64_t bad[64];
+                store(path, tied != 0, SAVE_F32);
+                struct model *m = load(path, (enum linear_kind)kind);
+                assert_ok(masters_init(&w, m, DTYPE_F16, NULL));
+                assert_ok(masters_init(&whole, m, DTYPE_F32, NULL));
+                expect_half(&w, &whole);
+                memset(w.half, 0, w.n * sizeof *w.half);
+                assert_ok(source_open(&source, path, 0, true, NULL));
+                assert_ok(params_fill(w.view.tensors, source.readers, w.view.n_tensors, bad, NULL));
+                source_close(&source);
+                expect_half(&w, &whole);
+                masters_release(&whole);
+                masters_release(&w);
+                model_free(m);
+            }
+    scratch_close(&s);
+}
+
+/* What the view shows of each layer in its turn, and of the rest; and the way back. */
+static void a_window_has_each_layer_in_its_turn(void **state)
+{
+    (void)state;
+    struct config c = shape(false);
+    struct model m;
+    struct masters w, whole;
+    tiny_init(&m, &c, LINEAR_F16, 3);
+    char name[] = "tiny";
+    m.name = name;
+    assert_ok(masters_init(&w, &m, DTYPE_F16, NULL));
+    assert_ok(masters_init(&whole, &m, DTYPE_F32, NULL));
+    assert_int_equal(w.n_window, masters_window(&m.config, DTYPE_F16));
+    assert_true(w.n_window < w.n);
+    uint16_t *back = mem_array(w.n, sizeof *back);
+    float column[512], expected[512];
+    for (int threads = 1; threads <= 3; threads++) {
+        memset(w.window, 0, w.n_window * sizeof *w.window);
+        memset(back, 0, w.n * sizeof *back);
+        for (int t = 0; t < threads; t++)
+            masters_widen(&w, w.window, w.half, -1, t, threads);
+        for (int layer = 0; layer < c.n_layer; layer++) {
+            const struct layer *l = &w.view.layers[layer], *e = &whole.view.layers[layer];
+            for (int t = 0; t < threads; t++)
+                masters_widen(&w, w.window, w.half, layer, t, threads);
+            for (int n = 0; n < l->mlp_proj.N; n++) {
+                linear_column(&l->mlp_proj, n, column);
+                linear_column(&e->mlp_proj, n, expected);
+                for (int k = 0; k < l->mlp_proj.K; k++)
+                    assert_true(column[k] == rounded(expected[k]));
+            }
+            assert_true(l->ln_1_weight[7] == rounded(e->ln_1_weight[7]));
+            for (int t = 0; t < threads; t++)
+                masters_narrow(&w, back, w.window, layer, t, threads);
+        }
+        assert_true(w.view.ln_f_bias[5] == rounded(whole.view.ln_f_bias[5]));
+        linear_column(&w.view.lm_head, 9, column);
+        linear_column(&whole.view.lm_head, 9, expected);
+        assert_true(column[3] == rounded(expected[3]));
+        for (int t = 0; t < threads; t++)
+            masters_narrow(&w, back, w.window, -1, t, threads);
+        assert_memory_equal(back, w.half, w.n * sizeof *back);
+    }
+    mem_free(back);
+    masters_release(&whole);
+    masters_release(&w);
+    tiny_release(&m);
+}
+
+/* Panels of fp16 are copies of them; files too. */
+static void half_masters_come_back_bit_for_bit(void **state)
+{
+    (void)state;
+    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+        struct config c = shape(true);
+        struct model m;
+        struct masters w, again;
+        struct source source;
+        char name[] = "tiny";
+        tiny_init(&m, &c, (enum linear_kind)kind, 3);
+        m.name = name;
+        assert_ok(masters_init(&w, &m, DTYPE_F16, NULL));
+        for (size_t i = 0; i < w.n; i++)
+            w.half[i] ^= 3;
+        masters_publish(&w, &m);
+        assert_ok(masters_init(&again, &m, DTYPE_F16, NULL));
+        assert_memory_equal(again.half, w.half, w.n * sizeof *w.half);
+        assert_ok(masters_source(&source, &w, &m));
+        assert_int_equal(source.dtype, DTYPE_F16);
+        memset(again.half, 0, again.n * sizeof *again.half);
+        uint64_t bad[64];
+        assert_ok(params_fill(again.view.tensors, source.readers, again.view.n_tensors, bad, NULL));
+        assert_memory_equal(again.half, w.half, w.n * sizeof *w.half);
+        source_close(&source);
+        masters_release(&again);
+        masters_release(&w);
+        tiny_release(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +443,9 @@ int main(void)
         cmocka_unit_test(what_cannot_be_read_is_said),
         cmocka_unit_test(publishing_rounds_each_weight_into_its_place),
         cmocka_unit_test(masters_are_a_source),
+        cmocka_unit_test(half_masters_are_the_weights_rounded),
+        cmocka_unit_test(a_window_has_each_layer_in_its_turn),
+        cmocka_unit_test(half_masters_come_back_bit_for_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,8 @@ static void lines_say_what_was_measured(void **state)
     assert_true(event_bytes(&s, &n_files) > before);
     m = at(4);
     m.machine_hours = 0.25;
+    m.loss_scale = 2048;
+    m.overflows = 2;
     assert_ok(metrics_line(l, &m));
     assert_ok(metrics_sample(l, &m, "a \"text\"\n"));
     json_t *o = line(&s, 0, &n);
@@ -78,10 +80,13 @@ static void lines_say_what_was_measured(void **state)
     assert_null(json_object_get(o, "grad_norm"));
     assert_null(json_object_get(o, "validation_loss"));
     assert_null(json_object_get(o, "machine_hours"));
+    assert_null(json_object_get(o, "loss_scale"));
     json_decref(o);
     o = line(&s, 1, &n);
     assert_true(json_real_value(json_object_get(o, "validation_loss")) == 3);
     assert_true(json_real_value(json_object_get(o, "machine_hours")) == 0.25);
+    assert_true(json_real_value(json_object_get(o, "loss_scale")) == 2048);
+    assert_true(json_real_value(json_object_get(o, "overflows")) == 2);
     json_decref(o);
     o = line(&s, 2, &n);
     assert_string_equal(json_string_value(json_object_get(o, "sample")), "a \"text\"\n");

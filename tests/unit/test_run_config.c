@@ -314,6 +314,42 @@ static void dropout_has_one_name_for_all(void **state)
                 step.dropout.resid == 0.25f);
 }
 
+/* What is not said follows from the precision; what is said stays. */
+static void scales_follow_the_precision(void **state)
+{
+    struct run_config *c = *state;
+    struct config shape;
+    config_init(&shape);
+    enum { ON = 1, OFF = 2 };
+    static const struct {
+        const char *words[3];
+        double scale;
+        int scaling, moment;
+    } cases[] = {
+        {{"precision=float32"}, 1, OFF, MOMENT_F32},
+        {{"precision=float16"}, 65536, ON, MOMENT_F16},
+        {{"precision=float16", "auto_loss_scaling=off"}, 1024, OFF, MOMENT_F16},
+        {{"precision=float16", "loss_scaling=50000", "first_order_momentum=float32"},
+         50000,
+         ON,
+         MOMENT_F32},
+        {{"precision=float32", "first_order_momentum=float16"}, 1, OFF, MOMENT_F16},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run_config fresh;
+        assert_ok(run_config_copy(&fresh, c));
+        for (int w = 0; w < 3 && cases[i].words[w] != NULL; w++)
+            assert_ok(run_config_words(&fresh, (char *const *)&cases[i].words[w], 1));
+        assert_ok(words(&fresh, "seed=77", NULL));
+        assert_ok(run_config_settle(&fresh, &shape));
+        assert_true(fresh.training.loss_scaling == cases[i].scale);
+        assert_int_equal(fresh.training.auto_loss_scaling, cases[i].scaling);
+        assert_int_equal(fresh.optimizer.first_order_momentum, cases[i].moment);
+        assert_int_equal(fresh.optimizer.seed, 77);
+        run_config_release(&fresh);
+    }
+}
+
 static void lengths_follow(void **state)
 {
     struct run_config *c = *state;
@@ -460,6 +496,15 @@ static void plans_add_up(void **state)
     assert_non_null(strstr(text, "8 windows of 256, 2048 tokens, as 2 micro-batches of 4"));
     assert_non_null(strstr(text, "an epoch: 1000000 tokens, 3906 windows, 488.2 steps"));
     assert_non_null(strstr(text, "all: 489 steps, 1001472 tokens"));
+    assert_non_null(strstr(text, "memory, 16 bytes a parameter"));
+    plan.n = 0;
+    assert_ok(words(c, "precision=float16", "first_order_momentum=auto"));
+    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_plan(c, &shape, 1000000, 3906, &plan));
+    text = buf_text(&plan);
+    assert_non_null(strstr(text, "memory, 10 bytes a parameter"));
+    assert_non_null(strstr(text, "  parameters          237.4 MiB  float16\n"));
+    assert_non_null(strstr(text, "  second moment       474.7 MiB  float32\n"));
     buf_release(&plan);
 }
 
@@ -497,6 +542,7 @@ int main(void)
         TEST(batches_must_agree),
         TEST(the_later_batch_decides),
         TEST(dropout_has_one_name_for_all),
+        TEST(scales_follow_the_precision),
         TEST(lengths_follow),
         TEST(presets_are_legal),
         TEST(published_sizes_are_those_published),

@@ -1,0 +1,328 @@
+/* Training with what is kept in binary16. */
+#include "model/base/half.h"
+#include "model/base/par.h"
+#include "tests/unit/curve.h"
+#include "train/loss_scale.h"
+
+#include <math.h>
+
+/* ---- against PyTorch and NumPy: tests/golden/half_reference.py ---- */
+
+/* Tensor i is the key's bias, whose gradient is noise, from its first third to its second. */
+static bool is_noise(const struct masters *w, int i, size_t k)
+{
+    size_t C = (size_t)w->view.config.n_embd;
+    return strstr(w->view.tensors[i].name, "c_attn.bias") != NULL && k >= C && k < 2 * C;
+}
+
+static void gradients_are_the_references(void **state)
+{
+    (void)state;
+    struct curve x;
+    struct buf b = {0};
+    struct step_config s;
+    struct step *step;
+    struct step_result one;
+    double loss = 0, worst = 0;
+    curve_open_as(&x, DTYPE_F16);
+    step_config_init(&s);
+    s.batch = B;
+    s.length = T;
+    assert_ok(step_new(&step, &x.w, &s));
+    step_zero(step);
+    for (int i = 0; i < MICRO * B; i += B) {
+        step_run(step, &one, x.ids + i * T, x.labels + i * T, B, T, 1, 0, true);
+        loss += one.loss_sum;
+    }
+    const float *want = curve_read(&b, "half/gradients", 1 + x.w.n);
+    const uint16_t *got = step_gradients(step);
+    printf("# loss within %.2g\n", fabs(loss / (double)want[0] - 1));
+    assert_true(fabs(loss / (double)want[0] - 1) < 1e-5);
+    for (int i = 0; i < x.w.view.n_tensors; i++) {
+        double greatest = 0, off = 0;
+        for (size_t k = 0; k < masters_size(&x.w, i); k++) {
+            size_t at = x.w.offset[i] + k;
+            double d = fabs((double)half_to_f32(got[at]) - (double)want[1 + at]);
+            greatest = fmax(greatest, fabs((double)want[1 + at]));
+            off = fmax(off, is_noise(&x.w, i, k) ? 0 : d);
+        }
+        worst = fmax(worst, off / greatest);
+    }
+    printf("# gradients within %.2g of a tensor's greatest\n", worst);
+    /* Here and there an activation lies between two neighbours and falls to the other. */
+    assert_true(worst < 1e-3);
+    buf_release(&b);
+    step_free(step);
+    masters_release(&x.w);
+}
+
+static void ten_steps(const char *name, bool chance)
+{
+    struct curve x;
+    struct buf b = {0};
+    struct optimizer_config c = curve_config(OPTIMIZER_ADAMW);
+    struct step_config s;
+    double curve[STEPS][2], worst = 0, off = 0;
+    size_t n_same = 0;
+    c.stochastic_rounding = chance;
+    c.seed = 11;
+    curve_open_as(&x, DTYPE_F16);
+    step_config_init(&s);
+    curve_train(&x, &x.w, s, &c, 3e-3, B, curve);
+    const float *want = curve_read(&b, name, 2 * STEPS + x.w.n);
+    for (int i = 0; i < 2 * STEPS; i++)
+        worst = fmax(worst, fabs(curve[i / 2][i % 2] / (double)want[i] - 1));
+    for (int i = 0; i < x.w.view.n_tensors; i++)
+        for (size_t k = 0; k < masters_size(&x.w, i); k++) {
+            float got = half_to_f32(x.w.half[x.w.offset[i] + k]);
+            float expected = want[2 * STEPS + x.w.offset[i] + k];
+            n_same += got == expected;
+            off = is_noise(&x.w, i, k) ? off : fmax(off, fabs((double)got - (double)expected));
+        }
+    double same = (double)n_same / (double)x.w.n;
+    printf("# %s: losses and norms within %.2g, %.1f %% of the weights the same, all within %.2g\n",
+           name, worst, 100 * same, off);
+    assert_true(worst < 2e-4);
+    assert_true(same > 0.85);
+    assert_true(off < 2e-3); /* a last place of numbers from 1 to 2 is 0.00098 */
+    buf_release(&b);
+    masters_release(&x.w);
+}
+
+static void ten_steps_as_the_reference(void **state)
+{
+    (void)state;
+    ten_steps("half/nearest", false);
+    ten_steps("half/chance", true);
+}
+
+/* ---- the same bits ---- */
+
+/* Ten steps of something dropped, in the team there is. */
+static void train_dropping(struct curve *x, const char *recompute, int kind, double curve[STEPS][2])
+{
+    struct optimizer_config c = curve_config(kind);
+    struct step_config s;
+    step_config_init(&s);
+    s.recompute = recompute;
+    s.dropout = (struct dropout_config){.embd = 0.1f, .attn = 0.1f, .resid = 0.1f, .seed = 3};
+    curve_open_as(x, DTYPE_F16);
+    curve_train(x, &x->w, s, &c, 3e-3, B, curve);
+}
+
+static void same_bits_in_any_team_and_recomputed(void **state)
+{
+    (void)state;
+    static const char *const recompute[] = {"none", "layers", "0"};
+    for (int kind = OPTIMIZER_ADAMW; kind <= OPTIMIZER_LAMB; kind++) {
+        struct curve first, x;
+        double curve[STEPS][2], again[STEPS][2];
+        assert_ok(par_open(1, false));
+        train_dropping(&first, "none", kind, curve);
+        for (int threads = 1; threads <= 3; threads++) {
+            assert_ok(par_open(threads, false));
+            train_dropping(&x, recompute[threads % 3], kind, again);
+            assert_memory_equal(again, curve, sizeof curve);
+            assert_memory_equal(x.w.half, first.w.half, x.w.n * sizeof *x.w.half);
+            masters_release(&x.w);
+        }
+        masters_release(&first.w);
+    }
+    par_close();
+}
+
+/* ---- the optimizer ---- */
+
+/* Masters whose tensors have several pieces, all weights 1. */
+static void make_ones(struct masters *w)
+{
+    struct config c = tiny_config();
+    struct model m;
+    char name[] = "tiny";
+    c.n_embd = 90;
+    tiny_init(&m, &c, LINEAR_F32, 5);
+    m.name = name;
+    assert_ok(masters_init(w, &m, DTYPE_F16, NULL));
+    tiny_release(&m);
+    for (size_t i = 0; i < w->n; i++)
+        w->half[i] = half_from_f32(1);
+}
+
+/* Where the weights are on average after 100 steps of 1e-5 downwards, a fiftieth of the
+ * distance to the neighbour. */
+static double descend(bool chance)
+{
+    struct masters w;
+    struct optimizer o;
+    struct optimizer_config c;
+    double sum = 0;
+    make_ones(&w);
+    uint16_t *grads = mem_array(w.n, sizeof *grads);
+    for (size_t i = 0; i < w.n; i++)
+        grads[i] = half_from_f32(0.5f);
+    optimizer_config_init(&c);
+    c.weight_decay = 0;
+    c.stochastic_rounding = chance;
+    assert_ok(optimizer_init(&o, &c, &w));
+    for (int t = 0; t < 100; t++) {
+        double norm = optimizer_norm(&o, grads, 1);
+        uint64_t before = mem_count();
+        optimizer_step(&o, &w, grads, 1, norm, 1e-5f);
+        assert_int_equal(mem_count(), before);
+    }
+    for (size_t i = 0; i < w.n; i++)
+        sum += (double)half_to_f32(w.half[i]);
+    sum /= (double)w.n;
+    optimizer_release(&o);
+    masters_release(&w);
+    mem_free(grads);
+    return sum;
+}
+
+static void small_steps_count(void **state)
+{
+    (void)state;
+    double chance = descend(true);
+    printf("# 100 steps of 1e-5 from 1: %.6f\n", chance);
+    assert_true(fabs(chance - 0.999) < 2e-5);
+    assert_true(descend(false) == 1);
+}
+
+enum { RUN = 1024 };
+
+/* Whether there is a unit in which a run of half_m is m. */
+static bool one_unit_fits(const struct optimizer *o, const float *m, const uint16_t *half, size_t n)
+{
+    bool fits = false;
+    for (size_t k = 0; k < o->n_units && !fits; k++) {
+        float unit = o->m_unit[k];
+        fits = true;
+        for (size_t i = 0; i < n && fits; i++)
+            fits = fabsf(half_to_f32(half[i]) * unit - m[i]) <=
+                   fmaxf(fabsf(m[i]) * 0x1p-11f, unit * 0x1p-25f);
+    }
+    return fits;
+}
+
+/* Against a first moment in fp32, from gradients of any size. */
+static void half_moments_lose_half_a_last_place(void **state)
+{
+    (void)state;
+    for (int e = -24; e <= 15; e += 13) {
+        struct masters w;
+        struct optimizer whole, half;
+        struct optimizer_config c;
+        optimizer_config_init(&c);
+        make_ones(&w);
+        uint16_t *grads = mem_array(w.n, sizeof *grads);
+        for (size_t i = 0; i < w.n; i++)
+            grads[i] = half_from_f32(ldexpf(rng_normal(1, 2, i) / 4, e));
+        c.first_order_momentum = MOMENT_F32;
+        assert_ok(optimizer_init(&whole, &c, &w));
+        c.first_order_momentum = MOMENT_AS_WEIGHTS;
+        assert_ok(optimizer_init(&half, &c, &w));
+        assert_true(half.m == NULL && whole.half_m == NULL);
+        optimizer_step(&whole, &w, grads, 0x1p-20f, 0, 0);
+        optimizer_step(&half, &w, grads, 0x1p-20f, 0, 0);
+        for (int i = 0; i < w.view.n_tensors; i++)
+            for (size_t at = w.offset[i]; at < w.offset[i + 1]; at += RUN) {
+                size_t left = w.offset[i + 1] - at;
+                assert_true(
+                    one_unit_fits(&half, whole.m + at, half.half_m + at, left < RUN ? left : RUN));
+            }
+        optimizer_release(&whole);
+        optimizer_release(&half);
+        masters_release(&w);
+        mem_free(grads);
+    }
+}
+
+/* ---- the scale of the loss ---- */
+
+static void the_scale_halves_and_grows(void **state)
+{
+    (void)state;
+    struct loss_scale s = {.scale = 4};
+    assert_true(loss_scale_overflow(&s));
+    assert_true(s.scale == 2);
+    loss_scale_good(&s, 3);
+    loss_scale_good(&s, 3);
+    assert_true(s.scale == 2 && s.steps == 2);
+    loss_scale_good(&s, 3);
+    assert_true(s.scale == 4 && s.steps == 0);
+    loss_scale_good(&s, 3);
+    assert_true(loss_scale_overflow(&s) && s.steps == 0);
+    assert_true(loss_scale_overflow(&s));
+    assert_true(s.scale == 1 && s.overflows == 3);
+    /* Then the scale is not to blame. */
+    assert_false(loss_scale_overflow(&s));
+    assert_true(s.scale == 1 && s.overflows == 3);
+    s.scale = LOSS_SCALE_MAX;
+    loss_scale_good(&s, 1);
+    assert_true(s.scale == LOSS_SCALE_MAX);
+}
+
+/* ---- how well it learns ---- */
+
+enum { LONG = 200 };
+
+/* The losses of 200 steps, of ids each of which says what the next is. */
+static void learn(double losses[LONG], enum dtype dtype)
+{
+    struct curve x;
+    struct optimizer o;
+    struct optimizer_config c = curve_config(OPTIMIZER_ADAMW);
+    struct step_config s;
+    struct step *step;
+    token_id ids[B * T], labels[B * T];
+    curve_open_as(&x, dtype);
+    step_config_init(&s);
+    s.batch = B;
+    s.length = T;
+    assert_ok(step_new(&step, &x.w, &s));
+    assert_ok(optimizer_init(&o, &c, &x.w));
+    for (int t = 0; t < LONG; t++) {
+        struct step_result one;
+        tiny_ids(ids, B * T, &x.w.view.config, (uint64_t)t);
+        for (int i = 0; i < B * T; i++)
+            labels[i] = (ids[i] * 7 + 3) % x.w.view.config.n_vocab;
+        step_zero(step);
+        assert_ok(step_run(step, &one, ids, labels, B, T, 1024.0f / (B * T), 0, true));
+        double norm = optimizer_norm(&o, step_gradients(step), 1.0f / 1024);
+        optimizer_step(&o, &x.w, step_gradients(step), 1.0f / 1024, norm, 5e-3f);
+        losses[t] = one.loss_sum / (B * T);
+    }
+    optimizer_release(&o);
+    step_free(step);
+    masters_release(&x.w);
+}
+
+static void it_learns_as_float32(void **state)
+{
+    (void)state;
+    double whole[LONG], half[LONG], off = 0, greatest = 0;
+    learn(whole, DTYPE_F32);
+    learn(half, DTYPE_F16);
+    for (int t = 0; t < LONG; t++) {
+        off += (half[t] - whole[t]) / LONG;
+        greatest = fmax(greatest, fabs(half[t] - whole[t]));
+    }
+    printf("# 200 steps from %.3f to %.3f: float16 %+.5f of float32 on average, %.3f at most\n",
+           whole[0], whole[LONG - 1], off, greatest);
+    assert_true(whole[LONG - 1] < 0.5); /* from ln 31 = 3.4 and more */
+    assert_true(fabs(off) < 0.01 && greatest < 0.05);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_are_the_references),
+        cmocka_unit_test(ten_steps_as_the_reference),
+        cmocka_unit_test(same_bits_in_any_team_and_recomputed),
+        cmocka_unit_test(small_steps_count),
+        cmocka_unit_test(half_moments_lose_half_a_last_place),
+        cmocka_unit_test(the_scale_halves_and_grows),
+        cmocka_unit_test(it_learns_as_float32),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

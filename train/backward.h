@@ -26,6 +26,7 @@ struct backward {
     float *dfc;       /* [rows,F] */
     float *dinner;    /* [rows,rank] of a term's x A^T */
     float *norm_sums; /* [rows / NORM_ROWS rounded up][2][C] of a layer norm's weight and bias */
+    int length;           /* of the longest text there is scratch for */
     char *thread_scratch; /* [n_threads][thread_bytes]: backward_scratch_bytes each */
     size_t thread_bytes;
 };
@@ -37,8 +38,8 @@ struct backward_part {
     char *scratch; /* this thread's own, aligned to 64 */
 };
 
-/* Bytes of scratch one thread needs for texts of up to n positions. */
-size_t backward_scratch_bytes(int n);
+/* Bytes of scratch one thread needs for texts of up to `length` positions. */
+size_t backward_scratch_bytes(const struct config *c, int length);
 
 static inline float *backward_gradient(const struct backward *b, const void *parameter)
 {

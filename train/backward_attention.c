@@ -2,34 +2,65 @@
  * Attention's backward (Dao et al. 2022): the weights of a block of 64 keys and a run of
  * queries are made again from the scores and the row's ln sum, so that no more than that
  * is ever in memory. One head of one sequence is one thread's from end to end.
+ *
+ * With P the weights and S their scores, all by the kernels' tiles, whose sums run in
+ * order: S = Q K^T and dP = dO V^T for some queries at a time against a block of keys;
+ * dQ += dS K for these; and for the block, after a run of queries, dV += P^T dO and
+ * dK += dS^T Q, for some keys at a time.
  */
 #include "train/backward.h"
 
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/parts.h"
-#include "model/kernels/blas.h"
 
-enum { KEYS = 64, QUERIES = 256 };
+#include <string.h>
 
+enum { KEYS = 64, MOST_GROUPS = 16 /* of queries in a run */ };
+
+/* A head's matrices, its rows one behind the other, padded to D16 columns; and what lies
+ * between them. R: rows of the kernels' largest tile. */
 struct scratch {
-    float *p, *ds; /* [QUERIES,KEYS] */
-    float *delta;  /* [n] of each row: sum of the weights times their gradients */
+    size_t D16;
+    int R;
+    float *q, *k, *v, *dout;       /* [n,D16] */
+    float *dq, *dk, *dv;           /* [n,D16] */
+    float *lse, *delta;            /* [n]; delta: sum of a row's weights times their gradients */
+    float *q_packed, *dout_packed; /* groups of R rows: [n / R][D16,R] */
+    float *keys, *values;          /* of a block: [D16,KEYS] */
+    float *p, *ds;                 /* of a group of queries: [R,KEYS] */
+    float *ds_packed;              /* [KEYS,R] */
+    float *p_columns, *ds_columns; /* of a run, by groups of keys: [KEYS / R][queries,R] */
 };
 
-static size_t carve(struct scratch *s, void *memory, int n)
+static size_t carve(struct scratch *s, void *memory, int n, int D)
 {
     struct arena a = {.base = memory};
-    s->p = arena_take(&a, sizeof(float) * QUERIES * KEYS);
-    s->ds = arena_take(&a, sizeof(float) * QUERIES * KEYS);
-    s->delta = arena_take(&a, sizeof(float) * (size_t)n);
+    s->R = kernels_active()->tile_rows;
+    s->D16 = ((size_t)D + 15) / 16 * 16;
+    /* Enough for any table of kernels. */
+    const size_t R = TILE_MAX_ROWS, all = ((size_t)n + R) * s->D16 * sizeof(float);
+    const size_t columns = KEYS * MOST_GROUPS * R * sizeof(float);
+    float **whole[] = {&s->q,  &s->k,  &s->v,        &s->dout,       &s->dq,
+                       &s->dk, &s->dv, &s->q_packed, &s->dout_packed};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        *whole[i] = arena_take(&a, all);
+    s->lse = arena_take(&a, (size_t)n * sizeof(float));
+    s->delta = arena_take(&a, (size_t)n * sizeof(float));
+    s->keys = arena_take(&a, s->D16 * KEYS * sizeof(float));
+    s->values = arena_take(&a, s->D16 * KEYS * sizeof(float));
+    s->p = arena_take(&a, R * KEYS * sizeof(float));
+    s->ds = arena_take(&a, R * KEYS * sizeof(float));
+    s->ds_packed = arena_take(&a, R * KEYS * sizeof(float));
+    s->p_columns = arena_take(&a, columns);
+    s->ds_columns = arena_take(&a, columns);
     return a.used;
 }
 
-size_t backward_scratch_bytes(int n)
+size_t backward_scratch_bytes(const struct config *c, int length)
 {
     struct scratch s;
-    return carve(&s, NULL, n);
+    return carve(&s, NULL, length, config_head_size(c));
 }
 
 /* One head of one sequence, from its first row on; rows of q, k, v and their gradients are
@@ -43,6 +74,61 @@ struct head {
     float *dq, *dk, *dv;
 };
 
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static void copy_rows(float *to, size_t ld_to, const float *from, size_t ld_from, int rows,
+                      size_t n)
+{
+    for (int r = 0; r < rows; r++, to += ld_to, from += ld_from)
+        memcpy(to, from, n * sizeof *to);
+}
+
+/* The rows of a head side by side, and what there is to know of each. */
+static void gather(const struct head *h, const struct scratch *s)
+{
+    const struct kernels *k = kernels_active();
+    const size_t C = (size_t)h->C, D = (size_t)h->D, D16 = s->D16;
+    copy_rows(s->q, D16, h->q, 3 * C, h->n, D);
+    copy_rows(s->k, D16, h->k, 3 * C, h->n, D);
+    copy_rows(s->v, D16, h->v, 3 * C, h->n, D);
+    copy_rows(s->dout, D16, h->dout, C, h->n, D);
+    for (int i = 0; i < h->n; i++) {
+        s->lse[i] = h->lse[(size_t)i * (size_t)h->H];
+        s->delta[i] = k->dot(h->out + (size_t)i * C, s->dout + (size_t)i * D16, D);
+    }
+    for (int i = 0; i < h->n; i += s->R) {
+        size_t at = (size_t)i * D16;
+        k->pack(s->q_packed + at, s->q + at, D16, least(s->R, h->n - i), h->D);
+        k->pack(s->dout_packed + at, s->dout + at, D16, least(s->R, h->n - i), h->D);
+    }
+}
+
+static void scatter(const struct head *h, const struct scratch *s)
+{
+    const size_t C = (size_t)h->C, D = (size_t)h->D;
+    copy_rows(h->dq, 3 * C, s->dq, s->D16, h->n, D);
+    copy_rows(h->dk, 3 * C, s->dk, s->D16, h->n, D);
+    copy_rows(h->dv, 3 * C, s->dv, s->D16, h->n, D);
+}
+
+/* acc [rows,cols] (+)= x W, x packed [K,rows], W [K,cols]. */
+static void multiply(float *acc, bool fresh, const float *x, int rows, const float *w, int K,
+                     size_t cols)
+{
+    kernels_active()->tile_f32(acc, cols, fresh, x, rows, w, cols, K, (int)cols, NULL,
+                               (struct ahead){.at = w});
+}
+
+static void transpose(float *to, const float *from, size_t ld, int rows, int cols)
+{
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < cols; c++)
+            to[c * KEYS + r] = from[(size_t)r * ld + (size_t)c];
+}
+
 /* Rows i .. i + rows - 1 of p and ds over keys j .. j + keys - 1, from scores and gradients
  * of the weights to (dropped) weights and gradients of the scores. */
 static void softmax(const struct head *h, const struct scratch *s, int i, int rows, int j, int keys)
@@ -50,42 +136,70 @@ static void softmax(const struct head *h, const struct scratch *s, int i, int ro
     const struct kernels *k = kernels_active();
     for (int r = 0; r < rows; r++) {
         float *p = s->p + r * KEYS, *ds = s->ds + r * KEYS;
-        int seen = i + r - j + 1 < keys ? i + r - j + 1 : keys;
+        int seen = least(i + r - j + 1, keys);
+        bool drops = h->dropout != NULL && seen > 0;
         uint64_t block = h->mask + (uint64_t)(j / KEYS) * (uint64_t)h->n_ctx + (uint64_t)(i + r);
-        if (h->dropout != NULL)
+        if (drops)
             k->dropout(ds, ds, (size_t)seen, h->dropout, h->stream, block);
-        k->softmax_grad(p, ds, seen, h->scale, h->lse[(size_t)(i + r) * (size_t)h->H],
-                        s->delta[i + r]);
-        if (h->dropout != NULL)
+        k->softmax_grad(p, ds, seen, h->scale, s->lse[i + r], s->delta[i + r]);
+        if (drops)
             k->dropout(p, p, (size_t)seen, h->dropout, h->stream, block);
+    }
+}
+
+/* Row `row` of a run: its columns to the groups of keys that they belong to. */
+static void deal_columns(const struct scratch *s, float *columns, const float *x, int row)
+{
+    for (int c = 0; c < KEYS; c += s->R) {
+        int R = least(s->R, KEYS - c);
+        memcpy(columns + c * MOST_GROUPS * s->R + row * R, x + c, (size_t)R * sizeof *x);
+    }
+}
+
+/* Queries i .. i + rows - 1, rows `row` on of a run, against the block of keys at j. */
+static void take_queries(const struct head *h, const struct scratch *s, int i, int rows, int row,
+                         int j, int keys)
+{
+    const size_t at = (size_t)i * s->D16;
+    multiply(s->p, true, s->q_packed + at, rows, s->keys, h->D, KEYS);
+    multiply(s->ds, true, s->dout_packed + at, rows, s->values, h->D, KEYS);
+    softmax(h, s, i, rows, j, keys);
+    for (int r = 0; r < rows; r++) {
+        deal_columns(s, s->p_columns, s->p + r * KEYS, row + r);
+        deal_columns(s, s->ds_columns, s->ds + r * KEYS, row + r);
+    }
+    kernels_active()->pack(s->ds_packed, s->ds, KEYS, rows, keys);
+    multiply(s->dq + at, j == 0, s->ds_packed, rows, s->k + (size_t)j * s->D16, keys, s->D16);
+}
+
+/* What a run of queries from i on gives to the block of keys at j. */
+static void give_keys(const struct scratch *s, int i, int queries, int j, int keys, bool fresh)
+{
+    const size_t query = (size_t)i * s->D16;
+    for (int c = 0; c < keys; c += s->R) {
+        const int R = least(s->R, KEYS - c), from = c * MOST_GROUPS * s->R;
+        const size_t key = (size_t)(j + c) * s->D16;
+        multiply(s->dv + key, fresh, s->p_columns + from, R, s->dout + query, queries, s->D16);
+        multiply(s->dk + key, fresh, s->ds_columns + from, R, s->q + query, queries, s->D16);
     }
 }
 
 static void one_head(const struct head *h, const struct scratch *s)
 {
-    const int C = h->C, D = h->D, ld = 3 * C;
-    for (int i = 0; i < h->n; i++)
-        s->delta[i] = kernels_active()->dot(h->out + (size_t)i * (size_t)C,
-                                            h->dout + (size_t)i * (size_t)C, (size_t)D);
+    gather(h, s);
     for (int j = 0; j < h->n; j += KEYS) {
-        const int keys = h->n - j < KEYS ? h->n - j : KEYS;
-        const size_t key = (size_t)j * (size_t)ld;
-        for (int i = j, rows; i < h->n; i += rows) {
-            rows = h->n - i < QUERIES ? h->n - i : QUERIES;
-            const size_t query = (size_t)i * (size_t)ld;
-            const float *dout = h->dout + (size_t)i * (size_t)C;
-            blas_gemm(false, true, rows, keys, D, 1, h->q + query, ld, h->k + key, ld, 0, s->p,
-                      KEYS);
-            blas_gemm(false, true, rows, keys, D, 1, dout, C, h->v + key, ld, 0, s->ds, KEYS);
-            softmax(h, s, i, rows, j, keys);
-            float more = i == j ? 0 : 1;
-            blas_gemm(true, false, keys, D, rows, 1, s->p, KEYS, dout, C, more, h->dv + key, ld);
-            blas_gemm(true, false, keys, D, rows, 1, s->ds, KEYS, h->q + query, ld, more,
-                      h->dk + key, ld);
-            blas_gemm(false, false, rows, D, keys, 1, s->ds, KEYS, h->k + key, ld, j == 0 ? 0 : 1,
-                      h->dq + query, ld);
+        const int keys = least(KEYS, h->n - j), begin = j / s->R * s->R;
+        const size_t key = (size_t)j * s->D16;
+        transpose(s->keys, s->k + key, s->D16, keys, h->D);
+        transpose(s->values, s->v + key, s->D16, keys, h->D);
+        for (int i = begin, queries; i < h->n; i += queries) {
+            queries = least(MOST_GROUPS * s->R, h->n - i);
+            for (int row = 0; row < queries; row += s->R)
+                take_queries(h, s, i + row, least(s->R, queries - row), row, j, keys);
+            give_keys(s, i, queries, j, keys, i == begin);
         }
     }
+    scatter(h, s);
 }
 
 void backward_attention(const struct backward_part *p, int layer)
@@ -96,7 +210,7 @@ void backward_attention(const struct backward_part *p, int layer)
     const struct forward_dropout *d = b->f->dropout;
     const size_t C = (size_t)c->n_embd, D = (size_t)config_head_size(c);
     struct scratch s;
-    carve(&s, p->scratch, c->n_ctx);
+    carve(&s, p->scratch, b->length, (int)D);
     parts_set(PART_ATTENTION);
     int unit = 0, row = 0;
     for (int i = 0; i < b->n_seqs; row += b->seqs[i++].n)

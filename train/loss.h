@@ -23,12 +23,13 @@ struct loss_row {
 };
 
 /*
- * Over rows row .. row + slice_rows - 1 of the pass's f->hidden, as many as there are. With
- * `backward`, p->b->branch gets the gradient of hidden and the head's weights theirs, of the
- * sum of losses * scale. labels [rows] of the whole pass. By every thread; ends with a
+ * Over the rows of the pass's f->hidden, in pieces, one call after another: 0 .. loss_pieces -
+ * 1. With `backward`, p->b->branch gets the gradient of hidden and the head's weights theirs,
+ * of the sum of losses * scale. labels [rows] of the whole pass. By every thread; ends with a
  * barrier.
  */
-void loss_slice(const struct loss *l, const struct backward_part *p, int row,
+int loss_pieces(const struct loss *l, const struct backward *b, bool backward);
+void loss_piece(const struct loss *l, const struct backward_part *p, int piece,
                 const token_id *labels, float scale, bool backward);
 /* Added up in the rows' order; by one thread, after it. */
 void loss_sum(const struct loss *l, struct step_result *out, const token_id *labels, int rows);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-    LOGITS = 32 << 20, /* that exist at once, where nothing else is said */
+    LOGITS = 64 << 20, /* that exist at once, where nothing else is said */
     LOSS_ROWS = 256    /* rows a slice comes in then */
 };
 enum block { GRADIENTS, ACTIVATIONS, SCRATCH, LOGITS_BLOCK, WINDOW, N_BLOCKS };
@@ -83,7 +83,8 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
     b->dqkv = arena_take(a, rows * 3 * C * sizeof(float));
     b->dfc = arena_take(a, rows * (size_t)c->n_inner * sizeof(float));
     b->norm_sums = arena_take(a, (rows + NORM_ROWS - 1) / NORM_ROWS * 2 * C * sizeof(float));
-    b->thread_bytes = backward_scratch_bytes(c->n_ctx);
+    b->length = x->config.length;
+    b->thread_bytes = backward_scratch_bytes(c, b->length);
     b->thread_scratch = arena_take(a, (size_t)par_threads() * b->thread_bytes);
     if (x->config.adapter != NULL) {
         size_t rank = (size_t)x->config.adapter->rank;
@@ -360,18 +361,18 @@ struct job {
 };
 
 /*
- * A pass in the pieces between which it may stop: the forward's; the loss, slice by slice;
- * and the backward's: last norm, layers from the last to the first, embedding.
+ * A pass in the pieces between which it may stop: the forward's; the loss's; and the
+ * backward's: last norm, layers from the last to the first, embedding.
  */
 struct pieces {
     int forward, loss, backward;
 };
 
-static struct pieces pieces_of(const struct step *x)
+static struct pieces pieces_of(const struct step *x, bool backward)
 {
     const struct config *c = &x->masters->view.config;
-    int slices = (x->backward.rows + x->loss.slice_rows - 1) / x->loss.slice_rows;
-    return (struct pieces){forward_pieces(c), slices, c->n_layer + 2};
+    return (struct pieces){forward_pieces(c), loss_pieces(&x->loss, &x->backward, backward),
+                           backward ? c->n_layer + 2 : 0};
 }
 
 /*
@@ -440,8 +441,7 @@ static void run_piece(struct backward_part *p, const struct job *job, struct pie
     if (piece < n.forward)
         run_forward(p, job, piece);
     else if (piece < n.forward + n.loss)
-        loss_slice(&x->loss, p, (piece - n.forward) * x->loss.slice_rows, job->labels, job->scale,
-                   job->backward);
+        loss_piece(&x->loss, p, piece - n.forward, job->labels, job->scale, job->backward);
     else
         run_backward(p, x, piece - n.forward - n.loss);
 }
@@ -468,8 +468,8 @@ static void run_job(void *arg, int thread, int n_threads)
                               .thread = thread,
                               .n_threads = n_threads,
                               .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
-    struct pieces n = pieces_of(x);
-    int piece = x->piece, all = n.forward + n.loss + (job->backward ? n.backward : 0);
+    struct pieces n = pieces_of(x, job->backward);
+    int piece = x->piece, all = n.forward + n.loss + n.backward;
     for (; piece < all && !stops(x, job, piece, thread); piece++)
         run_piece(&p, job, n, piece);
     if (thread == 0)

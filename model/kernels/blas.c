@@ -5,37 +5,45 @@
 #include <cblas.h>
 #include <limits.h>
 #include <pthread.h>
+#include <unistd.h>
+
+/* Sides of the largest tile; how many there may be where they are cut to give every
+ * processor one, and the least side for that. */
+enum { TILE = 4096, MOST = 64, LEAST = 64, UNIT = 16 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int processors;
 
-static void alone(void)
+static void begin(void)
 {
     openblas_set_num_threads(1);
+    long n = sysconf(_SC_NPROCESSORS_CONF);
+    processors = n < 1 ? 1 : n > MOST ? MOST : (int)n;
 }
 
 void blas_gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float alpha, const float *a,
                int lda, const float *b, int ldb, float beta, float *c, int ldc)
 {
-    pthread_once(&once, alone);
+    pthread_once(&once, begin);
     cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c,
                 ldc);
 }
 
-/* The largest tile; how many there are at least, where there is much to do, and a multiple
- * of which, while they are few; and the least side one is cut to for that. */
-enum { TILE_ROWS = 512, TILE_COLS = 768, SHARES = 4, FEW = 16, LEAST = 64, UNIT = 16 };
-
 struct cuts {
     int down, across;
 };
 
-/* The squarest tiles of the first number that can be had. */
+/*
+ * The squarest tiles of the first number that can be had. As few as keep all processors
+ * busy: each is packed for itself, and what that takes goes with its sides, not its area.
+ */
 static struct cuts cuts_of(int m, int n)
 {
-    struct cuts least = {(m + TILE_ROWS - 1) / TILE_ROWS, (n + TILE_COLS - 1) / TILE_COLS};
-    int all = (least.down * least.across + SHARES - 1) / SHARES * SHARES;
-    for (; all <= FEW; all += SHARES) {
+    pthread_once(&once, begin);
+    struct cuts least = {(m + TILE - 1) / TILE, (n + TILE - 1) / TILE};
+    int all = (least.down * least.across + processors - 1) / processors * processors;
+    for (; all <= MOST; all += processors) {
         struct cuts best = {0};
         int longest = INT_MAX;
         for (int down = least.down; down <= all / least.across; down++) {

@@ -9,8 +9,8 @@ void blas_gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float al
                int lda, const float *b, int ldb, float beta, float *c, int ldc);
 
 /*
- * The tiles that the rows and columns of a product are cut into, as even as can be, and the
- * same ones whatever the team: so that its bits do not depend on it.
+ * The tiles that the rows and columns of a product are cut into, as even as can be: by the
+ * product and the machine's processors, whatever the team, so that bits do not depend on it.
  */
 struct blas_tile {
     int row, rows, col, cols;

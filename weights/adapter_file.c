@@ -319,17 +319,23 @@ int adapter_base(char **out, const char *path)
 
 /* ---- writing ---- */
 
+/* NULL: no memory. */
 static json_t *list_targets(const char *targets)
 {
     if (strcmp(targets, "all-linear") == 0)
         return json_string(targets);
     json_t *list = json_array();
-    for (const char *t = targets + strspn(targets, ", "); *t != '\0'; t += strspn(t, ", ")) {
+    int rc = list == NULL ? -1 : 0;
+    for (const char *t = targets + strspn(targets, ", "); *t != '\0' && rc == 0;
+         t += strspn(t, ", ")) {
         size_t n = strcspn(t, ", ");
-        json_array_append_new(list, json_stringn(t, n));
+        rc = json_array_append_new(list, json_stringn(t, n));
         t += n;
     }
-    return list;
+    if (rc == 0)
+        return list;
+    json_decref(list);
+    return NULL;
 }
 
 /* As other folders can refer to it. */

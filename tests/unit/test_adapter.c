@@ -5,6 +5,7 @@
 #include "tests/unit/tiny.h"
 #include "train/masters.h"
 #include "weights/adapter_file.h"
+#include "weights/load.h"
 #include "weights/tensor_file.h"
 
 #include <math.h>
@@ -406,13 +407,58 @@ static void published_as_loaded(void **state)
     }
 }
 
+static void every_failed_allocation_is_survived(void **state)
+{
+    (void)state;
+    struct made t;
+    struct model *m = NULL;
+    const struct load_config c = {.kind = LINEAR_F16, .seed = 1};
+    uint64_t k = 0;
+    int rc;
+    open_made(&t);
+    assert_ok(model_load(&m, "random:tests/cli/data/config.json", &c, NULL));
+    struct adapter *a = random_adapter(&m->config, targets, 2, false);
+    assert_ok(adapter_save(a, scratch_path(&t.scratch, "other"), m->source, false));
+    adapter_free(a);
+    model_free(m);
+    m = NULL;
+    const char *path = scratch_path(&t.scratch, "other");
+    par_threads();
+    do {
+        mem_fail_at(++k);
+        rc = model_load(&m, path, &c, NULL);
+        mem_fail_at(0);
+        if (rc != 0 && rc != ERR_NOMEM)
+            fail_msg("allocation %d: %s", (int)k, err_text());
+    } while (rc != 0);
+    assert_true(k > 60);
+    assert_true(m->adapter != NULL && m->adapter->on);
+    model_free(m);
+    k = 0;
+    a = random_adapter(&t.c, targets, 2, false);
+    do {
+        mem_fail_at(++k);
+        rc = adapter_save(a, scratch_path(&t.scratch, "new"), "base", true);
+        mem_fail_at(0);
+        assert_true(rc == 0 || rc == ERR_NOMEM);
+    } while (rc != 0);
+    assert_true(k > 15);
+    adapter_free(a);
+    close_made(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(targets_match_as_pefts), cmocka_unit_test(files_come_back),
-        cmocka_unit_test(wrong_ones_are_refused), cmocka_unit_test(damaged_files_are_refused),
-        cmocka_unit_test(bases_are_found),        cmocka_unit_test(sums_are_right_in_any_parts),
-        cmocka_unit_test(switching_is_exact),     cmocka_unit_test(published_as_loaded),
+        cmocka_unit_test(targets_match_as_pefts),
+        cmocka_unit_test(files_come_back),
+        cmocka_unit_test(wrong_ones_are_refused),
+        cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(bases_are_found),
+        cmocka_unit_test(sums_are_right_in_any_parts),
+        cmocka_unit_test(switching_is_exact),
+        cmocka_unit_test(published_as_loaded),
+        cmocka_unit_test(every_failed_allocation_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

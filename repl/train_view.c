@@ -64,6 +64,9 @@ int train_view_line(const struct metrics *m, struct buf *out)
     if (rc == 0 && m->step > 0 && m->validation_step == m->step)
         rc = buf_printf(out, "  validation %.4f%s", m->validation_loss,
                         m->best_step == m->step ? " (best)" : "");
+    if (rc == 0 && m->evaluation != NULL && m->evaluation->n_figures > 0)
+        rc = buf_printf(out, "  %s %s %.6g", m->evaluation->name, m->evaluation->figures[0].text,
+                        m->evaluation->figures[0].value);
     return rc;
 }
 

@@ -128,6 +128,19 @@ static int end(struct metrics_log *l, json_t *o, int rc)
     return rc != 0 ? rc : flush(l);
 }
 
+/* Its figures: "wikitext_loss". */
+static int put_evaluation(struct metrics_log *l, json_t *o, const struct metrics *m)
+{
+    const struct eval_result *r = m->evaluation;
+    char name[96];
+    int rc = 0;
+    for (int i = 0; i < r->n_figures && rc == 0; i++) {
+        snprintf(name, sizeof name, "%s_%s", r->name, r->figures[i].name);
+        rc = put(l, o, m, "evaluation", name, r->figures[i].value);
+    }
+    return rc;
+}
+
 int metrics_line(struct metrics_log *l, const struct metrics *m)
 {
     json_t *o = begin(m);
@@ -165,6 +178,8 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
     for (size_t i = 0; i < sizeof all / sizeof *all && rc == 0; i++)
         if (!all[i].left_out)
             rc = put(l, o, m, all[i].group, all[i].name, all[i].x);
+    if (rc == 0 && m->evaluation != NULL)
+        rc = put_evaluation(l, o, m);
     return end(l, o, rc);
 }
 

@@ -5,6 +5,7 @@
  * JSON object a line, and TensorBoard event files beside it. A run that goes on from a
  * checkpoint drops the lines of the steps it takes again, and begins a new event file.
  */
+#include "train/eval/eval.h"
 #include "train/optimizer.h"
 #include "train/watch.h"
 
@@ -31,6 +32,8 @@ struct metrics {
     int64_t validation_step;
     double best_loss; /* the least validation loss so far */
     int64_t best_step;
+    const struct eval_result
+        *evaluation; /* the one the configuration names, of this step; or NULL */
 };
 
 struct metrics_log;

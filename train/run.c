@@ -184,7 +184,7 @@ static unsigned due_now(const struct run *r)
     int64_t step = r->place.step;
     bool over = is_over(r), first = step == 1;
     unsigned due = 0;
-    if (r->measured != NULL && l->eval_every > 0 && (over || every(step, l->eval_every)))
+    if (run_has_eval(r) && l->eval_every > 0 && (over || every(step, l->eval_every)))
         due |= DUE_EVAL;
     if (over || first || every(step, l->log_every) || (due & DUE_EVAL))
         due |= DUE_LINE;
@@ -201,7 +201,7 @@ static unsigned due_now(const struct run *r)
 
 static int do_eval(struct run *r)
 {
-    int rc = run_validate(r);
+    int rc = run_eval(r);
     if (rc == 0 && r->place.best_step == r->place.step && r->config.checkpoint.keep_best)
         r->due |= DUE_SAVE;
     return rc;

@@ -49,6 +49,7 @@ struct logging_section {
     int log_every, eval_every, eval_windows, sample_every, sample_tokens, log_grads_every,
         log_activations_every;
     char *sample_prompt;
+    char *eval, *eval_file; /* the evaluation done besides, and its file; "": none, its own */
     bool tensorboard;
     double
         tokens_per_second; /* of a machine compared with: hours = tokens / this; 0: the clock's */

@@ -4,6 +4,7 @@
  * What run.h keeps to itself, for run*.c.
  */
 #include "train/data/batches.h"
+#include "train/eval/eval.h"
 #include "train/guard.h"
 #include "train/loss_scale.h"
 #include "train/masters.h"
@@ -51,7 +52,7 @@ struct run {
     struct model *model; /* borrowed */
     struct run_folder folder;
     struct dataset train, validation; /* validation.n_tokens 0: none */
-    struct batches *batches, *measured;
+    struct batches *batches;
     struct masters masters;
     struct masters learning; /* borrowed: the masters, or the adapter beside them */
     struct adapter *adapter; /* that learns; NULL: the masters do */
@@ -80,7 +81,9 @@ struct run {
     double sgemm_flops; /* of the machine; 0: not measured */
     unsigned due;
     int64_t saved_step;
-    uint64_t published; /* the model's version with the weights of step published_at */
+    struct eval_result evaluation; /* the last of the one that the configuration names */
+    int64_t evaluated_step;        /* -1: none yet */
+    uint64_t published;            /* the model's version with the weights of step published_at */
     int64_t published_at;
 };
 
@@ -94,9 +97,11 @@ static inline void run_add(struct step_result *sum, const struct step_result *on
 /* run_place.c: the place as JSON, for checkpoints. */
 json_t *run_place_write(const struct run *r);
 int run_place_read(struct run *r, const json_t *state);
-/* run_measure.c: what a line says; the validation loss, ERR_INTERRUPTED between batches. */
+/* run_measure.c: what a line says. */
 void run_fill_metrics(struct run *r);
-int run_validate(struct run *r);
+/* run_eval.c: whether there is anything to measure on; measure, ERR_INTERRUPTED between passes. */
+bool run_has_eval(const struct run *r);
+int run_eval(struct run *r);
 /* run_open.c: give the model the weights as they are; a step for the team as it is now,
  * at the beginning of the step in progress if that has changed. */
 void run_publish(struct run *r);

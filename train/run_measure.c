@@ -66,36 +66,6 @@ void run_fill_metrics(struct run *r)
         .validation_step = p->validation_step,
         .best_loss = p->best_loss,
         .best_step = p->best_step,
+        .evaluation = r->evaluated_step == p->step ? &r->evaluation : NULL,
     };
-}
-
-/* The same windows each time, from the first on, without dropout. */
-int run_validate(struct run *r)
-{
-    const struct training_section *t = &r->config.training;
-    uint64_t all = batches_per_epoch(r->measured), asked = (uint64_t)r->config.logging.eval_windows;
-    uint64_t n = asked > 0 && asked < all ? asked : all;
-    struct step_result sum = {0}, one;
-    const token_id *ids, *labels;
-    int rc = 0;
-    batches_seek(r->measured, 0);
-    while (rc == 0 && batches_given(r->measured) < n) {
-        if ((rc = progress_step(r->events.progress, "measuring", batches_given(r->measured), n)))
-            return rc;
-        if ((rc = batches_next(r->measured, &ids, &labels)) != 0)
-            return rc;
-        step_run(r->step, &one, ids, labels, t->micro_batch_size, t->sequence_length, 1, 0, false);
-        run_add(&sum, &one);
-    }
-    if (rc != 0 || sum.n_targets == 0)
-        return rc;
-    struct run_place *p = &r->place;
-    p->validation_loss = sum.loss_sum / (double)sum.n_targets;
-    p->validation_accuracy = (double)sum.n_correct / (double)sum.n_targets;
-    p->validation_step = p->step;
-    if (p->validation_loss < p->best_loss) {
-        p->best_loss = p->validation_loss;
-        p->best_step = p->step;
-    }
-    return 0;
 }

@@ -21,9 +21,9 @@ static int open_data(struct run *r)
     if (rc == 0)
         rc = batches_new(&r->batches, &r->train, &data, c->training.micro_batch_size,
                          c->training.sequence_length);
-    if (rc == 0 && r->validation.n_tokens > 0)
-        rc = batches_new(&r->measured, &r->validation, &data, c->training.micro_batch_size,
-                         c->training.sequence_length);
+    if (rc == 0 && r->validation.n_tokens == 1)
+        rc = err_set(ERR_RANGE, "%s has 1 token for validation, expected at least 2",
+                     r->validation.name);
     if (rc == 0)
         r->n_steps = run_config_steps(c, batches_per_epoch(r->batches));
     return rc;
@@ -50,7 +50,7 @@ static int build(struct run *r, const struct run_config *c, struct model *m,
     r->events = *e;
     r->model = m;
     r->folder.lock = -1;
-    r->saved_step = -1;
+    r->saved_step = r->evaluated_step = -1;
     r->place = (struct run_place){.scale.scale = c->training.loss_scaling,
                                   .validation_loss = NAN,
                                   .validation_accuracy = NAN,
@@ -309,7 +309,7 @@ void run_free(struct run *r)
     masters_release(&r->masters);
     run_adapter_close(r);
     batches_free(r->batches);
-    batches_free(r->measured);
+    eval_result_release(&r->evaluation);
     dataset_close(&r->train);
     dataset_close(&r->validation);
     run_folder_close(&r->folder);

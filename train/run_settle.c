@@ -2,7 +2,9 @@
 #include "train/run_config.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
+#include "train/eval/eval.h"
 #include "weights/source.h"
 
 #include <math.h>
@@ -174,6 +176,17 @@ static void settle_length(struct run_config *c)
         t->epochs = 1;
 }
 
+static int check_eval(const struct logging_section *l)
+{
+    const struct eval *e = eval_find(l->eval);
+    char shown[64];
+    if (*l->eval == '\0' || (e != NULL && !e->needs_other))
+        return 0;
+    file_show(shown, sizeof shown, l->eval);
+    return e != NULL ? err_set(ERR_UNSUPPORTED, "eval is %s, which compares two models", shown)
+                     : err_set(ERR_MISSING, "there is no evaluation %s; :eval lists them", shown);
+}
+
 int run_config_settle(struct run_config *c, const struct config *shape)
 {
     struct training_section *t = &c->training;
@@ -205,6 +218,8 @@ int run_config_settle(struct run_config *c, const struct config *shape)
     settle_precision(c);
     size_t n;
     int rc = c->lora.rank > 0 ? adapter_count(&n, &c->lora, shape) : 0;
+    if (rc == 0)
+        rc = check_eval(&c->logging);
     if (rc == 0)
         rc = settle_batches(c);
     return rc != 0 ? rc : settle_names(c);

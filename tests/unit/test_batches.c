@@ -1,4 +1,4 @@
-/* Batches: permutations, windows, seeking, epochs, the end of validation, errors that
+/* Batches: permutations, windows, seeking, epochs, errors that
  * come up from the thread. */
 #include "tests/unit/test.h"
 
@@ -12,7 +12,7 @@
 #include <fcntl.h>
 
 static struct scratch scratch;
-static struct dataset data, held;
+static struct dataset data;
 
 enum { N = 1000, DOCUMENT = 37 };
 
@@ -33,8 +33,8 @@ static int setup(void **state)
     assert_ok(data_config_init(&c));
     mem_free(c.data);
     c.data = mem_strdup(scratch_path(&scratch, "ids"));
-    c.validation = (mem_free(c.validation), mem_strdup(c.data));
-    assert_ok(dataset_open(&data, &held, &c, NULL, N, NULL));
+    c.validation_fraction = 0;
+    assert_ok(dataset_open(&data, &(struct dataset){0}, &c, NULL, N, NULL));
     data_config_release(&c);
     return 0;
 }
@@ -43,7 +43,6 @@ static int teardown(void **state)
 {
     (void)state;
     dataset_close(&data);
-    dataset_close(&held);
     scratch_close(&scratch);
     return 0;
 }
@@ -233,36 +232,6 @@ static void seeking_is_going_on(void **state)
     batches_free(b);
 }
 
-static void validation_is_read_once_in_order(void **state)
-{
-    (void)state;
-    enum { BATCH = 4, LENGTH = 90 }; /* 11 windows whole, one of 9 labels */
-    const token_id *ids, *labels;
-    struct batches *b = open_batches(&held, BATCH, LENGTH, 10, true, 1);
-    assert_int_equal(batches_per_epoch(b), 12);
-    for (int turn = 0; turn < 2; turn++) {
-        int n = 0;
-        for (int i = 0; i < 5 * BATCH; i++) {
-            if (i % BATCH == 0)
-                assert_ok(batches_next(b, &ids, &labels));
-            for (int k = 0; k < LENGTH; k++) {
-                token_id label = labels[i % BATCH * LENGTH + k];
-                if (label != LABEL_NONE)
-                    assert_int_equal(label, ++n);
-            }
-        }
-        assert_int_equal(n, N - 1);
-        batches_seek(b, 0);
-    }
-    batches_free(b);
-    b = open_batches(&held, 1, 5000, 0, false, 0); /* less than a window will do */
-    assert_int_equal(batches_per_epoch(b), 1);
-    assert_ok(batches_next(b, &ids, &labels));
-    assert_int_equal(labels[N - 2], N - 1);
-    assert_int_equal(labels[N - 1], LABEL_NONE);
-    batches_free(b);
-}
-
 static void refuses_what_has_no_window(void **state)
 {
     (void)state;
@@ -275,9 +244,9 @@ static void refuses_what_has_no_window(void **state)
     assert_string_equal(err_text(), "my.txt has 1000 tokens for training, expected at least 1001 "
                                     "for a window of 1000: more text, or a sequence_length of at "
                                     "most 999");
-    struct dataset none = {.validation = true, .name = "my.txt"};
+    struct dataset none = {.name = "my.txt"};
     assert_int_equal(batches_new(&b, &none, &c, 1, 8), ERR_RANGE);
-    assert_string_equal(err_text(), "my.txt has 0 tokens for validation, expected at least 2");
+    assert_string_equal(err_text(), "my.txt has 0 tokens for training, expected at least 2");
     assert_int_equal(batches_new(&b, &data, &c, 0, 8), ERR_RANGE);
     assert_int_equal(batches_new(&b, &data, &c, 1, 0), ERR_RANGE);
     c.stride = -1;
@@ -352,7 +321,6 @@ int main(void)
         cmocka_unit_test(epochs_have_every_window_once),
         cmocka_unit_test(seeds_and_splits),
         cmocka_unit_test(seeking_is_going_on),
-        cmocka_unit_test(validation_is_read_once_in_order),
         cmocka_unit_test(refuses_what_has_no_window),
         cmocka_unit_test(errors_reach_the_caller),
         cmocka_unit_test(nothing_is_allocated_or_left),

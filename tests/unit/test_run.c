@@ -4,6 +4,7 @@
 #include "model/base/par.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tiny.h"
+#include "train/eval/eval.h"
 #include "train/run_config.h"
 #include "weights/load.h"
 
@@ -404,6 +405,76 @@ static void test_no_allocation_in_a_step(void **state)
     close_all(&t);
 }
 
+/* What eval_every finds is what :eval text finds on the same text, by the last bit, at whatever
+ * batch; and a named evaluation stands in the metrics. */
+static void test_eval_as_the_command_does(void **state)
+{
+    (void)state;
+    enum { N = 500, T = 40 };
+    struct made t;
+    struct run *r;
+    struct engine e;
+    struct eval_config c;
+    struct eval_result result;
+    const struct run_events no_events = {0};
+    uint16_t ids[N];
+    open_all(&t, NULL);
+    for (int i = 0; i < N; i++)
+        ids[i] = (uint16_t)(i * i % t.model->config.n_vocab);
+    scratch_write(&t.scratch, "held.bin", ids, sizeof ids);
+    const char *held = scratch_path(&t.scratch, "held.bin");
+    char *validation = mem_sprintf("validation=%s", held),
+         *file = mem_sprintf("eval_file=%s", held);
+    configure(&t, (const char *const[]){validation, file, "eval=text", "eval_every=4",
+                                        "eval_windows=9", "log_every=100", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &no_events));
+    assert_ok(run_go(r));
+    const struct metrics *m = run_metrics(r);
+
+    eval_config_init(&c);
+    c.seq_length = c.last_n = T;
+    c.limit = 9;
+    assert_ok(engine_init(&e, t.model, 1));
+    assert_ok(eval_run(eval_find("text"), &e, NULL, &c, held, &result, NULL));
+    assert_int_equal(result.targets, 9 * T);
+    assert_int_equal(m->validation_step, STEPS);
+    assert_true(m->validation_loss == eval_figure_find(&result, "loss")->value);
+    assert_true(m->validation_accuracy == eval_figure_find(&result, "top_1")->value / 100);
+    eval_result_release(&result);
+    /* The named one has sizes of its own. */
+    c.seq_length = c.last_n = 0;
+    assert_ok(eval_run(eval_find("text"), &e, NULL, &c, held, &result, NULL));
+    assert_non_null(m->evaluation);
+    assert_true(eval_figure_find(m->evaluation, "loss")->value ==
+                eval_figure_find(&result, "loss")->value);
+    struct buf lines = {0};
+    assert_ok(file_read_all(&lines, scratch_path(&t.scratch, "run/metrics.jsonl"), 1 << 20));
+    assert_non_null(strstr(lines.data, "\"text_loss\""));
+    buf_release(&lines);
+    eval_result_release(&result);
+    engine_release(&e);
+    run_free(r);
+    mem_free(validation);
+    mem_free(file);
+    close_all(&t);
+}
+
+static void test_eval_must_be_one(void **state)
+{
+    (void)state;
+    struct made t = {0};
+    scratch_open(&t.scratch);
+    load(&t, "random:tests/cli/data/config.json");
+    assert_ok(run_config_init(&t.config));
+    assert_ok(run_config_set(&t.config, RUN_COMMAND_LINE, "eval", "wikitxt"));
+    assert_int_equal(run_config_settle(&t.config, &t.model->config), ERR_MISSING);
+    assert_string_equal(err_text(), "there is no evaluation wikitxt; :eval lists them");
+    assert_ok(run_config_set(&t.config, RUN_COMMAND_LINE, "eval", "kl"));
+    assert_int_equal(run_config_settle(&t.config, &t.model->config), ERR_UNSUPPORTED);
+    assert_string_equal(err_text(), "eval is kl, which compares two models");
+    close_all(&t);
+}
+
 static void test_validation(void **state)
 {
     (void)state;
@@ -446,6 +517,8 @@ int main(void)
         cmocka_unit_test(test_what_cannot_change),
         cmocka_unit_test(test_no_allocation_in_a_step),
         cmocka_unit_test(test_validation),
+        cmocka_unit_test(test_eval_as_the_command_does),
+        cmocka_unit_test(test_eval_must_be_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,17 @@ static void no_option_stands_twice(void **state)
         }
 }
 
+static bool is_named(const char *name)
+{
+    const struct system_option *o;
+    for (int k = 0; (o = system_option_at(k)) != NULL; k++) {
+        const char *at = strstr(o->here, name);
+        if (at != NULL && (at[strlen(name)] == '\0' || at[strlen(name)] == ','))
+            return true;
+    }
+    return false;
+}
+
 /* Every setting of a run has its place in some system's table, or is our own: a new one
  * makes its author look. */
 static void every_setting_is_accounted_for(void **state)
@@ -62,22 +73,38 @@ static void every_setting_is_accounted_for(void **state)
         " data.document_separator data.shuffle data.shuffle_seed data.generated_tokens "
         "data.validation training.budget_hours training.embd_pdrop training.resid_pdrop "
         "training.max_bad_steps training.spike_z optimizer.bias_correction "
-        "logging.sample_every logging.sample_prompt logging.sample_tokens "
-        "lora.rank lora.alpha lora.lora_dropout lora.target_modules lora.use_rslora ";
+        "logging.eval logging.eval_file logging.sample_every logging.sample_prompt "
+        "logging.sample_tokens lora.rank lora.alpha lora.lora_dropout lora.target_modules "
+        "lora.use_rslora ";
     const struct setting *row;
     for (int i = 0; (row = run_row_at(i)) != NULL; i++) {
         char name[80], listed[82];
-        const struct system_option *o;
-        bool found = false;
         snprintf(name, sizeof name, "%s.%s", row->group, row->name);
         snprintf(listed, sizeof listed, " %s ", name);
-        for (int k = 0; (o = system_option_at(k)) != NULL && !found; k++) {
-            const char *at = strstr(o->here, name);
-            found = at != NULL && (at[strlen(name)] == '\0' || at[strlen(name)] == ',');
-        }
-        if (!found && strstr(own, listed) == NULL)
+        if (!is_named(name) && strstr(own, listed) == NULL)
             fail_msg("%s: which option of the systems replaced is it?", name);
     }
+}
+
+/* The same of evaluations. */
+static void every_option_of_eval_is_accounted_for(void **state)
+{
+    (void)state;
+    static const char for_eval[] = " limit strict like other_dtype ",
+                      own[] = " detokenize keep_results limit other_dtype ";
+    const struct setting *row;
+    int n = 0;
+    for (int i = 0; (row = option_at(i)) != NULL; i++) {
+        char name[80], listed[82];
+        snprintf(listed, sizeof listed, " %s ", row->name);
+        if (strcmp(row->group, "Evaluation") != 0 && strstr(for_eval, listed) == NULL)
+            continue;
+        n++;
+        snprintf(name, sizeof name, "--%s", row->name);
+        if (!is_named(name) && strstr(own, listed) == NULL)
+            fail_msg("%s: which option of the systems replaced is it?", name);
+    }
+    assert_true(n >= 10);
 }
 
 int main(void)
@@ -86,6 +113,7 @@ int main(void)
         cmocka_unit_test(every_name_exists),
         cmocka_unit_test(no_option_stands_twice),
         cmocka_unit_test(every_setting_is_accounted_for),
+        cmocka_unit_test(every_option_of_eval_is_accounted_for),
     };
     return cmocka_run_group_tests_name("systems", tests, NULL, NULL);
 }

@@ -51,8 +51,7 @@ static int read_window(struct batches *b, token_id *ids, token_id *labels, uint6
     if (b->shuffle)
         window = permutation_at(&b->order, window);
     uint64_t start = window * b->stride, left = d->n_tokens - start;
-    bool past = d->validation && epoch > 0;
-    size_t n = past ? 0 : left <= (uint64_t)b->length ? (size_t)left - 1 : (size_t)b->length;
+    size_t n = left <= (uint64_t)b->length ? (size_t)left - 1 : (size_t)b->length;
     int rc = n == 0 ? 0 : dataset_read(d, b->scratch, start, n + 1);
     if (rc != 0)
         return rc;
@@ -138,9 +137,9 @@ static int check(const struct dataset *d, const struct data_config *c, int batch
     char shown[200];
     file_show(shown, sizeof shown, d->name);
     if (d->n_tokens < 2)
-        return err_set(ERR_RANGE, "%s has %" PRIu64 " tokens for %s, expected at least 2", shown,
-                       d->n_tokens, d->validation ? "validation" : "training");
-    if (!d->validation && d->n_tokens <= (uint64_t)length)
+        return err_set(ERR_RANGE, "%s has %" PRIu64 " tokens for training, expected at least 2",
+                       shown, d->n_tokens);
+    if (d->n_tokens <= (uint64_t)length)
         return err_set(ERR_RANGE,
                        "%s has %" PRIu64 " tokens for training, expected at least %d for a window "
                        "of %d: more text, or a sequence_length of at most %" PRIu64,
@@ -158,8 +157,8 @@ int batches_new(struct batches **out, const struct dataset *d, const struct data
     if (b == NULL)
         return ERR_NOMEM;
     *b = (struct batches){.data = d, .batch = batch, .length = length, .seed = c->seed};
-    b->stride = (uint64_t)(c->stride > 0 && !d->validation ? c->stride : length);
-    b->shuffle = c->shuffle && !d->validation;
+    b->stride = (uint64_t)(c->stride > 0 ? c->stride : length);
+    b->shuffle = c->shuffle;
     b->windows = count_windows(d->n_tokens, (uint64_t)length, b->stride);
     b->epoch = UINT64_MAX;
     pthread_mutex_init(&b->lock, NULL);

@@ -6,17 +6,14 @@
  * the last one may be short). The order of an epoch is a permutation keyed by seed and
  * epoch, of which any place can be computed alone, so that the whole state is one number:
  * how many windows have been given out. Another thread prepares the next batch.
- *
- * A validation part is read once, in order, without overlap; behind its end come windows
- * without labels.
  */
 #include "train/data/dataset.h"
 
 struct batches;
 
 /*
- * The data set is borrowed until batches_free. ERR_RANGE: a training part that has not one
- * whole window, or a validation part without two tokens, or a bad size.
+ * The data set is borrowed until batches_free. ERR_RANGE: it has not one whole window, or
+ * a bad size.
  */
 int batches_new(struct batches **out, const struct dataset *d, const struct data_config *c,
                 int batch, int length);

@@ -260,7 +260,6 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
         dataset_close(validation);
         return rc;
     }
-    validation->validation = true;
     return 0;
 }
 

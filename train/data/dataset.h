@@ -30,7 +30,6 @@ struct data_part; /* a run of the stream within one file */
 struct dataset {
     uint64_t n_tokens, n_documents;
     char *name;                 /* of what it is made of, for sentences; owned */
-    bool validation;            /* read in order, the last window may be short */
     int n_vocab;                /* every id is below it */
     unsigned char identity[32]; /* SHA-256 of ids and bounds: changed data is noticed */
     struct data_files *files;   /* shared by the two parts of one stream */

@@ -9,7 +9,6 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "train/data/dataset.h"
 #include "train/eval/token_sums.h"
 #include "train/eval/windows.h"
 
@@ -66,14 +65,16 @@ static int read_ids(token_id **out, const struct dataset *d, const struct window
 static struct windows choose_windows(const struct dataset *d, const struct eval_config *c)
 {
     struct windows w = {d->n_tokens, c->seq_length, c->last_n, .whole = false};
-    if ((uint64_t)w.length >= d->n_tokens && d->n_tokens > 1)
+    if ((uint64_t)w.length >= d->n_tokens && d->n_tokens > 1) {
         w.length = (int)d->n_tokens - 1;
+        w.step = w.step < w.length ? w.step : w.length;
+    }
     if (w.step == 0)
         w.step = w.length > 1 ? w.length / 2 : 1;
     return w;
 }
 
-static int measure(struct eval_job *j, const struct dataset *d)
+int eval_dataset(struct eval_job *j, const struct dataset *d)
 {
     struct eval_result *r = j->result;
     struct windows w = choose_windows(d, &j->config);
@@ -116,7 +117,7 @@ int eval_text(struct eval_job *j)
     struct dataset d = {0};
     int rc = open_text(&d, j);
     if (rc == 0)
-        rc = measure(j, &d);
+        rc = eval_dataset(j, &d);
     dataset_close(&d);
     return rc;
 }

@@ -86,6 +86,29 @@ static int put_text(struct table *t, int column, const char *text, size_t n)
     return rc;
 }
 
+/* The end of what is long, as of a path, which says most. */
+static int add_end(struct buf *out, const char *text)
+{
+    enum { MOST = 20, KEPT = MOST - 3 };
+    size_t n = strlen(text);
+    if (n <= MOST)
+        return term_visible(out, text, n);
+    for (text += n - KEPT; (*text & 0xc0) == 0x80; text++)
+        ;
+    int rc = buf_str(out, "...");
+    return rc == 0 ? term_visible(out, text, strlen(text)) : rc;
+}
+
+static int put_source(struct table *t, int column, const json_t *record)
+{
+    struct buf shown = {0};
+    int rc = add_end(&shown, text_of(record, "source"));
+    if (rc == 0)
+        rc = table_cell(t, column, "%s", buf_text(&shown));
+    buf_release(&shown);
+    return rc;
+}
+
 static int put_facts(struct table *t, const struct view *v, size_t first)
 {
     static const struct {
@@ -93,7 +116,11 @@ static int put_facts(struct table *t, const struct view *v, size_t first)
         size_t n;
     } facts[] = {
         {"weights", "fingerprint", 8}, {"precision", "dtype", 8}, {"measured", "date", 16}};
-    int rc = 0;
+    int rc = table_row(t);
+    if (rc == 0)
+        rc = table_cell(t, 0, "from");
+    for (size_t m = first; m < v->n_models && rc == 0; m++)
+        rc = put_source(t, (int)(m - first) + 1, v->models[m]);
     for (size_t i = 0; i < sizeof facts / sizeof *facts && rc == 0; i++) {
         if ((rc = table_row(t)) == 0)
             rc = table_cell(t, 0, "%s", facts[i].head);
@@ -152,8 +179,7 @@ static int make_table(struct buf *out, const struct view *v, size_t first, enum 
     int rc = names == NULL || heads == NULL ? ERR_NOMEM : 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
         const json_t *m = v->models[first + i];
-        const char *name = text_of(m, "model");
-        rc = term_visible(&names[i], name, strnlen(name, 40));
+        rc = add_end(&names[i], text_of(m, "model"));
         if (rc == 0 && json_is_true(json_object_get(m, "changed")))
             rc = buf_str(&names[i], ", changed");
         heads[i + 1] = buf_text(&names[i]);

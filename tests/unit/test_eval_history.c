@@ -1,0 +1,155 @@
+/* Results kept and shown: what was written is read, what is no result is passed over. */
+#include "tests/unit/test.h"
+
+#include "repl/eval_view.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/tiny_text.h"
+#include "train/eval/history.h"
+#include "train/eval/record.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static struct scratch scratch;
+
+static int begin(void **state)
+{
+    (void)state;
+    scratch_open(&scratch);
+    return setenv("XDG_STATE_HOME", scratch.folder, 1);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    scratch_close(&scratch);
+    return 0;
+}
+
+static json_t *record_of(struct model *m, double loss, bool partial)
+{
+    struct eval_result r = {
+        .name = "text", .definition = "all of it", .unit = "windows", .partial = partial};
+    r.path = mem_strdup("/no/such/t\xff.txt");
+    eval_figure_add(&r, "loss", "loss", loss, 0.25, "%.4f");
+    eval_figure_add(&r, "odd", "odd one", NAN, NAN, "%.4f");
+    json_t *o = eval_record(&r, m, NULL);
+    assert_non_null(o);
+    eval_result_release(&r);
+    return o;
+}
+
+static void keep(struct model *m, double loss, bool partial)
+{
+    json_t *o = record_of(m, loss, partial);
+    assert_ok(eval_history_add(o));
+    json_decref(o);
+}
+
+static void shown(struct buf *out, enum table_format format, int width)
+{
+    struct eval_history h;
+    out->n = 0;
+    assert_ok(eval_history_read(&h));
+    assert_ok(eval_view_history(&h, format, width, out));
+    eval_history_release(&h);
+}
+
+static void has(const struct buf *text, const char *part, bool wanted)
+{
+    if ((strstr(buf_text(text), part) != NULL) != wanted)
+        fail_msg("\"%s\" in:\n%s", part, buf_text(text));
+}
+
+static void results_stand_side_by_side(void **state)
+{
+    (void)state;
+    struct model a, b;
+    struct buf out = {0};
+    struct eval_history h;
+    shown(&out, TABLE_TEXT, 0);
+    assert_int_equal(out.n, 0);
+    tiny_speaker(&a, 1);
+    tiny_speaker(&b, 2);
+    a.name = "before\033[2J";
+    b.name = "after";
+    a.source = b.source = "/some/where/that/is/far/away";
+    keep(&a, 3.5, false);
+    keep(&a, 9.5, true); /* a part does not hide the whole */
+    keep(&b, 2.5, true);
+    shown(&out, TABLE_TEXT, 0);
+    has(&out, "before\\x1b[2J", true);
+    has(&out, ".../that/is/far/away", true);
+    has(&out, "text [1] loss     3.5 +- 0.25           2.5 +- 0.25 (partial)", true);
+    has(&out, "9.5", false);
+    has(&out, "[1] /no/such/t\\xff.txt: all of it", true);
+    shown(&out, TABLE_TEXT, 45);
+    has(&out, "before", false);
+    has(&out, "1 more model to the left; --all shows them", true);
+    shown(&out, TABLE_CSV, 0);
+    has(&out, "text [1] loss,3.5 +- 0.25,2.5 +- 0.25 (partial)", true);
+    assert_ok(eval_history_read(&h));
+    assert_int_equal(h.n, 3);
+    assert_int_equal(h.n_bad, 0);
+    eval_history_release(&h);
+    tiny_speaker_release(&a);
+    tiny_speaker_release(&b);
+    buf_release(&out);
+}
+
+static void what_is_no_result_is_passed_over(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "{\"date\": \"2026\"}\n",
+        "[[[[\n",
+        "{\"date\":1,\"model\":\"m\",\"fingerprint\":\"\",\"dtype\":\"\",\"evaluation\":\"\","
+        "\"definition\":\"\",\"file\":\"\",\"figures\":{}}\n",
+        "{\"date\":\"\",\"model\":\"m\",\"fingerprint\":\"\",\"dtype\":\"\",\"evaluation\":\"\","
+        "\"definition\":\"\",\"file\":\"\",\"figures\":{\"a\":5}}\n",
+        "\n  \n\xff\xfe\n",
+        "{\"cut off\"",
+    };
+    struct eval_history h;
+    struct model m;
+    struct buf out = {0};
+    scratch_write(&scratch, "prattle/evaluations.jsonl", "", 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_ok(file_append(scratch_path(&scratch, "prattle/evaluations.jsonl"), bad[i],
+                              strlen(bad[i])));
+    tiny_speaker(&m, 1);
+    m.name = m.source = "m";
+    keep(&m, 1.5, false); /* behind the line that was cut off */
+    assert_ok(eval_history_read(&h));
+    assert_int_equal(h.n, 1);
+    assert_int_equal(h.n_bad, 6);
+    eval_history_release(&h);
+    shown(&out, TABLE_TEXT, 0);
+    has(&out, "1.5 +- 0.25", true);
+    tiny_speaker_release(&m);
+    buf_release(&out);
+}
+
+static void without_a_place_there_is_a_sentence(void **state)
+{
+    (void)state;
+    struct model m;
+    tiny_speaker(&m, 1);
+    m.name = m.source = "m";
+    json_t *o = record_of(&m, 1, false);
+    assert_int_equal(setenv("XDG_STATE_HOME", "/proc/nowhere", 1), 0);
+    assert_int_not_equal(eval_history_add(o), 0);
+    assert_non_null(strstr(err_text(), "/proc/nowhere"));
+    json_decref(o);
+    tiny_speaker_release(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_stand_side_by_side),
+        cmocka_unit_test(what_is_no_result_is_passed_over),
+        cmocka_unit_test(without_a_place_there_is_a_sentence),
+    };
+    return cmocka_run_group_tests_name("eval_history", tests, begin, end);
+}

@@ -179,8 +179,9 @@ static int show_history(const struct repl *r)
 int cmd_eval(struct repl *r, const struct call *c)
 {
     struct wish w;
-    if (strcmp(c->words[0], "history") == 0 && c->n == 1)
-        return show_history(r);
+    if (strcmp(c->words[0], "history") == 0)
+        return c->n == 1 ? show_history(r)
+                         : err_set(ERR_RANGE, "usage: %seval history", c->shell ? "prattle " : ":");
     int rc = choose(&w, c);
     if (rc == 0)
         rc = check_options(r, w.eval);

@@ -262,7 +262,11 @@ int adapter_make_room(struct adapter *a, const struct model *m)
 {
     a->others_bytes = adapter_room(&a->config, &m->config, m->params.kind);
     a->others = mem_map(a->others_bytes);
-    return a->others == NULL ? ERR_NOMEM : 0;
+    if (a->others == NULL)
+        return ERR_NOMEM;
+    /* The system hands its pages out now, not in a pause of training. */
+    memset(a->others, 0, a->others_bytes);
+    return 0;
 }
 
 struct linear adapter_other(const struct adapter *a, const struct model *m, int term)

@@ -27,6 +27,12 @@ static struct {
     int inputrc_mode;
     bool interrupted;
     struct completion found;
+    /* Inside a bracketed paste keys are read many at a time: what is read and not yet taken,
+     * and how much of the mark that begins or ends a paste the last keys were. */
+    char ahead[4096];
+    size_t n_ahead, taken;
+    bool pasting;
+    size_t marked;
 } line;
 
 int completion_add(struct completion *c, const char *word)
@@ -79,6 +85,25 @@ static char **complete(const char *word, int start, int end)
     return matches;
 }
 
+static int is_ahead(void)
+{
+    return 1;
+}
+
+/* The next of the keys that were read. What lies there is input for readline too. */
+static int take_ahead(void)
+{
+    const char *mark = line.pasting ? "\033[201~" : "\033[200~";
+    unsigned char c = (unsigned char)line.ahead[line.taken++];
+    line.marked = c == (unsigned char)mark[line.marked] ? line.marked + 1 : c == '\033';
+    if (mark[line.marked] == '\0') {
+        line.marked = 0;
+        line.pasting = !line.pasting;
+    }
+    rl_input_available_hook = line.taken < line.n_ahead ? is_ahead : NULL;
+    return c;
+}
+
 /*
  * Ctrl-C ends the line as Enter does, once; a signal to leave is the end of input.
  * Signals are let in by ppoll alone, so that none can slip in between the look at the
@@ -91,6 +116,8 @@ static int read_key(FILE *f)
     sigaddset(&held, SIGINT);
     sigaddset(&held, SIGTERM);
     sigaddset(&held, SIGHUP);
+    if (line.taken < line.n_ahead)
+        return take_ahead();
     for (;;) {
         struct pollfd p = {.fd = fileno(f), .events = POLLIN};
         int ready = 0;
@@ -112,10 +139,12 @@ static int read_key(FILE *f)
         }
         if (ready <= 0)
             continue;
-        unsigned char c;
-        ssize_t n = read(fileno(f), &c, 1);
-        if (n == 1)
-            return c;
+        ssize_t n = read(fileno(f), line.ahead, line.pasting ? sizeof line.ahead : 1);
+        if (n > 0) {
+            line.taken = 0;
+            line.n_ahead = (size_t)n;
+            return take_ahead();
+        }
         if (n == 0 || errno != EINTR)
             return EOF;
     }

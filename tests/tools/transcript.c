@@ -12,6 +12,7 @@
  *   shell                      run bash instead, whose prompt is "$ ": for Ctrl-Z and fg
  *   > TEXT                     type TEXT and Enter (once what was typed before is echoed)
  *   send BYTES                 type bytes, C escapes allowed: \x03 is Ctrl-C, \t completes
+ *   paste N                    paste N bytes, bracketed, all at once
  *   expect TEXT                wait until TEXT appears, behind what was matched before
  *   expect~ REGEX              the same, extended regular expression
  *   raw TEXT                   as expect, with escape sequences kept and C escapes in TEXT
@@ -206,6 +207,26 @@ static void type(const char *bytes, size_t n)
     }
 }
 
+/* A bracketed paste of n bytes, as fast as the program takes it. */
+static void paste(size_t n)
+{
+    char *bytes = malloc(n + 13);
+    if (bytes == NULL)
+        exit(2);
+    memcpy(bytes, "\033[200~", 6);
+    for (size_t i = 0; i < n; i++)
+        bytes[6 + i] = "lorem ipsum dolor\n"[i % 18];
+    memcpy(bytes + 6 + n, "\033[201~", 6);
+    double end = now_s() + PATIENCE_S;
+    for (size_t at = 0; at < n + 12 && terminal >= 0 && now_s() < end;) {
+        size_t left = n + 12 - at;
+        ssize_t w = write(terminal, bytes + at, left < 4096 ? left : 4096);
+        at += w > 0 ? (size_t)w : 0;
+        take(w > 0 ? 0 : 0.01);
+    }
+    free(bytes);
+}
+
 static void start(const char *command)
 {
     if (getenv("PRATTLE") == NULL) {
@@ -273,6 +294,8 @@ static void play(char *verb, char *rest)
     } else if (strcmp(verb, "send") == 0) {
         size_t n = unescape(rest);
         type(rest, n);
+    } else if (strcmp(verb, "paste") == 0) {
+        paste(strtoul(rest, NULL, 10));
     } else if (strcmp(verb, "expect") == 0 || strcmp(verb, "expect~") == 0 ||
                strcmp(verb, "raw") == 0) {
         expect(verb, rest);

@@ -397,6 +397,156 @@ static void a_model_without_words_says_so(void **state)
     model->tokenizer = kept;
 }
 
+/* ---- whole files, with DATA ---- */
+
+#ifdef __SANITIZE_ADDRESS__
+static void whole_files_are_measured_as_pytorch_does(void **state)
+{
+    (void)state;
+    printf("# left out: all of WikiText's test and LAMBADA, which the release build measures\n");
+}
+#else
+static const char *data(const char *name)
+{
+    static char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", getenv("DATA"), name);
+    return path;
+}
+
+static void read_data(struct buf *out, const char *name)
+{
+    out->n = 0;
+    assert_ok(file_read_all(out, data(name), 1 << 24));
+}
+
+static void copy_data(const char *from, const char *to)
+{
+    struct buf bytes = {0};
+    read_data(&bytes, from);
+    scratch_write(&scratch, to, bytes.data, bytes.n);
+    buf_release(&bytes);
+}
+
+static void write_json(const char *name, json_t *value)
+{
+    char *text = json_dumps(value, JSON_COMPACT);
+    assert_non_null(text);
+    scratch_write(&scratch, name, text, strlen(text));
+    mem_free(text);
+    json_decref(value);
+}
+
+/* GPT-2's vocabulary cut after n tokens, and <|endoftext|>. */
+static void cut_vocabulary(int n)
+{
+    json_t *all, *few = json_object(), *id;
+    struct buf merges = {0};
+    const char *token;
+    assert_ok(json_read_file(&all, data("tokenizer/vocab.json"), 1 << 24));
+    json_object_foreach(all, token, id) if (json_integer_value(id) < n)
+        json_object_set(few, token, id);
+    json_object_set_new(few, "<|endoftext|>", json_integer(n));
+    write_json("vocab.json", few);
+    json_decref(all);
+    read_data(&merges, "tokenizer/merges.txt");
+    size_t at = 0;
+    for (int lines = 0; lines < 1 + n - 256; at++) /* and the version's */
+        lines += merges.data[at] == '\n';
+    scratch_write(&scratch, "merges.txt", merges.data, at);
+    buf_release(&merges);
+}
+
+/* What a tokenizer of single bytes can say of n bytes. */
+static void keep_sayable(struct buf *out, const struct tokenizer *t, const char *text, size_t n)
+{
+    bool sayable[256];
+    for (int b = 0; b < 256; b++) {
+        struct ids ids = {0};
+        char byte = (char)b;
+        sayable[b] = tokenizer_encode(t, &ids, &byte, 1, ENCODE_TEXT) == 0;
+        ids_release(&ids);
+    }
+    out->n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (sayable[(unsigned char)text[i]])
+            assert_ok(buf_char(out, text[i]));
+}
+
+static void write_sayable(const struct tokenizer *t)
+{
+    struct buf file = {0}, text = {0}, lines = {0};
+    read_data(&file, "wikitext/wiki.test.raw");
+    keep_sayable(&text, t, file.data, file.n);
+    scratch_write(&scratch, "wiki.test.raw", text.data, text.n);
+    read_data(&file, "lambada/lambada_test.jsonl");
+    for (char *line = strtok(file.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        json_t *o;
+        assert_ok(json_read_line(&o, line, strlen(line)));
+        const json_t *all = json_object_get(o, "text");
+        keep_sayable(&text, t, json_string_value(all), json_string_length(all));
+        json_object_set_new(o, "text", json_stringn(buf_text(&text), text.n));
+        char *dumped = json_dumps(o, JSON_COMPACT);
+        assert_ok(buf_printf(&lines, "%s\n", dumped));
+        mem_free(dumped);
+        json_decref(o);
+    }
+    scratch_write(&scratch, "lambada_test.jsonl", lines.data, lines.n);
+    buf_release(&file);
+    buf_release(&text);
+    buf_release(&lines);
+}
+
+/* What tests/golden/eval/NAME has of one model. */
+static void compare_whole(const char *name, const char *folder, bool sayable)
+{
+    char *path = mem_sprintf("tests/golden/eval/%s", name);
+    struct model *own = model;
+    json_t *kept = reference;
+    struct eval_config c;
+    struct eval_result r;
+    eval_config_init(&c);
+    c.overlap = 96;
+    assert_ok(json_read_file(&reference, path, 1 << 20));
+    assert_ok(model_load(&model, folder, &(struct load_config){.kind = LINEAR_F32}, NULL));
+    if (sayable)
+        write_sayable(model->tokenizer);
+    const size_t n = json_object_size(reference);
+    assert_true(n >= 2);
+    for (size_t i = 0; i < n; i++) {
+        const char *file = i == 0 ? "wiki.test.raw" : "lambada_test.jsonl";
+        const char *data_file = i == 0 ? "wikitext/wiki.test.raw" : "lambada/lambada_test.jsonl";
+        c.seq_length = i == 0 ? 128 : 0;
+        c.strict = i == 2;
+        assert_ok(measure(&r, i == 0 ? "wikitext" : "lambada", &c,
+                          sayable ? scratch_path(&scratch, file) : data(data_file), 8));
+        compare(i == 0 ? "wikitext" : i == 1 ? "lambada" : "lambada_strict", &r, 1e-4);
+        printf("# %s %s: %.6f, %.1f s\n", name, r.name, value(&r, "loss"), r.seconds);
+        eval_result_release(&r);
+    }
+    model_free(model);
+    json_decref(reference);
+    model = own;
+    reference = kept;
+    mem_free(path);
+}
+
+static void whole_files_are_measured_as_pytorch_does(void **state)
+{
+    (void)state;
+    if (getenv("DATA") == NULL || *getenv("DATA") == '\0') {
+        printf("# left out: all of WikiText's test and LAMBADA against PyTorch (no DATA)\n");
+        return;
+    }
+    copy_data("weights/tiny-random-gpt2/config.json", "config.json");
+    copy_data("weights/tiny-random-gpt2/model.safetensors", "model.safetensors");
+    cut_vocabulary(999);
+    compare_whole("tiny-random-gpt2.json", scratch.folder, false);
+    char *folder = mem_strdup(data("weights/SLM_4096"));
+    compare_whole("SLM_4096.json", folder, true);
+    mem_free(folder);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +559,7 @@ int main(void)
         cmocka_unit_test(any_bytes_are_measured),
         cmocka_unit_test(no_memory_leaks_nothing),
         cmocka_unit_test(a_model_without_words_says_so),
+        cmocka_unit_test(whole_files_are_measured_as_pytorch_does),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -115,13 +115,13 @@ static int next_slice(struct eval_slice *slice, struct scorer *s, struct scorer 
 static int go_through(struct eval_job *j, struct scorer *s, struct scorer *other, size_t n,
                       int (*f)(void *user, const struct eval_slice *slice), void *user)
 {
-    struct eval_slice slice = {.n = 1};
+    struct eval_slice slice;
     double start = clock_s();
     bool said = false;
     int rc = 0;
-    while (rc == 0 && slice.n > 0) {
+    while (rc == 0 && (s->passage < n || s->row < s->n_rows)) {
         rc = progress_step(j->progress, "scoring", s->passage, n);
-        if (rc == 0 && (rc = next_slice(&slice, s, other)) == 0 && slice.n > 0)
+        if (rc == 0 && (rc = next_slice(&slice, s, other)) == 0)
             rc = f(user, &slice);
         double spent_s = clock_s() - start;
         if (rc == 0 && !said && spent_s > SAY_AFTER_S) {

@@ -28,20 +28,21 @@ train one --threads 1 >/dev/null
 is "one thread, the same bits" "$(remains whole)" "$(remains one)"
 
 # Steps that take a while, so that a signal falls into the middle of one.
+until_saved() { for _ in $(seq 1200); do ls "$1" 2>/dev/null | grep -qx 'step-[0-9]*' && break; sleep 0.05; done; }
 EXEC=exec train slow steps=1000000 gradient_accumulation=500 save_every=1 >log 2>err &
 pid=$!
-for _ in $(seq 1200); do ls slow 2>/dev/null | grep -qx 'step-[0-9]*' && break; sleep 0.05; done
+until_saved slow
 has "a second trainer is refused" "another trainer (process $pid) is at work there" \
     "$("$PRATTLE" train resume slow 2>&1)"
 kill -TERM $pid; wait $pid
 is "SIGTERM ends it" 143 $?
 has "but not before it has saved" "goes on from there]" "$(tail -n 1 log)"
 EXEC=exec train term >log 2>err & pid=$!
-sleep 0.3; kill -TERM $pid; wait $pid
+until_saved term; kill -TERM $pid; wait $pid
 "$PRATTLE" train resume term >/dev/null
 is "SIGTERM and resume: the same bits" "$(remains whole)" "$(remains term)"
 EXEC=exec train int >log 2>err & pid=$!
-sleep 0.3; kill -INT $pid; wait $pid
+until_saved int; kill -INT $pid; wait $pid
 "$PRATTLE" train resume int --threads 3 >/dev/null
 is "Ctrl-C and resume: the same bits" "$(remains whole)" "$(remains int)"
 

@@ -48,6 +48,8 @@ static const struct setting table[] = {
  .help = "never draw a stop token"},
 {.group = "Text", .name = "on_full", .type = SETTING_CHOICE, .offset = G(on_full), .choices = CHOICES("stop", "slide"),
  .help = "when the context is full: stop, or go on with its newer half"},
+{.group = "Text", .name = "begin", .type = SETTING_BOOL, .offset = G(begin),
+ .help = "a new text begins with the token that begins texts, unseen; for models that learned where texts begin"},
 {.group = "Text", .name = "trim", .type = SETTING_BOOL, .offset = G(trim),
  .help = "a blank at the prompt's end goes with the word that follows"},
 {.group = "Text", .name = "special", .type = SETTING_BOOL, .offset = G(special),

@@ -164,7 +164,8 @@ static int save_sample(const struct repl *r, const struct turn *t, const struct 
     struct buf text = {0};
     int rc = 0;
     if (r->model->tokenizer != NULL)
-        rc = tokenizer_decode(r->model->tokenizer, &text, t->prompt.ids.data, t->prompt.ids.n);
+        rc = tokenizer_decode(r->model->tokenizer, &text, t->prompt.ids.data + t->prompt.begun,
+                              t->prompt.ids.n - t->prompt.begun);
     if (rc == 0 && t->prompt.held_blank)
         rc = buf_char(&text, ' ');
     if (rc == 0)
@@ -254,12 +255,17 @@ int say(struct repl *r, const char *text, size_t n)
     struct turn *t = NULL;
     struct prompt p = {0};
     int rc = begin(r, &t, r->options.settings.talk.keep);
-    if (rc == 0)
-        rc = prompt_encode(&p, r->model, &t->settings.generate, text, n);
+    if (rc == 0) {
+        struct generate_config g = t->settings.generate;
+        g.begin = g.begin && t->prompt.ids.n == 0;
+        rc = prompt_encode(&p, r->model, &g, text, n);
+    }
     if (rc == 0)
         rc = ids_add(&t->prompt.ids, p.ids.data, p.ids.n);
-    if (rc == 0)
+    if (rc == 0) {
         t->prompt.held_blank = p.held_blank;
+        t->prompt.begun = p.begun;
+    }
     prompt_release(&p);
     return finish(r, t, rc, text, n);
 }

@@ -24,6 +24,7 @@ struct generate_config {
     float length_penalty;
     int early_stopping;  /* enum early_stopping */
     float penalty_alpha; /* > 0 with top_k > 1: contrastive search */
+    bool begin;          /* a text begins with the token that begins texts */
     bool trim;           /* a trailing blank goes with the word that follows */
     bool special;        /* special tokens in the prompt count as such */
 };

@@ -31,6 +31,24 @@ static bool has_blank_words(const struct tokenizer *t)
     return false;
 }
 
+static token_id find_begin(const struct model *m)
+{
+    const struct config *c = &m->config;
+    token_id begin = c->bos_token_id != TOKEN_NONE ? c->bos_token_id : c->eos_token_id;
+    if (begin == TOKEN_NONE && m->tokenizer != NULL)
+        begin = tokenizer_eos(m->tokenizer);
+    return begin < c->n_vocab ? begin : TOKEN_NONE;
+}
+
+/* Of an empty text. */
+static int add_begin(struct ids *text, const struct model *m, const char *why)
+{
+    token_id begin = find_begin(m);
+    if (begin < 0)
+        return err_set(ERR_RANGE, "%s, and this model has no token that begins a text", why);
+    return ids_add(text, &begin, 1);
+}
+
 int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,
                   const char *text, size_t n)
 {
@@ -40,8 +58,16 @@ int prompt_encode(struct prompt *p, const struct model *m, const struct generate
                        "the model has no tokenizer files (vocab.json and merges.txt, or "
                        "tokenizer.json): give token ids");
     p->held_blank = g->trim && n > 0 && text[n - 1] == ' ' && has_blank_words(t);
-    return tokenizer_encode(t, &p->ids, text, n - p->held_blank,
-                            g->special ? ENCODE_SPECIAL : ENCODE_TEXT);
+    int rc = g->begin ? add_begin(&p->ids, m, "begin is on") : 0;
+    if (rc == 0)
+        rc = tokenizer_encode(t, &p->ids, text, n - p->held_blank,
+                              g->special ? ENCODE_SPECIAL : ENCODE_TEXT);
+    p->begun = g->begin;
+    if (rc == 0 && g->begin && p->ids.n > 1 && p->ids.data[1] == p->ids.data[0]) {
+        memmove(p->ids.data, p->ids.data + 1, --p->ids.n * sizeof *p->ids.data);
+        p->begun = false;
+    }
+    return rc;
 }
 
 void prompt_mask_logits(const struct model *m, float *logits)
@@ -49,18 +75,6 @@ void prompt_mask_logits(const struct model *m, float *logits)
     for (token_id id = 0; id < m->config.n_vocab; id++)
         if (m->tokenizer == NULL || !begins_with_blank(m->tokenizer, id, 1))
             logits[id] = -INFINITY;
-}
-
-static int add_begin(struct ids *text, const struct model *m)
-{
-    const struct config *c = &m->config;
-    token_id begin = c->bos_token_id != TOKEN_NONE ? c->bos_token_id : c->eos_token_id;
-    if (begin == TOKEN_NONE && m->tokenizer != NULL)
-        begin = tokenizer_eos(m->tokenizer);
-    if (begin < 0 || begin >= c->n_vocab)
-        return err_set(ERR_RANGE, "the prompt is empty, and this model has no token that begins "
-                                  "a text");
-    return ids_add(text, &begin, 1);
 }
 
 int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
@@ -72,7 +86,7 @@ int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
     if (rc != 0)
         return rc;
     if (text->n == 0)
-        return add_begin(text, e->model);
+        return add_begin(text, e->model, "the prompt is empty");
     if (g->on_full == ON_FULL_STOP && text->n > n_ctx)
         return err_set(ERR_FULL,
                        "the prompt has %zu tokens, the context holds %zu: shorten it, or set "

@@ -10,6 +10,7 @@ struct generate_config;
 struct prompt {
     struct ids ids;
     bool held_blank; /* a trailing blank was taken off: the answer's first token begins with one */
+    bool begun;      /* its first id is the begin token, which g->begin put there */
     bool append;     /* behind the session's text instead of in place of it */
 };
 void prompt_release(struct prompt *p);
@@ -17,7 +18,8 @@ void prompt_release(struct prompt *p);
  * Encode n bytes into a zeroed prompt. With g->trim, one blank at the very end is left
  * off and remembered in held_blank, when some token begins with a blank: GPT-2 writes
  * the blank with the word behind it. Of two blanks the first stays, as within a text.
- * ERR_MISSING: the model has no tokenizer.
+ * With g->begin the begin token stands first, unless the text has it there itself.
+ * ERR_MISSING: the model has no tokenizer; ERR_RANGE: no begin token.
  */
 int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,
                   const char *text, size_t n);

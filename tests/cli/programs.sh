@@ -48,6 +48,10 @@ one=$(p $MODEL -p "My name is " -n 8 --seed 3)
 is "-p: the same seed, the same text" "$one" "$(p $MODEL --seed 3 -n8 --prompt="My name is ")"
 is "--model and a first word are the same" "$one" "$(p --model $MODEL --seed 3 -n8 -p "My name is ")"
 is "--echo begins with the prompt" "My name is $one" "$(p $MODEL --seed 3 -n8 --echo -p "My name is ")"
+is "--begin puts the begin token first" "$(p $MODEL -p "<|endoftext|>My name" --special -n 8 --seed 3)" "$(p $MODEL -p "My name" --begin -n 8 --seed 3)"
+is "  once" "$(p $MODEL -p "My name" --begin -n 8 --seed 3)" "$(p $MODEL -p "<|endoftext|>My name" --begin --special -n 8 --seed 3)"
+is "  of piped prompts too" "My name$(p $MODEL -p "My name" --begin -n 8 --seed 3 --ignore-eos --raw | tr -d '\0' | md5sum)" \
+    "My name$(echo "My name" | "$PRATTLE" $MODEL --begin -n 8 --seed 3 --ignore-eos --no-echo --raw | tr -d '\0' | md5sum)"
 is "three sequences" 3 "$(p generate -m $MODEL --ids 1 -n 2 --ignore-eos --num-return-sequences 3 --output ids | grep -c ,)"
 has "--verbose reports" "ms per token" "$(p $MODEL -p a -n 4 -v --seed 1 | tr -d '\0')"
 has "--version" "prattle " "$(p --version)"

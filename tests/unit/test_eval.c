@@ -340,11 +340,12 @@ static void every_bad_file_has_a_sentence(void **state)
 static void any_bytes_are_measured(void **state)
 {
     (void)state;
+    static const char bytes[] = "a\0b\xff\xfe ( \xc0 ) \n\xed\xa0\x80 '";
     struct buf text = {0};
     struct eval_config c;
     struct eval_result r;
     eval_config_init(&c);
-    assert_ok(buf_add(&text, "a\0b\xff\xfe ( \xc0 ) \n\xed\xa0\x80 '", 20));
+    assert_ok(buf_add(&text, bytes, sizeof bytes - 1));
     for (int i = 0; i < 3000; i++) /* one line, one word */
         assert_ok(buf_char(&text, (char)('a' + i % 7)));
     scratch_write(&scratch, "file", text.data, text.n);

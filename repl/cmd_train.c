@@ -157,11 +157,18 @@ int train_put_away(struct repl *r)
     return rc;
 }
 
+/* What the plan of a run is to be held against. */
+static double peak_gib(void)
+{
+    return (double)mem_peak_bytes() / (1 << 30);
+}
+
 static void say_finished(struct repl *r)
 {
     char path[SHOWN];
-    say_dim("[finished at step %" PRId64 "; %s has the checkpoints and metrics]", run_step(r->run),
-            shown_path(path, r));
+    say_dim("[finished at step %" PRId64 "; %s has the checkpoints and metrics; %.2f GiB of memory "
+            "at most]",
+            run_step(r->run), shown_path(path, r), peak_gib());
     if (r->model->adapter != NULL)
         say_dim("[the adapter is on; :lora off is the model without it]");
 }
@@ -382,6 +389,7 @@ static int status(struct repl *r)
            " steps skipped; learning_rate %g\n",
            run_step(r->run), m->tokens, train_view_duration(time, m->hours * 3600), m->skipped,
            run_settings(r->run)->schedule.learning_rate);
+    printf("  at most %.2f GiB of memory so far, in all the program does\n", peak_gib());
     if (m->loss_scale > 1 || m->overflows > 0)
         printf("  loss scale %.0f; %" PRId64 " of the steps skipped were its overflows\n",
                m->loss_scale, m->overflows);

@@ -28,9 +28,8 @@ struct scratch {
     float *lse, *delta;            /* [n]; delta: sum of a row's weights times their gradients */
     float *q_packed, *dout_packed; /* groups of R rows: [n / R][D16,R] */
     float *keys, *values;          /* of a block: [D16,KEYS] */
-    float *p, *ds;                 /* of a group of queries: [R,KEYS] */
-    float *ds_packed;              /* [KEYS,R] */
-    float *p_columns, *ds_columns; /* of a run, by groups of keys: [KEYS / R][queries,R] */
+    float *p, *ds;                 /* of a run of queries: [queries,KEYS] */
+    float *ds_packed;              /* of a group: [KEYS,R] */
 };
 
 static size_t carve(struct scratch *s, void *memory, int n, int D)
@@ -40,7 +39,7 @@ static size_t carve(struct scratch *s, void *memory, int n, int D)
     s->D16 = ((size_t)D + 15) / 16 * 16;
     /* Enough for any table of kernels. */
     const size_t R = TILE_MAX_ROWS, all = ((size_t)n + R) * s->D16 * sizeof(float);
-    const size_t columns = KEYS * MOST_GROUPS * R * sizeof(float);
+    const size_t run = MOST_GROUPS * R * KEYS * sizeof(float);
     float **whole[] = {&s->q,  &s->k,  &s->v,        &s->dout,       &s->dq,
                        &s->dk, &s->dv, &s->q_packed, &s->dout_packed};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
@@ -49,11 +48,9 @@ static size_t carve(struct scratch *s, void *memory, int n, int D)
     s->delta = arena_take(&a, (size_t)n * sizeof(float));
     s->keys = arena_take(&a, s->D16 * KEYS * sizeof(float));
     s->values = arena_take(&a, s->D16 * KEYS * sizeof(float));
-    s->p = arena_take(&a, R * KEYS * sizeof(float));
-    s->ds = arena_take(&a, R * KEYS * sizeof(float));
+    s->p = arena_take(&a, run);
+    s->ds = arena_take(&a, run);
     s->ds_packed = arena_take(&a, R * KEYS * sizeof(float));
-    s->p_columns = arena_take(&a, columns);
-    s->ds_columns = arena_take(&a, columns);
     return a.used;
 }
 
@@ -114,11 +111,11 @@ static void scatter(const struct head *h, const struct scratch *s)
     copy_rows(h->dv, 3 * C, s->dv, s->D16, h->n, D);
 }
 
-/* acc [rows,cols] (+)= x W, x packed [K,rows], W [K,cols]. */
-static void multiply(float *acc, bool fresh, const float *x, int rows, const float *w, int K,
-                     size_t cols)
+/* acc [rows,cols] (+)= x W, x [K,ldx], W [K,cols]. */
+static void multiply(float *acc, bool fresh, const float *x, int ldx, int rows, const float *w,
+                     int K, size_t cols)
 {
-    kernels_active()->tile_f32(acc, cols, fresh, x, rows, w, cols, K, (int)cols, NULL,
+    kernels_active()->tile_f32(acc, cols, fresh, x, (size_t)ldx, rows, w, cols, K, (int)cols, NULL,
                                (struct ahead){.at = w});
 }
 
@@ -129,13 +126,13 @@ static void transpose(float *to, const float *from, size_t ld, int rows, int col
             to[c * KEYS + r] = from[(size_t)r * ld + (size_t)c];
 }
 
-/* Rows i .. i + rows - 1 of p and ds over keys j .. j + keys - 1, from scores and gradients
- * of the weights to (dropped) weights and gradients of the scores. */
-static void softmax(const struct head *h, const struct scratch *s, int i, int rows, int j, int keys)
+/* Rows of p and ds, of queries i on over keys j .. j + keys - 1: from scores and gradients of
+ * the weights to (dropped) weights and gradients of the scores. */
+static void softmax(const struct head *h, const struct scratch *s, float *p, float *ds, int i,
+                    int rows, int j, int keys)
 {
     const struct kernels *k = kernels_active();
-    for (int r = 0; r < rows; r++) {
-        float *p = s->p + r * KEYS, *ds = s->ds + r * KEYS;
+    for (int r = 0; r < rows; r++, p += KEYS, ds += KEYS) {
         int seen = least(i + r - j + 1, keys);
         bool drops = h->dropout != NULL && seen > 0;
         uint64_t block = h->mask + (uint64_t)(j / KEYS) * (uint64_t)h->n_ctx + (uint64_t)(i + r);
@@ -147,29 +144,17 @@ static void softmax(const struct head *h, const struct scratch *s, int i, int ro
     }
 }
 
-/* Row `row` of a run: its columns to the groups of keys that they belong to. */
-static void deal_columns(const struct scratch *s, float *columns, const float *x, int row)
-{
-    for (int c = 0; c < KEYS; c += s->R) {
-        int R = least(s->R, KEYS - c);
-        memcpy(columns + c * MOST_GROUPS * s->R + row * R, x + c, (size_t)R * sizeof *x);
-    }
-}
-
 /* Queries i .. i + rows - 1, rows `row` on of a run, against the block of keys at j. */
 static void take_queries(const struct head *h, const struct scratch *s, int i, int rows, int row,
                          int j, int keys)
 {
     const size_t at = (size_t)i * s->D16;
-    multiply(s->p, true, s->q_packed + at, rows, s->keys, h->D, KEYS);
-    multiply(s->ds, true, s->dout_packed + at, rows, s->values, h->D, KEYS);
-    softmax(h, s, i, rows, j, keys);
-    for (int r = 0; r < rows; r++) {
-        deal_columns(s, s->p_columns, s->p + r * KEYS, row + r);
-        deal_columns(s, s->ds_columns, s->ds + r * KEYS, row + r);
-    }
-    kernels_active()->pack(s->ds_packed, s->ds, KEYS, rows, keys);
-    multiply(s->dq + at, j == 0, s->ds_packed, rows, s->k + (size_t)j * s->D16, keys, s->D16);
+    float *p = s->p + row * KEYS, *ds = s->ds + row * KEYS;
+    multiply(p, true, s->q_packed + at, rows, rows, s->keys, h->D, KEYS);
+    multiply(ds, true, s->dout_packed + at, rows, rows, s->values, h->D, KEYS);
+    softmax(h, s, p, ds, i, rows, j, keys);
+    kernels_active()->pack(s->ds_packed, ds, KEYS, rows, keys);
+    multiply(s->dq + at, j == 0, s->ds_packed, rows, rows, s->k + (size_t)j * s->D16, keys, s->D16);
 }
 
 /* What a run of queries from i on gives to the block of keys at j. */
@@ -177,10 +162,10 @@ static void give_keys(const struct scratch *s, int i, int queries, int j, int ke
 {
     const size_t query = (size_t)i * s->D16;
     for (int c = 0; c < keys; c += s->R) {
-        const int R = least(s->R, KEYS - c), from = c * MOST_GROUPS * s->R;
+        const int R = least(s->R, keys - c);
         const size_t key = (size_t)(j + c) * s->D16;
-        multiply(s->dv + key, fresh, s->p_columns + from, R, s->dout + query, queries, s->D16);
-        multiply(s->dk + key, fresh, s->ds_columns + from, R, s->q + query, queries, s->D16);
+        multiply(s->dv + key, fresh, s->p + c, KEYS, R, s->dout + query, queries, s->D16);
+        multiply(s->dk + key, fresh, s->ds + c, KEYS, R, s->q + query, queries, s->D16);
     }
 }
 

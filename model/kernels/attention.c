@@ -40,9 +40,11 @@ static void tile(const struct work *s, float *acc, size_t ldacc, bool fresh, con
 {
     struct ahead ahead = {next == NULL ? w : next, next == NULL ? 0 : 128};
     if (s->a->kind == LINEAR_F16)
-        s->k->tile_f16(acc, ldacc, fresh, x, R, (const uint16_t *)w, ldw, K, cols, NULL, ahead);
+        s->k->tile_f16(acc, ldacc, fresh, x, (size_t)R, R, (const uint16_t *)w, ldw, K, cols, NULL,
+                       ahead);
     else
-        s->k->tile_f32(acc, ldacc, fresh, x, R, (const float *)w, ldw, K, cols, NULL, ahead);
+        s->k->tile_f32(acc, ldacc, fresh, x, (size_t)R, R, (const float *)w, ldw, K, cols, NULL,
+                       ahead);
 }
 
 /* Keys of a block that row r of a tile sees, the first row seeing `first` of them. */

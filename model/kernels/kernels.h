@@ -63,14 +63,15 @@ struct kernels {
 
     /*
      * acc [R,cols] += x W: for k ascending acc[r][n] = fma(x[k][r], W[k][n], acc[r][n]),
-     * from 0 when `fresh`. x is packed [K,R]; W is [K,ldw] binary16 or fp32. R
+     * from 0 when `fresh`. x is [K,ldx], packed where ldx is R; W is [K,ldw] binary16 or fp32. R
      * 1..tile_rows; cols a multiple of 16, best tile_cols, or 64 when R <= wide_rows.
      * wide, if not NULL, receives W as fp32 [K,cols] on the way, cols <= tile_cols.
      */
-    void (*tile_f16)(float *acc, size_t ldacc, bool fresh, const float *x, int R, const uint16_t *w,
-                     size_t ldw, int K, int cols, float *wide, struct ahead ahead);
-    void (*tile_f32)(float *acc, size_t ldacc, bool fresh, const float *x, int R, const float *w,
-                     size_t ldw, int K, int cols, float *wide, struct ahead ahead);
+    void (*tile_f16)(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
+                     const uint16_t *w, size_t ldw, int K, int cols, float *wide,
+                     struct ahead ahead);
+    void (*tile_f32)(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
+                     const float *w, size_t ldw, int K, int cols, float *wide, struct ahead ahead);
     /* The same for one row and `panels` whole panels [K,64], one behind the other: acc
      * [panels,64] from 0. */
     void (*row_f16)(float *acc, const float *x, const uint16_t *w, int K, int panels);

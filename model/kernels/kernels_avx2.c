@@ -55,7 +55,8 @@ LANES void step_few(const int R, const int C, const bool half, __m256 sum[ROWS][
 }
 
 LANES void tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
-                const float *x, const void *w, size_t ldw, int K, float *wide, struct ahead ahead)
+                const float *x, size_t ldx, const void *w, size_t ldw, int K, float *wide,
+                struct ahead ahead)
 {
     __m256 sum[ROWS][8];
     /* Two streams keep more lines under way than one. */
@@ -66,7 +67,7 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
 #pragma GCC unroll 8
         for (int c = 0; c < C; c++)
             sum[r][c] = fresh ? _mm256_setzero_ps() : _mm256_loadu_ps(acc + r * ldacc + 8 * c);
-    for (int k = 0; k < K; k++, at += ldw, x += R) {
+    for (int k = 0; k < K; k++, at += ldw, x += ldx) {
         _mm_prefetch(fetch, _MM_HINT_T1);
         _mm_prefetch(fetch_2, _MM_HINT_T1);
         fetch += ahead.step / 2;

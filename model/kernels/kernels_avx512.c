@@ -20,7 +20,8 @@ LANES struct v16 load_w(const bool half, const void *w, size_t at)
 }
 
 LANES void tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
-                const float *x, const void *w, size_t ldw, int K, float *wide, struct ahead ahead)
+                const float *x, size_t ldx, const void *w, size_t ldw, int K, float *wide,
+                struct ahead ahead)
 {
     struct v16 sum[ROWS][4];
     /* Two streams keep more lines under way than one. */
@@ -47,7 +48,7 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
             for (int c = 0; c < C; c++)
                 sum[r][c] = v_fma(a, v[c], sum[r][c]);
         }
-        x += R;
+        x += ldx;
         if (wide != NULL)
 #pragma GCC unroll 4
             for (int c = 0; c < C; c++, wide += 16)

@@ -6,8 +6,8 @@
 enum { ROWS = 8, COLS = 32 };
 
 /* One element of w at a time, widened once for all rows. */
-LANES void tile(float *acc, size_t ldacc, bool fresh, const float *x, int R, const float *w32,
-                const uint16_t *w16, size_t ldw, int K, int cols, float *wide)
+LANES void tile(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
+                const float *w32, const uint16_t *w16, size_t ldw, int K, int cols, float *wide)
 {
     for (int r = 0; fresh && r < R; r++)
         memset(acc + r * ldacc, 0, (size_t)cols * sizeof *acc);
@@ -16,36 +16,37 @@ LANES void tile(float *acc, size_t ldacc, bool fresh, const float *x, int R, con
             size_t at = (size_t)k * ldw + (size_t)n;
             float w = w32 != NULL ? w32[at] : half_to_f32(w16[at]);
             for (int r = 0; r < R; r++)
-                acc[r * ldacc + n] = fmaf(x[k * R + r], w, acc[r * ldacc + n]);
+                acc[r * ldacc + n] = fmaf(x[(size_t)k * ldx + (size_t)r], w, acc[r * ldacc + n]);
             if (wide != NULL)
                 *wide++ = w;
         }
 }
 
-static void tile_f16(float *acc, size_t ldacc, bool fresh, const float *x, int R, const uint16_t *w,
-                     size_t ldw, int K, int cols, float *wide, struct ahead ahead)
+static void tile_f16(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
+                     const uint16_t *w, size_t ldw, int K, int cols, float *wide,
+                     struct ahead ahead)
 {
     (void)ahead;
-    tile(acc, ldacc, fresh, x, R, NULL, w, ldw, K, cols, wide);
+    tile(acc, ldacc, fresh, x, ldx, R, NULL, w, ldw, K, cols, wide);
 }
 
-static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, int R, const float *w,
-                     size_t ldw, int K, int cols, float *wide, struct ahead ahead)
+static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
+                     const float *w, size_t ldw, int K, int cols, float *wide, struct ahead ahead)
 {
     (void)ahead;
-    tile(acc, ldacc, fresh, x, R, w, NULL, ldw, K, cols, wide);
+    tile(acc, ldacc, fresh, x, ldx, R, w, NULL, ldw, K, cols, wide);
 }
 
 static void row_f16(float *acc, const float *x, const uint16_t *w, int K, int panels)
 {
     for (int p = 0; p < panels; p++)
-        tile(acc + 64 * p, 0, true, x, 1, NULL, w + 64 * (size_t)p * (size_t)K, 64, K, 64, NULL);
+        tile(acc + 64 * p, 0, true, x, 1, 1, NULL, w + 64 * (size_t)p * (size_t)K, 64, K, 64, NULL);
 }
 
 static void row_f32(float *acc, const float *x, const float *w, int K, int panels)
 {
     for (int p = 0; p < panels; p++)
-        tile(acc + 64 * p, 0, true, x, 1, w + 64 * (size_t)p * (size_t)K, NULL, 64, K, 64, NULL);
+        tile(acc + 64 * p, 0, true, x, 1, 1, w + 64 * (size_t)p * (size_t)K, NULL, 64, K, 64, NULL);
 }
 
 static void pack(float *packed, const float *x, size_t ldx, int R, int K)

@@ -82,14 +82,14 @@ static void part(const struct work *s, float *acc, const char *w, const char *ne
             float *sums = acc + (size_t)first * PANEL + col;
             float *wide = i == 0 && s->n_tiles > 1 ? s->strip : NULL;
             if (i > 0)
-                s->k->tile_f32(sums, PANEL, k0 == 0, x, R, s->strip, (size_t)width, K, width, NULL,
-                               ahead);
+                s->k->tile_f32(sums, PANEL, k0 == 0, x, (size_t)R, R, s->strip, (size_t)width, K,
+                               width, NULL, ahead);
             else if (half)
-                s->k->tile_f16(sums, PANEL, k0 == 0, x, R, (const uint16_t *)w + col, PANEL, K,
-                               width, wide, ahead);
+                s->k->tile_f16(sums, PANEL, k0 == 0, x, (size_t)R, R, (const uint16_t *)w + col,
+                               PANEL, K, width, wide, ahead);
             else
-                s->k->tile_f32(sums, PANEL, k0 == 0, x, R, (const float *)w + col, PANEL, K, width,
-                               wide, ahead);
+                s->k->tile_f32(sums, PANEL, k0 == 0, x, (size_t)R, R, (const float *)w + col, PANEL,
+                               K, width, wide, ahead);
             ahead.at = (const char *)ahead.at + ahead.step * (size_t)K;
         }
 }
@@ -142,10 +142,10 @@ static void one_row(struct work *s, float *y, const float *x, int c0, int c1, en
             next = col + UNIT;
             struct ahead ahead = {w + 1024, 128};
             if (s->w->kind == LINEAR_F16)
-                s->k->tile_f16(s->acc + lo, 0, true, x, 1, (const uint16_t *)w + lo, PANEL, K, UNIT,
-                               NULL, ahead);
+                s->k->tile_f16(s->acc + lo, 0, true, x, 1, 1, (const uint16_t *)w + lo, PANEL, K,
+                               UNIT, NULL, ahead);
             else
-                s->k->tile_f32(s->acc + lo, 0, true, x, 1, (const float *)w + lo, PANEL, K, UNIT,
+                s->k->tile_f32(s->acc + lo, 0, true, x, 1, 1, (const float *)w + lo, PANEL, K, UNIT,
                                NULL, ahead);
         }
         finish(s, y, 0, s->acc, col, next, then);

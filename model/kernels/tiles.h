@@ -11,22 +11,22 @@
 #include "model/kernels/kernels.h"
 #include "model/kernels/lanes.h"
 
-typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, const void *w,
-                     size_t ldw, int K, float *wide, struct ahead ahead);
+typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx,
+                     const void *w, size_t ldw, int K, float *wide, struct ahead ahead);
 
 /* The instances of a shape, and their place in a list by rows and then precision. */
 #define TILE(R, C)                                                                                 \
     static void tile_f16_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
-                                   const void *w, size_t ldw, int K, float *wide,                  \
+                                   size_t ldx, const void *w, size_t ldw, int K, float *wide,      \
                                    struct ahead ahead)                                             \
     {                                                                                              \
-        tile(R, C, true, acc, ldacc, fresh, x, w, ldw, K, wide, ahead);                            \
+        tile(R, C, true, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, ahead);                       \
     }                                                                                              \
     static void tile_f32_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
-                                   const void *w, size_t ldw, int K, float *wide,                  \
+                                   size_t ldx, const void *w, size_t ldw, int K, float *wide,      \
                                    struct ahead ahead)                                             \
     {                                                                                              \
-        tile(R, C, false, acc, ldacc, fresh, x, w, ldw, K, wide, ahead);                           \
+        tile(R, C, false, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, ahead);                      \
     }
 #define TILE_ROW(R, C) [R] = {tile_f32_##R##_##C, tile_f16_##R##_##C},
 
@@ -38,12 +38,12 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, const
     T(7, C) T(8, C) T(9, C) T(10, C) T(11, C) T(12, C) T(13, C) T(14, C)
 
 #define TILE_ENTRY(name, half, element)                                                            \
-    static void name(float *acc, size_t ldacc, bool fresh, const float *x, int R,                  \
+    static void name(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,      \
                      const element *w, size_t ldw, int K, int cols, float *wide,                   \
                      struct ahead ahead)                                                           \
     {                                                                                              \
         for (int width; cols > 0; cols -= width, acc += width, w += width) {                       \
-            choose(half, R, cols, &width)(acc, ldacc, fresh, x, w, ldw, K, wide, ahead);           \
+            choose(half, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, ldw, K, wide, ahead);      \
             ahead.step = 0;                                                                        \
         }                                                                                          \
     }

@@ -322,6 +322,10 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
         for (int r = 0; r < R; r++)
             assert_true(same_float(packed[i * R + r], x[(size_t)r * ldx + (size_t)i]));
     assert_true(packed[R * K] == 0); /* nothing written past */
+    const size_t ldp = (size_t)R + (size_t)(K % 3);
+    float *apart = floats((size_t)K * ldp);
+    for (int i = 0; i < K; i++)
+        memcpy(apart + (size_t)i * ldp, packed + i * R, (size_t)R * sizeof *apart);
     for (int kind = 0; kind < 2; kind++)
         for (int fresh = 0; fresh < 2; fresh++) {
             for (size_t i = 0; i < (size_t)R * ldacc; i++)
@@ -329,11 +333,11 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
             struct ahead ahead = {x, fresh ? 128 : 0};
             float *wide = cols <= k->tile_cols ? fresh_wide : NULL;
             if (kind == 0) {
-                p->tile_f16(want, ldacc, fresh, packed, R, w16, ldw, K, cols, NULL, ahead);
-                k->tile_f16(got, ldacc, fresh, packed, R, w16, ldw, K, cols, wide, ahead);
+                p->tile_f16(want, ldacc, fresh, apart, ldp, R, w16, ldw, K, cols, NULL, ahead);
+                k->tile_f16(got, ldacc, fresh, apart, ldp, R, w16, ldw, K, cols, wide, ahead);
             } else {
-                p->tile_f32(want, ldacc, fresh, packed, R, w32, ldw, K, cols, NULL, ahead);
-                k->tile_f32(got, ldacc, fresh, packed, R, w32, ldw, K, cols, wide, ahead);
+                p->tile_f32(want, ldacc, fresh, apart, ldp, R, w32, ldw, K, cols, NULL, ahead);
+                k->tile_f32(got, ldacc, fresh, apart, ldp, R, w32, ldw, K, cols, wide, ahead);
             }
             for (int i = 0; wide != NULL && i < K * cols; i++) {
                 size_t at = (size_t)(i / cols) * ldw + (size_t)(i % cols);
@@ -345,6 +349,7 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
     mem_free(w32);
     mem_free(w16);
     mem_free(packed);
+    mem_free(apart);
     mem_free(fresh_wide);
     mem_free(want);
     mem_free(got);

@@ -144,6 +144,7 @@ fuzz: deps-check
 
 install: $(BINARY)
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/prattle
+	install -D -m 644 weights/bundled/bundled.gguf $(DESTDIR)$(PREFIX)/share/prattle/bundled.gguf
 
 format:
 	clang-format -i $(SOURCES) $(HEADERS) $(TESTS) $(TOOLS) $(FUZZERS)

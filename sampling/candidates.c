@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { BUCKETS = 2048, FEW = 48, BLOCK = 64, LANES = 8, HALVINGS = 5, MANY = 8192 };
+enum { BUCKETS = 2048, FEW = 48, BLOCK = 64, LANES = 8, HALVINGS = 8, MANY = 8192 };
+/* A sample has RUN places of every SPACING. */
+enum { RUN = 16, SPACING = 256 };
 
 void candidates_carve(struct candidates *c, struct arena *a, int n_vocab)
 {
@@ -18,19 +20,23 @@ void candidates_carve(struct candidates *c, struct arena *a, int n_vocab)
     c->key = arena_take(a, n * sizeof *c->key);
     c->id = arena_take(a, n * sizeof *c->id);
     c->index = arena_take(a, n * sizeof *c->index);
-    c->peak = arena_take(a, n / BLOCK * sizeof *c->peak);
+    c->part = arena_take(a, (n / 8 + 2 * RUN) * sizeof *c->part);
 }
 
 void candidates_start(struct candidates *c, const float *logits)
 {
-    for (int i = 0; i < c->n_vocab; i++) {
-        float x = logits[i] < FLT_MAX ? logits[i] : FLT_MAX;
-        /* A NaN fails both comparisons; below -FLT_MAX there is only -inf. */
-        c->logit[i] = logits[i] >= -FLT_MAX ? x : -INFINITY;
-    }
+    c->high = c->kernels->admit(c->logit, logits, (size_t)c->n_vocab);
     c->n = c->n_vocab;
-    c->all = true;
+    c->all = c->measured = true;
     c->weighed = false;
+}
+
+float candidates_high(struct candidates *c)
+{
+    if (!c->measured)
+        c->high = c->kernels->max(candidates_logits(c), (size_t)c->n);
+    c->measured = true;
+    return c->high;
 }
 
 const float *candidates_logits(struct candidates *c)
@@ -60,13 +66,12 @@ bool candidates_weigh(struct candidates *c)
 {
     if (c->weighed)
         return true;
-    const float *logit = candidates_logits(c);
-    c->max = c->kernels->max(logit, (size_t)c->n);
+    c->max = candidates_high(c);
     if (!(c->max >= -FLT_MAX)) {
         c->n = 0;
         return false;
     }
-    c->sum = c->kernels->exp_sum(c->weight, logit, (size_t)c->n, c->max, 1);
+    c->sum = c->kernels->exp_sum(c->weight, candidates_logits(c), (size_t)c->n, c->max, 1);
     c->weighed = true;
     return true;
 }
@@ -74,28 +79,44 @@ bool candidates_weigh(struct candidates *c)
 /* The list becomes its places index[0..n-1]. */
 static void take(struct candidates *c, int n)
 {
-    for (int i = 0; i < n; i++) {
-        c->id[i] = c->all ? c->index[i] : c->id[c->index[i]];
-        c->weight[i] = c->weight[c->index[i]];
+    if (c->all) {
+        token_id *id = c->id;
+        c->id = c->index;
+        c->index = id;
+    } else {
+        for (int i = 0; i < n; i++)
+            c->id[i] = c->id[c->index[i]];
     }
-    c->all = false;
+    c->kernels->gather(c->weight, c->weight, c->all ? c->id : c->index, (size_t)n);
+    c->all = c->measured = false;
     c->n = n;
     c->sum = sum_of(c->weight, n);
 }
 
-void candidates_keep(struct candidates *c, const float *key, float least, int n_ties)
+struct cut {
+    float key;     /* the lowest that stays */
+    int n_ties;    /* how many of those equal to it stay */
+    int n_equal;   /* of how many */
+    double weight; /* of what stays */
+};
+
+static void keep(struct candidates *c, const float *key, const struct cut *cut)
 {
-    int found = (int)c->kernels->select(c->index, key, (size_t)c->n, least, INFINITY), kept = 0;
-    for (int i = 0; i < found; i++)
-        if (key[c->index[i]] > least || n_ties-- > 0)
-            c->index[kept++] = c->index[i];
+    int found = (int)c->kernels->select(c->index, key, (size_t)c->n, cut->key, INFINITY);
+    int n_ties = cut->n_ties, kept = found;
+    if (n_ties < cut->n_equal) {
+        kept = 0;
+        for (int i = 0; i < found; i++)
+            if (key[c->index[i]] > cut->key || n_ties-- > 0)
+                c->index[kept++] = c->index[i];
+    }
     take(c, kept);
 }
 
-struct cut {
-    float key;  /* the lowest that stays */
-    int n_ties; /* how many of those equal to it stay */
-};
+void candidates_keep(struct candidates *c, const float *key, float least)
+{
+    keep(c, key, &(struct cut){.key = least});
+}
 
 /* Few places: in order of key, then of place. */
 static void sort(int32_t *index, int n, const float *key)
@@ -109,17 +130,20 @@ static void sort(int32_t *index, int n, const float *key)
     }
 }
 
+/* The places are in order of key, or all keys are equal. */
 static struct cut walk(const int32_t *index, int n, const float *key, const float *weight,
                        double sum, double target)
 {
-    struct cut cut = {.key = key[index[0]]};
-    for (int i = 0; i < n; i++) {
+    struct cut cut = {.key = key[index[0]], .weight = sum};
+    int i = 0;
+    do {
         cut.n_ties = key[index[i]] == cut.key ? cut.n_ties + 1 : 1;
         cut.key = key[index[i]];
-        sum += weight ? (double)weight[index[i]] : 1;
-        if (sum >= target)
-            break;
-    }
+        cut.weight += weight ? (double)weight[index[i]] : 1;
+        i++;
+    } while (i < n && cut.weight < target);
+    for (cut.n_equal = cut.n_ties; i < n && key[index[i]] == cut.key; i++)
+        cut.n_equal++;
     return cut;
 }
 
@@ -178,59 +202,122 @@ static float bound_of_best(struct candidates *c, const float *key, int k)
     if (k > n_blocks)
         return -FLT_MAX;
     for (int b = 0; b < n_blocks; b++) {
-        c->peak[b] = c->kernels->max(key + (size_t)b * BLOCK, BLOCK);
-        c->peak[b] = c->peak[b] > -FLT_MAX ? c->peak[b] : -FLT_MAX;
+        c->part[b] = c->kernels->max(key + (size_t)b * BLOCK, BLOCK);
+        c->part[b] = c->part[b] > -FLT_MAX ? c->part[b] : -FLT_MAX;
         c->index[b] = b;
     }
-    float high = c->kernels->max(c->peak, (size_t)n_blocks);
-    return find_cut(c->index, n_blocks, c->peak, NULL, 0, k, -FLT_MAX, high).key;
+    float high = c->kernels->max(c->part, (size_t)n_blocks);
+    return find_cut(c->index, n_blocks, c->part, NULL, 0, k, -FLT_MAX, high).key;
+}
+
+/* Keys and their weights. */
+struct keys {
+    const float *key, *weight;
+    int n;
+};
+
+/* Keys in which a cut lies: those from high on weigh `above`, less than the target;
+ * high INFINITY: none. */
+struct range {
+    float low, high;
+    double above;
+};
+
+/* Halve a range some times, which is only adding up. top is the highest key. */
+static struct range halve(const struct kernels *k, const struct keys *of, struct range r, float top,
+                          double target)
+{
+    for (int i = 0; i < HALVINGS; i++) {
+        float middle = r.low / 2 + (r.high < top ? r.high : top) / 2;
+        double sum = k->sum_least(of->weight, of->key, (size_t)of->n, middle);
+        if (sum < target) {
+            r.high = middle;
+            r.above = sum;
+        } else {
+            r.low = middle;
+        }
+    }
+    return r;
 }
 
 /*
- * find_cut of many places: where they weigh about the same, buckets of all are slow, so
- * the range of keys is halved a few times first, which is only adding up. False, and
- * the places lost, if rounding keeps the sum below the target.
+ * Narrow the range from its low on by a sample: what lies below the cut has its share
+ * there, and the cut is taken to leave a fifth less to a fifth more of it. False if not
+ * many keys are in the range anyway.
  */
-static bool find_cut_of_many(struct candidates *c, struct cut *cut, const float *key,
-                             const float *weight, double target, float low, float top)
+static bool guess(struct candidates *c, const struct keys *of, struct range *r, float top,
+                  double target)
 {
-    float high = INFINITY; /* keys from here on are above the cut */
-    double above = 0;
-    for (int i = 0; i < HALVINGS; i++) {
-        float middle = low / 2 + (high < top ? high : top) / 2;
-        double sum = c->kernels->sum_least(weight, key, (size_t)c->n, middle);
-        if (sum < target) {
-            high = middle;
-            above = sum;
-        } else {
-            low = middle;
-        }
+    const struct kernels *k = c->kernels;
+    float *key = c->part, *weight = c->part + of->n / RUN + RUN;
+    int n = 0;
+    for (int i = 0; i + RUN <= of->n; i += SPACING, n += RUN) {
+        memcpy(key + n, of->key + i, RUN * sizeof *key);
+        memcpy(weight + n, of->weight + i, RUN * sizeof *weight);
     }
-    int near = (int)c->kernels->select(c->index, key, (size_t)c->n, low, high);
-    if (near > 0)
-        *cut = find_cut(c->index, near, key, weight, above, target, low, high < top ? high : top);
-    return near > 0;
+    const struct keys sample = {key, weight, n};
+    const struct range over = {.low = r->low, .high = INFINITY};
+    double above = (double)k->select(c->index, key, (size_t)n, r->low, INFINITY);
+    if (above * of->n < (double)MANY * n)
+        return false;
+    double whole = k->sum_least(weight, key, (size_t)n, -FLT_MAX);
+    double below = (c->sum - target) * n / of->n;
+    r->low = halve(k, &sample, over, top, whole - 0.8 * below).low;
+    r->high = halve(k, &sample, over, top, whole - 1.2 * below).high;
+    r->above = k->sum_least(of->weight, of->key, (size_t)of->n, r->high);
+    return true;
+}
+
+/* The cut in a range; false if nothing is there. */
+static bool find_cut_within(struct candidates *c, struct cut *cut, const struct keys *of,
+                            const struct range *r, float top, double target)
+{
+    int n = (int)c->kernels->select(c->index, of->key, (size_t)of->n, r->low, r->high);
+    if (n > 0)
+        *cut = find_cut(c->index, n, of->key, of->weight, r->above, target, r->low,
+                        r->high < top ? r->high : top);
+    return n > 0;
+}
+
+/* Where many places weigh about the same, buckets of all are slow: the range is made
+ * narrower first, by a guess or, where that fails, by halving. */
+static struct cut find_cut_by_weight(struct candidates *c, const struct keys *of, double target,
+                                     float floor, float top)
+{
+    const struct range whole = {.low = floor, .high = INFINITY};
+    struct range r = whole;
+    struct cut cut;
+    if (of->n >= MANY && guess(c, of, &r, top, target)) {
+        if (r.above < target && find_cut_within(c, &cut, of, &r, top, target) &&
+            cut.weight >= target)
+            return cut;
+        r = halve(c->kernels, of, whole, top, target);
+    }
+    if (find_cut_within(c, &cut, of, &r, top, target))
+        return cut;
+    return (struct cut){.key = floor}; /* rounding keeps the sum below the target */
 }
 
 void candidates_keep_best(struct candidates *c, const float *key, const float *weight,
                           double target, float floor)
 {
+    float top = key == c->logit ? candidates_high(c) : c->kernels->max(key, (size_t)c->n);
     if (!weight)
         floor = bound_of_best(c, key, target < c->n ? (int)target : c->n);
     if (!(floor >= -FLT_MAX))
         floor = -FLT_MAX;
-    int n = (int)c->kernels->select(c->index, key, (size_t)c->n, floor, INFINITY);
-    if (n == 0 || (!weight && n <= target)) {
-        take(c, n);
-        return;
-    }
-    float high = c->kernels->max(key, (size_t)c->n);
     struct cut cut;
-    if (!weight || n < MANY)
-        cut = find_cut(c->index, n, key, weight, 0, target, floor, high);
-    else if (!find_cut_of_many(c, &cut, key, weight, target, floor, high))
-        cut = (struct cut){.key = floor, .n_ties = n};
-    candidates_keep(c, key, cut.key, cut.n_ties);
+    if (weight) {
+        cut = find_cut_by_weight(c, &(struct keys){key, weight, c->n}, target, floor, top);
+    } else {
+        int n = (int)c->kernels->select(c->index, key, (size_t)c->n, floor, INFINITY);
+        if (n <= target) {
+            take(c, n);
+            return;
+        }
+        cut = find_cut(c->index, n, key, NULL, 0, target, floor, top);
+    }
+    keep(c, key, &cut);
 }
 
 int candidates_best(struct candidates *c, int m)

@@ -17,13 +17,15 @@ struct candidates {
     token_id *id;   /* [n] the list, ascending; not filled while `all` */
     int n;          /* of the list; 0 when nothing is left */
     bool all;       /* the list is 0..V-1 */
+    bool measured;  /* high is the greatest logit of the list */
+    float high;     /* -INFINITY: nothing is left */
     bool weighed;   /* the next three belong to the logits as they are */
     float *weight;  /* [n] exp(logit - max), in the list's order */
     float max;      /* of the logits when they were weighed */
     double sum;     /* of the weights */
     float *key;     /* [V] scratch: what a stage cuts by, in the list's order */
     int32_t *index; /* [V] scratch: places in the list */
-    float *peak;    /* [V / 64] scratch: highest keys of blocks */
+    float *part;    /* [V / 8 + 32] scratch: highest keys of blocks; keys and weights of a sample */
 };
 
 /* Take the arrays out of an arena (sizing or carving). */
@@ -39,17 +41,18 @@ static inline token_id candidates_id(const struct candidates *c, int i)
 /* To be said after changing logits. */
 static inline void candidates_changed(struct candidates *c)
 {
-    c->weighed = false;
+    c->weighed = c->measured = false;
 }
 
+/* The greatest logit of the list, -INFINITY if nothing is left. */
+float candidates_high(struct candidates *c);
 /* The logits in the list's order: borrowed until key is next written. */
 const float *candidates_logits(struct candidates *c);
 /* Fill weight, max and sum; false if nothing is left (then n is 0). */
 bool candidates_weigh(struct candidates *c);
 
-/* Keep the entries with key >= least, at most n_ties of those equal to it (the lowest
- * ids). key is in the list's order. */
-void candidates_keep(struct candidates *c, const float *key, float least, int n_ties);
+/* Keep the entries with key >= least. key is in the list's order. */
+void candidates_keep(struct candidates *c, const float *key, float least);
 /*
  * Keep the fewest entries of the highest keys whose weights reach target; with weight
  * NULL each weighs 1. Of equal keys the lowest ids. Keys below `floor` are known to

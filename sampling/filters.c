@@ -13,12 +13,14 @@ void filter_temperature(struct candidates *c, float t)
         filter_top_k(c, 1);
         return;
     }
-    const float *logit = candidates_logits(c);
-    float high = c->kernels->max(logit, (size_t)c->n);
+    float high = candidates_high(c);
     if (!(high >= -FLT_MAX))
         return;
     float shift = t < 1 && fabsf(high) > FLT_MAX * t ? high : 0;
     candidates_changed(c);
+    /* Rounding keeps the order, so the greatest stays it. */
+    c->high = (high - shift) / t;
+    c->measured = true;
     if (c->all && shift == 0) {
         c->kernels->divide(c->logit, c->logit, t, (size_t)c->n);
         return;
@@ -79,7 +81,7 @@ void filter_min_p(struct candidates *c, float p)
 {
     if (p == 0 || !candidates_weigh(c))
         return;
-    candidates_keep(c, candidates_logits(c), (float)((double)c->max + log((double)p)), c->n);
+    candidates_keep(c, candidates_logits(c), (float)((double)c->max + log((double)p)));
 }
 
 void filter_typical_p(struct candidates *c, float p)
@@ -114,7 +116,7 @@ void filter_top_n_sigma(struct candidates *c, float n)
             squares += d * d;
         }
     double least = (double)c->max - (double)n * sqrt(squares / n_alive);
-    candidates_keep(c, logit, least > -FLT_MAX ? (float)least : -FLT_MAX, c->n);
+    candidates_keep(c, logit, least > -FLT_MAX ? (float)least : -FLT_MAX);
 }
 
 void filter_xtc(struct candidates *c, float probability, float threshold, double u)

@@ -50,7 +50,7 @@ void mirostat_cut(const struct mirostat *m, struct candidates *c)
     if (least > (double)c->max)
         filter_top_k(c, 1);
     else
-        candidates_keep(c, candidates_logits(c), (float)fmax(least, -(double)FLT_MAX), c->n);
+        candidates_keep(c, candidates_logits(c), (float)fmax(least, -(double)FLT_MAX));
 }
 
 void mirostat_learn(struct mirostat *m, double p)

@@ -7,6 +7,7 @@
  */
 #include "model/base/half.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -117,6 +118,13 @@ LANES size_t v_list(int32_t *to, unsigned hit, int32_t first)
     __m512i index = _mm512_add_epi32(lane, _mm512_set1_epi32(first));
     _mm512_mask_storeu_epi32(to, v_first_n(n), _mm512_maskz_compress_epi32((__mmask16)hit, index));
     return (size_t)n;
+}
+/* base[index[i]], i < n, then 0 */
+LANES struct v16 v_gather_n(const float *base, const int32_t *index, int n)
+{
+    __m512i at = _mm512_maskz_loadu_epi32(v_first_n(n), index);
+    return (struct v16){
+        _mm512_mask_i32gather_ps(_mm512_setzero_ps(), v_first_n(n), at, base, sizeof *base)};
 }
 LANES struct v16 v_abs(struct v16 a)
 {
@@ -509,6 +517,13 @@ LANES size_t v_list(int32_t *to, unsigned hit, int32_t first)
     for (; hit != 0; hit &= hit - 1)
         to[n++] = first + __builtin_ctz(hit);
     return n;
+}
+LANES struct v16 v_gather_n(const float *base, const int32_t *index, int n)
+{
+    float part[LANES_N] = {0};
+    for (int i = 0; i < n; i++)
+        part[i] = base[index[i]];
+    return v_load(part);
 }
 #endif
 

@@ -349,6 +349,19 @@ static float greatest_size(const float *x, size_t n)
     return v_greatest(top);
 }
 
+static float admit(float *y, const float *x, size_t n)
+{
+    const struct v16 low = v_set(-INFINITY), high = v_set(FLT_MAX);
+    struct v16 top = low;
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        struct v16 a = v_min(v_max(v_load_n(x + i, used), low), high);
+        v_store_n(y + i, a, used);
+        top = v_max(v_keep(a, used, low), top);
+    }
+    return v_greatest(top);
+}
+
 static size_t argmax(const float *x, size_t n)
 {
     const struct v16 top = v_set(greatest(x, n));
@@ -401,6 +414,14 @@ static size_t select_range(int32_t *index, const float *x, size_t n, float least
     return count;
 }
 
+static void gather(float *y, const float *x, const int32_t *index, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        v_store_n(y + i, v_gather_n(x, index + i, used), used);
+    }
+}
+
 /* Four streams at once, each fetched a little ahead: the most one core gets. */
 static float stream(const uint16_t *x, size_t n)
 {
@@ -431,7 +452,7 @@ static float stream(const uint16_t *x, size_t n)
     .layernorm_grad = layernorm_grad, .gelu_grad = gelu_grad, .softmax_grad = softmax_grad,        \
     .dropout = dropout, .dot = dot, .add = add, .scale = scale_row, .divide = divide,              \
     .widen = widen, .narrow = narrow, .narrow_random = narrow_random, .max = greatest,             \
-    .max_abs = greatest_size, .argmax = argmax, .exp_sum = exp_sum, .select = select_range,        \
-    .sum_least = sum_least, .stream = stream
+    .max_abs = greatest_size, .admit = admit, .argmax = argmax, .exp_sum = exp_sum,                \
+    .select = select_range, .gather = gather, .sum_least = sum_least, .stream = stream
 
 #endif

@@ -7,6 +7,7 @@
 #include "model/kernels/blas.h"
 #include "model/kernels/peak.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,10 +118,10 @@ static void test_tables(void **state)
         /* An entry forgotten in one table would be NULL. */
         assert_true(k->tile_f16 && k->tile_f32 && k->pack && k->row_f16 && k->row_f32 &&
                     k->finish && k->layernorm && k->softmax_block && k->add && k->scale &&
-                    k->divide && k->widen && k->narrow && k->max && k->argmax && k->exp_sum &&
-                    k->select && k->sum_least && k->burn && k->stream && k->sum_squares &&
-                    k->adam && k->lamb_moments && k->lamb_move && k->layernorm_grad &&
-                    k->gelu_grad && k->softmax_grad && k->dropout && k->dot);
+                    k->divide && k->widen && k->narrow && k->max && k->admit && k->gather &&
+                    k->argmax && k->exp_sum && k->select && k->sum_least && k->burn && k->stream &&
+                    k->sum_squares && k->adam && k->lamb_moments && k->lamb_move &&
+                    k->layernorm_grad && k->gelu_grad && k->softmax_grad && k->dropout && k->dot);
         assert_in_range(k->tile_rows, 1, TILE_MAX_ROWS);
         assert_true(k->tile_cols == 16 || k->tile_cols == 32);
     }
@@ -215,6 +216,12 @@ static void rows_against_portable(const struct kernels *k, const struct kernels 
     BOTH("finish gelu erf", t->finish(y, 0, x, 0, b, 1, n, LINEAR_GELU_ERF));
     BOTH("exp_sum", t->exp_sum(y, x, n, 0.5f, 1.25f));
     BOTH("max", y[0] = t->max(x, n));
+    BOTH("admit", {
+        float top = t->admit(y, x, n);
+        assert_true(top == t->max(y, n));
+        for (size_t i = 0; i < n; i++)
+            assert_true(y[i] == (isnan(x[i]) ? -INFINITY : x[i] < FLT_MAX ? x[i] : FLT_MAX));
+    });
     BOTH("exp_sum's sum", y[0] = (float)t->exp_sum(NULL, x, n, n > 0 ? t->max(x, n) : 0, 1));
     double se = p->exp_sum(NULL, x, n, 1, 2), sk = k->exp_sum(NULL, x, n, 1, 2);
     assert_true(se == sk || (isnan(se) && isnan(sk)));
@@ -232,6 +239,14 @@ static void rows_against_portable(const struct kernels *k, const struct kernels 
         y[0] = (float)count;
         for (size_t i = 0; i < count; i++)
             y[i] = (float)index[i];
+    });
+    BOTH("gather", {
+        int32_t index[MAX + 1];
+        size_t count = t->select(index, x, n, -1, 1);
+        memcpy(y, x, n * sizeof *y);
+        t->gather(y, y, index, count);
+        for (size_t i = 0; i < count; i++)
+            assert_true(y[i] == x[index[i]]);
     });
     if (fill != SPECIAL)
         BOTH("sum_least", y[0] = (float)t->sum_least(w, x, n, 0.25f));

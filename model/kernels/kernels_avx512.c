@@ -12,7 +12,7 @@
  * w and one of x. 14 x 32: 28 + 2 + 1. 6 x 64: 24 + 4 + 1. One row of 3 panels: 12 sums,
  * w one at a time.
  */
-enum { ROWS = 14, WIDE_ROWS = 6, STREAMS = 3, STREAM_AHEAD_BYTES = 1024 };
+enum { ROWS = 14, WIDE_ROWS = 6, STREAMS = 3, STREAM_AHEAD_BYTES = 3072 };
 
 LANES struct v16 load_w(const bool half, const void *w, size_t at)
 {
@@ -61,29 +61,40 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
             v_store(acc + r * ldacc + 16 * c, sum[r][c]);
 }
 
-/* P panels at once, each a stream of its own: more lines under way than one keeps. */
-LANES void row(const int P, const bool half, float *acc, const float *x, const void *w, int K)
+/* Rows k0..k1-1 of P panels, each line fetching the one so far ahead. */
+LANES void row_steps(const int P, const bool half, struct v16 sum[STREAMS][4], const float *x,
+                     const char *w, size_t panel, int k0, int k1, size_t fetch)
+{
+    const size_t bytes = half ? 128 : 256; /* of a row of a panel */
+    w += (size_t)k0 * bytes;
+    for (int k = k0; k < k1; k++, w += bytes) {
+        struct v16 a = v_set(x[k]);
+#pragma GCC unroll 4
+        for (int p = 0; p < P; p++) {
+            const char *at = w + (size_t)p * panel;
+            for (size_t line = 0; line < bytes; line += 64)
+                _mm_prefetch(at + fetch + line, _MM_HINT_T1);
+#pragma GCC unroll 4
+            for (int c = 0; c < 4; c++)
+                sum[p][c] = v_fma(a, load_w(half, at, 16 * (size_t)c), sum[p][c]);
+        }
+    }
+}
+
+/* P panels at once, each a stream of its own: more lines under way than one keeps. The
+ * last rows fetch the first of the P panels that follow. */
+LANES void row(const int P, const bool half, float *acc, const float *x, const char *w, int K)
 {
     struct v16 sum[STREAMS][4];
-    const size_t panel = (size_t)K * 64, element = half ? 2 : 4;
+    const size_t bytes = half ? 128 : 256, panel = (size_t)K * bytes;
+    const int ahead = STREAM_AHEAD_BYTES / (int)bytes, last = K > ahead ? K - ahead : 0;
 #pragma GCC unroll 4
     for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
         for (int c = 0; c < 4; c++)
             sum[p][c] = v_set(0);
-    for (int k = 0; k < K; k++) {
-        struct v16 a = v_set(x[k]);
-#pragma GCC unroll 4
-        for (int p = 0; p < P; p++) {
-            size_t at = (size_t)p * panel + (size_t)k * 64;
-            const char *fetch = (const char *)w + at * element + STREAM_AHEAD_BYTES;
-            for (size_t line = 0; line < element; line++)
-                _mm_prefetch(fetch + 64 * line, _MM_HINT_T0);
-#pragma GCC unroll 4
-            for (int c = 0; c < 4; c++)
-                sum[p][c] = v_fma(a, load_w(half, w, at + 16 * (size_t)c), sum[p][c]);
-        }
-    }
+    row_steps(P, half, sum, x, w, panel, 0, last, STREAM_AHEAD_BYTES);
+    row_steps(P, half, sum, x, w, panel, last, K, STREAM_AHEAD_BYTES + (size_t)(P - 1) * panel);
 #pragma GCC unroll 4
     for (int p = 0; p < P; p++)
 #pragma GCC unroll 4

@@ -7,7 +7,7 @@
 
 int kvcache_init(struct kvcache *c, const struct config *config, bool fp32, int n_pages)
 {
-    *c = (struct kvcache){.n_ctx = config->n_ctx, .n_pages = n_pages};
+    *c = (struct kvcache){.n_layer = config->n_layer, .n_ctx = config->n_ctx, .n_pages = n_pages};
     kv_layout_init(&c->layout, config, fp32);
     c->pages_per_seq = kvcache_pages(config->n_ctx);
     if (__builtin_mul_overflow((size_t)n_pages, c->layout.page_bytes, &c->memory_bytes))
@@ -93,6 +93,20 @@ static bool must_copy(const struct kv_seq *s, const struct kvcache *c)
     return s->n % KV_BLOCK != 0 && c->refs[page_index(c, s->pages[s->n / KV_BLOCK])] > 1;
 }
 
+/* The first n positions of a page, of each head of each layer. */
+static void copy_positions(const struct kvcache *c, char *to, const char *from, int n)
+{
+    const struct kv_layout *l = &c->layout;
+    const size_t row = KV_BLOCK * l->element_bytes, used = (size_t)n * l->element_bytes;
+    for (int layer = 0; layer < c->n_layer; layer++)
+        for (int h = 0; h < l->n_head; h++) {
+            size_t keys = kv_key_offset(l, layer, h), values = kv_value_offset(l, layer, h);
+            for (int d = 0; d < l->head_size; d++, keys += row)
+                memcpy(to + keys, from + keys, used);
+            memcpy(to + values, from + values, used * (size_t)l->head_size16);
+        }
+}
+
 int kv_seq_reserve(struct kv_seq *s, struct kvcache *c, int more)
 {
     if (more > c->n_ctx - s->n)
@@ -107,7 +121,8 @@ int kv_seq_reserve(struct kv_seq *s, struct kvcache *c, int more)
                        c->n_pages, KV_BLOCK);
     if (copy) {
         char **page = &s->pages[s->n / KV_BLOCK], *shared = *page;
-        *page = memcpy(take_page(c), shared, c->layout.page_bytes);
+        *page = take_page(c);
+        copy_positions(c, *page, shared, s->n % KV_BLOCK);
         give_page(c, shared);
     }
     while (fresh-- > 0)

@@ -9,7 +9,7 @@
 
 struct kvcache {
     struct kv_layout layout;
-    int n_ctx, pages_per_seq, n_pages;
+    int n_layer, n_ctx, pages_per_seq, n_pages;
     char *memory;
     size_t memory_bytes;
     int *refs; /* [n_pages], 0 = free */

@@ -31,6 +31,22 @@ static void grow(struct kv_seq *s, struct kvcache *c, int more)
     kv_seq_advance(s, more);
 }
 
+/* Keys and values of the first n positions of a page are those of another, and no others. */
+static void expect_positions(const struct kvcache *c, const char *page, const char *as, int n)
+{
+    const struct kv_layout *l = &c->layout;
+    for (int layer = 0; layer < c->n_layer; layer++)
+        for (int h = 0; h < l->n_head; h++)
+            for (int at = 0; at < KV_BLOCK; at++) {
+                size_t key = kv_key_offset(l, layer, h) + (size_t)at * l->element_bytes;
+                size_t row = (size_t)l->head_size16 * l->element_bytes;
+                size_t value = kv_value_offset(l, layer, h) + (size_t)at * row;
+                for (int d = 0; d < l->head_size; d++, key += KV_BLOCK * l->element_bytes)
+                    assert_true((memcmp(page + key, as + key, l->element_bytes) == 0) == (at < n));
+                assert_true((memcmp(page + value, as + value, row) == 0) == (at < n));
+            }
+}
+
 static void layout_has_room_for_every_head(void **state)
 {
     (void)state;
@@ -70,7 +86,7 @@ static void forks_share_until_written(void **state)
     assert_ok(kv_seq_reserve(&s[1], &c, 1)); /* writes into a shared one */
     assert_int_equal(used(&c), 4);
     assert_ptr_not_equal(s[1].pages[1], s[0].pages[1]);
-    assert_memory_equal(s[1].pages[1], s[0].pages[1], c.layout.page_bytes);
+    expect_positions(&c, s[1].pages[1], s[0].pages[1], 100 - 64);
     fill(&s[1], &c, 64, 2);
     for (size_t i = 0; i < c.layout.page_bytes; i++)
         assert_int_equal(s[0].pages[1][i], 1);

@@ -26,7 +26,9 @@ int device_loop_init(struct device_loop *l, struct engine *e, int n_slots)
      * more for a slot that finds no page. */
     l->max_steps = e->model->config.n_ctx;
     l->max_handed = n_slots * (l->max_steps + 1);
-    if ((l->slots = mem_array(n, sizeof *l->slots)) == NULL ||
+    l->scratch_bytes = sampler_scratch_bytes(e->model->config.n_vocab, e->model->config.n_ctx);
+    if ((l->scratch = mem_array((size_t)e->forward.n_threads, l->scratch_bytes)) == NULL ||
+        (l->slots = mem_array(n, sizeof *l->slots)) == NULL ||
         (l->drawn = mem_array(n, sizeof *l->drawn)) == NULL ||
         (l->picked = mem_array(n, sizeof *l->picked)) == NULL ||
         (l->pass = mem_array(n, sizeof *l->pass)) == NULL ||
@@ -41,6 +43,7 @@ void device_loop_release(struct device_loop *l)
 {
     if (l == NULL)
         return;
+    mem_free(l->scratch);
     mem_free(l->slots);
     mem_free(l->drawn);
     mem_free(l->picked);
@@ -74,7 +77,7 @@ static void draw(struct slot *s, struct handed *h, int n_ctx)
 }
 
 /* Threads take the slots that wait for a draw one by one. */
-static void draw_all(struct device_loop *l)
+static void draw_all(struct device_loop *l, int thread)
 {
     for (;;) {
         int i = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
@@ -82,8 +85,10 @@ static void draw_all(struct device_loop *l)
             return;
         struct slot *s = &l->slots[i];
         l->picked[i] = s->live && s->ready;
-        if (l->picked[i])
-            draw(s, &l->drawn[i], l->engine->model->config.n_ctx);
+        if (!l->picked[i])
+            continue;
+        sampler_use(s->sampler, l->scratch + (size_t)thread * l->scratch_bytes);
+        draw(s, &l->drawn[i], l->engine->model->config.n_ctx);
     }
 }
 
@@ -152,7 +157,7 @@ static void run(void *arg, int thread, int n_threads)
     struct device_loop *l = arg;
     struct engine *e = l->engine;
     for (;;) {
-        draw_all(l);
+        draw_all(l, thread);
         par_barrier();
         if (thread == 0)
             plan(l);

@@ -54,6 +54,8 @@ struct device_loop {
     int n_slots;
     /* From here on the loop's own. */
     int max_steps, max_handed;
+    char *scratch; /* [threads][scratch_bytes] for draws */
+    size_t scratch_bytes;
     struct handed *drawn;     /* [n_slots] of this step */
     bool *picked;             /* [n_slots] in this step */
     struct forward_seq *pass; /* [n_slots] */

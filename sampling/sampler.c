@@ -140,18 +140,30 @@ static void carve(struct sampler *s, struct arena *a, int n_vocab)
     s->dry.match = arena_take(a, ((size_t)s->n_ctx + 1) * sizeof *s->dry.match);
 }
 
+size_t sampler_scratch_bytes(int n_vocab, int n_ctx)
+{
+    struct arena size = {0};
+    struct sampler sized = {.n_ctx = n_ctx};
+    carve(&sized, &size, n_vocab);
+    return size.used;
+}
+
+void sampler_use(struct sampler *s, void *scratch)
+{
+    carve(s, &(struct arena){.base = scratch}, s->candidates.n_vocab);
+    s->dry.count = s->count;
+}
+
 int sampler_new(struct sampler **out, const struct sampler_config *c, int n_vocab, int n_ctx,
                 const struct tokenizer *t, const struct stop_tokens *stop)
 {
-    struct arena size = {0};
-    struct sampler sized = {.n_ctx = n_ctx}, *s;
+    struct sampler *s;
     struct chain chain;
     *out = NULL;
     int rc = sampler_config_check(c);
     if (rc)
         return rc;
-    carve(&sized, &size, n_vocab);
-    s = mem_alloc(sizeof *s + MEM_ALIGN + size.used);
+    s = mem_alloc(sizeof *s + MEM_ALIGN + sampler_scratch_bytes(n_vocab, n_ctx));
     if (!s)
         return ERR_NOMEM;
     size_t head = (sizeof *s + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
@@ -160,11 +172,11 @@ int sampler_new(struct sampler **out, const struct sampler_config *c, int n_voca
     for (int i = 0; stop != NULL && i < stop->n; i++)
         if (stop->ids[i] < n_vocab)
             s->stop.ids[s->stop.n++] = stop->ids[i];
-    carve(s, &(struct arena){.base = (char *)s + head}, n_vocab);
+    s->candidates.n_vocab = n_vocab;
+    sampler_use(s, (char *)s + head);
     s->dry.multiplier = c->dry_multiplier;
     s->dry.base = c->dry_base;
     s->dry.allowed_length = c->dry_allowed_length;
-    s->dry.count = s->count;
     s->mirostat = (struct mirostat){c->mirostat, c->mirostat_tau, c->mirostat_eta, 0};
     if ((rc = biases_parse(&s->biases, c->logit_bias, n_vocab)) || (rc = read_words(s, t)) ||
         (rc = chain_parse(&chain, c->chain))) {

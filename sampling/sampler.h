@@ -101,6 +101,12 @@ struct sampled {
 struct sampled sampler_pick(struct sampler *s, const float *logits, const token_id *text,
                             size_t n_text, int n_new);
 /*
+ * Scratch for draws, zeroed, aligned to 64, to be used instead of the sampler's own from now
+ * on. Samplers that never draw at the same time may use one: it stays in the cache.
+ */
+size_t sampler_scratch_bytes(int n_vocab, int n_ctx);
+void sampler_use(struct sampler *s, void *scratch);
+/*
  * What :why shows: the most likely tokens, under the chain and then, where it leaves
  * fewer than max, under the model; with the raw rank (from 1) and probability of each.
  * Returns how many. Changes nothing: to replay an answer, reset, and at each position

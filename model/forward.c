@@ -299,6 +299,15 @@ static bool owns(const struct part *p, const struct head *h)
     return first <= h->h && h->h < last;
 }
 
+/* next_head to the next that this thread has. */
+static bool next_own(const struct part *p, int layer, struct head *h)
+{
+    while (next_head(p, layer, h))
+        if (owns(p, h))
+            return true;
+    return false;
+}
+
 /*
  * Store the keys and values of the new rows and fill att. Heads are dealt out to
  * the team; where they are too few, runs of query rows are, once all keys are there.
@@ -307,13 +316,17 @@ static void attend(const struct part *p, int layer)
 {
     parts_set(PART_ATTENTION);
     /* All stores first: a key's elements go to 64 lines, which the scores would wait for. */
-    for (struct head h = {.h = -1}; next_head(p, layer, &h);)
-        if (owns(p, &h))
-            store_head(p, &h);
+    for (struct head h = {.h = -1}; next_own(p, layer, &h);)
+        store_head(p, &h);
     if (heads_suffice(p)) {
-        for (struct head h = {.h = -1}; next_head(p, layer, &h);)
-            if (owns(p, &h) && h.skip < h.n)
+        struct head h, next = {.h = -1};
+        for (bool more = next_own(p, layer, &next); more;) {
+            h = next;
+            more = next_own(p, layer, &next);
+            h.a.then = more ? next.a.pages[0] + next.a.key_offset : NULL;
+            if (h.skip < h.n)
                 attend_rows(p, &h, h.skip, h.n - h.skip);
+        }
         par_barrier();
         return;
     }

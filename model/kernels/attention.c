@@ -35,10 +35,15 @@ size_t attention_scratch_bytes(int D)
     return carve(&s, NULL, D);
 }
 
+/* next: so many bytes to come after w; NULL: nothing. */
 static void tile(const struct work *s, float *acc, size_t ldacc, bool fresh, const float *x, int R,
-                 const char *w, size_t ldw, int K, int cols, const char *next)
+                 const char *w, size_t ldw, int K, int cols, const char *next, size_t next_bytes)
 {
-    struct ahead ahead = {next == NULL ? w : next, next == NULL ? 0 : 128};
+    struct ahead ahead = {w, 0};
+    if (next != NULL) {
+        size_t step = (next_bytes / (size_t)K + 1) / 2 * 2;
+        ahead = (struct ahead){next, step < 128 ? step : 128};
+    }
     if (s->a->kind == LINEAR_F16)
         s->k->tile_f16(acc, ldacc, fresh, x, (size_t)R, R, (const uint16_t *)w, ldw, K, cols, NULL,
                        ahead);
@@ -61,8 +66,10 @@ static int seen(int first, int r)
 static void page(struct work *s, const char *keys, const char *values, const char *next, int R,
                  int first_seen, uint64_t mask)
 {
+    const size_t element = s->a->kind == LINEAR_F16 ? 2 : 4, value_row = s->D16 * element;
+    const size_t key_bytes = (size_t)s->a->D * ATTENTION_BLOCK * element;
     tile(s, s->scores, ATTENTION_BLOCK, true, s->q, R, keys, ATTENTION_BLOCK, s->a->D,
-         ATTENTION_BLOCK, values);
+         ATTENTION_BLOCK, values, (size_t)seen(first_seen, R - 1) * value_row);
     for (int r = 0; r < R; r++) {
         float *row = s->scores + r * ATTENTION_BLOCK;
         int c = seen(first_seen, r);
@@ -80,15 +87,15 @@ static void page(struct work *s, const char *keys, const char *values, const cha
             s->k->pack(s->weights, s->scores, ATTENTION_BLOCK, R, common);
             weights = s->weights;
         }
-        tile(s, s->acc, s->D16, false, weights, R, values, s->D16, common, (int)s->D16, next);
+        tile(s, s->acc, s->D16, false, weights, R, values, s->D16, common, (int)s->D16, next,
+             key_bytes);
     }
-    const size_t value_row = s->D16 * (s->a->kind == LINEAR_F16 ? 2 : 4);
     for (int r = 1; r < R; r++) {
         int own = seen(first_seen, r) - common;
         if (own > 0)
             tile(s, s->acc + (size_t)r * s->D16, s->D16, false,
                  s->scores + r * ATTENTION_BLOCK + common, 1, values + (size_t)common * value_row,
-                 s->D16, own, (int)s->D16, NULL);
+                 s->D16, own, (int)s->D16, NULL, 0);
     }
 }
 
@@ -110,9 +117,10 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
         }
         int last_page = (first + R - 1) / ATTENTION_BLOCK;
         for (int p = 0; p <= last_page; p++) {
-            const char *here = a->pages[p], *next = p < last_page ? a->pages[p + 1] : NULL;
+            const char *here = a->pages[p];
             page(&s, here + a->key_offset, here + a->value_offset,
-                 next == NULL ? NULL : next + a->key_offset, R, first - p * ATTENTION_BLOCK + 1,
+                 p < last_page ? a->pages[p + 1] + a->key_offset : a->then, R,
+                 first - p * ATTENTION_BLOCK + 1,
                  a->mask + (uint64_t)p * (uint64_t)a->n_ctx + (uint64_t)first);
         }
         for (int r = 0; r < R; r++)
@@ -140,6 +148,9 @@ void attention_store(const struct attention *a, const float *k, const float *v, 
             continue;
         }
         uint16_t *keys = (uint16_t *)(page + a->key_offset), part[64];
+        /* A line for each element: asked for all at once, not one after another. */
+        for (size_t d = 0; d < D; d++)
+            __builtin_prefetch(keys + d * ATTENTION_BLOCK + slot, 1);
         kernels->narrow((uint16_t *)(page + a->value_offset) + slot * D16, v, D);
         for (size_t d = 0; d < D; d += 64) {
             size_t m = D - d < 64 ? D - d : 64;

@@ -128,6 +128,60 @@ static void questions_are_ranked_as_lm_eval_does(void **state)
     model_free(m);
 }
 
+/* Raises the interrupt when so many steps are left. */
+static void count_down(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    int *left = user;
+    (void)what;
+    (void)done;
+    (void)total;
+    if (--*left == 0)
+        interrupt_raise();
+}
+
+static void stopped_it_ranks_whole_questions(void **state)
+{
+    (void)state;
+    struct model *m = load(LINEAR_F32, NULL, NULL);
+    const char *path = "tests/golden/comparison/questions.jsonl";
+    struct engine e;
+    struct eval_config c;
+    struct eval_result r, some;
+    int partial = 0, empty = 0, rc = 0;
+    eval_config_init(&c);
+    assert_ok(engine_init(&e, m, 2));
+    for (int at = 1, left = 0; left <= 0; at++) {
+        struct progress p = {.step = count_down, .user = &left};
+        left = at;
+        rc = eval_run(eval_find("choice"), &e, NULL, &c, path, &r, &p);
+        interrupt_clear();
+        empty += rc != 0;
+        if (rc != 0) {
+            assert_int_equal(rc, ERR_INTERRUPTED);
+            continue;
+        }
+        if (r.partial) {
+            assert_true(r.done > 0 && r.done + r.left_out < r.total);
+            partial++;
+        }
+        assert_true(isfinite(value_of(&r, "acc")));
+        assert_string_equal(r.unit, "questions");
+        eval_result_release(&r);
+    }
+    assert_true(partial > 2 && empty > 2);
+    /* A limit does not change how many there are. */
+    assert_ok(eval_run(eval_find("choice"), &e, NULL, &c, path, &r, NULL));
+    c.limit = 1;
+    assert_ok(eval_run(eval_find("choice"), &e, NULL, &c, path, &some, NULL));
+    assert_int_equal(some.total, r.total);
+    assert_int_equal(some.done + some.left_out, 1);
+    assert_false(some.partial);
+    eval_result_release(&some);
+    eval_result_release(&r);
+    engine_release(&e);
+    model_free(m);
+}
+
 static void a_line_says_what_it_lacks(void **state)
 {
     (void)state;
@@ -278,6 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(questions_are_ranked_as_lm_eval_does),
+        cmocka_unit_test(stopped_it_ranks_whole_questions),
         cmocka_unit_test(a_line_says_what_it_lacks),
         cmocka_unit_test(two_models_differ_as_pytorch_says),
         cmocka_unit_test(a_model_is_not_far_from_itself),

@@ -34,7 +34,8 @@ struct choice {
     struct passage *list; /* [n]: for each ending its context and itself */
     struct ending *endings;
     size_t n, cap;
-    uint64_t questions, left_out;
+    uint64_t questions, left_out; /* those read; of them */
+    uint64_t total;               /* in the file */
     bool hellaswag;
 
     /* Of the question under way, and of those before it. */
@@ -154,14 +155,16 @@ static int read_lines(struct choice *c, const char *text, size_t n)
     const struct eval_config *k = &c->job->config;
     uint64_t line = 0;
     char shown[SHOWN];
-    for (size_t at = 0; at < n && (k->limit == 0 || c->questions < (uint64_t)k->limit); line++) {
+    for (size_t at = 0; at < n; line++) {
         const char *end = memchr(text + at, '\n', n - at);
         size_t bytes = end == NULL ? n - at : (size_t)(end - (text + at));
         struct question q;
         int rc = progress_step(c->job->progress, "reading", at, n);
         if (rc != 0)
             return rc;
-        if (strspn(text + at, " \t\r") < bytes) {
+        bool blank = strspn(text + at, " \t\r") >= bytes;
+        c->total += !blank;
+        if (!blank && (k->limit == 0 || c->questions < (uint64_t)k->limit)) {
             if ((rc = question_read(&q, text + at, bytes, k->detokenize)) == 0) {
                 rc = add_question(c, &q);
                 question_release(&q);
@@ -222,9 +225,8 @@ static void report(const struct choice *c)
              c->hellaswag ? "; HellaSwag's text made ready as lm-eval does" : "");
     r->unit = "questions";
     r->done = c->right[BY_SUM].n;
-    r->total = c->questions - c->left_out;
+    r->total = c->total;
     r->left_out = c->left_out;
-    r->partial = r->done < r->total;
 }
 
 int eval_choice(struct eval_job *j)
@@ -235,8 +237,11 @@ int eval_choice(struct eval_job *j)
     if (rc == 0)
         rc = read_lines(&c, buf_text(&text), text.n);
     buf_release(&text);
+    j->result->unit = "endings";
     if (rc == 0)
         rc = eval_score(j, c.list, c.n, take, &c);
+    if (rc == 0 && c.right[BY_SUM].n == 0)
+        rc = err_set(ERR_INTERRUPTED, "interrupted");
     if (rc == 0)
         report(&c);
     release(&c);

@@ -2,24 +2,31 @@
 
 #include "model/base/clock.h"
 #include "repl/term.h"
+#include "repl/train_view.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const double FIRST_S = 0.4, EVERY_S = 0.1, NEW_WORK_S = 1.0;
+static const double FIRST_S = 0.4, EVERY_S = 0.1;
 
 static struct {
-    char what[64];
-    double begun, drawn, last;
-    uint64_t done;
+    char what[64];        /* "": the next step begins other work */
+    double begun, drawn;  /* when */
+    uint64_t first, done; /* at the first step, and at the last */
     bool visible;
 } line;
 
-void progress_wipe(void)
+static void wipe(void)
 {
     if (line.visible)
         fputs("\r\033[K", stderr);
     line.visible = false;
+}
+
+void progress_wipe(void)
+{
+    wipe();
+    line.what[0] = '\0';
 }
 
 /* "512 MB", "1.2 GB"; large totals are bytes, small ones are counted. */
@@ -34,15 +41,16 @@ static void amount(char *out, size_t n, uint64_t v, uint64_t total)
 
 static void draw(const char *what, uint64_t done, uint64_t total, double spent_s)
 {
-    char text[160], some[24], all[24];
+    char text[192], some[24], all[24], left[24];
     amount(some, sizeof some, done, total);
     amount(all, sizeof all, total, total);
-    if (total == 0)
-        snprintf(text, sizeof text, "%s: %s", what, some);
-    else {
-        double left_s = done > 0 ? spent_s * (double)(total - done) / (double)done : 0;
-        snprintf(text, sizeof text, "%s: %s of %s, %.0f %%, %.0f s left", what, some, all,
-                 100.0 * (double)done / (double)total, left_s);
+    int n = total == 0 ? snprintf(text, sizeof text, "%s: %s", what, some)
+                       : snprintf(text, sizeof text, "%s: %s of %s, %.0f %%", what, some, all,
+                                  100.0 * (double)done / (double)total);
+    /* How long it takes is not known before there was some of it. */
+    if (total > 0 && done > line.first) {
+        double left_s = spent_s * (double)(total - done) / (double)(done - line.first);
+        snprintf(text + n, sizeof text - (size_t)n, ", %s left", train_view_duration(left, left_s));
     }
     int width = term_width(stderr) - 1;
     fprintf(stderr, "\r%s%.*s%s\033[K", term_dim(stderr), width, text, term_plain(stderr));
@@ -54,13 +62,12 @@ static void step(void *user, const char *what, uint64_t done, uint64_t total)
 {
     (void)user;
     double now = clock_s();
-    /* Another name, a step back or a long silence is other work. */
-    if (strncmp(line.what, what, sizeof line.what - 1) != 0 || done == 0 || done < line.done ||
-        now - line.last > NEW_WORK_S) {
+    /* Another name or a step back is other work. */
+    if (strncmp(line.what, what, sizeof line.what - 1) != 0 || done < line.done) {
         snprintf(line.what, sizeof line.what, "%s", what);
         line.begun = now;
+        line.first = done;
     }
-    line.last = now;
     line.done = done;
     if (total > 0 && done >= total) {
         progress_wipe();
@@ -74,7 +81,7 @@ void progress_warn(const char *sentence)
 {
     struct buf shown = {0};
     term_visible(&shown, sentence, strlen(sentence));
-    progress_wipe();
+    wipe();
     fflush(stdout);
     fprintf(stderr, "prattle: %s\n", buf_text(&shown));
     buf_release(&shown);

@@ -8,7 +8,7 @@
 
 /* Borrowed; draws nothing for work that is over soon. */
 const struct progress *progress_show(void);
-/* Take the line away before something else is written. */
+/* Take the line away before something else is written; what is reported next is other work. */
 void progress_wipe(void);
 /* "prattle: ..." on standard error, control characters made visible. */
 void progress_warn(const char *sentence);

@@ -14,7 +14,7 @@ static void print_safely(const char *text)
     buf_release(&safe);
 }
 
-/* The definition, broken between words. */
+/* Broken between words, where the terminal ends. */
 static void print_paragraph(const char *text)
 {
     int width = term_width(stdout) - 2;
@@ -58,11 +58,15 @@ void eval_view_show(const struct eval_result *r, const struct model *m)
     fputs(term_plain(stdout), stdout);
     for (int i = 0; i < r->n_figures; i++)
         print_figure(&r->figures[i], width);
-    printf("  %s%llu of %llu %s", r->partial ? "PARTIAL, stopped: " : "",
-           (unsigned long long)r->done, (unsigned long long)r->total, r->unit);
-    if (r->left_out > 0)
-        printf(", %llu left out", (unsigned long long)r->left_out);
-    printf("; %llu targets, %llu tokens in %.1f s, %.0f tokens/s\n", (unsigned long long)r->targets,
-           (unsigned long long)r->tokens, r->seconds,
-           r->seconds > 0 ? (double)r->tokens / r->seconds : 0);
+    struct buf counts = {0};
+    int rc = buf_printf(&counts, "%s%llu of %llu %s", r->partial ? "PARTIAL, stopped: " : "",
+                        (unsigned long long)r->done, (unsigned long long)r->total, r->unit);
+    if (rc == 0 && r->left_out > 0)
+        rc = buf_printf(&counts, ", %llu left out", (unsigned long long)r->left_out);
+    if (rc == 0)
+        buf_printf(&counts, "; %llu targets, %llu tokens in %.1f s, %.0f tokens/s",
+                   (unsigned long long)r->targets, (unsigned long long)r->tokens, r->seconds,
+                   r->seconds > 0 ? (double)r->tokens / r->seconds : 0);
+    print_paragraph(buf_text(&counts));
+    buf_release(&counts);
 }

@@ -144,18 +144,23 @@ static int put_figure(struct table *t, int column, const json_t *record, const c
                       json_number_value(error), partial);
 }
 
-static int put_question(struct table *t, const struct view *v, size_t first, size_t number)
+/* In text a heading says what was measured, which leaves the columns room; elsewhere each row. */
+static int put_question(struct table *t, const struct view *v, size_t first, size_t number,
+                        enum table_format format)
 {
     const json_t *q = v->questions[number];
     const char *name;
     json_t *figure;
-    int rc = 0;
+    struct buf heading = {0};
+    int rc = buf_printf(&heading, "%s [%zu]", text_of(q, "evaluation"), number + 1);
+    if (rc == 0 && format == TABLE_TEXT && (rc = table_row(t)) == 0)
+        rc = put_text(t, 0, buf_text(&heading), heading.n);
     json_object_foreach(json_object_get(q, "figures"), name, figure)
     {
         const char *text = text_of(figure, "text");
         struct buf label = {0};
         if (rc == 0 && (rc = table_row(t)) == 0 &&
-            (rc = buf_printf(&label, "%s [%zu] %s", text_of(q, "evaluation"), number + 1,
+            (rc = buf_printf(&label, "%s %s", format == TABLE_TEXT ? "" : buf_text(&heading),
                              *text != '\0' ? text : name)) == 0)
             rc = put_text(t, 0, buf_text(&label), label.n);
         buf_release(&label);
@@ -165,6 +170,7 @@ static int put_question(struct table *t, const struct view *v, size_t first, siz
                 rc = put_figure(t, (int)(m - first) + 1, record, name);
         }
     }
+    buf_release(&heading);
     return rc;
 }
 
@@ -190,7 +196,7 @@ static int make_table(struct buf *out, const struct view *v, size_t first, enum 
         rc = put_facts(&t, v, first);
     }
     for (size_t i = 0; i < v->n_questions && rc == 0; i++)
-        rc = put_question(&t, v, first, i);
+        rc = put_question(&t, v, first, i, format);
     if (rc == 0)
         rc = table_format(&t, format, out);
     table_release(&t);

@@ -80,7 +80,8 @@ static void results_stand_side_by_side(void **state)
     shown(&out, TABLE_TEXT, 0);
     has(&out, "before\\x1b[2J", true);
     has(&out, ".../that/is/far/away", true);
-    has(&out, "text [1] loss     3.5 +- 0.25           2.5 +- 0.25 (partial)", true);
+    has(&out, "\ntext [1] ", true);
+    has(&out, "\n loss      3.5 +- 0.25           2.5 +- 0.25 (partial)", true);
     has(&out, "9.5", false);
     has(&out, "[1] /no/such/t\\xff.txt: all of it", true);
     shown(&out, TABLE_TEXT, 45);

@@ -688,7 +688,7 @@ static void refuses_missing_things(void **state)
     c = config_of((const char *const[]){"void"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_MISSING);
     assert_string_equal(scratch_sentence(&scratch, err_text()),
-                        "the folder DIR/void has no files to train on");
+                        "the folder DIR/void has no files to read");
     data_config_release(&c);
     write_text("a.txt", "abc");
     c = config_of((const char *const[]){"a.txt"}, 1);

@@ -244,7 +244,7 @@ static int add_path(struct data_sources *s, const char *word)
              : file_is_folder(path) ? add_folder(s, path, 0)
                                     : add_file(s, path, false);
     if (rc == 0 && s->n == before)
-        rc = err_set(ERR_MISSING, "the folder %s has no files to train on",
+        rc = err_set(ERR_MISSING, "the folder %s has no files to read",
                      file_show(shown, sizeof shown, path));
     mem_free(path);
     return rc;

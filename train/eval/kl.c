@@ -95,7 +95,9 @@ static int take(void *user, const struct eval_slice *slice)
 static void report(struct comparison *c, const struct windows *w)
 {
     struct eval_result *r = c->job->result;
-    const struct model *m = c->job->engine->model, *other = c->job->other->model;
+    const struct model *m = c->job->engine->model;
+    struct model *other = c->job->other->model;
+    const unsigned char *weights = model_fingerprint(other);
     struct divergence_result d;
     char name[80];
     divergence_settle(&c->all, &d);
@@ -115,11 +117,12 @@ static void report(struct comparison *c, const struct windows *w)
                     "%.5f");
     eval_figure_add(r, "loss_change", "loss, this less the other", d.change.value, d.change.error,
                     "%.3g");
-    snprintf(r->definition, sizeof r->definition,
-             "KL(other || this) in nats at each target, other: %s in %s, this in %s; windows of %d "
-             "every %d, each target once",
-             file_show(name, sizeof name, other->name), eval_dtype(other), eval_dtype(m), w->length,
-             w->step);
+    snprintf(
+        r->definition, sizeof r->definition,
+        "KL(other || this) in nats at each target, other: %s (%02x%02x%02x%02x) in %s, this in %s; "
+        "windows of %d every %d, each target once",
+        file_show(name, sizeof name, other->name), weights[0], weights[1], weights[2], weights[3],
+        eval_dtype(other), eval_dtype(m), w->length, w->step);
 }
 
 static int measure(struct eval_job *j, const struct ids *ids)

@@ -23,6 +23,7 @@ static int setup(void **state)
     scratch_open(&scratch);
     struct token_writer w;
     struct data_config c;
+    struct dataset held_out; /* nothing, but it shares the files */
     assert_ok(token_writer_open(&w, scratch_path(&scratch, "ids"), N));
     for (token_id i = 0; i < N; i++) {
         assert_ok(token_writer_add(&w, &i, 1));
@@ -34,7 +35,8 @@ static int setup(void **state)
     mem_free(c.data);
     c.data = mem_strdup(scratch_path(&scratch, "ids"));
     c.validation_fraction = 0;
-    assert_ok(dataset_open(&data, &(struct dataset){0}, &c, NULL, N, NULL));
+    assert_ok(dataset_open(&data, &held_out, &c, NULL, N, NULL));
+    dataset_close(&held_out);
     data_config_release(&c);
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "repl/term.h"
 #include "weights/bundled.h"
 
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -93,6 +94,17 @@ static int start(struct repl *r, char **words, int n)
     return talk(r);
 }
 
+/* A reader that has gone needs no sentence; a full disk does. */
+static int finish_output(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (errno != EPIPE && errno != 0)
+        repl_complain(err_set(ERR_IO, "cannot write standard output: %s", strerror(errno)));
+    return ERR_IO;
+}
+
 int main(int argc, char **argv)
 {
     struct repl r;
@@ -102,8 +114,8 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = start(&r, argv + 1, argc - 1);
     repl_complain(rc);
-    if (fflush(stdout) != 0 && rc == 0)
-        rc = ERR_IO;
+    if (rc == 0)
+        rc = finish_output();
     repl_release(&r);
     if (signals_leaving())
         return 128 + signals_leaving();

@@ -26,7 +26,7 @@ struct backward {
     float *dfc;       /* [rows,F] */
     float *dinner;    /* [rows,rank] of a term's x A^T */
     float *norm_sums; /* [rows / NORM_ROWS rounded up][2][C] of a layer norm's weight and bias */
-    int length;           /* of the longest text there is scratch for */
+    int length;       /* of the longest text there is scratch for */
     char *thread_scratch; /* [n_threads][thread_bytes]: backward_scratch_bytes each */
     size_t thread_bytes;
 };

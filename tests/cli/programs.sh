@@ -55,6 +55,9 @@ is "  of piped prompts too" "My name$(p $MODEL -p "My name" --begin -n 8 --seed 
 is "three sequences" 3 "$(p generate -m $MODEL --ids 1 -n 2 --ignore-eos --num-return-sequences 3 --output ids | grep -c ,)"
 has "--verbose reports" "ms per token" "$(p $MODEL -p a -n 4 -v --seed 1 | tr -d '\0')"
 has "--version" "prattle " "$(p --version)"
+has "a full disk is said" "cannot write standard output: No space left" "$("$PRATTLE" help 2>&1 >/dev/full)"
+is "  and a failure" 1 "$("$PRATTLE" help >/dev/full 2>&1; echo $?)"
+is "a reader that goes is not" "" "$({ "$PRATTLE" help --format markdown | true; } 2>&1)"
 
 # Every error is one sentence and a status of 1.
 refuse() { local name=$1 part=$2; shift 2; has "$name" "$part" "$("$PRATTLE" "$@" 2>&1 </dev/null)"; is "  and its status" 1 "$(status "$@")"; }

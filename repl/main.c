@@ -97,10 +97,9 @@ static int start(struct repl *r, char **words, int n)
 /* A reader that has gone needs no sentence; a full disk does. */
 static int finish_output(void)
 {
-    errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (fflush(stdout) == 0)
         return 0;
-    if (errno != EPIPE && errno != 0)
+    if (errno != EPIPE)
         repl_complain(err_set(ERR_IO, "cannot write standard output: %s", strerror(errno)));
     return ERR_IO;
 }

@@ -80,47 +80,31 @@ class Model:
                        zip(mine, rows.argmax(-1), (rows > mine[:, None]).sum(-1))]
 
 
-# ---- Megatron-LM, tasks/zeroshot_gpt: detokenizer.py ----
+# ---- the rules of Megatron-LM's zero-shot evaluation, in their order ----
 
-def wikitext_detokenizer(s):
-    s = s.replace("s '", "s'")
-    s = s.replace(" @-@ ", "-")
-    s = s.replace(" @,@ ", ",")
-    s = s.replace(" @.@ ", ".")
-    s = s.replace(" : ", ": ")
-    s = s.replace(" ; ", "; ")
-    s = s.replace(" . ", ". ")
-    s = s.replace(" ! ", "! ")
-    s = s.replace(" ? ", "? ")
-    s = s.replace(" , ", ", ")
-    s = re.sub(r"\(\s*([^\)]*?)\s*\)", r"(\1)", s)
-    s = re.sub(r"\[\s*([^\]]*?)\s*\]", r"[\1]", s)
-    s = re.sub(r"{\s*([^}]*?)\s*}", r"{\1}", s)
-    s = re.sub(r"\"\s*([^\"]*?)\s*\"", r'"\1"', s)
-    s = re.sub(r"'\s*([^']*?)\s*'", r"'\1'", s)
-    s = s.replace("= = = =", "====")
-    s = s.replace("= = =", "===")
-    s = s.replace("= =", "==")
-    s = s.replace(" " + chr(176) + " ", chr(176))
-    s = s.replace(" \n", "\n")
-    s = s.replace("\n ", "\n")
-    s = s.replace(" N ", " 1 ")
-    s = s.replace(" 's", "'s")
+WIKITEXT = [
+    ("s '", "s'"), (" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", "."),
+    *((f" {sign} ", f"{sign} ") for sign in ":;.!?,"),
+    "()", "[]", "{}", '""', "''",  # blanks just inside
+    ("= = = =", "===="), ("= = =", "==="), ("= =", "=="), (" \u00b0 ", "\u00b0"),
+    (" \n", "\n"), ("\n ", "\n"), (" N ", " 1 "), (" 's", "'s"),
+]
+PTB = [(" '", "'"), (" \n", "\n"), ("\n ", "\n"), (" n't", "n't"), (" N ", "1 "), ("$ 1", "$1"),
+       ("# 1", "#1")]
+
+
+def detokenize(s, rules):
+    for rule in rules:
+        if isinstance(rule, str):  # a pair of signs: no blanks just inside
+            begin, end = rule
+            inside = rf"{re.escape(begin)}\s*([^{re.escape(end)}]*?)\s*{re.escape(end)}"
+            s = re.sub(inside, lambda m: begin + m[1] + end, s)
+        else:
+            s = s.replace(*rule)
     return s
 
 
-def ptb_detokenizer(s):
-    s = s.replace(" '", "'")
-    s = s.replace(" \n", "\n")
-    s = s.replace("\n ", "\n")
-    s = s.replace(" n't", "n't")
-    s = s.replace(" N ", "1 ")
-    s = s.replace("$ 1", "$1")
-    s = s.replace("# 1", "#1")
-    return s
-
-
-DETOKENIZERS = {"wikitext": wikitext_detokenizer, "ptb": ptb_detokenizer, "raw": lambda s: s}
+RULES = {"wikitext": WIKITEXT, "ptb": PTB, "raw": []}
 
 
 # ---- datasets.py: windows, LAMBADA ----
@@ -159,7 +143,7 @@ def totals(model, passages):
 
 def perplexity(model, text, T, overlap, rules):
     n_original = len(text.strip().split(" "))
-    ids = model.encode(DETOKENIZERS[rules](text))
+    ids = model.encode(detokenize(text, RULES[rules]))
     out = totals(model, list(lm_windows(ids, T, overlap)))
     assert out["targets"] == len(ids) - 1
     ratio = (len(ids) - 1) / (n_original - 1)

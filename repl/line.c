@@ -116,6 +116,7 @@ static int read_key(FILE *f)
     sigaddset(&held, SIGINT);
     sigaddset(&held, SIGTERM);
     sigaddset(&held, SIGHUP);
+    sigaddset(&held, SIGCONT);
     if (line.taken < line.n_ahead)
         return take_ahead();
     for (;;) {
@@ -125,10 +126,11 @@ static int read_key(FILE *f)
         if (!rl_pending_signal() && !signals_leaving() && !interrupt_pending())
             ready = ppoll(&p, 1, NULL, &before);
         sigprocmask(SIG_SETMASK, &before, NULL);
-        int signal = rl_pending_signal();
-        if (signal != 0)
+        if (rl_pending_signal() != 0)
             rl_check_signals();
-        if (signal == SIGTSTP) /* stopped and back: what is on the line now is not ours */
+        /* What is on the line now is not ours. That it stopped does not tell: the signal is sent to
+         * the whole process, which may stop only after it was drawn again. */
+        if (signals_continued())
             rl_forced_update_display();
         if (signals_leaving())
             return EOF;
@@ -265,6 +267,7 @@ enum line_event line_read(struct buf *out, bool *was_empty)
     enum line_event event = LINE_TEXT;
     for (;;) {
         line.interrupted = false;
+        signals_continued();
         char *got = readline(all.n == 0 ? "> " : "... ");
         bool first = all.n == 0;
         if (line.interrupted || got == NULL) {

@@ -3,8 +3,12 @@
 /*
  * Ctrl-C stops what is running; SIGTERM and SIGHUP stop it and ask to leave.
  */
+#include <stdbool.h>
+
 void signals_install(void);
 /* The signal that asked to leave, 0 if none. */
 int signals_leaving(void);
+/* Whether the program was stopped and goes on (SIGCONT), since the last call. */
+bool signals_continued(void);
 
 #endif

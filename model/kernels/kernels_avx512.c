@@ -12,7 +12,14 @@
  * w and one of x. 14 x 32: 28 + 2 + 1. 6 x 64: 24 + 4 + 1. One row of 3 panels: 12 sums,
  * w one at a time.
  */
-enum { ROWS = 14, WIDE_ROWS = 6, STREAMS = 3, STREAM_AHEAD_BYTES = 3072 };
+enum { ROWS = 14, WIDE_ROWS = 6, STREAMS = 3 };
+
+/* How far ahead each stream is fetched. AMD's cores fetch streams well by themselves and lose
+ * a fifth where more of their lines are on the way; Intel's gain by three times as many. */
+static size_t ahead_bytes(void)
+{
+    return __builtin_cpu_is("amd") ? 1024 : 3072;
+}
 
 LANES struct v16 load_w(const bool half, const void *w, size_t at)
 {
@@ -86,15 +93,15 @@ LANES void row_steps(const int P, const bool half, struct v16 sum[STREAMS][4], c
 LANES void row(const int P, const bool half, float *acc, const float *x, const char *w, int K)
 {
     struct v16 sum[STREAMS][4];
-    const size_t bytes = half ? 128 : 256, panel = (size_t)K * bytes;
-    const int ahead = STREAM_AHEAD_BYTES / (int)bytes, last = K > ahead ? K - ahead : 0;
+    const size_t bytes = half ? 128 : 256, panel = (size_t)K * bytes, fetch = ahead_bytes();
+    const int ahead = (int)(fetch / bytes), last = K > ahead ? K - ahead : 0;
 #pragma GCC unroll 4
     for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
         for (int c = 0; c < 4; c++)
             sum[p][c] = v_set(0);
-    row_steps(P, half, sum, x, w, panel, 0, last, STREAM_AHEAD_BYTES);
-    row_steps(P, half, sum, x, w, panel, last, K, STREAM_AHEAD_BYTES + (size_t)(P - 1) * panel);
+    row_steps(P, half, sum, x, w, panel, 0, last, fetch);
+    row_steps(P, half, sum, x, w, panel, last, K, fetch + (size_t)(P - 1) * panel);
 #pragma GCC unroll 4
     for (int p = 0; p < P; p++)
 #pragma GCC unroll 4

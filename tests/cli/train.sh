@@ -77,6 +77,9 @@ rm -r half/step-000060
 has "gone on with" "finished at step 60" "$("$PRATTLE" train resume half --threads 1 2>&1)"
 is "nothing else changed on the way" "$(remains half 60)" \
     "$(train half2 precision=float16 loss_scaling=1e7 steps=60 save_every=30 >/dev/null && remains half2 60)"
+train half3 precision=float16 >/dev/null
+is "kills in float16" 3 "$(kill_run half4 3 precision=float16)"
+is "and the weights of the run never killed in float16" "$(remains half3)" "$(remains half4)"
 has "another precision is another run" "training.precision was float16 in this run" \
     "$("$PRATTLE" train resume half precision=float32 2>&1)"
 has "--plan shows what it would take" "parameters" "$(train planned --plan)"

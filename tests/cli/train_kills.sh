@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # suite: long
-# Fifty kills at random instants, and the weights of the run that nothing stopped.
+# Fifty kills at random instants in each precision, and the weights of the run that nothing
+# stopped.
 . "$(dirname "$0")/lib.sh.inc"
 STEPS=2400
 . tests/cli/train.sh.inc
@@ -10,4 +11,7 @@ is "fifty kills" 50 "$(kill_run killed 50)"
 is "and the weights of the run never killed" "$(remains whole)" "$(remains killed)"
 is "nor is a step told twice" "$(grep -o '"step":[0-9]*' whole/metrics.jsonl)" \
     "$(grep -o '"step":[0-9]*' killed/metrics.jsonl)"
+train half precision=float16 >/dev/null
+is "fifty kills in float16" 50 "$(kill_run half_killed 50 precision=float16)"
+is "and the same weights there" "$(remains half)" "$(remains half_killed)"
 finish

@@ -6,50 +6,18 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "tests/fuzz/scratch.h"
 #include "train/data/dataset.h"
 #include "train/data/text_reader.h"
 #include "train/data/token_file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { V = 1000, SEVERAL = 64 };
 static const char end[] = "<|endoftext|>";
-static char folder[512];
-
-static void remove_folder(void)
-{
-    static const char *const names[] = {"x.idx", "x.bin", "x.txt", "x.jsonl"};
-    char path[sizeof folder + 16];
-    for (int i = 0; i < 4; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
-    }
-    rmdir(folder);
-}
-
-/* folder/name with these bytes; valid until the next call. */
-static const char *write_file(const char *name, const uint8_t *data, size_t size)
-{
-    static char path[sizeof folder + 16];
-    if (folder[0] == '\0') {
-        const char *tmp = getenv("TMPDIR");
-        snprintf(folder, sizeof folder, "%s/prattle-fuzz-XXXXXX", tmp == NULL ? "/tmp" : tmp);
-        if (mkdtemp(folder) == NULL)
-            abort();
-        atexit(remove_folder);
-    }
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "wb");
-    if (f == NULL || (size > 0 && fwrite(data, 1, size, f) != size) || fclose(f) != 0)
-        abort();
-    return path;
-}
-
 static void need(bool right)
 {
     if (!right)
@@ -129,22 +97,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     index = index < size ? index : size;
     switch (data[0] == 'P' ? -1 : data[0] % 4) {
     case -1:
-        read_text(write_file("x.pack", rest, size), DATA_TEXT, true, end, rest, size);
+        read_text(scratch_file("x.pack", rest, size), DATA_TEXT, true, end, rest, size);
         break;
     case 0:
-        write_file("x.idx", rest, index);
-        read_ids(write_file("x.bin", rest + index, size - index));
+        scratch_file("x.idx", rest, index);
+        read_ids(scratch_file("x.bin", rest + index, size - index));
         break;
     case 1:
-        unlink(write_file("x.idx", rest, 0));
-        read_ids(write_file("x.bin", rest, size));
+        unlink(scratch_file("x.idx", rest, 0));
+        read_ids(scratch_file("x.bin", rest, size));
         break;
     case 2:
-        read_text(write_file("x.txt", rest, size), DATA_TEXT, false, "", rest, size);
-        read_text(write_file("x.txt", rest, size), DATA_TEXT, false, end, rest, size);
+        read_text(scratch_file("x.txt", rest, size), DATA_TEXT, false, "", rest, size);
+        read_text(scratch_file("x.txt", rest, size), DATA_TEXT, false, end, rest, size);
         break;
     default:
-        read_text(write_file("x.jsonl", rest, size), DATA_JSON_LINES, false, end, rest, size);
+        read_text(scratch_file("x.jsonl", rest, size), DATA_JSON_LINES, false, end, rest, size);
     }
     return 0;
 }

@@ -181,6 +181,16 @@ static int parse_layers(bool *again, const char *text, int n_layer)
     return 0;
 }
 
+int step_recomputed(int *n, const char *recompute, int n_layer)
+{
+    bool again[CONFIG_MAX_LAYERS] = {false};
+    int rc = parse_layers(again, recompute, n_layer);
+    *n = 0;
+    for (int i = 0; i < n_layer && rc == 0; i++)
+        *n += again[i];
+    return rc;
+}
+
 static int check_probability(const char *name, float p)
 {
     if (!(p >= 0 && p < 1))

@@ -38,6 +38,8 @@ struct step_config {
     const struct adapter_config *adapter; /* for step_bytes: one of these learns; NULL: all
                                              parameters do. step_new knows it from the masters. */
 };
+/* How many layers `recompute` names in a model of n_layer. ERR_RANGE. */
+int step_recomputed(int *n, const char *recompute, int n_layer);
 void step_config_init(struct step_config *s); /* 1 x 1024, no recomputation, no dropout */
 
 struct step_result {

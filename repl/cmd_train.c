@@ -387,7 +387,7 @@ static int status(struct repl *r)
     const struct metrics *m = run_metrics(r->run);
     printf("%s%s%s in %s\n", term_bold(stdout), states[run_state(r->run)], term_plain(stdout),
            shown_path(path, r));
-    int rc = train_view_line(m, &line);
+    int rc = train_view_line(m, term_is(stdout) ? term_width(stdout) - 2 : 0, &line);
     if (rc == 0)
         printf("  %s\n", buf_text(&line));
     buf_release(&line);

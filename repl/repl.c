@@ -237,16 +237,14 @@ static void greet(const struct repl *r)
     }
     struct buf name = {0};
     term_visible(&name, r->model->name, strlen(r->model->name));
-    printf("%s%s%s, %.1fM parameters, %s, %d threads, %s; :help lists the commands, Ctrl-D "
-           "leaves%s\n",
-           dim, buf_text(&name), r->model->adapter != NULL ? " with an adapter" : "",
+    printf("%s%s%s, %.1fM parameters, %s, %d threads, %s\n", dim, buf_text(&name),
+           r->model->adapter != NULL ? " with an adapter" : "",
            (double)config_params(&r->model->config) / 1e6,
            r->model->params.kind == LINEAR_F32 ? "fp32" : "fp16", par_threads(),
-           kernels_active()->name, plain);
+           kernels_active()->name);
     if (!repl_names_model(r))
-        printf("%sit tells stories: try Once upon a time, or My name is; :load PATH opens another "
-               "model%s\n",
-               dim, plain);
+        puts("it tells stories: try Once upon a time, or My name is");
+    printf(":help lists the commands, :load PATH opens another model, Ctrl-D leaves%s\n", plain);
     buf_release(&name);
 }
 

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,32 +42,84 @@ static int add_step(struct buf *out, const struct metrics *m, int64_t step)
     return buf_printf(out, "step %*" PRId64 "/%s", n, step, all);
 }
 
-int train_view_line(const struct metrics *m, struct buf *out)
+/* The figures of a line, and which of them go first where it is too long for its terminal. */
+enum keep { DROP_FIRST, DROP_SOON, DROP_LATE, DROP_LAST, KEEP };
+enum { MAX_FIGURES = 16, FIGURE = 96 };
+struct figures {
+    struct figure {
+        char text[FIGURE];
+        enum keep keep;
+    } list[MAX_FIGURES];
+    int n;
+};
+
+__attribute__((format(printf, 3, 4))) static void add(struct figures *f, enum keep keep,
+                                                      const char *format, ...)
+{
+    struct figure *to = &f->list[f->n++];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(to->text, sizeof to->text, format, args);
+    va_end(args);
+    to->keep = keep;
+}
+
+static void add_figures(struct figures *f, const struct metrics *m)
 {
     char left[24];
+    add(f, DROP_LAST, "epoch %.2f", m->epoch);
+    if (isfinite(m->loss)) {
+        add(f, KEEP, "loss %.4f", m->loss);
+        add(f, DROP_LATE, "accuracy %.3f", m->accuracy);
+    }
+    if (m->step > 0) {
+        add(f, DROP_LAST, "rate %.3g", m->learning_rate);
+        add(f, DROP_LATE, "norm %.3f", m->grad_norm);
+    }
+    if (m->tokens_per_s > 0) {
+        add(f, DROP_LAST, "%.0f tokens/s", m->tokens_per_s);
+        add(f, DROP_FIRST, "%.1f samples/s", m->samples_per_s);
+    }
+    if (m->share > 0)
+        add(f, DROP_SOON, "%.0f %% of sgemm", 100 * m->share);
+    if (m->loss_scale > 1)
+        add(f, DROP_LATE, "scale %.0f", m->loss_scale);
+    if (m->skipped > 0)
+        add(f, KEEP, "%" PRId64 " skipped", m->skipped);
+    if (m->left_s >= 0 && m->step < m->n_steps) /* which a terminal's bar shows too */
+        add(f, DROP_SOON, "%s left", train_view_duration(left, m->left_s));
+    if (m->step > 0 && m->validation_step == m->step)
+        add(f, KEEP, "validation %.4f%s", m->validation_loss,
+            m->best_step == m->step ? " (best)" : "");
+    if (m->evaluation != NULL && m->evaluation->n_figures > 0)
+        add(f, KEEP, "%s %s %.6g", m->evaluation->name, m->evaluation->figures[0].text,
+            m->evaluation->figures[0].value);
+}
+
+/* Leave out figures, the last of the least kept first, until n columns are enough. */
+static void narrow(struct figures *f, int n)
+{
+    int columns = 0;
+    for (int i = 0; i < f->n; i++)
+        columns += 2 + (int)strlen(f->list[i].text);
+    for (int keep = DROP_FIRST; keep < KEEP; keep++)
+        for (int i = f->n - 1; i >= 0 && columns > n; i--)
+            if (f->list[i].keep == (enum keep)keep) {
+                columns -= 2 + (int)strlen(f->list[i].text);
+                memmove(&f->list[i], &f->list[i + 1], (size_t)(--f->n - i) * sizeof *f->list);
+            }
+}
+
+int train_view_line(const struct metrics *m, int width, struct buf *out)
+{
+    struct figures f = {.n = 0};
+    const size_t start = out->n;
     int rc = add_step(out, m, m->step);
-    if (rc == 0)
-        rc = buf_printf(out, "  epoch %.2f", m->epoch);
-    if (rc == 0 && isfinite(m->loss))
-        rc = buf_printf(out, "  loss %.4f  accuracy %.3f", m->loss, m->accuracy);
-    if (rc == 0 && m->step > 0)
-        rc = buf_printf(out, "  rate %.3g  norm %.3f", m->learning_rate, m->grad_norm);
-    if (rc == 0 && m->tokens_per_s > 0)
-        rc = buf_printf(out, "  %.0f tokens/s  %.1f samples/s", m->tokens_per_s, m->samples_per_s);
-    if (rc == 0 && m->share > 0)
-        rc = buf_printf(out, "  %.0f %% of sgemm", 100 * m->share);
-    if (rc == 0 && m->loss_scale > 1)
-        rc = buf_printf(out, "  scale %.0f", m->loss_scale);
-    if (rc == 0 && m->skipped > 0)
-        rc = buf_printf(out, "  %" PRId64 " skipped", m->skipped);
-    if (rc == 0 && m->left_s >= 0 && m->step < m->n_steps)
-        rc = buf_printf(out, "  %s left", train_view_duration(left, m->left_s));
-    if (rc == 0 && m->step > 0 && m->validation_step == m->step)
-        rc = buf_printf(out, "  validation %.4f%s", m->validation_loss,
-                        m->best_step == m->step ? " (best)" : "");
-    if (rc == 0 && m->evaluation != NULL && m->evaluation->n_figures > 0)
-        rc = buf_printf(out, "  %s %s %.6g", m->evaluation->name, m->evaluation->figures[0].text,
-                        m->evaluation->figures[0].value);
+    add_figures(&f, m);
+    if (width > 0)
+        narrow(&f, width - (int)(out->n - start));
+    for (int i = 0; i < f.n && rc == 0; i++)
+        rc = buf_printf(out, "  %s", f.list[i].text);
     return rc;
 }
 
@@ -75,7 +128,7 @@ void train_view_show(const struct metrics *m)
     struct buf line = {0};
     train_view_wipe();
     progress_wipe();
-    if (train_view_line(m, &line) == 0)
+    if (train_view_line(m, term_is(stdout) ? term_width(stdout) : 0, &line) == 0)
         puts(buf_text(&line));
     fflush(stdout);
     buf_release(&line);

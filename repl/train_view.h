@@ -6,8 +6,9 @@
 #include "model/base/buf.h"
 #include "train/metrics.h"
 
-/* "step 40/200  epoch 0.50  loss 3.2104 ...", the figures of a line. */
-int train_view_line(const struct metrics *m, struct buf *out);
+/* "step 40/200  epoch 0.50  loss 3.2104 ...": the figures of a line, those that matter least left
+ * out where all take more than `width` columns; 0: all. */
+int train_view_line(const struct metrics *m, int width, struct buf *out);
 /* Print it. */
 void train_view_show(const struct metrics *m);
 /* A row a layer of what its activations were like in the step m is of. */

@@ -189,12 +189,7 @@ const struct kernels kernels_avx2 = {.name = "avx2",
                                      .tile_rows = ROWS,
                                      .tile_cols = 16,
                                      .wide_rows = MID_ROWS,
-                                     .tile_f16 = tile_f16,
-                                     .tile_f32 = tile_f32,
-                                     .row_f16 = row_f16,
-                                     .row_f32 = row_f32,
-                                     .pack = pack,
-                                     .burn = burn,
+                                     MATRIX_KERNELS,
                                      VECTOR_KERNELS,
                                      DESCENT_KERNELS};
 

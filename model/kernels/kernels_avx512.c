@@ -210,12 +210,7 @@ const struct kernels kernels_avx512 = {.name = "avx512",
                                        .tile_rows = ROWS,
                                        .tile_cols = 32,
                                        .wide_rows = WIDE_ROWS,
-                                       .tile_f16 = tile_f16,
-                                       .tile_f32 = tile_f32,
-                                       .row_f16 = row_f16,
-                                       .row_f32 = row_f32,
-                                       .pack = pack,
-                                       .burn = burn,
+                                       MATRIX_KERNELS,
                                        VECTOR_KERNELS,
                                        DESCENT_KERNELS};
 

@@ -13,4 +13,9 @@ extern const struct kernels kernels_portable;
 extern const struct kernels kernels_avx2;
 extern const struct kernels kernels_avx512;
 
+/* The entries that each table has of its own. */
+#define MATRIX_KERNELS                                                                             \
+    .tile_f16 = tile_f16, .tile_f32 = tile_f32, .row_f16 = row_f16, .row_f32 = row_f32,            \
+    .pack = pack, .burn = burn
+
 #endif

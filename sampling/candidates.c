@@ -298,14 +298,25 @@ static struct cut find_cut_by_weight(struct candidates *c, const struct keys *of
     return (struct cut){.key = floor}; /* rounding keeps the sum below the target */
 }
 
+/* The lowest key above minus infinity. */
+static float least_of(const float *key, int n)
+{
+    float least = FLT_MAX;
+    for (int i = 0; i < n; i++) {
+        float x = key[i] >= -FLT_MAX ? key[i] : FLT_MAX;
+        least = x < least ? x : least;
+    }
+    return least;
+}
+
 void candidates_keep_best(struct candidates *c, const float *key, const float *weight,
                           double target, float floor)
 {
     float top = key == c->logit ? candidates_high(c) : c->kernels->max(key, (size_t)c->n);
     if (!weight)
         floor = bound_of_best(c, key, target < c->n ? (int)target : c->n);
-    if (!(floor >= -FLT_MAX))
-        floor = -FLT_MAX;
+    if (!(floor > -FLT_MAX))
+        floor = least_of(key, c->n);
     struct cut cut;
     if (weight) {
         cut = find_cut_by_weight(c, &(struct keys){key, weight, c->n}, target, floor, top);

@@ -2,6 +2,7 @@
 #include "train/run_inside.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
 #include "weights/adapter_file.h"
 
@@ -33,13 +34,49 @@ int run_adapter_open(struct run *r)
     return rc;
 }
 
+/* Of the same matrices, each multiplied by the same. */
+static bool alike(const struct adapter *a, const struct adapter *b)
+{
+    bool yes = a->n_terms == b->n_terms;
+    for (int i = 0; i < a->n_terms && yes; i++) {
+        const struct low_rank *s = &a->terms[i], *t = &b->terms[i];
+        yes = s->layer == t->layer && s->site == t->site && s->rank == t->rank &&
+              s->scale == t->scale;
+    }
+    return yes;
+}
+
+int run_adapter_begin(struct run *r)
+{
+    const char *path = r->config.model.adapter;
+    struct adapter *a = NULL;
+    char shown[160], targets[160];
+    if (*path == '\0')
+        return 0;
+    if (r->adapter == NULL)
+        return err_set(ERR_RANGE, "lora.adapter is %s, but lora.rank is 0: no adapter learns",
+                       file_show(shown, sizeof shown, path));
+    int rc = adapter_read(&a, path, &r->model->config);
+    if (rc == 0 && !alike(a, r->adapter))
+        rc = err_set(ERR_MISMATCH,
+                     "the adapter %s begins no adapter of these settings: it has rank=%d "
+                     "alpha=%g use_rslora=%s target_modules=%s",
+                     file_show(shown, sizeof shown, path), a->config.rank,
+                     (double)a->config.alpha, a->config.rslora ? "on" : "off",
+                     file_show(targets, sizeof targets, a->config.targets));
+    if (rc == 0)
+        memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);
+    adapter_free(a);
+    return rc;
+}
+
 int run_adapter_restore(struct run *r, const struct checkpoint *cp)
 {
     struct adapter *a = NULL;
     if (r->adapter == NULL)
         return 0;
     int rc = adapter_read(&a, cp->path, &r->model->config);
-    if (rc == 0 && (a->n_terms != r->adapter->n_terms || a->n != r->adapter->n))
+    if (rc == 0 && !alike(a, r->adapter))
         rc = err_set(ERR_MISMATCH, "its adapter is another than its configuration says");
     if (rc == 0)
         memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);

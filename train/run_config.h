@@ -19,6 +19,7 @@ struct model_section {
     char *tokenizer; /* a folder or file with a vocabulary; "": the one that came with init */
     int n_layer, n_head, n_embd, n_positions, vocab_size, n_inner; /* 0: as init says */
     int tie_word_embeddings; /* 0: as init says, 1 on, 2 off */
+    char *adapter;           /* a folder whose matrices a new adapter begins with; "": none */
 };
 struct training_section {
     int64_t steps; /* the run ends at the first of these three that is not 0, */

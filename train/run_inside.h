@@ -109,6 +109,7 @@ int run_fit_team(struct run *r);
 /* run_adapter.c: for a run that has one, after masters and before the optimizer; from a
  * checkpoint; as weights are published, saved, closed. */
 int run_adapter_open(struct run *r);
+int run_adapter_begin(struct run *r); /* of a new run: as lora.adapter says */
 int run_adapter_restore(struct run *r, const struct checkpoint *cp);
 void run_adapter_publish(struct run *r);
 void run_adapter_saved(struct run *r);

@@ -96,11 +96,13 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
     if (rc == 0 && m->adapter != NULL)
         rc = err_set(ERR_EXISTS, "an adapter stands beside the model, which training would leave "
                                  "behind: :lora merge makes it part of the weights, :lora drop "
-                                 "takes it away");
+                                 "takes it away, and lora.adapter=PATH begins with one");
     if (rc != 0)
         return rc;
     struct run *r = mem_alloc(sizeof *r);
     rc = r == NULL ? ERR_NOMEM : build(r, c, m, e);
+    if (rc == 0)
+        rc = run_adapter_begin(r);
     if (rc == 0)
         rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.tensorboard);
     if (rc == 0) {

@@ -140,6 +140,8 @@ static const struct setting table[] = {
  .help = "dropout on what it reads"},
 {.group = "lora", .name = "target_modules", .type = SETTING_STRING, .offset = A(targets), .argument = "NAME,...",
  .help = "the matrices it stands beside: c_attn, c_proj (both), c_fc, attn.c_proj, mlp.c_proj, all-linear"},
+{.group = "lora", .name = "adapter", .type = SETTING_PATH, .offset = M(adapter), .argument = "PATH",
+ .help = "begin with the matrices of this adapter, which is of the same rank and targets; empty: with new ones"},
 {.group = "lora", .name = "use_rslora", .type = SETTING_BOOL, .offset = A(rslora),
  .help = "multiply by alpha / sqrt(rank) instead"},
 

@@ -21,7 +21,7 @@ train whole >log 2>err
 is "a run ends well" 0 $?
 is "and has nothing to say on standard error" "" "$(cat err)"
 is "its loss falls" 1 "$(($(loss 240 log) * 10 < $(loss 1 log) * 9))"
-last=whole/step-000240
+first=$(loss 1 log) last=whole/step-000240
 is "a checkpoint is an adapter and a state" \
     "adapter_config.json adapter_model.safetensors manifest.json state.json training.safetensors" \
     "$(cd $last && echo *)"
@@ -48,6 +48,11 @@ is "into GGUF too" "$(logits --model $last)" "$(logits --model merged.gguf)"
 has "in batches" "Once" "$(echo Once | "$PRATTLE" $last -n 2)"
 has "--plan says what learns" "adapter  " "$(train planned --plan)"
 has "and what does not" "memory, 4 bytes a parameter" "$(train planned --plan)"
+train more adapter=$last steps=10 warmup=0 lora_dropout=0 >log
+is "another begins with it" 1 "$(($(loss 1 log) * 10 < first * 9))"
+has "as it is, or not at all" "it has rank=8 alpha=16 use_rslora=off target_modules=c_attn,c_proj,c_fc" \
+    "$(train more2 adapter=$last alpha=8 2>&1)"
+has "only where one learns" "but lora.rank is 0" "$(train more3 adapter=$last rank=0 2>&1)"
 has "a missing adapter" "cannot load the adapter nowhere: cannot open nowhere/adapter_config.json" \
     "$("$PRATTLE" "$MODEL" --lora nowhere -p x 2>&1)"
 has "another model's adapter" "expected [8,768], r being 8 and the model's matrix [768,2304]" \

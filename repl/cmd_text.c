@@ -146,12 +146,7 @@ int cmd_history(struct repl *r, const struct call *c)
 int cmd_quit(struct repl *r, const struct call *c)
 {
     (void)c;
-    int rc = r->warned ? 0 : train_keep(r);
-    if (rc != 0) {
-        r->warned = true;
-        return rc;
-    }
-    if (rc == 0 && (rc = repl_refuse_unsaved(r, "the same once more leaves without")) == 0)
-        r->quit = true;
+    int rc = repl_leave_model(r, "the same once more leaves without");
+    r->quit = rc == 0;
     return rc;
 }

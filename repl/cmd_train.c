@@ -185,6 +185,19 @@ static void say_paused(struct repl *r)
             run_step(r->run), of);
 }
 
+/* Nobody goes on in this program with a run that stopped for rc: what it has reached is saved. */
+static int keep_all_the_same(struct repl *r, int rc)
+{
+    struct buf why = {0};
+    int kept = buf_str(&why, rc == ERR_INTERRUPTED ? "stopped" : err_text());
+    interrupt_clear();
+    if (kept == 0)
+        kept = train_keep(r);
+    rc = kept != 0 && rc == ERR_INTERRUPTED ? kept : err_set(rc, "%s", buf_text(&why));
+    buf_release(&why);
+    return rc;
+}
+
 /*
  * Train until the end or Ctrl-C. At a prompt that is a pause; in the shell, and where
  * the program was asked to leave, it is kept for another time.
@@ -200,13 +213,10 @@ static int go(struct repl *r, bool shell)
     train_view_wipe();
     progress_wipe();
     term_hush(false);
-    r->warned = false;
     if (rc == 0) {
         say_finished(r);
-    } else if (rc == ERR_INTERRUPTED && (shell || signals_leaving())) {
-        interrupt_clear();
-        int kept = train_keep(r);
-        rc = kept != 0 ? kept : err_set(ERR_INTERRUPTED, "stopped");
+    } else if (shell || signals_leaving()) {
+        rc = keep_all_the_same(r, rc);
     } else if (rc == ERR_INTERRUPTED) {
         say_paused(r);
     }

@@ -163,7 +163,6 @@ int repl_load(struct repl *r, const char *path, uint64_t seed)
     r->run = NULL;
     model_free(r->model);
     r->model = fresh;
-    r->warned = false;
     take_defaults(r);
     return 0;
 }
@@ -196,21 +195,32 @@ int repl_need_model(struct repl *r)
                                   : "--model PATH names one, --model random:gpt2 makes one to try");
 }
 
+/* Whether the last line was told this already. */
+static bool was_told(const struct repl *r, const char *again)
+{
+    return r->warned != NULL && strcmp(r->warned, again) == 0;
+}
+
 int repl_refuse_unsaved_adapter(struct repl *r, const char *again)
 {
     const struct model *m = r->model;
-    if (m == NULL || m->adapter == NULL || !m->adapter->changed || r->warned)
+    if (m == NULL || m->adapter == NULL || !m->adapter->changed || was_told(r, again))
         return 0;
-    r->warned = true;
+    r->warned = again;
     return err_set(ERR_EXISTS,
                    "the adapter has changed and is not saved; :lora save DIR keeps it, %s", again);
 }
 
-int repl_refuse_unsaved(struct repl *r, const char *again)
+int repl_leave_model(struct repl *r, const char *again)
 {
-    if (r->model == NULL || !r->model->changed || r->warned)
+    int rc = was_told(r, again) ? 0 : train_keep(r);
+    if (rc != 0) {
+        r->warned = again;
+        return rc;
+    }
+    if (r->model == NULL || !r->model->changed || was_told(r, again))
         return repl_refuse_unsaved_adapter(r, again);
-    r->warned = true;
+    r->warned = again;
     return err_set(ERR_EXISTS,
                    "the weights have changed and are not saved; :save PATH keeps them, %s", again);
 }
@@ -294,6 +304,7 @@ int repl_run(struct repl *r)
             line_configure(&now);
         c = now;
         fflush(stdout);
+        const char *told = r->warned;
         switch (line_read(&text, &was_empty)) {
         case LINE_TEXT:
             take_line(r, &text);
@@ -308,6 +319,9 @@ int repl_run(struct repl *r)
             break;
         }
         buf_release(&text);
+        /* A line of another kind, or the same again, which has gone on. */
+        if (r->warned == told)
+            r->warned = NULL;
     }
     line_close();
     return signals_leaving() ? leave(r) : 0;

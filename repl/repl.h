@@ -28,8 +28,10 @@ struct repl {
     int n_turns;
     int threads; /* of the team as it was made, and its pinning */
     bool pin;
-    bool quit, warned; /* :quit was said; unsaved weights were mentioned */
-    bool interactive;  /* reading from a terminal */
+    /* What the last line was told of what is not saved: "the same again ..."; NULL: nothing. */
+    const char *warned;
+    bool quit;        /* :quit was said */
+    bool interactive; /* reading from a terminal */
 };
 
 int repl_init(struct repl *r);
@@ -61,9 +63,9 @@ int train_put_away(struct repl *r);
  * cmd_lora.c, as what people are told of one. */
 int lora_load(struct repl *r, const char *path);
 const char *lora_about(char *out, size_t n, const struct adapter *a);
-/* ERR_EXISTS, the first time, where weights or an adapter are in no file; `again` says what the
- * same once more does with them. */
-int repl_refuse_unsaved(struct repl *r, const char *again);
+/* Before the model goes: the run in memory is saved. ERR_EXISTS, the first time, where weights or
+ * an adapter are in no file; `again` says what the same once more does with them. */
+int repl_leave_model(struct repl *r, const char *again);
 int repl_refuse_unsaved_adapter(struct repl *r, const char *again);
 /* Forget the text in progress and all turns. */
 void repl_forget(struct repl *r);

@@ -68,6 +68,8 @@ has "changed data" "the data has changed since the checkpoint" "$("$PRATTLE" tra
 err=$(train wild learning_rate=1000 grad_clip=0 warmup=0 schedule=constant max_bad_steps=3 2>&1); rc=$?
 is "a run that blows up fails" 1 $rc
 has "and says so" "3 steps in a row had a loss of" "$err"
+has "and keeps what it had before" "step 10/10" \
+    "$("$PRATTLE" train resume wild steps=10 learning_rate=1e-3 log_every=1 2>&1)"
 out=$(train half precision=float16 loss_scaling=1e7 steps=60 save_every=30)
 has "float16: the scale falls where gradients overflow" " skipped" "$out"
 has "and is shown" "  scale " "$out"

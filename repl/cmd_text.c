@@ -51,13 +51,19 @@ int cmd_undo(struct repl *r, const struct call *c)
     return 0;
 }
 
-/* The settings of answers that somebody changed, as YAML. */
+/* What a session keeps besides its text: how answers are made and gone on from. */
+static bool is_kept(const struct setting *o)
+{
+    return option_per_line(o) || strcmp(o->name, "keep") == 0;
+}
+
+/* These settings as YAML. */
 static int settings_yaml(const struct repl *r, struct buf *out)
 {
     const struct setting *o;
     int rc = 0;
     for (int i = 0; (o = option_at(i)) != NULL && rc == 0; i++) {
-        if (!option_per_line(o) || options_origin(&r->options, o) == ORIGIN_BUILT_IN)
+        if (!is_kept(o))
             continue;
         struct buf value = {0};
         rc = setting_format(o, &r->options.settings, &value);
@@ -88,6 +94,28 @@ static int save_session(struct repl *r, const char *path)
     return rc;
 }
 
+/* What was set to the value it would have anyway is not set. */
+static int unset_needless(struct options *options)
+{
+    const struct setting *o;
+    int rc = 0;
+    for (int i = 0; (o = option_at(i)) != NULL && rc == 0; i++) {
+        struct buf set = {0}, otherwise = {0};
+        if (!is_kept(o) || options_origin(options, o) != ORIGIN_SET)
+            continue;
+        rc = setting_format(o, &options->settings, &set);
+        if (rc == 0)
+            rc = options_set(options, o, ORIGIN_SET, NULL);
+        if (rc == 0)
+            rc = setting_format(o, &options->settings, &otherwise);
+        if (rc == 0 && strcmp(buf_text(&set), buf_text(&otherwise)) != 0)
+            rc = options_set(options, o, ORIGIN_SET, buf_text(&set));
+        buf_release(&set);
+        buf_release(&otherwise);
+    }
+    return rc;
+}
+
 static int load_session(struct repl *r, const char *path)
 {
     char *settings = NULL;
@@ -99,6 +127,8 @@ static int load_session(struct repl *r, const char *path)
     if (rc == 0 && settings != NULL)
         rc = options_read_yaml(&r->options, ORIGIN_SET, "settings of the session", settings,
                                strlen(settings));
+    if (rc == 0)
+        rc = unset_needless(&r->options);
     mem_free(settings);
     if (rc == 0)
         say_length(r, "loaded");

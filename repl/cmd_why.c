@@ -101,6 +101,13 @@ int cmd_why(struct repl *r, const struct call *c)
     struct ids text = {0};
     struct replay p = {.r = r, .turn = t, .text = &text, .width = term_width(stdout)};
     struct stop_tokens stop;
+    struct sampler_config drawn_by = t->settings.sampler;
+    const bool searched =
+        t->settings.generate.num_beams > 1 || t->settings.generate.penalty_alpha > 0;
+    if (searched) { /* which draws nothing: the model's own probabilities */
+        sampler_config_init(&drawn_by);
+        drawn_by.temperature = drawn_by.top_p = 1;
+    }
     int rc = repl_ready(r, 1);
     if (rc == 0)
         rc = ids_add(&text, t->prompt.ids.data, t->prompt.ids.n);
@@ -111,10 +118,13 @@ int cmd_why(struct repl *r, const struct call *c)
     if (rc == 0 && (p.logits = mem_array((size_t)k->n_vocab, sizeof *p.logits)) == NULL)
         rc = ERR_NOMEM;
     if (rc == 0)
-        rc = sampler_new(&p.sampler, &t->settings.sampler, k->n_vocab, k->n_ctx,
-                         r->model->tokenizer, &stop);
+        rc = sampler_new(&p.sampler, &drawn_by, k->n_vocab, k->n_ctx, r->model->tokenizer, &stop);
     if (rc == 0) {
-        sampler_reset(p.sampler, t->settings.sampler.draw);
+        sampler_reset(p.sampler, drawn_by.draw);
+        if (searched)
+            printf(
+                "%s[a search chose these; no chain drew them, and its column is the model's]%s\n",
+                term_dim(stdout), term_plain(stdout));
         printf("%s%-*s    model    chain  rank  instead (%% under the chain; dim: cut by it)%s\n",
                term_dim(stdout), PIECE_COLUMNS, "token", term_plain(stdout));
         rc = score_text(&r->engine, text.data, text.n, t->prompt.ids.n, explain, &p,

@@ -55,6 +55,13 @@ int option_parse(const struct setting *o, struct settings *s, const char *text)
                : setting_parse(o, s, text);
 }
 
+int option_switch(const struct setting *o, const char *text, bool *on)
+{
+    static const struct setting a_switch = {.name = "", .type = SETTING_BOOL};
+    int rc = setting_parse(&a_switch, on, text);
+    return rc == 0 ? 0 : err_set(ERR_RANGE, "%s is %s, must be on or off", o->name, text);
+}
+
 static size_t n_options(void)
 {
     size_t n = 0;

@@ -87,6 +87,8 @@ int option_settable(const struct setting **out, const char *name);
 bool option_per_line(const struct setting *o);
 /* As setting_parse; a shorthand sets the one it stands for. */
 int option_parse(const struct setting *o, struct settings *s, const char *text);
+/* What a shorthand is told: on or off. */
+int option_switch(const struct setting *o, const char *text, bool *on);
 
 /* Deep copies, by the table. dst is overwritten without being released. */
 int settings_copy(struct settings *dst, const struct settings *src);

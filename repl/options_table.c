@@ -94,7 +94,7 @@ static const struct setting table[] = {
 {.group = "Sampling", .name = "seed", .letter = 's', .type = SETTING_UINT64, .offset = S(seed), .max = 18446744073709551615.0, .argument = "N",
  .help = "the same seed gives the same text; 0: a fresh one each time, shown"},
 {.group = "Sampling", .name = "draw", .type = SETTING_INT64, .offset = S(draw), .max = 9007199254740992.0, .argument = "N",
- .help = "which draw of the seed; line i of a batch is draw i, from 0"},
+ .help = "which draw of the seed; line i of a batch is draw i, from 0, or i times num_return_sequences"},
 
 {.group = "Penalties", .name = "repetition_penalty", .also = "repeat_penalty", .type = SETTING_FLOAT, .offset = S(repetition_penalty), .min = 0.01, .max = 1e6, .argument = "X",
  .help = "CTRL's: what was in the text is X times less likely (of its logit), 1 off"},
@@ -143,7 +143,7 @@ static const struct setting table[] = {
 {.group = "Prompt", .name = "history", .type = SETTING_INT, .offset = T(history), .max = 1e6, .argument = "N",
  .help = "lines remembered, 0 none"},
 
-{.group = "Batches", .name = "batch_size", .letter = 'b', .type = SETTING_INT, .offset = B(batch_size), .min = 1, .max = 1024, .argument = "N",
+{.group = "Batches", .name = "batch_size", .letter = 'b', .type = SETTING_INT, .offset = B(batch_size), .min = 1, .max = FORWARD_MAX_ROWS, .argument = "N",
  .help = "prompts, or windows of an evaluation, worked on at once; what comes out does not depend on it"},
 {.group = "Batches", .name = "raw", .type = SETTING_BOOL, .offset = B(raw),
  .help = "answers as they are, a NUL after each"},

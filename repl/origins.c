@@ -97,9 +97,16 @@ enum origin options_origin(const struct options *o, const struct setting *row)
 
 int options_set(struct options *o, const struct setting *row, enum origin origin, const char *text)
 {
-    if (row->type == SETTING_SHORTHAND)
-        return options_set(o, option_find(row->choices[0]), origin,
-                           text == NULL ? NULL : row->choices[1]);
+    if (row->type == SETTING_SHORTHAND) {
+        bool on = false;
+        int rc = text == NULL ? 0 : option_switch(row, text, &on);
+        const struct setting *meant = option_find(row->choices[0]);
+        const char *given = o->given[row_index(meant)][origin];
+        /* Off takes back what on has set, and no other value. */
+        if (rc != 0 || (!on && (given == NULL || strcmp(given, row->choices[1]) != 0)))
+            return rc;
+        return options_set(o, meant, origin, on ? row->choices[1] : NULL);
+    }
     char *fresh = NULL, **place = &o->given[row_index(row)][origin];
     if (text != NULL) {
         /* Tried before it is kept, though another origin may hide it. */
@@ -149,7 +156,7 @@ static int take_long(struct options *o, enum origin origin, char **words, int n,
         bool flag = row->type == SETTING_BOOL || row->type == SETTING_SHORTHAND ||
                     (row->type == SETTING_CHOICE && row->argument == NULL &&
                      strncmp(row->choices[1], "on|", 3) == 0);
-        bool said = flag && n > 1 && row->type != SETTING_SHORTHAND &&
+        bool said = flag && n > 1 &&
                     (strcmp(words[1], "on") == 0 || strcmp(words[1], "off") == 0 ||
                      (row->type == SETTING_CHOICE && strcmp(words[1], "auto") == 0));
         if (value == NULL && (!flag || said)) {

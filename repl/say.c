@@ -57,9 +57,11 @@ static void take_text(void *user, int answer, const char *bytes, size_t n)
 static void take_status(void *user, const char *sentence)
 {
     struct showing *w = user;
-    if (w->any && !w->newline)
-        fputc('\n', stdout);
-    w->newline = true;
+    if (term_is(stdout)) {
+        if (w->any && !w->newline)
+            fputc('\n', stdout);
+        w->newline = true;
+    }
     fflush(stdout);
     progress_wipe();
     fprintf(stderr, "%s%s%s\n", term_dim(stderr), sentence, term_plain(stderr));
@@ -305,9 +307,16 @@ int say_again(struct repl *r)
         fresh.sampler.seed = last->seed;
         fresh.sampler.draw = last->draw + t->settings.generate.num_return_sequences;
     }
-    settings_release(&t->settings);
+    struct settings old = t->settings;
     t->settings = fresh;
-    return run(r, t, "", 0);
+    rc = run(r, t, "", 0);
+    /* Where nothing was drawn the answer that stands has its own settings still. */
+    if (rc != 0 && rc != ERR_INTERRUPTED) {
+        t->settings = old;
+        old = fresh;
+    }
+    settings_release(&old);
+    return rc;
 }
 
 int say_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,

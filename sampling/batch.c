@@ -35,7 +35,7 @@ struct batch {
     struct slots slots;
     struct job *first, **last; /* in order of input; the first is the next to deliver */
     struct job *waiting;       /* the first that has not begun all its texts */
-    int64_t n_taken;
+    int64_t n_draws;           /* given out: one an answer, one an item that has none */
     bool at_end;
     int input_rc; /* how the input ended */
     char *input_sentence;
@@ -106,10 +106,11 @@ static int take_in(struct batch *b, bool wait)
     }
     j->generate = j->item.generate != NULL ? j->item.generate : b->generate;
     j->sampler = j->item.sampler != NULL ? j->item.sampler : b->sampler;
-    j->draw = j->sampler->draw + b->n_taken++;
+    j->draw = j->sampler->draw + b->n_draws;
     int rc = prepare(b, j);
     if (rc != 0)
         fail(j, rc);
+    b->n_draws += rc == 0 ? j->n : 1;
     *b->last = j;
     b->last = &j->next;
     b->waiting = b->waiting == NULL ? j : b->waiting;
@@ -153,14 +154,21 @@ static int deliver(struct batch *b)
 static int search_alone(struct batch *b, struct job *j)
 {
     struct session session = {0};
+    struct engine larger = {0}; /* for a line that asks for more texts than the batch has */
     struct sampler_config sampler = *j->sampler;
+    const int n = generate_texts(j->generate, j->sampler);
+    int rc = 0;
     sampler.draw = j->draw;
     slots_clear(&b->slots);
     double start = clock_s();
-    int rc = session_init(&session, b->engine);
+    if (n > b->engine->max_seqs)
+        rc = engine_init(&larger, b->engine->model, n);
+    if (rc == 0)
+        rc = session_init(&session, larger.model != NULL ? &larger : b->engine);
     if (rc == 0)
         rc = generate(&session, &j->prompt, j->generate, &sampler, &b->silent, j->answers);
     session_release(&session);
+    engine_release(&larger);
     b->slots.decode_s += clock_s() - start;
     j->n_started = j->n_ended = j->n;
     if (rc != 0 && rc != ERR_INTERRUPTED)

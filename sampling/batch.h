@@ -41,7 +41,8 @@ struct batch_stats {
 };
 
 /*
- * Item i of the input (from 0) uses draw c->draw + i of its sampler's seed. An item
+ * Item i of the input (from 0) uses draw c->draw + i of its sampler's seed; where items have
+ * several answers, c->draw + as many as there are answers before its own. An item
  * that cannot be done gives its error to done and the rest goes on. Non-zero: what
  * next or done returned, or ERR_INTERRUPTED (items being written are delivered
  * first, with finish interrupted).

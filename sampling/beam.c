@@ -330,6 +330,9 @@ int beam_search(struct session *s, const struct generate_config *g, const struct
 {
     const struct progress *progress = host ? host->progress : NULL;
     struct search b = {.session = s, .config = g, .stop = stop};
+    if (g->num_beams > s->engine->max_seqs)
+        return err_set(ERR_RANGE, "num_beams is %d, the engine was made for %d texts at once",
+                       g->num_beams, s->engine->max_seqs);
     int rc = session_feed(s, NULL, 0, progress);
     if (rc)
         return rc;

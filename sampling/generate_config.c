@@ -52,8 +52,9 @@ static int check_together(const struct generate_config *g, const struct sampler_
     if (g->num_beams > 1 && g->num_return_sequences > g->num_beams)
         return err_set(ERR_RANGE, "num_return_sequences is %d, must be 1 to num_beams, %d",
                        g->num_return_sequences, g->num_beams);
-    if (is_contrastive(g) && c->top_k < 2)
-        return err_set(ERR_RANGE, "top_k is %d, contrastive search needs 2 or more", c->top_k);
+    if (is_contrastive(g) && (c->top_k < 2 || c->top_k > FORWARD_MAX_ROWS))
+        return err_set(ERR_RANGE, "top_k is %d, must be 2 to %d for contrastive search", c->top_k,
+                       FORWARD_MAX_ROWS);
     if (is_contrastive(g) && g->num_return_sequences != 1)
         return err_set(ERR_RANGE, "num_return_sequences is %d, contrastive search gives 1 answer",
                        g->num_return_sequences);

@@ -35,6 +35,18 @@ has "a value out of range" 'top_k is -3, must be a whole number, 0 to' "$(line 4
 has "ids in place of a prompt" '"text":' "$(line 5)"
 has "an id the model has not" '"error":' "$(line 6)"
 
+for words in '"num_beams":12' '"penalty_alpha":0.6,"top_k":20'; do
+    options=$(tr -d '"' <<<"$words" | sed 's/[^,]*/--&/g; s/[:,]/ /g')
+    is "a line may want more texts at once than the batch: $options" \
+        "$("$PRATTLE" $MODEL $S $options -p "The sea" --jsonl --echo on)" \
+        "$(echo "{\"prompt\":\"The sea\",$words}" | "$PRATTLE" $MODEL $S --jsonl --batch-size 1)"
+done
+is "several answers of two equal lines are all draws of their own" 4 \
+    "$(printf 'The sea\nThe sea\n' | "$PRATTLE" $MODEL $S --num-return-sequences 2 | sort -u | wc -l)"
+is "a context that slides leaves no newline in a pipe" \
+    "$(echo "The sea" | "$PRATTLE" $MODEL $S -n 300 --on-full slide --raw 2>/dev/null | md5sum)" \
+    "$("$PRATTLE" $MODEL $S -n 300 --on-full slide --raw --echo on -p "The sea" 2>/dev/null | md5sum)"
+
 err=$(printf 'a\nb\nc\nd\n' | "$PRATTLE" $MODEL $S 2>&1 >/dev/full); is "a full disk is a failure" 1 $?
 has "that is explained" "cannot write the answers: No space left" "$err"
 err=$( (for i in $(seq 500); do echo "line $i"; done | "$PRATTLE" $MODEL $S; echo "status $?" >&2) 2>&1 >/dev/null | cat)

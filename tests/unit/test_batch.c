@@ -122,7 +122,8 @@ static void alone(struct buf *out, int line, const struct lines_run *r)
     struct session session;
     struct prompt p = {0};
     struct answer answers[4] = {0};
-    c.draw += line;
+    for (int i = 0; i < line; i++)
+        c.draw += (r->configs[i] != NULL ? r->configs[i] : &config)->num_return_sequences;
     assert_ok(session_init(&session, &engine));
     assert_ok(prompt_encode(&p, &model, g, r->lines[line], strlen(r->lines[line])));
     assert_ok(generate(&session, &p, g, &c, NULL, answers));

@@ -503,7 +503,7 @@ static void refuses_what_is_out_of_range(void **state)
     REFUSED(num_return_sequences, 0, "num_return_sequences is 0, must be 1 to 512");
     REFUSED(num_beams, 257, "num_beams is 257, must be 1 to 256");
     REFUSED(penalty_alpha, 1.5f, "penalty_alpha is 1.5, must be 0 to 1");
-    REFUSED(penalty_alpha, 0.5f, "top_k is 0, contrastive search needs 2 or more");
+    REFUSED(penalty_alpha, 0.5f, "top_k is 0, must be 2 to 512 for contrastive search");
     REFUSED(length_penalty, NAN, "length_penalty is nan, must be -100 to 100");
     config = good;
     config.num_beams = 2;

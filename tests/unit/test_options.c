@@ -178,6 +178,13 @@ static void origins_hide_each_other(void **state)
     assert_int_equal(options_origin(o, k), ORIGIN_BUILT_IN);
     set(o, "greedy", ORIGIN_SET, "on");
     assert_value(o, "temperature", "0");
+    set(o, "greedy", ORIGIN_SET, "off");
+    assert_value(o, "temperature", "0.8");
+    set(o, "temperature", ORIGIN_SET, "2");
+    set(o, "greedy", ORIGIN_SET, "off"); /* which it is */
+    assert_value(o, "temperature", "2");
+    assert_int_equal(options_set(o, option_find("greedy"), ORIGIN_SET, "banana"), ERR_RANGE);
+    assert_string_equal(err_text(), "greedy is banana, must be on or off");
 }
 
 static void words_become_options(void **state)

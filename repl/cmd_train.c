@@ -260,6 +260,13 @@ static int resume_folder(struct repl *r, const char *folder, struct run_config *
     return rc;
 }
 
+/* Before the run and the model in memory make room. */
+static int check_first(struct repl *r, const struct run_config *c)
+{
+    int rc = *c->model.init == '\0' ? repl_need_model(r) : 0;
+    return rc != 0 ? rc : run_check_first(c, r->model != NULL ? &r->model->config : NULL);
+}
+
 static int begin(struct repl *r, struct run_config *c)
 {
     const struct run_events e = events_of(r);
@@ -364,7 +371,8 @@ static int train(struct repl *r, const struct call *call)
         rc = show_settings(&c);
     } else if (rc == 0 && r->options.settings.call.plan) {
         rc = show_plan(r, &c);
-    } else if (rc == 0 && (rc = train_put_away(r)) == 0 && (rc = begin(r, &c)) == 0) {
+    } else if (rc == 0 && (rc = check_first(r, &c)) == 0 && (rc = train_put_away(r)) == 0 &&
+               (rc = begin(r, &c)) == 0) {
         rc = go(r, call->shell);
     }
     run_config_release(&c);

@@ -17,6 +17,7 @@ static const struct system_option table[] = {
 {IPU, "--checkpoint-output-dir, --save-model-path", "checkpoint.folder", ""},
 {IPU, "--custom-ops", "", "they are IPU code; --kernels chooses the instruction set"},
 {IPU, "--dataset, --train-path", "data.data", "generated, or the path: the format is seen from the file"},
+{IPU, "--tfrecord-path", "", "TFRecord files are not read; text and tokens in Megatron's, nanoGPT's and llm.c's files are"},
 {IPU, "--input-files, --data-prefix", "data.data", "of Megatron files the prefix"},
 {IPU, "--enable-sequence-serialized, --serialized-seq-len", "execution.serialized_seq_len", "always on: the logits of all positions never exist at once"},
 {IPU, "--stride", "data.stride", ""},
@@ -31,7 +32,7 @@ static const struct system_option table[] = {
 {IPU, "--weight-decay", "optimizer.weight_decay", "decay=matrices, as there"},
 {IPU, "--learning-rate", "schedule.learning_rate", ""},
 {IPU, "--lr-schedule", "schedule.schedule", ""},
-{IPU, "--lr-warmup, --lr-warmup-steps", "schedule.warmup", "below 1 a fraction of all steps, else steps"},
+{IPU, "--lr-warmup, --lr-warmup-steps", "schedule.warmup", "below 1 a fraction of all steps (there of --lr-decay-steps where that is given), else steps"},
 {IPU, "--lr-decay-steps", "schedule.decay_steps", ""},
 {IPU, "--log-steps, --device-iterations", "logging.log_every", "steps between reports; nothing is gained by more than one step a call"},
 {IPU, "--save-per-epochs, --save-per-steps", "checkpoint.save_every", "in steps"},
@@ -126,6 +127,10 @@ static const struct system_option table[] = {
 {FAIRSEQ, "--output-word-probs, --output-word-stats (eval-lm)", ":why", "of an answer, token by token"},
 
 /* graphcore/examples nlp/gpt3_2.7B/popxl: config/config.py */
+{POPXL, "--config", ":train", "a preset's name or a file: :train popxl-gpt3-2.7b"},
+{POPXL, "--hf_model", "model.init", "a path"},
+{POPXL, "--wandb", "logging.tensorboard", "TensorBoard files and JSON lines; nothing leaves the machine"},
+{POPXL, "--log_level", "", "logging says what is written and how often"},
 {POPXL, "model.layers", "model.n_layer", ""},
 {POPXL, "model.hidden_size", "model.n_embd", ""},
 {POPXL, "model.attention.heads", "model.n_head", ""},

@@ -72,7 +72,7 @@ static void add_figures(struct figures *f, const struct metrics *m)
         add(f, KEEP, "loss %.4f", m->loss);
         add(f, DROP_LATE, "accuracy %.3f", m->accuracy);
     }
-    if (m->step > 0) {
+    if (m->step > 0 && isfinite(m->grad_norm)) {
         add(f, DROP_LAST, "rate %.3g", m->learning_rate);
         add(f, DROP_LATE, "norm %.3f", m->grad_norm);
     }

@@ -44,6 +44,10 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
             const struct run_events *e);
 /* Whether the run's folder, c settled, has a checkpoint to go on from. */
 bool run_can_resume(const struct run_config *c);
+/* What can be refused before the model in memory makes room for another: settings that do not go
+ * together or with the model's shape, data that is not there, a folder that has a run. loaded: the
+ * shape in memory, NULL: none. */
+int run_check_first(const struct run_config *c, const struct config *loaded);
 /* The configuration a checkpoint was written with, into c as run_config_init does; its
  * folder is the one the checkpoint is in now. */
 int run_stored_config(struct run_config *c, const struct checkpoint *cp);

@@ -61,8 +61,8 @@ int run_adapter_begin(struct run *r)
         rc = err_set(ERR_MISMATCH,
                      "the adapter %s begins no adapter of these settings: it has rank=%d "
                      "alpha=%g use_rslora=%s target_modules=%s",
-                     file_show(shown, sizeof shown, path), a->config.rank,
-                     (double)a->config.alpha, a->config.rslora ? "on" : "off",
+                     file_show(shown, sizeof shown, path), a->config.rank, (double)a->config.alpha,
+                     a->config.rslora ? "on" : "off",
                      file_show(targets, sizeof targets, a->config.targets));
     if (rc == 0)
         memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);

@@ -243,10 +243,17 @@ int run_config_load(struct run_config *c, const char *what)
     return rc;
 }
 
-static int take_word(struct run_config *c, const char *word)
+/* The length of KEY in KEY=VALUE; 0: a preset or a file. */
+static size_t key_of(const char *word)
 {
     size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-.");
-    if (n == 0 || word[n] != '=')
+    return word[n] == '=' ? n : 0;
+}
+
+static int take_word(struct run_config *c, const char *word)
+{
+    const size_t n = key_of(word);
+    if (n == 0)
         return run_config_load(c, word);
     char *key = mem_sprintf("%.*s", (int)n, word);
     int rc = key == NULL ? ERR_NOMEM : run_config_set(c, RUN_COMMAND_LINE, key, word + n + 1);
@@ -260,8 +267,11 @@ int run_config_words(struct run_config *c, char *const *words, int n)
     int rc = run_config_copy(&trial, c);
     if (rc != 0)
         return rc;
-    for (int i = 0; i < n && rc == 0; i++)
-        rc = take_word(&trial, words[i]);
+    /* Presets and files first, wherever they stand: they are what the pairs change. */
+    for (int pairs = 0; pairs < 2; pairs++)
+        for (int i = 0; i < n && rc == 0; i++)
+            if ((key_of(words[i]) > 0) == (pairs == 1))
+                rc = take_word(&trial, words[i]);
     if (rc == 0) {
         struct run_config old = *c;
         *c = trial;

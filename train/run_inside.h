@@ -25,6 +25,7 @@ struct run_place {
     int64_t validation_step;
     double best_loss; /* infinite before the first */
     int64_t best_step;
+    int64_t due; /* an evaluation, a line, a sample that the program was left before */
     struct guard guard;
 };
 
@@ -35,7 +36,8 @@ enum {
     DUE_TENSORS = 4,
     DUE_SAMPLE = 8,
     DUE_SAVE = 16,
-    DUE_ACTIVATIONS = 32
+    DUE_ACTIVATIONS = 32,
+    DUE_LATER = DUE_EVAL | DUE_LINE | DUE_SAMPLE /* what a checkpoint can bring back */
 };
 
 /* Since the last line. */
@@ -106,6 +108,8 @@ int run_eval(struct run *r);
  * at the beginning of the step in progress if that has changed. */
 void run_publish(struct run *r);
 int run_fit_team(struct run *r);
+/* The step in progress begins once more. */
+void run_begin_step_anew(struct run *r);
 /* run_adapter.c: for a run that has one, after masters and before the optimizer; from a
  * checkpoint; as weights are published, saved, closed. */
 int run_adapter_open(struct run *r);

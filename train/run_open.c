@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "train/data/source.h"
 #include "model/base/par.h"
 
 #include <inttypes.h>
@@ -29,6 +30,13 @@ static int open_data(struct run *r)
     return rc;
 }
 
+void run_begin_step_anew(struct run *r)
+{
+    r->micro = 0;
+    r->ids = NULL;
+    batches_seek(r->batches, r->place.windows);
+}
+
 int run_fit_team(struct run *r)
 {
     struct step_config s;
@@ -36,9 +44,7 @@ int run_fit_team(struct run *r)
         return 0;
     step_free(r->step);
     r->step = NULL;
-    r->micro = 0;
-    r->ids = NULL;
-    batches_seek(r->batches, r->place.windows);
+    run_begin_step_anew(r);
     run_config_step(&r->config, &r->model->config, &s);
     r->threads = par_threads();
     return step_new(&r->step, &r->masters, &s);
@@ -87,6 +93,32 @@ bool run_can_resume(const struct run_config *c)
     int n, rc = run_folder_steps(c->checkpoint.folder, &steps, &n);
     mem_free(steps);
     return rc == 0 && n > 0;
+}
+
+static int check_paths(const char *paths)
+{
+    struct data_sources found;
+    if (strcmp(paths, "generated") == 0)
+        return 0;
+    int rc = data_sources_find(&found, paths);
+    data_sources_release(&found);
+    return rc;
+}
+
+int run_check_first(const struct run_config *c, const struct config *loaded)
+{
+    struct run_config settled;
+    struct config shape;
+    int rc = run_config_copy(&settled, c);
+    if (rc != 0)
+        return rc;
+    if ((rc = run_config_shape(c, loaded, &shape)) == 0 &&
+        (rc = run_config_settle(&settled, &shape)) == 0 && !settled.checkpoint.resume)
+        rc = refuse_old(settled.checkpoint.folder);
+    if (rc == 0 && (rc = check_paths(c->data.data)) == 0 && *c->data.validation != '\0')
+        rc = check_paths(c->data.validation);
+    run_config_release(&settled);
+    return rc;
 }
 
 int run_new(struct run **out, const struct run_config *c, struct model *m,
@@ -177,6 +209,8 @@ static int restore(struct run *r, const struct checkpoint *cp)
                       "checkpoints newer than step %" PRId64 " are set aside: %d", cp->step,
                       n_aside);
     r->saved_step = cp->step;
+    r->due = (unsigned)r->place.due & DUE_LATER;
+    r->rate = r->grad_norm = NAN; /* of a step taken then */
     batches_seek(r->batches, r->place.windows);
     return 0;
 }
@@ -240,6 +274,7 @@ int run_save(struct run *r)
     struct source weights = {0};
     if (r->saved_step == r->place.step)
         return 0;
+    r->place.due = r->due & DUE_LATER;
     json_t *state = run_place_write(r);
     int rc = state == NULL        ? ERR_NOMEM
              : r->adapter != NULL ? 0

@@ -29,6 +29,7 @@ static const struct row {
     {"validation_step", WHOLE, P(validation_step)},
     {"best_loss", REAL, P(best_loss)},
     {"best_step", WHOLE, P(best_step)},
+    {"due", WHOLE, P(due)},
     {"guard_steps", WHOLE, P(guard.n)},
     {"guard_loss_mean", REAL, P(guard.mean[GUARD_LOSS])},
     {"guard_loss_variance", REAL, P(guard.variance[GUARD_LOSS])},

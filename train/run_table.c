@@ -57,7 +57,7 @@ static const struct setting table[] = {
 {.group = "data", .name = "shuffle", .type = SETTING_BOOL, .offset = D(shuffle),
  .help = "windows in an order of their own each epoch; off: as they stand"},
 {.group = "data", .name = "shuffle_seed", .type = SETTING_UINT64, .offset = D(seed), .argument = "N",
- .help = "of that order and of the held-out part; 0: as training.seed"},
+ .help = "of that order, and of generated tokens; 0: as training.seed"},
 {.group = "data", .name = "generated_tokens", .type = SETTING_INT64, .offset = D(generated_tokens), .min = 1, .max = HUGE_COUNT, .argument = "N",
  .help = "how many of data=generated make an epoch"},
 

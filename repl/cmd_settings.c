@@ -118,7 +118,8 @@ int cmd_set(struct repl *r, const struct call *c)
         n--;
     if (n >= 2 && (*text == '"' || *text == '\'') && text[n - 1] == *text)
         text++, n -= 2;
-    char *value = mem_sprintf("%.*s", (int)n, text);
+    char *value = n == 0 && o->type == SETTING_SHORTHAND ? mem_strdup("on")
+                                                         : mem_sprintf("%.*s", (int)n, text);
     rc = value == NULL ? ERR_NOMEM : change(r, o, value);
     mem_free(value);
     return rc;

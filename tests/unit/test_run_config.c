@@ -413,7 +413,7 @@ static void published_sizes_are_those_published(void **state)
     } cases[] = {
         {"graphcore-gpt2-small", 12, 12, 768, 1024, 8192 * 1024},
         {"graphcore-gpt2-medium", 24, 16, 1024, 1024, 8192 * 1024},
-        {"graphcore-gpt2-large-512", 36, 20, 1280, 1024, 8192 * 512},
+        {"graphcore-gpt2-large-512", 36, 20, 1280, 512, 8192 * 512},
         {"graphcore-gpt2-large-1024", 36, 20, 1280, 1024, 8192 * 1024},
         {"graphcore-gpt2-xl", 48, 25, 1600, 1024, 8192 * 1024},
         {"popxl-gpt3-2.7b", 32, 32, 2560, 2048, 512 * 2048},

@@ -75,7 +75,7 @@ static void every_setting_is_accounted_for(void **state)
         "training.max_bad_steps training.spike_z optimizer.bias_correction "
         "logging.eval logging.eval_file logging.sample_every logging.sample_prompt "
         "logging.sample_tokens lora.rank lora.alpha lora.lora_dropout lora.target_modules "
-        "lora.use_rslora ";
+        "lora.use_rslora lora.adapter ";
     const struct setting *row;
     for (int i = 0; (row = run_row_at(i)) != NULL; i++) {
         char name[80], listed[82];

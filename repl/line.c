@@ -250,7 +250,8 @@ static bool ends_in_backslash(const struct buf *b)
     return n % 2 == 1;
 }
 
-/* Take off the quotes, and a newline right inside of them. */
+/* Take off the quotes, and a newline right inside of them. A colon behind them begins no
+ * command: it is doubled, as it is typed without quotes. */
 static int unquote(struct buf *out, const char *text, size_t n)
 {
     text += 3, n -= 6;
@@ -258,7 +259,8 @@ static int unquote(struct buf *out, const char *text, size_t n)
         text++, n--;
     if (n > 0 && text[n - 1] == '\n')
         n--;
-    return buf_add(out, text, n);
+    int rc = n > 0 && text[0] == ':' ? buf_char(out, ':') : 0;
+    return rc == 0 ? buf_add(out, text, n) : rc;
 }
 
 enum line_event line_read(struct buf *out, bool *was_empty)

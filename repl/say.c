@@ -150,7 +150,9 @@ static void show_object(const char *prompt, size_t n_prompt, const struct answer
 /* What the turn remembers of its first answer. */
 static int remember(struct repl *r, struct turn *t, const struct answer *a)
 {
-    int rc = repl_keep_text(r);
+    /* A prompt that was not read to its end leaves the text in progress as it was. */
+    bool read = a->slid || r->session.text.n >= t->prompt.ids.n;
+    int rc = read ? repl_keep_text(r) : 0;
     t->slid = a->slid;
     /* An empty prompt began with the begin token, which :why wants to see. */
     if (rc == 0 && t->prompt.ids.n == 0 && r->text.n > a->ids.n)
@@ -239,7 +241,10 @@ static int begin(struct repl *r, struct turn **out, bool more)
         return ERR_NOMEM;
     if (t->settings.sampler.seed == 0)
         t->settings.sampler.seed = say_fresh_seed();
-    return more ? ids_add(&t->prompt.ids, r->text.data, r->text.n) : 0;
+    if (!more || r->text.n == 0)
+        return 0;
+    t->prompt.begun = s->generate.begin && r->text.data[0] == prompt_begin_token(r->model);
+    return ids_add(&t->prompt.ids, r->text.data, r->text.n);
 }
 
 /* Run the newest turn; one that came to nothing is taken back. */
@@ -266,7 +271,7 @@ int say(struct repl *r, const char *text, size_t n)
         rc = ids_add(&t->prompt.ids, p.ids.data, p.ids.n);
     if (rc == 0) {
         t->prompt.held_blank = p.held_blank;
-        t->prompt.begun = p.begun;
+        t->prompt.begun |= p.begun;
     }
     prompt_release(&p);
     return finish(r, t, rc, text, n);

@@ -31,7 +31,7 @@ static bool has_blank_words(const struct tokenizer *t)
     return false;
 }
 
-static token_id find_begin(const struct model *m)
+token_id prompt_begin_token(const struct model *m)
 {
     const struct config *c = &m->config;
     token_id begin = c->bos_token_id != TOKEN_NONE ? c->bos_token_id : c->eos_token_id;
@@ -43,7 +43,7 @@ static token_id find_begin(const struct model *m)
 /* Of an empty text. */
 static int add_begin(struct ids *text, const struct model *m, const char *why)
 {
-    token_id begin = find_begin(m);
+    token_id begin = prompt_begin_token(m);
     if (begin < 0)
         return err_set(ERR_RANGE, "%s, and this model has no token that begins a text", why);
     return ids_add(text, &begin, 1);

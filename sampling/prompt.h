@@ -14,6 +14,8 @@ struct prompt {
     bool append;     /* behind the session's text instead of in place of it */
 };
 void prompt_release(struct prompt *p);
+/* What `begin` puts before a text: bos_token_id or eos_token_id; TOKEN_NONE: it has neither. */
+token_id prompt_begin_token(const struct model *m);
 /*
  * Encode n bytes into a zeroed prompt. With g->trim, one blank at the very end is left
  * off and remembered in held_blank, when some token begins with a blank: GPT-2 writes

@@ -2,13 +2,30 @@
 
 #include "model/base/progress.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 
 static volatile sig_atomic_t leaving, continued;
 
+static pthread_t host;
+
+/*
+ * A library's thread (OpenBLAS has some from its loading on) may be given a signal while the host
+ * holds it back; but it is the host that waits for it.
+ */
+static bool passed_on(int sig)
+{
+    if (pthread_equal(pthread_self(), host))
+        return false;
+    pthread_kill(host, sig);
+    return true;
+}
+
 static void take(int sig)
 {
+    if (passed_on(sig))
+        return;
     if (sig != SIGINT)
         leaving = sig;
     interrupt_raise();
@@ -16,12 +33,13 @@ static void take(int sig)
 
 static void go_on(int sig)
 {
-    (void)sig;
-    continued = 1;
+    if (!passed_on(sig))
+        continued = 1;
 }
 
 void signals_install(void)
 {
+    host = pthread_self();
     /* No SA_RESTART: a read that waits must see the flag. */
     struct sigaction a = {.sa_handler = take};
     sigemptyset(&a.sa_mask);

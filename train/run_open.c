@@ -4,8 +4,8 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "train/data/source.h"
 #include "model/base/par.h"
+#include "train/data/source.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -93,4 +93,6 @@ no_text=$("$PRATTLE" train popxl-tiny steps=2 sample_every=1 log_every=1 save_ev
 has "a model without words gives no samples" "no sample: " "$no_text"
 has "and is trained all the same" "[finished at step 2" "$no_text"
 has "show" "sequence_length                 48 " "$("$PRATTLE" train show finetune sequence_length=48)"
+has "pairs hold wherever they stand" "learning_rate                   0.001" \
+    "$("$PRATTLE" train show learning_rate=1e-3 finetune)"
 finish

@@ -123,14 +123,15 @@ static int read_key(FILE *f)
         struct pollfd p = {.fd = fileno(f), .events = POLLIN};
         int ready = 0;
         sigprocmask(SIG_BLOCK, &held, &before);
-        if (!rl_pending_signal() && !signals_leaving() && !interrupt_pending())
+        bool continued = signals_continued();
+        if (!continued && !rl_pending_signal() && !signals_leaving() && !interrupt_pending())
             ready = ppoll(&p, 1, NULL, &before);
         sigprocmask(SIG_SETMASK, &before, NULL);
         if (rl_pending_signal() != 0)
             rl_check_signals();
         /* What is on the line now is not ours. That it stopped does not tell: the signal is sent to
          * the whole process, which may stop only after it was drawn again. */
-        if (signals_continued())
+        if (signals_continued() || continued)
             rl_forced_update_display();
         if (signals_leaving())
             return EOF;

@@ -48,11 +48,24 @@ int option_settable(const struct setting **out, const char *name)
     return 0;
 }
 
+/* A text that answers go by, a chain or stop strings say, as far as it can be told without
+ * a model. */
+static int check_text(const struct setting *o, const char *text)
+{
+    struct settings probe = {0};
+    generate_config_init(&probe.generate);
+    sampler_config_init(&probe.sampler);
+    *(const char **)((char *)&probe + o->offset) = text;
+    int rc = generate_config_check(&probe.generate, &probe.sampler);
+    return rc == 0 ? sampler_config_check(&probe.sampler) : rc;
+}
+
 int option_parse(const struct setting *o, struct settings *s, const char *text)
 {
-    return o->type == SETTING_SHORTHAND
-               ? setting_parse(option_find(o->choices[0]), s, o->choices[1])
-               : setting_parse(o, s, text);
+    if (o->type == SETTING_SHORTHAND)
+        return setting_parse(option_find(o->choices[0]), s, o->choices[1]);
+    int rc = o->type == SETTING_STRING && option_per_line(o) ? check_text(o, text) : 0;
+    return rc == 0 ? setting_parse(o, s, text) : rc;
 }
 
 int option_switch(const struct setting *o, const char *text, bool *on)

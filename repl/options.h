@@ -85,7 +85,8 @@ int option_lookup(const struct setting **out, const char *name);
 int option_settable(const struct setting **out, const char *name);
 /* Whether a line of --jsonl may give it. */
 bool option_per_line(const struct setting *o);
-/* As setting_parse; a shorthand sets the one it stands for. */
+/* As setting_parse; a shorthand sets the one it stands for, and the texts that answers go by
+ * (chain, stop, logit_bias, ...) are read for what they say. */
 int option_parse(const struct setting *o, struct settings *s, const char *text);
 /* What a shorthand is told: on or off. */
 int option_switch(const struct setting *o, const char *text, bool *on);

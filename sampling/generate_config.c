@@ -63,7 +63,6 @@ static int check_together(const struct generate_config *g, const struct sampler_
 
 int generate_config_check(const struct generate_config *g, const struct sampler_config *c)
 {
-    struct words stops = {0};
     int rc;
     if ((rc = in_range("max_new_tokens", g->max_new_tokens, 0, 1000000)) != 0 ||
         (rc = in_range("device_iterations", g->device_iterations, 1, 1000000)) != 0 ||
@@ -76,10 +75,9 @@ int generate_config_check(const struct generate_config *g, const struct sampler_
         (rc = in_range_float("penalty_alpha", g->penalty_alpha, 0, 1)) != 0 ||
         (rc = check_together(g, c)) != 0)
         return rc;
-    if ((rc = words_parse(&stops, g->stop)) != 0)
-        return err_wrap("stop");
-    words_release(&stops);
-    return 0;
+    if ((rc = words_check("stop", g->stop)) != 0)
+        return rc;
+    return words_check("stop_token", g->stop_token);
 }
 
 int generate_texts(const struct generate_config *g, const struct sampler_config *c)

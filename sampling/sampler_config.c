@@ -51,14 +51,6 @@ static int check_int(const char *name, long long x, long long low, long long hig
     return err_set(ERR_RANGE, "%s is %lld, expected %lld to %lld", name, x, low, high);
 }
 
-static int check_words(const char *name, const char *text)
-{
-    struct words w;
-    int rc = words_parse(&w, text);
-    words_release(&w);
-    return rc ? err_wrap("%s", name) : 0;
-}
-
 int sampler_config_check(const struct sampler_config *c)
 {
 #define FLOAT(field, open, low, high)                                                              \
@@ -100,6 +92,6 @@ int sampler_config_check(const struct sampler_config *c)
     if (rc == 0 && (rc = biases_parse(&biases, c->logit_bias, INT_MAX)) == 0)
         biases_release(&biases);
     if (rc == 0)
-        rc = check_words("bad_words", c->bad_words);
-    return rc ? rc : check_words("dry_breakers", c->dry_breakers);
+        rc = words_check("bad_words", c->bad_words);
+    return rc ? rc : words_check("dry_breakers", c->dry_breakers);
 }

@@ -83,6 +83,14 @@ void words_release(struct words *w)
     *w = (struct words){0};
 }
 
+int words_check(const char *name, const char *text)
+{
+    struct words words;
+    int rc = words_parse(&words, text);
+    words_release(&words);
+    return rc == 0 ? 0 : err_wrap("%s", name);
+}
+
 enum { LONGEST_NAME = 63 };
 
 /* Optimal string alignment: insert, delete, replace, swap neighbours. */

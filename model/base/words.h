@@ -21,6 +21,8 @@ struct words {
  */
 int words_parse(struct words *out, const char *text);
 void words_release(struct words *w);
+/* Whether text is such a list: ERR_RANGE with "name: " in front. */
+int words_check(const char *name, const char *text);
 
 /* The nearest of n names to this one by Damerau-Levenshtein distance, the first of
  * several; NULL if none is near (more than a third of its letters, and 2, differ). */

@@ -25,11 +25,9 @@ static int show_beginning(const struct dataset *d, const struct tokenizer *t)
     for (size_t i = 0; i < text.n; i++)
         if (text.data[i] == '\n' || text.data[i] == '\t' || text.data[i] == '\r')
             text.data[i] = ' ';
-    int room = term_width(stdout) - 20;
-    while (text.n > 0 && term_columns(text.data, text.n) > room)
-        text.data[--text.n] = '\0';
-    while (text.n > 0 && ((unsigned char)text.data[text.n - 1] & 0xc0) == 0x80)
-        text.data[--text.n] = '\0';
+    size_t fits = term_fit(buf_text(&text), text.n, term_width(stdout) - 20);
+    if (fits < text.n)
+        text.data[fits] = '\0';
     if (rc == 0)
         term_row("begins", buf_text(&text));
     buf_release(&text);

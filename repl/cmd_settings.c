@@ -42,10 +42,12 @@ static void show_all(const struct repl *r)
         bool dim = origin == ORIGIN_BUILT_IN;
         /* Long values lose their tail, so that what changed them stays in sight. */
         int room = width - 24 - 16 > 12 ? width - 24 - 16 : 12;
-        bool cut = (int)value.n > room;
-        printf("  %-20s  %.*s%s%*s  %s%s%s\n", o->name, cut ? room - 3 : room, buf_text(&value),
-               cut ? "..." : "", (int)value.n < 16 ? 16 - (int)value.n : 0, "",
-               dim ? term_dim(stdout) : "", origin_name(origin), dim ? term_plain(stdout) : "");
+        int columns = term_columns(buf_text(&value), value.n);
+        bool cut = columns > room;
+        size_t fits = cut ? term_fit(buf_text(&value), value.n, room - 3) : value.n;
+        printf("  %-20s  %.*s%s%*s  %s%s%s\n", o->name, (int)fits, buf_text(&value),
+               cut ? "..." : "", columns < 16 ? 16 - columns : 0, "", dim ? term_dim(stdout) : "",
+               origin_name(origin), dim ? term_plain(stdout) : "");
         buf_release(&value);
     }
 }
@@ -62,6 +64,21 @@ static void show_one(const struct repl *r, const struct setting *o)
     buf_release(&range);
 }
 
+/* Texts of settings that name tokens, as every prompt will have them. */
+static int check_with_model(const struct repl *r)
+{
+    const struct settings *s = &r->options.settings;
+    const struct model *m = r->model;
+    struct stop_tokens stop;
+    struct sampler *sampler = NULL;
+    int rc = generate_stop_tokens(&stop, &s->generate, m);
+    if (rc == 0)
+        rc = sampler_new(&sampler, &s->sampler, m->config.n_vocab, m->config.n_ctx, m->tokenizer,
+                         &stop);
+    sampler_free(sampler);
+    return rc;
+}
+
 /* What is worth knowing at once about a change. */
 static int after(struct repl *r, const struct setting *o)
 {
@@ -72,6 +89,11 @@ static int after(struct repl *r, const struct setting *o)
     else if (strcmp(o->name, "kernels") == 0 || strcmp(o->name, "threads") == 0 ||
              strcmp(o->name, "pin") == 0)
         rc = repl_device(r);
+    else if (r->model != NULL && o->type == SETTING_STRING && option_per_line(o))
+        rc = check_with_model(r);
+    else if (r->model != NULL && strcmp(o->name, "lora") == 0)
+        printf("%sholds from the next start on; :lora load DIR puts one beside this model%s\n",
+               term_dim(stdout), term_plain(stdout));
     else if (r->model != NULL && (strcmp(o->name, "dtype") == 0 || strcmp(o->name, "model") == 0))
         printf("%sholds from the next :load on%s\n", term_dim(stdout), term_plain(stdout));
     return rc;

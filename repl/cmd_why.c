@@ -32,13 +32,9 @@ static int piece_text(const struct repl *r, token_id id, struct buf *out)
 {
     out->n = 0;
     int rc = piece_quote(out, r->model->tokenizer, id);
-    size_t n = out->n;
-    if (rc != 0 || term_columns(buf_text(out), n) <= PIECE_COLUMNS)
+    if (rc != 0 || term_columns(buf_text(out), out->n) <= PIECE_COLUMNS)
         return rc;
-    while (n > 0 &&
-           (term_columns(out->data, n) + 3 > PIECE_COLUMNS || (out->data[n] & 0xc0) == 0x80))
-        n--;
-    out->n = n;
+    out->n = term_fit(buf_text(out), out->n, PIECE_COLUMNS - 3);
     return buf_str(out, "..\"");
 }
 

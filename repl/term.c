@@ -84,17 +84,33 @@ int term_visible(struct buf *out, const char *text, size_t n)
     return rc;
 }
 
+/* The bytes of a character, or one that is of none, and the columns it takes. */
+static size_t character(const char *text, size_t n, int *columns)
+{
+    utf8proc_int32_t c;
+    utf8proc_ssize_t used =
+        utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, &c);
+    *columns = used > 0 ? utf8proc_charwidth(c) : 1;
+    return used > 0 ? (size_t)used : 1;
+}
+
 int term_columns(const char *text, size_t n)
 {
-    int columns = 0;
-    for (size_t i = 0; i < n;) {
-        utf8proc_int32_t c;
-        utf8proc_ssize_t used =
-            utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(n - i), &c);
-        columns += used > 0 ? utf8proc_charwidth(c) : 1;
-        i += (size_t)(used > 0 ? used : 1);
-    }
+    int columns = 0, one;
+    for (size_t i = 0; i < n; columns += one)
+        i += character(text + i, n - i, &one);
     return columns;
+}
+
+size_t term_fit(const char *text, size_t n, int columns)
+{
+    size_t fits = 0, used;
+    for (int one; fits < n; fits += used, columns -= one) {
+        used = character(text + fits, n - fits, &one);
+        if (one > columns)
+            break;
+    }
+    return fits;
 }
 
 void term_hush(bool on)

@@ -28,6 +28,8 @@ const char *term_plain(FILE *f);
 int term_visible(struct buf *out, const char *text, size_t n);
 /* Columns that text takes, its first n bytes. */
 int term_columns(const char *text, size_t n);
+/* How many of these bytes, whole characters, fit into so many columns. */
+size_t term_fit(const char *text, size_t n, int columns);
 
 /* "  what         text", a line of standard output. */
 void term_row(const char *what, const char *text);

@@ -153,6 +153,7 @@ static int next(void *user, struct batch_item *item, bool wait)
     } else if (l->settings->batch.jsonl) {
         item->sampler = &j->json.settings.sampler;
         item->generate = &j->json.settings.generate;
+        item->own_draw = j->json.own_draw;
     }
     return BATCH_ITEM;
 }
@@ -293,8 +294,7 @@ int batch_lines(struct repl *r, int fd, const char *out)
                       .fd = fd,
                       .visible = out == NULL && term_is(stdout),
                       .echo = s.talk.echo != SWITCH_OFF};
-    if (s.batch.raw && s.batch.jsonl)
-        rc = err_set(ERR_RANGE, "raw and jsonl are two ways to write answers: choose one");
+    rc = say_one_form(&s.batch);
     if (rc == 0 && out != NULL && (rc = file_create(&file, out, s.call.force)) == 0)
         l.file = &file;
     if (rc == 0)

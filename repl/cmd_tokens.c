@@ -92,11 +92,27 @@ static void print_ids(const struct ids *ids)
     fputc('\n', stdout);
 }
 
+/* Of the text given, of standard input in the shell, of the text so far at the prompt. */
+static int ids_to_show(const struct repl *r, const struct call *c, const struct tokenizer *t,
+                       struct ids *out)
+{
+    struct buf text = {0};
+    if (!c->shell && *c->text == '\0')
+        return r->text.n > 0
+                   ? ids_add(out, r->text.data, r->text.n)
+                   : err_set(ERR_MISSING, "there is no text yet; :tokens TEXT shows those of TEXT");
+    int rc = c->shell && c->n == 0 ? file_read_fd(&text, STDIN_FILENO) : buf_str(&text, c->text);
+    if (rc == 0)
+        rc = tokenizer_encode(t, out, buf_text(&text), text.n,
+                              r->options.settings.generate.special ? ENCODE_SPECIAL : ENCODE_TEXT);
+    buf_release(&text);
+    return rc;
+}
+
 int cmd_tokens(struct repl *r, const struct call *c)
 {
     /* A tokenizer needs no weights: open the model's files for it alone. */
     struct source source = {0};
-    struct buf text = {0};
     struct ids ids = {0};
     const char *path = r->options.settings.device.model;
     int rc = 0;
@@ -108,16 +124,12 @@ int cmd_tokens(struct repl *r, const struct call *c)
     if (rc == 0 && t == NULL)
         rc = err_set(ERR_MISSING, "the model has no tokenizer files");
     if (rc == 0)
-        rc = c->shell && c->n == 0 ? file_read_fd(&text, STDIN_FILENO) : buf_str(&text, c->text);
-    if (rc == 0)
-        rc = tokenizer_encode(t, &ids, buf_text(&text), text.n,
-                              r->options.settings.generate.special ? ENCODE_SPECIAL : ENCODE_TEXT);
+        rc = ids_to_show(r, c, t, &ids);
     if (rc == 0 && c->shell)
         print_ids(&ids);
     else if (rc == 0)
         rc = show_pieces(t, &ids);
     source_close(&source);
-    buf_release(&text);
     ids_release(&ids);
     return rc;
 }

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "repl/say.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,6 +59,11 @@ static int take_setting(struct settings *s, const char *name, const json_t *valu
     return option_parse(row, s, text);
 }
 
+static bool says_draw(const char *name)
+{
+    return setting_called(option_find("seed"), name) || setting_called(option_find("draw"), name);
+}
+
 static int take_members(struct json_prompt *p, json_t *object)
 {
     const char *name;
@@ -76,6 +82,7 @@ static int take_members(struct json_prompt *p, json_t *object)
             rc = take_ids(&p->ids, value);
         } else {
             rc = take_setting(&p->settings, name, value);
+            p->own_draw |= says_draw(name);
         }
         if (rc != 0)
             return rc;
@@ -84,6 +91,8 @@ static int take_members(struct json_prompt *p, json_t *object)
         return err_set(ERR_MISSING, "there is no \"prompt\" in this line");
     if (p->text != NULL && p->ids.n > 0)
         return err_set(ERR_FORMAT, "prompt and ids in one line: give one of them");
+    if (p->settings.sampler.seed == 0)
+        p->settings.sampler.seed = say_fresh_seed();
     return generate_config_check(&p->settings.generate, &p->settings.sampler);
 }
 

@@ -16,6 +16,7 @@ struct json_prompt {
     size_t n;
     struct ids ids;
     struct settings settings;
+    bool own_draw; /* the line says which seed or draw: its place does not count */
 };
 int json_line_prompt(struct json_prompt *out, const char *line, size_t n,
                      const struct settings *base);

@@ -14,6 +14,7 @@ struct turn {
     struct prompt prompt;     /* the text the answer goes on from */
     struct ids answer;        /* what was drawn, without the stop token */
     bool slid;                /* the context was cut meanwhile */
+    int64_t n_drawn;          /* as many numbers of the draw are used, the stop token's too */
     struct settings settings; /* as they were: seed and draw too */
 };
 

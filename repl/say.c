@@ -115,8 +115,8 @@ static void show_ids(const struct answer *a)
 }
 
 /* The answers that were not streamed, and what ends each: a newline, or NUL with raw. */
-static void show_answers(struct showing *w, const struct settings *s, const struct answer *answers,
-                         int n)
+static void show_answers(struct showing *w, const struct settings *s, const char *prompt,
+                         size_t n_prompt, const struct answer *answers, int n)
 {
     for (int i = 0; i < n; i++) {
         if (s->call.output == OUTPUT_IDS) {
@@ -129,6 +129,8 @@ static void show_answers(struct showing *w, const struct settings *s, const stru
                        term_plain(stdout));
             else if (n > 1 && !w->raw)
                 printf("%s[%d]%s ", term_dim(stdout), i + 1, term_plain(stdout));
+            if (s->talk.echo == SWITCH_ON)
+                put(w, prompt, n_prompt);
             put(w, buf_text(&answers[i].text), answers[i].text.n);
         }
         if (w->raw)
@@ -147,6 +149,24 @@ static void show_object(const char *prompt, size_t n_prompt, const struct answer
     buf_release(&line);
 }
 
+/* The text goes on from what was shown: a stop string and what came with it go. */
+static int drop_unseen(struct repl *r, const struct answer *a, bool held_blank)
+{
+    const struct tokenizer *t = r->model->tokenizer;
+    size_t bytes = 0, n;
+    for (size_t i = 0; i < a->ids.n; i++) {
+        const char *piece = tokenizer_piece(t, a->ids.data[i], &n);
+        bytes += n - (i == 0 && held_blank && n > 0 && *piece == ' ');
+    }
+    for (size_t unseen = bytes - a->text.n; unseen > 0 && r->text.n > 0;) {
+        const char *piece = tokenizer_piece(t, r->text.data[--r->text.n], &n);
+        if (unseen < n)
+            return tokenizer_encode(t, &r->text, piece, n - unseen, ENCODE_TEXT);
+        unseen -= n;
+    }
+    return 0;
+}
+
 /* What the turn remembers of its first answer. */
 static int remember(struct repl *r, struct turn *t, const struct answer *a)
 {
@@ -157,6 +177,10 @@ static int remember(struct repl *r, struct turn *t, const struct answer *a)
     /* An empty prompt began with the begin token, which :why wants to see. */
     if (rc == 0 && t->prompt.ids.n == 0 && r->text.n > a->ids.n)
         rc = ids_add(&t->prompt.ids, r->text.data, r->text.n - a->ids.n);
+    if (rc == 0 && a->finish == FINISH_STOP_STRING)
+        rc = drop_unseen(r, a, t->prompt.held_blank);
+    t->n_drawn =
+        t->settings.sampler.position + (int64_t)a->ids.n + (a->finish == FINISH_STOP_TOKEN);
     t->answer.n = 0;
     return rc == 0 ? ids_add(&t->answer, a->ids.data, a->ids.n) : rc;
 }
@@ -195,7 +219,7 @@ static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown
     struct answer *answers = mem_array((size_t)n, sizeof *answers);
     if (answers == NULL)
         return ERR_NOMEM;
-    if (s->talk.echo == SWITCH_ON && plain)
+    if (s->talk.echo == SWITCH_ON && w.stream)
         put(&w, shown, n_shown);
     if (r->interactive)
         term_hush(true);
@@ -205,7 +229,7 @@ static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown
         if (jsonl)
             show_object(shown, n_shown, answers, n);
         else
-            show_answers(&w, s, answers, n);
+            show_answers(&w, s, shown, n_shown, answers, n);
         if (r->interactive || s->talk.verbose)
             show_figures(r, t, answers, n);
         int kept = remember(r, t, answers);
@@ -230,6 +254,8 @@ static int begin(struct repl *r, struct turn **out, bool more)
 {
     int rc = repl_need_model(r);
     const struct settings *s = &r->options.settings;
+    if (rc == 0 && !r->interactive)
+        rc = say_one_form(&s->batch);
     if (rc == 0)
         rc = generate_config_check(&s->generate, &s->sampler);
     if (rc == 0)
@@ -277,12 +303,26 @@ int say(struct repl *r, const char *text, size_t n)
     return finish(r, t, rc, text, n);
 }
 
+/* A seed goes on where the answer before ended: as if it had not ended there. */
+static void draw_on(const struct repl *r, struct sampler_config *c)
+{
+    const struct turn *last = r->n_turns > 1 ? &r->turns[r->n_turns - 2] : NULL;
+    if (last == NULL || last->settings.sampler.seed != c->seed)
+        return;
+    if (c->draw < last->settings.sampler.draw)
+        c->draw = last->settings.sampler.draw;
+    if (c->draw == last->settings.sampler.draw)
+        c->position = last->n_drawn;
+}
+
 int say_more(struct repl *r)
 {
     struct turn *t = NULL;
     if (r->text.n == 0)
         return err_set(ERR_MISSING, "there is no text yet to go on with; type a prompt");
     int rc = begin(r, &t, true);
+    if (rc == 0)
+        draw_on(r, &t->settings.sampler);
     return finish(r, t, rc, "", 0);
 }
 
@@ -311,6 +351,7 @@ int say_again(struct repl *r)
     if (fresh.sampler.seed == 0 || fresh.sampler.seed == last->seed) {
         fresh.sampler.seed = last->seed;
         fresh.sampler.draw = last->draw + t->settings.generate.num_return_sequences;
+        fresh.sampler.position = last->position;
     }
     struct settings old = t->settings;
     t->settings = fresh;
@@ -322,6 +363,13 @@ int say_again(struct repl *r)
     }
     settings_release(&old);
     return rc;
+}
+
+int say_one_form(const struct batch_settings *b)
+{
+    if (!b->raw || !b->jsonl)
+        return 0;
+    return err_set(ERR_RANGE, "raw and jsonl are two ways to write answers: choose one");
 }
 
 int say_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,

@@ -14,6 +14,8 @@ int say_again(struct repl *r);
 /* Answer ids. */
 int say_ids(struct repl *r, const struct ids *ids);
 
+/* ERR_RANGE: raw and jsonl at once. */
+int say_one_form(const struct batch_settings *b);
 /* Append to the file of save_samples, if one is set. */
 int say_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,
                     const struct answer *answers, int n_answers);

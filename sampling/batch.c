@@ -106,7 +106,7 @@ static int take_in(struct batch *b, bool wait)
     }
     j->generate = j->item.generate != NULL ? j->item.generate : b->generate;
     j->sampler = j->item.sampler != NULL ? j->item.sampler : b->sampler;
-    j->draw = j->sampler->draw + b->n_draws;
+    j->draw = j->sampler->draw + (j->item.own_draw ? 0 : b->n_draws);
     int rc = prepare(b, j);
     if (rc != 0)
         fail(j, rc);

@@ -15,7 +15,8 @@ struct batch_item {
     size_t n_ids;
     const struct sampler_config *sampler;   /* NULL: the batch's */
     const struct generate_config *generate; /* NULL: the batch's */
-    void *user;                             /* the caller's own */
+    bool own_draw; /* its sampler's draw is the very one, whatever its place */
+    void *user;    /* the caller's own */
 };
 
 enum batch_next { BATCH_END = 0, BATCH_ITEM = 1, BATCH_LATER = 2 };
@@ -42,10 +43,10 @@ struct batch_stats {
 
 /*
  * Item i of the input (from 0) uses draw c->draw + i of its sampler's seed; where items have
- * several answers, c->draw + as many as there are answers before its own. An item
- * that cannot be done gives its error to done and the rest goes on. Non-zero: what
- * next or done returned, or ERR_INTERRUPTED (items being written are delivered
- * first, with finish interrupted).
+ * several answers, c->draw + as many as there are answers before its own; with own_draw c->draw. An
+ * item that cannot be done gives its error to done and the rest goes on. Non-zero: what next or
+ * done returned, or ERR_INTERRUPTED (items being written are delivered first, with finish
+ * interrupted).
  *
  * batch_size   texts at once, 1 .. engine's max_seqs
  */

@@ -257,11 +257,16 @@ static bool adjust(struct sampler *s, enum stage stage, float *logit, const stru
     }
 }
 
+static uint64_t draw_position(const struct sampler *s, int n_new)
+{
+    return (uint64_t)s->config.position + (uint64_t)n_new;
+}
+
 /* XTC's lot: the half of the draw's random words that the draw itself leaves. */
 static double lot(const struct sampler *s, const struct place *at)
 {
     uint32_t w[4];
-    rng_words(w, s->config.seed, (uint64_t)s->config.draw, (uint64_t)at->n_new);
+    rng_words(w, s->config.seed, (uint64_t)s->config.draw, draw_position(s, at->n_new));
     return (double)w[2] * 0x1p-32;
 }
 
@@ -337,7 +342,7 @@ struct sampled sampler_pick(struct sampler *s, const float *logits, const token_
     } else if (greedy) {
         out.id = (token_id)k->argmax(c->logit, (size_t)c->n_vocab);
     } else {
-        double u = rng_uniform(s->config.seed, (uint64_t)s->config.draw, (uint64_t)n_new);
+        double u = rng_uniform(s->config.seed, (uint64_t)s->config.draw, draw_position(s, n_new));
         int place = candidates_draw(c, u);
         double p = (double)c->weight[place] / c->sum;
         out.id = candidates_id(c, place);

@@ -51,6 +51,8 @@ struct sampler_config {
     bool ignore_eos;          /* the stop tokens are banned always */
     uint64_t seed;            /* 0: a fresh one each run, chosen and shown by repl/ */
     int64_t draw;             /* which draw of the seed */
+    int64_t position;         /* of an answer's first token in the draw: 0, or where the answer
+                                 ended that this one goes on from; no setting */
 };
 /* temperature 0.8, top_p 0.95. Strings are NULL, which means their defaults. */
 void sampler_config_init(struct sampler_config *c);
@@ -94,7 +96,7 @@ struct sampled {
 };
 /*
  * Draw the next token. logits [V] are not changed; a NaN counts as -inf. text: all ids
- * so far, of which the last n_new were generated; the draw's position is n_new. Called
+ * so far, of which the last n_new were generated; the draw's position is position + n_new. Called
  * by one thread. If everything was filtered away, the most likely token of the raw
  * logits is taken.
  */

@@ -81,6 +81,8 @@ int search_beams(struct session *s, bool held_blank, const struct generate_confi
         rc = spell(&answers[i], i, &sp, host);
     }
     session_truncate(s, n_prompt + answers[0].ids.n);
+    if (answers[0].finish == FINISH_CONTEXT && g->on_full == ON_FULL_SLIDE && host->status != NULL)
+        host->status(host->user, "context full: a beam search ends there, its beams cannot slide");
 out:
     end(&sp);
     return rc != 0 ? rc : interrupted;

@@ -41,6 +41,20 @@ for words in '"num_beams":12' '"penalty_alpha":0.6,"top_k":20'; do
         "$("$PRATTLE" $MODEL $S $options -p "The sea" --jsonl --echo on)" \
         "$(echo "{\"prompt\":\"The sea\",$words}" | "$PRATTLE" $MODEL $S --jsonl --batch-size 1)"
 done
+own=$(printf '%s\n' '{"prompt":"x"}' '{"prompt":"x","seed":9}' '{"prompt":"x","draw":2}' '{"prompt":"x","seed":0}' '{"prompt":"x","seed":0}' \
+    | "$PRATTLE" $MODEL $S --jsonl --temperature 3)
+is "a line's own seed is a single run's, wherever the line stands" \
+    "$("$PRATTLE" $MODEL $S --jsonl --temperature 3 <<<'{"prompt":"x","seed":9}')" "$(sed -n 2p <<<"$own")"
+is "and its own draw" "$("$PRATTLE" $MODEL $S --jsonl --temperature 3 --draw 2 -p x)" "$(sed -n 3p <<<"$own")"
+is "a line's seed 0 is a fresh one each time" 5 "$(sort -u <<<"$own" | wc -l)"
+has "--raw and --jsonl exclude each other" "choose one" "$("$PRATTLE" $MODEL $S --raw --jsonl </dev/null 2>&1)"
+has "for one prompt too" "choose one" "$("$PRATTLE" $MODEL $S --raw --jsonl -p x 2>&1)"
+has "a chain that is none is refused before any line" 'chain: unknown stage "topp"' \
+    "$("$PRATTLE" $MODEL $S --chain topp,temperature <<<x 2>&1)"
+has "a line's too, with its place" '{"prompt":"x","error":"stop: empty word' \
+    "$("$PRATTLE" $MODEL $S --jsonl <<<'{"prompt":"x","stop":"a,"}' 2>&1)"
+has "beams say that they cannot slide" "context full: a beam search ends there" \
+    "$("$PRATTLE" $MODEL $S -n 300 --on-full slide --num-beams 2 -p x 2>&1)"
 is "several answers of two equal lines are all draws of their own" 4 \
     "$(printf 'The sea\nThe sea\n' | "$PRATTLE" $MODEL $S --num-return-sequences 2 | sort -u | wc -l)"
 is "a context that slides leaves no newline in a pipe" \

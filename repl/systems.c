@@ -159,7 +159,7 @@ static const struct system_option table[] = {
 {POPXL, "execution.device_iterations", "logging.log_every", ""},
 {POPXL, "execution.io_tiles, .available_memory_proportion", "", "tiles of an IPU"},
 {POPXL, "execution.code_load, .extended_memory", "", "memory of an IPU; here all of it is the machine's"},
-{POPXL, "execution.attention_serialisation", "", "attention always goes in tiles of 64 keys, and the backward makes their probabilities again"},
+{POPXL, "execution.attention_serialisation", "execution.attention_serialisation", "of the backward, which makes the probabilities of 64 keys at a time again; the forward has 64 at a time in any case"},
 {POPXL, "execution.rts_activations", "", "there is one replica"},
 {POPXL, "checkpoint.load", "model.init, checkpoint.resume", ""},
 {POPXL, "checkpoint.save, checkpoint.steps", "checkpoint.folder, checkpoint.save_every", ""},

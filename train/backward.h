@@ -27,6 +27,7 @@ struct backward {
     float *dinner;    /* [rows,rank] of a term's x A^T */
     float *norm_sums; /* [rows / NORM_ROWS rounded up][2][C] of a layer norm's weight and bias */
     int length;       /* of the longest text there is scratch for */
+    int attention_pieces; /* that its queries go in through attention; 0: as fits the cache */
     char *thread_scratch; /* [n_threads][thread_bytes]: backward_scratch_bytes each */
     size_t thread_bytes;
 };
@@ -39,7 +40,7 @@ struct backward_part {
 };
 
 /* Bytes of scratch one thread needs for texts of up to `length` positions. */
-size_t backward_scratch_bytes(const struct config *c, int length);
+size_t backward_scratch_bytes(const struct config *c, int length, int attention_pieces);
 
 static inline float *backward_gradient(const struct backward *b, const void *parameter)
 {

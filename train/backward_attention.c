@@ -6,7 +6,7 @@
  * With P the weights and S their scores, all by the kernels' tiles, whose sums run in
  * order: S = Q K^T and dP = dO V^T for some queries at a time against a block of keys;
  * dQ += dS K for these; and for the block, after a run of queries, dV += P^T dO and
- * dK += dS^T Q, for some keys at a time.
+ * dK += dS^T Q, for some keys at a time. How long a run is changes no bit.
  */
 #include "train/backward.h"
 
@@ -16,13 +16,14 @@
 
 #include <string.h>
 
-enum { KEYS = 64, MOST_GROUPS = 16 /* of queries in a run */ };
+enum { KEYS = 64, FIT_GROUPS = 16 /* of queries in a run whose weights stay in the cache */ };
 
 /* A head's matrices, its rows one behind the other, padded to D16 columns; and what lies
  * between them. R: rows of the kernels' largest tile. */
 struct scratch {
     size_t D16;
     int R;
+    int run; /* queries, whole groups of R */
     float *q, *k, *v, *dout;       /* [n,D16] */
     float *dq, *dk, *dv;           /* [n,D16] */
     float *lse, *delta;            /* [n]; delta: sum of a row's weights times their gradients */
@@ -32,14 +33,17 @@ struct scratch {
     float *ds_packed;              /* of a group: [KEYS,R] */
 };
 
-static size_t carve(struct scratch *s, void *memory, int n, int D)
+static size_t carve(struct scratch *s, void *memory, int n, int D, int pieces)
 {
     struct arena a = {.base = memory};
     s->R = kernels_active()->tile_rows;
     s->D16 = ((size_t)D + 15) / 16 * 16;
+    int queries = pieces == 0 ? FIT_GROUPS * s->R : (n + pieces - 1) / pieces;
+    s->run = (queries + s->R - 1) / s->R * s->R;
     /* Enough for any table of kernels. */
     const size_t R = TILE_MAX_ROWS, all = ((size_t)n + R) * s->D16 * sizeof(float);
-    const size_t run = MOST_GROUPS * R * KEYS * sizeof(float);
+    const size_t most = pieces == 0 ? FIT_GROUPS * R : (size_t)queries + R;
+    const size_t run = most * KEYS * sizeof(float);
     float **whole[] = {&s->q,  &s->k,  &s->v,        &s->dout,       &s->dq,
                        &s->dk, &s->dv, &s->q_packed, &s->dout_packed};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
@@ -54,10 +58,10 @@ static size_t carve(struct scratch *s, void *memory, int n, int D)
     return a.used;
 }
 
-size_t backward_scratch_bytes(const struct config *c, int length)
+size_t backward_scratch_bytes(const struct config *c, int length, int attention_pieces)
 {
     struct scratch s;
-    return carve(&s, NULL, length, config_head_size(c));
+    return carve(&s, NULL, length, config_head_size(c), attention_pieces);
 }
 
 /* One head of one sequence, from its first row on; rows of q, k, v and their gradients are
@@ -178,7 +182,7 @@ static void one_head(const struct head *h, const struct scratch *s)
         transpose(s->keys, s->k + key, s->D16, keys, h->D);
         transpose(s->values, s->v + key, s->D16, keys, h->D);
         for (int i = begin, queries; i < h->n; i += queries) {
-            queries = least(MOST_GROUPS * s->R, h->n - i);
+            queries = least(s->run, h->n - i);
             for (int row = 0; row < queries; row += s->R)
                 take_queries(h, s, i + row, least(s->R, queries - row), row, j, keys);
             give_keys(s, i, queries, j, keys, i == begin);
@@ -195,7 +199,7 @@ void backward_attention(const struct backward_part *p, int layer)
     const struct forward_dropout *d = b->f->dropout;
     const size_t C = (size_t)c->n_embd, D = (size_t)config_head_size(c);
     struct scratch s;
-    carve(&s, p->scratch, b->length, (int)D);
+    carve(&s, p->scratch, b->length, (int)D, b->attention_pieces);
     parts_set(PART_ATTENTION);
     int unit = 0, row = 0;
     for (int i = 0; i < b->n_seqs; row += b->seqs[i++].n)

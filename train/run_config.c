@@ -76,8 +76,10 @@ static int set_row(struct run_config *c, enum run_origin origin, const struct se
                    const char *text)
 {
     int rc = setting_parse(row, c, text);
-    if (rc == 0)
+    if (rc == 0) {
         c->origin[row - run_row_at(0)] = (unsigned char)origin;
+        c->follows[row - run_row_at(0)] = false;
+    }
     return rc;
 }
 

@@ -44,6 +44,7 @@ struct execution_section {
     char *recompute;                    /* "none", "layers", or a list as "0,2,4-11" */
     int serialized_seq_len;             /* positions whose logits exist at once; 0: as fits */
     int embedding_serialization_factor; /* the vocabulary in so many parts */
+    int attention_serialisation;        /* a window's queries in so many; 0: as fits the cache */
 };
 struct logging_section {
     char *label; /* of the run; "": the preset's or file's name */
@@ -61,6 +62,9 @@ struct checkpoint_section {
     bool keep_best;
     bool resume; /* go on from the newest in the folder */
 };
+/* Where a run has its folder unless checkpoint.folder says otherwise. */
+#define RUNS_FOLDER "runs"
+
 enum run_origin { RUN_BUILT_IN, RUN_PRESET, RUN_FILE, RUN_COMMAND_LINE };
 enum { RUN_MAX_ROWS = 128 };
 
@@ -75,6 +79,7 @@ struct run_config {
     struct logging_section logging;
     struct checkpoint_section checkpoint;
     unsigned char origin[RUN_MAX_ROWS]; /* of each row, enum run_origin */
+    bool follows[RUN_MAX_ROWS];         /* its value was settled from others */
     char *name; /* of the last preset or file, without folder and ending; owned, NULL: none */
 };
 
@@ -128,7 +133,7 @@ void run_config_step(const struct run_config *c, const struct config *shape,
 /* Optimizer steps of the whole run, with n_windows an epoch; 0: only the clock ends it. */
 int64_t run_config_steps(const struct run_config *c, uint64_t n_windows);
 
-/* Every setting in force with its origin, by sections. */
+/* Every setting in force with its origin, by sections; "follows" where settling changed it. */
 int run_config_show(const struct run_config *c, struct buf *out);
 /*
  * Of a settled configuration, nothing allocated: memory by part (parameters, gradients,

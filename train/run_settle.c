@@ -149,7 +149,7 @@ static int settle_names(struct run_config *c)
         c->logging.label = label;
     }
     if (*c->checkpoint.folder == '\0') {
-        char *folder = mem_sprintf("runs/%s", c->logging.label);
+        char *folder = mem_sprintf(RUNS_FOLDER "/%s", c->logging.label);
         if (folder == NULL)
             return ERR_NOMEM;
         mem_free(c->checkpoint.folder);
@@ -187,7 +187,7 @@ static int check_eval(const struct logging_section *l)
                      : err_set(ERR_MISSING, "there is no evaluation %s; :eval lists them", shown);
 }
 
-int run_config_settle(struct run_config *c, const struct config *shape)
+static int settle(struct run_config *c, const struct config *shape)
 {
     struct training_section *t = &c->training;
     if (c->execution.devices > 1)
@@ -225,6 +225,36 @@ int run_config_settle(struct run_config *c, const struct config *shape)
     return rc != 0 ? rc : settle_names(c);
 }
 
+/* Rows whose values are no longer what was given. */
+static int mark_followers(struct run_config *c, const struct run_config *given)
+{
+    const struct setting *row;
+    int rc = 0;
+    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+        struct buf was = {0}, is = {0};
+        if (row->type == SETTING_SHORTHAND)
+            continue;
+        if ((rc = setting_format(row, given, &was)) == 0)
+            rc = setting_format(row, c, &is);
+        c->follows[i] |= strcmp(buf_text(&was), buf_text(&is)) != 0;
+        buf_release(&was);
+        buf_release(&is);
+    }
+    return rc;
+}
+
+int run_config_settle(struct run_config *c, const struct config *shape)
+{
+    struct run_config given;
+    int rc = run_config_copy(&given, c);
+    if (rc != 0)
+        return rc;
+    if ((rc = settle(c, shape)) == 0)
+        rc = mark_followers(c, &given);
+    run_config_release(&given);
+    return rc;
+}
+
 void run_config_step(const struct run_config *c, const struct config *shape,
                      struct step_config *out)
 {
@@ -237,6 +267,7 @@ void run_config_step(const struct run_config *c, const struct config *shape,
     out->recompute = e->recompute;
     out->adapter = c->lora.rank > 0 ? &c->lora : NULL;
     out->loss_rows = e->serialized_seq_len;
+    out->attention_pieces = e->attention_serialisation;
     out->loss_columns = parts > 1 ? (shape->n_vocab + parts - 1) / parts : 0;
     out->dropout = (struct dropout_config){
         .embd = t->embd_pdrop, .attn = t->attn_pdrop, .resid = t->resid_pdrop, .seed = t->seed};

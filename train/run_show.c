@@ -26,7 +26,7 @@ int run_config_show(const struct run_config *c, struct buf *out)
         if (rc == 0)
             rc = buf_printf(out, "  %-31s %-24s %s\n", row->name,
                             value.n > 0 ? buf_text(&value) : "\"\"",
-                            origin_text(run_config_origin(c, row)));
+                            c->follows[i] ? "follows" : origin_text(run_config_origin(c, row)));
         buf_release(&value);
     }
     return rc;

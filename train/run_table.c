@@ -153,6 +153,8 @@ static const struct setting table[] = {
  .help = "positions whose logits exist at once, 0: as fits"},
 {.group = "execution", .name = "embedding_serialization_factor", .type = SETTING_INT, .offset = E(embedding_serialization_factor), .min = 1, .max = 65536, .argument = "N",
  .help = "the vocabulary of logits and loss in so many parts; above 1 logits are computed twice"},
+{.group = "execution", .name = "attention_serialisation", .also = "attention_serialization", .type = SETTING_INT, .offset = E(attention_serialisation), .max = 65536, .argument = "N",
+ .help = "a window's queries go through the backward of attention in so many pieces, 0: as fits the cache; the same bits"},
 
 {.group = "logging", .name = "label", .type = SETTING_STRING, .offset = L(label), .argument = "NAME",
  .help = "of the run; empty: the name of its preset or file"},

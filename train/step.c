@@ -84,7 +84,8 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
     b->dfc = arena_take(a, rows * (size_t)c->n_inner * sizeof(float));
     b->norm_sums = arena_take(a, (rows + NORM_ROWS - 1) / NORM_ROWS * 2 * C * sizeof(float));
     b->length = x->config.length;
-    b->thread_bytes = backward_scratch_bytes(c, b->length);
+    b->attention_pieces = x->config.attention_pieces;
+    b->thread_bytes = backward_scratch_bytes(c, b->length, b->attention_pieces);
     b->thread_scratch = arena_take(a, (size_t)par_threads() * b->thread_bytes);
     if (x->config.adapter != NULL) {
         size_t rank = (size_t)x->config.adapter->rank;
@@ -217,6 +218,9 @@ static int check(const struct step_config *s, const struct config *c, bool *agai
         return err_set(ERR_RANGE,
                        "a slice of the loss has %d rows and %d columns, must be 0 or more",
                        s->loss_rows, s->loss_columns);
+    if (s->attention_pieces < 0)
+        return err_set(ERR_RANGE, "attention goes in %d pieces, must be 0 or more",
+                       s->attention_pieces);
     if ((rc = check_probability("dropout of the embedding", s->dropout.embd)) != 0 ||
         (rc = check_probability("dropout of attention", s->dropout.attn)) != 0)
         return rc;

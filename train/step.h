@@ -34,6 +34,8 @@ struct step_config {
     int loss_rows;    /* positions whose logits exist at once (serialized_seq_len); 0: as fits */
     int loss_columns; /* vocabulary columns at once (embedding_serialization_factor); 0: all.
                          Fewer mean that logits are computed twice. */
+    int attention_pieces; /* that a text's queries go in through the backward of attention
+                             (attention_serialisation); 0: as fits the cache. The same bits. */
     struct dropout_config dropout;
     const struct adapter_config *adapter; /* for step_bytes: one of these learns; NULL: all
                                              parameters do. step_new knows it from the masters. */

@@ -364,6 +364,28 @@ static void any_slices_of_the_loss(void **state)
     close_fixture(&x);
 }
 
+/* However many pieces attention's queries go in, with dropout too. */
+static void any_pieces_of_attention(void **state)
+{
+    (void)state;
+    static const int pieces[] = {1, 2, 3, 7, 65536};
+    struct fixture x;
+    open_fixture(&x, true, true);
+    float *expected = mem_array(x.w.n, sizeof *expected), *got = mem_array(x.w.n, sizeof *got);
+    struct step_config s = plain(B);
+    s.dropout.attn = 0.1f;
+    struct step_result first = run(&x, &s, B, 0.01f, expected);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        s.attention_pieces = pieces[i];
+        struct step_result r = run(&x, &s, B, 0.01f, got);
+        assert_memory_equal(&r, &first, sizeof r);
+        assert_memory_equal(got, expected, x.w.n * sizeof *got);
+    }
+    mem_free(expected);
+    mem_free(got);
+    close_fixture(&x);
+}
+
 /* A batch of nothing but masked labels has no loss and no gradient. */
 static void labels_that_do_not_count(void **state)
 {
@@ -504,6 +526,7 @@ int main(void)
         cmocka_unit_test(accumulation_is_one_batch),
         cmocka_unit_test(same_bits_in_any_team_and_recomputed),
         cmocka_unit_test(any_slices_of_the_loss),
+        cmocka_unit_test(any_pieces_of_attention),
         cmocka_unit_test(labels_that_do_not_count),
         cmocka_unit_test(dropout_is_unbiased_and_by_place),
         cmocka_unit_test(what_does_not_fit_is_refused),

@@ -358,8 +358,10 @@ static void lengths_follow(void **state)
     config_init(&shape);
     assert_ok(words(c, "micro_batch_size=4", "gradient_accumulation=2"));
     assert_ok(words(c, "sequence_length=512", "embedding_serialization_factor=4"));
+    assert_ok(words(c, "attention_serialisation=3", "attn_pdrop=0"));
     assert_ok(run_config_settle(c, &shape));
     run_config_step(c, &shape, &step);
+    assert_int_equal(step.attention_pieces, 3);
     assert_int_equal(step.batch, 4);
     assert_int_equal(step.length, 512);
     assert_int_equal(step.loss_columns, 12565);

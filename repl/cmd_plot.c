@@ -9,6 +9,8 @@
 #include "repl/plot.h"
 #include "repl/repl.h"
 #include "repl/term.h"
+#include "train/run_config.h"
+#include "weights/run_folder.h"
 
 #include <langinfo.h>
 #include <math.h>
@@ -128,15 +130,36 @@ static void drop_empty(struct request *q)
     q->n_series = kept;
 }
 
+/* The run in memory, or that of RUNS_FOLDER which was written to last, kept in *latest. */
+static int find_run(const struct repl *r, struct request *q, char **latest)
+{
+    char shown[256];
+    if (q->folder != NULL)
+        return 0;
+    if (r->run != NULL) {
+        q->folder = run_path(r->run);
+        return 0;
+    }
+    if (run_folder_latest(latest, RUNS_FOLDER) != 0)
+        return err_set(ERR_MISSING, "no run in this session, and " RUNS_FOLDER
+                                    " has none with a checkpoint; :plot loss FOLDER");
+    q->folder = *latest;
+    if (q->out == NULL)
+        printf("%s[%s]%s\n", term_dim(stdout), file_show(shown, sizeof shown, *latest),
+               term_plain(stdout));
+    return 0;
+}
+
 int cmd_plot(struct repl *r, const struct call *c)
 {
-    struct request q = {.over = "step", .folder = r->run == NULL ? NULL : run_path(r->run)};
+    struct request q = {.over = "step"};
     struct buf picture = {0};
+    char *latest = NULL;
     int rc = 0;
     for (int i = 0; i < c->n && rc == 0; i++)
         rc = understand(&q, c->words[i]);
-    if (rc == 0 && q.folder == NULL)
-        rc = err_set(ERR_MISSING, "no run in this session; :plot loss FOLDER shows one of another");
+    if (rc == 0)
+        rc = find_run(r, &q, &latest);
     if (rc == 0 && q.n_series == 0) {
         q.series[q.n_series++].name = "loss";
         q.series[q.n_series++].name = "validation_loss";
@@ -156,5 +179,6 @@ int cmd_plot(struct repl *r, const struct call *c)
         mem_free(q.series[i].x);
         mem_free(q.series[i].y);
     }
+    mem_free(latest);
     return rc;
 }

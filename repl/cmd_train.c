@@ -117,8 +117,6 @@ static void say_dim(const char *fmt, ...)
 }
 
 enum { SHOWN = 256 };
-/* Where a run has its folder unless checkpoint.folder says otherwise. */
-#define RUNS "runs"
 
 static const char *shown_path(char out[SHOWN], const struct repl *r)
 {
@@ -451,9 +449,9 @@ static int resume_from(struct repl *r, const char *folder, char *const *words, i
 static int resume_latest(struct repl *r, char *const *words, int n)
 {
     char *folder, shown[SHOWN];
-    if (run_folder_latest(&folder, RUNS) != 0)
+    if (run_folder_latest(&folder, RUNS_FOLDER) != 0)
         return err_set(ERR_MISSING,
-                       "which run? " RUNS " has none with a checkpoint; train resume FOLDER");
+                       "which run? " RUNS_FOLDER " has none with a checkpoint; train resume FOLDER");
     say_dim("[%s]", file_show(shown, sizeof shown, folder));
     int rc = resume_from(r, folder, words, n);
     mem_free(folder);
@@ -464,7 +462,7 @@ static int resume(struct repl *r, const struct call *call)
 {
     char **words = call->words + 1;
     int n = call->n - 1, rc;
-    bool folder = n > 0 && strchr(words[0], '=') == NULL;
+    bool folder = n > 0 && (strchr(words[0], '=') == NULL || file_is_folder(words[0]));
     if (folder)
         rc = resume_from(r, words[0], words + 1, n - 1);
     else if (r->run != NULL)

@@ -58,7 +58,7 @@ int metrics_open(struct metrics_log **out, const char *folder, int64_t from, boo
     if (rc == 0)
         rc = cut(l->path, from);
     if (rc == 0 && tensorboard)
-        rc = tfevents_open(&l->events, folder);
+        rc = tfevents_open(&l->events, folder, from);
     if (rc == 0)
         *out = l;
     else

@@ -3,7 +3,8 @@
 /*
  * What a run measures, a step at a time, and where it goes to: FOLDER/metrics.jsonl, one
  * JSON object a line, and TensorBoard event files beside it. A run that goes on from a
- * checkpoint drops the lines of the steps it takes again, and begins a new event file.
+ * checkpoint drops the lines of the steps it takes again, and begins a new event file that
+ * says so.
  */
 #include "train/eval/eval.h"
 #include "train/optimizer.h"

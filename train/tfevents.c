@@ -77,7 +77,16 @@ static int write_record(struct tfevents *t)
     return rc;
 }
 
-int tfevents_open(struct tfevents **out, const char *folder)
+/* Event: session_log = 7, in it status = 1: START = 1. */
+static int write_start(struct tfevents *t, int64_t step)
+{
+    int rc = begin_event(t, (double)time(NULL), step);
+    if (rc == 0)
+        rc = add_bytes(&t->event, 7, "\x08\x01", 2);
+    return rc == 0 ? write_record(t) : rc;
+}
+
+int tfevents_open(struct tfevents **out, const char *folder, int64_t from)
 {
     char host[256] = "localhost";
     gethostname(host, sizeof host - 1);
@@ -93,6 +102,8 @@ int tfevents_open(struct tfevents **out, const char *folder)
         rc = add_bytes(&t->event, 3, "brain.Event:2", 13);
     if (rc == 0)
         rc = write_record(t);
+    if (rc == 0 && from > 0)
+        rc = write_start(t, from + 1);
     mem_free(path);
     if (rc != 0) {
         tfevents_close(t);

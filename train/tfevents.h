@@ -9,8 +9,9 @@
 
 struct tfevents;
 
-/* A new file events.out.tfevents.SECONDS.HOST in the folder. */
-int tfevents_open(struct tfevents **out, const char *folder);
+/* A new file events.out.tfevents.SECONDS.HOST in the folder. from > 0: steps behind it are
+ * taken again; a session log that starts there has readers drop them from older files. */
+int tfevents_open(struct tfevents **out, const char *folder, int64_t from);
 void tfevents_close(struct tfevents *t);
 /* wall_s: seconds since 1970. */
 int tfevents_scalar(struct tfevents *t, const char *tag, float value, int64_t step, double wall_s);

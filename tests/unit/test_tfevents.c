@@ -52,6 +52,7 @@ struct seen {
     int64_t step;
     char version[32], tag[32];
     float value;
+    bool start;
 };
 
 static void decode(const unsigned char *p, const unsigned char *end, struct seen *s, int depth)
@@ -77,6 +78,8 @@ static void decode(const unsigned char *p, const unsigned char *end, struct seen
                 memcpy(s->version, p, n);
             else if (depth == 2 && field == 1)
                 memcpy(s->tag, p, n);
+            else if (depth == 0 && field == 7)
+                s->start = n == 2 && p[0] == 0x08 && p[1] == 1;
             else if ((depth == 0 && field == 5) || (depth == 1 && field == 1))
                 decode(p, p + n, s, depth + 1);
             else
@@ -105,23 +108,55 @@ static const unsigned char *record(const unsigned char *p, struct seen *s)
     return p + 16 + n;
 }
 
-static void a_reader_finds_what_was_written(void **state)
+static char *find_events(const char *folder)
 {
-    (void)state;
-    char folder[] = "/tmp/prattle-events-XXXXXX";
-    assert_non_null(mkdtemp(folder));
-    struct tfevents *t;
-    assert_ok(tfevents_open(&t, folder));
-    assert_ok(tfevents_scalar(t, "loss/train", 3.25f, 300, 1700000000.5));
-    assert_ok(tfevents_scalar(t, "lr", -1e-30f, 0, 1700000001.0));
-    assert_ok(tfevents_scalar(t, "loss/train", 2.5f, (int64_t)1 << 40, 1700000002.0));
-    assert_ok(tfevents_flush(t));
     DIR *dir = opendir(folder);
     char *path = NULL;
     for (struct dirent *e; (e = readdir(dir)) != NULL;)
         if (strncmp(e->d_name, "events.out.tfevents.", 20) == 0)
             path = file_join(folder, e->d_name);
     closedir(dir);
+    return path;
+}
+
+/* Readers take back steps from 301 on, where the older files have them. */
+static void a_resumed_run_says_where_it_starts(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/prattle-events-XXXXXX";
+    struct tfevents *t;
+    struct buf b = {0};
+    struct seen s;
+    assert_non_null(mkdtemp(folder));
+    assert_ok(tfevents_open(&t, folder, 300));
+    assert_ok(tfevents_flush(t));
+    char *path = find_events(folder);
+    assert_ok(file_read_all(&b, path, 1 << 20));
+    const unsigned char *p = record((const unsigned char *)b.data, &s);
+    assert_string_equal(s.version, "brain.Event:2");
+    assert_false(s.start);
+    p = record(p, &s);
+    assert_true(s.start && s.step == 301);
+    assert_ptr_equal(p, b.data + b.n);
+    tfevents_close(t);
+    buf_release(&b);
+    unlink(path);
+    rmdir(folder);
+    mem_free(path);
+}
+
+static void a_reader_finds_what_was_written(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/prattle-events-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    struct tfevents *t;
+    assert_ok(tfevents_open(&t, folder, 0));
+    assert_ok(tfevents_scalar(t, "loss/train", 3.25f, 300, 1700000000.5));
+    assert_ok(tfevents_scalar(t, "lr", -1e-30f, 0, 1700000001.0));
+    assert_ok(tfevents_scalar(t, "loss/train", 2.5f, (int64_t)1 << 40, 1700000002.0));
+    assert_ok(tfevents_flush(t));
+    char *path = find_events(folder);
     struct buf b = {0};
     assert_ok(file_read_all(&b, path, 1 << 20));
     const unsigned char *p = (const unsigned char *)b.data;
@@ -147,7 +182,7 @@ static void a_reader_finds_what_was_written(void **state)
     unlink(path);
     rmdir(folder);
     mem_free(path);
-    assert_int_equal(tfevents_open(&t, "/nowhere/at/all"), ERR_IO);
+    assert_int_equal(tfevents_open(&t, "/nowhere/at/all", 0), ERR_IO);
 }
 
 int main(void)
@@ -155,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crc32c_gives_the_published_values),
         cmocka_unit_test(a_reader_finds_what_was_written),
+        cmocka_unit_test(a_resumed_run_says_where_it_starts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

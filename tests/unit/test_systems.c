@@ -1,5 +1,6 @@
 #include "tests/unit/test.h"
 
+#include "model/base/file.h"
 #include "repl/commands.h"
 #include "repl/options.h"
 #include "repl/systems.h"
@@ -51,6 +52,56 @@ static void no_option_stands_twice(void **state)
             if (strcmp(o->system, other->system) == 0 && strcmp(o->option, other->option) == 0)
                 fail_msg("%s %s stands twice", o->system, o->option);
         }
+}
+
+/* The next word of a row's options: "a.b, .c" are a.b and a.c, "--x none" is --x and none. */
+static const char *next_word(const char *at, char word[96])
+{
+    char full[96];
+    at += strspn(at, ", ()");
+    size_t n = strcspn(at, ", ()");
+    const char *dot = *at == '.' ? strrchr(word, '.') : NULL;
+    if (n == 0)
+        return NULL;
+    snprintf(full, sizeof full, "%.*s%.*s", dot == NULL ? 0 : (int)(dot - word), word, (int)n, at);
+    memcpy(word, full, sizeof full);
+    return at + n;
+}
+
+static bool is_in_table(const char *system, const char *option)
+{
+    const struct system_option *o;
+    for (int i = 0; (o = system_option_at(i)) != NULL; i++) {
+        char word[96] = "";
+        if (strcmp(o->system, system) != 0)
+            continue;
+        for (const char *at = o->option; (at = next_word(at, word)) != NULL;)
+            if (setting_same_name(word, option))
+                return true;
+    }
+    return false;
+}
+
+/* tests/golden/systems.txt: what the sources of these systems have. */
+static void every_published_option_is_in_the_table(void **state)
+{
+    (void)state;
+    struct buf all = {0};
+    int n = 0;
+    assert_ok(file_read_all(&all, "tests/golden/systems.txt", 1 << 20));
+    for (char *line = strtok(all.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        char system[32], option[64];
+        if (*line == '#')
+            continue;
+        assert_int_equal(sscanf(line, "%31[^\t]\t%63[^\t]", system, option), 2);
+        if (!is_in_table(system, option))
+            fail_msg("%s %s is in no row", system, option);
+        n++;
+    }
+    assert_true(n > 200);
+    assert_false(is_in_table("nanoGPT", "no_such_option"));
+    assert_false(is_in_table("nanoGPT", "--hpu"));
+    buf_release(&all);
 }
 
 static bool is_named(const char *name)
@@ -112,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_name_exists),
         cmocka_unit_test(no_option_stands_twice),
+        cmocka_unit_test(every_published_option_is_in_the_table),
         cmocka_unit_test(every_setting_is_accounted_for),
         cmocka_unit_test(every_option_of_eval_is_accounted_for),
     };

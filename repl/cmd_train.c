@@ -400,7 +400,7 @@ static int status(struct repl *r)
     if (r->run == NULL)
         return err_set(ERR_MISSING, "no run is in memory; :train CONFIG begins one, :train resume "
                                     "FOLDER goes on with one");
-    const struct metrics *m = run_metrics(r->run);
+    const struct metrics now = run_now(r->run), *m = &now;
     printf("%s%s%s in %s\n", term_bold(stdout), states[run_state(r->run)], term_plain(stdout),
            shown_path(path, r));
     int rc = train_view_line(m, term_is(stdout) ? term_width(stdout) - 2 : 0, &line);
@@ -450,8 +450,8 @@ static int resume_latest(struct repl *r, char *const *words, int n)
 {
     char *folder, shown[SHOWN];
     if (run_folder_latest(&folder, RUNS_FOLDER) != 0)
-        return err_set(ERR_MISSING,
-                       "which run? " RUNS_FOLDER " has none with a checkpoint; train resume FOLDER");
+        return err_set(ERR_MISSING, "which run? " RUNS_FOLDER
+                                    " has none with a checkpoint; train resume FOLDER");
     say_dim("[%s]", file_show(shown, sizeof shown, folder));
     int rc = resume_from(r, folder, words, n);
     mem_free(folder);

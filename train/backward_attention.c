@@ -23,7 +23,7 @@ enum { KEYS = 64, FIT_GROUPS = 16 /* of queries in a run whose weights stay in t
 struct scratch {
     size_t D16;
     int R;
-    int run; /* queries, whole groups of R */
+    int run;                       /* queries, whole groups of R */
     float *q, *k, *v, *dout;       /* [n,D16] */
     float *dq, *dk, *dv;           /* [n,D16] */
     float *lse, *delta;            /* [n]; delta: sum of a row's weights times their gradients */

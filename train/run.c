@@ -57,9 +57,9 @@ static int take_batch(struct run *r)
 
 static void spend(struct run *r, double begun)
 {
-    double busy_s = clock_s() - begun;
-    r->tally.busy_s += busy_s;
-    r->place.hours += busy_s / 3600;
+    double hours = (clock_s() - begun) / 3600;
+    r->tally.hours += hours;
+    r->place.hours += hours;
 }
 
 /*
@@ -97,7 +97,7 @@ static void tally(struct run *r, bool good)
     if (good)
         run_add(&t->sum, &r->sum);
     t->steps++;
-    t->windows += (uint64_t)r->config.training.global_batch_size;
+    t->windows += r->config.training.global_batch_size;
 }
 
 /* Whether the loss scale is to blame for gradients that are no numbers. */
@@ -134,6 +134,7 @@ static int finish_step(struct run *r)
     float scale = (float)(1 / (targets * loss_factor(r)));
     r->grad_norm = optimizer_norm(&r->optimizer, step_gradients(r->step), scale);
     r->rate = schedule_rate(&r->config.schedule, p->step, expected_steps(r));
+    bool finite = isfinite(loss) && isfinite(r->grad_norm);
     bool good = is_good(r, loss), bad = !good && !overflows(r, loss);
     if (good)
         take_gradients(r, loss, scale);
@@ -148,10 +149,14 @@ static int finish_step(struct run *r)
     if (p->bad_in_a_row < t->max_bad_steps)
         return 0;
     return err_set(ERR_RANGE,
-                   "stopped at step %" PRId64 ": %" PRId64 " steps in a row had a loss of %g and a "
-                   "gradient norm of %g; the weights are those before them; a lower learning_rate "
-                   "may help: train resume learning_rate=...",
-                   p->step, p->bad_in_a_row, loss, r->grad_norm);
+                   "stopped at step %" PRId64 ": %" PRId64
+                   " steps in a row %s; the last had a loss "
+                   "of %g and a gradient norm of %g, the weights are those before them; %s",
+                   p->step, p->bad_in_a_row,
+                   finite ? "were spikes by spike_z" : "had a loss or gradient that is no number",
+                   loss, r->grad_norm,
+                   finite ? "train resume spike_z=0 takes such steps"
+                          : "a lower learning_rate may help: train resume learning_rate=...");
 }
 
 static int take_step(struct run *r)

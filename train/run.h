@@ -78,9 +78,11 @@ int run_export(struct run *r, const char *path, const struct save_config *c);
 
 enum run_state run_state(const struct run *r);
 const struct run_config *run_settings(const struct run *r);
-const struct metrics *run_metrics(const struct run *r); /* as of the last step */
-const char *run_path(const struct run *r);              /* its folder */
-int64_t run_step(const struct run *r);                  /* whole steps taken */
+const struct metrics *run_metrics(const struct run *r); /* as of the last line */
+/* Tokens, hours and counts as of now; the rest as of the last line. */
+struct metrics run_now(const struct run *r);
+const char *run_path(const struct run *r); /* its folder */
+int64_t run_step(const struct run *r);     /* whole steps taken */
 /* The step of the newest checkpoint, -1: none. */
 int64_t run_saved_step(const struct run *r);
 

@@ -99,24 +99,12 @@ void run_change_scale(struct run *r, const struct run_config *was)
     }
 }
 
-/* What ends the run is given anew: the latest decides, also over what the command line said. */
-static void forget_length(struct run_config *c)
-{
-    static const char *const keys[] = {"training.steps", "training.epochs",
-                                       "training.budget_hours"};
-    const struct setting *row;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (run_row_find(&row, keys[i]) == 0 && c->origin[row - run_row_at(0)] > RUN_FILE)
-            c->origin[row - run_row_at(0)] = RUN_FILE;
-}
-
 int run_change(struct run *r, char *const *words, int n)
 {
     struct run_config fresh;
     int rc = run_config_copy(&fresh, &r->config);
     if (rc != 0)
         return rc;
-    forget_length(&fresh);
     if ((rc = run_config_words(&fresh, words, n)) == 0 &&
         (rc = run_check_change(&r->config, &fresh)) == 0 &&
         (rc = check(&r->config, &fresh, built_rows, sizeof built_rows / sizeof *built_rows, true,

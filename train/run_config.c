@@ -78,6 +78,7 @@ static int set_row(struct run_config *c, enum run_origin origin, const struct se
     int rc = setting_parse(row, c, text);
     if (rc == 0) {
         c->origin[row - run_row_at(0)] = (unsigned char)origin;
+        c->source[row - run_row_at(0)] = c->n_sources;
         c->follows[row - run_row_at(0)] = false;
     }
     return rc;
@@ -146,6 +147,7 @@ int run_config_read(struct run_config *c, enum run_origin origin, const char *la
     int rc = run_config_copy(&r.trial, c);
     if (rc != 0)
         return rc;
+    r.trial.n_sources++;
     rc = yaml_read_pairs(label, text, n, (struct yaml_shape){.sections = true, .lists = true},
                          take_pair, &r);
     if (rc == 0) {
@@ -270,10 +272,12 @@ int run_config_words(struct run_config *c, char *const *words, int n)
     if (rc != 0)
         return rc;
     /* Presets and files first, wherever they stand: they are what the pairs change. */
-    for (int pairs = 0; pairs < 2; pairs++)
+    for (int pairs = 0; pairs < 2; pairs++) {
+        trial.n_sources += pairs;
         for (int i = 0; i < n && rc == 0; i++)
             if ((key_of(words[i]) > 0) == (pairs == 1))
                 rc = take_word(&trial, words[i]);
+    }
     if (rc == 0) {
         struct run_config old = *c;
         *c = trial;

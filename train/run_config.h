@@ -23,7 +23,7 @@ struct model_section {
 };
 struct training_section {
     int64_t steps; /* the run ends at the first of these three that is not 0, */
-    double epochs; /* those from the latest origin alone; all 0: after one epoch */
+    double epochs; /* those from the latest source alone; all 0: after one epoch */
     double budget_hours;
     int sequence_length;       /* T; 0: the model's context */
     int micro_batch_size;      /* sequences of one pass */
@@ -79,6 +79,8 @@ struct run_config {
     struct logging_section logging;
     struct checkpoint_section checkpoint;
     unsigned char origin[RUN_MAX_ROWS]; /* of each row, enum run_origin */
+    int source[RUN_MAX_ROWS];           /* and which of the sources, from 1 on; 0: built in */
+    int n_sources;                      /* so far: presets, files, lots of key=value words */
     bool follows[RUN_MAX_ROWS];         /* its value was settled from others */
     char *name; /* of the last preset or file, without folder and ending; owned, NULL: none */
 };

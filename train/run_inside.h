@@ -43,9 +43,9 @@ enum {
 /* Since the last line. */
 struct run_tally {
     struct step_result sum;
-    double busy_s;
+    double hours; /* at work */
     int64_t steps;
-    uint64_t windows;
+    int64_t windows;
 };
 
 struct run {

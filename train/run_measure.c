@@ -17,7 +17,7 @@ static double left_s(const struct run *r)
     double hours = r->config.training.budget_hours;
     if (r->n_steps == 0)
         return hours > 0 ? fmax(0, hours - p->hours) * 3600 : -1;
-    return t->steps == 0 ? -1 : t->busy_s / (double)t->steps * (double)(r->n_steps - p->step);
+    return t->steps == 0 ? -1 : t->hours * 3600 / (double)t->steps * (double)(r->n_steps - p->step);
 }
 
 /* Of the machine's sgemm speed, which is measured once. Steps of a few milliseconds are
@@ -28,19 +28,19 @@ static double sgemm_share(struct run *r)
     const struct run_tally *y = &r->tally;
     int rows = t->micro_batch_size * t->sequence_length;
     double per_token = speed_token_flops(&r->model->config, t->sequence_length, r->adapter != NULL);
-    if (y->busy_s == 0 || per_token * rows < MEASURED_FROM_FLOPS)
+    if (y->hours == 0 || per_token * rows < MEASURED_FROM_FLOPS)
         return 0;
     if (r->sgemm_flops == 0)
         r->sgemm_flops = speed_sgemm_look(&r->model->config, rows);
     double tokens = (double)y->windows * t->sequence_length;
-    return r->sgemm_flops > 0 ? tokens * per_token / y->busy_s / r->sgemm_flops : 0;
+    return r->sgemm_flops > 0 ? tokens * per_token / (y->hours * 3600) / r->sgemm_flops : 0;
 }
 
 void run_fill_metrics(struct run *r)
 {
     const struct run_tally *t = &r->tally;
     const struct run_place *p = &r->place;
-    double targets = (double)t->sum.n_targets;
+    double targets = (double)t->sum.n_targets, busy_s = t->hours * 3600;
     double per_second = r->config.logging.tokens_per_second;
     r->metrics = (struct metrics){
         .step = p->step,
@@ -54,8 +54,8 @@ void run_fill_metrics(struct run *r)
         .accuracy = (double)t->sum.n_correct / targets,
         .learning_rate = r->rate,
         .grad_norm = r->grad_norm,
-        .tokens_per_s = t->busy_s > 0 ? targets / t->busy_s : 0,
-        .samples_per_s = t->busy_s > 0 ? (double)t->windows / t->busy_s : 0,
+        .tokens_per_s = busy_s > 0 ? targets / busy_s : 0,
+        .samples_per_s = busy_s > 0 ? (double)t->windows / busy_s : 0,
         .share = sgemm_share(r),
         .left_s = left_s(r),
         .skipped = p->skipped,

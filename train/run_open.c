@@ -196,6 +196,8 @@ static int restore(struct run *r, const struct checkpoint *cp)
 {
     struct checkpoint_block blocks[MAX_BLOCKS];
     int n_aside, n_blocks = list_blocks(r, blocks), rc = run_place_read(r, cp->state);
+    if (rc == 0 && r->place.step != cp->step)
+        rc = err_set(ERR_FORMAT, "its state is of step %" PRId64, r->place.step);
     for (int i = 0; i < n_blocks && rc == 0; i++)
         rc = checkpoint_read(cp, &blocks[i]);
     if (rc == 0)
@@ -365,6 +367,17 @@ const struct run_config *run_settings(const struct run *r)
 const struct metrics *run_metrics(const struct run *r)
 {
     return &r->metrics;
+}
+struct metrics run_now(const struct run *r)
+{
+    const struct run_place *p = &r->place;
+    struct metrics m = r->metrics;
+    m.tokens = p->tokens;
+    m.hours = p->hours;
+    m.skipped = p->skipped;
+    m.overflows = p->scale.overflows;
+    m.loss_scale = p->scale.scale;
+    return m;
 }
 int64_t run_step(const struct run *r)
 {

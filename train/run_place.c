@@ -2,12 +2,13 @@
 
 #include "model/base/err.h"
 
-#include <math.h>
+#include <float.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #define P(field) offsetof(struct run, place.field)
+#define MANY 1e15 /* no run gets so far, and counting on from it overflows nothing */
 
 /* Every number of the place, and where it is. What is not known (no number,
  * or -1) is left out, and is then what a new run has. */
@@ -15,27 +16,35 @@ static const struct row {
     const char *name;
     enum { WHOLE, REAL } type;
     size_t at;
+    double least, most;
 } rows[] = {
-    {"step", WHOLE, P(step)},
-    {"skipped", WHOLE, P(skipped)},
-    {"windows", WHOLE, P(windows)},
-    {"tokens", WHOLE, P(tokens)},
-    {"hours", REAL, P(hours)},
-    {"loss_scale", REAL, P(scale.scale)},
-    {"loss_scale_steps", WHOLE, P(scale.steps)},
-    {"overflows", WHOLE, P(scale.overflows)},
-    {"validation_loss", REAL, P(validation_loss)},
-    {"validation_accuracy", REAL, P(validation_accuracy)},
-    {"validation_step", WHOLE, P(validation_step)},
-    {"best_loss", REAL, P(best_loss)},
-    {"best_step", WHOLE, P(best_step)},
-    {"due", WHOLE, P(due)},
-    {"guard_steps", WHOLE, P(guard.n)},
-    {"guard_loss_mean", REAL, P(guard.mean[GUARD_LOSS])},
-    {"guard_loss_variance", REAL, P(guard.variance[GUARD_LOSS])},
-    {"guard_norm_mean", REAL, P(guard.mean[GUARD_NORM])},
-    {"guard_norm_variance", REAL, P(guard.variance[GUARD_NORM])},
-    {"optimizer_steps", WHOLE, offsetof(struct run, optimizer.steps)},
+    {"step", WHOLE, P(step), 0, MANY},
+    {"skipped", WHOLE, P(skipped), 0, MANY},
+    {"windows", WHOLE, P(windows), 0, MANY},
+    {"tokens", WHOLE, P(tokens), 0, MANY},
+    {"hours", REAL, P(hours), 0, MANY},
+    {"loss_scale", REAL, P(scale.scale), 1e-30, 1e9},
+    {"loss_scale_steps", WHOLE, P(scale.steps), 0, MANY},
+    {"overflows", WHOLE, P(scale.overflows), 0, MANY},
+    {"validation_loss", REAL, P(validation_loss), 0, DBL_MAX},
+    {"validation_accuracy", REAL, P(validation_accuracy), 0, 1},
+    {"validation_step", WHOLE, P(validation_step), 0, MANY},
+    {"best_loss", REAL, P(best_loss), 0, DBL_MAX},
+    {"best_step", WHOLE, P(best_step), 0, MANY},
+    {"due", WHOLE, P(due), 0, DUE_LATER},
+    {"guard_steps", WHOLE, P(guard.n), 0, MANY},
+    {"guard_loss_mean", REAL, P(guard.mean[GUARD_LOSS]), 0, DBL_MAX},
+    {"guard_loss_variance", REAL, P(guard.variance[GUARD_LOSS]), 0, DBL_MAX},
+    {"guard_norm_mean", REAL, P(guard.mean[GUARD_NORM]), 0, DBL_MAX},
+    {"guard_norm_variance", REAL, P(guard.variance[GUARD_NORM]), 0, DBL_MAX},
+    {"optimizer_steps", WHOLE, offsetof(struct run, optimizer.steps), 0, MANY},
+    /* Since the last line. */
+    {"line_loss_sum", REAL, offsetof(struct run, tally.sum.loss_sum), 0, DBL_MAX},
+    {"line_targets", WHOLE, offsetof(struct run, tally.sum.n_targets), 0, MANY},
+    {"line_correct", WHOLE, offsetof(struct run, tally.sum.n_correct), 0, MANY},
+    {"line_steps", WHOLE, offsetof(struct run, tally.steps), 0, MANY},
+    {"line_windows", WHOLE, offsetof(struct run, tally.windows), 0, MANY},
+    {"line_hours", REAL, offsetof(struct run, tally.hours), 0, MANY},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -89,8 +98,9 @@ int run_place_read(struct run *r, const json_t *state)
     for (int i = 0; i < N_ROWS && rc == 0; i++) {
         char *at = (char *)r + rows[i].at;
         rc = rows[i].type == WHOLE
-                 ? json_take_int(state, rows[i].name, 0, INT64_MAX, (int64_t *)at)
-                 : json_take_number(state, rows[i].name, -HUGE_VAL, HUGE_VAL, (double *)at);
+                 ? json_take_int(state, rows[i].name, (int64_t)rows[i].least, (int64_t)rows[i].most,
+                                 (int64_t *)at)
+                 : json_take_number(state, rows[i].name, rows[i].least, rows[i].most, (double *)at);
     }
     hex(own, r->train.identity, sizeof r->train.identity);
     hex(own_base, r->base, sizeof r->base);

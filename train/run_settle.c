@@ -79,19 +79,22 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
     return rc;
 }
 
+/* Which source gave a row's value; 0: none did. */
+static int source_of(const struct run_config *c, const char *key)
+{
+    const struct setting *row;
+    return run_row_find(&row, key) == 0 ? c->source[row - run_row_at(0)] : 0;
+}
+
 /* Of global_batch_size and gradient_accumulation the one given later decides; given
  * together they must agree. */
 static int settle_batches(struct run_config *c)
 {
     struct training_section *t = &c->training;
     int64_t micro = t->micro_batch_size, accumulation = t->gradient_accumulation;
-    enum run_origin of_global = origin_of(c, "training.global_batch_size");
-    enum run_origin of_accumulation = origin_of(c, "training.gradient_accumulation");
-    if (t->global_batch_size == 0)
-        of_global = RUN_BUILT_IN;
-    if (accumulation == 0)
-        of_accumulation = RUN_BUILT_IN;
-    if (of_global == RUN_BUILT_IN && of_accumulation == RUN_BUILT_IN)
+    int of_global = t->global_batch_size == 0 ? 0 : source_of(c, "training.global_batch_size");
+    int of_accumulation = accumulation == 0 ? 0 : source_of(c, "training.gradient_accumulation");
+    if (of_global == 0 && of_accumulation == 0)
         accumulation = 1;
     if (of_global > of_accumulation) {
         if (t->global_batch_size % micro != 0)
@@ -101,7 +104,7 @@ static int settle_batches(struct run_config *c)
                            t->global_batch_size, t->micro_batch_size);
         accumulation = t->global_batch_size / micro;
     }
-    if (of_global != RUN_BUILT_IN && of_global == of_accumulation &&
+    if (of_global != 0 && of_global == of_accumulation &&
         micro * accumulation != t->global_batch_size)
         return err_set(ERR_RANGE,
                        "micro_batch_size %d x gradient_accumulation %d are %lld windows a step, "
@@ -162,10 +165,9 @@ static int settle_names(struct run_config *c)
 static void settle_length(struct run_config *c)
 {
     struct training_section *t = &c->training;
-    enum run_origin steps = t->steps != 0 ? origin_of(c, "training.steps") : RUN_BUILT_IN;
-    enum run_origin epochs = t->epochs != 0 ? origin_of(c, "training.epochs") : RUN_BUILT_IN;
-    enum run_origin hours =
-        t->budget_hours != 0 ? origin_of(c, "training.budget_hours") : RUN_BUILT_IN;
+    int steps = t->steps != 0 ? source_of(c, "training.steps") : 0;
+    int epochs = t->epochs != 0 ? source_of(c, "training.epochs") : 0;
+    int hours = t->budget_hours != 0 ? source_of(c, "training.budget_hours") : 0;
     if (steps < epochs || steps < hours)
         t->steps = 0;
     if (epochs < steps || epochs < hours)
@@ -205,6 +207,10 @@ static int settle(struct run_config *c, const struct config *shape)
         return err_set(ERR_RANGE,
                        "embedding_serialization_factor %d is more than the vocabulary of %d",
                        c->execution.embedding_serialization_factor, shape->n_vocab);
+    /* The least that is built in is a tenth of the rate that is. */
+    if (c->schedule.min_learning_rate > c->schedule.learning_rate &&
+        source_of(c, "schedule.min_learning_rate") == 0)
+        c->schedule.min_learning_rate = c->schedule.learning_rate / 10;
     if (c->schedule.kind != SCHEDULE_CONSTANT &&
         c->schedule.min_learning_rate > c->schedule.learning_rate)
         return err_set(ERR_RANGE, "min_learning_rate %g is above learning_rate %g",

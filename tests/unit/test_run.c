@@ -500,6 +500,166 @@ static void test_validation(void **state)
     close_all(&t);
 }
 
+/* What 80 steps come to: in one go, or with a checkpoint after the first `stop`. */
+static struct metrics eighty(const char *const *words, int stop, struct buf *weights)
+{
+    enum { N = 80 };
+    struct made t;
+    struct run *r;
+    const struct run_events e = {0};
+    char steps[24];
+    const char *more[16] = {steps, "schedule=constant", "save_every=0", "eval_every=0"};
+    for (int i = 0; words[i] != NULL; i++)
+        more[4 + i] = words[i];
+    snprintf(steps, sizeof steps, "steps=%d", stop > 0 ? stop : N);
+    open_all(&t, more);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    if (stop > 0) {
+        struct checkpoint cp;
+        run_free(r);
+        snprintf(steps, sizeof steps, "steps=%d", N);
+        configure(&t, more);
+        assert_ok(checkpoint_open(&cp, scratch_path(&t.scratch, "run"), NULL));
+        load(&t, cp.path);
+        assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+        assert_ok(run_go(r));
+        checkpoint_close(&cp);
+    }
+    const struct metrics m = run_now(r);
+    assert_int_equal(m.step, N);
+    run_free(r);
+    assert_ok(file_read_all(weights, scratch_path(&t.scratch, "run/step-000080/model.safetensors"),
+                            1 << 24));
+    close_all(&t);
+    return m;
+}
+
+/* What the guard and the loss scale have learned is part of where a run is. */
+static void test_resumed_with_what_it_learned(void **state)
+{
+    (void)state;
+    static const char *const words[][5] = {
+        {"spike_z=0.5", "max_bad_steps=80", "learning_rate=1e-5", NULL},
+        {"precision=float16", "loss_scaling=4e6", "loss_scaling_growth=7", NULL}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct buf whole = {0}, parts = {0};
+        struct metrics a = eighty(words[i], 0, &whole), b = eighty(words[i], 61, &parts);
+        assert_true(a.skipped > 0);
+        assert_int_equal(a.skipped, b.skipped);
+        assert_int_equal(a.overflows, b.overflows);
+        assert_int_equal(a.tokens, b.tokens);
+        assert_true(a.loss_scale == b.loss_scale);
+        assert_int_equal(whole.n, parts.n);
+        assert_memory_equal(whole.data, parts.data, whole.n);
+        buf_release(&whole);
+        buf_release(&parts);
+    }
+}
+
+/* Spikes are left out one by one; it is so many in a row that stop a run. */
+static void test_spikes(void **state)
+{
+    (void)state;
+    struct buf end = {0};
+    char most[32];
+    const char *words[] = {"spike_z=0.1", "max_bad_steps=80", "learning_rate=1e-5", NULL};
+    const struct metrics all = eighty(words, 0, &end);
+    assert_in_range(all.skipped, 5, 25);
+    snprintf(most, sizeof most, "max_bad_steps=%d", (int)all.skipped);
+    words[1] = most;
+    end.n = 0;
+    assert_int_equal(eighty(words, 0, &end).skipped, all.skipped);
+    words[0] = "spike_z=0";
+    end.n = 0;
+    assert_int_equal(eighty(words, 0, &end).skipped, 0);
+    buf_release(&end);
+
+    struct made t;
+    struct run *r;
+    const struct run_events e = {0};
+    const char *const strict[] = {"steps=80", "spike_z=0.001", "max_bad_steps=1",
+                                  "learning_rate=1e-5", NULL};
+    open_all(&t, strict);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_int_equal(run_go(r), ERR_RANGE);
+    assert_non_null(strstr(err_text(), "were spikes by spike_z"));
+    assert_non_null(strstr(err_text(), "train resume spike_z=0 takes such steps"));
+    assert_ok(run_change(r, (char *const[]){"spike_z=0"}, 1));
+    assert_ok(run_go(r));
+    run_free(r);
+    close_all(&t);
+}
+
+struct clock_seen {
+    double before, last; /* hours of the last two lines */
+};
+
+static void see_hours(void *user, const struct metrics *m)
+{
+    struct clock_seen *seen = user;
+    seen->before = seen->last;
+    seen->last = m->hours;
+}
+
+/* The clock's hours end a run after the first step that reaches them. */
+static void test_budget_of_the_clock(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    struct clock_seen seen = {0};
+    const double budget = 1e-4;
+    const struct run_events e = {.line = see_hours, .user = &seen};
+    const char *const more[] = {"budget_hours=1e-4", "log_every=1", "eval_every=0", "save_every=0",
+                                NULL};
+    open_all(&t, more);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    assert_true(run_step(r) > 1);
+    assert_true(seen.before < budget && seen.last >= budget);
+    run_free(r);
+    close_all(&t);
+}
+
+/* A state that somebody changed is refused before any number of it is counted on. */
+static void test_numbers_of_a_state(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *says;
+    } bad[] = {{"guard_steps", "9223372036854775807", "guard_steps"},
+               {"optimizer_steps", "9223372036854775807", "optimizer_steps"},
+               {"windows", "-1", "windows"},
+               {"loss_scale", "0", "loss_scale"},
+               {"loss_scale", "1e38", "loss_scale"},
+               {"hours", "-5", "hours"},
+               {"due", "4096", "due"},
+               {"step", "11", "its state is of step 11"}};
+    struct made t;
+    struct run *r;
+    struct checkpoint cp;
+    const struct run_events e = {0};
+    open_all(&t, NULL);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    run_free(r);
+    assert_ok(checkpoint_open(&cp, scratch_path(&t.scratch, "run"), NULL));
+    load(&t, cp.path);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        json_t *was = json_incref(json_object_get(cp.state, bad[i].key));
+        json_object_set_new(cp.state, bad[i].key, json_loads(bad[i].value, JSON_DECODE_ANY, NULL));
+        assert_int_not_equal(run_resume(&r, &cp, &t.config, t.model, &e), 0);
+        if (strstr(err_text(), bad[i].says) == NULL)
+            fail_msg("%s = %s: %s", bad[i].key, bad[i].value, err_text());
+        json_object_set_new(cp.state, bad[i].key, was);
+    }
+    assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    run_free(r);
+    checkpoint_close(&cp);
+    close_all(&t);
+}
+
 int main(void)
 {
 #define IN_MODE(test, i) cmocka_unit_test_prestate(test, (void *)modes[i])
@@ -519,6 +679,10 @@ int main(void)
         cmocka_unit_test(test_validation),
         cmocka_unit_test(test_eval_as_the_command_does),
         cmocka_unit_test(test_eval_must_be_one),
+        cmocka_unit_test(test_resumed_with_what_it_learned),
+        cmocka_unit_test(test_spikes),
+        cmocka_unit_test(test_budget_of_the_clock),
+        cmocka_unit_test(test_numbers_of_a_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "train/run_config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,15 +261,20 @@ static void batches_must_agree(void **state)
          "sequence_length 2000 is beyond the model's context of "
          "1024"},
         {{"embedding_serialization_factor=65000"}, 0, 0, "more than the vocabulary of 50257"},
-        {{"learning_rate=1e-5"}, 0, 0, "min_learning_rate 3e-05 is above learning_rate 1e-05"},
+        {{"learning_rate=1e-5", "min_learning_rate=3e-5"},
+         0,
+         0,
+         "min_learning_rate 3e-05 is above learning_rate 1e-05"},
     };
     struct config shape;
     config_init(&shape);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct run_config c;
         assert_ok(run_config_init(&c));
-        for (int k = 0; k < 4 && cases[i].words[k] != NULL; k++)
-            assert_ok(words(&c, cases[i].words[k], NULL));
+        int n = 0;
+        while (n < 4 && cases[i].words[n] != NULL)
+            n++;
+        assert_ok(run_config_words(&c, (char *const *)cases[i].words, n));
         int rc = run_config_settle(&c, &shape);
         if (cases[i].says != NULL) {
             assert_says(rc, cases[i].says);
@@ -299,6 +305,44 @@ static void the_later_batch_decides(void **state)
     assert_ok(words(c, "gradient_accumulation=0", NULL));
     assert_ok(run_config_settle(c, &shape));
     assert_int_equal(c->training.gradient_accumulation, 32);
+}
+
+/* Of sources of one kind, too, and of a preset behind a file. */
+static void the_later_source_decides(void **state)
+{
+    struct run_config *c = *state;
+    struct config shape;
+    struct scratch s;
+    config_init(&shape);
+    scratch_open(&s);
+    const char *one = scratch_path(&s, "one.yaml"), *two = scratch_path(&s, "two.yaml");
+    scratch_write(&s, "one.yaml", "global_batch_size: 8\nsteps: 3\n", 30);
+    scratch_write(&s, "two.yaml", "gradient_accumulation: 3\n", 25);
+    assert_ok(words(c, "micro_batch_size=4", one));
+    assert_ok(words(c, two, NULL));
+    assert_ok(run_config_settle(c, &shape));
+    assert_int_equal(c->training.global_batch_size, 12);
+    assert_ok(words(c, "habana-gpt2-small", NULL));
+    assert_ok(run_config_settle(c, &shape));
+    assert_int_equal(c->training.gradient_accumulation, 64);
+    assert_int_equal(c->training.steps, 100000);
+    assert_ok(words(c, one, "finetune"));
+    assert_ok(run_config_settle(c, &shape));
+    assert_true(c->training.epochs > 0 && c->training.steps == 0);
+    scratch_close(&s);
+}
+
+/* The built-in least rate makes room for any rate, one that was given does not. */
+static void the_least_rate_follows(void **state)
+{
+    struct run_config *c = *state;
+    struct config shape;
+    config_init(&shape);
+    assert_ok(words(c, "learning_rate=1e-5", NULL));
+    assert_ok(run_config_settle(c, &shape));
+    assert_true(fabs(c->schedule.min_learning_rate / 1e-6 - 1) < 1e-12);
+    assert_ok(words(c, "min_learning_rate=2e-5", NULL));
+    assert_says(run_config_settle(c, &shape), "min_learning_rate 2e-05 is above learning_rate");
 }
 
 static void dropout_has_one_name_for_all(void **state)
@@ -543,6 +587,8 @@ int main(void)
         TEST(what_is_written_reads_back),
         TEST(batches_must_agree),
         TEST(the_later_batch_decides),
+        TEST(the_later_source_decides),
+        TEST(the_least_rate_follows),
         TEST(dropout_has_one_name_for_all),
         TEST(scales_follow_the_precision),
         TEST(lengths_follow),

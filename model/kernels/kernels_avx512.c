@@ -68,45 +68,47 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
             v_store(acc + r * ldacc + 16 * c, sum[r][c]);
 }
 
-/* Rows k0..k1-1 of P panels, each line fetching the one so far ahead. */
-LANES void row_steps(const int P, const bool half, struct v16 sum[STREAMS][4], const float *x,
-                     const char *w, size_t panel, int k0, int k1, size_t fetch)
+/* A row of the first panels of P runs, each line fetching the one so far ahead. */
+LANES void row_step(const int P, const bool half, struct v16 sum[STREAMS][4], float x,
+                    const char *w, size_t run, size_t fetch)
 {
     const size_t bytes = half ? 128 : 256; /* of a row of a panel */
-    w += (size_t)k0 * bytes;
-    for (int k = k0; k < k1; k++, w += bytes) {
-        struct v16 a = v_set(x[k]);
+    struct v16 a = v_set(x);
 #pragma GCC unroll 4
-        for (int p = 0; p < P; p++) {
-            const char *at = w + (size_t)p * panel;
-            for (size_t line = 0; line < bytes; line += 64)
-                _mm_prefetch(at + fetch + line, _MM_HINT_T1);
+    for (int p = 0; p < P; p++) {
+        const char *at = w + (size_t)p * run;
+        for (size_t line = 0; line < bytes; line += 64)
+            _mm_prefetch(at + fetch + line, _MM_HINT_T1);
 #pragma GCC unroll 4
-            for (int c = 0; c < 4; c++)
-                sum[p][c] = v_fma(a, load_w(half, at, 16 * (size_t)c), sum[p][c]);
-        }
+        for (int c = 0; c < 4; c++)
+            sum[p][c] = v_fma(a, load_w(half, at, 16 * (size_t)c), sum[p][c]);
     }
 }
 
-/* P panels at once, each a stream of its own: more lines under way than one keeps. The
- * last rows fetch the first of the P panels that follow. */
-LANES void row(const int P, const bool half, float *acc, const float *x, const char *w, int K)
+/*
+ * P runs of so many panels, one run behind the other, a panel of each at once: more lines
+ * under way than one stream keeps, and each goes on from panel to panel without a start.
+ */
+LANES void row(const int P, const bool half, float *acc, const float *x, const char *w, int K,
+               int panels)
 {
-    struct v16 sum[STREAMS][4];
-    const size_t bytes = half ? 128 : 256, panel = (size_t)K * bytes, fetch = ahead_bytes();
-    const int ahead = (int)(fetch / bytes), last = K > ahead ? K - ahead : 0;
+    const size_t bytes = half ? 128 : 256, fetch = ahead_bytes();
+    const size_t run = (size_t)panels * (size_t)K * bytes;
+    for (int i = 0; i < panels; i++, acc += 64) {
+        struct v16 sum[STREAMS][4];
 #pragma GCC unroll 4
-    for (int p = 0; p < P; p++)
+        for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
-        for (int c = 0; c < 4; c++)
-            sum[p][c] = v_set(0);
-    row_steps(P, half, sum, x, w, panel, 0, last, fetch);
-    row_steps(P, half, sum, x, w, panel, last, K, fetch + (size_t)(P - 1) * panel);
+            for (int c = 0; c < 4; c++)
+                sum[p][c] = v_set(0);
+        for (int k = 0; k < K; k++, w += bytes)
+            row_step(P, half, sum, x[k], w, run, fetch);
 #pragma GCC unroll 4
-    for (int p = 0; p < P; p++)
+        for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
-        for (int c = 0; c < 4; c++)
-            v_store(acc + 64 * p + 16 * c, sum[p][c]);
+            for (int c = 0; c < 4; c++)
+                v_store(acc + 64 * p * panels + 16 * c, sum[p][c]);
+    }
 }
 
 TILES_14(TILE, 1)
@@ -125,13 +127,14 @@ TILE_ENTRIES
 
 LANES void rows(const bool half, float *acc, const float *x, const char *w, int K, int panels)
 {
-    const size_t bytes = (size_t)K * 64 * (half ? 2 : 4);
-    for (; panels >= 3; panels -= 3, acc += 3 * 64, w += 3 * bytes)
-        row(3, half, acc, x, w, K);
-    if (panels == 2)
-        row(2, half, acc, x, w, K);
-    else if (panels == 1)
-        row(1, half, acc, x, w, K);
+    const int run = panels / STREAMS, rest = panels % STREAMS;
+    row(STREAMS, half, acc, x, w, K, run);
+    acc += (size_t)(panels - rest) * 64;
+    w += (size_t)(panels - rest) * (size_t)K * 64 * (half ? 2 : 4);
+    if (rest == 2)
+        row(2, half, acc, x, w, K, 1);
+    else if (rest == 1)
+        row(1, half, acc, x, w, K, 1);
 }
 ROW_ENTRIES
 

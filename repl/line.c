@@ -105,7 +105,8 @@ static int take_ahead(void)
 }
 
 /*
- * Ctrl-C ends the line as Enter does, once; a signal to leave is the end of input.
+ * Ctrl-C ends the line as Enter does, once, and what is asked within it by an end of input; a
+ * signal to leave is the end of input.
  * Signals are let in by ppoll alone, so that none can slip in between the look at the
  * flags and the wait.
  */
@@ -136,6 +137,9 @@ static int read_key(FILE *f)
         if (signals_leaving())
             return EOF;
         if (interrupt_pending()) {
+            /* In the middle of a search, a question or a key of several: that ends first. */
+            if (!RL_ISSTATE(RL_STATE_READCMD))
+                return EOF;
             interrupt_clear();
             line.interrupted = true;
             return '\n';

@@ -7,12 +7,7 @@
 #include <string.h>
 
 /* Far above any GPT-2, and small enough that sizes in bytes stay below 2^47. */
-enum {
-    MAX_WIDTH = 1 << 17,
-    MAX_INNER = 1 << 20,
-    MAX_CTX = 1 << 24,
-    MAX_VOCAB = 1 << 24
-};
+enum { MAX_WIDTH = 1 << 17, MAX_INNER = 1 << 20, MAX_CTX = 1 << 24, MAX_VOCAB = 1 << 24 };
 static const uint64_t max_params = (uint64_t)1 << 44;
 
 void config_init(struct config *c)

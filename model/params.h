@@ -55,7 +55,7 @@ struct param_tensor {
     char name[64];
     enum param_kind kind;
     int rows, cols;
-    int layer;             /* -1 outside the layers */
+    int layer; /* -1 outside the layers */
     /* Where it is, the other two NULL: plain rows in fp32 (VECTOR and ROWS; in training
      * matrices too, as they lie in HF files), the same in binary16, or panels. */
     float *data;

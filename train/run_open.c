@@ -252,17 +252,11 @@ static bool is_published(const struct run *r)
     return r->published == r->model->version && r->published_at == r->place.step;
 }
 
-/* The weights are in files: they are not unsaved, and that is where :save reads them.
- * Takes path; NULL changes nothing. */
+/* The weights are in files: they are not unsaved, and that is where :save reads them. */
 static void point_model(struct run *r, char *path)
 {
-    struct model *m = r->model;
-    if (path == NULL)
-        return;
-    mem_free(m->source);
-    m->source = path;
-    m->file_dtype = r->masters.dtype;
-    m->changed = false;
+    source_moved(r->model, path);
+    r->model->file_dtype = r->masters.dtype;
 }
 
 static void point_at_checkpoint(struct run *r)

@@ -123,15 +123,23 @@ static void put_own_keys(struct writer *w)
 static void warn(const struct writer *w)
 {
     const struct config *c = &w->source->config;
-    const char *what = c->activation == ACTIVATION_GELU_ERF ? "the exact GELU"
-                       : c->scale_attn_by_inverse_layer_idx ? "attention scaled by the layer"
-                       : !c->scale_attn_weights             ? "attention without scaling"
-                                                            : NULL;
-    if (what != NULL)
+    const struct {
+        bool is;
+        const char *what;
+    } all[] = {{c->activation == ACTIVATION_GELU_ERF, "the exact GELU"},
+               {c->scale_attn_by_inverse_layer_idx, "attention scaled by the layer"},
+               {!c->scale_attn_weights, "attention without scaling"}};
+    char list[96] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].is)
+            n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? " nor " : "",
+                                  all[i].what);
+    if (n > 0)
         progress_note(w->progress,
                       "GGUF cannot say %s: it is kept in prattle.* keys, other programs will "
                       "compute something else",
-                      what);
+                      list);
 }
 
 static void put_config(struct writer *w)
@@ -306,9 +314,8 @@ static int write_tensors(struct writer *w, struct file_writer *f)
         if ((rc = tensor_copy_write(&copy, e->tensor, e->reader, e->dtype, true)) == 0)
             rc = pad(f);
     }
-    if (rc == 0 && copy.n_overflown > 0)
-        progress_note(w->progress, "%llu values are beyond F16's range and became infinite",
-                      (unsigned long long)copy.n_overflown);
+    if (rc == 0)
+        tensor_copy_warn(&copy, DTYPE_F16);
     tensor_copy_release(&copy);
     return rc;
 }

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "weights/lookalike.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +190,8 @@ int hf_config_read(struct config *c, const char *path)
 {
     struct buf text = {0};
     int rc = file_read_all(&text, path, MAX_BYTES);
-    if (rc == 0 && (rc = hf_config_parse(c, buf_text(&text), text.n)) != 0)
+    if (rc == 0 && ((rc = lookalike_refuse_text(buf_text(&text), text.n)) != 0 ||
+                    (rc = hf_config_parse(c, buf_text(&text), text.n)) != 0))
         rc = file_wrap(path);
     buf_release(&text);
     return rc;

@@ -51,6 +51,7 @@ static int build(struct model *m, struct source *s, const char *path, const stru
         return rc;
     m->config = m->params.config;
     m->file_dtype = s->dtype;
+    m->source_stamp = s->stamp;
     m->version = 1;
     m->name = s->name;
     m->tokenizer = s->tokenizer;

@@ -13,25 +13,28 @@ static bool begins(const char *head, size_t n, const char *with)
     return n >= length && strncasecmp(head, with, length) == 0;
 }
 
-int lookalike_refuse(const struct file *f)
+int lookalike_refuse_text(const char *head, size_t n)
 {
-    char head[HEAD_BYTES];
-    size_t n = f->bytes < sizeof head ? (size_t)f->bytes : sizeof head;
-    int rc = file_read_at(f, head, 0, n);
-    if (rc != 0)
-        return rc;
     size_t blanks = 0;
     while (blanks < n && strchr(" \t\r\n", head[blanks]) != NULL && head[blanks] != '\0')
         blanks++;
     if (n == 0)
         return err_set(ERR_FORMAT, "the file is empty");
     if (begins(head, n, "version https://git-lfs"))
-        return err_set(ERR_FORMAT, "the file is a git-lfs pointer, not the weights themselves; "
-                                   "`git lfs pull` fetches them");
+        return err_set(ERR_FORMAT, "the file is a git-lfs pointer, not what it points to; "
+                                   "`git lfs pull` fetches that");
     if (begins(head + blanks, n - blanks, "<!doctype html") ||
         begins(head + blanks, n - blanks, "<html"))
-        return err_set(ERR_FORMAT, "the file is an HTML page, not weights; download it again");
+        return err_set(ERR_FORMAT, "the file is an HTML page; download it again");
     if (begins(head, n, "\x1f\x8b"))
         return err_set(ERR_FORMAT, "the file is compressed with gzip; unpack it with gunzip");
     return 0;
+}
+
+int lookalike_refuse(const struct file *f)
+{
+    char head[HEAD_BYTES];
+    size_t n = f->bytes < sizeof head ? (size_t)f->bytes : sizeof head;
+    int rc = file_read_at(f, head, 0, n);
+    return rc != 0 ? rc : lookalike_refuse_text(head, n);
 }

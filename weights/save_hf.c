@@ -66,9 +66,8 @@ static int write_tensors(struct file_writer *f, const struct source *s, const st
             if (dtype_bytes(d) == size)
                 rc = tensor_copy_write(&copy, &s->table.tensors[i], &s->readers[i], d, false);
         }
-    if (rc == 0 && copy.n_overflown > 0)
-        progress_note(p, "%llu values are beyond %s's range and became infinite",
-                      (unsigned long long)copy.n_overflown, c->dtype == SAVE_BF16 ? "BF16" : "F16");
+    if (rc == 0)
+        tensor_copy_warn(&copy, c->dtype == SAVE_BF16 ? DTYPE_BF16 : DTYPE_F16);
     tensor_copy_release(&copy);
     buf_release(&json);
     return rc;

@@ -59,6 +59,46 @@ int source_open(struct source *s, const char *path, uint64_t seed, bool need_wei
     return rc;
 }
 
+static bool same_shape(const struct config *a, const struct config *b)
+{
+    return a->n_layer == b->n_layer && a->n_head == b->n_head && a->n_embd == b->n_embd &&
+           a->n_ctx == b->n_ctx && a->n_vocab == b->n_vocab && a->n_inner == b->n_inner &&
+           a->tie_word_embeddings == b->tie_word_embeddings;
+}
+
+int source_of_model(struct source *s, const struct model *m, const struct progress *p)
+{
+    char shown[256];
+    if (m->changed || m->source == NULL)
+        return source_open_model(s, m);
+    const bool random = strncmp(m->source, "random:", 7) == 0;
+    if (source_open(s, m->source, 0, true, NULL) == 0) {
+        if ((random || s->stamp == m->source_stamp) && same_shape(&s->config, &m->config)) {
+            s->config = m->config;
+            return 0;
+        }
+        source_close(s);
+    }
+    progress_note(p, "%s is not what it was when it was loaded: the weights are those in memory",
+                  file_show(shown, sizeof shown, m->source));
+    return source_open_model(s, m);
+}
+
+void source_moved(struct model *m, char *path)
+{
+    struct source s;
+    if (path == NULL)
+        return;
+    mem_free(m->source);
+    m->source = path;
+    m->source_stamp = 0;
+    m->changed = false;
+    if (source_open(&s, path, 0, true, NULL) == 0) {
+        m->source_stamp = s.stamp;
+        source_close(&s);
+    }
+}
+
 void source_close(struct source *s)
 {
     if (s == NULL)

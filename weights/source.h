@@ -17,6 +17,7 @@ struct source {
     struct params table;           /* params_describe of config: names, kinds, shapes */
     struct tensor_reader *readers; /* [table.n_tensors], in the table's order */
     enum dtype dtype;              /* of the matrices (the first one's, when mixed) */
+    uint64_t stamp;                /* of the files that have the weights; 0: there are none */
     struct tokenizer *tokenizer;   /* NULL when it has none */
     bool tokenizer_borrowed;       /* it is the model's: source_open_model */
     char *name;
@@ -44,6 +45,11 @@ int source_open_gguf(struct source *s, const char *path, bool need_weights,
 int source_open_random(struct source *s, const char *name, uint64_t seed);
 /* A source that reads the parameters of a model in memory (weights that changed). */
 int source_open_model(struct source *s, const struct model *m);
+/* That, or the files m was loaded from while they have its weights: another precision is then
+ * kept. Says so where they have been written to since. */
+int source_of_model(struct source *s, const struct model *m, const struct progress *p);
+/* The weights in memory are in these files now. Takes path; NULL changes nothing. */
+void source_moved(struct model *m, char *path);
 /* The same for other parameters of its shape (training's). */
 int source_open_params(struct source *s, const struct params *p, const struct model *m);
 

@@ -178,9 +178,7 @@ int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
         return rc;
     /* Memory serves as a base only while nothing is merged into it. */
     adapter_switch(m, false);
-    rc = m->changed || m->source == NULL ? source_open_model(&s, m)
-                                         : source_open(&s, m->source, 0, true, NULL);
-    if (rc == 0) {
+    if ((rc = source_of_model(&s, m, p)) == 0) {
         if ((rc = source_adapt(&s, a, false)) == 0)
             rc = fill_others(a, m, &s, p);
         source_close(&s);

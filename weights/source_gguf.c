@@ -466,6 +466,7 @@ int source_open_gguf(struct source *s, const char *path, bool need_weights,
     int rc = gguf_open(&st->gguf, path);
     /* Where the file did not open at all, the sentence has its name already. */
     bool opened = rc != ERR_MISSING && rc != ERR_IO && rc != ERR_NOMEM;
+    s->stamp = rc == 0 ? st->gguf.file.stamp : 0;
     if (rc == 0)
         rc = read_all(s, path, need_weights, p);
     if (rc != 0 && opened)

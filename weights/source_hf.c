@@ -11,6 +11,7 @@
 #include "weights/names.h"
 #include "weights/tensor_file.h"
 #include "weights/vocab.h"
+#include "weights/lookalike.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -117,7 +118,12 @@ static int add_shard(struct state *st, const char *tensor, const json_t *value)
 static int read_index(struct state *st, const char *path)
 {
     json_t *index = NULL;
-    int rc = json_read_file(&index, path, MAX_INDEX);
+    struct buf text = {0};
+    int rc = file_read_all(&text, path, MAX_INDEX);
+    if (rc == 0 && ((rc = lookalike_refuse_text(buf_text(&text), text.n)) != 0 ||
+                    (rc = json_read_text(&index, text.data, text.n)) != 0))
+        rc = file_wrap(path);
+    buf_release(&text);
     if (rc != 0)
         return rc;
     const json_t *map = json_object_get(index, "weight_map");
@@ -204,7 +210,7 @@ static int list_tensors(struct state *st)
     return 0;
 }
 
-static int open_files(struct state *st)
+static int open_files(struct state *st, uint64_t *stamp)
 {
     st->files = mem_array((size_t)st->n_files, sizeof *st->files);
     if (st->files == NULL)
@@ -215,6 +221,7 @@ static int open_files(struct state *st)
         int rc = tensor_file_open(&st->files[i], st->paths[i]);
         if (rc != 0)
             return rc;
+        *stamp = *stamp * 31 + st->files[i].file.stamp;
     }
     return 0;
 }
@@ -335,7 +342,7 @@ static int note_extras(const struct source *s, const struct state *st, const str
 
 static int read_weights(struct source *s, struct state *st, const struct progress *p)
 {
-    int rc = open_files(st);
+    int rc = open_files(st, &s->stamp);
     if (rc != 0)
         return rc;
     rc = list_tensors(st);

@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "weights/narrow.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -127,11 +128,26 @@ int tensor_copy_write(struct tensor_copy *c, const struct param_tensor *t,
         return ERR_NOMEM;
     if (c->turned == NULL && (c->turned = mem_array(HELD, sizeof *c->turned)) == NULL)
         return ERR_NOMEM;
-    if (t->kind != PARAM_CONV1D || r->out_major == out_major)
-        return write_straight(c, r, tensor_elements(t), dtype);
-    uint64_t rows = (uint64_t)(r->out_major ? t->cols : t->rows);
-    uint64_t cols = (uint64_t)(r->out_major ? t->rows : t->cols);
-    return write_turned(c, r, rows, cols, dtype);
+    int rc;
+    if (t->kind != PARAM_CONV1D || r->out_major == out_major) {
+        rc = write_straight(c, r, tensor_elements(t), dtype);
+    } else {
+        uint64_t rows = (uint64_t)(r->out_major ? t->cols : t->rows);
+        uint64_t cols = (uint64_t)(r->out_major ? t->rows : t->cols);
+        rc = write_turned(c, r, rows, cols, dtype);
+    }
+    if (c->n_overflown > 0 && c->overflown == NULL)
+        c->overflown = t;
+    return rc;
+}
+
+void tensor_copy_warn(const struct tensor_copy *c, enum dtype dtype)
+{
+    const bool one = c->n_overflown == 1;
+    if (c->n_overflown > 0)
+        progress_note(c->progress,
+                      "%" PRIu64 " value%s beyond %s's range and became infinite, the first in %s",
+                      c->n_overflown, one ? " is" : "s are", dtype_name(dtype), c->overflown->name);
 }
 
 void tensor_copy_release(struct tensor_copy *c)

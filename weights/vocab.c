@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "weights/lookalike.h"
 
 #include <limits.h>
 #include <string.h>
@@ -320,6 +321,8 @@ static int slurp(struct buf *b, const char **text, size_t *n, const char *folder
     if (path == NULL)
         return ERR_NOMEM;
     int rc = file_exists(path) ? file_read_all(b, path, FILE_MAX_BYTES) : 0;
+    if (rc == 0 && b->n > 0 && (rc = lookalike_refuse_text(b->data, b->n)) != 0)
+        rc = file_wrap(path);
     if (rc == 0 && file_exists(path)) {
         *text = buf_text(b);
         *n = b->n;

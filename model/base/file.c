@@ -43,6 +43,18 @@ static const char *kind_name(mode_t mode)
                             : "is not a regular file";
 }
 
+static uint64_t stamp_of(const struct stat *st)
+{
+    const uint64_t parts[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+                              (uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec};
+    uint64_t stamp = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        stamp = (stamp ^ parts[i]) * 0x9e3779b97f4a7c15u;
+        stamp ^= stamp >> 29;
+    }
+    return stamp | 1;
+}
+
 int file_open(struct file *f, const char *path)
 {
     *f = (struct file){.fd = -1};
@@ -64,6 +76,7 @@ int file_open(struct file *f, const char *path)
     }
     f->fd = fd;
     f->bytes = (uint64_t)st.st_size;
+    f->stamp = stamp_of(&st);
     return 0;
 }
 

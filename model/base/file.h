@@ -14,6 +14,7 @@
 struct file {
     int fd;
     uint64_t bytes; /* size when opened */
+    uint64_t stamp; /* of which file it is and when it was written; never 0 */
     char *path;     /* owned; as given */
 };
 

@@ -69,7 +69,8 @@ static void test_large_cuts(void **state)
         qsort(sorted, N, sizeof *sorted, compare);
         static const int ks[] = {1, 2, 31, 47, 48, 49, 64, 468, 469, 5000, N / 2, N - 1};
         for (size_t j = 0; j < sizeof ks / sizeof *ks; j++) {
-            int k = ks[j], alive = kind == 4 && k > (N + 1) / 2 ? (N + 1) / 2 : k, ties = 0, above = 0;
+            int k = ks[j], alive = kind == 4 && k > (N + 1) / 2 ? (N + 1) / 2 : k, ties = 0,
+                above = 0;
             candidates_start(&b.c, logits);
             filter_top_k(&b.c, k);
             assert_int_equal(b.c.n, alive);

@@ -234,8 +234,8 @@ static void rounds_to_its_mean(float x)
 static void the_mean_is_what_it_was(void **state)
 {
     (void)state;
-    static const float fixed[] = {0x1.005p0f, -0x1.0008p0f, 0.1f,         1000.3f,
-                                  65503.0f,   -65480.0f,    0x1.3333p-15f,   -0x1.11p-20f,
+    static const float fixed[] = {0x1.005p0f, -0x1.0008p0f, 0.1f,          1000.3f,
+                                  65503.0f,   -65480.0f,    0x1.3333p-15f, -0x1.11p-20f,
                                   0x1p-25f,   0x1p-27f,     0x1.ffffp-15f};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         rounds_to_its_mean(fixed[i]);

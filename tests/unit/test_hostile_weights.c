@@ -74,12 +74,9 @@ static void files_that_are_none(void **state)
         {BYTES("\xff\xff\xff\xff\xff\xff\xff\xff{}"),
          ST "the header's length is 18446744073709551615 bytes, at most 100000000 are possible"},
         {BYTES("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 548105171\n"),
-         ST "the file is a git-lfs pointer, not the weights themselves; `git lfs pull` fetches "
-            "them"},
-        {BYTES("\n<!DOCTYPE html><html>"),
-         ST "the file is an HTML page, not weights; download it again"},
-        {BYTES("<html><body>Entry not found"),
-         ST "the file is an HTML page, not weights; download it again"},
+         ST "the file is a git-lfs pointer, not what it points to; `git lfs pull` fetches that"},
+        {BYTES("\n<!DOCTYPE html><html>"), ST "the file is an HTML page; download it again"},
+        {BYTES("<html><body>Entry not found"), ST "the file is an HTML page; download it again"},
         {BYTES("\x1f\x8b\x08\0\0\0\0\0\0\0"),
          ST "the file is compressed with gzip; unpack it with gunzip"},
     };
@@ -202,7 +199,7 @@ static void configurations_that_cannot_be(void **state)
     static const struct {
         const char *config, *sentence;
     } rows[] = {
-        {"", CF "not JSON: line 1: unexpected token near end of file"},
+        {"", CF "the file is empty"},
         {"[1]", CF "the file holds a list, must be an object of GPT-2's settings"},
         {"{\"model_type\": \"llama\"}", CF "model_type is \"llama\", must be \"gpt2\""},
         {"{\"model_type\": 2}", CF "model_type is 2, must be a text"},
@@ -239,6 +236,9 @@ static void configurations_that_cannot_be(void **state)
         {"{\"eos_token_id\": -1}", CF "eos_token_id is -1, must be a whole number 0 to 2147483647"},
         {"{\"attn_pdrop\": 2}", CF "attn_pdrop is 2, must be a number 0 to 1"},
         /* At odds with the tensors. */
+        {"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 665\n",
+         CF "the file is a git-lfs pointer, not what it points to; `git lfs pull` fetches that"},
+        {"<!doctype html><html>Entry not found", CF "the file is an HTML page; download it again"},
         {HF_CONFIG_WITH(", \"n_embd\": 8"),
          CF "not JSON: line 1: duplicate object key near '\"n_embd\"'"},
         {"{\"n_layer\": 1, \"n_head\": 2, \"n_embd\": 8, \"n_positions\": 3, \"vocab_size\": 5}",

@@ -176,7 +176,8 @@ static int write_out(struct lines *l, const struct buf *b)
 {
     if (l->file != NULL)
         return file_write(l->file, b->data, b->n);
-    progress_wipe();
+    if (term_is(stdout))
+        progress_wipe(); /* elsewhere the bar stands while answers go by */
     if (fwrite(b->data, 1, b->n, stdout) == b->n && fflush(stdout) == 0)
         return 0;
     l->closed = errno == EPIPE;

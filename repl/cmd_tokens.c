@@ -24,7 +24,7 @@ enum { TOP_SHOWN = 10 };
 /* "1,2,3", blanks as good as commas. */
 static int parse_ids(struct ids *out, const char *text)
 {
-    for (const char *p = text + strspn(text, ", \t\n"); *p != '\0'; p += strspn(p, ", \t\n")) {
+    for (const char *p = text + strspn(text, " \t\n"); *p != '\0';) {
         char *end;
         errno = 0;
         long v = strtol(p, &end, 10);
@@ -34,7 +34,9 @@ static int parse_ids(struct ids *out, const char *text)
         int rc = ids_add(out, &(token_id){(token_id)v}, 1);
         if (rc != 0)
             return rc;
-        p = end;
+        p = end + strspn(end, " \t\n");
+        if (*p == ',' && p[1] != '\0')
+            p += 1 + strspn(p + 1, " \t\n");
     }
     return out->n > 0 ? 0 : err_set(ERR_RANGE, "ids is empty; give them as 1,2,3");
 }
@@ -187,7 +189,7 @@ static int write_npy(struct repl *r, const struct ids *ids, const char *path)
     return rc;
 }
 
-static void show_top(const struct repl *r)
+static int show_top(const struct repl *r)
 {
     const float *logits = r->session.logits;
     int V = r->model->config.n_vocab;
@@ -212,6 +214,8 @@ static void show_top(const struct repl *r)
                100.0 * exp((double)below - (double)top) / sum, buf_text(&piece));
         buf_release(&piece);
     }
+    return last >= 0 ? 0
+                     : err_set(ERR_FORMAT, "the logits are no numbers: the weights are damaged");
 }
 
 int cmd_logits(struct repl *r, const struct call *c)
@@ -231,17 +235,21 @@ int cmd_logits(struct repl *r, const struct call *c)
         rc = write_npy(r, &ids, path);
     progress_wipe();
     if (rc == 0)
-        show_top(r);
+        rc = show_top(r);
     ids_release(&ids);
     return rc;
 }
 
 int cmd_generate(struct repl *r, const struct call *c)
 {
-    const char *given = r->options.settings.call.ids;
+    const struct settings *s = &r->options.settings;
+    const char *given = s->call.ids;
     struct buf text = {0};
     struct ids ids = {0};
     int rc = 0;
+    if (r->model->tokenizer == NULL && s->call.output == OUTPUT_TEXT && !s->batch.jsonl)
+        return err_set(ERR_MISSING, "the model has no tokenizer files, so its answers are no text; "
+                                    "--output ids prints them");
     if (given != NULL && *given != '\0') {
         if ((rc = take_input(r, c, &ids)) == 0)
             rc = say_ids(r, &ids);

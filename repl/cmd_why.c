@@ -52,7 +52,7 @@ static void show_token(const struct replay *p, const struct alternative *chosen,
             continue;
         bool cut = !(others[i].p_chain > 0);
         char share[16];
-        snprintf(share, sizeof share, "%.1f",
+        snprintf(share, sizeof share, cut ? "(%.1f)" : "%.1f",
                  100.0 * (double)(cut ? others[i].p_model : others[i].p_chain));
         piece_text(p->r, others[i].id, &piece);
         int columns = term_columns(buf_text(&piece), piece.n) + (int)strlen(share) + 3;
@@ -121,7 +121,7 @@ int cmd_why(struct repl *r, const struct call *c)
             printf(
                 "%s[a search chose these; no chain drew them, and its column is the model's]%s\n",
                 term_dim(stdout), term_plain(stdout));
-        printf("%s%-*s    model    chain  rank  instead (%% under the chain; dim: cut by it)%s\n",
+        printf("%s%-*s    model    chain  rank  instead, %% by the chain (by the model)%s\n",
                term_dim(stdout), PIECE_COLUMNS, "token", term_plain(stdout));
         rc = score_text(&r->engine, text.data, text.n, t->prompt.ids.n, explain, &p,
                         progress_show());

@@ -36,27 +36,84 @@ static int take_ids(struct ids *out, const json_t *list)
     return 0;
 }
 
-static int take_setting(struct settings *s, const char *name, const json_t *value)
+static int put_scalar(struct buf *out, const json_t *value)
+{
+    if (json_is_string(value))
+        return buf_str(out, json_string_value(value));
+    if (json_is_boolean(value))
+        return buf_str(out, json_is_true(value) ? "on" : "off");
+    if (json_is_integer(value))
+        return buf_printf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    if (json_is_real(value))
+        return buf_printf(out, "%.9g", json_real_value(value));
+    return err_set(ERR_FORMAT, "must be a text, a number, true or false");
+}
+
+/* One of a list, with what would end or change it there escaped. */
+static int put_word(struct buf *out, const json_t *value)
+{
+    struct buf word = {0};
+    int rc = put_scalar(&word, value);
+    for (size_t i = 0; i < word.n && rc == 0; i++) {
+        if (word.data[i] == ',' || word.data[i] == '\\')
+            rc = buf_char(out, '\\');
+        if (rc == 0)
+            rc = buf_char(out, word.data[i]);
+    }
+    buf_release(&word);
+    return rc;
+}
+
+/* A value as it would be typed: ["a", "b"] is a,b and {"5": -1} is 5:-1. */
+static int put_value(struct buf *out, json_t *value)
+{
+    size_t i, n = 0;
+    json_t *v;
+    const char *key;
+    int rc = 0;
+    if (json_is_array(value)) {
+        json_array_foreach(value, i, v)
+        {
+            if ((i > 0 && (rc = buf_char(out, ',')) != 0) || (rc = put_word(out, v)) != 0)
+                return rc;
+        }
+        return 0;
+    }
+    if (json_is_object(value)) {
+        json_object_foreach(value, key, v)
+        {
+            if ((rc = buf_printf(out, "%s%s:", n++ > 0 ? "," : "", key)) != 0 ||
+                (rc = put_scalar(out, v)) != 0)
+                return rc;
+        }
+        return 0;
+    }
+    return put_scalar(out, value);
+}
+
+static int take_setting(struct settings *s, const char *name, json_t *value)
 {
     const struct setting *row;
-    char number[32];
-    const char *text = number;
+    struct buf text = {0};
+    bool on = true;
     int rc = option_settable(&row, name);
     if (rc != 0)
         return rc;
-    if (!option_per_line(row))
+    const bool shorthand = row->type == SETTING_SHORTHAND;
+    if (!option_per_line(shorthand ? option_find(row->choices[0]) : row))
         return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
-    if (json_is_string(value))
-        text = json_string_value(value);
-    else if (json_is_boolean(value))
-        text = json_is_true(value) ? "on" : "off";
-    else if (json_is_integer(value))
-        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_real(value))
-        snprintf(number, sizeof number, "%.9g", json_real_value(value));
+    if (row->type != SETTING_STRING && (json_is_array(value) || json_is_object(value)))
+        rc = err_set(ERR_FORMAT, "must be a text, a number, true or false");
     else
-        return err_set(ERR_FORMAT, "%s must be a text, a number, true or false", row->name);
-    return option_parse(row, s, text);
+        rc = put_value(&text, value);
+    if (rc != 0)
+        rc = err_set(rc, "%s %s", row->name, err_text());
+    if (rc == 0 && shorthand)
+        rc = option_switch(row, buf_text(&text), &on);
+    if (rc == 0 && on)
+        rc = option_parse(row, s, buf_text(&text));
+    buf_release(&text);
+    return rc;
 }
 
 static bool says_draw(const char *name)

@@ -53,6 +53,13 @@ has "a chain that is none is refused before any line" 'chain: unknown stage "top
     "$("$PRATTLE" $MODEL $S --chain topp,temperature <<<x 2>&1)"
 has "a line's too, with its place" '{"prompt":"x","error":"stop: empty word' \
     "$("$PRATTLE" $MODEL $S --jsonl <<<'{"prompt":"x","stop":"a,"}' 2>&1)"
+for same in '"greedy":true|"temperature":0' '"stop":["a,b","\\n"]|"stop":"a\\\\,b,\\\\n"' \
+    '"logit_bias":{"65":50,"66":-3.5}|"logit_bias":"65:50,66:-3.5"'; do
+    is "of a line: ${same%%|*}" "$(echo "{\"prompt\":\"x\",${same#*|}}" | "$PRATTLE" $MODEL $S --jsonl)" \
+        "$(echo "{\"prompt\":\"x\",${same%%|*}}" | "$PRATTLE" $MODEL $S --jsonl)"
+done
+has "a list where one value goes" '"error":"top_k must be a text, a number' \
+    "$(echo '{"prompt":"x","top_k":[1]}' | "$PRATTLE" $MODEL $S --jsonl 2>&1)"
 has "beams say that they cannot slide" "context full: a beam search ends there" \
     "$("$PRATTLE" $MODEL $S -n 300 --on-full slide --num-beams 2 -p x 2>&1)"
 is "several answers of two equal lines are all draws of their own" 4 \

@@ -4,6 +4,8 @@
 #include "model/base/progress.h"
 #include "tests/unit/tiny_text.h"
 
+#include <pthread.h>
+
 enum { SLOTS = 4, NEW = 40 };
 
 /* What came through the ring. */
@@ -129,6 +131,46 @@ static void steps_and_loop_give_the_same(void **state)
     for (int i = 0; i < 4; i++) {
         by_loop(&loop, iterations[i]);
         same(&steps, &loop);
+    }
+}
+
+/* Looks at what is handed over while the loop runs. */
+struct onlooker {
+    struct device_loop *loop;
+    size_t lot, all; /* only whole lots are to be seen, or all */
+    atomic_bool stop;
+    size_t odd; /* something else that was */
+};
+
+static void *look_on(void *arg)
+{
+    struct onlooker *o = arg;
+    while (!atomic_load(&o->stop)) {
+        size_t n = atomic_load(&o->loop->n_handed);
+        if (n % o->lot != 0 && n != o->all)
+            o->odd = n;
+    }
+    return NULL;
+}
+
+static void tokens_are_handed_over_in_lots(void **state)
+{
+    (void)state;
+    static const int iterations[] = {1, 3, 16, 1000};
+    for (size_t i = 0; i < sizeof iterations / sizeof *iterations; i++) {
+        struct bench b;
+        struct taken t = {0};
+        pthread_t thread;
+        set_up(&b, SLOTS, NULL);
+        struct onlooker o = {.loop = &b.loop,
+                             .lot = (size_t)iterations[i] * SLOTS,
+                             .all = (size_t)NEW * SLOTS};
+        assert_int_equal(pthread_create(&thread, NULL, look_on, &o), 0);
+        assert_int_equal(device_loop_run(&b.loop, 1000, iterations[i], false, take, &t), NEW);
+        atomic_store(&o.stop, true);
+        pthread_join(thread, NULL);
+        assert_int_equal(o.odd, 0);
+        tear_down(&b);
     }
 }
 
@@ -289,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_and_loop_give_the_same),
+        cmocka_unit_test(tokens_are_handed_over_in_lots),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(neighbours_do_not_matter),
         cmocka_unit_test(allocates_nothing),

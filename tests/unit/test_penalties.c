@@ -100,6 +100,7 @@ static void test_dry_breakers(void **state)
         {"ba", {B, A, C, B, A}, 5, -1},        /* b begins it, a is the rest */
         {"ba", {C, A, B, C, A}, 5, B},         /* no b before */
         {"ba", {AB, A, C, AB, A}, 5, -1},      /* ab ends with its beginning */
+        {"aba", {AB, A, C, AB, A}, 5, -1},     /* and with more of it */
         {"ba", {B, A, C, AB, B, A, C}, 7, AB}, /* reaches back to the breaker alone */
         {"", {A, COLON, C, A, COLON}, 5, C},
     };

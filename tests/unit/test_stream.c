@@ -64,6 +64,7 @@ static void takes_the_first_complete_stop(void **state)
     (void)state;
     check_bytes("xaby,ab", "xaby", "x", true);
     check_bytes("b,ab,xab", "yxab", "y", true);
+    check_bytes("xab,ab,b", "yxab", "y", true);
 }
 
 static void skips_the_blank_of_the_prompt(void **state)

@@ -99,15 +99,6 @@ static struct save_config save_settings(const struct repl *r, const struct call 
     return (struct save_config){asked_dtype(r, c), k->force, k->compat};
 }
 
-static void say_written(const char *path, const char *what)
-{
-    struct buf safe = {0};
-    progress_wipe();
-    term_visible(&safe, path, strlen(path));
-    printf("%swrote %s%s%s\n", term_dim(stdout), buf_text(&safe), what, term_plain(stdout));
-    buf_release(&safe);
-}
-
 /* What a file of the model's weights has of its adapter. */
 static const char *of_adapter(const struct model *m)
 {
@@ -126,8 +117,9 @@ int cmd_save(struct repl *r, const struct call *c)
     int rc = path == NULL ? ERR_NOMEM
              : trained    ? run_export(r->run, path, &k)
                           : model_save(r->model, path, &k, progress_show());
+    progress_wipe();
     if (rc == 0)
-        say_written(path, of_adapter(r->model));
+        term_wrote(path, of_adapter(r->model));
     mem_free(path);
     return rc;
 }
@@ -139,8 +131,9 @@ int cmd_convert(struct repl *r, const struct call *c)
     int rc = in == NULL || out == NULL
                  ? ERR_NOMEM
                  : weights_convert(in, out, r->options.settings.sampler.seed, &k, progress_show());
+    progress_wipe();
     if (rc == 0)
-        say_written(out, "");
+        term_wrote(out, "");
     mem_free(in);
     mem_free(out);
     return rc;

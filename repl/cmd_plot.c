@@ -16,11 +16,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_CURVES = 8, SCREEN_ROWS = 14 };
+enum { MAX_CURVES = 8, SCREEN_ROWS = 14, LEAST_ROWS = 7 };
 
 static const char *const curves[] = {"loss",         "validation_loss", "learning_rate",
                                      "grad_norm",    "accuracy",        "validation_accuracy",
                                      "tokens_per_s", "samples_per_s",   "skipped"};
+/* Of these the ones that have an axis in common, by their places above. */
+static const int same_axis[] = {0, 0, 1, 2, 3, 3, 4, 5, 6};
 static const char *const axes[] = {"step", "tokens", "hours", "machine_hours", "epoch"};
 
 struct request {
@@ -69,6 +71,14 @@ static int understand(struct request *q, const char *word)
                        word);
     }
     return 0;
+}
+
+static int axis_of(const struct plot_series *s)
+{
+    int i = 0;
+    while (curves[i] != s->name)
+        i++;
+    return same_axis[i];
 }
 
 static int add_point(struct plot_series *s, double x, double y)
@@ -150,6 +160,29 @@ static int find_run(const struct repl *r, struct request *q, char **latest)
     return 0;
 }
 
+/* Curves with an axis in common side by side, in the order in which they were named; how many
+ * frames that makes. */
+static int arrange(struct request *q)
+{
+    struct plot_series sorted[MAX_CURVES];
+    int n = 0, n_frames = 0;
+    for (int i = 0; i < q->n_series; i++) {
+        const int axis = axis_of(&q->series[i]);
+        bool first = true;
+        for (int k = 0; k < i; k++)
+            first &= axis_of(&q->series[k]) != axis;
+        for (int k = i; k < q->n_series && first; k++)
+            if (axis_of(&q->series[k]) == axis) {
+                sorted[n] = q->series[k];
+                sorted[n].color = term_curve(stdout, k - i);
+                sorted[n++].frame = n_frames;
+            }
+        n_frames += first;
+    }
+    memcpy(q->series, sorted, (size_t)n * sizeof *sorted);
+    return n_frames;
+}
+
 int cmd_plot(struct repl *r, const struct call *c)
 {
     struct request q = {.over = "step"};
@@ -167,10 +200,13 @@ int cmd_plot(struct repl *r, const struct call *c)
     if (rc == 0)
         rc = read_metrics(&q);
     drop_empty(&q);
+    const int n_frames = arrange(&q), each = n_frames > 1 ? LEAST_ROWS : SCREEN_ROWS;
     if (rc == 0 && q.out != NULL)
         rc = plot_write(q.out, r->options.settings.call.force, q.series, q.n_series, q.over);
+    if (rc == 0 && q.out != NULL)
+        term_wrote(q.out, "");
     else if (rc == 0)
-        rc = plot_draw(&picture, q.series, q.n_series, q.over, term_width(stdout) - 1, SCREEN_ROWS,
+        rc = plot_draw(&picture, q.series, q.n_series, q.over, term_width(stdout) - 1, each,
                        strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
     if (rc == 0)
         fwrite(buf_text(&picture), 1, picture.n, stdout);

@@ -308,6 +308,8 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
     struct buf text = {0};
     int rc = repl_device(r);
     if (rc == 0)
+        rc = run_check_first(c, shape);
+    if (rc == 0)
         rc = run_config_settle(c, shape);
     if (rc == 0)
         rc = dataset_open(&train, &validation, &c->data, t, shape->n_vocab, progress_show());

@@ -106,8 +106,39 @@ static int add_braille(struct buf *out, const struct field *d, int column, int r
 
 static const char signs[MAX_SERIES + 1] = "*+ox#@%&";
 
+static const char PLAIN[] = "\033[0m";
+
+/* The curve that has the last dot of a cell; 0: none has. */
+static int curve_of(const struct field *d, int column, int row)
+{
+    int curve = 0;
+    for (int y = 0; y < DOTS_Y; y++)
+        for (int x = 0; x < DOTS_X; x++) {
+            int dot = d->dot[(row * DOTS_Y + y) * d->width + column * DOTS_X + x];
+            curve = dot > curve ? dot : curve;
+        }
+    return curve;
+}
+
+/* The field of one row, where curves have colours in these. */
+static int add_dots(struct buf *out, const struct frame *f, const struct field *d, int row,
+                    const struct plot_series *series)
+{
+    int rc = 0, was = 0;
+    for (int c = 0; c < f->columns && rc == 0; c++) {
+        int curve = curve_of(d, c, row);
+        if (curve != 0 && curve != was && series[curve - 1].color != NULL)
+            rc = buf_str(out, series[curve - 1].color);
+        if (curve != 0)
+            was = curve;
+        if (rc == 0)
+            rc = add_braille(out, d, c, row);
+    }
+    return rc == 0 && was != 0 && series[was - 1].color != NULL ? buf_str(out, PLAIN) : rc;
+}
+
 static int add_row(struct buf *out, const struct frame *f, const struct field *d, int row,
-                   bool braille)
+                   const struct plot_series *series, bool braille)
 {
     int rc = 0;
     double step = round_step(f->y1 - f->y0, 4), high = f->y1 - (f->y1 - f->y0) * row / f->rows;
@@ -118,10 +149,11 @@ static int add_row(struct buf *out, const struct frame *f, const struct field *d
     rc = label ? buf_printf(out, "%*.5g ", LABEL - 2, at) : buf_printf(out, "%*s", LABEL - 1, "");
     if (rc == 0)
         rc = buf_str(out, braille ? (label ? "┤" : "│") : label ? "+" : "|");
-    for (int c = 0; c < f->columns && rc == 0; c++) {
-        int sign = d->dot[row * d->width + (braille ? 0 : c)];
-        rc = braille ? add_braille(out, d, c, row)
-                     : buf_char(out, sign == 0 ? ' ' : signs[sign - 1]);
+    if (rc == 0 && braille)
+        rc = add_dots(out, f, d, row, series);
+    for (int c = 0; c < f->columns && rc == 0 && !braille; c++) {
+        int sign = d->dot[row * d->width + c];
+        rc = buf_char(out, sign == 0 ? ' ' : signs[sign - 1]);
     }
     return rc == 0 ? buf_char(out, '\n') : rc;
 }
@@ -142,21 +174,23 @@ static int add_foot(struct buf *out, const struct frame *f, const struct plot_se
         rc = buf_printf(out, "%s", s == 0 ? "" : "   ");
         if (rc == 0 && !braille && n_series > 1)
             rc = buf_printf(out, "%c ", signs[s]);
+        const char *color = braille && series[s].color != NULL ? series[s].color : "";
         if (rc == 0)
-            rc = buf_printf(out, "%s %.5g", series[s].name, last);
+            rc = buf_printf(out, "%s%s%s %.5g", color, series[s].name, *color == '\0' ? "" : PLAIN,
+                            last);
     }
     return rc == 0 ? buf_char(out, '\n') : rc;
 }
 
-int plot_draw(struct buf *out, const struct plot_series *series, int n_series, const char *x_name,
-              int width, int height, bool braille)
+/* The curves of one frame. */
+static int draw_frame(struct buf *out, const struct plot_series *series, int n_series,
+                      const char *x_name, int width, int height, bool braille)
 {
     struct frame f;
-    if (n_series > MAX_SERIES)
-        return err_set(ERR_RANGE, "%d curves in one picture, at most %d", n_series, MAX_SERIES);
     int rc = measure(&f, series, n_series);
     if (rc != 0)
         return rc;
+    braille = braille && (n_series == 1 || series[0].color != NULL);
     f.columns = (width < MIN_WIDTH ? MIN_WIDTH : width) - LABEL - 1;
     f.rows = height < MIN_HEIGHT ? MIN_HEIGHT : height;
     struct field d = {.width = f.columns * (braille ? DOTS_X : 1),
@@ -167,9 +201,33 @@ int plot_draw(struct buf *out, const struct plot_series *series, int n_series, c
     for (int s = 0; s < n_series; s++)
         draw_series(&d, &f, &series[s], s);
     for (int row = 0; row < f.rows && rc == 0; row++)
-        rc = add_row(out, &f, &d, row, braille);
+        rc = add_row(out, &f, &d, row, series, braille);
     mem_free(d.dot);
     return rc == 0 ? add_foot(out, &f, series, n_series, x_name, braille) : rc;
+}
+
+/* How many of the first series have the frame of the first. */
+static int in_frame(const struct plot_series *series, int n_series)
+{
+    int n = 0;
+    while (n < n_series && series[n].frame == series[0].frame)
+        n++;
+    return n;
+}
+
+int plot_draw(struct buf *out, const struct plot_series *series, int n_series, const char *x_name,
+              int width, int height, bool braille)
+{
+    if (n_series > MAX_SERIES)
+        return err_set(ERR_RANGE, "%d curves in one picture, at most %d", n_series, MAX_SERIES);
+    if (n_series == 0)
+        return err_set(ERR_MISSING, "there is nothing to plot yet");
+    int rc = 0;
+    for (int at = 0, n; at < n_series && rc == 0; at += n) {
+        n = in_frame(series + at, n_series - at);
+        rc = draw_frame(out, series + at, n, x_name, width, height, braille);
+    }
+    return rc;
 }
 
 /* A gnuplot string: single quotes, doubled inside. */
@@ -181,17 +239,10 @@ static int add_quoted(struct buf *b, const char *s)
     return rc == 0 ? buf_char(b, '\'') : rc;
 }
 
-/* What gnuplot is told: data inline, so nothing but its standard input is read. */
-static int write_script(struct buf *b, const char *terminal, const char *path,
-                        const struct plot_series *series, int n_series, const char *x_name)
+/* One frame: its curves, then their points. */
+static int write_frame(struct buf *b, const struct plot_series *series, int n_series)
 {
-    int rc = buf_printf(b, "set terminal %s\nset output ", terminal);
-    if (rc == 0)
-        rc = add_quoted(b, path);
-    if (rc == 0)
-        rc = buf_str(b, "\nset grid\nset key top right noenhanced\nset xlabel ");
-    if (rc == 0)
-        rc = add_quoted(b, x_name);
+    int rc = 0;
     for (int s = 0; s < n_series && rc == 0; s++) {
         rc = buf_str(b,
                      s == 0 ? "\nplot '-' with lines lw 2 title " : ", '-' with lines lw 2 title ");
@@ -205,6 +256,30 @@ static int write_script(struct buf *b, const char *terminal, const char *path,
                 rc = buf_printf(b, "%.9g %.9g\n", series[s].x[i], series[s].y[i]);
         if (rc == 0)
             rc = buf_str(b, "e");
+    }
+    return rc;
+}
+
+/* What gnuplot is told: data inline, so nothing but its standard input is read. */
+static int write_script(struct buf *b, const char *terminal, const char *path,
+                        const struct plot_series *series, int n_series, const char *x_name)
+{
+    int n_frames = 0;
+    for (int at = 0; at < n_series; at += in_frame(series + at, n_series - at))
+        n_frames++;
+    int rc = buf_printf(b, "set terminal %s size 900,%d\nset output ", terminal,
+                        n_frames > 1 ? 280 * n_frames : 500);
+    if (rc == 0)
+        rc = add_quoted(b, path);
+    if (rc == 0)
+        rc = buf_str(b, "\nset grid\nset key top right noenhanced\nset xlabel ");
+    if (rc == 0)
+        rc = add_quoted(b, x_name);
+    if (rc == 0 && n_frames > 1)
+        rc = buf_printf(b, "\nset multiplot layout %d,1", n_frames);
+    for (int at = 0, n; at < n_series && rc == 0; at += n) {
+        n = in_frame(series + at, n_series - at);
+        rc = write_frame(b, series + at, n);
     }
     return rc == 0 ? buf_str(b, "\n") : rc;
 }
@@ -243,9 +318,9 @@ int plot_write(const char *path, bool force, const struct plot_series *series, i
 {
     const char *end = strrchr(path, '.'), *terminal = NULL;
     if (end != NULL && strcmp(end, ".svg") == 0)
-        terminal = "svg size 900,500 background 'white'";
+        terminal = "svg background 'white'";
     else if (end != NULL && strcmp(end, ".png") == 0)
-        terminal = "pngcairo size 900,500";
+        terminal = "pngcairo";
     if (terminal == NULL)
         return err_set(ERR_UNSUPPORTED, "pictures are written as .svg or .png");
     if (!force && file_exists(path))

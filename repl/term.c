@@ -53,6 +53,13 @@ const char *term_red(FILE *f)
     return sequence(f, "\033[31m");
 }
 
+const char *term_curve(FILE *f, int k)
+{
+    static const char *const colors[] = {"\033[36m", "\033[33m", "\033[35m", "\033[32m"};
+    const char *s = sequence(f, colors[k % 4]);
+    return *s == '\0' ? NULL : s;
+}
+
 const char *term_plain(FILE *f)
 {
     return sequence(f, "\033[0m");
@@ -111,6 +118,14 @@ size_t term_fit(const char *text, size_t n, int columns)
             break;
     }
     return fits;
+}
+
+void term_wrote(const char *path, const char *what)
+{
+    struct buf safe = {0};
+    term_visible(&safe, path, strlen(path));
+    printf("%swrote %s%s%s\n", term_dim(stdout), buf_text(&safe), what, term_plain(stdout));
+    buf_release(&safe);
 }
 
 void term_hush(bool on)

@@ -20,6 +20,8 @@ const char *term_dim(FILE *f);
 const char *term_bold(FILE *f);
 const char *term_red(FILE *f);
 const char *term_plain(FILE *f);
+/* Of the k-th curve of a picture; NULL where there is no colour. */
+const char *term_curve(FILE *f, int k);
 
 /*
  * Append n bytes with control characters (but newline and tab), invalid UTF-8 and
@@ -33,6 +35,9 @@ size_t term_fit(const char *text, size_t n, int columns);
 
 /* "  what         text", a line of standard output. */
 void term_row(const char *what, const char *text);
+
+/* "wrote PATH" and what else there is to say of it. */
+void term_wrote(const char *path, const char *what);
 
 /* While an answer runs, what is typed is kept for the prompt and not shown between. */
 void term_hush(bool on);

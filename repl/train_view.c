@@ -73,7 +73,7 @@ static void add_figures(struct figures *f, const struct metrics *m)
         add(f, DROP_LATE, "accuracy %.3f", m->accuracy);
     }
     if (m->step > 0 && isfinite(m->grad_norm)) {
-        add(f, DROP_LAST, "rate %.3g", m->learning_rate);
+        add(f, DROP_LAST, "rate %.2e", m->learning_rate);
         add(f, DROP_LATE, "norm %.3f", m->grad_norm);
     }
     if (m->tokens_per_s > 0) {
@@ -139,18 +139,18 @@ void train_view_activations(const struct metrics *m, const struct watch *w)
     static const char *const places[N_WATCHED] = {"attention", "inside the mlp", "residual"};
     train_view_wipe();
     progress_wipe();
-    printf("%sactivations at step %" PRId64 "\n%8s", term_dim(stdout), m->step, "");
+    printf("%sactivations at step %" PRId64 "\n%-6s", term_dim(stdout), m->step, "");
     for (int k = 0; k < N_WATCHED; k++)
-        printf("%22s", places[k]);
-    printf("\n%-8s", "layer");
+        printf("%24s", places[k]);
+    printf("\n%-6s", "layer");
     for (int k = 0; k < N_WATCHED; k++)
-        printf("%8s%8s%6s", "std", "max", "zero");
+        printf("%9s%9s%6s", "std", "max", "zero");
     putchar('\n');
     for (int i = 0; i < w->n_layer; i++) {
-        printf("%-8d", i);
+        printf("%-6d", i);
         for (int k = 0; k < N_WATCHED; k++) {
             const struct watched_stats s = watch_stats(w, i, (enum watched)k);
-            printf("%8.3g%8.3g%5.0f%%", s.std, s.max, 100 * s.zeros);
+            printf("%9.3g%9.3g%5.0f%%", s.std, s.max, 100 * s.zeros);
         }
         putchar('\n');
     }

@@ -6,6 +6,8 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "train/data/source.h"
+#include "train/eval/eval.h"
+#include "weights/adapter_file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -105,6 +107,23 @@ static int check_paths(const char *paths)
     return rc;
 }
 
+static int check_evaluation(const struct logging_section *l)
+{
+    struct eval_config c;
+    if (*l->eval == '\0' || l->eval_every == 0)
+        return 0;
+    eval_config_init(&c);
+    return eval_look(eval_find(l->eval), &c, *l->eval_file == '\0' ? NULL : l->eval_file);
+}
+
+static int check_adapter(const char *path, const struct config *shape)
+{
+    struct adapter *a = NULL;
+    int rc = *path == '\0' ? 0 : adapter_read(&a, path, shape);
+    adapter_free(a);
+    return rc;
+}
+
 int run_check_first(const struct run_config *c, const struct config *loaded)
 {
     struct run_config settled;
@@ -117,6 +136,9 @@ int run_check_first(const struct run_config *c, const struct config *loaded)
         rc = refuse_old(settled.checkpoint.folder);
     if (rc == 0 && (rc = check_paths(c->data.data)) == 0 && *c->data.validation != '\0')
         rc = check_paths(c->data.validation);
+    if (rc == 0 && (rc = check_evaluation(&settled.logging)) == 0 &&
+        (rc = check_adapter(settled.model.adapter, &shape)) == 0)
+        rc = file_look_folder(settled.checkpoint.folder);
     run_config_release(&settled);
     return rc;
 }

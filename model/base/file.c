@@ -290,6 +290,31 @@ bool file_is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+int file_look_folder(const char *path)
+{
+    char *copy = mem_strdup(*path == '\0' ? "." : path);
+    if (copy == NULL)
+        return ERR_NOMEM;
+    for (;;) {
+        char *slash = strrchr(copy, '/');
+        if (access(copy, F_OK) == 0 || slash == NULL)
+            break;
+        slash[slash == copy] = '\0';
+        if (slash == copy)
+            break;
+    }
+    const char *there = access(copy, F_OK) == 0 ? copy : ".";
+    int rc = 0;
+    if (!file_is_folder(there)) {
+        errno = ENOTDIR;
+        rc = path_error("make the folder", path);
+    } else if (access(there, W_OK | X_OK) != 0) {
+        rc = path_error("write in the folder", there);
+    }
+    mem_free(copy);
+    return rc;
+}
+
 int file_make_folder(const char *path)
 {
     char *copy = mem_strdup(path);

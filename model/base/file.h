@@ -52,6 +52,8 @@ bool file_exists(const char *path);
 bool file_is_folder(const char *path);
 /* mkdir -p; 0 when it is there already. */
 int file_make_folder(const char *path);
+/* Whether it could be, or is there and can be written to; nothing is made. */
+int file_look_folder(const char *path);
 /* folder/name in fresh memory. */
 char *file_join(const char *folder, const char *name);
 /* "~/x" with the home folder, else a copy. */

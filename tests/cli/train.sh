@@ -87,6 +87,11 @@ has "another precision is another run" "training.precision was float16 in this r
 has "--plan shows what it would take" "parameters" "$(train planned --plan)"
 has "steps given take the place of a preset's epochs" "all: 7 steps" \
     "$("$PRATTLE" train finetune data="$TEXT" steps=7 --plan --model $MODEL)"
+has "and refuses what the run would: a folder with a run" "has a checkpoint of step" "$(train whole --plan 2>&1)"
+has "a folder that cannot be" "Not a directory" "$(train "$TEXT/run" --plan 2>&1)"
+has "an evaluation without its file" "lambada_test.jsonl is not there" "$(train planned eval=lambada --plan 2>&1)"
+has "which a run says before its first step" "lambada_test.jsonl is not there" "$(train planned eval=lambada 2>&1)"
+has "an adapter that is none" "nothere" "$(train planned rank=4 lora.adapter=nothere --plan 2>&1)"
 is "and begins nothing" no "$([ -e planned ] && echo yes || echo no)"
 has "train config without one shows the settings" "learning_rate" "$("$PRATTLE" train config 2>/dev/null)"
 no_text=$("$PRATTLE" train popxl-tiny steps=2 sample_every=1 log_every=1 save_every=0 2>&1)

@@ -162,9 +162,8 @@ static void tokens_are_handed_over_in_lots(void **state)
         struct taken t = {0};
         pthread_t thread;
         set_up(&b, SLOTS, NULL);
-        struct onlooker o = {.loop = &b.loop,
-                             .lot = (size_t)iterations[i] * SLOTS,
-                             .all = (size_t)NEW * SLOTS};
+        struct onlooker o = {
+            .loop = &b.loop, .lot = (size_t)iterations[i] * SLOTS, .all = (size_t)NEW * SLOTS};
         assert_int_equal(pthread_create(&thread, NULL, look_on, &o), 0);
         assert_int_equal(device_loop_run(&b.loop, 1000, iterations[i], false, take, &t), NEW);
         atomic_store(&o.stop, true);

@@ -85,6 +85,37 @@ static void braille_is_utf8_of_the_right_width(void **state)
     buf_release(&b);
 }
 
+/* What has another unit has an axis of its own: a rate is no line along the bottom. */
+static void frames_have_their_own_axes(void **state)
+{
+    (void)state;
+    struct plot_series s[3];
+    struct buf b = {0};
+    static double rate[N], valid[N];
+    falling(&s[0]);
+    for (int i = 0; i < N; i++) {
+        rate[i] = 1e-4 * i / N;
+        valid[i] = y[i] + 0.5;
+    }
+    s[1] = (struct plot_series){.name = "validation_loss", .x = x, .y = valid, .n = N};
+    s[2] = (struct plot_series){.name = "learning_rate", .x = x, .y = rate, .n = N, .frame = 1};
+    assert_ok(plot_draw(&b, s, 3, "step", 60, 8, true));
+    assert_int_equal(count(b.data, '\n'), 20);
+    /* Without colours, signs tell two curves of a frame apart; one alone has dots. */
+    assert_non_null(strstr(b.data, "* loss 1.005"));
+    assert_non_null(strstr(b.data, "+ validation_loss 1.505"));
+    assert_non_null(strstr(b.data, "5e-05"));
+    assert_non_null(strstr(b.data, "\xe2\xa0"));
+    b.n = 0;
+    s[0].color = "<c>";
+    s[1].color = "<y>";
+    assert_ok(plot_draw(&b, s, 3, "step", 60, 8, true));
+    assert_non_null(strstr(b.data, "<c>loss\033[0m 1.005"));
+    assert_non_null(strstr(b.data, "<y>validation_loss\033[0m 1.505"));
+    assert_null(strchr(b.data, '*'));
+    buf_release(&b);
+}
+
 static void what_cannot_be_drawn_says_so(void **state)
 {
     (void)state;
@@ -97,7 +128,8 @@ static void what_cannot_be_drawn_says_so(void **state)
     falling(&s);
     assert_int_equal(plot_write("/tmp/x.gif", false, &s, 1, "step"), ERR_UNSUPPORTED);
     double one = 1, same[3] = {2, 2, 2}, at[3] = {0, 1, 2};
-    struct plot_series flat[2] = {{"point", &one, &one, 1}, {"flat", at, same, 3}};
+    struct plot_series flat[2] = {{.name = "point", .x = &one, .y = &one, .n = 1},
+                                  {.name = "flat", .x = at, .y = same, .n = 3}};
     assert_ok(plot_draw(&b, flat, 2, "step", 10, 1, false));
     buf_release(&b);
 }
@@ -108,6 +140,7 @@ int main(void)
         cmocka_unit_test(a_falling_curve_falls),
         cmocka_unit_test(figures_on_the_axis_are_round),
         cmocka_unit_test(braille_is_utf8_of_the_right_width),
+        cmocka_unit_test(frames_have_their_own_axes),
         cmocka_unit_test(what_cannot_be_drawn_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -405,7 +405,8 @@ static void a_precision_asked_for_is_rounded_once(void **state)
     struct progress p = {.note = note, .user = &notes};
     const struct save_config c = {.dtype = SAVE_F16};
     assert_ok(source_save(&s, in_folder("hf"), &c, &p));
-    assert_non_null(strstr(notes.data, "values are beyond F16's range and became infinite, the first in "));
+    assert_non_null(
+        strstr(notes.data, "values are beyond F16's range and became infinite, the first in "));
     buf_release(&notes);
     source_close(&s);
     clean();

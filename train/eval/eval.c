@@ -159,6 +159,26 @@ static int settle(struct eval_config *c, int n_ctx)
     return 0;
 }
 
+/* The file to read, in fresh memory. */
+static int choose_file(char **out, const struct eval *e, const struct eval_config *config,
+                       const char *path)
+{
+    if (path == NULL)
+        return find_file(out, e, config);
+    return (*out = file_expand(path)) == NULL ? err_last() : 0;
+}
+
+int eval_look(const struct eval *e, const struct eval_config *config, const char *path)
+{
+    char *chosen = NULL;
+    struct file f;
+    int rc = choose_file(&chosen, e, config, path);
+    if (rc == 0 && !file_is_folder(chosen) && (rc = file_open(&f, chosen)) == 0)
+        file_close(&f);
+    mem_free(chosen);
+    return rc;
+}
+
 int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
              const struct eval_config *config, const char *path, struct eval_result *result,
              const struct progress *p)
@@ -169,10 +189,8 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
     if (other != NULL && other->cache.n_ctx < n_ctx)
         n_ctx = other->cache.n_ctx;
     int rc = settle(&j.config, n_ctx);
-    if (rc == 0 && path != NULL)
-        rc = (result->path = file_expand(path)) == NULL ? err_last() : 0;
-    else if (rc == 0)
-        rc = find_file(&result->path, e, config);
+    if (rc == 0)
+        rc = choose_file(&result->path, e, config, path);
     j.path = result->path;
     if (rc == 0)
         rc = e->run(&j);

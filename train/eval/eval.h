@@ -98,6 +98,10 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
              const struct eval_config *config, const char *path, struct eval_result *result,
              const struct progress *p);
 
+/* Whether the file it would read is there, before any of it is done; path and errors as of
+ * eval_run. */
+int eval_look(const struct eval *e, const struct eval_config *config, const char *path);
+
 /*
  * For the evaluations: score the passages, f(user, i, scores) with the scores of passage i's
  * targets [list[i].n - list[i].first], in the list's order. Sets the result's done, total,

@@ -212,7 +212,10 @@ static int unknown(const char *name)
     const struct setting *o;
     if (near != NULL)
         return err_set(ERR_MISSING, "there is no %.40s; did you mean %s?", name, near);
-    return option_lookup(&o, name);
+    int rc = option_lookup(&o, name);
+    return strstr(err_text(), "mean") != NULL
+               ? rc
+               : err_set(rc, "there is no command or setting %.40s", name);
 }
 
 int cmd_help(struct repl *r, const struct call *c)

@@ -135,10 +135,11 @@ int train_keep(struct repl *r)
     char path[SHOWN];
     if (r->run == NULL || run_step(r->run) == 0)
         return 0;
-    if (run_state(r->run) == RUN_FINISHED && !is_unsaved(r))
+    if ((run_state(r->run) == RUN_FINISHED || r->told_step == run_step(r->run)) && !is_unsaved(r))
         return 0;
     int rc = run_save(r->run);
     progress_wipe();
+    r->told_step = run_step(r->run);
     if (rc == 0)
         say_dim("[step %" PRId64 " is saved; train resume %s goes on from there]", run_step(r->run),
                 shown_path(path, r));
@@ -230,7 +231,7 @@ static int take_model(struct repl *r, const struct run_config *c)
     int rc = run_config_source(c, &path);
     if (rc == 0 && path.n == 0)
         rc = repl_need_model(r);
-    else if (rc == 0)
+    else if (rc == 0 && (rc = repl_leave_model(r, "the same :train again goes on without")) == 0)
         rc = repl_load(r, buf_text(&path), c->training.seed);
     buf_release(&path);
     return rc;
@@ -243,6 +244,7 @@ static int open_checkpoint(struct repl *r, struct checkpoint *cp, struct run_con
     int rc = repl_load(r, cp->path, 0);
     if (rc == 0 && (rc = run_config_settle(c, &r->model->config)) == 0)
         rc = run_resume(&r->run, cp, c, r->model, &e);
+    r->told_step = 0;
     progress_wipe();
     return rc;
 }
@@ -275,6 +277,7 @@ static int begin(struct repl *r, struct run_config *c)
         return resume_folder(r, c->checkpoint.folder, c);
     if (rc == 0)
         rc = run_new(&r->run, c, r->model, &e);
+    r->told_step = 0;
     progress_wipe();
     return rc;
 }
@@ -434,6 +437,8 @@ static int resume_from(struct repl *r, const char *folder, char *const *words, i
     struct run_config c;
     char *path = file_expand(folder);
     int rc = path == NULL ? ERR_NOMEM : train_put_away(r);
+    if (rc == 0)
+        rc = repl_leave_model(r, "the same :train resume again goes on without");
     if (rc == 0)
         rc = checkpoint_open(&cp, path, progress_show());
     progress_wipe();

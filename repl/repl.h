@@ -25,6 +25,7 @@ struct repl {
     struct session session;
     struct ids text;    /* the text in progress: the session's, kept over a new engine */
     struct run *run;    /* training of this model, in memory; NULL: none */
+    int64_t told_step;  /* of that run, of which was said last that it is saved */
     struct turn *turns; /* [n_turns], the newest last */
     int n_turns;
     int threads; /* of the team as it was made, and its pinning */

@@ -131,6 +131,8 @@ static int take_pair(void *user, const struct yaml_pair *p)
         *p->section == '\0' ? mem_strdup(p->name) : mem_sprintf("%s.%s", p->section, p->name);
     int rc = key == NULL ? ERR_NOMEM : run_row_find(&row, key);
     mem_free(key);
+    if (rc != 0 && *p->section == '\0' && run_is_section(p->name))
+        return err_set(ERR_FORMAT, "%s is a section: its settings stand under it", p->name);
     if (rc != 0)
         return rc;
     bool *seen = &r->seen[row - run_row_at(0)];

@@ -1,6 +1,7 @@
 #include "weights/save.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
 #include "weights/adapter_file.h"
 
@@ -12,9 +13,28 @@ static bool is_gguf(const char *path)
     return n > 5 && strcmp(path + n - 5, ".gguf") == 0;
 }
 
+/* Names of files that are no folder's: what is written is a folder or a GGUF file. */
+static int refuse_file_name(const char *path)
+{
+    static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".json"};
+    char shown[256];
+    const size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t m = strlen(endings[i]);
+        if (n > m && strcmp(path + n - m, endings[i]) == 0)
+            return err_set(ERR_RANGE, "%s: name a folder, which gets a model.safetensors and "
+                                      "what belongs to it, or a file that ends in .gguf",
+                           file_show(shown, sizeof shown, path));
+    }
+    return 0;
+}
+
 int source_save(struct source *s, const char *path, const struct save_config *c,
                 const struct progress *p)
 {
+    int rc = refuse_file_name(path);
+    if (rc != 0)
+        return rc;
     return is_gguf(path) ? source_save_gguf(s, path, c, p) : source_save_hf(s, path, c, p);
 }
 

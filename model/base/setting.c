@@ -67,6 +67,14 @@ static int first_name(const char *names)
     return (int)strcspn(names, "|");
 }
 
+/* Whether six digits say what it is: 0.9999999 is not 1. */
+static bool is_short(double x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%g", x);
+    return strtod(text, NULL) == x || (float)strtod(text, NULL) == (float)x;
+}
+
 int setting_range(const struct setting *s, struct buf *out)
 {
     switch (s->type) {
@@ -77,7 +85,7 @@ int setting_range(const struct setting *s, struct buf *out)
         return buf_printf(out, "%.0f to %.0f", s->min, s->max);
     case SETTING_FLOAT:
     case SETTING_DOUBLE:
-        return buf_printf(out, "%g to %g", s->min, s->max);
+        return buf_printf(out, is_short(s->max) ? "%g to %g" : "%g to %.8g", s->min, s->max);
     case SETTING_UINT64:
         return buf_printf(out, "0 to %" PRIu64, UINT64_MAX);
     case SETTING_CHOICE:

@@ -22,6 +22,12 @@ alone=$(info "$TMPDIR/alone.bin")
 is "ids alone are nanoGPT's" nanoGPT "$(field format "$alone")"
 is "which need no model" "ids 11 to 256" "$(field vocabulary "$alone")"
 is "documents by the end of text" 3 "$(field documents "$(info "$TMPDIR/alone.bin" --model $MODEL)")"
+ln -s nowhere "$TMPDIR/texts/c.txt"
+is "a link to nothing is passed over" "$text" "$(info "$TMPDIR/texts" --model $MODEL)"
+for f in "$TMPDIR"/cache/prattle/data/*.bin; do printf xyz | dd of="$f" bs=1 seek=5 conv=notrunc 2>/dev/null; done
+again=$(info "$TMPDIR/texts" --model $MODEL)
+has "a cache that was written over is noticed" "the encoded text in the cache is damaged: it is encoded anew" "$again"
+is "and made again" "$text" "$(info "$TMPDIR/texts" --model $MODEL)"
 printf '\xff\xff' >"$TMPDIR/big.bin"
 is "ids the model has not" "ids 65535 to 65535: not for this model of 257" "$(field vocabulary "$(info "$TMPDIR/big.bin" -m $MODEL)")"
 has "text needs a tokenizer" "there is no tokenizer; load a model" "$(info "$TMPDIR/texts")"

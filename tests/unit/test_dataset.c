@@ -694,7 +694,8 @@ static void refuses_missing_things(void **state)
     c = config_of((const char *const[]){"a.txt"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, NULL, 0, NULL), ERR_MISSING);
     assert_string_equal(
-        err_text(), "cannot encode the texts: there is no tokenizer; load a model that has one");
+        err_text(), "cannot encode the texts: there is no tokenizer; load a model that has one, or "
+                    "name it: --model PATH");
     data_config_release(&c);
 }
 

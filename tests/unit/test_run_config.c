@@ -164,6 +164,8 @@ static void bad_files_change_nothing(void **state)
         {"steps: 5\nlearning_rate: nan\n", "line 2: learning_rate is nan, must be 0 to 1000"},
         {"steps: 5\noptimizer: {optimizer: sgd}\n", "must be adamw, adam or lamb"},
         {"steps: 5\ntraining: {seed: {a: 1}}\n", "line 2: seed: expected one value, not a mapping"},
+        {"training: 5\n", "line 1: training is a section: its settings stand under it"},
+        {"steps: 5\nbeta1: 1\n", "beta1 is 1, must be 0 to 0.9999999"},
         {"steps: 5.5\n", "steps is 5.5, must be a whole number"},
         {"steps\n", "expected settings as"},
         {"steps: 5\nlog_every: 0\n", "log_every is 0"},

@@ -224,6 +224,8 @@ static int add_folder(struct data_sources *s, const char *path, int depth)
         char *inner = file_join(path, names[i]);
         if (inner == NULL)
             rc = ERR_NOMEM;
+        else if (stat(inner, &st) != 0 && errno == ENOENT) /* a link to nothing */
+            rc = 0;
         else if (!file_is_folder(inner))
             rc = add_file(s, inner, true);
         else if (lstat(inner, &st) == 0 && !S_ISLNK(st.st_mode)) /* a link may lead in a circle */

@@ -36,15 +36,15 @@ static void hash_tokenizer(EVP_MD_CTX *h, const struct tokenizer *t)
         hash_text(h, tokenizer_merge(t, i));
 }
 
-/* One file; *done counts the bytes of all. */
-static int hash_file(EVP_MD_CTX *h, char *part, const struct data_source *s, uint64_t *done,
+/* One file behind a head of its own; *done counts the bytes of all. */
+static int hash_file(EVP_MD_CTX *h, char *part, const char *path, uint64_t kind, uint64_t *done,
                      uint64_t total, const struct progress *p)
 {
     struct file f;
-    int rc = file_open(&f, s->path);
+    int rc = file_open(&f, path);
     if (rc != 0)
         return rc;
-    uint64_t head[2] = {s->kind == DATA_JSON_LINES, f.bytes};
+    uint64_t head[2] = {kind, f.bytes};
     EVP_DigestUpdate(h, head, sizeof head);
     for (uint64_t at = 0; at < f.bytes && rc == 0; at += HASH_BYTES) {
         uint64_t left = f.bytes - at;
@@ -58,6 +58,27 @@ static int hash_file(EVP_MD_CTX *h, char *part, const struct data_source *s, uin
     }
     file_close(&f);
     return rc;
+}
+
+enum { KEY_BYTES = 2 * DIGEST + 1 };
+
+static void finish_key(char key[KEY_BYTES], EVP_MD_CTX *h)
+{
+    unsigned char digest[DIGEST];
+    EVP_DigestFinal_ex(h, digest, NULL);
+    for (int i = 0; i < DIGEST; i++)
+        snprintf(key + 2 * i, 3, "%02x", digest[i]);
+}
+
+static int begin_key(EVP_MD_CTX **h, char **part)
+{
+    *part = mem_alloc(HASH_BYTES);
+    *h = EVP_MD_CTX_new();
+    if (*part == NULL)
+        return ERR_NOMEM;
+    if (*h == NULL || EVP_DigestInit_ex(*h, EVP_sha256(), NULL) != 1)
+        return err_set(ERR_NOMEM, "libcrypto has no SHA-256");
+    return 0;
 }
 
 /* Bytes of all texts. */
@@ -75,32 +96,76 @@ static int add_up(uint64_t *total, const struct data_source *list, size_t n)
     return rc;
 }
 
-static int make_key(char key[2 * DIGEST + 1], const struct data_source *list, size_t n,
-                    uint64_t total, const char *separator, const struct tokenizer *t,
-                    const struct progress *p)
+static int make_key(char key[KEY_BYTES], const struct data_source *list, size_t n, uint64_t total,
+                    const char *separator, const struct tokenizer *t, const struct progress *p)
 {
-    unsigned char digest[DIGEST];
     uint64_t done = 0;
-    char *part = mem_alloc(HASH_BYTES);
-    EVP_MD_CTX *h = EVP_MD_CTX_new();
-    int rc = part == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && (h == NULL || EVP_DigestInit_ex(h, EVP_sha256(), NULL) != 1))
-        rc = err_set(ERR_NOMEM, "libcrypto has no SHA-256");
+    char *part = NULL;
+    EVP_MD_CTX *h = NULL;
+    int rc = begin_key(&h, &part);
     if (rc == 0) {
         hash_text(h, "prattle text cache 1");
         hash_text(h, separator);
         hash_tokenizer(h, t);
     }
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = hash_file(h, part, &list[i], &done, total, p);
-    if (rc == 0) {
-        EVP_DigestFinal_ex(h, digest, NULL);
-        for (int i = 0; i < DIGEST; i++)
-            snprintf(key + 2 * i, 3, "%02x", digest[i]);
-    }
+        rc = hash_file(h, part, list[i].path, list[i].kind == DATA_JSON_LINES, &done, total, p);
+    if (rc == 0)
+        finish_key(key, h);
     EVP_MD_CTX_free(h);
     mem_free(part);
     return rc;
+}
+
+/* Of a set as it lies there. */
+static int make_sum(char sum[KEY_BYTES], const char *prefix)
+{
+    static const char *const endings[] = {".bin", ".idx"};
+    uint64_t done = 0;
+    char *part = NULL;
+    EVP_MD_CTX *h = NULL;
+    int rc = begin_key(&h, &part);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        char *path = mem_sprintf("%s%s", prefix, endings[i]);
+        rc = path == NULL ? ERR_NOMEM : hash_file(h, part, path, (uint64_t)i, &done, 0, NULL);
+        mem_free(path);
+    }
+    if (rc == 0)
+        finish_key(sum, h);
+    EVP_MD_CTX_free(h);
+    mem_free(part);
+    return rc;
+}
+
+/* PREFIX.sha256 says what the set was when it was made. */
+static int write_sum(const char *prefix)
+{
+    char sum[KEY_BYTES];
+    struct file_writer f = {.fd = -1};
+    char *path = mem_sprintf("%s.sha256", prefix);
+    int rc = path == NULL ? ERR_NOMEM : make_sum(sum, prefix);
+    if (rc == 0 && (rc = file_create(&f, path, true)) == 0 &&
+        (rc = file_write(&f, sum, KEY_BYTES - 1)) == 0)
+        rc = file_commit(&f);
+    file_abandon(&f);
+    mem_free(path);
+    return rc;
+}
+
+/* Whether there is a set, and it is what was made. */
+static bool is_whole(const char *prefix, const struct progress *p)
+{
+    char sum[KEY_BYTES];
+    struct buf said = {0};
+    char *path = mem_sprintf("%s.sha256", prefix);
+    bool there = path != NULL && file_exists(path);
+    bool whole = there && file_read_all(&said, path, KEY_BYTES) == 0 &&
+                 make_sum(sum, prefix) == 0 && strcmp(buf_text(&said), sum) == 0;
+    if (there && !whole)
+        progress_note(p, "the encoded text in the cache is damaged: it is encoded anew");
+    buf_release(&said);
+    mem_free(path);
+    return whole;
 }
 
 /* The path of a set without its endings, its folder made; in fresh memory. */
@@ -218,19 +283,20 @@ static int encode(const char *prefix, const struct data_source *list, size_t n, 
 int text_cache_open(struct token_file *out, const struct data_source *list, size_t n,
                     const char *separator, const struct tokenizer *t, const struct progress *p)
 {
-    char key[2 * DIGEST + 1], *prefix = NULL;
+    char key[KEY_BYTES], *prefix = NULL;
     uint64_t total;
     if (t == NULL)
         return err_set(ERR_MISSING,
-                       "cannot encode the texts: there is no tokenizer; load a model that has one");
+                       "cannot encode the texts: there is no tokenizer; load a model that has one, or name it: --model PATH");
     int rc = add_up(&total, list, n);
     if (rc == 0)
         rc = make_key(key, list, n, total, separator, t, p);
     if (rc == 0)
         rc = make_prefix(&prefix, key);
-    if (rc == 0 && token_file_open(out, TOKENS_MEGATRON, prefix) != 0) {
+    if (rc == 0 &&
+        (!is_whole(prefix, p) || token_file_open(out, TOKENS_MEGATRON, prefix) != 0)) {
         rc = encode(prefix, list, n, total, separator, t, p);
-        if (rc == 0)
+        if (rc == 0 && (rc = write_sum(prefix)) == 0)
             rc = token_file_open(out, TOKENS_MEGATRON, prefix);
     }
     if (rc == 0)

@@ -630,7 +630,7 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
         const struct progress p = {.note = note, .user = &notes};
         struct model *again;
         unsigned char fingerprint[32];
-        char name[16], weights[48], saved[16];
+        char name[32], weights[64], saved[32];
         snprintf(name, sizeof name, "from%d", i);
         snprintf(saved, sizeof saved, "saved%d", i);
         snprintf(weights, sizeof weights, "%s/model.safetensors", name);

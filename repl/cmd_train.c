@@ -165,10 +165,13 @@ static double peak_gib(void)
 
 static void say_finished(struct repl *r)
 {
-    char path[SHOWN];
-    say_dim("[finished at step %" PRId64 "; %s has the checkpoints and metrics; %.2f GiB of memory "
-            "at most]",
-            run_step(r->run), shown_path(path, r), peak_gib());
+    char path[SHOWN], past[48] = "";
+    const int64_t n = run_metrics(r->run)->n_steps;
+    if (n > 0 && n < run_step(r->run)) /* steps=N of a run that is there already */
+        snprintf(past, sizeof past, ", past the %" PRId64 " asked for", n);
+    say_dim("[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; %.2f GiB of "
+            "memory at most]",
+            run_step(r->run), past, shown_path(path, r), peak_gib());
     if (r->model->adapter != NULL)
         say_dim("[the adapter is on; :lora off is the model without it]");
 }

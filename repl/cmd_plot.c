@@ -167,14 +167,14 @@ static int arrange(struct request *q)
     struct plot_series sorted[MAX_CURVES];
     int n = 0, n_frames = 0;
     for (int i = 0; i < q->n_series; i++) {
-        const int axis = axis_of(&q->series[i]);
+        const int axis = axis_of(&q->series[i]), begin = n;
         bool first = true;
         for (int k = 0; k < i; k++)
             first &= axis_of(&q->series[k]) != axis;
         for (int k = i; k < q->n_series && first; k++)
             if (axis_of(&q->series[k]) == axis) {
                 sorted[n] = q->series[k];
-                sorted[n].color = term_curve(stdout, k - i);
+                sorted[n].color = term_curve(stdout, n - begin);
                 sorted[n++].frame = n_frames;
             }
         n_frames += first;

@@ -46,6 +46,7 @@ int cmd_undo(struct repl *r, const struct call *c)
     int rc = ids_add(&r->text, t->before.data, t->before.n);
     if (rc != 0)
         return rc;
+    r->held_blank = t->before_held;
     repl_pop_turn(r);
     say_length(r, "taken back; what is left");
     return 0;

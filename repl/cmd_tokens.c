@@ -35,7 +35,7 @@ static int parse_ids(struct ids *out, const char *text)
         if (rc != 0)
             return rc;
         p = end + strspn(end, " \t\n");
-        if (*p == ',' && p[1] != '\0')
+        if (*p == ',')
             p += 1 + strspn(p + 1, " \t\n");
     }
     return out->n > 0 ? 0 : err_set(ERR_RANGE, "ids is empty; give them as 1,2,3");

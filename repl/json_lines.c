@@ -102,7 +102,8 @@ static int take_setting(struct settings *s, const char *name, json_t *value)
     const bool shorthand = row->type == SETTING_SHORTHAND;
     if (!option_per_line(shorthand ? option_find(row->choices[0]) : row))
         return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
-    if (row->type != SETTING_STRING && (json_is_array(value) || json_is_object(value)))
+    const bool pairs = strcmp(row->name, "logit_bias") == 0;
+    if ((row->type != SETTING_STRING && json_is_array(value)) || (!pairs && json_is_object(value)))
         rc = err_set(ERR_FORMAT, "must be a text, a number, true or false");
     else
         rc = put_value(&text, value);

@@ -54,7 +54,7 @@ struct turn *repl_push_turn(struct repl *r)
         r->n_turns--;
     }
     struct turn *t = &r->turns[r->n_turns++];
-    *t = (struct turn){0};
+    *t = (struct turn){.before_held = r->held_blank};
     if (settings_copy(&t->settings, &r->options.settings) == 0 &&
         ids_add(&t->before, r->text.data, r->text.n) == 0)
         return t;
@@ -72,11 +72,13 @@ void repl_forget(struct repl *r)
     while (r->n_turns > 0)
         repl_pop_turn(r);
     r->text.n = 0;
+    r->held_blank = false;
 }
 
 int repl_keep_text(struct repl *r)
 {
     r->text.n = 0;
+    r->held_blank = false;
     return ids_add(&r->text, r->session.text.data, r->session.text.n);
 }
 

@@ -11,6 +11,7 @@
 /* One prompt and its answer, as :regen, :undo and :why need them. */
 struct turn {
     struct ids before;        /* the text before it */
+    bool before_held;         /* and whether a blank was held behind that */
     struct prompt prompt;     /* the text the answer goes on from */
     struct ids answer;        /* what was drawn, without the stop token */
     bool slid;                /* the context was cut meanwhile */
@@ -24,6 +25,7 @@ struct repl {
     struct engine engine; /* ready when engine.model is set */
     struct session session;
     struct ids text;    /* the text in progress: the session's, kept over a new engine */
+    bool held_blank;    /* a blank was seen behind it, which goes with the word that follows */
     struct run *run;    /* training of this model, in memory; NULL: none */
     int64_t told_step;  /* of that run, of which was said last that it is saved */
     struct turn *turns; /* [n_turns], the newest last */

@@ -150,9 +150,10 @@ static void show_object(const char *prompt, size_t n_prompt, const struct answer
 }
 
 /* The text goes on from what was shown: a stop string and what came with it go. */
-static int drop_unseen(struct repl *r, const struct answer *a, bool held_blank)
+static int drop_unseen(struct repl *r, const struct turn *turn, const struct answer *a)
 {
     const struct tokenizer *t = r->model->tokenizer;
+    const bool held_blank = turn->prompt.held_blank;
     size_t bytes = 0, n;
     for (size_t i = 0; i < a->ids.n; i++) {
         const char *piece = tokenizer_piece(t, a->ids.data[i], &n);
@@ -160,8 +161,12 @@ static int drop_unseen(struct repl *r, const struct answer *a, bool held_blank)
     }
     for (size_t unseen = bytes - a->text.n; unseen > 0 && r->text.n > 0;) {
         const char *piece = tokenizer_piece(t, r->text.data[--r->text.n], &n);
-        if (unseen < n)
-            return tokenizer_encode(t, &r->text, piece, n - unseen, ENCODE_TEXT);
+        if (unseen < n) {
+            n -= unseen;
+            r->held_blank =
+                piece[n - 1] == ' ' && prompt_holds_blank(r->model, &turn->settings.generate);
+            return tokenizer_encode(t, &r->text, piece, n - r->held_blank, ENCODE_TEXT);
+        }
         unseen -= n;
     }
     return 0;
@@ -178,7 +183,7 @@ static int remember(struct repl *r, struct turn *t, const struct answer *a)
     if (rc == 0 && t->prompt.ids.n == 0 && r->text.n > a->ids.n)
         rc = ids_add(&t->prompt.ids, r->text.data, r->text.n - a->ids.n);
     if (rc == 0 && a->finish == FINISH_STOP_STRING)
-        rc = drop_unseen(r, a, t->prompt.held_blank);
+        rc = drop_unseen(r, t, a);
     t->n_drawn =
         t->settings.sampler.position + (int64_t)a->ids.n + (a->finish == FINISH_STOP_TOKEN);
     t->answer.n = 0;
@@ -283,15 +288,30 @@ static int finish(struct repl *r, struct turn *t, int rc, const char *shown, siz
     return rc;
 }
 
+/* The blank that was held behind the text, and the prompt. */
+static int encode(struct repl *r, struct prompt *p, const struct generate_config *g, bool more,
+                  const char *text, size_t n)
+{
+    struct buf whole = {0};
+    int rc = more && r->held_blank ? buf_char(&whole, ' ') : 0;
+    if (rc == 0)
+        rc = buf_add(&whole, text, n);
+    if (rc == 0)
+        rc = prompt_encode(p, r->model, g, buf_text(&whole), whole.n);
+    buf_release(&whole);
+    return rc;
+}
+
 int say(struct repl *r, const char *text, size_t n)
 {
     struct turn *t = NULL;
     struct prompt p = {0};
-    int rc = begin(r, &t, r->options.settings.talk.keep);
+    const bool keep = r->options.settings.talk.keep;
+    int rc = begin(r, &t, keep);
     if (rc == 0) {
         struct generate_config g = t->settings.generate;
         g.begin = g.begin && t->prompt.ids.n == 0;
-        rc = prompt_encode(&p, r->model, &g, text, n);
+        rc = encode(r, &p, &g, keep, text, n);
     }
     if (rc == 0)
         rc = ids_add(&t->prompt.ids, p.ids.data, p.ids.n);
@@ -303,7 +323,7 @@ int say(struct repl *r, const char *text, size_t n)
     return finish(r, t, rc, text, n);
 }
 
-/* A seed goes on where the answer before ended: as if it had not ended there. */
+/* A seed that was set goes on where the answer before ended: as if it had not ended there. */
 static void draw_on(const struct repl *r, struct sampler_config *c)
 {
     const struct turn *last = r->n_turns > 1 ? &r->turns[r->n_turns - 2] : NULL;
@@ -321,8 +341,10 @@ int say_more(struct repl *r)
     if (r->text.n == 0)
         return err_set(ERR_MISSING, "there is no text yet to go on with; type a prompt");
     int rc = begin(r, &t, true);
-    if (rc == 0)
+    if (rc == 0) {
         draw_on(r, &t->settings.sampler);
+        t->prompt.held_blank = r->held_blank;
+    }
     return finish(r, t, rc, "", 0);
 }
 

@@ -31,6 +31,11 @@ static bool has_blank_words(const struct tokenizer *t)
     return false;
 }
 
+bool prompt_holds_blank(const struct model *m, const struct generate_config *g)
+{
+    return g->trim && m->tokenizer != NULL && has_blank_words(m->tokenizer);
+}
+
 token_id prompt_begin_token(const struct model *m)
 {
     const struct config *c = &m->config;
@@ -57,7 +62,7 @@ int prompt_encode(struct prompt *p, const struct model *m, const struct generate
         return err_set(ERR_MISSING,
                        "the model has no tokenizer files (vocab.json and merges.txt, or "
                        "tokenizer.json): give token ids");
-    p->held_blank = g->trim && n > 0 && text[n - 1] == ' ' && has_blank_words(t);
+    p->held_blank = n > 0 && text[n - 1] == ' ' && prompt_holds_blank(m, g);
     int rc = g->begin ? add_begin(&p->ids, m, "begin is on") : 0;
     if (rc == 0)
         rc = tokenizer_encode(t, &p->ids, text, n - p->held_blank,

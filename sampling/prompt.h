@@ -42,6 +42,9 @@ static inline int prompt_kept(int n_ctx)
 {
     return n_ctx > 1 ? n_ctx / 2 : 1;
 }
+/* Whether a blank at the end of a text waits for the word that follows: trim is on, and there are
+ * tokens that begin with one. */
+bool prompt_holds_blank(const struct model *m, const struct generate_config *g);
 /* The status line of a slide. */
 void prompt_slid_sentence(char *out, size_t out_bytes, const struct model *m);
 

@@ -207,9 +207,10 @@ static int settle(struct run_config *c, const struct config *shape)
         return err_set(ERR_RANGE,
                        "embedding_serialization_factor %d is more than the vocabulary of %d",
                        c->execution.embedding_serialization_factor, shape->n_vocab);
-    /* The least that is built in is a tenth of the rate that is. */
+    /* Below a least rate that was there before, a rate takes its tenth for it, as the built-in
+     * ones have it. */
     if (c->schedule.min_learning_rate > c->schedule.learning_rate &&
-        source_of(c, "schedule.min_learning_rate") == 0)
+        source_of(c, "schedule.min_learning_rate") < source_of(c, "schedule.learning_rate"))
         c->schedule.min_learning_rate = c->schedule.learning_rate / 10;
     if (c->schedule.kind != SCHEDULE_CONSTANT &&
         c->schedule.min_learning_rate > c->schedule.learning_rate)

@@ -22,11 +22,23 @@ static int refuse_file_name(const char *path)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         const size_t m = strlen(endings[i]);
         if (n > m && strcmp(path + n - m, endings[i]) == 0)
-            return err_set(ERR_RANGE, "%s: name a folder, which gets a model.safetensors and "
-                                      "what belongs to it, or a file that ends in .gguf",
+            return err_set(ERR_RANGE,
+                           "%s: name a folder, which gets a model.safetensors and "
+                           "what belongs to it, or a file that ends in .gguf",
                            file_show(shown, sizeof shown, path));
     }
     return 0;
+}
+
+/* What can be said before anything is read. */
+static int check_target(const char *path, const struct save_config *c)
+{
+    char shown[256];
+    int rc = refuse_file_name(path);
+    if (rc == 0 && !c->force && file_exists(path))
+        rc = err_set(ERR_EXISTS, "%s exists already; --force overwrites it",
+                     file_show(shown, sizeof shown, path));
+    return rc;
 }
 
 int source_save(struct source *s, const char *path, const struct save_config *c,
@@ -54,7 +66,9 @@ int model_save(struct model *m, const char *path, const struct save_config *c,
                const struct progress *p)
 {
     struct source s;
-    int rc = source_of_model(&s, m, p);
+    int rc = check_target(path, c);
+    if (rc == 0)
+        rc = source_of_model(&s, m, p);
     if (rc != 0)
         return rc;
     bool adapted = m->adapter != NULL && m->adapter->on;

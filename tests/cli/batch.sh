@@ -62,6 +62,8 @@ for same in '"greedy":true|"temperature":0' '"stop":["a,b","\\n"]|"stop":"a\\\\,
 done
 has "a list where one value goes" '"error":"top_k must be a text, a number' \
     "$(echo '{"prompt":"x","top_k":[1]}' | "$PRATTLE" $MODEL $S --jsonl 2>&1)"
+has "pairs where there are none" '"error":"stop must be a text' \
+    "$(echo '{"prompt":"x","stop":{"a":1}}' | "$PRATTLE" $MODEL $S --jsonl 2>&1)"
 has "beams say that they cannot slide" "context full: a beam search ends there" \
     "$("$PRATTLE" $MODEL $S -n 300 --on-full slide --num-beams 2 -p x 2>&1)"
 is "several answers of two equal lines are all draws of their own" 4 \

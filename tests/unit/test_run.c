@@ -635,6 +635,8 @@ static void test_numbers_of_a_state(void **state)
                {"loss_scale", "1e38", "loss_scale"},
                {"hours", "-5", "hours"},
                {"due", "4096", "due"},
+               {"best_step", "13", "counts more than there was"},
+               {"line_targets", "1000000000000", "counts more than there was"},
                {"step", "11", "its state is of step 11"}};
     struct made t;
     struct run *r;

@@ -345,6 +345,9 @@ static void the_least_rate_follows(void **state)
     assert_true(fabs(c->schedule.min_learning_rate / 1e-6 - 1) < 1e-12);
     assert_ok(words(c, "min_learning_rate=2e-5", NULL));
     assert_says(run_config_settle(c, &shape), "min_learning_rate 2e-05 is above learning_rate");
+    assert_ok(words(c, "learning_rate=3e-6", NULL));
+    assert_ok(run_config_settle(c, &shape));
+    assert_true(fabs(c->schedule.min_learning_rate / 3e-7 - 1) < 1e-12);
 }
 
 static void dropout_has_one_name_for_all(void **state)

@@ -286,15 +286,14 @@ int text_cache_open(struct token_file *out, const struct data_source *list, size
     char key[KEY_BYTES], *prefix = NULL;
     uint64_t total;
     if (t == NULL)
-        return err_set(ERR_MISSING,
-                       "cannot encode the texts: there is no tokenizer; load a model that has one, or name it: --model PATH");
+        return err_set(ERR_MISSING, "cannot encode the texts: there is no tokenizer; load a model "
+                                    "that has one, or name it: --model PATH");
     int rc = add_up(&total, list, n);
     if (rc == 0)
         rc = make_key(key, list, n, total, separator, t, p);
     if (rc == 0)
         rc = make_prefix(&prefix, key);
-    if (rc == 0 &&
-        (!is_whole(prefix, p) || token_file_open(out, TOKENS_MEGATRON, prefix) != 0)) {
+    if (rc == 0 && (!is_whole(prefix, p) || token_file_open(out, TOKENS_MEGATRON, prefix) != 0)) {
         rc = encode(prefix, list, n, total, separator, t, p);
         if (rc == 0 && (rc = write_sum(prefix)) == 0)
             rc = token_file_open(out, TOKENS_MEGATRON, prefix);

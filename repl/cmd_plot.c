@@ -23,6 +23,8 @@ static const char *const curves[] = {"loss",         "validation_loss", "learnin
                                      "tokens_per_s", "samples_per_s",   "skipped"};
 /* Of these the ones that have an axis in common, by their places above. */
 static const int same_axis[] = {0, 0, 1, 2, 3, 3, 4, 5, 6};
+_Static_assert(sizeof same_axis / sizeof *same_axis == sizeof curves / sizeof *curves,
+               "every curve has an axis");
 static const char *const axes[] = {"step", "tokens", "hours", "machine_hours", "epoch"};
 
 struct request {

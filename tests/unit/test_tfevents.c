@@ -119,6 +119,15 @@ static char *find_events(const char *folder)
     return path;
 }
 
+static void throw_away(struct tfevents *t, const char *folder, char *path, struct buf *b)
+{
+    tfevents_close(t);
+    buf_release(b);
+    unlink(path);
+    rmdir(folder);
+    mem_free(path);
+}
+
 /* Readers take back steps from 301 on, where the older files have them. */
 static void a_resumed_run_says_where_it_starts(void **state)
 {
@@ -138,11 +147,7 @@ static void a_resumed_run_says_where_it_starts(void **state)
     p = record(p, &s);
     assert_true(s.start && s.step == 301);
     assert_ptr_equal(p, b.data + b.n);
-    tfevents_close(t);
-    buf_release(&b);
-    unlink(path);
-    rmdir(folder);
-    mem_free(path);
+    throw_away(t, folder, path, &b);
 }
 
 static void a_reader_finds_what_was_written(void **state)
@@ -177,11 +182,7 @@ static void a_reader_finds_what_was_written(void **state)
     p = record(p, &s);
     assert_true(s.step == (int64_t)1 << 40 && s.value == 2.5f);
     assert_ptr_equal(p, b.data + b.n);
-    tfevents_close(t);
-    buf_release(&b);
-    unlink(path);
-    rmdir(folder);
-    mem_free(path);
+    throw_away(t, folder, path, &b);
     assert_int_equal(tfevents_open(&t, "/nowhere/at/all", 0), ERR_IO);
 }
 

@@ -6,8 +6,8 @@
 #include "model/base/buf.h"
 #include "train/metrics.h"
 
-/* "step 40/200  epoch 0.50  loss 3.2104 ...": the figures of a line, those that matter least left
- * out where all take more than `width` columns; 0: all. */
+/* "step 40/200  epoch 0.50  loss 3.2104 ...": the figures of a line; where they take more than
+ * `width` columns (0: no limit), in brief, and then those that matter least left out. */
 int train_view_line(const struct metrics *m, int width, struct buf *out);
 /* Print it. */
 void train_view_show(const struct metrics *m);

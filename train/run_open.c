@@ -5,9 +5,6 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "train/data/source.h"
-#include "train/eval/eval.h"
-#include "weights/adapter_file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -74,79 +71,10 @@ static int build(struct run *r, const struct run_config *c, struct model *m,
     return rc;
 }
 
-static int refuse_old(const char *folder)
-{
-    int64_t *steps;
-    char shown[256];
-    int n, rc = run_folder_steps(folder, &steps, &n);
-    file_show(shown, sizeof shown, folder);
-    if (rc == 0 && n > 0)
-        rc = err_set(ERR_EXISTS,
-                     "%s has a checkpoint of step %" PRId64 " already: \"train resume %s\" goes on "
-                     "from there, checkpoint.folder=... begins another run",
-                     shown, steps[0], shown);
-    mem_free(steps);
-    return rc;
-}
-
-bool run_can_resume(const struct run_config *c)
-{
-    int64_t *steps;
-    int n, rc = run_folder_steps(c->checkpoint.folder, &steps, &n);
-    mem_free(steps);
-    return rc == 0 && n > 0;
-}
-
-static int check_paths(const char *paths)
-{
-    struct data_sources found;
-    if (strcmp(paths, "generated") == 0)
-        return 0;
-    int rc = data_sources_find(&found, paths);
-    data_sources_release(&found);
-    return rc;
-}
-
-static int check_evaluation(const struct logging_section *l)
-{
-    struct eval_config c;
-    if (*l->eval == '\0' || l->eval_every == 0)
-        return 0;
-    eval_config_init(&c);
-    return eval_look(eval_find(l->eval), &c, *l->eval_file == '\0' ? NULL : l->eval_file);
-}
-
-static int check_adapter(const char *path, const struct config *shape)
-{
-    struct adapter *a = NULL;
-    int rc = *path == '\0' ? 0 : adapter_read(&a, path, shape);
-    adapter_free(a);
-    return rc;
-}
-
-int run_check_first(const struct run_config *c, const struct config *loaded)
-{
-    struct run_config settled;
-    struct config shape;
-    int rc = run_config_copy(&settled, c);
-    if (rc != 0)
-        return rc;
-    if ((rc = run_config_shape(c, loaded, &shape)) == 0 &&
-        (rc = run_config_settle(&settled, &shape)) == 0 && !settled.checkpoint.resume)
-        rc = refuse_old(settled.checkpoint.folder);
-    if (rc == 0 && (rc = check_paths(c->data.data)) == 0 && *c->data.validation != '\0')
-        rc = check_paths(c->data.validation);
-    if (rc == 0 && (rc = check_evaluation(&settled.logging)) == 0 &&
-        (rc = check_adapter(settled.model.adapter, &shape)) == 0)
-        rc = file_look_folder(settled.checkpoint.folder);
-    run_config_release(&settled);
-    return rc;
-}
-
 int run_new(struct run **out, const struct run_config *c, struct model *m,
             const struct run_events *e)
 {
-    int rc = refuse_old(c->checkpoint.folder);
+    int rc = run_refuse_old(c->checkpoint.folder);
     if (rc == 0 && m->adapter != NULL)
         rc = err_set(ERR_EXISTS, "an adapter stands beside the model, which training would leave "
                                  "behind: :lora merge makes it part of the weights, :lora drop "

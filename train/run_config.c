@@ -6,6 +6,7 @@
 #include "model/base/words.h"
 #include "model/base/yaml_pairs.h"
 
+#include <stddef.h>
 #include <string.h>
 
 enum { MAX_FILE_BYTES = 1 << 20 };
@@ -72,10 +73,37 @@ int run_config_copy(struct run_config *dst, const struct run_config *src)
     return rc;
 }
 
+bool run_init_is_random(const struct model_section *m)
+{
+    return strcmp(m->init, "random") == 0 || strncmp(m->init, "random:", 7) == 0;
+}
+
+/* A model named later brings its own sizes: those of the sources before are no more. */
+static int forget_sizes(struct run_config *c)
+{
+    const struct setting *row;
+    int rc = 0;
+    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+        if (strcmp(row->group, "model") != 0 || strcmp(row->name, "init") == 0 ||
+            c->source[i] == 0 || c->source[i] == c->n_sources)
+            continue;
+        rc = setting_parse(row, c,
+                           row->type == SETTING_INT      ? "0"
+                           : row->type == SETTING_CHOICE ? "auto"
+                                                         : "");
+        c->origin[i] = RUN_BUILT_IN;
+        c->source[i] = 0;
+    }
+    return rc;
+}
+
 static int set_row(struct run_config *c, enum run_origin origin, const struct setting *row,
                    const char *text)
 {
     int rc = setting_parse(row, c, text);
+    if (rc == 0 && row->offset == offsetof(struct run_config, model.init) &&
+        !run_init_is_random(&c->model))
+        rc = forget_sizes(c);
     if (rc == 0) {
         c->origin[row - run_row_at(0)] = (unsigned char)origin;
         c->source[row - run_row_at(0)] = c->n_sources;

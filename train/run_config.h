@@ -116,6 +116,9 @@ int run_config_words(struct run_config *c, char *const *words, int n);
 /* All settings as YAML, for the checkpoint; run_config_read gives them back. */
 int run_config_write(const struct run_config *c, struct buf *out);
 
+/* init is "random" or "random:NAME", whose sizes may be chosen. An init that is given later than
+ * sizes and is not leaves them out: a preset's recipe for another model. */
+bool run_init_is_random(const struct model_section *m);
 /*
  * The path of the model to be trained, for model_load with training.seed: "" for the one in
  * memory, "random:gpt2,n_layer=4,n_head=4" with the sizes of the section for a random one.

@@ -33,8 +33,7 @@ static const char *size_given(const struct model_section *m)
 int run_config_source(const struct run_config *c, struct buf *out)
 {
     const struct model_section *m = &c->model;
-    bool random = strcmp(m->init, "random") == 0 || strncmp(m->init, "random:", 7) == 0;
-    if (!random) {
+    if (!run_init_is_random(m)) {
         const char *size = size_given(m);
         return size != NULL ? err_set(ERR_RANGE,
                                       "model.%s cannot be chosen for a model that is there "

@@ -531,6 +531,30 @@ static void sources_are_named(void **state)
     buf_release(&path);
 }
 
+/* A preset's recipe for another model: its sizes make way, those given with the model do not. */
+static void a_model_named_later_brings_its_sizes(void **state)
+{
+    struct run_config *c = *state;
+    struct buf path = {0};
+    assert_ok(words(c, "bundled", "tokenizer=here"));
+    assert_ok(words(c, "init=random:gpt2-test", "n_layer=3"));
+    assert_int_equal(c->model.n_embd, 256); /* a random model keeps those of the preset */
+    assert_ok(words(c, "init=random", NULL));
+    assert_ok(words(c, "init=some/model", NULL));
+    assert_ok(run_config_source(c, &path));
+    assert_string_equal(buf_text(&path), "some/model");
+    assert_int_equal(c->model.n_embd, 0);
+    assert_string_equal(c->model.tokenizer, "");
+    assert_int_equal(c->training.steps, 4800);
+    assert_ok(words(c, "n_layer=2", NULL));
+    assert_says(run_config_source(c, &path), "model.n_layer cannot be chosen for a model");
+    assert_ok(words(c, "bundled", "init=some/model"));
+    assert_ok(run_config_source(c, &path));
+    assert_ok(words(c, "init=random", NULL));
+    assert_int_equal(c->model.n_layer, 0); /* what is forgotten does not come back */
+    buf_release(&path);
+}
+
 static void plans_add_up(void **state)
 {
     struct run_config *c = *state;
@@ -600,6 +624,7 @@ int main(void)
         TEST(presets_are_legal),
         TEST(published_sizes_are_those_published),
         TEST(sources_are_named),
+        TEST(a_model_named_later_brings_its_sizes),
         TEST(plans_add_up),
         TEST(memory_may_run_out_anywhere),
     };

@@ -24,6 +24,29 @@ is "a word is a token" 4 "$(p tokens "Once upon a time" | tr ',' '\n' | wc -l)"
 is "greedy text of any batch" "$(p -p "The little dog" --greedy -n 20 --echo on)" \
     "$(printf 'x\nThe little dog\n' | "$PRATTLE" --greedy -n 20 | tail -n 1 | sed 's/\\n/\n/g')"
 
+# How its stories were retold and chosen.
+W=weights/bundled
+story='Once upon a time, there was a little boy named Tim. He loved his ball. His mom gave him a hat. Tim smiled.'
+printf '%s\n<|endoftext|>\n' "$story" >"$TMPDIR/stories"
+retell() { awk -v TIMES=8 -f $W/people.awk -f $W/retell.awk "$TMPDIR/stories" "$TMPDIR/stories" 2>/dev/null; }
+told=$(retell)
+is "a story is told as it is" "$story" "$(head -n 1 <<<"$told")"
+is "and by the one it is about" 8 "$(grep -cE '^My name is [A-Z][a-z]+\.( I am a little boy\.| I am a little girl\.)? I loved my ball\. My (mom|dad) gave me a hat\. I smiled\.$' <<<"$told")"
+is "a boy stays he, a girl she" 7 "$(grep '^Once' <<<"$told" | tail -n +2 | grep -cE \
+    '(boy named .*He loved his ball\. His mom gave him a hat|girl named .*She loved her ball\. Her dad gave her a hat)')"
+is "the name is the same throughout" 7 "$(grep '^Once' <<<"$told" | tail -n +2 | grep -cE 'named ([A-Z][a-z]+)\. .* \1 smiled\.$')"
+is "it is told the same again" "$told" "$(retell)"
+for i in 1 2 3 4 5 6 7 8; do cat "$TMPDIR/stories"; echo "She."; done >"$TMPDIR/many"
+whole="$story He loved a mom. There was a time, a little boy loved him. There was a hat upon his ball. A boy gave his mom his ball. He smiled upon a little hat."
+line() { printf '{"prompt":"O","text":"%s","ids":[1],"logprobs":[-0.5,%s],"finish_reason":"stop"}\n' "${2#O}" "$1"; }
+choose() { line "$1" "$2" | awk -f $W/people.awk -f $W/choose.awk "$TMPDIR/many" RS='\n' - 2>&1 >"$TMPDIR/chosen"; }
+has "a sound story is chosen" "1 of 1 chosen" "$(choose -0.5 "$whole")"
+is "as it was told" "$whole" "$(head -n 1 "$TMPDIR/chosen")"
+has "not one of unlikely words" "unlikely 1" "$(choose -9 "$whole")"
+has "nor one that says a sentence twice" "circles 1" "$(choose -0.5 "${whole/There was a time/He loved a mom. There was a time}")"
+has "nor one in which she comes from nowhere" "he and she 1" \
+    "$(choose -0.5 "$(sed 's/mom/time/g; s/He smiled upon/She smiled upon/' <<<"$whole")")"
+
 rm -rf "$TMPDIR/root" "$TMPDIR/hf"
 make -s -o build/release/prattle install DESTDIR="$TMPDIR/root" PREFIX=/opt/prattle >/dev/null
 mv "$TMPDIR/root/opt/prattle" "$TMPDIR/root/moved"

@@ -42,6 +42,14 @@ static uint64_t convert(void *dst, enum dtype to, const void *src, enum dtype fr
     return overflown;
 }
 
+static uint64_t count_unfinite(const void *src, enum dtype d, size_t n)
+{
+    uint64_t unfinite = 0;
+    for (size_t i = 0; i < n; i++)
+        unfinite += !isfinite(widen(src, i, d));
+    return unfinite;
+}
+
 /* dst [cols,rows] = src [rows,cols] turned. */
 static void turn32(uint32_t *dst, const uint32_t *src, size_t rows, size_t cols)
 {
@@ -64,6 +72,7 @@ static void turn16(uint16_t *dst, const uint16_t *src, size_t rows, size_t cols)
 static int emit(struct tensor_copy *c, const void *data, size_t n, enum dtype from, enum dtype to)
 {
     const void *out = data;
+    c->n_unfinite += count_unfinite(data, from, n);
     if (from != to) {
         void *other = data == c->from_file ? c->turned : c->from_file;
         c->n_overflown += convert(other, to, data, from, n);
@@ -138,16 +147,23 @@ int tensor_copy_write(struct tensor_copy *c, const struct param_tensor *t,
     }
     if (c->n_overflown > 0 && c->overflown == NULL)
         c->overflown = t;
+    if (c->n_unfinite > 0 && c->unfinite == NULL)
+        c->unfinite = t;
     return rc;
 }
 
 void tensor_copy_warn(const struct tensor_copy *c, enum dtype dtype)
 {
-    const bool one = c->n_overflown == 1;
+    if (c->n_unfinite > 0)
+        progress_note(c->progress,
+                      "%" PRIu64 " value%s NaN or infinite already, the first in %s; written as "
+                      "they were",
+                      c->n_unfinite, c->n_unfinite == 1 ? " was" : "s were", c->unfinite->name);
     if (c->n_overflown > 0)
         progress_note(c->progress,
                       "%" PRIu64 " value%s beyond %s's range and became infinite, the first in %s",
-                      c->n_overflown, one ? " is" : "s are", dtype_name(dtype), c->overflown->name);
+                      c->n_overflown, c->n_overflown == 1 ? " is" : "s are", dtype_name(dtype),
+                      c->overflown->name);
 }
 
 void tensor_copy_release(struct tensor_copy *c)

@@ -13,8 +13,9 @@ struct tensor_copy {
     const struct progress *progress;
     uint64_t done, total; /* bytes written, and to be written, for progress */
     uint64_t n_overflown; /* finite values that F16 or BF16 cannot hold: infinite now */
-    const struct param_tensor *overflown; /* the first that has one */
-    float *from_file, *turned;            /* owned, made at first use */
+    uint64_t n_unfinite;  /* NaN and infinite values of the source: they stay so */
+    const struct param_tensor *overflown, *unfinite; /* the first that has one */
+    float *from_file, *turned;                       /* owned, made at first use */
 };
 
 /*
@@ -25,7 +26,7 @@ struct tensor_copy {
 int tensor_copy_write(struct tensor_copy *c, const struct param_tensor *t,
                       const struct tensor_reader *r, enum dtype dtype, bool out_major);
 void tensor_copy_release(struct tensor_copy *c);
-/* A note of the values that became infinite, if any did. */
+/* Notes of the values that became infinite, and of those that were NaN or infinite, if any. */
 void tensor_copy_warn(const struct tensor_copy *c, enum dtype dtype);
 
 uint64_t tensor_elements(const struct param_tensor *t);

@@ -36,16 +36,48 @@ is "a boy stays he, a girl she" 7 "$(grep '^Once' <<<"$told" | tail -n +2 | grep
     '(boy named .*He loved his ball\. His mom gave him a hat|girl named .*She loved her ball\. Her dad gave her a hat)')"
 is "the name is the same throughout" 7 "$(grep '^Once' <<<"$told" | tail -n +2 | grep -cE 'named ([A-Z][a-z]+)\. .* \1 smiled\.$')"
 is "it is told the same again" "$told" "$(retell)"
-for i in 1 2 3 4 5 6 7 8; do cat "$TMPDIR/stories"; echo "She."; done >"$TMPDIR/many"
-whole="$story He loved a mom. There was a time, a little boy loved him. There was a hat upon his ball. A boy gave his mom his ball. He smiled upon a little hat."
-line() { printf '{"prompt":"O","text":"%s","ids":[1],"logprobs":[-0.5,%s],"finish_reason":"stop"}\n' "${2#O}" "$1"; }
-choose() { line "$1" "$2" | awk -f $W/people.awk -f $W/choose.awk "$TMPDIR/many" RS='\n' - 2>&1 >"$TMPDIR/chosen"; }
-has "a sound story is chosen" "1 of 1 chosen" "$(choose -0.5 "$whole")"
-is "as it was told" "$whole" "$(head -n 1 "$TMPDIR/chosen")"
-has "not one of unlikely words" "unlikely 1" "$(choose -9 "$whole")"
-has "nor one that says a sentence twice" "circles 1" "$(choose -0.5 "${whole/There was a time/He loved a mom. There was a time}")"
-has "nor one in which she comes from nowhere" "he and she 1" \
-    "$(choose -0.5 "$(sed 's/mom/time/g; s/He smiled upon/She smiled upon/' <<<"$whole")")"
+
+# Openings, beings and beginnings: what they are made from, and what they are made to.
+as_story() { printf '%s\n<|endoftext|>\n' "$1" | awk -f $W/people.awk -f "$W/$2.awk"; }
+many() { for i in $(seq 40); do printf '%s\n<|endoftext|>\n' "$1"; done | awk -f $W/people.awk -f "$W/$2.awk" | grep -v '^<' | sort -u; }
+openings=$(many "Once upon a time, there was a sad frog. It lived in a pond. The frog sang." reopen)
+is "a story is opened otherwise" "A sad frog lived in a pond. The frog sang.
+Once upon a time, there was a sad frog. It lived in a pond. The frog sang.
+The sad frog lived in a pond. The frog sang.
+There was a sad frog. It lived in a pond. The frog sang.
+There was once a sad frog. It lived in a pond. The frog sang." "$openings"
+has "by a name too" "Lily was a girl. She ran." "$(many "Once upon a time, there was a girl named Lily. She ran." reopen)"
+has "and without one day" "Mia ran home." "$(many "One day, a girl named Mia ran home." reopen)"
+others=$(many "A cat saw an owl. The cat met a boy. Cats are shy." exchange)
+is "a cat becomes another being" 1 "$(($(wc -l <<<"$others") > 5))"
+is "the same throughout" "" "$(grep -vE '^(A|An) ([a-z]+) saw an owl\. The \2 met a boy\. [A-Z][a-z]+s are shy\.$' <<<"$others")"
+is "what only a cat does is left to it" "A cat saw an owl. The cat purred." "$(many "A cat saw an owl. The cat purred." exchange)"
+begun=$(awk -v TIMES=2 -f $W/people.awk -f $W/prompts.awk "$TMPDIR/stories")
+is "a beginning is asked for twice" 2 "$(grep -c '^{"prompt":"[^"]*"}$' <<<"$begun")"
+
+# Its own stories: the sound are chosen.
+sound='Once upon a time, there was a little boy named Tim. He loved to play with his ball. One day, Tim saw a big box in the park. He wanted to open it.
+Tim asked his mom, "Can I open the box?" His mom said, "Yes, you can." Tim opened it and found a hat. He was very happy and they went home.'
+for i in 1 2 3 4 5 6 7 8; do printf '%s\n' "$sound" "He was a girl named Amy, she told him a moral. Tim said thank you to the cat and then opened and wanted the park. Sam had learned it from her dad." "<|endoftext|>"; done >"$TMPDIR/many"
+line() { awk -v s="$1" 'BEGIN { gsub(/"/, "\\\"", s); gsub(/\n/, "\\n", s); printf "{\"prompt\":\"O\",\"text\":\"%s\",\"finish_reason\":\"%s\"}\n", substr(s, 2), "stop" }'; }
+choose() { line "$1" | awk "${@:2}" -f $W/people.awk -f $W/choose.awk "$TMPDIR/many" RS='\n' - 2>&1 >"$TMPDIR/chosen"; }
+has "a sound story is chosen" "1 of 1 are sound, 1 chosen" "$(choose "$sound")"
+is "as it was told" "$sound" "$(grep -v '^<' "$TMPDIR/chosen")"
+refused() { has "not one $1" "$2 1" "$(choose "${@:3}")"; }
+refused "that does not end" length "${sound% home.} home"
+refused "that ends too soon" length "${sound%%
+*}"
+refused "with an open speech" "quotation marks" "${sound/can.\"/can.}"
+refused "of words no story has" words "${sound/ball/zeppelin}"
+refused "in no English" grammar "${sound/to open it/to opened it}"
+refused "that says a sentence twice" circles "${sound/He wanted to open it./He loved to play with his ball.}"
+refused "in which she comes from nowhere" "he and she" "$(sed 's/mom/dad/g; s/He was very/She was very/' <<<"$sound")"
+refused "whose boy is a girl" "boys and girls" "${sound//Tim/Amy}"
+refused "of somebody new" "new people" "${sound/. He was very happy/. Sam was very happy}"
+refused "in which Tim tells himself" talk "${sound/\"Yes, you can.\"/\"Yes, Mom.\"}"
+refused "with a moral" moral "${sound/He was very happy/He learned a moral}"
+refused "told in new turns" new "${sound/big box/box}" -v NEW=3
+is "of two alike, one" 1 "$({ line "$sound"; line "$sound"; } | awk -v PART=1 -f $W/people.awk -f $W/choose.awk "$TMPDIR/many" RS='\n' - 2>/dev/null | grep -c '^<')"
 
 rm -rf "$TMPDIR/root" "$TMPDIR/hf"
 make -s -o build/release/prattle install DESTDIR="$TMPDIR/root" PREFIX=/opt/prattle >/dev/null

@@ -7,6 +7,18 @@ function below(n)
     return int(state / 2147483647 * n)
 }
 
+# One of those that a text names, with `between` between them.
+function one_of(text, between,   list)
+{
+    return list[1 + below(split(text, list, between))]
+}
+
+# As a capital where `like` has one.
+function as(word, like)
+{
+    return like ~ /^[A-Z]/ ? toupper(substr(word, 1, 1)) substr(word, 2) : word
+}
+
 # A text as piece[1..pieces]: words at the even places, what stands between them at the odd ones.
 function cut(text)
 {

@@ -1,7 +1,8 @@
-# awk -f people.awk -f prompts.awk STORIES >PROMPTS.jsonl
+# awk [-v SEED=n] [-v TIMES=6] [-v MOST=30] -f people.awk -f prompts.awk STORIES >PROMPTS.jsonl
 #
-# Beginnings to tell stories from: of stories, by a few of their words; of sentences from their
-# middle, with which no story began; "My name is" and "One day, a boy named". JSON lines.
+# Beginnings to tell stories from, each TIMES times, JSON lines: of the stories, by a few of their words; of
+# sentences from their middle, with which no story began; made up of common words; "My name is" and
+# "One day, a boy named". One that comes often is asked MOST times TIMES at most, "My name is" thrice that.
 
 function first_words(text, n,   word, i, m, out)
 {
@@ -15,24 +16,86 @@ function from_the_middle(text,   sentence, n, i)
 {
     n = split(text, sentence, /[.!?] /)
     for (i = 2 + below(n); i <= n; i++)
-        if (sentence[i] ~ /^(The|A|An|In|On|At|It|There|When|Every|All|Some|Many|[A-Z][a-z]+ (saw|went|was|liked|loved|wanted|had|found|lived)) / &&
+        if ((sentence[i] ~ /^(The|A|An|In|On|At|It|There|When|Every|All|Some|Many) / ||
+             sentence[i] ~ /^[A-Z][a-z]+ (saw|went|was|liked|loved|wanted|had|found|lived) /) &&
             sentence[i] !~ /^(He|She|They|It|I|We|But|So|Then) / && sentence[i] !~ /["\n]/)
             return first_words(sentence[i], 2 + below(4))
     return ""
 }
 
-BEGIN { state = 30003 }
+function a(word)
+{
+    return (word ~ /^[aeiou]/ ? "an " : "a ") word
+}
+
+function made_up(   adjective, being, thing, name, he, kind)
+{
+    adjective = one_of("old small big little red blue green yellow brown white black tiny tall quiet " \
+                       "lazy kind brave clever sad happy hungry busy funny fat young wise gentle shy " \
+                       "loud strong", " ")
+    being = one_of("cat dog bird bear bunny fish frog mouse lion monkey rabbit duck fox owl bug " \
+                   "farmer teacher doctor robot dragon witch wizard squirrel puppy kitten pig cow " \
+                   "horse elephant turtle butterfly bee ant snake wolf king queen princess baby cook " \
+                   "sailor giant goat sheep hen fairy", " ")
+    thing = one_of("house tree boat car truck train bridge garden box hat bike kite ball book lamp " \
+                   "clock door river shop castle bus cake star moon sun cloud flower rock chair bed " \
+                   "cup spoon bell drum key ship tower barn hill road park kitchen sandwich soup " \
+                   "apple pie cookie toy doll dress coat shoe sock blanket window ladder wheel swing " \
+                   "nest mountain pond", " ")
+    kind = below(2) ? "he" : "she"
+    name = names[kind, 1 + below(n_names[kind])]
+    he = kind == "he" ? "his" : "her"
+    kind = below(20)
+    if (kind == 0) return "The " adjective " " thing
+    if (kind == 1) return (adjective ~ /^[aeiou]/ ? "An " : "A ") adjective " " being " lived"
+    if (kind == 2) return "The " being " had " a(thing)
+    if (kind == 3) return "The " adjective " " being " was"
+    if (kind == 4)
+        return name " wanted to " \
+            one_of("make find see draw bake build catch paint wash sell buy fix hide ride cook", " ") " " a(thing)
+    if (kind == 5) return "On " he " way home, " name
+    if (kind == 6)
+        return one_of("Mom Dad Grandma Mommy Daddy Grandpa", " ") " " one_of("gave bought made showed", " ") " " name
+    if (kind == 7) return "It was " one_of("cold hot dark sunny windy late early night snowy", " ") " and"
+    if (kind == 8) return "The " thing " was " one_of("old broken empty red open lost big new dirty full", " ")
+    if (kind == 9) return "I am " a(adjective) " " being
+    if (kind == 10) return one_of("Hello! Hi!", " ") " I am " name
+    if (kind == 11) return one_of("Hello! Hi! Hello, Hi,", " ") " my name is " name "."
+    if (kind == 12) return "My name is " name " and I"
+    if (kind == 13) return "My name is " name "."
+    if (kind == 14)
+        return "In the " one_of("morning garden forest park house kitchen sea sky barn village town river " \
+                                "evening winter summer", " ") ","
+    if (kind == 15) return name " and " he " " one_of("mom dad dog cat brother sister friend grandma", " ")
+    if (kind == 16) return name " had " a(adjective) " " thing
+    if (kind == 17) return "There was " a(adjective) " " being
+    if (kind == 18) return "The " being " and the " one_of("cat dog bird bear fish frog mouse rabbit", " ")
+    return "Two " one_of("friends birds boys girls cats dogs brothers sisters", " ")
+}
+
+BEGIN {
+    state = SEED ? SEED : 30003
+    if (TIMES == "")
+        TIMES = 6
+    if (MOST == "")
+        MOST = 30
+}
 
 {
     kind = below(10)
     if (kind < 3)
         prompt = first_words($0, 4 + below(8))
     else if (kind == 3)
-        prompt = "My name is"
+        prompt = one_of("My name is|My name is|My name is|Hello! My name is|My name is|" \
+                        "Once upon a time|Once upon a time, there was", "|")
     else if (kind == 4)
         prompt = "One day, a " (below(2) ? "boy" : "girl") " named"
-    else
+    else if (kind < 7)
         prompt = from_the_middle($0)
-    if (prompt != "" && prompt !~ /["\n.!?]/)
+    else
+        prompt = made_up()
+    if (prompt == "" || prompt ~ /["\n?]/ || asked[prompt]++ >= (prompt ~ /name is$/ ? 3 * MOST : MOST))
+        next
+    for (i = 0; i < TIMES; i++)
         printf "{\"prompt\":\"%s\"}\n", prompt
 }

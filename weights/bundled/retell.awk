@@ -13,12 +13,6 @@ function joined(   i, text)
     return text
 }
 
-# As a capital where `like` has one.
-function as(word, like)
-{
-    return like ~ /^[A-Z]/ ? toupper(substr(word, 1, 1)) substr(word, 2) : word
-}
-
 # For "her": him before a word that follows him more often than his in all the stories.
 function him_or_his(i,   after)
 {

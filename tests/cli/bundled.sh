@@ -38,7 +38,6 @@ is "the name is the same throughout" 7 "$(grep '^Once' <<<"$told" | tail -n +2 |
 is "it is told the same again" "$told" "$(retell)"
 
 # Openings, beings and beginnings: what they are made from, and what they are made to.
-as_story() { printf '%s\n<|endoftext|>\n' "$1" | awk -f $W/people.awk -f "$W/$2.awk"; }
 many() { for i in $(seq 40); do printf '%s\n<|endoftext|>\n' "$1"; done | awk -f $W/people.awk -f "$W/$2.awk" | grep -v '^<' | sort -u; }
 openings=$(many "Once upon a time, there was a sad frog. It lived in a pond. The frog sang." reopen)
 is "a story is opened otherwise" "A sad frog lived in a pond. The frog sang.
@@ -59,7 +58,7 @@ is "a beginning is asked for twice" 2 "$(grep -c '^{"prompt":"[^"]*"}$' <<<"$beg
 sound='Once upon a time, there was a little boy named Tim. He loved to play with his ball. One day, Tim saw a big box in the park. He wanted to open it.
 Tim asked his mom, "Can I open the box?" His mom said, "Yes, you can." Tim opened it and found a hat. He was very happy and they went home.'
 for i in 1 2 3 4 5 6 7 8; do printf '%s\n' "$sound" "He was a girl named Amy, she told him a moral. Tim said thank you to the cat and then opened and wanted the park. Sam had learned it from her dad." "<|endoftext|>"; done >"$TMPDIR/many"
-line() { awk -v s="$1" 'BEGIN { gsub(/"/, "\\\"", s); gsub(/\n/, "\\n", s); printf "{\"prompt\":\"O\",\"text\":\"%s\",\"finish_reason\":\"%s\"}\n", substr(s, 2), "stop" }'; }
+line() { awk -v s="$1" 'BEGIN { gsub(/"/, "\\\"", s); gsub(/\n/, "\\n", s); printf "{\"prompt\":\"O\",\"text\":\"%s\",\"finish_reason\":\"stop\"}\n", substr(s, 2) }'; }
 choose() { line "$1" | awk "${@:2}" -f $W/people.awk -f $W/choose.awk "$TMPDIR/many" RS='\n' - 2>&1 >"$TMPDIR/chosen"; }
 has "a sound story is chosen" "1 of 1 are sound, 1 chosen" "$(choose "$sound")"
 is "as it was told" "$sound" "$(grep -v '^<' "$TMPDIR/chosen")"

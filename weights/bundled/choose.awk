@@ -44,22 +44,33 @@ function singular(word)
 
 # ---- what real stories say ----
 
-# Runs of five words, all names being one: learned, or the share of those after the first `from`
-# pieces that no story has.
-function five_words(learning, from,   i, w, a, b, c, d, new)
+# run[1..runs]: each five words in a row, all names being one, a sentence's first word marked. The
+# k-th ends with the piece at 2 * k + 8.
+function find_runs(   i, w, a, b, c, d)
 {
+    runs = 0
     for (i = 2; i <= pieces; i += 2) {
-        w = piece[i] in kind_of ? "N" : tolower(piece[i])
-        if (piece[i - 1] ~ /[.!?]/)
-            w = "." w
-        if (learning)
-            fives[a " " b " " c " " d " " w]
-        else if (i > from && i >= 10) {
-            new += !((a " " b " " c " " d " " w) in fives)
-        }
+        w = (piece[i - 1] ~ /[.!?]/ ? "." : "") (piece[i] in kind_of ? "N" : tolower(piece[i]))
+        if (i >= 10)
+            run[++runs] = a " " b " " c " " d " " w
         a = b; b = c; c = d; d = w
     }
-    return new + 0
+}
+
+function learn_runs(   k)
+{
+    find_runs()
+    for (k = 1; k <= runs; k++)
+        known[run[k]]
+}
+
+# How many of those that end behind the first `from` pieces no story has.
+function new_runs(from,   k, n)
+{
+    find_runs()
+    for (k = 1; k <= runs; k++)
+        n += 2 * k + 8 > from && !(run[k] in known)
+    return n + 0
 }
 
 # Content words with at most one between them: learned, or whether all neighbours are known.
@@ -127,7 +138,7 @@ function learn(story,   i, w, here)
             stories_with[w]++
         }
     }
-    five_words(1)
+    learn_runs()
     neighbours(1)
     first_met(1)
 }
@@ -509,7 +520,7 @@ FNR == 1 {
              (talks_well(text) || no("talk")) && (!draws_a_moral(text) || no("moral")) &&
              (keeps_to(beginning, substr(text, length(beginning) + 1)) || no("subject")) &&
              (makes_sense(text) || no("sense")) &&
-             ((new = five_words(0, 2 * split(beginning, list, " "))) <= NEW || no("new")) &&
+             ((new = new_runs(2 * split(beginning, list, " "))) <= NEW || no("new")) &&
              (neighbours(0) || no("neighbours")) &&
              (first_met(0, 2 * split(beginning, list, " ")) || no("the"))) {
         sub(/\n*$/, "", text)
@@ -521,18 +532,13 @@ FNR == 1 {
 }
 
 # Told too often: a third of its runs of five words stand LIKE times in what was chosen.
-function is_worn(text,   i, w, a, b, c, d, n, worn, runs, here)
+function is_worn(text,   i, w, worn, here)
 {
     cut(text)
-    for (i = 2; i <= pieces; i += 2) {
-        w = piece[i] in kind_of ? "N" : tolower(piece[i])
-        if (i >= 10) {
-            runs[++n] = a " " b " " c " " d " " w
-            worn += told[runs[n]] >= LIKE
-        }
-        a = b; b = c; c = d; d = w
-    }
-    if (3 * worn > n)
+    find_runs()
+    for (i = 1; i <= runs; i++)
+        worn += told[run[i]] >= LIKE
+    if (3 * worn > runs)
         return 1
     for (i = 2; i <= pieces; i += 2) {
         w = singular(tolower(piece[i]))
@@ -544,8 +550,8 @@ function is_worn(text,   i, w, a, b, c, d, n, worn, runs, here)
     }
     for (w in here)
         used[w]++
-    for (i = 1; i <= n; i++)
-        told[runs[i]]++
+    for (i = 1; i <= runs; i++)
+        told[run[i]]++
     return 0
 }
 

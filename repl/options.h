@@ -32,6 +32,7 @@ struct talk_settings {
     bool verbose;
     char *save_samples; /* file; "": none */
     int color;          /* enum switch_choice */
+    bool wrap;          /* answers on a terminal, between words */
     int editing_mode;   /* enum editing_mode */
     int history;        /* entries kept */
     bool keep_results;  /* of evaluations */

@@ -138,6 +138,8 @@ static const struct setting table[] = {
  .help = "append each prompt and its answer to FILE, an object a line"},
 {.group = "Prompt", .name = "color", .type = SETTING_CHOICE, .offset = T(color), .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"),
  .help = "auto: on a terminal, unless NO_COLOR is set"},
+{.group = "Prompt", .name = "wrap", .also = "wordwrap", .type = SETTING_BOOL, .offset = T(wrap),
+ .help = "a word that does not fit into a terminal's line begins the next one"},
 {.group = "Prompt", .name = "editing_mode", .type = SETTING_CHOICE, .offset = T(editing_mode), .choices = CHOICES("inputrc", "emacs", "vi"),
  .help = "keys of the prompt; inputrc: as ~/.inputrc says"},
 {.group = "Prompt", .name = "history", .type = SETTING_INT, .offset = T(history), .max = 1e6, .argument = "N",

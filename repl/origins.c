@@ -33,7 +33,7 @@ static void set_built_in(struct settings *s)
 {
     *s = (struct settings){
         .device = {.pin = true},
-        .talk = {.history = 10000, .keep_results = true},
+        .talk = {.wrap = true, .history = 10000, .keep_results = true},
         .batch = {.batch_size = 8},
     };
     generate_config_init(&s->generate);

@@ -6,6 +6,7 @@
 #include "repl/json_lines.h"
 #include "repl/progress.h"
 #include "repl/term.h"
+#include "repl/wrap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +19,9 @@ struct showing {
     bool stream;
     bool raw; /* as it is, NUL behind it */
     bool any, newline;
-    struct buf safe;
+    bool wraps;
+    struct wrap lines;
+    struct buf safe, wrapped;
 };
 
 uint64_t say_fresh_seed(void)
@@ -38,7 +41,14 @@ static void put(struct showing *w, const char *bytes, size_t n)
         w->safe.n = 0;
         if (term_visible(&w->safe, bytes, n) != 0)
             return;
-        fwrite(w->safe.data, 1, w->safe.n, stdout);
+        const struct buf *shown = &w->safe;
+        w->wrapped.n = 0;
+        if (w->wraps) {
+            if (wrap_text(&w->lines, &w->wrapped, w->safe.data, w->safe.n, term_width(stdout)) != 0)
+                return;
+            shown = &w->wrapped;
+        }
+        fwrite(shown->data, 1, shown->n, stdout);
     } else {
         fwrite(bytes, 1, n, stdout);
     }
@@ -61,6 +71,7 @@ static void take_status(void *user, const char *sentence)
         if (w->any && !w->newline)
             fputc('\n', stdout);
         w->newline = true;
+        wrap_at(&w->lines, 0);
     }
     fflush(stdout);
     progress_wipe();
@@ -114,6 +125,17 @@ static void show_ids(const struct answer *a)
     fputc('\n', stdout);
 }
 
+/* "[2] ", "[2, score -0.7311] " of what a beam search found. */
+static void show_number(struct showing *w, int number, const struct answer *scored)
+{
+    char label[48];
+    int n = snprintf(label, sizeof label, "[%d", number);
+    if (scored != NULL)
+        n += snprintf(label + n, sizeof label - (size_t)n, ", score %.4f", scored->score);
+    printf("%s%s]%s ", term_dim(stdout), label, term_plain(stdout));
+    wrap_at(&w->lines, n + 2);
+}
+
 /* The answers that were not streamed, and what ends each: a newline, or NUL with raw. */
 static void show_answers(struct showing *w, const struct settings *s, const char *prompt,
                          size_t n_prompt, const struct answer *answers, int n)
@@ -124,11 +146,8 @@ static void show_answers(struct showing *w, const struct settings *s, const char
             continue;
         }
         if (!w->stream) {
-            if (n > 1 && !w->raw && s->generate.num_beams > 1)
-                printf("%s[%d, score %.4f]%s ", term_dim(stdout), i + 1, answers[i].score,
-                       term_plain(stdout));
-            else if (n > 1 && !w->raw)
-                printf("%s[%d]%s ", term_dim(stdout), i + 1, term_plain(stdout));
+            if (n > 1 && !w->raw)
+                show_number(w, i + 1, s->generate.num_beams > 1 ? &answers[i] : NULL);
             if (s->talk.echo == SWITCH_ON)
                 put(w, prompt, n_prompt);
             put(w, buf_text(&answers[i].text), answers[i].text.n);
@@ -138,6 +157,7 @@ static void show_answers(struct showing *w, const struct settings *s, const char
         else if (!w->newline)
             fputc('\n', stdout);
         w->newline = false;
+        wrap_at(&w->lines, 0);
     }
 }
 
@@ -215,7 +235,10 @@ static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown
     /* The forms of batches hold for one prompt too, not for a person at a terminal. */
     bool jsonl = s->batch.jsonl && !r->interactive, raw = s->batch.raw && !r->interactive;
     bool plain = s->call.output == OUTPUT_TEXT && !jsonl;
-    struct showing w = {.visible = term_is(stdout) && !raw, .stream = n == 1 && plain, .raw = raw};
+    struct showing w = {.visible = term_is(stdout) && !raw,
+                        .stream = n == 1 && plain,
+                        .raw = raw,
+                        .wraps = s->talk.wrap};
     struct generate_host host = {.text = take_text,
                                  .status = take_status,
                                  .progress = progress_show(),
@@ -250,7 +273,9 @@ static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown
     for (int i = 0; i < n; i++)
         answer_release(&answers[i]);
     mem_free(answers);
+    wrap_release(&w.lines);
     buf_release(&w.safe);
+    buf_release(&w.wrapped);
     return rc;
 }
 

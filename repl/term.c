@@ -91,8 +91,7 @@ int term_visible(struct buf *out, const char *text, size_t n)
     return rc;
 }
 
-/* The bytes of a character, or one that is of none, and the columns it takes. */
-static size_t character(const char *text, size_t n, int *columns)
+size_t term_character(const char *text, size_t n, int *columns)
 {
     utf8proc_int32_t c;
     utf8proc_ssize_t used =
@@ -105,7 +104,7 @@ int term_columns(const char *text, size_t n)
 {
     int columns = 0, one;
     for (size_t i = 0; i < n; columns += one)
-        i += character(text + i, n - i, &one);
+        i += term_character(text + i, n - i, &one);
     return columns;
 }
 
@@ -113,7 +112,7 @@ size_t term_fit(const char *text, size_t n, int columns)
 {
     size_t fits = 0, used;
     for (int one; fits < n; fits += used, columns -= one) {
-        used = character(text + fits, n - fits, &one);
+        used = term_character(text + fits, n - fits, &one);
         if (one > columns)
             break;
     }

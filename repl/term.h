@@ -28,6 +28,8 @@ const char *term_curve(FILE *f, int k);
  * what turns the direction of text around as \xNN: nothing in it can steer a terminal.
  */
 int term_visible(struct buf *out, const char *text, size_t n);
+/* The bytes of the first character of n > 0, 1 where they are of none, and the columns it takes. */
+size_t term_character(const char *text, size_t n, int *columns);
 /* Columns that text takes, its first n bytes. */
 int term_columns(const char *text, size_t n);
 /* How many of these bytes, whole characters, fit into so many columns. */

@@ -1,0 +1,157 @@
+#include "tests/unit/test.h"
+
+#include "model/base/rng.h"
+#include "repl/term.h"
+#include "repl/wrap.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 64, COLUMNS = 40, TEXT = 400 };
+
+/* A terminal of `width` columns: what stands in its last column is followed by the next line
+ * only when something comes behind it, and a step back from there leaves that column. */
+struct screen {
+    int width, row, column;
+    char cell[ROWS][COLUMNS];
+};
+
+static void show(struct screen *s, const char *text, size_t n)
+{
+    int columns;
+    for (size_t i = 0, used; i < n; i += used) {
+        used = term_character(text + i, n - i, &columns);
+        if (text[i] == '\n') {
+            s->row++;
+            s->column = 0;
+        } else if (text[i] == '\b') {
+            s->column -= s->column == s->width ? 2 : s->column > 0;
+        } else {
+            if (s->column + columns > s->width) {
+                s->row++;
+                s->column = 0;
+            }
+            for (int k = 0; k < columns; k++)
+                s->cell[s->row][s->column++] = used == 1 ? text[i] : '#';
+        }
+        assert_in_range(s->row, 0, ROWS - 1);
+    }
+}
+
+/* The lines, each with a '|' where its last visible character was. */
+static const char *lines(const struct screen *s)
+{
+    static char out[ROWS * (COLUMNS + 2)];
+    size_t n = 0;
+    for (int row = 0; row <= s->row; row++) {
+        size_t end = n;
+        for (int k = 0; k < s->width; k++) {
+            out[n] = s->cell[row][k] == '\0' ? ' ' : s->cell[row][k];
+            end = out[n++] == ' ' ? end : n;
+        }
+        n = end;
+        out[n++] = '|';
+    }
+    out[n] = '\0';
+    return out;
+}
+
+/* In pieces of at most `most` whole characters. */
+static void send(struct screen *s, struct wrap *w, const char *text, uint64_t seed, int most)
+{
+    struct buf out = {0};
+    size_t n = strlen(text);
+    int columns;
+    for (size_t i = 0, used; i < n; i += used) {
+        int pieces = 1 + (int)(rng_uniform(seed, 1, i) * most);
+        for (used = 0; pieces-- > 0 && i + used < n;)
+            used += term_character(text + i + used, n - i - used, &columns);
+        out.n = 0;
+        assert_ok(wrap_text(w, &out, text + i, used, s->width));
+        show(s, buf_text(&out), out.n);
+    }
+    buf_release(&out);
+}
+
+static void words_begin_the_next_line(void **state)
+{
+    (void)state;
+    static const struct {
+        int width, column;
+        const char *text, *lines;
+    } cases[] = {
+        {12, 0, "My name is Tom.", "My name is|Tom.|"},
+        {12, 0, "they played together", "they played|together|"},
+        {12, 0, "a\n\nb", "a||b|"},
+        /* Blanks at the edge are neither shown nor counted, nor is a line between. */
+        {6, 0, "five5 six", "five5|six|"},
+        {6, 0, "five5   six", "five5|six|"},
+        {6, 0, "five5 \nsix", "five5|six|"},
+        {6, 0, "five5 \n\nsix", "five5||six|"},
+        /* What is longer than a line begins a line, and is the terminal's to break. */
+        {8, 0, "a bcdefghijkl m", "a|bcdefghi|jkl m|"},
+        {8, 0, "bcdefghijkl m", "bcdefghi|jkl m|"},
+        {8, 0, "abcdefgh ij", "abcdefgh|ij|"},
+        /* Behind a label. */
+        {10, 4, "one two six", "    one|two six|"},
+        /* A tab is a blank. */
+        {12, 0, "a\tbcdefg h", "a|bcdefg h|"},
+        /* Wide ones and accents that stand alone are not taken back. */
+        {8, 0, "a \xe4\xbd\xa0\xe5\xa5\xbd\xe4\xbd\xa0\xe5\xa5\xbd\xe4\xbd\xa0", "a ######|####|"},
+        {8, 0, "a h\xc3\xa9h\xc3\xa9h\xc3\xa9", "a|h#h#h#|"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int most = 1; most < 30; most += 4) {
+            struct screen s = {.width = cases[i].width, .column = cases[i].column};
+            struct wrap w = {0};
+            wrap_at(&w, cases[i].column);
+            send(&s, &w, cases[i].text, (uint64_t)most, most);
+            assert_string_equal(lines(&s), cases[i].lines);
+            wrap_release(&w);
+        }
+}
+
+/* Random words and widths: the lines a plain loop over the words makes. */
+static void lines_are_those_of_the_words(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        int width = 8 + (int)(rng_uniform(seed, 2, 0) * 30), at = 0;
+        char text[TEXT], want[2 * TEXT];
+        size_t n = 0, m = 0;
+        for (uint64_t k = 0; k < 40; k++) {
+            int letters = 1 + (int)(rng_uniform(seed, 3, k) * 6);
+            bool first = k == 0;
+            if (!first && at + 1 + letters < width) {
+                want[m++] = ' ';
+                at++;
+            } else if (!first) {
+                want[m++] = '|';
+                at = 0;
+            }
+            if (!first)
+                text[n++] = ' ';
+            for (int i = 0; i < letters; i++)
+                text[n++] = want[m++] = (char)('a' + (int)(k % 26));
+            at += letters;
+        }
+        text[n] = '\0';
+        memcpy(want + m, "|", 2);
+        struct screen s = {.width = width};
+        struct wrap w = {0};
+        send(&s, &w, text, seed, 1 + (int)(seed % 9));
+        assert_string_equal(lines(&s), want);
+        assert_int_equal(w.column, s.column);
+        wrap_release(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_begin_the_next_line),
+        cmocka_unit_test(lines_are_those_of_the_words),
+    };
+    return cmocka_run_group_tests_name("wrap", tests, NULL, NULL);
+}

@@ -20,8 +20,8 @@ static double left_s(const struct run *r)
     return t->steps == 0 ? -1 : t->hours * 3600 / (double)t->steps * (double)(r->n_steps - p->step);
 }
 
-/* Of the machine's sgemm speed, which is measured once. Steps of a few milliseconds are
- * spent on other things. */
+/* Of the machine's sgemm speed, which is measured once, and again where something else had the
+ * processors then: no step is faster. Steps of a few milliseconds are spent on other things. */
 static double sgemm_share(struct run *r)
 {
     const struct training_section *t = &r->config.training;
@@ -30,10 +30,10 @@ static double sgemm_share(struct run *r)
     double per_token = speed_token_flops(&r->model->config, t->sequence_length, r->adapter != NULL);
     if (y->hours == 0 || per_token * rows < MEASURED_FROM_FLOPS)
         return 0;
-    if (r->sgemm_flops == 0)
-        r->sgemm_flops = speed_sgemm_look(&r->model->config, rows);
-    double tokens = (double)y->windows * t->sequence_length;
-    return r->sgemm_flops > 0 ? tokens * per_token / (y->hours * 3600) / r->sgemm_flops : 0;
+    double flops = (double)y->windows * t->sequence_length * per_token / (y->hours * 3600);
+    if (r->sgemm_flops < flops)
+        r->sgemm_flops = fmax(r->sgemm_flops, speed_sgemm_look(&r->model->config, rows));
+    return r->sgemm_flops > 0 ? flops / r->sgemm_flops : 0;
 }
 
 void run_fill_metrics(struct run *r)

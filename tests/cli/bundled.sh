@@ -58,7 +58,15 @@ is "a beginning is asked for twice" 2 "$(grep -c '^{"prompt":"[^"]*"}$' <<<"$beg
 sound='Once upon a time, there was a little boy named Tim. He loved to play with his ball. One day, Tim saw a big box in the park. He wanted to open it.
 Tim asked his mom, "Can I open the box?" His mom said, "Yes, you can." Tim opened it and found a hat. He was very happy and they went home.'
 for i in 1 2 3 4 5 6 7 8; do printf '%s\n' "$sound" "He was a girl named Amy, she told him a moral. Tim said thank you to the cat and then opened and wanted the park. Sam had learned it from her dad." "<|endoftext|>"; done >"$TMPDIR/many"
-line() { awk -v s="$1" 'BEGIN { gsub(/"/, "\\\"", s); gsub(/\n/, "\\n", s); printf "{\"prompt\":\"O\",\"text\":\"%s\",\"finish_reason\":\"stop\"}\n", substr(s, 2) }'; }
+line() { # TEXT [LETTERS OF ITS BEGINNING]
+    awk -v s="$1" -v n="${2:-1}" 'BEGIN {
+        begun = substr(s, 1, n)
+        s = substr(s, n + 1)
+        gsub(/"/, "\\\"", s)
+        gsub(/\n/, "\\n", s)
+        printf "{\"prompt\":\"%s\",\"text\":\"%s\",\"finish_reason\":\"stop\"}\n", begun, s
+    }'
+}
 choose() { line "$1" | awk "${@:2}" -f $W/people.awk -f $W/choose.awk "$TMPDIR/many" RS='\n' - 2>&1 >"$TMPDIR/chosen"; }
 has "a sound story is chosen" "1 of 1 are sound, 1 chosen" "$(choose "$sound")"
 is "as it was told" "$sound" "$(grep -v '^<' "$TMPDIR/chosen")"
@@ -76,6 +84,11 @@ refused "of somebody new" "new people" "${sound/. He was very happy/. Sam was ve
 refused "in which Tim tells himself" talk "${sound/\"Yes, you can.\"/\"Yes, Mom.\"}"
 refused "with a moral" moral "${sound/He was very happy/He learned a moral}"
 refused "told in new turns" new "${sound/big box/box}" -v NEW=3
+parked="The big park, Tim saw. He${sound#*. He}"
+is "a beginning must do something" "0 1" "$(for n in 12 1; do line "$parked" $n | awk -f $W/people.awk -f $W/choose.awk -v LEAST=100 \
+    "$TMPDIR/many" RS='\n' - 2>/dev/null | grep -c '^<'; done | paste -sd' ')"
+is "own.txt has no story twice" "" "$(awk 'BEGIN { RS = "<\\|endoftext\\|>\n" } seen[$0]++' $W/own.txt)"
+is "and every one is whole" "" "$(awk 'BEGIN { RS = "<\\|endoftext\\|>\n" } !/[.!?]"?\n$/ || length($0) > 700' $W/own.txt)"
 is "of two alike, one" 1 "$({ line "$sound"; line "$sound"; } | awk -v PART=1 -f $W/people.awk -f $W/choose.awk "$TMPDIR/many" RS='\n' - 2>/dev/null | grep -c '^<')"
 
 rm -rf "$TMPDIR/root" "$TMPDIR/hf"

@@ -1,8 +1,9 @@
-# awk [-v SEED=n] [-v TIMES=6] [-v MOST=30] -f people.awk -f prompts.awk STORIES >PROMPTS.jsonl
+# awk [-v SEED=n] [-v TIMES=6] [-v MOST=30] [-v ODD=1] -f people.awk -f prompts.awk STORIES >PROMPTS.jsonl
 #
 # Beginnings to tell stories from, each TIMES times, JSON lines: of the stories, by a few of their words; of
 # sentences from their middle, with which no story began; made up of common words; "My name is" and
 # "One day, a boy named". One that comes often is asked MOST times TIMES at most, "My name is" thrice that.
+# ODD: only from the middle and made up.
 
 function first_words(text, n,   word, i, m, out)
 {
@@ -45,7 +46,7 @@ function made_up(   adjective, being, thing, name, he, kind)
     kind = below(2) ? "he" : "she"
     name = names[kind, 1 + below(n_names[kind])]
     he = kind == "he" ? "his" : "her"
-    kind = below(20)
+    kind = below(36)
     if (kind == 0) return "The " adjective " " thing
     if (kind == 1) return (adjective ~ /^[aeiou]/ ? "An " : "A ") adjective " " being " lived"
     if (kind == 2) return "The " being " had " a(thing)
@@ -58,7 +59,7 @@ function made_up(   adjective, being, thing, name, he, kind)
         return one_of("Mom Dad Grandma Mommy Daddy Grandpa", " ") " " one_of("gave bought made showed", " ") " " name
     if (kind == 7) return "It was " one_of("cold hot dark sunny windy late early night snowy", " ") " and"
     if (kind == 8) return "The " thing " was " one_of("old broken empty red open lost big new dirty full", " ")
-    if (kind == 9) return "I am " a(adjective) " " being
+    if (kind == 9) return "I am " a(adjective) " " being one_of("|.| and| and I|, and my name is", "|")
     if (kind == 10) return one_of("Hello! Hi!", " ") " I am " name
     if (kind == 11) return one_of("Hello! Hi! Hello, Hi,", " ") " my name is " name "."
     if (kind == 12) return "My name is " name " and I"
@@ -70,7 +71,36 @@ function made_up(   adjective, being, thing, name, he, kind)
     if (kind == 16) return name " had " a(adjective) " " thing
     if (kind == 17) return "There was " a(adjective) " " being
     if (kind == 18) return "The " being " and the " one_of("cat dog bird bear fish frog mouse rabbit", " ")
-    return "Two " one_of("friends birds boys girls cats dogs brothers sisters", " ")
+    if (kind == 19) return "Two " one_of("friends birds boys girls cats dogs brothers sisters", " ")
+    if (kind == 20)
+        return one_of("Mom|Dad|Grandma|Grandpa|The teacher|The " being, "|") " told " \
+            one_of(name "|the kids|the class|a story|the " being "|everyone", "|")
+    if (kind == 21)
+        return "It " one_of("rained|snowed|was raining|was snowing", "|") " " \
+            one_of("all night|in the morning|on the farm|outside|a lot", "|") one_of(" and|, so|. " name, "|")
+    if (kind == 22) return one_of("Every|Each|One", "|") " " one_of("morning day night evening Sunday", " ") ", the " being
+    if (kind == 23)
+        return "The " thing " " one_of("would not open|did not work|was stuck|made a noise|fell down|was gone", "|")
+    if (kind == 24) return name " " one_of("made lost found broke drew built saw bought had", " ") " " a(thing)
+    if (kind == 25) return one_of("Behind Under Near In", " ") " the " adjective " " thing
+    if (kind == 26)
+        return "At the " one_of("zoo beach farm school market pond park store fair library", " ") \
+            one_of(",| there was| lived|, " name, "|")
+    if (kind == 27) return "The " being " " one_of("saw found lost wanted liked was needed", " ") " " a(thing)
+    if (kind == 28)
+        return name " " one_of("woke up|could not sleep|was hungry|felt sad|was cold|was late|went home", "|") " and"
+    if (kind == 29) return "For " he " birthday, " name
+    if (kind == 30)
+        return one_of("There once was|Once there was|Long ago there was|Once upon a time there lived", "|") " " a(being)
+    if (kind == 31)
+        return one_of("Deep in|High in|Far away in|In the middle of", "|") " the " \
+            one_of("forest sea sky woods mountains town jungle", " ") " lived " a(being)
+    if (kind == 32)
+        return one_of("A princess|A prince|A farmer|A family|An old man|A girl|A boy|A knight", "|") " lived in a " \
+            one_of("tall castle|small house|big city|village|cottage|little town", "|")
+    if (kind == 33) return "I have a " one_of("friend dog cat brother sister doll robot bird", " ") " " one_of("who named called and", " ")
+    if (kind == 34) return "One day " one_of("my|the|a|his|her", "|") " " being
+    if (kind == 35) return "A " being " and " a(being == "cat" ? "mouse" : "cat") " were friends"
 }
 
 BEGIN {
@@ -82,7 +112,7 @@ BEGIN {
 }
 
 {
-    kind = below(10)
+    kind = ODD ? 5 + below(5) : below(10)
     if (kind < 3)
         prompt = first_words($0, 4 + below(8))
     else if (kind == 3)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { BAR = 24 };
+static const char NEXT_ROW[] = "\n    ";
 static const double EVERY_S = 0.1;
 
 static struct {
@@ -42,96 +43,85 @@ static int add_step(struct buf *out, const struct metrics *m, int64_t step)
     return buf_printf(out, "step %*" PRId64 "/%s", n, step, all);
 }
 
-/* The figures of a line, at length and in brief, and which of them go first where even the
- * brief ones are too long for the terminal. */
-enum keep { DROP_FIRST, DROP_SOON, DROP_LATE, DROP_LAST, KEEP };
+/* The figures of a line, at length and in brief. */
 enum { LONG, BRIEF, N_FORMS };
 enum { MAX_FIGURES = 16, FIGURE = 96 };
 static const char *const between[N_FORMS] = {"  ", " "};
 struct figures {
-    struct figure {
-        char text[N_FORMS][FIGURE];
-        enum keep keep;
-    } list[MAX_FIGURES];
+    char text[MAX_FIGURES][N_FORMS][FIGURE];
     int n;
 };
 
-__attribute__((format(printf, 3, 5), format(printf, 4, 5))) static void
-add(struct figures *f, enum keep keep, const char *long_form, const char *brief_form, ...)
+__attribute__((format(printf, 2, 4), format(printf, 3, 4))) static void
+add(struct figures *f, const char *long_form, const char *brief_form, ...)
 {
     const char *const formats[N_FORMS] = {long_form, brief_form};
-    struct figure *to = &f->list[f->n++];
     for (int form = 0; form < N_FORMS; form++) {
         va_list args;
         va_start(args, brief_form);
-        vsnprintf(to->text[form], FIGURE, formats[form], args);
+        vsnprintf(f->text[f->n][form], FIGURE, formats[form], args);
         va_end(args);
     }
-    to->keep = keep;
+    f->n++;
 }
 
 static void add_figures(struct figures *f, const struct metrics *m)
 {
     char left[24];
-    add(f, DROP_LAST, "epoch %.2f", "ep %.2f", m->epoch);
+    add(f, "epoch %.2f", "ep %.2f", m->epoch);
     if (isfinite(m->loss)) {
-        add(f, KEEP, "loss %.4f", "loss %.3f", m->loss);
-        add(f, DROP_LATE, "accuracy %.3f", "acc %.3f", m->accuracy);
+        add(f, "loss %.4f", "loss %.3f", m->loss);
+        add(f, "accuracy %.3f", "acc %.3f", m->accuracy);
     }
     if (m->step > 0 && isfinite(m->grad_norm)) {
-        add(f, DROP_LAST, "rate %.2e", "lr %.1e", m->learning_rate);
-        add(f, DROP_LATE, "norm %.3f", "norm %.2f", m->grad_norm);
+        add(f, "rate %.2e", "lr %.1e", m->learning_rate);
+        add(f, "norm %.3f", "norm %.2f", m->grad_norm);
     }
     if (m->tokens_per_s > 0) {
-        add(f, DROP_LAST, "%.0f tokens/s", "%.0f tok/s", m->tokens_per_s);
-        add(f, DROP_FIRST, "%.1f samples/s", "%.1f/s", m->samples_per_s);
+        add(f, "%.0f tokens/s", "%.0f tok/s", m->tokens_per_s);
+        add(f, "%.1f samples/s", "%.1f/s", m->samples_per_s);
     }
     if (m->share > 0)
-        add(f, DROP_SOON, "%.0f %% of sgemm", "%.0f%%", 100 * m->share);
+        add(f, "%.0f %% of sgemm", "%.0f%%", 100 * m->share);
     if (m->loss_scale > 1)
-        add(f, DROP_LATE, "scale %.0f", "scale %.0f", m->loss_scale);
+        add(f, "scale %.0f", "scale %.0f", m->loss_scale);
     if (m->skipped > 0)
-        add(f, KEEP, "%" PRId64 " skipped", "%" PRId64 " skipped", m->skipped);
-    if (m->left_s >= 0 && m->step < m->n_steps) /* which a terminal's bar shows too */
-        add(f, DROP_SOON, "%s left", "%s left", train_view_duration(left, m->left_s));
+        add(f, "%" PRId64 " skipped", "%" PRId64 " skipped", m->skipped);
+    if (m->left_s >= 0 && m->step < m->n_steps)
+        add(f, "%s left", "%s left", train_view_duration(left, m->left_s));
     if (m->step > 0 && m->validation_step == m->step)
-        add(f, KEEP, "validation %.4f%s", "val %.4f%s", m->validation_loss,
+        add(f, "validation %.4f%s", "val %.4f%s", m->validation_loss,
             m->best_step == m->step ? " (best)" : "");
     if (m->evaluation != NULL && m->evaluation->n_figures > 0)
-        add(f, KEEP, "%s %s %.6g", "%s %s %.6g", m->evaluation->name,
-            m->evaluation->figures[0].text, m->evaluation->figures[0].value);
+        add(f, "%s %s %.6g", "%s %s %.6g", m->evaluation->name, m->evaluation->figures[0].text,
+            m->evaluation->figures[0].value);
 }
 
 static int columns_of(const struct figures *f, int form)
 {
     int n = 0;
     for (int i = 0; i < f->n; i++)
-        n += (int)(strlen(between[form]) + strlen(f->list[i].text[form]));
+        n += (int)(strlen(between[form]) + strlen(f->text[i][form]));
     return n;
-}
-
-/* Leave out figures, the last of the least kept first, until n columns are enough. */
-static void narrow(struct figures *f, int form, int n)
-{
-    for (int keep = DROP_FIRST; keep < KEEP; keep++)
-        for (int i = f->n - 1; i >= 0 && columns_of(f, form) > n; i--)
-            if (f->list[i].keep == (enum keep)keep)
-                memmove(&f->list[i], &f->list[i + 1], (size_t)(--f->n - i) * sizeof *f->list);
 }
 
 int train_view_line(const struct metrics *m, int width, struct buf *out)
 {
     struct figures f = {.n = 0};
     const size_t start = out->n;
-    int form = LONG, rc = add_step(out, m, m->step);
+    int rc = add_step(out, m, m->step);
+    int column = (int)(out->n - start);
     add_figures(&f, m);
-    const int room = width - (int)(out->n - start);
-    if (width > 0 && columns_of(&f, LONG) > room) {
-        form = BRIEF;
-        narrow(&f, form, room);
+    const bool fits = width == 0 || column + columns_of(&f, LONG) <= width;
+    const int form = !fits && column + columns_of(&f, BRIEF) <= width ? BRIEF : LONG;
+    for (int i = 0; i < f.n && rc == 0; i++) {
+        int n = (int)strlen(f.text[i][form]);
+        column += (int)strlen(between[form]) + n;
+        bool breaks = width > 0 && column > width;
+        if (breaks)
+            column = (int)strlen(NEXT_ROW) - 1 + n;
+        rc = buf_printf(out, "%s%s", breaks ? NEXT_ROW : between[form], f.text[i][form]);
     }
-    for (int i = 0; i < f.n && rc == 0; i++)
-        rc = buf_printf(out, "%s%s", between[form], f.list[i].text[form]);
     return rc;
 }
 

@@ -7,7 +7,7 @@
 #include "train/metrics.h"
 
 /* "step 40/200  epoch 0.50  loss 3.2104 ...": the figures of a line; where they take more than
- * `width` columns (0: no limit), in brief, and then those that matter least left out. */
+ * `width` columns (0: no limit), in brief, and where that is too long too, in rows. */
 int train_view_line(const struct metrics *m, int width, struct buf *out);
 /* Print it. */
 void train_view_show(const struct metrics *m);

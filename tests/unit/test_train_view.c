@@ -1,0 +1,72 @@
+#include "tests/unit/test.h"
+
+#include "repl/train_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct metrics full = {
+    .step = 40,
+    .n_steps = 1800,
+    .epoch = 0.014,
+    .loss = 1.46513,
+    .accuracy = 0.62614,
+    .learning_rate = 7.6e-4,
+    .grad_norm = 1.7333,
+    .tokens_per_s = 3566.2,
+    .samples_per_s = 6.96,
+    .share = 0.758,
+    .left_s = 2022,
+    .skipped = 2,
+    .validation_loss = 2.3811,
+    .validation_step = 40,
+    .best_step = 40,
+};
+static const char at_length[] =
+    "step   40/1800  epoch 0.01  loss 1.4651  accuracy 0.626  rate 7.60e-04  norm 1.733"
+    "  3566 tokens/s  7.0 samples/s  76 % of sgemm  2 skipped  33 min 42 s left  validation 2.3811 "
+    "(best)";
+static const char in_brief[] =
+    "step   40/1800 ep 0.01 loss 1.465 acc 0.626 lr 7.6e-04 norm 1.73 3566 tok/s"
+    " 7.0/s 76% 2 skipped 33 min 42 s left val 2.3811 (best)";
+
+static void a_line_fits_and_loses_nothing(void **state)
+{
+    (void)state;
+    for (int width = 0; width <= 220; width += width == 0 ? 30 : 1) {
+        struct buf line = {0};
+        char joined[512], *to = joined;
+        assert_ok(train_view_line(&full, width, &line));
+        for (const char *row = buf_text(&line), *end; *row != '\0';
+             row = *end == '\0' ? end : end + 1) {
+            end = strchrnul(row, '\n');
+            if (width > 0)
+                assert_in_range(end - row, 1, width);
+            to += sprintf(to, "%s%.*s", to == joined ? "" : "  ",
+                          (int)(end - row) - (to == joined ? 0 : 4), row + (to == joined ? 0 : 4));
+        }
+        bool brief = width >= (int)strlen(in_brief) && width < (int)strlen(at_length);
+        assert_string_equal(joined, brief ? in_brief : at_length);
+        buf_release(&line);
+    }
+}
+
+static void what_is_not_known_is_not_said(void **state)
+{
+    (void)state;
+    const struct metrics first = {
+        .n_steps = 10, .loss = 3.25, .left_s = -1, .validation_step = -1, .best_step = -1};
+    struct buf line = {0};
+    assert_ok(train_view_line(&first, 80, &line));
+    assert_string_equal(buf_text(&line), "step  0/10  epoch 0.00  loss 3.2500  accuracy 0.000");
+    buf_release(&line);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_fits_and_loses_nothing),
+        cmocka_unit_test(what_is_not_known_is_not_said),
+    };
+    return cmocka_run_group_tests_name("train_view", tests, NULL, NULL);
+}

@@ -12,6 +12,7 @@
 #include "repl/say.h"
 #include "repl/signals.h"
 #include "repl/term.h"
+#include "repl/wrap.h"
 #include "weights/bundled.h"
 #include "weights/load.h"
 
@@ -239,25 +240,33 @@ void repl_complain(int rc)
     buf_release(&shown);
 }
 
+static int greeting(const struct repl *r, struct buf *out)
+{
+    if (r->model == NULL)
+        return buf_str(out,
+                       "no model yet: :load PATH opens one, :load random:gpt2 makes one to try\n");
+    int rc = term_visible(out, r->model->name, strlen(r->model->name));
+    if (rc == 0)
+        rc = buf_printf(
+            out, "%s, %.1fM parameters, %s, %d threads, %s\n%s",
+            r->model->adapter != NULL ? " with an adapter" : "",
+            (double)config_params(&r->model->config) / 1e6,
+            r->model->params.kind == LINEAR_F32 ? "fp32" : "fp16", par_threads(),
+            kernels_active()->name,
+            repl_names_model(r) ? "" : "it tells stories: try Once upon a time, or My name is\n");
+    return rc != 0 ? rc
+                   : buf_str(out, ":help lists the commands, :load PATH opens another model, "
+                                  "Ctrl-D leaves\n");
+}
+
 static void greet(const struct repl *r)
 {
-    const char *dim = term_dim(stdout), *plain = term_plain(stdout);
-    if (r->model == NULL) {
-        printf("%sno model yet: :load PATH opens one, :load random:gpt2 makes one to try%s\n", dim,
-               plain);
-        return;
-    }
-    struct buf name = {0};
-    term_visible(&name, r->model->name, strlen(r->model->name));
-    printf("%s%s%s, %.1fM parameters, %s, %d threads, %s\n", dim, buf_text(&name),
-           r->model->adapter != NULL ? " with an adapter" : "",
-           (double)config_params(&r->model->config) / 1e6,
-           r->model->params.kind == LINEAR_F32 ? "fp32" : "fp16", par_threads(),
-           kernels_active()->name);
-    if (!repl_names_model(r))
-        puts("it tells stories: try Once upon a time, or My name is");
-    printf(":help lists the commands, :load PATH opens another model, Ctrl-D leaves%s\n", plain);
-    buf_release(&name);
+    struct buf text = {0};
+    fputs(term_dim(stdout), stdout);
+    if (greeting(r, &text) == 0)
+        wrap_print(stdout, buf_text(&text), r->options.settings.talk.wrap);
+    fputs(term_plain(stdout), stdout);
+    buf_release(&text);
 }
 
 static struct line_config line_settings(const struct repl *r)

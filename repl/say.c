@@ -89,9 +89,8 @@ static const char *duration(char out[16], double s)
 }
 
 /* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
-static void show_figures(const struct repl *r, const struct turn *t, const struct answer *a, int n)
+static int figures(struct buf *out, const struct turn *t, const struct answer *a, int n)
 {
-    FILE *f = r->interactive ? stdout : stderr;
     const struct settings *s = &t->settings;
     size_t n_new = 0;
     for (int i = 0; i < n; i++)
@@ -99,23 +98,37 @@ static void show_figures(const struct repl *r, const struct turn *t, const struc
     double tokens = (double)n_new, decode_s = a->decode_s, all_s = a->prefill_s + a->decode_s;
     char prefill[16], decode[16];
     bool drawn = s->sampler.temperature > 0 && s->generate.num_beams == 1;
-    fprintf(f, "%s[%d prompt token%s in %s; %zu new in %s", term_dim(f), a->n_prompt,
-            a->n_prompt == 1 ? "" : "s", duration(prefill, a->prefill_s), n_new,
-            duration(decode, decode_s));
-    if (decode_s > 0)
-        fprintf(f, ", %.1f tokens/s", tokens / decode_s);
-    fprintf(f, "; %s", finish_name(a->finish));
-    if (drawn && s->sampler.draw != 0)
-        fprintf(f, "; seed %" PRIu64 " draw %" PRId64, s->sampler.seed, s->sampler.draw);
-    else if (drawn)
-        fprintf(f, "; seed %" PRIu64, s->sampler.seed);
-    fprintf(f, "]%s\n", term_plain(f));
-    if (s->talk.verbose)
-        fprintf(f,
-                "%s[%.2f ms per token, %.1f ms per sentence, %.2f samples/s; %d of %d prompt "
-                "tokens were in the cache]%s\n",
-                term_dim(f), n_new > 0 ? 1e3 * decode_s / tokens : 0.0, 1e3 * all_s / n,
-                all_s > 0 ? n / all_s : 0.0, a->n_reused, a->n_prompt, term_plain(f));
+    int rc = buf_printf(out, "[%d prompt token%s in %s; %zu new in %s", a->n_prompt,
+                        a->n_prompt == 1 ? "" : "s", duration(prefill, a->prefill_s), n_new,
+                        duration(decode, decode_s));
+    if (rc == 0 && decode_s > 0)
+        rc = buf_printf(out, ", %.1f tokens/s", tokens / decode_s);
+    if (rc == 0)
+        rc = buf_printf(out, "; %s", finish_name(a->finish));
+    if (rc == 0 && drawn)
+        rc = buf_printf(out, "; seed %" PRIu64, s->sampler.seed);
+    if (rc == 0 && drawn && s->sampler.draw != 0)
+        rc = buf_printf(out, " draw %" PRId64, s->sampler.draw);
+    if (rc == 0)
+        rc = buf_str(out, "]\n");
+    if (rc == 0 && s->talk.verbose)
+        rc = buf_printf(out,
+                        "[%.2f ms per token, %.1f ms per sentence, %.2f samples/s; %d of %d prompt "
+                        "tokens were in the cache]\n",
+                        n_new > 0 ? 1e3 * decode_s / tokens : 0.0, 1e3 * all_s / n,
+                        all_s > 0 ? n / all_s : 0.0, a->n_reused, a->n_prompt);
+    return rc;
+}
+
+static void show_figures(const struct repl *r, const struct turn *t, const struct answer *a, int n)
+{
+    FILE *f = r->interactive ? stdout : stderr;
+    struct buf text = {0};
+    fputs(term_dim(f), f);
+    if (figures(&text, t, a, n) == 0)
+        wrap_print(f, buf_text(&text), t->settings.talk.wrap);
+    fputs(term_plain(f), f);
+    buf_release(&text);
 }
 
 static void show_ids(const struct answer *a)

@@ -170,12 +170,12 @@ void train_view_wipe(void)
 /* "[=====>     ] step 13/200, 12 s left"; without an end only the step in progress. */
 static int format_bar(const struct metrics *m, int64_t step, double part, struct buf *out)
 {
+    static const char marks[BAR + 1] = "========================";
     char left[24];
     double done = m->n_steps > 0 ? ((double)step + part) / (double)m->n_steps : part;
     int full = (int)(fmin(done, 1) * BAR);
-    int rc =
-        buf_printf(out, "[%.*s%s%*s] ", full, "========================", full < BAR ? ">" : "",
-                   full < BAR ? BAR - full - 1 : 0, "");
+    int rc = buf_printf(out, "[%.*s%s%*s] ", full, marks, full < BAR ? ">" : "",
+                        full < BAR ? BAR - full - 1 : 0, "");
     if (rc == 0)
         rc = add_step(out, m, step + 1);
     if (rc == 0 && part < 1)

@@ -2,13 +2,15 @@
 
 #include "repl/term.h"
 
+#include <string.h>
+
 enum { TAB = 8 };
 
 void wrap_at(struct wrap *w, int column)
 {
     w->column = column;
     w->word_columns = 0;
-    w->word.n = 0;
+    w->word.n = w->fresh = 0;
     w->fixed = w->owes = false;
 }
 
@@ -30,13 +32,17 @@ static int carry(struct wrap *w, struct buf *out)
     if (w->fixed || w->word_columns >= w->column)
         return 0;
     int rc = 0;
-    for (int i = 0; i < w->word_columns && rc == 0; i++)
-        rc = buf_str(out, "\b \b");
+    if (w->fresh == w->word.n) /* none of it is on the screen yet */
+        out->n -= w->fresh;
+    else
+        for (int i = 0; i < w->word_columns && rc == 0; i++)
+            rc = buf_str(out, "\b \b");
     if (rc == 0)
         rc = buf_char(out, '\n');
     if (rc == 0)
         rc = buf_add(out, w->word.data, w->word.n);
     w->column = w->word_columns;
+    w->fresh = w->word.n;
     return rc;
 }
 
@@ -59,6 +65,7 @@ static int put_character(struct wrap *w, struct buf *out, const char *c, size_t 
         rc = buf_add(out, c, n);
     if (rc == 0)
         rc = buf_add(&w->word, c, n);
+    w->fresh += n;
     w->word_columns += columns;
     w->fixed |= columns != 1;
     w->column += columns;
@@ -70,6 +77,7 @@ static int put_character(struct wrap *w, struct buf *out, const char *c, size_t 
 int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int width)
 {
     int rc = 0, columns;
+    w->fresh = 0;
     for (size_t i = 0, used; i < n && rc == 0; i += used) {
         used = term_character(text + i, n - i, &columns);
         if (text[i] == '\n')
@@ -80,4 +88,15 @@ int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int w
             rc = put_character(w, out, text + i, used, columns, width);
     }
     return rc;
+}
+
+void wrap_print(FILE *f, const char *text, bool wraps)
+{
+    struct wrap w = {0};
+    struct buf out = {0};
+    bool broken =
+        wraps && term_is(f) && wrap_text(&w, &out, text, strlen(text), term_width(f)) == 0;
+    fputs(broken ? buf_text(&out) : text, f);
+    buf_release(&out);
+    wrap_release(&w);
 }

@@ -2,6 +2,8 @@
 
 #include "repl/train_view.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +44,12 @@ static void a_line_fits_and_loses_nothing(void **state)
             end = strchrnul(row, '\n');
             if (width > 0)
                 assert_in_range(end - row, 1, width);
+            if (*end == '\n') { /* what begins the next row did not fit */
+                const char *next = end + 5, *over = strstr(next, "  ");
+                size_t n = over == NULL ? strlen(next) : (size_t)(over - next);
+                n = memchr(next, '\n', n) == NULL ? n : strcspn(next, "\n");
+                assert_true(end - row + 2 + (ptrdiff_t)n > width);
+            }
             to += sprintf(to, "%s%.*s", to == joined ? "" : "  ",
                           (int)(end - row) - (to == joined ? 0 : 4), row + (to == joined ? 0 : 4));
         }
@@ -62,11 +70,40 @@ static void what_is_not_known_is_not_said(void **state)
     buf_release(&line);
 }
 
+static void what_is_out_of_the_ordinary_is_said(void **state)
+{
+    (void)state;
+    struct metrics m = {.step = 7,
+                        .n_steps = 0,
+                        .loss = NAN,
+                        .grad_norm = NAN,
+                        .left_s = -1,
+                        .loss_scale = 1024,
+                        .validation_loss = 2.5,
+                        .validation_step = 7,
+                        .best_step = 6};
+    struct eval_figure figure = {.text = "accuracy", .value = 0.25};
+    struct eval_result evaluation = {.name = "lambada", .n_figures = 1};
+    evaluation.figures[0] = figure;
+    m.evaluation = &evaluation;
+    struct buf line = {0};
+    assert_ok(train_view_line(&m, 0, &line));
+    assert_string_equal(buf_text(&line),
+                        "step 7  epoch 0.00  scale 1024  validation 2.5000  lambada accuracy 0.25");
+    line.n = 0;
+    m.step = 8;
+    m.evaluation = NULL;
+    assert_ok(train_view_line(&m, 0, &line));
+    assert_string_equal(buf_text(&line), "step 8  epoch 0.00  scale 1024");
+    buf_release(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_fits_and_loses_nothing),
         cmocka_unit_test(what_is_not_known_is_not_said),
+        cmocka_unit_test(what_is_out_of_the_ordinary_is_said),
     };
     return cmocka_run_group_tests_name("train_view", tests, NULL, NULL);
 }

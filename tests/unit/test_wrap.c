@@ -25,6 +25,8 @@ static void show(struct screen *s, const char *text, size_t n)
         if (text[i] == '\n') {
             s->row++;
             s->column = 0;
+        } else if (text[i] == '\t') {
+            s->column = (s->column / 8 + 1) * 8;
         } else if (text[i] == '\b') {
             s->column -= s->column == s->width ? 2 : s->column > 0;
         } else {
@@ -95,10 +97,15 @@ static void words_begin_the_next_line(void **state)
         {8, 0, "abcdefgh ij", "abcdefgh|ij|"},
         /* Behind a label. */
         {10, 4, "one two six", "    one|two six|"},
-        /* A tab is a blank. */
+        /* A tab is a blank up to the next stop. */
         {12, 0, "a\tbcdefg h", "a|bcdefg h|"},
-        /* Wide ones and accents that stand alone are not taken back. */
+        {12, 0, "a\tbcde f", "a|bcde f|"},
+        {12, 0, "a\tbcd e", "a       bcd|e|"},
+        /* Wide letters, and those with an accent of their own, are not taken back; e acute is one.
+         */
         {8, 0, "a \xe4\xbd\xa0\xe5\xa5\xbd\xe4\xbd\xa0\xe5\xa5\xbd\xe4\xbd\xa0", "a ######|####|"},
+        {8, 0, "\xe4\xbd\xa0 bc defg", "## bc|defg|"},
+        {8, 0, "a he\xcc\x81he\xcc\x81he\xcc\x81", "a hehehe|"},
         {8, 0, "a h\xc3\xa9h\xc3\xa9h\xc3\xa9", "a|h#h#h#|"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -108,6 +115,7 @@ static void words_begin_the_next_line(void **state)
             wrap_at(&w, cases[i].column);
             send(&s, &w, cases[i].text, (uint64_t)most, most);
             assert_string_equal(lines(&s), cases[i].lines);
+            assert_int_equal(w.column, s.column);
             wrap_release(&w);
         }
 }
@@ -147,11 +155,26 @@ static void lines_are_those_of_the_words(void **state)
     }
 }
 
+/* Nothing is taken back of a text that comes whole. */
+static void a_whole_text_is_only_broken(void **state)
+{
+    (void)state;
+    struct wrap w = {0};
+    struct buf out = {0};
+    assert_ok(wrap_text(&w, &out, "My name is Tom.", 15, 12));
+    assert_string_equal(buf_text(&out), "My name is \nTom.");
+    assert_ok(wrap_text(&w, &out, " and others", 11, 12));
+    assert_string_equal(buf_text(&out), "My name is \nTom. and \nothers");
+    buf_release(&out);
+    wrap_release(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_begin_the_next_line),
         cmocka_unit_test(lines_are_those_of_the_words),
+        cmocka_unit_test(a_whole_text_is_only_broken),
     };
     return cmocka_run_group_tests_name("wrap", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 # awk -f people.awk -f reopen.awk TOLD >REOPENED
 #
 # Stories with other openings than "Once upon a time" and "One day", that the model learns to go on from
-# many: four of five that begin so begin otherwise.
+# many: three of four that begin so begin otherwise.
 
 function upper(text)
 {

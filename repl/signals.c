@@ -2,18 +2,60 @@
 
 #include "model/base/progress.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t leaving, continued;
 
 static pthread_t host;
 
+static sem_t held_back;
+
+/* The mask is the interrupted thread's from here on. */
+static void hold_back(int sig, siginfo_t *info, void *context)
+{
+    (void)sig, (void)info;
+    sigfillset(&((ucontext_t *)context)->uc_sigmask);
+    sem_post(&held_back);
+}
+
 /*
- * A library's thread (OpenBLAS has some from its loading on) may be given a signal while the host
- * holds it back; but it is the host that waits for it.
+ * Threads that libraries began when they were loaded (OpenBLAS has some) would be given signals
+ * while the host holds them back, and Readline's handlers, run there, do not wake the host. A
+ * thread's mask is its own to set, so each is sent a signal that does it. SIGURG, as one that comes
+ * late does no harm.
  */
+static void keep_signals_from_others(void)
+{
+    struct sigaction a = {.sa_sigaction = hold_back, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+    DIR *d = opendir("/proc/self/task");
+    if (d == NULL)
+        return;
+    sem_init(&held_back, 0, 0);
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGURG, &a, &before);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        pid_t thread = (pid_t)atoi(e->d_name);
+        if (thread > 0 && thread != gettid() && tgkill(getpid(), thread, SIGURG) == 0)
+            while (sem_timedwait(&held_back, &until) != 0 && errno == EINTR)
+                ;
+    }
+    closedir(d);
+    sigaction(SIGURG, &before, NULL);
+}
+
+/* A thread that a library begins later may still be given a signal that the host waits for. */
 static bool passed_on(int sig)
 {
     if (pthread_equal(pthread_self(), host))
@@ -40,6 +82,7 @@ static void go_on(int sig)
 void signals_install(void)
 {
     host = pthread_self();
+    keep_signals_from_others();
     /* No SA_RESTART: a read that waits must see the flag. */
     struct sigaction a = {.sa_handler = take};
     sigemptyset(&a.sa_mask);

@@ -88,6 +88,19 @@ refuse "unknown kernels" "kernels" $MODEL --kernels sse -p a
 refuse "beams and contrastive search" "exclude each other" $MODEL --num-beams 2 --penalty-alpha 0.5 --top-k 4 -p a
 refuse "a text longer than the context" "256" $MODEL -p "$(head -c 1000 /dev/zero | tr '\0' a)"
 
+# A signal is for the thread that waits for it: all others (a library's, the team's) hold it back.
+coproc waiting { exec "$PRATTLE" $MODEL -n 1 --threads 2 2>&1; }
+pid=$waiting_PID
+echo a >&${waiting[1]}
+read -r -t 20 _ <&${waiting[0]}
+masks=$(for t in /proc/$pid/task/*; do
+    [ ${t##*/} == $pid ] || echo $((0x$(sed -n 's/^SigBlk:\t//p' $t/status) >> 14 & 1))
+done | sort | uniq)
+is "threads that hold back SIGTERM" 1 "$masks"
+kill -TERM $pid
+wait $pid
+is "and it ends the program" 143 $?
+
 export XDG_CONFIG_HOME=$TMPDIR/config
 mkdir -p "$XDG_CONFIG_HOME/prattle"
 f=$XDG_CONFIG_HOME/prattle/settings.yaml

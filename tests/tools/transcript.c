@@ -19,6 +19,8 @@
  *   never TEXT                 from the start to the end, TEXT never appears (visible text)
  *   signal NAME                TERM, HUP, INT, WINCH to the program
  *   pause SECONDS
+ *   prompt                     wait until keys are read as they are typed: Ctrl-D and the like,
+ *                              sent before that, are the terminal's own
  *   exit STATUS                wait for its end; must come last
  *
  * What is matched is the visible text: escape sequences and carriage returns are
@@ -37,6 +39,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -255,6 +258,13 @@ static int signal_number(const char *name)
     exit(2);
 }
 
+/* The program's end of the terminal shows at this one. */
+static bool reads_keys(void)
+{
+    struct termios t;
+    return terminal < 0 || (tcgetattr(terminal, &t) == 0 && (t.c_lflag & ICANON) == 0);
+}
+
 static void await_exit(const char *wanted)
 {
     double end = now_s() + PATIENCE_S;
@@ -306,6 +316,9 @@ static void play(char *verb, char *rest)
     } else if (strcmp(verb, "pause") == 0) {
         for (double end = now_s() + atof(rest); now_s() < end && take(0.05);)
             ;
+    } else if (strcmp(verb, "prompt") == 0) {
+        for (double end = now_s() + PATIENCE_S; !reads_keys() && now_s() < end;)
+            take(0.02);
     } else if (strcmp(verb, "exit") == 0) {
         await_exit(rest);
     } else {

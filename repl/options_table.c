@@ -28,7 +28,7 @@ static const struct setting table[] = {
 {.group = "Model and machine", .name = "threads", .letter = 't', .also = "n_threads|num_threads", .type = SETTING_INT, .offset = D(threads), .max = 1024, .argument = "N",
  .help = "threads of the device, 0: one for each processor it may use"},
 {.group = "Model and machine", .name = "pin", .type = SETTING_BOOL, .offset = D(pin),
- .help = "keep each thread on a processor of its own"},
+ .help = "keep each thread on a processor of its own, where there is one for each"},
 {.group = "Model and machine", .name = "kernels", .type = SETTING_STRING, .offset = D(kernels), .argument = "NAME",
  .help = "instruction set: auto, portable, avx2, avx512; all give the same bits"},
 {.group = "Model and machine", .name = "device_loop", .type = SETTING_BOOL, .offset = G(device_loop),

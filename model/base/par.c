@@ -129,7 +129,9 @@ int par_open(int n_threads, bool pin)
         return err_errno("cannot read the set of allowed processors");
     int cpus = CPU_COUNT(&team.allowed);
     team.n = n_threads == 0 ? cpus : n_threads;
-    team.pin = pin && team.n <= cpus;
+    /* A smaller team leaves room: another program's like it would be kept on the same processors.
+     */
+    team.pin = pin && team.n == cpus;
     team.quit = false;
     team.generation++;
     /* Signals are the host's: the device takes none. */

@@ -1,9 +1,9 @@
 #ifndef PRATTLE_PAR_H
 #define PRATTLE_PAR_H
 /*
- * The one thread team: the device. A resident OpenMP team, pinned a thread a CPU
- * within the set the process may use, led by a thread of its own, so that the host
- * (the thread that calls par_start) is free to draw while the device computes.
+ * The one thread team: the device. A resident OpenMP team, led by a thread of its own, so
+ * that the host (the thread that calls par_start) is free to draw while the device
+ * computes. Where it has a thread for each CPU the process may use, each is pinned to one.
  *
  * A job is one function run by every thread of the team at once. Inside it there is
  * no lock and no system call but what par_barrier does: it spins a while, then

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,6 +298,36 @@ static void the_host_goes_on_while_a_job_runs(void **state)
     par_close();
 }
 
+static void note_processors(void *arg, int thread, int n_threads)
+{
+    (void)n_threads;
+    sched_getaffinity(0, sizeof(cpu_set_t), (cpu_set_t *)arg + thread);
+}
+
+static void a_full_team_is_pinned_and_a_smaller_one_is_free(void **state)
+{
+    (void)state;
+    cpu_set_t allowed, all, *own = calloc(CPU_SETSIZE, sizeof *own);
+    assert_non_null(own);
+    assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    int cpus = CPU_COUNT(&allowed);
+    for (int n = cpus; n > 0 && n >= cpus - 1; n--) {
+        assert_ok(par_open(n, true));
+        par_run(note_processors, own);
+        CPU_ZERO(&all);
+        for (int i = 0; i < n; i++) {
+            assert_int_equal(CPU_COUNT(&own[i]), n == cpus ? 1 : cpus);
+            CPU_OR(&all, &all, &own[i]);
+        }
+        assert_true(CPU_EQUAL(&all, &allowed));
+    }
+    assert_ok(par_open(0, false));
+    par_run(note_processors, own);
+    assert_true(CPU_EQUAL(&own[0], &allowed));
+    par_close();
+    free(own);
+}
+
 static void splits_cover_everything_once(void **state)
 {
     (void)state;
@@ -359,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_barrier_holds_all_threads),
         cmocka_unit_test(a_job_in_parts),
         cmocka_unit_test(the_host_goes_on_while_a_job_runs),
+        cmocka_unit_test(a_full_team_is_pinned_and_a_smaller_one_is_free),
         cmocka_unit_test(splits_cover_everything_once),
         cmocka_unit_test(xdg_folders),
     };

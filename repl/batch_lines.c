@@ -8,6 +8,7 @@
 #include "repl/progress.h"
 #include "repl/say.h"
 #include "repl/term.h"
+#include "repl/wrap.h"
 #include "sampling/batch.h"
 
 #include <errno.h>
@@ -247,14 +248,14 @@ static void show_figures(const struct settings *s, const struct batch_stats *b)
     if (!s->talk.verbose || b->wall_s <= 0)
         return;
     progress_wipe();
-    fprintf(stderr,
-            "[%ld prompts, %ld prompt tokens (%ld shared), %ld new in %.2f s: %.1f tokens/s, "
-            "%.2f ms per token, %.1f ms per sentence, %.2f samples/s; seed %" PRIu64 "]\n",
-            b->n_prompts, b->n_prompt_tokens, b->n_reused_tokens, b->n_new_tokens, b->wall_s,
-            (double)b->n_new_tokens / b->wall_s,
-            b->n_new_tokens > 0 ? 1e3 * b->wall_s / (double)b->n_new_tokens : 0.0,
-            b->n_prompts > 0 ? 1e3 * b->wall_s / (double)b->n_prompts : 0.0,
-            (double)b->n_prompts / b->wall_s, s->sampler.seed);
+    wrap_say(stderr, "",
+             "[%ld prompts, %ld prompt tokens (%ld shared), %ld new in %.2f s: %.1f tokens/s, "
+             "%.2f ms per token, %.1f ms per sentence, %.2f samples/s; seed %" PRIu64 "]",
+             b->n_prompts, b->n_prompt_tokens, b->n_reused_tokens, b->n_new_tokens, b->wall_s,
+             (double)b->n_new_tokens / b->wall_s,
+             b->n_new_tokens > 0 ? 1e3 * b->wall_s / (double)b->n_new_tokens : 0.0,
+             b->n_prompts > 0 ? 1e3 * b->wall_s / (double)b->n_prompts : 0.0,
+             (double)b->n_prompts / b->wall_s, s->sampler.seed);
 }
 
 /* Settings of a whole batch: one seed for all of its lines. */

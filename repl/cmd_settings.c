@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "repl/repl.h"
 #include "repl/term.h"
+#include "repl/wrap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,6 +87,8 @@ static int after(struct repl *r, const struct setting *o)
     int rc = 0;
     if (strcmp(o->name, "color") == 0)
         term_set_color(s->talk.color);
+    else if (strcmp(o->name, "wrap") == 0)
+        wrap_switch(s->talk.wrap);
     else if (strcmp(o->name, "kernels") == 0 || strcmp(o->name, "threads") == 0 ||
              strcmp(o->name, "pin") == 0)
         rc = repl_device(r);
@@ -152,6 +155,7 @@ int cmd_reset(struct repl *r, const struct call *c)
     if (c->n == 0) {
         options_clear(&r->options, ORIGIN_SET);
         term_set_color(r->options.settings.talk.color);
+        wrap_switch(r->options.settings.talk.wrap);
         return 0;
     }
     if (strcmp(c->words[0], "text") != 0)

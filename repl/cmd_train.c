@@ -9,6 +9,7 @@
 #include "repl/repl.h"
 #include "repl/signals.h"
 #include "repl/term.h"
+#include "repl/wrap.h"
 #include "repl/train_view.h"
 #include "train/data/batches.h"
 #include "train/run_config.h"
@@ -104,18 +105,6 @@ static struct run_events events_of(struct repl *r)
                                .user = r};
 }
 
-/* One line in the quiet colour; what is a path in it was made visible. */
-static void say_dim(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void say_dim(const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    fputs(term_dim(stdout), stdout);
-    vprintf(fmt, args);
-    printf("%s\n", term_plain(stdout));
-    va_end(args);
-}
-
 enum { SHOWN = 256 };
 
 static const char *shown_path(char out[SHOWN], const struct repl *r)
@@ -141,8 +130,9 @@ int train_keep(struct repl *r)
     progress_wipe();
     r->told_step = run_step(r->run);
     if (rc == 0)
-        say_dim("[step %" PRId64 " is saved; train resume %s goes on from there]", run_step(r->run),
-                shown_path(path, r));
+        wrap_say(stdout, term_dim(stdout),
+                 "[step %" PRId64 " is saved; train resume %s goes on from there]",
+                 run_step(r->run), shown_path(path, r));
     return rc;
 }
 
@@ -169,11 +159,13 @@ static void say_finished(struct repl *r)
     const int64_t n = run_metrics(r->run)->n_steps;
     if (n > 0 && n < run_step(r->run)) /* steps=N of a run that is there already */
         snprintf(past, sizeof past, ", past the %" PRId64 " asked for", n);
-    say_dim("[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; %.2f GiB of "
-            "memory at most]",
-            run_step(r->run), past, shown_path(path, r), peak_gib());
+    wrap_say(stdout, term_dim(stdout),
+             "[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; %.2f GiB of "
+             "memory at most]",
+             run_step(r->run), past, shown_path(path, r), peak_gib());
     if (r->model->adapter != NULL)
-        say_dim("[the adapter is on; :lora off is the model without it]");
+        wrap_say(stdout, term_dim(stdout),
+                 "[the adapter is on; :lora off is the model without it]");
 }
 
 static void say_paused(struct repl *r)
@@ -182,9 +174,10 @@ static void say_paused(struct repl *r)
     char of[32] = "";
     if (n > 0)
         snprintf(of, sizeof of, " of %" PRId64, n);
-    say_dim("[paused at step %" PRId64 "%s; a prompt is answered by these weights, :train resume "
-            "goes on]",
-            run_step(r->run), of);
+    wrap_say(stdout, term_dim(stdout),
+             "[paused at step %" PRId64 "%s; a prompt is answered by these weights, :train resume "
+             "goes on]",
+             run_step(r->run), of);
 }
 
 /* Nobody goes on in this program with a run that stopped for rc: what it has reached is saved. */
@@ -415,22 +408,26 @@ static int status(struct repl *r)
     if (rc == 0)
         printf("  %s\n", buf_text(&line));
     buf_release(&line);
-    printf("  step %" PRId64 " now; %" PRIu64 " tokens, %s of training, %" PRId64
-           " steps skipped; learning_rate %g\n",
-           run_step(r->run), m->tokens, train_view_duration(time, m->hours * 3600), m->skipped,
-           run_settings(r->run)->schedule.learning_rate);
-    printf("  at most %.2f GiB of memory so far, in all the program does\n", peak_gib());
+    wrap_say(stdout, "",
+             "  step %" PRId64 " now; %" PRIu64 " tokens, %s of training, %" PRId64
+             " steps skipped; learning_rate %g",
+             run_step(r->run), m->tokens, train_view_duration(time, m->hours * 3600), m->skipped,
+             run_settings(r->run)->schedule.learning_rate);
+    wrap_say(stdout, "", "  at most %.2f GiB of memory so far, in all the program does",
+             peak_gib());
     if (m->loss_scale > 1 || m->overflows > 0)
-        printf("  loss scale %.0f; %" PRId64 " of the steps skipped were its overflows\n",
-               m->loss_scale, m->overflows);
+        wrap_say(stdout, "",
+                 "  loss scale %.0f; %" PRId64 " of the steps skipped were its overflows",
+                 m->loss_scale, m->overflows);
     if (m->best_step >= 0)
-        printf("  validation loss %.4f at step %" PRId64 ", best %.4f at step %" PRId64 "\n",
-               m->validation_loss, m->validation_step, m->best_loss, m->best_step);
+        wrap_say(stdout, "",
+                 "  validation loss %.4f at step %" PRId64 ", best %.4f at step %" PRId64,
+                 m->validation_loss, m->validation_step, m->best_loss, m->best_step);
     if (run_saved_step(r->run) >= 0)
-        printf("  newest checkpoint: step %" PRId64 "%s\n", run_saved_step(r->run),
-               is_unsaved(r) ? ", older than the weights" : "");
+        wrap_say(stdout, "", "  newest checkpoint: step %" PRId64 "%s", run_saved_step(r->run),
+                 is_unsaved(r) ? ", older than the weights" : "");
     else
-        printf("  no checkpoint yet\n");
+        wrap_say(stdout, "", "  no checkpoint yet");
     return rc;
 }
 
@@ -462,7 +459,7 @@ static int resume_latest(struct repl *r, char *const *words, int n)
     if (run_folder_latest(&folder, RUNS_FOLDER) != 0)
         return err_set(ERR_MISSING, "which run? " RUNS_FOLDER
                                     " has none with a checkpoint; train resume FOLDER");
-    say_dim("[%s]", file_show(shown, sizeof shown, folder));
+    wrap_say(stdout, term_dim(stdout), "[%s]", file_show(shown, sizeof shown, folder));
     int rc = resume_from(r, folder, words, n);
     mem_free(folder);
     return rc;

@@ -1,6 +1,7 @@
 #include "repl/eval_view.h"
 
 #include "repl/term.h"
+#include "repl/wrap.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,22 +13,6 @@ static void print_safely(const char *text)
     term_visible(&safe, text, strlen(text));
     fputs(buf_text(&safe), stdout);
     buf_release(&safe);
-}
-
-/* Broken between words, where the terminal ends. */
-static void print_paragraph(const char *text)
-{
-    int width = term_width(stdout) - 2;
-    while (*text != '\0') {
-        int n = (int)strlen(text);
-        if (n > width && width > 0) {
-            for (n = width; n > 0 && text[n] != ' '; n--)
-                ;
-            n = n > 0 ? n : width;
-        }
-        printf("  %.*s\n", n, text);
-        text += n + (text[n] == ' ');
-    }
 }
 
 static void print_figure(const struct eval_figure *f, int width)
@@ -53,9 +38,8 @@ void eval_view_show(const struct eval_result *r, const struct model *m)
     print_safely(m->name);
     printf(", %s, on ", m->params.kind == LINEAR_F32 ? "fp32" : "fp16");
     print_safely(r->path);
-    printf("\n%s", term_dim(stdout));
-    print_paragraph(r->definition);
-    fputs(term_plain(stdout), stdout);
+    putchar('\n');
+    wrap_say(stdout, term_dim(stdout), "  %s", r->definition);
     for (int i = 0; i < r->n_figures; i++)
         print_figure(&r->figures[i], width);
     struct buf counts = {0};
@@ -67,6 +51,6 @@ void eval_view_show(const struct eval_result *r, const struct model *m)
         buf_printf(&counts, "; %llu targets, %llu tokens in %.1f s, %.0f tokens/s",
                    (unsigned long long)r->targets, (unsigned long long)r->tokens, r->seconds,
                    r->seconds > 0 ? (double)r->tokens / r->seconds : 0);
-    print_paragraph(buf_text(&counts));
+    wrap_say(stdout, "", "  %s", buf_text(&counts));
     buf_release(&counts);
 }

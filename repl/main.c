@@ -11,6 +11,7 @@
 #include "repl/say.h"
 #include "repl/signals.h"
 #include "repl/term.h"
+#include "repl/wrap.h"
 #include "weights/bundled.h"
 
 #include <errno.h>
@@ -76,6 +77,7 @@ static int start(struct repl *r, char **words, int n)
     if (rc != 0)
         return rc;
     term_set_color(s->talk.color);
+    wrap_switch(s->talk.wrap);
     const struct command *c = n > 0 ? command_find(words[0]) : NULL;
     if (s->call.version) {
         printf("prattle %s\n", VERSION);

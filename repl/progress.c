@@ -2,6 +2,7 @@
 
 #include "model/base/clock.h"
 #include "repl/term.h"
+#include "repl/wrap.h"
 #include "repl/train_view.h"
 
 #include <stdio.h>
@@ -79,12 +80,9 @@ static void step(void *user, const char *what, uint64_t done, uint64_t total)
 
 void progress_warn(const char *sentence)
 {
-    struct buf shown = {0};
-    term_visible(&shown, sentence, strlen(sentence));
     wipe();
     fflush(stdout);
-    fprintf(stderr, "prattle: %s\n", buf_text(&shown));
-    buf_release(&shown);
+    wrap_say(stderr, "", "prattle: %s", sentence);
 }
 
 static void note(void *user, const char *text)

@@ -230,14 +230,11 @@ int repl_leave_model(struct repl *r, const char *again)
 
 void repl_complain(int rc)
 {
-    struct buf shown = {0};
     progress_wipe();
     if (rc == ERR_INTERRUPTED || rc == 0)
         return;
     fflush(stdout);
-    term_visible(&shown, err_text(), strlen(err_text()));
-    fprintf(stderr, "%s%s%s\n", term_red(stderr), buf_text(&shown), term_plain(stderr));
-    buf_release(&shown);
+    wrap_say(stderr, term_red(stderr), "%s", err_text());
 }
 
 static int greeting(const struct repl *r, struct buf *out)
@@ -262,10 +259,8 @@ static int greeting(const struct repl *r, struct buf *out)
 static void greet(const struct repl *r)
 {
     struct buf text = {0};
-    fputs(term_dim(stdout), stdout);
     if (greeting(r, &text) == 0)
-        wrap_print(stdout, buf_text(&text), r->options.settings.talk.wrap);
-    fputs(term_plain(stdout), stdout);
+        wrap_lines(stdout, term_dim(stdout), buf_text(&text));
     buf_release(&text);
 }
 
@@ -326,7 +321,7 @@ int repl_run(struct repl *r)
             break;
         case LINE_INTERRUPTED:
             if (was_empty)
-                printf("%s(Ctrl-D or :quit leaves)%s\n", term_dim(stdout), term_plain(stdout));
+                wrap_say(stdout, term_dim(stdout), "(Ctrl-D or :quit leaves)");
             break;
         }
         buf_release(&text);

@@ -75,7 +75,7 @@ static void take_status(void *user, const char *sentence)
     }
     fflush(stdout);
     progress_wipe();
-    fprintf(stderr, "%s%s%s\n", term_dim(stderr), sentence, term_plain(stderr));
+    wrap_say(stderr, term_dim(stderr), "%s", sentence);
 }
 
 /* "1.3 ms", "0.21 s" */
@@ -124,10 +124,8 @@ static void show_figures(const struct repl *r, const struct turn *t, const struc
 {
     FILE *f = r->interactive ? stdout : stderr;
     struct buf text = {0};
-    fputs(term_dim(f), f);
     if (figures(&text, t, a, n) == 0)
-        wrap_print(f, buf_text(&text), t->settings.talk.wrap);
-    fputs(term_plain(f), f);
+        wrap_lines(f, term_dim(f), buf_text(&text));
     buf_release(&text);
 }
 

@@ -16,8 +16,10 @@ struct wrap {
     int word_columns; /* of the word it stands behind */
     bool fixed;       /* that word has characters no step back takes away for sure */
     bool owes;        /* a blank met the edge: what comes next begins a line */
+    int indent;       /* blanks before what goes on in the next line */
     struct buf word;
     size_t fresh; /* bytes of it that `out` ends with */
+    size_t sent;  /* bytes of `out` from before the last call */
 };
 
 /*
@@ -29,7 +31,13 @@ int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int w
 void wrap_at(struct wrap *w, int column);
 void wrap_release(struct wrap *w);
 
-/* A whole text, harmless to terminals, to f: broken between words if `wraps` and f is one. */
-void wrap_print(FILE *f, const char *text, bool wraps);
+/* Whether the following break lines (setting wrap); on at first. */
+void wrap_switch(bool on);
+/* Whole lines to f, in a colour of f's (term.h) and made harmless: broken between words if f is a
+ * terminal, and as far in as they begin. */
+void wrap_lines(FILE *f, const char *color, const char *text);
+/* The same of one line, made as printf does, its newline added. */
+void wrap_say(FILE *f, const char *color, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

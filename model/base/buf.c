@@ -56,20 +56,27 @@ int buf_char(struct buf *b, char c)
     return buf_add(b, &c, 1);
 }
 
-int buf_printf(struct buf *b, const char *fmt, ...)
+int buf_vprintf(struct buf *b, const char *fmt, va_list args)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
     int rc = buf_reserve(b, (size_t)n);
     if (rc != 0)
         return rc;
-    va_start(ap, fmt);
-    vsnprintf(b->data + b->n, (size_t)n + 1, fmt, ap);
-    va_end(ap);
+    vsnprintf(b->data + b->n, (size_t)n + 1, fmt, args);
     b->n += (size_t)n;
     return 0;
+}
+
+int buf_printf(struct buf *b, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int rc = buf_vprintf(b, fmt, args);
+    va_end(args);
+    return rc;
 }
 
 const char *buf_text(const struct buf *b)

@@ -4,6 +4,7 @@
  * A growing run of bytes, always followed by a NUL that is not counted. A failed
  * append leaves the buffer as it was.
  */
+#include <stdarg.h>
 #include <stddef.h>
 
 struct buf {
@@ -18,6 +19,7 @@ int buf_add(struct buf *b, const void *bytes, size_t n);
 int buf_str(struct buf *b, const char *s);
 int buf_char(struct buf *b, char c);
 int buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int buf_vprintf(struct buf *b, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 /* The bytes as a C string, never NULL; borrowed. */
 const char *buf_text(const struct buf *b);
 

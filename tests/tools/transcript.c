@@ -44,7 +44,7 @@
 #include <unistd.h>
 
 enum { MAX_OUTPUT = 4 << 20, MAX_NEVER = 32 };
-static const double PATIENCE_S = 20;
+static const double PATIENCE_S = 60;
 
 static char raw[MAX_OUTPUT], seen[MAX_OUTPUT]; /* as it came; visible text */
 static size_t n_raw, n_seen, raw_at, seen_at;  /* matched so far */

@@ -80,38 +80,44 @@ static void words_begin_the_next_line(void **state)
 {
     (void)state;
     static const struct {
-        int width, column;
+        int width, column, indent;
         const char *text, *lines;
     } cases[] = {
-        {12, 0, "My name is Tom.", "My name is|Tom.|"},
-        {12, 0, "they played together", "they played|together|"},
-        {12, 0, "a\n\nb", "a||b|"},
+        {12, 0, 0, "My name is Tom.", "My name is|Tom.|"},
+        {12, 0, 0, "they played together", "they played|together|"},
+        {12, 0, 0, "a\n\nb", "a||b|"},
         /* Blanks at the edge are neither shown nor counted, nor is a line between. */
-        {6, 0, "five5 six", "five5|six|"},
-        {6, 0, "five5   six", "five5|six|"},
-        {6, 0, "five5 \nsix", "five5|six|"},
-        {6, 0, "five5 \n\nsix", "five5||six|"},
+        {6, 0, 0, "five5 six", "five5|six|"},
+        {6, 0, 0, "five5   six", "five5|six|"},
+        {6, 0, 0, "five5 \nsix", "five5|six|"},
+        {6, 0, 0, "five5 \n\nsix", "five5||six|"},
         /* What is longer than a line begins a line, and is the terminal's to break. */
-        {8, 0, "a bcdefghijkl m", "a|bcdefghi|jkl m|"},
-        {8, 0, "bcdefghijkl m", "bcdefghi|jkl m|"},
-        {8, 0, "abcdefgh ij", "abcdefgh|ij|"},
+        {8, 0, 0, "a bcdefghijkl m", "a|bcdefghi|jkl m|"},
+        {8, 0, 0, "bcdefghijkl m", "bcdefghi|jkl m|"},
+        {8, 0, 0, "abcdefgh ij", "abcdefgh|ij|"},
         /* Behind a label. */
-        {10, 4, "one two six", "    one|two six|"},
+        {10, 4, 0, "one two six", "    one|two six|"},
         /* A tab is a blank up to the next stop. */
-        {12, 0, "a\tbcdefg h", "a|bcdefg h|"},
-        {12, 0, "a\tbcde f", "a|bcde f|"},
-        {12, 0, "a\tbcd e", "a       bcd|e|"},
+        {12, 0, 0, "a\tbcdefg h", "a|bcdefg h|"},
+        {12, 0, 0, "a\tbcde f", "a|bcde f|"},
+        {12, 0, 0, "a\tbcd e", "a       bcd|e|"},
         /* Wide letters, and those with an accent of their own, are not taken back; e acute is one.
          */
-        {8, 0, "a \xe4\xbd\xa0\xe5\xa5\xbd\xe4\xbd\xa0\xe5\xa5\xbd\xe4\xbd\xa0", "a ######|####|"},
-        {8, 0, "\xe4\xbd\xa0 bc defg", "## bc|defg|"},
-        {8, 0, "a he\xcc\x81he\xcc\x81he\xcc\x81", "a hehehe|"},
-        {8, 0, "a h\xc3\xa9h\xc3\xa9h\xc3\xa9", "a|h#h#h#|"},
+        {8, 0, 0, "a \xe4\xbd\xa0\xe5\xa5\xbd\xe4\xbd\xa0\xe5\xa5\xbd\xe4\xbd\xa0",
+         "a ######|####|"},
+        {8, 0, 0, "\xe4\xbd\xa0 bc defg", "## bc|defg|"},
+        {8, 0, 0, "a he\xcc\x81he\xcc\x81he\xcc\x81", "a hehehe|"},
+        {8, 0, 0, "a h\xc3\xa9h\xc3\xa9h\xc3\xa9", "a|h#h#h#|"},
+        /* What goes on is as far in as one says, whether a word or a blank met the edge. */
+        {12, 0, 2, "  one two six nine", "  one two|  six nine|"},
+        {11, 0, 2, "  five5 567 nine", "  five5|  567 nine|"},
+        {10, 0, 2, "  five5 567\nno", "  five5|  567|no|"},
+        {8, 0, 2, "  abcdefghij kl", "  abcdef|ghij kl|"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int most = 1; most < 30; most += 4) {
             struct screen s = {.width = cases[i].width, .column = cases[i].column};
-            struct wrap w = {0};
+            struct wrap w = {.indent = cases[i].indent};
             wrap_at(&w, cases[i].column);
             send(&s, &w, cases[i].text, (uint64_t)most, most);
             assert_string_equal(lines(&s), cases[i].lines);
@@ -162,9 +168,9 @@ static void a_whole_text_is_only_broken(void **state)
     struct wrap w = {0};
     struct buf out = {0};
     assert_ok(wrap_text(&w, &out, "My name is Tom.", 15, 12));
-    assert_string_equal(buf_text(&out), "My name is \nTom.");
+    assert_string_equal(buf_text(&out), "My name is\nTom.");
     assert_ok(wrap_text(&w, &out, " and others", 11, 12));
-    assert_string_equal(buf_text(&out), "My name is \nTom. and \nothers");
+    assert_string_equal(buf_text(&out), "My name is\nTom. and\nothers");
     buf_release(&out);
     wrap_release(&w);
 }

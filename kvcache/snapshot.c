@@ -221,7 +221,8 @@ static int get_body(struct in *in, struct session *s)
     return engine_check_ids(s->engine, in->ids, (size_t)h->n_ids) == 0 ? 0 : ERR_FORMAT;
 }
 
-static int read_file(struct in *in, struct session *s, const char *path)
+static int read_file(struct in *in, struct session *s, const char *path, snapshot_check *check,
+                     void *user)
 {
     int rc = file_open(&in->file, path);
     if (rc != 0)
@@ -234,6 +235,8 @@ static int read_file(struct in *in, struct session *s, const char *path)
                      (unsigned long long)in->file.bytes);
     else if ((rc = get(in, &in->h, sizeof in->h)) == 0 && (rc = check_header(in, s)) == 0)
         rc = get_body(in, s);
+    if (rc == 0 && check != NULL)
+        rc = check(user, in->settings);
     if (rc != 0) {
         char *shown = file_visible(path);
         err_wrap("cannot load session %s", shown == NULL ? "" : shown);
@@ -242,10 +245,11 @@ static int read_file(struct in *in, struct session *s, const char *path)
     return rc;
 }
 
-int snapshot_load(struct session *s, const char *path, char **settings)
+int snapshot_load(struct session *s, const char *path, snapshot_check *check, void *user,
+                  char **settings)
 {
     struct in in = {0};
-    int rc = read_file(&in, s, path);
+    int rc = read_file(&in, s, path, check, user);
     if (rc == 0) {
         session_become(s, &in.seq, in.ids, (size_t)in.h.n_ids,
                        in.h.n_logits > 0 ? in.logits : NULL);

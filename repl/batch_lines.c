@@ -52,13 +52,14 @@ static int read_more(struct lines *l, bool wait)
         l->at = 0;
     }
     int rc = buf_reserve(&l->pending, READ_BYTES);
+    if (rc == 0 && wait)
+        rc = file_wait(l->fd);
     if (rc != 0)
         return rc;
-    struct pollfd p = {.fd = l->fd, .events = POLLIN};
-    int ready = poll(&p, 1, wait ? -1 : 0);
     if (interrupt_pending())
         return err_set(ERR_INTERRUPTED, "interrupted");
-    if (ready == 0 || (ready < 0 && errno == EINTR))
+    struct pollfd p = {.fd = l->fd, .events = POLLIN};
+    if (poll(&p, 1, 0) <= 0)
         return BATCH_LATER;
     ssize_t n = read(l->fd, l->pending.data + l->pending.n, READ_BYTES);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))

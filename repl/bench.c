@@ -13,6 +13,7 @@
 #include "model/kernels/kernels.h"
 #include "model/kernels/peak.h"
 #include "repl/commands.h"
+#include "repl/wrap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,8 +115,8 @@ static void print_table(const struct bench *b)
     enum table_format format = (enum table_format)b->repl->options.settings.call.format;
     struct buf out = {0};
     if (format == TABLE_TEXT)
-        printf("%s, %d threads, %s kernels\n", b->repl->model->name, par_threads(),
-               kernels_active()->name);
+        wrap_say(stdout, "", "%s, %d threads, %s kernels", b->repl->model->name, par_threads(),
+                 kernels_active()->name);
     if (table_format(&b->table, format, &out) == 0)
         fwrite(out.data, 1, out.n, stdout);
     buf_release(&out);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -63,7 +64,8 @@ static int run_self(char *const argv[], struct buf *out)
     close(pipe_ends[1]);
     if (rc == 0) {
         rc = file_read_fd(out, pipe_ends[0]);
-        waitpid(pid, &status, 0);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
     }
     close(pipe_ends[0]);
     return rc == 0 && status == 0 ? 0 : err_set(ERR_IO, "cannot run this program once more");

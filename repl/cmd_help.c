@@ -164,9 +164,10 @@ static void print_other_names(const struct setting *o)
 
 static int explain_option(const struct repl *r, const struct setting *o)
 {
-    struct buf value = {0}, range = {0};
+    struct buf value = {0}, shown = {0}, range = {0};
     setting_format(o, &r->options.settings, &value);
     setting_range(o, &range);
+    term_visible(&shown, buf_text(&value), value.n);
     printf("%s%s%s: %s\n", term_bold(stdout), o->name, term_plain(stdout), o->help);
     print_other_names(o);
     if (o->type == SETTING_SHORTHAND)
@@ -174,9 +175,10 @@ static int explain_option(const struct repl *r, const struct setting *o)
     else if (o->call_only)
         printf("  an option of single commands: %s\n", buf_text(&range));
     else
-        printf("  %s, now %s (%s)\n", buf_text(&range), value.n > 0 ? buf_text(&value) : "empty",
+        printf("  %s, now %s (%s)\n", buf_text(&range), shown.n > 0 ? buf_text(&shown) : "empty",
                origin_name(options_origin(&r->options, o)));
     buf_release(&value);
+    buf_release(&shown);
     buf_release(&range);
     return 0;
 }

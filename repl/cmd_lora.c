@@ -8,6 +8,7 @@
 #include "repl/progress.h"
 #include "repl/repl.h"
 #include "repl/term.h"
+#include "repl/wrap.h"
 #include "weights/adapter_file.h"
 
 #include <stdio.h>
@@ -90,8 +91,8 @@ static int save(struct repl *r, const char *path)
                               : adapter_save(r->model->adapter, expanded, r->model->source,
                                              r->options.settings.call.force);
     if (rc == 0)
-        printf("%swrote %s: the adapter alone, for %s%s\n", term_dim(stdout),
-               file_show(shown, sizeof shown, expanded), r->model->name, term_plain(stdout));
+        wrap_say(stdout, term_dim(stdout), "wrote %s: the adapter alone, for %s",
+                 file_show(shown, sizeof shown, expanded), r->model->name);
     mem_free(expanded);
     return rc;
 }

@@ -154,7 +154,7 @@ int cmd_devices(struct repl *r, const struct call *c)
         rc = repl_device(r);
     if (rc != 0)
         return rc;
-    snprintf(text, sizeof text, "%d, %s", par_threads(), s->device.pin ? "pinned" : "not pinned");
+    snprintf(text, sizeof text, "%d, %s", par_threads(), par_pinned() ? "pinned" : "not pinned");
     term_row("threads", text);
     snprintf(text, sizeof text, "%s (this machine has %s)", kernels_active()->name,
              kernels_names());

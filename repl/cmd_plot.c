@@ -31,6 +31,7 @@ struct request {
     struct plot_series series[MAX_CURVES];
     int n_series;
     const char *over, *out, *folder;
+    char *paths[2]; /* of these, `~` expanded */
 };
 
 static const char *among(const char *const *names, size_t n, const char *word)
@@ -39,12 +40,6 @@ static const char *among(const char *const *names, size_t n, const char *word)
         if (strcmp(names[i], word) == 0)
             return names[i];
     return NULL;
-}
-
-static bool ends_in(const char *word, const char *end)
-{
-    size_t n = strlen(word), m = strlen(end);
-    return n > m && strcmp(word + n - m, end) == 0;
 }
 
 static int understand(struct request *q, const char *word)
@@ -61,16 +56,23 @@ static int understand(struct request *q, const char *word)
                            "over is %s, must be step, tokens, hours, machine_hours or "
                            "epoch",
                            word + 5);
-    } else if (ends_in(word, ".svg") || ends_in(word, ".png")) {
-        q->out = word;
-    } else if (file_is_folder(word)) {
-        q->folder = word;
     } else {
-        return err_set(ERR_RANGE,
-                       "no curve, picture or run's folder %s; curves: loss, validation_loss, "
-                       "learning_rate, grad_norm, accuracy, validation_accuracy, tokens_per_s, "
-                       "samples_per_s, skipped",
-                       word);
+        bool picture = text_ends_in(word, ".svg") || text_ends_in(word, ".png");
+        char *path = file_expand(word), **kept = &q->paths[picture];
+        if (path == NULL)
+            return ERR_NOMEM;
+        mem_free(*kept);
+        *kept = path;
+        if (picture)
+            q->out = path;
+        else if (file_is_folder(path))
+            q->folder = path;
+        else
+            return err_set(ERR_RANGE,
+                           "no curve, picture or run's folder %s; curves: loss, validation_loss, "
+                           "learning_rate, grad_norm, accuracy, validation_accuracy, tokens_per_s, "
+                           "samples_per_s, skipped",
+                           word);
     }
     return 0;
 }
@@ -217,6 +219,8 @@ int cmd_plot(struct repl *r, const struct call *c)
         mem_free(q.series[i].x);
         mem_free(q.series[i].y);
     }
+    mem_free(q.paths[0]);
+    mem_free(q.paths[1]);
     mem_free(latest);
     return rc;
 }

@@ -117,17 +117,24 @@ static int unset_needless(struct options *options)
     return rc;
 }
 
+static const struct yaml_origin of_session = {ORIGIN_SET, "settings of the session", is_kept};
+
+static int check_settings(void *user, const char *settings)
+{
+    const struct repl *r = user;
+    return options_check_yaml(&r->options, &of_session, settings, strlen(settings));
+}
+
 static int load_session(struct repl *r, const char *path)
 {
     char *settings = NULL;
-    int rc = snapshot_load(&r->session, path, &settings);
+    int rc = snapshot_load(&r->session, path, check_settings, r, &settings);
     if (rc != 0)
         return rc;
     repl_forget(r);
     rc = repl_keep_text(r);
-    if (rc == 0 && settings != NULL)
-        rc = options_read_yaml(&r->options, ORIGIN_SET, "settings of the session", settings,
-                               strlen(settings));
+    if (rc == 0)
+        rc = options_read_yaml(&r->options, &of_session, settings, strlen(settings));
     if (rc == 0)
         rc = unset_needless(&r->options);
     mem_free(settings);

@@ -436,14 +436,14 @@ static int resume_from(struct repl *r, const char *folder, char *const *words, i
     struct checkpoint cp = {0};
     struct run_config c;
     char *path = file_expand(folder);
-    int rc = path == NULL ? ERR_NOMEM : train_put_away(r);
-    if (rc == 0)
-        rc = repl_leave_model(r, "the same :train resume again goes on without");
+    /* The run in memory may be of this very folder, and have steps that are not in it yet. */
+    int rc = path == NULL ? ERR_NOMEM : train_keep(r);
     if (rc == 0)
         rc = checkpoint_open(&cp, path, progress_show());
     progress_wipe();
     if (rc == 0 && (rc = run_stored_config(&c, &cp)) == 0) {
-        if ((rc = run_config_words(&c, words, n)) == 0)
+        if ((rc = run_config_words(&c, words, n)) == 0 && (rc = train_put_away(r)) == 0 &&
+            (rc = repl_leave_model(r, "the same :train resume again goes on without")) == 0)
             rc = open_checkpoint(r, &cp, &c);
         run_config_release(&c);
     }

@@ -6,6 +6,7 @@
 #include "repl/table.h"
 #include "repl/term.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What is compared: a model's weights in a precision; and what was measured, by its definition. */
@@ -256,6 +257,21 @@ static int show(struct buf *out, const struct view *v, enum table_format format,
     return rc;
 }
 
+/* For programs, the records of what a table would show. */
+static int put_records(struct buf *out, const struct view *v)
+{
+    json_t *all = json_array();
+    for (size_t q = 0; q < v->n_questions; q++)
+        for (size_t m = 0; m < v->n_models; m++)
+            json_array_append(all, (json_t *)(uintptr_t)find(v, v->models[m], v->questions[q]));
+    char *text = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    json_decref(all);
+    int rc = text == NULL ? err_set(ERR_NOMEM, "no memory for the results")
+                          : buf_printf(out, "%s\n", text);
+    free(text);
+    return rc;
+}
+
 int eval_view_history(const struct eval_history *h, enum table_format format, int width,
                       struct buf *out)
 {
@@ -268,7 +284,7 @@ int eval_view_history(const struct eval_history *h, enum table_format format, in
         add(v.questions, &v.n_questions, h->list[i], same_question);
     }
     if (rc == 0 && h->n > 0)
-        rc = show(out, &v, format, width);
+        rc = format == TABLE_JSON ? put_records(out, &v) : show(out, &v, format, width);
     mem_free(v.models);
     mem_free(v.questions);
     return rc;

@@ -38,6 +38,8 @@ static int take_ids(struct ids *out, const json_t *list)
 
 static int put_scalar(struct buf *out, const json_t *value)
 {
+    if (json_is_string(value) && memchr(json_string_value(value), 0, json_string_length(value)))
+        return err_set(ERR_FORMAT, "must be a text without NUL");
     if (json_is_string(value))
         return buf_str(out, json_string_value(value));
     if (json_is_boolean(value))
@@ -171,26 +173,6 @@ int json_line_prompt(struct json_prompt *out, const char *line, size_t n,
     return rc;
 }
 
-/* A JSON string of any bytes. */
-static json_t *string_of(const char *text, size_t n)
-{
-    json_t *s = json_stringn(text, n);
-    if (s != NULL)
-        return s;
-    struct buf valid = {0};
-    for (size_t i = 0; i < n;) {
-        utf8proc_int32_t c;
-        utf8proc_ssize_t used =
-            utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(n - i), &c);
-        if (used > 0 ? buf_add(&valid, text + i, (size_t)used) : buf_str(&valid, "\xef\xbf\xbd"))
-            break;
-        i += (size_t)(used > 0 ? used : 1);
-    }
-    s = json_stringn(buf_text(&valid), valid.n);
-    buf_release(&valid);
-    return s;
-}
-
 static json_t *real_of(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
@@ -203,7 +185,7 @@ static void put_answer(json_t *object, const struct answer *a)
         json_array_append_new(ids, json_integer(a->ids.data[i]));
     for (size_t i = 0; i < a->ids.n && a->logprobs != NULL; i++)
         json_array_append_new(logprobs, real_of((double)a->logprobs[i]));
-    json_object_set_new(object, "text", string_of(buf_text(&a->text), a->text.n));
+    json_object_set_new(object, "text", json_of_text(buf_text(&a->text), a->text.n));
     json_object_set_new(object, "ids", ids);
     json_object_set_new(object, "logprobs", logprobs);
     json_object_set_new(object, "finish_reason", json_string(finish_name(a->finish)));
@@ -225,7 +207,7 @@ static json_t *object_of(const char *prompt, size_t n)
 {
     json_t *object = json_object();
     if (prompt != NULL)
-        json_object_set_new(object, "prompt", string_of(prompt, n));
+        json_object_set_new(object, "prompt", json_of_text(prompt, n));
     return object;
 }
 
@@ -252,13 +234,13 @@ int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct
 int json_line_error(struct buf *out, const char *prompt, size_t n, const char *sentence)
 {
     json_t *object = object_of(prompt, n);
-    json_object_set_new(object, "error", string_of(sentence, strlen(sentence)));
+    json_object_set_new(object, "error", json_of_text(sentence, strlen(sentence)));
     return put_line(out, object);
 }
 
 int json_string_text(struct buf *out, const char *text)
 {
-    json_t *s = string_of(text, strlen(text));
+    json_t *s = json_of_text(text, strlen(text));
     char *dumped = json_dumps(s, JSON_ENCODE_ANY);
     json_decref(s);
     if (dumped == NULL)

@@ -62,8 +62,12 @@ static int check_text(const struct setting *o, const char *text)
 
 int option_parse(const struct setting *o, struct settings *s, const char *text)
 {
-    if (o->type == SETTING_SHORTHAND)
-        return setting_parse(option_find(o->choices[0]), s, o->choices[1]);
+    if (o->type == SETTING_SHORTHAND) {
+        bool on;
+        int failed = option_switch(o, text, &on);
+        return failed != 0 || !on ? failed
+                                  : setting_parse(option_find(o->choices[0]), s, o->choices[1]);
+    }
     int rc = o->type == SETTING_STRING && option_per_line(o) ? check_text(o, text) : 0;
     return rc == 0 ? setting_parse(o, s, text) : rc;
 }

@@ -114,10 +114,19 @@ enum origin options_origin(const struct options *o, const struct setting *row);
  * is left stands at the front, *n of them; "--" ends the options.
  */
 int options_take(struct options *o, enum origin origin, char **words, int *n);
+/* Where YAML text comes from, for sentences, and the settings it may give; NULL: all. */
+struct yaml_origin {
+    enum origin origin;
+    const char *label;
+    bool (*may_set)(const struct setting *row);
+};
 /* YAML text: one mapping of settings to values. ERR_* with "label line 3: ..."; on
  * failure no setting is changed. */
-int options_read_yaml(struct options *o, enum origin origin, const char *label, const char *text,
+int options_read_yaml(struct options *o, const struct yaml_origin *from, const char *text,
                       size_t n);
+/* Whether that would succeed. */
+int options_check_yaml(const struct options *o, const struct yaml_origin *from, const char *text,
+                       size_t n);
 /* $XDG_CONFIG_HOME/prattle/settings.yaml; 0 when there is none. */
 int options_read_user_file(struct options *o);
 

@@ -11,7 +11,7 @@ enum { MAX_FILE_BYTES = 1 << 20 };
 
 /* What was read, kept aside until all of it is known to be good. */
 struct reading {
-    enum origin origin;
+    const struct yaml_origin *from;
     struct settings trial;
     char **values; /* [rows], owned */
 };
@@ -23,9 +23,8 @@ static int take_pair(void *user, const struct yaml_pair *p)
     int rc = option_settable(&row, p->name);
     if (rc != 0)
         return rc;
-    /* A model may say how it wants to be sampled, and nothing about the machine. */
-    if (r->origin == ORIGIN_MODEL && !option_per_line(row))
-        return err_set(ERR_UNSUPPORTED, "%s is not a model's to set", row->name);
+    if (r->from->may_set != NULL && !r->from->may_set(row))
+        return err_set(ERR_UNSUPPORTED, "%s is not to be set from there", row->name);
     char **kept = &r->values[row - option_at(0)];
     if (*kept != NULL)
         return err_set(ERR_FORMAT, "%s is given twice", row->name);
@@ -37,26 +36,59 @@ static int take_pair(void *user, const struct yaml_pair *p)
     return (*kept = mem_strdup(p->text)) == NULL ? ERR_NOMEM : 0;
 }
 
-int options_read_yaml(struct options *o, enum origin origin, const char *label, const char *text,
-                      size_t n)
+static int n_rows(void)
 {
-    struct reading r = {.origin = origin};
-    int rows = 0;
-    while (option_at(rows) != NULL)
-        rows++;
-    int rc = settings_copy(&r.trial, &o->settings);
+    int n = 0;
+    while (option_at(n) != NULL)
+        n++;
+    return n;
+}
+
+static void end_reading(struct reading *r)
+{
+    for (int i = 0, n = r->values == NULL ? 0 : n_rows(); i < n; i++)
+        mem_free(r->values[i]);
+    mem_free(r->values);
+    settings_release(&r->trial);
+}
+
+/* On failure there is nothing to end. */
+static int begin_reading(struct reading *r, const struct options *o, const struct yaml_origin *from,
+                         const char *text, size_t n)
+{
+    *r = (struct reading){.from = from};
+    int rc = settings_copy(&r->trial, &o->settings);
     if (rc != 0)
         return rc;
-    r.values = mem_array((size_t)rows, sizeof *r.values);
-    rc = r.values == NULL ? ERR_NOMEM
-                          : yaml_read_pairs(label, text, n, (struct yaml_shape){0}, take_pair, &r);
-    for (int i = 0; i < rows && rc == 0; i++)
+    r->values = mem_array((size_t)n_rows(), sizeof *r->values);
+    rc = r->values == NULL
+             ? ERR_NOMEM
+             : yaml_read_pairs(from->label, text, n, (struct yaml_shape){0}, take_pair, r);
+    if (rc != 0)
+        end_reading(r);
+    return rc;
+}
+
+int options_check_yaml(const struct options *o, const struct yaml_origin *from, const char *text,
+                       size_t n)
+{
+    struct reading r;
+    int rc = begin_reading(&r, o, from, text, n);
+    if (rc == 0)
+        end_reading(&r);
+    return rc;
+}
+
+int options_read_yaml(struct options *o, const struct yaml_origin *from, const char *text, size_t n)
+{
+    struct reading r;
+    int rc = begin_reading(&r, o, from, text, n);
+    if (rc != 0)
+        return rc;
+    for (int i = 0, rows = n_rows(); i < rows && rc == 0; i++)
         if (r.values[i] != NULL)
-            rc = options_set(o, option_at(i), origin, r.values[i]);
-    for (int i = 0; i < rows && r.values != NULL; i++)
-        mem_free(r.values[i]);
-    mem_free(r.values);
-    settings_release(&r.trial);
+            rc = options_set(o, option_at(i), from->origin, r.values[i]);
+    end_reading(&r);
     return rc;
 }
 
@@ -71,8 +103,10 @@ int options_read_user_file(struct options *o)
         char *shown = file_visible(path);
         rc = file_read_all(&text, path, MAX_FILE_BYTES);
         if (rc == 0)
-            rc = options_read_yaml(o, ORIGIN_FILE, shown == NULL ? "settings.yaml" : shown,
-                                   buf_text(&text), text.n);
+            rc = options_read_yaml(
+                o,
+                &(struct yaml_origin){ORIGIN_FILE, shown == NULL ? "settings.yaml" : shown, NULL},
+                buf_text(&text), text.n);
         mem_free(shown);
     }
     buf_release(&text);

@@ -151,7 +151,9 @@ static int take_long(struct options *o, enum origin origin, char **words, int n,
             : NULL;
     int rc = 0;
     if (negated != NULL && value == NULL) {
-        rc = options_set(o, negated, origin, "off");
+        /* No text at all is what a text's "off" is. */
+        bool text = negated->type == SETTING_STRING || negated->type == SETTING_PATH;
+        rc = options_set(o, negated, origin, text ? "" : "off");
     } else if ((rc = option_lookup(&row, key)) == 0) {
         bool flag = row->type == SETTING_BOOL || row->type == SETTING_SHORTHAND ||
                     (row->type == SETTING_CHOICE && row->argument == NULL &&

@@ -309,7 +309,8 @@ static int run_gnuplot(const struct buf *script)
     close(ends[1]);
     if (rc != 0)
         return err_set(ERR_MISSING, "pictures need gnuplot: apt-get install gnuplot-nox");
-    waitpid(pid, &status, 0);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
     return status == 0 ? 0 : err_set(ERR_IO, "gnuplot could not draw the picture");
 }
 
@@ -323,15 +324,19 @@ int plot_write(const char *path, bool force, const struct plot_series *series, i
         terminal = "pngcairo";
     if (terminal == NULL)
         return err_set(ERR_UNSUPPORTED, "pictures are written as .svg or .png");
-    if (!force && file_exists(path))
-        return err_set(ERR_EXISTS, "the picture exists already; --force overwrites it");
     struct frame f;
     struct buf script = {0};
+    struct file_writer picture = {.fd = -1};
     int rc = measure(&f, series, n_series);
     if (rc == 0)
-        rc = write_script(&script, terminal, path, series, n_series, x_name);
+        rc = file_create(&picture, path, force);
+    if (rc == 0)
+        rc = write_script(&script, terminal, picture.temp, series, n_series, x_name);
     if (rc == 0)
         rc = run_gnuplot(&script);
+    if (rc == 0)
+        rc = file_commit(&picture);
+    file_abandon(&picture);
     buf_release(&script);
     return rc;
 }

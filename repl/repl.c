@@ -134,8 +134,9 @@ static void take_defaults(struct repl *r)
 {
     options_clear(&r->options, ORIGIN_MODEL);
     const char *text = r->model->defaults;
-    if (text != NULL &&
-        options_read_yaml(&r->options, ORIGIN_MODEL, "the model's defaults", text, strlen(text)))
+    /* How it wants to be sampled, and nothing about the machine. */
+    const struct yaml_origin from = {ORIGIN_MODEL, "the model's defaults", option_per_line};
+    if (text != NULL && options_read_yaml(&r->options, &from, text, strlen(text)))
         progress_warn(err_text());
 }
 

@@ -79,6 +79,14 @@ static void go_on(int sig)
         continued = 1;
 }
 
+/* But where whoever started the program has it ignored: nohup, a shell's background job. */
+static void heed(int sig, const struct sigaction *a)
+{
+    struct sigaction was;
+    if (sigaction(sig, NULL, &was) != 0 || was.sa_handler != SIG_IGN)
+        sigaction(sig, a, NULL);
+}
+
 void signals_install(void)
 {
     host = pthread_self();
@@ -86,9 +94,9 @@ void signals_install(void)
     /* No SA_RESTART: a read that waits must see the flag. */
     struct sigaction a = {.sa_handler = take};
     sigemptyset(&a.sa_mask);
-    sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
-    sigaction(SIGHUP, &a, NULL);
+    heed(SIGINT, &a);
+    heed(SIGHUP, &a);
     /* Nothing that waits need see this one, but ppoll, which does in any case. */
     a = (struct sigaction){.sa_handler = go_on, .sa_flags = SA_RESTART};
     sigaction(SIGCONT, &a, NULL);

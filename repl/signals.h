@@ -1,7 +1,8 @@
 #ifndef PRATTLE_SIGNALS_H
 #define PRATTLE_SIGNALS_H
 /*
- * Ctrl-C stops what is running; SIGTERM and SIGHUP stop it and ask to leave.
+ * Ctrl-C stops what is running; SIGTERM and SIGHUP stop it and ask to leave. SIGINT and SIGHUP
+ * that were ignored when the program began (nohup) stay so.
  */
 #include <stdbool.h>
 

@@ -43,12 +43,11 @@ static struct buf *cell(const struct table *t, int row, int column)
 
 int table_cell(struct table *t, int column, const char *fmt, ...)
 {
-    char text[512];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    int rc = buf_vprintf(cell(t, t->n_rows - 1, column), fmt, ap);
     va_end(ap);
-    return buf_str(cell(t, t->n_rows - 1, column), text);
+    return rc;
 }
 
 static bool is_number(const char *s)
@@ -118,9 +117,28 @@ static int format_text(const struct table *t, struct buf *out)
     return rc;
 }
 
-static int format_markdown(const struct table *t, struct buf *out)
+/* What would end a cell, or be taken for HTML. */
+static int escape(struct table *escaped, const struct table *t)
 {
     int rc = 0;
+    table_init(escaped, t->heads, t->n_columns);
+    for (int r = 0; r < t->n_rows && rc == 0; r++) {
+        rc = table_row(escaped);
+        for (int c = 0; c < t->n_columns; c++)
+            for (const char *s = buf_text(cell(t, r, c)); *s != '\0' && rc == 0; s++) {
+                if (*s == '|' || *s == '<')
+                    rc = buf_char(cell(escaped, r, c), '\\');
+                if (rc == 0)
+                    rc = buf_char(cell(escaped, r, c), *s);
+            }
+    }
+    return rc;
+}
+
+static int format_markdown(const struct table *plain, struct buf *out)
+{
+    struct table escaped, *t = &escaped;
+    int rc = escape(t, plain);
     for (int r = -1; r < t->n_rows && rc == 0; r++) {
         rc = buf_str(out, "| ");
         if (rc == 0)
@@ -132,6 +150,7 @@ static int format_markdown(const struct table *t, struct buf *out)
         if (r < 0 && rc == 0)
             rc = buf_str(out, "|\n");
     }
+    table_release(t);
     return rc;
 }
 

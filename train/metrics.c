@@ -232,8 +232,7 @@ int metrics_activations(struct metrics_log *l, const struct metrics *m, const st
 
 int metrics_sample(struct metrics_log *l, const struct metrics *m, const char *text)
 {
-    json_t *o = begin(m), *sample = json_string(text);
-    if (sample != NULL)
-        json_object_set_new(o, "sample", sample);
+    json_t *o = begin(m);
+    json_object_set_new(o, "sample", json_of_text(text, strlen(text)));
     return append(l, o);
 }

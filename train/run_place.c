@@ -56,24 +56,18 @@ static json_t *value_of(const struct run *r, const struct row *row)
     return json_real(*(const double *)at); /* NULL where it is not finite */
 }
 
-static void hex(char *out, const unsigned char *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-}
-
 json_t *run_place_write(const struct run *r)
 {
     struct buf config = {0};
     char identity[2 * sizeof r->train.identity + 1];
     json_t *o = NULL;
-    hex(identity, r->train.identity, sizeof r->train.identity);
+    text_hex(identity, r->train.identity, sizeof r->train.identity);
     if (run_config_write(&r->config, &config) == 0)
         o = json_pack("{s:s,s:s}", "config", buf_text(&config), "data", identity);
     int rc = o == NULL ? -1 : 0;
     if (rc == 0 && r->adapter != NULL) {
         char base[2 * sizeof r->base + 1];
-        hex(base, r->base, sizeof r->base);
+        text_hex(base, r->base, sizeof r->base);
         rc = json_object_set_new(o, "base", json_string(base));
     }
     for (int i = 0; i < N_ROWS && rc == 0; i++) {
@@ -102,8 +96,8 @@ int run_place_read(struct run *r, const json_t *state)
                                  (int64_t *)at)
                  : json_take_number(state, rows[i].name, rows[i].least, rows[i].most, (double *)at);
     }
-    hex(own, r->train.identity, sizeof r->train.identity);
-    hex(own_base, r->base, sizeof r->base);
+    text_hex(own, r->train.identity, sizeof r->train.identity);
+    text_hex(own_base, r->base, sizeof r->base);
     if (rc == 0 && r->adapter != NULL && strcmp(own_base, base) != 0)
         rc = err_set(ERR_MISMATCH,
                      "the weights of %s are not those that its adapter has learned beside",

@@ -122,8 +122,8 @@ static int hash_file(char hex[HEX + 1], uint64_t *bytes, const char *path, const
     }
     if (rc == 0)
         EVP_DigestFinal_ex(hash, digest, NULL);
-    for (int i = 0; i < HEX / 2 && rc == 0; i++)
-        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    if (rc == 0)
+        text_hex(hex, digest, HEX / 2);
     *bytes = f.bytes;
     EVP_MD_CTX_free(hash);
     mem_free(part);
@@ -318,8 +318,13 @@ int checkpoint_open(struct checkpoint *c, const char *path, const struct progres
     char shown[SHOWN];
     *c = (struct checkpoint){0};
     file_show(shown, sizeof shown, path);
-    if (is_checkpoint(path))
-        return open_one(c, mem_strdup(path), p);
+    if (is_checkpoint(path)) {
+        /* What it lies in is the run: "run/step-000004/" must not hide that. */
+        char *own = mem_strdup(path);
+        for (size_t end = own == NULL ? 0 : strlen(own); end > 1 && own[end - 1] == '/'; end--)
+            own[end - 1] = '\0';
+        return open_one(c, own, p);
+    }
     if ((rc = run_folder_steps(path, &steps, &n)) != 0)
         return rc;
     if (n == 0)

@@ -18,6 +18,7 @@ enum {
     MAX_NAME = 65535
 };
 static const uint64_t MAX_HEAD = (uint64_t)1 << 30;
+enum { MAX_ENTRIES = 1 << 20 };
 
 static const unsigned char type_bytes[GGUF_TYPES] = {
     [GGUF_U8] = 1,  [GGUF_I8] = 1,   [GGUF_U16] = 2, [GGUF_I16] = 2, [GGUF_U32] = 4, [GGUF_I32] = 4,
@@ -375,6 +376,13 @@ static int read_head(struct gguf *g)
     int rc = take_start(&c, &n_tensors, &n_values);
     if (rc != 0)
         goto out;
+    rc = ERR_RANGE;
+    if (n_values > MAX_ENTRIES || n_tensors > MAX_ENTRIES) {
+        err_set(rc,
+                "it says %" PRIu64 " metadata keys and %" PRIu64 " tensors, at most %d are read",
+                n_values, n_tensors, MAX_ENTRIES);
+        goto out;
+    }
     rc = ERR_NOMEM;
     if ((g->values = mem_array((size_t)n_values, sizeof *g->values)) == NULL ||
         (g->tensors = mem_array((size_t)n_tensors, sizeof *g->tensors)) == NULL)

@@ -315,7 +315,7 @@ static int write_tensors(struct writer *w, struct file_writer *f)
             rc = pad(f);
     }
     if (rc == 0)
-        tensor_copy_warn(&copy, DTYPE_F16);
+        tensor_copy_warn(&copy, w->config->dtype == SAVE_BF16 ? DTYPE_BF16 : DTYPE_F16);
     tensor_copy_release(&copy);
     return rc;
 }

@@ -7,6 +7,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
+#include "weights/adapter_file.h"
 #include "weights/hf_config.h"
 
 #include <errno.h>
@@ -37,12 +38,6 @@ static int read_fresh(void *user, void *dst, uint64_t first, size_t n)
     return 0;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 static int make_readers(struct source *s, uint64_t seed)
 {
     size_t n = (size_t)s->table.n_tensors;
@@ -55,13 +50,13 @@ static int make_readers(struct source *s, uint64_t seed)
     for (size_t i = 0; i < n; i++) {
         const struct param_tensor *t = &s->table.tensors[i];
         float scale = t->kind == PARAM_VECTOR ? 0 : s->config.initializer_range;
-        if (ends_with(t->name, "c_proj.weight"))
+        if (text_ends_in(t->name, "c_proj.weight"))
             scale *= residual;
         all[i] =
             (struct fresh){.seed = seed,
                            .stream = i,
                            .scale = scale,
-                           .constant = t->kind == PARAM_VECTOR && ends_with(t->name, ".weight")};
+                           .constant = t->kind == PARAM_VECTOR && text_ends_in(t->name, ".weight")};
         s->readers[i] =
             (struct tensor_reader){.read = read_fresh, .user = &all[i], .dtype = DTYPE_F32};
     }
@@ -219,8 +214,16 @@ static int take_sizes(struct config *c, bool *has_vocab, const char **tokenizer,
 static int borrow_tokenizer(struct source *s, const char *path, bool sized)
 {
     struct source other;
-    int rc = source_open(&other, path, 0, false, NULL);
+    /* These may name a tokenizer in turn, without an end. */
+    char *folder = file_expand(path);
+    int rc = folder == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && (strncmp(path, "random:", 7) == 0 || adapter_is_folder(folder)))
+        rc = err_set(ERR_UNSUPPORTED, "a tokenizer is a model's or a folder's, not of random: or "
+                                      "an adapter");
+    mem_free(folder);
     if (rc != 0)
+        return file_wrap(path);
+    if ((rc = source_open(&other, path, 0, false, NULL)) != 0)
         return rc;
     if (other.tokenizer == NULL) {
         rc = err_set(ERR_MISSING, "no tokenizer is there");
@@ -250,7 +253,7 @@ static int open_named(struct source *s, char *name, uint64_t seed)
     if (sizes != NULL)
         *sizes++ = '\0';
     struct config *c = &s->config;
-    int rc = ends_with(name, ".json") ? hf_config_read(c, name) : config_named(c, name);
+    int rc = text_ends_in(name, ".json") ? hf_config_read(c, name) : config_named(c, name);
     if (rc == 0)
         rc = take_sizes(c, &has_vocab, &tokenizer, sizes);
     /* The tokenizer's own, which it may not have. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_BYTES = 8, MAX_HEADER = 100000000, SHOWN = 120 };
+enum { LENGTH_BYTES = 8, MAX_HEADER = 8 << 20, SHOWN = 120 };
 
 static const struct {
     const char *name;
@@ -208,9 +208,8 @@ static int read_header(struct tensor_file *f)
         return rc;
     length = le64toh(length);
     if (length > MAX_HEADER)
-        return err_set(ERR_FORMAT,
-                       "the header's length is %" PRIu64 " bytes, at most %d are possible", length,
-                       MAX_HEADER);
+        return err_set(ERR_FORMAT, "the header's length is %" PRIu64 " bytes, at most %d are read",
+                       length, MAX_HEADER);
     if (length > f->file.bytes - LENGTH_BYTES)
         return err_set(ERR_FORMAT,
                        "the header's length is %" PRIu64 " bytes, the file has %" PRIu64

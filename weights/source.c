@@ -27,12 +27,6 @@ static int look(bool *is_gguf, const char *path)
     return rc;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 int source_open(struct source *s, const char *path, uint64_t seed, bool need_weights,
                 const struct progress *p)
 {
@@ -51,7 +45,7 @@ int source_open(struct source *s, const char *path, uint64_t seed, bool need_wei
         rc = look(&is_gguf, expanded);
     if (rc == 0 && adapter)
         rc = source_open_adapter(s, expanded, need_weights, p);
-    else if (rc == 0 && (is_gguf || ends_with(expanded, ".gguf")))
+    else if (rc == 0 && (is_gguf || text_ends_in(expanded, ".gguf")))
         rc = source_open_gguf(s, expanded, need_weights, p);
     else if (rc == 0)
         rc = source_open_hf(s, expanded, need_weights, p);

@@ -62,12 +62,6 @@ static void close_state(void *format)
     mem_free(st);
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 static const char *last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -154,7 +148,7 @@ static int choose_files(struct state *st, bool need_weights)
             mem_free(path);
             continue;
         }
-        if (!ends_with(path, ".json"))
+        if (!text_ends_in(path, ".json"))
             return add_path(st, path);
         int rc = read_index(st, path);
         mem_free(path);
@@ -436,9 +430,9 @@ static int read_all(struct source *s, const char *path, bool need_weights, const
                            : mem_sprintf("%.*s", n == 1 ? 1 : n - 1, path);
     if (st->folder == NULL)
         return ERR_NOMEM;
-    int rc = is_folder                  ? choose_files(st, need_weights)
-             : ends_with(path, ".json") ? read_index(st, path)
-                                        : add_path(st, mem_strdup(path));
+    int rc = is_folder                     ? choose_files(st, need_weights)
+             : text_ends_in(path, ".json") ? read_index(st, path)
+                                           : add_path(st, mem_strdup(path));
     if (rc == 0)
         rc = make_name(s, path, st->folder);
     if (rc == 0)

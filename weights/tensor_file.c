@@ -6,12 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 int tensor_file_open(struct tensor_file *f, const char *path)
 {
     struct file head;
@@ -24,8 +18,8 @@ int tensor_file_open(struct tensor_file *f, const char *path)
     file_close(&head);
     if (rc != 0)
         return file_wrap(path);
-    bool torch = ends_with(path, ".bin") || ends_with(path, ".pt") || ends_with(path, ".pth") ||
-                 memcmp(zip, "PK", sizeof zip) == 0;
+    bool torch = text_ends_in(path, ".bin") || text_ends_in(path, ".pt") ||
+                 text_ends_in(path, ".pth") || memcmp(zip, "PK", sizeof zip) == 0;
     return torch ? torch_open(f, path) : safetensors_open(f, path);
 }
 

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-#define FILE_MAX_BYTES ((uint64_t)256 << 20)
+#define FILE_MAX_BYTES ((uint64_t)32 << 20)
 
 enum { SHOWN = 96 };
 

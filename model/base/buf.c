@@ -83,3 +83,15 @@ const char *buf_text(const struct buf *b)
 {
     return b->data == NULL ? "" : b->data;
 }
+
+void text_hex(char *out, const unsigned char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+bool text_ends_in(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+    return n >= m && strcmp(text + n - m, ending) == 0;
+}

@@ -5,6 +5,7 @@
  * append leaves the buffer as it was.
  */
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf {
@@ -20,6 +21,9 @@ int buf_str(struct buf *b, const char *s);
 int buf_char(struct buf *b, char c);
 int buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int buf_vprintf(struct buf *b, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+/* Bytes as lower-case hexadecimal digits; out holds 2 n + 1. */
+void text_hex(char *out, const unsigned char *bytes, size_t n);
+bool text_ends_in(const char *text, const char *ending);
 /* The bytes as a C string, never NULL; borrowed. */
 const char *buf_text(const struct buf *b);
 

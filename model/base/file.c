@@ -2,11 +2,14 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,10 +137,30 @@ int file_read_all(struct buf *out, const char *path, uint64_t max)
     return rc;
 }
 
+int file_wait(int fd)
+{
+    sigset_t held, before;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &held, &before);
+    int ready = 0;
+    while (!interrupt_pending() && ready == 0)
+        /* None comes between the look at the flag and the wait. What cannot be waited for is read.
+         */
+        ready = ppoll(&p, 1, NULL, &before) < 0 && errno == EINTR ? 0 : 1;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return ready ? 0 : err_set(ERR_INTERRUPTED, "interrupted");
+}
+
 int file_read_fd(struct buf *out, int fd)
 {
     for (;;) {
-        int rc = buf_reserve(out, FLUSH_BYTES);
+        int rc = file_wait(fd);
+        if (rc == 0)
+            rc = buf_reserve(out, FLUSH_BYTES);
         if (rc != 0)
             return rc;
         ssize_t r = read(fd, out->data + out->n, FLUSH_BYTES);

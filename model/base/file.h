@@ -27,6 +27,8 @@ int file_read_at(const struct file *f, void *dst, uint64_t offset, size_t n);
 int file_read_all(struct buf *out, const char *path, uint64_t max);
 /* All of a descriptor (standard input, a pipe) up to its end. */
 int file_read_fd(struct buf *out, int fd);
+/* Wait until fd can be read: 0, or ERR_INTERRUPTED, of which no moment is missed. */
+int file_wait(int fd);
 
 /*
  * Atomic writing: bytes go to a temporary name in the same folder; file_commit

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <utf8proc.h>
 
 enum { SHOWN = 60 };
 
@@ -173,4 +174,20 @@ int json_write_file(const char *path, const json_t *value)
     file_abandon(&f);
     buf_release(&w.text);
     return rc;
+}
+
+json_t *json_of_text(const char *text, size_t n)
+{
+    struct buf valid = {0};
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0;) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t used =
+            utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(n - i), &c);
+        rc = used > 0 ? buf_add(&valid, text + i, (size_t)used) : buf_str(&valid, "\xef\xbf\xbd");
+        i += (size_t)(used > 0 ? used : 1);
+    }
+    json_t *s = rc == 0 ? json_stringn(buf_text(&valid), valid.n) : NULL;
+    buf_release(&valid);
+    return s;
 }

@@ -27,6 +27,9 @@ int json_take_bool(const json_t *object, const char *key, bool *out);
 /* Text, borrowed from the object. */
 int json_take_text(const json_t *object, const char *key, const char **out);
 
+/* A text of any bytes; what is not UTF-8 becomes U+FFFD. NULL: no memory. */
+json_t *json_of_text(const char *text, size_t n);
+
 /* The value into a file that is not there yet, whole or not at all. */
 int json_write_file(const char *path, const json_t *value);
 

@@ -158,6 +158,11 @@ void par_close(void)
     team.open = false;
 }
 
+bool par_pinned(void)
+{
+    return team.pin;
+}
+
 int par_threads(void)
 {
     if (!team.open && par_open(0, true) != 0)

@@ -19,6 +19,8 @@ typedef void par_fn(void *arg, int thread, int n_threads);
  * again makes a new team. ERR_RANGE outside 0..1024. */
 int par_open(int n_threads, bool pin);
 void par_close(void);
+/* Whether each thread is kept on a CPU of its own. */
+bool par_pinned(void);
 /* Threads in the team; a team of default size is made if there is none. */
 int par_threads(void);
 

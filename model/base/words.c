@@ -32,6 +32,15 @@ static size_t unescape(const char *p, char *out)
     return 2;
 }
 
+/* Of what is written up to the next comma that is none of a word's. */
+static size_t word_length(const char *p)
+{
+    size_t n = 0;
+    while (p[n] != '\0' && p[n] != ',')
+        n += p[n] == '\\' && p[n + 1] != '\0' ? 2 : 1;
+    return n;
+}
+
 int words_parse(struct words *out, const char *text)
 {
     *out = (struct words){0};
@@ -45,7 +54,7 @@ int words_parse(struct words *out, const char *text)
         return ERR_NOMEM;
     for (const char *p = text;; p++) {
         struct word *w = &out->list[out->n];
-        w->bytes = mem_alloc(strlen(p) + 1);
+        w->bytes = mem_alloc(word_length(p) + 1);
         if (!w->bytes) {
             words_release(out);
             return ERR_NOMEM;

@@ -49,6 +49,8 @@ is "and its own draw" "$("$PRATTLE" $MODEL $S --jsonl --temperature 3 --draw 2 -
 is "a line's seed 0 is a fresh one each time" 5 "$(sort -u <<<"$own" | wc -l)"
 is "a line behind one that failed keeps its draw" "$("$PRATTLE" $MODEL $S --jsonl --temperature 3 --draw 1 -p x)" \
     "$(printf 'bad\n{"prompt":"x"}\n' | "$PRATTLE" $MODEL $S --jsonl --temperature 3 2>/dev/null | sed -n 2p)"
+has "a text that NUL would end" "must be a text without NUL" \
+    "$("$PRATTLE" $MODEL $S --jsonl <<<'{"prompt":"x","stop":"a\u0000b"}' 2>&1)"
 has "--raw and --jsonl exclude each other" "choose one" "$("$PRATTLE" $MODEL $S --raw --jsonl </dev/null 2>&1)"
 has "for one prompt too" "choose one" "$("$PRATTLE" $MODEL $S --raw --jsonl -p x 2>&1)"
 has "a chain that is none is refused before any line" 'chain: unknown stage "topp"' \

@@ -94,17 +94,15 @@ is "of two alike, one" 1 "$({ line "$sound"; line "$sound"; } | awk -v PART=1 -f
 
 # Where the texts come from: the stories, every twentieth held out, and of the novels what is said in their words.
 is "the scripts are sound" "" "$(for f in make corpus candidates samples; do sh -n $W/$f; done 2>&1)"
-if command -v xz >/dev/null; then
-    mkdir -p "$TMPDIR/corpus"
-    for i in $(seq 40); do printf '%s Number %s.\n<|endoftext|>\n' "$story" "$i"; done >"$TMPDIR/corpus/tinystories.txt"
-    for w in Tim zeppelin; do for i in $(seq 99); do printf '%s loved his ball. ' $w; done; echo; done |
-        xz >"$TMPDIR/corpus/novels.txt.xz"
-    $W/corpus "$TMPDIR/corpus" "$TMPDIR/texts" 2>/dev/null
-    is "one story in twenty is held out" "38 2" "$(cd "$TMPDIR/texts" && grep -c '|>' stories.txt validation.txt | sed 's/.*://' | paste -sd' ')"
-    is "the novels' passages are in the stories' words" "1 0" \
-        "$(grep -c Tim "$TMPDIR/texts/novels.txt") $(grep -c zeppelin "$TMPDIR/texts/novels.txt")"
-    is "no novels, no texts" 1 "$(rm "$TMPDIR/corpus/novels.txt.xz"; $W/corpus "$TMPDIR/corpus" "$TMPDIR/none" >/dev/null 2>&1; echo $?)"
-fi
+mkdir -p "$TMPDIR/corpus"
+for i in $(seq 40); do printf '%s Number %s.\n<|endoftext|>\n' "$story" "$i"; done >"$TMPDIR/corpus/tinystories.txt"
+for w in Tim zeppelin; do for i in $(seq 99); do printf '%s loved his ball. ' $w; done; echo; done |
+    xz >"$TMPDIR/corpus/novels.txt.xz"
+$W/corpus "$TMPDIR/corpus" "$TMPDIR/texts" 2>/dev/null
+is "one story in twenty is held out" "38 2" "$(cd "$TMPDIR/texts" && grep -c '|>' stories.txt validation.txt | sed 's/.*://' | paste -sd' ')"
+is "the novels' passages are in the stories' words" "1 0" \
+    "$(grep -c Tim "$TMPDIR/texts/novels.txt") $(grep -c zeppelin "$TMPDIR/texts/novels.txt")"
+is "no novels, no texts" 1 "$(rm "$TMPDIR/corpus/novels.txt.xz"; $W/corpus "$TMPDIR/corpus" "$TMPDIR/none" >/dev/null 2>&1; echo $?)"
 
 rm -rf "$TMPDIR/root" "$TMPDIR/hf"
 make -s -o build/release/prattle install DESTDIR="$TMPDIR/root" PREFIX=/opt/prattle >/dev/null

@@ -26,6 +26,12 @@ cp $own/wiki.txt "$TMPDIR/a, b.txt"
 is "a comma in its name" "$(measure text $own/wiki.txt | grep loss)" "$(measure text "$TMPDIR/a, b.txt" | grep loss)"
 mkdir "$TMPDIR/texts" && cp $own/*.txt $own/lambada.jsonl "$TMPDIR/texts"
 has "a folder of texts" "in 41 documents" "$(measure text "$TMPDIR/texts" | tr -s ' \n' ' ')"
+p() { "$PRATTLE" "$@" 2>&1 </dev/null; }
+p convert $MODEL "$TMPDIR/wordless" >/dev/null
+rm -f "$TMPDIR"/wordless/{vocab.json,merges.txt,tokenizer.json}
+for e in wikitext lambada choice text; do
+    has "$e of a model without a tokenizer" "tokenizer" "$(p eval $e $own/wiki.txt --model "$TMPDIR/wordless")"
+done
 printf '{"text": "a b"}\n{"txt": "a b"}\n' >"$TMPDIR/bad.jsonl"
 has "a line without a text" "bad.jsonl line 2: there is no \"text\" in it" "$(measure lambada "$TMPDIR/bad.jsonl")"
 has "sizes that do not fit" "overlap is 9, must be 1 to seq_length, 8" "$(measure wikitext $own/wiki.txt --overlap 9 --seq-length 8)"
@@ -33,6 +39,8 @@ has "usage" "usage: prattle eval wikitext [FILE]" "$(measure wikitext a b)"
 
 # SIGINT once a line of progress is due: there is a result, and it says what it is.
 for _ in $(seq 200); do cat README.md; done >"$TMPDIR/long.txt"
+: >"$TMPDIR/err"
+set -m # or it would be a background job, which Ctrl-C is not for
 "$PRATTLE" eval wikitext "$TMPDIR/long.txt" --overlap 1 --model $MODEL >"$TMPDIR/out" 2>"$TMPDIR/err" &
 until grep -q 'to read: about' "$TMPDIR/err" || ! kill -0 $! 2>/dev/null; do sleep 0.1; done
 kill -INT $!

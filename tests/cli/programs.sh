@@ -86,6 +86,13 @@ refuse "a folder without a model" "has no weights" "$TMPDIR" -p a
 refuse "two models" "one model at a time" $MODEL other -p a
 refuse "unknown kernels" "kernels" $MODEL --kernels sse -p a
 refuse "beams and contrastive search" "exclude each other" $MODEL --num-beams 2 --penalty-alpha 0.5 --top-k 4 -p a
+mkdir "$TMPDIR/loop"
+echo "{\"peft_type\":\"LORA\",\"r\":4,\"target_modules\":[\"c_attn\"],\"base_model_name_or_path\":\"random:gpt2,tokenizer=$TMPDIR/loop\"}" >"$TMPDIR/loop/adapter_config.json"
+refuse "an adapter that is its own tokenizer" "not of random: or an adapter" "$TMPDIR/loop" -p a
+refuse "a tokenizer of a tokenizer of" "not of random: or an adapter" random:gpt2,tokenizer=$MODEL -p a
+refuse "a switch of what is none" "top_k is off, must be a whole number" $MODEL --no-top-k -p a
+(cd "$TMPDIR" && p $MODEL -n 1 -p a --no-save-samples --no-stop >/dev/null)
+is "a text of none is no text" "" "$(compgen -G "$TMPDIR/off*")"
 refuse "a text longer than the context" "256" $MODEL -p "$(head -c 1000 /dev/zero | tr '\0' a)"
 
 # A signal is for the thread that waits for it: all others (a library's, the team's) hold it back.
@@ -100,6 +107,35 @@ is "threads that hold back SIGTERM" 1 "$masks"
 kill -TERM $pid
 wait $pid
 is "and it ends the program" 143 $?
+# Wherever it comes: while standard input is waited for, or the last answer there is is being made.
+ends() { # NAME ARGUMENT...
+    local name=$1 pid; shift
+    coproc busy { exec "$PRATTLE" "$@" 2>&1; }
+    pid=$busy_PID
+    printf '%0200d' 0 >&${busy[1]}
+    [ "$name" == tokens ] || echo >&${busy[1]}
+    sleep 0.2
+    kill -TERM $pid
+    for _ in $(seq 100); do kill -0 $pid 2>/dev/null || break; sleep 0.1; done
+    kill -KILL $pid 2>/dev/null
+    wait $pid
+    is "SIGTERM ends $name" 143 $?
+}
+ends tokens tokens -m $MODEL
+ends "the last piped line" random:gpt2,n_layer=4 --threads 1 -n 20
+# nohup: what was ignored stays so, and a background job is not for the terminal's Ctrl-C.
+coproc deaf { trap '' HUP INT; exec "$PRATTLE" tokens -m $MODEL 2>&1; }
+pid=$deaf_PID
+sleep 0.5
+is "HUP and INT ignored before are not caught, TERM is" 4000 \
+    "$(printf %x $((0x$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) & 0x4003)))"
+kill -TERM $pid
+wait $pid 2>/dev/null
+
+if [ "$(nproc)" -gt 1 ]; then
+    has "one thread of several processors is free" "1, not pinned" "$(p devices -m $MODEL --threads 1)"
+fi
+has "a thread for each is pinned" "$(nproc), pinned" "$(p devices -m $MODEL)"
 
 export XDG_CONFIG_HOME=$TMPDIR/config
 mkdir -p "$XDG_CONFIG_HOME/prattle"

@@ -30,12 +30,14 @@ is "  and speaks it" "0,40" "$(p tokens -m "$D/model" --special '<|endoftext|>H'
 
 # Ctrl-C in the middle: all or nothing.
 yes "$(cat $CORPUS)" | head -c 80000000 >"$D/long"
+set -m # or it would be a background job, which Ctrl-C is not for
 "$PRATTLE" tokenizer train "$D/long" "$D/stopped" --vocab-size 1000 >/dev/null 2>&1 &
 pid=$!
 until compgen -G "$D/stopped*" >/dev/null || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
 kill -INT $pid 2>/dev/null
 wait $pid
 is "stopped by Ctrl-C" 130 $?
+set +m
 is "  it leaves nothing" "" "$(compgen -G "$D/stopped*")"
 rm "$D/long"
 

@@ -41,8 +41,10 @@ EXEC=exec train term >log 2>err & pid=$!
 until_saved term; kill -TERM $pid; wait $pid
 "$PRATTLE" train resume term >/dev/null
 is "SIGTERM and resume: the same bits" "$(remains whole)" "$(remains term)"
+set -m # or it would be a background job, which Ctrl-C is not for
 EXEC=exec train int >log 2>err & pid=$!
 until_saved int; kill -INT $pid; wait $pid
+set +m
 "$PRATTLE" train resume int --threads 3 >/dev/null
 is "Ctrl-C and resume: the same bits" "$(remains whole)" "$(remains int)"
 
@@ -55,6 +57,8 @@ has "an older checkpoint is gone on from" "checkpoints newer than step 240 are s
 has "what the run rests on cannot change" "training.seed was 7 in this run and cannot become 8" \
     "$("$PRATTLE" train resume whole seed=8 2>&1)"
 has "no such run" "there is no checkpoint in nowhere" "$("$PRATTLE" train resume nowhere 2>&1)"
+has "a slash behind its name changes nothing" "step 242/242" "$("$PRATTLE" train resume int/step-000240/ steps=242 2>&1)"
+is "and it goes on in the run's folder" "int/step-000242" "$(ls -d int/step-000242 int/*/step-* 2>/dev/null)"
 has "which run" "which run? runs has none with a checkpoint; train resume FOLDER" "$("$PRATTLE" train resume 2>&1)"
 mkdir runs && cp -a one runs/older && cp -a whole runs/newer && touch runs/newer/step-*
 has "without a name it is the one written to last" "[runs/newer]" "$("$PRATTLE" train resume steps=252 2>&1)"

@@ -37,6 +37,6 @@ say "readline is line.c's" "$(owner readline/ repl/line.c)"
 say "libyaml is yaml_pairs.c's" "$(owner yaml.h model/base/yaml_pairs.c)"
 say "OpenMP is par.c's" "$(owner omp.h model/base/par.c; grep -l '#pragma omp' $files | grep -v model/base/par.c)"
 say "only main exits" "$(grep -nE '\b(exit|abort|_exit|quick_exit) *\(' $(grep -v '^repl/' <<<"$files"))"
-say "nothing below repl/ prints" "$(grep -nE '\b(printf|puts|putchar|perror|fprintf *\( *std(out|err)) *\(' $(grep -v '^repl/' <<<"$files"))"
+say "nothing below repl/ prints" "$(grep -nE '\b(v?printf|puts|putchar|perror) *\(|\bstd(out|err)\b' $(grep -v '^repl/' <<<"$files"))"
 say "no typedef of a struct" "$(grep -nE 'typedef +struct' $files)"
 exit $bad

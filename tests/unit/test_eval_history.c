@@ -71,26 +71,39 @@ static void results_stand_side_by_side(void **state)
     assert_int_equal(out.n, 0);
     tiny_speaker(&a, 1);
     tiny_speaker(&b, 2);
-    a.name = "before\033[2J";
-    b.name = "after";
+    a.name = b.name = "one\033[2J";
     a.source = b.source = "/some/where/that/is/far/away";
     keep(&a, 3.5, false);
     keep(&a, 9.5, true); /* a part does not hide the whole */
     keep(&b, 2.5, true);
     shown(&out, TABLE_TEXT, 0);
-    has(&out, "before\\x1b[2J", true);
+    has(&out, "one\\x1b[2J", true);
     has(&out, ".../that/is/far/away", true);
     has(&out, "\ntext [1] ", true);
     has(&out, "\n loss      3.5 +- 0.25           2.5 +- 0.25 (partial)", true);
     has(&out, "9.5", false);
     has(&out, "[1] /no/such/t\\xff.txt: all of it", true);
     shown(&out, TABLE_TEXT, 45);
-    has(&out, "before", false);
+    has(&out, "3.5 +- 0.25", false);
     has(&out, "1 more model to the left; --all shows them", true);
+    /* Programs get the records: two models of one name are two. */
+    keep(&b, 2.25, false);
+    shown(&out, TABLE_JSON, 0);
+    json_t *all;
+    assert_ok(json_read_text(&all, out.data, out.n));
+    assert_int_equal(json_array_size(all), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *o = json_array_get(all, i);
+        const json_t *loss = json_object_get(json_object_get(o, "figures"), "loss");
+        assert_string_equal(json_string_value(json_object_get(o, "model")), a.name);
+        assert_true(json_is_string(json_object_get(o, "fingerprint")));
+        assert_true(json_number_value(json_object_get(loss, "value")) == (i == 0 ? 3.5 : 2.25));
+    }
+    json_decref(all);
     shown(&out, TABLE_CSV, 0);
-    has(&out, "text [1] loss,3.5 +- 0.25,2.5 +- 0.25 (partial)", true);
+    has(&out, "text [1] loss,3.5 +- 0.25,2.25 +- 0.25", true);
     assert_ok(eval_history_read(&h));
-    assert_int_equal(h.n, 3);
+    assert_int_equal(h.n, 4);
     assert_int_equal(h.n_bad, 0);
     eval_history_release(&h);
     tiny_speaker_release(&a);

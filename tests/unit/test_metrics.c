@@ -71,7 +71,7 @@ static void lines_say_what_was_measured(void **state)
     m.loss_scale = 2048;
     m.overflows = 2;
     assert_ok(metrics_line(l, &m));
-    assert_ok(metrics_sample(l, &m, "a \"text\"\n"));
+    assert_ok(metrics_sample(l, &m, "a \"text\"\n\xff"));
     json_t *o = line(&s, 0, &n);
     assert_int_equal(n, 3);
     assert_int_equal(json_integer_value(json_object_get(o, "step")), 3);
@@ -89,7 +89,7 @@ static void lines_say_what_was_measured(void **state)
     assert_true(json_real_value(json_object_get(o, "overflows")) == 2);
     json_decref(o);
     o = line(&s, 2, &n);
-    assert_string_equal(json_string_value(json_object_get(o, "sample")), "a \"text\"\n");
+    assert_string_equal(json_string_value(json_object_get(o, "sample")), "a \"text\"\n\ufffd");
     json_decref(o);
     metrics_close(l);
     scratch_close(&s);

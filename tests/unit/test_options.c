@@ -248,7 +248,9 @@ static void bad_words_are_named(void **state)
 
 static int yaml(struct options *o, enum origin origin, const char *text)
 {
-    return options_read_yaml(o, origin, "settings.yaml", text, strlen(text));
+    const struct yaml_origin from = {origin, "settings.yaml",
+                                     origin == ORIGIN_MODEL ? option_per_line : NULL};
+    return options_read_yaml(o, &from, text, strlen(text));
 }
 
 static void yaml_is_read(void **state)
@@ -281,6 +283,7 @@ static void bad_yaml_changes_nothing(void **state)
         {"top_p: 0.5\nprompt: x\n", "line 2: prompt is for one command"},
         {"? [a]\n: b\n", "line 1: expected the name of a setting"},
         {"top_p: &a 0.5\ntop_k: *a\n", "line 2: top_k: expected one value"},
+        {"top_p: 0.5\ngreedy: maybe\n", "line 2: greedy is maybe, must be on or off"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int rc = yaml(o, ORIGIN_FILE, cases[i][0]);
@@ -288,8 +291,12 @@ static void bad_yaml_changes_nothing(void **state)
         assert_says(rc, rc, cases[i][1]);
         assert_value(o, "top_p", "0.95");
     }
+    /* What is only looked at changes nothing either. */
+    const struct yaml_origin from = {ORIGIN_SET, "it", NULL};
+    assert_ok(options_check_yaml(o, &from, "top_p: 0.5", 10));
+    assert_value(o, "top_p", "0.95");
     assert_says(yaml(o, ORIGIN_MODEL, "save_samples: /etc/passwd\n"), ERR_UNSUPPORTED,
-                "save_samples is not a model's to set");
+                "save_samples is not to be set from there");
 }
 
 static void copies_are_deep(void **state)

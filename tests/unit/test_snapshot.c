@@ -67,7 +67,7 @@ static void a_load_reads_nothing_again(void **state)
                 assert_ok(session_feed(&x.s, x.ids, n, NULL));
             assert_ok(session_feed(&y.s, y.ids + 20, 30, NULL));
             assert_ok(snapshot_save(&x.s, x.path, "temperature: 0.5\n", true));
-            assert_ok(snapshot_load(&y.s, x.path, &settings));
+            assert_ok(snapshot_load(&y.s, x.path, NULL, NULL, &settings));
             assert_string_equal(settings, "temperature: 0.5\n");
             assert_int_equal(y.s.text.n, n);
             assert_int_equal(session_cached(&y.s), n);
@@ -120,14 +120,19 @@ static void write_bytes(const char *path, const char *data, size_t n)
     fclose(f);
 }
 
+static int refuse(void *user, const char *settings)
+{
+    return err_set(ERR_RANGE, "%s is no good%s", settings, (const char *)user);
+}
+
 /* The load fails with this code and these words, and the session is as it was. */
-static void refused(struct fixture *x, int code, const char *words)
+static void refused_by(snapshot_check *check, struct fixture *x, int code, const char *words)
 {
     char *settings = NULL;
     float *logits = mem_alloc(x->bytes);
     memcpy(logits, x->s.logits, x->bytes);
     size_t used = kvcache_used_bytes(&x->e.cache);
-    int rc = snapshot_load(&x->s, x->path, &settings);
+    int rc = snapshot_load(&x->s, x->path, check, " here", &settings);
     if (rc != code || strstr(err_text(), words) == NULL || strncmp(err_text(), "cannot ", 7) != 0)
         fail_msg("got %d: %s; expected %d: %s", rc, err_text(), code, words);
     assert_null(settings);
@@ -138,6 +143,11 @@ static void refused(struct fixture *x, int code, const char *words)
     assert_true(session_has_logits(&x->s));
     assert_memory_equal(x->s.logits, logits, x->bytes);
     mem_free(logits);
+}
+
+static void refused(struct fixture *x, int code, const char *words)
+{
+    refused_by(NULL, x, code, words);
 }
 
 static void bad_files_are_refused(void **state)
@@ -176,6 +186,7 @@ static void bad_files_are_refused(void **state)
     assert_ok(file_read_all(&good, x.path, UINT64_MAX));
     char *bad = mem_alloc(good.n + 1);
 
+    refused_by(refuse, &x, ERR_RANGE, "length: 7\n is no good here");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         memcpy(bad, good.data, good.n);
         memcpy(bad + words[i].at, &words[i].value, words[i].width);
@@ -236,7 +247,7 @@ static void no_memory_leaks_nothing(void **state)
     for (uint64_t k = 1; rc != 0; k++) {
         char *settings = NULL;
         mem_fail_at(k);
-        rc = snapshot_load(&x.s, x.path, &settings);
+        rc = snapshot_load(&x.s, x.path, NULL, NULL, &settings);
         mem_fail_at(0);
         assert_true(rc == 0 || rc == ERR_NOMEM);
         assert_int_equal(x.s.text.n, N);

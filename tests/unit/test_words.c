@@ -24,6 +24,25 @@ static void test_parse(void **state)
     assert_int_equal(w.n, 0);
 }
 
+/* Many words take no more than their bytes: each once had room for all that follow. */
+static void test_parse_many(void **state)
+{
+    (void)state;
+    enum { WORDS = 100000 };
+    struct words w;
+    char *text = mem_alloc(4 * WORDS);
+    assert_non_null(text);
+    for (int i = 0; i < WORDS; i++)
+        memcpy(text + 4 * i, "a\\,,", 4);
+    text[4 * WORDS - 1] = '\0';
+    assert_ok(words_parse(&w, text));
+    assert_int_equal(w.n, WORDS);
+    assert_int_equal(w.list[0].n, 2);
+    assert_memory_equal(w.list[WORDS - 1].bytes, "a,", 2);
+    words_release(&w);
+    mem_free(text);
+}
+
 static void test_parse_refuses(void **state)
 {
     (void)state;
@@ -81,9 +100,8 @@ static void test_nearest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_parse_refuses),
-        cmocka_unit_test(test_parse_without_memory),
+        cmocka_unit_test(test_parse),         cmocka_unit_test(test_parse_many),
+        cmocka_unit_test(test_parse_refuses), cmocka_unit_test(test_parse_without_memory),
         cmocka_unit_test(test_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,12 +34,6 @@ static int add(struct data_sources *s, const struct data_source *one)
     return 0;
 }
 
-static bool ends_in(const char *path, const char *ending)
-{
-    size_t n = strlen(path), k = strlen(ending);
-    return n >= k && strcmp(path + n - k, ending) == 0;
-}
-
 /* What other programs write that is neither text nor tokens; NULL: nothing known. */
 static const char *foreign(const char *head, size_t n)
 {
@@ -76,7 +70,8 @@ static bool is_packed(const char *head, size_t n)
 
 bool data_is_json_lines(const char *name)
 {
-    return ends_in(name, ".jsonl") || ends_in(name, ".ndjson") || ends_in(name, ".json");
+    return text_ends_in(name, ".jsonl") || text_ends_in(name, ".ndjson") ||
+           text_ends_in(name, ".json");
 }
 
 void data_unpacked_name(char *out, size_t size, const char *path)
@@ -84,7 +79,7 @@ void data_unpacked_name(char *out, size_t size, const char *path)
     static const char *const endings[] = {".gz", ".bz2", ".xz", ".zst"};
     size_t n = strlen(path);
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
-        if (ends_in(path, endings[i])) {
+        if (text_ends_in(path, endings[i])) {
             n -= strlen(endings[i]);
             break;
         }
@@ -113,7 +108,8 @@ static int judge(struct data_source *s, const char *head, size_t n)
     if (n >= sizeof magic)
         memcpy(&magic, head, sizeof magic);
     bool zip = n >= 4 && memcmp(head, "PK\3\4", 4) == 0;
-    if (zip && (ends_in(s->path, ".bin") || ends_in(s->path, ".pt") || ends_in(s->path, ".pth")))
+    if (zip && (text_ends_in(s->path, ".bin") || text_ends_in(s->path, ".pt") ||
+                text_ends_in(s->path, ".pth")))
         return err_set(ERR_FORMAT, "%s is a model (PyTorch weights), not text or tokens",
                        file_show(shown, sizeof shown, s->path));
     s->packed = is_packed(head, n);
@@ -123,7 +119,7 @@ static int judge(struct data_source *s, const char *head, size_t n)
         return 0;
     if (magic == 20240520 || magic == 20240801)
         s->kind = DATA_LLMC;
-    else if (ends_in(s->path, ".bin") && foreign(head, n) == NULL)
+    else if (text_ends_in(s->path, ".bin") && foreign(head, n) == NULL)
         s->kind = DATA_NANOGPT;
     else
         return data_check_text(file_show(shown, sizeof shown, s->path), head, n);
@@ -137,10 +133,10 @@ static int find_megatron(bool *is, bool *skip, const char *path, bool inside)
     char *bin = megatron_path(path, ".bin"), *idx = megatron_path(path, ".idx");
     int rc = bin == NULL || idx == NULL ? ERR_NOMEM : 0;
     if (rc == 0) {
-        *is = ends_in(path, ".idx")   ? file_exists(bin)
-              : ends_in(path, ".bin") ? file_exists(idx)
-                                      : !file_exists(path) && file_exists(idx);
-        *skip = *is && inside && ends_in(path, ".idx");
+        *is = text_ends_in(path, ".idx")   ? file_exists(bin)
+              : text_ends_in(path, ".bin") ? file_exists(idx)
+                                           : !file_exists(path) && file_exists(idx);
+        *skip = *is && inside && text_ends_in(path, ".idx");
     }
     mem_free(bin);
     mem_free(idx);

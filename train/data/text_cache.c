@@ -66,8 +66,7 @@ static void finish_key(char key[KEY_BYTES], EVP_MD_CTX *h)
 {
     unsigned char digest[DIGEST];
     EVP_DigestFinal_ex(h, digest, NULL);
-    for (int i = 0; i < DIGEST; i++)
-        snprintf(key + 2 * i, 3, "%02x", digest[i]);
+    text_hex(key, digest, DIGEST);
 }
 
 static int begin_key(EVP_MD_CTX **h, char **part)

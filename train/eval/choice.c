@@ -233,7 +233,9 @@ int eval_choice(struct eval_job *j)
 {
     struct choice c = {.job = j};
     struct buf text = {0};
-    int rc = file_read_all(&text, j->path, FILE_BYTES_MAX);
+    int rc = eval_need_tokenizer(j);
+    if (rc == 0)
+        rc = file_read_all(&text, j->path, FILE_BYTES_MAX);
     if (rc == 0)
         rc = read_lines(&c, buf_text(&text), text.n);
     buf_release(&text);

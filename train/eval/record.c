@@ -39,9 +39,7 @@ static json_t *number(double x)
 static json_t *add_model(json_t *o, struct model *m)
 {
     char hex[65];
-    const unsigned char *f = model_fingerprint(m);
-    for (int i = 0; i < 32; i++)
-        snprintf(hex + 2 * i, 3, "%02x", f[i]);
+    text_hex(hex, model_fingerprint(m), 32);
     int rc = json_object_set_new(o, "model", text(m->name));
     rc |= json_object_set_new(o, "source", text(m->source));
     rc |= json_object_set_new(o, "fingerprint", json_string(hex));

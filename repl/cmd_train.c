@@ -73,7 +73,6 @@ static int show_sample(void *user, struct buf *out)
 {
     struct repl *r = user;
     struct answer a = {0};
-    struct buf shown = {0};
     int rc = make_sample(r, &a);
     if (rc == 0 && (rc = buf_str(out, run_settings(r->run)->logging.sample_prompt)) == 0)
         rc = buf_add(out, buf_text(&a.text), a.text.n);
@@ -87,10 +86,11 @@ static int show_sample(void *user, struct buf *out)
         answer_release(&a);
         return 0;
     }
-    if (rc == 0 && (rc = term_visible(&shown, out->data, out->n)) == 0)
-        printf("%ssample:%s %s\n", term_dim(stdout), term_plain(stdout), buf_text(&shown));
+    if (rc == 0) {
+        wrap_labelled(stdout, term_dim(stdout), "sample: ", buf_text(out));
+        putchar('\n');
+    }
     fflush(stdout);
-    buf_release(&shown);
     answer_release(&a);
     return rc;
 }
@@ -140,10 +140,8 @@ int train_keep(struct repl *r)
 int train_put_away(struct repl *r)
 {
     int rc = train_keep(r);
-    if (rc == 0) {
-        run_free(r->run);
-        r->run = NULL;
-    }
+    if (rc == 0)
+        repl_drop_run(r);
     return rc;
 }
 
@@ -452,11 +450,24 @@ static int resume_from(struct repl *r, const char *folder, char *const *words, i
     return rc;
 }
 
-/* No folder was named and no run is in memory: the one of ./runs that was written to last. */
+static bool has_checkpoint(const char *folder)
+{
+    int64_t *steps;
+    int n = 0;
+    if (folder == NULL || run_folder_steps(folder, &steps, &n) != 0)
+        return false;
+    mem_free(steps);
+    return n > 0;
+}
+
+/* No folder was named and no run is in memory: the session's last one, or that of ./runs which was
+ * written to last. */
 static int resume_latest(struct repl *r, char *const *words, int n)
 {
-    char *folder, shown[SHOWN];
-    if (run_folder_latest(&folder, RUNS_FOLDER) != 0)
+    char *folder = NULL, shown[SHOWN];
+    if (has_checkpoint(r->last_run) && (folder = mem_strdup(r->last_run)) == NULL)
+        return ERR_NOMEM;
+    if (folder == NULL && run_folder_latest(&folder, RUNS_FOLDER) != 0)
         return err_set(ERR_MISSING, "which run? " RUNS_FOLDER
                                     " has none with a checkpoint; train resume FOLDER");
     wrap_say(stdout, term_dim(stdout), "[%s]", file_show(shown, sizeof shown, folder));

@@ -11,6 +11,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -260,19 +261,18 @@ static int write_frame(struct buf *b, const struct plot_series *series, int n_se
     return rc;
 }
 
-/* What gnuplot is told: data inline, so nothing but its standard input is read. */
-static int write_script(struct buf *b, const char *terminal, const char *path,
-                        const struct plot_series *series, int n_series, const char *x_name)
+/* What gnuplot is told: data inline, so nothing but its standard input is read, and nothing but
+ * its standard output written. */
+static int write_script(struct buf *b, const char *terminal, const struct plot_series *series,
+                        int n_series, const char *x_name)
 {
     int n_frames = 0;
     for (int at = 0; at < n_series; at += in_frame(series + at, n_series - at))
         n_frames++;
-    int rc = buf_printf(b, "set terminal %s size 900,%d\nset output ", terminal,
+    int rc = buf_printf(b, "set terminal %s size 900,%d\n", terminal,
                         n_frames > 1 ? 280 * n_frames : 500);
     if (rc == 0)
-        rc = add_quoted(b, path);
-    if (rc == 0)
-        rc = buf_str(b, "\nset grid\nset key top right noenhanced\nset xlabel ");
+        rc = buf_str(b, "set grid\nset key top right noenhanced\nset xlabel ");
     if (rc == 0)
         rc = add_quoted(b, x_name);
     if (rc == 0 && n_frames > 1)
@@ -284,34 +284,48 @@ static int write_script(struct buf *b, const char *terminal, const char *path,
     return rc == 0 ? buf_str(b, "\n") : rc;
 }
 
-static int run_gnuplot(const struct buf *script)
+/* A file in memory that begins with these bytes, to be closed. */
+static int memory_file(const char *name, const struct buf *begin)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    for (size_t done = 0; fd >= 0 && done < begin->n;) {
+        ssize_t w = pwrite(fd, begin->data + done, begin->n - done, (off_t)done);
+        if (w <= 0 && errno != EINTR) {
+            close(fd);
+            return -1;
+        }
+        done += w > 0 ? (size_t)w : 0;
+    }
+    return fd;
+}
+
+/* gnuplot's picture for this script, appended to out; what it says besides is nobody's. */
+static int run_gnuplot(const struct buf *script, struct buf *out)
 {
     extern char **environ;
     char *argv[] = {"gnuplot", NULL};
-    int ends[2], status = -1;
+    int status = -1, in = memory_file("script", script), made = memory_file("picture", out);
     pid_t pid;
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return err_errno("cannot make a pipe");
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
-    int rc = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_adddup2(&actions, in, 0);
+    posix_spawn_file_actions_adddup2(&actions, made, 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    int rc = in < 0 || made < 0 ? err_errno("cannot keep a picture in memory") : 0;
+    if (rc == 0 && posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ) != 0)
+        rc = err_set(ERR_MISSING, "pictures need gnuplot: apt-get install gnuplot-nox");
     posix_spawn_file_actions_destroy(&actions);
-    close(ends[0]);
-    for (size_t done = 0; rc == 0 && done < script->n;) {
-        ssize_t w = write(ends[1], script->data + done, script->n - done);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w < 0)
-            break; /* it has ended; its status tells */
-        done += (size_t)w;
-    }
-    close(ends[1]);
-    if (rc != 0)
-        return err_set(ERR_MISSING, "pictures need gnuplot: apt-get install gnuplot-nox");
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    return status == 0 ? 0 : err_set(ERR_IO, "gnuplot could not draw the picture");
+    if (rc == 0 && lseek(made, 0, SEEK_SET) == 0)
+        rc = file_read_fd(out, made);
+    if (rc == 0 && (status != 0 || out->n == 0))
+        rc = err_set(ERR_IO, "gnuplot could not draw the picture");
+    if (in >= 0)
+        close(in);
+    if (made >= 0)
+        close(made);
+    return rc;
 }
 
 int plot_write(const char *path, bool force, const struct plot_series *series, int n_series,
@@ -325,18 +339,18 @@ int plot_write(const char *path, bool force, const struct plot_series *series, i
     if (terminal == NULL)
         return err_set(ERR_UNSUPPORTED, "pictures are written as .svg or .png");
     struct frame f;
-    struct buf script = {0};
-    struct file_writer picture = {.fd = -1};
+    struct buf script = {0}, picture = {0};
+    struct file_writer w = {.fd = -1};
     int rc = measure(&f, series, n_series);
     if (rc == 0)
-        rc = file_create(&picture, path, force);
+        rc = file_create(&w, path, force);
     if (rc == 0)
-        rc = write_script(&script, terminal, picture.temp, series, n_series, x_name);
-    if (rc == 0)
-        rc = run_gnuplot(&script);
-    if (rc == 0)
-        rc = file_commit(&picture);
-    file_abandon(&picture);
+        rc = write_script(&script, terminal, series, n_series, x_name);
+    if (rc == 0 && (rc = run_gnuplot(&script, &picture)) == 0 &&
+        (rc = file_write(&w, picture.data, picture.n)) == 0)
+        rc = file_commit(&w);
+    file_abandon(&w);
     buf_release(&script);
+    buf_release(&picture);
     return rc;
 }

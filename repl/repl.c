@@ -90,6 +90,7 @@ void repl_release(struct repl *r)
     ids_release(&r->text);
     drop_engine(r);
     run_free(r->run);
+    mem_free(r->last_run);
     model_free(r->model);
     options_release(&r->options);
     par_close();
@@ -149,6 +150,16 @@ int repl_memory_kind(enum linear_kind *out, int dtype)
                                     "fp32; bf16 is for the files that convert writes");
 }
 
+void repl_drop_run(struct repl *r)
+{
+    if (r->run == NULL)
+        return;
+    mem_free(r->last_run);
+    r->last_run = mem_strdup(run_path(r->run));
+    run_free(r->run);
+    r->run = NULL;
+}
+
 int repl_load(struct repl *r, const char *path, uint64_t seed)
 {
     struct load_config c = {.seed = seed};
@@ -163,8 +174,7 @@ int repl_load(struct repl *r, const char *path, uint64_t seed)
         return rc;
     drop_engine(r);
     repl_forget(r);
-    run_free(r->run);
-    r->run = NULL;
+    repl_drop_run(r);
     model_free(r->model);
     r->model = fresh;
     take_defaults(r);

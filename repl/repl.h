@@ -27,6 +27,7 @@ struct repl {
     struct ids text;    /* the text in progress: the session's, kept over a new engine */
     bool held_blank;    /* a blank was seen behind it, which goes with the word that follows */
     struct run *run;    /* training of this model, in memory; NULL: none */
+    char *last_run;     /* folder of the last one put away; NULL: none was */
     int64_t told_step;  /* of that run, of which was said last that it is saved */
     struct turn *turns; /* [n_turns], the newest last */
     int n_turns;
@@ -41,6 +42,8 @@ struct repl {
 int repl_init(struct repl *r);
 void repl_release(struct repl *r);
 
+/* Free the run in memory, if any, and remember where it is. */
+void repl_drop_run(struct repl *r);
 /* Load path in place of the model there is, and drop a run that trains that one; on
  * failure both stay. seed: for random: models. */
 int repl_load(struct repl *r, const char *path, uint64_t seed);

@@ -5,6 +5,7 @@
 #include "repl/term.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -133,29 +134,42 @@ void train_view_show(const struct metrics *m)
     if (train_view_line(m, term_is(stdout) ? term_width(stdout) : 0, &line) == 0)
         puts(buf_text(&line));
     fflush(stdout);
+    bar.drawn = 0; /* it took the bar's place */
     buf_release(&line);
 }
 
-void train_view_activations(const struct metrics *m, const struct watch *w)
+/* The places first to last side by side. */
+static void show_places(const struct watch *w, int first, int last)
 {
     static const char *const places[N_WATCHED] = {"attention", "inside the mlp", "residual"};
-    train_view_wipe();
-    progress_wipe();
-    printf("%sactivations at step %" PRId64 "\n%-6s", term_dim(stdout), m->step, "");
-    for (int k = 0; k < N_WATCHED; k++)
+    printf("%-6s", "");
+    for (int k = first; k <= last; k++)
         printf("%24s", places[k]);
     printf("\n%-6s", "layer");
-    for (int k = 0; k < N_WATCHED; k++)
+    for (int k = first; k <= last; k++)
         printf("%9s%9s%6s", "std", "max", "zero");
     putchar('\n');
     for (int i = 0; i < w->n_layer; i++) {
         printf("%-6d", i);
-        for (int k = 0; k < N_WATCHED; k++) {
+        for (int k = first; k <= last; k++) {
             const struct watched_stats s = watch_stats(w, i, (enum watched)k);
             printf("%9.3g%9.3g%5.0f%%", s.std, s.max, 100 * s.zeros);
         }
         putchar('\n');
     }
+}
+
+void train_view_activations(const struct metrics *m, const struct watch *w)
+{
+    enum { LAYER = 6, PLACE = 24 };
+    const int width = term_is(stdout) ? term_width(stdout) : INT_MAX;
+    int each = (width - LAYER) / PLACE;
+    each = each < 1 ? 1 : each > N_WATCHED ? N_WATCHED : each;
+    train_view_wipe();
+    progress_wipe();
+    printf("%sactivations at step %" PRId64 "\n", term_dim(stdout), m->step);
+    for (int k = 0; k < N_WATCHED; k += each)
+        show_places(w, k, k + each > N_WATCHED ? N_WATCHED - 1 : k + each - 1);
     fputs(term_plain(stdout), stdout);
     fflush(stdout);
 }
@@ -178,7 +192,7 @@ static int format_bar(const struct metrics *m, int64_t step, double part, struct
                         full < BAR ? BAR - full - 1 : 0, "");
     if (rc == 0)
         rc = add_step(out, m, step + 1);
-    if (rc == 0 && part < 1)
+    if (rc == 0 && part > 0)
         rc = buf_printf(out, ", %.0f %% of it", 100 * part);
     /* What was left at the last line, less the steps since. */
     if (rc == 0 && m->left_s > 0 && m->n_steps > m->step) {

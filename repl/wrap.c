@@ -111,9 +111,9 @@ void wrap_switch(bool on)
     switched_off = !on;
 }
 
-static int break_lines(struct buf *out, const char *text, int width)
+static int break_lines(struct buf *out, const char *text, int width, int column)
 {
-    struct wrap w = {0};
+    struct wrap w = {.column = column};
     int rc = 0;
     for (size_t n; *text != '\0' && rc == 0; text += n) {
         n = strcspn(text, "\n");
@@ -127,17 +127,29 @@ static int break_lines(struct buf *out, const char *text, int width)
     return rc;
 }
 
-void wrap_lines(FILE *f, const char *color, const char *text)
+/* Behind so many columns. */
+static void print_lines(FILE *f, const char *color, const char *text, int column)
 {
     struct buf safe = {0}, broken = {0};
     const char *shown = text;
     if (term_visible(&safe, text, strlen(text)) == 0)
         shown = buf_text(&safe);
-    if (!switched_off && term_is(f) && break_lines(&broken, shown, term_width(f)) == 0)
+    if (!switched_off && term_is(f) && break_lines(&broken, shown, term_width(f), column) == 0)
         shown = buf_text(&broken);
     fprintf(f, "%s%s%s", color, shown, *color != '\0' ? term_plain(f) : "");
     buf_release(&safe);
     buf_release(&broken);
+}
+
+void wrap_lines(FILE *f, const char *color, const char *text)
+{
+    print_lines(f, color, text, 0);
+}
+
+void wrap_labelled(FILE *f, const char *color, const char *label, const char *text)
+{
+    fprintf(f, "%s%s%s", color, label, term_plain(f));
+    print_lines(f, "", text, term_columns(label, strlen(label)));
 }
 
 void wrap_say(FILE *f, const char *color, const char *fmt, ...)

@@ -36,6 +36,8 @@ void wrap_switch(bool on);
 /* Whole lines to f, in a colour of f's (term.h) and made harmless: broken between words if f is a
  * terminal, and as far in as they begin. */
 void wrap_lines(FILE *f, const char *color, const char *text);
+/* The same behind a label, which alone is coloured. */
+void wrap_labelled(FILE *f, const char *color, const char *label, const char *text);
 /* The same of one line, made as printf does, its newline added. */
 void wrap_say(FILE *f, const char *color, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -163,11 +163,11 @@ static int take_step(struct run *r)
 {
     const int n = r->config.training.gradient_accumulation;
     while (r->micro < n) {
+        if (r->events.tick != NULL)
+            r->events.tick(r->events.user, &r->metrics, r->place.step, (double)r->micro / n);
         int rc = interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : take_micro_batch(r);
         if (rc != 0)
             return rc;
-        if (r->events.tick != NULL)
-            r->events.tick(r->events.user, &r->metrics, r->place.step, (double)r->micro / n);
     }
     return finish_step(r);
 }

@@ -91,6 +91,8 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
         run_fill_metrics(r);
         *out = r;
     } else {
+        if (r != NULL)
+            run_folder_undo(&r->folder);
         run_free(r);
     }
     return rc;

@@ -16,6 +16,9 @@ static enum run_origin origin_of(const struct run_config *c, const char *key)
     return run_row_find(&row, key) == 0 ? run_config_origin(c, row) : RUN_BUILT_IN;
 }
 
+/* Less than float16's least number leaves nothing of a gradient of 1. */
+#define LOSS_SCALING_MIN 0x1p-24
+
 /* A setting that only a random model can have, if one is in force. */
 static const char *size_given(const struct model_section *m)
 {
@@ -28,6 +31,20 @@ static const char *size_given(const struct model_section *m)
            : m->tie_word_embeddings != 0 ? "tie_word_embeddings"
            : *m->tokenizer != '\0'       ? "tokenizer"
                                          : NULL;
+}
+
+/* Which source gave a row's value; 0: none did. */
+static int source_of(const struct run_config *c, const char *key)
+{
+    const struct setting *row;
+    return run_row_find(&row, key) == 0 ? c->source[row - run_row_at(0)] : 0;
+}
+
+/* A tokenizer that was named later than the size brings its own. */
+static bool vocab_follows(const struct run_config *c)
+{
+    return *c->model.tokenizer != '\0' && run_init_is_random(&c->model) &&
+           source_of(c, "model.tokenizer") > source_of(c, "model.vocab_size");
 }
 
 int run_config_source(const struct run_config *c, struct buf *out)
@@ -44,9 +61,12 @@ int run_config_source(const struct run_config *c, struct buf *out)
     const struct {
         const char *key;
         int value;
-    } sizes[] = {{"n_layer", m->n_layer},       {"n_head", m->n_head},
-                 {"n_embd", m->n_embd},         {"n_positions", m->n_positions},
-                 {"vocab_size", m->vocab_size}, {"n_inner", m->n_inner}};
+    } sizes[] = {{"n_layer", m->n_layer},
+                 {"n_head", m->n_head},
+                 {"n_embd", m->n_embd},
+                 {"n_positions", m->n_positions},
+                 {"vocab_size", vocab_follows(c) ? 0 : m->vocab_size},
+                 {"n_inner", m->n_inner}};
     int rc = buf_str(out, m->init[6] == ':' ? m->init : "random:gpt2");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && rc == 0; i++)
         if (sizes[i].value != 0)
@@ -76,13 +96,6 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
     }
     buf_release(&path);
     return rc;
-}
-
-/* Which source gave a row's value; 0: none did. */
-static int source_of(const struct run_config *c, const char *key)
-{
-    const struct setting *row;
-    return run_row_find(&row, key) == 0 ? c->source[row - run_row_at(0)] : 0;
 }
 
 /* Of global_batch_size and gradient_accumulation the one given later decides; given
@@ -215,6 +228,14 @@ static int settle(struct run_config *c, const struct config *shape)
         c->schedule.min_learning_rate > c->schedule.learning_rate)
         return err_set(ERR_RANGE, "min_learning_rate %g is above learning_rate %g",
                        c->schedule.min_learning_rate, c->schedule.learning_rate);
+    if (c->schedule.warmup_init > c->schedule.learning_rate)
+        return err_set(ERR_RANGE, "warmup_init %g is above learning_rate %g",
+                       c->schedule.warmup_init, c->schedule.learning_rate);
+    if (t->loss_scaling > 0 && t->loss_scaling < LOSS_SCALING_MIN)
+        return err_set(ERR_RANGE, "loss_scaling is %g, must be 0 or %g to 1e7", t->loss_scaling,
+                       LOSS_SCALING_MIN);
+    if (vocab_follows(c))
+        c->model.vocab_size = shape->n_vocab;
     if (t->sequence_length == 0)
         t->sequence_length = shape->n_ctx;
     settle_length(c);

@@ -19,6 +19,8 @@
 
 enum { SHOWN = 256, MOST_ASIDE = 1000 };
 
+static const char LOCK[] = "lock";
+
 static int fails(const char *verb, const char *path)
 {
     char shown[SHOWN];
@@ -46,7 +48,7 @@ static int refuse(int lock, const char *path)
 /* The file stays when the lock goes: a second one under its name would lock nothing. */
 static int take_lock(int *lock, const char *path)
 {
-    char *name = file_join(path, "lock");
+    char *name = file_join(path, LOCK);
     if (name == NULL)
         return ERR_NOMEM;
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666), rc = 0;
@@ -105,6 +107,7 @@ int run_folder_open(struct run_folder *f, const char *path)
 {
     *f = (struct run_folder){.lock = -1};
     char *copy = mem_strdup(path);
+    f->made = !file_exists(path);
     int rc = copy == NULL ? ERR_NOMEM : file_make_folder(path);
     if (rc == 0)
         rc = take_lock(&f->lock, path);
@@ -124,6 +127,15 @@ void run_folder_close(struct run_folder *f)
     close(f->lock);
     mem_free(f->path);
     *f = (struct run_folder){.lock = -1};
+}
+
+void run_folder_undo(struct run_folder *f)
+{
+    char *lock = f->path == NULL || !f->made ? NULL : file_join(f->path, LOCK);
+    if (lock != NULL && unlink(lock) == 0)
+        rmdir(f->path); /* fails where something is in it */
+    mem_free(lock);
+    run_folder_close(f);
 }
 
 char *run_folder_checkpoint(const char *path, int64_t step)

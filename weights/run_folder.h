@@ -10,6 +10,7 @@
 struct run_folder {
     char *path; /* owned; NULL: closed */
     int lock;
+    bool made; /* it was not there before */
 };
 
 /*
@@ -18,6 +19,8 @@ struct run_folder {
  */
 int run_folder_open(struct run_folder *f, const char *path);
 void run_folder_close(struct run_folder *f);
+/* Close it, and take away what opening it made, where nothing was put into it since. */
+void run_folder_undo(struct run_folder *f);
 
 /*
  * The steps there are checkpoints of, whole or not, the newest first, in fresh memory. A

@@ -3,6 +3,8 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 static int hex_digit(char c)
@@ -102,7 +104,13 @@ int words_check(const char *name, const char *text)
 
 enum { LONGEST_NAME = 63 };
 
-/* Optimal string alignment: insert, delete, replace, swap neighbours. */
+static bool same_letter(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Optimal string alignment: insert, delete, replace, swap neighbours; a letter is one in either
+ * case. */
 static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b)
 {
     size_t rows[3][LONGEST_NAME + 1];
@@ -112,13 +120,13 @@ static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b)
     for (size_t i = 1; i <= n_a; i++) {
         now[0] = i;
         for (size_t j = 1; j <= n_b; j++) {
-            size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            size_t best = last[j - 1] + !same_letter(a[i - 1], b[j - 1]);
             if (last[j] + 1 < best)
                 best = last[j] + 1;
             if (now[j - 1] + 1 < best)
                 best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                before[j - 2] + 1 < best)
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
+                same_letter(a[i - 2], b[j - 1]) && before[j - 2] + 1 < best)
                 best = before[j - 2] + 1;
             now[j] = best;
         }

@@ -104,6 +104,21 @@ has "and is trained all the same" "[finished at step 2" "$no_text"
 has "plot of no run in this session is of the newest" "[runs/popxl-tiny]" "$("$PRATTLE" plot)"
 train "odd=name" steps=2 >/dev/null
 has "a folder may have = in its name" "[finished at step 3" "$("$PRATTLE" train resume "odd=name" steps=3)"
+"$PRATTLE" tokenizer train "$TEXT" words --vocab-size 300 >/dev/null
+has "a tokenizer of one's own brings its size" "vocab_size 300" "$("$PRATTLE" train languini-mini data="$TEXT" tokenizer=words --plan 2>&1)"
+has "a size that is given later is kept" "vocab_size 400" "$("$PRATTLE" train languini-mini data="$TEXT" tokenizer=words vocab_size=400 --plan 2>&1)"
+has "a warm-up from above" "warmup_init 5 is above learning_rate" "$(train high warmup_init=5 2>&1)"
+has "a scale that leaves nothing" "loss_scaling is 1e-300, must be 0 or" "$(train low loss_scaling=1e-300 2>&1)"
+has "names in either case" "did you mean languini-xl?" "$("$PRATTLE" train languini-XL 2>&1)"
+printf 'a' >short.txt
+has "too little data" "short.txt" "$("$PRATTLE" train data=short.txt init=$MODEL folder=never steps=1 2>&1)"
+is "and no folder of a run that never was" no "$([ -e never ] && echo yes || echo no)"
+mkdir there
+"$PRATTLE" train data=short.txt init=$MODEL folder=there steps=1 2>/dev/null
+is "one that was there stays" yes "$([ -d there ] && echo yes || echo no)"
+has "a picture" "</svg>" "$(rm -f a.svg; "$PRATTLE" plot loss whole a.svg >/dev/null; tail -c 10 a.svg)"
+has "where it cannot be written nothing comes out instead" "cannot write nodir/a.svg" "$("$PRATTLE" plot loss whole nodir/a.svg 2>&1 | head -c 200)"
+has "a picture that is there is named" "a.svg exists already; --force" "$("$PRATTLE" plot loss whole a.svg 2>&1)"
 has "show" "sequence_length                 48 " "$("$PRATTLE" train show finetune sequence_length=48)"
 has "pairs hold wherever they stand" "learning_rate                   0.001" \
     "$("$PRATTLE" train show learning_rate=1e-3 finetune)"

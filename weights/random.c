@@ -214,12 +214,12 @@ static int take_sizes(struct config *c, bool *has_vocab, const char **tokenizer,
 static int borrow_tokenizer(struct source *s, const char *path, bool sized)
 {
     struct source other;
-    /* These may name a tokenizer in turn, without an end. */
+    /* An adapter's base may borrow from that adapter, and random:NAME may borrow in turn. */
     char *folder = file_expand(path);
     int rc = folder == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && (strncmp(path, "random:", 7) == 0 || adapter_is_folder(folder)))
-        rc = err_set(ERR_UNSUPPORTED, "a tokenizer is a model's or a folder's, not of random: or "
-                                      "an adapter");
+    if (rc == 0 && (strstr(path, "tokenizer=") != NULL || adapter_is_folder(folder)))
+        rc = err_set(ERR_UNSUPPORTED, "a tokenizer is not borrowed from an adapter, nor from "
+                                      "what borrows itself");
     mem_free(folder);
     if (rc != 0)
         return file_wrap(path);

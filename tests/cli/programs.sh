@@ -88,8 +88,8 @@ refuse "unknown kernels" "kernels" $MODEL --kernels sse -p a
 refuse "beams and contrastive search" "exclude each other" $MODEL --num-beams 2 --penalty-alpha 0.5 --top-k 4 -p a
 mkdir "$TMPDIR/loop"
 echo "{\"peft_type\":\"LORA\",\"r\":4,\"target_modules\":[\"c_attn\"],\"base_model_name_or_path\":\"random:gpt2,tokenizer=$TMPDIR/loop\"}" >"$TMPDIR/loop/adapter_config.json"
-refuse "an adapter that is its own tokenizer" "not of random: or an adapter" "$TMPDIR/loop" -p a
-refuse "a tokenizer of a tokenizer of" "not of random: or an adapter" random:gpt2,tokenizer=$MODEL -p a
+refuse "an adapter that is its own tokenizer" "not borrowed from an adapter" "$TMPDIR/loop" -p a
+refuse "a tokenizer of a tokenizer of" "nor from what borrows itself" random:gpt2,tokenizer=random:gpt2,tokenizer=x -p a
 refuse "a switch of what is none" "top_k is off, must be a whole number" $MODEL --no-top-k -p a
 (cd "$TMPDIR" && p $MODEL -n 1 -p a --no-save-samples --no-stop >/dev/null)
 is "a text of none is no text" "" "$(compgen -G "$TMPDIR/off*")"

@@ -5,6 +5,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/progress.h"
 #include "weights/save.h"
 
 #include <fcntl.h>
@@ -68,6 +69,8 @@ static int run_self(char *const argv[], struct buf *out)
             ;
     }
     close(pipe_ends[0]);
+    if (interrupt_pending())
+        return err_set(ERR_INTERRUPTED, "interrupted");
     return rc == 0 && status == 0 ? 0 : err_set(ERR_IO, "cannot run this program once more");
 }
 

@@ -165,7 +165,7 @@ static int show_history(const struct repl *r)
     }
     if (k->json)
         rc = print_records(&h);
-    else if (h.n == 0)
+    else if (h.n == 0 && k->format != TABLE_JSON)
         printf("%sno results yet: eval wikitext makes one%s\n", term_dim(stdout),
                term_plain(stdout));
     else if ((rc = eval_view_history(

@@ -144,7 +144,8 @@ static void drop_empty(struct request *q)
     q->n_series = kept;
 }
 
-/* The run in memory, or that of RUNS_FOLDER which was written to last, kept in *latest. */
+/* The run in memory, the session's last one, or that of RUNS_FOLDER which was written to last, kept
+ * in *latest. */
 static int find_run(const struct repl *r, struct request *q, char **latest)
 {
     char shown[256];
@@ -154,7 +155,9 @@ static int find_run(const struct repl *r, struct request *q, char **latest)
         q->folder = run_path(r->run);
         return 0;
     }
-    if (run_folder_latest(latest, RUNS_FOLDER) != 0)
+    if (r->last_run != NULL && (*latest = mem_strdup(r->last_run)) == NULL)
+        return ERR_NOMEM;
+    if (*latest == NULL && run_folder_latest(latest, RUNS_FOLDER) != 0)
         return err_set(ERR_MISSING, "no run in this session, and " RUNS_FOLDER
                                     " has none with a checkpoint; :plot loss FOLDER");
     q->folder = *latest;

@@ -87,7 +87,10 @@ static int show_sample(void *user, struct buf *out)
         return 0;
     }
     if (rc == 0) {
-        wrap_labelled(stdout, term_dim(stdout), "sample: ", buf_text(out));
+        struct buf shown = {0}; /* a text may have NUL */
+        if ((rc = term_visible(&shown, out->data, out->n)) == 0)
+            wrap_labelled(stdout, term_dim(stdout), "sample: ", buf_text(&shown));
+        buf_release(&shown);
         putchar('\n');
     }
     fflush(stdout);

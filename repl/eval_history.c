@@ -283,7 +283,7 @@ int eval_view_history(const struct eval_history *h, enum table_format format, in
         add(v.models, &v.n_models, h->list[i], same_model);
         add(v.questions, &v.n_questions, h->list[i], same_question);
     }
-    if (rc == 0 && h->n > 0)
+    if (rc == 0 && (h->n > 0 || format == TABLE_JSON))
         rc = format == TABLE_JSON ? put_records(out, &v) : show(out, &v, format, width);
     mem_free(v.models);
     mem_free(v.questions);

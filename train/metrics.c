@@ -22,7 +22,7 @@ static bool is_kept(const char *line, size_t n, int64_t last)
 {
     json_t *o = NULL;
     int64_t step = INT64_MAX;
-    bool kept = json_read_text(&o, line, n) == 0 && json_is_object(o) &&
+    bool kept = json_read_line(&o, line, n) == 0 && json_is_object(o) &&
                 json_take_int(o, "step", 0, INT64_MAX, &step) == 0 && step <= last;
     if (o != NULL)
         json_decref(o);
@@ -230,9 +230,9 @@ int metrics_activations(struct metrics_log *l, const struct metrics *m, const st
     return end(l, o, rc);
 }
 
-int metrics_sample(struct metrics_log *l, const struct metrics *m, const char *text)
+int metrics_sample(struct metrics_log *l, const struct metrics *m, const struct buf *text)
 {
     json_t *o = begin(m);
-    json_object_set_new(o, "sample", json_of_text(text, strlen(text)));
+    json_object_set_new(o, "sample", json_of_text(buf_text(text), text->n));
     return append(l, o);
 }

@@ -49,6 +49,6 @@ int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct
                     const struct tensor_change *changes);
 /* Of each layer what its activations are like. */
 int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct watch *w);
-int metrics_sample(struct metrics_log *l, const struct metrics *m, const char *text);
+int metrics_sample(struct metrics_log *l, const struct metrics *m, const struct buf *text);
 
 #endif

@@ -251,7 +251,7 @@ static int do_sample(struct run *r)
     if (r->events.sample != NULL) {
         run_publish(r);
         if ((rc = r->events.sample(r->events.user, &text)) == 0 && text.n > 0)
-            rc = metrics_sample(r->log, &now, buf_text(&text));
+            rc = metrics_sample(r->log, &now, &text);
     }
     buf_release(&text);
     return rc;

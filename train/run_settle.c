@@ -40,10 +40,11 @@ static int source_of(const struct run_config *c, const char *key)
     return run_row_find(&row, key) == 0 ? c->source[row - run_row_at(0)] : 0;
 }
 
-/* A tokenizer that was named later than the size brings its own. */
+/* Whether the tokenizer was named later than the size: it then brings its own, but for padding. */
 static bool vocab_follows(const struct run_config *c)
 {
-    return *c->model.tokenizer != '\0' && run_init_is_random(&c->model) &&
+    return c->model.vocab_size != 0 && *c->model.tokenizer != '\0' &&
+           run_init_is_random(&c->model) &&
            source_of(c, "model.tokenizer") > source_of(c, "model.vocab_size");
 }
 
@@ -65,7 +66,7 @@ int run_config_source(const struct run_config *c, struct buf *out)
                  {"n_head", m->n_head},
                  {"n_embd", m->n_embd},
                  {"n_positions", m->n_positions},
-                 {"vocab_size", vocab_follows(c) ? 0 : m->vocab_size},
+                 {vocab_follows(c) ? "vocab_padded" : "vocab_size", m->vocab_size},
                  {"n_inner", m->n_inner}};
     int rc = buf_str(out, m->init[6] == ':' ? m->init : "random:gpt2");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && rc == 0; i++)

@@ -158,18 +158,24 @@ static void take_seed(char *name, uint64_t *seed)
     *at = '\0';
 }
 
+/* How the size of a vocabulary stands to a tokenizer that is borrowed. */
+enum vocab_rule { VOCAB_FOLLOWS, VOCAB_PADDED, VOCAB_GIVEN };
+enum { PADDING = 128 };
+
 /*
  * ",n_layer=4,vocab_size=512,tokenizer=PATH" behind a name: sizes in place of its own. The
  * tokenizer is the last, its path goes to the end.
  */
-static int take_sizes(struct config *c, bool *has_vocab, const char **tokenizer, char *text)
+static int take_sizes(struct config *c, enum vocab_rule *vocab, const char **tokenizer, char *text)
 {
     bool width = false, inner = false;
     const struct {
         const char *key;
         int *place;
-    } sizes[] = {{"n_layer", &c->n_layer},   {"n_head", &c->n_head},   {"n_embd", &c->n_embd},
-                 {"n_positions", &c->n_ctx}, {"n_inner", &c->n_inner}, {"vocab_size", &c->n_vocab}};
+    } sizes[] = {{"n_layer", &c->n_layer},     {"n_head", &c->n_head},
+                 {"n_embd", &c->n_embd},       {"n_positions", &c->n_ctx},
+                 {"n_inner", &c->n_inner},     {"vocab_size", &c->n_vocab},
+                 {"vocab_padded", &c->n_vocab}};
     enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
     while (text != NULL && *text != '\0') {
         char *key = text, *value = strchr(text, '='), *end;
@@ -202,7 +208,8 @@ static int take_sizes(struct config *c, bool *has_vocab, const char **tokenizer,
         *sizes[i].place = (int)n;
         width = width || sizes[i].place == &c->n_embd;
         inner = inner || sizes[i].place == &c->n_inner;
-        *has_vocab = *has_vocab || sizes[i].place == &c->n_vocab;
+        if (sizes[i].place == &c->n_vocab)
+            *vocab = strcmp(key, "vocab_padded") == 0 ? VOCAB_PADDED : VOCAB_GIVEN;
     }
     /* A width of one's own brings its feed-forward width with it. */
     if (width && !inner)
@@ -211,13 +218,14 @@ static int take_sizes(struct config *c, bool *has_vocab, const char **tokenizer,
 }
 
 /* The vocabulary of another model or folder; a size not asked for follows it. */
-static int borrow_tokenizer(struct source *s, const char *path, bool sized)
+static int borrow_tokenizer(struct source *s, const char *path, enum vocab_rule vocab)
 {
     struct source other;
     /* An adapter's base may borrow from that adapter, and random:NAME may borrow in turn. */
     char *folder = file_expand(path);
     int rc = folder == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && (strstr(path, "tokenizer=") != NULL || adapter_is_folder(folder)))
+    if (rc == 0 && ((strncmp(path, "random:", 7) == 0 && strstr(path, "tokenizer=") != NULL) ||
+                    adapter_is_folder(folder)))
         rc = err_set(ERR_UNSUPPORTED, "a tokenizer is not borrowed from an adapter, nor from "
                                       "what borrows itself");
     mem_free(folder);
@@ -227,14 +235,15 @@ static int borrow_tokenizer(struct source *s, const char *path, bool sized)
         return rc;
     if (other.tokenizer == NULL) {
         rc = err_set(ERR_MISSING, "no tokenizer is there");
-    } else if (sized && s->config.n_vocab < tokenizer_size(other.tokenizer)) {
+    } else if (vocab == VOCAB_GIVEN && s->config.n_vocab < tokenizer_size(other.tokenizer)) {
         rc = err_set(ERR_RANGE, "it has %d tokens, vocab_size is %d",
                      tokenizer_size(other.tokenizer), s->config.n_vocab);
     } else {
         s->tokenizer = other.tokenizer;
         other.tokenizer = NULL;
-        if (!sized)
-            s->config.n_vocab = tokenizer_size(s->tokenizer);
+        const int size = tokenizer_size(s->tokenizer), more = s->config.n_vocab - size;
+        if (vocab == VOCAB_FOLLOWS || (vocab == VOCAB_PADDED && (more < 0 || more >= PADDING)))
+            s->config.n_vocab = size;
         token_id eos = tokenizer_eos(s->tokenizer);
         s->config.bos_token_id = s->config.eos_token_id = eos;
     }
@@ -245,7 +254,7 @@ static int borrow_tokenizer(struct source *s, const char *path, bool sized)
 static int open_named(struct source *s, char *name, uint64_t seed)
 {
     const char *tokenizer = NULL;
-    bool has_vocab = false;
+    enum vocab_rule vocab = VOCAB_FOLLOWS;
     s->name = mem_sprintf("random:%s@%llu", name, (unsigned long long)seed);
     if (s->name == NULL)
         return ERR_NOMEM;
@@ -255,13 +264,13 @@ static int open_named(struct source *s, char *name, uint64_t seed)
     struct config *c = &s->config;
     int rc = text_ends_in(name, ".json") ? hf_config_read(c, name) : config_named(c, name);
     if (rc == 0)
-        rc = take_sizes(c, &has_vocab, &tokenizer, sizes);
+        rc = take_sizes(c, &vocab, &tokenizer, sizes);
     /* The tokenizer's own, which it may not have. */
     c->bos_token_id = c->eos_token_id = c->pad_token_id = TOKEN_NONE;
     if (rc == 0 && tokenizer == NULL)
         rc = config_check(c); /* before anything is made of its numbers */
     if (rc == 0)
-        rc = tokenizer != NULL ? borrow_tokenizer(s, tokenizer, has_vocab) : make_tokenizer(s);
+        rc = tokenizer != NULL ? borrow_tokenizer(s, tokenizer, vocab) : make_tokenizer(s);
     if (rc != 0 || (rc = params_describe(&s->table, c)) != 0)
         return rc;
     s->dtype = DTYPE_F32;

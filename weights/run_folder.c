@@ -129,11 +129,23 @@ void run_folder_close(struct run_folder *f)
     *f = (struct run_folder){.lock = -1};
 }
 
+static bool has_only(const char *path, const char *name)
+{
+    DIR *dir = opendir(path);
+    int others = dir == NULL;
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        others += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+                  strcmp(e->d_name, name) != 0;
+    if (dir != NULL)
+        closedir(dir);
+    return others == 0;
+}
+
 void run_folder_undo(struct run_folder *f)
 {
     char *lock = f->path == NULL || !f->made ? NULL : file_join(f->path, LOCK);
-    if (lock != NULL && unlink(lock) == 0)
-        rmdir(f->path); /* fails where something is in it */
+    if (lock != NULL && has_only(f->path, LOCK) && unlink(lock) == 0)
+        rmdir(f->path);
     mem_free(lock);
     run_folder_close(f);
 }

@@ -19,7 +19,7 @@ struct run_folder {
  */
 int run_folder_open(struct run_folder *f, const char *path);
 void run_folder_close(struct run_folder *f);
-/* Close it, and take away what opening it made, where nothing was put into it since. */
+/* Close it, and take the folder away if opening it made it and nothing was put into it since. */
 void run_folder_undo(struct run_folder *f);
 
 /*

@@ -167,7 +167,7 @@ int file_read_fd(struct buf *out, int fd)
         if (r < 0 && errno == EINTR)
             continue;
         if (r < 0)
-            return err_errno("cannot read standard input");
+            return err_errno("cannot read what was piped in");
         out->n += (size_t)r;
         out->data[out->n] = '\0';
         if (r == 0)

@@ -38,5 +38,9 @@ say "libyaml is yaml_pairs.c's" "$(owner yaml.h model/base/yaml_pairs.c)"
 say "OpenMP is par.c's" "$(owner omp.h model/base/par.c; grep -l '#pragma omp' $files | grep -v model/base/par.c)"
 say "only main exits" "$(grep -nE '\b(exit|abort|_exit|quick_exit) *\(' $(grep -v '^repl/' <<<"$files"))"
 say "nothing below repl/ prints" "$(grep -nE '\b(v?printf|puts|putchar|perror) *\(|\bstd(out|err)\b' $(grep -v '^repl/' <<<"$files"))"
+if [ -e .git ]; then
+    say "nothing large but the model that ships" \
+        "$(git ls-files -z | xargs -0 ls -l | awk '$5 > 1000000 && $NF != "weights/bundled/bundled.gguf" {print $NF, $5}')"
+fi
 say "no typedef of a struct" "$(grep -nE 'typedef +struct' $files)"
 exit $bad

@@ -30,7 +30,7 @@ static json_t *line(const struct scratch *s, int wanted, int *n)
     *n = 0;
     for (char *p = text.data; p != NULL && *p != '\0'; p = strchr(p, '\n') + 1)
         if ((*n)++ == wanted)
-            assert_ok(json_read_text(&found, p, strcspn(p, "\n")));
+            assert_ok(json_read_line(&found, p, strcspn(p, "\n")));
     buf_release(&text);
     return found;
 }
@@ -71,7 +71,10 @@ static void lines_say_what_was_measured(void **state)
     m.loss_scale = 2048;
     m.overflows = 2;
     assert_ok(metrics_line(l, &m));
-    assert_ok(metrics_sample(l, &m, "a \"text\"\n\xff"));
+    struct buf sample = {0};
+    assert_ok(buf_add(&sample, "a \"text\"\n\xff\0b", 12));
+    assert_ok(metrics_sample(l, &m, &sample));
+    buf_release(&sample);
     json_t *o = line(&s, 0, &n);
     assert_int_equal(n, 3);
     assert_int_equal(json_integer_value(json_object_get(o, "step")), 3);

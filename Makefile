@@ -140,6 +140,7 @@ bench: deps
 	@$(MAKE) --no-print-directory all && ./prattle bench $(if $(MODEL),--model $(MODEL))
 
 fuzz: deps-check
+	@$(MAKE) --no-print-directory BUILD=release build/release/train/presets.c
 	@tests/fuzz/run $(FUZZ_S)
 
 install: $(BINARY)

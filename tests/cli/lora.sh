@@ -27,6 +27,7 @@ is "a checkpoint is an adapter and a state" \
     "$(cd $last && echo *)"
 has "of PEFT's" '"peft_type": "LORA"' "$(cat $last/adapter_config.json)"
 is "five kills" 5 "$(kill_run killed 5)"
+is "of which one at least was gone on from" 1 "$(resumed)"
 is "and the adapter of the run never killed" "$(remains whole)" "$(remains killed)"
 train one --threads 1 >/dev/null
 is "one thread, the same bits" "$(remains whole)" "$(remains one)"
@@ -35,8 +36,11 @@ is "recomputation, the same bits" "$(remains whole)" "$(remains again)"
 has "it goes on" "[finished at step 250" "$("$PRATTLE" train resume again steps=250 2>&1)"
 has "its rank cannot change" "lora.rank was 8 in this run and cannot become 4" \
     "$("$PRATTLE" train resume whole rank=4 2>&1)"
-train half precision=float16 steps=20 >log 2>err
+train half precision=float16 >log 2>err
 is "beside weights in float16 too" 0 $?
+is "where its loss falls as well" 1 "$(($(loss 240 log) * 10 < $(loss 1 log) * 9))"
+is "three kills there" 3 "$(kill_run half_killed 3 precision=float16)"
+is "and the adapter of the run never killed there" "$(remains half)" "$(remains half_killed)"
 
 base=$(logits --model "$MODEL" --seed 3)
 is "a checkpoint loads beside its base" "$(logits --model "$MODEL" --seed 3 --lora $last)" "$(logits --model $last)"
@@ -64,4 +68,10 @@ sed -i 's/"base_model_name_or_path": ".*",/"base_model_name_or_path": "gpt2-nowh
 has "a base that is not there" "is for the model gpt2-nowhere, which is not here" "$("$PRATTLE" $last -p x 2>&1)"
 has "a checkpoint that was changed is passed over" "were written; passed over" \
     "$("$PRATTLE" train resume whole steps=241 2>&1)"
+"$PRATTLE" convert "$MODEL" base --seed 3 >/dev/null
+"$PRATTLE" train lora data="$TEXT" epochs=0 steps=12 sequence_length=48 eval_every=0 sample_every=0 folder=beside_base \
+    --model base >/dev/null
+rm -r base && "$PRATTLE" convert "$MODEL" base --seed 4 >/dev/null
+has "nor does it go on beside another base" "are not those that its adapter has learned beside" \
+    "$("$PRATTLE" train resume beside_base steps=14 2>&1)"
 finish

@@ -14,13 +14,14 @@ is "the loss falls to less than a half" 1 "$(($(loss 240 log) * 2 < $(loss 1 log
 has "with a validation loss" "validation" "$(grep '^step  60/240' log)"
 has "and where it is" "[finished at step 240; whole has" "$(tail -n 1 log)"
 is "nothing steers a terminal in a pipe" "" "$(grep $'\e' log err)"
-is "two checkpoints are kept, and the best" "step-000228 step-000240" \
+is "two checkpoints are kept" "step-000228 step-000240" \
     "$(cd whole && echo step-*)"
 is "a line of metrics for each line" 13 "$(grep -c '"loss"' whole/metrics.jsonl)"
 has "a checkpoint is a model" "prompt tokens" \
     "$("$PRATTLE" whole/step-000240 -p 'Once upon' -n 4 --verbose 2>&1)"
 
 is "five kills" 5 "$(kill_run killed 5)"
+is "of which one at least was gone on from" 1 "$(resumed)"
 is "and the weights of the run never killed" "$(remains whole)" "$(remains killed)"
 is "nor is a step told twice, or another mean" "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' whole/metrics.jsonl)" \
     "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' killed/metrics.jsonl)"
@@ -28,7 +29,6 @@ train one --threads 1 >/dev/null
 is "one thread, the same bits" "$(remains whole)" "$(remains one)"
 
 # Steps that take a while, so that a signal falls into the middle of one.
-until_saved() { for _ in $(seq 1200); do ls "$1" 2>/dev/null | grep -qx 'step-[0-9]*' && break; sleep 0.05; done; }
 EXEC=exec train slow steps=1000000 gradient_accumulation=500 save_every=1 >log 2>err &
 pid=$!
 until_saved slow
@@ -36,16 +36,26 @@ has "a second trainer is refused" "another trainer (process $pid) is at work the
     "$("$PRATTLE" train resume slow 2>&1)"
 kill -TERM $pid; wait $pid
 is "SIGTERM ends it" 143 $?
-has "but not before it has saved" "goes on from there]" "$(tail -n 1 log)"
-EXEC=exec train term >log 2>err & pid=$!
-until_saved term; kill -TERM $pid; wait $pid
-"$PRATTLE" train resume term >/dev/null
+# signal NAME FOLDER: to a run that saves nothing of itself, after its first step.
+signal() {
+    : >log
+    EXEC=exec train "$2" save_every=0 eval_every=0 log_every=1 >log 2>err &
+    pid=$!
+    for _ in $(seq 1200); do grep -q '^step' log && break; sleep 0.02; done
+    kill -"$1" $pid; wait $pid
+}
+# what it kept, and said so: the step it says is there, and is not the last.
+kept() { n=$(sed -n 's/.*\[step \([0-9]*\) is saved; train resume .* goes on from there\]$/\1/p' log)
+    [ "${n:-$STEPS}" -lt $STEPS ] && [ "$(echo "$1"/step-*)" = "$1/step-$(printf %06d "$n")" ] && echo "kept"; }
+signal TERM term
+is "with what nothing had saved" "143 kept" "$? $(kept term)"
+"$PRATTLE" train resume term eval_every=60 >/dev/null
 is "SIGTERM and resume: the same bits" "$(remains whole)" "$(remains term)"
 set -m # or it would be a background job, which Ctrl-C is not for
-EXEC=exec train int >log 2>err & pid=$!
-until_saved int; kill -INT $pid; wait $pid
+signal INT int
+is "Ctrl-C ends a run in the shell, and it is kept" "130 kept" "$? $(kept int)"
 set +m
-"$PRATTLE" train resume int --threads 3 >/dev/null
+"$PRATTLE" train resume int --threads 3 eval_every=60 >/dev/null
 is "Ctrl-C and resume: the same bits" "$(remains whole)" "$(remains int)"
 
 has "a run is not begun over another" 'has a checkpoint of step 240 already: "train resume whole" goes on' \

@@ -8,6 +8,7 @@ STEPS=2400
 cd "$TMPDIR" || exit 1
 train whole >/dev/null
 is "fifty kills" 50 "$(kill_run killed 50)"
+is "of which one at least was gone on from" 1 "$(resumed)"
 is "and the weights of the run never killed" "$(remains whole)" "$(remains killed)"
 is "nor is a step told twice" "$(grep -o '"step":[0-9]*' whole/metrics.jsonl)" \
     "$(grep -o '"step":[0-9]*' killed/metrics.jsonl)"

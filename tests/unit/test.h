@@ -18,4 +18,10 @@
             fail_msg("%s: %d: %s", #rc, rc_, err_text());                                          \
     } while (0)
 
+/* The greater of two differences; what is no number stays one. */
+static inline double worse(double a, double b)
+{
+    return b <= a ? a : b;
+}
+
 #endif

@@ -90,11 +90,8 @@ struct compared {
 static double distance(const float *a, const float *b, int n)
 {
     double worst = 0;
-    for (int i = 0; i < n; i++) {
-        double d = fabs((double)a[i] - (double)b[i]);
-        if (!(d <= worst)) /* NaN too */
-            worst = d;
-    }
+    for (int i = 0; i < n; i++)
+        worst = worse(worst, fabs((double)a[i] - (double)b[i]));
     return worst;
 }
 
@@ -105,7 +102,7 @@ static void compare_logits(void *user, size_t target, const float *logits)
         if ((size_t)x->r->positions[i] + 1 == target) {
             const float *expected = x->r->logits + i * (size_t)x->c->n_vocab;
             double d = distance(logits, expected, x->c->n_vocab);
-            x->worst_logit = d <= x->worst_logit ? x->worst_logit : d;
+            x->worst_logit = worse(x->worst_logit, d);
             x->n_logits++;
         }
 }
@@ -117,7 +114,7 @@ static void compare_hidden(struct compared *x, const struct activations *layers)
     for (int layer = 0; layer <= x->c->n_layer; layer++)
         for (size_t i = 0; i < x->r->n_watched; i++, expected += C) {
             double d = distance(layers[layer].x + (size_t)x->r->watched[i] * C, expected, C);
-            x->worst_hidden = d <= x->worst_hidden ? x->worst_hidden : d;
+            x->worst_hidden = worse(x->worst_hidden, d);
             for (int j = 0; j < C; j++)
                 x->largest_hidden = fmax(x->largest_hidden, fabs((double)expected[j]));
         }
@@ -289,7 +286,7 @@ static void compare_listed(void *user, size_t target, const float *logits)
     json_t *row = json_array_get(x->rows, target - 1);
     assert_int_equal(json_array_size(row), x->n_vocab);
     for (int v = 0; v < x->n_vocab; v++)
-        x->worst = fmax(
+        x->worst = worse(
             x->worst, fabs(json_number_value(json_array_get(row, (size_t)v)) - (double)logits[v]));
 }
 

@@ -203,7 +203,7 @@ static void compare_case(const char *name, bool tied, bool tanh_form)
         double error = error_of(gradients + at, expected + at, n);
         if (!(error < 1e-4))
             fail_msg("%s: %s and what follows: %g", name, x.w.view.tensors[i].name, error);
-        worst = fmax(worst, error);
+        worst = worse(worst, error);
     }
     printf("# %s: gradients within %.2g of the layer's largest\n", name, worst);
     buf_release(&golden);
@@ -444,6 +444,53 @@ static void dropout_is_unbiased_and_by_place(void **state)
     }
 }
 
+/* How far a forward pass with this dropped is from one with nothing dropped. */
+static double moved_by(struct fixture *x, struct dropout_config d, float *gradients)
+{
+    struct step_config s = plain(B);
+    double none = run(x, &s, B, 1, gradients).loss_sum;
+    s.dropout = d;
+    s.dropout.seed = 4;
+    /* What only measures drops nothing. */
+    assert_true(run(x, &s, B, 1, NULL).loss_sum == none);
+    return fabs(run(x, &s, B, 1, gradients).loss_sum - none);
+}
+
+static void make_zero(struct fixture *x, const char *ending)
+{
+    for (int i = 0; i < x->w.view.n_tensors; i++) {
+        const char *name = x->w.view.tensors[i].name;
+        size_t n = strlen(name), k = strlen(ending);
+        if (n >= k && strcmp(name + n - k, ending) == 0)
+            memset(x->w.data + x->w.offset[i], 0, masters_size(&x->w, i) * sizeof *x->w.data);
+    }
+}
+
+/* Each probability is that of its own place, and of being dropped, not of being kept. */
+static void dropout_is_where_it_should_be(void **state)
+{
+    (void)state;
+    static const struct dropout_config little[] = {{.embd = 0.01f},
+                                                   {.attn = 0.01f},
+                                                   {.resid = 0.01f}},
+                                       much[] = {{.embd = 0.9f}, {.attn = 0.9f}, {.resid = 0.9f}};
+    struct fixture x;
+    open_fixture(&x, true, true);
+    float *g = mem_array(x.w.n, sizeof *g);
+    for (int i = 0; i < 3; i++) {
+        double a = moved_by(&x, little[i], g), b = moved_by(&x, much[i], g);
+        assert_true(a > 0 && a < b);
+    }
+    /* Without the projections' weights nothing that attention drops is seen, what is dropped of
+     * their biases is; without those too only the embedding is left. */
+    make_zero(&x, "c_proj.weight");
+    assert_true(moved_by(&x, much[1], g) == 0 && moved_by(&x, much[2], g) > 0);
+    make_zero(&x, "c_proj.bias");
+    assert_true(moved_by(&x, much[2], g) == 0 && moved_by(&x, much[0], g) > 0);
+    mem_free(g);
+    close_fixture(&x);
+}
+
 /* ---- refusals ---- */
 
 static void what_does_not_fit_is_refused(void **state)
@@ -529,6 +576,7 @@ int main(void)
         cmocka_unit_test(any_pieces_of_attention),
         cmocka_unit_test(labels_that_do_not_count),
         cmocka_unit_test(dropout_is_unbiased_and_by_place),
+        cmocka_unit_test(dropout_is_where_it_should_be),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(no_memory_leaks_nothing),
         cmocka_unit_test(bytes_are_told_before),

@@ -38,7 +38,7 @@ static void compare(const char *name, const struct optimizer_config *c, double r
     snprintf(file, sizeof file, "curve/%s", name);
     const float *want = curve_read(&b, file, 2 * STEPS + x.w.n);
     for (int i = 0; i < 2 * STEPS; i++)
-        worst = fmax(worst, fabs(curve[i / 2][i % 2] / (double)want[i] - 1));
+        worst = worse(worst, fabs(curve[i / 2][i % 2] / (double)want[i] - 1));
     for (size_t i = 0; i < x.w.n; i++) {
         double d = fabs((double)x.w.data[i] - (double)want[2 * STEPS + i]);
         double *greatest = &weights[is_key_bias(&x.w, i)];

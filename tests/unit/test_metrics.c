@@ -1,5 +1,5 @@
+#include "tests/unit/events.h"
 #include "tests/unit/scratch.h"
-#include "tests/unit/test.h"
 
 #include "model/base/json.h"
 #include "train/metrics.h"
@@ -51,6 +51,31 @@ static size_t event_bytes(const struct scratch *s, size_t *n_files)
     return bytes;
 }
 
+/* What the newest event file says of this tag at this step, NaN: nothing; and the step at which it
+ * says that it begins, 0: it does not say. */
+static double event(const struct scratch *s, const char *tag, int64_t step, int64_t *begins)
+{
+    glob_t found = {0};
+    struct buf all = {0};
+    double value = NAN;
+    *begins = 0;
+    assert_int_equal(glob(scratch_path(s, "events.out.tfevents.*"), 0, NULL, &found), 0);
+    assert_ok(file_read_all(&all, found.gl_pathv[found.gl_pathc - 1], 1 << 20));
+    const unsigned char *p = (const unsigned char *)all.data, *end = p + all.n;
+    while (p < end) {
+        struct seen e;
+        p = record(p, &e);
+        if (e.start)
+            *begins = e.step;
+        if (e.step == step && strcmp(e.tag, tag) == 0)
+            value = (double)e.value;
+    }
+    assert_ptr_equal(p, end);
+    buf_release(&all);
+    globfree(&found);
+    return value;
+}
+
 static void lines_say_what_was_measured(void **state)
 {
     (void)state;
@@ -58,6 +83,7 @@ static void lines_say_what_was_measured(void **state)
     struct metrics_log *l;
     struct metrics m = at(3);
     size_t n_files;
+    int64_t begins;
     int n;
     scratch_open(&s);
     assert_ok(metrics_open(&l, s.folder, 0, true));
@@ -66,6 +92,8 @@ static void lines_say_what_was_measured(void **state)
     assert_ok(metrics_line(l, &m));
     /* What a line says is in the event file at once. */
     assert_true(event_bytes(&s, &n_files) > before);
+    assert_true(event(&s, "train/loss", 3, &begins) == 2.5);
+    assert_int_equal(begins, 0);
     m = at(4);
     m.machine_hours = 0.25;
     m.loss_scale = 2048;
@@ -75,6 +103,9 @@ static void lines_say_what_was_measured(void **state)
     assert_ok(buf_add(&sample, "a \"text\"\n\xff\0b", 12));
     assert_ok(metrics_sample(l, &m, &sample));
     buf_release(&sample);
+    assert_true(event(&s, "train/accuracy", 4, &begins) == 0.25);
+    assert_true(event(&s, "validation/validation_loss", 4, &begins) == 3);
+    assert_true(isnan(event(&s, "validation/validation_loss", 3, &begins)));
     json_t *o = line(&s, 0, &n);
     assert_int_equal(n, 3);
     assert_int_equal(json_integer_value(json_object_get(o, "step")), 3);
@@ -142,10 +173,13 @@ static void going_on_drops_what_comes_again(void **state)
     }
     metrics_close(l);
     assert_ok(file_append(scratch_path(&s, "metrics.jsonl"), "{\"step\":2", 9));
-    assert_ok(metrics_open(&l, s.folder, 6, false));
+    assert_ok(metrics_open(&l, s.folder, 6, true));
     struct metrics m = at(7);
+    int64_t begins;
     assert_ok(metrics_line(l, &m));
     metrics_close(l);
+    /* Readers take back what older files say from there on. */
+    assert_true(event(&s, "train/loss", 7, &begins) == 2.5 && begins == 7);
     json_decref(line(&s, 6, &n));
     assert_int_equal(n, 7);
     scratch_close(&s);

@@ -1,0 +1,93 @@
+#ifndef PRATTLE_TEST_EVENTS_H
+#define PRATTLE_TEST_EVENTS_H
+/* A reader of TensorBoard's event files that owes nothing to their writer. */
+#include "model/base/crc32c.h"
+#include "tests/unit/test.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static inline uint64_t fixed(const unsigned char *p, int n)
+{
+    uint64_t v = 0;
+    for (int i = 0; i < n; i++)
+        v |= (uint64_t)p[i] << 8 * i;
+    return v;
+}
+
+static inline uint64_t varint(const unsigned char **p)
+{
+    uint64_t v = 0;
+    for (int shift = 0;; shift += 7) {
+        unsigned char c = *(*p)++;
+        v |= (uint64_t)(c & 0x7f) << shift;
+        if (c < 0x80)
+            return v;
+    }
+}
+
+/* What a reader of protobuf finds in an event, by field number and wire type. */
+struct seen {
+    double wall_s;
+    int64_t step;
+    char version[32], tag[32];
+    float value;
+    bool start;
+};
+
+static inline void decode(const unsigned char *p, const unsigned char *end, struct seen *s,
+                          int depth)
+{
+    while (p < end) {
+        uint64_t key = varint(&p), n;
+        unsigned field = (unsigned)(key >> 3);
+        switch (key & 7) {
+        case 0:
+            n = varint(&p);
+            if (depth == 0 && field == 2)
+                s->step = (int64_t)n;
+            break;
+        case 1:
+            if (depth == 0 && field == 1)
+                memcpy(&s->wall_s, p, 8);
+            p += 8;
+            break;
+        case 2:
+            n = varint(&p);
+            assert_true(p + n <= end);
+            if (depth == 0 && field == 3)
+                memcpy(s->version, p, n);
+            else if (depth == 2 && field == 1)
+                memcpy(s->tag, p, n);
+            else if (depth == 0 && field == 7)
+                s->start = n == 2 && p[0] == 0x08 && p[1] == 1;
+            else if ((depth == 0 && field == 5) || (depth == 1 && field == 1))
+                decode(p, p + n, s, depth + 1);
+            else
+                fail_msg("field %u at depth %d", field, depth);
+            p += n;
+            break;
+        case 5:
+            if (depth == 2 && field == 2)
+                memcpy(&s->value, p, 4);
+            p += 4;
+            break;
+        default:
+            fail_msg("wire type %d", (int)(key & 7));
+        }
+    }
+    assert_ptr_equal(p, end);
+}
+
+/* The record at p, whose sums are right; where the next begins. */
+static inline const unsigned char *record(const unsigned char *p, struct seen *s)
+{
+    uint64_t n = fixed(p, 8);
+    assert_int_equal(fixed(p + 8, 4), crc32c_masked(p, 8));
+    assert_int_equal(fixed(p + 12 + n, 4), crc32c_masked(p + 12, n));
+    *s = (struct seen){0};
+    decode(p + 12, p + 12 + n, s, 0);
+    return p + 16 + n;
+}
+
+#endif

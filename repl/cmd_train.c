@@ -270,8 +270,10 @@ static int begin(struct repl *r, struct run_config *c)
     int rc = take_model(r, c);
     if (rc == 0)
         rc = run_config_settle(c, &r->model->config);
-    if (rc == 0 && c->checkpoint.resume && run_can_resume(c))
-        return resume_folder(r, c->checkpoint.folder, c);
+    if (rc == 0 && c->checkpoint.resume && run_can_resume(c)) {
+        rc = repl_leave_model(r, "the same :train again goes on without");
+        return rc != 0 ? rc : resume_folder(r, c->checkpoint.folder, c);
+    }
     if (rc == 0)
         rc = run_new(&r->run, c, r->model, &e);
     r->told_step = 0;
@@ -443,7 +445,8 @@ static int resume_from(struct repl *r, const char *folder, char *const *words, i
         rc = checkpoint_open(&cp, path, progress_show());
     progress_wipe();
     if (rc == 0 && (rc = run_stored_config(&c, &cp)) == 0) {
-        if ((rc = run_config_words(&c, words, n)) == 0 && (rc = train_put_away(r)) == 0 &&
+        if ((rc = run_config_words(&c, words, n)) == 0 && (rc = run_check_resume(&cp, &c)) == 0 &&
+            (rc = train_put_away(r)) == 0 &&
             (rc = repl_leave_model(r, "the same :train resume again goes on without")) == 0)
             rc = open_checkpoint(r, &cp, &c);
         run_config_release(&c);

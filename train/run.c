@@ -14,8 +14,8 @@ static int64_t expected_steps(const struct run *r)
     double hours = r->config.training.budget_hours;
     if (r->n_steps > 0 || r->place.hours <= 0)
         return r->n_steps > 0 ? r->n_steps : 1;
-    double n = (double)r->place.step * fmax(1, hours / r->place.hours);
-    return (int64_t)fmax(n, (double)r->place.step + 1);
+    /* The hours are of this step too. */
+    return (int64_t)((double)(r->place.step + 1) * fmax(1, hours / r->place.hours));
 }
 
 /* ---- one step ---- */
@@ -215,10 +215,13 @@ static int do_eval(struct run *r)
 static int do_line(struct run *r)
 {
     run_fill_metrics(r);
+    int rc = metrics_line(r->log, &r->metrics);
+    if (rc != 0) /* due still, with what it counts */
+        return rc;
     r->tally = (struct run_tally){0};
     if (r->events.line != NULL)
         r->events.line(r->events.user, &r->metrics);
-    return metrics_line(r->log, &r->metrics);
+    return 0;
 }
 
 /* Which step it is, for what comes between lines. */

@@ -17,8 +17,8 @@ struct run_config;
 struct run_events {
     /* A line is due: every log_every steps, after an evaluation, and at the end. */
     void (*line)(void *user, const struct metrics *m);
-    /* After every micro-batch, for a live bar: m of the last line, the steps taken and how
-     * much of the next is done, 0 to 1. */
+    /* Before every micro-batch, for a live bar: m of the last line, the steps taken and how
+     * much of the next is done, from 0 to below 1. */
     void (*tick)(void *user, const struct metrics *m, int64_t step, double part);
     /* Activations are due: what they were in the step just taken. */
     void (*activations)(void *user, const struct metrics *m, const struct watch *w);
@@ -48,6 +48,8 @@ bool run_can_resume(const struct run_config *c);
  * together or with the model's shape, data that is not there, a folder that has a run. loaded: the
  * shape in memory, NULL: none. */
 int run_check_first(const struct run_config *c, const struct config *loaded);
+/* The same of what would go on from a checkpoint, under c, not settled. */
+int run_check_resume(const struct checkpoint *cp, const struct run_config *c);
 /* The configuration a checkpoint was written with, into c as run_config_init does; its
  * folder is the one the checkpoint is in now. */
 int run_stored_config(struct run_config *c, const struct checkpoint *cp);

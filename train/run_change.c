@@ -36,8 +36,13 @@ static const char *const free_rows[] = {
 
 /* Of these, what is built into a run in memory. */
 static const char *const built_rows[] = {
-    "data.",      "training.micro_batch_size", "training.gradient_accumulation",
-    "execution.", "checkpoint.folder",
+    "data.",
+    "training.micro_batch_size",
+    "training.gradient_accumulation",
+    "optimizer.decay",
+    "execution.",
+    "logging.tensorboard",
+    "checkpoint.folder",
 };
 
 /* A list names rows, or whole sections as "section.". */

@@ -61,6 +61,12 @@ static int check_adapter(const char *path, const struct config *shape)
     return rc;
 }
 
+static int check_data(const struct data_config *d)
+{
+    int rc = check_paths(d->data);
+    return rc == 0 && *d->validation != '\0' ? check_paths(d->validation) : rc;
+}
+
 int run_check_first(const struct run_config *c, const struct config *loaded)
 {
     struct run_config settled;
@@ -71,11 +77,45 @@ int run_check_first(const struct run_config *c, const struct config *loaded)
     if ((rc = run_config_shape(c, loaded, &shape)) == 0 &&
         (rc = run_config_settle(&settled, &shape)) == 0 && !settled.checkpoint.resume)
         rc = run_refuse_old(settled.checkpoint.folder);
-    if (rc == 0 && (rc = check_paths(c->data.data)) == 0 && *c->data.validation != '\0')
-        rc = check_paths(c->data.validation);
-    if (rc == 0 && (rc = check_evaluation(&settled.logging)) == 0 &&
+    if (rc == 0 && (rc = check_data(&c->data)) == 0 &&
+        (rc = check_evaluation(&settled.logging)) == 0 &&
         (rc = check_adapter(settled.model.adapter, &shape)) == 0)
         rc = file_look_folder(settled.checkpoint.folder);
     run_config_release(&settled);
     return rc;
+}
+
+/* c as its checkpoint has it, both settled for the shape it has. */
+static int check_resumed(const struct checkpoint *cp, struct run_config *c,
+                         const struct config *shape)
+{
+    struct run_config was;
+    int rc = run_stored_config(&was, cp);
+    if (rc != 0)
+        return rc;
+    if ((rc = run_config_settle(&was, shape)) == 0 && (rc = run_config_settle(c, shape)) == 0 &&
+        (rc = run_check_change(&was, c)) == 0 &&
+        !file_is_same(was.checkpoint.folder, c->checkpoint.folder))
+        rc = run_refuse_old(c->checkpoint.folder);
+    run_config_release(&was);
+    return rc;
+}
+
+int run_check_resume(const struct checkpoint *cp, const struct run_config *c)
+{
+    struct run_config trial;
+    struct source s = {0};
+    char shown[256];
+    int rc = run_config_copy(&trial, c);
+    if (rc != 0)
+        return rc;
+    if ((rc = source_open(&s, cp->path, 0, true, NULL)) == 0)
+        rc = check_resumed(cp, &trial, &s.table.config);
+    if (rc == 0)
+        rc = check_data(&trial.data);
+    source_close(&s);
+    run_config_release(&trial);
+    return rc == 0 || rc == ERR_INTERRUPTED
+               ? rc
+               : err_wrap("cannot go on from %s", file_show(shown, sizeof shown, cp->path));
 }

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <utf8proc.h>
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
@@ -97,10 +98,32 @@ static int forget_sizes(struct run_config *c)
     return rc;
 }
 
+/* The character at text and how many bytes it has; fewer than 1: it is no UTF-8. */
+static utf8proc_ssize_t character(utf8proc_int32_t *c, const char *text)
+{
+    return utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)strnlen(text, 4), c);
+}
+
+/* A checkpoint keeps every setting, as JSON. */
+static int check_text(const struct setting *row, const char *text)
+{
+    utf8proc_int32_t c;
+    utf8proc_ssize_t n = 0;
+    for (; *text != '\0'; text += n)
+        if ((n = character(&c, text)) < 1)
+            return err_set(
+                ERR_FORMAT,
+                "%s.%s has the byte %02x, which is no UTF-8: no checkpoint could keep it",
+                row->group, row->name, (unsigned char)*text);
+    return 0;
+}
+
 static int set_row(struct run_config *c, enum run_origin origin, const struct setting *row,
                    const char *text)
 {
-    int rc = setting_parse(row, c, text);
+    int rc = check_text(row, text);
+    if (rc == 0)
+        rc = setting_parse(row, c, text);
     if (rc == 0 && row->offset == offsetof(struct run_config, model.init) &&
         !run_init_is_random(&c->model))
         rc = forget_sizes(c);
@@ -317,18 +340,29 @@ int run_config_words(struct run_config *c, char *const *words, int n)
     return rc;
 }
 
+/* YAML has no such characters as they stand (1.2.2, section 5.1): controls, and marks of lines and
+ * of byte order. */
+static bool is_unprintable(utf8proc_int32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
+           c == 0xfffe || c == 0xffff;
+}
+
 /* As a double-quoted scalar, which JSON and YAML read alike. */
 static int quote(struct buf *out, const char *text)
 {
     int rc = buf_char(out, '"');
-    for (; *text != '\0' && rc == 0; text++) {
-        unsigned char b = (unsigned char)*text;
-        if (b == '"' || b == '\\')
-            rc = buf_printf(out, "\\%c", b);
-        else if (b < 32 || b == 127)
-            rc = buf_printf(out, "\\u%04x", b);
+    utf8proc_int32_t c;
+    for (utf8proc_ssize_t n = 0; *text != '\0' && rc == 0; text += n) {
+        n = character(&c, text);
+        if (n < 1)
+            rc = err_set(ERR_FORMAT, "a text of the settings is no UTF-8");
+        else if (c == '"' || c == '\\')
+            rc = buf_printf(out, "\\%c", (int)c);
+        else if (is_unprintable(c))
+            rc = buf_printf(out, "\\u%04x", (unsigned)c);
         else
-            rc = buf_char(out, *text);
+            rc = buf_add(out, text, (size_t)n);
     }
     return rc != 0 ? rc : buf_char(out, '"');
 }

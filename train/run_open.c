@@ -85,6 +85,9 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
     rc = r == NULL ? ERR_NOMEM : build(r, c, m, e);
     if (rc == 0)
         rc = run_adapter_begin(r);
+    /* Until its first step the model has the run's weights, and no others than before. */
+    if (rc == 0 && r->adapter == NULL && r->masters.dtype == DTYPE_F32)
+        r->published = m->version;
     if (rc == 0)
         rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.tensorboard);
     if (rc == 0) {
@@ -147,7 +150,7 @@ int run_stored_config(struct run_config *c, const struct checkpoint *cp)
 static int restore(struct run *r, const struct checkpoint *cp)
 {
     struct checkpoint_block blocks[MAX_BLOCKS];
-    int n_aside, n_blocks = list_blocks(r, blocks), rc = run_place_read(r, cp->state);
+    int n_blocks = list_blocks(r, blocks), rc = run_place_read(r, cp->state);
     if (rc == 0 && r->place.step != cp->step)
         rc = err_set(ERR_FORMAT, "its state is of step %" PRId64, r->place.step);
     const struct run_place *p = &r->place;
@@ -159,19 +162,30 @@ static int restore(struct run *r, const struct checkpoint *cp)
         rc = checkpoint_read(cp, &blocks[i]);
     if (rc == 0)
         rc = run_adapter_restore(r, cp);
-    if (rc == 0)
-        rc = run_folder_set_aside(&r->folder, cp->step, &n_aside);
     if (rc != 0)
         return rc;
-    if (n_aside > 0)
-        progress_note(r->events.progress,
-                      "checkpoints newer than step %" PRId64 " are set aside: %d", cp->step,
-                      n_aside);
-    r->saved_step = cp->step;
     r->due = (unsigned)r->place.due & DUE_LATER;
     r->rate = r->grad_norm = NAN; /* of a step taken then */
     batches_seek(r->batches, r->place.windows);
     return 0;
+}
+
+/* In the folder of its checkpoint a run takes the place of what came after that; in another, which
+ * has no run, nothing is saved yet. */
+static int settle_in(struct run *r, const struct checkpoint *cp, bool same_folder)
+{
+    int n_aside = 0;
+    int rc =
+        metrics_open(&r->log, r->config.checkpoint.folder, cp->step, r->config.logging.tensorboard);
+    if (rc != 0 || !same_folder)
+        return rc;
+    if ((rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)
+        r->saved_step = cp->step;
+    if (n_aside > 0)
+        progress_note(r->events.progress,
+                      "checkpoints newer than step %" PRId64 " are set aside: %d", cp->step,
+                      n_aside);
+    return rc;
 }
 
 int run_resume(struct run **out, const struct checkpoint *cp, const struct run_config *c,
@@ -184,11 +198,14 @@ int run_resume(struct run **out, const struct checkpoint *cp, const struct run_c
         return rc;
     if ((rc = run_config_settle(&was, &m->config)) == 0)
         rc = run_check_change(&was, c);
+    bool same = file_is_same(was.checkpoint.folder, c->checkpoint.folder);
+    if (rc == 0 && !same)
+        rc = run_refuse_old(c->checkpoint.folder);
     struct run *r = rc == 0 ? mem_alloc(sizeof *r) : NULL;
     if (rc == 0)
         rc = r == NULL ? ERR_NOMEM : build(r, c, m, e);
     if (rc == 0 && (rc = restore(r, cp)) == 0)
-        rc = metrics_open(&r->log, c->checkpoint.folder, cp->step, c->logging.tensorboard);
+        rc = settle_in(r, cp, same);
     if (rc == 0)
         run_change_scale(r, &was);
     run_config_release(&was);
@@ -252,8 +269,10 @@ int run_save(struct run *r)
     else if (is_published(r))
         point_at_checkpoint(r);
     const struct checkpoint_section *k = &r->config.checkpoint;
-    return run_folder_prune(&r->folder, r->saved_step, k->keep_last,
-                            k->keep_best ? r->place.best_step : -1);
+    if (run_folder_prune(&r->folder, r->saved_step, k->keep_last,
+                         k->keep_best ? r->place.best_step : -1) != 0)
+        progress_note(r->events.progress, "an older checkpoint stays: %s", err_text());
+    return 0;
 }
 
 /* ---- the model in memory ---- */

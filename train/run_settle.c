@@ -158,11 +158,10 @@ static void settle_precision(struct run_config *c)
 static int settle_names(struct run_config *c)
 {
     if (*c->logging.label == '\0') {
-        char *label = mem_strdup(c->name == NULL ? "run" : c->name);
-        if (label == NULL)
-            return ERR_NOMEM;
-        mem_free(c->logging.label);
-        c->logging.label = label;
+        int rc =
+            run_config_set(c, RUN_BUILT_IN, "logging.label", c->name == NULL ? "run" : c->name);
+        if (rc != 0)
+            return rc;
     }
     if (*c->checkpoint.folder == '\0') {
         char *folder = mem_sprintf(RUNS_FOLDER "/%s", c->logging.label);

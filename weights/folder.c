@@ -176,7 +176,8 @@ int folder_commit(struct folder_writer *f)
         return fails("write", f->path);
     int rc = 0;
     /* Succeeds where nothing is, or an empty folder. */
-    if (rename(f->temp, f->path) != 0) {
+    bool fresh = rename(f->temp, f->path) == 0;
+    if (!fresh) {
         if (errno != ENOTEMPTY && errno != EEXIST)
             return fails("write", f->path);
         if (!f->force)
@@ -185,10 +186,13 @@ int folder_commit(struct folder_writer *f)
             return rc;
         rc = clear(f->temp, f->path, false);
     }
-    mem_free(f->temp);
-    f->temp = NULL;
     if (rc == 0)
         rc = sync_parent(f->path);
+    /* What is not sure to last is not there, and can be tried again. */
+    if (rc != 0 && fresh && rename(f->path, f->temp) == 0)
+        return rc;
+    mem_free(f->temp);
+    f->temp = NULL;
     folder_abandon(f);
     return rc;
 }

@@ -89,18 +89,17 @@ static int remove_folder(int parent, const char *name)
     return rc;
 }
 
-/* What was being written, or removed, when its trainer was killed. */
-static int sweep(const char *path)
+/* What was being written, or removed, when its trainer was killed. What does not go, such as a
+ * folder that somebody made in there, is in nobody's way. */
+static void sweep(const char *path)
 {
     DIR *dir = opendir(path);
-    if (dir == NULL)
-        return fails("open", path);
-    int rc = 0;
-    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;)
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
         if (fnmatch("step-[0-9]*.tmp*", e->d_name, 0) == 0)
-            rc = remove_folder(dirfd(dir), e->d_name);
-    closedir(dir);
-    return rc;
+            remove_folder(dirfd(dir), e->d_name);
+    if (dir != NULL)
+        closedir(dir);
+    err_clear();
 }
 
 int run_folder_open(struct run_folder *f, const char *path)
@@ -111,13 +110,13 @@ int run_folder_open(struct run_folder *f, const char *path)
     int rc = copy == NULL ? ERR_NOMEM : file_make_folder(path);
     if (rc == 0)
         rc = take_lock(&f->lock, path);
-    if (rc == 0 && (rc = sweep(path)) != 0)
-        close(f->lock);
-    if (rc == 0)
-        f->path = copy;
-    else
+    if (rc != 0) {
         mem_free(copy);
-    return rc;
+        return rc;
+    }
+    sweep(path);
+    f->path = copy;
+    return 0;
 }
 
 void run_folder_close(struct run_folder *f)

@@ -290,12 +290,18 @@ int file_append(const char *path, const void *bytes, size_t n)
     int rc = fstat(fd, &st) != 0    ? path_error("look at", path)
              : !S_ISREG(st.st_mode) ? path_says(ERR_FORMAT, path, kind_name(st.st_mode))
                                     : 0;
-    for (size_t done = 0; done < n && rc == 0;) {
+    size_t done = 0;
+    while (done < n && rc == 0) {
         ssize_t w = write(fd, (const char *)bytes + done, n - done);
         if (w < 0 && errno != EINTR)
             rc = path_error("write", path);
         done += w > 0 ? (size_t)w : 0;
     }
+    /* Half a line, where the disk is full, would spoil the next; another program's stays. */
+    const off_t begun = st.st_size;
+    if (rc != 0 && done > 0 && fstat(fd, &st) == 0 && st.st_size == begun + (off_t)done &&
+        ftruncate(fd, begun) != 0)
+        errno = 0;
     if (close(fd) != 0 && rc == 0)
         rc = path_error("write", path);
     return rc;
@@ -305,6 +311,12 @@ bool file_exists(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
+}
+
+bool file_is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 bool file_is_folder(const char *path)

@@ -51,6 +51,8 @@ void file_abandon(struct file_writer *w); /* NULL-safe, and harmless after a com
 int file_append(const char *path, const void *bytes, size_t n);
 
 bool file_exists(const char *path);
+/* Both are there, and one and the same, links followed. */
+bool file_is_same(const char *a, const char *b);
 bool file_is_folder(const char *path);
 /* mkdir -p; 0 when it is there already. */
 int file_make_folder(const char *path);

@@ -12,10 +12,12 @@
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,6 +74,30 @@ static void arena_counts_then_carves_the_same(void **state)
     assert_ptr_equal(arena_take(&a, 100), block + 64);
     assert_int_equal(a.used, size.used);
     mem_free(block);
+}
+
+/* A full disk takes the first half of a line. */
+static void what_cannot_be_appended_is_not_there(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/prattle-append-XXXXXX";
+    struct rlimit old, tight = {15, RLIM_INFINITY};
+    struct buf b = {0};
+    close(mkstemp(path));
+    assert_ok(file_append(path, "0123456789", 10));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tight.rlim_max = old.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    int rc = file_append(path, "0123456789", 10);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(rc, ERR_IO);
+    assert_ok(file_append(path, "ab", 2));
+    assert_ok(file_read_all(&b, path, 100));
+    assert_string_equal(buf_text(&b), "0123456789ab");
+    buf_release(&b);
+    unlink(path);
 }
 
 static void a_failed_append_changes_nothing(void **state)
@@ -382,6 +408,7 @@ int main(void)
         cmocka_unit_test(errors_wrap_and_keep_their_code),
         cmocka_unit_test(memory_is_zero_aligned_and_counted),
         cmocka_unit_test(arena_counts_then_carves_the_same),
+        cmocka_unit_test(what_cannot_be_appended_is_not_there),
         cmocka_unit_test(a_failed_append_changes_nothing),
         cmocka_unit_test(halves_round_to_nearest_even),
         cmocka_unit_test(philox_gives_the_published_words),

@@ -3,9 +3,13 @@
 
 #include "model/base/par.h"
 #include "tests/unit/scratch.h"
+#include "model/base/json.h"
 #include "tests/unit/tiny.h"
+#include "train/data/batches.h"
 #include "train/eval/eval.h"
+#include "train/masters.h"
 #include "train/run_config.h"
+#include "train/step.h"
 #include "weights/load.h"
 
 #include <math.h>
@@ -154,8 +158,8 @@ static void test_paused_between_micro_batches(void **state)
     assert_ok(run_new(&r, &t.config, t.model, &e));
     while ((rc = run_go(r)) == ERR_INTERRUPTED) {
         assert_int_equal(run_state(r), RUN_PAUSED);
-        uint64_t version = t.model->version;
-        assert_true(version > 1);
+        /* New weights from the first step on; before it the model's own, which nobody changed. */
+        assert_true(t.model->version > 1 || run_step(r) == 0);
         interrupt_clear();
         pauses++;
         /* Changes of this kind are none of the run's past. */
@@ -300,6 +304,97 @@ static void test_from_a_checkpoint(void **state)
     close_all(&t);
 }
 
+/* Into another folder: what is there is left alone, and what is new is a run of its own. */
+static void test_resumed_elsewhere(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    struct checkpoint cp;
+    struct run_config c;
+    const struct run_events e = {0};
+    char other[PATH_MAX + 32];
+    open_all(&t, NULL);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    run_free(r);
+    assert_ok(checkpoint_open(&cp, scratch_path(&t.scratch, "run/step-000008"), NULL));
+    load(&t, cp.path);
+    for (int i = 0; i < 2; i++) {
+        snprintf(other, sizeof other, "folder=%s/other", t.scratch.folder);
+        assert_ok(run_stored_config(&c, &cp));
+        assert_ok(run_config_words(&c, (char *const[]){other, "steps=8"}, 2));
+        assert_ok(run_config_settle(&c, &t.model->config));
+        if (i == 0) {
+            assert_ok(run_resume(&r, &cp, &c, t.model, &e));
+            assert_int_equal(run_saved_step(r), -1);
+            assert_ok(run_go(r));
+            run_free(r);
+            assert_true(file_exists(scratch_path(&t.scratch, "other/step-000008")));
+        } else {
+            assert_int_equal(run_check_resume(&cp, &c), ERR_EXISTS);
+            assert_int_equal(run_resume(&r, &cp, &c, t.model, &e), ERR_EXISTS);
+        }
+        run_config_release(&c);
+    }
+    checkpoint_close(&cp);
+    /* The run's own folder is as it was. */
+    expect_reference(&t, modes[0]);
+    close_all(&t);
+}
+
+/* What somebody put into an old checkpoint stays, and stops nothing. */
+static void test_a_folder_in_a_checkpoint(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    const struct run_events e = {0};
+    open_all(&t, (const char *const[]){"steps=4", "keep_last=1", "eval_every=0", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    assert_ok(file_make_folder(scratch_path(&t.scratch, "run/step-000004/notes")));
+    for (int steps = 8; steps <= 12; steps += 4) {
+        char more[16];
+        snprintf(more, sizeof more, "steps=%d", steps);
+        assert_ok(run_change(r, (char *const[]){more}, 1));
+        assert_ok(run_go(r));
+        assert_false(file_exists(scratch_path(&t.scratch, "run/step-000004")));
+    }
+    run_free(r);
+    assert_true(file_exists(scratch_path(&t.scratch, "run/step-000004.tmp-removed/notes")));
+    struct checkpoint cp;
+    assert_ok(checkpoint_open(&cp, scratch_path(&t.scratch, "run"), NULL));
+    load(&t, cp.path);
+    assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    run_free(r);
+    checkpoint_close(&cp);
+    assert_int_equal(rmdir(scratch_path(&t.scratch, "run/step-000004.tmp-removed/notes")), 0);
+    close_all(&t);
+}
+
+/* A pause before the first step leaves the weights as they were, and as nobody has to save them. */
+static void test_paused_before_the_first_step(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    struct ticks ticks = {.every = 2};
+    const struct run_events e = {.tick = raise_at_tick, .user = &ticks};
+    unsigned char before[32], after[32];
+    open_all(&t, NULL);
+    params_hash(&t.model->params, before);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_int_equal(run_go(r), ERR_INTERRUPTED);
+    interrupt_clear();
+    params_hash(&t.model->params, after);
+    assert_int_equal(run_step(r), 0);
+    assert_false(t.model->changed);
+    assert_memory_equal(after, before, sizeof before);
+    run_free(r);
+    close_all(&t);
+}
+
 static void expect_refused(struct made *t, const struct checkpoint *cp, const char *word,
                            const char *sentence)
 {
@@ -328,6 +423,8 @@ static void test_what_cannot_change(void **state)
     assert_int_equal(run_change(r, (char *const[]){"micro_batch_size=6"}, 1), ERR_MISMATCH);
     assert_int_equal(run_change(r, (char *const[]){"learning_rate=nan"}, 1), ERR_RANGE);
     assert_int_equal(run_change(r, (char *const[]){"folder=elsewhere"}, 1), ERR_MISMATCH);
+    assert_int_equal(run_change(r, (char *const[]){"decay=all"}, 1), ERR_MISMATCH);
+    assert_int_equal(run_change(r, (char *const[]){"tensorboard=off"}, 1), ERR_MISMATCH);
     assert_ok(run_change(r, (char *const[]){"learning_rate=1e-4"}, 1));
     assert_true(run_settings(r)->schedule.learning_rate == 1e-4);
     assert_ok(run_go(r));
@@ -384,7 +481,7 @@ static void count_at_tick(void *user, const struct metrics *m, int64_t step, dou
 {
     uint64_t *counts = user;
     (void)m;
-    if (part == 1 && step < STEPS)
+    if (part == 0 && step < STEPS)
         counts[step] = mem_count();
 }
 
@@ -399,6 +496,7 @@ static void test_no_allocation_in_a_step(void **state)
     assert_ok(run_new(&r, &t.config, t.model, &e));
     assert_ok(run_go(r));
     /* After the line of the first step. */
+    assert_true(counts[1] > 0);
     for (int i = 2; i < STEPS; i++)
         assert_int_equal(counts[i], counts[1]);
     run_free(r);
@@ -500,6 +598,175 @@ static void test_validation(void **state)
     close_all(&t);
 }
 
+/* The rate grows until the weights are spoilt: the best is not the last. */
+static void test_best_is_kept(void **state)
+{
+    (void)state;
+    for (int keep = 0; keep < 2; keep++) {
+        struct made t;
+        struct run *r;
+        char best[64];
+        const struct run_events e = {0};
+        open_all(&t, (const char *const[]){"eval_every=3", "save_every=0", "keep_last=1",
+                                           "learning_rate=1", "warmup=12", "warmup_init=1e-4",
+                                           keep ? "keep_best=on" : "keep_best=off", NULL});
+        assert_ok(run_new(&r, &t.config, t.model, &e));
+        assert_ok(run_go(r));
+        const struct metrics *m = run_metrics(r);
+        assert_in_range(m->best_step, 1, STEPS - 1);
+        snprintf(best, sizeof best, "run/step-%06d", (int)m->best_step);
+        assert_int_equal(file_exists(scratch_path(&t.scratch, best)), keep);
+        run_free(r);
+        close_all(&t);
+    }
+}
+
+/* ---- by hand ---- */
+
+static void keep_line(void *user, const struct metrics *m)
+{
+    struct metrics *lines = user;
+    lines[m->step] = *m;
+}
+
+/* The step's number t of a run put together here from its parts: what its line has to say. */
+struct by_hand {
+    struct model *model;
+    struct masters masters;
+    struct dataset train, validation;
+    struct batches *batches;
+    struct step *step;
+    struct optimizer optimizer;
+    uint64_t windows, tokens;
+};
+
+static void open_by_hand(struct by_hand *h, const struct run_config *c)
+{
+    struct step_config s;
+    struct data_config data = c->data;
+    const struct load_config load = {.kind = LINEAR_F16, .seed = 3};
+    *h = (struct by_hand){0};
+    data.seed = c->training.seed;
+    assert_ok(model_load(&h->model, "random:tests/cli/data/config.json", &load, NULL));
+    assert_ok(dataset_open(&h->train, &h->validation, &data, h->model->tokenizer,
+                           h->model->config.n_vocab, NULL));
+    assert_ok(batches_new(&h->batches, &h->train, &data, c->training.micro_batch_size,
+                          c->training.sequence_length));
+    assert_ok(masters_init(&h->masters, h->model, DTYPE_F32, NULL));
+    run_config_step(c, &h->model->config, &s);
+    assert_ok(step_new(&h->step, &h->masters, &s));
+    assert_ok(optimizer_init(&h->optimizer, &c->optimizer, &h->masters));
+}
+
+static void close_by_hand(struct by_hand *h)
+{
+    optimizer_release(&h->optimizer);
+    step_free(h->step);
+    masters_release(&h->masters);
+    batches_free(h->batches);
+    dataset_close(&h->train);
+    dataset_close(&h->validation);
+    model_free(h->model);
+}
+
+static void step_by_hand(struct by_hand *h, const struct run_config *c, int t,
+                         const struct metrics *line)
+{
+    const struct training_section *tr = &c->training;
+    const token_id *ids, *labels;
+    struct step_result one;
+    double loss = 0, n = 0, correct = 0;
+    step_zero(h->step);
+    for (int i = 0; i < tr->gradient_accumulation; i++) {
+        assert_ok(batches_next(h->batches, &ids, &labels));
+        assert_ok(step_run(h->step, &one, ids, labels, tr->micro_batch_size, tr->sequence_length, 1,
+                           h->windows, true));
+        h->windows += (uint64_t)tr->micro_batch_size;
+        loss += one.loss_sum;
+        n += (double)one.n_targets;
+        correct += (double)one.n_correct;
+    }
+    const float rate = (float)schedule_rate(&c->schedule, t, STEPS), scale = (float)(1 / n);
+    double norm = optimizer_norm(&h->optimizer, step_gradients(h->step), scale);
+    optimizer_step(&h->optimizer, &h->masters, step_gradients(h->step), scale, norm, rate);
+    h->tokens += (uint64_t)n;
+    assert_true(norm > 2 * (double)c->optimizer.grad_clip);
+    assert_int_equal(line->step, t + 1);
+    assert_true(line->loss == loss / n && line->accuracy == correct / n);
+    assert_true(fabs(line->grad_norm / norm - 1) < 1e-6);
+    assert_true((float)line->learning_rate == rate);
+    assert_int_equal(line->samples, h->windows);
+    assert_int_equal(line->tokens, h->tokens);
+    assert_true(line->epoch == (double)h->windows / (double)batches_per_epoch(h->batches));
+}
+
+/* Batches, scale of the loss, norm, clip, schedule and masks: a run does with them what their
+ * headers say. A step's windows have 128 targets, a power of two, so that even its scale of the
+ * loss changes no bit. */
+static void test_is_the_sum_of_its_parts(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    struct by_hand h;
+    struct metrics lines[STEPS + 1] = {0};
+    unsigned char have[32], want[32];
+    const struct run_events e = {.line = keep_line, .user = lines};
+    open_all(&t, (const char *const[]){"sequence_length=32", "gradient_accumulation=2",
+                                       "grad_clip=0.05", "warmup=3", "seed=5", "log_every=1",
+                                       "eval_every=0", "save_every=0", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    open_by_hand(&h, run_settings(r));
+    for (int i = 0; i < STEPS; i++)
+        step_by_hand(&h, run_settings(r), i, &lines[i + 1]);
+    masters_publish(&h.masters, h.model);
+    params_hash(&h.model->params, want);
+    params_hash(&t.model->params, have);
+    assert_memory_equal(have, want, sizeof want);
+    close_by_hand(&h);
+    run_free(r);
+    close_all(&t);
+}
+
+/* Each tensor's norm, of the step it is logged at: together they are that step's. To be looked at
+ * changes nothing. */
+static void test_gradients_are_logged(void **state)
+{
+    (void)state;
+    struct made t;
+    struct run *r;
+    struct buf text = {0};
+    struct metrics lines[STEPS + 1] = {0};
+    const struct run_events e = {.line = keep_line, .user = lines};
+    int n = 0;
+    open_all(&t, (const char *const[]){"eval_every=0", "log_every=1", "log_grads_every=3",
+                                       "save_every=0", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    assert_ok(file_read_all(&text, scratch_path(&t.scratch, "run/metrics.jsonl"), 1 << 20));
+    for (char *p = text.data; *p != '\0'; p = strchr(p, '\n') + 1) {
+        json_t *o, *norms, *norm;
+        const char *name;
+        double squares = 0;
+        assert_ok(json_read_line(&o, p, strcspn(p, "\n")));
+        if ((norms = json_object_get(o, "grad_norms")) != NULL) {
+            int64_t step = json_integer_value(json_object_get(o, "step"));
+            assert_int_equal(step, 3 * ++n);
+            assert_int_equal(json_object_size(norms), t.model->params.n_tensors);
+            json_object_foreach(norms, name, norm) squares +=
+                json_real_value(norm) * json_real_value(norm);
+            assert_true(fabs(sqrt(squares) / lines[step].grad_norm - 1) < 1e-5);
+        }
+        json_decref(o);
+    }
+    assert_int_equal(n, STEPS / 3);
+    buf_release(&text);
+    run_free(r);
+    expect_reference(&t, modes[0]);
+    close_all(&t);
+}
+
 /* What 80 steps come to: in one go, or with a checkpoint after the first `stop`. */
 static struct metrics eighty(const char *const *words, int stop, struct buf *weights)
 {
@@ -593,6 +860,7 @@ static void test_spikes(void **state)
 
 struct clock_seen {
     double before, last; /* hours of the last two lines */
+    double first_rate;
 };
 
 static void see_hours(void *user, const struct metrics *m)
@@ -600,6 +868,8 @@ static void see_hours(void *user, const struct metrics *m)
     struct clock_seen *seen = user;
     seen->before = seen->last;
     seen->last = m->hours;
+    if (m->step == 1)
+        seen->first_rate = m->learning_rate;
 }
 
 /* The clock's hours end a run after the first step that reaches them. */
@@ -611,12 +881,15 @@ static void test_budget_of_the_clock(void **state)
     struct clock_seen seen = {0};
     const double budget = 1e-4;
     const struct run_events e = {.line = see_hours, .user = &seen};
-    const char *const more[] = {"budget_hours=1e-4", "log_every=1", "eval_every=0", "save_every=0",
-                                NULL};
+    const char *const more[] = {
+        "budget_hours=1e-4", "log_every=1", "eval_every=0", "steps=0", "warmup=0.5",
+        "save_every=0",      NULL};
     open_all(&t, more);
     assert_ok(run_new(&r, &t.config, t.model, &e));
     assert_ok(run_go(r));
     assert_true(run_step(r) > 1);
+    /* Hours alone end it, and it is warmed up all the same. */
+    assert_true(seen.first_rate < 0.5 * run_settings(r)->schedule.learning_rate);
     assert_true(seen.before < budget && seen.last >= budget);
     run_free(r);
     close_all(&t);
@@ -676,9 +949,15 @@ int main(void)
         IN_MODE(test_from_a_checkpoint, 1),
         cmocka_unit_test(test_activations_are_logged),
         cmocka_unit_test(test_scale_of_the_loss),
+        cmocka_unit_test(test_resumed_elsewhere),
+        cmocka_unit_test(test_a_folder_in_a_checkpoint),
+        cmocka_unit_test(test_paused_before_the_first_step),
         cmocka_unit_test(test_what_cannot_change),
         cmocka_unit_test(test_no_allocation_in_a_step),
         cmocka_unit_test(test_validation),
+        cmocka_unit_test(test_best_is_kept),
+        cmocka_unit_test(test_is_the_sum_of_its_parts),
+        cmocka_unit_test(test_gradients_are_logged),
         cmocka_unit_test(test_eval_as_the_command_does),
         cmocka_unit_test(test_eval_must_be_one),
         cmocka_unit_test(test_resumed_with_what_it_learned),

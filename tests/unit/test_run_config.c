@@ -235,6 +235,28 @@ static void what_is_written_reads_back(void **state)
     run_config_release(&again);
 }
 
+/* A checkpoint is JSON and is read as YAML: what these cannot say is refused or escaped. */
+static void texts_are_unicode(void **state)
+{
+    struct run_config *c = *state, again;
+    struct config shape;
+    struct buf text = {0};
+    const char odd[] = "a\xc2\x92, \u2028c\xc2\x85, \ufeff, \U0001f600";
+    config_init(&shape);
+    assert_says(words(c, "data=caf\xe9.txt", NULL),
+                "data.data has the byte e9, which is no UTF-8: no checkpoint could keep it");
+    assert_string_equal(c->data.data, "");
+    assert_ok(words(c, "data=x", NULL));
+    assert_ok(run_config_set(c, RUN_COMMAND_LINE, "label", odd));
+    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_write(c, &text));
+    assert_ok(run_config_init(&again));
+    assert_ok(run_config_read(&again, RUN_FILE, "text", text.data, text.n));
+    assert_string_equal(again.logging.label, odd);
+    buf_release(&text);
+    run_config_release(&again);
+}
+
 static void batches_must_agree(void **state)
 {
     (void)state;
@@ -614,6 +636,7 @@ int main(void)
         TEST(bad_files_change_nothing),
         TEST(files_are_found),
         TEST(what_is_written_reads_back),
+        TEST(texts_are_unicode),
         TEST(batches_must_agree),
         TEST(the_later_batch_decides),
         TEST(the_later_source_decides),

@@ -560,14 +560,14 @@ static void a_model_named_later_brings_its_sizes(void **state)
     struct buf path = {0};
     assert_ok(words(c, "bundled", "tokenizer=here"));
     assert_ok(words(c, "init=random:gpt2-test", "n_layer=3"));
-    assert_int_equal(c->model.n_embd, 256); /* a random model keeps those of the preset */
+    assert_int_equal(c->model.n_embd, 384); /* a random model keeps those of the preset */
     assert_ok(words(c, "init=random", NULL));
     assert_ok(words(c, "init=some/model", NULL));
     assert_ok(run_config_source(c, &path));
     assert_string_equal(buf_text(&path), "some/model");
     assert_int_equal(c->model.n_embd, 0);
     assert_string_equal(c->model.tokenizer, "");
-    assert_int_equal(c->training.steps, 4800);
+    assert_int_equal(c->training.steps, 3600);
     assert_ok(words(c, "n_layer=2", NULL));
     assert_says(run_config_source(c, &path), "model.n_layer cannot be chosen for a model");
     assert_ok(words(c, "bundled", "init=some/model"));

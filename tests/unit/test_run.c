@@ -355,7 +355,7 @@ static void test_a_folder_in_a_checkpoint(void **state)
     assert_ok(run_go(r));
     assert_ok(file_make_folder(scratch_path(&t.scratch, "run/step-000004/notes")));
     for (int steps = 8; steps <= 12; steps += 4) {
-        char more[16];
+        char more[24];
         snprintf(more, sizeof more, "steps=%d", steps);
         assert_ok(run_change(r, (char *const[]){more}, 1));
         assert_ok(run_go(r));

@@ -251,7 +251,7 @@ static int resume_folder(struct repl *r, const char *folder, struct run_config *
     struct checkpoint cp;
     int rc = checkpoint_open(&cp, folder, progress_show());
     progress_wipe();
-    if (rc == 0)
+    if (rc == 0 && (rc = run_check_resume(&cp, c)) == 0)
         rc = open_checkpoint(r, &cp, c);
     checkpoint_close(&cp);
     return rc;

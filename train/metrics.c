@@ -124,8 +124,11 @@ static int end(struct metrics_log *l, json_t *o, int rc)
         json_decref(o);
         return rc;
     }
-    rc = append(l, o);
-    return rc != 0 ? rc : flush(l);
+    /* The line last: a step whose line is there has all of it. */
+    if ((rc = flush(l)) == 0)
+        return append(l, o);
+    json_decref(o);
+    return rc;
 }
 
 /* Its figures: "wikitext_loss". */

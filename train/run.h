@@ -56,8 +56,8 @@ int run_stored_config(struct run_config *c, const struct checkpoint *cp);
 /*
  * Go on from a checkpoint, whose model m is (loaded from cp->path), under c. ERR_MISMATCH
  * names what of c is not as the checkpoint's (its model, data, batch; rates, lengths and
- * cadences may change), or says that the data themselves have changed. Newer
- * checkpoints in the folder are set aside.
+ * cadences may change), or says that the data themselves have changed. In the checkpoint's own
+ * folder newer checkpoints are set aside; another must have none (ERR_EXISTS), and begins anew.
  */
 int run_resume(struct run **out, const struct checkpoint *cp, const struct run_config *c,
                struct model *m, const struct run_events *e);
@@ -68,7 +68,7 @@ void run_free(struct run *r);
  * Train until the end. 0: finished; ERR_INTERRUPTED: paused, call again to go on;
  * ERR_RANGE: max_bad_steps steps in a row had no finite loss or gradient (or were
  * spikes), the weights are those before them. However it ends, the model has the run's
- * weights and a new version.
+ * weights, and a new version where they are not those it had.
  */
 int run_go(struct run *r);
 /* Change settings of a paused run by n words "key=value"; refused as in run_resume. */

@@ -111,8 +111,9 @@ int run_check_resume(const struct checkpoint *cp, const struct run_config *c)
         return rc;
     if ((rc = source_open(&s, cp->path, 0, true, NULL)) == 0)
         rc = check_resumed(cp, &trial, &s.table.config);
-    if (rc == 0)
-        rc = check_data(&trial.data);
+    if (rc == 0 && (rc = check_data(&trial.data)) == 0 &&
+        (rc = check_evaluation(&trial.logging)) == 0)
+        rc = file_look_folder(trial.checkpoint.folder);
     source_close(&s);
     run_config_release(&trial);
     return rc == 0 || rc == ERR_INTERRUPTED

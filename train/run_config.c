@@ -124,6 +124,9 @@ static int set_row(struct run_config *c, enum run_origin origin, const struct se
     int rc = check_text(row, text);
     if (rc == 0)
         rc = setting_parse(row, c, text);
+    /* As it is kept: a home may be called anything. */
+    if (rc == 0 && row->type == SETTING_PATH)
+        rc = check_text(row, *(char **)((char *)c + row->offset));
     if (rc == 0 && row->offset == offsetof(struct run_config, model.init) &&
         !run_init_is_random(&c->model))
         rc = forget_sizes(c);

@@ -124,11 +124,9 @@ static int place_here(struct run_config *c, const struct checkpoint *cp)
     const char *slash = strrchr(cp->path, '/');
     char *folder =
         slash == NULL ? mem_strdup(".") : mem_sprintf("%.*s", (int)(slash - cp->path), cp->path);
-    if (folder == NULL)
-        return ERR_NOMEM;
-    mem_free(c->checkpoint.folder);
-    c->checkpoint.folder = folder;
-    return 0;
+    int rc = folder == NULL ? ERR_NOMEM : run_config_set(c, RUN_FILE, "checkpoint.folder", folder);
+    mem_free(folder);
+    return rc;
 }
 
 int run_stored_config(struct run_config *c, const struct checkpoint *cp)
@@ -175,8 +173,8 @@ static int restore(struct run *r, const struct checkpoint *cp)
 static int settle_in(struct run *r, const struct checkpoint *cp, bool same_folder)
 {
     int n_aside = 0;
-    int rc =
-        metrics_open(&r->log, r->config.checkpoint.folder, cp->step, r->config.logging.tensorboard);
+    int rc = metrics_open(&r->log, r->config.checkpoint.folder, same_folder ? cp->step : 0,
+                          r->config.logging.tensorboard);
     if (rc != 0 || !same_folder)
         return rc;
     if ((rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)
@@ -214,6 +212,8 @@ int run_resume(struct run **out, const struct checkpoint *cp, const struct run_c
         *out = r;
         return 0;
     }
+    if (r != NULL)
+        run_folder_undo(&r->folder);
     run_free(r);
     return rc == ERR_INTERRUPTED
                ? rc
@@ -246,7 +246,7 @@ int run_save(struct run *r)
         return 0;
     r->place.due = r->due & DUE_LATER;
     json_t *state = run_place_write(r);
-    int rc = state == NULL        ? ERR_NOMEM
+    int rc = state == NULL        ? err_last()
              : r->adapter != NULL ? 0
                                   : masters_source(&weights, &r->masters, r->model);
     int n_blocks = list_blocks(r, blocks);
@@ -271,7 +271,7 @@ int run_save(struct run *r)
     const struct checkpoint_section *k = &r->config.checkpoint;
     if (run_folder_prune(&r->folder, r->saved_step, k->keep_last,
                          k->keep_best ? r->place.best_step : -1) != 0)
-        progress_note(r->events.progress, "an older checkpoint stays: %s", err_text());
+        progress_note(r->events.progress, "of an older checkpoint something stays: %s", err_text());
     return 0;
 }
 

@@ -62,8 +62,11 @@ json_t *run_place_write(const struct run *r)
     char identity[2 * sizeof r->train.identity + 1];
     json_t *o = NULL;
     text_hex(identity, r->train.identity, sizeof r->train.identity);
-    if (run_config_write(&r->config, &config) == 0)
-        o = json_pack("{s:s,s:s}", "config", buf_text(&config), "data", identity);
+    if (run_config_write(&r->config, &config) != 0) {
+        buf_release(&config);
+        return NULL;
+    }
+    o = json_pack("{s:s,s:s}", "config", buf_text(&config), "data", identity);
     int rc = o == NULL ? -1 : 0;
     if (rc == 0 && r->adapter != NULL) {
         char base[2 * sizeof r->base + 1];

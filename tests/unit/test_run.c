@@ -860,7 +860,7 @@ static void test_spikes(void **state)
 
 struct clock_seen {
     double before, last; /* hours of the last two lines */
-    double first_rate;
+    double first, first_rate;
 };
 
 static void see_hours(void *user, const struct metrics *m)
@@ -868,8 +868,10 @@ static void see_hours(void *user, const struct metrics *m)
     struct clock_seen *seen = user;
     seen->before = seen->last;
     seen->last = m->hours;
-    if (m->step == 1)
+    if (m->step == 1) {
+        seen->first = m->hours;
         seen->first_rate = m->learning_rate;
+    }
 }
 
 /* The clock's hours end a run after the first step that reaches them. */
@@ -889,7 +891,8 @@ static void test_budget_of_the_clock(void **state)
     assert_ok(run_go(r));
     assert_true(run_step(r) > 1);
     /* Hours alone end it, and it is warmed up all the same. */
-    assert_true(seen.first_rate < 0.5 * run_settings(r)->schedule.learning_rate);
+    if (seen.first < budget / 4) /* on a machine that was not held up */
+        assert_true(seen.first_rate < 0.5 * run_settings(r)->schedule.learning_rate);
     assert_true(seen.before < budget && seen.last >= budget);
     run_free(r);
     close_all(&t);

@@ -129,6 +129,8 @@ static const struct setting table[] = {
  .help = "steps of linear rise; below 1: that fraction of all steps"},
 {.group = "schedule", .name = "warmup_init", .type = SETTING_DOUBLE, .offset = S(warmup_init), .max = 1000, .argument = "X",
  .help = "where it begins"},
+{.group = "schedule", .name = "decay_start", .type = SETTING_DOUBLE, .offset = S(decay_start), .max = MANY, .argument = "N|X",
+ .help = "the step at which linear and cosine begin to fall; below 1: that fraction of all steps; 0: after the warm-up"},
 {.group = "schedule", .name = "decay_steps", .also = "lr_decay_steps|lr_decay_iters", .type = SETTING_INT64, .offset = S(decay_steps), .max = MANY, .argument = "N",
  .help = "the step at which the decay ends; 0: the last of the run"},
 

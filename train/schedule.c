@@ -8,9 +8,15 @@ void schedule_config_init(struct schedule_config *c)
         .kind = SCHEDULE_COSINE, .learning_rate = 3e-4, .min_learning_rate = 3e-5, .warmup = 0.02};
 }
 
+/* Steps, of which those below 1 are said as a part of the run. */
+static int64_t steps_of(double said, int64_t n_steps)
+{
+    return (int64_t)(said < 1 ? said * (double)n_steps : said);
+}
+
 int64_t schedule_warmup(const struct schedule_config *c, int64_t n_steps)
 {
-    return (int64_t)(c->warmup < 1 ? c->warmup * (double)n_steps : c->warmup);
+    return steps_of(c->warmup, n_steps);
 }
 
 /* Between two rates, part 0 to 1 of the way. */
@@ -36,11 +42,15 @@ double schedule_rate(const struct schedule_config *c, int64_t step, int64_t n_st
     }
     if (step < warmup)
         return between(c->warmup_init, c->learning_rate, (double)step / (double)warmup);
+    int64_t start = steps_of(c->decay_start, n_steps);
+    start = start > warmup ? start : warmup;
     if (c->kind == SCHEDULE_CONSTANT || end == 0)
         return c->learning_rate;
     if (step >= end)
         return c->min_learning_rate;
-    double part = (double)(step - warmup) / (double)(end - warmup);
+    if (step < start)
+        return c->learning_rate;
+    double part = (double)(step - start) / (double)(end - start);
     return c->kind == SCHEDULE_LINEAR ? between(c->learning_rate, c->min_learning_rate, part)
                                       : cosine(c, part);
 }

@@ -12,7 +12,7 @@ below in NumPy. Writes into tests/golden/optimizer/
     NAME.f32       the weights after step 1 and after step STEPS of that case
     schedules.json settings, length of the run, and [step, rate] pairs
 Schedules are the originals' formulas: fairseq's cosine_lr_scheduler, transformers'
-get_*_schedule_with_warmup, nanoGPT's get_lr, languini's lr_cosine_decay and warm-up.
+get_*_schedule_with_warmup and get_wsd_schedule, nanoGPT's get_lr, languini's lr_cosine_decay and warm-up.
 """
 import json
 import math
@@ -154,6 +154,22 @@ def transformers(c, step, total):
     return c["learning_rate"] * max(0.0, 0.5 * (1 + math.cos(math.pi * min(1, (step - w) / (total - w)))))
 
 
+def wsd(c, step, total):
+    """transformers' get_wsd_schedule: linear warm-up, its min_lr_ratio and decay_type."""
+    low = c["min_learning_rate"] / c["learning_rate"]
+    w, stable = c["warmup"], int(c["decay_start"] * total) if c["decay_start"] < 1 else c["decay_start"]
+    if step < w:
+        factor = step / w
+    elif step < stable:
+        factor = 1
+    elif step < total:
+        part = (step - stable) / (total - stable)
+        factor = 1 - part if c["kind"] == "linear" else 0.5 * (1 + math.cos(math.pi * part))
+    else:
+        factor = 0
+    return c["learning_rate"] * (factor * (1 - low) + low)
+
+
 def nanogpt(c, step, total):
     if step < c["warmup"]:
         return c["learning_rate"] * (step + 1) / (c["warmup"] + 1)
@@ -173,7 +189,7 @@ def languini(c, step, total):
 
 def schedules():
     plain = {"kind": "cosine", "learning_rate": 6e-4, "min_learning_rate": 0.0, "warmup": 0,
-             "warmup_init": 0.0, "decay_steps": 0}
+             "warmup_init": 0.0, "decay_start": 0, "decay_steps": 0}
     out = []
     for name, formula, changed, total in [
         ("fairseq", fairseq, {"warmup": 1000, "warmup_init": 1e-7, "min_learning_rate": 1e-5}, 100000),
@@ -181,6 +197,9 @@ def schedules():
         ("transformers linear", transformers, {"kind": "linear", "warmup": 0.1}, 1000),
         ("transformers linear to a step", transformers, {"kind": "linear", "warmup": 20, "decay_steps": 60}, 100),
         ("transformers cosine", transformers, {"warmup": 0.01}, 150),
+        ("transformers wsd", wsd, {"kind": "linear", "warmup": 10, "warmup_init": 6e-5,
+                                   "min_learning_rate": 6e-5, "decay_start": 0.75}, 1000),
+        ("transformers wsd, a cosine", wsd, {"warmup": 10, "decay_start": 900}, 1000),
         ("nanoGPT", nanogpt, {"warmup": 100, "warmup_init": 6e-4 / 101, "min_learning_rate": 6e-5,
                               "decay_steps": 5000}, 6000),
         ("languini", languini, {"kind": "cosine_ramp", "warmup": 200, "min_learning_rate": 6e-6}, 18265),
@@ -188,6 +207,9 @@ def schedules():
         c = dict(plain, **changed)
         w = int(c["warmup"] * total) if c["warmup"] < 1 else c["warmup"]
         steps = sorted({0, 1, w // 2, w - 1, w, w + 1, total // 3, total // 2, total - 1, total - 2} - {-1})
+        if c["decay_start"]:
+            s = int(c["decay_start"] * total) if c["decay_start"] < 1 else c["decay_start"]
+            steps += [s - 1, s, s + 1, (s + total) // 2, total, total + 5]
         if c["decay_steps"]:
             steps += [c["decay_steps"] - 1, c["decay_steps"], c["decay_steps"] + 7]
         out.append(dict(c, name=name, n_steps=total, rates=[[s, formula(c, s, total)] for s in steps]))

@@ -18,6 +18,7 @@ static struct schedule_config config_of(const json_t *j)
         .min_learning_rate = json_number_value(json_object_get(j, "min_learning_rate")),
         .warmup = json_number_value(json_object_get(j, "warmup")),
         .warmup_init = json_number_value(json_object_get(j, "warmup_init")),
+        .decay_start = json_number_value(json_object_get(j, "decay_start")),
         .decay_steps = json_integer_value(json_object_get(j, "decay_steps"))};
     for (int i = 0; i < 4; i++)
         if (strcmp(json_string_value(json_object_get(j, "kind")), kinds[i]) == 0)
@@ -34,7 +35,7 @@ static void originals_agree(void **state)
     if (all == NULL)
         fail_msg("schedules.json: %s", error.text);
     size_t i, k;
-    assert_true(json_array_size(all) >= 7);
+    assert_true(json_array_size(all) >= 9);
     json_array_foreach(all, i, j)
     {
         struct schedule_config c = config_of(j);
@@ -95,6 +96,38 @@ static void warmup_is_steps_or_a_part(void **state)
     assert_true(schedule_rate(&c, 0, 1000) == c.learning_rate);
 }
 
+static void falls_late(void **state)
+{
+    (void)state;
+    struct schedule_config c = {.learning_rate = 1, .min_learning_rate = 0.25, .warmup = 10};
+    for (int kind = SCHEDULE_LINEAR; kind <= SCHEDULE_COSINE; kind++) {
+        c.kind = kind;
+        c.decay_steps = 0;
+        c.decay_start = 0.5;
+        assert_true(schedule_rate(&c, 9, 100) == 0.9);
+        for (int64_t s = 10; s <= 50; s++)
+            assert_true(schedule_rate(&c, s, 100) == 1);
+        assert_true(schedule_rate(&c, 51, 100) < 1);
+        assert_true(fabs(schedule_rate(&c, 75, 100) - 0.625) < 1e-12);
+        assert_true(schedule_rate(&c, 100, 100) == 0.25);
+        /* Before the warm-up's end it says nothing; after the decay's end there is no line. */
+        c.decay_start = 4;
+        assert_true(schedule_rate(&c, 10, 100) == 1 && schedule_rate(&c, 11, 100) < 1);
+        c.decay_start = 70;
+        c.decay_steps = 60;
+        assert_true(schedule_rate(&c, 59, 100) == 1 && schedule_rate(&c, 60, 100) == 0.25);
+    }
+    /* It moves neither of the others. */
+    for (int64_t s = 0; s < 100; s++)
+        for (int kind = SCHEDULE_CONSTANT; kind <= SCHEDULE_COSINE_RAMP; kind += 3) {
+            c.kind = kind;
+            c.decay_start = 0;
+            double was = schedule_rate(&c, s, 100);
+            c.decay_start = 0.5;
+            assert_true(schedule_rate(&c, s, 100) == was);
+        }
+}
+
 static void a_run_without_an_end(void **state)
 {
     (void)state;
@@ -116,9 +149,8 @@ static void a_run_without_an_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(originals_agree),
-        cmocka_unit_test(ends_hold),
-        cmocka_unit_test(warmup_is_steps_or_a_part),
+        cmocka_unit_test(originals_agree),      cmocka_unit_test(ends_hold),
+        cmocka_unit_test(falls_late),           cmocka_unit_test(warmup_is_steps_or_a_part),
         cmocka_unit_test(a_run_without_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

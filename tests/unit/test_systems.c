@@ -124,6 +124,7 @@ static void every_setting_is_accounted_for(void **state)
         " data.document_separator data.shuffle data.shuffle_seed data.generated_tokens "
         "data.validation training.budget_hours training.embd_pdrop training.resid_pdrop "
         "training.max_bad_steps training.spike_z optimizer.bias_correction "
+        "schedule.decay_start "
         "logging.eval logging.eval_file logging.sample_every logging.sample_prompt "
         "logging.sample_tokens lora.rank lora.alpha lora.lora_dropout lora.target_modules "
         "lora.use_rslora lora.adapter ";

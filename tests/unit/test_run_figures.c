@@ -1,0 +1,332 @@
+/* What a run says of itself: its steps put together by hand, gradients, activations, evaluations,
+ * hours. */
+#include "model/base/json.h"
+#include "tests/unit/trial.h"
+#include "train/data/batches.h"
+#include "train/eval/eval.h"
+#include "train/masters.h"
+#include "train/step.h"
+#include "train/watch.h"
+
+#include <math.h>
+
+/* The step's number t of a run put together here from its parts: what its line has to say. */
+struct by_hand {
+    struct model *model;
+    struct masters masters;
+    struct dataset train, validation;
+    struct batches *batches;
+    struct step *step;
+    struct optimizer optimizer;
+    uint64_t windows, tokens;
+};
+
+static void open_by_hand(struct by_hand *h, const struct run_config *c)
+{
+    struct step_config s;
+    struct data_config data = c->data;
+    const struct load_config load = {.kind = LINEAR_F16, .seed = 3};
+    *h = (struct by_hand){0};
+    data.seed = c->training.seed;
+    assert_ok(model_load(&h->model, "random:tests/cli/data/config.json", &load, NULL));
+    assert_ok(dataset_open(&h->train, &h->validation, &data, h->model->tokenizer,
+                           h->model->config.n_vocab, NULL));
+    assert_ok(batches_new(&h->batches, &h->train, &data, c->training.micro_batch_size,
+                          c->training.sequence_length));
+    assert_ok(masters_init(&h->masters, h->model, DTYPE_F32, NULL));
+    run_config_step(c, &h->model->config, &s);
+    assert_ok(step_new(&h->step, &h->masters, &s));
+    assert_ok(optimizer_init(&h->optimizer, &c->optimizer, &h->masters));
+}
+
+static void close_by_hand(struct by_hand *h)
+{
+    optimizer_release(&h->optimizer);
+    step_free(h->step);
+    masters_release(&h->masters);
+    batches_free(h->batches);
+    dataset_close(&h->train);
+    dataset_close(&h->validation);
+    model_free(h->model);
+}
+
+static void step_by_hand(struct by_hand *h, const struct run_config *c, int t,
+                         const struct metrics *line)
+{
+    const struct training_section *tr = &c->training;
+    const token_id *ids, *labels;
+    struct step_result one;
+    double loss = 0, n = 0, correct = 0;
+    step_zero(h->step);
+    for (int i = 0; i < tr->gradient_accumulation; i++) {
+        assert_ok(batches_next(h->batches, &ids, &labels));
+        assert_ok(step_run(h->step, &one, ids, labels, tr->micro_batch_size, tr->sequence_length, 1,
+                           h->windows, true));
+        h->windows += (uint64_t)tr->micro_batch_size;
+        loss += one.loss_sum;
+        n += (double)one.n_targets;
+        correct += (double)one.n_correct;
+    }
+    const float rate = (float)schedule_rate(&c->schedule, t, TRIAL_STEPS), scale = (float)(1 / n);
+    double norm = optimizer_norm(&h->optimizer, step_gradients(h->step), scale);
+    optimizer_step(&h->optimizer, &h->masters, step_gradients(h->step), scale, norm, rate);
+    h->tokens += (uint64_t)n;
+    assert_true(norm > 2 * (double)c->optimizer.grad_clip);
+    assert_int_equal(line->step, t + 1);
+    assert_true(line->loss == loss / n && line->accuracy == correct / n);
+    assert_true(fabs(line->grad_norm / norm - 1) < 1e-6);
+    assert_true((float)line->learning_rate == rate);
+    assert_int_equal(line->samples, h->windows);
+    assert_int_equal(line->tokens, h->tokens);
+    assert_true(line->epoch == (double)h->windows / (double)batches_per_epoch(h->batches));
+}
+
+/* Batches, scale of the loss, norm, clip, schedule and masks: a run does with them what their
+ * headers say. A step's windows have 128 targets, a power of two, so that even its scale of the
+ * loss changes no bit. */
+static void test_is_the_sum_of_its_parts(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct by_hand h;
+    struct metrics lines[TRIAL_STEPS + 1] = {0};
+    unsigned char have[32], want[32];
+    const struct run_events e = {.line = keep_line, .user = lines};
+    trial_open(&t, (const char *const[]){"sequence_length=32", "gradient_accumulation=2",
+                                         "grad_clip=0.05", "warmup=3", "seed=5", "log_every=1",
+                                         "eval_every=0", "save_every=0", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    open_by_hand(&h, run_settings(r));
+    for (int i = 0; i < TRIAL_STEPS; i++)
+        step_by_hand(&h, run_settings(r), i, &lines[i + 1]);
+    masters_publish(&h.masters, h.model);
+    params_hash(&h.model->params, want);
+    params_hash(&t.model->params, have);
+    assert_memory_equal(have, want, sizeof want);
+    close_by_hand(&h);
+    run_free(r);
+    trial_close(&t);
+}
+
+/* Each tensor's norm, of the step it is logged at: together they are that step's. To be looked at
+ * changes nothing. */
+static void test_gradients_are_logged(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct buf text = {0};
+    struct metrics lines[TRIAL_STEPS + 1] = {0};
+    const struct run_events e = {.line = keep_line, .user = lines};
+    int n = 0;
+    trial_open(&t, (const char *const[]){"eval_every=0", "log_every=1", "log_grads_every=3",
+                                         "save_every=0", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    assert_ok(file_read_all(&text, scratch_path(&t.scratch, "run/metrics.jsonl"), 1 << 20));
+    for (char *p = text.data; *p != '\0'; p = strchr(p, '\n') + 1) {
+        json_t *o, *norms, *norm;
+        const char *name;
+        double squares = 0;
+        assert_ok(json_read_line(&o, p, strcspn(p, "\n")));
+        if ((norms = json_object_get(o, "grad_norms")) != NULL) {
+            int64_t step = json_integer_value(json_object_get(o, "step"));
+            assert_int_equal(step, 3 * ++n);
+            assert_int_equal(json_object_size(norms), t.model->params.n_tensors);
+            json_object_foreach(norms, name, norm) squares +=
+                json_real_value(norm) * json_real_value(norm);
+            assert_true(fabs(sqrt(squares) / lines[step].grad_norm - 1) < 1e-5);
+        }
+        json_decref(o);
+    }
+    assert_int_equal(n, TRIAL_STEPS / 3);
+    buf_release(&text);
+    run_free(r);
+    trial_expect_reference(&t, trial_modes[0]);
+    trial_close(&t);
+}
+
+static void see_activations(void *user, const struct metrics *m, const struct watch *w)
+{
+    int64_t *steps = user;
+    const struct watched_stats s = watch_stats(w, 1, WATCHED_MLP);
+    assert_true(s.std > 0 && isfinite(s.max) && s.max > s.std && s.zeros < 0.5);
+    assert_true(watch_stats(w, 0, WATCHED_ATTENTION).std > 0);
+    *steps = *steps * 100 + m->step;
+}
+
+/* Being looked at, also from the middle of a step on, changes nothing. */
+static void test_activations_are_logged(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct buf lines = {0};
+    int64_t steps = 0;
+    const struct run_events e = {.activations = see_activations, .user = &steps};
+    const char *const more[] = {"log_activations_every=5", "tensorboard=on", NULL};
+    trial_open(&t, more);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    assert_int_equal(steps, 510);
+    run_free(r);
+    assert_ok(file_read_all(&lines, scratch_path(&t.scratch, "run/metrics.jsonl"), 1 << 20));
+    const char *first = strstr(buf_text(&lines), "\"activation_means\":{\"h.0.attention\":");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "\"activation_means\""));
+    assert_non_null(strstr(first, "\"activation_zeros\":{\"h.0.attention\":0"));
+    buf_release(&lines);
+    trial_expect_reference(&t, trial_modes[0]);
+    trial_close(&t);
+}
+
+/* What eval_every finds is what :eval text finds on the same text, by the last bit, at whatever
+ * batch; and a named evaluation stands in the metrics. */
+static void test_eval_as_the_command_does(void **state)
+{
+    (void)state;
+    enum { N = 500, T = 40 };
+    struct trial t;
+    struct run *r;
+    struct engine e;
+    struct eval_config c;
+    struct eval_result result;
+    const struct run_events no_events = {0};
+    uint16_t ids[N];
+    trial_open(&t, NULL);
+    for (int i = 0; i < N; i++)
+        ids[i] = (uint16_t)(i * i % t.model->config.n_vocab);
+    scratch_write(&t.scratch, "held.bin", ids, sizeof ids);
+    const char *held = scratch_path(&t.scratch, "held.bin");
+    char *validation = mem_sprintf("validation=%s", held),
+         *file = mem_sprintf("eval_file=%s", held);
+    trial_configure(&t, (const char *const[]){validation, file, "eval=text", "eval_every=4",
+                                              "eval_windows=9", "log_every=100", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &no_events));
+    assert_ok(run_go(r));
+    const struct metrics *m = run_metrics(r);
+
+    eval_config_init(&c);
+    c.seq_length = c.last_n = T;
+    c.limit = 9;
+    assert_ok(engine_init(&e, t.model, 1));
+    assert_ok(eval_run(eval_find("text"), &e, NULL, &c, held, &result, NULL));
+    assert_int_equal(result.targets, 9 * T);
+    assert_int_equal(m->validation_step, TRIAL_STEPS);
+    assert_true(m->validation_loss == eval_figure_find(&result, "loss")->value);
+    assert_true(m->validation_accuracy == eval_figure_find(&result, "top_1")->value / 100);
+    eval_result_release(&result);
+    /* The named one has sizes of its own. */
+    c.seq_length = c.last_n = 0;
+    assert_ok(eval_run(eval_find("text"), &e, NULL, &c, held, &result, NULL));
+    assert_non_null(m->evaluation);
+    assert_true(eval_figure_find(m->evaluation, "loss")->value ==
+                eval_figure_find(&result, "loss")->value);
+    struct buf lines = {0};
+    assert_ok(file_read_all(&lines, scratch_path(&t.scratch, "run/metrics.jsonl"), 1 << 20));
+    assert_non_null(strstr(lines.data, "\"text_loss\""));
+    buf_release(&lines);
+    eval_result_release(&result);
+    engine_release(&e);
+    run_free(r);
+    mem_free(validation);
+    mem_free(file);
+    trial_close(&t);
+}
+
+static void test_eval_must_be_one(void **state)
+{
+    (void)state;
+    struct trial t = {0};
+    scratch_open(&t.scratch);
+    trial_load(&t, "random:tests/cli/data/config.json");
+    assert_ok(run_config_init(&t.config));
+    assert_ok(run_config_set(&t.config, RUN_COMMAND_LINE, "eval", "wikitxt"));
+    assert_int_equal(run_config_settle(&t.config, &t.model->config), ERR_MISSING);
+    assert_string_equal(err_text(), "there is no evaluation wikitxt; :eval lists them");
+    assert_ok(run_config_set(&t.config, RUN_COMMAND_LINE, "eval", "kl"));
+    assert_int_equal(run_config_settle(&t.config, &t.model->config), ERR_UNSUPPORTED);
+    assert_string_equal(err_text(), "eval is kl, which compares two models");
+    trial_close(&t);
+}
+
+static void test_validation(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    const struct run_events e = {0};
+    trial_open(&t, (const char *const[]){"eval_every=3", "save_every=0", "keep_last=1", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_true(isnan(run_metrics(r)->validation_loss));
+    assert_ok(run_go(r));
+    const struct metrics *m = run_metrics(r);
+    assert_int_equal(m->validation_step, TRIAL_STEPS);
+    assert_true(m->best_loss <= m->validation_loss && m->best_step % 3 == 0 && m->best_step > 0);
+    assert_int_equal(m->step, TRIAL_STEPS);
+    assert_int_equal(m->samples, TRIAL_STEPS * 6);
+    /* The last window of an epoch may be short. */
+    assert_in_range(m->tokens, TRIAL_STEPS * 6 * 40 - 40, TRIAL_STEPS * 6 * 40);
+    /* The best is kept beside the last. */
+    char best[64];
+    snprintf(best, sizeof best, "run/step-%06d", (int)m->best_step);
+    assert_true(file_exists(scratch_path(&t.scratch, best)));
+    run_free(r);
+    trial_close(&t);
+}
+
+struct clock_seen {
+    double before, last; /* hours of the last two lines */
+    double first, first_rate;
+};
+
+static void see_hours(void *user, const struct metrics *m)
+{
+    struct clock_seen *seen = user;
+    seen->before = seen->last;
+    seen->last = m->hours;
+    if (m->step == 1) {
+        seen->first = m->hours;
+        seen->first_rate = m->learning_rate;
+    }
+}
+
+/* The clock's hours end a run after the first step that reaches them. */
+static void test_budget_of_the_clock(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct clock_seen seen = {0};
+    const double budget = 1e-4;
+    const struct run_events e = {.line = see_hours, .user = &seen};
+    const char *const more[] = {
+        "budget_hours=1e-4", "log_every=1", "eval_every=0", "steps=0", "warmup=0.5",
+        "save_every=0",      NULL};
+    trial_open(&t, more);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    assert_true(run_step(r) > 1);
+    /* Hours alone end it, and it is warmed up all the same. */
+    if (seen.first < budget / 4) /* on a machine that was not held up */
+        assert_true(seen.first_rate < 0.5 * run_settings(r)->schedule.learning_rate);
+    assert_true(seen.before < budget && seen.last >= budget);
+    run_free(r);
+    trial_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_is_the_sum_of_its_parts),
+        cmocka_unit_test(test_gradients_are_logged),
+        cmocka_unit_test(test_activations_are_logged),
+        cmocka_unit_test(test_eval_as_the_command_does),
+        cmocka_unit_test(test_eval_must_be_one),
+        cmocka_unit_test(test_validation),
+        cmocka_unit_test(test_budget_of_the_clock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+/* A run and its folder: what is kept, gone on from, and refused. */
+#include "tests/unit/trial.h"
+
+/* Into another folder: what is there is left alone, and what is new is a run of its own. */
+static void test_resumed_elsewhere(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct checkpoint cp;
+    struct run_config c;
+    const struct run_events e = {0};
+    char other[PATH_MAX + 32];
+    trial_open(&t, NULL);
+    trial_finish(&t);
+    trial_go_back(&t, &cp, "run/step-000008");
+    for (int i = 0; i < 2; i++) {
+        snprintf(other, sizeof other, "folder=%s/other", t.scratch.folder);
+        assert_ok(run_stored_config(&c, &cp));
+        assert_ok(run_config_words(&c, (char *const[]){other, "steps=8"}, 2));
+        assert_ok(run_config_settle(&c, &t.model->config));
+        if (i == 0) {
+            assert_ok(run_resume(&r, &cp, &c, t.model, &e));
+            assert_int_equal(run_saved_step(r), -1);
+            assert_ok(run_go(r));
+            run_free(r);
+            assert_true(file_exists(scratch_path(&t.scratch, "other/step-000008")));
+        } else {
+            assert_int_equal(run_check_resume(&cp, &c), ERR_EXISTS);
+            assert_int_equal(run_resume(&r, &cp, &c, t.model, &e), ERR_EXISTS);
+        }
+        run_config_release(&c);
+    }
+    checkpoint_close(&cp);
+    /* The run's own folder is as it was. */
+    trial_expect_reference(&t, trial_modes[0]);
+    trial_close(&t);
+}
+
+/* What somebody put into an old checkpoint stays, and stops nothing. */
+static void test_a_folder_in_a_checkpoint(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    const struct run_events e = {0};
+    trial_open(&t, (const char *const[]){"steps=4", "keep_last=1", "eval_every=0", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    assert_ok(file_make_folder(scratch_path(&t.scratch, "run/step-000004/notes")));
+    for (int steps = 8; steps <= 12; steps += 4) {
+        char more[24];
+        snprintf(more, sizeof more, "steps=%d", steps);
+        assert_ok(run_change(r, (char *const[]){more}, 1));
+        assert_ok(run_go(r));
+        assert_false(file_exists(scratch_path(&t.scratch, "run/step-000004")));
+    }
+    run_free(r);
+    assert_true(file_exists(scratch_path(&t.scratch, "run/step-000004.tmp-removed/notes")));
+    struct checkpoint cp;
+    trial_go_back(&t, &cp, "run");
+    assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    run_free(r);
+    checkpoint_close(&cp);
+    assert_int_equal(rmdir(scratch_path(&t.scratch, "run/step-000004.tmp-removed/notes")), 0);
+    trial_close(&t);
+}
+
+/* The rate grows until the weights are spoilt: the best is not the last. */
+static void test_best_is_kept(void **state)
+{
+    (void)state;
+    for (int keep = 0; keep < 2; keep++) {
+        struct trial t;
+        struct run *r;
+        char best[64];
+        const struct run_events e = {0};
+        trial_open(&t, (const char *const[]){"eval_every=3", "save_every=0", "keep_last=1",
+                                             "learning_rate=1", "warmup=12", "warmup_init=1e-4",
+                                             keep ? "keep_best=on" : "keep_best=off", NULL});
+        assert_ok(run_new(&r, &t.config, t.model, &e));
+        assert_ok(run_go(r));
+        const struct metrics *m = run_metrics(r);
+        assert_in_range(m->best_step, 1, TRIAL_STEPS - 1);
+        snprintf(best, sizeof best, "run/step-%06d", (int)m->best_step);
+        assert_int_equal(file_exists(scratch_path(&t.scratch, best)), keep);
+        run_free(r);
+        trial_close(&t);
+    }
+}
+
+static void expect_refused(struct trial *t, const struct checkpoint *cp, const char *word,
+                           const char *sentence)
+{
+    struct run_config c;
+    struct run *r;
+    const struct run_events e = {0};
+    assert_ok(run_stored_config(&c, cp));
+    assert_ok(run_config_words(&c, (char *const *)&word, 1));
+    assert_ok(run_config_settle(&c, &t->model->config));
+    assert_int_equal(run_resume(&r, cp, &c, t->model, &e), ERR_MISMATCH);
+    if (strstr(err_text(), sentence) == NULL)
+        fail_msg("expected \"%s\", got \"%s\"", sentence, err_text());
+    run_config_release(&c);
+}
+
+static void test_what_cannot_change(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct checkpoint cp;
+    const struct run_events e = {0};
+    trial_open(&t, (const char *const[]){"steps=4", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_int_equal(run_change(r, (char *const[]){"seed=9"}, 1), ERR_MISMATCH);
+    assert_int_equal(run_change(r, (char *const[]){"micro_batch_size=6"}, 1), ERR_MISMATCH);
+    assert_int_equal(run_change(r, (char *const[]){"learning_rate=nan"}, 1), ERR_RANGE);
+    assert_int_equal(run_change(r, (char *const[]){"folder=elsewhere"}, 1), ERR_MISMATCH);
+    assert_int_equal(run_change(r, (char *const[]){"decay=all"}, 1), ERR_MISMATCH);
+    assert_int_equal(run_change(r, (char *const[]){"tensorboard=off"}, 1), ERR_MISMATCH);
+    assert_ok(run_change(r, (char *const[]){"learning_rate=1e-4"}, 1));
+    assert_true(run_settings(r)->schedule.learning_rate == 1e-4);
+    assert_ok(run_go(r));
+    run_free(r);
+    /* There is a run now. */
+    assert_int_equal(run_new(&r, &t.config, t.model, &e), ERR_EXISTS);
+    assert_true(run_can_resume(&t.config));
+    trial_go_back(&t, &cp, "run");
+    expect_refused(&t, &cp, "sequence_length=20", "training.sequence_length was 40 in this run");
+    expect_refused(&t, &cp, "dropout=0.2", "training.dropout was 0.1 in this run");
+    expect_refused(&t, &cp, "optimizer=lamb", "optimizer.optimizer was adamw in this run");
+    expect_refused(&t, &cp, "shuffle=off", "data.shuffle was on in this run");
+    expect_refused(&t, &cp, "data=README.md", "the data has changed since the checkpoint");
+    checkpoint_close(&cp);
+    trial_close(&t);
+}
+
+/* A state that somebody changed is refused before any number of it is counted on. */
+static void test_numbers_of_a_state(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *says;
+    } bad[] = {{"guard_steps", "9223372036854775807", "guard_steps"},
+               {"optimizer_steps", "9223372036854775807", "optimizer_steps"},
+               {"windows", "-1", "windows"},
+               {"loss_scale", "0", "loss_scale"},
+               {"loss_scale", "1e38", "loss_scale"},
+               {"hours", "-5", "hours"},
+               {"due", "4096", "due"},
+               {"best_step", "13", "counts more than there was"},
+               {"line_targets", "1000000000000", "counts more than there was"},
+               {"step", "11", "its state is of step 11"}};
+    struct trial t;
+    struct run *r;
+    struct checkpoint cp;
+    const struct run_events e = {0};
+    trial_open(&t, NULL);
+    trial_finish(&t);
+    trial_go_back(&t, &cp, "run");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        json_t *was = json_incref(json_object_get(cp.state, bad[i].key));
+        json_object_set_new(cp.state, bad[i].key, json_loads(bad[i].value, JSON_DECODE_ANY, NULL));
+        assert_int_not_equal(run_resume(&r, &cp, &t.config, t.model, &e), 0);
+        if (strstr(err_text(), bad[i].says) == NULL)
+            fail_msg("%s = %s: %s", bad[i].key, bad[i].value, err_text());
+        json_object_set_new(cp.state, bad[i].key, was);
+    }
+    assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    run_free(r);
+    checkpoint_close(&cp);
+    trial_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resumed_elsewhere),  cmocka_unit_test(test_a_folder_in_a_checkpoint),
+        cmocka_unit_test(test_best_is_kept),       cmocka_unit_test(test_what_cannot_change),
+        cmocka_unit_test(test_numbers_of_a_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

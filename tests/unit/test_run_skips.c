@@ -1,0 +1,138 @@
+/* Steps that a run leaves out: overflows of float16, and spikes. */
+#include "tests/unit/trial.h"
+
+#include <math.h>
+
+static void test_scale_of_the_loss(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    const struct run_events e = {0};
+    /* Too great for any step, and growing too soon: it falls and rises, and no step counts as bad.
+     */
+    trial_open(&t, (const char *const[]){"precision=float16", "loss_scaling=1e7", "steps=8",
+                                         "loss_scaling_growth=1", "max_bad_steps=1", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    const struct metrics *m = run_metrics(r);
+    assert_true(m->overflows >= 3 && m->skipped == m->overflows);
+    assert_true(isfinite(m->loss));
+    /* A new one is that of the next step. */
+    assert_ok(
+        run_change(r, (char *const[]){"loss_scaling=256", "steps=9", "loss_scaling_growth=9"}, 3));
+    int64_t before = m->overflows;
+    assert_ok(run_go(r));
+    assert_true(m->loss_scale == 256 && m->overflows == before);
+    run_free(r);
+    trial_close(&t);
+    /* A scale that stands still is to blame for nothing: such steps are bad. */
+    trial_open(&t, (const char *const[]){"precision=float16", "loss_scaling=1e7",
+                                         "auto_loss_scaling=off", "max_bad_steps=3", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_int_equal(run_go(r), ERR_RANGE);
+    assert_int_equal(run_step(r), 3);
+    assert_int_equal(run_change(r, (char *const[]){"precision=float32"}, 1), ERR_MISMATCH);
+    run_free(r);
+    trial_close(&t);
+}
+
+/* What 80 steps come to: in one go, or with a checkpoint after the first `stop`. */
+static struct metrics eighty(const char *const *words, int stop, struct buf *weights)
+{
+    enum { N = 80 };
+    struct trial t;
+    struct run *r;
+    const struct run_events e = {0};
+    char steps[24];
+    const char *more[16] = {steps, "schedule=constant", "save_every=0", "eval_every=0"};
+    for (int i = 0; words[i] != NULL; i++)
+        more[4 + i] = words[i];
+    snprintf(steps, sizeof steps, "steps=%d", stop > 0 ? stop : N);
+    trial_open(&t, more);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    if (stop > 0) {
+        struct checkpoint cp;
+        run_free(r);
+        snprintf(steps, sizeof steps, "steps=%d", N);
+        trial_configure(&t, more);
+        trial_go_back(&t, &cp, "run");
+        assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+        assert_ok(run_go(r));
+        checkpoint_close(&cp);
+    }
+    const struct metrics m = run_now(r);
+    assert_int_equal(m.step, N);
+    run_free(r);
+    assert_ok(file_read_all(weights, scratch_path(&t.scratch, "run/step-000080/model.safetensors"),
+                            1 << 24));
+    trial_close(&t);
+    return m;
+}
+
+/* What the guard and the loss scale have learned is part of where a run is. */
+static void test_resumed_with_what_it_learned(void **state)
+{
+    (void)state;
+    static const char *const words[][5] = {
+        {"spike_z=0.5", "max_bad_steps=80", "learning_rate=1e-5", NULL},
+        {"precision=float16", "loss_scaling=4e6", "loss_scaling_growth=7", NULL}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct buf whole = {0}, parts = {0};
+        struct metrics a = eighty(words[i], 0, &whole), b = eighty(words[i], 61, &parts);
+        assert_true(a.skipped > 0);
+        assert_int_equal(a.skipped, b.skipped);
+        assert_int_equal(a.overflows, b.overflows);
+        assert_int_equal(a.tokens, b.tokens);
+        assert_true(a.loss_scale == b.loss_scale);
+        assert_int_equal(whole.n, parts.n);
+        assert_memory_equal(whole.data, parts.data, whole.n);
+        buf_release(&whole);
+        buf_release(&parts);
+    }
+}
+
+/* Spikes are left out one by one; it is so many in a row that stop a run. */
+static void test_spikes(void **state)
+{
+    (void)state;
+    struct buf end = {0};
+    char most[32];
+    const char *words[] = {"spike_z=0.1", "max_bad_steps=80", "learning_rate=1e-5", NULL};
+    const struct metrics all = eighty(words, 0, &end);
+    assert_in_range(all.skipped, 5, 25);
+    snprintf(most, sizeof most, "max_bad_steps=%d", (int)all.skipped);
+    words[1] = most;
+    end.n = 0;
+    assert_int_equal(eighty(words, 0, &end).skipped, all.skipped);
+    words[0] = "spike_z=0";
+    end.n = 0;
+    assert_int_equal(eighty(words, 0, &end).skipped, 0);
+    buf_release(&end);
+
+    struct trial t;
+    struct run *r;
+    const struct run_events e = {0};
+    const char *const strict[] = {"steps=80", "spike_z=0.001", "max_bad_steps=1",
+                                  "learning_rate=1e-5", NULL};
+    trial_open(&t, strict);
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_int_equal(run_go(r), ERR_RANGE);
+    assert_non_null(strstr(err_text(), "were spikes by spike_z"));
+    assert_non_null(strstr(err_text(), "train resume spike_z=0 takes such steps"));
+    assert_ok(run_change(r, (char *const[]){"spike_z=0"}, 1));
+    assert_ok(run_go(r));
+    run_free(r);
+    trial_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scale_of_the_loss),
+        cmocka_unit_test(test_resumed_with_what_it_learned),
+        cmocka_unit_test(test_spikes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -76,7 +76,7 @@ static int run_rounds(struct drill *d)
     for (int i = 0; i < TRAIN_ROUNDS && rc == 0; i++) {
         double seconds[N_PARTS], limit = speed_sgemm_flops(c, tokens(d), loss_rows);
         if (limit == 0)
-            return ERR_NOMEM;
+            return interrupt_pending() ? ERR_INTERRUPTED : ERR_NOMEM;
         if ((rc = parts_start()) != 0)
             return rc;
         double start = clock_s();

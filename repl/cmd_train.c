@@ -17,6 +17,7 @@
 #include "train/step.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -294,11 +295,16 @@ static void show_time(const struct run_config *c, const struct config *shape, ui
     if (step_recomputed(&again, c->execution.recompute, shape->n_layer) == 0)
         needed += speed_again_flops(shape, again);
     double rate = reached * flops / needed;
-    double tokens =
-        (double)run_config_steps(c, n_windows) * t->global_batch_size * t->sequence_length;
-    if (flops > 0 && tokens > 0)
-        printf("  time: about %s, %.0f tokens/s at %.0f %% of the %.0f GFLOP/s of sgemm here\n",
-               train_view_duration(time, tokens / rate), rate, 100 * reached, flops / 1e9);
+    double step_s = (double)t->global_batch_size * t->sequence_length / rate;
+    const struct metrics m = {.n_steps = run_config_steps(c, n_windows),
+                              .step_s = step_s,
+                              .end_hours = run_config_end_hours(c)};
+    double left_s = metrics_left_s(&m, 0);
+    if (flops > 0 && left_s > 0)
+        printf("  time: about %s, %.0f steps, %.0f tokens/s at %.0f %% of the %.0f GFLOP/s of "
+               "sgemm here\n",
+               train_view_duration(time, left_s), ceil(left_s / step_s - 1e-6), rate, 100 * reached,
+               flops / 1e9);
 }
 
 /* Nothing of the model but its shape and tokenizer is looked at. */

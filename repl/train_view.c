@@ -69,6 +69,7 @@ add(struct figures *f, const char *long_form, const char *brief_form, ...)
 static void add_figures(struct figures *f, const struct metrics *m)
 {
     char left[24];
+    const double left_s = metrics_left_s(m, (double)m->step);
     add(f, "epoch %.2f", "ep %.2f", m->epoch);
     if (isfinite(m->loss)) {
         add(f, "loss %.4f", "loss %.3f", m->loss);
@@ -88,8 +89,8 @@ static void add_figures(struct figures *f, const struct metrics *m)
         add(f, "scale %.0f", "scale %.0f", m->loss_scale);
     if (m->skipped > 0)
         add(f, "%" PRId64 " skipped", "%" PRId64 " skipped", m->skipped);
-    if (m->left_s >= 0 && m->step < m->n_steps)
-        add(f, "%s left", "%s left", train_view_duration(left, m->left_s));
+    if (left_s > 0)
+        add(f, "%s left", "%s left", train_view_duration(left, left_s));
     if (m->step > 0 && m->validation_step == m->step)
         add(f, "validation %.4f%s", "val %.4f%s", m->validation_loss,
             m->best_step == m->step ? " (best)" : "");
@@ -186,20 +187,17 @@ static int format_bar(const struct metrics *m, int64_t step, double part, struct
 {
     static const char marks[BAR + 1] = "========================";
     char left[24];
-    double done = m->n_steps > 0 ? ((double)step + part) / (double)m->n_steps : part;
-    int full = (int)(fmin(done, 1) * BAR);
+    const double steps = (double)step + part, left_s = metrics_left_s(m, steps);
+    double done = metrics_done(m, steps);
+    int full = (int)((done < 0 ? part : done) * BAR);
     int rc = buf_printf(out, "[%.*s%s%*s] ", full, marks, full < BAR ? ">" : "",
                         full < BAR ? BAR - full - 1 : 0, "");
     if (rc == 0)
         rc = add_step(out, m, step + 1);
     if (rc == 0 && part > 0)
         rc = buf_printf(out, ", %.0f %% of it", 100 * part);
-    /* What was left at the last line, less the steps since. */
-    if (rc == 0 && m->left_s > 0 && m->n_steps > m->step) {
-        double each_s = m->left_s / (double)(m->n_steps - m->step);
-        double left_s = each_s * ((double)(m->n_steps - step) - part);
-        rc = buf_printf(out, ", %s left", train_view_duration(left, fmax(0, left_s)));
-    }
+    if (rc == 0 && left_s >= 0)
+        rc = buf_printf(out, ", %s left", train_view_duration(left, left_s));
     return rc;
 }
 

@@ -12,6 +12,33 @@
 #include <string.h>
 #include <time.h>
 
+/* Of training, by the clock. */
+static double hours_at(const struct metrics *m, double steps)
+{
+    return m->hours + (steps - (double)m->step) * m->step_s / 3600;
+}
+
+double metrics_left_s(const struct metrics *m, double steps)
+{
+    double by_steps = INFINITY, by_clock = INFINITY;
+    if (m->n_steps > 0 && m->step_s > 0)
+        by_steps = ((double)m->n_steps - steps) * m->step_s;
+    if (m->end_hours > 0)
+        by_clock = (m->end_hours - hours_at(m, steps)) * 3600;
+    double left = fmin(by_steps, by_clock);
+    return isfinite(left) ? fmax(0, left) : -1;
+}
+
+double metrics_done(const struct metrics *m, double steps)
+{
+    double done = -1;
+    if (m->n_steps > 0)
+        done = steps / (double)m->n_steps;
+    if (m->end_hours > 0)
+        done = fmax(done, hours_at(m, steps) / m->end_hours);
+    return fmin(done, 1);
+}
+
 struct metrics_log {
     char *path;
     struct tfevents *events; /* NULL: none */
@@ -166,6 +193,7 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
         {.group = "train", .name = "grad_norm", .x = m->grad_norm},
         {.group = "speed", .name = "tokens_per_s", .x = m->tokens_per_s},
         {.group = "speed", .name = "samples_per_s", .x = m->samples_per_s},
+        {.group = "speed", .name = "share", .x = m->share, .left_out = m->share == 0},
         {.group = "train", .name = "skipped", .x = (double)m->skipped},
         {.group = "train", .name = "loss_scale", .x = m->loss_scale, .left_out = !scaled},
         {.group = "train", .name = "overflows", .x = (double)m->overflows, .left_out = !scaled},

@@ -24,7 +24,8 @@ struct metrics {
     double learning_rate, grad_norm;    /* of the last step */
     double tokens_per_s, samples_per_s; /* since the last line */
     double share;      /* of the machine's sgemm speed; 0: not measured, a step being too small */
-    double left_s;     /* negative: not known */
+    double step_s;     /* the clock's, a step since the last line; 0: not known */
+    double end_hours;  /* of training, at which the run is over whatever its steps; 0: none */
     int64_t skipped;   /* steps, so far */
     int64_t overflows; /* of these, what the loss scale was too great for */
     double loss_scale; /* of the next step; 1: none */
@@ -36,6 +37,11 @@ struct metrics {
     const struct eval_result
         *evaluation; /* the one the configuration names, of this step; or NULL */
 };
+
+/* Seconds until the run's end with `steps` taken, which may have a part; negative: not known. */
+double metrics_left_s(const struct metrics *m, double steps);
+/* How much of the run they are, 0 to 1; negative: it has no end that is known. */
+double metrics_done(const struct metrics *m, double steps);
 
 struct metrics_log;
 

@@ -211,7 +211,7 @@ double optimizer_norm(struct optimizer *o, const void *grads, float scale)
     par_run(norm_share, &j);
     double total = 0, by = fabs((double)scale);
     for (int i = 0; i < o->n_tensors; i++)
-        o->changes[i].grad_norm = 0;
+        o->changes[i] = (struct tensor_change){0};
     for (int i = 0; i < o->n_pieces; i++)
         o->changes[o->pieces[i].tensor].grad_norm += o->sums[2 * i];
     for (int i = 0; i < o->n_tensors; i++) {

@@ -49,7 +49,7 @@ void optimizer_config_init(struct optimizer_config *c);
 /* What a step did to one tensor. */
 struct tensor_change {
     double grad_norm;   /* of the scaled gradient, before clipping; from optimizer_norm */
-    double weight_norm; /* before the step; this and the next from optimizer_step */
+    double weight_norm; /* before the step; this and the next from optimizer_step, 0 without one */
     double update_norm; /* of what the step added */
 };
 

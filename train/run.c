@@ -97,6 +97,7 @@ static void tally(struct run *r, bool good)
     if (good)
         run_add(&t->sum, &r->sum);
     t->steps++;
+    t->tokens += r->sum.n_targets;
     t->windows += r->config.training.global_batch_size;
 }
 
@@ -146,13 +147,15 @@ static int finish_step(struct run *r)
     r->micro = 0;
     tally(r, good);
     spend(r, begun);
-    if (p->bad_in_a_row < t->max_bad_steps)
+    const int64_t bad_in_a_row = p->bad_in_a_row;
+    if (bad_in_a_row < t->max_bad_steps)
         return 0;
+    p->bad_in_a_row = 0; /* who goes on tries as many again */
     return err_set(ERR_RANGE,
                    "stopped at step %" PRId64 ": %" PRId64
                    " steps in a row %s; the last had a loss "
                    "of %g and a gradient norm of %g, the weights are those before them; %s",
-                   p->step, p->bad_in_a_row,
+                   p->step, bad_in_a_row,
                    finite ? "were spikes by spike_z" : "had a loss or gradient that is no number",
                    loss, r->grad_norm,
                    finite ? "train resume spike_z=0 takes such steps"
@@ -176,11 +179,9 @@ static int take_step(struct run *r)
 
 static bool is_over(const struct run *r)
 {
-    const struct run_config *c = &r->config;
-    /* Hours of another machine are among the steps already. */
-    bool by_clock = c->training.budget_hours > 0 && c->logging.tokens_per_second == 0;
+    const double end_hours = run_config_end_hours(&r->config);
     return (r->n_steps > 0 && r->place.step >= r->n_steps) ||
-           (by_clock && r->place.hours >= c->training.budget_hours);
+           (end_hours > 0 && r->place.hours >= end_hours);
 }
 
 static unsigned due_now(const struct run *r)
@@ -286,7 +287,6 @@ int run_go(struct run *r)
 {
     int rc = run_fit_team(r);
     r->state = RUN_GOING;
-    r->place.bad_in_a_row = 0;
     while (rc == 0 && (rc = do_due(r)) == 0 && !is_over(r))
         if ((rc = take_step(r)) == 0)
             r->due = due_now(r);

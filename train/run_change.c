@@ -123,6 +123,7 @@ int run_change(struct run *r, char *const *words, int n)
         r->n_steps = run_config_steps(&r->config, batches_per_epoch(r->batches));
         r->optimizer.config = r->config.optimizer;
         r->metrics.n_steps = r->n_steps;
+        r->metrics.end_hours = run_config_end_hours(&r->config);
     }
     run_config_release(&fresh);
     return rc;

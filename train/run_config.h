@@ -137,6 +137,9 @@ void run_config_step(const struct run_config *c, const struct config *shape,
                      struct step_config *out);
 /* Optimizer steps of the whole run, with n_windows an epoch; 0: only the clock ends it. */
 int64_t run_config_steps(const struct run_config *c, uint64_t n_windows);
+/* Hours by the clock after which it is over; 0: no limit. Another machine's hours, by
+ * tokens_per_second, are among the steps. */
+double run_config_end_hours(const struct run_config *c);
 
 /* Every setting in force with its origin, by sections; "follows" where settling changed it. */
 int run_config_show(const struct run_config *c, struct buf *out);

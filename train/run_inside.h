@@ -15,9 +15,9 @@
 /* Where a run is after a whole step: with weights, moments and configuration, all that
  * its future depends on, and what people want to know of its past. */
 struct run_place {
-    int64_t step;    /* steps taken, those skipped among them */
-    int64_t skipped; /* of these, and how many the last ones in a row */
-    int64_t bad_in_a_row;
+    int64_t step;             /* steps taken, those skipped among them */
+    int64_t skipped;          /* of these */
+    int64_t bad_in_a_row;     /* the last ones, but for overflows */
     uint64_t windows, tokens; /* given out by the data set; targets among them */
     double hours;             /* of training */
     struct loss_scale scale;
@@ -43,8 +43,8 @@ enum {
 /* Since the last line. */
 struct run_tally {
     struct step_result sum;
-    double hours; /* at work */
-    int64_t steps;
+    double hours;          /* at work */
+    int64_t steps, tokens; /* all, those skipped too, which are not in the sum */
     int64_t windows;
 };
 

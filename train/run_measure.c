@@ -9,17 +9,6 @@
 
 static const double MEASURED_FROM_FLOPS = 4e9; /* of a micro-batch */
 
-/* Until the run's end, at the speed since the last line; negative: not known. */
-static double left_s(const struct run *r)
-{
-    const struct run_tally *t = &r->tally;
-    const struct run_place *p = &r->place;
-    double hours = r->config.training.budget_hours;
-    if (r->n_steps == 0)
-        return hours > 0 ? fmax(0, hours - p->hours) * 3600 : -1;
-    return t->steps == 0 ? -1 : t->hours * 3600 / (double)t->steps * (double)(r->n_steps - p->step);
-}
-
 /* Of the machine's sgemm speed, which is measured once, and again where something else had the
  * processors then: no step is faster. Steps of a few milliseconds are spent on other things. */
 static double sgemm_share(struct run *r)
@@ -54,10 +43,11 @@ void run_fill_metrics(struct run *r)
         .accuracy = (double)t->sum.n_correct / targets,
         .learning_rate = r->rate,
         .grad_norm = r->grad_norm,
-        .tokens_per_s = busy_s > 0 ? targets / busy_s : 0,
+        .tokens_per_s = busy_s > 0 ? (double)t->tokens / busy_s : 0,
         .samples_per_s = busy_s > 0 ? (double)t->windows / busy_s : 0,
         .share = sgemm_share(r),
-        .left_s = left_s(r),
+        .step_s = t->steps > 0 ? busy_s / (double)t->steps : 0,
+        .end_hours = run_config_end_hours(&r->config),
         .skipped = p->skipped,
         .loss_scale = p->scale.scale,
         .overflows = p->scale.overflows,

@@ -152,9 +152,11 @@ static int restore(struct run *r, const struct checkpoint *cp)
     if (rc == 0 && r->place.step != cp->step)
         rc = err_set(ERR_FORMAT, "its state is of step %" PRId64, r->place.step);
     const struct run_place *p = &r->place;
-    if (rc == 0 && (p->best_step > p->step || p->validation_step > p->step ||
-                    r->tally.steps > p->step || (uint64_t)r->tally.sum.n_targets > p->tokens ||
-                    r->tally.sum.n_correct > r->tally.sum.n_targets))
+    if (rc == 0 &&
+        (p->best_step > p->step || p->validation_step > p->step || p->skipped > p->step ||
+         p->bad_in_a_row > p->skipped || r->tally.steps > p->step ||
+         (uint64_t)r->tally.tokens > p->tokens || (uint64_t)r->tally.sum.n_targets > p->tokens ||
+         r->tally.sum.n_correct > r->tally.sum.n_targets))
         rc = err_set(ERR_FORMAT, "its state counts more than there was by step %" PRId64, p->step);
     for (int i = 0; i < n_blocks && rc == 0; i++)
         rc = checkpoint_read(cp, &blocks[i]);

@@ -20,6 +20,7 @@ static const struct row {
 } rows[] = {
     {"step", WHOLE, P(step), 0, MANY},
     {"skipped", WHOLE, P(skipped), 0, MANY},
+    {"bad_in_a_row", WHOLE, P(bad_in_a_row), 0, MANY},
     {"windows", WHOLE, P(windows), 0, MANY},
     {"tokens", WHOLE, P(tokens), 0, MANY},
     {"hours", REAL, P(hours), 0, MANY},
@@ -42,6 +43,7 @@ static const struct row {
     {"line_loss_sum", REAL, offsetof(struct run, tally.sum.loss_sum), 0, DBL_MAX},
     {"line_targets", WHOLE, offsetof(struct run, tally.sum.n_targets), 0, MANY},
     {"line_correct", WHOLE, offsetof(struct run, tally.sum.n_correct), 0, MANY},
+    {"line_tokens", WHOLE, offsetof(struct run, tally.tokens), 0, MANY},
     {"line_steps", WHOLE, offsetof(struct run, tally.steps), 0, MANY},
     {"line_windows", WHOLE, offsetof(struct run, tally.windows), 0, MANY},
     {"line_hours", REAL, offsetof(struct run, tally.hours), 0, MANY},

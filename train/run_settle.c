@@ -132,13 +132,19 @@ static int settle_batches(struct run_config *c)
     return 0;
 }
 
-static void settle_dropout(struct training_section *t, const struct config *shape)
+/* -1, and nothing else below 0, is as said elsewhere. */
+static int settle_dropout(struct training_section *t, const struct config *shape)
 {
-    const float of_model[] = {shape->embd_pdrop, shape->attn_pdrop, shape->resid_pdrop};
-    float *p[] = {&t->embd_pdrop, &t->attn_pdrop, &t->resid_pdrop};
-    for (int i = 0; i < 3; i++)
-        if (*p[i] < 0)
+    static const char *const names[] = {"dropout", "embd_pdrop", "attn_pdrop", "resid_pdrop"};
+    const float of_model[] = {0, shape->embd_pdrop, shape->attn_pdrop, shape->resid_pdrop};
+    float *p[] = {&t->dropout, &t->embd_pdrop, &t->attn_pdrop, &t->resid_pdrop};
+    for (int i = 0; i < 4; i++) {
+        if (*p[i] < 0 && *p[i] != -1)
+            return err_set(ERR_RANGE, "%s is %g, must be -1 or 0 to 0.99", names[i], (double)*p[i]);
+        if (i > 0 && *p[i] < 0)
             *p[i] = t->dropout >= 0 ? t->dropout : of_model[i];
+    }
+    return 0;
 }
 
 static void settle_precision(struct run_config *c)
@@ -241,10 +247,11 @@ static int settle(struct run_config *c, const struct config *shape)
     settle_length(c);
     if (c->data.seed == 0)
         c->data.seed = t->seed;
-    settle_dropout(t, shape);
     settle_precision(c);
     size_t n;
-    int rc = c->lora.rank > 0 ? adapter_count(&n, &c->lora, shape) : 0;
+    int rc = settle_dropout(t, shape);
+    if (rc == 0 && c->lora.rank > 0)
+        rc = adapter_count(&n, &c->lora, shape);
     if (rc == 0)
         rc = check_eval(&c->logging);
     if (rc == 0)
@@ -316,4 +323,9 @@ int64_t run_config_steps(const struct run_config *c, uint64_t n_windows)
         steps = steps == 0 || of_hours < steps ? of_hours : steps;
     }
     return steps;
+}
+
+double run_config_end_hours(const struct run_config *c)
+{
+    return c->logging.tokens_per_second == 0 ? c->training.budget_hours : 0;
 }

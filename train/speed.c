@@ -3,6 +3,7 @@
 #include "model/base/clock.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/progress.h"
 #include "model/kernels/blas.h"
 
 #include <math.h>
@@ -94,6 +95,8 @@ static double flops(struct job *j, const struct product *p, int n)
         double best_s = INFINITY;
         j->p = p[i];
         for (int k = 0; k < TRIES; k++) {
+            if (interrupt_pending())
+                return 0;
             double start = clock_s();
             par_run(multiply, j);
             best_s = fmin(best_s, clock_s() - start);

@@ -185,11 +185,32 @@ static void going_on_drops_what_comes_again(void **state)
     scratch_close(&s);
 }
 
+/* Steps or hours: what comes first is the end. */
+static void left_is_until_the_nearer_end(void **state)
+{
+    (void)state;
+    struct metrics m = {.step = 100, .hours = 1};
+    assert_true(metrics_left_s(&m, 100) == -1 && metrics_done(&m, 100) == -1);
+    m.n_steps = 300;
+    assert_true(metrics_left_s(&m, 100) == -1); /* no step was measured yet */
+    assert_true(metrics_done(&m, 150) == 0.5);
+    m.step_s = 36;
+    assert_true(metrics_left_s(&m, 100) == 7200);
+    assert_true(metrics_left_s(&m, 200.5) == 99.5 * 36);
+    m.end_hours = 2;
+    assert_true(metrics_left_s(&m, 100) == 3600);
+    assert_true(metrics_left_s(&m, 150) == 1800 && metrics_done(&m, 150) == 0.75);
+    assert_true(metrics_left_s(&m, 250) == 0 && metrics_done(&m, 250) == 1);
+    m.n_steps = 0;
+    assert_true(metrics_left_s(&m, 100) == 3600 && metrics_done(&m, 100) == 0.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_say_what_was_measured),
         cmocka_unit_test(tensors_have_norm_and_ratio),
+        cmocka_unit_test(left_is_until_the_nearer_end),
         cmocka_unit_test(going_on_drops_what_comes_again),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);

@@ -383,6 +383,10 @@ static void dropout_has_one_name_for_all(void **state)
     run_config_step(c, &shape, &step);
     assert_true(step.dropout.embd == 0.25f && step.dropout.attn == 0 &&
                 step.dropout.resid == 0.25f);
+    assert_ok(words(c, "attn_pdrop=-0.5", NULL));
+    assert_says(run_config_settle(c, &shape), "attn_pdrop is -0.5, must be -1 or 0 to 0.99");
+    assert_ok(words(c, "attn_pdrop=-1", "dropout=-0.5"));
+    assert_says(run_config_settle(c, &shape), "dropout is -0.5, must be -1 or 0 to 0.99");
 }
 
 /* What is not said follows from the precision; what is said stays. */

@@ -149,6 +149,8 @@ static void test_numbers_of_a_state(void **state)
                {"loss_scale", "1e38", "loss_scale"},
                {"hours", "-5", "hours"},
                {"due", "4096", "due"},
+               {"bad_in_a_row", "1", "counts more than there was"},
+               {"line_tokens", "1000000000000", "counts more than there was"},
                {"best_step", "13", "counts more than there was"},
                {"line_targets", "1000000000000", "counts more than there was"},
                {"step", "11", "its state is of step 11"}};

@@ -37,6 +37,39 @@ static void test_scale_of_the_loss(void **state)
     trial_close(&t);
 }
 
+/* So many bad steps in a row stop a run, however often it pauses between them; of no such step is
+ * there an update, and each counts for the speed. */
+static void test_paused_among_bad_steps(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct buf lines = {0};
+    struct ticks ticks = {.every = 3};
+    const struct run_events e = {.tick = raise_at_tick, .user = &ticks};
+    int rc, pauses = 0;
+    trial_open(&t, (const char *const[]){"precision=float16", "loss_scaling=1e7",
+                                         "auto_loss_scaling=off", "max_bad_steps=3",
+                                         "log_grads_every=1", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    for (int64_t stop = 3; stop <= 6; stop += 3) {
+        while ((rc = run_go(r)) == ERR_INTERRUPTED) {
+            interrupt_clear();
+            pauses++;
+        }
+        assert_int_equal(rc, ERR_RANGE);
+        assert_int_equal(run_step(r), stop);
+    }
+    assert_true(pauses >= 5);
+    assert_true(run_metrics(r)->tokens_per_s > 0);
+    assert_ok(file_read_all(&lines, scratch_path(&t.scratch, "run/metrics.jsonl"), 1 << 20));
+    assert_non_null(strstr(buf_text(&lines), "\"update_ratios\":{}"));
+    assert_null(strstr(buf_text(&lines), "\"update_ratios\":{\""));
+    buf_release(&lines);
+    run_free(r);
+    trial_close(&t);
+}
+
 /* What 80 steps come to: in one go, or with a checkpoint after the first `stop`. */
 static struct metrics eighty(const char *const *words, int stop, struct buf *weights)
 {
@@ -131,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scale_of_the_loss),
+        cmocka_unit_test(test_paused_among_bad_steps),
         cmocka_unit_test(test_resumed_with_what_it_learned),
         cmocka_unit_test(test_spikes),
     };

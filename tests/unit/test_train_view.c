@@ -18,7 +18,7 @@ static const struct metrics full = {
     .tokens_per_s = 3566.2,
     .samples_per_s = 6.96,
     .share = 0.758,
-    .left_s = 2022,
+    .step_s = 2022.0 / 1760,
     .skipped = 2,
     .validation_loss = 2.3811,
     .validation_step = 40,
@@ -63,7 +63,7 @@ static void what_is_not_known_is_not_said(void **state)
 {
     (void)state;
     const struct metrics first = {
-        .n_steps = 10, .loss = 3.25, .left_s = -1, .validation_step = -1, .best_step = -1};
+        .n_steps = 10, .loss = 3.25, .validation_step = -1, .best_step = -1};
     struct buf line = {0};
     assert_ok(train_view_line(&first, 80, &line));
     assert_string_equal(buf_text(&line), "step  0/10  epoch 0.00  loss 3.2500  accuracy 0.000");
@@ -77,7 +77,6 @@ static void what_is_out_of_the_ordinary_is_said(void **state)
                         .n_steps = 0,
                         .loss = NAN,
                         .grad_norm = NAN,
-                        .left_s = -1,
                         .loss_scale = 1024,
                         .validation_loss = 2.5,
                         .validation_step = 7,

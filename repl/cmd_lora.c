@@ -55,26 +55,45 @@ static int show(struct repl *r)
     return 0;
 }
 
-int lora_load(struct repl *r, const char *path)
+static int read_adapter(struct repl *r, struct adapter **out, const char *path)
 {
-    struct adapter *a = NULL;
     char *expanded = file_expand(path);
     int rc = expanded == NULL ? ERR_NOMEM : repl_device(r);
-    if (rc == 0 && (rc = adapter_read(&a, expanded, &r->model->config)) == 0 &&
-        (rc = adapter_load(a, r->model, progress_show())) != 0)
-        adapter_free(a);
-    progress_wipe();
+    if (rc == 0)
+        rc = adapter_read(out, expanded, &r->model->config);
     mem_free(expanded);
     return rc;
 }
 
+/* Takes a. */
+static int stand_beside(struct repl *r, struct adapter *a)
+{
+    int rc = adapter_load(a, r->model, progress_show());
+    if (rc != 0)
+        adapter_free(a);
+    progress_wipe();
+    return rc;
+}
+
+int lora_load(struct repl *r, const char *path)
+{
+    struct adapter *a = NULL;
+    int rc = read_adapter(r, &a, path);
+    return rc == 0 ? stand_beside(r, a) : rc;
+}
+
 static int load(struct repl *r, const char *path)
 {
-    int rc = train_put_away(r);
-    if (rc == 0 &&
-        (rc = repl_refuse_unsaved_adapter(r, "the same :lora load again drops it")) == 0 &&
-        (rc = lora_load(r, path)) == 0)
-        rc = show(r);
+    static const char again[] = "the same :lora load again drops it";
+    struct adapter *a = NULL;
+    int rc = read_adapter(r, &a, path);
+    if (rc == 0 && (rc = train_put_away(r, again)) == 0 &&
+        (rc = repl_refuse_unsaved_adapter(r, again)) == 0) {
+        if ((rc = stand_beside(r, a)) == 0)
+            rc = show(r);
+        return rc;
+    }
+    adapter_free(a);
     return rc;
 }
 
@@ -110,7 +129,8 @@ static int turn(struct repl *r, bool on)
 static int merge(struct repl *r)
 {
     int rc = need_adapter(r);
-    if (rc == 0 && (rc = repl_device(r)) == 0 && (rc = train_put_away(r)) == 0) {
+    if (rc == 0 && (rc = repl_device(r)) == 0 &&
+        (rc = train_put_away(r, "the same :lora merge again goes on without")) == 0) {
         adapter_merge(r->model);
         say("the adapter is part of the weights in memory; :save PATH writes them");
     }
@@ -119,9 +139,10 @@ static int merge(struct repl *r)
 
 static int drop(struct repl *r)
 {
+    static const char again[] = "the same :lora drop again leaves it";
     int rc = need_adapter(r);
-    if (rc == 0 && (rc = repl_device(r)) == 0 && (rc = train_put_away(r)) == 0 &&
-        (rc = repl_refuse_unsaved_adapter(r, "the same :lora drop again leaves it")) == 0) {
+    if (rc == 0 && (rc = repl_device(r)) == 0 && (rc = train_put_away(r, again)) == 0 &&
+        (rc = repl_refuse_unsaved_adapter(r, again)) == 0) {
         adapter_drop(r->model);
         say("the model has no adapter now");
     }

@@ -141,9 +141,9 @@ int train_keep(struct repl *r)
 }
 
 /* Before another run, or another model, takes its place. */
-int train_put_away(struct repl *r)
+int train_put_away(struct repl *r, const char *again)
 {
-    int rc = train_keep(r);
+    int rc = repl_keep_run(r, again);
     if (rc == 0)
         repl_drop_run(r);
     return rc;
@@ -182,6 +182,18 @@ static void say_paused(struct repl *r)
              run_step(r->run), of);
 }
 
+static void say_not_saved(struct repl *r)
+{
+    const int64_t saved = run_saved_step(r->run);
+    char *said = saved >= 0 ? mem_sprintf("; the newest checkpoint is of step %" PRId64, saved)
+                            : mem_strdup("; there is no checkpoint");
+    char *all = mem_sprintf("stopped while step %" PRId64 " was being saved%s", run_step(r->run),
+                            said != NULL ? said : "");
+    progress_warn(all != NULL ? all : "not saved");
+    mem_free(said);
+    mem_free(all);
+}
+
 /* Nobody goes on in this program with a run that stopped for rc: what it has reached is saved. */
 static int keep_all_the_same(struct repl *r, int rc)
 {
@@ -190,6 +202,8 @@ static int keep_all_the_same(struct repl *r, int rc)
     interrupt_clear();
     if (kept == 0)
         kept = train_keep(r);
+    if (kept == ERR_INTERRUPTED)
+        say_not_saved(r);
     rc = kept != 0 && rc == ERR_INTERRUPTED ? kept : err_set(rc, "%s", buf_text(&why));
     buf_release(&why);
     return rc;
@@ -222,29 +236,36 @@ static int go(struct repl *r, bool shell)
 
 /* ---- :train CONFIG ---- */
 
-/* The model that c names in the place of the one in memory, or that one. */
-static int take_model(struct repl *r, const struct run_config *c)
+static const char AGAIN[] = "the same :train again goes on without";
+
+/* A run that has begun, and the model it brings (NULL: it trains the one in memory). Where rc says
+ * that it has not, the model in memory stays as it is. */
+static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run)
 {
-    struct buf path = {0};
-    int rc = run_config_source(c, &path);
-    if (rc == 0 && path.n == 0)
-        rc = repl_need_model(r);
-    else if (rc == 0 && (rc = repl_leave_model(r, "the same :train again goes on without")) == 0)
-        rc = repl_load(r, buf_text(&path), c->training.seed);
-    buf_release(&path);
-    return rc;
+    progress_wipe();
+    if (rc == ERR_INTERRUPTED && r->interactive)
+        wrap_say(stdout, term_dim(stdout), "[stopped before the first step; no run is in memory]");
+    if (rc != 0) {
+        model_free(fresh);
+        return rc;
+    }
+    if (fresh != NULL)
+        repl_take_model(r, fresh);
+    r->run = run;
+    r->told_step = 0;
+    return 0;
 }
 
 /* Go on from a checkpoint, under c, settled here. */
 static int open_checkpoint(struct repl *r, struct checkpoint *cp, struct run_config *c)
 {
     const struct run_events e = events_of(r);
-    int rc = repl_load(r, cp->path, 0);
-    if (rc == 0 && (rc = run_config_settle(c, &r->model->config)) == 0)
-        rc = run_resume(&r->run, cp, c, r->model, &e);
-    r->told_step = 0;
-    progress_wipe();
-    return rc;
+    struct model *fresh = NULL;
+    struct run *run = NULL;
+    int rc = repl_read_model(r, &fresh, cp->path, 0);
+    if (rc == 0 && (rc = run_config_settle(c, &fresh->config)) == 0)
+        rc = run_resume(&run, cp, c, fresh, &e);
+    return take_run(r, rc, fresh, run);
 }
 
 static int resume_folder(struct repl *r, const char *folder, struct run_config *c)
@@ -258,28 +279,43 @@ static int resume_folder(struct repl *r, const char *folder, struct run_config *
     return rc;
 }
 
-/* Before the run and the model in memory make room. */
+/* Before the run in memory makes room. */
 static int check_first(struct repl *r, const struct run_config *c)
 {
     int rc = *c->model.init == '\0' ? repl_need_model(r) : 0;
-    return rc != 0 ? rc : run_check_first(c, r->model != NULL ? &r->model->config : NULL);
+    if (rc == 0)
+        rc = run_check_first(c, r->model != NULL ? &r->model->config : NULL);
+    return rc == 0 && *c->model.init == '\0' ? run_check_model(c, r->model) : rc;
+}
+
+/* The model that c names; NULL: the one in memory. */
+static int read_named(struct repl *r, const struct run_config *c, struct model **out)
+{
+    struct buf path = {0};
+    int rc = run_config_source(c, &path);
+    if (rc == 0 && path.n > 0 && (rc = repl_leave_model(r, AGAIN)) == 0)
+        rc = repl_read_model(r, out, buf_text(&path), c->training.seed);
+    buf_release(&path);
+    return rc;
 }
 
 static int begin(struct repl *r, struct run_config *c)
 {
     const struct run_events e = events_of(r);
-    int rc = take_model(r, c);
+    struct model *fresh = NULL;
+    struct run *run = NULL;
+    int rc = read_named(r, c, &fresh);
+    struct model *m = fresh != NULL ? fresh : r->model;
     if (rc == 0)
-        rc = run_config_settle(c, &r->model->config);
+        rc = run_config_settle(c, &m->config);
     if (rc == 0 && c->checkpoint.resume && run_can_resume(c)) {
-        rc = repl_leave_model(r, "the same :train again goes on without");
+        model_free(fresh);
+        rc = repl_leave_model(r, AGAIN);
         return rc != 0 ? rc : resume_folder(r, c->checkpoint.folder, c);
     }
     if (rc == 0)
-        rc = run_new(&r->run, c, r->model, &e);
-    r->told_step = 0;
-    progress_wipe();
-    return rc;
+        rc = run_new(&run, c, m, &e);
+    return take_run(r, rc, fresh, run);
 }
 
 /* From what the machine's matrix product does, of which training reaches about so much: what
@@ -347,7 +383,7 @@ static int show_plan(struct repl *r, struct run_config *c)
     if (rc == 0 && path.n > 0 &&
         (rc = source_open(&s, path.data, c->training.seed, true, progress_show())) == 0)
         rc = plan_for(r, c, &s.table.config, s.tokenizer);
-    else if (rc == 0 && (rc = repl_need_model(r)) == 0)
+    else if (rc == 0 && (rc = check_first(r, c)) == 0)
         rc = plan_for(r, c, &r->model->config, r->model->tokenizer);
     source_close(&s);
     buf_release(&path);
@@ -366,6 +402,35 @@ static int show_settings(const struct run_config *c)
     return rc;
 }
 
+/* Settled where it is known for what: a plan, or what would be. */
+static int show(struct repl *r, char *const *words, int n)
+{
+    struct run_config c;
+    struct config shape;
+    if (n == 0 && r->run != NULL)
+        return show_settings(run_settings(r->run));
+    int rc = run_config_init(&c);
+    if (rc == 0 && (rc = run_config_words(&c, words, n)) == 0) {
+        if (run_config_shape(&c, r->model != NULL ? &r->model->config : NULL, &shape) == 0)
+            rc = run_config_settle(&c, &shape);
+        if (rc == 0)
+            rc = show_settings(&c);
+    }
+    run_config_release(&c);
+    return rc;
+}
+
+/* ":train config" without such a file: what there is to configure, and that there is none. */
+static int show_for_config(struct repl *r)
+{
+    char *why = mem_strdup(err_text());
+    int rc = show(r, NULL, 0);
+    if (rc == 0)
+        rc = err_set(ERR_MISSING, "%s", why != NULL ? why : "there is no file config");
+    mem_free(why);
+    return rc;
+}
+
 static int train(struct repl *r, const struct call *call)
 {
     struct run_config c;
@@ -373,13 +438,11 @@ static int train(struct repl *r, const struct call *call)
     if (rc != 0)
         return rc;
     rc = run_config_words(&c, call->words, call->n);
-    /* ":train config" without such a file: say so, and what there is to configure. */
     if (rc == ERR_MISSING && call->n == 1 && strcmp(call->words[0], "config") == 0) {
-        repl_complain(rc);
-        rc = show_settings(&c);
+        rc = show_for_config(r);
     } else if (rc == 0 && r->options.settings.call.plan) {
         rc = show_plan(r, &c);
-    } else if (rc == 0 && (rc = check_first(r, &c)) == 0 && (rc = train_put_away(r)) == 0 &&
+    } else if (rc == 0 && (rc = check_first(r, &c)) == 0 && (rc = train_put_away(r, AGAIN)) == 0 &&
                (rc = begin(r, &c)) == 0) {
         rc = go(r, call->shell);
     }
@@ -387,19 +450,7 @@ static int train(struct repl *r, const struct call *call)
     return rc;
 }
 
-/* ---- :train show, status, resume ---- */
-
-static int show(struct repl *r, char *const *words, int n)
-{
-    struct run_config c;
-    if (n == 0 && r->run != NULL)
-        return show_settings(run_settings(r->run));
-    int rc = run_config_init(&c);
-    if (rc == 0 && (rc = run_config_words(&c, words, n)) == 0)
-        rc = show_settings(&c);
-    run_config_release(&c);
-    return rc;
-}
+/* ---- :train status, resume ---- */
 
 static int status(struct repl *r)
 {
@@ -419,7 +470,7 @@ static int status(struct repl *r)
     buf_release(&line);
     wrap_say(stdout, "",
              "  step %" PRId64 " now; %" PRIu64 " tokens, %s of training, %" PRId64
-             " steps skipped; learning_rate %g",
+             " steps skipped; learning_rate=%g",
              run_step(r->run), m->tokens, train_view_duration(time, m->hours * 3600), m->skipped,
              run_settings(r->run)->schedule.learning_rate);
     wrap_say(stdout, "", "  at most %.2f GiB of memory so far, in all the program does",
@@ -442,18 +493,18 @@ static int status(struct repl *r)
 
 static int resume_from(struct repl *r, const char *folder, char *const *words, int n)
 {
+    static const char again[] = "the same :train resume again goes on without";
     struct checkpoint cp = {0};
     struct run_config c;
     char *path = file_expand(folder);
     /* The run in memory may be of this very folder, and have steps that are not in it yet. */
-    int rc = path == NULL ? ERR_NOMEM : train_keep(r);
+    int rc = path == NULL ? ERR_NOMEM : repl_keep_run(r, again);
     if (rc == 0)
         rc = checkpoint_open(&cp, path, progress_show());
     progress_wipe();
     if (rc == 0 && (rc = run_stored_config(&c, &cp)) == 0) {
         if ((rc = run_config_words(&c, words, n)) == 0 && (rc = run_check_resume(&cp, &c)) == 0 &&
-            (rc = train_put_away(r)) == 0 &&
-            (rc = repl_leave_model(r, "the same :train resume again goes on without")) == 0)
+            (rc = train_put_away(r, again)) == 0 && (rc = repl_leave_model(r, again)) == 0)
             rc = open_checkpoint(r, &cp, &c);
         run_config_release(&c);
     }
@@ -488,13 +539,27 @@ static int resume_latest(struct repl *r, char *const *words, int n)
     return rc;
 }
 
+/* The first word that is no key=value, or a folder of such a name, goes to the front; NULL: none.
+ */
+static const char *take_folder(char **words, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char *word = words[i];
+        if (strchr(word, '=') != NULL && !file_is_folder(word))
+            continue;
+        memmove(words + 1, words, (size_t)i * sizeof *words);
+        return words[0] = word;
+    }
+    return NULL;
+}
+
 static int resume(struct repl *r, const struct call *call)
 {
     char **words = call->words + 1;
     int n = call->n - 1, rc;
-    bool folder = n > 0 && (strchr(words[0], '=') == NULL || file_is_folder(words[0]));
-    if (folder)
-        rc = resume_from(r, words[0], words + 1, n - 1);
+    const char *folder = take_folder(words, n);
+    if (folder != NULL)
+        rc = resume_from(r, folder, words + 1, n - 1);
     else if (r->run != NULL)
         rc = run_change(r->run, words, n);
     else
@@ -505,9 +570,15 @@ static int resume(struct repl *r, const struct call *call)
 int cmd_train(struct repl *r, const struct call *c)
 {
     const char *what = c->words[0];
-    if (strcmp(what, "show") == 0)
+    const bool shows = strcmp(what, "show") == 0, resumes = strcmp(what, "resume") == 0,
+               tells = strcmp(what, "status") == 0 && c->n == 1;
+    if (r->options.settings.call.plan && (shows || resumes || tells))
+        return err_set(ERR_RANGE,
+                       "--plan is of a run that would begin: train CONFIG --plan, not train %s",
+                       what);
+    if (shows)
         return show(r, c->words + 1, c->n - 1);
-    if (strcmp(what, "status") == 0 && c->n == 1)
+    if (tells)
         return status(r);
-    return strcmp(what, "resume") == 0 ? resume(r, c) : train(r, c);
+    return resumes ? resume(r, c) : train(r, c);
 }

@@ -160,25 +160,35 @@ void repl_drop_run(struct repl *r)
     r->run = NULL;
 }
 
-int repl_load(struct repl *r, const char *path, uint64_t seed)
+int repl_read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
 {
     struct load_config c = {.seed = seed};
-    struct model *fresh = NULL;
     int rc = repl_memory_kind(&c.kind, r->options.settings.device.dtype);
     if (rc == 0)
         rc = repl_device(r);
     if (rc == 0)
-        rc = model_load(&fresh, path, &c, progress_show());
+        rc = model_load(out, path, &c, progress_show());
     progress_wipe();
-    if (rc != 0)
-        return rc;
+    return rc;
+}
+
+void repl_take_model(struct repl *r, struct model *fresh)
+{
     drop_engine(r);
     repl_forget(r);
     repl_drop_run(r);
     model_free(r->model);
     r->model = fresh;
     take_defaults(r);
-    return 0;
+}
+
+int repl_load(struct repl *r, const char *path, uint64_t seed)
+{
+    struct model *fresh = NULL;
+    int rc = repl_read_model(r, &fresh, path, seed);
+    if (rc == 0)
+        repl_take_model(r, fresh);
+    return rc;
 }
 
 bool repl_names_model(const struct repl *r)
@@ -225,13 +235,23 @@ int repl_refuse_unsaved_adapter(struct repl *r, const char *again)
                    "the adapter has changed and is not saved; :lora save DIR keeps it, %s", again);
 }
 
-int repl_leave_model(struct repl *r, const char *again)
+int repl_keep_run(struct repl *r, const char *again)
 {
     int rc = was_told(r, again) ? 0 : train_keep(r);
-    if (rc != 0) {
-        r->warned = again;
+    if (rc == 0 || rc == ERR_INTERRUPTED)
         return rc;
-    }
+    char *why = mem_strdup(err_text());
+    r->warned = again;
+    rc = err_set(rc, "%s; %s", why != NULL ? why : "the run is not saved", again);
+    mem_free(why);
+    return rc;
+}
+
+int repl_leave_model(struct repl *r, const char *again)
+{
+    int rc = repl_keep_run(r, again);
+    if (rc != 0)
+        return rc;
     if (r->model == NULL || !r->model->changed || was_told(r, again))
         return repl_refuse_unsaved_adapter(r, again);
     r->warned = again;

@@ -47,6 +47,10 @@ void repl_drop_run(struct repl *r);
 /* Load path in place of the model there is, and drop a run that trains that one; on
  * failure both stay. seed: for random: models. */
 int repl_load(struct repl *r, const char *path, uint64_t seed);
+/* The two halves of that: a model for the caller to free, and one that takes the place of the one
+ * there is, for good. */
+int repl_read_model(struct repl *r, struct model **out, const char *path, uint64_t seed);
+void repl_take_model(struct repl *r, struct model *fresh);
 /* What weights of a precision (enum dtype_choice) are in memory; ERR_UNSUPPORTED: for files only.
  */
 int repl_memory_kind(enum linear_kind *out, int dtype);
@@ -64,12 +68,15 @@ int repl_ready(struct repl *r, int max_seqs);
 /* Write a checkpoint of a run whose weights are in none; 0 when there is nothing to do.
  * cmd_train.c. */
 int train_keep(struct repl *r);
-/* The same, and the run goes out of memory. cmd_train.c. */
-int train_put_away(struct repl *r);
+/* The same, and the run goes out of memory; `again` as in repl_keep_run. cmd_train.c. */
+int train_put_away(struct repl *r, const char *again);
 /* An adapter from its folder beside the model; switched on. On failure nothing has changed.
  * cmd_lora.c, as what people are told of one. */
 int lora_load(struct repl *r, const char *path);
 const char *lora_about(char *out, size_t n, const struct adapter *a);
+/* Before the run in memory goes: it is saved. Where it cannot be, that is refused the first time;
+ * `again` says what the same once more does, which is to go on without. */
+int repl_keep_run(struct repl *r, const char *again);
 /* Before the model goes: the run in memory is saved. ERR_EXISTS, the first time, where weights or
  * an adapter are in no file; `again` says what the same once more does with them. */
 int repl_leave_model(struct repl *r, const char *again);

@@ -48,6 +48,9 @@ bool run_can_resume(const struct run_config *c);
  * together or with the model's shape, data that is not there, a folder that has a run. loaded: the
  * shape in memory, NULL: none. */
 int run_check_first(const struct run_config *c, const struct config *loaded);
+/* The same of the model that would be trained: an adapter that would be left behind (ERR_EXISTS),
+ * weights in no file that the run's adapter could refer to (ERR_MISMATCH). */
+int run_check_model(const struct run_config *c, const struct model *m);
 /* The same of what would go on from a checkpoint, under c, not settled. */
 int run_check_resume(const struct checkpoint *cp, const struct run_config *c);
 /* The configuration a checkpoint was written with, into c as run_config_init does; its

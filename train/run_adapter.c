@@ -8,22 +8,12 @@
 
 #include <string.h>
 
-/* A checkpoint of it refers to the file that the weights beside it come from. */
-static int check_base(const struct model *m)
-{
-    return !m->changed
-               ? 0
-               : err_set(ERR_MISMATCH, "the weights in memory are in no file that an adapter could "
-                                       "refer to; :save PATH them first");
-}
-
 int run_adapter_open(struct run *r)
 {
     const struct adapter_config *c = &r->config.lora;
     struct model *m = r->model;
     int rc = 0;
-    if (c->rank > 0 && (rc = check_base(m)) == 0 &&
-        (rc = adapter_new(&r->adapter, c, &m->config)) == 0 &&
+    if (c->rank > 0 && (rc = adapter_new(&r->adapter, c, &m->config)) == 0 &&
         (rc = adapter_new(&r->shown, c, &m->config)) == 0 &&
         (rc = adapter_make_room(r->shown, m)) == 0) {
         adapter_start(r->adapter, r->config.training.seed);
@@ -46,25 +36,38 @@ static bool alike(const struct adapter *a, const struct adapter *b)
     return yes;
 }
 
-int run_adapter_begin(struct run *r)
+int run_adapter_first(struct adapter **out, const struct run_config *c, const struct config *shape)
 {
-    const char *path = r->config.model.adapter;
-    struct adapter *a = NULL;
+    const char *path = c->model.adapter;
+    struct adapter *a = NULL, *like = NULL;
     char shown[160], targets[160];
+    *out = NULL;
     if (*path == '\0')
         return 0;
-    if (r->adapter == NULL)
+    if (c->lora.rank == 0)
         return err_set(ERR_RANGE, "lora.adapter is %s, but lora.rank is 0: no adapter learns",
                        file_show(shown, sizeof shown, path));
-    int rc = adapter_read(&a, path, &r->model->config);
-    if (rc == 0 && !alike(a, r->adapter))
+    int rc = adapter_read(&a, path, shape);
+    if (rc == 0 && (rc = adapter_new(&like, &c->lora, shape)) == 0 && !alike(a, like))
         rc = err_set(ERR_MISMATCH,
                      "the adapter %s begins no adapter of these settings: it has rank=%d "
                      "alpha=%g use_rslora=%s target_modules=%s",
                      file_show(shown, sizeof shown, path), a->config.rank, (double)a->config.alpha,
                      a->config.rslora ? "on" : "off",
                      file_show(targets, sizeof targets, a->config.targets));
+    adapter_free(like);
     if (rc == 0)
+        *out = a;
+    else
+        adapter_free(a);
+    return rc;
+}
+
+int run_adapter_begin(struct run *r)
+{
+    struct adapter *a;
+    int rc = run_adapter_first(&a, &r->config, &r->model->config);
+    if (rc == 0 && a != NULL)
         memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);
     adapter_free(a);
     return rc;

@@ -6,7 +6,6 @@
 #include "model/base/mem.h"
 #include "train/data/source.h"
 #include "train/eval/eval.h"
-#include "weights/adapter_file.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -53,10 +52,10 @@ static int check_evaluation(const struct logging_section *l)
     return eval_look(eval_find(l->eval), &c, *l->eval_file == '\0' ? NULL : l->eval_file);
 }
 
-static int check_adapter(const char *path, const struct config *shape)
+static int check_adapter(const struct run_config *c, const struct config *shape)
 {
-    struct adapter *a = NULL;
-    int rc = *path == '\0' ? 0 : adapter_read(&a, path, shape);
+    struct adapter *a;
+    int rc = run_adapter_first(&a, c, shape);
     adapter_free(a);
     return rc;
 }
@@ -79,10 +78,23 @@ int run_check_first(const struct run_config *c, const struct config *loaded)
         rc = run_refuse_old(settled.checkpoint.folder);
     if (rc == 0 && (rc = check_data(&c->data)) == 0 &&
         (rc = check_evaluation(&settled.logging)) == 0 &&
-        (rc = check_adapter(settled.model.adapter, &shape)) == 0)
+        (rc = check_adapter(&settled, &shape)) == 0)
         rc = file_look_folder(settled.checkpoint.folder);
     run_config_release(&settled);
     return rc;
+}
+
+int run_check_model(const struct run_config *c, const struct model *m)
+{
+    if (m->adapter != NULL)
+        return err_set(ERR_EXISTS, "an adapter stands beside the model, which training would leave "
+                                   "behind: :lora merge makes it part of the weights, :lora drop "
+                                   "takes it away, and lora.adapter=PATH begins with one");
+    /* A checkpoint of an adapter refers to the file that the weights beside it come from. */
+    if (c->lora.rank > 0 && m->changed)
+        return err_set(ERR_MISMATCH, "the weights in memory are in no file that an adapter could "
+                                     "refer to; :save PATH them first");
+    return 0;
 }
 
 /* c as its checkpoint has it, both settled for the shape it has. */

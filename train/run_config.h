@@ -65,7 +65,7 @@ struct checkpoint_section {
 /* Where a run has its folder unless checkpoint.folder says otherwise. */
 #define RUNS_FOLDER "runs"
 
-enum run_origin { RUN_BUILT_IN, RUN_PRESET, RUN_FILE, RUN_COMMAND_LINE };
+enum run_origin { RUN_BUILT_IN, RUN_PRESET, RUN_FILE, RUN_CHECKPOINT, RUN_COMMAND_LINE };
 enum { RUN_MAX_ROWS = 128 };
 
 struct run_config {

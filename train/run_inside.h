@@ -116,6 +116,8 @@ void run_begin_step_anew(struct run *r);
  * checkpoint; as weights are published, saved, closed. */
 int run_adapter_open(struct run *r);
 int run_adapter_begin(struct run *r); /* of a new run: as lora.adapter says */
+/* The one of lora.adapter, for the caller to free, where it goes with the settings; NULL: none. */
+int run_adapter_first(struct adapter **out, const struct run_config *c, const struct config *shape);
 int run_adapter_restore(struct run *r, const struct checkpoint *cp);
 void run_adapter_publish(struct run *r);
 void run_adapter_saved(struct run *r);

@@ -75,10 +75,8 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
             const struct run_events *e)
 {
     int rc = run_refuse_old(c->checkpoint.folder);
-    if (rc == 0 && m->adapter != NULL)
-        rc = err_set(ERR_EXISTS, "an adapter stands beside the model, which training would leave "
-                                 "behind: :lora merge makes it part of the weights, :lora drop "
-                                 "takes it away, and lora.adapter=PATH begins with one");
+    if (rc == 0)
+        rc = run_check_model(c, m);
     if (rc != 0)
         return rc;
     struct run *r = mem_alloc(sizeof *r);
@@ -124,7 +122,8 @@ static int place_here(struct run_config *c, const struct checkpoint *cp)
     const char *slash = strrchr(cp->path, '/');
     char *folder =
         slash == NULL ? mem_strdup(".") : mem_sprintf("%.*s", (int)(slash - cp->path), cp->path);
-    int rc = folder == NULL ? ERR_NOMEM : run_config_set(c, RUN_FILE, "checkpoint.folder", folder);
+    int rc =
+        folder == NULL ? ERR_NOMEM : run_config_set(c, RUN_CHECKPOINT, "checkpoint.folder", folder);
     mem_free(folder);
     return rc;
 }
@@ -137,7 +136,7 @@ int run_stored_config(struct run_config *c, const struct checkpoint *cp)
     if (rc == 0 && text == NULL)
         rc = err_set(ERR_FORMAT, "it has no configuration");
     if (rc == 0 && (rc = run_config_init(c)) == 0 &&
-        ((rc = run_config_read(c, RUN_FILE, "its configuration", text, strlen(text))) != 0 ||
+        ((rc = run_config_read(c, RUN_CHECKPOINT, "its configuration", text, strlen(text))) != 0 ||
          (rc = place_here(c, cp)) != 0))
         run_config_release(c);
     if (rc != 0)

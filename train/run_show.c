@@ -8,7 +8,7 @@
 
 static const char *origin_text(enum run_origin o)
 {
-    static const char *const names[] = {"built in", "preset", "file", "command line"};
+    static const char *const names[] = {"built in", "preset", "file", "checkpoint", "command line"};
     return names[o];
 }
 

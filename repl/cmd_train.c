@@ -456,14 +456,15 @@ static int status(struct repl *r)
 {
     static const char *const states[] = {
         [RUN_PAUSED] = "paused", [RUN_GOING] = "going", [RUN_FINISHED] = "finished"};
-    char path[SHOWN], time[24];
+    char path[SHOWN], label[SHOWN], time[24];
     struct buf line = {0};
     if (r->run == NULL)
         return err_set(ERR_MISSING, "no run is in memory; :train CONFIG begins one, :train resume "
                                     "FOLDER goes on with one");
     const struct metrics now = run_now(r->run), *m = &now;
-    printf("%s%s%s in %s\n", term_bold(stdout), states[run_state(r->run)], term_plain(stdout),
-           shown_path(path, r));
+    printf("%s%s%s in %s, labelled %s\n", term_bold(stdout), states[run_state(r->run)],
+           term_plain(stdout), shown_path(path, r),
+           file_show(label, sizeof label, run_settings(r->run)->logging.label));
     int rc = train_view_line(m, term_is(stdout) ? term_width(stdout) - 2 : 0, &line);
     if (rc == 0)
         printf("  %s\n", buf_text(&line));

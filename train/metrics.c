@@ -40,7 +40,7 @@ double metrics_done(const struct metrics *m, double steps)
 }
 
 struct metrics_log {
-    char *path;
+    char *path, *label;
     struct tfevents *events; /* NULL: none */
 };
 
@@ -78,10 +78,14 @@ static int cut(const char *path, int64_t last)
     return rc;
 }
 
-int metrics_open(struct metrics_log **out, const char *folder, int64_t from, bool tensorboard)
+int metrics_open(struct metrics_log **out, const char *folder, int64_t from, bool tensorboard,
+                 const char *label)
 {
     struct metrics_log *l = mem_alloc(sizeof *l);
-    int rc = l == NULL || (l->path = file_join(folder, "metrics.jsonl")) == NULL ? ERR_NOMEM : 0;
+    int rc = l == NULL || (l->path = file_join(folder, "metrics.jsonl")) == NULL ||
+                     (l->label = mem_strdup(label)) == NULL
+                 ? ERR_NOMEM
+                 : 0;
     if (rc == 0)
         rc = cut(l->path, from);
     if (rc == 0 && tensorboard)
@@ -99,6 +103,7 @@ void metrics_close(struct metrics_log *l)
         return;
     tfevents_close(l->events);
     mem_free(l->path);
+    mem_free(l->label);
     mem_free(l);
 }
 
@@ -139,9 +144,10 @@ static int flush(struct metrics_log *l)
     return l->events == NULL ? 0 : tfevents_flush(l->events);
 }
 
-static json_t *begin(const struct metrics *m)
+static json_t *begin(const struct metrics_log *l, const struct metrics *m)
 {
-    return json_pack("{s:I,s:I}", "step", (json_int_t)m->step, "tokens", (json_int_t)m->tokens);
+    return json_pack("{s:s,s:I,s:I}", "label", l->label, "step", (json_int_t)m->step, "tokens",
+                     (json_int_t)m->tokens);
 }
 
 /* Takes o, which is not written if something failed before. */
@@ -173,7 +179,7 @@ static int put_evaluation(struct metrics_log *l, json_t *o, const struct metrics
 
 int metrics_line(struct metrics_log *l, const struct metrics *m)
 {
-    json_t *o = begin(m);
+    json_t *o = begin(l, m);
     bool validated = m->validation_step == m->step;
     bool scaled = m->loss_scale > 1 || m->overflows > 0;
     const struct {
@@ -226,7 +232,7 @@ int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct
         if (rc == 0 && c->weight_norm > 0)
             rc = put(l, ratios, m, "update_ratio", name, c->update_norm / c->weight_norm);
     }
-    json_t *o = begin(m);
+    json_t *o = begin(l, m);
     if (o != NULL) {
         json_object_set(o, "grad_norms", norms);
         json_object_set(o, "update_ratios", ratios);
@@ -245,7 +251,7 @@ int metrics_activations(struct metrics_log *l, const struct metrics *m, const st
                  {"activation_stds", "activation_std", offsetof(struct watched_stats, std)},
                  {"activation_maxima", "activation_max", offsetof(struct watched_stats, max)},
                  {"activation_zeros", "activation_zeros", offsetof(struct watched_stats, zeros)}};
-    json_t *o = begin(m);
+    json_t *o = begin(l, m);
     int rc = 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds && rc == 0; k++) {
         json_t *all = json_object();
@@ -263,7 +269,7 @@ int metrics_activations(struct metrics_log *l, const struct metrics *m, const st
 
 int metrics_sample(struct metrics_log *l, const struct metrics *m, const struct buf *text)
 {
-    json_t *o = begin(m);
+    json_t *o = begin(l, m);
     json_object_set_new(o, "sample", json_of_text(buf_text(text), text->n));
     return append(l, o);
 }

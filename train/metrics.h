@@ -45,8 +45,10 @@ double metrics_done(const struct metrics *m, double steps);
 
 struct metrics_log;
 
-/* Open the logs of a run's folder for step `from` on, with event files or without. */
-int metrics_open(struct metrics_log **out, const char *folder, int64_t from, bool tensorboard);
+/* Open the logs of a run's folder for step `from` on, with event files or without. Each line of
+ * metrics.jsonl has the run's label. */
+int metrics_open(struct metrics_log **out, const char *folder, int64_t from, bool tensorboard,
+                 const char *label);
 void metrics_close(struct metrics_log *l);
 int metrics_line(struct metrics_log *l, const struct metrics *m);
 /* Of each tensor of the table the norm of its gradient, and of the last update as a part of

@@ -87,7 +87,8 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
     if (rc == 0 && r->adapter == NULL && r->masters.dtype == DTYPE_F32)
         r->published = m->version;
     if (rc == 0)
-        rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.tensorboard);
+        rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.tensorboard,
+                          c->logging.label);
     if (rc == 0) {
         run_fill_metrics(r);
         *out = r;
@@ -175,7 +176,7 @@ static int settle_in(struct run *r, const struct checkpoint *cp, bool same_folde
 {
     int n_aside = 0;
     int rc = metrics_open(&r->log, r->config.checkpoint.folder, same_folder ? cp->step : 0,
-                          r->config.logging.tensorboard);
+                          r->config.logging.tensorboard, r->config.logging.label);
     if (rc != 0 || !same_folder)
         return rc;
     if ((rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)

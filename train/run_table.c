@@ -159,7 +159,7 @@ static const struct setting table[] = {
  .help = "a window's queries go through the backward of attention in so many pieces, 0: as fits the cache; the same bits"},
 
 {.group = "logging", .name = "label", .type = SETTING_STRING, .offset = L(label), .argument = "NAME",
- .help = "of the run; empty: the name of its preset or file"},
+ .help = "of the run, in :train status and each line of its metrics; empty: the name of its preset or file"},
 {.group = "logging", .name = "log_every", .also = "log_interval|log_terminal_every", .type = SETTING_INT, .offset = L(log_every), .min = 1, .max = MANY, .argument = "N",
  .help = "steps between two lines"},
 {.group = "logging", .name = "eval_every", .also = "eval_interval", .type = SETTING_INT, .offset = L(eval_every), .max = MANY, .argument = "N",

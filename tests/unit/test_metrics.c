@@ -86,7 +86,7 @@ static void lines_say_what_was_measured(void **state)
     int64_t begins;
     int n;
     scratch_open(&s);
-    assert_ok(metrics_open(&l, s.folder, 0, true));
+    assert_ok(metrics_open(&l, s.folder, 0, true, "a label"));
     size_t before = event_bytes(&s, &n_files);
     assert_int_equal(n_files, 1);
     assert_ok(metrics_line(l, &m));
@@ -142,12 +142,13 @@ static void tensors_have_norm_and_ratio(void **state)
     size_t n_files;
     int n;
     scratch_open(&s);
-    assert_ok(metrics_open(&l, s.folder, 0, false));
+    assert_ok(metrics_open(&l, s.folder, 0, false, "a label"));
     assert_ok(metrics_tensors(l, &m, &table, changes));
     event_bytes(&s, &n_files);
     assert_int_equal(n_files, 0);
     json_t *o = line(&s, 0, &n);
     json_t *norms = json_object_get(o, "grad_norms"), *ratios = json_object_get(o, "update_ratios");
+    assert_string_equal(json_string_value(json_object_get(o, "label")), "a label");
     assert_true(json_real_value(json_object_get(norms, "wte.weight")) == 2);
     assert_true(json_real_value(json_object_get(norms, "h.0.ln_1.bias")) == 3);
     assert_true(json_real_value(json_object_get(ratios, "wte.weight")) == 0.25);
@@ -166,14 +167,14 @@ static void going_on_drops_what_comes_again(void **state)
     struct metrics_log *l;
     int n;
     scratch_open(&s);
-    assert_ok(metrics_open(&l, s.folder, 0, false));
+    assert_ok(metrics_open(&l, s.folder, 0, false, "a label"));
     for (int64_t step = 1; step <= 9; step++) {
         struct metrics m = at(step);
         assert_ok(metrics_line(l, &m));
     }
     metrics_close(l);
     assert_ok(file_append(scratch_path(&s, "metrics.jsonl"), "{\"step\":2", 9));
-    assert_ok(metrics_open(&l, s.folder, 6, true));
+    assert_ok(metrics_open(&l, s.folder, 6, true, "a label"));
     struct metrics m = at(7);
     int64_t begins;
     assert_ok(metrics_line(l, &m));

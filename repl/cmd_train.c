@@ -452,6 +452,40 @@ static int train(struct repl *r, const struct call *call)
 
 /* ---- :train status, resume ---- */
 
+/* Of a run that another process trains, or none does. */
+static int status_of_folder(const char *folder)
+{
+    struct metrics m;
+    struct buf line = {0};
+    char shown[SHOWN], who[48] = "";
+    char *path = file_expand(folder);
+    int rc = path == NULL ? ERR_NOMEM : metrics_read_last(&m, path);
+    const long trainer = rc == 0 ? run_folder_trainer(path) : 0;
+    if (trainer > 0)
+        snprintf(who, sizeof who, ", process %ld", trainer);
+    if (trainer == 0 && rc == 0) /* nothing is left of what nobody does */
+        m.end_hours = 0;
+    if (rc == 0 &&
+        (rc = train_view_line(&m, term_is(stdout) ? term_width(stdout) - 2 : 0, &line)) == 0)
+        printf("%s%s%s in %s%s\n  %s\n", term_bold(stdout), trainer != 0 ? "going" : "not going",
+               term_plain(stdout), file_show(shown, sizeof shown, path), who, buf_text(&line));
+    buf_release(&line);
+    mem_free(path);
+    return rc;
+}
+
+/* Of no run in memory and none named: the one that resume would go on with. */
+static int status_of_latest(void)
+{
+    char *folder = NULL;
+    if (run_folder_latest(&folder, RUNS_FOLDER) != 0)
+        return err_set(ERR_MISSING, "no run is in memory; :train CONFIG begins one, :train resume "
+                                    "FOLDER goes on with one, :train status FOLDER tells of one");
+    int rc = status_of_folder(folder);
+    mem_free(folder);
+    return rc;
+}
+
 static int status(struct repl *r)
 {
     static const char *const states[] = {
@@ -459,8 +493,7 @@ static int status(struct repl *r)
     char path[SHOWN], label[SHOWN], time[24];
     struct buf line = {0};
     if (r->run == NULL)
-        return err_set(ERR_MISSING, "no run is in memory; :train CONFIG begins one, :train resume "
-                                    "FOLDER goes on with one");
+        return status_of_latest();
     const struct metrics now = run_now(r->run), *m = &now;
     printf("%s%s%s in %s, labelled %s\n", term_bold(stdout), states[run_state(r->run)],
            term_plain(stdout), shown_path(path, r),
@@ -572,7 +605,7 @@ int cmd_train(struct repl *r, const struct call *c)
 {
     const char *what = c->words[0];
     const bool shows = strcmp(what, "show") == 0, resumes = strcmp(what, "resume") == 0,
-               tells = strcmp(what, "status") == 0 && c->n == 1;
+               tells = strcmp(what, "status") == 0 && c->n <= 2;
     if (r->options.settings.call.plan && (shows || resumes || tells))
         return err_set(ERR_RANGE,
                        "--plan is of a run that would begin: train CONFIG --plan, not train %s",
@@ -580,6 +613,6 @@ int cmd_train(struct repl *r, const struct call *c)
     if (shows)
         return show(r, c->words + 1, c->n - 1);
     if (tells)
-        return status(r);
+        return c->n == 2 ? status_of_folder(c->words[1]) : status(r);
     return resumes ? resume(r, c) : train(r, c);
 }

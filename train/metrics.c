@@ -217,7 +217,83 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
             rc = put(l, o, m, all[i].group, all[i].name, all[i].x);
     if (rc == 0 && m->evaluation != NULL)
         rc = put_evaluation(l, o, m);
+    const double left_s = metrics_left_s(m, (double)m->step);
+    if (m->n_steps > 0)
+        json_object_set_new(o, "n_steps", json_integer(m->n_steps));
+    if (left_s >= 0)
+        json_object_set_new(o, "left_s", json_real(left_s));
     return end(l, o, rc);
+}
+
+/* Of a line that metrics_line wrote. What is not there stays as it was. */
+static int take_line(struct metrics *m, const json_t *o)
+{
+    const struct {
+        const char *name;
+        double *to;
+    } all[] = {{"epoch", &m->epoch},
+               {"hours", &m->hours},
+               {"loss", &m->loss},
+               {"accuracy", &m->accuracy},
+               {"learning_rate", &m->learning_rate},
+               {"grad_norm", &m->grad_norm},
+               {"tokens_per_s", &m->tokens_per_s},
+               {"samples_per_s", &m->samples_per_s},
+               {"share", &m->share},
+               {"loss_scale", &m->loss_scale},
+               {"validation_loss", &m->validation_loss}};
+    double left_s = 0, skipped = 0;
+    int64_t tokens = 0;
+    int rc = 0;
+    *m = (struct metrics){.loss = NAN, .grad_norm = NAN, .validation_step = -1, .best_step = -1};
+    for (size_t i = 0; i < sizeof all / sizeof *all && rc == 0; i++)
+        rc = json_take_number(o, all[i].name, -1e300, 1e300, all[i].to);
+    if (rc == 0)
+        rc = json_take_int(o, "step", 0, INT64_MAX, &m->step);
+    if (rc == 0)
+        rc = json_take_int(o, "n_steps", 0, INT64_MAX, &m->n_steps);
+    if (rc == 0)
+        rc = json_take_int(o, "tokens", 0, INT64_MAX, &tokens);
+    if (rc == 0)
+        rc = json_take_number(o, "left_s", 0, 1e300, &left_s);
+    if (rc == 0)
+        rc = json_take_number(o, "skipped", 0, 1e15, &skipped);
+    m->skipped = (int64_t)skipped;
+    m->tokens = (uint64_t)tokens;
+    m->end_hours = left_s > 0 ? m->hours + left_s / 3600 : 0;
+    if (json_object_get(o, "validation_loss") != NULL)
+        m->validation_step = m->step;
+    return rc;
+}
+
+int metrics_read_last(struct metrics *m, const char *folder)
+{
+    struct buf all = {0};
+    char shown[256];
+    char *path = file_join(folder, "metrics.jsonl");
+    int rc = path == NULL ? ERR_NOMEM : file_read_all(&all, path, UINT32_MAX);
+    bool found = false;
+    /* From the end: half a line may be behind the last, and lines of other kinds. */
+    for (size_t end = all.n; rc == 0 && !found && end > 0;) {
+        size_t begin = end - 1;
+        json_t *o = NULL;
+        while (begin > 0 && all.data[begin - 1] != '\n')
+            begin--;
+        if (json_read_line(&o, all.data + begin, end - begin) == 0 &&
+            json_object_get(o, "learning_rate") != NULL) {
+            rc = take_line(m, o);
+            found = true;
+        }
+        if (o != NULL)
+            json_decref(o);
+        end = begin;
+    }
+    if (rc == 0 && !found)
+        rc = err_set(ERR_MISSING, "%s has no line of training",
+                     file_show(shown, sizeof shown, path));
+    buf_release(&all);
+    mem_free(path);
+    return rc;
 }
 
 int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,

@@ -51,6 +51,9 @@ int metrics_open(struct metrics_log **out, const char *folder, int64_t from, boo
                  const char *label);
 void metrics_close(struct metrics_log *l);
 int metrics_line(struct metrics_log *l, const struct metrics *m);
+/* The figures of the last whole line of a run's folder, also while it is being written to; what is
+ * left is in end_hours alone. ERR_MISSING: it has none. */
+int metrics_read_last(struct metrics *m, const char *folder);
 /* Of each tensor of the table the norm of its gradient, and of the last update as a part of
  * the weights. */
 int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,

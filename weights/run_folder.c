@@ -32,12 +32,19 @@ static int fails(const char *verb, const char *path)
 
 /* ---- the lock ---- */
 
+/* Who holds it, -1: it does not say. */
+static long holder(int lock)
+{
+    char who[32] = "";
+    long pid = pread(lock, who, sizeof who - 1, 0) > 0 ? strtol(who, NULL, 10) : 0;
+    return pid > 0 ? pid : -1;
+}
+
 static int refuse(int lock, const char *path)
 {
-    char shown[SHOWN], who[32] = "";
+    char shown[SHOWN], who[32];
+    const long pid = holder(lock);
     file_show(shown, sizeof shown, path);
-    ssize_t n = pread(lock, who, sizeof who - 1, 0);
-    long pid = n > 0 ? strtol(who, NULL, 10) : 0;
     snprintf(who, sizeof who, pid > 0 ? " (process %ld)" : "", pid);
     return err_set(ERR_EXISTS,
                    "cannot train in %s: another trainer%s is at work there; stop it, or name "
@@ -68,6 +75,18 @@ static int take_lock(int *lock, const char *path)
         errno = 0;
     *lock = fd;
     return 0;
+}
+
+long run_folder_trainer(const char *path)
+{
+    char *name = file_join(path, LOCK);
+    int fd = name == NULL ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    long pid =
+        fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK ? holder(fd) : 0;
+    mem_free(name);
+    if (fd >= 0)
+        close(fd);
+    return pid;
 }
 
 /* ---- what is in it ---- */

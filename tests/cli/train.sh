@@ -32,6 +32,7 @@ is "one thread, the same bits" "$(remains whole)" "$(remains one)"
 EXEC=exec train slow steps=1000000 gradient_accumulation=500 save_every=1 >log 2>err &
 pid=$!
 until_saved slow
+has "the first is seen at work" "going in slow, process $pid" "$("$PRATTLE" train status slow 2>&1)"
 has "a second trainer is refused" "another trainer (process $pid) is at work there" \
     "$("$PRATTLE" train resume slow 2>&1)"
 kill -TERM $pid; wait $pid
@@ -73,6 +74,8 @@ has "which run" "which run? runs has none with a checkpoint; train resume FOLDER
 mkdir runs && cp -a one runs/older && cp -a whole runs/newer && touch runs/newer/step-*
 has "without a name it is the one written to last" "[runs/newer]" "$("$PRATTLE" train resume steps=252 2>&1)"
 has "which goes on" "step 254/254" "$("$PRATTLE" train resume steps=254 2>&1)"
+has "status tells of it, too" "not going in runs/newer" "$("$PRATTLE" train status 2>&1)"
+has "and of one that was named" "step 240" "$("$PRATTLE" train status runs/older 2>&1)"
 printf x | dd of=whole/step-000244/model.safetensors bs=1 seek=9000 conv=notrunc 2>/dev/null
 has "a damaged checkpoint is passed over" "model.safetensors is not what was written: its SHA-256 differs; passed over" \
     "$("$PRATTLE" train resume whole steps=246 2>&1)"

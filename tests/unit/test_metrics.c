@@ -186,6 +186,42 @@ static void going_on_drops_what_comes_again(void **state)
     scratch_close(&s);
 }
 
+/* As it stands, with lines of other kinds and half a line behind it. */
+static void the_last_line_is_read(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct metrics_log *l;
+    struct metrics m = at(4), last;
+    struct param_tensor tensors[] = {{.name = "wte.weight"}};
+    const struct params table = {.tensors = tensors, .n_tensors = 1};
+    const struct tensor_change changes[] = {{.grad_norm = 2}};
+    scratch_open(&s);
+    assert_int_equal(metrics_read_last(&last, s.folder), ERR_MISSING);
+    assert_ok(metrics_open(&l, s.folder, 0, false, "a label"));
+    assert_ok(metrics_tensors(l, &m, &table, changes));
+    assert_int_equal(metrics_read_last(&last, s.folder), ERR_MISSING);
+    assert_ok(metrics_line(l, &m));
+    m = at(5);
+    m.n_steps = 10;
+    m.step_s = 3;
+    m.tokens_per_s = 77;
+    m.skipped = 2;
+    assert_ok(metrics_line(l, &m));
+    assert_ok(metrics_tensors(l, &m, &table, changes));
+    metrics_close(l);
+    assert_ok(file_append(scratch_path(&s, "metrics.jsonl"), "{\"step\":6,\"loss\":1", 17));
+    assert_ok(metrics_read_last(&last, s.folder));
+    assert_int_equal(last.step, 5);
+    assert_int_equal(last.n_steps, 10);
+    assert_int_equal(last.tokens, 500);
+    assert_int_equal(last.skipped, 2);
+    assert_true(last.loss == 2.5 && last.tokens_per_s == 77 && isnan(last.grad_norm));
+    assert_true(fabs(metrics_left_s(&last, 5) - 15) < 1e-6);
+    assert_int_not_equal(last.validation_step, 5);
+    scratch_close(&s);
+}
+
 /* Steps or hours: what comes first is the end. */
 static void left_is_until_the_nearer_end(void **state)
 {
@@ -211,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_say_what_was_measured),
         cmocka_unit_test(tensors_have_norm_and_ratio),
+        cmocka_unit_test(the_last_line_is_read),
         cmocka_unit_test(left_is_until_the_nearer_end),
         cmocka_unit_test(going_on_drops_what_comes_again),
     };

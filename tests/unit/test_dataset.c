@@ -1,128 +1,41 @@
 /* Data sets: texts, JSON lines and the formats of others give one stream of ids with
- * documents; what is held out; the cache; what is refused with which sentence. */
-#include "tests/unit/test.h"
-
-#include "tests/unit/scratch.h"
-#include "tests/unit/tiny_text.h"
-#include "train/data/dataset.h"
+ * documents; what is held out; what is refused with which sentence. */
+#include "tests/unit/data_set.h"
 #include "train/data/token_writer.h"
 #include "weights/vocab.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
-
-enum { SEVERAL = 4096 };
-
-static struct scratch scratch;
-static struct tokenizer *tokenizer;
-
-static int setup(void **state)
-{
-    (void)state;
-    scratch_open(&scratch);
-    setenv("XDG_CACHE_HOME", scratch_path(&scratch, "cache"), 1);
-    tokenizer = tiny_tokenizer();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    tokenizer_free(tokenizer);
-    scratch_close(&scratch);
-    return 0;
-}
-
-static void write_text(const char *name, const char *text)
-{
-    scratch_write(&scratch, name, text, strlen(text));
-}
-
-/* Paths below the scratch folder, a comma between them. */
-static struct data_config config_of(const char *const *names, size_t n)
-{
-    struct data_config c;
-    struct buf b = {0};
-    assert_ok(data_config_init(&c));
-    for (size_t i = 0; i < n; i++)
-        assert_ok(buf_printf(&b, "%s%s", i == 0 ? "" : ",", scratch_path(&scratch, names[i])));
-    mem_free(c.data);
-    c.data = b.data;
-    c.validation_fraction = 0;
-    return c;
-}
-
-static struct dataset open_part(struct data_config *c, bool validation)
-{
-    struct dataset parts[2];
-    assert_ok(dataset_open(&parts[0], &parts[1], c, tokenizer, 0, NULL));
-    dataset_close(&parts[!validation]);
-    return parts[validation];
-}
-
-/* The stream as text, each document behind a bar, the end of text as "$". */
-static const char *shown(const struct dataset *d)
-{
-    static struct buf out;
-    token_id ids[SEVERAL];
-    out.n = 0;
-    assert_true(d->n_tokens <= SEVERAL);
-    assert_ok(dataset_read(d, ids, 0, d->n_tokens));
-    for (uint64_t i = 0, k = 0; i < d->n_tokens; i++) {
-        if (d->documents[k] == i) {
-            assert_ok(buf_char(&out, '|'));
-            k++;
-        }
-        if (ids[i] == 0)
-            assert_ok(buf_char(&out, '$'));
-        else
-            assert_ok(tokenizer_decode(tokenizer, &out, &ids[i], 1));
-    }
-    assert_int_equal(d->documents[d->n_documents], d->n_tokens);
-    return buf_text(&out);
-}
-
-static void expect(const char *name, const char *stream)
-{
-    struct data_config c = config_of(&name, 1);
-    struct dataset d = open_part(&c, false);
-    assert_string_equal(shown(&d), stream);
-    dataset_close(&d);
-    data_config_release(&c);
-}
 
 static void reads_documents_of_texts(void **state)
 {
     (void)state;
-    write_text("one.txt", "abc\n");
-    expect("one.txt", "|abc\n$");
-    write_text("several.txt",
-               "the end\n<|endoftext|>\n\n a b\r\n\r\n<|endoftext|>xy<|endoftext|>\n");
-    expect("several.txt", "|the end$| a b$|xy$");
-    write_text("nothing-between.txt", "<|endoftext|>\n<|endoftext|>\nx<|endoftext|><|endoftext|>");
-    expect("nothing-between.txt", "|x$");
-    write_text("bom.txt", "\xef\xbb\xbfgr\xc3\xbc\xc3\x9f");
-    expect("bom.txt", "|gr\xc3\xbc\xc3\x9f$");
-    write_text("lines.jsonl", "{\"text\": \"the end\", \"url\": 1}\n\n{\"text\": \"\"}\r\n"
-                              "{\"text\": \"a\\nb\"}");
-    expect("lines.jsonl", "|the end$|a\nb$");
+    data_text("one.txt", "abc\n");
+    data_expect("one.txt", "|abc\n$");
+    data_text("several.txt",
+              "the end\n<|endoftext|>\n\n a b\r\n\r\n<|endoftext|>xy<|endoftext|>\n");
+    data_expect("several.txt", "|the end$| a b$|xy$");
+    data_text("nothing-between.txt", "<|endoftext|>\n<|endoftext|>\nx<|endoftext|><|endoftext|>");
+    data_expect("nothing-between.txt", "|x$");
+    data_text("bom.txt", "\xef\xbb\xbfgr\xc3\xbc\xc3\x9f");
+    data_expect("bom.txt", "|gr\xc3\xbc\xc3\x9f$");
+    data_text("lines.jsonl", "{\"text\": \"the end\", \"url\": 1}\n\n{\"text\": \"\"}\r\n"
+                             "{\"text\": \"a\\nb\"}");
+    data_expect("lines.jsonl", "|the end$|a\nb$");
 }
 
 static void separators_are_a_setting(void **state)
 {
     (void)state;
-    write_text("stars.txt", "a\n***\nb<|endoftext|>c");
-    struct data_config c = config_of((const char *const[]){"stars.txt"}, 1);
+    data_text("stars.txt", "a\n***\nb<|endoftext|>c");
+    struct data_config c = data_config_of((const char *const[]){"stars.txt"}, 1);
     static const char *const cases[][2] = {{"***", "|a$|b<|endoftext|>c$"},
                                            {"", "|a\n***\nb<|endoftext|>c$"},
                                            {"<|endoftext|>", "|a\n***\nb$|c$"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mem_free(c.document_separator);
         c.document_separator = mem_strdup(cases[i][0]);
-        struct dataset d = open_part(&c, false);
-        assert_string_equal(shown(&d), cases[i][1]);
+        struct dataset d = data_open(&c, false);
+        assert_string_equal(data_shown(&d), cases[i][1]);
         dataset_close(&d);
     }
     data_config_release(&c);
@@ -133,17 +46,17 @@ static void folders_are_read_by_name(void **state)
     (void)state;
     uint16_t ids[] = {0, 98, 99};
     assert_ok(file_make_folder(scratch_path(&scratch, "all/below")));
-    write_text("all/b.txt", "second");
-    write_text("all/a.txt", "first");
-    write_text("all/.hidden", "no");
-    write_text("all/empty", "");
-    write_text("all/below/wiki_00", "third");
+    data_text("all/b.txt", "second");
+    data_text("all/a.txt", "first");
+    data_text("all/.hidden", "no");
+    data_text("all/empty", "");
+    data_text("all/below/wiki_00", "third");
     scratch_write(&scratch, "all/c.bin", ids, sizeof ids);
     assert_int_equal(symlink("..", scratch_path(&scratch, "all/below/circle")), 0);
-    expect("all", "|first$|second$|third$|$|ab");
-    struct data_config c = config_of((const char *const[]){"all/c.bin", "all/b.txt"}, 2);
-    struct dataset d = open_part(&c, false);
-    assert_string_equal(shown(&d), "|$|ab|second$");
+    data_expect("all", "|first$|second$|third$|$|ab");
+    struct data_config c = data_config_of((const char *const[]){"all/c.bin", "all/b.txt"}, 2);
+    struct dataset d = data_open(&c, false);
+    assert_string_equal(data_shown(&d), "|$|ab|second$");
     struct data_summary s;
     dataset_summary(&d, &s);
     assert_string_equal(s.format, "several");
@@ -174,8 +87,8 @@ static void long_texts_are_encoded_in_pieces(void **state)
     struct ids whole = {0};
     assert_ok(tokenizer_encode(tokenizer, &whole, text.data, text.n, ENCODE_TEXT));
     assert_ok(ids_add(&whole, &(token_id){0}, 1));
-    struct data_config c = config_of((const char *const[]){"long.txt"}, 1);
-    struct dataset d = open_part(&c, false);
+    struct data_config c = data_config_of((const char *const[]){"long.txt"}, 1);
+    struct dataset d = data_open(&c, false);
     assert_int_equal(d.n_tokens, whole.n);
     assert_int_equal(d.n_documents, 1);
     token_id *ids = mem_array(whole.n, sizeof *ids);
@@ -185,120 +98,6 @@ static void long_texts_are_encoded_in_pieces(void **state)
     ids_release(&whole);
     buf_release(&text);
     dataset_close(&d);
-    data_config_release(&c);
-}
-
-static int count_cached(const char *ending)
-{
-    DIR *dir = opendir(scratch_path(&scratch, "cache/prattle/data"));
-    int n = 0;
-    if (dir == NULL)
-        return 0;
-    for (struct dirent *e; (e = readdir(dir)) != NULL;)
-        n += strstr(e->d_name, ending) != NULL;
-    closedir(dir);
-    return n;
-}
-
-static void watch_encoding(void *user, const char *what, uint64_t done, uint64_t total)
-{
-    int *calls = user;
-    assert_true(done <= total);
-    *calls += strcmp(what, "encoding texts") == 0;
-}
-
-static int encodings(struct data_config *c, unsigned char identity[32])
-{
-    int calls = 0;
-    struct progress p = {.step = watch_encoding, .user = &calls};
-    struct dataset d, v;
-    assert_ok(dataset_open(&d, &v, c, tokenizer, TINY_V, &p));
-    memcpy(identity, d.identity, 32);
-    dataset_close(&d);
-    dataset_close(&v);
-    return calls;
-}
-
-static void texts_are_encoded_once(void **state)
-{
-    (void)state;
-    unsigned char first[32], again[32];
-    write_text("cached.txt", "a text to be kept");
-    struct data_config c = config_of((const char *const[]){"cached.txt"}, 1);
-    int before = count_cached(".idx");
-    assert_true(encodings(&c, first) > 0);
-    assert_int_equal(count_cached(".idx"), before + 1);
-    assert_int_equal(encodings(&c, again), 0);
-    assert_memory_equal(first, again, 32);
-    /* Other bytes are another set; so is another separator. */
-    write_text("cached.txt", "a text to be kept!");
-    assert_true(encodings(&c, again) > 0);
-    assert_memory_not_equal(first, again, 32);
-    c.document_separator[0] = '!';
-    assert_true(encodings(&c, again) > 0);
-    assert_int_equal(count_cached(".idx"), before + 3);
-    assert_int_equal(count_cached(".tmp"), 0);
-    data_config_release(&c);
-}
-
-static void damaged_caches_are_made_anew(void **state)
-{
-    (void)state;
-    unsigned char identity[32];
-    char command[3 * PATH_MAX];
-    write_text("cut.txt", "the text whose cache is cut");
-    struct data_config c = config_of((const char *const[]){"cut.txt"}, 1);
-    static const char *const endings[] = {"bin", "idx"};
-    assert_true(encodings(&c, identity) > 0);
-    for (int i = 0; i < 2; i++) {
-        snprintf(command, sizeof command, "truncate -s -1 %s/*.%s",
-                 scratch_path(&scratch, "cache/prattle/data"), endings[i]);
-        assert_int_equal(system(command), 0);
-        assert_true(encodings(&c, identity) > 0);
-        assert_int_equal(encodings(&c, identity), 0);
-    }
-    data_config_release(&c);
-}
-
-static void interrupted_encoding_leaves_nothing(void **state)
-{
-    (void)state;
-    write_text("stopped.txt", "never to be finished");
-    struct data_config c = config_of((const char *const[]){"stopped.txt"}, 1);
-    struct dataset d, v;
-    int before = count_cached("");
-    interrupt_raise();
-    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_INTERRUPTED);
-    interrupt_clear();
-    assert_int_equal(count_cached(""), before);
-    assert_null(d.files);
-    data_config_release(&c);
-}
-
-/* The limit on a file's size stands for the disk's end. */
-static void full_disks_leave_nothing(void **state)
-{
-    (void)state;
-    struct rlimit before, small;
-    struct dataset d, v;
-    struct buf text = {0};
-    for (int i = 0; i < 100000; i++)
-        assert_ok(buf_str(&text, "xyz "));
-    scratch_write(&scratch, "much.txt", text.data, text.n);
-    buf_release(&text);
-    struct data_config c = config_of((const char *const[]){"much.txt"}, 1);
-    int files = count_cached("");
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    small = before;
-    small.rlim_cur = 1000;
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    int rc = dataset_open(&d, &v, &c, tokenizer, 0, NULL);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    signal(SIGXFSZ, SIG_DFL);
-    assert_int_equal(rc, ERR_IO);
-    assert_non_null(strstr(err_text(), "cannot encode the texts: cannot write "));
-    assert_int_equal(count_cached(""), files);
     data_config_release(&c);
 }
 
@@ -324,8 +123,8 @@ static void megatron_sets_are_written_and_read(void **state)
         write_megatron("meg", 300, 7, sizes[i]);
         static const char *const names[] = {"meg", "meg.bin", "meg.idx"};
         for (int k = 0; k < 3; k++) {
-            struct data_config c = config_of(&names[k], 1);
-            struct dataset d = open_part(&c, false);
+            struct data_config c = data_config_of(&names[k], 1);
+            struct dataset d = data_open(&c, false);
             token_id ids[2100];
             assert_int_equal(d.n_documents, 300);
             assert_int_equal(d.n_tokens, 2100);
@@ -349,7 +148,7 @@ static void holds_documents_out(void **state)
         uint64_t held;
     } cases[] = {{0, 0}, {0.025f, 1}, {0.05f, 2}, {0.1f, 4}, {0.33f, 13}, {0.5f, 20}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct data_config c = config_of((const char *const[]){"split"}, 1);
+        struct data_config c = data_config_of((const char *const[]){"split"}, 1);
         c.validation_fraction = cases[i].fraction;
         struct dataset d, v;
         bool seen[200] = {0};
@@ -383,7 +182,7 @@ static void holds_the_end_out_of_few_documents(void **state)
 {
     (void)state;
     write_megatron("few", 3, 100, 1000);
-    struct data_config c = config_of((const char *const[]){"few"}, 1);
+    struct data_config c = data_config_of((const char *const[]){"few"}, 1);
     struct dataset d, v;
     token_id id;
     c.validation_fraction = 0.1f;
@@ -408,15 +207,15 @@ static void holds_the_end_out_of_few_documents(void **state)
 static void validation_may_be_a_file_of_its_own(void **state)
 {
     (void)state;
-    write_text("train.txt", "the one");
-    write_text("valid.txt", "abc");
-    struct data_config c = config_of((const char *const[]){"train.txt"}, 1);
+    data_text("train.txt", "the one");
+    data_text("valid.txt", "abc");
+    struct data_config c = data_config_of((const char *const[]){"train.txt"}, 1);
     mem_free(c.validation);
     c.validation = mem_strdup(scratch_path(&scratch, "valid.txt"));
     c.validation_fraction = 0.5f;
-    struct dataset d = open_part(&c, false), v = open_part(&c, true);
-    assert_string_equal(shown(&d), "|the one$");
-    assert_string_equal(shown(&v), "|abc$");
+    struct dataset d = data_open(&c, false), v = data_open(&c, true);
+    assert_string_equal(data_shown(&d), "|the one$");
+    assert_string_equal(data_shown(&v), "|abc$");
     dataset_close(&d);
     dataset_close(&v);
     mem_free(c.validation);
@@ -441,8 +240,8 @@ static void llmc_has_a_header(void **state)
     token_id ids[6];
     scratch_write(&scratch, "gpt2.bin", &gpt2, sizeof gpt2);
     scratch_write(&scratch, "llama.bin", &llama, sizeof llama);
-    struct data_config c = config_of((const char *const[]){"gpt2.bin", "llama.bin"}, 2);
-    struct dataset d = open_part(&c, false);
+    struct data_config c = data_config_of((const char *const[]){"gpt2.bin", "llama.bin"}, 2);
+    struct dataset d = data_open(&c, false);
     assert_int_equal(d.n_tokens, 8);
     assert_int_equal(d.n_documents, 3); /* the first ends behind its 0 */
     assert_int_equal(d.documents[1], 3);
@@ -496,7 +295,7 @@ static void large_files_are_looked_into(void **state)
     assert_int_equal(pwrite(fd, &bad, 2, (off_t)(2 * hidden)), 2);
     assert_int_equal(pwrite(fd, &last, 2, (off_t)(2 * n - 2)), 2);
     close(fd);
-    struct data_config c = config_of((const char *const[]){"large.bin"}, 1);
+    struct data_config c = data_config_of((const char *const[]){"large.bin"}, 1);
     struct dataset d, v;
     struct data_summary s;
     token_id ids[2];
@@ -522,14 +321,14 @@ static void identity_is_of_what_is_read(void **state)
     write_megatron("narrow", 10, 10, 100);
     write_megatron("other", 10, 10, 99);
     write_megatron("bounds", 5, 20, 100);
-    struct data_config c = config_of((const char *const[]){"narrow"}, 1);
-    struct dataset d = open_part(&c, false);
+    struct data_config c = data_config_of((const char *const[]){"narrow"}, 1);
+    struct dataset d = data_open(&c, false);
     memcpy(a, d.identity, 32);
     dataset_close(&d);
     data_config_release(&c);
     for (int i = 0; i < 2; i++) {
-        c = config_of((const char *const[]){i == 0 ? "other" : "bounds"}, 1);
-        d = open_part(&c, false);
+        c = data_config_of((const char *const[]){i == 0 ? "other" : "bounds"}, 1);
+        d = data_open(&c, false);
         memcpy(b, d.identity, 32);
         assert_memory_not_equal(a, b, 32);
         dataset_close(&d);
@@ -586,7 +385,7 @@ static void refuses_damaged_indexes(void **state)
     };
     uint16_t ids[5] = {1, 2, 3, 4, 5};
     scratch_write(&scratch, "bad.bin", ids, sizeof ids);
-    struct data_config c = config_of((const char *const[]){"bad"}, 1);
+    struct data_config c = data_config_of((const char *const[]){"bad"}, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned char bytes[sizeof INDEX];
         struct dataset d, v;
@@ -657,7 +456,7 @@ static void refuses_what_is_no_data(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct dataset d, v;
         scratch_write(&scratch, cases[i].name, cases[i].bytes, cases[i].n);
-        struct data_config c = config_of(&cases[i].name, 1);
+        struct data_config c = data_config_of(&cases[i].name, 1);
         if (dataset_open(&d, &v, &c, tokenizer, TINY_V, NULL) == 0)
             fail_msg("accepted: %s", cases[i].name);
         assert_string_equal(scratch_sentence(&scratch, err_text()), cases[i].sentence);
@@ -677,7 +476,7 @@ static void refuses_missing_things(void **state)
     assert_string_equal(err_text(), "there is no data: name a text file, a folder or tokens with "
                                     "data=PATH, or data=generated");
     data_config_release(&c);
-    c = config_of((const char *const[]){"not-there.txt"}, 1);
+    c = data_config_of((const char *const[]){"not-there.txt"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_MISSING);
     assert_string_equal(scratch_sentence(&scratch, err_text()),
                         "cannot open DIR/not-there.txt: No such file or directory");
@@ -685,13 +484,13 @@ static void refuses_missing_things(void **state)
     assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_RANGE);
     data_config_release(&c);
     assert_ok(file_make_folder(scratch_path(&scratch, "void")));
-    c = config_of((const char *const[]){"void"}, 1);
+    c = data_config_of((const char *const[]){"void"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_MISSING);
     assert_string_equal(scratch_sentence(&scratch, err_text()),
                         "the folder DIR/void has no files to read");
     data_config_release(&c);
-    write_text("a.txt", "abc");
-    c = config_of((const char *const[]){"a.txt"}, 1);
+    data_text("a.txt", "abc");
+    c = data_config_of((const char *const[]){"a.txt"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, NULL, 0, NULL), ERR_MISSING);
     assert_string_equal(
         err_text(), "cannot encode the texts: there is no tokenizer; load a model that has one, or "
@@ -702,10 +501,11 @@ static void refuses_missing_things(void **state)
 static void survives_every_failed_allocation(void **state)
 {
     (void)state;
-    write_text("alloc.txt", "abc<|endoftext|>the end");
-    write_text("alloc.jsonl", "{\"text\": \"one\"}\n");
+    data_text("alloc.txt", "abc<|endoftext|>the end");
+    data_text("alloc.jsonl", "{\"text\": \"one\"}\n");
     write_megatron("alloc", 3, 3, 100);
-    struct data_config c = config_of((const char *const[]){"alloc.txt", "alloc.jsonl", "alloc"}, 3);
+    struct data_config c =
+        data_config_of((const char *const[]){"alloc.txt", "alloc.jsonl", "alloc"}, 3);
     c.validation_fraction = 0.4f;
     int rc = ERR_NOMEM;
     for (uint64_t k = 1; rc != 0; k++) {
@@ -720,7 +520,7 @@ static void survives_every_failed_allocation(void **state)
         dataset_close(&d);
         dataset_close(&v);
     }
-    assert_int_equal(count_cached(".tmp"), 0);
+    assert_int_equal(data_count_cached(".tmp"), 0);
     data_config_release(&c);
 }
 
@@ -820,10 +620,6 @@ int main(void)
         cmocka_unit_test(separators_are_a_setting),
         cmocka_unit_test(folders_are_read_by_name),
         cmocka_unit_test(long_texts_are_encoded_in_pieces),
-        cmocka_unit_test(texts_are_encoded_once),
-        cmocka_unit_test(damaged_caches_are_made_anew),
-        cmocka_unit_test(interrupted_encoding_leaves_nothing),
-        cmocka_unit_test(full_disks_leave_nothing),
         cmocka_unit_test(megatron_sets_are_written_and_read),
         cmocka_unit_test(holds_documents_out),
         cmocka_unit_test(holds_the_end_out_of_few_documents),
@@ -839,5 +635,5 @@ int main(void)
         cmocka_unit_test(agrees_with_megatron),
         cmocka_unit_test(reads_nanogpt),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, data_setup, data_teardown);
 }

@@ -26,11 +26,12 @@ static void reads_documents_of_texts(void **state)
 static void separators_are_a_setting(void **state)
 {
     (void)state;
-    data_text("stars.txt", "a\n***\nb<|endoftext|>c");
+    data_text("stars.txt", "a\n***\nb<|endoftext|>c, a file");
     struct data_config c = data_config_of((const char *const[]){"stars.txt"}, 1);
-    static const char *const cases[][2] = {{"***", "|a$|b<|endoftext|>c$"},
-                                           {"", "|a\n***\nb<|endoftext|>c$"},
-                                           {"<|endoftext|>", "|a\n***\nb$|c$"}};
+    static const char *const cases[][2] = {{"***", "|a$|b<|endoftext|>c, a file$"},
+                                           {"", "|a\n***\nb<|endoftext|>c, a file$"},
+                                           {"file", "|a\n***\nb<|endoftext|>c, a file$"},
+                                           {"<|endoftext|>", "|a\n***\nb$|c, a file$"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mem_free(c.document_separator);
         c.document_separator = mem_strdup(cases[i][0]);

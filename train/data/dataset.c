@@ -75,6 +75,12 @@ static size_t count_texts(const struct data_sources *s, size_t first)
     return n;
 }
 
+/* The setting's word for none: a value left empty is easily overlooked. */
+static const char *separator_of(const struct data_config *c)
+{
+    return strcmp(c->document_separator, "file") == 0 ? "" : c->document_separator;
+}
+
 static int open_sources(struct data_files *f, const struct data_sources *s,
                         const struct data_config *c, const struct tokenizer *t,
                         const struct progress *p)
@@ -86,7 +92,7 @@ static int open_sources(struct data_files *f, const struct data_sources *s,
     for (size_t i = 0; i < s->n && rc == 0; f->n += rc == 0) {
         size_t texts = count_texts(s, i);
         if (texts > 0)
-            rc = text_cache_open(&f->list[f->n], &s->list[i], texts, c->document_separator, t, p);
+            rc = text_cache_open(&f->list[f->n], &s->list[i], texts, separator_of(c), t, p);
         else
             rc = token_file_open(&f->list[f->n], formats[s->list[i].kind], s->list[i].path);
         i += texts > 0 ? texts : 1;

@@ -15,7 +15,7 @@ struct data_config {
     char *data;
     char *validation;          /* the same, for validation; "": validation_fraction of data */
     float validation_fraction; /* of the documents, spread evenly; 0: none is held out */
-    char *document_separator;  /* between the documents of a text file; "": each is one */
+    char *document_separator;  /* between documents of a text file; "" or "file": each is one */
     int stride;                /* tokens from one window to the next; 0: the window */
     bool shuffle;              /* windows in an order of their own each epoch */
     uint64_t seed;             /* of that order, and of what is generated */

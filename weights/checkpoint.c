@@ -311,6 +311,20 @@ static bool is_checkpoint(const char *path)
     return is;
 }
 
+/* What it lies in is the run, and the path must say so: "run/step-000004/" does without its slash;
+ * ".", or a link of another name, does not, and is followed. In fresh memory. */
+static char *own_path(const char *path)
+{
+    char *own = mem_strdup(path);
+    for (size_t n = own == NULL ? 0 : strlen(own); n > 1 && own[n - 1] == '/'; n--)
+        own[n - 1] = '\0';
+    const char *slash = own == NULL ? NULL : strrchr(own, '/');
+    if (own == NULL || run_folder_step_of(slash == NULL ? own : slash + 1) >= 0)
+        return own;
+    mem_free(own);
+    return folder_real_path(path);
+}
+
 int checkpoint_open(struct checkpoint *c, const char *path, const struct progress *p)
 {
     int64_t *steps;
@@ -318,13 +332,8 @@ int checkpoint_open(struct checkpoint *c, const char *path, const struct progres
     char shown[SHOWN];
     *c = (struct checkpoint){0};
     file_show(shown, sizeof shown, path);
-    if (is_checkpoint(path)) {
-        /* What it lies in is the run: "run/step-000004/" must not hide that. */
-        char *own = mem_strdup(path);
-        for (size_t end = own == NULL ? 0 : strlen(own); end > 1 && own[end - 1] == '/'; end--)
-            own[end - 1] = '\0';
-        return open_one(c, own, p);
-    }
+    if (is_checkpoint(path))
+        return open_one(c, own_path(path), p);
     if ((rc = run_folder_steps(path, &steps, &n)) != 0)
         return rc;
     if (n == 0)

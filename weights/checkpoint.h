@@ -51,7 +51,8 @@ struct checkpoint {
 
 /*
  * The newest checkpoint in a run's folder whose files are what the manifest says, or,
- * when path is itself a checkpoint, that one. Each newer one that is damaged gives a
+ * when path is itself a checkpoint, that one: c->path then names it in its run's folder,
+ * also where path was "." or a link called otherwise. Each newer one that is damaged gives a
  * note. ERR_MISSING: there is none; ERR_FORMAT: none is whole.
  */
 int checkpoint_open(struct checkpoint *c, const char *path, const struct progress *p);

@@ -69,9 +69,7 @@ static bool is_empty(const char *path)
     return n == 0;
 }
 
-/* The path with links followed and without a slash at its end, so that a sibling of the
- * folder itself can be named. */
-static char *real_path(const char *path)
+char *folder_real_path(const char *path)
 {
     char *resolved = realpath(path, NULL);
     char *copy = mem_strdup(resolved == NULL ? path : resolved);
@@ -89,7 +87,7 @@ int folder_create(struct folder_writer *f, const char *path, bool force)
         return says(ERR_EXISTS, path, "exists and is no folder; choose another name");
     if (exists && !force && !is_empty(path))
         return says(ERR_EXISTS, path, "exists already; --force overwrites it");
-    if ((f->path = real_path(path)) == NULL ||
+    if ((f->path = folder_real_path(path)) == NULL ||
         (f->temp = mem_sprintf("%s.tmp.XXXXXX", f->path)) == NULL) {
         mem_free(f->path);
         *f = (struct folder_writer){0};

@@ -25,4 +25,8 @@ int folder_commit(struct folder_writer *f);
 /* Removes what was written; NULL-safe, and harmless after a commit. */
 void folder_abandon(struct folder_writer *f);
 
+/* The path with links followed and without a slash at its end, so that a sibling of the folder
+ * itself can be named; as it is where there is nothing. In fresh memory. */
+char *folder_real_path(const char *path);
+
 #endif

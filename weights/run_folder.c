@@ -175,8 +175,7 @@ char *run_folder_checkpoint(const char *path, int64_t step)
     return file_join(path, name);
 }
 
-/* -1: another name. */
-static int64_t step_of(const char *name)
+int64_t run_folder_step_of(const char *name)
 {
     if (strncmp(name, "step-", 5) != 0)
         return -1;
@@ -199,7 +198,7 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
         return errno == ENOENT ? 0 : fails("open", path);
     int rc = 0;
     for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
-        int64_t step = step_of(e->d_name);
+        int64_t step = run_folder_step_of(e->d_name);
         if (step < 0)
             continue;
         int64_t *grown =

@@ -31,6 +31,8 @@ void run_folder_undo(struct run_folder *f);
 int run_folder_steps(const char *path, int64_t **steps, int *n);
 /* path/step-NNNNNN in fresh memory. */
 char *run_folder_checkpoint(const char *path, int64_t step);
+/* The step of the checkpoint that is called so in its run's folder, -1: none is. */
+int64_t run_folder_step_of(const char *name);
 /* Of the runs' folders in `parent`, the one whose newest checkpoint was written last, in
  * fresh memory. ERR_MISSING: there is no checkpoint in any. */
 int run_folder_latest(char **out, const char *parent);

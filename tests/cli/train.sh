@@ -70,6 +70,8 @@ has "what the run rests on cannot change" "training.seed was 7 in this run and c
 has "no such run" "there is no checkpoint in nowhere" "$("$PRATTLE" train resume nowhere 2>&1)"
 has "a slash behind its name changes nothing" "step 242/242" "$("$PRATTLE" train resume int/step-000240/ steps=242 2>&1)"
 is "and it goes on in the run's folder" "int/step-000242" "$(ls -d int/step-000242 int/*/step-* 2>/dev/null)"
+has "nor does it to be in the checkpoint" "step 243/243" "$(cd int/step-000242 && "$PRATTLE" train resume . steps=243 2>&1)"
+is "which stays as it is" "int/step-000243" "$(ls -d int/step-000243 int/*/step-* int/*/lock 2>/dev/null)"
 has "which run" "which run? runs has none with a checkpoint; train resume FOLDER" "$("$PRATTLE" train resume 2>&1)"
 mkdir runs && cp -a one runs/older && cp -a whole runs/newer && touch runs/newer/step-*
 has "without a name it is the one written to last" "[runs/newer]" "$("$PRATTLE" train resume steps=252 2>&1)"

@@ -100,6 +100,36 @@ static void test_round_trip(void **state)
     close_all(&t);
 }
 
+/* However it is named, what it lies in is the run. */
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *named;
+    } cases[] = {
+        {"run/step-000007", "/run/step-000007"},   {"run/step-000007//", "/run/step-000007"},
+        {"run/step-000007/.", "/run/step-000007"}, {"run/step-000007/sub/..", "/run/step-000007"},
+        {"other/best", "/run/step-000007"},        {"other/best/", "/run/step-000007"},
+        {"link/step-000007", "/link/step-000007"}, {"other/step-000009", "/other/step-000009"}};
+    struct made t;
+    struct checkpoint c;
+    open_all(&t);
+    assert_ok(save(&t, 7));
+    assert_ok(file_make_folder(scratch_path(&t.scratch, "run/step-000007/sub")));
+    assert_ok(file_make_folder(scratch_path(&t.scratch, "other")));
+    assert_int_equal(symlink("../run/step-000007", scratch_path(&t.scratch, "other/best")), 0);
+    assert_int_equal(symlink("run", scratch_path(&t.scratch, "link")), 0);
+    /* A run that has it by a link. */
+    assert_int_equal(symlink("../run/step-000007", scratch_path(&t.scratch, "other/step-000009")),
+                     0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_ok(checkpoint_open(&c, scratch_path(&t.scratch, cases[i].path), NULL));
+        assert_true(text_ends_in(c.path, cases[i].named));
+        checkpoint_close(&c);
+    }
+    close_all(&t);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -452,11 +482,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_damage),      cmocka_unit_test(test_none_whole),
-        cmocka_unit_test(test_sweep),       cmocka_unit_test(test_prune),
-        cmocka_unit_test(test_lock),        cmocka_unit_test(test_disk_full),
-        cmocka_unit_test(test_interrupted), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_none_whole), cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_prune),      cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_disk_full),  cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,15 +122,18 @@ size_t masters_window(const struct config *c, enum dtype dtype)
 /* ---- from the model ---- */
 
 /* The source as it is now against the model that was loaded from it. */
-static int check_same(const struct source *s, const struct masters *w)
+static int check_same(const struct source *s, const struct masters *w, const struct model *m)
 {
     const struct params *a = &w->view, *b = &s->table;
     bool same = a->n_tensors == b->n_tensors;
     for (int i = 0; same && i < a->n_tensors; i++)
         same = a->tensors[i].rows == b->tensors[i].rows && a->tensors[i].cols == b->tensors[i].cols;
-    return same ? 0
-                : err_set(ERR_MISMATCH, "it has other shapes than the model in memory: it was "
-                                        "replaced since, :load it again");
+    if (!same)
+        return err_set(ERR_MISMATCH, "it has other shapes than the model in memory: it was "
+                                     "replaced since, :load it again");
+    if (s->stamp != m->source_stamp)
+        return err_set(ERR_MISMATCH, "it was written to since it was loaded: :load it again");
+    return 0;
 }
 
 static int fill(struct masters *w, const struct source *s, const struct progress *p)
@@ -160,7 +163,7 @@ static int read_weights(struct masters *w, const struct model *m, const struct p
     struct source s;
     int rc = memory ? source_open_model(&s, m) : source_open(&s, m->source, 0, true, NULL);
     if (rc == 0) {
-        rc = check_same(&s, w);
+        rc = memory ? 0 : check_same(&s, w, m);
         if (rc == 0)
             rc = fill(w, &s, p);
         source_close(&s);

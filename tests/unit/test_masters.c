@@ -214,6 +214,12 @@ static void what_cannot_be_read_is_said(void **state)
                         "cannot read the weights to train from DIR/hf: it has other shapes than "
                         "the model in memory: it was replaced since, :load it again");
     masters_release(&w);
+    /* By one of the same shape, in another precision. */
+    store(path, true, SAVE_BF16);
+    assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_MISMATCH);
+    assert_string_equal(scratch_sentence(&s, err_text()),
+                        "cannot read the weights to train from DIR/hf: it was written to since it "
+                        "was loaded: :load it again");
     /* Gone. */
     assert_int_equal(remove(scratch_path(&s, "hf/model.safetensors")), 0);
     assert_int_not_equal(masters_init(&w, m, DTYPE_F32, NULL), 0);

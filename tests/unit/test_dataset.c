@@ -23,6 +23,23 @@ static void reads_documents_of_texts(void **state)
     data_expect("lines.jsonl", "|the end$|a\nb$");
 }
 
+/* JSON can say NUL, which is a byte as any other. */
+static void lines_may_hold_nul(void **state)
+{
+    (void)state;
+    static const token_id expected[] = {1 + 'a', 0, 1 + 'b', 1 + '\0', 1 + 'c', 0};
+    token_id ids[6];
+    data_text("nul.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\\u0000c\"}");
+    struct data_config c = data_config_of((const char *const[]){"nul.jsonl"}, 1);
+    struct dataset d = data_open(&c, false);
+    assert_int_equal(d.n_tokens, 6);
+    assert_int_equal(d.n_documents, 2);
+    assert_ok(dataset_read(&d, ids, 0, 6));
+    assert_memory_equal(ids, expected, sizeof ids);
+    dataset_close(&d);
+    data_config_release(&c);
+}
+
 static void separators_are_a_setting(void **state)
 {
     (void)state;
@@ -444,6 +461,9 @@ static void refuses_what_is_no_data(void **state)
         {"number.jsonl", "{\"text\": \"a\"}\n{\"text\": 1}\n", 26,
          "cannot encode the texts: DIR/number.jsonl line 2: expected an object with a field text "
          "that is a string"},
+        {"cut.jsonl", "{\"text\": \"a\"}\n{\"text\":\n", 23,
+         "cannot encode the texts: DIR/cut.jsonl line 2: not JSON: unexpected token near end of "
+         "file at column 8"},
         {"lone.idx", "MMIDIDX\0\0", 9,
          "DIR/lone.idx is not text: byte 7 is NUL; tokens are read "
          "from .bin"},
@@ -618,6 +638,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_documents_of_texts),
+        cmocka_unit_test(lines_may_hold_nul),
         cmocka_unit_test(separators_are_a_setting),
         cmocka_unit_test(folders_are_read_by_name),
         cmocka_unit_test(long_texts_are_encoded_in_pieces),

@@ -146,7 +146,7 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
 static int add_json(struct text_reader *r, struct buf *out, const char *line, size_t n)
 {
     json_t *value = NULL, *text = NULL;
-    int rc = json_read_text(&value, line, n);
+    int rc = json_read_line(&value, line, n);
     if (rc == 0 && !json_is_string(text = json_object_get(value, "text")))
         rc = err_set(ERR_FORMAT, "expected an object with a field text that is a string");
     if (rc == 0)

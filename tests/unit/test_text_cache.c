@@ -1,8 +1,11 @@
 /* Texts are encoded once: what the cache keeps, when it is made anew, and what a failure leaves. */
 #include "tests/unit/data_set.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
 
 static void watch_encoding(void *user, const char *what, uint64_t done, uint64_t total)
 {
@@ -106,6 +109,179 @@ static void full_disks_leave_nothing(void **state)
     data_config_release(&c);
 }
 
+/* The index of many short documents is larger than their ids. */
+static void an_index_that_does_not_fit_leaves_nothing(void **state)
+{
+    (void)state;
+    struct rlimit before, small;
+    struct dataset d, v;
+    struct buf text = {0};
+    for (int i = 0; i < 1000; i++)
+        assert_ok(buf_str(&text, "x<|endoftext|>"));
+    scratch_write(&scratch, "short.txt", text.data, text.n);
+    buf_release(&text);
+    struct data_config c = data_config_of((const char *const[]){"short.txt"}, 1);
+    int files = data_count_cached("");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 10000;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int rc = dataset_open(&d, &v, &c, tokenizer, 0, NULL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(rc, ERR_IO);
+    assert_non_null(strstr(err_text(), ".idx: File too large"));
+    assert_int_equal(data_count_cached(""), files);
+    data_config_release(&c);
+}
+
+/* Ctrl-C when a sum is made, and what is said. */
+struct sums {
+    bool raise;
+    int calls, encodings, notes;
+};
+
+static void watch_sums(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    struct sums *s = user;
+    s->encodings += strcmp(what, "encoding texts") == 0;
+    if (strcmp(what, "checking the encoded text") != 0)
+        return;
+    assert_true(done <= total);
+    s->calls++;
+    if (s->raise)
+        interrupt_raise();
+}
+
+static void count_note(void *user, const char *text)
+{
+    struct sums *s = user;
+    (void)text;
+    s->notes++;
+}
+
+static void ctrl_c_at_a_sum_loses_nothing(void **state)
+{
+    (void)state;
+    struct dataset d, v;
+    struct sums sums = {.raise = true};
+    struct progress p = {.step = watch_sums, .note = count_note, .user = &sums};
+    data_text("summed.txt", "what was encoded stays");
+    struct data_config c = data_config_of((const char *const[]){"summed.txt"}, 1);
+    /* When it is written, and when it is compared. */
+    for (int i = 1; i <= 2; i++) {
+        int before = data_count_cached(".sha256");
+        assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, &p), ERR_INTERRUPTED);
+        interrupt_clear();
+        assert_true(sums.calls > 0);
+        assert_int_equal(data_count_cached(".sha256"), before + (i == 1));
+        sums.calls = 0;
+        if (i == 1)
+            assert_true(sums.encodings > 0);
+        else
+            assert_int_equal(sums.encodings, 0);
+        sums.encodings = 0;
+    }
+    sums.raise = false;
+    assert_ok(dataset_open(&d, &v, &c, tokenizer, 0, &p));
+    assert_int_equal(sums.encodings, 0);
+    assert_int_equal(sums.notes, 0);
+    dataset_close(&d);
+    dataset_close(&v);
+    data_config_release(&c);
+}
+
+/* Wherever memory ends, a set is there with its sum or not at all, and is not called damaged. */
+static void no_memory_leaves_whole_sets_only(void **state)
+{
+    (void)state;
+    struct sums sums = {0};
+    struct progress p = {.note = count_note, .user = &sums};
+    data_text("memory.txt", "abc|the end");
+    struct data_config c = data_config_of((const char *const[]){"memory.txt"}, 1);
+    for (int cached = 0; cached < 2; cached++) {
+        int rc = ERR_NOMEM;
+        for (uint64_t k = 1; rc != 0; k++) {
+            struct dataset d, v;
+            assert_true(k < 500);
+            mem_fail_at(k);
+            rc = dataset_open(&d, &v, &c, tokenizer, 0, &p);
+            mem_fail_at(0);
+            assert_true(rc == 0 || rc == ERR_NOMEM);
+            assert_int_equal(data_count_cached(".bin"), data_count_cached(".sha256"));
+            assert_int_equal(data_count_cached(".idx"), data_count_cached(".sha256"));
+            dataset_close(&d);
+            dataset_close(&v);
+            if (!cached && rc != 0) /* no cache of it yet */
+                c.document_separator[0] = (char)('!' + k % 90);
+        }
+    }
+    assert_int_equal(sums.notes, 0);
+    data_config_release(&c);
+}
+
+static void make_old(const char *name, int hours)
+{
+    const struct timespec then = {.tv_sec = time(NULL) - 3600 * hours};
+    const struct timespec when[2] = {then, then};
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "cache/prattle/data/%s", name);
+    data_text(path, "x");
+    assert_int_equal(utimensat(AT_FDCWD, scratch_path(&scratch, path), when, 0), 0);
+}
+
+/* Of one who was killed while it encoded; not of one that encodes, nor of somebody else. */
+static void old_leavings_are_swept(void **state)
+{
+    (void)state;
+#define KEY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    data_text("swept.txt", "abc");
+    data_expect("swept.txt", "|abc$");
+    make_old(KEY ".bin.a1B2c3.tmp", 25);
+    make_old(KEY ".idx.a1B2c3.tmp", 25);
+    make_old(KEY ".sha256.a1B2c3.tmp", 1000);
+    int before = data_count_cached("");
+    make_old(KEY ".bin.d4E5f6.tmp", 23);
+    make_old(KEY ".bin.tmp", 1000);
+    make_old("mine.bin.a1B2c3.tmp", 1000);
+    make_old(KEY ".bin", 1000);
+    data_expect("swept.txt", "|abc$");
+    assert_int_equal(data_count_cached(""), before - 3 + 4);
+    assert_int_equal(data_count_cached("a1B2c3"), 1);
+    assert_int_equal(unlink(scratch_path(&scratch, "cache/prattle/data/" KEY ".bin")), 0);
+}
+
+/* Another text takes the file's name once its bytes are hashed. */
+static void replace_text(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    int *left = user;
+    if (strcmp(what, "looking at texts") != 0 || done < total || --*left != 0)
+        return;
+    data_text("new.txt", "and what the new one says");
+    assert_int_equal(
+        rename(scratch_path(&scratch, "new.txt"), scratch_path(&scratch, "edited.txt")), 0);
+}
+
+static void texts_that_change_are_not_kept(void **state)
+{
+    (void)state;
+    struct dataset d, v;
+    int left = 1;
+    struct progress p = {.step = replace_text, .user = &left};
+    data_text("edited.txt", "what the old one says");
+    struct data_config c = data_config_of((const char *const[]){"edited.txt"}, 1);
+    int before = data_count_cached("");
+    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, &p), ERR_FORMAT);
+    assert_string_equal(scratch_sentence(&scratch, err_text()),
+                        "cannot encode the texts: DIR/edited.txt has changed while it was read: "
+                        "try again when nothing writes to it");
+    assert_int_equal(data_count_cached(""), before);
+    data_text("edited.txt", "what the old one says");
+    data_expect("edited.txt", "|what the old one says$");
+    data_config_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +289,11 @@ int main(void)
         cmocka_unit_test(damaged_caches_are_made_anew),
         cmocka_unit_test(interrupted_encoding_leaves_nothing),
         cmocka_unit_test(full_disks_leave_nothing),
+        cmocka_unit_test(an_index_that_does_not_fit_leaves_nothing),
+        cmocka_unit_test(ctrl_c_at_a_sum_loses_nothing),
+        cmocka_unit_test(no_memory_leaves_whole_sets_only),
+        cmocka_unit_test(old_leavings_are_swept),
+        cmocka_unit_test(texts_that_change_are_not_kept),
     };
     return cmocka_run_group_tests(tests, data_setup, data_teardown);
 }

@@ -6,12 +6,48 @@
 #include "train/data/text_reader.h"
 #include "train/data/token_writer.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
 #include <openssl/evp.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { HASH_BYTES = 1 << 20, DIGEST = 32, NAME_BYTES = 200, SLOTS_PER_THREAD = 4 };
+enum {
+    HASH_BYTES = 1 << 20,
+    DIGEST = 32,
+    KEY_BYTES = 2 * DIGEST + 1,
+    NAME_BYTES = 200,
+    SLOTS_PER_THREAD = 4,
+    STALE_S = 24 * 60 * 60 /* a file that nobody has written to for so long is nobody's */
+};
+
+/* What is to be encoded. */
+struct texts {
+    const struct data_source *list; /* [n], borrowed, as are these three */
+    size_t n;
+    const char *separator;
+    const struct tokenizer *tokenizer;
+    const struct progress *progress;
+    uint64_t total;   /* bytes */
+    uint64_t *stamps; /* [n] of the files, as they were when the key was made; owned */
+};
+
+/* Files on their way into a hash. */
+struct hashing {
+    const char *what; /* for progress */
+    const struct progress *progress;
+    uint64_t done, total;
+    bool to_the_end; /* Ctrl-C waits */
+    EVP_MD_CTX *h;
+    char *part; /* [HASH_BYTES]; owned */
+};
 
 /* Texts and numbers with their lengths, so that no two lists give the same bytes. */
 static void hash_bytes(EVP_MD_CTX *h, const char *s, uint64_t n)
@@ -36,51 +72,56 @@ static void hash_tokenizer(EVP_MD_CTX *h, const struct tokenizer *t)
         hash_text(h, tokenizer_merge(t, i));
 }
 
-/* One file behind a head of its own; *done counts the bytes of all. */
-static int hash_file(EVP_MD_CTX *h, char *part, const char *path, uint64_t kind, uint64_t *done,
-                     uint64_t total, const struct progress *p)
+/* One file behind a head of its own. */
+static int hash_file(struct hashing *s, const char *path, uint64_t kind, uint64_t *stamp)
 {
     struct file f;
     int rc = file_open(&f, path);
     if (rc != 0)
         return rc;
     uint64_t head[2] = {kind, f.bytes};
-    EVP_DigestUpdate(h, head, sizeof head);
+    EVP_DigestUpdate(s->h, head, sizeof head);
+    *stamp = f.stamp;
     for (uint64_t at = 0; at < f.bytes && rc == 0; at += HASH_BYTES) {
         uint64_t left = f.bytes - at;
         size_t n = left < HASH_BYTES ? (size_t)left : HASH_BYTES;
-        rc = file_read_at(&f, part, at, n);
-        if (rc == 0) {
-            EVP_DigestUpdate(h, part, n);
-            *done += n;
-            rc = progress_step(p, "looking at texts", *done, total);
-        }
+        if ((rc = file_read_at(&f, s->part, at, n)) != 0)
+            break;
+        EVP_DigestUpdate(s->h, s->part, n);
+        s->done += n;
+        rc = progress_step(s->progress, s->what, s->done, s->total);
+        if (rc == ERR_INTERRUPTED && s->to_the_end)
+            rc = 0;
     }
     file_close(&f);
     return rc;
 }
 
-enum { KEY_BYTES = 2 * DIGEST + 1 };
-
-static void finish_key(char key[KEY_BYTES], EVP_MD_CTX *h)
+static int begin_hash(struct hashing *s)
 {
-    unsigned char digest[DIGEST];
-    EVP_DigestFinal_ex(h, digest, NULL);
-    text_hex(key, digest, DIGEST);
-}
-
-static int begin_key(EVP_MD_CTX **h, char **part)
-{
-    *part = mem_alloc(HASH_BYTES);
-    *h = EVP_MD_CTX_new();
-    if (*part == NULL)
+    s->part = mem_alloc(HASH_BYTES);
+    s->h = EVP_MD_CTX_new();
+    if (s->part == NULL)
         return ERR_NOMEM;
-    if (*h == NULL || EVP_DigestInit_ex(*h, EVP_sha256(), NULL) != 1)
+    if (s->h == NULL || EVP_DigestInit_ex(s->h, EVP_sha256(), NULL) != 1)
         return err_set(ERR_NOMEM, "libcrypto has no SHA-256");
     return 0;
 }
 
-/* Bytes of all texts. */
+/* With rc 0 the digest is the key. Returns rc. */
+static int end_hash(struct hashing *s, char key[KEY_BYTES], int rc)
+{
+    unsigned char digest[DIGEST];
+    if (rc == 0) {
+        EVP_DigestFinal_ex(s->h, digest, NULL);
+        text_hex(key, digest, DIGEST);
+    }
+    EVP_MD_CTX_free(s->h);
+    mem_free(s->part);
+    return rc;
+}
+
+/* Bytes of all files. */
 static int add_up(uint64_t *total, const struct data_source *list, size_t n)
 {
     int rc = 0;
@@ -95,54 +136,56 @@ static int add_up(uint64_t *total, const struct data_source *list, size_t n)
     return rc;
 }
 
-static int make_key(char key[KEY_BYTES], const struct data_source *list, size_t n, uint64_t total,
-                    const char *separator, const struct tokenizer *t, const struct progress *p)
+static int make_key(char key[KEY_BYTES], struct texts *t)
 {
-    uint64_t done = 0;
-    char *part = NULL;
-    EVP_MD_CTX *h = NULL;
-    int rc = begin_key(&h, &part);
+    struct hashing s = {.what = "looking at texts", .progress = t->progress, .total = t->total};
+    int rc = begin_hash(&s);
     if (rc == 0) {
-        hash_text(h, "prattle text cache 1");
-        hash_text(h, separator);
-        hash_tokenizer(h, t);
+        hash_text(s.h, "prattle text cache 1");
+        hash_text(s.h, t->separator);
+        hash_tokenizer(s.h, t->tokenizer);
     }
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = hash_file(h, part, list[i].path, list[i].kind == DATA_JSON_LINES, &done, total, p);
-    if (rc == 0)
-        finish_key(key, h);
-    EVP_MD_CTX_free(h);
-    mem_free(part);
-    return rc;
+    for (size_t i = 0; i < t->n && rc == 0; i++)
+        rc = hash_file(&s, t->list[i].path, t->list[i].kind == DATA_JSON_LINES, &t->stamps[i]);
+    return end_hash(&s, key, rc);
 }
 
-/* Of a set as it lies there. */
-static int make_sum(char sum[KEY_BYTES], const char *prefix)
+/* ---- a set as it lies there ---- */
+
+/* to_the_end: what was just encoded is not thrown away for the seconds that this takes. */
+static int make_sum(char sum[KEY_BYTES], const char *prefix, bool to_the_end,
+                    const struct progress *p)
 {
-    static const char *const endings[] = {".bin", ".idx"};
-    uint64_t done = 0;
-    char *part = NULL;
-    EVP_MD_CTX *h = NULL;
-    int rc = begin_key(&h, &part);
-    for (int i = 0; i < 2 && rc == 0; i++) {
-        char *path = mem_sprintf("%s%s", prefix, endings[i]);
-        rc = path == NULL ? ERR_NOMEM : hash_file(h, part, path, (uint64_t)i, &done, 0, NULL);
-        mem_free(path);
-    }
+    uint64_t stamp;
+    struct data_source set[] = {{.path = mem_sprintf("%s.bin", prefix)},
+                                {.path = mem_sprintf("%s.idx", prefix)}};
+    struct hashing s = {
+        .what = "checking the encoded text", .progress = p, .to_the_end = to_the_end};
+    int rc = set[0].path == NULL || set[1].path == NULL ? ERR_NOMEM : add_up(&s.total, set, 2);
     if (rc == 0)
-        finish_key(sum, h);
-    EVP_MD_CTX_free(h);
-    mem_free(part);
-    return rc;
+        rc = begin_hash(&s);
+    for (uint64_t i = 0; i < 2 && rc == 0; i++)
+        rc = hash_file(&s, set[i].path, i, &stamp);
+    for (int i = 0; i < 2; i++)
+        mem_free(set[i].path);
+    return end_hash(&s, sum, rc);
 }
 
-/* PREFIX.sha256 says what the set was when it was made. */
-static int write_sum(const char *prefix)
+/* Without an allocation: it may be the want of memory that ends a set. */
+static void drop(const char *prefix, const char *ending)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s%s", prefix, ending) < (int)sizeof path)
+        unlink(path);
+}
+
+/* PREFIX.sha256 says what the set was when it was made; without it there is none. */
+static int write_sum(const char *prefix, const struct progress *p)
 {
     char sum[KEY_BYTES];
     struct file_writer f = {.fd = -1};
     char *path = mem_sprintf("%s.sha256", prefix);
-    int rc = path == NULL ? ERR_NOMEM : make_sum(sum, prefix);
+    int rc = path == NULL ? ERR_NOMEM : make_sum(sum, prefix, true, p);
     if (rc == 0 && (rc = file_create(&f, path, true)) == 0 &&
         (rc = file_write(&f, sum, KEY_BYTES - 1)) == 0)
         rc = file_commit(&f);
@@ -152,19 +195,43 @@ static int write_sum(const char *prefix)
 }
 
 /* Whether there is a set, and it is what was made. */
-static bool is_whole(const char *prefix, const struct progress *p)
+static int check_set(bool *whole, const char *prefix, const struct progress *p)
 {
     char sum[KEY_BYTES];
     struct buf said = {0};
     char *path = mem_sprintf("%s.sha256", prefix);
     bool there = path != NULL && file_exists(path);
-    bool whole = there && file_read_all(&said, path, KEY_BYTES) == 0 &&
-                 make_sum(sum, prefix) == 0 && strcmp(buf_text(&said), sum) == 0;
-    if (there && !whole)
-        progress_note(p, "the encoded text in the cache is damaged: it is encoded anew");
+    int rc = path == NULL ? ERR_NOMEM : there ? file_read_all(&said, path, KEY_BYTES) : 0;
+    if (rc == 0 && there)
+        rc = make_sum(sum, prefix, false, p);
+    *whole = rc == 0 && there && strcmp(buf_text(&said), sum) == 0;
     buf_release(&said);
     mem_free(path);
-    return whole;
+    if (rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
+        return rc;
+    if (there && !*whole)
+        progress_note(p, "the encoded text in the cache is damaged: it is encoded anew");
+    return 0;
+}
+
+/* "<key>.bin.XXXXXX.tmp" and the like, of somebody who was killed. */
+static bool is_stale(int folder, const char *name)
+{
+    struct stat st;
+    return strspn(name, "0123456789abcdef") == KEY_BYTES - 1 &&
+           fnmatch(".*.??????.tmp", name + KEY_BYTES - 1, 0) == 0 &&
+           fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           st.st_mtim.tv_sec < time(NULL) - STALE_S;
+}
+
+static void sweep(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        if (is_stale(dirfd(dir), e->d_name))
+            unlinkat(dirfd(dir), e->d_name, 0);
+    if (dir != NULL)
+        closedir(dir);
 }
 
 /* The path of a set without its endings, its folder made; in fresh memory. */
@@ -175,9 +242,13 @@ static int make_prefix(char **out, const char *key)
     *out = rc != 0 ? NULL : file_join(folder, key);
     if (rc == 0 && *out == NULL)
         rc = ERR_NOMEM;
+    if (rc == 0)
+        sweep(folder);
     mem_free(folder);
     return rc;
 }
+
+/* ---- encoding ---- */
 
 /* A piece of text and what it becomes. */
 struct slot {
@@ -190,9 +261,7 @@ struct slot {
 };
 
 struct encoder {
-    const struct tokenizer *tokenizer;
-    const struct data_source *list;
-    size_t n;
+    const struct texts *texts;
     struct text_reader reader;
     struct token_writer writer;
     struct slot *slots; /* [n_slots]; owned */
@@ -208,7 +277,8 @@ static void encode_slots(void *arg, int thread, int n_threads)
     for (int i; (i = atomic_fetch_add(&e->next, 1)) < e->filled;) {
         struct slot *s = &e->slots[i];
         s->ids.n = 0;
-        s->rc = tokenizer_encode(e->tokenizer, &s->ids, buf_text(&s->text), s->text.n, ENCODE_TEXT);
+        s->rc = tokenizer_encode(e->texts->tokenizer, &s->ids, buf_text(&s->text), s->text.n,
+                                 ENCODE_TEXT);
         if (s->rc != 0)
             snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
     }
@@ -221,19 +291,20 @@ static int encode_round(struct encoder *e)
     for (e->filled = 0; e->filled < e->n_slots && rc == 0; e->filled++) {
         struct slot *s = &e->slots[e->filled];
         rc = text_reader_next(&e->reader, &s->text, &s->ends, &s->source);
-        if (rc == 0 && s->source == e->n)
+        if (rc == 0 && s->source == e->texts->n)
             break;
     }
     if (rc != 0)
         return rc;
     atomic_store(&e->next, 0);
     par_run(encode_slots, e);
-    token_id end = tokenizer_eos(e->tokenizer);
+    token_id end = tokenizer_eos(e->texts->tokenizer);
     for (int i = 0; i < e->filled && rc == 0; i++) {
         const struct slot *s = &e->slots[i];
         char shown[NAME_BYTES];
         if (s->rc != 0)
-            return err_set(s->rc, "%s: %s", file_show(shown, sizeof shown, e->list[s->source].path),
+            return err_set(s->rc, "%s: %s",
+                           file_show(shown, sizeof shown, e->texts->list[s->source].path),
                            s->sentence);
         rc = token_writer_add(&e->writer, s->ids.data, s->ids.n);
         if (rc == 0 && s->ends && end != TOKEN_NONE)
@@ -244,31 +315,63 @@ static int encode_round(struct encoder *e)
     return rc;
 }
 
-static int encode_all(struct encoder *e, uint64_t total, const struct progress *p)
+/* The ids are those of the bytes that the key is of. */
+static int check_same(const struct texts *t)
 {
+    int rc = 0;
+    for (size_t i = 0; i < t->n && rc == 0; i++) {
+        struct file f;
+        char shown[NAME_BYTES];
+        if ((rc = file_open(&f, t->list[i].path)) != 0)
+            break;
+        if (f.stamp != t->stamps[i])
+            rc = err_set(ERR_FORMAT,
+                         "%s has changed while it was read: try again when nothing "
+                         "writes to it",
+                         file_show(shown, sizeof shown, f.path));
+        file_close(&f);
+    }
+    return rc;
+}
+
+static int encode_all(struct encoder *e)
+{
+    const struct texts *t = e->texts;
     int rc = 0;
     do {
         rc = encode_round(e);
         if (rc == 0)
-            rc = progress_step(p, "encoding texts", text_reader_bytes(&e->reader), total);
+            rc = progress_step(t->progress, "encoding texts", text_reader_bytes(&e->reader),
+                               t->total);
     } while (rc == 0 && e->filled > 0);
     if (rc == 0 && e->writer.n_tokens == 0)
         rc = err_set(ERR_RANGE, "there is no text in them");
-    return rc != 0 ? rc : token_writer_commit(&e->writer);
+    return rc != 0 ? rc : check_same(t);
 }
 
-static int encode(const char *prefix, const struct data_source *list, size_t n, uint64_t total,
-                  const char *separator, const struct tokenizer *t, const struct progress *p)
+/* All of a set takes its place, or nothing. */
+static int commit(struct encoder *e, const char *prefix)
 {
-    struct encoder e = {.tokenizer = t, .list = list, .n = n, .writer.bin.fd = -1};
+    drop(prefix, ".sha256");
+    int rc = token_writer_commit(&e->writer);
+    if (rc == 0 && (rc = write_sum(prefix, e->texts->progress)) != 0) {
+        drop(prefix, ".bin");
+        drop(prefix, ".idx");
+        drop(prefix, ".sha256");
+    }
+    return rc;
+}
+
+static int encode(const char *prefix, const struct texts *t)
+{
+    struct encoder e = {.texts = t, .writer.bin.fd = -1};
     e.n_slots = SLOTS_PER_THREAD * par_threads();
     e.slots = mem_array((size_t)e.n_slots, sizeof *e.slots);
-    text_reader_init(&e.reader, list, n, separator);
+    text_reader_init(&e.reader, t->list, t->n, t->separator);
     int rc = e.slots == NULL ? ERR_NOMEM : 0;
-    if (rc == 0)
-        rc = token_writer_open(&e.writer, prefix, tokenizer_size(t));
-    if (rc == 0)
-        rc = encode_all(&e, total, p);
+    if (rc == 0 && (rc = token_writer_open(&e.writer, prefix, tokenizer_size(t->tokenizer))) == 0 &&
+        (rc = encode_all(&e)) == 0)
+        rc = commit(&e, prefix);
     for (int i = 0; i < e.n_slots && e.slots != NULL; i++) {
         buf_release(&e.slots[i].text);
         ids_release(&e.slots[i].ids);
@@ -279,26 +382,38 @@ static int encode(const char *prefix, const struct data_source *list, size_t n, 
     return rc == 0 || rc == ERR_INTERRUPTED ? rc : err_wrap("cannot encode the texts");
 }
 
+static int open_set(struct token_file *out, const char *prefix, const struct texts *t)
+{
+    bool whole;
+    int rc = check_set(&whole, prefix, t->progress);
+    if (rc != 0)
+        return rc;
+    if (whole && ((rc = token_file_open(out, TOKENS_MEGATRON, prefix)) == 0 || rc == ERR_NOMEM))
+        return rc;
+    rc = encode(prefix, t);
+    return rc != 0 ? rc : token_file_open(out, TOKENS_MEGATRON, prefix);
+}
+
 int text_cache_open(struct token_file *out, const struct data_source *list, size_t n,
                     const char *separator, const struct tokenizer *t, const struct progress *p)
 {
     char key[KEY_BYTES], *prefix = NULL;
-    uint64_t total;
+    struct texts texts = {
+        .list = list, .n = n, .separator = separator, .tokenizer = t, .progress = p};
     if (t == NULL)
         return err_set(ERR_MISSING, "cannot encode the texts: there is no tokenizer; load a model "
                                     "that has one, or name it: --model PATH");
-    int rc = add_up(&total, list, n);
+    texts.stamps = mem_array(n, sizeof *texts.stamps);
+    int rc = texts.stamps == NULL ? ERR_NOMEM : add_up(&texts.total, list, n);
     if (rc == 0)
-        rc = make_key(key, list, n, total, separator, t, p);
+        rc = make_key(key, &texts);
     if (rc == 0)
         rc = make_prefix(&prefix, key);
-    if (rc == 0 && (!is_whole(prefix, p) || token_file_open(out, TOKENS_MEGATRON, prefix) != 0)) {
-        rc = encode(prefix, list, n, total, separator, t, p);
-        if (rc == 0 && (rc = write_sum(prefix)) == 0)
-            rc = token_file_open(out, TOKENS_MEGATRON, prefix);
-    }
+    if (rc == 0)
+        rc = open_set(out, prefix, &texts);
     if (rc == 0)
         out->n_texts = n;
+    mem_free(texts.stamps);
     mem_free(prefix);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_UINT16 = 65536, TYPE_INT32 = 4, TYPE_UINT16 = 8 };
 
@@ -85,20 +86,31 @@ static int write_index(struct file_writer *idx, const struct token_writer *w)
     return rc != 0 ? rc : file_write(idx, w->bounds.data, w->bounds.n);
 }
 
+/* The index last. A set of which one file took its place and the other did not is none. */
+static int commit_both(struct token_writer *w, struct file_writer *idx, const char *bin_path,
+                       const char *idx_path)
+{
+    int rc = file_commit(&w->bin);
+    if (rc == 0)
+        rc = file_commit(idx);
+    if (rc != 0) {
+        unlink(bin_path);
+        unlink(idx_path);
+    }
+    return rc;
+}
+
 int token_writer_commit(struct token_writer *w)
 {
-    struct file_writer idx;
-    char *path = mem_sprintf("%s.idx", w->prefix);
-    int rc = path == NULL ? ERR_NOMEM : token_writer_end(w);
-    if (rc == 0)
-        rc = file_commit(&w->bin);
-    if (rc == 0 && (rc = file_create(&idx, path, true)) == 0) {
-        rc = write_index(&idx, w);
-        if (rc == 0)
-            rc = file_commit(&idx);
-        file_abandon(&idx);
-    }
-    mem_free(path);
+    struct file_writer idx = {.fd = -1};
+    char *bin_path = mem_sprintf("%s.bin", w->prefix), *idx_path = mem_sprintf("%s.idx", w->prefix);
+    int rc = bin_path == NULL || idx_path == NULL ? ERR_NOMEM : token_writer_end(w);
+    if (rc == 0 && (rc = file_create(&idx, idx_path, true)) == 0 &&
+        (rc = write_index(&idx, w)) == 0)
+        rc = commit_both(w, &idx, bin_path, idx_path);
+    file_abandon(&idx);
+    mem_free(bin_path);
+    mem_free(idx_path);
     token_writer_abandon(w);
     return rc;
 }

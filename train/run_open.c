@@ -171,21 +171,19 @@ static int restore(struct run *r, const struct checkpoint *cp)
 }
 
 /* In the folder of its checkpoint a run takes the place of what came after that; in another, which
- * has no run, nothing is saved yet. */
+ * has no run, nothing is saved yet. Lines go last: no checkpoint that counts is without its own. */
 static int settle_in(struct run *r, const struct checkpoint *cp, bool same_folder)
 {
-    int n_aside = 0;
-    int rc = metrics_open(&r->log, r->config.checkpoint.folder, same_folder ? cp->step : 0,
-                          r->config.logging.tensorboard, r->config.logging.label);
-    if (rc != 0 || !same_folder)
-        return rc;
-    if ((rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)
+    int n_aside = 0, rc = 0;
+    if (same_folder && (rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)
         r->saved_step = cp->step;
     if (n_aside > 0)
         progress_note(r->events.progress,
                       "checkpoints newer than step %" PRId64 " are set aside: %d", cp->step,
                       n_aside);
-    return rc;
+    return rc != 0 ? rc
+                   : metrics_open(&r->log, r->config.checkpoint.folder, same_folder ? cp->step : 0,
+                                  r->config.logging.tensorboard, r->config.logging.label);
 }
 
 int run_resume(struct run **out, const struct checkpoint *cp, const struct run_config *c,

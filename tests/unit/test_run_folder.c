@@ -175,12 +175,52 @@ static void test_numbers_of_a_state(void **state)
     trial_close(&t);
 }
 
+static bool has_line(const struct trial *t, int64_t step)
+{
+    struct buf lines = {0};
+    char start[40];
+    snprintf(start, sizeof start, "\"step\":%d,", (int)step);
+    assert_ok(file_read_all(&lines, scratch_path(&t->scratch, "run/metrics.jsonl"), 1 << 20));
+    bool has = strstr(buf_text(&lines), start) != NULL;
+    buf_release(&lines);
+    return has;
+}
+
+static void look_at_lines(void *user, const char *text)
+{
+    const struct trial *t = user;
+    if (strstr(text, "are set aside: ") == NULL)
+        fail_msg("%s", text);
+    assert_false(file_exists(scratch_path(&t->scratch, "run/step-000012")));
+    assert_true(has_line(t, 12));
+}
+
+/* Back to an older checkpoint: whatever stops it there, one that still counts has its lines. */
+static void test_goes_back_in_order(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct checkpoint cp;
+    const struct progress p = {.note = look_at_lines, .user = &t};
+    const struct run_events e = {.progress = &p};
+    trial_open(&t, NULL);
+    trial_finish(&t);
+    trial_go_back(&t, &cp, "run/step-000004");
+    assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    assert_true(has_line(&t, 4));
+    assert_false(has_line(&t, 12));
+    run_free(r);
+    checkpoint_close(&cp);
+    trial_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resumed_elsewhere),  cmocka_unit_test(test_a_folder_in_a_checkpoint),
         cmocka_unit_test(test_best_is_kept),       cmocka_unit_test(test_what_cannot_change),
-        cmocka_unit_test(test_numbers_of_a_state),
+        cmocka_unit_test(test_numbers_of_a_state), cmocka_unit_test(test_goes_back_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Data sets: texts, JSON lines and the formats of others give one stream of ids with
  * documents; what is held out; what is refused with which sentence. */
 #include "tests/unit/data_set.h"
+#include "train/data/token_file.h"
 #include "train/data/token_writer.h"
 #include "weights/vocab.h"
 
@@ -331,6 +332,32 @@ static void large_files_are_looked_into(void **state)
     data_config_release(&c);
 }
 
+static void digest_with(unsigned char digest[32], const char *sum, off_t bytes)
+{
+    struct token_file f;
+    data_text("summed.bin", "");
+    assert_int_equal(truncate(scratch_path(&scratch, "summed.bin"), bytes), 0);
+    assert_ok(token_file_open(&f, TOKENS_NANOGPT, scratch_path(&scratch, "summed.bin")));
+    snprintf(f.sum, sizeof f.sum, "%s", sum);
+    assert_ok(token_file_check(&f, 0, TOKEN_NONE, NULL));
+    memcpy(digest, f.digest, 32);
+    token_file_close(&f);
+    unlink(scratch_path(&scratch, "summed.bin"));
+}
+
+/* Where only a part is read, and a sum of all is known, that tells data apart. */
+static void a_sum_tells_large_files_apart(void **state)
+{
+    (void)state;
+    unsigned char a[32], b[32];
+    digest_with(a, "one", (off_t)DATA_WHOLE_BYTES + 2);
+    digest_with(b, "two", (off_t)DATA_WHOLE_BYTES + 2);
+    assert_memory_not_equal(a, b, 32);
+    digest_with(a, "one", 1000);
+    digest_with(b, "two", 1000);
+    assert_memory_equal(a, b, 32);
+}
+
 /* The same documents are the same data, however they are stored; others are not. */
 static void identity_is_of_what_is_read(void **state)
 {
@@ -352,6 +379,20 @@ static void identity_is_of_what_is_read(void **state)
         dataset_close(&d);
         data_config_release(&c);
     }
+}
+
+/* What checkpoints of older versions say of their data. */
+static void identities_stay(void **state)
+{
+    (void)state;
+    char hex[65];
+    data_text("kept.txt", "the one<|endoftext|>and the other");
+    struct data_config c = data_config_of((const char *const[]){"kept.txt"}, 1);
+    struct dataset d = data_open(&c, false);
+    text_hex(hex, d.identity, 32);
+    assert_string_equal(hex, "546c1af3a3631dbb4ba98dd9dd48621d36ac65f16fae44cdda625f5f236a9fad");
+    dataset_close(&d);
+    data_config_release(&c);
 }
 
 static const unsigned char INDEX[] = {
@@ -650,6 +691,8 @@ int main(void)
         cmocka_unit_test(generated_ids_need_no_disk),
         cmocka_unit_test(large_files_are_looked_into),
         cmocka_unit_test(identity_is_of_what_is_read),
+        cmocka_unit_test(a_sum_tells_large_files_apart),
+        cmocka_unit_test(identities_stay),
         cmocka_unit_test(refuses_damaged_indexes),
         cmocka_unit_test(refuses_what_is_no_data),
         cmocka_unit_test(refuses_missing_things),

@@ -1,5 +1,6 @@
 /* Texts are encoded once: what the cache keeps, when it is made anew, and what a failure leaves. */
 #include "tests/unit/data_set.h"
+#include "train/data/text_cache.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -46,6 +47,27 @@ static void texts_are_encoded_once(void **state)
     assert_int_equal(data_count_cached(".idx"), before + 3);
     assert_int_equal(data_count_cached(".tmp"), 0);
     data_config_release(&c);
+}
+
+/* However it was opened, the set has the sum that is kept beside it. */
+static void sets_have_their_sum(void **state)
+{
+    (void)state;
+    data_text("sum.txt", "the text of a sum");
+    char *text = mem_strdup(scratch_path(&scratch, "sum.txt"));
+    const struct data_source source = {.path = text};
+    for (int i = 0; i < 2; i++) {
+        struct token_file f;
+        struct buf kept = {0};
+        assert_ok(text_cache_open(&f, &source, 1, "", tokenizer, NULL));
+        char *path = mem_sprintf("%.*s.sha256", (int)strlen(f.file.path) - 4, f.file.path);
+        assert_ok(file_read_all(&kept, path, 64));
+        assert_string_equal(f.sum, buf_text(&kept));
+        mem_free(path);
+        buf_release(&kept);
+        token_file_close(&f);
+    }
+    mem_free(text);
 }
 
 static void damaged_caches_are_made_anew(void **state)
@@ -286,6 +308,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_encoded_once),
+        cmocka_unit_test(sets_have_their_sum),
         cmocka_unit_test(damaged_caches_are_made_anew),
         cmocka_unit_test(interrupted_encoding_leaves_nothing),
         cmocka_unit_test(full_disks_leave_nothing),

@@ -29,11 +29,13 @@ struct data_part; /* a run of the stream within one file */
 
 struct dataset {
     uint64_t n_tokens, n_documents;
-    char *name;                 /* of what it is made of, for sentences; owned */
-    int n_vocab;                /* every id is below it */
-    unsigned char identity[32]; /* SHA-256 of ids and bounds: changed data is noticed */
-    struct data_files *files;   /* shared by the two parts of one stream */
-    struct data_part *parts;    /* [n_parts]; owned */
+    char *name;  /* of what it is made of, for sentences; owned */
+    int n_vocab; /* every id is below it */
+    /* SHA-256 of ids and bounds: changed data is noticed. Of a file beyond DATA_WHOLE_BYTES that
+     * came as tokens it has a thousand places only, and the size: a change elsewhere is not. */
+    unsigned char identity[32];
+    struct data_files *files; /* shared by the two parts of one stream */
+    struct data_part *parts;  /* [n_parts]; owned */
     size_t n_parts;
     uint64_t *documents; /* [n_documents + 1], where each begins; owned */
 };
@@ -46,9 +48,9 @@ struct dataset {
  * document, the end of the stream is held out.
  *
  * t        may be NULL unless there is text
- * n_vocab  of the model, 0: any ids; an id not below it is ERR_RANGE, naming file and place: here,
- * or in dataset_read for files beyond DATA_WHOLE_BYTES returns  0, ERR_MISSING, ERR_FORMAT,
- * ERR_RANGE, ERR_INTERRUPTED...; both are then empty
+ * n_vocab  of the model, 0: any ids; an id not below it is ERR_RANGE, naming file and place:
+ *          here, or in dataset_read for files beyond DATA_WHOLE_BYTES
+ * returns  0, ERR_MISSING, ERR_FORMAT, ERR_RANGE, ERR_INTERRUPTED...; both are then empty
  */
 #define DATA_WHOLE_BYTES ((uint64_t)1 << 30) /* up to here all of a file is read when opened */
 int dataset_open(struct dataset *train, struct dataset *validation, const struct data_config *c,

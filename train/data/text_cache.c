@@ -180,9 +180,8 @@ static void drop(const char *prefix, const char *ending)
 }
 
 /* PREFIX.sha256 says what the set was when it was made; without it there is none. */
-static int write_sum(const char *prefix, const struct progress *p)
+static int write_sum(char sum[KEY_BYTES], const char *prefix, const struct progress *p)
 {
-    char sum[KEY_BYTES];
     struct file_writer f = {.fd = -1};
     char *path = mem_sprintf("%s.sha256", prefix);
     int rc = path == NULL ? ERR_NOMEM : make_sum(sum, prefix, true, p);
@@ -194,10 +193,9 @@ static int write_sum(const char *prefix, const struct progress *p)
     return rc;
 }
 
-/* Whether there is a set, and it is what was made. */
-static int check_set(bool *whole, const char *prefix, const struct progress *p)
+/* Whether there is a set, and it is what was made: of that sum. */
+static int check_set(bool *whole, char sum[KEY_BYTES], const char *prefix, const struct progress *p)
 {
-    char sum[KEY_BYTES];
     struct buf said = {0};
     char *path = mem_sprintf("%s.sha256", prefix);
     bool there = path != NULL && file_exists(path);
@@ -350,11 +348,11 @@ static int encode_all(struct encoder *e)
 }
 
 /* All of a set takes its place, or nothing. */
-static int commit(struct encoder *e, const char *prefix)
+static int commit(struct encoder *e, char sum[KEY_BYTES], const char *prefix)
 {
     drop(prefix, ".sha256");
     int rc = token_writer_commit(&e->writer);
-    if (rc == 0 && (rc = write_sum(prefix, e->texts->progress)) != 0) {
+    if (rc == 0 && (rc = write_sum(sum, prefix, e->texts->progress)) != 0) {
         drop(prefix, ".bin");
         drop(prefix, ".idx");
         drop(prefix, ".sha256");
@@ -362,7 +360,7 @@ static int commit(struct encoder *e, const char *prefix)
     return rc;
 }
 
-static int encode(const char *prefix, const struct texts *t)
+static int encode(char sum[KEY_BYTES], const char *prefix, const struct texts *t)
 {
     struct encoder e = {.texts = t, .writer.bin.fd = -1};
     e.n_slots = SLOTS_PER_THREAD * par_threads();
@@ -371,7 +369,7 @@ static int encode(const char *prefix, const struct texts *t)
     int rc = e.slots == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && (rc = token_writer_open(&e.writer, prefix, tokenizer_size(t->tokenizer))) == 0 &&
         (rc = encode_all(&e)) == 0)
-        rc = commit(&e, prefix);
+        rc = commit(&e, sum, prefix);
     for (int i = 0; i < e.n_slots && e.slots != NULL; i++) {
         buf_release(&e.slots[i].text);
         ids_release(&e.slots[i].ids);
@@ -385,13 +383,20 @@ static int encode(const char *prefix, const struct texts *t)
 static int open_set(struct token_file *out, const char *prefix, const struct texts *t)
 {
     bool whole;
-    int rc = check_set(&whole, prefix, t->progress);
+    char sum[KEY_BYTES];
+    int rc = check_set(&whole, sum, prefix, t->progress);
+    if (rc == 0 && whole)
+        rc = token_file_open(out, TOKENS_MEGATRON, prefix);
+    if (rc == 0 ? !whole : rc == ERR_FORMAT || rc == ERR_MISSING) {
+        rc = encode(sum, prefix, t);
+        if (rc == 0)
+            rc = token_file_open(out, TOKENS_MEGATRON, prefix);
+    }
     if (rc != 0)
         return rc;
-    if (whole && ((rc = token_file_open(out, TOKENS_MEGATRON, prefix)) == 0 || rc == ERR_NOMEM))
-        return rc;
-    rc = encode(prefix, t);
-    return rc != 0 ? rc : token_file_open(out, TOKENS_MEGATRON, prefix);
+    memcpy(out->sum, sum, sizeof out->sum);
+    out->n_texts = t->n;
+    return 0;
 }
 
 int text_cache_open(struct token_file *out, const struct data_source *list, size_t n,
@@ -411,8 +416,6 @@ int text_cache_open(struct token_file *out, const struct data_source *list, size
         rc = make_prefix(&prefix, key);
     if (rc == 0)
         rc = open_set(out, prefix, &texts);
-    if (rc == 0)
-        out->n_texts = n;
     mem_free(texts.stamps);
     mem_free(prefix);
     return rc;

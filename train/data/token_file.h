@@ -19,10 +19,12 @@ struct token_file {
     uint64_t n_tokens, n_documents;
     uint64_t *documents; /* [n_documents + 1], where each begins; owned */
     size_t n_texts;      /* files of text it was encoded from, 0: it came as it is */
+    char sum[65];        /* SHA-256 of all of it in hexadecimal, "": not known */
     /* By token_file_check: */
-    unsigned char digest[32]; /* SHA-256 of the ids as int32 */
-    token_id least, most;     /* of the ids read; least > most: none were */
-    bool whole;               /* all of them were */
+    unsigned char
+        digest[32];       /* SHA-256 of the ids read, as int32; and of sum where whole is false */
+    token_id least, most; /* of the ids read; least > most: none were */
+    bool whole;           /* all of them were */
     /* Of what is generated: */
     uint64_t seed;
     int n_vocab;

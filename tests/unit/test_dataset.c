@@ -304,6 +304,32 @@ static void generated_ids_need_no_disk(void **state)
     data_config_release(&c);
 }
 
+static void what_is_generated_to_measure_on_is_other(void **state)
+{
+    (void)state;
+    struct data_config c;
+    struct dataset d, v;
+    token_id ids[800], others[800];
+    int same = 0;
+    assert_ok(data_config_init(&c));
+    mem_free(c.data);
+    mem_free(c.validation);
+    c.data = mem_strdup("generated");
+    c.validation = mem_strdup("generated");
+    c.generated_tokens = 800;
+    assert_ok(dataset_open(&d, &v, &c, NULL, 50257, NULL));
+    assert_int_equal(d.n_tokens, 800);
+    assert_int_equal(v.n_tokens, 800);
+    assert_ok(dataset_read(&d, ids, 0, 800));
+    assert_ok(dataset_read(&v, others, 0, 800));
+    for (int i = 0; i < 800; i++)
+        same += ids[i] == others[i];
+    assert_in_range(same, 0, 8);
+    dataset_close(&d);
+    dataset_close(&v);
+    data_config_release(&c);
+}
+
 /* Of a file beyond DATA_WHOLE_BYTES a part is looked at; what it hides comes up later. */
 static void large_files_are_looked_into(void **state)
 {
@@ -689,6 +715,7 @@ int main(void)
         cmocka_unit_test(validation_may_be_a_file_of_its_own),
         cmocka_unit_test(llmc_has_a_header),
         cmocka_unit_test(generated_ids_need_no_disk),
+        cmocka_unit_test(what_is_generated_to_measure_on_is_other),
         cmocka_unit_test(large_files_are_looked_into),
         cmocka_unit_test(identity_is_of_what_is_read),
         cmocka_unit_test(a_sum_tells_large_files_apart),

@@ -249,6 +249,7 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
     double fraction = c->validation_fraction;
     bool separate = *c->validation != '\0';
     struct dataset none = {0};
+    struct data_config other = *c; /* borrows its texts */
     int rc = 0;
     if (!(fraction >= 0 && fraction < 1))
         rc = err_set(ERR_RANGE, "validation_fraction is %g, expected 0 to less than 1", fraction);
@@ -256,7 +257,8 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
         rc = open_stream(train, validation, c->data, separate ? 0 : fraction, c, t, n_vocab, p);
     if (rc == 0 && separate) {
         dataset_close(validation);
-        rc = open_stream(validation, &none, c->validation, 0, c, t, n_vocab, p);
+        other.seed++; /* what is generated to measure on is not what is trained on */
+        rc = open_stream(validation, &none, c->validation, 0, &other, t, n_vocab, p);
         if (rc != 0)
             err_wrap("validation data");
         dataset_close(&none);

@@ -18,7 +18,7 @@ struct data_config {
     char *document_separator;  /* between documents of a text file; "" or "file": each is one */
     int stride;                /* tokens from one window to the next; 0: the window */
     bool shuffle;              /* windows in an order of their own each epoch */
-    uint64_t seed;             /* of that order, and of what is generated */
+    uint64_t seed; /* of that order, and of what is generated; for validation the next one */
     int64_t generated_tokens;
 };
 /* No data; 5 % held out; "<|endoftext|>"; shuffled. The texts are the struct's own. */

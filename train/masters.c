@@ -145,8 +145,11 @@ static int fill(struct masters *w, const struct source *s, const struct progress
     int rc = params_fill(to->tensors, s->readers, to->n_tensors, bad, p);
     for (int i = 0; i < to->n_tensors && rc == 0; i++)
         if (bad[i] > 0)
-            rc = err_set(ERR_RANGE, "tensor %s: %" PRIu64 " of %zu weights are NaN or infinite",
-                         to->tensors[i].name, bad[i], masters_size(w, i));
+            rc = err_set(ERR_RANGE, "tensor %s: %" PRIu64 " of %zu weights are NaN or infinite%s",
+                         to->tensors[i].name, bad[i], masters_size(w, i),
+                         w->dtype == DTYPE_F16 && s->readers[i].dtype != DTYPE_F16
+                             ? " (or beyond float16's 65504; precision=float32 keeps those)"
+                             : "");
     mem_free(bad);
     return rc;
 }

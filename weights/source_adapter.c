@@ -126,15 +126,18 @@ int source_open_adapter(struct source *s, const char *path, bool need_weights,
 
 /* ---- into a model in memory ---- */
 
-static void note_bad(const struct adapter *a, const uint64_t *bad, const struct progress *p)
+static void note_bad(const struct adapter *a, enum linear_kind kind, const uint64_t *bad,
+                     const struct progress *p)
 {
     char name[64];
     for (int i = 0; i < a->n_terms; i++)
         if (bad[i] > 0) {
             progress_note(p,
-                          "with the adapter %" PRIu64 " weights of %s are NaN or infinite: what "
-                          "the model says may be nonsense",
-                          bad[i], adapter_term_name(name, &a->terms[i]));
+                          "with the adapter %" PRIu64 " weights of %s are NaN or infinite%s: "
+                          "what the model says may be nonsense",
+                          bad[i], adapter_term_name(name, &a->terms[i]),
+                          kind == LINEAR_F16 ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
+                                             : "");
             return;
         }
 }
@@ -161,7 +164,7 @@ static int fill_others(struct adapter *a, const struct model *m, const struct so
         readers[i] = s->readers[at];
     }
     if (rc == 0 && (rc = params_fill(to, readers, a->n_terms, bad, p)) == 0)
-        note_bad(a, bad, p);
+        note_bad(a, m->params.kind, bad, p);
     mem_free(to);
     mem_free(linears);
     mem_free(readers);

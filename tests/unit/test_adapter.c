@@ -366,6 +366,37 @@ static void switching_is_exact(void **state)
     par_close();
 }
 
+static void keep_note(void *user, const char *text)
+{
+    snprintf(user, 256, "%s", text);
+}
+
+/* One that makes a finite weight too great for fp16 is not said to be spoilt. */
+static void weights_beyond_fp16_are_named(void **state)
+{
+    (void)state;
+    static const char *const notes[] = {
+        [LINEAR_F16] = "with the adapter 1 weights of h.0.attn.c_attn are NaN or infinite (or "
+                       "beyond fp16's 65504; --dtype fp32 keeps those): what the model says may "
+                       "be nonsense",
+        [LINEAR_F32] = ""};
+    for (enum linear_kind kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+        struct config c = tiny_config();
+        struct model m;
+        char name[] = "tiny", note[256] = "";
+        const struct progress p = {.note = keep_note, .user = note};
+        tiny_init(&m, &c, kind, 1);
+        m.name = name;
+        struct adapter *a = random_adapter(&m.config, targets, 2, false);
+        memset(a->data, 0, a->n * sizeof *a->data);
+        a->terms[0].a[5] = 1e5f;
+        a->terms[0].b[3] = 1;
+        assert_ok(adapter_load(a, &m, &p));
+        assert_string_equal(note, notes[kind]);
+        tiny_release(&m);
+    }
+}
+
 /* What training shows is what its file is when it is loaded, in float16 too. */
 static void published_as_loaded(void **state)
 {
@@ -457,6 +488,7 @@ int main(void)
         cmocka_unit_test(bases_are_found),
         cmocka_unit_test(sums_are_right_in_any_parts),
         cmocka_unit_test(switching_is_exact),
+        cmocka_unit_test(weights_beyond_fp16_are_named),
         cmocka_unit_test(published_as_loaded),
         cmocka_unit_test(every_failed_allocation_is_survived),
     };

@@ -232,7 +232,16 @@ static void what_cannot_be_read_is_said(void **state)
     assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_RANGE);
     assert_string_equal(err_text(), "cannot read the weights to train: tensor ln_f.bias: 2 of 132 "
                                     "weights are NaN or infinite");
-    m->params.ln_f_bias[3] = m->params.ln_f_bias[5] = 0;
+    /* Or one that float16 has not. */
+    m->params.ln_f_bias[3] = 1e5f;
+    m->params.ln_f_bias[5] = 0;
+    assert_int_equal(masters_init(&w, m, DTYPE_F16, NULL), ERR_RANGE);
+    assert_string_equal(err_text(), "cannot read the weights to train: tensor ln_f.bias: 1 of 132 "
+                                    "weights are NaN or infinite (or beyond float16's 65504; "
+                                    "precision=float32 keeps those)");
+    assert_ok(masters_init(&w, m, DTYPE_F32, NULL));
+    masters_release(&w);
+    m->params.ln_f_bias[3] = 0;
     interrupt_raise();
     assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_INTERRUPTED);
     interrupt_clear();

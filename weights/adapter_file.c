@@ -384,11 +384,7 @@ static int describe(struct buf *head, const struct adapter *a)
                         name, rows, cols, at, end);
         at = end;
     }
-    if (rc == 0)
-        rc = buf_char(head, '}');
-    while (rc == 0 && head->n % 8 != 0)
-        rc = buf_char(head, ' ');
-    return rc;
+    return rc != 0 ? rc : buf_char(head, '}');
 }
 
 static int write_half(struct file_writer *f, const struct low_rank *t, int half)
@@ -412,10 +408,8 @@ static int write_tensors(const struct adapter *a, const char *folder)
     struct file_writer f = {.fd = -1};
     char *path = file_join(folder, TENSORS);
     int rc = path == NULL ? ERR_NOMEM : describe(&head, a);
-    uint64_t n = head.n;
-    if (rc == 0 && (rc = file_create(&f, path, false)) == 0 &&
-        (rc = file_write(&f, &n, sizeof n)) == 0)
-        rc = file_write(&f, head.data, head.n);
+    if (rc == 0 && (rc = file_create(&f, path, false)) == 0)
+        rc = safetensors_write_head(&f, &head);
     for (int i = 0; i < 2 * a->n_terms && rc == 0; i++)
         rc = write_half(&f, &a->terms[i / 2], i % 2);
     if (rc == 0)

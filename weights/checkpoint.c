@@ -46,11 +46,7 @@ static int describe_blocks(struct buf *head, uint64_t *total, const struct check
                         i > 0 ? "," : "", b->name, dtype_name(b->dtype), b->n, *total, end);
         *total = end;
     }
-    if (rc == 0)
-        rc = buf_char(head, '}');
-    while (rc == 0 && head->n % 8 != 0)
-        rc = buf_char(head, ' ');
-    return rc;
+    return rc != 0 ? rc : buf_char(head, '}');
 }
 
 static int write_block(struct file_writer *f, const struct checkpoint_block *b, uint64_t *done,
@@ -76,10 +72,8 @@ static int write_blocks(const char *folder, const struct checkpoint_content *c,
     char *path = file_join(folder, BLOCKS);
     uint64_t total, done = 0;
     int rc = path == NULL ? ERR_NOMEM : describe_blocks(&head, &total, c);
-    uint64_t n = head.n;
-    if (rc == 0 && (rc = file_create(&f, path, false)) == 0 &&
-        (rc = file_write(&f, &n, sizeof n)) == 0)
-        rc = file_write(&f, head.data, head.n);
+    if (rc == 0 && (rc = file_create(&f, path, false)) == 0)
+        rc = safetensors_write_head(&f, &head);
     for (int i = 0; i < c->n_blocks && rc == 0; i++)
         rc = write_block(&f, &c->blocks[i], &done, total, p);
     if (rc == 0)

@@ -48,15 +48,6 @@ static int says(int code, const char *path, const char *what)
     return err_set(code, "%s %s", file_show(shown, sizeof shown, path), what);
 }
 
-static int fails(const char *verb, const char *path)
-{
-    char shown[256];
-    int saved = errno;
-    file_show(shown, sizeof shown, path);
-    errno = saved;
-    return err_errno("cannot %s %s", verb, shown);
-}
-
 static bool is_empty(const char *path)
 {
     DIR *dir = opendir(path);
@@ -94,7 +85,7 @@ int folder_create(struct folder_writer *f, const char *path, bool force)
         return ERR_NOMEM;
     }
     if (mkdtemp(f->temp) == NULL) {
-        int rc = fails("write", path);
+        int rc = file_fails("write", path);
         mem_free(f->temp);
         f->temp = NULL;
         folder_abandon(f);
@@ -109,37 +100,23 @@ static int clear(const char *from, const char *to, bool all)
 {
     DIR *dir = opendir(from);
     if (dir == NULL)
-        return fails("open", from);
+        return file_fails("open", from);
     int rc = 0, there = dirfd(dir);
     int target = to == NULL ? -1 : open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
         if (all || is_model_file(e->d_name))
-            rc = unlinkat(there, e->d_name, 0) == 0 ? 0 : fails("remove", e->d_name);
+            rc = unlinkat(there, e->d_name, 0) == 0 ? 0 : file_fails("remove", e->d_name);
         else if (to != NULL)
-            rc = renameat(there, e->d_name, target, e->d_name) == 0 ? 0 : fails("move", e->d_name);
+            rc = renameat(there, e->d_name, target, e->d_name) == 0 ? 0
+                                                                    : file_fails("move", e->d_name);
     }
     if (target >= 0)
         close(target);
     closedir(dir);
     if (rc == 0 && rmdir(from) != 0)
-        rc = fails("remove", from);
-    return rc;
-}
-
-static int sync_parent(const char *path)
-{
-    /* No allocation: the new folder stands already, only the machine can fail now. */
-    char copy[PATH_MAX] = ".";
-    const char *slash = strrchr(path, '/');
-    if (slash != NULL)
-        snprintf(copy, sizeof copy, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-    int fd = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return fails("open the folder of", path);
-    int rc = fsync(fd) != 0 && errno != EINVAL ? fails("sync", path) : 0;
-    close(fd);
+        rc = file_fails("remove", from);
     return rc;
 }
 
@@ -149,18 +126,18 @@ static int exchange(const char *temp, const char *path)
     if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
-        return fails("write", path);
+        return file_fails("write", path);
     char *aside = mem_sprintf("%s.old", temp);
     if (aside == NULL)
         return ERR_NOMEM;
     int rc = 0;
     if (rename(path, aside) != 0) {
-        rc = fails("write", path);
+        rc = file_fails("write", path);
     } else if (rename(temp, path) != 0) {
-        rc = fails("write", path);
+        rc = file_fails("write", path);
         rename(aside, path);
     } else if (rename(aside, temp) != 0) {
-        rc = fails("move", aside);
+        rc = file_fails("move", aside);
     }
     mem_free(aside);
     return rc;
@@ -171,13 +148,13 @@ int folder_commit(struct folder_writer *f)
     mode_t mask = umask(0);
     umask(mask);
     if (chmod(f->temp, 0777 & ~mask) != 0)
-        return fails("write", f->path);
+        return file_fails("write", f->path);
     int rc = 0;
     /* Succeeds where nothing is, or an empty folder. */
     bool fresh = rename(f->temp, f->path) == 0;
     if (!fresh) {
         if (errno != ENOTEMPTY && errno != EEXIST)
-            return fails("write", f->path);
+            return file_fails("write", f->path);
         if (!f->force)
             return says(ERR_EXISTS, f->path, "exists already; --force overwrites it");
         if ((rc = exchange(f->temp, f->path)) != 0)
@@ -185,7 +162,7 @@ int folder_commit(struct folder_writer *f)
         rc = clear(f->temp, f->path, false);
     }
     if (rc == 0)
-        rc = sync_parent(f->path);
+        rc = file_sync_parent(f->path);
     /* What is not sure to last is not there, and can be tried again. */
     if (rc != 0 && fresh && rename(f->path, f->temp) == 0)
         return rc;

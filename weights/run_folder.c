@@ -21,15 +21,6 @@ enum { SHOWN = 256, MOST_ASIDE = 1000 };
 
 static const char LOCK[] = "lock";
 
-static int fails(const char *verb, const char *path)
-{
-    char shown[SHOWN];
-    int saved = errno;
-    file_show(shown, sizeof shown, path);
-    errno = saved;
-    return err_errno("cannot %s %s", verb, shown);
-}
-
 /* ---- the lock ---- */
 
 /* Who holds it, -1: it does not say. */
@@ -60,9 +51,9 @@ static int take_lock(int *lock, const char *path)
         return ERR_NOMEM;
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666), rc = 0;
     if (fd < 0)
-        rc = fails("write", name);
+        rc = file_fails("write", name);
     else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        rc = errno == EWOULDBLOCK ? refuse(fd, path) : fails("lock", name);
+        rc = errno == EWOULDBLOCK ? refuse(fd, path) : file_fails("lock", name);
     mem_free(name);
     if (rc != 0 && fd >= 0)
         close(fd);
@@ -96,15 +87,15 @@ static int remove_folder(int parent, const char *name)
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (dir == NULL)
-        return fails("open", name);
+        return file_fails("open", name);
     int rc = 0;
     for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
             unlinkat(fd, e->d_name, 0) != 0)
-            rc = fails("remove", e->d_name);
+            rc = file_fails("remove", e->d_name);
     closedir(dir);
     if (rc == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0)
-        rc = fails("remove", name);
+        rc = file_fails("remove", name);
     return rc;
 }
 
@@ -195,7 +186,7 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
     *n = 0;
     DIR *dir = opendir(path);
     if (dir == NULL)
-        return errno == ENOENT ? 0 : fails("open", path);
+        return errno == ENOENT ? 0 : file_fails("open", path);
     int rc = 0;
     for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
         int64_t step = run_folder_step_of(e->d_name);
@@ -245,7 +236,7 @@ int run_folder_latest(char **out, const char *parent)
     DIR *dir = opendir(parent);
     if (dir == NULL)
         return errno == ENOENT ? err_set(ERR_MISSING, "there is no folder %s here", parent)
-                               : fails("open", parent);
+                               : file_fails("open", parent);
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
         char *path = e->d_name[0] == '.' ? NULL : file_join(parent, e->d_name);
         bool later = path != NULL && written_at(&when, path) &&
@@ -271,7 +262,7 @@ static int remove_checkpoint(const struct run_folder *f, int64_t step)
     char *gone = path == NULL ? NULL : mem_sprintf("%s.tmp-removed", path);
     int rc = gone == NULL              ? ERR_NOMEM
              : rename(path, gone) == 0 ? remove_folder(AT_FDCWD, gone)
-                                       : fails("remove", path);
+                                       : file_fails("remove", path);
     mem_free(path);
     mem_free(gone);
     return rc;
@@ -301,7 +292,7 @@ static int set_aside(const struct run_folder *f, int64_t step)
         if (aside == NULL)
             rc = ERR_NOMEM;
         else if (!file_exists(aside))
-            rc = rename(path, aside) == 0 ? 0 : fails("rename", path);
+            rc = rename(path, aside) == 0 ? 0 : file_fails("rename", path);
         mem_free(aside);
     }
     mem_free(path);

@@ -243,3 +243,14 @@ int safetensors_open(struct tensor_file *f, const char *path)
     }
     return rc;
 }
+
+int safetensors_write_head(struct file_writer *f, struct buf *json)
+{
+    int rc = 0;
+    while (rc == 0 && json->n % 8 != 0)
+        rc = buf_char(json, ' ');
+    const uint64_t length = htole64(json->n);
+    if (rc == 0)
+        rc = file_write(f, &length, sizeof length);
+    return rc != 0 ? rc : file_write(f, json->data, json->n);
+}

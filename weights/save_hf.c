@@ -7,6 +7,7 @@
 #include "weights/folder.h"
 #include "weights/hf_config.h"
 #include "weights/tensor_copy.h"
+#include "weights/tensor_file.h"
 #include "weights/vocab.h"
 
 #include <string.h>
@@ -43,12 +44,8 @@ static int describe(struct buf *json, uint64_t *total, const struct source *s,
                                 (unsigned long long)at, (unsigned long long)end);
             at = end;
         }
-    if (rc == 0)
-        rc = buf_char(json, '}');
-    while (rc == 0 && json->n % 8 != 0)
-        rc = buf_char(json, ' ');
     *total = at;
-    return rc;
+    return rc != 0 ? rc : buf_char(json, '}');
 }
 
 static int write_tensors(struct file_writer *f, const struct source *s, const struct save_config *c,
@@ -57,9 +54,8 @@ static int write_tensors(struct file_writer *f, const struct source *s, const st
     struct buf json = {0};
     struct tensor_copy copy = {.to = f, .progress = p};
     int rc = describe(&json, &copy.total, s, c);
-    uint64_t n = json.n;
-    if (rc == 0 && (rc = file_write(f, &n, sizeof n)) == 0)
-        rc = file_write(f, json.data, json.n);
+    if (rc == 0)
+        rc = safetensors_write_head(f, &json);
     for (size_t size = 4; size >= 2; size -= 2)
         for (int i = 0; i < s->table.n_tensors && rc == 0; i++) {
             enum dtype d = dtype_asked(c, s->readers[i].dtype);

@@ -45,6 +45,10 @@ int torch_open(struct tensor_file *f, const char *path);
  * named (weights/lookalike.h). */
 int tensor_file_open(struct tensor_file *f, const char *path);
 
+/* What a safetensors file begins with: the JSON's length, then it, filled up with blanks so that
+ * the tensors lie at a multiple of 8. */
+int safetensors_write_head(struct file_writer *f, struct buf *json);
+
 void tensor_file_close(struct tensor_file *f);
 /* NULL when there is none of this name. */
 const struct tensor_entry *tensor_file_find(const struct tensor_file *f, const char *name);

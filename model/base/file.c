@@ -19,14 +19,20 @@
 
 enum { FLUSH_BYTES = 1 << 20 };
 
-/* err_errno with the path made visible. */
-static int path_error(const char *verb, const char *path)
+int file_fails(const char *verb, const char *path)
 {
     int saved = errno;
     char *shown = file_visible(path);
     errno = saved;
     int rc = err_errno("cannot %s %s", verb, shown == NULL ? "file" : shown);
     mem_free(shown);
+    return rc;
+}
+
+/* What is not there is ERR_MISSING. */
+static int path_error(const char *verb, const char *path)
+{
+    int saved = errno, rc = file_fails(verb, path);
     return saved == ENOENT || saved == ENOTDIR ? err_set(ERR_MISSING, "%s", err_text()) : rc;
 }
 
@@ -228,13 +234,12 @@ int file_write(struct file_writer *w, const void *bytes, size_t n)
     return 0;
 }
 
-static int sync_folder(const char *path)
+int file_sync_parent(const char *path)
 {
-    char *copy = mem_strdup(path);
-    if (copy == NULL)
-        return ERR_NOMEM;
+    /* No allocation: what was renamed stands already, only the machine can fail now. */
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof copy, "%s", path);
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    mem_free(copy);
     if (fd < 0)
         return path_error("open the folder of", path);
     /* Some file systems cannot sync a folder; the rename stands all the same. */
@@ -262,7 +267,7 @@ int file_commit(struct file_writer *w)
     }
     mem_free(w->temp);
     w->temp = NULL;
-    rc = sync_folder(w->path);
+    rc = file_sync_parent(w->path);
     file_abandon(w);
     return rc;
 }

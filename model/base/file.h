@@ -50,6 +50,9 @@ void file_abandon(struct file_writer *w); /* NULL-safe, and harmless after a com
 /* Put n bytes behind what the file has, making it if it is not there. */
 int file_append(const char *path, const void *bytes, size_t n);
 
+/* Make a rename last: sync the folder that path is in. */
+int file_sync_parent(const char *path);
+
 bool file_exists(const char *path);
 /* Both are there, and one and the same, links followed. */
 bool file_is_same(const char *a, const char *b);
@@ -75,6 +78,8 @@ char *file_visible(const char *s);
 /* The same into out[n], n >= 8, for sentences: what does not fit is cut, with "..." for it.
  * Returns out. */
 const char *file_show(char *out, size_t n, const char *s);
+/* "cannot VERB PATH: " and errno's words, the path made visible; ERR_IO. */
+int file_fails(const char *verb, const char *path);
 /* Put "cannot load PATH: " before the sentence, the path made visible; its code. */
 int file_wrap(const char *path);
 

@@ -44,16 +44,18 @@ struct metrics_log {
     struct tfevents *events; /* NULL: none */
 };
 
-/* Whether a line of the file is of a step up to `last`; what is no such line goes. */
-static bool is_kept(const char *line, size_t n, int64_t last)
+/* Whether a line of the file is of a step up to `last`; what is no such line goes. ERR_NOMEM says
+ * nothing of the line. */
+static int look_kept(bool *kept, const char *line, size_t n, int64_t last)
 {
     json_t *o = NULL;
     int64_t step = INT64_MAX;
-    bool kept = json_read_line(&o, line, n) == 0 && json_is_object(o) &&
-                json_take_int(o, "step", 0, INT64_MAX, &step) == 0 && step <= last;
+    int rc = json_read_line(&o, line, n);
+    *kept = rc == 0 && json_is_object(o) && json_take_int(o, "step", 0, INT64_MAX, &step) == 0 &&
+            step <= last;
     if (o != NULL)
         json_decref(o);
-    return kept;
+    return rc == ERR_NOMEM ? rc : 0;
 }
 
 /* Write the file again with the lines up to a step; the last one may be half a line. */
@@ -65,7 +67,10 @@ static int cut(const char *path, int64_t last)
     for (size_t at = 0; at < all.n && rc == 0;) {
         const char *end = memchr(all.data + at, '\n', all.n - at);
         size_t n = end == NULL ? all.n - at : (size_t)(end - (all.data + at)) + 1;
-        if (end != NULL && is_kept(all.data + at, n, last))
+        bool stays = false;
+        if (end != NULL)
+            rc = look_kept(&stays, all.data + at, n, last);
+        if (rc == 0 && stays)
             rc = buf_add(&kept, all.data + at, n);
         at += n;
     }

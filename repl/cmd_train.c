@@ -77,7 +77,6 @@ static int show_sample(void *user, struct buf *out)
     int rc = make_sample(r, &a);
     if (rc == 0 && (rc = buf_str(out, run_settings(r->run)->logging.sample_prompt)) == 0)
         rc = buf_add(out, buf_text(&a.text), a.text.n);
-    train_view_wipe();
     progress_wipe();
     /* A model without words, or without a token to begin an empty prompt with, has none. */
     if (rc == ERR_MISSING || rc == ERR_RANGE) {
@@ -221,7 +220,6 @@ static int go(struct repl *r, bool shell)
     if (r->interactive)
         term_hush(true);
     rc = run_go(r->run);
-    train_view_wipe();
     progress_wipe();
     term_hush(false);
     if (rc == 0) {

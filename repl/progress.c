@@ -1,9 +1,9 @@
 #include "repl/progress.h"
 
 #include "model/base/clock.h"
-#include "repl/term.h"
-#include "repl/wrap.h"
+#include "repl/live.h"
 #include "repl/train_view.h"
+#include "repl/wrap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,20 +14,17 @@ static struct {
     char what[64];        /* "": the next step begins other work */
     double begun, drawn;  /* when */
     uint64_t first, done; /* at the first step, and at the last */
-    bool visible;
 } line;
 
-static void wipe(void)
+void progress_forget(void)
 {
-    if (line.visible)
-        fputs("\r\033[K", stderr);
-    line.visible = false;
+    line.what[0] = '\0';
 }
 
 void progress_wipe(void)
 {
-    wipe();
-    line.what[0] = '\0';
+    live_wipe();
+    progress_forget();
 }
 
 /* "512 MB", "1.2 GB"; large totals are bytes, small ones are counted. */
@@ -53,10 +50,7 @@ static void draw(const char *what, uint64_t done, uint64_t total, double spent_s
         double left_s = spent_s * (double)(total - done) / (double)(done - line.first);
         snprintf(text + n, sizeof text - (size_t)n, ", %s left", train_view_duration(left, left_s));
     }
-    int width = term_width(stderr) - 1;
-    fprintf(stderr, "\r%s%.*s%s\033[K", term_dim(stderr), width, text, term_plain(stderr));
-    fflush(stderr);
-    line.visible = true;
+    live_draw(text);
 }
 
 static void step(void *user, const char *what, uint64_t done, uint64_t total)
@@ -80,7 +74,7 @@ static void step(void *user, const char *what, uint64_t done, uint64_t total)
 
 void progress_warn(const char *sentence)
 {
-    wipe();
+    live_wipe();
     fflush(stdout);
     wrap_say(stderr, "", "prattle: %s", sentence);
 }
@@ -94,5 +88,5 @@ static void note(void *user, const char *text)
 const struct progress *progress_show(void)
 {
     static const struct progress drawn = {step, note, NULL}, plain = {NULL, note, NULL};
-    return term_is(stderr) ? &drawn : &plain;
+    return live_can() ? &drawn : &plain;
 }

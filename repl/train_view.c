@@ -1,6 +1,7 @@
 #include "repl/train_view.h"
 
 #include "model/base/clock.h"
+#include "repl/live.h"
 #include "repl/progress.h"
 #include "repl/term.h"
 
@@ -15,10 +16,7 @@ enum { BAR = 24 };
 static const char NEXT_ROW[] = "\n    ";
 static const double EVERY_S = 0.1;
 
-static struct {
-    double drawn;
-    bool visible;
-} bar;
+static double drawn; /* when the bar was */
 
 const char *train_view_duration(char out[24], double s)
 {
@@ -130,12 +128,11 @@ int train_view_line(const struct metrics *m, int width, struct buf *out)
 void train_view_show(const struct metrics *m)
 {
     struct buf line = {0};
-    train_view_wipe();
     progress_wipe();
     if (train_view_line(m, term_is(stdout) ? term_width(stdout) : 0, &line) == 0)
         puts(buf_text(&line));
     fflush(stdout);
-    bar.drawn = 0; /* it took the bar's place */
+    drawn = 0; /* it took the bar's place */
     buf_release(&line);
 }
 
@@ -166,20 +163,12 @@ void train_view_activations(const struct metrics *m, const struct watch *w)
     const int width = term_is(stdout) ? term_width(stdout) : INT_MAX;
     int each = (width - LAYER) / PLACE;
     each = each < 1 ? 1 : each > N_WATCHED ? N_WATCHED : each;
-    train_view_wipe();
     progress_wipe();
     printf("%sactivations at step %" PRId64 "\n", term_dim(stdout), m->step);
     for (int k = 0; k < N_WATCHED; k += each)
         show_places(w, k, k + each > N_WATCHED ? N_WATCHED - 1 : k + each - 1);
     fputs(term_plain(stdout), stdout);
     fflush(stdout);
-}
-
-void train_view_wipe(void)
-{
-    if (bar.visible)
-        fputs("\r\033[K", stderr);
-    bar.visible = false;
 }
 
 /* "[=====>     ] step 13/200, 12 s left"; without an end only the step in progress. */
@@ -205,15 +194,11 @@ void train_view_tick(const struct metrics *m, int64_t step, double part)
 {
     double now = clock_s();
     struct buf text = {0};
-    if (!term_is(stderr) || now - bar.drawn < EVERY_S)
+    if (!live_can() || now - drawn < EVERY_S)
         return;
-    bar.drawn = now;
-    progress_wipe();
-    if (format_bar(m, step, part, &text) == 0) {
-        fprintf(stderr, "\r%s%.*s%s\033[K", term_dim(stderr), term_width(stderr) - 1,
-                buf_text(&text), term_plain(stderr));
-        fflush(stderr);
-        bar.visible = true;
-    }
+    drawn = now;
+    progress_forget();
+    if (format_bar(m, step, part, &text) == 0)
+        live_draw(buf_text(&text));
     buf_release(&text);
 }

@@ -13,11 +13,9 @@ int train_view_line(const struct metrics *m, int width, struct buf *out);
 void train_view_show(const struct metrics *m);
 /* A row a layer of what its activations were like in the step m is of. */
 void train_view_activations(const struct metrics *m, const struct watch *w);
-/* Draw the bar, a few times a second, where standard error is a terminal: m is of
- * the last line, `step` steps are taken and `part` of the next. */
+/* Draw the bar, a few times a second, where there is a live line: m is of the last line,
+ * `step` steps are taken and `part` of the next. progress_wipe takes it away. */
 void train_view_tick(const struct metrics *m, int64_t step, double part);
-/* Take the bar away before something else is written. */
-void train_view_wipe(void);
 /* "3 h 20 min", "12 s", into out. */
 const char *train_view_duration(char out[24], double s);
 

@@ -1,0 +1,87 @@
+/* The live line of standard error, on a terminal of its own. */
+#include "repl/live.h"
+
+#include "model/base/buf.h"
+#include "repl/progress.h"
+#include "repl/train_view.h"
+#include "tests/unit/test.h"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct metrics some = {.n_steps = 10, .left_s = -1, .loss = 3};
+
+/* What a terminal of 40 columns, by this TERM, is sent while `work` is done. */
+static void show(struct buf *out, const char *term, void (*work)(void))
+{
+    struct winsize size = {.ws_col = 40, .ws_row = 5};
+    int ours, theirs, before = dup(STDERR_FILENO);
+    char part[256];
+    assert_true(before >= 0 && openpty(&ours, &theirs, NULL, NULL, &size) == 0);
+    setenv("TERM", term, 1);
+    unsetenv("NO_COLOR");
+    dup2(theirs, STDERR_FILENO);
+    work();
+    progress_wipe();
+    dup2(before, STDERR_FILENO);
+    fcntl(ours, F_SETFL, O_NONBLOCK);
+    for (ssize_t n; (n = read(ours, part, sizeof part)) > 0;)
+        assert_ok(buf_add(out, part, (size_t)n));
+    close(before);
+    close(ours);
+    close(theirs);
+}
+
+static void draw_bar(void)
+{
+    train_view_tick(&some, 3, 0.5);
+}
+
+static void warn_below_bar(void)
+{
+    draw_bar();
+    progress_warn("a checkpoint has another's file and stays, as it is no one's here");
+}
+
+static void notes_begin_a_line(void **state)
+{
+    (void)state;
+    struct buf sent = {0};
+    show(&sent, "xterm", warn_below_bar);
+    assert_string_equal(buf_text(&sent), "\r\033[2m[========>               ] step  4/10, \033[0m"
+                                         "\033[K\r\033[Kprattle: a checkpoint has another's\r\n"
+                                         "file and stays, as it is no one's here\r\n");
+    buf_release(&sent);
+}
+
+static void draw_twice(void)
+{
+    live_draw("one that is longer than the terminal is wide");
+    live_draw("two");
+    live_wipe();
+    live_wipe();
+}
+
+static void one_line_is_drawn_over(void **state)
+{
+    (void)state;
+    struct buf sent = {0};
+    show(&sent, "xterm", draw_twice);
+    assert_string_equal(buf_text(&sent),
+                        "\r\033[2mone that is longer than the terminal is\033[0m\033[K"
+                        "\r\033[2mtwo\033[0m\033[K\r\033[K");
+    buf_release(&sent);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(notes_begin_a_line),
+        cmocka_unit_test(one_line_is_drawn_over),
+    };
+    return cmocka_run_group_tests_name("live", tests, NULL, NULL);
+}

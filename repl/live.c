@@ -9,7 +9,7 @@ static bool visible;
 
 bool live_can(void)
 {
-    return term_is(stderr);
+    return term_takes_escapes(stderr);
 }
 
 void live_draw(const char *text)

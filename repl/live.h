@@ -6,7 +6,7 @@
  */
 #include <stdbool.h>
 
-/* Whether there is a place for it: a terminal. */
+/* Whether there is a place for it: a terminal that takes escape sequences. */
 bool live_can(void);
 /* Draw it, in the place of what it was: as much of text as fits. Needs live_can. */
 void live_draw(const char *text);

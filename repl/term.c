@@ -27,13 +27,18 @@ void term_set_color(int color)
     color_setting = color;
 }
 
+bool term_takes_escapes(FILE *f)
+{
+    const char *term = getenv("TERM");
+    return term_is(f) && term != NULL && *term != '\0' && strcmp(term, "dumb") != 0;
+}
+
 static const char *sequence(FILE *f, const char *s)
 {
-    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+    const char *no_color = getenv("NO_COLOR");
     if (color_setting == SWITCH_ON)
         return s;
-    bool can = color_setting == SWITCH_AUTO && term_is(f) && term != NULL &&
-               strcmp(term, "dumb") != 0 && *term != '\0' &&
+    bool can = color_setting == SWITCH_AUTO && term_takes_escapes(f) &&
                (no_color == NULL || *no_color == '\0');
     return can ? s : "";
 }

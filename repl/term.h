@@ -11,6 +11,8 @@
 /* Columns of a terminal behind f, 80 when it does not say. */
 int term_width(FILE *f);
 bool term_is(FILE *f);
+/* Whether f is a terminal that TERM says takes escape sequences. */
+bool term_takes_escapes(FILE *f);
 
 /* color: enum switch_choice of options.h, of which auto asks the terminal, TERM and
  * NO_COLOR. Holds for stdout and stderr each. */

@@ -17,6 +17,7 @@
  *   expect~ REGEX              the same, extended regular expression
  *   raw TEXT                   as expect, with escape sequences kept and C escapes in TEXT
  *   never TEXT                 from the start to the end, TEXT never appears (visible text)
+ *   never-raw TEXT             the same, with escape sequences kept and C escapes in TEXT
  *   signal NAME                TERM, HUP, INT, WINCH to the program
  *   pause SECONDS
  *   prompt                     wait until keys are read as they are typed: Ctrl-D and the like,
@@ -24,7 +25,7 @@
  *   exit STATUS                wait for its end; must come last
  *
  * What is matched is the visible text: escape sequences and carriage returns are
- * taken out. Each expect, raw, never and exit is one test. $DATA and other
+ * taken out. Each expect, raw, never, never-raw and exit is one test. $DATA and other
  * variables in arguments are the shell's.
  */
 #include <errno.h>
@@ -52,7 +53,11 @@ static int terminal = -1, tests, failures, status;
 static pid_t program;
 static bool ended;
 static struct winsize size = {.ws_col = 80, .ws_row = 24};
-static char *nevers[MAX_NEVER];
+static struct {
+    char *shown, *text;
+    size_t n;
+    bool raw;
+} nevers[MAX_NEVER];
 static int n_nevers;
 
 static double now_s(void)
@@ -195,6 +200,21 @@ static void expect(const char *kind, char *text)
     free(shown);
 }
 
+static void never(const char *kind, char *text)
+{
+    bool of_raw = strcmp(kind, "never-raw") == 0;
+    char *shown = strdup(text);
+    size_t n = of_raw ? unescape(text) : strlen(text);
+    if (n_nevers == MAX_NEVER) {
+        printf("Bail out! more than %d times never\n", MAX_NEVER);
+        exit(2);
+    }
+    nevers[n_nevers].shown = shown;
+    nevers[n_nevers].text = strdup(text);
+    nevers[n_nevers].n = n;
+    nevers[n_nevers++].raw = of_raw;
+}
+
 static void type(const char *bytes, size_t n)
 {
     while (n > 0 && terminal >= 0) {
@@ -309,8 +329,8 @@ static void play(char *verb, char *rest)
     } else if (strcmp(verb, "expect") == 0 || strcmp(verb, "expect~") == 0 ||
                strcmp(verb, "raw") == 0) {
         expect(verb, rest);
-    } else if (strcmp(verb, "never") == 0 && n_nevers < MAX_NEVER) {
-        nevers[n_nevers++] = strdup(rest);
+    } else if (strcmp(verb, "never") == 0 || strcmp(verb, "never-raw") == 0) {
+        never(verb, rest);
     } else if (strcmp(verb, "signal") == 0) {
         kill(program, signal_number(rest));
     } else if (strcmp(verb, "pause") == 0) {
@@ -353,7 +373,10 @@ int main(int argc, char **argv)
     if (program != 0)
         await_exit("0");
     seen[n_seen] = '\0';
-    for (int i = 0; i < n_nevers; i++)
-        report(strstr(seen, nevers[i]) == NULL, "never", nevers[i]);
+    for (int i = 0; i < n_nevers; i++) {
+        const char *in = nevers[i].raw ? raw : seen;
+        report(memmem(in, nevers[i].raw ? n_raw : n_seen, nevers[i].text, nevers[i].n) == NULL,
+               nevers[i].raw ? "never-raw" : "never", nevers[i].shown);
+    }
     return failures != 0;
 }

@@ -77,11 +77,37 @@ static void one_line_is_drawn_over(void **state)
     buf_release(&sent);
 }
 
+static void work_slowly(void)
+{
+    const struct progress *p = progress_show();
+    for (int i = 0; i < 8; i++) {
+        assert_ok(progress_step(p, "reading", (uint64_t)i, 100));
+        usleep(100000);
+    }
+    train_view_tick(&some, 4, 0);
+    progress_note(p, "a note");
+}
+
+/* It could only be drawn below itself, again and again. */
+static void a_dumb_terminal_has_none(void **state)
+{
+    (void)state;
+    struct buf sent = {0};
+    show(&sent, "dumb", work_slowly);
+    assert_string_equal(buf_text(&sent), "prattle: a note\r\n");
+    sent.n = 0;
+    show(&sent, "xterm", work_slowly);
+    assert_non_null(strstr(buf_text(&sent), "\r\033[2mreading: 6 of 100, 6 %"));
+    assert_non_null(strstr(buf_text(&sent), "step  5/10\033[0m\033[K\r\033[Kprattle: a note\r\n"));
+    buf_release(&sent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notes_begin_a_line),
         cmocka_unit_test(one_line_is_drawn_over),
+        cmocka_unit_test(a_dumb_terminal_has_none),
     };
     return cmocka_run_group_tests_name("live", tests, NULL, NULL);
 }

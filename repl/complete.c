@@ -4,6 +4,7 @@
 #include "model/kernels/kernels.h"
 #include "repl/commands.h"
 #include "repl/options.h"
+#include "train/run_config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,12 +50,18 @@ static void offer_settings(struct completion *out, const char *call_options)
     }
 }
 
+/* A list of paths is a text to its table. */
+static bool is_path(const struct setting *o)
+{
+    return o->type == SETTING_PATH || (o->argument != NULL && strncmp(o->argument, "PATH", 4) == 0);
+}
+
 static void offer_values(struct completion *out, const struct setting *o)
 {
     char name[64];
     if (o == NULL)
         return;
-    out->paths = o->type == SETTING_PATH;
+    out->paths = is_path(o);
     if (o->type == SETTING_BOOL)
         offer_list(out, "on off", ' ');
     for (int i = 0; o->type == SETTING_CHOICE && o->choices[i] != NULL; i++) {
@@ -64,6 +71,24 @@ static void offer_values(struct completion *out, const struct setting *o)
     if (strcmp(o->name, "kernels") == 0) {
         completion_add(out, "auto");
         offer_list(out, kernels_names(), ',');
+    }
+}
+
+static void offer_presets(struct completion *out)
+{
+    for (const struct run_preset *p = run_presets; p->name != NULL; p++)
+        completion_add(out, p->name);
+}
+
+/* "steps=", and "training.steps=" for a word with a point. */
+static void offer_training(struct completion *out, const char *word)
+{
+    const struct setting *row;
+    const bool full = strchr(word, '.') != NULL;
+    char name[96];
+    for (int i = 0; (row = run_row_at(i)) != NULL; i++) {
+        snprintf(name, sizeof name, "%s%s%s=", full ? row->group : "", full ? "." : "", row->name);
+        completion_add(out, name);
     }
 }
 
@@ -82,34 +107,71 @@ static char *word_of(const char *before, int at)
     }
 }
 
-/* The arguments a row names: words, and the kinds path, setting and command. */
-static void offer_arguments(struct completion *out, const struct command *c, const char *before)
+/* KEY where `before` ends in KEY= or KEY=", else NULL. */
+static char *key_of(const char *before)
 {
-    char *first = word_of(before, 1), *second = word_of(before, 2);
+    size_t n = strlen(before), start;
+    n -= n > 0 && strchr("\"'", before[n - 1]) != NULL;
+    if (n == 0 || before[n - 1] != '=')
+        return NULL;
+    for (start = n - 1; start > 0 && strchr(" \t\n", before[start - 1]) == NULL; start--)
+        ;
+    return mem_sprintf("%.*s", (int)(n - 1 - start), before + start);
+}
+
+/* What a kind, or a word, of a row gives behind KEY=. */
+static void offer_of_key(struct completion *out, const char *kind, const char *key)
+{
+    const struct setting *row;
+    const size_t n = strlen(key);
+    if (strcmp(kind, "training") == 0 && run_row_find(&row, key) == 0)
+        offer_values(out, row);
+    else if (strncmp(kind, key, n) == 0 && kind[n] == '=')
+        completion_add(out, kind + n + 1);
+}
+
+static void offer_kind(struct completion *out, const char *kind, const char *word)
+{
+    if (strcmp(kind, "path") == 0)
+        out->paths = true;
+    else if (strcmp(kind, "setting") == 0)
+        offer_settings(out, NULL);
+    else if (strcmp(kind, "command") == 0)
+        offer_commands(out, "");
+    else if (strcmp(kind, "preset") == 0)
+        offer_presets(out);
+    else if (strcmp(kind, "training") == 0)
+        offer_training(out, word);
+    else
+        completion_add(out, kind);
+}
+
+/* The arguments a row names, words and kinds. */
+static void offer_arguments(struct completion *out, const struct command *c, const char *before,
+                            const char *word)
+{
+    char *first = word_of(before, 1), *second = word_of(before, 2), *key = key_of(before);
     const char *kinds = c->completes == NULL ? "" : c->completes;
     const char *then = strstr(kinds, " then ");
     if (then != NULL && first != NULL)
         kinds = then + strlen(" then ");
     if (strcmp(c->name, "set") == 0 && first != NULL) {
         if (second == NULL)
-            offer_values(out, option_find(first));
+            offer_values(out, option_find(key != NULL ? key : first));
     } else {
         char *kind;
         for (int i = 0; (kind = word_of(kinds, i)) != NULL && strcmp(kind, "then") != 0; i++) {
-            if (strcmp(kind, "path") == 0)
-                out->paths = true;
-            else if (strcmp(kind, "setting") == 0)
-                offer_settings(out, NULL);
-            else if (strcmp(kind, "command") == 0)
-                offer_commands(out, "");
+            if (key != NULL)
+                offer_of_key(out, kind, key);
             else
-                completion_add(out, kind);
+                offer_kind(out, kind, word);
             mem_free(kind);
         }
         mem_free(kind);
     }
     mem_free(first);
     mem_free(second);
+    mem_free(key);
 }
 
 void complete(struct completion *out, const char *before, const char *word)
@@ -122,7 +184,7 @@ void complete(struct completion *out, const char *before, const char *word)
         if (c != NULL && strncmp(word, "--", 2) == 0 && !(c->flags & TAKES_TEXT))
             offer_settings(out, c->options == NULL ? "" : c->options);
         else if (c != NULL)
-            offer_arguments(out, c, before);
+            offer_arguments(out, c, before, word);
     }
     mem_free(first);
 }

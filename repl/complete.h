@@ -3,7 +3,7 @@
 /* What Tab offers, out of the tables of commands and settings. */
 #include "repl/line.h"
 
-/* before: the line up to the word at the cursor; word: what there is of it. */
+/* before: the line up to the word at the cursor, or up to KEY=; word: what there is of it. */
 void complete(struct completion *out, const char *before, const char *word);
 
 #endif

@@ -7,6 +7,7 @@
 #include "repl/options.h"
 #include "repl/signals.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -81,8 +82,25 @@ static char **complete(const char *word, int start, int end)
     line.config.complete(&line.found, before, word);
     mem_free(before);
     char **matches = rl_completion_matches(word, next_match);
+    if (matches != NULL && matches[1] == NULL && text_ends_in(matches[0], "="))
+        rl_completion_suppress_append = 1;
     rl_attempted_completion_over = matches != NULL || !line.found.paths;
     return matches;
+}
+
+/* What ends a word to the left of the cursor: = as well where it stands behind a name, so that
+ * the path in data=PATH is completed as one; not the one in runs/lr=1e-3/. */
+static char *word_breaks(void)
+{
+    static char blanks[] = " \t\n\"'", and_key[] = " \t\n\"'=";
+    int start = rl_point, end;
+    while (start > 0 && strchr(blanks, rl_line_buffer[start - 1]) == NULL)
+        start--;
+    for (end = start; end < rl_point && (isalnum((unsigned char)rl_line_buffer[end]) ||
+                                         strchr("_-.", rl_line_buffer[end]) != NULL);
+         end++)
+        ;
+    return end > start && end < rl_point && rl_line_buffer[end] == '=' ? and_key : blanks;
 }
 
 static int is_ahead(void)
@@ -199,7 +217,7 @@ void line_open(const struct line_config *c, char **note)
     rl_readline_name = "prattle";
     rl_getc_function = read_key;
     rl_attempted_completion_function = complete;
-    rl_completer_word_break_characters = " \t\n\"'";
+    rl_completion_word_break_hook = word_breaks;
     rl_completer_quote_characters = "\"'";
     rl_filename_quote_characters = " \t\"'";
     rl_initialize();

@@ -10,7 +10,7 @@
 
 /* What may stand at the end of `before` (the line up to the cursor). */
 struct completion {
-    char **words; /* [n], owned */
+    char **words; /* [n], owned; behind one that ends in = the cursor stays there */
     int n;
     bool paths; /* file names as well */
 };
@@ -20,7 +20,7 @@ void completion_release(struct completion *c);
 struct line_config {
     int editing_mode; /* enum editing_mode */
     int history;      /* entries kept */
-    /* before: the line up to the word; word: what there is of it. */
+    /* before: the line up to the word, or up to KEY= in it; word: what there is of it. */
     void (*complete)(struct completion *out, const char *before, const char *word);
 };
 

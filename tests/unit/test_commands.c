@@ -141,6 +141,38 @@ static void tab_offers_what_fits(void **state)
     assert_false(offers("My name ", "", "top_k", NULL));
 }
 
+static void tab_knows_the_settings_of_a_run(void **state)
+{
+    (void)state;
+    bool paths;
+    assert_true(offers(":train ", "fine", "finetune", &paths));
+    assert_true(paths);
+    assert_true(offers(":train ", "st", "status", NULL));
+    assert_false(offers(":train finetune ", "st", "status", NULL));
+    assert_true(offers(":train finetune ", "st", "steps=", &paths));
+    assert_true(paths);
+    assert_true(offers(":train finetune ", "optimizer.", "optimizer.grad_clip=", NULL));
+    assert_true(offers(":train resume ", "lea", "learning_rate=", NULL));
+    /* Behind a setting, what it may be. */
+    assert_false(offers(":train finetune data=", "", "steps=", &paths));
+    assert_true(paths);
+    offers(":train finetune validation=\"", "my te", "", &paths);
+    assert_true(paths);
+    offers(":train checkpoint.folder=", "", "", &paths);
+    assert_true(paths);
+    assert_true(offers(":train finetune schedule=", "co", "cosine_ramp", &paths));
+    assert_false(paths);
+    assert_true(offers(":train finetune precision=", "", "float16", NULL));
+    assert_true(offers(":train finetune keep_best=", "", "off", NULL));
+    assert_false(offers(":train finetune nonsense=", "", "off", &paths));
+    assert_false(paths);
+    assert_true(offers(":plot ", "ov", "over=machine_hours", NULL));
+    assert_true(offers(":plot loss over=", "m", "machine_hours", &paths));
+    assert_false(paths);
+    assert_false(offers(":plot loss over=", "l", "loss", NULL));
+    assert_true(offers(":set on_full=", "", "slide", NULL));
+}
+
 static void text_is_made_visible(void **state)
 {
     (void)state;
@@ -224,8 +256,13 @@ static void json_lines_are_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rows_are_sound),         TEST(bad_lines_are_explained), TEST(settings_are_set),
-        TEST(tab_offers_what_fits),   TEST(text_is_made_visible),    TEST(json_lines_are_read),
+        TEST(rows_are_sound),
+        TEST(bad_lines_are_explained),
+        TEST(settings_are_set),
+        TEST(tab_offers_what_fits),
+        TEST(tab_knows_the_settings_of_a_run),
+        TEST(text_is_made_visible),
+        TEST(json_lines_are_read),
         TEST(json_lines_are_written),
     };
     return cmocka_run_group_tests_name("commands", tests, NULL, NULL);

@@ -18,13 +18,6 @@
 
 enum { MAX_CURVES = 8, SCREEN_ROWS = 14, LEAST_ROWS = 7 };
 
-static const char *const curves[] = {"loss",         "validation_loss", "learning_rate",
-                                     "grad_norm",    "accuracy",        "validation_accuracy",
-                                     "tokens_per_s", "samples_per_s",   "skipped"};
-/* Of these the ones that have an axis in common, by their places above. */
-static const int same_axis[] = {0, 0, 1, 2, 3, 3, 4, 5, 6};
-_Static_assert(sizeof same_axis / sizeof *same_axis == sizeof curves / sizeof *curves,
-               "every curve has an axis");
 static const char *const axes[] = {"step", "tokens", "hours", "machine_hours", "epoch"};
 
 struct request {
@@ -32,6 +25,7 @@ struct request {
     int n_series;
     const char *over, *out, *folder;
     char *paths[2]; /* of these, `~` expanded */
+    json_t *found;  /* an object of the names that have numbers in the run's file */
 };
 
 static const char *among(const char *const *names, size_t n, const char *word)
@@ -42,47 +36,70 @@ static const char *among(const char *const *names, size_t n, const char *word)
     return NULL;
 }
 
-static int understand(struct request *q, const char *word)
+static bool is_run(const char *path)
 {
-    const char *name;
-    if ((name = among(curves, sizeof curves / sizeof *curves, word)) != NULL) {
-        if (q->n_series == MAX_CURVES)
-            return err_set(ERR_RANGE, "at most %d curves in one picture", MAX_CURVES);
-        q->series[q->n_series++].name = name;
-    } else if (strncmp(word, "over=", 5) == 0) {
-        q->over = among(axes, sizeof axes / sizeof *axes, word + 5);
-        if (q->over == NULL)
-            return err_set(ERR_RANGE,
-                           "over is %s, must be step, tokens, hours, machine_hours or "
-                           "epoch",
-                           word + 5);
-    } else {
-        bool picture = text_ends_in(word, ".svg") || text_ends_in(word, ".png");
-        char *path = file_expand(word), **kept = &q->paths[picture];
-        if (path == NULL)
-            return ERR_NOMEM;
-        mem_free(*kept);
-        *kept = path;
-        if (picture)
-            q->out = path;
-        else if (file_is_folder(path))
-            q->folder = path;
-        else
-            return err_set(ERR_RANGE,
-                           "no curve, picture or run's folder %s; curves: loss, validation_loss, "
-                           "learning_rate, grad_norm, accuracy, validation_accuracy, tokens_per_s, "
-                           "samples_per_s, skipped",
-                           word);
+    char *metrics = file_join(path, "metrics.jsonl");
+    bool is = metrics != NULL && file_exists(metrics);
+    mem_free(metrics);
+    return is;
+}
+
+/* Takes path. */
+static int take_path(struct request *q, char *path, bool picture)
+{
+    char **kept = &q->paths[picture];
+    if (*kept != NULL) {
+        err_set(ERR_RANGE, "one %s at a time, not %s and %s", picture ? "picture" : "run", *kept,
+                path);
+        mem_free(path);
+        return ERR_RANGE;
     }
+    *(picture ? &q->out : &q->folder) = *kept = path;
     return 0;
 }
 
-static int axis_of(const struct plot_series *s)
+static int take_over(struct request *q, const char *name)
 {
-    int i = 0;
-    while (curves[i] != s->name)
-        i++;
-    return same_axis[i];
+    q->over = among(axes, sizeof axes / sizeof *axes, name);
+    return q->over != NULL ? 0
+                           : err_set(ERR_RANGE,
+                                     "over is %s, must be step, tokens, hours, machine_hours or "
+                                     "epoch",
+                                     name);
+}
+
+/* A curve may have any name: what the run has is known when it was read. */
+static int understand(struct request *q, const char *word)
+{
+    if (strncmp(word, "over=", 5) == 0)
+        return take_over(q, word + 5);
+    bool picture = text_ends_in(word, ".svg") || text_ends_in(word, ".png");
+    char *path = file_expand(word);
+    if (path == NULL)
+        return ERR_NOMEM;
+    const bool far = strchr(path, '/') != NULL;
+    if (picture || is_run(path) || (far && file_is_folder(path)))
+        return take_path(q, path, picture);
+    mem_free(path);
+    if (far)
+        return err_set(ERR_RANGE, "no curve, picture or run's folder %s", word);
+    if (q->n_series == MAX_CURVES)
+        return err_set(ERR_RANGE, "at most %d curves in one picture", MAX_CURVES);
+    q->series[q->n_series++].name = word;
+    return 0;
+}
+
+/* loss and validation_loss have one. */
+static const char *axis_of(const struct plot_series *s)
+{
+    static const char part[] = "validation_";
+    const size_t n = sizeof part - 1;
+    return strncmp(s->name, part, n) == 0 ? s->name + n : s->name;
+}
+
+static bool same_axis(const struct plot_series *a, const struct plot_series *b)
+{
+    return strcmp(axis_of(a), axis_of(b)) == 0;
 }
 
 static int add_point(struct plot_series *s, double x, double y)
@@ -103,10 +120,16 @@ static int add_point(struct plot_series *s, double x, double y)
 
 static int read_line(struct request *q, const char *line, size_t n)
 {
-    json_t *o;
+    json_t *o, *value;
+    const char *name;
     int rc = json_read_line(&o, line, n);
     if (rc != 0)
         return rc;
+    json_object_foreach(o, name, value)
+    {
+        if (json_is_number(value) && json_object_get(q->found, name) == NULL)
+            json_object_set_new(q->found, name, json_true());
+    }
     const json_t *x = json_object_get(o, q->over);
     for (int i = 0; i < q->n_series && json_is_number(x) && rc == 0; i++) {
         const json_t *y = json_object_get(o, q->series[i].name);
@@ -131,6 +154,38 @@ static int read_metrics(struct request *q)
     }
     buf_release(&text);
     mem_free(path);
+    return rc;
+}
+
+/* A file without figures has nothing to plot, which plot_draw says. */
+static bool is_found(const struct request *q, const char *name)
+{
+    return json_object_size(q->found) == 0 || json_object_get(q->found, name) != NULL;
+}
+
+/* Whether what was asked for is in the run's file; the sentence lists what is. */
+static int check_names(const struct request *q, int n_named)
+{
+    struct buf names = {0};
+    const char *name;
+    json_t *value;
+    int i = 0, rc = 0;
+    while (i < n_named && is_found(q, q->series[i].name))
+        i++;
+    if (i == n_named && is_found(q, q->over))
+        return 0;
+    json_object_foreach(q->found, name, value)
+    {
+        if (rc == 0)
+            rc = buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", name);
+    }
+    if (rc == 0 && i < n_named)
+        rc = err_set(ERR_MISSING, "no curve, picture or run's folder %s; the run has %s",
+                     q->series[i].name, buf_text(&names));
+    else if (rc == 0)
+        rc = err_set(ERR_MISSING, "the run has no %s to plot over; it has %s", q->over,
+                     buf_text(&names));
+    buf_release(&names);
     return rc;
 }
 
@@ -174,12 +229,12 @@ static int arrange(struct request *q)
     struct plot_series sorted[MAX_CURVES];
     int n = 0, n_frames = 0;
     for (int i = 0; i < q->n_series; i++) {
-        const int axis = axis_of(&q->series[i]), begin = n;
+        const int begin = n;
         bool first = true;
         for (int k = 0; k < i; k++)
-            first &= axis_of(&q->series[k]) != axis;
+            first &= !same_axis(&q->series[k], &q->series[i]);
         for (int k = i; k < q->n_series && first; k++)
-            if (axis_of(&q->series[k]) == axis) {
+            if (same_axis(&q->series[k], &q->series[i])) {
                 sorted[n] = q->series[k];
                 sorted[n].color = term_curve(stdout, n - begin);
                 sorted[n++].frame = n_frames;
@@ -192,20 +247,23 @@ static int arrange(struct request *q)
 
 int cmd_plot(struct repl *r, const struct call *c)
 {
-    struct request q = {.over = "step"};
+    struct request q = {.over = "step", .found = json_object()};
     struct buf picture = {0};
     char *latest = NULL;
-    int rc = 0;
+    int rc = q.found == NULL ? err_set(ERR_NOMEM, "no memory for the names of curves") : 0;
     for (int i = 0; i < c->n && rc == 0; i++)
         rc = understand(&q, c->words[i]);
     if (rc == 0)
         rc = find_run(r, &q, &latest);
-    if (rc == 0 && q.n_series == 0) {
+    const int n_named = q.n_series;
+    if (rc == 0 && n_named == 0) {
         q.series[q.n_series++].name = "loss";
         q.series[q.n_series++].name = "validation_loss";
     }
     if (rc == 0)
         rc = read_metrics(&q);
+    if (rc == 0)
+        rc = check_names(&q, n_named);
     drop_empty(&q);
     const int n_frames = arrange(&q), each = n_frames > 1 ? LEAST_ROWS : SCREEN_ROWS;
     if (rc == 0 && q.out != NULL)
@@ -225,5 +283,6 @@ int cmd_plot(struct repl *r, const struct call *c)
     mem_free(q.paths[0]);
     mem_free(q.paths[1]);
     mem_free(latest);
+    json_decref(q.found);
     return rc;
 }

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# What plot takes: any figure of metrics.jsonl, one run, one picture.
+. "$(dirname "$0")/lib.sh.inc"
+work=$(mktemp -d "$TMPDIR/plot.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/one" "$work/two" "$work/bare" "$work/loss"
+for step in 1 2 3; do
+    echo '{"step":'$step',"tokens":'$((step * 64))',"loss":'$((9 - step))',"loss_scale":65536,"overflows":0}'
+    echo '{"step":'$step',"grad_norms":{"wte":1}}'
+done >"$work/one/metrics.jsonl"
+echo '{"step":3,"tokens":192,"validation_loss":6.5,"wikitext_loss":5.25}' >>"$work/one/metrics.jsonl"
+cp "$work/one/metrics.jsonl" "$work/two"
+: >"$work/bare/metrics.jsonl"
+cd "$work" || exit 1
+plot() { "$PRATTLE" plot "$@" 2>&1; }
+
+has "one figure" "loss_scale 65536" "$(plot loss_scale one)"
+has "and another" "overflows 0" "$(plot overflows one)"
+has "an evaluation's" "wikitext_loss 5.25" "$(plot wikitext_loss one)"
+has "over another axis" "tokens 192" "$(plot loss over=tokens one)"
+is "what has an axis in common has one frame" 1 "$(plot loss validation_loss one | grep -c 'step 3')"
+is "a figure of its own has its own" 2 "$(plot loss wikitext_loss one | grep -c 'step [34]')"
+has "without a name the losses that there are" "validation_loss 6.5" "$(plot one)"
+there="step, tokens, loss, loss_scale, overflows, validation_loss, wikitext_loss"
+is "a name that no line has" "no curve, picture or run's folder speed; the run has $there" "$(plot speed one)"
+is "in numbers" "no curve, picture or run's folder grad_norms; the run has $there" "$(plot grad_norms one)"
+is "an axis that no line has" "the run has no machine_hours to plot over; it has $there" \
+    "$(plot loss over=machine_hours one)"
+is "a path that is none" "no curve, picture or run's folder ./three" "$(plot loss ./three)"
+is "a run without a line" "there is nothing to plot yet" "$(plot loss bare)"
+has "a folder with the name of a curve is none" "loss 6" "$(plot loss one)"
+is "two runs" "one run at a time, not one and two" "$(plot loss one two)"
+is "two pictures" "one picture at a time, not a.svg and b.png" "$(plot loss one a.svg b.png)"
+is "of which none is drawn" "" "$(ls | grep '\.')"
+finish

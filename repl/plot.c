@@ -143,8 +143,10 @@ static int add_row(struct buf *out, const struct frame *f, const struct field *d
 {
     int rc = 0;
     double step = round_step(f->y1 - f->y0, 4), high = f->y1 - (f->y1 - f->y0) * row / f->rows;
-    double low = f->y1 - (f->y1 - f->y0) * (row + 1) / f->rows, at = ceil(low / step) * step;
-    bool label = at < high + step * 1e-9 && at > low + step * 1e-9;
+    double low = f->y1 - (f->y1 - f->y0) * (row + 1) / f->rows, at = ceil(low / step - 1e-9) * step;
+    /* A mark between two rows is the lower one's; there is none below the last. */
+    bool last = row == f->rows - 1;
+    bool label = at < high + step * 1e-9 && (last || at > low + step * 1e-9);
     if (fabs(at) < step * 1e-6)
         at = 0;
     rc = label ? buf_printf(out, "%*.5g ", LABEL - 2, at) : buf_printf(out, "%*s", LABEL - 1, "");

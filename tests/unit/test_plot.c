@@ -65,10 +65,35 @@ static void figures_on_the_axis_are_round(void **state)
     for (int v = 1; v <= 5; v++) {
         char label[16];
         snprintf(label, sizeof label, " %d +", v);
-        if (v > 1 && v < 5)
-            assert_non_null(strstr(b.data, label));
+        assert_non_null(strstr(b.data, label));
     }
     buf_release(&b);
+}
+
+/* The highest mark is the first row's, the lowest the last row's, whatever the span. */
+static void marks_go_from_top_to_bottom(void **state)
+{
+    (void)state;
+    static const double spans[][2] = {{7.9, 8.2}, {0, 1}, {-0.3, 0.1}, {1e-5, 6e-4}, {2.1, 2.3}};
+    static const char *const ends[][2] = {
+        {"7.9", "8.2"}, {"0", "1"}, {"-0.3", "0.1"}, {"0", "0.0006"}, {"2.1", "2.3"}};
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
+        for (int rows = 6; rows < 20; rows++) {
+            double at[2] = {0, 1}, values[2] = {spans[i][0], spans[i][1]};
+            struct plot_series s = {.name = "loss", .x = at, .y = values, .n = 2};
+            struct buf b = {0};
+            char top[24], bottom[24];
+            assert_ok(plot_draw(&b, &s, 1, "step", 60, rows, false));
+            snprintf(top, sizeof top, "%8s +", ends[i][1]);
+            snprintf(bottom, sizeof bottom, "\n%8s +", ends[i][0]);
+            assert_memory_equal(b.data, top, strlen(top));
+            const char *last = b.data;
+            for (int row = 1; row < rows; row++)
+                last = strchr(last + 1, '\n');
+            if (strncmp(last, bottom, strlen(bottom)) != 0)
+                fail_msg("%d rows from %s:\n%s", rows, ends[i][0], b.data);
+            buf_release(&b);
+        }
 }
 
 static void braille_is_utf8_of_the_right_width(void **state)
@@ -139,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_falling_curve_falls),
         cmocka_unit_test(figures_on_the_axis_are_round),
+        cmocka_unit_test(marks_go_from_top_to_bottom),
         cmocka_unit_test(braille_is_utf8_of_the_right_width),
         cmocka_unit_test(frames_have_their_own_axes),
         cmocka_unit_test(what_cannot_be_drawn_says_so),

@@ -18,7 +18,7 @@ enum { SHOWN = 256 };
 
 static void say(const char *text)
 {
-    printf("%s[%s]%s\n", term_dim(stdout), text, term_plain(stdout));
+    wrap_say(stdout, term_dim(stdout), "[%s]", text);
 }
 
 static int need_adapter(const struct repl *r)

@@ -391,12 +391,11 @@ static int show_plan(struct repl *r, struct run_config *c)
 static int show_settings(const struct run_config *c)
 {
     struct buf text = {0};
-    struct buf shown = {0};
-    int rc = run_config_show(c, &text);
-    if (rc == 0 && (rc = term_visible(&shown, text.data, text.n)) == 0)
-        fputs(buf_text(&shown), stdout);
+    /* The last column is for lines that are broken (wrap.h). */
+    int rc = run_config_show(c, term_is(stdout) ? term_width(stdout) - 1 : 0, &text);
+    if (rc == 0)
+        wrap_lines(stdout, "", buf_text(&text));
     buf_release(&text);
-    buf_release(&shown);
     return rc;
 }
 

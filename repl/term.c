@@ -1,6 +1,7 @@
 #include "repl/term.h"
 
 #include "repl/options.h"
+#include "repl/wrap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +150,5 @@ void term_hush(bool on)
 
 void term_row(const char *what, const char *text)
 {
-    struct buf safe = {0};
-    term_visible(&safe, text, strlen(text));
-    printf("  %-12s %s\n", what, buf_text(&safe));
-    buf_release(&safe);
+    wrap_say(stdout, "", "  %-12s %s", what, text);
 }

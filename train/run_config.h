@@ -141,8 +141,9 @@ int64_t run_config_steps(const struct run_config *c, uint64_t n_windows);
  * tokens_per_second, are among the steps. */
 double run_config_end_hours(const struct run_config *c);
 
-/* Every setting in force with its origin, by sections; "follows" where settling changed it. */
-int run_config_show(const struct run_config *c, struct buf *out);
+/* Every setting in force with its origin, by sections; "follows" where settling changed it. In
+ * columns that fit `width` as far as values do; 0: no limit. */
+int run_config_show(const struct run_config *c, int width, struct buf *out);
 /*
  * Of a settled configuration, nothing allocated: memory by part (parameters, gradients,
  * moments, activations, logits, scratch) beside what the machine has, batches, steps.

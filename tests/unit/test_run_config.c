@@ -470,7 +470,7 @@ static void presets_are_legal(void **state)
             run_config_settle(&c, &shape) != 0)
             fail_msg("preset %s: %s", p->name, err_text());
         assert_string_equal(c.logging.label, p->name);
-        assert_ok(run_config_show(&c, &shown));
+        assert_ok(run_config_show(&c, 0, &shown));
         assert_ok(run_config_plan(&c, &shape, 0, 0, &plan));
         assert_non_null(strstr(buf_text(&plan), "together"));
         buf_release(&plan);
@@ -478,6 +478,38 @@ static void presets_are_legal(void **state)
         run_config_release(&c);
     }
     assert_true(n >= 18);
+}
+
+/* A row is as wide as the terminal at most, or has nothing left to take away. */
+static void rows_fit(const struct run_config *c, int width)
+{
+    struct buf shown = {0};
+    assert_ok(run_config_show(c, width, &shown));
+    for (const char *row = buf_text(&shown), *end; *row != '\0'; row = end + 1) {
+        end = strchr(row, '\n');
+        const char *blanks = memmem(row + 2, (size_t)(end - row - 2), "  ", 2);
+        if (end - row > width && blanks != NULL)
+            fail_msg("at %d columns: %.*s", width, (int)(end - row), row);
+    }
+    buf_release(&shown);
+}
+
+static void what_is_shown_fits(void **state)
+{
+    struct run_config *c = *state;
+    struct buf shown = {0};
+    for (int width = 20; width < 100; width++)
+        rows_fit(c, width);
+    assert_ok(run_config_load(c, "graphcore-gpt2-large-1024"));
+    for (int width = 20; width < 100; width++)
+        rows_fit(c, width);
+    assert_ok(run_config_show(c, 43, &shown));
+    assert_non_null(strstr(buf_text(&shown), "\n  sequence_length    1024      preset\n"));
+    shown.n = 0;
+    assert_ok(run_config_show(c, 0, &shown));
+    assert_non_null(strstr(
+        buf_text(&shown), "\n  sequence_length                 1024                     preset\n"));
+    buf_release(&shown);
 }
 
 static void published_sizes_are_those_published(void **state)
@@ -649,6 +681,7 @@ int main(void)
         TEST(scales_follow_the_precision),
         TEST(lengths_follow),
         TEST(presets_are_legal),
+        TEST(what_is_shown_fits),
         TEST(published_sizes_are_those_published),
         TEST(sources_are_named),
         TEST(a_model_named_later_brings_its_sizes),

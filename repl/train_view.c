@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BAR = 24 };
+enum { BAR = 24, LAYER = 6, PLACE = 34 };
 static const char NEXT_ROW[] = "\n    ";
 static const double EVERY_S = 0.1;
 
@@ -140,18 +140,18 @@ void train_view_show(const struct metrics *m)
 static void show_places(const struct watch *w, int first, int last)
 {
     static const char *const places[N_WATCHED] = {"attention", "inside the mlp", "residual"};
-    printf("%-6s", "");
+    printf("%-*s", LAYER, "");
     for (int k = first; k <= last; k++)
-        printf("%24s", places[k]);
-    printf("\n%-6s", "layer");
+        printf("%*s", PLACE, places[k]);
+    printf("\n%-*s", LAYER, "layer");
     for (int k = first; k <= last; k++)
-        printf("%9s%9s%6s", "std", "max", "zero");
+        printf("%10s%9s%9s%6s", "mean", "std", "max", "zero");
     putchar('\n');
     for (int i = 0; i < w->n_layer; i++) {
-        printf("%-6d", i);
+        printf("%-*d", LAYER, i);
         for (int k = first; k <= last; k++) {
             const struct watched_stats s = watch_stats(w, i, (enum watched)k);
-            printf("%9.3g%9.3g%5.0f%%", s.std, s.max, 100 * s.zeros);
+            printf("%10.3g%9.3g%9.3g%5.0f%%", s.mean, s.std, s.max, 100 * s.zeros);
         }
         putchar('\n');
     }
@@ -159,7 +159,6 @@ static void show_places(const struct watch *w, int first, int last)
 
 void train_view_activations(const struct metrics *m, const struct watch *w)
 {
-    enum { LAYER = 6, PLACE = 24 };
     const int width = term_is(stdout) ? term_width(stdout) : INT_MAX;
     int each = (width - LAYER) / PLACE;
     each = each < 1 ? 1 : each > N_WATCHED ? N_WATCHED : each;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct metrics full = {
     .step = 40,
@@ -97,12 +98,46 @@ static void what_is_out_of_the_ordinary_is_said(void **state)
     buf_release(&line);
 }
 
+/* A row a layer, of each place its mean, deviation, greatest magnitude and share of zeros. */
+static void activations_are_a_table(void **state)
+{
+    (void)state;
+    struct watch_sums total[2 * N_WATCHED];
+    for (int i = 0; i < 2 * N_WATCHED; i++)
+        total[i] = (struct watch_sums){
+            .sum = i == 4 ? -4.92e-5 : 2 * i, .squares = 9 + i * i, .max = 3, .n = 4, .zeros = 1};
+    const struct watch w = {.n_layer = 2, .total = total};
+    char text[1024] = "";
+    FILE *f = tmpfile();
+    int before = dup(STDOUT_FILENO);
+    assert_true(f != NULL && before >= 0);
+    fflush(stdout);
+    dup2(fileno(f), STDOUT_FILENO);
+    train_view_activations(&full, &w);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    rewind(f);
+    assert_in_range(fread(text, 1, sizeof text - 1, f), 1, sizeof text - 1);
+    fclose(f);
+    assert_string_equal(text,
+                        "activations at step 40\n"
+                        "                               attention                    inside the mlp"
+                        "                          residual\n"
+                        "layer       mean      std      max  zero      mean      std      max  zero"
+                        "      mean      std      max  zero\n"
+                        "0              0      1.5        3   25%       0.5      1.5        3   25%"
+                        "         1      1.5        3   25%\n"
+                        "1            1.5      1.5        3   25% -1.23e-05      2.5        3   25%"
+                        "       2.5      1.5        3   25%\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_fits_and_loses_nothing),
         cmocka_unit_test(what_is_not_known_is_not_said),
         cmocka_unit_test(what_is_out_of_the_ordinary_is_said),
+        cmocka_unit_test(activations_are_a_table),
     };
     return cmocka_run_group_tests_name("train_view", tests, NULL, NULL);
 }

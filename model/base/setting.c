@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,10 +201,12 @@ int setting_parse(const struct setting *s, void *base, const char *text)
     return 0;
 }
 
-/* The shortest decimal that reads back as the same number. */
+/* The shortest decimal that reads back as the same number; 20, not 2e+01. */
 static int format_number(struct buf *out, double v, bool narrow)
 {
     char text[40];
+    if (v == floor(v) && fabs(v) < 1e6)
+        return buf_printf(out, "%.0f", v);
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, v);
         if (narrow ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)

@@ -1,0 +1,18 @@
+#ifndef PRATTLE_TRAIN_TELL_H
+#define PRATTLE_TRAIN_TELL_H
+/*
+ * What :train tells without training, on standard output.
+ */
+#include "repl/repl.h"
+#include "train/run_config.h"
+
+/* What a run by c, which is settled here, would be refused for; else memory, steps and time of it.
+ */
+int train_plan(struct repl *r, struct run_config *c);
+/* The settings of the run in memory, or those that n words make, each with its origin. */
+int train_show(struct repl *r, char *const *words, int n);
+/* Where the run is that a folder has, which another process may train; NULL: the one in memory,
+ * or the latest. */
+int train_status(struct repl *r, const char *folder);
+
+#endif

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct metrics some = {.n_steps = 10, .step_s = 1-1, .loss = 3};
+static const struct metrics some = {.n_steps = 10, .loss = 3};
 
 /* What a terminal of 40 columns, by this TERM, is sent while `work` is done. */
 static void show(struct buf *out, const char *term, void (*work)(void))

@@ -376,7 +376,8 @@ struct job {
 
 /*
  * A pass in the pieces between which it may stop: the forward's; the loss's; and the
- * backward's: last norm, layers from the last to the first, embedding.
+ * backward's: last norm, layers from the last to the first, each in two (activations, which may
+ * be made again; gradients), embedding.
  */
 struct pieces {
     int forward, loss, backward;
@@ -386,7 +387,7 @@ static struct pieces pieces_of(const struct step *x, bool backward)
 {
     const struct config *c = &x->masters->view.config;
     return (struct pieces){forward_pieces(c), loss_pieces(&x->loss, &x->backward, backward),
-                           backward ? c->n_layer + 2 : 0};
+                           backward ? 2 * c->n_layer + 2 : 0};
 }
 
 /*
@@ -430,17 +431,23 @@ static void run_forward(struct backward_part *p, const struct job *job, int piec
         kept_store(&x->kept, x->layers, layer, p->thread, p->n_threads);
 }
 
-/* piece 0: last norm; then the layers; then the embedding. */
+static void bring_back(struct backward_part *p, struct step *x, int layer)
+{
+    kept_load(&x->kept, x->layers, layer, p->thread, p->n_threads);
+    open_windows(p, x, layer, true);
+    if (x->again[layer])
+        forward_again(&x->forward, x->seqs, x->backward.n_seqs, layer, p->thread, p->n_threads);
+}
+
+/* piece 0: last norm; then the layers, two pieces each; then the embedding. */
 static void run_backward(struct backward_part *p, struct step *x, int piece)
 {
-    int layer = x->masters->view.config.n_layer - piece;
+    int layer = x->masters->view.config.n_layer - (piece + 1) / 2;
     if (piece == 0) {
         backward_final_norm(p);
+    } else if (layer >= 0 && piece % 2 == 1) {
+        bring_back(p, x, layer);
     } else if (layer >= 0) {
-        kept_load(&x->kept, x->layers, layer, p->thread, p->n_threads);
-        open_windows(p, x, layer, true);
-        if (x->again[layer])
-            forward_again(&x->forward, x->seqs, x->backward.n_seqs, layer, p->thread, p->n_threads);
         backward_layer(p, layer);
         close_gradients(p, x, layer);
     } else {

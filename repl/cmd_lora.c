@@ -84,7 +84,7 @@ int lora_load(struct repl *r, const char *path)
 
 static int load(struct repl *r, const char *path)
 {
-    static const char again[] = "the same :lora load again drops it";
+    static const char again[] = "the same :lora load again goes on without";
     struct adapter *a = NULL;
     int rc = read_adapter(r, &a, path);
     if (rc == 0 && (rc = train_put_away(r, again)) == 0 &&
@@ -139,7 +139,7 @@ static int merge(struct repl *r)
 
 static int drop(struct repl *r)
 {
-    static const char again[] = "the same :lora drop again leaves it";
+    static const char again[] = "the same :lora drop again goes on without";
     int rc = need_adapter(r);
     if (rc == 0 && (rc = repl_device(r)) == 0 && (rc = train_put_away(r, again)) == 0 &&
         (rc = repl_refuse_unsaved_adapter(r, again)) == 0) {

@@ -210,9 +210,7 @@ static int find_run(const struct repl *r, struct request *q, char **latest)
         q->folder = run_path(r->run);
         return 0;
     }
-    if (r->last_run != NULL && (*latest = mem_strdup(r->last_run)) == NULL)
-        return ERR_NOMEM;
-    if (*latest == NULL && run_folder_latest(latest, RUNS_FOLDER) != 0)
+    if (repl_latest_run(r, false, latest) != 0)
         return err_set(ERR_MISSING, "no run in this session, and " RUNS_FOLDER
                                     " has none with a checkpoint; :plot loss FOLDER");
     q->folder = *latest;

@@ -113,17 +113,13 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
 
 /* ---- the run in memory ---- */
 
-static bool is_unsaved(const struct repl *r)
-{
-    return r->run != NULL && run_step(r->run) > 0 && run_step(r->run) != run_saved_step(r->run);
-}
-
 int train_keep(struct repl *r)
 {
     char path[SHOWN];
     if (r->run == NULL || run_step(r->run) == 0)
         return 0;
-    if ((run_state(r->run) == RUN_FINISHED || r->told_step == run_step(r->run)) && !is_unsaved(r))
+    if ((run_state(r->run) == RUN_FINISHED || r->told_step == run_step(r->run)) &&
+        !train_is_unsaved(r))
         return 0;
     int rc = run_save(r->run);
     progress_wipe();
@@ -153,8 +149,7 @@ static void say_finished(struct repl *r)
     wrap_say(stdout, term_dim(stdout),
              "[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; %.2f GiB of "
              "memory at most]",
-             run_step(r->run), past, shown_path(path, r),
-             (double)mem_peak_bytes() / (1 << 30)); /* against its plan */
+             run_step(r->run), past, shown_path(path, r), train_peak_gib()); /* against its plan */
     if (r->model->adapter != NULL)
         wrap_say(stdout, term_dim(stdout),
                  "[the adapter is on; :lora off is the model without it]");
@@ -233,7 +228,7 @@ static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run
 {
     progress_wipe();
     if (rc == ERR_INTERRUPTED && r->interactive)
-        wrap_say(stdout, term_dim(stdout), "[stopped before the first step; no run is in memory]");
+        wrap_say(stdout, term_dim(stdout), "[stopped before it began; no run is in memory]");
     if (rc != 0) {
         model_free(fresh);
         return rc;
@@ -271,10 +266,11 @@ static int resume_folder(struct repl *r, const char *folder, struct run_config *
 /* Before the run in memory makes room. */
 static int check_first(struct repl *r, const struct run_config *c)
 {
-    int rc = *c->model.init == '\0' ? repl_need_model(r) : 0;
-    if (rc == 0)
-        rc = run_check_first(c, r->model != NULL ? &r->model->config : NULL);
-    return rc == 0 && *c->model.init == '\0' ? run_check_model(c, r->model) : rc;
+    const bool own = *c->model.init == '\0';
+    int rc = own ? repl_need_model(r) : 0;
+    return rc != 0 ? rc
+                   : run_check_first(c, r->model != NULL ? &r->model->config : NULL,
+                                     own ? r->model : NULL);
 }
 
 /* The model that c names; NULL: the one in memory. */
@@ -307,6 +303,12 @@ static int begin(struct repl *r, struct run_config *c)
     return take_run(r, rc, fresh, run);
 }
 
+/* The run in memory may be the very one to go on with, and be in no checkpoint yet. */
+static int keep_if_resumed(struct repl *r, const struct run_config *c)
+{
+    return c->checkpoint.resume ? repl_keep_run(r, AGAIN) : 0;
+}
+
 /* ":train config" without such a file: what there is to configure, and that there is none. */
 static int show_for_config(struct repl *r)
 {
@@ -329,8 +331,8 @@ static int train(struct repl *r, const struct call *call)
         rc = show_for_config(r);
     } else if (rc == 0 && r->options.settings.call.plan) {
         rc = train_plan(r, &c);
-    } else if (rc == 0 && (rc = check_first(r, &c)) == 0 && (rc = train_put_away(r, AGAIN)) == 0 &&
-               (rc = begin(r, &c)) == 0) {
+    } else if (rc == 0 && (rc = keep_if_resumed(r, &c)) == 0 && (rc = check_first(r, &c)) == 0 &&
+               (rc = train_put_away(r, AGAIN)) == 0 && (rc = begin(r, &c)) == 0) {
         rc = go(r, call->shell);
     }
     run_config_release(&c);
@@ -361,24 +363,11 @@ static int resume_from(struct repl *r, const char *folder, char *const *words, i
     return rc;
 }
 
-static bool has_checkpoint(const char *folder)
-{
-    int64_t *steps;
-    int n = 0;
-    if (folder == NULL || run_folder_steps(folder, &steps, &n) != 0)
-        return false;
-    mem_free(steps);
-    return n > 0;
-}
-
-/* No folder was named and no run is in memory: the session's last one, or that of ./runs which was
- * written to last. */
+/* No folder was named and no run is in memory. */
 static int resume_latest(struct repl *r, char *const *words, int n)
 {
     char *folder = NULL, shown[SHOWN];
-    if (has_checkpoint(r->last_run) && (folder = mem_strdup(r->last_run)) == NULL)
-        return ERR_NOMEM;
-    if (folder == NULL && run_folder_latest(&folder, RUNS_FOLDER) != 0)
+    if (repl_latest_run(r, true, &folder) != 0)
         return err_set(ERR_MISSING, "which run? " RUNS_FOLDER
                                     " has none with a checkpoint; train resume FOLDER");
     wrap_say(stdout, term_dim(stdout), "[%s]", file_show(shown, sizeof shown, folder));

@@ -30,10 +30,11 @@ struct command {
     const char *arguments;    /* "IN OUT", "FILE [OUT]" */
     int min_words, max_words; /* not looked at with TAKES_TEXT; max -1: any */
     unsigned flags;
-    const char *completes; /* "path", "setting", "command", "preset", "training" (KEY= of a run),
-                              or the words possible; "then" parts those of the first argument
-                              from those of the rest; NULL: nothing */
-    const char *options;   /* those it takes of the ones for one command: "force compat" */
+    /* "path", "setting", "command", "preset", "training" (KEY= of a run), or the words possible;
+     * "then" parts those of the first argument from those of the rest, "; WORD" those behind that
+     * word from others; NULL: nothing */
+    const char *completes;
+    const char *options; /* those it takes of the ones for one command: "force compat" */
     const char *help;
     /* 0, or a code with its sentence, which the caller shows. */
     int (*run)(struct repl *r, const struct call *c);

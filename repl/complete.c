@@ -146,21 +146,38 @@ static void offer_kind(struct completion *out, const char *kind, const char *wor
         completion_add(out, kind);
 }
 
+static bool is_end(const char *kind)
+{
+    return strcmp(kind, "then") == 0 || strcmp(kind, ";") == 0;
+}
+
+/* What may stand behind the arguments before: first is the first of them, NULL: there is none. */
+static const char *kinds_behind(const char *completes, const char *first)
+{
+    const char *then = strstr(completes, " then ");
+    if (first == NULL || then == NULL)
+        return completes;
+    const size_t n = strlen(first);
+    for (const char *at = then; (at = strstr(at, " ; ")) != NULL;) {
+        at += 3;
+        if (strncmp(at, first, n) == 0 && at[n] == ' ')
+            return at + n;
+    }
+    return then + strlen(" then ");
+}
+
 /* The arguments a row names, words and kinds. */
 static void offer_arguments(struct completion *out, const struct command *c, const char *before,
                             const char *word)
 {
     char *first = word_of(before, 1), *second = word_of(before, 2), *key = key_of(before);
-    const char *kinds = c->completes == NULL ? "" : c->completes;
-    const char *then = strstr(kinds, " then ");
-    if (then != NULL && first != NULL)
-        kinds = then + strlen(" then ");
+    const char *kinds = kinds_behind(c->completes == NULL ? "" : c->completes, first);
     if (strcmp(c->name, "set") == 0 && first != NULL) {
         if (second == NULL)
             offer_values(out, option_find(key != NULL ? key : first));
     } else {
         char *kind;
-        for (int i = 0; (kind = word_of(kinds, i)) != NULL && strcmp(kind, "then") != 0; i++) {
+        for (int i = 0; (kind = word_of(kinds, i)) != NULL && !is_end(kind); i++) {
             if (key != NULL)
                 offer_of_key(out, kind, key);
             else

@@ -13,8 +13,10 @@
 #include "repl/signals.h"
 #include "repl/term.h"
 #include "repl/wrap.h"
+#include "train/run_config.h"
 #include "weights/bundled.h"
 #include "weights/load.h"
+#include "weights/run_folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -158,6 +160,24 @@ void repl_drop_run(struct repl *r)
     r->last_run = mem_strdup(run_path(r->run));
     run_free(r->run);
     r->run = NULL;
+}
+
+static bool has_checkpoint(const char *folder)
+{
+    int64_t *steps;
+    int n = 0;
+    if (run_folder_steps(folder, &steps, &n) != 0)
+        return false;
+    mem_free(steps);
+    return n > 0;
+}
+
+int repl_latest_run(const struct repl *r, bool saved, char **out)
+{
+    if (r->last_run == NULL || (saved && !has_checkpoint(r->last_run)))
+        return run_folder_latest(out, RUNS_FOLDER);
+    *out = mem_strdup(r->last_run);
+    return *out != NULL ? 0 : ERR_NOMEM;
 }
 
 int repl_read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)

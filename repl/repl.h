@@ -44,6 +44,9 @@ void repl_release(struct repl *r);
 
 /* Free the run in memory, if any, and remember where it is. */
 void repl_drop_run(struct repl *r);
+/* The folder of the session's last run, or of that in RUNS_FOLDER which was written to last, in fresh
+ * memory; saved: one that has a checkpoint to go on from. ERR_MISSING: there is none. */
+int repl_latest_run(const struct repl *r, bool saved, char **out);
 /* Load path in place of the model there is, and drop a run that trains that one; on
  * failure both stay. seed: for random: models. */
 int repl_load(struct repl *r, const char *path, uint64_t seed);

@@ -48,14 +48,14 @@ static void show_time(const struct run_config *c, const struct config *shape, ui
 
 /* Nothing of the model but its shape and tokenizer is looked at. */
 static int plan_for(struct repl *r, struct run_config *c, const struct config *shape,
-                    const struct tokenizer *t)
+                    const struct tokenizer *t, const struct model *m)
 {
     struct dataset train, validation;
     struct batches *batches = NULL;
     struct buf text = {0};
     int rc = repl_device(r);
     if (rc == 0)
-        rc = run_check_first(c, shape);
+        rc = run_check_first(c, shape, m);
     if (rc == 0)
         rc = run_config_settle(c, shape);
     if (rc == 0)
@@ -85,9 +85,9 @@ int train_plan(struct repl *r, struct run_config *c)
     int rc = run_config_source(c, &path);
     if (rc == 0 && path.n > 0 &&
         (rc = source_open(&s, path.data, c->training.seed, true, progress_show())) == 0)
-        rc = plan_for(r, c, &s.table.config, s.tokenizer);
-    else if (rc == 0 && (rc = repl_need_model(r)) == 0 && (rc = run_check_model(c, r->model)) == 0)
-        rc = plan_for(r, c, &r->model->config, r->model->tokenizer);
+        rc = plan_for(r, c, &s.table.config, s.tokenizer, NULL);
+    else if (rc == 0 && path.n == 0 && (rc = repl_need_model(r)) == 0)
+        rc = plan_for(r, c, &r->model->config, r->model->tokenizer, r->model);
     source_close(&s);
     buf_release(&path);
     return rc;
@@ -122,65 +122,71 @@ int train_show(struct repl *r, char *const *words, int n)
     return rc;
 }
 
-/* Of a run that another process trains, or none does. */
-static int status_of_folder(const char *folder)
+/* ---- where a run is ---- */
+
+double train_peak_gib(void)
 {
-    struct metrics m;
-    struct buf line = {0};
-    char shown[SHOWN], who[48] = "";
-    char *path = file_expand(folder);
-    int rc = path == NULL ? ERR_NOMEM : metrics_read_last(&m, path);
-    const long trainer = rc == 0 ? run_folder_trainer(path) : 0;
-    if (trainer > 0)
-        snprintf(who, sizeof who, ", process %ld", trainer);
-    if (trainer == 0 && rc == 0) /* nothing is left of what nobody does */
-        m.end_hours = 0;
-    if (rc == 0 &&
-        (rc = train_view_line(&m, term_is(stdout) ? term_width(stdout) - 2 : 0, &line)) == 0)
-        printf("%s%s%s in %s%s\n  %s\n", term_bold(stdout), trainer != 0 ? "going" : "not going",
-               term_plain(stdout), file_show(shown, sizeof shown, path), who, buf_text(&line));
-    buf_release(&line);
-    mem_free(path);
-    return rc;
+    return (double)mem_peak_bytes() / (1 << 30);
 }
 
-/* Of no run in memory and none named: the one that resume would go on with. */
-static int status_of_latest(void)
+bool train_is_unsaved(const struct repl *r)
 {
-    char *folder = NULL;
-    if (run_folder_latest(&folder, RUNS_FOLDER) != 0)
-        return err_set(ERR_MISSING, "no run is in memory; :train CONFIG begins one, :train resume "
-                                    "FOLDER goes on with one, :train status FOLDER tells of one");
-    int rc = status_of_folder(folder);
-    mem_free(folder);
-    return rc;
+    return r->run != NULL && run_step(r->run) > 0 && run_step(r->run) != run_saved_step(r->run);
 }
 
-int train_status(struct repl *r, const char *folder)
+static void show_head(const char *state, const char *path, const char *label, const char *more)
 {
-    static const char *const states[] = {
-        [RUN_PAUSED] = "paused", [RUN_GOING] = "going", [RUN_FINISHED] = "finished"};
-    char path[SHOWN], label[SHOWN], time[24];
+    char shown[SHOWN], named[SHOWN];
+    printf("%s%s%s in %s", term_bold(stdout), state, term_plain(stdout),
+           file_show(shown, sizeof shown, path));
+    if (*label != '\0')
+        printf(", labelled %s", file_show(named, sizeof named, label));
+    printf("%s\n", more);
+}
+
+static int show_line(const struct metrics *m)
+{
     struct buf line = {0};
-    if (folder != NULL)
-        return status_of_folder(folder);
-    if (r->run == NULL)
-        return status_of_latest();
-    const struct metrics now = run_now(r->run), *m = &now;
-    printf("%s%s%s in %s, labelled %s\n", term_bold(stdout), states[run_state(r->run)],
-           term_plain(stdout), file_show(path, sizeof path, run_path(r->run)),
-           file_show(label, sizeof label, run_settings(r->run)->logging.label));
     int rc = train_view_line(m, term_is(stdout) ? term_width(stdout) - 2 : 0, &line);
     if (rc == 0)
         printf("  %s\n", buf_text(&line));
     buf_release(&line);
+    return rc;
+}
+
+/* Of a run that another process has open, or none. */
+static int status_of_folder(const char *path)
+{
+    struct metrics m;
+    char who[48] = "", *label = NULL;
+    int rc = metrics_read_last(&m, &label, path);
+    if (rc != 0)
+        return rc;
+    const long holder = run_folder_holder(path);
+    if (holder > 0)
+        snprintf(who, sizeof who, " by process %ld", holder);
+    if (holder == 0) /* nothing is left of what nobody does */
+        m.step_s = m.end_hours = 0;
+    show_head(holder != 0 ? "open" : "not open", path, label, who);
+    mem_free(label);
+    return show_line(&m);
+}
+
+static int status_of_memory(struct repl *r)
+{
+    static const char *const states[] = {
+        [RUN_PAUSED] = "paused", [RUN_GOING] = "going", [RUN_FINISHED] = "finished"};
+    char time[24];
+    const struct metrics now = run_now(r->run), *m = &now;
+    show_head(states[run_state(r->run)], run_path(r->run), run_settings(r->run)->logging.label, "");
+    int rc = show_line(m);
     wrap_say(stdout, "",
              "  step %" PRId64 " now; %" PRIu64 " tokens, %s of training, %" PRId64
              " steps skipped; learning_rate=%g",
              run_step(r->run), m->tokens, train_view_duration(time, m->hours * 3600), m->skipped,
              run_settings(r->run)->schedule.learning_rate);
     wrap_say(stdout, "", "  at most %.2f GiB of memory so far, in all the program does",
-             (double)mem_peak_bytes() / (1 << 30));
+             train_peak_gib());
     if (m->loss_scale > 1 || m->overflows > 0)
         wrap_say(stdout, "",
                  "  loss scale %.0f; %" PRId64 " of the steps skipped were its overflows",
@@ -191,8 +197,25 @@ int train_status(struct repl *r, const char *folder)
                  m->validation_loss, m->validation_step, m->best_loss, m->best_step);
     if (run_saved_step(r->run) >= 0)
         wrap_say(stdout, "", "  newest checkpoint: step %" PRId64 "%s", run_saved_step(r->run),
-                 run_saved_step(r->run) != run_step(r->run) ? ", older than the weights" : "");
+                 train_is_unsaved(r) ? ", older than the weights" : "");
     else
         wrap_say(stdout, "", "  no checkpoint yet");
+    return rc;
+}
+
+int train_status(struct repl *r, const char *folder)
+{
+    char *path = folder != NULL ? file_expand(folder) : NULL;
+    if (folder != NULL && path == NULL)
+        return ERR_NOMEM;
+    if (r->run != NULL && (path == NULL || file_is_same(path, run_path(r->run)))) {
+        mem_free(path);
+        return status_of_memory(r);
+    }
+    if (path == NULL && repl_latest_run(r, false, &path) != 0)
+        return err_set(ERR_MISSING, "no run is in memory; :train CONFIG begins one, :train resume "
+                                    "FOLDER goes on with one, :train status FOLDER tells of one");
+    int rc = status_of_folder(path);
+    mem_free(path);
     return rc;
 }

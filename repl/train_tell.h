@@ -11,8 +11,12 @@
 int train_plan(struct repl *r, struct run_config *c);
 /* The settings of the run in memory, or those that n words make, each with its origin. */
 int train_show(struct repl *r, char *const *words, int n);
-/* Where the run is that a folder has, which another process may train; NULL: the one in memory,
- * or the latest. */
+/* Where the run of a folder is, which another process may have open; NULL: the one in memory, or
+ * the latest. */
 int train_status(struct repl *r, const char *folder);
+/* Whether the run in memory has steps that are in no checkpoint. */
+bool train_is_unsaved(const struct repl *r);
+/* Of memory, in all the program did: what a plan is to be held against. */
+double train_peak_gib(void);
 
 #endif

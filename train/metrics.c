@@ -26,7 +26,8 @@ double metrics_left_s(const struct metrics *m, double steps)
     if (m->end_hours > 0)
         by_clock = (m->end_hours - hours_at(m, steps)) * 3600;
     double left = fmin(by_steps, by_clock);
-    return isfinite(left) ? fmax(0, left) : -1;
+    bool known = isfinite(left) && (m->n_steps == 0 || m->step_s > 0);
+    return known ? fmax(0, left) : -1;
 }
 
 double metrics_done(const struct metrics *m, double steps)
@@ -40,8 +41,10 @@ double metrics_done(const struct metrics *m, double steps)
 }
 
 struct metrics_log {
-    char *path, *label;
+    char *folder, *path, *label;
     struct tfevents *events; /* NULL: none */
+    int64_t from;
+    struct file_writer kept; /* what stays of the lines there are, if not all; fd -1: all does */
 };
 
 /* Whether a line of the file is of a step up to `last`; what is no such line goes. ERR_NOMEM says
@@ -58,47 +61,51 @@ static int look_kept(bool *kept, const char *line, size_t n, int64_t last)
     return rc == ERR_NOMEM ? rc : 0;
 }
 
-/* Write the file again with the lines up to a step; the last one may be half a line. */
-static int cut(const char *path, int64_t last)
+/* The lines up to a step, for the place of the file; the last one may be half a line. */
+static int cut(struct metrics_log *l)
 {
     struct buf all = {0}, kept = {0};
-    struct file_writer f = {.fd = -1};
-    int rc = file_exists(path) ? file_read_all(&all, path, UINT32_MAX) : 0;
+    int rc = file_exists(l->path) ? file_read_all(&all, l->path, UINT32_MAX) : 0;
     for (size_t at = 0; at < all.n && rc == 0;) {
         const char *end = memchr(all.data + at, '\n', all.n - at);
         size_t n = end == NULL ? all.n - at : (size_t)(end - (all.data + at)) + 1;
         bool stays = false;
         if (end != NULL)
-            rc = look_kept(&stays, all.data + at, n, last);
+            rc = look_kept(&stays, all.data + at, n, l->from);
         if (rc == 0 && stays)
             rc = buf_add(&kept, all.data + at, n);
         at += n;
     }
-    if (rc == 0 && kept.n != all.n && (rc = file_create(&f, path, true)) == 0 &&
-        (rc = file_write(&f, kept.data, kept.n)) == 0)
-        rc = file_commit(&f);
-    file_abandon(&f);
+    if (rc == 0 && kept.n != all.n && (rc = file_create(&l->kept, l->path, true)) == 0)
+        rc = file_write(&l->kept, kept.data, kept.n);
     buf_release(&all);
     buf_release(&kept);
     return rc;
 }
 
-int metrics_open(struct metrics_log **out, const char *folder, int64_t from, bool tensorboard,
-                 const char *label)
+int metrics_open(struct metrics_log **out, const char *folder, int64_t from, const char *label)
 {
     struct metrics_log *l = mem_alloc(sizeof *l);
-    int rc = l == NULL || (l->path = file_join(folder, "metrics.jsonl")) == NULL ||
-                     (l->label = mem_strdup(label)) == NULL
-                 ? ERR_NOMEM
-                 : 0;
-    if (rc == 0)
-        rc = cut(l->path, from);
-    if (rc == 0 && tensorboard)
-        rc = tfevents_open(&l->events, folder, from);
+    int rc = l == NULL ? ERR_NOMEM : 0;
+    if (rc == 0) {
+        *l = (struct metrics_log){.from = from, .kept.fd = -1};
+        l->folder = mem_strdup(folder);
+        l->path = file_join(folder, "metrics.jsonl");
+        l->label = mem_strdup(label);
+        rc = l->folder == NULL || l->path == NULL || l->label == NULL ? ERR_NOMEM : cut(l);
+    }
     if (rc == 0)
         *out = l;
     else
         metrics_close(l);
+    return rc;
+}
+
+int metrics_start(struct metrics_log *l, bool tensorboard)
+{
+    int rc = l->kept.fd >= 0 ? file_commit(&l->kept) : 0;
+    if (rc == 0 && tensorboard)
+        rc = tfevents_open(&l->events, l->folder, l->from);
     return rc;
 }
 
@@ -107,6 +114,8 @@ void metrics_close(struct metrics_log *l)
     if (l == NULL)
         return;
     tfevents_close(l->events);
+    file_abandon(&l->kept);
+    mem_free(l->folder);
     mem_free(l->path);
     mem_free(l->label);
     mem_free(l);
@@ -230,8 +239,8 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
     return end(l, o, rc);
 }
 
-/* Of a line that metrics_line wrote. What is not there stays as it was. */
-static int take_line(struct metrics *m, const json_t *o)
+/* Of a line that metrics_line wrote; what is not there is as where it is not known. */
+static int take_line(struct metrics *m, char **label, const json_t *o)
 {
     const struct {
         const char *name;
@@ -247,7 +256,8 @@ static int take_line(struct metrics *m, const json_t *o)
                {"share", &m->share},
                {"loss_scale", &m->loss_scale},
                {"validation_loss", &m->validation_loss}};
-    double left_s = 0, skipped = 0;
+    const char *text = "";
+    double left_s = -1, skipped = 0;
     int64_t tokens = 0;
     int rc = 0;
     *m = (struct metrics){.loss = NAN, .grad_norm = NAN, .validation_step = -1, .best_step = -1};
@@ -265,37 +275,51 @@ static int take_line(struct metrics *m, const json_t *o)
         rc = json_take_number(o, "skipped", 0, 1e15, &skipped);
     m->skipped = (int64_t)skipped;
     m->tokens = (uint64_t)tokens;
-    m->end_hours = left_s > 0 ? m->hours + left_s / 3600 : 0;
+    if (left_s >= 0)
+        m->end_hours = m->hours + left_s / 3600;
+    if (left_s >= 0 && m->n_steps > m->step)
+        m->step_s = left_s / (double)(m->n_steps - m->step);
+    if (rc == 0 && (rc = json_take_text(o, "label", &text)) == 0 &&
+        (*label = mem_strdup(text)) == NULL)
+        rc = ERR_NOMEM;
     if (json_object_get(o, "validation_loss") != NULL)
         m->validation_step = m->step;
     return rc;
 }
 
-int metrics_read_last(struct metrics *m, const char *folder)
+/* From the end: half a line may be behind the last, and lines of other kinds. */
+static int find_line(json_t **out, const struct buf *all)
+{
+    int rc = 0;
+    *out = NULL;
+    for (size_t end = all->n; *out == NULL && end > 0 && rc != ERR_NOMEM;) {
+        size_t begin = end - 1;
+        while (begin > 0 && all->data[begin - 1] != '\n')
+            begin--;
+        if ((rc = json_read_line(out, all->data + begin, end - begin)) == 0 &&
+            json_object_get(*out, "learning_rate") == NULL) {
+            json_decref(*out);
+            *out = NULL;
+        }
+        end = begin;
+    }
+    return rc == ERR_NOMEM ? rc : 0;
+}
+
+int metrics_read_last(struct metrics *m, char **label, const char *folder)
 {
     struct buf all = {0};
     char shown[256];
+    json_t *line = NULL;
     char *path = file_join(folder, "metrics.jsonl");
     int rc = path == NULL ? ERR_NOMEM : file_read_all(&all, path, UINT32_MAX);
-    bool found = false;
-    /* From the end: half a line may be behind the last, and lines of other kinds. */
-    for (size_t end = all.n; rc == 0 && !found && end > 0;) {
-        size_t begin = end - 1;
-        json_t *o = NULL;
-        while (begin > 0 && all.data[begin - 1] != '\n')
-            begin--;
-        if (json_read_line(&o, all.data + begin, end - begin) == 0 &&
-            json_object_get(o, "learning_rate") != NULL) {
-            rc = take_line(m, o);
-            found = true;
-        }
-        if (o != NULL)
-            json_decref(o);
-        end = begin;
-    }
-    if (rc == 0 && !found)
-        rc = err_set(ERR_MISSING, "%s has no line of training",
-                     file_show(shown, sizeof shown, path));
+    if (rc == 0)
+        rc = find_line(&line, &all);
+    if (rc == 0)
+        rc = line != NULL ? take_line(m, label, line)
+                          : err_set(ERR_MISSING, "%s has no line of training",
+                                    file_show(shown, sizeof shown, path));
+    json_decref(line);
     buf_release(&all);
     mem_free(path);
     return rc;

@@ -45,15 +45,18 @@ double metrics_done(const struct metrics *m, double steps);
 
 struct metrics_log;
 
-/* Open the logs of a run's folder for step `from` on, with event files or without. Each line of
- * metrics.jsonl has the run's label. */
-int metrics_open(struct metrics_log **out, const char *folder, int64_t from, bool tensorboard,
-                 const char *label);
+/*
+ * The logs of a run's folder for step `from` on; each line of metrics.jsonl has the run's label.
+ * Until metrics_start nothing there has changed: then the lines of later steps go, and an event
+ * file begins where one is asked for.
+ */
+int metrics_open(struct metrics_log **out, const char *folder, int64_t from, const char *label);
+int metrics_start(struct metrics_log *l, bool tensorboard);
 void metrics_close(struct metrics_log *l);
 int metrics_line(struct metrics_log *l, const struct metrics *m);
-/* The figures of the last whole line of a run's folder, also while it is being written to; what is
- * left is in end_hours alone. ERR_MISSING: it has none. */
-int metrics_read_last(struct metrics *m, const char *folder);
+/* The figures of the last whole line of a run's folder, also while it is being written to, and the
+ * run's label in fresh memory. ERR_MISSING: there is no such line. */
+int metrics_read_last(struct metrics *m, char **label, const char *folder);
 /* Of each tensor of the table the norm of its gradient, and of the last update as a part of
  * the weights. */
 int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,

@@ -45,12 +45,11 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
 /* Whether the run's folder, c settled, has a checkpoint to go on from. */
 bool run_can_resume(const struct run_config *c);
 /* What can be refused before the model in memory makes room for another: settings that do not go
- * together or with the model's shape, data that is not there, a folder that has a run. loaded: the
- * shape in memory, NULL: none. */
-int run_check_first(const struct run_config *c, const struct config *loaded);
-/* The same of the model that would be trained: an adapter that would be left behind (ERR_EXISTS),
- * weights in no file that the run's adapter could refer to (ERR_MISMATCH). */
-int run_check_model(const struct run_config *c, const struct model *m);
+ * together or with the model's shape, data that is not there, a folder that has a run; an adapter
+ * beside the model (ERR_EXISTS), weights in no file that the run's own could refer to
+ * (ERR_MISMATCH). shape: the one in memory, NULL: none. m: the model that would be trained, NULL:
+ * one that c names. */
+int run_check_first(const struct run_config *c, const struct config *shape, const struct model *m);
 /* The same of what would go on from a checkpoint, under c, not settled. */
 int run_check_resume(const struct checkpoint *cp, const struct run_config *c);
 /* The configuration a checkpoint was written with, into c as run_config_init does; its

@@ -42,6 +42,7 @@ static const char *const built_rows[] = {
     "optimizer.decay",
     "execution.",
     "logging.tensorboard",
+    "logging.label",
     "checkpoint.folder",
 };
 

@@ -6,6 +6,7 @@
 #include "model/base/mem.h"
 #include "train/data/source.h"
 #include "train/eval/eval.h"
+#include "weights/adapter_file.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -66,24 +67,6 @@ static int check_data(const struct data_config *d)
     return rc == 0 && *d->validation != '\0' ? check_paths(d->validation) : rc;
 }
 
-int run_check_first(const struct run_config *c, const struct config *loaded)
-{
-    struct run_config settled;
-    struct config shape;
-    int rc = run_config_copy(&settled, c);
-    if (rc != 0)
-        return rc;
-    if ((rc = run_config_shape(c, loaded, &shape)) == 0 &&
-        (rc = run_config_settle(&settled, &shape)) == 0 && !settled.checkpoint.resume)
-        rc = run_refuse_old(settled.checkpoint.folder);
-    if (rc == 0 && (rc = check_data(&c->data)) == 0 &&
-        (rc = check_evaluation(&settled.logging)) == 0 &&
-        (rc = check_adapter(&settled, &shape)) == 0)
-        rc = file_look_folder(settled.checkpoint.folder);
-    run_config_release(&settled);
-    return rc;
-}
-
 int run_check_model(const struct run_config *c, const struct model *m)
 {
     if (m->adapter != NULL)
@@ -95,6 +78,46 @@ int run_check_model(const struct run_config *c, const struct model *m)
         return err_set(ERR_MISMATCH, "the weights in memory are in no file that an adapter could "
                                      "refer to; :save PATH them first");
     return 0;
+}
+
+/* An adapter's folder is no model of its own to train. */
+static int check_source(const struct run_config *c)
+{
+    struct buf path = {0};
+    char shown[160];
+    int rc = run_config_source(c, &path);
+    if (rc == 0 && path.n > 0 && adapter_is_folder(buf_text(&path)))
+        rc = err_set(ERR_UNSUPPORTED,
+                     "%s is an adapter: init=BASE lora.adapter=PATH goes on with it, and prattle "
+                     "convert makes a model of both",
+                     file_show(shown, sizeof shown, buf_text(&path)));
+    buf_release(&path);
+    return rc;
+}
+
+/* Where a run begins; one that goes on brings its model and its folder along. */
+static int check_beginning(const struct run_config *settled, const struct model *m)
+{
+    if (settled->checkpoint.resume && run_can_resume(settled))
+        return 0;
+    int rc = m == NULL ? check_source(settled) : run_check_model(settled, m);
+    return rc == 0 ? run_refuse_old(settled->checkpoint.folder) : rc;
+}
+
+int run_check_first(const struct run_config *c, const struct config *shape, const struct model *m)
+{
+    struct run_config settled;
+    struct config own;
+    int rc = run_config_copy(&settled, c);
+    if (rc != 0)
+        return rc;
+    if ((rc = run_config_shape(c, shape, &own)) == 0 &&
+        (rc = run_config_settle(&settled, &own)) == 0 && (rc = check_beginning(&settled, m)) == 0 &&
+        (rc = check_data(&c->data)) == 0 && (rc = check_evaluation(&settled.logging)) == 0 &&
+        (rc = check_adapter(&settled, &own)) == 0)
+        rc = file_look_folder(settled.checkpoint.folder);
+    run_config_release(&settled);
+    return rc;
 }
 
 /* c as its checkpoint has it, both settled for the shape it has. */

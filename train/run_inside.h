@@ -96,8 +96,10 @@ static inline void run_add(struct step_result *sum, const struct step_result *on
     sum->n_correct += one->n_correct;
 }
 
-/* run_check.c: ERR_EXISTS where another run's checkpoints are. */
+/* run_check.c: ERR_EXISTS where another run's checkpoints are; what a model cannot be trained for.
+ */
 int run_refuse_old(const char *folder);
+int run_check_model(const struct run_config *c, const struct model *m);
 /* run_place.c: the place as JSON, for checkpoints. */
 json_t *run_place_write(const struct run *r);
 int run_place_read(struct run *r, const json_t *state);

@@ -87,8 +87,9 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
     if (rc == 0 && r->adapter == NULL && r->masters.dtype == DTYPE_F32)
         r->published = m->version;
     if (rc == 0)
-        rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.tensorboard,
-                          c->logging.label);
+        rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.label);
+    if (rc == 0)
+        rc = metrics_start(r->log, c->logging.tensorboard);
     if (rc == 0) {
         run_fill_metrics(r);
         *out = r;
@@ -174,16 +175,17 @@ static int restore(struct run *r, const struct checkpoint *cp)
  * has no run, nothing is saved yet. Lines go last: no checkpoint that counts is without its own. */
 static int settle_in(struct run *r, const struct checkpoint *cp, bool same_folder)
 {
-    int n_aside = 0, rc = 0;
-    if (same_folder && (rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)
+    const struct run_config *c = &r->config;
+    int n_aside = 0;
+    int rc =
+        metrics_open(&r->log, c->checkpoint.folder, same_folder ? cp->step : 0, c->logging.label);
+    if (rc == 0 && same_folder && (rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)
         r->saved_step = cp->step;
     if (n_aside > 0)
         progress_note(r->events.progress,
                       "checkpoints newer than step %" PRId64 " are set aside: %d", cp->step,
                       n_aside);
-    return rc != 0 ? rc
-                   : metrics_open(&r->log, r->config.checkpoint.folder, same_folder ? cp->step : 0,
-                                  r->config.logging.tensorboard, r->config.logging.label);
+    return rc == 0 ? metrics_start(r->log, c->logging.tensorboard) : rc;
 }
 
 int run_resume(struct run **out, const struct checkpoint *cp, const struct run_config *c,

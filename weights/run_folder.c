@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ static const char LOCK[] = "lock";
 /* ---- the lock ---- */
 
 /* Who holds it, -1: it does not say. */
-static long holder(int lock)
+static long name_of_holder(int lock)
 {
     char who[32] = "";
     long pid = pread(lock, who, sizeof who - 1, 0) > 0 ? strtol(who, NULL, 10) : 0;
@@ -34,13 +35,23 @@ static long holder(int lock)
 static int refuse(int lock, const char *path)
 {
     char shown[SHOWN], who[32];
-    const long pid = holder(lock);
+    const long pid = name_of_holder(lock);
     file_show(shown, sizeof shown, path);
     snprintf(who, sizeof who, pid > 0 ? " (process %ld)" : "", pid);
     return err_set(ERR_EXISTS,
                    "cannot train in %s: another trainer%s is at work there; stop it, or name "
                    "another folder with checkpoint.folder",
                    shown, who);
+}
+
+/* Who only looks whether it is held has it for an instant. */
+static bool lock_now(int fd)
+{
+    const struct timespec instant = {.tv_nsec = 20000000};
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    return errno == EWOULDBLOCK && nanosleep(&instant, NULL) == 0 &&
+           flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 /* The file stays when the lock goes: a second one under its name would lock nothing. */
@@ -52,7 +63,7 @@ static int take_lock(int *lock, const char *path)
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666), rc = 0;
     if (fd < 0)
         rc = file_fails("write", name);
-    else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+    else if (!lock_now(fd))
         rc = errno == EWOULDBLOCK ? refuse(fd, path) : file_fails("lock", name);
     mem_free(name);
     if (rc != 0 && fd >= 0)
@@ -68,12 +79,13 @@ static int take_lock(int *lock, const char *path)
     return 0;
 }
 
-long run_folder_trainer(const char *path)
+long run_folder_holder(const char *path)
 {
     char *name = file_join(path, LOCK);
     int fd = name == NULL ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    long pid =
-        fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK ? holder(fd) : 0;
+    long pid = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+                   ? name_of_holder(fd)
+                   : 0;
     mem_free(name);
     if (fd >= 0)
         close(fd);

@@ -19,8 +19,9 @@ struct run_folder {
  */
 int run_folder_open(struct run_folder *f, const char *path);
 void run_folder_close(struct run_folder *f);
-/* The process that trains there now, 0: none does, -1: one that has not said who it is. */
-long run_folder_trainer(const char *path);
+/* The process that has the run open, at work or paused, 0: none, -1: one that has not said who it
+ * is. */
+long run_folder_holder(const char *path);
 /* Close it, and take the folder away if opening it made it and nothing was put into it since. */
 void run_folder_undo(struct run_folder *f);
 

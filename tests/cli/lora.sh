@@ -36,6 +36,8 @@ is "recomputation, the same bits" "$(remains whole)" "$(remains again)"
 has "it goes on" "[finished at step 250" "$("$PRATTLE" train resume again steps=250 2>&1)"
 has "its rank cannot change" "lora.rank was 8 in this run and cannot become 4" \
     "$("$PRATTLE" train resume whole rank=4 2>&1)"
+has "an adapter is no model to train" "is an adapter: init=BASE lora.adapter=PATH goes on with it" \
+    "$("$PRATTLE" train finetune data="$TEXT" init=$last folder=no --plan 2>&1)"
 train half precision=float16 >log 2>err
 is "beside weights in float16 too" 0 $?
 is "where its loss falls as well" 1 "$(($(loss 240 log) * 10 < $(loss 1 log) * 9))"

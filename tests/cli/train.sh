@@ -32,7 +32,9 @@ is "one thread, the same bits" "$(remains whole)" "$(remains one)"
 EXEC=exec train slow steps=1000000 gradient_accumulation=500 save_every=1 >log 2>err &
 pid=$!
 until_saved slow
-has "the first is seen at work" "going in slow, process $pid" "$("$PRATTLE" train status slow 2>&1)"
+out=$("$PRATTLE" train status slow 2>&1)
+has "the first is seen" "open in slow, labelled " "$out"
+has "and who it is" " by process $pid" "$out"
 has "a second trainer is refused" "another trainer (process $pid) is at work there" \
     "$("$PRATTLE" train resume slow 2>&1)"
 kill -TERM $pid; wait $pid
@@ -73,10 +75,11 @@ is "and it goes on in the run's folder" "int/step-000242" "$(ls -d int/step-0002
 has "nor does it to be in the checkpoint" "step 243/243" "$(cd int/step-000242 && "$PRATTLE" train resume . steps=243 2>&1)"
 is "which stays as it is" "int/step-000243" "$(ls -d int/step-000243 int/*/step-* int/*/lock 2>/dev/null)"
 has "which run" "which run? runs has none with a checkpoint; train resume FOLDER" "$("$PRATTLE" train resume 2>&1)"
+has "and none to tell of" "no run is in memory; :train CONFIG begins one" "$("$PRATTLE" train status 2>&1)"
 mkdir runs && cp -a one runs/older && cp -a whole runs/newer && touch runs/newer/step-*
 has "without a name it is the one written to last" "[runs/newer]" "$("$PRATTLE" train resume steps=252 2>&1)"
 has "which goes on" "step 254/254" "$("$PRATTLE" train resume steps=254 2>&1)"
-has "status tells of it, too" "not going in runs/newer" "$("$PRATTLE" train status 2>&1)"
+has "status tells of it, too" "not open in runs/newer" "$("$PRATTLE" train status 2>&1)"
 has "and of one that was named" "step 240" "$("$PRATTLE" train status runs/older 2>&1)"
 printf x | dd of=whole/step-000244/model.safetensors bs=1 seek=9000 conv=notrunc 2>/dev/null
 has "a damaged checkpoint is passed over" "model.safetensors is not what was written: its SHA-256 differs; passed over" \

@@ -153,6 +153,10 @@ static void tab_knows_the_settings_of_a_run(void **state)
     assert_true(paths);
     assert_true(offers(":train finetune ", "optimizer.", "optimizer.grad_clip=", NULL));
     assert_true(offers(":train resume ", "lea", "learning_rate=", NULL));
+    assert_true(offers(":train show ", "fine", "finetune", NULL));
+    assert_true(offers(":train show finetune ", "lea", "learning_rate=", NULL));
+    assert_false(offers(":train status ", "lea", "learning_rate=", &paths));
+    assert_true(paths);
     /* Behind a setting, what it may be. */
     assert_false(offers(":train finetune data=", "", "steps=", &paths));
     assert_true(paths);

@@ -21,6 +21,12 @@ static struct metrics at(int64_t step)
                             .validation_step = 4};
 }
 
+static void start_log(struct metrics_log **l, const struct scratch *s, int64_t from, bool events)
+{
+    assert_ok(metrics_open(l, s->folder, from, "a label"));
+    assert_ok(metrics_start(*l, events));
+}
+
 /* Line i of the file as an object, and how many there are. */
 static json_t *line(const struct scratch *s, int wanted, int *n)
 {
@@ -86,7 +92,7 @@ static void lines_say_what_was_measured(void **state)
     int64_t begins;
     int n;
     scratch_open(&s);
-    assert_ok(metrics_open(&l, s.folder, 0, true, "a label"));
+    start_log(&l, &s, 0, true);
     size_t before = event_bytes(&s, &n_files);
     assert_int_equal(n_files, 1);
     assert_ok(metrics_line(l, &m));
@@ -142,7 +148,7 @@ static void tensors_have_norm_and_ratio(void **state)
     size_t n_files;
     int n;
     scratch_open(&s);
-    assert_ok(metrics_open(&l, s.folder, 0, false, "a label"));
+    start_log(&l, &s, 0, false);
     assert_ok(metrics_tensors(l, &m, &table, changes));
     event_bytes(&s, &n_files);
     assert_int_equal(n_files, 0);
@@ -167,14 +173,19 @@ static void going_on_drops_what_comes_again(void **state)
     struct metrics_log *l;
     int n;
     scratch_open(&s);
-    assert_ok(metrics_open(&l, s.folder, 0, false, "a label"));
+    start_log(&l, &s, 0, false);
     for (int64_t step = 1; step <= 9; step++) {
         struct metrics m = at(step);
         assert_ok(metrics_line(l, &m));
     }
     metrics_close(l);
     assert_ok(file_append(scratch_path(&s, "metrics.jsonl"), "{\"step\":2", 9));
-    assert_ok(metrics_open(&l, s.folder, 6, true, "a label"));
+    assert_ok(metrics_open(&l, s.folder, 6, "a label"));
+    struct buf all = {0};
+    assert_ok(file_read_all(&all, scratch_path(&s, "metrics.jsonl"), 1 << 20));
+    assert_non_null(strstr(buf_text(&all), "\"step\":9,")); /* until it starts, all is there */
+    buf_release(&all);
+    assert_ok(metrics_start(l, true));
     struct metrics m = at(7);
     int64_t begins;
     assert_ok(metrics_line(l, &m));
@@ -193,14 +204,15 @@ static void the_last_line_is_read(void **state)
     struct scratch s;
     struct metrics_log *l;
     struct metrics m = at(4), last;
+    char *label = NULL;
     struct param_tensor tensors[] = {{.name = "wte.weight"}};
     const struct params table = {.tensors = tensors, .n_tensors = 1};
     const struct tensor_change changes[] = {{.grad_norm = 2}};
     scratch_open(&s);
-    assert_int_equal(metrics_read_last(&last, s.folder), ERR_MISSING);
-    assert_ok(metrics_open(&l, s.folder, 0, false, "a label"));
+    assert_int_equal(metrics_read_last(&last, &label, s.folder), ERR_MISSING);
+    start_log(&l, &s, 0, false);
     assert_ok(metrics_tensors(l, &m, &table, changes));
-    assert_int_equal(metrics_read_last(&last, s.folder), ERR_MISSING);
+    assert_int_equal(metrics_read_last(&last, &label, s.folder), ERR_MISSING);
     assert_ok(metrics_line(l, &m));
     m = at(5);
     m.n_steps = 10;
@@ -211,7 +223,7 @@ static void the_last_line_is_read(void **state)
     assert_ok(metrics_tensors(l, &m, &table, changes));
     metrics_close(l);
     assert_ok(file_append(scratch_path(&s, "metrics.jsonl"), "{\"step\":6,\"loss\":1", 17));
-    assert_ok(metrics_read_last(&last, s.folder));
+    assert_ok(metrics_read_last(&last, &label, s.folder));
     assert_int_equal(last.step, 5);
     assert_int_equal(last.n_steps, 10);
     assert_int_equal(last.tokens, 500);
@@ -219,6 +231,8 @@ static void the_last_line_is_read(void **state)
     assert_true(last.loss == 2.5 && last.tokens_per_s == 77 && isnan(last.grad_norm));
     assert_true(fabs(metrics_left_s(&last, 5) - 15) < 1e-6);
     assert_int_not_equal(last.validation_step, 5);
+    assert_string_equal(label, "a label");
+    mem_free(label);
     scratch_close(&s);
 }
 
@@ -238,6 +252,8 @@ static void left_is_until_the_nearer_end(void **state)
     assert_true(metrics_left_s(&m, 100) == 3600);
     assert_true(metrics_left_s(&m, 150) == 1800 && metrics_done(&m, 150) == 0.75);
     assert_true(metrics_left_s(&m, 250) == 0 && metrics_done(&m, 250) == 1);
+    m.step_s = 0; /* the steps may be the nearer end */
+    assert_true(metrics_left_s(&m, 100) == -1);
     m.n_steps = 0;
     assert_true(metrics_left_s(&m, 100) == 3600 && metrics_done(&m, 100) == 0.5);
 }

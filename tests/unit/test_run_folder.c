@@ -186,9 +186,16 @@ static bool has_line(const struct trial *t, int64_t step)
     return has;
 }
 
+struct looks {
+    struct trial *trial;
+    int n;
+};
+
 static void look_at_lines(void *user, const char *text)
 {
-    const struct trial *t = user;
+    struct looks *looks = user;
+    const struct trial *t = looks->trial;
+    looks->n++;
     if (strstr(text, "are set aside: ") == NULL)
         fail_msg("%s", text);
     assert_false(file_exists(scratch_path(&t->scratch, "run/step-000012")));
@@ -202,12 +209,14 @@ static void test_goes_back_in_order(void **state)
     struct trial t;
     struct run *r;
     struct checkpoint cp;
-    const struct progress p = {.note = look_at_lines, .user = &t};
+    struct looks looks = {.trial = &t};
+    const struct progress p = {.note = look_at_lines, .user = &looks};
     const struct run_events e = {.progress = &p};
     trial_open(&t, NULL);
     trial_finish(&t);
     trial_go_back(&t, &cp, "run/step-000004");
     assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    assert_int_equal(looks.n, 1);
     assert_true(has_line(&t, 4));
     assert_false(has_line(&t, 12));
     run_free(r);

@@ -258,6 +258,7 @@ static void old_leavings_are_swept(void **state)
 {
     (void)state;
 #define KEY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
     data_text("swept.txt", "abc");
     data_expect("swept.txt", "|abc$");
     make_old(KEY ".bin.a1B2c3.tmp", 25);
@@ -267,11 +268,16 @@ static void old_leavings_are_swept(void **state)
     make_old(KEY ".bin.d4E5f6.tmp", 23);
     make_old(KEY ".bin.tmp", 1000);
     make_old("mine.bin.a1B2c3.tmp", 1000);
+    /* Of a set without its sum nobody will make use; one that has it may be in use. */
     make_old(KEY ".bin", 1000);
+    make_old(OTHER ".bin", 1000);
+    make_old(OTHER ".sha256", 1000);
     data_expect("swept.txt", "|abc$");
-    assert_int_equal(data_count_cached(""), before - 3 + 4);
+    assert_int_equal(data_count_cached(""), before - 3 + 5);
     assert_int_equal(data_count_cached("a1B2c3"), 1);
-    assert_int_equal(unlink(scratch_path(&scratch, "cache/prattle/data/" KEY ".bin")), 0);
+    assert_int_equal(data_count_cached(OTHER), 2);
+    assert_int_equal(unlink(scratch_path(&scratch, "cache/prattle/data/" OTHER ".bin")), 0);
+    assert_int_equal(unlink(scratch_path(&scratch, "cache/prattle/data/" OTHER ".sha256")), 0);
 }
 
 /* Another text takes the file's name once its bytes are hashed. */

@@ -212,12 +212,27 @@ static int check_set(bool *whole, char sum[KEY_BYTES], const char *prefix, const
     return 0;
 }
 
-/* "<key>.bin.XXXXXX.tmp" and the like, of somebody who was killed. */
+/* The end of a set's name, "" of none: 64 hexadecimal digits stand before it. */
+static const char *ending_of(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == KEY_BYTES - 1 ? name + KEY_BYTES - 1 : "";
+}
+
+static bool has_sum(int folder, const char *name)
+{
+    char sum[KEY_BYTES + sizeof ".sha256"];
+    snprintf(sum, sizeof sum, "%.*s.sha256", KEY_BYTES - 1, name);
+    return faccessat(folder, sum, F_OK, 0) == 0;
+}
+
+/* "<key>.bin.XXXXXX.tmp" and the like, or a set without its sum, of somebody who was killed. */
 static bool is_stale(int folder, const char *name)
 {
     struct stat st;
-    return strspn(name, "0123456789abcdef") == KEY_BYTES - 1 &&
-           fnmatch(".*.??????.tmp", name + KEY_BYTES - 1, 0) == 0 &&
+    const char *ending = ending_of(name);
+    bool half =
+        (strcmp(ending, ".bin") == 0 || strcmp(ending, ".idx") == 0) && !has_sum(folder, name);
+    return (half || fnmatch(".*.??????.tmp", ending, 0) == 0) &&
            fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            st.st_mtim.tv_sec < time(NULL) - STALE_S;
 }
@@ -352,7 +367,9 @@ static int commit(struct encoder *e, char sum[KEY_BYTES], const char *prefix)
 {
     drop(prefix, ".sha256");
     int rc = token_writer_commit(&e->writer);
-    if (rc == 0 && (rc = write_sum(sum, prefix, e->texts->progress)) != 0) {
+    if (rc == 0)
+        rc = write_sum(sum, prefix, e->texts->progress);
+    if (rc != 0) {
         drop(prefix, ".bin");
         drop(prefix, ".idx");
         drop(prefix, ".sha256");

@@ -17,7 +17,8 @@ struct token_writer {
     uint64_t sequences; /* ended */
     uint64_t open;      /* ids of the document in progress that no sequence has yet */
 };
-/* Replaces what is there, at the commit; where that fails there is no set. Ids are below n_ids. */
+/* Replaces what is there, at the commit; where that fails there is no whole set. Ids are below
+ * n_ids. */
 int token_writer_open(struct token_writer *w, const char *prefix, int n_ids);
 int token_writer_add(struct token_writer *w, const token_id *ids, size_t n);
 /* The document ends here; one without ids is left out. */

@@ -393,6 +393,7 @@ static void weights_beyond_fp16_are_named(void **state)
         a->terms[0].b[3] = 1;
         assert_ok(adapter_load(a, &m, &p));
         assert_string_equal(note, notes[kind]);
+        adapter_drop(&m);
         tiny_release(&m);
     }
 }

@@ -52,7 +52,7 @@ static const struct command table[] = {
  .options = "vocab_size min_frequency force", .run = cmd_tokenizer,
  .help = "learn a byte-level BPE from a text file or a folder of them, into the folder OUT"},
 {.name = "train", .arguments = "CONFIG [KEY=VALUE ...]|show|status [FOLDER]|resume [FOLDER]", .min_words = 1, .max_words = -1, .flags = BOTH,
- .completes = "show status resume preset path then training path ; show preset path training ; status path", .options = "plan", .run = cmd_train,
+ .completes = "show status resume preset path then run_setting path ; show preset path run_setting ; status path", .options = "plan", .run = cmd_train,
  .help = "train the model in memory by a preset or file; Ctrl-C pauses, resume goes on, there or from a run's folder; status tells of it, or of what another process has open"},
 {.name = "lora", .arguments = "[load DIR|save DIR|on|off|merge|drop]", .max_words = 2, .flags = IN_REPL | NEEDS_MODEL,
  .completes = "load save on off merge drop then path", .options = "force", .run = cmd_lora,

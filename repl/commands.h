@@ -30,7 +30,7 @@ struct command {
     const char *arguments;    /* "IN OUT", "FILE [OUT]" */
     int min_words, max_words; /* not looked at with TAKES_TEXT; max -1: any */
     unsigned flags;
-    /* "path", "setting", "command", "preset", "training" (KEY= of a run), or the words possible;
+    /* "path", "setting", "command", "preset", "run_setting" (KEY= of a run), or the words possible;
      * "then" parts those of the first argument from those of the rest, "; WORD" those behind that
      * word from others; NULL: nothing */
     const char *completes;

@@ -124,7 +124,7 @@ static void offer_of_key(struct completion *out, const char *kind, const char *k
 {
     const struct setting *row;
     const size_t n = strlen(key);
-    if (strcmp(kind, "training") == 0 && run_row_find(&row, key) == 0)
+    if (strcmp(kind, "run_setting") == 0 && run_row_find(&row, key) == 0)
         offer_values(out, row);
     else if (strncmp(kind, key, n) == 0 && kind[n] == '=')
         completion_add(out, kind + n + 1);
@@ -140,7 +140,7 @@ static void offer_kind(struct completion *out, const char *kind, const char *wor
         offer_commands(out, "");
     else if (strcmp(kind, "preset") == 0)
         offer_presets(out);
-    else if (strcmp(kind, "training") == 0)
+    else if (strcmp(kind, "run_setting") == 0)
         offer_training(out, word);
     else
         completion_add(out, kind);

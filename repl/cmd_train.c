@@ -169,14 +169,13 @@ static void say_paused(struct repl *r)
 
 static void say_not_saved(struct repl *r)
 {
-    const int64_t saved = run_saved_step(r->run);
-    char *said = saved >= 0 ? mem_sprintf("; the newest checkpoint is of step %" PRId64, saved)
-                            : mem_strdup("; there is no checkpoint");
-    char *all = mem_sprintf("stopped while step %" PRId64 " was being saved%s", run_step(r->run),
-                            said != NULL ? said : "");
-    progress_warn(all != NULL ? all : "not saved");
-    mem_free(said);
-    mem_free(all);
+    char newest[64] = "there is no checkpoint", text[160];
+    if (run_saved_step(r->run) >= 0)
+        snprintf(newest, sizeof newest, "the newest checkpoint is of step %" PRId64,
+                 run_saved_step(r->run));
+    snprintf(text, sizeof text, "stopped while step %" PRId64 " was being saved; %s",
+             run_step(r->run), newest);
+    progress_warn(text);
 }
 
 /* Nobody goes on in this program with a run that stopped for rc: what it has reached is saved. */

@@ -162,19 +162,9 @@ void repl_drop_run(struct repl *r)
     r->run = NULL;
 }
 
-static bool has_checkpoint(const char *folder)
-{
-    int64_t *steps;
-    int n = 0;
-    if (run_folder_steps(folder, &steps, &n) != 0)
-        return false;
-    mem_free(steps);
-    return n > 0;
-}
-
 int repl_latest_run(const struct repl *r, bool saved, char **out)
 {
-    if (r->last_run == NULL || (saved && !has_checkpoint(r->last_run)))
+    if (r->last_run == NULL || (saved && !run_folder_has_checkpoint(r->last_run)))
         return run_folder_latest(out, RUNS_FOLDER);
     *out = mem_strdup(r->last_run);
     return *out != NULL ? 0 : ERR_NOMEM;

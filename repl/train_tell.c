@@ -46,7 +46,8 @@ static void show_time(const struct run_config *c, const struct config *shape, ui
                flops / 1e9);
 }
 
-/* Nothing of the model but its shape and tokenizer is looked at. */
+/* By the shape and tokenizer of a model that need not be loaded; m: the one in memory, where that
+ * would be trained. */
 static int plan_for(struct repl *r, struct run_config *c, const struct config *shape,
                     const struct tokenizer *t, const struct model *m)
 {

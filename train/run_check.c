@@ -28,10 +28,7 @@ int run_refuse_old(const char *folder)
 
 bool run_can_resume(const struct run_config *c)
 {
-    int64_t *steps;
-    int n, rc = run_folder_steps(c->checkpoint.folder, &steps, &n);
-    mem_free(steps);
-    return rc == 0 && n > 0;
+    return run_folder_has_checkpoint(c->checkpoint.folder);
 }
 
 static int check_paths(const char *paths)

@@ -171,6 +171,14 @@ void run_folder_undo(struct run_folder *f)
     run_folder_close(f);
 }
 
+bool run_folder_has_checkpoint(const char *path)
+{
+    int64_t *steps;
+    int n, rc = run_folder_steps(path, &steps, &n);
+    mem_free(steps);
+    return rc == 0 && n > 0;
+}
+
 char *run_folder_checkpoint(const char *path, int64_t step)
 {
     char name[32];

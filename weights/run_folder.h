@@ -30,6 +30,7 @@ void run_folder_undo(struct run_folder *f);
  * folder that is not there has none.
  */
 int run_folder_steps(const char *path, int64_t **steps, int *n);
+bool run_folder_has_checkpoint(const char *path); /* whole or not */
 /* path/step-NNNNNN in fresh memory. */
 char *run_folder_checkpoint(const char *path, int64_t step);
 /* The step of the checkpoint that is called so in its run's folder, -1: none is. */

@@ -168,8 +168,17 @@ static int step(struct pickle_machine *m, unsigned char op)
     }
 }
 
-/* The tensors among the items of the dict on the stack, with their names. */
-static int collect(struct pickle_machine *m, struct pickle_tensor **out, int *n)
+int pickle_run(struct pickle_machine *m)
+{
+    int rc = 0;
+    while (rc == 0 && m->at < m->end && *m->at != '.')
+        rc = step(m, (unsigned char)*m->at++);
+    if (rc == 0 && m->at == m->end)
+        rc = pickle_broken(m, "it ends before its STOP");
+    return rc;
+}
+
+int pickle_collect(struct pickle_machine *m, struct pickle_tensor **out, int *n)
 {
     const struct pickle_value *dict = pickle_peek(m, 0);
     if (dict == NULL)
@@ -197,13 +206,9 @@ static int collect(struct pickle_machine *m, struct pickle_tensor **out, int *n)
 int pickle_read(struct pickle_tensor **out, int *n, const char *bytes, size_t n_bytes)
 {
     struct pickle_machine m = {.at = bytes, .start = bytes, .end = bytes + n_bytes};
-    int rc = 0;
-    while (rc == 0 && m.at < m.end && *m.at != '.')
-        rc = step(&m, (unsigned char)*m.at++);
-    if (rc == 0 && m.at == m.end)
-        rc = pickle_broken(&m, "it ends before its STOP");
+    int rc = pickle_run(&m);
     if (rc == 0)
-        rc = collect(&m, out, n);
+        rc = pickle_collect(&m, out, n);
     pickle_machine_release(&m);
     return rc;
 }

@@ -2,8 +2,8 @@
 #define PRATTLE_PICKLE_MACHINE_H
 /*
  * What a pickle's opcodes work on: a stack of plain values with marks, and a memo. Private
- * to the readers of pickles (pickle.c, pickle_objects.c). All functions that can fail set
- * a sentence.
+ * to the readers of pickles (pickle.c, pickle_objects.c, pickle_stream.c). All functions that
+ * can fail set a sentence.
  */
 #include "weights/pickle.h"
 
@@ -40,8 +40,9 @@ struct pickle_value {
         const struct pickle_global *global;
         struct {
             const struct pickle_global *type;
-            int32_t key; /* a TEXT */
-            uint64_t elements;
+            int32_t key;              /* a TEXT */
+            uint64_t elements;        /* of the whole storage */
+            uint64_t first, n_viewed; /* those of it that a view shows; else all */
         } storage;
         int32_t tensor;
     };

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { SHOWN = 96 };
-
 /* The closed list of globals. */
 enum pickle_global_kind { GLOBAL_ORDERED_DICT, GLOBAL_TENSOR, GLOBAL_PARAMETER, GLOBAL_STORAGE };
 static const struct pickle_global {
@@ -29,17 +27,17 @@ static const struct pickle_global {
     {"torch", "BoolStorage", GLOBAL_STORAGE, TENSOR_OTHER, 1},
 };
 
-static const char *show_text(char out[SHOWN], const char *text, size_t n)
+const char *pickle_show(char out[PICKLE_SHOWN], const char *text, size_t n)
 {
-    char raw[SHOWN] = {0};
-    memcpy(raw, text, n < SHOWN - 1 ? n : SHOWN - 1);
-    return file_show(out, SHOWN, raw);
+    char raw[PICKLE_SHOWN] = {0};
+    memcpy(raw, text, n < PICKLE_SHOWN - 1 ? n : PICKLE_SHOWN - 1);
+    return file_show(out, PICKLE_SHOWN, raw);
 }
 
 int pickle_push_global(struct pickle_machine *m, const char *module, size_t n_module,
                        const char *name, size_t n_name)
 {
-    char a[SHOWN], b[SHOWN];
+    char a[PICKLE_SHOWN], b[PICKLE_SHOWN];
     for (size_t i = 0; i < sizeof globals / sizeof *globals; i++) {
         const struct pickle_global *g = &globals[i];
         if (strlen(g->module) == n_module && memcmp(g->module, module, n_module) == 0 &&
@@ -49,7 +47,25 @@ int pickle_push_global(struct pickle_machine *m, const char *module, size_t n_mo
     return err_set(ERR_UNSUPPORTED,
                    "the pickle asks for %s.%s, which weights do not need: refused, and nothing "
                    "of it was executed",
-                   show_text(a, module, n_module), show_text(b, name, n_name));
+                   pickle_show(a, module, n_module), pickle_show(b, name, n_name));
+}
+
+/* The last of six: None, or (key of the view, first element, number of elements). */
+static bool take_view(struct pickle_machine *m, struct pickle_value *v,
+                      const struct pickle_value *view)
+{
+    const struct pickle_value *part[PICKLE_ARGS_MAX];
+    v->storage.first = 0;
+    v->storage.n_viewed = v->storage.elements;
+    if (view == NULL || view->kind == PICKLE_NONE)
+        return true;
+    if (pickle_unpack(m, view, part) != 3 || part[1]->kind != PICKLE_INT || part[1]->number < 0 ||
+        part[2]->kind != PICKLE_INT || part[2]->number < 0)
+        return false;
+    v->storage.first = (uint64_t)part[1]->number;
+    v->storage.n_viewed = (uint64_t)part[2]->number;
+    return v->storage.first <= v->storage.elements &&
+           v->storage.n_viewed <= v->storage.elements - v->storage.first;
 }
 
 int pickle_storage(struct pickle_machine *m)
@@ -57,18 +73,31 @@ int pickle_storage(struct pickle_machine *m)
     const struct pickle_value *id = pickle_peek(m, 0), *part[PICKLE_ARGS_MAX];
     if (id == NULL)
         return ERR_FORMAT;
-    if (pickle_unpack(m, id, part) != 5 || part[0]->kind != PICKLE_TEXT || part[0]->text.n != 7 ||
+    const int n = pickle_unpack(m, id, part);
+    if ((n != 5 && n != 6) || part[0]->kind != PICKLE_TEXT || part[0]->text.n != 7 ||
         memcmp(part[0]->text.at, "storage", 7) != 0 || part[1]->kind != PICKLE_GLOBAL ||
         part[1]->global->kind != GLOBAL_STORAGE || part[2]->kind != PICKLE_TEXT ||
         part[4]->kind != PICKLE_INT || part[4]->number < 0)
         return pickle_broken(m, "a persistent id is not that of a storage");
     struct pickle_value v = {
         .kind = PICKLE_STORAGE,
-        .storage = {part[1]->global,
-                    (int32_t)(part[2] - (const struct pickle_value *)m->values.data),
-                    (uint64_t)part[4]->number}};
+        .storage = {.type = part[1]->global,
+                    .key = (int32_t)(part[2] - (const struct pickle_value *)m->values.data),
+                    .elements = (uint64_t)part[4]->number}};
+    if (!take_view(m, &v, n == 6 ? part[5] : NULL))
+        return pickle_broken(m, "a view does not lie within its storage");
     m->stack.n--;
     return pickle_push(m, v);
+}
+
+struct pickle_storage_id pickle_storage_id(const struct pickle_machine *m,
+                                           const struct pickle_value *v)
+{
+    const struct pickle_value *key = pickle_value(m, v->storage.key);
+    return (struct pickle_storage_id){.key = key->text.at,
+                                      .n_key = key->text.n,
+                                      .element_bytes = v->storage.type->element_bytes,
+                                      .elements = v->storage.elements};
 }
 
 /* Size and stride of _rebuild_tensor_v2 into t: row by row, or it is refused. */
@@ -118,8 +147,9 @@ static int make_tensor(struct pickle_machine *m, const struct pickle_value *args
     int rc = read_shape(m, &t, part[2], part[3]);
     if (rc != 0)
         return rc;
-    if (t.first > t.storage_elements || t.n_elements > t.storage_elements - t.first)
+    if (t.first > part[0]->storage.n_viewed || t.n_elements > part[0]->storage.n_viewed - t.first)
         return pickle_broken(m, "a tensor passes the end of its storage");
+    t.first += part[0]->storage.first;
     if ((rc = pickle_grow(&m->tensors, sizeof t)) != 0)
         return rc;
     ((struct pickle_tensor *)m->tensors.data)[m->tensors.n] = t;

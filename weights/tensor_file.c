@@ -2,6 +2,7 @@
 
 #include "model/base/mem.h"
 #include "weights/lookalike.h"
+#include "weights/pickle.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,14 +13,16 @@ int tensor_file_open(struct tensor_file *f, const char *path)
     int rc = file_open(&head, path);
     if (rc != 0)
         return rc;
-    char zip[2] = {0};
-    if ((rc = lookalike_refuse(&head)) == 0 && head.bytes >= sizeof zip)
-        rc = file_read_at(&head, zip, 0, sizeof zip);
+    char first[32] = {0};
+    const size_t n = head.bytes < sizeof first ? (size_t)head.bytes : sizeof first;
+    if ((rc = lookalike_refuse(&head)) == 0)
+        rc = file_read_at(&head, first, 0, n);
     file_close(&head);
     if (rc != 0)
         return file_wrap(path);
     bool torch = text_ends_in(path, ".bin") || text_ends_in(path, ".pt") ||
-                 text_ends_in(path, ".pth") || memcmp(zip, "PK", sizeof zip) == 0;
+                 text_ends_in(path, ".pth") || memcmp(first, "PK", 2) == 0 ||
+                 pickle_is_stream(first, n);
     return torch ? torch_open(f, path) : safetensors_open(f, path);
 }
 

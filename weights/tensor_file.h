@@ -38,7 +38,8 @@ struct tensor_file {
  * read. Every size is checked against the file before anything is allocated from it.
  */
 int safetensors_open(struct tensor_file *f, const char *path);
-/* pytorch_model.bin: a zip of a pickle and its storages. Nothing in it is executed. */
+/* pytorch_model.bin: a zip of a pickle and its storages, or as torch before 1.6 wrote it, these
+ * behind each other. Nothing in it is executed. */
 int torch_open(struct tensor_file *f, const char *path);
 
 /* Either, as the file's name or its first bytes have it; what only stands where weights should is

@@ -43,7 +43,7 @@ static int add_setting(struct buf *out, const char *name, const json_t *value,
     return 0;
 }
 
-/* One id, or a list of them: each ends a text. */
+/* One id, or a list of them: each ends a text; -1 is none. */
 static int add_stop_tokens(struct buf *out, const json_t *value, const struct config *c,
                            const char *file, const struct progress *p)
 {
@@ -55,7 +55,7 @@ static int add_stop_tokens(struct buf *out, const json_t *value, const struct co
     for (size_t i = 0; i < n && rc == 0; i++) {
         const json_t *one = list ? json_array_get(value, i) : value;
         json_int_t id = json_integer_value(one);
-        if (n == 1 && json_is_integer(one) && id == c->eos_token_id)
+        if (json_is_integer(one) && (id == TOKEN_NONE || (n == 1 && id == c->eos_token_id)))
             continue;
         if (json_is_integer(one) && id >= 0 && id < c->n_vocab)
             rc = buf_printf(&ids, "%s%d", ids.n > 0 ? "," : "", (int)id);

@@ -66,21 +66,26 @@ static int read_sizes(struct config *c, const json_t *o)
     return 0;
 }
 
-/* The key's id, or where it has a list, the first of it. */
+/* The key's id, or where it has a list, the first of it that is one; -1: there is none. */
 static int take_id(const json_t *o, const char *key, int64_t *id)
 {
-    json_t *list = json_object_get(o, key);
-    if (json_array_size(list) == 0)
-        return json_take_int(o, key, 0, INT32_MAX, id);
-    json_t *first = json_pack("{sO}", key, json_array_get(list, 0));
-    int rc = first == NULL ? ERR_NOMEM : json_take_int(first, key, 0, INT32_MAX, id);
-    json_decref(first);
+    const json_t *list = json_object_get(o, key);
+    size_t n = json_array_size(list);
+    if (n == 0)
+        return json_take_int(o, key, TOKEN_NONE, INT32_MAX, id);
+    int rc = 0;
+    *id = TOKEN_NONE;
+    for (size_t i = 0; i < n && *id == TOKEN_NONE && rc == 0; i++) {
+        json_t *one = json_pack("{sO}", key, json_array_get(list, i));
+        rc = one == NULL ? ERR_NOMEM : json_take_int(one, key, TOKEN_NONE, INT32_MAX, id);
+        json_decref(one);
+    }
     return rc;
 }
 
 /*
- * For these alone null says something: there is no such token. Nor is there one beyond
- * the vocabulary: transformers writes its default 50256 into the smallest model's file.
+ * For these alone null says something: there is no such token, as -1 does. Nor is there one
+ * beyond the vocabulary: transformers writes its default 50256 into the smallest model's file.
  */
 static int read_ids(struct config *c, const json_t *o)
 {

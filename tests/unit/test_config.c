@@ -110,6 +110,21 @@ static void missing_fields_are_transformers_defaults(void **state)
     assert_int_equal(c.eos_token_id, TOKEN_NONE);
 }
 
+/* As some trainers write them: -1 is no token, and no reason to refuse the model. */
+static void minus_one_is_no_token(void **state)
+{
+    (void)state;
+    struct config c = parsed("{\"bos_token_id\": -1, \"eos_token_id\": -1, \"pad_token_id\": -1}");
+    assert_int_equal(c.bos_token_id, TOKEN_NONE);
+    assert_int_equal(c.eos_token_id, TOKEN_NONE);
+    assert_int_equal(c.pad_token_id, TOKEN_NONE);
+    c = parsed("{\"eos_token_id\": [-1, 7, 8], \"pad_token_id\": [-1]}");
+    assert_int_equal(c.eos_token_id, 7);
+    assert_int_equal(c.pad_token_id, TOKEN_NONE);
+    static const char wrong[] = "{\"eos_token_id\": -2}";
+    assert_int_equal(hf_config_parse(&c, wrong, sizeof wrong - 1), ERR_RANGE);
+}
+
 static void activations_are_told_apart(void **state)
 {
     (void)state;
@@ -169,6 +184,7 @@ int main(void)
         cmocka_unit_test(named_sizes_have_the_published_parameters),
         cmocka_unit_test(a_size_out_of_range_is_named),
         cmocka_unit_test(missing_fields_are_transformers_defaults),
+        cmocka_unit_test(minus_one_is_no_token),
         cmocka_unit_test(activations_are_told_apart),
         cmocka_unit_test(what_is_written_reads_back),
     };

@@ -232,8 +232,9 @@ static void configurations_that_cannot_be(void **state)
         {"{\"add_cross_attention\": true}",
          CF "add_cross_attention is true, must be false: a GPT-2 with an encoder is not read"},
         {"{\"eos_token_id\": []}",
-         CF "eos_token_id is a list, must be a whole number 0 to 2147483647"},
-        {"{\"eos_token_id\": -1}", CF "eos_token_id is -1, must be a whole number 0 to 2147483647"},
+         CF "eos_token_id is a list, must be a whole number -1 to 2147483647"},
+        {"{\"eos_token_id\": -2}",
+         CF "eos_token_id is -2, must be a whole number -1 to 2147483647"},
         {"{\"attn_pdrop\": 2}", CF "attn_pdrop is 2, must be a number 0 to 1"},
         /* At odds with the tensors. */
         {"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 665\n",

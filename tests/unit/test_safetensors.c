@@ -176,6 +176,8 @@ static void the_authors_settings_are_read(void **state)
          "early_stopping: never\nstop_token: \"2\"\n", ""},
         {"{\"eos_token_id\": [3, 4]}", "stop_token: \"3,4\"\n", ""},
         {"{\"eos_token_id\": [4]}", NULL, ""},
+        {"{\"eos_token_id\": -1, \"pad_token_id\": -1, \"bos_token_id\": -1}", NULL, ""},
+        {"{\"eos_token_id\": [3, -1]}", "stop_token: \"3\"\n", ""},
         {"{\"eos_token_id\": [3, 5, \"a\"]}", "stop_token: \"3\"\n",
          "generation_config.json: eos_token_id is 5, left out\n"
          "generation_config.json: eos_token_id is \"a\", left out\n"},

@@ -117,7 +117,8 @@ static int unset_needless(struct options *options)
     return rc;
 }
 
-static const struct yaml_origin of_session = {ORIGIN_SET, "settings of the session", is_kept};
+static const struct yaml_origin of_session = {
+    .origin = ORIGIN_SET, .label = "settings of the session", .may_set = is_kept};
 
 static int check_settings(void *user, const char *settings)
 {

@@ -119,6 +119,8 @@ struct yaml_origin {
     enum origin origin;
     const char *label;
     bool (*may_set)(const struct setting *row);
+    /* Told of a value that is no good, which is then left out; NULL: it fails the text. */
+    void (*left_out)(const char *sentence);
 };
 /* YAML text: one mapping of settings to values. ERR_* with "label line 3: ..."; on
  * failure no setting is changed. */
@@ -127,6 +129,12 @@ int options_read_yaml(struct options *o, const struct yaml_origin *from, const c
 /* Whether that would succeed. */
 int options_check_yaml(const struct options *o, const struct yaml_origin *from, const char *text,
                        size_t n);
+/*
+ * The settings stored with a model, as such text; values that are no good, or exclude each other
+ * or what the user gave, are left out, and from->left_out is told of each.
+ */
+int options_read_stored(struct options *o, const struct yaml_origin *from, const char *text,
+                        size_t n);
 /* $XDG_CONFIG_HOME/prattle/settings.yaml; 0 when there is none. */
 int options_read_user_file(struct options *o);
 

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/yaml_pairs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MAX_FILE_BYTES = 1 << 20 };
@@ -16,9 +17,8 @@ struct reading {
     char **values; /* [rows], owned */
 };
 
-static int take_pair(void *user, const struct yaml_pair *p)
+static int take_value(struct reading *r, const struct yaml_pair *p)
 {
-    struct reading *r = user;
     const struct setting *row;
     int rc = option_settable(&row, p->name);
     if (rc != 0)
@@ -34,6 +34,23 @@ static int take_pair(void *user, const struct yaml_pair *p)
     if ((rc = option_parse(row, &r->trial, p->text)) != 0)
         return rc;
     return (*kept = mem_strdup(p->text)) == NULL ? ERR_NOMEM : 0;
+}
+
+/* A sentence about what is left out, from the one in force. */
+static void tell_left_out(const struct yaml_origin *from, const char *what)
+{
+    err_set(ERR_RANGE, "%s: %s: %s", from->label, err_text(), what);
+    from->left_out(err_text());
+}
+
+static int take_pair(void *user, const struct yaml_pair *p)
+{
+    struct reading *r = user;
+    const int rc = take_value(r, p);
+    if (rc == 0 || rc == ERR_NOMEM || r->from->left_out == NULL)
+        return rc;
+    tell_left_out(r->from, "left out");
+    return 0;
 }
 
 static int n_rows(void)
@@ -92,6 +109,42 @@ int options_read_yaml(struct options *o, const struct yaml_origin *from, const c
     return rc;
 }
 
+/* Until no value of this origin excludes another; what is left the user gave. */
+static int drop_odds(struct options *o, const struct yaml_origin *from)
+{
+    struct generate_odds odds;
+    while (generate_config_odds(&odds, &o->settings.generate, &o->settings.sampler) != 0) {
+        char what[64];
+        const struct setting *row = option_find(odds.yields);
+        if (options_origin(o, row) != from->origin)
+            row = option_find(odds.to);
+        if (options_origin(o, row) != from->origin)
+            break;
+        snprintf(what, sizeof what, "%s is left out", row->name);
+        tell_left_out(from, what);
+        const int rc = options_set(o, row, from->origin, NULL);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+int options_read_stored(struct options *o, const struct yaml_origin *from, const char *text,
+                        size_t n)
+{
+    struct options alone;
+    int rc = options_init(&alone);
+    if (rc != 0)
+        return rc;
+    if ((rc = options_read_yaml(&alone, from, text, n)) == 0)
+        rc = drop_odds(&alone, from);
+    for (int i = 0, rows = n_rows(); i < rows && rc == 0; i++)
+        if (alone.given[i][from->origin] != NULL)
+            rc = options_set(o, option_at(i), from->origin, alone.given[i][from->origin]);
+    options_release(&alone);
+    return rc == 0 ? drop_odds(o, from) : rc;
+}
+
 int options_read_user_file(struct options *o)
 {
     char *path = file_home(HOME_CONFIG, "settings.yaml");
@@ -105,7 +158,8 @@ int options_read_user_file(struct options *o)
         if (rc == 0)
             rc = options_read_yaml(
                 o,
-                &(struct yaml_origin){ORIGIN_FILE, shown == NULL ? "settings.yaml" : shown, NULL},
+                &(struct yaml_origin){.origin = ORIGIN_FILE,
+                                      .label = shown == NULL ? "settings.yaml" : shown},
                 buf_text(&text), text.n);
         mem_free(shown);
     }

@@ -138,8 +138,12 @@ static void take_defaults(struct repl *r)
     options_clear(&r->options, ORIGIN_MODEL);
     const char *text = r->model->defaults;
     /* How it wants to be sampled, and nothing about the machine. */
-    const struct yaml_origin from = {ORIGIN_MODEL, "the model's defaults", option_per_line};
-    if (text != NULL && options_read_yaml(&r->options, &from, text, strlen(text)))
+    const char *file = r->model->defaults_file;
+    const struct yaml_origin from = {.origin = ORIGIN_MODEL,
+                                     .label = file == NULL ? "the model's settings" : file,
+                                     .may_set = option_per_line,
+                                     .left_out = progress_warn};
+    if (text != NULL && options_read_stored(&r->options, &from, text, strlen(text)))
         progress_warn(err_text());
 }
 

@@ -41,20 +41,24 @@ static bool is_contrastive(const struct generate_config *g)
     return g->penalty_alpha > 0;
 }
 
-/* Settings that exclude each other. */
-static int check_together(const struct generate_config *g, const struct sampler_config *c)
+int generate_config_odds(struct generate_odds *out, const struct generate_config *g,
+                         const struct sampler_config *c)
 {
+    *out = (struct generate_odds){"penalty_alpha", "num_beams"};
     if (g->num_beams > 1 && is_contrastive(g))
         return err_set(ERR_RANGE,
                        "num_beams is %d and penalty_alpha is %g: beam search and contrastive "
                        "search exclude each other",
                        g->num_beams, (double)g->penalty_alpha);
+    out->yields = "num_return_sequences";
     if (g->num_beams > 1 && g->num_return_sequences > g->num_beams)
         return err_set(ERR_RANGE, "num_return_sequences is %d, must be 1 to num_beams, %d",
                        g->num_return_sequences, g->num_beams);
+    *out = (struct generate_odds){"penalty_alpha", "top_k"};
     if (is_contrastive(g) && (c->top_k < 2 || c->top_k > FORWARD_MAX_ROWS))
         return err_set(ERR_RANGE, "top_k is %d, must be 2 to %d for contrastive search", c->top_k,
                        FORWARD_MAX_ROWS);
+    *out = (struct generate_odds){"num_return_sequences", "penalty_alpha"};
     if (is_contrastive(g) && g->num_return_sequences != 1)
         return err_set(ERR_RANGE, "num_return_sequences is %d, contrastive search gives 1 answer",
                        g->num_return_sequences);
@@ -63,6 +67,7 @@ static int check_together(const struct generate_config *g, const struct sampler_
 
 int generate_config_check(const struct generate_config *g, const struct sampler_config *c)
 {
+    struct generate_odds odds;
     int rc;
     if ((rc = in_range("max_new_tokens", g->max_new_tokens, 0, 1000000)) != 0 ||
         (rc = in_range("device_iterations", g->device_iterations, 1, 1000000)) != 0 ||
@@ -73,7 +78,7 @@ int generate_config_check(const struct generate_config *g, const struct sampler_
                        EARLY_STOPPING_NEVER)) != 0 ||
         (rc = in_range_float("length_penalty", g->length_penalty, -100, 100)) != 0 ||
         (rc = in_range_float("penalty_alpha", g->penalty_alpha, 0, 1)) != 0 ||
-        (rc = check_together(g, c)) != 0)
+        (rc = generate_config_odds(&odds, g, c)) != 0)
         return rc;
     if ((rc = words_check("stop", g->stop)) != 0)
         return rc;

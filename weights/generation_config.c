@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { SHOWN = 60 };
@@ -24,7 +25,6 @@ static const struct {
     {"num_beams", false},
     {"length_penalty", false},
     {"early_stopping", false},
-    {"penalty_alpha", false},
 };
 
 static int add_setting(struct buf *out, const char *name, const json_t *value,
@@ -41,6 +41,44 @@ static int add_setting(struct buf *out, const char *name, const json_t *value,
     progress_note(p, "generation_config.json: %s is %s, left out", name,
                   json_shown(shown, sizeof shown, value));
     return 0;
+}
+
+/* A number of the file, or what transformers has where there is none. */
+static double number_or(const json_t *o, const char *name, double otherwise)
+{
+    const json_t *value = json_object_get(o, name);
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+/*
+ * Contrastive search, which transformers does only where nothing else is asked for: one beam, no
+ * sampling, more than one candidate. top_k then counts, its default 50 too.
+ */
+static int add_contrastive(struct buf *out, const json_t *o, const struct progress *p)
+{
+    const double alpha = number_or(o, "penalty_alpha", 0), beams = number_or(o, "num_beams", 1),
+                 top_k = number_or(o, "top_k", 50);
+    const bool drawn = json_is_true(json_object_get(o, "do_sample"));
+    char why[64] = "";
+    if (alpha <= 0)
+        return add_setting(out, "penalty_alpha", json_object_get(o, "penalty_alpha"), p);
+    if (beams > 1)
+        snprintf(why, sizeof why, "num_beams is %g", beams);
+    else if (drawn)
+        snprintf(why, sizeof why, "do_sample is true");
+    else if (top_k < 2)
+        snprintf(why, sizeof why, "top_k is %g", top_k);
+    if (why[0] != '\0') {
+        progress_note(p,
+                      "generation_config.json: %s, so there is no contrastive search: "
+                      "penalty_alpha is left out",
+                      why);
+        return 0;
+    }
+    int rc = add_setting(out, "penalty_alpha", json_object_get(o, "penalty_alpha"), p);
+    if (rc == 0 && alpha <= 1)
+        rc = buf_printf(out, "top_k: %.17g\n", top_k);
+    return rc;
 }
 
 /* One id, or a list of them: each ends a text; -1 is none. */
@@ -81,6 +119,8 @@ int generation_config_parse(struct buf *out, const char *text, size_t n, const s
     for (size_t i = 0; i < sizeof settings / sizeof *settings && rc == 0; i++)
         if (drawn || !settings[i].drawn)
             rc = add_setting(&lines, settings[i].name, json_object_get(o, settings[i].name), p);
+    if (rc == 0)
+        rc = add_contrastive(&lines, o, p);
     if (rc == 0)
         rc = add_stop_tokens(&lines, json_object_get(o, "eos_token_id"), c,
                              "generation_config.json", p);

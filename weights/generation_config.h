@@ -10,8 +10,9 @@
 
 /*
  * Append the settings of n bytes of JSON as lines of YAML. temperature, top_k and the
- * like count only where do_sample is true, as in transformers; end tokens, one or a list,
- * only where they are not c's own. What has the wrong type is left out with a note.
+ * like count only where do_sample is true, as in transformers, and penalty_alpha only where
+ * neither that nor num_beams asks for something else; end tokens, one or a list, only where they
+ * are not c's own. What has the wrong type, or no part in it, is left out with a note.
  * ERR_FORMAT: not a JSON object; out is then as it was.
  */
 int generation_config_parse(struct buf *out, const char *text, size_t n, const struct config *c,

@@ -56,6 +56,7 @@ static int build(struct model *m, struct source *s, const char *path, const stru
     m->name = s->name;
     m->tokenizer = s->tokenizer;
     m->defaults = s->defaults;
+    m->defaults_file = s->defaults_file;
     s->name = s->defaults = NULL;
     s->tokenizer = NULL;
     return 0;

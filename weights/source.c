@@ -149,6 +149,7 @@ static int describe_model(struct source *s, const struct params *p, const struct
         return rc;
     s->name = mem_strdup(m->name);
     s->defaults = m->defaults == NULL ? NULL : mem_strdup(m->defaults);
+    s->defaults_file = m->defaults_file;
     s->readers = mem_array((size_t)s->table.n_tensors, sizeof *s->readers);
     if (s->name == NULL || s->readers == NULL || (m->defaults != NULL && s->defaults == NULL))
         return ERR_NOMEM;

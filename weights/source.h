@@ -21,9 +21,10 @@ struct source {
     struct tokenizer *tokenizer;   /* NULL when it has none */
     bool tokenizer_borrowed;       /* it is the model's: source_open_model */
     char *name;
-    char *defaults; /* settings, as YAML text (an HF folder's prattle.yaml or
-                       generation_config.json), or NULL */
-    void *format;   /* the format's own state: open files, headers */
+    char *defaults;            /* settings, as YAML text (an HF folder's prattle.yaml or
+                                  generation_config.json), or NULL */
+    const char *defaults_file; /* which of these, for sentences; static */
+    void *format;              /* the format's own state: open files, headers */
     void (*close)(void *format);
 };
 

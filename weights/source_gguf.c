@@ -449,8 +449,9 @@ static int read_all(struct source *s, const char *path, bool need_weights, const
     s->config.n_vocab = wte == NULL ? 0 : (int)wte->dims[1];
     if (g->n_tensors == 0 && need_weights)
         return err_set(ERR_MISSING, "the file has a vocabulary but no weights");
+    s->defaults_file = "prattle.defaults";
     if ((rc = read_tokenizer(s, g, p)) == 0)
-        rc = gguf_text(g, "prattle.defaults", false, &s->defaults);
+        rc = gguf_text(g, s->defaults_file, false, &s->defaults);
     if (rc != 0)
         return rc;
     return g->n_tensors == 0 ? config_check(&s->config) : read_tensors(s, g);

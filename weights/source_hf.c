@@ -383,17 +383,22 @@ static int read_defaults(struct source *s, const char *folder, const struct prog
 {
     struct buf text = {0}, ours = {0};
     bool found;
-    int rc = read_small(&ours, &found, folder, "prattle.yaml");
+    s->defaults_file = "prattle.yaml";
+    int rc = read_small(&ours, &found, folder, s->defaults_file);
     if (rc == 0 && !found) {
-        rc = read_small(&text, &found, folder, "generation_config.json");
+        s->defaults_file = "generation_config.json";
+        rc = read_small(&text, &found, folder, s->defaults_file);
         if (rc == 0 && found)
             rc = generation_config_parse(&ours, buf_text(&text), text.n, &s->config, p);
         if (rc != 0 && rc != ERR_NOMEM && rc != ERR_INTERRUPTED) {
             progress_note(p, "generation_config.json is left out: %s", err_text());
             rc = 0;
         }
-        if (rc == 0 && !found && (rc = read_small(&text, &found, folder, "config.json")) == 0 &&
-            found)
+    }
+    if (rc == 0 && !found) {
+        s->defaults_file = "config.json";
+        rc = read_small(&text, &found, folder, s->defaults_file);
+        if (rc == 0 && found)
             rc = generation_config_stop_tokens(&ours, buf_text(&text), text.n, &s->config, p);
     }
     if (rc == 0 && ours.n > 0 && (s->defaults = mem_strdup(buf_text(&ours))) == NULL)

@@ -43,6 +43,23 @@ static void reads_back(struct settings *s)
     }
 }
 
+static void pass_over(const char *sentence)
+{
+    need(*sentence != '\0');
+}
+
+/* Whatever a model brings, its settings never exclude each other. */
+static void read_stored(const char *text, size_t n)
+{
+    const struct yaml_origin model = {
+        .origin = ORIGIN_MODEL, .label = "m", .may_set = option_per_line, .left_out = pass_over};
+    struct options o;
+    need(options_init(&o) == 0);
+    options_read_stored(&o, &model, text, n);
+    need(generate_config_check(&o.settings.generate, &o.settings.sampler) == 0);
+    options_release(&o);
+}
+
 static void read_file(const char *text, size_t n)
 {
     const struct yaml_origin file = {ORIGIN_FILE, "f", NULL};
@@ -109,6 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_words(text);
     else
         read_file(text, size - 1);
+    read_stored(text, size - 1);
     mem_free(text);
     return 0;
 }

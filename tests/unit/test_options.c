@@ -248,8 +248,9 @@ static void bad_words_are_named(void **state)
 
 static int yaml(struct options *o, enum origin origin, const char *text)
 {
-    const struct yaml_origin from = {origin, "settings.yaml",
-                                     origin == ORIGIN_MODEL ? option_per_line : NULL};
+    const struct yaml_origin from = {.origin = origin,
+                                     .label = "settings.yaml",
+                                     .may_set = origin == ORIGIN_MODEL ? option_per_line : NULL};
     return options_read_yaml(o, &from, text, strlen(text));
 }
 
@@ -292,11 +293,80 @@ static void bad_yaml_changes_nothing(void **state)
         assert_value(o, "top_p", "0.95");
     }
     /* What is only looked at changes nothing either. */
-    const struct yaml_origin from = {ORIGIN_SET, "it", NULL};
+    const struct yaml_origin from = {.origin = ORIGIN_SET, .label = "it"};
     assert_ok(options_check_yaml(o, &from, "top_p: 0.5", 10));
     assert_value(o, "top_p", "0.95");
     assert_says(yaml(o, ORIGIN_MODEL, "save_samples: /etc/passwd\n"), ERR_UNSUPPORTED,
                 "save_samples is not to be set from there");
+}
+
+static struct buf left_out;
+static void take_sentence(const char *sentence)
+{
+    assert_ok(buf_printf(&left_out, "%s\n", sentence));
+}
+
+/* What comes with a model: the values that are no good are named, and the others hold. */
+static void stored_settings_never_stand_in_the_way(void **state)
+{
+    struct options *o = *state;
+    static const struct yaml_origin from = {.origin = ORIGIN_MODEL,
+                                            .label = "x.json",
+                                            .may_set = option_per_line,
+                                            .left_out = take_sentence};
+    static const struct {
+        const char *yaml, *option, *text; /* what the user gives */
+        const char *name, *value;         /* what holds then */
+        const char *said;
+    } rows[] = {
+        {"top_p: 0.5\ntop_k: -1\nmin_p: 0.1\n", NULL, NULL, "min_p", "0.1",
+         "x.json: top_k is -1, must be a whole number, 0 to 10000000: left out\n"},
+        {"temprature: 1\nsave_samples: /x\ntop_k: 3\ntop_k: 4\n", NULL, NULL, "top_k", "3",
+         "x.json: there is no setting temprature; did you mean temperature?: left out\n"
+         "x.json: save_samples is not to be set from there: left out\n"
+         "x.json: top_k is given twice: left out\n"},
+        {"num_beams: 4\npenalty_alpha: 0.6\n", NULL, NULL, "num_beams", "4",
+         "x.json: num_beams is 4 and penalty_alpha is 0.6: beam search and contrastive search "
+         "exclude each other: penalty_alpha is left out\n"},
+        {"num_beams: 4\nnum_return_sequences: 5\n", NULL, NULL, "num_beams", "4",
+         "x.json: num_return_sequences is 5, must be 1 to num_beams, 4: num_return_sequences is "
+         "left out\n"},
+        {"penalty_alpha: 0.6\n", NULL, NULL, "penalty_alpha", "0",
+         "x.json: top_k is 0, must be 2 to 512 for contrastive search: penalty_alpha is left "
+         "out\n"},
+        {"penalty_alpha: 0.6\ntop_k: 4\n", "num_beams", "3", "num_beams", "3",
+         "x.json: num_beams is 3 and penalty_alpha is 0.6: beam search and contrastive search "
+         "exclude each other: penalty_alpha is left out\n"},
+        {"num_beams: 3\ntop_k: 4\n", "penalty_alpha", "0.6", "num_beams", "1",
+         "x.json: num_beams is 3 and penalty_alpha is 0.6: beam search and contrastive search "
+         "exclude each other: num_beams is left out\n"},
+        /* What the user hides is at odds all the same, for when it comes to light. */
+        {"penalty_alpha: 0.6\nnum_beams: 3\n", "num_beams", "1", "penalty_alpha", "0",
+         "x.json: num_beams is 3 and penalty_alpha is 0.6: beam search and contrastive search "
+         "exclude each other: penalty_alpha is left out\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        left_out.n = 0;
+        options_clear(o, ORIGIN_MODEL);
+        options_clear(o, ORIGIN_COMMAND_LINE);
+        if (rows[i].option != NULL)
+            set(o, rows[i].option, ORIGIN_COMMAND_LINE, rows[i].text);
+        assert_ok(options_read_stored(o, &from, rows[i].yaml, strlen(rows[i].yaml)));
+        assert_string_equal(buf_text(&left_out), rows[i].said);
+        assert_value(o, rows[i].name, rows[i].value);
+        assert_ok(generate_config_check(&o->settings.generate, &o->settings.sampler));
+    }
+    /* The user's own stay, and are refused. */
+    left_out.n = 0;
+    options_clear(o, ORIGIN_MODEL);
+    options_clear(o, ORIGIN_COMMAND_LINE);
+    set(o, "num_beams", ORIGIN_COMMAND_LINE, "3");
+    set(o, "penalty_alpha", ORIGIN_SET, "0.6");
+    assert_ok(options_read_stored(o, &from, "top_k: 4", 8));
+    assert_int_equal(left_out.n, 0);
+    assert_says(generate_config_check(&o->settings.generate, &o->settings.sampler), ERR_RANGE,
+                "exclude each other");
+    buf_release(&left_out);
 }
 
 static void copies_are_deep(void **state)
@@ -327,11 +397,17 @@ static void lines_are_limited_to_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rows_are_sound),         TEST(ranges_hold),
-        TEST(odd_values_are_refused), TEST(origins_hide_each_other),
-        TEST(words_become_options),   TEST(bad_words_are_named),
-        TEST(yaml_is_read),           TEST(bad_yaml_changes_nothing),
-        TEST(copies_are_deep),        TEST(lines_are_limited_to_answers),
+        TEST(rows_are_sound),
+        TEST(ranges_hold),
+        TEST(odd_values_are_refused),
+        TEST(origins_hide_each_other),
+        TEST(words_become_options),
+        TEST(bad_words_are_named),
+        TEST(yaml_is_read),
+        TEST(bad_yaml_changes_nothing),
+        TEST(stored_settings_never_stand_in_the_way),
+        TEST(copies_are_deep),
+        TEST(lines_are_limited_to_answers),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -162,6 +162,8 @@ static void take_note(void *user, const char *text)
     assert_ok(buf_char(user, '\n'));
 }
 
+#define NO_CONTRASTIVE ", so there is no contrastive search: penalty_alpha is left out\n"
+
 /* What generation_config.json says becomes the model's settings, unless prattle.yaml does. */
 static void the_authors_settings_are_read(void **state)
 {
@@ -172,6 +174,15 @@ static void the_authors_settings_are_read(void **state)
          "temperature: 0.7\ntop_k: 50\n", ""},
         {"{\"temperature\": 0.7, \"num_beams\": 3, \"early_stopping\": true}",
          "num_beams: 3\nearly_stopping: true\n", ""},
+        {"{\"penalty_alpha\": 0.6, \"top_k\": 4, \"top_p\": 0.9}", "penalty_alpha: 0.6\ntop_k: 4\n",
+         ""},
+        {"{\"penalty_alpha\": 0.6}", "penalty_alpha: 0.6\ntop_k: 50\n", ""},
+        {"{\"penalty_alpha\": 0.6, \"num_beams\": 4, \"top_k\": 4}", "num_beams: 4\n",
+         "generation_config.json: num_beams is 4" NO_CONTRASTIVE},
+        {"{\"penalty_alpha\": 0.6, \"do_sample\": true, \"top_k\": 4}", "top_k: 4\n",
+         "generation_config.json: do_sample is true" NO_CONTRASTIVE},
+        {"{\"penalty_alpha\": 0.6, \"top_k\": 1}", NULL,
+         "generation_config.json: top_k is 1" NO_CONTRASTIVE},
         {"{\"early_stopping\": \"never\", \"eos_token_id\": 2}",
          "early_stopping: never\nstop_token: \"2\"\n", ""},
         {"{\"eos_token_id\": [3, 4]}", "stop_token: \"3,4\"\n", ""},

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Settings that come with a model never stand in the way of an answer.
+. "$(dirname "$0")/lib.sh.inc"
+M=$TMPDIR/stored
+rm -rf "$M" && "$PRATTLE" convert "$MODEL" "$M" >/dev/null 2>&1
+S="--seed 3 --max-new-tokens 5 --ignore-eos"
+# answer JSON [OPTION...]: what is said, then the status
+answer() { printf '%s' "$1" >"$M/generation_config.json"; shift; "$PRATTLE" "$M" $S "$@" -p abc 2>&1 >/dev/null; echo $?; }
+
+is "one value out of range is left out, by name" \
+    $'prattle: generation_config.json: top_k is -1, must be a whole number, 0 to 10000000: left out\n0' \
+    "$(answer '{"do_sample": true, "top_k": -1, "top_p": 0.5}')"
+is "  and the others hold" "$("$PRATTLE" "$M" $S --top-p 0.5 -p abc 2>/dev/null)" "$("$PRATTLE" "$M" $S -p abc 2>/dev/null)"
+is "beams with contrastive search are beams" \
+    $'prattle: generation_config.json: num_beams is 2, so there is no contrastive search: penalty_alpha is left out\n0' \
+    "$(answer '{"num_beams": 2, "penalty_alpha": 0.6, "top_k": 4}')"
+is "contrastive search alone" 0 "$(answer '{"penalty_alpha": 0.6, "top_k": 4}')"
+has "the user's beams come before it" $'num_beams is 2 and penalty_alpha is 0.6: beam search and contrastive search exclude each other: penalty_alpha is left out\n0' \
+    "$(answer '{"penalty_alpha": 0.6, "top_k": 4}' --num-beams 2)"
+has "what the user gave is refused" $'exclude each other\n1' \
+    "$(answer '{}' --num-beams 2 --penalty-alpha 0.6 --top-k 4)"
+printf 'num_beams: 2\npenalty_alpha: 0.6\ntop_k: 4\n' >"$M/prattle.yaml"
+has "our own file too" $'prattle: prattle.yaml: num_beams is 2 and penalty_alpha is 0.6' "$(answer '{}')"
+"$PRATTLE" convert "$M" "$M.gguf" >/dev/null 2>&1
+has "and a GGUF file" $'prattle: prattle.defaults: num_beams is 2 and penalty_alpha is 0.6: beam search and contrastive search exclude each other: penalty_alpha is left out' \
+    "$("$PRATTLE" "$M.gguf" $S -p abc 2>&1)"
+rm -rf "$M" "$M.gguf"
+finish

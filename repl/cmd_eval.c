@@ -3,6 +3,7 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/json.h"
 #include "model/base/mem.h"
 #include "repl/eval_view.h"
 #include "repl/progress.h"
@@ -86,6 +87,16 @@ static int open_other(struct engine *e, struct model **m, const struct repl *r, 
     return rc;
 }
 
+static int print_json(const json_t *value, size_t flags)
+{
+    struct buf text = {0};
+    int rc = json_print(&text, value, flags | JSON_REAL_PRECISION(15));
+    if (rc == 0)
+        printf("%s\n", buf_text(&text));
+    buf_release(&text);
+    return rc;
+}
+
 /* What came out, to be seen and to be kept. */
 static int report(const struct repl *r, const struct eval_result *result, struct model *other)
 {
@@ -93,11 +104,7 @@ static int report(const struct repl *r, const struct eval_result *result, struct
     json_t *record = eval_record(result, r->model, other);
     int rc = record == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && s->call.json) {
-        char *text = json_dumps(record, JSON_REAL_PRECISION(15));
-        rc = text == NULL ? err_set(ERR_NOMEM, "no memory for the result") : 0;
-        if (rc == 0)
-            printf("%s\n", text);
-        mem_free(text);
+        rc = print_json(record, 0);
     } else if (rc == 0) {
         eval_view_show(result, r->model);
     }
@@ -138,11 +145,9 @@ static int measure(struct repl *r, const struct wish *w)
 static int print_records(const struct eval_history *h)
 {
     for (size_t i = 0; i < h->n; i++) {
-        char *text = json_dumps(h->list[i], JSON_COMPACT | JSON_REAL_PRECISION(15));
-        if (text == NULL)
-            return err_set(ERR_NOMEM, "no memory for the results");
-        printf("%s\n", text);
-        mem_free(text);
+        int rc = print_json(h->list[i], JSON_COMPACT);
+        if (rc != 0)
+            return rc;
     }
     return 0;
 }

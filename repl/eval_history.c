@@ -2,6 +2,7 @@
 #include "repl/eval_view.h"
 
 #include "model/base/err.h"
+#include "model/base/json.h"
 #include "model/base/mem.h"
 #include "repl/table.h"
 #include "repl/term.h"
@@ -264,12 +265,9 @@ static int put_records(struct buf *out, const struct view *v)
     for (size_t q = 0; q < v->n_questions; q++)
         for (size_t m = 0; m < v->n_models; m++)
             json_array_append(all, (json_t *)(uintptr_t)find(v, v->models[m], v->questions[q]));
-    char *text = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    int rc = json_print(out, all, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     json_decref(all);
-    int rc = text == NULL ? err_set(ERR_NOMEM, "no memory for the results")
-                          : buf_printf(out, "%s\n", text);
-    free(text);
-    return rc;
+    return rc == 0 ? buf_char(out, '\n') : rc;
 }
 
 int eval_view_history(const struct eval_history *h, enum table_format format, int width,

@@ -194,12 +194,8 @@ static void put_answer(json_t *object, const struct answer *a)
 static int put_line(struct buf *out, json_t *object)
 {
     /* 9 digits give a float back exactly. */
-    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    int rc = json_print(out, object, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(object);
-    if (text == NULL)
-        return err_set(ERR_NOMEM, "not enough memory to write a line of JSON");
-    int rc = buf_str(out, text);
-    free(text);
     return rc == 0 ? buf_char(out, '\n') : rc;
 }
 
@@ -241,11 +237,7 @@ int json_line_error(struct buf *out, const char *prompt, size_t n, const char *s
 int json_string_text(struct buf *out, const char *text)
 {
     json_t *s = json_of_text(text, strlen(text));
-    char *dumped = json_dumps(s, JSON_ENCODE_ANY);
+    int rc = json_print(out, s, 0);
     json_decref(s);
-    if (dumped == NULL)
-        return err_set(ERR_NOMEM, "not enough memory to write a text");
-    int rc = buf_str(out, dumped);
-    free(dumped);
     return rc;
 }

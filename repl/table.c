@@ -1,10 +1,10 @@
 #include "repl/table.h"
 
 #include "model/base/err.h"
+#include "model/base/json.h"
 #include "model/base/mem.h"
 #include "repl/term.h"
 
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,13 +190,9 @@ static int format_json(const struct table *t, struct buf *out)
         }
         json_array_append_new(rows, row);
     }
-    char *text = json_dumps(rows, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    int rc = json_print(out, rows, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     json_decref(rows);
-    if (text == NULL)
-        return err_set(ERR_NOMEM, "cannot allocate a table");
-    int rc = buf_printf(out, "%s\n", text);
-    free(text);
-    return rc;
+    return rc == 0 ? buf_char(out, '\n') : rc;
 }
 
 int table_format(const struct table *t, enum table_format format, struct buf *out)

@@ -124,14 +124,11 @@ void metrics_close(struct metrics_log *l)
 /* Takes o. */
 static int append(struct metrics_log *l, json_t *o)
 {
-    char *text = o == NULL ? NULL : json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9));
     struct buf line = {0};
-    int rc = text == NULL ? err_set(ERR_NOMEM, "no memory for a line of metrics")
-                          : buf_printf(&line, "%s\n", text);
-    if (rc == 0)
+    int rc = json_print(&line, o, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (rc == 0 && (rc = buf_char(&line, '\n')) == 0)
         rc = file_append(l->path, line.data, line.n);
     buf_release(&line);
-    mem_free(text);
     json_decref(o);
     return rc;
 }

@@ -4,14 +4,14 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <utf8proc.h>
 
 enum { SHOWN = 60 };
 
-static void count_allocations(void)
+/* Before main: no value is ever of another allocator. */
+__attribute__((constructor)) static void count_allocations(void)
 {
     json_set_alloc_funcs(mem_alloc, mem_free);
 }
@@ -19,8 +19,6 @@ static void count_allocations(void)
 /* *e is of use with ERR_FORMAT. */
 static int parse(json_t **out, const char *text, size_t n, size_t flags, json_error_t *e)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, count_allocations);
     err_clear();
     json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | flags, e);
     /* Also when there is a value: jansson's lexer drops a letter it has no memory for. */
@@ -64,12 +62,12 @@ int json_read_file(json_t **out, const char *path, uint64_t max)
 
 const char *json_shown(char *out, size_t n, const json_t *value)
 {
-    char *text = json_is_object(value) ? mem_strdup("an object")
-                 : json_is_array(value)
-                     ? mem_strdup("a list")
-                     : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-    file_show(out, n, text == NULL ? "?" : text);
-    mem_free(text);
+    struct buf text = {0};
+    int rc = json_is_object(value)  ? buf_str(&text, "an object")
+             : json_is_array(value) ? buf_str(&text, "a list")
+                                    : json_print(&text, value, JSON_REAL_PRECISION(15));
+    file_show(out, n, rc != 0 ? "?" : buf_text(&text));
+    buf_release(&text);
     return out;
 }
 
@@ -144,7 +142,7 @@ int json_take_text(const json_t *object, const char *key, const char **out)
 
 /* Keeps an error: jansson forgets some of those its callback returns. */
 struct json_writer {
-    struct buf text;
+    struct buf *text;
     int rc;
 };
 
@@ -152,27 +150,38 @@ static int add_json(const char *text, size_t n, void *user)
 {
     struct json_writer *w = user;
     if (w->rc == 0)
-        w->rc = buf_add(&w->text, text, n);
+        w->rc = buf_add(w->text, text, n);
     return w->rc;
+}
+
+int json_print(struct buf *out, const json_t *value, size_t flags)
+{
+    struct json_writer w = {.text = out};
+    size_t before = out->n;
+    if (value == NULL || json_dump_callback(value, add_json, &w, JSON_ENCODE_ANY | flags) != 0 ||
+        w.rc != 0) {
+        if (out->data != NULL)
+            out->data[out->n = before] = '\0';
+        return w.rc != 0 ? w.rc : err_set(ERR_NOMEM, "no memory for a value as JSON");
+    }
+    return 0;
 }
 
 int json_write_file(const char *path, const json_t *value)
 {
-    struct json_writer w = {0};
+    struct buf text = {0};
     struct file_writer f = {.fd = -1};
-    char shown[256];
     err_clear();
     /* Seventeen digits bring every double back. */
-    if (json_dump_callback(value, add_json, &w, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0 &&
-        w.rc == 0)
-        w.rc = err_set(ERR_NOMEM, "no memory for %s", file_show(shown, sizeof shown, path));
+    int rc = json_print(&text, value, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     /* As in json_read_text: what jansson had no memory for is missing in silence. */
-    int rc = err_last() == ERR_NOMEM ? ERR_NOMEM : w.rc;
+    if (err_last() == ERR_NOMEM)
+        rc = ERR_NOMEM;
     if (rc == 0 && (rc = file_create(&f, path, false)) == 0 &&
-        (rc = file_write(&f, w.text.data, w.text.n)) == 0)
+        (rc = file_write(&f, text.data, text.n)) == 0)
         rc = file_commit(&f);
     file_abandon(&f);
-    buf_release(&w.text);
+    buf_release(&text);
     return rc;
 }
 

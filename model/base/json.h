@@ -30,6 +30,9 @@ int json_take_text(const json_t *object, const char *key, const char **out);
 /* A text of any bytes; what is not UTF-8 becomes U+FFFD. NULL: no memory. */
 json_t *json_of_text(const char *text, size_t n);
 
+/* The value as JSON behind what out has; flags are jansson's. A failure leaves out as it was. Never
+ * json_dumps: its text is jansson's to free. */
+int json_print(struct buf *out, const json_t *value, size_t flags);
 /* The value into a file that is not there yet, whole or not at all. */
 int json_write_file(const char *path, const json_t *value);
 

@@ -19,6 +19,7 @@ void *mem_grow(void *p, size_t old_bytes, size_t new_bytes);
 char *mem_strdup(const char *s);
 /* printf into a fresh string. */
 char *mem_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Of what mem_* gave, and of nothing else: a library's memory goes back by its own function. */
 void mem_free(void *p);
 
 /* Large blocks straight from the system: zero pages, touched only when used, huge

@@ -36,6 +36,7 @@ owner() { # HEADER FILES...
 say "readline is line.c's" "$(owner readline/ repl/line.c)"
 say "libyaml is yaml_pairs.c's" "$(owner yaml.h model/base/yaml_pairs.c)"
 say "OpenMP is par.c's" "$(owner omp.h model/base/par.c; grep -l '#pragma omp' $files | grep -v model/base/par.c)"
+say "JSON is printed into our memory" "$(grep -nE '\bjson_dump[bs] *\(' $files)"
 say "only main exits" "$(grep -nE '\b(exit|abort|_exit|quick_exit) *\(' $(grep -v '^repl/' <<<"$files"))"
 say "nothing below repl/ prints" "$(grep -nE '\b(v?printf|puts|putchar|perror) *\(|\bstd(out|err)\b' $(grep -v '^repl/' <<<"$files"))"
 if [ -e .git ]; then

@@ -10,6 +10,40 @@ static json_t *read_ok(const char *text)
     return o;
 }
 
+/* First: before anything is read. */
+static void values_are_of_our_memory(void **state)
+{
+    (void)state;
+    uint64_t before = mem_count();
+    json_t *o = json_object();
+    assert_true(mem_count() > before);
+    json_decref(o);
+}
+
+static void printing_appends_or_leaves_alone(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    json_t *o = read_ok("{\"a\": [1, 0.5]}");
+    assert_ok(buf_str(&out, "x "));
+    assert_ok(json_print(&out, o, JSON_COMPACT));
+    assert_ok(json_print(&out, json_true(), 0));
+    assert_string_equal(buf_text(&out), "x {\"a\":[1,0.5]}true");
+    assert_int_equal(json_print(&out, NULL, 0), ERR_NOMEM);
+    for (uint64_t k = 1, rc = 1; rc != 0; k++) {
+        struct buf b = {0};
+        assert_ok(buf_str(&b, "kept"));
+        b.cap = b.n + 1; /* the next byte needs memory */
+        mem_fail_at(k);
+        rc = (uint64_t)(json_print(&b, o, 0) != 0);
+        mem_fail_at(0);
+        assert_string_equal(buf_text(&b), rc != 0 ? "kept" : "kept{\"a\": [1, 0.5]}");
+        buf_release(&b);
+    }
+    buf_release(&out);
+    json_decref(o);
+}
+
 static void wrong_text_is_refused_with_its_line(void **state)
 {
     (void)state;
@@ -135,6 +169,8 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_of_our_memory),
+        cmocka_unit_test(printing_appends_or_leaves_alone),
         cmocka_unit_test(wrong_text_is_refused_with_its_line),
         cmocka_unit_test(nesting_is_limited),
         cmocka_unit_test(look_ups_check_type_and_range),

@@ -32,17 +32,16 @@ static int ends_open(const char *path, bool *open)
 int eval_history_add(const json_t *record)
 {
     char *path = place(), *folder = file_home(HOME_STATE, "");
-    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15));
     struct buf line = {0};
     bool open;
-    int rc = path == NULL || folder == NULL ? err_last()
-             : text == NULL ? err_set(ERR_NOMEM, "no memory for the record of a result")
-                            : file_make_folder(folder);
-    if (rc == 0 && (rc = ends_open(path, &open)) == 0 &&
-        (rc = buf_printf(&line, "%s%s\n", open ? "\n" : "", text)) == 0)
+    int rc = path == NULL || folder == NULL ? err_last() : file_make_folder(folder);
+    if (rc == 0 && (rc = ends_open(path, &open)) == 0 && open)
+        rc = buf_char(&line, '\n');
+    if (rc == 0)
+        rc = json_print(&line, record, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    if (rc == 0 && (rc = buf_char(&line, '\n')) == 0)
         rc = file_append(path, line.data, line.n);
     buf_release(&line);
-    mem_free(text);
     mem_free(folder);
     mem_free(path);
     return rc;

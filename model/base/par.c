@@ -117,6 +117,8 @@ static void *lead(void *unused)
         pthread_cond_broadcast(&team.idle);
     }
     pthread_mutex_unlock(&team.lock);
+    /* Joins the others, which this thread's end would only tell to go. */
+    omp_pause_resource(omp_pause_hard, omp_get_initial_device());
     return NULL;
 }
 

@@ -18,6 +18,8 @@ typedef void par_fn(void *arg, int thread, int n_threads);
 /* Make the team: n_threads 0 means one for each CPU the process may use. Calling it
  * again makes a new team. ERR_RANGE outside 0..1024. */
 int par_open(int n_threads, bool pin);
+/* When this returns, the team's threads have gone, with all that libraries keep for a thread: the
+ * program may end. Harmless without a team. */
 void par_close(void);
 /* Whether each thread is kept on a CPU of its own. */
 bool par_pinned(void);

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -279,6 +280,44 @@ static void a_barrier_holds_all_threads(void **state)
     par_close();
 }
 
+/* As libcrypto's, which is freed as a thread ends: a program that ends meanwhile frees it too. */
+struct libraries {
+    pthread_key_t key;
+    atomic_int begun, gone;
+};
+
+static void end_slowly(void *arg)
+{
+    struct libraries *l = arg;
+    clock_sleep_s(0.02);
+    atomic_fetch_add(&l->gone, 1);
+}
+
+static void use_library(void *arg, int thread, int n_threads)
+{
+    (void)thread, (void)n_threads;
+    struct libraries *l = arg;
+    pthread_setspecific(l->key, l);
+    atomic_fetch_add(&l->begun, 1);
+}
+
+static void no_thread_outlives_its_team(void **state)
+{
+    (void)state;
+    struct libraries l = {0};
+    assert_int_equal(pthread_key_create(&l.key, end_slowly), 0);
+    for (int n = 1; n <= MOST; n += n < 3 ? 1 : 5) {
+        atomic_store(&l.begun, 0);
+        atomic_store(&l.gone, 0);
+        assert_ok(par_open(n, false));
+        par_run(use_library, &l);
+        par_close();
+        assert_int_equal(atomic_load(&l.begun), n);
+        assert_int_equal(atomic_load(&l.gone), n);
+    }
+    pthread_key_delete(l.key);
+}
+
 static void work_in_parts(void *arg, int thread, int n_threads)
 {
     (void)n_threads;
@@ -415,6 +454,7 @@ int main(void)
         cmocka_unit_test(normals_have_their_moments),
         cmocka_unit_test(writing_is_all_or_nothing),
         cmocka_unit_test(a_barrier_holds_all_threads),
+        cmocka_unit_test(no_thread_outlives_its_team),
         cmocka_unit_test(a_job_in_parts),
         cmocka_unit_test(the_host_goes_on_while_a_job_runs),
         cmocka_unit_test(a_full_team_is_pinned_and_a_smaller_one_is_free),

@@ -84,11 +84,9 @@ int lora_load(struct repl *r, const char *path)
 
 static int load(struct repl *r, const char *path)
 {
-    static const char again[] = "the same :lora load again goes on without";
     struct adapter *a = NULL;
     int rc = read_adapter(r, &a, path);
-    if (rc == 0 && (rc = train_put_away(r, again)) == 0 &&
-        (rc = repl_refuse_unsaved_adapter(r, again)) == 0) {
+    if (rc == 0 && (rc = unsaved_put_away(r, DISCARD_LORA_LOAD, UNSAVED_ADAPTER)) == 0) {
         if ((rc = stand_beside(r, a)) == 0)
             rc = show(r);
         return rc;
@@ -130,7 +128,7 @@ static int merge(struct repl *r)
 {
     int rc = need_adapter(r);
     if (rc == 0 && (rc = repl_device(r)) == 0 &&
-        (rc = train_put_away(r, "the same :lora merge again goes on without")) == 0) {
+        (rc = unsaved_put_away(r, DISCARD_LORA_MERGE, 0)) == 0) {
         adapter_merge(r->model);
         say("the adapter is part of the weights in memory; :save PATH writes them");
     }
@@ -139,10 +137,9 @@ static int merge(struct repl *r)
 
 static int drop(struct repl *r)
 {
-    static const char again[] = "the same :lora drop again goes on without";
     int rc = need_adapter(r);
-    if (rc == 0 && (rc = repl_device(r)) == 0 && (rc = train_put_away(r, again)) == 0 &&
-        (rc = repl_refuse_unsaved_adapter(r, again)) == 0) {
+    if (rc == 0 && (rc = repl_device(r)) == 0 &&
+        (rc = unsaved_put_away(r, DISCARD_LORA_DROP, UNSAVED_ADAPTER)) == 0) {
         adapter_drop(r->model);
         say("the model has no adapter now");
     }

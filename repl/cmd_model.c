@@ -29,7 +29,7 @@ int cmd_load(struct repl *r, const struct call *c)
     char *expanded = file_expand(path);
     int rc = expanded == NULL ? ERR_NOMEM : 0;
     if (rc == 0)
-        rc = repl_leave_model(r, "the same :load again goes on without");
+        rc = unsaved_may_discard(r, DISCARD_LOAD, UNSAVED_ALL);
     if (rc == 0)
         rc = repl_load(r, expanded, r->options.settings.sampler.seed);
     /* :set shows what is there. */

@@ -185,7 +185,7 @@ int cmd_history(struct repl *r, const struct call *c)
 int cmd_quit(struct repl *r, const struct call *c)
 {
     (void)c;
-    int rc = repl_leave_model(r, "the same once more leaves without");
+    int rc = unsaved_may_discard(r, DISCARD_QUIT, UNSAVED_ALL);
     r->quit = rc == 0;
     return rc;
 }

@@ -131,15 +131,6 @@ int train_keep(struct repl *r)
     return rc;
 }
 
-/* Before another run, or another model, takes its place. */
-int train_put_away(struct repl *r, const char *again)
-{
-    int rc = repl_keep_run(r, again);
-    if (rc == 0)
-        repl_drop_run(r);
-    return rc;
-}
-
 static void say_finished(struct repl *r)
 {
     char path[SHOWN], past[48] = "";
@@ -219,8 +210,6 @@ static int go(struct repl *r, bool shell)
 
 /* ---- :train CONFIG ---- */
 
-static const char AGAIN[] = "the same :train again goes on without";
-
 /* A run that has begun, and the model it brings (NULL: it trains the one in memory). Where rc says
  * that it has not, the model in memory stays as it is. */
 static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run)
@@ -277,7 +266,7 @@ static int read_named(struct repl *r, const struct run_config *c, struct model *
 {
     struct buf path = {0};
     int rc = run_config_source(c, &path);
-    if (rc == 0 && path.n > 0 && (rc = repl_leave_model(r, AGAIN)) == 0)
+    if (rc == 0 && path.n > 0)
         rc = repl_read_model(r, out, buf_text(&path), c->training.seed);
     buf_release(&path);
     return rc;
@@ -294,8 +283,7 @@ static int begin(struct repl *r, struct run_config *c)
         rc = run_config_settle(c, &m->config);
     if (rc == 0 && c->checkpoint.resume && run_can_resume(c)) {
         model_free(fresh);
-        rc = repl_leave_model(r, AGAIN);
-        return rc != 0 ? rc : resume_folder(r, c->checkpoint.folder, c);
+        return resume_folder(r, c->checkpoint.folder, c);
     }
     if (rc == 0)
         rc = run_new(&run, c, m, &e);
@@ -305,7 +293,32 @@ static int begin(struct repl *r, struct run_config *c)
 /* The run in memory may be the very one to go on with, and be in no checkpoint yet. */
 static int keep_if_resumed(struct repl *r, const struct run_config *c)
 {
-    return c->checkpoint.resume ? repl_keep_run(r, AGAIN) : 0;
+    return c->checkpoint.resume ? unsaved_try_keep_run(r) : 0;
+}
+
+/* Whether the run brings a model, which takes the place of the one in memory. */
+static int brings_model(const struct repl *r, const struct run_config *c, bool *brings)
+{
+    struct buf path = {0};
+    struct run_config settled;
+    int rc = run_config_source(c, &path);
+    *brings = path.n > 0;
+    buf_release(&path);
+    if (rc != 0 || *brings || !c->checkpoint.resume || r->model == NULL)
+        return rc;
+    if ((rc = run_config_copy(&settled, c)) != 0)
+        return rc;
+    if ((rc = run_config_settle(&settled, &r->model->config)) == 0)
+        *brings = run_can_resume(&settled);
+    run_config_release(&settled);
+    return rc;
+}
+
+static int make_room(struct repl *r, const struct run_config *c)
+{
+    bool brings;
+    int rc = brings_model(r, c, &brings);
+    return rc != 0 ? rc : unsaved_put_away(r, DISCARD_TRAIN, brings ? UNSAVED_MODEL : 0);
 }
 
 /* ":train config" without such a file: what there is to configure, and that there is none. */
@@ -331,7 +344,7 @@ static int train(struct repl *r, const struct call *call)
     } else if (rc == 0 && r->options.settings.call.plan) {
         rc = train_plan(r, &c);
     } else if (rc == 0 && (rc = keep_if_resumed(r, &c)) == 0 && (rc = check_first(r, &c)) == 0 &&
-               (rc = train_put_away(r, AGAIN)) == 0 && (rc = begin(r, &c)) == 0) {
+               (rc = make_room(r, &c)) == 0 && (rc = begin(r, &c)) == 0) {
         rc = go(r, call->shell);
     }
     run_config_release(&c);
@@ -342,18 +355,17 @@ static int train(struct repl *r, const struct call *call)
 
 static int resume_from(struct repl *r, const char *folder, char *const *words, int n)
 {
-    static const char again[] = "the same :train resume again goes on without";
     struct checkpoint cp = {0};
     struct run_config c;
     char *path = file_expand(folder);
     /* The run in memory may be of this very folder, and have steps that are not in it yet. */
-    int rc = path == NULL ? ERR_NOMEM : repl_keep_run(r, again);
+    int rc = path == NULL ? ERR_NOMEM : unsaved_try_keep_run(r);
     if (rc == 0)
         rc = checkpoint_open(&cp, path, progress_show());
     progress_wipe();
     if (rc == 0 && (rc = run_stored_config(&c, &cp)) == 0) {
         if ((rc = run_config_words(&c, words, n)) == 0 && (rc = run_check_resume(&cp, &c)) == 0 &&
-            (rc = train_put_away(r, again)) == 0 && (rc = repl_leave_model(r, again)) == 0)
+            (rc = unsaved_put_away(r, DISCARD_RESUME, UNSAVED_MODEL)) == 0)
             rc = open_checkpoint(r, &cp, &c);
         run_config_release(&c);
     }

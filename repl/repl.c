@@ -233,46 +233,6 @@ int repl_need_model(struct repl *r)
                                   : "--model PATH names one, --model random:gpt2 makes one to try");
 }
 
-/* Whether the last line was told this already. */
-static bool was_told(const struct repl *r, const char *again)
-{
-    return r->warned != NULL && strcmp(r->warned, again) == 0;
-}
-
-int repl_refuse_unsaved_adapter(struct repl *r, const char *again)
-{
-    const struct model *m = r->model;
-    if (m == NULL || m->adapter == NULL || !m->adapter->changed || was_told(r, again))
-        return 0;
-    r->warned = again;
-    return err_set(ERR_EXISTS,
-                   "the adapter has changed and is not saved; :lora save DIR keeps it, %s", again);
-}
-
-int repl_keep_run(struct repl *r, const char *again)
-{
-    int rc = was_told(r, again) ? 0 : train_keep(r);
-    if (rc == 0 || rc == ERR_INTERRUPTED)
-        return rc;
-    char *why = mem_strdup(err_text());
-    r->warned = again;
-    rc = err_set(rc, "%s; %s", why != NULL ? why : "the run is not saved", again);
-    mem_free(why);
-    return rc;
-}
-
-int repl_leave_model(struct repl *r, const char *again)
-{
-    int rc = repl_keep_run(r, again);
-    if (rc != 0)
-        return rc;
-    if (r->model == NULL || !r->model->changed || was_told(r, again))
-        return repl_refuse_unsaved_adapter(r, again);
-    r->warned = again;
-    return err_set(ERR_EXISTS,
-                   "the weights have changed and are not saved; :save PATH keeps them, %s", again);
-}
-
 void repl_complain(int rc)
 {
     progress_wipe();
@@ -355,7 +315,6 @@ int repl_run(struct repl *r)
             line_configure(&now);
         c = now;
         fflush(stdout);
-        const char *told = r->warned;
         switch (line_read(&text, &was_empty)) {
         case LINE_TEXT:
             take_line(r, &text);
@@ -370,9 +329,7 @@ int repl_run(struct repl *r)
             break;
         }
         buf_release(&text);
-        /* A line of another kind, or the same again, which has gone on. */
-        if (r->warned == told)
-            r->warned = NULL;
+        unsaved_next_line(r);
     }
     line_close();
     return signals_leaving() ? leave(r) : 0;

@@ -6,6 +6,7 @@
 #include "kvcache/session.h"
 #include "model/adapter.h"
 #include "repl/options.h"
+#include "repl/unsaved.h"
 #include "train/run.h"
 
 /* One prompt and its answer, as :regen, :undo and :why need them. */
@@ -33,10 +34,9 @@ struct repl {
     int n_turns;
     int threads; /* of the team as it was made, and its pinning */
     bool pin;
-    /* What the last line was told of what is not saved: "the same again ..."; NULL: nothing. */
-    const char *warned;
-    bool quit;        /* :quit was said */
-    bool interactive; /* reading from a terminal */
+    struct named_loss named, naming; /* what the line before named as not saved; and this one */
+    bool quit;                       /* :quit was said */
+    bool interactive;                /* reading from a terminal */
 };
 
 int repl_init(struct repl *r);
@@ -44,8 +44,8 @@ void repl_release(struct repl *r);
 
 /* Free the run in memory, if any, and remember where it is. */
 void repl_drop_run(struct repl *r);
-/* The folder of the session's last run, or of that in RUNS_FOLDER which was written to last, in fresh
- * memory; saved: one that has a checkpoint to go on from. ERR_MISSING: there is none. */
+/* The folder of the session's last run, or of that in RUNS_FOLDER which was written to last, in
+ * fresh memory; saved: one that has a checkpoint to go on from. ERR_MISSING: there is none. */
 int repl_latest_run(const struct repl *r, bool saved, char **out);
 /* Load path in place of the model there is, and drop a run that trains that one; on
  * failure both stay. seed: for random: models. */
@@ -71,19 +71,10 @@ int repl_ready(struct repl *r, int max_seqs);
 /* Write a checkpoint of a run whose weights are in none; 0 when there is nothing to do.
  * cmd_train.c. */
 int train_keep(struct repl *r);
-/* The same, and the run goes out of memory; `again` as in repl_keep_run. cmd_train.c. */
-int train_put_away(struct repl *r, const char *again);
 /* An adapter from its folder beside the model; switched on. On failure nothing has changed.
  * cmd_lora.c, as what people are told of one. */
 int lora_load(struct repl *r, const char *path);
 const char *lora_about(char *out, size_t n, const struct adapter *a);
-/* Before the run in memory goes: it is saved. Where it cannot be, that is refused the first time;
- * `again` says what the same once more does, which is to go on without. */
-int repl_keep_run(struct repl *r, const char *again);
-/* Before the model goes: the run in memory is saved. ERR_EXISTS, the first time, where weights or
- * an adapter are in no file; `again` says what the same once more does with them. */
-int repl_leave_model(struct repl *r, const char *again);
-int repl_refuse_unsaved_adapter(struct repl *r, const char *again);
 /* Forget the text in progress and all turns. */
 void repl_forget(struct repl *r);
 /* Keep a copy of the session's text. */

@@ -1,0 +1,95 @@
+#include "repl/unsaved.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "repl/repl.h"
+#include "repl/train_tell.h"
+
+#include <inttypes.h>
+
+static const char *const discarders[] = {
+    [DISCARD_QUIT] = ":quit",           [DISCARD_LOAD] = ":load",
+    [DISCARD_TRAIN] = ":train",         [DISCARD_RESUME] = ":train resume",
+    [DISCARD_LORA_LOAD] = ":lora load", [DISCARD_LORA_MERGE] = ":lora merge",
+    [DISCARD_LORA_DROP] = ":lora drop",
+};
+
+/* Of `what`, after the run was saved if it can be: *failed says by what code it cannot. */
+static int find_unsaved(struct repl *r, unsigned what, unsigned *lost, int *failed)
+{
+    const struct model *m = r->model;
+    *lost = 0;
+    *failed = (what & UNSAVED_RUN) != 0 ? train_keep(r) : 0;
+    if (*failed == ERR_INTERRUPTED)
+        return *failed;
+    if (*failed != 0)
+        *lost |= UNSAVED_RUN;
+    if (m != NULL && m->changed)
+        *lost |= what & UNSAVED_WEIGHTS;
+    if (m != NULL && m->adapter != NULL && m->adapter->changed)
+        *lost |= what & UNSAVED_ADAPTER;
+    return 0;
+}
+
+/* Appends an item to the list; "" where out is empty. */
+static int add_item(struct buf *out, const char *item)
+{
+    return buf_printf(out, "%s%s", out->n == 0 ? "" : ", ", item);
+}
+
+static int name_losses(struct buf *out, const struct repl *r, unsigned lost, const char *why)
+{
+    int rc = 0;
+    if (lost & UNSAVED_RUN)
+        rc = buf_printf(out, "the run's step %" PRId64 " (%s)", run_step(r->run), why);
+    if (rc == 0 && (lost & UNSAVED_WEIGHTS))
+        rc = add_item(out, "the weights (:save PATH keeps them)");
+    if (rc == 0 && (lost & UNSAVED_ADAPTER))
+        rc = add_item(out, "the adapter (:lora save DIR keeps it)");
+    return rc;
+}
+
+static int refuse(struct repl *r, enum discarder by, unsigned lost, int code)
+{
+    struct buf list = {0};
+    char *why = mem_strdup(err_text());
+    int rc = why == NULL ? ERR_NOMEM : name_losses(&list, r, lost, why);
+    bool one = lost == UNSAVED_RUN || lost == UNSAVED_ADAPTER;
+    if (rc == 0) {
+        r->naming = (struct named_loss){by, lost};
+        rc = err_set(code, "not saved: %s; %s again discards %s", buf_text(&list), discarders[by],
+                     one ? "it" : "them");
+    }
+    mem_free(why);
+    buf_release(&list);
+    return rc;
+}
+
+int unsaved_may_discard(struct repl *r, enum discarder by, unsigned what)
+{
+    unsigned lost, named = r->named.by == by ? r->named.what : 0;
+    int failed, rc = find_unsaved(r, what, &lost, &failed);
+    if (rc != 0 || (lost & ~named) == 0)
+        return rc;
+    return refuse(r, by, lost, failed != 0 ? failed : ERR_EXISTS);
+}
+
+int unsaved_put_away(struct repl *r, enum discarder by, unsigned what)
+{
+    int rc = unsaved_may_discard(r, by, what | UNSAVED_RUN);
+    if (rc == 0)
+        repl_drop_run(r);
+    return rc;
+}
+
+int unsaved_try_keep_run(struct repl *r)
+{
+    int rc = train_keep(r);
+    return rc == ERR_INTERRUPTED ? rc : 0;
+}
+
+void unsaved_next_line(struct repl *r)
+{
+    r->named = r->naming;
+    r->naming = (struct named_loss){0};
+}

@@ -1,0 +1,49 @@
+#ifndef PRATTLE_UNSAVED_H
+#define PRATTLE_UNSAVED_H
+/*
+ * What is in memory and in no file, and whether it may go. A command that would discard something
+ * is refused once, with one sentence that names all of it; the same command right after it goes on.
+ * What was not named then is asked about first.
+ */
+enum unsaved {
+    UNSAVED_RUN = 1, /* its steps since the last checkpoint, where another cannot be written */
+    UNSAVED_WEIGHTS = 2,
+    UNSAVED_ADAPTER = 4,
+    UNSAVED_MODEL = UNSAVED_WEIGHTS | UNSAVED_ADAPTER,
+    UNSAVED_ALL = UNSAVED_RUN | UNSAVED_MODEL
+};
+
+/* The commands that discard. */
+enum discarder {
+    DISCARD_NONE,
+    DISCARD_QUIT,
+    DISCARD_LOAD,
+    DISCARD_TRAIN,
+    DISCARD_RESUME,
+    DISCARD_LORA_LOAD,
+    DISCARD_LORA_MERGE,
+    DISCARD_LORA_DROP
+};
+
+/* What a line named. */
+struct named_loss {
+    enum discarder by;
+    unsigned what; /* of enum unsaved */
+};
+
+struct repl;
+
+/*
+ * Before `by` discards `what` (of enum unsaved): the run in memory is saved. 0 where nothing would
+ * be lost or all of it was named to the same command by the line before; else ERR_EXISTS, or the
+ * code of the run's failure, and the sentence. ERR_INTERRUPTED: while it was saved.
+ */
+int unsaved_may_discard(struct repl *r, enum discarder by, unsigned what);
+/* The same, and then the run goes out of memory. */
+int unsaved_put_away(struct repl *r, enum discarder by, unsigned what);
+/* Save the run where that is possible. Fails by ERR_INTERRUPTED alone. */
+int unsaved_try_keep_run(struct repl *r);
+/* A line has come to its end: what it named may be confirmed by the next, and no later. */
+void unsaved_next_line(struct repl *r);
+
+#endif

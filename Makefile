@@ -24,7 +24,12 @@ DEPS_CHECK := libcmocka-dev xz-utils
 DEPS_LONG  := valgrind
 LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive openblas
 
-ROOMS   := model/base model/kernels model weights kvcache sampling train train/data train/eval repl
+# From the ground up: a file includes from its own room and from those before it.
+ROOMS   := model/base model/kernels model/tokenizer model \
+           weights/tensors weights/torch weights/hf weights/gguf weights/bundled weights kvcache \
+           sampling/chain sampling/text sampling/search sampling \
+           train/data train/optim train/step train/eval train/config train/run \
+           repl/terminal repl/settings repl/session repl/bench repl/commands repl
 SOURCES := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))
 HEADERS := $(foreach r,$(ROOMS),$(wildcard $(r)/*.h))
 TESTS   := $(wildcard tests/unit/test_*.c)
@@ -43,8 +48,8 @@ CFLAGS  += $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
 LDLIBS   = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
 LDFLAGS := -fopenmp -pthread $(filter -fsanitize%,$(FLAGS_$(BUILD)))
 
-PRESETS := $(sort $(wildcard train/configs/*.yaml))
-OBJECTS := $(SOURCES:%.c=$(OUT)/%.o) $(OUT)/train/presets.o
+PRESETS := $(sort $(wildcard train/config/presets/*.yaml))
+OBJECTS := $(SOURCES:%.c=$(OUT)/%.o) $(OUT)/train/config/presets.o
 LIBRARY := $(OUT)/libprattle.a
 BINARY  := $(OUT)/prattle
 TEST_PROGRAMS := $(TESTS:%.c=$(OUT)/%) $(TOOLS:%.c=$(OUT)/%)
@@ -58,7 +63,7 @@ endif
 # One file each may use an instruction set; the table in kernels.c chooses at run time.
 $(OUT)/model/kernels/%.o $(OUT)/sampling/%.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 # Where the model that ships is looked for when it is not beside the program.
-$(OUT)/weights/bundled.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
+$(OUT)/weights/bundled/bundled.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
 $(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
 $(OUT)/model/kernels/kernels_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c
@@ -71,13 +76,13 @@ $(OUT)/%.o: %.c Makefile
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
 
 # The presets are part of the program, so that they are there wherever it is.
-$(OUT)/train/presets.c: train/configs $(PRESETS) Makefile
+$(OUT)/train/config/presets.c: train/config/presets $(PRESETS) Makefile
 	@mkdir -p $(@D)
-	$(Q){ printf '#include "train/run_config.h"\nconst struct run_preset run_presets[] = {\n'; \
+	$(Q){ printf '#include "train/config/run_config.h"\nconst struct run_preset run_presets[] = {\n'; \
 	for f in $(PRESETS); do \
 	    printf '{"%s",\n' "$$(basename $$f .yaml)"; sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; \
 	done; echo '{0}};'; } >$@
-$(OUT)/train/presets.o: $(OUT)/train/presets.c
+$(OUT)/train/config/presets.o: $(OUT)/train/config/presets.c
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
 
 $(LIBRARY): $(filter-out $(OUT)/repl/main.o,$(OBJECTS))
@@ -140,7 +145,7 @@ bench: deps
 	@$(MAKE) --no-print-directory all && ./prattle bench $(if $(MODEL),--model $(MODEL))
 
 fuzz: deps-check
-	@$(MAKE) --no-print-directory BUILD=release build/release/train/presets.c
+	@$(MAKE) --no-print-directory BUILD=release build/release/train/config/presets.c
 	@tests/fuzz/run $(FUZZ_S)
 
 install: $(BINARY)

@@ -1,10 +1,10 @@
-#ifndef PRATTLE_ENGINE_H
-#define PRATTLE_ENGINE_H
+#ifndef PRATTLE_KVCACHE_ENGINE_H
+#define PRATTLE_KVCACHE_ENGINE_H
 /*
  * What running a model needs beside its weights: scratch for the passes and the pool
  * of pages. One engine serves every session and every slot of a batch.
  */
-#include "kvcache/kvcache.h"
+#include "kvcache/pages.h"
 #include "model/base/progress.h"
 #include "model/forward.h"
 #include "model/model.h"

@@ -1,10 +1,10 @@
-#ifndef PRATTLE_SNAPSHOT_H
-#define PRATTLE_SNAPSHOT_H
+#ifndef PRATTLE_KVCACHE_SNAPSHOT_H
+#define PRATTLE_KVCACHE_SNAPSHOT_H
 /*
  * A session in a file: magic, version, fingerprint of the weights, ids, keys and
  * values, logits, a block of the caller's own (settings, as text), SHA-256 of it all.
  */
-#include "kvcache/session.h"
+#include "kvcache/sequence.h"
 
 int snapshot_save(struct session *s, const char *path, const char *settings, bool force);
 /* What the caller makes of the settings before anything is taken: a code refuses the file. */

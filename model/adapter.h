@@ -1,5 +1,5 @@
-#ifndef PRATTLE_ADAPTER_H
-#define PRATTLE_ADAPTER_H
+#ifndef PRATTLE_MODEL_ADAPTER_H
+#define PRATTLE_MODEL_ADAPTER_H
 /*
  * A LoRA adapter (Hu et al. 2021): matrices A and B of low rank for some of a model's
  * matrices, W + scale A^T B standing for each W. Beside a model in memory it can be

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_CONFIG_H
-#define PRATTLE_CONFIG_H
+#ifndef PRATTLE_MODEL_CONFIG_H
+#define PRATTLE_MODEL_CONFIG_H
 /*
  * The shape of a GPT-2, as config.json gives it. The letters of every shape comment:
  *

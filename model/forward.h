@@ -1,5 +1,5 @@
-#ifndef PRATTLE_FORWARD_H
-#define PRATTLE_FORWARD_H
+#ifndef PRATTLE_MODEL_FORWARD_H
+#define PRATTLE_MODEL_FORWARD_H
 /*
  * GPT-2 forward pass (Radford et al. 2019): ONE body for prefill, decode and scoring,
  * for one sequence or a batch of different lengths. Every row's bits depend on that

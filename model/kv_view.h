@@ -1,5 +1,5 @@
-#ifndef PRATTLE_KV_VIEW_H
-#define PRATTLE_KV_VIEW_H
+#ifndef PRATTLE_MODEL_KV_VIEW_H
+#define PRATTLE_MODEL_KV_VIEW_H
 /*
  * What the forward pass sees of a cache: pages of KV_BLOCK positions, each holding
  * all layers. In a page, layer l has keys, then values, one run for each head:

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_LOW_RANK_H
-#define PRATTLE_LOW_RANK_H
+#ifndef PRATTLE_MODEL_LOW_RANK_H
+#define PRATTLE_MODEL_LOW_RANK_H
 /*
  * A low-rank term beside a matrix (Hu et al. 2021, LoRA): y = x W + b + scale drop(x) A^T B.
  * Training computes it as it stands; for inference it is merged into the panels

@@ -1,10 +1,10 @@
-#ifndef PRATTLE_MODEL_H
-#define PRATTLE_MODEL_H
+#ifndef PRATTLE_MODEL_MODEL_H
+#define PRATTLE_MODEL_MODEL_H
 /*
  * A model in memory: shape, parameters, tokenizer, and where it came from.
  */
 #include "model/params.h"
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 
 struct model {
     char *name;            /* for people: the last part of the path, or general.name */

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_PARAMS_H
-#define PRATTLE_PARAMS_H
+#ifndef PRATTLE_MODEL_PARAMS_H
+#define PRATTLE_MODEL_PARAMS_H
 /*
  * The parameters of one model, in one block: matrices in panels of the chosen
  * precision, vectors and position embeddings in fp32. The loaders never see the

@@ -4,15 +4,15 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "repl/batch_lines.h"
-#include "repl/commands.h"
-#include "repl/help.h"
+#include "repl/session/batch_lines.h"
+#include "repl/commands/commands.h"
+#include "repl/commands/help.h"
 #include "repl/repl.h"
-#include "repl/say.h"
-#include "repl/signals.h"
-#include "repl/term.h"
-#include "repl/wrap.h"
-#include "weights/bundled.h"
+#include "repl/session/answer.h"
+#include "repl/terminal/signals.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+#include "weights/bundled/bundled.h"
 
 #include <errno.h>
 #include <langinfo.h>

@@ -1,13 +1,13 @@
-#ifndef PRATTLE_REPL_H
-#define PRATTLE_REPL_H
+#ifndef PRATTLE_REPL_REPL_H
+#define PRATTLE_REPL_REPL_H
 /*
  * The program's state, and the loop that reads prompts and commands.
  */
-#include "kvcache/session.h"
+#include "kvcache/sequence.h"
 #include "model/adapter.h"
-#include "repl/options.h"
+#include "repl/settings/options.h"
 #include "repl/unsaved.h"
-#include "train/run.h"
+#include "train/run/run.h"
 
 /* One prompt and its answer, as :regen, :undo and :why need them. */
 struct turn {
@@ -69,10 +69,10 @@ int repl_device(struct repl *r);
  * the text in progress stays. */
 int repl_ready(struct repl *r, int max_seqs);
 /* Write a checkpoint of a run whose weights are in none; 0 when there is nothing to do.
- * cmd_train.c. */
+ * commands/train.c. */
 int train_keep(struct repl *r);
 /* An adapter from its folder beside the model; switched on. On failure nothing has changed.
- * cmd_lora.c, as what people are told of one. */
+ * commands/lora.c, as what people are told of one. */
 int lora_load(struct repl *r, const char *path);
 const char *lora_about(char *out, size_t n, const struct adapter *a);
 /* Forget the text in progress and all turns. */

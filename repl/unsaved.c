@@ -3,7 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "repl/repl.h"
-#include "repl/train_tell.h"
+#include "repl/commands/train_report.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_UNSAVED_H
-#define PRATTLE_UNSAVED_H
+#ifndef PRATTLE_REPL_UNSAVED_H
+#define PRATTLE_REPL_UNSAVED_H
 /*
  * What is in memory and in no file, and whether it may go. A command that would discard something
  * is refused once, with one sentence that names all of it; the same command right after it goes on.

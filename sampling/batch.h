@@ -1,5 +1,5 @@
-#ifndef PRATTLE_BATCH_H
-#define PRATTLE_BATCH_H
+#ifndef PRATTLE_SAMPLING_BATCH_H
+#define PRATTLE_SAMPLING_BATCH_H
 /*
  * Many prompts through a few slots: continuous batching. A slot is refilled as soon
  * as its text ends; prompts with a common beginning share its pages and compute it

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_DEVICE_LOOP_H
-#define PRATTLE_DEVICE_LOOP_H
+#ifndef PRATTLE_SAMPLING_DEVICE_LOOP_H
+#define PRATTLE_SAMPLING_DEVICE_LOOP_H
 /*
  * The device loop: one call runs up to n decode steps for all its slots (forward,
  * filters, draw, cache append, stop test) inside one parallel region, and hands
@@ -8,8 +8,8 @@
  * tokens are the same.
  */
 #include "kvcache/engine.h"
-#include "sampling/sampler.h"
-#include "sampling/stream.h"
+#include "sampling/chain/sampler.h"
+#include "sampling/text/stream.h"
 
 #include <stdatomic.h>
 

@@ -3,7 +3,7 @@
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "sampling/search.h"
+#include "sampling/search/search.h"
 #include "sampling/slots.h"
 
 #include <limits.h>

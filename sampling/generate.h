@@ -1,12 +1,12 @@
-#ifndef PRATTLE_GENERATE_H
-#define PRATTLE_GENERATE_H
+#ifndef PRATTLE_SAMPLING_GENERATE_H
+#define PRATTLE_SAMPLING_GENERATE_H
 /*
  * From a prompt to an answer, on one page: encode, feed, decode in the device loop,
  * stream. Greedy, sampling, beam and contrastive search, one or several answers.
  */
-#include "kvcache/session.h"
+#include "kvcache/sequence.h"
 #include "sampling/device_loop.h"
-#include "sampling/prompt.h"
+#include "sampling/text/prompt.h"
 
 enum on_full { ON_FULL_STOP, ON_FULL_SLIDE };
 enum early_stopping { EARLY_STOPPING_FALSE, EARLY_STOPPING_TRUE, EARLY_STOPPING_NEVER };

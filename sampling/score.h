@@ -1,5 +1,5 @@
-#ifndef PRATTLE_SCORE_H
-#define PRATTLE_SCORE_H
+#ifndef PRATTLE_SAMPLING_SCORE_H
+#define PRATTLE_SAMPLING_SCORE_H
 /*
  * Log-probabilities of given texts: what :why and the evaluations stand on. Logits exist
  * for SCORE_ROWS targets at once, never for a whole text; what comes out does not depend,

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_SLOTS_H
-#define PRATTLE_SLOTS_H
+#ifndef PRATTLE_SAMPLING_SLOTS_H
+#define PRATTLE_SAMPLING_SLOTS_H
 /*
  * The host's side of the device loop: a few places where texts are written, each with
  * its cache, sampler and streams. Single answers, samples of one prompt and batches

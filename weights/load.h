@@ -1,5 +1,5 @@
-#ifndef PRATTLE_LOAD_H
-#define PRATTLE_LOAD_H
+#ifndef PRATTLE_WEIGHTS_LOAD_H
+#define PRATTLE_WEIGHTS_LOAD_H
 /* From a source to a model in memory. */
 #include "model/model.h"
 #include "weights/source.h"

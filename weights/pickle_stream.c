@@ -1,6 +1,6 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "weights/pickle_objects.h"
+#include "weights/torch/pickle_objects.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
-#include "weights/adapter_file.h"
-#include "weights/hf_config.h"
+#include "weights/hf/adapter_file.h"
+#include "weights/hf/hf_config.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "weights/adapter_file.h"
+#include "weights/hf/adapter_file.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_SAVE_H
-#define PRATTLE_SAVE_H
+#ifndef PRATTLE_WEIGHTS_SAVE_H
+#define PRATTLE_WEIGHTS_SAVE_H
 /* From a source to files: an HF folder (config.json, model.safetensors, vocab.json,
  * merges.txt, tokenizer.json, generation_config.json) or, when the path ends in
  * .gguf, one GGUF file. */

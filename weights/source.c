@@ -4,9 +4,9 @@
 #include "model/base/file.h"
 #include "model/base/half.h"
 #include "model/base/mem.h"
-#include "weights/adapter_file.h"
-#include "weights/bundled.h"
-#include "weights/lookalike.h"
+#include "weights/hf/adapter_file.h"
+#include "weights/bundled/bundled.h"
+#include "weights/tensors/sniff.h"
 
 #include <string.h>
 

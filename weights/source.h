@@ -1,5 +1,5 @@
-#ifndef PRATTLE_SOURCE_H
-#define PRATTLE_SOURCE_H
+#ifndef PRATTLE_WEIGHTS_SOURCE_H
+#define PRATTLE_WEIGHTS_SOURCE_H
 /*
  * A place weights come from, whatever its format: a Hugging Face folder (safetensors
  * or pytorch_model.bin, whole or sharded), one such file beside its config.json, a
@@ -10,7 +10,7 @@
 #include "model/base/progress.h"
 #include "model/model.h"
 #include "model/params.h"
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 
 struct source {
     struct config config;

@@ -1,10 +1,10 @@
-#ifndef PRATTLE_TORCH_ENTRY_H
-#define PRATTLE_TORCH_ENTRY_H
+#ifndef PRATTLE_WEIGHTS_TORCH_ENTRY_H
+#define PRATTLE_WEIGHTS_TORCH_ENTRY_H
 /*
  * From a tensor of a pickle to one of the file: the same for both of torch's formats. Private
  * to torch.c and torch_legacy.c.
  */
-#include "weights/pickle.h"
+#include "weights/torch/pickle.h"
 
 enum { TORCH_PICKLE_MAX_BYTES = 16 << 20 };
 
@@ -15,7 +15,7 @@ int torch_entry_add(struct tensor_file *out, const struct pickle_tensor *t, uint
 /* ERR_FORMAT: two tensors have one name. */
 int torch_entries_check(const struct tensor_file *f);
 
-/* torch.save's stream from before 1.6 (weights/pickle.h), in out->file. */
+/* torch.save's stream from before 1.6 (weights/torch/pickle.h), in out->file. */
 int torch_legacy_read(struct tensor_file *out);
 
 #endif

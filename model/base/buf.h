@@ -1,5 +1,5 @@
-#ifndef PRATTLE_BUF_H
-#define PRATTLE_BUF_H
+#ifndef PRATTLE_MODEL_BASE_BUF_H
+#define PRATTLE_MODEL_BASE_BUF_H
 /*
  * A growing run of bytes, always followed by a NUL that is not counted. A failed
  * append leaves the buffer as it was.

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_CLOCK_H
-#define PRATTLE_CLOCK_H
+#ifndef PRATTLE_MODEL_BASE_CLOCK_H
+#define PRATTLE_MODEL_BASE_CLOCK_H
 
 /* Seconds of a clock that never goes back; only differences mean anything. */
 double clock_s(void);

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_CRC32C_H
-#define PRATTLE_CRC32C_H
+#ifndef PRATTLE_MODEL_BASE_CRC32C_H
+#define PRATTLE_MODEL_BASE_CRC32C_H
 /* CRC-32C (Castagnoli; RFC 3720, appendix B.4). */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_ERR_H
-#define PRATTLE_ERR_H
+#ifndef PRATTLE_MODEL_BASE_ERR_H
+#define PRATTLE_MODEL_BASE_ERR_H
 /*
  * Errors: what can fail returns 0 or one of these codes, after one err_set. The
  * sentence is kept per thread until the next err_set: lower case, no full stop,

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_FILE_H
-#define PRATTLE_FILE_H
+#ifndef PRATTLE_MODEL_BASE_FILE_H
+#define PRATTLE_MODEL_BASE_FILE_H
 /*
  * Files. Reading is by pread, never by a map: a file that shrinks while it is read
  * gives a sentence, not SIGBUS. Only regular files open for reading: a directory,

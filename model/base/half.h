@@ -1,5 +1,5 @@
-#ifndef PRATTLE_HALF_H
-#define PRATTLE_HALF_H
+#ifndef PRATTLE_MODEL_BASE_HALF_H
+#define PRATTLE_MODEL_BASE_HALF_H
 /*
  * IEEE 754 binary16 and bfloat16 against binary32, round to nearest even,
  * subnormals, infinities and NaN kept. Portable: the reference of the vector forms.

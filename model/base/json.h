@@ -1,5 +1,5 @@
-#ifndef PRATTLE_JSON_H
-#define PRATTLE_JSON_H
+#ifndef PRATTLE_MODEL_BASE_JSON_H
+#define PRATTLE_MODEL_BASE_JSON_H
 /*
  * JSON (RFC 8259) through jansson, with checked look-ups: a value of the wrong type or
  * out of range gives one sentence with its key, what it is and what it must be. A key

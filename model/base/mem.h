@@ -1,5 +1,5 @@
-#ifndef PRATTLE_MEM_H
-#define PRATTLE_MEM_H
+#ifndef PRATTLE_MODEL_BASE_MEM_H
+#define PRATTLE_MODEL_BASE_MEM_H
 /*
  * Memory. Every allocation of the program passes here, so that a test can count
  * them and make number k fail. Blocks are zeroed and aligned to 64 bytes.

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_PAR_H
-#define PRATTLE_PAR_H
+#ifndef PRATTLE_MODEL_BASE_PAR_H
+#define PRATTLE_MODEL_BASE_PAR_H
 /*
  * The one thread team: the device. A resident OpenMP team, led by a thread of its own, so
  * that the host (the thread that calls par_start) is free to draw while the device

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_PARTS_H
-#define PRATTLE_PARTS_H
+#ifndef PRATTLE_MODEL_BASE_PARTS_H
+#define PRATTLE_MODEL_BASE_PARTS_H
 /*
  * Where the team's time goes: each thread says, at the start of a piece of work, which
  * part of the whole it is. Off, as it is but for the bench, that costs a test; on, a

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_PROGRESS_H
-#define PRATTLE_PROGRESS_H
+#ifndef PRATTLE_MODEL_BASE_PROGRESS_H
+#define PRATTLE_MODEL_BASE_PROGRESS_H
 /*
  * How long work reports upwards, and how it is told to stop. Nothing below repl/
  * prints: it calls these, and a NULL progress is silent.

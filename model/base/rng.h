@@ -1,5 +1,5 @@
-#ifndef PRATTLE_RNG_H
-#define PRATTLE_RNG_H
+#ifndef PRATTLE_MODEL_BASE_RNG_H
+#define PRATTLE_MODEL_BASE_RNG_H
 /*
  * Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel Random
  * Numbers: As Easy as 1, 2, 3", SC 2011). No state: a number depends on its

@@ -1,9 +1,9 @@
-#ifndef PRATTLE_SETTING_H
-#define PRATTLE_SETTING_H
+#ifndef PRATTLE_MODEL_BASE_SETTING_H
+#define PRATTLE_MODEL_BASE_SETTING_H
 /*
  * One setting: a row that says what a field of a struct is called, where it lies, what
  * it may be and what it is for. Tables of rows belong to whoever owns the struct
- * (repl/options_table.c, train/run_table.c); parsing, formatting, ranges, copies and
+ * (repl/settings/options_table.c, train/config/run_table.c); parsing, formatting, ranges, copies and
  * the sentences about them are here. `base` is always the struct the offsets are of.
  */
 #include "model/base/buf.h"

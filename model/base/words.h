@@ -1,5 +1,5 @@
-#ifndef PRATTLE_WORDS_H
-#define PRATTLE_WORDS_H
+#ifndef PRATTLE_MODEL_BASE_WORDS_H
+#define PRATTLE_MODEL_BASE_WORDS_H
 /*
  * Lists of words as settings hold them ("\n,User:,a\,b"), and the nearest of a list
  * to a word somebody mistyped.

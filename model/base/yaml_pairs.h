@@ -1,5 +1,5 @@
-#ifndef PRATTLE_YAML_PAIRS_H
-#define PRATTLE_YAML_PAIRS_H
+#ifndef PRATTLE_MODEL_BASE_YAML_PAIRS_H
+#define PRATTLE_MODEL_BASE_YAML_PAIRS_H
 /*
  * Settings written as YAML (or JSON, which YAML reads): one mapping of names to single
  * values, and, where sections are allowed, of sections to such mappings. Anchors and

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_ATTENTION_H
-#define PRATTLE_ATTENTION_H
+#ifndef PRATTLE_MODEL_KERNELS_ATTENTION_H
+#define PRATTLE_MODEL_KERNELS_ATTENTION_H
 /*
  * Causal attention of one head over pages of 64 keys, online softmax page by page
  * (Dao et al. 2022, Milakov & Gimelshein 2018):

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_BLAS_H
-#define PRATTLE_BLAS_H
+#ifndef PRATTLE_MODEL_KERNELS_BLAS_H
+#define PRATTLE_MODEL_KERNELS_BLAS_H
 /* OpenBLAS on the calling thread alone; the team splits the work before it. */
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_DESCENT_H
-#define PRATTLE_DESCENT_H
+#ifndef PRATTLE_MODEL_KERNELS_DESCENT_H
+#define PRATTLE_MODEL_KERNELS_DESCENT_H
 /* The optimizers' part of a table, over lanes as vector.h; its contracts are in kernels.h. */
 #include "model/kernels/vector.h"
 

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_KERNELS_H
-#define PRATTLE_KERNELS_H
+#ifndef PRATTLE_MODEL_KERNELS_KERNELS_H
+#define PRATTLE_MODEL_KERNELS_KERNELS_H
 /*
  * The arithmetic, as a table of functions: portable C, AVX2+FMA+F16C, AVX-512. All
  * tables give the same bits for the same arguments (NaN payloads excepted):
@@ -43,7 +43,7 @@ struct dropout {
     float scale;   /* 2^32 / keep: the mean stays */
 };
 
-/* A step of Adam and its kin (train/optimizer.h), the same for all elements of a row. */
+/* A step of Adam and its kin (train/optim/optimizer.h), the same for all elements of a row. */
 struct descent {
     float scale, l2;            /* slope: fma(l2, w, g scale) */
     float beta1, rest1;         /* m' = fma(beta1, m, rest1 slope) */

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_KERNELS_TABLES_H
-#define PRATTLE_KERNELS_TABLES_H
+#ifndef PRATTLE_MODEL_KERNELS_KERNELS_TABLES_H
+#define PRATTLE_MODEL_KERNELS_KERNELS_TABLES_H
 /* The tables that kernels.c chooses from; those of instruction sets hold only what
  * differs from the portable one's functions, and may be compiled out by
  * -DNO_ISA_KERNELS. */

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_LANE_WORDS_H
-#define PRATTLE_LANE_WORDS_H
+#ifndef PRATTLE_MODEL_KERNELS_LANE_WORDS_H
+#define PRATTLE_MODEL_KERNELS_LANE_WORDS_H
 /*
  * Sixteen 32-bit words as one value, in the three forms of lanes.h, and the Philox4x32-10
  * generator (model/base/rng.h) over sixteen counters at once.

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_LANES_H
-#define PRATTLE_LANES_H
+#ifndef PRATTLE_MODEL_KERNELS_LANES_H
+#define PRATTLE_MODEL_KERNELS_LANES_H
 /*
  * Sixteen floats as one value, in three forms with the same results: LANES_AVX512,
  * LANES_AVX2 (the including file is compiled for it), or plain C. What is written over

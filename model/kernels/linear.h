@@ -1,5 +1,5 @@
-#ifndef PRATTLE_LINEAR_H
-#define PRATTLE_LINEAR_H
+#ifndef PRATTLE_MODEL_KERNELS_LINEAR_H
+#define PRATTLE_MODEL_KERNELS_LINEAR_H
 /*
  * y = x W + b. Inference keeps W in panels: [ceil(N/64)][K][64], panel p holding columns
  * 64 p .. 64 p + 63, the columns past N zero. Every element of y is

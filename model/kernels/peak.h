@@ -1,5 +1,5 @@
-#ifndef PRATTLE_PEAK_H
-#define PRATTLE_PEAK_H
+#ifndef PRATTLE_MODEL_KERNELS_PEAK_H
+#define PRATTLE_MODEL_KERNELS_PEAK_H
 /*
  * What the machine can do at best, measured with the whole team and the active table:
  * the yardsticks of the bench. Each takes about a tenth of a second.

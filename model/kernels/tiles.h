@@ -1,5 +1,5 @@
-#ifndef PRATTLE_TILES_H
-#define PRATTLE_TILES_H
+#ifndef PRATTLE_MODEL_KERNELS_TILES_H
+#define PRATTLE_MODEL_KERNELS_TILES_H
 /*
  * From a vector table's tile(), inlined for each shape, to its entries. The including
  * file has, all inlined:

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_VECTOR_H
-#define PRATTLE_VECTOR_H
+#ifndef PRATTLE_MODEL_KERNELS_VECTOR_H
+#define PRATTLE_MODEL_KERNELS_VECTOR_H
 /*
  * The table's functions over rows, written once over the lanes of lanes.h and compiled
  * in each table's file. Their contracts are in kernels.h.

@@ -25,7 +25,7 @@ is "greedy text of any batch" "$(p -p "The little dog" --greedy -n 20 --echo on)
     "$(printf 'x\nThe little dog\n' | "$PRATTLE" --greedy -n 20 | tail -n 1 | sed 's/\\n/\n/g')"
 
 # How its stories were retold and chosen.
-W=weights/bundled
+W=train/bundled
 story='Once upon a time, there was a little boy named Tim. He loved his ball. His mom gave him a hat. Tim smiled.'
 printf '%s\n<|endoftext|>\n' "$story" >"$TMPDIR/stories"
 retell() { awk -v TIMES=8 -f $W/people.awk -f $W/retell.awk "$TMPDIR/stories" "$TMPDIR/stories" 2>/dev/null; }

@@ -6,7 +6,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "tests/fuzz/scratch.h"
-#include "weights/adapter_file.h"
+#include "weights/hf/adapter_file.h"
 
 #include <math.h>
 #include <string.h>

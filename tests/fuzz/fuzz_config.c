@@ -1,7 +1,7 @@
 /* hf_config_parse on any bytes: what it accepts is a shape that can be, and is written
  * and read back as itself. */
 #include "model/base/err.h"
-#include "weights/hf_config.h"
+#include "weights/hf/hf_config.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/words.h"
-#include "repl/json_lines.h"
+#include "repl/session/json_lines.h"
 
 #include <stdlib.h>
 #include <string.h>

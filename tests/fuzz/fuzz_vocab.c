@@ -3,7 +3,7 @@
  * to encode, with 0xff between. What opens must give back any text it can say.
  */
 #include "model/base/mem.h"
-#include "weights/vocab.h"
+#include "weights/hf/vocab.h"
 
 #include <stdlib.h>
 #include <string.h>

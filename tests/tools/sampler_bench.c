@@ -8,7 +8,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
-#include "sampling/sampler.h"
+#include "sampling/chain/sampler.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,10 +4,10 @@
 #include "model/base/buf.h"
 #include "model/base/file.h"
 #include "tests/unit/tiny.h"
-#include "train/masters.h"
-#include "train/optimizer.h"
-#include "train/schedule.h"
-#include "train/step.h"
+#include "train/step/weights.h"
+#include "train/optim/optimizer.h"
+#include "train/optim/schedule.h"
+#include "train/step/step.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #define PRATTLE_TEST_SAMPLING_GOLDEN_H
 /* The cases of tests/golden/sampling.json, which sampling_reference.py made. */
 #include "model/base/mem.h"
-#include "sampling/sampler.h"
+#include "sampling/chain/sampler.h"
 #include "tests/unit/test.h"
 
 #include <jansson.h>

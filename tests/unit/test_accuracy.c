@@ -1,7 +1,7 @@
 /* Logits, hidden states and greedy text against PyTorch's (tests/golden/gpt2_reference.py). */
 #include "tests/unit/test.h"
 
-#include "kvcache/session.h"
+#include "kvcache/sequence.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"

@@ -3,10 +3,10 @@
 #include "model/base/par.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tiny.h"
-#include "train/masters.h"
-#include "weights/adapter_file.h"
+#include "train/step/weights.h"
+#include "weights/hf/adapter_file.h"
 #include "weights/load.h"
-#include "weights/tensor_file.h"
+#include "weights/tensors/tensor_file.h"
 
 #include <math.h>
 

@@ -6,9 +6,9 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/rng.h"
-#include "train/backward.h"
-#include "train/masters.h"
-#include "train/step.h"
+#include "train/step/backward.h"
+#include "train/step/weights.h"
+#include "train/step/step.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "train/data/batches.h"
 #include "train/data/permutation.h"
 #include "train/data/token_writer.h"
-#include "train/step.h"
+#include "train/step/step.h"
 
 #include <fcntl.h>
 

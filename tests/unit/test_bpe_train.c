@@ -2,7 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "model/base/rng.h"
-#include "model/bpe_train.h"
+#include "model/tokenizer/bpe_train.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tokenizer_golden.h"
 

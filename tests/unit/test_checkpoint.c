@@ -1,10 +1,10 @@
 /* Checkpoints: whole or not at all, the newest that verifies, one trainer a folder. */
-#include "weights/checkpoint.h"
+#include "train/run/checkpoint.h"
 
 #include "model/base/rng.h"
 #include "tests/unit/hf_folder.h"
 #include "weights/load.h"
-#include "weights/tensor_file.h"
+#include "weights/tensors/tensor_file.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
 #include "tests/unit/test.h"
 
-#include "repl/commands.h"
-#include "repl/complete.h"
-#include "repl/json_lines.h"
+#include "repl/commands/commands.h"
+#include "repl/commands/complete.h"
+#include "repl/session/json_lines.h"
 #include "repl/repl.h"
-#include "repl/term.h"
+#include "repl/terminal/term.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "model/config.h"
 
 #include "tests/unit/test.h"
-#include "weights/hf_config.h"
+#include "weights/hf/hf_config.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Ten steps of training, from ids to weights, as tests/golden/curve_reference.py made them. */
 #include "model/base/par.h"
 #include "tests/unit/curve.h"
-#include "train/optimizer.h"
+#include "train/optim/optimizer.h"
 
 #include <math.h>
 

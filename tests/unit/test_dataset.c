@@ -3,7 +3,7 @@
 #include "tests/unit/data_set.h"
 #include "train/data/token_file.h"
 #include "train/data/token_writer.h"
-#include "weights/vocab.h"
+#include "weights/hf/vocab.h"
 
 #include <fcntl.h>
 

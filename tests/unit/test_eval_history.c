@@ -1,7 +1,7 @@
 /* Results kept and shown: what was written is read, what is no result is passed over. */
 #include "tests/unit/test.h"
 
-#include "repl/eval_view.h"
+#include "repl/commands/eval_report.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tiny_text.h"
 #include "train/eval/history.h"

@@ -2,8 +2,8 @@
 #include "tests/unit/sampling_golden.h"
 
 #include "model/base/rng.h"
-#include "sampling/candidates.h"
-#include "sampling/filters.h"
+#include "sampling/chain/candidates.h"
+#include "sampling/chain/filters.h"
 
 #include <float.h>
 

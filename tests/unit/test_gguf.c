@@ -2,9 +2,9 @@
 #include "tests/unit/spell.h"
 
 #include "model/base/mem.h"
-#include "weights/gguf.h"
+#include "weights/gguf/gguf.h"
 #include "weights/source.h"
-#include "weights/vocab.h"
+#include "weights/hf/vocab.h"
 
 #include <limits.h>
 #include <unistd.h>

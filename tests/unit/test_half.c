@@ -2,7 +2,7 @@
 #include "model/base/half.h"
 #include "model/base/par.h"
 #include "tests/unit/curve.h"
-#include "train/loss_scale.h"
+#include "train/optim/loss_scale.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Pages: sharing counted, copies on write, nothing changed by what does not fit. */
 #include "tests/unit/tiny.h"
 
-#include "kvcache/kvcache.h"
+#include "kvcache/pages.h"
 
 enum { PAGES = 8 };
 

@@ -1,9 +1,9 @@
 /* The live line of standard error, on a terminal of its own. */
-#include "repl/live.h"
+#include "repl/terminal/status_line.h"
 
 #include "model/base/buf.h"
-#include "repl/progress.h"
-#include "repl/train_view.h"
+#include "repl/terminal/progress.h"
+#include "repl/terminal/train_lines.h"
 #include "tests/unit/test.h"
 
 #include <fcntl.h>

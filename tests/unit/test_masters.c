@@ -1,4 +1,4 @@
-#include "train/masters.h"
+#include "train/step/weights.h"
 
 #include "model/base/half.h"
 #include "model/base/par.h"

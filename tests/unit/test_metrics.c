@@ -2,7 +2,7 @@
 #include "tests/unit/scratch.h"
 
 #include "model/base/json.h"
-#include "train/metrics.h"
+#include "train/run/metrics.h"
 
 #include <glob.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "train/optimizer.h"
+#include "train/optim/optimizer.h"
 
 #include "model/base/par.h"
 #include "tests/unit/tiny.h"

@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "repl/options.h"
+#include "repl/settings/options.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #include "tests/unit/sampling_golden.h"
 
 #include "model/base/words.h"
-#include "model/tokenizer.h"
-#include "sampling/dry.h"
-#include "sampling/penalties.h"
+#include "model/tokenizer/tokenizer.h"
+#include "sampling/chain/dry.h"
+#include "sampling/chain/penalties.h"
 
 static void test_goldens(void **state)
 {

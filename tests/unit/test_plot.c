@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "repl/plot.h"
+#include "repl/terminal/plot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "model/base/rng.h"
-#include "model/pretokenize.h"
+#include "model/tokenizer/pretokenize.h"
 #include "tests/unit/tokenizer_golden.h"
 
 #include <openssl/evp.h>

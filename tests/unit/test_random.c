@@ -5,7 +5,7 @@
 #include "model/base/rng.h"
 #include "tests/unit/scratch.h"
 #include "weights/source.h"
-#include "weights/vocab.h"
+#include "weights/hf/vocab.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/scratch.h"
 
-#include "train/run_config.h"
+#include "train/config/run_config.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "tests/unit/trial.h"
 #include "train/data/batches.h"
 #include "train/eval/eval.h"
-#include "train/masters.h"
-#include "train/step.h"
-#include "train/watch.h"
+#include "train/step/weights.h"
+#include "train/step/step.h"
+#include "train/step/activation_stats.h"
 
 #include <math.h>
 

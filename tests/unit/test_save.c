@@ -6,11 +6,11 @@
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
-#include "weights/gguf.h"
+#include "weights/gguf/gguf.h"
 #include "weights/load.h"
 #include "weights/save.h"
-#include "weights/tensor_copy.h"
-#include "weights/vocab.h"
+#include "weights/tensors/tensor_copy.h"
+#include "weights/hf/vocab.h"
 
 #include <dirent.h>
 #include <limits.h>

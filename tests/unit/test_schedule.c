@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "train/schedule.h"
+#include "train/optim/schedule.h"
 
 #include <jansson.h>
 #include <math.h>

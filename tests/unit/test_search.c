@@ -2,8 +2,8 @@
 #include "tests/unit/test.h"
 
 #include "model/base/mem.h"
-#include "sampling/beam.h"
-#include "sampling/contrastive.h"
+#include "sampling/search/beam.h"
+#include "sampling/search/contrastive.h"
 #include "weights/load.h"
 
 #include <jansson.h>

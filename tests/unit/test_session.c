@@ -1,7 +1,7 @@
 /* A session's logits are those of its text, however it came to be. */
 #include "tests/unit/tiny.h"
 
-#include "kvcache/session.h"
+#include "kvcache/sequence.h"
 #include "model/base/par.h"
 #include "sampling/score.h"
 

@@ -1,4 +1,4 @@
-#include "sampling/stream.h"
+#include "sampling/text/stream.h"
 
 #include "tests/unit/tiny_text.h"
 

@@ -1,10 +1,10 @@
 #include "tests/unit/test.h"
 
 #include "model/base/file.h"
-#include "repl/commands.h"
-#include "repl/options.h"
-#include "repl/systems.h"
-#include "train/run_config.h"
+#include "repl/commands/commands.h"
+#include "repl/settings/options.h"
+#include "repl/commands/systems.h"
+#include "train/config/run_config.h"
 
 #include <stdio.h>
 #include <string.h>

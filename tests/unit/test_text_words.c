@@ -2,7 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "tests/unit/scratch.h"
-#include "train/text_words.h"
+#include "train/data/text_words.h"
 
 #include <sys/stat.h>
 

@@ -3,7 +3,7 @@
 #include "model/base/buf.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "train/tfevents.h"
+#include "train/run/tfevents.h"
 
 #include <dirent.h>
 #include <stdlib.h>

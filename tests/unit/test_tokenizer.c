@@ -2,7 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "model/base/rng.h"
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 #include "tests/unit/tokenizer_golden.h"
 
 #include <openssl/evp.h>

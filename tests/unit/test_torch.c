@@ -3,9 +3,9 @@
 
 #include "model/base/mem.h"
 #include "tests/unit/tokenizer_golden.h"
-#include "weights/pickle.h"
-#include "weights/tensor_file.h"
-#include "weights/torch_zip.h"
+#include "weights/torch/pickle.h"
+#include "weights/tensors/tensor_file.h"
+#include "weights/torch/torch_zip.h"
 
 #include <stdio.h>
 #include <unistd.h>

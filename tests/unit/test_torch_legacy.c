@@ -2,9 +2,9 @@
 #include "tests/unit/test.h"
 
 #include "tests/unit/hf_folder.h"
-#include "weights/pickle.h"
+#include "weights/torch/pickle.h"
 #include "weights/source.h"
-#include "weights/tensor_file.h"
+#include "weights/tensors/tensor_file.h"
 
 #define MAGIC "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
 #define VERSION "\x80\x02M\xe9\x03."

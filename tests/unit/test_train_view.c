@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "repl/train_view.h"
+#include "repl/terminal/train_lines.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Statistics of activations, of made-up ones. */
-#include "train/watch.h"
+#include "train/step/activation_stats.h"
 
 #include "model/base/par.h"
 #include "model/params.h"

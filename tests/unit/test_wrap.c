@@ -1,8 +1,8 @@
 #include "tests/unit/test.h"
 
 #include "model/base/rng.h"
-#include "repl/term.h"
-#include "repl/wrap.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 
 #include <stdbool.h>
 #include <stdio.h>

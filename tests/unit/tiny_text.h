@@ -3,7 +3,7 @@
 /* A tiny model that speaks: tiny.h's weights behind a vocabulary of all bytes and a
  * few words. Id 0 ends a text; byte b is id b + 1; words come behind. */
 #include "model/base/buf.h"
-#include "model/byte_text.h"
+#include "model/tokenizer/byte_text.h"
 #include "tests/unit/tiny.h"
 
 static const char *const TINY_MERGES[] = {"t h",   "th e", "Ġ the", "Ġ a", "Ġ b",

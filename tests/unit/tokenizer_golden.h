@@ -7,7 +7,7 @@
 
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "weights/vocab.h"
+#include "weights/hf/vocab.h"
 
 #define GOLDEN "tests/golden/tokenizer/"
 

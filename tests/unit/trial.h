@@ -3,8 +3,8 @@
 /* Training runs of a few steps on a small model, for tests: how they are put together, and the end
  * that all of them must come to that nothing but a pause tells apart. */
 #include "tests/unit/scratch.h"
-#include "train/run.h"
-#include "train/run_config.h"
+#include "train/run/run.h"
+#include "train/config/run_config.h"
 #include "weights/load.h"
 
 #include <string.h>

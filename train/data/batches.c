@@ -4,7 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "train/data/permutation.h"
-#include "train/step.h"
+#include "train/step/step.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_BATCHES_H
-#define PRATTLE_BATCHES_H
+#ifndef PRATTLE_TRAIN_DATA_BATCHES_H
+#define PRATTLE_TRAIN_DATA_BATCHES_H
 /*
  * Batches of windows. A window is `length` ids and the ids that follow each; windows
  * begin every `stride` tokens, across the ends of documents (fairseq's break mode none:

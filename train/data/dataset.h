@@ -1,12 +1,12 @@
-#ifndef PRATTLE_DATASET_H
-#define PRATTLE_DATASET_H
+#ifndef PRATTLE_TRAIN_DATA_DATASET_H
+#define PRATTLE_TRAIN_DATA_DATASET_H
 /*
  * Tokens to train on, whatever they come from: text files and folders, JSON lines,
  * Megatron .bin/.idx, nanoGPT and llm.c .bin, generated ones. One stream of ids with
  * document bounds, read by pread and never held in memory.
  */
 #include "model/base/progress.h"
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 
 struct data_config {
     /* "generated", or paths separated by commas, one stream in this order: files, folders

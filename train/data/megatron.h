@@ -1,5 +1,5 @@
-#ifndef PRATTLE_MEGATRON_H
-#define PRATTLE_MEGATRON_H
+#ifndef PRATTLE_TRAIN_DATA_MEGATRON_H
+#define PRATTLE_TRAIN_DATA_MEGATRON_H
 /*
  * Megatron-LM's and fairseq's "mmap" data set: PREFIX.bin has the ids, PREFIX.idx their
  * type, the sequences and which of them begin documents.

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_PERMUTATION_H
-#define PRATTLE_PERMUTATION_H
+#ifndef PRATTLE_TRAIN_DATA_PERMUTATION_H
+#define PRATTLE_TRAIN_DATA_PERMUTATION_H
 /*
  * A permutation of 0..n-1 that takes no memory: a Feistel network keyed by (seed, stream)
  * on the next even number of bits, walked along its cycle until it falls below n (Black

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_DATA_SOURCE_H
-#define PRATTLE_DATA_SOURCE_H
+#ifndef PRATTLE_TRAIN_DATA_SOURCE_H
+#define PRATTLE_TRAIN_DATA_SOURCE_H
 /*
  * The files that a list of paths stands for, and what each of them is.
  */

@@ -1,10 +1,10 @@
-#ifndef PRATTLE_TEXT_CACHE_H
-#define PRATTLE_TEXT_CACHE_H
+#ifndef PRATTLE_TRAIN_DATA_TEXT_CACHE_H
+#define PRATTLE_TRAIN_DATA_TEXT_CACHE_H
 /*
  * Texts as token ids, encoded once: a Megatron data set in $XDG_CACHE_HOME/prattle/data
  * (or ~/.cache), named by the SHA-256 of the texts' bytes, the separator and the tokenizer.
  */
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 #include "train/data/source.h"
 #include "train/data/token_file.h"
 

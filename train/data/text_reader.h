@@ -1,5 +1,5 @@
-#ifndef PRATTLE_TEXT_READER_H
-#define PRATTLE_TEXT_READER_H
+#ifndef PRATTLE_TRAIN_DATA_TEXT_READER_H
+#define PRATTLE_TRAIN_DATA_TEXT_READER_H
 /*
  * The documents of texts and JSON lines, in pieces of about a megabyte that are encoded
  * one by one and give the ids of the whole: a long document is cut only before a blank or

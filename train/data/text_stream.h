@@ -1,5 +1,5 @@
-#ifndef PRATTLE_TEXT_STREAM_H
-#define PRATTLE_TEXT_STREAM_H
+#ifndef PRATTLE_TRAIN_DATA_TEXT_STREAM_H
+#define PRATTLE_TRAIN_DATA_TEXT_STREAM_H
 /*
  * The bytes of the texts behind a path, one text after another: a file as it is, or what
  * libarchive unpacks from it (gzip, bzip2, xz, zstd; zip and tar, compressed or not) while

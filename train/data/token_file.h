@@ -1,5 +1,5 @@
-#ifndef PRATTLE_TOKEN_FILE_H
-#define PRATTLE_TOKEN_FILE_H
+#ifndef PRATTLE_TRAIN_DATA_TOKEN_FILE_H
+#define PRATTLE_TRAIN_DATA_TOKEN_FILE_H
 /*
  * Token ids on disk, in the formats of others: Megatron-LM's and fairseq's .bin with
  * .idx, nanoGPT's .bin (uint16, nothing else), llm.c's .bin (256 int32 of header). And

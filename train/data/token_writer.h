@@ -1,5 +1,5 @@
-#ifndef PRATTLE_TOKEN_WRITER_H
-#define PRATTLE_TOKEN_WRITER_H
+#ifndef PRATTLE_TRAIN_DATA_TOKEN_WRITER_H
+#define PRATTLE_TRAIN_DATA_TOKEN_WRITER_H
 /*
  * Writes a Megatron data set: ids as they come to PREFIX.bin, and at the end PREFIX.idx
  * last, so that a set with an index is whole.

@@ -1,6 +1,6 @@
 #include "train/eval/blanks.h"
 
-#include "model/pretokenize.h"
+#include "model/tokenizer/pretokenize.h"
 
 size_t blank_at(const char *text, size_t n)
 {

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_BLANKS_H
-#define PRATTLE_BLANKS_H
+#ifndef PRATTLE_TRAIN_EVAL_BLANKS_H
+#define PRATTLE_TRAIN_EVAL_BLANKS_H
 /*
  * Blanks as Python's str has them, since the evaluations were defined in it: the characters of
  * property White_Space and the separators U+001C .. U+001F.

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_DETOKENIZE_H
-#define PRATTLE_DETOKENIZE_H
+#ifndef PRATTLE_TRAIN_EVAL_DETOKENIZE_H
+#define PRATTLE_TRAIN_EVAL_DETOKENIZE_H
 /*
  * Undoing what WikiText's and PTB's makers did to words and signs, by the rules of
  * Megatron-LM's zero-shot evaluation, in its order.

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_DIVERGENCE_H
-#define PRATTLE_DIVERGENCE_H
+#ifndef PRATTLE_TRAIN_EVAL_DIVERGENCE_H
+#define PRATTLE_TRAIN_EVAL_DIVERGENCE_H
 /*
  * How far what one model expects is from what another expects, over many targets: the
  * Kullback-Leibler divergence KL(other || this) of each, in nats.

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_EVAL_H
-#define PRATTLE_EVAL_H
+#ifndef PRATTLE_TRAIN_EVAL_EVAL_H
+#define PRATTLE_TRAIN_EVAL_EVAL_H
 /*
  * Evaluations of a model in memory. Each is one function in a file of its own, and one row
  * of the table in eval.c: to add one, write

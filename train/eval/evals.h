@@ -1,5 +1,5 @@
-#ifndef PRATTLE_EVALS_H
-#define PRATTLE_EVALS_H
+#ifndef PRATTLE_TRAIN_EVAL_EVALS_H
+#define PRATTLE_TRAIN_EVAL_EVALS_H
 /*
  * The evaluations of the table in eval.c; each says in its own file what it measures.
  */

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_EVAL_HISTORY_H
-#define PRATTLE_EVAL_HISTORY_H
+#ifndef PRATTLE_TRAIN_EVAL_HISTORY_H
+#define PRATTLE_TRAIN_EVAL_HISTORY_H
 /*
  * The results of evaluations as they came, kept in $XDG_STATE_HOME/prattle/evaluations.jsonl: a
  * record of record.h a line.

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_QUESTION_H
-#define PRATTLE_QUESTION_H
+#ifndef PRATTLE_TRAIN_EVAL_QUESTION_H
+#define PRATTLE_TRAIN_EVAL_QUESTION_H
 /*
  * A question with several endings, of which one is right: a line of HellaSwag (Zellers et
  * al. 2019), or of any file that has a context, its endings and the number of the right one.

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_RECORD_H
-#define PRATTLE_RECORD_H
+#ifndef PRATTLE_TRAIN_EVAL_RECORD_H
+#define PRATTLE_TRAIN_EVAL_RECORD_H
 /*
  * A result as JSON, for --json and for the history of results.
  */

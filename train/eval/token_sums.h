@@ -1,5 +1,5 @@
-#ifndef PRATTLE_TOKEN_SUMS_H
-#define PRATTLE_TOKEN_SUMS_H
+#ifndef PRATTLE_TRAIN_EVAL_TOKEN_SUMS_H
+#define PRATTLE_TRAIN_EVAL_TOKEN_SUMS_H
 /*
  * What the evaluations of running text add up over targets.
  */

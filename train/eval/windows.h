@@ -1,5 +1,5 @@
-#ifndef PRATTLE_WINDOWS_H
-#define PRATTLE_WINDOWS_H
+#ifndef PRATTLE_TRAIN_EVAL_WINDOWS_H
+#define PRATTLE_TRAIN_EVAL_WINDOWS_H
 /*
  * A long text in windows that overlap, so that every target is scored once and has context.
  */

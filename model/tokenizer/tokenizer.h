@@ -1,0 +1,72 @@
+#ifndef PRATTLE_MODEL_TOKENIZER_TOKENIZER_H
+#define PRATTLE_MODEL_TOKENIZER_TOKENIZER_H
+/*
+ * GPT-2's byte-level BPE (Radford et al. 2019; Sennrich et al. 2016): the text is cut
+ * by the pretokenizer, each piece's bytes are merged by rank. Any bytes can be
+ * encoded, valid UTF-8 or not, and decode(encode(b)) = b.
+ */
+#include "model/base/buf.h"
+#include "model/config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tokenizer;
+
+/*
+ * What a vocabulary file gives. Token texts and merges are in GPT-2's printable byte
+ * alphabet ("Ġthe"), as in vocab.json and GGUF; special tokens are their literal text.
+ */
+struct vocab {
+    int n_tokens;              /* ids 0..n-1 */
+    const char *const *tokens; /* [n], NULL for a hole */
+    /* [n], 1 for special tokens; NULL: only "<|endoftext|>". Single characters and what
+     * a merge joins or makes are ordinary tokens all the same. */
+    const unsigned char *special;
+    int n_merges;
+    const char *const *merges; /* [n], "left right", by rank */
+    token_id bos, eos;         /* TOKEN_NONE when there is none */
+};
+
+/*
+ * Copies what it needs. ERR_FORMAT: a merge whose parts or result are no token, a
+ * text outside the byte alphabet, a text twice. A missing single byte is legal: its
+ * bytes are then left out of what can be encoded (see tokenizer_encode).
+ */
+int tokenizer_new(struct tokenizer **out, const struct vocab *v);
+void tokenizer_free(struct tokenizer *t);
+
+/* A list of ids that grows. */
+struct ids {
+    token_id *data; /* owned */
+    size_t n, cap;
+};
+void ids_release(struct ids *l);
+int ids_add(struct ids *l, const token_id *ids, size_t n);
+
+enum { ENCODE_TEXT = 0, ENCODE_SPECIAL = 1 /* special tokens in the text count as such */ };
+/*
+ * Append the ids of n bytes. A byte that the vocabulary cannot say (small character
+ * vocabularies) is an ERR_RANGE that shows it; out is then unchanged.
+ */
+int tokenizer_encode(const struct tokenizer *t, struct ids *out, const char *text, size_t n,
+                     int flags);
+/* Append the bytes of ids. Ids outside the vocabulary give nothing. */
+int tokenizer_decode(const struct tokenizer *t, struct buf *out, const token_id *ids, size_t n);
+/* The bytes of one token, borrowed; NULL, 0 for a hole or an id out of range. */
+const char *tokenizer_piece(const struct tokenizer *t, token_id id, size_t *n);
+
+int tokenizer_size(const struct tokenizer *t);
+bool tokenizer_is_special(const struct tokenizer *t, token_id id);
+token_id tokenizer_bos(const struct tokenizer *t); /* TOKEN_NONE when there is none */
+token_id tokenizer_eos(const struct tokenizer *t);
+/* The id whose text as files have it (the byte alphabet; special tokens literally) is
+ * exactly this; TOKEN_NONE. */
+token_id tokenizer_find(const struct tokenizer *t, const char *text, size_t n);
+/* For writing files: the token's text as they have it (NULL for a hole), and the merges
+ * by rank; borrowed. */
+const char *tokenizer_text(const struct tokenizer *t, token_id id);
+int tokenizer_merges(const struct tokenizer *t);
+const char *tokenizer_merge(const struct tokenizer *t, int rank); /* "left right" */
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * Steps of training in float32, the optimizer's included: as a share of what the machine's
+ * sgemm does on the step's own products, and where the time goes.
+ */
+#include "repl/bench/bench.h"
+
+#include "model/base/clock.h"
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/base/parts.h"
+#include "model/base/progress.h"
+#include "train/step/weights.h"
+#include "train/optim/optimizer.h"
+#include "train/run/speed.h"
+#include "train/step/step.h"
+
+#include <stdio.h>
+
+enum { TRAIN_ROUNDS = 3 };
+
+/* The training of one size. */
+struct drill {
+    struct step_config config;
+    struct masters *masters;
+    struct optimizer *optimizer;
+    struct step *step;
+    token_id *ids, *labels; /* [batch,length] */
+    struct rounds rate, flops, parts[N_PARTS], small;
+};
+
+static int tokens(const struct drill *d)
+{
+    return d->config.batch * d->config.length;
+}
+
+static int take_step(struct drill *d)
+{
+    struct step_result result;
+    const float scale = 1.0f / (float)tokens(d);
+    step_zero(d->step);
+    int rc = step_run(d->step, &result, d->ids, d->labels, d->config.batch, d->config.length, 1, 0,
+                      true);
+    if (rc != 0)
+        return rc;
+    double norm = optimizer_norm(d->optimizer, step_gradients(d->step), scale);
+    optimizer_step(d->optimizer, d->masters, step_gradients(d->step), scale, norm, 1e-5f);
+    return 0;
+}
+
+/* What it took beside the limit, and its parts; those that are little sums add up to few. */
+static void note(struct drill *d, double wall_s, double limit, const double seconds[N_PARTS])
+{
+    const struct config *c = &d->masters->view.config;
+    const double flops = speed_token_flops(c, d->config.length, false) * tokens(d) / wall_s;
+    const int n_threads = par_threads();
+    double busy = 0, few = 0;
+    rounds_add(&d->rate, tokens(d) / wall_s, 0);
+    rounds_add(&d->flops, flops * 1e-9, flops / limit);
+    for (int i = 0; i < N_PARTS; i++) {
+        /* A thread that has no job waits for one. */
+        double part = (i == PART_WAITS ? wall_s * n_threads - busy : seconds[i]) / n_threads;
+        busy += seconds[i];
+        rounds_add(&d->parts[i], part * 1e3, part / wall_s);
+        if (i >= PART_ATTENTION && i <= PART_OPTIMIZER)
+            few += part;
+    }
+    rounds_add(&d->small, few * 1e3, few / wall_s);
+}
+
+static int run_rounds(struct drill *d)
+{
+    const struct config *c = &d->masters->view.config;
+    const int loss_rows = step_loss_rows(c, &d->config);
+    int rc = take_step(d); /* the first touches its memory */
+    for (int i = 0; i < TRAIN_ROUNDS && rc == 0; i++) {
+        double seconds[N_PARTS], limit = speed_sgemm_flops(c, tokens(d), loss_rows);
+        if (limit == 0)
+            return interrupt_pending() ? ERR_INTERRUPTED : ERR_NOMEM;
+        if ((rc = parts_start()) != 0)
+            return rc;
+        double start = clock_s();
+        rc = take_step(d);
+        double wall_s = clock_s() - start;
+        parts_stop(seconds);
+        note(d, wall_s, limit, seconds);
+    }
+    return rc;
+}
+
+static int report(struct bench *b, struct drill *d)
+{
+    static const char *const names[N_PARTS] = {
+        [PART_REST] = "rest",           [PART_MATRICES] = "matrices",
+        [PART_ATTENTION] = "attention", [PART_LAYERNORM] = "LayerNorm",
+        [PART_GELU] = "GELU",           [PART_LOSS] = "loss",
+        [PART_OPTIMIZER] = "optimizer", [PART_WAITS] = "waits"};
+    char size[32], what[80];
+    snprintf(size, sizeof size, "training, %d x %d", d->config.batch, d->config.length);
+    int rc = bench_report(b, size, &d->rate, "tokens/s", NULL);
+    if (rc == 0)
+        rc = bench_report(b, size, &d->flops, "GFLOP/s", "sgemm on its shapes");
+    for (int i = 0; i < N_PARTS && rc == 0; i++) {
+        int part = (i + 1) % N_PARTS; /* the rest last */
+        snprintf(what, sizeof what, "  %s", names[part]);
+        rc = bench_report(b, what, &d->parts[part], "ms/step", "a step");
+        if (rc == 0 && part == PART_OPTIMIZER)
+            rc = bench_report(b, "  attention to optimizer", &d->small, "ms/step", "a step");
+    }
+    return rc;
+}
+
+static int bench_size(struct bench *b, struct drill *d)
+{
+    const struct config *c = &d->masters->view.config;
+    int rc = step_new(&d->step, d->masters, &d->config);
+    if (rc != 0)
+        return rc;
+    d->ids = mem_array((size_t)tokens(d), sizeof *d->ids);
+    d->labels = mem_array((size_t)tokens(d), sizeof *d->labels);
+    rc = d->ids == NULL || d->labels == NULL ? ERR_NOMEM : 0;
+    if (rc == 0) {
+        for (int i = 0; i < tokens(d); i++) {
+            d->ids[i] = (token_id)((uint32_t)i * 2654435761u % (uint32_t)c->n_vocab);
+            d->labels[i] = (token_id)((uint32_t)(i + 1) * 2654435761u % (uint32_t)c->n_vocab);
+        }
+        rc = run_rounds(d);
+    }
+    if (rc == 0)
+        rc = report(b, d);
+    step_free(d->step);
+    mem_free(d->ids);
+    mem_free(d->labels);
+    return rc;
+}
+
+int bench_train(struct bench *b)
+{
+    static const struct {
+        int batch, length;
+    } sizes[] = {{4, 256}, {1, 1024}};
+    const struct model *m = b->repl->model;
+    const int n_ctx = m->config.n_ctx;
+    struct masters masters;
+    struct optimizer optimizer = {0};
+    struct optimizer_config adamw;
+    optimizer_config_init(&adamw);
+    int rc = masters_init(&masters, m, DTYPE_F32, NULL);
+    if (rc == 0)
+        rc = optimizer_init(&optimizer, &adamw, &masters);
+    for (int i = 0; i < (b->sized ? 1 : 2) && rc == 0; i++) {
+        struct drill d = {.masters = &masters, .optimizer = &optimizer};
+        step_config_init(&d.config);
+        d.config.batch = b->sized ? b->batch : sizes[i].batch;
+        d.config.length = b->sized ? b->length : sizes[i].length;
+        if (!b->sized && d.config.length > n_ctx)
+            d.config.length = n_ctx;
+        rc = bench_size(b, &d);
+    }
+    optimizer_release(&optimizer);
+    masters_release(&masters);
+    return rc;
+}

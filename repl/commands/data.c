@@ -1,0 +1,87 @@
+/* :data */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "repl/terminal/progress.h"
+#include "repl/repl.h"
+#include "repl/terminal/term.h"
+#include "train/data/dataset.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FIRST_IDS = 64 };
+
+/* How the stream begins, as text on one line. */
+static int show_beginning(const struct dataset *d, const struct tokenizer *t)
+{
+    token_id ids[FIRST_IDS];
+    struct buf text = {0};
+    size_t n = d->n_tokens < FIRST_IDS ? (size_t)d->n_tokens : FIRST_IDS;
+    int rc = dataset_read(d, ids, 0, n);
+    if (rc == 0)
+        rc = tokenizer_decode(t, &text, ids, n);
+    for (size_t i = 0; i < text.n; i++)
+        if (text.data[i] == '\n' || text.data[i] == '\t' || text.data[i] == '\r')
+            text.data[i] = ' ';
+    size_t fits = term_fit(buf_text(&text), text.n, term_width(stdout) - 20);
+    if (fits < text.n)
+        text.data[fits] = '\0';
+    if (rc == 0)
+        term_row("begins", buf_text(&text));
+    buf_release(&text);
+    return rc;
+}
+
+static void show_vocabulary(const struct data_summary *s, const struct model *m)
+{
+    char text[160];
+    int n = snprintf(text, sizeof text, "ids %d to %d%s", s->least, s->most,
+                     s->whole ? "" : " where it was looked at");
+    if (m != NULL)
+        snprintf(text + n, sizeof text - (size_t)n,
+                 s->most < m->config.n_vocab ? ", of the model's %d" : ": not for this model of %d",
+                 m->config.n_vocab);
+    term_row("vocabulary", text);
+}
+
+static int show(const struct dataset *d, const struct model *m)
+{
+    char text[160];
+    struct data_summary s;
+    dataset_summary(d, &s);
+    snprintf(text, sizeof text, s.files == 1 ? "%s" : "%s, %zu files", s.format, s.files);
+    term_row("format", text);
+    snprintf(text, sizeof text, "%" PRIu64, d->n_documents);
+    term_row("documents", text);
+    snprintf(text, sizeof text, "%" PRIu64 ", %.0f a document", d->n_tokens,
+             (double)d->n_tokens / (double)d->n_documents);
+    term_row("tokens", text);
+    show_vocabulary(&s, m);
+    bool readable = m != NULL && m->tokenizer != NULL && s.most < tokenizer_size(m->tokenizer);
+    return readable ? show_beginning(d, m->tokenizer) : 0;
+}
+
+int cmd_data(struct repl *r, const struct call *c)
+{
+    if (strcmp(c->words[0], "info") != 0)
+        return err_set(ERR_RANGE, "usage: %sdata info PATH", c->shell ? "prattle " : ":");
+    /* In the shell a model is only for its tokenizer, where one is named. */
+    int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
+    if (rc != 0)
+        return rc;
+    struct data_config config = {.data = c->words[1],
+                                 .validation = "",
+                                 .document_separator = "<|endoftext|>",
+                                 .generated_tokens = 1};
+    struct dataset d, none;
+    const struct tokenizer *t = r->model == NULL ? NULL : r->model->tokenizer;
+    rc = dataset_open(&d, &none, &config, t, 0, progress_show());
+    progress_wipe();
+    if (rc == 0)
+        rc = show(&d, r->model);
+    dataset_close(&d);
+    dataset_close(&none);
+    return rc;
+}

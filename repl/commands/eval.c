@@ -1,0 +1,194 @@
+/* :eval WHAT [FILE], history */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "repl/commands/eval_report.h"
+#include "repl/terminal/progress.h"
+#include "repl/repl.h"
+#include "repl/terminal/term.h"
+#include "train/eval/record.h"
+#include "weights/load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int unknown(const char *name)
+{
+    struct buf names = {0};
+    char shown[128];
+    int rc = 0;
+    const struct eval *e;
+    for (int i = 0; (e = eval_at(i)) != NULL && rc == 0; i++)
+        rc = buf_printf(&names, "%s, ", e->name);
+    if (rc == 0)
+        rc = err_set(ERR_MISSING, "there is no evaluation and no file %s; eval takes %sor a file",
+                     file_show(shown, sizeof shown, name), buf_text(&names));
+    buf_release(&names);
+    return rc;
+}
+
+/* What the words ask for: paths are NULL where none is given. */
+struct wish {
+    const struct eval *eval;
+    const char *other, *path;
+};
+
+/* A file alone is a text. */
+static int choose(struct wish *w, const struct call *c)
+{
+    int used = 1;
+    *w = (struct wish){.eval = eval_find(c->words[0])};
+    if (w->eval == NULL && c->n == 1) {
+        char *file = file_expand(c->words[0]);
+        if (file == NULL)
+            return ERR_NOMEM;
+        if (file_exists(file)) {
+            w->eval = eval_find("text");
+            used = 0;
+        }
+        mem_free(file);
+    }
+    if (w->eval == NULL)
+        return unknown(c->words[0]);
+    if (w->eval->needs_other && used < c->n)
+        w->other = c->words[used++];
+    if (used < c->n)
+        w->path = c->words[used++];
+    if (used < c->n || (w->eval->needs_other && w->other == NULL))
+        return err_set(ERR_RANGE, "usage: %seval %s %s", c->shell ? "prattle " : ":", w->eval->name,
+                       w->eval->argument);
+    return 0;
+}
+
+static int check_options(const struct repl *r, const struct eval *e)
+{
+    char name[64];
+    snprintf(name, sizeof name, "eval %s", e->name);
+    return command_check_options(r, name, e->options);
+}
+
+/* The model to compare with, beside the one in memory. */
+static int open_other(struct engine *e, struct model **m, const struct repl *r, const char *path)
+{
+    const struct settings *s = &r->options.settings;
+    int dtype = s->call.other_dtype == DTYPE_AUTO ? s->device.dtype : s->call.other_dtype;
+    struct load_config c = {.seed = s->sampler.seed};
+    char *expanded = file_expand(path);
+    int rc = expanded == NULL ? ERR_NOMEM : repl_memory_kind(&c.kind, dtype);
+    if (rc == 0)
+        rc = model_load(m, expanded, &c, progress_show());
+    progress_wipe();
+    if (rc == 0)
+        rc = engine_init(e, *m, r->engine.max_seqs);
+    mem_free(expanded);
+    return rc;
+}
+
+static int print_json(const json_t *value, size_t flags)
+{
+    struct buf text = {0};
+    int rc = json_print(&text, value, flags | JSON_REAL_PRECISION(15));
+    if (rc == 0)
+        printf("%s\n", buf_text(&text));
+    buf_release(&text);
+    return rc;
+}
+
+/* What came out, to be seen and to be kept. */
+static int report(const struct repl *r, const struct eval_result *result, struct model *other)
+{
+    const struct settings *s = &r->options.settings;
+    json_t *record = eval_record(result, r->model, other);
+    int rc = record == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && s->call.json) {
+        rc = print_json(record, 0);
+    } else if (rc == 0) {
+        eval_view_show(result, r->model);
+    }
+    /* That it cannot be kept is no reason to lose it. */
+    if (rc == 0 && s->talk.keep_results && eval_history_add(record) != 0)
+        progress_warn(err_text());
+    json_decref(record);
+    if (rc == 0 && result->partial)
+        rc = err_set(ERR_INTERRUPTED, "interrupted");
+    return rc;
+}
+
+static int measure(struct repl *r, const struct wish *w)
+{
+    const struct settings *s = &r->options.settings;
+    struct engine other = {0};
+    struct model *other_model = NULL;
+    struct eval_result result;
+    int rc = repl_need_model(r);
+    if (rc == 0 && (rc = repl_ready(r, s->batch.batch_size)) == 0 && w->other != NULL)
+        rc = open_other(&other, &other_model, r, w->other);
+    if (rc == 0) {
+        rc = eval_run(w->eval, &r->engine, w->other == NULL ? NULL : &other, &s->eval, w->path,
+                      &result, progress_show());
+        progress_wipe();
+        if (rc == 0) {
+            rc = report(r, &result, other_model);
+            eval_result_release(&result);
+        }
+    }
+    engine_release(&other);
+    model_free(other_model);
+    return rc;
+}
+
+/* ---- :eval history ---- */
+
+static int print_records(const struct eval_history *h)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        int rc = print_json(h->list[i], JSON_COMPACT);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int show_history(const struct repl *r)
+{
+    const struct call_settings *k = &r->options.settings.call;
+    struct eval_history h;
+    struct buf out = {0};
+    int rc = command_check_options(r, "eval history", "json format all");
+    if (rc == 0)
+        rc = eval_history_read(&h);
+    if (rc != 0)
+        return rc;
+    if (h.n_bad > 0) {
+        char sentence[80];
+        snprintf(sentence, sizeof sentence, "%zu line%s of the results' file %s no result", h.n_bad,
+                 h.n_bad == 1 ? "" : "s", h.n_bad == 1 ? "is" : "are");
+        progress_warn(sentence);
+    }
+    if (k->json)
+        rc = print_records(&h);
+    else if (h.n == 0 && k->format != TABLE_JSON)
+        printf("%sno results yet: eval wikitext makes one%s\n", term_dim(stdout),
+               term_plain(stdout));
+    else if ((rc = eval_view_history(
+                  &h, k->format, k->all || !term_is(stdout) ? 0 : term_width(stdout), &out)) == 0)
+        fwrite(buf_text(&out), 1, out.n, stdout);
+    buf_release(&out);
+    eval_history_release(&h);
+    return rc;
+}
+
+int cmd_eval(struct repl *r, const struct call *c)
+{
+    struct wish w;
+    if (strcmp(c->words[0], "history") == 0)
+        return c->n == 1 ? show_history(r)
+                         : err_set(ERR_RANGE, "usage: %seval history", c->shell ? "prattle " : ":");
+    int rc = choose(&w, c);
+    if (rc == 0)
+        rc = check_options(r, w.eval);
+    return rc == 0 ? measure(r, &w) : rc;
+}

@@ -1,0 +1,289 @@
+/* Results side by side: a column for each model as it was, a row for each figure. */
+#include "repl/commands/eval_report.h"
+
+#include "model/base/err.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "repl/terminal/table.h"
+#include "repl/terminal/term.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is compared: a model's weights in a precision; and what was measured, by its definition. */
+struct view {
+    const struct eval_history *h;
+    const json_t **models;    /* [n_models]: the newest record of each, by its first one's age */
+    const json_t **questions; /* [n_questions]: a record of each definition */
+    size_t n_models, n_questions;
+};
+
+static const char *text_of(const json_t *record, const char *key)
+{
+    const char *text = json_string_value(json_object_get(record, key));
+    return text == NULL ? "" : text;
+}
+
+static bool all_same(const json_t *a, const json_t *b, const char *const *keys)
+{
+    for (; *keys != NULL; keys++)
+        if (strcmp(text_of(a, *keys), text_of(b, *keys)) != 0)
+            return false;
+    return true;
+}
+
+static bool same_model(const json_t *a, const json_t *b)
+{
+    return all_same(a, b, (const char *const[]){"model", "fingerprint", "dtype", NULL});
+}
+
+static json_int_t limit_of(const json_t *record)
+{
+    return json_integer_value(json_object_get(json_object_get(record, "settings"), "limit"));
+}
+
+static bool same_question(const json_t *a, const json_t *b)
+{
+    return all_same(a, b, (const char *const[]){"evaluation", "definition", "file", NULL}) &&
+           limit_of(a) == limit_of(b);
+}
+
+static void add(const json_t **list, size_t *n, const json_t *record,
+                bool (*same)(const json_t *a, const json_t *b))
+{
+    for (size_t i = 0; i < *n; i++)
+        if (same(list[i], record)) {
+            list[i] = record;
+            return;
+        }
+    list[(*n)++] = record;
+}
+
+static bool is_partial(const json_t *record)
+{
+    return json_is_true(json_object_get(record, "partial"));
+}
+
+/* The newest result that model m has for question q; a whole one rather than a part. */
+static const json_t *find(const struct view *v, const json_t *m, const json_t *q)
+{
+    const json_t *found = NULL;
+    for (size_t i = v->h->n; i-- > 0 && (found == NULL || is_partial(found));) {
+        const json_t *o = v->h->list[i];
+        if (same_model(o, m) && same_question(o, q) && (found == NULL || !is_partial(o)))
+            found = o;
+    }
+    return found;
+}
+
+/* ---- cells ---- */
+
+static int put_text(struct table *t, int column, const char *text, size_t n)
+{
+    struct buf shown = {0};
+    int rc = term_visible(&shown, text, strnlen(text, n));
+    if (rc == 0)
+        rc = table_cell(t, column, "%s", buf_text(&shown));
+    buf_release(&shown);
+    return rc;
+}
+
+/* The end of what is long, as of a path, which says most. */
+static int add_end(struct buf *out, const char *text)
+{
+    enum { MOST = 20, KEPT = MOST - 3 };
+    size_t n = strlen(text);
+    if (n <= MOST)
+        return term_visible(out, text, n);
+    for (text += n - KEPT; (*text & 0xc0) == 0x80; text++)
+        ;
+    int rc = buf_str(out, "...");
+    return rc == 0 ? term_visible(out, text, strlen(text)) : rc;
+}
+
+static int put_source(struct table *t, int column, const json_t *record)
+{
+    struct buf shown = {0};
+    int rc = add_end(&shown, text_of(record, "source"));
+    if (rc == 0)
+        rc = table_cell(t, column, "%s", buf_text(&shown));
+    buf_release(&shown);
+    return rc;
+}
+
+static int put_facts(struct table *t, const struct view *v, size_t first)
+{
+    static const struct {
+        const char *head, *key;
+        size_t n;
+    } facts[] = {
+        {"weights", "fingerprint", 8}, {"precision", "dtype", 8}, {"measured", "date", 16}};
+    int rc = table_row(t);
+    if (rc == 0)
+        rc = table_cell(t, 0, "from");
+    for (size_t m = first; m < v->n_models && rc == 0; m++)
+        rc = put_source(t, (int)(m - first) + 1, v->models[m]);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts && rc == 0; i++) {
+        if ((rc = table_row(t)) == 0)
+            rc = table_cell(t, 0, "%s", facts[i].head);
+        for (size_t m = first; m < v->n_models && rc == 0; m++)
+            rc = put_text(t, (int)(m - first) + 1, text_of(v->models[m], facts[i].key), facts[i].n);
+    }
+    return rc;
+}
+
+/* Enough digits for the error to have one or two. */
+static int put_figure(struct table *t, int column, const json_t *record, const char *name)
+{
+    const json_t *f = json_object_get(json_object_get(record, "figures"), name);
+    const json_t *value = json_object_get(f, "value"), *error = json_object_get(f, "error");
+    const char *partial = is_partial(record) ? " (partial)" : "";
+    if (!json_is_number(value))
+        return 0;
+    if (!json_is_number(error))
+        return table_cell(t, column, "%.6g%s", json_number_value(value), partial);
+    return table_cell(t, column, "%.6g +- %.2g%s", json_number_value(value),
+                      json_number_value(error), partial);
+}
+
+/* In text a heading says what was measured, which leaves the columns room; elsewhere each row. */
+static int put_question(struct table *t, const struct view *v, size_t first, size_t number,
+                        enum table_format format)
+{
+    const json_t *q = v->questions[number];
+    const char *name;
+    json_t *figure;
+    struct buf heading = {0};
+    int rc = buf_printf(&heading, "%s [%zu]", text_of(q, "evaluation"), number + 1);
+    if (rc == 0 && format == TABLE_TEXT && (rc = table_row(t)) == 0)
+        rc = put_text(t, 0, buf_text(&heading), heading.n);
+    json_object_foreach(json_object_get(q, "figures"), name, figure)
+    {
+        const char *text = text_of(figure, "text");
+        struct buf label = {0};
+        if (rc == 0 && (rc = table_row(t)) == 0 &&
+            (rc = buf_printf(&label, "%s %s", format == TABLE_TEXT ? "" : buf_text(&heading),
+                             *text != '\0' ? text : name)) == 0)
+            rc = put_text(t, 0, buf_text(&label), label.n);
+        buf_release(&label);
+        for (size_t m = first; m < v->n_models && rc == 0; m++) {
+            const json_t *record = find(v, v->models[m], q);
+            if (record != NULL)
+                rc = put_figure(t, (int)(m - first) + 1, record, name);
+        }
+    }
+    buf_release(&heading);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+static int make_table(struct buf *out, const struct view *v, size_t first, enum table_format format)
+{
+    size_t n = v->n_models - first;
+    struct buf *names = mem_array(n, sizeof *names);
+    const char **heads = mem_array(n + 1, sizeof *heads);
+    struct table t = {0};
+    int rc = names == NULL || heads == NULL ? ERR_NOMEM : 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const json_t *m = v->models[first + i];
+        rc = add_end(&names[i], text_of(m, "model"));
+        if (rc == 0 && json_is_true(json_object_get(m, "changed")))
+            rc = buf_str(&names[i], ", changed");
+        heads[i + 1] = buf_text(&names[i]);
+    }
+    if (rc == 0) {
+        heads[0] = "";
+        table_init(&t, heads, (int)n + 1);
+        rc = put_facts(&t, v, first);
+    }
+    for (size_t i = 0; i < v->n_questions && rc == 0; i++)
+        rc = put_question(&t, v, first, i, format);
+    if (rc == 0)
+        rc = table_format(&t, format, out);
+    table_release(&t);
+    for (size_t i = 0; i < n && names != NULL; i++)
+        buf_release(&names[i]);
+    mem_free(names);
+    mem_free(heads);
+    return rc;
+}
+
+static int widest(const struct buf *text)
+{
+    int most = 0;
+    for (size_t at = 0; at < text->n;) {
+        size_t n = strcspn(text->data + at, "\n");
+        int columns = term_columns(text->data + at, n);
+        most = columns > most ? columns : most;
+        at += n + 1;
+    }
+    return most;
+}
+
+/* What the numbers in brackets stand for. */
+static int put_definitions(struct buf *out, const struct view *v)
+{
+    int rc = 0;
+    for (size_t i = 0; i < v->n_questions && rc == 0; i++) {
+        const json_t *q = v->questions[i];
+        struct buf line = {0};
+        rc = buf_printf(&line, "[%zu] %s: %s", i + 1, text_of(q, "file"), text_of(q, "definition"));
+        if (rc == 0 && limit_of(q) > 0)
+            rc = buf_printf(&line, "; the first %" JSON_INTEGER_FORMAT, limit_of(q));
+        if (rc == 0 && (rc = term_visible(out, line.data, line.n)) == 0)
+            rc = buf_char(out, '\n');
+        buf_release(&line);
+    }
+    return rc;
+}
+
+static int show(struct buf *out, const struct view *v, enum table_format format, int width)
+{
+    size_t first = 0;
+    struct buf table = {0};
+    int rc = make_table(&table, v, first, format);
+    while (rc == 0 && width > 0 && widest(&table) > width && first + 1 < v->n_models) {
+        table.n = 0;
+        rc = make_table(&table, v, ++first, format);
+    }
+    if (rc == 0)
+        rc = buf_add(out, buf_text(&table), table.n);
+    buf_release(&table);
+    if (rc == 0 && format == TABLE_TEXT)
+        rc = put_definitions(out, v);
+    if (rc == 0 && first > 0)
+        rc = buf_printf(out, "%zu more model%s to the left; --all shows them\n", first,
+                        first == 1 ? "" : "s");
+    return rc;
+}
+
+/* For programs, the records of what a table would show. */
+static int put_records(struct buf *out, const struct view *v)
+{
+    json_t *all = json_array();
+    for (size_t q = 0; q < v->n_questions; q++)
+        for (size_t m = 0; m < v->n_models; m++)
+            json_array_append(all, (json_t *)(uintptr_t)find(v, v->models[m], v->questions[q]));
+    int rc = json_print(out, all, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    json_decref(all);
+    return rc == 0 ? buf_char(out, '\n') : rc;
+}
+
+int eval_view_history(const struct eval_history *h, enum table_format format, int width,
+                      struct buf *out)
+{
+    struct view v = {.h = h};
+    v.models = mem_array(h->n, sizeof *v.models);
+    v.questions = mem_array(h->n, sizeof *v.questions);
+    int rc = v.models == NULL || v.questions == NULL ? ERR_NOMEM : 0;
+    for (size_t i = 0; i < h->n && rc == 0; i++) {
+        add(v.models, &v.n_models, h->list[i], same_model);
+        add(v.questions, &v.n_questions, h->list[i], same_question);
+    }
+    if (rc == 0 && (h->n > 0 || format == TABLE_JSON))
+        rc = format == TABLE_JSON ? put_records(out, &v) : show(out, &v, format, width);
+    mem_free(v.models);
+    mem_free(v.questions);
+    return rc;
+}

@@ -1,0 +1,156 @@
+/* help systems, help presets, help training: what the training tables say. */
+#include "repl/commands/help.h"
+
+#include "repl/repl.h"
+#include "repl/commands/systems.h"
+#include "repl/terminal/term.h"
+#include "train/config/run_config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int print_table(struct table *t, int rc, enum table_format format)
+{
+    struct buf text = {0};
+    if (rc == 0 && (rc = table_format(t, format, &text)) == 0)
+        fputs(buf_text(&text), stdout);
+    buf_release(&text);
+    table_release(t);
+    return rc;
+}
+
+static const char *here_or_none(const struct system_option *o)
+{
+    return *o->here != '\0' ? o->here : "none";
+}
+
+static int show_systems(enum table_format format)
+{
+    static const char *const heads[] = {"system", "option there", "here", "note"};
+    const struct system_option *o;
+    const char *system = "";
+    struct table t;
+    int rc = 0;
+    if (format != TABLE_TEXT) {
+        table_init(&t, heads, 4);
+        for (int i = 0; rc == 0 && (o = system_option_at(i)) != NULL; i++) {
+            const char *const cells[] = {o->system, o->option, here_or_none(o), o->note};
+            rc = table_row(&t);
+            for (int k = 0; rc == 0 && k < 4; k++)
+                rc = table_cell(&t, k, "%s", cells[k]);
+        }
+        return print_table(&t, rc, format);
+    }
+    for (int i = 0; (o = system_option_at(i)) != NULL; i++) {
+        if (o->system != system)
+            printf("%s%s%s\n", term_bold(stdout), system = o->system, term_plain(stdout));
+        int at = printf("  %s", o->option);
+        char text[512];
+        snprintf(text, sizeof text, "%s%s%s", here_or_none(o), *o->note != '\0' ? "; " : "",
+                 o->note);
+        help_flow(text, at, 30);
+    }
+    return 0;
+}
+
+/* The first comment of a preset, up to the end of its first line. */
+static void preset_about(const struct run_preset *p, char *out, size_t n)
+{
+    const char *text = p->text + strspn(p->text, "# ");
+    snprintf(out, n, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+static int show_presets(enum table_format format)
+{
+    static const char *const heads[] = {"preset", "what it stands for"};
+    char about[256];
+    struct table t;
+    int rc = 0;
+    table_init(&t, heads, 2);
+    for (const struct run_preset *p = run_presets; rc == 0 && p->name != NULL; p++) {
+        preset_about(p, about, sizeof about);
+        if (format == TABLE_TEXT) {
+            help_flow(about, printf("  %s", p->name), 30);
+        } else if ((rc = table_row(&t)) == 0 && (rc = table_cell(&t, 0, "%s", p->name)) == 0) {
+            rc = table_cell(&t, 1, "%s", about);
+        }
+    }
+    if (format != TABLE_TEXT)
+        return print_table(&t, rc, format);
+    table_release(&t);
+    return rc;
+}
+
+static int show_training(enum table_format format)
+{
+    static const char *const heads[] = {"training setting", "built in", "values", "what it does"};
+    const struct setting *row;
+    const char *section = "";
+    struct run_config c;
+    struct table t;
+    int rc = run_config_init(&c);
+    if (rc != 0)
+        return rc;
+    table_init(&t, heads, 4);
+    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+        struct buf value = {0}, range = {0}, text = {0};
+        setting_format(row, &c, &value);
+        setting_range(row, &range);
+        if (format == TABLE_TEXT) {
+            if (strcmp(section, row->group) != 0)
+                printf("%s%s%s\n", term_bold(stdout), section = row->group, term_plain(stdout));
+            buf_printf(&text, "%s [%s]", row->help, value.n > 0 ? buf_text(&value) : "\"\"");
+            help_flow(buf_text(&text), printf("  %s", row->name), 34);
+        } else if ((rc = table_row(&t)) == 0 &&
+                   (rc = table_cell(&t, 0, "%s.%s", row->group, row->name)) == 0 &&
+                   (rc = table_cell(&t, 1, "%s", buf_text(&value))) == 0 &&
+                   (rc = table_cell(&t, 2, "%s", buf_text(&range))) == 0) {
+            rc = table_cell(&t, 3, "%s", row->help);
+        }
+        buf_release(&value);
+        buf_release(&range);
+        buf_release(&text);
+    }
+    run_config_release(&c);
+    if (format != TABLE_TEXT)
+        return print_table(&t, rc, format);
+    table_release(&t);
+    return rc;
+}
+
+static const struct topic {
+    const char *name;
+    int (*show)(enum table_format format);
+} topics[] = {{"systems", show_systems}, {"presets", show_presets}, {"training", show_training}};
+
+bool help_is_topic(const char *name)
+{
+    for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
+        if (strcmp(topics[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+int help_topic(const char *name, enum table_format format)
+{
+    size_t i = 0;
+    while (strcmp(topics[i].name, name) != 0)
+        i++;
+    return topics[i].show(format);
+}
+
+void help_training_row(const struct setting *row)
+{
+    struct run_config c;
+    struct buf value = {0}, range = {0};
+    if (run_config_init(&c) != 0)
+        return;
+    setting_format(row, &c, &value);
+    setting_range(row, &range);
+    printf("%s%s.%s%s: %s\n  a setting of :train: %s, built in %s\n", term_bold(stdout), row->group,
+           row->name, term_plain(stdout), row->help, buf_text(&range),
+           value.n > 0 ? buf_text(&value) : "empty");
+    buf_release(&value);
+    buf_release(&range);
+    run_config_release(&c);
+}

@@ -1,0 +1,167 @@
+/* :lora load|save|on|off|merge|drop */
+#include "repl/commands/commands.h"
+
+#include "model/adapter.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/terminal/progress.h"
+#include "repl/repl.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+#include "weights/hf/adapter_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN = 256 };
+
+static void say(const char *text)
+{
+    wrap_say(stdout, term_dim(stdout), "[%s]", text);
+}
+
+static int need_adapter(const struct repl *r)
+{
+    return r->model->adapter != NULL
+               ? 0
+               : err_set(ERR_MISSING, "no adapter stands beside the model; :lora load DIR reads "
+                                      "one, :train lora data=FILE makes one");
+}
+
+const char *lora_about(char *out, size_t n, const struct adapter *a)
+{
+    char targets[100];
+    snprintf(out, n, "%s, rank %d, alpha %g, %s%s", a->on ? "on" : "off", a->config.rank,
+             (double)a->config.alpha, file_show(targets, sizeof targets, a->config.targets),
+             a->changed ? "; not saved" : "");
+    return out;
+}
+
+static int show(struct repl *r)
+{
+    char text[SHOWN];
+    int rc = need_adapter(r);
+    if (rc != 0)
+        return rc;
+    const struct adapter *a = r->model->adapter;
+    term_row("adapter", lora_about(text, sizeof text, a));
+    snprintf(text, sizeof text, "%.2fM beside %d matrices, %.2f %% of the model's",
+             (double)a->n / 1e6, a->n_terms,
+             100 * (double)a->n / (double)config_params(&r->model->config));
+    term_row("parameters", text);
+    if (a->path != NULL)
+        term_row(a->changed ? "once from" : "from", file_show(text, sizeof text, a->path));
+    return 0;
+}
+
+static int read_adapter(struct repl *r, struct adapter **out, const char *path)
+{
+    char *expanded = file_expand(path);
+    int rc = expanded == NULL ? ERR_NOMEM : repl_device(r);
+    if (rc == 0)
+        rc = adapter_read(out, expanded, &r->model->config);
+    mem_free(expanded);
+    return rc;
+}
+
+/* Takes a. */
+static int stand_beside(struct repl *r, struct adapter *a)
+{
+    int rc = adapter_load(a, r->model, progress_show());
+    if (rc != 0)
+        adapter_free(a);
+    progress_wipe();
+    return rc;
+}
+
+int lora_load(struct repl *r, const char *path)
+{
+    struct adapter *a = NULL;
+    int rc = read_adapter(r, &a, path);
+    return rc == 0 ? stand_beside(r, a) : rc;
+}
+
+static int load(struct repl *r, const char *path)
+{
+    struct adapter *a = NULL;
+    int rc = read_adapter(r, &a, path);
+    if (rc == 0 && (rc = unsaved_put_away(r, DISCARD_LORA_LOAD, UNSAVED_ADAPTER)) == 0) {
+        if ((rc = stand_beside(r, a)) == 0)
+            rc = show(r);
+        return rc;
+    }
+    adapter_free(a);
+    return rc;
+}
+
+static int save(struct repl *r, const char *path)
+{
+    char shown[SHOWN];
+    int rc = need_adapter(r);
+    if (rc == 0 && r->model->changed)
+        rc = err_set(ERR_MISMATCH, "the weights beside it have changed and are in no file that an "
+                                   "adapter could refer to; :save PATH them first");
+    char *expanded = rc == 0 ? file_expand(path) : NULL;
+    if (rc == 0)
+        rc = expanded == NULL ? ERR_NOMEM
+                              : adapter_save(r->model->adapter, expanded, r->model->source,
+                                             r->options.settings.call.force);
+    if (rc == 0)
+        wrap_say(stdout, term_dim(stdout), "wrote %s: the adapter alone, for %s",
+                 file_show(shown, sizeof shown, expanded), r->model->name);
+    mem_free(expanded);
+    return rc;
+}
+
+static int turn(struct repl *r, bool on)
+{
+    int rc = need_adapter(r);
+    if (rc == 0 && (rc = repl_device(r)) == 0) {
+        adapter_switch(r->model, on);
+        say(on ? "the model with its adapter" : "the model without its adapter, bit for bit");
+    }
+    return rc;
+}
+
+static int merge(struct repl *r)
+{
+    int rc = need_adapter(r);
+    if (rc == 0 && (rc = repl_device(r)) == 0 &&
+        (rc = unsaved_put_away(r, DISCARD_LORA_MERGE, 0)) == 0) {
+        adapter_merge(r->model);
+        say("the adapter is part of the weights in memory; :save PATH writes them");
+    }
+    return rc;
+}
+
+static int drop(struct repl *r)
+{
+    int rc = need_adapter(r);
+    if (rc == 0 && (rc = repl_device(r)) == 0 &&
+        (rc = unsaved_put_away(r, DISCARD_LORA_DROP, UNSAVED_ADAPTER)) == 0) {
+        adapter_drop(r->model);
+        say("the model has no adapter now");
+    }
+    return rc;
+}
+
+int cmd_lora(struct repl *r, const struct call *c)
+{
+    const char *what = c->n > 0 ? c->words[0] : "";
+    if (c->n == 0)
+        return show(r);
+    if (c->n == 2 && strcmp(what, "load") == 0)
+        return load(r, c->words[1]);
+    if (c->n == 2 && strcmp(what, "save") == 0)
+        return save(r, c->words[1]);
+    if (c->n == 1 && strcmp(what, "on") == 0)
+        return turn(r, true);
+    if (c->n == 1 && strcmp(what, "off") == 0)
+        return turn(r, false);
+    if (c->n == 1 && strcmp(what, "merge") == 0)
+        return merge(r);
+    if (c->n == 1 && strcmp(what, "drop") == 0)
+        return drop(r);
+    return err_set(ERR_RANGE, "usage: :lora [load DIR|save DIR|on|off|merge|drop]");
+}

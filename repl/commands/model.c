@@ -1,0 +1,180 @@
+/* :load :model :save :convert :devices */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "repl/terminal/progress.h"
+#include "repl/repl.h"
+#include "repl/terminal/term.h"
+#include "weights/save.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void show_bytes(const char *what, size_t bytes)
+{
+    char text[48];
+    snprintf(text, sizeof text, bytes >= 10000000 ? "%.0f MB" : "%.1f MB", (double)bytes / 1e6);
+    term_row(what, text);
+}
+
+int cmd_load(struct repl *r, const struct call *c)
+{
+    const char *path = c->n > 0 ? c->words[0] : r->options.settings.device.model;
+    if (*path == '\0')
+        return err_set(ERR_MISSING,
+                       "which model? :load PATH, :load bundled for the one that ships");
+    char *expanded = file_expand(path);
+    int rc = expanded == NULL ? ERR_NOMEM : 0;
+    if (rc == 0)
+        rc = unsaved_may_discard(r, DISCARD_LOAD, UNSAVED_ALL);
+    if (rc == 0)
+        rc = repl_load(r, expanded, r->options.settings.sampler.seed);
+    /* :set shows what is there. */
+    if (rc == 0 && c->n > 0)
+        rc = options_set(&r->options, option_find("model"), ORIGIN_SET, expanded);
+    mem_free(expanded);
+    if (rc == ERR_INTERRUPTED)
+        printf("%s[stopped; %s]%s\n", term_dim(stdout),
+               r->model != NULL ? "the model from before stays" : "no model is loaded",
+               term_plain(stdout));
+    return rc == 0 ? cmd_model(r, c) : rc;
+}
+
+int cmd_model(struct repl *r, const struct call *c)
+{
+    (void)c;
+    const struct model *m = r->model;
+    const struct config *k = &m->config;
+    char text[160];
+    struct buf name = {0};
+    term_visible(&name, m->name, strlen(m->name));
+    printf("%s%s%s\n", term_bold(stdout), buf_text(&name), term_plain(stdout));
+    buf_release(&name);
+    term_row("from", m->source);
+    snprintf(text, sizeof text, "%d layers, %d heads, width %d, feed-forward %d", k->n_layer,
+             k->n_head, k->n_embd, k->n_inner);
+    term_row("shape", text);
+    snprintf(text, sizeof text, "%.2fM", (double)config_params(k) / 1e6);
+    term_row("parameters", text);
+    snprintf(text, sizeof text, "%d tokens", k->n_ctx);
+    term_row("context", text);
+    snprintf(text, sizeof text, "%d tokens%s", k->n_vocab,
+             m->tokenizer == NULL ? "; no tokenizer files: ids only" : "");
+    term_row("vocabulary", text);
+    snprintf(text, sizeof text, "%s in the file, %s in memory", dtype_name(m->file_dtype),
+             m->params.kind == LINEAR_F32 ? "fp32" : "fp16");
+    term_row("precision", text);
+    snprintf(text, sizeof text, "%s, %s head%s",
+             k->activation == ACTIVATION_GELU_ERF ? "exact GELU" : "tanh GELU",
+             k->tie_word_embeddings ? "tied" : "untied",
+             k->scale_attn_by_inverse_layer_idx ? ", attention scaled by layer" : "");
+    term_row("details", text);
+    if (m->adapter != NULL)
+        term_row("adapter", lora_about(text, sizeof text, m->adapter));
+    if (m->changed)
+        term_row("state", "changed, not saved");
+    return 0;
+}
+
+/* --dtype of this very command; what the model has in memory does not count. */
+static enum save_dtype asked_dtype(const struct repl *r, const struct call *c)
+{
+    static const enum save_dtype by_choice[] = {
+        [DTYPE_AUTO] = SAVE_KEEP,
+        [DTYPE_FP16] = SAVE_F16,
+        [DTYPE_FP32] = SAVE_F32,
+        [DTYPE_BFLOAT16] = SAVE_BF16,
+    };
+    enum origin given = options_origin(&r->options, option_find("dtype"));
+    bool here = given == (c->shell ? ORIGIN_COMMAND_LINE : ORIGIN_CALL);
+    return here ? by_choice[r->options.settings.device.dtype] : SAVE_KEEP;
+}
+
+static struct save_config save_settings(const struct repl *r, const struct call *c)
+{
+    const struct call_settings *k = &r->options.settings.call;
+    return (struct save_config){asked_dtype(r, c), k->force, k->compat};
+}
+
+/* What a file of the model's weights has of its adapter. */
+static const char *of_adapter(const struct model *m)
+{
+    return m->adapter == NULL ? ""
+           : m->adapter->on
+               ? ", the adapter merged into the weights; :lora save DIR writes it alone"
+               : ", the model without its adapter, which is off; :lora save DIR writes that";
+}
+
+int cmd_save(struct repl *r, const struct call *c)
+{
+    struct save_config k = save_settings(r, c);
+    char *path = file_expand(c->words[0]);
+    /* A run has the weights in fp32, memory perhaps in less. */
+    bool trained = r->run != NULL && r->model->changed;
+    int rc = path == NULL ? ERR_NOMEM
+             : trained    ? run_export(r->run, path, &k)
+                          : model_save(r->model, path, &k, progress_show());
+    progress_wipe();
+    if (rc == 0)
+        term_wrote(path, of_adapter(r->model));
+    mem_free(path);
+    return rc;
+}
+
+int cmd_convert(struct repl *r, const struct call *c)
+{
+    struct save_config k = save_settings(r, c);
+    char *in = file_expand(c->words[0]), *out = file_expand(c->words[1]);
+    int rc = in == NULL || out == NULL
+                 ? ERR_NOMEM
+                 : weights_convert(in, out, r->options.settings.sampler.seed, &k, progress_show());
+    progress_wipe();
+    if (rc == 0)
+        term_wrote(out, "");
+    mem_free(in);
+    mem_free(out);
+    return rc;
+}
+
+int cmd_devices(struct repl *r, const struct call *c)
+{
+    (void)c;
+    const struct settings *s = &r->options.settings;
+    char text[160];
+    int rc = 0;
+    /* In the shell there is a model to look at only where one is named. */
+    if (r->model == NULL && repl_finds_model(r))
+        rc = repl_need_model(r);
+    if (rc == 0 && r->model != NULL)
+        rc = repl_ready(r, generate_texts(&s->generate, &s->sampler));
+    else if (rc == 0)
+        rc = repl_device(r);
+    if (rc != 0)
+        return rc;
+    snprintf(text, sizeof text, "%d, %s", par_threads(), par_pinned() ? "pinned" : "not pinned");
+    term_row("threads", text);
+    snprintf(text, sizeof text, "%s (this machine has %s)", kernels_active()->name,
+             kernels_names());
+    term_row("kernels", text);
+    snprintf(text, sizeof text, s->generate.device_loop ? "on, tokens handed over every %d" : "off",
+             s->generate.device_iterations);
+    term_row("device loop", text);
+    if (r->model == NULL)
+        return 0;
+    const struct engine *e = &r->engine;
+    term_row("precision", r->model->params.kind == LINEAR_F32
+                              ? "fp32 weights, keys and values"
+                              : "fp16 weights, keys and values; fp32 sums");
+    show_bytes("weights", r->model->params.block_bytes);
+    snprintf(text, sizeof text, "%.1f MB of %.1f MB for %d text%s of %d tokens",
+             (double)kvcache_used_bytes(&e->cache) / 1e6, (double)e->cache.memory_bytes / 1e6,
+             e->max_seqs + 1, e->max_seqs == 0 ? "" : "s", e->cache.n_ctx);
+    term_row("cache", text);
+    show_bytes("scratch", e->forward.block_bytes);
+    show_bytes("logits", e->logits_bytes);
+    show_bytes("peak memory", mem_peak_bytes());
+    return 0;
+}

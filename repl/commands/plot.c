@@ -1,0 +1,286 @@
+/*
+ * :plot: the curves of a run from its metrics.jsonl, on the screen or in a file.
+ */
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "repl/commands/commands.h"
+#include "repl/terminal/plot.h"
+#include "repl/repl.h"
+#include "repl/terminal/term.h"
+#include "train/config/run_config.h"
+#include "train/run/run_folder.h"
+
+#include <langinfo.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_CURVES = 8, SCREEN_ROWS = 14, LEAST_ROWS = 7 };
+
+static const char *const axes[] = {"step", "tokens", "hours", "machine_hours", "epoch"};
+
+struct request {
+    struct plot_series series[MAX_CURVES];
+    int n_series;
+    const char *over, *out, *folder;
+    char *paths[2]; /* of these, `~` expanded */
+    json_t *found;  /* an object of the names that have numbers in the run's file */
+};
+
+static const char *among(const char *const *names, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], word) == 0)
+            return names[i];
+    return NULL;
+}
+
+static bool is_run(const char *path)
+{
+    char *metrics = file_join(path, "metrics.jsonl");
+    bool is = metrics != NULL && file_exists(metrics);
+    mem_free(metrics);
+    return is;
+}
+
+/* Takes path. */
+static int take_path(struct request *q, char *path, bool picture)
+{
+    char **kept = &q->paths[picture];
+    if (*kept != NULL) {
+        err_set(ERR_RANGE, "one %s at a time, not %s and %s", picture ? "picture" : "run", *kept,
+                path);
+        mem_free(path);
+        return ERR_RANGE;
+    }
+    *(picture ? &q->out : &q->folder) = *kept = path;
+    return 0;
+}
+
+static int take_over(struct request *q, const char *name)
+{
+    q->over = among(axes, sizeof axes / sizeof *axes, name);
+    return q->over != NULL ? 0
+                           : err_set(ERR_RANGE,
+                                     "over is %s, must be step, tokens, hours, machine_hours or "
+                                     "epoch",
+                                     name);
+}
+
+/* A curve may have any name: what the run has is known when it was read. */
+static int understand(struct request *q, const char *word)
+{
+    if (strncmp(word, "over=", 5) == 0)
+        return take_over(q, word + 5);
+    bool picture = text_ends_in(word, ".svg") || text_ends_in(word, ".png");
+    char *path = file_expand(word);
+    if (path == NULL)
+        return ERR_NOMEM;
+    const bool far = strchr(path, '/') != NULL;
+    if (picture || is_run(path) || (far && file_is_folder(path)))
+        return take_path(q, path, picture);
+    mem_free(path);
+    if (far)
+        return err_set(ERR_RANGE, "no curve, picture or run's folder %s", word);
+    if (q->n_series == MAX_CURVES)
+        return err_set(ERR_RANGE, "at most %d curves in one picture", MAX_CURVES);
+    q->series[q->n_series++].name = word;
+    return 0;
+}
+
+/* loss and validation_loss have one. */
+static const char *axis_of(const struct plot_series *s)
+{
+    static const char part[] = "validation_";
+    const size_t n = sizeof part - 1;
+    return strncmp(s->name, part, n) == 0 ? s->name + n : s->name;
+}
+
+static bool same_axis(const struct plot_series *a, const struct plot_series *b)
+{
+    return strcmp(axis_of(a), axis_of(b)) == 0;
+}
+
+static int add_point(struct plot_series *s, double x, double y)
+{
+    size_t old = (size_t)s->n * sizeof(double);
+    if ((s->n & (s->n - 1)) == 0) { /* room doubles at each power of two */
+        size_t room = (s->n == 0 ? 1 : 2 * (size_t)s->n) * sizeof(double);
+        double *xs = mem_grow(s->x, old, room), *ys = xs == NULL ? NULL : mem_grow(s->y, old, room);
+        s->x = xs == NULL ? s->x : xs;
+        s->y = ys == NULL ? s->y : ys;
+        if (xs == NULL || ys == NULL)
+            return ERR_NOMEM;
+    }
+    s->x[s->n] = x;
+    s->y[s->n++] = y;
+    return 0;
+}
+
+static int read_line(struct request *q, const char *line, size_t n)
+{
+    json_t *o, *value;
+    const char *name;
+    int rc = json_read_line(&o, line, n);
+    if (rc != 0)
+        return rc;
+    json_object_foreach(o, name, value)
+    {
+        if (json_is_number(value) && json_object_get(q->found, name) == NULL)
+            json_object_set_new(q->found, name, json_true());
+    }
+    const json_t *x = json_object_get(o, q->over);
+    for (int i = 0; i < q->n_series && json_is_number(x) && rc == 0; i++) {
+        const json_t *y = json_object_get(o, q->series[i].name);
+        if (json_is_number(y))
+            rc = add_point(&q->series[i], json_number_value(x), json_number_value(y));
+    }
+    json_decref(o);
+    return rc;
+}
+
+static int read_metrics(struct request *q)
+{
+    struct buf text = {0};
+    char *path = file_join(q->folder, "metrics.jsonl");
+    int rc = path == NULL ? ERR_NOMEM : file_read_all(&text, path, 1 << 30);
+    for (char *line = text.data, *end; rc == 0 && line != NULL && *line != '\0'; line = end + 1) {
+        end = strchr(line, '\n');
+        if (end == NULL) /* being written just now */
+            break;
+        if ((rc = read_line(q, line, (size_t)(end - line))) != 0)
+            file_wrap(path);
+    }
+    buf_release(&text);
+    mem_free(path);
+    return rc;
+}
+
+/* A file without figures has nothing to plot, which plot_draw says. */
+static bool is_found(const struct request *q, const char *name)
+{
+    return json_object_size(q->found) == 0 || json_object_get(q->found, name) != NULL;
+}
+
+/* Whether what was asked for is in the run's file; the sentence lists what is. */
+static int check_names(const struct request *q, int n_named)
+{
+    struct buf names = {0};
+    const char *name;
+    json_t *value;
+    int i = 0, rc = 0;
+    while (i < n_named && is_found(q, q->series[i].name))
+        i++;
+    if (i == n_named && is_found(q, q->over))
+        return 0;
+    json_object_foreach(q->found, name, value)
+    {
+        if (rc == 0)
+            rc = buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", name);
+    }
+    if (rc == 0 && i < n_named)
+        rc = err_set(ERR_MISSING, "no curve, picture or run's folder %s; the run has %s",
+                     q->series[i].name, buf_text(&names));
+    else if (rc == 0)
+        rc = err_set(ERR_MISSING, "the run has no %s to plot over; it has %s", q->over,
+                     buf_text(&names));
+    buf_release(&names);
+    return rc;
+}
+
+/* Without points a curve is not drawn: a run may have no validation. */
+static void drop_empty(struct request *q)
+{
+    int kept = 0;
+    for (int i = 0; i < q->n_series; i++)
+        if (q->series[i].n > 0)
+            q->series[kept++] = q->series[i];
+    q->n_series = kept;
+}
+
+/* The run in memory, the session's last one, or that of RUNS_FOLDER which was written to last, kept
+ * in *latest. */
+static int find_run(const struct repl *r, struct request *q, char **latest)
+{
+    char shown[256];
+    if (q->folder != NULL)
+        return 0;
+    if (r->run != NULL) {
+        q->folder = run_path(r->run);
+        return 0;
+    }
+    if (repl_latest_run(r, false, latest) != 0)
+        return err_set(ERR_MISSING, "no run in this session, and " RUNS_FOLDER
+                                    " has none with a checkpoint; :plot loss FOLDER");
+    q->folder = *latest;
+    if (q->out == NULL)
+        printf("%s[%s]%s\n", term_dim(stdout), file_show(shown, sizeof shown, *latest),
+               term_plain(stdout));
+    return 0;
+}
+
+/* Curves with an axis in common side by side, in the order in which they were named; how many
+ * frames that makes. */
+static int arrange(struct request *q)
+{
+    struct plot_series sorted[MAX_CURVES];
+    int n = 0, n_frames = 0;
+    for (int i = 0; i < q->n_series; i++) {
+        const int begin = n;
+        bool first = true;
+        for (int k = 0; k < i; k++)
+            first &= !same_axis(&q->series[k], &q->series[i]);
+        for (int k = i; k < q->n_series && first; k++)
+            if (same_axis(&q->series[k], &q->series[i])) {
+                sorted[n] = q->series[k];
+                sorted[n].color = term_curve(stdout, n - begin);
+                sorted[n++].frame = n_frames;
+            }
+        n_frames += first;
+    }
+    memcpy(q->series, sorted, (size_t)n * sizeof *sorted);
+    return n_frames;
+}
+
+int cmd_plot(struct repl *r, const struct call *c)
+{
+    struct request q = {.over = "step", .found = json_object()};
+    struct buf picture = {0};
+    char *latest = NULL;
+    int rc = q.found == NULL ? err_set(ERR_NOMEM, "no memory for the names of curves") : 0;
+    for (int i = 0; i < c->n && rc == 0; i++)
+        rc = understand(&q, c->words[i]);
+    if (rc == 0)
+        rc = find_run(r, &q, &latest);
+    const int n_named = q.n_series;
+    if (rc == 0 && n_named == 0) {
+        q.series[q.n_series++].name = "loss";
+        q.series[q.n_series++].name = "validation_loss";
+    }
+    if (rc == 0)
+        rc = read_metrics(&q);
+    if (rc == 0)
+        rc = check_names(&q, n_named);
+    drop_empty(&q);
+    const int n_frames = arrange(&q), each = n_frames > 1 ? LEAST_ROWS : SCREEN_ROWS;
+    if (rc == 0 && q.out != NULL)
+        rc = plot_write(q.out, r->options.settings.call.force, q.series, q.n_series, q.over);
+    if (rc == 0 && q.out != NULL)
+        term_wrote(q.out, "");
+    else if (rc == 0)
+        rc = plot_draw(&picture, q.series, q.n_series, q.over, term_width(stdout) - 1, each,
+                       strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
+    if (rc == 0)
+        fwrite(buf_text(&picture), 1, picture.n, stdout);
+    buf_release(&picture);
+    for (int i = 0; i < q.n_series; i++) {
+        mem_free(q.series[i].x);
+        mem_free(q.series[i].y);
+    }
+    mem_free(q.paths[0]);
+    mem_free(q.paths[1]);
+    mem_free(latest);
+    json_decref(q.found);
+    return rc;
+}

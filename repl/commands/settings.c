@@ -1,0 +1,165 @@
+/* :set :reset */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "repl/repl.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Text values as they would have to be typed. */
+static int value_text(struct buf *out, const struct repl *r, const struct setting *o)
+{
+    struct buf plain = {0};
+    int rc = setting_format(o, &r->options.settings, &plain);
+    bool quote = rc == 0 && (plain.n == 0 || strpbrk(plain.data, " \t\n") != NULL);
+    if (rc == 0 && quote)
+        rc = buf_char(out, '"');
+    if (rc == 0)
+        rc = term_visible(out, buf_text(&plain), plain.n);
+    if (rc == 0 && quote)
+        rc = buf_char(out, '"');
+    buf_release(&plain);
+    return rc;
+}
+
+static void show_all(const struct repl *r)
+{
+    const char *group = "";
+    const struct setting *o;
+    int width = term_width(stdout);
+    for (int i = 0; (o = option_at(i)) != NULL; i++) {
+        if (o->call_only || o->type == SETTING_SHORTHAND)
+            continue;
+        if (strcmp(group, o->group) != 0)
+            printf("%s%s%s\n", term_bold(stdout), group = o->group, term_plain(stdout));
+        struct buf value = {0};
+        enum origin origin = options_origin(&r->options, o);
+        value_text(&value, r, o);
+        bool dim = origin == ORIGIN_BUILT_IN;
+        /* Long values lose their tail, so that what changed them stays in sight. */
+        int room = width - 24 - 16 > 12 ? width - 24 - 16 : 12;
+        int columns = term_columns(buf_text(&value), value.n);
+        bool cut = columns > room;
+        size_t fits = cut ? term_fit(buf_text(&value), value.n, room - 3) : value.n;
+        printf("  %-20s  %.*s%s%*s  %s%s%s\n", o->name, (int)fits, buf_text(&value),
+               cut ? "..." : "", columns < 16 ? 16 - columns : 0, "", dim ? term_dim(stdout) : "",
+               origin_name(origin), dim ? term_plain(stdout) : "");
+        buf_release(&value);
+    }
+}
+
+static void show_one(const struct repl *r, const struct setting *o)
+{
+    struct buf value = {0}, range = {0};
+    value_text(&value, r, o);
+    setting_range(o, &range);
+    printf("%s %s  %s(%s; %s)\n%s: %s%s\n", o->name, buf_text(&value), term_dim(stdout),
+           origin_name(options_origin(&r->options, o)), buf_text(&range), o->name, o->help,
+           term_plain(stdout));
+    buf_release(&value);
+    buf_release(&range);
+}
+
+/* Texts of settings that name tokens, as every prompt will have them. */
+static int check_with_model(const struct repl *r)
+{
+    const struct settings *s = &r->options.settings;
+    const struct model *m = r->model;
+    struct stop_tokens stop;
+    struct sampler *sampler = NULL;
+    int rc = generate_stop_tokens(&stop, &s->generate, m);
+    if (rc == 0)
+        rc = sampler_new(&sampler, &s->sampler, m->config.n_vocab, m->config.n_ctx, m->tokenizer,
+                         &stop);
+    sampler_free(sampler);
+    return rc;
+}
+
+/* What is worth knowing at once about a change. */
+static int after(struct repl *r, const struct setting *o)
+{
+    const struct settings *s = &r->options.settings;
+    int rc = 0;
+    if (strcmp(o->name, "color") == 0)
+        term_set_color(s->talk.color);
+    else if (strcmp(o->name, "wrap") == 0)
+        wrap_switch(s->talk.wrap);
+    else if (strcmp(o->name, "kernels") == 0 || strcmp(o->name, "threads") == 0 ||
+             strcmp(o->name, "pin") == 0)
+        rc = repl_device(r);
+    else if (r->model != NULL && o->type == SETTING_STRING && option_per_line(o))
+        rc = check_with_model(r);
+    else if (r->model != NULL && strcmp(o->name, "lora") == 0)
+        printf("%sholds from the next start on; :lora load DIR puts one beside this model%s\n",
+               term_dim(stdout), term_plain(stdout));
+    else if (r->model != NULL && (strcmp(o->name, "dtype") == 0 || strcmp(o->name, "model") == 0))
+        printf("%sholds from the next :load on%s\n", term_dim(stdout), term_plain(stdout));
+    return rc;
+}
+
+static int change(struct repl *r, const struct setting *o, const char *text)
+{
+    struct buf before = {0};
+    bool had = options_origin(&r->options, o) == ORIGIN_SET;
+    int rc = setting_format(o, &r->options.settings, &before);
+    if (rc == 0 && (rc = options_set(&r->options, o, ORIGIN_SET, text)) == 0 &&
+        (rc = after(r, o)) != 0) {
+        /* Refused by what it is for: as it was. */
+        options_set(&r->options, o, ORIGIN_SET, had ? buf_text(&before) : NULL);
+    }
+    buf_release(&before);
+    return rc;
+}
+
+int cmd_set(struct repl *r, const struct call *c)
+{
+    const struct setting *o;
+    const char *text = c->text + strspn(c->text, " \t\n");
+    size_t n = strcspn(text, " \t\n=");
+    if (n == 0) {
+        show_all(r);
+        return 0;
+    }
+    char *name = mem_sprintf("%.*s", (int)n, text);
+    int rc = name == NULL ? ERR_NOMEM : option_settable(&o, name);
+    mem_free(name);
+    if (rc != 0)
+        return rc;
+    text += n;
+    text += strspn(text, " \t\n");
+    if (*text == '=')
+        text += 1 + strspn(text + 1, " \t\n");
+    if (*text == '\0' && o->type != SETTING_SHORTHAND) {
+        show_one(r, o);
+        return 0;
+    }
+    n = strlen(text);
+    while (n > 0 && strchr(" \t\n", text[n - 1]) != NULL)
+        n--;
+    if (n >= 2 && (*text == '"' || *text == '\'') && text[n - 1] == *text)
+        text++, n -= 2;
+    char *value = n == 0 && o->type == SETTING_SHORTHAND ? mem_strdup("on")
+                                                         : mem_sprintf("%.*s", (int)n, text);
+    rc = value == NULL ? ERR_NOMEM : change(r, o, value);
+    mem_free(value);
+    return rc;
+}
+
+int cmd_reset(struct repl *r, const struct call *c)
+{
+    if (c->n == 0) {
+        options_clear(&r->options, ORIGIN_SET);
+        term_set_color(r->options.settings.talk.color);
+        wrap_switch(r->options.settings.talk.wrap);
+        return 0;
+    }
+    if (strcmp(c->words[0], "text") != 0)
+        return err_set(ERR_RANGE, "usage: :reset, for the settings, or :reset text");
+    repl_forget(r);
+    return 0;
+}

@@ -1,0 +1,191 @@
+/* :regen :undo :continue :session :history :quit */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "kvcache/snapshot.h"
+#include "repl/session/json_lines.h"
+#include "repl/terminal/line.h"
+#include "repl/terminal/progress.h"
+#include "repl/repl.h"
+#include "repl/session/answer.h"
+#include "repl/terminal/term.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HISTORY_SHOWN = 20 };
+
+int cmd_regen(struct repl *r, const struct call *c)
+{
+    (void)c;
+    return say_again(r);
+}
+
+int cmd_continue(struct repl *r, const struct call *c)
+{
+    (void)c;
+    return say_more(r);
+}
+
+static void say_length(const struct repl *r, const char *what)
+{
+    printf("%s%s: %zu token%s of text%s\n", term_dim(stdout), what, r->text.n,
+           r->text.n == 1 ? "" : "s", term_plain(stdout));
+}
+
+int cmd_undo(struct repl *r, const struct call *c)
+{
+    (void)c;
+    if (r->n_turns == 0)
+        return err_set(ERR_MISSING, "there is nothing to take back");
+    struct turn *t = &r->turns[r->n_turns - 1];
+    r->text.n = 0;
+    int rc = ids_add(&r->text, t->before.data, t->before.n);
+    if (rc != 0)
+        return rc;
+    r->held_blank = t->before_held;
+    repl_pop_turn(r);
+    say_length(r, "taken back; what is left");
+    return 0;
+}
+
+/* What a session keeps besides its text: how answers are made and gone on from. */
+static bool is_kept(const struct setting *o)
+{
+    return option_per_line(o) || strcmp(o->name, "keep") == 0;
+}
+
+/* These settings as YAML. */
+static int settings_yaml(const struct repl *r, struct buf *out)
+{
+    const struct setting *o;
+    int rc = 0;
+    for (int i = 0; (o = option_at(i)) != NULL && rc == 0; i++) {
+        if (!is_kept(o))
+            continue;
+        struct buf value = {0};
+        rc = setting_format(o, &r->options.settings, &value);
+        if (rc == 0)
+            rc = buf_printf(out, "%s: ", o->name);
+        if (rc == 0)
+            rc = json_string_text(out, buf_text(&value));
+        if (rc == 0)
+            rc = buf_char(out, '\n');
+        buf_release(&value);
+    }
+    return rc;
+}
+
+static int save_session(struct repl *r, const char *path)
+{
+    struct buf settings = {0};
+    int rc = r->text.n == 0 ? err_set(ERR_MISSING, "there is no text yet to save") : 0;
+    if (rc == 0)
+        rc = session_set(&r->session, r->text.data, r->text.n, progress_show());
+    if (rc == 0)
+        rc = settings_yaml(r, &settings);
+    if (rc == 0)
+        rc = snapshot_save(&r->session, path, buf_text(&settings), r->options.settings.call.force);
+    buf_release(&settings);
+    if (rc == 0)
+        say_length(r, "saved");
+    return rc;
+}
+
+/* What was set to the value it would have anyway is not set. */
+static int unset_needless(struct options *options)
+{
+    const struct setting *o;
+    int rc = 0;
+    for (int i = 0; (o = option_at(i)) != NULL && rc == 0; i++) {
+        struct buf set = {0}, otherwise = {0};
+        if (!is_kept(o) || options_origin(options, o) != ORIGIN_SET)
+            continue;
+        rc = setting_format(o, &options->settings, &set);
+        if (rc == 0)
+            rc = options_set(options, o, ORIGIN_SET, NULL);
+        if (rc == 0)
+            rc = setting_format(o, &options->settings, &otherwise);
+        if (rc == 0 && strcmp(buf_text(&set), buf_text(&otherwise)) != 0)
+            rc = options_set(options, o, ORIGIN_SET, buf_text(&set));
+        buf_release(&set);
+        buf_release(&otherwise);
+    }
+    return rc;
+}
+
+static const struct yaml_origin of_session = {
+    .origin = ORIGIN_SET, .label = "settings of the session", .may_set = is_kept};
+
+static int check_settings(void *user, const char *settings)
+{
+    const struct repl *r = user;
+    return options_check_yaml(&r->options, &of_session, settings, strlen(settings));
+}
+
+static int load_session(struct repl *r, const char *path)
+{
+    char *settings = NULL;
+    int rc = snapshot_load(&r->session, path, check_settings, r, &settings);
+    if (rc != 0)
+        return rc;
+    repl_forget(r);
+    rc = repl_keep_text(r);
+    if (rc == 0)
+        rc = options_read_yaml(&r->options, &of_session, settings, strlen(settings));
+    if (rc == 0)
+        rc = unset_needless(&r->options);
+    mem_free(settings);
+    if (rc == 0)
+        say_length(r, "loaded");
+    return rc;
+}
+
+int cmd_session(struct repl *r, const struct call *c)
+{
+    bool save = strcmp(c->words[0], "save") == 0;
+    if (!save && strcmp(c->words[0], "load") != 0)
+        return err_set(ERR_RANGE, "usage: :session save FILE, or :session load FILE");
+    const struct settings *s = &r->options.settings;
+    char *path = file_expand(c->words[1]);
+    int rc = path == NULL ? ERR_NOMEM : repl_ready(r, generate_texts(&s->generate, &s->sampler));
+    if (rc == 0)
+        rc = save ? save_session(r, path) : load_session(r, path);
+    progress_wipe();
+    mem_free(path);
+    return rc;
+}
+
+int cmd_history(struct repl *r, const struct call *c)
+{
+    (void)r;
+    int n = 0, shown = HISTORY_SHOWN;
+    if (c->n > 0) {
+        char *end;
+        long v = strtol(c->words[0], &end, 10);
+        if (*end != '\0' || v < 1 || v > 1000000)
+            return err_set(ERR_RANGE, "how many lines? %.40s is not 1 to 1000000", c->words[0]);
+        shown = (int)v;
+    }
+    while (line_history(n) != NULL)
+        n++;
+    for (int i = n > shown ? n - shown : 0; i < n; i++) {
+        struct buf safe = {0};
+        const char *text = line_history(i);
+        term_visible(&safe, text, strlen(text));
+        printf("%5d  %s\n", i + 1, buf_text(&safe));
+        buf_release(&safe);
+    }
+    return 0;
+}
+
+int cmd_quit(struct repl *r, const struct call *c)
+{
+    (void)c;
+    int rc = unsaved_may_discard(r, DISCARD_QUIT, UNSAVED_ALL);
+    r->quit = rc == 0;
+    return rc;
+}

@@ -1,0 +1,70 @@
+/* :tokenizer train */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/terminal/progress.h"
+#include "repl/repl.h"
+#include "repl/terminal/term.h"
+#include "train/data/text_words.h"
+#include "weights/tensors/folder.h"
+#include "weights/hf/vocab.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int learn(struct tokenizer **out, const char *text, const struct bpe_train_config *c)
+{
+    struct bpe_words words = {0};
+    int rc = text_words_read(&words, text, progress_show());
+    if (rc == 0)
+        rc = bpe_train(out, &words, c, progress_show());
+    bpe_words_release(&words);
+    return rc;
+}
+
+/* A new folder comes whole or not at all; in an old one only the tokenizer is replaced. */
+static int train(struct tokenizer **t, const char *text, const char *out,
+                 const struct call_settings *k)
+{
+    struct folder_writer folder = {0};
+    int rc = folder_create(&folder, out, false);
+    bool old = rc == ERR_EXISTS && file_is_folder(out);
+    if (old)
+        rc = vocab_check_folder(out, k->force);
+    if (rc == 0)
+        rc = learn(t, text, &k->bpe);
+    if (rc == 0)
+        rc = vocab_write_folder(*t, old ? out : folder.temp, old && k->force);
+    if (rc == 0 && !old)
+        rc = folder_commit(&folder);
+    folder_abandon(&folder);
+    return rc;
+}
+
+static void say_learned(const struct tokenizer *t, const char *out)
+{
+    struct buf safe = {0};
+    progress_wipe();
+    term_visible(&safe, out, strlen(out));
+    printf("%s%d tokens, %d merges; wrote %s%s\n", term_dim(stdout), tokenizer_size(t),
+           tokenizer_merges(t), buf_text(&safe), term_plain(stdout));
+    buf_release(&safe);
+}
+
+int cmd_tokenizer(struct repl *r, const struct call *c)
+{
+    struct tokenizer *t = NULL;
+    if (strcmp(c->words[0], "train") != 0)
+        return err_set(ERR_RANGE, "tokenizer does not know %.40s; it can train", c->words[0]);
+    char *text = file_expand(c->words[1]), *out = file_expand(c->words[2]);
+    int rc =
+        text == NULL || out == NULL ? ERR_NOMEM : train(&t, text, out, &r->options.settings.call);
+    if (rc == 0)
+        say_learned(t, out);
+    tokenizer_free(t);
+    mem_free(text);
+    mem_free(out);
+    return rc;
+}

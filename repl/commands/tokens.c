@@ -1,0 +1,264 @@
+/* tokens, logits and generate: for programs, and for comparing with others. */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/terminal/token_text.h"
+#include "repl/terminal/progress.h"
+#include "repl/repl.h"
+#include "repl/session/answer.h"
+#include "repl/terminal/term.h"
+#include "sampling/score.h"
+#include "weights/source.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TOP_SHOWN = 10 };
+
+/* "1,2,3", blanks as good as commas. */
+static int parse_ids(struct ids *out, const char *text)
+{
+    for (const char *p = text + strspn(text, " \t\n"); *p != '\0';) {
+        char *end;
+        errno = 0;
+        long v = strtol(p, &end, 10);
+        if (end == p || errno != 0 || v < 0 || v > INT32_MAX ||
+            (*end != '\0' && strchr(", \t\n", *end) == NULL))
+            return err_set(ERR_RANGE, "ids: %.40s is no token id; give them as 1,2,3", p);
+        int rc = ids_add(out, &(token_id){(token_id)v}, 1);
+        if (rc != 0)
+            return rc;
+        p = end + strspn(end, " \t\n");
+        if (*p == ',')
+            p += 1 + strspn(p + 1, " \t\n");
+    }
+    return out->n > 0 ? 0 : err_set(ERR_RANGE, "ids is empty; give them as 1,2,3");
+}
+
+/* What the user gave: --ids, or the text, or standard input. */
+static int take_input(struct repl *r, const struct call *c, struct ids *out)
+{
+    const struct settings *s = &r->options.settings;
+    const char *ids = s->call.ids;
+    if (ids != NULL && *ids != '\0')
+        return c->n == 0 ? parse_ids(out, ids)
+                         : err_set(ERR_RANGE, "give a text or --ids, not both");
+    struct prompt p = {0};
+    struct buf text = {0};
+    int rc = c->n > 0 ? buf_str(&text, c->text) : file_read_fd(&text, STDIN_FILENO);
+    if (rc == 0 && r->model->tokenizer == NULL)
+        rc = err_set(ERR_MISSING, "the model has no tokenizer files: give --ids 1,2,3");
+    if (rc == 0)
+        rc = tokenizer_encode(r->model->tokenizer, &p.ids, buf_text(&text), text.n,
+                              s->generate.special ? ENCODE_SPECIAL : ENCODE_TEXT);
+    if (rc == 0)
+        rc = ids_add(out, p.ids.data, p.ids.n);
+    buf_release(&text);
+    prompt_release(&p);
+    return rc;
+}
+
+/* " name" 1438, as many as a line holds. */
+static int show_pieces(const struct tokenizer *t, const struct ids *ids)
+{
+    struct buf one = {0};
+    int width = term_width(stdout), at = 0, rc = 0;
+    for (size_t i = 0; i < ids->n && rc == 0; i++) {
+        one.n = 0;
+        rc = piece_quote(&one, t, ids->data[i]);
+        int columns = term_columns(buf_text(&one), one.n) + 8;
+        if (at > 0 && at + columns + 2 > width) {
+            fputc('\n', stdout);
+            at = 0;
+        }
+        printf("%s%s %s%-6d%s", at > 0 ? "  " : "", buf_text(&one), term_dim(stdout), ids->data[i],
+               term_plain(stdout));
+        at += columns + 2;
+    }
+    printf("\n%s%zu token%s%s\n", term_dim(stdout), ids->n, ids->n == 1 ? "" : "s",
+           term_plain(stdout));
+    buf_release(&one);
+    return rc;
+}
+
+static void print_ids(const struct ids *ids)
+{
+    for (size_t i = 0; i < ids->n; i++)
+        printf("%s%d", i > 0 ? "," : "", ids->data[i]);
+    fputc('\n', stdout);
+}
+
+/* Of the text given, of standard input in the shell, of the text so far at the prompt. */
+static int ids_to_show(const struct repl *r, const struct call *c, const struct tokenizer *t,
+                       struct ids *out)
+{
+    struct buf text = {0};
+    if (!c->shell && *c->text == '\0')
+        return r->text.n > 0
+                   ? ids_add(out, r->text.data, r->text.n)
+                   : err_set(ERR_MISSING, "there is no text yet; :tokens TEXT shows those of TEXT");
+    int rc = c->shell && c->n == 0 ? file_read_fd(&text, STDIN_FILENO) : buf_str(&text, c->text);
+    if (rc == 0)
+        rc = tokenizer_encode(t, out, buf_text(&text), text.n,
+                              r->options.settings.generate.special ? ENCODE_SPECIAL : ENCODE_TEXT);
+    buf_release(&text);
+    return rc;
+}
+
+int cmd_tokens(struct repl *r, const struct call *c)
+{
+    /* A tokenizer needs no weights: open the model's files for it alone. */
+    struct source source = {0};
+    struct ids ids = {0};
+    const char *path = r->options.settings.device.model;
+    int rc = 0;
+    if (r->model == NULL && !repl_finds_model(r))
+        return repl_need_model(r); /* which says what there is to do */
+    if (r->model == NULL)
+        rc = source_open(&source, path, 0, false, progress_show());
+    const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
+    if (rc == 0 && t == NULL)
+        rc = err_set(ERR_MISSING, "the model has no tokenizer files");
+    if (rc == 0)
+        rc = ids_to_show(r, c, t, &ids);
+    if (rc == 0 && c->shell)
+        print_ids(&ids);
+    else if (rc == 0)
+        rc = show_pieces(t, &ids);
+    source_close(&source);
+    ids_release(&ids);
+    return rc;
+}
+
+/* NumPy's format, version 1.0: magic, header length, a Python dict padded to 64 bytes. */
+static int npy_begin(struct file_writer *w, size_t rows, int V, bool all)
+{
+    char shape[64], header[256];
+    if (all)
+        snprintf(shape, sizeof shape, "(%zu, %d)", rows, V);
+    else
+        snprintf(shape, sizeof shape, "(%d,)", V);
+    int n = snprintf(header + 10, sizeof header - 10,
+                     "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }", shape);
+    int total = (10 + n + 1 + 63) / 64 * 64;
+    memset(header + 10 + n, ' ', (size_t)(total - 10 - n));
+    memcpy(header, "\x93NUMPY\x01\x00", 8);
+    header[8] = (char)((total - 10) & 0xff);
+    header[9] = (char)((total - 10) >> 8);
+    header[total - 1] = '\n';
+    return file_write(w, header, (size_t)total);
+}
+
+struct npy_rows {
+    struct file_writer *file;
+    int V, rc;
+};
+
+static void write_row(void *user, size_t i, const float *logits)
+{
+    struct npy_rows *n = user;
+    (void)i;
+    if (n->rc == 0)
+        n->rc = file_write(n->file, logits, (size_t)n->V * sizeof *logits);
+}
+
+static int write_npy(struct repl *r, const struct ids *ids, const char *path)
+{
+    const struct call_settings *k = &r->options.settings.call;
+    struct file_writer w;
+    struct npy_rows rows = {&w, r->model->config.n_vocab, 0};
+    int rc = file_create(&w, path, k->force);
+    if (rc != 0)
+        return rc;
+    rc = npy_begin(&w, ids->n, rows.V, k->all);
+    if (rc == 0 && k->all && ids->n > 1)
+        rc = score_text(&r->engine, ids->data, ids->n, 1, write_row, &rows, progress_show());
+    if (rc == 0)
+        rc = rows.rc;
+    if (rc == 0)
+        rc = file_write(&w, r->session.logits, (size_t)rows.V * sizeof(float));
+    if (rc == 0)
+        rc = file_commit(&w);
+    file_abandon(&w);
+    return rc;
+}
+
+static int show_top(const struct repl *r)
+{
+    const float *logits = r->session.logits;
+    int V = r->model->config.n_vocab;
+    float top = kernels_active()->max(logits, (size_t)V);
+    double sum = kernels_active()->exp_sum(NULL, logits, (size_t)V, top, 1.0f);
+    float below = INFINITY;
+    int last = -1;
+    for (int shown = 0; shown < TOP_SHOWN && shown < V; shown++) {
+        /* The next in order of logit, then of id. */
+        int best = -1;
+        for (int i = 0; i < V; i++)
+            if ((logits[i] < below || (logits[i] == below && i > last)) &&
+                (best < 0 || logits[i] > logits[best]))
+                best = i;
+        if (best < 0)
+            break;
+        below = logits[last = best];
+        struct buf piece = {0};
+        if (r->model->tokenizer != NULL)
+            piece_quote(&piece, r->model->tokenizer, best);
+        printf("%7d  %10.5f  %6.2f %%  %s\n", best, (double)below,
+               100.0 * exp((double)below - (double)top) / sum, buf_text(&piece));
+        buf_release(&piece);
+    }
+    return last >= 0 ? 0
+                     : err_set(ERR_FORMAT, "the logits are no numbers: the weights are damaged");
+}
+
+int cmd_logits(struct repl *r, const struct call *c)
+{
+    struct ids ids = {0};
+    const char *path = r->options.settings.call.out;
+    int rc = take_input(r, c, &ids);
+    if (rc == 0)
+        rc = repl_ready(r, 1);
+    if (rc == 0)
+        rc = engine_check_ids(&r->engine, ids.data, ids.n);
+    if (rc == 0 && ids.n == 0)
+        rc = err_set(ERR_RANGE, "an empty text expects nothing; give a text or --ids 1,2,3");
+    if (rc == 0)
+        rc = session_set(&r->session, ids.data, ids.n, progress_show());
+    if (rc == 0 && path != NULL && *path != '\0')
+        rc = write_npy(r, &ids, path);
+    progress_wipe();
+    if (rc == 0)
+        rc = show_top(r);
+    ids_release(&ids);
+    return rc;
+}
+
+int cmd_generate(struct repl *r, const struct call *c)
+{
+    const struct settings *s = &r->options.settings;
+    const char *given = s->call.ids;
+    struct buf text = {0};
+    struct ids ids = {0};
+    int rc = 0;
+    if (r->model->tokenizer == NULL && s->call.output == OUTPUT_TEXT && !s->batch.jsonl)
+        return err_set(ERR_MISSING, "the model has no tokenizer files, so its answers are no text; "
+                                    "--output ids prints them");
+    if (given != NULL && *given != '\0') {
+        if ((rc = take_input(r, c, &ids)) == 0)
+            rc = say_ids(r, &ids);
+    } else {
+        rc = c->n > 0 ? buf_str(&text, c->text) : file_read_fd(&text, STDIN_FILENO);
+        if (rc == 0)
+            rc = say(r, buf_text(&text), text.n);
+    }
+    buf_release(&text);
+    ids_release(&ids);
+    return rc;
+}

@@ -1,0 +1,432 @@
+/* :train CONFIG and resume; train_tell.c has the rest. */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/progress.h"
+#include "repl/terminal/progress.h"
+#include "repl/repl.h"
+#include "repl/terminal/signals.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+#include "repl/commands/train_report.h"
+#include "repl/terminal/train_lines.h"
+#include "train/config/run_config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what a run shows ---- */
+
+static void show_line(void *user, const struct metrics *m)
+{
+    (void)user;
+    train_view_show(m);
+}
+
+static void show_activations(void *user, const struct metrics *m, const struct watch *w)
+{
+    (void)user;
+    train_view_activations(m, w);
+}
+
+static void show_tick(void *user, const struct metrics *m, int64_t step, double part)
+{
+    (void)user;
+    train_view_tick(m, step, part);
+}
+
+/* A text from the weights as they are, by the settings of answers, always with the same
+ * draws; the text in progress is left alone. */
+static int make_sample(struct repl *r, struct answer *a)
+{
+    const struct run_config *c = run_settings(r->run);
+    const char *text = c->logging.sample_prompt;
+    struct settings s;
+    struct session session;
+    struct prompt prompt = {0};
+    struct generate_host host = {.progress = progress_show()};
+    int rc = settings_copy(&s, &r->options.settings);
+    if (rc != 0)
+        return rc;
+    s.generate.max_new_tokens = c->logging.sample_tokens;
+    s.generate.num_return_sequences = 1;
+    s.sampler.seed = c->training.seed;
+    s.sampler.draw = 0;
+    if ((rc = repl_ready(r, generate_texts(&s.generate, &s.sampler))) == 0 &&
+        (rc = session_init(&session, &r->engine)) == 0) {
+        if ((rc = prompt_encode(&prompt, r->model, &s.generate, text, strlen(text))) == 0)
+            rc = generate(&session, &prompt, &s.generate, &s.sampler, &host, a);
+        session_release(&session);
+    }
+    prompt_release(&prompt);
+    settings_release(&s);
+    return rc;
+}
+
+static int show_sample(void *user, struct buf *out)
+{
+    struct repl *r = user;
+    struct answer a = {0};
+    int rc = make_sample(r, &a);
+    if (rc == 0 && (rc = buf_str(out, run_settings(r->run)->logging.sample_prompt)) == 0)
+        rc = buf_add(out, buf_text(&a.text), a.text.n);
+    progress_wipe();
+    /* A model without words, or without a token to begin an empty prompt with, has none. */
+    if (rc == ERR_MISSING || rc == ERR_RANGE) {
+        char *why = mem_sprintf("no sample: %s", err_text());
+        progress_warn(why != NULL ? why : "no sample");
+        mem_free(why);
+        answer_release(&a);
+        return 0;
+    }
+    if (rc == 0) {
+        struct buf shown = {0}; /* a text may have NUL */
+        if ((rc = term_visible(&shown, out->data, out->n)) == 0)
+            wrap_labelled(stdout, term_dim(stdout), "sample: ", buf_text(&shown));
+        buf_release(&shown);
+        putchar('\n');
+    }
+    fflush(stdout);
+    answer_release(&a);
+    return rc;
+}
+
+static struct run_events events_of(struct repl *r)
+{
+    return (struct run_events){.line = show_line,
+                               .activations = show_activations,
+                               .tick = show_tick,
+                               .sample = show_sample,
+                               .progress = progress_show(),
+                               .user = r};
+}
+
+enum { SHOWN = 256 };
+
+static const char *shown_path(char out[SHOWN], const struct repl *r)
+{
+    return file_show(out, SHOWN, run_path(r->run));
+}
+
+/* ---- the run in memory ---- */
+
+int train_keep(struct repl *r)
+{
+    char path[SHOWN];
+    if (r->run == NULL || run_step(r->run) == 0)
+        return 0;
+    if ((run_state(r->run) == RUN_FINISHED || r->told_step == run_step(r->run)) &&
+        !train_is_unsaved(r))
+        return 0;
+    int rc = run_save(r->run);
+    progress_wipe();
+    r->told_step = run_step(r->run);
+    if (rc == 0)
+        wrap_say(stdout, term_dim(stdout),
+                 "[step %" PRId64 " is saved; train resume %s goes on from there]",
+                 run_step(r->run), shown_path(path, r));
+    return rc;
+}
+
+static void say_finished(struct repl *r)
+{
+    char path[SHOWN], past[48] = "";
+    const int64_t n = run_metrics(r->run)->n_steps;
+    if (n > 0 && n < run_step(r->run)) /* steps=N of a run that is there already */
+        snprintf(past, sizeof past, ", past the %" PRId64 " asked for", n);
+    wrap_say(stdout, term_dim(stdout),
+             "[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; %.2f GiB of "
+             "memory at most]",
+             run_step(r->run), past, shown_path(path, r), train_peak_gib()); /* against its plan */
+    if (r->model->adapter != NULL)
+        wrap_say(stdout, term_dim(stdout),
+                 "[the adapter is on; :lora off is the model without it]");
+}
+
+static void say_paused(struct repl *r)
+{
+    int64_t n = run_metrics(r->run)->n_steps;
+    char of[32] = "";
+    if (n > 0)
+        snprintf(of, sizeof of, " of %" PRId64, n);
+    wrap_say(stdout, term_dim(stdout),
+             "[paused at step %" PRId64 "%s; a prompt is answered by these weights, :train resume "
+             "goes on]",
+             run_step(r->run), of);
+}
+
+static void say_not_saved(struct repl *r)
+{
+    char newest[64] = "there is no checkpoint", text[160];
+    if (run_saved_step(r->run) >= 0)
+        snprintf(newest, sizeof newest, "the newest checkpoint is of step %" PRId64,
+                 run_saved_step(r->run));
+    snprintf(text, sizeof text, "stopped while step %" PRId64 " was being saved; %s",
+             run_step(r->run), newest);
+    progress_warn(text);
+}
+
+/* Nobody goes on in this program with a run that stopped for rc: what it has reached is saved. */
+static int keep_all_the_same(struct repl *r, int rc)
+{
+    struct buf why = {0};
+    int kept = buf_str(&why, rc == ERR_INTERRUPTED ? "stopped" : err_text());
+    interrupt_clear();
+    if (kept == 0)
+        kept = train_keep(r);
+    if (kept == ERR_INTERRUPTED)
+        say_not_saved(r);
+    rc = kept != 0 && rc == ERR_INTERRUPTED ? kept : err_set(rc, "%s", buf_text(&why));
+    buf_release(&why);
+    return rc;
+}
+
+/*
+ * Train until the end or Ctrl-C. At a prompt that is a pause; in the shell, and where
+ * the program was asked to leave, it is kept for another time.
+ */
+static int go(struct repl *r, bool shell)
+{
+    int rc = repl_device(r);
+    if (rc != 0)
+        return rc;
+    if (r->interactive)
+        term_hush(true);
+    rc = run_go(r->run);
+    progress_wipe();
+    term_hush(false);
+    if (rc == 0) {
+        say_finished(r);
+    } else if (shell || signals_leaving()) {
+        rc = keep_all_the_same(r, rc);
+    } else if (rc == ERR_INTERRUPTED) {
+        say_paused(r);
+    }
+    return rc;
+}
+
+/* ---- :train CONFIG ---- */
+
+/* A run that has begun, and the model it brings (NULL: it trains the one in memory). Where rc says
+ * that it has not, the model in memory stays as it is. */
+static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run)
+{
+    progress_wipe();
+    if (rc == ERR_INTERRUPTED && r->interactive)
+        wrap_say(stdout, term_dim(stdout), "[stopped before it began; no run is in memory]");
+    if (rc != 0) {
+        model_free(fresh);
+        return rc;
+    }
+    if (fresh != NULL)
+        repl_take_model(r, fresh);
+    r->run = run;
+    r->told_step = 0;
+    return 0;
+}
+
+/* Go on from a checkpoint, under c, settled here. */
+static int open_checkpoint(struct repl *r, struct checkpoint *cp, struct run_config *c)
+{
+    const struct run_events e = events_of(r);
+    struct model *fresh = NULL;
+    struct run *run = NULL;
+    int rc = repl_read_model(r, &fresh, cp->path, 0);
+    if (rc == 0 && (rc = run_config_settle(c, &fresh->config)) == 0)
+        rc = run_resume(&run, cp, c, fresh, &e);
+    return take_run(r, rc, fresh, run);
+}
+
+static int resume_folder(struct repl *r, const char *folder, struct run_config *c)
+{
+    struct checkpoint cp;
+    int rc = checkpoint_open(&cp, folder, progress_show());
+    progress_wipe();
+    if (rc == 0 && (rc = run_check_resume(&cp, c)) == 0)
+        rc = open_checkpoint(r, &cp, c);
+    checkpoint_close(&cp);
+    return rc;
+}
+
+/* Before the run in memory makes room. */
+static int check_first(struct repl *r, const struct run_config *c)
+{
+    const bool own = *c->model.init == '\0';
+    int rc = own ? repl_need_model(r) : 0;
+    return rc != 0 ? rc
+                   : run_check_first(c, r->model != NULL ? &r->model->config : NULL,
+                                     own ? r->model : NULL);
+}
+
+/* The model that c names; NULL: the one in memory. */
+static int read_named(struct repl *r, const struct run_config *c, struct model **out)
+{
+    struct buf path = {0};
+    int rc = run_config_source(c, &path);
+    if (rc == 0 && path.n > 0)
+        rc = repl_read_model(r, out, buf_text(&path), c->training.seed);
+    buf_release(&path);
+    return rc;
+}
+
+static int begin(struct repl *r, struct run_config *c)
+{
+    const struct run_events e = events_of(r);
+    struct model *fresh = NULL;
+    struct run *run = NULL;
+    int rc = read_named(r, c, &fresh);
+    struct model *m = fresh != NULL ? fresh : r->model;
+    if (rc == 0)
+        rc = run_config_settle(c, &m->config);
+    if (rc == 0 && c->checkpoint.resume && run_can_resume(c)) {
+        model_free(fresh);
+        return resume_folder(r, c->checkpoint.folder, c);
+    }
+    if (rc == 0)
+        rc = run_new(&run, c, m, &e);
+    return take_run(r, rc, fresh, run);
+}
+
+/* The run in memory may be the very one to go on with, and be in no checkpoint yet. */
+static int keep_if_resumed(struct repl *r, const struct run_config *c)
+{
+    return c->checkpoint.resume ? unsaved_try_keep_run(r) : 0;
+}
+
+/* Whether the run brings a model, which takes the place of the one in memory. */
+static int brings_model(const struct repl *r, const struct run_config *c, bool *brings)
+{
+    struct buf path = {0};
+    struct run_config settled;
+    int rc = run_config_source(c, &path);
+    *brings = path.n > 0;
+    buf_release(&path);
+    if (rc != 0 || *brings || !c->checkpoint.resume || r->model == NULL)
+        return rc;
+    if ((rc = run_config_copy(&settled, c)) != 0)
+        return rc;
+    if ((rc = run_config_settle(&settled, &r->model->config)) == 0)
+        *brings = run_can_resume(&settled);
+    run_config_release(&settled);
+    return rc;
+}
+
+static int make_room(struct repl *r, const struct run_config *c)
+{
+    bool brings;
+    int rc = brings_model(r, c, &brings);
+    return rc != 0 ? rc : unsaved_put_away(r, DISCARD_TRAIN, brings ? UNSAVED_MODEL : 0);
+}
+
+/* ":train config" without such a file: what there is to configure, and that there is none. */
+static int show_for_config(struct repl *r)
+{
+    char *why = mem_strdup(err_text());
+    int rc = train_show(r, NULL, 0);
+    if (rc == 0)
+        rc = err_set(ERR_MISSING, "%s", why != NULL ? why : "there is no file config");
+    mem_free(why);
+    return rc;
+}
+
+static int train(struct repl *r, const struct call *call)
+{
+    struct run_config c;
+    int rc = run_config_init(&c);
+    if (rc != 0)
+        return rc;
+    rc = run_config_words(&c, call->words, call->n);
+    if (rc == ERR_MISSING && call->n == 1 && strcmp(call->words[0], "config") == 0) {
+        rc = show_for_config(r);
+    } else if (rc == 0 && r->options.settings.call.plan) {
+        rc = train_plan(r, &c);
+    } else if (rc == 0 && (rc = keep_if_resumed(r, &c)) == 0 && (rc = check_first(r, &c)) == 0 &&
+               (rc = make_room(r, &c)) == 0 && (rc = begin(r, &c)) == 0) {
+        rc = go(r, call->shell);
+    }
+    run_config_release(&c);
+    return rc;
+}
+
+/* ---- :train resume ---- */
+
+static int resume_from(struct repl *r, const char *folder, char *const *words, int n)
+{
+    struct checkpoint cp = {0};
+    struct run_config c;
+    char *path = file_expand(folder);
+    /* The run in memory may be of this very folder, and have steps that are not in it yet. */
+    int rc = path == NULL ? ERR_NOMEM : unsaved_try_keep_run(r);
+    if (rc == 0)
+        rc = checkpoint_open(&cp, path, progress_show());
+    progress_wipe();
+    if (rc == 0 && (rc = run_stored_config(&c, &cp)) == 0) {
+        if ((rc = run_config_words(&c, words, n)) == 0 && (rc = run_check_resume(&cp, &c)) == 0 &&
+            (rc = unsaved_put_away(r, DISCARD_RESUME, UNSAVED_MODEL)) == 0)
+            rc = open_checkpoint(r, &cp, &c);
+        run_config_release(&c);
+    }
+    checkpoint_close(&cp);
+    mem_free(path);
+    return rc;
+}
+
+/* No folder was named and no run is in memory. */
+static int resume_latest(struct repl *r, char *const *words, int n)
+{
+    char *folder = NULL, shown[SHOWN];
+    if (repl_latest_run(r, true, &folder) != 0)
+        return err_set(ERR_MISSING, "which run? " RUNS_FOLDER
+                                    " has none with a checkpoint; train resume FOLDER");
+    wrap_say(stdout, term_dim(stdout), "[%s]", file_show(shown, sizeof shown, folder));
+    int rc = resume_from(r, folder, words, n);
+    mem_free(folder);
+    return rc;
+}
+
+/* The first word that is no key=value, or a folder of such a name, goes to the front; NULL: none.
+ */
+static const char *take_folder(char **words, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char *word = words[i];
+        if (strchr(word, '=') != NULL && !file_is_folder(word))
+            continue;
+        memmove(words + 1, words, (size_t)i * sizeof *words);
+        return words[0] = word;
+    }
+    return NULL;
+}
+
+static int resume(struct repl *r, const struct call *call)
+{
+    char **words = call->words + 1;
+    int n = call->n - 1, rc;
+    const char *folder = take_folder(words, n);
+    if (folder != NULL)
+        rc = resume_from(r, folder, words + 1, n - 1);
+    else if (r->run != NULL)
+        rc = run_change(r->run, words, n);
+    else
+        rc = resume_latest(r, words, n);
+    return rc == 0 ? go(r, call->shell) : rc;
+}
+
+int cmd_train(struct repl *r, const struct call *c)
+{
+    const char *what = c->words[0];
+    const bool shows = strcmp(what, "show") == 0, resumes = strcmp(what, "resume") == 0,
+               tells = strcmp(what, "status") == 0 && c->n <= 2;
+    if (r->options.settings.call.plan && (shows || resumes || tells))
+        return err_set(ERR_RANGE,
+                       "--plan is of a run that would begin: train CONFIG --plan, not train %s",
+                       what);
+    if (shows)
+        return train_show(r, c->words + 1, c->n - 1);
+    if (tells)
+        return train_status(r, c->n == 2 ? c->words[1] : NULL);
+    return resumes ? resume(r, c) : train(r, c);
+}

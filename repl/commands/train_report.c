@@ -1,0 +1,222 @@
+/* :train CONFIG --plan, show and status. */
+#include "repl/commands/train_report.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/terminal/progress.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/train_lines.h"
+#include "repl/terminal/wrap.h"
+#include "train/data/batches.h"
+#include "train/config/run_config.h"
+#include "train/run/speed.h"
+#include "train/step/step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { SHOWN = 256 };
+
+/* ---- plans ---- */
+
+/* From what the machine's matrix product does, of which training reaches about so much: what
+ * was measured lies between 0.75 and 0.9, in float16 between 0.55 and 0.8. */
+static void show_time(const struct run_config *c, const struct config *shape, uint64_t n_windows)
+{
+    const struct training_section *t = &c->training;
+    const double reached = t->precision == DTYPE_F16 ? 0.65 : 0.8;
+    int again;
+    char time[24];
+    double flops = speed_sgemm_look(shape, t->micro_batch_size * t->sequence_length);
+    double needed = speed_token_flops(shape, t->sequence_length, c->lora.rank > 0);
+    if (step_recomputed(&again, c->execution.recompute, shape->n_layer) == 0)
+        needed += speed_again_flops(shape, again);
+    double rate = reached * flops / needed;
+    double step_s = (double)t->global_batch_size * t->sequence_length / rate;
+    const struct metrics m = {.n_steps = run_config_steps(c, n_windows),
+                              .step_s = step_s,
+                              .end_hours = run_config_end_hours(c)};
+    double left_s = metrics_left_s(&m, 0);
+    if (flops > 0 && left_s > 0)
+        printf("  time: about %s, %.0f steps, %.0f tokens/s at %.0f %% of the %.0f GFLOP/s of "
+               "sgemm here\n",
+               train_view_duration(time, left_s), ceil(left_s / step_s - 1e-6), rate, 100 * reached,
+               flops / 1e9);
+}
+
+/* By the shape and tokenizer of a model that need not be loaded; m: the one in memory, where that
+ * would be trained. */
+static int plan_for(struct repl *r, struct run_config *c, const struct config *shape,
+                    const struct tokenizer *t, const struct model *m)
+{
+    struct dataset train, validation;
+    struct batches *batches = NULL;
+    struct buf text = {0};
+    int rc = repl_device(r);
+    if (rc == 0)
+        rc = run_check_first(c, shape, m);
+    if (rc == 0)
+        rc = run_config_settle(c, shape);
+    if (rc == 0)
+        rc = dataset_open(&train, &validation, &c->data, t, shape->n_vocab, progress_show());
+    progress_wipe();
+    if (rc != 0)
+        return rc;
+    rc = batches_new(&batches, &train, &c->data, c->training.micro_batch_size,
+                     c->training.sequence_length);
+    if (rc == 0)
+        rc = run_config_plan(c, shape, train.n_tokens, batches_per_epoch(batches), &text);
+    if (rc == 0) {
+        fputs(buf_text(&text), stdout);
+        show_time(c, shape, batches_per_epoch(batches));
+    }
+    buf_release(&text);
+    batches_free(batches);
+    dataset_close(&train);
+    dataset_close(&validation);
+    return rc;
+}
+
+int train_plan(struct repl *r, struct run_config *c)
+{
+    struct buf path = {0};
+    struct source s = {0};
+    int rc = run_config_source(c, &path);
+    if (rc == 0 && path.n > 0 &&
+        (rc = source_open(&s, path.data, c->training.seed, true, progress_show())) == 0)
+        rc = plan_for(r, c, &s.table.config, s.tokenizer, NULL);
+    else if (rc == 0 && path.n == 0 && (rc = repl_need_model(r)) == 0)
+        rc = plan_for(r, c, &r->model->config, r->model->tokenizer, r->model);
+    source_close(&s);
+    buf_release(&path);
+    return rc;
+}
+
+static int show_settings(const struct run_config *c)
+{
+    struct buf text = {0};
+    /* The last column is for lines that are broken (wrap.h). */
+    int rc = run_config_show(c, term_is(stdout) ? term_width(stdout) - 1 : 0, &text);
+    if (rc == 0)
+        wrap_lines(stdout, "", buf_text(&text));
+    buf_release(&text);
+    return rc;
+}
+
+/* Settled where it is known for what: a plan, or what would be. */
+int train_show(struct repl *r, char *const *words, int n)
+{
+    struct run_config c;
+    struct config shape;
+    if (n == 0 && r->run != NULL)
+        return show_settings(run_settings(r->run));
+    int rc = run_config_init(&c);
+    if (rc == 0 && (rc = run_config_words(&c, words, n)) == 0) {
+        if (run_config_shape(&c, r->model != NULL ? &r->model->config : NULL, &shape) == 0)
+            rc = run_config_settle(&c, &shape);
+        if (rc == 0)
+            rc = show_settings(&c);
+    }
+    run_config_release(&c);
+    return rc;
+}
+
+/* ---- where a run is ---- */
+
+double train_peak_gib(void)
+{
+    return (double)mem_peak_bytes() / (1 << 30);
+}
+
+bool train_is_unsaved(const struct repl *r)
+{
+    return r->run != NULL && run_step(r->run) > 0 && run_step(r->run) != run_saved_step(r->run);
+}
+
+static void show_head(const char *state, const char *path, const char *label, const char *more)
+{
+    char shown[SHOWN], named[SHOWN];
+    printf("%s%s%s in %s", term_bold(stdout), state, term_plain(stdout),
+           file_show(shown, sizeof shown, path));
+    if (*label != '\0')
+        printf(", labelled %s", file_show(named, sizeof named, label));
+    printf("%s\n", more);
+}
+
+static int show_line(const struct metrics *m)
+{
+    struct buf line = {0};
+    int rc = train_view_line(m, term_is(stdout) ? term_width(stdout) - 2 : 0, &line);
+    if (rc == 0)
+        printf("  %s\n", buf_text(&line));
+    buf_release(&line);
+    return rc;
+}
+
+/* Of a run that another process has open, or none. */
+static int status_of_folder(const char *path)
+{
+    struct metrics m;
+    char who[48] = "", *label = NULL;
+    int rc = metrics_read_last(&m, &label, path);
+    if (rc != 0)
+        return rc;
+    const long holder = run_folder_holder(path);
+    if (holder > 0)
+        snprintf(who, sizeof who, " by process %ld", holder);
+    if (holder == 0) /* nothing is left of what nobody does */
+        m.step_s = m.end_hours = 0;
+    show_head(holder != 0 ? "open" : "not open", path, label, who);
+    mem_free(label);
+    return show_line(&m);
+}
+
+static int status_of_memory(struct repl *r)
+{
+    static const char *const states[] = {
+        [RUN_PAUSED] = "paused", [RUN_GOING] = "going", [RUN_FINISHED] = "finished"};
+    char time[24];
+    const struct metrics now = run_now(r->run), *m = &now;
+    show_head(states[run_state(r->run)], run_path(r->run), run_settings(r->run)->logging.label, "");
+    int rc = show_line(m);
+    wrap_say(stdout, "",
+             "  step %" PRId64 " now; %" PRIu64 " tokens, %s of training, %" PRId64
+             " steps skipped; learning_rate=%g",
+             run_step(r->run), m->tokens, train_view_duration(time, m->hours * 3600), m->skipped,
+             run_settings(r->run)->schedule.learning_rate);
+    wrap_say(stdout, "", "  at most %.2f GiB of memory so far, in all the program does",
+             train_peak_gib());
+    if (m->loss_scale > 1 || m->overflows > 0)
+        wrap_say(stdout, "",
+                 "  loss scale %.0f; %" PRId64 " of the steps skipped were its overflows",
+                 m->loss_scale, m->overflows);
+    if (m->best_step >= 0)
+        wrap_say(stdout, "",
+                 "  validation loss %.4f at step %" PRId64 ", best %.4f at step %" PRId64,
+                 m->validation_loss, m->validation_step, m->best_loss, m->best_step);
+    if (run_saved_step(r->run) >= 0)
+        wrap_say(stdout, "", "  newest checkpoint: step %" PRId64 "%s", run_saved_step(r->run),
+                 train_is_unsaved(r) ? ", older than the weights" : "");
+    else
+        wrap_say(stdout, "", "  no checkpoint yet");
+    return rc;
+}
+
+int train_status(struct repl *r, const char *folder)
+{
+    char *path = folder != NULL ? file_expand(folder) : NULL;
+    if (folder != NULL && path == NULL)
+        return ERR_NOMEM;
+    if (r->run != NULL && (path == NULL || file_is_same(path, run_path(r->run)))) {
+        mem_free(path);
+        return status_of_memory(r);
+    }
+    if (path == NULL && repl_latest_run(r, false, &path) != 0)
+        return err_set(ERR_MISSING, "no run is in memory; :train CONFIG begins one, :train resume "
+                                    "FOLDER goes on with one, :train status FOLDER tells of one");
+    int rc = status_of_folder(path);
+    mem_free(path);
+    return rc;
+}

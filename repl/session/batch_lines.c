@@ -1,0 +1,320 @@
+#include "repl/session/batch_lines.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/progress.h"
+#include "repl/session/json_lines.h"
+#include "repl/terminal/progress.h"
+#include "repl/session/answer.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+#include "sampling/batch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 64 << 10 };
+
+/* One line between next and done. */
+struct job {
+    long line;
+    struct json_prompt json; /* with --jsonl; else only its text is used */
+    bool failed;
+    char *sentence;    /* why, when failed */
+    struct job *later; /* the job of a line behind it */
+};
+
+struct lines {
+    const struct settings *settings;
+    int fd;
+    struct buf pending; /* read, not yet a line; `at` of it is used */
+    size_t at;
+    bool ended;
+    long line, failures;
+    struct job *first, **last; /* those between next and done, in order of their lines */
+    bool closed;               /* the reader of the answers has gone */
+    struct file_writer *file;  /* NULL: standard output */
+    bool visible, echo;
+    struct buf text;
+};
+
+/* Read more: BATCH_ITEM when there was something, BATCH_LATER, or a code. */
+static int read_more(struct lines *l, bool wait)
+{
+    if (l->at > 0) {
+        memmove(l->pending.data, l->pending.data + l->at, l->pending.n - l->at);
+        l->pending.n -= l->at;
+        l->at = 0;
+    }
+    int rc = buf_reserve(&l->pending, READ_BYTES);
+    if (rc == 0 && wait)
+        rc = file_wait(l->fd);
+    if (rc != 0)
+        return rc;
+    if (interrupt_pending())
+        return err_set(ERR_INTERRUPTED, "interrupted");
+    struct pollfd p = {.fd = l->fd, .events = POLLIN};
+    if (poll(&p, 1, 0) <= 0)
+        return BATCH_LATER;
+    ssize_t n = read(l->fd, l->pending.data + l->pending.n, READ_BYTES);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return BATCH_LATER;
+    if (n < 0)
+        return err_errno("cannot read the prompts");
+    l->pending.n += (size_t)n;
+    l->ended = n == 0;
+    return BATCH_ITEM;
+}
+
+/* The next line, borrowed until the next read; an enum batch_next or a code. */
+static int next_line(struct lines *l, const char **line, size_t *n, bool wait)
+{
+    for (size_t looked = 0;;) {
+        const char *from = l->pending.data + l->at;
+        size_t have = l->pending.n - l->at;
+        const char *end = have > looked ? memchr(from + looked, '\n', have - looked) : NULL;
+        if (end == NULL && !l->ended) {
+            looked = have;
+            int rc = read_more(l, wait);
+            if (rc == BATCH_LATER && wait)
+                continue;
+            if (rc != BATCH_ITEM)
+                return rc;
+            continue;
+        }
+        if (end == NULL && have == 0)
+            return BATCH_END;
+        *line = from;
+        *n = end != NULL ? (size_t)(end - from) : have;
+        l->at += *n + (end != NULL);
+        if (*n > 0 && from[*n - 1] == '\r')
+            --*n;
+        return BATCH_ITEM;
+    }
+}
+
+static void free_job(struct job *j)
+{
+    if (j == NULL)
+        return;
+    json_prompt_release(&j->json);
+    mem_free(j->sentence);
+    mem_free(j);
+}
+
+static int make_job(struct lines *l, struct job *j, const char *line, size_t n)
+{
+    if (!l->settings->batch.jsonl) {
+        if ((j->json.text = mem_alloc(n + 1)) == NULL)
+            return ERR_NOMEM;
+        memcpy(j->json.text, line, n);
+        j->json.n = n;
+        return 0;
+    }
+    if (json_line_prompt(&j->json, line, n, l->settings) == 0)
+        return 0;
+    j->failed = true;
+    j->sentence = mem_strdup(err_text());
+    return j->sentence == NULL ? ERR_NOMEM : 0;
+}
+
+static int next(void *user, struct batch_item *item, bool wait)
+{
+    struct lines *l = user;
+    const char *line;
+    size_t n;
+    int rc = next_line(l, &line, &n, wait);
+    if (rc != BATCH_ITEM)
+        return rc;
+    struct job *j = mem_alloc(sizeof *j);
+    if (j == NULL)
+        return ERR_NOMEM;
+    j->line = ++l->line;
+    if ((rc = make_job(l, j, line, n)) != 0) {
+        free_job(j);
+        return rc;
+    }
+    *(l->first == NULL ? &l->first : l->last) = j;
+    l->last = &j->later;
+    /* A line that is wrong keeps its place by an id that no model has. */
+    static const token_id nothing = TOKEN_NONE;
+    *item = (struct batch_item){.text = j->json.text,
+                                .n = j->json.n,
+                                .ids = j->json.ids.data,
+                                .n_ids = j->json.ids.n,
+                                .user = j};
+    if (j->failed) {
+        item->text = NULL;
+        item->ids = &nothing;
+        item->n_ids = 1;
+    } else if (l->settings->batch.jsonl) {
+        item->sampler = &j->json.settings.sampler;
+        item->generate = &j->json.settings.generate;
+        item->own_draw = j->json.own_draw;
+    }
+    return BATCH_ITEM;
+}
+
+static int escape(struct buf *out, const char *text, size_t n)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0;) {
+        size_t run = 0;
+        while (i + run < n && text[i + run] != '\n' && text[i + run] != '\\')
+            run++;
+        rc = buf_add(out, text + i, run);
+        if ((i += run) < n && rc == 0)
+            rc = buf_str(out, text[i++] == '\n' ? "\\n" : "\\\\");
+    }
+    return rc;
+}
+
+static int write_out(struct lines *l, const struct buf *b)
+{
+    if (l->file != NULL)
+        return file_write(l->file, b->data, b->n);
+    if (term_is(stdout))
+        progress_wipe(); /* elsewhere the bar stands while answers go by */
+    if (fwrite(b->data, 1, b->n, stdout) == b->n && fflush(stdout) == 0)
+        return 0;
+    l->closed = errno == EPIPE;
+    return err_errno("cannot write the answers");
+}
+
+/* Prompt and answer, or an empty line where there is none. */
+static int put_plain(struct lines *l, struct buf *out, const struct json_prompt *p,
+                     const struct answer *a)
+{
+    bool raw = l->settings->batch.raw;
+    struct buf one = {0};
+    int rc = 0;
+    if (a != NULL && l->echo && p->text != NULL)
+        rc = buf_add(&one, p->text, p->n);
+    if (rc == 0 && a != NULL)
+        rc = buf_add(&one, buf_text(&a->text), a->text.n);
+    l->text.n = 0;
+    if (rc == 0)
+        rc = raw ? buf_add(&l->text, buf_text(&one), one.n)
+                 : escape(&l->text, buf_text(&one), one.n);
+    if (rc == 0)
+        rc = l->visible && !raw ? term_visible(out, buf_text(&l->text), l->text.n)
+                                : buf_add(out, buf_text(&l->text), l->text.n);
+    if (rc == 0)
+        rc = buf_char(out, raw ? '\0' : '\n');
+    buf_release(&one);
+    return rc;
+}
+
+static int done(void *user, const struct batch_item *item, int failed, struct answer *answers,
+                int n)
+{
+    struct lines *l = user;
+    struct job *j = item->user;
+    struct buf out = {0};
+    const char *why = j->failed ? j->sentence : failed != 0 ? err_text() : NULL;
+    int rc = 0;
+    if (why != NULL) {
+        l->failures++;
+        if (l->settings->batch.jsonl) {
+            rc = json_line_error(&out, j->json.text, j->json.n, why);
+        } else {
+            char *sentence = mem_sprintf("line %ld: %s", j->line, why);
+            progress_warn(sentence == NULL ? why : sentence);
+            mem_free(sentence);
+            rc = put_plain(l, &out, &j->json, NULL);
+        }
+    } else if (l->settings->batch.jsonl) {
+        rc = json_line_answer(&out, j->json.text, j->json.n, answers, n);
+    } else {
+        for (int i = 0; i < n && rc == 0; i++)
+            rc = put_plain(l, &out, &j->json, &answers[i]);
+    }
+    if (rc == 0)
+        rc = write_out(l, &out);
+    if (rc == 0 && why == NULL)
+        rc = say_save_sample(l->settings, j->json.text, j->json.n, answers, n);
+    buf_release(&out);
+    l->first = j->later; /* they are done in their order */
+    free_job(j);
+    return rc;
+}
+
+static void show_figures(const struct settings *s, const struct batch_stats *b)
+{
+    if (!s->talk.verbose || b->wall_s <= 0)
+        return;
+    progress_wipe();
+    wrap_say(stderr, "",
+             "[%ld prompts, %ld prompt tokens (%ld shared), %ld new in %.2f s: %.1f tokens/s, "
+             "%.2f ms per token, %.1f ms per sentence, %.2f samples/s; seed %" PRIu64 "]",
+             b->n_prompts, b->n_prompt_tokens, b->n_reused_tokens, b->n_new_tokens, b->wall_s,
+             (double)b->n_new_tokens / b->wall_s,
+             b->n_new_tokens > 0 ? 1e3 * b->wall_s / (double)b->n_new_tokens : 0.0,
+             b->n_prompts > 0 ? 1e3 * b->wall_s / (double)b->n_prompts : 0.0,
+             (double)b->n_prompts / b->wall_s, s->sampler.seed);
+}
+
+/* Settings of a whole batch: one seed for all of its lines. */
+static int run_lines(struct repl *r, struct lines *l, const struct settings *s)
+{
+    struct batch_stats stats = {0};
+    struct batch_host host = {.next = next,
+                              .done = done,
+                              .progress = progress_show(),
+                              .want_logprobs = s->batch.jsonl || *s->talk.save_samples != '\0',
+                              .user = l};
+    int rc = generate_config_check(&s->generate, &s->sampler);
+    int texts = generate_texts(&s->generate, &s->sampler), size = s->batch.batch_size;
+    if (rc == 0)
+        rc = repl_ready(r, texts > size ? texts : size);
+    if (rc == 0)
+        rc = batch_run(&r->engine, &s->generate, &s->sampler, size, &host, &stats);
+    progress_wipe();
+    if (l->closed)
+        return 0;
+    if (rc == 0)
+        show_figures(s, &stats);
+    if (rc == 0 && l->failures > 0)
+        rc = err_set(ERR_FORMAT, "%ld of %ld lines could not be answered", l->failures, l->line);
+    return rc;
+}
+
+int batch_lines(struct repl *r, int fd, const char *out)
+{
+    struct settings s;
+    struct file_writer file;
+    int rc = settings_copy(&s, &r->options.settings);
+    if (rc != 0)
+        return rc;
+    if (s.sampler.seed == 0)
+        s.sampler.seed = say_fresh_seed();
+    struct lines l = {.settings = &s,
+                      .fd = fd,
+                      .visible = out == NULL && term_is(stdout),
+                      .echo = s.talk.echo != SWITCH_OFF};
+    rc = say_one_form(&s.batch);
+    if (rc == 0 && out != NULL && (rc = file_create(&file, out, s.call.force)) == 0)
+        l.file = &file;
+    if (rc == 0)
+        rc = run_lines(r, &l, &s);
+    if (l.file != NULL) {
+        /* What could be answered is kept, as it would be on standard output. */
+        int kept = l.line > 0 ? file_commit(&file) : 0;
+        file_abandon(&file);
+        rc = rc == 0 ? kept : rc;
+    }
+    while (l.first != NULL) { /* what the end of the output cut off */
+        struct job *j = l.first;
+        l.first = j->later;
+        free_job(j);
+    }
+    buf_release(&l.pending);
+    buf_release(&l.text);
+    settings_release(&s);
+    return rc;
+}

@@ -1,0 +1,243 @@
+#include "repl/session/json_lines.h"
+
+#include "model/base/err.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "repl/session/answer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+void json_prompt_release(struct json_prompt *p)
+{
+    mem_free(p->text);
+    ids_release(&p->ids);
+    settings_release(&p->settings);
+    *p = (struct json_prompt){0};
+}
+
+static int take_ids(struct ids *out, const json_t *list)
+{
+    if (!json_is_array(list))
+        return err_set(ERR_FORMAT, "ids must be a list of token ids");
+    size_t i;
+    json_t *v;
+    json_array_foreach(list, i, v)
+    {
+        json_int_t id = json_integer_value(v);
+        if (!json_is_integer(v) || id < 0 || id > INT32_MAX)
+            return err_set(ERR_RANGE, "ids[%zu] is no token id", i);
+        int rc = ids_add(out, &(token_id){(token_id)id}, 1);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int put_scalar(struct buf *out, const json_t *value)
+{
+    if (json_is_string(value) && memchr(json_string_value(value), 0, json_string_length(value)))
+        return err_set(ERR_FORMAT, "must be a text without NUL");
+    if (json_is_string(value))
+        return buf_str(out, json_string_value(value));
+    if (json_is_boolean(value))
+        return buf_str(out, json_is_true(value) ? "on" : "off");
+    if (json_is_integer(value))
+        return buf_printf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    if (json_is_real(value))
+        return buf_printf(out, "%.9g", json_real_value(value));
+    return err_set(ERR_FORMAT, "must be a text, a number, true or false");
+}
+
+/* One of a list, with what would end or change it there escaped. */
+static int put_word(struct buf *out, const json_t *value)
+{
+    struct buf word = {0};
+    int rc = put_scalar(&word, value);
+    for (size_t i = 0; i < word.n && rc == 0; i++) {
+        if (word.data[i] == ',' || word.data[i] == '\\')
+            rc = buf_char(out, '\\');
+        if (rc == 0)
+            rc = buf_char(out, word.data[i]);
+    }
+    buf_release(&word);
+    return rc;
+}
+
+/* A value as it would be typed: ["a", "b"] is a,b and {"5": -1} is 5:-1. */
+static int put_value(struct buf *out, json_t *value)
+{
+    size_t i, n = 0;
+    json_t *v;
+    const char *key;
+    int rc = 0;
+    if (json_is_array(value)) {
+        json_array_foreach(value, i, v)
+        {
+            if ((i > 0 && (rc = buf_char(out, ',')) != 0) || (rc = put_word(out, v)) != 0)
+                return rc;
+        }
+        return 0;
+    }
+    if (json_is_object(value)) {
+        json_object_foreach(value, key, v)
+        {
+            if ((rc = buf_printf(out, "%s%s:", n++ > 0 ? "," : "", key)) != 0 ||
+                (rc = put_scalar(out, v)) != 0)
+                return rc;
+        }
+        return 0;
+    }
+    return put_scalar(out, value);
+}
+
+static int take_setting(struct settings *s, const char *name, json_t *value)
+{
+    const struct setting *row;
+    struct buf text = {0};
+    bool on = true;
+    int rc = option_settable(&row, name);
+    if (rc != 0)
+        return rc;
+    const bool shorthand = row->type == SETTING_SHORTHAND;
+    if (!option_per_line(shorthand ? option_find(row->choices[0]) : row))
+        return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
+    const bool pairs = strcmp(row->name, "logit_bias") == 0;
+    if ((row->type != SETTING_STRING && json_is_array(value)) || (!pairs && json_is_object(value)))
+        rc = err_set(ERR_FORMAT, "must be a text, a number, true or false");
+    else
+        rc = put_value(&text, value);
+    if (rc != 0)
+        rc = err_set(rc, "%s %s", row->name, err_text());
+    if (rc == 0 && shorthand)
+        rc = option_switch(row, buf_text(&text), &on);
+    if (rc == 0 && on)
+        rc = option_parse(row, s, buf_text(&text));
+    buf_release(&text);
+    return rc;
+}
+
+static bool says_draw(const char *name)
+{
+    return setting_called(option_find("seed"), name) || setting_called(option_find("draw"), name);
+}
+
+static int take_members(struct json_prompt *p, json_t *object)
+{
+    const char *name;
+    json_t *value;
+    int rc = 0;
+    json_object_foreach(object, name, value)
+    {
+        if (strcmp(name, "prompt") == 0) {
+            if (!json_is_string(value))
+                return err_set(ERR_FORMAT, "prompt must be a text");
+            p->n = json_string_length(value);
+            if ((p->text = mem_alloc(p->n + 1)) == NULL)
+                return ERR_NOMEM;
+            memcpy(p->text, json_string_value(value), p->n);
+        } else if (strcmp(name, "ids") == 0) {
+            rc = take_ids(&p->ids, value);
+        } else {
+            rc = take_setting(&p->settings, name, value);
+            p->own_draw |= says_draw(name);
+        }
+        if (rc != 0)
+            return rc;
+    }
+    if (p->text == NULL && p->ids.n == 0)
+        return err_set(ERR_MISSING, "there is no \"prompt\" in this line");
+    if (p->text != NULL && p->ids.n > 0)
+        return err_set(ERR_FORMAT, "prompt and ids in one line: give one of them");
+    if (p->settings.sampler.seed == 0)
+        p->settings.sampler.seed = say_fresh_seed();
+    return generate_config_check(&p->settings.generate, &p->settings.sampler);
+}
+
+int json_line_prompt(struct json_prompt *out, const char *line, size_t n,
+                     const struct settings *base)
+{
+    *out = (struct json_prompt){0};
+    int rc = settings_copy(&out->settings, base);
+    if (rc != 0)
+        return rc;
+    json_t *root = NULL;
+    rc = json_read_line(&root, line, n);
+    if (rc == 0 && !json_is_object(root))
+        rc = err_set(ERR_FORMAT, "expected an object, as {\"prompt\": \"My name is\"}");
+    if (rc == 0)
+        rc = take_members(out, root);
+    json_decref(root);
+    return rc;
+}
+
+static json_t *real_of(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static void put_answer(json_t *object, const struct answer *a)
+{
+    json_t *ids = json_array(), *logprobs = json_array();
+    for (size_t i = 0; i < a->ids.n; i++)
+        json_array_append_new(ids, json_integer(a->ids.data[i]));
+    for (size_t i = 0; i < a->ids.n && a->logprobs != NULL; i++)
+        json_array_append_new(logprobs, real_of((double)a->logprobs[i]));
+    json_object_set_new(object, "text", json_of_text(buf_text(&a->text), a->text.n));
+    json_object_set_new(object, "ids", ids);
+    json_object_set_new(object, "logprobs", logprobs);
+    json_object_set_new(object, "finish_reason", json_string(finish_name(a->finish)));
+}
+
+static int put_line(struct buf *out, json_t *object)
+{
+    /* 9 digits give a float back exactly. */
+    int rc = json_print(out, object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(object);
+    return rc == 0 ? buf_char(out, '\n') : rc;
+}
+
+static json_t *object_of(const char *prompt, size_t n)
+{
+    json_t *object = json_object();
+    if (prompt != NULL)
+        json_object_set_new(object, "prompt", json_of_text(prompt, n));
+    return object;
+}
+
+int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct answer *answers,
+                     int n_answers)
+{
+    json_t *object = object_of(prompt, n);
+    if (n_answers == 1) {
+        put_answer(object, answers);
+        return put_line(out, object);
+    }
+    json_t *list = json_array();
+    for (int i = 0; i < n_answers; i++) {
+        json_t *one = json_object();
+        put_answer(one, &answers[i]);
+        if (answers[i].score != 0)
+            json_object_set_new(one, "score", real_of(answers[i].score));
+        json_array_append_new(list, one);
+    }
+    json_object_set_new(object, "answers", list);
+    return put_line(out, object);
+}
+
+int json_line_error(struct buf *out, const char *prompt, size_t n, const char *sentence)
+{
+    json_t *object = object_of(prompt, n);
+    json_object_set_new(object, "error", json_of_text(sentence, strlen(sentence)));
+    return put_line(out, object);
+}
+
+int json_string_text(struct buf *out, const char *text)
+{
+    json_t *s = json_of_text(text, strlen(text));
+    int rc = json_print(out, s, 0);
+    json_decref(s);
+    return rc;
+}

@@ -1,0 +1,37 @@
+#ifndef PRATTLE_REPL_SESSION_JSON_LINES_H
+#define PRATTLE_REPL_SESSION_JSON_LINES_H
+/*
+ * JSON lines: what --jsonl reads and writes, and --save-samples.
+ */
+#include "repl/settings/options.h"
+
+/*
+ * {"prompt": "...", "temperature": 0.5, ...}: the prompt, and settings over those of
+ * `base` in `out` (a fresh copy, to be released also on failure). "ids" may stand in
+ * place of the prompt. ERR_*: a sentence about this line; a member that is no
+ * per-line setting is refused.
+ */
+struct json_prompt {
+    char *text; /* owned; NULL: ids */
+    size_t n;
+    struct ids ids;
+    struct settings settings;
+    bool own_draw; /* the line says which seed or draw: its place does not count */
+};
+int json_line_prompt(struct json_prompt *out, const char *line, size_t n,
+                     const struct settings *base);
+void json_prompt_release(struct json_prompt *p);
+
+/*
+ * {"prompt", "text", "ids", "logprobs", "finish_reason"} and a newline, appended to
+ * out; of several answers, these stand in "answers". prompt NULL: left out. Bytes that
+ * are no UTF-8 are written as U+FFFD; ids say exactly what they were.
+ */
+int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct answer *answers,
+                     int n_answers);
+/* {"prompt", "error"} and a newline. */
+int json_line_error(struct buf *out, const char *prompt, size_t n, const char *sentence);
+/* text as a JSON string, which is a YAML one too. */
+int json_string_text(struct buf *out, const char *text);
+
+#endif

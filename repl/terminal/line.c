@@ -1,0 +1,335 @@
+#include "repl/terminal/line.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/progress.h"
+#include "repl/settings/options.h"
+#include "repl/terminal/signals.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <readline/history.h>
+#include <readline/readline.h>
+
+/* A longer text is not worth a place in the history. */
+enum { MAX_ENTRY_BYTES = 64 << 10 };
+
+static struct {
+    struct line_config config;
+    char *path; /* of the history; NULL: it is not kept */
+    int inputrc_mode;
+    bool interrupted;
+    struct completion found;
+    /* Inside a bracketed paste keys are read many at a time: what is read and not yet taken,
+     * and how much of the mark that begins or ends a paste the last keys were. */
+    char ahead[4096];
+    size_t n_ahead, taken;
+    bool pasting;
+    size_t marked;
+} line;
+
+int completion_add(struct completion *c, const char *word)
+{
+    size_t n = (size_t)c->n;
+    char **more = mem_grow(c->words, n * sizeof *more, (n + 1) * sizeof *more);
+    if (more == NULL)
+        return ERR_NOMEM;
+    c->words = more;
+    if ((more[n] = mem_strdup(word)) == NULL)
+        return ERR_NOMEM;
+    c->n++;
+    return 0;
+}
+
+void completion_release(struct completion *c)
+{
+    for (int i = 0; i < c->n; i++)
+        mem_free(c->words[i]);
+    mem_free(c->words);
+    *c = (struct completion){0};
+}
+
+/* What readline frees is from its own allocator. */
+static char *next_match(const char *word, int state)
+{
+    static int at;
+    if (state == 0)
+        at = 0;
+    size_t n = strlen(word);
+    while (at < line.found.n) {
+        const char *w = line.found.words[at++];
+        if (strncmp(w, word, n) == 0)
+            return strdup(w);
+    }
+    return NULL;
+}
+
+static char **complete(const char *word, int start, int end)
+{
+    (void)end;
+    completion_release(&line.found);
+    char *before = mem_sprintf("%.*s", start, rl_line_buffer);
+    if (before == NULL || line.config.complete == NULL)
+        return NULL;
+    line.config.complete(&line.found, before, word);
+    mem_free(before);
+    char **matches = rl_completion_matches(word, next_match);
+    if (matches != NULL && matches[1] == NULL && text_ends_in(matches[0], "="))
+        rl_completion_suppress_append = 1;
+    rl_attempted_completion_over = matches != NULL || !line.found.paths;
+    return matches;
+}
+
+/* What ends a word to the left of the cursor: = as well where it stands behind a name, so that
+ * the path in data=PATH is completed as one; not the one in runs/lr=1e-3/. */
+static char *word_breaks(void)
+{
+    static char blanks[] = " \t\n\"'", and_key[] = " \t\n\"'=";
+    int start = rl_point, end;
+    while (start > 0 && strchr(blanks, rl_line_buffer[start - 1]) == NULL)
+        start--;
+    for (end = start; end < rl_point && (isalnum((unsigned char)rl_line_buffer[end]) ||
+                                         strchr("_-.", rl_line_buffer[end]) != NULL);
+         end++)
+        ;
+    return end > start && end < rl_point && rl_line_buffer[end] == '=' ? and_key : blanks;
+}
+
+static int is_ahead(void)
+{
+    return 1;
+}
+
+/* The next of the keys that were read. What lies there is input for readline too. */
+static int take_ahead(void)
+{
+    const char *mark = line.pasting ? "\033[201~" : "\033[200~";
+    unsigned char c = (unsigned char)line.ahead[line.taken++];
+    line.marked = c == (unsigned char)mark[line.marked] ? line.marked + 1 : c == '\033';
+    if (mark[line.marked] == '\0') {
+        line.marked = 0;
+        line.pasting = !line.pasting;
+    }
+    rl_input_available_hook = line.taken < line.n_ahead ? is_ahead : NULL;
+    return c;
+}
+
+/*
+ * Ctrl-C ends the line as Enter does, once, and what is asked within it by an end of input; a
+ * signal to leave is the end of input.
+ * Signals are let in by ppoll alone, so that none can slip in between the look at the
+ * flags and the wait.
+ */
+static int read_key(FILE *f)
+{
+    sigset_t held, before;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    sigaddset(&held, SIGCONT);
+    if (line.taken < line.n_ahead)
+        return take_ahead();
+    for (;;) {
+        struct pollfd p = {.fd = fileno(f), .events = POLLIN};
+        int ready = 0;
+        sigprocmask(SIG_BLOCK, &held, &before);
+        bool continued = signals_continued();
+        if (!continued && !rl_pending_signal() && !signals_leaving() && !interrupt_pending())
+            ready = ppoll(&p, 1, NULL, &before);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        if (rl_pending_signal() != 0)
+            rl_check_signals();
+        /* What is on the line now is not ours. That it stopped does not tell: the signal is sent to
+         * the whole process, which may stop only after it was drawn again. */
+        if (signals_continued() || continued)
+            rl_forced_update_display();
+        if (signals_leaving())
+            return EOF;
+        if (interrupt_pending()) {
+            /* In the middle of a search, a question or a key of several: that ends first. */
+            if (!RL_ISSTATE(RL_STATE_READCMD))
+                return EOF;
+            interrupt_clear();
+            line.interrupted = true;
+            return '\n';
+        }
+        if (ready <= 0)
+            continue;
+        ssize_t n = read(fileno(f), line.ahead, line.pasting ? sizeof line.ahead : 1);
+        if (n > 0) {
+            line.taken = 0;
+            line.n_ahead = (size_t)n;
+            return take_ahead();
+        }
+        if (n == 0 || errno != EINTR)
+            return EOF;
+    }
+}
+
+/* Where lines are kept, its folder made. NULL with the reason in *note, or without home. */
+static char *history_path(char **note)
+{
+    char *path = file_home(HOME_STATE, "history"), *folder = file_home(HOME_STATE, "");
+    if (path == NULL || folder == NULL) {
+        mem_free(path);
+        mem_free(folder);
+        return NULL;
+    }
+    int rc = file_make_folder(folder);
+    if (rc == 0 && access(file_exists(path) ? path : folder, W_OK) != 0)
+        rc = err_errno("cannot write %s", path);
+    if (rc != 0) {
+        *note = mem_sprintf("history is not kept: %s", err_text());
+        read_history(path);
+        mem_free(path);
+        path = NULL;
+    }
+    mem_free(folder);
+    return path;
+}
+
+void line_configure(const struct line_config *c)
+{
+    line.config = *c;
+    bool vi = c->editing_mode == EDITING_VI ||
+              (c->editing_mode == EDITING_INPUTRC && line.inputrc_mode == 0);
+    if (vi != (rl_editing_mode == 0)) {
+        if (vi)
+            rl_vi_editing_mode(1, 0);
+        else
+            rl_emacs_editing_mode(1, 0);
+    }
+    stifle_history(c->history);
+}
+
+void line_open(const struct line_config *c, char **note)
+{
+    *note = NULL;
+    rl_readline_name = "prattle";
+    rl_getc_function = read_key;
+    rl_attempted_completion_function = complete;
+    rl_completion_word_break_hook = word_breaks;
+    rl_completer_quote_characters = "\"'";
+    rl_filename_quote_characters = " \t\"'";
+    rl_initialize();
+    line.inputrc_mode = rl_editing_mode;
+    using_history();
+    /* Times between the entries let an entry have several lines. */
+    history_comment_char = '#';
+    history_write_timestamps = 1;
+    line_configure(c);
+    line.path = c->history > 0 ? history_path(note) : NULL;
+    if (line.path == NULL)
+        return;
+    if (read_history(line.path) == 0)
+        history_truncate_file(line.path, c->history);
+}
+
+void line_close(void)
+{
+    mem_free(line.path);
+    completion_release(&line.found);
+    line.path = NULL;
+}
+
+static void remember(const char *text)
+{
+    HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;
+    bool blank = text[strspn(text, " \t\n")] == '\0';
+    if (blank || line.config.history == 0 || strlen(text) > MAX_ENTRY_BYTES ||
+        (last != NULL && strcmp(last->line, text) == 0))
+        return;
+    add_history(text);
+    if (line.path == NULL)
+        return;
+    if (!file_exists(line.path))
+        write_history(line.path);
+    else
+        append_history(1, line.path);
+}
+
+/* Whether a """ text is whole; blanks behind its end do not count. *n is where it ends. */
+static bool quoted_whole(const char *text, size_t *n)
+{
+    while (*n > 0 && strchr(" \t\n", text[*n - 1]) != NULL)
+        (*n)--;
+    return *n >= 6 && memcmp(text + *n - 3, "\"\"\"", 3) == 0;
+}
+
+static bool ends_in_backslash(const struct buf *b)
+{
+    size_t n = 0;
+    while (n < b->n && b->data[b->n - 1 - n] == '\\')
+        n++;
+    return n % 2 == 1;
+}
+
+/* Take off the quotes, and a newline right inside of them. A colon behind them begins no
+ * command: it is doubled, as it is typed without quotes. */
+static int unquote(struct buf *out, const char *text, size_t n)
+{
+    text += 3, n -= 6;
+    if (n > 0 && text[0] == '\n')
+        text++, n--;
+    if (n > 0 && text[n - 1] == '\n')
+        n--;
+    int rc = n > 0 && text[0] == ':' ? buf_char(out, ':') : 0;
+    return rc == 0 ? buf_add(out, text, n) : rc;
+}
+
+enum line_event line_read(struct buf *out, bool *was_empty)
+{
+    struct buf all = {0};
+    enum line_event event = LINE_TEXT;
+    for (;;) {
+        line.interrupted = false;
+        signals_continued();
+        char *got = readline(all.n == 0 ? "> " : "... ");
+        bool first = all.n == 0;
+        if (line.interrupted || got == NULL) {
+            *was_empty = first && (got == NULL || *got == '\0');
+            if (got == NULL && !line.interrupted)
+                fputc('\n', stdout);
+            event = line.interrupted ? LINE_INTERRUPTED : first ? LINE_END : LINE_INTERRUPTED;
+            free(got);
+            break;
+        }
+        int rc = buf_str(&all, got);
+        free(got);
+        size_t n = all.n;
+        bool quoted = strncmp(buf_text(&all), "\"\"\"", 3) == 0;
+        if (rc == 0 && quoted && quoted_whole(all.data, &n)) {
+            remember(all.data);
+            rc = unquote(out, all.data, n);
+            break;
+        }
+        if (rc == 0 && !quoted && !ends_in_backslash(&all)) {
+            remember(buf_text(&all));
+            rc = buf_add(out, buf_text(&all), all.n);
+            break;
+        }
+        if (rc == 0 && !quoted)
+            all.data[--all.n] = '\0';
+        if (rc != 0 || buf_char(&all, '\n') != 0) {
+            event = LINE_INTERRUPTED;
+            break;
+        }
+    }
+    buf_release(&all);
+    return event;
+}
+
+const char *line_history(int i)
+{
+    HIST_ENTRY *e = i >= 0 && i < history_length ? history_get(history_base + i) : NULL;
+    return e == NULL ? NULL : e->line;
+}

@@ -1,0 +1,92 @@
+#include "repl/terminal/progress.h"
+
+#include "model/base/clock.h"
+#include "repl/terminal/status_line.h"
+#include "repl/terminal/train_lines.h"
+#include "repl/terminal/wrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const double FIRST_S = 0.4, EVERY_S = 0.1;
+
+static struct {
+    char what[64];        /* "": the next step begins other work */
+    double begun, drawn;  /* when */
+    uint64_t first, done; /* at the first step, and at the last */
+} line;
+
+void progress_forget(void)
+{
+    line.what[0] = '\0';
+}
+
+void progress_wipe(void)
+{
+    live_wipe();
+    progress_forget();
+}
+
+/* "512 MB", "1.2 GB"; large totals are bytes, small ones are counted. */
+static void amount(char *out, size_t n, uint64_t v, uint64_t total)
+{
+    if (total >= 10000000)
+        snprintf(out, n, total >= 1000000000 ? "%.2f GB" : "%.0f MB",
+                 (double)v / (total >= 1000000000 ? 1e9 : 1e6));
+    else
+        snprintf(out, n, "%llu", (unsigned long long)v);
+}
+
+static void draw(const char *what, uint64_t done, uint64_t total, double spent_s)
+{
+    char text[192], some[24], all[24], left[24];
+    amount(some, sizeof some, done, total);
+    amount(all, sizeof all, total, total);
+    int n = total == 0 ? snprintf(text, sizeof text, "%s: %s", what, some)
+                       : snprintf(text, sizeof text, "%s: %s of %s, %.0f %%", what, some, all,
+                                  100.0 * (double)done / (double)total);
+    /* How long it takes is not known before there was some of it. */
+    if (total > 0 && done > line.first) {
+        double left_s = spent_s * (double)(total - done) / (double)(done - line.first);
+        snprintf(text + n, sizeof text - (size_t)n, ", %s left", train_view_duration(left, left_s));
+    }
+    live_draw(text);
+}
+
+static void step(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    (void)user;
+    double now = clock_s();
+    /* Another name or a step back is other work. */
+    if (strncmp(line.what, what, sizeof line.what - 1) != 0 || done < line.done) {
+        snprintf(line.what, sizeof line.what, "%s", what);
+        line.begun = now;
+        line.first = done;
+    }
+    line.done = done;
+    if (total > 0 && done >= total) {
+        progress_wipe();
+    } else if (now - line.begun > FIRST_S && now - line.drawn > EVERY_S) {
+        line.drawn = now;
+        draw(what, done, total, now - line.begun);
+    }
+}
+
+void progress_warn(const char *sentence)
+{
+    live_wipe();
+    fflush(stdout);
+    wrap_say(stderr, "", "prattle: %s", sentence);
+}
+
+static void note(void *user, const char *text)
+{
+    (void)user;
+    progress_warn(text);
+}
+
+const struct progress *progress_show(void)
+{
+    static const struct progress drawn = {step, note, NULL}, plain = {NULL, note, NULL};
+    return live_can() ? &drawn : &plain;
+}

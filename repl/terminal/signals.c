@@ -1,0 +1,118 @@
+#include "repl/terminal/signals.h"
+
+#include "model/base/progress.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t leaving, continued;
+
+static pthread_t host;
+
+static sem_t held_back;
+
+/* The mask is the interrupted thread's from here on. */
+static void hold_back(int sig, siginfo_t *info, void *context)
+{
+    (void)sig, (void)info;
+    sigfillset(&((ucontext_t *)context)->uc_sigmask);
+    sem_post(&held_back);
+}
+
+/*
+ * Threads that libraries began when they were loaded (OpenBLAS has some) would be given signals
+ * while the host holds them back, and Readline's handlers, run there, do not wake the host. A
+ * thread's mask is its own to set, so each is sent a signal that does it. SIGURG, as one that comes
+ * late does no harm.
+ */
+static void keep_signals_from_others(void)
+{
+    struct sigaction a = {.sa_sigaction = hold_back, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+    DIR *d = opendir("/proc/self/task");
+    if (d == NULL)
+        return;
+    sem_init(&held_back, 0, 0);
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGURG, &a, &before);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        pid_t thread = (pid_t)atoi(e->d_name);
+        if (thread > 0 && thread != gettid() && tgkill(getpid(), thread, SIGURG) == 0)
+            while (sem_timedwait(&held_back, &until) != 0 && errno == EINTR)
+                ;
+    }
+    closedir(d);
+    sigaction(SIGURG, &before, NULL);
+}
+
+/* A thread that a library begins later may still be given a signal that the host waits for. */
+static bool passed_on(int sig)
+{
+    if (pthread_equal(pthread_self(), host))
+        return false;
+    pthread_kill(host, sig);
+    return true;
+}
+
+static void take(int sig)
+{
+    if (passed_on(sig))
+        return;
+    if (sig != SIGINT)
+        leaving = sig;
+    interrupt_raise();
+}
+
+static void go_on(int sig)
+{
+    if (!passed_on(sig))
+        continued = 1;
+}
+
+/* But where whoever started the program has it ignored: nohup, a shell's background job. */
+static void heed(int sig, const struct sigaction *a)
+{
+    struct sigaction was;
+    if (sigaction(sig, NULL, &was) != 0 || was.sa_handler != SIG_IGN)
+        sigaction(sig, a, NULL);
+}
+
+void signals_install(void)
+{
+    host = pthread_self();
+    keep_signals_from_others();
+    /* No SA_RESTART: a read that waits must see the flag. */
+    struct sigaction a = {.sa_handler = take};
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGTERM, &a, NULL);
+    heed(SIGINT, &a);
+    heed(SIGHUP, &a);
+    /* Nothing that waits need see this one, but ppoll, which does in any case. */
+    a = (struct sigaction){.sa_handler = go_on, .sa_flags = SA_RESTART};
+    sigaction(SIGCONT, &a, NULL);
+    /* A closed pipe is an error of write, met quietly. */
+    a.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &a, NULL);
+}
+
+int signals_leaving(void)
+{
+    return leaving;
+}
+
+bool signals_continued(void)
+{
+    bool was = continued != 0;
+    continued = 0;
+    return was;
+}

@@ -1,0 +1,15 @@
+#ifndef PRATTLE_REPL_TERMINAL_SIGNALS_H
+#define PRATTLE_REPL_TERMINAL_SIGNALS_H
+/*
+ * Ctrl-C stops what is running; SIGTERM and SIGHUP stop it and ask to leave. SIGINT and SIGHUP
+ * that were ignored when the program began (nohup) stay so.
+ */
+#include <stdbool.h>
+
+void signals_install(void);
+/* The signal that asked to leave, 0 if none. */
+int signals_leaving(void);
+/* Whether the program was stopped and goes on (SIGCONT), since the last call. */
+bool signals_continued(void);
+
+#endif

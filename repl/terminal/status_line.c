@@ -1,0 +1,28 @@
+#include "repl/terminal/status_line.h"
+
+#include "repl/terminal/term.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool visible;
+
+bool live_can(void)
+{
+    return term_takes_escapes(stderr);
+}
+
+void live_draw(const char *text)
+{
+    size_t fits = term_fit(text, strlen(text), term_width(stderr) - 1);
+    fprintf(stderr, "\r%s%.*s%s\033[K", term_dim(stderr), (int)fits, text, term_plain(stderr));
+    fflush(stderr);
+    visible = true;
+}
+
+void live_wipe(void)
+{
+    if (visible)
+        fputs("\r\033[K", stderr);
+    visible = false;
+}

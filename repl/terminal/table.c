@@ -1,0 +1,211 @@
+#include "repl/terminal/table.h"
+
+#include "model/base/err.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "repl/terminal/term.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void table_init(struct table *t, const char *const *heads, int n_columns)
+{
+    *t = (struct table){.heads = heads, .n_columns = n_columns};
+}
+
+void table_release(struct table *t)
+{
+    if (t == NULL)
+        return;
+    for (int i = 0; i < t->n_rows * t->n_columns; i++)
+        buf_release(&t->cells[i]);
+    mem_free(t->cells);
+    *t = (struct table){0};
+}
+
+int table_row(struct table *t)
+{
+    size_t row = (size_t)t->n_columns * sizeof *t->cells, old = (size_t)t->n_rows * row;
+    struct buf *cells = mem_grow(t->cells, old, old + row);
+    if (cells == NULL)
+        return ERR_NOMEM;
+    t->cells = cells;
+    t->n_rows++;
+    return 0;
+}
+
+static struct buf *cell(const struct table *t, int row, int column)
+{
+    return &t->cells[row * t->n_columns + column];
+}
+
+int table_cell(struct table *t, int column, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int rc = buf_vprintf(cell(t, t->n_rows - 1, column), fmt, ap);
+    va_end(ap);
+    return rc;
+}
+
+static bool is_number(const char *s)
+{
+    char *end;
+    strtod(s, &end);
+    return end != s && *end == '\0';
+}
+
+/* Columns of numbers stand to the right. */
+static bool numeric(const struct table *t, int column)
+{
+    bool any = false;
+    for (int r = 0; r < t->n_rows; r++) {
+        const char *s = buf_text(cell(t, r, column));
+        if (*s != '\0' && !is_number(s))
+            return false;
+        any |= *s != '\0';
+    }
+    return any;
+}
+
+static int pad(struct buf *out, int n)
+{
+    int rc = 0;
+    for (int i = 0; i < n && rc == 0; i++)
+        rc = buf_char(out, ' ');
+    return rc;
+}
+
+static int width_of(const struct table *t, int column)
+{
+    int width = term_columns(t->heads[column], strlen(t->heads[column]));
+    for (int r = 0; r < t->n_rows; r++) {
+        const struct buf *b = cell(t, r, column);
+        int w = term_columns(buf_text(b), b->n);
+        width = w > width ? w : width;
+    }
+    return width;
+}
+
+/* Row -1 is the heads. */
+static int format_text_row(const struct table *t, int row, const char *between, struct buf *out)
+{
+    int rc = 0;
+    for (int c = 0; c < t->n_columns && rc == 0; c++) {
+        const char *s = row < 0 ? t->heads[c] : buf_text(cell(t, row, c));
+        int blanks = width_of(t, c) - term_columns(s, strlen(s));
+        bool right = numeric(t, c), last = c == t->n_columns - 1;
+        rc = c > 0 ? buf_str(out, between) : 0;
+        if (rc == 0 && right)
+            rc = pad(out, blanks);
+        if (rc == 0)
+            rc = buf_str(out, s);
+        if (rc == 0 && !right && (!last || between[0] == ' '))
+            rc = last && between[1] == ' ' ? 0 : pad(out, blanks);
+    }
+    return rc;
+}
+
+static int format_text(const struct table *t, struct buf *out)
+{
+    int rc = 0;
+    for (int r = -1; r < t->n_rows && rc == 0; r++)
+        if ((rc = format_text_row(t, r, "  ", out)) == 0)
+            rc = buf_char(out, '\n');
+    return rc;
+}
+
+/* What would end a cell, or be taken for HTML. */
+static int escape(struct table *escaped, const struct table *t)
+{
+    int rc = 0;
+    table_init(escaped, t->heads, t->n_columns);
+    for (int r = 0; r < t->n_rows && rc == 0; r++) {
+        rc = table_row(escaped);
+        for (int c = 0; c < t->n_columns; c++)
+            for (const char *s = buf_text(cell(t, r, c)); *s != '\0' && rc == 0; s++) {
+                if (*s == '|' || *s == '<')
+                    rc = buf_char(cell(escaped, r, c), '\\');
+                if (rc == 0)
+                    rc = buf_char(cell(escaped, r, c), *s);
+            }
+    }
+    return rc;
+}
+
+static int format_markdown(const struct table *plain, struct buf *out)
+{
+    struct table escaped, *t = &escaped;
+    int rc = escape(t, plain);
+    for (int r = -1; r < t->n_rows && rc == 0; r++) {
+        rc = buf_str(out, "| ");
+        if (rc == 0)
+            rc = format_text_row(t, r, " | ", out);
+        if (rc == 0)
+            rc = buf_str(out, " |\n");
+        for (int c = 0; r < 0 && c < t->n_columns && rc == 0; c++)
+            rc = buf_str(out, numeric(t, c) ? "| ---: " : "| --- ");
+        if (r < 0 && rc == 0)
+            rc = buf_str(out, "|\n");
+    }
+    table_release(t);
+    return rc;
+}
+
+static int format_csv_cell(const char *s, struct buf *out)
+{
+    if (strpbrk(s, ",\"\n") == NULL)
+        return buf_str(out, s);
+    int rc = buf_char(out, '"');
+    for (; *s != '\0' && rc == 0; s++)
+        rc = *s == '"' ? buf_str(out, "\"\"") : buf_char(out, *s);
+    return rc == 0 ? buf_char(out, '"') : rc;
+}
+
+static int format_csv(const struct table *t, struct buf *out)
+{
+    int rc = 0;
+    for (int r = -1; r < t->n_rows; r++)
+        for (int c = 0; c < t->n_columns && rc == 0; c++) {
+            rc = format_csv_cell(r < 0 ? t->heads[c] : buf_text(cell(t, r, c)), out);
+            if (rc == 0)
+                rc = buf_char(out, c == t->n_columns - 1 ? '\n' : ',');
+        }
+    return rc;
+}
+
+static int format_json(const struct table *t, struct buf *out)
+{
+    json_t *rows = json_array();
+    for (int r = 0; r < t->n_rows; r++) {
+        json_t *row = json_object();
+        for (int c = 0; c < t->n_columns; c++) {
+            const char *s = buf_text(cell(t, r, c));
+            json_object_set_new(row, t->heads[c],
+                                *s == '\0'     ? json_null()
+                                : is_number(s) ? json_real(strtod(s, NULL))
+                                               : json_string(s));
+        }
+        json_array_append_new(rows, row);
+    }
+    int rc = json_print(out, rows, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    json_decref(rows);
+    return rc == 0 ? buf_char(out, '\n') : rc;
+}
+
+int table_format(const struct table *t, enum table_format format, struct buf *out)
+{
+    switch (format) {
+    case TABLE_MARKDOWN:
+        return format_markdown(t, out);
+    case TABLE_CSV:
+        return format_csv(t, out);
+    case TABLE_JSON:
+        return format_json(t, out);
+    case TABLE_TEXT:
+        break;
+    }
+    return format_text(t, out);
+}

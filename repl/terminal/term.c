@@ -1,0 +1,154 @@
+#include "repl/terminal/term.h"
+
+#include "repl/settings/options.h"
+#include "repl/terminal/wrap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+#include <utf8proc.h>
+
+static int color_setting;
+
+bool term_is(FILE *f)
+{
+    return isatty(fileno(f)) == 1;
+}
+
+int term_width(FILE *f)
+{
+    struct winsize w;
+    return ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+}
+
+void term_set_color(int color)
+{
+    color_setting = color;
+}
+
+bool term_takes_escapes(FILE *f)
+{
+    const char *term = getenv("TERM");
+    return term_is(f) && term != NULL && *term != '\0' && strcmp(term, "dumb") != 0;
+}
+
+static const char *sequence(FILE *f, const char *s)
+{
+    const char *no_color = getenv("NO_COLOR");
+    if (color_setting == SWITCH_ON)
+        return s;
+    bool can = color_setting == SWITCH_AUTO && term_takes_escapes(f) &&
+               (no_color == NULL || *no_color == '\0');
+    return can ? s : "";
+}
+
+const char *term_dim(FILE *f)
+{
+    return sequence(f, "\033[2m");
+}
+
+const char *term_bold(FILE *f)
+{
+    return sequence(f, "\033[1m");
+}
+
+const char *term_red(FILE *f)
+{
+    return sequence(f, "\033[31m");
+}
+
+const char *term_curve(FILE *f, int k)
+{
+    static const char *const colors[] = {"\033[36m", "\033[33m", "\033[35m", "\033[32m"};
+    const char *s = sequence(f, colors[k % 4]);
+    return *s == '\0' ? NULL : s;
+}
+
+const char *term_plain(FILE *f)
+{
+    return sequence(f, "\033[0m");
+}
+
+static bool harmless(utf8proc_int32_t c)
+{
+    bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    return c == '\n' || c == '\t' ||
+           (utf8proc_category(c) != UTF8PROC_CATEGORY_CC && !turns && c != 0x2028 && c != 0x2029);
+}
+
+int term_visible(struct buf *out, const char *text, size_t n)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0;) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t used =
+            utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(n - i), &c);
+        if (used > 0 && harmless(c)) {
+            rc = buf_add(out, text + i, (size_t)used);
+        } else {
+            used = used > 0 ? used : 1;
+            for (utf8proc_ssize_t k = 0; k < used && rc == 0; k++)
+                rc = buf_printf(out, "\\x%02x", (unsigned char)text[i + (size_t)k]);
+        }
+        i += (size_t)used;
+    }
+    return rc;
+}
+
+size_t term_character(const char *text, size_t n, int *columns)
+{
+    utf8proc_int32_t c;
+    utf8proc_ssize_t used =
+        utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, &c);
+    *columns = used > 0 ? utf8proc_charwidth(c) : 1;
+    return used > 0 ? (size_t)used : 1;
+}
+
+int term_columns(const char *text, size_t n)
+{
+    int columns = 0, one;
+    for (size_t i = 0; i < n; columns += one)
+        i += term_character(text + i, n - i, &one);
+    return columns;
+}
+
+size_t term_fit(const char *text, size_t n, int columns)
+{
+    size_t fits = 0, used;
+    for (int one; fits < n; fits += used, columns -= one) {
+        used = term_character(text + fits, n - fits, &one);
+        if (one > columns)
+            break;
+    }
+    return fits;
+}
+
+void term_wrote(const char *path, const char *what)
+{
+    struct buf safe = {0};
+    term_visible(&safe, path, strlen(path));
+    printf("%swrote %s%s%s\n", term_dim(stdout), buf_text(&safe), what, term_plain(stdout));
+    buf_release(&safe);
+}
+
+void term_hush(bool on)
+{
+    static struct termios before;
+    static bool hushed;
+    struct termios t;
+    if (on && !hushed && tcgetattr(STDIN_FILENO, &before) == 0) {
+        t = before;
+        t.c_lflag &= ~(tcflag_t)ECHO;
+        hushed = tcsetattr(STDIN_FILENO, TCSANOW, &t) == 0;
+    } else if (!on && hushed) {
+        tcsetattr(STDIN_FILENO, TCSANOW, &before);
+        hushed = false;
+    }
+}
+
+void term_row(const char *what, const char *text)
+{
+    wrap_say(stdout, "", "  %-12s %s", what, text);
+}

@@ -1,0 +1,49 @@
+#ifndef PRATTLE_REPL_TERMINAL_TERM_H
+#define PRATTLE_REPL_TERMINAL_TERM_H
+/*
+ * What the terminal can do, and text made safe for it.
+ */
+#include "model/base/buf.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Columns of a terminal behind f, 80 when it does not say. */
+int term_width(FILE *f);
+bool term_is(FILE *f);
+/* Whether f is a terminal that TERM says takes escape sequences. */
+bool term_takes_escapes(FILE *f);
+
+/* color: enum switch_choice of options.h, of which auto asks the terminal, TERM and
+ * NO_COLOR. Holds for stdout and stderr each. */
+void term_set_color(int color);
+/* Escape sequences for f, "" where there is no colour. */
+const char *term_dim(FILE *f);
+const char *term_bold(FILE *f);
+const char *term_red(FILE *f);
+const char *term_plain(FILE *f);
+/* Of the k-th curve of a picture; NULL where there is no colour. */
+const char *term_curve(FILE *f, int k);
+
+/*
+ * Append n bytes with control characters (but newline and tab), invalid UTF-8 and
+ * what turns the direction of text around as \xNN: nothing in it can steer a terminal.
+ */
+int term_visible(struct buf *out, const char *text, size_t n);
+/* The bytes of the first character of n > 0, 1 where they are of none, and the columns it takes. */
+size_t term_character(const char *text, size_t n, int *columns);
+/* Columns that text takes, its first n bytes. */
+int term_columns(const char *text, size_t n);
+/* How many of these bytes, whole characters, fit into so many columns. */
+size_t term_fit(const char *text, size_t n, int columns);
+
+/* "  what         text", a line of standard output. */
+void term_row(const char *what, const char *text);
+
+/* "wrote PATH" and what else there is to say of it. */
+void term_wrote(const char *path, const char *what);
+
+/* While an answer runs, what is typed is kept for the prompt and not shown between. */
+void term_hush(bool on);
+
+#endif

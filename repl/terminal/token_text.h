@@ -1,0 +1,10 @@
+#ifndef PRATTLE_REPL_TERMINAL_TOKEN_TEXT_H
+#define PRATTLE_REPL_TERMINAL_TOKEN_TEXT_H
+/* Tokens as a person reads them. */
+#include "model/tokenizer/tokenizer.h"
+
+/* "\" name\"": the token's bytes in quotes, safe for a terminal and on one line; the
+ * bare id where there is no tokenizer or the id is a hole. Appended to out. */
+int piece_quote(struct buf *out, const struct tokenizer *t, token_id id);
+
+#endif

@@ -1,0 +1,203 @@
+#include "repl/terminal/train_lines.h"
+
+#include "model/base/clock.h"
+#include "repl/terminal/status_line.h"
+#include "repl/terminal/progress.h"
+#include "repl/terminal/term.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BAR = 24, LAYER = 6, PLACE = 34 };
+static const char NEXT_ROW[] = "\n    ";
+static const double EVERY_S = 0.1;
+
+static double drawn; /* when the bar was */
+
+const char *train_view_duration(char out[24], double s)
+{
+    long t = (long)(s + 0.5);
+    if (t >= 86400)
+        snprintf(out, 24, "%ld d %ld h", t / 86400, t / 3600 % 24);
+    else if (t >= 3600)
+        snprintf(out, 24, "%ld h %ld min", t / 3600, t / 60 % 60);
+    else if (t >= 60)
+        snprintf(out, 24, "%ld min %ld s", t / 60, t % 60);
+    else
+        snprintf(out, 24, "%ld s", t);
+    return out;
+}
+
+/* "step 40/200", the number of all as wide as it will get. */
+static int add_step(struct buf *out, const struct metrics *m, int64_t step)
+{
+    char all[24];
+    int n = snprintf(all, sizeof all, "%" PRId64, m->n_steps);
+    if (m->n_steps == 0)
+        return buf_printf(out, "step %" PRId64, step);
+    return buf_printf(out, "step %*" PRId64 "/%s", n, step, all);
+}
+
+/* The figures of a line, at length and in brief. */
+enum { LONG, BRIEF, N_FORMS };
+enum { MAX_FIGURES = 16, FIGURE = 96 };
+static const char *const between[N_FORMS] = {"  ", " "};
+struct figures {
+    char text[MAX_FIGURES][N_FORMS][FIGURE];
+    int n;
+};
+
+__attribute__((format(printf, 2, 4), format(printf, 3, 4))) static void
+add(struct figures *f, const char *long_form, const char *brief_form, ...)
+{
+    const char *const formats[N_FORMS] = {long_form, brief_form};
+    for (int form = 0; form < N_FORMS; form++) {
+        va_list args;
+        va_start(args, brief_form);
+        vsnprintf(f->text[f->n][form], FIGURE, formats[form], args);
+        va_end(args);
+    }
+    f->n++;
+}
+
+static void add_figures(struct figures *f, const struct metrics *m)
+{
+    char left[24];
+    const double left_s = metrics_left_s(m, (double)m->step);
+    add(f, "epoch %.2f", "ep %.2f", m->epoch);
+    if (isfinite(m->loss)) {
+        add(f, "loss %.4f", "loss %.3f", m->loss);
+        add(f, "accuracy %.3f", "acc %.3f", m->accuracy);
+    }
+    if (m->step > 0 && isfinite(m->grad_norm)) {
+        add(f, "rate %.2e", "lr %.1e", m->learning_rate);
+        add(f, "norm %.3f", "norm %.2f", m->grad_norm);
+    }
+    if (m->tokens_per_s > 0) {
+        add(f, "%.0f tokens/s", "%.0f tok/s", m->tokens_per_s);
+        add(f, "%.1f samples/s", "%.1f/s", m->samples_per_s);
+    }
+    if (m->share > 0)
+        add(f, "%.0f %% of sgemm", "%.0f%%", 100 * m->share);
+    if (m->loss_scale > 1)
+        add(f, "scale %.0f", "scale %.0f", m->loss_scale);
+    if (m->skipped > 0)
+        add(f, "%" PRId64 " skipped", "%" PRId64 " skipped", m->skipped);
+    if (left_s > 0)
+        add(f, "%s left", "%s left", train_view_duration(left, left_s));
+    if (m->step > 0 && m->validation_step == m->step)
+        add(f, "validation %.4f%s", "val %.4f%s", m->validation_loss,
+            m->best_step == m->step ? " (best)" : "");
+    if (m->evaluation != NULL && m->evaluation->n_figures > 0)
+        add(f, "%s %s %.6g", "%s %s %.6g", m->evaluation->name, m->evaluation->figures[0].text,
+            m->evaluation->figures[0].value);
+}
+
+static int columns_of(const struct figures *f, int form)
+{
+    int n = 0;
+    for (int i = 0; i < f->n; i++)
+        n += (int)(strlen(between[form]) + strlen(f->text[i][form]));
+    return n;
+}
+
+int train_view_line(const struct metrics *m, int width, struct buf *out)
+{
+    struct figures f = {.n = 0};
+    const size_t start = out->n;
+    int rc = add_step(out, m, m->step);
+    int column = (int)(out->n - start);
+    add_figures(&f, m);
+    const bool fits = width == 0 || column + columns_of(&f, LONG) <= width;
+    const int form = !fits && column + columns_of(&f, BRIEF) <= width ? BRIEF : LONG;
+    for (int i = 0; i < f.n && rc == 0; i++) {
+        int n = (int)strlen(f.text[i][form]);
+        column += (int)strlen(between[form]) + n;
+        bool breaks = width > 0 && column > width;
+        if (breaks)
+            column = (int)strlen(NEXT_ROW) - 1 + n;
+        rc = buf_printf(out, "%s%s", breaks ? NEXT_ROW : between[form], f.text[i][form]);
+    }
+    return rc;
+}
+
+void train_view_show(const struct metrics *m)
+{
+    struct buf line = {0};
+    progress_wipe();
+    if (train_view_line(m, term_is(stdout) ? term_width(stdout) : 0, &line) == 0)
+        puts(buf_text(&line));
+    fflush(stdout);
+    drawn = 0; /* it took the bar's place */
+    buf_release(&line);
+}
+
+/* The places first to last side by side. */
+static void show_places(const struct watch *w, int first, int last)
+{
+    static const char *const places[N_WATCHED] = {"attention", "inside the mlp", "residual"};
+    printf("%-*s", LAYER, "");
+    for (int k = first; k <= last; k++)
+        printf("%*s", PLACE, places[k]);
+    printf("\n%-*s", LAYER, "layer");
+    for (int k = first; k <= last; k++)
+        printf("%10s%9s%9s%6s", "mean", "std", "max", "zero");
+    putchar('\n');
+    for (int i = 0; i < w->n_layer; i++) {
+        printf("%-*d", LAYER, i);
+        for (int k = first; k <= last; k++) {
+            const struct watched_stats s = watch_stats(w, i, (enum watched)k);
+            printf("%10.3g%9.3g%9.3g%5.0f%%", s.mean, s.std, s.max, 100 * s.zeros);
+        }
+        putchar('\n');
+    }
+}
+
+void train_view_activations(const struct metrics *m, const struct watch *w)
+{
+    const int width = term_is(stdout) ? term_width(stdout) : INT_MAX;
+    int each = (width - LAYER) / PLACE;
+    each = each < 1 ? 1 : each > N_WATCHED ? N_WATCHED : each;
+    progress_wipe();
+    printf("%sactivations at step %" PRId64 "\n", term_dim(stdout), m->step);
+    for (int k = 0; k < N_WATCHED; k += each)
+        show_places(w, k, k + each > N_WATCHED ? N_WATCHED - 1 : k + each - 1);
+    fputs(term_plain(stdout), stdout);
+    fflush(stdout);
+}
+
+/* "[=====>     ] step 13/200, 12 s left"; without an end only the step in progress. */
+static int format_bar(const struct metrics *m, int64_t step, double part, struct buf *out)
+{
+    static const char marks[BAR + 1] = "========================";
+    char left[24];
+    const double steps = (double)step + part, left_s = metrics_left_s(m, steps);
+    double done = metrics_done(m, steps);
+    int full = (int)((done < 0 ? part : done) * BAR);
+    int rc = buf_printf(out, "[%.*s%s%*s] ", full, marks, full < BAR ? ">" : "",
+                        full < BAR ? BAR - full - 1 : 0, "");
+    if (rc == 0)
+        rc = add_step(out, m, step + 1);
+    if (rc == 0 && part > 0)
+        rc = buf_printf(out, ", %.0f %% of it", 100 * part);
+    if (rc == 0 && left_s >= 0)
+        rc = buf_printf(out, ", %s left", train_view_duration(left, left_s));
+    return rc;
+}
+
+void train_view_tick(const struct metrics *m, int64_t step, double part)
+{
+    double now = clock_s();
+    struct buf text = {0};
+    if (!live_can() || now - drawn < EVERY_S)
+        return;
+    drawn = now;
+    progress_forget();
+    if (format_bar(m, step, part, &text) == 0)
+        live_draw(buf_text(&text));
+    buf_release(&text);
+}

@@ -1,0 +1,171 @@
+#include "repl/terminal/wrap.h"
+
+#include "repl/terminal/term.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { TAB = 8 };
+
+void wrap_at(struct wrap *w, int column)
+{
+    w->column = column;
+    w->word_columns = 0;
+    w->word.n = w->fresh = 0;
+    w->fixed = w->owes = false;
+}
+
+void wrap_release(struct wrap *w)
+{
+    buf_release(&w->word);
+    wrap_at(w, 0);
+}
+
+/* In the middle of a text's line. */
+static int break_line(struct wrap *w, struct buf *out)
+{
+    int rc = buf_char(out, '\n');
+    for (int i = 0; i < w->indent && rc == 0; i++)
+        rc = buf_char(out, ' ');
+    return rc;
+}
+
+/* The word to the next line, where it is not the whole of this one. */
+static int carry(struct wrap *w, struct buf *out)
+{
+    if (w->fixed || w->indent + w->word_columns >= w->column)
+        return 0;
+    int rc = 0;
+    if (w->fresh == w->word.n) { /* none of it is on the screen yet */
+        out->n -= w->fresh;
+        while (out->n > w->sent && out->data[out->n - 1] == ' ')
+            out->n--;
+    } else {
+        for (int i = 0; i < w->word_columns && rc == 0; i++)
+            rc = buf_str(out, "\b \b");
+    }
+    if (rc == 0)
+        rc = break_line(w, out);
+    if (rc == 0)
+        rc = buf_add(out, w->word.data, w->word.n);
+    w->column = w->indent + w->word_columns;
+    w->fresh = w->word.n;
+    return rc;
+}
+
+static int put_blank(struct wrap *w, struct buf *out, char blank, int width)
+{
+    int to = blank == '\t' ? (w->column / TAB + 1) * TAB : w->column + 1;
+    bool owes = w->owes || to >= width;
+    wrap_at(w, owes ? w->column : to);
+    w->owes = owes;
+    return owes ? 0 : buf_char(out, blank);
+}
+
+static int put_character(struct wrap *w, struct buf *out, const char *c, size_t n, int columns,
+                         int width)
+{
+    int rc = 0;
+    if (w->owes) {
+        wrap_at(w, w->indent);
+        rc = break_line(w, out);
+    }
+    if (rc == 0 && w->column + columns >= width)
+        rc = carry(w, out);
+    if (rc == 0)
+        rc = buf_add(out, c, n);
+    if (rc == 0)
+        rc = buf_add(&w->word, c, n);
+    w->fresh += n;
+    w->word_columns += columns;
+    w->fixed |= columns != 1;
+    w->column += columns;
+    if (w->column > width) /* the terminal's own break */
+        w->column = columns;
+    return rc;
+}
+
+int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int width)
+{
+    int rc = 0, columns;
+    w->fresh = 0;
+    w->sent = out->n;
+    for (size_t i = 0, used; i < n && rc == 0; i += used) {
+        used = term_character(text + i, n - i, &columns);
+        if (text[i] == '\n') {
+            wrap_at(w, 0);
+            rc = buf_char(out, '\n');
+        } else if (text[i] == ' ' || text[i] == '\t') {
+            rc = put_blank(w, out, text[i], width);
+        } else {
+            rc = put_character(w, out, text + i, used, columns, width);
+        }
+    }
+    return rc;
+}
+
+static bool switched_off;
+
+void wrap_switch(bool on)
+{
+    switched_off = !on;
+}
+
+static int break_lines(struct buf *out, const char *text, int width, int column)
+{
+    struct wrap w = {.column = column};
+    int rc = 0;
+    for (size_t n; *text != '\0' && rc == 0; text += n) {
+        n = strcspn(text, "\n");
+        n += text[n] == '\n';
+        w.indent = (int)strspn(text, " ");
+        if (w.indent >= width / 2)
+            w.indent = 0;
+        rc = wrap_text(&w, out, text, n, width);
+    }
+    wrap_release(&w);
+    return rc;
+}
+
+/* Behind so many columns. */
+static void print_lines(FILE *f, const char *color, const char *text, int column)
+{
+    struct buf safe = {0}, broken = {0};
+    const char *shown = text;
+    if (term_visible(&safe, text, strlen(text)) == 0)
+        shown = buf_text(&safe);
+    if (!switched_off && term_is(f) && break_lines(&broken, shown, term_width(f), column) == 0)
+        shown = buf_text(&broken);
+    fprintf(f, "%s%s%s", color, shown, *color != '\0' ? term_plain(f) : "");
+    buf_release(&safe);
+    buf_release(&broken);
+}
+
+void wrap_lines(FILE *f, const char *color, const char *text)
+{
+    print_lines(f, color, text, 0);
+}
+
+void wrap_labelled(FILE *f, const char *color, const char *label, const char *text)
+{
+    fprintf(f, "%s%s%s", color, label, term_plain(f));
+    print_lines(f, "", text, term_columns(label, strlen(label)));
+}
+
+void wrap_say(FILE *f, const char *color, const char *fmt, ...)
+{
+    va_list args;
+    struct buf line = {0};
+    va_start(args, fmt);
+    int rc = buf_vprintf(&line, fmt, args);
+    va_end(args);
+    if (rc == 0) {
+        wrap_lines(f, color, buf_text(&line));
+    } else { /* the sentence may be that memory is short */
+        va_start(args, fmt);
+        vfprintf(f, fmt, args);
+        va_end(args);
+    }
+    fputc('\n', f);
+    buf_release(&line);
+}

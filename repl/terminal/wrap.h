@@ -1,0 +1,45 @@
+#ifndef PRATTLE_REPL_TERMINAL_WRAP_H
+#define PRATTLE_REPL_TERMINAL_WRAP_H
+/*
+ * Text that comes in pieces, broken between words at a terminal's edge: a word that does not
+ * fit is taken back and goes on in the next line. What may be taken back never fills the last
+ * column, from where terminals do not agree on a step back.
+ */
+#include "model/base/buf.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* {0} at the beginning of a line. */
+struct wrap {
+    int column;       /* of the cursor, from 0 */
+    int word_columns; /* of the word it stands behind */
+    bool fixed;       /* that word has characters no step back takes away for sure */
+    bool owes;        /* a blank met the edge: what comes next begins a line */
+    int indent;       /* blanks before what goes on in the next line */
+    struct buf word;
+    size_t fresh; /* bytes of it that `out` ends with */
+    size_t sent;  /* bytes of `out` from before the last call */
+};
+
+/*
+ * Append to `out` what a terminal of so many columns is sent for n bytes of text, whole characters
+ * that are harmless to it (term_visible). A word longer than a line is left to the terminal.
+ */
+int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int width);
+/* The cursor stands at `column` now, behind no word. */
+void wrap_at(struct wrap *w, int column);
+void wrap_release(struct wrap *w);
+
+/* Whether the following break lines (setting wrap); on at first. */
+void wrap_switch(bool on);
+/* Whole lines to f, in a colour of f's (term.h) and made harmless: broken between words if f is a
+ * terminal, and as far in as they begin. */
+void wrap_lines(FILE *f, const char *color, const char *text);
+/* The same behind a label, which alone is coloured. */
+void wrap_labelled(FILE *f, const char *color, const char *label, const char *text);
+/* The same of one line, made as printf does, its newline added. */
+void wrap_say(FILE *f, const char *color, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,68 @@
+#include "sampling/chain/bias.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One "id:bias" at *text; *text moves behind it. */
+static int parse_one(struct bias *b, const char **text, int n_vocab)
+{
+    char *end, *colon;
+    int shown = (int)strcspn(*text, ",");
+    errno = 0;
+    long long id = strtoll(*text, &colon, 10);
+    colon += strspn(colon, " \t");
+    float bias = *colon == ':' ? strtof(colon + 1, &end) : 0;
+    if (*colon != ':' || end == colon + 1 || (end += strspn(end, " \t"), *end && *end != ','))
+        return err_set(ERR_RANGE, "logit_bias: \"%.*s\", expected id:bias", shown, *text);
+    if (errno == ERANGE && !isfinite(bias))
+        bias = NAN; /* a number beyond float is no wish for a ban */
+    if (id < 0 || id >= n_vocab)
+        return err_set(ERR_RANGE, "logit_bias: id %lld, expected 0 to %d", id, n_vocab - 1);
+    if (!(bias <= FLT_MAX))
+        return err_set(ERR_RANGE, "logit_bias: \"%.*s\", expected a finite bias, or -inf for a ban",
+                       shown, *text);
+    *b = (struct bias){(token_id)id, bias};
+    *text = end;
+    return 0;
+}
+
+int biases_parse(struct biases *out, const char *text, int n_vocab)
+{
+    *out = (struct biases){0};
+    if (!text || !*text)
+        return 0;
+    size_t most = 1;
+    for (const char *p = text; *p; p++)
+        most += *p == ',';
+    out->list = mem_array(most, sizeof *out->list);
+    if (!out->list)
+        return ERR_NOMEM;
+    for (;; text++) {
+        int rc = parse_one(&out->list[out->n], &text, n_vocab);
+        if (rc) {
+            biases_release(out);
+            return rc;
+        }
+        out->n++;
+        if (!*text)
+            return 0;
+    }
+}
+
+void biases_release(struct biases *b)
+{
+    mem_free(b->list);
+    *b = (struct biases){0};
+}
+
+void biases_apply(const struct biases *b, float *logit)
+{
+    for (size_t i = 0; i < b->n; i++)
+        logit[b->list[i].id] += b->list[i].bias;
+}

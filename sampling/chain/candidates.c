@@ -1,0 +1,373 @@
+#include "sampling/chain/candidates.h"
+
+#include "model/kernels/kernels.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { BUCKETS = 2048, FEW = 48, BLOCK = 64, LANES = 8, HALVINGS = 8, MANY = 8192 };
+/* A sample has RUN places of every SPACING. */
+enum { RUN = 16, SPACING = 256 };
+
+void candidates_carve(struct candidates *c, struct arena *a, int n_vocab)
+{
+    size_t n = (size_t)n_vocab;
+    c->kernels = kernels_active();
+    c->n_vocab = n_vocab;
+    c->logit = arena_take(a, n * sizeof *c->logit);
+    c->weight = arena_take(a, n * sizeof *c->weight);
+    c->key = arena_take(a, n * sizeof *c->key);
+    c->id = arena_take(a, n * sizeof *c->id);
+    c->index = arena_take(a, n * sizeof *c->index);
+    c->part = arena_take(a, (n / 8 + 2 * RUN) * sizeof *c->part);
+}
+
+void candidates_start(struct candidates *c, const float *logits)
+{
+    c->high = c->kernels->admit(c->logit, logits, (size_t)c->n_vocab);
+    c->n = c->n_vocab;
+    c->all = c->measured = true;
+    c->weighed = false;
+}
+
+float candidates_high(struct candidates *c)
+{
+    if (!c->measured)
+        c->high = c->kernels->max(candidates_logits(c), (size_t)c->n);
+    c->measured = true;
+    return c->high;
+}
+
+const float *candidates_logits(struct candidates *c)
+{
+    if (c->all)
+        return c->logit;
+    for (int i = 0; i < c->n; i++)
+        c->key[i] = c->logit[c->id[i]];
+    return c->key;
+}
+
+/* In lanes, so that the additions do not wait for each other. */
+static double sum_of(const float *x, int n)
+{
+    double lane[LANES] = {0};
+    int i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            lane[l] += (double)x[i + l];
+    for (int l = 0; i + l < n; l++)
+        lane[l] += (double)x[i + l];
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
+           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+bool candidates_weigh(struct candidates *c)
+{
+    if (c->weighed)
+        return true;
+    c->max = candidates_high(c);
+    if (!(c->max >= -FLT_MAX)) {
+        c->n = 0;
+        return false;
+    }
+    c->sum = c->kernels->exp_sum(c->weight, candidates_logits(c), (size_t)c->n, c->max, 1);
+    c->weighed = true;
+    return true;
+}
+
+/* The list becomes its places index[0..n-1]. */
+static void take(struct candidates *c, int n)
+{
+    if (c->all) {
+        token_id *id = c->id;
+        c->id = c->index;
+        c->index = id;
+    } else {
+        for (int i = 0; i < n; i++)
+            c->id[i] = c->id[c->index[i]];
+    }
+    c->kernels->gather(c->weight, c->weight, c->all ? c->id : c->index, (size_t)n);
+    c->all = c->measured = false;
+    c->n = n;
+    c->sum = sum_of(c->weight, n);
+}
+
+struct cut {
+    float key;     /* the lowest that stays */
+    int n_ties;    /* how many of those equal to it stay */
+    int n_equal;   /* of how many */
+    double weight; /* of what stays */
+};
+
+static void keep(struct candidates *c, const float *key, const struct cut *cut)
+{
+    int found = (int)c->kernels->select(c->index, key, (size_t)c->n, cut->key, INFINITY);
+    int n_ties = cut->n_ties, kept = found;
+    if (n_ties < cut->n_equal) {
+        kept = 0;
+        for (int i = 0; i < found; i++)
+            if (key[c->index[i]] > cut->key || n_ties-- > 0)
+                c->index[kept++] = c->index[i];
+    }
+    take(c, kept);
+}
+
+void candidates_keep(struct candidates *c, const float *key, float least)
+{
+    keep(c, key, &(struct cut){.key = least});
+}
+
+/* Few places: in order of key, then of place. */
+static void sort(int32_t *index, int n, const float *key)
+{
+    for (int i = 1; i < n; i++) {
+        int32_t x = index[i];
+        int j = i;
+        for (; j > 0 && key[index[j - 1]] < key[x]; j--)
+            index[j] = index[j - 1];
+        index[j] = x;
+    }
+}
+
+/* The places are in order of key, or all keys are equal. */
+static struct cut walk(const int32_t *index, int n, const float *key, const float *weight,
+                       double sum, double target)
+{
+    struct cut cut = {.key = key[index[0]], .weight = sum};
+    int i = 0;
+    do {
+        cut.n_ties = key[index[i]] == cut.key ? cut.n_ties + 1 : 1;
+        cut.key = key[index[i]];
+        cut.weight += weight ? (double)weight[index[i]] : 1;
+        i++;
+    } while (i < n && cut.weight < target);
+    for (cut.n_equal = cut.n_ties; i < n && key[index[i]] == cut.key; i++)
+        cut.n_equal++;
+    return cut;
+}
+
+static int bucket_of(float key, float high, double scale)
+{
+    double b = ((double)high - (double)key) * scale;
+    return b < BUCKETS ? (int)b : BUCKETS - 1;
+}
+
+/*
+ * The cut among the places index[0..n-1], n >= 1, ascending: keys go into buckets from
+ * high to low, the one where the weights reach the target is looked at again, until
+ * few are left or all are equal. Equal keys never part. low and high may be loose at
+ * first; after that they are exact, and each round leaves at least one key out.
+ * above is the weight of the keys over all of these.
+ */
+static struct cut find_cut(int32_t *index, int n, const float *key, const float *weight,
+                           double above, double target, float low, float high)
+{
+    while (n > FEW && low < high) {
+        double mass[BUCKETS] = {0};
+        double scale = BUCKETS / ((double)high - (double)low);
+        for (int i = 0; i < n; i++)
+            mass[bucket_of(key[index[i]], high, scale)] += weight ? (double)weight[index[i]] : 1;
+        int bucket = 0;
+        double before = above;
+        for (int b = 0; b < BUCKETS && above < target; b++) {
+            if (mass[b] == 0)
+                continue;
+            /* Where rounding keeps the sum below the target, it is the last one. */
+            bucket = b;
+            before = above;
+            above += mass[b];
+        }
+        above = before;
+        int kept = 0;
+        for (int i = 0; i < n; i++)
+            if (bucket_of(key[index[i]], high, scale) == bucket)
+                index[kept++] = index[i];
+        n = kept;
+        low = high = key[index[0]];
+        for (int i = 1; i < n; i++) {
+            low = key[index[i]] < low ? key[index[i]] : low;
+            high = key[index[i]] > high ? key[index[i]] : high;
+        }
+    }
+    if (n <= FEW)
+        sort(index, n, key);
+    return walk(index, n, key, weight, above, target);
+}
+
+/* A bound below the k-th highest key, from the highest of each block. */
+static float bound_of_best(struct candidates *c, const float *key, int k)
+{
+    int n_blocks = c->n / BLOCK;
+    if (k > n_blocks)
+        return -FLT_MAX;
+    for (int b = 0; b < n_blocks; b++) {
+        c->part[b] = c->kernels->max(key + (size_t)b * BLOCK, BLOCK);
+        c->part[b] = c->part[b] > -FLT_MAX ? c->part[b] : -FLT_MAX;
+        c->index[b] = b;
+    }
+    float high = c->kernels->max(c->part, (size_t)n_blocks);
+    return find_cut(c->index, n_blocks, c->part, NULL, 0, k, -FLT_MAX, high).key;
+}
+
+/* Keys and their weights. */
+struct keys {
+    const float *key, *weight;
+    int n;
+};
+
+/* Keys in which a cut lies: those from high on weigh `above`, less than the target;
+ * high INFINITY: none. */
+struct range {
+    float low, high;
+    double above;
+};
+
+/* Halve a range some times, which is only adding up. top is the highest key. */
+static struct range halve(const struct kernels *k, const struct keys *of, struct range r, float top,
+                          double target)
+{
+    for (int i = 0; i < HALVINGS; i++) {
+        float middle = r.low / 2 + (r.high < top ? r.high : top) / 2;
+        double sum = k->sum_least(of->weight, of->key, (size_t)of->n, middle);
+        if (sum < target) {
+            r.high = middle;
+            r.above = sum;
+        } else {
+            r.low = middle;
+        }
+    }
+    return r;
+}
+
+/*
+ * Narrow the range from its low on by a sample: what lies below the cut has its share
+ * there, and the cut is taken to leave a fifth less to a fifth more of it. False if not
+ * many keys are in the range anyway.
+ */
+static bool guess(struct candidates *c, const struct keys *of, struct range *r, float top,
+                  double target)
+{
+    const struct kernels *k = c->kernels;
+    float *key = c->part, *weight = c->part + of->n / RUN + RUN;
+    int n = 0;
+    for (int i = 0; i + RUN <= of->n; i += SPACING, n += RUN) {
+        memcpy(key + n, of->key + i, RUN * sizeof *key);
+        memcpy(weight + n, of->weight + i, RUN * sizeof *weight);
+    }
+    const struct keys sample = {key, weight, n};
+    const struct range over = {.low = r->low, .high = INFINITY};
+    double above = (double)k->select(c->index, key, (size_t)n, r->low, INFINITY);
+    if (above * of->n < (double)MANY * n)
+        return false;
+    double whole = k->sum_least(weight, key, (size_t)n, -FLT_MAX);
+    double below = (c->sum - target) * n / of->n;
+    r->low = halve(k, &sample, over, top, whole - 0.8 * below).low;
+    r->high = halve(k, &sample, over, top, whole - 1.2 * below).high;
+    r->above = k->sum_least(of->weight, of->key, (size_t)of->n, r->high);
+    return true;
+}
+
+/* The cut in a range; false if nothing is there. */
+static bool find_cut_within(struct candidates *c, struct cut *cut, const struct keys *of,
+                            const struct range *r, float top, double target)
+{
+    int n = (int)c->kernels->select(c->index, of->key, (size_t)of->n, r->low, r->high);
+    if (n > 0)
+        *cut = find_cut(c->index, n, of->key, of->weight, r->above, target, r->low,
+                        r->high < top ? r->high : top);
+    return n > 0;
+}
+
+/* Where many places weigh about the same, buckets of all are slow: the range is made
+ * narrower first, by a guess or, where that fails, by halving. */
+static struct cut find_cut_by_weight(struct candidates *c, const struct keys *of, double target,
+                                     float floor, float top)
+{
+    const struct range whole = {.low = floor, .high = INFINITY};
+    struct range r = whole;
+    struct cut cut;
+    if (of->n >= MANY && guess(c, of, &r, top, target)) {
+        if (r.above < target && find_cut_within(c, &cut, of, &r, top, target) &&
+            cut.weight >= target)
+            return cut;
+        r = halve(c->kernels, of, whole, top, target);
+    }
+    if (find_cut_within(c, &cut, of, &r, top, target))
+        return cut;
+    return (struct cut){.key = floor}; /* rounding keeps the sum below the target */
+}
+
+/* The lowest key above minus infinity. */
+static float least_of(const float *key, int n)
+{
+    float least = FLT_MAX;
+    for (int i = 0; i < n; i++) {
+        float x = key[i] >= -FLT_MAX ? key[i] : FLT_MAX;
+        least = x < least ? x : least;
+    }
+    return least;
+}
+
+void candidates_keep_best(struct candidates *c, const float *key, const float *weight,
+                          double target, float floor)
+{
+    float top = key == c->logit ? candidates_high(c) : c->kernels->max(key, (size_t)c->n);
+    if (!weight)
+        floor = bound_of_best(c, key, target < c->n ? (int)target : c->n);
+    if (!(floor > -FLT_MAX))
+        floor = least_of(key, c->n);
+    struct cut cut;
+    if (weight) {
+        cut = find_cut_by_weight(c, &(struct keys){key, weight, c->n}, target, floor, top);
+    } else {
+        int n = (int)c->kernels->select(c->index, key, (size_t)c->n, floor, INFINITY);
+        if (n <= target) {
+            take(c, n);
+            return;
+        }
+        cut = find_cut(c->index, n, key, NULL, 0, target, floor, top);
+    }
+    keep(c, key, &cut);
+}
+
+int candidates_best(struct candidates *c, int m)
+{
+    const float *key = candidates_logits(c);
+    float bound = bound_of_best(c, key, m < c->n ? m : c->n);
+    int n = (int)c->kernels->select(c->index, key, (size_t)c->n, bound, INFINITY), kept = 0;
+    if (n > m) {
+        float high = c->kernels->max(key, (size_t)c->n);
+        struct cut cut = find_cut(c->index, n, key, NULL, 0, m, bound, high);
+        n = (int)c->kernels->select(c->index, key, (size_t)c->n, cut.key, INFINITY);
+        for (int i = 0; i < n; i++)
+            if (key[c->index[i]] > cut.key || cut.n_ties-- > 0)
+                c->index[kept++] = c->index[i];
+        n = kept;
+    }
+    sort(c->index, n, key);
+    return n;
+}
+
+int candidates_draw(const struct candidates *c, double u)
+{
+    double target = u * c->sum, sum = 0;
+    int i = 0;
+    for (; i + BLOCK <= c->n; i += BLOCK) {
+        double next = sum + sum_of(c->weight + i, BLOCK);
+        if (next > target)
+            break;
+        sum = next;
+    }
+    int end = c->n - i < BLOCK ? c->n : i + BLOCK;
+    for (; i < end; i++) {
+        sum += (double)c->weight[i];
+        if (sum > target)
+            return i;
+    }
+    /* Rounding kept the sum below the target: the last that weighs anything. */
+    do
+        i--;
+    while (i > 0 && c->weight[i] == 0);
+    return i;
+}

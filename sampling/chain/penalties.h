@@ -1,0 +1,41 @@
+#ifndef PRATTLE_SAMPLING_CHAIN_PENALTIES_H
+#define PRATTLE_SAMPLING_CHAIN_PENALTIES_H
+/*
+ * Stages that change logits [V] because of the text so far: text [n], the prompt
+ * included, newest last. They keep nothing from call to call, so a text may be taken
+ * back or exchanged at any time.
+ */
+#include "model/config.h"
+
+#include <stddef.h>
+
+/*
+ * For each token seen in text: its logit is divided by `repetition` if positive, else
+ * multiplied (Keskar et al., "CTRL", 2019; transformers' RepetitionPenalty); then
+ * lowered by count * frequency + presence (OpenAI's and llama.cpp's).
+ *
+ * count  [V] scratch, zero before and after
+ */
+void penalize_repetition(float *logit, int *count, const token_id *text, size_t n, float repetition,
+                         float frequency, float presence);
+
+/* No n-gram of the text occurs again (Paulus et al., 2017; transformers'
+ * NoRepeatNGram): what would complete one is banned. */
+void ban_ngrams(float *logit, const token_id *text, size_t n_text, int n);
+
+/* Sequences of tokens. */
+struct phrases {
+    struct phrase {
+        token_id *ids; /* owned */
+        size_t n;      /* >= 1 */
+    } * list;
+    size_t n, cap;
+};
+void phrases_release(struct phrases *p);
+/* Copies ids; a phrase that is there already is not added again. */
+int phrases_add(struct phrases *p, const token_id *ids, size_t n);
+/* The last token of each phrase whose others end the text is banned (transformers'
+ * NoBadWords). */
+void ban_phrases(float *logit, const struct phrases *bad, const token_id *text, size_t n);
+
+#endif

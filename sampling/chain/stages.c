@@ -1,0 +1,66 @@
+#include "sampling/chain/stages.h"
+
+#include "model/base/err.h"
+#include "model/base/words.h"
+#include "sampling/chain/sampler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[STAGE_COUNT] = {
+    [STAGE_LOGIT_BIAS] = "logit_bias",
+    [STAGE_PENALTIES] = "penalties",
+    [STAGE_DRY] = "dry",
+    [STAGE_NO_REPEAT_NGRAM] = "no_repeat_ngram",
+    [STAGE_BAD_WORDS] = "bad_words",
+    [STAGE_MIN_NEW_TOKENS] = "min_new_tokens",
+    [STAGE_TEMPERATURE] = "temperature",
+    [STAGE_TOP_K] = "top_k",
+    [STAGE_TOP_P] = "top_p",
+    [STAGE_MIN_P] = "min_p",
+    [STAGE_TYPICAL_P] = "typical_p",
+    [STAGE_TOP_N_SIGMA] = "top_n_sigma",
+    [STAGE_XTC] = "xtc",
+    [STAGE_TOPK_UNIFORM] = "topk_uniform",
+    [STAGE_MIROSTAT] = "mirostat",
+};
+
+static int add(struct chain *out, const char *name)
+{
+    int stage = 0;
+    while (stage < STAGE_COUNT && strcmp(names[stage], name) != 0)
+        stage++;
+    if (stage == STAGE_COUNT) {
+        const char *nearest = words_nearest(name, names, STAGE_COUNT);
+        return nearest ? err_set(ERR_RANGE, "chain: unknown stage \"%s\", did you mean %s?", name,
+                                 nearest)
+                       : err_set(ERR_RANGE, "chain: unknown stage \"%s\", expected some of %s",
+                                 name, SAMPLER_CHAIN);
+    }
+    for (int i = 0; i < out->n; i++)
+        if (out->stages[i] == (enum stage)stage)
+            return err_set(ERR_RANGE, "chain: stage %s is there twice", name);
+    out->stages[out->n++] = (enum stage)stage;
+    return 0;
+}
+
+int chain_parse(struct chain *out, const char *text)
+{
+    *out = (struct chain){0};
+    if (!text || !*text)
+        text = SAMPLER_CHAIN;
+    for (;;) {
+        text += strspn(text, " \t");
+        size_t length = strcspn(text, ","), n = length;
+        while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+            n--;
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name), text);
+        int rc = add(out, name);
+        if (rc)
+            return rc;
+        if (!text[length])
+            return 0;
+        text += length + 1;
+    }
+}

@@ -1,0 +1,33 @@
+#ifndef PRATTLE_SAMPLING_CHAIN_STAGES_H
+#define PRATTLE_SAMPLING_CHAIN_STAGES_H
+/* The stages of the sampler by name, and an order of them as a setting gives it. */
+
+enum stage {
+    STAGE_LOGIT_BIAS,
+    STAGE_PENALTIES,
+    STAGE_DRY,
+    STAGE_NO_REPEAT_NGRAM,
+    STAGE_BAD_WORDS,
+    STAGE_MIN_NEW_TOKENS, /* the last that changes logits because of the text */
+    STAGE_TEMPERATURE,
+    STAGE_TOP_K,
+    STAGE_TOP_P,
+    STAGE_MIN_P,
+    STAGE_TYPICAL_P,
+    STAGE_TOP_N_SIGMA,
+    STAGE_XTC,
+    STAGE_TOPK_UNIFORM,
+    STAGE_MIROSTAT,
+    STAGE_COUNT
+};
+
+struct chain {
+    enum stage stages[STAGE_COUNT];
+    int n;
+};
+
+/* Names separated by commas, blanks around them allowed; NULL and "" mean the default
+ * order. ERR_RANGE: an unknown name (says the nearest) or one that is there twice. */
+int chain_parse(struct chain *out, const char *text);
+
+#endif

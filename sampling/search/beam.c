@@ -1,0 +1,348 @@
+#include "sampling/search/beam.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/kernels/kernels.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* A hypothesis: open (a beam, with keys and values) or ended. */
+struct hypothesis {
+    token_id *ids;   /* [room], new tokens */
+    float *logprobs; /* [room], under the model */
+    int n;
+    double sum;   /* of processed log-probabilities, the stop token's too */
+    double score; /* sum / length ^ length_penalty, once set aside */
+    bool ended;
+    struct kv_seq seq;
+};
+
+/* A beam and a token to go on with. */
+struct step {
+    double sum;
+    int beam;
+    token_id id;
+    float logprob;
+};
+
+struct search {
+    struct session *session;
+    const struct generate_config *config;
+    struct sampler *sampler;
+    const struct stop_tokens *stop;
+    int n_vocab, n_prompt;
+    int room;                     /* new tokens at most */
+    struct hypothesis *beams;     /* [n_beams], the first n_open in use */
+    struct hypothesis *next;      /* [n_beams], the beams of the step after */
+    struct hypothesis *set_aside; /* [n_beams + 1], the first n_set_aside in use */
+    int n_beams, n_open, n_set_aside;
+    int n_new;          /* tokens of every open beam */
+    struct step *steps; /* [2 n_beams], the best first */
+    int n_steps;
+    float *scores;             /* [V] */
+    int32_t *index;            /* [V] */
+    token_id *text;            /* [n_prompt + room]: what the stages look at */
+    struct engine_feed *feeds; /* [n_beams] */
+    void *block;               /* the arrays above */
+};
+
+static int hypotheses(struct search *b, struct hypothesis **list, int n, bool open, struct arena *a)
+{
+    *list = arena_take(a, (size_t)n * sizeof **list);
+    for (int i = 0; i < n; i++) {
+        token_id *ids = arena_take(a, (size_t)b->room * sizeof *ids);
+        float *logprobs = arena_take(a, (size_t)b->room * sizeof *logprobs);
+        if (!a->base)
+            continue;
+        (*list)[i].ids = ids;
+        (*list)[i].logprobs = logprobs;
+        if (open && kv_seq_init(&(*list)[i].seq, &b->session->engine->cache) != 0)
+            return ERR_NOMEM;
+    }
+    return 0;
+}
+
+static int carve(struct search *b, struct arena *a)
+{
+    size_t n = (size_t)b->n_beams, n_vocab = (size_t)b->n_vocab;
+    b->steps = arena_take(a, 2 * n * sizeof *b->steps);
+    b->scores = arena_take(a, n_vocab * sizeof *b->scores);
+    b->index = arena_take(a, n_vocab * sizeof *b->index);
+    b->text = arena_take(a, (size_t)(b->n_prompt + b->room) * sizeof *b->text);
+    b->feeds = arena_take(a, n * sizeof *b->feeds);
+    int rc = hypotheses(b, &b->beams, b->n_beams, true, a);
+    if (rc == 0)
+        rc = hypotheses(b, &b->next, b->n_beams, true, a);
+    return rc ? rc : hypotheses(b, &b->set_aside, b->n_beams + 1, false, a);
+}
+
+static void release(struct search *b)
+{
+    struct kvcache *cache = &b->session->engine->cache;
+    for (int i = 0; b->beams && i < b->n_beams; i++)
+        kv_seq_release(&b->beams[i].seq, cache);
+    for (int i = 0; b->next && i < b->n_beams; i++)
+        kv_seq_release(&b->next[i].seq, cache);
+    sampler_free(b->sampler);
+    mem_free(b->block);
+}
+
+static int init(struct search *b, const struct sampler_config *c)
+{
+    const struct config *model = &b->session->engine->model->config;
+    struct arena size = {0};
+    b->n_vocab = model->n_vocab;
+    b->n_prompt = (int)b->session->text.n;
+    b->n_beams = b->config->num_beams;
+    b->room = model->n_ctx - b->n_prompt;
+    if (b->config->max_new_tokens < b->room)
+        b->room = b->config->max_new_tokens;
+    if (b->config->num_return_sequences > b->n_beams)
+        return err_set(ERR_RANGE, "num_return_sequences is %d, expected at most num_beams, %d",
+                       b->config->num_return_sequences, b->n_beams);
+    carve(b, &size);
+    b->block = mem_alloc(size.used);
+    b->beams = b->next = NULL; /* sized, not there */
+    int rc = b->block ? carve(b, &(struct arena){.base = b->block}) : ERR_NOMEM;
+    if (rc == 0)
+        rc = sampler_new(&b->sampler, c, b->n_vocab, model->n_ctx,
+                         b->session->engine->model->tokenizer, b->stop);
+    if (rc)
+        return rc;
+    memcpy(b->text, b->session->text.data, b->session->text.n * sizeof *b->text);
+    kv_seq_fork(&b->beams[0].seq, &b->session->seq, &b->session->engine->cache, b->n_prompt);
+    b->n_open = 1;
+    return 0;
+}
+
+static double length_score(const struct search *b, double sum, int length)
+{
+    return sum / pow(length > 1 ? length : 1, (double)b->config->length_penalty);
+}
+
+static void copy(struct hypothesis *to, const struct hypothesis *from)
+{
+    memcpy(to->ids, from->ids, (size_t)from->n * sizeof *to->ids);
+    memcpy(to->logprobs, from->logprobs, (size_t)from->n * sizeof *to->logprobs);
+    to->n = from->n;
+    to->sum = from->sum;
+}
+
+/* Set a hypothesis aside if it is among the n_beams best; of equal ones the worst
+ * goes that came first. length counts the stop token. */
+static void set_aside(struct search *b, const struct hypothesis *h, double sum, int length,
+                      bool ended)
+{
+    struct hypothesis *last = &b->set_aside[b->n_set_aside++];
+    copy(last, h);
+    last->sum = sum;
+    last->score = length_score(b, sum, length);
+    last->ended = ended;
+    if (b->n_set_aside <= b->n_beams)
+        return;
+    int worst = 0;
+    for (int i = 1; i < b->n_set_aside; i++)
+        if (b->set_aside[i].score < b->set_aside[worst].score)
+            worst = i;
+    struct hypothesis gone = b->set_aside[worst];
+    b->n_set_aside--;
+    memmove(&b->set_aside[worst], &b->set_aside[worst + 1],
+            (size_t)(b->n_set_aside - worst) * sizeof gone);
+    b->set_aside[b->n_set_aside] = gone;
+}
+
+/* ---- one step ---- */
+
+/* Where equal, the earlier beam and then the lower id stay before. */
+static void add_step(struct search *b, struct step step)
+{
+    int most = 2 * b->n_beams, at = b->n_steps;
+    if (b->n_steps < most)
+        b->n_steps++;
+    else if (step.sum <= b->steps[--at].sum)
+        return;
+    for (; at > 0 && b->steps[at - 1].sum < step.sum; at--)
+        b->steps[at] = b->steps[at - 1];
+    b->steps[at] = step;
+}
+
+/* The best ways on from one beam, among those of all. */
+static void look_at(struct search *b, int beam, const float *logits)
+{
+    const struct kernels *k = kernels_active();
+    const struct hypothesis *h = &b->beams[beam];
+    size_t n = (size_t)b->n_vocab;
+    float high = k->max(logits, n);
+    double log_sum = (double)high + log(k->exp_sum(NULL, logits, n, high, 1));
+    for (size_t i = 0; i < n; i++)
+        b->scores[i] = (float)((double)logits[i] - log_sum);
+    memcpy(b->text + b->n_prompt, h->ids, (size_t)h->n * sizeof *h->ids);
+    sampler_adjust(b->sampler, b->scores, b->text, (size_t)(b->n_prompt + h->n), h->n);
+
+    /* What cannot be among the best, within float, is not looked at. */
+    float least = -FLT_MAX;
+    if (b->n_steps == 2 * b->n_beams)
+        least = nextafterf((float)(b->steps[b->n_steps - 1].sum - h->sum), -FLT_MAX);
+    int found = (int)k->select(b->index, b->scores, n, least, INFINITY);
+    for (int i = 0; i < found; i++) {
+        token_id id = b->index[i];
+        add_step(b, (struct step){h->sum + (double)b->scores[id], beam, id,
+                                  (float)((double)logits[id] - log_sum)});
+    }
+}
+
+/* No open beam can beat what was set aside. best: the highest sum of this step. */
+static bool is_done(const struct search *b, double best)
+{
+    if (b->n_set_aside < b->n_beams)
+        return false;
+    if (b->config->early_stopping == EARLY_STOPPING_TRUE)
+        return true;
+    double worst = INFINITY;
+    for (int i = 0; i < b->n_set_aside; i++)
+        worst = fmin(worst, b->set_aside[i].score);
+    bool at_most =
+        b->config->early_stopping == EARLY_STOPPING_NEVER && b->config->length_penalty > 0;
+    return worst >= length_score(b, best, at_most ? b->room : b->n_new + 1);
+}
+
+/* The best steps become hypotheses set aside and the beams that stay open. */
+static void choose(struct search *b)
+{
+    struct kvcache *cache = &b->session->engine->cache;
+    int n_next = 0;
+    for (int rank = 0; rank < b->n_steps && n_next < b->n_beams; rank++) {
+        const struct step *step = &b->steps[rank];
+        const struct hypothesis *from = &b->beams[step->beam];
+        if (stop_tokens_has(b->stop, step->id)) {
+            if (rank < b->n_beams)
+                set_aside(b, from, step->sum, b->n_new + 1, true);
+            continue;
+        }
+        struct hypothesis *to = &b->next[n_next++];
+        copy(to, from);
+        to->sum = step->sum;
+        to->ids[to->n] = step->id;
+        to->logprobs[to->n++] = step->logprob;
+        kv_seq_fork(&to->seq, &from->seq, cache, from->seq.n);
+    }
+    for (int i = 0; i < b->n_open; i++)
+        kv_seq_truncate(&b->beams[i].seq, cache, 0);
+    struct hypothesis *was = b->beams;
+    b->beams = b->next;
+    b->next = was;
+    b->n_open = n_next;
+}
+
+/* The logits of all open beams, in one pass. */
+static int feed(struct search *b)
+{
+    for (int i = 0; i < b->n_open; i++) {
+        struct hypothesis *h = &b->beams[i];
+        b->feeds[i] = (struct engine_feed){.seq = &h->seq, .ids = &h->ids[h->n - 1], .n = 1};
+    }
+    return engine_feed(b->session->engine, b->feeds, b->n_open, b->session->engine->logits, NULL);
+}
+
+static int search(struct search *b, bool held_blank, const struct progress *progress)
+{
+    struct engine *e = b->session->engine;
+    float *logits = e->logits;
+    memcpy(logits, b->session->logits, (size_t)b->n_vocab * sizeof *logits);
+    if (held_blank)
+        prompt_mask_logits(e->model, logits);
+    bool done = false;
+    while (!done && b->n_open > 0 && b->n_new < b->room) {
+        int rc = progress_step(progress, "searching", (uint64_t)b->n_new, (uint64_t)b->room);
+        if (rc == 0 && b->n_new > 0)
+            rc = feed(b);
+        if (rc)
+            return rc;
+        b->n_steps = 0;
+        for (int i = 0; i < b->n_open; i++)
+            look_at(b, i, logits + (size_t)i * (size_t)b->n_vocab);
+        double best = b->n_steps ? b->steps[0].sum : -INFINITY;
+        choose(b);
+        done = is_done(b, best);
+        b->n_new++;
+    }
+    if (done)
+        b->n_open = 0;
+    return 0;
+}
+
+/* ---- the answers ---- */
+
+static enum finish finish_of(const struct search *b, bool interrupted)
+{
+    if (interrupted)
+        return FINISH_INTERRUPTED;
+    return b->room < b->config->max_new_tokens ? FINISH_CONTEXT : FINISH_LENGTH;
+}
+
+static int fill(struct answer *a, const struct hypothesis *h, bool logprobs)
+{
+    int rc = ids_add(&a->ids, h->ids, (size_t)h->n);
+    if (rc == 0 && logprobs) {
+        a->logprobs = mem_array((size_t)h->n, sizeof *a->logprobs);
+        if (!a->logprobs)
+            return ERR_NOMEM;
+        memcpy(a->logprobs, h->logprobs, (size_t)h->n * sizeof *a->logprobs);
+    }
+    a->score = h->score;
+    if (h->ended)
+        a->finish = FINISH_STOP_TOKEN;
+    return rc;
+}
+
+/* Best first; of equal ones that which came last, as transformers has it. */
+static int answer(struct search *b, struct answer *answers, bool logprobs, bool interrupted)
+{
+    for (int i = 0; i < b->n_open; i++)
+        set_aside(b, &b->beams[i], b->beams[i].sum, b->beams[i].n, false);
+    for (int k = 0; k < b->config->num_return_sequences; k++) {
+        answers[k].n_prompt = b->n_prompt;
+        answers[k].finish = finish_of(b, interrupted);
+        if (b->n_set_aside == 0)
+            continue;
+        int best = 0;
+        for (int i = 1; i < b->n_set_aside; i++)
+            if (b->set_aside[i].score >= b->set_aside[best].score)
+                best = i;
+        struct hypothesis h = b->set_aside[best];
+        b->n_set_aside--;
+        memmove(&b->set_aside[best], &b->set_aside[best + 1],
+                (size_t)(b->n_set_aside - best) * sizeof h);
+        int rc = fill(&answers[k], &h, logprobs);
+        if (rc == 0 && k == 0)
+            rc = ids_add(&b->session->text, h.ids, (size_t)h.n);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int beam_search(struct session *s, const struct generate_config *g, const struct sampler_config *c,
+                const struct stop_tokens *stop, bool held_blank, const struct generate_host *host,
+                struct answer *answers)
+{
+    const struct progress *progress = host ? host->progress : NULL;
+    struct search b = {.session = s, .config = g, .stop = stop};
+    if (g->num_beams > s->engine->max_seqs)
+        return err_set(ERR_RANGE, "num_beams is %d, the engine was made for %d texts at once",
+                       g->num_beams, s->engine->max_seqs);
+    int rc = session_feed(s, NULL, 0, progress);
+    if (rc)
+        return rc;
+    rc = init(&b, c);
+    if (rc == 0)
+        rc = search(&b, held_blank, progress);
+    if (rc == 0 || rc == ERR_INTERRUPTED) {
+        int answered = answer(&b, answers, host && host->want_logprobs, rc == ERR_INTERRUPTED);
+        rc = answered ? answered : rc;
+    }
+    release(&b);
+    return rc;
+}

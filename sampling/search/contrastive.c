@@ -1,0 +1,260 @@
+#include "sampling/search/contrastive.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/kernels/kernels.h"
+#include "sampling/chain/candidates.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LANES = 16 };
+
+/* A pass over some texts, and the logits of one row of it. */
+struct pass {
+    struct engine *engine;
+    struct forward_seq *seqs; /* [top_k] */
+    int n;
+    int row;
+    float *logits; /* [V] */
+};
+
+struct contrastive {
+    struct session *session;
+    struct sampler *sampler;
+    struct candidates candidates;
+    float alpha;
+    int top_k, n_prompt;
+    bool held_blank;
+    float *hidden;       /* [n_ctx,C] last hidden states of the text, each of length 1 */
+    float *scores;       /* [V] adjusted logits */
+    token_id *ids;       /* [top_k] what the text could go on with */
+    float *p;            /* [top_k] how likely each is */
+    float *rows;         /* [top_k,C] the last hidden state with each, of length 1 */
+    struct kv_seq *seqs; /* [top_k] the text and each of them */
+    struct pass pass;
+};
+
+static void carve(struct contrastive *k, struct arena *a, const struct config *c)
+{
+    size_t n = (size_t)k->top_k;
+    candidates_carve(&k->candidates, a, c->n_vocab);
+    k->hidden = arena_take(a, (size_t)c->n_ctx * (size_t)c->n_embd * sizeof *k->hidden);
+    k->scores = arena_take(a, (size_t)c->n_vocab * sizeof *k->scores);
+    k->ids = arena_take(a, n * sizeof *k->ids);
+    k->p = arena_take(a, n * sizeof *k->p);
+    k->rows = arena_take(a, n * (size_t)c->n_embd * sizeof *k->rows);
+    k->seqs = arena_take(a, n * sizeof *k->seqs);
+    k->pass.seqs = arena_take(a, n * sizeof *k->pass.seqs);
+}
+
+static void run_pass(void *arg, int thread, int n_threads)
+{
+    const struct pass *p = arg;
+    forward_pass(&p->engine->forward, p->seqs, p->n, thread, n_threads);
+}
+
+static void run_head(void *arg, int thread, int n_threads)
+{
+    const struct pass *p = arg;
+    forward_head(&p->engine->forward, p->logits, (size_t)p->engine->model->config.n_vocab, &p->row,
+                 1, thread, n_threads);
+}
+
+static float dot(const float *a, const float *b, int n)
+{
+    float lane[LANES] = {0}, sum = 0;
+    int i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            lane[l] += a[i + l] * b[i + l];
+    for (int l = 0; i + l < n; l++)
+        lane[l] += a[i + l] * b[i + l];
+    for (int l = 0; l < LANES; l++)
+        sum += lane[l];
+    return sum;
+}
+
+/* Rows [n,C] of the pass, made of length 1. */
+static void take_hidden(float *out, const float *rows, int n, int width)
+{
+    for (int i = 0; i < n; i++) {
+        const float *row = rows + (size_t)i * (size_t)width;
+        float length = sqrtf(dot(row, row, width));
+        for (int c = 0; c < width; c++)
+            out[(size_t)i * (size_t)width + (size_t)c] = row[c] / length;
+    }
+}
+
+/* Read the session's text again, for the hidden states of all of it. */
+static int read_text(struct contrastive *k, const struct progress *progress)
+{
+    struct session *s = k->session;
+    struct engine *e = s->engine;
+    int n = (int)s->text.n, width = e->model->config.n_embd;
+    kv_seq_truncate(&s->seq, &e->cache, 0);
+    int rc = kv_seq_reserve(&s->seq, &e->cache, n);
+    for (int at = 0; rc == 0 && at < n; at = s->seq.n) {
+        int rows = n - at < FORWARD_MAX_ROWS ? n - at : FORWARD_MAX_ROWS;
+        k->pass.seqs[0] =
+            (struct forward_seq){.ids = s->text.data + at, .n = rows, .kv = kv_seq_view(&s->seq)};
+        k->pass.n = 1;
+        rc = progress_step(progress, "reading", (uint64_t)at, (uint64_t)n);
+        if (rc)
+            break;
+        par_run(run_pass, &k->pass);
+        kv_seq_advance(&s->seq, rows);
+        take_hidden(k->hidden + (size_t)at * (size_t)width, e->forward.hidden, rows, width);
+    }
+    kv_seq_truncate(&s->seq, &e->cache, s->seq.n);
+    return rc;
+}
+
+int contrastive_new(struct contrastive **out, struct session *s, const struct generate_config *g,
+                    const struct sampler_config *c, const struct stop_tokens *stop, bool held_blank,
+                    const struct progress *p)
+{
+    const struct config *config = &s->engine->model->config;
+    int most = s->engine->max_seqs < FORWARD_MAX_ROWS ? s->engine->max_seqs : FORWARD_MAX_ROWS;
+    struct contrastive sized = {.top_k = c->top_k}, *k;
+    struct arena size = {0};
+    *out = NULL;
+    if (!(g->penalty_alpha >= 0 && g->penalty_alpha <= 1))
+        return err_set(ERR_RANGE, "penalty_alpha is %g, expected 0 to 1", (double)g->penalty_alpha);
+    if (c->top_k < 2 || c->top_k > most)
+        return err_set(ERR_RANGE, "top_k is %d, expected 2 to %d for contrastive search", c->top_k,
+                       most);
+    int rc = session_feed(s, NULL, 0, p);
+    if (rc)
+        return rc;
+    carve(&sized, &size, config);
+    size_t head = (sizeof *k + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
+    k = mem_alloc(head + size.used);
+    if (!k)
+        return ERR_NOMEM;
+    k->session = s;
+    k->alpha = g->penalty_alpha;
+    k->top_k = c->top_k;
+    k->n_prompt = (int)s->text.n;
+    k->held_blank = held_blank;
+    k->pass.engine = s->engine;
+    k->pass.logits = s->logits;
+    carve(k, &(struct arena){.base = (char *)k + head}, config);
+    for (int i = 0; i < k->top_k && rc == 0; i++)
+        rc = kv_seq_init(&k->seqs[i], &s->engine->cache);
+    if (rc == 0)
+        rc = sampler_new(&k->sampler, c, config->n_vocab, config->n_ctx,
+                         s->engine->model->tokenizer, stop);
+    if (rc == 0)
+        rc = read_text(k, p);
+    if (rc)
+        contrastive_free(k);
+    else
+        *out = k;
+    return rc;
+}
+
+void contrastive_free(struct contrastive *k)
+{
+    if (!k)
+        return;
+    for (int i = 0; i < k->top_k; i++)
+        kv_seq_release(&k->seqs[i], &k->session->engine->cache);
+    sampler_free(k->sampler);
+    mem_free(k);
+}
+
+/* The most likely tokens into ids and p; how many. */
+static int choose_candidates(struct contrastive *k)
+{
+    struct session *s = k->session;
+    struct candidates *c = &k->candidates;
+    memcpy(k->scores, s->logits, (size_t)c->n_vocab * sizeof *k->scores);
+    if (k->held_blank && s->text.n == (size_t)k->n_prompt)
+        prompt_mask_logits(s->engine->model, k->scores);
+    sampler_adjust(k->sampler, k->scores, s->text.data, s->text.n, (int)s->text.n - k->n_prompt);
+    candidates_start(c, k->scores);
+    if (!candidates_weigh(c)) {
+        k->ids[0] = (token_id)c->kernels->argmax(s->logits, (size_t)c->n_vocab);
+        k->p[0] = 1;
+        return 1;
+    }
+    int n = candidates_best(c, k->top_k);
+    for (int i = 0; i < n; i++) {
+        k->ids[i] = candidates_id(c, c->index[i]);
+        k->p[i] = (float)((double)c->weight[c->index[i]] / c->sum);
+    }
+    return n;
+}
+
+/* The text with each of the n candidates, in one pass. */
+static int try(struct contrastive *k, int n)
+{
+    struct session *s = k->session;
+    struct kvcache *cache = &s->engine->cache;
+    for (int i = 0; i < n; i++) {
+        kv_seq_fork(&k->seqs[i], &s->seq, cache, s->seq.n);
+        int rc = kv_seq_reserve(&k->seqs[i], cache, 1);
+        if (rc) {
+            for (int j = 0; j <= i; j++)
+                kv_seq_truncate(&k->seqs[j], cache, 0);
+            return rc;
+        }
+        k->pass.seqs[i] =
+            (struct forward_seq){.ids = &k->ids[i], .n = 1, .kv = kv_seq_view(&k->seqs[i])};
+    }
+    k->pass.n = n;
+    par_run(run_pass, &k->pass);
+    return 0;
+}
+
+/* The candidate that is likely and yet unlike what the text has had; of equal ones the
+ * first. */
+static int best_of(const struct contrastive *k, int n, int width)
+{
+    int best = 0;
+    float best_score = -INFINITY;
+    for (int i = 0; i < n; i++) {
+        const float *row = k->rows + (size_t)i * (size_t)width;
+        float nearest = -INFINITY;
+        for (size_t j = 0; j < k->session->text.n; j++)
+            nearest = fmaxf(nearest, dot(k->hidden + j * (size_t)width, row, width));
+        float score = (1 - k->alpha) * k->p[i] - k->alpha * nearest;
+        if (score > best_score) {
+            best = i;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+int contrastive_next(struct contrastive *k, struct sampled *out)
+{
+    struct session *s = k->session;
+    struct engine *e = s->engine;
+    const struct kernels *kernels = k->candidates.kernels;
+    size_t n_vocab = (size_t)e->model->config.n_vocab;
+    int width = e->model->config.n_embd, n = choose_candidates(k);
+    int rc = try(k, n);
+    if (rc)
+        return rc;
+    take_hidden(k->rows, e->forward.hidden, n, width);
+    int best = best_of(k, n, width);
+    token_id id = k->ids[best];
+    float high = kernels->max(s->logits, n_vocab);
+    double log_sum = (double)high + log(kernels->exp_sum(NULL, s->logits, n_vocab, high, 1));
+    *out = (struct sampled){.id = id, .logprob = (float)((double)s->logits[id] - log_sum)};
+
+    k->pass.row = best;
+    par_run(run_head, &k->pass);
+    memcpy(k->hidden + s->text.n * (size_t)width, k->rows + (size_t)best * (size_t)width,
+           (size_t)width * sizeof *k->rows);
+    kv_seq_advance(&k->seqs[best], 1);
+    kv_seq_fork(&s->seq, &k->seqs[best], &e->cache, k->seqs[best].n);
+    for (int i = 0; i < n; i++)
+        kv_seq_truncate(&k->seqs[i], &e->cache, 0);
+    s->text.data[s->text.n++] = id;
+    s->n_logits = s->text.n;
+    return 0;
+}

@@ -1,0 +1,34 @@
+#ifndef PRATTLE_SAMPLING_SEARCH_CONTRASTIVE_H
+#define PRATTLE_SAMPLING_SEARCH_CONTRASTIVE_H
+/*
+ * Contrastive search (Su et al., "A Contrastive Framework for Neural Text
+ * Generation", 2022), as transformers 4.46 does it: of the top_k most likely tokens,
+ * the one that maximises
+ *
+ *   (1 - penalty_alpha) p(token) - penalty_alpha max_j cos(h(token), h_j)
+ *
+ * where h are last hidden states (after ln_f) and j runs over the whole text. The
+ * top_k continuations share the text's pages and run as one pass a step.
+ */
+#include "sampling/generate.h"
+
+struct contrastive;
+
+/*
+ * Begin after the session's text, which is read once more for its hidden states; the
+ * engine must hold top_k texts beside the session's. ERR_RANGE: penalty_alpha outside
+ * 0..1, or top_k below 2. Stages of the chain that change logits apply before the top_k.
+ * held_blank: the first token begins with a blank (prompt.h).
+ */
+int contrastive_new(struct contrastive **out, struct session *s, const struct generate_config *g,
+                    const struct sampler_config *c, const struct stop_tokens *stop, bool held_blank,
+                    const struct progress *p);
+void contrastive_free(struct contrastive *k);
+/*
+ * Choose the next token and append it to the session's text. logprob is always filled;
+ * chain_logprob is 0 (nothing is drawn). ERR_FULL: the context is full. Does not
+ * allocate.
+ */
+int contrastive_next(struct contrastive *k, struct sampled *out);
+
+#endif

@@ -1,0 +1,171 @@
+#include "sampling/search/search.h"
+
+#include "model/base/clock.h"
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "sampling/search/beam.h"
+#include "sampling/search/contrastive.h"
+
+/* What turns found ids into text. */
+struct speller {
+    struct stop_strings *stops;
+    struct stream stream;
+    char *bytes;
+    struct stop_tokens stop;
+};
+
+static int begin(struct speller *sp, const struct generate_config *g, const struct model *m)
+{
+    int rc;
+    *sp = (struct speller){0};
+    if ((rc = generate_stop_tokens(&sp->stop, g, m)) != 0 ||
+        (rc = stop_strings_new(&sp->stops, g->stop)) != 0 ||
+        (rc = stream_init(&sp->stream, m->tokenizer, sp->stops)) != 0)
+        return rc;
+    sp->bytes = mem_alloc(stream_max_bytes(&sp->stream));
+    return sp->bytes == NULL ? ERR_NOMEM : 0;
+}
+
+static void end(struct speller *sp)
+{
+    mem_free(sp->bytes);
+    stream_release(&sp->stream);
+    stop_strings_free(sp->stops);
+}
+
+static int show(struct answer *a, int index, const struct speller *sp, size_t n,
+                const struct generate_host *host)
+{
+    if (n > 0 && host->text != NULL)
+        host->text(host->user, index, sp->bytes, n);
+    return buf_add(&a->text, sp->bytes, n);
+}
+
+/* The text of found ids, which end with the first stop string. */
+static int spell(struct answer *a, int index, struct speller *sp, const struct generate_host *host)
+{
+    size_t n = 0;
+    int rc = 0;
+    while (rc == 0 && n < a->ids.n && !sp->stream.stopped)
+        rc = show(a, index, sp, stream_push(&sp->stream, a->ids.data[n++], sp->bytes), host);
+    if (sp->stream.stopped) {
+        a->ids.n = n;
+        a->finish = FINISH_STOP_STRING;
+    }
+    return rc != 0 ? rc : show(a, index, sp, stream_finish(&sp->stream, sp->bytes), host);
+}
+
+int search_beams(struct session *s, bool held_blank, const struct generate_config *g,
+                 const struct sampler_config *c, const struct generate_host *host,
+                 struct answer *answers)
+{
+    struct speller sp;
+    size_t n_prompt = s->text.n;
+    double start = clock_s();
+    bool full = s->text.n >= (size_t)s->engine->model->config.n_ctx;
+    int interrupted = 0, rc = begin(&sp, g, s->engine->model);
+    if (rc != 0)
+        goto out;
+    for (int i = 0; i < g->num_return_sequences; i++)
+        answers[i].finish = full ? FINISH_CONTEXT : FINISH_LENGTH;
+    if (full || g->max_new_tokens == 0)
+        goto out;
+    rc = beam_search(s, g, c, &sp.stop, held_blank, host, answers);
+    if (rc != 0 && rc != ERR_INTERRUPTED)
+        goto out;
+    interrupted = rc;
+    rc = 0;
+    for (int i = 0; rc == 0 && i < g->num_return_sequences; i++) {
+        answers[i].decode_s = clock_s() - start;
+        stream_reset(&sp.stream, held_blank);
+        rc = spell(&answers[i], i, &sp, host);
+    }
+    session_truncate(s, n_prompt + answers[0].ids.n);
+    if (answers[0].finish == FINISH_CONTEXT && g->on_full == ON_FULL_SLIDE && host->status != NULL)
+        host->status(host->user, "context full: a beam search ends there, its beams cannot slide");
+out:
+    end(&sp);
+    return rc != 0 ? rc : interrupted;
+}
+
+/* The newest half of a full context goes on. */
+static int slide(struct contrastive **k, struct session *s, const struct generate_config *g,
+                 const struct sampler_config *c, const struct stop_tokens *stop,
+                 const struct generate_host *host, struct answer *a)
+{
+    char sentence[128];
+    int n_ctx = s->engine->model->config.n_ctx;
+    contrastive_free(*k);
+    *k = NULL;
+    prompt_slid_sentence(sentence, sizeof sentence, s->engine->model);
+    if (host->status != NULL && !a->slid)
+        host->status(host->user, sentence);
+    a->slid = true;
+    int rc = session_slide(s, (size_t)prompt_kept(n_ctx), host->progress);
+    return rc != 0 ? rc : contrastive_new(k, s, g, c, stop, false, host->progress);
+}
+
+/* Room for the log-probabilities of a whole answer, when asked for. */
+static int room_for_logprobs(struct answer *a, const struct generate_config *g,
+                             const struct generate_host *host)
+{
+    if (!host->want_logprobs)
+        return 0;
+    a->logprobs = mem_array((size_t)g->max_new_tokens, sizeof *a->logprobs);
+    return a->logprobs == NULL ? ERR_NOMEM : 0;
+}
+
+static int add(struct answer *a, const struct sampled *token, struct speller *sp,
+               const struct generate_host *host)
+{
+    if (a->logprobs != NULL)
+        a->logprobs[a->ids.n] = token->logprob;
+    int rc = ids_add(&a->ids, &token->id, 1);
+    return rc != 0 ? rc : show(a, 0, sp, stream_push(&sp->stream, token->id, sp->bytes), host);
+}
+
+int search_contrastive(struct session *s, bool held_blank, const struct generate_config *g,
+                       const struct sampler_config *c, const struct generate_host *host,
+                       struct answer *a)
+{
+    struct speller sp;
+    struct contrastive *k = NULL;
+    struct sampled token;
+    int n_ctx = s->engine->model->config.n_ctx;
+    double start = clock_s();
+    int rc = begin(&sp, g, s->engine->model);
+    if (rc != 0 || (rc = room_for_logprobs(a, g, host)) != 0 ||
+        (rc = contrastive_new(&k, s, g, c, &sp.stop, held_blank, host->progress)) != 0)
+        goto out;
+    stream_reset(&sp.stream, held_blank);
+    a->finish = FINISH_LENGTH;
+    while (rc == 0 && a->ids.n < (size_t)g->max_new_tokens && !sp.stream.stopped) {
+        bool full = s->text.n >= (size_t)n_ctx;
+        if (full && (g->on_full == ON_FULL_STOP || prompt_kept(n_ctx) == n_ctx)) {
+            a->finish = FINISH_CONTEXT;
+            break;
+        }
+        if ((full && (rc = slide(&k, s, g, c, &sp.stop, host, a)) != 0) ||
+            (rc = progress_step(NULL, NULL, 0, 0)) != 0 || (rc = contrastive_next(k, &token)) != 0)
+            break;
+        if (stop_tokens_has(&sp.stop, token.id)) {
+            session_truncate(s, s->text.n - 1);
+            a->finish = FINISH_STOP_TOKEN;
+            break;
+        }
+        rc = add(a, &token, &sp, host);
+    }
+    if (sp.stream.stopped)
+        a->finish = FINISH_STOP_STRING;
+    if (rc == ERR_INTERRUPTED)
+        a->finish = FINISH_INTERRUPTED;
+    if (rc == 0 || rc == ERR_INTERRUPTED) {
+        int shown = show(a, 0, &sp, stream_finish(&sp.stream, sp.bytes), host);
+        rc = shown != 0 ? shown : rc;
+    }
+    a->decode_s = clock_s() - start;
+out:
+    contrastive_free(k);
+    end(&sp);
+    return rc;
+}

@@ -1,0 +1,113 @@
+#include "sampling/text/prompt.h"
+
+#include "model/base/err.h"
+#include "sampling/generate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void prompt_release(struct prompt *p)
+{
+    if (p == NULL)
+        return;
+    ids_release(&p->ids);
+    *p = (struct prompt){0};
+}
+
+static bool begins_with_blank(const struct tokenizer *t, token_id id, size_t least)
+{
+    size_t n = 0;
+    const char *piece = tokenizer_piece(t, id, &n);
+    return n >= least && *piece == ' ';
+}
+
+/* A vocabulary of characters has the blank alone: there is no word to wait for. */
+static bool has_blank_words(const struct tokenizer *t)
+{
+    for (token_id id = 0; id < tokenizer_size(t); id++)
+        if (begins_with_blank(t, id, 2))
+            return true;
+    return false;
+}
+
+bool prompt_holds_blank(const struct model *m, const struct generate_config *g)
+{
+    return g->trim && m->tokenizer != NULL && has_blank_words(m->tokenizer);
+}
+
+token_id prompt_begin_token(const struct model *m)
+{
+    const struct config *c = &m->config;
+    token_id begin = c->bos_token_id != TOKEN_NONE ? c->bos_token_id : c->eos_token_id;
+    if (begin == TOKEN_NONE && m->tokenizer != NULL)
+        begin = tokenizer_eos(m->tokenizer);
+    return begin < c->n_vocab ? begin : TOKEN_NONE;
+}
+
+/* Of an empty text. */
+static int add_begin(struct ids *text, const struct model *m, const char *why)
+{
+    token_id begin = prompt_begin_token(m);
+    if (begin < 0)
+        return err_set(ERR_RANGE, "%s, and this model has no token that begins a text", why);
+    return ids_add(text, &begin, 1);
+}
+
+int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,
+                  const char *text, size_t n)
+{
+    const struct tokenizer *t = m->tokenizer;
+    if (t == NULL)
+        return err_set(ERR_MISSING,
+                       "the model has no tokenizer files (vocab.json and merges.txt, or "
+                       "tokenizer.json): give token ids");
+    p->held_blank = n > 0 && text[n - 1] == ' ' && prompt_holds_blank(m, g);
+    int rc = g->begin ? add_begin(&p->ids, m, "begin is on") : 0;
+    if (rc == 0)
+        rc = tokenizer_encode(t, &p->ids, text, n - p->held_blank,
+                              g->special ? ENCODE_SPECIAL : ENCODE_TEXT);
+    p->begun = g->begin;
+    if (rc == 0 && g->begin && p->ids.n > 1 && p->ids.data[1] == p->ids.data[0]) {
+        memmove(p->ids.data, p->ids.data + 1, --p->ids.n * sizeof *p->ids.data);
+        p->begun = false;
+    }
+    return rc;
+}
+
+void prompt_mask_logits(const struct model *m, float *logits)
+{
+    for (token_id id = 0; id < m->config.n_vocab; id++)
+        if (m->tokenizer == NULL || !begins_with_blank(m->tokenizer, id, 1))
+            logits[id] = -INFINITY;
+}
+
+int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
+               const struct generate_config *g)
+{
+    size_t n_ctx = (size_t)e->model->config.n_ctx;
+    *slid = false;
+    int rc = engine_check_ids(e, text->data, text->n);
+    if (rc != 0)
+        return rc;
+    if (text->n == 0)
+        return add_begin(text, e->model, "the prompt is empty");
+    if (g->on_full == ON_FULL_STOP && text->n > n_ctx)
+        return err_set(ERR_FULL,
+                       "the prompt has %zu tokens, the context holds %zu: shorten it, or set "
+                       "on_full to slide",
+                       text->n, n_ctx);
+    if (g->on_full == ON_FULL_SLIDE && text->n >= n_ctx) {
+        size_t kept = (size_t)prompt_kept(e->model->config.n_ctx);
+        memmove(text->data, text->data + text->n - kept, kept * sizeof *text->data);
+        text->n = kept;
+        *slid = true;
+    }
+    return 0;
+}
+
+void prompt_slid_sentence(char *out, size_t out_bytes, const struct model *m)
+{
+    snprintf(out, out_bytes, "context full: going on from the newest %d of %d tokens",
+             prompt_kept(m->config.n_ctx), m->config.n_ctx);
+}

@@ -1,0 +1,331 @@
+/* What follows from a run's settings together: shape, batches, steps. */
+#include "train/config/run_config.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "train/eval/eval.h"
+#include "weights/source.h"
+
+#include <math.h>
+#include <string.h>
+
+static enum run_origin origin_of(const struct run_config *c, const char *key)
+{
+    const struct setting *row;
+    return run_row_find(&row, key) == 0 ? run_config_origin(c, row) : RUN_BUILT_IN;
+}
+
+/* Less than float16's least number leaves nothing of a gradient of 1. */
+#define LOSS_SCALING_MIN 0x1p-24
+
+/* A setting that only a random model can have, if one is in force. */
+static const char *size_given(const struct model_section *m)
+{
+    return m->n_layer != 0               ? "n_layer"
+           : m->n_head != 0              ? "n_head"
+           : m->n_embd != 0              ? "n_embd"
+           : m->n_positions != 0         ? "n_positions"
+           : m->vocab_size != 0          ? "vocab_size"
+           : m->n_inner != 0             ? "n_inner"
+           : m->tie_word_embeddings != 0 ? "tie_word_embeddings"
+           : *m->tokenizer != '\0'       ? "tokenizer"
+                                         : NULL;
+}
+
+/* Which source gave a row's value; 0: none did. */
+static int source_of(const struct run_config *c, const char *key)
+{
+    const struct setting *row;
+    return run_row_find(&row, key) == 0 ? c->source[row - run_row_at(0)] : 0;
+}
+
+/* Whether the tokenizer was named later than the size: it then brings its own, but for padding. */
+static bool vocab_follows(const struct run_config *c)
+{
+    return c->model.vocab_size != 0 && *c->model.tokenizer != '\0' &&
+           run_init_is_random(&c->model) &&
+           source_of(c, "model.tokenizer") > source_of(c, "model.vocab_size");
+}
+
+int run_config_source(const struct run_config *c, struct buf *out)
+{
+    const struct model_section *m = &c->model;
+    if (!run_init_is_random(m)) {
+        const char *size = size_given(m);
+        return size != NULL ? err_set(ERR_RANGE,
+                                      "model.%s cannot be chosen for a model that is there "
+                                      "already; init=random makes a new one",
+                                      size)
+                            : buf_str(out, m->init);
+    }
+    const struct {
+        const char *key;
+        int value;
+    } sizes[] = {{"n_layer", m->n_layer},
+                 {"n_head", m->n_head},
+                 {"n_embd", m->n_embd},
+                 {"n_positions", m->n_positions},
+                 {vocab_follows(c) ? "vocab_padded" : "vocab_size", m->vocab_size},
+                 {"n_inner", m->n_inner}};
+    int rc = buf_str(out, m->init[6] == ':' ? m->init : "random:gpt2");
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && rc == 0; i++)
+        if (sizes[i].value != 0)
+            rc = buf_printf(out, ",%s=%d", sizes[i].key, sizes[i].value);
+    if (rc == 0 && m->tie_word_embeddings != 0)
+        rc = buf_printf(out, ",tie_word_embeddings=%s", m->tie_word_embeddings == 1 ? "on" : "off");
+    if (rc == 0 && *m->tokenizer != '\0')
+        rc = buf_printf(out, ",tokenizer=%s", m->tokenizer);
+    return rc;
+}
+
+int run_config_shape(const struct run_config *c, const struct config *loaded, struct config *out)
+{
+    struct buf path = {0};
+    struct source s;
+    int rc = run_config_source(c, &path);
+    if (rc == 0 && path.n > 0) {
+        if ((rc = source_open(&s, path.data, c->training.seed, true, NULL)) == 0) {
+            *out = s.config;
+            source_close(&s);
+        }
+    } else if (rc == 0 && loaded != NULL) {
+        *out = *loaded;
+    } else if (rc == 0) {
+        rc = err_set(ERR_MISSING, "there is no model to train: load one, or say init=PATH, "
+                                  "init=random:gpt2 or a preset");
+    }
+    buf_release(&path);
+    return rc;
+}
+
+/* Of global_batch_size and gradient_accumulation the one given later decides; given
+ * together they must agree. */
+static int settle_batches(struct run_config *c)
+{
+    struct training_section *t = &c->training;
+    int64_t micro = t->micro_batch_size, accumulation = t->gradient_accumulation;
+    int of_global = t->global_batch_size == 0 ? 0 : source_of(c, "training.global_batch_size");
+    int of_accumulation = accumulation == 0 ? 0 : source_of(c, "training.gradient_accumulation");
+    if (of_global == 0 && of_accumulation == 0)
+        accumulation = 1;
+    if (of_global > of_accumulation) {
+        if (t->global_batch_size % micro != 0)
+            return err_set(ERR_RANGE,
+                           "global_batch_size %d does not divide by micro_batch_size %d; a "
+                           "multiple of it is needed",
+                           t->global_batch_size, t->micro_batch_size);
+        accumulation = t->global_batch_size / micro;
+    }
+    if (of_global != 0 && of_global == of_accumulation &&
+        micro * accumulation != t->global_batch_size)
+        return err_set(ERR_RANGE,
+                       "micro_batch_size %d x gradient_accumulation %d are %lld windows a step, "
+                       "global_batch_size says %d; leave one of them out",
+                       t->micro_batch_size, t->gradient_accumulation,
+                       (long long)(micro * accumulation), t->global_batch_size);
+    if (micro * accumulation > INT32_MAX)
+        return err_set(ERR_RANGE, "micro_batch_size %d x gradient_accumulation %lld is too much",
+                       t->micro_batch_size, (long long)accumulation);
+    t->gradient_accumulation = (int)accumulation;
+    t->global_batch_size = (int)(micro * accumulation);
+    return 0;
+}
+
+/* -1, and nothing else below 0, is as said elsewhere. */
+static int settle_dropout(struct training_section *t, const struct config *shape)
+{
+    static const char *const names[] = {"dropout", "embd_pdrop", "attn_pdrop", "resid_pdrop"};
+    const float of_model[] = {0, shape->embd_pdrop, shape->attn_pdrop, shape->resid_pdrop};
+    float *p[] = {&t->dropout, &t->embd_pdrop, &t->attn_pdrop, &t->resid_pdrop};
+    for (int i = 0; i < 4; i++) {
+        if (*p[i] < 0 && *p[i] != -1)
+            return err_set(ERR_RANGE, "%s is %g, must be -1 or 0 to 0.99", names[i], (double)*p[i]);
+        if (i > 0 && *p[i] < 0)
+            *p[i] = t->dropout >= 0 ? t->dropout : of_model[i];
+    }
+    return 0;
+}
+
+static void settle_precision(struct run_config *c)
+{
+    enum { ON = 1, OFF = 2 };
+    struct training_section *t = &c->training;
+    bool half = t->precision == DTYPE_F16;
+    if (t->auto_loss_scaling == 0)
+        t->auto_loss_scaling = half ? ON : OFF;
+    if (t->loss_scaling == 0)
+        t->loss_scaling = !half ? 1 : t->auto_loss_scaling == ON ? 65536 : 1024;
+    if (c->optimizer.first_order_momentum == MOMENT_AS_WEIGHTS)
+        c->optimizer.first_order_momentum = half && c->lora.rank == 0 ? MOMENT_F16 : MOMENT_F32;
+    c->optimizer.seed = t->seed;
+}
+
+static int settle_names(struct run_config *c)
+{
+    if (*c->logging.label == '\0') {
+        int rc =
+            run_config_set(c, RUN_BUILT_IN, "logging.label", c->name == NULL ? "run" : c->name);
+        if (rc != 0)
+            return rc;
+    }
+    if (*c->checkpoint.folder == '\0') {
+        char *folder = mem_sprintf(RUNS_FOLDER "/%s", c->logging.label);
+        if (folder == NULL)
+            return ERR_NOMEM;
+        mem_free(c->checkpoint.folder);
+        c->checkpoint.folder = folder;
+    }
+    return 0;
+}
+
+/* A length given later takes the place of those before it: steps=200 of a preset's epochs. */
+static void settle_length(struct run_config *c)
+{
+    struct training_section *t = &c->training;
+    int steps = t->steps != 0 ? source_of(c, "training.steps") : 0;
+    int epochs = t->epochs != 0 ? source_of(c, "training.epochs") : 0;
+    int hours = t->budget_hours != 0 ? source_of(c, "training.budget_hours") : 0;
+    if (steps < epochs || steps < hours)
+        t->steps = 0;
+    if (epochs < steps || epochs < hours)
+        t->epochs = 0;
+    if (hours < steps || hours < epochs)
+        t->budget_hours = 0;
+    if (t->steps == 0 && t->epochs == 0 && t->budget_hours == 0)
+        t->epochs = 1;
+}
+
+static int check_eval(const struct logging_section *l)
+{
+    const struct eval *e = eval_find(l->eval);
+    char shown[64];
+    if (*l->eval == '\0' || (e != NULL && !e->needs_other))
+        return 0;
+    file_show(shown, sizeof shown, l->eval);
+    return e != NULL ? err_set(ERR_UNSUPPORTED, "eval is %s, which compares two models", shown)
+                     : err_set(ERR_MISSING, "there is no evaluation %s; :eval lists them", shown);
+}
+
+static int settle(struct run_config *c, const struct config *shape)
+{
+    struct training_section *t = &c->training;
+    if (c->execution.devices > 1)
+        return err_set(ERR_UNSUPPORTED,
+                       "devices is %d, and this version trains on 1; devices=1 does the same run "
+                       "here, the global batch kept by accumulation",
+                       c->execution.devices);
+    /* What a preset says is for models that have it. */
+    if (t->sequence_length > shape->n_ctx && origin_of(c, "training.sequence_length") == RUN_PRESET)
+        t->sequence_length = shape->n_ctx;
+    if (t->sequence_length > shape->n_ctx)
+        return err_set(ERR_RANGE, "sequence_length %d is beyond the model's context of %d",
+                       t->sequence_length, shape->n_ctx);
+    if (c->execution.embedding_serialization_factor > shape->n_vocab)
+        return err_set(ERR_RANGE,
+                       "embedding_serialization_factor %d is more than the vocabulary of %d",
+                       c->execution.embedding_serialization_factor, shape->n_vocab);
+    /* Below a least rate that was there before, a rate takes its tenth for it, as the built-in
+     * ones have it. */
+    if (c->schedule.min_learning_rate > c->schedule.learning_rate &&
+        source_of(c, "schedule.min_learning_rate") < source_of(c, "schedule.learning_rate"))
+        c->schedule.min_learning_rate = c->schedule.learning_rate / 10;
+    if (c->schedule.kind != SCHEDULE_CONSTANT &&
+        c->schedule.min_learning_rate > c->schedule.learning_rate)
+        return err_set(ERR_RANGE, "min_learning_rate %g is above learning_rate %g",
+                       c->schedule.min_learning_rate, c->schedule.learning_rate);
+    if (c->schedule.warmup_init > c->schedule.learning_rate)
+        return err_set(ERR_RANGE, "warmup_init %g is above learning_rate %g",
+                       c->schedule.warmup_init, c->schedule.learning_rate);
+    if (t->loss_scaling > 0 && t->loss_scaling < LOSS_SCALING_MIN)
+        return err_set(ERR_RANGE, "loss_scaling is %g, must be 0 or %g to 1e7", t->loss_scaling,
+                       LOSS_SCALING_MIN);
+    if (vocab_follows(c))
+        c->model.vocab_size = shape->n_vocab;
+    if (t->sequence_length == 0)
+        t->sequence_length = shape->n_ctx;
+    settle_length(c);
+    if (c->data.seed == 0)
+        c->data.seed = t->seed;
+    settle_precision(c);
+    size_t n;
+    int rc = settle_dropout(t, shape);
+    if (rc == 0 && c->lora.rank > 0)
+        rc = adapter_count(&n, &c->lora, shape);
+    if (rc == 0)
+        rc = check_eval(&c->logging);
+    if (rc == 0)
+        rc = settle_batches(c);
+    return rc != 0 ? rc : settle_names(c);
+}
+
+/* Rows whose values are no longer what was given. */
+static int mark_followers(struct run_config *c, const struct run_config *given)
+{
+    const struct setting *row;
+    int rc = 0;
+    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+        struct buf was = {0}, is = {0};
+        if (row->type == SETTING_SHORTHAND)
+            continue;
+        if ((rc = setting_format(row, given, &was)) == 0)
+            rc = setting_format(row, c, &is);
+        c->follows[i] |= strcmp(buf_text(&was), buf_text(&is)) != 0;
+        buf_release(&was);
+        buf_release(&is);
+    }
+    return rc;
+}
+
+int run_config_settle(struct run_config *c, const struct config *shape)
+{
+    struct run_config given;
+    int rc = run_config_copy(&given, c);
+    if (rc != 0)
+        return rc;
+    if ((rc = settle(c, shape)) == 0)
+        rc = mark_followers(c, &given);
+    run_config_release(&given);
+    return rc;
+}
+
+void run_config_step(const struct run_config *c, const struct config *shape,
+                     struct step_config *out)
+{
+    const struct training_section *t = &c->training;
+    const struct execution_section *e = &c->execution;
+    int parts = e->embedding_serialization_factor;
+    step_config_init(out);
+    out->batch = t->micro_batch_size;
+    out->length = t->sequence_length;
+    out->recompute = e->recompute;
+    out->adapter = c->lora.rank > 0 ? &c->lora : NULL;
+    out->loss_rows = e->serialized_seq_len;
+    out->attention_pieces = e->attention_serialisation;
+    out->loss_columns = parts > 1 ? (shape->n_vocab + parts - 1) / parts : 0;
+    out->dropout = (struct dropout_config){
+        .embd = t->embd_pdrop, .attn = t->attn_pdrop, .resid = t->resid_pdrop, .seed = t->seed};
+}
+
+int64_t run_config_steps(const struct run_config *c, uint64_t n_windows)
+{
+    const struct training_section *t = &c->training;
+    int64_t steps = t->steps;
+    if (t->epochs > 0) {
+        double windows = ceil((double)n_windows * t->epochs);
+        int64_t of_epochs = (int64_t)ceil(windows / t->global_batch_size);
+        steps = steps == 0 || of_epochs < steps ? of_epochs : steps;
+    }
+    if (t->budget_hours > 0 && c->logging.tokens_per_second > 0) {
+        double tokens = t->budget_hours * 3600 * c->logging.tokens_per_second;
+        int64_t of_hours = (int64_t)(tokens / ((double)t->global_batch_size * t->sequence_length));
+        of_hours = of_hours < 1 ? 1 : of_hours;
+        steps = steps == 0 || of_hours < steps ? of_hours : steps;
+    }
+    return steps;
+}
+
+double run_config_end_hours(const struct run_config *c)
+{
+    return c->logging.tokens_per_second == 0 ? c->training.budget_hours : 0;
+}

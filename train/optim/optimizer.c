@@ -1,0 +1,349 @@
+#include "train/optim/optimizer.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/base/parts.h"
+
+#include <math.h>
+
+/* Elements of a piece, and of a run: what is in binary16 is worked on in such. */
+enum { PIECE = 16384, RUN = 1024, RUNS = PIECE / RUN };
+/* Of the streams of draws, which no mask's has (forward.h). */
+static const uint64_t ROUNDING = UINT64_C(1) << 63;
+
+struct optimizer_piece {
+    size_t first; /* of the block */
+    int n, tensor;
+    bool decays;
+};
+
+void optimizer_config_init(struct optimizer_config *c)
+{
+    *c = (struct optimizer_config){.kind = OPTIMIZER_ADAMW,
+                                   .beta1 = 0.9f,
+                                   .beta2 = 0.95f,
+                                   .eps = 1e-8f,
+                                   .weight_decay = 0.1f,
+                                   .decay = DECAY_MATRICES,
+                                   .bias_correction = true,
+                                   .grad_clip = 1,
+                                   .stochastic_rounding = true};
+}
+
+enum dtype optimizer_moment(const struct optimizer_config *c, enum dtype dtype)
+{
+    switch ((enum moment_kind)c->first_order_momentum) {
+    case MOMENT_F32:
+        return DTYPE_F32;
+    case MOMENT_F16:
+        return DTYPE_F16;
+    case MOMENT_AS_WEIGHTS:
+        break;
+    }
+    return dtype;
+}
+
+/* All of w in pieces; with o->pieces NULL they are only counted. */
+static void cut(struct optimizer *o, const struct masters *w)
+{
+    int count = 0;
+    for (int i = 0; i < w->view.n_tensors; i++) {
+        bool decays = o->config.decay == DECAY_ALL || w->view.tensors[i].kind != PARAM_VECTOR;
+        for (size_t at = w->offset[i]; at < w->offset[i + 1]; at += PIECE, count++) {
+            size_t left = w->offset[i + 1] - at;
+            if (o->pieces != NULL)
+                o->pieces[count] =
+                    (struct optimizer_piece){at, left < PIECE ? (int)left : PIECE, i, decays};
+        }
+    }
+    o->n_pieces = count;
+}
+
+int optimizer_init(struct optimizer *o, const struct optimizer_config *c, const struct masters *w)
+{
+    *o = (struct optimizer){
+        .config = *c, .n = w->n, .n_tensors = w->view.n_tensors, .dtype = w->dtype};
+    bool half = optimizer_moment(c, w->dtype) == DTYPE_F16;
+    cut(o, w);
+    o->pieces = mem_array((size_t)o->n_pieces, sizeof *o->pieces);
+    o->sums = mem_array((size_t)o->n_pieces, 2 * sizeof *o->sums);
+    o->changes = mem_array((size_t)o->n_tensors, sizeof *o->changes);
+    if (half) {
+        o->n_units = (size_t)o->n_pieces * RUNS;
+        o->m_unit = mem_array(o->n_units, sizeof *o->m_unit);
+        o->half_m = mem_map(o->n * sizeof *o->half_m);
+    } else {
+        o->m = mem_map(o->n * sizeof *o->m);
+    }
+    o->v = mem_map(o->n * sizeof *o->v);
+    if (o->pieces == NULL || o->sums == NULL || o->changes == NULL || o->v == NULL ||
+        (half ? o->m_unit == NULL || o->half_m == NULL : o->m == NULL)) {
+        optimizer_release(o);
+        return ERR_NOMEM;
+    }
+    cut(o, w);
+    return 0;
+}
+
+void optimizer_release(struct optimizer *o)
+{
+    if (o == NULL)
+        return;
+    mem_unmap(o->m, o->n * sizeof *o->m);
+    mem_unmap(o->half_m, o->n * sizeof *o->half_m);
+    mem_free(o->m_unit);
+    mem_unmap(o->v, o->n * sizeof *o->v);
+    mem_free(o->pieces);
+    mem_free(o->sums);
+    mem_free(o->changes);
+    *o = (struct optimizer){0};
+}
+
+/* ---- what is in binary16, a run at a time ---- */
+
+/* A job's blocks. */
+struct stride {
+    struct optimizer *o;
+    struct masters *w;
+    const void *grads;
+    struct descent decaying, plain; /* for tensors that decay, and the others */
+};
+
+/* A run in fp32: where it is, or copies of what is in binary16. */
+struct run_of {
+    float *w, *m, *v;
+    const float *g;
+    size_t at, unit; /* in the blocks, and of its unit */
+    size_t n;
+    float w_copy[RUN], m_copy[RUN], g_copy[RUN];
+};
+
+/* Whether there is nothing to copy: then a piece is one run. */
+static bool is_plain(const struct optimizer *o)
+{
+    return o->dtype == DTYPE_F32 && o->half_m == NULL;
+}
+
+/* The run at `from` of a piece, its gradients. */
+static void open_gradients(struct run_of *r, const struct optimizer *o, const void *grads,
+                           const struct optimizer_piece *p, size_t from)
+{
+    size_t left = (size_t)p->n - from;
+    r->at = p->first + from;
+    r->unit = (size_t)(p - o->pieces) * RUNS + from / RUN;
+    r->n = is_plain(o) || left < RUN ? left : RUN;
+    if (o->dtype == DTYPE_F32) {
+        r->g = (const float *)grads + r->at;
+    } else {
+        kernels_active()->widen(r->g_copy, (const uint16_t *)grads + r->at, r->n);
+        r->g = r->g_copy;
+    }
+}
+
+static void open_run(struct run_of *r, const struct stride *j, const struct optimizer_piece *p,
+                     size_t from)
+{
+    const struct kernels *k = kernels_active();
+    const struct optimizer *o = j->o;
+    open_gradients(r, o, j->grads, p, from);
+    r->v = o->v + r->at;
+    r->w = o->dtype == DTYPE_F32 ? j->w->data + r->at : r->w_copy;
+    r->m = o->half_m == NULL ? o->m + r->at : r->m_copy;
+    if (o->dtype == DTYPE_F16)
+        k->widen(r->w, j->w->half + r->at, r->n);
+    if (o->half_m != NULL) {
+        k->widen(r->m, o->half_m + r->at, r->n);
+        k->scale(r->m, o->m_unit[r->unit], r->n);
+    }
+}
+
+/* In a unit that makes the greatest 2^14 or more, where fp32 has one. */
+static void close_moment(struct run_of *r, const struct optimizer *o)
+{
+    const struct kernels *k = kernels_active();
+    int exponent;
+    if (o->half_m == NULL)
+        return;
+    frexpf(k->max_abs(r->m, r->n), &exponent);
+    float unit = ldexpf(1, exponent - 15 < -126 ? -126 : exponent - 15);
+    k->scale(r->m, 1 / unit, r->n);
+    k->narrow(o->half_m + r->at, r->m, r->n);
+    o->m_unit[r->unit] = unit;
+}
+
+static void close_weights(struct run_of *r, const struct stride *j)
+{
+    const struct kernels *k = kernels_active();
+    const struct optimizer *o = j->o;
+    if (o->dtype == DTYPE_F32)
+        return;
+    if (o->config.stochastic_rounding)
+        k->narrow_random(j->w->half + r->at, r->w, r->n, o->config.seed,
+                         ROUNDING | (uint64_t)o->steps, r->unit * (RUN / 64));
+    else
+        k->narrow(j->w->half + r->at, r->w, r->n);
+}
+
+/* ---- the norm ---- */
+
+static void norm_share(void *arg, int thread, int n_threads)
+{
+    const struct stride *j = arg;
+    struct run_of r;
+    int first, last;
+    par_split(j->o->n_pieces, thread, n_threads, &first, &last);
+    parts_set(PART_OPTIMIZER);
+    for (int i = first; i < last; i++) {
+        const struct optimizer_piece *p = &j->o->pieces[i];
+        double *sum = &j->o->sums[2 * i];
+        *sum = 0;
+        for (size_t from = 0; from < (size_t)p->n; from += r.n) {
+            open_gradients(&r, j->o, j->grads, p, from);
+            *sum += kernels_active()->sum_squares(r.g, r.n);
+        }
+    }
+}
+
+double optimizer_norm(struct optimizer *o, const void *grads, float scale)
+{
+    struct stride j = {.o = o, .grads = grads};
+    par_run(norm_share, &j);
+    double total = 0, by = fabs((double)scale);
+    for (int i = 0; i < o->n_tensors; i++)
+        o->changes[i] = (struct tensor_change){0};
+    for (int i = 0; i < o->n_pieces; i++)
+        o->changes[o->pieces[i].tensor].grad_norm += o->sums[2 * i];
+    for (int i = 0; i < o->n_tensors; i++) {
+        total += o->changes[i].grad_norm;
+        o->changes[i].grad_norm = sqrt(o->changes[i].grad_norm) * by;
+    }
+    return sqrt(total) * by;
+}
+
+/* ---- the step ---- */
+
+static const struct descent *descent_of(const struct stride *j, const struct optimizer_piece *p)
+{
+    return p->decays ? &j->decaying : &j->plain;
+}
+
+/* LAMB's rate of a tensor, from the norms of its weights and of their direction. */
+static double trusted_rate(const struct stride *j, const struct tensor_change *c)
+{
+    bool both = c->weight_norm > 0 && c->update_norm > 0;
+    return (double)j->plain.rate * (both ? c->weight_norm / c->update_norm : 1);
+}
+
+static void gather_norms(struct optimizer *o)
+{
+    for (int i = 0; i < o->n_tensors; i++)
+        o->changes[i].weight_norm = o->changes[i].update_norm = 0;
+    for (int i = 0; i < o->n_pieces; i++) {
+        struct tensor_change *c = &o->changes[o->pieces[i].tensor];
+        c->weight_norm += o->sums[2 * i];
+        c->update_norm += o->sums[2 * i + 1];
+    }
+    for (int i = 0; i < o->n_tensors; i++) {
+        o->changes[i].weight_norm = sqrt(o->changes[i].weight_norm);
+        o->changes[i].update_norm = sqrt(o->changes[i].update_norm);
+    }
+}
+
+/* The moments of a piece and the direction they give: the first half of a step, or for Adam
+ * the whole. */
+static void take_piece(const struct stride *j, int i)
+{
+    const struct kernels *k = kernels_active();
+    const struct optimizer_piece *p = &j->o->pieces[i];
+    bool lamb = j->o->config.kind == OPTIMIZER_LAMB;
+    double *sums = &j->o->sums[2 * i], more[2];
+    struct run_of r;
+    sums[0] = sums[1] = 0;
+    for (size_t from = 0; from < (size_t)p->n; from += r.n) {
+        open_run(&r, j, p, from);
+        if (lamb)
+            k->lamb_moments(more, r.m, r.v, r.w, r.g, r.n, descent_of(j, p));
+        else
+            k->adam(more, r.w, r.m, r.v, r.g, r.n, descent_of(j, p));
+        close_moment(&r, j->o);
+        if (!lamb)
+            close_weights(&r, j);
+        sums[0] += more[0];
+        sums[1] += more[1];
+    }
+}
+
+static void move_piece(const struct stride *j, int i)
+{
+    const struct optimizer_piece *p = &j->o->pieces[i];
+    float rate = (float)trusted_rate(j, &j->o->changes[p->tensor]);
+    struct run_of r;
+    for (size_t from = 0; from < (size_t)p->n; from += r.n) {
+        open_run(&r, j, p, from);
+        kernels_active()->lamb_move(r.w, r.m, r.v, r.n, descent_of(j, p), rate);
+        close_weights(&r, j);
+    }
+}
+
+static void step_share(void *arg, int thread, int n_threads)
+{
+    const struct stride *j = arg;
+    int first, last;
+    par_split(j->o->n_pieces, thread, n_threads, &first, &last);
+    parts_set(PART_OPTIMIZER);
+    for (int i = first; i < last; i++)
+        take_piece(j, i);
+    par_barrier();
+    if (thread == 0)
+        gather_norms(j->o);
+    par_barrier();
+    for (int i = first; i < last && j->o->config.kind == OPTIMIZER_LAMB; i++)
+        move_piece(j, i);
+}
+
+/* The constants of step t. */
+static struct descent constants(const struct optimizer_config *c, int64_t t, float scale,
+                                float rate)
+{
+    double beta1 = (double)c->beta1, beta2 = (double)c->beta2;
+    struct descent d = {.scale = scale,
+                        .beta1 = c->beta1,
+                        .rest1 = (float)(1 - beta1),
+                        .beta2 = c->beta2,
+                        .rest2 = (float)(1 - beta2),
+                        .correct_m = 1,
+                        .correct_v = 1,
+                        .eps = c->eps,
+                        .keep = 1,
+                        .rate = rate};
+    if (c->bias_correction) {
+        d.correct_m = (float)(1 / (1 - pow(beta1, (double)t)));
+        d.correct_v = (float)(1 / sqrt(1 - pow(beta2, (double)t)));
+    }
+    return d;
+}
+
+void optimizer_step(struct optimizer *o, struct masters *w, const void *grads, float scale,
+                    double norm, float rate)
+{
+    const struct optimizer_config *c = &o->config;
+    if (c->grad_clip > 0 && (double)c->grad_clip < norm + 1e-6)
+        scale = (float)((double)scale * ((double)c->grad_clip / (norm + 1e-6)));
+    struct stride j = {.o = o, .w = w, .grads = grads};
+    j.plain = j.decaying = constants(c, ++o->steps, scale, rate);
+    switch ((enum optimizer_kind)c->kind) {
+    case OPTIMIZER_ADAMW:
+        j.decaying.keep = (float)(1 - (double)rate * (double)c->weight_decay);
+        break;
+    case OPTIMIZER_ADAM:
+        j.decaying.l2 = c->weight_decay;
+        break;
+    case OPTIMIZER_LAMB:
+        j.decaying.decay = c->weight_decay;
+        break;
+    }
+    par_run(step_share, &j);
+    for (int i = 0; i < o->n_tensors && c->kind == OPTIMIZER_LAMB; i++)
+        o->changes[i].update_norm *= trusted_rate(&j, &o->changes[i]);
+}

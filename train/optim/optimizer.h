@@ -1,0 +1,85 @@
+#ifndef PRATTLE_TRAIN_OPTIM_OPTIMIZER_H
+#define PRATTLE_TRAIN_OPTIM_OPTIMIZER_H
+/*
+ * AdamW (Loshchilov & Hutter 2019, as PyTorch has it), Adam with L2 in the gradient
+ * (Kingma & Ba 2015, as PyTorch) and LAMB (You et al. 2020). With g the scaled and
+ * clipped gradient and t the number of the step, from 1:
+ *
+ *   Adam: g += weight_decay w
+ *   m = beta1 m + (1 - beta1) g          v = beta2 v + (1 - beta2) g^2
+ *   u = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
+ *   Adam:  w -= rate u
+ *   AdamW: w -= rate u + rate weight_decay w
+ *   LAMB:  u += weight_decay w;  w -= rate |w| / |u| u    (norms over each tensor,
+ *          their ratio 1 where one of them is 0)
+ *
+ * Without bias_correction the two divisors 1 - beta^t are 1. All by the whole team, in
+ * an order of sums that does not depend on its size; nothing allocates after
+ * optimizer_init.
+ *
+ * Weights in binary16 have no fp32 copy: the new ones are computed in fp32 and rounded to
+ * one of their two neighbours by chance, so that on average they move as they should
+ * (Gupta et al. 2015); to nearest, a step smaller than half their last place would be
+ * lost. The draws come from (seed, step, place in the block). A first moment in binary16
+ * has a power of two for every run of elements that makes its greatest one large: it
+ * neither overflows nor underflows, whatever the scale of the gradients.
+ */
+#include "train/step/weights.h"
+
+enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_ADAM, OPTIMIZER_LAMB };
+/* What decays: tensors with two dimensions (so no biases and no LayerNorm), or all. */
+enum decay_what { DECAY_MATRICES, DECAY_ALL };
+/* How the first moment is kept. The second is always fp32: it is made of squares. */
+enum moment_kind { MOMENT_AS_WEIGHTS, MOMENT_F32, MOMENT_F16 };
+
+struct optimizer_config {
+    int kind; /* enum optimizer_kind */
+    float beta1, beta2, eps, weight_decay;
+    int decay; /* enum decay_what */
+    bool bias_correction;
+    float grad_clip;          /* the greatest global norm of a gradient; 0: any */
+    int first_order_momentum; /* enum moment_kind */
+    bool stochastic_rounding; /* of weights in binary16; false: to nearest even */
+    uint64_t seed;            /* of that */
+};
+/* AdamW, betas 0.9 and 0.95, eps 1e-8, decay 0.1 on matrices, bias correction, clip 1, first
+ * moment as the weights, stochastic rounding. */
+void optimizer_config_init(struct optimizer_config *c);
+
+/* What a step did to one tensor. */
+struct tensor_change {
+    double grad_norm;   /* of the scaled gradient, before clipping; from optimizer_norm */
+    double weight_norm; /* before the step; this and the next from optimizer_step, 0 without one */
+    double update_norm; /* of what the step added */
+};
+
+struct optimizer {
+    struct optimizer_config config;
+    float *m, *v;     /* [n] each, in the masters' layout; m NULL: in half_m */
+    uint16_t *half_m; /* [n] in units of m_unit; NULL: in m */
+    float *m_unit;    /* [n_units], powers of two */
+    size_t n, n_units;
+    int64_t steps;                 /* taken; with m and v all there is to save */
+    struct tensor_change *changes; /* [n_tensors], of the last step, in the table's order */
+    /* From here on its own. */
+    struct optimizer_piece *pieces; /* the block in runs that each lie in one tensor */
+    double *sums;                   /* [n_pieces][2] */
+    int n_pieces;
+    int n_tensors;
+    enum dtype dtype; /* of weights and gradients */
+};
+
+/* Of the first moment: DTYPE_F32 or DTYPE_F16, with weights of this dtype. */
+enum dtype optimizer_moment(const struct optimizer_config *c, enum dtype dtype);
+/* Moments of zero, before its first step. The layout of w is copied. */
+int optimizer_init(struct optimizer *o, const struct optimizer_config *c, const struct masters *w);
+void optimizer_release(struct optimizer *o);
+/* The global norm of grads [n] * scale, grads in the masters' type. Not finite when a gradient
+ * is not: then take no step. */
+double optimizer_norm(struct optimizer *o, const void *grads, float scale);
+/* One step with grads * scale, clipped as `norm`, which optimizer_norm gave, demands: by
+ * grad_clip / (norm + 1e-6), as PyTorch, where that is below 1. */
+void optimizer_step(struct optimizer *o, struct masters *w, const void *grads, float scale,
+                    double norm, float rate);
+
+#endif

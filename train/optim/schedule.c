@@ -1,0 +1,56 @@
+#include "train/optim/schedule.h"
+
+#include <math.h>
+
+void schedule_config_init(struct schedule_config *c)
+{
+    *c = (struct schedule_config){
+        .kind = SCHEDULE_COSINE, .learning_rate = 3e-4, .min_learning_rate = 3e-5, .warmup = 0.02};
+}
+
+/* Steps, of which those below 1 are said as a part of the run. */
+static int64_t steps_of(double said, int64_t n_steps)
+{
+    return (int64_t)(said < 1 ? said * (double)n_steps : said);
+}
+
+int64_t schedule_warmup(const struct schedule_config *c, int64_t n_steps)
+{
+    return steps_of(c->warmup, n_steps);
+}
+
+/* Between two rates, part 0 to 1 of the way. */
+static double between(double from, double to, double part)
+{
+    return from + (to - from) * part;
+}
+
+static double cosine(const struct schedule_config *c, double part)
+{
+    return between(c->min_learning_rate, c->learning_rate, (1 + cos(M_PI * part)) / 2);
+}
+
+double schedule_rate(const struct schedule_config *c, int64_t step, int64_t n_steps)
+{
+    const int64_t warmup = schedule_warmup(c, n_steps);
+    const int64_t end = c->decay_steps > 0 ? c->decay_steps : n_steps;
+    if (c->kind == SCHEDULE_COSINE_RAMP) {
+        double part = end > 0 ? fmin((double)(step + 1) / (double)end, 1) : 0;
+        double ramp = warmup > 0 ? fmin((double)(step + 1) / (double)warmup, 1) : 1;
+        double from = c->learning_rate > 0 ? c->warmup_init / c->learning_rate : 1;
+        return cosine(c, part) * between(from, 1, ramp);
+    }
+    if (step < warmup)
+        return between(c->warmup_init, c->learning_rate, (double)step / (double)warmup);
+    int64_t start = steps_of(c->decay_start, n_steps);
+    start = start > warmup ? start : warmup;
+    if (c->kind == SCHEDULE_CONSTANT || end == 0)
+        return c->learning_rate;
+    if (step >= end)
+        return c->min_learning_rate;
+    if (step < start)
+        return c->learning_rate;
+    double part = (double)(step - start) / (double)(end - start);
+    return c->kind == SCHEDULE_LINEAR ? between(c->learning_rate, c->min_learning_rate, part)
+                                      : cosine(c, part);
+}

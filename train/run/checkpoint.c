@@ -1,0 +1,374 @@
+#include "train/run/checkpoint.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "weights/tensors/folder.h"
+#include "weights/save.h"
+#include "weights/tensors/tensor_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VERSION = 1, SHOWN = 256, PART = 1 << 20, MAX_JSON = 64 << 20, HEX = 64 };
+
+static const char MANIFEST[] = "manifest.json", STATE[] = "state.json",
+                  BLOCKS[] = "training.safetensors";
+/* Without these it is no checkpoint, whatever the manifest says; the first two of a model, or
+ * those of an adapter. */
+static const char *const needed[] = {"config.json", "model.safetensors", BLOCKS, STATE};
+static const char *const of_adapter[] = {"adapter_config.json", "adapter_model.safetensors"};
+
+/* ---- writing ---- */
+
+static int write_json(const char *folder, const char *name, const json_t *value)
+{
+    char *path = file_join(folder, name);
+    int rc = path == NULL ? ERR_NOMEM : json_write_file(path, value);
+    mem_free(path);
+    return rc;
+}
+
+static int describe_blocks(struct buf *head, uint64_t *total, const struct checkpoint_content *c)
+{
+    *total = 0;
+    int rc = buf_char(head, '{');
+    for (int i = 0; i < c->n_blocks && rc == 0; i++) {
+        const struct checkpoint_block *b = &c->blocks[i];
+        uint64_t end = *total + b->n * dtype_bytes(b->dtype);
+        rc = buf_printf(head,
+                        "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%zu],\"data_offsets\":[%" PRIu64
+                        ",%" PRIu64 "]}",
+                        i > 0 ? "," : "", b->name, dtype_name(b->dtype), b->n, *total, end);
+        *total = end;
+    }
+    return rc != 0 ? rc : buf_char(head, '}');
+}
+
+static int write_block(struct file_writer *f, const struct checkpoint_block *b, uint64_t *done,
+                       uint64_t total, const struct progress *p)
+{
+    size_t n = b->n * dtype_bytes(b->dtype);
+    int rc = 0;
+    for (size_t at = 0; at < n && rc == 0; at += PART) {
+        size_t part = n - at < PART ? n - at : PART;
+        rc = file_write(f, (const char *)b->data + at, part);
+        *done += part;
+        if (rc == 0)
+            rc = progress_step(p, "writing the optimizer", *done, total);
+    }
+    return rc;
+}
+
+static int write_blocks(const char *folder, const struct checkpoint_content *c,
+                        const struct progress *p)
+{
+    struct buf head = {0};
+    struct file_writer f = {.fd = -1};
+    char *path = file_join(folder, BLOCKS);
+    uint64_t total, done = 0;
+    int rc = path == NULL ? ERR_NOMEM : describe_blocks(&head, &total, c);
+    if (rc == 0 && (rc = file_create(&f, path, false)) == 0)
+        rc = safetensors_write_head(&f, &head);
+    for (int i = 0; i < c->n_blocks && rc == 0; i++)
+        rc = write_block(&f, &c->blocks[i], &done, total, p);
+    if (rc == 0)
+        rc = file_commit(&f);
+    file_abandon(&f);
+    buf_release(&head);
+    mem_free(path);
+    return rc;
+}
+
+static int write_state(const char *folder, const struct checkpoint_content *c)
+{
+    json_t *o = json_pack("{s:i,s:I,s:O}", "version", VERSION, "step", (json_int_t)c->step, "run",
+                          c->state);
+    int rc = o == NULL ? err_set(ERR_NOMEM, "no memory for the state of the run")
+                       : write_json(folder, STATE, o);
+    json_decref(o);
+    return rc;
+}
+
+/* ---- the manifest ---- */
+
+static int hash_file(char hex[HEX + 1], uint64_t *bytes, const char *path, const struct progress *p)
+{
+    struct file f;
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    int rc = file_open(&f, path);
+    if (rc != 0)
+        return rc;
+    char *part = mem_alloc(PART);
+    EVP_MD_CTX *hash = EVP_MD_CTX_new();
+    if (part == NULL || hash == NULL || EVP_DigestInit_ex(hash, EVP_sha256(), NULL) != 1)
+        rc = err_set(ERR_NOMEM, "no memory for a checksum");
+    for (uint64_t at = 0; at < f.bytes && rc == 0; at += PART) {
+        size_t n = f.bytes - at < PART ? (size_t)(f.bytes - at) : PART;
+        if ((rc = file_read_at(&f, part, at, n)) == 0)
+            rc = progress_step(p, "checking", at + n, f.bytes);
+        if (rc == 0)
+            EVP_DigestUpdate(hash, part, n);
+    }
+    if (rc == 0)
+        EVP_DigestFinal_ex(hash, digest, NULL);
+    if (rc == 0)
+        text_hex(hex, digest, HEX / 2);
+    *bytes = f.bytes;
+    EVP_MD_CTX_free(hash);
+    mem_free(part);
+    file_close(&f);
+    return rc;
+}
+
+static int add_file(json_t *files, const char *folder, const char *name, const struct progress *p)
+{
+    char hex[HEX + 1];
+    uint64_t bytes;
+    char *path = file_join(folder, name);
+    int rc = path == NULL ? ERR_NOMEM : hash_file(hex, &bytes, path, p);
+    mem_free(path);
+    if (rc == 0 &&
+        json_object_set_new(files, name,
+                            json_pack("{s:I,s:s}", "bytes", (json_int_t)bytes, "sha256", hex)) != 0)
+        rc = err_set(ERR_NOMEM, "no memory for the manifest");
+    return rc;
+}
+
+static int write_manifest(const char *folder, const struct progress *p)
+{
+    json_t *files = json_object();
+    DIR *dir = opendir(folder);
+    int rc = files == NULL ? err_set(ERR_NOMEM, "no memory for the manifest")
+             : dir == NULL ? err_errno("cannot open the new checkpoint")
+                           : 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            rc = add_file(files, folder, e->d_name, p);
+    if (dir != NULL)
+        closedir(dir);
+    json_t *o = rc == 0 ? json_pack("{s:i,s:O}", "version", VERSION, "files", files) : NULL;
+    if (rc == 0)
+        rc = o == NULL ? err_set(ERR_NOMEM, "no memory for the manifest")
+                       : write_json(folder, MANIFEST, o);
+    json_decref(o);
+    json_decref(files);
+    return rc;
+}
+
+int checkpoint_write(const struct run_folder *f, const struct checkpoint_content *c,
+                     const struct progress *p)
+{
+    struct folder_writer w;
+    const struct save_config as = {.dtype = SAVE_KEEP};
+    char shown[SHOWN], *path = run_folder_checkpoint(f->path, c->step);
+    int rc = path == NULL ? ERR_NOMEM : folder_create(&w, path, false);
+    if (rc == 0) {
+        w.any_files = true;
+        rc = c->weights != NULL ? source_save_hf(c->weights, w.temp, &as, p)
+                                : adapter_write(c->adapter, w.temp, c->base);
+        if (rc == 0 && (rc = write_blocks(w.temp, c, p)) == 0 &&
+            (rc = write_state(w.temp, c)) == 0 && (rc = write_manifest(w.temp, p)) == 0)
+            rc = folder_commit(&w);
+        folder_abandon(&w);
+    }
+    if (rc != 0 && path != NULL && rc != ERR_INTERRUPTED)
+        rc = err_wrap("cannot write the checkpoint %s", file_show(shown, sizeof shown, path));
+    mem_free(path);
+    return rc;
+}
+
+/* ---- reading ---- */
+
+static int check_file(const char *folder, const char *name, const json_t *said,
+                      const struct progress *p)
+{
+    int64_t bytes = -1;
+    const char *sha = "";
+    char hex[HEX + 1], shown[SHOWN];
+    uint64_t found = 0;
+    file_show(shown, sizeof shown, name);
+    if (strchr(name, '/') != NULL || !json_is_object(said) ||
+        json_take_int(said, "bytes", 0, INT64_MAX, &bytes) != 0 ||
+        json_take_text(said, "sha256", &sha) != 0 || bytes < 0)
+        return err_set(ERR_FORMAT, "%s has no valid entry for %s", MANIFEST, shown);
+    char *path = file_join(folder, name);
+    struct file f;
+    int rc = path == NULL ? ERR_NOMEM : file_open(&f, path);
+    if (rc == ERR_MISSING)
+        rc = err_set(ERR_FORMAT, "%s is missing", shown);
+    if (rc == 0) {
+        if (f.bytes != (uint64_t)bytes)
+            rc = err_set(ERR_FORMAT, "%s has %" PRIu64 " bytes, %" PRId64 " were written", shown,
+                         f.bytes, bytes);
+        file_close(&f);
+    }
+    if (rc == 0 && (rc = hash_file(hex, &found, path, p)) == 0 && strcmp(hex, sha) != 0)
+        rc = err_set(ERR_FORMAT, "%s is not what was written: its SHA-256 differs", shown);
+    mem_free(path);
+    return rc;
+}
+
+static int read_json(json_t **out, const char *folder, const char *name)
+{
+    char *path = file_join(folder, name);
+    int rc = path == NULL ? ERR_NOMEM : json_read_file(out, path, MAX_JSON);
+    mem_free(path);
+    if (rc == ERR_MISSING)
+        rc = err_set(ERR_FORMAT, "%s is missing", name);
+    int64_t version = 0;
+    if (rc == 0 && (rc = json_take_int(*out, "version", 0, INT32_MAX, &version)) == 0 &&
+        version != VERSION)
+        rc = err_set(ERR_MISMATCH, "%s is of version %" PRId64 ", this program reads %d", name,
+                     version, VERSION);
+    return rc;
+}
+
+static int check_files(const char *folder, const struct progress *p)
+{
+    json_t *manifest = NULL;
+    int rc = read_json(&manifest, folder, MANIFEST);
+    json_t *files = json_object_get(manifest, "files"), *said;
+    const char *name;
+    bool adapter = json_object_get(files, of_adapter[0]) != NULL;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed && rc == 0; i++) {
+        const char *one = adapter && i < 2 ? of_adapter[i] : needed[i];
+        if (json_object_get(files, one) == NULL)
+            rc = err_set(ERR_FORMAT, "%s does not name %s", MANIFEST, one);
+    }
+    if (rc == 0)
+        json_object_foreach(files, name, said)
+        {
+            if ((rc = check_file(folder, name, said, p)) != 0)
+                break;
+        }
+    json_decref(manifest);
+    return rc;
+}
+
+static int open_blocks(struct checkpoint *c)
+{
+    char *path = file_join(c->path, BLOCKS);
+    int rc = path == NULL || (c->blocks = mem_alloc(sizeof *c->blocks)) == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && (rc = safetensors_open(c->blocks, path)) != 0) {
+        mem_free(c->blocks);
+        c->blocks = NULL;
+    }
+    mem_free(path);
+    return rc;
+}
+
+static int read_state(struct checkpoint *c)
+{
+    json_t *o = NULL;
+    int64_t step = -1;
+    int rc = read_json(&o, c->path, STATE);
+    if (rc == 0 && (rc = json_take_int(o, "step", 0, INT64_MAX, &step)) == 0 && step < 0)
+        rc = err_set(ERR_FORMAT, "%s does not say the step", STATE);
+    json_t *run = json_object_get(o, "run");
+    if (rc == 0 && !json_is_object(run))
+        rc = err_set(ERR_FORMAT, "%s says nothing of the run", STATE);
+    if (rc == 0) {
+        c->step = step;
+        c->state = json_incref(run);
+    }
+    json_decref(o);
+    return rc;
+}
+
+/* Takes path. */
+static int open_one(struct checkpoint *c, char *path, const struct progress *p)
+{
+    char shown[SHOWN];
+    *c = (struct checkpoint){.path = path};
+    if (path == NULL)
+        return ERR_NOMEM;
+    int rc = check_files(path, p);
+    if (rc == 0 && (rc = read_state(c)) == 0)
+        rc = open_blocks(c);
+    if (rc != 0 && rc != ERR_INTERRUPTED)
+        rc = err_wrap("checkpoint %s", file_show(shown, sizeof shown, path));
+    if (rc != 0)
+        checkpoint_close(c);
+    return rc;
+}
+
+static bool is_checkpoint(const char *path)
+{
+    char *manifest = file_join(path, MANIFEST);
+    bool is = manifest != NULL && file_exists(manifest);
+    mem_free(manifest);
+    return is;
+}
+
+/* What it lies in is the run, and the path must say so: "run/step-000004/" does without its slash;
+ * ".", or a link of another name, does not, and is followed. In fresh memory. */
+static char *own_path(const char *path)
+{
+    char *own = mem_strdup(path);
+    for (size_t n = own == NULL ? 0 : strlen(own); n > 1 && own[n - 1] == '/'; n--)
+        own[n - 1] = '\0';
+    const char *slash = own == NULL ? NULL : strrchr(own, '/');
+    if (own == NULL || run_folder_step_of(slash == NULL ? own : slash + 1) >= 0)
+        return own;
+    mem_free(own);
+    return folder_real_path(path);
+}
+
+int checkpoint_open(struct checkpoint *c, const char *path, const struct progress *p)
+{
+    int64_t *steps;
+    int n, rc = 0;
+    char shown[SHOWN];
+    *c = (struct checkpoint){0};
+    file_show(shown, sizeof shown, path);
+    if (is_checkpoint(path))
+        return open_one(c, own_path(path), p);
+    if ((rc = run_folder_steps(path, &steps, &n)) != 0)
+        return rc;
+    if (n == 0)
+        rc = err_set(ERR_MISSING, "there is no checkpoint in %s", shown);
+    for (int i = 0; i < n; i++) {
+        rc = open_one(c, run_folder_checkpoint(path, steps[i]), p);
+        if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
+            break;
+        progress_note(p, "%s; passed over", err_text());
+        if (i == n - 1)
+            rc = err_set(ERR_FORMAT, "none of the %d checkpoints in %s is whole", n, shown);
+    }
+    mem_free(steps);
+    return rc;
+}
+
+void checkpoint_close(struct checkpoint *c)
+{
+    if (c == NULL)
+        return;
+    if (c->blocks != NULL)
+        tensor_file_close(c->blocks);
+    mem_free(c->blocks);
+    json_decref(c->state);
+    mem_free(c->path);
+    *c = (struct checkpoint){0};
+}
+
+int checkpoint_read(const struct checkpoint *c, const struct checkpoint_block *b)
+{
+    char shown[SHOWN];
+    const struct tensor_entry *e = tensor_file_find(c->blocks, b->name);
+    uint64_t bytes = (uint64_t)b->n * dtype_bytes(b->dtype);
+    if (e == NULL)
+        return err_set(ERR_MISMATCH, "checkpoint %s has no %s: its optimizer is another one",
+                       file_show(shown, sizeof shown, c->path), b->name);
+    if (strcmp(e->dtype_name, dtype_name(b->dtype)) != 0 || e->bytes != bytes)
+        return err_set(ERR_MISMATCH,
+                       "checkpoint %s has %" PRIu64 " bytes of %s in %s, this run needs %" PRIu64
+                       " in %s",
+                       file_show(shown, sizeof shown, c->path), e->bytes, e->dtype_name, b->name,
+                       bytes, dtype_name(b->dtype));
+    return file_read_at(&c->blocks->file, b->data, e->offset, (size_t)bytes);
+}

@@ -1,0 +1,377 @@
+#include "train/run/metrics.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "train/run/tfevents.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Of training, by the clock. */
+static double hours_at(const struct metrics *m, double steps)
+{
+    return m->hours + (steps - (double)m->step) * m->step_s / 3600;
+}
+
+double metrics_left_s(const struct metrics *m, double steps)
+{
+    double by_steps = INFINITY, by_clock = INFINITY;
+    if (m->n_steps > 0 && m->step_s > 0)
+        by_steps = ((double)m->n_steps - steps) * m->step_s;
+    if (m->end_hours > 0)
+        by_clock = (m->end_hours - hours_at(m, steps)) * 3600;
+    double left = fmin(by_steps, by_clock);
+    bool known = isfinite(left) && (m->n_steps == 0 || m->step_s > 0);
+    return known ? fmax(0, left) : -1;
+}
+
+double metrics_done(const struct metrics *m, double steps)
+{
+    double done = -1;
+    if (m->n_steps > 0)
+        done = steps / (double)m->n_steps;
+    if (m->end_hours > 0)
+        done = fmax(done, hours_at(m, steps) / m->end_hours);
+    return fmin(done, 1);
+}
+
+struct metrics_log {
+    char *folder, *path, *label;
+    struct tfevents *events; /* NULL: none */
+    int64_t from;
+    struct file_writer kept; /* what stays of the lines there are, if not all; fd -1: all does */
+};
+
+/* Whether a line of the file is of a step up to `last`; what is no such line goes. ERR_NOMEM says
+ * nothing of the line. */
+static int look_kept(bool *kept, const char *line, size_t n, int64_t last)
+{
+    json_t *o = NULL;
+    int64_t step = INT64_MAX;
+    int rc = json_read_line(&o, line, n);
+    *kept = rc == 0 && json_is_object(o) && json_take_int(o, "step", 0, INT64_MAX, &step) == 0 &&
+            step <= last;
+    if (o != NULL)
+        json_decref(o);
+    return rc == ERR_NOMEM ? rc : 0;
+}
+
+/* The lines up to a step, for the place of the file; the last one may be half a line. */
+static int cut(struct metrics_log *l)
+{
+    struct buf all = {0}, kept = {0};
+    int rc = file_exists(l->path) ? file_read_all(&all, l->path, UINT32_MAX) : 0;
+    for (size_t at = 0; at < all.n && rc == 0;) {
+        const char *end = memchr(all.data + at, '\n', all.n - at);
+        size_t n = end == NULL ? all.n - at : (size_t)(end - (all.data + at)) + 1;
+        bool stays = false;
+        if (end != NULL)
+            rc = look_kept(&stays, all.data + at, n, l->from);
+        if (rc == 0 && stays)
+            rc = buf_add(&kept, all.data + at, n);
+        at += n;
+    }
+    if (rc == 0 && kept.n != all.n && (rc = file_create(&l->kept, l->path, true)) == 0)
+        rc = file_write(&l->kept, kept.data, kept.n);
+    buf_release(&all);
+    buf_release(&kept);
+    return rc;
+}
+
+int metrics_open(struct metrics_log **out, const char *folder, int64_t from, const char *label)
+{
+    struct metrics_log *l = mem_alloc(sizeof *l);
+    int rc = l == NULL ? ERR_NOMEM : 0;
+    if (rc == 0) {
+        *l = (struct metrics_log){.from = from, .kept.fd = -1};
+        l->folder = mem_strdup(folder);
+        l->path = file_join(folder, "metrics.jsonl");
+        l->label = mem_strdup(label);
+        rc = l->folder == NULL || l->path == NULL || l->label == NULL ? ERR_NOMEM : cut(l);
+    }
+    if (rc == 0)
+        *out = l;
+    else
+        metrics_close(l);
+    return rc;
+}
+
+int metrics_start(struct metrics_log *l, bool tensorboard)
+{
+    int rc = l->kept.fd >= 0 ? file_commit(&l->kept) : 0;
+    if (rc == 0 && tensorboard)
+        rc = tfevents_open(&l->events, l->folder, l->from);
+    return rc;
+}
+
+void metrics_close(struct metrics_log *l)
+{
+    if (l == NULL)
+        return;
+    tfevents_close(l->events);
+    file_abandon(&l->kept);
+    mem_free(l->folder);
+    mem_free(l->path);
+    mem_free(l->label);
+    mem_free(l);
+}
+
+/* Takes o. */
+static int append(struct metrics_log *l, json_t *o)
+{
+    struct buf line = {0};
+    int rc = json_print(&line, o, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (rc == 0 && (rc = buf_char(&line, '\n')) == 0)
+        rc = file_append(l->path, line.data, line.n);
+    buf_release(&line);
+    json_decref(o);
+    return rc;
+}
+
+/* To both files. JSON has no infinities and no NaN: such a value is left out of it. The tag
+ * is the name within a group: TensorBoard shows a group as one page. */
+static int put(struct metrics_log *l, json_t *o, const struct metrics *m, const char *group,
+               const char *name, double x)
+{
+    char tag[128];
+    struct timespec now;
+    if (isfinite(x))
+        json_object_set_new(o, name, json_real(x));
+    if (l->events == NULL)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(tag, sizeof tag, "%s/%s", group, name);
+    return tfevents_scalar(l->events, tag, (float)x, m->step,
+                           (double)now.tv_sec + (double)now.tv_nsec * 1e-9);
+}
+
+static int flush(struct metrics_log *l)
+{
+    return l->events == NULL ? 0 : tfevents_flush(l->events);
+}
+
+static json_t *begin(const struct metrics_log *l, const struct metrics *m)
+{
+    return json_pack("{s:s,s:I,s:I}", "label", l->label, "step", (json_int_t)m->step, "tokens",
+                     (json_int_t)m->tokens);
+}
+
+/* Takes o, which is not written if something failed before. */
+static int end(struct metrics_log *l, json_t *o, int rc)
+{
+    if (rc != 0) {
+        json_decref(o);
+        return rc;
+    }
+    /* The line last: a step whose line is there has all of it. */
+    if ((rc = flush(l)) == 0)
+        return append(l, o);
+    json_decref(o);
+    return rc;
+}
+
+/* Its figures: "wikitext_loss". */
+static int put_evaluation(struct metrics_log *l, json_t *o, const struct metrics *m)
+{
+    const struct eval_result *r = m->evaluation;
+    char name[96];
+    int rc = 0;
+    for (int i = 0; i < r->n_figures && rc == 0; i++) {
+        snprintf(name, sizeof name, "%s_%s", r->name, r->figures[i].name);
+        rc = put(l, o, m, "evaluation", name, r->figures[i].value);
+    }
+    return rc;
+}
+
+int metrics_line(struct metrics_log *l, const struct metrics *m)
+{
+    json_t *o = begin(l, m);
+    bool validated = m->validation_step == m->step;
+    bool scaled = m->loss_scale > 1 || m->overflows > 0;
+    const struct {
+        const char *group, *name;
+        double x;
+        bool left_out;
+    } all[] = {
+        {.group = "train", .name = "epoch", .x = m->epoch},
+        {.group = "train", .name = "hours", .x = m->hours},
+        {.group = "train",
+         .name = "machine_hours",
+         .x = m->machine_hours,
+         .left_out = m->machine_hours == 0},
+        {.group = "train", .name = "loss", .x = m->loss},
+        {.group = "train", .name = "accuracy", .x = m->accuracy},
+        {.group = "train", .name = "learning_rate", .x = m->learning_rate},
+        {.group = "train", .name = "grad_norm", .x = m->grad_norm},
+        {.group = "speed", .name = "tokens_per_s", .x = m->tokens_per_s},
+        {.group = "speed", .name = "samples_per_s", .x = m->samples_per_s},
+        {.group = "speed", .name = "share", .x = m->share, .left_out = m->share == 0},
+        {.group = "train", .name = "skipped", .x = (double)m->skipped},
+        {.group = "train", .name = "loss_scale", .x = m->loss_scale, .left_out = !scaled},
+        {.group = "train", .name = "overflows", .x = (double)m->overflows, .left_out = !scaled},
+        {.group = "validation",
+         .name = "validation_loss",
+         .x = m->validation_loss,
+         .left_out = !validated},
+        {.group = "validation",
+         .name = "validation_accuracy",
+         .x = m->validation_accuracy,
+         .left_out = !validated}};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all && rc == 0; i++)
+        if (!all[i].left_out)
+            rc = put(l, o, m, all[i].group, all[i].name, all[i].x);
+    if (rc == 0 && m->evaluation != NULL)
+        rc = put_evaluation(l, o, m);
+    const double left_s = metrics_left_s(m, (double)m->step);
+    if (m->n_steps > 0)
+        json_object_set_new(o, "n_steps", json_integer(m->n_steps));
+    if (left_s >= 0)
+        json_object_set_new(o, "left_s", json_real(left_s));
+    return end(l, o, rc);
+}
+
+/* Of a line that metrics_line wrote; what is not there is as where it is not known. */
+static int take_line(struct metrics *m, char **label, const json_t *o)
+{
+    const struct {
+        const char *name;
+        double *to;
+    } all[] = {{"epoch", &m->epoch},
+               {"hours", &m->hours},
+               {"loss", &m->loss},
+               {"accuracy", &m->accuracy},
+               {"learning_rate", &m->learning_rate},
+               {"grad_norm", &m->grad_norm},
+               {"tokens_per_s", &m->tokens_per_s},
+               {"samples_per_s", &m->samples_per_s},
+               {"share", &m->share},
+               {"loss_scale", &m->loss_scale},
+               {"validation_loss", &m->validation_loss}};
+    const char *text = "";
+    double left_s = -1, skipped = 0;
+    int64_t tokens = 0;
+    int rc = 0;
+    *m = (struct metrics){.loss = NAN, .grad_norm = NAN, .validation_step = -1, .best_step = -1};
+    for (size_t i = 0; i < sizeof all / sizeof *all && rc == 0; i++)
+        rc = json_take_number(o, all[i].name, -1e300, 1e300, all[i].to);
+    if (rc == 0)
+        rc = json_take_int(o, "step", 0, INT64_MAX, &m->step);
+    if (rc == 0)
+        rc = json_take_int(o, "n_steps", 0, INT64_MAX, &m->n_steps);
+    if (rc == 0)
+        rc = json_take_int(o, "tokens", 0, INT64_MAX, &tokens);
+    if (rc == 0)
+        rc = json_take_number(o, "left_s", 0, 1e300, &left_s);
+    if (rc == 0)
+        rc = json_take_number(o, "skipped", 0, 1e15, &skipped);
+    m->skipped = (int64_t)skipped;
+    m->tokens = (uint64_t)tokens;
+    if (left_s >= 0)
+        m->end_hours = m->hours + left_s / 3600;
+    if (left_s >= 0 && m->n_steps > m->step)
+        m->step_s = left_s / (double)(m->n_steps - m->step);
+    if (rc == 0 && (rc = json_take_text(o, "label", &text)) == 0 &&
+        (*label = mem_strdup(text)) == NULL)
+        rc = ERR_NOMEM;
+    if (json_object_get(o, "validation_loss") != NULL)
+        m->validation_step = m->step;
+    return rc;
+}
+
+/* From the end: half a line may be behind the last, and lines of other kinds. */
+static int find_line(json_t **out, const struct buf *all)
+{
+    int rc = 0;
+    *out = NULL;
+    for (size_t end = all->n; *out == NULL && end > 0 && rc != ERR_NOMEM;) {
+        size_t begin = end - 1;
+        while (begin > 0 && all->data[begin - 1] != '\n')
+            begin--;
+        if ((rc = json_read_line(out, all->data + begin, end - begin)) == 0 &&
+            json_object_get(*out, "learning_rate") == NULL) {
+            json_decref(*out);
+            *out = NULL;
+        }
+        end = begin;
+    }
+    return rc == ERR_NOMEM ? rc : 0;
+}
+
+int metrics_read_last(struct metrics *m, char **label, const char *folder)
+{
+    struct buf all = {0};
+    char shown[256];
+    json_t *line = NULL;
+    char *path = file_join(folder, "metrics.jsonl");
+    int rc = path == NULL ? ERR_NOMEM : file_read_all(&all, path, UINT32_MAX);
+    if (rc == 0)
+        rc = find_line(&line, &all);
+    if (rc == 0)
+        rc = line != NULL ? take_line(m, label, line)
+                          : err_set(ERR_MISSING, "%s has no line of training",
+                                    file_show(shown, sizeof shown, path));
+    json_decref(line);
+    buf_release(&all);
+    mem_free(path);
+    return rc;
+}
+
+int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,
+                    const struct tensor_change *changes)
+{
+    json_t *norms = json_object(), *ratios = json_object();
+    int rc = 0;
+    for (int i = 0; i < table->n_tensors && rc == 0; i++) {
+        const struct tensor_change *c = &changes[i];
+        const char *name = table->tensors[i].name;
+        rc = put(l, norms, m, "grad_norm", name, c->grad_norm);
+        if (rc == 0 && c->weight_norm > 0)
+            rc = put(l, ratios, m, "update_ratio", name, c->update_norm / c->weight_norm);
+    }
+    json_t *o = begin(l, m);
+    if (o != NULL) {
+        json_object_set(o, "grad_norms", norms);
+        json_object_set(o, "update_ratios", ratios);
+    }
+    json_decref(norms);
+    json_decref(ratios);
+    return end(l, o, rc);
+}
+
+int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct watch *w)
+{
+    static const struct {
+        const char *key, *group;
+        size_t offset;
+    } kinds[] = {{"activation_means", "activation_mean", offsetof(struct watched_stats, mean)},
+                 {"activation_stds", "activation_std", offsetof(struct watched_stats, std)},
+                 {"activation_maxima", "activation_max", offsetof(struct watched_stats, max)},
+                 {"activation_zeros", "activation_zeros", offsetof(struct watched_stats, zeros)}};
+    json_t *o = begin(l, m);
+    int rc = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds && rc == 0; k++) {
+        json_t *all = json_object();
+        for (int i = 0; i < w->n_layer * N_WATCHED && rc == 0; i++) {
+            char name[48];
+            const struct watched_stats s = watch_stats(w, i / N_WATCHED, i % N_WATCHED);
+            snprintf(name, sizeof name, "h.%d.%s", i / N_WATCHED, watched_names[i % N_WATCHED]);
+            rc = put(l, all, m, kinds[k].group, name,
+                     *(const double *)((const char *)&s + kinds[k].offset));
+        }
+        json_object_set_new(o, kinds[k].key, all);
+    }
+    return end(l, o, rc);
+}
+
+int metrics_sample(struct metrics_log *l, const struct metrics *m, const struct buf *text)
+{
+    json_t *o = begin(l, m);
+    json_object_set_new(o, "sample", json_of_text(buf_text(text), text->n));
+    return append(l, o);
+}

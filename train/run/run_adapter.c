@@ -1,0 +1,112 @@
+/* A run in which an adapter learns and the model's own weights stand still. */
+#include "train/run/run_inside.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "weights/hf/adapter_file.h"
+
+#include <string.h>
+
+int run_adapter_open(struct run *r)
+{
+    const struct adapter_config *c = &r->config.lora;
+    struct model *m = r->model;
+    int rc = 0;
+    if (c->rank > 0 && (rc = adapter_new(&r->adapter, c, &m->config)) == 0 &&
+        (rc = adapter_new(&r->shown, c, &m->config)) == 0 &&
+        (rc = adapter_make_room(r->shown, m)) == 0) {
+        adapter_start(r->adapter, r->config.training.seed);
+        params_hash(&r->masters.view, r->base);
+        masters_stand_still(&r->masters, r->adapter);
+    }
+    r->learning = masters_learning(&r->masters);
+    return rc;
+}
+
+/* Of the same matrices, each multiplied by the same. */
+static bool alike(const struct adapter *a, const struct adapter *b)
+{
+    bool yes = a->n_terms == b->n_terms;
+    for (int i = 0; i < a->n_terms && yes; i++) {
+        const struct low_rank *s = &a->terms[i], *t = &b->terms[i];
+        yes = s->layer == t->layer && s->site == t->site && s->rank == t->rank &&
+              s->scale == t->scale;
+    }
+    return yes;
+}
+
+int run_adapter_first(struct adapter **out, const struct run_config *c, const struct config *shape)
+{
+    const char *path = c->model.adapter;
+    struct adapter *a = NULL, *like = NULL;
+    char shown[160], targets[160];
+    *out = NULL;
+    if (*path == '\0')
+        return 0;
+    if (c->lora.rank == 0)
+        return err_set(ERR_RANGE, "lora.adapter is %s, but lora.rank is 0: no adapter learns",
+                       file_show(shown, sizeof shown, path));
+    int rc = adapter_read(&a, path, shape);
+    if (rc == 0 && (rc = adapter_new(&like, &c->lora, shape)) == 0 && !alike(a, like))
+        rc = err_set(ERR_MISMATCH,
+                     "the adapter %s begins no adapter of these settings: it has rank=%d "
+                     "alpha=%g use_rslora=%s target_modules=%s",
+                     file_show(shown, sizeof shown, path), a->config.rank, (double)a->config.alpha,
+                     a->config.rslora ? "on" : "off",
+                     file_show(targets, sizeof targets, a->config.targets));
+    adapter_free(like);
+    if (rc == 0)
+        *out = a;
+    else
+        adapter_free(a);
+    return rc;
+}
+
+int run_adapter_begin(struct run *r)
+{
+    struct adapter *a;
+    int rc = run_adapter_first(&a, &r->config, &r->model->config);
+    if (rc == 0 && a != NULL)
+        memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);
+    adapter_free(a);
+    return rc;
+}
+
+int run_adapter_restore(struct run *r, const struct checkpoint *cp)
+{
+    struct adapter *a = NULL;
+    if (r->adapter == NULL)
+        return 0;
+    int rc = adapter_read(&a, cp->path, &r->model->config);
+    if (rc == 0 && !alike(a, r->adapter))
+        rc = err_set(ERR_MISMATCH, "its adapter is another than its configuration says");
+    if (rc == 0)
+        memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);
+    adapter_free(a);
+    return rc;
+}
+
+void run_adapter_publish(struct run *r)
+{
+    masters_publish_adapter(&r->masters, r->shown, r->model);
+}
+
+void run_adapter_saved(struct run *r)
+{
+    char *path = run_folder_checkpoint(r->folder.path, r->saved_step);
+    if (path == NULL || r->model->adapter != r->shown || r->published_at != r->saved_step) {
+        mem_free(path);
+        return;
+    }
+    mem_free(r->shown->path);
+    r->shown->path = path;
+    r->shown->changed = false;
+}
+
+void run_adapter_close(struct run *r)
+{
+    if (r->model == NULL || r->model->adapter != r->shown)
+        adapter_free(r->shown);
+    adapter_free(r->adapter);
+}

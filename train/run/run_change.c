@@ -1,0 +1,131 @@
+/* What of a run's configuration may change on its way. */
+#include "train/run/run_inside.h"
+
+#include "model/base/err.h"
+
+#include <string.h>
+
+/* All that says how fast, how long, how often and where; what the steps so far rest on is
+ * not here. The data may lie elsewhere: whether they are the same, their identity says. */
+static const char *const free_rows[] = {
+    "data.data",
+    "data.validation",
+    "training.steps",
+    "training.epochs",
+    "training.budget_hours",
+    "training.micro_batch_size",
+    "training.gradient_accumulation",
+    "training.loss_scaling",
+    "training.auto_loss_scaling",
+    "training.loss_scaling_growth",
+    "training.max_bad_steps",
+    "training.spike_z",
+    "optimizer.beta1",
+    "optimizer.beta2",
+    "optimizer.eps",
+    "optimizer.weight_decay",
+    "optimizer.decay",
+    "optimizer.bias_correction",
+    "optimizer.grad_clip",
+    "optimizer.stochastic_rounding",
+    "schedule.",
+    "execution.",
+    "logging.",
+    "checkpoint.",
+};
+
+/* Of these, what is built into a run in memory. */
+static const char *const built_rows[] = {
+    "data.",
+    "training.micro_batch_size",
+    "training.gradient_accumulation",
+    "optimizer.decay",
+    "execution.",
+    "logging.tensorboard",
+    "logging.label",
+    "checkpoint.folder",
+};
+
+/* A list names rows, or whole sections as "section.". */
+static bool is_in(const char *const *list, size_t n_list, const struct setting *row)
+{
+    size_t n = strlen(row->group);
+    for (size_t i = 0; i < n_list; i++)
+        if (strncmp(list[i], row->group, n) == 0 && list[i][n] == '.' &&
+            (list[i][n + 1] == '\0' || strcmp(list[i] + n + 1, row->name) == 0))
+            return true;
+    return false;
+}
+
+/* Both values as text, and whether they are the same. */
+static int compare(bool *same, const struct setting *row, const struct run_config *was,
+                   const struct run_config *is, struct buf *a, struct buf *b)
+{
+    a->n = b->n = 0;
+    int rc = setting_format(row, was, a);
+    if (rc == 0)
+        rc = setting_format(row, is, b);
+    *same = rc == 0 && strcmp(buf_text(a), buf_text(b)) == 0;
+    return rc;
+}
+
+/* ERR_MISMATCH names the first row that differs and is in the list (`listed`), or is not. */
+static int check(const struct run_config *was, const struct run_config *is, const char *const *list,
+                 size_t n_list, bool listed, const char *advice)
+{
+    const struct setting *row;
+    struct buf a = {0}, b = {0};
+    int rc = 0;
+    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+        bool same;
+        if (row->type == SETTING_SHORTHAND || is_in(list, n_list, row) != listed)
+            continue;
+        if ((rc = compare(&same, row, was, is, &a, &b)) == 0 && !same)
+            rc = err_set(ERR_MISMATCH, "%s.%s was %s in this run and cannot become %s; %s",
+                         row->group, row->name, a.n > 0 ? buf_text(&a) : "empty",
+                         b.n > 0 ? buf_text(&b) : "empty", advice);
+    }
+    buf_release(&a);
+    buf_release(&b);
+    return rc;
+}
+
+int run_check_change(const struct run_config *was, const struct run_config *is)
+{
+    return check(was, is, free_rows, sizeof free_rows / sizeof *free_rows, false,
+                 "begin a new run in another folder with checkpoint.folder");
+}
+
+void run_change_scale(struct run *r, const struct run_config *was)
+{
+    if (r->config.training.loss_scaling != was->training.loss_scaling) {
+        r->place.scale = (struct loss_scale){.scale = r->config.training.loss_scaling,
+                                             .overflows = r->place.scale.overflows};
+        run_begin_step_anew(r); /* its gradients so far have the old scale */
+    }
+}
+
+int run_change(struct run *r, char *const *words, int n)
+{
+    struct run_config fresh;
+    int rc = run_config_copy(&fresh, &r->config);
+    if (rc != 0)
+        return rc;
+    if ((rc = run_config_words(&fresh, words, n)) == 0 &&
+        (rc = run_check_change(&r->config, &fresh)) == 0 &&
+        (rc = check(&r->config, &fresh, built_rows, sizeof built_rows / sizeof *built_rows, true,
+                    "name the folder to open the run anew: train resume FOLDER")) == 0)
+        rc = run_config_settle(&fresh, &r->model->config);
+    if (rc == 0) {
+        struct run_config old = r->config;
+        r->config = fresh;
+        fresh = old;
+        run_change_scale(r, &old);
+        r->n_steps = run_config_steps(&r->config, batches_per_epoch(r->batches));
+        r->optimizer.config = r->config.optimizer;
+        r->metrics.n_steps = r->n_steps;
+        r->metrics.end_hours = run_config_end_hours(&r->config);
+    }
+    run_config_release(&fresh);
+    return rc;
+}

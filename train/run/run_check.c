@@ -1,0 +1,154 @@
+/* What a run would be refused for, found before the model makes way for it. */
+#include "train/run/run_inside.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "train/data/source.h"
+#include "train/eval/eval.h"
+#include "weights/hf/adapter_file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+int run_refuse_old(const char *folder)
+{
+    int64_t *steps;
+    char shown[256];
+    int n, rc = run_folder_steps(folder, &steps, &n);
+    file_show(shown, sizeof shown, folder);
+    if (rc == 0 && n > 0)
+        rc = err_set(ERR_EXISTS,
+                     "%s has a checkpoint of step %" PRId64 " already: \"train resume %s\" goes on "
+                     "from there, checkpoint.folder=... begins another run",
+                     shown, steps[0], shown);
+    mem_free(steps);
+    return rc;
+}
+
+bool run_can_resume(const struct run_config *c)
+{
+    return run_folder_has_checkpoint(c->checkpoint.folder);
+}
+
+static int check_paths(const char *paths)
+{
+    struct data_sources found;
+    if (strcmp(paths, "generated") == 0)
+        return 0;
+    int rc = data_sources_find(&found, paths);
+    data_sources_release(&found);
+    return rc;
+}
+
+static int check_evaluation(const struct logging_section *l)
+{
+    struct eval_config c;
+    if (*l->eval == '\0' || l->eval_every == 0)
+        return 0;
+    eval_config_init(&c);
+    return eval_look(eval_find(l->eval), &c, *l->eval_file == '\0' ? NULL : l->eval_file);
+}
+
+static int check_adapter(const struct run_config *c, const struct config *shape)
+{
+    struct adapter *a;
+    int rc = run_adapter_first(&a, c, shape);
+    adapter_free(a);
+    return rc;
+}
+
+static int check_data(const struct data_config *d)
+{
+    int rc = check_paths(d->data);
+    return rc == 0 && *d->validation != '\0' ? check_paths(d->validation) : rc;
+}
+
+int run_check_model(const struct run_config *c, const struct model *m)
+{
+    if (m->adapter != NULL)
+        return err_set(ERR_EXISTS, "an adapter stands beside the model, which training would leave "
+                                   "behind: :lora merge makes it part of the weights, :lora drop "
+                                   "takes it away, and lora.adapter=PATH begins with one");
+    /* A checkpoint of an adapter refers to the file that the weights beside it come from. */
+    if (c->lora.rank > 0 && m->changed)
+        return err_set(ERR_MISMATCH, "the weights in memory are in no file that an adapter could "
+                                     "refer to; :save PATH them first");
+    return 0;
+}
+
+/* An adapter's folder is no model of its own to train. */
+static int check_source(const struct run_config *c)
+{
+    struct buf path = {0};
+    char shown[160];
+    int rc = run_config_source(c, &path);
+    if (rc == 0 && path.n > 0 && adapter_is_folder(buf_text(&path)))
+        rc = err_set(ERR_UNSUPPORTED,
+                     "%s is an adapter: init=BASE lora.adapter=PATH goes on with it, and prattle "
+                     "convert makes a model of both",
+                     file_show(shown, sizeof shown, buf_text(&path)));
+    buf_release(&path);
+    return rc;
+}
+
+/* Where a run begins; one that goes on brings its model and its folder along. */
+static int check_beginning(const struct run_config *settled, const struct model *m)
+{
+    if (settled->checkpoint.resume && run_can_resume(settled))
+        return 0;
+    int rc = m == NULL ? check_source(settled) : run_check_model(settled, m);
+    return rc == 0 ? run_refuse_old(settled->checkpoint.folder) : rc;
+}
+
+int run_check_first(const struct run_config *c, const struct config *shape, const struct model *m)
+{
+    struct run_config settled;
+    struct config own;
+    int rc = run_config_copy(&settled, c);
+    if (rc != 0)
+        return rc;
+    if ((rc = run_config_shape(c, shape, &own)) == 0 &&
+        (rc = run_config_settle(&settled, &own)) == 0 && (rc = check_beginning(&settled, m)) == 0 &&
+        (rc = check_data(&c->data)) == 0 && (rc = check_evaluation(&settled.logging)) == 0 &&
+        (rc = check_adapter(&settled, &own)) == 0)
+        rc = file_look_folder(settled.checkpoint.folder);
+    run_config_release(&settled);
+    return rc;
+}
+
+/* c as its checkpoint has it, both settled for the shape it has. */
+static int check_resumed(const struct checkpoint *cp, struct run_config *c,
+                         const struct config *shape)
+{
+    struct run_config was;
+    int rc = run_stored_config(&was, cp);
+    if (rc != 0)
+        return rc;
+    if ((rc = run_config_settle(&was, shape)) == 0 && (rc = run_config_settle(c, shape)) == 0 &&
+        (rc = run_check_change(&was, c)) == 0 &&
+        !file_is_same(was.checkpoint.folder, c->checkpoint.folder))
+        rc = run_refuse_old(c->checkpoint.folder);
+    run_config_release(&was);
+    return rc;
+}
+
+int run_check_resume(const struct checkpoint *cp, const struct run_config *c)
+{
+    struct run_config trial;
+    struct source s = {0};
+    char shown[256];
+    int rc = run_config_copy(&trial, c);
+    if (rc != 0)
+        return rc;
+    if ((rc = source_open(&s, cp->path, 0, true, NULL)) == 0)
+        rc = check_resumed(cp, &trial, &s.table.config);
+    if (rc == 0 && (rc = check_data(&trial.data)) == 0 &&
+        (rc = check_evaluation(&trial.logging)) == 0)
+        rc = file_look_folder(trial.checkpoint.folder);
+    source_close(&s);
+    run_config_release(&trial);
+    return rc == 0 || rc == ERR_INTERRUPTED
+               ? rc
+               : err_wrap("cannot go on from %s", file_show(shown, sizeof shown, cp->path));
+}

@@ -1,0 +1,78 @@
+/* What a run measures on its way: as :eval does, by the same code and to the same bits. */
+#include "train/run/run_inside.h"
+
+#include "model/base/err.h"
+#include "train/eval/evals.h"
+
+#include <math.h>
+
+bool run_has_eval(const struct run *r)
+{
+    return r->validation.n_tokens > 0 || *r->config.logging.eval != '\0';
+}
+
+/* Whole windows of training's length, each target once. */
+static int measure_validation(struct run *r, struct engine *e, const struct progress *p)
+{
+    struct eval_result result = {.name = "text", .unit = "windows"};
+    struct eval_job j = {.engine = e, .path = r->validation.name, .result = &result, .progress = p};
+    eval_config_init(&j.config);
+    j.config.seq_length = j.config.last_n = r->config.training.sequence_length;
+    j.config.limit = r->config.logging.eval_windows;
+    int rc = eval_dataset(&j, &r->validation);
+    if (rc == 0 && !result.partial) {
+        struct run_place *place = &r->place;
+        place->validation_loss = eval_figure_find(&result, "loss")->value;
+        place->validation_accuracy = eval_figure_find(&result, "top_1")->value / 100;
+        place->validation_step = place->step;
+        if (place->validation_loss < place->best_loss) {
+            place->best_loss = place->validation_loss;
+            place->best_step = place->step;
+        }
+    } else if (rc == 0) {
+        rc = err_set(ERR_INTERRUPTED, "paused");
+    }
+    eval_result_release(&result);
+    return rc;
+}
+
+static int measure_named(struct run *r, struct engine *e, const struct progress *p)
+{
+    const struct logging_section *l = &r->config.logging;
+    struct eval_config c;
+    struct eval_result result;
+    eval_config_init(&c);
+    c.limit = l->eval_windows;
+    int rc = eval_run(eval_find(l->eval), e, NULL, &c, *l->eval_file == '\0' ? NULL : l->eval_file,
+                      &result, p);
+    if (rc != 0)
+        return rc;
+    if (result.partial) {
+        eval_result_release(&result);
+        return err_set(ERR_INTERRUPTED, "paused");
+    }
+    eval_result_release(&r->evaluation);
+    r->evaluation = result;
+    r->evaluated_step = r->place.step;
+    return 0;
+}
+
+int run_eval(struct run *r)
+{
+    /* How long it takes is no news each time. */
+    const struct progress *rise = r->events.progress;
+    const struct progress p = {.step = rise == NULL ? NULL : rise->step,
+                               .user = rise == NULL ? NULL : rise->user};
+    struct engine e;
+    const int side_by_side = FORWARD_MAX_ROWS / r->config.training.sequence_length + 1;
+    run_publish(r);
+    int rc = engine_init(&e, r->model, side_by_side < 16 ? side_by_side : 16);
+    if (rc != 0)
+        return rc;
+    if (r->validation.n_tokens > 0)
+        rc = measure_validation(r, &e, &p);
+    if (rc == 0 && *r->config.logging.eval != '\0')
+        rc = measure_named(r, &e, &p);
+    engine_release(&e);
+    return rc;
+}

@@ -1,0 +1,332 @@
+#include "train/run/run_folder.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SHOWN = 256, MOST_ASIDE = 1000 };
+
+static const char LOCK[] = "lock";
+
+/* ---- the lock ---- */
+
+/* Who holds it, -1: it does not say. */
+static long name_of_holder(int lock)
+{
+    char who[32] = "";
+    long pid = pread(lock, who, sizeof who - 1, 0) > 0 ? strtol(who, NULL, 10) : 0;
+    return pid > 0 ? pid : -1;
+}
+
+static int refuse(int lock, const char *path)
+{
+    char shown[SHOWN], who[32];
+    const long pid = name_of_holder(lock);
+    file_show(shown, sizeof shown, path);
+    snprintf(who, sizeof who, pid > 0 ? " (process %ld)" : "", pid);
+    return err_set(ERR_EXISTS,
+                   "cannot train in %s: another trainer%s is at work there; stop it, or name "
+                   "another folder with checkpoint.folder",
+                   shown, who);
+}
+
+/* Who only looks whether it is held has it for an instant. */
+static bool lock_now(int fd)
+{
+    const struct timespec instant = {.tv_nsec = 20000000};
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    return errno == EWOULDBLOCK && nanosleep(&instant, NULL) == 0 &&
+           flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* The file stays when the lock goes: a second one under its name would lock nothing. */
+static int take_lock(int *lock, const char *path)
+{
+    char *name = file_join(path, LOCK);
+    if (name == NULL)
+        return ERR_NOMEM;
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666), rc = 0;
+    if (fd < 0)
+        rc = file_fails("write", name);
+    else if (!lock_now(fd))
+        rc = errno == EWOULDBLOCK ? refuse(fd, path) : file_fails("lock", name);
+    mem_free(name);
+    if (rc != 0 && fd >= 0)
+        close(fd);
+    if (rc != 0)
+        return rc;
+    char who[32];
+    int n = snprintf(who, sizeof who, "%ld\n", (long)getpid());
+    /* For people only: the lock holds without it. */
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, who, (size_t)n, 0) != n)
+        errno = 0;
+    *lock = fd;
+    return 0;
+}
+
+long run_folder_holder(const char *path)
+{
+    char *name = file_join(path, LOCK);
+    int fd = name == NULL ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    long pid = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+                   ? name_of_holder(fd)
+                   : 0;
+    mem_free(name);
+    if (fd >= 0)
+        close(fd);
+    return pid;
+}
+
+/* ---- what is in it ---- */
+
+static int remove_folder(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL)
+        return file_fails("open", name);
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            unlinkat(fd, e->d_name, 0) != 0)
+            rc = file_fails("remove", e->d_name);
+    closedir(dir);
+    if (rc == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0)
+        rc = file_fails("remove", name);
+    return rc;
+}
+
+/* What was being written, or removed, when its trainer was killed. What does not go, such as a
+ * folder that somebody made in there, is in nobody's way. */
+static void sweep(const char *path)
+{
+    DIR *dir = opendir(path);
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        if (fnmatch("step-[0-9]*.tmp*", e->d_name, 0) == 0)
+            remove_folder(dirfd(dir), e->d_name);
+    if (dir != NULL)
+        closedir(dir);
+    err_clear();
+}
+
+int run_folder_open(struct run_folder *f, const char *path)
+{
+    *f = (struct run_folder){.lock = -1};
+    char *copy = mem_strdup(path);
+    f->made = !file_exists(path);
+    int rc = copy == NULL ? ERR_NOMEM : file_make_folder(path);
+    if (rc == 0)
+        rc = take_lock(&f->lock, path);
+    if (rc != 0) {
+        mem_free(copy);
+        return rc;
+    }
+    sweep(path);
+    f->path = copy;
+    return 0;
+}
+
+void run_folder_close(struct run_folder *f)
+{
+    if (f == NULL || f->path == NULL)
+        return;
+    close(f->lock);
+    mem_free(f->path);
+    *f = (struct run_folder){.lock = -1};
+}
+
+static bool has_only(const char *path, const char *name)
+{
+    DIR *dir = opendir(path);
+    int others = dir == NULL;
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        others += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+                  strcmp(e->d_name, name) != 0;
+    if (dir != NULL)
+        closedir(dir);
+    return others == 0;
+}
+
+void run_folder_undo(struct run_folder *f)
+{
+    char *lock = f->path == NULL || !f->made ? NULL : file_join(f->path, LOCK);
+    if (lock != NULL && has_only(f->path, LOCK) && unlink(lock) == 0)
+        rmdir(f->path);
+    mem_free(lock);
+    run_folder_close(f);
+}
+
+bool run_folder_has_checkpoint(const char *path)
+{
+    int64_t *steps;
+    int n, rc = run_folder_steps(path, &steps, &n);
+    mem_free(steps);
+    return rc == 0 && n > 0;
+}
+
+char *run_folder_checkpoint(const char *path, int64_t step)
+{
+    char name[32];
+    snprintf(name, sizeof name, "step-%06" PRId64, step);
+    return file_join(path, name);
+}
+
+int64_t run_folder_step_of(const char *name)
+{
+    if (strncmp(name, "step-", 5) != 0)
+        return -1;
+    size_t n = strspn(name + 5, "0123456789");
+    return n >= 6 && n <= 18 && name[5 + n] == '\0' ? strtoll(name + 5, NULL, 10) : -1;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x < y) - (x > y);
+}
+
+int run_folder_steps(const char *path, int64_t **steps, int *n)
+{
+    *steps = NULL;
+    *n = 0;
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return errno == ENOENT ? 0 : file_fails("open", path);
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
+        int64_t step = run_folder_step_of(e->d_name);
+        if (step < 0)
+            continue;
+        int64_t *grown =
+            mem_grow(*steps, (size_t)*n * sizeof *grown, (size_t)(*n + 1) * sizeof *grown);
+        if (grown == NULL) {
+            rc = ERR_NOMEM;
+            break;
+        }
+        *steps = grown;
+        grown[(*n)++] = step;
+    }
+    closedir(dir);
+    if (rc != 0) {
+        mem_free(*steps);
+        *steps = NULL;
+        *n = 0;
+    } else if (*n > 0) {
+        qsort(*steps, (size_t)*n, sizeof **steps, newest_first);
+    }
+    return rc;
+}
+
+/* When the newest checkpoint in a run's folder was written; false: there is none. */
+static bool written_at(struct timespec *when, const char *path)
+{
+    int64_t *steps;
+    int n;
+    struct stat st;
+    if (run_folder_steps(path, &steps, &n) != 0 || n == 0)
+        return false;
+    char *newest = run_folder_checkpoint(path, steps[0]);
+    mem_free(steps);
+    bool there = newest != NULL && stat(newest, &st) == 0;
+    mem_free(newest);
+    if (there)
+        *when = st.st_mtim;
+    return there;
+}
+
+int run_folder_latest(char **out, const char *parent)
+{
+    struct timespec latest = {0}, when;
+    *out = NULL;
+    DIR *dir = opendir(parent);
+    if (dir == NULL)
+        return errno == ENOENT ? err_set(ERR_MISSING, "there is no folder %s here", parent)
+                               : file_fails("open", parent);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        char *path = e->d_name[0] == '.' ? NULL : file_join(parent, e->d_name);
+        bool later = path != NULL && written_at(&when, path) &&
+                     (*out == NULL || when.tv_sec > latest.tv_sec ||
+                      (when.tv_sec == latest.tv_sec && when.tv_nsec > latest.tv_nsec));
+        char *drop = later ? *out : path;
+        if (later) {
+            *out = path;
+            latest = when;
+        }
+        mem_free(drop);
+    }
+    closedir(dir);
+    return *out != NULL
+               ? 0
+               : err_set(ERR_MISSING, "there is no checkpoint in the folders of %s", parent);
+}
+
+/* Under a name that sweep knows first: a half-removed checkpoint is never seen as one. */
+static int remove_checkpoint(const struct run_folder *f, int64_t step)
+{
+    char *path = run_folder_checkpoint(f->path, step);
+    char *gone = path == NULL ? NULL : mem_sprintf("%s.tmp-removed", path);
+    int rc = gone == NULL              ? ERR_NOMEM
+             : rename(path, gone) == 0 ? remove_folder(AT_FDCWD, gone)
+                                       : file_fails("remove", path);
+    mem_free(path);
+    mem_free(gone);
+    return rc;
+}
+
+int run_folder_prune(const struct run_folder *f, int64_t newest, int keep, int64_t best)
+{
+    int64_t *steps;
+    int n, seen = 0, rc = run_folder_steps(f->path, &steps, &n);
+    for (int i = 0; i < n && rc == 0; i++) {
+        seen += steps[i] <= newest;
+        if (keep > 0 && seen > keep && steps[i] < newest && steps[i] != best)
+            rc = remove_checkpoint(f, steps[i]);
+    }
+    mem_free(steps);
+    return rc;
+}
+
+static int set_aside(const struct run_folder *f, int64_t step)
+{
+    char *path = run_folder_checkpoint(f->path, step);
+    if (path == NULL)
+        return ERR_NOMEM;
+    int rc = ERR_EXISTS;
+    for (int i = 1; rc == ERR_EXISTS && i < MOST_ASIDE; i++) {
+        char *aside = i == 1 ? mem_sprintf("%s.aside", path) : mem_sprintf("%s.aside-%d", path, i);
+        if (aside == NULL)
+            rc = ERR_NOMEM;
+        else if (!file_exists(aside))
+            rc = rename(path, aside) == 0 ? 0 : file_fails("rename", path);
+        mem_free(aside);
+    }
+    mem_free(path);
+    return rc;
+}
+
+int run_folder_set_aside(const struct run_folder *f, int64_t step, int *n)
+{
+    int64_t *steps;
+    int all, rc = run_folder_steps(f->path, &steps, &all);
+    *n = 0;
+    for (int i = 0; i < all && rc == 0 && steps[i] > step; i++)
+        if ((rc = set_aside(f, steps[i])) == 0)
+            ++*n;
+    mem_free(steps);
+    return rc;
+}

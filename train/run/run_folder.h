@@ -1,0 +1,50 @@
+#ifndef PRATTLE_TRAIN_RUN_RUN_FOLDER_H
+#define PRATTLE_TRAIN_RUN_RUN_FOLDER_H
+/*
+ * The folder of one training run: checkpoints as step-000400, and a lock, so that two
+ * trainers never write there at once.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run_folder {
+    char *path; /* owned; NULL: closed */
+    int lock;
+    bool made; /* it was not there before */
+};
+
+/*
+ * Make the folder if it is not there, take its lock and remove what a killed trainer
+ * left half-written. ERR_EXISTS: another process trains there, named in the sentence.
+ */
+int run_folder_open(struct run_folder *f, const char *path);
+void run_folder_close(struct run_folder *f);
+/* The process that has the run open, at work or paused, 0: none, -1: one that has not said who it
+ * is. */
+long run_folder_holder(const char *path);
+/* Close it, and take the folder away if opening it made it and nothing was put into it since. */
+void run_folder_undo(struct run_folder *f);
+
+/*
+ * The steps there are checkpoints of, whole or not, the newest first, in fresh memory. A
+ * folder that is not there has none.
+ */
+int run_folder_steps(const char *path, int64_t **steps, int *n);
+bool run_folder_has_checkpoint(const char *path); /* whole or not */
+/* path/step-NNNNNN in fresh memory. */
+char *run_folder_checkpoint(const char *path, int64_t step);
+/* The step of the checkpoint that is called so in its run's folder, -1: none is. */
+int64_t run_folder_step_of(const char *name);
+/* Of the runs' folders in `parent`, the one whose newest checkpoint was written last, in
+ * fresh memory. ERR_MISSING: there is no checkpoint in any. */
+int run_folder_latest(char **out, const char *parent);
+/*
+ * Remove checkpoints older than `newest` but the `keep` newest of them all (0: keep all)
+ * and the one of step `best` (negative: none).
+ */
+int run_folder_prune(const struct run_folder *f, int64_t newest, int keep, int64_t best);
+/* Those newer than `step` are renamed to step-NNNNNN.aside: of a course that is left, or
+ * damaged. *n says how many. */
+int run_folder_set_aside(const struct run_folder *f, int64_t step, int *n);
+
+#endif

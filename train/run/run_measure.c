@@ -1,0 +1,61 @@
+#include "train/run/run_inside.h"
+
+#include "model/base/err.h"
+#include "model/base/progress.h"
+
+#include "train/run/speed.h"
+
+#include <math.h>
+
+static const double MEASURED_FROM_FLOPS = 4e9; /* of a micro-batch */
+
+/* Of the machine's sgemm speed, which is measured once, and again where something else had the
+ * processors then: no step is faster. Steps of a few milliseconds are spent on other things. */
+static double sgemm_share(struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    const struct run_tally *y = &r->tally;
+    int rows = t->micro_batch_size * t->sequence_length;
+    double per_token = speed_token_flops(&r->model->config, t->sequence_length, r->adapter != NULL);
+    if (y->hours == 0 || per_token * rows < MEASURED_FROM_FLOPS)
+        return 0;
+    double flops = (double)y->windows * t->sequence_length * per_token / (y->hours * 3600);
+    if (r->sgemm_flops < flops)
+        r->sgemm_flops = fmax(r->sgemm_flops, speed_sgemm_look(&r->model->config, rows));
+    return r->sgemm_flops > 0 ? flops / r->sgemm_flops : 0;
+}
+
+void run_fill_metrics(struct run *r)
+{
+    const struct run_tally *t = &r->tally;
+    const struct run_place *p = &r->place;
+    double targets = (double)t->sum.n_targets, busy_s = t->hours * 3600;
+    double per_second = r->config.logging.tokens_per_second;
+    r->metrics = (struct metrics){
+        .step = p->step,
+        .n_steps = r->n_steps,
+        .epoch = (double)p->windows / (double)batches_per_epoch(r->batches),
+        .tokens = p->tokens,
+        .samples = p->windows,
+        .hours = p->hours,
+        .machine_hours = per_second > 0 ? (double)p->tokens / per_second / 3600 : 0,
+        .loss = t->sum.loss_sum / targets,
+        .accuracy = (double)t->sum.n_correct / targets,
+        .learning_rate = r->rate,
+        .grad_norm = r->grad_norm,
+        .tokens_per_s = busy_s > 0 ? (double)t->tokens / busy_s : 0,
+        .samples_per_s = busy_s > 0 ? (double)t->windows / busy_s : 0,
+        .share = sgemm_share(r),
+        .step_s = t->steps > 0 ? busy_s / (double)t->steps : 0,
+        .end_hours = run_config_end_hours(&r->config),
+        .skipped = p->skipped,
+        .loss_scale = p->scale.scale,
+        .overflows = p->scale.overflows,
+        .validation_loss = p->validation_loss,
+        .validation_accuracy = p->validation_accuracy,
+        .validation_step = p->validation_step,
+        .best_loss = p->best_loss,
+        .best_step = p->best_step,
+        .evaluation = r->evaluated_step == p->step ? &r->evaluation : NULL,
+    };
+}

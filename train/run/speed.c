@@ -1,0 +1,137 @@
+#include "train/run/speed.h"
+
+#include "model/base/clock.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/base/progress.h"
+#include "model/kernels/blas.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+double speed_token_flops(const struct config *c, int T, bool frozen)
+{
+    double attention = 2.0 * c->n_layer * c->n_embd * (double)T;
+    return (frozen ? 2 : 3) * 2 * (double)config_matmul_params(c) + 3 * attention;
+}
+
+double speed_again_flops(const struct config *c, int n_layers)
+{
+    const double C = c->n_embd;
+    return n_layers * 2.0 * C * (3 * C + C + c->n_inner);
+}
+
+/* c [m,n] = or += op(a) [m,k] op(b) [k,n], `times` in a step. */
+struct product {
+    bool transpose_a, transpose_b, adds;
+    int m, n, k;
+    double times;
+};
+enum { WAYS = 3, MATRICES = 5, TRIES = 3, LOOK_ROWS = 1024 };
+
+/* y [rows,N] = x W; dx = dy W^T; dW += x^T dy, with W [K,N], or [N,K] where it is turned. */
+static void ways(struct product *p, int rows, int K, int N, bool turned, double times)
+{
+    p[0] = (struct product){false, turned, false, rows, N, K, times};
+    p[1] = (struct product){false, !turned, false, rows, K, N, times};
+    p[2] = (struct product){true, false, true, turned ? N : K, turned ? K : N, rows, times};
+}
+
+static int products(struct product *p, const struct config *c, int rows, int loss_rows)
+{
+    const int C = c->n_embd, F = c->n_inner;
+    const struct {
+        int K, N;
+    } of_layer[] = {{C, 3 * C}, {C, C}, {C, F}, {F, C}};
+    int n = 0;
+    for (int i = 0; i < 4; i++, n += WAYS)
+        ways(p + n, rows, of_layer[i].K, of_layer[i].N, false, c->n_layer);
+    if (loss_rows > 0) {
+        ways(p + n, loss_rows, C, c->n_vocab, true, (double)rows / loss_rows);
+        n += WAYS;
+    }
+    return n;
+}
+
+struct job {
+    struct product p;
+    float *a, *b, *c;
+    size_t size_a, size_b, size_c; /* floats */
+};
+
+static void fill(float *x, size_t n, int thread, int n_threads)
+{
+    for (size_t i = (size_t)thread; i < n; i += (size_t)n_threads)
+        x[i] = 0x1p-8f * (float)(i % 251 + 1);
+}
+
+static void fill_all(void *arg, int thread, int n_threads)
+{
+    const struct job *j = arg;
+    fill(j->a, j->size_a, thread, n_threads);
+    fill(j->b, j->size_b, thread, n_threads);
+    fill(j->c, j->size_c, thread, n_threads);
+}
+
+static void multiply(void *arg, int thread, int n_threads)
+{
+    const struct job *j = arg;
+    const struct product *p = &j->p;
+    blas_gemm_share(p->transpose_a, p->transpose_b, p->m, p->n, p->k, 1, j->a,
+                    p->transpose_a ? p->m : p->k, j->b, p->transpose_b ? p->k : p->n, p->adds, j->c,
+                    p->n, thread, n_threads);
+}
+
+static size_t larger(size_t a, int rows, int cols)
+{
+    size_t b = (size_t)rows * (size_t)cols;
+    return a > b ? a : b;
+}
+
+static double flops(struct job *j, const struct product *p, int n)
+{
+    double ops = 0, all_s = 0;
+    for (int i = 0; i < n; i++) {
+        double best_s = INFINITY;
+        j->p = p[i];
+        for (int k = 0; k < TRIES; k++) {
+            if (interrupt_pending())
+                return 0;
+            double start = clock_s();
+            par_run(multiply, j);
+            best_s = fmin(best_s, clock_s() - start);
+        }
+        ops += p[i].times * 2.0 * p[i].m * p[i].n * p[i].k;
+        all_s += p[i].times * best_s;
+    }
+    return ops / all_s;
+}
+
+double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
+{
+    struct product p[MATRICES * WAYS];
+    struct job j = {0};
+    int n = products(p, c, rows, loss_rows);
+    double result = 0;
+    for (int i = 0; i < n; i++) {
+        j.size_a = larger(j.size_a, p[i].m, p[i].k);
+        j.size_b = larger(j.size_b, p[i].k, p[i].n);
+        j.size_c = larger(j.size_c, p[i].m, p[i].n);
+    }
+    j.a = mem_map(j.size_a * sizeof(float));
+    j.b = mem_map(j.size_b * sizeof(float));
+    j.c = mem_map(j.size_c * sizeof(float));
+    if (j.a != NULL && j.b != NULL && j.c != NULL) {
+        par_run(fill_all, &j);
+        result = flops(&j, p, n);
+    }
+    mem_unmap(j.a, j.size_a * sizeof(float));
+    mem_unmap(j.b, j.size_b * sizeof(float));
+    mem_unmap(j.c, j.size_c * sizeof(float));
+    return result;
+}
+
+double speed_sgemm_look(const struct config *c, int rows)
+{
+    return speed_sgemm_flops(c, rows < LOOK_ROWS ? rows : LOOK_ROWS, 0);
+}

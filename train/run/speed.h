@@ -1,0 +1,27 @@
+#ifndef PRATTLE_TRAIN_RUN_SPEED_H
+#define PRATTLE_TRAIN_RUN_SPEED_H
+/*
+ * What the speed of training is held against: the operations a token needs, and how many
+ * the machine's matrix product does a second on products of the model's shapes.
+ */
+#include "model/config.h"
+
+/*
+ * To train on one of T positions: three times the forward's 2 N + 2 L C T, N the weights
+ * that are multiplied, causal attention at half its square.
+ */
+double speed_token_flops(const struct config *c, int T, bool frozen);
+/* What making the activations of n_layers layers again adds to that, attention aside: a layer's
+ * forward but for its last matrix. */
+double speed_again_flops(const struct config *c, int n_layers);
+/*
+ * Operations a second of OpenBLAS over the whole team on a step's products: the four of a
+ * layer over `rows` positions and, unless loss_rows is 0, the head's over slices of
+ * loss_rows, each forward and both ways backward, as often as they come in a step; each at
+ * the best of three. Takes as long as three times these products. 0: no memory, or interrupted.
+ */
+double speed_sgemm_flops(const struct config *c, int rows, int loss_rows);
+/* The same at a look: of the layers alone, over no more rows than it takes to see it. */
+double speed_sgemm_look(const struct config *c, int rows);
+
+#endif

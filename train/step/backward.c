@@ -1,0 +1,282 @@
+#include "train/step/backward.h"
+
+#include "model/base/par.h"
+#include "model/base/parts.h"
+#include "model/kernels/blas.h"
+
+#include <string.h>
+
+enum {
+    COLUMNS = 256, /* of a bias whose sum is kept on the stack */
+    UNIT = 16      /* columns a thread's share comes in */
+};
+
+static const struct config *config(const struct backward_part *p)
+{
+    return &p->b->f->params->config;
+}
+
+static void my_rows(const struct backward_part *p, int *first, int *last)
+{
+    par_split(p->b->rows, p->thread, p->n_threads, first, last);
+}
+
+static void my_columns(const struct backward_part *p, int n, int *first, int *last)
+{
+    par_split((n + UNIT - 1) / UNIT, p->thread, p->n_threads, first, last);
+    *first *= UNIT;
+    *last = *last * UNIT < n ? *last * UNIT : n;
+}
+
+/* bias += sum of the rows of dy [rows,N]. */
+static void sum_rows(const struct backward_part *p, float *bias, const float *dy, int N)
+{
+    int first, last;
+    my_columns(p, N, &first, &last);
+    parts_set(PART_REST);
+    for (int c = first, n; c < last; c += n) {
+        float sum[COLUMNS] = {0};
+        n = last - c < COLUMNS ? last - c : COLUMNS;
+        for (int r = 0; r < p->b->rows; r++)
+            kernels_active()->add(sum, dy + (size_t)r * (size_t)N + c, (size_t)n);
+        kernels_active()->add(bias + c, sum, (size_t)n);
+    }
+}
+
+/* Of y = x W + b: the gradients of W and b from dy. No barrier. */
+static void linear_weights(const struct backward_part *p, const struct linear *w, const float *x,
+                           const float *dy)
+{
+    if (p->b->frozen)
+        return;
+    parts_set(PART_MATRICES);
+    blas_gemm_share(true, false, w->K, w->N, p->b->rows, 1, x, w->K, dy, w->N, 1,
+                    backward_gradient(p->b, w->panels), w->N, p->thread, p->n_threads);
+    sum_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
+}
+
+/* What stands beside w, if anything: its gradients, and its part of dx. Returns by what dx is
+ * to be multiplied before the rest is added. */
+static float beside(const struct backward_part *p, const struct linear *w, float *dx,
+                    const float *x, const float *dy)
+{
+    if (w->beside == NULL)
+        return 0;
+    backward_low_rank(p, w->beside, dx, x, dy);
+    return 1;
+}
+
+/* Of y = x W + b: dx = keep dx + its gradient from dy. No barrier. */
+static void linear_input(const struct backward_part *p, const struct linear *w, float *dx,
+                         const float *dy, float keep)
+{
+    parts_set(PART_MATRICES);
+    blas_gemm_share(false, true, p->b->rows, w->K, w->N, 1, dy, w->N, w->panels, w->N, keep, dx,
+                    w->K, p->thread, p->n_threads);
+}
+
+/*
+ * Of y = LayerNorm(x): dx += its gradient from branch, that of y. The sums for weight and
+ * bias go over runs of NORM_ROWS rows first, which the next add_norm_sums puts together.
+ */
+static void layernorm(const struct backward_part *p, const float *x, const float *weight)
+{
+    const struct backward *b = p->b;
+    const size_t C = (size_t)config(p)->n_embd;
+    int first, last;
+    par_split((b->rows + NORM_ROWS - 1) / NORM_ROWS, p->thread, p->n_threads, &first, &last);
+    parts_set(PART_LAYERNORM);
+    for (int run = first; run < last; run++) {
+        float *sums = b->norm_sums + (size_t)run * 2 * C;
+        memset(sums, 0, 2 * C * sizeof *sums);
+        for (int r = run * NORM_ROWS; r < (run + 1) * NORM_ROWS && r < b->rows; r++)
+            kernels_active()->layernorm_grad(b->dx + (size_t)r * C, sums, sums + C,
+                                             b->branch + (size_t)r * C, x + (size_t)r * C, weight,
+                                             C, config(p)->layer_norm_epsilon);
+    }
+    par_barrier();
+}
+
+/* No barrier: nobody else touches these columns of the gradients. */
+static void add_norm_sums(const struct backward_part *p, const float *weight, const float *bias)
+{
+    const struct backward *b = p->b;
+    const size_t C = (size_t)config(p)->n_embd;
+    int first, last;
+    my_columns(p, (int)C, &first, &last);
+    if (first >= last || b->frozen)
+        return;
+    float *dweight = backward_gradient(b, weight) + first,
+          *dbias = backward_gradient(b, bias) + first;
+    for (int run = 0; run < (b->rows + NORM_ROWS - 1) / NORM_ROWS; run++) {
+        const float *sums = b->norm_sums + (size_t)run * 2 * C + first;
+        kernels_active()->add(dweight, sums, (size_t)(last - first));
+        kernels_active()->add(dbias, sums + C, (size_t)(last - first));
+    }
+}
+
+/* y = rows of dx, those elements dropped that the forward dropped at this point; y may be
+ * dx. The rows are this thread's. */
+static void drop(const struct backward_part *p, const struct dropout *d, float *y, int layer,
+                 enum dropout_point point)
+{
+    const struct backward *b = p->b;
+    const int C = config(p)->n_embd;
+    int first, last, row = 0;
+    my_rows(p, &first, &last);
+    for (int s = 0; s < b->n_seqs; row += b->seqs[s++].n)
+        for (int r = row > first ? row : first; r < row + b->seqs[s].n && r < last; r++)
+            kernels_active()->dropout(
+                y + (size_t)r * (size_t)C, b->dx + (size_t)r * (size_t)C, (size_t)C, d,
+                dropout_stream(b->f->dropout->sequence + (uint64_t)s, layer, point),
+                dropout_row(b->seqs[s].kv.n_past + r - row, C));
+}
+
+/* Of x + dropout(y): dy from dx. */
+static const float *residual(const struct backward_part *p, int layer, enum dropout_point point)
+{
+    const struct forward_dropout *d = p->b->f->dropout;
+    parts_set(PART_REST);
+    if (d == NULL || d->resid.keep == 0)
+        return p->b->dx;
+    drop(p, &d->resid, p->b->branch, layer, point);
+    return p->b->branch;
+}
+
+/* The layer norm's output once more, in the forward's scratch. */
+static const float *normed_again(const struct backward_part *p, const float *x, const float *weight,
+                                 const float *bias)
+{
+    const size_t C = (size_t)config(p)->n_embd;
+    float *y = p->b->f->normed;
+    int first, last;
+    my_rows(p, &first, &last);
+    parts_set(PART_LAYERNORM);
+    for (int r = first; r < last; r++)
+        kernels_active()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
+                                    config(p)->layer_norm_epsilon);
+    return y;
+}
+
+/* The activation's output once more, in the forward's scratch. */
+static const float *gelu_again(const struct backward_part *p, const float *fc)
+{
+    const size_t F = (size_t)config(p)->n_inner;
+    int first, last;
+    my_rows(p, &first, &last);
+    size_t at = (size_t)first * F;
+    parts_set(PART_GELU);
+    kernels_active()->finish(p->b->f->fc + at, 0, fc + at, 0, NULL, 1, (size_t)(last - first) * F,
+                             forward_gelu(config(p)));
+    return p->b->f->fc;
+}
+
+/* Of GELU(fc) W + b: the gradient of fc from dy and keep dfc, each tile's slope while it is in
+ * cache. */
+static void gelu_input(const struct backward_part *p, const struct linear *w, float *dfc,
+                       const float *dy, const float *fc, float keep)
+{
+    const int F = w->K;
+    int first, last;
+    par_split(blas_tiles(p->b->rows, F), p->thread, p->n_threads, &first, &last);
+    for (int i = first; i < last; i++) {
+        struct blas_tile t = blas_tile(p->b->rows, F, i);
+        size_t at = (size_t)t.row * (size_t)F + (size_t)t.col;
+        parts_set(PART_MATRICES);
+        blas_gemm(false, true, t.rows, t.cols, w->N, 1, dy + (size_t)t.row * (size_t)w->N, w->N,
+                  (const float *)w->panels + (size_t)t.col * (size_t)w->N, w->N, keep, dfc + at, F);
+        parts_set(PART_GELU);
+        for (int r = 0; r < t.rows; r++, at += (size_t)F)
+            kernels_active()->gelu_grad(dfc + at, fc + at, (size_t)t.cols, forward_gelu(config(p)));
+    }
+}
+
+static void mlp(const struct backward_part *p, int layer)
+{
+    const struct backward *b = p->b;
+    const struct layer *w = &b->f->params->layers[layer];
+    const struct activations *a = &b->f->layers[layer];
+    const float *dy = residual(p, layer, DROPOUT_MLP_PROJ);
+    const float *gelu = gelu_again(p, a->fc);
+    const float *normed = normed_again(p, a->mid, w->ln_2_weight, w->ln_2_bias);
+    par_barrier();
+    linear_weights(p, &w->mlp_proj, gelu, dy);
+    float keep = beside(p, &w->mlp_proj, b->dfc, gelu, dy);
+    gelu_input(p, &w->mlp_proj, b->dfc, dy, a->fc, keep);
+    par_barrier();
+    linear_weights(p, &w->c_fc, normed, b->dfc);
+    keep = beside(p, &w->c_fc, b->branch, normed, b->dfc);
+    linear_input(p, &w->c_fc, b->branch, b->dfc, keep);
+    par_barrier();
+    layernorm(p, a->mid, w->ln_2_weight);
+    add_norm_sums(p, w->ln_2_weight, w->ln_2_bias);
+}
+
+static void attention(const struct backward_part *p, int layer)
+{
+    const struct backward *b = p->b;
+    const struct layer *w = &b->f->params->layers[layer];
+    const struct activations *a = &b->f->layers[layer];
+    const float *dy = residual(p, layer, DROPOUT_ATTN_PROJ);
+    const float *normed = normed_again(p, a->x, w->ln_1_weight, w->ln_1_bias);
+    par_barrier();
+    linear_weights(p, &w->attn_proj, a->att, dy);
+    float keep = beside(p, &w->attn_proj, b->datt, a->att, dy);
+    linear_input(p, &w->attn_proj, b->datt, dy, keep);
+    par_barrier();
+    backward_attention(p, layer);
+    linear_weights(p, &w->c_attn, normed, b->dqkv);
+    keep = beside(p, &w->c_attn, b->branch, normed, b->dqkv);
+    linear_input(p, &w->c_attn, b->branch, b->dqkv, keep);
+    par_barrier();
+    layernorm(p, a->x, w->ln_1_weight);
+    add_norm_sums(p, w->ln_1_weight, w->ln_1_bias);
+}
+
+void backward_layer(const struct backward_part *p, int layer)
+{
+    mlp(p, layer);
+    attention(p, layer);
+    par_barrier();
+}
+
+void backward_final_norm(const struct backward_part *p)
+{
+    const struct params *w = p->b->f->params;
+    const size_t C = (size_t)w->config.n_embd;
+    int first, last;
+    par_split((p->b->rows + NORM_ROWS - 1) / NORM_ROWS, p->thread, p->n_threads, &first, &last);
+    last = last * NORM_ROWS < p->b->rows ? last * NORM_ROWS : p->b->rows;
+    first *= NORM_ROWS;
+    memset(p->b->dx + (size_t)first * C, 0, (size_t)(last - first) * C * sizeof(float));
+    layernorm(p, p->b->f->layers[w->config.n_layer].x, w->ln_f_weight);
+    add_norm_sums(p, w->ln_f_weight, w->ln_f_bias);
+    par_barrier();
+}
+
+void backward_embedding(const struct backward_part *p)
+{
+    const struct backward *b = p->b;
+    const struct params *w = b->f->params;
+    const size_t C = (size_t)w->config.n_embd;
+    const struct forward_dropout *d = b->f->dropout;
+    if (b->frozen)
+        return;
+    parts_set(PART_REST);
+    if (d != NULL && d->embd.keep != 0)
+        drop(p, &d->embd, b->dx, -1, DROPOUT_EMBD);
+    par_barrier();
+    float *wte = backward_gradient(b, w->wte.panels), *wpe = backward_gradient(b, w->wpe);
+    int first, last;
+    my_columns(p, (int)C, &first, &last);
+    if (first < last) {
+        const float *dx = b->dx + first;
+        for (int s = 0; s < b->n_seqs; s++)
+            for (int i = 0; i < b->seqs[s].n; i++, dx += C) {
+                size_t id = (size_t)b->seqs[s].ids[i], t = (size_t)(b->seqs[s].kv.n_past + i);
+                kernels_active()->add(wte + id * C + first, dx, (size_t)(last - first));
+                kernels_active()->add(wpe + t * C + first, dx, (size_t)(last - first));
+            }
+    }
+    par_barrier();
+}

@@ -1,0 +1,234 @@
+/*
+ * Attention's backward (Dao et al. 2022): the weights of a block of 64 keys and a run of
+ * queries are made again from the scores and the row's ln sum, so that no more than that
+ * is ever in memory. One head of one sequence is one thread's from end to end.
+ *
+ * With P the weights and S their scores, all by the kernels' tiles, whose sums run in
+ * order: S = Q K^T and dP = dO V^T for some queries at a time against a block of keys;
+ * dQ += dS K for these; and for the block, after a run of queries, dV += P^T dO and
+ * dK += dS^T Q, for some keys at a time. How long a run is changes no bit.
+ */
+#include "train/step/backward.h"
+
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/base/parts.h"
+
+#include <string.h>
+
+enum { KEYS = 64, FIT_GROUPS = 16 /* of queries in a run whose weights stay in the cache */ };
+
+/* A head's matrices, its rows one behind the other, padded to D16 columns; and what lies
+ * between them. R: rows of the kernels' largest tile. */
+struct scratch {
+    size_t D16;
+    int R;
+    int run;                       /* queries, whole groups of R */
+    float *q, *k, *v, *dout;       /* [n,D16] */
+    float *dq, *dk, *dv;           /* [n,D16] */
+    float *lse, *delta;            /* [n]; delta: sum of a row's weights times their gradients */
+    float *q_packed, *dout_packed; /* groups of R rows: [n / R][D16,R] */
+    float *keys, *values;          /* of a block: [D16,KEYS] */
+    float *p, *ds;                 /* of a run of queries: [queries,KEYS] */
+    float *ds_packed;              /* of a group: [KEYS,R] */
+};
+
+static size_t carve(struct scratch *s, void *memory, int n, int D, int pieces)
+{
+    struct arena a = {.base = memory};
+    s->R = kernels_active()->tile_rows;
+    s->D16 = ((size_t)D + 15) / 16 * 16;
+    int queries = pieces == 0 ? FIT_GROUPS * s->R : (n + pieces - 1) / pieces;
+    s->run = (queries + s->R - 1) / s->R * s->R;
+    /* Enough for any table of kernels. */
+    const size_t R = TILE_MAX_ROWS, all = ((size_t)n + R) * s->D16 * sizeof(float);
+    const size_t most = pieces == 0 ? FIT_GROUPS * R : (size_t)queries + R;
+    const size_t run = most * KEYS * sizeof(float);
+    float **whole[] = {&s->q,  &s->k,  &s->v,        &s->dout,       &s->dq,
+                       &s->dk, &s->dv, &s->q_packed, &s->dout_packed};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        *whole[i] = arena_take(&a, all);
+    s->lse = arena_take(&a, (size_t)n * sizeof(float));
+    s->delta = arena_take(&a, (size_t)n * sizeof(float));
+    s->keys = arena_take(&a, s->D16 * KEYS * sizeof(float));
+    s->values = arena_take(&a, s->D16 * KEYS * sizeof(float));
+    s->p = arena_take(&a, run);
+    s->ds = arena_take(&a, run);
+    s->ds_packed = arena_take(&a, R * KEYS * sizeof(float));
+    return a.used;
+}
+
+size_t backward_scratch_bytes(const struct config *c, int length, int attention_pieces)
+{
+    struct scratch s;
+    return carve(&s, NULL, length, config_head_size(c), attention_pieces);
+}
+
+/* One head of one sequence, from its first row on; rows of q, k, v and their gradients are
+ * 3C apart, those of the output C, those of lse H. */
+struct head {
+    const struct dropout *dropout; /* NULL: none */
+    uint64_t stream, mask;
+    int n, D, C, H, n_ctx;
+    float scale;
+    const float *q, *k, *v, *out, *dout, *lse;
+    float *dq, *dk, *dv;
+};
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static void copy_rows(float *to, size_t ld_to, const float *from, size_t ld_from, int rows,
+                      size_t n)
+{
+    for (int r = 0; r < rows; r++, to += ld_to, from += ld_from)
+        memcpy(to, from, n * sizeof *to);
+}
+
+/* The rows of a head side by side, and what there is to know of each. */
+static void gather(const struct head *h, const struct scratch *s)
+{
+    const struct kernels *k = kernels_active();
+    const size_t C = (size_t)h->C, D = (size_t)h->D, D16 = s->D16;
+    copy_rows(s->q, D16, h->q, 3 * C, h->n, D);
+    copy_rows(s->k, D16, h->k, 3 * C, h->n, D);
+    copy_rows(s->v, D16, h->v, 3 * C, h->n, D);
+    copy_rows(s->dout, D16, h->dout, C, h->n, D);
+    for (int i = 0; i < h->n; i++) {
+        s->lse[i] = h->lse[(size_t)i * (size_t)h->H];
+        s->delta[i] = k->dot(h->out + (size_t)i * C, s->dout + (size_t)i * D16, D);
+    }
+    for (int i = 0; i < h->n; i += s->R) {
+        size_t at = (size_t)i * D16;
+        k->pack(s->q_packed + at, s->q + at, D16, least(s->R, h->n - i), h->D);
+        k->pack(s->dout_packed + at, s->dout + at, D16, least(s->R, h->n - i), h->D);
+    }
+}
+
+static void scatter(const struct head *h, const struct scratch *s)
+{
+    const size_t C = (size_t)h->C, D = (size_t)h->D;
+    copy_rows(h->dq, 3 * C, s->dq, s->D16, h->n, D);
+    copy_rows(h->dk, 3 * C, s->dk, s->D16, h->n, D);
+    copy_rows(h->dv, 3 * C, s->dv, s->D16, h->n, D);
+}
+
+/* acc [rows,cols] (+)= x W, x [K,ldx], W [K,cols]. */
+static void multiply(float *acc, bool fresh, const float *x, int ldx, int rows, const float *w,
+                     int K, size_t cols)
+{
+    kernels_active()->tile_f32(acc, cols, fresh, x, (size_t)ldx, rows, w, cols, K, (int)cols, NULL,
+                               (struct ahead){.at = w});
+}
+
+static void transpose(float *to, const float *from, size_t ld, int rows, int cols)
+{
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < cols; c++)
+            to[c * KEYS + r] = from[(size_t)r * ld + (size_t)c];
+}
+
+/* Rows of p and ds, of queries i on over keys j .. j + keys - 1: from scores and gradients of
+ * the weights to (dropped) weights and gradients of the scores. */
+static void softmax(const struct head *h, const struct scratch *s, float *p, float *ds, int i,
+                    int rows, int j, int keys)
+{
+    const struct kernels *k = kernels_active();
+    for (int r = 0; r < rows; r++, p += KEYS, ds += KEYS) {
+        int seen = least(i + r - j + 1, keys);
+        bool drops = h->dropout != NULL && seen > 0;
+        uint64_t block = h->mask + (uint64_t)(j / KEYS) * (uint64_t)h->n_ctx + (uint64_t)(i + r);
+        if (drops)
+            k->dropout(ds, ds, (size_t)seen, h->dropout, h->stream, block);
+        k->softmax_grad(p, ds, seen, h->scale, s->lse[i + r], s->delta[i + r]);
+        if (drops)
+            k->dropout(p, p, (size_t)seen, h->dropout, h->stream, block);
+    }
+}
+
+/* Queries i .. i + rows - 1, rows `row` on of a run, against the block of keys at j. */
+static void take_queries(const struct head *h, const struct scratch *s, int i, int rows, int row,
+                         int j, int keys)
+{
+    const size_t at = (size_t)i * s->D16;
+    float *p = s->p + row * KEYS, *ds = s->ds + row * KEYS;
+    multiply(p, true, s->q_packed + at, rows, rows, s->keys, h->D, KEYS);
+    multiply(ds, true, s->dout_packed + at, rows, rows, s->values, h->D, KEYS);
+    softmax(h, s, p, ds, i, rows, j, keys);
+    kernels_active()->pack(s->ds_packed, ds, KEYS, rows, keys);
+    multiply(s->dq + at, j == 0, s->ds_packed, rows, rows, s->k + (size_t)j * s->D16, keys, s->D16);
+}
+
+/* What a run of queries from i on gives to the block of keys at j. */
+static void give_keys(const struct scratch *s, int i, int queries, int j, int keys, bool fresh)
+{
+    const size_t query = (size_t)i * s->D16;
+    for (int c = 0; c < keys; c += s->R) {
+        const int R = least(s->R, keys - c);
+        const size_t key = (size_t)(j + c) * s->D16;
+        multiply(s->dv + key, fresh, s->p + c, KEYS, R, s->dout + query, queries, s->D16);
+        multiply(s->dk + key, fresh, s->ds + c, KEYS, R, s->q + query, queries, s->D16);
+    }
+}
+
+static void one_head(const struct head *h, const struct scratch *s)
+{
+    gather(h, s);
+    for (int j = 0; j < h->n; j += KEYS) {
+        const int keys = least(KEYS, h->n - j), begin = j / s->R * s->R;
+        const size_t key = (size_t)j * s->D16;
+        transpose(s->keys, s->k + key, s->D16, keys, h->D);
+        transpose(s->values, s->v + key, s->D16, keys, h->D);
+        for (int i = begin, queries; i < h->n; i += queries) {
+            queries = least(s->run, h->n - i);
+            for (int row = 0; row < queries; row += s->R)
+                take_queries(h, s, i + row, least(s->R, queries - row), row, j, keys);
+            give_keys(s, i, queries, j, keys, i == begin);
+        }
+    }
+    scatter(h, s);
+}
+
+void backward_attention(const struct backward_part *p, int layer)
+{
+    const struct backward *b = p->b;
+    const struct config *c = &b->f->params->config;
+    const struct activations *a = &b->f->layers[layer];
+    const struct forward_dropout *d = b->f->dropout;
+    const size_t C = (size_t)c->n_embd, D = (size_t)config_head_size(c);
+    struct scratch s;
+    carve(&s, p->scratch, b->length, (int)D, b->attention_pieces);
+    parts_set(PART_ATTENTION);
+    int unit = 0, row = 0;
+    for (int i = 0; i < b->n_seqs; row += b->seqs[i++].n)
+        for (int n = 0; n < c->n_head; n++) {
+            if (unit++ % p->n_threads != p->thread)
+                continue;
+            size_t at = (size_t)row * C + (size_t)n * D;
+            size_t q = (size_t)row * 3 * C + (size_t)n * D, k = q + C, v = k + C;
+            struct head h = {.n = b->seqs[i].n,
+                             .D = (int)D,
+                             .C = (int)C,
+                             .H = c->n_head,
+                             .scale = forward_score_scale(c, layer),
+                             .q = a->qkv + q,
+                             .k = a->qkv + k,
+                             .v = a->qkv + v,
+                             .out = a->att + at,
+                             .dout = b->datt + at,
+                             .lse = a->lse + (size_t)row * (size_t)c->n_head + n,
+                             .dq = b->dqkv + q,
+                             .dk = b->dqkv + k,
+                             .dv = b->dqkv + v};
+            if (d != NULL && d->attn.keep != 0) {
+                h.dropout = &d->attn;
+                h.stream = dropout_stream(d->sequence + (uint64_t)i, layer, DROPOUT_ATTN);
+                h.mask = dropout_head(c, n);
+                h.n_ctx = c->n_ctx;
+            }
+            one_head(&h, &s);
+        }
+    par_barrier();
+}

@@ -1,0 +1,176 @@
+#include "train/step/loss.h"
+
+#include "model/base/par.h"
+#include "model/base/parts.h"
+#include "model/kernels/blas.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Positions row .. row + rows - 1, columns col .. col + cols - 1. */
+struct slice {
+    int row, rows, col, cols;
+};
+
+/* The slice's logits, whole in every thread on return. */
+static void head(const struct loss *l, const struct backward_part *p, struct slice s)
+{
+    const struct linear *w = &p->b->f->params->lm_head;
+    const size_t C = (size_t)w->K;
+    parts_set(PART_MATRICES);
+    blas_gemm_share(false, true, s.rows, s.cols, w->K, 1, p->b->f->hidden + (size_t)s.row * C, w->K,
+                    (const float *)w->panels + (size_t)s.col * C, w->K, 0, l->logits, s.cols,
+                    p->thread, p->n_threads);
+    par_barrier();
+}
+
+/* The gradient of hidden from those of the logits. */
+static void head_input(const struct loss *l, const struct backward_part *p, struct slice s)
+{
+    const struct linear *w = &p->b->f->params->lm_head;
+    const size_t C = (size_t)w->K;
+    parts_set(PART_MATRICES);
+    blas_gemm_share(false, false, s.rows, w->K, s.cols, 1, l->logits, s.cols,
+                    (const float *)w->panels + (size_t)s.col * C, w->K, s.col == 0 ? 0 : 1,
+                    p->b->branch + (size_t)s.row * C, w->K, p->thread, p->n_threads);
+    par_barrier();
+}
+
+/* And those of the head's columns. */
+static void head_weights(const struct loss *l, const struct backward_part *p, struct slice s)
+{
+    const struct linear *w = &p->b->f->params->lm_head;
+    const size_t C = (size_t)w->K;
+    parts_set(PART_MATRICES);
+    blas_gemm_share(true, false, s.cols, w->K, s.rows, 1, l->logits, s.cols,
+                    p->b->f->hidden + (size_t)s.row * C, w->K, 1,
+                    backward_gradient(p->b, w->panels) + (size_t)s.col * C, w->K, p->thread,
+                    p->n_threads);
+    par_barrier();
+}
+
+static bool is_whole(const struct loss *l, const struct backward_part *p)
+{
+    return l->slice_columns >= p->b->f->params->config.n_vocab;
+}
+
+/* More columns of a row's softmax. Where they are all, the logits become exponentials. */
+static void take_columns(struct loss_row *run, float *logits, struct slice s, token_id label,
+                         bool whole)
+{
+    const struct kernels *k = kernels_active();
+    size_t best = k->argmax(logits, (size_t)s.cols);
+    if (s.col == 0 || logits[best] > run->greatest) {
+        run->sum = s.col == 0 ? 0 : run->sum * exp((double)run->greatest - (double)logits[best]);
+        run->greatest = logits[best];
+        run->best = s.col + (token_id)best;
+    }
+    if (label >= s.col && label < s.col + s.cols)
+        run->label = logits[label - s.col];
+    run->sum += k->exp_sum(whole ? logits : NULL, logits, (size_t)s.cols, run->greatest, 1);
+}
+
+static void take_slice(const struct loss *l, const struct backward_part *p, struct slice s,
+                       const token_id *labels)
+{
+    int first, last;
+    par_split(s.rows, p->thread, p->n_threads, &first, &last);
+    parts_set(PART_LOSS);
+    for (int r = first; r < last; r++) {
+        struct loss_row *run = &l->running[r];
+        token_id label = labels[s.row + r];
+        if (label == LABEL_NONE)
+            continue;
+        take_columns(run, l->logits + (size_t)r * (size_t)s.cols, s, label, is_whole(l, p));
+        l->row_loss[s.row + r] = log(run->sum) + (double)run->greatest - (double)run->label;
+        l->row_correct[s.row + r] = run->best == label;
+    }
+    par_barrier();
+}
+
+/* A row's logits, or exponentials, become the gradients of its loss * scale. */
+static void make_gradients(const struct loss_row *run, float *logits, struct slice s,
+                           token_id label, float scale, bool whole)
+{
+    const struct kernels *k = kernels_active();
+    if (!whole)
+        k->exp_sum(logits, logits, (size_t)s.cols, run->greatest, 1);
+    k->scale(logits, (float)((double)scale / run->sum), (size_t)s.cols);
+    if (label >= s.col && label < s.col + s.cols)
+        logits[label - s.col] -= scale;
+}
+
+static void gradients(const struct loss *l, const struct backward_part *p, struct slice s,
+                      const token_id *labels, float scale)
+{
+    int first, last;
+    par_split(s.rows, p->thread, p->n_threads, &first, &last);
+    parts_set(PART_LOSS);
+    for (int r = first; r < last; r++) {
+        float *logits = l->logits + (size_t)r * (size_t)s.cols;
+        token_id label = labels[s.row + r];
+        if (label == LABEL_NONE)
+            memset(logits, 0, (size_t)s.cols * sizeof *logits);
+        else
+            make_gradients(&l->running[r], logits, s, label, scale, is_whole(l, p));
+    }
+    par_barrier();
+}
+
+/* Of a slice of rows: all columns forward; then, a slice of columns after another, their
+ * gradients and what these give to hidden, and what they give to the head. */
+static int slice_pieces(const struct loss *l, const struct backward *b, bool backward)
+{
+    const int V = b->f->params->config.n_vocab;
+    return backward ? 1 + 2 * ((V + l->slice_columns - 1) / l->slice_columns) : 1;
+}
+
+int loss_pieces(const struct loss *l, const struct backward *b, bool backward)
+{
+    return (b->rows + l->slice_rows - 1) / l->slice_rows * slice_pieces(l, b, backward);
+}
+
+static void take_width(struct slice *s, const struct loss *l, int V)
+{
+    s->cols = V - s->col < l->slice_columns ? V - s->col : l->slice_columns;
+}
+
+void loss_piece(const struct loss *l, const struct backward_part *p, int piece,
+                const token_id *labels, float scale, bool backward)
+{
+    const int V = p->b->f->params->config.n_vocab, each = slice_pieces(l, p->b, backward);
+    struct slice s = {.row = piece / each * l->slice_rows, .rows = l->slice_rows};
+    piece %= each;
+    if (s.row + s.rows > p->b->rows)
+        s.rows = p->b->rows - s.row;
+    if (piece == 0) {
+        for (; s.col < V; s.col += l->slice_columns) {
+            take_width(&s, l, V);
+            head(l, p, s);
+            take_slice(l, p, s, labels);
+        }
+        return;
+    }
+    s.col = (piece - 1) / 2 * l->slice_columns;
+    take_width(&s, l, V);
+    if (piece % 2 == 0) {
+        if (!p->b->frozen)
+            head_weights(l, p, s);
+        return;
+    }
+    if (!is_whole(l, p))
+        head(l, p, s);
+    gradients(l, p, s, labels, scale);
+    head_input(l, p, s);
+}
+
+void loss_sum(const struct loss *l, struct step_result *out, const token_id *labels, int rows)
+{
+    *out = (struct step_result){0};
+    for (int r = 0; r < rows; r++)
+        if (labels[r] != LABEL_NONE) {
+            out->loss_sum += l->row_loss[r];
+            out->n_targets++;
+            out->n_correct += l->row_correct[r];
+        }
+}

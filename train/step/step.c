@@ -1,0 +1,517 @@
+#include "train/step/step.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/base/parts.h"
+#include "model/base/progress.h"
+#include "train/step/backward.h"
+#include "train/step/saved.h"
+#include "train/step/loss.h"
+#include "train/step/weights.h"
+#include "train/step/activation_stats.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LOGITS = 64 << 20, /* that exist at once, where nothing else is said */
+    LOSS_ROWS = 256    /* rows a slice comes in then */
+};
+enum block { GRADIENTS, ACTIVATIONS, SCRATCH, LOGITS_BLOCK, WINDOW, N_BLOCKS };
+
+struct step {
+    struct step_config config;
+    bool again[CONFIG_MAX_LAYERS]; /* the layer is recomputed */
+    struct masters *masters;
+    size_t n_learning; /* parameters that have gradients */
+    struct forward forward;
+    struct low_rank_scratch beside;
+    struct forward_dropout dropout;
+    struct activations *layers; /* [L+1] */
+    struct kept kept;           /* float16 */
+    void *gradients;            /* [n]; backward.gradients is their window */
+    struct forward_seq *seqs;   /* [batch] */
+    char **pages;               /* [batch][n_pages] */
+    int n_pages;                /* of one sequence */
+    struct backward backward;
+    struct loss loss;
+    struct watch *watch; /* NULL: nobody does */
+    int piece;           /* where an interrupted pass goes on; 0: none is */
+    bool stop;
+    void *blocks[N_BLOCKS];
+    struct step_bytes bytes;
+};
+
+void step_config_init(struct step_config *s)
+{
+    *s = (struct step_config){.batch = 1, .length = 1024};
+}
+
+/* ---- where everything lies ---- */
+
+static int loss_columns(const struct config *c, const struct step_config *s)
+{
+    bool cut = s->loss_columns > 0 && s->loss_columns < c->n_vocab;
+    return cut ? s->loss_columns : c->n_vocab;
+}
+
+int step_loss_rows(const struct config *c, const struct step_config *s)
+{
+    int rows = s->batch * s->length, fit = LOGITS / loss_columns(c, s);
+    if (s->loss_rows > 0)
+        fit = s->loss_rows;
+    else
+        fit = fit < LOSS_ROWS ? LOSS_ROWS : fit / LOSS_ROWS * LOSS_ROWS;
+    return fit < rows ? fit : rows;
+}
+
+static void carve_scratch(struct step *x, struct arena *a, const struct config *c)
+{
+    struct backward *b = &x->backward;
+    size_t rows = (size_t)x->config.batch * (size_t)x->config.length, C = (size_t)c->n_embd;
+    struct kv_layout pages;
+    kv_layout_init(&pages, c, true);
+    kv_layout_share(&pages);
+    x->n_pages = (x->config.length + KV_BLOCK - 1) / KV_BLOCK;
+    size_t n_pages = (size_t)x->config.batch * (size_t)x->n_pages;
+    b->dx = arena_take(a, rows * C * sizeof(float));
+    b->branch = arena_take(a, rows * C * sizeof(float));
+    b->datt = arena_take(a, rows * C * sizeof(float));
+    b->dqkv = arena_take(a, rows * 3 * C * sizeof(float));
+    b->dfc = arena_take(a, rows * (size_t)c->n_inner * sizeof(float));
+    b->norm_sums = arena_take(a, (rows + NORM_ROWS - 1) / NORM_ROWS * 2 * C * sizeof(float));
+    b->length = x->config.length;
+    b->attention_pieces = x->config.attention_pieces;
+    b->thread_bytes = backward_scratch_bytes(c, b->length, b->attention_pieces);
+    b->thread_scratch = arena_take(a, (size_t)par_threads() * b->thread_bytes);
+    if (x->config.adapter != NULL) {
+        size_t rank = (size_t)x->config.adapter->rank;
+        size_t widest = C > (size_t)c->n_inner ? C : (size_t)c->n_inner;
+        b->dinner = arena_take(a, rows * rank * sizeof(float));
+        x->beside.inner = arena_take(a, rows * rank * sizeof(float));
+        if (x->config.adapter->dropout > 0)
+            x->beside.dropped = arena_take(a, rows * widest * sizeof(float));
+    }
+    x->loss.row_loss = arena_take(a, rows * sizeof *x->loss.row_loss);
+    x->loss.row_correct = arena_take(a, rows * sizeof *x->loss.row_correct);
+    x->loss.running = arena_take(a, (size_t)x->loss.slice_rows * sizeof *x->loss.running);
+    x->layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *x->layers);
+    x->seqs = arena_take(a, (size_t)x->config.batch * sizeof *x->seqs);
+    x->pages = arena_take(a, n_pages * sizeof *x->pages);
+    char *page = arena_take(a, n_pages * pages.page_bytes);
+    for (size_t i = 0; page != NULL && i < n_pages; i++)
+        x->pages[i] = page + i * pages.page_bytes;
+}
+
+static void carve_activations(struct step *x, struct arena *a, const struct config *c,
+                              enum dtype dtype)
+{
+    int rows = x->config.batch * x->config.length;
+    if (dtype == DTYPE_F16)
+        kept_carve(&x->kept, x->layers, a, c, rows, x->again);
+    else
+        activations_carve(x->layers, a, c, rows, x->again);
+}
+
+static void size_step(struct step *x, const struct config *c, enum dtype dtype)
+{
+    struct arena scratch = {0}, activations = {0};
+    const bool adapted = x->config.adapter != NULL;
+    x->loss.slice_columns = loss_columns(c, &x->config);
+    x->loss.slice_rows = step_loss_rows(c, &x->config);
+    carve_scratch(x, &scratch, c);
+    carve_activations(x, &activations, c, dtype);
+    size_t rows = (size_t)x->config.batch * (size_t)x->config.length;
+    /* The forward's own: after layer norms, after the activation, after the last norm. */
+    size_t forward = rows * (2 * (size_t)c->n_embd + (size_t)c->n_inner) * sizeof(float);
+    x->bytes = (struct step_bytes){
+        .activations = activations.used,
+        .gradients = x->n_learning * dtype_bytes(adapted ? DTYPE_F32 : dtype),
+        .scratch = scratch.used + forward,
+        .logits = (size_t)x->loss.slice_rows * (size_t)x->loss.slice_columns * sizeof(float)};
+    if (dtype == DTYPE_F16 && !adapted)
+        x->bytes.window = masters_window(c, dtype) * sizeof(float);
+}
+
+/* What is to be allocated. */
+static void list_blocks(const struct step *x, size_t bytes[N_BLOCKS])
+{
+    bytes[GRADIENTS] = x->bytes.gradients;
+    bytes[ACTIVATIONS] = x->bytes.activations;
+    bytes[SCRATCH] = x->bytes.scratch;
+    bytes[LOGITS_BLOCK] = x->bytes.logits;
+    bytes[WINDOW] = x->bytes.window;
+}
+
+/* ---- what fits ---- */
+
+/* "0,2,4-11" */
+static int parse_list(bool *again, const char *text, int n_layer)
+{
+    const char *at = text;
+    char *end;
+    while (*at >= '0' && *at <= '9') {
+        long first = strtol(at, &end, 10), last = first;
+        if (*end == '-' && end[1] >= '0' && end[1] <= '9')
+            last = strtol(end + 1, &end, 10);
+        if (last < first || last >= n_layer)
+            return err_set(ERR_RANGE, "recompute is %s, the model has layers 0 to %d", text,
+                           n_layer - 1);
+        for (long i = first; i <= last; i++)
+            again[i] = true;
+        if (*end == '\0')
+            return 0;
+        if (*end != ',')
+            break;
+        at = end + 1;
+    }
+    return err_set(ERR_RANGE, "recompute is %s, must be none, layers or a list as 0,2,4-11", text);
+}
+
+static int parse_layers(bool *again, const char *text, int n_layer)
+{
+    if (text == NULL || strcmp(text, "none") == 0)
+        return 0;
+    if (strcmp(text, "layers") != 0)
+        return parse_list(again, text, n_layer);
+    for (int i = 0; i < n_layer; i++)
+        again[i] = true;
+    return 0;
+}
+
+int step_recomputed(int *n, const char *recompute, int n_layer)
+{
+    bool again[CONFIG_MAX_LAYERS] = {false};
+    int rc = parse_layers(again, recompute, n_layer);
+    *n = 0;
+    for (int i = 0; i < n_layer && rc == 0; i++)
+        *n += again[i];
+    return rc;
+}
+
+static int check_probability(const char *name, float p)
+{
+    if (!(p >= 0 && p < 1))
+        return err_set(ERR_RANGE, "%s is %g, must be at least 0 and below 1", name, (double)p);
+    return 0;
+}
+
+static int check(const struct step_config *s, const struct config *c, bool *again)
+{
+    int rc;
+    if ((rc = parse_layers(again, s->recompute, c->n_layer)) != 0)
+        return rc;
+    if (s->batch < 1)
+        return err_set(ERR_RANGE, "the micro-batch is %d sequences, must be 1 or more", s->batch);
+    if (s->length < 1 || s->length > c->n_ctx)
+        return err_set(ERR_RANGE, "the sequence length is %d, the model's context holds 1 to %d",
+                       s->length, c->n_ctx);
+    if ((long long)s->batch * s->length > INT_MAX / (4 * (long long)c->n_inner))
+        return err_set(ERR_RANGE,
+                       "a micro-batch of %d sequences of %d positions is too large, "
+                       "use gradient accumulation",
+                       s->batch, s->length);
+    if (s->loss_rows < 0 || s->loss_columns < 0)
+        return err_set(ERR_RANGE,
+                       "a slice of the loss has %d rows and %d columns, must be 0 or more",
+                       s->loss_rows, s->loss_columns);
+    if (s->attention_pieces < 0)
+        return err_set(ERR_RANGE, "attention goes in %d pieces, must be 0 or more",
+                       s->attention_pieces);
+    if ((rc = check_probability("dropout of the embedding", s->dropout.embd)) != 0 ||
+        (rc = check_probability("dropout of attention", s->dropout.attn)) != 0)
+        return rc;
+    return check_probability("dropout of the residual", s->dropout.resid);
+}
+
+int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
+               const struct step_config *s)
+{
+    struct step x = {.config = *s, .n_learning = (size_t)config_params(c)};
+    int rc = check(s, c, x.again);
+    if (rc == 0 && s->adapter != NULL)
+        rc = adapter_count(&x.n_learning, s->adapter, c);
+    if (rc == 0) {
+        size_step(&x, c, dtype);
+        *out = x.bytes;
+    }
+    return rc;
+}
+
+/* ---- life ---- */
+
+static int check_memory(const struct step_bytes *b)
+{
+    double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double all = (double)b->activations + (double)b->gradients + (double)b->scratch +
+                 (double)b->logits + (double)b->window;
+    if (all > machine)
+        return err_set(ERR_NOMEM,
+                       "a micro-batch needs %.1f GB of memory (%.1f GB of activations), this "
+                       "machine has %.1f GB: use a smaller one, or recomputation",
+                       all / 1e9, (double)b->activations / 1e9, machine / 1e9);
+    return 0;
+}
+
+static struct dropout dropout_of(float p, uint64_t seed)
+{
+    struct dropout d = {.seed = seed, .scale = 1};
+    if (p > 0) {
+        double keep = (1 - (double)p) * 0x1p32;
+        d.keep = keep >= UINT32_MAX ? UINT32_MAX : keep < 1 ? 1 : (uint32_t)keep;
+        d.scale = (float)(0x1p32 / d.keep);
+    }
+    return d;
+}
+
+static int set_up(struct step *x, struct masters *w)
+{
+    const struct config *c = &w->view.config;
+    size_t bytes[N_BLOCKS];
+    list_blocks(x, bytes);
+    int rc = forward_init(&x->forward, &w->view, x->config.batch * x->config.length);
+    if (rc != 0)
+        return rc;
+    for (int i = 0; i < N_BLOCKS; i++)
+        if (bytes[i] > 0 && (x->blocks[i] = mem_map(bytes[i])) == NULL)
+            return ERR_NOMEM;
+    struct arena activations = {.base = x->blocks[ACTIVATIONS]},
+                 scratch = {.base = x->blocks[SCRATCH]};
+    carve_scratch(x, &scratch, c);
+    carve_activations(x, &activations, c, w->dtype);
+    x->loss.logits = x->blocks[LOGITS_BLOCK];
+    x->gradients = x->blocks[GRADIENTS];
+    x->backward.f = &x->forward;
+    x->backward.seqs = x->seqs;
+    x->backward.frozen = w->adapter != NULL;
+    x->backward.masters = x->backward.frozen ? w->adapter->data : w->window;
+    x->backward.gradients = x->blocks[x->bytes.window > 0 ? WINDOW : GRADIENTS];
+    x->forward.beside = x->beside;
+    x->forward.layers = x->layers;
+    x->forward.half = w->dtype == DTYPE_F16;
+    kv_layout_share(&x->forward.layout);
+    const struct dropout_config *d = &x->config.dropout;
+    x->dropout = (struct forward_dropout){.embd = dropout_of(d->embd, d->seed),
+                                          .attn = dropout_of(d->attn, d->seed),
+                                          .resid = dropout_of(d->resid, d->seed)};
+    if (w->adapter != NULL)
+        x->dropout.adapter = dropout_of(w->adapter->config.dropout, d->seed);
+    return 0;
+}
+
+int step_new(struct step **out, struct masters *w, const struct step_config *s)
+{
+    *out = NULL;
+    struct step *x = mem_alloc(sizeof *x);
+    if (x == NULL)
+        return ERR_NOMEM;
+    x->config = *s;
+    x->config.recompute = NULL;
+    x->config.adapter = w->adapter == NULL ? NULL : &w->adapter->config;
+    x->masters = w;
+    x->n_learning = masters_learning(w).n;
+    int rc = check(s, &w->view.config, x->again);
+    if (rc == 0) {
+        size_step(x, &w->view.config, w->dtype);
+        rc = check_memory(&x->bytes);
+    }
+    if (rc == 0)
+        rc = set_up(x, w);
+    if (rc != 0) {
+        step_free(x);
+        return rc;
+    }
+    *out = x;
+    return 0;
+}
+
+void step_free(struct step *x)
+{
+    if (x == NULL)
+        return;
+    size_t bytes[N_BLOCKS];
+    list_blocks(x, bytes);
+    for (int i = 0; i < N_BLOCKS; i++)
+        mem_unmap(x->blocks[i], bytes[i]);
+    forward_release(&x->forward);
+    mem_free(x);
+}
+
+/* ---- running ---- */
+
+void *step_gradients(struct step *x)
+{
+    return x->gradients;
+}
+
+void step_watch(struct step *x, struct watch *w)
+{
+    x->watch = w;
+}
+
+static void zero_share(void *arg, int thread, int n_threads)
+{
+    const struct step *x = arg;
+    size_t first, count;
+    par_split_units(x->bytes.gradients, 1 << 18, thread, n_threads, &first, &count);
+    parts_set(PART_OPTIMIZER);
+    memset((char *)x->gradients + first, 0, count);
+}
+
+void step_zero(struct step *x)
+{
+    x->piece = 0;
+    par_run(zero_share, x);
+}
+
+struct job {
+    struct step *x;
+    const token_id *labels;
+    float scale;
+    bool backward;
+};
+
+/*
+ * A pass in the pieces between which it may stop: the forward's; the loss's; and the
+ * backward's: last norm, layers from the last to the first, each in two (activations, which may
+ * be made again; gradients), embedding.
+ */
+struct pieces {
+    int forward, loss, backward;
+};
+
+static struct pieces pieces_of(const struct step *x, bool backward)
+{
+    const struct config *c = &x->masters->view.config;
+    return (struct pieces){forward_pieces(c), loss_pieces(&x->loss, &x->backward, backward),
+                           backward ? 2 * c->n_layer + 2 : 0};
+}
+
+/*
+ * Float16: what a piece works on, in its windows; layer -1 is what lies outside the layers,
+ * and is there from a pass's first piece to its last.
+ */
+static void open_windows(struct backward_part *p, struct step *x, int layer, bool gradients)
+{
+    const struct masters *w = x->masters;
+    if (w->dtype == DTYPE_F32)
+        return;
+    parts_set(PART_REST);
+    masters_widen(w, w->window, w->half, layer, p->thread, p->n_threads);
+    if (gradients && !x->backward.frozen)
+        masters_widen(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
+    par_barrier();
+}
+
+static void close_gradients(struct backward_part *p, struct step *x, int layer)
+{
+    if (x->masters->dtype == DTYPE_F32 || x->backward.frozen)
+        return;
+    parts_set(PART_REST);
+    masters_narrow(x->masters, x->gradients, x->backward.gradients, layer, p->thread, p->n_threads);
+    par_barrier();
+}
+
+/* piece 0: embedding; then the layers; then last norm. */
+static void run_forward(struct backward_part *p, const struct job *job, int piece)
+{
+    struct step *x = job->x;
+    int layer = piece - 1, n_layer = x->masters->view.config.n_layer;
+    if (layer < n_layer)
+        open_windows(p, x, layer, piece == 0 && job->backward);
+    forward_piece(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
+    if (x->watch != NULL && job->backward && layer >= 0 && layer < n_layer)
+        watch_add(x->watch, &x->forward, layer, x->backward.rows, p->thread, p->n_threads);
+    if (job->backward && piece == 0)
+        kept_store_first(&x->kept, x->layers, p->thread, p->n_threads);
+    else if (job->backward && layer < n_layer)
+        kept_store(&x->kept, x->layers, layer, p->thread, p->n_threads);
+}
+
+static void bring_back(struct backward_part *p, struct step *x, int layer)
+{
+    kept_load(&x->kept, x->layers, layer, p->thread, p->n_threads);
+    open_windows(p, x, layer, true);
+    if (x->again[layer])
+        forward_again(&x->forward, x->seqs, x->backward.n_seqs, layer, p->thread, p->n_threads);
+}
+
+/* piece 0: last norm; then the layers, two pieces each; then the embedding. */
+static void run_backward(struct backward_part *p, struct step *x, int piece)
+{
+    int layer = x->masters->view.config.n_layer - (piece + 1) / 2;
+    if (piece == 0) {
+        backward_final_norm(p);
+    } else if (layer >= 0 && piece % 2 == 1) {
+        bring_back(p, x, layer);
+    } else if (layer >= 0) {
+        backward_layer(p, layer);
+        close_gradients(p, x, layer);
+    } else {
+        backward_embedding(p);
+        close_gradients(p, x, -1);
+    }
+}
+
+static void run_piece(struct backward_part *p, const struct job *job, struct pieces n, int piece)
+{
+    struct step *x = job->x;
+    if (piece < n.forward)
+        run_forward(p, job, piece);
+    else if (piece < n.forward + n.loss)
+        loss_piece(&x->loss, p, piece - n.forward, job->labels, job->scale, job->backward);
+    else
+        run_backward(p, x, piece - n.forward - n.loss);
+}
+
+/* All threads stop before the same piece: one looks, all hear of it. */
+static bool stops(struct step *x, const struct job *job, int piece, int thread)
+{
+    if (!job->backward || piece == 0)
+        return false;
+    if (thread == 0)
+        x->stop = interrupt_pending();
+    par_barrier();
+    bool stop = x->stop;
+    par_barrier();
+    return stop;
+}
+
+static void run_job(void *arg, int thread, int n_threads)
+{
+    const struct job *job = arg;
+    struct step *x = job->x;
+    struct backward *b = &x->backward;
+    struct backward_part p = {.b = b,
+                              .thread = thread,
+                              .n_threads = n_threads,
+                              .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
+    struct pieces n = pieces_of(x, job->backward);
+    int piece = x->piece, all = n.forward + n.loss + n.backward;
+    for (; piece < all && !stops(x, job, piece, thread); piece++)
+        run_piece(&p, job, n, piece);
+    if (thread == 0)
+        x->piece = piece < all ? piece : 0;
+}
+
+int step_run(struct step *x, struct step_result *out, const token_id *ids, const token_id *labels,
+             int batch, int length, float scale, uint64_t sequence, bool backward)
+{
+    struct job job = {.x = x, .labels = labels, .scale = scale, .backward = backward};
+    x->dropout.sequence = sequence;
+    x->forward.dropout = backward ? &x->dropout : NULL;
+    x->backward.n_seqs = batch;
+    x->backward.rows = batch * length;
+    for (int i = 0; i < batch; i++)
+        x->seqs[i] = (struct forward_seq){.ids = ids + (size_t)i * (size_t)length,
+                                          .n = length,
+                                          .kv = {.pages = x->pages + (size_t)i * x->n_pages}};
+    par_run(run_job, &job);
+    if (x->piece > 0)
+        return err_set(ERR_INTERRUPTED, "interrupted");
+    loss_sum(&x->loss, out, labels, batch * length);
+    return 0;
+}

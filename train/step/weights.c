@@ -1,0 +1,358 @@
+#include "train/step/weights.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- where everything lies ---- */
+
+/* A run of elements of a block. */
+struct span {
+    size_t first, n;
+};
+
+/* Of layer i; i == L: what begins where the last ends. */
+static struct span layer_span(const struct masters *w, int i)
+{
+    enum { BEFORE = 2, EACH = 12 }; /* tensors of the table (model/params.c) */
+    size_t first = w->offset[BEFORE], n = w->offset[BEFORE + EACH] - first;
+    return (struct span){first + (size_t)i * n, n};
+}
+
+/* Where the window has what the block has at `at`. */
+static size_t in_window(const struct masters *w, size_t at)
+{
+    struct span l = layer_span(w, 0), end = layer_span(w, w->view.config.n_layer);
+    if (w->dtype == DTYPE_F32 || at < l.first)
+        return at;
+    return at < end.first ? l.first + (at - l.first) % l.n : at - (end.first - l.first) + l.n;
+}
+
+/* The next tensor of the table: its place in the block, and in the window. */
+static float *vector(struct masters *w, int *i)
+{
+    size_t at = w->offset[*i];
+    struct param_tensor *t = &w->view.tensors[(*i)++];
+    t->data = w->data == NULL ? NULL : w->data + at;
+    t->half = w->half == NULL ? NULL : w->half + at;
+    return w->window + in_window(w, at);
+}
+
+static struct linear matrix(struct masters *w, int *i)
+{
+    const struct param_tensor *t = &w->view.tensors[*i];
+    struct linear l = {.panels = vector(w, i)};
+    bool turned = t->kind == PARAM_EMBEDDING;
+    l.kind = turned ? LINEAR_MASTER_T : LINEAR_MASTER;
+    l.K = turned ? t->cols : t->rows;
+    l.N = turned ? t->rows : t->cols;
+    return l;
+}
+
+static struct linear conv1d(struct masters *w, int *i)
+{
+    struct linear l = matrix(w, i);
+    l.bias = vector(w, i);
+    return l;
+}
+
+/* Everything in the order of the table (model/params.c). */
+static void place(struct masters *w)
+{
+    struct params *p = &w->view;
+    int i = 0;
+    p->wte = matrix(w, &i);
+    p->wpe = vector(w, &i);
+    for (int n = 0; n < p->config.n_layer; n++) {
+        struct layer *l = &p->layers[n];
+        l->ln_1_weight = vector(w, &i);
+        l->ln_1_bias = vector(w, &i);
+        l->c_attn = conv1d(w, &i);
+        l->attn_proj = conv1d(w, &i);
+        l->ln_2_weight = vector(w, &i);
+        l->ln_2_bias = vector(w, &i);
+        l->c_fc = conv1d(w, &i);
+        l->mlp_proj = conv1d(w, &i);
+    }
+    p->ln_f_weight = vector(w, &i);
+    p->ln_f_bias = vector(w, &i);
+    p->lm_head = p->config.tie_word_embeddings ? p->wte : matrix(w, &i);
+}
+
+static int allocate(struct masters *w, const struct config *c)
+{
+    struct params *p = &w->view;
+    int rc = params_describe(p, c);
+    if (rc != 0)
+        return rc;
+    p->kind = LINEAR_MASTER;
+    p->layers = mem_array((size_t)c->n_layer, sizeof *p->layers);
+    w->offset = mem_array((size_t)p->n_tensors + 1, sizeof *w->offset);
+    if (p->layers == NULL || w->offset == NULL)
+        return ERR_NOMEM;
+    for (int i = 0; i < p->n_tensors; i++)
+        w->offset[i + 1] = w->offset[i] + (size_t)p->tensors[i].rows * (size_t)p->tensors[i].cols;
+    w->n = w->offset[p->n_tensors];
+    w->n_window = masters_window(c, w->dtype);
+    p->block_bytes = w->n * dtype_bytes(w->dtype);
+    if ((p->block = mem_map(p->block_bytes)) == NULL)
+        return ERR_NOMEM;
+    if (w->dtype == DTYPE_F32)
+        w->data = w->window = p->block;
+    else
+        w->half = p->block;
+    if (w->window == NULL && (w->window = mem_map(w->n_window * sizeof *w->window)) == NULL)
+        return ERR_NOMEM;
+    place(w);
+    return 0;
+}
+
+/* As many as a model of one layer has in all. */
+size_t masters_window(const struct config *c, enum dtype dtype)
+{
+    struct config one = *c;
+    if (dtype == DTYPE_F16)
+        one.n_layer = 1;
+    return (size_t)config_params(&one);
+}
+
+/* ---- from the model ---- */
+
+/* The source as it is now against the model that was loaded from it. */
+static int check_same(const struct source *s, const struct masters *w, const struct model *m)
+{
+    const struct params *a = &w->view, *b = &s->table;
+    bool same = a->n_tensors == b->n_tensors;
+    for (int i = 0; same && i < a->n_tensors; i++)
+        same = a->tensors[i].rows == b->tensors[i].rows && a->tensors[i].cols == b->tensors[i].cols;
+    if (!same)
+        return err_set(ERR_MISMATCH, "it has other shapes than the model in memory: it was "
+                                     "replaced since, :load it again");
+    if (s->stamp != m->source_stamp)
+        return err_set(ERR_MISMATCH, "it was written to since it was loaded: :load it again");
+    return 0;
+}
+
+static int fill(struct masters *w, const struct source *s, const struct progress *p)
+{
+    struct params *to = &w->view;
+    uint64_t *bad = mem_array((size_t)to->n_tensors, sizeof *bad);
+    if (bad == NULL)
+        return ERR_NOMEM;
+    int rc = params_fill(to->tensors, s->readers, to->n_tensors, bad, p);
+    for (int i = 0; i < to->n_tensors && rc == 0; i++)
+        if (bad[i] > 0)
+            rc = err_set(ERR_RANGE, "tensor %s: %" PRIu64 " of %zu weights are NaN or infinite%s",
+                         to->tensors[i].name, bad[i], masters_size(w, i),
+                         w->dtype == DTYPE_F16 && s->readers[i].dtype != DTYPE_F16
+                             ? " (or beyond float16's 65504; precision=float32 keeps those)"
+                             : "");
+    mem_free(bad);
+    return rc;
+}
+
+/* Memory serves where it has all the file has, or all that is wanted of it. */
+static int read_weights(struct masters *w, const struct model *m, const struct progress *p)
+{
+    const bool adapted = m->adapter != NULL && m->adapter->on;
+    bool enough = (w->dtype == DTYPE_F16 || m->params.kind == LINEAR_F32) && !adapted;
+    bool memory = m->changed || m->source == NULL || enough;
+    if (memory && !enough)
+        progress_note(p, "the weights in memory are fp16 and no file has them: training starts "
+                         "from those");
+    struct source s;
+    int rc = memory ? source_open_model(&s, m) : source_open(&s, m->source, 0, true, NULL);
+    if (rc == 0) {
+        rc = memory ? 0 : check_same(&s, w, m);
+        if (rc == 0)
+            rc = fill(w, &s, p);
+        source_close(&s);
+    }
+    if (rc != 0 && rc != ERR_INTERRUPTED)
+        rc = err_wrap("cannot read the weights to train%s%s", memory ? "" : " from ",
+                      memory ? "" : m->source);
+    return rc;
+}
+
+int masters_init(struct masters *w, const struct model *m, enum dtype dtype,
+                 const struct progress *p)
+{
+    *w = (struct masters){.dtype = dtype};
+    int rc = allocate(w, &m->config);
+    if (rc == 0)
+        rc = read_weights(w, m, p);
+    if (rc != 0)
+        masters_release(w);
+    return rc;
+}
+
+void masters_release(struct masters *w)
+{
+    if (w == NULL)
+        return;
+    if (w->window != w->data)
+        mem_unmap(w->window, w->n_window * sizeof *w->window);
+    params_release(&w->view);
+    mem_free(w->offset);
+    *w = (struct masters){0};
+}
+
+/* ---- to the window and back ---- */
+
+/* This thread's part of a span. */
+static struct span share(struct span s, int thread, int n_threads)
+{
+    size_t first, count;
+    par_split_units(s.n, 4096, thread, n_threads, &first, &count);
+    return (struct span){s.first + first, count};
+}
+
+/* The runs of a layer, or of what lies before the layers and behind them. */
+static int spans_of(const struct masters *w, struct span spans[2], int layer)
+{
+    if (layer >= 0) {
+        spans[0] = layer_span(w, layer);
+        return 1;
+    }
+    size_t end = layer_span(w, w->view.config.n_layer).first;
+    spans[0] = (struct span){0, layer_span(w, 0).first};
+    spans[1] = (struct span){end, w->n - end};
+    return 2;
+}
+
+void masters_widen(const struct masters *w, float *window, const void *block, int layer, int thread,
+                   int n_threads)
+{
+    struct span spans[2];
+    for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
+        struct span s = share(spans[i], thread, n_threads);
+        kernels_active()->widen(window + in_window(w, s.first), (const uint16_t *)block + s.first,
+                                s.n);
+    }
+}
+
+void masters_narrow(const struct masters *w, void *block, const float *window, int layer,
+                    int thread, int n_threads)
+{
+    struct span spans[2];
+    for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
+        struct span s = share(spans[i], thread, n_threads);
+        kernels_active()->narrow((uint16_t *)block + s.first, window + in_window(w, s.first), s.n);
+    }
+}
+
+void masters_stand_still(struct masters *w, const struct adapter *a)
+{
+    w->adapter = a;
+    adapter_stand_beside(a, &w->view);
+}
+
+struct masters masters_learning(const struct masters *w)
+{
+    const struct adapter *a = w->adapter;
+    if (a == NULL)
+        return *w;
+    return (struct masters){.view = {.tensors = a->tensors, .n_tensors = a->n_tensors},
+                            .data = a->data,
+                            .n = a->n,
+                            .offset = a->offset};
+}
+
+/* ---- to the model ---- */
+
+struct publish {
+    const struct masters *from;
+    struct params *to;
+};
+
+/* Rows first..last-1 of tensor i; a Conv1D some rows at a time, whose panels then stay
+ * in the cache until they are full. */
+static void put(const struct publish *j, int i, int first, int last)
+{
+    enum { ROWS = 16 };
+    const struct param_tensor *t = &j->to->tensors[i];
+    const size_t row_bytes = (size_t)t->cols * dtype_bytes(j->from->dtype);
+    const char *src =
+        (const char *)j->from->view.block + j->from->offset[i] * dtype_bytes(j->from->dtype);
+    const enum linear_kind kind = j->from->dtype == DTYPE_F16 ? LINEAR_F16 : LINEAR_F32;
+    if (t->linear == NULL)
+        params_read(&j->from->view.tensors[i], t->data + (size_t)first * (size_t)t->cols,
+                    (uint64_t)first * (uint64_t)t->cols, (size_t)(last - first) * (size_t)t->cols);
+    else if (t->kind == PARAM_EMBEDDING)
+        linear_fill_out_major(t->linear, src + (size_t)first * row_bytes, kind, first,
+                              last - first);
+    else
+        for (int row = first; row < last; row += ROWS)
+            linear_fill_in_major(t->linear, src + (size_t)row * row_bytes, kind, row,
+                                 last - row < ROWS ? last - row : ROWS);
+}
+
+static void publish_share(void *arg, int thread, int n_threads)
+{
+    const struct publish *j = arg;
+    for (int i = 0; i < j->to->n_tensors; i++) {
+        /* Whole panels of the embedding: its rows are columns of panels. */
+        int first, last, rows = j->to->tensors[i].rows;
+        par_split((rows + PANEL - 1) / PANEL, thread, n_threads, &first, &last);
+        first *= PANEL;
+        last = last * PANEL < rows ? last * PANEL : rows;
+        if (first < last)
+            put(j, i, first, last);
+    }
+}
+
+void masters_publish(const struct masters *w, struct model *m)
+{
+    struct publish j = {.from = w, .to = &m->params};
+    par_run(publish_share, &j);
+    m->version++;
+    m->changed = true;
+}
+
+struct merge {
+    const struct masters *from;
+    const struct adapter *shown;
+    const struct model *model;
+};
+
+/* Rows of each adapted matrix, a panel's width at a time. */
+static void merge_share(void *arg, int thread, int n_threads)
+{
+    const struct merge *j = arg;
+    for (int i = 0; i < j->shown->n_terms; i++) {
+        const struct low_rank *t = &j->shown->terms[i];
+        const struct param_tensor *base = adapter_tensor(t, &j->from->view);
+        struct linear to = adapter_other(j->shown, j->model, i);
+        int first, last;
+        par_split(t->K, thread, n_threads, &first, &last);
+        for (int k = first; k < last; k++)
+            for (int col = 0; col < t->N; col += PANEL) {
+                float part[PANEL];
+                size_t n = (size_t)(t->N - col < PANEL ? t->N - col : PANEL);
+                uint64_t at = (uint64_t)k * (uint64_t)t->N + (uint64_t)col;
+                params_read(base, part, at, n);
+                adapter_add(t, part, false, at, n);
+                linear_fill_part(&to, part, k, col, (int)n);
+            }
+    }
+}
+
+void masters_publish_adapter(const struct masters *w, struct adapter *shown, struct model *m)
+{
+    struct merge j = {.from = w, .shown = shown, .model = m};
+    memcpy(shown->data, w->adapter->data, shown->n * sizeof *shown->data);
+    shown->changed = true;
+    if (m->adapter != shown)
+        adapter_attach(shown, m);
+    adapter_switch(m, false);
+    par_run(merge_share, &j);
+    adapter_switch(m, true);
+}
+
+int masters_source(struct source *s, const struct masters *w, const struct model *m)
+{
+    return source_open_params(s, &w->view, m);
+}

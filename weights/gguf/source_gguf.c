@@ -1,0 +1,478 @@
+/* A GGUF file of architecture gpt2 as a source of weights. */
+#include "weights/source.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "weights/gguf/gguf.h"
+#include "weights/tensors/names.h"
+#include "weights/tensors/half_exact.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TOKEN_CONTROL = 3, TOKEN_USER_DEFINED = 4, TOKEN_UNUSED = 5, READ_PART = 4096 };
+
+/* One tensor of the table in the file. */
+struct place {
+    const struct file *file;
+    uint64_t at;
+    enum dtype stored, dtype; /* they differ where prattle.narrow.* says so */
+    char name[64];
+};
+
+struct state {
+    struct gguf gguf;
+    struct place *places; /* [table.n_tensors] */
+};
+
+static void close_state(void *format)
+{
+    struct state *st = format;
+    gguf_close(&st->gguf);
+    mem_free(st->places);
+    mem_free(st);
+}
+
+static int read_stored(void *user, void *dst, uint64_t first, size_t n)
+{
+    const struct place *p = user;
+    size_t each = dtype_bytes(p->stored);
+    return file_read_at(p->file, dst, p->at + first * each, n * each);
+}
+
+/* A vector that was widened when the file was written: its own 16 bits again. */
+static int read_narrowed(void *user, void *dst, uint64_t first, size_t n)
+{
+    const struct place *p = user;
+    float part[READ_PART];
+    uint16_t *out = dst;
+    for (size_t done = 0; done < n;) {
+        size_t count = n - done < READ_PART ? n - done : READ_PART;
+        int rc = read_stored(user, part, first + done, count);
+        if (rc != 0)
+            return rc;
+        for (size_t i = 0; i < count; i++)
+            if (!narrow_exactly(&out[done + i], part[i], p->dtype))
+                return err_set(ERR_FORMAT,
+                               "tensor %s: element %" PRIu64 " is no %s value, though "
+                               "prattle.narrow says that all are",
+                               p->name, first + done + i, dtype_name(p->dtype));
+        done += count;
+    }
+    return 0;
+}
+
+static int unread(const char *text, const char *key, const char *what_is)
+{
+    char shown[80];
+    return err_set(ERR_UNSUPPORTED, "key %s is %s, only %s read", key,
+                   file_show(shown, sizeof shown, text), what_is);
+}
+
+static int read_activation(struct config *c, const struct gguf *g)
+{
+    char *name;
+    int rc = gguf_text(g, "prattle.activation", false, &name);
+    if (rc != 0 || name == NULL)
+        return rc;
+    if (strcmp(name, "gelu") == 0)
+        c->activation = ACTIVATION_GELU_ERF;
+    else if (strcmp(name, "gelu_new") != 0)
+        rc = unread(name, "prattle.activation", "gelu and gelu_new are");
+    mem_free(name);
+    return rc;
+}
+
+static int read_sizes(struct config *c, const struct gguf *g)
+{
+    const struct {
+        const char *key;
+        bool required;
+        int *to;
+    } sizes[] = {
+        {"gpt2.block_count", true, &c->n_layer},
+        {"gpt2.context_length", true, &c->n_ctx},
+        {"gpt2.embedding_length", true, &c->n_embd},
+        {"gpt2.attention.head_count", true, &c->n_head},
+        {"gpt2.feed_forward_length", false, &c->n_inner},
+    };
+    int rc = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && rc == 0; i++) {
+        int64_t value = 0;
+        rc = gguf_int(g, sizes[i].key, sizes[i].required, 1, INT32_MAX, &value);
+        *sizes[i].to = (int)value;
+    }
+    int64_t kv_heads = c->n_head;
+    if (rc == 0)
+        rc = gguf_int(g, "gpt2.attention.head_count_kv", false, 0, INT32_MAX, &kv_heads);
+    if (rc == 0 && kv_heads != c->n_head)
+        rc = err_set(ERR_UNSUPPORTED, "gpt2.attention.head_count_kv is %" PRId64 ", expected %d",
+                     kv_heads, c->n_head);
+    return rc;
+}
+
+static int read_special(struct config *c, const struct gguf *g)
+{
+    const struct {
+        const char *key;
+        token_id *to;
+    } ids[] = {
+        {"tokenizer.ggml.bos_token_id", &c->bos_token_id},
+        {"tokenizer.ggml.eos_token_id", &c->eos_token_id},
+        {"tokenizer.ggml.padding_token_id", &c->pad_token_id},
+    };
+    int rc = 0;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids && rc == 0; i++) {
+        int64_t id = TOKEN_NONE;
+        rc = gguf_int(g, ids[i].key, false, 0, c->n_vocab - 1, &id);
+        *ids[i].to = (token_id)id;
+    }
+    return rc;
+}
+
+/* Everything but n_vocab, the special ids and tie_word_embeddings. */
+static int read_config(struct config *c, const struct gguf *g)
+{
+    config_init(c);
+    int rc = read_sizes(c, g);
+    if (rc == 0)
+        rc = gguf_float(g, "gpt2.attention.layer_norm_epsilon", false, &c->layer_norm_epsilon);
+    if (rc == 0)
+        rc = read_activation(c, g);
+    if (rc == 0)
+        rc = gguf_bool(g, "prattle.scale_attn_weights", &c->scale_attn_weights);
+    if (rc == 0)
+        rc = gguf_bool(g, "prattle.scale_attn_by_inverse_layer_idx",
+                       &c->scale_attn_by_inverse_layer_idx);
+    if (rc == 0)
+        rc = gguf_bool(g, "prattle.reorder_and_upcast_attn", &c->reorder_and_upcast_attn);
+    if (rc == 0)
+        rc = gguf_float(g, "prattle.initializer_range", false, &c->initializer_range);
+    if (rc == 0)
+        rc = gguf_float(g, "prattle.embd_pdrop", false, &c->embd_pdrop);
+    if (rc == 0)
+        rc = gguf_float(g, "prattle.attn_pdrop", false, &c->attn_pdrop);
+    return rc == 0 ? gguf_float(g, "prattle.resid_pdrop", false, &c->resid_pdrop) : rc;
+}
+
+static int check_text(const struct gguf *g, const char *key, bool required, const char *wanted)
+{
+    char *text;
+    int rc = gguf_text(g, key, required, &text);
+    if (rc == 0 && text != NULL && strcmp(text, wanted) != 0) {
+        char *only = mem_sprintf("%s is", wanted);
+        rc = unread(text, key, only == NULL ? "another" : only);
+        mem_free(only);
+    }
+    mem_free(text);
+    return rc;
+}
+
+/* The words of the tokenizer: marks control tokens in special, takes unused ones out. */
+static int mark_tokens(const struct gguf *g, const char **tokens, unsigned char *special, int n)
+{
+    const unsigned char *types;
+    int n_types;
+    int rc = gguf_ints(g, "tokenizer.ggml.token_type", &types, &n_types);
+    if (rc != 0)
+        return rc;
+    if (types == NULL) {
+        for (int i = 0; i < n; i++)
+            special[i] = strcmp(tokens[i], "<|endoftext|>") == 0;
+        return 0;
+    }
+    if (n_types != n)
+        return err_set(ERR_FORMAT,
+                       "tokenizer.ggml.token_type has %d elements, tokenizer.ggml.tokens %d",
+                       n_types, n);
+    for (int i = 0; i < n; i++) {
+        int32_t type;
+        memcpy(&type, types + 4 * (size_t)i, sizeof type);
+        special[i] = type == TOKEN_CONTROL || type == TOKEN_USER_DEFINED;
+        if (type == TOKEN_UNUSED)
+            tokens[i] = NULL;
+    }
+    return 0;
+}
+
+static int build_tokenizer(struct source *s, const struct gguf *g, const char **tokens,
+                           int n_tokens)
+{
+    const char **merges = NULL;
+    struct vocab v = {.n_tokens = n_tokens,
+                      .tokens = tokens,
+                      .bos = s->config.bos_token_id,
+                      .eos = s->config.eos_token_id};
+    unsigned char *special = mem_alloc((size_t)n_tokens);
+    int rc = special == NULL ? ERR_NOMEM : mark_tokens(g, tokens, special, n_tokens);
+    if (rc == 0)
+        rc = gguf_texts(g, "tokenizer.ggml.merges", &merges, &v.n_merges);
+    /* Those behind the last text only fill the embedding's rows. */
+    while (rc == 0 && v.n_tokens > 0 && tokens[v.n_tokens - 1] == NULL)
+        v.n_tokens--;
+    v.special = special;
+    v.merges = merges;
+    if (rc == 0)
+        rc = tokenizer_new(&s->tokenizer, &v);
+    mem_free(merges);
+    mem_free(special);
+    return rc;
+}
+
+static int check_tokens(const struct source *s, int n_tokens, const struct progress *p)
+{
+    if (n_tokens == 0)
+        return err_set(ERR_MISSING, "key tokenizer.ggml.tokens is missing");
+    if (n_tokens > s->config.n_vocab)
+        return err_set(ERR_MISMATCH, "the tokenizer has %d tokens, token_embd.weight has %d rows",
+                       n_tokens, s->config.n_vocab);
+    if (n_tokens < s->config.n_vocab)
+        progress_note(p, "the tokenizer has %d tokens, the model %d: the others have no text",
+                      n_tokens, s->config.n_vocab);
+    return 0;
+}
+
+/* Sets n_vocab from the embedding, or without one from the words. */
+static int read_tokenizer(struct source *s, const struct gguf *g, const struct progress *p)
+{
+    const char **tokens = NULL;
+    char *model, *pre = NULL;
+    int n_tokens;
+    int rc = gguf_text(g, "tokenizer.ggml.model", false, &model);
+    if (rc != 0)
+        return rc;
+    bool none = model == NULL || strcmp(model, "none") == 0 || strcmp(model, "no_vocab") == 0;
+    if ((rc = none ? 0 : check_text(g, "tokenizer.ggml.model", true, "gpt2")) != 0 ||
+        (rc = gguf_text(g, "tokenizer.ggml.pre", false, &pre)) != 0 ||
+        (rc = gguf_texts(g, "tokenizer.ggml.tokens", &tokens, &n_tokens)) != 0)
+        goto out;
+    if (s->config.n_vocab == 0)
+        s->config.n_vocab = n_tokens;
+    if (s->config.n_vocab == 0) {
+        rc = err_set(ERR_MISSING, "there is no token_embd.weight and no tokenizer.ggml.tokens");
+        goto out;
+    }
+    if ((rc = read_special(&s->config, g)) != 0 || none)
+        goto out;
+    if (pre != NULL && strcmp(pre, "gpt-2") != 0 && strcmp(pre, "default") != 0) {
+        char shown[80];
+        progress_note(p, "the file asks for pretokenizer %s: text is cut as GPT-2 does it instead",
+                      file_show(shown, sizeof shown, pre));
+    }
+    if ((rc = check_tokens(s, n_tokens, p)) == 0)
+        rc = build_tokenizer(s, g, tokens, n_tokens);
+out:
+    mem_free(tokens);
+    mem_free(model);
+    mem_free(pre);
+    return rc;
+}
+
+/* dims of tensor t as GGUF has them; returns how many. */
+static int expected_dims(const struct param_tensor *t, uint64_t dims[2])
+{
+    bool transposed = t->kind == PARAM_CONV1D; /* [in,out] in the table, [out,in] here */
+    dims[0] = (uint64_t)(transposed ? t->rows : t->cols);
+    dims[1] = (uint64_t)(transposed ? t->cols : t->rows);
+    return t->kind == PARAM_VECTOR ? 1 : 2;
+}
+
+static int check_shape(const struct gguf_tensor *found, const struct param_tensor *t)
+{
+    uint64_t dims[2];
+    int n = expected_dims(t, dims);
+    if (found->dims[0] == dims[0] && found->dims[1] == dims[1] && found->dims[2] == 1 &&
+        found->dims[3] == 1)
+        return 0;
+    char have[96] = "", want[64] = "";
+    size_t at = 0;
+    for (int i = found->n_dims - 1; i >= 0; i--)
+        at += (size_t)snprintf(have + at, sizeof have - at, "%" PRIu64 "%s", found->dims[i],
+                               i > 0 ? "," : "");
+    snprintf(want, sizeof want, n == 1 ? "%" PRIu64 : "%2$" PRIu64 ",%1$" PRIu64, dims[0], dims[1]);
+    return err_set(ERR_FORMAT, "tensor %.*s: shape [%s], expected [%s]", (int)found->name.n,
+                   found->name.data, have, want);
+}
+
+/* *same when output.weight says what token_embd.weight does, bit for bit. */
+static int compare_heads(bool *same, const struct gguf *g)
+{
+    const struct gguf_tensor *a = gguf_find_tensor(g, "token_embd.weight");
+    const struct gguf_tensor *b = gguf_find_tensor(g, "output.weight");
+    *same = b == NULL;
+    if (a == NULL || b == NULL || a->dtype != b->dtype || a->bytes != b->bytes)
+        return 0;
+    enum { PART = 1 << 20 };
+    char *mine = mem_alloc(PART), *its = mem_alloc(PART);
+    int rc = mine == NULL || its == NULL ? ERR_NOMEM : 0;
+    *same = true;
+    for (uint64_t at = 0; at < a->bytes && *same && rc == 0; at += PART) {
+        size_t n = a->bytes - at < PART ? (size_t)(a->bytes - at) : PART;
+        if ((rc = file_read_at(&g->file, mine, a->at + at, n)) == 0 &&
+            (rc = file_read_at(&g->file, its, b->at + at, n)) == 0)
+            *same = memcmp(mine, its, n) == 0;
+    }
+    mem_free(mine);
+    mem_free(its);
+    return rc;
+}
+
+/* Tensors listed under key were 16-bit before the file was written. */
+static int mark_narrow(struct source *s, const struct gguf *g, const char *key, enum dtype dtype)
+{
+    const char **names;
+    int n;
+    int rc = gguf_texts(g, key, &names, &n);
+    struct state *st = s->format;
+    for (int i = 0; i < n && rc == 0; i++) {
+        int k = 0;
+        while (k < s->table.n_tensors && strcmp(st->places[k].name, names[i]) != 0)
+            k++;
+        if (k == s->table.n_tensors || st->places[k].stored != DTYPE_F32) {
+            char shown[80];
+            rc = err_set(ERR_FORMAT, "key %s lists %s, which is no F32 tensor here", key,
+                         file_show(shown, sizeof shown, names[i]));
+            break;
+        }
+        st->places[k].dtype = s->readers[k].dtype = dtype;
+        s->readers[k].read = read_narrowed;
+    }
+    mem_free(names);
+    return rc;
+}
+
+/* No tensor but those of the table, and output.weight where the head is tied. */
+static int check_extra(const struct source *s, const struct gguf *g)
+{
+    size_t known = (size_t)s->table.n_tensors;
+    if (s->config.tie_word_embeddings && gguf_find_tensor(g, "output.weight") != NULL)
+        known++;
+    if (g->n_tensors == known)
+        return 0;
+    const struct state *st = s->format;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const struct gguf_string name = g->tensors[i].name;
+        bool found = name.n == 13 && memcmp(name.data, "output.weight", 13) == 0;
+        for (int k = 0; k < s->table.n_tensors && !found; k++)
+            found = strlen(st->places[k].name) == name.n &&
+                    memcmp(st->places[k].name, name.data, name.n) == 0;
+        char shown[GGUF_SHOWN];
+        if (!found)
+            return err_set(ERR_FORMAT, "tensor %s is none of a GPT-2 with %d layers",
+                           gguf_show(shown, name), s->config.n_layer);
+    }
+    return 0;
+}
+
+static int find_tensors(struct source *s, const struct gguf *g)
+{
+    struct state *st = s->format;
+    size_t n = (size_t)s->table.n_tensors;
+    if ((st->places = mem_array(n, sizeof *st->places)) == NULL ||
+        (s->readers = mem_array(n, sizeof *s->readers)) == NULL)
+        return ERR_NOMEM;
+    bool first = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct param_tensor *t = &s->table.tensors[i];
+        struct place *place = &st->places[i];
+        names_gguf(place->name, sizeof place->name, t->name);
+        const struct gguf_tensor *found = gguf_find_tensor(g, place->name);
+        if (found == NULL)
+            return err_set(ERR_MISSING, "tensor %s is missing", place->name);
+        int rc = check_shape(found, t);
+        if (rc != 0)
+            return rc;
+        place->file = &g->file;
+        place->at = found->at;
+        place->stored = place->dtype = found->dtype;
+        s->readers[i] = (struct tensor_reader){.read = read_stored,
+                                               .user = place,
+                                               .dtype = found->dtype,
+                                               .out_major = t->kind == PARAM_CONV1D};
+        if (first && (t->kind == PARAM_CONV1D || t->kind == PARAM_EMBEDDING)) {
+            s->dtype = found->dtype;
+            first = false;
+        }
+    }
+    return 0;
+}
+
+static int read_tensors(struct source *s, const struct gguf *g)
+{
+    int rc = compare_heads(&s->config.tie_word_embeddings, g);
+    if (rc == 0)
+        rc = config_check(&s->config);
+    /* A block count beyond the tensors there are must not size the table. */
+    if (rc == 0 && (uint64_t)s->config.n_layer > g->n_tensors)
+        rc = err_set(ERR_FORMAT, "gpt2.block_count is %d, the file has %zu tensors",
+                     s->config.n_layer, g->n_tensors);
+    if (rc == 0)
+        rc = params_describe(&s->table, &s->config);
+    if (rc == 0)
+        rc = find_tensors(s, g);
+    if (rc == 0)
+        rc = check_extra(s, g);
+    if (rc == 0)
+        rc = mark_narrow(s, g, "prattle.narrow.f16", DTYPE_F16);
+    return rc == 0 ? mark_narrow(s, g, "prattle.narrow.bf16", DTYPE_BF16) : rc;
+}
+
+static int read_name(struct source *s, const struct gguf *g, const char *path)
+{
+    int rc = gguf_text(g, "general.name", false, &s->name);
+    if (rc != 0 || (s->name != NULL && s->name[0] != '\0'))
+        return rc;
+    mem_free(s->name);
+    const char *slash = strrchr(path, '/'), *base = slash == NULL ? path : slash + 1;
+    size_t n = strlen(base);
+    if (n > 5 && strcmp(base + n - 5, ".gguf") == 0)
+        n -= 5;
+    s->name = mem_sprintf("%.*s", (int)n, base);
+    return s->name == NULL ? ERR_NOMEM : 0;
+}
+
+static int read_all(struct source *s, const char *path, bool need_weights, const struct progress *p)
+{
+    const struct gguf *g = &((struct state *)s->format)->gguf;
+    int rc = check_text(g, "general.architecture", true, "gpt2");
+    if (rc == 0)
+        rc = read_config(&s->config, g);
+    if (rc == 0)
+        rc = read_name(s, g, path);
+    if (rc != 0)
+        return rc;
+    const struct gguf_tensor *wte = gguf_find_tensor(g, "token_embd.weight");
+    if (wte != NULL && wte->dims[1] > INT32_MAX)
+        return err_set(ERR_FORMAT, "tensor token_embd.weight has %" PRIu64 " rows, at most %d",
+                       wte->dims[1], INT32_MAX);
+    s->config.n_vocab = wte == NULL ? 0 : (int)wte->dims[1];
+    if (g->n_tensors == 0 && need_weights)
+        return err_set(ERR_MISSING, "the file has a vocabulary but no weights");
+    s->defaults_file = "prattle.defaults";
+    if ((rc = read_tokenizer(s, g, p)) == 0)
+        rc = gguf_text(g, s->defaults_file, false, &s->defaults);
+    if (rc != 0)
+        return rc;
+    return g->n_tensors == 0 ? config_check(&s->config) : read_tensors(s, g);
+}
+
+int source_open_gguf(struct source *s, const char *path, bool need_weights,
+                     const struct progress *p)
+{
+    struct state *st = mem_alloc(sizeof *st);
+    if (st == NULL)
+        return ERR_NOMEM;
+    *s = (struct source){.format = st, .close = close_state};
+    int rc = gguf_open(&st->gguf, path);
+    /* Where the file did not open at all, the sentence has its name already. */
+    bool opened = rc != ERR_MISSING && rc != ERR_IO && rc != ERR_NOMEM;
+    s->stamp = rc == 0 ? st->gguf.file.stamp : 0;
+    if (rc == 0)
+        rc = read_all(s, path, need_weights, p);
+    if (rc != 0 && opened)
+        file_wrap(path);
+    if (rc != 0)
+        source_close(s);
+    return rc;
+}

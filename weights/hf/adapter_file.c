@@ -1,0 +1,447 @@
+#include "weights/hf/adapter_file.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "weights/bundled/bundled.h"
+#include "weights/tensors/folder.h"
+#include "weights/tensors/half_exact.h"
+#include "weights/tensors/tensor_file.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 160, MAX_JSON = 1 << 20, NAME = 128 };
+
+static const char CONFIG[] = "adapter_config.json", TENSORS[] = "adapter_model.safetensors",
+                  PICKLED[] = "adapter_model.bin";
+
+bool adapter_is_folder(const char *path)
+{
+    char config[PATH_MAX];
+    int n = snprintf(config, sizeof config, "%s/%s", path, CONFIG);
+    return n < (int)sizeof config && file_exists(config);
+}
+
+/* ---- adapter_config.json ---- */
+
+/* What changes what is computed, where it says anything. */
+static const char *const refused[] = {
+    "use_dora",        "lora_bias",         "rank_pattern",
+    "alpha_pattern",   "modules_to_save",   "layers_to_transform",
+    "exclude_modules", "target_parameters", "trainable_token_indices",
+    "use_qalora",      "layer_replication", "alora_invocation_tokens",
+    "use_bdlora",      "arrow_config",      "kasa_config",
+    "megatron_config", "monteclora_config",
+};
+/* Starts that take something out of the base's weights, which then are not its files'. */
+static const char *const moved_bases[] = {"pissa", "olora", "corda", "loftq", "lora_ga"};
+
+static bool says_something(const json_t *v)
+{
+    bool empty = (json_is_array(v) && json_array_size(v) == 0) ||
+                 (json_is_object(v) && json_object_size(v) == 0) ||
+                 (json_is_string(v) && *json_string_value(v) == '\0');
+    return v != NULL && !json_is_null(v) && !json_is_false(v) && !empty;
+}
+
+static int check_plain(const json_t *o)
+{
+    char shown[SHOWN];
+    const char *type = NULL, *bias = "none";
+    int rc = json_take_text(o, "peft_type", &type);
+    if (rc == 0 && (type == NULL || strcmp(type, "LORA") != 0))
+        rc = err_set(ERR_UNSUPPORTED, "peft_type is %s, only LORA is read",
+                     type == NULL ? "missing" : file_show(shown, sizeof shown, type));
+    if (rc == 0 && (rc = json_take_text(o, "bias", &bias)) == 0 && strcmp(bias, "none") != 0)
+        rc = err_set(ERR_UNSUPPORTED, "bias is %s, only none is read",
+                     file_show(shown, sizeof shown, bias));
+    for (size_t i = 0; i < sizeof refused / sizeof *refused && rc == 0; i++)
+        if (says_something(json_object_get(o, refused[i])))
+            rc = err_set(ERR_UNSUPPORTED, "%s is %s, which is not read", refused[i],
+                         json_shown(shown, sizeof shown, json_object_get(o, refused[i])));
+    const char *start = json_string_value(json_object_get(o, "init_lora_weights"));
+    for (size_t i = 0; i < sizeof moved_bases / sizeof *moved_bases && rc == 0; i++)
+        if (start != NULL && strncmp(start, moved_bases[i], strlen(moved_bases[i])) == 0)
+            rc = err_set(ERR_UNSUPPORTED,
+                         "init_lora_weights is %s: it is for a base whose own weights were "
+                         "changed, PEFT can convert it to plain LoRA",
+                         moved_bases[i]);
+    return rc;
+}
+
+static int read_targets(struct buf *out, const json_t *o)
+{
+    const json_t *v = json_object_get(o, "target_modules");
+    char shown[SHOWN];
+    if (json_is_string(v) && strcmp(json_string_value(v), "all-linear") == 0)
+        return buf_str(out, "all-linear");
+    if (!json_is_array(v))
+        return err_set(ERR_UNSUPPORTED,
+                       "target_modules is %s: only a list of names or all-linear is read",
+                       v == NULL ? "missing" : json_shown(shown, sizeof shown, v));
+    int rc = 0;
+    for (size_t i = 0; i < json_array_size(v) && rc == 0; i++) {
+        const char *name = json_string_value(json_array_get(v, i));
+        if (name == NULL || *name == '\0' || strpbrk(name, ", ") != NULL)
+            return err_set(ERR_FORMAT, "target_modules has %s, must be names",
+                           json_shown(shown, sizeof shown, json_array_get(v, i)));
+        if (i > 0)
+            rc = buf_char(out, ',');
+        if (rc == 0)
+            rc = buf_str(out, name);
+    }
+    return rc;
+}
+
+/* The targets in `text` are a's, which has no other memory. */
+static int read_config(struct adapter_config *a, struct buf *text, const json_t *o)
+{
+    int64_t rank = -1;
+    double alpha = 8, dropout = 0;
+    if (!json_is_object(o))
+        return err_set(ERR_FORMAT, "it is no JSON object");
+    int rc = check_plain(o);
+    if (rc == 0)
+        rc = json_take_int(o, "r", 1, ADAPTER_MAX_RANK, &rank);
+    if (rc == 0 && rank < 0)
+        rc = err_set(ERR_FORMAT, "r, the adapter's rank, is missing");
+    if (rc == 0 && (rc = json_take_number(o, "lora_alpha", -1e6, 1e6, &alpha)) == 0 &&
+        (rc = json_take_number(o, "lora_dropout", 0, 0.99, &dropout)) == 0 &&
+        (rc = json_take_bool(o, "use_rslora", &a->rslora)) == 0)
+        rc = read_targets(text, o);
+    a->rank = (int)rank;
+    a->alpha = (float)alpha;
+    a->dropout = (float)dropout;
+    a->targets = text->data;
+    return rc != 0 || text->n > 0 ? rc : err_set(ERR_FORMAT, "target_modules is empty");
+}
+
+static int open_config(json_t **out, const char *path)
+{
+    char *name = file_join(path, CONFIG);
+    int rc = name == NULL ? ERR_NOMEM : json_read_file(out, name, MAX_JSON);
+    mem_free(name);
+    return rc;
+}
+
+static int wrap_config(void)
+{
+    return err_wrap("%s", CONFIG);
+}
+
+/* ---- adapter_model.safetensors ---- */
+
+static int open_tensors(struct tensor_file *f, const char *path)
+{
+    char *name = file_join(path, TENSORS), *pickled = file_join(path, PICKLED);
+    bool old = pickled != NULL && name != NULL && !file_exists(name) && file_exists(pickled);
+    int rc =
+        name == NULL || pickled == NULL ? ERR_NOMEM : tensor_file_open(f, old ? pickled : name);
+    mem_free(name);
+    mem_free(pickled);
+    return rc;
+}
+
+/* What the term's half is called, with "transformer." or, of a bare GPT2Model, without. */
+static void name_of(char out[NAME], const struct low_rank *t, int half, bool whole)
+{
+    char matrix[64];
+    snprintf(out, NAME, "base_model.model.%s%s.lora_%c.weight", whole ? "transformer." : "",
+             adapter_term_name(matrix, t), "AB"[half]);
+}
+
+static int check_entry(const struct tensor_entry *e, const struct low_rank *t, int half)
+{
+    char name[NAME], have[SHOWN];
+    uint64_t rows = (uint64_t)(half ? t->N : t->rank), cols = (uint64_t)(half ? t->rank : t->K);
+    name_of(name, t, half, true);
+    if (e == NULL)
+        return err_set(ERR_MISSING, "tensor %s is missing", name);
+    if (e->rank != 2 || e->shape[0] != rows || e->shape[1] != cols)
+        return err_set(ERR_MISMATCH,
+                       "tensor %s: shape %s, expected [%" PRIu64 ",%" PRIu64
+                       "], r being %d and the model's matrix [%d,%d]",
+                       name, tensor_shape_text(have, sizeof have, e), rows, cols, t->rank, t->K,
+                       t->N);
+    if (e->dtype == TENSOR_OTHER)
+        return err_set(ERR_UNSUPPORTED, "tensor %s is %s, must be F32, F16 or BF16", name,
+                       e->dtype_name);
+    return 0;
+}
+
+/* The elements as fp32, in memory that held the file's own. */
+static void widen_all(float *x, const struct tensor_entry *e, size_t n)
+{
+    enum dtype d = e->dtype == TENSOR_F16 ? DTYPE_F16 : DTYPE_BF16;
+    if (e->dtype != TENSOR_F32)
+        for (size_t i = n; i-- > 0;) {
+            uint16_t h;
+            memcpy(&h, (const char *)x + i * sizeof h, sizeof h);
+            x[i] = widen_exactly(h, d);
+        }
+}
+
+static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
+                     const struct low_rank *t, int half)
+{
+    const size_t n = (size_t)t->rank * (size_t)(half ? t->N : t->K);
+    float *x = mem_array(n, sizeof *x);
+    int rc = x == NULL ? ERR_NOMEM : file_read_at(&f->file, x, e->offset, (size_t)e->bytes);
+    if (rc == 0)
+        widen_all(x, e, n);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (!isfinite(x[i])) {
+            char name[NAME];
+            name_of(name, t, half, true);
+            rc = err_set(ERR_RANGE, "tensor %s has a value that is no number", name);
+        }
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (half)
+            t->b[i % (size_t)t->rank * (size_t)t->N + i / (size_t)t->rank] = x[i];
+        else
+            t->a[i] = x[i];
+    mem_free(x);
+    return rc;
+}
+
+/* A tensor that no term has read. */
+static int refuse_extra(const struct tensor_file *f, const struct adapter *a)
+{
+    char name[NAME], shown[SHOWN];
+    for (int i = 0; i < f->n; i++) {
+        bool known = false;
+        for (int k = 0; k < 4 * a->n_terms && !known; k++) {
+            name_of(name, &a->terms[k / 4], k % 2, k / 2 % 2);
+            known = strcmp(name, f->entries[i].name) == 0;
+        }
+        if (!known)
+            return err_set(ERR_MISMATCH,
+                           "tensor %s belongs to no matrix that target_modules names in this "
+                           "model",
+                           file_show(shown, sizeof shown, f->entries[i].name));
+    }
+    return 0;
+}
+
+static int read_tensors(struct adapter *a, const char *path)
+{
+    struct tensor_file f;
+    int rc = open_tensors(&f, path);
+    if (rc != 0)
+        return rc;
+    for (int i = 0; i < 2 * a->n_terms && rc == 0; i++) {
+        const struct low_rank *t = &a->terms[i / 2];
+        char name[NAME];
+        name_of(name, t, i % 2, true);
+        const struct tensor_entry *e = tensor_file_find(&f, name);
+        if (e == NULL) {
+            name_of(name, t, i % 2, false);
+            e = tensor_file_find(&f, name);
+        }
+        if ((rc = check_entry(e, t, i % 2)) == 0)
+            rc = read_half(&f, e, t, i % 2);
+    }
+    if (rc == 0)
+        rc = refuse_extra(&f, a);
+    tensor_file_close(&f);
+    return rc;
+}
+
+int adapter_read(struct adapter **out, const char *path, const struct config *c)
+{
+    struct adapter_config config = {0};
+    struct adapter *a = NULL;
+    struct buf targets = {0};
+    json_t *o = NULL;
+    char shown[SHOWN];
+    int rc = open_config(&o, path);
+    if (rc == 0 &&
+        ((rc = read_config(&config, &targets, o)) != 0 || (rc = adapter_new(&a, &config, c)) != 0))
+        rc = wrap_config();
+    if (rc == 0 && (rc = read_tensors(a, path)) == 0 && (a->path = mem_strdup(path)) == NULL)
+        rc = ERR_NOMEM;
+    json_decref(o);
+    buf_release(&targets);
+    if (rc == 0) {
+        *out = a;
+        return 0;
+    }
+    adapter_free(a);
+    return err_wrap("cannot load the adapter %s", file_show(shown, sizeof shown, path));
+}
+
+int adapter_base(char **out, const char *path)
+{
+    json_t *o = NULL;
+    const char *base = NULL;
+    char shown[SHOWN], folder[SHOWN];
+    int rc = open_config(&o, path);
+    if (rc == 0 && (rc = json_take_text(o, "base_model_name_or_path", &base)) != 0)
+        rc = wrap_config();
+    file_show(folder, sizeof folder, path);
+    if (rc == 0 && (base == NULL || *base == '\0'))
+        rc = err_set(ERR_MISSING,
+                     "the adapter %s names no base model: load that, then the adapter with "
+                     ":lora load or --lora",
+                     folder);
+    char *as_is = rc == 0 ? file_expand(base) : NULL;
+    char *beside = rc == 0 ? file_join(path, base) : NULL;
+    if (rc == 0 && (as_is == NULL || beside == NULL))
+        rc = ERR_NOMEM;
+    bool a_name = rc == 0 && (strncmp(base, "random:", 7) == 0 || bundled_is_name(base));
+    if (rc == 0 && !a_name && !file_exists(as_is)) {
+        char *other = as_is;
+        as_is = beside;
+        beside = other;
+        if (!file_exists(as_is))
+            rc = err_set(ERR_MISSING,
+                         "the adapter %s is for the model %s, which is not here: load it from "
+                         "where it is, then the adapter with :lora load or --lora",
+                         folder, file_show(shown, sizeof shown, base));
+    }
+    if (rc == 0 && adapter_is_folder(as_is))
+        rc = err_set(ERR_UNSUPPORTED, "the base of the adapter %s is an adapter itself", folder);
+    if (rc == 0) {
+        *out = as_is;
+        as_is = NULL;
+    }
+    mem_free(as_is);
+    mem_free(beside);
+    json_decref(o);
+    return rc;
+}
+
+/* ---- writing ---- */
+
+/* NULL: no memory. */
+static json_t *list_targets(const char *targets)
+{
+    if (strcmp(targets, "all-linear") == 0)
+        return json_string(targets);
+    json_t *list = json_array();
+    int rc = list == NULL ? -1 : 0;
+    for (const char *t = targets + strspn(targets, ", "); *t != '\0' && rc == 0;
+         t += strspn(t, ", ")) {
+        size_t n = strcspn(t, ", ");
+        rc = json_array_append_new(list, json_stringn(t, n));
+        t += n;
+    }
+    if (rc == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+/* As other folders can refer to it. */
+static char *from_anywhere(const char *base)
+{
+    char real[PATH_MAX];
+    return mem_strdup(realpath(base, real) == NULL ? base : real);
+}
+
+static int write_config(const struct adapter *a, const char *folder, const char *base)
+{
+    const struct adapter_config *c = &a->config;
+    char *path = file_join(folder, CONFIG), *named = from_anywhere(base);
+    /* PEFT's alpha is a whole number, where it can be. */
+    double alpha = (double)c->alpha;
+    json_t *alpha_json = alpha == floor(alpha) ? json_integer((json_int_t)alpha) : json_real(alpha);
+    json_t *o =
+        json_pack("{s:s,s:s,s:o,s:i,s:o,s:f,s:o,s:b,s:b,s:s,s:b,s:b}", "peft_type", "LORA",
+                  "task_type", "CAUSAL_LM", "base_model_name_or_path",
+                  json_of_text(named == NULL ? "" : named, named == NULL ? 0 : strlen(named)), "r",
+                  c->rank, "lora_alpha", alpha_json, "lora_dropout", (double)c->dropout,
+                  "target_modules", list_targets(c->targets), "fan_in_fan_out", 1, "use_rslora",
+                  c->rslora, "bias", "none", "init_lora_weights", 1, "inference_mode", 1);
+    int rc = path == NULL || named == NULL || o == NULL
+                 ? err_set(ERR_NOMEM, "no memory for %s", CONFIG)
+                 : json_write_file(path, o);
+    json_decref(o);
+    mem_free(path);
+    mem_free(named);
+    return rc;
+}
+
+static int describe(struct buf *head, const struct adapter *a)
+{
+    uint64_t at = 0;
+    int rc = buf_str(head, "{\"__metadata__\":{\"format\":\"pt\"}");
+    for (int i = 0; i < 2 * a->n_terms && rc == 0; i++) {
+        const struct low_rank *t = &a->terms[i / 2];
+        char name[NAME];
+        int rows = i % 2 ? t->N : t->rank, cols = i % 2 ? t->rank : t->K;
+        uint64_t end = at + (uint64_t)rows * (uint64_t)cols * sizeof(float);
+        name_of(name, t, i % 2, true);
+        rc = buf_printf(head,
+                        ",\"%s\":{\"dtype\":\"F32\",\"shape\":[%d,%d],\"data_offsets\":[%" PRIu64
+                        ",%" PRIu64 "]}",
+                        name, rows, cols, at, end);
+        at = end;
+    }
+    return rc != 0 ? rc : buf_char(head, '}');
+}
+
+static int write_half(struct file_writer *f, const struct low_rank *t, int half)
+{
+    const size_t rank = (size_t)t->rank, N = (size_t)t->N;
+    if (!half)
+        return file_write(f, t->a, rank * (size_t)t->K * sizeof *t->a);
+    float row[ADAPTER_MAX_RANK];
+    int rc = 0;
+    for (size_t n = 0; n < N && rc == 0; n++) {
+        for (size_t r = 0; r < rank; r++)
+            row[r] = t->b[r * N + n];
+        rc = file_write(f, row, rank * sizeof *row);
+    }
+    return rc;
+}
+
+static int write_tensors(const struct adapter *a, const char *folder)
+{
+    struct buf head = {0};
+    struct file_writer f = {.fd = -1};
+    char *path = file_join(folder, TENSORS);
+    int rc = path == NULL ? ERR_NOMEM : describe(&head, a);
+    if (rc == 0 && (rc = file_create(&f, path, false)) == 0)
+        rc = safetensors_write_head(&f, &head);
+    for (int i = 0; i < 2 * a->n_terms && rc == 0; i++)
+        rc = write_half(&f, &a->terms[i / 2], i % 2);
+    if (rc == 0)
+        rc = file_commit(&f);
+    file_abandon(&f);
+    buf_release(&head);
+    mem_free(path);
+    return rc;
+}
+
+int adapter_write(const struct adapter *a, const char *folder, const char *base)
+{
+    int rc = write_config(a, folder, base);
+    return rc != 0 ? rc : write_tensors(a, folder);
+}
+
+int adapter_save(struct adapter *a, const char *path, const char *base, bool force)
+{
+    struct folder_writer w;
+    char *copy = mem_strdup(path);
+    int rc = copy == NULL ? ERR_NOMEM : folder_create(&w, path, force);
+    if (rc == 0) {
+        if ((rc = adapter_write(a, w.temp, base)) == 0)
+            rc = folder_commit(&w);
+        folder_abandon(&w);
+    }
+    if (rc != 0) {
+        mem_free(copy);
+        return rc;
+    }
+    mem_free(a->path);
+    a->path = copy;
+    a->changed = false;
+    return 0;
+}

@@ -1,0 +1,144 @@
+#include "weights/hf/generation_config.h"
+
+#include "model/base/err.h"
+#include "model/base/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN = 60 };
+
+/* What is called the same here; true: only where do_sample is. */
+static const struct {
+    const char *name;
+    bool drawn;
+} settings[] = {
+    {"temperature", true},
+    {"top_k", true},
+    {"top_p", true},
+    {"min_p", true},
+    {"typical_p", true},
+    {"repetition_penalty", false},
+    {"no_repeat_ngram_size", false},
+    {"max_new_tokens", false},
+    {"min_new_tokens", false},
+    {"num_beams", false},
+    {"length_penalty", false},
+    {"early_stopping", false},
+};
+
+static int add_setting(struct buf *out, const char *name, const json_t *value,
+                       const struct progress *p)
+{
+    char shown[SHOWN];
+    const char *text = json_string_value(value);
+    if (value == NULL || json_is_null(value))
+        return 0;
+    if (json_is_number(value) || json_is_boolean(value))
+        return buf_printf(out, "%s: %s\n", name, json_shown(shown, sizeof shown, value));
+    if (text != NULL && strcmp(text, "never") == 0)
+        return buf_printf(out, "%s: never\n", name);
+    progress_note(p, "generation_config.json: %s is %s, left out", name,
+                  json_shown(shown, sizeof shown, value));
+    return 0;
+}
+
+/* A number of the file, or what transformers has where there is none. */
+static double number_or(const json_t *o, const char *name, double otherwise)
+{
+    const json_t *value = json_object_get(o, name);
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+/*
+ * Contrastive search, which transformers does only where nothing else is asked for: one beam, no
+ * sampling, more than one candidate. top_k then counts, its default 50 too.
+ */
+static int add_contrastive(struct buf *out, const json_t *o, const struct progress *p)
+{
+    const double alpha = number_or(o, "penalty_alpha", 0), beams = number_or(o, "num_beams", 1),
+                 top_k = number_or(o, "top_k", 50);
+    const bool drawn = json_is_true(json_object_get(o, "do_sample"));
+    char why[64] = "";
+    if (alpha <= 0)
+        return add_setting(out, "penalty_alpha", json_object_get(o, "penalty_alpha"), p);
+    if (beams > 1)
+        snprintf(why, sizeof why, "num_beams is %g", beams);
+    else if (drawn)
+        snprintf(why, sizeof why, "do_sample is true");
+    else if (top_k < 2)
+        snprintf(why, sizeof why, "top_k is %g", top_k);
+    if (why[0] != '\0') {
+        progress_note(p,
+                      "generation_config.json: %s, so there is no contrastive search: "
+                      "penalty_alpha is left out",
+                      why);
+        return 0;
+    }
+    int rc = add_setting(out, "penalty_alpha", json_object_get(o, "penalty_alpha"), p);
+    if (rc == 0 && alpha <= 1)
+        rc = buf_printf(out, "top_k: %.17g\n", top_k);
+    return rc;
+}
+
+/* One id, or a list of them: each ends a text; -1 is none. */
+static int add_stop_tokens(struct buf *out, const json_t *value, const struct config *c,
+                           const char *file, const struct progress *p)
+{
+    char shown[SHOWN];
+    bool list = json_is_array(value);
+    size_t n = list ? json_array_size(value) : value != NULL && !json_is_null(value);
+    struct buf ids = {0};
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const json_t *one = list ? json_array_get(value, i) : value;
+        json_int_t id = json_integer_value(one);
+        if (json_is_integer(one) && (id == TOKEN_NONE || (n == 1 && id == c->eos_token_id)))
+            continue;
+        if (json_is_integer(one) && id >= 0 && id < c->n_vocab)
+            rc = buf_printf(&ids, "%s%d", ids.n > 0 ? "," : "", (int)id);
+        else
+            progress_note(p, "%s: eos_token_id is %s, left out", file,
+                          json_shown(shown, sizeof shown, one));
+    }
+    if (rc == 0 && ids.n > 0)
+        rc = buf_printf(out, "stop_token: \"%s\"\n", ids.data);
+    buf_release(&ids);
+    return rc;
+}
+
+int generation_config_parse(struct buf *out, const char *text, size_t n, const struct config *c,
+                            const struct progress *p)
+{
+    json_t *o = NULL;
+    struct buf lines = {0};
+    int rc = json_read_text(&o, text, n);
+    if (rc == 0 && !json_is_object(o))
+        rc = err_set(ERR_FORMAT, "the file is no object of settings");
+    bool drawn = rc == 0 && json_is_true(json_object_get(o, "do_sample"));
+    for (size_t i = 0; i < sizeof settings / sizeof *settings && rc == 0; i++)
+        if (drawn || !settings[i].drawn)
+            rc = add_setting(&lines, settings[i].name, json_object_get(o, settings[i].name), p);
+    if (rc == 0)
+        rc = add_contrastive(&lines, o, p);
+    if (rc == 0)
+        rc = add_stop_tokens(&lines, json_object_get(o, "eos_token_id"), c,
+                             "generation_config.json", p);
+    if (rc == 0)
+        rc = buf_add(out, lines.data, lines.n);
+    buf_release(&lines);
+    json_decref(o);
+    return rc;
+}
+
+int generation_config_stop_tokens(struct buf *out, const char *text, size_t n,
+                                  const struct config *c, const struct progress *p)
+{
+    json_t *o = NULL;
+    int rc = json_read_text(&o, text, n);
+    const json_t *ids = json_object_get(o, "eos_token_id");
+    if (rc == 0 && json_is_array(ids))
+        rc = add_stop_tokens(out, ids, c, "config.json", p);
+    json_decref(o);
+    return rc;
+}

@@ -1,0 +1,270 @@
+#include "weights/hf/hf_config.h"
+
+#include "model/base/err.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "weights/tensors/sniff.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BYTES = 16 << 20 };
+
+/* transformers' names; the first of an activation is the one written back. */
+static const struct {
+    const char *name;
+    enum activation activation;
+} activations[] = {{"gelu_new", ACTIVATION_GELU_TANH},
+                   {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH},
+                   {"gelu_fast", ACTIVATION_GELU_TANH},
+                   {"gelu", ACTIVATION_GELU_ERF},
+                   {"gelu_python", ACTIVATION_GELU_ERF}};
+enum { N_ACTIVATIONS = sizeof activations / sizeof *activations };
+
+static int read_activation(struct config *c, const json_t *o)
+{
+    const char *name = NULL;
+    int rc = json_take_text(o, "activation_function", &name);
+    if (rc != 0 || name == NULL)
+        return rc;
+    for (int i = 0; i < N_ACTIVATIONS; i++)
+        if (strcmp(name, activations[i].name) == 0) {
+            c->activation = activations[i].activation;
+            return 0;
+        }
+    char shown[60];
+    return err_set(ERR_UNSUPPORTED,
+                   "activation_function is %s, must be gelu_new, gelu_pytorch_tanh, gelu_fast, "
+                   "gelu or gelu_python",
+                   json_shown(shown, sizeof shown, json_object_get(o, "activation_function")));
+}
+
+/* Sizes, under GPT-2's names or those transformers maps to them. */
+static int read_sizes(struct config *c, const json_t *o)
+{
+    const struct {
+        const char *key, *alias;
+        int64_t least;
+        int *to;
+    } sizes[] = {{"n_layer", "num_hidden_layers", 1, &c->n_layer},
+                 {"n_head", "num_attention_heads", 1, &c->n_head},
+                 {"n_embd", "hidden_size", 1, &c->n_embd},
+                 {"n_positions", "max_position_embeddings", 1, &c->n_ctx},
+                 {"n_inner", NULL, 0, &c->n_inner},
+                 {"vocab_size", NULL, 1, &c->n_vocab}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const char *key = sizes[i].key;
+        if (sizes[i].alias != NULL && json_object_get(o, key) == NULL)
+            key = sizes[i].alias;
+        int64_t value = *sizes[i].to;
+        int rc = json_take_int(o, key, sizes[i].least, INT32_MAX, &value);
+        if (rc != 0)
+            return rc;
+        *sizes[i].to = (int)value;
+    }
+    return 0;
+}
+
+/* The key's id, or where it has a list, the first of it that is one; -1: there is none. */
+static int take_id(const json_t *o, const char *key, int64_t *id)
+{
+    const json_t *list = json_object_get(o, key);
+    size_t n = json_array_size(list);
+    if (n == 0)
+        return json_take_int(o, key, TOKEN_NONE, INT32_MAX, id);
+    int rc = 0;
+    *id = TOKEN_NONE;
+    for (size_t i = 0; i < n && *id == TOKEN_NONE && rc == 0; i++) {
+        json_t *one = json_pack("{sO}", key, json_array_get(list, i));
+        rc = one == NULL ? ERR_NOMEM : json_take_int(one, key, TOKEN_NONE, INT32_MAX, id);
+        json_decref(one);
+    }
+    return rc;
+}
+
+/*
+ * For these alone null says something: there is no such token, as -1 does. Nor is there one
+ * beyond the vocabulary: transformers writes its default 50256 into the smallest model's file.
+ */
+static int read_ids(struct config *c, const json_t *o)
+{
+    const struct {
+        const char *key;
+        token_id *to;
+    } ids[] = {{"bos_token_id", &c->bos_token_id},
+               {"eos_token_id", &c->eos_token_id},
+               {"pad_token_id", &c->pad_token_id}};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        int64_t id = *ids[i].to;
+        if (json_is_null(json_object_get(o, ids[i].key)))
+            id = TOKEN_NONE;
+        int rc = take_id(o, ids[i].key, &id);
+        if (rc != 0)
+            return rc;
+        *ids[i].to = id < c->n_vocab ? (token_id)id : TOKEN_NONE;
+    }
+    return 0;
+}
+
+static int read_numbers(struct config *c, const json_t *o)
+{
+    const struct {
+        const char *key;
+        double most;
+        float *to;
+    } numbers[] = {{"layer_norm_epsilon", 1, &c->layer_norm_epsilon},
+                   {"initializer_range", 1e3, &c->initializer_range},
+                   {"embd_pdrop", 1, &c->embd_pdrop},
+                   {"attn_pdrop", 1, &c->attn_pdrop},
+                   {"resid_pdrop", 1, &c->resid_pdrop}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        double value = (double)*numbers[i].to;
+        int rc = json_take_number(o, numbers[i].key, 0, numbers[i].most, &value);
+        if (rc != 0)
+            return rc;
+        *numbers[i].to = (float)value + 0.0f; /* -0 would read back as another number */
+    }
+    return 0;
+}
+
+static int read_switches(struct config *c, const json_t *o)
+{
+    bool crossed = false;
+    const struct {
+        const char *key;
+        bool *to;
+    } switches[] = {{"tie_word_embeddings", &c->tie_word_embeddings},
+                    {"scale_attn_weights", &c->scale_attn_weights},
+                    {"scale_attn_by_inverse_layer_idx", &c->scale_attn_by_inverse_layer_idx},
+                    {"reorder_and_upcast_attn", &c->reorder_and_upcast_attn},
+                    {"add_cross_attention", &crossed}};
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
+        int rc = json_take_bool(o, switches[i].key, switches[i].to);
+        if (rc != 0)
+            return rc;
+    }
+    if (crossed)
+        return err_set(ERR_UNSUPPORTED, "add_cross_attention is true, must be false: a GPT-2 with "
+                                        "an encoder is not read");
+    return 0;
+}
+
+static int read_all(struct config *c, const json_t *o)
+{
+    if (!json_is_object(o)) {
+        char shown[60];
+        return err_set(ERR_FORMAT, "the file holds %s, must be an object of GPT-2's settings",
+                       json_shown(shown, sizeof shown, o));
+    }
+    const char *type = NULL;
+    int rc = json_take_text(o, "model_type", &type);
+    if (rc == 0 && type != NULL && strcmp(type, "gpt2") != 0) {
+        char shown[60];
+        rc = err_set(ERR_UNSUPPORTED, "model_type is %s, must be \"gpt2\"",
+                     json_shown(shown, sizeof shown, json_object_get(o, "model_type")));
+    }
+    if (rc == 0)
+        rc = read_sizes(c, o);
+    if (rc == 0)
+        rc = read_activation(c, o);
+    if (rc == 0)
+        rc = read_numbers(c, o);
+    if (rc == 0)
+        rc = read_switches(c, o);
+    if (rc == 0)
+        rc = read_ids(c, o);
+    return rc == 0 ? config_check(c) : rc;
+}
+
+int hf_config_parse(struct config *c, const char *text, size_t n)
+{
+    json_t *o = NULL;
+    int rc = json_read_text(&o, text, n);
+    struct config read;
+    config_init(&read);
+    if (rc == 0)
+        rc = read_all(&read, o);
+    json_decref(o);
+    if (rc == 0)
+        *c = read;
+    return rc;
+}
+
+int hf_config_read(struct config *c, const char *path)
+{
+    struct buf text = {0};
+    int rc = file_read_all(&text, path, MAX_BYTES);
+    if (rc == 0 && ((rc = lookalike_refuse_text(buf_text(&text), text.n)) != 0 ||
+                    (rc = hf_config_parse(c, buf_text(&text), text.n)) != 0))
+        rc = file_wrap(path);
+    buf_release(&text);
+    return rc;
+}
+
+/* The shortest decimal that is this float: 1e-05, not 9.9999997473787516e-06. */
+static int write_float(struct buf *out, const char *key, float value)
+{
+    char text[32];
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value)
+            break;
+    }
+    return buf_printf(out, "  \"%s\": %s,\n", key, text);
+}
+
+static int write_id(struct buf *out, const char *key, token_id id)
+{
+    return id == TOKEN_NONE ? buf_printf(out, "  \"%s\": null,\n", key)
+                            : buf_printf(out, "  \"%s\": %d,\n", key, id);
+}
+
+static const char *truth(bool b)
+{
+    return b ? "true" : "false";
+}
+
+int hf_config_write(struct buf *out, const struct config *c, enum dtype dtype)
+{
+    static const char *const torch[] = {
+        [DTYPE_F32] = "float32", [DTYPE_F16] = "float16", [DTYPE_BF16] = "bfloat16"};
+    int i = 0;
+    while (activations[i].activation != c->activation)
+        i++;
+    size_t before = out->n;
+    int rc =
+        buf_printf(out,
+                   "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n"
+                   "  \"model_type\": \"gpt2\",\n  \"vocab_size\": %d,\n"
+                   "  \"n_positions\": %d,\n  \"n_ctx\": %d,\n  \"n_embd\": %d,\n"
+                   "  \"n_layer\": %d,\n  \"n_head\": %d,\n  \"n_inner\": %d,\n"
+                   "  \"activation_function\": \"%s\",\n  \"tie_word_embeddings\": %s,\n"
+                   "  \"scale_attn_weights\": %s,\n"
+                   "  \"scale_attn_by_inverse_layer_idx\": %s,\n"
+                   "  \"reorder_and_upcast_attn\": %s,\n",
+                   c->n_vocab, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head, c->n_inner,
+                   activations[i].name, truth(c->tie_word_embeddings), truth(c->scale_attn_weights),
+                   truth(c->scale_attn_by_inverse_layer_idx), truth(c->reorder_and_upcast_attn));
+    if (rc == 0)
+        rc = write_float(out, "layer_norm_epsilon", c->layer_norm_epsilon);
+    if (rc == 0)
+        rc = write_float(out, "initializer_range", c->initializer_range);
+    if (rc == 0)
+        rc = write_float(out, "embd_pdrop", c->embd_pdrop);
+    if (rc == 0)
+        rc = write_float(out, "attn_pdrop", c->attn_pdrop);
+    if (rc == 0)
+        rc = write_float(out, "resid_pdrop", c->resid_pdrop);
+    if (rc == 0)
+        rc = write_id(out, "bos_token_id", c->bos_token_id);
+    if (rc == 0)
+        rc = write_id(out, "eos_token_id", c->eos_token_id);
+    if (rc == 0)
+        rc = write_id(out, "pad_token_id", c->pad_token_id);
+    if (rc == 0)
+        rc = buf_printf(out, "  \"torch_dtype\": \"%s\"\n}\n", torch[dtype]);
+    if (rc != 0 && out->data != NULL)
+        out->data[out->n = before] = '\0';
+    return rc;
+}

@@ -1,0 +1,155 @@
+/* A source as a Hugging Face folder that transformers opens. */
+#include "weights/save.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "weights/tensors/folder.h"
+#include "weights/hf/hf_config.h"
+#include "weights/tensors/tensor_copy.h"
+#include "weights/tensors/tensor_file.h"
+#include "weights/hf/vocab.h"
+
+#include <string.h>
+
+static enum dtype dtype_asked(const struct save_config *c, enum dtype own)
+{
+    return c->dtype == SAVE_F32    ? DTYPE_F32
+           : c->dtype == SAVE_F16  ? DTYPE_F16
+           : c->dtype == SAVE_BF16 ? DTYPE_BF16
+                                   : own;
+}
+
+/* One JSON object after another, wide elements first, so that each tensor lies at a
+ * multiple of its element's size; *total: bytes of data. */
+static int describe(struct buf *json, uint64_t *total, const struct source *s,
+                    const struct save_config *c)
+{
+    int rc = buf_str(json, "{\"__metadata__\":{\"format\":\"pt\"}");
+    uint64_t at = 0;
+    for (size_t size = 4; size >= 2; size -= 2)
+        for (int i = 0; i < s->table.n_tensors && rc == 0; i++) {
+            const struct param_tensor *t = &s->table.tensors[i];
+            enum dtype d = dtype_asked(c, s->readers[i].dtype);
+            if (dtype_bytes(d) != size)
+                continue;
+            bool head = strcmp(t->name, "lm_head.weight") == 0;
+            uint64_t end = at + tensor_elements(t) * size;
+            rc = buf_printf(json, ",\"%s%s\":{\"dtype\":\"%s\",\"shape\":[",
+                            head ? "" : "transformer.", t->name, dtype_name(d));
+            if (rc == 0 && t->kind != PARAM_VECTOR)
+                rc = buf_printf(json, "%d,", t->rows);
+            if (rc == 0)
+                rc = buf_printf(json, "%d],\"data_offsets\":[%llu,%llu]}", t->cols,
+                                (unsigned long long)at, (unsigned long long)end);
+            at = end;
+        }
+    *total = at;
+    return rc != 0 ? rc : buf_char(json, '}');
+}
+
+static int write_tensors(struct file_writer *f, const struct source *s, const struct save_config *c,
+                         const struct progress *p)
+{
+    struct buf json = {0};
+    struct tensor_copy copy = {.to = f, .progress = p};
+    int rc = describe(&json, &copy.total, s, c);
+    if (rc == 0)
+        rc = safetensors_write_head(f, &json);
+    for (size_t size = 4; size >= 2; size -= 2)
+        for (int i = 0; i < s->table.n_tensors && rc == 0; i++) {
+            enum dtype d = dtype_asked(c, s->readers[i].dtype);
+            if (dtype_bytes(d) == size)
+                rc = tensor_copy_write(&copy, &s->table.tensors[i], &s->readers[i], d, false);
+        }
+    if (rc == 0)
+        tensor_copy_warn(&copy, c->dtype == SAVE_BF16 ? DTYPE_BF16 : DTYPE_F16);
+    tensor_copy_release(&copy);
+    buf_release(&json);
+    return rc;
+}
+
+static int write_safetensors(const char *folder, const struct source *s,
+                             const struct save_config *c, const struct progress *p)
+{
+    char *path = file_join(folder, "model.safetensors");
+    struct file_writer f;
+    int rc = path == NULL ? ERR_NOMEM : file_create(&f, path, false);
+    mem_free(path);
+    if (rc != 0)
+        return rc;
+    if ((rc = write_tensors(&f, s, c, p)) == 0)
+        rc = file_commit(&f);
+    file_abandon(&f);
+    return rc;
+}
+
+static int write_text(const char *folder, const char *name, const struct buf *text)
+{
+    char *path = file_join(folder, name);
+    struct file_writer f;
+    int rc = path == NULL ? ERR_NOMEM : file_create(&f, path, false);
+    mem_free(path);
+    if (rc != 0)
+        return rc;
+    if ((rc = file_write(&f, text->data, text->n)) == 0)
+        rc = file_commit(&f);
+    file_abandon(&f);
+    return rc;
+}
+
+static int write_config(const char *folder, const struct source *s, const struct save_config *c)
+{
+    struct buf text = {0};
+    int rc = hf_config_write(&text, &s->config, dtype_asked(c, s->dtype));
+    if (rc == 0)
+        rc = write_text(folder, "config.json", &text);
+    buf_release(&text);
+    return rc;
+}
+
+static int write_generation_config(const char *folder, const struct config *c)
+{
+    const struct {
+        const char *name;
+        token_id id;
+    } ids[] = {{"bos_token_id", c->bos_token_id},
+               {"eos_token_id", c->eos_token_id},
+               {"pad_token_id", c->pad_token_id}};
+    struct buf text = {0};
+    int rc = buf_str(&text, "{\n  \"_from_model_config\": true");
+    for (size_t i = 0; i < sizeof ids / sizeof *ids && rc == 0; i++)
+        if (ids[i].id != TOKEN_NONE)
+            rc = buf_printf(&text, ",\n  \"%s\": %d", ids[i].name, ids[i].id);
+    if (rc == 0 && (rc = buf_str(&text, "\n}\n")) == 0)
+        rc = write_text(folder, "generation_config.json", &text);
+    buf_release(&text);
+    return rc;
+}
+
+static int write_defaults(const char *folder, const char *yaml)
+{
+    struct buf text = {0};
+    int rc = buf_str(&text, yaml);
+    if (rc == 0)
+        rc = write_text(folder, "prattle.yaml", &text);
+    buf_release(&text);
+    return rc;
+}
+
+int source_save_hf(struct source *s, const char *path, const struct save_config *c,
+                   const struct progress *p)
+{
+    struct folder_writer f;
+    int rc = folder_create(&f, path, c->force);
+    if (rc != 0)
+        return rc;
+    if ((rc = write_config(f.temp, s, c)) == 0 &&
+        (rc = write_generation_config(f.temp, &s->config)) == 0 &&
+        (rc = s->tokenizer == NULL ? 0 : vocab_write_folder(s->tokenizer, f.temp, false)) == 0 &&
+        (rc = s->defaults == NULL ? 0 : write_defaults(f.temp, s->defaults)) == 0 &&
+        (rc = write_safetensors(f.temp, s, c, p)) == 0)
+        rc = folder_commit(&f);
+    folder_abandon(&f);
+    return rc;
+}

@@ -1,0 +1,360 @@
+#include "weights/hf/vocab.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "weights/tensors/sniff.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define FILE_MAX_BYTES ((uint64_t)32 << 20)
+
+enum { SHOWN = 96 };
+
+/* What the files gave so far. */
+struct draft {
+    const struct config *config; /* or NULL */
+    int n, cap;                  /* ids 0..n-1 */
+    const char **tokens;         /* [cap], borrowed from the roots; NULL for a hole */
+    unsigned char *special;      /* [cap] */
+    int n_merges;
+    const char **merges; /* [n_merges], borrowed from the roots or lines */
+    struct buf lines;
+    json_t *roots[2];
+};
+
+static void release(struct draft *d)
+{
+    mem_free(d->tokens);
+    mem_free(d->special);
+    mem_free(d->merges);
+    buf_release(&d->lines);
+    json_decref(d->roots[0]);
+    json_decref(d->roots[1]);
+}
+
+/* The byte order mark that some editors put in front. */
+static void skip_bom(const char **text, size_t *n)
+{
+    if (*n >= 3 && memcmp(*text, "\xef\xbb\xbf", 3) == 0) {
+        *text += 3;
+        *n -= 3;
+    }
+}
+
+static int parse_object(json_t **out, const char *file, const char *text, size_t n)
+{
+    skip_bom(&text, &n);
+    int rc = json_read_text(out, text, n);
+    if (rc != 0)
+        return rc == ERR_NOMEM ? rc : err_set(rc, "%s is %s", file, err_text());
+    if (!json_is_object(*out))
+        return err_set(ERR_FORMAT, "%s is not a JSON object", file);
+    return 0;
+}
+
+/* Room for `more` tokens: ids may leave holes, but not run away from their number. */
+static int reserve(struct draft *d, size_t more)
+{
+    if (more > INT_MAX / 4)
+        return err_set(ERR_RANGE, "the tokenizer has %zu tokens, at most %d", more, INT_MAX / 4);
+    int cap = d->cap + 2 * (int)more + 1024;
+    /* A vocabulary with more holes than tokens is legal where the model has the room. */
+    if (d->config != NULL && cap < d->config->n_vocab)
+        cap = d->config->n_vocab;
+    const char **tokens =
+        mem_grow(d->tokens, (size_t)d->cap * sizeof *tokens, (size_t)cap * sizeof *tokens);
+    if (tokens == NULL)
+        return ERR_NOMEM;
+    d->tokens = tokens;
+    unsigned char *special = mem_grow(d->special, (size_t)d->cap, (size_t)cap);
+    if (special == NULL)
+        return ERR_NOMEM;
+    d->special = special;
+    d->cap = cap;
+    return 0;
+}
+
+static int put(struct draft *d, const char *text, const json_t *id_value, bool special)
+{
+    char shown[SHOWN], other[SHOWN];
+    file_show(shown, sizeof shown, text);
+    if (!json_is_integer(id_value))
+        return err_set(ERR_FORMAT, "the id of token \"%s\" is not a whole number", shown);
+    json_int_t id = json_integer_value(id_value);
+    if (id < 0 || id >= d->cap)
+        return err_set(ERR_FORMAT, "token \"%s\" has id %lld, out of the range 0..%d", shown,
+                       (long long)id, d->cap - 1);
+    if (d->config != NULL && id >= d->config->n_vocab)
+        return err_set(ERR_MISMATCH,
+                       "token \"%s\" has id %lld, but the model has only %d tokens: the "
+                       "tokenizer belongs to another model",
+                       shown, (long long)id, d->config->n_vocab);
+    if (d->tokens[id] != NULL && strcmp(d->tokens[id], text) != 0)
+        return err_set(ERR_FORMAT, "tokens \"%s\" and \"%s\" both have id %lld",
+                       file_show(other, sizeof other, d->tokens[id]), shown, (long long)id);
+    d->tokens[id] = text;
+    d->special[id] |= special;
+    if (id >= d->n)
+        d->n = (int)id + 1;
+    return 0;
+}
+
+/* {"text": id, ...} */
+static int put_all(struct draft *d, json_t *tokens, bool special)
+{
+    const char *text;
+    json_t *id;
+    int rc = reserve(d, json_object_size(tokens));
+    json_object_foreach(tokens, text, id) if (rc == 0) rc =
+        put(d, text, id, special || strcmp(text, "<|endoftext|>") == 0);
+    return rc;
+}
+
+static int read_vocab(struct draft *d, const struct vocab_text *text)
+{
+    int rc = parse_object(&d->roots[0], "vocab.json", text->vocab, text->n_vocab);
+    if (rc == 0 && (rc = put_all(d, d->roots[0], false)) != 0)
+        err_wrap("vocab.json");
+    if (rc != 0 || text->added == NULL)
+        return rc;
+    rc = parse_object(&d->roots[1], "added_tokens.json", text->added, text->n_added);
+    if (rc == 0 && (rc = put_all(d, d->roots[1], true)) != 0)
+        err_wrap("added_tokens.json");
+    return rc;
+}
+
+/* Lines of "left right" after a first one that tells the version. */
+static int read_merges(struct draft *d, const char *text, size_t n)
+{
+    skip_bom(&text, &n);
+    if (memchr(text, '\0', n) != NULL)
+        return err_set(ERR_FORMAT, "merges.txt is not text: it has a NUL byte");
+    size_t lines = 1;
+    for (size_t i = 0; i < n; i++)
+        lines += text[i] == '\n';
+    if (lines > INT_MAX)
+        return err_set(ERR_RANGE, "merges.txt has %zu lines, at most %d", lines, INT_MAX);
+    int rc = buf_add(&d->lines, text, n);
+    if (rc != 0 || (d->merges = mem_array(lines, sizeof *d->merges)) == NULL)
+        return ERR_NOMEM;
+    char *at = d->lines.data, *end = at + n;
+    for (bool first = true; at < end; first = false) {
+        char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop == NULL ? end : stop;
+        *stop = '\0';
+        if (stop > at && stop[-1] == '\r')
+            stop[-1] = '\0';
+        if (*at != '\0' && !(first && strncmp(at, "#version", 8) == 0))
+            d->merges[d->n_merges++] = at;
+        at = stop + 1;
+    }
+    return 0;
+}
+
+static const char *type_of(const json_t *object)
+{
+    const char *type = json_string_value(json_object_get(object, "type"));
+    return type == NULL ? "" : type;
+}
+
+static bool empty(const json_t *value)
+{
+    return value == NULL || json_is_null(value) || json_is_false(value) ||
+           (json_is_string(value) && json_string_length(value) == 0);
+}
+
+/* What makes this tokenizer.json something else than GPT-2's, or NULL. */
+static const char *strangeness(const json_t *root, const json_t *model)
+{
+    static const struct {
+        const char *name, *complaint;
+    } switches[] = {{"dropout", "it has dropout"},
+                    {"continuing_subword_prefix", "it has continuing_subword_prefix"},
+                    {"end_of_word_suffix", "it has end_of_word_suffix"},
+                    {"byte_fallback", "it has byte_fallback"},
+                    {"ignore_merges", "it has ignore_merges"}};
+    const json_t *pre = json_object_get(root, "pre_tokenizer");
+    const json_t *list = json_object_get(pre, "pretokenizers");
+    if (strcmp(type_of(pre), "Sequence") == 0 && json_array_size(list) == 1)
+        pre = json_array_get(list, 0);
+    if (type_of(model)[0] != '\0' && strcmp(type_of(model), "BPE") != 0)
+        return "its model is not BPE";
+    if (strcmp(type_of(pre), "ByteLevel") != 0)
+        return "its pre_tokenizer is not ByteLevel alone";
+    if (!empty(json_object_get(pre, "add_prefix_space")))
+        return "it has add_prefix_space";
+    if (json_is_false(json_object_get(pre, "use_regex")))
+        return "it has use_regex false";
+    if (!empty(json_object_get(root, "normalizer")))
+        return "it has a normalizer";
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+        if (!empty(json_object_get(model, switches[i].name)))
+            return switches[i].complaint;
+    return NULL;
+}
+
+/* "a b", or ["a", "b"] as newer files have it. */
+static int read_merge_list(struct draft *d, const json_t *merges)
+{
+    size_t n = json_array_size(merges);
+    if (!json_is_array(merges) || n > INT_MAX)
+        return err_set(ERR_FORMAT, "tokenizer.json: model.merges is missing or not a list");
+    if ((d->merges = mem_array(n, sizeof *d->merges)) == NULL)
+        return ERR_NOMEM;
+    /* The pairs are joined in one buffer, sized first so that it does not move. */
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < 2; k++)
+            bytes += json_string_length(json_array_get(json_array_get(merges, i), k)) + 1;
+    int rc = buf_reserve(&d->lines, bytes);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const json_t *merge = json_array_get(merges, i);
+        const char *left = json_string_value(json_array_get(merge, 0));
+        const char *right = json_string_value(json_array_get(merge, 1));
+        d->merges[i] = json_string_value(merge);
+        if (d->merges[i] == NULL && left != NULL && right != NULL) {
+            d->merges[i] = d->lines.data + d->lines.n;
+            rc = buf_printf(&d->lines, "%s %s%c", left, right, '\0');
+        }
+        if (d->merges[i] == NULL)
+            return err_set(ERR_FORMAT, "tokenizer.json: merge %zu is neither \"a b\" nor a pair",
+                           i);
+    }
+    d->n_merges = (int)n;
+    return rc;
+}
+
+static int read_added(struct draft *d, const json_t *added)
+{
+    size_t i;
+    const json_t *token;
+    int rc = reserve(d, json_array_size(added));
+    json_array_foreach(added, i, token)
+    {
+        const char *text = json_string_value(json_object_get(token, "content"));
+        if (rc == 0 && text == NULL)
+            rc = err_set(ERR_FORMAT, "added token %zu has no content", i);
+        if (rc == 0)
+            rc = put(d, text, json_object_get(token, "id"), true);
+    }
+    return rc;
+}
+
+static int read_tokenizer(struct draft *d, const char *text, size_t n)
+{
+    int rc = parse_object(&d->roots[0], "tokenizer.json", text, n);
+    if (rc != 0)
+        return rc;
+    const json_t *model = json_object_get(d->roots[0], "model");
+    json_t *vocab = json_object_get(model, "vocab");
+    const char *strange = strangeness(d->roots[0], model);
+    if (strange != NULL)
+        return err_set(ERR_UNSUPPORTED, "tokenizer.json is not GPT-2's byte-level BPE: %s",
+                       strange);
+    if (!json_is_object(vocab))
+        return err_set(ERR_FORMAT, "tokenizer.json: model.vocab is missing or not an object");
+    rc = put_all(d, vocab, false);
+    if (rc == 0)
+        rc = read_added(d, json_object_get(d->roots[0], "added_tokens"));
+    if (rc != 0)
+        return err_wrap("tokenizer.json");
+    return read_merge_list(d, json_object_get(model, "merges"));
+}
+
+static token_id known(const struct draft *d, token_id id, token_id otherwise)
+{
+    return id >= 0 && id < d->n && d->tokens[id] != NULL ? id : otherwise;
+}
+
+static int finish(struct tokenizer **out, const struct draft *d, const struct progress *p)
+{
+    int holes = 0, first = -1;
+    token_id end = TOKEN_NONE;
+    for (int id = 0; id < d->n; id++) {
+        if (d->tokens[id] == NULL && holes++ == 0)
+            first = id;
+        if (d->tokens[id] != NULL && strcmp(d->tokens[id], "<|endoftext|>") == 0)
+            end = id;
+    }
+    if (d->n == 0)
+        return err_set(ERR_FORMAT, "the tokenizer has no tokens");
+    const struct config *c = d->config;
+    struct vocab v = {.n_tokens = d->n,
+                      .tokens = d->tokens,
+                      .special = d->special,
+                      .n_merges = d->n_merges,
+                      .merges = d->merges,
+                      .bos = known(d, c == NULL ? TOKEN_NONE : c->bos_token_id, end),
+                      .eos = known(d, c == NULL ? TOKEN_NONE : c->eos_token_id, end)};
+    int rc = tokenizer_new(out, &v);
+    if (rc == 0 && holes > 0)
+        progress_note(p, "the tokenizer has no text for %d of its ids, the first is %d", holes,
+                      first);
+    if (rc == 0 && c != NULL && d->n < c->n_vocab)
+        progress_note(p, "the tokenizer has %d tokens, the model %d: ids from %d on have no text",
+                      d->n, c->n_vocab, d->n);
+    return rc;
+}
+
+int vocab_parse(struct tokenizer **out, const struct vocab_text *text, const struct config *c,
+                const struct progress *p)
+{
+    struct draft d = {.config = c};
+    int rc;
+    if (text->tokenizer != NULL)
+        rc = read_tokenizer(&d, text->tokenizer, text->n_tokenizer);
+    else if ((rc = read_vocab(&d, text)) == 0)
+        rc = read_merges(&d, text->merges, text->n_merges);
+    if (rc == 0)
+        rc = finish(out, &d, p);
+    release(&d);
+    return rc;
+}
+
+/* The text of a file of the folder; *text stays NULL when it is not there. */
+static int slurp(struct buf *b, const char **text, size_t *n, const char *folder, const char *name)
+{
+    char *path = file_join(folder, name);
+    if (path == NULL)
+        return ERR_NOMEM;
+    int rc = file_exists(path) ? file_read_all(b, path, FILE_MAX_BYTES) : 0;
+    if (rc == 0 && b->n > 0 && (rc = lookalike_refuse_text(b->data, b->n)) != 0)
+        rc = file_wrap(path);
+    if (rc == 0 && file_exists(path)) {
+        *text = buf_text(b);
+        *n = b->n;
+    }
+    mem_free(path);
+    return rc;
+}
+
+int vocab_open_folder(struct tokenizer **out, const char *folder, const struct config *c,
+                      const struct progress *p)
+{
+    struct vocab_text t = {0};
+    struct buf b[4] = {{0}};
+    char shown[SHOWN];
+    *out = NULL;
+    int rc = slurp(&b[0], &t.tokenizer, &t.n_tokenizer, folder, "tokenizer.json");
+    if (rc == 0 && t.tokenizer == NULL) {
+        rc = slurp(&b[1], &t.vocab, &t.n_vocab, folder, "vocab.json");
+        if (rc == 0)
+            rc = slurp(&b[2], &t.merges, &t.n_merges, folder, "merges.txt");
+        if (rc == 0)
+            rc = slurp(&b[3], &t.added, &t.n_added, folder, "added_tokens.json");
+    }
+    file_show(shown, sizeof shown, folder);
+    if (rc == 0 && t.tokenizer == NULL && (t.vocab == NULL) != (t.merges == NULL))
+        rc = err_set(ERR_MISSING, "%s has %s but no %s, and one is no use without the other", shown,
+                     t.vocab != NULL ? "vocab.json" : "merges.txt",
+                     t.vocab != NULL ? "merges.txt" : "vocab.json");
+    else if (rc == 0 && (t.tokenizer != NULL || t.vocab != NULL) &&
+             (rc = vocab_parse(out, &t, c, p)) != 0)
+        err_wrap("cannot load the tokenizer of %s", shown);
+    for (int i = 0; i < 4; i++)
+        buf_release(&b[i]);
+    return rc;
+}

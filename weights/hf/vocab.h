@@ -1,0 +1,41 @@
+#ifndef PRATTLE_WEIGHTS_HF_VOCAB_H
+#define PRATTLE_WEIGHTS_HF_VOCAB_H
+/*
+ * GPT-2's tokenizer files: vocab.json and merges.txt, as OpenAI wrote them, and
+ * tokenizer.json, as Hugging Face's tokenizers library writes it.
+ */
+#include "model/base/progress.h"
+#include "model/config.h"
+#include "model/tokenizer/tokenizer.h"
+
+/*
+ * The tokenizer of a folder: tokenizer.json where there is one, as transformers does,
+ * else vocab.json with merges.txt and, where there is one, added_tokens.json. *out is
+ * NULL with 0 when the folder has none of these.
+ *
+ * c may be NULL; else its special ids count, an id not below c->n_vocab is refused
+ * (ERR_MISMATCH), and ids without a token get a note. "<|endoftext|>" and all added
+ * tokens are special.
+ */
+int vocab_open_folder(struct tokenizer **out, const char *folder, const struct config *c,
+                      const struct progress *p);
+
+/* The texts of those files; NULL, 0 for one that is not there. */
+struct vocab_text {
+    const char *vocab, *merges, *added; /* vocab.json, merges.txt, added_tokens.json */
+    const char *tokenizer;              /* or tokenizer.json alone */
+    size_t n_vocab, n_merges, n_added, n_tokenizer;
+};
+int vocab_parse(struct tokenizer **out, const struct vocab_text *text, const struct config *c,
+                const struct progress *p);
+
+/*
+ * Write vocab.json, merges.txt and tokenizer.json into an existing folder. ERR_EXISTS
+ * where one of them is there and force is not given. None is replaced before all
+ * are written.
+ */
+int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force);
+/* What vocab_write_folder would say, before there is anything to write. */
+int vocab_check_folder(const char *folder, bool force);
+
+#endif

@@ -1,0 +1,127 @@
+#include "weights/hf/vocab.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <stdio.h>
+
+/* A JSON string; text is valid UTF-8 without NUL. */
+static int add_string(struct buf *b, const char *text)
+{
+    int rc = buf_char(b, '"');
+    for (const char *c = text; *c != '\0' && rc == 0; c++) {
+        if (*c == '"' || *c == '\\')
+            rc = buf_char(b, '\\');
+        if (rc == 0)
+            rc = (unsigned char)*c < 0x20 || *c == 0x7f ? buf_printf(b, "\\u%04x", *c)
+                                                        : buf_char(b, *c);
+    }
+    return rc == 0 ? buf_char(b, '"') : rc;
+}
+
+static int add_vocab(struct buf *b, const struct tokenizer *t)
+{
+    int rc = buf_char(b, '{');
+    const char *comma = "";
+    for (int id = 0; id < tokenizer_size(t) && rc == 0; id++) {
+        const char *text = tokenizer_text(t, id);
+        if (text == NULL)
+            continue;
+        if ((rc = buf_str(b, comma)) == 0 && (rc = add_string(b, text)) == 0)
+            rc = buf_printf(b, ": %d", id);
+        comma = ", ";
+    }
+    return rc == 0 ? buf_char(b, '}') : rc;
+}
+
+static int add_merges(struct buf *b, const struct tokenizer *t)
+{
+    int rc = buf_str(b, "#version: 0.2\n");
+    for (int i = 0; i < tokenizer_merges(t) && rc == 0; i++)
+        if ((rc = buf_str(b, tokenizer_merge(t, i))) == 0)
+            rc = buf_char(b, '\n');
+    return rc;
+}
+
+static int add_special(struct buf *b, const struct tokenizer *t)
+{
+    const char *comma = "";
+    int rc = 0;
+    for (int id = 0; id < tokenizer_size(t) && rc == 0; id++) {
+        if (!tokenizer_is_special(t, id))
+            continue;
+        if ((rc = buf_printf(b, "%s{\"id\": %d, \"content\": ", comma, id)) == 0 &&
+            (rc = add_string(b, tokenizer_text(t, id))) == 0)
+            rc = buf_str(b, ", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, "
+                            "\"normalized\": false, \"special\": true}");
+        comma = ", ";
+    }
+    return rc;
+}
+
+/* As the tokenizers library writes GPT-2's. */
+static int add_tokenizer(struct buf *b, const struct tokenizer *t)
+{
+    int rc = buf_str(b, "{\"version\": \"1.0\", \"truncation\": null, \"padding\": null,\n"
+                        "\"added_tokens\": [");
+    if (rc == 0 && (rc = add_special(b, t)) == 0)
+        rc = buf_str(b, "],\n\"normalizer\": null,\n"
+                        "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
+                        "\"trim_offsets\": true, \"use_regex\": true},\n"
+                        "\"post_processor\": {\"type\": \"ByteLevel\", \"add_prefix_space\": true, "
+                        "\"trim_offsets\": false, \"use_regex\": true},\n"
+                        "\"decoder\": {\"type\": \"ByteLevel\", \"add_prefix_space\": true, "
+                        "\"trim_offsets\": true, \"use_regex\": true},\n"
+                        "\"model\": {\"type\": \"BPE\", \"dropout\": null, \"unk_token\": null, "
+                        "\"continuing_subword_prefix\": \"\", \"end_of_word_suffix\": \"\", "
+                        "\"fuse_unk\": false, \"byte_fallback\": false,\n\"vocab\": ");
+    if (rc == 0 && (rc = add_vocab(b, t)) == 0)
+        rc = buf_str(b, ",\n\"merges\": [");
+    for (int i = 0; i < tokenizer_merges(t) && rc == 0; i++)
+        if ((rc = buf_str(b, i == 0 ? "" : ", ")) == 0)
+            rc = add_string(b, tokenizer_merge(t, i));
+    return rc == 0 ? buf_str(b, "]}}\n") : rc;
+}
+
+static const struct {
+    const char *name;
+    int (*add)(struct buf *b, const struct tokenizer *t);
+} files[] = {
+    {"vocab.json", add_vocab}, {"merges.txt", add_merges}, {"tokenizer.json", add_tokenizer}};
+enum { N = sizeof files / sizeof *files };
+
+int vocab_check_folder(const char *folder, bool force)
+{
+    struct file_writer w;
+    int rc = 0;
+    for (int i = 0; i < N && rc == 0; i++) {
+        char *path = file_join(folder, files[i].name);
+        rc = path == NULL ? ERR_NOMEM : file_create(&w, path, force);
+        mem_free(path);
+        if (rc == 0)
+            file_abandon(&w);
+    }
+    return rc;
+}
+
+int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force)
+{
+    struct file_writer writers[N] = {{.fd = -1}, {.fd = -1}, {.fd = -1}};
+    struct buf text = {0};
+    int rc = 0;
+    for (int i = 0; i < N && rc == 0; i++) {
+        char *path = file_join(folder, files[i].name);
+        rc = path == NULL ? ERR_NOMEM : file_create(&writers[i], path, force);
+        mem_free(path);
+        text.n = 0;
+        if (rc == 0 && (rc = files[i].add(&text, t)) == 0)
+            rc = file_write(&writers[i], text.data, text.n);
+    }
+    for (int i = 0; i < N && rc == 0; i++)
+        rc = file_commit(&writers[i]);
+    for (int i = 0; i < N; i++)
+        file_abandon(&writers[i]);
+    buf_release(&text);
+    return rc;
+}

@@ -1,0 +1,191 @@
+#include "weights/tensors/folder.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a model is made of, ours or another program's: goes with the old model. */
+static const char *const model_files[] = {
+    "config.json",
+    "generation_config.json",
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "pytorch_model*.bin",
+    "pytorch_model*.bin.index.json",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "prattle.yaml",
+    "adapter_config.json",
+    "adapter_model.bin",
+};
+
+static bool is_model_file(const char *name)
+{
+    for (size_t i = 0; i < sizeof model_files / sizeof *model_files; i++)
+        if (fnmatch(model_files[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+static int says(int code, const char *path, const char *what)
+{
+    char shown[256];
+    return err_set(code, "%s %s", file_show(shown, sizeof shown, path), what);
+}
+
+static bool is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return false;
+    int n = 0;
+    for (struct dirent *e; n == 0 && (e = readdir(dir)) != NULL;)
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(dir);
+    return n == 0;
+}
+
+char *folder_real_path(const char *path)
+{
+    char *resolved = realpath(path, NULL);
+    char *copy = mem_strdup(resolved == NULL ? path : resolved);
+    free(resolved);
+    for (size_t n = copy == NULL ? 0 : strlen(copy); n > 1 && copy[n - 1] == '/'; n--)
+        copy[n - 1] = '\0';
+    return copy;
+}
+
+int folder_create(struct folder_writer *f, const char *path, bool force)
+{
+    *f = (struct folder_writer){.force = force};
+    bool exists = file_exists(path);
+    if (exists && !file_is_folder(path))
+        return says(ERR_EXISTS, path, "exists and is no folder; choose another name");
+    if (exists && !force && !is_empty(path))
+        return says(ERR_EXISTS, path, "exists already; --force overwrites it");
+    if ((f->path = folder_real_path(path)) == NULL ||
+        (f->temp = mem_sprintf("%s.tmp.XXXXXX", f->path)) == NULL) {
+        mem_free(f->path);
+        *f = (struct folder_writer){0};
+        return ERR_NOMEM;
+    }
+    if (mkdtemp(f->temp) == NULL) {
+        int rc = file_fails("write", path);
+        mem_free(f->temp);
+        f->temp = NULL;
+        folder_abandon(f);
+        return rc;
+    }
+    return 0;
+}
+
+/* Each entry of `from`: a model's file (or `all`) is removed, another one moved to the
+ * folder `to`, unless that is NULL: then it stays. The folder goes when it is empty. */
+static int clear(const char *from, const char *to, bool all)
+{
+    DIR *dir = opendir(from);
+    if (dir == NULL)
+        return file_fails("open", from);
+    int rc = 0, there = dirfd(dir);
+    int target = to == NULL ? -1 : open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (all || is_model_file(e->d_name))
+            rc = unlinkat(there, e->d_name, 0) == 0 ? 0 : file_fails("remove", e->d_name);
+        else if (to != NULL)
+            rc = renameat(there, e->d_name, target, e->d_name) == 0 ? 0
+                                                                    : file_fails("move", e->d_name);
+    }
+    if (target >= 0)
+        close(target);
+    closedir(dir);
+    if (rc == 0 && rmdir(from) != 0)
+        rc = file_fails("remove", from);
+    return rc;
+}
+
+/* The two folders change names; in one step where the file system can. */
+static int exchange(const char *temp, const char *path)
+{
+    if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return file_fails("write", path);
+    char *aside = mem_sprintf("%s.old", temp);
+    if (aside == NULL)
+        return ERR_NOMEM;
+    int rc = 0;
+    if (rename(path, aside) != 0) {
+        rc = file_fails("write", path);
+    } else if (rename(temp, path) != 0) {
+        rc = file_fails("write", path);
+        rename(aside, path);
+    } else if (rename(aside, temp) != 0) {
+        rc = file_fails("move", aside);
+    }
+    mem_free(aside);
+    return rc;
+}
+
+int folder_commit(struct folder_writer *f)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    if (chmod(f->temp, 0777 & ~mask) != 0)
+        return file_fails("write", f->path);
+    int rc = 0;
+    /* Succeeds where nothing is, or an empty folder. */
+    bool fresh = rename(f->temp, f->path) == 0;
+    if (!fresh) {
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return file_fails("write", f->path);
+        if (!f->force)
+            return says(ERR_EXISTS, f->path, "exists already; --force overwrites it");
+        if ((rc = exchange(f->temp, f->path)) != 0)
+            return rc;
+        rc = clear(f->temp, f->path, false);
+    }
+    if (rc == 0)
+        rc = file_sync_parent(f->path);
+    /* What is not sure to last is not there, and can be tried again. */
+    if (rc != 0 && fresh && rename(f->path, f->temp) == 0)
+        return rc;
+    mem_free(f->temp);
+    f->temp = NULL;
+    folder_abandon(f);
+    return rc;
+}
+
+void folder_abandon(struct folder_writer *f)
+{
+    if (f == NULL)
+        return;
+    if (f->temp != NULL) {
+        /* The sentence that matters is the one of what failed before. */
+        int code = err_last();
+        char *text = mem_strdup(err_text());
+        clear(f->temp, NULL, f->any_files);
+        if (text != NULL)
+            err_set(code, "%s", text);
+        mem_free(text);
+    }
+    mem_free(f->temp);
+    mem_free(f->path);
+    *f = (struct folder_writer){0};
+}

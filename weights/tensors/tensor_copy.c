@@ -1,0 +1,174 @@
+#include "weights/tensors/tensor_copy.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "weights/tensors/half_exact.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Elements held at once, and the side of the tiles a matrix is turned by: a tile of
+ * either matrix stays in the first-level cache. */
+enum { HELD = 1 << 22, TILE = 32 };
+
+uint64_t tensor_elements(const struct param_tensor *t)
+{
+    return (uint64_t)t->rows * (uint64_t)t->cols;
+}
+
+static float widen(const void *src, size_t i, enum dtype d)
+{
+    if (d == DTYPE_F32)
+        return ((const float *)src)[i];
+    return widen_exactly(((const uint16_t *)src)[i], d);
+}
+
+/* A BF16 or F16 value that F16 or BF16 was asked for goes through fp32, rounded once. */
+static uint64_t convert(void *dst, enum dtype to, const void *src, enum dtype from, size_t n)
+{
+    uint64_t overflown = 0;
+    if (to == DTYPE_F32) {
+        for (size_t i = 0; i < n; i++)
+            ((float *)dst)[i] = widen(src, i, from);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        float f = widen(src, i, from);
+        uint16_t h = to == DTYPE_F16 ? half_from_f32(f) : bf16_from_f32(f);
+        overflown += isfinite(f) && (h & 0x7fffu) == (to == DTYPE_F16 ? 0x7c00u : 0x7f80u);
+        ((uint16_t *)dst)[i] = h;
+    }
+    return overflown;
+}
+
+static uint64_t count_unfinite(const void *src, enum dtype d, size_t n)
+{
+    uint64_t unfinite = 0;
+    for (size_t i = 0; i < n; i++)
+        unfinite += !isfinite(widen(src, i, d));
+    return unfinite;
+}
+
+/* dst [cols,rows] = src [rows,cols] turned. */
+static void turn32(uint32_t *dst, const uint32_t *src, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i += TILE)
+        for (size_t j = 0; j < cols; j += TILE)
+            for (size_t y = j; y < j + TILE && y < cols; y++)
+                for (size_t x = i; x < i + TILE && x < rows; x++)
+                    dst[y * rows + x] = src[x * cols + y];
+}
+
+static void turn16(uint16_t *dst, const uint16_t *src, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i += TILE)
+        for (size_t j = 0; j < cols; j += TILE)
+            for (size_t y = j; y < j + TILE && y < cols; y++)
+                for (size_t x = i; x < i + TILE && x < rows; x++)
+                    dst[y * rows + x] = src[x * cols + y];
+}
+
+static int emit(struct tensor_copy *c, const void *data, size_t n, enum dtype from, enum dtype to)
+{
+    const void *out = data;
+    c->n_unfinite += count_unfinite(data, from, n);
+    if (from != to) {
+        void *other = data == c->from_file ? c->turned : c->from_file;
+        c->n_overflown += convert(other, to, data, from, n);
+        out = other;
+    }
+    int rc = file_write(c->to, out, n * dtype_bytes(to));
+    c->done += n * dtype_bytes(to);
+    return rc == 0 ? progress_step(c->progress, "writing", c->done, c->total) : rc;
+}
+
+static int write_straight(struct tensor_copy *c, const struct tensor_reader *r, uint64_t n,
+                          enum dtype dtype)
+{
+    int rc = 0;
+    for (uint64_t at = 0; at < n && rc == 0; at += HELD) {
+        size_t count = n - at < HELD ? (size_t)(n - at) : HELD;
+        if ((rc = r->read(r->user, c->from_file, at, count)) == 0)
+            rc = emit(c, c->from_file, count, r->dtype, dtype);
+    }
+    return rc;
+}
+
+/* Rows first .. first+count-1, columns j .. j+width-1 of the file's [rows,cols]. */
+static int read_part(struct tensor_copy *c, const struct tensor_reader *r, uint64_t cols,
+                     uint64_t first, size_t count, uint64_t j, size_t width)
+{
+    if (width == cols)
+        return r->read(r->user, c->from_file, first * cols, count * width);
+    int rc = 0;
+    size_t bytes = width * dtype_bytes(r->dtype);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rc = r->read(r->user, (char *)c->from_file + i * bytes, (first + i) * cols + j, width);
+    return rc;
+}
+
+/* The file's [rows,cols] as [cols,rows]: as many columns at a time as can be held, and
+ * where even one cannot, its rows in parts. */
+static int write_turned(struct tensor_copy *c, const struct tensor_reader *r, uint64_t rows,
+                        uint64_t cols, enum dtype dtype)
+{
+    size_t count = rows < HELD ? (size_t)rows : HELD, width = HELD / count;
+    int rc = 0;
+    for (uint64_t j = 0; j < cols && rc == 0; j += width)
+        for (uint64_t i = 0; i < rows && rc == 0; i += count) {
+            size_t w = cols - j < width ? (size_t)(cols - j) : width;
+            size_t n = rows - i < count ? (size_t)(rows - i) : count;
+            if ((rc = read_part(c, r, cols, i, n, j, w)) != 0)
+                break;
+            if (r->dtype == DTYPE_F32)
+                turn32((void *)c->turned, (void *)c->from_file, n, w);
+            else
+                turn16((void *)c->turned, (void *)c->from_file, n, w);
+            rc = emit(c, c->turned, n * w, r->dtype, dtype);
+        }
+    return rc;
+}
+
+int tensor_copy_write(struct tensor_copy *c, const struct param_tensor *t,
+                      const struct tensor_reader *r, enum dtype dtype, bool out_major)
+{
+    if (c->from_file == NULL && (c->from_file = mem_array(HELD, sizeof *c->from_file)) == NULL)
+        return ERR_NOMEM;
+    if (c->turned == NULL && (c->turned = mem_array(HELD, sizeof *c->turned)) == NULL)
+        return ERR_NOMEM;
+    int rc;
+    if (t->kind != PARAM_CONV1D || r->out_major == out_major) {
+        rc = write_straight(c, r, tensor_elements(t), dtype);
+    } else {
+        uint64_t rows = (uint64_t)(r->out_major ? t->cols : t->rows);
+        uint64_t cols = (uint64_t)(r->out_major ? t->rows : t->cols);
+        rc = write_turned(c, r, rows, cols, dtype);
+    }
+    if (c->n_overflown > 0 && c->overflown == NULL)
+        c->overflown = t;
+    if (c->n_unfinite > 0 && c->unfinite == NULL)
+        c->unfinite = t;
+    return rc;
+}
+
+void tensor_copy_warn(const struct tensor_copy *c, enum dtype dtype)
+{
+    if (c->n_unfinite > 0)
+        progress_note(c->progress,
+                      "%" PRIu64 " value%s NaN or infinite already, the first in %s; written as "
+                      "they were",
+                      c->n_unfinite, c->n_unfinite == 1 ? " was" : "s were", c->unfinite->name);
+    if (c->n_overflown > 0)
+        progress_note(c->progress,
+                      "%" PRIu64 " value%s beyond %s's range and became infinite, the first in %s",
+                      c->n_overflown, c->n_overflown == 1 ? " is" : "s are", dtype_name(dtype),
+                      c->overflown->name);
+}
+
+void tensor_copy_release(struct tensor_copy *c)
+{
+    mem_free(c->from_file);
+    mem_free(c->turned);
+    c->from_file = c->turned = NULL;
+}

@@ -1,0 +1,59 @@
+#ifndef PRATTLE_WEIGHTS_TENSORS_TENSOR_FILE_H
+#define PRATTLE_WEIGHTS_TENSORS_TENSOR_FILE_H
+/*
+ * A file full of named tensors, whatever wraps them: what a safetensors header or a
+ * torch zip says, checked and laid out as a flat list. The bytes stay in the file; a
+ * reader takes them with file_read_at at an entry's offset.
+ */
+#include "model/base/file.h"
+
+#include <stdint.h>
+
+enum { TENSOR_RANK_MAX = 8 };
+
+/* Those a parameter can be read from, and everything else (mask buffers, ids). */
+enum tensor_dtype { TENSOR_F32, TENSOR_F16, TENSOR_BF16, TENSOR_OTHER };
+
+struct tensor_entry {
+    char *name; /* owned, NUL-terminated UTF-8 without NUL inside, as in the file */
+    enum tensor_dtype dtype;
+    const char *dtype_name; /* as the file says it: "F32", "I64", "BoolStorage"; static */
+    int element_bytes;      /* 1..16; 0 where the file's type is smaller than a byte */
+    int rank;               /* 0 for a single number */
+    uint64_t shape[TENSOR_RANK_MAX];
+    uint64_t offset; /* of the first byte, from the start of the file */
+    uint64_t bytes;  /* elements times element_bytes, all within the file */
+};
+
+struct tensor_file {
+    struct file file;
+    struct tensor_entry *entries; /* [n], in the file's order; names differ */
+    int n;
+    char *format; /* safetensors' __metadata__ "format", or NULL; owned */
+};
+
+/*
+ * Each fills *f or leaves it closed. ERR_MISSING, ERR_IO as file_open; ERR_FORMAT where
+ * the file is not what it should be; ERR_UNSUPPORTED for what is understood but not
+ * read. Every size is checked against the file before anything is allocated from it.
+ */
+int safetensors_open(struct tensor_file *f, const char *path);
+/* pytorch_model.bin: a zip of a pickle and its storages, or as torch before 1.6 wrote it, these
+ * behind each other. Nothing in it is executed. */
+int torch_open(struct tensor_file *f, const char *path);
+
+/* Either, as the file's name or its first bytes have it; what only stands where weights should is
+ * named (weights/tensors/sniff.h). */
+int tensor_file_open(struct tensor_file *f, const char *path);
+
+/* What a safetensors file begins with: the JSON's length, then it, filled up with blanks so that
+ * the tensors lie at a multiple of 8. */
+int safetensors_write_head(struct file_writer *f, struct buf *json);
+
+void tensor_file_close(struct tensor_file *f);
+/* NULL when there is none of this name. */
+const struct tensor_entry *tensor_file_find(const struct tensor_file *f, const char *name);
+/* "[768,50257]", or "[]", cut short where it does not fit. Returns out. */
+const char *tensor_shape_text(char *out, size_t n, const struct tensor_entry *e);
+
+#endif

@@ -9,11 +9,9 @@
  *
  * [T,C] is row-major, the last index contiguous.
  */
-#include <stdbool.h>
-#include <stdint.h>
+#include "model/base/ids.h"
 
-typedef int32_t token_id;
-#define TOKEN_NONE ((token_id)-1)
+#include <stdbool.h>
 
 enum { CONFIG_MAX_LAYERS = 4096 };
 

@@ -3,7 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/base/parts.h"
+#include "model/base/profile.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/kernels.h"
 #include "model/low_rank.h"
@@ -166,7 +166,7 @@ static void embed(const struct part *p)
     const struct params *params = p->f->params;
     size_t C = (size_t)params->config.n_embd;
     int row = 0;
-    parts_set(PART_REST);
+    profile_set(PART_REST);
     for (int s = 0; s < p->n_seqs; s++)
         for (int i = 0; i < p->seqs[s].n; i++, row++) {
             if (row % p->n_threads != p->thread)
@@ -193,7 +193,7 @@ static const float *normalize(const struct part *p, const float *x, const float 
     int first = 0, last = p->rows;
     if (!few)
         par_split(p->rows, p->thread, p->n_threads, &first, &last);
-    parts_set(PART_LAYERNORM);
+    profile_set(PART_LAYERNORM);
     for (int r = first; r < last; r++)
         kernels_active()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
                                     c->layer_norm_epsilon);
@@ -206,7 +206,7 @@ static const float *normalize(const struct part *p, const float *x, const float 
 static void multiply(const struct part *p, const struct linear *w, float *y, const float *x,
                      enum linear_then then)
 {
-    parts_set(PART_MATRICES);
+    profile_set(PART_MATRICES);
     linear_rows(w, y, (size_t)w->N, x, (size_t)w->K, p->rows, then, p->thread, p->n_threads,
                 p->scratch);
     par_barrier();
@@ -314,7 +314,7 @@ static bool next_own(const struct part *p, int layer, struct head *h)
  */
 static void attend(const struct part *p, int layer)
 {
-    parts_set(PART_ATTENTION);
+    profile_set(PART_ATTENTION);
     /* All stores first: a key's elements go to 64 lines, which the scores would wait for. */
     for (struct head h = {.h = -1}; next_own(p, layer, &h);)
         store_head(p, &h);
@@ -365,7 +365,7 @@ static void residual(const struct part *p, const struct linear *w, float *y, con
         return;
     }
     multiply(p, w, y, a, LINEAR_STORE);
-    parts_set(PART_REST);
+    profile_set(PART_REST);
     int first, last, row = 0;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
     for (int s = 0; s < p->n_seqs && d != NULL; row += p->seqs[s++].n)
@@ -387,7 +387,7 @@ static void feed_forward(const struct part *p, const struct linear *w, float *ke
         return;
     }
     multiply(p, w, kept, x, LINEAR_STORE);
-    parts_set(PART_GELU);
+    profile_set(PART_GELU);
     int first, last;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
     const size_t at = (size_t)first * (size_t)w->N, n = (size_t)(last - first) * (size_t)w->N;
@@ -446,7 +446,7 @@ static void normalize_last(const struct part *p)
     size_t C = (size_t)c->n_embd;
     int first, last;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
-    parts_set(PART_LAYERNORM);
+    profile_set(PART_LAYERNORM);
     for (int r = first; r < last; r++)
         kernels_active()->layernorm(f->hidden + (size_t)r * C, x + (size_t)r * C,
                                     f->params->ln_f_weight, f->params->ln_f_bias, C,

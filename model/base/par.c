@@ -1,7 +1,7 @@
 #include "model/base/par.h"
 
 #include "model/base/err.h"
-#include "model/base/parts.h"
+#include "model/base/profile.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -50,7 +50,7 @@ void par_barrier(void)
         atomic_store_explicit(&meet.round, round + 1, memory_order_release);
         return;
     }
-    enum team_part was = parts_set(PART_WAITS);
+    enum profile_part was = profile_set(PART_WAITS);
     for (int spins = 0; atomic_load_explicit(&meet.round, memory_order_acquire) == round;)
         if (spins < SPINS) {
             spins++;
@@ -58,7 +58,7 @@ void par_barrier(void)
         } else {
             sched_yield();
         }
-    parts_set(was);
+    profile_set(was);
 }
 
 /* To the thread-th CPU of the allowed set, once a thread and team. */
@@ -91,9 +91,9 @@ static void run_job(par_fn *fn, void *arg)
             meet.n = n;
             atomic_store(&meet.arrived, 0);
         }
-        parts_enter(thread);
+        profile_enter(thread);
         fn(arg, thread, n);
-        parts_leave();
+        profile_leave();
     }
 }
 

@@ -6,7 +6,7 @@
  * right, until no pair has a rank. Short pieces are scanned; long ones keep their pairs
  * in a list a rank, so that the time grows as the piece does.
  */
-#include "model/config.h"
+#include "model/base/ids.h"
 
 #include <stddef.h>
 #include <stdint.h>

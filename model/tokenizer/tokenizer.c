@@ -320,38 +320,6 @@ void tokenizer_free(struct tokenizer *t)
     mem_free(t);
 }
 
-void ids_release(struct ids *l)
-{
-    mem_free(l->data);
-    *l = (struct ids){0};
-}
-
-static int reserve_ids(struct ids *l, size_t more)
-{
-    if (more <= l->cap - l->n)
-        return 0;
-    size_t cap = l->cap < 64 ? 64 : l->cap;
-    while (cap - l->n < more)
-        cap *= 2;
-    token_id *data = cap > SIZE_MAX / sizeof *data
-                         ? mem_array(cap, sizeof *data)
-                         : mem_grow(l->data, l->n * sizeof *data, cap * sizeof *data);
-    if (data == NULL)
-        return ERR_NOMEM;
-    l->data = data;
-    l->cap = cap;
-    return 0;
-}
-
-int ids_add(struct ids *l, const token_id *ids, size_t n)
-{
-    int rc = reserve_ids(l, n);
-    if (rc == 0 && n > 0)
-        memcpy(l->data + l->n, ids, n * sizeof *ids);
-    l->n += rc == 0 ? n : 0;
-    return rc;
-}
-
 /* The sentence for a piece that cannot be spelled: its first such character. */
 static int unsayable(const struct tokenizer *t, const char *text, size_t n)
 {
@@ -374,7 +342,7 @@ static int encode_text(const struct tokenizer *t, struct ids *out, struct bpe_sc
     while (n > 0) {
         size_t piece = pretokenize_next(text, n), left;
         token_id id = piece <= t->longest ? look_up(t, text, piece) : TOKEN_NONE;
-        if ((rc = reserve_ids(out, piece)) != 0)
+        if ((rc = ids_reserve(out, piece)) != 0)
             return rc;
         if (id != TOKEN_NONE && t->tokens[id].whole) {
             out->data[out->n++] = id;

@@ -6,7 +6,7 @@
  * encoded, valid UTF-8 or not, and decode(encode(b)) = b.
  */
 #include "model/base/buf.h"
-#include "model/config.h"
+#include "model/base/ids.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,14 +35,6 @@ struct vocab {
  */
 int tokenizer_new(struct tokenizer **out, const struct vocab *v);
 void tokenizer_free(struct tokenizer *t);
-
-/* A list of ids that grows. */
-struct ids {
-    token_id *data; /* owned */
-    size_t n, cap;
-};
-void ids_release(struct ids *l);
-int ids_add(struct ids *l, const token_id *ids, size_t n);
 
 enum { ENCODE_TEXT = 0, ENCODE_SPECIAL = 1 /* special tokens in the text count as such */ };
 /*

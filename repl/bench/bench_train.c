@@ -8,7 +8,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/base/parts.h"
+#include "model/base/profile.h"
 #include "model/base/progress.h"
 #include "train/step/weights.h"
 #include "train/optim/optimizer.h"
@@ -77,12 +77,12 @@ static int run_rounds(struct drill *d)
         double seconds[N_PARTS], limit = speed_sgemm_flops(c, tokens(d), loss_rows);
         if (limit == 0)
             return interrupt_pending() ? ERR_INTERRUPTED : ERR_NOMEM;
-        if ((rc = parts_start()) != 0)
+        if ((rc = profile_start(par_threads())) != 0)
             return rc;
         double start = clock_s();
         rc = take_step(d);
         double wall_s = clock_s() - start;
-        parts_stop(seconds);
+        profile_stop(seconds);
         note(d, wall_s, limit, seconds);
     }
     return rc;

@@ -6,7 +6,7 @@
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/base/parts.h"
+#include "model/base/profile.h"
 #include "model/base/rng.h"
 
 #include <errno.h>
@@ -322,12 +322,12 @@ static void work_in_parts(void *arg, int thread, int n_threads)
 {
     (void)n_threads;
     const double *work_s = arg;
-    assert_int_equal(parts_set(PART_GELU), PART_REST);
+    assert_int_equal(profile_set(PART_GELU), PART_REST);
     for (double end = clock_s() + work_s[thread]; clock_s() < end;)
         ;
-    assert_int_equal(parts_set(PART_LOSS), PART_GELU);
+    assert_int_equal(profile_set(PART_LOSS), PART_GELU);
     par_barrier();
-    assert_int_equal(parts_set(PART_REST), PART_LOSS);
+    assert_int_equal(profile_set(PART_REST), PART_LOSS);
 }
 
 static void a_job_in_parts(void **state)
@@ -335,11 +335,11 @@ static void a_job_in_parts(void **state)
     (void)state;
     double work_s[] = {0.01, 0.03}, seconds[N_PARTS], all = 0;
     assert_ok(par_open(2, true));
-    assert_ok(parts_start());
+    assert_ok(profile_start(par_threads()));
     double begun = clock_s();
     par_run(work_in_parts, work_s);
     double wall_s = clock_s() - begun;
-    parts_stop(seconds);
+    profile_stop(seconds);
     for (int i = 0; i < N_PARTS; i++)
         all += seconds[i];
     assert_true(all <= 2 * wall_s);
@@ -347,8 +347,8 @@ static void a_job_in_parts(void **state)
     assert_true(seconds[PART_GELU] >= 0.04);
     assert_true(seconds[PART_WAITS] > 0);
     assert_true(seconds[PART_ATTENTION] == 0);
-    assert_int_equal(parts_set(PART_GELU), PART_REST);
-    assert_int_equal(parts_set(PART_GELU), PART_REST);
+    assert_int_equal(profile_set(PART_GELU), PART_REST);
+    assert_int_equal(profile_set(PART_GELU), PART_REST);
     par_close();
 }
 

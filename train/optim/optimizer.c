@@ -3,7 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/base/parts.h"
+#include "model/base/profile.h"
 
 #include <math.h>
 
@@ -193,7 +193,7 @@ static void norm_share(void *arg, int thread, int n_threads)
     struct run_of r;
     int first, last;
     par_split(j->o->n_pieces, thread, n_threads, &first, &last);
-    parts_set(PART_OPTIMIZER);
+    profile_set(PART_OPTIMIZER);
     for (int i = first; i < last; i++) {
         const struct optimizer_piece *p = &j->o->pieces[i];
         double *sum = &j->o->sums[2 * i];
@@ -291,7 +291,7 @@ static void step_share(void *arg, int thread, int n_threads)
     const struct stride *j = arg;
     int first, last;
     par_split(j->o->n_pieces, thread, n_threads, &first, &last);
-    parts_set(PART_OPTIMIZER);
+    profile_set(PART_OPTIMIZER);
     for (int i = first; i < last; i++)
         take_piece(j, i);
     par_barrier();

@@ -1,7 +1,7 @@
 #include "train/step/backward.h"
 
 #include "model/base/par.h"
-#include "model/base/parts.h"
+#include "model/base/profile.h"
 #include "model/kernels/blas.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static void sum_rows(const struct backward_part *p, float *bias, const float *dy
 {
     int first, last;
     my_columns(p, N, &first, &last);
-    parts_set(PART_REST);
+    profile_set(PART_REST);
     for (int c = first, n; c < last; c += n) {
         float sum[COLUMNS] = {0};
         n = last - c < COLUMNS ? last - c : COLUMNS;
@@ -49,7 +49,7 @@ static void linear_weights(const struct backward_part *p, const struct linear *w
 {
     if (p->b->frozen)
         return;
-    parts_set(PART_MATRICES);
+    profile_set(PART_MATRICES);
     blas_gemm_share(true, false, w->K, w->N, p->b->rows, 1, x, w->K, dy, w->N, 1,
                     backward_gradient(p->b, w->panels), w->N, p->thread, p->n_threads);
     sum_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
@@ -70,7 +70,7 @@ static float beside(const struct backward_part *p, const struct linear *w, float
 static void linear_input(const struct backward_part *p, const struct linear *w, float *dx,
                          const float *dy, float keep)
 {
-    parts_set(PART_MATRICES);
+    profile_set(PART_MATRICES);
     blas_gemm_share(false, true, p->b->rows, w->K, w->N, 1, dy, w->N, w->panels, w->N, keep, dx,
                     w->K, p->thread, p->n_threads);
 }
@@ -85,7 +85,7 @@ static void layernorm(const struct backward_part *p, const float *x, const float
     const size_t C = (size_t)config(p)->n_embd;
     int first, last;
     par_split((b->rows + NORM_ROWS - 1) / NORM_ROWS, p->thread, p->n_threads, &first, &last);
-    parts_set(PART_LAYERNORM);
+    profile_set(PART_LAYERNORM);
     for (int run = first; run < last; run++) {
         float *sums = b->norm_sums + (size_t)run * 2 * C;
         memset(sums, 0, 2 * C * sizeof *sums);
@@ -136,7 +136,7 @@ static void drop(const struct backward_part *p, const struct dropout *d, float *
 static const float *residual(const struct backward_part *p, int layer, enum dropout_point point)
 {
     const struct forward_dropout *d = p->b->f->dropout;
-    parts_set(PART_REST);
+    profile_set(PART_REST);
     if (d == NULL || d->resid.keep == 0)
         return p->b->dx;
     drop(p, &d->resid, p->b->branch, layer, point);
@@ -151,7 +151,7 @@ static const float *normed_again(const struct backward_part *p, const float *x, 
     float *y = p->b->f->normed;
     int first, last;
     my_rows(p, &first, &last);
-    parts_set(PART_LAYERNORM);
+    profile_set(PART_LAYERNORM);
     for (int r = first; r < last; r++)
         kernels_active()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
                                     config(p)->layer_norm_epsilon);
@@ -165,7 +165,7 @@ static const float *gelu_again(const struct backward_part *p, const float *fc)
     int first, last;
     my_rows(p, &first, &last);
     size_t at = (size_t)first * F;
-    parts_set(PART_GELU);
+    profile_set(PART_GELU);
     kernels_active()->finish(p->b->f->fc + at, 0, fc + at, 0, NULL, 1, (size_t)(last - first) * F,
                              forward_gelu(config(p)));
     return p->b->f->fc;
@@ -182,10 +182,10 @@ static void gelu_input(const struct backward_part *p, const struct linear *w, fl
     for (int i = first; i < last; i++) {
         struct blas_tile t = blas_tile(p->b->rows, F, i);
         size_t at = (size_t)t.row * (size_t)F + (size_t)t.col;
-        parts_set(PART_MATRICES);
+        profile_set(PART_MATRICES);
         blas_gemm(false, true, t.rows, t.cols, w->N, 1, dy + (size_t)t.row * (size_t)w->N, w->N,
                   (const float *)w->panels + (size_t)t.col * (size_t)w->N, w->N, keep, dfc + at, F);
-        parts_set(PART_GELU);
+        profile_set(PART_GELU);
         for (int r = 0; r < t.rows; r++, at += (size_t)F)
             kernels_active()->gelu_grad(dfc + at, fc + at, (size_t)t.cols, forward_gelu(config(p)));
     }
@@ -262,7 +262,7 @@ void backward_embedding(const struct backward_part *p)
     const struct forward_dropout *d = b->f->dropout;
     if (b->frozen)
         return;
-    parts_set(PART_REST);
+    profile_set(PART_REST);
     if (d != NULL && d->embd.keep != 0)
         drop(p, &d->embd, b->dx, -1, DROPOUT_EMBD);
     par_barrier();

@@ -12,7 +12,7 @@
 
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/base/parts.h"
+#include "model/base/profile.h"
 
 #include <string.h>
 
@@ -200,7 +200,7 @@ void backward_attention(const struct backward_part *p, int layer)
     const size_t C = (size_t)c->n_embd, D = (size_t)config_head_size(c);
     struct scratch s;
     carve(&s, p->scratch, b->length, (int)D, b->attention_pieces);
-    parts_set(PART_ATTENTION);
+    profile_set(PART_ATTENTION);
     int unit = 0, row = 0;
     for (int i = 0; i < b->n_seqs; row += b->seqs[i++].n)
         for (int n = 0; n < c->n_head; n++) {

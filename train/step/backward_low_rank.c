@@ -1,7 +1,7 @@
 #include "train/step/backward.h"
 
 #include "model/base/par.h"
-#include "model/base/parts.h"
+#include "model/base/profile.h"
 #include "model/kernels/blas.h"
 #include "model/low_rank.h"
 
@@ -11,7 +11,7 @@ void backward_low_rank(const struct backward_part *p, const struct low_rank *w, 
     const struct backward *b = p->b;
     const int rows = b->rows, n = p->n_threads;
     const float *inner = b->f->beside.inner;
-    parts_set(PART_MATRICES);
+    profile_set(PART_MATRICES);
     blas_gemm_share(false, true, rows, w->rank, w->N, w->scale, dy, w->N, w->b, w->N, 0, b->dinner,
                     w->rank, p->thread, n);
     x = low_rank_inner(w, b->f, x, b->seqs, b->n_seqs, p->thread, n);

@@ -1,7 +1,7 @@
 #include "train/step/loss.h"
 
 #include "model/base/par.h"
-#include "model/base/parts.h"
+#include "model/base/profile.h"
 #include "model/kernels/blas.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static void head(const struct loss *l, const struct backward_part *p, struct sli
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
-    parts_set(PART_MATRICES);
+    profile_set(PART_MATRICES);
     blas_gemm_share(false, true, s.rows, s.cols, w->K, 1, p->b->f->hidden + (size_t)s.row * C, w->K,
                     (const float *)w->panels + (size_t)s.col * C, w->K, 0, l->logits, s.cols,
                     p->thread, p->n_threads);
@@ -29,7 +29,7 @@ static void head_input(const struct loss *l, const struct backward_part *p, stru
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
-    parts_set(PART_MATRICES);
+    profile_set(PART_MATRICES);
     blas_gemm_share(false, false, s.rows, w->K, s.cols, 1, l->logits, s.cols,
                     (const float *)w->panels + (size_t)s.col * C, w->K, s.col == 0 ? 0 : 1,
                     p->b->branch + (size_t)s.row * C, w->K, p->thread, p->n_threads);
@@ -41,7 +41,7 @@ static void head_weights(const struct loss *l, const struct backward_part *p, st
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
-    parts_set(PART_MATRICES);
+    profile_set(PART_MATRICES);
     blas_gemm_share(true, false, s.cols, w->K, s.rows, 1, l->logits, s.cols,
                     p->b->f->hidden + (size_t)s.row * C, w->K, 1,
                     backward_gradient(p->b, w->panels) + (size_t)s.col * C, w->K, p->thread,
@@ -75,7 +75,7 @@ static void take_slice(const struct loss *l, const struct backward_part *p, stru
 {
     int first, last;
     par_split(s.rows, p->thread, p->n_threads, &first, &last);
-    parts_set(PART_LOSS);
+    profile_set(PART_LOSS);
     for (int r = first; r < last; r++) {
         struct loss_row *run = &l->running[r];
         token_id label = labels[s.row + r];
@@ -105,7 +105,7 @@ static void gradients(const struct loss *l, const struct backward_part *p, struc
 {
     int first, last;
     par_split(s.rows, p->thread, p->n_threads, &first, &last);
-    parts_set(PART_LOSS);
+    profile_set(PART_LOSS);
     for (int r = first; r < last; r++) {
         float *logits = l->logits + (size_t)r * (size_t)s.cols;
         token_id label = labels[s.row + r];

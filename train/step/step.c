@@ -3,7 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/base/parts.h"
+#include "model/base/profile.h"
 #include "model/base/progress.h"
 #include "train/step/backward.h"
 #include "train/step/saved.h"
@@ -357,7 +357,7 @@ static void zero_share(void *arg, int thread, int n_threads)
     const struct step *x = arg;
     size_t first, count;
     par_split_units(x->bytes.gradients, 1 << 18, thread, n_threads, &first, &count);
-    parts_set(PART_OPTIMIZER);
+    profile_set(PART_OPTIMIZER);
     memset((char *)x->gradients + first, 0, count);
 }
 
@@ -399,7 +399,7 @@ static void open_windows(struct backward_part *p, struct step *x, int layer, boo
     const struct masters *w = x->masters;
     if (w->dtype == DTYPE_F32)
         return;
-    parts_set(PART_REST);
+    profile_set(PART_REST);
     masters_widen(w, w->window, w->half, layer, p->thread, p->n_threads);
     if (gradients && !x->backward.frozen)
         masters_widen(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
@@ -410,7 +410,7 @@ static void close_gradients(struct backward_part *p, struct step *x, int layer)
 {
     if (x->masters->dtype == DTYPE_F32 || x->backward.frozen)
         return;
-    parts_set(PART_REST);
+    profile_set(PART_REST);
     masters_narrow(x->masters, x->gradients, x->backward.gradients, layer, p->thread, p->n_threads);
     par_barrier();
 }

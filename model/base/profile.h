@@ -1,11 +1,11 @@
-#ifndef PRATTLE_MODEL_BASE_PARTS_H
-#define PRATTLE_MODEL_BASE_PARTS_H
+#ifndef PRATTLE_MODEL_BASE_PROFILE_H
+#define PRATTLE_MODEL_BASE_PROFILE_H
 /*
  * Where the team's time goes: each thread says, at the start of a piece of work, which
  * part of the whole it is. Off, as it is but for the bench, that costs a test; on, a
  * look at the clock.
  */
-enum team_part {
+enum profile_part {
     PART_REST, /* what nobody has said anything of */
     PART_MATRICES,
     PART_ATTENTION,
@@ -17,16 +17,16 @@ enum team_part {
     N_PARTS
 };
 
-/* Measure from now on, for teams as large as the one there is. Between jobs. ERR_NOMEM. */
-int parts_start(void);
-/* Stop; the seconds of all threads together since parts_start, in jobs, by part. */
-void parts_stop(double seconds[N_PARTS]);
+/* Measure from now on, a team of n_threads. Between jobs. ERR_NOMEM. */
+int profile_start(int n_threads);
+/* Stop; the seconds of all threads together since profile_start, in jobs, by part. */
+void profile_stop(double seconds[N_PARTS]);
 
 /* What this thread does from now on; returns what it did before. Outside a job, and where
  * nothing is measured: nothing. */
-enum team_part parts_set(enum team_part part);
-/* Of a thread of the team, by par.c: a job begins, in its rest; and ends. */
-void parts_enter(int thread);
-void parts_leave(void);
+enum profile_part profile_set(enum profile_part part);
+/* Of a thread of the team, for par.c: a job begins, in its rest; and ends. */
+void profile_enter(int thread);
+void profile_leave(void);
 
 #endif

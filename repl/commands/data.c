@@ -5,6 +5,7 @@
 #include "repl/terminal/progress.h"
 #include "repl/repl.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "train/data/dataset.h"
 
 #include <inttypes.h>
@@ -29,7 +30,7 @@ static int show_beginning(const struct dataset *d, const struct tokenizer *t)
     if (fits < text.n)
         text.data[fits] = '\0';
     if (rc == 0)
-        term_row("begins", buf_text(&text));
+        wrap_row("begins", buf_text(&text));
     buf_release(&text);
     return rc;
 }
@@ -43,7 +44,7 @@ static void show_vocabulary(const struct data_summary *s, const struct model *m)
         snprintf(text + n, sizeof text - (size_t)n,
                  s->most < m->config.n_vocab ? ", of the model's %d" : ": not for this model of %d",
                  m->config.n_vocab);
-    term_row("vocabulary", text);
+    wrap_row("vocabulary", text);
 }
 
 static int show(const struct dataset *d, const struct model *m)
@@ -52,12 +53,12 @@ static int show(const struct dataset *d, const struct model *m)
     struct data_summary s;
     dataset_summary(d, &s);
     snprintf(text, sizeof text, s.files == 1 ? "%s" : "%s, %zu files", s.format, s.files);
-    term_row("format", text);
+    wrap_row("format", text);
     snprintf(text, sizeof text, "%" PRIu64, d->n_documents);
-    term_row("documents", text);
+    wrap_row("documents", text);
     snprintf(text, sizeof text, "%" PRIu64 ", %.0f a document", d->n_tokens,
              (double)d->n_tokens / (double)d->n_documents);
-    term_row("tokens", text);
+    wrap_row("tokens", text);
     show_vocabulary(&s, m);
     bool readable = m != NULL && m->tokenizer != NULL && s.most < tokenizer_size(m->tokenizer);
     return readable ? show_beginning(d, m->tokenizer) : 0;

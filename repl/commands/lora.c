@@ -45,13 +45,13 @@ static int show(struct repl *r)
     if (rc != 0)
         return rc;
     const struct adapter *a = r->model->adapter;
-    term_row("adapter", lora_about(text, sizeof text, a));
+    wrap_row("adapter", lora_about(text, sizeof text, a));
     snprintf(text, sizeof text, "%.2fM beside %d matrices, %.2f %% of the model's",
              (double)a->n / 1e6, a->n_terms,
              100 * (double)a->n / (double)config_params(&r->model->config));
-    term_row("parameters", text);
+    wrap_row("parameters", text);
     if (a->path != NULL)
-        term_row(a->changed ? "once from" : "from", file_show(text, sizeof text, a->path));
+        wrap_row(a->changed ? "once from" : "from", file_show(text, sizeof text, a->path));
     return 0;
 }
 

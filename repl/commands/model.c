@@ -8,6 +8,7 @@
 #include "repl/terminal/progress.h"
 #include "repl/repl.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "weights/save.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@ static void show_bytes(const char *what, size_t bytes)
 {
     char text[48];
     snprintf(text, sizeof text, bytes >= 10000000 ? "%.0f MB" : "%.1f MB", (double)bytes / 1e6);
-    term_row(what, text);
+    wrap_row(what, text);
 }
 
 int cmd_load(struct repl *r, const struct call *c)
@@ -53,29 +54,29 @@ int cmd_model(struct repl *r, const struct call *c)
     term_visible(&name, m->name, strlen(m->name));
     printf("%s%s%s\n", term_bold(stdout), buf_text(&name), term_plain(stdout));
     buf_release(&name);
-    term_row("from", m->source);
+    wrap_row("from", m->source);
     snprintf(text, sizeof text, "%d layers, %d heads, width %d, feed-forward %d", k->n_layer,
              k->n_head, k->n_embd, k->n_inner);
-    term_row("shape", text);
+    wrap_row("shape", text);
     snprintf(text, sizeof text, "%.2fM", (double)config_params(k) / 1e6);
-    term_row("parameters", text);
+    wrap_row("parameters", text);
     snprintf(text, sizeof text, "%d tokens", k->n_ctx);
-    term_row("context", text);
+    wrap_row("context", text);
     snprintf(text, sizeof text, "%d tokens%s", k->n_vocab,
              m->tokenizer == NULL ? "; no tokenizer files: ids only" : "");
-    term_row("vocabulary", text);
+    wrap_row("vocabulary", text);
     snprintf(text, sizeof text, "%s in the file, %s in memory", dtype_name(m->file_dtype),
              m->params.kind == LINEAR_F32 ? "fp32" : "fp16");
-    term_row("precision", text);
+    wrap_row("precision", text);
     snprintf(text, sizeof text, "%s, %s head%s",
              k->activation == ACTIVATION_GELU_ERF ? "exact GELU" : "tanh GELU",
              k->tie_word_embeddings ? "tied" : "untied",
              k->scale_attn_by_inverse_layer_idx ? ", attention scaled by layer" : "");
-    term_row("details", text);
+    wrap_row("details", text);
     if (m->adapter != NULL)
-        term_row("adapter", lora_about(text, sizeof text, m->adapter));
+        wrap_row("adapter", lora_about(text, sizeof text, m->adapter));
     if (m->changed)
-        term_row("state", "changed, not saved");
+        wrap_row("state", "changed, not saved");
     return 0;
 }
 
@@ -155,24 +156,24 @@ int cmd_devices(struct repl *r, const struct call *c)
     if (rc != 0)
         return rc;
     snprintf(text, sizeof text, "%d, %s", par_threads(), par_pinned() ? "pinned" : "not pinned");
-    term_row("threads", text);
+    wrap_row("threads", text);
     snprintf(text, sizeof text, "%s (this machine has %s)", kernels_active()->name,
              kernels_names());
-    term_row("kernels", text);
+    wrap_row("kernels", text);
     snprintf(text, sizeof text, s->generate.device_loop ? "on, tokens handed over every %d" : "off",
              s->generate.device_iterations);
-    term_row("device loop", text);
+    wrap_row("device loop", text);
     if (r->model == NULL)
         return 0;
     const struct engine *e = &r->engine;
-    term_row("precision", r->model->params.kind == LINEAR_F32
+    wrap_row("precision", r->model->params.kind == LINEAR_F32
                               ? "fp32 weights, keys and values"
                               : "fp16 weights, keys and values; fp32 sums");
     show_bytes("weights", r->model->params.block_bytes);
     snprintf(text, sizeof text, "%.1f MB of %.1f MB for %d text%s of %d tokens",
              (double)kvcache_used_bytes(&e->cache) / 1e6, (double)e->cache.memory_bytes / 1e6,
              e->max_seqs + 1, e->max_seqs == 0 ? "" : "s", e->cache.n_ctx);
-    term_row("cache", text);
+    wrap_row("cache", text);
     show_bytes("scratch", e->forward.block_bytes);
     show_bytes("logits", e->logits_bytes);
     show_bytes("peak memory", mem_peak_bytes());

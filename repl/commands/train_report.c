@@ -6,6 +6,7 @@
 #include "model/base/mem.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/duration.h"
 #include "repl/terminal/train_lines.h"
 #include "repl/terminal/wrap.h"
 #include "train/data/batches.h"
@@ -42,7 +43,7 @@ static void show_time(const struct run_config *c, const struct config *shape, ui
     if (flops > 0 && left_s > 0)
         printf("  time: about %s, %.0f steps, %.0f tokens/s at %.0f %% of the %.0f GFLOP/s of "
                "sgemm here\n",
-               train_view_duration(time, left_s), ceil(left_s / step_s - 1e-6), rate, 100 * reached,
+               duration_text(time, left_s), ceil(left_s / step_s - 1e-6), rate, 100 * reached,
                flops / 1e9);
 }
 
@@ -184,7 +185,7 @@ static int status_of_memory(struct repl *r)
     wrap_say(stdout, "",
              "  step %" PRId64 " now; %" PRIu64 " tokens, %s of training, %" PRId64
              " steps skipped; learning_rate=%g",
-             run_step(r->run), m->tokens, train_view_duration(time, m->hours * 3600), m->skipped,
+             run_step(r->run), m->tokens, duration_text(time, m->hours * 3600), m->skipped,
              run_settings(r->run)->schedule.learning_rate);
     wrap_say(stdout, "", "  at most %.2f GiB of memory so far, in all the program does",
              train_peak_gib());

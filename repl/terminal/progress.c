@@ -2,7 +2,7 @@
 
 #include "model/base/clock.h"
 #include "repl/terminal/status_line.h"
-#include "repl/terminal/train_lines.h"
+#include "repl/terminal/duration.h"
 #include "repl/terminal/wrap.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void draw(const char *what, uint64_t done, uint64_t total, double spent_s
     /* How long it takes is not known before there was some of it. */
     if (total > 0 && done > line.first) {
         double left_s = spent_s * (double)(total - done) / (double)(done - line.first);
-        snprintf(text + n, sizeof text - (size_t)n, ", %s left", train_view_duration(left, left_s));
+        snprintf(text + n, sizeof text - (size_t)n, ", %s left", duration_text(left, left_s));
     }
     live_draw(text);
 }

@@ -1,7 +1,6 @@
 #include "repl/terminal/term.h"
 
 #include "repl/settings/options.h"
-#include "repl/terminal/wrap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,9 +145,4 @@ void term_hush(bool on)
         tcsetattr(STDIN_FILENO, TCSANOW, &before);
         hushed = false;
     }
-}
-
-void term_row(const char *what, const char *text)
-{
-    wrap_say(stdout, "", "  %-12s %s", what, text);
 }

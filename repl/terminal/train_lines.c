@@ -2,6 +2,7 @@
 
 #include "model/base/clock.h"
 #include "repl/terminal/status_line.h"
+#include "repl/terminal/duration.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
 
@@ -17,20 +18,6 @@ static const char NEXT_ROW[] = "\n    ";
 static const double EVERY_S = 0.1;
 
 static double drawn; /* when the bar was */
-
-const char *train_view_duration(char out[24], double s)
-{
-    long t = (long)(s + 0.5);
-    if (t >= 86400)
-        snprintf(out, 24, "%ld d %ld h", t / 86400, t / 3600 % 24);
-    else if (t >= 3600)
-        snprintf(out, 24, "%ld h %ld min", t / 3600, t / 60 % 60);
-    else if (t >= 60)
-        snprintf(out, 24, "%ld min %ld s", t / 60, t % 60);
-    else
-        snprintf(out, 24, "%ld s", t);
-    return out;
-}
 
 /* "step 40/200", the number of all as wide as it will get. */
 static int add_step(struct buf *out, const struct metrics *m, int64_t step)
@@ -88,7 +75,7 @@ static void add_figures(struct figures *f, const struct metrics *m)
     if (m->skipped > 0)
         add(f, "%" PRId64 " skipped", "%" PRId64 " skipped", m->skipped);
     if (left_s > 0)
-        add(f, "%s left", "%s left", train_view_duration(left, left_s));
+        add(f, "%s left", "%s left", duration_text(left, left_s));
     if (m->step > 0 && m->validation_step == m->step)
         add(f, "validation %.4f%s", "val %.4f%s", m->validation_loss,
             m->best_step == m->step ? " (best)" : "");
@@ -185,7 +172,7 @@ static int format_bar(const struct metrics *m, int64_t step, double part, struct
     if (rc == 0 && part > 0)
         rc = buf_printf(out, ", %.0f %% of it", 100 * part);
     if (rc == 0 && left_s >= 0)
-        rc = buf_printf(out, ", %s left", train_view_duration(left, left_s));
+        rc = buf_printf(out, ", %s left", duration_text(left, left_s));
     return rc;
 }
 

@@ -16,7 +16,5 @@ void train_view_activations(const struct metrics *m, const struct watch *w);
 /* Draw the bar, a few times a second, where there is a live line: m is of the last line,
  * `step` steps are taken and `part` of the next. progress_wipe takes it away. */
 void train_view_tick(const struct metrics *m, int64_t step, double part);
-/* "3 h 20 min", "12 s", into out. */
-const char *train_view_duration(char out[24], double s);
 
 #endif

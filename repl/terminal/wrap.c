@@ -169,3 +169,8 @@ void wrap_say(FILE *f, const char *color, const char *fmt, ...)
     fputc('\n', f);
     buf_release(&line);
 }
+
+void wrap_row(const char *what, const char *text)
+{
+    wrap_say(stdout, "", "  %-12s %s", what, text);
+}

@@ -42,4 +42,7 @@ void wrap_labelled(FILE *f, const char *color, const char *label, const char *te
 void wrap_say(FILE *f, const char *color, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* "  what         text", a line of standard output. */
+void wrap_row(const char *what, const char *text);
+
 #endif

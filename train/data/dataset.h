@@ -7,6 +7,7 @@
  */
 #include "model/base/progress.h"
 #include "model/tokenizer/tokenizer.h"
+#include "train/data/token_file.h"
 
 struct data_config {
     /* "generated", or paths separated by commas, one stream in this order: files, folders
@@ -52,7 +53,6 @@ struct dataset {
  *          here, or in dataset_read for files beyond DATA_WHOLE_BYTES
  * returns  0, ERR_MISSING, ERR_FORMAT, ERR_RANGE, ERR_INTERRUPTED...; both are then empty
  */
-#define DATA_WHOLE_BYTES ((uint64_t)1 << 30) /* up to here all of a file is read when opened */
 int dataset_open(struct dataset *train, struct dataset *validation, const struct data_config *c,
                  const struct tokenizer *t, int n_vocab, const struct progress *p);
 void dataset_close(struct dataset *d);

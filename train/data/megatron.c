@@ -46,7 +46,7 @@ static uint64_t u64_at(const unsigned char *p)
     return v;
 }
 
-static int read_head(struct index *x, struct token_file *f)
+static int read_head(struct index *x, struct megatron *f)
 {
     unsigned char head[HEAD_BYTES];
     if (x->file.bytes < sizeof head)
@@ -110,7 +110,7 @@ static int read_sequences(struct index *x, uint64_t width)
 }
 
 /* From places in the list of sequences to places among the ids. */
-static int read_documents(struct index *x, struct token_file *f)
+static int read_documents(struct index *x, struct megatron *f)
 {
     uint64_t at = HEAD_BYTES + 12 * x->n_sequences, before = 0;
     if (x->n_bounds < 2)
@@ -136,7 +136,7 @@ static int read_documents(struct index *x, struct token_file *f)
     return rc;
 }
 
-static int open_ids(struct token_file *f, const struct index *x, const char *path)
+static int open_ids(struct megatron *f, const struct index *x, const char *path)
 {
     char shown[NAME_BYTES];
     int rc = file_open(&f->file, path);
@@ -152,7 +152,7 @@ static int open_ids(struct token_file *f, const struct index *x, const char *pat
     return 0;
 }
 
-int megatron_open(struct token_file *f, const char *path)
+int megatron_open(struct megatron *f, const char *path)
 {
     struct index x = {.file.fd = -1};
     char *idx = megatron_path(path, ".idx"), *bin = megatron_path(path, ".bin");

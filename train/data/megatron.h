@@ -4,10 +4,17 @@
  * Megatron-LM's and fairseq's "mmap" data set: PREFIX.bin has the ids, PREFIX.idx their
  * type, the sequences and which of them begin documents.
  */
-#include "train/data/token_file.h"
+#include "model/base/file.h"
 
-/* For token_file_open: fills what that describes. */
-int megatron_open(struct token_file *f, const char *path);
+struct megatron {
+    struct file file; /* PREFIX.bin */
+    int width;        /* bytes of an id: 1, 2, 4, 8; below 0 where they are signed */
+    uint64_t n_tokens, n_documents;
+    uint64_t *documents; /* [n_documents + 1], where each begins; owned */
+};
+/* path: PREFIX, PREFIX.bin or PREFIX.idx. ERR_MISSING, ERR_IO, ERR_FORMAT, ERR_NOMEM; what is there
+ * of it then is the caller's to release all the same. */
+int megatron_open(struct megatron *f, const char *path);
 /* path with ".bin" and ".idx" taken off, and `ending` put on, in fresh memory. */
 char *megatron_path(const char *path, const char *ending);
 

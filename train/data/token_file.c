@@ -3,7 +3,6 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
-#include "train/data/dataset.h"
 #include "train/data/megatron.h"
 
 #include <inttypes.h>
@@ -108,10 +107,22 @@ int token_file_generate(struct token_file *f, uint64_t n, uint64_t seed, int n_v
     return 0;
 }
 
+static int open_megatron(struct token_file *f, const char *path)
+{
+    struct megatron m = {.file.fd = -1};
+    int rc = megatron_open(&m, path);
+    f->file = m.file;
+    f->width = m.width;
+    f->n_tokens = m.n_tokens;
+    f->n_documents = m.n_documents;
+    f->documents = m.documents;
+    return rc;
+}
+
 int token_file_open(struct token_file *f, enum token_format format, const char *path)
 {
     *f = (struct token_file){.format = format, .file.fd = -1, .least = 0, .most = TOKEN_NONE};
-    int rc = format == TOKENS_MEGATRON  ? megatron_open(f, path)
+    int rc = format == TOKENS_MEGATRON  ? open_megatron(f, path)
              : format == TOKENS_NANOGPT ? open_nanogpt(f, path)
                                         : open_llmc(f, path);
     if (rc == 0 && f->n_tokens == 0)

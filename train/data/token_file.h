@@ -9,6 +9,8 @@
 #include "model/base/progress.h"
 #include "model/config.h"
 
+#define DATA_WHOLE_BYTES ((uint64_t)1 << 30) /* up to here all of a file is read when opened */
+
 enum token_format { TOKENS_MEGATRON, TOKENS_NANOGPT, TOKENS_LLMC, TOKENS_GENERATED };
 
 struct token_file {

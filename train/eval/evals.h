@@ -4,7 +4,7 @@
  * The evaluations of the table in eval.c; each says in its own file what it measures.
  */
 #include "train/data/dataset.h"
-#include "train/eval/eval.h"
+#include "train/eval/scoring.h"
 
 int eval_wikitext(struct eval_job *j);
 int eval_ptb(struct eval_job *j);

@@ -4,7 +4,8 @@
  * A result as JSON, for --json and for the history of results.
  */
 #include "model/base/json.h"
-#include "train/eval/eval.h"
+#include "model/model.h"
+#include "train/eval/result.h"
 
 /*
  * {"date", "model", "source", "fingerprint", "dtype", "changed", "evaluation", "definition",

@@ -1,4 +1,4 @@
-#include "train/eval/eval.h"
+#include "train/eval/scoring.h"
 
 #include "model/base/clock.h"
 #include "model/base/err.h"

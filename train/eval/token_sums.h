@@ -3,7 +3,8 @@
 /*
  * What the evaluations of running text add up over targets.
  */
-#include "train/eval/eval.h"
+#include "sampling/score.h"
+#include "train/eval/result.h"
 
 struct token_sums {
     const struct passage *list;

@@ -3,7 +3,7 @@
 /*
  * A long text in windows that overlap, so that every target is scored once and has context.
  */
-#include "train/eval/eval.h"
+#include "train/eval/scoring.h"
 
 struct windows {
     size_t n_ids;

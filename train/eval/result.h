@@ -1,0 +1,70 @@
+#ifndef PRATTLE_TRAIN_EVAL_RESULT_H
+#define PRATTLE_TRAIN_EVAL_RESULT_H
+/*
+ * What an evaluation is told and what comes out of it: settings, figures with their standard
+ * errors, counts.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How it is measured. Not every evaluation looks at all of it. */
+struct eval_config {
+    int seq_length;  /* inputs of a window; 0: the context */
+    int overlap;     /* from one window to the next; 0: half the window */
+    int last_n;      /* text: so many targets of a window count, and it moves by as many; 0: half */
+    int64_t limit;   /* windows or passages at most; 0: all */
+    bool detokenize; /* wikitext, ptb: undo the word splitting first */
+    bool strict;     /* lambada: the whole last word */
+    int like;        /* enum eval_like: sets seq_length and overlap that were not given */
+    char *data_dir;  /* where the files are; NULL or "": prattle's own data folder */
+};
+enum eval_like { EVAL_OWN, EVAL_MEGATRON };
+/* All as "0" says, and detokenize; data_dir NULL. */
+void eval_config_init(struct eval_config *c);
+
+/* One number of a result. */
+struct eval_figure {
+    const char *name; /* as in JSON: "bits_per_byte"; static */
+    const char *text; /* as a person reads it: "bits per byte"; static */
+    double value;
+    double error;       /* standard error; NAN: none is known */
+    const char *format; /* printf's, of one double: "%.4f"; static */
+};
+
+enum { EVAL_MAX_FIGURES = 24 };
+
+struct eval_result {
+    const char *name;          /* of the evaluation, as in the table */
+    char definition[256];      /* what exactly was measured, in one sentence with its sizes */
+    char *path;                /* of the text; owned */
+    struct eval_config config; /* as it was measured, with the sizes that were not given; no text */
+    struct eval_figure figures[EVAL_MAX_FIGURES]; /* [n_figures], the main one first */
+    int n_figures;
+    const char *unit;     /* what is counted: "windows", "passages"; static */
+    uint64_t done, total; /* of these; the evaluation says how many there are in all */
+    uint64_t left_out;    /* of them, that cannot be scored: too long, without a target */
+    uint64_t targets;     /* tokens that were predicted and counted */
+    uint64_t tokens;      /* positions computed for them */
+    double seconds;       /* of scoring */
+    bool partial;         /* stopped by Ctrl-C; done < total without it is --limit's */
+};
+void eval_result_release(struct eval_result *r);
+/* Append a figure; beyond EVAL_MAX_FIGURES nothing. error NAN: none. */
+void eval_figure_add(struct eval_result *r, const char *name, const char *text, double value,
+                     double error, const char *format);
+/* By name; NULL: it has none of this name. */
+const struct eval_figure *eval_figure_find(const struct eval_result *r, const char *name);
+
+/* Mean of numbers given one by one, and its standard error: those of a passage are added up
+ * among themselves first (eval_mean_close), so their order is all that matters. */
+struct eval_mean {
+    double sum, squares; /* of passages closed */
+    double part, part_squares;
+    uint64_t n;
+};
+void eval_mean_add(struct eval_mean *m, double x);
+void eval_mean_close(struct eval_mean *m);
+double eval_mean_value(const struct eval_mean *m); /* NAN for none */
+double eval_mean_error(const struct eval_mean *m); /* NAN for fewer than two */
+
+#endif

@@ -7,6 +7,7 @@
 #include "repl/session/batch_lines.h"
 #include "repl/commands/commands.h"
 #include "repl/commands/help.h"
+#include "repl/commands/table.h"
 #include "repl/repl.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/signals.h"
@@ -113,6 +114,7 @@ int main(int argc, char **argv)
     struct repl r;
     choose_locale();
     signals_install();
+    commands_use(command_table);
     int rc = repl_init(&r);
     if (rc == 0)
         rc = start(&r, argv + 1, argc - 1);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 
 static const double TWO_PI = 6.283185307179586;
 
@@ -150,4 +152,12 @@ void rng_normals(float *out, uint64_t seed, uint64_t stream, uint64_t first, siz
         first += count;
         n -= count;
     }
+}
+
+uint64_t rng_fresh_seed(void)
+{
+    uint32_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        seed = (uint32_t)time(NULL);
+    return seed == 0 ? 1 : seed;
 }

@@ -21,4 +21,7 @@ float rng_normal(uint64_t seed, uint64_t stream, uint64_t counter);
  */
 void rng_normals(float *out, uint64_t seed, uint64_t stream, uint64_t first, size_t n);
 
+/* For seed 0: a number no two runs share, short enough to type. Never 0. */
+uint64_t rng_fresh_seed(void);
+
 #endif

@@ -1,59 +1,8 @@
 #ifndef PRATTLE_REPL_COMMANDS_COMMANDS_H
 #define PRATTLE_REPL_COMMANDS_COMMANDS_H
-/*
- * Commands. One row of the table in commands.c serves the prompt (":tokens My name"),
- * the shell ("prattle tokens My name"), completion, :help, --help and the README.
- */
-#include <stdbool.h>
+/* The commands of the table, each in the file of its family. */
+#include "repl/commands/command.h"
 
-struct repl;
-
-/* One use of a command. */
-struct call {
-    const char *name;
-    const char *text; /* all behind the name as typed; in the shell the words joined by blanks */
-    char **words;     /* [n], quotes and options taken out */
-    int n;
-    bool shell;
-};
-
-enum command_flags {
-    IN_REPL = 1,
-    IN_SHELL = 2,
-    NEEDS_MODEL = 4,     /* loads the model of the settings in the shell */
-    NEEDS_TOKENIZER = 8, /* and it has one */
-    TAKES_TEXT = 16      /* text is taken as it is: no quotes, no options in it */
-};
-
-struct command {
-    const char *name;
-    const char *arguments;    /* "IN OUT", "FILE [OUT]" */
-    int min_words, max_words; /* not looked at with TAKES_TEXT; max -1: any */
-    unsigned flags;
-    /* "path", "setting", "command", "preset", "run_setting" (KEY= of a run), or the words possible;
-     * "then" parts those of the first argument from those of the rest, "; WORD" those behind that
-     * word from others; NULL: nothing */
-    const char *completes;
-    const char *options; /* those it takes of the ones for one command: "force compat" */
-    const char *help;
-    /* 0, or a code with its sentence, which the caller shows. */
-    int (*run)(struct repl *r, const struct call *c);
-};
-
-/* Row i, NULL past the end. */
-const struct command *command_at(int i);
-const struct command *command_find(const char *name);
-/* The nearest name of a command usable there, NULL when none is near. */
-const char *command_nearest(const char *name, bool shell);
-
-/* Refuses an option for one command that `allowed` does not name. */
-int command_check_options(const struct repl *r, const char *name, const char *allowed);
-/* A line behind its colon: look up, split into words, take options, run. */
-int command_run_line(struct repl *r, const char *line);
-/* Words of the shell; words[0] is the command's name. Options are taken already. */
-int command_run_words(struct repl *r, char **words, int n);
-
-/* cmd_*.c, by topic. */
 int cmd_load(struct repl *r, const struct call *c);
 int cmd_model(struct repl *r, const struct call *c);
 int cmd_save(struct repl *r, const struct call *c);
@@ -75,7 +24,7 @@ int cmd_session(struct repl *r, const struct call *c);
 int cmd_batch(struct repl *r, const struct call *c);
 int cmd_eval(struct repl *r, const struct call *c);
 int cmd_data(struct repl *r, const struct call *c);
-int cmd_bench(struct repl *r, const struct call *c); /* bench.c */
+int cmd_bench(struct repl *r, const struct call *c);
 int cmd_devices(struct repl *r, const struct call *c);
 int cmd_history(struct repl *r, const struct call *c);
 int cmd_help(struct repl *r, const struct call *c);

@@ -2,7 +2,7 @@
 
 #include "model/base/mem.h"
 #include "model/kernels/kernels.h"
-#include "repl/commands/commands.h"
+#include "repl/commands/command.h"
 #include "repl/settings/options.h"
 #include "train/config/run_config.h"
 

@@ -5,35 +5,14 @@
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "repl/commands/help.h"
+#include "repl/commands/help_topics.h"
 #include "repl/repl.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "train/config/run_config.h"
 
 #include <stdio.h>
 #include <string.h>
-
-void help_flow(const char *text, int at, int indent)
-{
-    int width = term_width(stdout);
-    width = width > 100 ? 100 : width < indent + 20 ? indent + 20 : width;
-    if (at >= indent)
-        printf("\n%*s", indent, "");
-    else
-        printf("%*s", indent - at, "");
-    at = indent;
-    for (const char *p = text; *p != '\0';) {
-        int n = (int)strcspn(p, " ");
-        if (at > indent && at + 1 + n >= width) {
-            printf("\n%*s", indent, "");
-            at = indent;
-        } else if (at > indent) {
-            at += printf(" ");
-        }
-        at += printf("%.*s", n, p);
-        p += n + (p[n] == ' ');
-    }
-    fputc('\n', stdout);
-}
 
 static void dashed(char *out, size_t n, const char *name)
 {
@@ -49,7 +28,7 @@ static void show_commands(bool shell)
         if (!(c->flags & (shell ? IN_SHELL : IN_REPL)))
             continue;
         int at = printf("  %s%s %s", shell ? "" : ":", c->name, c->arguments);
-        help_flow(c->help, at, 26);
+        wrap_column(c->help, at, 26);
     }
 }
 
@@ -71,7 +50,7 @@ static void show_option(const struct setting *o, const struct settings *built_in
     buf_str(&text, o->help);
     if (!o->call_only && value.n > 0 && value.n < 24)
         buf_printf(&text, " [%s]", value.data);
-    help_flow(buf_text(&text), at, 34);
+    wrap_column(buf_text(&text), at, 34);
     buf_release(&value);
     buf_release(&text);
     buf_release(&range);

@@ -1,9 +1,9 @@
-/* help systems, help presets, help training: what the training tables say. */
-#include "repl/commands/help.h"
+#include "repl/commands/help_topics.h"
 
-#include "repl/repl.h"
 #include "repl/commands/systems.h"
+#include "repl/terminal/table.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "train/config/run_config.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static int show_systems(enum table_format format)
         char text[512];
         snprintf(text, sizeof text, "%s%s%s", here_or_none(o), *o->note != '\0' ? "; " : "",
                  o->note);
-        help_flow(text, at, 30);
+        wrap_column(text, at, 30);
     }
     return 0;
 }
@@ -70,7 +70,7 @@ static int show_presets(enum table_format format)
     for (const struct run_preset *p = run_presets; rc == 0 && p->name != NULL; p++) {
         preset_about(p, about, sizeof about);
         if (format == TABLE_TEXT) {
-            help_flow(about, printf("  %s", p->name), 30);
+            wrap_column(about, printf("  %s", p->name), 30);
         } else if ((rc = table_row(&t)) == 0 && (rc = table_cell(&t, 0, "%s", p->name)) == 0) {
             rc = table_cell(&t, 1, "%s", about);
         }
@@ -100,7 +100,7 @@ static int show_training(enum table_format format)
             if (strcmp(section, row->group) != 0)
                 printf("%s%s%s\n", term_bold(stdout), section = row->group, term_plain(stdout));
             buf_printf(&text, "%s [%s]", row->help, value.n > 0 ? buf_text(&value) : "\"\"");
-            help_flow(buf_text(&text), printf("  %s", row->name), 34);
+            wrap_column(buf_text(&text), printf("  %s", row->name), 34);
         } else if ((rc = table_row(&t)) == 0 &&
                    (rc = table_cell(&t, 0, "%s.%s", row->group, row->name)) == 0 &&
                    (rc = table_cell(&t, 1, "%s", buf_text(&value))) == 0 &&

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/rng.h"
 #include "repl/session/json_lines.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
@@ -10,8 +11,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/random.h>
-#include <time.h>
 
 /* What an answer looks like on its way out. */
 struct showing {
@@ -23,14 +22,6 @@ struct showing {
     struct wrap lines;
     struct buf safe, wrapped;
 };
-
-uint64_t say_fresh_seed(void)
-{
-    uint32_t seed = 0;
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        seed = (uint32_t)time(NULL);
-    return seed == 0 ? 1 : seed;
-}
 
 static void put(struct showing *w, const char *bytes, size_t n)
 {
@@ -307,7 +298,7 @@ static int begin(struct repl *r, struct turn **out, bool more)
     if (t == NULL)
         return ERR_NOMEM;
     if (t->settings.sampler.seed == 0)
-        t->settings.sampler.seed = say_fresh_seed();
+        t->settings.sampler.seed = rng_fresh_seed();
     if (!more || r->text.n == 0)
         return 0;
     t->prompt.begun = s->generate.begin && r->text.data[0] == prompt_begin_token(r->model);

@@ -19,7 +19,4 @@ int say_one_form(const struct batch_settings *b);
 /* Append to the file of save_samples, if one is set. */
 int say_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,
                     const struct answer *answers, int n_answers);
-/* For seed 0: a number no two runs share, short enough to type. Never 0. */
-uint64_t say_fresh_seed(void);
-
 #endif

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/rng.h"
 #include "model/base/progress.h"
 #include "repl/session/json_lines.h"
 #include "repl/terminal/progress.h"
@@ -292,7 +293,7 @@ int batch_lines(struct repl *r, int fd, const char *out)
     if (rc != 0)
         return rc;
     if (s.sampler.seed == 0)
-        s.sampler.seed = say_fresh_seed();
+        s.sampler.seed = rng_fresh_seed();
     struct lines l = {.settings = &s,
                       .fd = fd,
                       .visible = out == NULL && term_is(stdout),

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "model/base/rng.h"
 #include "repl/session/answer.h"
 
 #include <math.h>
@@ -152,7 +153,7 @@ static int take_members(struct json_prompt *p, json_t *object)
     if (p->text != NULL && p->ids.n > 0)
         return err_set(ERR_FORMAT, "prompt and ids in one line: give one of them");
     if (p->settings.sampler.seed == 0)
-        p->settings.sampler.seed = say_fresh_seed();
+        p->settings.sampler.seed = rng_fresh_seed();
     return generate_config_check(&p->settings.generate, &p->settings.sampler);
 }
 

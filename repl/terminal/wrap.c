@@ -174,3 +174,26 @@ void wrap_row(const char *what, const char *text)
 {
     wrap_say(stdout, "", "  %-12s %s", what, text);
 }
+
+void wrap_column(const char *text, int at, int indent)
+{
+    int width = term_width(stdout);
+    width = width > 100 ? 100 : width < indent + 20 ? indent + 20 : width;
+    if (at >= indent)
+        printf("\n%*s", indent, "");
+    else
+        printf("%*s", indent - at, "");
+    at = indent;
+    for (const char *p = text; *p != '\0';) {
+        int n = (int)strcspn(p, " ");
+        if (at > indent && at + 1 + n >= width) {
+            printf("\n%*s", indent, "");
+            at = indent;
+        } else if (at > indent) {
+            at += printf(" ");
+        }
+        at += printf("%.*s", n, p);
+        p += n + (p[n] == ' ');
+    }
+    fputc('\n', stdout);
+}

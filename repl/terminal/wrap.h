@@ -45,4 +45,8 @@ void wrap_say(FILE *f, const char *color, const char *fmt, ...)
 /* "  what         text", a line of standard output. */
 void wrap_row(const char *what, const char *text);
 
+/* text from column `indent` of standard output on, broken at blanks; the cursor is at column `at`.
+ */
+void wrap_column(const char *text, int at, int indent);
+
 #endif

@@ -1,17 +1,11 @@
+#include "repl/commands/table.h"
+
 #include "repl/commands/commands.h"
 
-#include "model/base/err.h"
-#include "model/base/file.h"
-#include "model/base/mem.h"
-#include "model/base/words.h"
-#include "repl/repl.h"
-
-#include <string.h>
-
-enum { MAX_NAMES = 64, BOTH = IN_REPL | IN_SHELL };
+enum { BOTH = IN_REPL | IN_SHELL };
 
 /* clang-format off */
-static const struct command table[] = {
+const struct command command_table[] = {
 {.name = "load", .arguments = "[PATH]", .max_words = 1, .flags = IN_REPL, .completes = "path bundled", .run = cmd_load,
  .help = "load a model: a Hugging Face folder, a .gguf file, bundled, random:gpt2; without PATH the setting's"},
 {.name = "model", .arguments = "", .flags = BOTH | NEEDS_MODEL, .run = cmd_model,
@@ -77,159 +71,6 @@ static const struct command table[] = {
  .help = "list the commands, or explain a command or setting; systems: what other programs' options are here; presets, training: runs"},
 {.name = "quit", .arguments = "", .flags = IN_REPL, .run = cmd_quit,
  .help = "leave"},
+{0},
 };
 /* clang-format on */
-
-const struct command *command_at(int i)
-{
-    return i >= 0 && i < (int)(sizeof table / sizeof table[0]) ? &table[i] : NULL;
-}
-
-const struct command *command_find(const char *name)
-{
-    const struct command *c;
-    for (int i = 0; (c = command_at(i)) != NULL && strcmp(c->name, name) != 0; i++)
-        ;
-    return c;
-}
-
-const char *command_nearest(const char *name, bool shell)
-{
-    const char *names[MAX_NAMES];
-    size_t n = 0;
-    const struct command *c;
-    for (int i = 0; (c = command_at(i)) != NULL && n < MAX_NAMES; i++)
-        if (c->flags & (shell ? IN_SHELL : IN_REPL))
-            names[n++] = c->name;
-    return words_nearest(name, names, n);
-}
-
-static int say_unknown(const char *name)
-{
-    const char *near = command_nearest(name, false);
-    char *shown = file_visible(name);
-    if (near != NULL)
-        err_set(ERR_MISSING, "there is no command :%s; did you mean :%s?", shown, near);
-    else
-        err_set(ERR_MISSING,
-                "there is no command :%s; :help lists them, :: begins a text with :", shown);
-    mem_free(shown);
-    return ERR_MISSING;
-}
-
-static bool named_in(const char *list, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *p = list; p != NULL && *p != '\0'; p += strcspn(p, " "), p += *p == ' ')
-        if (strcspn(p, " ") == n && strncmp(p, name, n) == 0)
-            return true;
-    return false;
-}
-
-int command_check_options(const struct repl *r, const char *name, const char *allowed)
-{
-    const struct setting *o;
-    for (int i = 0; (o = option_at(i)) != NULL; i++)
-        if (o->call_only && options_origin(&r->options, o) != ORIGIN_BUILT_IN &&
-            !named_in(allowed, o->name))
-            return err_set(ERR_UNSUPPORTED, "%s does not take --%s", name, o->name);
-    return 0;
-}
-
-static int usage(const struct command *c, bool shell)
-{
-    return err_set(ERR_RANGE, "usage: %s%s%s%s", shell ? "prattle " : ":", c->name,
-                   *c->arguments ? " " : "", c->arguments);
-}
-
-static int run(struct repl *r, const struct command *c, const struct call *call)
-{
-    const char *name = call->name;
-    bool fits = (c->flags & TAKES_TEXT) ||
-                (call->n >= c->min_words && (c->max_words < 0 || call->n <= c->max_words));
-    int rc = command_check_options(r, name, c->options);
-    if (rc == 0 && !fits)
-        rc = usage(c, call->shell);
-    if (rc == 0 && (c->flags & NEEDS_MODEL))
-        rc = repl_need_model(r);
-    return rc == 0 ? c->run(r, call) : rc;
-}
-
-/*
- * Cut text into words in place: blanks separate, "..." and '...' keep them, \ takes the
- * next character as it is outside of '...'. Returns how many, -1 after an error.
- */
-static int split(char *text, char **words, int max)
-{
-    int n = 0;
-    for (char *p = text;;) {
-        p += strspn(p, " \t\n");
-        if (*p == '\0')
-            return n;
-        if (n == max)
-            return err_set(ERR_RANGE, "more than %d words in one command", max), -1;
-        char *to = words[n++] = p, quote = '\0';
-        for (; *p != '\0' && (quote != '\0' || strchr(" \t\n", *p) == NULL); p++) {
-            if (*p == quote && quote != '\0')
-                quote = '\0';
-            else if (quote == '\0' && (*p == '"' || *p == '\''))
-                quote = *p;
-            else if (*p == '\\' && quote != '\'' && p[1] != '\0')
-                *to++ = *++p;
-            else
-                *to++ = *p;
-        }
-        if (quote != '\0')
-            return err_set(ERR_FORMAT, "a quote (%c) is not closed", quote), -1;
-        bool last = *p == '\0';
-        *to = '\0';
-        if (last)
-            return n;
-        p++;
-    }
-}
-
-int command_run_line(struct repl *r, const char *line)
-{
-    char *words[MAX_NAMES];
-    size_t name_bytes = strcspn(line, " \t\n");
-    char *name = mem_sprintf("%.*s", (int)name_bytes, line), *copy = mem_strdup(line + name_bytes);
-    const struct command *c = name == NULL ? NULL : command_find(name);
-    int rc = name == NULL || copy == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && c == NULL)
-        rc = say_unknown(name);
-    else if (rc == 0 && !(c->flags & IN_REPL))
-        rc = err_set(ERR_UNSUPPORTED, "%s is for the shell: prattle %s %s", name, name,
-                     c->arguments);
-    if (rc == 0) {
-        const char *text = line + name_bytes;
-        struct call call = {.name = name, .text = text + (*text != '\0'), .words = words};
-        if (!(c->flags & TAKES_TEXT)) {
-            call.n = split(copy, words, MAX_NAMES);
-            rc = call.n < 0 ? err_last() : options_take(&r->options, ORIGIN_CALL, words, &call.n);
-        }
-        if (rc == 0)
-            rc = run(r, c, &call);
-        options_clear(&r->options, ORIGIN_CALL);
-    }
-    mem_free(name);
-    mem_free(copy);
-    return rc;
-}
-
-int command_run_words(struct repl *r, char **words, int n)
-{
-    const struct command *c = command_find(words[0]);
-    struct buf text = {0};
-    int rc = 0;
-    for (int i = 1; i < n && rc == 0; i++) {
-        rc = i > 1 ? buf_char(&text, ' ') : 0;
-        if (rc == 0)
-            rc = buf_str(&text, words[i]);
-    }
-    struct call call = {words[0], buf_text(&text), words + 1, n - 1, true};
-    if (rc == 0)
-        rc = run(r, c, &call);
-    buf_release(&text);
-    return rc;
-}

@@ -8,7 +8,7 @@
 #include "repl/commands/commands.h"
 #include "repl/commands/help.h"
 #include "repl/commands/table.h"
-#include "repl/repl.h"
+#include "repl/loop.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"

@@ -4,7 +4,7 @@
  * What the files bench_*.c share. A bench adds rows to one table: medians of several
  * rounds, each beside its limit, which is measured in the same round.
  */
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/table.h"
 
 enum { BENCH_ROUNDS = 5, BENCH_TEXTS = 16 };

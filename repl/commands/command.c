@@ -4,7 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/words.h"
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "model/base/mem.h"
 #include "repl/commands/eval_report.h"
 #include "repl/terminal/progress.h"
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "train/eval/record.h"
 #include "weights/load.h"

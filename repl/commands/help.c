@@ -6,7 +6,7 @@
 #include "model/base/words.h"
 #include "repl/commands/help.h"
 #include "repl/commands/help_topics.h"
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "train/config/run_config.h"

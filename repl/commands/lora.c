@@ -6,7 +6,8 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "repl/terminal/progress.h"
-#include "repl/repl.h"
+#include "repl/session/lora.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "weights/hf/adapter_file.h"
@@ -29,15 +30,6 @@ static int need_adapter(const struct repl *r)
                                       "one, :train lora data=FILE makes one");
 }
 
-const char *lora_about(char *out, size_t n, const struct adapter *a)
-{
-    char targets[100];
-    snprintf(out, n, "%s, rank %d, alpha %g, %s%s", a->on ? "on" : "off", a->config.rank,
-             (double)a->config.alpha, file_show(targets, sizeof targets, a->config.targets),
-             a->changed ? "; not saved" : "");
-    return out;
-}
-
 static int show(struct repl *r)
 {
     char text[SHOWN];
@@ -55,39 +47,12 @@ static int show(struct repl *r)
     return 0;
 }
 
-static int read_adapter(struct repl *r, struct adapter **out, const char *path)
-{
-    char *expanded = file_expand(path);
-    int rc = expanded == NULL ? ERR_NOMEM : repl_device(r);
-    if (rc == 0)
-        rc = adapter_read(out, expanded, &r->model->config);
-    mem_free(expanded);
-    return rc;
-}
-
-/* Takes a. */
-static int stand_beside(struct repl *r, struct adapter *a)
-{
-    int rc = adapter_load(a, r->model, progress_show());
-    if (rc != 0)
-        adapter_free(a);
-    progress_wipe();
-    return rc;
-}
-
-int lora_load(struct repl *r, const char *path)
-{
-    struct adapter *a = NULL;
-    int rc = read_adapter(r, &a, path);
-    return rc == 0 ? stand_beside(r, a) : rc;
-}
-
 static int load(struct repl *r, const char *path)
 {
     struct adapter *a = NULL;
-    int rc = read_adapter(r, &a, path);
+    int rc = lora_read(r, &a, path);
     if (rc == 0 && (rc = unsaved_put_away(r, DISCARD_LORA_LOAD, UNSAVED_ADAPTER)) == 0) {
-        if ((rc = stand_beside(r, a)) == 0)
+        if ((rc = lora_stand_beside(r, a)) == 0)
             rc = show(r);
         return rc;
     }

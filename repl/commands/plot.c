@@ -7,7 +7,7 @@
 #include "model/base/mem.h"
 #include "repl/commands/commands.h"
 #include "repl/terminal/plot.h"
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "train/config/run_config.h"
 #include "train/run/run_folder.h"

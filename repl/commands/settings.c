@@ -3,7 +3,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 

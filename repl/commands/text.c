@@ -8,7 +8,7 @@
 #include "repl/session/json_lines.h"
 #include "repl/terminal/line.h"
 #include "repl/terminal/progress.h"
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
 

@@ -5,7 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "repl/terminal/progress.h"
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "train/data/text_words.h"
 #include "weights/tensors/folder.h"

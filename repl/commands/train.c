@@ -6,7 +6,7 @@
 #include "model/base/mem.h"
 #include "model/base/progress.h"
 #include "repl/terminal/progress.h"
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
@@ -111,26 +111,6 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
     return file_show(out, SHOWN, run_path(r->run));
 }
 
-/* ---- the run in memory ---- */
-
-int train_keep(struct repl *r)
-{
-    char path[SHOWN];
-    if (r->run == NULL || run_step(r->run) == 0)
-        return 0;
-    if ((run_state(r->run) == RUN_FINISHED || r->told_step == run_step(r->run)) &&
-        !train_is_unsaved(r))
-        return 0;
-    int rc = run_save(r->run);
-    progress_wipe();
-    r->told_step = run_step(r->run);
-    if (rc == 0)
-        wrap_say(stdout, term_dim(stdout),
-                 "[step %" PRId64 " is saved; train resume %s goes on from there]",
-                 run_step(r->run), shown_path(path, r));
-    return rc;
-}
-
 static void say_finished(struct repl *r)
 {
     char path[SHOWN], past[48] = "";
@@ -176,7 +156,7 @@ static int keep_all_the_same(struct repl *r, int rc)
     int kept = buf_str(&why, rc == ERR_INTERRUPTED ? "stopped" : err_text());
     interrupt_clear();
     if (kept == 0)
-        kept = train_keep(r);
+        kept = unsaved_keep_run(r);
     if (kept == ERR_INTERRUPTED)
         say_not_saved(r);
     rc = kept != 0 && rc == ERR_INTERRUPTED ? kept : err_set(rc, "%s", buf_text(&why));

@@ -131,11 +131,6 @@ double train_peak_gib(void)
     return (double)mem_peak_bytes() / (1 << 30);
 }
 
-bool train_is_unsaved(const struct repl *r)
-{
-    return r->run != NULL && run_step(r->run) > 0 && run_step(r->run) != run_saved_step(r->run);
-}
-
 static void show_head(const char *state, const char *path, const char *label, const char *more)
 {
     char shown[SHOWN], named[SHOWN];
@@ -199,7 +194,7 @@ static int status_of_memory(struct repl *r)
                  m->validation_loss, m->validation_step, m->best_loss, m->best_step);
     if (run_saved_step(r->run) >= 0)
         wrap_say(stdout, "", "  newest checkpoint: step %" PRId64 "%s", run_saved_step(r->run),
-                 train_is_unsaved(r) ? ", older than the weights" : "");
+                 unsaved_has_steps(r) ? ", older than the weights" : "");
     else
         wrap_say(stdout, "", "  no checkpoint yet");
     return rc;

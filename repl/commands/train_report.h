@@ -3,7 +3,7 @@
 /*
  * What :train tells without training, on standard output.
  */
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "train/config/run_config.h"
 
 /* What a run by c, which is settled here, would be refused for; else memory, steps and time of it.
@@ -14,8 +14,6 @@ int train_show(struct repl *r, char *const *words, int n);
 /* Where the run of a folder is, which another process may have open; NULL: the one in memory, or
  * the latest. */
 int train_status(struct repl *r, const char *folder);
-/* Whether the run in memory has steps that are in no checkpoint. */
-bool train_is_unsaved(const struct repl *r);
 /* Of memory, in all the program did: what a plan is to be held against. */
 double train_peak_gib(void);
 

@@ -8,7 +8,7 @@
 #include "model/base/mem.h"
 #include "repl/terminal/token_text.h"
 #include "repl/terminal/progress.h"
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "sampling/text/prompt.h"
 #include "sampling/score.h"

@@ -3,7 +3,7 @@
 /*
  * From a prompt to the terminal: generate, show what comes, say what it took.
  */
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 
 /* Answer a prompt of n bytes; begins a new text unless `keep` is on. */
 int say(struct repl *r, const char *text, size_t n);

@@ -11,7 +11,7 @@
  * A line that fails answers for itself: {"error"} in jsonl, else an empty line and a
  * sentence with its number on standard error.
  */
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 
 /* Read prompts from fd up to its end; out NULL: standard output, else a file to make
  * (call.force: over what is there). Non-zero also when a line failed (the rest is

@@ -62,7 +62,7 @@ static void read_stored(const char *text, size_t n)
 
 static void read_file(const char *text, size_t n)
 {
-    const struct yaml_origin file = {ORIGIN_FILE, "f", NULL};
+    const struct yaml_origin file = {.origin = ORIGIN_FILE, .label = "f"};
     struct options o;
     struct buf before = {0}, after = {0};
     need(options_init(&o) == 0);

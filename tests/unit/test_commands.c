@@ -3,7 +3,7 @@
 #include "repl/commands/commands.h"
 #include "repl/commands/complete.h"
 #include "repl/session/json_lines.h"
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 
 #include <stdio.h>

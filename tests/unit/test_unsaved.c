@@ -1,4 +1,4 @@
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 #include "tests/unit/test.h"
 
 #include <string.h>

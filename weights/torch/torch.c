@@ -1,7 +1,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "weights/tensors/sniff.h"
-#include "weights/torch_entry.h"
+#include "weights/torch/torch_entry.h"
 #include "weights/torch/torch_zip.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_WEIGHTS_TORCH_ENTRY_H
-#define PRATTLE_WEIGHTS_TORCH_ENTRY_H
+#ifndef PRATTLE_WEIGHTS_TORCH_TORCH_ENTRY_H
+#define PRATTLE_WEIGHTS_TORCH_TORCH_ENTRY_H
 /*
  * From a tensor of a pickle to one of the file: the same for both of torch's formats. Private
  * to torch.c and torch_legacy.c.

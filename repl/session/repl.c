@@ -1,22 +1,18 @@
-#include "repl/repl.h"
+#include "repl/session/repl.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/progress.h"
-#include "repl/commands/commands.h"
-#include "repl/commands/complete.h"
-#include "repl/terminal/line.h"
 #include "repl/terminal/progress.h"
-#include "repl/session/answer.h"
-#include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "repl/session/lora.h"
 #include "train/config/run_config.h"
+#include "train/run/run_folder.h"
 #include "weights/bundled/bundled.h"
 #include "weights/load.h"
-#include "train/run/run_folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -240,97 +236,4 @@ void repl_complain(int rc)
         return;
     fflush(stdout);
     wrap_say(stderr, term_red(stderr), "%s", err_text());
-}
-
-static int greeting(const struct repl *r, struct buf *out)
-{
-    if (r->model == NULL)
-        return buf_str(out,
-                       "no model yet: :load PATH opens one, :load random:gpt2 makes one to try\n");
-    int rc = term_visible(out, r->model->name, strlen(r->model->name));
-    if (rc == 0)
-        rc = buf_printf(
-            out, "%s, %.1fM parameters, %s, %d threads, %s\n%s",
-            r->model->adapter != NULL ? " with an adapter" : "",
-            (double)config_params(&r->model->config) / 1e6,
-            r->model->params.kind == LINEAR_F32 ? "fp32" : "fp16", par_threads(),
-            kernels_active()->name,
-            repl_names_model(r) ? "" : "it tells stories: try Once upon a time, or My name is\n");
-    return rc != 0 ? rc
-                   : buf_str(out, ":help lists the commands, :load PATH opens another model, "
-                                  "Ctrl-D leaves\n");
-}
-
-static void greet(const struct repl *r)
-{
-    struct buf text = {0};
-    if (greeting(r, &text) == 0)
-        wrap_lines(stdout, term_dim(stdout), buf_text(&text));
-    buf_release(&text);
-}
-
-static struct line_config line_settings(const struct repl *r)
-{
-    const struct talk_settings *t = &r->options.settings.talk;
-    return (struct line_config){t->editing_mode, t->history, complete};
-}
-
-/* A line that begins with ":" is a command, "::" a text that begins with one. */
-static void take_line(struct repl *r, const struct buf *line)
-{
-    const char *text = buf_text(line);
-    int rc;
-    interrupt_clear();
-    if (text[0] == ':' && text[1] != ':')
-        rc = command_run_line(r, text + 1);
-    else if (text[strspn(text, " \t\n")] == '\0')
-        return;
-    else
-        rc = say(r, text + (text[0] == ':'), line->n - (text[0] == ':'));
-    repl_complain(rc);
-    interrupt_clear();
-}
-
-/* Asked to leave from outside: nobody is there to be told of unsaved weights. */
-static int leave(struct repl *r)
-{
-    interrupt_clear();
-    return train_keep(r);
-}
-
-int repl_run(struct repl *r)
-{
-    struct line_config c = line_settings(r);
-    char *note;
-    line_open(&c, &note);
-    if (note != NULL)
-        progress_warn(note);
-    mem_free(note);
-    greet(r);
-    while (!r->quit && !signals_leaving()) {
-        struct buf text = {0};
-        bool was_empty;
-        struct line_config now = line_settings(r);
-        if (now.editing_mode != c.editing_mode || now.history != c.history)
-            line_configure(&now);
-        c = now;
-        fflush(stdout);
-        switch (line_read(&text, &was_empty)) {
-        case LINE_TEXT:
-            take_line(r, &text);
-            break;
-        case LINE_END:
-            if (signals_leaving() == 0)
-                repl_complain(cmd_quit(r, NULL));
-            break;
-        case LINE_INTERRUPTED:
-            if (was_empty)
-                wrap_say(stdout, term_dim(stdout), "(Ctrl-D or :quit leaves)");
-            break;
-        }
-        buf_release(&text);
-        unsaved_next_line(r);
-    }
-    line_close();
-    return signals_leaving() ? leave(r) : 0;
 }

@@ -1,11 +1,37 @@
-#include "repl/unsaved.h"
+#include "repl/session/unsaved.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
-#include "repl/repl.h"
-#include "repl/commands/train_report.h"
+#include "repl/session/repl.h"
+#include "repl/terminal/progress.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 
 #include <inttypes.h>
+
+bool unsaved_has_steps(const struct repl *r)
+{
+    return r->run != NULL && run_step(r->run) > 0 && run_step(r->run) != run_saved_step(r->run);
+}
+
+int unsaved_keep_run(struct repl *r)
+{
+    char path[256];
+    if (r->run == NULL || run_step(r->run) == 0)
+        return 0;
+    if ((run_state(r->run) == RUN_FINISHED || r->told_step == run_step(r->run)) &&
+        !unsaved_has_steps(r))
+        return 0;
+    int rc = run_save(r->run);
+    progress_wipe();
+    r->told_step = run_step(r->run);
+    if (rc == 0)
+        wrap_say(stdout, term_dim(stdout),
+                 "[step %" PRId64 " is saved; train resume %s goes on from there]",
+                 run_step(r->run), file_show(path, sizeof path, run_path(r->run)));
+    return rc;
+}
 
 static const char *const discarders[] = {
     [DISCARD_QUIT] = ":quit",           [DISCARD_LOAD] = ":load",
@@ -19,7 +45,7 @@ static int find_unsaved(struct repl *r, unsigned what, unsigned *lost, int *fail
 {
     const struct model *m = r->model;
     *lost = 0;
-    *failed = (what & UNSAVED_RUN) != 0 ? train_keep(r) : 0;
+    *failed = (what & UNSAVED_RUN) != 0 ? unsaved_keep_run(r) : 0;
     if (*failed == ERR_INTERRUPTED)
         return *failed;
     if (*failed != 0)
@@ -84,7 +110,7 @@ int unsaved_put_away(struct repl *r, enum discarder by, unsigned what)
 
 int unsaved_try_keep_run(struct repl *r)
 {
-    int rc = train_keep(r);
+    int rc = unsaved_keep_run(r);
     return rc == ERR_INTERRUPTED ? rc : 0;
 }
 

@@ -1,12 +1,12 @@
-#ifndef PRATTLE_REPL_REPL_H
-#define PRATTLE_REPL_REPL_H
+#ifndef PRATTLE_REPL_SESSION_REPL_H
+#define PRATTLE_REPL_SESSION_REPL_H
 /*
- * The program's state, and the loop that reads prompts and commands.
+ * The program's state: what a prompt or a command finds and leaves.
  */
 #include "kvcache/sequence.h"
 #include "model/adapter.h"
 #include "repl/settings/options.h"
-#include "repl/unsaved.h"
+#include "repl/session/unsaved.h"
 #include "train/run/run.h"
 
 /* One prompt and its answer, as :regen, :undo and :why need them. */
@@ -68,13 +68,6 @@ int repl_device(struct repl *r);
 /* Threads, kernels and an engine for max_seqs texts, as the settings have them now;
  * the text in progress stays. */
 int repl_ready(struct repl *r, int max_seqs);
-/* Write a checkpoint of a run whose weights are in none; 0 when there is nothing to do.
- * commands/train.c. */
-int train_keep(struct repl *r);
-/* An adapter from its folder beside the model; switched on. On failure nothing has changed.
- * commands/lora.c, as what people are told of one. */
-int lora_load(struct repl *r, const char *path);
-const char *lora_about(char *out, size_t n, const struct adapter *a);
 /* Forget the text in progress and all turns. */
 void repl_forget(struct repl *r);
 /* Keep a copy of the session's text. */
@@ -86,7 +79,5 @@ void repl_pop_turn(struct repl *r);
 
 /* Show the sentence of a failure; quiet where the user knows (Ctrl-C). */
 void repl_complain(int rc);
-/* Read and answer until the end of input or :quit. */
-int repl_run(struct repl *r);
 
 #endif

@@ -1,10 +1,12 @@
-#ifndef PRATTLE_REPL_UNSAVED_H
-#define PRATTLE_REPL_UNSAVED_H
+#ifndef PRATTLE_REPL_SESSION_UNSAVED_H
+#define PRATTLE_REPL_SESSION_UNSAVED_H
 /*
  * What is in memory and in no file, and whether it may go. A command that would discard something
  * is refused once, with one sentence that names all of it; the same command right after it goes on.
  * What was not named then is asked about first.
  */
+#include <stdbool.h>
+
 enum unsaved {
     UNSAVED_RUN = 1, /* its steps since the last checkpoint, where another cannot be written */
     UNSAVED_WEIGHTS = 2,
@@ -43,6 +45,10 @@ int unsaved_may_discard(struct repl *r, enum discarder by, unsigned what);
 int unsaved_put_away(struct repl *r, enum discarder by, unsigned what);
 /* Save the run where that is possible. Fails by ERR_INTERRUPTED alone. */
 int unsaved_try_keep_run(struct repl *r);
+/* Whether the run in memory has steps that are in no checkpoint. */
+bool unsaved_has_steps(const struct repl *r);
+/* Write a checkpoint of a run whose weights are in none; 0 when there is nothing to do. */
+int unsaved_keep_run(struct repl *r);
 /* A line has come to its end: what it named may be confirmed by the next, and no later. */
 void unsaved_next_line(struct repl *r);
 

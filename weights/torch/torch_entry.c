@@ -1,4 +1,4 @@
-#include "weights/torch_entry.h"
+#include "weights/torch/torch_entry.h"
 
 #include "model/base/err.h"
 #include "model/base/mem.h"

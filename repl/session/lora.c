@@ -1,0 +1,46 @@
+#include "repl/session/lora.h"
+
+#include "model/base/file.h"
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "repl/session/repl.h"
+#include "repl/terminal/progress.h"
+#include "weights/hf/adapter_file.h"
+#include "weights/load.h"
+
+#include <stdio.h>
+
+const char *lora_about(char *out, size_t n, const struct adapter *a)
+{
+    char targets[100];
+    snprintf(out, n, "%s, rank %d, alpha %g, %s%s", a->on ? "on" : "off", a->config.rank,
+             (double)a->config.alpha, file_show(targets, sizeof targets, a->config.targets),
+             a->changed ? "; not saved" : "");
+    return out;
+}
+
+int lora_read(struct repl *r, struct adapter **out, const char *path)
+{
+    char *expanded = file_expand(path);
+    int rc = expanded == NULL ? ERR_NOMEM : repl_device(r);
+    if (rc == 0)
+        rc = adapter_read(out, expanded, &r->model->config);
+    mem_free(expanded);
+    return rc;
+}
+
+int lora_stand_beside(struct repl *r, struct adapter *a)
+{
+    int rc = adapter_load(a, r->model, progress_show());
+    if (rc != 0)
+        adapter_free(a);
+    progress_wipe();
+    return rc;
+}
+
+int lora_load(struct repl *r, const char *path)
+{
+    struct adapter *a = NULL;
+    int rc = lora_read(r, &a, path);
+    return rc == 0 ? lora_stand_beside(r, a) : rc;
+}

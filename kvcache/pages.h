@@ -24,6 +24,17 @@ static inline int kvcache_pages(int n)
 {
     return (n + KV_BLOCK - 1) / KV_BLOCK;
 }
+/* A text's last id may be one that nobody feeds: a full context still says what comes next. */
+static inline size_t kvcache_text_max(const struct kvcache *c)
+{
+    return (size_t)c->n_ctx + 1;
+}
+/* How many more ids a text of n may get; 0: its context is full, and so is the text. */
+static inline size_t kvcache_text_room(const struct kvcache *c, size_t n)
+{
+    size_t most = kvcache_text_max(c);
+    return n < most ? most - n : 0;
+}
 /* Bytes of pages in use now. */
 size_t kvcache_used_bytes(const struct kvcache *c);
 

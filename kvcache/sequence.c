@@ -7,18 +7,18 @@
 
 int session_init(struct session *s, struct engine *e)
 {
-    size_t n_ctx = (size_t)e->cache.n_ctx, V = (size_t)e->model->config.n_vocab;
+    size_t n_ctx = (size_t)e->cache.n_ctx, most = kvcache_text_max(&e->cache);
+    size_t V = (size_t)e->model->config.n_vocab;
     *s = (struct session){.engine = e, .version = e->model->version};
-    /* Room for every text there can be, so that feeding allocates nothing; and for one
-     * drawn id more, which the device loop never feeds. */
+    /* Room for every text there can be, so that feeding allocates nothing. */
     if (kv_seq_init(&s->seq, &e->cache) != 0 ||
-        (s->text.data = mem_array(n_ctx + 1, sizeof *s->text.data)) == NULL ||
+        (s->text.data = mem_array(most, sizeof *s->text.data)) == NULL ||
         (s->ahead = mem_array(n_ctx, sizeof *s->ahead)) == NULL ||
         (s->logits = mem_array(V, sizeof *s->logits)) == NULL) {
         session_release(s);
         return ERR_NOMEM;
     }
-    s->text.cap = n_ctx + 1;
+    s->text.cap = most;
     return 0;
 }
 
@@ -112,6 +112,17 @@ int session_feed(struct session *s, const token_id *ids, size_t n, const struct 
 int session_set(struct session *s, const token_id *ids, size_t n, const struct progress *p)
 {
     return read_text(s, ids, n, p);
+}
+
+int session_keep(struct session *s, const token_id *ids, size_t n, const struct progress *p)
+{
+    bool unread = n == kvcache_text_max(&s->engine->cache);
+    int rc = unread ? engine_check_ids(s->engine, ids, n) : 0;
+    if (rc == 0)
+        rc = read_text(s, ids, n - unread, p);
+    if (rc == 0 && unread)
+        s->text.data[s->text.n++] = ids[n - 1];
+    return rc;
 }
 
 int session_slide(struct session *s, size_t n, const struct progress *p)

@@ -6,14 +6,15 @@
  *
  * After a feed, set or slide that returned 0, seq.n == text.n == n_logits. Whoever
  * advances seq by itself (the device loop) appends the same ids to text, and sets
- * n_logits if it writes logits.
+ * n_logits if it writes logits. Only such a text may be n_ctx + 1 ids long, whose last is
+ * never fed (kvcache_text_room).
  */
 #include "kvcache/engine.h"
 
 struct session {
     struct engine *engine; /* borrowed */
     struct kv_seq seq;
-    struct ids text; /* all ids */
+    struct ids text; /* all ids; room for every text there can be */
     float *logits;   /* [V] after the last id; valid when n_logits == text.n */
     size_t n_logits;
     uint64_t version; /* of the weights that made the cache */
@@ -35,6 +36,9 @@ int session_feed(struct session *s, const token_id *ids, size_t n, const struct 
 /* Make the text exactly these ids, with the logits after them: keeps the common
  * beginning, feeds the rest. Fails as session_feed. */
 int session_set(struct session *s, const token_id *ids, size_t n, const struct progress *p);
+/* The same for a text to be kept rather than gone on from: of n_ctx + 1 ids the last is
+ * not fed, and there are no logits after it. */
+int session_keep(struct session *s, const token_id *ids, size_t n, const struct progress *p);
 /* Keep the first n ids; nothing if there are no more. */
 void session_truncate(struct session *s, size_t n);
 /* dst becomes the first n ids of src, at most all, sharing pages. Both have the same

@@ -171,7 +171,7 @@ static int check_header(struct in *in, struct session *s)
                        (unsigned long long)h->page_bytes, (unsigned long long)h->n_vocab,
                        (unsigned long long)ours.page_bytes, (unsigned long long)ours.n_vocab);
     /* One id more than the context holds may have been drawn and not read. */
-    if (h->n_ids > (uint64_t)c->n_ctx + 1)
+    if (h->n_ids > (uint64_t)kvcache_text_max(c))
         return err_set(ERR_FORMAT, "it says %llu tokens, the context holds %d",
                        (unsigned long long)h->n_ids, c->n_ctx);
     if (h->n_cached > h->n_ids || h->n_cached > (uint64_t)c->n_ctx)

@@ -22,7 +22,7 @@ int device_loop_init(struct device_loop *l, struct engine *e, int n_slots)
         return err_set(ERR_RANGE, "%d texts at once: the engine was made for 1 to %d", n_slots,
                        e->max_seqs < FORWARD_MAX_ROWS ? e->max_seqs : FORWARD_MAX_ROWS);
     size_t n = (size_t)n_slots;
-    /* A text ends at the context, so a run of so many steps is never cut short; one
+    /* A text of one id gets n_ctx more, so a run of so many steps is never cut short; one
      * more for a slot that finds no page. */
     l->max_steps = e->model->config.n_ctx;
     l->max_handed = n_slots * (l->max_steps + 1);
@@ -53,7 +53,7 @@ void device_loop_release(struct device_loop *l)
 }
 
 /* Draw one token for a slot and see whether it ends the text. */
-static void draw(struct slot *s, struct handed *h, int n_ctx)
+static void draw(struct slot *s, struct handed *h, const struct kvcache *cache)
 {
     s->ready = false;
     h->token = sampler_pick(s->sampler, s->logits, s->text, (size_t)s->n_text, s->n_new);
@@ -70,7 +70,7 @@ static void draw(struct slot *s, struct handed *h, int n_ctx)
         h->finish = FINISH_STOP_STRING;
     else if (s->n_new >= s->max_new)
         h->finish = FINISH_LENGTH;
-    else if (s->n_text >= n_ctx)
+    else if (kvcache_text_room(cache, (size_t)s->n_text) == 0)
         h->finish = FINISH_CONTEXT;
     else
         h->ended = false;
@@ -88,7 +88,7 @@ static void draw_all(struct device_loop *l, int thread)
         if (!l->picked[i])
             continue;
         sampler_use(s->sampler, l->scratch + (size_t)thread * l->scratch_bytes);
-        draw(s, &l->drawn[i], l->engine->model->config.n_ctx);
+        draw(s, &l->drawn[i], &l->engine->cache);
     }
 }
 

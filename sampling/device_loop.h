@@ -30,9 +30,9 @@ const char *finish_name(enum finish f); /* "length", "stop token", "stop string"
 struct slot {
     bool live, ready;
     struct kv_seq *seq; /* n_text ids of it filled when ready, else n_text - 1 */
-    token_id *text;     /* [n_ctx] prompt and new tokens */
+    token_id *text;     /* [n_ctx + 1] prompt and new tokens */
     int n_text;
-    int n_new, max_new; /* n_new < max_new and n_text < n_ctx while live */
+    int n_new, max_new; /* n_new < max_new and n_text <= n_ctx while live */
     float *logits;      /* [V] after the last id, when ready; the loop moves it */
     struct sampler *sampler;
     struct stop_tokens stop_tokens;

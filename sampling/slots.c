@@ -21,7 +21,7 @@ static int init_desk(struct desk *d, struct slot *slot, const struct engine *e)
     int rc = kv_seq_init(&d->seq, &e->cache);
     if (rc != 0)
         return rc;
-    d->text = mem_array((size_t)e->model->config.n_ctx, sizeof *d->text);
+    d->text = mem_array(kvcache_text_max(&e->cache), sizeof *d->text);
     slot->seq = &d->seq;
     slot->text = d->text;
     d->slot = slot;
@@ -153,8 +153,8 @@ int slots_start(struct slots *s, const struct writing *w)
     w->answer->n_prompt = w->n_ids;
     d->logprobs_cap = 0;
     d->since_s = clock_s();
-    d->ended = slot->n_new >= slot->max_new || slot->n_text >= shape(s)->n_ctx;
-    d->finish = slot->n_new >= slot->max_new ? FINISH_LENGTH : FINISH_CONTEXT;
+    d->ended = slot->max_new == 0;
+    d->finish = FINISH_LENGTH;
     return 0;
 }
 
@@ -334,14 +334,12 @@ static int end_text(struct slots *s, struct desk *d)
 /* End, or slide, the texts that have come to their end; how many ended. */
 static int end_texts(struct slots *s, int *n_ended)
 {
-    int n_ctx = shape(s)->n_ctx;
     *n_ended = 0;
     for (int i = 0; i < s->n; i++) {
         struct desk *d = &s->desks[i];
         if (!d->busy || !d->ended)
             continue;
-        if (d->finish == FINISH_CONTEXT && d->writing.generate->on_full == ON_FULL_SLIDE &&
-            prompt_kept(n_ctx) < n_ctx) {
+        if (d->finish == FINISH_CONTEXT && d->writing.generate->on_full == ON_FULL_SLIDE) {
             slide(s, d);
             continue;
         }

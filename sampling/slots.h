@@ -29,7 +29,7 @@ struct desk {
     bool busy, unread, ended;
     enum finish finish;
     struct kv_seq seq;
-    token_id *text; /* [n_ctx] */
+    token_id *text; /* [n_ctx + 1] */
     struct sampler *sampler;
     struct stop_strings *stops;
     bool kept;                    /* sampler and streams are those of the slots' own settings */

@@ -84,7 +84,7 @@ static int save_session(struct repl *r, const char *path)
     struct buf settings = {0};
     int rc = r->text.n == 0 ? err_set(ERR_MISSING, "there is no text yet to save") : 0;
     if (rc == 0)
-        rc = session_set(&r->session, r->text.data, r->text.n, progress_show());
+        rc = session_keep(&r->session, r->text.data, r->text.n, progress_show());
     if (rc == 0)
         rc = settings_yaml(r, &settings);
     if (rc == 0)

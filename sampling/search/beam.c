@@ -96,7 +96,7 @@ static int init(struct search *b, const struct sampler_config *c)
     b->n_vocab = model->n_vocab;
     b->n_prompt = (int)b->session->text.n;
     b->n_beams = b->config->num_beams;
-    b->room = model->n_ctx - b->n_prompt;
+    b->room = (int)kvcache_text_room(&b->session->engine->cache, b->session->text.n);
     if (b->config->max_new_tokens < b->room)
         b->room = b->config->max_new_tokens;
     if (b->config->num_return_sequences > b->n_beams)

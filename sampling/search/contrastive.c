@@ -229,23 +229,22 @@ static int best_of(const struct contrastive *k, int n, int width)
     return best;
 }
 
-int contrastive_next(struct contrastive *k, struct sampled *out)
+static struct sampled sampled_of(const struct contrastive *k, token_id id)
+{
+    const struct kernels *kernels = k->candidates.kernels;
+    const float *logits = k->session->logits;
+    size_t n_vocab = (size_t)k->candidates.n_vocab;
+    float high = kernels->max(logits, n_vocab);
+    double log_sum = (double)high + log(kernels->exp_sum(NULL, logits, n_vocab, high, 1));
+    return (struct sampled){.id = id, .logprob = (float)((double)logits[id] - log_sum)};
+}
+
+/* The text goes on as its best continuation has: with its keys and values, hidden state and
+ * logits. */
+static void adopt_candidate(struct contrastive *k, int best, int n, int width)
 {
     struct session *s = k->session;
     struct engine *e = s->engine;
-    const struct kernels *kernels = k->candidates.kernels;
-    size_t n_vocab = (size_t)e->model->config.n_vocab;
-    int width = e->model->config.n_embd, n = choose_candidates(k);
-    int rc = try(k, n);
-    if (rc)
-        return rc;
-    take_hidden(k->rows, e->forward.hidden, n, width);
-    int best = best_of(k, n, width);
-    token_id id = k->ids[best];
-    float high = kernels->max(s->logits, n_vocab);
-    double log_sum = (double)high + log(kernels->exp_sum(NULL, s->logits, n_vocab, high, 1));
-    *out = (struct sampled){.id = id, .logprob = (float)((double)s->logits[id] - log_sum)};
-
     k->pass.row = best;
     par_run(run_head, &k->pass);
     memcpy(k->hidden + s->text.n * (size_t)width, k->rows + (size_t)best * (size_t)width,
@@ -254,7 +253,25 @@ int contrastive_next(struct contrastive *k, struct sampled *out)
     kv_seq_fork(&s->seq, &k->seqs[best], &e->cache, k->seqs[best].n);
     for (int i = 0; i < n; i++)
         kv_seq_truncate(&k->seqs[i], &e->cache, 0);
-    s->text.data[s->text.n++] = id;
-    s->n_logits = s->text.n;
+    s->n_logits = s->text.n + 1;
+}
+
+int contrastive_next(struct contrastive *k, struct sampled *out)
+{
+    struct session *s = k->session;
+    struct engine *e = s->engine;
+    int width = e->model->config.n_embd, n = choose_candidates(k), best = 0;
+    bool fed = kvcache_text_room(&e->cache, s->text.n) != 1;
+    if (fed) {
+        int rc = try(k, n);
+        if (rc)
+            return rc;
+        take_hidden(k->rows, e->forward.hidden, n, width);
+        best = best_of(k, n, width);
+    }
+    *out = sampled_of(k, k->ids[best]);
+    if (fed)
+        adopt_candidate(k, best, n, width);
+    s->text.data[s->text.n++] = out->id;
     return 0;
 }

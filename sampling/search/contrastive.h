@@ -8,7 +8,8 @@
  *   (1 - penalty_alpha) p(token) - penalty_alpha max_j cos(h(token), h_j)
  *
  * where h are last hidden states (after ln_f) and j runs over the whole text. The
- * top_k continuations share the text's pages and run as one pass a step.
+ * top_k continuations share the text's pages and run as one pass a step. The token behind
+ * a full context cannot be fed and so has no h: it is the most likely one.
  */
 #include "sampling/generate.h"
 

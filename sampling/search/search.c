@@ -62,13 +62,12 @@ int search_beams(struct session *s, bool held_blank, const struct generate_confi
     struct speller sp;
     size_t n_prompt = s->text.n;
     double start = clock_s();
-    bool full = s->text.n >= (size_t)s->engine->model->config.n_ctx;
     int interrupted = 0, rc = begin(&sp, g, s->engine->model);
     if (rc != 0)
         goto out;
     for (int i = 0; i < g->num_return_sequences; i++)
-        answers[i].finish = full ? FINISH_CONTEXT : FINISH_LENGTH;
-    if (full || g->max_new_tokens == 0)
+        answers[i].finish = FINISH_LENGTH;
+    if (g->max_new_tokens == 0)
         goto out;
     rc = beam_search(s, g, c, &sp.stop, held_blank, host, answers);
     if (rc != 0 && rc != ERR_INTERRUPTED)
@@ -131,7 +130,6 @@ int search_contrastive(struct session *s, bool held_blank, const struct generate
     struct speller sp;
     struct contrastive *k = NULL;
     struct sampled token;
-    int n_ctx = s->engine->model->config.n_ctx;
     double start = clock_s();
     int rc = begin(&sp, g, s->engine->model);
     if (rc != 0 || (rc = room_for_logprobs(a, g, host)) != 0 ||
@@ -140,8 +138,8 @@ int search_contrastive(struct session *s, bool held_blank, const struct generate
     stream_reset(&sp.stream, held_blank);
     a->finish = FINISH_LENGTH;
     while (rc == 0 && a->ids.n < (size_t)g->max_new_tokens && !sp.stream.stopped) {
-        bool full = s->text.n >= (size_t)n_ctx;
-        if (full && (g->on_full == ON_FULL_STOP || prompt_kept(n_ctx) == n_ctx)) {
+        bool full = kvcache_text_room(&s->engine->cache, s->text.n) == 0;
+        if (full && g->on_full == ON_FULL_STOP) {
             a->finish = FINISH_CONTEXT;
             break;
         }

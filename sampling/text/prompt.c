@@ -85,24 +85,23 @@ void prompt_mask_logits(const struct model *m, float *logits)
 int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
                const struct generate_config *g)
 {
-    size_t n_ctx = (size_t)e->model->config.n_ctx;
     *slid = false;
     int rc = engine_check_ids(e, text->data, text->n);
     if (rc != 0)
         return rc;
     if (text->n == 0)
         return add_begin(text, e->model, "the prompt is empty");
-    if (g->on_full == ON_FULL_STOP && text->n > n_ctx)
+    if (kvcache_text_room(&e->cache, text->n) > 0)
+        return 0;
+    if (g->on_full == ON_FULL_STOP)
         return err_set(ERR_FULL,
-                       "the prompt has %zu tokens, the context holds %zu: shorten it, or set "
+                       "the prompt has %zu tokens, the context holds %d: shorten it, or set "
                        "on_full to slide",
-                       text->n, n_ctx);
-    if (g->on_full == ON_FULL_SLIDE && text->n >= n_ctx) {
-        size_t kept = (size_t)prompt_kept(e->model->config.n_ctx);
-        memmove(text->data, text->data + text->n - kept, kept * sizeof *text->data);
-        text->n = kept;
-        *slid = true;
-    }
+                       text->n, e->cache.n_ctx);
+    size_t kept = (size_t)prompt_kept(e->cache.n_ctx);
+    memmove(text->data, text->data + text->n - kept, kept * sizeof *text->data);
+    text->n = kept;
+    *slid = true;
     return 0;
 }
 

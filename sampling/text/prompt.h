@@ -31,7 +31,7 @@ void prompt_mask_logits(const struct model *m, float *logits);
 
 /*
  * Make a text something a model can go on from: an empty one begins with the begin
- * token; one that fills the context keeps its newest half when on_full says slide
+ * token; one longer than the context keeps its newest half when on_full says slide
  * (*slid). ERR_FULL: longer than the context, and it says stop. ERR_RANGE: an id
  * outside the vocabulary, or empty and the model has no begin token.
  */

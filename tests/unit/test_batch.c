@@ -176,6 +176,32 @@ static void contexts_slide_inside_a_batch(void **state)
     release(&r);
 }
 
+/* To the last token that the context allows, beams and candidates too. */
+static void contexts_end_inside_a_batch(void **state)
+{
+    (void)state;
+    struct generate_config beams = config, contrastive = config;
+    struct sampler_config top = sampler;
+    config.max_new_tokens = beams.max_new_tokens = contrastive.max_new_tokens = 1000;
+    beams.num_beams = 2;
+    contrastive.penalty_alpha = 0.5f;
+    top.top_k = 3;
+    sampler.ignore_eos = top.ignore_eos = true;
+    for (int size = 1; size <= 4; size += 3) {
+        struct lines_run r = all_lines();
+        r.n_lines = 5;
+        r.configs[2] = &beams;
+        r.configs[3] = &contrastive;
+        r.samplers[2] = r.samplers[3] = &top;
+        assert_ok(run(&r, size));
+        check_against_single(&r);
+        for (int i = 0; i < r.n_lines; i++)
+            assert_int_equal(r.finish[i], FINISH_CONTEXT);
+        assert_int_equal(r.stats.n_new_tokens + r.stats.n_prompt_tokens, 5 * 151);
+        release(&r);
+    }
+}
+
 /* Settings of a line's own: samples, beams, another temperature, a stop string. */
 static void lines_have_settings_of_their_own(void **state)
 {
@@ -337,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(any_batch_size_equals_single_runs),
         TEST(contexts_slide_inside_a_batch),
+        TEST(contexts_end_inside_a_batch),
         TEST(lines_have_settings_of_their_own),
         TEST(errors_stay_with_their_line),
         TEST(a_common_beginning_is_read_once),

@@ -269,8 +269,8 @@ static void ends_at_the_context(void **state)
     device_loop_run(&b.loop, 1000, 7, false, take, &t);
     for (int i = 0; i < SLOTS; i++) {
         assert_int_equal(t.finish[i], FINISH_CONTEXT);
-        assert_int_equal(t.n[i], 150 - (1 + 31 * i));
-        assert_int_equal(b.seqs[i].n, 149);
+        assert_int_equal(t.n[i], 151 - (1 + 31 * i));
+        assert_int_equal(b.seqs[i].n, 150);
     }
     tear_down(&b);
 }

@@ -376,8 +376,8 @@ static void a_full_context_stops_or_slides(void **state)
     answer_release(&a);
     assert_ok(ask("the end", &a));
     assert_int_equal(a.finish, FINISH_CONTEXT);
-    assert_int_equal(session.text.n, 150);
-    assert_int_equal(a.ids.n, (size_t)(150 - a.n_prompt));
+    assert_int_equal(session.text.n, 151);
+    assert_int_equal(a.ids.n, (size_t)(151 - a.n_prompt));
     assert_int_equal(heard.statuses, 0);
     answer_release(&a);
     config.on_full = ON_FULL_SLIDE;
@@ -385,7 +385,7 @@ static void a_full_context_stops_or_slides(void **state)
     assert_int_equal(a.ids.n, 300);
     assert_int_equal(heard.statuses, 1);
     assert_true(a.slid);
-    assert_true(session.text.n < 150);
+    assert_true(session.text.n <= 151);
     assert_memory_equal(session.text.data, a.ids.data + 300 - session.text.n,
                         session.text.n * sizeof(token_id));
     config.device_iterations = 50;
@@ -399,6 +399,151 @@ static void a_full_context_stops_or_slides(void **state)
     assert_int_equal(heard.statuses, 1);
     answer_release(&a);
     prompt_release(&p);
+}
+
+/* The same model, another context. */
+static void set_context(int n_ctx)
+{
+    session_release(&session);
+    engine_release(&engine);
+    model.config.n_ctx = n_ctx;
+    assert_ok(engine_init(&engine, &model, 4));
+    assert_ok(session_init(&session, &engine));
+}
+
+/* The last token is never fed, and is the one a longer context has there. */
+static void a_full_context_says_one_token_more(void **state)
+{
+    (void)state;
+    static const int prompts[] = {1, 63, 99, 100};
+    struct answer longer[3], a[3];
+    for (int way = 0; way < 4; way++) {
+        config.num_return_sequences = way == 3 ? 1 : 3;
+        config.num_beams = way == 2 ? 3 : 1;
+        config.penalty_alpha = way == 3 ? 0.6f : 0;
+        sampler.top_k = way == 3 ? 4 : 50;
+        sampler.temperature = way == 0 ? 0 : 1;
+        for (int i = 0; i < 4; i++) {
+            struct prompt p = {0};
+            token_id ids[100];
+            size_t n_prompt = (size_t)prompts[i], n = 101 - n_prompt;
+            tiny_ids(ids, n_prompt, &model.config, 1);
+            assert_ok(ids_add(&p.ids, ids, n_prompt));
+            set_context(150);
+            config.max_new_tokens = (int)n;
+            assert_ok(ask_prompt(&p, longer));
+            set_context(100);
+            config.max_new_tokens = 1000;
+            for (int loop = 0; loop < 2; loop++) {
+                config.device_loop = loop;
+                assert_ok(ask_prompt(&p, a));
+                assert_int_equal(session.text.n, 101);
+                assert_int_equal(heard.statuses, 0);
+                for (int k = 0; k < config.num_return_sequences; k++) {
+                    assert_int_equal(a[k].finish, FINISH_CONTEXT);
+                    assert_int_equal(a[k].ids.n, n);
+                    /* Contrastive search weighs what it has fed. */
+                    assert_memory_equal(a[k].ids.data, longer[k].ids.data,
+                                        (n - (way == 3)) * sizeof(token_id));
+                    answer_release(&a[k]);
+                }
+            }
+            for (int k = 0; k < config.num_return_sequences; k++)
+                answer_release(&longer[k]);
+            prompt_release(&p);
+        }
+    }
+}
+
+static void a_context_of_one_token_says_one(void **state)
+{
+    (void)state;
+    struct answer a;
+    set_context(1);
+    for (int way = 0; way < 3; way++) {
+        config.num_beams = way == 1 ? 2 : 1;
+        config.penalty_alpha = way == 2 ? 0.6f : 0;
+        sampler.top_k = way == 2 ? 4 : 50;
+        config.on_full = ON_FULL_STOP;
+        assert_ok(ask("", &a));
+        assert_int_equal(a.ids.n, 1);
+        assert_int_equal(a.finish, FINISH_CONTEXT);
+        answer_release(&a);
+        config.on_full = ON_FULL_SLIDE;
+        assert_ok(ask("", &a));
+        assert_int_equal(a.ids.n, way == 1 ? 1 : 20);
+        assert_int_equal(heard.statuses, 1);
+        answer_release(&a);
+    }
+}
+
+/* A stop token, a stop string and the length hold for the last token too. */
+static void the_last_token_may_end_the_text(void **state)
+{
+    (void)state;
+    struct answer whole, cut;
+    char id[16];
+    sampler.temperature = 0;
+    set_context(11);
+    config.max_new_tokens = 1000;
+    assert_ok(ask("the end", &whole));
+    size_t n = whole.ids.n;
+    assert_int_equal(whole.finish, FINISH_CONTEXT);
+    assert_int_equal(n, 12 - whole.n_prompt);
+    config.max_new_tokens = (int)n;
+    assert_ok(ask("the end", &cut));
+    assert_int_equal(cut.finish, FINISH_LENGTH);
+    assert_int_equal(cut.ids.n, n);
+    answer_release(&cut);
+    config.max_new_tokens = 1000;
+    snprintf(id, sizeof id, "%d", (int)whole.ids.data[n - 1]);
+    size_t first = 0;
+    while (whole.ids.data[first] != whole.ids.data[n - 1])
+        first++;
+    assert_int_equal(first, n - 1);
+    sampler.ignore_eos = false;
+    config.stop_token = id;
+    assert_ok(ask("the end", &cut));
+    assert_int_equal(cut.finish, FINISH_STOP_TOKEN);
+    assert_int_equal(cut.ids.n, n - 1);
+    assert_int_equal(session.text.n, 11);
+    answer_release(&cut);
+    assert_ok(ask_prompt(NULL, &cut)); /* nothing was lost: it ends again at once */
+    assert_int_equal(cut.finish, FINISH_STOP_TOKEN);
+    answer_release(&cut);
+    sampler.min_new_tokens = (int)n;
+    assert_ok(ask("the end", &cut));
+    assert_int_equal(cut.finish, FINISH_CONTEXT);
+    assert_int_equal(cut.ids.n, n);
+    answer_release(&cut);
+    answer_release(&whole);
+}
+
+/* An answer that the context ended, gone on from with slide, is the one that slid itself. */
+static void a_slide_goes_on_from_a_full_text(void **state)
+{
+    (void)state;
+    struct answer whole, part, rest;
+    sampler.temperature = 0;
+    config.max_new_tokens = 300;
+    assert_ok(ask("the end", &part));
+    size_t n = part.ids.n;
+    assert_int_equal(ask_prompt(NULL, &rest), ERR_FULL);
+    assert_non_null(strstr(err_text(), "151 tokens, the context holds 150"));
+    assert_int_equal(session.text.n, 151);
+    answer_release(&rest);
+    config.on_full = ON_FULL_SLIDE;
+    config.max_new_tokens = 300 - (int)n;
+    assert_ok(ask_prompt(NULL, &rest));
+    assert_int_equal(rest.n_prompt, 75);
+    assert_true(rest.slid);
+    config.max_new_tokens = 300;
+    assert_ok(ask("the end", &whole));
+    assert_memory_equal(whole.ids.data, part.ids.data, n * sizeof(token_id));
+    assert_memory_equal(whole.ids.data + n, rest.ids.data, rest.ids.n * sizeof(token_id));
+    answer_release(&whole);
+    answer_release(&part);
+    answer_release(&rest);
 }
 
 static void an_interrupt_keeps_what_was_made(void **state)
@@ -476,7 +621,7 @@ static void searches_end_as_samples_do(void **state)
     assert_ok(ask("the end ", two));
     assert_int_equal(two[0].finish, FINISH_CONTEXT);
     assert_int_equal(*tokenizer_piece(model.tokenizer, two[0].ids.data[0], &n), ' ');
-    assert_int_equal(session.text.n, 150);
+    assert_int_equal(session.text.n, 151);
     answer_release(&two[0]);
     config.on_full = ON_FULL_SLIDE;
     assert_ok(ask("the end ", two));
@@ -520,13 +665,24 @@ static void refuses_what_is_out_of_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(greedy_is_the_most_likely_token), TEST(every_way_of_looping_gives_the_same),
-        TEST(a_held_blank_begins_the_answer),  TEST(samples_are_draws),
-        TEST(samples_share_the_prompt),        TEST(goes_on_and_keeps_the_session),
-        TEST(stop_strings_end_the_text),       TEST(a_stop_token_is_not_in_the_answer),
-        TEST(stop_tokens_are_named),           TEST(lengths_of_nothing_and_one),
-        TEST(a_full_context_stops_or_slides),  TEST(an_interrupt_keeps_what_was_made),
-        TEST(threads_do_not_matter),           TEST(searches_end_as_samples_do),
+        TEST(greedy_is_the_most_likely_token),
+        TEST(every_way_of_looping_gives_the_same),
+        TEST(a_held_blank_begins_the_answer),
+        TEST(samples_are_draws),
+        TEST(samples_share_the_prompt),
+        TEST(goes_on_and_keeps_the_session),
+        TEST(stop_strings_end_the_text),
+        TEST(a_stop_token_is_not_in_the_answer),
+        TEST(stop_tokens_are_named),
+        TEST(lengths_of_nothing_and_one),
+        TEST(a_full_context_stops_or_slides),
+        TEST(an_interrupt_keeps_what_was_made),
+        TEST(a_full_context_says_one_token_more),
+        TEST(a_context_of_one_token_says_one),
+        TEST(the_last_token_may_end_the_text),
+        TEST(a_slide_goes_on_from_a_full_text),
+        TEST(threads_do_not_matter),
+        TEST(searches_end_as_samples_do),
         TEST(refuses_what_is_out_of_range),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

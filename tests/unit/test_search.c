@@ -124,9 +124,9 @@ static void run_contrastive(struct session *s, json_t *entry, size_t which)
     contrastive_free(k);
 }
 
-static void test_goldens(void **state)
+/* n_ctx: a context that ends where the beams do; 0: the model's. */
+static void run_goldens(int n_ctx)
 {
-    (void)state;
     json_t *root = load("tests/golden/search.json"), *entry;
     struct model *m = NULL;
     struct engine e;
@@ -145,6 +145,8 @@ static void test_goldens(void **state)
             }
             snprintf(path, sizeof path, "tests/golden/%s", name);
             assert_ok(model_load(&m, path, &(struct load_config){.kind = LINEAR_F32}, NULL));
+            if (n_ctx > 0)
+                m->config.n_ctx = n_ctx;
             assert_ok(engine_init(&e, m, MAX_BEAMS));
             assert_ok(session_init(&s, &e));
             loaded = name;
@@ -154,7 +156,7 @@ static void test_goldens(void **state)
         assert_ok(session_set(&s, prompt, n, NULL));
         if (strcmp(json_string_value(json_object_get(entry, "kind")), "beam") == 0)
             run_beams(&s, entry, i);
-        else
+        else if (n_ctx == 0)
             run_contrastive(&s, entry, i);
     }
     assert_true(i > 40);
@@ -162,6 +164,19 @@ static void test_goldens(void **state)
     engine_release(&e);
     model_free(m);
     json_decref(root);
+}
+
+static void test_goldens(void **state)
+{
+    (void)state;
+    run_goldens(0);
+}
+
+/* transformers stops at its max_length and feeds all but the last token before that. */
+static void test_beams_fill_the_context(void **state)
+{
+    (void)state;
+    run_goldens(11 + 14 - 1);
 }
 
 /* onnxruntime-genai's, 4 beams over a random model. */
@@ -213,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_beams_fill_the_context),
         cmocka_unit_test(test_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,6 +155,34 @@ static void slides(void **state)
     close_fixture(&x);
 }
 
+/* One id more than the context: kept, not fed. */
+static void keeps_an_unread_last_id(void **state)
+{
+    (void)state;
+    struct fixture x;
+    open_fixture(&x);
+    uint64_t before = mem_count();
+    assert_int_equal(session_set(&x.s, x.ids, 201, NULL), ERR_FULL);
+    assert_int_equal(session_keep(&x.s, x.ids, 202, NULL), ERR_FULL);
+    assert_int_equal(x.s.text.n, 0);
+    assert_ok(session_keep(&x.s, x.ids, 201, NULL));
+    assert_int_equal(x.s.text.n, 201);
+    assert_memory_equal(x.s.text.data, x.ids, 201 * sizeof *x.ids);
+    assert_int_equal(session_cached(&x.s), 200);
+    assert_false(session_has_logits(&x.s));
+    assert_int_equal(session_feed(&x.s, NULL, 0, NULL), ERR_FULL);
+    assert_ok(session_keep(&x.s, x.s.text.data, 201, NULL));
+    assert_int_equal(mem_count(), before);
+    session_fork(&x.fresh, &x.s, 201);
+    assert_int_equal(x.fresh.text.n, 201);
+    session_truncate(&x.s, 200);
+    assert_is(&x, &x.s, x.ids, 200);
+    x.ids[200] = -1;
+    assert_int_equal(session_keep(&x.s, x.ids, 201, NULL), ERR_RANGE);
+    assert_is(&x, &x.s, x.ids, 200);
+    close_fixture(&x);
+}
+
 static void other_weights_are_read_again(void **state)
 {
     (void)state;
@@ -332,6 +360,7 @@ int main(void)
         cmocka_unit_test(only_what_is_new_is_read),
         cmocka_unit_test(forks_leave_the_parent_alone),
         cmocka_unit_test(slides),
+        cmocka_unit_test(keeps_an_unread_last_id),
         cmocka_unit_test(other_weights_are_read_again),
         cmocka_unit_test(bad_ids_change_nothing),
         cmocka_unit_test(an_interrupted_feed_goes_on),

@@ -88,6 +88,30 @@ static void a_load_reads_nothing_again(void **state)
         }
 }
 
+/* A text whose context is full, and the id that came behind it. */
+static void a_file_holds_an_unread_last_id(void **state)
+{
+    (void)state;
+    struct fixture x, y;
+    char *settings = NULL;
+    open_fixture(&x, LINEAR_F16, 7);
+    open_fixture(&y, LINEAR_F16, 7);
+    token_id ids[201];
+    memcpy(ids, x.ids, sizeof x.ids);
+    ids[200] = 5;
+    assert_ok(session_keep(&x.s, ids, 201, NULL));
+    assert_ok(snapshot_save(&x.s, x.path, "", true));
+    assert_ok(snapshot_load(&y.s, x.path, NULL, NULL, &settings));
+    assert_int_equal(y.s.text.n, 201);
+    assert_memory_equal(y.s.text.data, ids, sizeof ids);
+    assert_int_equal(session_cached(&y.s), 200);
+    assert_false(session_has_logits(&y.s));
+    remove(x.path);
+    mem_free(settings);
+    close_fixture(&x);
+    close_fixture(&y);
+}
+
 /* Two texts that end alike give the same file: nothing of what a page held before. */
 static void a_file_holds_this_text_alone(void **state)
 {
@@ -262,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_load_reads_nothing_again),
+        cmocka_unit_test(a_file_holds_an_unread_last_id),
         cmocka_unit_test(a_file_holds_this_text_alone),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(other_weights_are_refused),

@@ -260,6 +260,8 @@ static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown
             show_object(shown, n_shown, answers, n);
         else
             show_answers(&w, s, shown, n_shown, answers, n);
+        if (!r->interactive)
+            repl_tell_full(r, &s->generate, answers, n);
         if (r->interactive || s->talk.verbose)
             show_figures(r, t, answers, n);
         int kept = remember(r, t, answers);

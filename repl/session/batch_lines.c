@@ -31,6 +31,7 @@ struct job {
 };
 
 struct lines {
+    struct repl *repl;
     const struct settings *settings;
     int fd;
     struct buf pending; /* read, not yet a line; `at` of it is used */
@@ -239,6 +240,9 @@ static int done(void *user, const struct batch_item *item, int failed, struct an
         rc = write_out(l, &out);
     if (rc == 0 && why == NULL)
         rc = say_save_sample(l->settings, j->json.text, j->json.n, answers, n);
+    if (why == NULL)
+        repl_tell_full(l->repl, item->generate != NULL ? item->generate : &l->settings->generate,
+                       answers, n);
     buf_release(&out);
     l->first = j->later; /* they are done in their order */
     free_job(j);
@@ -294,7 +298,8 @@ int batch_lines(struct repl *r, int fd, const char *out)
         return rc;
     if (s.sampler.seed == 0)
         s.sampler.seed = rng_fresh_seed();
-    struct lines l = {.settings = &s,
+    struct lines l = {.repl = r,
+                      .settings = &s,
                       .fd = fd,
                       .visible = out == NULL && term_is(stdout),
                       .echo = s.talk.echo != SWITCH_OFF};

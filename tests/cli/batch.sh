@@ -68,6 +68,22 @@ has "pairs where there are none" '"error":"stop must be a text' \
     "$(echo '{"prompt":"x","stop":{"a":1}}' | "$PRATTLE" $MODEL $S --jsonl 2>&1)"
 has "beams say that they cannot slide" "context full: a beam search ends there" \
     "$("$PRATTLE" $MODEL $S -n 300 --on-full slide --num-beams 2 -p x 2>&1)"
+# 256 tokens predict one more, behind a prompt of one. What the context ended is said once.
+full="prattle: context full: an answer ended at the model's 256 tokens; set on_full to slide to go on"
+for way in "" "--device-loop off" "--greedy" "--num-beams 3" "--penalty-alpha 0.6 --top-k 4"; do
+    is "the last token that the context allows, once said: $way" "256 context 0 $full" \
+        "$("$PRATTLE" $MODEL $S -n 300 $way -p x --jsonl 2>"$TMPDIR/err" |
+            perl -ne '/"ids":\[([\d,]*)\].*"finish_reason":"(\w+)"/ and print scalar(split /,/, $1), " $2 "'
+            echo "${PIPESTATUS[0]} $(cat "$TMPDIR/err")")"
+done
+is "of several answers too" "$full" "$("$PRATTLE" $MODEL $S -n 300 --num-return-sequences 3 -p x 2>&1 >/dev/null)"
+is "and of lines" "$full" "$(printf 'x\ny\nz\n' | "$PRATTLE" $MODEL $S -n 300 2>&1 >/dev/null)"
+is "a prompt as long as the context gets one token" "256 1 $full" \
+    "$("$PRATTLE" generate --model $MODEL $S --ids $(seq -s, 0 255) --output ids 2>"$TMPDIR/err" | wc -w |
+        sed 's/^/256 /') $(cat "$TMPDIR/err")"
+has "a longer one is refused" "the prompt has 257 tokens, the context holds 256: shorten it" \
+    "$("$PRATTLE" generate --model $MODEL $S --ids $(seq -s, 0 255),0 --output ids 2>&1)"
+is "nothing is said of an answer that ended by itself" "" "$("$PRATTLE" $MODEL $S -n 256 -p x 2>&1 >/dev/null)"
 is "several answers of two equal lines are all draws of their own" 4 \
     "$(printf 'The sea\nThe sea\n' | "$PRATTLE" $MODEL $S --num-return-sequences 2 | sort -u | wc -l)"
 is "a context that slides leaves no newline in a pipe" \

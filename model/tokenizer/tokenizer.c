@@ -35,6 +35,7 @@ struct tokenizer {
     int n_special_sizes;
     bool special_head[256]; /* bytes that begin a special token */
     token_id bos, eos;
+    bool add_prefix_space;
 };
 
 struct slot {
@@ -297,6 +298,7 @@ int tokenizer_new(struct tokenizer **out, const struct vocab *v)
     if (rc == 0)
         rc = find_whole(t);
     t->bos = v->bos >= 0 && v->bos < v->n_tokens ? v->bos : TOKEN_NONE;
+    t->add_prefix_space = v->add_prefix_space;
     t->eos = v->eos >= 0 && v->eos < v->n_tokens ? v->eos : TOKEN_NONE;
     buf_release(&bytes);
     if (rc == 0)
@@ -360,6 +362,21 @@ static int encode_text(const struct tokenizer *t, struct ids *out, struct bpe_sc
     return 0;
 }
 
+/* The same behind a space. A vocabulary that lacks it leaves it out, as any sign it lacks. */
+static int encode_prefixed(const struct tokenizer *t, struct ids *out, struct bpe_scratch *scratch,
+                           const char *text, size_t n)
+{
+    if (n == 0 || *text == ' ' || t->of_byte[' '] == TOKEN_NONE)
+        return encode_text(t, out, scratch, text, n);
+    struct buf with_space = {0};
+    int rc = buf_reserve(&with_space, n + 1);
+    if (rc == 0 && (rc = buf_char(&with_space, ' ')) == 0 &&
+        (rc = buf_add(&with_space, text, n)) == 0)
+        rc = encode_text(t, out, scratch, with_space.data, with_space.n);
+    buf_release(&with_space);
+    return rc;
+}
+
 /* Where the next special token begins (n for none) and its id: the leftmost, then the
  * longest. */
 static size_t next_special(const struct tokenizer *t, const char *text, size_t n, token_id *id)
@@ -382,11 +399,14 @@ int tokenizer_encode(const struct tokenizer *t, struct ids *out, const char *tex
 {
     struct bpe_scratch scratch = {0};
     size_t before = out->n;
+    bool prefixed = t->add_prefix_space && !(flags & ENCODE_GOES_ON);
     int rc = 0;
     while (n > 0 && rc == 0) {
         token_id special = TOKEN_NONE;
         size_t part = flags & ENCODE_SPECIAL ? next_special(t, text, n, &special) : n;
-        rc = encode_text(t, out, &scratch, text, part);
+        rc = prefixed ? encode_prefixed(t, out, &scratch, text, part)
+                      : encode_text(t, out, &scratch, text, part);
+        prefixed = t->add_prefix_space;
         if (rc == 0 && part < n) {
             rc = ids_add(out, &special, 1);
             part += t->tokens[special].bytes.n;
@@ -430,6 +450,11 @@ int tokenizer_size(const struct tokenizer *t)
 bool tokenizer_is_special(const struct tokenizer *t, token_id id)
 {
     return id >= 0 && id < t->n_tokens && t->tokens[id].special;
+}
+
+bool tokenizer_adds_prefix_space(const struct tokenizer *t)
+{
+    return t->add_prefix_space;
 }
 
 token_id tokenizer_bos(const struct tokenizer *t)

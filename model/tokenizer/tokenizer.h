@@ -3,7 +3,8 @@
 /*
  * GPT-2's byte-level BPE (Radford et al. 2019; Sennrich et al. 2016): the text is cut
  * by the pretokenizer, each piece's bytes are merged by rank. Any bytes can be
- * encoded, valid UTF-8 or not, and decode(encode(b)) = b.
+ * encoded, valid UTF-8 or not, and decode(encode(b)) = b, but for a space that
+ * add_prefix_space puts before it.
  */
 #include "model/base/buf.h"
 #include "model/base/ids.h"
@@ -26,6 +27,7 @@ struct vocab {
     int n_merges;
     const char *const *merges; /* [n], "left right", by rank */
     token_id bos, eos;         /* TOKEN_NONE when there is none */
+    bool add_prefix_space;     /* see ENCODE_GOES_ON */
 };
 
 /*
@@ -36,7 +38,16 @@ struct vocab {
 int tokenizer_new(struct tokenizer **out, const struct vocab *v);
 void tokenizer_free(struct tokenizer *t);
 
-enum { ENCODE_TEXT = 0, ENCODE_SPECIAL = 1 /* special tokens in the text count as such */ };
+/*
+ * add_prefix_space, as ByteLevel of Hugging Face's tokenizers has it: a text, and what stands
+ * behind a special token in it, is read with a space before it unless it begins with one or is
+ * empty. ENCODE_GOES_ON: this goes on from other text, so that its own beginning has none.
+ */
+enum {
+    ENCODE_TEXT = 0,
+    ENCODE_SPECIAL = 1, /* special tokens in the text count as such */
+    ENCODE_GOES_ON = 2
+};
 /*
  * Append the ids of n bytes. A byte that the vocabulary cannot say (small character
  * vocabularies) is an ERR_RANGE that shows it; out is then unchanged.
@@ -50,6 +61,7 @@ const char *tokenizer_piece(const struct tokenizer *t, token_id id, size_t *n);
 
 int tokenizer_size(const struct tokenizer *t);
 bool tokenizer_is_special(const struct tokenizer *t, token_id id);
+bool tokenizer_adds_prefix_space(const struct tokenizer *t);
 token_id tokenizer_bos(const struct tokenizer *t); /* TOKEN_NONE when there is none */
 token_id tokenizer_eos(const struct tokenizer *t);
 /* The id whose text as files have it (the byte alphabet; special tokens literally) is

@@ -187,7 +187,7 @@ static int drop_unseen(struct repl *r, const struct turn *turn, const struct ans
             n -= unseen;
             r->held_blank =
                 piece[n - 1] == ' ' && prompt_holds_blank(r->model, &turn->settings.generate);
-            return tokenizer_encode(t, &r->text, piece, n - r->held_blank, ENCODE_TEXT);
+            return tokenizer_encode(t, &r->text, piece, n - r->held_blank, ENCODE_GOES_ON);
         }
         unseen -= n;
     }

@@ -18,7 +18,7 @@ static int add_tail(struct dry *d, const struct tokenizer *t, token_id id, const
     struct ids ids = {0};
     int rc = ids_add(&ids, &id, 1);
     if (rc == 0)
-        rc = tokenizer_encode(t, &ids, w->bytes + head, w->n - head, ENCODE_TEXT);
+        rc = tokenizer_encode(t, &ids, w->bytes + head, w->n - head, ENCODE_GOES_ON);
     if (rc == 0) {
         d->breaks[id] |= BEGINS;
         rc = phrases_add(&d->tails, ids.data, ids.n);

@@ -96,7 +96,7 @@ static int add_bad_word(struct sampler *s, const struct word *w, const struct to
 {
     struct buf with_blank = {0};
     struct ids ids = {0};
-    int rc = tokenizer_encode(t, &ids, w->bytes, w->n, ENCODE_SPECIAL);
+    int rc = tokenizer_encode(t, &ids, w->bytes, w->n, ENCODE_SPECIAL | ENCODE_GOES_ON);
     if (rc == 0)
         rc = add_phrase(s, &ids);
     if (rc == 0 && w->bytes[0] != ' ') {

@@ -97,7 +97,8 @@ static token_id find_token(const struct tokenizer *t, const char *text, size_t n
 {
     struct ids ids = {0};
     token_id id = tokenizer_find(t, text, n);
-    if (id == TOKEN_NONE && tokenizer_encode(t, &ids, text, n, ENCODE_SPECIAL) == 0 && ids.n == 1)
+    if (id == TOKEN_NONE &&
+        tokenizer_encode(t, &ids, text, n, ENCODE_SPECIAL | ENCODE_GOES_ON) == 0 && ids.n == 1)
         id = ids.data[0];
     ids_release(&ids);
     return id;

@@ -28,6 +28,22 @@ is "  which stay" kept "$(cat "$D/other/notes")"
 is "a model may take it" 0 "$(status tokenizer train $CORPUS "$D/model" --vocab-size 257 --force)"
 is "  and speaks it" "0,40" "$(p tokens -m "$D/model" --special '<|endoftext|>H')"
 
+# What other files beside it say: a space before texts, added tokens.
+p convert $MODEL "$D/plain" >/dev/null
+cp -r "$D/plain" "$D/prefix"
+sed -i 's/"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false/"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": true/' "$D/prefix/tokenizer.json"
+is "tokenizer.json's add_prefix_space" "$(p tokens -m "$D/plain" " H H")" "$(p tokens -m "$D/prefix" "H H")"
+is "  ids need none" 0 "$(status logits -m "$D/prefix" --ids 1,2)"
+p convert "$D/prefix" "$D/prefix.gguf" >/dev/null && p convert "$D/prefix.gguf" "$D/again" >/dev/null
+is "  it is kept there and back" "$(p tokens -m "$D/plain" " H")" "$(p tokens -m "$D/again" H)"
+is "  and said as transformers wants it" '{"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true}' "$(cat "$D/again/tokenizer_config.json")"
+cp -r "$D/plain" "$D/set" && echo '{"add_prefix_space": true}' >"$D/set/tokenizer_config.json"
+is "tokenizer_config.json's" "$(p tokens -m "$D/plain" " H H")" "$(p tokens -m "$D/set" "H H")"
+rm "$D/set/tokenizer.json" && sed -i 's/, "<|endoftext|>": 256//' "$D/set/vocab.json"
+echo '{"added_tokens_decoder": {"256": {"content": "<end>", "special": true}}}' >"$D/set/tokenizer_config.json"
+is "its added tokens" "$(p tokens -m "$D/plain" --special 'H<|endoftext|>')" "$(p tokens -m "$D/set" --special 'H<end>')"
+rm -r "$D/plain" "$D/prefix" "$D/prefix.gguf" "$D/again" "$D/set"
+
 # Ctrl-C in the middle: all or nothing.
 yes "$(cat $CORPUS)" | head -c 80000000 >"$D/long"
 set -m # or it would be a background job, which Ctrl-C is not for

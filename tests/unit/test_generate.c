@@ -662,6 +662,45 @@ static void refuses_what_is_out_of_range(void **state)
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+/* A tokenizer's prefix space is put where a text begins, not where one goes on, and what is
+ * banned or stops is meant as it stands. */
+static void a_prefix_space_is_for_beginnings(void **state)
+{
+    (void)state;
+    struct tokenizer *plain = model.tokenizer;
+    struct tokenizer *t = model.tokenizer = tiny_tokenizer_with(true);
+    const token_id the = tokenizer_find(t, "the", 3), spaced = tokenizer_find(t, "\xc4\xa0the", 5);
+    struct prompt p = {0};
+    assert_ok(prompt_encode(&p, &model, &config, "the", 3));
+    assert_int_equal(p.ids.n, 1);
+    assert_int_equal(p.ids.data[0], spaced);
+    assert_ok(prompt_encode(&p, &model, &config, "the", 3));
+    assert_int_equal(p.ids.n, 2);
+    assert_int_equal(p.ids.data[1], the);
+    p.ids.data[1] = 0; /* behind the end of a text another begins */
+    assert_ok(prompt_encode(&p, &model, &config, "the", 3));
+    assert_int_equal(p.ids.data[2], spaced);
+    prompt_release(&p);
+
+    struct stop_tokens stop;
+    config.stop_token = "\\n";
+    assert_ok(generate_stop_tokens(&stop, &config, &model));
+    assert_int_equal(stop.ids[0], '\n' + 1);
+
+    struct sampler *s;
+    float logits[TINY_V] = {0};
+    sampler.temperature = 0;
+    sampler.bad_words = "the";
+    logits[the] = 3;
+    logits[spaced] = 2;
+    logits['x' + 1] = 1;
+    assert_ok(sampler_new(&s, &sampler, TINY_V, 100, t, NULL));
+    assert_int_equal(sampler_pick(s, logits, (token_id[]){0}, 1, 0).id, 'x' + 1);
+    sampler_free(s);
+    tokenizer_free(t);
+    model.tokenizer = plain;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -684,6 +723,7 @@ int main(void)
         TEST(threads_do_not_matter),
         TEST(searches_end_as_samples_do),
         TEST(refuses_what_is_out_of_range),
+        TEST(a_prefix_space_is_for_beginnings),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     for (int i = 0; i < 8; i++)

@@ -276,6 +276,31 @@ static void every_field_comes_back(void **state)
     go_round(&s);
 }
 
+static void a_prefix_space_comes_back(void **state)
+{
+    (void)state;
+    struct source s, back;
+    const char *tokens[] = {"a", "\xc4\xa0"};
+    const struct vocab v = {
+        .n_tokens = 2, .tokens = tokens, .bos = -1, .eos = -1, .add_prefix_space = true};
+    const struct save_config keep = {0};
+    make_source(&s, DTYPE_F16);
+    describe(&s, DTYPE_F16, DTYPE_F32);
+    tokenizer_free(s.tokenizer);
+    assert_ok(tokenizer_new(&s.tokenizer, &v));
+    assert_ok(source_save(&s, in_folder("a.gguf"), &keep, NULL));
+    assert_ok(weights_convert(in_folder("a.gguf"), in_folder("hf"), 0, &keep, NULL));
+    assert_ok(weights_convert(in_folder("hf"), in_folder("b.gguf"), 0, &keep, NULL));
+    static const char *const names[] = {"a.gguf", "hf", "b.gguf"};
+    for (int i = 0; i < 3; i++) {
+        assert_ok(source_open(&back, in_folder(names[i]), 0, true, NULL));
+        assert_true(tokenizer_adds_prefix_space(back.tokenizer));
+        source_close(&back);
+    }
+    source_close(&s);
+    clean();
+}
+
 static void no_tokenizer_is_kept_that_way(void **state)
 {
     (void)state;
@@ -716,6 +741,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_precision_comes_back_bit_for_bit),
         cmocka_unit_test(every_field_comes_back),
+        cmocka_unit_test(a_prefix_space_comes_back),
         cmocka_unit_test(no_tokenizer_is_kept_that_way),
         cmocka_unit_test(compat_writes_the_tied_head_and_it_counts_as_tied),
         cmocka_unit_test(a_narrowed_vector_must_be_one),

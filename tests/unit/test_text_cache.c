@@ -70,6 +70,43 @@ static void sets_have_their_sum(void **state)
     mem_free(text);
 }
 
+/* A document is one text, though it is read in pieces; a prefix space is put before it alone. */
+static void pieces_of_a_document_have_no_prefix(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    struct ids expected = {0};
+    struct token_file f, plain;
+    struct tokenizer *spaced = tiny_tokenizer_with(true);
+    while (text.n < 3 << 20)
+        assert_ok(buf_str(&text, "abc the one\nend "));
+    assert_ok(tokenizer_encode(spaced, &expected, text.data, text.n, ENCODE_TEXT));
+    assert_ok(ids_add(&expected, &(token_id){0}, 1));
+    const size_t first = expected.n;
+    assert_ok(tokenizer_encode(spaced, &expected, "abc", 3, ENCODE_TEXT));
+    assert_ok(ids_add(&expected, &(token_id){0}, 1));
+    assert_ok(buf_str(&text, "%abc"));
+    scratch_write(&scratch, "long.txt", text.data, text.n);
+    char *path = mem_strdup(scratch_path(&scratch, "long.txt"));
+    const struct data_source source = {.path = path};
+    assert_ok(text_cache_open(&plain, &source, 1, "%", tokenizer, NULL));
+    assert_ok(text_cache_open(&f, &source, 1, "%", spaced, NULL));
+    assert_int_equal(f.n_tokens, expected.n);
+    assert_int_equal(f.documents[1], first);
+    token_id *ids = mem_array(expected.n, sizeof *ids);
+    assert_ok(token_file_read(&f, ids, 0, expected.n, 0));
+    assert_memory_equal(ids, expected.data, expected.n * sizeof *ids);
+    /* Another tokenizer's cache it is not. */
+    assert_string_not_equal(f.file.path, plain.file.path);
+    mem_free(ids);
+    mem_free(path);
+    ids_release(&expected);
+    buf_release(&text);
+    token_file_close(&f);
+    token_file_close(&plain);
+    tokenizer_free(spaced);
+}
+
 static void damaged_caches_are_made_anew(void **state)
 {
     (void)state;
@@ -297,6 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_encoded_once),
         cmocka_unit_test(sets_have_their_sum),
+        cmocka_unit_test(pieces_of_a_document_have_no_prefix),
         cmocka_unit_test(damaged_caches_are_made_anew),
         cmocka_unit_test(interrupted_encoding_leaves_nothing),
         cmocka_unit_test(full_disks_leave_nothing),

@@ -243,7 +243,7 @@ static void survives_without_memory(void **state)
     const char *tokens[] = {"a", "b", "ab", "<s>"};
     const char *merges[] = {"a b"};
     unsigned char special[] = {0, 0, 0, 1};
-    struct vocab v = {4, tokens, special, 1, merges, TOKEN_NONE, TOKEN_NONE};
+    struct vocab v = {4, tokens, special, 1, merges, TOKEN_NONE, TOKEN_NONE, false};
     for (uint64_t k = 1;; k++) {
         struct tokenizer *t = NULL;
         mem_fail_at(k);

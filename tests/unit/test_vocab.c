@@ -59,10 +59,12 @@ static void reads_what_editors_leave(void **state)
 }
 
 static char last_note[256];
+static bool first_note; /* is the one kept, not the last */
 static void keep_note(void *user, const char *text)
 {
     (void)user;
-    snprintf(last_note, sizeof last_note, "%s", text);
+    if (!first_note || last_note[0] == '\0')
+        snprintf(last_note, sizeof last_note, "%s", text);
 }
 
 static void holes_and_added_tokens_are_legal(void **state)
@@ -117,6 +119,120 @@ static void reads_tokenizer_json(void **state)
     }
 }
 
+#define SPACED "{\"a\": 0, \"b\": 1, \"\u0120\": 2, \"\u0120a\": 3, \"<|endoftext|>\": 4}"
+#define SPACED_JSON(prefix)                                                                        \
+    "{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": " prefix                  \
+    "}, \"model\": {\"type\": \"BPE\", \"vocab\": " SPACED ", \"merges\": [\"\u0120 a\"]}}"
+
+static struct vocab_text with_config(struct vocab_text text, const char *config)
+{
+    text.config = config;
+    text.n_config = strlen(config);
+    return text;
+}
+
+/* As ByteLevel of the tokenizers library does it: before the text and behind special tokens,
+ * where no space is. */
+static void expect_prefixed(const struct tokenizer *t)
+{
+    assert_true(tokenizer_adds_prefix_space(t));
+    expect_encoding(t, "a", "3");
+    expect_encoding(t, " a", "3");
+    expect_encoding(t, "  a", "2 3");
+    expect_encoding(t, "aa", "3 0");
+    expect_encoding(t, "b", "2 1");
+    expect_encoding(t, "", "");
+    expect_encoding(t, "<|endoftext|>", "4");
+    expect_encoding(t, "a<|endoftext|>a", "3 4 3");
+    expect_encoding(t, "<|endoftext|><|endoftext|> a", "4 4 3");
+    struct ids ids = {0};
+    const char text[] = "a<|endoftext|>a";
+    assert_ok(tokenizer_encode(t, &ids, text, sizeof text - 1, ENCODE_SPECIAL | ENCODE_GOES_ON));
+    assert_memory_equal(ids.data, ((token_id[]){0, 4, 3}), ids.n * sizeof *ids.data);
+    ids_release(&ids);
+}
+
+static void a_prefix_space_is_put_where_it_is_asked_for(void **state)
+{
+    (void)state;
+    const struct vocab_text plain = files(SPACED, "\xc4\xa0 a\n");
+    const struct vocab_text asked[] = {
+        whole(SPACED_JSON("true")), with_config(plain, "{\"add_prefix_space\": true}"),
+        with_config(whole(SPACED_JSON("false")), "{\"add_prefix_space\": true}"),
+        with_config(whole(SPACED_JSON("true")), "{\"model_max_length\": 1024}")};
+    const struct vocab_text not_asked[] = {
+        plain, whole(SPACED_JSON("false")), with_config(plain, "{\"add_prefix_space\": null}"),
+        with_config(whole(SPACED_JSON("true")), "{\"add_prefix_space\": false}")};
+    for (int i = 0; i < 4; i++) {
+        struct tokenizer *t = parse(asked[i], NULL);
+        expect_prefixed(t);
+        tokenizer_free(t);
+        t = parse(not_asked[i], NULL);
+        assert_false(tokenizer_adds_prefix_space(t));
+        expect_encoding(t, "a<|endoftext|>a", "0 4 0");
+        tokenizer_free(t);
+    }
+    /* Without a space to put there is none. */
+    struct tokenizer *t = parse(with_config(files(ABC, ""), "{\"add_prefix_space\": true}"), NULL);
+    expect_encoding(t, "a", "0");
+    tokenizer_free(t);
+}
+
+static void added_tokens_of_the_settings_count(void **state)
+{
+    (void)state;
+    static const char config[] = "{\"added_tokens_decoder\": {\"3\": {\"content\": "
+                                 "\"<|endoftext|>\", \"special\": true}, \"4\": {\"content\": "
+                                 "\"<pad>\", \"special\": true}, \"6\": {\"content\": "
+                                 "\"<user>\", \"special\": false}}}";
+    struct tokenizer *t = parse(with_config(files(ABC, "a b\n"), config), NULL);
+    assert_int_equal(tokenizer_size(t), 7);
+    expect_encoding(t, "ab<pad>a<user><|endoftext|>", "2 4 0 6 3");
+    tokenizer_free(t);
+    /* tokenizer.json has all of its own. */
+    t = parse(with_config(whole(SPACED_JSON("false")), config), NULL);
+    assert_int_equal(tokenizer_size(t), 5);
+    tokenizer_free(t);
+
+    static const struct {
+        const char *config, *note;
+    } rows[] = {
+#define LEFT_OUT(n, id)                                                                            \
+    "tokenizer_config.json: " n " of the added tokens left out, the first with id " id
+        {"{\"added_tokens_decoder\": {\"9\": {\"content\": \"<x>\"}, \"5\": {\"content\": "
+         "\"<y>\"}}}",
+         LEFT_OUT("1", "9: its id is none of the model's")},
+        {"{\"added_tokens_decoder\": {\"5\": {\"content\": \"<y>\"}, \"1\": {\"content\": "
+         "\"<x>\"}, \"-1\": {}}}",
+         LEFT_OUT("2", "1: its id has another text")},
+        {"{\"added_tokens_decoder\": {\"4\": {\"content\": \"a\"}, \"5\": {\"content\": "
+         "\"<y>\"}}}",
+         LEFT_OUT("1", "4: its text has another id")},
+        {"{\"added_tokens_decoder\": {\"5\": {\"content\": \"<y>\"}, \"4x\": {\"content\": "
+         "\"b\"}}}",
+         LEFT_OUT("1", "4x: it is no text with an id")},
+    };
+    struct progress p = {.note = keep_note};
+    struct config c;
+    config_init(&c);
+    c.n_vocab = 6;
+    c.bos_token_id = c.eos_token_id = 3;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct vocab_text text = with_config(files(ABC, "a b\n"), rows[i].config);
+        last_note[0] = '\0';
+        first_note = true;
+        assert_ok(vocab_parse(&t, &text, &c, &p));
+        assert_string_equal(last_note, rows[i].note);
+        expect_encoding(t, "a<y>b", "0 5 1");
+        tokenizer_free(t);
+    }
+    first_note = false;
+    struct vocab_text broken = with_config(files(ABC, "a b\n"), "{");
+    assert_ok(vocab_parse(&t, &broken, NULL, &p));
+    tokenizer_free(t);
+    assert_non_null(strstr(last_note, "tokenizer_config.json is not JSON: line 1"));
+}
+
 static void hostile_files_get_a_sentence(void **state)
 {
     (void)state;
@@ -151,10 +267,6 @@ static void hostile_files_get_a_sentence(void **state)
          "tokenizer.json is not GPT-2's byte-level BPE: its pre_tokenizer is not ByteLevel alone"},
         {"{\"model\": {\"type\": \"Unigram\"}}", NULL, ERR_UNSUPPORTED,
          "tokenizer.json is not GPT-2's byte-level BPE: its model is not BPE"},
-        {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
-         "\"add_prefix_space\": true}}",
-         NULL, ERR_UNSUPPORTED,
-         "tokenizer.json is not GPT-2's byte-level BPE: it has add_prefix_space"},
         {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
          "\"use_regex\": false}}",
          NULL, ERR_UNSUPPORTED,
@@ -198,7 +310,8 @@ static void hostile_files_get_a_sentence(void **state)
     assert_string_equal(err_text(),
                         "vocab.json: token \"<|endoftext|>\" has id 3, but the model has only 3 "
                         "tokens: the tokenizer belongs to another model");
-    text = (struct vocab_text){ABC, "a\0b", NULL, NULL, strlen(ABC), 3, 0, 0};
+    text =
+        (struct vocab_text){.vocab = ABC, .n_vocab = strlen(ABC), .merges = "a\0b", .n_merges = 3};
     assert_int_equal(vocab_parse(&t, &text, NULL, NULL), ERR_FORMAT);
     assert_string_equal(err_text(), "merges.txt is not text: it has a NUL byte");
 }
@@ -222,8 +335,9 @@ static char *folder_with(const char *name, const char *text)
 
 static void remove_folder(char *folder)
 {
-    static const char *const names[] = {"vocab.json", "merges.txt", "tokenizer.json"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const names[] = {"vocab.json", "merges.txt", "tokenizer.json",
+                                        "tokenizer_config.json"};
+    for (int i = 0; i < 4; i++) {
         char *path = file_join(folder, names[i]);
         unlink(path);
         mem_free(path);
@@ -296,10 +410,37 @@ static void written_files_say_the_same(void **state)
     }
 }
 
+static void a_prefix_space_is_written(void **state)
+{
+    (void)state;
+    struct tokenizer *t = parse(whole(SPACED_JSON("true")), NULL), *back;
+    struct tokenizer *plain = parse(whole(SPACED_JSON("false")), NULL);
+    char *folder = folder_with(NULL, NULL), *path = file_join(folder, "tokenizer.json");
+    assert_ok(vocab_write_folder(t, folder, false));
+    assert_ok(vocab_open_folder(&back, folder, NULL, NULL));
+    expect_prefixed(back);
+    tokenizer_free(back);
+    assert_int_equal(unlink(path), 0);
+    assert_ok(vocab_open_folder(&back, folder, NULL, NULL));
+    expect_prefixed(back);
+    tokenizer_free(back);
+    /* Another in its place is not misread by what is left of it. */
+    assert_ok(vocab_write_folder(plain, folder, true));
+    assert_ok(vocab_open_folder(&back, folder, NULL, NULL));
+    expect_same(plain, back);
+    assert_false(tokenizer_adds_prefix_space(back));
+    tokenizer_free(back);
+    remove_folder(folder);
+    mem_free(path);
+    tokenizer_free(t);
+    tokenizer_free(plain);
+}
+
 static void survives_without_memory(void **state)
 {
     (void)state;
-    struct vocab_text text = files(ABC, "a b\n");
+    struct vocab_text text = with_config(
+        files(ABC, "a b\n"), "{\"added_tokens_decoder\": {\"9\": {\"content\": \"<x>\"}}}");
     for (uint64_t k = 1;; k++) {
         struct tokenizer *t = NULL;
         mem_fail_at(k);
@@ -349,13 +490,17 @@ static void reads_real_files_with_data(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_what_editors_leave),
-                                       cmocka_unit_test(holes_and_added_tokens_are_legal),
-                                       cmocka_unit_test(reads_tokenizer_json),
-                                       cmocka_unit_test(hostile_files_get_a_sentence),
-                                       cmocka_unit_test(folders_may_have_none_but_not_half),
-                                       cmocka_unit_test(written_files_say_the_same),
-                                       cmocka_unit_test(survives_without_memory),
-                                       cmocka_unit_test(reads_real_files_with_data)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_editors_leave),
+        cmocka_unit_test(holes_and_added_tokens_are_legal),
+        cmocka_unit_test(reads_tokenizer_json),
+        cmocka_unit_test(a_prefix_space_is_put_where_it_is_asked_for),
+        cmocka_unit_test(a_prefix_space_is_written),
+        cmocka_unit_test(added_tokens_of_the_settings_count),
+        cmocka_unit_test(hostile_files_get_a_sentence),
+        cmocka_unit_test(folders_may_have_none_but_not_half),
+        cmocka_unit_test(written_files_say_the_same),
+        cmocka_unit_test(survives_without_memory),
+        cmocka_unit_test(reads_real_files_with_data)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

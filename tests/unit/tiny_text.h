@@ -11,7 +11,7 @@ static const char *const TINY_MERGES[] = {"t h",   "th e", "Ġ the", "Ġ a", "Ġ
                                           "Ġon e", "e n",  "en d",  "Ġ e", "x y"};
 enum { TINY_N_MERGES = sizeof TINY_MERGES / sizeof *TINY_MERGES, TINY_V = 1 + 256 + TINY_N_MERGES };
 
-static inline struct tokenizer *tiny_tokenizer(void)
+static inline struct tokenizer *tiny_tokenizer_with(bool prefix_space)
 {
     char *tokens[TINY_V];
     struct tokenizer *t = NULL;
@@ -32,11 +32,17 @@ static inline struct tokenizer *tiny_tokenizer(void)
                       .n_merges = TINY_N_MERGES,
                       .merges = TINY_MERGES,
                       .bos = 0,
-                      .eos = 0};
+                      .eos = 0,
+                      .add_prefix_space = prefix_space};
     assert_ok(tokenizer_new(&t, &v));
     for (int i = 0; i < TINY_V; i++)
         mem_free(tokens[i]);
     return t;
+}
+
+static inline struct tokenizer *tiny_tokenizer(void)
+{
+    return tiny_tokenizer_with(false);
 }
 
 /* n_ctx 150: the third page is not whole. */

@@ -70,6 +70,8 @@ static void hash_tokenizer(EVP_MD_CTX *h, const struct tokenizer *t)
         hash_text(h, tokenizer_text(t, i));
     for (int i = 0; i < tokenizer_merges(t); i++)
         hash_text(h, tokenizer_merge(t, i));
+    if (tokenizer_adds_prefix_space(t))
+        hash_text(h, "add_prefix_space");
 }
 
 /* One file behind a head of its own. */
@@ -268,7 +270,7 @@ struct slot {
     struct buf text;
     struct ids ids;
     size_t source;
-    bool ends; /* its document */
+    bool begins, ends; /* its document */
     int rc;
     char sentence[NAME_BYTES + 200]; /* of the failure: errors are kept by thread */
 };
@@ -279,6 +281,7 @@ struct encoder {
     struct token_writer writer;
     struct slot *slots; /* [n_slots]; owned */
     int n_slots, filled;
+    bool inside; /* a document, whose beginning was read */
     atomic_int next;
 };
 
@@ -291,7 +294,7 @@ static void encode_slots(void *arg, int thread, int n_threads)
         struct slot *s = &e->slots[i];
         s->ids.n = 0;
         s->rc = tokenizer_encode(e->texts->tokenizer, &s->ids, buf_text(&s->text), s->text.n,
-                                 ENCODE_TEXT);
+                                 s->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
         if (s->rc != 0)
             snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
     }
@@ -306,6 +309,8 @@ static int encode_round(struct encoder *e)
         rc = text_reader_next(&e->reader, &s->text, &s->ends, &s->source);
         if (rc == 0 && s->source == e->texts->n)
             break;
+        s->begins = !e->inside;
+        e->inside = !s->ends && (e->inside || s->text.n > 0);
     }
     if (rc != 0)
         return rc;

@@ -191,6 +191,8 @@ static void put_tokenizer(struct writer *w)
         key_string(w, "tokenizer.ggml.model", "gpt2");
         key_string(w, "tokenizer.ggml.pre", "gpt-2");
         put_tokens(w, t, c->n_vocab);
+        if (tokenizer_adds_prefix_space(t))
+            key_bool(w, "tokenizer.ggml.add_space_prefix", true);
         begin_array(w, "tokenizer.ggml.merges", GGUF_STRING, (size_t)tokenizer_merges(t));
         for (int i = 0; i < tokenizer_merges(t); i++)
             put_string(&w->keys, &w->rc, tokenizer_merge(t, i));

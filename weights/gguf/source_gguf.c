@@ -207,6 +207,8 @@ static int build_tokenizer(struct source *s, const struct gguf *g, const char **
     unsigned char *special = mem_alloc((size_t)n_tokens);
     int rc = special == NULL ? ERR_NOMEM : mark_tokens(g, tokens, special, n_tokens);
     if (rc == 0)
+        rc = gguf_bool(g, "tokenizer.ggml.add_space_prefix", &v.add_prefix_space);
+    if (rc == 0)
         rc = gguf_texts(g, "tokenizer.ggml.merges", &merges, &v.n_merges);
     /* Those behind the last text only fill the embedding's rows. */
     while (rc == 0 && v.n_tokens > 0 && tokens[v.n_tokens - 1] == NULL)

@@ -7,6 +7,7 @@
 #include "weights/tensors/sniff.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FILE_MAX_BYTES ((uint64_t)32 << 20)
@@ -22,7 +23,8 @@ struct draft {
     int n_merges;
     const char **merges; /* [n_merges], borrowed from the roots or lines */
     struct buf lines;
-    json_t *roots[2];
+    json_t *roots[3]; /* vocab.json or tokenizer.json, added_tokens.json, tokenizer_config.json */
+    bool add_prefix_space;
 };
 
 static void release(struct draft *d)
@@ -31,8 +33,8 @@ static void release(struct draft *d)
     mem_free(d->special);
     mem_free(d->merges);
     buf_release(&d->lines);
-    json_decref(d->roots[0]);
-    json_decref(d->roots[1]);
+    for (size_t i = 0; i < sizeof d->roots / sizeof *d->roots; i++)
+        json_decref(d->roots[i]);
 }
 
 /* The byte order mark that some editors put in front. */
@@ -166,6 +168,15 @@ static bool empty(const json_t *value)
            (json_is_string(value) && json_string_length(value) == 0);
 }
 
+/* The pre_tokenizer, or the only one of a list. */
+static const json_t *pre_tokenizer(const json_t *root)
+{
+    const json_t *pre = json_object_get(root, "pre_tokenizer");
+    const json_t *list = json_object_get(pre, "pretokenizers");
+    const bool one = strcmp(type_of(pre), "Sequence") == 0 && json_array_size(list) == 1;
+    return one ? json_array_get(list, 0) : pre;
+}
+
 /* What makes this tokenizer.json something else than GPT-2's, or NULL. */
 static const char *strangeness(const json_t *root, const json_t *model)
 {
@@ -176,16 +187,11 @@ static const char *strangeness(const json_t *root, const json_t *model)
                     {"end_of_word_suffix", "it has end_of_word_suffix"},
                     {"byte_fallback", "it has byte_fallback"},
                     {"ignore_merges", "it has ignore_merges"}};
-    const json_t *pre = json_object_get(root, "pre_tokenizer");
-    const json_t *list = json_object_get(pre, "pretokenizers");
-    if (strcmp(type_of(pre), "Sequence") == 0 && json_array_size(list) == 1)
-        pre = json_array_get(list, 0);
+    const json_t *pre = pre_tokenizer(root);
     if (type_of(model)[0] != '\0' && strcmp(type_of(model), "BPE") != 0)
         return "its model is not BPE";
     if (strcmp(type_of(pre), "ByteLevel") != 0)
         return "its pre_tokenizer is not ByteLevel alone";
-    if (!empty(json_object_get(pre, "add_prefix_space")))
-        return "it has add_prefix_space";
     if (json_is_false(json_object_get(pre, "use_regex")))
         return "it has use_regex false";
     if (!empty(json_object_get(root, "normalizer")))
@@ -256,12 +262,81 @@ static int read_tokenizer(struct draft *d, const char *text, size_t n)
                        strange);
     if (!json_is_object(vocab))
         return err_set(ERR_FORMAT, "tokenizer.json: model.vocab is missing or not an object");
+    d->add_prefix_space =
+        json_is_true(json_object_get(pre_tokenizer(d->roots[0]), "add_prefix_space"));
     rc = put_all(d, vocab, false);
     if (rc == 0)
         rc = read_added(d, json_object_get(d->roots[0], "added_tokens"));
     if (rc != 0)
         return err_wrap("tokenizer.json");
     return read_merge_list(d, json_object_get(model, "merges"));
+}
+
+/* Why an added token of tokenizer_config.json cannot be one of these, or NULL. */
+static const char *added_complaint(const struct draft *d, const char *text, const char *key,
+                                   int *id)
+{
+    char *end;
+    const long number = strtol(key, &end, 10);
+    if (text == NULL || *text == '\0' || *key < '0' || *key > '9' || *end != '\0')
+        return "it is no text with an id";
+    if (number >= d->cap || (d->config != NULL && number >= d->config->n_vocab))
+        return "its id is none of the model's";
+    *id = (int)number;
+    if (d->tokens[number] != NULL)
+        return strcmp(d->tokens[number], text) == 0 ? NULL : "its id has another text";
+    return json_object_get(d->roots[0], text) == NULL && json_object_get(d->roots[1], text) == NULL
+               ? NULL
+               : "its text has another id";
+}
+
+/* {"50257": {"content": "<pad>", ...}, ...}: what cannot be is left out, with a note. */
+static int read_added_decoder(struct draft *d, const struct progress *p)
+{
+    const json_t *decoder = json_object_get(d->roots[2], "added_tokens_decoder");
+    const char *key, *first = NULL, *why = NULL;
+    json_t *token;
+    size_t n_out = 0;
+    int rc = reserve(d, json_object_size(decoder));
+    if (rc != 0)
+        return rc;
+    json_object_foreach((json_t *)decoder, key, token)
+    {
+        int id;
+        const char *text = json_string_value(json_object_get(token, "content"));
+        const char *complaint = added_complaint(d, text, key, &id);
+        if (complaint != NULL) {
+            why = n_out == 0 ? complaint : why;
+            first = n_out++ == 0 ? key : first;
+            continue;
+        }
+        d->tokens[id] = text;
+        d->special[id] = true;
+        d->n = id >= d->n ? id + 1 : d->n;
+    }
+    char shown[SHOWN];
+    if (n_out > 0)
+        progress_note(p,
+                      "tokenizer_config.json: %zu of the added tokens left out, the first with id "
+                      "%s: %s",
+                      n_out, file_show(shown, sizeof shown, first), why);
+    return 0;
+}
+
+/* What is wrong with the file as a whole is no reason to refuse a tokenizer. */
+static int read_settings(struct draft *d, const struct vocab_text *text, const struct progress *p)
+{
+    int rc = parse_object(&d->roots[2], "tokenizer_config.json", text->config, text->n_config);
+    if (rc == ERR_NOMEM)
+        return rc;
+    if (rc != 0) {
+        progress_note(p, "%s: left out", err_text());
+        return 0;
+    }
+    const json_t *prefix = json_object_get(d->roots[2], "add_prefix_space");
+    if (json_is_boolean(prefix))
+        d->add_prefix_space = json_is_true(prefix);
+    return text->tokenizer == NULL ? read_added_decoder(d, p) : 0;
 }
 
 static token_id known(const struct draft *d, token_id id, token_id otherwise)
@@ -287,6 +362,7 @@ static int finish(struct tokenizer **out, const struct draft *d, const struct pr
                       .special = d->special,
                       .n_merges = d->n_merges,
                       .merges = d->merges,
+                      .add_prefix_space = d->add_prefix_space,
                       .bos = known(d, c == NULL ? TOKEN_NONE : c->bos_token_id, end),
                       .eos = known(d, c == NULL ? TOKEN_NONE : c->eos_token_id, end)};
     int rc = tokenizer_new(out, &v);
@@ -308,6 +384,8 @@ int vocab_parse(struct tokenizer **out, const struct vocab_text *text, const str
         rc = read_tokenizer(&d, text->tokenizer, text->n_tokenizer);
     else if ((rc = read_vocab(&d, text)) == 0)
         rc = read_merges(&d, text->merges, text->n_merges);
+    if (rc == 0 && text->config != NULL)
+        rc = read_settings(&d, text, p);
     if (rc == 0)
         rc = finish(out, &d, p);
     release(&d);
@@ -335,7 +413,7 @@ int vocab_open_folder(struct tokenizer **out, const char *folder, const struct c
                       const struct progress *p)
 {
     struct vocab_text t = {0};
-    struct buf b[4] = {{0}};
+    struct buf b[5] = {{0}};
     char shown[SHOWN];
     *out = NULL;
     int rc = slurp(&b[0], &t.tokenizer, &t.n_tokenizer, folder, "tokenizer.json");
@@ -346,6 +424,8 @@ int vocab_open_folder(struct tokenizer **out, const char *folder, const struct c
         if (rc == 0)
             rc = slurp(&b[3], &t.added, &t.n_added, folder, "added_tokens.json");
     }
+    if (rc == 0)
+        rc = slurp(&b[4], &t.config, &t.n_config, folder, "tokenizer_config.json");
     file_show(shown, sizeof shown, folder);
     if (rc == 0 && t.tokenizer == NULL && (t.vocab == NULL) != (t.merges == NULL))
         rc = err_set(ERR_MISSING, "%s has %s but no %s, and one is no use without the other", shown,
@@ -354,7 +434,7 @@ int vocab_open_folder(struct tokenizer **out, const char *folder, const struct c
     else if (rc == 0 && (t.tokenizer != NULL || t.vocab != NULL) &&
              (rc = vocab_parse(out, &t, c, p)) != 0)
         err_wrap("cannot load the tokenizer of %s", shown);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         buf_release(&b[i]);
     return rc;
 }

@@ -2,7 +2,9 @@
 #define PRATTLE_WEIGHTS_HF_VOCAB_H
 /*
  * GPT-2's tokenizer files: vocab.json and merges.txt, as OpenAI wrote them, and
- * tokenizer.json, as Hugging Face's tokenizers library writes it.
+ * tokenizer.json, as Hugging Face's tokenizers library writes it. Beside either,
+ * tokenizer_config.json may say add_prefix_space, which comes before what tokenizer.json says
+ * of it, as in transformers; its added_tokens_decoder counts where there is no tokenizer.json.
  */
 #include "model/base/progress.h"
 #include "model/config.h"
@@ -24,13 +26,15 @@ int vocab_open_folder(struct tokenizer **out, const char *folder, const struct c
 struct vocab_text {
     const char *vocab, *merges, *added; /* vocab.json, merges.txt, added_tokens.json */
     const char *tokenizer;              /* or tokenizer.json alone */
-    size_t n_vocab, n_merges, n_added, n_tokenizer;
+    const char *config;                 /* tokenizer_config.json */
+    size_t n_vocab, n_merges, n_added, n_tokenizer, n_config;
 };
 int vocab_parse(struct tokenizer **out, const struct vocab_text *text, const struct config *c,
                 const struct progress *p);
 
 /*
- * Write vocab.json, merges.txt and tokenizer.json into an existing folder. ERR_EXISTS
+ * Write vocab.json, merges.txt and tokenizer.json into an existing folder, and
+ * tokenizer_config.json where there is one already or it has something to say. ERR_EXISTS
  * where one of them is there and force is not given. None is replaced before all
  * are written.
  */

@@ -67,8 +67,9 @@ static int add_tokenizer(struct buf *b, const struct tokenizer *t)
                         "\"added_tokens\": [");
     if (rc == 0 && (rc = add_special(b, t)) == 0)
         rc = buf_str(b, "],\n\"normalizer\": null,\n"
-                        "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
-                        "\"trim_offsets\": true, \"use_regex\": true},\n"
+                        "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": ");
+    if (rc == 0 && (rc = buf_str(b, tokenizer_adds_prefix_space(t) ? "true" : "false")) == 0)
+        rc = buf_str(b, ", \"trim_offsets\": true, \"use_regex\": true},\n"
                         "\"post_processor\": {\"type\": \"ByteLevel\", \"add_prefix_space\": true, "
                         "\"trim_offsets\": false, \"use_regex\": true},\n"
                         "\"decoder\": {\"type\": \"ByteLevel\", \"add_prefix_space\": true, "
@@ -84,12 +85,27 @@ static int add_tokenizer(struct buf *b, const struct tokenizer *t)
     return rc == 0 ? buf_str(b, "]}}\n") : rc;
 }
 
+/* transformers' GPT2TokenizerFast puts this, or false, in the place of what tokenizer.json says. */
+static int add_config(struct buf *b, const struct tokenizer *t)
+{
+    return buf_printf(b, "{\"tokenizer_class\": \"GPT2Tokenizer\", \"add_prefix_space\": %s}\n",
+                      tokenizer_adds_prefix_space(t) ? "true" : "false");
+}
+
 static const struct {
     const char *name;
     int (*add)(struct buf *b, const struct tokenizer *t);
-} files[] = {
-    {"vocab.json", add_vocab}, {"merges.txt", add_merges}, {"tokenizer.json", add_tokenizer}};
-enum { N = sizeof files / sizeof *files };
+} files[] = {{"vocab.json", add_vocab},
+             {"merges.txt", add_merges},
+             {"tokenizer.json", add_tokenizer},
+             {"tokenizer_config.json", add_config}};
+enum { N = sizeof files / sizeof *files, N_ALWAYS = N - 1 };
+
+/* An old tokenizer_config.json would speak of another tokenizer. */
+static bool is_wanted(int i, const struct tokenizer *t, const char *path)
+{
+    return i < N_ALWAYS || file_exists(path) || (t != NULL && tokenizer_adds_prefix_space(t));
+}
 
 int vocab_check_folder(const char *folder, bool force)
 {
@@ -97,9 +113,10 @@ int vocab_check_folder(const char *folder, bool force)
     int rc = 0;
     for (int i = 0; i < N && rc == 0; i++) {
         char *path = file_join(folder, files[i].name);
-        rc = path == NULL ? ERR_NOMEM : file_create(&w, path, force);
+        const bool wanted = path != NULL && is_wanted(i, NULL, path);
+        rc = path == NULL ? ERR_NOMEM : wanted ? file_create(&w, path, force) : 0;
         mem_free(path);
-        if (rc == 0)
+        if (rc == 0 && wanted)
             file_abandon(&w);
     }
     return rc;
@@ -107,19 +124,21 @@ int vocab_check_folder(const char *folder, bool force)
 
 int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force)
 {
-    struct file_writer writers[N] = {{.fd = -1}, {.fd = -1}, {.fd = -1}};
+    struct file_writer writers[N] = {{.fd = -1}, {.fd = -1}, {.fd = -1}, {.fd = -1}};
     struct buf text = {0};
+    bool wanted[N] = {false};
     int rc = 0;
     for (int i = 0; i < N && rc == 0; i++) {
         char *path = file_join(folder, files[i].name);
-        rc = path == NULL ? ERR_NOMEM : file_create(&writers[i], path, force);
+        wanted[i] = path != NULL && is_wanted(i, t, path);
+        rc = path == NULL ? ERR_NOMEM : wanted[i] ? file_create(&writers[i], path, force) : 0;
         mem_free(path);
         text.n = 0;
-        if (rc == 0 && (rc = files[i].add(&text, t)) == 0)
+        if (rc == 0 && wanted[i] && (rc = files[i].add(&text, t)) == 0)
             rc = file_write(&writers[i], text.data, text.n);
     }
     for (int i = 0; i < N && rc == 0; i++)
-        rc = file_commit(&writers[i]);
+        rc = wanted[i] ? file_commit(&writers[i]) : 0;
     for (int i = 0; i < N; i++)
         file_abandon(&writers[i]);
     buf_release(&text);

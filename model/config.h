@@ -10,12 +10,11 @@
  * [T,C] is row-major, the last index contiguous.
  */
 #include "model/base/ids.h"
+#include "model/kernels/activation.h"
 
 #include <stdbool.h>
 
 enum { CONFIG_MAX_LAYERS = 4096 };
-
-enum activation { ACTIVATION_GELU_TANH, ACTIVATION_GELU_ERF };
 
 struct config {
     int n_layer, n_head, n_embd, n_ctx, n_vocab;

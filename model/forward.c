@@ -86,11 +86,6 @@ float forward_score_scale(const struct config *c, int layer)
     return scale;
 }
 
-enum linear_then forward_gelu(const struct config *c)
-{
-    return c->activation == ACTIVATION_GELU_TANH ? LINEAR_GELU_TANH : LINEAR_GELU_ERF;
-}
-
 int forward_init(struct forward *f, const struct params *p, int max_rows)
 {
     *f = (struct forward){.params = p, .max_rows = max_rows, .n_threads = par_threads()};
@@ -378,21 +373,21 @@ static void residual(const struct part *p, const struct linear *w, float *y, con
     par_barrier();
 }
 
-/* f->fc = GELU of x W + b, what comes before it being kept where there is room for it. */
+/* f->fc = the activation of x W + b, what comes before it being kept where there is room for it. */
 static void feed_forward(const struct part *p, const struct linear *w, float *kept, const float *x)
 {
-    enum linear_then gelu = forward_gelu(&p->f->params->config);
+    enum linear_then then = linear_activation(p->f->params->config.activation);
     if (kept == NULL) {
-        multiply(p, w, p->f->fc, x, gelu);
+        multiply(p, w, p->f->fc, x, then);
         return;
     }
     multiply(p, w, kept, x, LINEAR_STORE);
-    profile_set(PART_GELU);
+    profile_set(PART_ACTIVATION);
     int first, last;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
     const size_t at = (size_t)first * (size_t)w->N, n = (size_t)(last - first) * (size_t)w->N;
     round_kept(p, kept + at, n);
-    kernels_active()->finish(p->f->fc + at, 0, kept + at, 0, NULL, 1, n, gelu);
+    kernels_active()->finish(p->f->fc + at, 0, kept + at, 0, NULL, 1, n, then);
     par_barrier();
 }
 

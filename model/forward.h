@@ -59,8 +59,6 @@ static inline uint64_t dropout_head(const struct config *c, int head)
 }
 /* What scores are multiplied by. */
 float forward_score_scale(const struct config *c, int layer);
-/* The activation as kernels name it. */
-enum linear_then forward_gelu(const struct config *c);
 
 /* What one pass needs for low-rank terms beside matrices, at most one of them at work. */
 struct low_rank_scratch {

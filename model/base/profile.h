@@ -10,7 +10,7 @@ enum profile_part {
     PART_MATRICES,
     PART_ATTENTION,
     PART_LAYERNORM,
-    PART_GELU,
+    PART_ACTIVATION,
     PART_LOSS, /* but for its matrices */
     PART_OPTIMIZER,
     PART_WAITS, /* for other threads */

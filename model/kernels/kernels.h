@@ -9,17 +9,26 @@
  *   x[l+16], ... in order; then lanes fold 16 -> 8 -> 4 -> 2 -> 1, lane l with lane
  *   l + half;
  * - max(a, b) is a > b ? a : b, as the instruction has it;
- * - exp, erf and GELU are our own polynomials, within 2 ulp of the true value (GELU:
- *   of |x|).
+ * - exp, erf and tanh are our own polynomials, within 2 ulp of the true value; GELU and SiLU
+ *   are within 2 ulp of |x|.
  *
  * Pointers need no alignment unless said. n may be 0.
  */
+#include "model/kernels/activation.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What happens to a sum and its bias on the way to y. */
-enum linear_then { LINEAR_STORE, LINEAR_ADD /* y += */, LINEAR_GELU_TANH, LINEAR_GELU_ERF };
+/* What happens to a sum and its bias on the way to y: nothing, y +=, or an activation. */
+#define LINEAR_WORD(WORD, name, ...) LINEAR_##WORD,
+enum linear_then { LINEAR_STORE, LINEAR_ADD, EACH_ACTIVATION(LINEAR_WORD) };
+#undef LINEAR_WORD
+
+static inline enum linear_then linear_activation(enum activation a)
+{
+    return (enum linear_then)(LINEAR_ADD + 1 + (int)a);
+}
 
 enum { TILE_MAX_ROWS = 16 };
 
@@ -97,8 +106,8 @@ struct kernels {
     /* layernorm's gradients, added to dx [n], dweight [n] and dbias [n]. */
     void (*layernorm_grad)(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
                            const float *weight, size_t n, float epsilon);
-    /* dy *= f'(x), f the GELU that `which` is. */
-    void (*gelu_grad)(float *dy, const float *x, size_t n, enum linear_then which);
+    /* dy *= f'(x), f the activation that `which` is. */
+    void (*activation_grad)(float *dy, const float *x, size_t n, enum activation which);
     /*
      * Softmax's gradient over n <= 64 keys of a row: p [64] holds scores and becomes
      * their weights exp(p scale - lse), ds [64] holds the gradients of the weights and

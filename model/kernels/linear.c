@@ -177,7 +177,7 @@ static void master_rows(const struct linear *w, float *y, size_t ldy, const floa
         blas_gemm(false, transposed, t.rows, t.cols, w->K, 1, x + (size_t)t.row * ldx, (int)ldx,
                   (const float *)w->panels + (transposed ? col * ldw : col), (int)ldw,
                   then == LINEAR_ADD ? 1 : 0, out, (int)ldy);
-        if (w->bias != NULL || then == LINEAR_GELU_TANH || then == LINEAR_GELU_ERF)
+        if (w->bias != NULL || then > LINEAR_ADD)
             kernels_active()->finish(out, ldy, out, ldy, w->bias == NULL ? NULL : w->bias + col,
                                      t.rows, (size_t)t.cols,
                                      then == LINEAR_ADD ? LINEAR_STORE : then);

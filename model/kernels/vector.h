@@ -4,6 +4,7 @@
  * The table's functions over rows, written once over the lanes of lanes.h and compiled
  * in each table's file. Their contracts are in kernels.h.
  */
+#include "model/kernels/functions.h"
 #include "model/kernels/kernels.h"
 #include "model/kernels/lane_words.h"
 #include "model/kernels/lanes.h"
@@ -12,64 +13,6 @@
 LANES int tail(size_t n, size_t i)
 {
     return n - i < LANES_N ? (int)(n - i) : LANES_N;
-}
-
-/* e^x = 2^n e^r, n = round(x / ln 2); the polynomial is that of Cephes' expf. */
-LANES struct v16 v_exp(struct v16 x)
-{
-    const struct v16 magic =
-        v_set(0x1.8p23f);      /* adding it rounds to an integer, kept in the low bits */
-    x = v_max(v_set(-105), x); /* NaN stays: it is the second operand */
-    x = v_min(v_set(90), x);
-    struct v16 t = v_fma(x, v_set(0x1.715476p+0f), magic);
-    struct v16 n = v_sub(t, magic);
-    struct v16 r = v_fma(n, v_set(-0x1.62e430p-1f), x);
-    r = v_fma(n, v_set(0x1.05c610p-29f), r);
-    struct v16 p = v_set(1.9875691500e-4f);
-    p = v_fma(p, r, v_set(1.3981999507e-3f));
-    p = v_fma(p, r, v_set(8.3334519073e-3f));
-    p = v_fma(p, r, v_set(4.1665795894e-2f));
-    p = v_fma(p, r, v_set(1.6666665459e-1f));
-    p = v_fma(p, r, v_set(5.0000001201e-1f));
-    p = v_add(v_fma(p, v_mul(r, r), r), v_set(1));
-    struct v16 first, second;
-    v_powers(t, magic, &first, &second);
-    return v_mul(v_mul(p, first), second);
-}
-
-/* Near 0 a polynomial in x^2; beyond, 1 - e^(polynomial in |x|). */
-LANES struct v16 v_erf(struct v16 x)
-{
-    struct v16 t = v_abs(x), s = v_mul(x, x);
-    struct v16 far = v_fma(v_set(-1.72853470e-5f), t, v_set(3.83197126e-4f));
-    struct v16 u = v_fma(v_set(-3.88396438e-3f), t, v_set(2.42546219e-2f));
-    far = v_fma(far, s, u);
-    far = v_fma(far, t, v_set(-1.06777877e-1f));
-    far = v_fma(far, t, v_set(-6.34846687e-1f));
-    far = v_fma(far, t, v_set(-1.28717512e-1f));
-    far = v_fma(far, t, v_sub(v_set(0), t));
-    far = v_copysign(v_sub(v_set(1), v_exp(far)), x);
-    struct v16 near = v_set(-5.96761703e-4f);
-    near = v_fma(near, s, v_set(4.99119423e-3f));
-    near = v_fma(near, s, v_set(-2.67681349e-2f));
-    near = v_fma(near, s, v_set(1.12819925e-1f));
-    near = v_fma(near, s, v_set(-3.76125336e-1f));
-    near = v_fma(near, s, v_set(1.28379166e-1f));
-    near = v_fma(near, x, x);
-    return v_if_greater(t, v_set(0.921875f), far, near);
-}
-
-/* 0.5 x (1 + tanh u) = x / (1 + e^-2u), u = sqrt(2 / pi) (x + 0.044715 x^3) */
-LANES struct v16 v_gelu_tanh(struct v16 x)
-{
-    struct v16 a = v_fma(v_mul(x, x), v_set(-0.0713548162726f), v_set(-1.5957691216057f));
-    return v_div(x, v_add(v_set(1), v_exp(v_mul(x, a))));
-}
-
-LANES struct v16 v_gelu_erf(struct v16 x)
-{
-    struct v16 half = v_mul(v_set(0.5f), x);
-    return v_fma(half, v_erf(v_mul(x, v_set(0.70710678118655f))), half);
 }
 
 LANES void finish_row(float *y, const float *acc, const float *bias, size_t n,
@@ -82,10 +25,8 @@ LANES void finish_row(float *y, const float *acc, const float *bias, size_t n,
             a = v_add(a, v_load_n(bias + i, used));
         if (then == LINEAR_ADD)
             a = v_add(v_load_n(y + i, used), a);
-        if (then == LINEAR_GELU_TANH)
-            a = v_gelu_tanh(a);
-        if (then == LINEAR_GELU_ERF)
-            a = v_gelu_erf(a);
+        if (then > LINEAR_ADD)
+            a = v_activation(a, (enum activation)(then - LINEAR_ADD - 1));
         v_store_n(y + i, a, used);
     }
 }
@@ -101,12 +42,12 @@ static void finish(float *y, size_t ldy, const float *acc, size_t ldacc, const f
         case LINEAR_ADD:
             finish_row(y, acc, bias, n, LINEAR_ADD);
             break;
-        case LINEAR_GELU_TANH:
-            finish_row(y, acc, bias, n, LINEAR_GELU_TANH);
-            break;
-        case LINEAR_GELU_ERF:
-            finish_row(y, acc, bias, n, LINEAR_GELU_ERF);
-            break;
+#define ROW(WORD, name, ...)                                                                       \
+    case LINEAR_##WORD:                                                                            \
+        finish_row(y, acc, bias, n, LINEAR_##WORD);                                                \
+        break;
+            EACH_ACTIVATION(ROW)
+#undef ROW
         }
     }
 }
@@ -184,47 +125,27 @@ static void layernorm_grad(float *dx, float *dweight, float *dbias, const float 
     }
 }
 
-/* Beyond 20 the slopes are 0 and 1; NaN stays. */
-LANES struct v16 v_gelu_range(struct v16 x)
+LANES void slope_row(float *dy, const float *x, size_t n, const enum activation which)
 {
-    return v_min(v_set(20), v_max(v_set(-20), x));
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        struct v16 slope = v_activation_grad(v_load_n(x + i, used), which);
+        v_store_n(dy + i, v_mul(v_load_n(dy + i, used), slope), used);
+    }
 }
 
-/* x s(x), s(x) = 1 / (1 + e^-2u): s + x s (1 - s) 2u' */
-LANES struct v16 v_gelu_tanh_grad(struct v16 x)
+static void activation_grad(float *dy, const float *x, size_t n, enum activation which)
 {
-    x = v_gelu_range(x);
-    struct v16 one = v_set(1), square = v_mul(x, x);
-    struct v16 a = v_fma(square, v_set(-0.0713548162726f), v_set(-1.5957691216057f));
-    struct v16 s = v_div(one, v_add(one, v_exp(v_mul(x, a))));
-    struct v16 slope = v_fma(square, v_set(0.2140644488178f), v_set(1.5957691216057f));
-    return v_mul(s, v_fma(v_mul(x, slope), v_sub(one, s), one));
-}
-
-/* x P(x), P the normal distribution: P + x P' */
-LANES struct v16 v_gelu_erf_grad(struct v16 x)
-{
-    x = v_gelu_range(x);
-    struct v16 half = v_set(0.5f);
-    struct v16 below = v_fma(half, v_erf(v_mul(x, v_set(0.70710678118655f))), half);
-    struct v16 density = v_exp(v_mul(v_mul(x, x), v_set(-0.5f)));
-    return v_fma(v_mul(x, v_set(0.39894228040143f)), density, below);
-}
-
-static void gelu_grad(float *dy, const float *x, size_t n, enum linear_then which)
-{
-    if (which == LINEAR_GELU_TANH)
-        for (size_t i = 0; i < n; i += LANES_N) {
-            int used = tail(n, i);
-            struct v16 slope = v_gelu_tanh_grad(v_load_n(x + i, used));
-            v_store_n(dy + i, v_mul(v_load_n(dy + i, used), slope), used);
-        }
-    else
-        for (size_t i = 0; i < n; i += LANES_N) {
-            int used = tail(n, i);
-            struct v16 slope = v_gelu_erf_grad(v_load_n(x + i, used));
-            v_store_n(dy + i, v_mul(v_load_n(dy + i, used), slope), used);
-        }
+    switch (which) {
+#define ROW(WORD, name, ...)                                                                       \
+    case ACTIVATION_##WORD:                                                                        \
+        slope_row(dy, x, n, ACTIVATION_##WORD);                                                    \
+        break;
+        EACH_ACTIVATION(ROW)
+#undef ROW
+    case N_ACTIVATIONS:
+        break;
+    }
 }
 
 static void softmax_grad(float *p, float *ds, int n, float scale, float lse, float delta)
@@ -449,7 +370,7 @@ static float stream(const uint16_t *x, size_t n)
 /* The part of a table that vector.h gives. */
 #define VECTOR_KERNELS                                                                             \
     .finish = finish, .layernorm = layernorm, .softmax_block = softmax_block,                      \
-    .layernorm_grad = layernorm_grad, .gelu_grad = gelu_grad, .softmax_grad = softmax_grad,        \
+    .layernorm_grad = layernorm_grad, .activation_grad = activation_grad, .softmax_grad = softmax_grad,        \
     .dropout = dropout, .dot = dot, .add = add, .scale = scale_row, .divide = divide,              \
     .widen = widen, .narrow = narrow, .narrow_random = narrow_random, .max = greatest,             \
     .max_abs = greatest_size, .admit = admit, .argmax = argmax, .exp_sum = exp_sum,                \

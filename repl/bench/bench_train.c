@@ -90,11 +90,14 @@ static int run_rounds(struct drill *d)
 
 static int report(struct bench *b, struct drill *d)
 {
-    static const char *const names[N_PARTS] = {
-        [PART_REST] = "rest",           [PART_MATRICES] = "matrices",
-        [PART_ATTENTION] = "attention", [PART_LAYERNORM] = "LayerNorm",
-        [PART_GELU] = "GELU",           [PART_LOSS] = "loss",
-        [PART_OPTIMIZER] = "optimizer", [PART_WAITS] = "waits"};
+    static const char *const names[N_PARTS] = {[PART_REST] = "rest",
+                                               [PART_MATRICES] = "matrices",
+                                               [PART_ATTENTION] = "attention",
+                                               [PART_LAYERNORM] = "LayerNorm",
+                                               [PART_ACTIVATION] = "activation",
+                                               [PART_LOSS] = "loss",
+                                               [PART_OPTIMIZER] = "optimizer",
+                                               [PART_WAITS] = "waits"};
     char size[32], what[80];
     snprintf(size, sizeof size, "training, %d x %d", d->config.batch, d->config.length);
     int rc = bench_report(b, size, &d->rate, "tokens/s", NULL);

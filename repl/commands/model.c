@@ -70,7 +70,7 @@ int cmd_model(struct repl *r, const struct call *c)
              m->params.kind == LINEAR_F32 ? "fp32" : "fp16");
     wrap_row("precision", text);
     snprintf(text, sizeof text, "%s, %s head%s",
-             k->activation == ACTIVATION_GELU_ERF ? "exact GELU" : "tanh GELU",
+             activation_title(k->activation),
              k->tie_word_embeddings ? "tied" : "untied",
              k->scale_attn_by_inverse_layer_idx ? ", attention scaled by layer" : "");
     wrap_row("details", text);

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh.inc"
 rows=$("$PRATTLE" bench train=2x16 --model $MODEL --format csv 2>&1); is "training is measured" 0 $?
 is "its speed, its parts, and no more" \
-    "what|training, 2 x 16|training, 2 x 16|matrices|attention|LayerNorm|GELU|loss|optimizer|attention to optimizer|waits|rest" \
+    "what|training, 2 x 16|training, 2 x 16|matrices|attention|LayerNorm|activation|loss|optimizer|attention to optimizer|waits|rest" \
     "$(sed 's/^"*//; s/"*,[0-9m].*//; s/"$//; s/^ *//' <<<"$rows" | paste -sd'|')"
 err=$("$PRATTLE" bench train=0x16 --model $MODEL 2>&1); is "a batch of none is refused" 1 $?
 has "and explained" "the micro-batch is 0 sequences" "$err"

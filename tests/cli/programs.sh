@@ -32,6 +32,15 @@ has "an id the model has not" "0 to 256" "$(p logits --model $MODEL --ids 300)"
 has "no ids" "no token id; give them as 1,2,3" "$(p logits --model $MODEL --ids a,b)"
 has "ids and text" "not both" "$(p logits --model $MODEL --ids 1 text)"
 
+details() { p model --model "$1" | sed -n 's/^ *details *//p'; }
+for row in "gelu_new=tanh GELU" "gelu=exact GELU" "relu=ReLU" "swish=SiLU" "quick_gelu=quick GELU" "tanh=tanh activation"; do
+    sed "s/{/{\"activation_function\": \"${row%%=*}\", /" tests/cli/data/config.json >"$TMPDIR/activation.json"
+    is "${row%%=*} is ${row#*=}" "${row#*=}, tied head" "$(details "random:$TMPDIR/activation.json")"
+done
+rm -f "$TMPDIR/a.gguf"
+has "what other programs do not know is said" "GGUF cannot say the tanh activation" "$(p convert "random:$TMPDIR/activation.json" "$TMPDIR/a.gguf")"
+is "and comes back" "tanh activation, tied head" "$(details "$TMPDIR/a.gguf")"
+
 rm -rf "$TMPDIR/hf" "$TMPDIR/back" "$TMPDIR/m.gguf"
 is "convert to a folder" 0 "$(status convert $MODEL "$TMPDIR/hf")"
 is "which answers as the source" "$a" "$(p generate "--model=$TMPDIR/hf" --ids "$ids" --greedy -n 8 --output ids)"

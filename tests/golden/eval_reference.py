@@ -22,7 +22,7 @@ import sys
 import numpy as np
 import torch
 
-from gpt2_reference import gelu, layer_norm, read_safetensors
+from gpt2_reference import activation, layer_norm, read_safetensors
 from tokenizer_oracle import SIGNS, Tokenizer
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -58,7 +58,8 @@ class Model:
             att = (torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(B, T, C)
             x = x + att @ w[p + "attn.c_proj.weight"] + w[p + "attn.c_proj.bias"]
             a = layer_norm(x, w[p + "ln_2.weight"], w[p + "ln_2.bias"], c["layer_norm_epsilon"])
-            a = gelu(a @ w[p + "mlp.c_fc.weight"] + w[p + "mlp.c_fc.bias"], c["activation_function"])
+            a = a @ w[p + "mlp.c_fc.weight"] + w[p + "mlp.c_fc.bias"]
+            a = activation(a, c["activation_function"])
             x = x + a @ w[p + "mlp.c_proj.weight"] + w[p + "mlp.c_proj.bias"]
         x = layer_norm(x, w["ln_f.weight"], w["ln_f.bias"], c["layer_norm_epsilon"])
         return torch.log_softmax(x @ w["wte.weight"].T, -1)

@@ -58,10 +58,15 @@ def layer_norm(x, weight, bias, epsilon):
     return (x - mean) / torch.sqrt(variance + epsilon) * weight + bias
 
 
-def gelu(x, kind):
-    if kind == "gelu":
-        return 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
-    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+def activation(x, kind):
+    return {
+        "gelu_new": lambda: 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+        "gelu": lambda: 0.5 * x * (1 + torch.erf(x / math.sqrt(2))),
+        "relu": lambda: torch.relu(x),
+        "silu": lambda: x * torch.sigmoid(x),
+        "quick_gelu": lambda: x * torch.sigmoid(1.702 * x),
+        "tanh": lambda: torch.tanh(x),
+    }[kind]()
 
 
 def forward(config, weights, ids, dtype, kept=lambda a: a):
@@ -88,7 +93,7 @@ def forward(config, weights, ids, dtype, kept=lambda a: a):
         x = kept(x + att @ w[p + "attn.c_proj.weight"] + w[p + "attn.c_proj.bias"])
         a = layer_norm(x, w[p + "ln_2.weight"], w[p + "ln_2.bias"], epsilon)
         a = kept(a @ w[p + "mlp.c_fc.weight"] + w[p + "mlp.c_fc.bias"])
-        a = gelu(a, config["activation_function"])
+        a = activation(a, config["activation_function"])
         x = kept(x + a @ w[p + "mlp.c_proj.weight"] + w[p + "mlp.c_proj.bias"])
         hidden.append(x)
     x = layer_norm(x, w["ln_f.weight"], w["ln_f.bias"], epsilon)
@@ -167,6 +172,13 @@ def main():
               layer_norm_epsilon=1e-6)
     make_tiny("tiny-plain", 4, np.float32, n_embd=20, n_head=5, n_layer=2, vocab_size=66,
               activation_function="gelu_new", scale_attn_weights=False, tie_word_embeddings=False)
+    # Heads of 3, 1, 7 and 11.
+    make_tiny("tiny-relu", 6, np.float32, n_embd=12, n_head=4, vocab_size=37, activation_function="relu")
+    make_tiny("tiny-silu", 7, np.float32, n_embd=10, n_head=10, vocab_size=37, activation_function="silu")
+    make_tiny("tiny-quick", 8, np.float32, n_embd=14, n_head=2, vocab_size=37,
+              activation_function="quick_gelu")
+    make_tiny("tiny-hyperbolic", 9, np.float32, n_embd=11, n_head=1, vocab_size=37,
+              activation_function="tanh")
     if len(sys.argv) > 1:
         rng = np.random.default_rng(5)
         for name, count, n_prompt in ("SLM_4096", 128, 12), ("tiny-random-gpt2", 150, 12):

@@ -19,7 +19,7 @@ from gpt2_reference import forward
 HERE = os.path.dirname(os.path.abspath(__file__))
 B, T, LOGITS = 2, 70, 8
 SHAPE = {"n_layer": 2, "n_head": 2, "n_embd": 24, "n_inner": 40, "n_positions": 72, "vocab_size": 53,
-         "layer_norm_epsilon": 1e-5}
+         "layer_norm_epsilon": 1e-5, "tie_word_embeddings": True}
 CASES = {
     "tied-tanh": {"tie_word_embeddings": True, "activation_function": "gelu_new"},
     "tied-erf": {"tie_word_embeddings": True, "activation_function": "gelu",
@@ -27,6 +27,10 @@ CASES = {
     "untied-tanh": {"tie_word_embeddings": False, "activation_function": "gelu_new",
                     "scale_attn_weights": False},
     "untied-erf": {"tie_word_embeddings": False, "activation_function": "gelu"},
+    "relu": {"n_head": 8, "activation_function": "relu"},  # heads of 3
+    "silu": {"n_head": 24, "activation_function": "silu"},  # heads of 1
+    "quick-gelu": {"n_head": 1, "activation_function": "quick_gelu"},
+    "tanh": {"activation_function": "tanh"},
 }
 
 

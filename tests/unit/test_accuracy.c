@@ -195,8 +195,9 @@ static void compare_model(const char *model_path, const char *reference_folder,
 static void tiny_models(void **state)
 {
     (void)state;
-    static const char *const names[] = {"tanh", "erf", "half", "plain"};
-    for (size_t i = 0; i < 4; i++)
+    static const char *const names[] = {"tanh", "erf",  "half",  "plain",
+                                        "relu", "silu", "quick", "hyperbolic"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
             char *folder = mem_sprintf("tests/golden/tiny-%s", names[i]);
             compare_model(folder, folder, (enum linear_kind)kind);

@@ -65,26 +65,31 @@ static void make_masters(struct fixture *x)
     params_release(&m.params);
 }
 
-static void open_fixture(struct fixture *x, bool tied, bool tanh_form)
+static void open_heads(struct fixture *x, bool tied, enum activation activation, int n_head)
 {
     *x = (struct fixture){0};
     config_init(&x->c);
     x->c.n_layer = 2;
-    x->c.n_head = 2;
+    x->c.n_head = n_head;
     x->c.n_embd = 24;
     x->c.n_inner = 40;
     x->c.n_ctx = 72;
     x->c.n_vocab = 53;
     x->c.bos_token_id = x->c.eos_token_id = 0;
     x->c.tie_word_embeddings = tied;
-    x->c.activation = tanh_form ? ACTIVATION_GELU_TANH : ACTIVATION_GELU_ERF;
-    x->c.scale_attn_weights = tied || !tanh_form;
-    x->c.scale_attn_by_inverse_layer_idx = tied && !tanh_form;
+    x->c.activation = activation;
+    x->c.scale_attn_weights = tied || activation != ACTIVATION_GELU_TANH;
+    x->c.scale_attn_by_inverse_layer_idx = tied && activation == ACTIVATION_GELU_ERF;
     make_masters(x);
     for (size_t i = 0; i < SEQUENCES * T; i++) {
         x->ids[i] = (token_id)(hashed(100, i) % 53);
         x->labels[i] = hashed(102, i) % 7 == 0 ? LABEL_NONE : (token_id)(hashed(101, i) % 53);
     }
+}
+
+static void open_fixture(struct fixture *x, bool tied, enum activation activation)
+{
+    open_heads(x, tied, activation, 2);
 }
 
 static void close_fixture(struct fixture *x)
@@ -177,11 +182,11 @@ static int layer_end(const struct params *p, int first)
     return last;
 }
 
-static void compare_case(const char *name, bool tied, bool tanh_form)
+static void compare_case(const char *name, bool tied, enum activation activation, int n_head)
 {
     struct fixture x;
     struct buf golden = {0};
-    open_fixture(&x, tied, tanh_form);
+    open_heads(&x, tied, activation, n_head);
     char *path = mem_sprintf("tests/golden/training/%s.f32", name);
     assert_ok(file_read_all(&golden, path, UINT64_MAX));
     assert_int_equal(golden.n, (1 + LOGITS * 53 + x.w.n) * sizeof(float));
@@ -215,10 +220,14 @@ static void compare_case(const char *name, bool tied, bool tanh_form)
 static void gradients_are_pytorchs(void **state)
 {
     (void)state;
-    compare_case("tied-tanh", true, true);
-    compare_case("tied-erf", true, false);
-    compare_case("untied-tanh", false, true);
-    compare_case("untied-erf", false, false);
+    compare_case("tied-tanh", true, ACTIVATION_GELU_TANH, 2);
+    compare_case("tied-erf", true, ACTIVATION_GELU_ERF, 2);
+    compare_case("untied-tanh", false, ACTIVATION_GELU_TANH, 2);
+    compare_case("untied-erf", false, ACTIVATION_GELU_ERF, 2);
+    compare_case("relu", true, ACTIVATION_RELU, 8);
+    compare_case("silu", true, ACTIVATION_SILU, 24);
+    compare_case("quick-gelu", true, ACTIVATION_QUICK_GELU, 1);
+    compare_case("tanh", true, ACTIVATION_TANH, 2);
 }
 
 /* ---- central differences ---- */
@@ -265,9 +274,10 @@ static void central_differences(struct fixture *x, const struct step_config *s)
 static void gradients_are_central_differences(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 + N_ACTIVATIONS; i++) {
         struct fixture x;
-        open_fixture(&x, i % 2 == 0, i < 2);
+        enum activation activation = i < 4 ? i >= 2 : (enum activation)(i - 4);
+        open_fixture(&x, i % 2 == 0, activation);
         struct step_config s = plain(B);
         if (i > 0)
             s.dropout = (struct dropout_config){
@@ -290,7 +300,7 @@ static void accumulation_is_one_batch(void **state)
 {
     (void)state;
     struct fixture x;
-    open_fixture(&x, true, true);
+    open_fixture(&x, true, ACTIVATION_GELU_TANH);
     float *whole = mem_array(x.w.n, sizeof *whole), *parts = mem_array(x.w.n, sizeof *parts);
     for (int dropout = 0; dropout < 2; dropout++)
         for (int batch = 1; batch <= 4; batch++) { /* 3 leaves a smaller one */
@@ -312,30 +322,37 @@ static void accumulation_is_one_batch(void **state)
     close_fixture(&x);
 }
 
-static void same_bits_in_any_team_and_recomputed(void **state)
+static void any_team_recomputed(struct fixture *x, bool dropout)
 {
-    (void)state;
     static const char *const lists[] = {"none", "layers", "1", "0,1-1"};
-    struct fixture x;
-    open_fixture(&x, false, true);
-    float *expected = mem_array(x.w.n, sizeof *expected), *got = mem_array(x.w.n, sizeof *got);
-    for (int dropout = 0; dropout < 2; dropout++) {
-        struct step_config s = dropout ? dropping(5) : plain(5); /* products of 4 tiles */
-        assert_ok(par_open(1, false));
-        struct step_result first = run(&x, &s, 8, 0.01f, expected);
-        for (int threads = 1; threads <= 5; threads++)
-            for (int recompute = 0; recompute < 4; recompute++) {
-                assert_ok(par_open(threads, false));
-                s.recompute = lists[recompute];
-                struct step_result r = run(&x, &s, 8, 0.01f, got);
-                assert_memory_equal(&r, &first, sizeof r);
-                assert_memory_equal(got, expected, x.w.n * sizeof *got);
-            }
-    }
+    float *expected = mem_array(x->w.n, sizeof *expected), *got = mem_array(x->w.n, sizeof *got);
+    struct step_config s = dropout ? dropping(5) : plain(5); /* products of 4 tiles */
+    assert_ok(par_open(1, false));
+    struct step_result first = run(x, &s, 8, 0.01f, expected);
+    for (int threads = 1; threads <= 5; threads++)
+        for (int recompute = 0; recompute < 4; recompute++) {
+            assert_ok(par_open(threads, false));
+            s.recompute = lists[recompute];
+            struct step_result r = run(x, &s, 8, 0.01f, got);
+            assert_memory_equal(&r, &first, sizeof r);
+            assert_memory_equal(got, expected, x->w.n * sizeof *got);
+        }
     par_close();
     mem_free(expected);
     mem_free(got);
-    close_fixture(&x);
+}
+
+static void same_bits_in_any_team_and_recomputed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_ACTIVATIONS; i++) {
+        struct fixture x;
+        open_fixture(&x, false, (enum activation)i);
+        any_team_recomputed(&x, i % 2 == 1);
+        if (i == 0)
+            any_team_recomputed(&x, true);
+        close_fixture(&x);
+    }
 }
 
 static void any_slices_of_the_loss(void **state)
@@ -343,7 +360,7 @@ static void any_slices_of_the_loss(void **state)
     (void)state;
     static const int slices[][2] = {{1, 0}, {7, 53}, {64, 10}, {1000, 1000}, {0, 52}, {3, 1}};
     struct fixture x;
-    open_fixture(&x, true, true);
+    open_fixture(&x, true, ACTIVATION_GELU_TANH);
     float *expected = mem_array(x.w.n, sizeof *expected), *got = mem_array(x.w.n, sizeof *got);
     struct step_config s = plain(B);
     struct step_result first = run(&x, &s, B, 0.01f, expected);
@@ -370,7 +387,7 @@ static void any_pieces_of_attention(void **state)
     (void)state;
     static const int pieces[] = {1, 2, 3, 7, 65536};
     struct fixture x;
-    open_fixture(&x, true, true);
+    open_fixture(&x, true, ACTIVATION_GELU_TANH);
     float *expected = mem_array(x.w.n, sizeof *expected), *got = mem_array(x.w.n, sizeof *got);
     struct step_config s = plain(B);
     s.dropout.attn = 0.1f;
@@ -391,7 +408,7 @@ static void labels_that_do_not_count(void **state)
 {
     (void)state;
     struct fixture x;
-    open_fixture(&x, true, true);
+    open_fixture(&x, true, ACTIVATION_GELU_TANH);
     for (int i = 0; i < ROWS; i++)
         x.labels[i] = LABEL_NONE;
     float *gradients = mem_array(x.w.n, sizeof *gradients);
@@ -475,7 +492,7 @@ static void dropout_is_where_it_should_be(void **state)
                                                    {.resid = 0.01f}},
                                        much[] = {{.embd = 0.9f}, {.attn = 0.9f}, {.resid = 0.9f}};
     struct fixture x;
-    open_fixture(&x, true, true);
+    open_fixture(&x, true, ACTIVATION_GELU_TANH);
     float *g = mem_array(x.w.n, sizeof *g);
     for (int i = 0; i < 3; i++) {
         double a = moved_by(&x, little[i], g), b = moved_by(&x, much[i], g);
@@ -498,7 +515,7 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
     struct fixture x;
     struct step *step;
-    open_fixture(&x, true, true);
+    open_fixture(&x, true, ACTIVATION_GELU_TANH);
     struct step_config s = plain(0);
     assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
     assert_string_equal(err_text(), "the micro-batch is 0 sequences, must be 1 or more");
@@ -529,7 +546,7 @@ static void no_memory_leaks_nothing(void **state)
 {
     (void)state;
     struct fixture x;
-    open_fixture(&x, true, true);
+    open_fixture(&x, true, ACTIVATION_GELU_TANH);
     struct step_config s = plain(2);
     par_threads();
     int k = 1;

@@ -322,10 +322,10 @@ static void work_in_parts(void *arg, int thread, int n_threads)
 {
     (void)n_threads;
     const double *work_s = arg;
-    assert_int_equal(profile_set(PART_GELU), PART_REST);
+    assert_int_equal(profile_set(PART_ACTIVATION), PART_REST);
     for (double end = clock_s() + work_s[thread]; clock_s() < end;)
         ;
-    assert_int_equal(profile_set(PART_LOSS), PART_GELU);
+    assert_int_equal(profile_set(PART_LOSS), PART_ACTIVATION);
     par_barrier();
     assert_int_equal(profile_set(PART_REST), PART_LOSS);
 }
@@ -344,11 +344,11 @@ static void a_job_in_parts(void **state)
         all += seconds[i];
     assert_true(all <= 2 * wall_s);
     /* Threads may come late, but each does its work, and the one that is done waits. */
-    assert_true(seconds[PART_GELU] >= 0.04);
+    assert_true(seconds[PART_ACTIVATION] >= 0.04);
     assert_true(seconds[PART_WAITS] > 0);
     assert_true(seconds[PART_ATTENTION] == 0);
-    assert_int_equal(profile_set(PART_GELU), PART_REST);
-    assert_int_equal(profile_set(PART_GELU), PART_REST);
+    assert_int_equal(profile_set(PART_ACTIVATION), PART_REST);
+    assert_int_equal(profile_set(PART_ACTIVATION), PART_REST);
     par_close();
 }
 

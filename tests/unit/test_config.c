@@ -4,6 +4,7 @@
 #include "weights/hf/hf_config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void named_sizes_have_the_published_parameters(void **state)
@@ -128,15 +129,55 @@ static void minus_one_is_no_token(void **state)
 static void activations_are_told_apart(void **state)
 {
     (void)state;
-    assert_int_equal(parsed("{\"activation_function\": \"gelu\"}").activation, ACTIVATION_GELU_ERF);
-    assert_int_equal(parsed("{\"activation_function\": \"gelu_python\"}").activation,
-                     ACTIVATION_GELU_ERF);
-    assert_int_equal(parsed("{\"activation_function\": \"gelu_new\"}").activation,
-                     ACTIVATION_GELU_TANH);
-    assert_int_equal(parsed("{\"activation_function\": \"gelu_pytorch_tanh\"}").activation,
-                     ACTIVATION_GELU_TANH);
-    assert_int_equal(parsed("{\"activation_function\": \"gelu_fast\"}").activation,
-                     ACTIVATION_GELU_TANH);
+    static const struct {
+        const char *name;
+        enum activation is;
+        const char *written;
+    } rows[] = {{"gelu_new", ACTIVATION_GELU_TANH, "gelu_new"},
+                {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH, "gelu_new"},
+                {"gelu_fast", ACTIVATION_GELU_TANH, "gelu_new"},
+                {"gelu_accurate", ACTIVATION_GELU_TANH, "gelu_new"},
+                {"gelu_python_tanh", ACTIVATION_GELU_TANH, "gelu_new"},
+                {"gelu", ACTIVATION_GELU_ERF, "gelu"},
+                {"gelu_python", ACTIVATION_GELU_ERF, "gelu"},
+                {"relu", ACTIVATION_RELU, "relu"},
+                {"silu", ACTIVATION_SILU, "silu"},
+                {"swish", ACTIVATION_SILU, "silu"},
+                {"quick_gelu", ACTIVATION_QUICK_GELU, "quick_gelu"},
+                {"tanh", ACTIVATION_TANH, "tanh"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[80], written[80];
+        snprintf(text, sizeof text, "{\"activation_function\": \"%s\"}", rows[i].name);
+        struct config c = parsed(text);
+        assert_int_equal(c.activation, rows[i].is);
+        struct buf out = {0};
+        assert_ok(hf_config_write(&out, &c, DTYPE_F32));
+        snprintf(written, sizeof written, "\"activation_function\": \"%s\"", rows[i].written);
+        assert_non_null(strstr(buf_text(&out), written));
+        buf_release(&out);
+    }
+}
+
+/* transformers has these too, and they are other functions. */
+static void other_activations_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"mish",       "gelu_10", "linear",  "sigmoid",
+                                        "relu2",      "relu6",   "laplace", "prelu",
+                                        "leaky_relu", "GELU",    "relu ",   ""};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[80], sentence[300];
+        struct config c;
+        snprintf(text, sizeof text, "{\"activation_function\": \"%s\"}", names[i]);
+        assert_int_equal(hf_config_parse(&c, text, strlen(text)), ERR_UNSUPPORTED);
+        snprintf(
+            sentence, sizeof sentence,
+            "activation_function is \"%s\", must be gelu_new, gelu_pytorch_tanh, gelu_fast, "
+            "gelu_accurate, gelu_python_tanh, gelu, gelu_python, relu, silu, swish, quick_gelu "
+            "or tanh",
+            names[i]);
+        assert_string_equal(err_text(), sentence);
+    }
 }
 
 static void what_is_written_reads_back(void **state)
@@ -186,6 +227,7 @@ int main(void)
         cmocka_unit_test(missing_fields_are_transformers_defaults),
         cmocka_unit_test(minus_one_is_no_token),
         cmocka_unit_test(activations_are_told_apart),
+        cmocka_unit_test(other_activations_are_refused),
         cmocka_unit_test(what_is_written_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,33 +82,50 @@ static void close_fixture(struct fixture *x)
     par_close();
 }
 
+/* Read in any chunks, by any team, on any table: the bits of the portable one in one piece. */
+static void same_bits(const struct config *c, enum linear_kind kind, int max_threads)
+{
+    static const int chunks[] = {1, 2, 3, 7, 16, 64, 65, N};
+    struct fixture x;
+    open_fixture(&x, c, kind);
+    for (int threads = 1; threads <= max_threads; threads++) {
+        engine_release(&x.e);
+        assert_ok(par_open(threads, false));
+        assert_ok(engine_init(&x.e, &x.m, MAX_SEQS));
+        for (int t = 0; kernels_nth(t) != NULL; t++) {
+            assert_ok(kernels_select(kernels_nth(t)->name));
+            for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+                memset(x.got, 0xff, x.bytes);
+                read_in_chunks(&x.e, x.ids, N, chunks[i], x.got);
+                if (memcmp(x.got, x.expected, x.bytes) != 0)
+                    fail_msg("%s, heads of %d, kind %d, %d threads, %s, chunks of %d",
+                             activation_name(c->activation), config_head_size(c), kind, threads,
+                             kernels_nth(t)->name, chunks[i]);
+            }
+        }
+    }
+    close_fixture(&x);
+}
+
 static void same_bits_in_any_chunks_threads_and_tables(void **state)
 {
     (void)state;
-    static const int chunks[] = {1, 2, 3, 7, 16, 64, 65, N};
     for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
         struct config c = tiny_config();
-        struct fixture x;
         c.activation = kind == LINEAR_F16 ? ACTIVATION_GELU_TANH : ACTIVATION_GELU_ERF;
         c.scale_attn_by_inverse_layer_idx = kind == LINEAR_F32;
         c.tie_word_embeddings = kind == LINEAR_F16;
-        open_fixture(&x, &c, kind);
-        for (int threads = 1; threads <= 4; threads++) {
-            engine_release(&x.e);
-            assert_ok(par_open(threads, false));
-            assert_ok(engine_init(&x.e, &x.m, MAX_SEQS));
-            for (int t = 0; kernels_nth(t) != NULL; t++) {
-                assert_ok(kernels_select(kernels_nth(t)->name));
-                for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
-                    memset(x.got, 0xff, x.bytes);
-                    read_in_chunks(&x.e, x.ids, N, chunks[i], x.got);
-                    if (memcmp(x.got, x.expected, x.bytes) != 0)
-                        fail_msg("kind %d, %d threads, %s, chunks of %d", kind, threads,
-                                 kernels_nth(t)->name, chunks[i]);
-                }
-            }
-        }
-        close_fixture(&x);
+        same_bits(&c, (enum linear_kind)kind, 4);
+    }
+}
+
+static void same_bits_for_any_activation(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2 * N_ACTIVATIONS; i++) {
+        struct config c = tiny_config();
+        c.activation = (enum activation)(i / 2);
+        same_bits(&c, i % 2 ? LINEAR_F16 : LINEAR_F32, 1);
     }
 }
 
@@ -250,7 +267,8 @@ static void activations_are_kept_where_there_is_room(void **state)
         k->layernorm(normed, last[1].x + (N - 1) * C, x.m.params.ln_f_weight, x.m.params.ln_f_bias,
                      C, config->layer_norm_epsilon);
         assert_memory_equal(normed, x.e.forward.hidden + (N - 1) * C, C * sizeof(float));
-        k->finish(gelu, 0, last->fc + (N - 1) * 70, 0, NULL, 1, 70, forward_gelu(config));
+        k->finish(gelu, 0, last->fc + (N - 1) * 70, 0, NULL, 1, 70,
+                  linear_activation(config->activation));
         assert_memory_equal(gelu, x.e.forward.fc + (N - 1) * 70, sizeof gelu);
         assert_true(isfinite(last->lse[N * (size_t)config->n_head - 1]));
         mem_free(a.base);
@@ -285,6 +303,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits_in_any_chunks_threads_and_tables),
+        cmocka_unit_test(same_bits_for_any_activation),
         cmocka_unit_test(same_bits_in_any_batch),
         cmocka_unit_test(feeding_many_at_once),
         cmocka_unit_test(activations_are_kept_where_there_is_room),

@@ -26,7 +26,7 @@ static void close_to(const char *what, double got, double want, double largest)
 /* What one table makes of everything, in one block so that it compares at once. */
 struct rows {
     float dx[MAX + GUARD], dweight[MAX + GUARD], dbias[MAX + GUARD];
-    float tanh_form[MAX + GUARD], erf_form[MAX + GUARD];
+    float slopes[N_ACTIVATIONS][MAX + GUARD];
     float p[64 + GUARD], ds[64 + GUARD];
     float dropped[MAX + GUARD], product, largest;
     uint16_t chanced[MAX + GUARD];
@@ -60,13 +60,13 @@ static void run_table(struct rows *r, const struct kernels *k, const struct inpu
     normals(r->dx, n, 6, 1); /* added to */
     normals(r->dweight, n, 7, 1);
     normals(r->dbias, n, 8, 1);
-    memcpy(r->tanh_form, in->dy, n * sizeof(float));
-    memcpy(r->erf_form, in->dy, n * sizeof(float));
     memcpy(r->p, in->scores, sizeof in->scores);
     memcpy(r->ds, in->dp, sizeof in->dp);
     k->layernorm_grad(r->dx, r->dweight, r->dbias, in->dy, in->x, in->weight, n, 1e-5f);
-    k->gelu_grad(r->tanh_form, in->x, n, LINEAR_GELU_TANH);
-    k->gelu_grad(r->erf_form, in->x, n, LINEAR_GELU_ERF);
+    for (int a = 0; a < N_ACTIVATIONS; a++) {
+        memcpy(r->slopes[a], in->dy, n * sizeof(float));
+        k->activation_grad(r->slopes[a], in->x, n, (enum activation)a);
+    }
     k->softmax_grad(r->p, r->ds, n_keys, 0.25f, in->lse, in->delta);
     k->dropout(r->dropped, in->x, n, &in->dropout, 9, 4);
     r->product = k->dot(in->x, in->dy, n);
@@ -90,8 +90,9 @@ static void tables_agree_at_every_length(void **state)
         }
         for (int i = 0; i < GUARD; i++) /* nothing beyond the row is touched */
             assert_true(want.dx[n + i] == 0 && want.dweight[n + i] == 0 && want.dbias[n + i] == 0 &&
-                        want.tanh_form[n + i] == 0 && want.erf_form[n + i] == 0 &&
                         want.dropped[n + i] == 0);
+        for (int i = 0; i < N_ACTIVATIONS * GUARD; i++)
+            assert_true(want.slopes[i / GUARD][n + (size_t)(i % GUARD)] == 0);
         for (int i = n_keys; i < 64; i++)
             assert_true(want.p[i] == 0 && want.ds[i] == 0);
     }
@@ -136,36 +137,51 @@ static void layernorm_is_its_slope(void **state)
     }
 }
 
-static double gelu(double x, bool tanh_form)
+static double formula(double x, enum activation which)
 {
-    return tanh_form ? 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)))
-                     : 0.5 * x * (1 + erf(x / sqrt(2)));
+    switch (which) {
+    case ACTIVATION_GELU_TANH:
+        return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+    case ACTIVATION_GELU_ERF:
+        return 0.5 * x * (1 + erf(x / sqrt(2)));
+    case ACTIVATION_RELU:
+        return x > 0 ? x : 0;
+    case ACTIVATION_SILU:
+        return x / (1 + exp(-x));
+    case ACTIVATION_QUICK_GELU:
+        return x / (1 + exp(-1.702 * x));
+    case ACTIVATION_TANH:
+        return tanh(x);
+    case N_ACTIVATIONS:
+        break;
+    }
+    return NAN;
 }
 
-static void gelu_is_its_slope(void **state)
+static float slope_at(const struct kernels *k, float x, enum activation which)
+{
+    float dy = 2;
+    k->activation_grad(&dy, &x, 1, which);
+    return dy / 2;
+}
+
+static void activations_have_their_slopes(void **state)
 {
     (void)state;
-    for (int form = 0; form < 2; form++)
-        for (float x = -15; x <= 15; x += 0.03125f) {
-            float dy = 1, at = x;
-            double slope =
-                (gelu((double)x + 1e-5, form == 0) - gelu((double)x - 1e-5, form == 0)) / 2e-5;
-            kernels_active()->gelu_grad(&dy, &at, 1,
-                                        form == 0 ? LINEAR_GELU_TANH : LINEAR_GELU_ERF);
-            close_to("slope of GELU", (double)dy, slope, 1);
+    static const float far[] = {-3e38f, -1e20f, -150, 150, 1e20f, 3e38f, -INFINITY, INFINITY};
+    const struct kernels *k = kernels_active();
+    for (int i = 0; i < N_ACTIVATIONS; i++) {
+        const enum activation a = (enum activation)i;
+        for (float x = -30; x <= 30; x += 0.03125f) {
+            double v = (double)x, slope = (formula(v + 1e-5, a) - formula(v - 1e-5, a)) / 2e-5;
+            if (x == 0 && a == ACTIVATION_RELU)
+                slope = 0; /* PyTorch's choice */
+            close_to(activation_name(a), (double)slope_at(k, x, a), slope, 1);
         }
-    static const float far[] = {-3e38f, -1e20f, -100, 100, 1e20f, 3e38f};
-    for (int i = 0; i < 6; i++)
-        for (int form = 0; form < 2; form++) {
-            float dy = 2;
-            kernels_active()->gelu_grad(&dy, &far[i], 1,
-                                        form == 0 ? LINEAR_GELU_TANH : LINEAR_GELU_ERF);
-            assert_true(dy == (far[i] < 0 ? 0 : 2));
-            float bad = NAN;
-            kernels_active()->gelu_grad(&dy, &bad, 1,
-                                        form == 0 ? LINEAR_GELU_TANH : LINEAR_GELU_ERF);
-            assert_true(isnan(dy));
-        }
+        for (int j = 0; j < 8; j++)
+            assert_true(slope_at(k, far[j], a) == (far[j] > 0 && a != ACTIVATION_TANH ? 1 : 0));
+        assert_true(isnan(slope_at(k, NAN, a)));
+    }
 }
 
 static void softmax_is_its_formula(void **state)
@@ -260,7 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_agree_at_every_length),
         cmocka_unit_test(layernorm_is_its_slope),
-        cmocka_unit_test(gelu_is_its_slope),
+        cmocka_unit_test(activations_have_their_slopes),
         cmocka_unit_test(softmax_is_its_formula),
         cmocka_unit_test(what_half_has_stays),
         cmocka_unit_test(the_mean_is_what_it_was),

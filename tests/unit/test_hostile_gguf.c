@@ -132,8 +132,10 @@ static const struct {
     {"an epsilon in words",
      GGUF(0, 6) SHAPE(1, 4, 4, 1) TEXT("gpt2.attention.layer_norm_epsilon", "small"), ERR_RANGE,
      "key gpt2.attention.layer_norm_epsilon is a string, expected a float"},
-    {"an activation of its own", GGUF(0, 6) SHAPE(1, 4, 4, 1) TEXT("prattle.activation", "swish"),
-     ERR_UNSUPPORTED, "key prattle.activation is swish, only gelu and gelu_new are read"},
+    {"an activation of its own", GGUF(0, 6) SHAPE(1, 4, 4, 1) TEXT("prattle.activation", "mish"),
+     ERR_UNSUPPORTED,
+     "key prattle.activation is mish, must be gelu_new, gelu_pytorch_tanh, gelu_fast, "
+     "gelu_accurate, gelu_python_tanh, gelu, gelu_python, relu, silu, swish, quick_gelu or tanh"},
     {"a bool of two bytes", GGUF(0, 6) SHAPE(1, 4, 4, 1) "\"prattle.scale_attn_weights 4:2 1:1 1:0",
      ERR_RANGE, "key prattle.scale_attn_weights is a 16-bit unsigned integer, expected a bool"},
 

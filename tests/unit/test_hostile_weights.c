@@ -219,9 +219,10 @@ static void configurations_that_cannot_be(void **state)
         {"{\"n_head\": 7}", CF "n_head 7 does not divide n_embd 768"},
         {"{\"n_head\": 0}", CF "n_head is 0, must be a whole number 1 to 2147483647"},
         {"{\"n_head\": 1000}", CF "n_head is 1000, must be 1 to 768"},
-        {"{\"activation_function\": \"relu\"}",
-         CF "activation_function is \"relu\", must be gelu_new, gelu_pytorch_tanh, gelu_fast, "
-            "gelu or gelu_python"},
+        {"{\"activation_function\": \"mish\"}",
+         CF "activation_function is \"mish\", must be gelu_new, gelu_pytorch_tanh, gelu_fast, "
+            "gelu_accurate, gelu_python_tanh, gelu, gelu_python, relu, silu, swish, quick_gelu or "
+            "tanh"},
         {"{\"activation_function\": true}", CF "activation_function is true, must be a text"},
         {"{\"layer_norm_epsilon\": 0}", CF "layer_norm_epsilon is 0, must be positive and finite"},
         {"{\"layer_norm_epsilon\": -1e-5}",

@@ -121,7 +121,8 @@ static void test_tables(void **state)
                     k->divide && k->widen && k->narrow && k->max && k->admit && k->gather &&
                     k->argmax && k->exp_sum && k->select && k->sum_least && k->burn && k->stream &&
                     k->sum_squares && k->adam && k->lamb_moments && k->lamb_move &&
-                    k->layernorm_grad && k->gelu_grad && k->softmax_grad && k->dropout && k->dot);
+                    k->layernorm_grad && k->activation_grad && k->softmax_grad && k->dropout &&
+                    k->dot);
         assert_in_range(k->tile_rows, 1, TILE_MAX_ROWS);
         assert_true(k->tile_cols == 16 || k->tile_cols == 32);
     }
@@ -212,8 +213,10 @@ static void rows_against_portable(const struct kernels *k, const struct kernels 
     BOTH("finish store", t->finish(y, 0, x, 0, b, 1, n, LINEAR_STORE));
     BOTH("finish without bias", t->finish(y, 0, x, 0, NULL, 1, n, LINEAR_STORE));
     BOTH("finish add", t->finish(y, 0, x, 0, b, 1, n, LINEAR_ADD));
-    BOTH("finish gelu tanh", t->finish(y, 0, x, 0, b, 1, n, LINEAR_GELU_TANH));
-    BOTH("finish gelu erf", t->finish(y, 0, x, 0, b, 1, n, LINEAR_GELU_ERF));
+    for (int i = 0; i < N_ACTIVATIONS; i++) {
+        const enum linear_then then = linear_activation((enum activation)i);
+        BOTH(activation_name((enum activation)i), t->finish(y, 0, x, 0, b, 1, n, then));
+    }
     BOTH("exp_sum", t->exp_sum(y, x, n, 0.5f, 1.25f));
     BOTH("max", y[0] = t->max(x, n));
     BOTH("admit", {
@@ -413,8 +416,8 @@ static void test_panel_rows(void **state)
             row_against_portable(k, (enum fill)((panels + K) % N_FILLS), K, panels);
 }
 
-/* exp, GELU against float64. */
-static void test_functions(void **state)
+/* exp against float64. */
+static void test_exp(void **state)
 {
     (void)state;
     enum { N = 200000 };
@@ -429,29 +432,63 @@ static void test_functions(void **state)
         if (want < 0x1.fffffep127 && fabs((double)y[i] - want) > 2 * ulp)
             fail_msg("exp(%a) is %a, should be %a", (double)x[i], (double)y[i], want);
     }
-    for (int erf_form = 0; erf_form < 2; erf_form++) {
-        for (int i = 0; i < N; i++)
-            x[i] = -12.0f + 24.0f * (float)i / N;
-        k->finish(y, 0, x, 0, NULL, 1, N, erf_form ? LINEAR_GELU_ERF : LINEAR_GELU_TANH);
-        for (int i = 0; i < N; i++) {
-            double v = (double)x[i];
-            double want =
-                erf_form
-                    ? 0.5 * v * erfc(-v * M_SQRT1_2)
-                    : 0.5 * v * (1 + tanh(M_2_SQRTPI * M_SQRT1_2 * (v + 0.044715 * v * v * v)));
-            double ulp = x[i] == 0 ? 0 : ldexp(1, ilogb(v) - 23);
-            if (fabs((double)y[i] - want) > 2 * ulp)
-                fail_msg("gelu %s of %a is %a, should be %a", erf_form ? "erf" : "tanh", v,
-                         (double)y[i], want);
-        }
-    }
     float special[4] = {INFINITY, -INFINITY, NAN, -200}, out[4];
     k->exp_sum(out, special, 4, 0, 1);
     assert_true(out[0] == INFINITY && out[1] == 0 && isnan(out[2]) && out[3] == 0);
-    k->finish(out, 0, special, 0, NULL, 1, 4, LINEAR_GELU_TANH);
-    assert_true(out[0] == INFINITY && isnan(out[2]) && out[3] == 0);
-    k->finish(out, 0, special, 0, NULL, 1, 4, LINEAR_GELU_ERF);
-    assert_true(out[0] == INFINITY && isnan(out[2]) && out[3] == 0);
+    mem_free(x);
+    mem_free(y);
+}
+
+static double activated(double x, enum activation which)
+{
+    switch (which) {
+    case ACTIVATION_GELU_TANH:
+        return 0.5 * x * (1 + tanh(M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x)));
+    case ACTIVATION_GELU_ERF:
+        return 0.5 * x * erfc(-x * M_SQRT1_2);
+    case ACTIVATION_RELU:
+        return x > 0 ? x : 0;
+    case ACTIVATION_SILU:
+        return x / (1 + exp(-x));
+    case ACTIVATION_QUICK_GELU:
+        return x / (1 + exp(-1.702 * x));
+    case ACTIVATION_TANH:
+        return tanh(x);
+    case N_ACTIVATIONS:
+        break;
+    }
+    return NAN;
+}
+
+/* Each activation against float64: within 2 units of the last place of x, tanh of its own. */
+static void test_activations(void **state)
+{
+    (void)state;
+    enum { N = 200000 };
+    float *x = floats(N), *y = floats(N);
+    const struct kernels *k = kernels_active();
+    for (int i = 0; i < N; i++)
+        x[i] = i % 2 ? -12.0f + 24.0f * (float)i / N : ldexpf(1, i / 1000 - 110) * (float)(i % 999);
+    for (int a = 0; a < N_ACTIVATIONS; a++) {
+        const enum activation which = (enum activation)a;
+        const char *name = activation_name(which);
+        k->finish(y, 0, x, 0, NULL, 1, N, linear_activation(which));
+        for (int i = 0; i < N; i++) {
+            double want = activated((double)x[i], which), of = (double)x[i];
+            if (which == ACTIVATION_TANH)
+                of = want;
+            double ulp = of == 0 ? 0 : ldexp(1, ilogb(of) < -126 ? -149 : ilogb(of) - 23);
+            if (!(fabs((double)y[i] - want) <= 2 * ulp))
+                fail_msg("%s of %a is %a, should be %a", name, (double)x[i], (double)y[i], want);
+        }
+        const float special[] = {INFINITY, NAN, -200, -3e38f, 3e38f};
+        const bool tanh_like = which == ACTIVATION_TANH;
+        float out[5];
+        k->finish(out, 0, special, 0, NULL, 1, 5, linear_activation(which));
+        assert_true(out[0] == (tanh_like ? 1 : INFINITY) && isnan(out[1]));
+        assert_true(out[2] == (tanh_like ? -1 : 0) && out[3] == (tanh_like ? -1 : 0));
+        assert_true(out[4] == (tanh_like ? 1 : 3e38f));
+    }
     mem_free(x);
     mem_free(y);
 }
@@ -750,12 +787,12 @@ static void test_peak_and_blas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_halves),        cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_functions),     cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_panel_rows),    cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_fill),          cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_peak_and_blas),
+        cmocka_unit_test(test_tables),    cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_halves),    cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_exp),       cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_extremes),  cmocka_unit_test(test_panel_rows),
+        cmocka_unit_test(test_linear),    cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_attention), cmocka_unit_test(test_peak_and_blas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,34 @@ static void every_precision_comes_back_bit_for_bit(void **state)
             }
 }
 
+/* Each in both formats; what only prattle reads of a GGUF is said when it is written. */
+static void every_activation_comes_back(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"a.gguf", "folder"};
+    for (int i = 0; i < N_ACTIVATIONS; i++)
+        for (int format = 0; format < 2; format++) {
+            struct source s, back;
+            make_source(&s, DTYPE_F32);
+            s.config.activation = (enum activation)i;
+            describe(&s, DTYPE_F32, DTYPE_F32);
+            struct buf notes = {0};
+            struct progress p = {.note = note, .user = &notes};
+            const struct save_config keep = {0};
+            assert_ok(source_save(&s, in_folder(paths[format]), &keep, &p));
+            const bool said = strstr(buf_text(&notes), "GGUF cannot say the ") != NULL;
+            assert_int_equal(said, format == 0 && i != ACTIVATION_GELU_TANH);
+            if (said)
+                assert_non_null(strstr(buf_text(&notes), activation_title((enum activation)i)));
+            assert_ok(source_open(&back, in_folder(paths[format]), 0, true, NULL));
+            assert_int_equal(back.config.activation, i);
+            source_close(&back);
+            source_close(&s);
+            buf_release(&notes);
+            clean();
+        }
+}
+
 static void every_field_comes_back(void **state)
 {
     (void)state;
@@ -740,6 +768,7 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_precision_comes_back_bit_for_bit),
+        cmocka_unit_test(every_activation_comes_back),
         cmocka_unit_test(every_field_comes_back),
         cmocka_unit_test(a_prefix_space_comes_back),
         cmocka_unit_test(no_tokenizer_is_kept_that_way),

@@ -159,22 +159,22 @@ static const float *normed_again(const struct backward_part *p, const float *x, 
 }
 
 /* The activation's output once more, in the forward's scratch. */
-static const float *gelu_again(const struct backward_part *p, const float *fc)
+static const float *activated_again(const struct backward_part *p, const float *fc)
 {
     const size_t F = (size_t)config(p)->n_inner;
     int first, last;
     my_rows(p, &first, &last);
     size_t at = (size_t)first * F;
-    profile_set(PART_GELU);
+    profile_set(PART_ACTIVATION);
     kernels_active()->finish(p->b->f->fc + at, 0, fc + at, 0, NULL, 1, (size_t)(last - first) * F,
-                             forward_gelu(config(p)));
+                             linear_activation(config(p)->activation));
     return p->b->f->fc;
 }
 
-/* Of GELU(fc) W + b: the gradient of fc from dy and keep dfc, each tile's slope while it is in
- * cache. */
-static void gelu_input(const struct backward_part *p, const struct linear *w, float *dfc,
-                       const float *dy, const float *fc, float keep)
+/* Of f(fc) W + b, f the activation: the gradient of fc from dy and keep dfc, each tile's slope
+ * while it is in cache. */
+static void activation_input(const struct backward_part *p, const struct linear *w, float *dfc,
+                             const float *dy, const float *fc, float keep)
 {
     const int F = w->K;
     int first, last;
@@ -185,9 +185,10 @@ static void gelu_input(const struct backward_part *p, const struct linear *w, fl
         profile_set(PART_MATRICES);
         blas_gemm(false, true, t.rows, t.cols, w->N, 1, dy + (size_t)t.row * (size_t)w->N, w->N,
                   (const float *)w->panels + (size_t)t.col * (size_t)w->N, w->N, keep, dfc + at, F);
-        profile_set(PART_GELU);
+        profile_set(PART_ACTIVATION);
         for (int r = 0; r < t.rows; r++, at += (size_t)F)
-            kernels_active()->gelu_grad(dfc + at, fc + at, (size_t)t.cols, forward_gelu(config(p)));
+            kernels_active()->activation_grad(dfc + at, fc + at, (size_t)t.cols,
+                                              config(p)->activation);
     }
 }
 
@@ -197,12 +198,12 @@ static void mlp(const struct backward_part *p, int layer)
     const struct layer *w = &b->f->params->layers[layer];
     const struct activations *a = &b->f->layers[layer];
     const float *dy = residual(p, layer, DROPOUT_MLP_PROJ);
-    const float *gelu = gelu_again(p, a->fc);
+    const float *activated = activated_again(p, a->fc);
     const float *normed = normed_again(p, a->mid, w->ln_2_weight, w->ln_2_bias);
     par_barrier();
-    linear_weights(p, &w->mlp_proj, gelu, dy);
-    float keep = beside(p, &w->mlp_proj, b->dfc, gelu, dy);
-    gelu_input(p, &w->mlp_proj, b->dfc, dy, a->fc, keep);
+    linear_weights(p, &w->mlp_proj, activated, dy);
+    float keep = beside(p, &w->mlp_proj, b->dfc, activated, dy);
+    activation_input(p, &w->mlp_proj, b->dfc, dy, a->fc, keep);
     par_barrier();
     linear_weights(p, &w->c_fc, normed, b->dfc);
     keep = beside(p, &w->c_fc, b->branch, normed, b->dfc);

@@ -100,8 +100,8 @@ static void put_own_keys(struct writer *w)
     const struct config *c = &w->source->config;
     struct config usual;
     config_init(&usual);
-    if (c->activation == ACTIVATION_GELU_ERF)
-        key_string(w, "prattle.activation", "gelu");
+    if (c->activation != usual.activation)
+        key_string(w, "prattle.activation", activation_name(c->activation));
     if (c->scale_attn_weights != usual.scale_attn_weights)
         key_bool(w, "prattle.scale_attn_weights", c->scale_attn_weights);
     if (c->scale_attn_by_inverse_layer_idx != usual.scale_attn_by_inverse_layer_idx)
@@ -123,10 +123,12 @@ static void put_own_keys(struct writer *w)
 static void warn(const struct writer *w)
 {
     const struct config *c = &w->source->config;
+    char activation[32];
+    snprintf(activation, sizeof activation, "the %s", activation_title(c->activation));
     const struct {
         bool is;
         const char *what;
-    } all[] = {{c->activation == ACTIVATION_GELU_ERF, "the exact GELU"},
+    } all[] = {{c->activation != ACTIVATION_GELU_TANH, activation},
                {c->scale_attn_by_inverse_layer_idx, "attention scaled by the layer"},
                {!c->scale_attn_weights, "attention without scaling"}};
     char list[96] = "";

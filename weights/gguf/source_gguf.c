@@ -76,10 +76,11 @@ static int read_activation(struct config *c, const struct gguf *g)
     int rc = gguf_text(g, "prattle.activation", false, &name);
     if (rc != 0 || name == NULL)
         return rc;
-    if (strcmp(name, "gelu") == 0)
-        c->activation = ACTIVATION_GELU_ERF;
-    else if (strcmp(name, "gelu_new") != 0)
-        rc = unread(name, "prattle.activation", "gelu and gelu_new are");
+    if (!activation_find(&c->activation, name)) {
+        char shown[80], names[ACTIVATION_NAMES_BYTES];
+        rc = err_set(ERR_UNSUPPORTED, "key prattle.activation is %s, must be %s",
+                     file_show(shown, sizeof shown, name), activation_names(names, sizeof names));
+    }
     mem_free(name);
     return rc;
 }

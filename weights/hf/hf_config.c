@@ -11,33 +11,16 @@
 
 enum { MAX_BYTES = 16 << 20 };
 
-/* transformers' names; the first of an activation is the one written back. */
-static const struct {
-    const char *name;
-    enum activation activation;
-} activations[] = {{"gelu_new", ACTIVATION_GELU_TANH},
-                   {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH},
-                   {"gelu_fast", ACTIVATION_GELU_TANH},
-                   {"gelu", ACTIVATION_GELU_ERF},
-                   {"gelu_python", ACTIVATION_GELU_ERF}};
-enum { N_ACTIVATIONS = sizeof activations / sizeof *activations };
-
 static int read_activation(struct config *c, const json_t *o)
 {
     const char *name = NULL;
     int rc = json_take_text(o, "activation_function", &name);
-    if (rc != 0 || name == NULL)
+    if (rc != 0 || name == NULL || activation_find(&c->activation, name))
         return rc;
-    for (int i = 0; i < N_ACTIVATIONS; i++)
-        if (strcmp(name, activations[i].name) == 0) {
-            c->activation = activations[i].activation;
-            return 0;
-        }
-    char shown[60];
-    return err_set(ERR_UNSUPPORTED,
-                   "activation_function is %s, must be gelu_new, gelu_pytorch_tanh, gelu_fast, "
-                   "gelu or gelu_python",
-                   json_shown(shown, sizeof shown, json_object_get(o, "activation_function")));
+    char shown[60], names[ACTIVATION_NAMES_BYTES];
+    return err_set(ERR_UNSUPPORTED, "activation_function is %s, must be %s",
+                   json_shown(shown, sizeof shown, json_object_get(o, "activation_function")),
+                   activation_names(names, sizeof names));
 }
 
 /* Sizes, under GPT-2's names or those transformers maps to them. */
@@ -229,9 +212,6 @@ int hf_config_write(struct buf *out, const struct config *c, enum dtype dtype)
 {
     static const char *const torch[] = {
         [DTYPE_F32] = "float32", [DTYPE_F16] = "float16", [DTYPE_BF16] = "bfloat16"};
-    int i = 0;
-    while (activations[i].activation != c->activation)
-        i++;
     size_t before = out->n;
     int rc =
         buf_printf(out,
@@ -244,7 +224,7 @@ int hf_config_write(struct buf *out, const struct config *c, enum dtype dtype)
                    "  \"scale_attn_by_inverse_layer_idx\": %s,\n"
                    "  \"reorder_and_upcast_attn\": %s,\n",
                    c->n_vocab, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head, c->n_inner,
-                   activations[i].name, truth(c->tie_word_embeddings), truth(c->scale_attn_weights),
+                   activation_name(c->activation), truth(c->tie_word_embeddings), truth(c->scale_attn_weights),
                    truth(c->scale_attn_by_inverse_layer_idx), truth(c->reorder_and_upcast_attn));
     if (rc == 0)
         rc = write_float(out, "layer_norm_epsilon", c->layer_norm_epsilon);

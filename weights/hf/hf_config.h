@@ -7,7 +7,7 @@
 #include "model/params.h"
 
 /* Read and checked. Fields that are missing have transformers' defaults; what cannot be
- * computed (an activation that is none of GPT-2's, add_cross_attention) is
+ * computed (an activation not in activation.h, add_cross_attention) is
  * ERR_UNSUPPORTED; a field of the wrong type or out of range ERR_RANGE. */
 int hf_config_read(struct config *c, const char *path);
 /* The same of n bytes in memory. *c is untouched on failure. */

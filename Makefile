@@ -20,7 +20,7 @@ Q      := $(if $(filter 0,$(V)),@,)
 
 DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-dev libjansson-dev \
               libyaml-dev libssl-dev libarchive-dev
-DEPS_CHECK := libcmocka-dev xz-utils
+DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox
 DEPS_LONG  := valgrind
 LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive openblas
 

@@ -39,7 +39,9 @@ say "OpenMP is par.c's" "$(owner omp.h model/base/par.c; grep -l '#pragma omp' $
 say "JSON is printed into our memory" "$(grep -nE '\bjson_dump[bs] *\(' $files)"
 say "only main exits" "$(grep -nE '\b(exit|abort|_exit|quick_exit) *\(' $(grep -v '^repl/' <<<"$files"))"
 say "nothing below repl/ prints" "$(grep -nE '\b(v?printf|puts|putchar|perror) *\(|\bstd(out|err)\b' $(grep -v '^repl/' <<<"$files"))"
-if [ -e .git ]; then
+if [ ! -e .git ] || ! command -v git >/dev/null; then
+    echo "# left out: how large files are (no git, or not a checkout of it)"
+else
     say "nothing large but the model that ships" \
         "$(git ls-files -z | xargs -0 ls -l | awk '$5 > 1000000 && $NF != "weights/bundled/bundled.gguf" {print $NF, $5}')"
 fi

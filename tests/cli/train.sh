@@ -107,6 +107,11 @@ is "and the weights of the run never killed in float16" "$(remains half3)" "$(re
 has "another precision is another run" "training.precision was float16 in this run" \
     "$("$PRATTLE" train resume half precision=float32 2>&1)"
 has "--plan shows what it would take" "parameters" "$(train planned --plan)"
+printf 'execution: {recompute: all}' >all.yaml
+printf '{"execution": {"recompute": "all"}}' >all.json
+for words in recompute=all all.yaml all.json; do
+    has "with all layers recomputed by $words" "the inputs of layers, and one" "$("$PRATTLE" train $words data="$TEXT" steps=1 --plan --model $MODEL 2>&1)"
+done
 has "steps given take the place of a preset's epochs" "all: 7 steps" \
     "$("$PRATTLE" train finetune data="$TEXT" steps=7 --plan --model $MODEL)"
 has "and refuses what the run would: a folder with a run" "has a checkpoint of step" "$(train whole --plan 2>&1)"

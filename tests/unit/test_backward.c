@@ -324,13 +324,13 @@ static void accumulation_is_one_batch(void **state)
 
 static void any_team_recomputed(struct fixture *x, bool dropout)
 {
-    static const char *const lists[] = {"none", "layers", "1", "0,1-1"};
+    static const char *const lists[] = {"none", "layers", "1", "0,1-1", "all"};
     float *expected = mem_array(x->w.n, sizeof *expected), *got = mem_array(x->w.n, sizeof *got);
     struct step_config s = dropout ? dropping(5) : plain(5); /* products of 4 tiles */
     assert_ok(par_open(1, false));
     struct step_result first = run(x, &s, 8, 0.01f, expected);
     for (int threads = 1; threads <= 5; threads++)
-        for (int recompute = 0; recompute < 4; recompute++) {
+        for (int recompute = 0; recompute < 5; recompute++) {
             assert_ok(par_open(threads, false));
             s.recompute = lists[recompute];
             struct step_result r = run(x, &s, 8, 0.01f, got);
@@ -533,7 +533,7 @@ static void what_does_not_fit_is_refused(void **state)
         s = plain(1);
         s.recompute = bad[i];
         assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
-        assert_non_null(strstr(err_text(), i < 6 ? "must be none, layers or a list as 0,2,4-11"
+        assert_non_null(strstr(err_text(), i < 6 ? "must be none, all (or layers) or a list as 0,2,4-11"
                                                  : "the model has layers 0 to 1"));
     }
     s = plain(INT32_MAX);

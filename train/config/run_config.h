@@ -41,7 +41,7 @@ struct training_section {
 };
 struct execution_section {
     int devices;
-    char *recompute;                    /* "none", "layers", or a list as "0,2,4-11" */
+    char *recompute;                    /* "none", "all", "layers", or a list as "0,2,4-11" */
     int serialized_seq_len;             /* positions whose logits exist at once; 0: as fits */
     int embedding_serialization_factor; /* the vocabulary in so many parts */
     int attention_serialisation;        /* a window's queries in so many; 0: as fits the cache */

@@ -132,7 +132,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
                         total > here ? ": it does not fit" : "");
     /* What could be done about it, the cheapest first. */
     if (rc == 0 && total > here * 0.9 && kept)
-        rc = buf_printf(out, "  recompute=layers or a smaller micro_batch_size takes less\n");
+        rc = buf_printf(out, "  recompute=all or a smaller micro_batch_size takes less\n");
     return rc;
 }
 

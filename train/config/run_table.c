@@ -149,7 +149,7 @@ static const struct setting table[] = {
 
 {.group = "execution", .name = "devices", .type = SETTING_INT, .offset = E(devices), .min = 1, .max = 65536, .argument = "N",
  .help = "1: this machine, by all its threads; a preset made for more runs on it with the same global batch"},
-{.group = "execution", .name = "recompute", .type = SETTING_STRING, .offset = E(recompute), .argument = "none|layers|LIST",
+{.group = "execution", .name = "recompute", .type = SETTING_STRING, .offset = E(recompute), .argument = "none|all|LIST",
  .help = "of which layers to keep the input alone and make the activations again, all or as 0,2,4-11: less memory, up to a third more time, the same bits"},
 {.group = "execution", .name = "serialized_seq_len", .type = SETTING_INT, .offset = E(serialized_seq_len), .max = 1 << 24, .argument = "N",
  .help = "positions whose logits exist at once, 0: as fits"},

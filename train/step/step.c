@@ -168,14 +168,14 @@ static int parse_list(bool *again, const char *text, int n_layer)
             break;
         at = end + 1;
     }
-    return err_set(ERR_RANGE, "recompute is %s, must be none, layers or a list as 0,2,4-11", text);
+    return err_set(ERR_RANGE, "recompute is %s, must be none, all (or layers) or a list as 0,2,4-11", text);
 }
 
 static int parse_layers(bool *again, const char *text, int n_layer)
 {
     if (text == NULL || strcmp(text, "none") == 0)
         return 0;
-    if (strcmp(text, "layers") != 0)
+    if (strcmp(text, "all") != 0 && strcmp(text, "layers") != 0)
         return parse_list(again, text, n_layer);
     for (int i = 0; i < n_layer; i++)
         again[i] = true;

@@ -29,7 +29,7 @@ struct dropout_config {
 struct step_config {
     int batch, length;     /* at most B sequences of at most T positions in a micro-batch */
     const char *recompute; /* layers that make their activations again in the backward, all
-                              that is kept of each being its input: "none", "layers" (all),
+                              that is kept of each being its input: "none", "all" (or "layers"),
                               or a list as "0,2,4-11"; NULL: none. Borrowed for the call. */
     int loss_rows;    /* positions whose logits exist at once (serialized_seq_len); 0: as fits */
     int loss_columns; /* vocabulary columns at once (embedding_serialization_factor); 0: all.

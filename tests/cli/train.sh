@@ -87,11 +87,13 @@ has "a damaged checkpoint is passed over" "model.safetensors is not what was wri
 echo "and a line more" >>"$TEXT"
 has "changed data" "the data has changed since the checkpoint" "$("$PRATTLE" train resume one 2>&1)"
 
-err=$(train wild learning_rate=1000 grad_clip=0 warmup=0 schedule=constant max_bad_steps=3 2>&1); rc=$?
+# By a decay that multiplies the weights at every step, whatever the gradients.
+err=$(train wild learning_rate=10 weight_decay=10 warmup=0 schedule=constant max_bad_steps=3 2>&1); rc=$?
 is "a run that blows up fails" 1 $rc
-has "and says so" "3 steps in a row had a loss or gradient that is no number" "$err"
+has "and says so" "3 steps in a row would have made weights NaN or infinite in fp16 (beyond 65504)" "$err"
 has "and keeps what it had before" "step 10/10" \
-    "$("$PRATTLE" train resume wild steps=10 learning_rate=1e-3 log_every=1 2>&1)"
+    "$("$PRATTLE" train resume wild steps=10 learning_rate=1e-3 weight_decay=0 log_every=1 2>&1)"
+is "which fp16 holds" "wrote held" "$("$PRATTLE" convert wild/step-000010 held --dtype float16 2>&1)"
 out=$(train half precision=float16 loss_scaling=1e7 steps=60 save_every=30)
 has "float16: the scale falls where gradients overflow" " skipped" "$out"
 has "and is shown" "  scale " "$out"

@@ -237,6 +237,38 @@ static void half_moments_lose_half_a_last_place(void **state)
     }
 }
 
+/* Weights in binary16 have its greatest number for a limit, whichever way they are rounded: of
+ * what falls by 30000 a step two steps are taken. */
+static void half_weights_stay_finite(void **state)
+{
+    (void)state;
+    for (int chance = 0; chance < 2; chance++) {
+        struct masters w;
+        struct optimizer o;
+        struct optimizer_config c;
+        optimizer_config_init(&c);
+        c.weight_decay = 0;
+        c.stochastic_rounding = chance;
+        make_ones(&w);
+        uint16_t *grads = mem_array(w.n, sizeof *grads), *before = mem_array(w.n, sizeof *before);
+        for (size_t i = 0; i < w.n; i++)
+            grads[i] = half_from_f32(0.25f);
+        assert_ok(optimizer_init(&o, &c, &w));
+        double norm = optimizer_norm(&o, grads, 1);
+        assert_true(optimizer_step(&o, &w, grads, 1, norm, 30000));
+        assert_true(optimizer_step(&o, &w, grads, 1, norm, 30000));
+        memcpy(before, w.half, w.n * sizeof *before);
+        assert_false(optimizer_step(&o, &w, grads, 1, norm, 30000));
+        assert_memory_equal(w.half, before, w.n * sizeof *before);
+        assert_int_equal(o.steps, 2);
+        assert_true(fabsf(half_to_f32(before[0]) + 59999) < 64);
+        optimizer_release(&o);
+        masters_release(&w);
+        mem_free(grads);
+        mem_free(before);
+    }
+}
+
 /* ---- the scale of the loss ---- */
 
 static void the_scale_halves_and_grows(void **state)
@@ -321,6 +353,7 @@ int main(void)
         cmocka_unit_test(same_bits_in_any_team_and_recomputed),
         cmocka_unit_test(small_steps_count),
         cmocka_unit_test(half_moments_lose_half_a_last_place),
+        cmocka_unit_test(half_weights_stay_finite),
         cmocka_unit_test(the_scale_halves_and_grows),
         cmocka_unit_test(it_learns_as_float32),
     };

@@ -301,6 +301,76 @@ static void what_is_not_finite_shows_in_the_norm(void **state)
     masters_release(&w);
 }
 
+/* Steps of the run at a rate, all weights being kept below a limit: how many were not taken, and
+ * what each that was not had left behind. */
+static int go_within(struct optimizer *o, struct masters *w, float *grads, float limit, float rate)
+{
+    enum { N = 12 };
+    const size_t n = w->n;
+    float *before = mem_array(3 * n, sizeof *before);
+    int refused = 0;
+    o->limit = limit;
+    for (int t = 0; t < N; t++) {
+        int64_t steps = o->steps;
+        memcpy(before, w->data, n * sizeof *before);
+        memcpy(before + n, o->m, n * sizeof *before);
+        memcpy(before + 2 * n, o->v, n * sizeof *before);
+        make_grads(grads, n, t);
+        bool taken = optimizer_step(o, w, grads, 1, optimizer_norm(o, grads, 1), rate);
+        assert_int_equal(o->steps, steps + taken);
+        for (size_t i = 0; i < n; i++)
+            assert_true(fabsf(w->data[i]) < limit);
+        if (taken)
+            continue;
+        refused++;
+        assert_memory_equal(w->data, before, n * sizeof *before);
+        assert_memory_equal(o->m, before + n, n * sizeof *before);
+        assert_memory_equal(o->v, before + 2 * n, n * sizeof *before);
+        for (int i = 0; i < o->n_tensors; i++)
+            assert_true(o->changes[i].update_norm == 0 && o->changes[i].grad_norm > 0);
+    }
+    mem_free(before);
+    return refused;
+}
+
+/* A weight that would be NaN, infinite or too large is in no step taken, however fast they grow;
+ * and where none would be, a limit changes no bit. */
+static void no_weight_leaves_the_limit(void **state)
+{
+    (void)state;
+    static const float rates[] = {0.1f, 30, 1000, 1e30f, INFINITY};
+    struct config c = wide_config();
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
+        for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+            struct masters free, held[2];
+            struct optimizer o;
+            int refused[2];
+            make(&free, &c);
+            float *grads = mem_array(free.n, sizeof *grads);
+            for (int k = 0; k < 2; k++) {
+                assert_ok(par_open(1 + 2 * k, false));
+                make(&held[k], &c);
+                assert_ok(optimizer_init(&o, &kinds[kind], &held[k]));
+                refused[k] = go_within(&o, &held[k], grads, i == 0 ? 100 : 65520, rates[i]);
+                optimizer_release(&o);
+            }
+            assert_int_equal(refused[0], refused[1]);
+            assert_memory_equal(held[0].data, held[1].data, free.n * sizeof *free.data);
+            assert_true(i == 0 ? refused[0] == 0 : i < 3 || refused[0] > 0);
+            if (i == 0) {
+                assert_ok(optimizer_init(&o, &kinds[kind], &free));
+                go_within(&o, &free, grads, INFINITY, rates[i]);
+                assert_memory_equal(held[0].data, free.data, free.n * sizeof *free.data);
+                optimizer_release(&o);
+            }
+            masters_release(&held[0]);
+            masters_release(&held[1]);
+            masters_release(&free);
+            mem_free(grads);
+        }
+    par_close();
+}
+
 static void a_step_allocates_nothing(void **state)
 {
     (void)state;
@@ -337,6 +407,7 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_the_team),
         cmocka_unit_test(changes_are_what_happened),
         cmocka_unit_test(what_is_not_finite_shows_in_the_norm),
+        cmocka_unit_test(no_weight_leaves_the_limit),
         cmocka_unit_test(a_step_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,75 @@ static void test_paused_among_bad_steps(void **state)
     trial_close(&t);
 }
 
+static void expect_finite_weights(const struct model *m)
+{
+    float row[4096];
+    for (int i = 0; i < m->params.n_tensors; i++) {
+        const struct param_tensor *t = &m->params.tensors[i];
+        assert_true(t->cols <= 4096);
+        for (int k = 0; k < t->rows; k++) {
+            params_read(t, row, (uint64_t)k * (uint64_t)t->cols, (size_t)t->cols);
+            for (int j = 0; j < t->cols; j++)
+                assert_true(isfinite(row[j]));
+        }
+    }
+}
+
+/* Decay that multiplies the weights at every step: the first that fp16 could not hold is not
+ * taken, nor those after it; what the run leaves, and what prompts are answered by, is good. */
+static void test_weights_beyond_fp16(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct checkpoint cp;
+    const struct run_events e = {0};
+    trial_open(&t, (const char *const[]){"learning_rate=10", "weight_decay=10", "warmup=0",
+                                         "schedule=constant", "max_bad_steps=3", "save_every=1",
+                                         "eval_every=0", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_int_equal(run_go(r), ERR_RANGE);
+    assert_non_null(strstr(err_text(), "3 steps in a row would have made weights NaN or infinite "
+                                       "in fp16 (beyond 65504)"));
+    assert_int_equal(run_now(r).skipped, 3);
+    assert_int_equal(run_saved_step(r), run_step(r));
+    expect_finite_weights(t.model);
+    run_free(r);
+    /* As good to go on from. */
+    trial_configure(
+        &t, (const char *const[]){"learning_rate=1e-4", "weight_decay=0.1", "steps=14", NULL});
+    trial_go_back(&t, &cp, "run");
+    expect_finite_weights(t.model);
+    assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    assert_ok(run_go(r));
+    assert_int_equal(run_state(r), RUN_FINISHED);
+    run_free(r);
+    checkpoint_close(&cp);
+    trial_close(&t);
+}
+
+/* What is due at the step that a run stops at is done before it stops. */
+static void test_due_at_the_stop(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct metrics lines[TRIAL_STEPS + 1] = {0};
+    const struct run_events e = {.line = keep_line, .user = lines};
+    trial_open(&t, (const char *const[]){"precision=float16", "loss_scaling=1e7",
+                                         "auto_loss_scaling=off", "max_bad_steps=3", "log_every=3",
+                                         "eval_every=3", "save_every=3", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_int_equal(run_go(r), ERR_RANGE);
+    assert_non_null(
+        strstr(err_text(), "stopped at step 3: 3 steps in a row had a loss or gradient"));
+    assert_int_equal(lines[3].step, 3);
+    assert_int_equal(lines[3].validation_step, 3);
+    assert_int_equal(run_saved_step(r), 3);
+    run_free(r);
+    trial_close(&t);
+}
+
 /* What 80 steps come to: in one go, or with a checkpoint after the first `stop`. */
 static struct metrics eighty(const char *const *words, int stop, struct buf *weights)
 {
@@ -165,6 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scale_of_the_loss),
         cmocka_unit_test(test_paused_among_bad_steps),
+        cmocka_unit_test(test_weights_beyond_fp16),
+        cmocka_unit_test(test_due_at_the_stop),
         cmocka_unit_test(test_resumed_with_what_it_learned),
         cmocka_unit_test(test_spikes),
     };

@@ -5,7 +5,10 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdatomic.h>
+#include <string.h>
 
 /* Elements of a piece, and of a run: what is in binary16 is worked on in such. */
 enum { PIECE = 16384, RUN = 1024, RUNS = PIECE / RUN };
@@ -62,8 +65,12 @@ static void cut(struct optimizer *o, const struct masters *w)
 
 int optimizer_init(struct optimizer *o, const struct optimizer_config *c, const struct masters *w)
 {
-    *o = (struct optimizer){
-        .config = *c, .n = w->n, .n_tensors = w->view.n_tensors, .dtype = w->dtype};
+    *o = (struct optimizer){.config = *c,
+                            .limit = w->dtype == DTYPE_F16 ? OPTIMIZER_HALF_LIMIT : INFINITY,
+                            .n = w->n,
+                            .largest = INFINITY,
+                            .n_tensors = w->view.n_tensors,
+                            .dtype = w->dtype};
     bool half = optimizer_moment(c, w->dtype) == DTYPE_F16;
     cut(o, w);
     o->pieces = mem_array((size_t)o->n_pieces, sizeof *o->pieces);
@@ -108,6 +115,7 @@ struct stride {
     struct masters *w;
     const void *grads;
     struct descent decaying, plain; /* for tensors that decay, and the others */
+    atomic_bool *leaves;            /* a rehearsal: whether a weight would; NULL: the step */
 };
 
 /* A run in fp32: where it is, or copies of what is in binary16. */
@@ -116,7 +124,7 @@ struct run_of {
     const float *g;
     size_t at, unit; /* in the blocks, and of its unit */
     size_t n;
-    float w_copy[RUN], m_copy[RUN], g_copy[RUN];
+    float w_copy[RUN], m_copy[RUN], v_copy[RUN], g_copy[RUN];
 };
 
 /* Whether there is nothing to copy: then a piece is one run. */
@@ -126,13 +134,15 @@ static bool is_plain(const struct optimizer *o)
 }
 
 /* The run at `from` of a piece, its gradients. */
-static void open_gradients(struct run_of *r, const struct optimizer *o, const void *grads,
+static void open_gradients(struct run_of *r, const struct stride *j,
                            const struct optimizer_piece *p, size_t from)
 {
+    const struct optimizer *o = j->o;
+    const void *grads = j->grads;
     size_t left = (size_t)p->n - from;
     r->at = p->first + from;
     r->unit = (size_t)(p - o->pieces) * RUNS + from / RUN;
-    r->n = is_plain(o) || left < RUN ? left : RUN;
+    r->n = (is_plain(o) && j->leaves == NULL) || left < RUN ? left : RUN;
     if (o->dtype == DTYPE_F32) {
         r->g = (const float *)grads + r->at;
     } else {
@@ -141,12 +151,20 @@ static void open_gradients(struct run_of *r, const struct optimizer *o, const vo
     }
 }
 
+/* A rehearsal works on copies. */
+static void copy_aside(float **at, float *copy, size_t n)
+{
+    if (*at != copy)
+        memcpy(copy, *at, n * sizeof *copy);
+    *at = copy;
+}
+
 static void open_run(struct run_of *r, const struct stride *j, const struct optimizer_piece *p,
                      size_t from)
 {
     const struct kernels *k = kernels_active();
     const struct optimizer *o = j->o;
-    open_gradients(r, o, j->grads, p, from);
+    open_gradients(r, j, p, from);
     r->v = o->v + r->at;
     r->w = o->dtype == DTYPE_F32 ? j->w->data + r->at : r->w_copy;
     r->m = o->half_m == NULL ? o->m + r->at : r->m_copy;
@@ -156,14 +174,20 @@ static void open_run(struct run_of *r, const struct stride *j, const struct opti
         k->widen(r->m, o->half_m + r->at, r->n);
         k->scale(r->m, o->m_unit[r->unit], r->n);
     }
+    if (j->leaves != NULL) {
+        copy_aside(&r->w, r->w_copy, r->n);
+        copy_aside(&r->m, r->m_copy, r->n);
+        copy_aside(&r->v, r->v_copy, r->n);
+    }
 }
 
 /* In a unit that makes the greatest 2^14 or more, where fp32 has one. */
-static void close_moment(struct run_of *r, const struct optimizer *o)
+static void close_moment(struct run_of *r, const struct stride *j)
 {
     const struct kernels *k = kernels_active();
+    const struct optimizer *o = j->o;
     int exponent;
-    if (o->half_m == NULL)
+    if (o->half_m == NULL || j->leaves != NULL)
         return;
     frexpf(k->max_abs(r->m, r->n), &exponent);
     float unit = ldexpf(1, exponent - 15 < -126 ? -126 : exponent - 15);
@@ -172,16 +196,29 @@ static void close_moment(struct run_of *r, const struct optimizer *o)
     o->m_unit[r->unit] = unit;
 }
 
+/* A rehearsal's, before they are rounded. LAMB's norms are sums in another order there, and of
+ * moments not rounded: a hundredth of the limit is left to them. */
+static void look_at_weights(const struct run_of *r, const struct stride *j)
+{
+    const struct optimizer *o = j->o;
+    const float limit = o->config.kind == OPTIMIZER_LAMB ? 0.99f * o->limit : o->limit;
+    bool stay = true;
+    for (size_t i = 0; i < r->n; i++)
+        stay &= fabsf(r->w[i]) < limit; /* NaN is not */
+    if (!stay)
+        atomic_store(j->leaves, true);
+}
+
 static void close_weights(struct run_of *r, const struct stride *j)
 {
     const struct kernels *k = kernels_active();
     const struct optimizer *o = j->o;
-    if (o->dtype == DTYPE_F32)
-        return;
-    if (o->config.stochastic_rounding)
+    if (j->leaves != NULL)
+        look_at_weights(r, j);
+    else if (o->dtype == DTYPE_F16 && o->config.stochastic_rounding)
         k->narrow_random(j->w->half + r->at, r->w, r->n, o->config.seed,
                          ROUNDING | (uint64_t)o->steps, r->unit * (RUN / 64));
-    else
+    else if (o->dtype == DTYPE_F16)
         k->narrow(j->w->half + r->at, r->w, r->n);
 }
 
@@ -199,7 +236,7 @@ static void norm_share(void *arg, int thread, int n_threads)
         double *sum = &j->o->sums[2 * i];
         *sum = 0;
         for (size_t from = 0; from < (size_t)p->n; from += r.n) {
-            open_gradients(&r, j->o, j->grads, p, from);
+            open_gradients(&r, j, p, from);
             *sum += kernels_active()->sum_squares(r.g, r.n);
         }
     }
@@ -235,8 +272,9 @@ static double trusted_rate(const struct stride *j, const struct tensor_change *c
     return (double)j->plain.rate * (both ? c->weight_norm / c->update_norm : 1);
 }
 
-static void gather_norms(struct optimizer *o)
+static void gather_norms(const struct stride *j)
 {
+    struct optimizer *o = j->o;
     for (int i = 0; i < o->n_tensors; i++)
         o->changes[i].weight_norm = o->changes[i].update_norm = 0;
     for (int i = 0; i < o->n_pieces; i++) {
@@ -266,7 +304,7 @@ static void take_piece(const struct stride *j, int i)
             k->lamb_moments(more, r.m, r.v, r.w, r.g, r.n, descent_of(j, p));
         else
             k->adam(more, r.w, r.m, r.v, r.g, r.n, descent_of(j, p));
-        close_moment(&r, j->o);
+        close_moment(&r, j);
         if (!lamb)
             close_weights(&r, j);
         sums[0] += more[0];
@@ -278,9 +316,12 @@ static void move_piece(const struct stride *j, int i)
 {
     const struct optimizer_piece *p = &j->o->pieces[i];
     float rate = (float)trusted_rate(j, &j->o->changes[p->tensor]);
+    double sums[2];
     struct run_of r;
     for (size_t from = 0; from < (size_t)p->n; from += r.n) {
         open_run(&r, j, p, from);
+        if (j->leaves != NULL) /* which kept no moments */
+            kernels_active()->lamb_moments(sums, r.m, r.v, r.w, r.g, r.n, descent_of(j, p));
         kernels_active()->lamb_move(r.w, r.m, r.v, r.n, descent_of(j, p), rate);
         close_weights(&r, j);
     }
@@ -296,10 +337,59 @@ static void step_share(void *arg, int thread, int n_threads)
         take_piece(j, i);
     par_barrier();
     if (thread == 0)
-        gather_norms(j->o);
+        gather_norms(j);
     par_barrier();
     for (int i = first; i < last && j->o->config.kind == OPTIMIZER_LAMB; i++)
         move_piece(j, i);
+}
+
+/* ---- whether the weights stay within the limit ---- */
+
+/* No weight is larger now: than the norm of its piece before the step and that of its way. */
+static double bound_weights(const struct stride *j)
+{
+    const struct optimizer *o = j->o;
+    double largest = 0;
+    for (int i = 0; i < o->n_pieces; i++) {
+        const struct tensor_change *c = &o->changes[o->pieces[i].tensor];
+        double by = o->config.kind == OPTIMIZER_LAMB ? trusted_rate(j, c) : 1;
+        largest = fmax(largest, sqrt(o->sums[2 * i]) + by * sqrt(o->sums[2 * i + 1]));
+    }
+    return largest;
+}
+
+/*
+ * What |u| of Adam cannot pass: |m'| <= beta1 |m| + (1 - beta1) |g|, and sqrt(v') is at least
+ * sqrt(beta2 v) and sqrt(1 - beta2) |g|, so that their ratio has a fixed point. Twice that for
+ * rounding; and what a first moment in binary16 keeps of 2^-38 of the largest, over eps.
+ */
+static double bound_direction(const struct optimizer *o, const struct descent *d, double norm)
+{
+    enum { ROUNDED = -37 };
+    const struct optimizer_config *c = &o->config;
+    double fading = (double)c->beta1 / sqrt((double)c->beta2);
+    if (!(fading < 0.999 && c->eps >= 1e-15f && norm < 1e18))
+        return INFINITY;
+    double most = 2 * (double)d->rest1 / sqrt((double)d->rest2) / (1 - fading);
+    if (o->half_m != NULL)
+        most +=
+            c->grad_clip > 0
+                ? ldexp((double)c->grad_clip + (double)d->l2 * o->largest, ROUNDED) / (double)c->eps
+                : INFINITY;
+    return most * (double)d->correct_m;
+}
+
+/* Where a step may bring a weight halfway to the limit. LAMB moves a weight no further than
+ * the rate's share of its tensor's norm, or where that is 0 of the direction. */
+static bool needs_rehearsal(const struct stride *j, double norm)
+{
+    const struct optimizer *o = j->o;
+    const struct descent *d = &j->decaying;
+    double way = bound_direction(o, d, norm) + (double)d->decay * o->largest;
+    if (o->config.kind == OPTIMIZER_LAMB)
+        way = fmax(way, sqrt(o->n_pieces) * o->largest);
+    double stays = o->largest * fmax(1, fabs((double)d->keep));
+    return !(stays + (double)d->rate * way < 0.5 * fmin((double)o->limit, (double)FLT_MAX));
 }
 
 /* The constants of step t. */
@@ -324,12 +414,27 @@ static struct descent constants(const struct optimizer_config *c, int64_t t, flo
     return d;
 }
 
-void optimizer_step(struct optimizer *o, struct masters *w, const void *grads, float scale,
+/* False: a weight would leave the limit; then there was no step. */
+static bool rehearse(struct stride *j)
+{
+    struct optimizer *o = j->o;
+    atomic_bool leaves = false;
+    j->leaves = &leaves;
+    par_run(step_share, j);
+    j->leaves = NULL;
+    for (int i = 0; i < o->n_tensors && leaves; i++)
+        o->changes[i].weight_norm = o->changes[i].update_norm = 0;
+    return !leaves;
+}
+
+bool optimizer_step(struct optimizer *o, struct masters *w, const void *grads, float scale,
                     double norm, float rate)
 {
     const struct optimizer_config *c = &o->config;
-    if (c->grad_clip > 0 && (double)c->grad_clip < norm + 1e-6)
+    if (c->grad_clip > 0 && (double)c->grad_clip < norm + 1e-6) {
         scale = (float)((double)scale * ((double)c->grad_clip / (norm + 1e-6)));
+        norm = (double)c->grad_clip;
+    }
     struct stride j = {.o = o, .w = w, .grads = grads};
     j.plain = j.decaying = constants(c, ++o->steps, scale, rate);
     switch ((enum optimizer_kind)c->kind) {
@@ -343,7 +448,13 @@ void optimizer_step(struct optimizer *o, struct masters *w, const void *grads, f
         j.decaying.decay = c->weight_decay;
         break;
     }
+    if (needs_rehearsal(&j, norm) && !rehearse(&j)) {
+        o->steps--;
+        return false;
+    }
     par_run(step_share, &j);
+    o->largest = bound_weights(&j);
     for (int i = 0; i < o->n_tensors && c->kind == OPTIMIZER_LAMB; i++)
         o->changes[i].update_norm *= trusted_rate(&j, &o->changes[i]);
+    return true;
 }

@@ -23,6 +23,10 @@
  * lost. The draws come from (seed, step, place in the block). A first moment in binary16
  * has a power of two for every run of elements that makes its greatest one large: it
  * neither overflows nor underflows, whatever the scale of the gradients.
+ *
+ * No step makes a weight NaN, infinite or as large as a limit: one that may bring a weight
+ * halfway there (by a bound that costs nothing), and the first, is rehearsed on copies, and
+ * not taken if it would. What there is then is the state before it.
  */
 #include "train/step/weights.h"
 
@@ -46,6 +50,9 @@ struct optimizer_config {
  * moment as the weights, stochastic rounding. */
 void optimizer_config_init(struct optimizer_config *c);
 
+/* From this size on a number is infinite in binary16. */
+#define OPTIMIZER_HALF_LIMIT 65520.0f
+
 /* What a step did to one tensor. */
 struct tensor_change {
     double grad_norm;   /* of the scaled gradient, before clipping; from optimizer_norm */
@@ -55,7 +62,8 @@ struct tensor_change {
 
 struct optimizer {
     struct optimizer_config config;
-    float *m, *v;     /* [n] each, in the masters' layout; m NULL: in half_m */
+    float limit;  /* that no weight's size may reach, first as w->dtype has it; lower it at will */
+    float *m, *v; /* [n] each, in the masters' layout; m NULL: in half_m */
     uint16_t *half_m; /* [n] in units of m_unit; NULL: in m */
     float *m_unit;    /* [n_units], powers of two */
     size_t n, n_units;
@@ -64,6 +72,7 @@ struct optimizer {
     /* From here on its own. */
     struct optimizer_piece *pieces; /* the block in runs that each lie in one tensor */
     double *sums;                   /* [n_pieces][2] */
+    double largest;                 /* no weight's size is above it; INFINITY: unknown */
     int n_pieces;
     int n_tensors;
     enum dtype dtype; /* of weights and gradients */
@@ -77,9 +86,13 @@ void optimizer_release(struct optimizer *o);
 /* The global norm of grads [n] * scale, grads in the masters' type. Not finite when a gradient
  * is not: then take no step. */
 double optimizer_norm(struct optimizer *o, const void *grads, float scale);
-/* One step with grads * scale, clipped as `norm`, which optimizer_norm gave, demands: by
- * grad_clip / (norm + 1e-6), as PyTorch, where that is below 1. */
-void optimizer_step(struct optimizer *o, struct masters *w, const void *grads, float scale,
+/*
+ * One step with grads * scale, clipped as `norm`, which optimizer_norm gave, demands: by
+ * grad_clip / (norm + 1e-6), as PyTorch, where that is below 1. False: some weight would have
+ * become NaN, infinite or as large as o->limit (LAMB: 0.99 of it), whatever the team; weights,
+ * moments and o->steps are then as they were.
+ */
+bool optimizer_step(struct optimizer *o, struct masters *w, const void *grads, float scale,
                     double norm, float rate);
 
 #endif

@@ -2,10 +2,12 @@
 
 #include "model/base/clock.h"
 #include "model/base/err.h"
+#include "model/base/mem.h"
 #include "model/base/progress.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 /* What the schedule counts to: where hours alone end the run, as many steps as they will
  * be at the speed so far. */
@@ -108,58 +110,87 @@ static bool overflows(struct run *r, double loss)
            loss_scale_overflow(&r->place.scale);
 }
 
-static bool is_good(const struct run *r, double loss)
+static enum run_fault fault_of(const struct run *r, double loss)
 {
-    return isfinite(loss) && isfinite(r->grad_norm) &&
-           !guard_spike(&r->place.guard, loss, r->grad_norm, r->config.training.spike_z);
+    if (!isfinite(loss) || !isfinite(r->grad_norm))
+        return FAULT_NAN;
+    return guard_spike(&r->place.guard, loss, r->grad_norm, r->config.training.spike_z)
+               ? FAULT_SPIKE
+               : FAULT_NONE;
 }
 
-static void take_gradients(struct run *r, double loss, float scale)
+static enum run_fault take_gradients(struct run *r, double loss, float scale)
 {
     const struct training_section *t = &r->config.training;
-    optimizer_step(&r->optimizer, &r->learning, step_gradients(r->step), scale, r->grad_norm,
-                   (float)r->rate);
+    if (!optimizer_step(&r->optimizer, &r->learning, step_gradients(r->step), scale, r->grad_norm,
+                        (float)r->rate))
+        return FAULT_WEIGHTS;
     guard_add(&r->place.guard, loss, r->grad_norm);
     if (t->auto_loss_scaling == 1)
         loss_scale_good(&r->place.scale, t->loss_scaling_growth);
+    return FAULT_NONE;
+}
+
+/* Who goes on after a stop tries as many again. */
+static void count_bad(struct run *r, enum run_fault fault, bool bad, double loss)
+{
+    struct run_place *p = &r->place;
+    p->bad_in_a_row = fault == FAULT_NONE ? 0 : p->bad_in_a_row + bad;
+    p->skipped += fault != FAULT_NONE;
+    if (p->bad_in_a_row < r->config.training.max_bad_steps)
+        return;
+    r->stop = (struct run_stop){p->bad_in_a_row, fault, loss};
+    p->bad_in_a_row = 0;
 }
 
 /* The gradients are whole: use them, or leave the step out. */
-static int finish_step(struct run *r)
+static void finish_step(struct run *r)
 {
     double begun = clock_s();
-    const struct training_section *t = &r->config.training;
     struct run_place *p = &r->place;
     double targets = r->sum.n_targets > 0 ? (double)r->sum.n_targets : 1;
     double loss = r->sum.loss_sum / targets;
     float scale = (float)(1 / (targets * loss_factor(r)));
     r->grad_norm = optimizer_norm(&r->optimizer, step_gradients(r->step), scale);
     r->rate = schedule_rate(&r->config.schedule, p->step, expected_steps(r));
-    bool finite = isfinite(loss) && isfinite(r->grad_norm);
-    bool good = is_good(r, loss), bad = !good && !overflows(r, loss);
-    if (good)
-        take_gradients(r, loss, scale);
-    p->bad_in_a_row = good ? 0 : p->bad_in_a_row + bad;
-    p->skipped += !good;
+    enum run_fault fault = fault_of(r, loss);
+    bool bad = fault != FAULT_NONE && !overflows(r, loss);
+    if (fault == FAULT_NONE)
+        bad = (fault = take_gradients(r, loss, scale)) != FAULT_NONE;
+    count_bad(r, fault, bad, loss);
     p->step++;
     p->windows = batches_given(r->batches);
     p->tokens += (uint64_t)r->sum.n_targets;
     r->micro = 0;
-    tally(r, good);
+    tally(r, fault == FAULT_NONE);
     spend(r, begun);
-    const int64_t bad_in_a_row = p->bad_in_a_row;
-    if (bad_in_a_row < t->max_bad_steps)
+}
+
+/* Not before what was due at the step that it stops at. */
+static int check_stop(struct run *r)
+{
+    static const struct {
+        const char *what, *advice;
+    } words[] = {
+        [FAULT_NAN] = {"had a loss or gradient that is no number",
+                       "a lower learning_rate may help: train resume learning_rate=..."},
+        [FAULT_SPIKE] = {"were spikes by spike_z", "train resume spike_z=0 takes such steps"},
+        [FAULT_WEIGHTS] = {"would have made weights NaN or infinite",
+                           "a lower learning_rate or weight_decay may help: train resume "
+                           "learning_rate=..."}};
+    const struct run_stop s = r->stop;
+    r->stop = (struct run_stop){0};
+    if (s.bad_steps == 0)
         return 0;
-    p->bad_in_a_row = 0; /* who goes on tries as many again */
+    char what[96];
+    snprintf(what, sizeof what, "%s%s", words[s.fault].what,
+             s.fault == FAULT_WEIGHTS && isfinite(r->optimizer.limit) ? " in fp16 (beyond 65504)"
+                                                                      : "");
     return err_set(ERR_RANGE,
                    "stopped at step %" PRId64 ": %" PRId64
                    " steps in a row %s; the last had a loss "
                    "of %g and a gradient norm of %g, the weights are those before them; %s",
-                   p->step, bad_in_a_row,
-                   finite ? "were spikes by spike_z" : "had a loss or gradient that is no number",
-                   loss, r->grad_norm,
-                   finite ? "train resume spike_z=0 takes such steps"
-                          : "a lower learning_rate may help: train resume learning_rate=...");
+                   r->place.step, s.bad_steps, what, s.loss, r->grad_norm, words[s.fault].advice);
 }
 
 static int take_step(struct run *r)
@@ -172,7 +203,8 @@ static int take_step(struct run *r)
         if (rc != 0)
             return rc;
     }
-    return finish_step(r);
+    finish_step(r);
+    return 0;
 }
 
 /* ---- what comes between steps ---- */
@@ -287,13 +319,18 @@ int run_go(struct run *r)
 {
     int rc = run_fit_team(r);
     r->state = RUN_GOING;
-    while (rc == 0 && (rc = do_due(r)) == 0 && !is_over(r))
+    while (rc == 0 && (rc = do_due(r)) == 0 && (rc = check_stop(r)) == 0 && !is_over(r))
         if ((rc = take_step(r)) == 0)
             r->due = due_now(r);
     /* The end has a checkpoint, also where it came by a change of steps. */
     if (rc == 0)
         rc = run_save(r);
     r->state = rc == 0 ? RUN_FINISHED : RUN_PAUSED;
+    /* Publishing looks at files, which forgets why the run stopped. */
+    char *why = rc == 0 ? NULL : mem_strdup(err_text());
     run_publish(r);
+    if (why != NULL)
+        err_set(rc, "%s", why);
+    mem_free(why);
     return rc;
 }

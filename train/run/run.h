@@ -69,8 +69,10 @@ void run_free(struct run *r);
 /*
  * Train until the end. 0: finished; ERR_INTERRUPTED: paused, call again to go on;
  * ERR_RANGE: max_bad_steps steps in a row had no finite loss or gradient (or were
- * spikes), the weights are those before them. However it ends, the model has the run's
- * weights, and a new version where they are not those it had.
+ * spikes, or would have made weights that the run's or the model's precision cannot hold);
+ * the weights, their moments and every checkpoint are those before them, and what was due at
+ * the last of them is done. However it ends, the model has the run's weights, and a new version
+ * where they are not those it had.
  */
 int run_go(struct run *r);
 /* Change settings of a paused run by n words "key=value"; refused as in run_resume. */

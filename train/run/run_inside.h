@@ -48,6 +48,16 @@ struct run_tally {
     int64_t windows;
 };
 
+/* What makes a step bad, so that it is left out. */
+enum run_fault { FAULT_NONE, FAULT_NAN, FAULT_SPIKE, FAULT_WEIGHTS };
+
+/* Why the run is to stop, once what was due at the step is done. */
+struct run_stop {
+    int64_t bad_steps;    /* in a row; 0: it goes on */
+    enum run_fault fault; /* and loss, of the last */
+    double loss;
+};
+
 struct run {
     struct run_config config; /* settled */
     struct run_events events;
@@ -79,6 +89,7 @@ struct run {
     const token_id *ids, *labels;
     uint64_t sequence;
     double grad_norm, rate; /* of the last whole step */
+    struct run_stop stop;
     struct run_tally tally;
     double sgemm_flops; /* of the machine; 0: not measured */
     unsigned due;

@@ -68,6 +68,9 @@ static int build(struct run *r, const struct run_config *c, struct model *m,
         (rc = run_adapter_open(r)) == 0 &&
         (rc = optimizer_init(&r->optimizer, &c->optimizer, &r->learning)) == 0)
         rc = run_fit_team(r);
+    /* What an adapter learns is fp32 wherever it is; other weights are as the model has them. */
+    if (r->adapter == NULL && m->params.kind == LINEAR_F16)
+        r->optimizer.limit = OPTIMIZER_HALF_LIMIT;
     return rc;
 }
 

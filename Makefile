@@ -139,6 +139,7 @@ deps-long:
 
 long: deps-long
 	@$(MAKE) --no-print-directory BUILD=release all programs
+	@$(MAKE) --no-print-directory BUILD=asan build/asan/prattle
 	@tests/run long "$(DATA)"
 
 bench: deps

@@ -3,14 +3,10 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "model/base/progress.h"
 #include "repl/settings/options.h"
-#include "repl/terminal/signals.h"
+#include "repl/terminal/keys.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +22,7 @@ static struct {
     struct line_config config;
     char *path; /* of the history; NULL: it is not kept */
     int inputrc_mode;
-    bool interrupted;
     struct completion found;
-    /* Inside a bracketed paste keys are read many at a time: what is read and not yet taken,
-     * and how much of the mark that begins or ends a paste the last keys were. */
-    char ahead[4096];
-    size_t n_ahead, taken;
-    bool pasting;
-    size_t marked;
 } line;
 
 int completion_add(struct completion *c, const char *word)
@@ -103,78 +92,6 @@ static char *word_breaks(void)
     return end > start && end < rl_point && rl_line_buffer[end] == '=' ? and_key : blanks;
 }
 
-static int is_ahead(void)
-{
-    return 1;
-}
-
-/* The next of the keys that were read. What lies there is input for readline too. */
-static int take_ahead(void)
-{
-    const char *mark = line.pasting ? "\033[201~" : "\033[200~";
-    unsigned char c = (unsigned char)line.ahead[line.taken++];
-    line.marked = c == (unsigned char)mark[line.marked] ? line.marked + 1 : c == '\033';
-    if (mark[line.marked] == '\0') {
-        line.marked = 0;
-        line.pasting = !line.pasting;
-    }
-    rl_input_available_hook = line.taken < line.n_ahead ? is_ahead : NULL;
-    return c;
-}
-
-/*
- * Ctrl-C ends the line as Enter does, once, and what is asked within it by an end of input; a
- * signal to leave is the end of input.
- * Signals are let in by ppoll alone, so that none can slip in between the look at the
- * flags and the wait.
- */
-static int read_key(FILE *f)
-{
-    sigset_t held, before;
-    sigemptyset(&held);
-    sigaddset(&held, SIGINT);
-    sigaddset(&held, SIGTERM);
-    sigaddset(&held, SIGHUP);
-    sigaddset(&held, SIGCONT);
-    if (line.taken < line.n_ahead)
-        return take_ahead();
-    for (;;) {
-        struct pollfd p = {.fd = fileno(f), .events = POLLIN};
-        int ready = 0;
-        sigprocmask(SIG_BLOCK, &held, &before);
-        bool continued = signals_continued();
-        if (!continued && !rl_pending_signal() && !signals_leaving() && !interrupt_pending())
-            ready = ppoll(&p, 1, NULL, &before);
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        if (rl_pending_signal() != 0)
-            rl_check_signals();
-        /* What is on the line now is not ours. That it stopped does not tell: the signal is sent to
-         * the whole process, which may stop only after it was drawn again. */
-        if (signals_continued() || continued)
-            rl_forced_update_display();
-        if (signals_leaving())
-            return EOF;
-        if (interrupt_pending()) {
-            /* In the middle of a search, a question or a key of several: that ends first. */
-            if (!RL_ISSTATE(RL_STATE_READCMD))
-                return EOF;
-            interrupt_clear();
-            line.interrupted = true;
-            return '\n';
-        }
-        if (ready <= 0)
-            continue;
-        ssize_t n = read(fileno(f), line.ahead, line.pasting ? sizeof line.ahead : 1);
-        if (n > 0) {
-            line.taken = 0;
-            line.n_ahead = (size_t)n;
-            return take_ahead();
-        }
-        if (n == 0 || errno != EINTR)
-            return EOF;
-    }
-}
-
 /* Where lines are kept, its folder made. NULL with the reason in *note, or without home. */
 static char *history_path(char **note)
 {
@@ -215,12 +132,12 @@ void line_open(const struct line_config *c, char **note)
 {
     *note = NULL;
     rl_readline_name = "prattle";
-    rl_getc_function = read_key;
     rl_attempted_completion_function = complete;
     rl_completion_word_break_hook = word_breaks;
     rl_completer_quote_characters = "\"'";
     rl_filename_quote_characters = " \t\"'";
     rl_initialize();
+    keys_open();
     line.inputrc_mode = rl_editing_mode;
     using_history();
     /* Times between the entries let an entry have several lines. */
@@ -291,15 +208,14 @@ enum line_event line_read(struct buf *out, bool *was_empty)
     struct buf all = {0};
     enum line_event event = LINE_TEXT;
     for (;;) {
-        line.interrupted = false;
-        signals_continued();
+        keys_begin_line();
         char *got = readline(all.n == 0 ? "> " : "... ");
         bool first = all.n == 0;
-        if (line.interrupted || got == NULL) {
+        if (keys_interrupted() || got == NULL) {
             *was_empty = first && (got == NULL || *got == '\0');
-            if (got == NULL && !line.interrupted)
+            if (got == NULL && !keys_interrupted())
                 fputc('\n', stdout);
-            event = line.interrupted ? LINE_INTERRUPTED : first ? LINE_END : LINE_INTERRUPTED;
+            event = keys_interrupted() ? LINE_INTERRUPTED : first ? LINE_END : LINE_INTERRUPTED;
             free(got);
             break;
         }

@@ -13,7 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t leaving, continued;
+static volatile sig_atomic_t leaving, continued, resized;
 
 static pthread_t host;
 
@@ -79,6 +79,12 @@ static void go_on(int sig)
         continued = 1;
 }
 
+static void note_size(int sig)
+{
+    if (!passed_on(sig))
+        resized = 1;
+}
+
 /* But where whoever started the program has it ignored: nohup, a shell's background job. */
 static void heed(int sig, const struct sigaction *a)
 {
@@ -100,6 +106,8 @@ void signals_install(void)
     /* Nothing that waits need see this one, but ppoll, which does in any case. */
     a = (struct sigaction){.sa_handler = go_on, .sa_flags = SA_RESTART};
     sigaction(SIGCONT, &a, NULL);
+    a.sa_handler = note_size;
+    sigaction(SIGWINCH, &a, NULL);
     /* A closed pipe is an error of write, met quietly. */
     a.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &a, NULL);
@@ -114,5 +122,12 @@ bool signals_continued(void)
 {
     bool was = continued != 0;
     continued = 0;
+    return was;
+}
+
+bool signals_resized(void)
+{
+    bool was = resized != 0;
+    resized = 0;
     return was;
 }

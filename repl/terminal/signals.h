@@ -11,5 +11,7 @@ void signals_install(void);
 int signals_leaving(void);
 /* Whether the program was stopped and goes on (SIGCONT), since the last call. */
 bool signals_continued(void);
+/* Whether the terminal may have another size (SIGWINCH), since the last call. */
+bool signals_resized(void);
 
 #endif

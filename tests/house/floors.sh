@@ -33,7 +33,7 @@ owner() { # HEADER FILES...
     local allowed=" $* "
     grep -l "#include <$header" $files | while read -r f; do [[ $allowed == *" $f "* ]] || echo "$f includes <$header>"; done
 }
-say "readline is line.c's" "$(owner readline/ repl/terminal/line.c)"
+say "readline is line.c's and keys.c's" "$(owner readline/ repl/terminal/line.c repl/terminal/keys.c)"
 say "libyaml is yaml_pairs.c's" "$(owner yaml.h model/base/yaml_pairs.c)"
 say "OpenMP is par.c's" "$(owner omp.h model/base/par.c; grep -l '#pragma omp' $files | grep -v model/base/par.c)"
 say "JSON is printed into our memory" "$(grep -nE '\bjson_dump[bs] *\(' $files)"

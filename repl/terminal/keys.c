@@ -1,0 +1,273 @@
+#include "repl/terminal/keys.h"
+
+#include "model/base/buf.h"
+#include "model/base/progress.h"
+#include "repl/terminal/signals.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <readline/readline.h>
+
+static const char PASTE_BEGIN[] = "\033[200~", PASTE_END[] = "\033[201~";
+
+/* Narrower than this Readline cannot draw: it divides by a width less that of a prompt. */
+enum { LEAST_COLUMNS = 8, LEAST_ROWS = 2, NOT_READY = -2 };
+
+/* Without a byte for so long a paste is over: its end was lost. */
+static const struct timespec PASTE_PATIENCE = {.tv_sec = 10},
+                             DROP_PATIENCE = {.tv_nsec = 200000000};
+
+static struct {
+    bool interrupted;
+    bool pastes, prepared; /* the terminal is to mark pastes; it was told to */
+    /* Inside a paste keys are read many at a time: what is read and not yet taken. */
+    bool pasting;
+    char ahead[4096];
+    size_t n_ahead, taken;
+} keys;
+
+/* ---- the terminal's size ---- */
+
+static int at_least(int n, int least)
+{
+    return n < least ? least : n;
+}
+
+static void fit_size(void)
+{
+    struct winsize w;
+    if (ioctl(fileno(rl_instream), TIOCGWINSZ, &w) != 0 || w.ws_col == 0 || w.ws_row == 0)
+        return;
+    rl_set_screen_size(at_least(w.ws_row, LEAST_ROWS), at_least(w.ws_col, LEAST_COLUMNS));
+}
+
+static void draw_resized(void)
+{
+    rl_clear_visible_line();
+    fit_size();
+    rl_forced_update_display();
+}
+
+/* ---- keys ---- */
+
+static int is_ahead(void)
+{
+    return 1;
+}
+
+/* The next of the keys that were read. What lies there is input for Readline too. */
+static int take_ahead(void)
+{
+    unsigned char c = (unsigned char)keys.ahead[keys.taken++];
+    rl_input_available_hook = keys.taken < keys.n_ahead ? is_ahead : NULL;
+    return c;
+}
+
+/* The rest of a paste that Ctrl-C has met: it is read to its end, so that none of it is a key. */
+static bool drops_paste(void)
+{
+    return keys.pasting && interrupt_pending();
+}
+
+/*
+ * Wait for input or a signal: 1, 0 after a signal, EOF where no more is to come.
+ * Signals are let in by ppoll alone, so that none can slip in between the look at the
+ * flags and the wait.
+ */
+static int wait_input(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    const struct timespec *patience = drops_paste()  ? &DROP_PATIENCE
+                                      : keys.pasting ? &PASTE_PATIENCE
+                                                     : NULL;
+    sigset_t held, before;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    sigaddset(&held, SIGCONT);
+    sigaddset(&held, SIGWINCH);
+    int ready = NOT_READY;
+    sigprocmask(SIG_BLOCK, &held, &before);
+    bool continued = signals_continued(), resized = signals_resized();
+    if (!continued && !resized && !rl_pending_signal() && !signals_leaving() &&
+        (!interrupt_pending() || drops_paste()))
+        ready = ppoll(&p, 1, patience, &before);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (rl_pending_signal() != 0)
+        rl_check_signals();
+    if (signals_resized() || resized)
+        draw_resized();
+    /* What is on the line now is not ours. That it stopped does not tell: the signal is sent to
+     * the whole process, which may stop only after it was drawn again. */
+    if (signals_continued() || continued)
+        rl_forced_update_display();
+    return ready == 0 ? EOF : ready > 0;
+}
+
+/*
+ * Ctrl-C ends the line as Enter does, once, and what is asked within it by an end of input; a
+ * signal to leave is the end of input.
+ */
+static int read_key(FILE *f)
+{
+    if (keys.taken < keys.n_ahead)
+        return take_ahead();
+    for (;;) {
+        int ready = wait_input(fileno(f));
+        if (signals_leaving())
+            return EOF;
+        if (interrupt_pending() && !keys.pasting) {
+            /* In the middle of a search, a question or a key of several: that ends first. */
+            if (!RL_ISSTATE(RL_STATE_READCMD))
+                return EOF;
+            interrupt_clear();
+            keys.interrupted = true;
+            return '\n';
+        }
+        if (ready == EOF)
+            return EOF;
+        if (ready == 0)
+            continue;
+        ssize_t n = read(fileno(f), keys.ahead, keys.pasting ? sizeof keys.ahead : 1);
+        if (n > 0) {
+            keys.taken = 0;
+            keys.n_ahead = (size_t)n;
+            return take_ahead();
+        }
+        if (n == 0 || errno != EINTR)
+            return EOF;
+    }
+}
+
+/* ---- pastes ---- */
+
+/* Whether a control character begins here, of one byte or, as U+0080 to U+009F, of two. */
+static size_t control_bytes(const char *s)
+{
+    unsigned char c = (unsigned char)s[0], next = c == 0xc2 ? (unsigned char)s[1] : 0;
+    return next >= 0x80 && next <= 0x9f                       ? 2
+           : (c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? 1
+                                                              : 0;
+}
+
+/* In place; a terminal sends Enter for a newline. */
+static void make_harmless(struct buf *text)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < text->n;) {
+        if (text->data[i] == '\r') {
+            text->data[to++] = '\n';
+            i += text->data[i + 1] == '\n' ? 2 : 1;
+            continue;
+        }
+        size_t skip = control_bytes(text->data + i);
+        if (skip == 0)
+            text->data[to++] = text->data[i++];
+        i += skip;
+    }
+    if (text->data != NULL)
+        text->data[text->n = to] = '\0';
+}
+
+/* Up to the mark of its end. Without memory the rest is read, and lost. */
+static void read_paste(struct buf *text)
+{
+    const size_t mark = sizeof PASTE_END - 1;
+    size_t matched = 0;
+    keys.pasting = true;
+    for (int c; matched < mark && (c = rl_read_key()) >= 0;) {
+        matched = c == PASTE_END[matched] ? matched + 1 : c == PASTE_END[0];
+        buf_char(text, (char)c);
+    }
+    keys.pasting = false;
+    if (matched == mark && text->n >= mark)
+        text->data[text->n -= mark] = '\0';
+}
+
+static int insert_paste(int count, int key)
+{
+    (void)count, (void)key;
+    struct buf text = {0};
+    read_paste(&text);
+    make_harmless(&text);
+    if (!interrupt_pending() && text.n > 0) {
+        rl_mark = rl_point;
+        rl_insert_text(buf_text(&text));
+        if (strcmp(rl_variable_value("enable-active-region"), "on") == 0)
+            rl_activate_mark();
+    }
+    buf_release(&text);
+    return 0;
+}
+
+/* The end of a paste that is over already. */
+static int pass_over(int count, int key)
+{
+    (void)count, (void)key;
+    return 0;
+}
+
+static void prepare_terminal(int meta)
+{
+    rl_prep_terminal(meta);
+    if (keys.pastes && !keys.prepared) {
+        fputs("\033[?2004h", rl_outstream);
+        fflush(rl_outstream);
+        keys.prepared = true;
+    }
+}
+
+static void restore_terminal(void)
+{
+    if (keys.prepared) {
+        fputs("\033[?2004l\r", rl_outstream);
+        fflush(rl_outstream);
+        keys.prepared = false;
+    }
+    rl_deprep_terminal();
+}
+
+/* Readline must not see that the terminal marks pastes: its searches read them by themselves. */
+static void take_pastes_over(void)
+{
+    const char *region = rl_variable_value("enable-active-region");
+    bool highlights = region != NULL && strcmp(region, "on") == 0;
+    const Keymap maps[] = {emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap};
+    const char *pastes = rl_variable_value("enable-bracketed-paste");
+    keys.pastes = pastes != NULL && strcmp(pastes, "on") == 0;
+    rl_variable_bind("enable-bracketed-paste", "off");
+    rl_variable_bind("enable-active-region", highlights ? "on" : "off");
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        rl_bind_keyseq_in_map(PASTE_BEGIN, insert_paste, maps[i]);
+        rl_bind_keyseq_in_map(PASTE_END, pass_over, maps[i]);
+    }
+    rl_prep_term_function = prepare_terminal;
+    rl_deprep_term_function = restore_terminal;
+}
+
+void keys_open(void)
+{
+    rl_getc_function = read_key;
+    rl_catch_sigwinch = 0;
+    take_pastes_over();
+}
+
+void keys_begin_line(void)
+{
+    keys.interrupted = false;
+    signals_continued();
+    signals_resized();
+    fit_size();
+}
+
+bool keys_interrupted(void)
+{
+    return keys.interrupted;
+}

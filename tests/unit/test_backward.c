@@ -35,7 +35,7 @@ struct fixture {
 
 struct hashed_tensor {
     uint64_t stream;
-    float shift;
+    float scale, shift;
 };
 
 static int read_hashed(void *user, void *dst, uint64_t first, size_t n)
@@ -43,7 +43,7 @@ static int read_hashed(void *user, void *dst, uint64_t first, size_t n)
     const struct hashed_tensor *t = user;
     float *out = dst;
     for (size_t i = 0; i < n; i++)
-        out[i] = (float)hashed(t->stream, first + i) * 0x1p-24f - 0.5f + t->shift;
+        out[i] = ((float)hashed(t->stream, first + i) * 0x1p-24f - 0.5f) * t->scale + t->shift;
     return 0;
 }
 
@@ -53,10 +53,12 @@ static void make_masters(struct fixture *x)
     struct model m = {.name = "hashed", .config = x->c, .version = 1};
     assert_ok(params_init(&m.params, &x->c, LINEAR_F32));
     m.config = x->c = m.params.config;
+    const float scale = x->c.n_embd <= 24 ? 1 : 24.0f / (float)x->c.n_embd; /* wider is steeper */
     for (int i = 0; i < m.params.n_tensors; i++) {
         struct param_tensor *t = &m.params.tensors[i];
         bool norm = strstr(t->name, "ln_") != NULL && strstr(t->name, "weight") != NULL;
-        struct hashed_tensor user = {.stream = (uint64_t)i + 1, .shift = norm ? 1 : 0};
+        struct hashed_tensor user = {
+            .stream = (uint64_t)i + 1, .scale = scale, .shift = norm ? 1 : 0};
         struct tensor_reader reader = {.read = read_hashed, .user = &user, .dtype = DTYPE_F32};
         uint64_t n_bad;
         assert_ok(params_fill(t, &reader, 1, &n_bad, NULL));
@@ -65,13 +67,13 @@ static void make_masters(struct fixture *x)
     params_release(&m.params);
 }
 
-static void open_heads(struct fixture *x, bool tied, enum activation activation, int n_head)
+static void open_shape(struct fixture *x, bool tied, enum activation activation, int n_head, int D)
 {
     *x = (struct fixture){0};
     config_init(&x->c);
     x->c.n_layer = 2;
     x->c.n_head = n_head;
-    x->c.n_embd = 24;
+    x->c.n_embd = n_head * D;
     x->c.n_inner = 40;
     x->c.n_ctx = 72;
     x->c.n_vocab = 53;
@@ -85,6 +87,11 @@ static void open_heads(struct fixture *x, bool tied, enum activation activation,
         x->ids[i] = (token_id)(hashed(100, i) % 53);
         x->labels[i] = hashed(102, i) % 7 == 0 ? LABEL_NONE : (token_id)(hashed(101, i) % 53);
     }
+}
+
+static void open_heads(struct fixture *x, bool tied, enum activation activation, int n_head)
+{
+    open_shape(x, tied, activation, n_head, 24 / n_head);
 }
 
 static void open_fixture(struct fixture *x, bool tied, enum activation activation)
@@ -381,6 +388,33 @@ static void any_slices_of_the_loss(void **state)
     close_fixture(&x);
 }
 
+/* Central differences, and the same bits from a team that recomputes in pieces. */
+static void any_head_size(void **state)
+{
+    (void)state;
+    static const int shapes[][2] = {{5, 1}, {3, 3}, {1, 65}, {1, 200}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct fixture x;
+        open_shape(&x, i % 2 == 0, ACTIVATION_GELU_TANH, shapes[i][0], shapes[i][1]);
+        struct step_config s = plain(B);
+        s.dropout.attn = 0.1f;
+        central_differences(&x, &s);
+        float *expected = mem_array(x.w.n, sizeof *expected), *got = mem_array(x.w.n, sizeof *got);
+        assert_ok(par_open(1, false));
+        struct step_result first = run(&x, &s, B, 0.01f, expected);
+        assert_ok(par_open(3, false));
+        s.recompute = "layers";
+        s.attention_pieces = 3;
+        struct step_result r = run(&x, &s, B, 0.01f, got);
+        par_close();
+        assert_memory_equal(&r, &first, sizeof r);
+        assert_memory_equal(got, expected, x.w.n * sizeof *got);
+        mem_free(expected);
+        mem_free(got);
+        close_fixture(&x);
+    }
+}
+
 /* However many pieces attention's queries go in, with dropout too. */
 static void any_pieces_of_attention(void **state)
 {
@@ -590,6 +624,7 @@ int main(void)
         cmocka_unit_test(accumulation_is_one_batch),
         cmocka_unit_test(same_bits_in_any_team_and_recomputed),
         cmocka_unit_test(any_slices_of_the_loss),
+        cmocka_unit_test(any_head_size),
         cmocka_unit_test(any_pieces_of_attention),
         cmocka_unit_test(labels_that_do_not_count),
         cmocka_unit_test(dropout_is_unbiased_and_by_place),

@@ -129,6 +129,19 @@ static void same_bits_for_any_activation(void **state)
     }
 }
 
+static void same_bits_for_any_head_size(void **state)
+{
+    (void)state;
+    static const int shapes[][2] = {{5, 1}, {3, 3}, {1, 65}, {1, 200}};
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+        struct config c = tiny_config();
+        c.n_layer = 2;
+        c.n_head = shapes[i / 2][0];
+        c.n_embd = c.n_head * shapes[i / 2][1];
+        same_bits(&c, i % 2 ? LINEAR_F16 : LINEAR_F32, 1);
+    }
+}
+
 /* Texts of different lengths and pasts in one pass, some rows skipped, give the rows
  * they give alone. */
 static void same_bits_in_any_batch(void **state)
@@ -304,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits_in_any_chunks_threads_and_tables),
         cmocka_unit_test(same_bits_for_any_activation),
+        cmocka_unit_test(same_bits_for_any_head_size),
         cmocka_unit_test(same_bits_in_any_batch),
         cmocka_unit_test(feeding_many_at_once),
         cmocka_unit_test(activations_are_kept_where_there_is_room),

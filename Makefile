@@ -18,6 +18,12 @@ CC     := gcc
 V      ?= 0
 Q      := $(if $(filter 0,$(V)),@,)
 
+# All processors; a -j of the command line comes before it, and a make within this one shares them.
+# No --output-sync: it would hold back what tests say until all are done.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+endif
+
 DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-dev libjansson-dev \
               libyaml-dev libssl-dev libarchive-dev
 DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox

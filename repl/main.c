@@ -47,9 +47,10 @@ static int take_model(struct repl *r, char **words, int n)
         return ERR_MISSING;
     }
     if (options_origin(&r->options, option_find("model")) == ORIGIN_COMMAND_LINE)
-        return err_set(ERR_RANGE, "%.60s: --model names another already", words[0]);
+        return err_set(ERR_RANGE, "%s: --model names another already", file_quote(words[0]));
     if (n > 1)
-        return err_set(ERR_RANGE, "%.60s: one model at a time; a text goes behind -p", words[1]);
+        return err_set(ERR_RANGE, "%s: one model at a time; a text goes behind -p",
+                       file_quote(words[1]));
     return options_set(&r->options, option_find("model"), ORIGIN_COMMAND_LINE, words[0]);
 }
 

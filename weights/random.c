@@ -180,7 +180,8 @@ static int take_sizes(struct config *c, enum vocab_rule *vocab, const char **tok
     while (text != NULL && *text != '\0') {
         char *key = text, *value = strchr(text, '='), *end;
         if (value == NULL)
-            return err_set(ERR_RANGE, "random: expected n_layer=N or the like, not %.40s", text);
+            return err_set(ERR_RANGE, "random: expected n_layer=N or the like, not %s",
+                           file_quote(text));
         *value++ = '\0';
         if (strcmp(key, "tokenizer") == 0) {
             *tokenizer = value;
@@ -191,7 +192,8 @@ static int take_sizes(struct config *c, enum vocab_rule *vocab, const char **tok
         if (strcmp(key, "tie_word_embeddings") == 0) {
             c->tie_word_embeddings = strcmp(value, "on") == 0;
             if (!c->tie_word_embeddings && strcmp(value, "off") != 0)
-                return err_set(ERR_RANGE, "tie_word_embeddings is %.40s, must be on or off", value);
+                return err_set(ERR_RANGE, "tie_word_embeddings is %s, must be on or off",
+                               file_quote(value));
             continue;
         }
         int i = 0;
@@ -204,7 +206,8 @@ static int take_sizes(struct config *c, enum vocab_rule *vocab, const char **tok
                            key);
         long n = strtol(value, &end, 10);
         if (end == value || *end != '\0' || n < 1 || n > INT_MAX)
-            return err_set(ERR_RANGE, "%s is %.40s, must be a whole number from 1 on", key, value);
+            return err_set(ERR_RANGE, "%s is %s, must be a whole number from 1 on", key,
+                           file_quote(value));
         *sizes[i].place = (int)n;
         width = width || sizes[i].place == &c->n_embd;
         inner = inner || sizes[i].place == &c->n_inner;

@@ -19,6 +19,9 @@
 
 enum { FLUSH_BYTES = 1 << 20 };
 
+/* Of what is shown; in less than the last it is not said how long a cut text is. */
+enum { LONGEST_VISIBLE = 255, LONGEST_QUOTE = 120, LEAST_TO_COUNT = 48 };
+
 int file_fails(const char *verb, const char *path)
 {
     int saved = errno;
@@ -418,36 +421,32 @@ static size_t next_character(const char *s, bool *safe)
     return n > 0 ? (size_t)n : 1;
 }
 
-char *file_visible(const char *s)
+/* Bytes of s as it is shown. */
+static size_t visible_bytes(const char *s)
 {
-    struct buf b = {0};
-    int rc = buf_reserve(&b, strlen(s));
-    while (*s != '\0' && rc == 0) {
+    size_t all = 0;
+    while (*s != '\0') {
         bool safe;
-        size_t n = next_character(s, &safe);
-        if (safe)
-            rc = buf_add(&b, s, n);
-        for (size_t i = 0; i < n && !safe && rc == 0; i++)
-            rc = buf_printf(&b, "\\x%02x", (unsigned char)s[i]);
-        s += n;
+        size_t bytes = next_character(s, &safe);
+        all += safe ? bytes : 4 * bytes;
+        s += bytes;
     }
-    if (rc != 0) {
-        buf_release(&b);
-        return NULL;
-    }
-    return b.data;
+    return all;
 }
 
 const char *file_show(char *out, size_t n, const char *s)
 {
-    size_t at = 0;
+    char cut[32] = "";
+    size_t at = 0, all = visible_bytes(s), room = n - 1;
+    if (all > room) {
+        snprintf(cut, sizeof cut, n < LEAST_TO_COUNT ? "..." : "... (%zu bytes)", strlen(s));
+        room -= strlen(cut);
+    }
     while (*s != '\0') {
         bool safe;
         size_t bytes = next_character(s, &safe), need = safe ? bytes : 4 * bytes;
-        if (at + need + 4 > n) {
-            memcpy(out + at, "...", 4);
-            return out;
-        }
+        if (at + need > room)
+            break;
         for (size_t i = 0; i < bytes && !safe; i++)
             at += (size_t)snprintf(out + at, 5, "\\x%02x", (unsigned char)s[i]);
         if (safe) {
@@ -456,12 +455,28 @@ const char *file_show(char *out, size_t n, const char *s)
         }
         s += bytes;
     }
-    out[at] = '\0';
+    memcpy(out + at, cut, strlen(cut) + 1);
     return out;
+}
+
+char *file_visible(const char *s)
+{
+    size_t all = visible_bytes(s), n = (all < LONGEST_VISIBLE ? all : LONGEST_VISIBLE) + 1;
+    char *out = mem_alloc(n < 8 ? 8 : n);
+    if (out != NULL)
+        file_show(out, n < 8 ? 8 : n, s);
+    return out;
+}
+
+const char *file_quote(const char *s)
+{
+    static _Thread_local char quotes[4][LONGEST_QUOTE + 1];
+    static _Thread_local unsigned next;
+    return file_show(quotes[next++ % 4], sizeof quotes[0], s);
 }
 
 int file_wrap(const char *path)
 {
-    char shown[PATH_MAX];
+    char shown[LONGEST_VISIBLE + 1];
     return err_wrap("cannot load %s", file_show(shown, sizeof shown, path));
 }

@@ -72,12 +72,15 @@ char *file_expand(const char *path);
  */
 enum file_home { HOME_CONFIG, HOME_DATA, HOME_STATE, HOME_CACHE };
 char *file_home(enum file_home kind, const char *name);
-/* s with control characters, escape sequences and invalid UTF-8 as \xNN, into fresh
- * memory: safe for a terminal. */
+/* s for a sentence, in fresh memory: control characters, escape sequences and invalid UTF-8 as
+ * \xNN, safe for a terminal; what is beyond 255 bytes is cut, and how long s is said. */
 char *file_visible(const char *s);
-/* The same into out[n], n >= 8, for sentences: what does not fit is cut, with "..." for it.
- * Returns out. */
+/* The same into out[n], n >= 8: what does not fit is cut at a character, "abc... (5000 bytes)"; in
+ * less than 48 bytes "abc...". Returns out. */
 const char *file_show(char *out, size_t n, const char *s);
+/* The same in at most 120 bytes, for a value that somebody gave: borrowed until the fourth call
+ * from here on in this thread. */
+const char *file_quote(const char *s);
 /* "cannot VERB PATH: " and errno's words, the path made visible; ERR_IO. */
 int file_fails(const char *verb, const char *path);
 /* Put "cannot load PATH: " before the sentence, the path made visible; its code. */

@@ -109,15 +109,12 @@ int setting_range(const struct setting *s, struct buf *out)
 static int refuse(const struct setting *s, const char *text)
 {
     struct buf range = {0};
-    char *shown = file_visible(text);
     bool whole = s->type == SETTING_INT || s->type == SETTING_INT64 || s->type == SETTING_UINT64;
     setting_range(s, &range);
-    err_set(ERR_RANGE, "%s is %.80s%s, must be %s%s", s->name,
-            shown == NULL || *shown == '\0' ? "empty" : shown,
-            shown != NULL && strlen(shown) > 80 ? "..." : "", whole ? "a whole number, " : "",
+    err_set(ERR_RANGE, "%s is %s, must be %s%s", s->name,
+            *text == '\0' ? "empty" : file_quote(text), whole ? "a whole number, " : "",
             buf_text(&range));
     buf_release(&range);
-    mem_free(shown);
     return ERR_RANGE;
 }
 

@@ -1,6 +1,7 @@
 #include "model/base/words.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
 
 #include <ctype.h>
@@ -68,7 +69,7 @@ int words_parse(struct words *out, const char *text)
             if (!step) {
                 int rc = err_set(ERR_RANGE,
                                  "unknown escape \\%.1s in \"%s\": write \\\\ for a backslash",
-                                 p + 1, text);
+                                 p + 1, file_quote(text));
                 words_release(out);
                 return rc;
             }
@@ -77,7 +78,7 @@ int words_parse(struct words *out, const char *text)
         }
         if (!w->n) {
             int rc = err_set(ERR_RANGE, "empty word in \"%s\": write \\, for a comma inside a word",
-                             text);
+                             file_quote(text));
             words_release(out);
             return rc;
         }

@@ -1,6 +1,7 @@
 #include "model/kernels/kernels.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/kernels/kernels_tables.h"
 
 #include <pthread.h>
@@ -57,7 +58,8 @@ int kernels_select(const char *name)
         while (chosen < n_tables && strcmp(name, tables[chosen].name) != 0)
             chosen++;
     if (chosen == n_tables)
-        return err_set(ERR_RANGE, "kernels is %s, this machine has: auto, %s", name, names);
+        return err_set(ERR_RANGE, "kernels is %s, this machine has: auto, %s", file_quote(name),
+                       names);
     atomic_store(&active, &tables[chosen]);
     return 0;
 }

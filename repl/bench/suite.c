@@ -55,7 +55,7 @@ static int choose(struct bench *b, char *const *words, int n, unsigned *chosen)
                 "no bench and no file %s: limits, decode, prefill, score, batch, loop, stream, "
                 "sampling, tokenizer, start, train, train=BATCHxLENGTH, or a text for the "
                 "tokenizer",
-                words[i]);
+                file_quote(words[i]));
     }
     if (b->sized)
         *chosen |= 1u << (N_BENCHES - 1);

@@ -2,6 +2,7 @@
 #include "repl/commands/commands.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "repl/commands/help.h"
@@ -192,11 +193,11 @@ static int unknown(const char *name)
     const char *near = command_nearest(name, false);
     const struct setting *o;
     if (near != NULL)
-        return err_set(ERR_MISSING, "there is no %.40s; did you mean %s?", name, near);
+        return err_set(ERR_MISSING, "there is no %s; did you mean %s?", file_quote(name), near);
     int rc = option_lookup(&o, name);
     return strstr(err_text(), "mean") != NULL
                ? rc
-               : err_set(rc, "there is no command or setting %.40s", name);
+               : err_set(rc, "there is no command or setting %s", file_quote(name));
 }
 
 int cmd_help(struct repl *r, const struct call *c)

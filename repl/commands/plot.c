@@ -49,8 +49,8 @@ static int take_path(struct request *q, char *path, bool picture)
 {
     char **kept = &q->paths[picture];
     if (*kept != NULL) {
-        err_set(ERR_RANGE, "one %s at a time, not %s and %s", picture ? "picture" : "run", *kept,
-                path);
+        err_set(ERR_RANGE, "one %s at a time, not %s and %s", picture ? "picture" : "run",
+                file_quote(*kept), file_quote(path));
         mem_free(path);
         return ERR_RANGE;
     }
@@ -65,7 +65,7 @@ static int take_over(struct request *q, const char *name)
                            : err_set(ERR_RANGE,
                                      "over is %s, must be step, tokens, hours, machine_hours or "
                                      "epoch",
-                                     name);
+                                     file_quote(name));
 }
 
 /* A curve may have any name: what the run has is known when it was read. */
@@ -82,7 +82,7 @@ static int understand(struct request *q, const char *word)
         return take_path(q, path, picture);
     mem_free(path);
     if (far)
-        return err_set(ERR_RANGE, "no curve, picture or run's folder %s", word);
+        return err_set(ERR_RANGE, "no curve, picture or run's folder %s", file_quote(word));
     if (q->n_series == MAX_CURVES)
         return err_set(ERR_RANGE, "at most %d curves in one picture", MAX_CURVES);
     q->series[q->n_series++].name = word;
@@ -181,7 +181,7 @@ static int check_names(const struct request *q, int n_named)
     }
     if (rc == 0 && i < n_named)
         rc = err_set(ERR_MISSING, "no curve, picture or run's folder %s; the run has %s",
-                     q->series[i].name, buf_text(&names));
+                     file_quote(q->series[i].name), buf_text(&names));
     else if (rc == 0)
         rc = err_set(ERR_MISSING, "the run has no %s to plot over; it has %s", q->over,
                      buf_text(&names));

@@ -167,7 +167,8 @@ int cmd_history(struct repl *r, const struct call *c)
         char *end;
         long v = strtol(c->words[0], &end, 10);
         if (*end != '\0' || v < 1 || v > 1000000)
-            return err_set(ERR_RANGE, "how many lines? %.40s is not 1 to 1000000", c->words[0]);
+            return err_set(ERR_RANGE, "how many lines? %s is not 1 to 1000000",
+                           file_quote(c->words[0]));
         shown = (int)v;
     }
     while (line_history(n) != NULL)

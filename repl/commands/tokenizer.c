@@ -57,7 +57,8 @@ int cmd_tokenizer(struct repl *r, const struct call *c)
 {
     struct tokenizer *t = NULL;
     if (strcmp(c->words[0], "train") != 0)
-        return err_set(ERR_RANGE, "tokenizer does not know %.40s; it can train", c->words[0]);
+        return err_set(ERR_RANGE, "tokenizer does not know %s; it can train",
+                       file_quote(c->words[0]));
     char *text = file_expand(c->words[1]), *out = file_expand(c->words[2]);
     int rc =
         text == NULL || out == NULL ? ERR_NOMEM : train(&t, text, out, &r->options.settings.call);

@@ -30,7 +30,7 @@ static int parse_ids(struct ids *out, const char *text)
         long v = strtol(p, &end, 10);
         if (end == p || errno != 0 || v < 0 || v > INT32_MAX ||
             (*end != '\0' && strchr(", \t\n", *end) == NULL))
-            return err_set(ERR_RANGE, "ids: %.40s is no token id; give them as 1,2,3", p);
+            return err_set(ERR_RANGE, "ids: %s is no token id; give them as 1,2,3", file_quote(p));
         int rc = ids_add(out, &(token_id){(token_id)v}, 1);
         if (rc != 0)
             return rc;

@@ -1,6 +1,7 @@
 #include "repl/settings/options.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 
 enum { MAX_NAMES = 128 };
 
@@ -76,7 +77,8 @@ int option_switch(const struct setting *o, const char *text, bool *on)
 {
     static const struct setting a_switch = {.name = "", .type = SETTING_BOOL};
     int rc = setting_parse(&a_switch, on, text);
-    return rc == 0 ? 0 : err_set(ERR_RANGE, "%s is %s, must be on or off", o->name, text);
+    return rc == 0 ? 0
+                   : err_set(ERR_RANGE, "%s is %s, must be on or off", o->name, file_quote(text));
 }
 
 static size_t n_options(void)

@@ -1,6 +1,7 @@
 #include "sampling/chain/bias.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
 
 #include <errno.h>
@@ -9,24 +10,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int refuse_bias(const char *text, const char *expected)
+{
+    char *one = mem_sprintf("%.*s", (int)strcspn(text, ","), text);
+    err_set(ERR_RANGE, "logit_bias: \"%s\", expected %s", file_quote(one != NULL ? one : ""),
+            expected);
+    mem_free(one);
+    return ERR_RANGE;
+}
+
 /* One "id:bias" at *text; *text moves behind it. */
 static int parse_one(struct bias *b, const char **text, int n_vocab)
 {
     char *end, *colon;
-    int shown = (int)strcspn(*text, ",");
     errno = 0;
     long long id = strtoll(*text, &colon, 10);
     colon += strspn(colon, " \t");
     float bias = *colon == ':' ? strtof(colon + 1, &end) : 0;
     if (*colon != ':' || end == colon + 1 || (end += strspn(end, " \t"), *end && *end != ','))
-        return err_set(ERR_RANGE, "logit_bias: \"%.*s\", expected id:bias", shown, *text);
+        return refuse_bias(*text, "id:bias");
     if (errno == ERANGE && !isfinite(bias))
         bias = NAN; /* a number beyond float is no wish for a ban */
     if (id < 0 || id >= n_vocab)
         return err_set(ERR_RANGE, "logit_bias: id %lld, expected 0 to %d", id, n_vocab - 1);
     if (!(bias <= FLT_MAX))
-        return err_set(ERR_RANGE, "logit_bias: \"%.*s\", expected a finite bias, or -inf for a ban",
-                       shown, *text);
+        return refuse_bias(*text, "a finite bias, or -inf for a ban");
     *b = (struct bias){(token_id)id, bias};
     *text = end;
     return 0;

@@ -1,10 +1,11 @@
 #include "sampling/chain/stages.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
 #include "model/base/words.h"
 #include "sampling/chain/sampler.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char *const names[STAGE_COUNT] = {
@@ -32,10 +33,10 @@ static int add(struct chain *out, const char *name)
         stage++;
     if (stage == STAGE_COUNT) {
         const char *nearest = words_nearest(name, names, STAGE_COUNT);
-        return nearest ? err_set(ERR_RANGE, "chain: unknown stage \"%s\", did you mean %s?", name,
-                                 nearest)
+        return nearest ? err_set(ERR_RANGE, "chain: unknown stage \"%s\", did you mean %s?",
+                                 file_quote(name), nearest)
                        : err_set(ERR_RANGE, "chain: unknown stage \"%s\", expected some of %s",
-                                 name, SAMPLER_CHAIN);
+                                 file_quote(name), SAMPLER_CHAIN);
     }
     for (int i = 0; i < out->n; i++)
         if (out->stages[i] == (enum stage)stage)
@@ -54,9 +55,9 @@ int chain_parse(struct chain *out, const char *text)
         size_t length = strcspn(text, ","), n = length;
         while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
             n--;
-        char name[64];
-        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name), text);
-        int rc = add(out, name);
+        char *name = mem_sprintf("%.*s", (int)n, text);
+        int rc = name == NULL ? ERR_NOMEM : add(out, name);
+        mem_free(name);
         if (rc)
             return rc;
         if (!text[length])

@@ -318,6 +318,28 @@ static void no_thread_outlives_its_team(void **state)
     pthread_key_delete(l.key);
 }
 
+static void shown_text_is_cut_at_a_character(void **state)
+{
+    (void)state;
+    char out[64], wide[301];
+    for (int i = 0; i < 300; i += 3)
+        memcpy(wide + i, "\xe4\xb8\xad", 4);
+    assert_string_equal(file_show(out, 8, "1234567"), "1234567");
+    assert_string_equal(file_show(out, 8, "12345678"), "1234...");
+    assert_string_equal(file_show(out, 9, wide), "\xe4\xb8\xad...");
+    assert_string_equal(file_show(out, sizeof out, "a\033\xff"), "a\\x1b\\xff");
+    file_show(out, 56, wide);
+    assert_string_equal(out + 39, "... (300 bytes)");
+    assert_memory_equal(out, wide, 39);
+    const char *a = file_quote("a"), *b = file_quote("b");
+    assert_string_equal(a, "a");
+    assert_string_equal(b, "b");
+    assert_true(strlen(file_quote(wide)) <= 120);
+    char *visible = file_visible("a\n");
+    assert_string_equal(visible, "a\\x0a");
+    mem_free(visible);
+}
+
 static void work_in_parts(void *arg, int thread, int n_threads)
 {
     (void)n_threads;
@@ -454,6 +476,7 @@ int main(void)
         cmocka_unit_test(normals_have_their_moments),
         cmocka_unit_test(writing_is_all_or_nothing),
         cmocka_unit_test(a_barrier_holds_all_threads),
+        cmocka_unit_test(shown_text_is_cut_at_a_character),
         cmocka_unit_test(no_thread_outlives_its_team),
         cmocka_unit_test(a_job_in_parts),
         cmocka_unit_test(the_host_goes_on_while_a_job_runs),

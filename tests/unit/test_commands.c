@@ -1,10 +1,12 @@
 #include "tests/unit/test.h"
 
-#include "repl/commands/commands.h"
+#include "repl/commands/command.h"
 #include "repl/commands/complete.h"
+#include "repl/commands/table.h"
 #include "repl/session/json_lines.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/term.h"
+#include "train/config/run_config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +35,108 @@ static void assert_refused(struct repl *r, const char *line, const char *part)
     const struct setting *o;
     for (int i = 0; (o = option_at(i)) != NULL; i++)
         assert_null(r->options.given[i][ORIGIN_CALL]);
+}
+
+/* A value or name of any length leaves room for what is wrong with it. */
+static int long_sentences;
+
+static void look_brief(const char *about, const char *line)
+{
+    const char *said = err_text();
+    bool whole = strstr(said, "aaaaaaaa") != NULL && strstr(said, "...") == NULL;
+    if (strlen(said) <= 560 && !whole)
+        return;
+    long_sentences++;
+    print_error("%s: %.40s...: %zu bytes%s: %.100s\n", about, line, strlen(said),
+                whole ? ", not said to be cut" : "", said);
+}
+
+enum { LONG = 5000 };
+
+static const char *long_value(char first)
+{
+    static char text[LONG + 1];
+    memset(text, 'a', LONG);
+    text[0] = first;
+    return text;
+}
+
+static void long_values_are_cut(void **state)
+{
+    struct repl *r = *state;
+    static const char *const forms[] = {
+        "%s %s",        "%s x %s",        "%s %s x",       "%s --%s",    "%s --seed=%s",
+        "%s x=%s",      "%s %s=1",        "%s steps=%s",   "%s show %s", "%s status %s",
+        "%s resume %s", "%s resume x=%s", "%s load %s",    "%s save %s", "%s info %s",
+        "%s kl %s",     "%s text %s",     "%s wikitext %s"};
+    static const char firsts[] = "a1./-\\:,\x1b";
+    char line[LONG + 100];
+    const struct setting *o;
+    const struct command *c;
+    long_sentences = 0;
+    assert_ok(options_set(&r->options, option_find("model"), ORIGIN_COMMAND_LINE,
+                          "random:tests/cli/data/config.json"));
+    for (const char *first = firsts; *first != '\0'; first++) {
+        const char *value = long_value(*first);
+        for (int i = 0; (o = option_at(i)) != NULL; i++)
+            if (options_set(&r->options, o, ORIGIN_CALL, value) != 0)
+                look_brief(o->name, value);
+        options_clear(&r->options, ORIGIN_CALL);
+        for (int i = 0; (c = command_at(i)) != NULL; i++)
+            for (size_t k = 0; k < sizeof forms / sizeof *forms && !(c->flags & TAKES_TEXT); k++) {
+                snprintf(line, sizeof line, forms[k], c->name, value);
+                if (command_run_line(r, line) != 0)
+                    look_brief(c->name, line);
+            }
+        snprintf(line, sizeof line, "%s x", value);
+        assert_true(command_run_line(r, line) != 0);
+        look_brief("a command", line);
+        for (int i = 0; (o = option_at(i)) != NULL; i++) {
+            snprintf(line, sizeof line, "set %s %s", o->name, value);
+            if (command_run_line(r, line) != 0)
+                look_brief("set", line);
+        }
+        snprintf(line, sizeof line, "set %s 1", value);
+        assert_true(command_run_line(r, line) != 0);
+        look_brief("set", line);
+    }
+    assert_int_equal(long_sentences, 0);
+}
+
+static void long_keys_of_files_are_cut(void **state)
+{
+    struct repl *r = *state;
+    const struct yaml_origin from = {ORIGIN_FILE, "a file", option_per_line};
+    static const char *const forms[] = {"%s: 1\n",
+                                        "temperature: %s\n",
+                                        "training:\n  %s: 1\n",
+                                        "%s\n",
+                                        "a: [%s\n",
+                                        "x: &%s 1\n",
+                                        "x: *%s\n",
+                                        "!%s\n"};
+    struct run_config config;
+    const struct setting *row;
+    char text[LONG + 100];
+    const char *value = long_value('a');
+    long_sentences = 0;
+    assert_ok(run_config_init(&config));
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+        snprintf(text, sizeof text, forms[k], value);
+        if (options_read_yaml(&r->options, &from, text, strlen(text)) != 0)
+            look_brief("settings", text);
+        if (run_config_read(&config, RUN_FILE, "a file", text, strlen(text)) != 0)
+            look_brief("a run", text);
+    }
+    for (const char *first = "a1./-\\:,\x1b"; *first != '\0'; first++)
+        for (int i = 0; (row = run_row_at(i)) != NULL; i++) {
+            char key[100];
+            snprintf(key, sizeof key, "%s.%s", row->group, row->name);
+            if (run_config_set(&config, RUN_FILE, key, long_value(*first)) != 0)
+                look_brief("a run", key);
+        }
+    run_config_release(&config);
+    assert_int_equal(long_sentences, 0);
 }
 
 static void rows_are_sound(void **state)
@@ -260,6 +364,8 @@ static void json_lines_are_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(long_values_are_cut),
+        TEST(long_keys_of_files_are_cut),
         TEST(rows_are_sound),
         TEST(bad_lines_are_explained),
         TEST(settings_are_set),

@@ -79,7 +79,7 @@ static int find_file(char **out, const struct eval *e, const struct eval_config 
         }
         mem_free(path);
     }
-    char shown[512], *path = place(e, c, 0, &last);
+    char shown[256], *path = place(e, c, 0, &last);
     if (path == NULL)
         return err_last();
     err_set(ERR_MISSING,

@@ -1,6 +1,7 @@
 #include "train/step/step.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
@@ -158,8 +159,8 @@ static int parse_list(bool *again, const char *text, int n_layer)
         if (*end == '-' && end[1] >= '0' && end[1] <= '9')
             last = strtol(end + 1, &end, 10);
         if (last < first || last >= n_layer)
-            return err_set(ERR_RANGE, "recompute is %s, the model has layers 0 to %d", text,
-                           n_layer - 1);
+            return err_set(ERR_RANGE, "recompute is %s, the model has layers 0 to %d",
+                           file_quote(text), n_layer - 1);
         for (long i = first; i <= last; i++)
             again[i] = true;
         if (*end == '\0')
@@ -168,7 +169,8 @@ static int parse_list(bool *again, const char *text, int n_layer)
             break;
         at = end + 1;
     }
-    return err_set(ERR_RANGE, "recompute is %s, must be none, all (or layers) or a list as 0,2,4-11", text);
+    return err_set(ERR_RANGE, "recompute is %s, must be none, all (or layers) or a list as 0,2,4-11",
+                   file_quote(text));
 }
 
 static int parse_layers(bool *again, const char *text, int n_layer)

@@ -156,7 +156,7 @@ static int choose_files(struct state *st, bool need_weights)
     }
     if (!need_weights)
         return 0;
-    char shown[PATH_MAX];
+    char shown[256];
     return err_set(ERR_MISSING,
                    "%s has no weights: no model.safetensors or pytorch_model.bin, nor either's "
                    "index",
@@ -452,7 +452,7 @@ static int read_all(struct source *s, const char *path, bool need_weights, const
     if ((rc = vocab_open_folder(&s->tokenizer, st->folder, c, p)) != 0 || c != NULL)
         return rc;
     if (s->tokenizer == NULL) {
-        char shown[PATH_MAX];
+        char shown[256];
         return err_set(ERR_MISSING, "%s has neither weights nor a tokenizer",
                        file_show(shown, sizeof shown, st->folder));
     }

@@ -5,12 +5,14 @@
 #include "repl/terminal/signals.h"
 
 #include <errno.h>
+#include <langinfo.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 #include <readline/readline.h>
 
@@ -30,6 +32,11 @@ static struct {
     bool pasting;
     char ahead[4096];
     size_t n_ahead, taken;
+    /* The character to be given, a byte at a time. */
+    unsigned char character[4];
+    size_t n_character, given;
+    int pushed; /* a byte to be read once more; 0: none */
+    bool utf8;
 } keys;
 
 /* ---- the terminal's size ---- */
@@ -61,12 +68,17 @@ static int is_ahead(void)
     return 1;
 }
 
-/* The next of the keys that were read. What lies there is input for Readline too. */
+/* What was read and not given is input for Readline too. */
+static void note_ahead(void)
+{
+    bool more = keys.taken < keys.n_ahead || keys.given < keys.n_character || keys.pushed != 0;
+    rl_input_available_hook = more ? is_ahead : NULL;
+}
+
+/* The next of the keys that were read. */
 static int take_ahead(void)
 {
-    unsigned char c = (unsigned char)keys.ahead[keys.taken++];
-    rl_input_available_hook = keys.taken < keys.n_ahead ? is_ahead : NULL;
-    return c;
+    return (unsigned char)keys.ahead[keys.taken++];
 }
 
 /* The rest of a paste that Ctrl-C has met: it is read to its end, so that none of it is a key. */
@@ -115,7 +127,7 @@ static int wait_input(int fd)
  * Ctrl-C ends the line as Enter does, once, and what is asked within it by an end of input; a
  * signal to leave is the end of input.
  */
-static int read_key(FILE *f)
+static int read_byte(FILE *f)
 {
     if (keys.taken < keys.n_ahead)
         return take_ahead();
@@ -144,6 +156,43 @@ static int read_key(FILE *f)
         if (n == 0 || errno != EINTR)
             return EOF;
     }
+}
+
+/* Of the UTF-8 that begins with this byte; 1 where none does. */
+static size_t character_bytes(int c)
+{
+    return c >= 0xf0 && c < 0xf8 ? 4 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xc2 && c < 0xe0 ? 2 : 1;
+}
+
+/*
+ * Whole characters alone reach Readline, in UTF-8: on other bytes its searches for the next one
+ * never end (8.2). What is none becomes U+FFFD.
+ */
+static int read_key(FILE *f)
+{
+    int c;
+    if (keys.given == keys.n_character) {
+        c = keys.pushed != 0 ? keys.pushed : read_byte(f);
+        keys.pushed = 0;
+        if (c < 0x80 || !keys.utf8)
+            return note_ahead(), c;
+        size_t n = 0, whole = character_bytes(c);
+        for (keys.character[n++] = (unsigned char)c; n < whole; n++) {
+            c = read_byte(f);
+            if (c < 0x80 || c > 0xbf)
+                break;
+            keys.character[n] = (unsigned char)c;
+        }
+        if (n < whole && c >= 0)
+            keys.pushed = c; /* the first of another, or Ctrl-C's newline */
+        utf8proc_int32_t point;
+        keys.given = 0;
+        keys.n_character = n;
+        if (utf8proc_iterate(keys.character, (utf8proc_ssize_t)n, &point) != (utf8proc_ssize_t)n)
+            keys.n_character = 3, memcpy(keys.character, "\xef\xbf\xbd", 3);
+    }
+    c = keys.character[keys.given++];
+    return note_ahead(), c;
 }
 
 /* ---- pastes ---- */
@@ -255,6 +304,7 @@ static void take_pastes_over(void)
 void keys_open(void)
 {
     rl_getc_function = read_key;
+    keys.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     rl_catch_sigwinch = 0;
     take_pastes_over();
 }

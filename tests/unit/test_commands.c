@@ -106,7 +106,8 @@ static void long_values_are_cut(void **state)
 static void long_keys_of_files_are_cut(void **state)
 {
     struct repl *r = *state;
-    const struct yaml_origin from = {ORIGIN_FILE, "a file", option_per_line};
+    const struct yaml_origin from = {
+        .origin = ORIGIN_FILE, .label = "a file", .may_set = option_per_line};
     static const char *const forms[] = {"%s: 1\n",
                                         "temperature: %s\n",
                                         "training:\n  %s: 1\n",
@@ -363,6 +364,7 @@ static void json_lines_are_written(void **state)
 
 int main(void)
 {
+    commands_use(command_table);
     const struct CMUnitTest tests[] = {
         TEST(long_values_are_cut),
         TEST(long_keys_of_files_are_cut),

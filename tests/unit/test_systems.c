@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "model/base/file.h"
-#include "repl/commands/commands.h"
+#include "repl/commands/table.h"
 #include "repl/settings/options.h"
 #include "repl/commands/systems.h"
 #include "train/config/run_config.h"
@@ -173,6 +173,7 @@ static void every_option_of_eval_is_accounted_for(void **state)
 
 int main(void)
 {
+    commands_use(command_table);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_name_exists),
         cmocka_unit_test(no_option_stands_twice),

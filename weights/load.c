@@ -1,9 +1,14 @@
 #include "weights/load.h"
 
+#include "model/adapter_switch.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "weights/adapter_base.h"
 #include "weights/hf/adapter_file.h"
+#include "weights/hf/source_adapter.h"
+#include "weights/model_source.h"
+#include "weights/open.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -76,6 +81,77 @@ static int load_plain(struct model **out, const char *path, const struct load_co
         *out = m;
     else
         model_free(m);
+    return rc;
+}
+
+/* ---- an adapter beside it ---- */
+
+static void note_bad(const struct adapter *a, enum linear_kind kind, const uint64_t *bad,
+                     const struct progress *p)
+{
+    char name[64];
+    for (int i = 0; i < a->n_terms; i++)
+        if (bad[i] > 0) {
+            progress_note(p,
+                          "with the adapter %" PRIu64 " weights of %s are NaN or infinite%s: "
+                          "what the model says may be nonsense",
+                          bad[i], adapter_term_name(name, &a->terms[i]),
+                          kind == LINEAR_F16 ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
+                                             : "");
+            return;
+        }
+}
+
+/* Fill the other form of each matrix from the source, the adapter merged in. */
+static int fill_others(struct adapter *a, const struct model *m, const struct source *s,
+                       const struct progress *p)
+{
+    const size_t n = (size_t)a->n_terms;
+    struct param_tensor *to = mem_array(n, sizeof *to);
+    struct linear *linears = mem_array(n, sizeof *linears);
+    struct tensor_reader *readers = mem_array(n, sizeof *readers);
+    uint64_t *bad = mem_array(n, sizeof *bad);
+    int rc = to == NULL || linears == NULL || readers == NULL || bad == NULL ? ERR_NOMEM : 0;
+    for (int i = 0; i < a->n_terms && rc == 0; i++) {
+        int at = source_find_matrix(s, &a->terms[i]);
+        if (at < 0) {
+            rc = at;
+            break;
+        }
+        linears[i] = adapter_other(a, m, i);
+        to[i] = s->table.tensors[at];
+        to[i].linear = &linears[i];
+        readers[i] = s->readers[at];
+    }
+    if (rc == 0 && (rc = params_fill(to, readers, a->n_terms, bad, p)) == 0)
+        note_bad(a, m->params.kind, bad, p);
+    mem_free(to);
+    mem_free(linears);
+    mem_free(readers);
+    mem_free(bad);
+    return rc;
+}
+
+int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
+{
+    struct source s;
+    const bool was_on = m->adapter != NULL && m->adapter->on;
+    int rc = adapter_make_room(a, m);
+    if (rc != 0)
+        return rc;
+    /* Memory serves as a base only while nothing is merged into it. */
+    adapter_switch(m, false);
+    if ((rc = source_of_model(&s, m, p)) == 0) {
+        if ((rc = source_adapt(&s, a, false)) == 0)
+            rc = fill_others(a, m, &s, p);
+        source_close(&s);
+    }
+    if (rc == 0) {
+        adapter_attach(a, m);
+        adapter_switch(m, true);
+    } else {
+        adapter_switch(m, was_on);
+    }
     return rc;
 }
 

@@ -3,7 +3,11 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "weights/hf/adapter_file.h"
+#include "weights/gguf/gguf_write.h"
+#include "weights/hf/save_hf.h"
+#include "weights/hf/source_adapter.h"
+#include "weights/model_source.h"
+#include "weights/open.h"
 
 #include <string.h>
 

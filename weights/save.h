@@ -3,23 +3,14 @@
 /* From a source to files: an HF folder (config.json, model.safetensors, vocab.json,
  * merges.txt, tokenizer.json, generation_config.json) or, when the path ends in
  * .gguf, one GGUF file. */
-#include "weights/source.h"
-
-enum save_dtype { SAVE_KEEP, SAVE_F32, SAVE_F16, SAVE_BF16 };
-
-struct save_config {
-    enum save_dtype dtype; /* KEEP: tensors bit for bit */
-    bool force;            /* overwrite */
-    bool compat;           /* GGUF: write output.weight also when tied */
-};
+#include "model/base/progress.h"
+#include "model/model.h"
+#include "weights/tensors/save_config.h"
+#include "weights/tensors/source.h"
 
 /* Nothing is changed on disk unless all of it could be written. */
 int source_save(struct source *s, const char *path, const struct save_config *c,
                 const struct progress *p);
-int source_save_hf(struct source *s, const char *path, const struct save_config *c,
-                   const struct progress *p);
-int source_save_gguf(struct source *s, const char *path, const struct save_config *c,
-                     const struct progress *p);
 /* `prattle convert IN OUT`. */
 int weights_convert(const char *in, const char *out, uint64_t seed, const struct save_config *c,
                     const struct progress *p);

@@ -123,25 +123,32 @@ int file_read_at(const struct file *f, void *dst, uint64_t offset, size_t n)
     return 0;
 }
 
+int file_read_whole(struct buf *out, const struct file *f, uint64_t max)
+{
+    size_t before = out->n;
+    int rc;
+    if (f->bytes > max) {
+        char *shown = file_visible(f->path);
+        rc = err_set(ERR_RANGE, "%s has %llu bytes, at most %llu are read",
+                     shown == NULL ? "file" : shown, (unsigned long long)f->bytes,
+                     (unsigned long long)max);
+        mem_free(shown);
+    } else if ((rc = buf_reserve(out, (size_t)f->bytes)) == 0 &&
+               (rc = file_read_at(f, out->data + before, 0, (size_t)f->bytes)) == 0) {
+        out->n = before + (size_t)f->bytes;
+    }
+    if (out->data != NULL)
+        out->data[out->n] = '\0';
+    return rc;
+}
+
 int file_read_all(struct buf *out, const char *path, uint64_t max)
 {
     struct file f;
     int rc = file_open(&f, path);
     if (rc != 0)
         return rc;
-    size_t before = out->n;
-    if (f.bytes > max) {
-        char *shown = file_visible(path);
-        rc = err_set(ERR_RANGE, "%s has %llu bytes, at most %llu are read",
-                     shown == NULL ? "file" : shown, (unsigned long long)f.bytes,
-                     (unsigned long long)max);
-        mem_free(shown);
-    } else if ((rc = buf_reserve(out, (size_t)f.bytes)) == 0 &&
-               (rc = file_read_at(&f, out->data + before, 0, (size_t)f.bytes)) == 0) {
-        out->n = before + (size_t)f.bytes;
-    }
-    if (out->data != NULL)
-        out->data[out->n] = '\0';
+    rc = file_read_whole(out, &f, max);
     file_close(&f);
     return rc;
 }

@@ -25,6 +25,8 @@ void file_close(struct file *f);
 int file_read_at(const struct file *f, void *dst, uint64_t offset, size_t n);
 /* The whole file, at most max bytes (ERR_RANGE above), appended to out. */
 int file_read_all(struct buf *out, const char *path, uint64_t max);
+/* The same of one that is open. */
+int file_read_whole(struct buf *out, const struct file *f, uint64_t max);
 /* All of a descriptor (standard input, a pipe) up to its end. */
 int file_read_fd(struct buf *out, int fd);
 /* Wait until fd can be read: 0, or ERR_INTERRUPTED, of which no moment is missed. */

@@ -9,7 +9,7 @@
 #include "repl/terminal/term.h"
 #include "train/data/text_words.h"
 #include "weights/tensors/folder.h"
-#include "weights/hf/vocab.h"
+#include "weights/hf/vocab_write.h"
 
 #include <stdio.h>
 #include <string.h>

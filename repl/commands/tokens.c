@@ -10,7 +10,7 @@
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
 #include "sampling/score.h"
-#include "weights/source.h"
+#include "weights/open.h"
 
 #include <errno.h>
 #include <math.h>

@@ -13,6 +13,7 @@
 #include "train/config/run_config.h"
 #include "train/run/speed.h"
 #include "train/step/step.h"
+#include "weights/open.h"
 
 #include <inttypes.h>
 #include <math.h>

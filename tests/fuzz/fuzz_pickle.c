@@ -1,7 +1,7 @@
 /* A torch checkpoint of any bytes: alone as a pickle, and as a whole file, a zip. */
 #include "model/base/mem.h"
 #include "weights/torch/pickle.h"
-#include "weights/tensors/tensor_file.h"
+#include "weights/torch/torch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

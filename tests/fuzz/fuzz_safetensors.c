@@ -1,7 +1,7 @@
 /* safetensors_open on any bytes: an answer or a sentence, and what it answers lies in
  * the file. */
 #include "model/base/err.h"
-#include "weights/tensors/tensor_file.h"
+#include "weights/hf/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,9 @@
 #include "train/step/weights.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/load.h"
-#include "weights/tensors/tensor_file.h"
+#include "weights/adapter_base.h"
+#include "weights/hf/safetensors.h"
+#include "weights/open.h"
 
 #include <math.h>
 

@@ -5,6 +5,7 @@
 #include "model/tokenizer/bpe_train.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/tokenizer_golden.h"
+#include "weights/hf/vocab_write.h"
 
 #include <openssl/evp.h>
 

@@ -4,7 +4,8 @@
 #include "model/base/rng.h"
 #include "tests/unit/hf_folder.h"
 #include "weights/load.h"
-#include "weights/tensors/tensor_file.h"
+#include "weights/hf/safetensors.h"
+#include "weights/open.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -5,6 +5,8 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/tiny.h"
 #include "weights/load.h"
+#include "weights/model_source.h"
+#include "weights/open.h"
 #include "weights/save.h"
 
 #include <math.h>

@@ -4,8 +4,9 @@
 #include "model/base/par.h"
 #include "model/base/rng.h"
 #include "tests/unit/scratch.h"
-#include "weights/source.h"
+#include "weights/open.h"
 #include "weights/hf/vocab.h"
+#include "weights/hf/vocab_write.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +23,9 @@ static const struct tensor_reader *reader(const struct source *s, const char *na
 
 static void open_random(struct source *s, const char *name, uint64_t seed)
 {
-    assert_ok(source_open_random(s, name, seed));
+    char path[256];
+    snprintf(path, sizeof path, "%s%s", strncmp(name, "random:", 7) == 0 ? "" : "random:", name);
+    assert_ok(source_open(s, path, seed, true, NULL));
 }
 
 /* The same bits on every machine: these were computed once. */
@@ -184,10 +187,10 @@ static void every_size_has_its_shape(void **state)
         source_close(&s);
     }
     struct source s;
-    assert_int_equal(source_open_random(&s, "random:gpt3", 0), ERR_RANGE);
+    assert_int_equal(source_open(&s, "random:gpt3", 0, true, NULL), ERR_RANGE);
     assert_string_equal(err_text(), "no model size is called gpt3; there are gpt2-test, gpt2 "
                                     "(gpt2-small), gpt2-medium, gpt2-large and gpt2-xl");
-    assert_int_equal(source_open_random(&s, "random:/no/such/config.json", 0), ERR_MISSING);
+    assert_int_equal(source_open(&s, "random:/no/such/config.json", 0, true, NULL), ERR_MISSING);
 }
 
 static void sizes_behind_a_name_replace_its_own(void **state)
@@ -229,7 +232,9 @@ static void sizes_behind_a_name_replace_its_own(void **state)
         {"gpt2,vocab_size=10,tokenizer=random:gpt2-test", "tokens, vocab_size is 10"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_true(source_open_random(&s, bad[i][0], 0) != 0);
+        char path[128];
+        snprintf(path, sizeof path, "random:%s", bad[i][0]);
+        assert_true(source_open(&s, path, 0, true, NULL) != 0);
         if (strstr(err_text(), bad[i][1]) == NULL)
             fail_msg("%s: \"%s\" does not say \"%s\"", bad[i][0], err_text(), bad[i][1]);
     }

@@ -2,7 +2,9 @@
 #include "model/base/par.h"
 #include "tests/unit/hf_folder.h"
 #include "weights/load.h"
-#include "weights/tensors/tensor_file.h"
+#include "weights/hf/safetensors.h"
+#include "weights/model_source.h"
+#include "weights/open.h"
 
 static const struct load_config fp16 = {.kind = LINEAR_F16}, fp32 = {.kind = LINEAR_F32};
 

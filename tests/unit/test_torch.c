@@ -4,7 +4,8 @@
 #include "model/base/mem.h"
 #include "tests/unit/tokenizer_golden.h"
 #include "weights/torch/pickle.h"
-#include "weights/tensors/tensor_file.h"
+#include "weights/hf/safetensors.h"
+#include "weights/torch/torch.h"
 #include "weights/torch/torch_zip.h"
 
 #include <stdio.h>

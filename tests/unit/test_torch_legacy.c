@@ -2,9 +2,9 @@
 #include "tests/unit/test.h"
 
 #include "tests/unit/hf_folder.h"
-#include "weights/torch/pickle.h"
-#include "weights/source.h"
-#include "weights/tensors/tensor_file.h"
+#include "weights/torch/pickle_stream.h"
+#include "weights/open.h"
+#include "weights/hf/tensor_open.h"
 
 #define MAGIC "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
 #define VERSION "\x80\x02M\xe9\x03."

@@ -2,6 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "tests/unit/tokenizer_golden.h"
+#include "weights/hf/vocab_write.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "train/eval/eval.h"
-#include "weights/source.h"
+#include "weights/open.h"
 
 #include <math.h>
 #include <string.h>

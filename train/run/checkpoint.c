@@ -3,9 +3,10 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "weights/hf/adapter_file.h"
+#include "weights/hf/safetensors.h"
+#include "weights/hf/save_hf.h"
 #include "weights/tensors/folder.h"
-#include "weights/save.h"
-#include "weights/tensors/tensor_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -13,9 +13,10 @@
  * that. What was damaged later is noticed by the manifest and passed over.
  */
 #include "model/base/json.h"
-#include "weights/hf/adapter_file.h"
+#include "model/adapter.h"
+#include "model/base/progress.h"
 #include "train/run/run_folder.h"
-#include "weights/source.h"
+#include "weights/tensors/source.h"
 
 /* A block of numbers beside the weights: a moment of the optimizer. */
 struct checkpoint_block {

@@ -7,6 +7,7 @@
 #include "train/data/source.h"
 #include "train/eval/eval.h"
 #include "weights/hf/adapter_file.h"
+#include "weights/open.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "weights/model_source.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,6 +3,8 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "weights/model_source.h"
+#include "weights/open.h"
 
 #include <inttypes.h>
 #include <string.h>

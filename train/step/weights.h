@@ -12,7 +12,9 @@
  * has a window of the same layout.
  */
 #include "model/adapter.h"
-#include "weights/source.h"
+#include "model/base/progress.h"
+#include "model/model.h"
+#include "weights/tensors/source.h"
 
 struct masters {
     /* For the forward pass: matrices of the kinds LINEAR_MASTER and LINEAR_MASTER_T, all

@@ -107,13 +107,6 @@ static int take_string(struct cursor *c, struct gguf_string *out, const char *wh
     return 0;
 }
 
-const char *gguf_show(char out[GGUF_SHOWN], struct gguf_string s)
-{
-    char copy[GGUF_SHOWN + 1];
-    snprintf(copy, sizeof copy, "%.*s", s.n < sizeof copy ? (int)s.n : (int)sizeof copy, s.data);
-    return file_show(out, GGUF_SHOWN, copy);
-}
-
 /* "WHAT NAME: " before the sentence. */
 static int wrap_name(struct gguf_string s, const char *what)
 {
@@ -275,22 +268,6 @@ static int take_start(struct cursor *c, uint64_t *n_tensors, uint64_t *n_values)
     return 0;
 }
 
-static int compare(struct gguf_string a, struct gguf_string b)
-{
-    int d = memcmp(a.data, b.data, a.n < b.n ? a.n : b.n);
-    return d != 0 ? d : (a.n > b.n) - (a.n < b.n);
-}
-
-int gguf_by_key(const void *a, const void *b)
-{
-    return compare(((const struct gguf_value *)a)->key, ((const struct gguf_value *)b)->key);
-}
-
-int gguf_by_name(const void *a, const void *b)
-{
-    return compare(((const struct gguf_tensor *)a)->name, ((const struct gguf_tensor *)b)->name);
-}
-
 /* By place; among equal ones the empty tensor first, so that it does not overlap. */
 static int by_place(const void *a, const void *b)
 {
@@ -401,15 +378,21 @@ out:
     return rc;
 }
 
-int gguf_open(struct gguf *g, const char *path)
+int gguf_open_file(struct gguf *g, struct file file)
 {
-    *g = (struct gguf){0};
-    int rc = file_open(&g->file, path);
-    if (rc == 0)
-        rc = read_head(g);
+    *g = (struct gguf){.file = file};
+    int rc = read_head(g);
     if (rc != 0)
         gguf_close(g);
     return rc;
+}
+
+int gguf_open(struct gguf *g, const char *path)
+{
+    struct file file;
+    int rc = file_open(&file, path);
+    *g = (struct gguf){0};
+    return rc != 0 ? rc : gguf_open_file(g, file);
 }
 
 void gguf_close(struct gguf *g)

@@ -1,96 +1,18 @@
 #ifndef PRATTLE_WEIGHTS_GGUF_GGUF_H
 #define PRATTLE_WEIGHTS_GGUF_GGUF_H
 /*
- * GGUF files, versions 2 and 3, little-endian: keys with values, and tensors.
- * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+ * GGUF files, versions 2 and 3, little-endian.
  * After gguf_open every count, length and offset has been held against the bytes of
  * the file: strings and arrays lie inside the head, tensors inside the data section
  * and beside each other. No name occurs twice.
  */
-#include "model/base/file.h"
-#include "model/params.h"
-
-enum gguf_type {
-    GGUF_U8,
-    GGUF_I8,
-    GGUF_U16,
-    GGUF_I16,
-    GGUF_U32,
-    GGUF_I32,
-    GGUF_F32,
-    GGUF_BOOL,
-    GGUF_STRING,
-    GGUF_ARRAY,
-    GGUF_U64,
-    GGUF_I64,
-    GGUF_F64,
-    GGUF_TYPES
-};
-enum { GGUF_MAX_DIMS = 4, GGUF_DEFAULT_ALIGNMENT = 32 };
-/* How tensor types are numbered in the file. */
-enum ggml_type { GGML_F32 = 0, GGML_F16 = 1, GGML_BF16 = 30 };
-
-struct gguf_string {
-    const char *data; /* in the head; no NUL behind it, none inside */
-    size_t n;
-};
-
-struct gguf_value {
-    struct gguf_string key;
-    enum gguf_type type, item; /* item: of an array's elements */
-    uint64_t n;                /* elements of an array, else 1 */
-    const unsigned char *data; /* as it lies in the file */
-    size_t bytes;
-};
-
-struct gguf_tensor {
-    struct gguf_string name;
-    enum dtype dtype;
-    int n_dims;
-    uint64_t dims[GGUF_MAX_DIMS]; /* dims[0] is the contiguous one; 1 from n_dims on */
-    uint64_t at, bytes;           /* in the file */
-};
-
-struct gguf {
-    struct file file;
-    unsigned char *head;         /* owned: the file up to the data section */
-    struct gguf_value *values;   /* [n_values], by key */
-    struct gguf_tensor *tensors; /* [n_tensors], by name */
-    size_t n_values, n_tensors;
-};
+#include "weights/gguf/gguf_table.h"
 
 /* ERR_FORMAT, or ERR_UNSUPPORTED for a version, byte order or tensor type that is
  * not read, named in the sentence. */
 int gguf_open(struct gguf *g, const char *path);
+/* The same of an open file, which is g's from then on, or closed. */
+int gguf_open_file(struct gguf *g, struct file file);
 void gguf_close(struct gguf *g);
-
-const struct gguf_value *gguf_find(const struct gguf *g, const char *key); /* NULL: none */
-const struct gguf_tensor *gguf_find_tensor(const struct gguf *g, const char *name);
-
-/*
- * The value of a key. A missing one leaves *out alone when `required` is false, else
- * ERR_MISSING; the wrong type is ERR_RANGE, naming both.
- */
-int gguf_int(const struct gguf *g, const char *key, bool required, int64_t min, int64_t max,
-             int64_t *out);
-int gguf_float(const struct gguf *g, const char *key, bool required, float *out);
-int gguf_bool(const struct gguf *g, const char *key, bool *out);
-/* A copy in fresh memory; NULL for a missing one that is not required. */
-int gguf_text(const struct gguf *g, const char *key, bool required, char **out);
-/*
- * An array of strings as C strings: *out is one block, pointers first, for mem_free;
- * NULL and 0 when the key is missing.
- */
-int gguf_texts(const struct gguf *g, const char *key, const char ***out, int *n);
-/* An array of 32-bit integers, borrowed from the head (unaligned); NULL when missing. */
-int gguf_ints(const struct gguf *g, const char *key, const unsigned char **out, int *n);
-
-/* A name for a sentence, cut where it is long; returns out. */
-enum { GGUF_SHOWN = 80 };
-const char *gguf_show(char out[GGUF_SHOWN], struct gguf_string s);
-
-/* The orders of the two tables, for qsort and bsearch. */
-int gguf_by_key(const void *a, const void *b);
-int gguf_by_name(const void *a, const void *b);
 
 #endif

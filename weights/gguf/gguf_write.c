@@ -1,9 +1,8 @@
-/* A source as one GGUF file, version 3, architecture gpt2, that llama.cpp opens. */
-#include "weights/save.h"
+#include "weights/gguf/gguf_write.h"
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "weights/gguf/gguf.h"
+#include "weights/gguf/gguf_table.h"
 #include "weights/tensors/names.h"
 #include "weights/tensors/tensor_copy.h"
 

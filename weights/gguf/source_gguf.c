@@ -1,9 +1,10 @@
-/* A GGUF file of architecture gpt2 as a source of weights. */
-#include "weights/source.h"
+#include "weights/gguf/source_gguf.h"
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "weights/gguf/gguf.h"
+#include "weights/gguf/gguf_config.h"
+#include "weights/gguf/gguf_vocab.h"
 #include "weights/tensors/names.h"
 #include "weights/tensors/half_exact.h"
 
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOKEN_CONTROL = 3, TOKEN_USER_DEFINED = 4, TOKEN_UNUSED = 5, READ_PART = 4096 };
+enum { READ_PART = 4096 };
 
 /* One tensor of the table in the file. */
 struct place {
@@ -61,215 +62,6 @@ static int read_narrowed(void *user, void *dst, uint64_t first, size_t n)
         done += count;
     }
     return 0;
-}
-
-static int unread(const char *text, const char *key, const char *what_is)
-{
-    char shown[80];
-    return err_set(ERR_UNSUPPORTED, "key %s is %s, only %s read", key,
-                   file_show(shown, sizeof shown, text), what_is);
-}
-
-static int read_activation(struct config *c, const struct gguf *g)
-{
-    char *name;
-    int rc = gguf_text(g, "prattle.activation", false, &name);
-    if (rc != 0 || name == NULL)
-        return rc;
-    if (!activation_find(&c->activation, name)) {
-        char shown[80], names[ACTIVATION_NAMES_BYTES];
-        rc = err_set(ERR_UNSUPPORTED, "key prattle.activation is %s, must be %s",
-                     file_show(shown, sizeof shown, name), activation_names(names, sizeof names));
-    }
-    mem_free(name);
-    return rc;
-}
-
-static int read_sizes(struct config *c, const struct gguf *g)
-{
-    const struct {
-        const char *key;
-        bool required;
-        int *to;
-    } sizes[] = {
-        {"gpt2.block_count", true, &c->n_layer},
-        {"gpt2.context_length", true, &c->n_ctx},
-        {"gpt2.embedding_length", true, &c->n_embd},
-        {"gpt2.attention.head_count", true, &c->n_head},
-        {"gpt2.feed_forward_length", false, &c->n_inner},
-    };
-    int rc = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && rc == 0; i++) {
-        int64_t value = 0;
-        rc = gguf_int(g, sizes[i].key, sizes[i].required, 1, INT32_MAX, &value);
-        *sizes[i].to = (int)value;
-    }
-    int64_t kv_heads = c->n_head;
-    if (rc == 0)
-        rc = gguf_int(g, "gpt2.attention.head_count_kv", false, 0, INT32_MAX, &kv_heads);
-    if (rc == 0 && kv_heads != c->n_head)
-        rc = err_set(ERR_UNSUPPORTED, "gpt2.attention.head_count_kv is %" PRId64 ", expected %d",
-                     kv_heads, c->n_head);
-    return rc;
-}
-
-static int read_special(struct config *c, const struct gguf *g)
-{
-    const struct {
-        const char *key;
-        token_id *to;
-    } ids[] = {
-        {"tokenizer.ggml.bos_token_id", &c->bos_token_id},
-        {"tokenizer.ggml.eos_token_id", &c->eos_token_id},
-        {"tokenizer.ggml.padding_token_id", &c->pad_token_id},
-    };
-    int rc = 0;
-    for (size_t i = 0; i < sizeof ids / sizeof *ids && rc == 0; i++) {
-        int64_t id = TOKEN_NONE;
-        rc = gguf_int(g, ids[i].key, false, 0, c->n_vocab - 1, &id);
-        *ids[i].to = (token_id)id;
-    }
-    return rc;
-}
-
-/* Everything but n_vocab, the special ids and tie_word_embeddings. */
-static int read_config(struct config *c, const struct gguf *g)
-{
-    config_init(c);
-    int rc = read_sizes(c, g);
-    if (rc == 0)
-        rc = gguf_float(g, "gpt2.attention.layer_norm_epsilon", false, &c->layer_norm_epsilon);
-    if (rc == 0)
-        rc = read_activation(c, g);
-    if (rc == 0)
-        rc = gguf_bool(g, "prattle.scale_attn_weights", &c->scale_attn_weights);
-    if (rc == 0)
-        rc = gguf_bool(g, "prattle.scale_attn_by_inverse_layer_idx",
-                       &c->scale_attn_by_inverse_layer_idx);
-    if (rc == 0)
-        rc = gguf_bool(g, "prattle.reorder_and_upcast_attn", &c->reorder_and_upcast_attn);
-    if (rc == 0)
-        rc = gguf_float(g, "prattle.initializer_range", false, &c->initializer_range);
-    if (rc == 0)
-        rc = gguf_float(g, "prattle.embd_pdrop", false, &c->embd_pdrop);
-    if (rc == 0)
-        rc = gguf_float(g, "prattle.attn_pdrop", false, &c->attn_pdrop);
-    return rc == 0 ? gguf_float(g, "prattle.resid_pdrop", false, &c->resid_pdrop) : rc;
-}
-
-static int check_text(const struct gguf *g, const char *key, bool required, const char *wanted)
-{
-    char *text;
-    int rc = gguf_text(g, key, required, &text);
-    if (rc == 0 && text != NULL && strcmp(text, wanted) != 0) {
-        char *only = mem_sprintf("%s is", wanted);
-        rc = unread(text, key, only == NULL ? "another" : only);
-        mem_free(only);
-    }
-    mem_free(text);
-    return rc;
-}
-
-/* The words of the tokenizer: marks control tokens in special, takes unused ones out. */
-static int mark_tokens(const struct gguf *g, const char **tokens, unsigned char *special, int n)
-{
-    const unsigned char *types;
-    int n_types;
-    int rc = gguf_ints(g, "tokenizer.ggml.token_type", &types, &n_types);
-    if (rc != 0)
-        return rc;
-    if (types == NULL) {
-        for (int i = 0; i < n; i++)
-            special[i] = strcmp(tokens[i], "<|endoftext|>") == 0;
-        return 0;
-    }
-    if (n_types != n)
-        return err_set(ERR_FORMAT,
-                       "tokenizer.ggml.token_type has %d elements, tokenizer.ggml.tokens %d",
-                       n_types, n);
-    for (int i = 0; i < n; i++) {
-        int32_t type;
-        memcpy(&type, types + 4 * (size_t)i, sizeof type);
-        special[i] = type == TOKEN_CONTROL || type == TOKEN_USER_DEFINED;
-        if (type == TOKEN_UNUSED)
-            tokens[i] = NULL;
-    }
-    return 0;
-}
-
-static int build_tokenizer(struct source *s, const struct gguf *g, const char **tokens,
-                           int n_tokens)
-{
-    const char **merges = NULL;
-    struct vocab v = {.n_tokens = n_tokens,
-                      .tokens = tokens,
-                      .bos = s->config.bos_token_id,
-                      .eos = s->config.eos_token_id};
-    unsigned char *special = mem_alloc((size_t)n_tokens);
-    int rc = special == NULL ? ERR_NOMEM : mark_tokens(g, tokens, special, n_tokens);
-    if (rc == 0)
-        rc = gguf_bool(g, "tokenizer.ggml.add_space_prefix", &v.add_prefix_space);
-    if (rc == 0)
-        rc = gguf_texts(g, "tokenizer.ggml.merges", &merges, &v.n_merges);
-    /* Those behind the last text only fill the embedding's rows. */
-    while (rc == 0 && v.n_tokens > 0 && tokens[v.n_tokens - 1] == NULL)
-        v.n_tokens--;
-    v.special = special;
-    v.merges = merges;
-    if (rc == 0)
-        rc = tokenizer_new(&s->tokenizer, &v);
-    mem_free(merges);
-    mem_free(special);
-    return rc;
-}
-
-static int check_tokens(const struct source *s, int n_tokens, const struct progress *p)
-{
-    if (n_tokens == 0)
-        return err_set(ERR_MISSING, "key tokenizer.ggml.tokens is missing");
-    if (n_tokens > s->config.n_vocab)
-        return err_set(ERR_MISMATCH, "the tokenizer has %d tokens, token_embd.weight has %d rows",
-                       n_tokens, s->config.n_vocab);
-    if (n_tokens < s->config.n_vocab)
-        progress_note(p, "the tokenizer has %d tokens, the model %d: the others have no text",
-                      n_tokens, s->config.n_vocab);
-    return 0;
-}
-
-/* Sets n_vocab from the embedding, or without one from the words. */
-static int read_tokenizer(struct source *s, const struct gguf *g, const struct progress *p)
-{
-    const char **tokens = NULL;
-    char *model, *pre = NULL;
-    int n_tokens;
-    int rc = gguf_text(g, "tokenizer.ggml.model", false, &model);
-    if (rc != 0)
-        return rc;
-    bool none = model == NULL || strcmp(model, "none") == 0 || strcmp(model, "no_vocab") == 0;
-    if ((rc = none ? 0 : check_text(g, "tokenizer.ggml.model", true, "gpt2")) != 0 ||
-        (rc = gguf_text(g, "tokenizer.ggml.pre", false, &pre)) != 0 ||
-        (rc = gguf_texts(g, "tokenizer.ggml.tokens", &tokens, &n_tokens)) != 0)
-        goto out;
-    if (s->config.n_vocab == 0)
-        s->config.n_vocab = n_tokens;
-    if (s->config.n_vocab == 0) {
-        rc = err_set(ERR_MISSING, "there is no token_embd.weight and no tokenizer.ggml.tokens");
-        goto out;
-    }
-    if ((rc = read_special(&s->config, g)) != 0 || none)
-        goto out;
-    if (pre != NULL && strcmp(pre, "gpt-2") != 0 && strcmp(pre, "default") != 0) {
-        char shown[80];
-        progress_note(p, "the file asks for pretokenizer %s: text is cut as GPT-2 does it instead",
-                      file_show(shown, sizeof shown, pre));
-    }
-    if ((rc = check_tokens(s, n_tokens, p)) == 0)
-        rc = build_tokenizer(s, g, tokens, n_tokens);
-out:
-    mem_free(tokens);
-    mem_free(model);
-    mem_free(pre);
-    return rc;
 }
 
 /* dims of tensor t as GGUF has them; returns how many. */
@@ -438,9 +230,9 @@ static int read_name(struct source *s, const struct gguf *g, const char *path)
 static int read_all(struct source *s, const char *path, bool need_weights, const struct progress *p)
 {
     const struct gguf *g = &((struct state *)s->format)->gguf;
-    int rc = check_text(g, "general.architecture", true, "gpt2");
+    int rc = gguf_check_text(g, "general.architecture", true, "gpt2");
     if (rc == 0)
-        rc = read_config(&s->config, g);
+        rc = gguf_read_config(&s->config, g);
     if (rc == 0)
         rc = read_name(s, g, path);
     if (rc != 0)
@@ -453,29 +245,35 @@ static int read_all(struct source *s, const char *path, bool need_weights, const
     if (g->n_tensors == 0 && need_weights)
         return err_set(ERR_MISSING, "the file has a vocabulary but no weights");
     s->defaults_file = "prattle.defaults";
-    if ((rc = read_tokenizer(s, g, p)) == 0)
+    if ((rc = gguf_read_vocab(s, g, p)) == 0)
         rc = gguf_text(g, s->defaults_file, false, &s->defaults);
     if (rc != 0)
         return rc;
     return g->n_tensors == 0 ? config_check(&s->config) : read_tensors(s, g);
 }
 
-int source_open_gguf(struct source *s, const char *path, bool need_weights,
+int source_open_gguf(struct source *s, struct file file, bool need_weights,
                      const struct progress *p)
 {
+    char *path = mem_strdup(file.path);
     struct state *st = mem_alloc(sizeof *st);
-    if (st == NULL)
+    if (path == NULL || st == NULL) {
+        mem_free(path);
+        mem_free(st);
+        file_close(&file);
         return ERR_NOMEM;
+    }
     *s = (struct source){.format = st, .close = close_state};
-    int rc = gguf_open(&st->gguf, path);
-    /* Where the file did not open at all, the sentence has its name already. */
-    bool opened = rc != ERR_MISSING && rc != ERR_IO && rc != ERR_NOMEM;
+    int rc = gguf_open_file(&st->gguf, file);
+    /* What failed in reading has its name in the sentence already. */
+    bool named = rc == ERR_IO || rc == ERR_NOMEM;
     s->stamp = rc == 0 ? st->gguf.file.stamp : 0;
     if (rc == 0)
         rc = read_all(s, path, need_weights, p);
-    if (rc != 0 && opened)
+    if (rc != 0 && !named)
         file_wrap(path);
     if (rc != 0)
         source_close(s);
+    mem_free(path);
     return rc;
 }

@@ -4,10 +4,10 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
-#include "weights/bundled/bundled.h"
+#include "weights/hf/safetensors.h"
+#include "weights/hf/tensor_open.h"
 #include "weights/tensors/folder.h"
 #include "weights/tensors/half_exact.h"
-#include "weights/tensors/tensor_file.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -276,43 +276,16 @@ int adapter_read(struct adapter **out, const char *path, const struct config *c)
     return err_wrap("cannot load the adapter %s", file_show(shown, sizeof shown, path));
 }
 
-int adapter_base(char **out, const char *path)
+int adapter_base_name(char **out, const char *path)
 {
     json_t *o = NULL;
     const char *base = NULL;
-    char shown[SHOWN], folder[SHOWN];
     int rc = open_config(&o, path);
     if (rc == 0 && (rc = json_take_text(o, "base_model_name_or_path", &base)) != 0)
         rc = wrap_config();
-    file_show(folder, sizeof folder, path);
-    if (rc == 0 && (base == NULL || *base == '\0'))
-        rc = err_set(ERR_MISSING,
-                     "the adapter %s names no base model: load that, then the adapter with "
-                     ":lora load or --lora",
-                     folder);
-    char *as_is = rc == 0 ? file_expand(base) : NULL;
-    char *beside = rc == 0 ? file_join(path, base) : NULL;
-    if (rc == 0 && (as_is == NULL || beside == NULL))
+    *out = NULL;
+    if (rc == 0 && base != NULL && *base != '\0' && (*out = mem_strdup(base)) == NULL)
         rc = ERR_NOMEM;
-    bool a_name = rc == 0 && (strncmp(base, "random:", 7) == 0 || bundled_is_name(base));
-    if (rc == 0 && !a_name && !file_exists(as_is)) {
-        char *other = as_is;
-        as_is = beside;
-        beside = other;
-        if (!file_exists(as_is))
-            rc = err_set(ERR_MISSING,
-                         "the adapter %s is for the model %s, which is not here: load it from "
-                         "where it is, then the adapter with :lora load or --lora",
-                         folder, file_show(shown, sizeof shown, base));
-    }
-    if (rc == 0 && adapter_is_folder(as_is))
-        rc = err_set(ERR_UNSUPPORTED, "the base of the adapter %s is an adapter itself", folder);
-    if (rc == 0) {
-        *out = as_is;
-        as_is = NULL;
-    }
-    mem_free(as_is);
-    mem_free(beside);
     json_decref(o);
     return rc;
 }

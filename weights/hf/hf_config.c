@@ -174,13 +174,19 @@ int hf_config_parse(struct config *c, const char *text, size_t n)
     return rc;
 }
 
+int hf_config_read_text(struct config *c, struct buf *text, const char *path)
+{
+    int rc = file_read_all(text, path, MAX_BYTES);
+    if (rc == 0 && ((rc = lookalike_refuse_text(buf_text(text), text->n)) != 0 ||
+                    (rc = hf_config_parse(c, buf_text(text), text->n)) != 0))
+        rc = file_wrap(path);
+    return rc;
+}
+
 int hf_config_read(struct config *c, const char *path)
 {
     struct buf text = {0};
-    int rc = file_read_all(&text, path, MAX_BYTES);
-    if (rc == 0 && ((rc = lookalike_refuse_text(buf_text(&text), text.n)) != 0 ||
-                    (rc = hf_config_parse(c, buf_text(&text), text.n)) != 0))
-        rc = file_wrap(path);
+    int rc = hf_config_read_text(c, &text, path);
     buf_release(&text);
     return rc;
 }

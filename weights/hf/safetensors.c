@@ -1,5 +1,4 @@
-/* safetensors: u64 length of the header, a JSON header, the tensors' bytes. */
-#include "weights/tensors/tensor_file.h"
+#include "weights/hf/safetensors.h"
 
 #include "model/base/err.h"
 #include "model/base/json.h"
@@ -231,17 +230,23 @@ static int read_header(struct tensor_file *f)
     return rc;
 }
 
-int safetensors_open(struct tensor_file *f, const char *path)
+int safetensors_open_file(struct tensor_file *f, struct file file)
 {
-    *f = (struct tensor_file){.file.fd = -1};
-    int rc = file_open(&f->file, path);
-    if (rc != 0)
-        return rc;
-    if ((rc = read_header(f)) != 0) {
-        rc = file_wrap(path);
+    *f = (struct tensor_file){.file = file};
+    int rc = read_header(f);
+    if (rc != 0) {
+        rc = file_wrap(file.path);
         tensor_file_close(f);
     }
     return rc;
+}
+
+int safetensors_open(struct tensor_file *f, const char *path)
+{
+    struct file file;
+    int rc = file_open(&file, path);
+    *f = (struct tensor_file){.file.fd = -1};
+    return rc != 0 ? rc : safetensors_open_file(f, file);
 }
 
 int safetensors_write_head(struct file_writer *f, struct buf *json)

@@ -1,5 +1,4 @@
-/* A source as a Hugging Face folder that transformers opens. */
-#include "weights/save.h"
+#include "weights/hf/save_hf.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"
@@ -7,8 +6,8 @@
 #include "weights/tensors/folder.h"
 #include "weights/hf/hf_config.h"
 #include "weights/tensors/tensor_copy.h"
-#include "weights/tensors/tensor_file.h"
-#include "weights/hf/vocab.h"
+#include "weights/hf/safetensors.h"
+#include "weights/hf/vocab_write.h"
 
 #include <string.h>
 

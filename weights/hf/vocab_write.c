@@ -1,4 +1,4 @@
-#include "weights/hf/vocab.h"
+#include "weights/hf/vocab_write.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"

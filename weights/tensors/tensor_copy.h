@@ -6,7 +6,7 @@
  */
 #include "model/base/file.h"
 #include "model/base/progress.h"
-#include "weights/source.h"
+#include "model/params.h"
 
 struct tensor_copy {
     struct file_writer *to; /* borrowed */

@@ -1,30 +1,9 @@
 #include "weights/tensors/tensor_file.h"
 
 #include "model/base/mem.h"
-#include "weights/tensors/sniff.h"
-#include "weights/torch/pickle.h"
 
 #include <stdio.h>
 #include <string.h>
-
-int tensor_file_open(struct tensor_file *f, const char *path)
-{
-    struct file head;
-    int rc = file_open(&head, path);
-    if (rc != 0)
-        return rc;
-    char first[32] = {0};
-    const size_t n = head.bytes < sizeof first ? (size_t)head.bytes : sizeof first;
-    if ((rc = lookalike_refuse(&head)) == 0)
-        rc = file_read_at(&head, first, 0, n);
-    file_close(&head);
-    if (rc != 0)
-        return file_wrap(path);
-    bool torch = text_ends_in(path, ".bin") || text_ends_in(path, ".pt") ||
-                 text_ends_in(path, ".pth") || memcmp(first, "PK", 2) == 0 ||
-                 pickle_is_stream(first, n);
-    return torch ? torch_open(f, path) : safetensors_open(f, path);
-}
 
 void tensor_file_close(struct tensor_file *f)
 {

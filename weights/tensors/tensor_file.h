@@ -32,24 +32,6 @@ struct tensor_file {
     char *format; /* safetensors' __metadata__ "format", or NULL; owned */
 };
 
-/*
- * Each fills *f or leaves it closed. ERR_MISSING, ERR_IO as file_open; ERR_FORMAT where
- * the file is not what it should be; ERR_UNSUPPORTED for what is understood but not
- * read. Every size is checked against the file before anything is allocated from it.
- */
-int safetensors_open(struct tensor_file *f, const char *path);
-/* pytorch_model.bin: a zip of a pickle and its storages, or as torch before 1.6 wrote it, these
- * behind each other. Nothing in it is executed. */
-int torch_open(struct tensor_file *f, const char *path);
-
-/* Either, as the file's name or its first bytes have it; what only stands where weights should is
- * named (weights/tensors/sniff.h). */
-int tensor_file_open(struct tensor_file *f, const char *path);
-
-/* What a safetensors file begins with: the JSON's length, then it, filled up with blanks so that
- * the tensors lie at a multiple of 8. */
-int safetensors_write_head(struct file_writer *f, struct buf *json);
-
 void tensor_file_close(struct tensor_file *f);
 /* NULL when there is none of this name. */
 const struct tensor_entry *tensor_file_find(const struct tensor_file *f, const char *name);

@@ -5,7 +5,7 @@
  * to the readers of pickles (pickle.c, pickle_objects.c, pickle_stream.c). All functions that
  * can fail set a sentence.
  */
-#include "weights/torch/pickle.h"
+#include "weights/torch/pickle_tensor.h"
 
 enum { PICKLE_VALUES_MAX = 1 << 20, PICKLE_ARGS_MAX = 8 };
 

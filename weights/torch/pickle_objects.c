@@ -27,13 +27,6 @@ static const struct pickle_global {
     {"torch", "BoolStorage", GLOBAL_STORAGE, TENSOR_OTHER, 1},
 };
 
-const char *pickle_show(char out[PICKLE_SHOWN], const char *text, size_t n)
-{
-    char raw[PICKLE_SHOWN] = {0};
-    memcpy(raw, text, n < PICKLE_SHOWN - 1 ? n : PICKLE_SHOWN - 1);
-    return file_show(out, PICKLE_SHOWN, raw);
-}
-
 int pickle_push_global(struct pickle_machine *m, const char *module, size_t n_module,
                        const char *name, size_t n_name)
 {

@@ -20,9 +20,4 @@ int pickle_reduce(struct pickle_machine *m);
 /* BUILD: state_dict() gives its dict an attribute _metadata, which weights do not need. */
 int pickle_build(struct pickle_machine *m);
 
-/* Every opcode up to STOP, at which m->at then is. */
-int pickle_run(struct pickle_machine *m);
-/* The tensors among the items of the dict on the stack, with their names; to be freed. */
-int pickle_collect(struct pickle_machine *m, struct pickle_tensor **out, int *n);
-
 #endif

@@ -1,5 +1,8 @@
+#include "weights/torch/pickle_stream.h"
+
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "weights/torch/pickle.h"
 #include "weights/torch/pickle_objects.h"
 
 #include <stdlib.h>

@@ -1,7 +1,12 @@
+#include "weights/torch/torch.h"
+
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "weights/tensors/sniff.h"
+#include "weights/torch/pickle.h"
+#include "weights/torch/pickle_stream.h"
 #include "weights/torch/torch_entry.h"
+#include "weights/torch/torch_legacy.h"
 #include "weights/torch/torch_zip.h"
 
 #include <string.h>
@@ -107,24 +112,37 @@ static int read_archive(struct tensor_file *out, const struct zip *z)
     return rc;
 }
 
-int torch_open(struct tensor_file *f, const char *path)
+/* Of the open file in f. */
+static int read_tensors(struct tensor_file *f)
 {
     struct zip z = {0};
-    *f = (struct tensor_file){.file.fd = -1};
-    int rc = file_open(&f->file, path);
-    if (rc != 0)
-        return rc;
     bool legacy = false;
-    if ((rc = lookalike_refuse(&f->file)) == 0 && (rc = refuse_tar(&f->file)) == 0)
+    int rc = lookalike_refuse(&f->file);
+    if (rc == 0 && (rc = refuse_tar(&f->file)) == 0)
         rc = is_legacy(&legacy, &f->file);
     if (rc == 0 && legacy)
         rc = torch_legacy_read(f);
     else if (rc == 0 && (rc = zip_open(&z, &f->file)) == 0)
         rc = read_archive(f, &z);
     zip_close(&z);
+    return rc;
+}
+
+int torch_open_file(struct tensor_file *f, struct file file)
+{
+    *f = (struct tensor_file){.file = file};
+    int rc = read_tensors(f);
     if (rc != 0) {
-        rc = file_wrap(path);
+        rc = file_wrap(file.path);
         tensor_file_close(f);
     }
     return rc;
+}
+
+int torch_open(struct tensor_file *f, const char *path)
+{
+    struct file file;
+    int rc = file_open(&file, path);
+    *f = (struct tensor_file){.file.fd = -1};
+    return rc != 0 ? rc : torch_open_file(f, file);
 }

@@ -4,7 +4,7 @@
  * From a tensor of a pickle to one of the file: the same for both of torch's formats. Private
  * to torch.c and torch_legacy.c.
  */
-#include "weights/torch/pickle.h"
+#include "weights/torch/pickle_tensor.h"
 
 enum { TORCH_PICKLE_MAX_BYTES = 16 << 20 };
 
@@ -14,8 +14,5 @@ int torch_entry_add(struct tensor_file *out, const struct pickle_tensor *t, uint
                     uint64_t storage_bytes);
 /* ERR_FORMAT: two tensors have one name. */
 int torch_entries_check(const struct tensor_file *f);
-
-/* torch.save's stream from before 1.6 (weights/torch/pickle.h), in out->file. */
-int torch_legacy_read(struct tensor_file *out);
 
 #endif

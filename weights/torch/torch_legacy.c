@@ -1,7 +1,9 @@
-#include "weights/torch/torch_entry.h"
+#include "weights/torch/torch_legacy.h"
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "weights/torch/pickle_stream.h"
+#include "weights/torch/torch_entry.h"
 
 enum { COUNT_BYTES = 8 };
 

@@ -1,10 +1,10 @@
-/* What gguf.c has checked, handed out by name. */
-#include "weights/gguf/gguf.h"
+#include "weights/gguf/gguf_table.h"
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +23,31 @@ static const char *const type_names[GGUF_TYPES] = {
     [GGUF_I64] = "a 64-bit integer",
     [GGUF_F64] = "a 64-bit float",
 };
+
+const char *gguf_show(char out[GGUF_SHOWN], struct gguf_string s)
+{
+    char copy[GGUF_SHOWN + 1];
+    snprintf(copy, sizeof copy, "%.*s", s.n < sizeof copy ? (int)s.n : (int)sizeof copy, s.data);
+    return file_show(out, GGUF_SHOWN, copy);
+}
+
+static int compare_strings(struct gguf_string a, struct gguf_string b)
+{
+    int d = memcmp(a.data, b.data, a.n < b.n ? a.n : b.n);
+    return d != 0 ? d : (a.n > b.n) - (a.n < b.n);
+}
+
+int gguf_by_key(const void *a, const void *b)
+{
+    return compare_strings(((const struct gguf_value *)a)->key,
+                           ((const struct gguf_value *)b)->key);
+}
+
+int gguf_by_name(const void *a, const void *b)
+{
+    return compare_strings(((const struct gguf_tensor *)a)->name,
+                           ((const struct gguf_tensor *)b)->name);
+}
 
 const struct gguf_value *gguf_find(const struct gguf *g, const char *key)
 {
@@ -137,6 +162,17 @@ int gguf_text(const struct gguf *g, const char *key, bool required, char **out)
         return ERR_NOMEM;
     memcpy(*out, v->data, v->bytes);
     return 0;
+}
+
+int gguf_check_text(const struct gguf *g, const char *key, bool required, const char *wanted)
+{
+    char *text, shown[80];
+    int rc = gguf_text(g, key, required, &text);
+    if (rc == 0 && text != NULL && strcmp(text, wanted) != 0)
+        rc = err_set(ERR_UNSUPPORTED, "key %s is %s, only %s is read", key,
+                     file_show(shown, sizeof shown, text), wanted);
+    mem_free(text);
+    return rc;
 }
 
 static int find_array(const struct gguf *g, const char *key, const struct gguf_value **v)

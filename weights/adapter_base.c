@@ -1,0 +1,55 @@
+#include "weights/adapter_base.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "weights/bundled/bundled.h"
+#include "weights/hf/adapter_file.h"
+
+#include <string.h>
+
+enum { SHOWN = 160 };
+
+/* What stands at `base`, from here or from the adapter's folder on. */
+static int find_base(char **out, const char *base, const char *path)
+{
+    char shown[SHOWN], folder[SHOWN];
+    char *as_is = file_expand(base), *beside = file_join(path, base);
+    file_show(folder, sizeof folder, path);
+    int rc = as_is == NULL || beside == NULL ? ERR_NOMEM : 0;
+    bool a_name = strncmp(base, "random:", 7) == 0 || bundled_is_name(base);
+    if (rc == 0 && !a_name && !file_exists(as_is)) {
+        char *other = as_is;
+        as_is = beside;
+        beside = other;
+        if (!file_exists(as_is))
+            rc = err_set(ERR_MISSING,
+                         "the adapter %s is for the model %s, which is not here: load it from "
+                         "where it is, then the adapter with :lora load or --lora",
+                         folder, file_show(shown, sizeof shown, base));
+    }
+    if (rc == 0 && adapter_is_folder(as_is))
+        rc = err_set(ERR_UNSUPPORTED, "the base of the adapter %s is an adapter itself", folder);
+    if (rc == 0) {
+        *out = as_is;
+        as_is = NULL;
+    }
+    mem_free(as_is);
+    mem_free(beside);
+    return rc;
+}
+
+int adapter_base(char **out, const char *path)
+{
+    char *base, folder[SHOWN];
+    int rc = adapter_base_name(&base, path);
+    if (rc == 0 && base == NULL)
+        rc = err_set(ERR_MISSING,
+                     "the adapter %s names no base model: load that, then the adapter with "
+                     ":lora load or --lora",
+                     file_show(folder, sizeof folder, path));
+    if (rc == 0)
+        rc = find_base(out, base, path);
+    mem_free(base);
+    return rc;
+}

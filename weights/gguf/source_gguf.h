@@ -1,0 +1,13 @@
+#ifndef PRATTLE_WEIGHTS_GGUF_SOURCE_GGUF_H
+#define PRATTLE_WEIGHTS_GGUF_SOURCE_GGUF_H
+/* A GGUF file of architecture gpt2 as a source of weights. */
+#include "model/base/file.h"
+#include "model/base/progress.h"
+#include "weights/tensors/source.h"
+
+/* file: open, and the source's from then on, or closed. Without need_weights a file that has a
+ * vocabulary alone opens, with an empty table. */
+int source_open_gguf(struct source *s, struct file file, bool need_weights,
+                     const struct progress *p);
+
+#endif

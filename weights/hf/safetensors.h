@@ -1,0 +1,19 @@
+#ifndef PRATTLE_WEIGHTS_HF_SAFETENSORS_H
+#define PRATTLE_WEIGHTS_HF_SAFETENSORS_H
+/* safetensors: u64 length of the header, a JSON header, the tensors' bytes. */
+#include "weights/tensors/tensor_file.h"
+
+/*
+ * Fills *f or leaves it closed. ERR_MISSING, ERR_IO as file_open; ERR_FORMAT where the file is
+ * not what it should be. Every size is checked against the file before anything is allocated
+ * from it.
+ */
+int safetensors_open(struct tensor_file *f, const char *path);
+/* The same of an open file, which is f's from then on, or closed. */
+int safetensors_open_file(struct tensor_file *f, struct file file);
+
+/* What a safetensors file begins with: the JSON's length, then it, filled up with spaces so that
+ * the tensors lie at a multiple of 8. */
+int safetensors_write_head(struct file_writer *f, struct buf *json);
+
+#endif

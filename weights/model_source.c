@@ -1,0 +1,117 @@
+#include "weights/model_source.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/half.h"
+#include "model/base/mem.h"
+#include "weights/open.h"
+
+#include <string.h>
+
+enum { READ_PART = 4096 };
+
+/* Of a tensor in memory. */
+static enum dtype dtype_of(const struct param_tensor *t)
+{
+    bool half = t->half != NULL || (t->linear != NULL && t->linear->kind == LINEAR_F16);
+    return half ? DTYPE_F16 : DTYPE_F32;
+}
+
+static int read_param(void *user, void *dst, uint64_t first, size_t n)
+{
+    const struct param_tensor *t = user;
+    if (dtype_of(t) == DTYPE_F32) {
+        params_read(t, dst, first, n);
+        return 0;
+    }
+    uint16_t *out = dst;
+    if (t->half != NULL) {
+        memcpy(out, t->half + first, n * sizeof *out);
+        return 0;
+    }
+    float part[READ_PART];
+    for (size_t done = 0; done < n;) {
+        size_t count = n - done < READ_PART ? n - done : READ_PART;
+        params_read(t, part, first + done, count);
+        for (size_t i = 0; i < count; i++)
+            out[done + i] = half_from_f32(part[i]);
+        done += count;
+    }
+    return 0;
+}
+
+static int describe_model(struct source *s, const struct params *p, const struct model *m)
+{
+    int rc = params_describe(&s->table, &m->config);
+    if (rc != 0)
+        return rc;
+    s->name = mem_strdup(m->name);
+    s->defaults = m->defaults == NULL ? NULL : mem_strdup(m->defaults);
+    s->defaults_file = m->defaults_file;
+    s->readers = mem_array((size_t)s->table.n_tensors, sizeof *s->readers);
+    if (s->name == NULL || s->readers == NULL || (m->defaults != NULL && s->defaults == NULL))
+        return ERR_NOMEM;
+    s->dtype = dtype_of(&p->tensors[0]);
+    for (int i = 0; i < s->table.n_tensors; i++) {
+        struct param_tensor *t = &p->tensors[i];
+        s->readers[i] = (struct tensor_reader){.read = read_param, .user = t, .dtype = dtype_of(t)};
+    }
+    return 0;
+}
+
+int source_open_params(struct source *s, const struct params *p, const struct model *m)
+{
+    *s =
+        (struct source){.config = m->config, .tokenizer = m->tokenizer, .tokenizer_borrowed = true};
+    int rc = describe_model(s, p, m);
+    if (rc != 0)
+        source_close(s);
+    return rc;
+}
+
+int source_open_model(struct source *s, const struct model *m)
+{
+    return source_open_params(s, &m->params, m);
+}
+
+/* ---- or the files that it came from ---- */
+
+static bool same_shape(const struct config *a, const struct config *b)
+{
+    return a->n_layer == b->n_layer && a->n_head == b->n_head && a->n_embd == b->n_embd &&
+           a->n_ctx == b->n_ctx && a->n_vocab == b->n_vocab && a->n_inner == b->n_inner &&
+           a->tie_word_embeddings == b->tie_word_embeddings;
+}
+
+int source_of_model(struct source *s, const struct model *m, const struct progress *p)
+{
+    char shown[256];
+    if (m->changed || m->source == NULL)
+        return source_open_model(s, m);
+    const bool random = strncmp(m->source, "random:", 7) == 0;
+    if (source_open(s, m->source, 0, true, NULL) == 0) {
+        if ((random || s->stamp == m->source_stamp) && same_shape(&s->config, &m->config)) {
+            s->config = m->config;
+            return 0;
+        }
+        source_close(s);
+    }
+    progress_note(p, "%s is not what it was when it was loaded: the weights are those in memory",
+                  file_show(shown, sizeof shown, m->source));
+    return source_open_model(s, m);
+}
+
+void source_moved(struct model *m, char *path)
+{
+    struct source s;
+    if (path == NULL)
+        return;
+    mem_free(m->source);
+    m->source = path;
+    m->source_stamp = 0;
+    m->changed = false;
+    if (source_open(&s, path, 0, true, NULL) == 0) {
+        m->source_stamp = s.stamp;
+        source_close(&s);
+    }
+}

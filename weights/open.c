@@ -1,0 +1,132 @@
+#include "weights/open.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "weights/adapter_base.h"
+#include "weights/bundled/bundled.h"
+#include "weights/gguf/source_gguf.h"
+#include "weights/hf/adapter_file.h"
+#include "weights/hf/source_adapter.h"
+#include "weights/hf/source_hf.h"
+#include "weights/random_source.h"
+#include "weights/tensors/sniff.h"
+
+#include <string.h>
+
+static const char RANDOM[] = "random:";
+enum { RANDOM_LENGTH = sizeof RANDOM - 1 };
+
+static bool is_random(const char *path)
+{
+    return strncmp(path, RANDOM, RANDOM_LENGTH) == 0;
+}
+
+/* The vocabulary of another model or folder. */
+static int borrow_tokenizer(struct tokenizer **out, const char *path)
+{
+    struct source other;
+    /* An adapter's base may borrow from that adapter, and random:NAME may borrow in turn. */
+    char *folder = file_expand(path);
+    int rc = folder == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 &&
+        ((is_random(path) && strstr(path, "tokenizer=") != NULL) || adapter_is_folder(folder)))
+        rc = err_set(ERR_UNSUPPORTED, "a tokenizer is not borrowed from an adapter, nor from "
+                                      "what borrows itself");
+    mem_free(folder);
+    if (rc != 0)
+        return file_wrap(path);
+    if ((rc = source_open(&other, path, 0, false, NULL)) != 0)
+        return rc;
+    *out = other.tokenizer;
+    other.tokenizer = NULL;
+    source_close(&other);
+    if (*out != NULL)
+        return 0;
+    err_set(ERR_MISSING, "no tokenizer is there");
+    return file_wrap(path);
+}
+
+static int open_random(struct source *s, const char *name, uint64_t seed)
+{
+    struct random_name r;
+    struct tokenizer *tokenizer = NULL;
+    int rc = random_name_read(&r, name, seed);
+    if (rc != 0)
+        return rc;
+    if (r.tokenizer != NULL)
+        rc = borrow_tokenizer(&tokenizer, r.tokenizer);
+    if (rc == 0)
+        rc = source_open_random(s, &r, tokenizer);
+    random_name_release(&r);
+    return rc;
+}
+
+/* The base that an adapter's folder names, the adapter merged into it. */
+static int open_adapter(struct source *s, const char *path, bool need_weights,
+                        const struct progress *p)
+{
+    char *base = NULL;
+    struct adapter *a = NULL;
+    int rc = adapter_base(&base, path);
+    if (rc == 0)
+        rc = source_open(s, base, 0, need_weights, p);
+    mem_free(base);
+    if (rc != 0 || s->table.n_tensors == 0)
+        return rc;
+    if ((rc = adapter_read(&a, path, &s->config)) == 0 && (rc = source_adapt_owned(s, a)) == 0)
+        return 0;
+    source_close(s);
+    adapter_free(a);
+    return rc;
+}
+
+/* Whether the file begins as GGUF does; what is no weights at all is refused here. */
+static int sniff_gguf(bool *is_gguf, const struct file *f)
+{
+    char magic[4] = {0};
+    int rc = lookalike_refuse(f);
+    if (rc == 0)
+        rc = file_read_at(f, magic, 0, f->bytes < sizeof magic ? (size_t)f->bytes : sizeof magic);
+    *is_gguf = memcmp(magic, "GGUF", sizeof magic) == 0;
+    return rc == 0 ? 0 : file_wrap(f->path);
+}
+
+/* The file is opened once: what is read is what was looked at. */
+static int open_file(struct source *s, const char *path, bool need_weights,
+                     const struct progress *p)
+{
+    struct file file;
+    bool is_gguf;
+    int rc = file_open(&file, path);
+    if (rc != 0)
+        return rc;
+    if ((rc = sniff_gguf(&is_gguf, &file)) != 0) {
+        file_close(&file);
+        return rc;
+    }
+    return is_gguf || text_ends_in(path, ".gguf") ? source_open_gguf(s, file, need_weights, p)
+                                                  : source_open_hf(s, path, file, need_weights, p);
+}
+
+int source_open(struct source *s, const char *path, uint64_t seed, bool need_weights,
+                const struct progress *p)
+{
+    *s = (struct source){0};
+    if (is_random(path))
+        return open_random(s, path + RANDOM_LENGTH, seed);
+    char *expanded = NULL;
+    int rc = 0;
+    if (bundled_is_name(path))
+        rc = bundled_path(&expanded);
+    else if ((expanded = file_expand(path)) == NULL)
+        rc = ERR_NOMEM;
+    if (rc == 0 && adapter_is_folder(expanded))
+        rc = open_adapter(s, expanded, need_weights, p);
+    else if (rc == 0 && file_is_folder(expanded))
+        rc = source_open_hf(s, expanded, (struct file){.fd = -1}, need_weights, p);
+    else if (rc == 0)
+        rc = open_file(s, expanded, need_weights, p);
+    mem_free(expanded);
+    return rc;
+}

@@ -1,0 +1,161 @@
+/* A model's files are opened once each: what was looked at and checked is what is read. */
+#include "tests/unit/scratch.h"
+
+#include "weights/load.h"
+#include "weights/save.h"
+
+#include <sys/inotify.h>
+
+static const char model[] = "random:tests/cli/data/config.json";
+
+struct fixture {
+    struct scratch scratch, out;
+    int watch;
+};
+
+/* The kernel counts from here on. */
+static void watch_folder(struct fixture *x)
+{
+    x->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    assert_true(x->watch >= 0);
+    /* Reading and closing too, so that two events of opening are never the same twice in a row:
+     * those would be reported as one. */
+    assert_true(inotify_add_watch(x->watch, x->scratch.folder, IN_OPEN | IN_ACCESS | IN_CLOSE) >=
+                0);
+}
+
+/* How often the file was opened since; no other one more than once. */
+static int count_opens(struct fixture *x, const char *name)
+{
+    struct {
+        char name[64];
+        int n;
+    } seen[16] = {0};
+    _Alignas(struct inotify_event) char bytes[1 << 16];
+    int opens = 0;
+    for (ssize_t n; (n = read(x->watch, bytes, sizeof bytes)) > 0;)
+        for (ssize_t at = 0; at < n;) {
+            const struct inotify_event *e = (const void *)(bytes + at);
+            at += (ssize_t)(sizeof *e + e->len);
+            assert_false(e->mask & IN_Q_OVERFLOW);
+            if (!(e->mask & IN_OPEN) || e->mask & IN_ISDIR || e->len == 0)
+                continue;
+            size_t i = 0;
+            while (seen[i].n > 0 && strcmp(seen[i].name, e->name) != 0)
+                assert_true(++i < sizeof seen / sizeof *seen);
+            snprintf(seen[i].name, sizeof seen[i].name, "%s", e->name);
+            if (++seen[i].n > 1)
+                fail_msg("%s was opened %d times", e->name, seen[i].n);
+            opens += strcmp(e->name, name) == 0;
+        }
+    close(x->watch);
+    return opens;
+}
+
+static void convert(const struct fixture *x, const char *name)
+{
+    assert_ok(weights_convert(model, scratch_path(&x->scratch, name), 3,
+                              &(struct save_config){.dtype = SAVE_KEEP}, NULL));
+}
+
+static struct model *load(const char *path)
+{
+    struct model *m;
+    assert_ok(model_load(&m, path, &(struct load_config){.kind = LINEAR_F32}, NULL));
+    return m;
+}
+
+/* The scratch folder is the model's, or has the model's file. */
+static void begin(struct fixture *x, bool folder)
+{
+    scratch_open(&x->scratch);
+    scratch_open(&x->out);
+    if (folder)
+        assert_ok(weights_convert(model, x->scratch.folder, 3,
+                                  &(struct save_config){.dtype = SAVE_KEEP}, NULL));
+    else
+        convert(x, "a.gguf");
+}
+
+static void end(struct fixture *x)
+{
+    scratch_close(&x->scratch);
+    scratch_close(&x->out);
+}
+
+static void loading_opens_each_file_once(void **state)
+{
+    (void)state;
+    struct fixture x;
+    begin(&x, true);
+    watch_folder(&x);
+    model_free(load(x.scratch.folder));
+    assert_int_equal(count_opens(&x, "model.safetensors"), 1);
+
+    watch_folder(&x);
+    model_free(load(scratch_path(&x.scratch, "model.safetensors")));
+    assert_int_equal(count_opens(&x, "model.safetensors"), 1);
+
+    /* Settings of config.json alone. */
+    assert_int_equal(unlink(scratch_path(&x.scratch, "generation_config.json")), 0);
+    watch_folder(&x);
+    model_free(load(x.scratch.folder));
+    assert_int_equal(count_opens(&x, "config.json"), 1);
+    end(&x);
+
+    begin(&x, false);
+    watch_folder(&x);
+    model_free(load(scratch_path(&x.scratch, "a.gguf")));
+    assert_int_equal(count_opens(&x, "a.gguf"), 1);
+    end(&x);
+}
+
+static void an_index_is_opened_once(void **state)
+{
+    (void)state;
+    static const char index[] = "{\"weight_map\": {\"wte.weight\": \"one.safetensors\"}}";
+    struct fixture x;
+    begin(&x, true);
+    scratch_write(&x.scratch, "some.index.json", index, sizeof index - 1);
+    assert_int_equal(rename(scratch_path(&x.scratch, "model.safetensors"),
+                            scratch_path(&x.scratch, "one.safetensors")),
+                     0);
+    watch_folder(&x);
+    model_free(load(scratch_path(&x.scratch, "some.index.json")));
+    assert_int_equal(count_opens(&x, "some.index.json"), 1);
+    end(&x);
+}
+
+static void saving_and_converting_open_each_file_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const char *file = i < 2 ? "model.safetensors" : "a.gguf";
+        const struct save_config keep = {.dtype = SAVE_KEEP};
+        struct fixture x;
+        begin(&x, i < 2);
+        char *path = i == 0 ? mem_strdup(x.scratch.folder) : file_join(x.scratch.folder, file);
+        assert_non_null(path);
+        watch_folder(&x);
+        assert_ok(weights_convert(path, scratch_path(&x.out, "converted"), 0, &keep, NULL));
+        assert_int_equal(count_opens(&x, file), 1);
+
+        struct model *m = load(path);
+        watch_folder(&x);
+        assert_ok(model_save(m, scratch_path(&x.out, "saved.gguf"), &keep, NULL));
+        assert_int_equal(count_opens(&x, file), 1);
+        model_free(m);
+        mem_free(path);
+        end(&x);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loading_opens_each_file_once),
+        cmocka_unit_test(an_index_is_opened_once),
+        cmocka_unit_test(saving_and_converting_open_each_file_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

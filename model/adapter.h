@@ -2,12 +2,11 @@
 #define PRATTLE_MODEL_ADAPTER_H
 /*
  * A LoRA adapter (Hu et al. 2021): matrices A and B of low rank for some of a model's
- * matrices, W + scale A^T B standing for each W. Beside a model in memory it can be
- * switched on and off: both forms of its matrices are kept, so that either comes back
- * bit for bit.
+ * matrices, W + scale A^T B standing for each W. adapter_switch.h applies one to a model in
+ * memory.
  */
 #include "model/low_rank.h"
-#include "model/model.h"
+#include "model/params.h"
 
 struct adapter_config {
     int rank; /* 0: no adapter */
@@ -31,7 +30,7 @@ struct adapter {
     size_t *offset; /* [n_tensors + 1] */
     bool changed;   /* is in no file */
     char *path;     /* of the file it came from or went to last; NULL: none */
-    /* Beside a model. */
+    /* Of a model in memory (adapter_switch.h). */
     bool on;
     void *others; /* the other form of the matrices: with the adapter when it is off */
     size_t others_bytes;
@@ -49,6 +48,8 @@ void adapter_free(struct adapter *a); /* NULL-safe */
 void adapter_start(struct adapter *a, uint64_t seed);
 /* A term's name without "transformer.", as the model's matrix: "h.0.attn.c_attn". */
 const char *adapter_term_name(char out[64], const struct low_rank *t);
+/* Its matrix in the parameters of a model. */
+struct linear *adapter_matrix(const struct low_rank *t, const struct params *p);
 /* Its matrix in a table of tensors; NULL where that has none, or one of another shape. */
 struct param_tensor *adapter_tensor(const struct low_rank *t, const struct params *table);
 
@@ -60,20 +61,5 @@ void adapter_add(const struct low_rank *t, float *w, bool out_major, uint64_t fi
 
 /* The terms beside the matrices of params kept as fp32 masters, for training. */
 void adapter_stand_beside(const struct adapter *a, struct params *p);
-
-/* ---- beside a model in memory ---- */
-
-/* Room for the other form of m's matrices; nothing of m changes. */
-int adapter_make_room(struct adapter *a, const struct model *m);
-/* The matrix of a term as it is in the other form: its panels lie in a->others. */
-struct linear adapter_other(const struct adapter *a, const struct model *m, int term);
-/* a, its room filled by its owner, becomes m's, switched off; one that m had goes. */
-void adapter_attach(struct adapter *a, struct model *m);
-/* Exchange the two forms by all threads, if it is not so already; the model's version rises. */
-void adapter_switch(struct model *m, bool on);
-/* m as it is without its adapter, and with none. */
-void adapter_drop(struct model *m);
-/* m's weights become what they are with the adapter, for good; they then count as changed. */
-void adapter_merge(struct model *m);
 
 #endif

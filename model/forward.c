@@ -5,8 +5,8 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/attention.h"
-#include "model/kernels/kernels.h"
-#include "model/low_rank.h"
+#include "model/kernels/row_kernels.h"
+#include "model/kernels/training_kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -125,7 +125,7 @@ struct part {
 static void round_kept(const struct part *p, float *y, size_t n)
 {
     enum { PART = 512 };
-    const struct kernels *k = kernels_active();
+    const struct row_kernels *k = row_kernels();
     uint16_t half[PART];
     for (size_t i = 0, count; p->f->half && i < n; i += count) {
         count = n - i < PART ? n - i : PART;
@@ -151,7 +151,7 @@ static void drop_row(const struct part *p, const struct dropout *d, float *x, in
 {
     int C = p->f->params->config.n_embd;
     if (d->keep != 0)
-        kernels_active()->dropout(
+        training_kernels()->dropout(
             x, x, (size_t)C, d, dropout_stream(p->f->dropout->sequence + (uint64_t)s, layer, point),
             dropout_row(position, C));
 }
@@ -169,7 +169,7 @@ static void embed(const struct part *p)
             float *x = p->f->layers[0].x + (size_t)row * C;
             int position = p->seqs[s].kv.n_past + i;
             linear_column(&params->wte, p->seqs[s].ids[i], x);
-            kernels_active()->add(x, params->wpe + (size_t)position * C, C);
+            row_kernels()->add(x, params->wpe + (size_t)position * C, C);
             if (p->f->dropout != NULL)
                 drop_row(p, &p->f->dropout->embd, x, s, position, -1, DROPOUT_EMBD);
             round_kept(p, x, C);
@@ -190,8 +190,8 @@ static const float *normalize(const struct part *p, const float *x, const float 
         par_split(p->rows, p->thread, p->n_threads, &first, &last);
     profile_set(PART_LAYERNORM);
     for (int r = first; r < last; r++)
-        kernels_active()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
-                                    c->layer_norm_epsilon);
+        row_kernels()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
+                                 c->layer_norm_epsilon);
     if (!few)
         par_barrier();
     return y;
@@ -199,14 +199,15 @@ static const float *normalize(const struct part *p, const float *x, const float 
 
 /* y [rows,N] of x [rows,K], whole in every thread on return. */
 static void multiply(const struct part *p, const struct linear *w, float *y, const float *x,
-                     enum linear_then then)
+                     enum epilogue epilogue)
 {
     profile_set(PART_MATRICES);
-    linear_rows(w, y, (size_t)w->N, x, (size_t)w->K, p->rows, then, p->thread, p->n_threads,
+    linear_rows(w, y, (size_t)w->N, x, (size_t)w->K, p->rows, epilogue, p->thread, p->n_threads,
                 p->scratch);
     par_barrier();
     if (w->beside != NULL)
-        low_rank_add(w->beside, p->f, y, x, p->seqs, p->n_seqs, p->thread, p->n_threads);
+        low_rank_add(w->beside, &p->f->low_rank, p->f->dropout, y, x, p->seqs, p->n_seqs, p->thread,
+                     p->n_threads);
 }
 
 /* One head of one sequence in one layer, and its rows of qkv and att. */
@@ -318,7 +319,7 @@ static void attend(const struct part *p, int layer)
         for (bool more = next_own(p, layer, &next); more;) {
             h = next;
             more = next_own(p, layer, &next);
-            h.a.then = more ? next.a.pages[0] + next.a.key_offset : NULL;
+            h.a.prefetch = more ? next.a.pages[0] + next.a.key_offset : NULL;
             if (h.skip < h.n)
                 attend_rows(p, &h, h.skip, h.n - h.skip);
         }
@@ -356,10 +357,10 @@ static void residual(const struct part *p, const struct linear *w, float *y, con
     const struct forward_dropout *d = p->f->dropout;
     const size_t C = (size_t)w->N;
     if (y == x) {
-        multiply(p, w, y, a, LINEAR_ADD);
+        multiply(p, w, y, a, EPILOGUE_ADD);
         return;
     }
-    multiply(p, w, y, a, LINEAR_STORE);
+    multiply(p, w, y, a, EPILOGUE_STORE);
     profile_set(PART_REST);
     int first, last, row = 0;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
@@ -368,7 +369,7 @@ static void residual(const struct part *p, const struct linear *w, float *y, con
             drop_row(p, &d->resid, y + (size_t)i * C, s, p->seqs[s].kv.n_past + i - row, layer,
                      point);
     const size_t at = (size_t)first * C, n = (size_t)(last - first) * C;
-    kernels_active()->add(y + at, x + at, n);
+    row_kernels()->add(y + at, x + at, n);
     round_kept(p, y + at, n);
     par_barrier();
 }
@@ -376,18 +377,18 @@ static void residual(const struct part *p, const struct linear *w, float *y, con
 /* f->fc = the activation of x W + b, what comes before it being kept where there is room for it. */
 static void feed_forward(const struct part *p, const struct linear *w, float *kept, const float *x)
 {
-    enum linear_then then = linear_activation(p->f->params->config.activation);
+    enum epilogue epilogue = epilogue_activation(p->f->params->config.activation);
     if (kept == NULL) {
-        multiply(p, w, p->f->fc, x, then);
+        multiply(p, w, p->f->fc, x, epilogue);
         return;
     }
-    multiply(p, w, kept, x, LINEAR_STORE);
+    multiply(p, w, kept, x, EPILOGUE_STORE);
     profile_set(PART_ACTIVATION);
     int first, last;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
     const size_t at = (size_t)first * (size_t)w->N, n = (size_t)(last - first) * (size_t)w->N;
     round_kept(p, kept + at, n);
-    kernels_active()->finish(p->f->fc + at, 0, kept + at, 0, NULL, 1, n, then);
+    matrix_kernels()->epilogue(p->f->fc + at, 0, kept + at, 0, NULL, 1, n, epilogue);
     par_barrier();
 }
 
@@ -397,7 +398,7 @@ static void run_attention(struct part *p, int layer)
     const struct layer *w = &p->f->params->layers[layer];
     const struct activations *a = &p->f->layers[layer];
     const float *normed = normalize(p, a->x, w->ln_1_weight, w->ln_1_bias);
-    multiply(p, &w->c_attn, a->qkv, normed, LINEAR_STORE);
+    multiply(p, &w->c_attn, a->qkv, normed, EPILOGUE_STORE);
     round_rows(p, a->qkv, w->c_attn.N);
     /* Columns of x are this thread's own until the barrier of attend. */
     if (layer == c->n_layer - 1)
@@ -443,9 +444,9 @@ static void normalize_last(const struct part *p)
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
     profile_set(PART_LAYERNORM);
     for (int r = first; r < last; r++)
-        kernels_active()->layernorm(f->hidden + (size_t)r * C, x + (size_t)r * C,
-                                    f->params->ln_f_weight, f->params->ln_f_bias, C,
-                                    c->layer_norm_epsilon);
+        row_kernels()->layernorm(f->hidden + (size_t)r * C, x + (size_t)r * C,
+                                 f->params->ln_f_weight, f->params->ln_f_bias, C,
+                                 c->layer_norm_epsilon);
     par_barrier();
 }
 
@@ -516,7 +517,7 @@ void forward_head(struct forward *f, float *logits, size_t ld, const int *rows, 
 {
     const struct linear *w = &f->params->lm_head;
     const float *x = gather(f, rows, n, thread, n_threads);
-    linear_rows(w, logits, ld, x, (size_t)w->K, n, LINEAR_STORE, thread, n_threads,
+    linear_rows(w, logits, ld, x, (size_t)w->K, n, EPILOGUE_STORE, thread, n_threads,
                 f->thread_scratch + (size_t)thread * f->thread_bytes);
     par_barrier();
 }

@@ -7,17 +7,11 @@
  */
 #include "model/base/mem.h"
 #include "model/kv_view.h"
+#include "model/low_rank.h"
 #include "model/params.h"
+#include "model/pass.h"
 
 enum { FORWARD_MAX_ROWS = 512 }; /* rows of one pass at most; longer texts go in parts */
-
-/* One sequence's part of a pass. */
-struct forward_seq {
-    const token_id *ids; /* [n], each in 0..V-1 */
-    int n;               /* new positions, >= 1; n_past + n <= n_ctx */
-    int skip;            /* the first so many are read, but f->hidden has no rows for them; <= n */
-    struct kv_view kv;   /* pages up to n_past + n exist and are not shared from n_past on */
-};
 
 /*
  * Where a pass leaves what it makes of a layer. In inference all layers share one set,
@@ -37,34 +31,8 @@ struct activations {
 void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
                        int rows, const bool *shared);
 
-/* What training drops; each may be off. */
-struct forward_dropout {
-    struct dropout embd, attn, resid, adapter;
-    uint64_t sequence; /* number of the pass's first: its masks are its own (see rng.h) */
-};
-enum dropout_point { DROPOUT_EMBD, DROPOUT_ATTN, DROPOUT_ATTN_PROJ, DROPOUT_MLP_PROJ };
-/* The stream of a sequence's masks at a point; layer -1 for the embedding. */
-static inline uint64_t dropout_stream(uint64_t sequence, int layer, enum dropout_point point)
-{
-    return sequence << 24 | (uint64_t)(layer + 1) << 2 | (uint64_t)point;
-}
-/* The first block of a position's mask of n elements, and of a head's weights. */
-static inline uint64_t dropout_row(int position, int n)
-{
-    return (uint64_t)position * (uint64_t)((n + 63) / 64);
-}
-static inline uint64_t dropout_head(const struct config *c, int head)
-{
-    return (uint64_t)head * (uint64_t)((c->n_ctx + KV_BLOCK - 1) / KV_BLOCK) * (uint64_t)c->n_ctx;
-}
 /* What scores are multiplied by. */
 float forward_score_scale(const struct config *c, int layer);
-
-/* What one pass needs for low-rank terms beside matrices, at most one of them at work. */
-struct low_rank_scratch {
-    float *dropped; /* [rows, the greatest K]; NULL where nothing is dropped */
-    float *inner;   /* [rows, the greatest rank] */
-};
 
 struct forward {
     const struct params *params;
@@ -73,7 +41,7 @@ struct forward {
     const struct activations *layers;      /* [L+1]; own, or set by whoever wants them kept */
     const struct forward_dropout *dropout; /* NULL: none */
     bool half; /* what is left in the activations is rounded to binary16 before it is read */
-    struct low_rank_scratch beside; /* set by whoever has such terms */
+    struct low_rank_scratch low_rank; /* set by whoever has LoRA branches */
     float *normed,
         *fc;       /* scratch [max_rows,C] after a layer norm, [max_rows,F] after the activation */
     float *hidden; /* [max_rows,C] after ln_f: what forward_head reads */

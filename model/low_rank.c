@@ -2,6 +2,7 @@
 
 #include "model/base/par.h"
 #include "model/kernels/blas.h"
+#include "model/kernels/training_kernels.h"
 
 /* Streams of masks behind those of all layers. */
 enum { BESIDE = 1 << 20 };
@@ -14,7 +15,7 @@ static int count_rows(const struct forward_seq *seqs, int n_seqs)
     return rows;
 }
 
-static bool drops(const struct forward_dropout *d)
+static bool drops_input(const struct forward_dropout *d)
 {
     return d != NULL && d->adapter.keep != 0;
 }
@@ -28,31 +29,33 @@ void low_rank_drop(const struct low_rank *w, const struct forward_dropout *d, fl
     par_split(count_rows(seqs, n_seqs), thread, n_threads, &first, &last);
     for (int s = 0; s < n_seqs; row += seqs[s++].n)
         for (int r = row > first ? row : first; r < row + seqs[s].n && r < last; r++)
-            kernels_active()->dropout(y + (size_t)r * K, x + (size_t)r * K, K, &d->adapter,
-                                      dropout_stream(d->sequence + (uint64_t)s, BESIDE + w->layer,
-                                                     (enum dropout_point)w->site),
-                                      dropout_row(seqs[s].kv.n_past + r - row, w->K));
+            training_kernels()->dropout(y + (size_t)r * K, x + (size_t)r * K, K, &d->adapter,
+                                        dropout_stream(d->sequence + (uint64_t)s, BESIDE + w->layer,
+                                                       (enum dropout_point)w->site),
+                                        dropout_row(seqs[s].kv.n_past + r - row, w->K));
 }
 
-const float *low_rank_inner(const struct low_rank *w, const struct forward *f, const float *x,
+const float *low_rank_inner(const struct low_rank *w, const struct low_rank_scratch *scratch,
+                            const struct forward_dropout *d, const float *x,
                             const struct forward_seq *seqs, int n_seqs, int thread, int n_threads)
 {
-    if (drops(f->dropout)) {
-        low_rank_drop(w, f->dropout, f->beside.dropped, x, seqs, n_seqs, thread, n_threads);
+    if (drops_input(d)) {
+        low_rank_drop(w, d, scratch->dropped, x, seqs, n_seqs, thread, n_threads);
         par_barrier();
-        x = f->beside.dropped;
+        x = scratch->dropped;
     }
     blas_gemm_share(false, true, count_rows(seqs, n_seqs), w->rank, w->K, 1, x, w->K, w->a, w->K, 0,
-                    f->beside.inner, w->rank, thread, n_threads);
+                    scratch->inner, w->rank, thread, n_threads);
     par_barrier();
     return x;
 }
 
-void low_rank_add(const struct low_rank *w, const struct forward *f, float *y, const float *x,
+void low_rank_add(const struct low_rank *w, const struct low_rank_scratch *scratch,
+                  const struct forward_dropout *d, float *y, const float *x,
                   const struct forward_seq *seqs, int n_seqs, int thread, int n_threads)
 {
-    low_rank_inner(w, f, x, seqs, n_seqs, thread, n_threads);
-    blas_gemm_share(false, false, count_rows(seqs, n_seqs), w->N, w->rank, w->scale,
-                    f->beside.inner, w->rank, w->b, w->N, 1, y, w->N, thread, n_threads);
+    low_rank_inner(w, scratch, d, x, seqs, n_seqs, thread, n_threads);
+    blas_gemm_share(false, false, count_rows(seqs, n_seqs), w->N, w->rank, w->scale, scratch->inner,
+                    w->rank, w->b, w->N, 1, y, w->N, thread, n_threads);
     par_barrier();
 }

@@ -5,6 +5,7 @@
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/kernels/row_kernels.h"
 
 #include <openssl/evp.h>
 #include <stdatomic.h>
@@ -256,11 +257,11 @@ static void place(const struct part *p, const void *src, enum linear_kind kind, 
     if (t->half != NULL && kind == LINEAR_F16)
         memcpy(t->half + at, src, n * sizeof *t->half);
     else if (t->half != NULL)
-        kernels_active()->narrow(t->half + at, src, n);
+        row_kernels()->narrow(t->half + at, src, n);
     else if (kind == LINEAR_F32)
         memcpy(t->data + at, src, n * sizeof *t->data);
     else
-        kernels_active()->widen(t->data + at, src, n);
+        row_kernels()->widen(t->data + at, src, n);
 }
 
 static int fill_rows(struct part *p, char *buffer, int first, int count)
@@ -376,7 +377,7 @@ static float panel_element(const struct linear *w, int k, int n)
 void params_read(const struct param_tensor *t, float *out, uint64_t first, size_t n)
 {
     if (t->half != NULL) {
-        kernels_active()->widen(out, t->half + first, n);
+        row_kernels()->widen(out, t->half + first, n);
         return;
     }
     if (t->linear == NULL) {

@@ -3,6 +3,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/progress.h"
+#include "model/kernels/kernels.h"
 #include "repl/commands/commands.h"
 #include "repl/commands/complete.h"
 #include "repl/session/answer.h"
@@ -27,7 +28,7 @@ static int greeting(const struct repl *r, struct buf *out)
             r->model->adapter != NULL ? " with an adapter" : "",
             (double)config_params(&r->model->config) / 1e6,
             r->model->params.kind == LINEAR_F32 ? "fp32" : "fp16", par_threads(),
-            kernels_active()->name,
+            kernels_name(),
             repl_names_model(r) ? "" : "it tells stories: try Once upon a time, or My name is\n");
     return rc != 0 ? rc
                    : buf_str(out, ":help lists the commands, :load PATH opens another model, "

@@ -3,7 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/kernels/kernels.h"
+#include "model/kernels/sampling_kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -207,7 +207,7 @@ struct judging {
 
 static void judge(struct score *out, const float *logits, size_t n, token_id id)
 {
-    const struct kernels *k = kernels_active();
+    const struct sampling_kernels *k = sampling_kernels();
     size_t best = k->argmax(logits, n);
     const float target = logits[id];
     int above = 0;

@@ -66,9 +66,9 @@ static int read_sizes(struct random_name *r, char *text)
             i++;
         if (i == N_SIZES)
             return err_set(ERR_MISSING,
-                           "random: there is no %.40s; there are n_layer, n_head, n_embd, "
+                           "random: there is no %s; there are n_layer, n_head, n_embd, "
                            "n_positions, n_inner, vocab_size, tie_word_embeddings and tokenizer",
-                           key);
+                           file_quote(key));
         long n = strtol(value, &end, 10);
         if (end == value || *end != '\0' || n < 1 || n > INT_MAX)
             return err_set(ERR_RANGE, "%s is %s, must be a whole number from 1 on", key,

@@ -1,14 +1,18 @@
 #include "model/kernels/attention.h"
 
 #include "model/base/mem.h"
-#include "model/kernels/kernels.h"
+#include "model/kernels/attention_kernels.h"
+#include "model/kernels/row_kernels.h"
+#include "model/kernels/training_kernels.h"
 
 #include <math.h>
 #include <string.h>
 
 /* A tile's rows under way. */
 struct work {
-    const struct kernels *k;
+    const struct matrix_kernels *matrix;
+    const struct row_kernels *row;
+    const struct attention_kernels *softmax;
     const struct attention *a;
     size_t D16;
     float *q;       /* [D,R] */
@@ -39,17 +43,17 @@ size_t attention_scratch_bytes(int D)
 static void tile(const struct work *s, float *acc, size_t ldacc, bool fresh, const float *x, int R,
                  const char *w, size_t ldw, int K, int cols, const char *next, size_t next_bytes)
 {
-    struct ahead ahead = {w, 0};
+    struct prefetch prefetch = {w, 0};
     if (next != NULL) {
         size_t step = (next_bytes / (size_t)K + 1) / 2 * 2;
-        ahead = (struct ahead){next, step < 128 ? step : 128};
+        prefetch = (struct prefetch){next, step < 128 ? step : 128};
     }
     if (s->a->kind == LINEAR_F16)
-        s->k->tile_f16(acc, ldacc, fresh, x, (size_t)R, R, (const uint16_t *)w, ldw, K, cols, NULL,
-                       ahead);
+        s->matrix->tile_f16(acc, ldacc, fresh, x, (size_t)R, R, (const uint16_t *)w, ldw, K, cols,
+                            NULL, prefetch);
     else
-        s->k->tile_f32(acc, ldacc, fresh, x, (size_t)R, R, (const float *)w, ldw, K, cols, NULL,
-                       ahead);
+        s->matrix->tile_f32(acc, ldacc, fresh, x, (size_t)R, R, (const float *)w, ldw, K, cols,
+                            NULL, prefetch);
 }
 
 /* Keys of a block that row r of a tile sees, the first row seeing `first` of them. */
@@ -75,16 +79,17 @@ static void page(struct work *s, const char *keys, const char *values, const cha
         int c = seen(first_seen, r);
         if (c == 0)
             continue;
-        float ratio = s->k->softmax_block(row, c, s->a->scale, &s->m[r], &s->sum[r]);
-        s->k->scale(s->acc + (size_t)r * s->D16, ratio, s->D16);
+        float ratio = s->softmax->softmax_block(row, c, s->a->scale, &s->m[r], &s->sum[r]);
+        s->row->scale(s->acc + (size_t)r * s->D16, ratio, s->D16);
         if (s->a->dropout != NULL)
-            s->k->dropout(row, row, (size_t)c, s->a->dropout, s->a->stream, mask + (uint64_t)r);
+            training_kernels()->dropout(row, row, (size_t)c, s->a->dropout, s->a->stream,
+                                        mask + (uint64_t)r);
     }
     int common = seen(first_seen, 0);
     if (common > 0) {
         const float *weights = s->scores;
         if (R > 1) {
-            s->k->pack(s->weights, s->scores, ATTENTION_BLOCK, R, common);
+            s->matrix->pack(s->weights, s->scores, ATTENTION_BLOCK, R, common);
             weights = s->weights;
         }
         tile(s, s->acc, s->D16, false, weights, R, values, s->D16, common, (int)s->D16, next,
@@ -102,14 +107,15 @@ static void page(struct work *s, const char *keys, const char *values, const cha
 void attention_rows(const struct attention *a, float *out, size_t ldo, const float *q, size_t ldq,
                     int n, int first, void *scratch)
 {
-    struct work s = {.k = kernels_active(), .a = a};
+    struct work s = {
+        .matrix = matrix_kernels(), .row = row_kernels(), .softmax = attention_kernels(), .a = a};
     carve(&s, scratch, a->D);
     float *lse = a->lse;
     for (int R; n > 0; n -= R, first += R, q += (size_t)R * ldq, out += (size_t)R * ldo) {
         /* Tiles as even as can be. */
-        int tiles = (n + s.k->tile_rows - 1) / s.k->tile_rows;
+        int tiles = (n + s.matrix->tile_rows - 1) / s.matrix->tile_rows;
         R = (n + tiles - 1) / tiles;
-        s.k->pack(s.q, q, ldq, R, a->D);
+        s.matrix->pack(s.q, q, ldq, R, a->D);
         memset(s.acc, 0, sizeof(float) * (size_t)R * s.D16);
         for (int r = 0; r < R; r++) {
             s.m[r] = -INFINITY;
@@ -119,12 +125,12 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
         for (int p = 0; p <= last_page; p++) {
             const char *here = a->pages[p];
             page(&s, here + a->key_offset, here + a->value_offset,
-                 p < last_page ? a->pages[p + 1] + a->key_offset : a->then, R,
+                 p < last_page ? a->pages[p + 1] + a->key_offset : a->prefetch, R,
                  first - p * ATTENTION_BLOCK + 1,
                  a->mask + (uint64_t)p * (uint64_t)a->n_ctx + (uint64_t)first);
         }
         for (int r = 0; r < R; r++)
-            s.k->divide(out + (size_t)r * ldo, s.acc + (size_t)r * s.D16, s.sum[r], (size_t)a->D);
+            s.row->divide(out + (size_t)r * ldo, s.acc + (size_t)r * s.D16, s.sum[r], (size_t)a->D);
         if (lse == NULL)
             continue;
         for (int r = 0; r < R; r++, lse += a->ld_lse)
@@ -135,7 +141,7 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
 void attention_store(const struct attention *a, const float *k, const float *v, size_t ld, int n,
                      int first)
 {
-    const struct kernels *kernels = kernels_active();
+    const struct row_kernels *row = row_kernels();
     const size_t D = (size_t)a->D, D16 = (D + 15) / 16 * 16;
     for (int i = 0; i < n; i++, k += ld, v += ld) {
         char *page = a->pages[(first + i) / ATTENTION_BLOCK];
@@ -151,10 +157,10 @@ void attention_store(const struct attention *a, const float *k, const float *v, 
         /* A line for each element: asked for all at once, not one after another. */
         for (size_t d = 0; d < D; d++)
             __builtin_prefetch(keys + d * ATTENTION_BLOCK + slot, 1);
-        kernels->narrow((uint16_t *)(page + a->value_offset) + slot * D16, v, D);
+        row->narrow((uint16_t *)(page + a->value_offset) + slot * D16, v, D);
         for (size_t d = 0; d < D; d += 64) {
             size_t m = D - d < 64 ? D - d : 64;
-            kernels->narrow(part, k + d, m);
+            row->narrow(part, k + d, m);
             for (size_t j = 0; j < m; j++)
                 keys[(d + j) * ATTENTION_BLOCK + slot] = part[j];
         }

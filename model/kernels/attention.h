@@ -6,7 +6,7 @@
  *
  *   m = -inf, sum = 0, acc [D] = 0; for each page that holds keys the row may see:
  *     s[j] = (acc = 0; acc = fma(q[d], K[d][j], acc), d ascending) * scale
- *     softmax_block (kernels.h) over the c keys of the page, giving r and the weights s
+ *     softmax_block (attention_kernels.h) over the c keys of the page, giving r and the weights s
  *     acc[d] = acc[d] * r; acc[d] = fma(s[j], V[j][d], acc[d]), j = 0 .. c - 1
  *   out[d] = acc[d] / sum
  *
@@ -25,7 +25,7 @@ struct attention {
     char *const *pages;    /* page i holds positions 64 i .. 64 i + 63 */
     size_t key_offset;     /* of this head in a page: [D][64], aligned to 64 bytes */
     size_t value_offset;   /* [64][D16], D16 = D rounded up to 16, the rest zero; aligned */
-    const char *then;      /* the keys to be read after these, fetched meanwhile; NULL: none */
+    const char *prefetch;  /* the keys to be read after these, fetched meanwhile; NULL: none */
 
     /* For training; NULL: nothing. */
     float *lse; /* gets m + ln sum of row i at lse[i * ld_lse] */

@@ -3,15 +3,18 @@
 #ifdef KERNELS_X86
 
 #define LANES_AVX2
-#include "model/kernels/descent.h"
+#include "model/kernels/lanes_optimizer.h"
+#include "model/kernels/lanes_peak.h"
+#include "model/kernels/lanes_rows.h"
+#include "model/kernels/lanes_sampling.h"
+#include "model/kernels/lanes_training.h"
 #include "model/kernels/tiles.h"
-#include "model/kernels/vector.h"
 
 /*
  * Register plan of 16: a tile of R rows by 8 C columns holds R C sums. 6 x 16: 12 sums,
  * 2 of w, 1 of x. 3 x 32 and 1 x 64: x in registers, w one at a time.
  */
-enum { ROWS = 6, MID_ROWS = 3, STREAM_AHEAD_BYTES = 1024 };
+enum { ROWS = 6, MID_ROWS = 3, STREAM_PREFETCH_BYTES = 1024 };
 
 LANES __m256 load_w(const bool half, const void *w, size_t at)
 {
@@ -56,11 +59,11 @@ LANES void step_few(const int R, const int C, const bool half, __m256 sum[ROWS][
 
 LANES void tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
                 const float *x, size_t ldx, const void *w, size_t ldw, int K, float *wide,
-                struct ahead ahead)
+                struct prefetch prefetch)
 {
     __m256 sum[ROWS][8];
     /* Two streams keep more lines under way than one. */
-    const char *fetch = ahead.at, *fetch_2 = fetch + (size_t)K * ahead.step / 2;
+    const char *fetch = prefetch.at, *fetch_2 = fetch + (size_t)K * prefetch.step / 2;
     size_t at = 0;
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
@@ -70,8 +73,8 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
     for (int k = 0; k < K; k++, at += ldw, x += ldx) {
         _mm_prefetch(fetch, _MM_HINT_T1);
         _mm_prefetch(fetch_2, _MM_HINT_T1);
-        fetch += ahead.step / 2;
-        fetch_2 += ahead.step / 2;
+        fetch += prefetch.step / 2;
+        fetch_2 += prefetch.step / 2;
         if (C == 2) {
             step_many(R, half, sum, x, w, at, wide);
             wide = wide == NULL ? NULL : wide + 16;
@@ -113,7 +116,7 @@ LANES void rows(const bool half, float *acc, const float *x, const char *w, int 
             sum[0][c] = _mm256_setzero_ps();
         for (int k = 0; k < K; k++, w += line, next += line / 2) {
             for (size_t i = 0; i < line; i += 64)
-                _mm_prefetch(w + STREAM_AHEAD_BYTES + i, _MM_HINT_T0);
+                _mm_prefetch(w + STREAM_PREFETCH_BYTES + i, _MM_HINT_T0);
             for (size_t i = 0; i < line / 2; i += 64) {
                 _mm_prefetch(next + i, _MM_HINT_T1);
                 _mm_prefetch(next + (size_t)K * (line / 2) + i, _MM_HINT_T1);
@@ -184,13 +187,24 @@ static double burn(long rounds)
     return 2.0 * 12 * 8 * (double)rounds;
 }
 
-const struct kernels kernels_avx2 = {.name = "avx2",
-                                     .lanes = 8,
-                                     .tile_rows = ROWS,
-                                     .tile_cols = 16,
-                                     .wide_rows = MID_ROWS,
-                                     MATRIX_KERNELS,
-                                     VECTOR_KERNELS,
-                                     DESCENT_KERNELS};
+void kernels_avx2_fill(struct kernels *k)
+{
+    k->name = "avx2";
+    k->matrix = (struct matrix_kernels){.tile_rows = ROWS,
+                                        .tile_cols = 16,
+                                        .wide_rows = MID_ROWS,
+                                        .tile_f16 = tile_f16,
+                                        .tile_f32 = tile_f32,
+                                        .row_f16 = row_f16,
+                                        .row_f32 = row_f32,
+                                        .pack = pack,
+                                        .epilogue = epilogue};
+    k->row = row_table;
+    k->attention = attention_table;
+    k->sampling = sampling_table;
+    k->training = training_table;
+    k->optimizer = optimizer_table;
+    k->peak = (struct peak_kernels){.lanes = 8, .burn = burn, .stream = stream};
+}
 
 #endif

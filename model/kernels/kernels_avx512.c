@@ -3,9 +3,12 @@
 #ifdef KERNELS_X86
 
 #define LANES_AVX512
-#include "model/kernels/descent.h"
+#include "model/kernels/lanes_optimizer.h"
+#include "model/kernels/lanes_peak.h"
+#include "model/kernels/lanes_rows.h"
+#include "model/kernels/lanes_sampling.h"
+#include "model/kernels/lanes_training.h"
 #include "model/kernels/tiles.h"
-#include "model/kernels/vector.h"
 
 /*
  * Register plan of 32: a tile of R rows by 16 C columns holds R C sums, C registers of
@@ -16,7 +19,7 @@ enum { ROWS = 14, WIDE_ROWS = 6, STREAMS = 3 };
 
 /* How far ahead each stream is fetched. AMD's cores fetch streams well by themselves and lose
  * a fifth where more of their lines are on the way; Intel's gain by three times as many. */
-static size_t ahead_bytes(void)
+static size_t prefetch_bytes(void)
 {
     return __builtin_cpu_is("amd") ? 1024 : 3072;
 }
@@ -28,11 +31,11 @@ LANES struct v16 load_w(const bool half, const void *w, size_t at)
 
 LANES void tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
                 const float *x, size_t ldx, const void *w, size_t ldw, int K, float *wide,
-                struct ahead ahead)
+                struct prefetch prefetch)
 {
     struct v16 sum[ROWS][4];
     /* Two streams keep more lines under way than one. */
-    const char *fetch = ahead.at, *fetch_2 = fetch + (size_t)K * ahead.step / 2;
+    const char *fetch = prefetch.at, *fetch_2 = fetch + (size_t)K * prefetch.step / 2;
     size_t at = 0;
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++)
@@ -46,8 +49,8 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
             v[c] = load_w(half, w, at + 16 * (size_t)c);
         _mm_prefetch(fetch, _MM_HINT_T1);
         _mm_prefetch(fetch_2, _MM_HINT_T1);
-        fetch += ahead.step / 2;
-        fetch_2 += ahead.step / 2;
+        fetch += prefetch.step / 2;
+        fetch_2 += prefetch.step / 2;
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++) {
             struct v16 a = v_set(x[r]);
@@ -68,7 +71,7 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
             v_store(acc + r * ldacc + 16 * c, sum[r][c]);
 }
 
-/* A row of the first panels of P runs, each line fetching the one so far ahead. */
+/* A row of the first panels of P runs, each line fetching the one so far prefetch. */
 LANES void row_step(const int P, const bool half, struct v16 sum[STREAMS][4], float x,
                     const char *w, size_t run, size_t fetch)
 {
@@ -92,7 +95,7 @@ LANES void row_step(const int P, const bool half, struct v16 sum[STREAMS][4], fl
 LANES void row(const int P, const bool half, float *acc, const float *x, const char *w, int K,
                int panels)
 {
-    const size_t bytes = half ? 128 : 256, fetch = ahead_bytes();
+    const size_t bytes = half ? 128 : 256, fetch = prefetch_bytes();
     const size_t run = (size_t)panels * (size_t)K * bytes;
     for (int i = 0; i < panels; i++, acc += 64) {
         struct v16 sum[STREAMS][4];
@@ -208,13 +211,24 @@ static double burn(long rounds)
     return 2.0 * 24 * 16 * (double)rounds;
 }
 
-const struct kernels kernels_avx512 = {.name = "avx512",
-                                       .lanes = 16,
-                                       .tile_rows = ROWS,
-                                       .tile_cols = 32,
-                                       .wide_rows = WIDE_ROWS,
-                                       MATRIX_KERNELS,
-                                       VECTOR_KERNELS,
-                                       DESCENT_KERNELS};
+void kernels_avx512_fill(struct kernels *k)
+{
+    k->name = "avx512";
+    k->matrix = (struct matrix_kernels){.tile_rows = ROWS,
+                                        .tile_cols = 32,
+                                        .wide_rows = WIDE_ROWS,
+                                        .tile_f16 = tile_f16,
+                                        .tile_f32 = tile_f32,
+                                        .row_f16 = row_f16,
+                                        .row_f32 = row_f32,
+                                        .pack = pack,
+                                        .epilogue = epilogue};
+    k->row = row_table;
+    k->attention = attention_table;
+    k->sampling = sampling_table;
+    k->training = training_table;
+    k->optimizer = optimizer_table;
+    k->peak = (struct peak_kernels){.lanes = 16, .burn = burn, .stream = stream};
+}
 
 #endif

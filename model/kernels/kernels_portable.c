@@ -1,7 +1,10 @@
 /* Plain C: the definition of right. */
 #include "model/kernels/kernels_tables.h"
-#include "model/kernels/descent.h"
-#include "model/kernels/vector.h"
+#include "model/kernels/lanes_optimizer.h"
+#include "model/kernels/lanes_peak.h"
+#include "model/kernels/lanes_rows.h"
+#include "model/kernels/lanes_sampling.h"
+#include "model/kernels/lanes_training.h"
 
 enum { ROWS = 8, COLS = 32 };
 
@@ -24,16 +27,17 @@ LANES void tile(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx
 
 static void tile_f16(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
                      const uint16_t *w, size_t ldw, int K, int cols, float *wide,
-                     struct ahead ahead)
+                     struct prefetch prefetch)
 {
-    (void)ahead;
+    (void)prefetch;
     tile(acc, ldacc, fresh, x, ldx, R, NULL, w, ldw, K, cols, wide);
 }
 
 static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
-                     const float *w, size_t ldw, int K, int cols, float *wide, struct ahead ahead)
+                     const float *w, size_t ldw, int K, int cols, float *wide,
+                     struct prefetch prefetch)
 {
-    (void)ahead;
+    (void)prefetch;
     tile(acc, ldacc, fresh, x, ldx, R, w, NULL, ldw, K, cols, wide);
 }
 
@@ -67,11 +71,22 @@ static double burn(long rounds)
     return 2.0 * LANES_N * (double)rounds;
 }
 
-const struct kernels kernels_portable = {.name = "portable",
-                                         .lanes = 1,
-                                         .tile_rows = ROWS,
-                                         .tile_cols = COLS,
-                                         .wide_rows = ROWS,
-                                         MATRIX_KERNELS,
-                                         VECTOR_KERNELS,
-                                         DESCENT_KERNELS};
+void kernels_portable_fill(struct kernels *k)
+{
+    k->name = "portable";
+    k->matrix = (struct matrix_kernels){.tile_rows = ROWS,
+                                        .tile_cols = COLS,
+                                        .wide_rows = ROWS,
+                                        .tile_f16 = tile_f16,
+                                        .tile_f32 = tile_f32,
+                                        .row_f16 = row_f16,
+                                        .row_f32 = row_f32,
+                                        .pack = pack,
+                                        .epilogue = epilogue};
+    k->row = row_table;
+    k->attention = attention_table;
+    k->sampling = sampling_table;
+    k->training = training_table;
+    k->optimizer = optimizer_table;
+    k->peak = (struct peak_kernels){.lanes = 1, .burn = burn, .stream = stream};
+}

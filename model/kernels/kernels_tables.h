@@ -1,21 +1,34 @@
 #ifndef PRATTLE_MODEL_KERNELS_KERNELS_TABLES_H
 #define PRATTLE_MODEL_KERNELS_KERNELS_TABLES_H
-/* The tables that kernels.c chooses from; those of instruction sets hold only what
- * differs from the portable one's functions, and may be compiled out by
- * -DNO_ISA_KERNELS. */
-#include "model/kernels/kernels.h"
+/*
+ * All tables of one instruction set. kernels.c copies those of the set below and lets the
+ * set overwrite what it has of its own; sets may be compiled out by -DNO_ISA_KERNELS.
+ */
+#include "model/kernels/attention_kernels.h"
+#include "model/kernels/matrix_kernels.h"
+#include "model/kernels/optimizer_kernels.h"
+#include "model/kernels/peak_kernels.h"
+#include "model/kernels/row_kernels.h"
+#include "model/kernels/sampling_kernels.h"
+#include "model/kernels/training_kernels.h"
 
 #if defined(__x86_64__) && !defined(NO_ISA_KERNELS)
 #define KERNELS_X86 1
 #endif
 
-extern const struct kernels kernels_portable;
-extern const struct kernels kernels_avx2;
-extern const struct kernels kernels_avx512;
+struct kernels {
+    const char *name;
+    struct matrix_kernels matrix;
+    struct row_kernels row;
+    struct attention_kernels attention;
+    struct sampling_kernels sampling;
+    struct training_kernels training;
+    struct optimizer_kernels optimizer;
+    struct peak_kernels peak;
+};
 
-/* The entries that each table has of its own. */
-#define MATRIX_KERNELS                                                                             \
-    .tile_f16 = tile_f16, .tile_f32 = tile_f32, .row_f16 = row_f16, .row_f32 = row_f32,            \
-    .pack = pack, .burn = burn
+void kernels_portable_fill(struct kernels *k); /* every entry */
+void kernels_avx2_fill(struct kernels *k);
+void kernels_avx512_fill(struct kernels *k);
 
 #endif

@@ -527,4 +527,10 @@ LANES struct v16 v_gather_n(const float *base, const int32_t *index, int n)
 }
 #endif
 
+/* Lanes used by the step at i of n: 16, or the tail. */
+LANES int tail(size_t n, size_t i)
+{
+    return n - i < LANES_N ? (int)(n - i) : LANES_N;
+}
+
 #endif

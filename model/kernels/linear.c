@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/kernels/blas.h"
+#include "model/kernels/row_kernels.h"
 
 #include <string.h>
 
@@ -18,7 +19,7 @@ enum { ROWS = 256, GROUP = 4, MANY_TILES = 4, PART = 384 };
 enum { UNIT = 32 /* columns a thread's share comes in */ };
 
 struct work {
-    const struct kernels *k;
+    const struct matrix_kernels *k;
     const struct linear *w;
     int T, n_tiles, n_parts;
     float *packed; /* tile after tile, each [K,R] */
@@ -72,9 +73,9 @@ static void part(const struct work *s, float *acc, const char *w, const char *ne
     rows_of(s, 0, &first, &R);
     width = R <= s->k->wide_rows && s->n_tiles == 1 ? hi - lo : s->k->tile_cols;
     const size_t calls = (size_t)((hi - lo) / width * s->n_tiles);
-    struct ahead ahead = {next, (bytes / 2 + calls - 1) / calls * 2};
-    if (ahead.step > 128)
-        ahead.step = 128;
+    struct prefetch prefetch = {next, (bytes / 2 + calls - 1) / calls * 2};
+    if (prefetch.step > 128)
+        prefetch.step = 128;
     for (int col = lo; col < hi; col += width)
         for (int i = 0; i < s->n_tiles; i++) {
             rows_of(s, i, &first, &R);
@@ -83,28 +84,29 @@ static void part(const struct work *s, float *acc, const char *w, const char *ne
             float *wide = i == 0 && s->n_tiles > 1 ? s->strip : NULL;
             if (i > 0)
                 s->k->tile_f32(sums, PANEL, k0 == 0, x, (size_t)R, R, s->strip, (size_t)width, K,
-                               width, NULL, ahead);
+                               width, NULL, prefetch);
             else if (half)
                 s->k->tile_f16(sums, PANEL, k0 == 0, x, (size_t)R, R, (const uint16_t *)w + col,
-                               PANEL, K, width, wide, ahead);
+                               PANEL, K, width, wide, prefetch);
             else
                 s->k->tile_f32(sums, PANEL, k0 == 0, x, (size_t)R, R, (const float *)w + col, PANEL,
-                               K, width, wide, ahead);
-            ahead.at = (const char *)ahead.at + ahead.step * (size_t)K;
+                               K, width, wide, prefetch);
+            prefetch.at = (const char *)prefetch.at + prefetch.step * (size_t)K;
         }
 }
 
-static void finish(const struct work *s, float *y, size_t ldy, const float *acc, int c0, int c1,
-                   enum linear_then then)
+static void write_sums(const struct work *s, float *y, size_t ldy, const float *acc, int c0, int c1,
+                       enum epilogue epilogue)
 {
     if (c1 > s->w->N)
         c1 = s->w->N;
-    s->k->finish(y + c0, ldy, acc + c0 % PANEL, PANEL, s->w->bias == NULL ? NULL : s->w->bias + c0,
-                 s->T, (size_t)(c1 - c0), then);
+    s->k->epilogue(y + c0, ldy, acc + c0 % PANEL, PANEL,
+                   s->w->bias == NULL ? NULL : s->w->bias + c0, s->T, (size_t)(c1 - c0), epilogue);
 }
 
 /* Columns c0..c1-1, whole units, of at most GROUP panels, for all rows of s. */
-static void group(const struct work *s, float *y, size_t ldy, int c0, int c1, enum linear_then then)
+static void group(const struct work *s, float *y, size_t ldy, int c0, int c1,
+                  enum epilogue epilogue)
 {
     const int panels = (c1 + PANEL - 1) / PANEL - c0 / PANEL, p0 = c0 / PANEL;
     const size_t acc_panel = (size_t)s->T * PANEL;
@@ -120,7 +122,7 @@ static void group(const struct work *s, float *y, size_t ldy, int c0, int c1, en
     }
     for (int p = 0; p < panels; p++) {
         int from = p == 0 ? c0 : (p0 + p) * PANEL, to = (p0 + p + 1) * PANEL;
-        finish(s, y, ldy, s->acc + (size_t)p * acc_panel, from, to < c1 ? to : c1, then);
+        write_sums(s, y, ldy, s->acc + (size_t)p * acc_panel, from, to < c1 ? to : c1, epilogue);
     }
 }
 
@@ -132,7 +134,8 @@ static void fetch(const float *x, int n)
 }
 
 /* One row, GROUP panels or less at a time; a share's odd halves as tiles. */
-static void one_row(struct work *s, float *y, const float *x, int c0, int c1, enum linear_then then)
+static void one_row(struct work *s, float *y, const float *x, int c0, int c1,
+                    enum epilogue epilogue)
 {
     s->T = 1;
     fetch(x, s->w->K);
@@ -150,21 +153,21 @@ static void one_row(struct work *s, float *y, const float *x, int c0, int c1, en
                 s->k->row_f32(s->acc, x, (const float *)w, K, whole);
         } else {
             next = col + UNIT;
-            struct ahead ahead = {w + 1024, 128};
+            struct prefetch prefetch = {w + 1024, 128};
             if (s->w->kind == LINEAR_F16)
                 s->k->tile_f16(s->acc + lo, 0, true, x, 1, 1, (const uint16_t *)w + lo, PANEL, K,
-                               UNIT, NULL, ahead);
+                               UNIT, NULL, prefetch);
             else
                 s->k->tile_f32(s->acc + lo, 0, true, x, 1, 1, (const float *)w + lo, PANEL, K, UNIT,
-                               NULL, ahead);
+                               NULL, prefetch);
         }
-        finish(s, y, 0, s->acc, col, next, then);
+        write_sums(s, y, 0, s->acc, col, next, epilogue);
     }
 }
 
 /* The masters, tile by tile; a sum to be added is added by the product itself. */
 static void master_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx,
-                        int T, enum linear_then then, int thread, int n_threads)
+                        int T, enum epilogue epilogue, int thread, int n_threads)
 {
     const bool transposed = w->kind == LINEAR_MASTER_T;
     const size_t ldw = (size_t)(transposed ? w->K : w->N);
@@ -176,22 +179,22 @@ static void master_rows(const struct linear *w, float *y, size_t ldy, const floa
         float *out = y + (size_t)t.row * ldy + col;
         blas_gemm(false, transposed, t.rows, t.cols, w->K, 1, x + (size_t)t.row * ldx, (int)ldx,
                   (const float *)w->panels + (transposed ? col * ldw : col), (int)ldw,
-                  then == LINEAR_ADD ? 1 : 0, out, (int)ldy);
-        if (w->bias != NULL || then > LINEAR_ADD)
-            kernels_active()->finish(out, ldy, out, ldy, w->bias == NULL ? NULL : w->bias + col,
-                                     t.rows, (size_t)t.cols,
-                                     then == LINEAR_ADD ? LINEAR_STORE : then);
+                  epilogue == EPILOGUE_ADD ? 1 : 0, out, (int)ldy);
+        if (w->bias != NULL || epilogue > EPILOGUE_ADD)
+            matrix_kernels()->epilogue(out, ldy, out, ldy, w->bias == NULL ? NULL : w->bias + col,
+                                       t.rows, (size_t)t.cols,
+                                       epilogue == EPILOGUE_ADD ? EPILOGUE_STORE : epilogue);
     }
 }
 
 void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx, int T,
-                 enum linear_then then, int thread, int n_threads, void *scratch)
+                 enum epilogue epilogue, int thread, int n_threads, void *scratch)
 {
     if (w->kind >= LINEAR_MASTER) {
-        master_rows(w, y, ldy, x, ldx, T, then, thread, n_threads);
+        master_rows(w, y, ldy, x, ldx, T, epilogue, thread, n_threads);
         return;
     }
-    struct work s = {.k = kernels_active(), .w = w};
+    struct work s = {.k = matrix_kernels(), .w = w};
     carve(&s, scratch, w->K);
     int c0, c1;
     par_split((w->N + UNIT - 1) / UNIT, thread, n_threads, &c0, &c1);
@@ -201,7 +204,7 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
         return;
     s.n_parts = (w->K + PART - 1) / PART;
     if (T == 1) {
-        one_row(&s, y, x, c0, c1, then);
+        one_row(&s, y, x, c0, c1, epilogue);
         return;
     }
     for (int t = 0; t < T; t += ROWS) {
@@ -216,7 +219,7 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
         const int wide = (s.n_tiles > MANY_TILES ? GROUP : 1) * PANEL;
         for (int col = c0, next; col < c1; col = next) {
             next = col - col % PANEL + wide < c1 ? col - col % PANEL + wide : c1;
-            group(&s, y + (size_t)t * ldy, ldy, col, next, then);
+            group(&s, y + (size_t)t * ldy, ldy, col, next, epilogue);
         }
     }
 }
@@ -243,7 +246,7 @@ void linear_column(const struct linear *w, int n, float *out)
 static void copy(void *dst, enum linear_kind dst_kind, const void *src, enum linear_kind src_kind,
                  size_t n)
 {
-    const struct kernels *k = kernels_active();
+    const struct row_kernels *k = row_kernels();
     if (dst_kind == src_kind)
         memcpy(dst, src, n * (dst_kind == LINEAR_F16 ? 2 : 4));
     else if (dst_kind == LINEAR_F16)

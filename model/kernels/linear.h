@@ -12,7 +12,7 @@
  * Training keeps W as its fp32 masters lie, and multiplies by OpenBLAS on tiles of y that
  * depend on T and N alone: the same bits in any team.
  */
-#include "model/kernels/kernels.h"
+#include "model/kernels/matrix_kernels.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,7 +54,7 @@ size_t linear_scratch_bytes(int max_k);
  * scratch    linear_scratch_bytes, this thread's own, aligned to 64
  */
 void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx, int T,
-                 enum linear_then then, int thread, int n_threads, void *scratch);
+                 enum epilogue epilogue, int thread, int n_threads, void *scratch);
 
 /* Copy column n of W [K] out as fp32: row n of an embedding kept in panels. */
 void linear_column(const struct linear *w, int n, float *out);

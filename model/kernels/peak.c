@@ -2,12 +2,12 @@
 
 #include "model/base/clock.h"
 #include "model/base/par.h"
-#include "model/kernels/kernels.h"
+#include "model/kernels/peak_kernels.h"
 
 enum { TRIES = 12 };
 
 struct measure {
-    const struct kernels *k;
+    const struct peak_kernels *k;
     const uint16_t *x;
     int n_lines; /* of 64 bytes */
     double best_s, work;
@@ -41,14 +41,14 @@ static void measure(void *arg, int thread, int n_threads)
 
 double peak_fma_flops(void)
 {
-    struct measure m = {.k = kernels_active()};
+    struct measure m = {.k = peak_kernels()};
     par_run(measure, &m);
     return m.work / m.best_s;
 }
 
 double peak_stream_bytes(const void *fp16, size_t bytes)
 {
-    struct measure m = {.k = kernels_active(), .x = fp16, .n_lines = (int)(bytes / 64)};
+    struct measure m = {.k = peak_kernels(), .x = fp16, .n_lines = (int)(bytes / 64)};
     par_run(measure, &m);
     return m.work / m.best_s;
 }

@@ -8,25 +8,25 @@
  *   choose(half, R, cols, &width)    the instance to take next, and its columns
  *   rows(half, acc, x, w, K, panels)    one row of x against whole panels
  */
-#include "model/kernels/kernels.h"
 #include "model/kernels/lanes.h"
+#include "model/kernels/matrix_kernels.h"
 
 typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx,
-                     const void *w, size_t ldw, int K, float *wide, struct ahead ahead);
+                     const void *w, size_t ldw, int K, float *wide, struct prefetch prefetch);
 
 /* The instances of a shape, and their place in a list by rows and then precision. */
 #define TILE(R, C)                                                                                 \
     static void tile_f16_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
                                    size_t ldx, const void *w, size_t ldw, int K, float *wide,      \
-                                   struct ahead ahead)                                             \
+                                   struct prefetch prefetch)                                       \
     {                                                                                              \
-        tile(R, C, true, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, ahead);                       \
+        tile(R, C, true, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);                    \
     }                                                                                              \
     static void tile_f32_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
                                    size_t ldx, const void *w, size_t ldw, int K, float *wide,      \
-                                   struct ahead ahead)                                             \
+                                   struct prefetch prefetch)                                       \
     {                                                                                              \
-        tile(R, C, false, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, ahead);                      \
+        tile(R, C, false, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);                   \
     }
 #define TILE_ROW(R, C) [R] = {tile_f32_##R##_##C, tile_f16_##R##_##C},
 
@@ -40,11 +40,11 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
 #define TILE_ENTRY(name, half, element)                                                            \
     static void name(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,      \
                      const element *w, size_t ldw, int K, int cols, float *wide,                   \
-                     struct ahead ahead)                                                           \
+                     struct prefetch prefetch)                                                     \
     {                                                                                              \
         for (int width; cols > 0; cols -= width, acc += width, w += width) {                       \
-            choose(half, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, ldw, K, wide, ahead);      \
-            ahead.step = 0;                                                                        \
+            choose(half, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);   \
+            prefetch.step = 0;                                                                     \
         }                                                                                          \
     }
 #define TILE_ENTRIES                                                                               \

@@ -70,7 +70,7 @@ static void print_table(const struct bench *b)
     struct buf out = {0};
     if (format == TABLE_TEXT)
         wrap_say(stdout, "", "%s, %d threads, %s kernels", b->repl->model->name, par_threads(),
-                 kernels_active()->name);
+                 kernels_name());
     if (table_format(&b->table, format, &out) == 0)
         fwrite(out.data, 1, out.n, stdout);
     buf_release(&out);

@@ -2,6 +2,7 @@
 #include "repl/commands/commands.h"
 
 #include "model/adapter.h"
+#include "model/adapter_switch.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"

@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/kernels/kernels.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/lora.h"
 #include "repl/session/repl.h"
@@ -158,7 +159,7 @@ int cmd_devices(struct repl *r, const struct call *c)
         return rc;
     snprintf(text, sizeof text, "%d, %s", par_threads(), par_pinned() ? "pinned" : "not pinned");
     wrap_row("threads", text);
-    snprintf(text, sizeof text, "%s (this machine has %s)", kernels_active()->name,
+    snprintf(text, sizeof text, "%s (this machine has %s)", kernels_name(),
              kernels_names());
     wrap_row("kernels", text);
     snprintf(text, sizeof text, s->generate.device_loop ? "on, tokens handed over every %d" : "off",

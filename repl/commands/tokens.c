@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/kernels/sampling_kernels.h"
 #include "repl/terminal/token_text.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/repl.h"
@@ -193,8 +194,8 @@ static int show_top(const struct repl *r)
 {
     const float *logits = r->session.logits;
     int V = r->model->config.n_vocab;
-    float top = kernels_active()->max(logits, (size_t)V);
-    double sum = kernels_active()->exp_sum(NULL, logits, (size_t)V, top, 1.0f);
+    float top = sampling_kernels()->max(logits, (size_t)V);
+    double sum = sampling_kernels()->exp_sum(NULL, logits, (size_t)V, top, 1.0f);
     float below = INFINITY;
     int last = -1;
     for (int shown = 0; shown < TOP_SHOWN && shown < V; shown++) {

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/progress.h"
+#include "model/kernels/kernels.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
@@ -98,11 +99,11 @@ void repl_release(struct repl *r)
 int repl_device(struct repl *r)
 {
     const struct device_settings *d = &r->options.settings.device;
-    const struct kernels *before = kernels_active();
+    const char *before = kernels_name();
     int rc = kernels_select(d->kernels);
     if (rc != 0)
         return rc;
-    if (kernels_active() != before)
+    if (strcmp(kernels_name(), before) != 0)
         drop_engine(r);
     if (d->threads == r->threads && d->pin == r->pin)
         return 0;

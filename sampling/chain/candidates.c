@@ -1,6 +1,6 @@
 #include "sampling/chain/candidates.h"
 
-#include "model/kernels/kernels.h"
+#include "model/kernels/sampling_kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,7 +13,7 @@ enum { RUN = 16, SPACING = 256 };
 void candidates_carve(struct candidates *c, struct arena *a, int n_vocab)
 {
     size_t n = (size_t)n_vocab;
-    c->kernels = kernels_active();
+    c->kernels = sampling_kernels();
     c->n_vocab = n_vocab;
     c->logit = arena_take(a, n * sizeof *c->logit);
     c->weight = arena_take(a, n * sizeof *c->weight);
@@ -224,7 +224,7 @@ struct range {
 };
 
 /* Halve a range some times, which is only adding up. top is the highest key. */
-static struct range halve(const struct kernels *k, const struct keys *of, struct range r, float top,
+static struct range halve(const struct sampling_kernels *k, const struct keys *of, struct range r, float top,
                           double target)
 {
     for (int i = 0; i < HALVINGS; i++) {
@@ -248,7 +248,7 @@ static struct range halve(const struct kernels *k, const struct keys *of, struct
 static bool guess(struct candidates *c, const struct keys *of, struct range *r, float top,
                   double target)
 {
-    const struct kernels *k = c->kernels;
+    const struct sampling_kernels *k = c->kernels;
     float *key = c->part, *weight = c->part + of->n / RUN + RUN;
     int n = 0;
     for (int i = 0; i + RUN <= of->n; i += SPACING, n += RUN) {

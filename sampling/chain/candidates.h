@@ -8,10 +8,10 @@
 #include "model/base/mem.h"
 #include "model/config.h"
 
-struct kernels;
+struct sampling_kernels;
 
 struct candidates {
-    const struct kernels *kernels;
+    const struct sampling_kernels *kernels;
     int n_vocab;
     float *logit;   /* [V] by id, finite or -inf; -inf: out of the running */
     token_id *id;   /* [n] the list, ascending; not filled while `all` */

@@ -1,6 +1,7 @@
 #include "sampling/chain/filters.h"
 
-#include "model/kernels/kernels.h"
+#include "model/kernels/row_kernels.h"
+#include "model/kernels/sampling_kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -22,7 +23,7 @@ void filter_temperature(struct candidates *c, float t)
     c->high = (high - shift) / t;
     c->measured = true;
     if (c->all && shift == 0) {
-        c->kernels->divide(c->logit, c->logit, t, (size_t)c->n);
+        row_kernels()->divide(c->logit, c->logit, t, (size_t)c->n);
         return;
     }
     for (int i = 0; i < c->n; i++) {

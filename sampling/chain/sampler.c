@@ -3,7 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/rng.h"
 #include "model/base/words.h"
-#include "model/kernels/kernels.h"
+#include "model/kernels/sampling_kernels.h"
 #include "model/tokenizer/tokenizer.h"
 #include "sampling/chain/bias.h"
 #include "sampling/chain/candidates.h"
@@ -323,7 +323,7 @@ static bool run(struct sampler *s, const float *logits, const struct place *at)
 
 /* ---- drawing ---- */
 
-static double log_sum_exp(const struct kernels *k, const float *logits, int n)
+static double log_sum_exp(const struct sampling_kernels *k, const float *logits, int n)
 {
     float high = k->max(logits, (size_t)n);
     return (double)high + log(k->exp_sum(NULL, logits, (size_t)n, high, 1));
@@ -334,7 +334,7 @@ struct sampled sampler_pick(struct sampler *s, const float *logits, const token_
 {
     const struct place at = {text, n_text, n_new};
     struct candidates *c = &s->candidates;
-    const struct kernels *k = c->kernels;
+    const struct sampling_kernels *k = c->kernels;
     struct sampled out = {.logprob = NAN};
     bool greedy = s->config.temperature == 0;
     if ((greedy && s->chain.n == 0) || !run(s, logits, &at)) {

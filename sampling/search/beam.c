@@ -2,7 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "model/kernels/kernels.h"
+#include "model/kernels/sampling_kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -171,7 +171,7 @@ static void add_step(struct search *b, struct step step)
 /* The best ways on from one beam, among those of all. */
 static void look_at(struct search *b, int beam, const float *logits)
 {
-    const struct kernels *k = kernels_active();
+    const struct sampling_kernels *k = sampling_kernels();
     const struct hypothesis *h = &b->beams[beam];
     size_t n = (size_t)b->n_vocab;
     float high = k->max(logits, n);

@@ -3,7 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/kernels/kernels.h"
+#include "model/kernels/sampling_kernels.h"
 #include "sampling/chain/candidates.h"
 
 #include <math.h>
@@ -231,7 +231,7 @@ static int best_of(const struct contrastive *k, int n, int width)
 
 static struct sampled sampled_of(const struct contrastive *k, token_id id)
 {
-    const struct kernels *kernels = k->candidates.kernels;
+    const struct sampling_kernels *kernels = k->candidates.kernels;
     const float *logits = k->session->logits;
     size_t n_vocab = (size_t)k->candidates.n_vocab;
     float high = kernels->max(logits, n_vocab);

@@ -3,6 +3,7 @@
 /* The small model and the data of tests/golden/curve_reference.py. */
 #include "model/base/buf.h"
 #include "model/base/file.h"
+#include "model/kernels/row_kernels.h"
 #include "tests/unit/tiny.h"
 #include "train/step/weights.h"
 #include "train/optim/optimizer.h"
@@ -54,7 +55,7 @@ static inline void curve_open_as(struct curve *x, enum dtype dtype)
     tiny_release(&m);
     const float *start = curve_read(&b, "curve/start", x->w.n + 2 * IDS);
     if (dtype == DTYPE_F16)
-        kernels_active()->narrow(x->w.half, start, x->w.n);
+        row_kernels()->narrow(x->w.half, start, x->w.n);
     else
         memcpy(x->w.data, start, x->w.n * sizeof *start);
     for (size_t i = 0; i < IDS; i++) {

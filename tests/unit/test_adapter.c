@@ -1,4 +1,5 @@
 /* Adapters: in PEFT's files, refused when they are wrong, merged, switched on and off. */
+#include "model/adapter_switch.h"
 #include "model/base/err.h"
 #include "model/base/par.h"
 #include "tests/unit/scratch.h"

@@ -6,6 +6,8 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/rng.h"
+#include "model/kernels/kernels.h"
+#include "model/kernels/kernels_tables.h"
 #include "train/step/backward.h"
 #include "train/step/weights.h"
 #include "train/step/step.h"
@@ -468,7 +470,7 @@ static void dropout_is_unbiased_and_by_place(void **state)
     for (int i = 0; i < 3; i++) {
         struct dropout d = {.seed = 5, .keep = (uint32_t)((1 - probabilities[i]) * 0x1p32)};
         d.scale = (float)(0x1p32 / d.keep);
-        kernels_active()->dropout(y, ones, N, &d, 7, 3);
+        kernels_active()->training.dropout(y, ones, N, &d, 7, 3);
         double sum = 0, kept = 0;
         for (int j = 0; j < N; j++) {
             assert_true(y[j] == 0 || y[j] == d.scale);
@@ -481,14 +483,14 @@ static void dropout_is_unbiased_and_by_place(void **state)
         for (int t = 0; kernels_nth(t) != NULL; t++)
             for (int n = 1; n < N; n = n * 3 + 1) {
                 memset(again, 0xff, sizeof again);
-                kernels_nth(t)->dropout(again, ones + 64 * 9, (size_t)n, &d, 7, 3 + 9);
+                kernels_nth(t)->training.dropout(again, ones + 64 * 9, (size_t)n, &d, 7, 3 + 9);
                 for (int j = 0; j < n && j + 64 * 9 < N; j++)
                     assert_true(again[j] == y[64 * 9 + j]);
             }
     }
     struct dropout d = {.seed = 5, .keep = 1u << 31, .scale = 2};
     uint32_t w[4];
-    kernels_active()->dropout(y, ones, 64, &d, 7, 11);
+    kernels_active()->training.dropout(y, ones, 64, &d, 7, 11);
     for (uint64_t i = 0; i < 64; i++) {
         rng_words(w, 5, 7, 16 * 11 + i % 16);
         assert_true((y[i] != 0) == (w[i / 16] < d.keep));

@@ -4,6 +4,7 @@
 #include "kvcache/engine.h"
 #include "model/base/par.h"
 #include "model/kernels/kernels.h"
+#include "model/kernels/kernels_tables.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -277,11 +278,11 @@ static void activations_are_kept_where_there_is_room(void **state)
         /* The last row of what is kept leads from one to the next. */
         const struct activations *last = &layers[config->n_layer - 1];
         const struct kernels *k = kernels_active();
-        k->layernorm(normed, last[1].x + (N - 1) * C, x.m.params.ln_f_weight, x.m.params.ln_f_bias,
+        k->row.layernorm(normed, last[1].x + (N - 1) * C, x.m.params.ln_f_weight, x.m.params.ln_f_bias,
                      C, config->layer_norm_epsilon);
         assert_memory_equal(normed, x.e.forward.hidden + (N - 1) * C, C * sizeof(float));
-        k->finish(gelu, 0, last->fc + (N - 1) * 70, 0, NULL, 1, 70,
-                  linear_activation(config->activation));
+        k->matrix.epilogue(gelu, 0, last->fc + (N - 1) * 70, 0, NULL, 1, 70,
+                  epilogue_activation(config->activation));
         assert_memory_equal(gelu, x.e.forward.fc + (N - 1) * 70, sizeof gelu);
         assert_true(isfinite(last->lse[N * (size_t)config->n_head - 1]));
         mem_free(a.base);

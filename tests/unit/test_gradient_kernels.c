@@ -5,6 +5,7 @@
 #include "model/base/half.h"
 #include "model/base/rng.h"
 #include "model/kernels/kernels.h"
+#include "model/kernels/kernels_tables.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,16 +63,16 @@ static void run_table(struct rows *r, const struct kernels *k, const struct inpu
     normals(r->dbias, n, 8, 1);
     memcpy(r->p, in->scores, sizeof in->scores);
     memcpy(r->ds, in->dp, sizeof in->dp);
-    k->layernorm_grad(r->dx, r->dweight, r->dbias, in->dy, in->x, in->weight, n, 1e-5f);
+    k->training.layernorm_grad(r->dx, r->dweight, r->dbias, in->dy, in->x, in->weight, n, 1e-5f);
     for (int a = 0; a < N_ACTIVATIONS; a++) {
         memcpy(r->slopes[a], in->dy, n * sizeof(float));
-        k->activation_grad(r->slopes[a], in->x, n, (enum activation)a);
+        k->training.activation_grad(r->slopes[a], in->x, n, (enum activation)a);
     }
-    k->softmax_grad(r->p, r->ds, n_keys, 0.25f, in->lse, in->delta);
-    k->dropout(r->dropped, in->x, n, &in->dropout, 9, 4);
-    r->product = k->dot(in->x, in->dy, n);
-    r->largest = k->max_abs(in->x, n);
-    k->narrow_random(r->chanced, in->x, n, 3, 9, 4);
+    k->attention.softmax_grad(r->p, r->ds, n_keys, 0.25f, in->lse, in->delta);
+    k->training.dropout(r->dropped, in->x, n, &in->dropout, 9, 4);
+    r->product = k->training.dot(in->x, in->dy, n);
+    r->largest = k->optimizer.max_abs(in->x, n);
+    k->optimizer.narrow_random(r->chanced, in->x, n, 3, 9, 4);
 }
 
 static void tables_agree_at_every_length(void **state)
@@ -161,7 +162,7 @@ static double formula(double x, enum activation which)
 static float slope_at(const struct kernels *k, float x, enum activation which)
 {
     float dy = 2;
-    k->activation_grad(&dy, &x, 1, which);
+    k->training.activation_grad(&dy, &x, 1, which);
     return dy / 2;
 }
 
@@ -212,7 +213,7 @@ static void what_half_has_stays(void **state)
             uint16_t got[PART];
             for (uint32_t i = 0; i < PART; i++)
                 wide[i] = half_to_f32((uint16_t)(first + i));
-            kernels_nth(t)->narrow_random(got, wide, PART, 1, first, 0);
+            kernels_nth(t)->optimizer.narrow_random(got, wide, PART, 1, first, 0);
             for (uint32_t i = 0; i < PART; i++)
                 if (isfinite(wide[i]))
                     assert_int_equal(got[i], first + i);
@@ -235,7 +236,7 @@ static void rounds_to_its_mean(float x)
     }
     for (int i = 0; i < DRAWS; i++)
         same[i] = x;
-    kernels_active()->narrow_random(got, same, DRAWS, 7, 8, 9);
+    kernels_active()->optimizer.narrow_random(got, same, DRAWS, 7, 8, 9);
     for (int i = 0; i < DRAWS; i++) {
         double v = (double)half_to_f32(got[i]);
         assert_true(v == below || v == above);
@@ -265,7 +266,7 @@ static void what_is_too_large_is_the_largest(void **state)
     const float x[] = {65505, -65520, 1e30f, INFINITY, -INFINITY};
     uint16_t got[5];
     for (int t = 0; kernels_nth(t) != NULL; t++) {
-        kernels_nth(t)->narrow_random(got, x, 5, 1, 2, 3);
+        kernels_nth(t)->optimizer.narrow_random(got, x, 5, 1, 2, 3);
         for (int i = 0; i < 5; i++)
             assert_int_equal(got[i], x[i] > 0 ? 0x7bff : 0xfbff);
     }

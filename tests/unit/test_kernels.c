@@ -5,6 +5,8 @@
 #include "model/base/par.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/blas.h"
+#include "model/kernels/kernels.h"
+#include "model/kernels/kernels_tables.h"
 #include "model/kernels/peak.h"
 
 #include <float.h>
@@ -116,15 +118,15 @@ static void test_tables(void **state)
         assert_ok(kernels_select(k->name));
         assert_ptr_equal(kernels_active(), k);
         /* An entry forgotten in one table would be NULL. */
-        assert_true(k->tile_f16 && k->tile_f32 && k->pack && k->row_f16 && k->row_f32 &&
-                    k->finish && k->layernorm && k->softmax_block && k->add && k->scale &&
-                    k->divide && k->widen && k->narrow && k->max && k->admit && k->gather &&
-                    k->argmax && k->exp_sum && k->select && k->sum_least && k->burn && k->stream &&
-                    k->sum_squares && k->adam && k->lamb_moments && k->lamb_move &&
-                    k->layernorm_grad && k->activation_grad && k->softmax_grad && k->dropout &&
-                    k->dot);
-        assert_in_range(k->tile_rows, 1, TILE_MAX_ROWS);
-        assert_true(k->tile_cols == 16 || k->tile_cols == 32);
+        assert_true(k->matrix.tile_f16 && k->matrix.tile_f32 && k->matrix.pack && k->matrix.row_f16 && k->matrix.row_f32 &&
+                    k->matrix.epilogue && k->row.layernorm && k->attention.softmax_block && k->row.add && k->row.scale &&
+                    k->row.divide && k->row.widen && k->row.narrow && k->sampling.max && k->sampling.admit && k->sampling.gather &&
+                    k->sampling.argmax && k->sampling.exp_sum && k->sampling.select && k->sampling.sum_least && k->peak.burn && k->peak.stream &&
+                    k->optimizer.sum_squares && k->optimizer.adam && k->optimizer.lamb_moments && k->optimizer.lamb_move &&
+                    k->training.layernorm_grad && k->training.activation_grad && k->attention.softmax_grad && k->training.dropout &&
+                    k->training.dot);
+        assert_in_range(k->matrix.tile_rows, 1, TILE_MAX_ROWS);
+        assert_true(k->matrix.tile_cols == 16 || k->matrix.tile_cols == 32);
     }
     assert_ok(kernels_select("auto"));
 }
@@ -159,11 +161,11 @@ static void descent_against_portable(const struct kernels *k, const struct kerne
             s[i] = floats(n + shift) + shift;
             memcpy(s[i], start[i], all * sizeof **s);
         }
-        table->adam(NULL, s[0], s[1], s[2], g, n, &d);
-        table->adam(sums[t], s[0], s[1], s[2], g, n, &d);
-        table->lamb_moments(sums[t] + 2, s[1], s[2], s[0], g, n, &d);
-        table->lamb_move(s[0], s[1], s[2], n, &d, 0.25f);
-        sums[t][4] = table->sum_squares(g, n);
+        table->optimizer.adam(NULL, s[0], s[1], s[2], g, n, &d);
+        table->optimizer.adam(sums[t], s[0], s[1], s[2], g, n, &d);
+        table->optimizer.lamb_moments(sums[t] + 2, s[1], s[2], s[0], g, n, &d);
+        table->optimizer.lamb_move(s[0], s[1], s[2], n, &d, 0.25f);
+        sums[t][4] = table->optimizer.sum_squares(g, n);
     }
     expect_floats("descent, weights", k, state[1][0], state[0][0], all);
     expect_floats("descent, m", k, state[1][1], state[0][1], all);
@@ -206,59 +208,59 @@ static void rows_against_portable(const struct kernels *k, const struct kernels 
         }                                                                                          \
         expect_floats(what, k, a, e, all);                                                         \
     } while (0)
-    BOTH("layernorm", t->layernorm(y, x, w, b, n, 1e-5f));
-    BOTH("add", t->add(y, x, n));
-    BOTH("scale", t->scale(y, n > 0 ? x[0] : 0, n));
-    BOTH("divide", t->divide(y, x, n > 0 ? w[0] : 1, n));
-    BOTH("finish store", t->finish(y, 0, x, 0, b, 1, n, LINEAR_STORE));
-    BOTH("finish without bias", t->finish(y, 0, x, 0, NULL, 1, n, LINEAR_STORE));
-    BOTH("finish add", t->finish(y, 0, x, 0, b, 1, n, LINEAR_ADD));
+    BOTH("layernorm", t->row.layernorm(y, x, w, b, n, 1e-5f));
+    BOTH("add", t->row.add(y, x, n));
+    BOTH("scale", t->row.scale(y, n > 0 ? x[0] : 0, n));
+    BOTH("divide", t->row.divide(y, x, n > 0 ? w[0] : 1, n));
+    BOTH("finish store", t->matrix.epilogue(y, 0, x, 0, b, 1, n, EPILOGUE_STORE));
+    BOTH("finish without bias", t->matrix.epilogue(y, 0, x, 0, NULL, 1, n, EPILOGUE_STORE));
+    BOTH("finish add", t->matrix.epilogue(y, 0, x, 0, b, 1, n, EPILOGUE_ADD));
     for (int i = 0; i < N_ACTIVATIONS; i++) {
-        const enum linear_then then = linear_activation((enum activation)i);
-        BOTH(activation_name((enum activation)i), t->finish(y, 0, x, 0, b, 1, n, then));
+        const enum epilogue then = epilogue_activation((enum activation)i);
+        BOTH(activation_name((enum activation)i), t->matrix.epilogue(y, 0, x, 0, b, 1, n, then));
     }
-    BOTH("exp_sum", t->exp_sum(y, x, n, 0.5f, 1.25f));
-    BOTH("max", y[0] = t->max(x, n));
+    BOTH("exp_sum", t->sampling.exp_sum(y, x, n, 0.5f, 1.25f));
+    BOTH("max", y[0] = t->sampling.max(x, n));
     BOTH("admit", {
-        float top = t->admit(y, x, n);
-        assert_true(top == t->max(y, n));
+        float top = t->sampling.admit(y, x, n);
+        assert_true(top == t->sampling.max(y, n));
         for (size_t i = 0; i < n; i++)
             assert_true(y[i] == (isnan(x[i]) ? -INFINITY : x[i] < FLT_MAX ? x[i] : FLT_MAX));
     });
-    BOTH("exp_sum's sum", y[0] = (float)t->exp_sum(NULL, x, n, n > 0 ? t->max(x, n) : 0, 1));
-    double se = p->exp_sum(NULL, x, n, 1, 2), sk = k->exp_sum(NULL, x, n, 1, 2);
+    BOTH("exp_sum's sum", y[0] = (float)t->sampling.exp_sum(NULL, x, n, n > 0 ? t->sampling.max(x, n) : 0, 1));
+    double se = p->sampling.exp_sum(NULL, x, n, 1, 2), sk = k->sampling.exp_sum(NULL, x, n, 1, 2);
     assert_true(se == sk || (isnan(se) && isnan(sk)));
-    assert_int_equal(k->argmax(x, n), p->argmax(x, n));
+    assert_int_equal(k->sampling.argmax(x, n), p->sampling.argmax(x, n));
     BOTH("narrow and widen", {
         uint16_t half[MAX + 1];
         half[n] = 77;
-        t->narrow(half, x, n);
+        t->row.narrow(half, x, n);
         assert_int_equal(half[n], 77);
-        t->widen(y, half, n);
+        t->row.widen(y, half, n);
     });
     BOTH("select", {
         int32_t index[MAX + 1];
-        size_t count = t->select(index, x, n, 0.25f, 1.5f);
+        size_t count = t->sampling.select(index, x, n, 0.25f, 1.5f);
         y[0] = (float)count;
         for (size_t i = 0; i < count; i++)
             y[i] = (float)index[i];
     });
     BOTH("gather", {
         int32_t index[MAX + 1];
-        size_t count = t->select(index, x, n, -1, 1);
+        size_t count = t->sampling.select(index, x, n, -1, 1);
         memcpy(y, x, n * sizeof *y);
-        t->gather(y, y, index, count);
+        t->sampling.gather(y, y, index, count);
         for (size_t i = 0; i < count; i++)
             assert_true(y[i] == x[index[i]]);
     });
     if (fill != SPECIAL)
-        BOTH("sum_least", y[0] = (float)t->sum_least(w, x, n, 0.25f));
+        BOTH("sum_least", y[0] = (float)t->sampling.sum_least(w, x, n, 0.25f));
     if (n >= 64)
         for (int seen = 1; seen <= 64; seen += 7)
             BOTH("softmax_block", {
                 float m = seen % 2 ? -INFINITY : 0.75f, sum = 2;
                 memcpy(y, x, 64 * sizeof *y);
-                float ratio = t->softmax_block(y, seen, 0.125f, &m, &sum);
+                float ratio = t->attention.softmax_block(y, seen, 0.125f, &m, &sum);
                 y[64 % n] = ratio;
                 y[(64 + 1) % n] = m;
                 y[(64 + 2) % n] = sum;
@@ -296,7 +298,7 @@ static void test_halves(void **state)
         all[i] = (uint16_t)i;
     for (int i = 0; kernels_nth(i) != NULL; i++) {
         const struct kernels *k = kernels_nth(i);
-        k->widen(wide, all, 65536);
+        k->row.widen(wide, all, 65536);
         for (int j = 0; j < 65536; j++)
             assert_true(same_float(wide[j], half_to_f32((uint16_t)j)));
         for (int step = -1; step <= 1; step++) { /* halfway to the next half, and a bit beside */
@@ -309,13 +311,13 @@ static void test_halves(void **state)
             }
             uint16_t got[65536 / 16];
             for (int j = 0; j < 65536; j += 4096) {
-                k->narrow(got, wide + j, 4096);
+                k->row.narrow(got, wide + j, 4096);
                 for (int e = 0; e < 4096; e++)
                     if (got[e] != back[j + e] && !isnan(wide[j + e]))
                         fail_msg("%s narrows %a to %#x, should be %#x", k->name,
                                  (double)wide[j + e], got[e], back[j + e]);
             }
-            k->widen(wide, all, 65536);
+            k->row.widen(wide, all, 65536);
         }
     }
 }
@@ -335,7 +337,7 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
     fill_floats(x, (size_t)R * ldx, fill);
     fill_floats(w32, (size_t)K * ldw, fill);
     fill_halves(w16, (size_t)K * ldw, fill);
-    k->pack(packed, x, ldx, R, K);
+    k->matrix.pack(packed, x, ldx, R, K);
     for (int i = 0; i < K; i++)
         for (int r = 0; r < R; r++)
             assert_true(same_float(packed[i * R + r], x[(size_t)r * ldx + (size_t)i]));
@@ -348,14 +350,14 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
         for (int fresh = 0; fresh < 2; fresh++) {
             for (size_t i = 0; i < (size_t)R * ldacc; i++)
                 want[i] = got[i] = (float)i;
-            struct ahead ahead = {x, fresh ? 128 : 0};
-            float *wide = cols <= k->tile_cols ? fresh_wide : NULL;
+            struct prefetch ahead = {x, fresh ? 128 : 0};
+            float *wide = cols <= k->matrix.tile_cols ? fresh_wide : NULL;
             if (kind == 0) {
-                p->tile_f16(want, ldacc, fresh, apart, ldp, R, w16, ldw, K, cols, NULL, ahead);
-                k->tile_f16(got, ldacc, fresh, apart, ldp, R, w16, ldw, K, cols, wide, ahead);
+                p->matrix.tile_f16(want, ldacc, fresh, apart, ldp, R, w16, ldw, K, cols, NULL, ahead);
+                k->matrix.tile_f16(got, ldacc, fresh, apart, ldp, R, w16, ldw, K, cols, wide, ahead);
             } else {
-                p->tile_f32(want, ldacc, fresh, apart, ldp, R, w32, ldw, K, cols, NULL, ahead);
-                k->tile_f32(got, ldacc, fresh, apart, ldp, R, w32, ldw, K, cols, wide, ahead);
+                p->matrix.tile_f32(want, ldacc, fresh, apart, ldp, R, w32, ldw, K, cols, NULL, ahead);
+                k->matrix.tile_f32(got, ldacc, fresh, apart, ldp, R, w32, ldw, K, cols, wide, ahead);
             }
             for (int i = 0; wide != NULL && i < K * cols; i++) {
                 size_t at = (size_t)(i / cols) * ldw + (size_t)(i % cols);
@@ -383,11 +385,11 @@ static void row_against_portable(const struct kernels *k, enum fill fill, int K,
     fill_floats(x, (size_t)K, fill);
     fill_floats(w32, n, fill);
     fill_halves(w16, n, fill);
-    kernels_nth(0)->row_f16(want, x, w16, K, panels);
-    k->row_f16(got, x, w16, K, panels);
+    kernels_nth(0)->matrix.row_f16(want, x, w16, K, panels);
+    k->matrix.row_f16(got, x, w16, K, panels);
     expect_floats("row_f16", k, got, want, 64 * (size_t)panels);
-    kernels_nth(0)->row_f32(want, x, w32, K, panels);
-    k->row_f32(got, x, w32, K, panels);
+    kernels_nth(0)->matrix.row_f32(want, x, w32, K, panels);
+    k->matrix.row_f32(got, x, w32, K, panels);
     expect_floats("row_f32", k, got, want, 64 * (size_t)panels);
     mem_free(x);
     mem_free(w32);
@@ -399,7 +401,7 @@ static void test_tiles(void **state)
     (void)state;
     static const int Ks[] = {1, 2, 7, 15, 16, 17, 33};
     EACH_TABLE(k)
-    for (int R = 1; R <= k->tile_rows; R++)
+    for (int R = 1; R <= k->matrix.tile_rows; R++)
         for (size_t i = 0; i < sizeof Ks / sizeof *Ks; i++)
             for (int cols = 16; cols <= 112; cols += cols == 64 ? 48 : 16)
                 tiles_against_portable(k, kernels_nth(0),
@@ -425,7 +427,7 @@ static void test_exp(void **state)
     const struct kernels *k = kernels_active();
     for (int i = 0; i < N; i++)
         x[i] = -104.0f + 193.0f * (float)i / N;
-    k->exp_sum(y, x, N, 0, 1);
+    k->sampling.exp_sum(y, x, N, 0, 1);
     for (int i = 0; i < N; i++) {
         double want = exp((double)x[i]);
         double ulp = ldexp(1, want < 0x1p-126 ? -149 : ilogb(want) - 23);
@@ -433,7 +435,7 @@ static void test_exp(void **state)
             fail_msg("exp(%a) is %a, should be %a", (double)x[i], (double)y[i], want);
     }
     float special[4] = {INFINITY, -INFINITY, NAN, -200}, out[4];
-    k->exp_sum(out, special, 4, 0, 1);
+    k->sampling.exp_sum(out, special, 4, 0, 1);
     assert_true(out[0] == INFINITY && out[1] == 0 && isnan(out[2]) && out[3] == 0);
     mem_free(x);
     mem_free(y);
@@ -472,7 +474,7 @@ static void test_activations(void **state)
     for (int a = 0; a < N_ACTIVATIONS; a++) {
         const enum activation which = (enum activation)a;
         const char *name = activation_name(which);
-        k->finish(y, 0, x, 0, NULL, 1, N, linear_activation(which));
+        k->matrix.epilogue(y, 0, x, 0, NULL, 1, N, epilogue_activation(which));
         for (int i = 0; i < N; i++) {
             double want = activated((double)x[i], which), of = (double)x[i];
             if (which == ACTIVATION_TANH)
@@ -484,7 +486,7 @@ static void test_activations(void **state)
         const float special[] = {INFINITY, NAN, -200, -3e38f, 3e38f};
         const bool tanh_like = which == ACTIVATION_TANH;
         float out[5];
-        k->finish(out, 0, special, 0, NULL, 1, 5, linear_activation(which));
+        k->matrix.epilogue(out, 0, special, 0, NULL, 1, 5, epilogue_activation(which));
         assert_true(out[0] == (tanh_like ? 1 : INFINITY) && isnan(out[1]));
         assert_true(out[2] == (tanh_like ? -1 : 0) && out[3] == (tanh_like ? -1 : 0));
         assert_true(out[4] == (tanh_like ? 1 : 3e38f));
@@ -499,19 +501,19 @@ static void test_extremes(void **state)
     float x[40];
     for (int i = 0; kernels_nth(i) != NULL; i++) {
         const struct kernels *k = kernels_nth(i);
-        assert_true(k->max(x, 0) == -INFINITY);
-        assert_int_equal(k->argmax(x, 0), 0);
+        assert_true(k->sampling.max(x, 0) == -INFINITY);
+        assert_int_equal(k->sampling.argmax(x, 0), 0);
         for (int n = 1; n <= 40; n++)
             for (int at = 0; at < n; at++) {
                 for (int j = 0; j < n; j++)
                     x[j] = j % 3 == 0 ? NAN : -5;
                 x[at] = x[n - 1] = 2;
-                assert_true(k->max(x, (size_t)n) == 2);
-                assert_int_equal(k->argmax(x, (size_t)n), at);
+                assert_true(k->sampling.max(x, (size_t)n) == 2);
+                assert_int_equal(k->sampling.argmax(x, (size_t)n), at);
             }
         for (int j = 0; j < 40; j++)
             x[j] = NAN;
-        assert_int_equal(k->argmax(x, 40), 0);
+        assert_int_equal(k->sampling.argmax(x, 40), 0);
     }
 }
 
@@ -523,7 +525,7 @@ struct product {
     const float *x;
     size_t ldx, ldy;
     int T;
-    enum linear_then then;
+    enum epilogue then;
     char *scratch;
     size_t scratch_bytes;
 };
@@ -550,7 +552,7 @@ static float element(const struct linear *w, const float *x, int n)
 
 /* One product: any number of rows at once, any threads and table = the definition. */
 static void check_product(enum linear_kind kind, int K, int N, int T, int n_threads,
-                          enum linear_then then)
+                          enum epilogue then)
 {
     struct linear w = {.kind = kind, .K = K, .N = N};
     w.panels = mem_alloc(linear_bytes(kind, K, N));
@@ -572,9 +574,9 @@ static void check_product(enum linear_kind kind, int K, int N, int T, int n_thre
         for (int n = 0; n < N; n++) {
             float *y = want + (size_t)t * ldy + n;
             float v = element(&w, x + (size_t)t * ldx, n), old = (float)((t + n) % 5);
-            kernels_nth(0)->finish(&v, 0, &v, 0, NULL, 1, 1,
-                                   then == LINEAR_ADD ? LINEAR_STORE : then);
-            *y = then == LINEAR_ADD ? old + v : v;
+            kernels_nth(0)->matrix.epilogue(&v, 0, &v, 0, NULL, 1, 1,
+                                   then == EPILOGUE_ADD ? EPILOGUE_STORE : then);
+            *y = then == EPILOGUE_ADD ? old + v : v;
         }
     /* The portable one is slow: once is enough. */
     for (int table = n_threads != 2; kernels_nth(table) != NULL; table++) {
@@ -610,7 +612,7 @@ static void test_linear(void **state)
         assert_ok(par_open(threads, false));
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             check_product(i % 3 == 0 ? LINEAR_F32 : LINEAR_F16, shapes[i].K, shapes[i].N,
-                          shapes[i].T, threads, (enum linear_then)((i + (size_t)threads) % 4));
+                          shapes[i].T, threads, (enum epilogue)((i + (size_t)threads) % 4));
     }
     par_close();
     assert_ok(kernels_select("auto"));
@@ -771,8 +773,8 @@ static void test_peak_and_blas(void **state)
     for (int i = 0; i < N; i++)
         sum += (double)half_to_f32(x[i]);
     for (int i = 0; kernels_nth(i) != NULL; i++) {
-        assert_true(kernels_nth(i)->burn(10) > 0);
-        assert_true(fabs((double)kernels_nth(i)->stream(x, N) - sum) < 0.1);
+        assert_true(kernels_nth(i)->peak.burn(10) > 0);
+        assert_true(fabs((double)kernels_nth(i)->peak.stream(x, N) - sum) < 0.1);
     }
     assert_true(peak_fma_flops() > 1e6);
     assert_true(peak_stream_bytes(x, 2 * N) > 1e3);

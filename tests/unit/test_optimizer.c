@@ -1,6 +1,7 @@
 #include "train/optim/optimizer.h"
 
 #include "model/base/par.h"
+#include "model/kernels/kernels.h"
 #include "tests/unit/tiny.h"
 
 #include <jansson.h>

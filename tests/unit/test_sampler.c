@@ -3,6 +3,7 @@
 
 #include "model/base/rng.h"
 #include "model/kernels/kernels.h"
+#include "model/kernels/kernels_tables.h"
 
 #include <float.h>
 

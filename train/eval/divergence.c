@@ -2,7 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "model/kernels/kernels.h"
+#include "model/kernels/sampling_kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 static const double SMALL = 0.25;
 
 /* ln of the sum of exp(x); p [V] receives exp(x - greatest), *scale makes them probabilities. */
-static double log_sum(const struct kernels *k, float *p, const float *x, size_t V, size_t *top,
+static double log_sum(const struct sampling_kernels *k, float *p, const float *x, size_t V, size_t *top,
                       double *scale)
 {
     *top = k->argmax(x, V);
@@ -28,7 +28,7 @@ static double log_sum(const struct kernels *k, float *p, const float *x, size_t 
 void divergence_row(struct divergence_row *out, const float *logits, const float *other,
                     float *scratch, size_t V, token_id target)
 {
-    const struct kernels *k = kernels_active();
+    const struct sampling_kernels *k = sampling_kernels();
     float *restrict p = scratch, *restrict q = scratch + V;
     size_t top, other_top;
     double p_scale, q_scale;

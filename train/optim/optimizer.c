@@ -4,6 +4,8 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
+#include "model/kernels/optimizer_kernels.h"
+#include "model/kernels/row_kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -146,7 +148,7 @@ static void open_gradients(struct run_of *r, const struct stride *j,
     if (o->dtype == DTYPE_F32) {
         r->g = (const float *)grads + r->at;
     } else {
-        kernels_active()->widen(r->g_copy, (const uint16_t *)grads + r->at, r->n);
+        row_kernels()->widen(r->g_copy, (const uint16_t *)grads + r->at, r->n);
         r->g = r->g_copy;
     }
 }
@@ -162,7 +164,7 @@ static void copy_aside(float **at, float *copy, size_t n)
 static void open_run(struct run_of *r, const struct stride *j, const struct optimizer_piece *p,
                      size_t from)
 {
-    const struct kernels *k = kernels_active();
+    const struct row_kernels *k = row_kernels();
     const struct optimizer *o = j->o;
     open_gradients(r, j, p, from);
     r->v = o->v + r->at;
@@ -184,12 +186,12 @@ static void open_run(struct run_of *r, const struct stride *j, const struct opti
 /* In a unit that makes the greatest 2^14 or more, where fp32 has one. */
 static void close_moment(struct run_of *r, const struct stride *j)
 {
-    const struct kernels *k = kernels_active();
+    const struct row_kernels *k = row_kernels();
     const struct optimizer *o = j->o;
     int exponent;
     if (o->half_m == NULL || j->leaves != NULL)
         return;
-    frexpf(k->max_abs(r->m, r->n), &exponent);
+    frexpf(optimizer_kernels()->max_abs(r->m, r->n), &exponent);
     float unit = ldexpf(1, exponent - 15 < -126 ? -126 : exponent - 15);
     k->scale(r->m, 1 / unit, r->n);
     k->narrow(o->half_m + r->at, r->m, r->n);
@@ -211,15 +213,14 @@ static void look_at_weights(const struct run_of *r, const struct stride *j)
 
 static void close_weights(struct run_of *r, const struct stride *j)
 {
-    const struct kernels *k = kernels_active();
     const struct optimizer *o = j->o;
     if (j->leaves != NULL)
         look_at_weights(r, j);
     else if (o->dtype == DTYPE_F16 && o->config.stochastic_rounding)
-        k->narrow_random(j->w->half + r->at, r->w, r->n, o->config.seed,
-                         ROUNDING | (uint64_t)o->steps, r->unit * (RUN / 64));
+        optimizer_kernels()->narrow_random(j->w->half + r->at, r->w, r->n, o->config.seed,
+                                           ROUNDING | (uint64_t)o->steps, r->unit * (RUN / 64));
     else if (o->dtype == DTYPE_F16)
-        k->narrow(j->w->half + r->at, r->w, r->n);
+        row_kernels()->narrow(j->w->half + r->at, r->w, r->n);
 }
 
 /* ---- the norm ---- */
@@ -237,7 +238,7 @@ static void norm_share(void *arg, int thread, int n_threads)
         *sum = 0;
         for (size_t from = 0; from < (size_t)p->n; from += r.n) {
             open_gradients(&r, j, p, from);
-            *sum += kernels_active()->sum_squares(r.g, r.n);
+            *sum += optimizer_kernels()->sum_squares(r.g, r.n);
         }
     }
 }
@@ -292,7 +293,7 @@ static void gather_norms(const struct stride *j)
  * the whole. */
 static void take_piece(const struct stride *j, int i)
 {
-    const struct kernels *k = kernels_active();
+    const struct optimizer_kernels *k = optimizer_kernels();
     const struct optimizer_piece *p = &j->o->pieces[i];
     bool lamb = j->o->config.kind == OPTIMIZER_LAMB;
     double *sums = &j->o->sums[2 * i], more[2];
@@ -321,8 +322,8 @@ static void move_piece(const struct stride *j, int i)
     for (size_t from = 0; from < (size_t)p->n; from += r.n) {
         open_run(&r, j, p, from);
         if (j->leaves != NULL) /* which kept no moments */
-            kernels_active()->lamb_moments(sums, r.m, r.v, r.w, r.g, r.n, descent_of(j, p));
-        kernels_active()->lamb_move(r.w, r.m, r.v, r.n, descent_of(j, p), rate);
+            optimizer_kernels()->lamb_moments(sums, r.m, r.v, r.w, r.g, r.n, descent_of(j, p));
+        optimizer_kernels()->lamb_move(r.w, r.m, r.v, r.n, descent_of(j, p), rate);
         close_weights(&r, j);
     }
 }

@@ -1,6 +1,7 @@
 /* A run in which an adapter learns and the model's own weights stand still. */
 #include "train/run/run_inside.h"
 
+#include "model/adapter_switch.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"

@@ -3,6 +3,10 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/blas.h"
+#include "model/kernels/row_kernels.h"
+#include "model/kernels/training_kernels.h"
+#include "train/step/backward_attention.h"
+#include "train/step/backward_low_rank.h"
 
 #include <string.h>
 
@@ -38,8 +42,8 @@ static void sum_rows(const struct backward_part *p, float *bias, const float *dy
         float sum[COLUMNS] = {0};
         n = last - c < COLUMNS ? last - c : COLUMNS;
         for (int r = 0; r < p->b->rows; r++)
-            kernels_active()->add(sum, dy + (size_t)r * (size_t)N + c, (size_t)n);
-        kernels_active()->add(bias + c, sum, (size_t)n);
+            row_kernels()->add(sum, dy + (size_t)r * (size_t)N + c, (size_t)n);
+        row_kernels()->add(bias + c, sum, (size_t)n);
     }
 }
 
@@ -90,9 +94,9 @@ static void layernorm(const struct backward_part *p, const float *x, const float
         float *sums = b->norm_sums + (size_t)run * 2 * C;
         memset(sums, 0, 2 * C * sizeof *sums);
         for (int r = run * NORM_ROWS; r < (run + 1) * NORM_ROWS && r < b->rows; r++)
-            kernels_active()->layernorm_grad(b->dx + (size_t)r * C, sums, sums + C,
-                                             b->branch + (size_t)r * C, x + (size_t)r * C, weight,
-                                             C, config(p)->layer_norm_epsilon);
+            training_kernels()->layernorm_grad(b->dx + (size_t)r * C, sums, sums + C,
+                                               b->branch + (size_t)r * C, x + (size_t)r * C, weight,
+                                               C, config(p)->layer_norm_epsilon);
     }
     par_barrier();
 }
@@ -110,8 +114,8 @@ static void add_norm_sums(const struct backward_part *p, const float *weight, co
           *dbias = backward_gradient(b, bias) + first;
     for (int run = 0; run < (b->rows + NORM_ROWS - 1) / NORM_ROWS; run++) {
         const float *sums = b->norm_sums + (size_t)run * 2 * C + first;
-        kernels_active()->add(dweight, sums, (size_t)(last - first));
-        kernels_active()->add(dbias, sums + C, (size_t)(last - first));
+        row_kernels()->add(dweight, sums, (size_t)(last - first));
+        row_kernels()->add(dbias, sums + C, (size_t)(last - first));
     }
 }
 
@@ -126,7 +130,7 @@ static void drop(const struct backward_part *p, const struct dropout *d, float *
     my_rows(p, &first, &last);
     for (int s = 0; s < b->n_seqs; row += b->seqs[s++].n)
         for (int r = row > first ? row : first; r < row + b->seqs[s].n && r < last; r++)
-            kernels_active()->dropout(
+            training_kernels()->dropout(
                 y + (size_t)r * (size_t)C, b->dx + (size_t)r * (size_t)C, (size_t)C, d,
                 dropout_stream(b->f->dropout->sequence + (uint64_t)s, layer, point),
                 dropout_row(b->seqs[s].kv.n_past + r - row, C));
@@ -153,8 +157,8 @@ static const float *normed_again(const struct backward_part *p, const float *x, 
     my_rows(p, &first, &last);
     profile_set(PART_LAYERNORM);
     for (int r = first; r < last; r++)
-        kernels_active()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
-                                    config(p)->layer_norm_epsilon);
+        row_kernels()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
+                                 config(p)->layer_norm_epsilon);
     return y;
 }
 
@@ -166,8 +170,8 @@ static const float *activated_again(const struct backward_part *p, const float *
     my_rows(p, &first, &last);
     size_t at = (size_t)first * F;
     profile_set(PART_ACTIVATION);
-    kernels_active()->finish(p->b->f->fc + at, 0, fc + at, 0, NULL, 1, (size_t)(last - first) * F,
-                             linear_activation(config(p)->activation));
+    matrix_kernels()->epilogue(p->b->f->fc + at, 0, fc + at, 0, NULL, 1, (size_t)(last - first) * F,
+                               epilogue_activation(config(p)->activation));
     return p->b->f->fc;
 }
 
@@ -187,8 +191,8 @@ static void activation_input(const struct backward_part *p, const struct linear 
                   (const float *)w->panels + (size_t)t.col * (size_t)w->N, w->N, keep, dfc + at, F);
         profile_set(PART_ACTIVATION);
         for (int r = 0; r < t.rows; r++, at += (size_t)F)
-            kernels_active()->activation_grad(dfc + at, fc + at, (size_t)t.cols,
-                                              config(p)->activation);
+            training_kernels()->activation_grad(dfc + at, fc + at, (size_t)t.cols,
+                                                config(p)->activation);
     }
 }
 
@@ -275,8 +279,8 @@ void backward_embedding(const struct backward_part *p)
         for (int s = 0; s < b->n_seqs; s++)
             for (int i = 0; i < b->seqs[s].n; i++, dx += C) {
                 size_t id = (size_t)b->seqs[s].ids[i], t = (size_t)(b->seqs[s].kv.n_past + i);
-                kernels_active()->add(wte + id * C + first, dx, (size_t)(last - first));
-                kernels_active()->add(wpe + t * C + first, dx, (size_t)(last - first));
+                row_kernels()->add(wte + id * C + first, dx, (size_t)(last - first));
+                row_kernels()->add(wpe + t * C + first, dx, (size_t)(last - first));
             }
     }
     par_barrier();

@@ -8,11 +8,14 @@
  * dQ += dS K for these; and for the block, after a run of queries, dV += P^T dO and
  * dK += dS^T Q, for some keys at a time. How long a run is changes no bit.
  */
-#include "train/step/backward.h"
+#include "train/step/backward_attention.h"
 
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
+#include "model/kernels/attention_kernels.h"
+#include "model/kernels/matrix_kernels.h"
+#include "model/kernels/training_kernels.h"
 
 #include <string.h>
 
@@ -36,7 +39,7 @@ struct scratch {
 static size_t carve(struct scratch *s, void *memory, int n, int D, int pieces)
 {
     struct arena a = {.base = memory};
-    s->R = kernels_active()->tile_rows;
+    s->R = matrix_kernels()->tile_rows;
     s->D16 = ((size_t)D + 15) / 16 * 16;
     int queries = pieces == 0 ? FIT_GROUPS * s->R : (n + pieces - 1) / pieces;
     s->run = (queries + s->R - 1) / s->R * s->R;
@@ -58,7 +61,7 @@ static size_t carve(struct scratch *s, void *memory, int n, int D, int pieces)
     return a.used;
 }
 
-size_t backward_scratch_bytes(const struct config *c, int length, int attention_pieces)
+size_t backward_attention_scratch_bytes(const struct config *c, int length, int attention_pieces)
 {
     struct scratch s;
     return carve(&s, NULL, length, config_head_size(c), attention_pieces);
@@ -90,7 +93,7 @@ static void copy_rows(float *to, size_t ld_to, const float *from, size_t ld_from
 /* The rows of a head side by side, and what there is to know of each. */
 static void gather(const struct head *h, const struct scratch *s)
 {
-    const struct kernels *k = kernels_active();
+    const struct matrix_kernels *k = matrix_kernels();
     const size_t C = (size_t)h->C, D = (size_t)h->D, D16 = s->D16;
     copy_rows(s->q, D16, h->q, 3 * C, h->n, D);
     copy_rows(s->k, D16, h->k, 3 * C, h->n, D);
@@ -98,7 +101,7 @@ static void gather(const struct head *h, const struct scratch *s)
     copy_rows(s->dout, D16, h->dout, C, h->n, D);
     for (int i = 0; i < h->n; i++) {
         s->lse[i] = h->lse[(size_t)i * (size_t)h->H];
-        s->delta[i] = k->dot(h->out + (size_t)i * C, s->dout + (size_t)i * D16, D);
+        s->delta[i] = training_kernels()->dot(h->out + (size_t)i * C, s->dout + (size_t)i * D16, D);
     }
     for (int i = 0; i < h->n; i += s->R) {
         size_t at = (size_t)i * D16;
@@ -119,8 +122,8 @@ static void scatter(const struct head *h, const struct scratch *s)
 static void multiply(float *acc, bool fresh, const float *x, int ldx, int rows, const float *w,
                      int K, size_t cols)
 {
-    kernels_active()->tile_f32(acc, cols, fresh, x, (size_t)ldx, rows, w, cols, K, (int)cols, NULL,
-                               (struct ahead){.at = w});
+    matrix_kernels()->tile_f32(acc, cols, fresh, x, (size_t)ldx, rows, w, cols, K, (int)cols, NULL,
+                               (struct prefetch){.at = w});
 }
 
 static void transpose(float *to, const float *from, size_t ld, int rows, int cols)
@@ -135,16 +138,15 @@ static void transpose(float *to, const float *from, size_t ld, int rows, int col
 static void softmax(const struct head *h, const struct scratch *s, float *p, float *ds, int i,
                     int rows, int j, int keys)
 {
-    const struct kernels *k = kernels_active();
     for (int r = 0; r < rows; r++, p += KEYS, ds += KEYS) {
         int seen = least(i + r - j + 1, keys);
         bool drops = h->dropout != NULL && seen > 0;
         uint64_t block = h->mask + (uint64_t)(j / KEYS) * (uint64_t)h->n_ctx + (uint64_t)(i + r);
         if (drops)
-            k->dropout(ds, ds, (size_t)seen, h->dropout, h->stream, block);
-        k->softmax_grad(p, ds, seen, h->scale, s->lse[i + r], s->delta[i + r]);
+            training_kernels()->dropout(ds, ds, (size_t)seen, h->dropout, h->stream, block);
+        attention_kernels()->softmax_grad(p, ds, seen, h->scale, s->lse[i + r], s->delta[i + r]);
         if (drops)
-            k->dropout(p, p, (size_t)seen, h->dropout, h->stream, block);
+            training_kernels()->dropout(p, p, (size_t)seen, h->dropout, h->stream, block);
     }
 }
 
@@ -157,7 +159,7 @@ static void take_queries(const struct head *h, const struct scratch *s, int i, i
     multiply(p, true, s->q_packed + at, rows, rows, s->keys, h->D, KEYS);
     multiply(ds, true, s->dout_packed + at, rows, rows, s->values, h->D, KEYS);
     softmax(h, s, p, ds, i, rows, j, keys);
-    kernels_active()->pack(s->ds_packed, ds, KEYS, rows, keys);
+    matrix_kernels()->pack(s->ds_packed, ds, KEYS, rows, keys);
     multiply(s->dq + at, j == 0, s->ds_packed, rows, rows, s->k + (size_t)j * s->D16, keys, s->D16);
 }
 

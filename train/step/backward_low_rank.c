@@ -1,20 +1,19 @@
-#include "train/step/backward.h"
+#include "train/step/backward_low_rank.h"
 
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/blas.h"
-#include "model/low_rank.h"
 
 void backward_low_rank(const struct backward_part *p, const struct low_rank *w, float *dx,
                        const float *x, const float *dy)
 {
     const struct backward *b = p->b;
     const int rows = b->rows, n = p->n_threads;
-    const float *inner = b->f->beside.inner;
+    const float *inner = b->f->low_rank.inner;
     profile_set(PART_MATRICES);
     blas_gemm_share(false, true, rows, w->rank, w->N, w->scale, dy, w->N, w->b, w->N, 0, b->dinner,
                     w->rank, p->thread, n);
-    x = low_rank_inner(w, b->f, x, b->seqs, b->n_seqs, p->thread, n);
+    x = low_rank_inner(w, &b->f->low_rank, b->f->dropout, x, b->seqs, b->n_seqs, p->thread, n);
     blas_gemm_share(true, false, w->rank, w->N, rows, w->scale, inner, w->rank, dy, w->N, 1,
                     backward_gradient(b, w->b), w->N, p->thread, n);
     blas_gemm_share(true, false, w->rank, w->K, rows, 1, b->dinner, w->rank, x, w->K, 1,

@@ -3,6 +3,8 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/blas.h"
+#include "model/kernels/row_kernels.h"
+#include "model/kernels/sampling_kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,7 +60,7 @@ static bool is_whole(const struct loss *l, const struct backward_part *p)
 static void take_columns(struct loss_row *run, float *logits, struct slice s, token_id label,
                          bool whole)
 {
-    const struct kernels *k = kernels_active();
+    const struct sampling_kernels *k = sampling_kernels();
     size_t best = k->argmax(logits, (size_t)s.cols);
     if (s.col == 0 || logits[best] > run->greatest) {
         run->sum = s.col == 0 ? 0 : run->sum * exp((double)run->greatest - (double)logits[best]);
@@ -92,10 +94,9 @@ static void take_slice(const struct loss *l, const struct backward_part *p, stru
 static void make_gradients(const struct loss_row *run, float *logits, struct slice s,
                            token_id label, float scale, bool whole)
 {
-    const struct kernels *k = kernels_active();
     if (!whole)
-        k->exp_sum(logits, logits, (size_t)s.cols, run->greatest, 1);
-    k->scale(logits, (float)((double)scale / run->sum), (size_t)s.cols);
+        sampling_kernels()->exp_sum(logits, logits, (size_t)s.cols, run->greatest, 1);
+    row_kernels()->scale(logits, (float)((double)scale / run->sum), (size_t)s.cols);
     if (label >= s.col && label < s.col + s.cols)
         logits[label - s.col] -= scale;
 }

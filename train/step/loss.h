@@ -4,8 +4,8 @@
  * Cross entropy, its gradient and the head's, slice by slice over positions and vocabulary:
  * no more than [loss_rows, loss_columns] logits exist at once.
  */
-#include "train/step/backward.h"
-#include "train/step/step.h"
+#include "train/step/backward_pass.h"
+#include "train/step/step_result.h"
 
 struct loss {
     int slice_rows, slice_columns;

@@ -1,6 +1,7 @@
 #include "train/step/saved.h"
 
 #include "model/base/par.h"
+#include "model/kernels/row_kernels.h"
 
 /* One set of the buffers that all layers work in, one behind the other as in `rest`. */
 static struct activations take_set(struct arena *a, const struct config *c, size_t rows)
@@ -43,14 +44,14 @@ static void narrow(uint16_t *to, const float *from, size_t n, int thread, int n_
 {
     size_t first, count;
     par_split_units(n, 1024, thread, n_threads, &first, &count);
-    kernels_active()->narrow(to + first, from + first, count);
+    row_kernels()->narrow(to + first, from + first, count);
 }
 
 static void widen(float *to, const uint16_t *from, size_t n, int thread, int n_threads)
 {
     size_t first, count;
     par_split_units(n, 1024, thread, n_threads, &first, &count);
-    kernels_active()->widen(to + first, from + first, count);
+    row_kernels()->widen(to + first, from + first, count);
 }
 
 void kept_store_first(const struct kept *k, const struct activations *layers, int thread,

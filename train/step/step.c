@@ -7,6 +7,7 @@
 #include "model/base/profile.h"
 #include "model/base/progress.h"
 #include "train/step/backward.h"
+#include "train/step/backward_attention.h"
 #include "train/step/saved.h"
 #include "train/step/loss.h"
 #include "train/step/weights.h"
@@ -29,7 +30,7 @@ struct step {
     struct masters *masters;
     size_t n_learning; /* parameters that have gradients */
     struct forward forward;
-    struct low_rank_scratch beside;
+    struct low_rank_scratch low_rank;
     struct forward_dropout dropout;
     struct activations *layers; /* [L+1] */
     struct kept kept;           /* float16 */
@@ -86,15 +87,15 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
     b->norm_sums = arena_take(a, (rows + NORM_ROWS - 1) / NORM_ROWS * 2 * C * sizeof(float));
     b->length = x->config.length;
     b->attention_pieces = x->config.attention_pieces;
-    b->thread_bytes = backward_scratch_bytes(c, b->length, b->attention_pieces);
+    b->thread_bytes = backward_attention_scratch_bytes(c, b->length, b->attention_pieces);
     b->thread_scratch = arena_take(a, (size_t)par_threads() * b->thread_bytes);
     if (x->config.adapter != NULL) {
         size_t rank = (size_t)x->config.adapter->rank;
         size_t widest = C > (size_t)c->n_inner ? C : (size_t)c->n_inner;
         b->dinner = arena_take(a, rows * rank * sizeof(float));
-        x->beside.inner = arena_take(a, rows * rank * sizeof(float));
+        x->low_rank.inner = arena_take(a, rows * rank * sizeof(float));
         if (x->config.adapter->dropout > 0)
-            x->beside.dropped = arena_take(a, rows * widest * sizeof(float));
+            x->low_rank.dropped = arena_take(a, rows * widest * sizeof(float));
     }
     x->loss.row_loss = arena_take(a, rows * sizeof *x->loss.row_loss);
     x->loss.row_correct = arena_take(a, rows * sizeof *x->loss.row_correct);
@@ -169,7 +170,8 @@ static int parse_list(bool *again, const char *text, int n_layer)
             break;
         at = end + 1;
     }
-    return err_set(ERR_RANGE, "recompute is %s, must be none, all (or layers) or a list as 0,2,4-11",
+    return err_set(ERR_RANGE,
+                   "recompute is %s, must be none, all (or layers) or a list as 0,2,4-11",
                    file_quote(text));
 }
 
@@ -291,7 +293,7 @@ static int set_up(struct step *x, struct masters *w)
     x->backward.frozen = w->adapter != NULL;
     x->backward.masters = x->backward.frozen ? w->adapter->data : w->window;
     x->backward.gradients = x->blocks[x->bytes.window > 0 ? WINDOW : GRADIENTS];
-    x->forward.beside = x->beside;
+    x->forward.low_rank = x->low_rank;
     x->forward.layers = x->layers;
     x->forward.half = w->dtype == DTYPE_F16;
     kv_layout_share(&x->forward.layout);

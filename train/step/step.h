@@ -13,6 +13,7 @@
  */
 #include "model/config.h"
 #include "model/params.h"
+#include "train/step/step_result.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,13 +44,6 @@ struct step_config {
 /* How many layers `recompute` names in a model of n_layer. ERR_RANGE. */
 int step_recomputed(int *n, const char *recompute, int n_layer);
 void step_config_init(struct step_config *s); /* 1 x 1024, no recomputation, no dropout */
-
-struct step_result {
-    double loss_sum;   /* of -log p over the targets, natural logarithm */
-    int64_t n_targets; /* labels that are not LABEL_NONE */
-    int64_t n_correct; /* whose argmax is the label */
-};
-#define LABEL_NONE ((token_id)-100)
 
 struct step; /* activations, gradients and scratch */
 

@@ -1,8 +1,10 @@
 #include "train/step/weights.h"
 
+#include "model/adapter_switch.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/kernels/row_kernels.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
 
@@ -231,8 +233,8 @@ void masters_widen(const struct masters *w, float *window, const void *block, in
     struct span spans[2];
     for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
         struct span s = share(spans[i], thread, n_threads);
-        kernels_active()->widen(window + in_window(w, s.first), (const uint16_t *)block + s.first,
-                                s.n);
+        row_kernels()->widen(window + in_window(w, s.first), (const uint16_t *)block + s.first,
+                             s.n);
     }
 }
 
@@ -242,7 +244,7 @@ void masters_narrow(const struct masters *w, void *block, const float *window, i
     struct span spans[2];
     for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
         struct span s = share(spans[i], thread, n_threads);
-        kernels_active()->narrow((uint16_t *)block + s.first, window + in_window(w, s.first), s.n);
+        row_kernels()->narrow((uint16_t *)block + s.first, window + in_window(w, s.first), s.n);
     }
 }
 

@@ -124,7 +124,7 @@ static int choose_files(struct hf_files *f, bool need_weights)
     }
     if (!need_weights)
         return 0;
-    char shown[PATH_MAX];
+    char shown[256];
     return err_set(ERR_MISSING,
                    "%s has no weights: no model.safetensors or pytorch_model.bin, nor either's "
                    "index",

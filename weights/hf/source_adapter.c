@@ -1,5 +1,6 @@
 #include "weights/hf/source_adapter.h"
 
+#include "model/adapter_switch.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "weights/tensors/half_exact.h"

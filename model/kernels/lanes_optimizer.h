@@ -1,7 +1,43 @@
-#ifndef PRATTLE_MODEL_KERNELS_DESCENT_H
-#define PRATTLE_MODEL_KERNELS_DESCENT_H
-/* The optimizers' part of a table, over lanes as vector.h; its contracts are in kernels.h. */
-#include "model/kernels/vector.h"
+#ifndef PRATTLE_MODEL_KERNELS_LANES_OPTIMIZER_H
+#define PRATTLE_MODEL_KERNELS_LANES_OPTIMIZER_H
+/* The optimizers' steps (optimizer_kernels.h) over the lanes of lanes.h. */
+#include "model/kernels/lane_words.h"
+#include "model/kernels/lanes.h"
+#include "model/kernels/optimizer_kernels.h"
+
+static float greatest_size(const float *x, size_t n)
+{
+    struct v16 top = v_set(0);
+    for (size_t i = 0; i < n; i += LANES_N)
+        top = v_max(v_abs(v_load_n(x + i, tail(n, i))), top);
+    return v_greatest(top);
+}
+
+/* In units of the last place: what is above the whole number decides against chance. */
+LANES struct v16 round_by_chance(struct v16 x, struct w16 word)
+{
+    const struct v16 whole = v_set(0x1p23f), zero = v_set(0);
+    struct v16 size = v_min(v_abs(x), v_set(65504));
+    struct v16 power = v_max(v_power_below(size), v_set(0x1p-14f));
+    struct v16 t = v_mul(size, v_div(v_set(1024), power));
+    struct v16 floor = v_sub(v_add(t, whole), whole);
+    floor = v_sub(floor, v_if_greater(floor, t, v_set(1), zero));
+    struct v16 up = v_if_greater(v_sub(t, floor), w_fraction(word), v_set(1), zero);
+    return v_copysign(v_mul(v_add(floor, up), v_mul(power, v_set(0x1p-10f))), x);
+}
+
+static void narrow_random(uint16_t *y, const float *x, size_t n, uint64_t seed, uint64_t stream,
+                          uint64_t block)
+{
+    for (size_t at = 0; at < n; at += 4 * LANES_N, block++) {
+        struct w16 words[4];
+        w_philox(words, seed, stream, block * LANES_N);
+        for (size_t j = 0, i = at; j < 4 && i < n; j++, i += LANES_N) {
+            int used = tail(n, i);
+            v_store_half_n(y + i, round_by_chance(v_load_n(x + i, used), words[j]), used);
+        }
+    }
+}
 
 LANES void two_sums(double sums[2], struct d16 first, struct d16 second)
 {
@@ -79,7 +115,11 @@ static void lamb_move(float *w, const float *m, const float *v, size_t n, const 
     }
 }
 
-#define DESCENT_KERNELS                                                                            \
-    .sum_squares = sum_squares, .adam = adam, .lamb_moments = lamb_moments, .lamb_move = lamb_move
+static const struct optimizer_kernels optimizer_table = {.sum_squares = sum_squares,
+                                                         .adam = adam,
+                                                         .lamb_moments = lamb_moments,
+                                                         .lamb_move = lamb_move,
+                                                         .max_abs = greatest_size,
+                                                         .narrow_random = narrow_random};
 
 #endif

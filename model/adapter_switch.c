@@ -1,0 +1,95 @@
+/*
+ * Both forms of the adapted matrices exist at once: one in the model's panels, the other in
+ * adapter->others, and adapter->on says which is which. A switch exchanges their bytes, so
+ * either form comes back bit for bit however often it is done.
+ */
+#include "model/adapter_switch.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+
+#include <string.h>
+
+static size_t panels_bytes(const struct adapter *a, const struct model *m, int term)
+{
+    const struct linear *w = adapter_matrix(&a->terms[term], &m->params);
+    return linear_bytes(w->kind, w->K, w->N);
+}
+
+int adapter_make_room(struct adapter *a, const struct model *m)
+{
+    a->others_bytes = adapter_room(&a->config, &m->config, m->params.kind);
+    a->others = mem_map(a->others_bytes);
+    if (a->others == NULL)
+        return ERR_NOMEM;
+    /* The system hands its pages out now, not in a pause of training. */
+    memset(a->others, 0, a->others_bytes);
+    return 0;
+}
+
+struct linear adapter_other(const struct adapter *a, const struct model *m, int term)
+{
+    struct linear w = *adapter_matrix(&a->terms[term], &m->params);
+    size_t at = 0;
+    for (int i = 0; i < term; i++)
+        at += panels_bytes(a, m, i);
+    w.panels = (char *)a->others + at;
+    return w;
+}
+
+void adapter_attach(struct adapter *a, struct model *m)
+{
+    adapter_drop(m);
+    m->adapter = a;
+    a->on = false;
+}
+
+static void exchange(char *x, char *y, size_t n)
+{
+    char part[4096];
+    for (size_t at = 0, count; at < n; at += count) {
+        count = n - at < sizeof part ? n - at : sizeof part;
+        memcpy(part, x + at, count);
+        memcpy(x + at, y + at, count);
+        memcpy(y + at, part, count);
+    }
+}
+
+static void exchange_share(void *arg, int thread, int n_threads)
+{
+    const struct model *m = arg;
+    const struct adapter *a = m->adapter;
+    for (int i = 0; i < a->n_terms; i++) {
+        /* Panels end at multiples of 128 bytes. */
+        int first, last, parts = (int)(panels_bytes(a, m, i) / 128);
+        par_split(parts, thread, n_threads, &first, &last);
+        exchange((char *)adapter_matrix(&a->terms[i], &m->params)->panels + (size_t)first * 128,
+                 (char *)adapter_other(a, m, i).panels + (size_t)first * 128,
+                 (size_t)(last - first) * 128);
+    }
+}
+
+void adapter_switch(struct model *m, bool on)
+{
+    if (m->adapter == NULL || m->adapter->on == on)
+        return;
+    par_run(exchange_share, m);
+    m->adapter->on = on;
+    m->version++;
+}
+
+void adapter_drop(struct model *m)
+{
+    adapter_switch(m, false);
+    adapter_free(m->adapter);
+    m->adapter = NULL;
+}
+
+void adapter_merge(struct model *m)
+{
+    adapter_switch(m, true);
+    adapter_free(m->adapter);
+    m->adapter = NULL;
+    m->changed = true;
+}

@@ -1,0 +1,153 @@
+#ifndef PRATTLE_MODEL_KERNELS_LANES_ROWS_H
+#define PRATTLE_MODEL_KERNELS_LANES_ROWS_H
+/* Rows (row_kernels.h), a block of attention (attention_kernels.h) and the epilogue of products
+ * over the lanes of lanes.h: written once, compiled in each set's file. */
+#include "model/kernels/attention_kernels.h"
+#include "model/kernels/functions.h"
+#include "model/kernels/lanes.h"
+#include "model/kernels/matrix_kernels.h"
+#include "model/kernels/row_kernels.h"
+
+LANES void epilogue_row(float *y, const float *acc, const float *bias, size_t n,
+                        const enum epilogue f)
+{
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        struct v16 a = v_load_n(acc + i, used);
+        if (bias != NULL)
+            a = v_add(a, v_load_n(bias + i, used));
+        if (f == EPILOGUE_ADD)
+            a = v_add(v_load_n(y + i, used), a);
+        if (f > EPILOGUE_ADD)
+            a = v_activation(a, (enum activation)(f - EPILOGUE_ADD - 1));
+        v_store_n(y + i, a, used);
+    }
+}
+
+static void epilogue(float *y, size_t ldy, const float *acc, size_t ldacc, const float *bias,
+                     int rows, size_t n, enum epilogue f)
+{
+    for (int r = 0; r < rows; r++, y += ldy, acc += ldacc) {
+        switch (f) {
+        case EPILOGUE_STORE:
+            epilogue_row(y, acc, bias, n, EPILOGUE_STORE);
+            break;
+        case EPILOGUE_ADD:
+            epilogue_row(y, acc, bias, n, EPILOGUE_ADD);
+            break;
+#define ROW(WORD, name, ...)                                                                       \
+    case EPILOGUE_##WORD:                                                                          \
+        epilogue_row(y, acc, bias, n, EPILOGUE_##WORD);                                            \
+        break;
+            EACH_ACTIVATION(ROW)
+#undef ROW
+        }
+    }
+}
+
+static void layernorm(float *y, const float *x, const float *weight, const float *bias, size_t n,
+                      float epsilon)
+{
+    struct v16 sum = v_set(0), squares = v_set(0), zero = v_set(0);
+    for (size_t i = 0; i < n; i += LANES_N)
+        sum = v_add(sum, v_load_n(x + i, tail(n, i)));
+    struct v16 mean = v_set(v_sum(sum) / (float)n);
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        struct v16 d = v_keep(v_sub(v_load_n(x + i, used), mean), used, zero);
+        squares = v_fma(d, d, squares);
+    }
+    struct v16 inverse = v_set(1 / sqrtf(v_sum(squares) / (float)n + epsilon));
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        struct v16 d = v_mul(v_sub(v_load_n(x + i, used), mean), inverse);
+        v_store_n(y + i, v_fma(d, v_load_n(weight + i, used), v_load_n(bias + i, used)), used);
+    }
+}
+
+static float softmax_block(float *s, int n, float scale, float *m, float *sum)
+{
+    const struct v16 zero = v_set(0), low = v_set(-INFINITY), by = v_set(scale);
+    struct v16 part[4], greatest = low;
+    for (int i = 0; i < 4; i++) {
+        int used = n <= 16 * i ? 0 : n - 16 * i < 16 ? n - 16 * i : 16;
+        part[i] = v_keep(v_mul(v_load(s + 16 * i), by), used, low);
+        greatest = v_max(part[i], greatest);
+    }
+    float block = v_greatest(greatest), top = block > *m ? block : *m;
+    struct v16 total = zero;
+    for (int i = 0; i < 4; i++) {
+        int used = n <= 16 * i ? 0 : n - 16 * i < 16 ? n - 16 * i : 16;
+        part[i] = v_keep(v_exp(v_sub(part[i], v_set(top))), used, zero);
+        total = v_add(total, part[i]);
+        v_store(s + 16 * i, part[i]);
+    }
+    float lane[LANES_N];
+    v_store(lane, v_exp(v_set(*m - top)));
+    *m = top;
+    *sum = fmaf(*sum, lane[0], v_sum(total));
+    return lane[0];
+}
+
+static void softmax_grad(float *p, float *ds, int n, float scale, float lse, float delta)
+{
+    const struct v16 zero = v_set(0), by = v_set(scale), shift = v_set(-lse), less = v_set(delta);
+    for (int i = 0; i < 64; i += LANES_N) {
+        int used = n <= i ? 0 : n - i < LANES_N ? n - i : LANES_N;
+        struct v16 weight = v_keep(v_exp(v_fma(v_load(p + i), by, shift)), used, zero);
+        struct v16 slope = v_mul(v_mul(weight, v_sub(v_load(ds + i), less)), by);
+        v_store(p + i, weight);
+        v_store(ds + i, v_keep(slope, used, zero));
+    }
+}
+
+static void add(float *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        v_store_n(y + i, v_add(v_load_n(y + i, used), v_load_n(x + i, used)), used);
+    }
+}
+
+static void scale_row(float *y, float a, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        v_store_n(y + i, v_mul(v_load_n(y + i, used), v_set(a)), used);
+    }
+}
+
+static void divide(float *y, const float *x, float a, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        v_store_n(y + i, v_div(v_load_n(x + i, used), v_set(a)), used);
+    }
+}
+
+static void widen(float *y, const uint16_t *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        v_store_n(y + i, v_load_half_n(x + i, used), used);
+    }
+}
+
+static void narrow(uint16_t *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = tail(n, i);
+        v_store_half_n(y + i, v_load_n(x + i, used), used);
+    }
+}
+
+static const struct row_kernels row_table = {.layernorm = layernorm,
+                                             .add = add,
+                                             .scale = scale_row,
+                                             .divide = divide,
+                                             .widen = widen,
+                                             .narrow = narrow};
+static const struct attention_kernels attention_table = {.softmax_block = softmax_block,
+                                                         .softmax_grad = softmax_grad};
+
+#endif

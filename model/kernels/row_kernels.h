@@ -1,0 +1,23 @@
+#ifndef PRATTLE_MODEL_KERNELS_ROW_KERNELS_H
+#define PRATTLE_MODEL_KERNELS_ROW_KERNELS_H
+/*
+ * Elementwise work on rows of activations and weights.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+struct row_kernels {
+    /* y = (x - mean) / sqrt(variance + epsilon) * weight + bias; y may be x. */
+    void (*layernorm)(float *y, const float *x, const float *weight, const float *bias, size_t n,
+                      float epsilon);
+
+    void (*add)(float *y, const float *x, size_t n);             /* y += x */
+    void (*scale)(float *y, float a, size_t n);                  /* y *= a */
+    void (*divide)(float *y, const float *x, float a, size_t n); /* y = x / a */
+    void (*widen)(float *y, const uint16_t *x, size_t n);        /* binary16 -> fp32 */
+    void (*narrow)(uint16_t *y, const float *x, size_t n);       /* to nearest even */
+};
+/* The table in use: that of the best instruction set until kernels_select (kernels.h). */
+const struct row_kernels *row_kernels(void);
+
+#endif

@@ -14,7 +14,7 @@ int engine_init(struct engine *e, struct model *m, int max_seqs)
         return err_set(ERR_NOMEM, "cannot hold %d texts of %d tokens", max_seqs + 1, c->n_ctx);
     e->logits_bytes = (size_t)max_seqs * (size_t)c->n_vocab * sizeof *e->logits;
     if ((rc = forward_init(&e->forward, &m->params, FORWARD_MAX_ROWS)) != 0 ||
-        (rc = kvcache_init(&e->cache, c, m->params.kind == LINEAR_F32, n_pages)) != 0)
+        (rc = kvcache_init(&e->cache, c, m->params.dtype == DTYPE_F32, n_pages)) != 0)
         goto out;
     rc = ERR_NOMEM;
     if ((e->logits = mem_map(e->logits_bytes)) == NULL ||

@@ -114,13 +114,13 @@ int adapter_count(size_t *n, const struct adapter_config *a, const struct config
     return rc;
 }
 
-size_t adapter_room(const struct adapter_config *a, const struct config *c, enum linear_kind kind)
+size_t adapter_room(const struct adapter_config *a, const struct config *c, enum dtype dtype)
 {
     size_t bytes = 0;
     for (int i = 0, K, N; i < c->n_layer * N_SITES; i++)
         if (is_targeted(a->targets, i / N_SITES, i % N_SITES)) {
             shape_of(c, i % N_SITES, &K, &N);
-            bytes += linear_bytes(kind, K, N);
+            bytes += linear_bytes(dtype, K, N);
         }
     return bytes;
 }
@@ -247,5 +247,5 @@ void adapter_add(const struct low_rank *t, float *w, bool out_major, uint64_t fi
 void adapter_stand_beside(const struct adapter *a, struct params *p)
 {
     for (int i = 0; i < a->n_terms; i++)
-        adapter_matrix(&a->terms[i], p)->beside = &a->terms[i];
+        adapter_matrix(&a->terms[i], p)->lora = &a->terms[i];
 }

@@ -40,7 +40,7 @@ struct adapter {
  * fit, a target that names no matrix too. */
 int adapter_count(size_t *n, const struct adapter_config *a, const struct config *c);
 /* Bytes of the other form of a model's matrices (adapter_make_room). */
-size_t adapter_room(const struct adapter_config *a, const struct config *c, enum linear_kind kind);
+size_t adapter_room(const struct adapter_config *a, const struct config *c, enum dtype dtype);
 /* All zero. Fails as adapter_count, and with ERR_NOMEM. */
 int adapter_new(struct adapter **out, const struct adapter_config *a, const struct config *c);
 void adapter_free(struct adapter *a); /* NULL-safe */

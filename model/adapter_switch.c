@@ -14,12 +14,12 @@
 static size_t panels_bytes(const struct adapter *a, const struct model *m, int term)
 {
     const struct linear *w = adapter_matrix(&a->terms[term], &m->params);
-    return linear_bytes(w->kind, w->K, w->N);
+    return linear_bytes(w->dtype, w->K, w->N);
 }
 
 int adapter_make_room(struct adapter *a, const struct model *m)
 {
-    a->others_bytes = adapter_room(&a->config, &m->config, m->params.kind);
+    a->others_bytes = adapter_room(&a->config, &m->config, m->params.dtype);
     a->others = mem_map(a->others_bytes);
     if (a->others == NULL)
         return ERR_NOMEM;
@@ -34,7 +34,7 @@ struct linear adapter_other(const struct adapter *a, const struct model *m, int 
     size_t at = 0;
     for (int i = 0; i < term; i++)
         at += panels_bytes(a, m, i);
-    w.panels = (char *)a->others + at;
+    w.data = (char *)a->others + at;
     return w;
 }
 
@@ -64,8 +64,8 @@ static void exchange_share(void *arg, int thread, int n_threads)
         /* Panels end at multiples of 128 bytes. */
         int first, last, parts = (int)(panels_bytes(a, m, i) / 128);
         par_split(parts, thread, n_threads, &first, &last);
-        exchange((char *)adapter_matrix(&a->terms[i], &m->params)->panels + (size_t)first * 128,
-                 (char *)adapter_other(a, m, i).panels + (size_t)first * 128,
+        exchange((char *)adapter_matrix(&a->terms[i], &m->params)->data + (size_t)first * 128,
+                 (char *)adapter_other(a, m, i).data + (size_t)first * 128,
                  (size_t)(last - first) * 128);
     }
 }

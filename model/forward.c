@@ -89,7 +89,7 @@ float forward_score_scale(const struct config *c, int layer)
 int forward_init(struct forward *f, const struct params *p, int max_rows)
 {
     *f = (struct forward){.params = p, .max_rows = max_rows, .n_threads = par_threads()};
-    kv_layout_init(&f->layout, &p->config, p->kind != LINEAR_F16);
+    kv_layout_init(&f->layout, &p->config, p->dtype != DTYPE_F16);
     size_thread_scratch(f);
     struct arena a = {0};
     carve(f, &a);
@@ -205,8 +205,8 @@ static void multiply(const struct part *p, const struct linear *w, float *y, con
     linear_rows(w, y, (size_t)w->N, x, (size_t)w->K, p->rows, epilogue, p->thread, p->n_threads,
                 p->scratch);
     par_barrier();
-    if (w->beside != NULL)
-        low_rank_add(w->beside, &p->f->low_rank, p->f->dropout, y, x, p->seqs, p->n_seqs, p->thread,
+    if (w->lora != NULL)
+        low_rank_add(w->lora, &p->f->low_rank, p->f->dropout, y, x, p->seqs, p->n_seqs, p->thread,
                      p->n_threads);
 }
 
@@ -237,7 +237,7 @@ static bool next_head(const struct part *p, int layer, struct head *h)
     h->n = seq->n;
     h->skip = layer == c->n_layer - 1 ? seq->skip : 0;
     h->n_past = seq->kv.n_past;
-    h->a = (struct attention){.kind = f->params->kind == LINEAR_F16 ? LINEAR_F16 : LINEAR_F32,
+    h->a = (struct attention){.dtype = f->params->dtype,
                               .D = f->layout.head_size,
                               .scale = forward_score_scale(c, layer),
                               .pages = seq->kv.pages,

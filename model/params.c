@@ -13,11 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *dtype_name(enum dtype d)
-{
-    return d == DTYPE_F32 ? "F32" : d == DTYPE_F16 ? "F16" : "BF16";
-}
-
 /* ---- where everything lies ---- */
 
 static float *take_floats(struct arena *a, int n)
@@ -25,11 +20,11 @@ static float *take_floats(struct arena *a, int n)
     return arena_take(a, (size_t)n * sizeof(float));
 }
 
-static void take_linear(struct arena *a, struct linear *w, enum linear_kind kind, int K, int N,
+static void take_linear(struct arena *a, struct linear *w, enum dtype dtype, int K, int N,
                         bool with_bias)
 {
-    *w = (struct linear){.kind = kind, .K = K, .N = N};
-    w->panels = arena_take(a, linear_bytes(kind, K, N));
+    *w = (struct linear){.dtype = dtype, .K = K, .N = N};
+    w->data = arena_take(a, linear_bytes(dtype, K, N));
     w->bias = with_bias ? take_floats(a, N) : NULL;
 }
 
@@ -44,25 +39,25 @@ static void carve(struct params *p, struct arena *a)
         struct layer *l = p->layers == NULL ? &scratch : &p->layers[i];
         l->ln_1_weight = take_floats(a, C);
         l->ln_1_bias = take_floats(a, C);
-        take_linear(a, &l->c_attn, p->kind, C, 3 * C, true);
-        take_linear(a, &l->attn_proj, p->kind, C, C, true);
+        take_linear(a, &l->c_attn, p->dtype, C, 3 * C, true);
+        take_linear(a, &l->attn_proj, p->dtype, C, C, true);
         l->ln_2_weight = take_floats(a, C);
         l->ln_2_bias = take_floats(a, C);
-        take_linear(a, &l->c_fc, p->kind, C, F, true);
-        take_linear(a, &l->mlp_proj, p->kind, F, C, true);
+        take_linear(a, &l->c_fc, p->dtype, C, F, true);
+        take_linear(a, &l->mlp_proj, p->dtype, F, C, true);
     }
     p->ln_f_weight = take_floats(a, C);
     p->ln_f_bias = take_floats(a, C);
-    take_linear(a, &p->wte, p->kind, C, c->n_vocab, false);
+    take_linear(a, &p->wte, p->dtype, C, c->n_vocab, false);
     if (c->tie_word_embeddings)
         p->lm_head = p->wte;
     else
-        take_linear(a, &p->lm_head, p->kind, C, c->n_vocab, false);
+        take_linear(a, &p->lm_head, p->dtype, C, c->n_vocab, false);
 }
 
-size_t params_bytes(const struct config *c, enum linear_kind kind)
+size_t params_bytes(const struct config *c, enum dtype dtype)
 {
-    struct params p = {.config = *c, .kind = kind};
+    struct params p = {.config = *c, .dtype = dtype};
     struct arena a = {0};
     carve(&p, &a);
     return a.used;
@@ -130,13 +125,13 @@ int params_describe(struct params *p, const struct config *c)
     return rc != 0 ? rc : fill_table(p);
 }
 
-int params_init(struct params *p, const struct config *c, enum linear_kind kind)
+int params_init(struct params *p, const struct config *c, enum dtype dtype)
 {
-    *p = (struct params){.config = *c, .kind = kind};
+    *p = (struct params){.config = *c, .dtype = dtype};
     int rc = config_check(&p->config);
     if (rc != 0)
         return rc;
-    size_t bytes = params_bytes(&p->config, kind);
+    size_t bytes = params_bytes(&p->config, dtype);
     uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     if (bytes > machine)
         return err_set(ERR_NOMEM, "the weights need %.1f GB of memory, this machine has %.1f GB",
@@ -204,10 +199,10 @@ struct fill {
 };
 
 /* How many of n elements are NaN or infinite, or become so in binary16. */
-static uint64_t count_bad(const void *src, enum linear_kind kind, size_t n, bool to_half)
+static uint64_t count_bad(const void *src, enum dtype dtype, size_t n, bool to_half)
 {
     uint64_t bad = 0;
-    if (kind == LINEAR_F16) {
+    if (dtype == DTYPE_F16) {
         const uint16_t *h = src;
         for (size_t i = 0; i < n; i++)
             bad += (h[i] & 0x7c00u) == 0x7c00u;
@@ -221,14 +216,14 @@ static uint64_t count_bad(const void *src, enum linear_kind kind, size_t n, bool
 }
 
 /* Rows of an [out,in] file as columns of t's plain [in,out]. */
-static void place_turned(const struct param_tensor *t, const void *src, enum linear_kind kind,
-                         int first, int count)
+static void place_turned(const struct param_tensor *t, const void *src, enum dtype dtype, int first,
+                         int count)
 {
     const size_t cols = (size_t)t->cols, rows = (size_t)t->rows;
     for (size_t row = 0; row < rows; row++)
         for (size_t i = 0; i < (size_t)count; i++) {
             size_t to = row * cols + (size_t)first + i, from = i * rows + row;
-            float x = kind == LINEAR_F32 ? ((const float *)src)[from]
+            float x = dtype == DTYPE_F32 ? ((const float *)src)[from]
                                          : half_to_f32(((const uint16_t *)src)[from]);
             if (t->half != NULL)
                 t->half[to] = half_from_f32(x);
@@ -238,27 +233,26 @@ static void place_turned(const struct param_tensor *t, const void *src, enum lin
 }
 
 /* Rows first .. first+count-1 of the file, n elements at src, into their place. */
-static void place(const struct part *p, const void *src, enum linear_kind kind, int first,
-                  int count)
+static void place(const struct part *p, const void *src, enum dtype dtype, int first, int count)
 {
     const struct param_tensor *t = p->t;
     size_t n = (size_t)count * (size_t)p->cols;
     if (t->linear != NULL) {
         bool out_major = t->kind == PARAM_EMBEDDING || p->r->out_major;
-        (out_major ? linear_fill_out_major : linear_fill_in_major)(t->linear, src, kind, first,
+        (out_major ? linear_fill_out_major : linear_fill_in_major)(t->linear, src, dtype, first,
                                                                    count);
         return;
     }
     if (t->kind == PARAM_CONV1D && p->r->out_major) {
-        place_turned(t, src, kind, first, count);
+        place_turned(t, src, dtype, first, count);
         return;
     }
     size_t at = (size_t)first * (size_t)p->cols;
-    if (t->half != NULL && kind == LINEAR_F16)
+    if (t->half != NULL && dtype == DTYPE_F16)
         memcpy(t->half + at, src, n * sizeof *t->half);
     else if (t->half != NULL)
         row_kernels()->narrow(t->half + at, src, n);
-    else if (kind == LINEAR_F32)
+    else if (dtype == DTYPE_F32)
         memcpy(t->data + at, src, n * sizeof *t->data);
     else
         row_kernels()->widen(t->data + at, src, n);
@@ -280,10 +274,10 @@ static int fill_rows(struct part *p, char *buffer, int first, int count)
             float x = bf16_to_f32(b);
             memcpy(buffer + 4 * i, &x, sizeof x);
         }
-    enum linear_kind kind = r->dtype == DTYPE_F16 ? LINEAR_F16 : LINEAR_F32;
-    bool to_half = p->t->half != NULL || (p->t->linear != NULL && p->t->linear->kind == LINEAR_F16);
-    atomic_fetch_add(&p->n_bad, count_bad(buffer, kind, n, to_half));
-    place(p, buffer, kind, first, count);
+    enum dtype dtype = r->dtype == DTYPE_F16 ? DTYPE_F16 : DTYPE_F32;
+    bool to_half = p->t->half != NULL || (p->t->linear != NULL && p->t->linear->dtype == DTYPE_F16);
+    atomic_fetch_add(&p->n_bad, count_bad(buffer, dtype, n, to_half));
+    place(p, buffer, dtype, first, count);
     return 0;
 }
 
@@ -370,8 +364,8 @@ int params_fill(struct param_tensor *tensors, const struct tensor_reader *reader
 static float panel_element(const struct linear *w, int k, int n)
 {
     size_t at = ((size_t)(n / PANEL) * (size_t)w->K + (size_t)k) * PANEL + (size_t)(n % PANEL);
-    return w->kind == LINEAR_F16 ? half_to_f32(((const uint16_t *)w->panels)[at])
-                                 : ((const float *)w->panels)[at];
+    return w->dtype == DTYPE_F16 ? half_to_f32(((const uint16_t *)w->data)[at])
+                                 : ((const float *)w->data)[at];
 }
 
 void params_read(const struct param_tensor *t, float *out, uint64_t first, size_t n)
@@ -427,10 +421,12 @@ void params_hash(const struct params *p, unsigned char out[32])
         unsigned char digests[HASH_BATCH][DIGEST];
     } link = {0};
     struct hash h;
+    /* A number that stands in the files of runs. */
+    const int form = p->layout != LINEAR_PANELS ? 2 : p->dtype == DTYPE_F16 ? 0 : 1;
     snprintf(link.config, sizeof link.config, "%d %d %d %d %d %d %d %a %d %d %d %d", c->n_layer,
              c->n_head, c->n_embd, c->n_ctx, c->n_vocab, c->n_inner, (int)c->activation,
              (double)c->layer_norm_epsilon, c->tie_word_embeddings, c->scale_attn_weights,
-             c->scale_attn_by_inverse_layer_idx, (int)p->kind);
+             c->scale_attn_by_inverse_layer_idx, form);
     for (size_t at = 0; at < p->block_bytes; at += (size_t)HASH_PART * HASH_BATCH) {
         h = (struct hash){.bytes = (const unsigned char *)p->block + at, .n = p->block_bytes - at};
         if (h.n > (size_t)HASH_PART * HASH_BATCH)

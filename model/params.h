@@ -13,13 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
-static inline size_t dtype_bytes(enum dtype d)
-{
-    return d == DTYPE_F32 ? 4 : 2;
-}
-const char *dtype_name(enum dtype d); /* "F32", "F16", "BF16" */
-
 struct layer {
     float *ln_1_weight, *ln_1_bias; /* [C] */
     struct linear c_attn;           /* [C,3C] */
@@ -31,7 +24,8 @@ struct layer {
 
 struct params {
     struct config config;
-    enum linear_kind kind; /* of all matrices */
+    enum dtype dtype; /* of all matrices, and how they lie */
+    enum linear_layout layout;
     struct linear wte;     /* token embedding as the head sees it: [C,V], column v is token v */
     struct linear lm_head; /* [C,V]; the same panels as wte when tied */
     float *wpe;            /* [n_ctx,C] */
@@ -64,11 +58,11 @@ struct param_tensor {
 };
 
 /* Bytes of the block for this shape, before anything is allocated. */
-size_t params_bytes(const struct config *c, enum linear_kind kind);
+size_t params_bytes(const struct config *c, enum dtype dtype);
 /* The table alone, no weights allocated (block NULL): for converting files. */
 int params_describe(struct params *p, const struct config *c);
 /* Allocate, all zero. config is checked first. */
-int params_init(struct params *p, const struct config *c, enum linear_kind kind);
+int params_init(struct params *p, const struct config *c, enum dtype dtype);
 void params_release(struct params *p);
 struct param_tensor *params_find(const struct params *p, const char *name); /* NULL: none */
 

@@ -27,7 +27,7 @@ static int greeting(const struct repl *r, struct buf *out)
             out, "%s, %.1fM parameters, %s, %d threads, %s\n%s",
             r->model->adapter != NULL ? " with an adapter" : "",
             (double)config_params(&r->model->config) / 1e6,
-            r->model->params.kind == LINEAR_F32 ? "fp32" : "fp16", par_threads(),
+            dtype_short_name(r->model->params.dtype), par_threads(),
             kernels_name(),
             repl_names_model(r) ? "" : "it tells stories: try Once upon a time, or My name is\n");
     return rc != 0 ? rc

@@ -34,7 +34,7 @@ static int fill(struct model *m, struct source *s, const struct progress *p)
                       "%" PRIu64 " weight%s NaN or infinite%s, the first in %s: what the model "
                       "says may be nonsense",
                       n_bad, n_bad == 1 ? " is" : "s are",
-                      m->params.kind == LINEAR_F16 && s->dtype != DTYPE_F16
+                      m->params.dtype == DTYPE_F16 && s->dtype != DTYPE_F16
                           ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
                           : "",
                       first_bad->name);
@@ -49,7 +49,7 @@ static int build(struct model *m, struct source *s, const char *path, const stru
     const char *again = strncmp(path, "random:", 7) == 0 ? s->name : path;
     if ((m->source = mem_strdup(again)) == NULL)
         return ERR_NOMEM;
-    int rc = params_init(&m->params, &s->config, c->kind);
+    int rc = params_init(&m->params, &s->config, c->dtype);
     if (rc == 0)
         rc = fill(m, s, p);
     if (rc != 0)
@@ -86,7 +86,7 @@ static int load_plain(struct model **out, const char *path, const struct load_co
 
 /* ---- an adapter beside it ---- */
 
-static void note_bad(const struct adapter *a, enum linear_kind kind, const uint64_t *bad,
+static void note_bad(const struct adapter *a, enum dtype dtype, const uint64_t *bad,
                      const struct progress *p)
 {
     char name[64];
@@ -96,7 +96,7 @@ static void note_bad(const struct adapter *a, enum linear_kind kind, const uint6
                           "with the adapter %" PRIu64 " weights of %s are NaN or infinite%s: "
                           "what the model says may be nonsense",
                           bad[i], adapter_term_name(name, &a->terms[i]),
-                          kind == LINEAR_F16 ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
+                          dtype == DTYPE_F16 ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
                                              : "");
             return;
         }
@@ -124,7 +124,7 @@ static int fill_others(struct adapter *a, const struct model *m, const struct so
         readers[i] = s->readers[at];
     }
     if (rc == 0 && (rc = params_fill(to, readers, a->n_terms, bad, p)) == 0)
-        note_bad(a, m->params.kind, bad, p);
+        note_bad(a, m->params.dtype, bad, p);
     mem_free(to);
     mem_free(linears);
     mem_free(readers);

@@ -5,8 +5,8 @@
 #include "model/model.h"
 
 struct load_config {
-    enum linear_kind kind; /* --dtype fp16 (default) or fp32 */
-    uint64_t seed;         /* for random: */
+    enum dtype dtype; /* of the matrices in memory: fp16 or fp32 */
+    uint64_t seed;    /* for random: */
 };
 
 /* path as source_open; an adapter's folder loads the base it names, the adapter beside it and

@@ -13,7 +13,7 @@ enum { READ_PART = 4096 };
 /* Of a tensor in memory. */
 static enum dtype dtype_of(const struct param_tensor *t)
 {
-    bool half = t->half != NULL || (t->linear != NULL && t->linear->kind == LINEAR_F16);
+    bool half = t->half != NULL || (t->linear != NULL && t->linear->dtype == DTYPE_F16);
     return half ? DTYPE_F16 : DTYPE_F32;
 }
 

@@ -80,7 +80,7 @@ int model_save(struct model *m, const char *path, const struct save_config *c,
         rc = source_adapt(&s, m->adapter, true);
     if (rc == 0)
         rc = source_save(&s, path, c, p);
-    if (rc == 0 && m->changed && !adapted && c->dtype == SAVE_KEEP)
+    if (rc == 0 && m->changed && !adapted && !c->convert)
         source_moved(m, mem_strdup(path));
     source_close(&s);
     return rc;

@@ -48,7 +48,7 @@ static void tile(const struct work *s, float *acc, size_t ldacc, bool fresh, con
         size_t step = (next_bytes / (size_t)K + 1) / 2 * 2;
         prefetch = (struct prefetch){next, step < 128 ? step : 128};
     }
-    if (s->a->kind == LINEAR_F16)
+    if (s->a->dtype == DTYPE_F16)
         s->matrix->tile_f16(acc, ldacc, fresh, x, (size_t)R, R, (const uint16_t *)w, ldw, K, cols,
                             NULL, prefetch);
     else
@@ -70,7 +70,7 @@ static int seen(int first, int r)
 static void page(struct work *s, const char *keys, const char *values, const char *next, int R,
                  int first_seen, uint64_t mask)
 {
-    const size_t element = s->a->kind == LINEAR_F16 ? 2 : 4, value_row = s->D16 * element;
+    const size_t element = s->a->dtype == DTYPE_F16 ? 2 : 4, value_row = s->D16 * element;
     const size_t key_bytes = (size_t)s->a->D * ATTENTION_BLOCK * element;
     tile(s, s->scores, ATTENTION_BLOCK, true, s->q, R, keys, ATTENTION_BLOCK, s->a->D,
          ATTENTION_BLOCK, values, (size_t)seen(first_seen, R - 1) * value_row);
@@ -146,7 +146,7 @@ void attention_store(const struct attention *a, const float *k, const float *v, 
     for (int i = 0; i < n; i++, k += ld, v += ld) {
         char *page = a->pages[(first + i) / ATTENTION_BLOCK];
         size_t slot = (size_t)((first + i) % ATTENTION_BLOCK);
-        if (a->kind == LINEAR_F32) {
+        if (a->dtype == DTYPE_F32) {
             float *keys = (float *)(page + a->key_offset);
             memcpy((float *)(page + a->value_offset) + slot * D16, v, D * sizeof *v);
             for (size_t d = 0; d < D; d++)

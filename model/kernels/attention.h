@@ -19,13 +19,13 @@ enum { ATTENTION_BLOCK = 64 };
 
 /* One head of one layer of one sequence. */
 struct attention {
-    enum linear_kind kind; /* of keys and values */
-    int D;                 /* head size */
-    float scale;           /* of the scores */
-    char *const *pages;    /* page i holds positions 64 i .. 64 i + 63 */
-    size_t key_offset;     /* of this head in a page: [D][64], aligned to 64 bytes */
-    size_t value_offset;   /* [64][D16], D16 = D rounded up to 16, the rest zero; aligned */
-    const char *prefetch;  /* the keys to be read after these, fetched meanwhile; NULL: none */
+    enum dtype dtype;     /* of keys and values */
+    int D;                /* head size */
+    float scale;          /* of the scores */
+    char *const *pages;   /* page i holds positions 64 i .. 64 i + 63 */
+    size_t key_offset;    /* of this head in a page: [D][64], aligned to 64 bytes */
+    size_t value_offset;  /* [64][D16], D16 = D rounded up to 16, the rest zero; aligned */
+    const char *prefetch; /* the keys to be read after these, fetched meanwhile; NULL: none */
 
     /* For training; NULL: nothing. */
     float *lse; /* gets m + ln sum of row i at lse[i * ld_lse] */

@@ -27,11 +27,9 @@ struct work {
     float *strip;  /* [PART][tile_cols] */
 };
 
-size_t linear_bytes(enum linear_kind kind, int K, int N)
+size_t linear_bytes(enum dtype dtype, int K, int N)
 {
-    if (kind >= LINEAR_MASTER)
-        return (size_t)K * (size_t)N * sizeof(float);
-    return (size_t)linear_panels(N) * (size_t)K * PANEL * (kind == LINEAR_F16 ? 2 : 4);
+    return (size_t)linear_panels(N) * (size_t)K * PANEL * (dtype == DTYPE_F16 ? 2 : 4);
 }
 
 static size_t carve(struct work *s, void *scratch, int max_k)
@@ -51,8 +49,8 @@ size_t linear_scratch_bytes(int max_k)
 
 static const char *at(const struct linear *w, int panel, int k)
 {
-    size_t element = w->kind == LINEAR_F16 ? 2 : 4;
-    return (const char *)w->panels + ((size_t)panel * (size_t)w->K + (size_t)k) * PANEL * element;
+    size_t element = w->dtype == DTYPE_F16 ? 2 : 4;
+    return (const char *)w->data + ((size_t)panel * (size_t)w->K + (size_t)k) * PANEL * element;
 }
 
 /* Rows of tile i. */
@@ -67,7 +65,7 @@ static void rows_of(const struct work *s, int i, int *first, int *count)
 static void part(const struct work *s, float *acc, const char *w, const char *next, int k0, int K,
                  int lo, int hi)
 {
-    const bool half = s->w->kind == LINEAR_F16;
+    const bool half = s->w->dtype == DTYPE_F16;
     const size_t bytes = (size_t)PANEL * (half ? 2 : 4); /* of a row of the panel */
     int R, first, width;
     rows_of(s, 0, &first, &R);
@@ -147,14 +145,14 @@ static void one_row(struct work *s, float *y, const float *x, int c0, int c1,
         if (lo == 0 && whole > 0) {
             whole = whole < GROUP * ROWS ? whole : GROUP * ROWS;
             next = col + whole * PANEL;
-            if (s->w->kind == LINEAR_F16)
+            if (s->w->dtype == DTYPE_F16)
                 s->k->row_f16(s->acc, x, (const uint16_t *)w, K, whole);
             else
                 s->k->row_f32(s->acc, x, (const float *)w, K, whole);
         } else {
             next = col + UNIT;
             struct prefetch prefetch = {w + 1024, 128};
-            if (s->w->kind == LINEAR_F16)
+            if (s->w->dtype == DTYPE_F16)
                 s->k->tile_f16(s->acc + lo, 0, true, x, 1, 1, (const uint16_t *)w + lo, PANEL, K,
                                UNIT, NULL, prefetch);
             else
@@ -165,11 +163,11 @@ static void one_row(struct work *s, float *y, const float *x, int c0, int c1,
     }
 }
 
-/* The masters, tile by tile; a sum to be added is added by the product itself. */
-static void master_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx,
-                        int T, enum epilogue epilogue, int thread, int n_threads)
+/* Rows or columns in fp32, tile by tile; a sum to be added is added by the product itself. */
+static void plain_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx,
+                       int T, enum epilogue epilogue, int thread, int n_threads)
 {
-    const bool transposed = w->kind == LINEAR_MASTER_T;
+    const bool transposed = w->layout == LINEAR_COLUMNS;
     const size_t ldw = (size_t)(transposed ? w->K : w->N);
     int first, last;
     par_split(blas_tiles(T, w->N), thread, n_threads, &first, &last);
@@ -178,7 +176,7 @@ static void master_rows(const struct linear *w, float *y, size_t ldy, const floa
         size_t col = (size_t)t.col;
         float *out = y + (size_t)t.row * ldy + col;
         blas_gemm(false, transposed, t.rows, t.cols, w->K, 1, x + (size_t)t.row * ldx, (int)ldx,
-                  (const float *)w->panels + (transposed ? col * ldw : col), (int)ldw,
+                  (const float *)w->data + (transposed ? col * ldw : col), (int)ldw,
                   epilogue == EPILOGUE_ADD ? 1 : 0, out, (int)ldy);
         if (w->bias != NULL || epilogue > EPILOGUE_ADD)
             matrix_kernels()->epilogue(out, ldy, out, ldy, w->bias == NULL ? NULL : w->bias + col,
@@ -190,8 +188,8 @@ static void master_rows(const struct linear *w, float *y, size_t ldy, const floa
 void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx, int T,
                  enum epilogue epilogue, int thread, int n_threads, void *scratch)
 {
-    if (w->kind >= LINEAR_MASTER) {
-        master_rows(w, y, ldy, x, ldx, T, epilogue, thread, n_threads);
+    if (w->layout != LINEAR_PANELS) {
+        plain_rows(w, y, ldy, x, ldx, T, epilogue, thread, n_threads);
         return;
     }
     struct work s = {.k = matrix_kernels(), .w = w};
@@ -226,30 +224,29 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
 
 void linear_column(const struct linear *w, int n, float *out)
 {
-    const float *master = w->panels;
+    const float *plain = w->data;
     const size_t K = (size_t)w->K, N = (size_t)w->N;
-    if (w->kind == LINEAR_MASTER_T)
-        memcpy(out, master + (size_t)n * K, K * sizeof *out);
-    if (w->kind == LINEAR_MASTER)
+    if (w->layout == LINEAR_COLUMNS)
+        memcpy(out, plain + (size_t)n * K, K * sizeof *out);
+    if (w->layout == LINEAR_ROWS)
         for (size_t k = 0; k < K; k++)
-            out[k] = master[k * N + (size_t)n];
-    if (w->kind >= LINEAR_MASTER)
+            out[k] = plain[k * N + (size_t)n];
+    if (w->layout != LINEAR_PANELS)
         return;
     const size_t offset = (size_t)(n % PANEL);
     const char *panel = at(w, n / PANEL, 0);
     for (size_t k = 0; k < K; k++)
-        out[k] = w->kind == LINEAR_F16 ? half_to_f32(((const uint16_t *)panel)[k * PANEL + offset])
+        out[k] = w->dtype == DTYPE_F16 ? half_to_f32(((const uint16_t *)panel)[k * PANEL + offset])
                                        : ((const float *)panel)[k * PANEL + offset];
 }
 
-/* n elements from src to dst, both possibly with gaps, in the kinds given. */
-static void copy(void *dst, enum linear_kind dst_kind, const void *src, enum linear_kind src_kind,
-                 size_t n)
+/* n elements from src to dst, both possibly with gaps, of the types given. */
+static void copy(void *dst, enum dtype dst_dtype, const void *src, enum dtype src_dtype, size_t n)
 {
     const struct row_kernels *k = row_kernels();
-    if (dst_kind == src_kind)
-        memcpy(dst, src, n * (dst_kind == LINEAR_F16 ? 2 : 4));
-    else if (dst_kind == LINEAR_F16)
+    if (dst_dtype == src_dtype)
+        memcpy(dst, src, n * (dst_dtype == DTYPE_F16 ? 2 : 4));
+    else if (dst_dtype == DTYPE_F16)
         k->narrow(dst, src, n);
     else
         k->widen(dst, src, n);
@@ -257,41 +254,40 @@ static void copy(void *dst, enum linear_kind dst_kind, const void *src, enum lin
 
 void linear_fill_part(struct linear *w, const float *src, int k, int col, int n)
 {
-    const size_t element = w->kind == LINEAR_F16 ? 2 : 4;
+    const size_t element = w->dtype == DTYPE_F16 ? 2 : 4;
     char *row = (char *)at(w, col / PANEL, k);
-    copy(row + (size_t)(col % PANEL) * element, w->kind, src, LINEAR_F32, (size_t)n);
+    copy(row + (size_t)(col % PANEL) * element, w->dtype, src, DTYPE_F32, (size_t)n);
 }
 
-void linear_fill_in_major(struct linear *w, const void *src, enum linear_kind src_kind, int k0,
+void linear_fill_in_major(struct linear *w, const void *src, enum dtype src_dtype, int k0,
                           int count)
 {
-    const size_t element = src_kind == LINEAR_F16 ? 2 : 4;
+    const size_t element = src_dtype == DTYPE_F16 ? 2 : 4;
     for (int p = 0; p < linear_panels(w->N); p++) {
         size_t n = (size_t)(w->N - p * PANEL < PANEL ? w->N - p * PANEL : PANEL);
         for (int k = 0; k < count; k++) {
             const char *from =
                 (const char *)src + ((size_t)k * (size_t)w->N + (size_t)p * PANEL) * element;
-            copy((char *)at(w, p, k0 + k), w->kind, from, src_kind, n);
+            copy((char *)at(w, p, k0 + k), w->dtype, from, src_dtype, n);
         }
     }
 }
 
 /* Columns n .. last-1 of one panel from rows of src: CHUNK values of k at a time, so
  * that the lines written to stay in the first-level cache until they are full. */
-static void fill_columns(struct linear *w, const char *src, enum linear_kind src_kind, int n,
-                         int last)
+static void fill_columns(struct linear *w, const char *src, enum dtype src_dtype, int n, int last)
 {
     enum { CHUNK = 64 };
-    const size_t row = (size_t)w->K * (src_kind == LINEAR_F16 ? 2 : 4);
+    const size_t row = (size_t)w->K * (src_dtype == DTYPE_F16 ? 2 : 4);
     _Alignas(64) char part[CHUNK * 4];
     for (int k = 0; k < w->K; k += CHUNK) {
         size_t m = (size_t)(w->K - k < CHUNK ? w->K - k : CHUNK);
-        const char *from = src + (size_t)k * (src_kind == LINEAR_F16 ? 2 : 4);
+        const char *from = src + (size_t)k * (src_dtype == DTYPE_F16 ? 2 : 4);
         char *to = (char *)at(w, n / PANEL, k);
         for (int i = n; i < last; i++, from += row) {
-            copy(part, w->kind, from, src_kind, m);
+            copy(part, w->dtype, from, src_dtype, m);
             size_t slot = (size_t)(i % PANEL);
-            if (w->kind == LINEAR_F16)
+            if (w->dtype == DTYPE_F16)
                 for (size_t j = 0; j < m; j++)
                     ((uint16_t *)to)[j * PANEL + slot] = ((uint16_t *)part)[j];
             else
@@ -301,16 +297,16 @@ static void fill_columns(struct linear *w, const char *src, enum linear_kind src
     }
 }
 
-void linear_fill_out_major(struct linear *w, const void *src, enum linear_kind src_kind, int n0,
+void linear_fill_out_major(struct linear *w, const void *src, enum dtype src_dtype, int n0,
                            int count)
 {
-    const size_t row = (size_t)w->K * (src_kind == LINEAR_F16 ? 2 : 4);
+    const size_t row = (size_t)w->K * (src_dtype == DTYPE_F16 ? 2 : 4);
     const char *from = src;
     for (int n = n0, next; n < n0 + count; n = next) {
         next = (n / PANEL + 1) * PANEL;
         if (next > n0 + count)
             next = n0 + count;
-        fill_columns(w, from, src_kind, n, next);
+        fill_columns(w, from, src_dtype, n, next);
         from += (size_t)(next - n) * row;
     }
 }

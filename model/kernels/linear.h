@@ -9,9 +9,10 @@
  * in this order at every number of rows, on every instruction set, in every thread:
  * the same bits everywhere.
  *
- * Training keeps W as its fp32 masters lie, and multiplies by OpenBLAS on tiles of y that
- * depend on T and N alone: the same bits in any team.
+ * Training keeps W in fp32 as files have it (LINEAR_ROWS, LINEAR_COLUMNS), and multiplies by
+ * OpenBLAS on tiles of y that depend on T and N alone: the same bits in any team.
  */
+#include "model/base/dtype.h"
 #include "model/kernels/matrix_kernels.h"
 
 #include <stddef.h>
@@ -19,28 +20,29 @@
 
 enum { PANEL = 64 };
 
-enum linear_kind {
-    LINEAR_F16,     /* panels of binary16 */
-    LINEAR_F32,     /* panels of fp32 */
-    LINEAR_MASTER,  /* float [K,N] row-major: a Conv1D as HF files have it */
-    LINEAR_MASTER_T /* float [N,K] row-major: an embedding [V,C] as the head sees it */
+enum linear_layout {
+    LINEAR_PANELS, /* [ceil(N/64)][K][64], fp32 or binary16 */
+    LINEAR_ROWS,   /* float [K,N] row-major: a Conv1D as HF files have it */
+    LINEAR_COLUMNS /* float [N,K] row-major: an embedding [V,C] as the head sees it */
 };
 
 struct low_rank;
 struct linear {
-    enum linear_kind kind;
+    enum dtype dtype; /* DTYPE_F32, or in panels DTYPE_F16 */
+    enum linear_layout layout;
     int K, N;
-    void *panels;      /* uint16_t (binary16) or float; those in panels aligned to 64; borrowed */
-    const float *bias; /* [N] or NULL; borrowed */
-    const struct low_rank *beside; /* a term that learns in its place (model/low_rank.h), which
-                                      is no business of linear_rows; NULL: none; borrowed */
+    void *data;                  /* uint16_t (binary16) or float; panels aligned to 64; borrowed */
+    const float *bias;           /* [N] or NULL; borrowed */
+    const struct low_rank *lora; /* its LoRA branch (model/low_rank.h), which is no business of
+                                    linear_rows; NULL: none; borrowed */
 };
 
 static inline int linear_panels(int N)
 {
     return (N + PANEL - 1) / PANEL;
 }
-size_t linear_bytes(enum linear_kind kind, int K, int N);
+/* Of the panels. */
+size_t linear_bytes(enum dtype dtype, int K, int N);
 
 /* Bytes of scratch one thread needs in linear_rows for K up to max_k. */
 size_t linear_scratch_bytes(int max_k);
@@ -62,12 +64,12 @@ void linear_column(const struct linear *w, int n, float *out);
 /*
  * Fill panels from rows of a file. in_major: src is [count, N], rows k0..k0+count-1
  * of W [K,N] (Conv1D). out_major: src is [count, K], columns n0.. of W (nn.Linear,
- * GGUF). src is fp32 or binary16 as `src_kind` says; narrowing rounds to nearest
+ * GGUF). src is fp32 or binary16 as `src_dtype` says; narrowing rounds to nearest
  * even. Different calls may run in different threads when their rows differ.
  */
-void linear_fill_in_major(struct linear *w, const void *src, enum linear_kind src_kind, int k0,
+void linear_fill_in_major(struct linear *w, const void *src, enum dtype src_dtype, int k0,
                           int count);
-void linear_fill_out_major(struct linear *w, const void *src, enum linear_kind src_kind, int n0,
+void linear_fill_out_major(struct linear *w, const void *src, enum dtype src_dtype, int n0,
                            int count);
 /* n columns from col on of row k of W, all in one panel, from fp32. */
 void linear_fill_part(struct linear *w, const float *src, int k, int col, int n);

@@ -16,7 +16,7 @@ enum { PROMPT = 16, PREFILL = 512, NEW_TOKENS = 48 };
 /* Bytes of weights that a step must read. */
 static double weight_bytes(const struct model *m)
 {
-    return (double)config_matmul_params(&m->config) * (m->params.kind == LINEAR_F32 ? 4 : 2);
+    return (double)config_matmul_params(&m->config) * (m->params.dtype == DTYPE_F32 ? 4 : 2);
 }
 
 static double attention_ops(const struct config *c, double keys)

@@ -109,7 +109,7 @@ int bench_start(struct bench *b)
     const char *temp = getenv("TMPDIR");
     char *path =
         mem_sprintf("%s/prattle-bench-%d.gguf", temp == NULL ? "/tmp" : temp, (int)getpid());
-    struct save_config how = {.dtype = SAVE_F16};
+    struct save_config how = {.convert = true, .dtype = DTYPE_F16};
     struct rounds wall = {0}, memory = {0};
     if (path == NULL)
         return ERR_NOMEM;

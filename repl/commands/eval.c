@@ -77,7 +77,7 @@ static int open_other(struct engine *e, struct model **m, const struct repl *r, 
     int dtype = s->call.other_dtype == DTYPE_AUTO ? s->device.dtype : s->call.other_dtype;
     struct load_config c = {.seed = s->sampler.seed};
     char *expanded = file_expand(path);
-    int rc = expanded == NULL ? ERR_NOMEM : repl_memory_kind(&c.kind, dtype);
+    int rc = expanded == NULL ? ERR_NOMEM : repl_memory_dtype(&c.dtype, dtype);
     if (rc == 0)
         rc = model_load(m, expanded, &c, progress_show());
     progress_wipe();

@@ -36,7 +36,7 @@ void eval_view_show(const struct eval_result *r, const struct model *m)
             width = (int)strlen(r->figures[i].text);
     printf("%s%s%s of ", term_bold(stdout), r->name, term_plain(stdout));
     print_safely(m->name);
-    printf(", %s, on ", m->params.kind == LINEAR_F32 ? "fp32" : "fp16");
+    printf(", %s, on ", dtype_short_name(m->params.dtype));
     print_safely(r->path);
     putchar('\n');
     wrap_say(stdout, term_dim(stdout), "  %s", r->definition);

@@ -68,7 +68,7 @@ int cmd_model(struct repl *r, const struct call *c)
              m->tokenizer == NULL ? "; no tokenizer files: ids only" : "");
     wrap_row("vocabulary", text);
     snprintf(text, sizeof text, "%s in the file, %s in memory", dtype_name(m->file_dtype),
-             m->params.kind == LINEAR_F32 ? "fp32" : "fp16");
+             dtype_short_name(m->params.dtype));
     wrap_row("precision", text);
     snprintf(text, sizeof text, "%s, %s head%s",
              activation_title(k->activation),
@@ -83,23 +83,19 @@ int cmd_model(struct repl *r, const struct call *c)
 }
 
 /* --dtype of this very command; what the model has in memory does not count. */
-static enum save_dtype asked_dtype(const struct repl *r, const struct call *c)
+static bool asked_dtype(enum dtype *out, const struct repl *r, const struct call *c)
 {
-    static const enum save_dtype by_choice[] = {
-        [DTYPE_AUTO] = SAVE_KEEP,
-        [DTYPE_FP16] = SAVE_F16,
-        [DTYPE_FP32] = SAVE_F32,
-        [DTYPE_BFLOAT16] = SAVE_BF16,
-    };
     enum origin given = options_origin(&r->options, option_find("dtype"));
     bool here = given == (c->shell ? ORIGIN_COMMAND_LINE : ORIGIN_CALL);
-    return here ? by_choice[r->options.settings.device.dtype] : SAVE_KEEP;
+    return here && dtype_chosen(out, r->options.settings.device.dtype);
 }
 
 static struct save_config save_settings(const struct repl *r, const struct call *c)
 {
     const struct call_settings *k = &r->options.settings.call;
-    return (struct save_config){asked_dtype(r, c), k->force, k->compat};
+    struct save_config s = {.force = k->force, .compat = k->compat};
+    s.convert = asked_dtype(&s.dtype, r, c);
+    return s;
 }
 
 /* What a file of the model's weights has of its adapter. */
@@ -168,7 +164,7 @@ int cmd_devices(struct repl *r, const struct call *c)
     if (r->model == NULL)
         return 0;
     const struct engine *e = &r->engine;
-    wrap_row("precision", r->model->params.kind == LINEAR_F32
+    wrap_row("precision", r->model->params.dtype == DTYPE_F32
                               ? "fp32 weights, keys and values"
                               : "fp16 weights, keys and values; fp32 sums");
     show_bytes("weights", r->model->params.block_bytes);

@@ -144,10 +144,10 @@ static void take_defaults(struct repl *r)
         progress_warn(err_text());
 }
 
-int repl_memory_kind(enum linear_kind *out, int dtype)
+int repl_memory_dtype(enum dtype *out, int choice)
 {
-    *out = dtype == DTYPE_FP32 ? LINEAR_F32 : LINEAR_F16;
-    if (dtype != DTYPE_BFLOAT16)
+    *out = DTYPE_F16;
+    if (!dtype_chosen(out, choice) || *out != DTYPE_BF16)
         return 0;
     return err_set(ERR_UNSUPPORTED, "dtype is bf16, but weights are kept in memory as fp16 or "
                                     "fp32; bf16 is for the files that convert writes");
@@ -174,7 +174,7 @@ int repl_latest_run(const struct repl *r, bool saved, char **out)
 int repl_read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
 {
     struct load_config c = {.seed = seed};
-    int rc = repl_memory_kind(&c.kind, r->options.settings.device.dtype);
+    int rc = repl_memory_dtype(&c.dtype, r->options.settings.device.dtype);
     if (rc == 0)
         rc = repl_device(r);
     if (rc == 0)

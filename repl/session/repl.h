@@ -55,9 +55,9 @@ int repl_load(struct repl *r, const char *path, uint64_t seed);
  * there is, for good. */
 int repl_read_model(struct repl *r, struct model **out, const char *path, uint64_t seed);
 void repl_take_model(struct repl *r, struct model *fresh);
-/* What weights of a precision (enum dtype_choice) are in memory; ERR_UNSUPPORTED: for files only.
+/* What weights of a precision (dtype_chosen) are in memory; ERR_UNSUPPORTED: for files only.
  */
-int repl_memory_kind(enum linear_kind *out, int dtype);
+int repl_memory_dtype(enum dtype *out, int choice);
 /* Load the settings' model if none is loaded. ERR_MISSING: there is none to load. */
 int repl_need_model(struct repl *r);
 /* Whether the user, or a settings file, said which it is; else it is the one that ships. */

@@ -8,12 +8,23 @@
  * A setting may be given in several places; the later origin wins, and what it hides
  * comes back when it is taken away.
  */
+#include "model/base/dtype.h"
 #include "model/base/setting.h"
 #include "model/tokenizer/bpe_train.h"
 #include "sampling/generate.h"
 #include "train/eval/eval.h"
 
-enum dtype_choice { DTYPE_AUTO, DTYPE_FP16, DTYPE_FP32, DTYPE_BFLOAT16 };
+/* Choices of dtype: auto, then these in the order of options_table.c. false, and *d untouched, for
+ * auto. */
+enum { DTYPE_AUTO };
+static inline bool dtype_chosen(enum dtype *d, int choice)
+{
+    static const enum dtype in_order[] = {DTYPE_F16, DTYPE_F32, DTYPE_BF16};
+    if (choice == DTYPE_AUTO)
+        return false;
+    *d = in_order[choice - 1];
+    return true;
+}
 enum switch_choice { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };
 enum output_choice { OUTPUT_TEXT, OUTPUT_IDS };
 enum editing_mode { EDITING_INPUTRC, EDITING_EMACS, EDITING_VI };
@@ -21,7 +32,7 @@ enum editing_mode { EDITING_INPUTRC, EDITING_EMACS, EDITING_VI };
 struct device_settings {
     char *model; /* path, bundled or random:NAME; "": none; as built in the one that ships */
     char *lora;  /* folder of an adapter for it; "": none */
-    int dtype;   /* enum dtype_choice; AUTO is fp16 in memory, the file's own in files */
+    int dtype;   /* a choice of dtype; AUTO is fp16 in memory, the file's own in files */
     int threads; /* 0: one a CPU */
     bool pin;
     char *kernels;
@@ -47,7 +58,7 @@ struct call_settings {
     int output; /* enum output_choice */
     int format; /* of tables: enum table_format */
     struct bpe_train_config bpe;
-    int other_dtype; /* enum dtype_choice; AUTO: as dtype */
+    int other_dtype; /* a choice of dtype; AUTO: as dtype */
     bool all, force, compat, plan, json, help, version;
 };
 

@@ -39,7 +39,7 @@ static void drop(void)
 /* A model of two pages a text, and how its session files begin. */
 static void begin(void)
 {
-    const struct load_config fp16 = {.kind = LINEAR_F16, .seed = 1};
+    const struct load_config fp16 = {.dtype = DTYPE_F16, .seed = 1};
     struct buf file = {0};
     need(model_load(&model, "random:gpt2,n_layer=1,n_embd=16,n_head=2,n_positions=70,vocab_size=32",
                     &fp16, NULL) == 0);

@@ -48,7 +48,7 @@ static inline void curve_open_as(struct curve *x, enum dtype dtype)
     struct config c = curve_shape();
     struct model m;
     struct buf b = {0};
-    tiny_init(&m, &c, LINEAR_F32, 1);
+    tiny_init(&m, &c, DTYPE_F32, 1);
     char name[] = "tiny";
     m.name = name;
     assert_ok(masters_init(&x->w, &m, dtype, NULL));

@@ -150,10 +150,10 @@ static void compare_greedy(struct engine *e, const struct reference *r, double t
 }
 
 static void compare_model(const char *model_path, const char *reference_folder,
-                          enum linear_kind kind)
+                          enum dtype kind)
 {
-    const double relative = kind == LINEAR_F32 ? 1e-4 : 5e-3;
-    struct load_config load = {.kind = kind};
+    const double relative = kind == DTYPE_F32 ? 1e-4 : 5e-3;
+    struct load_config load = {.dtype = kind};
     struct model *m = NULL;
     struct engine e;
     struct reference r;
@@ -178,7 +178,7 @@ static void compare_model(const char *model_path, const char *reference_folder,
     compare_hidden(&x, layers);
     assert_int_equal(x.n_logits, r.n_positions);
     printf("# %s %s: logits within %.2g of the largest, hidden states %.2g\n", model_path,
-           kind == LINEAR_F32 ? "fp32" : "fp16", x.worst_logit / (double)r.largest,
+           kind == DTYPE_F32 ? "fp32" : "fp16", x.worst_logit / (double)r.largest,
            x.worst_hidden / x.largest_hidden);
     assert_true(x.worst_logit <= relative * (double)r.largest);
     assert_true(x.worst_hidden <= relative * x.largest_hidden);
@@ -198,9 +198,9 @@ static void tiny_models(void **state)
     static const char *const names[] = {"tanh", "erf",  "half",  "plain",
                                         "relu", "silu", "quick", "hyperbolic"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+        for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
             char *folder = mem_sprintf("tests/golden/tiny-%s", names[i]);
-            compare_model(folder, folder, (enum linear_kind)kind);
+            compare_model(folder, folder, (enum dtype)kind);
             mem_free(folder);
         }
 }
@@ -214,10 +214,10 @@ static void models_of_others(void **state)
         return;
     }
     for (size_t i = 0; i < 2; i++)
-        for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+        for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
             char *model = mem_sprintf("%s/weights/%s", data_folder(), names[i]);
             char *reference = mem_sprintf("tests/golden/%s", names[i]);
-            compare_model(model, reference, (enum linear_kind)kind);
+            compare_model(model, reference, (enum dtype)kind);
             mem_free(model);
             mem_free(reference);
         }
@@ -243,7 +243,7 @@ static void greedy_goldens(void **state)
     json_t *root = load_json("tiny-random-gpt2/goldens.json"),
            *cases = json_object_get(root, "greedy");
     char *path = mem_sprintf("%s/weights/tiny-random-gpt2", data_folder());
-    struct load_config load = {.kind = LINEAR_F32};
+    struct load_config load = {.dtype = DTYPE_F32};
     struct model *m = NULL;
     struct engine e;
     struct session s;
@@ -301,7 +301,7 @@ static void listed_logits(void **state)
     }
     json_t *root = load_json("neural-api-tiny_gpt2/tiny_gpt2_logits.json");
     char *path = mem_sprintf("%s/weights/neural-api-tiny_gpt2/hf", data_folder());
-    struct load_config load = {.kind = LINEAR_F32};
+    struct load_config load = {.dtype = DTYPE_F32};
     struct model *m = NULL;
     struct engine e;
     assert_ok(model_load(&m, path, &load, NULL));

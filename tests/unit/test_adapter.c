@@ -325,7 +325,7 @@ static void expect_hash(const struct model *m, const unsigned char hash[32], boo
 static void switching_is_exact(void **state)
 {
     (void)state;
-    const enum linear_kind kinds[] = {LINEAR_F16, LINEAR_F32};
+    const enum dtype kinds[] = {DTYPE_F16, DTYPE_F32};
     for (int threads = 1; threads <= 3; threads++)
         for (size_t i = 0; i < 2; i++) {
             struct config c = tiny_config();
@@ -379,11 +379,11 @@ static void weights_beyond_fp16_are_named(void **state)
 {
     (void)state;
     static const char *const notes[] = {
-        [LINEAR_F16] = "with the adapter 1 weights of h.0.attn.c_attn are NaN or infinite (or "
+        [DTYPE_F16] = "with the adapter 1 weights of h.0.attn.c_attn are NaN or infinite (or "
                        "beyond fp16's 65504; --dtype fp32 keeps those): what the model says may "
                        "be nonsense",
-        [LINEAR_F32] = ""};
-    for (enum linear_kind kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+        [DTYPE_F32] = ""};
+    for (enum dtype kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
         struct config c = tiny_config();
         struct model m;
         char name[] = "tiny", note[256] = "";
@@ -412,8 +412,8 @@ static void published_as_loaded(void **state)
         struct masters w;
         unsigned char off[32], on[32];
         char name[] = "tiny";
-        tiny_init(&m, &c, LINEAR_F16, 1);
-        tiny_init(&other, &c, LINEAR_F16, 1);
+        tiny_init(&m, &c, DTYPE_F16, 1);
+        tiny_init(&other, &c, DTYPE_F16, 1);
         m.name = other.name = name;
         params_hash(&m.params, off);
         assert_ok(masters_init(&w, &m, dtypes[i], NULL));
@@ -447,7 +447,7 @@ static void every_failed_allocation_is_survived(void **state)
     (void)state;
     struct made t;
     struct model *m = NULL;
-    const struct load_config c = {.kind = LINEAR_F16, .seed = 1};
+    const struct load_config c = {.dtype = DTYPE_F16, .seed = 1};
     uint64_t k = 0;
     int rc;
     open_made(&t);

@@ -53,7 +53,7 @@ static int read_hashed(void *user, void *dst, uint64_t first, size_t n)
 static void make_masters(struct fixture *x)
 {
     struct model m = {.name = "hashed", .config = x->c, .version = 1};
-    assert_ok(params_init(&m.params, &x->c, LINEAR_F32));
+    assert_ok(params_init(&m.params, &x->c, DTYPE_F32));
     m.config = x->c = m.params.config;
     const float scale = x->c.n_embd <= 24 ? 1 : 24.0f / (float)x->c.n_embd; /* wider is steeper */
     for (int i = 0; i < m.params.n_tensors; i++) {

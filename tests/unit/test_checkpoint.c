@@ -90,7 +90,7 @@ static void test_round_trip(void **state)
     /* It is a model. */
     struct model *m;
     assert_ok(model_load(&m, scratch_path(&t.scratch, "run/step-1234567"),
-                         &(struct load_config){.kind = LINEAR_F32}, NULL));
+                         &(struct load_config){.dtype = DTYPE_F32}, NULL));
     float x;
     params_read(params_find(&m->params, "h.0.mlp.c_fc.weight"), &x, 3, 1);
     assert_true(x == hf_value("h.0.mlp.c_fc.weight", 3));

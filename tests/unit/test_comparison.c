@@ -35,11 +35,11 @@ static void copy(const char *from, const char *file, const char *what, const cha
 }
 
 /* The golden model, its config.json with `to` in the place of `what`. */
-static struct model *load(enum linear_kind kind, const char *what, const char *to)
+static struct model *load(enum dtype kind, const char *what, const char *to)
 {
     struct model *m = NULL;
     copy("comparison", "config.json", what, to);
-    assert_ok(model_load(&m, scratch.folder, &(struct load_config){.kind = kind}, NULL));
+    assert_ok(model_load(&m, scratch.folder, &(struct load_config){.dtype = kind}, NULL));
     return m;
 }
 
@@ -103,7 +103,7 @@ static void questions_are_ranked_as_lm_eval_does(void **state)
                  {"choice", true, 5, 3},
                  {"choice_as_written", false, 2, 2},
                  {"choice_as_written", false, 16, 1}};
-    struct model *m = load(LINEAR_F32, NULL, NULL);
+    struct model *m = load(DTYPE_F32, NULL, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *group = cases[i].group;
         struct eval_config c;
@@ -142,7 +142,7 @@ static void count_down(void *user, const char *what, uint64_t done, uint64_t tot
 static void stopped_it_ranks_whole_questions(void **state)
 {
     (void)state;
-    struct model *m = load(LINEAR_F32, NULL, NULL);
+    struct model *m = load(DTYPE_F32, NULL, NULL);
     const char *path = "tests/golden/comparison/questions.jsonl";
     struct engine e;
     struct eval_config c;
@@ -248,11 +248,11 @@ static void two_models_differ_as_pytorch_says(void **state)
     } figures[] = {{"kl", "mean"},     {"kl_median", "p50"},     {"kl_p90", "p90"},
                    {"kl_p95", "p95"},  {"kl_p99", "p99"},        {"kl_p99_9", "p99.9"},
                    {"kl_max", "p100"}, {"loss_change", "change"}};
-    struct model *m = load(LINEAR_F32, NULL, NULL);
+    struct model *m = load(DTYPE_F32, NULL, NULL);
     double first = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *group = cases[i].group;
-        struct model *other = load(LINEAR_F32, cases[i].what, cases[i].to);
+        struct model *other = load(DTYPE_F32, cases[i].what, cases[i].to);
         struct eval_config c;
         struct eval_result r;
         eval_config_init(&c);
@@ -287,7 +287,7 @@ static void two_models_differ_as_pytorch_says(void **state)
 static void a_model_is_not_far_from_itself(void **state)
 {
     (void)state;
-    struct model *m = load(LINEAR_F16, NULL, NULL);
+    struct model *m = load(DTYPE_F16, NULL, NULL);
     struct eval_config c;
     struct eval_result r;
     eval_config_init(&c);
@@ -305,11 +305,11 @@ static void other_vocabularies_are_refused(void **state)
     struct eval_config c;
     struct eval_result r;
     const char *text = "tests/golden/comparison/text.txt";
-    struct model *m = load(LINEAR_F32, NULL, NULL), *small = NULL, *other;
+    struct model *m = load(DTYPE_F32, NULL, NULL), *small = NULL, *other;
     copy("tokenizer", "vocab.json", "\"!\": 0, \"\\\"\": 1", "\"!\": 1, \"\\\"\": 0");
-    other = load(LINEAR_F32, NULL, NULL);
+    other = load(DTYPE_F32, NULL, NULL);
     copy("tokenizer", "vocab.json", NULL, NULL);
-    assert_ok(model_load(&small, "tests/golden/tiny-half", &(struct load_config){0}, NULL));
+    assert_ok(model_load(&small, "tests/golden/tiny-half", &(struct load_config){.dtype = DTYPE_F16}, NULL));
     eval_config_init(&c);
     assert_ok(engine_init(&e, m, 1));
     assert_ok(engine_init(&o, other, 1));

@@ -34,7 +34,7 @@ static int begin(void **state)
     copy("comparison", "model.safetensors");
     copy("tokenizer", "vocab.json");
     copy("tokenizer", "merges.txt");
-    assert_ok(model_load(&model, scratch.folder, &(struct load_config){.kind = LINEAR_F32}, NULL));
+    assert_ok(model_load(&model, scratch.folder, &(struct load_config){.dtype = DTYPE_F32}, NULL));
     return json_read_file(&reference, "tests/golden/eval/reference.json", 1 << 20);
 }
 
@@ -508,7 +508,7 @@ static void compare_whole(const char *name, const char *folder, bool sayable)
     eval_config_init(&c);
     c.overlap = 96;
     assert_ok(json_read_file(&reference, path, 1 << 20));
-    assert_ok(model_load(&model, folder, &(struct load_config){.kind = LINEAR_F32}, NULL));
+    assert_ok(model_load(&model, folder, &(struct load_config){.dtype = DTYPE_F32}, NULL));
     if (sayable)
         write_sayable(model->tokenizer);
     const size_t n = json_object_size(reference);

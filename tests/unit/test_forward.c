@@ -56,7 +56,7 @@ struct fixture {
     size_t V, bytes;
 };
 
-static void open_fixture(struct fixture *x, const struct config *c, enum linear_kind kind)
+static void open_fixture(struct fixture *x, const struct config *c, enum dtype kind)
 {
     assert_ok(par_open(1, false));
     assert_ok(kernels_select("portable"));
@@ -84,7 +84,7 @@ static void close_fixture(struct fixture *x)
 }
 
 /* Read in any chunks, by any team, on any table: the bits of the portable one in one piece. */
-static void same_bits(const struct config *c, enum linear_kind kind, int max_threads)
+static void same_bits(const struct config *c, enum dtype kind, int max_threads)
 {
     static const int chunks[] = {1, 2, 3, 7, 16, 64, 65, N};
     struct fixture x;
@@ -111,12 +111,12 @@ static void same_bits(const struct config *c, enum linear_kind kind, int max_thr
 static void same_bits_in_any_chunks_threads_and_tables(void **state)
 {
     (void)state;
-    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+    for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
         struct config c = tiny_config();
-        c.activation = kind == LINEAR_F16 ? ACTIVATION_GELU_TANH : ACTIVATION_GELU_ERF;
-        c.scale_attn_by_inverse_layer_idx = kind == LINEAR_F32;
-        c.tie_word_embeddings = kind == LINEAR_F16;
-        same_bits(&c, (enum linear_kind)kind, 4);
+        c.activation = kind == DTYPE_F16 ? ACTIVATION_GELU_TANH : ACTIVATION_GELU_ERF;
+        c.scale_attn_by_inverse_layer_idx = kind == DTYPE_F32;
+        c.tie_word_embeddings = kind == DTYPE_F16;
+        same_bits(&c, (enum dtype)kind, 4);
     }
 }
 
@@ -126,7 +126,7 @@ static void same_bits_for_any_activation(void **state)
     for (int i = 0; i < 2 * N_ACTIVATIONS; i++) {
         struct config c = tiny_config();
         c.activation = (enum activation)(i / 2);
-        same_bits(&c, i % 2 ? LINEAR_F16 : LINEAR_F32, 1);
+        same_bits(&c, i % 2 ? DTYPE_F16 : DTYPE_F32, 1);
     }
 }
 
@@ -139,7 +139,7 @@ static void same_bits_for_any_head_size(void **state)
         c.n_layer = 2;
         c.n_head = shapes[i / 2][0];
         c.n_embd = c.n_head * shapes[i / 2][1];
-        same_bits(&c, i % 2 ? LINEAR_F16 : LINEAR_F32, 1);
+        same_bits(&c, i % 2 ? DTYPE_F16 : DTYPE_F32, 1);
     }
 }
 
@@ -150,7 +150,7 @@ static void same_bits_in_any_batch(void **state)
     (void)state;
     struct config c = tiny_config();
     struct fixture x;
-    open_fixture(&x, &c, LINEAR_F16);
+    open_fixture(&x, &c, DTYPE_F16);
     engine_release(&x.e);
     assert_ok(par_open(3, false));
     assert_ok(engine_init(&x.e, &x.m, MAX_SEQS));
@@ -206,7 +206,7 @@ static void feeding_many_at_once(void **state)
     (void)state;
     struct config c = tiny_config();
     struct fixture x;
-    open_fixture(&x, &c, LINEAR_F16);
+    open_fixture(&x, &c, DTYPE_F16);
     enum { MANY = 6 };
     static const int lengths[MANY] = {150, 1, 149, 150, 130, 64}; /* 644: more than one pass */
     struct kv_seq seqs[MANY];
@@ -251,7 +251,7 @@ static void activations_are_kept_where_there_is_room(void **state)
 {
     (void)state;
     struct config c = tiny_config();
-    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+    for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
         struct fixture x;
         open_fixture(&x, &c, kind);
         engine_release(&x.e);
@@ -296,7 +296,7 @@ static void no_memory_leaks_nothing(void **state)
     (void)state;
     struct config c = tiny_config();
     struct model m;
-    tiny_init(&m, &c, LINEAR_F16, 1);
+    tiny_init(&m, &c, DTYPE_F16, 1);
     par_threads();
     int k = 1;
     for (;; k++) {

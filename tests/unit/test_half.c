@@ -140,7 +140,7 @@ static void make_ones(struct masters *w)
     struct model m;
     char name[] = "tiny";
     c.n_embd = 90;
-    tiny_init(&m, &c, LINEAR_F32, 5);
+    tiny_init(&m, &c, DTYPE_F32, 5);
     m.name = name;
     assert_ok(masters_init(w, &m, DTYPE_F16, NULL));
     tiny_release(&m);

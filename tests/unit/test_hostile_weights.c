@@ -20,7 +20,7 @@ static void take_note(void *user, const char *text)
 static int load(const struct scratch *s, const char *name, char *notes)
 {
     struct model *m = NULL;
-    struct load_config c = {.kind = LINEAR_F16};
+    struct load_config c = {.dtype = DTYPE_F16};
     struct progress p = {.note = take_note, .user = notes};
     const char *path = name[0] == '\0' ? s->folder : scratch_path(s, name);
     err_clear();
@@ -523,7 +523,7 @@ static void a_file_cut_while_it_is_read(void **state)
     assert_int_equal(stat(c.path, &st), 0);
     c.to = st.st_size - 388 + 42;
     struct progress p = {.step = cut_file, .user = &c};
-    struct load_config config = {0};
+    struct load_config config = {.dtype = DTYPE_F16};
     struct model *m = NULL;
     assert_ok(par_open(1, false)); /* the sentence tells how far the one read was to go */
     assert_int_equal(model_load(&m, s.folder, &config, &p), ERR_FORMAT);
@@ -554,7 +554,7 @@ static void loading_is_interrupted(void **state)
     scratch_open(&s);
     hf_write_folder(&s, "F32");
     struct progress p = {.step = stop};
-    struct load_config config = {0};
+    struct load_config config = {.dtype = DTYPE_F16};
     struct model *m = NULL;
     assert_int_equal(model_load(&m, s.folder, &config, &p), ERR_INTERRUPTED);
     assert_null(m);

@@ -543,32 +543,32 @@ static float element(const struct linear *w, const float *x, int n)
     float acc = 0;
     for (int k = 0; k < w->K; k++) {
         size_t at = ((size_t)(n / PANEL) * (size_t)w->K + (size_t)k) * PANEL + (size_t)(n % PANEL);
-        float v = w->kind == LINEAR_F16 ? half_to_f32(((const uint16_t *)w->panels)[at])
-                                        : ((const float *)w->panels)[at];
+        float v = w->dtype == DTYPE_F16 ? half_to_f32(((const uint16_t *)w->data)[at])
+                                        : ((const float *)w->data)[at];
         acc = fmaf(x[k], v, acc);
     }
     return w->bias == NULL ? acc : acc + w->bias[n];
 }
 
 /* One product: any number of rows at once, any threads and table = the definition. */
-static void check_product(enum linear_kind kind, int K, int N, int T, int n_threads,
+static void check_product(enum dtype kind, int K, int N, int T, int n_threads,
                           enum epilogue then)
 {
-    struct linear w = {.kind = kind, .K = K, .N = N};
-    w.panels = mem_alloc(linear_bytes(kind, K, N));
+    struct linear w = {.dtype = kind, .K = K, .N = N};
+    w.data = mem_alloc(linear_bytes(kind, K, N));
     float *bias = floats((size_t)N), *source = floats((size_t)K * (size_t)N);
     size_t ldx = (size_t)K + 5, ldy = (size_t)N + 3;
     float *x = floats((size_t)T * ldx), *want = floats((size_t)T * ldy);
     float *got = floats((size_t)T * ldy);
     struct product p = {&w, got, x, ldx, ldy, T, then, NULL, linear_scratch_bytes(K)};
     p.scratch = mem_alloc(p.scratch_bytes * (size_t)n_threads);
-    assert_true(w.panels != NULL && p.scratch != NULL);
+    assert_true(w.data != NULL && p.scratch != NULL);
     fill_floats(source, (size_t)K * (size_t)N, PLAIN);
     fill_floats(x, (size_t)T * ldx, PLAIN);
     fill_floats(bias, (size_t)N, PLAIN);
     w.bias = (K + N) % 3 == 0 ? NULL : bias;
     for (int k = 0; k < K; k += 3) /* in parts */
-        linear_fill_in_major(&w, source + (size_t)k * (size_t)N, LINEAR_F32, k,
+        linear_fill_in_major(&w, source + (size_t)k * (size_t)N, DTYPE_F32, k,
                              K - k < 3 ? K - k : 3);
     for (int t = 0; t < T; t++)
         for (int n = 0; n < N; n++) {
@@ -591,7 +591,7 @@ static void check_product(enum linear_kind kind, int K, int N, int T, int n_thre
             expect_floats("linear_rows", kernels_active(), got + (size_t)t * ldy,
                           want + (size_t)t * ldy, (size_t)N + 1);
     }
-    mem_free(w.panels);
+    mem_free(w.data);
     mem_free(p.scratch);
     mem_free(bias);
     mem_free(source);
@@ -611,7 +611,7 @@ static void test_linear(void **state)
     for (int threads = 1; threads <= 3; threads++) {
         assert_ok(par_open(threads, false));
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-            check_product(i % 3 == 0 ? LINEAR_F32 : LINEAR_F16, shapes[i].K, shapes[i].N,
+            check_product(i % 3 == 0 ? DTYPE_F32 : DTYPE_F16, shapes[i].K, shapes[i].N,
                           shapes[i].T, threads, (enum epilogue)((i + (size_t)threads) % 4));
     }
     par_close();
@@ -633,35 +633,35 @@ static void test_fill(void **state)
             out16[n * K + k] = in16[k * N + n];
         }
     for (int kind = 0; kind < 2; kind++) {
-        size_t bytes = linear_bytes((enum linear_kind)kind, K, N);
+        size_t bytes = linear_bytes((enum dtype)kind, K, N);
         struct linear a = {
-            .kind = (enum linear_kind)kind, .K = K, .N = N, .panels = mem_alloc(bytes)};
+            .dtype = (enum dtype)kind, .K = K, .N = N, .data = mem_alloc(bytes)};
         struct linear b = {
-            .kind = (enum linear_kind)kind, .K = K, .N = N, .panels = mem_alloc(bytes)};
+            .dtype = (enum dtype)kind, .K = K, .N = N, .data = mem_alloc(bytes)};
         for (int source = 0; source < 2; source++) {
-            memset(a.panels, 0, bytes);
-            memset(b.panels, 0, bytes);
-            const void *src = source == LINEAR_F16 ? (void *)in16 : (void *)in;
-            linear_fill_in_major(&a, src, (enum linear_kind)source, 0, 100);
-            linear_fill_in_major(&a, (const char *)src + 100 * N * (source == LINEAR_F16 ? 2 : 4),
-                                 (enum linear_kind)source, 100, K - 100);
-            src = source == LINEAR_F16 ? (void *)out16 : (void *)out;
-            linear_fill_out_major(&b, src, (enum linear_kind)source, 0, 67);
-            linear_fill_out_major(&b, (const char *)src + 67 * K * (source == LINEAR_F16 ? 2 : 4),
-                                  (enum linear_kind)source, 67, N - 67);
-            assert_memory_equal(a.panels, b.panels, bytes);
+            memset(a.data, 0, bytes);
+            memset(b.data, 0, bytes);
+            const void *src = source == DTYPE_F16 ? (void *)in16 : (void *)in;
+            linear_fill_in_major(&a, src, (enum dtype)source, 0, 100);
+            linear_fill_in_major(&a, (const char *)src + 100 * N * (source == DTYPE_F16 ? 2 : 4),
+                                 (enum dtype)source, 100, K - 100);
+            src = source == DTYPE_F16 ? (void *)out16 : (void *)out;
+            linear_fill_out_major(&b, src, (enum dtype)source, 0, 67);
+            linear_fill_out_major(&b, (const char *)src + 67 * K * (source == DTYPE_F16 ? 2 : 4),
+                                  (enum dtype)source, 67, N - 67);
+            assert_memory_equal(a.data, b.data, bytes);
             for (int n = 0; n < N; n++) {
                 linear_column(&a, n, column);
                 for (int k = 0; k < K; k++) {
-                    float want = kind == LINEAR_F32 && source == LINEAR_F32
+                    float want = kind == DTYPE_F32 && source == DTYPE_F32
                                      ? in[k * N + n]
                                      : half_to_f32(in16[k * N + n]);
                     assert_true(column[k] == want);
                 }
             }
         }
-        mem_free(a.panels);
-        mem_free(b.panels);
+        mem_free(a.data);
+        mem_free(b.data);
     }
     mem_free(in);
     mem_free(out);
@@ -674,10 +674,10 @@ static void test_fill(void **state)
 enum { TEXT = 150, MAX_D = 200 };
 
 /* Pages of one head, everything not stored holding `rest`. */
-static void make_pages(struct attention *a, char **pages, enum linear_kind kind, int D, float rest)
+static void make_pages(struct attention *a, char **pages, enum dtype kind, int D, float rest)
 {
-    const size_t element = kind == LINEAR_F16 ? 2 : 4, D16 = ((size_t)D + 15) / 16 * 16;
-    *a = (struct attention){.kind = kind, .D = D, .scale = 1 / sqrtf((float)D), .pages = pages};
+    const size_t element = kind == DTYPE_F16 ? 2 : 4, D16 = ((size_t)D + 15) / 16 * 16;
+    *a = (struct attention){.dtype = kind, .D = D, .scale = 1 / sqrtf((float)D), .pages = pages};
     a->key_offset = 64;
     a->value_offset = 64 + (size_t)D * 64 * element;
     size_t bytes = a->value_offset + 64 * D16 * element;
@@ -685,7 +685,7 @@ static void make_pages(struct attention *a, char **pages, enum linear_kind kind,
         pages[i] = mem_alloc(bytes);
         assert_non_null(pages[i]);
         for (size_t j = 0; j < bytes / element; j++)
-            if (kind == LINEAR_F16)
+            if (kind == DTYPE_F16)
                 ((uint16_t *)pages[i])[j] = half_from_f32(rest);
             else
                 ((float *)pages[i])[j] = rest;
@@ -693,7 +693,7 @@ static void make_pages(struct attention *a, char **pages, enum linear_kind kind,
 }
 
 static void attention_text(float *out, const float *q, const float *k, const float *v, int D,
-                           enum linear_kind kind, float rest, const int *cuts)
+                           enum dtype kind, float rest, const int *cuts)
 {
     char *pages[TEXT / 64 + 1];
     struct attention a;
@@ -727,14 +727,14 @@ static void test_attention(void **state)
             fill_floats(k, n, PLAIN);
             fill_floats(v, n, PLAIN);
             assert_ok(kernels_select("portable"));
-            attention_text(first, q, k, v, D, (enum linear_kind)kind, 0, cuts[0]);
+            attention_text(first, q, k, v, D, (enum dtype)kind, 0, cuts[0]);
             for (int t = 0; t < TEXT; t++) {
                 double p[TEXT], sum = 0, want[MAX_D] = {0};
                 for (int j = 0; j <= t; j++) {
                     double s = 0;
                     for (int d = 0; d < D; d++)
                         s += (double)q[t * D + d] *
-                             (double)(kind == LINEAR_F16 ? half_to_f32(half_from_f32(k[j * D + d]))
+                             (double)(kind == DTYPE_F16 ? half_to_f32(half_from_f32(k[j * D + d]))
                                                          : k[j * D + d]);
                     sum += p[j] = exp(s / sqrt(D));
                 }
@@ -742,7 +742,7 @@ static void test_attention(void **state)
                     for (int d = 0; d < D; d++)
                         want[d] +=
                             p[j] / sum *
-                            (double)(kind == LINEAR_F16 ? half_to_f32(half_from_f32(v[j * D + d]))
+                            (double)(kind == DTYPE_F16 ? half_to_f32(half_from_f32(v[j * D + d]))
                                                         : v[j * D + d]);
                 for (int d = 0; d < D; d++)
                     if (fabs((double)first[t * D + d] - want[d]) > 1e-5)
@@ -753,7 +753,7 @@ static void test_attention(void **state)
                 for (size_t c = table == 0; c < (table == 0 ? 2 : sizeof cuts / sizeof *cuts);
                      c++) {
                     assert_ok(kernels_select(kernels_nth(table)->name));
-                    attention_text(out, q, k, v, D, (enum linear_kind)kind, c % 2 ? NAN : INFINITY,
+                    attention_text(out, q, k, v, D, (enum dtype)kind, c % 2 ? NAN : INFINITY,
                                    cuts[c]);
                     expect_floats("attention", kernels_active(), out, first, n);
                 }

@@ -24,24 +24,24 @@ static struct config shape(bool tied)
     return c;
 }
 
-static struct model *load(const char *path, enum linear_kind kind)
+static struct model *load(const char *path, enum dtype kind)
 {
     struct model *m = NULL;
-    assert_ok(model_load(&m, path, &(struct load_config){.kind = kind}, NULL));
+    assert_ok(model_load(&m, path, &(struct load_config){.dtype = kind}, NULL));
     return m;
 }
 
 /* A model of weights that fp16 cannot hold, in a file. */
-static void store(const char *path, bool tied, enum save_dtype dtype)
+static void store(const char *path, bool tied, enum dtype dtype)
 {
     struct config c = shape(tied);
     struct model m;
     struct source s;
-    tiny_init(&m, &c, LINEAR_F32, 3);
+    tiny_init(&m, &c, DTYPE_F32, 3);
     char name[] = "stored";
     m.name = name;
     assert_ok(source_open_model(&s, &m));
-    assert_ok(source_save(&s, path, &(struct save_config){.dtype = dtype, .force = true}, NULL));
+    assert_ok(source_save(&s, path, &(struct save_config){.convert = true, .dtype = dtype, .force = true}, NULL));
     source_close(&s);
     tiny_release(&m);
 }
@@ -86,13 +86,13 @@ static void masters_have_the_files_precision(void **state)
     scratch_open(&s);
     static const char *const names[] = {"hf", "file.gguf"};
     for (int tied = 0; tied < 2; tied++)
-        for (int dtype = SAVE_F32; dtype <= SAVE_BF16; dtype++)
+        for (int dtype = DTYPE_F32; dtype <= DTYPE_BF16; dtype++)
             for (int format = 0; format < 2; format++) {
                 const char *path = scratch_path(&s, names[format]);
-                store(path, tied != 0, (enum save_dtype)dtype);
-                struct model *exact = load(path, LINEAR_F32);
-                for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
-                    struct model *m = load(path, (enum linear_kind)kind);
+                store(path, tied != 0, (enum dtype)dtype);
+                struct model *exact = load(path, DTYPE_F32);
+                for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
+                    struct model *m = load(path, (enum dtype)kind);
                     struct masters w;
                     assert_ok(masters_init(&w, m, DTYPE_F32, NULL));
                     assert_int_equal(w.n, config_params(&m->config));
@@ -112,7 +112,7 @@ static void the_view_points_into_the_block(void **state)
         struct config c = shape(tied != 0);
         struct model m;
         struct masters w;
-        tiny_init(&m, &c, LINEAR_F32, 3);
+        tiny_init(&m, &c, DTYPE_F32, 3);
         char name[] = "tiny";
         m.name = name;
         assert_ok(masters_init(&w, &m, DTYPE_F32, NULL));
@@ -140,7 +140,7 @@ static void the_view_points_into_the_block(void **state)
 #define SAME_VECTOR(x) assert_memory_equal(a->x, b->x, (size_t)c.n_embd * sizeof(float))
         SAME_LINEAR(WTE);
         SAME_LINEAR(HEAD);
-        assert_int_equal(b->wte.panels == b->lm_head.panels, tied != 0);
+        assert_int_equal(b->wte.data == b->lm_head.data, tied != 0);
         assert_memory_equal(a->wpe, b->wpe, (size_t)(c.n_ctx * c.n_embd) * sizeof(float));
         for (int i = 0; i < c.n_layer; i++) {
             SAME_LINEAR(C_ATTN);
@@ -177,9 +177,9 @@ static void changed_weights_come_from_memory(void **state)
     struct scratch s;
     scratch_open(&s);
     const char *path = scratch_path(&s, "hf");
-    store(path, true, SAVE_F32);
-    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
-        struct model *m = load(path, (enum linear_kind)kind);
+    store(path, true, DTYPE_F32);
+    for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
+        struct model *m = load(path, (enum dtype)kind);
         struct masters w, again;
         struct notes notes = {0};
         struct progress progress = {.note = take_note, .user = &notes};
@@ -190,7 +190,7 @@ static void changed_weights_come_from_memory(void **state)
         masters_publish(&w, m);
         assert_ok(masters_init(&again, m, DTYPE_F32, &progress));
         expect(&m->params, &again, same);
-        assert_int_equal(notes.n, kind == LINEAR_F16);
+        assert_int_equal(notes.n, kind == DTYPE_F16);
         if (notes.n > 0)
             assert_non_null(strstr(notes.last, "fp16"));
         masters_release(&again);
@@ -207,17 +207,17 @@ static void what_cannot_be_read_is_said(void **state)
     struct masters w;
     scratch_open(&s);
     const char *path = scratch_path(&s, "hf");
-    store(path, true, SAVE_F32);
-    struct model *m = load(path, LINEAR_F16);
+    store(path, true, DTYPE_F32);
+    struct model *m = load(path, DTYPE_F16);
     /* Replaced by one of another shape. */
-    store(path, false, SAVE_F32);
+    store(path, false, DTYPE_F32);
     assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_MISMATCH);
     assert_string_equal(scratch_sentence(&s, err_text()),
                         "cannot read the weights to train from DIR/hf: it has other shapes than "
                         "the model in memory: it was replaced since, :load it again");
     masters_release(&w);
     /* By one of the same shape, in another precision. */
-    store(path, true, SAVE_BF16);
+    store(path, true, DTYPE_BF16);
     assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_MISMATCH);
     assert_string_equal(scratch_sentence(&s, err_text()),
                         "cannot read the weights to train from DIR/hf: it was written to since it "
@@ -268,12 +268,12 @@ static void publishing_rounds_each_weight_into_its_place(void **state)
 {
     (void)state;
     for (int tied = 0; tied < 2; tied++)
-        for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+        for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
             struct config c = shape(tied != 0);
             struct model m;
             struct masters w;
             unsigned char hash[32];
-            tiny_init(&m, &c, (enum linear_kind)kind, 3);
+            tiny_init(&m, &c, (enum dtype)kind, 3);
             char name[] = "tiny";
             m.name = name;
             memcpy(hash, model_fingerprint(&m), sizeof hash);
@@ -292,7 +292,7 @@ static void publishing_rounds_each_weight_into_its_place(void **state)
                 masters_publish(&w, &m);
                 interrupt_clear();
                 assert_int_equal(mem_count(), before);
-                expect(&m.params, &w, kind == LINEAR_F16 ? rounded : same);
+                expect(&m.params, &w, kind == DTYPE_F16 ? rounded : same);
                 memcpy(hash, model_fingerprint(&m), sizeof hash);
             }
             par_close();
@@ -307,8 +307,8 @@ static void masters_are_a_source(void **state)
     struct scratch s;
     scratch_open(&s);
     const char *path = scratch_path(&s, "hf"), *out = scratch_path(&s, "out");
-    store(path, false, SAVE_F16);
-    struct model *m = load(path, LINEAR_F16);
+    store(path, false, DTYPE_F16);
+    struct model *m = load(path, DTYPE_F16);
     struct masters w;
     assert_ok(masters_init(&w, m, DTYPE_F32, NULL));
     for (size_t i = 0; i < w.n; i++)
@@ -316,9 +316,9 @@ static void masters_are_a_source(void **state)
     struct source source;
     assert_ok(masters_source(&source, &w, m));
     assert_int_equal(source.dtype, DTYPE_F32);
-    assert_ok(source_save(&source, out, &(struct save_config){.dtype = SAVE_KEEP}, NULL));
+    assert_ok(source_save(&source, out, &(struct save_config){.convert = false}, NULL));
     source_close(&source);
-    struct model *back = load(out, LINEAR_F32);
+    struct model *back = load(out, DTYPE_F32);
     expect(&back->params, &w, same);
     model_free(back);
     masters_release(&w);
@@ -348,14 +348,14 @@ static void half_masters_are_the_weights_rounded(void **state)
     scratch_open(&s);
     static const char *const names[] = {"hf", "file.gguf"};
     for (int tied = 0; tied < 2; tied++)
-        for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++)
+        for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++)
             for (int format = 0; format < 2; format++) {
                 const char *path = scratch_path(&s, names[format]);
                 struct masters w, whole;
                 struct source source;
                 uint64_t bad[64];
-                store(path, tied != 0, SAVE_F32);
-                struct model *m = load(path, (enum linear_kind)kind);
+                store(path, tied != 0, DTYPE_F32);
+                struct model *m = load(path, (enum dtype)kind);
                 assert_ok(masters_init(&w, m, DTYPE_F16, NULL));
                 assert_ok(masters_init(&whole, m, DTYPE_F32, NULL));
                 expect_half(&w, &whole);
@@ -378,7 +378,7 @@ static void a_window_has_each_layer_in_its_turn(void **state)
     struct config c = shape(false);
     struct model m;
     struct masters w, whole;
-    tiny_init(&m, &c, LINEAR_F16, 3);
+    tiny_init(&m, &c, DTYPE_F16, 3);
     char name[] = "tiny";
     m.name = name;
     assert_ok(masters_init(&w, &m, DTYPE_F16, NULL));
@@ -424,13 +424,13 @@ static void a_window_has_each_layer_in_its_turn(void **state)
 static void half_masters_come_back_bit_for_bit(void **state)
 {
     (void)state;
-    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+    for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
         struct config c = shape(true);
         struct model m;
         struct masters w, again;
         struct source source;
         char name[] = "tiny";
-        tiny_init(&m, &c, (enum linear_kind)kind, 3);
+        tiny_init(&m, &c, (enum dtype)kind, 3);
         m.name = name;
         assert_ok(masters_init(&w, &m, DTYPE_F16, NULL));
         for (size_t i = 0; i < w.n; i++)

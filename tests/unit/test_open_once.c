@@ -55,13 +55,13 @@ static int count_opens(struct fixture *x, const char *name)
 static void convert(const struct fixture *x, const char *name)
 {
     assert_ok(weights_convert(model, scratch_path(&x->scratch, name), 3,
-                              &(struct save_config){.dtype = SAVE_KEEP}, NULL));
+                              &(struct save_config){.convert = false}, NULL));
 }
 
 static struct model *load(const char *path)
 {
     struct model *m;
-    assert_ok(model_load(&m, path, &(struct load_config){.kind = LINEAR_F32}, NULL));
+    assert_ok(model_load(&m, path, &(struct load_config){.dtype = DTYPE_F32}, NULL));
     return m;
 }
 
@@ -72,7 +72,7 @@ static void begin(struct fixture *x, bool folder)
     scratch_open(&x->out);
     if (folder)
         assert_ok(weights_convert(model, x->scratch.folder, 3,
-                                  &(struct save_config){.dtype = SAVE_KEEP}, NULL));
+                                  &(struct save_config){.convert = false}, NULL));
     else
         convert(x, "a.gguf");
 }
@@ -131,7 +131,7 @@ static void saving_and_converting_open_each_file_once(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         const char *file = i < 2 ? "model.safetensors" : "a.gguf";
-        const struct save_config keep = {.dtype = SAVE_KEEP};
+        const struct save_config keep = {.convert = false};
         struct fixture x;
         begin(&x, i < 2);
         char *path = i == 0 ? mem_strdup(x.scratch.folder) : file_join(x.scratch.folder, file);

@@ -30,7 +30,7 @@ static struct config golden_config(void)
 static void make(struct masters *w, const struct config *c)
 {
     struct model m;
-    tiny_init(&m, c, LINEAR_F32, 5);
+    tiny_init(&m, c, DTYPE_F32, 5);
     char name[] = "tiny";
     m.name = name;
     assert_ok(masters_init(w, &m, DTYPE_F32, NULL));

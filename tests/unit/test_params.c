@@ -73,13 +73,13 @@ static void what_is_filled_reads_back(void **state)
     c.n_embd = 132; /* several panels, the last one in part */
     c.tie_word_embeddings = false;
     unsigned char first[32], hash[32];
-    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++)
+    for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++)
         for (int threads = 1; threads <= 5; threads += 2) {
             assert_ok(par_open(threads, false));
             for (int dtype = DTYPE_F32; dtype <= DTYPE_BF16; dtype++)
                 for (int out_major = 0; out_major < 2; out_major++) {
                     struct params p;
-                    assert_ok(params_init(&p, &c, (enum linear_kind)kind));
+                    assert_ok(params_init(&p, &c, (enum dtype)kind));
                     fill_and_check(&p, (enum dtype)dtype, out_major != 0);
                     params_hash(&p, hash);
                     if (threads == 1 && dtype == DTYPE_F32 && out_major == 0)
@@ -96,7 +96,7 @@ static void a_changed_weight_changes_the_hash(void **state)
     (void)state;
     struct config c = tiny_config();
     struct model m;
-    tiny_init(&m, &c, LINEAR_F16, 1);
+    tiny_init(&m, &c, DTYPE_F16, 1);
     unsigned char before[32], after[32];
     params_hash(&m.params, before);
     float *last = &m.params.ln_f_bias[c.n_embd - 1], kept = *last;
@@ -137,11 +137,11 @@ static void values_that_are_no_numbers_are_counted(void **state)
     all[3] = 1e30f;
     all[n - 1] = -INFINITY;
     struct tensor_reader r = {.read = read_bad, .user = all, .dtype = DTYPE_F32};
-    const uint64_t expected[] = {[LINEAR_F16] = 4, [LINEAR_F32] = 2};
-    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++) {
+    const uint64_t expected[] = {[DTYPE_F16] = 4, [DTYPE_F32] = 2};
+    for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
         struct params p;
         uint64_t n_bad;
-        assert_ok(params_init(&p, &c, (enum linear_kind)kind));
+        assert_ok(params_init(&p, &c, (enum dtype)kind));
         assert_ok(params_fill(params_find(&p, "wte.weight"), &r, 1, &n_bad, NULL));
         assert_int_equal(n_bad, expected[kind]);
         params_release(&p);
@@ -156,7 +156,7 @@ static void an_error_of_the_reader_comes_back(void **state)
     for (int threads = 1; threads <= 3; threads++) {
         assert_ok(par_open(threads, false));
         struct params p;
-        assert_ok(params_init(&p, &c, LINEAR_F16));
+        assert_ok(params_init(&p, &c, DTYPE_F16));
         struct param_tensor *t = params_find(&p, "h.1.mlp.c_fc.weight");
         assert_non_null(t);
         struct stored s = {.rows = t->rows, .cols = t->cols, .fail_from = 1000};
@@ -179,7 +179,7 @@ static void the_table_alone_has_the_same_names(void **state)
         c.tie_word_embeddings = tied;
         struct params table, p;
         assert_ok(params_describe(&table, &c));
-        assert_ok(params_init(&p, &c, LINEAR_F32));
+        assert_ok(params_init(&p, &c, DTYPE_F32));
         assert_null(table.block);
         assert_int_equal(table.n_tensors, p.n_tensors);
         uint64_t elements = 0;
@@ -192,9 +192,9 @@ static void the_table_alone_has_the_same_names(void **state)
             elements += (uint64_t)a->rows * (uint64_t)a->cols;
         }
         assert_int_equal(elements, config_params(&p.config));
-        assert_int_equal(p.block_bytes, params_bytes(&p.config, LINEAR_F32));
+        assert_int_equal(p.block_bytes, params_bytes(&p.config, DTYPE_F32));
         assert_true((params_find(&p, "lm_head.weight") == NULL) == tied);
-        assert_true((p.lm_head.panels == p.wte.panels) == tied);
+        assert_true((p.lm_head.data == p.wte.data) == tied);
         params_release(&table);
         params_release(&p);
     }
@@ -207,18 +207,18 @@ static void what_does_not_fit_is_refused(void **state)
     struct params p;
     config_init(&c);
     c.n_layer = 1000000000;
-    assert_int_equal(params_init(&p, &c, LINEAR_F16), ERR_RANGE);
+    assert_int_equal(params_init(&p, &c, DTYPE_F16), ERR_RANGE);
     assert_int_equal(params_describe(&p, &c), ERR_RANGE);
     config_init(&c);
     c.n_layer = 4096;
     c.n_embd = 16384;
     c.n_head = 1;
-    assert_int_equal(params_init(&p, &c, LINEAR_F16), ERR_NOMEM);
+    assert_int_equal(params_init(&p, &c, DTYPE_F16), ERR_NOMEM);
     assert_non_null(strstr(err_text(), "the weights need "));
     c = tiny_config();
     for (uint64_t k = 1; k <= 3; k++) {
         mem_fail_at(k);
-        assert_int_equal(params_init(&p, &c, LINEAR_F16), ERR_NOMEM);
+        assert_int_equal(params_init(&p, &c, DTYPE_F16), ERR_NOMEM);
         mem_fail_at(0);
     }
     params_release(&p);

@@ -25,7 +25,7 @@ static void open_by_hand(struct by_hand *h, const struct run_config *c)
 {
     struct step_config s;
     struct data_config data = c->data;
-    const struct load_config load = {.kind = LINEAR_F16, .seed = 3};
+    const struct load_config load = {.dtype = DTYPE_F16, .seed = 3};
     *h = (struct by_hand){0};
     data.seed = c->training.seed;
     assert_ok(model_load(&h->model, "random:tests/cli/data/config.json", &load, NULL));

@@ -6,7 +6,7 @@
 #include "weights/model_source.h"
 #include "weights/open.h"
 
-static const struct load_config fp16 = {.kind = LINEAR_F16}, fp32 = {.kind = LINEAR_F32};
+static const struct load_config fp16 = {.dtype = DTYPE_F16}, fp32 = {.dtype = DTYPE_F32};
 
 static struct model *loaded(const struct scratch *s, const char *name, const struct load_config *c)
 {
@@ -52,12 +52,12 @@ static void entries_say_what_the_header_says(void **state)
     const struct tensor_entry *none = tensor_file_find(&f, "none");
     const struct tensor_entry *mask = tensor_file_find(&f, "mask");
     char text[40];
-    assert_true(b->dtype == TENSOR_BF16 && b->element_bytes == 2 && b->bytes == 12);
+    assert_true(b->dtype == DTYPE_BF16 && b->element_bytes == 2 && b->bytes == 12);
     assert_string_equal(tensor_shape_text(text, sizeof text, b), "[2,3]");
-    assert_true(a->dtype == TENSOR_F32 && a->rank == 0 && a->bytes == 4);
+    assert_true(a->dtype == DTYPE_F32 && a->rank == 0 && a->bytes == 4);
     assert_int_equal(b->offset, a->offset + 4);
     assert_true(none->bytes == 0 && none->rank == 2);
-    assert_true(mask->dtype == TENSOR_OTHER && mask->rank == 3);
+    assert_true(mask->dtype == DTYPE_OTHER && mask->rank == 3);
     assert_string_equal(mask->dtype_name, "BOOL");
     assert_null(tensor_file_find(&f, "__metadata__"));
     char byte;
@@ -145,7 +145,7 @@ static void an_untied_head_is_read(void **state)
     assert_ok(model_load(&m, s.folder, &fp16, &p));
     assert_weights(m);
     assert_non_null(params_find(&m->params, "lm_head.weight"));
-    assert_ptr_not_equal(m->params.lm_head.panels, m->params.wte.panels);
+    assert_ptr_not_equal(m->params.lm_head.data, m->params.wte.data);
     model_free(m);
     /* Tied by the configuration, and equal: one of the two, in silence. */
     l.all[l.n - 1].values_of = "wte.weight";
@@ -153,7 +153,7 @@ static void an_untied_head_is_read(void **state)
     hf_write_text(&s, "config.json", HF_CONFIG);
     assert_ok(model_load(&m, s.folder, &fp16, &p));
     assert_weights(m);
-    assert_ptr_equal(m->params.lm_head.panels, m->params.wte.panels);
+    assert_ptr_equal(m->params.lm_head.data, m->params.wte.data);
     model_free(m);
     scratch_close(&s);
 }
@@ -252,7 +252,7 @@ static void a_model_in_memory_is_a_source(void **state)
         assert_string_equal(src.name, m->name);
         assert_int_equal(src.dtype, i == 0 ? DTYPE_F16 : DTYPE_F32);
         struct params copy;
-        assert_ok(params_init(&copy, &src.config, kinds[i]->kind));
+        assert_ok(params_init(&copy, &src.config, kinds[i]->dtype));
         for (int k = 0; k < copy.n_tensors; k++) {
             uint64_t n_bad;
             assert_string_equal(src.table.tensors[k].name, copy.tensors[k].name);

@@ -440,13 +440,10 @@ static void a_precision_asked_for_is_rounded_once(void **state)
     struct source s, back;
     make_source(&s, DTYPE_F32);
     describe(&s, DTYPE_F32, DTYPE_F32);
-    const struct {
-        enum save_dtype asked;
-        enum dtype dtype;
-    } ways[] = {{SAVE_F16, DTYPE_F16}, {SAVE_BF16, DTYPE_BF16}, {SAVE_F32, DTYPE_F32}};
+    const enum dtype ways[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32};
     for (size_t i = 0; i < 3; i++)
         for (int gguf = 0; gguf < 2; gguf++) {
-            const struct save_config c = {.dtype = ways[i].asked};
+            const struct save_config c = {.convert = true, .dtype = ways[i]};
             const char *path = in_folder(gguf ? "a.gguf" : "hf");
             assert_ok(source_save(&s, path, &c, NULL));
             assert_ok(source_open(&back, path, 0, true, NULL));
@@ -454,7 +451,7 @@ static void a_precision_asked_for_is_rounded_once(void **state)
                 const struct tensor_reader *x = &s.readers[t], *y = &back.readers[t];
                 enum param_kind kind = s.table.tensors[t].kind;
                 bool vector = kind == PARAM_VECTOR || kind == PARAM_ROWS;
-                assert_int_equal(y->dtype, gguf && vector ? DTYPE_F32 : ways[i].dtype);
+                assert_int_equal(y->dtype, gguf && vector ? DTYPE_F32 : ways[i]);
                 /* The corner stays where it is when a matrix is turned. */
                 float f;
                 unsigned char h[4];
@@ -473,7 +470,7 @@ static void a_precision_asked_for_is_rounded_once(void **state)
         }
     struct buf notes = {0};
     struct progress p = {.note = note, .user = &notes};
-    const struct save_config c = {.dtype = SAVE_F16};
+    const struct save_config c = {.convert = true, .dtype = DTYPE_F16};
     assert_ok(source_save(&s, in_folder("hf"), &c, &p));
     assert_non_null(
         strstr(notes.data, "values are beyond F16's range and became infinite, the first in "));
@@ -666,7 +663,7 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
 {
     (void)state;
     const struct save_config keep = {0}, force = {.force = true};
-    const struct load_config fp16 = {.kind = LINEAR_F16};
+    const struct load_config fp16 = {.dtype = DTYPE_F16};
     struct source s, back;
     struct model *m;
     assert_ok(weights_convert("random:gpt2-test@5", in_folder("random.gguf"), 0, &keep, NULL));
@@ -683,7 +680,7 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
     m->changed = true;
     assert_int_equal(model_save(m, in_folder("saved"), &keep, NULL), ERR_EXISTS);
     assert_true(m->changed);
-    const struct save_config bf16 = {.dtype = SAVE_BF16};
+    const struct save_config bf16 = {.convert = true, .dtype = DTYPE_BF16};
     assert_ok(model_save(m, in_folder("bf16"), &bf16, NULL));
     assert_true(m->changed); /* not all of it is in that file */
     assert_ok(model_save(m, in_folder("saved"), &force, NULL));

@@ -144,7 +144,7 @@ static void run_goldens(int n_ctx)
                 model_free(m);
             }
             snprintf(path, sizeof path, "tests/golden/%s", name);
-            assert_ok(model_load(&m, path, &(struct load_config){.kind = LINEAR_F32}, NULL));
+            assert_ok(model_load(&m, path, &(struct load_config){.dtype = DTYPE_F32}, NULL));
             if (n_ctx > 0)
                 m->config.n_ctx = n_ctx;
             assert_ok(engine_init(&e, m, MAX_BEAMS));
@@ -195,7 +195,7 @@ static void test_data(void **state)
     snprintf(path, sizeof path, "%s/weights/tiny-random-gpt2/goldens.json", data);
     json_t *root = load(path), *entry;
     *strrchr(path, '/') = '\0';
-    assert_ok(model_load(&m, path, &(struct load_config){.kind = LINEAR_F32}, NULL));
+    assert_ok(model_load(&m, path, &(struct load_config){.dtype = DTYPE_F32}, NULL));
     assert_ok(engine_init(&e, m, 4));
     assert_ok(session_init(&s, &e));
     size_t i;

@@ -18,7 +18,7 @@ struct fixture {
 static void open_config(struct fixture *x, const struct config *c)
 {
     assert_ok(par_open(2, false));
-    tiny_init(&x->m, c, LINEAR_F16, 3);
+    tiny_init(&x->m, c, DTYPE_F16, 3);
     assert_ok(engine_init(&x->e, &x->m, 3));
     assert_ok(session_init(&x->s, &x->e));
     assert_ok(session_init(&x->fresh, &x->e));

@@ -20,7 +20,7 @@ struct fixture {
     char *path;
 };
 
-static void open_fixture(struct fixture *x, enum linear_kind kind, uint64_t seed)
+static void open_fixture(struct fixture *x, enum dtype kind, uint64_t seed)
 {
     struct config c = tiny_config();
     tiny_init(&x->m, &c, kind, seed);
@@ -54,7 +54,7 @@ static void a_load_reads_nothing_again(void **state)
 {
     (void)state;
     static const size_t lengths[] = {0, 1, 64, N, 200};
-    for (int kind = LINEAR_F16; kind <= LINEAR_F32; kind++)
+    for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++)
         for (size_t i = 0; i < 5; i++) {
             struct fixture x, y;
             size_t n = lengths[i];
@@ -94,8 +94,8 @@ static void a_file_holds_an_unread_last_id(void **state)
     (void)state;
     struct fixture x, y;
     char *settings = NULL;
-    open_fixture(&x, LINEAR_F16, 7);
-    open_fixture(&y, LINEAR_F16, 7);
+    open_fixture(&x, DTYPE_F16, 7);
+    open_fixture(&y, DTYPE_F16, 7);
     token_id ids[201];
     memcpy(ids, x.ids, sizeof x.ids);
     ids[200] = 5;
@@ -118,7 +118,7 @@ static void a_file_holds_this_text_alone(void **state)
     (void)state;
     struct fixture x;
     struct buf before = {0}, after = {0};
-    open_fixture(&x, LINEAR_F16, 7);
+    open_fixture(&x, DTYPE_F16, 7);
     assert_ok(session_feed(&x.s, x.ids, 70, NULL));
     assert_ok(snapshot_save(&x.s, x.path, NULL, true));
     assert_ok(file_read_all(&before, x.path, UINT64_MAX));
@@ -204,7 +204,7 @@ static void bad_files_are_refused(void **state)
     };
     struct fixture x;
     struct buf good = {0};
-    open_fixture(&x, LINEAR_F16, 7);
+    open_fixture(&x, DTYPE_F16, 7);
     assert_ok(session_feed(&x.s, x.ids, N, NULL));
     assert_ok(snapshot_save(&x.s, x.path, "length: 7\n", true));
     assert_ok(file_read_all(&good, x.path, UINT64_MAX));
@@ -242,8 +242,8 @@ static void other_weights_are_refused(void **state)
 {
     (void)state;
     struct fixture x, y;
-    open_fixture(&x, LINEAR_F16, 7);
-    open_fixture(&y, LINEAR_F16, 8);
+    open_fixture(&x, DTYPE_F16, 7);
+    open_fixture(&y, DTYPE_F16, 8);
     assert_ok(session_feed(&x.s, x.ids, N, NULL));
     assert_ok(session_feed(&y.s, y.ids, N, NULL));
     assert_ok(snapshot_save(&x.s, x.path, NULL, true));
@@ -258,7 +258,7 @@ static void no_memory_leaks_nothing(void **state)
     (void)state;
     struct fixture x;
     int rc;
-    open_fixture(&x, LINEAR_F16, 7);
+    open_fixture(&x, DTYPE_F16, 7);
     assert_ok(session_feed(&x.s, x.ids, N, NULL));
     rc = ERR_NOMEM;
     for (uint64_t k = 1; rc != 0; k++) {

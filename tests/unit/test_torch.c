@@ -56,18 +56,18 @@ static void reads_a_dict_of_tensors(void **state)
     assert_ok(pickle_read(&t, &n, pickle, sizeof pickle - 1));
     assert_int_equal(n, 4);
     assert_memory_equal(t[0].name, "a", 1);
-    assert_int_equal(t[0].dtype, TENSOR_F32);
+    assert_int_equal(t[0].dtype, DTYPE_F32);
     assert_int_equal(t[0].rank, 2);
     assert_int_equal(t[0].shape[1], 3);
     assert_memory_equal(t[0].key, "0", 1);
-    assert_int_equal(t[1].dtype, TENSOR_F16);
+    assert_int_equal(t[1].dtype, DTYPE_F16);
     assert_int_equal(t[1].first, 4);
     assert_int_equal(t[1].n_elements, 2);
-    assert_int_equal(t[2].dtype, TENSOR_OTHER);
+    assert_int_equal(t[2].dtype, DTYPE_OTHER);
     assert_string_equal(t[2].dtype_name, "BoolStorage");
     assert_int_equal(t[2].rank, 0);
     assert_int_equal(t[2].n_elements, 1);
-    assert_int_equal(t[3].dtype, TENSOR_BF16);
+    assert_int_equal(t[3].dtype, DTYPE_BF16);
     assert_int_equal(t[3].n_elements, 0);
     mem_free(t);
 }

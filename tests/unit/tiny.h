@@ -38,7 +38,7 @@ static inline int tiny_read(void *user, void *dst, uint64_t first, size_t n)
 }
 
 /* m is zeroed memory of the caller. */
-static inline void tiny_init(struct model *m, const struct config *c, enum linear_kind kind,
+static inline void tiny_init(struct model *m, const struct config *c, enum dtype kind,
                              uint64_t seed)
 {
     *m = (struct model){.config = *c, .version = 1};

@@ -52,7 +52,7 @@ static inline void tiny_speaker(struct model *m, uint64_t seed)
     c.n_layer = 2;
     c.n_ctx = 150;
     c.n_vocab = TINY_V;
-    tiny_init(m, &c, LINEAR_F16, seed);
+    tiny_init(m, &c, DTYPE_F16, seed);
     m->tokenizer = tiny_tokenizer();
 }
 

@@ -51,7 +51,7 @@ static inline void trial_load(struct trial *t, const char *path)
     model_free(t->model);
     t->model = NULL;
     assert_ok(
-        model_load(&t->model, path, &(struct load_config){.kind = LINEAR_F16, .seed = 3}, NULL));
+        model_load(&t->model, path, &(struct load_config){.dtype = DTYPE_F16, .seed = 3}, NULL));
 }
 
 static inline void trial_open(struct trial *t, const char *const *more)

@@ -10,7 +10,7 @@
 
 const char *eval_dtype(const struct model *m)
 {
-    return m->params.kind == LINEAR_F32 ? "fp32" : "fp16";
+    return dtype_short_name(m->params.dtype);
 }
 
 /* Bytes that are no UTF-8 cannot stand in JSON: made visible. */

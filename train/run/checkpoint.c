@@ -165,7 +165,7 @@ int checkpoint_write(const struct run_folder *f, const struct checkpoint_content
                      const struct progress *p)
 {
     struct folder_writer w;
-    const struct save_config as = {.dtype = SAVE_KEEP};
+    const struct save_config as = {.convert = false};
     char shown[SHOWN], *path = run_folder_checkpoint(f->path, c->step);
     int rc = path == NULL ? ERR_NOMEM : folder_create(&w, path, false);
     if (rc == 0) {

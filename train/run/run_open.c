@@ -70,7 +70,7 @@ static int build(struct run *r, const struct run_config *c, struct model *m,
         (rc = optimizer_init(&r->optimizer, &c->optimizer, &r->learning)) == 0)
         rc = run_fit_team(r);
     /* What an adapter learns is fp32 wherever it is; other weights are as the model has them. */
-    if (r->adapter == NULL && m->params.kind == LINEAR_F16)
+    if (r->adapter == NULL && m->params.dtype == DTYPE_F16)
         r->optimizer.limit = OPTIMIZER_HALF_LIMIT;
     return rc;
 }
@@ -308,7 +308,7 @@ int run_export(struct run *r, const char *path, const struct save_config *c)
         return rc;
     rc = source_save(&s, path, c, r->events.progress);
     source_close(&s);
-    if (rc == 0 && c->dtype == SAVE_KEEP)
+    if (rc == 0 && !c->convert)
         point_model(r, mem_strdup(path));
     return rc;
 }

@@ -55,18 +55,18 @@ static void linear_weights(const struct backward_part *p, const struct linear *w
         return;
     profile_set(PART_MATRICES);
     blas_gemm_share(true, false, w->K, w->N, p->b->rows, 1, x, w->K, dy, w->N, 1,
-                    backward_gradient(p->b, w->panels), w->N, p->thread, p->n_threads);
+                    backward_gradient(p->b, w->data), w->N, p->thread, p->n_threads);
     sum_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
 }
 
 /* What stands beside w, if anything: its gradients, and its part of dx. Returns by what dx is
  * to be multiplied before the rest is added. */
-static float beside(const struct backward_part *p, const struct linear *w, float *dx,
-                    const float *x, const float *dy)
+static float lora_branch(const struct backward_part *p, const struct linear *w, float *dx,
+                         const float *x, const float *dy)
 {
-    if (w->beside == NULL)
+    if (w->lora == NULL)
         return 0;
-    backward_low_rank(p, w->beside, dx, x, dy);
+    backward_low_rank(p, w->lora, dx, x, dy);
     return 1;
 }
 
@@ -75,8 +75,8 @@ static void linear_input(const struct backward_part *p, const struct linear *w, 
                          const float *dy, float keep)
 {
     profile_set(PART_MATRICES);
-    blas_gemm_share(false, true, p->b->rows, w->K, w->N, 1, dy, w->N, w->panels, w->N, keep, dx,
-                    w->K, p->thread, p->n_threads);
+    blas_gemm_share(false, true, p->b->rows, w->K, w->N, 1, dy, w->N, w->data, w->N, keep, dx, w->K,
+                    p->thread, p->n_threads);
 }
 
 /*
@@ -188,7 +188,7 @@ static void activation_input(const struct backward_part *p, const struct linear 
         size_t at = (size_t)t.row * (size_t)F + (size_t)t.col;
         profile_set(PART_MATRICES);
         blas_gemm(false, true, t.rows, t.cols, w->N, 1, dy + (size_t)t.row * (size_t)w->N, w->N,
-                  (const float *)w->panels + (size_t)t.col * (size_t)w->N, w->N, keep, dfc + at, F);
+                  (const float *)w->data + (size_t)t.col * (size_t)w->N, w->N, keep, dfc + at, F);
         profile_set(PART_ACTIVATION);
         for (int r = 0; r < t.rows; r++, at += (size_t)F)
             training_kernels()->activation_grad(dfc + at, fc + at, (size_t)t.cols,
@@ -206,11 +206,11 @@ static void mlp(const struct backward_part *p, int layer)
     const float *normed = normed_again(p, a->mid, w->ln_2_weight, w->ln_2_bias);
     par_barrier();
     linear_weights(p, &w->mlp_proj, activated, dy);
-    float keep = beside(p, &w->mlp_proj, b->dfc, activated, dy);
+    float keep = lora_branch(p, &w->mlp_proj, b->dfc, activated, dy);
     activation_input(p, &w->mlp_proj, b->dfc, dy, a->fc, keep);
     par_barrier();
     linear_weights(p, &w->c_fc, normed, b->dfc);
-    keep = beside(p, &w->c_fc, b->branch, normed, b->dfc);
+    keep = lora_branch(p, &w->c_fc, b->branch, normed, b->dfc);
     linear_input(p, &w->c_fc, b->branch, b->dfc, keep);
     par_barrier();
     layernorm(p, a->mid, w->ln_2_weight);
@@ -226,12 +226,12 @@ static void attention(const struct backward_part *p, int layer)
     const float *normed = normed_again(p, a->x, w->ln_1_weight, w->ln_1_bias);
     par_barrier();
     linear_weights(p, &w->attn_proj, a->att, dy);
-    float keep = beside(p, &w->attn_proj, b->datt, a->att, dy);
+    float keep = lora_branch(p, &w->attn_proj, b->datt, a->att, dy);
     linear_input(p, &w->attn_proj, b->datt, dy, keep);
     par_barrier();
     backward_attention(p, layer);
     linear_weights(p, &w->c_attn, normed, b->dqkv);
-    keep = beside(p, &w->c_attn, b->branch, normed, b->dqkv);
+    keep = lora_branch(p, &w->c_attn, b->branch, normed, b->dqkv);
     linear_input(p, &w->c_attn, b->branch, b->dqkv, keep);
     par_barrier();
     layernorm(p, a->x, w->ln_1_weight);
@@ -271,7 +271,7 @@ void backward_embedding(const struct backward_part *p)
     if (d != NULL && d->embd.keep != 0)
         drop(p, &d->embd, b->dx, -1, DROPOUT_EMBD);
     par_barrier();
-    float *wte = backward_gradient(b, w->wte.panels), *wpe = backward_gradient(b, w->wpe);
+    float *wte = backward_gradient(b, w->wte.data), *wpe = backward_gradient(b, w->wpe);
     int first, last;
     my_columns(p, (int)C, &first, &last);
     if (first < last) {

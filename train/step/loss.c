@@ -21,7 +21,7 @@ static void head(const struct loss *l, const struct backward_part *p, struct sli
     const size_t C = (size_t)w->K;
     profile_set(PART_MATRICES);
     blas_gemm_share(false, true, s.rows, s.cols, w->K, 1, p->b->f->hidden + (size_t)s.row * C, w->K,
-                    (const float *)w->panels + (size_t)s.col * C, w->K, 0, l->logits, s.cols,
+                    (const float *)w->data + (size_t)s.col * C, w->K, 0, l->logits, s.cols,
                     p->thread, p->n_threads);
     par_barrier();
 }
@@ -33,7 +33,7 @@ static void head_input(const struct loss *l, const struct backward_part *p, stru
     const size_t C = (size_t)w->K;
     profile_set(PART_MATRICES);
     blas_gemm_share(false, false, s.rows, w->K, s.cols, 1, l->logits, s.cols,
-                    (const float *)w->panels + (size_t)s.col * C, w->K, s.col == 0 ? 0 : 1,
+                    (const float *)w->data + (size_t)s.col * C, w->K, s.col == 0 ? 0 : 1,
                     p->b->branch + (size_t)s.row * C, w->K, p->thread, p->n_threads);
     par_barrier();
 }
@@ -46,7 +46,7 @@ static void head_weights(const struct loss *l, const struct backward_part *p, st
     profile_set(PART_MATRICES);
     blas_gemm_share(true, false, s.cols, w->K, s.rows, 1, l->logits, s.cols,
                     p->b->f->hidden + (size_t)s.row * C, w->K, 1,
-                    backward_gradient(p->b, w->panels) + (size_t)s.col * C, w->K, p->thread,
+                    backward_gradient(p->b, w->data) + (size_t)s.col * C, w->K, p->thread,
                     p->n_threads);
     par_barrier();
 }

@@ -48,9 +48,9 @@ static float *vector(struct masters *w, int *i)
 static struct linear matrix(struct masters *w, int *i)
 {
     const struct param_tensor *t = &w->view.tensors[*i];
-    struct linear l = {.panels = vector(w, i)};
+    struct linear l = {.data = vector(w, i)};
     bool turned = t->kind == PARAM_EMBEDDING;
-    l.kind = turned ? LINEAR_MASTER_T : LINEAR_MASTER;
+    l.layout = turned ? LINEAR_COLUMNS : LINEAR_ROWS;
     l.K = turned ? t->cols : t->rows;
     l.N = turned ? t->rows : t->cols;
     return l;
@@ -92,7 +92,7 @@ static int allocate(struct masters *w, const struct config *c)
     int rc = params_describe(p, c);
     if (rc != 0)
         return rc;
-    p->kind = LINEAR_MASTER;
+    p->layout = LINEAR_ROWS;
     p->layers = mem_array((size_t)c->n_layer, sizeof *p->layers);
     w->offset = mem_array((size_t)p->n_tensors + 1, sizeof *w->offset);
     if (p->layers == NULL || w->offset == NULL)
@@ -162,7 +162,7 @@ static int fill(struct masters *w, const struct source *s, const struct progress
 static int read_weights(struct masters *w, const struct model *m, const struct progress *p)
 {
     const bool adapted = m->adapter != NULL && m->adapter->on;
-    bool enough = (w->dtype == DTYPE_F16 || m->params.kind == LINEAR_F32) && !adapted;
+    bool enough = (w->dtype == DTYPE_F16 || m->params.dtype == DTYPE_F32) && !adapted;
     bool memory = m->changed || m->source == NULL || enough;
     if (memory && !enough)
         progress_note(p, "the weights in memory are fp16 and no file has them: training starts "
@@ -281,16 +281,16 @@ static void put(const struct publish *j, int i, int first, int last)
     const size_t row_bytes = (size_t)t->cols * dtype_bytes(j->from->dtype);
     const char *src =
         (const char *)j->from->view.block + j->from->offset[i] * dtype_bytes(j->from->dtype);
-    const enum linear_kind kind = j->from->dtype == DTYPE_F16 ? LINEAR_F16 : LINEAR_F32;
+    const enum dtype dtype = j->from->dtype;
     if (t->linear == NULL)
         params_read(&j->from->view.tensors[i], t->data + (size_t)first * (size_t)t->cols,
                     (uint64_t)first * (uint64_t)t->cols, (size_t)(last - first) * (size_t)t->cols);
     else if (t->kind == PARAM_EMBEDDING)
-        linear_fill_out_major(t->linear, src + (size_t)first * row_bytes, kind, first,
+        linear_fill_out_major(t->linear, src + (size_t)first * row_bytes, dtype, first,
                               last - first);
     else
         for (int row = first; row < last; row += ROWS)
-            linear_fill_in_major(t->linear, src + (size_t)row * row_bytes, kind, row,
+            linear_fill_in_major(t->linear, src + (size_t)row * row_bytes, dtype, row,
                                  last - row < ROWS ? last - row : ROWS);
 }
 

@@ -17,7 +17,7 @@
 #include "weights/tensors/source.h"
 
 struct masters {
-    /* For the forward pass: matrices of the kinds LINEAR_MASTER and LINEAR_MASTER_T, all
+    /* For the forward pass: matrices as LINEAR_ROWS and LINEAR_COLUMNS, all
      * pointing into the window, every layer at the same place in float16. Each tensor of
      * its table is plain rows of the block, in fp32 or binary16. */
     struct params view;

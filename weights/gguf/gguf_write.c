@@ -207,7 +207,7 @@ static void put_tokenizer(struct writer *w)
 }
 
 /* The names of those whose 16 bits stand as F32 in the file, and are wanted back. */
-static void put_narrow(struct writer *w, const char *key, enum dtype d, enum save_dtype asked)
+static void put_narrow(struct writer *w, const char *key, enum dtype d)
 {
     size_t n = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -217,7 +217,7 @@ static void put_narrow(struct writer *w, const char *key, enum dtype d, enum sav
             begin_array(w, key, GGUF_STRING, n);
         for (size_t i = 0; i < w->n_entries; i++) {
             const struct entry *e = &w->entries[i];
-            bool kept = w->config->dtype == SAVE_KEEP || w->config->dtype == asked;
+            bool kept = !w->config->convert || w->config->dtype == d;
             if (!kept || e->reader->dtype != d || e->dtype != DTYPE_F32 ||
                 (e->tensor->kind != PARAM_VECTOR && e->tensor->kind != PARAM_ROWS))
                 continue;
@@ -237,11 +237,9 @@ static uint64_t align(uint64_t n)
 static enum dtype dtype_in_file(const struct writer *w, const struct param_tensor *t,
                                 const struct tensor_reader *r)
 {
-    if (t->kind == PARAM_VECTOR || t->kind == PARAM_ROWS || w->config->dtype == SAVE_F32)
+    if (t->kind == PARAM_VECTOR || t->kind == PARAM_ROWS)
         return DTYPE_F32;
-    return w->config->dtype == SAVE_F16    ? DTYPE_F16
-           : w->config->dtype == SAVE_BF16 ? DTYPE_BF16
-                                           : r->dtype;
+    return w->config->convert ? w->config->dtype : r->dtype;
 }
 
 static int plan(struct writer *w)
@@ -284,8 +282,8 @@ static int write_head(struct writer *w, struct file_writer *f)
     struct buf b = {0};
     put_config(w);
     put_tokenizer(w);
-    put_narrow(w, "prattle.narrow.f16", DTYPE_F16, SAVE_F16);
-    put_narrow(w, "prattle.narrow.bf16", DTYPE_BF16, SAVE_BF16);
+    put_narrow(w, "prattle.narrow.f16", DTYPE_F16);
+    put_narrow(w, "prattle.narrow.bf16", DTYPE_BF16);
     int rc = w->rc;
     put(&b, &rc, "GGUF", 4);
     put_u32(&b, &rc, VERSION);
@@ -318,7 +316,7 @@ static int write_tensors(struct writer *w, struct file_writer *f)
             rc = pad(f);
     }
     if (rc == 0)
-        tensor_copy_warn(&copy, w->config->dtype == SAVE_BF16 ? DTYPE_BF16 : DTYPE_F16);
+        tensor_copy_warn(&copy, w->config->dtype == DTYPE_BF16 ? DTYPE_BF16 : DTYPE_F16);
     tensor_copy_release(&copy);
     return rc;
 }

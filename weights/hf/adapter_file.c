@@ -169,7 +169,7 @@ static int check_entry(const struct tensor_entry *e, const struct low_rank *t, i
                        "], r being %d and the model's matrix [%d,%d]",
                        name, tensor_shape_text(have, sizeof have, e), rows, cols, t->rank, t->K,
                        t->N);
-    if (e->dtype == TENSOR_OTHER)
+    if (e->dtype == DTYPE_OTHER)
         return err_set(ERR_UNSUPPORTED, "tensor %s is %s, must be F32, F16 or BF16", name,
                        e->dtype_name);
     return 0;
@@ -178,12 +178,11 @@ static int check_entry(const struct tensor_entry *e, const struct low_rank *t, i
 /* The elements as fp32, in memory that held the file's own. */
 static void widen_all(float *x, const struct tensor_entry *e, size_t n)
 {
-    enum dtype d = e->dtype == TENSOR_F16 ? DTYPE_F16 : DTYPE_BF16;
-    if (e->dtype != TENSOR_F32)
+    if (e->dtype != DTYPE_F32)
         for (size_t i = n; i-- > 0;) {
             uint16_t h;
             memcpy(&h, (const char *)x + i * sizeof h, sizeof h);
-            x[i] = widen_exactly(h, d);
+            x[i] = widen_exactly(h, e->dtype);
         }
 }
 

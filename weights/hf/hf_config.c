@@ -216,8 +216,6 @@ static const char *truth(bool b)
 
 int hf_config_write(struct buf *out, const struct config *c, enum dtype dtype)
 {
-    static const char *const torch[] = {
-        [DTYPE_F32] = "float32", [DTYPE_F16] = "float16", [DTYPE_BF16] = "bfloat16"};
     size_t before = out->n;
     int rc =
         buf_printf(out,
@@ -249,7 +247,7 @@ int hf_config_write(struct buf *out, const struct config *c, enum dtype dtype)
     if (rc == 0)
         rc = write_id(out, "pad_token_id", c->pad_token_id);
     if (rc == 0)
-        rc = buf_printf(out, "  \"torch_dtype\": \"%s\"\n}\n", torch[dtype]);
+        rc = buf_printf(out, "  \"torch_dtype\": \"%s\"\n}\n", dtype_torch_name(dtype));
     if (rc != 0 && out->data != NULL)
         out->data[out->n = before] = '\0';
     return rc;

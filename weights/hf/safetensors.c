@@ -15,15 +15,15 @@ enum { LENGTH_BYTES = 8, MAX_HEADER = 8 << 20, SHOWN = 120 };
 static const struct {
     const char *name;
     int bits;
-    enum tensor_dtype dtype;
+    enum dtype dtype;
 } dtypes[] = {
-    {"F32", 32, TENSOR_F32},      {"F16", 16, TENSOR_F16},      {"BF16", 16, TENSOR_BF16},
-    {"F64", 64, TENSOR_OTHER},    {"I64", 64, TENSOR_OTHER},    {"I32", 32, TENSOR_OTHER},
-    {"I16", 16, TENSOR_OTHER},    {"I8", 8, TENSOR_OTHER},      {"U64", 64, TENSOR_OTHER},
-    {"U32", 32, TENSOR_OTHER},    {"U16", 16, TENSOR_OTHER},    {"U8", 8, TENSOR_OTHER},
-    {"BOOL", 8, TENSOR_OTHER},    {"C64", 64, TENSOR_OTHER},    {"F8_E4M3", 8, TENSOR_OTHER},
-    {"F8_E5M2", 8, TENSOR_OTHER}, {"F8_E8M0", 8, TENSOR_OTHER}, {"F6_E2M3", 6, TENSOR_OTHER},
-    {"F6_E3M2", 6, TENSOR_OTHER}, {"F4", 4, TENSOR_OTHER}};
+    {"F32", 32, DTYPE_F32},      {"F16", 16, DTYPE_F16},      {"BF16", 16, DTYPE_BF16},
+    {"F64", 64, DTYPE_OTHER},    {"I64", 64, DTYPE_OTHER},    {"I32", 32, DTYPE_OTHER},
+    {"I16", 16, DTYPE_OTHER},    {"I8", 8, DTYPE_OTHER},      {"U64", 64, DTYPE_OTHER},
+    {"U32", 32, DTYPE_OTHER},    {"U16", 16, DTYPE_OTHER},    {"U8", 8, DTYPE_OTHER},
+    {"BOOL", 8, DTYPE_OTHER},    {"C64", 64, DTYPE_OTHER},    {"F8_E4M3", 8, DTYPE_OTHER},
+    {"F8_E5M2", 8, DTYPE_OTHER}, {"F8_E8M0", 8, DTYPE_OTHER}, {"F6_E2M3", 6, DTYPE_OTHER},
+    {"F6_E3M2", 6, DTYPE_OTHER}, {"F4", 4, DTYPE_OTHER}};
 enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* The bits of one element; 0 after err_set. */

@@ -13,10 +13,7 @@
 
 static enum dtype dtype_asked(const struct save_config *c, enum dtype own)
 {
-    return c->dtype == SAVE_F32    ? DTYPE_F32
-           : c->dtype == SAVE_F16  ? DTYPE_F16
-           : c->dtype == SAVE_BF16 ? DTYPE_BF16
-                                   : own;
+    return c->convert ? c->dtype : own;
 }
 
 /* One JSON object after another, wide elements first, so that each tensor lies at a
@@ -62,7 +59,7 @@ static int write_tensors(struct file_writer *f, const struct source *s, const st
                 rc = tensor_copy_write(&copy, &s->table.tensors[i], &s->readers[i], d, false);
         }
     if (rc == 0)
-        tensor_copy_warn(&copy, c->dtype == SAVE_BF16 ? DTYPE_BF16 : DTYPE_F16);
+        tensor_copy_warn(&copy, c->dtype == DTYPE_BF16 ? DTYPE_BF16 : DTYPE_F16);
     tensor_copy_release(&copy);
     buf_release(&json);
     return rc;

@@ -64,7 +64,7 @@ static int check_tensor(const struct hf_entry *f, const struct param_tensor *t)
                            ? ", and config.json says tie_word_embeddings false"
                            : "");
     int rc = check_shape(f->entry, t);
-    if (rc == 0 && f->entry->dtype == TENSOR_OTHER)
+    if (rc == 0 && f->entry->dtype == DTYPE_OTHER)
         rc = err_set(ERR_UNSUPPORTED, "tensor %s is %s, must be F32, F16 or BF16", t->name,
                      f->entry->dtype_name);
     return rc;
@@ -79,8 +79,6 @@ static int read_place(void *user, void *dst, uint64_t first, size_t n)
 
 static int make_readers(struct source *s, struct state *st)
 {
-    static const enum dtype dtypes[] = {
-        [TENSOR_F32] = DTYPE_F32, [TENSOR_F16] = DTYPE_F16, [TENSOR_BF16] = DTYPE_BF16};
     size_t n = (size_t)s->table.n_tensors;
     if ((st->places = mem_array(n, sizeof *st->places)) == NULL ||
         (s->readers = mem_array(n, sizeof *s->readers)) == NULL)
@@ -94,7 +92,7 @@ static int make_readers(struct source *s, struct state *st)
         st->places[i] = (struct place){
             .file = &f->in->file, .at = f->entry->offset, .element_bytes = f->entry->element_bytes};
         s->readers[i] = (struct tensor_reader){
-            .read = read_place, .user = &st->places[i], .dtype = dtypes[f->entry->dtype]};
+            .read = read_place, .user = &st->places[i], .dtype = f->entry->dtype};
     }
     s->dtype = s->readers[0].dtype; /* wte.weight comes first */
     return 0;

@@ -5,18 +5,16 @@
  * torch zip says, checked and laid out as a flat list. The bytes stay in the file; a
  * reader takes them with file_read_at at an entry's offset.
  */
+#include "model/base/dtype.h"
 #include "model/base/file.h"
 
 #include <stdint.h>
 
 enum { TENSOR_RANK_MAX = 8 };
 
-/* Those a parameter can be read from, and everything else (mask buffers, ids). */
-enum tensor_dtype { TENSOR_F32, TENSOR_F16, TENSOR_BF16, TENSOR_OTHER };
-
 struct tensor_entry {
     char *name; /* owned, NUL-terminated UTF-8 without NUL inside, as in the file */
-    enum tensor_dtype dtype;
+    enum dtype dtype;
     const char *dtype_name; /* as the file says it: "F32", "I64", "BoolStorage"; static */
     int element_bytes;      /* 1..16; 0 where the file's type is smaller than a byte */
     int rank;               /* 0 for a single number */

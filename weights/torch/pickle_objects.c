@@ -9,22 +9,22 @@ enum pickle_global_kind { GLOBAL_ORDERED_DICT, GLOBAL_TENSOR, GLOBAL_PARAMETER, 
 static const struct pickle_global {
     const char *module, *name;
     enum pickle_global_kind kind;
-    enum tensor_dtype dtype; /* of a storage */
+    enum dtype dtype; /* of a storage */
     int element_bytes;
 } globals[] = {
-    {"collections", "OrderedDict", GLOBAL_ORDERED_DICT, TENSOR_OTHER, 0},
-    {"torch._utils", "_rebuild_tensor_v2", GLOBAL_TENSOR, TENSOR_OTHER, 0},
-    {"torch._utils", "_rebuild_parameter", GLOBAL_PARAMETER, TENSOR_OTHER, 0},
-    {"torch", "FloatStorage", GLOBAL_STORAGE, TENSOR_F32, 4},
-    {"torch", "HalfStorage", GLOBAL_STORAGE, TENSOR_F16, 2},
-    {"torch", "BFloat16Storage", GLOBAL_STORAGE, TENSOR_BF16, 2},
-    {"torch", "DoubleStorage", GLOBAL_STORAGE, TENSOR_OTHER, 8},
-    {"torch", "LongStorage", GLOBAL_STORAGE, TENSOR_OTHER, 8},
-    {"torch", "IntStorage", GLOBAL_STORAGE, TENSOR_OTHER, 4},
-    {"torch", "ShortStorage", GLOBAL_STORAGE, TENSOR_OTHER, 2},
-    {"torch", "CharStorage", GLOBAL_STORAGE, TENSOR_OTHER, 1},
-    {"torch", "ByteStorage", GLOBAL_STORAGE, TENSOR_OTHER, 1},
-    {"torch", "BoolStorage", GLOBAL_STORAGE, TENSOR_OTHER, 1},
+    {"collections", "OrderedDict", GLOBAL_ORDERED_DICT, DTYPE_OTHER, 0},
+    {"torch._utils", "_rebuild_tensor_v2", GLOBAL_TENSOR, DTYPE_OTHER, 0},
+    {"torch._utils", "_rebuild_parameter", GLOBAL_PARAMETER, DTYPE_OTHER, 0},
+    {"torch", "FloatStorage", GLOBAL_STORAGE, DTYPE_F32, 4},
+    {"torch", "HalfStorage", GLOBAL_STORAGE, DTYPE_F16, 2},
+    {"torch", "BFloat16Storage", GLOBAL_STORAGE, DTYPE_BF16, 2},
+    {"torch", "DoubleStorage", GLOBAL_STORAGE, DTYPE_OTHER, 8},
+    {"torch", "LongStorage", GLOBAL_STORAGE, DTYPE_OTHER, 8},
+    {"torch", "IntStorage", GLOBAL_STORAGE, DTYPE_OTHER, 4},
+    {"torch", "ShortStorage", GLOBAL_STORAGE, DTYPE_OTHER, 2},
+    {"torch", "CharStorage", GLOBAL_STORAGE, DTYPE_OTHER, 1},
+    {"torch", "ByteStorage", GLOBAL_STORAGE, DTYPE_OTHER, 1},
+    {"torch", "BoolStorage", GLOBAL_STORAGE, DTYPE_OTHER, 1},
 };
 
 int pickle_push_global(struct pickle_machine *m, const char *module, size_t n_module,

@@ -13,7 +13,7 @@ const char *pickle_show(char out[PICKLE_SHOWN], const char *text, size_t n);
 struct pickle_tensor {
     const char *name, *key; /* key: of the storage, "0" for archive/data/0 */
     size_t n_name, n_key;
-    enum tensor_dtype dtype;
+    enum dtype dtype;
     const char *dtype_name; /* "FloatStorage"; static */
     int element_bytes;
     uint64_t storage_elements;

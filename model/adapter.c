@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/rng.h"
+#include "model/schema.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,12 +13,27 @@
 
 /* ---- which matrices ---- */
 
-static const char *const sites[] = {"attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"};
-enum { N_SITES = sizeof sites / sizeof *sites };
+/* How many a layer has. */
+static int count_sites(void)
+{
+    int n = 0;
+    while (schema_matrix(n) != NULL)
+        n++;
+    return n;
+}
+
+/* "attn.c_attn" */
+static const char *site_name(char out[48], int site)
+{
+    const char *name = schema_matrix(site)->name;
+    snprintf(out, 48, "%.*s", (int)(strrchr(name, '.') - name), name);
+    return out;
+}
 
 const char *adapter_term_name(char out[64], const struct low_rank *t)
 {
-    snprintf(out, 64, "h.%d.%s", t->layer, sites[t->site]);
+    char site[48];
+    snprintf(out, 64, "h.%d.%s", t->layer, site_name(site, t->site));
     return out;
 }
 
@@ -31,24 +47,15 @@ struct param_tensor *adapter_tensor(const struct low_rank *t, const struct param
 
 struct linear *adapter_matrix(const struct low_rank *t, const struct params *p)
 {
-    struct layer *l = &p->layers[t->layer];
-    struct linear *all[N_SITES] = {&l->c_attn, &l->attn_proj, &l->c_fc, &l->mlp_proj};
-    return all[t->site];
-}
-
-static void shape_of(const struct config *c, int site, int *K, int *N)
-{
-    const int C = c->n_embd, F = c->n_inner;
-    const int shapes[N_SITES][2] = {{C, 3 * C}, {C, C}, {C, F}, {F, C}};
-    *K = shapes[site][0];
-    *N = shapes[site][1];
+    return schema_linear((struct schema_tensor){schema_matrix(t->site), t->layer}, p);
 }
 
 /* PEFT's rule: the whole name, or its end behind a point. */
 static bool matches(const char *target, size_t n, int layer, int site)
 {
-    char name[80];
-    size_t all = (size_t)snprintf(name, sizeof name, ".transformer.h.%d.%s", layer, sites[site]);
+    char name[80], stem[48];
+    size_t all =
+        (size_t)snprintf(name, sizeof name, ".transformer.h.%d.%s", layer, site_name(stem, site));
     return n > 0 && n < all && name[all - n - 1] == '.' && strncmp(name + all - n, target, n) == 0;
 }
 
@@ -68,6 +75,7 @@ static bool is_targeted(const char *targets, int layer, int site)
 /* A target that names no matrix was meant for something. */
 static int check_targets(const char *targets, const struct config *c)
 {
+    const int n_sites = count_sites();
     char shown[100], one[100];
     const char *t = targets + strspn(targets, ", ");
     if (*t == '\0')
@@ -75,8 +83,8 @@ static int check_targets(const char *targets, const struct config *c)
     for (; strcmp(targets, "all-linear") != 0 && *t != '\0'; t += strspn(t, ", ")) {
         size_t n = strcspn(t, ", ");
         bool found = false;
-        for (int i = 0; i < c->n_layer * N_SITES && !found; i++)
-            found = matches(t, n, i / N_SITES, i % N_SITES);
+        for (int i = 0; i < c->n_layer * n_sites && !found; i++)
+            found = matches(t, n, i / n_sites, i % n_sites);
         if (!found) {
             snprintf(one, sizeof one, "%.*s", (int)n, t);
             return err_set(ERR_RANGE,
@@ -104,11 +112,12 @@ static int check(const struct adapter_config *a, const struct config *c)
 
 int adapter_count(size_t *n, const struct adapter_config *a, const struct config *c)
 {
+    const int n_sites = count_sites();
     int rc = check(a, c), K, N;
     *n = 0;
-    for (int i = 0; i < c->n_layer * N_SITES && rc == 0; i++)
-        if (is_targeted(a->targets, i / N_SITES, i % N_SITES)) {
-            shape_of(c, i % N_SITES, &K, &N);
+    for (int i = 0; i < c->n_layer * n_sites && rc == 0; i++)
+        if (is_targeted(a->targets, i / n_sites, i % n_sites)) {
+            schema_shape(schema_matrix(i % n_sites), c, &K, &N);
             *n += (size_t)a->rank * ((size_t)K + (size_t)N);
         }
     return rc;
@@ -116,10 +125,11 @@ int adapter_count(size_t *n, const struct adapter_config *a, const struct config
 
 size_t adapter_room(const struct adapter_config *a, const struct config *c, enum dtype dtype)
 {
+    const int n_sites = count_sites();
     size_t bytes = 0;
-    for (int i = 0, K, N; i < c->n_layer * N_SITES; i++)
-        if (is_targeted(a->targets, i / N_SITES, i % N_SITES)) {
-            shape_of(c, i % N_SITES, &K, &N);
+    for (int i = 0, K, N; i < c->n_layer * n_sites; i++)
+        if (is_targeted(a->targets, i / n_sites, i % n_sites)) {
+            schema_shape(schema_matrix(i % n_sites), c, &K, &N);
             bytes += linear_bytes(dtype, K, N);
         }
     return bytes;
@@ -129,22 +139,26 @@ size_t adapter_room(const struct adapter_config *a, const struct config *c, enum
 
 static void place(struct adapter *a, const struct config *c)
 {
+    const int n_sites = count_sites();
+    char name[64];
     size_t at = 0;
-    for (int i = 0; i < c->n_layer * N_SITES; i++) {
+    for (int i = 0; i < c->n_layer * n_sites; i++) {
         struct low_rank *t = &a->terms[a->n_terms];
-        if (!is_targeted(a->config.targets, i / N_SITES, i % N_SITES))
+        if (!is_targeted(a->config.targets, i / n_sites, i % n_sites))
             continue;
-        *t = (struct low_rank){.layer = i / N_SITES, .site = i % N_SITES, .rank = a->config.rank};
-        shape_of(c, t->site, &t->K, &t->N);
+        *t = (struct low_rank){.layer = i / n_sites, .site = i % n_sites, .rank = a->config.rank};
+        schema_shape(schema_matrix(t->site), c, &t->K, &t->N);
         double by = a->config.rslora ? sqrt((double)t->rank) : (double)t->rank;
         t->scale = (float)((double)a->config.alpha / by);
         a->n_terms++;
         for (int half = 0; half < 2; half++) {
             struct param_tensor *p = &a->tensors[a->n_tensors];
-            *p = (struct param_tensor){
-                .kind = PARAM_ROWS, .rows = t->rank, .cols = half ? t->N : t->K, .layer = t->layer};
-            snprintf(p->name, sizeof p->name, "h.%d.%s.lora_%c", t->layer, sites[t->site],
-                     "AB"[half]);
+            *p = (struct param_tensor){.kind = PARAM_ROWS,
+                                       .rows = t->rank,
+                                       .cols = half ? t->N : t->K,
+                                       .layer = t->layer,
+                                       .decays = true};
+            snprintf(p->name, sizeof p->name, "%s.lora_%c", adapter_term_name(name, t), "AB"[half]);
             p->data = a->data + at;
             *(half ? &t->b : &t->a) = p->data;
             a->offset[a->n_tensors++] = at;
@@ -156,7 +170,7 @@ static void place(struct adapter *a, const struct config *c)
 
 int adapter_new(struct adapter **out, const struct adapter_config *config, const struct config *c)
 {
-    size_t n, most = (size_t)c->n_layer * N_SITES;
+    size_t n, most = (size_t)(c->n_layer * count_sites());
     int rc = adapter_count(&n, config, c);
     if (rc != 0)
         return rc;
@@ -194,11 +208,12 @@ void adapter_free(struct adapter *a)
 
 void adapter_start(struct adapter *a, uint64_t seed)
 {
+    const int n_sites = count_sites();
     memset(a->data, 0, a->n * sizeof *a->data);
     for (int i = 0; i < a->n_terms; i++) {
         const struct low_rank *t = &a->terms[i];
         double bound = 1 / sqrt((double)t->K);
-        uint64_t stream = (uint64_t)1 << 32 | (uint64_t)(t->layer * N_SITES + t->site);
+        uint64_t stream = (uint64_t)1 << 32 | (uint64_t)(t->layer * n_sites + t->site);
         for (size_t k = 0; k < (size_t)t->rank * (size_t)t->K; k++)
             t->a[k] = (float)((2 * rng_uniform(seed, stream, k) - 1) * bound);
     }

@@ -6,6 +6,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/kernels/row_kernels.h"
+#include "model/schema.h"
 
 #include <openssl/evp.h>
 #include <stdatomic.h>
@@ -15,106 +16,65 @@
 
 /* ---- where everything lies ---- */
 
-static float *take_floats(struct arena *a, int n)
+static void carve_tensor(struct params *p, struct arena *a, int i)
 {
-    return arena_take(a, (size_t)n * sizeof(float));
-}
-
-static void take_linear(struct arena *a, struct linear *w, enum dtype dtype, int K, int N,
-                        bool with_bias)
-{
-    *w = (struct linear){.dtype = dtype, .K = K, .N = N};
-    w->data = arena_take(a, linear_bytes(dtype, K, N));
-    w->bias = with_bias ? take_floats(a, N) : NULL;
-}
-
-/* The block, in the order a decode step reads it. While sizing there are no layers. */
-static void carve(struct params *p, struct arena *a)
-{
-    const struct config *c = &p->config;
-    int C = c->n_embd, F = c->n_inner;
-    struct layer scratch;
-    p->wpe = arena_take(a, (size_t)c->n_ctx * (size_t)C * sizeof(float));
-    for (int i = 0; i < c->n_layer; i++) {
-        struct layer *l = p->layers == NULL ? &scratch : &p->layers[i];
-        l->ln_1_weight = take_floats(a, C);
-        l->ln_1_bias = take_floats(a, C);
-        take_linear(a, &l->c_attn, p->dtype, C, 3 * C, true);
-        take_linear(a, &l->attn_proj, p->dtype, C, C, true);
-        l->ln_2_weight = take_floats(a, C);
-        l->ln_2_bias = take_floats(a, C);
-        take_linear(a, &l->c_fc, p->dtype, C, F, true);
-        take_linear(a, &l->mlp_proj, p->dtype, F, C, true);
+    struct schema_tensor t = schema_tensor(&p->config, i);
+    const bool sizing = t.layer >= 0 && p->layers == NULL;
+    int rows, cols;
+    schema_shape(t.row, &p->config, &rows, &cols);
+    if (!schema_is_linear(t.row)) {
+        float *data = arena_take(a, (size_t)rows * (size_t)cols * sizeof *data);
+        if (!sizing)
+            schema_set_data(t, p, data);
+        return;
     }
-    p->ln_f_weight = take_floats(a, C);
-    p->ln_f_bias = take_floats(a, C);
-    take_linear(a, &p->wte, p->dtype, C, c->n_vocab, false);
-    if (c->tie_word_embeddings)
+    const bool turned = t.row->kind == PARAM_EMBEDDING;
+    struct linear w = {.dtype = p->dtype, .K = turned ? cols : rows, .N = turned ? rows : cols};
+    w.data = arena_take(a, linear_bytes(w.dtype, w.K, w.N));
+    if (!sizing)
+        *schema_linear(t, p) = w;
+}
+
+/* The block, in the order a decode step reads it: the embeddings, which the head multiplies by,
+ * come last. While sizing there are no layers. */
+static void carve_params(struct params *p, struct arena *a)
+{
+    for (int last = 0; last < 2; last++)
+        for (int i = 0; i < schema_count(&p->config); i++)
+            if ((schema_tensor(&p->config, i).row->kind == PARAM_EMBEDDING) == (last != 0))
+                carve_tensor(p, a, i);
+    if (p->config.tie_word_embeddings)
         p->lm_head = p->wte;
-    else
-        take_linear(a, &p->lm_head, p->dtype, C, c->n_vocab, false);
 }
 
 size_t params_bytes(const struct config *c, enum dtype dtype)
 {
     struct params p = {.config = *c, .dtype = dtype};
     struct arena a = {0};
-    carve(&p, &a);
+    carve_params(&p, &a);
     return a.used;
 }
 
 /* ---- the table ---- */
 
-static void add(struct params *p, const char *name, enum param_kind kind, int layer, int rows,
-                int cols, float *data, struct linear *linear)
-{
-    struct param_tensor *t = &p->tensors[p->n_tensors++];
-    *t = (struct param_tensor){.kind = kind, .layer = layer, .rows = rows, .cols = cols};
-    if (layer < 0)
-        snprintf(t->name, sizeof t->name, "%s", name);
-    else
-        snprintf(t->name, sizeof t->name, "h.%d.%s", layer, name);
-    t->data = data;
-    t->linear = linear;
-}
-
-/* A Conv1D and its bias; w NULL for the table alone. */
-static void add_conv1d(struct params *p, const char *stem, int layer, int in, int out,
-                       struct linear *w)
-{
-    char name[48];
-    snprintf(name, sizeof name, "%s.weight", stem);
-    add(p, name, PARAM_CONV1D, layer, in, out, NULL, w);
-    snprintf(name, sizeof name, "%s.bias", stem);
-    add(p, name, PARAM_VECTOR, layer, 1, out, w == NULL ? NULL : (float *)w->bias, NULL);
-}
-
 static int fill_table(struct params *p)
 {
-    const struct config *c = &p->config;
-    int C = c->n_embd, F = c->n_inner;
-    bool placed = p->layers != NULL;
-    p->tensors = mem_array((size_t)c->n_layer * 12 + 5, sizeof *p->tensors);
+    p->n_tensors = schema_count(&p->config);
+    p->tensors = mem_array((size_t)p->n_tensors, sizeof *p->tensors);
     if (p->tensors == NULL)
         return ERR_NOMEM;
-    add(p, "wte.weight", PARAM_EMBEDDING, -1, c->n_vocab, C, NULL, placed ? &p->wte : NULL);
-    add(p, "wpe.weight", PARAM_ROWS, -1, c->n_ctx, C, p->wpe, NULL);
-    for (int i = 0; i < c->n_layer; i++) {
-        struct layer none = {0}, *l = placed ? &p->layers[i] : &none;
-        add(p, "ln_1.weight", PARAM_VECTOR, i, 1, C, l->ln_1_weight, NULL);
-        add(p, "ln_1.bias", PARAM_VECTOR, i, 1, C, l->ln_1_bias, NULL);
-        add_conv1d(p, "attn.c_attn", i, C, 3 * C, placed ? &l->c_attn : NULL);
-        add_conv1d(p, "attn.c_proj", i, C, C, placed ? &l->attn_proj : NULL);
-        add(p, "ln_2.weight", PARAM_VECTOR, i, 1, C, l->ln_2_weight, NULL);
-        add(p, "ln_2.bias", PARAM_VECTOR, i, 1, C, l->ln_2_bias, NULL);
-        add_conv1d(p, "mlp.c_fc", i, C, F, placed ? &l->c_fc : NULL);
-        add_conv1d(p, "mlp.c_proj", i, F, C, placed ? &l->mlp_proj : NULL);
+    for (int i = 0; i < p->n_tensors; i++) {
+        struct schema_tensor row = schema_tensor(&p->config, i);
+        struct param_tensor *t = &p->tensors[i];
+        *t = (struct param_tensor){
+            .kind = row.row->kind, .layer = row.layer, .decays = row.row->decays};
+        schema_name(t->name, sizeof t->name, row);
+        schema_shape(row.row, &p->config, &t->rows, &t->cols);
+        if (p->layers != NULL && schema_is_linear(row.row))
+            t->linear = schema_linear(row, p);
+        else if (p->layers != NULL)
+            t->data = schema_data(row, p);
     }
-    add(p, "ln_f.weight", PARAM_VECTOR, -1, 1, C, p->ln_f_weight, NULL);
-    add(p, "ln_f.bias", PARAM_VECTOR, -1, 1, C, p->ln_f_bias, NULL);
-    if (!c->tie_word_embeddings)
-        add(p, "lm_head.weight", PARAM_EMBEDDING, -1, c->n_vocab, C, NULL,
-            placed ? &p->lm_head : NULL);
     return 0;
 }
 
@@ -142,7 +102,7 @@ int params_init(struct params *p, const struct config *c, enum dtype dtype)
     if (p->block != NULL) {
         p->block_bytes = bytes;
         struct arena a = {.base = p->block};
-        carve(p, &a);
+        carve_params(p, &a);
         rc = fill_table(p);
     }
     if (rc != 0)

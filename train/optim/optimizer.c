@@ -54,7 +54,7 @@ static void cut(struct optimizer *o, const struct masters *w)
 {
     int count = 0;
     for (int i = 0; i < w->view.n_tensors; i++) {
-        bool decays = o->config.decay == DECAY_ALL || w->view.tensors[i].kind != PARAM_VECTOR;
+        bool decays = o->config.decay == DECAY_ALL || w->view.tensors[i].decays;
         for (size_t at = w->offset[i]; at < w->offset[i + 1]; at += PIECE, count++) {
             size_t left = w->offset[i + 1] - at;
             if (o->pieces != NULL)

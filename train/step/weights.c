@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/kernels/row_kernels.h"
+#include "model/schema.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
 
@@ -21,8 +22,8 @@ struct span {
 /* Of layer i; i == L: what begins where the last ends. */
 static struct span layer_span(const struct masters *w, int i)
 {
-    enum { BEFORE = 2, EACH = 12 }; /* tensors of the table (model/params.c) */
-    size_t first = w->offset[BEFORE], n = w->offset[BEFORE + EACH] - first;
+    const int begin = schema_first_in_layers(), each = schema_each_layer();
+    size_t first = w->offset[begin], n = w->offset[begin + each] - first;
     return (struct span){first + (size_t)i * n, n};
 }
 
@@ -35,55 +36,32 @@ static size_t in_window(const struct masters *w, size_t at)
     return at < end.first ? l.first + (at - l.first) % l.n : at - (end.first - l.first) + l.n;
 }
 
-/* The next tensor of the table: its place in the block, and in the window. */
-static float *vector(struct masters *w, int *i)
+/* Tensor i: where it lies in the block, and for the forward pass in the window. */
+static void place_tensor(struct masters *w, int i)
 {
-    size_t at = w->offset[*i];
-    struct param_tensor *t = &w->view.tensors[(*i)++];
+    struct param_tensor *t = &w->view.tensors[i];
+    const struct schema_tensor row = schema_tensor(&w->view.config, i);
+    const size_t at = w->offset[i];
+    float *seen = w->window + in_window(w, at);
     t->data = w->data == NULL ? NULL : w->data + at;
     t->half = w->half == NULL ? NULL : w->half + at;
-    return w->window + in_window(w, at);
-}
-
-static struct linear matrix(struct masters *w, int *i)
-{
-    const struct param_tensor *t = &w->view.tensors[*i];
-    struct linear l = {.data = vector(w, i)};
-    bool turned = t->kind == PARAM_EMBEDDING;
-    l.layout = turned ? LINEAR_COLUMNS : LINEAR_ROWS;
-    l.K = turned ? t->cols : t->rows;
-    l.N = turned ? t->rows : t->cols;
-    return l;
-}
-
-static struct linear conv1d(struct masters *w, int *i)
-{
-    struct linear l = matrix(w, i);
-    l.bias = vector(w, i);
-    return l;
-}
-
-/* Everything in the order of the table (model/params.c). */
-static void place(struct masters *w)
-{
-    struct params *p = &w->view;
-    int i = 0;
-    p->wte = matrix(w, &i);
-    p->wpe = vector(w, &i);
-    for (int n = 0; n < p->config.n_layer; n++) {
-        struct layer *l = &p->layers[n];
-        l->ln_1_weight = vector(w, &i);
-        l->ln_1_bias = vector(w, &i);
-        l->c_attn = conv1d(w, &i);
-        l->attn_proj = conv1d(w, &i);
-        l->ln_2_weight = vector(w, &i);
-        l->ln_2_bias = vector(w, &i);
-        l->c_fc = conv1d(w, &i);
-        l->mlp_proj = conv1d(w, &i);
+    if (!schema_is_linear(row.row)) {
+        schema_set_data(row, &w->view, seen);
+        return;
     }
-    p->ln_f_weight = vector(w, &i);
-    p->ln_f_bias = vector(w, &i);
-    p->lm_head = p->config.tie_word_embeddings ? p->wte : matrix(w, &i);
+    const bool turned = t->kind == PARAM_EMBEDDING;
+    *schema_linear(row, &w->view) = (struct linear){.layout = turned ? LINEAR_COLUMNS : LINEAR_ROWS,
+                                                    .K = turned ? t->cols : t->rows,
+                                                    .N = turned ? t->rows : t->cols,
+                                                    .data = seen};
+}
+
+static void place_weights(struct masters *w)
+{
+    for (int i = 0; i < w->view.n_tensors; i++)
+        place_tensor(w, i);
+    if (w->view.config.tie_word_embeddings)
+        w->view.lm_head = w->view.wte;
 }
 
 static int allocate(struct masters *w, const struct config *c)
@@ -110,7 +88,7 @@ static int allocate(struct masters *w, const struct config *c)
         w->half = p->block;
     if (w->window == NULL && (w->window = mem_map(w->n_window * sizeof *w->window)) == NULL)
         return ERR_NOMEM;
-    place(w);
+    place_weights(w);
     return 0;
 }
 

@@ -10,7 +10,7 @@
 #include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "train/config/run_config.h"
-#include "train/run/run_folder.h"
+#include "train/run/folder.h"
 
 #include <langinfo.h>
 #include <math.h>

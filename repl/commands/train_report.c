@@ -176,7 +176,7 @@ static int status_of_memory(struct repl *r)
         [RUN_PAUSED] = "paused", [RUN_GOING] = "going", [RUN_FINISHED] = "finished"};
     char time[24];
     const struct metrics now = run_now(r->run), *m = &now;
-    show_head(states[run_state(r->run)], run_path(r->run), run_settings(r->run)->logging.label, "");
+    show_head(states[run_status(r->run)], run_path(r->run), run_settings(r->run)->logging.label, "");
     int rc = show_line(m);
     wrap_say(stdout, "",
              "  step %" PRId64 " now; %" PRIu64 " tokens, %s of training, %" PRId64

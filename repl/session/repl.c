@@ -11,7 +11,7 @@
 #include "repl/terminal/wrap.h"
 #include "repl/session/lora.h"
 #include "train/config/run_config.h"
-#include "train/run/run_folder.h"
+#include "train/run/folder.h"
 #include "weights/bundled/bundled.h"
 #include "weights/load.h"
 

@@ -20,7 +20,7 @@ int unsaved_keep_run(struct repl *r)
     char path[256];
     if (r->run == NULL || run_step(r->run) == 0)
         return 0;
-    if ((run_state(r->run) == RUN_FINISHED || r->told_step == run_step(r->run)) &&
+    if ((run_status(r->run) == RUN_FINISHED || r->told_step == run_step(r->run)) &&
         !unsaved_has_steps(r))
         return 0;
     int rc = run_save(r->run);

@@ -17,7 +17,7 @@ static void test_paused_between_micro_batches(void **state)
     trial_open(&t, mode);
     assert_ok(run_new(&r, &t.config, t.model, &e));
     while ((rc = run_go(r)) == ERR_INTERRUPTED) {
-        assert_int_equal(run_state(r), RUN_PAUSED);
+        assert_int_equal(run_status(r), RUN_PAUSED);
         /* New weights from the first step on; before it the model's own, which nobody changed. */
         assert_true(t.model->version > 1 || run_step(r) == 0);
         interrupt_clear();

@@ -111,7 +111,7 @@ static void test_weights_beyond_fp16(void **state)
     expect_finite_weights(t.model);
     assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
     assert_ok(run_go(r));
-    assert_int_equal(run_state(r), RUN_FINISHED);
+    assert_int_equal(run_status(r), RUN_FINISHED);
     run_free(r);
     checkpoint_close(&cp);
     trial_close(&t);

@@ -76,7 +76,7 @@ static inline void trial_finish(struct trial *t)
     const struct run_events e = {0};
     assert_ok(run_new(&r, &t->config, t->model, &e));
     assert_ok(run_go(r));
-    assert_int_equal(run_state(r), RUN_FINISHED);
+    assert_int_equal(run_status(r), RUN_FINISHED);
     run_free(r);
 }
 
@@ -120,7 +120,7 @@ static const struct buf *trial_reference(const char *const *mode)
         trial_open(&t, mode);
         assert_ok(run_new(&r, &t.config, t.model, &e));
         assert_ok(run_go(r));
-        assert_int_equal(run_state(r), RUN_FINISHED);
+        assert_int_equal(run_status(r), RUN_FINISHED);
         assert_int_equal(run_saved_step(r), TRIAL_STEPS);
         assert_false(t.model->changed);
         const struct metrics *m = run_metrics(r);

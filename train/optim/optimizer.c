@@ -109,6 +109,17 @@ void optimizer_release(struct optimizer *o)
     *o = (struct optimizer){0};
 }
 
+int optimizer_blocks(const struct optimizer *o, struct optimizer_block out[OPTIMIZER_MAX_BLOCKS])
+{
+    out[0] = (struct optimizer_block){"exp_avg_sq", DTYPE_F32, o->v, o->n};
+    out[1] = (struct optimizer_block){"exp_avg", DTYPE_F32, o->m, o->n};
+    if (o->half_m == NULL)
+        return 2;
+    out[1] = (struct optimizer_block){"exp_avg", DTYPE_F16, o->half_m, o->n};
+    out[2] = (struct optimizer_block){"exp_avg_unit", DTYPE_F32, o->m_unit, o->n_units};
+    return 3;
+}
+
 /* ---- what is in binary16, a run at a time ---- */
 
 /* A job's blocks. */

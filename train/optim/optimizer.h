@@ -83,6 +83,15 @@ enum dtype optimizer_moment(const struct optimizer_config *c, enum dtype dtype);
 /* Moments of zero, before its first step. The layout of w is copied. */
 int optimizer_init(struct optimizer *o, const struct optimizer_config *c, const struct masters *w);
 void optimizer_release(struct optimizer *o);
+/* What of it a checkpoint has, the count of steps aside, as it lies in memory; how many. */
+struct optimizer_block {
+    const char *name;
+    enum dtype dtype;
+    void *data; /* [n] */
+    size_t n;
+};
+enum { OPTIMIZER_MAX_BLOCKS = 3 };
+int optimizer_blocks(const struct optimizer *o, struct optimizer_block out[OPTIMIZER_MAX_BLOCKS]);
 /* The global norm of grads [n] * scale, grads in the masters' type. Not finite when a gradient
  * is not: then take no step. */
 double optimizer_norm(struct optimizer *o, const void *grads, float scale);

@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GUARD_LOSS, GUARD_NORM, GUARD_SERIES };
+enum { SPIKE_LOSS, SPIKE_NORM, SPIKE_SERIES };
 
-struct guard {
-    int64_t n; /* steps seen; the first GUARD_LEARNS are never judged */
-    double mean[GUARD_SERIES], variance[GUARD_SERIES];
+struct spike_guard {
+    int64_t n; /* steps seen; the first SPIKE_GUARD_WARMUP are never judged */
+    double mean[SPIKE_SERIES], variance[SPIKE_SERIES];
 };
-enum { GUARD_LEARNS = 50 };
+enum { SPIKE_GUARD_WARMUP = 50 };
 
 /* z 0: never. */
-bool guard_spike(const struct guard *g, double loss, double norm, double z);
-void guard_add(struct guard *g, double loss, double norm);
+bool spike_guard_hits(const struct spike_guard *g, double loss, double norm, double z);
+void spike_guard_add(struct spike_guard *g, double loss, double norm);
 
 #endif

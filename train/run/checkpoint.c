@@ -39,7 +39,7 @@ static int describe_blocks(struct buf *head, uint64_t *total, const struct check
     *total = 0;
     int rc = buf_char(head, '{');
     for (int i = 0; i < c->n_blocks && rc == 0; i++) {
-        const struct checkpoint_block *b = &c->blocks[i];
+        const struct optimizer_block *b = &c->blocks[i];
         uint64_t end = *total + b->n * dtype_bytes(b->dtype);
         rc = buf_printf(head,
                         "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%zu],\"data_offsets\":[%" PRIu64
@@ -50,7 +50,7 @@ static int describe_blocks(struct buf *head, uint64_t *total, const struct check
     return rc != 0 ? rc : buf_char(head, '}');
 }
 
-static int write_block(struct file_writer *f, const struct checkpoint_block *b, uint64_t *done,
+static int write_block(struct file_writer *f, const struct optimizer_block *b, uint64_t *done,
                        uint64_t total, const struct progress *p)
 {
     size_t n = b->n * dtype_bytes(b->dtype);
@@ -357,7 +357,7 @@ void checkpoint_close(struct checkpoint *c)
     *c = (struct checkpoint){0};
 }
 
-int checkpoint_read(const struct checkpoint *c, const struct checkpoint_block *b)
+int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b)
 {
     char shown[SHOWN];
     const struct tensor_entry *e = tensor_file_find(c->blocks, b->name);

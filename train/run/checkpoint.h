@@ -12,25 +12,19 @@
  * then renamed: a name step-N exists only when it is whole, and older ones go only after
  * that. What was damaged later is noticed by the manifest and passed over.
  */
-#include "model/base/json.h"
 #include "model/adapter.h"
+#include "model/base/json.h"
 #include "model/base/progress.h"
-#include "train/run/run_folder.h"
+#include "train/optim/optimizer.h"
+#include "train/run/folder.h"
 #include "weights/tensors/source.h"
 
-/* A block of numbers beside the weights: a moment of the optimizer. */
-struct checkpoint_block {
-    const char *name;
-    enum dtype dtype;
-    void *data; /* [n] */
-    size_t n;
-};
 struct checkpoint_content {
     int64_t step;
     struct source *weights;        /* written as they are; NULL: there is */
     const struct adapter *adapter; /* an adapter alone, for the model that is loaded from */
     const char *base;
-    const struct checkpoint_block *blocks;
+    const struct optimizer_block *blocks;
     int n_blocks;
     json_t *state; /* an object; borrowed */
 };
@@ -59,6 +53,6 @@ struct checkpoint {
 int checkpoint_open(struct checkpoint *c, const char *path, const struct progress *p);
 void checkpoint_close(struct checkpoint *c);
 /* Fill the block with what was saved under its name; ERR_MISMATCH when type or size differ. */
-int checkpoint_read(const struct checkpoint *c, const struct checkpoint_block *b);
+int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b);
 
 #endif

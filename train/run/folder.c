@@ -1,4 +1,4 @@
-#include "train/run/run_folder.h"
+#include "train/run/folder.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"

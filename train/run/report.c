@@ -1,8 +1,8 @@
-#include "train/run/run_inside.h"
+#include "train/run/report.h"
 
 #include "model/base/err.h"
 #include "model/base/progress.h"
-
+#include "train/run/inside.h"
 #include "train/run/speed.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static const double MEASURED_FROM_FLOPS = 4e9; /* of a micro-batch */
 static double sgemm_share(struct run *r)
 {
     const struct training_section *t = &r->config.training;
-    const struct run_tally *y = &r->tally;
+    const struct run_tally *y = &r->state.tally;
     int rows = t->micro_batch_size * t->sequence_length;
     double per_token = speed_token_flops(&r->model->config, t->sequence_length, r->adapter != NULL);
     if (y->hours == 0 || per_token * rows < MEASURED_FROM_FLOPS)
@@ -27,8 +27,8 @@ static double sgemm_share(struct run *r)
 
 void run_fill_metrics(struct run *r)
 {
-    const struct run_tally *t = &r->tally;
-    const struct run_place *p = &r->place;
+    const struct run_tally *t = &r->state.tally;
+    const struct trainer_state *p = &r->state;
     double targets = (double)t->sum.n_targets, busy_s = t->hours * 3600;
     double per_second = r->config.logging.tokens_per_second;
     r->metrics = (struct metrics){
@@ -58,4 +58,40 @@ void run_fill_metrics(struct run *r)
         .best_step = p->best_step,
         .evaluation = r->evaluated_step == p->step ? &r->evaluation : NULL,
     };
+}
+
+enum run_status run_status(const struct run *r)
+{
+    return r->status;
+}
+const struct run_config *run_settings(const struct run *r)
+{
+    return &r->config;
+}
+const struct metrics *run_metrics(const struct run *r)
+{
+    return &r->metrics;
+}
+struct metrics run_now(const struct run *r)
+{
+    const struct trainer_state *p = &r->state;
+    struct metrics m = r->metrics;
+    m.tokens = p->tokens;
+    m.hours = p->hours;
+    m.skipped = p->skipped;
+    m.overflows = p->scale.overflows;
+    m.loss_scale = p->scale.scale;
+    return m;
+}
+int64_t run_step(const struct run *r)
+{
+    return r->state.step;
+}
+const char *run_path(const struct run *r)
+{
+    return r->folder.path;
+}
+int64_t run_saved_step(const struct run *r)
+{
+    return r->saved_step;
 }

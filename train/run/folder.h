@@ -1,5 +1,5 @@
-#ifndef PRATTLE_TRAIN_RUN_RUN_FOLDER_H
-#define PRATTLE_TRAIN_RUN_RUN_FOLDER_H
+#ifndef PRATTLE_TRAIN_RUN_FOLDER_H
+#define PRATTLE_TRAIN_RUN_FOLDER_H
 /*
  * The folder of one training run: checkpoints as step-000400, and a lock, so that two
  * trainers never write there at once.

@@ -1,11 +1,12 @@
-/* What a run would be refused for, found before the model makes way for it. */
-#include "train/run/run_inside.h"
+#include "train/run/check.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "train/data/source.h"
 #include "train/eval/eval.h"
+#include "train/run/adapter.h"
+#include "train/run/folder.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/open.h"
 
@@ -65,6 +66,12 @@ static int check_data(const struct data_config *d)
     return rc == 0 && *d->validation != '\0' ? check_paths(d->validation) : rc;
 }
 
+int run_check_inputs(const struct run_config *c)
+{
+    int rc = check_data(&c->data);
+    return rc == 0 ? check_evaluation(&c->logging) : rc;
+}
+
 int run_check_model(const struct run_config *c, const struct model *m)
 {
     if (m->adapter != NULL)
@@ -111,45 +118,8 @@ int run_check_first(const struct run_config *c, const struct config *shape, cons
         return rc;
     if ((rc = run_config_shape(c, shape, &own)) == 0 &&
         (rc = run_config_settle(&settled, &own)) == 0 && (rc = check_beginning(&settled, m)) == 0 &&
-        (rc = check_data(&c->data)) == 0 && (rc = check_evaluation(&settled.logging)) == 0 &&
-        (rc = check_adapter(&settled, &own)) == 0)
+        (rc = run_check_inputs(&settled)) == 0 && (rc = check_adapter(&settled, &own)) == 0)
         rc = file_look_folder(settled.checkpoint.folder);
     run_config_release(&settled);
     return rc;
-}
-
-/* c as its checkpoint has it, both settled for the shape it has. */
-static int check_resumed(const struct checkpoint *cp, struct run_config *c,
-                         const struct config *shape)
-{
-    struct run_config was;
-    int rc = run_stored_config(&was, cp);
-    if (rc != 0)
-        return rc;
-    if ((rc = run_config_settle(&was, shape)) == 0 && (rc = run_config_settle(c, shape)) == 0 &&
-        (rc = run_check_change(&was, c)) == 0 &&
-        !file_is_same(was.checkpoint.folder, c->checkpoint.folder))
-        rc = run_refuse_old(c->checkpoint.folder);
-    run_config_release(&was);
-    return rc;
-}
-
-int run_check_resume(const struct checkpoint *cp, const struct run_config *c)
-{
-    struct run_config trial;
-    struct source s = {0};
-    char shown[256];
-    int rc = run_config_copy(&trial, c);
-    if (rc != 0)
-        return rc;
-    if ((rc = source_open(&s, cp->path, 0, true, NULL)) == 0)
-        rc = check_resumed(cp, &trial, &s.table.config);
-    if (rc == 0 && (rc = check_data(&trial.data)) == 0 &&
-        (rc = check_evaluation(&trial.logging)) == 0)
-        rc = file_look_folder(trial.checkpoint.folder);
-    source_close(&s);
-    run_config_release(&trial);
-    return rc == 0 || rc == ERR_INTERRUPTED
-               ? rc
-               : err_wrap("cannot go on from %s", file_show(shown, sizeof shown, cp->path));
 }

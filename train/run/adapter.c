@@ -1,10 +1,10 @@
-/* A run in which an adapter learns and the model's own weights stand still. */
-#include "train/run/run_inside.h"
+#include "train/run/adapter.h"
 
 #include "model/adapter_switch.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "train/run/inside.h"
 #include "weights/hf/adapter_file.h"
 
 #include <string.h>
@@ -21,12 +21,12 @@ int run_adapter_open(struct run *r)
         params_hash(&r->masters.view, r->base);
         masters_stand_still(&r->masters, r->adapter);
     }
-    r->learning = masters_learning(&r->masters);
+    r->trainable = masters_learning(&r->masters);
     return rc;
 }
 
 /* Of the same matrices, each multiplied by the same. */
-static bool alike(const struct adapter *a, const struct adapter *b)
+static bool adapters_match(const struct adapter *a, const struct adapter *b)
 {
     bool yes = a->n_terms == b->n_terms;
     for (int i = 0; i < a->n_terms && yes; i++) {
@@ -49,7 +49,7 @@ int run_adapter_first(struct adapter **out, const struct run_config *c, const st
         return err_set(ERR_RANGE, "lora.adapter is %s, but lora.rank is 0: no adapter learns",
                        file_show(shown, sizeof shown, path));
     int rc = adapter_read(&a, path, shape);
-    if (rc == 0 && (rc = adapter_new(&like, &c->lora, shape)) == 0 && !alike(a, like))
+    if (rc == 0 && (rc = adapter_new(&like, &c->lora, shape)) == 0 && !adapters_match(a, like))
         rc = err_set(ERR_MISMATCH,
                      "the adapter %s begins no adapter of these settings: it has rank=%d "
                      "alpha=%g use_rslora=%s target_modules=%s",
@@ -80,7 +80,7 @@ int run_adapter_restore(struct run *r, const struct checkpoint *cp)
     if (r->adapter == NULL)
         return 0;
     int rc = adapter_read(&a, cp->path, &r->model->config);
-    if (rc == 0 && !alike(a, r->adapter))
+    if (rc == 0 && !adapters_match(a, r->adapter))
         rc = err_set(ERR_MISMATCH, "its adapter is another than its configuration says");
     if (rc == 0)
         memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);

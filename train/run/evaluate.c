@@ -1,8 +1,9 @@
-/* What a run measures on its way: as :eval does, by the same code and to the same bits. */
-#include "train/run/run_inside.h"
+#include "train/run/evaluate.h"
 
 #include "model/base/err.h"
 #include "train/eval/evals.h"
+#include "train/run/inside.h"
+#include "train/run/publish.h"
 
 #include <math.h>
 
@@ -21,13 +22,13 @@ static int measure_validation(struct run *r, struct engine *e, const struct prog
     j.config.limit = r->config.logging.eval_windows;
     int rc = eval_dataset(&j, &r->validation);
     if (rc == 0 && !result.partial) {
-        struct run_place *place = &r->place;
-        place->validation_loss = eval_figure_find(&result, "loss")->value;
-        place->validation_accuracy = eval_figure_find(&result, "top_1")->value / 100;
-        place->validation_step = place->step;
-        if (place->validation_loss < place->best_loss) {
-            place->best_loss = place->validation_loss;
-            place->best_step = place->step;
+        struct trainer_state *state = &r->state;
+        state->validation_loss = eval_figure_find(&result, "loss")->value;
+        state->validation_accuracy = eval_figure_find(&result, "top_1")->value / 100;
+        state->validation_step = state->step;
+        if (state->validation_loss < state->best_loss) {
+            state->best_loss = state->validation_loss;
+            state->best_step = state->step;
         }
     } else if (rc == 0) {
         rc = err_set(ERR_INTERRUPTED, "paused");
@@ -53,7 +54,7 @@ static int measure_named(struct run *r, struct engine *e, const struct progress 
     }
     eval_result_release(&r->evaluation);
     r->evaluation = result;
-    r->evaluated_step = r->place.step;
+    r->evaluated_step = r->state.step;
     return 0;
 }
 

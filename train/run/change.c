@@ -1,7 +1,8 @@
-/* What of a run's configuration may change on its way. */
-#include "train/run/run_inside.h"
+#include "train/run/change.h"
 
 #include "model/base/err.h"
+#include "train/run/inside.h"
+#include "train/run/take_step.h"
 
 #include <string.h>
 
@@ -58,8 +59,8 @@ static bool is_in(const char *const *list, size_t n_list, const struct setting *
 }
 
 /* Both values as text, and whether they are the same. */
-static int compare(bool *same, const struct setting *row, const struct run_config *was,
-                   const struct run_config *is, struct buf *a, struct buf *b)
+static int compare_row(bool *same, const struct setting *row, const struct run_config *was,
+                       const struct run_config *is, struct buf *a, struct buf *b)
 {
     a->n = b->n = 0;
     int rc = setting_format(row, was, a);
@@ -70,8 +71,8 @@ static int compare(bool *same, const struct setting *row, const struct run_confi
 }
 
 /* ERR_MISMATCH names the first row that differs and is in the list (`listed`), or is not. */
-static int check(const struct run_config *was, const struct run_config *is, const char *const *list,
-                 size_t n_list, bool listed, const char *advice)
+static int check_rows(const struct run_config *was, const struct run_config *is,
+                      const char *const *list, size_t n_list, bool listed, const char *advice)
 {
     const struct setting *row;
     struct buf a = {0}, b = {0};
@@ -80,7 +81,7 @@ static int check(const struct run_config *was, const struct run_config *is, cons
         bool same;
         if (row->type == SETTING_SHORTHAND || is_in(list, n_list, row) != listed)
             continue;
-        if ((rc = compare(&same, row, was, is, &a, &b)) == 0 && !same)
+        if ((rc = compare_row(&same, row, was, is, &a, &b)) == 0 && !same)
             rc = err_set(ERR_MISMATCH, "%s.%s was %s in this run and cannot become %s; %s",
                          row->group, row->name, a.n > 0 ? buf_text(&a) : "empty",
                          b.n > 0 ? buf_text(&b) : "empty", advice);
@@ -92,15 +93,15 @@ static int check(const struct run_config *was, const struct run_config *is, cons
 
 int run_check_change(const struct run_config *was, const struct run_config *is)
 {
-    return check(was, is, free_rows, sizeof free_rows / sizeof *free_rows, false,
-                 "begin a new run in another folder with checkpoint.folder");
+    return check_rows(was, is, free_rows, sizeof free_rows / sizeof *free_rows, false,
+                      "begin a new run in another folder with checkpoint.folder");
 }
 
 void run_change_scale(struct run *r, const struct run_config *was)
 {
     if (r->config.training.loss_scaling != was->training.loss_scaling) {
-        r->place.scale = (struct loss_scale){.scale = r->config.training.loss_scaling,
-                                             .overflows = r->place.scale.overflows};
+        r->state.scale = (struct loss_scale){.scale = r->config.training.loss_scaling,
+                                             .overflows = r->state.scale.overflows};
         run_begin_step_anew(r); /* its gradients so far have the old scale */
     }
 }
@@ -113,8 +114,8 @@ int run_change(struct run *r, char *const *words, int n)
         return rc;
     if ((rc = run_config_words(&fresh, words, n)) == 0 &&
         (rc = run_check_change(&r->config, &fresh)) == 0 &&
-        (rc = check(&r->config, &fresh, built_rows, sizeof built_rows / sizeof *built_rows, true,
-                    "name the folder to open the run anew: train resume FOLDER")) == 0)
+        (rc = check_rows(&r->config, &fresh, built_rows, sizeof built_rows / sizeof *built_rows,
+                         true, "name the folder to open the run anew: train resume FOLDER")) == 0)
         rc = run_config_settle(&fresh, &r->model->config);
     if (rc == 0) {
         struct run_config old = r->config;

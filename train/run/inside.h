@@ -1,0 +1,66 @@
+#ifndef PRATTLE_TRAIN_RUN_INSIDE_H
+#define PRATTLE_TRAIN_RUN_INSIDE_H
+/*
+ * A run as the files of this folder see it; to all others it is opaque.
+ */
+#include "train/config/run_config.h"
+#include "train/data/batches.h"
+#include "train/eval/eval.h"
+#include "train/optim/optimizer.h"
+#include "train/run/events.h"
+#include "train/run/folder.h"
+#include "train/run/trainer_state.h"
+#include "train/step/weights.h"
+
+/* What makes a step bad, so that it is left out. */
+enum run_fault { FAULT_NONE, FAULT_NAN, FAULT_SPIKE, FAULT_WEIGHTS };
+
+/* Why the run is to stop, once what was due at the step is done. */
+struct run_stop {
+    int64_t bad_steps;    /* in a row; 0: it goes on */
+    enum run_fault fault; /* and loss, of the last */
+    double loss;
+};
+
+struct run {
+    struct run_config config; /* settled */
+    struct run_events events;
+    struct model *model; /* borrowed */
+    struct run_folder folder;
+    struct dataset train, validation; /* validation.n_tokens 0: none */
+    struct batches *batches;
+    struct masters masters;
+    struct masters trainable; /* borrowed: the masters, or the adapter beside them */
+    struct adapter *adapter;  /* that is trained; NULL: the masters are */
+    struct adapter *shown;    /* its copy beside the model, which owns it once it is there */
+    unsigned char base[32];   /* SHA-256 of the masters that are frozen */
+    struct optimizer optimizer;
+    struct step *step;
+    struct watch watch; /* of the last step whose activations were looked at */
+    bool watching;      /* that is the step in progress */
+    int threads;        /* of the team that step was made for */
+    struct metrics_log *log;
+    struct metrics metrics;
+
+    struct trainer_state state; /* of the last whole step */
+    int64_t n_steps;            /* 0: hours alone end the run */
+    enum run_status status;
+
+    /* The step in progress: micro-batches done, what they add up to, and the one at work,
+     * where that was interrupted (ids NULL: none); its first window's number in the run. */
+    int micro;
+    struct step_result sum;
+    const token_id *ids, *labels;
+    uint64_t sequence;
+    double grad_norm, rate; /* of the last whole step */
+    struct run_stop stop;
+    double sgemm_flops; /* of the machine; 0: not measured */
+    unsigned due;
+    int64_t saved_step;
+    struct eval_result evaluation; /* the last of the one that the configuration names */
+    int64_t evaluated_step;        /* -1: none yet */
+    uint64_t published;            /* the model's version with the weights of step published_at */
+    int64_t published_at;
+};
+
+#endif

@@ -1,0 +1,103 @@
+#include "train/run/open.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "train/run/adapter.h"
+#include "train/run/check.h"
+#include "train/run/inside.h"
+#include "train/run/report.h"
+#include "train/run/take_step.h"
+
+static int open_data(struct run *r)
+{
+    const struct run_config *c = &r->config;
+    struct data_config data = c->data;
+    if (data.seed == 0)
+        data.seed = c->training.seed;
+    int rc = dataset_open(&r->train, &r->validation, &data, r->model->tokenizer,
+                          r->model->config.n_vocab, r->events.progress);
+    if (rc == 0)
+        rc = batches_new(&r->batches, &r->train, &data, c->training.micro_batch_size,
+                         c->training.sequence_length);
+    if (rc == 0 && r->validation.n_tokens == 1)
+        rc = err_set(ERR_RANGE, "%s has 1 token for validation, expected at least 2",
+                     r->validation.name);
+    if (rc == 0)
+        r->n_steps = run_config_steps(c, batches_per_epoch(r->batches));
+    return rc;
+}
+
+int run_build(struct run *r, const struct run_config *c, struct model *m,
+              const struct run_events *e)
+{
+    r->events = *e;
+    r->model = m;
+    r->folder.lock = -1;
+    r->saved_step = r->evaluated_step = -1;
+    trainer_state_init(&r->state, c->training.loss_scaling);
+    int rc = run_config_copy(&r->config, c);
+    if (rc == 0 && (rc = run_folder_open(&r->folder, c->checkpoint.folder)) == 0 &&
+        (rc = open_data(r)) == 0 &&
+        (rc = masters_init(&r->masters, m, (enum dtype)c->training.precision, e->progress)) == 0 &&
+        (rc = run_adapter_open(r)) == 0 &&
+        (rc = optimizer_init(&r->optimizer, &c->optimizer, &r->trainable)) == 0)
+        rc = run_fit_team(r);
+    /* What an adapter learns is fp32 wherever it is; other weights are as the model has them. */
+    if (r->adapter == NULL && m->params.dtype == DTYPE_F16)
+        r->optimizer.limit = OPTIMIZER_HALF_LIMIT;
+    return rc;
+}
+
+int run_new(struct run **out, const struct run_config *c, struct model *m,
+            const struct run_events *e)
+{
+    int rc = run_refuse_old(c->checkpoint.folder);
+    if (rc == 0)
+        rc = run_check_model(c, m);
+    if (rc != 0)
+        return rc;
+    struct run *r = mem_alloc(sizeof *r);
+    rc = r == NULL ? ERR_NOMEM : run_build(r, c, m, e);
+    if (rc == 0)
+        rc = run_adapter_begin(r);
+    /* Until its first step the model has the run's weights, and no others than before. */
+    if (rc == 0 && r->adapter == NULL && r->masters.dtype == DTYPE_F32)
+        r->published = m->version;
+    if (rc == 0)
+        rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.label);
+    if (rc == 0)
+        rc = metrics_start(r->log, c->logging.tensorboard);
+    if (rc == 0) {
+        run_fill_metrics(r);
+        *out = r;
+    } else {
+        run_drop(r);
+    }
+    return rc;
+}
+
+void run_free(struct run *r)
+{
+    if (r == NULL)
+        return;
+    metrics_close(r->log);
+    step_free(r->step);
+    watch_release(&r->watch);
+    optimizer_release(&r->optimizer);
+    masters_release(&r->masters);
+    run_adapter_close(r);
+    batches_free(r->batches);
+    eval_result_release(&r->evaluation);
+    dataset_close(&r->train);
+    dataset_close(&r->validation);
+    run_folder_close(&r->folder);
+    run_config_release(&r->config);
+    mem_free(r);
+}
+
+void run_drop(struct run *r)
+{
+    if (r != NULL)
+        run_folder_undo(&r->folder);
+    run_free(r);
+}

@@ -1,0 +1,27 @@
+#ifndef PRATTLE_TRAIN_RUN_OPEN_H
+#define PRATTLE_TRAIN_RUN_OPEN_H
+/*
+ * How a run comes about, and goes.
+ */
+#include "train/run/events.h"
+
+struct model;
+struct run_config;
+
+/*
+ * A new run on a model, from its first step. c, settled, is copied; e too. ERR_EXISTS: the
+ * run's folder has checkpoints already, or another trainer at work. The model is
+ * borrowed until run_free.
+ */
+int run_new(struct run **out, const struct run_config *c, struct model *m,
+            const struct run_events *e);
+/* NULL-safe. What is not in a checkpoint by now is lost. */
+void run_free(struct run *r);
+
+/* What a new run and one that goes on have in common, in a zeroed run: run_free takes it back,
+ * half-built too, and with it run_drop a folder that it has made. */
+int run_build(struct run *r, const struct run_config *c, struct model *m,
+              const struct run_events *e);
+void run_drop(struct run *r);
+
+#endif

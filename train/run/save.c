@@ -1,0 +1,76 @@
+#include "train/run/save.h"
+
+#include "model/base/err.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "model/base/progress.h"
+#include "train/run/checkpoint.h"
+#include "train/run/inside.h"
+#include "train/run/publish.h"
+
+/* Configuration, data and numbers, as JSON; NULL: no memory. */
+static json_t *describe_run(const struct run *r)
+{
+    struct buf config = {0};
+    char data[2 * sizeof r->train.identity + 1], base[2 * sizeof r->base + 1];
+    text_hex(data, r->train.identity, sizeof r->train.identity);
+    text_hex(base, r->base, sizeof r->base);
+    int rc = run_config_write(&r->config, &config);
+    json_t *o = rc == 0 ? json_pack("{s:s,s:s}", "config", buf_text(&config), "data", data) : NULL;
+    if (rc == 0 && (o == NULL ||
+                    (r->adapter != NULL && json_object_set_new(o, "base", json_string(base)) != 0)))
+        rc = err_set(ERR_NOMEM, "no memory for the state of the run");
+    buf_release(&config);
+    if (rc == 0 && trainer_state_write(o, &r->state) == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+int run_save(struct run *r)
+{
+    struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
+    struct source weights = {0};
+    if (r->saved_step == r->state.step)
+        return 0;
+    r->state.due = r->due & DUE_LATER;
+    r->state.optimizer_steps = r->optimizer.steps;
+    json_t *state = describe_run(r);
+    int rc = state == NULL        ? err_last()
+             : r->adapter != NULL ? 0
+                                  : masters_source(&weights, &r->masters, r->model);
+    int n_blocks = optimizer_blocks(&r->optimizer, blocks);
+    const struct checkpoint_content c = {.step = r->state.step,
+                                         .weights = r->adapter == NULL ? &weights : NULL,
+                                         .adapter = r->adapter,
+                                         .base = r->model->source,
+                                         .blocks = blocks,
+                                         .n_blocks = n_blocks,
+                                         .state = state};
+    if (rc == 0)
+        rc = checkpoint_write(&r->folder, &c, r->events.progress);
+    source_close(&weights);
+    json_decref(state);
+    if (rc != 0)
+        return rc;
+    r->saved_step = r->state.step;
+    run_publish_saved(r);
+    const struct checkpoint_section *k = &r->config.checkpoint;
+    if (run_folder_prune(&r->folder, r->saved_step, k->keep_last,
+                         k->keep_best ? r->state.best_step : -1) != 0)
+        progress_note(r->events.progress, "of an older checkpoint something stays: %s", err_text());
+    return 0;
+}
+
+int run_export(struct run *r, const char *path, const struct save_config *c)
+{
+    struct source s;
+    int rc = masters_source(&s, &r->masters, r->model);
+    if (rc != 0)
+        return rc;
+    rc = source_save(&s, path, c, r->events.progress);
+    source_close(&s);
+    if (rc == 0 && !c->convert)
+        run_point_model(r, mem_strdup(path));
+    return rc;
+}

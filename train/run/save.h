@@ -1,0 +1,15 @@
+#ifndef PRATTLE_TRAIN_RUN_SAVE_H
+#define PRATTLE_TRAIN_RUN_SAVE_H
+/*
+ * A run's weights in files.
+ */
+#include "weights/save.h"
+
+struct run;
+
+/* Write a checkpoint of the last whole step, unless there is one already. */
+int run_save(struct run *r);
+/* The run's weights as a model's files, in its precision unless c says otherwise. */
+int run_export(struct run *r, const char *path, const struct save_config *c);
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * A step is `micro` micro-batches done and, where ids are not NULL, one that was interrupted and
+ * goes on. Until finish_step r->state is that of the last whole step: to begin anew, the data set
+ * goes back to its window.
+ */
+#include "train/run/take_step.h"
+
+#include "model/base/clock.h"
+#include "model/base/err.h"
+#include "model/base/par.h"
+#include "model/base/progress.h"
+#include "train/run/inside.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* ---- from its beginning ---- */
+
+void run_begin_step_anew(struct run *r)
+{
+    r->micro = 0;
+    r->ids = NULL;
+    batches_seek(r->batches, r->state.windows);
+}
+
+int run_fit_team(struct run *r)
+{
+    struct step_config s;
+    if (r->step != NULL && r->threads == par_threads())
+        return 0;
+    step_free(r->step);
+    r->step = NULL;
+    run_begin_step_anew(r);
+    run_config_step(&r->config, &r->model->config, &s);
+    r->threads = par_threads();
+    return step_new(&r->step, &r->masters, &s);
+}
+
+/* What the schedule counts to: where hours alone end the run, as many steps as they will
+ * be at the speed so far. */
+static int64_t expected_steps(const struct run *r)
+{
+    double hours = r->config.training.budget_hours;
+    if (r->n_steps > 0 || r->state.hours <= 0)
+        return r->n_steps > 0 ? r->n_steps : 1;
+    /* The hours are of this step too. */
+    return (int64_t)((double)(r->state.step + 1) * fmax(1, hours / r->state.hours));
+}
+
+/* ---- micro-batches ---- */
+
+/* Activations are looked at during the steps after which they are logged. */
+static int watch_if_due(struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    const int every = r->config.logging.log_activations_every;
+    bool due = every > 0 && (r->state.step + 1) % every == 0;
+    int rc = 0;
+    if (due && r->watch.rows == NULL)
+        rc = watch_init(&r->watch, &r->model->config, t->micro_batch_size * t->sequence_length);
+    if (rc == 0 && due)
+        watch_reset(&r->watch);
+    r->watching = rc == 0 && due;
+    step_watch(r->step, r->watching ? &r->watch : NULL);
+    return rc;
+}
+
+/* The next batch, or the one at which the run was interrupted. */
+static int take_batch(struct run *r)
+{
+    if (r->ids != NULL)
+        return 0;
+    r->sequence = batches_given(r->batches);
+    int rc = batches_next(r->batches, &r->ids, &r->labels);
+    if (rc == 0 && r->micro == 0) {
+        r->sum = (struct step_result){0};
+        step_zero(r->step);
+        rc = watch_if_due(r);
+    }
+    return rc;
+}
+
+static void spend_time(struct run *r, double begun)
+{
+    double hours = (clock_s() - begun) / 3600;
+    r->state.tally.hours += hours;
+    r->state.hours += hours;
+}
+
+/*
+ * What the sum of losses is multiplied by: the loss scale, over as many targets as a step has
+ * where all labels count. The gradients are then those of a mean, however large the step.
+ */
+static double loss_factor(const struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    return r->state.scale.scale / ((double)t->global_batch_size * t->sequence_length);
+}
+
+static void add_result(struct step_result *sum, const struct step_result *one)
+{
+    sum->loss_sum += one->loss_sum;
+    sum->n_targets += one->n_targets;
+    sum->n_correct += one->n_correct;
+}
+
+static int take_micro_batch(struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    struct step_result one;
+    double begun = clock_s();
+    int rc = take_batch(r);
+    if (rc == 0)
+        rc = step_run(r->step, &one, r->ids, r->labels, t->micro_batch_size, t->sequence_length,
+                      (float)loss_factor(r), r->sequence, true);
+    spend_time(r, begun);
+    if (rc != 0)
+        return rc;
+    add_result(&r->sum, &one);
+    r->ids = NULL;
+    r->micro++;
+    return 0;
+}
+
+/* For the next line. A skipped step's loss is no part of the mean. */
+static void tally_step(struct run *r, bool good)
+{
+    struct run_tally *t = &r->state.tally;
+    if (good)
+        add_result(&t->sum, &r->sum);
+    t->steps++;
+    t->tokens += r->sum.n_targets;
+    t->windows += r->config.training.global_batch_size;
+}
+
+/* Whether the loss scale is to blame for gradients that are no numbers. */
+static bool blames_scale(struct run *r, double loss)
+{
+    return r->config.training.auto_loss_scaling == 1 && isfinite(loss) && !isfinite(r->grad_norm) &&
+           loss_scale_overflow(&r->state.scale);
+}
+
+static enum run_fault find_fault(const struct run *r, double loss)
+{
+    if (!isfinite(loss) || !isfinite(r->grad_norm))
+        return FAULT_NAN;
+    return spike_guard_hits(&r->state.guard, loss, r->grad_norm, r->config.training.spike_z)
+               ? FAULT_SPIKE
+               : FAULT_NONE;
+}
+
+static enum run_fault take_gradients(struct run *r, double loss, float scale)
+{
+    const struct training_section *t = &r->config.training;
+    if (!optimizer_step(&r->optimizer, &r->trainable, step_gradients(r->step), scale, r->grad_norm,
+                        (float)r->rate))
+        return FAULT_WEIGHTS;
+    spike_guard_add(&r->state.guard, loss, r->grad_norm);
+    if (t->auto_loss_scaling == 1)
+        loss_scale_good(&r->state.scale, t->loss_scaling_growth);
+    return FAULT_NONE;
+}
+
+/* Who goes on after a stop tries as many again. */
+static void count_bad(struct run *r, enum run_fault fault, bool bad, double loss)
+{
+    struct trainer_state *p = &r->state;
+    p->bad_in_a_row = fault == FAULT_NONE ? 0 : p->bad_in_a_row + bad;
+    p->skipped += fault != FAULT_NONE;
+    if (p->bad_in_a_row < r->config.training.max_bad_steps)
+        return;
+    r->stop = (struct run_stop){p->bad_in_a_row, fault, loss};
+    p->bad_in_a_row = 0;
+}
+
+/* The gradients are whole: use them, or leave the step out. */
+static void finish_step(struct run *r)
+{
+    double begun = clock_s();
+    struct trainer_state *p = &r->state;
+    double targets = r->sum.n_targets > 0 ? (double)r->sum.n_targets : 1;
+    double loss = r->sum.loss_sum / targets;
+    float scale = (float)(1 / (targets * loss_factor(r)));
+    r->grad_norm = optimizer_norm(&r->optimizer, step_gradients(r->step), scale);
+    r->rate = schedule_rate(&r->config.schedule, p->step, expected_steps(r));
+    enum run_fault fault = find_fault(r, loss);
+    bool bad = fault != FAULT_NONE && !blames_scale(r, loss);
+    if (fault == FAULT_NONE)
+        bad = (fault = take_gradients(r, loss, scale)) != FAULT_NONE;
+    count_bad(r, fault, bad, loss);
+    p->step++;
+    p->windows = batches_given(r->batches);
+    p->tokens += (uint64_t)r->sum.n_targets;
+    r->micro = 0;
+    tally_step(r, fault == FAULT_NONE);
+    spend_time(r, begun);
+}
+
+int run_check_stop(struct run *r)
+{
+    static const struct {
+        const char *what, *advice;
+    } words[] = {
+        [FAULT_NAN] = {"had a loss or gradient that is no number",
+                       "a lower learning_rate may help: train resume learning_rate=..."},
+        [FAULT_SPIKE] = {"were spikes by spike_z", "train resume spike_z=0 takes such steps"},
+        [FAULT_WEIGHTS] = {"would have made weights NaN or infinite",
+                           "a lower learning_rate or weight_decay may help: train resume "
+                           "learning_rate=..."}};
+    const struct run_stop s = r->stop;
+    r->stop = (struct run_stop){0};
+    if (s.bad_steps == 0)
+        return 0;
+    char what[96];
+    snprintf(what, sizeof what, "%s%s", words[s.fault].what,
+             s.fault == FAULT_WEIGHTS && isfinite(r->optimizer.limit) ? " in fp16 (beyond 65504)"
+                                                                      : "");
+    return err_set(ERR_RANGE,
+                   "stopped at step %" PRId64 ": %" PRId64
+                   " steps in a row %s; the last had a loss "
+                   "of %g and a gradient norm of %g, the weights are those before them; %s",
+                   r->state.step, s.bad_steps, what, s.loss, r->grad_norm, words[s.fault].advice);
+}
+
+int run_take_step(struct run *r)
+{
+    const int n = r->config.training.gradient_accumulation;
+    while (r->micro < n) {
+        if (r->events.tick != NULL)
+            r->events.tick(r->events.user, &r->metrics, r->state.step, (double)r->micro / n);
+        int rc = interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : take_micro_batch(r);
+        if (rc != 0)
+            return rc;
+    }
+    finish_step(r);
+    return 0;
+}

@@ -1,0 +1,18 @@
+#ifndef PRATTLE_TRAIN_RUN_TAKE_STEP_H
+#define PRATTLE_TRAIN_RUN_TAKE_STEP_H
+/*
+ * The step in progress: micro-batches up to a whole step's gradients, and what is done with these.
+ */
+struct run;
+
+/* A step for the team as it is now; the one in progress begins once more where that has changed. */
+int run_fit_team(struct run *r);
+/* The step in progress begins once more. */
+void run_begin_step_anew(struct run *r);
+/* The rest of it; ERR_INTERRUPTED between two micro-batches or layers, to go on from there. */
+int run_take_step(struct run *r);
+/* ERR_RANGE where too many steps in a row were bad: to be asked once what was due at the last of
+ * them is done. */
+int run_check_stop(struct run *r);
+
+#endif

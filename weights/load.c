@@ -42,14 +42,14 @@ static int fill(struct model *m, struct source *s, const struct progress *p)
     return progress_step(p, "loading", total, total);
 }
 
-static int build(struct model *m, struct source *s, const char *path, const struct load_config *c,
+static int build(struct model *m, struct source *s, const char *path, enum dtype dtype,
                  const struct progress *p)
 {
     /* A random model's name has its seed: the source is named so that it comes again. */
     const char *again = strncmp(path, "random:", 7) == 0 ? s->name : path;
     if ((m->source = mem_strdup(again)) == NULL)
         return ERR_NOMEM;
-    int rc = params_init(&m->params, &s->config, c->dtype);
+    int rc = params_init(&m->params, &s->config, dtype);
     if (rc == 0)
         rc = fill(m, s, p);
     if (rc != 0)
@@ -65,23 +65,6 @@ static int build(struct model *m, struct source *s, const char *path, const stru
     s->name = s->defaults = NULL;
     s->tokenizer = NULL;
     return 0;
-}
-
-static int load_plain(struct model **out, const char *path, const struct load_config *c,
-                      const struct progress *p)
-{
-    struct source s;
-    int rc = source_open(&s, path, c->seed, true, p);
-    if (rc != 0)
-        return rc;
-    struct model *m = mem_alloc(sizeof *m);
-    rc = m == NULL ? ERR_NOMEM : build(m, &s, path, c, p);
-    source_close(&s);
-    if (rc == 0)
-        *out = m;
-    else
-        model_free(m);
-    return rc;
 }
 
 /* ---- an adapter beside it ---- */
@@ -155,35 +138,61 @@ int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
     return rc;
 }
 
-/* The base it names, and the adapter beside it. */
-static int load_adapted(struct model **out, const char *path, const struct load_config *c,
+/* An adapter's folder: the base it names, and the adapter beside it. */
+static int open_adapted(struct model_files *f, const char *path, uint64_t seed,
                         const struct progress *p)
 {
-    struct model *m = NULL;
-    struct adapter *a = NULL;
-    char *base = NULL;
-    int rc = adapter_base(&base, path);
-    if (rc == 0 && (rc = load_plain(&m, base, c, p)) == 0 &&
-        (rc = adapter_read(&a, path, &m->config)) == 0)
-        rc = adapter_load(a, m, p);
-    mem_free(base);
-    if (rc == 0) {
+    int rc = adapter_base(&f->path, path);
+    if (rc == 0 && (rc = source_open(&f->source, f->path, seed, true, p)) == 0)
+        rc = adapter_read(&f->adapter, path, &f->source.config);
+    return rc;
+}
+
+int model_files_open(struct model_files *f, const char *path, uint64_t seed,
+                     const struct progress *p)
+{
+    *f = (struct model_files){0};
+    char *expanded = file_expand(path);
+    int rc = expanded == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && adapter_is_folder(expanded))
+        rc = open_adapted(f, expanded, seed, p);
+    else if (rc == 0)
+        rc = (f->path = mem_strdup(path)) == NULL ? ERR_NOMEM
+                                                  : source_open(&f->source, path, seed, true, p);
+    mem_free(expanded);
+    if (rc != 0)
+        model_files_close(f);
+    return rc;
+}
+
+void model_files_close(struct model_files *f)
+{
+    source_close(&f->source);
+    adapter_free(f->adapter);
+    mem_free(f->path);
+    *f = (struct model_files){0};
+}
+
+int model_read(struct model **out, struct model_files *f, enum dtype dtype,
+               const struct progress *p)
+{
+    struct model *m = mem_alloc(sizeof *m);
+    int rc = m == NULL ? ERR_NOMEM : build(m, &f->source, f->path, dtype, p);
+    source_close(&f->source);
+    if (rc == 0 && f->adapter != NULL && (rc = adapter_load(f->adapter, m, p)) == 0)
+        f->adapter = NULL; /* the model's */
+    model_files_close(f);
+    if (rc == 0)
         *out = m;
-        return 0;
-    }
-    adapter_free(a);
-    model_free(m);
+    else
+        model_free(m);
     return rc;
 }
 
 int model_load(struct model **out, const char *path, const struct load_config *c,
                const struct progress *p)
 {
-    char *expanded = file_expand(path);
-    if (expanded == NULL)
-        return ERR_NOMEM;
-    int rc = adapter_is_folder(expanded) ? load_adapted(out, expanded, c, p)
-                                         : load_plain(out, path, c, p);
-    mem_free(expanded);
-    return rc;
+    struct model_files f;
+    int rc = model_files_open(&f, path, c->seed, p);
+    return rc == 0 ? model_read(out, &f, c->dtype, p) : rc;
 }

@@ -1,8 +1,10 @@
 #ifndef PRATTLE_WEIGHTS_LOAD_H
 #define PRATTLE_WEIGHTS_LOAD_H
 /* From a source to a model in memory. */
+#include "model/adapter.h"
 #include "model/base/progress.h"
 #include "model/model.h"
+#include "weights/tensors/source.h"
 
 struct load_config {
     enum dtype dtype; /* of the matrices in memory: fp16 or fp32 */
@@ -21,5 +23,17 @@ int model_load(struct model **out, const char *path, const struct load_config *c
  * was. One that m had goes.
  */
 int adapter_load(struct adapter *a, struct model *m, const struct progress *p);
+/* The same in two: files that are open and checked, then read. */
+struct model_files {
+    struct source source;
+    struct adapter *adapter; /* of an adapter's folder, whose base the source is; owned */
+    char *path;              /* of the source; owned */
+};
+int model_files_open(struct model_files *f, const char *path, uint64_t seed,
+                     const struct progress *p);
+void model_files_close(struct model_files *f);
+/* Closes f, whatever it returns. */
+int model_read(struct model **out, struct model_files *f, enum dtype dtype,
+               const struct progress *p);
 
 #endif

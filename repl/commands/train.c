@@ -1,4 +1,4 @@
-/* :train CONFIG and resume; train_tell.c has the rest. */
+/* :train CONFIG and resume; train_report.c has the rest. */
 #include "repl/commands/commands.h"
 
 #include "model/base/err.h"
@@ -208,65 +208,70 @@ static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run
     return 0;
 }
 
-/* Go on from a checkpoint, under c, settled here. */
-static int open_checkpoint(struct repl *r, struct checkpoint *cp, struct run_config *c)
+/* Go on from a checkpoint under c, not settled. */
+static int resume_under(struct repl *r, struct resume *q, const struct run_config *c,
+                        enum discarder by)
 {
     const struct run_events e = events_of(r);
     struct model *fresh = NULL;
     struct run *run = NULL;
-    int rc = repl_read_model(r, &fresh, cp->path, 0);
-    if (rc == 0 && (rc = run_config_settle(c, &fresh->config)) == 0)
-        rc = run_resume(&run, cp, c, fresh, &e);
+    int rc = run_resume_check(q, c);
+    if (rc == 0)
+        rc = unsaved_put_away(r, by, UNSAVED_MODEL);
+    if (rc != 0)
+        return rc;
+    if ((rc = repl_read_files(r, &fresh, &q->model)) == 0)
+        rc = run_resume(&run, q, fresh, &e);
     return take_run(r, rc, fresh, run);
 }
 
-static int resume_folder(struct repl *r, const char *folder, struct run_config *c)
+static int resume_in_its_folder(struct repl *r, const struct run_config *c)
 {
-    struct checkpoint cp;
-    int rc = checkpoint_open(&cp, folder, progress_show());
+    struct resume q;
+    int rc = run_resume_open(&q, c->checkpoint.folder, progress_show());
     progress_wipe();
-    if (rc == 0 && (rc = run_check_resume(&cp, c)) == 0)
-        rc = open_checkpoint(r, &cp, c);
-    checkpoint_close(&cp);
+    if (rc != 0)
+        return rc;
+    rc = resume_under(r, &q, c, DISCARD_TRAIN);
+    run_resume_close(&q);
     return rc;
 }
 
-/* Before the run in memory makes room. */
-static int check_first(struct repl *r, const struct run_config *c)
-{
-    const bool own = *c->model.init == '\0';
-    int rc = own ? repl_need_model(r) : 0;
-    return rc != 0 ? rc
-                   : run_check_first(c, r->model != NULL ? &r->model->config : NULL,
-                                     own ? r->model : NULL);
-}
-
-/* The model that c names; NULL: the one in memory. */
-static int read_named(struct repl *r, const struct run_config *c, struct model **out)
+/* The model that c names; f stays empty: it is the one in memory. */
+static int open_named(struct model_files *f, const struct run_config *c)
 {
     struct buf path = {0};
     int rc = run_config_source(c, &path);
     if (rc == 0 && path.n > 0)
-        rc = repl_read_model(r, out, buf_text(&path), c->training.seed);
+        rc = model_files_open(f, buf_text(&path), c->training.seed, progress_show());
+    progress_wipe();
     buf_release(&path);
     return rc;
 }
 
-static int begin(struct repl *r, struct run_config *c)
+/* Before the run in memory makes room; c is settled. */
+static int check_first(struct repl *r, struct run_config *c, const struct model_files *named)
+{
+    if (named->path != NULL)
+        return run_check_first(c, &named->source.config, NULL);
+    int rc = repl_need_model(r);
+    return rc == 0 ? run_check_first(c, &r->model->config, r->model) : rc;
+}
+
+/* A new run, c settled. */
+static int begin(struct repl *r, const struct run_config *c, struct model_files *named)
 {
     const struct run_events e = events_of(r);
+    const bool brings = named->path != NULL;
     struct model *fresh = NULL;
     struct run *run = NULL;
-    int rc = read_named(r, c, &fresh);
-    struct model *m = fresh != NULL ? fresh : r->model;
+    int rc = unsaved_put_away(r, DISCARD_TRAIN, brings ? UNSAVED_MODEL : 0);
+    if (rc != 0)
+        return rc;
+    if (brings)
+        rc = repl_read_files(r, &fresh, named);
     if (rc == 0)
-        rc = run_config_settle(c, &m->config);
-    if (rc == 0 && c->checkpoint.resume && run_can_resume(c)) {
-        model_free(fresh);
-        return resume_folder(r, c->checkpoint.folder, c);
-    }
-    if (rc == 0)
-        rc = run_new(&run, c, m, &e);
+        rc = run_new(&run, c, brings ? fresh : r->model, &e);
     return take_run(r, rc, fresh, run);
 }
 
@@ -276,29 +281,18 @@ static int keep_if_resumed(struct repl *r, const struct run_config *c)
     return c->checkpoint.resume ? unsaved_try_keep_run(r) : 0;
 }
 
-/* Whether the run brings a model, which takes the place of the one in memory. */
-static int brings_model(const struct repl *r, const struct run_config *c, bool *brings)
+/* Where c says so and its folder has a checkpoint, it goes on from there. */
+static int begin_or_resume(struct repl *r, struct run_config *c)
 {
-    struct buf path = {0};
-    struct run_config settled;
-    int rc = run_config_source(c, &path);
-    *brings = path.n > 0;
-    buf_release(&path);
-    if (rc != 0 || *brings || !c->checkpoint.resume || r->model == NULL)
-        return rc;
-    if ((rc = run_config_copy(&settled, c)) != 0)
-        return rc;
-    if ((rc = run_config_settle(&settled, &r->model->config)) == 0)
-        *brings = run_can_resume(&settled);
-    run_config_release(&settled);
+    struct model_files named = {0};
+    int rc = keep_if_resumed(r, c);
+    if (rc == 0 && (rc = open_named(&named, c)) == 0)
+        rc = check_first(r, c, &named);
+    if (rc == 0)
+        rc = c->checkpoint.resume && run_can_resume(c) ? resume_in_its_folder(r, c)
+                                                       : begin(r, c, &named);
+    model_files_close(&named);
     return rc;
-}
-
-static int make_room(struct repl *r, const struct run_config *c)
-{
-    bool brings;
-    int rc = brings_model(r, c, &brings);
-    return rc != 0 ? rc : unsaved_put_away(r, DISCARD_TRAIN, brings ? UNSAVED_MODEL : 0);
 }
 
 /* ":train config" without such a file: what there is to configure, and that there is none. */
@@ -323,8 +317,7 @@ static int train(struct repl *r, const struct call *call)
         rc = show_for_config(r);
     } else if (rc == 0 && r->options.settings.call.plan) {
         rc = train_plan(r, &c);
-    } else if (rc == 0 && (rc = keep_if_resumed(r, &c)) == 0 && (rc = check_first(r, &c)) == 0 &&
-               (rc = make_room(r, &c)) == 0 && (rc = begin(r, &c)) == 0) {
+    } else if (rc == 0 && (rc = begin_or_resume(r, &c)) == 0) {
         rc = go(r, call->shell);
     }
     run_config_release(&c);
@@ -333,23 +326,31 @@ static int train(struct repl *r, const struct call *call)
 
 /* ---- :train resume ---- */
 
+/* Under what it was written with, changed by n words. */
+static int resume_changed(struct repl *r, struct resume *q, char *const *words, int n)
+{
+    struct run_config c;
+    int rc = run_config_copy(&c, &q->stored);
+    if (rc != 0)
+        return rc;
+    if ((rc = run_config_words(&c, words, n)) == 0)
+        rc = resume_under(r, q, &c, DISCARD_RESUME);
+    run_config_release(&c);
+    return rc;
+}
+
 static int resume_from(struct repl *r, const char *folder, char *const *words, int n)
 {
-    struct checkpoint cp = {0};
-    struct run_config c;
+    struct resume q = {0};
     char *path = file_expand(folder);
     /* The run in memory may be of this very folder, and have steps that are not in it yet. */
     int rc = path == NULL ? ERR_NOMEM : unsaved_try_keep_run(r);
     if (rc == 0)
-        rc = checkpoint_open(&cp, path, progress_show());
+        rc = run_resume_open(&q, path, progress_show());
     progress_wipe();
-    if (rc == 0 && (rc = run_stored_config(&c, &cp)) == 0) {
-        if ((rc = run_config_words(&c, words, n)) == 0 && (rc = run_check_resume(&cp, &c)) == 0 &&
-            (rc = unsaved_put_away(r, DISCARD_RESUME, UNSAVED_MODEL)) == 0)
-            rc = open_checkpoint(r, &cp, &c);
-        run_config_release(&c);
-    }
-    checkpoint_close(&cp);
+    if (rc == 0)
+        rc = resume_changed(r, &q, words, n);
+    run_resume_close(&q);
     mem_free(path);
     return rc;
 }

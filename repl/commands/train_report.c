@@ -60,8 +60,6 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
     if (rc == 0)
         rc = run_check_first(c, shape, m);
     if (rc == 0)
-        rc = run_config_settle(c, shape);
-    if (rc == 0)
         rc = dataset_open(&train, &validation, &c->data, t, shape->n_vocab, progress_show());
     progress_wipe();
     if (rc != 0)

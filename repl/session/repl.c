@@ -171,6 +171,18 @@ int repl_latest_run(const struct repl *r, bool saved, char **out)
     return *out != NULL ? 0 : ERR_NOMEM;
 }
 
+int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
+{
+    enum dtype dtype;
+    int rc = repl_memory_dtype(&dtype, r->options.settings.device.dtype);
+    if (rc == 0)
+        rc = repl_device(r);
+    if (rc == 0)
+        rc = model_read(out, f, dtype, progress_show());
+    progress_wipe();
+    return rc;
+}
+
 int repl_read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
 {
     struct load_config c = {.seed = seed};

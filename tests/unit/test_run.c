@@ -100,8 +100,7 @@ static void test_from_a_checkpoint(void **state)
     const char *const *mode = *state;
     struct trial t;
     struct run *r;
-    struct checkpoint cp;
-    struct run_config stored;
+    struct resume q;
     struct ticks ticks = {.every = 20}; /* six steps, and two parts of the seventh */
     const struct run_events stops = {.tick = raise_at_tick, .user = &ticks}, e = {0};
     trial_open(&t, mode);
@@ -115,16 +114,13 @@ static void test_from_a_checkpoint(void **state)
     assert_int_equal(run_saved_step(r), step);
     assert_false(t.model->changed);
     run_free(r);
-    trial_go_back(&t, &cp, "run");
-    assert_int_equal(cp.step, step);
-    assert_ok(run_stored_config(&stored, &cp));
-    assert_ok(run_config_settle(&stored, &t.model->config));
-    assert_ok(run_resume(&r, &cp, &stored, t.model, &e));
+    trial_go_back(&t, &q, "run");
+    assert_int_equal(q.checkpoint.step, step);
+    assert_ok(trial_resume(&r, &t, &q, &q.stored, &e));
     assert_int_equal(run_step(r), step);
     assert_ok(run_go(r));
     run_free(r);
-    run_config_release(&stored);
-    checkpoint_close(&cp);
+    run_resume_close(&q);
     trial_expect_reference(&t, mode);
     trial_close(&t);
 }

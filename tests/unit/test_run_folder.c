@@ -7,31 +7,29 @@ static void test_resumed_elsewhere(void **state)
     (void)state;
     struct trial t;
     struct run *r;
-    struct checkpoint cp;
+    struct resume q;
     struct run_config c;
     const struct run_events e = {0};
     char other[PATH_MAX + 32];
     trial_open(&t, NULL);
     trial_finish(&t);
-    trial_go_back(&t, &cp, "run/step-000008");
+    trial_go_back(&t, &q, "run/step-000008");
     for (int i = 0; i < 2; i++) {
         snprintf(other, sizeof other, "folder=%s/other", t.scratch.folder);
-        assert_ok(run_stored_config(&c, &cp));
+        assert_ok(run_config_copy(&c, &q.stored));
         assert_ok(run_config_words(&c, (char *const[]){other, "steps=8"}, 2));
-        assert_ok(run_config_settle(&c, &t.model->config));
         if (i == 0) {
-            assert_ok(run_resume(&r, &cp, &c, t.model, &e));
+            assert_ok(trial_resume(&r, &t, &q, &c, &e));
             assert_int_equal(run_saved_step(r), -1);
             assert_ok(run_go(r));
             run_free(r);
             assert_true(file_exists(scratch_path(&t.scratch, "other/step-000008")));
         } else {
-            assert_int_equal(run_check_resume(&cp, &c), ERR_EXISTS);
-            assert_int_equal(run_resume(&r, &cp, &c, t.model, &e), ERR_EXISTS);
+            assert_int_equal(run_resume_check(&q, &c), ERR_EXISTS);
         }
         run_config_release(&c);
     }
-    checkpoint_close(&cp);
+    run_resume_close(&q);
     /* The run's own folder is as it was. */
     trial_expect_reference(&t, trial_modes[0]);
     trial_close(&t);
@@ -57,11 +55,11 @@ static void test_a_folder_in_a_checkpoint(void **state)
     }
     run_free(r);
     assert_true(file_exists(scratch_path(&t.scratch, "run/step-000004.tmp-removed/notes")));
-    struct checkpoint cp;
-    trial_go_back(&t, &cp, "run");
-    assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    struct resume q;
+    trial_go_back(&t, &q, "run");
+    assert_ok(trial_resume(&r, &t, &q, &t.config, &e));
     run_free(r);
-    checkpoint_close(&cp);
+    run_resume_close(&q);
     assert_int_equal(rmdir(scratch_path(&t.scratch, "run/step-000004.tmp-removed/notes")), 0);
     trial_close(&t);
 }
@@ -89,16 +87,15 @@ static void test_best_is_kept(void **state)
     }
 }
 
-static void expect_refused(struct trial *t, const struct checkpoint *cp, const char *word,
+static void expect_refused(struct trial *t, struct resume *q, const char *word,
                            const char *sentence)
 {
     struct run_config c;
     struct run *r;
     const struct run_events e = {0};
-    assert_ok(run_stored_config(&c, cp));
+    assert_ok(run_config_copy(&c, &q->stored));
     assert_ok(run_config_words(&c, (char *const *)&word, 1));
-    assert_ok(run_config_settle(&c, &t->model->config));
-    assert_int_equal(run_resume(&r, cp, &c, t->model, &e), ERR_MISMATCH);
+    assert_int_equal(trial_resume(&r, t, q, &c, &e), ERR_MISMATCH);
     if (strstr(err_text(), sentence) == NULL)
         fail_msg("expected \"%s\", got \"%s\"", sentence, err_text());
     run_config_release(&c);
@@ -109,7 +106,7 @@ static void test_what_cannot_change(void **state)
     (void)state;
     struct trial t;
     struct run *r;
-    struct checkpoint cp;
+    struct resume q;
     const struct run_events e = {0};
     trial_open(&t, (const char *const[]){"steps=4", NULL});
     assert_ok(run_new(&r, &t.config, t.model, &e));
@@ -126,13 +123,13 @@ static void test_what_cannot_change(void **state)
     /* There is a run now. */
     assert_int_equal(run_new(&r, &t.config, t.model, &e), ERR_EXISTS);
     assert_true(run_can_resume(&t.config));
-    trial_go_back(&t, &cp, "run");
-    expect_refused(&t, &cp, "sequence_length=20", "training.sequence_length was 40 in this run");
-    expect_refused(&t, &cp, "dropout=0.2", "training.dropout was 0.1 in this run");
-    expect_refused(&t, &cp, "optimizer=lamb", "optimizer.optimizer was adamw in this run");
-    expect_refused(&t, &cp, "shuffle=off", "data.shuffle was on in this run");
-    expect_refused(&t, &cp, "data=README.md", "the data has changed since the checkpoint");
-    checkpoint_close(&cp);
+    trial_go_back(&t, &q, "run");
+    expect_refused(&t, &q, "sequence_length=20", "training.sequence_length was 40 in this run");
+    expect_refused(&t, &q, "dropout=0.2", "training.dropout was 0.1 in this run");
+    expect_refused(&t, &q, "optimizer=lamb", "optimizer.optimizer was adamw in this run");
+    expect_refused(&t, &q, "shuffle=off", "data.shuffle was on in this run");
+    expect_refused(&t, &q, "data=README.md", "the data has changed since the checkpoint");
+    run_resume_close(&q);
     trial_close(&t);
 }
 
@@ -156,22 +153,54 @@ static void test_numbers_of_a_state(void **state)
                {"step", "11", "its state is of step 11"}};
     struct trial t;
     struct run *r;
-    struct checkpoint cp;
+    struct resume q;
     const struct run_events e = {0};
     trial_open(&t, NULL);
     trial_finish(&t);
-    trial_go_back(&t, &cp, "run");
+    trial_go_back(&t, &q, "run");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        json_t *was = json_incref(json_object_get(cp.state, bad[i].key));
-        json_object_set_new(cp.state, bad[i].key, json_loads(bad[i].value, JSON_DECODE_ANY, NULL));
-        assert_int_not_equal(run_resume(&r, &cp, &t.config, t.model, &e), 0);
+        json_t *was = json_incref(json_object_get(q.checkpoint.state, bad[i].key));
+        json_object_set_new(q.checkpoint.state, bad[i].key,
+                            json_loads(bad[i].value, JSON_DECODE_ANY, NULL));
+        assert_int_not_equal(trial_resume(&r, &t, &q, &t.config, &e), 0);
         if (strstr(err_text(), bad[i].says) == NULL)
             fail_msg("%s = %s: %s", bad[i].key, bad[i].value, err_text());
-        json_object_set_new(cp.state, bad[i].key, was);
+        json_object_set_new(q.checkpoint.state, bad[i].key, was);
     }
-    assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    assert_ok(trial_resume(&r, &t, &q, &t.config, &e));
     run_free(r);
-    checkpoint_close(&cp);
+    run_resume_close(&q);
+    trial_close(&t);
+}
+
+/* What was checked is what is used: by then somebody has taken the checkpoint away. In float16,
+ * whose weights memory has as the file does. */
+static void test_a_checkpoint_that_goes(void **state)
+{
+    (void)state;
+    const char *const *mode = trial_modes[1];
+    struct trial t;
+    struct run *r;
+    struct resume q;
+    struct model *m;
+    const struct run_events e = {0};
+    char there[PATH_MAX + 32], gone[PATH_MAX + 64];
+    trial_open(&t, mode);
+    trial_finish(&t);
+    snprintf(there, sizeof there, "%s", scratch_path(&t.scratch, "run/step-000008"));
+    snprintf(gone, sizeof gone, "%s.tmp-removed", there);
+    assert_ok(run_resume_open(&q, there, NULL));
+    assert_ok(run_resume_check(&q, &t.config));
+    assert_int_equal(rename(there, gone), 0);
+    assert_ok(model_read(&m, &q.model, LINEAR_F16, NULL));
+    assert_ok(run_resume(&r, &q, m, &e));
+    assert_false(file_exists(gone)); /* swept */
+    assert_int_equal(run_step(r), 8);
+    assert_ok(run_go(r));
+    run_free(r);
+    model_free(m);
+    run_resume_close(&q);
+    trial_expect_reference(&t, mode);
     trial_close(&t);
 }
 
@@ -208,28 +237,32 @@ static void test_goes_back_in_order(void **state)
     (void)state;
     struct trial t;
     struct run *r;
-    struct checkpoint cp;
+    struct resume q;
     struct looks looks = {.trial = &t};
     const struct progress p = {.note = look_at_lines, .user = &looks};
     const struct run_events e = {.progress = &p};
     trial_open(&t, NULL);
     trial_finish(&t);
-    trial_go_back(&t, &cp, "run/step-000004");
-    assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    trial_go_back(&t, &q, "run/step-000004");
+    assert_ok(trial_resume(&r, &t, &q, &t.config, &e));
     assert_int_equal(looks.n, 1);
     assert_true(has_line(&t, 4));
     assert_false(has_line(&t, 12));
     run_free(r);
-    checkpoint_close(&cp);
+    run_resume_close(&q);
     trial_close(&t);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resumed_elsewhere),  cmocka_unit_test(test_a_folder_in_a_checkpoint),
-        cmocka_unit_test(test_best_is_kept),       cmocka_unit_test(test_what_cannot_change),
-        cmocka_unit_test(test_numbers_of_a_state), cmocka_unit_test(test_goes_back_in_order),
+        cmocka_unit_test(test_resumed_elsewhere),
+        cmocka_unit_test(test_a_folder_in_a_checkpoint),
+        cmocka_unit_test(test_best_is_kept),
+        cmocka_unit_test(test_what_cannot_change),
+        cmocka_unit_test(test_numbers_of_a_state),
+        cmocka_unit_test(test_goes_back_in_order),
+        cmocka_unit_test(test_a_checkpoint_that_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

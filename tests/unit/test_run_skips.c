@@ -91,7 +91,7 @@ static void test_weights_beyond_fp16(void **state)
     (void)state;
     struct trial t;
     struct run *r;
-    struct checkpoint cp;
+    struct resume q;
     const struct run_events e = {0};
     trial_open(&t, (const char *const[]){"learning_rate=10", "weight_decay=10", "warmup=0",
                                          "schedule=constant", "max_bad_steps=3", "save_every=1",
@@ -107,13 +107,13 @@ static void test_weights_beyond_fp16(void **state)
     /* As good to go on from. */
     trial_configure(
         &t, (const char *const[]){"learning_rate=1e-4", "weight_decay=0.1", "steps=14", NULL});
-    trial_go_back(&t, &cp, "run");
+    trial_go_back(&t, &q, "run");
     expect_finite_weights(t.model);
-    assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+    assert_ok(trial_resume(&r, &t, &q, &t.config, &e));
     assert_ok(run_go(r));
     assert_int_equal(run_status(r), RUN_FINISHED);
     run_free(r);
-    checkpoint_close(&cp);
+    run_resume_close(&q);
     trial_close(&t);
 }
 
@@ -155,14 +155,14 @@ static struct metrics eighty(const char *const *words, int stop, struct buf *wei
     assert_ok(run_new(&r, &t.config, t.model, &e));
     assert_ok(run_go(r));
     if (stop > 0) {
-        struct checkpoint cp;
+        struct resume q;
         run_free(r);
         snprintf(steps, sizeof steps, "steps=%d", N);
         trial_configure(&t, more);
-        trial_go_back(&t, &cp, "run");
-        assert_ok(run_resume(&r, &cp, &t.config, t.model, &e));
+        trial_go_back(&t, &q, "run");
+        assert_ok(trial_resume(&r, &t, &q, &t.config, &e));
         assert_ok(run_go(r));
-        checkpoint_close(&cp);
+        run_resume_close(&q);
     }
     const struct metrics m = run_now(r);
     assert_int_equal(m.step, N);

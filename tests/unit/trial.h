@@ -81,10 +81,17 @@ static inline void trial_finish(struct trial *t)
 }
 
 /* The checkpoint called so, of a run the newest, for the caller to close; and its model. */
-static inline void trial_go_back(struct trial *t, struct checkpoint *cp, const char *name)
+static inline void trial_go_back(struct trial *t, struct resume *q, const char *name)
 {
-    assert_ok(checkpoint_open(cp, scratch_path(&t->scratch, name), NULL));
-    trial_load(t, cp->path);
+    assert_ok(run_resume_open(q, scratch_path(&t->scratch, name), NULL));
+    trial_load(t, q->checkpoint.path);
+}
+
+static inline int trial_resume(struct run **out, struct trial *t, struct resume *q,
+                               const struct run_config *c, const struct run_events *e)
+{
+    int rc = run_resume_check(q, c);
+    return rc == 0 ? run_resume(out, q, t->model, e) : rc;
 }
 
 /*

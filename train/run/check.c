@@ -109,17 +109,11 @@ static int check_beginning(const struct run_config *settled, const struct model 
     return rc == 0 ? run_refuse_old(settled->checkpoint.folder) : rc;
 }
 
-int run_check_first(const struct run_config *c, const struct config *shape, const struct model *m)
+int run_check_first(struct run_config *c, const struct config *shape, const struct model *m)
 {
-    struct run_config settled;
-    struct config own;
-    int rc = run_config_copy(&settled, c);
-    if (rc != 0)
-        return rc;
-    if ((rc = run_config_shape(c, shape, &own)) == 0 &&
-        (rc = run_config_settle(&settled, &own)) == 0 && (rc = check_beginning(&settled, m)) == 0 &&
-        (rc = run_check_inputs(&settled)) == 0 && (rc = check_adapter(&settled, &own)) == 0)
-        rc = file_look_folder(settled.checkpoint.folder);
-    run_config_release(&settled);
+    int rc = run_config_settle(c, shape);
+    if (rc == 0 && (rc = check_beginning(c, m)) == 0 && (rc = run_check_inputs(c)) == 0 &&
+        (rc = check_adapter(c, shape)) == 0)
+        rc = file_look_folder(c->checkpoint.folder);
     return rc;
 }

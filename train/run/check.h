@@ -11,9 +11,9 @@ bool run_can_resume(const struct run_config *c);
 /* What can be refused before the model in memory makes room for another: settings that do not go
  * together or with the model's shape, data that is not there, a folder that has a run; an adapter
  * beside the model (ERR_EXISTS), weights in no file that the run's own could refer to
- * (ERR_MISMATCH). shape: the one in memory, NULL: none. m: the model that would be trained, NULL:
+ * (ERR_MISMATCH). c is settled for the model's shape. m: the model that would be trained, NULL:
  * one that c names. */
-int run_check_first(const struct run_config *c, const struct config *shape, const struct model *m);
+int run_check_first(struct run_config *c, const struct config *shape, const struct model *m);
 
 /* ERR_EXISTS where another run's checkpoints are. */
 int run_refuse_old(const char *folder);

@@ -97,21 +97,18 @@ static int write_state(const char *folder, const struct checkpoint_content *c)
 
 /* ---- the manifest ---- */
 
-static int hash_file(char hex[HEX + 1], uint64_t *bytes, const char *path, const struct progress *p)
+static int hash_file(char hex[HEX + 1], const struct file *f, const struct progress *p)
 {
-    struct file f;
     unsigned char digest[EVP_MAX_MD_SIZE];
-    int rc = file_open(&f, path);
-    if (rc != 0)
-        return rc;
+    int rc = 0;
     char *part = mem_alloc(PART);
     EVP_MD_CTX *hash = EVP_MD_CTX_new();
     if (part == NULL || hash == NULL || EVP_DigestInit_ex(hash, EVP_sha256(), NULL) != 1)
         rc = err_set(ERR_NOMEM, "no memory for a checksum");
-    for (uint64_t at = 0; at < f.bytes && rc == 0; at += PART) {
-        size_t n = f.bytes - at < PART ? (size_t)(f.bytes - at) : PART;
-        if ((rc = file_read_at(&f, part, at, n)) == 0)
-            rc = progress_step(p, "checking", at + n, f.bytes);
+    for (uint64_t at = 0; at < f->bytes && rc == 0; at += PART) {
+        size_t n = f->bytes - at < PART ? (size_t)(f->bytes - at) : PART;
+        if ((rc = file_read_at(f, part, at, n)) == 0)
+            rc = progress_step(p, "checking", at + n, f->bytes);
         if (rc == 0)
             EVP_DigestUpdate(hash, part, n);
     }
@@ -119,24 +116,25 @@ static int hash_file(char hex[HEX + 1], uint64_t *bytes, const char *path, const
         EVP_DigestFinal_ex(hash, digest, NULL);
     if (rc == 0)
         text_hex(hex, digest, HEX / 2);
-    *bytes = f.bytes;
     EVP_MD_CTX_free(hash);
     mem_free(part);
-    file_close(&f);
     return rc;
 }
 
 static int add_file(json_t *files, const char *folder, const char *name, const struct progress *p)
 {
     char hex[HEX + 1];
-    uint64_t bytes;
+    struct file f;
     char *path = file_join(folder, name);
-    int rc = path == NULL ? ERR_NOMEM : hash_file(hex, &bytes, path, p);
+    int rc = path == NULL ? ERR_NOMEM : file_open(&f, path);
     mem_free(path);
-    if (rc == 0 &&
-        json_object_set_new(files, name,
-                            json_pack("{s:I,s:s}", "bytes", (json_int_t)bytes, "sha256", hex)) != 0)
+    if (rc != 0)
+        return rc;
+    if ((rc = hash_file(hex, &f, p)) == 0 &&
+        json_object_set_new(
+            files, name, json_pack("{s:I,s:s}", "bytes", (json_int_t)f.bytes, "sha256", hex)) != 0)
         rc = err_set(ERR_NOMEM, "no memory for the manifest");
+    file_close(&f);
     return rc;
 }
 
@@ -191,7 +189,6 @@ static int check_file(const char *folder, const char *name, const json_t *said,
     int64_t bytes = -1;
     const char *sha = "";
     char hex[HEX + 1], shown[SHOWN];
-    uint64_t found = 0;
     file_show(shown, sizeof shown, name);
     if (strchr(name, '/') != NULL || !json_is_object(said) ||
         json_take_int(said, "bytes", 0, INT64_MAX, &bytes) != 0 ||
@@ -206,10 +203,10 @@ static int check_file(const char *folder, const char *name, const json_t *said,
         if (f.bytes != (uint64_t)bytes)
             rc = err_set(ERR_FORMAT, "%s has %" PRIu64 " bytes, %" PRId64 " were written", shown,
                          f.bytes, bytes);
+        else if ((rc = hash_file(hex, &f, p)) == 0 && strcmp(hex, sha) != 0)
+            rc = err_set(ERR_FORMAT, "%s is not what was written: its SHA-256 differs", shown);
         file_close(&f);
     }
-    if (rc == 0 && (rc = hash_file(hex, &found, path, p)) == 0 && strcmp(hex, sha) != 0)
-        rc = err_set(ERR_FORMAT, "%s is not what was written: its SHA-256 differs", shown);
     mem_free(path);
     return rc;
 }

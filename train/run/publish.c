@@ -2,6 +2,7 @@
 
 #include "train/run/adapter.h"
 #include "train/run/inside.h"
+#include "weights/model_source.h"
 
 /* The model has the weights of the last step. */
 static bool is_published(const struct run *r)

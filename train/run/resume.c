@@ -10,14 +10,13 @@
 #include "train/run/inside.h"
 #include "train/run/open.h"
 #include "train/run/report.h"
-#include "weights/tensors/source.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 /* A run's folder may have been moved or copied since: it is where its checkpoint lies. */
-static int place_here(struct run_config *c, const struct checkpoint *cp)
+static int point_at_folder(struct run_config *c, const struct checkpoint *cp)
 {
     const char *slash = strrchr(cp->path, '/');
     char *folder =
@@ -28,21 +27,77 @@ static int place_here(struct run_config *c, const struct checkpoint *cp)
     return rc;
 }
 
-int run_stored_config(struct run_config *c, const struct checkpoint *cp)
+static int read_configuration(struct resume *q)
 {
+    const struct checkpoint *cp = &q->checkpoint;
     const char *text = NULL;
     char shown[256];
     int rc = json_take_text(cp->state, "config", &text);
     if (rc == 0 && text == NULL)
         rc = err_set(ERR_FORMAT, "it has no configuration");
-    if (rc == 0 && (rc = run_config_init(c)) == 0 &&
-        ((rc = run_config_read(c, RUN_CHECKPOINT, "its configuration", text, strlen(text))) != 0 ||
-         (rc = place_here(c, cp)) != 0))
-        run_config_release(c);
+    if (rc == 0 && (rc = run_config_init(&q->stored)) == 0 &&
+        (rc = run_config_read(&q->stored, RUN_CHECKPOINT, "its configuration", text,
+                              strlen(text))) == 0)
+        rc = point_at_folder(&q->stored, cp);
     if (rc != 0)
         rc = err_wrap("checkpoint %s", file_show(shown, sizeof shown, cp->path));
     return rc;
 }
+
+/* ---- what is there, and whether it goes with what is asked for ---- */
+
+int run_resume_open(struct resume *q, const char *path, const struct progress *p)
+{
+    *q = (struct resume){.progress = p};
+    int rc = checkpoint_open(&q->checkpoint, path, p);
+    if (rc == 0 && (rc = read_configuration(q)) != 0)
+        run_resume_close(q);
+    return rc;
+}
+
+void run_resume_close(struct resume *q)
+{
+    if (q == NULL)
+        return;
+    model_files_close(&q->model);
+    run_config_release(&q->stored);
+    run_config_release(&q->was);
+    run_config_release(&q->config);
+    checkpoint_close(&q->checkpoint);
+}
+
+/* A copy of c in place of the one there is, resolved. */
+static int resolve_copy(struct run_config *out, const struct run_config *c,
+                        const struct config *shape)
+{
+    run_config_release(out);
+    int rc = run_config_copy(out, c);
+    return rc == 0 ? run_config_settle(out, shape) : rc;
+}
+
+static bool stays_in_folder(const struct resume *q)
+{
+    return file_is_same(q->was.checkpoint.folder, q->config.checkpoint.folder);
+}
+
+int run_resume_check(struct resume *q, const struct run_config *c)
+{
+    const char *path = q->checkpoint.path;
+    char shown[256];
+    int rc = q->model.path == NULL ? model_files_open(&q->model, path, 0, q->progress) : 0;
+    const struct config *shape = &q->model.source.config;
+    if (rc == 0 && (rc = resolve_copy(&q->was, &q->stored, shape)) == 0 &&
+        (rc = resolve_copy(&q->config, c, shape)) == 0 &&
+        (rc = run_check_change(&q->was, &q->config)) == 0 && !stays_in_folder(q))
+        rc = run_refuse_old(q->config.checkpoint.folder);
+    if (rc == 0 && (rc = run_check_inputs(&q->config)) == 0)
+        rc = file_look_folder(q->config.checkpoint.folder);
+    return rc == 0 || rc == ERR_INTERRUPTED
+               ? rc
+               : err_wrap("cannot go on from %s", file_show(shown, sizeof shown, path));
+}
+
+/* ---- going on ---- */
 
 static int check_identities(const struct run *r, const json_t *state)
 {
@@ -86,7 +141,7 @@ static int restore_run(struct run *r, const struct checkpoint *cp)
 
 /* In the folder of its checkpoint a run takes the place of what came after that; in another, which
  * has no run, nothing is saved yet. Lines go last: no checkpoint that counts is without its own. */
-static int settle_in(struct run *r, const struct checkpoint *cp, bool same_folder)
+static int take_folder(struct run *r, const struct checkpoint *cp, bool same_folder)
 {
     const struct run_config *c = &r->config;
     int n_aside = 0;
@@ -101,69 +156,21 @@ static int settle_in(struct run *r, const struct checkpoint *cp, bool same_folde
     return rc == 0 ? metrics_start(r->log, c->logging.tensorboard) : rc;
 }
 
-int run_resume(struct run **out, const struct checkpoint *cp, const struct run_config *c,
-               struct model *m, const struct run_events *e)
+int run_resume(struct run **out, struct resume *q, struct model *m, const struct run_events *e)
 {
-    struct run_config was;
     char shown[256];
-    int rc = run_stored_config(&was, cp);
-    if (rc != 0)
-        return rc;
-    if ((rc = run_config_settle(&was, &m->config)) == 0)
-        rc = run_check_change(&was, c);
-    bool same = file_is_same(was.checkpoint.folder, c->checkpoint.folder);
-    if (rc == 0 && !same)
-        rc = run_refuse_old(c->checkpoint.folder);
-    struct run *r = rc == 0 ? mem_alloc(sizeof *r) : NULL;
-    if (rc == 0)
-        rc = r == NULL ? ERR_NOMEM : run_build(r, c, m, e);
-    if (rc == 0 && (rc = restore_run(r, cp)) == 0)
-        rc = settle_in(r, cp, same);
-    if (rc == 0)
-        run_change_scale(r, &was);
-    run_config_release(&was);
+    struct run *r = mem_alloc(sizeof *r);
+    int rc = r == NULL ? ERR_NOMEM : run_build(r, &q->config, m, e);
+    if (rc == 0 && (rc = restore_run(r, &q->checkpoint)) == 0)
+        rc = take_folder(r, &q->checkpoint, stays_in_folder(q));
     if (rc == 0) {
+        run_change_scale(r, &q->was);
         run_fill_metrics(r);
         *out = r;
         return 0;
     }
     run_drop(r);
-    return rc == ERR_INTERRUPTED
-               ? rc
-               : err_wrap("cannot go on from %s", file_show(shown, sizeof shown, cp->path));
-}
-
-/* c as its checkpoint has it, both settled for the shape it has. */
-static int check_resumed(const struct checkpoint *cp, struct run_config *c,
-                         const struct config *shape)
-{
-    struct run_config was;
-    int rc = run_stored_config(&was, cp);
-    if (rc != 0)
-        return rc;
-    if ((rc = run_config_settle(&was, shape)) == 0 && (rc = run_config_settle(c, shape)) == 0 &&
-        (rc = run_check_change(&was, c)) == 0 &&
-        !file_is_same(was.checkpoint.folder, c->checkpoint.folder))
-        rc = run_refuse_old(c->checkpoint.folder);
-    run_config_release(&was);
-    return rc;
-}
-
-int run_check_resume(const struct checkpoint *cp, const struct run_config *c)
-{
-    struct run_config trial;
-    struct source s = {0};
-    char shown[256];
-    int rc = run_config_copy(&trial, c);
-    if (rc != 0)
-        return rc;
-    if ((rc = source_open(&s, cp->path, 0, true, NULL)) == 0)
-        rc = check_resumed(cp, &trial, &s.table.config);
-    if (rc == 0 && (rc = run_check_inputs(&trial)) == 0)
-        rc = file_look_folder(trial.checkpoint.folder);
-    source_close(&s);
-    run_config_release(&trial);
-    return rc == 0 || rc == ERR_INTERRUPTED
-               ? rc
-               : err_wrap("cannot go on from %s", file_show(shown, sizeof shown, cp->path));
+    return rc == ERR_INTERRUPTED ? rc
+                                 : err_wrap("cannot go on from %s",
+                                            file_show(shown, sizeof shown, q->checkpoint.path));
 }

@@ -44,7 +44,8 @@ static int take_step(struct drill *d)
     if (rc != 0)
         return rc;
     double norm = optimizer_norm(d->optimizer, step_gradients(d->step), scale);
-    optimizer_step(d->optimizer, d->masters, step_gradients(d->step), scale, norm, 1e-5f);
+    optimizer_step(d->optimizer, masters_block(d->masters), step_gradients(d->step), scale, norm,
+                   1e-5f);
     return 0;
 }
 
@@ -145,14 +146,14 @@ int bench_train(struct bench *b)
     const struct model *m = b->repl->model;
     const int n_ctx = m->config.n_ctx;
     struct masters masters;
-    struct optimizer optimizer = {0};
+    struct optimizer *optimizer = NULL;
     struct optimizer_config adamw;
     optimizer_config_init(&adamw);
     int rc = masters_init(&masters, m, DTYPE_F32, NULL);
     if (rc == 0)
-        rc = optimizer_init(&optimizer, &adamw, &masters);
+        rc = optimizer_new(&optimizer, &adamw, masters_layout(&masters));
     for (int i = 0; i < (b->sized ? 1 : 2) && rc == 0; i++) {
-        struct drill d = {.masters = &masters, .optimizer = &optimizer};
+        struct drill d = {.masters = &masters, .optimizer = optimizer};
         step_config_init(&d.config);
         d.config.batch = b->sized ? b->batch : sizes[i].batch;
         d.config.length = b->sized ? b->length : sizes[i].length;
@@ -160,7 +161,7 @@ int bench_train(struct bench *b)
             d.config.length = n_ctx;
         rc = bench_size(b, &d);
     }
-    optimizer_release(&optimizer);
+    optimizer_free(optimizer);
     masters_release(&masters);
     return rc;
 }

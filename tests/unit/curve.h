@@ -97,11 +97,11 @@ static inline void curve_train(struct curve *x, struct masters *learning, struct
 {
     struct schedule_config schedule = curve_schedule(rate);
     struct step *step;
-    struct optimizer o;
+    struct optimizer *o = NULL;
     s.batch = batch;
     s.length = T;
     assert_ok(step_new(&step, &x->w, &s));
-    assert_ok(optimizer_init(&o, c, learning));
+    assert_ok(optimizer_new(&o, c, masters_layout(learning)));
     for (int t = 0; t < STEPS; t++) {
         struct step_result one, all = {0};
         step_zero(step);
@@ -114,11 +114,11 @@ static inline void curve_train(struct curve *x, struct masters *learning, struct
         }
         float scale = 1 / (float)all.n_targets;
         curve[t][0] = all.loss_sum / (double)all.n_targets;
-        curve[t][1] = optimizer_norm(&o, step_gradients(step), scale);
-        optimizer_step(&o, learning, step_gradients(step), scale, curve[t][1],
+        curve[t][1] = optimizer_norm(o, step_gradients(step), scale);
+        optimizer_step(o, masters_block(learning), step_gradients(step), scale, curve[t][1],
                        (float)schedule_rate(&schedule, t, STEPS));
     }
-    optimizer_release(&o);
+    optimizer_free(o);
     step_free(step);
 }
 

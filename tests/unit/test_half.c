@@ -153,7 +153,7 @@ static void make_ones(struct masters *w)
 static double descend(bool chance)
 {
     struct masters w;
-    struct optimizer o;
+    struct optimizer *o = NULL;
     struct optimizer_config c;
     double sum = 0;
     make_ones(&w);
@@ -163,17 +163,17 @@ static double descend(bool chance)
     optimizer_config_init(&c);
     c.weight_decay = 0;
     c.stochastic_rounding = chance;
-    assert_ok(optimizer_init(&o, &c, &w));
+    assert_ok(optimizer_new(&o, &c, masters_layout(&w)));
     for (int t = 0; t < 100; t++) {
-        double norm = optimizer_norm(&o, grads, 1);
+        double norm = optimizer_norm(o, grads, 1);
         uint64_t before = mem_count();
-        optimizer_step(&o, &w, grads, 1, norm, 1e-5f);
+        optimizer_step(o, masters_block(&w), grads, 1, norm, 1e-5f);
         assert_int_equal(mem_count(), before);
     }
     for (size_t i = 0; i < w.n; i++)
         sum += (double)half_to_f32(w.half[i]);
     sum /= (double)w.n;
-    optimizer_release(&o);
+    optimizer_free(o);
     masters_release(&w);
     mem_free(grads);
     return sum;
@@ -195,13 +195,18 @@ enum { PIECE = 16384, RUN = 1024 };
 static void expect_moments(const struct optimizer *whole, const struct optimizer *half,
                            const struct masters *w, int steps)
 {
+    struct optimizer_block a[OPTIMIZER_MAX_BLOCKS], b[OPTIMIZER_MAX_BLOCKS];
+    assert_int_equal(optimizer_blocks(whole, a), 2);
+    assert_int_equal(optimizer_blocks(half, b), 3);
+    const float *full = a[1].data, *units = b[2].data;
+    const uint16_t *halves = b[1].data;
     size_t piece = 0;
     for (int i = 0; i < w->view.n_tensors; i++)
         for (size_t at = w->offset[i]; at < w->offset[i + 1]; at += PIECE, piece++)
             for (size_t k = 0; k < PIECE && at + k < w->offset[i + 1]; k++) {
-                float unit = half->m_unit[piece * (PIECE / RUN) + k / RUN], m = whole->m[at + k];
+                float unit = units[piece * (PIECE / RUN) + k / RUN], m = full[at + k];
                 float bound = fmaxf(fabsf(m) * 0x1p-11f, unit * 0x1p-25f) * (float)steps;
-                assert_true(fabsf(half_to_f32(half->half_m[at + k]) * unit - m) <= bound);
+                assert_true(fabsf(half_to_f32(halves[at + k]) * unit - m) <= bound);
             }
 }
 
@@ -211,7 +216,7 @@ static void half_moments_lose_half_a_last_place(void **state)
     (void)state;
     for (int e = -24; e <= 15; e += 13) {
         struct masters w;
-        struct optimizer whole, half;
+        struct optimizer *whole = NULL, *half = NULL;
         struct optimizer_config c;
         optimizer_config_init(&c);
         make_ones(&w);
@@ -221,17 +226,16 @@ static void half_moments_lose_half_a_last_place(void **state)
                 grads[w.offset[i] + k] = half_from_f32(
                     ldexpf(rng_normal(1, (uint64_t)i, k) / 4, e - 3 * (int)(k / RUN % 4)));
         c.first_order_momentum = MOMENT_F32;
-        assert_ok(optimizer_init(&whole, &c, &w));
+        assert_ok(optimizer_new(&whole, &c, masters_layout(&w)));
         c.first_order_momentum = MOMENT_AS_WEIGHTS;
-        assert_ok(optimizer_init(&half, &c, &w));
-        assert_true(half.m == NULL && whole.half_m == NULL);
+        assert_ok(optimizer_new(&half, &c, masters_layout(&w)));
         for (int step = 1; step <= 3; step++) {
-            optimizer_step(&whole, &w, grads, 0x1p-20f, 0, 0);
-            optimizer_step(&half, &w, grads, 0x1p-20f, 0, 0);
-            expect_moments(&whole, &half, &w, step);
+            optimizer_step(whole, masters_block(&w), grads, 0x1p-20f, 0, 0);
+            optimizer_step(half, masters_block(&w), grads, 0x1p-20f, 0, 0);
+            expect_moments(whole, half, &w, step);
         }
-        optimizer_release(&whole);
-        optimizer_release(&half);
+        optimizer_free(whole);
+        optimizer_free(half);
         masters_release(&w);
         mem_free(grads);
     }
@@ -244,7 +248,7 @@ static void half_weights_stay_finite(void **state)
     (void)state;
     for (int chance = 0; chance < 2; chance++) {
         struct masters w;
-        struct optimizer o;
+        struct optimizer *o = NULL;
         struct optimizer_config c;
         optimizer_config_init(&c);
         c.weight_decay = 0;
@@ -253,16 +257,16 @@ static void half_weights_stay_finite(void **state)
         uint16_t *grads = mem_array(w.n, sizeof *grads), *before = mem_array(w.n, sizeof *before);
         for (size_t i = 0; i < w.n; i++)
             grads[i] = half_from_f32(0.25f);
-        assert_ok(optimizer_init(&o, &c, &w));
-        double norm = optimizer_norm(&o, grads, 1);
-        assert_true(optimizer_step(&o, &w, grads, 1, norm, 30000));
-        assert_true(optimizer_step(&o, &w, grads, 1, norm, 30000));
+        assert_ok(optimizer_new(&o, &c, masters_layout(&w)));
+        double norm = optimizer_norm(o, grads, 1);
+        assert_true(optimizer_step(o, masters_block(&w), grads, 1, norm, 30000));
+        assert_true(optimizer_step(o, masters_block(&w), grads, 1, norm, 30000));
         memcpy(before, w.half, w.n * sizeof *before);
-        assert_false(optimizer_step(&o, &w, grads, 1, norm, 30000));
+        assert_false(optimizer_step(o, masters_block(&w), grads, 1, norm, 30000));
         assert_memory_equal(w.half, before, w.n * sizeof *before);
-        assert_int_equal(o.steps, 2);
+        assert_int_equal(optimizer_steps(o), 2);
         assert_true(fabsf(half_to_f32(before[0]) + 59999) < 64);
-        optimizer_release(&o);
+        optimizer_free(o);
         masters_release(&w);
         mem_free(grads);
         mem_free(before);
@@ -302,7 +306,7 @@ enum { LONG = 200 };
 static void learn(double losses[LONG], enum dtype dtype)
 {
     struct curve x;
-    struct optimizer o;
+    struct optimizer *o = NULL;
     struct optimizer_config c = curve_config(OPTIMIZER_ADAMW);
     struct step_config s;
     struct step *step;
@@ -312,7 +316,7 @@ static void learn(double losses[LONG], enum dtype dtype)
     s.batch = B;
     s.length = T;
     assert_ok(step_new(&step, &x.w, &s));
-    assert_ok(optimizer_init(&o, &c, &x.w));
+    assert_ok(optimizer_new(&o, &c, masters_layout(&x.w)));
     for (int t = 0; t < LONG; t++) {
         struct step_result one;
         tiny_ids(ids, B * T, &x.w.view.config, (uint64_t)t);
@@ -320,11 +324,11 @@ static void learn(double losses[LONG], enum dtype dtype)
             labels[i] = (ids[i] * 7 + 3) % x.w.view.config.n_vocab;
         step_zero(step);
         assert_ok(step_run(step, &one, ids, labels, B, T, 1024.0f / (B * T), 0, true));
-        double norm = optimizer_norm(&o, step_gradients(step), 1.0f / 1024);
-        optimizer_step(&o, &x.w, step_gradients(step), 1.0f / 1024, norm, 5e-3f);
+        double norm = optimizer_norm(o, step_gradients(step), 1.0f / 1024);
+        optimizer_step(o, masters_block(&x.w), step_gradients(step), 1.0f / 1024, norm, 5e-3f);
         losses[t] = one.loss_sum / (B * T);
     }
-    optimizer_release(&o);
+    optimizer_free(o);
     step_free(step);
     masters_release(&x.w);
 }

@@ -1,4 +1,5 @@
 #include "train/optim/optimizer.h"
+#include "train/step/weights.h"
 
 #include "model/base/par.h"
 #include "model/kernels/kernels.h"
@@ -92,7 +93,7 @@ static void run_golden(const char *name, const json_t *j)
 {
     struct config config = golden_config();
     struct masters w;
-    struct optimizer o;
+    struct optimizer *o = NULL;
     make(&w, &config);
     const size_t n = w.n;
     float *start = mem_array(n * (STEPS + 1), sizeof *start),
@@ -102,19 +103,19 @@ static void run_golden(const char *name, const json_t *j)
     memcpy(w.data, start, n * sizeof *start);
     struct optimizer_config c = config_of(j);
     float scale = number(j, "scale"), rate = number(j, "rate");
-    assert_ok(optimizer_init(&o, &c, &w));
+    assert_ok(optimizer_new(&o, &c, masters_layout(&w)));
     for (int t = 0; t < STEPS; t++) {
         const float *grads = start + n * (size_t)(t + 1);
-        double norm = optimizer_norm(&o, grads, scale);
+        double norm = optimizer_norm(o, grads, scale);
         double expected = json_number_value(json_array_get(json_object_get(j, "norms"), (size_t)t));
         assert_true(fabs(norm - expected) <= 1e-12 * expected);
-        optimizer_step(&o, &w, grads, scale, norm, rate);
+        optimizer_step(o, masters_block(&w), grads, scale, norm, rate);
         if (t == 0)
             compare(name, 1, w.data, want, n);
     }
     compare(name, STEPS, w.data, want + n, n);
-    assert_int_equal(o.steps, STEPS);
-    optimizer_release(&o);
+    assert_int_equal(optimizer_steps(o), STEPS);
+    optimizer_free(o);
     masters_release(&w);
     mem_free(start);
     mem_free(want);
@@ -177,13 +178,32 @@ static void make_grads(float *grads, size_t n, int step)
         grads[i] = rng_normal(9, (uint64_t)step, i);
 }
 
+static void copy_moments(struct optimizer *to, const struct optimizer *from)
+{
+    struct optimizer_block a[OPTIMIZER_MAX_BLOCKS], b[OPTIMIZER_MAX_BLOCKS];
+    const int n = optimizer_blocks(from, a);
+    assert_int_equal(optimizer_blocks(to, b), n);
+    for (int i = 0; i < n; i++)
+        memcpy(b[i].data, a[i].data, a[i].n * dtype_bytes(a[i].dtype));
+    optimizer_set_steps(to, optimizer_steps(from));
+}
+
+static void expect_same_moments(const struct optimizer *x, const struct optimizer *y)
+{
+    struct optimizer_block a[OPTIMIZER_MAX_BLOCKS], b[OPTIMIZER_MAX_BLOCKS];
+    const int n = optimizer_blocks(x, a);
+    assert_int_equal(optimizer_blocks(y, b), n);
+    for (int i = 0; i < n; i++)
+        assert_memory_equal(a[i].data, b[i].data, a[i].n * dtype_bytes(a[i].dtype));
+}
+
 /* Steps first .. last-1 of the same run. */
 static void go(struct optimizer *o, struct masters *w, float *grads, int first, int last)
 {
     for (int t = first; t < last; t++) {
         make_grads(grads, w->n, t);
         double norm = optimizer_norm(o, grads, 0.25f);
-        optimizer_step(o, w, grads, 0.25f, norm, 0.01f);
+        optimizer_step(o, w->data, grads, 0.25f, norm, 0.01f);
     }
 }
 
@@ -198,35 +218,32 @@ static void bits_do_not_depend_on_the_team(void **state)
     float *start = mem_array(n, sizeof *start), *grads = mem_array(n, sizeof *grads);
     memcpy(start, first.data, n * sizeof *start);
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
-        struct optimizer o, again;
+        struct optimizer *o = NULL, *again = NULL;
         memcpy(first.data, start, n * sizeof *start);
         assert_ok(par_open(1, false));
         assert_ok(kernels_select("portable"));
-        assert_ok(optimizer_init(&o, &kinds[kind], &first));
-        go(&o, &first, grads, 0, 4);
+        assert_ok(optimizer_new(&o, &kinds[kind], masters_layout(&first)));
+        go(o, &first, grads, 0, 4);
         assert_ok(kernels_select("auto"));
         for (int threads = 2; threads <= 5; threads++) {
             assert_ok(par_open(threads, false));
             make(&w, &c);
             assert_memory_equal(w.data, start, n * sizeof *start);
-            assert_ok(optimizer_init(&again, &kinds[kind], &w));
-            go(&again, &w, grads, 0, 2);
-            struct optimizer resumed;
-            assert_ok(optimizer_init(&resumed, &kinds[kind], &w));
-            memcpy(resumed.m, again.m, n * sizeof *again.m);
-            memcpy(resumed.v, again.v, n * sizeof *again.v);
-            resumed.steps = again.steps;
-            go(&resumed, &w, grads, 2, 4);
+            assert_ok(optimizer_new(&again, &kinds[kind], masters_layout(&w)));
+            go(again, &w, grads, 0, 2);
+            struct optimizer *resumed = NULL;
+            assert_ok(optimizer_new(&resumed, &kinds[kind], masters_layout(&w)));
+            copy_moments(resumed, again);
+            go(resumed, &w, grads, 2, 4);
             assert_memory_equal(w.data, first.data, n * sizeof *w.data);
-            assert_memory_equal(resumed.m, o.m, n * sizeof *o.m);
-            assert_memory_equal(resumed.v, o.v, n * sizeof *o.v);
-            assert_memory_equal(resumed.changes, o.changes,
-                                (size_t)o.n_tensors * sizeof *o.changes);
-            optimizer_release(&resumed);
-            optimizer_release(&again);
+            expect_same_moments(resumed, o);
+            assert_memory_equal(optimizer_changes(resumed), optimizer_changes(o),
+                                (size_t)w.view.n_tensors * sizeof *optimizer_changes(o));
+            optimizer_free(resumed);
+            optimizer_free(again);
             masters_release(&w);
         }
-        optimizer_release(&o);
+        optimizer_free(o);
     }
     assert_memory_not_equal(first.data, start, n * sizeof *start);
     par_close();
@@ -251,26 +268,26 @@ static void changes_are_what_happened(void **state)
     struct config c = wide_config();
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         struct masters w;
-        struct optimizer o;
+        struct optimizer *o = NULL;
         make(&w, &c);
-        assert_ok(optimizer_init(&o, &kinds[kind], &w));
+        assert_ok(optimizer_new(&o, &kinds[kind], masters_layout(&w)));
         float *before = mem_array(w.n, sizeof *before), *grads = mem_array(w.n, sizeof *grads);
         memcpy(before, w.data, w.n * sizeof *before);
-        go(&o, &w, grads, 0, 1);
-        for (int i = 0; i < o.n_tensors; i++) {
+        go(o, &w, grads, 0, 1);
+        for (int i = 0; i < w.view.n_tensors; i++) {
             size_t at = w.offset[i], n = masters_size(&w, i);
             double grad = norm_of(grads + at, NULL, n) / 4, weight = norm_of(before + at, NULL, n),
                    update = norm_of(w.data + at, before + at, n);
-            assert_true(fabs(o.changes[i].grad_norm - grad) <= 1e-9 * grad);
-            assert_true(fabs(o.changes[i].weight_norm - weight) <= 1e-9 * weight);
+            assert_true(fabs(optimizer_changes(o)[i].grad_norm - grad) <= 1e-9 * grad);
+            assert_true(fabs(optimizer_changes(o)[i].weight_norm - weight) <= 1e-9 * weight);
             /* LAMB's is that of the direction, before weights are rounded. */
-            if (!(fabs(o.changes[i].update_norm - update) <= 1e-4 * update))
+            if (!(fabs(optimizer_changes(o)[i].update_norm - update) <= 1e-4 * update))
                 fail_msg("kind %zu, %s: the update's norm is %.9g, expected %.9g", kind,
-                         w.view.tensors[i].name, o.changes[i].update_norm, update);
+                         w.view.tensors[i].name, optimizer_changes(o)[i].update_norm, update);
         }
         mem_free(before);
         mem_free(grads);
-        optimizer_release(&o);
+        optimizer_free(o);
         masters_release(&w);
     }
 }
@@ -280,25 +297,25 @@ static void what_is_not_finite_shows_in_the_norm(void **state)
     (void)state;
     struct config c = golden_config();
     struct masters w;
-    struct optimizer o;
+    struct optimizer *o = NULL;
     make(&w, &c);
-    assert_ok(optimizer_init(&o, &kinds[0], &w));
+    assert_ok(optimizer_new(&o, &kinds[0], masters_layout(&w)));
     float *grads = mem_array(w.n, sizeof *grads);
-    assert_true(optimizer_norm(&o, grads, 1) == 0);
+    assert_true(optimizer_norm(o, grads, 1) == 0);
     grads[w.n - 1] = INFINITY;
-    assert_true(isinf(optimizer_norm(&o, grads, 1)));
+    assert_true(isinf(optimizer_norm(o, grads, 1)));
     grads[w.n - 1] = NAN;
-    assert_true(isnan(optimizer_norm(&o, grads, 1)));
+    assert_true(isnan(optimizer_norm(o, grads, 1)));
     /* What would overflow in float does not. */
     grads[0] = 3e38f, grads[1] = 1.3e38f, grads[w.n - 1] = 0;
-    double norm = optimizer_norm(&o, grads, 1);
+    double norm = optimizer_norm(o, grads, 1);
     assert_true(isfinite(norm) && norm > 3e38);
     /* And is clipped to what moves the weights a little. */
-    optimizer_step(&o, &w, grads, 1, norm, 0.01f);
+    optimizer_step(o, masters_block(&w), grads, 1, norm, 0.01f);
     for (size_t i = 0; i < w.n; i++)
         assert_true(isfinite(w.data[i]) && fabsf(w.data[i]) < 3);
     mem_free(grads);
-    optimizer_release(&o);
+    optimizer_free(o);
     masters_release(&w);
 }
 
@@ -310,25 +327,28 @@ static int go_within(struct optimizer *o, struct masters *w, float *grads, float
     const size_t n = w->n;
     float *before = mem_array(3 * n, sizeof *before);
     int refused = 0;
-    o->limit = limit;
+    struct optimizer_block moments[OPTIMIZER_MAX_BLOCKS];
+    assert_int_equal(optimizer_blocks(o, moments), 2);
+    optimizer_set_limit(o, limit);
     for (int t = 0; t < N; t++) {
-        int64_t steps = o->steps;
+        int64_t steps = optimizer_steps(o);
         memcpy(before, w->data, n * sizeof *before);
-        memcpy(before + n, o->m, n * sizeof *before);
-        memcpy(before + 2 * n, o->v, n * sizeof *before);
+        for (int i = 0; i < 2; i++)
+            memcpy(before + (size_t)(1 + i) * n, moments[i].data, n * sizeof *before);
         make_grads(grads, n, t);
-        bool taken = optimizer_step(o, w, grads, 1, optimizer_norm(o, grads, 1), rate);
-        assert_int_equal(o->steps, steps + taken);
+        bool taken = optimizer_step(o, w->data, grads, 1, optimizer_norm(o, grads, 1), rate);
+        assert_int_equal(optimizer_steps(o), steps + taken);
         for (size_t i = 0; i < n; i++)
             assert_true(fabsf(w->data[i]) < limit);
         if (taken)
             continue;
         refused++;
         assert_memory_equal(w->data, before, n * sizeof *before);
-        assert_memory_equal(o->m, before + n, n * sizeof *before);
-        assert_memory_equal(o->v, before + 2 * n, n * sizeof *before);
-        for (int i = 0; i < o->n_tensors; i++)
-            assert_true(o->changes[i].update_norm == 0 && o->changes[i].grad_norm > 0);
+        for (int i = 0; i < 2; i++)
+            assert_memory_equal(moments[i].data, before + (size_t)(1 + i) * n, n * sizeof *before);
+        const struct tensor_change *changes = optimizer_changes(o);
+        for (int i = 0; i < w->view.n_tensors; i++)
+            assert_true(changes[i].update_norm == 0 && changes[i].grad_norm > 0);
     }
     mem_free(before);
     return refused;
@@ -344,25 +364,25 @@ static void no_weight_leaves_the_limit(void **state)
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
         for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
             struct masters free, held[2];
-            struct optimizer o;
+            struct optimizer *o = NULL;
             int refused[2];
             make(&free, &c);
             float *grads = mem_array(free.n, sizeof *grads);
             for (int k = 0; k < 2; k++) {
                 assert_ok(par_open(1 + 2 * k, false));
                 make(&held[k], &c);
-                assert_ok(optimizer_init(&o, &kinds[kind], &held[k]));
-                refused[k] = go_within(&o, &held[k], grads, i == 0 ? 100 : 65520, rates[i]);
-                optimizer_release(&o);
+                assert_ok(optimizer_new(&o, &kinds[kind], masters_layout(&held[k])));
+                refused[k] = go_within(o, &held[k], grads, i == 0 ? 100 : 65520, rates[i]);
+                optimizer_free(o);
             }
             assert_int_equal(refused[0], refused[1]);
             assert_memory_equal(held[0].data, held[1].data, free.n * sizeof *free.data);
             assert_true(i == 0 ? refused[0] == 0 : i < 3 || refused[0] > 0);
             if (i == 0) {
-                assert_ok(optimizer_init(&o, &kinds[kind], &free));
-                go_within(&o, &free, grads, INFINITY, rates[i]);
+                assert_ok(optimizer_new(&o, &kinds[kind], masters_layout(&free)));
+                go_within(o, &free, grads, INFINITY, rates[i]);
                 assert_memory_equal(held[0].data, free.data, free.n * sizeof *free.data);
-                optimizer_release(&o);
+                optimizer_free(o);
             }
             masters_release(&held[0]);
             masters_release(&held[1]);
@@ -377,26 +397,25 @@ static void a_step_allocates_nothing(void **state)
     (void)state;
     struct config c = golden_config();
     struct masters w;
-    struct optimizer o;
+    struct optimizer *o = NULL;
     make(&w, &c);
     float *grads = mem_array(w.n, sizeof *grads);
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
-        assert_ok(optimizer_init(&o, &kinds[kind], &w));
-        go(&o, &w, grads, 0, 1);
+        assert_ok(optimizer_new(&o, &kinds[kind], masters_layout(&w)));
+        go(o, &w, grads, 0, 1);
         uint64_t before = mem_count();
-        go(&o, &w, grads, 1, 3);
+        go(o, &w, grads, 1, 3);
         assert_int_equal(mem_count(), before);
-        optimizer_release(&o);
+        optimizer_free(o);
     }
     /* Every allocation may fail. */
     for (uint64_t k = 1, rc = 1; rc != 0; k++) {
         mem_fail_at(k);
-        rc = optimizer_init(&o, &kinds[0], &w) != 0;
+        rc = optimizer_new(&o, &kinds[0], masters_layout(&w)) != 0;
         mem_fail_at(0);
         assert_true(k < 20 && (rc == 1 || k > 4));
-        optimizer_release(&o);
-        optimizer_release(&o);
     }
+    optimizer_free(o);
     mem_free(grads);
     masters_release(&w);
 }

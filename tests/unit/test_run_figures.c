@@ -17,7 +17,7 @@ struct by_hand {
     struct dataset train, validation;
     struct batches *batches;
     struct step *step;
-    struct optimizer optimizer;
+    struct optimizer *optimizer;
     uint64_t windows, tokens;
 };
 
@@ -36,12 +36,12 @@ static void open_by_hand(struct by_hand *h, const struct run_config *c)
     assert_ok(masters_init(&h->masters, h->model, DTYPE_F32, NULL));
     run_config_step(c, &h->model->config, &s);
     assert_ok(step_new(&h->step, &h->masters, &s));
-    assert_ok(optimizer_init(&h->optimizer, &c->optimizer, &h->masters));
+    assert_ok(optimizer_new(&h->optimizer, &c->optimizer, masters_layout(&h->masters)));
 }
 
 static void close_by_hand(struct by_hand *h)
 {
-    optimizer_release(&h->optimizer);
+    optimizer_free(h->optimizer);
     step_free(h->step);
     masters_release(&h->masters);
     batches_free(h->batches);
@@ -68,8 +68,9 @@ static void step_by_hand(struct by_hand *h, const struct run_config *c, int t,
         correct += (double)one.n_correct;
     }
     const float rate = (float)schedule_rate(&c->schedule, t, TRIAL_STEPS), scale = (float)(1 / n);
-    double norm = optimizer_norm(&h->optimizer, step_gradients(h->step), scale);
-    optimizer_step(&h->optimizer, &h->masters, step_gradients(h->step), scale, norm, rate);
+    double norm = optimizer_norm(h->optimizer, step_gradients(h->step), scale);
+    optimizer_step(h->optimizer, masters_block(&h->masters), step_gradients(h->step), scale, norm,
+                   rate);
     h->tokens += (uint64_t)n;
     assert_true(norm > 2 * (double)c->optimizer.grad_clip);
     assert_int_equal(line->step, t + 1);

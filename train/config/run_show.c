@@ -1,5 +1,6 @@
 /* The settings of a run, and what they will take, for people. */
 #include "train/config/run_config.h"
+#include "train/step/weights.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -4,7 +4,6 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "train/data/permutation.h"
-#include "train/step/step.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -62,7 +61,7 @@ static int read_window(struct batches *b, token_id *ids, token_id *labels, uint6
     return 0;
 }
 
-static void prepare(struct batches *b, struct slot *s)
+static void prepare_slot(struct batches *b, struct slot *s)
 {
     s->rc = 0;
     for (int i = 0; i < b->batch && s->rc == 0; i++) {
@@ -83,7 +82,7 @@ static void *prepare_always(void *arg)
         if (b->stop)
             break;
         pthread_mutex_unlock(&b->lock);
-        prepare(b, &b->slots[b->next]);
+        prepare_slot(b, &b->slots[b->next]);
         pthread_mutex_lock(&b->lock);
         b->work = false;
         pthread_cond_broadcast(&b->changed);
@@ -105,14 +104,14 @@ static int start_thread(struct batches *b)
 }
 
 /* Wait for the slot in work; the lock is held. */
-static void settle(struct batches *b)
+static void settle_slots(struct batches *b)
 {
     while (b->work)
         pthread_cond_wait(&b->changed, &b->lock);
 }
 
 /* Have the next slot prepared from window `first` on; the lock is held, nothing in work. */
-static void order(struct batches *b, uint64_t first)
+static void order_slots(struct batches *b, uint64_t first)
 {
     b->slots[b->next].first = first;
     b->work = true;
@@ -128,7 +127,8 @@ static uint64_t count_windows(uint64_t n_tokens, uint64_t length, uint64_t strid
     return stride > length ? (labels - 1) / stride + 1 : (labels - length - 1) / stride + 2;
 }
 
-static int check(const struct dataset *d, const struct data_config *c, int batch, int length)
+static int check_batches(const struct dataset *d, const struct data_config *c, int batch,
+                         int length)
 {
     if (batch < 1 || length < 1 || length == INT32_MAX || c->stride < 0)
         return err_set(ERR_RANGE,
@@ -150,7 +150,7 @@ static int check(const struct dataset *d, const struct data_config *c, int batch
 int batches_new(struct batches **out, const struct dataset *d, const struct data_config *c,
                 int batch, int length)
 {
-    int rc = check(d, c, batch, length);
+    int rc = check_batches(d, c, batch, length);
     if (rc != 0)
         return rc;
     struct batches *b = mem_alloc(sizeof *b);
@@ -216,27 +216,27 @@ uint64_t batches_given(const struct batches *b)
 void batches_seek(struct batches *b, uint64_t n)
 {
     pthread_mutex_lock(&b->lock);
-    settle(b);
+    settle_slots(b);
     b->given = n;
-    order(b, n);
+    order_slots(b, n);
     pthread_mutex_unlock(&b->lock);
 }
 
 int batches_next(struct batches *b, const token_id **ids, const token_id **labels)
 {
     pthread_mutex_lock(&b->lock);
-    settle(b);
+    settle_slots(b);
     struct slot *s = &b->slots[b->next];
     int rc = s->rc;
     if (rc != 0) {
         err_set(rc, "%s", s->sentence);
-        order(b, b->given);
+        order_slots(b, b->given);
     } else {
         *ids = s->ids;
         *labels = s->labels;
         b->given += (uint64_t)b->batch;
         b->next = 1 - b->next;
-        order(b, b->given);
+        order_slots(b, b->given);
     }
     pthread_mutex_unlock(&b->lock);
     return rc;

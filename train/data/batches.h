@@ -8,6 +8,7 @@
  * how many windows have been given out. Another thread prepares the next batch.
  */
 #include "train/data/dataset.h"
+#include "train/data/label.h"
 
 struct batches;
 

@@ -28,7 +28,11 @@
  * halfway there (by a bound that costs nothing), and the first, is rehearsed on copies, and
  * not taken if it would. What there is then is the state before it.
  */
-#include "train/step/weights.h"
+#include "model/params.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_ADAM, OPTIMIZER_LAMB };
 /* What decays: tensors with two dimensions (so no biases and no LayerNorm), or all. */
@@ -60,30 +64,33 @@ struct tensor_change {
     double update_norm; /* of what the step added */
 };
 
-struct optimizer {
-    struct optimizer_config config;
-    float limit;  /* that no weight's size may reach, first as w->dtype has it; lower it at will */
-    float *m, *v; /* [n] each, in the masters' layout; m NULL: in half_m */
-    uint16_t *half_m; /* [n] in units of m_unit; NULL: in m */
-    float *m_unit;    /* [n_units], powers of two */
-    size_t n, n_units;
-    int64_t steps;                 /* taken; with m and v all there is to save */
-    struct tensor_change *changes; /* [n_tensors], of the last step, in the table's order */
-    /* From here on its own. */
-    struct optimizer_piece *pieces; /* the block in runs that each lie in one tensor */
-    double *sums;                   /* [n_pieces][2] */
-    double largest;                 /* no weight's size is above it; INFINITY: unknown */
-    int n_pieces;
+/* The block of weights that is optimized: where each tensor lies in it. */
+struct optimizer_layout {
+    enum dtype dtype; /* of weights and gradients: DTYPE_F32, DTYPE_F16 */
     int n_tensors;
-    enum dtype dtype; /* of weights and gradients */
+    const struct param_tensor *tensors; /* [n_tensors], of which only the kind is looked at */
+    const size_t *offset;               /* [n_tensors + 1], in elements */
 };
+
+struct optimizer;
 
 /* Of the first moment: DTYPE_F32 or DTYPE_F16, with weights of this dtype. */
 enum dtype optimizer_moment(const struct optimizer_config *c, enum dtype dtype);
-/* Moments of zero, before its first step. The layout of w is copied. */
-int optimizer_init(struct optimizer *o, const struct optimizer_config *c, const struct masters *w);
-void optimizer_release(struct optimizer *o);
-/* What of it a checkpoint has, the count of steps aside, as it lies in memory; how many. */
+/* Moments of zero, before its first step. Of the layout nothing is kept. */
+int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
+                  struct optimizer_layout l);
+void optimizer_free(struct optimizer *o);
+/* Of the next step on; kind, decay and the first moment's precision are those it was made with. */
+void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
+/* What no weight's size may reach; at first as the weights' type has it: infinite in fp32. */
+float optimizer_limit(const struct optimizer *o);
+void optimizer_set_limit(struct optimizer *o, float limit);
+/* Steps taken: with the blocks all there is to save. */
+int64_t optimizer_steps(const struct optimizer *o);
+void optimizer_set_steps(struct optimizer *o, int64_t steps);
+/* [n_tensors], of the last step, in the table's order. */
+const struct tensor_change *optimizer_changes(const struct optimizer *o);
+/* A block as it lies in memory. */
 struct optimizer_block {
     const char *name;
     enum dtype dtype;
@@ -91,17 +98,18 @@ struct optimizer_block {
     size_t n;
 };
 enum { OPTIMIZER_MAX_BLOCKS = 3 };
+/* The moments, to be saved, or filled when a run goes on; how many blocks they are. */
 int optimizer_blocks(const struct optimizer *o, struct optimizer_block out[OPTIMIZER_MAX_BLOCKS]);
-/* The global norm of grads [n] * scale, grads in the masters' type. Not finite when a gradient
+/* The global norm of grads [n] * scale, grads in the weights' type. Not finite when a gradient
  * is not: then take no step. */
 double optimizer_norm(struct optimizer *o, const void *grads, float scale);
 /*
  * One step with grads * scale, clipped as `norm`, which optimizer_norm gave, demands: by
  * grad_clip / (norm + 1e-6), as PyTorch, where that is below 1. False: some weight would have
- * become NaN, infinite or as large as o->limit (LAMB: 0.99 of it), whatever the team; weights,
- * moments and o->steps are then as they were.
+ * become NaN, infinite or as large as the limit (LAMB: 0.99 of it), whatever the team; weights,
+ * moments and steps are then as they were. weights: the block, in fp32 or binary16.
  */
-bool optimizer_step(struct optimizer *o, struct masters *w, const void *grads, float scale,
-                    double norm, float rate);
+bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float scale, double norm,
+                    float rate);
 
 #endif

@@ -123,7 +123,7 @@ int run_change(struct run *r, char *const *words, int n)
         fresh = old;
         run_change_scale(r, &old);
         r->n_steps = run_config_steps(&r->config, batches_per_epoch(r->batches));
-        r->optimizer.config = r->config.optimizer;
+        optimizer_configure(r->optimizer, &r->config.optimizer);
         r->metrics.n_steps = r->n_steps;
         r->metrics.end_hours = run_config_end_hours(&r->config);
     }

@@ -34,7 +34,7 @@ struct run {
     struct adapter *adapter;  /* that is trained; NULL: the masters are */
     struct adapter *shown;    /* its copy beside the model, which owns it once it is there */
     unsigned char base[32];   /* SHA-256 of the masters that are frozen */
-    struct optimizer optimizer;
+    struct optimizer *optimizer;
     struct step *step;
     struct watch watch; /* of the last step whose activations were looked at */
     bool watching;      /* that is the step in progress */

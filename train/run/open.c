@@ -40,11 +40,11 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
         (rc = open_data(r)) == 0 &&
         (rc = masters_init(&r->masters, m, (enum dtype)c->training.precision, e->progress)) == 0 &&
         (rc = run_adapter_open(r)) == 0 &&
-        (rc = optimizer_init(&r->optimizer, &c->optimizer, &r->trainable)) == 0)
+        (rc = optimizer_new(&r->optimizer, &c->optimizer, masters_layout(&r->trainable))) == 0)
         rc = run_fit_team(r);
     /* What an adapter learns is fp32 wherever it is; other weights are as the model has them. */
-    if (r->adapter == NULL && m->params.dtype == DTYPE_F16)
-        r->optimizer.limit = OPTIMIZER_HALF_LIMIT;
+    if (rc == 0 && r->adapter == NULL && m->params.dtype == DTYPE_F16)
+        optimizer_set_limit(r->optimizer, OPTIMIZER_HALF_LIMIT);
     return rc;
 }
 
@@ -83,7 +83,7 @@ void run_free(struct run *r)
     metrics_close(r->log);
     step_free(r->step);
     watch_release(&r->watch);
-    optimizer_release(&r->optimizer);
+    optimizer_free(r->optimizer);
     masters_release(&r->masters);
     run_adapter_close(r);
     batches_free(r->batches);

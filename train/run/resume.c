@@ -123,7 +123,7 @@ static int check_identities(const struct run *r, const json_t *state)
 static int restore_run(struct run *r, const struct checkpoint *cp)
 {
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
-    int n_blocks = optimizer_blocks(&r->optimizer, blocks), rc = check_identities(r, cp->state);
+    int n_blocks = optimizer_blocks(r->optimizer, blocks), rc = check_identities(r, cp->state);
     if (rc == 0)
         rc = trainer_state_read(&r->state, cp->state, cp->step);
     for (int i = 0; i < n_blocks && rc == 0; i++)
@@ -132,7 +132,7 @@ static int restore_run(struct run *r, const struct checkpoint *cp)
         rc = run_adapter_restore(r, cp);
     if (rc != 0)
         return rc;
-    r->optimizer.steps = r->state.optimizer_steps;
+    optimizer_set_steps(r->optimizer, r->state.optimizer_steps);
     r->due = (unsigned)r->state.due & DUE_LATER;
     r->rate = r->grad_norm = NAN; /* of a step taken then */
     batches_seek(r->batches, r->state.windows);

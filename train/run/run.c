@@ -75,7 +75,7 @@ static struct metrics metrics_of_step(const struct run *r)
 static int do_tensors(struct run *r)
 {
     const struct metrics now = metrics_of_step(r);
-    return metrics_tensors(r->log, &now, &r->trainable.view, r->optimizer.changes);
+    return metrics_tensors(r->log, &now, &r->trainable.view, optimizer_changes(r->optimizer));
 }
 
 static int do_activations(struct run *r)

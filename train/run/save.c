@@ -34,12 +34,12 @@ int run_save(struct run *r)
     if (r->saved_step == r->state.step)
         return 0;
     r->state.due = r->due & DUE_LATER;
-    r->state.optimizer_steps = r->optimizer.steps;
+    r->state.optimizer_steps = optimizer_steps(r->optimizer);
     json_t *state = describe_run(r);
     int rc = state == NULL        ? err_last()
              : r->adapter != NULL ? 0
                                   : masters_source(&weights, &r->masters, r->model);
-    int n_blocks = optimizer_blocks(&r->optimizer, blocks);
+    int n_blocks = optimizer_blocks(r->optimizer, blocks);
     const struct checkpoint_content c = {.step = r->state.step,
                                          .weights = r->adapter == NULL ? &weights : NULL,
                                          .adapter = r->adapter,

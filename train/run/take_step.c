@@ -153,8 +153,8 @@ static enum run_fault find_fault(const struct run *r, double loss)
 static enum run_fault take_gradients(struct run *r, double loss, float scale)
 {
     const struct training_section *t = &r->config.training;
-    if (!optimizer_step(&r->optimizer, &r->trainable, step_gradients(r->step), scale, r->grad_norm,
-                        (float)r->rate))
+    if (!optimizer_step(r->optimizer, masters_block(&r->trainable), step_gradients(r->step), scale,
+                        r->grad_norm, (float)r->rate))
         return FAULT_WEIGHTS;
     spike_guard_add(&r->state.guard, loss, r->grad_norm);
     if (t->auto_loss_scaling == 1)
@@ -182,7 +182,7 @@ static void finish_step(struct run *r)
     double targets = r->sum.n_targets > 0 ? (double)r->sum.n_targets : 1;
     double loss = r->sum.loss_sum / targets;
     float scale = (float)(1 / (targets * loss_factor(r)));
-    r->grad_norm = optimizer_norm(&r->optimizer, step_gradients(r->step), scale);
+    r->grad_norm = optimizer_norm(r->optimizer, step_gradients(r->step), scale);
     r->rate = schedule_rate(&r->config.schedule, p->step, expected_steps(r));
     enum run_fault fault = find_fault(r, loss);
     bool bad = fault != FAULT_NONE && !blames_scale(r, loss);
@@ -214,8 +214,9 @@ int run_check_stop(struct run *r)
         return 0;
     char what[96];
     snprintf(what, sizeof what, "%s%s", words[s.fault].what,
-             s.fault == FAULT_WEIGHTS && isfinite(r->optimizer.limit) ? " in fp16 (beyond 65504)"
-                                                                      : "");
+             s.fault == FAULT_WEIGHTS && isfinite(optimizer_limit(r->optimizer))
+                 ? " in fp16 (beyond 65504)"
+                 : "");
     return err_set(ERR_RANGE,
                    "stopped at step %" PRId64 ": %" PRId64
                    " steps in a row %s; the last had a loss "

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_TRAIN_STEP_STEP_RESULT_H
 #define PRATTLE_TRAIN_STEP_STEP_RESULT_H
 /* What a micro-batch gives besides gradients. */
-#include "model/base/ids.h"
+#include "train/data/label.h"
 
 #include <stdint.h>
 
@@ -10,6 +10,5 @@ struct step_result {
     int64_t n_targets; /* labels that are not LABEL_NONE */
     int64_t n_correct; /* whose argmax is the label */
 };
-#define LABEL_NONE ((token_id)-100)
 
 #endif

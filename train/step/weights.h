@@ -14,6 +14,7 @@
 #include "model/adapter.h"
 #include "model/base/progress.h"
 #include "model/model.h"
+#include "train/optim/optimizer.h"
 #include "weights/tensors/source.h"
 
 struct masters {
@@ -70,6 +71,19 @@ void masters_widen(const struct masters *w, float *window, const void *block, in
                    int n_threads);
 void masters_narrow(const struct masters *w, void *block, const float *window, int layer,
                     int thread, int n_threads);
+
+/* As the optimizer takes them: what lies where, and the block. */
+static inline struct optimizer_layout masters_layout(const struct masters *w)
+{
+    return (struct optimizer_layout){.dtype = w->dtype,
+                                     .n_tensors = w->view.n_tensors,
+                                     .tensors = w->view.tensors,
+                                     .offset = w->offset};
+}
+static inline void *masters_block(const struct masters *w)
+{
+    return w->dtype == DTYPE_F16 ? (void *)w->half : w->data;
+}
 
 /* Of tensor i. */
 static inline size_t masters_size(const struct masters *w, int i)

@@ -1,0 +1,371 @@
+/*
+ * Norms and steps: the team goes through the pieces, each thread through some of them, and in
+ * a piece run by run: widened where it is in binary16, stepped in fp32, rounded back. A rehearsal
+ * does the same on copies that are thrown away. Sums are kept by piece and added in their order.
+ */
+#include "train/optim/optimizer_inside.h"
+
+#include "model/base/par.h"
+#include "model/base/profile.h"
+#include "model/kernels/optimizer_kernels.h"
+#include "model/kernels/row_kernels.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* Of the streams of draws, which no mask's has (forward.h). */
+static const uint64_t ROUNDING = UINT64_C(1) << 63;
+
+/* ---- what is in binary16, a run at a time ---- */
+
+/* A job's blocks. */
+struct stride {
+    struct optimizer *o;
+    void *weights;
+    const void *grads;
+    struct descent decaying, plain; /* for tensors that decay, and the others */
+    atomic_bool *leaves;            /* a rehearsal: whether a weight would; NULL: the step */
+};
+
+/* A run in fp32: where it is, or copies of what is in binary16. */
+struct run_of {
+    float *w, *m, *v;
+    const float *g;
+    size_t at, unit; /* in the blocks, and of its unit */
+    size_t n;
+    float w_copy[RUN], m_copy[RUN], v_copy[RUN], g_copy[RUN];
+};
+
+/* Whether there is nothing to copy: then a piece is one run. */
+static bool is_plain(const struct optimizer *o)
+{
+    return o->dtype == DTYPE_F32 && o->half_m == NULL;
+}
+
+/* The run at `from` of a piece, its gradients. */
+static void open_gradients(struct run_of *r, const struct stride *j,
+                           const struct optimizer_piece *p, size_t from)
+{
+    const struct optimizer *o = j->o;
+    const void *grads = j->grads;
+    size_t left = (size_t)p->n - from;
+    r->at = p->first + from;
+    r->unit = (size_t)(p - o->pieces) * RUNS + from / RUN;
+    r->n = (is_plain(o) && j->leaves == NULL) || left < RUN ? left : RUN;
+    if (o->dtype == DTYPE_F32) {
+        r->g = (const float *)grads + r->at;
+    } else {
+        row_kernels()->widen(r->g_copy, (const uint16_t *)grads + r->at, r->n);
+        r->g = r->g_copy;
+    }
+}
+
+/* A rehearsal works on copies. */
+static void copy_aside(float **at, float *copy, size_t n)
+{
+    if (*at != copy)
+        memcpy(copy, *at, n * sizeof *copy);
+    *at = copy;
+}
+
+static void open_run(struct run_of *r, const struct stride *j, const struct optimizer_piece *p,
+                     size_t from)
+{
+    const struct row_kernels *k = row_kernels();
+    const struct optimizer *o = j->o;
+    open_gradients(r, j, p, from);
+    r->v = o->v + r->at;
+    r->w = o->dtype == DTYPE_F32 ? (float *)j->weights + r->at : r->w_copy;
+    r->m = o->half_m == NULL ? o->m + r->at : r->m_copy;
+    if (o->dtype == DTYPE_F16)
+        k->widen(r->w, (uint16_t *)j->weights + r->at, r->n);
+    if (o->half_m != NULL) {
+        k->widen(r->m, o->half_m + r->at, r->n);
+        k->scale(r->m, o->m_unit[r->unit], r->n);
+    }
+    if (j->leaves != NULL) {
+        copy_aside(&r->w, r->w_copy, r->n);
+        copy_aside(&r->m, r->m_copy, r->n);
+        copy_aside(&r->v, r->v_copy, r->n);
+    }
+}
+
+/* In a unit that makes the greatest 2^14 or more, where fp32 has one. */
+static void close_moment(struct run_of *r, const struct stride *j)
+{
+    const struct row_kernels *k = row_kernels();
+    const struct optimizer *o = j->o;
+    int exponent;
+    if (o->half_m == NULL || j->leaves != NULL)
+        return;
+    frexpf(optimizer_kernels()->max_abs(r->m, r->n), &exponent);
+    float unit = ldexpf(1, exponent - 15 < -126 ? -126 : exponent - 15);
+    k->scale(r->m, 1 / unit, r->n);
+    k->narrow(o->half_m + r->at, r->m, r->n);
+    o->m_unit[r->unit] = unit;
+}
+
+/* A rehearsal's, before they are rounded. LAMB's norms are sums in another order there, and of
+ * moments not rounded: a hundredth of the limit is left to them. */
+static void look_at_weights(const struct run_of *r, const struct stride *j)
+{
+    const struct optimizer *o = j->o;
+    const float limit = o->config.kind == OPTIMIZER_LAMB ? 0.99f * o->limit : o->limit;
+    bool stay = true;
+    for (size_t i = 0; i < r->n; i++)
+        stay &= fabsf(r->w[i]) < limit; /* NaN is not */
+    if (!stay)
+        atomic_store(j->leaves, true);
+}
+
+static void close_weights(struct run_of *r, const struct stride *j)
+{
+    const struct row_kernels *k = row_kernels();
+    const struct optimizer *o = j->o;
+    if (j->leaves != NULL)
+        look_at_weights(r, j);
+    else if (o->dtype == DTYPE_F16 && o->config.stochastic_rounding)
+        optimizer_kernels()->narrow_random((uint16_t *)j->weights + r->at, r->w, r->n, o->config.seed,
+                         ROUNDING | (uint64_t)o->steps, r->unit * (RUN / 64));
+    else if (o->dtype == DTYPE_F16)
+        k->narrow((uint16_t *)j->weights + r->at, r->w, r->n);
+}
+
+/* ---- the norm ---- */
+
+static void norm_share(void *arg, int thread, int n_threads)
+{
+    const struct stride *j = arg;
+    struct run_of r;
+    int first, last;
+    par_split(j->o->n_pieces, thread, n_threads, &first, &last);
+    profile_set(PART_OPTIMIZER);
+    for (int i = first; i < last; i++) {
+        const struct optimizer_piece *p = &j->o->pieces[i];
+        double *sum = &j->o->sums[2 * i];
+        *sum = 0;
+        for (size_t from = 0; from < (size_t)p->n; from += r.n) {
+            open_gradients(&r, j, p, from);
+            *sum += optimizer_kernels()->sum_squares(r.g, r.n);
+        }
+    }
+}
+
+double optimizer_norm(struct optimizer *o, const void *grads, float scale)
+{
+    struct stride j = {.o = o, .grads = grads};
+    par_run(norm_share, &j);
+    double total = 0, by = fabs((double)scale);
+    for (int i = 0; i < o->n_tensors; i++)
+        o->changes[i] = (struct tensor_change){0};
+    for (int i = 0; i < o->n_pieces; i++)
+        o->changes[o->pieces[i].tensor].grad_norm += o->sums[2 * i];
+    for (int i = 0; i < o->n_tensors; i++) {
+        total += o->changes[i].grad_norm;
+        o->changes[i].grad_norm = sqrt(o->changes[i].grad_norm) * by;
+    }
+    return sqrt(total) * by;
+}
+
+/* ---- the step ---- */
+
+static const struct descent *descent_of(const struct stride *j, const struct optimizer_piece *p)
+{
+    return p->decays ? &j->decaying : &j->plain;
+}
+
+/* LAMB's rate of a tensor, from the norms of its weights and of their direction. */
+static double trusted_rate(const struct stride *j, const struct tensor_change *c)
+{
+    bool both = c->weight_norm > 0 && c->update_norm > 0;
+    return (double)j->plain.rate * (both ? c->weight_norm / c->update_norm : 1);
+}
+
+static void gather_norms(const struct stride *j)
+{
+    struct optimizer *o = j->o;
+    for (int i = 0; i < o->n_tensors; i++)
+        o->changes[i].weight_norm = o->changes[i].update_norm = 0;
+    for (int i = 0; i < o->n_pieces; i++) {
+        struct tensor_change *c = &o->changes[o->pieces[i].tensor];
+        c->weight_norm += o->sums[2 * i];
+        c->update_norm += o->sums[2 * i + 1];
+    }
+    for (int i = 0; i < o->n_tensors; i++) {
+        o->changes[i].weight_norm = sqrt(o->changes[i].weight_norm);
+        o->changes[i].update_norm = sqrt(o->changes[i].update_norm);
+    }
+}
+
+/* The moments of a piece and the direction they give: the first half of a step, or for Adam
+ * the whole. */
+static void step_piece(const struct stride *j, int i)
+{
+    const struct optimizer_kernels *k = optimizer_kernels();
+    const struct optimizer_piece *p = &j->o->pieces[i];
+    bool lamb = j->o->config.kind == OPTIMIZER_LAMB;
+    double *sums = &j->o->sums[2 * i], more[2];
+    struct run_of r;
+    sums[0] = sums[1] = 0;
+    for (size_t from = 0; from < (size_t)p->n; from += r.n) {
+        open_run(&r, j, p, from);
+        if (lamb)
+            k->lamb_moments(more, r.m, r.v, r.w, r.g, r.n, descent_of(j, p));
+        else
+            k->adam(more, r.w, r.m, r.v, r.g, r.n, descent_of(j, p));
+        close_moment(&r, j);
+        if (!lamb)
+            close_weights(&r, j);
+        sums[0] += more[0];
+        sums[1] += more[1];
+    }
+}
+
+static void move_piece(const struct stride *j, int i)
+{
+    const struct optimizer_piece *p = &j->o->pieces[i];
+    float rate = (float)trusted_rate(j, &j->o->changes[p->tensor]);
+    double sums[2];
+    struct run_of r;
+    for (size_t from = 0; from < (size_t)p->n; from += r.n) {
+        open_run(&r, j, p, from);
+        if (j->leaves != NULL) /* which kept no moments */
+            optimizer_kernels()->lamb_moments(sums, r.m, r.v, r.w, r.g, r.n, descent_of(j, p));
+        optimizer_kernels()->lamb_move(r.w, r.m, r.v, r.n, descent_of(j, p), rate);
+        close_weights(&r, j);
+    }
+}
+
+static void step_share(void *arg, int thread, int n_threads)
+{
+    const struct stride *j = arg;
+    int first, last;
+    par_split(j->o->n_pieces, thread, n_threads, &first, &last);
+    profile_set(PART_OPTIMIZER);
+    for (int i = first; i < last; i++)
+        step_piece(j, i);
+    par_barrier();
+    if (thread == 0)
+        gather_norms(j);
+    par_barrier();
+    for (int i = first; i < last && j->o->config.kind == OPTIMIZER_LAMB; i++)
+        move_piece(j, i);
+}
+
+/* ---- whether the weights stay within the limit ---- */
+
+/* No weight is larger now: than the norm of its piece before the step and that of its way. */
+static double bound_weights(const struct stride *j)
+{
+    const struct optimizer *o = j->o;
+    double largest = 0;
+    for (int i = 0; i < o->n_pieces; i++) {
+        const struct tensor_change *c = &o->changes[o->pieces[i].tensor];
+        double by = o->config.kind == OPTIMIZER_LAMB ? trusted_rate(j, c) : 1;
+        largest = fmax(largest, sqrt(o->sums[2 * i]) + by * sqrt(o->sums[2 * i + 1]));
+    }
+    return largest;
+}
+
+/*
+ * What |u| of Adam cannot pass: |m'| <= beta1 |m| + (1 - beta1) |g|, and sqrt(v') is at least
+ * sqrt(beta2 v) and sqrt(1 - beta2) |g|, so that their ratio has a fixed point. Twice that for
+ * rounding; and what a first moment in binary16 keeps of 2^-38 of the largest, over eps.
+ */
+static double bound_direction(const struct optimizer *o, const struct descent *d, double norm)
+{
+    enum { ROUNDED = -37 };
+    const struct optimizer_config *c = &o->config;
+    double fading = (double)c->beta1 / sqrt((double)c->beta2);
+    if (!(fading < 0.999 && c->eps >= 1e-15f && norm < 1e18))
+        return INFINITY;
+    double most = 2 * (double)d->rest1 / sqrt((double)d->rest2) / (1 - fading);
+    if (o->half_m != NULL)
+        most +=
+            c->grad_clip > 0
+                ? ldexp((double)c->grad_clip + (double)d->l2 * o->largest, ROUNDED) / (double)c->eps
+                : INFINITY;
+    return most * (double)d->correct_m;
+}
+
+/* Where a step may bring a weight halfway to the limit. LAMB moves a weight no further than
+ * the rate's share of its tensor's norm, or where that is 0 of the direction. */
+static bool needs_rehearsal(const struct stride *j, double norm)
+{
+    const struct optimizer *o = j->o;
+    const struct descent *d = &j->decaying;
+    double way = bound_direction(o, d, norm) + (double)d->decay * o->largest;
+    if (o->config.kind == OPTIMIZER_LAMB)
+        way = fmax(way, sqrt(o->n_pieces) * o->largest);
+    double stays = o->largest * fmax(1, fabs((double)d->keep));
+    return !(stays + (double)d->rate * way < 0.5 * fmin((double)o->limit, (double)FLT_MAX));
+}
+
+/* The constants of step t. */
+static struct descent step_constants(const struct optimizer_config *c, int64_t t, float scale,
+                                     float rate)
+{
+    double beta1 = (double)c->beta1, beta2 = (double)c->beta2;
+    struct descent d = {.scale = scale,
+                        .beta1 = c->beta1,
+                        .rest1 = (float)(1 - beta1),
+                        .beta2 = c->beta2,
+                        .rest2 = (float)(1 - beta2),
+                        .correct_m = 1,
+                        .correct_v = 1,
+                        .eps = c->eps,
+                        .keep = 1,
+                        .rate = rate};
+    if (c->bias_correction) {
+        d.correct_m = (float)(1 / (1 - pow(beta1, (double)t)));
+        d.correct_v = (float)(1 / sqrt(1 - pow(beta2, (double)t)));
+    }
+    return d;
+}
+
+/* False: a weight would leave the limit; then there was no step. */
+static bool rehearse_step(struct stride *j)
+{
+    struct optimizer *o = j->o;
+    atomic_bool leaves = false;
+    j->leaves = &leaves;
+    par_run(step_share, j);
+    j->leaves = NULL;
+    for (int i = 0; i < o->n_tensors && leaves; i++)
+        o->changes[i].weight_norm = o->changes[i].update_norm = 0;
+    return !leaves;
+}
+
+bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float scale, double norm,
+                    float rate)
+{
+    const struct optimizer_config *c = &o->config;
+    if (c->grad_clip > 0 && (double)c->grad_clip < norm + 1e-6) {
+        scale = (float)((double)scale * ((double)c->grad_clip / (norm + 1e-6)));
+        norm = (double)c->grad_clip;
+    }
+    struct stride j = {.o = o, .weights = weights, .grads = grads};
+    j.plain = j.decaying = step_constants(c, ++o->steps, scale, rate);
+    switch ((enum optimizer_kind)c->kind) {
+    case OPTIMIZER_ADAMW:
+        j.decaying.keep = (float)(1 - (double)rate * (double)c->weight_decay);
+        break;
+    case OPTIMIZER_ADAM:
+        j.decaying.l2 = c->weight_decay;
+        break;
+    case OPTIMIZER_LAMB:
+        j.decaying.decay = c->weight_decay;
+        break;
+    }
+    if (needs_rehearsal(&j, norm) && !rehearse_step(&j)) {
+        o->steps--;
+        return false;
+    }
+    par_run(step_share, &j);
+    o->largest = bound_weights(&j);
+    for (int i = 0; i < o->n_tensors && c->kind == OPTIMIZER_LAMB; i++)
+        o->changes[i].update_norm *= trusted_rate(&j, &o->changes[i]);
+    return true;
+}

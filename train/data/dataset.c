@@ -198,7 +198,8 @@ static void count_all(const struct data_files *f, uint64_t *tokens, uint64_t *do
 }
 
 /* Deal the documents of all files to the two sides. */
-static int deal(struct side *train, struct side *held, const struct data_files *f, double fraction)
+static int deal_files(struct side *train, struct side *held, const struct data_files *f,
+                      double fraction)
 {
     uint64_t tokens, documents, at = 0, k = 0;
     count_all(f, &tokens, &documents);
@@ -231,7 +232,7 @@ static int open_stream(struct dataset *d, struct dataset *held, const char *path
     for (int i = 0; i < 2 && rc == 0; i++)
         rc = side_begin(&sides[i], files);
     if (rc == 0)
-        rc = deal(&sides[0], &sides[1], files, fraction);
+        rc = deal_files(&sides[0], &sides[1], files, fraction);
     for (int i = 0; i < 2 && rc == 0; i++)
         rc = side_end(&sides[i], paths, n_vocab);
     for (int i = 0; i < 2; i++) {

@@ -16,7 +16,7 @@
 
 enum { NAME_BYTES = 200, LOOK_BYTES = 4096, DEPTH_MAX = 32 };
 
-static int add(struct data_sources *s, const struct data_source *one)
+static int add_source(struct data_sources *s, const struct data_source *one)
 {
     if (s->n == s->cap) {
         size_t cap = s->cap == 0 ? 8 : 2 * s->cap;
@@ -35,7 +35,7 @@ static int add(struct data_sources *s, const struct data_source *one)
 }
 
 /* What other programs write that is neither text nor tokens; NULL: nothing known. */
-static const char *foreign(const char *head, size_t n)
+static const char *foreign_format(const char *head, size_t n)
 {
     static const struct {
         const char *bytes;
@@ -89,7 +89,7 @@ void data_unpacked_name(char *out, size_t size, const char *path)
 int data_check_text(const char *name, const char *head, size_t n)
 {
     n = n < LOOK_BYTES ? n : LOOK_BYTES;
-    const char *is = foreign(head, n), *nul = n == 0 ? NULL : memchr(head, '\0', n);
+    const char *is = foreign_format(head, n), *nul = n == 0 ? NULL : memchr(head, '\0', n);
     if (is != NULL)
         return err_set(ERR_FORMAT, "%s %s", name, is);
     if (is_packed(head, n))
@@ -101,7 +101,7 @@ int data_check_text(const char *name, const char *head, size_t n)
 }
 
 /* What a file is, by its n first bytes and its name. */
-static int judge(struct data_source *s, const char *head, size_t n)
+static int judge_source(struct data_source *s, const char *head, size_t n)
 {
     char shown[NAME_BYTES], inner[PATH_MAX];
     int32_t magic = 0;
@@ -119,7 +119,7 @@ static int judge(struct data_source *s, const char *head, size_t n)
         return 0;
     if (magic == 20240520 || magic == 20240801)
         s->kind = DATA_LLMC;
-    else if (text_ends_in(s->path, ".bin") && foreign(head, n) == NULL)
+    else if (text_ends_in(s->path, ".bin") && foreign_format(head, n) == NULL)
         s->kind = DATA_NANOGPT;
     else
         return data_check_text(file_show(shown, sizeof shown, s->path), head, n);
@@ -156,7 +156,7 @@ static int look_into(struct data_source *s, bool *skip, bool inside)
     if (n == 0 && !inside)
         rc = err_set(ERR_FORMAT, "%s is empty", file_show(shown, sizeof shown, s->path));
     else if (n > 0 && (rc = file_read_at(&f, head, 0, n)) == 0)
-        rc = judge(s, head, n);
+        rc = judge_source(s, head, n);
     file_close(&f);
     return rc;
 }
@@ -169,7 +169,7 @@ static int add_file(struct data_sources *s, char *path, bool inside)
     int rc = find_megatron(&megatron, &skip, path, inside);
     if (rc == 0 && !megatron)
         rc = look_into(&one, &skip, inside);
-    return rc != 0 || skip ? rc : add(s, &one);
+    return rc != 0 || skip ? rc : add_source(s, &one);
 }
 
 static int by_name(const void *a, const void *b)

@@ -174,7 +174,7 @@ static int make_sum(char sum[KEY_BYTES], const char *prefix, bool to_the_end,
 }
 
 /* Without an allocation: it may be the want of memory that ends a set. */
-static void drop(const char *prefix, const char *ending)
+static void drop_file(const char *prefix, const char *ending)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s%s", prefix, ending) < (int)sizeof path)
@@ -239,7 +239,7 @@ static bool is_stale(int folder, const char *name)
            st.st_mtim.tv_sec < time(NULL) - STALE_S;
 }
 
-static void sweep(const char *folder)
+static void sweep_folder(const char *folder)
 {
     DIR *dir = opendir(folder);
     for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
@@ -258,14 +258,14 @@ static int make_prefix(char **out, const char *key)
     if (rc == 0 && *out == NULL)
         rc = ERR_NOMEM;
     if (rc == 0)
-        sweep(folder);
+        sweep_folder(folder);
     mem_free(folder);
     return rc;
 }
 
 /* ---- encoding ---- */
 
-/* A piece of text and what it becomes. */
+/* A chunk of text and what it becomes. */
 struct slot {
     struct buf text;
     struct ids ids;
@@ -300,7 +300,7 @@ static void encode_slots(void *arg, int thread, int n_threads)
     }
 }
 
-/* Read, encode and write as many pieces as there are slots; none: the texts are at their end. */
+/* Read, encode and write as many chunks as there are slots; none: the texts are at their end. */
 static int encode_round(struct encoder *e)
 {
     int rc = 0;
@@ -368,21 +368,21 @@ static int encode_all(struct encoder *e)
 }
 
 /* All of a set takes its place, or nothing. */
-static int commit(struct encoder *e, char sum[KEY_BYTES], const char *prefix)
+static int commit_cache(struct encoder *e, char sum[KEY_BYTES], const char *prefix)
 {
-    drop(prefix, ".sha256");
+    drop_file(prefix, ".sha256");
     int rc = token_writer_commit(&e->writer);
     if (rc == 0)
         rc = write_sum(sum, prefix, e->texts->progress);
     if (rc != 0) {
-        drop(prefix, ".bin");
-        drop(prefix, ".idx");
-        drop(prefix, ".sha256");
+        drop_file(prefix, ".bin");
+        drop_file(prefix, ".idx");
+        drop_file(prefix, ".sha256");
     }
     return rc;
 }
 
-static int encode(char sum[KEY_BYTES], const char *prefix, const struct texts *t)
+static int encode_texts(char sum[KEY_BYTES], const char *prefix, const struct texts *t)
 {
     struct encoder e = {.texts = t, .writer.bin.fd = -1};
     e.n_slots = SLOTS_PER_THREAD * par_threads();
@@ -391,7 +391,7 @@ static int encode(char sum[KEY_BYTES], const char *prefix, const struct texts *t
     int rc = e.slots == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && (rc = token_writer_open(&e.writer, prefix, tokenizer_size(t->tokenizer))) == 0 &&
         (rc = encode_all(&e)) == 0)
-        rc = commit(&e, sum, prefix);
+        rc = commit_cache(&e, sum, prefix);
     for (int i = 0; i < e.n_slots && e.slots != NULL; i++) {
         buf_release(&e.slots[i].text);
         ids_release(&e.slots[i].ids);
@@ -410,7 +410,7 @@ static int open_set(struct token_file *out, const char *prefix, const struct tex
     if (rc == 0 && whole)
         rc = token_file_open(out, TOKENS_MEGATRON, prefix);
     if (rc == 0 ? !whole : rc == ERR_FORMAT || rc == ERR_MISSING) {
-        rc = encode(sum, prefix, t);
+        rc = encode_texts(sum, prefix, t);
         if (rc == 0)
             rc = token_file_open(out, TOKENS_MEGATRON, prefix);
     }

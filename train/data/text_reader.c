@@ -1,3 +1,15 @@
+/*
+ * A long document is given in chunks whose ids, put together, are those of the whole: a chunk ends
+ * where GPT-2's pretokenizer begins a word whatever stands before, that is before a space or line
+ * break behind a visible ASCII character. "one two\n three" may be cut as "one| two|\n three", not
+ * as "two\n| three": there the space goes with the line break or with the word, as the text before
+ * it says. No cut falls into the last bytes of a window that could begin a separator.
+ *
+ * The window is the text read so far: before `used` it was given, and a separator is looked for
+ * behind it. A separator takes the line breaks beside it with it, those that follow also when they
+ * are read later (`after`); a document that has given a chunk (`inside`) ends with one, empty or
+ * not.
+ */
 #include "train/data/text_reader.h"
 
 #include "model/base/err.h"
@@ -7,7 +19,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 1 << 20 };
+enum { CHUNK_BYTES = 1 << 20 };
 
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
                       const char *separator)
@@ -28,7 +40,7 @@ uint64_t text_reader_bytes(const struct text_reader *r)
 }
 
 /* More of the text behind the window's unread bytes, as much as there are of them. */
-static int fill(struct text_reader *r)
+static int fill_window(struct text_reader *r)
 {
     size_t unread = r->window.n - r->used, got = 0;
     if (unread > TEXT_LINE_MAX)
@@ -38,7 +50,7 @@ static int fill(struct text_reader *r)
         memmove(r->window.data, r->window.data + r->used, unread);
     r->window.n = unread;
     r->used = 0;
-    size_t want = unread < PIECE_BYTES ? PIECE_BYTES : unread;
+    size_t want = unread < CHUNK_BYTES ? CHUNK_BYTES : unread;
     int rc = buf_reserve(&r->window, want);
     if (rc == 0)
         rc = text_stream_read(&r->stream, r->window.data + unread, want, &got);
@@ -59,7 +71,7 @@ static int begin_text(struct text_reader *r)
         rc = text_stream_next(&r->stream, &r->open);
     if (rc != 0 || !r->open)
         return rc;
-    rc = fill(r);
+    rc = fill_window(r);
     if (rc == 0 && r->list[r->at].packed)
         rc = data_check_text(r->stream.name, buf_text(&r->window), r->window.n);
     if (rc == 0 && r->window.n >= 3 && memcmp(r->window.data, "\xef\xbb\xbf", 3) == 0)
@@ -79,8 +91,8 @@ static bool is_break(char c)
     return c == '\n' || c == '\r';
 }
 
-/* The last place in 1..n where a text may be cut, 0 for none. */
-static size_t cut(const char *text, size_t n)
+/* The greatest k in 1..n before which a text may be cut, 0 for none. */
+static size_t find_cut(const char *text, size_t n)
 {
     for (size_t k = n; k > 0; k--)
         if ((is_break(text[k]) || text[k] == ' ') && text[k - 1] > ' ' && text[k - 1] < 0x7f)
@@ -88,31 +100,31 @@ static size_t cut(const char *text, size_t n)
     return 0;
 }
 
-/* What the window's beginning is: `piece` bytes to give, `all` bytes to pass over; *ends
+/* What the window's beginning is: `chunk` bytes to give, `all` bytes to pass over; *ends
  * its document. false: more of the file is needed to say. */
-static bool look(const struct text_reader *r, size_t *piece, size_t *all, bool *ends)
+static bool look_at_window(const struct text_reader *r, size_t *chunk, size_t *all, bool *ends)
 {
     const char *text = r->window.data + r->used;
     size_t n = r->window.n - r->used, k = strlen(r->separator);
     const char *found = k == 0 || n == 0 ? NULL : memmem(text, n, r->separator, k);
     *ends = true;
     if (found != NULL) {
-        *piece = (size_t)(found - text);
-        *all = *piece + k;
-        while (*piece > 0 && is_break(text[*piece - 1]))
-            --*piece;
+        *chunk = (size_t)(found - text);
+        *all = *chunk + k;
+        while (*chunk > 0 && is_break(text[*chunk - 1]))
+            --*chunk;
         return true;
     }
-    *piece = *all = n;
+    *chunk = *all = n;
     if (r->ended)
         return true;
     *ends = false;
     /* The window may end in the middle of a separator. */
-    *piece = *all = n >= PIECE_BYTES && n > k ? cut(text, n - k - 1) : 0;
-    return *piece > 0;
+    *chunk = *all = n >= CHUNK_BYTES && n > k ? find_cut(text, n - k - 1) : 0;
+    return *chunk > 0;
 }
 
-/* The next piece of a text; *got false at the file's end. */
+/* The next chunk of a text; *got false at the file's end. */
 static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *got)
 {
     for (;;) {
@@ -124,17 +136,17 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
         }
         if (r->used < r->window.n)
             r->after = false;
-        size_t piece, all;
-        if (!look(r, &piece, &all, ends)) {
-            int rc = fill(r);
+        size_t chunk, all;
+        if (!look_at_window(r, &chunk, &all, ends)) {
+            int rc = fill_window(r);
             if (rc != 0)
                 return rc;
             continue;
         }
-        bool something = piece > 0 || r->inside;
-        int rc = buf_add(out, r->window.data + r->used, piece);
+        bool something = chunk > 0 || r->inside;
+        int rc = buf_add(out, r->window.data + r->used, chunk);
         r->used += all;
-        r->after = all > piece;
+        r->after = all > chunk;
         r->inside = !*ends;
         if (rc != 0 || something) {
             *got = true;
@@ -166,7 +178,7 @@ static int next_json(struct text_reader *r, struct buf *out, bool *ends, bool *g
         const char *line = r->window.data + r->used;
         const char *end = n == 0 ? NULL : memchr(line, '\n', n);
         if (end == NULL && !r->ended) {
-            int rc = fill(r);
+            int rc = fill_window(r);
             if (rc != 0)
                 return rc;
             continue;

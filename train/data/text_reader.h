@@ -1,7 +1,7 @@
 #ifndef PRATTLE_TRAIN_DATA_TEXT_READER_H
 #define PRATTLE_TRAIN_DATA_TEXT_READER_H
 /*
- * The documents of texts and JSON lines, in pieces of about a megabyte that are encoded
+ * The documents of texts and JSON lines, in chunks of about a megabyte that are encoded
  * one by one and give the ids of the whole: a long document is cut only before a blank or
  * line break behind a visible ASCII character, where GPT-2's pretokenizer always begins
  * anew. So a text of any size is read in little memory. What is packed is unpacked while
@@ -21,15 +21,15 @@ struct text_reader {
     bool open, ended; /* a text is in progress; all of it is in the window */
     uint64_t done;    /* bytes of the files before this one */
     uint64_t line;    /* of JSON, from 1 */
-    bool inside;      /* of a document that has given a piece */
+    bool inside;      /* of a document that has given a chunk */
     bool after;       /* a separator: line breaks that follow belong to it */
 };
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
                       const char *separator);
 void text_reader_release(struct text_reader *r);
 /*
- * The next piece into out (its bytes are replaced), and whether its document ends with
- * it; a piece may be empty then. Line breaks beside a separator are not part of the
+ * The next chunk into out (its bytes are replaced), and whether its document ends with
+ * it; a chunk may be empty then. Line breaks beside a separator are not part of the
  * documents, empty documents are none. *source is the place of its file in the list, n
  * when there are no more. ERR_FORMAT names file and line of what is no JSON with a text, or
  * as text_stream_next; ERR_RANGE: a bomb, a line or word of TEXT_LINE_MAX bytes.

@@ -147,7 +147,7 @@ int text_stream_next(struct text_stream *s, bool *got)
     }
 }
 
-static int unpack(struct text_stream *s, char *dst, size_t n, size_t *got)
+static int unpack_bytes(struct text_stream *s, char *dst, size_t n, size_t *got)
 {
     char shown[NAME_BYTES];
     for (*got = 0; *got < n;) {
@@ -174,7 +174,7 @@ static int unpack(struct text_stream *s, char *dst, size_t n, size_t *got)
 int text_stream_read(struct text_stream *s, char *dst, size_t n, size_t *got)
 {
     if (s->archive != NULL)
-        return unpack(s, dst, n, got);
+        return unpack_bytes(s, dst, n, got);
     uint64_t left = s->file.bytes - s->read;
     *got = left < n ? (size_t)left : n;
     int rc = file_read_at(&s->file, dst, s->read, *got);

@@ -25,7 +25,7 @@ int text_words_read(struct bpe_words *w, const char *paths, const struct progres
 {
     struct data_sources sources;
     struct text_reader reader;
-    struct buf piece = {0};
+    struct buf chunk = {0};
     uint64_t total = 0;
     size_t source = 0;
     bool ends;
@@ -36,12 +36,12 @@ int text_words_read(struct bpe_words *w, const char *paths, const struct progres
      * where the reader would take line breaks beside it too. */
     text_reader_init(&reader, sources.list, sources.n, "");
     rc = check_kinds(&sources, &total);
-    while (rc == 0 && (rc = text_reader_next(&reader, &piece, &ends, &source)) == 0 &&
+    while (rc == 0 && (rc = text_reader_next(&reader, &chunk, &ends, &source)) == 0 &&
            source < sources.n)
         if ((rc = progress_step(p, "reading", text_reader_bytes(&reader), total)) == 0)
-            rc = bpe_words_add(w, buf_text(&piece), piece.n);
+            rc = bpe_words_add(w, buf_text(&chunk), chunk.n);
     text_reader_release(&reader);
     data_sources_release(&sources);
-    buf_release(&piece);
+    buf_release(&chunk);
     return rc;
 }

@@ -9,7 +9,7 @@
 /*
  * Count the words of text and JSON lines, in the files and folders that data_sources_find
  * knows `paths` by. <|endoftext|> and the end of a file or JSON text end a text; it is
- * read in pieces: memory goes with the different words alone. ERR_FORMAT for tokens.
+ * read in chunks: memory goes with the different words alone. ERR_FORMAT for tokens.
  */
 int text_words_read(struct bpe_words *w, const char *paths, const struct progress *p);
 

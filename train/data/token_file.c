@@ -19,7 +19,7 @@ enum {
     LLMC_HEADER_BYTES = 1024
 };
 
-static int says(int code, const char *path, const char *what)
+static int err_about(int code, const char *path, const char *what)
 {
     char shown[NAME_BYTES];
     return err_set(code, "%s %s", file_show(shown, sizeof shown, path), what);
@@ -126,7 +126,7 @@ int token_file_open(struct token_file *f, enum token_format format, const char *
              : format == TOKENS_NANOGPT ? open_nanogpt(f, path)
                                         : open_llmc(f, path);
     if (rc == 0 && f->n_tokens == 0)
-        rc = says(ERR_FORMAT, path, "has no tokens");
+        rc = err_about(ERR_FORMAT, path, "has no tokens");
     if (rc != 0)
         token_file_close(f);
     return rc;
@@ -176,7 +176,7 @@ static int bad_id(const struct token_file *f, uint64_t at, int64_t id, int n_voc
                    n_vocab > 0 ? (int64_t)n_vocab - 1 : INT32_MAX);
 }
 
-static void generate(const struct token_file *f, token_id *out, uint64_t first, size_t n)
+static void generate_ids(const struct token_file *f, token_id *out, uint64_t first, size_t n)
 {
     uint32_t words[4] = {0};
     uint64_t made = UINT64_MAX;
@@ -194,7 +194,7 @@ int token_file_read(const struct token_file *f, token_id *out, uint64_t first, s
                     int n_vocab)
 {
     if (f->format == TOKENS_GENERATED) {
-        generate(f, out, first, n);
+        generate_ids(f, out, first, n);
         return 0;
     }
     unsigned char raw[READ_BYTES];
@@ -238,8 +238,8 @@ static int find_ends(struct token_file *f, uint64_t *cap, const token_id *ids, u
 }
 
 /* Ids at `at` into the digest, the range and the documents. */
-static int take(struct token_file *f, EVP_MD_CTX *hash, token_id *ids, uint64_t at, size_t n,
-                int n_vocab)
+static int take_ids(struct token_file *f, EVP_MD_CTX *hash, token_id *ids, uint64_t at, size_t n,
+                    int n_vocab)
 {
     int rc = token_file_read(f, ids, at, n, n_vocab);
     if (rc != 0)
@@ -252,8 +252,8 @@ static int take(struct token_file *f, EVP_MD_CTX *hash, token_id *ids, uint64_t 
     return 0;
 }
 
-static int check(struct token_file *f, EVP_MD_CTX *hash, token_id *ids, int n_vocab, token_id eos,
-                 const struct progress *p)
+static int check_ids(struct token_file *f, EVP_MD_CTX *hash, token_id *ids, int n_vocab,
+                     token_id eos, const struct progress *p)
 {
     uint64_t width = (uint64_t)(f->width < 0 ? -f->width : f->width);
     uint64_t blocks = (f->n_tokens - 1) / CHECK_IDS + 1, cap = 2;
@@ -267,7 +267,7 @@ static int check(struct token_file *f, EVP_MD_CTX *hash, token_id *ids, int n_vo
         uint64_t block = places == 1 ? 0 : (blocks - 1) * i / (places - 1);
         uint64_t at = block * CHECK_IDS, left = f->n_tokens - at;
         size_t n = left < CHECK_IDS ? (size_t)left : CHECK_IDS;
-        rc = take(f, hash, ids, at, n, n_vocab);
+        rc = take_ids(f, hash, ids, at, n, n_vocab);
         if (rc == 0 && documents)
             rc = find_ends(f, &cap, ids, at, n, eos);
         if (rc == 0)
@@ -292,7 +292,7 @@ int token_file_check(struct token_file *f, int n_vocab, token_id eos, const stru
     if (rc == 0 && (hash == NULL || EVP_DigestInit_ex(hash, EVP_sha256(), NULL) != 1))
         rc = err_set(ERR_NOMEM, "libcrypto has no SHA-256");
     if (rc == 0)
-        rc = check(f, hash, ids, n_vocab, eos, p);
+        rc = check_ids(f, hash, ids, n_vocab, eos, p);
     /* Only there: what is read whole has the digest that checkpoints know. */
     if (rc == 0 && !f->whole)
         EVP_DigestUpdate(hash, f->sum, strlen(f->sum));

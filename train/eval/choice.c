@@ -44,7 +44,7 @@ struct choice {
     struct eval_mean right[N_RANKINGS];
 };
 
-static void release(struct choice *c)
+static void release_choice(struct choice *c)
 {
     ids_release(&c->pool);
     mem_free(c->list);
@@ -53,7 +53,7 @@ static void release(struct choice *c)
 
 /* ---- from lines to passages ---- */
 
-static double characters(const struct buf *text)
+static double count_characters(const struct buf *text)
 {
     size_t n = 0;
     for (size_t i = 0; i < text->n; i++)
@@ -79,7 +79,7 @@ static int make_room(struct choice *c, size_t more)
 }
 
 /* How many ids passage i has in common with the one before it, of those that predict nothing. */
-static size_t common(const struct choice *c, size_t i)
+static size_t common_prefix(const struct choice *c, size_t i)
 {
     const struct passage *p = &c->list[i];
     const token_id *a = c->pool.data + c->endings[i].at, *b = c->pool.data + c->endings[i - 1].at;
@@ -119,12 +119,12 @@ static int add_ending(struct choice *c, const struct question *q, int number)
                                            .number = number,
                                            .answer = q->answer,
                                            .last = number == q->n_endings - 1,
-                                           .characters = characters(ending)};
+                                           .characters = count_characters(ending)};
         rc = ids_add(&c->pool, whole.data + cut, whole.n - cut);
     }
     if (rc == 0) {
         if (number > 0)
-            c->list[c->n].shared = common(c, c->n);
+            c->list[c->n].shared = common_prefix(c, c->n);
         c->n++;
     }
     ids_release(&whole);
@@ -187,7 +187,7 @@ static int read_lines(struct choice *c, const char *text, size_t n)
 
 /* ---- ranking ---- */
 
-static void take(void *user, size_t i, const struct score *scores)
+static void take_scores(void *user, size_t i, const struct score *scores)
 {
     struct choice *c = user;
     const struct ending *e = &c->endings[i];
@@ -208,7 +208,7 @@ static void take(void *user, size_t i, const struct score *scores)
     }
 }
 
-static void report(const struct choice *c)
+static void report_choice(const struct choice *c)
 {
     static const char *const names[N_RANKINGS][2] = {
         {"acc", "accuracy %"},
@@ -241,11 +241,11 @@ int eval_choice(struct eval_job *j)
     buf_release(&text);
     j->result->unit = "endings";
     if (rc == 0)
-        rc = eval_score(j, c.list, c.n, take, &c);
+        rc = eval_score(j, c.list, c.n, take_scores, &c);
     if (rc == 0 && c.right[BY_SUM].n == 0)
         rc = err_set(ERR_INTERRUPTED, "interrupted");
     if (rc == 0)
-        report(&c);
-    release(&c);
+        report_choice(&c);
+    release_choice(&c);
     return rc;
 }

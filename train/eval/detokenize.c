@@ -44,7 +44,7 @@ static const struct rule ptb[] = {
 };
 
 /* Each occurrence from the left, none over another: str.replace. */
-static int replace(struct buf *out, struct span in, const struct rule *r)
+static int replace_span(struct buf *out, struct span in, const struct rule *r)
 {
     size_t n = strlen(r->from);
     int rc = 0;
@@ -81,7 +81,7 @@ static int trim_inside(struct buf *out, struct span in, const struct rule *r)
     return rc;
 }
 
-static int apply(struct buf *text, const struct rule *rules, size_t n)
+static int apply_rules(struct buf *text, const struct rule *rules, size_t n)
 {
     struct buf out = {0};
     int rc = 0;
@@ -90,7 +90,7 @@ static int apply(struct buf *text, const struct rule *rules, size_t n)
         out.n = 0;
         rc = buf_reserve(&out, in.n + 1);
         if (rc == 0)
-            rc = (rules[i].from == NULL ? trim_inside : replace)(&out, in, &rules[i]);
+            rc = (rules[i].from == NULL ? trim_inside : replace_span)(&out, in, &rules[i]);
         struct buf done = out;
         if (rc == 0) {
             out = *text;
@@ -103,10 +103,10 @@ static int apply(struct buf *text, const struct rule *rules, size_t n)
 
 int detokenize_wikitext(struct buf *text)
 {
-    return apply(text, wikitext, sizeof wikitext / sizeof *wikitext);
+    return apply_rules(text, wikitext, sizeof wikitext / sizeof *wikitext);
 }
 
 int detokenize_ptb(struct buf *text)
 {
-    return apply(text, ptb, sizeof ptb / sizeof *ptb);
+    return apply_rules(text, ptb, sizeof ptb / sizeof *ptb);
 }

@@ -79,13 +79,13 @@ void divergence_release(struct divergence *d)
     *d = (struct divergence){0};
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static double percentile(const double *sorted, size_t n, double part)
+static double sorted_percentile(const double *sorted, size_t n, double part)
 {
     double at = part * (double)(n - 1);
     size_t below = (size_t)at;
@@ -103,16 +103,16 @@ static struct mean mean_of(double sum, double squares, size_t count)
 
 void divergence_settle(struct divergence *d, struct divergence_result *out)
 {
-    qsort(d->kl, d->n, sizeof *d->kl, ascending);
+    qsort(d->kl, d->n, sizeof *d->kl, compare_ascending);
     *out = (struct divergence_result){
         .n = d->n,
         .kl = mean_of(d->kl_sum, d->kl_squared, d->n),
         .same_top = mean_of((double)d->same_top, (double)d->same_top, d->n),
-        .median = percentile(d->kl, d->n, 0.5),
-        .p90 = percentile(d->kl, d->n, 0.9),
-        .p95 = percentile(d->kl, d->n, 0.95),
-        .p99 = percentile(d->kl, d->n, 0.99),
-        .p99_9 = percentile(d->kl, d->n, 0.999),
+        .median = sorted_percentile(d->kl, d->n, 0.5),
+        .p90 = sorted_percentile(d->kl, d->n, 0.9),
+        .p95 = sorted_percentile(d->kl, d->n, 0.95),
+        .p99 = sorted_percentile(d->kl, d->n, 0.99),
+        .p99_9 = sorted_percentile(d->kl, d->n, 0.999),
         .greatest = d->kl[d->n - 1],
         .loss = d->loss / (double)d->n,
         .other_loss = d->other_loss / (double)d->n,

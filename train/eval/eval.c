@@ -49,7 +49,7 @@ const struct eval *eval_find(const char *name)
 
 /* Its place number i in the data folder, from the table's list, in fresh memory; *last: there are
  * no more. */
-static char *place(const struct eval *e, const struct eval_config *c, int i, bool *last)
+static char *listed_path(const struct eval *e, const struct eval_config *c, int i, bool *last)
 {
     const char *file = e->file;
     while (i-- > 0)
@@ -70,7 +70,7 @@ static int find_file(char **out, const struct eval *e, const struct eval_config 
         return err_set(ERR_RANGE, "eval %s measures a file that you name: eval %s %s", e->name,
                        e->name, e->argument);
     for (int i = 0; !last; i++) {
-        char *path = place(e, c, i, &last);
+        char *path = listed_path(e, c, i, &last);
         if (path == NULL)
             return err_last();
         if (file_exists(path)) {
@@ -79,7 +79,7 @@ static int find_file(char **out, const struct eval *e, const struct eval_config 
         }
         mem_free(path);
     }
-    char shown[256], *path = place(e, c, 0, &last);
+    char shown[256], *path = listed_path(e, c, 0, &last);
     if (path == NULL)
         return err_last();
     err_set(ERR_MISSING,
@@ -90,7 +90,7 @@ static int find_file(char **out, const struct eval *e, const struct eval_config 
 }
 
 /* The sizes that were not given. */
-static int settle(struct eval_config *c, int n_ctx)
+static int resolve_lengths(struct eval_config *c, int n_ctx)
 {
     bool megatron = c->like == EVAL_MEGATRON;
     if (c->seq_length == 0)
@@ -134,7 +134,7 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
     int n_ctx = engine->cache.n_ctx;
     if (other != NULL && other->cache.n_ctx < n_ctx)
         n_ctx = other->cache.n_ctx;
-    int rc = settle(&j.config, n_ctx);
+    int rc = resolve_lengths(&j.config, n_ctx);
     if (rc == 0)
         rc = choose_file(&result->path, e, config, path);
     j.path = result->path;

@@ -8,7 +8,7 @@
 
 enum { FILE_BYTES_MAX = 64 << 20 };
 
-static char *place(void)
+static char *history_path(void)
 {
     return file_home(HOME_STATE, "evaluations.jsonl");
 }
@@ -31,7 +31,7 @@ static int ends_open(const char *path, bool *open)
 
 int eval_history_add(const json_t *record)
 {
-    char *path = place(), *folder = file_home(HOME_STATE, "");
+    char *path = history_path(), *folder = file_home(HOME_STATE, "");
     struct buf line = {0};
     bool open;
     int rc = path == NULL || folder == NULL ? err_last() : file_make_folder(folder);
@@ -97,7 +97,7 @@ int eval_history_read(struct eval_history *h)
 {
     struct buf all = {0};
     size_t cap = 0;
-    char *path = place();
+    char *path = history_path();
     *h = (struct eval_history){0};
     if (path == NULL)
         return err_last() == ERR_MISSING ? 0 : ERR_NOMEM;

@@ -71,7 +71,7 @@ static void compare_rows(void *user, int thread, int n_threads)
                        c->scratch + (size_t)thread * 2 * c->V, c->V, s->rows[i].id);
 }
 
-static int take(void *user, const struct eval_slice *slice)
+static int take_slice(void *user, const struct eval_slice *slice)
 {
     struct comparison *c = user;
     struct eval_result *r = c->job->result;
@@ -92,7 +92,7 @@ static int take(void *user, const struct eval_slice *slice)
 
 /* ---- the result ---- */
 
-static void report(struct comparison *c, const struct windows *w)
+static void report_comparison(struct comparison *c, const struct windows *w)
 {
     struct eval_result *r = c->job->result;
     const struct model *m = c->job->engine->model;
@@ -125,7 +125,7 @@ static void report(struct comparison *c, const struct windows *w)
         eval_dtype(other), eval_dtype(m), w->length, w->step);
 }
 
-static int measure(struct eval_job *j, const struct ids *ids)
+static int measure_divergence(struct eval_job *j, const struct ids *ids)
 {
     struct comparison *c = mem_alloc(sizeof *c);
     struct windows w = {ids->n, j->config.seq_length, j->config.overlap, .whole = true};
@@ -139,10 +139,10 @@ static int measure(struct eval_job *j, const struct ids *ids)
         c->list = list;
         c->V = (size_t)j->engine->model->config.n_vocab;
         c->scratch = mem_array((size_t)par_threads() * 2 * c->V, sizeof *c->scratch);
-        rc = c->scratch == NULL ? ERR_NOMEM : eval_compare(j, list, n, take, c);
+        rc = c->scratch == NULL ? ERR_NOMEM : eval_compare(j, list, n, take_slice, c);
     }
     if (rc == 0)
-        report(c, &w);
+        report_comparison(c, &w);
     if (c != NULL) {
         divergence_release(&c->all);
         mem_free(c->scratch);
@@ -166,7 +166,7 @@ int eval_kl(struct eval_job *j)
         rc = err_set(ERR_RANGE, "%s has %zu token%s; two are needed, one to predict the other",
                      file_show(shown, sizeof shown, j->path), ids.n, ids.n == 1 ? "" : "s");
     if (rc == 0)
-        rc = measure(j, &ids);
+        rc = measure_divergence(j, &ids);
     ids_release(&ids);
     return rc;
 }

@@ -26,12 +26,12 @@ struct passages {
     uint64_t read, left_out;
 };
 
-static size_t count(const struct passages *p)
+static size_t count_passages(const struct passages *p)
 {
     return p->places.n / sizeof(struct place);
 }
 
-static int encode(const struct eval_job *j, struct ids *out, struct span s)
+static int encode_span(const struct eval_job *j, struct ids *out, struct span s)
 {
     return tokenizer_encode(j->engine->model->tokenizer, out, s.text, s.n, ENCODE_TEXT);
 }
@@ -39,7 +39,7 @@ static int encode(const struct eval_job *j, struct ids *out, struct span s)
 /* The ids of a text's context and target behind each other; *first: where the target begins. */
 static int read_plain(const struct eval_job *j, struct ids *out, struct span text, size_t *first)
 {
-    int rc = encode(j, out, text);
+    int rc = encode_span(j, out, text);
     *first = out->n > 0 ? out->n - 1 : 0;
     return rc;
 }
@@ -48,14 +48,15 @@ static int read_strict(const struct eval_job *j, struct ids *out, struct span te
 {
     struct span word = span_last_word(text);
     struct buf target = {0};
-    int rc = encode(j, out, span_strip((struct span){text.text, (size_t)(word.text - text.text)}));
+    int rc =
+        encode_span(j, out, span_strip((struct span){text.text, (size_t)(word.text - text.text)}));
     *first = out->n;
     if (rc == 0)
         rc = buf_char(&target, ' ');
     if (rc == 0)
         rc = buf_add(&target, word.text, word.n);
     if (rc == 0 && word.n > 0)
-        rc = encode(j, out, (struct span){target.data, target.n});
+        rc = encode_span(j, out, (struct span){target.data, target.n});
     buf_release(&target);
     return rc;
 }
@@ -113,7 +114,7 @@ static int read_passages(const struct eval_job *j, struct passages *p)
             rc = progress_step(j->progress, "reading", at, file.n);
     }
     buf_release(&file);
-    if (rc == 0 && count(p) == 0)
+    if (rc == 0 && count_passages(p) == 0)
         rc = err_set(ERR_RANGE, "%s has no passage that can be scored, of %llu",
                      file_show(shown, sizeof shown, j->path), (unsigned long long)p->read);
     return rc;
@@ -126,7 +127,7 @@ struct tally {
     uint64_t n_correct;
 };
 
-static void take(void *user, size_t i, const struct score *scores)
+static void take_scores(void *user, size_t i, const struct score *scores)
 {
     struct tally *t = user;
     const struct passage *p = &t->list[i];
@@ -156,14 +157,15 @@ static void add_figures(struct eval_result *r, const struct tally *t, bool stric
                     exp(loss), exp(loss) * error, "%.2f");
 }
 
-static int score(struct eval_job *j, const struct passages *p, struct passage *list, size_t n)
+static int score_passages(struct eval_job *j, const struct passages *p, struct passage *list,
+                          size_t n)
 {
     const struct place *places = (const struct place *)(const void *)p->places.data;
     for (size_t i = 0; i < n; i++)
         list[i] = (struct passage){
             .ids = p->ids.data + places[i].at, .n = places[i].n, .first = places[i].first};
     struct tally tally = {.list = list};
-    int rc = eval_score(j, list, n, take, &tally);
+    int rc = eval_score(j, list, n, take_scores, &tally);
     if (rc == 0)
         add_figures(j->result, &tally, j->config.strict);
     return rc;
@@ -177,7 +179,7 @@ int eval_lambada(struct eval_job *j)
     int rc = eval_need_tokenizer(j);
     if (rc == 0)
         rc = read_passages(j, &p);
-    size_t n = eval_limited(j, count(&p));
+    size_t n = eval_limited(j, count_passages(&p));
     if (rc == 0 && (list = mem_array(n, sizeof *list)) == NULL)
         rc = ERR_NOMEM;
     if (rc == 0) {
@@ -193,7 +195,7 @@ int eval_lambada(struct eval_job *j)
                 : "plain: the last token of the passage is the likeliest, given up to %d tokens "
                   "before it",
             j->config.seq_length);
-        rc = score(j, &p, list, n);
+        rc = score_passages(j, &p, list, n);
     }
     mem_free(list);
     ids_release(&p.ids);

@@ -42,7 +42,7 @@ static int read_corpus(const struct eval_job *j, const struct corpus *c, struct 
     return rc;
 }
 
-static void define(const struct eval_job *j, const struct corpus *c, size_t n_ids)
+static void define_perplexity(const struct eval_job *j, const struct corpus *c, size_t n_ids)
 {
     struct eval_result *r = j->result;
     snprintf(
@@ -69,7 +69,7 @@ static void add_figures(struct eval_result *r, const struct token_sums *s, size_
     token_sums_add_accuracy(s, r);
 }
 
-static int measure(struct eval_job *j, const struct corpus *c)
+static int measure_perplexity(struct eval_job *j, const struct corpus *c)
 {
     struct ids ids = {0};
     struct passage *list = NULL;
@@ -84,7 +84,7 @@ static int measure(struct eval_job *j, const struct corpus *c)
         rc = windows_cut(&list, &n, &w, ids.data, j);
     if (rc == 0) {
         struct token_sums sums = {.list = list, .tokenizer = j->engine->model->tokenizer};
-        define(j, c, ids.n);
+        define_perplexity(j, c, ids.n);
         rc = eval_score(j, list, n, token_sums_take, &sums);
         if (rc == 0)
             add_figures(j->result, &sums, ids.n, pieces);
@@ -96,10 +96,10 @@ static int measure(struct eval_job *j, const struct corpus *c)
 
 int eval_wikitext(struct eval_job *j)
 {
-    return measure(j, &(struct corpus){"WikiText", detokenize_wikitext});
+    return measure_perplexity(j, &(struct corpus){"WikiText", detokenize_wikitext});
 }
 
 int eval_ptb(struct eval_job *j)
 {
-    return measure(j, &(struct corpus){"PTB", detokenize_ptb});
+    return measure_perplexity(j, &(struct corpus){"PTB", detokenize_ptb});
 }

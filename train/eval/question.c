@@ -21,7 +21,7 @@ void question_release(struct question *q)
 
 /* ---- lm-eval's text ---- */
 
-static size_t replace(char *text, size_t n, const char *what, const char *with)
+static size_t replace_text(char *text, size_t n, const char *what, const char *with)
 {
     size_t n_what = strlen(what), n_with = strlen(with), to = 0;
     for (size_t at = 0; at < n;) {
@@ -59,9 +59,9 @@ static void prepare_text(struct buf *b)
         return;
     struct span s = span_strip((struct span){b->data, b->n});
     memmove(b->data, s.text, s.n);
-    size_t n = replace(b->data, s.n, " [title]", ". ");
+    size_t n = replace_text(b->data, s.n, " [title]", ". ");
     n = drop_brackets(b->data, n);
-    b->n = replace(b->data, n, "  ", " ");
+    b->n = replace_text(b->data, n, "  ", " ");
     b->data[b->n] = '\0';
 }
 

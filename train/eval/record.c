@@ -14,7 +14,7 @@ const char *eval_dtype(const struct model *m)
 }
 
 /* Bytes that are no UTF-8 cannot stand in JSON: made visible. */
-static json_t *text(const char *s)
+static json_t *text_value(const char *s)
 {
     char shown[1024];
     json_t *value = json_string(s);
@@ -22,15 +22,15 @@ static json_t *text(const char *s)
 }
 
 /* One file has one name, from wherever it was measured. */
-static json_t *place(const char *path)
+static json_t *path_value(const char *path)
 {
     char *whole = realpath(path, NULL);
-    json_t *value = text(whole == NULL ? path : whole);
+    json_t *value = text_value(whole == NULL ? path : whole);
     free(whole);
     return value;
 }
 
-static json_t *number(double x)
+static json_t *number_value(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
 }
@@ -40,8 +40,8 @@ static json_t *add_model(json_t *o, struct model *m)
 {
     char hex[65];
     text_hex(hex, model_fingerprint(m), 32);
-    int rc = json_object_set_new(o, "model", text(m->name));
-    rc |= json_object_set_new(o, "source", text(m->source));
+    int rc = json_object_set_new(o, "model", text_value(m->name));
+    rc |= json_object_set_new(o, "source", text_value(m->source));
     rc |= json_object_set_new(o, "fingerprint", json_string(hex));
     rc |= json_object_set_new(o, "dtype", json_string(eval_dtype(m)));
     rc |= json_object_set_new(o, "changed", json_boolean(m->changed));
@@ -51,12 +51,12 @@ static json_t *add_model(json_t *o, struct model *m)
     return NULL;
 }
 
-static json_t *figures(const struct eval_result *r)
+static json_t *figures_value(const struct eval_result *r)
 {
     json_t *all = json_object();
     for (int i = 0; i < r->n_figures; i++) {
         const struct eval_figure *f = &r->figures[i];
-        json_t *o = json_pack("{s:s, s:o}", "text", f->text, "value", number(f->value));
+        json_t *o = json_pack("{s:s, s:o}", "text", f->text, "value", number_value(f->value));
         if (isfinite(f->error))
             json_object_set_new(o, "error", json_real(f->error));
         json_object_set_new(all, f->name, o);
@@ -64,14 +64,14 @@ static json_t *figures(const struct eval_result *r)
     return all;
 }
 
-static json_t *settings(const struct eval_config *c)
+static json_t *config_value(const struct eval_config *c)
 {
     return json_pack("{s:i, s:i, s:i, s:I, s:b, s:b}", "seq_length", c->seq_length, "overlap",
                      c->overlap, "last_n", c->last_n, "limit", (json_int_t)c->limit, "detokenize",
                      c->detokenize, "strict", c->strict);
 }
 
-static json_t *now(void)
+static json_t *now_value(void)
 {
     char date[32];
     time_t t = time(NULL);
@@ -84,15 +84,15 @@ static json_t *now(void)
 json_t *eval_record(const struct eval_result *r, struct model *m, struct model *other)
 {
     json_t *o = json_object();
-    int rc = o == NULL ? -1 : json_object_set_new(o, "date", now());
+    int rc = o == NULL ? -1 : json_object_set_new(o, "date", now_value());
     if (rc == 0 && (o = add_model(o, m)) != NULL) {
-        json_t *rest =
-            json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b}",
-                      "evaluation", r->name, "definition", r->definition, "file", place(r->path),
-                      "settings", settings(&r->config), "figures", figures(r), "unit", r->unit,
-                      "done", (json_int_t)r->done, "total", (json_int_t)r->total, "left_out",
-                      (json_int_t)r->left_out, "targets", (json_int_t)r->targets, "tokens",
-                      (json_int_t)r->tokens, "seconds", r->seconds, "partial", r->partial);
+        json_t *rest = json_pack(
+            "{s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b}", "evaluation",
+            r->name, "definition", r->definition, "file", path_value(r->path), "settings",
+            config_value(&r->config), "figures", figures_value(r), "unit", r->unit, "done",
+            (json_int_t)r->done, "total", (json_int_t)r->total, "left_out", (json_int_t)r->left_out,
+            "targets", (json_int_t)r->targets, "tokens", (json_int_t)r->tokens, "seconds",
+            r->seconds, "partial", r->partial);
         rc = rest == NULL ? -1 : json_object_update(o, rest);
         json_decref(rest);
         if (rc == 0 && other != NULL)

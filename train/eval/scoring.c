@@ -63,7 +63,7 @@ static int collector_init(struct collector *c, size_t n)
     return c->scores == NULL ? ERR_NOMEM : 0;
 }
 
-static int collect(void *user, const struct eval_slice *slice)
+static int collect_slice(void *user, const struct eval_slice *slice)
 {
     struct collector *c = user;
     struct eval_result *r = c->job->result;
@@ -134,8 +134,8 @@ static int go_through(struct eval_job *j, struct scorer *s, struct scorer *other
     return rc;
 }
 
-static int score(struct eval_job *j, const struct passage *list, size_t n, bool compare,
-                 int (*f)(void *user, const struct eval_slice *slice), void *user)
+static int score_passages(struct eval_job *j, const struct passage *list, size_t n, bool compare,
+                          int (*f)(void *user, const struct eval_slice *slice), void *user)
 {
     struct scorer s = {0}, other = {0};
     struct eval_result *r = j->result;
@@ -163,7 +163,7 @@ int eval_score(struct eval_job *j, const struct passage *list, size_t n,
     struct collector c = {j, list, f, user, NULL, 0};
     int rc = collector_init(&c, n);
     if (rc == 0)
-        rc = score(j, list, n, false, collect, &c);
+        rc = score_passages(j, list, n, false, collect_slice, &c);
     mem_free(c.scores);
     return rc;
 }
@@ -171,5 +171,5 @@ int eval_score(struct eval_job *j, const struct passage *list, size_t n,
 int eval_compare(struct eval_job *j, const struct passage *list, size_t n,
                  int (*f)(void *user, const struct eval_slice *slice), void *user)
 {
-    return score(j, list, n, true, f, user);
+    return score_passages(j, list, n, true, f, user);
 }

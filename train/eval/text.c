@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* A path as an element of a list of paths. */
-static char *listed(const char *path)
+static char *listed_paths(const char *path)
 {
     struct buf out = {0};
     int rc = 0;
@@ -41,7 +41,7 @@ static int open_text(struct dataset *d, const struct eval_job *j)
         return rc;
     mem_free(c.data);
     c.validation_fraction = 0;
-    rc = (c.data = listed(j->path)) == NULL ? ERR_NOMEM : 0;
+    rc = (c.data = listed_paths(j->path)) == NULL ? ERR_NOMEM : 0;
     if (rc == 0)
         rc = dataset_open(d, &none, &c, m->tokenizer, m->config.n_vocab, j->progress);
     dataset_close(&none);

@@ -20,14 +20,14 @@ int64_t schedule_warmup(const struct schedule_config *c, int64_t n_steps)
 }
 
 /* Between two rates, part 0 to 1 of the way. */
-static double between(double from, double to, double part)
+static double rate_between(double from, double to, double part)
 {
     return from + (to - from) * part;
 }
 
-static double cosine(const struct schedule_config *c, double part)
+static double cosine_part(const struct schedule_config *c, double part)
 {
-    return between(c->min_learning_rate, c->learning_rate, (1 + cos(M_PI * part)) / 2);
+    return rate_between(c->min_learning_rate, c->learning_rate, (1 + cos(M_PI * part)) / 2);
 }
 
 double schedule_rate(const struct schedule_config *c, int64_t step, int64_t n_steps)
@@ -38,10 +38,10 @@ double schedule_rate(const struct schedule_config *c, int64_t step, int64_t n_st
         double part = end > 0 ? fmin((double)(step + 1) / (double)end, 1) : 0;
         double ramp = warmup > 0 ? fmin((double)(step + 1) / (double)warmup, 1) : 1;
         double from = c->learning_rate > 0 ? c->warmup_init / c->learning_rate : 1;
-        return cosine(c, part) * between(from, 1, ramp);
+        return cosine_part(c, part) * rate_between(from, 1, ramp);
     }
     if (step < warmup)
-        return between(c->warmup_init, c->learning_rate, (double)step / (double)warmup);
+        return rate_between(c->warmup_init, c->learning_rate, (double)step / (double)warmup);
     int64_t start = steps_of(c->decay_start, n_steps);
     start = start > warmup ? start : warmup;
     if (c->kind == SCHEDULE_CONSTANT || end == 0)
@@ -51,6 +51,6 @@ double schedule_rate(const struct schedule_config *c, int64_t step, int64_t n_st
     if (step < start)
         return c->learning_rate;
     double part = (double)(step - start) / (double)(end - start);
-    return c->kind == SCHEDULE_LINEAR ? between(c->learning_rate, c->min_learning_rate, part)
-                                      : cosine(c, part);
+    return c->kind == SCHEDULE_LINEAR ? rate_between(c->learning_rate, c->min_learning_rate, part)
+                                      : cosine_part(c, part);
 }

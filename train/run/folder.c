@@ -32,7 +32,7 @@ static long name_of_holder(int lock)
     return pid > 0 ? pid : -1;
 }
 
-static int refuse(int lock, const char *path)
+static int refuse_second(int lock, const char *path)
 {
     char shown[SHOWN], who[32];
     const long pid = name_of_holder(lock);
@@ -64,7 +64,7 @@ static int take_lock(int *lock, const char *path)
     if (fd < 0)
         rc = file_fails("write", name);
     else if (!lock_now(fd))
-        rc = errno == EWOULDBLOCK ? refuse(fd, path) : file_fails("lock", name);
+        rc = errno == EWOULDBLOCK ? refuse_second(fd, path) : file_fails("lock", name);
     mem_free(name);
     if (rc != 0 && fd >= 0)
         close(fd);
@@ -113,7 +113,7 @@ static int remove_folder(int parent, const char *name)
 
 /* What was being written, or removed, when its trainer was killed. What does not go, such as a
  * folder that somebody made in there, is in nobody's way. */
-static void sweep(const char *path)
+static void sweep_folder(const char *path)
 {
     DIR *dir = opendir(path);
     for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
@@ -136,7 +136,7 @@ int run_folder_open(struct run_folder *f, const char *path)
         mem_free(copy);
         return rc;
     }
-    sweep(path);
+    sweep_folder(path);
     f->path = copy;
     return 0;
 }

@@ -62,7 +62,7 @@ static int look_kept(bool *kept, const char *line, size_t n, int64_t last)
 }
 
 /* The lines up to a step, for the place of the file; the last one may be half a line. */
-static int cut(struct metrics_log *l)
+static int cut_lines(struct metrics_log *l)
 {
     struct buf all = {0}, kept = {0};
     int rc = file_exists(l->path) ? file_read_all(&all, l->path, UINT32_MAX) : 0;
@@ -92,7 +92,7 @@ int metrics_open(struct metrics_log **out, const char *folder, int64_t from, con
         l->folder = mem_strdup(folder);
         l->path = file_join(folder, "metrics.jsonl");
         l->label = mem_strdup(label);
-        rc = l->folder == NULL || l->path == NULL || l->label == NULL ? ERR_NOMEM : cut(l);
+        rc = l->folder == NULL || l->path == NULL || l->label == NULL ? ERR_NOMEM : cut_lines(l);
     }
     if (rc == 0)
         *out = l;
@@ -122,7 +122,7 @@ void metrics_close(struct metrics_log *l)
 }
 
 /* Takes o. */
-static int append(struct metrics_log *l, json_t *o)
+static int append_line(struct metrics_log *l, json_t *o)
 {
     struct buf line = {0};
     int rc = json_print(&line, o, JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -135,8 +135,8 @@ static int append(struct metrics_log *l, json_t *o)
 
 /* To both files. JSON has no infinities and no NaN: such a value is left out of it. The tag
  * is the name within a group: TensorBoard shows a group as one page. */
-static int put(struct metrics_log *l, json_t *o, const struct metrics *m, const char *group,
-               const char *name, double x)
+static int put_scalars(struct metrics_log *l, json_t *o, const struct metrics *m, const char *group,
+                       const char *name, double x)
 {
     char tag[128];
     struct timespec now;
@@ -150,27 +150,27 @@ static int put(struct metrics_log *l, json_t *o, const struct metrics *m, const 
                            (double)now.tv_sec + (double)now.tv_nsec * 1e-9);
 }
 
-static int flush(struct metrics_log *l)
+static int flush_log(struct metrics_log *l)
 {
     return l->events == NULL ? 0 : tfevents_flush(l->events);
 }
 
-static json_t *begin(const struct metrics_log *l, const struct metrics *m)
+static json_t *begin_line(const struct metrics_log *l, const struct metrics *m)
 {
     return json_pack("{s:s,s:I,s:I}", "label", l->label, "step", (json_int_t)m->step, "tokens",
                      (json_int_t)m->tokens);
 }
 
 /* Takes o, which is not written if something failed before. */
-static int end(struct metrics_log *l, json_t *o, int rc)
+static int end_line(struct metrics_log *l, json_t *o, int rc)
 {
     if (rc != 0) {
         json_decref(o);
         return rc;
     }
     /* The line last: a step whose line is there has all of it. */
-    if ((rc = flush(l)) == 0)
-        return append(l, o);
+    if ((rc = flush_log(l)) == 0)
+        return append_line(l, o);
     json_decref(o);
     return rc;
 }
@@ -183,14 +183,14 @@ static int put_evaluation(struct metrics_log *l, json_t *o, const struct metrics
     int rc = 0;
     for (int i = 0; i < r->n_figures && rc == 0; i++) {
         snprintf(name, sizeof name, "%s_%s", r->name, r->figures[i].name);
-        rc = put(l, o, m, "evaluation", name, r->figures[i].value);
+        rc = put_scalars(l, o, m, "evaluation", name, r->figures[i].value);
     }
     return rc;
 }
 
 int metrics_line(struct metrics_log *l, const struct metrics *m)
 {
-    json_t *o = begin(l, m);
+    json_t *o = begin_line(l, m);
     bool validated = m->validation_step == m->step;
     bool scaled = m->loss_scale > 1 || m->overflows > 0;
     const struct {
@@ -225,7 +225,7 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
     int rc = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all && rc == 0; i++)
         if (!all[i].left_out)
-            rc = put(l, o, m, all[i].group, all[i].name, all[i].x);
+            rc = put_scalars(l, o, m, all[i].group, all[i].name, all[i].x);
     if (rc == 0 && m->evaluation != NULL)
         rc = put_evaluation(l, o, m);
     const double left_s = metrics_left_s(m, (double)m->step);
@@ -233,7 +233,7 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
         json_object_set_new(o, "n_steps", json_integer(m->n_steps));
     if (left_s >= 0)
         json_object_set_new(o, "left_s", json_real(left_s));
-    return end(l, o, rc);
+    return end_line(l, o, rc);
 }
 
 /* Of a line that metrics_line wrote; what is not there is as where it is not known. */
@@ -330,18 +330,18 @@ int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct
     for (int i = 0; i < table->n_tensors && rc == 0; i++) {
         const struct tensor_change *c = &changes[i];
         const char *name = table->tensors[i].name;
-        rc = put(l, norms, m, "grad_norm", name, c->grad_norm);
+        rc = put_scalars(l, norms, m, "grad_norm", name, c->grad_norm);
         if (rc == 0 && c->weight_norm > 0)
-            rc = put(l, ratios, m, "update_ratio", name, c->update_norm / c->weight_norm);
+            rc = put_scalars(l, ratios, m, "update_ratio", name, c->update_norm / c->weight_norm);
     }
-    json_t *o = begin(l, m);
+    json_t *o = begin_line(l, m);
     if (o != NULL) {
         json_object_set(o, "grad_norms", norms);
         json_object_set(o, "update_ratios", ratios);
     }
     json_decref(norms);
     json_decref(ratios);
-    return end(l, o, rc);
+    return end_line(l, o, rc);
 }
 
 int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct watch *w)
@@ -353,7 +353,7 @@ int metrics_activations(struct metrics_log *l, const struct metrics *m, const st
                  {"activation_stds", "activation_std", offsetof(struct watched_stats, std)},
                  {"activation_maxima", "activation_max", offsetof(struct watched_stats, max)},
                  {"activation_zeros", "activation_zeros", offsetof(struct watched_stats, zeros)}};
-    json_t *o = begin(l, m);
+    json_t *o = begin_line(l, m);
     int rc = 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds && rc == 0; k++) {
         json_t *all = json_object();
@@ -361,17 +361,17 @@ int metrics_activations(struct metrics_log *l, const struct metrics *m, const st
             char name[48];
             const struct watched_stats s = watch_stats(w, i / N_WATCHED, i % N_WATCHED);
             snprintf(name, sizeof name, "h.%d.%s", i / N_WATCHED, watched_names[i % N_WATCHED]);
-            rc = put(l, all, m, kinds[k].group, name,
-                     *(const double *)((const char *)&s + kinds[k].offset));
+            rc = put_scalars(l, all, m, kinds[k].group, name,
+                             *(const double *)((const char *)&s + kinds[k].offset));
         }
         json_object_set_new(o, kinds[k].key, all);
     }
-    return end(l, o, rc);
+    return end_line(l, o, rc);
 }
 
 int metrics_sample(struct metrics_log *l, const struct metrics *m, const struct buf *text)
 {
-    json_t *o = begin(l, m);
+    json_t *o = begin_line(l, m);
     json_object_set_new(o, "sample", json_of_text(buf_text(text), text->n));
-    return append(l, o);
+    return append_line(l, o);
 }

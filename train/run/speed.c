@@ -30,14 +30,14 @@ struct product {
 enum { WAYS = 3, MATRICES = 5, TRIES = 3, LOOK_ROWS = 1024 };
 
 /* y [rows,N] = x W; dx = dy W^T; dW += x^T dy, with W [K,N], or [N,K] where it is turned. */
-static void ways(struct product *p, int rows, int K, int N, bool turned, double times)
+static void add_ways(struct product *p, int rows, int K, int N, bool turned, double times)
 {
     p[0] = (struct product){false, turned, false, rows, N, K, times};
     p[1] = (struct product){false, !turned, false, rows, K, N, times};
     p[2] = (struct product){true, false, true, turned ? N : K, turned ? K : N, rows, times};
 }
 
-static int products(struct product *p, const struct config *c, int rows, int loss_rows)
+static int list_products(struct product *p, const struct config *c, int rows, int loss_rows)
 {
     const int C = c->n_embd, F = c->n_inner;
     const struct {
@@ -45,9 +45,9 @@ static int products(struct product *p, const struct config *c, int rows, int los
     } of_layer[] = {{C, 3 * C}, {C, C}, {C, F}, {F, C}};
     int n = 0;
     for (int i = 0; i < 4; i++, n += WAYS)
-        ways(p + n, rows, of_layer[i].K, of_layer[i].N, false, c->n_layer);
+        add_ways(p + n, rows, of_layer[i].K, of_layer[i].N, false, c->n_layer);
     if (loss_rows > 0) {
-        ways(p + n, loss_rows, C, c->n_vocab, true, (double)rows / loss_rows);
+        add_ways(p + n, loss_rows, C, c->n_vocab, true, (double)rows / loss_rows);
         n += WAYS;
     }
     return n;
@@ -59,7 +59,7 @@ struct job {
     size_t size_a, size_b, size_c; /* floats */
 };
 
-static void fill(float *x, size_t n, int thread, int n_threads)
+static void fill_random(float *x, size_t n, int thread, int n_threads)
 {
     for (size_t i = (size_t)thread; i < n; i += (size_t)n_threads)
         x[i] = 0x1p-8f * (float)(i % 251 + 1);
@@ -68,12 +68,12 @@ static void fill(float *x, size_t n, int thread, int n_threads)
 static void fill_all(void *arg, int thread, int n_threads)
 {
     const struct job *j = arg;
-    fill(j->a, j->size_a, thread, n_threads);
-    fill(j->b, j->size_b, thread, n_threads);
-    fill(j->c, j->size_c, thread, n_threads);
+    fill_random(j->a, j->size_a, thread, n_threads);
+    fill_random(j->b, j->size_b, thread, n_threads);
+    fill_random(j->c, j->size_c, thread, n_threads);
 }
 
-static void multiply(void *arg, int thread, int n_threads)
+static void multiply_share(void *arg, int thread, int n_threads)
 {
     const struct job *j = arg;
     const struct product *p = &j->p;
@@ -82,13 +82,13 @@ static void multiply(void *arg, int thread, int n_threads)
                     p->n, thread, n_threads);
 }
 
-static size_t larger(size_t a, int rows, int cols)
+static size_t larger_size(size_t a, int rows, int cols)
 {
     size_t b = (size_t)rows * (size_t)cols;
     return a > b ? a : b;
 }
 
-static double flops(struct job *j, const struct product *p, int n)
+static double measure_flops(struct job *j, const struct product *p, int n)
 {
     double ops = 0, all_s = 0;
     for (int i = 0; i < n; i++) {
@@ -98,7 +98,7 @@ static double flops(struct job *j, const struct product *p, int n)
             if (interrupt_pending())
                 return 0;
             double start = clock_s();
-            par_run(multiply, j);
+            par_run(multiply_share, j);
             best_s = fmin(best_s, clock_s() - start);
         }
         ops += p[i].times * 2.0 * p[i].m * p[i].n * p[i].k;
@@ -111,19 +111,19 @@ double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
 {
     struct product p[MATRICES * WAYS];
     struct job j = {0};
-    int n = products(p, c, rows, loss_rows);
+    int n = list_products(p, c, rows, loss_rows);
     double result = 0;
     for (int i = 0; i < n; i++) {
-        j.size_a = larger(j.size_a, p[i].m, p[i].k);
-        j.size_b = larger(j.size_b, p[i].k, p[i].n);
-        j.size_c = larger(j.size_c, p[i].m, p[i].n);
+        j.size_a = larger_size(j.size_a, p[i].m, p[i].k);
+        j.size_b = larger_size(j.size_b, p[i].k, p[i].n);
+        j.size_c = larger_size(j.size_c, p[i].m, p[i].n);
     }
     j.a = mem_map(j.size_a * sizeof(float));
     j.b = mem_map(j.size_b * sizeof(float));
     j.c = mem_map(j.size_c * sizeof(float));
     if (j.a != NULL && j.b != NULL && j.c != NULL) {
         par_run(fill_all, &j);
-        result = flops(&j, p, n);
+        result = measure_flops(&j, p, n);
     }
     mem_unmap(j.a, j.size_a * sizeof(float));
     mem_unmap(j.b, j.size_b * sizeof(float));

@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* GLOBAL: two lines of text. */
-static int read_global(struct pickle_machine *m)
+static int read_global(struct pickle_machine *m, uint64_t unused)
 {
+    (void)unused;
     const char *module = m->at, *name, *end;
     end = memchr(module, '\n', (size_t)(m->end - module));
     if (end == NULL)
@@ -22,8 +23,9 @@ static int read_global(struct pickle_machine *m)
     return pickle_push_global(m, module, n_module, name, (size_t)(end - name));
 }
 
-static int stack_global(struct pickle_machine *m)
+static int read_stack_global(struct pickle_machine *m, uint64_t unused)
 {
+    (void)unused;
     const struct pickle_value *name = pickle_peek(m, 0), *module = pickle_peek(m, 1);
     if (name == NULL || module == NULL)
         return ERR_FORMAT;
@@ -67,112 +69,178 @@ static int push_long(struct pickle_machine *m, uint64_t n)
     return pickle_push(m, (struct pickle_value){.kind = PICKLE_INT, .number = (int64_t)number});
 }
 
-/* What pickletools.py calls the opcodes that are missing from the switch of step(). */
-static const char *opcode_name(unsigned char op)
+static int skip_argument(struct pickle_machine *m, uint64_t unused)
 {
-    static const char *const names[256] = {
-        ['I'] = "INT",         ['L'] = "LONG",           [0x8b] = "LONG4",
-        ['S'] = "STRING",      ['T'] = "BINSTRING",      ['U'] = "SHORT_BINSTRING",
-        ['B'] = "BINBYTES",    ['C'] = "SHORT_BINBYTES", [0x8e] = "BINBYTES8",
-        [0x96] = "BYTEARRAY8", [0x97] = "NEXT_BUFFER",   [0x98] = "READONLY_BUFFER",
-        ['V'] = "UNICODE",     [0x8d] = "BINUNICODE8",   ['F'] = "FLOAT",
-        ['l'] = "LIST",        ['d'] = "DICT",           [0x8f] = "EMPTY_SET",
-        [0x90] = "ADDITEMS",   [0x91] = "FROZENSET",     ['0'] = "POP",
-        ['2'] = "DUP",         ['1'] = "POP_MARK",       ['g'] = "GET",
-        ['p'] = "PUT",         [0x82] = "EXT1",          [0x83] = "EXT2",
-        [0x84] = "EXT4",       ['i'] = "INST",           ['o'] = "OBJ",
-        [0x81] = "NEWOBJ",     [0x92] = "NEWOBJ_EX",     ['P'] = "PERSID",
-    };
-    return names[op] == NULL ? "without a name" : names[op];
+    (void)m;
+    (void)unused;
+    return 0;
 }
 
-static int step(struct pickle_machine *m, unsigned char op)
+/* What has no value but its kind: None, a mark, an empty list. */
+static int push_kind(struct pickle_machine *m, uint64_t kind)
 {
-    uint64_t n = 0;
-    int rc;
-    switch (op) {
-    case 0x80: /* PROTO */
-        return read_number(m, &n, 1);
-    case 0x95: /* FRAME */
-        return read_number(m, &n, 8);
-    case '(':
-        return pickle_push(m, (struct pickle_value){.kind = PICKLE_MARK});
-    case 'N':
-        return pickle_push(m, (struct pickle_value){.kind = PICKLE_NONE});
-    case 0x88:
-    case 0x89: /* NEWTRUE, NEWFALSE */
-        return pickle_push(m, (struct pickle_value){.kind = PICKLE_BOOL, .number = op == 0x88});
-    case '}':
-        return pickle_push(m, (struct pickle_value){.kind = PICKLE_DICT});
-    case ']':
-        return pickle_push(m, (struct pickle_value){.kind = PICKLE_LIST});
-    case ')':
-        return pickle_tuple(m, 0);
-    case 0x85:
-    case 0x86:
-    case 0x87: /* TUPLE1..3 */
-        return pickle_tuple(m, (size_t)op - 0x84);
-    case 't':
-        return pickle_marked_tuple(m);
-    case 'K': /* BININT1 */
-    case 'M': /* BININT2 */
-        rc = read_number(m, &n, op == 'K' ? 1 : 2);
-        return rc == 0
-                   ? pickle_push(m, (struct pickle_value){.kind = PICKLE_INT, .number = (int64_t)n})
-                   : rc;
-    case 'J': /* BININT */
-        return push_long(m, 4);
-    case 0x8a: /* LONG1 */
-        rc = read_number(m, &n, 1);
-        return rc == 0 ? push_long(m, n) : rc;
-    case 'G': /* BINFLOAT */
-        rc = read_number(m, &n, 8);
-        return rc == 0 ? pickle_push(m, (struct pickle_value){.kind = PICKLE_FLOAT}) : rc;
-    case 'X':  /* BINUNICODE */
-    case 0x8c: /* SHORT_BINUNICODE */
-        rc = read_number(m, &n, op == 'X' ? 4 : 1);
-        return rc == 0 ? push_text(m, n) : rc;
-    case 'c':
-        return read_global(m);
-    case 0x93:
-        return stack_global(m);
-    case 'Q':
-        return pickle_storage(m);
-    case 'R':
-        return pickle_reduce(m);
-    case 'b':
-        return pickle_build(m);
-    case 'u':
-        return pickle_extend(m, PICKLE_DICT);
-    case 'e':
-        return pickle_extend(m, PICKLE_LIST);
-    case 's':
-        return pickle_add_top(m, PICKLE_DICT, 2);
-    case 'a':
-        return pickle_add_top(m, PICKLE_LIST, 1);
-    case 'q': /* BINPUT */
-    case 'r': /* LONG_BINPUT */
-        rc = read_number(m, &n, op == 'q' ? 1 : 4);
-        return rc == 0 ? pickle_remember(m, n) : rc;
-    case 0x94: /* MEMOIZE */
-        return pickle_remember(m, m->memo.n);
-    case 'h': /* BINGET */
-    case 'j': /* LONG_BINGET */
-        rc = read_number(m, &n, op == 'h' ? 1 : 4);
-        return rc == 0 ? pickle_recall(m, n) : rc;
-    default:
+    return pickle_push(m, (struct pickle_value){.kind = (enum pickle_kind)kind});
+}
+
+static int push_bool(struct pickle_machine *m, uint64_t truth)
+{
+    return pickle_push(m, (struct pickle_value){.kind = PICKLE_BOOL, .number = (int64_t)truth});
+}
+
+static int push_int(struct pickle_machine *m, uint64_t n)
+{
+    return pickle_push(m, (struct pickle_value){.kind = PICKLE_INT, .number = (int64_t)n});
+}
+
+static int push_float(struct pickle_machine *m, uint64_t unused)
+{
+    (void)unused;
+    return pickle_push(m, (struct pickle_value){.kind = PICKLE_FLOAT});
+}
+
+static int push_tuple(struct pickle_machine *m, uint64_t n)
+{
+    return pickle_tuple(m, (size_t)n);
+}
+
+static int push_marked_tuple(struct pickle_machine *m, uint64_t unused)
+{
+    (void)unused;
+    return pickle_marked_tuple(m);
+}
+
+static int push_storage(struct pickle_machine *m, uint64_t unused)
+{
+    (void)unused;
+    return pickle_storage(m);
+}
+
+static int reduce_global(struct pickle_machine *m, uint64_t unused)
+{
+    (void)unused;
+    return pickle_reduce(m);
+}
+
+static int build_object(struct pickle_machine *m, uint64_t unused)
+{
+    (void)unused;
+    return pickle_build(m);
+}
+
+static int extend_container(struct pickle_machine *m, uint64_t kind)
+{
+    return pickle_extend(m, (enum pickle_kind)kind);
+}
+
+static int add_item(struct pickle_machine *m, uint64_t kind)
+{
+    return pickle_add_top(m, (enum pickle_kind)kind, kind == PICKLE_DICT ? 2 : 1);
+}
+
+static int remember_next(struct pickle_machine *m, uint64_t unused)
+{
+    (void)unused;
+    return pickle_remember(m, m->memo.n);
+}
+
+/*
+ * The opcodes as pickletools.py calls them. Those that weights need have a function; the others
+ * are refused by name.
+ */
+static const struct opcode {
+    const char *name;
+    int (*run)(struct pickle_machine *m, uint64_t argument);
+    uint64_t argument;  /* where none follows in the pickle */
+    int argument_bytes; /* of the one that follows */
+} opcodes[256] = {
+    [0x80] = {"PROTO", skip_argument, 0, 1},
+    [0x95] = {"FRAME", skip_argument, 0, 8},
+    ['('] = {"MARK", push_kind, PICKLE_MARK, 0},
+    ['N'] = {"NONE", push_kind, PICKLE_NONE, 0},
+    [0x88] = {"NEWTRUE", push_bool, true, 0},
+    [0x89] = {"NEWFALSE", push_bool, false, 0},
+    ['}'] = {"EMPTY_DICT", push_kind, PICKLE_DICT, 0},
+    [']'] = {"EMPTY_LIST", push_kind, PICKLE_LIST, 0},
+    [')'] = {"EMPTY_TUPLE", push_tuple, 0, 0},
+    [0x85] = {"TUPLE1", push_tuple, 1, 0},
+    [0x86] = {"TUPLE2", push_tuple, 2, 0},
+    [0x87] = {"TUPLE3", push_tuple, 3, 0},
+    ['t'] = {"TUPLE", push_marked_tuple, 0, 0},
+    ['K'] = {"BININT1", push_int, 0, 1},
+    ['M'] = {"BININT2", push_int, 0, 2},
+    ['J'] = {"BININT", push_long, 4, 0},
+    [0x8a] = {"LONG1", push_long, 0, 1},
+    ['G'] = {"BINFLOAT", push_float, 0, 8},
+    ['X'] = {"BINUNICODE", push_text, 0, 4},
+    [0x8c] = {"SHORT_BINUNICODE", push_text, 0, 1},
+    ['c'] = {"GLOBAL", read_global, 0, 0},
+    [0x93] = {"STACK_GLOBAL", read_stack_global, 0, 0},
+    ['Q'] = {"BINPERSID", push_storage, 0, 0},
+    ['R'] = {"REDUCE", reduce_global, 0, 0},
+    ['b'] = {"BUILD", build_object, 0, 0},
+    ['u'] = {"SETITEMS", extend_container, PICKLE_DICT, 0},
+    ['e'] = {"APPENDS", extend_container, PICKLE_LIST, 0},
+    ['s'] = {"SETITEM", add_item, PICKLE_DICT, 0},
+    ['a'] = {"APPEND", add_item, PICKLE_LIST, 0},
+    ['q'] = {"BINPUT", pickle_remember, 0, 1},
+    ['r'] = {"LONG_BINPUT", pickle_remember, 0, 4},
+    [0x94] = {"MEMOIZE", remember_next, 0, 0},
+    ['h'] = {"BINGET", pickle_recall, 0, 1},
+    ['j'] = {"LONG_BINGET", pickle_recall, 0, 4},
+    /* Refused: */
+    ['I'] = {.name = "INT"},
+    ['L'] = {.name = "LONG"},
+    [0x8b] = {.name = "LONG4"},
+    ['S'] = {.name = "STRING"},
+    ['T'] = {.name = "BINSTRING"},
+    ['U'] = {.name = "SHORT_BINSTRING"},
+    ['B'] = {.name = "BINBYTES"},
+    ['C'] = {.name = "SHORT_BINBYTES"},
+    [0x8e] = {.name = "BINBYTES8"},
+    [0x96] = {.name = "BYTEARRAY8"},
+    [0x97] = {.name = "NEXT_BUFFER"},
+    [0x98] = {.name = "READONLY_BUFFER"},
+    ['V'] = {.name = "UNICODE"},
+    [0x8d] = {.name = "BINUNICODE8"},
+    ['F'] = {.name = "FLOAT"},
+    ['l'] = {.name = "LIST"},
+    ['d'] = {.name = "DICT"},
+    [0x8f] = {.name = "EMPTY_SET"},
+    [0x90] = {.name = "ADDITEMS"},
+    [0x91] = {.name = "FROZENSET"},
+    ['0'] = {.name = "POP"},
+    ['2'] = {.name = "DUP"},
+    ['1'] = {.name = "POP_MARK"},
+    ['g'] = {.name = "GET"},
+    ['p'] = {.name = "PUT"},
+    [0x82] = {.name = "EXT1"},
+    [0x83] = {.name = "EXT2"},
+    [0x84] = {.name = "EXT4"},
+    ['i'] = {.name = "INST"},
+    ['o'] = {.name = "OBJ"},
+    [0x81] = {.name = "NEWOBJ"},
+    [0x92] = {.name = "NEWOBJ_EX"},
+    ['P'] = {.name = "PERSID"},
+};
+
+static int run_opcode(struct pickle_machine *m, unsigned char op)
+{
+    const struct opcode *o = &opcodes[op];
+    if (o->run == NULL)
         return err_set(ERR_UNSUPPORTED,
                        "the pickle has opcode %s (0x%02x) at byte %td, which weights do not "
                        "need: refused, and nothing of it was executed",
-                       opcode_name(op), op, m->at - m->start - 1);
-    }
+                       o->name == NULL ? "without a name" : o->name, op, m->at - m->start - 1);
+    uint64_t argument = o->argument;
+    int rc = o->argument_bytes == 0 ? 0 : read_number(m, &argument, o->argument_bytes);
+    return rc == 0 ? o->run(m, argument) : rc;
 }
 
 int pickle_run(struct pickle_machine *m)
 {
     int rc = 0;
     while (rc == 0 && m->at < m->end && *m->at != '.')
-        rc = step(m, (unsigned char)*m->at++);
+        rc = run_opcode(m, (unsigned char)*m->at++);
     if (rc == 0 && m->at == m->end)
         rc = pickle_broken(m, "it ends before its STOP");
     return rc;

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static int fill(struct model *m, struct source *s, const struct progress *p)
+static int fill_params(struct model *m, struct source *s, const struct progress *p)
 {
     struct params *to = &m->params;
     uint64_t *bad = mem_array((size_t)to->n_tensors, sizeof *bad), n_bad = 0;
@@ -42,16 +42,16 @@ static int fill(struct model *m, struct source *s, const struct progress *p)
     return progress_step(p, "loading", total, total);
 }
 
-static int build(struct model *m, struct source *s, const char *path, enum dtype dtype,
+static int build_model(struct model *m, struct source *s, const char *path, enum dtype dtype,
                  const struct progress *p)
 {
     /* A random model's name has its seed: the source is named so that it comes again. */
-    const char *again = strncmp(path, "random:", 7) == 0 ? s->name : path;
-    if ((m->source = mem_strdup(again)) == NULL)
+    const char *source = strncmp(path, "random:", 7) == 0 ? s->name : path;
+    if ((m->source = mem_strdup(source)) == NULL)
         return ERR_NOMEM;
     int rc = params_init(&m->params, &s->config, dtype);
     if (rc == 0)
-        rc = fill(m, s, p);
+        rc = fill_params(m, s, p);
     if (rc != 0)
         return rc;
     m->config = m->params.config;
@@ -86,7 +86,7 @@ static void note_bad(const struct adapter *a, enum dtype dtype, const uint64_t *
 }
 
 /* Fill the other form of each matrix from the source, the adapter merged in. */
-static int fill_others(struct adapter *a, const struct model *m, const struct source *s,
+static int fill_merged(struct adapter *a, const struct model *m, const struct source *s,
                        const struct progress *p)
 {
     const size_t n = (size_t)a->n_terms;
@@ -126,7 +126,7 @@ int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
     adapter_switch(m, false);
     if ((rc = source_of_model(&s, m, p)) == 0) {
         if ((rc = source_adapt(&s, a, false)) == 0)
-            rc = fill_others(a, m, &s, p);
+            rc = fill_merged(a, m, &s, p);
         source_close(&s);
     }
     if (rc == 0) {
@@ -177,7 +177,7 @@ int model_read(struct model **out, struct model_files *f, enum dtype dtype,
                const struct progress *p)
 {
     struct model *m = mem_alloc(sizeof *m);
-    int rc = m == NULL ? ERR_NOMEM : build(m, &f->source, f->path, dtype, p);
+    int rc = m == NULL ? ERR_NOMEM : build_model(m, &f->source, f->path, dtype, p);
     source_close(&f->source);
     if (rc == 0 && f->adapter != NULL && (rc = adapter_load(f->adapter, m, p)) == 0)
         f->adapter = NULL; /* the model's */

@@ -76,7 +76,7 @@ int source_open_model(struct source *s, const struct model *m)
 
 /* ---- or the files that it came from ---- */
 
-static bool same_shape(const struct config *a, const struct config *b)
+static bool shape_is_same(const struct config *a, const struct config *b)
 {
     return a->n_layer == b->n_layer && a->n_head == b->n_head && a->n_embd == b->n_embd &&
            a->n_ctx == b->n_ctx && a->n_vocab == b->n_vocab && a->n_inner == b->n_inner &&
@@ -90,7 +90,7 @@ int source_of_model(struct source *s, const struct model *m, const struct progre
         return source_open_model(s, m);
     const bool random = strncmp(m->source, "random:", 7) == 0;
     if (source_open(s, m->source, 0, true, NULL) == 0) {
-        if ((random || s->stamp == m->source_stamp) && same_shape(&s->config, &m->config)) {
+        if ((random || s->stamp == m->source_stamp) && shape_is_same(&s->config, &m->config)) {
             s->config = m->config;
             return 0;
         }

@@ -85,7 +85,7 @@ static int open_adapter(struct source *s, const char *path, bool need_weights,
 static int sniff_gguf(bool *is_gguf, const struct file *f)
 {
     char magic[4] = {0};
-    int rc = lookalike_refuse(f);
+    int rc = sniff_refuse(f);
     if (rc == 0)
         rc = file_read_at(f, magic, 0, f->bytes < sizeof magic ? (size_t)f->bytes : sizeof magic);
     *is_gguf = memcmp(magic, "GGUF", sizeof magic) == 0;

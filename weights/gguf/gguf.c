@@ -51,7 +51,7 @@ static const char *offset_as_pointer(size_t at)
 }
 
 /* The next n bytes are in memory. */
-static int need(struct cursor *c, uint64_t n, const char *what)
+static int need_bytes(struct cursor *c, uint64_t n, const char *what)
 {
     uint64_t left = c->file->bytes - c->at;
     if (n > left)
@@ -84,9 +84,9 @@ static int need(struct cursor *c, uint64_t n, const char *what)
     return rc;
 }
 
-static int take(struct cursor *c, void *out, size_t n, const char *what)
+static int read_bytes(struct cursor *c, void *out, size_t n, const char *what)
 {
-    int rc = need(c, n, what);
+    int rc = need_bytes(c, n, what);
     if (rc != 0)
         return rc;
     memcpy(out, c->data + c->at, n);
@@ -94,11 +94,11 @@ static int take(struct cursor *c, void *out, size_t n, const char *what)
     return 0;
 }
 
-static int take_string(struct cursor *c, struct gguf_string *out, const char *what)
+static int read_string(struct cursor *c, struct gguf_string *out, const char *what)
 {
     uint64_t n;
-    int rc = take(c, &n, sizeof n, what);
-    if (rc != 0 || (rc = need(c, n, what)) != 0)
+    int rc = read_bytes(c, &n, sizeof n, what);
+    if (rc != 0 || (rc = need_bytes(c, n, what)) != 0)
         return rc;
     if (memchr(c->data + c->at, '\0', (size_t)n) != NULL)
         return err_set(ERR_FORMAT, "%s at byte %zu contains a NUL byte", what, c->at);
@@ -122,8 +122,8 @@ static struct gguf_string string_here(const struct cursor *c, struct gguf_string
 static int skip_array(struct cursor *c, struct gguf_value *v)
 {
     uint32_t item;
-    int rc = take(c, &item, sizeof item, "array");
-    if (rc != 0 || (rc = take(c, &v->n, sizeof v->n, "array")) != 0)
+    int rc = read_bytes(c, &item, sizeof item, "array");
+    if (rc != 0 || (rc = read_bytes(c, &v->n, sizeof v->n, "array")) != 0)
         return rc;
     if (item >= GGUF_TYPES || item == GGUF_ARRAY)
         return err_set(ERR_FORMAT, "an array of type %" PRIu32 ", expected 0 to 12 without 9",
@@ -139,24 +139,24 @@ static int skip_array(struct cursor *c, struct gguf_value *v)
     if (item == GGUF_STRING) {
         struct gguf_string s;
         for (uint64_t i = 0; i < v->n && rc == 0; i++)
-            rc = take_string(c, &s, "string");
-    } else if ((rc = need(c, v->n * each, "array")) == 0) {
+            rc = read_string(c, &s, "string");
+    } else if ((rc = need_bytes(c, v->n * each, "array")) == 0) {
         c->at += (size_t)v->n * each;
     }
     v->bytes = c->at - first;
     return rc;
 }
 
-static int take_value(struct cursor *c, struct gguf_value *v)
+static int read_value(struct cursor *c, struct gguf_value *v)
 {
     uint32_t type;
-    int rc = take_string(c, &v->key, "key");
+    int rc = read_string(c, &v->key, "key");
     if (rc != 0)
         return rc;
     if (v->key.n > MAX_NAME)
         return err_set(ERR_FORMAT, "a key of %zu bytes, at most %d are allowed", v->key.n,
                        MAX_NAME);
-    if ((rc = take(c, &type, sizeof type, "type")) != 0)
+    if ((rc = read_bytes(c, &type, sizeof type, "type")) != 0)
         return wrap_name(string_here(c, v->key), "key");
     if (type >= GGUF_TYPES) {
         err_set(ERR_FORMAT, "type %" PRIu32 ", expected 0 to 12", type);
@@ -169,10 +169,10 @@ static int take_value(struct cursor *c, struct gguf_value *v)
         rc = skip_array(c, v);
     } else if (type == GGUF_STRING) {
         struct gguf_string s;
-        rc = take_string(c, &s, "string");
+        rc = read_string(c, &s, "string");
         v->data = (const unsigned char *)s.data;
         v->bytes = rc == 0 ? s.n : 0;
-    } else if ((rc = need(c, type_bytes[type], "value")) == 0) {
+    } else if ((rc = need_bytes(c, type_bytes[type], "value")) == 0) {
         v->bytes = type_bytes[type];
         c->at += v->bytes;
     }
@@ -191,10 +191,10 @@ static int set_type(struct gguf_tensor *t, uint32_t type)
     return err_set(ERR_FORMAT, "unknown type %" PRIu32, type);
 }
 
-static int take_shape(struct cursor *c, struct gguf_tensor *t)
+static int read_shape(struct cursor *c, struct gguf_tensor *t)
 {
     uint32_t n_dims, type;
-    int rc = take(c, &n_dims, sizeof n_dims, "number of dimensions");
+    int rc = read_bytes(c, &n_dims, sizeof n_dims, "number of dimensions");
     if (rc != 0)
         return rc;
     if (n_dims > GGUF_MAX_DIMS)
@@ -206,44 +206,44 @@ static int take_shape(struct cursor *c, struct gguf_tensor *t)
         t->dims[i] = 1;
     bool wraps = false;
     for (int i = 0; i < t->n_dims; i++) {
-        if ((rc = take(c, &t->dims[i], sizeof t->dims[i], "dimension")) != 0)
+        if ((rc = read_bytes(c, &t->dims[i], sizeof t->dims[i], "dimension")) != 0)
             return rc;
         wraps |= __builtin_mul_overflow(elements, t->dims[i], &elements);
     }
-    if ((rc = take(c, &type, sizeof type, "type")) != 0 || (rc = set_type(t, type)) != 0)
+    if ((rc = read_bytes(c, &type, sizeof type, "type")) != 0 || (rc = set_type(t, type)) != 0)
         return rc;
     if (wraps || __builtin_mul_overflow(elements, dtype_bytes(t->dtype), &t->bytes))
         return err_set(ERR_FORMAT,
                        "shape [%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
                        "] has more bytes than a file can hold",
                        t->dims[0], t->dims[1], t->dims[2], t->dims[3]);
-    return take(c, &t->at, sizeof t->at, "offset");
+    return read_bytes(c, &t->at, sizeof t->at, "offset");
 }
 
-static int take_tensor(struct cursor *c, struct gguf_tensor *t)
+static int read_tensor(struct cursor *c, struct gguf_tensor *t)
 {
-    int rc = take_string(c, &t->name, "tensor name");
+    int rc = read_string(c, &t->name, "tensor name");
     if (rc != 0)
         return rc;
     if (t->name.n > MAX_NAME)
         return err_set(ERR_FORMAT, "a tensor name of %zu bytes, at most %d are allowed", t->name.n,
                        MAX_NAME);
-    rc = take_shape(c, t);
+    rc = read_shape(c, t);
     return rc == 0 ? 0 : wrap_name(string_here(c, t->name), "tensor");
 }
 
 /* Magic, version and the two counts. */
-static int take_start(struct cursor *c, uint64_t *n_tensors, uint64_t *n_values)
+static int read_start(struct cursor *c, uint64_t *n_tensors, uint64_t *n_values)
 {
     unsigned char magic[4];
     uint32_t version;
-    int rc = take(c, magic, sizeof magic, "magic number");
+    int rc = read_bytes(c, magic, sizeof magic, "magic number");
     if (rc != 0)
         return rc;
     if (memcmp(magic, "GGUF", 4) != 0)
         return err_set(ERR_FORMAT, "begins with bytes %02x %02x %02x %02x, a GGUF file with GGUF",
                        magic[0], magic[1], magic[2], magic[3]);
-    if ((rc = take(c, &version, sizeof version, "version")) != 0)
+    if ((rc = read_bytes(c, &version, sizeof version, "version")) != 0)
         return rc;
     if (version != 0 && (version & 0xffff) == 0)
         return err_set(ERR_UNSUPPORTED,
@@ -252,8 +252,8 @@ static int take_start(struct cursor *c, uint64_t *n_tensors, uint64_t *n_values)
                        __builtin_bswap32(version));
     if (version != 2 && version != 3)
         return err_set(ERR_UNSUPPORTED, "GGUF version %" PRIu32 ", only 2 and 3 are read", version);
-    if ((rc = take(c, n_tensors, sizeof *n_tensors, "number of tensors")) != 0 ||
-        (rc = take(c, n_values, sizeof *n_values, "number of keys")) != 0)
+    if ((rc = read_bytes(c, n_tensors, sizeof *n_tensors, "number of tensors")) != 0 ||
+        (rc = read_bytes(c, n_values, sizeof *n_values, "number of keys")) != 0)
         return rc;
     uint64_t left = c->file->bytes - c->at;
     if (*n_values > left / MIN_VALUE_BYTES)
@@ -277,7 +277,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* The head is whole: offsets become pointers, keys are put in order. */
-static int settle_values(struct gguf *g)
+static int resolve_values(struct gguf *g)
 {
     for (size_t i = 0; i < g->n_values; i++) {
         struct gguf_value *v = &g->values[i];
@@ -309,7 +309,7 @@ static int find_data(const struct gguf *g, size_t head_bytes, uint64_t *alignmen
     return 0;
 }
 
-static int settle_tensors(struct gguf *g, size_t head_bytes)
+static int resolve_tensors(struct gguf *g, size_t head_bytes)
 {
     uint64_t alignment = 0, start = 0;
     int rc = find_data(g, head_bytes, &alignment, &start);
@@ -350,7 +350,7 @@ static int read_head(struct gguf *g)
 {
     struct cursor c = {.file = &g->file};
     uint64_t n_tensors = 0, n_values = 0;
-    int rc = take_start(&c, &n_tensors, &n_values);
+    int rc = read_start(&c, &n_tensors, &n_values);
     if (rc != 0)
         goto out;
     rc = ERR_RANGE;
@@ -368,13 +368,13 @@ static int read_head(struct gguf *g)
     g->n_tensors = (size_t)n_tensors;
     rc = 0;
     for (size_t i = 0; i < g->n_values && rc == 0; i++)
-        rc = take_value(&c, &g->values[i]);
+        rc = read_value(&c, &g->values[i]);
     for (size_t i = 0; i < g->n_tensors && rc == 0; i++)
-        rc = take_tensor(&c, &g->tensors[i]);
+        rc = read_tensor(&c, &g->tensors[i]);
 out:
     g->head = c.data;
-    if (rc == 0 && (rc = settle_values(g)) == 0)
-        rc = settle_tensors(g, c.at);
+    if (rc == 0 && (rc = resolve_values(g)) == 0)
+        rc = resolve_tensors(g, c.at);
     return rc;
 }
 

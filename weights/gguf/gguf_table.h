@@ -1,7 +1,7 @@
 #ifndef PRATTLE_WEIGHTS_GGUF_GGUF_TABLE_H
 #define PRATTLE_WEIGHTS_GGUF_GGUF_TABLE_H
 /*
- * What a GGUF file holds: keys with values, and tensors, handed out by name.
+ * What a GGUF file holds: keys with values, and tensors, looked up by name.
  * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
  * weights/gguf/gguf.h reads and checks them.
  */

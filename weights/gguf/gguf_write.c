@@ -32,7 +32,7 @@ struct writer {
     int rc; /* the first failure of a put */
 };
 
-static void put(struct buf *b, int *rc, const void *bytes, size_t n)
+static void put_bytes(struct buf *b, int *rc, const void *bytes, size_t n)
 {
     if (*rc == 0)
         *rc = buf_add(b, bytes, n);
@@ -40,19 +40,19 @@ static void put(struct buf *b, int *rc, const void *bytes, size_t n)
 
 static void put_u32(struct buf *b, int *rc, uint32_t u)
 {
-    put(b, rc, &u, sizeof u);
+    put_bytes(b, rc, &u, sizeof u);
 }
 
 static void put_u64(struct buf *b, int *rc, uint64_t u)
 {
-    put(b, rc, &u, sizeof u);
+    put_bytes(b, rc, &u, sizeof u);
 }
 
 static void put_string(struct buf *b, int *rc, const char *s)
 {
     size_t n = strlen(s);
     put_u64(b, rc, n);
-    put(b, rc, s, n);
+    put_bytes(b, rc, s, n);
 }
 
 static void begin_key(struct writer *w, const char *key, enum gguf_type type)
@@ -71,13 +71,13 @@ static void key_u32(struct writer *w, const char *key, int value)
 static void key_f32(struct writer *w, const char *key, float value)
 {
     begin_key(w, key, GGUF_F32);
-    put(&w->keys, &w->rc, &value, sizeof value);
+    put_bytes(&w->keys, &w->rc, &value, sizeof value);
 }
 
 static void key_bool(struct writer *w, const char *key, bool value)
 {
     begin_key(w, key, GGUF_BOOL);
-    put(&w->keys, &w->rc, &(unsigned char){value}, 1);
+    put_bytes(&w->keys, &w->rc, &(unsigned char){value}, 1);
 }
 
 static void key_string(struct writer *w, const char *key, const char *value)
@@ -119,7 +119,7 @@ static void put_own_keys(struct writer *w)
         key_string(w, "prattle.defaults", w->source->defaults);
 }
 
-static void warn(const struct writer *w)
+static void note_unsaid(const struct writer *w)
 {
     const struct config *c = &w->source->config;
     char activation[32];
@@ -207,7 +207,7 @@ static void put_tokenizer(struct writer *w)
 }
 
 /* The names of those whose 16 bits stand as F32 in the file, and are wanted back. */
-static void put_narrow(struct writer *w, const char *key, enum dtype d)
+static void put_half_exact(struct writer *w, const char *key, enum dtype d)
 {
     size_t n = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -228,7 +228,7 @@ static void put_narrow(struct writer *w, const char *key, enum dtype d)
     }
 }
 
-static uint64_t align(uint64_t n)
+static uint64_t align_offset(uint64_t n)
 {
     return (n + GGUF_DEFAULT_ALIGNMENT - 1) / GGUF_DEFAULT_ALIGNMENT * GGUF_DEFAULT_ALIGNMENT;
 }
@@ -242,7 +242,7 @@ static enum dtype dtype_in_file(const struct writer *w, const struct param_tenso
     return w->config->convert ? w->config->dtype : r->dtype;
 }
 
-static int plan(struct writer *w)
+static int plan_entries(struct writer *w)
 {
     const struct source *s = w->source;
     const struct params *table = &s->table;
@@ -259,7 +259,7 @@ static int plan(struct writer *w)
         names_gguf(e->name, sizeof e->name, again ? "lm_head.weight" : t->name);
         e->dtype = dtype_in_file(w, t, e->reader);
         e->bytes = tensor_elements(t) * dtype_bytes(e->dtype);
-        e->offset = i == 0 ? 0 : align(e[-1].offset + e[-1].bytes);
+        e->offset = i == 0 ? 0 : align_offset(e[-1].offset + e[-1].bytes);
     }
     return 0;
 }
@@ -282,14 +282,14 @@ static int write_head(struct writer *w, struct file_writer *f)
     struct buf b = {0};
     put_config(w);
     put_tokenizer(w);
-    put_narrow(w, "prattle.narrow.f16", DTYPE_F16);
-    put_narrow(w, "prattle.narrow.bf16", DTYPE_BF16);
+    put_half_exact(w, "prattle.narrow.f16", DTYPE_F16);
+    put_half_exact(w, "prattle.narrow.bf16", DTYPE_BF16);
     int rc = w->rc;
-    put(&b, &rc, "GGUF", 4);
+    put_bytes(&b, &rc, "GGUF", 4);
     put_u32(&b, &rc, VERSION);
     put_u64(&b, &rc, w->n_entries);
     put_u64(&b, &rc, w->n_keys);
-    put(&b, &rc, w->keys.data, w->keys.n);
+    put_bytes(&b, &rc, w->keys.data, w->keys.n);
     for (size_t i = 0; i < w->n_entries; i++)
         put_entry(&b, &rc, &w->entries[i]);
     if (rc == 0)
@@ -298,10 +298,10 @@ static int write_head(struct writer *w, struct file_writer *f)
     return rc;
 }
 
-static int pad(struct file_writer *f)
+static int write_padding(struct file_writer *f)
 {
     static const char zeros[GGUF_DEFAULT_ALIGNMENT];
-    return file_write(f, zeros, (size_t)(align(f->at) - f->at));
+    return file_write(f, zeros, (size_t)(align_offset(f->at) - f->at));
 }
 
 static int write_tensors(struct writer *w, struct file_writer *f)
@@ -309,11 +309,11 @@ static int write_tensors(struct writer *w, struct file_writer *f)
     const struct entry *last = &w->entries[w->n_entries - 1];
     struct tensor_copy copy = {
         .to = f, .progress = w->progress, .total = last->offset + last->bytes};
-    int rc = pad(f);
+    int rc = write_padding(f);
     for (size_t i = 0; i < w->n_entries && rc == 0; i++) {
         const struct entry *e = &w->entries[i];
         if ((rc = tensor_copy_write(&copy, e->tensor, e->reader, e->dtype, true)) == 0)
-            rc = pad(f);
+            rc = write_padding(f);
     }
     if (rc == 0)
         tensor_copy_warn(&copy, w->config->dtype == DTYPE_BF16 ? DTYPE_BF16 : DTYPE_F16);
@@ -329,9 +329,9 @@ int source_save_gguf(struct source *s, const char *path, const struct save_confi
     int rc = file_create(&f, path, c->force);
     if (rc != 0)
         return rc;
-    if ((rc = plan(&w)) == 0 && (rc = write_head(&w, &f)) == 0 &&
+    if ((rc = plan_entries(&w)) == 0 && (rc = write_head(&w, &f)) == 0 &&
         (rc = write_tensors(&w, &f)) == 0) {
-        warn(&w);
+        note_unsaid(&w);
         rc = file_commit(&f);
     }
     file_abandon(&f);

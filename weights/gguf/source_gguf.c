@@ -43,7 +43,7 @@ static int read_stored(void *user, void *dst, uint64_t first, size_t n)
 }
 
 /* A vector that was widened when the file was written: its own 16 bits again. */
-static int read_narrowed(void *user, void *dst, uint64_t first, size_t n)
+static int read_half_exact(void *user, void *dst, uint64_t first, size_t n)
 {
     const struct place *p = user;
     float part[READ_PART];
@@ -54,7 +54,7 @@ static int read_narrowed(void *user, void *dst, uint64_t first, size_t n)
         if (rc != 0)
             return rc;
         for (size_t i = 0; i < count; i++)
-            if (!narrow_exactly(&out[done + i], part[i], p->dtype))
+            if (!half_exact_from_f32(&out[done + i], part[i], p->dtype))
                 return err_set(ERR_FORMAT,
                                "tensor %s: element %" PRIu64 " is no %s value, though "
                                "prattle.narrow says that all are",
@@ -114,7 +114,8 @@ static int compare_heads(bool *same, const struct gguf *g)
 }
 
 /* Tensors listed under key were 16-bit before the file was written. */
-static int mark_narrow(struct source *s, const struct gguf *g, const char *key, enum dtype dtype)
+static int mark_half_exact(struct source *s, const struct gguf *g, const char *key,
+                           enum dtype dtype)
 {
     const char **names;
     int n;
@@ -131,7 +132,7 @@ static int mark_narrow(struct source *s, const struct gguf *g, const char *key, 
             break;
         }
         st->places[k].dtype = s->readers[k].dtype = dtype;
-        s->readers[k].read = read_narrowed;
+        s->readers[k].read = read_half_exact;
     }
     mem_free(names);
     return rc;
@@ -209,8 +210,8 @@ static int read_tensors(struct source *s, const struct gguf *g)
     if (rc == 0)
         rc = check_extra(s, g);
     if (rc == 0)
-        rc = mark_narrow(s, g, "prattle.narrow.f16", DTYPE_F16);
-    return rc == 0 ? mark_narrow(s, g, "prattle.narrow.bf16", DTYPE_BF16) : rc;
+        rc = mark_half_exact(s, g, "prattle.narrow.f16", DTYPE_F16);
+    return rc == 0 ? mark_half_exact(s, g, "prattle.narrow.bf16", DTYPE_BF16) : rc;
 }
 
 static int read_name(struct source *s, const struct gguf *g, const char *path)

@@ -148,8 +148,9 @@ static int open_tensors(struct tensor_file *f, const char *path)
     return rc;
 }
 
-/* What the term's half is called, with "transformer." or, of a bare GPT2Model, without. */
-static void name_of(char out[NAME], const struct low_rank *t, int half, bool whole)
+/* What lora_A (half 0) or lora_B of a branch is called, with "transformer." or, of a bare
+ * GPT2Model, without. */
+static void name_half(char out[NAME], const struct low_rank *t, int half, bool whole)
 {
     char matrix[64];
     snprintf(out, NAME, "base_model.model.%s%s.lora_%c.weight", whole ? "transformer." : "",
@@ -160,7 +161,7 @@ static int check_entry(const struct tensor_entry *e, const struct low_rank *t, i
 {
     char name[NAME], have[SHOWN];
     uint64_t rows = (uint64_t)(half ? t->N : t->rank), cols = (uint64_t)(half ? t->rank : t->K);
-    name_of(name, t, half, true);
+    name_half(name, t, half, true);
     if (e == NULL)
         return err_set(ERR_MISSING, "tensor %s is missing", name);
     if (e->rank != 2 || e->shape[0] != rows || e->shape[1] != cols)
@@ -176,13 +177,13 @@ static int check_entry(const struct tensor_entry *e, const struct low_rank *t, i
 }
 
 /* The elements as fp32, in memory that held the file's own. */
-static void widen_all(float *x, const struct tensor_entry *e, size_t n)
+static void convert_elements(float *x, const struct tensor_entry *e, size_t n)
 {
     if (e->dtype != DTYPE_F32)
         for (size_t i = n; i-- > 0;) {
             uint16_t h;
             memcpy(&h, (const char *)x + i * sizeof h, sizeof h);
-            x[i] = widen_exactly(h, e->dtype);
+            x[i] = half_exact_to_f32(h, e->dtype);
         }
 }
 
@@ -193,11 +194,11 @@ static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
     float *x = mem_array(n, sizeof *x);
     int rc = x == NULL ? ERR_NOMEM : file_read_at(&f->file, x, e->offset, (size_t)e->bytes);
     if (rc == 0)
-        widen_all(x, e, n);
+        convert_elements(x, e, n);
     for (size_t i = 0; i < n && rc == 0; i++)
         if (!isfinite(x[i])) {
             char name[NAME];
-            name_of(name, t, half, true);
+            name_half(name, t, half, true);
             rc = err_set(ERR_RANGE, "tensor %s has a value that is no number", name);
         }
     for (size_t i = 0; i < n && rc == 0; i++)
@@ -209,14 +210,14 @@ static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
     return rc;
 }
 
-/* A tensor that no term has read. */
+/* A tensor that no LoRA branch has read. */
 static int refuse_extra(const struct tensor_file *f, const struct adapter *a)
 {
     char name[NAME], shown[SHOWN];
     for (int i = 0; i < f->n; i++) {
         bool known = false;
         for (int k = 0; k < 4 * a->n_terms && !known; k++) {
-            name_of(name, &a->terms[k / 4], k % 2, k / 2 % 2);
+            name_half(name, &a->terms[k / 4], k % 2, k / 2 % 2);
             known = strcmp(name, f->entries[i].name) == 0;
         }
         if (!known)
@@ -237,10 +238,10 @@ static int read_tensors(struct adapter *a, const char *path)
     for (int i = 0; i < 2 * a->n_terms && rc == 0; i++) {
         const struct low_rank *t = &a->terms[i / 2];
         char name[NAME];
-        name_of(name, t, i % 2, true);
+        name_half(name, t, i % 2, true);
         const struct tensor_entry *e = tensor_file_find(&f, name);
         if (e == NULL) {
-            name_of(name, t, i % 2, false);
+            name_half(name, t, i % 2, false);
             e = tensor_file_find(&f, name);
         }
         if ((rc = check_entry(e, t, i % 2)) == 0)
@@ -340,7 +341,7 @@ static int write_config(const struct adapter *a, const char *folder, const char 
     return rc;
 }
 
-static int describe(struct buf *head, const struct adapter *a)
+static int describe_tensors(struct buf *head, const struct adapter *a)
 {
     uint64_t at = 0;
     int rc = buf_str(head, "{\"__metadata__\":{\"format\":\"pt\"}");
@@ -349,7 +350,7 @@ static int describe(struct buf *head, const struct adapter *a)
         char name[NAME];
         int rows = i % 2 ? t->N : t->rank, cols = i % 2 ? t->rank : t->K;
         uint64_t end = at + (uint64_t)rows * (uint64_t)cols * sizeof(float);
-        name_of(name, t, i % 2, true);
+        name_half(name, t, i % 2, true);
         rc = buf_printf(head,
                         ",\"%s\":{\"dtype\":\"F32\",\"shape\":[%d,%d],\"data_offsets\":[%" PRIu64
                         ",%" PRIu64 "]}",
@@ -379,7 +380,7 @@ static int write_tensors(const struct adapter *a, const char *folder)
     struct buf head = {0};
     struct file_writer f = {.fd = -1};
     char *path = file_join(folder, TENSORS);
-    int rc = path == NULL ? ERR_NOMEM : describe(&head, a);
+    int rc = path == NULL ? ERR_NOMEM : describe_tensors(&head, a);
     if (rc == 0 && (rc = file_create(&f, path, false)) == 0)
         rc = safetensors_write_head(&f, &head);
     for (int i = 0; i < 2 * a->n_terms && rc == 0; i++)

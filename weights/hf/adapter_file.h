@@ -13,7 +13,7 @@ bool adapter_is_folder(const char *path);
 /*
  * Read and check all of it, for models of shape c. What would compute something else than
  * W + scale A^T B (biases, DoRA, patterns of ranks, ...) is refused by name; so are tensors
- * missing, of another shape, or left over, and values that are no numbers.
+ * missing, of another shape, or left over, and values that are NaN or infinite.
  */
 int adapter_read(struct adapter **out, const char *path, const struct config *c);
 /* The base model it names, as its file has it, in fresh memory; NULL where it names none. */

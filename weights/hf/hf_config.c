@@ -50,7 +50,7 @@ static int read_sizes(struct config *c, const json_t *o)
 }
 
 /* The key's id, or where it has a list, the first of it that is one; -1: there is none. */
-static int take_id(const json_t *o, const char *key, int64_t *id)
+static int read_id(const json_t *o, const char *key, int64_t *id)
 {
     const json_t *list = json_object_get(o, key);
     size_t n = json_array_size(list);
@@ -82,7 +82,7 @@ static int read_ids(struct config *c, const json_t *o)
         int64_t id = *ids[i].to;
         if (json_is_null(json_object_get(o, ids[i].key)))
             id = TOKEN_NONE;
-        int rc = take_id(o, ids[i].key, &id);
+        int rc = read_id(o, ids[i].key, &id);
         if (rc != 0)
             return rc;
         *ids[i].to = id < c->n_vocab ? (token_id)id : TOKEN_NONE;
@@ -177,7 +177,7 @@ int hf_config_parse(struct config *c, const char *text, size_t n)
 int hf_config_read_text(struct config *c, struct buf *text, const char *path)
 {
     int rc = file_read_all(text, path, MAX_BYTES);
-    if (rc == 0 && ((rc = lookalike_refuse_text(buf_text(text), text->n)) != 0 ||
+    if (rc == 0 && ((rc = sniff_refuse_text(buf_text(text), text->n)) != 0 ||
                     (rc = hf_config_parse(c, buf_text(text), text->n)) != 0))
         rc = file_wrap(path);
     return rc;
@@ -209,7 +209,7 @@ static int write_id(struct buf *out, const char *key, token_id id)
                             : buf_printf(out, "  \"%s\": %d,\n", key, id);
 }
 
-static const char *truth(bool b)
+static const char *json_truth(bool b)
 {
     return b ? "true" : "false";
 }
@@ -228,8 +228,8 @@ int hf_config_write(struct buf *out, const struct config *c, enum dtype dtype)
                    "  \"scale_attn_by_inverse_layer_idx\": %s,\n"
                    "  \"reorder_and_upcast_attn\": %s,\n",
                    c->n_vocab, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head, c->n_inner,
-                   activation_name(c->activation), truth(c->tie_word_embeddings), truth(c->scale_attn_weights),
-                   truth(c->scale_attn_by_inverse_layer_idx), truth(c->reorder_and_upcast_attn));
+                   activation_name(c->activation), json_truth(c->tie_word_embeddings), json_truth(c->scale_attn_weights),
+                   json_truth(c->scale_attn_by_inverse_layer_idx), json_truth(c->reorder_and_upcast_attn));
     if (rc == 0)
         rc = write_float(out, "layer_norm_epsilon", c->layer_norm_epsilon);
     if (rc == 0)

@@ -77,7 +77,7 @@ static int read_index(struct hf_files *f, const struct file *file)
     json_t *index = NULL;
     struct buf text = {0};
     int rc = file_read_whole(&text, file, MAX_INDEX);
-    if (rc == 0 && ((rc = lookalike_refuse_text(buf_text(&text), text.n)) != 0 ||
+    if (rc == 0 && ((rc = sniff_refuse_text(buf_text(&text), text.n)) != 0 ||
                     (rc = json_read_text(&index, text.data, text.n)) != 0))
         rc = file_wrap(file->path);
     buf_release(&text);

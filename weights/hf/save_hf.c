@@ -18,8 +18,8 @@ static enum dtype dtype_asked(const struct save_config *c, enum dtype own)
 
 /* One JSON object after another, wide elements first, so that each tensor lies at a
  * multiple of its element's size; *total: bytes of data. */
-static int describe(struct buf *json, uint64_t *total, const struct source *s,
-                    const struct save_config *c)
+static int describe_tensors(struct buf *json, uint64_t *total, const struct source *s,
+                            const struct save_config *c)
 {
     int rc = buf_str(json, "{\"__metadata__\":{\"format\":\"pt\"}");
     uint64_t at = 0;
@@ -49,7 +49,7 @@ static int write_tensors(struct file_writer *f, const struct source *s, const st
 {
     struct buf json = {0};
     struct tensor_copy copy = {.to = f, .progress = p};
-    int rc = describe(&json, &copy.total, s, c);
+    int rc = describe_tensors(&json, &copy.total, s, c);
     if (rc == 0)
         rc = safetensors_write_head(f, &json);
     for (size_t size = 4; size >= 2; size -= 2)

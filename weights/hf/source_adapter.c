@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* A matrix whose reader adds its term. */
+/* A matrix whose reader adds its LoRA branch. */
 struct adapted {
     struct tensor_reader base;
     const struct low_rank *term;
@@ -34,7 +34,7 @@ static void close_state(void *format)
 
 enum { PART = 4096 };
 
-/* n <= PART elements as the base has them, then as fp32 with the term in them. */
+/* n <= PART elements as the base has them, then as fp32 with the LoRA branch in them. */
 static int read_part(const struct adapted *a, float *x, uint64_t first, size_t n)
 {
     uint16_t half[PART];
@@ -43,7 +43,7 @@ static int read_part(const struct adapted *a, float *x, uint64_t first, size_t n
     if (rc != 0)
         return rc;
     for (size_t i = 0; i < n && from != DTYPE_F32; i++)
-        x[i] = widen_exactly(half[i], from);
+        x[i] = half_exact_to_f32(half[i], from);
     adapter_add(a->term, x, a->base.out_major, first, n);
     return 0;
 }

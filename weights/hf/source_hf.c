@@ -99,7 +99,7 @@ static int make_readers(struct source *s, struct state *st)
 }
 
 /* *same when both say the same, bit for bit. */
-static int compare(bool *same, const struct hf_entry *a, const struct hf_entry *b)
+static int compare_tensors(bool *same, const struct hf_entry *a, const struct hf_entry *b)
 {
     enum { PART = 1 << 18 };
     *same = a->entry->dtype == b->entry->dtype && a->entry->bytes == b->entry->bytes;
@@ -124,7 +124,7 @@ static int note_extras(const struct source *s, const struct state *st, const str
     const struct hf_entry *head = hf_files_entry(&st->files, "lm_head.weight");
     if (head != NULL && s->config.tie_word_embeddings) {
         bool same;
-        int rc = compare(&same, head, hf_files_entry(&st->files, "wte.weight"));
+        int rc = compare_tensors(&same, head, hf_files_entry(&st->files, "wte.weight"));
         if (rc != 0)
             return rc;
         if (!same)

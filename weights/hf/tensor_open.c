@@ -11,7 +11,7 @@ static int sniff_torch(bool *torch, const struct file *f)
 {
     char first[32] = {0};
     const size_t n = f->bytes < sizeof first ? (size_t)f->bytes : sizeof first;
-    int rc = lookalike_refuse(f);
+    int rc = sniff_refuse(f);
     if (rc == 0)
         rc = file_read_at(f, first, 0, n);
     *torch = text_ends_in(f->path, ".bin") || text_ends_in(f->path, ".pt") ||

@@ -27,7 +27,7 @@ struct draft {
     bool add_prefix_space;
 };
 
-static void release(struct draft *d)
+static void release_draft(struct draft *d)
 {
     mem_free(d->tokens);
     mem_free(d->special);
@@ -58,7 +58,7 @@ static int parse_object(json_t **out, const char *file, const char *text, size_t
 }
 
 /* Room for `more` tokens: ids may leave holes, but not run away from their number. */
-static int reserve(struct draft *d, size_t more)
+static int reserve_tokens(struct draft *d, size_t more)
 {
     if (more > INT_MAX / 4)
         return err_set(ERR_RANGE, "the tokenizer has %zu tokens, at most %d", more, INT_MAX / 4);
@@ -79,7 +79,7 @@ static int reserve(struct draft *d, size_t more)
     return 0;
 }
 
-static int put(struct draft *d, const char *text, const json_t *id_value, bool special)
+static int put_token(struct draft *d, const char *text, const json_t *id_value, bool special)
 {
     char shown[SHOWN], other[SHOWN];
     file_show(shown, sizeof shown, text);
@@ -105,25 +105,25 @@ static int put(struct draft *d, const char *text, const json_t *id_value, bool s
 }
 
 /* {"text": id, ...} */
-static int put_all(struct draft *d, json_t *tokens, bool special)
+static int put_tokens(struct draft *d, json_t *tokens, bool special)
 {
     const char *text;
     json_t *id;
-    int rc = reserve(d, json_object_size(tokens));
+    int rc = reserve_tokens(d, json_object_size(tokens));
     json_object_foreach(tokens, text, id) if (rc == 0) rc =
-        put(d, text, id, special || strcmp(text, "<|endoftext|>") == 0);
+        put_token(d, text, id, special || strcmp(text, "<|endoftext|>") == 0);
     return rc;
 }
 
 static int read_vocab(struct draft *d, const struct vocab_text *text)
 {
     int rc = parse_object(&d->roots[0], "vocab.json", text->vocab, text->n_vocab);
-    if (rc == 0 && (rc = put_all(d, d->roots[0], false)) != 0)
+    if (rc == 0 && (rc = put_tokens(d, d->roots[0], false)) != 0)
         err_wrap("vocab.json");
     if (rc != 0 || text->added == NULL)
         return rc;
     rc = parse_object(&d->roots[1], "added_tokens.json", text->added, text->n_added);
-    if (rc == 0 && (rc = put_all(d, d->roots[1], true)) != 0)
+    if (rc == 0 && (rc = put_tokens(d, d->roots[1], true)) != 0)
         err_wrap("added_tokens.json");
     return rc;
 }
@@ -178,7 +178,7 @@ static const json_t *pre_tokenizer(const json_t *root)
 }
 
 /* What makes this tokenizer.json something else than GPT-2's, or NULL. */
-static const char *strangeness(const json_t *root, const json_t *model)
+static const char *find_strangeness(const json_t *root, const json_t *model)
 {
     static const struct {
         const char *name, *complaint;
@@ -237,14 +237,14 @@ static int read_added(struct draft *d, const json_t *added)
 {
     size_t i;
     const json_t *token;
-    int rc = reserve(d, json_array_size(added));
+    int rc = reserve_tokens(d, json_array_size(added));
     json_array_foreach(added, i, token)
     {
         const char *text = json_string_value(json_object_get(token, "content"));
         if (rc == 0 && text == NULL)
             rc = err_set(ERR_FORMAT, "added token %zu has no content", i);
         if (rc == 0)
-            rc = put(d, text, json_object_get(token, "id"), true);
+            rc = put_token(d, text, json_object_get(token, "id"), true);
     }
     return rc;
 }
@@ -256,7 +256,7 @@ static int read_tokenizer(struct draft *d, const char *text, size_t n)
         return rc;
     const json_t *model = json_object_get(d->roots[0], "model");
     json_t *vocab = json_object_get(model, "vocab");
-    const char *strange = strangeness(d->roots[0], model);
+    const char *strange = find_strangeness(d->roots[0], model);
     if (strange != NULL)
         return err_set(ERR_UNSUPPORTED, "tokenizer.json is not GPT-2's byte-level BPE: %s",
                        strange);
@@ -264,7 +264,7 @@ static int read_tokenizer(struct draft *d, const char *text, size_t n)
         return err_set(ERR_FORMAT, "tokenizer.json: model.vocab is missing or not an object");
     d->add_prefix_space =
         json_is_true(json_object_get(pre_tokenizer(d->roots[0]), "add_prefix_space"));
-    rc = put_all(d, vocab, false);
+    rc = put_tokens(d, vocab, false);
     if (rc == 0)
         rc = read_added(d, json_object_get(d->roots[0], "added_tokens"));
     if (rc != 0)
@@ -297,7 +297,7 @@ static int read_added_decoder(struct draft *d, const struct progress *p)
     const char *key, *first = NULL, *why = NULL;
     json_t *token;
     size_t n_out = 0;
-    int rc = reserve(d, json_object_size(decoder));
+    int rc = reserve_tokens(d, json_object_size(decoder));
     if (rc != 0)
         return rc;
     json_object_foreach((json_t *)decoder, key, token)
@@ -339,12 +339,12 @@ static int read_settings(struct draft *d, const struct vocab_text *text, const s
     return text->tokenizer == NULL ? read_added_decoder(d, p) : 0;
 }
 
-static token_id known(const struct draft *d, token_id id, token_id otherwise)
+static token_id known_id(const struct draft *d, token_id id, token_id otherwise)
 {
     return id >= 0 && id < d->n && d->tokens[id] != NULL ? id : otherwise;
 }
 
-static int finish(struct tokenizer **out, const struct draft *d, const struct progress *p)
+static int build_tokenizer(struct tokenizer **out, const struct draft *d, const struct progress *p)
 {
     int holes = 0, first = -1;
     token_id end = TOKEN_NONE;
@@ -363,8 +363,8 @@ static int finish(struct tokenizer **out, const struct draft *d, const struct pr
                       .n_merges = d->n_merges,
                       .merges = d->merges,
                       .add_prefix_space = d->add_prefix_space,
-                      .bos = known(d, c == NULL ? TOKEN_NONE : c->bos_token_id, end),
-                      .eos = known(d, c == NULL ? TOKEN_NONE : c->eos_token_id, end)};
+                      .bos = known_id(d, c == NULL ? TOKEN_NONE : c->bos_token_id, end),
+                      .eos = known_id(d, c == NULL ? TOKEN_NONE : c->eos_token_id, end)};
     int rc = tokenizer_new(out, &v);
     if (rc == 0 && holes > 0)
         progress_note(p, "the tokenizer has no text for %d of its ids, the first is %d", holes,
@@ -387,19 +387,20 @@ int vocab_parse(struct tokenizer **out, const struct vocab_text *text, const str
     if (rc == 0 && text->config != NULL)
         rc = read_settings(&d, text, p);
     if (rc == 0)
-        rc = finish(out, &d, p);
-    release(&d);
+        rc = build_tokenizer(out, &d, p);
+    release_draft(&d);
     return rc;
 }
 
 /* The text of a file of the folder; *text stays NULL when it is not there. */
-static int slurp(struct buf *b, const char **text, size_t *n, const char *folder, const char *name)
+static int read_text(struct buf *b, const char **text, size_t *n, const char *folder,
+                     const char *name)
 {
     char *path = file_join(folder, name);
     if (path == NULL)
         return ERR_NOMEM;
     int rc = file_exists(path) ? file_read_all(b, path, FILE_MAX_BYTES) : 0;
-    if (rc == 0 && b->n > 0 && (rc = lookalike_refuse_text(b->data, b->n)) != 0)
+    if (rc == 0 && b->n > 0 && (rc = sniff_refuse_text(b->data, b->n)) != 0)
         rc = file_wrap(path);
     if (rc == 0 && file_exists(path)) {
         *text = buf_text(b);
@@ -416,16 +417,16 @@ int vocab_open_folder(struct tokenizer **out, const char *folder, const struct c
     struct buf b[5] = {{0}};
     char shown[SHOWN];
     *out = NULL;
-    int rc = slurp(&b[0], &t.tokenizer, &t.n_tokenizer, folder, "tokenizer.json");
+    int rc = read_text(&b[0], &t.tokenizer, &t.n_tokenizer, folder, "tokenizer.json");
     if (rc == 0 && t.tokenizer == NULL) {
-        rc = slurp(&b[1], &t.vocab, &t.n_vocab, folder, "vocab.json");
+        rc = read_text(&b[1], &t.vocab, &t.n_vocab, folder, "vocab.json");
         if (rc == 0)
-            rc = slurp(&b[2], &t.merges, &t.n_merges, folder, "merges.txt");
+            rc = read_text(&b[2], &t.merges, &t.n_merges, folder, "merges.txt");
         if (rc == 0)
-            rc = slurp(&b[3], &t.added, &t.n_added, folder, "added_tokens.json");
+            rc = read_text(&b[3], &t.added, &t.n_added, folder, "added_tokens.json");
     }
     if (rc == 0)
-        rc = slurp(&b[4], &t.config, &t.n_config, folder, "tokenizer_config.json");
+        rc = read_text(&b[4], &t.config, &t.n_config, folder, "tokenizer_config.json");
     file_show(shown, sizeof shown, folder);
     if (rc == 0 && t.tokenizer == NULL && (t.vocab == NULL) != (t.merges == NULL))
         rc = err_set(ERR_MISSING, "%s has %s but no %s, and one is no use without the other", shown,

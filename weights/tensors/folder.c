@@ -42,7 +42,7 @@ static bool is_model_file(const char *name)
     return false;
 }
 
-static int says(int code, const char *path, const char *what)
+static int path_says(int code, const char *path, const char *what)
 {
     char shown[256];
     return err_set(code, "%s %s", file_show(shown, sizeof shown, path), what);
@@ -75,9 +75,9 @@ int folder_create(struct folder_writer *f, const char *path, bool force)
     *f = (struct folder_writer){.force = force};
     bool exists = file_exists(path);
     if (exists && !file_is_folder(path))
-        return says(ERR_EXISTS, path, "exists and is no folder; choose another name");
+        return path_says(ERR_EXISTS, path, "exists and is no folder; choose another name");
     if (exists && !force && !is_empty(path))
-        return says(ERR_EXISTS, path, "exists already; --force overwrites it");
+        return path_says(ERR_EXISTS, path, "exists already; --force overwrites it");
     if ((f->path = folder_real_path(path)) == NULL ||
         (f->temp = mem_sprintf("%s.tmp.XXXXXX", f->path)) == NULL) {
         mem_free(f->path);
@@ -96,7 +96,7 @@ int folder_create(struct folder_writer *f, const char *path, bool force)
 
 /* Each entry of `from`: a model's file (or `all`) is removed, another one moved to the
  * folder `to`, unless that is NULL: then it stays. The folder goes when it is empty. */
-static int clear(const char *from, const char *to, bool all)
+static int clear_folder(const char *from, const char *to, bool all)
 {
     DIR *dir = opendir(from);
     if (dir == NULL)
@@ -121,7 +121,7 @@ static int clear(const char *from, const char *to, bool all)
 }
 
 /* The two folders change names; in one step where the file system can. */
-static int exchange(const char *temp, const char *path)
+static int exchange_folders(const char *temp, const char *path)
 {
     if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
         return 0;
@@ -156,10 +156,10 @@ int folder_commit(struct folder_writer *f)
         if (errno != ENOTEMPTY && errno != EEXIST)
             return file_fails("write", f->path);
         if (!f->force)
-            return says(ERR_EXISTS, f->path, "exists already; --force overwrites it");
-        if ((rc = exchange(f->temp, f->path)) != 0)
+            return path_says(ERR_EXISTS, f->path, "exists already; --force overwrites it");
+        if ((rc = exchange_folders(f->temp, f->path)) != 0)
             return rc;
-        rc = clear(f->temp, f->path, false);
+        rc = clear_folder(f->temp, f->path, false);
     }
     if (rc == 0)
         rc = file_sync_parent(f->path);
@@ -180,7 +180,7 @@ void folder_abandon(struct folder_writer *f)
         /* The sentence that matters is the one of what failed before. */
         int code = err_last();
         char *text = mem_strdup(err_text());
-        clear(f->temp, NULL, f->any_files);
+        clear_folder(f->temp, NULL, f->any_files);
         if (text != NULL)
             err_set(code, "%s", text);
         mem_free(text);

@@ -17,24 +17,25 @@ uint64_t tensor_elements(const struct param_tensor *t)
     return (uint64_t)t->rows * (uint64_t)t->cols;
 }
 
-static float widen(const void *src, size_t i, enum dtype d)
+static float element_to_f32(const void *src, size_t i, enum dtype d)
 {
     if (d == DTYPE_F32)
         return ((const float *)src)[i];
-    return widen_exactly(((const uint16_t *)src)[i], d);
+    return half_exact_to_f32(((const uint16_t *)src)[i], d);
 }
 
 /* A BF16 or F16 value that F16 or BF16 was asked for goes through fp32, rounded once. */
-static uint64_t convert(void *dst, enum dtype to, const void *src, enum dtype from, size_t n)
+static uint64_t convert_elements(void *dst, enum dtype to, const void *src, enum dtype from,
+                                 size_t n)
 {
     uint64_t overflown = 0;
     if (to == DTYPE_F32) {
         for (size_t i = 0; i < n; i++)
-            ((float *)dst)[i] = widen(src, i, from);
+            ((float *)dst)[i] = element_to_f32(src, i, from);
         return 0;
     }
     for (size_t i = 0; i < n; i++) {
-        float f = widen(src, i, from);
+        float f = element_to_f32(src, i, from);
         uint16_t h = to == DTYPE_F16 ? half_from_f32(f) : bf16_from_f32(f);
         overflown += isfinite(f) && (h & 0x7fffu) == (to == DTYPE_F16 ? 0x7c00u : 0x7f80u);
         ((uint16_t *)dst)[i] = h;
@@ -46,12 +47,12 @@ static uint64_t count_unfinite(const void *src, enum dtype d, size_t n)
 {
     uint64_t unfinite = 0;
     for (size_t i = 0; i < n; i++)
-        unfinite += !isfinite(widen(src, i, d));
+        unfinite += !isfinite(element_to_f32(src, i, d));
     return unfinite;
 }
 
 /* dst [cols,rows] = src [rows,cols] turned. */
-static void turn32(uint32_t *dst, const uint32_t *src, size_t rows, size_t cols)
+static void transpose32(uint32_t *dst, const uint32_t *src, size_t rows, size_t cols)
 {
     for (size_t i = 0; i < rows; i += TILE)
         for (size_t j = 0; j < cols; j += TILE)
@@ -60,7 +61,7 @@ static void turn32(uint32_t *dst, const uint32_t *src, size_t rows, size_t cols)
                     dst[y * rows + x] = src[x * cols + y];
 }
 
-static void turn16(uint16_t *dst, const uint16_t *src, size_t rows, size_t cols)
+static void transpose16(uint16_t *dst, const uint16_t *src, size_t rows, size_t cols)
 {
     for (size_t i = 0; i < rows; i += TILE)
         for (size_t j = 0; j < cols; j += TILE)
@@ -69,13 +70,14 @@ static void turn16(uint16_t *dst, const uint16_t *src, size_t rows, size_t cols)
                     dst[y * rows + x] = src[x * cols + y];
 }
 
-static int emit(struct tensor_copy *c, const void *data, size_t n, enum dtype from, enum dtype to)
+static int write_elements(struct tensor_copy *c, const void *data, size_t n, enum dtype from,
+                          enum dtype to)
 {
     const void *out = data;
     c->n_unfinite += count_unfinite(data, from, n);
     if (from != to) {
         void *other = data == c->from_file ? c->turned : c->from_file;
-        c->n_overflown += convert(other, to, data, from, n);
+        c->n_overflown += convert_elements(other, to, data, from, n);
         out = other;
     }
     int rc = file_write(c->to, out, n * dtype_bytes(to));
@@ -90,7 +92,7 @@ static int write_straight(struct tensor_copy *c, const struct tensor_reader *r, 
     for (uint64_t at = 0; at < n && rc == 0; at += HELD) {
         size_t count = n - at < HELD ? (size_t)(n - at) : HELD;
         if ((rc = r->read(r->user, c->from_file, at, count)) == 0)
-            rc = emit(c, c->from_file, count, r->dtype, dtype);
+            rc = write_elements(c, c->from_file, count, r->dtype, dtype);
     }
     return rc;
 }
@@ -110,8 +112,8 @@ static int read_part(struct tensor_copy *c, const struct tensor_reader *r, uint6
 
 /* The file's [rows,cols] as [cols,rows]: as many columns at a time as can be held, and
  * where even one cannot, its rows in parts. */
-static int write_turned(struct tensor_copy *c, const struct tensor_reader *r, uint64_t rows,
-                        uint64_t cols, enum dtype dtype)
+static int write_transposed(struct tensor_copy *c, const struct tensor_reader *r, uint64_t rows,
+                            uint64_t cols, enum dtype dtype)
 {
     size_t count = rows < HELD ? (size_t)rows : HELD, width = HELD / count;
     int rc = 0;
@@ -122,10 +124,10 @@ static int write_turned(struct tensor_copy *c, const struct tensor_reader *r, ui
             if ((rc = read_part(c, r, cols, i, n, j, w)) != 0)
                 break;
             if (r->dtype == DTYPE_F32)
-                turn32((void *)c->turned, (void *)c->from_file, n, w);
+                transpose32((void *)c->turned, (void *)c->from_file, n, w);
             else
-                turn16((void *)c->turned, (void *)c->from_file, n, w);
-            rc = emit(c, c->turned, n * w, r->dtype, dtype);
+                transpose16((void *)c->turned, (void *)c->from_file, n, w);
+            rc = write_elements(c, c->turned, n * w, r->dtype, dtype);
         }
     return rc;
 }
@@ -143,7 +145,7 @@ int tensor_copy_write(struct tensor_copy *c, const struct param_tensor *t,
     } else {
         uint64_t rows = (uint64_t)(r->out_major ? t->cols : t->rows);
         uint64_t cols = (uint64_t)(r->out_major ? t->rows : t->cols);
-        rc = write_turned(c, r, rows, cols, dtype);
+        rc = write_transposed(c, r, rows, cols, dtype);
     }
     if (c->n_overflown > 0 && c->overflown == NULL)
         c->overflown = t;

@@ -44,7 +44,7 @@ int pickle_push_global(struct pickle_machine *m, const char *module, size_t n_mo
 }
 
 /* The last of six: None, or (key of the view, first element, number of elements). */
-static bool take_view(struct pickle_machine *m, struct pickle_value *v,
+static bool read_view(struct pickle_machine *m, struct pickle_value *v,
                       const struct pickle_value *view)
 {
     const struct pickle_value *part[PICKLE_ARGS_MAX];
@@ -77,7 +77,7 @@ int pickle_storage(struct pickle_machine *m)
         .storage = {.type = part[1]->global,
                     .key = (int32_t)(part[2] - (const struct pickle_value *)m->values.data),
                     .elements = (uint64_t)part[4]->number}};
-    if (!take_view(m, &v, n == 6 ? part[5] : NULL))
+    if (!read_view(m, &v, n == 6 ? part[5] : NULL))
         return pickle_broken(m, "a view does not lie within its storage");
     m->stack.n--;
     return pickle_push(m, v);

@@ -117,7 +117,7 @@ static int read_tensors(struct tensor_file *f)
 {
     struct zip z = {0};
     bool legacy = false;
-    int rc = lookalike_refuse(&f->file);
+    int rc = sniff_refuse(&f->file);
     if (rc == 0 && (rc = refuse_tar(&f->file)) == 0)
         rc = is_legacy(&legacy, &f->file);
     if (rc == 0 && legacy)

@@ -78,7 +78,7 @@ static int find_directory(struct directory *d, const struct file *f)
 }
 
 /* Sizes and offset from the zip64 field where the 32-bit ones are full. */
-static int widen(struct zip_entry *e, uint64_t *stored, const char *extra, size_t n)
+static int read_zip64(struct zip_entry *e, uint64_t *stored, const char *extra, size_t n)
 {
     uint64_t *fields[] = {&e->bytes, stored, &e->offset};
     while (n >= 4) {
@@ -148,7 +148,7 @@ static int read_entry(struct zip_entry *e, const struct file *f, char *at, size_
         return err_set(ERR_FORMAT, "its zip directory is broken");
     uint64_t stored = u32_at(at + 20);
     *e = (struct zip_entry){NULL, u32_at(at + 42), u32_at(at + 24)};
-    int rc = widen(e, &stored, at + CENTRAL_BYTES + n_name, n_extra);
+    int rc = read_zip64(e, &stored, at + CENTRAL_BYTES + n_name, n_extra);
     if (rc != 0)
         return rc;
     /* The record is read: its name moves down over it, to make room for the NUL. */

@@ -10,7 +10,7 @@ enum { NO_RANK = INT_MAX, SHORT = 40, CHUNK = 14 };
 
 struct bpe_node {
     token_id id;
-    int32_t left, right; /* neighbours in the piece, -1 at its ends */
+    int32_t left, right; /* neighbours in the pre-token, -1 at its ends */
     int rank;            /* of the pair with the right neighbour, NO_RANK for none */
 };
 

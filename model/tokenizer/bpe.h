@@ -3,8 +3,8 @@
 /*
  * Byte pair merging by rank (Sennrich et al. 2016, as GPT-2's encoder.py does it): of
  * all adjacent pairs the one of lowest rank is merged wherever it stands, from left to
- * right, until no pair has a rank. Short pieces are scanned; long ones keep their pairs
- * in a list a rank, so that the time grows as the piece does.
+ * right, until no pair has a rank. Short pre-tokens are scanned; long ones keep their pairs
+ * in a list a rank, so that the time grows as the pre-token does.
  */
 #include "model/base/ids.h"
 
@@ -36,7 +36,7 @@ struct bpe_list {
     int32_t first, last;
 };
 
-/* What long pieces need, kept from piece to piece; zeroed to begin with. */
+/* What long pre-tokens need, kept from pre-token to pre-token; zeroed to begin with. */
 struct bpe_scratch {
     struct bpe_node *nodes; /* [cap]; owned */
     size_t cap;
@@ -52,7 +52,7 @@ void bpe_scratch_release(struct bpe_scratch *s);
 
 /*
  * Merge the symbols ids[0..n) in place; *n_out is what is left of them. ERR_NOMEM,
- * and ERR_RANGE for a piece of 2^29 symbols; short pieces cannot fail.
+ * and ERR_RANGE for a pre-token of 2^29 symbols; short pre-tokens cannot fail.
  */
 int bpe_merge(const struct bpe *b, struct bpe_scratch *s, token_id *ids, size_t n, size_t *n_out);
 

@@ -94,12 +94,12 @@ int bpe_words_add(struct bpe_words *w, const char *text, size_t n)
         const char *stop = memmem(text, (size_t)(end - text), separator, skip);
         const char *next = stop == NULL ? end : stop + skip;
         for (stop = stop == NULL ? end : stop; text < stop;) {
-            size_t piece = pretokenize_next(text, (size_t)(stop - text));
-            int rc = bpe_words_find(w, &index, text, piece);
+            size_t word = pretokenize_next(text, (size_t)(stop - text));
+            int rc = bpe_words_find(w, &index, text, word);
             if (rc != 0)
                 return rc;
             w->list[index].count++;
-            text += piece;
+            text += word;
         }
         text = next;
     }

@@ -17,7 +17,7 @@ enum char_class { CHAR_OTHER, CHAR_LETTER, CHAR_NUMBER, CHAR_SPACE };
 /* The class of the character at the head of n >= 1 bytes; *length its bytes. */
 enum char_class char_class(const char *text, size_t n, size_t *length);
 
-/* Bytes of the first piece of n >= 1 bytes of text; text ends where n says. */
+/* Bytes of the first pre-token of n >= 1 bytes of text; text ends where n says. */
 size_t pretokenize_next(const char *text, size_t n);
 
 #endif

@@ -2,33 +2,18 @@
 #define PRATTLE_MODEL_TOKENIZER_TOKENIZER_H
 /*
  * GPT-2's byte-level BPE (Radford et al. 2019; Sennrich et al. 2016): the text is cut
- * by the pretokenizer, each piece's bytes are merged by rank. Any bytes can be
+ * by the pretokenizer, each pre-token's bytes are merged by rank. Any bytes can be
  * encoded, valid UTF-8 or not, and decode(encode(b)) = b, but for a space that
  * add_prefix_space puts before it.
  */
 #include "model/base/buf.h"
 #include "model/base/ids.h"
+#include "model/tokenizer/vocab.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct tokenizer;
-
-/*
- * What a vocabulary file gives. Token texts and merges are in GPT-2's printable byte
- * alphabet ("Ġthe"), as in vocab.json and GGUF; special tokens are their literal text.
- */
-struct vocab {
-    int n_tokens;              /* ids 0..n-1 */
-    const char *const *tokens; /* [n], NULL for a hole */
-    /* [n], 1 for special tokens; NULL: only "<|endoftext|>". Single characters and what
-     * a merge joins or makes are ordinary tokens all the same. */
-    const unsigned char *special;
-    int n_merges;
-    const char *const *merges; /* [n], "left right", by rank */
-    token_id bos, eos;         /* TOKEN_NONE when there is none */
-    bool add_prefix_space;     /* see ENCODE_GOES_ON */
-};
 
 /*
  * Copies what it needs. ERR_FORMAT: a merge whose parts or result are no token, a
@@ -57,7 +42,7 @@ int tokenizer_encode(const struct tokenizer *t, struct ids *out, const char *tex
 /* Append the bytes of ids. Ids outside the vocabulary give nothing. */
 int tokenizer_decode(const struct tokenizer *t, struct buf *out, const token_id *ids, size_t n);
 /* The bytes of one token, borrowed; NULL, 0 for a hole or an id out of range. */
-const char *tokenizer_piece(const struct tokenizer *t, token_id id, size_t *n);
+const char *tokenizer_bytes(const struct tokenizer *t, token_id id, size_t *n);
 
 int tokenizer_size(const struct tokenizer *t);
 bool tokenizer_is_special(const struct tokenizer *t, token_id id);

@@ -178,11 +178,11 @@ static int drop_unseen(struct repl *r, const struct turn *turn, const struct ans
     const bool held_blank = turn->prompt.held_blank;
     size_t bytes = 0, n;
     for (size_t i = 0; i < a->ids.n; i++) {
-        const char *piece = tokenizer_piece(t, a->ids.data[i], &n);
+        const char *piece = tokenizer_bytes(t, a->ids.data[i], &n);
         bytes += n - (i == 0 && held_blank && n > 0 && *piece == ' ');
     }
     for (size_t unseen = bytes - a->text.n; unseen > 0 && r->text.n > 0;) {
-        const char *piece = tokenizer_piece(t, r->text.data[--r->text.n], &n);
+        const char *piece = tokenizer_bytes(t, r->text.data[--r->text.n], &n);
         if (unseen < n) {
             n -= unseen;
             r->held_blank =

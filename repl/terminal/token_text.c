@@ -5,7 +5,7 @@
 int piece_quote(struct buf *out, const struct tokenizer *t, token_id id)
 {
     size_t n = 0;
-    const char *piece = t == NULL ? NULL : tokenizer_piece(t, id, &n);
+    const char *piece = t == NULL ? NULL : tokenizer_bytes(t, id, &n);
     if (piece == NULL)
         return buf_printf(out, "%d", id);
     int rc = buf_char(out, '"');

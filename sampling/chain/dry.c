@@ -32,7 +32,7 @@ static int add_tail(struct dry *d, const struct tokenizer *t, token_id id, const
 static int look_for(struct dry *d, const struct tokenizer *t, token_id id, const struct word *w)
 {
     size_t n;
-    const char *piece = tokenizer_piece(t, id, &n);
+    const char *piece = tokenizer_bytes(t, id, &n);
     if (!piece || !n)
         return 0;
     if (memmem(piece, n, w->bytes, w->n)) {

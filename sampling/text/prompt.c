@@ -18,7 +18,7 @@ void prompt_release(struct prompt *p)
 static bool begins_with_blank(const struct tokenizer *t, token_id id, size_t least)
 {
     size_t n = 0;
-    const char *piece = tokenizer_piece(t, id, &n);
+    const char *piece = tokenizer_bytes(t, id, &n);
     return n >= least && *piece == ' ';
 }
 

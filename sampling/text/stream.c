@@ -44,7 +44,7 @@ static size_t longest_piece(const struct tokenizer *t)
     size_t longest = 0;
     for (token_id id = 0; id < tokenizer_size(t); id++) {
         size_t n = 0;
-        tokenizer_piece(t, id, &n);
+        tokenizer_bytes(t, id, &n);
         if (n > longest)
             longest = n;
     }
@@ -145,7 +145,7 @@ static size_t show(struct stream *s, char *out, size_t n)
 size_t stream_push(struct stream *s, token_id id, char *out)
 {
     size_t n = 0;
-    const char *piece = s->tokenizer == NULL ? NULL : tokenizer_piece(s->tokenizer, id, &n);
+    const char *piece = s->tokenizer == NULL ? NULL : tokenizer_bytes(s->tokenizer, id, &n);
     if (piece == NULL || n == 0 || s->stopped)
         return 0;
     if (s->skip_blank && *piece == ' ') {

@@ -159,7 +159,7 @@ static void a_held_blank_begins_the_answer(void **state)
         sampler.draw = draw;
         assert_ok(ask_prompt(&p, &a));
         size_t n;
-        const char *piece = tokenizer_piece(model.tokenizer, a.ids.data[0], &n);
+        const char *piece = tokenizer_bytes(model.tokenizer, a.ids.data[0], &n);
         assert_true(n > 0 && piece[0] == ' ');
         struct buf whole = {0};
         assert_ok(tokenizer_decode(model.tokenizer, &whole, a.ids.data, a.ids.n));
@@ -601,7 +601,7 @@ static void searches_end_as_samples_do(void **state)
     assert_true(two[0].score >= two[1].score);
     assert_int_equal(session.text.n, two[0].n_prompt + 20);
     size_t n;
-    assert_int_equal(*tokenizer_piece(model.tokenizer, two[0].ids.data[0], &n), ' ');
+    assert_int_equal(*tokenizer_bytes(model.tokenizer, two[0].ids.data[0], &n), ' ');
     char stop[8];
     snprintf(stop, sizeof stop, "\\x%02x", (unsigned char)two[0].text.data[two[0].text.n / 2]);
     config.stop = stop;
@@ -620,7 +620,7 @@ static void searches_end_as_samples_do(void **state)
     config.max_new_tokens = 200;
     assert_ok(ask("the end ", two));
     assert_int_equal(two[0].finish, FINISH_CONTEXT);
-    assert_int_equal(*tokenizer_piece(model.tokenizer, two[0].ids.data[0], &n), ' ');
+    assert_int_equal(*tokenizer_bytes(model.tokenizer, two[0].ids.data[0], &n), ' ');
     assert_int_equal(session.text.n, 151);
     answer_release(&two[0]);
     config.on_full = ON_FULL_SLIDE;

@@ -316,7 +316,7 @@ static void what_it_says_can_be_read(void **state)
     struct buf text = {0};
     for (token_id id = 256; id < 50256; id++) {
         size_t n;
-        const char *piece = tokenizer_piece(s.tokenizer, id, &n);
+        const char *piece = tokenizer_bytes(s.tokenizer, id, &n);
         assert_true(n >= 3 && n <= 7 && piece[0] == ' ');
         for (size_t i = 1; i < n; i++)
             assert_true(piece[i] >= 'a' && piece[i] <= 'z');

@@ -150,9 +150,9 @@ static void looks_up_texts_and_pieces(void **state)
     assert_int_equal(tokenizer_find(t, " ", 1), TOKEN_NONE);
     assert_int_equal(tokenizer_find(t, "<s>>", 4), 99);
     assert_int_equal(tokenizer_find(t, "", 0), TOKEN_NONE);
-    assert_memory_equal(tokenizer_piece(t, 96, &n), " ", 1);
-    assert_null(tokenizer_piece(t, 97, &n));
-    assert_null(tokenizer_piece(t, 101, &n));
+    assert_memory_equal(tokenizer_bytes(t, 96, &n), " ", 1);
+    assert_null(tokenizer_bytes(t, 97, &n));
+    assert_null(tokenizer_bytes(t, 101, &n));
     assert_int_equal(n, 0);
     assert_null(tokenizer_text(t, 97));
     assert_string_equal(tokenizer_text(t, 96), "\xc4\xa0");

@@ -14,7 +14,7 @@ void token_sums_take(void *sums, size_t i, const struct score *scores)
         eval_mean_add(&s->top_1, scores->best == p->ids[k]);
         eval_mean_add(&s->top_10, scores->above < TOP);
         if (s->tokenizer != NULL && !tokenizer_is_special(s->tokenizer, p->ids[k]))
-            tokenizer_piece(s->tokenizer, p->ids[k], &bytes);
+            tokenizer_bytes(s->tokenizer, p->ids[k], &bytes);
         s->bytes += bytes;
     }
     eval_mean_close(&s->loss);

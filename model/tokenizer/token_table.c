@@ -1,0 +1,231 @@
+#include "model/tokenizer/token_table.h"
+
+#include "model/base/buf.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/tokenizer/byte_text.h"
+
+#include <stdlib.h>
+
+static bool vocab_special(const struct vocab *v, int id)
+{
+    return v->special != NULL ? v->special[id] != 0 : strcmp(v->tokens[id], "<|endoftext|>") == 0;
+}
+
+/* A sentence about token id, whose text may be anything. */
+static int token_error(const char *text, int id, const char *what)
+{
+    char shown[96];
+    return err_set(ERR_FORMAT, "token %d \"%s\" %s", id, file_show(shown, sizeof shown, text),
+                   what);
+}
+
+/* One block for everything of known size. */
+static int reserve_table(struct token_table *t, const struct vocab *v)
+{
+    size_t texts = 0, bytes = 0;
+    uint32_t size = 64;
+    while (size < 2 * (uint64_t)v->n_tokens)
+        size *= 2;
+    for (int i = 0; i < v->n_tokens; i++)
+        bytes += v->tokens[i] == NULL ? 0 : strlen(v->tokens[i]);
+    for (int i = 0; i < v->n_merges; i++)
+        texts += strlen(v->merges[i]) + 1;
+    texts += bytes + (size_t)v->n_tokens;
+    if (texts > UINT32_MAX)
+        return err_set(ERR_RANGE, "the vocabulary has %zu bytes of text, at most %u", texts,
+                       UINT32_MAX);
+    t->n_tokens = v->n_tokens;
+    t->n_merges = v->n_merges;
+    t->mask = size - 1;
+    t->tokens = mem_array((size_t)v->n_tokens, sizeof *t->tokens);
+    t->merges = mem_array((size_t)v->n_merges, sizeof *t->merges);
+    t->slots = mem_array(size, sizeof *t->slots);
+    t->bytes = mem_alloc(bytes);
+    t->texts = mem_alloc(texts);
+    if (t->tokens == NULL || t->merges == NULL || t->slots == NULL || t->bytes == NULL ||
+        t->texts == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < size; i++)
+        t->slots[i].id = TOKEN_NONE;
+    for (int i = 0; i < 256; i++)
+        t->of_byte[i] = TOKEN_NONE;
+    return bpe_init(&t->bpe, v->n_merges);
+}
+
+static int add_token(struct token_table *t, const struct vocab *v, int id,
+                     struct token_span *free_at)
+{
+    const char *text = v->tokens[id];
+    struct token *token = &t->tokens[id];
+    size_t n = strlen(text);
+    if (n == 0)
+        return token_error(text, id, "has no text");
+    token->special = n > 1 && vocab_special(v, id);
+    token->text = (struct token_span){free_at->n, (uint32_t)n};
+    memcpy(t->texts + free_at->n, text, n + 1);
+    free_at->n += (uint32_t)n + 1;
+
+    char *bytes = t->bytes + free_at->at;
+    long n_bytes = (long)n;
+    if (token->special)
+        memcpy(bytes, text, n);
+    else
+        n_bytes = byte_text_decode((unsigned char *)bytes, text, n);
+    if (n_bytes < 0)
+        return token_error(text, id, "is not in GPT-2's byte alphabet");
+    token_id twin = token_table_find(t, bytes, (size_t)n_bytes);
+    if (twin != TOKEN_NONE)
+        return token_error(text, id, "stands for the same bytes as another token");
+    token->bytes = (struct token_span){free_at->at, (uint32_t)n_bytes};
+    free_at->at += (uint32_t)n_bytes;
+
+    uint32_t hash = token_hash(bytes, (size_t)n_bytes), i = hash & t->mask;
+    while (t->slots[i].id != TOKEN_NONE)
+        i = (i + 1) & t->mask;
+    t->slots[i] = (struct token_slot){hash, id};
+    if (!token->special && n_bytes == 1)
+        t->of_byte[(unsigned char)bytes[0]] = id;
+    return 0;
+}
+
+/* A token that a merge joins or makes: an ordinary one, whatever else the files say. */
+static token_id merge_token(struct token_table *t, const unsigned char *bytes, long n)
+{
+    token_id id = n <= 0 ? TOKEN_NONE : token_table_find(t, (const char *)bytes, (size_t)n);
+    if (id != TOKEN_NONE)
+        t->tokens[id].special = false;
+    return id;
+}
+
+static int merge_error(const char *text, int rank, const char *what)
+{
+    char shown[96];
+    return err_set(ERR_FORMAT, "merge %d \"%s\" %s", rank, file_show(shown, sizeof shown, text),
+                   what);
+}
+
+static int add_merge(struct token_table *t, const char *text, int rank, struct token_span *free_at,
+                     struct buf *bytes)
+{
+    size_t n = strlen(text);
+    const char *blank = memchr(text, ' ', n);
+    if (blank == NULL || blank == text || blank == text + n - 1 || strchr(blank + 1, ' ') != NULL)
+        return merge_error(text, rank, "is not two texts with a blank between");
+    t->merges[rank] = (struct token_span){free_at->n, (uint32_t)n};
+    memcpy(t->texts + free_at->n, text, n + 1);
+    free_at->n += (uint32_t)n + 1;
+
+    bytes->n = 0;
+    int rc = buf_reserve(bytes, n);
+    if (rc != 0)
+        return rc;
+    unsigned char *b = (unsigned char *)bytes->data;
+    long n_left = byte_text_decode(b, text, (size_t)(blank - text));
+    long n_right =
+        n_left < 0 ? -1 : byte_text_decode(b + n_left, blank + 1, (size_t)(text + n - blank - 1));
+    if (n_right < 0)
+        return merge_error(text, rank, "is not in GPT-2's byte alphabet");
+    token_id left = merge_token(t, b, n_left), right = merge_token(t, b + n_left, n_right);
+    token_id merged = merge_token(t, b, n_left + n_right);
+    if (left == TOKEN_NONE || right == TOKEN_NONE)
+        return merge_error(text, rank, "joins what is no token");
+    if (merged == TOKEN_NONE)
+        return merge_error(text, rank, "makes what is no token");
+    bpe_add(&t->bpe, left, right, merged, rank);
+    return 0;
+}
+
+int token_table_spell(const struct token_table *t, token_id *ids, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = t->of_byte[(unsigned char)text[i]];
+        if (ids[i] == TOKEN_NONE)
+            return ERR_RANGE;
+    }
+    return 0;
+}
+
+/* Which tokens their own bytes merge into: those need no merging when met. */
+static int find_whole(struct token_table *t)
+{
+    struct bpe_scratch scratch = {0};
+    token_id *ids = mem_array(t->longest, sizeof *ids);
+    int rc = ids == NULL ? ERR_NOMEM : 0;
+    for (int id = 0; id < t->n_tokens && rc == 0; id++) {
+        struct token *token = &t->tokens[id];
+        size_t n = token->bytes.n, left = 0;
+        if (n == 0 || token->special ||
+            token_table_spell(t, ids, t->bytes + token->bytes.at, n) != 0)
+            continue;
+        rc = bpe_merge(&t->bpe, &scratch, ids, n, &left);
+        token->whole = rc == 0 && left == 1 && ids[0] == id;
+    }
+    bpe_scratch_release(&scratch);
+    mem_free(ids);
+    return rc;
+}
+
+static int by_size_descending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* What encoding wants to know about the two kinds of tokens. */
+static int list_sizes(struct token_table *t)
+{
+    int n = 0, kept = 0;
+    for (int i = 0; i < t->n_tokens; i++) {
+        const struct token *token = &t->tokens[i];
+        n += token->special;
+        if (token->special)
+            t->special_head[(unsigned char)t->bytes[token->bytes.at]] = true;
+        else if (token->bytes.n > t->longest)
+            t->longest = token->bytes.n;
+    }
+    uint32_t *sizes = mem_array((size_t)n, sizeof *sizes);
+    if (sizes == NULL)
+        return ERR_NOMEM;
+    n = 0;
+    for (int i = 0; i < t->n_tokens; i++)
+        if (t->tokens[i].special)
+            sizes[n++] = t->tokens[i].bytes.n;
+    qsort(sizes, (size_t)n, sizeof *sizes, by_size_descending);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || sizes[i] != sizes[kept - 1])
+            sizes[kept++] = sizes[i];
+    t->special_sizes = sizes;
+    t->n_special_sizes = kept;
+    return 0;
+}
+
+int token_table_init(struct token_table *t, const struct vocab *v)
+{
+    struct token_span free_at = {0};
+    struct buf bytes = {0};
+    int rc = reserve_table(t, v);
+    for (int i = 0; i < v->n_tokens && rc == 0; i++)
+        if (v->tokens[i] != NULL)
+            rc = add_token(t, v, i, &free_at);
+    for (int i = 0; i < v->n_merges && rc == 0; i++)
+        rc = add_merge(t, v->merges[i], i, &free_at, &bytes);
+    if (rc == 0)
+        rc = list_sizes(t);
+    if (rc == 0)
+        rc = find_whole(t);
+    buf_release(&bytes);
+    return rc;
+}
+
+void token_table_release(struct token_table *t)
+{
+    mem_free(t->tokens);
+    mem_free(t->merges);
+    mem_free(t->slots);
+    mem_free(t->bytes);
+    mem_free(t->texts);
+    mem_free(t->special_sizes);
+    bpe_release(&t->bpe);
+}

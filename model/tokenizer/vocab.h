@@ -1,0 +1,23 @@
+#ifndef PRATTLE_MODEL_TOKENIZER_VOCAB_H
+#define PRATTLE_MODEL_TOKENIZER_VOCAB_H
+#include "model/base/ids.h"
+
+#include <stdbool.h>
+
+/*
+ * What a vocabulary file gives. Token texts and merges are in GPT-2's printable byte
+ * alphabet ("Ġthe"), as in vocab.json and GGUF; special tokens are their literal text.
+ */
+struct vocab {
+    int n_tokens;              /* ids 0..n-1 */
+    const char *const *tokens; /* [n], NULL for a hole */
+    /* [n], 1 for special tokens; NULL: only "<|endoftext|>". Single characters and what
+     * a merge joins or makes are ordinary tokens all the same. */
+    const unsigned char *special;
+    int n_merges;
+    const char *const *merges; /* [n], "left right", by rank */
+    token_id bos, eos;         /* TOKEN_NONE when there is none */
+    bool add_prefix_space;     /* see ENCODE_GOES_ON of tokenizer.h */
+};
+
+#endif

@@ -217,19 +217,20 @@ static const char *json_truth(bool b)
 int hf_config_write(struct buf *out, const struct config *c, enum dtype dtype)
 {
     size_t before = out->n;
-    int rc =
-        buf_printf(out,
-                   "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n"
-                   "  \"model_type\": \"gpt2\",\n  \"vocab_size\": %d,\n"
-                   "  \"n_positions\": %d,\n  \"n_ctx\": %d,\n  \"n_embd\": %d,\n"
-                   "  \"n_layer\": %d,\n  \"n_head\": %d,\n  \"n_inner\": %d,\n"
-                   "  \"activation_function\": \"%s\",\n  \"tie_word_embeddings\": %s,\n"
-                   "  \"scale_attn_weights\": %s,\n"
-                   "  \"scale_attn_by_inverse_layer_idx\": %s,\n"
-                   "  \"reorder_and_upcast_attn\": %s,\n",
-                   c->n_vocab, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head, c->n_inner,
-                   activation_name(c->activation), json_truth(c->tie_word_embeddings), json_truth(c->scale_attn_weights),
-                   json_truth(c->scale_attn_by_inverse_layer_idx), json_truth(c->reorder_and_upcast_attn));
+    int rc = buf_printf(out,
+                        "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n"
+                        "  \"model_type\": \"gpt2\",\n  \"vocab_size\": %d,\n"
+                        "  \"n_positions\": %d,\n  \"n_ctx\": %d,\n  \"n_embd\": %d,\n"
+                        "  \"n_layer\": %d,\n  \"n_head\": %d,\n  \"n_inner\": %d,\n"
+                        "  \"activation_function\": \"%s\",\n  \"tie_word_embeddings\": %s,\n"
+                        "  \"scale_attn_weights\": %s,\n"
+                        "  \"scale_attn_by_inverse_layer_idx\": %s,\n"
+                        "  \"reorder_and_upcast_attn\": %s,\n",
+                        c->n_vocab, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head,
+                        c->n_inner, activation_name(c->activation),
+                        json_truth(c->tie_word_embeddings), json_truth(c->scale_attn_weights),
+                        json_truth(c->scale_attn_by_inverse_layer_idx),
+                        json_truth(c->reorder_and_upcast_attn));
     if (rc == 0)
         rc = write_float(out, "layer_norm_epsilon", c->layer_norm_epsilon);
     if (rc == 0)

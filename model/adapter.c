@@ -30,7 +30,7 @@ static const char *site_name(char out[48], int site)
     return out;
 }
 
-const char *adapter_term_name(char out[64], const struct low_rank *t)
+const char *adapter_branch_name(char out[64], const struct low_rank *t)
 {
     char site[48];
     snprintf(out, 64, "h.%d.%s", t->layer, site_name(site, t->site));
@@ -40,7 +40,7 @@ const char *adapter_term_name(char out[64], const struct low_rank *t)
 struct param_tensor *adapter_tensor(const struct low_rank *t, const struct params *table)
 {
     char name[64], weight[80];
-    snprintf(weight, sizeof weight, "%s.weight", adapter_term_name(name, t));
+    snprintf(weight, sizeof weight, "%s.weight", adapter_branch_name(name, t));
     struct param_tensor *p = params_find(table, weight);
     return p != NULL && p->rows == t->K && p->cols == t->N ? p : NULL;
 }
@@ -51,7 +51,7 @@ struct linear *adapter_matrix(const struct low_rank *t, const struct params *p)
 }
 
 /* PEFT's rule: the whole name, or its end behind a point. */
-static bool matches(const char *target, size_t n, int layer, int site)
+static bool matches_site(const char *target, size_t n, int layer, int site)
 {
     char name[80], stem[48];
     size_t all =
@@ -65,7 +65,7 @@ static bool is_targeted(const char *targets, int layer, int site)
         return true;
     for (const char *t = targets; *t != '\0'; t += strspn(t, ", ")) {
         size_t n = strcspn(t, ", ");
-        if (matches(t, n, layer, site))
+        if (matches_site(t, n, layer, site))
             return true;
         t += n;
     }
@@ -84,7 +84,7 @@ static int check_targets(const char *targets, const struct config *c)
         size_t n = strcspn(t, ", ");
         bool found = false;
         for (int i = 0; i < c->n_layer * n_sites && !found; i++)
-            found = matches(t, n, i / n_sites, i % n_sites);
+            found = matches_site(t, n, i / n_sites, i % n_sites);
         if (!found) {
             snprintf(one, sizeof one, "%.*s", (int)n, t);
             return err_set(ERR_RANGE,
@@ -97,7 +97,7 @@ static int check_targets(const char *targets, const struct config *c)
     return 0;
 }
 
-static int check(const struct adapter_config *a, const struct config *c)
+static int check_config(const struct adapter_config *a, const struct config *c)
 {
     if (a->rank < 1 || a->rank > ADAPTER_MAX_RANK)
         return err_set(ERR_RANGE, "the adapter's rank is %d, must be 1 to %d", a->rank,
@@ -113,7 +113,7 @@ static int check(const struct adapter_config *a, const struct config *c)
 int adapter_count(size_t *n, const struct adapter_config *a, const struct config *c)
 {
     const int n_sites = count_sites();
-    int rc = check(a, c), K, N;
+    int rc = check_config(a, c), K, N;
     *n = 0;
     for (int i = 0; i < c->n_layer * n_sites && rc == 0; i++)
         if (is_targeted(a->targets, i / n_sites, i % n_sites)) {
@@ -137,20 +137,20 @@ size_t adapter_room(const struct adapter_config *a, const struct config *c, enum
 
 /* ---- life ---- */
 
-static void place(struct adapter *a, const struct config *c)
+static void place_branches(struct adapter *a, const struct config *c)
 {
     const int n_sites = count_sites();
     char name[64];
     size_t at = 0;
     for (int i = 0; i < c->n_layer * n_sites; i++) {
-        struct low_rank *t = &a->terms[a->n_terms];
+        struct low_rank *t = &a->branches[a->n_branches];
         if (!is_targeted(a->config.targets, i / n_sites, i % n_sites))
             continue;
         *t = (struct low_rank){.layer = i / n_sites, .site = i % n_sites, .rank = a->config.rank};
         schema_shape(schema_matrix(t->site), c, &t->K, &t->N);
         double by = a->config.rslora ? sqrt((double)t->rank) : (double)t->rank;
         t->scale = (float)((double)a->config.alpha / by);
-        a->n_terms++;
+        a->n_branches++;
         for (int half = 0; half < 2; half++) {
             struct param_tensor *p = &a->tensors[a->n_tensors];
             *p = (struct param_tensor){.kind = PARAM_ROWS,
@@ -158,7 +158,8 @@ static void place(struct adapter *a, const struct config *c)
                                        .cols = half ? t->N : t->K,
                                        .layer = t->layer,
                                        .decays = true};
-            snprintf(p->name, sizeof p->name, "%s.lora_%c", adapter_term_name(name, t), "AB"[half]);
+            snprintf(p->name, sizeof p->name, "%s.lora_%c", adapter_branch_name(name, t),
+                     "AB"[half]);
             p->data = a->data + at;
             *(half ? &t->b : &t->a) = p->data;
             a->offset[a->n_tensors++] = at;
@@ -180,14 +181,14 @@ int adapter_new(struct adapter **out, const struct adapter_config *config, const
     a->config = *config;
     a->n = n;
     if ((a->config.targets = mem_strdup(config->targets)) == NULL ||
-        (a->terms = mem_array(most, sizeof *a->terms)) == NULL ||
+        (a->branches = mem_array(most, sizeof *a->branches)) == NULL ||
         (a->tensors = mem_array(2 * most, sizeof *a->tensors)) == NULL ||
         (a->offset = mem_array(2 * most + 1, sizeof *a->offset)) == NULL ||
         (a->data = mem_map(n * sizeof *a->data)) == NULL) {
         adapter_free(a);
         return ERR_NOMEM;
     }
-    place(a, c);
+    place_branches(a, c);
     *out = a;
     return 0;
 }
@@ -198,7 +199,7 @@ void adapter_free(struct adapter *a)
         return;
     mem_unmap(a->data, a->n * sizeof *a->data);
     mem_unmap(a->others, a->others_bytes);
-    mem_free(a->terms);
+    mem_free(a->branches);
     mem_free(a->tensors);
     mem_free(a->offset);
     mem_free(a->config.targets);
@@ -210,8 +211,8 @@ void adapter_start(struct adapter *a, uint64_t seed)
 {
     const int n_sites = count_sites();
     memset(a->data, 0, a->n * sizeof *a->data);
-    for (int i = 0; i < a->n_terms; i++) {
-        const struct low_rank *t = &a->terms[i];
+    for (int i = 0; i < a->n_branches; i++) {
+        const struct low_rank *t = &a->branches[i];
         double bound = 1 / sqrt((double)t->K);
         uint64_t stream = (uint64_t)1 << 32 | (uint64_t)(t->layer * n_sites + t->site);
         for (size_t k = 0; k < (size_t)t->rank * (size_t)t->K; k++)
@@ -223,7 +224,7 @@ void adapter_start(struct adapter *a, uint64_t seed)
 
 enum { RUN = 64 };
 
-/* n <= RUN elements beside each other: sum over the rank of left[r ldl] right[r ldr + i]. */
+/* n <= RUN adjacent elements: sum over the rank of left[r ldl] right[r ldr + i]. */
 static void add_run(float *w, const float *left, size_t ldl, const float *right, size_t ldr,
                     int rank, float scale, size_t n)
 {
@@ -259,8 +260,8 @@ void adapter_add(const struct low_rank *t, float *w, bool out_major, uint64_t fi
     }
 }
 
-void adapter_stand_beside(const struct adapter *a, struct params *p)
+void adapter_set_branches(const struct adapter *a, struct params *p)
 {
-    for (int i = 0; i < a->n_terms; i++)
-        adapter_matrix(&a->terms[i], p)->lora = &a->terms[i];
+    for (int i = 0; i < a->n_branches; i++)
+        adapter_matrix(&a->branches[i], p)->lora = &a->branches[i];
 }

@@ -20,12 +20,12 @@ enum { ADAPTER_MAX_RANK = 4096 };
 
 struct adapter {
     struct adapter_config config; /* its text owned */
-    struct low_rank *terms;       /* [n_terms], layer by layer */
-    int n_terms;
-    /* All A and B in one block, in the terms' order, and the table of it. */
+    struct low_rank *branches;    /* [n_branches], layer by layer */
+    int n_branches;
+    /* All A and B in one block, in the branches' order, and the table of it. */
     float *data; /* [n] */
     size_t n;
-    struct param_tensor *tensors; /* [n_tensors], 2 a term: "h.0.attn.c_attn.lora_A" */
+    struct param_tensor *tensors; /* [n_tensors], 2 a branch: "h.0.attn.c_attn.lora_A" */
     int n_tensors;
     size_t *offset; /* [n_tensors + 1] */
     bool changed;   /* is in no file */
@@ -46,8 +46,8 @@ int adapter_new(struct adapter **out, const struct adapter_config *a, const stru
 void adapter_free(struct adapter *a); /* NULL-safe */
 /* As PEFT begins: A uniform within 1 / sqrt(K), from the seed; B zero. */
 void adapter_start(struct adapter *a, uint64_t seed);
-/* A term's name without "transformer.", as the model's matrix: "h.0.attn.c_attn". */
-const char *adapter_term_name(char out[64], const struct low_rank *t);
+/* A branch's name without "transformer.", as the model's matrix: "h.0.attn.c_attn". */
+const char *adapter_branch_name(char out[64], const struct low_rank *t);
 /* Its matrix in the parameters of a model. */
 struct linear *adapter_matrix(const struct low_rank *t, const struct params *p);
 /* Its matrix in a table of tensors; NULL where that has none, or one of another shape. */
@@ -59,7 +59,7 @@ struct param_tensor *adapter_tensor(const struct low_rank *t, const struct param
  */
 void adapter_add(const struct low_rank *t, float *w, bool out_major, uint64_t first, size_t n);
 
-/* The terms beside the matrices of params kept as fp32 masters, for training. */
-void adapter_stand_beside(const struct adapter *a, struct params *p);
+/* The branches become those of the matrices of training weights (LINEAR_ROWS). */
+void adapter_set_branches(const struct adapter *a, struct params *p);
 
 #endif

@@ -11,9 +11,9 @@
 
 #include <string.h>
 
-static size_t panels_bytes(const struct adapter *a, const struct model *m, int term)
+static size_t panels_bytes(const struct adapter *a, const struct model *m, int branch)
 {
-    const struct linear *w = adapter_matrix(&a->terms[term], &m->params);
+    const struct linear *w = adapter_matrix(&a->branches[branch], &m->params);
     return linear_bytes(w->dtype, w->K, w->N);
 }
 
@@ -28,11 +28,11 @@ int adapter_make_room(struct adapter *a, const struct model *m)
     return 0;
 }
 
-struct linear adapter_other(const struct adapter *a, const struct model *m, int term)
+struct linear adapter_other(const struct adapter *a, const struct model *m, int branch)
 {
-    struct linear w = *adapter_matrix(&a->terms[term], &m->params);
+    struct linear w = *adapter_matrix(&a->branches[branch], &m->params);
     size_t at = 0;
-    for (int i = 0; i < term; i++)
+    for (int i = 0; i < branch; i++)
         at += panels_bytes(a, m, i);
     w.data = (char *)a->others + at;
     return w;
@@ -45,7 +45,7 @@ void adapter_attach(struct adapter *a, struct model *m)
     a->on = false;
 }
 
-static void exchange(char *x, char *y, size_t n)
+static void exchange_bytes(char *x, char *y, size_t n)
 {
     char part[4096];
     for (size_t at = 0, count; at < n; at += count) {
@@ -60,13 +60,14 @@ static void exchange_share(void *arg, int thread, int n_threads)
 {
     const struct model *m = arg;
     const struct adapter *a = m->adapter;
-    for (int i = 0; i < a->n_terms; i++) {
+    for (int i = 0; i < a->n_branches; i++) {
         /* Panels end at multiples of 128 bytes. */
         int first, last, parts = (int)(panels_bytes(a, m, i) / 128);
         par_split(parts, thread, n_threads, &first, &last);
-        exchange((char *)adapter_matrix(&a->terms[i], &m->params)->data + (size_t)first * 128,
-                 (char *)adapter_other(a, m, i).data + (size_t)first * 128,
-                 (size_t)(last - first) * 128);
+        exchange_bytes((char *)adapter_matrix(&a->branches[i], &m->params)->data +
+                           (size_t)first * 128,
+                       (char *)adapter_other(a, m, i).data + (size_t)first * 128,
+                       (size_t)(last - first) * 128);
     }
 }
 

@@ -1,3 +1,10 @@
+/*
+ * One body for every pass. Every thread of the team runs all of it, each on its own rows, columns
+ * or heads; what another thread is to read ends with a barrier in the function that wrote it, so
+ * on return from each the result is whole in all threads. No sum is split between threads, and no
+ * row's arithmetic depends on the rows computed with it. layers[i].x is what layer i reads and
+ * layers[i + 1].x what it writes; in inference these are one buffer.
+ */
 #include "model/forward.h"
 
 #include "model/base/err.h"
@@ -20,7 +27,7 @@ enum {
 };
 
 /* The one list of what the scratch holds: adds up, or hands out. */
-static void carve(struct forward *f, struct arena *a)
+static void carve_forward(struct forward *f, struct arena *a)
 {
     const struct config *c = &f->params->config;
     size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner, rows = (size_t)f->max_rows;
@@ -38,7 +45,7 @@ static void carve(struct forward *f, struct arena *a)
     f->thread_scratch = arena_take(a, (size_t)f->n_threads * f->thread_bytes);
 }
 
-static struct activations take_set(struct arena *a, const struct config *c, int rows)
+static struct activations take_layer(struct arena *a, const struct config *c, int rows)
 {
     size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner, T = (size_t)rows;
     return (struct activations){.qkv = arena_take(a, T * 3 * C * sizeof(float)),
@@ -55,9 +62,9 @@ void activations_carve(struct activations *layers, struct arena *a, const struct
     for (int i = 0, n_sharing = 0; i <= c->n_layer; i++) {
         struct activations set = {0};
         if (i < c->n_layer && shared != NULL && shared[i])
-            set = common = n_sharing++ == 0 ? take_set(a, c, rows) : common;
+            set = common = n_sharing++ == 0 ? take_layer(a, c, rows) : common;
         else if (i < c->n_layer)
-            set = take_set(a, c, rows);
+            set = take_layer(a, c, rows);
         set.x = arena_take(a, (size_t)rows * (size_t)c->n_embd * sizeof(float));
         if (layers != NULL)
             layers[i] = set;
@@ -92,13 +99,13 @@ int forward_init(struct forward *f, const struct params *p, int max_rows)
     kv_layout_init(&f->layout, &p->config, p->dtype != DTYPE_F16);
     size_thread_scratch(f);
     struct arena a = {0};
-    carve(f, &a);
+    carve_forward(f, &a);
     f->block_bytes = a.used;
     f->block = mem_map(f->block_bytes);
     if (f->block == NULL)
         return ERR_NOMEM;
     a = (struct arena){.base = f->block};
-    carve(f, &a);
+    carve_forward(f, &a);
     return 0;
 }
 
@@ -122,7 +129,7 @@ struct part {
 };
 
 /* n elements become the nearest that binary16 has, where activations are to be such. */
-static void round_kept(const struct part *p, float *y, size_t n)
+static void round_saved(const struct part *p, float *y, size_t n)
 {
     enum { PART = 512 };
     const struct row_kernels *k = row_kernels();
@@ -141,7 +148,7 @@ static void round_rows(const struct part *p, float *y, int N)
     if (!p->f->half)
         return;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
-    round_kept(p, y + (size_t)first * (size_t)N, (size_t)(last - first) * (size_t)N);
+    round_saved(p, y + (size_t)first * (size_t)N, (size_t)(last - first) * (size_t)N);
     par_barrier();
 }
 
@@ -156,7 +163,7 @@ static void drop_row(const struct part *p, const struct dropout *d, float *x, in
             dropout_row(position, C));
 }
 
-static void embed(const struct part *p)
+static void embed_tokens(const struct part *p)
 {
     const struct params *params = p->f->params;
     size_t C = (size_t)params->config.n_embd;
@@ -172,14 +179,14 @@ static void embed(const struct part *p)
             row_kernels()->add(x, params->wpe + (size_t)position * C, C);
             if (p->f->dropout != NULL)
                 drop_row(p, &p->f->dropout->embd, x, s, position, -1, DROPOUT_EMBD);
-            round_kept(p, x, C);
+            round_saved(p, x, C);
         }
     par_barrier();
 }
 
 /* LayerNorm of x; the result can be read at once by this thread. */
-static const float *normalize(const struct part *p, const float *x, const float *weight,
-                              const float *bias)
+static const float *normalize_rows(const struct part *p, const float *x, const float *weight,
+                                   const float *bias)
 {
     const struct config *c = &p->f->params->config;
     size_t C = (size_t)c->n_embd;
@@ -198,8 +205,8 @@ static const float *normalize(const struct part *p, const float *x, const float 
 }
 
 /* y [rows,N] of x [rows,K], whole in every thread on return. */
-static void multiply(const struct part *p, const struct linear *w, float *y, const float *x,
-                     enum epilogue epilogue)
+static void multiply_rows(const struct part *p, const struct linear *w, float *y, const float *x,
+                          enum epilogue epilogue)
 {
     profile_set(PART_MATRICES);
     linear_rows(w, y, (size_t)w->N, x, (size_t)w->K, p->rows, epilogue, p->thread, p->n_threads,
@@ -288,7 +295,7 @@ static bool heads_suffice(const struct part *p)
 
 /* Each thread has a run of heads, which lie side by side in a page; where they do not
  * come out even, another thread has more of the next sequence. */
-static bool owns(const struct part *p, const struct head *h)
+static bool owns_head(const struct part *p, const struct head *h)
 {
     int first, last, turn = (p->thread + h->s) % p->n_threads;
     par_split(p->f->layout.n_head, turn, p->n_threads, &first, &last);
@@ -296,10 +303,10 @@ static bool owns(const struct part *p, const struct head *h)
 }
 
 /* next_head to the next that this thread has. */
-static bool next_own(const struct part *p, int layer, struct head *h)
+static bool next_own_head(const struct part *p, int layer, struct head *h)
 {
     while (next_head(p, layer, h))
-        if (owns(p, h))
+        if (owns_head(p, h))
             return true;
     return false;
 }
@@ -308,17 +315,17 @@ static bool next_own(const struct part *p, int layer, struct head *h)
  * Store the keys and values of the new rows and fill att. Heads are dealt out to
  * the team; where they are too few, runs of query rows are, once all keys are there.
  */
-static void attend(const struct part *p, int layer)
+static void attend_heads(const struct part *p, int layer)
 {
     profile_set(PART_ATTENTION);
     /* All stores first: a key's elements go to 64 lines, which the scores would wait for. */
-    for (struct head h = {.h = -1}; next_own(p, layer, &h);)
+    for (struct head h = {.h = -1}; next_own_head(p, layer, &h);)
         store_head(p, &h);
     if (heads_suffice(p)) {
         struct head h, next = {.h = -1};
-        for (bool more = next_own(p, layer, &next); more;) {
+        for (bool more = next_own_head(p, layer, &next); more;) {
             h = next;
-            more = next_own(p, layer, &next);
+            more = next_own_head(p, layer, &next);
             h.a.prefetch = more ? next.a.pages[0] + next.a.key_offset : NULL;
             if (h.skip < h.n)
                 attend_rows(p, &h, h.skip, h.n - h.skip);
@@ -337,7 +344,7 @@ static void attend(const struct part *p, int layer)
 
 /* The rows of x that nobody wants go; the others close up. Rows move towards the
  * front only, so each thread can do its columns in order. */
-static void close_up(struct part *p, float *x)
+static void close_up_rows(struct part *p, float *x)
 {
     size_t C = (size_t)p->f->params->config.n_embd;
     int first, last, row = 0, kept = 0;
@@ -351,16 +358,16 @@ static void close_up(struct part *p, float *x)
 }
 
 /* y = x + a W + b; where y is another than x, what is added may be dropped. */
-static void residual(const struct part *p, const struct linear *w, float *y, const float *x,
-                     const float *a, int layer, enum dropout_point point)
+static void add_residual(const struct part *p, const struct linear *w, float *y, const float *x,
+                         const float *a, int layer, enum dropout_point point)
 {
     const struct forward_dropout *d = p->f->dropout;
     const size_t C = (size_t)w->N;
     if (y == x) {
-        multiply(p, w, y, a, EPILOGUE_ADD);
+        multiply_rows(p, w, y, a, EPILOGUE_ADD);
         return;
     }
-    multiply(p, w, y, a, EPILOGUE_STORE);
+    multiply_rows(p, w, y, a, EPILOGUE_STORE);
     profile_set(PART_REST);
     int first, last, row = 0;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
@@ -370,7 +377,7 @@ static void residual(const struct part *p, const struct linear *w, float *y, con
                      point);
     const size_t at = (size_t)first * C, n = (size_t)(last - first) * C;
     row_kernels()->add(y + at, x + at, n);
-    round_kept(p, y + at, n);
+    round_saved(p, y + at, n);
     par_barrier();
 }
 
@@ -379,15 +386,15 @@ static void feed_forward(const struct part *p, const struct linear *w, float *ke
 {
     enum epilogue epilogue = epilogue_activation(p->f->params->config.activation);
     if (kept == NULL) {
-        multiply(p, w, p->f->fc, x, epilogue);
+        multiply_rows(p, w, p->f->fc, x, epilogue);
         return;
     }
-    multiply(p, w, kept, x, EPILOGUE_STORE);
+    multiply_rows(p, w, kept, x, EPILOGUE_STORE);
     profile_set(PART_ACTIVATION);
     int first, last;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
     const size_t at = (size_t)first * (size_t)w->N, n = (size_t)(last - first) * (size_t)w->N;
-    round_kept(p, kept + at, n);
+    round_saved(p, kept + at, n);
     matrix_kernels()->epilogue(p->f->fc + at, 0, kept + at, 0, NULL, 1, n, epilogue);
     par_barrier();
 }
@@ -397,25 +404,25 @@ static void run_attention(struct part *p, int layer)
     const struct config *c = &p->f->params->config;
     const struct layer *w = &p->f->params->layers[layer];
     const struct activations *a = &p->f->layers[layer];
-    const float *normed = normalize(p, a->x, w->ln_1_weight, w->ln_1_bias);
-    multiply(p, &w->c_attn, a->qkv, normed, EPILOGUE_STORE);
+    const float *normed = normalize_rows(p, a->x, w->ln_1_weight, w->ln_1_bias);
+    multiply_rows(p, &w->c_attn, a->qkv, normed, EPILOGUE_STORE);
     round_rows(p, a->qkv, w->c_attn.N);
     /* Columns of x are this thread's own until the barrier of attend. */
     if (layer == c->n_layer - 1)
-        close_up(p, a->x);
-    attend(p, layer);
+        close_up_rows(p, a->x);
+    attend_heads(p, layer);
     round_rows(p, a->att, w->attn_proj.K);
     if (p->rows > 0)
-        residual(p, &w->attn_proj, a->mid, a->x, a->att, layer, DROPOUT_ATTN_PROJ);
+        add_residual(p, &w->attn_proj, a->mid, a->x, a->att, layer, DROPOUT_ATTN_PROJ);
 }
 
 static void run_mlp(const struct part *p, int layer)
 {
     const struct layer *w = &p->f->params->layers[layer];
     const struct activations *a = &p->f->layers[layer];
-    const float *normed = normalize(p, a->mid, w->ln_2_weight, w->ln_2_bias);
+    const float *normed = normalize_rows(p, a->mid, w->ln_2_weight, w->ln_2_bias);
     feed_forward(p, &w->c_fc, a->fc, normed);
-    residual(p, &w->mlp_proj, a[1].x, a->mid, p->f->fc, layer, DROPOUT_MLP_PROJ);
+    add_residual(p, &w->mlp_proj, a[1].x, a->mid, p->f->fc, layer, DROPOUT_MLP_PROJ);
 }
 
 static struct part take_part(struct forward *f, const struct forward_seq *seqs, int n_seqs,
@@ -454,7 +461,7 @@ static void normalize_last(const struct part *p)
 static void run_piece(struct part *p, int piece)
 {
     if (piece == 0) {
-        embed(p);
+        embed_tokens(p);
     } else if (piece == forward_pieces(&p->f->params->config) - 1) {
         normalize_last(p);
     } else if (p->rows > 0) {
@@ -485,18 +492,19 @@ void forward_piece(struct forward *f, const struct forward_seq *seqs, int n_seqs
     run_piece(&p, piece);
 }
 
-void forward_again(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,
-                   int thread, int n_threads)
+void forward_recompute(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,
+                       int thread, int n_threads)
 {
     struct part p = take_part(f, seqs, n_seqs, thread, n_threads);
     const struct layer *w = &f->params->layers[layer];
     const struct activations *a = &f->layers[layer];
     run_attention(&p, layer);
-    feed_forward(&p, &w->c_fc, a->fc, normalize(&p, a->mid, w->ln_2_weight, w->ln_2_bias));
+    feed_forward(&p, &w->c_fc, a->fc, normalize_rows(&p, a->mid, w->ln_2_weight, w->ln_2_bias));
 }
 
 /* The rows as a run of f->hidden, or else copied to f->normed. */
-static const float *gather(struct forward *f, const int *rows, int n, int thread, int n_threads)
+static const float *gather_rows(struct forward *f, const int *rows, int n, int thread,
+                                int n_threads)
 {
     size_t C = (size_t)f->params->config.n_embd;
     bool run = true;
@@ -516,7 +524,7 @@ void forward_head(struct forward *f, float *logits, size_t ld, const int *rows, 
                   int n_threads)
 {
     const struct linear *w = &f->params->lm_head;
-    const float *x = gather(f, rows, n, thread, n_threads);
+    const float *x = gather_rows(f, rows, n, thread, n_threads);
     linear_rows(w, logits, ld, x, (size_t)w->K, n, EPILOGUE_STORE, thread, n_threads,
                 f->thread_scratch + (size_t)thread * f->thread_bytes);
     par_barrier();

@@ -23,8 +23,8 @@ struct activations {
     float *qkv; /* [T,3C] */
     float *att; /* [T,C] before its projection */
     float *mid; /* [T,C] after attention's residual */
-    float *fc;  /* [T,F] before the activation; NULL: not kept */
-    float *lse; /* [T,H] ln of the sum of the exponentials of each row's scores; NULL: not kept */
+    float *fc;  /* [T,F] before the activation; NULL: not saved */
+    float *lse; /* [T,H] ln of the sum of the exponentials of each row's scores; NULL: not saved */
 };
 /* A set for each of L layers [L+1]; those of which shared [L] is true have one in common,
  * but for x. shared NULL: none. */
@@ -38,7 +38,7 @@ struct forward {
     const struct params *params;
     struct kv_layout layout;
     int max_rows, n_threads;
-    const struct activations *layers;      /* [L+1]; own, or set by whoever wants them kept */
+    const struct activations *layers;      /* [L+1]; own, or set by whoever saves them */
     const struct forward_dropout *dropout; /* NULL: none */
     bool half; /* what is left in the activations is rounded to binary16 before it is read */
     struct low_rank_scratch low_rank; /* set by whoever has LoRA branches */
@@ -73,11 +73,11 @@ int forward_pieces(const struct config *c);
 void forward_piece(struct forward *f, const struct forward_seq *seqs, int n_seqs, int piece,
                    int thread, int n_threads);
 /*
- * Make a layer's activations again from its x, all but its output, after a pass over the
+ * Recompute a layer's activations from its x, all but its output, after a pass over the
  * same sequences with nothing to skip. By every thread; ends with a barrier.
  */
-void forward_again(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,
-                   int thread, int n_threads);
+void forward_recompute(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,
+                       int thread, int n_threads);
 /*
  * Logits [n,V] of the rows f->hidden[rows[i]], row i at logits + i * ld. By every
  * thread; ends with a barrier. rows NULL: 0..n-1.

@@ -5,7 +5,7 @@
 #include "model/kernels/training_kernels.h"
 
 /* Streams of masks behind those of all layers. */
-enum { BESIDE = 1 << 20 };
+enum { FIRST_STREAM = 1 << 20 };
 
 static int count_rows(const struct forward_seq *seqs, int n_seqs)
 {
@@ -30,7 +30,8 @@ void low_rank_drop(const struct low_rank *w, const struct forward_dropout *d, fl
     for (int s = 0; s < n_seqs; row += seqs[s++].n)
         for (int r = row > first ? row : first; r < row + seqs[s].n && r < last; r++)
             training_kernels()->dropout(y + (size_t)r * K, x + (size_t)r * K, K, &d->adapter,
-                                        dropout_stream(d->sequence + (uint64_t)s, BESIDE + w->layer,
+                                        dropout_stream(d->sequence + (uint64_t)s,
+                                                       FIRST_STREAM + w->layer,
                                                        (enum dropout_point)w->site),
                                         dropout_row(seqs[s].kv.n_past + r - row, w->K));
 }

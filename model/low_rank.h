@@ -1,9 +1,9 @@
 #ifndef PRATTLE_MODEL_LOW_RANK_H
 #define PRATTLE_MODEL_LOW_RANK_H
 /*
- * A low-rank term beside a matrix (Hu et al. 2021, LoRA): y = x W + b + scale drop(x) A^T B.
+ * The LoRA branch of a matrix (Hu et al. 2021): y = x W + b + scale drop(x) A^T B.
  * Training computes it as it stands; for inference it is merged into the panels
- * (model/adapter.h).
+ * (model/adapter_switch.h).
  */
 #include "model/pass.h"
 
@@ -21,7 +21,7 @@ struct low_rank_scratch {
     float *inner;   /* [rows, the greatest rank] */
 };
 
-/* y [rows,K] = x, what the pass drops before the term dropped; y may be x. Each thread does
+/* y [rows,K] = x, what the pass drops before the branch dropped; y may be x. Each thread does
  * its share of the rows; no barrier. */
 void low_rank_drop(const struct low_rank *w, const struct forward_dropout *d, float *y,
                    const float *x, const struct forward_seq *seqs, int n_seqs, int thread,

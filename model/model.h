@@ -18,7 +18,7 @@ struct model {
     bool changed;                  /* weights differ from the source, not saved */
     unsigned char fingerprint[32]; /* valid when fingerprint_version == version */
     uint64_t fingerprint_version;
-    struct adapter *adapter;   /* beside its matrices (model/adapter.h); NULL: none */
+    struct adapter *adapter;   /* model/adapter_switch.h; NULL: none */
     char *defaults;            /* settings stored with the model, as YAML text; NULL: none */
     const char *defaults_file; /* what they were read from, for sentences; static, or NULL */
 };

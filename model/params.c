@@ -193,7 +193,8 @@ static void place_turned(const struct param_tensor *t, const void *src, enum dty
 }
 
 /* Rows first .. first+count-1 of the file, n elements at src, into their place. */
-static void place(const struct part *p, const void *src, enum dtype dtype, int first, int count)
+static void place_rows(const struct part *p, const void *src, enum dtype dtype, int first,
+                       int count)
 {
     const struct param_tensor *t = p->t;
     size_t n = (size_t)count * (size_t)p->cols;
@@ -237,7 +238,7 @@ static int fill_rows(struct part *p, char *buffer, int first, int count)
     enum dtype dtype = r->dtype == DTYPE_F16 ? DTYPE_F16 : DTYPE_F32;
     bool to_half = p->t->half != NULL || (p->t->linear != NULL && p->t->linear->dtype == DTYPE_F16);
     atomic_fetch_add(&p->n_bad, count_bad(buffer, dtype, n, to_half));
-    place(p, buffer, dtype, first, count);
+    place_rows(p, buffer, dtype, first, count);
     return 0;
 }
 
@@ -267,7 +268,7 @@ static void fill_share(void *arg, int thread, int n_threads)
 }
 
 /* Adds tensor t to the work. */
-static void plan(struct fill *f, struct param_tensor *t, const struct tensor_reader *r)
+static void plan_tensor(struct fill *f, struct param_tensor *t, const struct tensor_reader *r)
 {
     bool swapped = t->kind == PARAM_CONV1D && r->out_major;
     struct part *p = &f->parts[f->n_parts++];
@@ -293,7 +294,7 @@ int params_fill(struct param_tensor *tensors, const struct tensor_reader *reader
     if (f.parts == NULL)
         return ERR_NOMEM;
     for (int i = 0; i < n; i++) {
-        plan(&f, &tensors[i], &readers[i]);
+        plan_tensor(&f, &tensors[i], &readers[i]);
         total += (uint64_t)tensors[i].rows * (uint64_t)tensors[i].cols;
     }
     int rc = progress_step(progress, "loading", 0, total);

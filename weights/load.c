@@ -73,12 +73,12 @@ static void note_bad(const struct adapter *a, enum dtype dtype, const uint64_t *
                      const struct progress *p)
 {
     char name[64];
-    for (int i = 0; i < a->n_terms; i++)
+    for (int i = 0; i < a->n_branches; i++)
         if (bad[i] > 0) {
             progress_note(p,
                           "with the adapter %" PRIu64 " weights of %s are NaN or infinite%s: "
                           "what the model says may be nonsense",
-                          bad[i], adapter_term_name(name, &a->terms[i]),
+                          bad[i], adapter_branch_name(name, &a->branches[i]),
                           dtype == DTYPE_F16 ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
                                              : "");
             return;
@@ -89,14 +89,14 @@ static void note_bad(const struct adapter *a, enum dtype dtype, const uint64_t *
 static int fill_merged(struct adapter *a, const struct model *m, const struct source *s,
                        const struct progress *p)
 {
-    const size_t n = (size_t)a->n_terms;
+    const size_t n = (size_t)a->n_branches;
     struct param_tensor *to = mem_array(n, sizeof *to);
     struct linear *linears = mem_array(n, sizeof *linears);
     struct tensor_reader *readers = mem_array(n, sizeof *readers);
     uint64_t *bad = mem_array(n, sizeof *bad);
     int rc = to == NULL || linears == NULL || readers == NULL || bad == NULL ? ERR_NOMEM : 0;
-    for (int i = 0; i < a->n_terms && rc == 0; i++) {
-        int at = source_find_matrix(s, &a->terms[i]);
+    for (int i = 0; i < a->n_branches && rc == 0; i++) {
+        int at = source_find_matrix(s, &a->branches[i]);
         if (at < 0) {
             rc = at;
             break;
@@ -106,7 +106,7 @@ static int fill_merged(struct adapter *a, const struct model *m, const struct so
         to[i].linear = &linears[i];
         readers[i] = s->readers[at];
     }
-    if (rc == 0 && (rc = params_fill(to, readers, a->n_terms, bad, p)) == 0)
+    if (rc == 0 && (rc = params_fill(to, readers, a->n_branches, bad, p)) == 0)
         note_bad(a, m->params.dtype, bad, p);
     mem_free(to);
     mem_free(linears);

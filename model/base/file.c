@@ -213,7 +213,7 @@ int file_create(struct file_writer *w, const char *path, bool force)
     return 0;
 }
 
-static int flush(struct file_writer *w)
+static int flush_writer(struct file_writer *w)
 {
     for (size_t done = 0; done < w->pending.n;) {
         ssize_t r = write(w->fd, w->pending.data + done, w->pending.n - done);
@@ -234,7 +234,7 @@ int file_write(struct file_writer *w, const void *bytes, size_t n)
         size_t room = FLUSH_BYTES - w->pending.n, part = n < room ? n : room;
         int rc = buf_add(&w->pending, from, part);
         if (rc == 0 && w->pending.n == FLUSH_BYTES)
-            rc = flush(w);
+            rc = flush_writer(w);
         if (rc != 0)
             return rc;
         w->at += part;
@@ -260,7 +260,7 @@ int file_sync_parent(const char *path)
 
 int file_commit(struct file_writer *w)
 {
-    int rc = flush(w);
+    int rc = flush_writer(w);
     if (rc != 0)
         return rc;
     mode_t mask = umask(0);

@@ -1,3 +1,9 @@
+/*
+ * The leader is the OpenMP master: it sleeps on `wake` until par_start leaves a job, runs it with
+ * the team, and signals `idle`. fn and arg are written under the lock while the team is idle;
+ * busy falls only after every thread has left the job. So there is one job at a time, and what
+ * it wrote is seen by whoever sees busy false.
+ */
 #include "model/base/par.h"
 
 #include "model/base/err.h"
@@ -35,7 +41,7 @@ static struct {
     _Alignas(64) int n;
 } meet;
 
-static void relax(void)
+static void relax_cpu(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -54,7 +60,7 @@ void par_barrier(void)
     for (int spins = 0; atomic_load_explicit(&meet.round, memory_order_acquire) == round;)
         if (spins < SPINS) {
             spins++;
-            relax();
+            relax_cpu();
         } else {
             sched_yield();
         }
@@ -97,7 +103,7 @@ static void run_job(par_fn *fn, void *arg)
     }
 }
 
-static void *lead(void *unused)
+static void *lead_team(void *unused)
 {
     (void)unused;
     omp_set_dynamic(0);
@@ -136,11 +142,11 @@ int par_open(int n_threads, bool pin)
     team.pin = pin && team.n == cpus;
     team.quit = false;
     team.generation++;
-    /* Signals are the host's: the device takes none. */
+    /* Signals are the caller's: no thread of the team takes any. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&team.leader, NULL, lead, NULL);
+    int rc = pthread_create(&team.leader, NULL, lead_team, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc != 0)
         return err_set(ERR_NOMEM, "cannot start the thread team");
@@ -175,7 +181,7 @@ int par_threads(void)
 void par_start(par_fn *fn, void *arg)
 {
     par_threads();
-    if (!team.open) { /* no thread to be had: the host does it */
+    if (!team.open) { /* no thread to be had: the caller runs the job */
         team.n = 1;
         run_job(fn, arg);
         return;

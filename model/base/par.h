@@ -1,9 +1,8 @@
 #ifndef PRATTLE_MODEL_BASE_PAR_H
 #define PRATTLE_MODEL_BASE_PAR_H
 /*
- * The one thread team: the device. A resident OpenMP team, led by a thread of its own, so
- * that the host (the thread that calls par_start) is free to draw while the device
- * computes. Where it has a thread for each CPU the process may use, each is pinned to one.
+ * The one thread team: a resident OpenMP team, led by a thread of its own, so that the
+ * thread that calls par_start is free to draw while the team computes. Where it has a thread for each CPU the process may use, each is pinned to one.
  *
  * A job is one function run by every thread of the team at once. Inside it there is
  * no lock and no system call but what par_barrier does: it spins a while, then
@@ -28,7 +27,7 @@ int par_threads(void);
 
 /* Run the job and wait for its end. From inside a job: not allowed. */
 void par_run(par_fn *fn, void *arg);
-/* The same in two halves: the host goes on in between. */
+/* The same in two halves: the caller goes on in between. */
 void par_start(par_fn *fn, void *arg);
 bool par_done(void);
 void par_wait(void);

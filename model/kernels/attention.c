@@ -22,7 +22,7 @@ struct work {
     float m[TILE_MAX_ROWS], sum[TILE_MAX_ROWS];
 };
 
-static size_t carve(struct work *s, void *scratch, int D)
+static size_t carve_work(struct work *s, void *scratch, int D)
 {
     struct arena a = {.base = scratch};
     s->D16 = ((size_t)D + 15) / 16 * 16;
@@ -36,12 +36,13 @@ static size_t carve(struct work *s, void *scratch, int D)
 size_t attention_scratch_bytes(int D)
 {
     struct work s;
-    return carve(&s, NULL, D);
+    return carve_work(&s, NULL, D);
 }
 
 /* next: so many bytes to come after w; NULL: nothing. */
-static void tile(const struct work *s, float *acc, size_t ldacc, bool fresh, const float *x, int R,
-                 const char *w, size_t ldw, int K, int cols, const char *next, size_t next_bytes)
+static void multiply_tile(const struct work *s, float *acc, size_t ldacc, bool fresh,
+                          const float *x, int R, const char *w, size_t ldw, int K, int cols,
+                          const char *next, size_t next_bytes)
 {
     struct prefetch prefetch = {w, 0};
     if (next != NULL) {
@@ -57,7 +58,7 @@ static void tile(const struct work *s, float *acc, size_t ldacc, bool fresh, con
 }
 
 /* Keys of a block that row r of a tile sees, the first row seeing `first` of them. */
-static int seen(int first, int r)
+static int keys_seen(int first, int r)
 {
     int c = first + r;
     return c < 0 ? 0 : c > ATTENTION_BLOCK ? ATTENTION_BLOCK : c;
@@ -67,16 +68,16 @@ static int seen(int first, int r)
  * One page for R rows. Values that all rows see go through one tile; what is left of a
  * page that holds the rows' own positions, row by row. mask is the first row's block.
  */
-static void page(struct work *s, const char *keys, const char *values, const char *next, int R,
-                 int first_seen, uint64_t mask)
+static void attend_page(struct work *s, const char *keys, const char *values, const char *next,
+                        int R, int first_seen, uint64_t mask)
 {
     const size_t element = s->a->dtype == DTYPE_F16 ? 2 : 4, value_row = s->D16 * element;
     const size_t key_bytes = (size_t)s->a->D * ATTENTION_BLOCK * element;
-    tile(s, s->scores, ATTENTION_BLOCK, true, s->q, R, keys, ATTENTION_BLOCK, s->a->D,
-         ATTENTION_BLOCK, values, (size_t)seen(first_seen, R - 1) * value_row);
+    multiply_tile(s, s->scores, ATTENTION_BLOCK, true, s->q, R, keys, ATTENTION_BLOCK, s->a->D,
+                  ATTENTION_BLOCK, values, (size_t)keys_seen(first_seen, R - 1) * value_row);
     for (int r = 0; r < R; r++) {
         float *row = s->scores + r * ATTENTION_BLOCK;
-        int c = seen(first_seen, r);
+        int c = keys_seen(first_seen, r);
         if (c == 0)
             continue;
         float ratio = s->softmax->softmax_block(row, c, s->a->scale, &s->m[r], &s->sum[r]);
@@ -85,22 +86,22 @@ static void page(struct work *s, const char *keys, const char *values, const cha
             training_kernels()->dropout(row, row, (size_t)c, s->a->dropout, s->a->stream,
                                         mask + (uint64_t)r);
     }
-    int common = seen(first_seen, 0);
+    int common = keys_seen(first_seen, 0);
     if (common > 0) {
         const float *weights = s->scores;
         if (R > 1) {
             s->matrix->pack(s->weights, s->scores, ATTENTION_BLOCK, R, common);
             weights = s->weights;
         }
-        tile(s, s->acc, s->D16, false, weights, R, values, s->D16, common, (int)s->D16, next,
-             key_bytes);
+        multiply_tile(s, s->acc, s->D16, false, weights, R, values, s->D16, common, (int)s->D16,
+                      next, key_bytes);
     }
     for (int r = 1; r < R; r++) {
-        int own = seen(first_seen, r) - common;
+        int own = keys_seen(first_seen, r) - common;
         if (own > 0)
-            tile(s, s->acc + (size_t)r * s->D16, s->D16, false,
-                 s->scores + r * ATTENTION_BLOCK + common, 1, values + (size_t)common * value_row,
-                 s->D16, own, (int)s->D16, NULL, 0);
+            multiply_tile(s, s->acc + (size_t)r * s->D16, s->D16, false,
+                          s->scores + r * ATTENTION_BLOCK + common, 1,
+                          values + (size_t)common * value_row, s->D16, own, (int)s->D16, NULL, 0);
     }
 }
 
@@ -109,7 +110,7 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
 {
     struct work s = {
         .matrix = matrix_kernels(), .row = row_kernels(), .softmax = attention_kernels(), .a = a};
-    carve(&s, scratch, a->D);
+    carve_work(&s, scratch, a->D);
     float *lse = a->lse;
     for (int R; n > 0; n -= R, first += R, q += (size_t)R * ldq, out += (size_t)R * ldo) {
         /* Tiles as even as can be. */
@@ -124,10 +125,10 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
         int last_page = (first + R - 1) / ATTENTION_BLOCK;
         for (int p = 0; p <= last_page; p++) {
             const char *here = a->pages[p];
-            page(&s, here + a->key_offset, here + a->value_offset,
-                 p < last_page ? a->pages[p + 1] + a->key_offset : a->prefetch, R,
-                 first - p * ATTENTION_BLOCK + 1,
-                 a->mask + (uint64_t)p * (uint64_t)a->n_ctx + (uint64_t)first);
+            attend_page(&s, here + a->key_offset, here + a->value_offset,
+                        p < last_page ? a->pages[p + 1] + a->key_offset : a->prefetch, R,
+                        first - p * ATTENTION_BLOCK + 1,
+                        a->mask + (uint64_t)p * (uint64_t)a->n_ctx + (uint64_t)first);
         }
         for (int r = 0; r < R; r++)
             s.row->divide(out + (size_t)r * ldo, s.acc + (size_t)r * s.D16, s.sum[r], (size_t)a->D);

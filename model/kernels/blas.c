@@ -14,7 +14,7 @@ enum { TILE = 4096, MOST = 64, LEAST = 64, UNIT = 16 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int processors;
 
-static void begin(void)
+static void start_blas(void)
 {
     openblas_set_num_threads(1);
     long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -24,7 +24,7 @@ static void begin(void)
 void blas_gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float alpha, const float *a,
                int lda, const float *b, int ldb, float beta, float *c, int ldc)
 {
-    pthread_once(&once, begin);
+    pthread_once(&once, start_blas);
     cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c,
                 ldc);
@@ -40,7 +40,7 @@ struct cuts {
  */
 static struct cuts cuts_of(int m, int n)
 {
-    pthread_once(&once, begin);
+    pthread_once(&once, start_blas);
     struct cuts least = {(m + TILE - 1) / TILE, (n + TILE - 1) / TILE};
     int all = (least.down * least.across + processors - 1) / processors * processors;
     for (; all <= MOST; all += processors) {
@@ -66,7 +66,7 @@ int blas_tiles(int m, int n)
 }
 
 /* Part i of n things cut into as many runs of whole units. */
-static void cut(int n, int i, int parts, int *first, int *count)
+static void cut_run(int n, int i, int parts, int *first, int *count)
 {
     int last;
     par_split((n + UNIT - 1) / UNIT, i, parts, first, &last);
@@ -79,8 +79,8 @@ struct blas_tile blas_tile(int m, int n, int i)
 {
     struct blas_tile t;
     struct cuts c = cuts_of(m, n);
-    cut(m, i % c.down, c.down, &t.row, &t.rows);
-    cut(n, i / c.down, c.across, &t.col, &t.cols);
+    cut_run(m, i % c.down, c.down, &t.row, &t.rows);
+    cut_run(n, i / c.down, c.across, &t.col, &t.cols);
     return t;
 }
 

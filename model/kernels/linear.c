@@ -32,7 +32,7 @@ size_t linear_bytes(enum dtype dtype, int K, int N)
     return (size_t)linear_panels(N) * (size_t)K * PANEL * (dtype == DTYPE_F16 ? 2 : 4);
 }
 
-static size_t carve(struct work *s, void *scratch, int max_k)
+static size_t carve_work(struct work *s, void *scratch, int max_k)
 {
     struct arena a = {.base = scratch};
     s->acc = arena_take(&a, sizeof(float) * GROUP * ROWS * PANEL);
@@ -44,10 +44,10 @@ static size_t carve(struct work *s, void *scratch, int max_k)
 size_t linear_scratch_bytes(int max_k)
 {
     struct work s;
-    return carve(&s, NULL, max_k);
+    return carve_work(&s, NULL, max_k);
 }
 
-static const char *at(const struct linear *w, int panel, int k)
+static const char *panel_at(const struct linear *w, int panel, int k)
 {
     size_t element = w->dtype == DTYPE_F16 ? 2 : 4;
     return (const char *)w->data + ((size_t)panel * (size_t)w->K + (size_t)k) * PANEL * element;
@@ -62,8 +62,8 @@ static void rows_of(const struct work *s, int i, int *first, int *count)
 }
 
 /* Columns lo..hi of K rows of a panel at w, with next to come after them, for all tiles. */
-static void part(const struct work *s, float *acc, const char *w, const char *next, int k0, int K,
-                 int lo, int hi)
+static void multiply_part(const struct work *s, float *acc, const char *w, const char *next, int k0,
+                          int K, int lo, int hi)
 {
     const bool half = s->w->dtype == DTYPE_F16;
     const size_t bytes = (size_t)PANEL * (half ? 2 : 4); /* of a row of the panel */
@@ -103,8 +103,8 @@ static void write_sums(const struct work *s, float *y, size_t ldy, const float *
 }
 
 /* Columns c0..c1-1, whole units, of at most GROUP panels, for all rows of s. */
-static void group(const struct work *s, float *y, size_t ldy, int c0, int c1,
-                  enum epilogue epilogue)
+static void multiply_group(const struct work *s, float *y, size_t ldy, int c0, int c1,
+                           enum epilogue epilogue)
 {
     const int panels = (c1 + PANEL - 1) / PANEL - c0 / PANEL, p0 = c0 / PANEL;
     const size_t acc_panel = (size_t)s->T * PANEL;
@@ -113,10 +113,11 @@ static void group(const struct work *s, float *y, size_t ldy, int c0, int c1,
         int lo = p == 0 ? c0 % PANEL : 0, hi = c1 - (p0 + p) * PANEL;
         par_split(s->w->K, step / panels, s->n_parts, &k0, &k1);
         par_split(s->w->K, next / panels, s->n_parts, &next_k0, &next_k1);
-        const char *after = next == s->n_parts * panels ? at(s->w, p0 + panels, 0)
-                                                        : at(s->w, p0 + next % panels, next_k0);
-        part(s, s->acc + (size_t)p * acc_panel, at(s->w, p0 + p, k0), after, k0, k1 - k0, lo,
-             hi < PANEL ? hi : PANEL);
+        const char *after = next == s->n_parts * panels
+                                ? panel_at(s->w, p0 + panels, 0)
+                                : panel_at(s->w, p0 + next % panels, next_k0);
+        multiply_part(s, s->acc + (size_t)p * acc_panel, panel_at(s->w, p0 + p, k0), after, k0,
+                      k1 - k0, lo, hi < PANEL ? hi : PANEL);
     }
     for (int p = 0; p < panels; p++) {
         int from = p == 0 ? c0 : (p0 + p) * PANEL, to = (p0 + p + 1) * PANEL;
@@ -125,22 +126,22 @@ static void group(const struct work *s, float *y, size_t ldy, int c0, int c1,
 }
 
 /* To be read soon: too short a run for the machine to see it coming. */
-static void fetch(const float *x, int n)
+static void fetch_floats(const float *x, int n)
 {
     for (int i = 0; i < n; i += 16)
         __builtin_prefetch(x + i);
 }
 
 /* One row, GROUP panels or less at a time; a share's odd halves as tiles. */
-static void one_row(struct work *s, float *y, const float *x, int c0, int c1,
-                    enum epilogue epilogue)
+static void multiply_one_row(struct work *s, float *y, const float *x, int c0, int c1,
+                             enum epilogue epilogue)
 {
     s->T = 1;
-    fetch(x, s->w->K);
+    fetch_floats(x, s->w->K);
     if (s->w->bias != NULL)
-        fetch(s->w->bias + c0, c1 - c0);
+        fetch_floats(s->w->bias + c0, c1 - c0);
     for (int col = c0, next; col < c1; col = next) {
-        const char *w = at(s->w, col / PANEL, 0);
+        const char *w = panel_at(s->w, col / PANEL, 0);
         int whole = (c1 - col) / PANEL, K = s->w->K, lo = col % PANEL;
         if (lo == 0 && whole > 0) {
             whole = whole < GROUP * ROWS ? whole : GROUP * ROWS;
@@ -164,8 +165,8 @@ static void one_row(struct work *s, float *y, const float *x, int c0, int c1,
 }
 
 /* Rows or columns in fp32, tile by tile; a sum to be added is added by the product itself. */
-static void plain_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx,
-                       int T, enum epilogue epilogue, int thread, int n_threads)
+static void multiply_plain(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx,
+                           int T, enum epilogue epilogue, int thread, int n_threads)
 {
     const bool transposed = w->layout == LINEAR_COLUMNS;
     const size_t ldw = (size_t)(transposed ? w->K : w->N);
@@ -189,11 +190,11 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
                  enum epilogue epilogue, int thread, int n_threads, void *scratch)
 {
     if (w->layout != LINEAR_PANELS) {
-        plain_rows(w, y, ldy, x, ldx, T, epilogue, thread, n_threads);
+        multiply_plain(w, y, ldy, x, ldx, T, epilogue, thread, n_threads);
         return;
     }
     struct work s = {.k = matrix_kernels(), .w = w};
-    carve(&s, scratch, w->K);
+    carve_work(&s, scratch, w->K);
     int c0, c1;
     par_split((w->N + UNIT - 1) / UNIT, thread, n_threads, &c0, &c1);
     c0 *= UNIT;
@@ -202,7 +203,7 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
         return;
     s.n_parts = (w->K + PART - 1) / PART;
     if (T == 1) {
-        one_row(&s, y, x, c0, c1, epilogue);
+        multiply_one_row(&s, y, x, c0, c1, epilogue);
         return;
     }
     for (int t = 0; t < T; t += ROWS) {
@@ -217,7 +218,7 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
         const int wide = (s.n_tiles > MANY_TILES ? GROUP : 1) * PANEL;
         for (int col = c0, next; col < c1; col = next) {
             next = col - col % PANEL + wide < c1 ? col - col % PANEL + wide : c1;
-            group(&s, y + (size_t)t * ldy, ldy, col, next, epilogue);
+            multiply_group(&s, y + (size_t)t * ldy, ldy, col, next, epilogue);
         }
     }
 }
@@ -234,14 +235,15 @@ void linear_column(const struct linear *w, int n, float *out)
     if (w->layout != LINEAR_PANELS)
         return;
     const size_t offset = (size_t)(n % PANEL);
-    const char *panel = at(w, n / PANEL, 0);
+    const char *panel = panel_at(w, n / PANEL, 0);
     for (size_t k = 0; k < K; k++)
         out[k] = w->dtype == DTYPE_F16 ? half_to_f32(((const uint16_t *)panel)[k * PANEL + offset])
                                        : ((const float *)panel)[k * PANEL + offset];
 }
 
 /* n elements from src to dst, both possibly with gaps, of the types given. */
-static void copy(void *dst, enum dtype dst_dtype, const void *src, enum dtype src_dtype, size_t n)
+static void copy_elements(void *dst, enum dtype dst_dtype, const void *src, enum dtype src_dtype,
+                          size_t n)
 {
     const struct row_kernels *k = row_kernels();
     if (dst_dtype == src_dtype)
@@ -255,8 +257,8 @@ static void copy(void *dst, enum dtype dst_dtype, const void *src, enum dtype sr
 void linear_fill_part(struct linear *w, const float *src, int k, int col, int n)
 {
     const size_t element = w->dtype == DTYPE_F16 ? 2 : 4;
-    char *row = (char *)at(w, col / PANEL, k);
-    copy(row + (size_t)(col % PANEL) * element, w->dtype, src, DTYPE_F32, (size_t)n);
+    char *row = (char *)panel_at(w, col / PANEL, k);
+    copy_elements(row + (size_t)(col % PANEL) * element, w->dtype, src, DTYPE_F32, (size_t)n);
 }
 
 void linear_fill_in_major(struct linear *w, const void *src, enum dtype src_dtype, int k0,
@@ -268,7 +270,7 @@ void linear_fill_in_major(struct linear *w, const void *src, enum dtype src_dtyp
         for (int k = 0; k < count; k++) {
             const char *from =
                 (const char *)src + ((size_t)k * (size_t)w->N + (size_t)p * PANEL) * element;
-            copy((char *)at(w, p, k0 + k), w->dtype, from, src_dtype, n);
+            copy_elements((char *)panel_at(w, p, k0 + k), w->dtype, from, src_dtype, n);
         }
     }
 }
@@ -283,9 +285,9 @@ static void fill_columns(struct linear *w, const char *src, enum dtype src_dtype
     for (int k = 0; k < w->K; k += CHUNK) {
         size_t m = (size_t)(w->K - k < CHUNK ? w->K - k : CHUNK);
         const char *from = src + (size_t)k * (src_dtype == DTYPE_F16 ? 2 : 4);
-        char *to = (char *)at(w, n / PANEL, k);
+        char *to = (char *)panel_at(w, n / PANEL, k);
         for (int i = n; i < last; i++, from += row) {
-            copy(part, w->dtype, from, src_dtype, m);
+            copy_elements(part, w->dtype, from, src_dtype, m);
             size_t slot = (size_t)(i % PANEL);
             if (w->dtype == DTYPE_F16)
                 for (size_t j = 0; j < m; j++)

@@ -14,7 +14,7 @@ struct measure {
 };
 
 /* The best of several tries, each from barrier to barrier. */
-static void measure(void *arg, int thread, int n_threads)
+static void measure_share(void *arg, int thread, int n_threads)
 {
     struct measure *m = arg;
     for (int i = 0; i < TRIES; i++) {
@@ -42,13 +42,13 @@ static void measure(void *arg, int thread, int n_threads)
 double peak_fma_flops(void)
 {
     struct measure m = {.k = peak_kernels()};
-    par_run(measure, &m);
+    par_run(measure_share, &m);
     return m.work / m.best_s;
 }
 
 double peak_stream_bytes(const void *fp16, size_t bytes)
 {
     struct measure m = {.k = peak_kernels(), .x = fp16, .n_lines = (int)(bytes / 64)};
-    par_run(measure, &m);
+    par_run(measure_share, &m);
     return m.work / m.best_s;
 }

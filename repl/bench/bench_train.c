@@ -22,7 +22,7 @@ enum { TRAIN_ROUNDS = 3 };
 /* The training of one size. */
 struct drill {
     struct step_config config;
-    struct masters *masters;
+    struct weights *weights;
     struct optimizer *optimizer;
     struct step *step;
     token_id *ids, *labels; /* [batch,length] */
@@ -44,7 +44,7 @@ static int take_step(struct drill *d)
     if (rc != 0)
         return rc;
     double norm = optimizer_norm(d->optimizer, step_gradients(d->step), scale);
-    optimizer_step(d->optimizer, masters_block(d->masters), step_gradients(d->step), scale, norm,
+    optimizer_step(d->optimizer, weights_block(d->weights), step_gradients(d->step), scale, norm,
                    1e-5f);
     return 0;
 }
@@ -52,7 +52,7 @@ static int take_step(struct drill *d)
 /* What it took beside the limit, and its parts; those that are little sums add up to few. */
 static void note(struct drill *d, double wall_s, double limit, const double seconds[N_PARTS])
 {
-    const struct config *c = &d->masters->view.config;
+    const struct config *c = &d->weights->view.config;
     const double flops = speed_token_flops(c, d->config.length, false) * tokens(d) / wall_s;
     const int n_threads = par_threads();
     double busy = 0, few = 0;
@@ -71,7 +71,7 @@ static void note(struct drill *d, double wall_s, double limit, const double seco
 
 static int run_rounds(struct drill *d)
 {
-    const struct config *c = &d->masters->view.config;
+    const struct config *c = &d->weights->view.config;
     const int loss_rows = step_loss_rows(c, &d->config);
     int rc = take_step(d); /* the first touches its memory */
     for (int i = 0; i < TRAIN_ROUNDS && rc == 0; i++) {
@@ -116,8 +116,8 @@ static int report(struct bench *b, struct drill *d)
 
 static int bench_size(struct bench *b, struct drill *d)
 {
-    const struct config *c = &d->masters->view.config;
-    int rc = step_new(&d->step, d->masters, &d->config);
+    const struct config *c = &d->weights->view.config;
+    int rc = step_new(&d->step, d->weights, &d->config);
     if (rc != 0)
         return rc;
     d->ids = mem_array((size_t)tokens(d), sizeof *d->ids);
@@ -145,15 +145,15 @@ int bench_train(struct bench *b)
     } sizes[] = {{4, 256}, {1, 1024}};
     const struct model *m = b->repl->model;
     const int n_ctx = m->config.n_ctx;
-    struct masters masters;
+    struct weights weights;
     struct optimizer *optimizer = NULL;
     struct optimizer_config adamw;
     optimizer_config_init(&adamw);
-    int rc = masters_init(&masters, m, DTYPE_F32, NULL);
+    int rc = weights_init(&weights, m, DTYPE_F32, NULL);
     if (rc == 0)
-        rc = optimizer_new(&optimizer, &adamw, masters_layout(&masters));
+        rc = optimizer_new(&optimizer, &adamw, weights_layout(&weights));
     for (int i = 0; i < (b->sized ? 1 : 2) && rc == 0; i++) {
-        struct drill d = {.masters = &masters, .optimizer = optimizer};
+        struct drill d = {.weights = &weights, .optimizer = optimizer};
         step_config_init(&d.config);
         d.config.batch = b->sized ? b->batch : sizes[i].batch;
         d.config.length = b->sized ? b->length : sizes[i].length;
@@ -162,6 +162,6 @@ int bench_train(struct bench *b)
         rc = bench_size(b, &d);
     }
     optimizer_free(optimizer);
-    masters_release(&masters);
+    weights_release(&weights);
     return rc;
 }

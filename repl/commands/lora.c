@@ -40,7 +40,7 @@ static int show(struct repl *r)
     const struct adapter *a = r->model->adapter;
     wrap_row("adapter", lora_about(text, sizeof text, a));
     snprintf(text, sizeof text, "%.2fM beside %d matrices, %.2f %% of the model's",
-             (double)a->n / 1e6, a->n_terms,
+             (double)a->n / 1e6, a->n_branches,
              100 * (double)a->n / (double)config_params(&r->model->config));
     wrap_row("parameters", text);
     if (a->path != NULL)

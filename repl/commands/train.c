@@ -26,7 +26,7 @@ static void show_line(void *user, const struct metrics *m)
     train_view_show(m);
 }
 
-static void show_activations(void *user, const struct metrics *m, const struct watch *w)
+static void show_activations(void *user, const struct metrics *m, const struct activation_stats *w)
 {
     (void)user;
     train_view_activations(m, w);

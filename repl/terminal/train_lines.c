@@ -124,9 +124,9 @@ void train_view_show(const struct metrics *m)
 }
 
 /* The places first to last side by side. */
-static void show_places(const struct watch *w, int first, int last)
+static void show_places(const struct activation_stats *w, int first, int last)
 {
-    static const char *const places[N_WATCHED] = {"attention", "inside the mlp", "residual"};
+    static const char *const places[N_ACTIVATION_SITES] = {"attention", "inside the mlp", "residual"};
     printf("%-*s", LAYER, "");
     for (int k = first; k <= last; k++)
         printf("%*s", PLACE, places[k]);
@@ -137,22 +137,22 @@ static void show_places(const struct watch *w, int first, int last)
     for (int i = 0; i < w->n_layer; i++) {
         printf("%-*d", LAYER, i);
         for (int k = first; k <= last; k++) {
-            const struct watched_stats s = watch_stats(w, i, (enum watched)k);
+            const struct activation_summary s = activation_stats_of(w, i, (enum activation_site)k);
             printf("%10.3g%9.3g%9.3g%5.0f%%", s.mean, s.std, s.max, 100 * s.zeros);
         }
         putchar('\n');
     }
 }
 
-void train_view_activations(const struct metrics *m, const struct watch *w)
+void train_view_activations(const struct metrics *m, const struct activation_stats *w)
 {
     const int width = term_is(stdout) ? term_width(stdout) : INT_MAX;
     int each = (width - LAYER) / PLACE;
-    each = each < 1 ? 1 : each > N_WATCHED ? N_WATCHED : each;
+    each = each < 1 ? 1 : each > N_ACTIVATION_SITES ? N_ACTIVATION_SITES : each;
     progress_wipe();
     printf("%sactivations at step %" PRId64 "\n", term_dim(stdout), m->step);
-    for (int k = 0; k < N_WATCHED; k += each)
-        show_places(w, k, k + each > N_WATCHED ? N_WATCHED - 1 : k + each - 1);
+    for (int k = 0; k < N_ACTIVATION_SITES; k += each)
+        show_places(w, k, k + each > N_ACTIVATION_SITES ? N_ACTIVATION_SITES - 1 : k + each - 1);
     fputs(term_plain(stdout), stdout);
     fflush(stdout);
 }

@@ -12,7 +12,7 @@ int train_view_line(const struct metrics *m, int width, struct buf *out);
 /* Print it. */
 void train_view_show(const struct metrics *m);
 /* A row a layer of what its activations were like in the step m is of. */
-void train_view_activations(const struct metrics *m, const struct watch *w);
+void train_view_activations(const struct metrics *m, const struct activation_stats *w);
 /* Draw the bar, a few times a second, where there is a live line: m is of the last line,
  * `step` steps are taken and `part` of the next. progress_wipe takes it away. */
 void train_view_tick(const struct metrics *m, int64_t step, double part);

@@ -27,7 +27,7 @@ static const struct config tiny = {.n_layer = 2,
 static void check(const struct adapter *a)
 {
     size_t n;
-    if (a->n_terms < 1 || adapter_count(&n, &a->config, &tiny) != 0 || n != a->n)
+    if (a->n_branches < 1 || adapter_count(&n, &a->config, &tiny) != 0 || n != a->n)
         abort();
     for (size_t i = 0; i < n; i++)
         if (!isfinite(a->data[i]))

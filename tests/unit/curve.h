@@ -29,7 +29,7 @@ static inline struct config curve_shape(void)
 }
 
 struct curve {
-    struct masters w;
+    struct weights w;
     token_id ids[IDS], labels[IDS];
 };
 
@@ -51,7 +51,7 @@ static inline void curve_open_as(struct curve *x, enum dtype dtype)
     tiny_init(&m, &c, DTYPE_F32, 1);
     char name[] = "tiny";
     m.name = name;
-    assert_ok(masters_init(&x->w, &m, dtype, NULL));
+    assert_ok(weights_init(&x->w, &m, dtype, NULL));
     tiny_release(&m);
     const float *start = curve_read(&b, "curve/start", x->w.n + 2 * IDS);
     if (dtype == DTYPE_F16)
@@ -91,7 +91,7 @@ static inline struct schedule_config curve_schedule(double rate)
 
 /* Ten steps of `learning`, which is x->w or beside it, in micro-batches of `batch` sequences;
  * curve [STEPS][2] receives loss and norm. */
-static inline void curve_train(struct curve *x, struct masters *learning, struct step_config s,
+static inline void curve_train(struct curve *x, struct weights *learning, struct step_config s,
                                const struct optimizer_config *c, double rate, int batch,
                                double curve[STEPS][2])
 {
@@ -101,7 +101,7 @@ static inline void curve_train(struct curve *x, struct masters *learning, struct
     s.batch = batch;
     s.length = T;
     assert_ok(step_new(&step, &x->w, &s));
-    assert_ok(optimizer_new(&o, c, masters_layout(learning)));
+    assert_ok(optimizer_new(&o, c, weights_layout(learning)));
     for (int t = 0; t < STEPS; t++) {
         struct step_result one, all = {0};
         step_zero(step);
@@ -115,7 +115,7 @@ static inline void curve_train(struct curve *x, struct masters *learning, struct
         float scale = 1 / (float)all.n_targets;
         curve[t][0] = all.loss_sum / (double)all.n_targets;
         curve[t][1] = optimizer_norm(o, step_gradients(step), scale);
-        optimizer_step(o, masters_block(learning), step_gradients(step), scale, curve[t][1],
+        optimizer_step(o, weights_block(learning), step_gradients(step), scale, curve[t][1],
                        (float)schedule_rate(&schedule, t, STEPS));
     }
     optimizer_free(o);

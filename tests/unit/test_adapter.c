@@ -70,7 +70,7 @@ static void targets_match_as_pefts(void **state)
         const struct adapter_config k = {.rank = 2, .alpha = 1, .targets = text};
         assert_ok(adapter_count(&n, &k, &c));
         assert_ok(adapter_new(&a, &k, &c));
-        assert_int_equal(a->n_terms, cases[i].n);
+        assert_int_equal(a->n_branches, cases[i].n);
         assert_int_equal(a->n, n);
         adapter_free(a);
     }
@@ -100,7 +100,7 @@ static void files_come_back(void **state)
     assert_true(e->rank == 2 && e->shape[0] == 70 && e->shape[1] == 2);
     float at;
     assert_ok(file_read_at(&f.file, &at, e->offset + 4 * (2 * 5 + 1), sizeof at));
-    assert_true(at == t.a->terms[5].b[70 + 5]); /* lora_B[5][1] */
+    assert_true(at == t.a->branches[5].b[70 + 5]); /* lora_B[5][1] */
     tensor_file_close(&f);
     assert_int_equal(adapter_save(t.a, scratch_path(&t.scratch, "ad"), "x", false), ERR_EXISTS);
     assert_ok(adapter_save(t.a, scratch_path(&t.scratch, "ad"), "x", true));
@@ -289,8 +289,8 @@ static void sums_are_right_in_any_parts(void **state)
     (void)state;
     struct config c = tiny_config();
     struct adapter *a = random_adapter(&c, all, 5, true);
-    for (int i = 0; i < a->n_terms; i++) {
-        const struct low_rank *t = &a->terms[i];
+    for (int i = 0; i < a->n_branches; i++) {
+        const struct low_rank *t = &a->branches[i];
         size_t K = (size_t)t->K, N = (size_t)t->N, n = K * N;
         float *whole = mem_array(n, sizeof *whole), *turned = mem_array(n, sizeof *turned),
               *parts = mem_array(n, sizeof *parts);
@@ -392,8 +392,8 @@ static void weights_beyond_fp16_are_named(void **state)
         m.name = name;
         struct adapter *a = random_adapter(&m.config, targets, 2, false);
         memset(a->data, 0, a->n * sizeof *a->data);
-        a->terms[0].a[5] = 1e5f;
-        a->terms[0].b[3] = 1;
+        a->branches[0].a[5] = 1e5f;
+        a->branches[0].b[3] = 1;
         assert_ok(adapter_load(a, &m, &p));
         assert_string_equal(note, notes[kind]);
         adapter_drop(&m);
@@ -409,31 +409,31 @@ static void published_as_loaded(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct config c = tiny_config();
         struct model m, other;
-        struct masters w;
+        struct weights w;
         unsigned char off[32], on[32];
         char name[] = "tiny";
         tiny_init(&m, &c, DTYPE_F16, 1);
         tiny_init(&other, &c, DTYPE_F16, 1);
         m.name = other.name = name;
         params_hash(&m.params, off);
-        assert_ok(masters_init(&w, &m, dtypes[i], NULL));
+        assert_ok(weights_init(&w, &m, dtypes[i], NULL));
         struct adapter *learning = random_adapter(&m.config, targets, 2, false),
                        *shown = random_adapter(&m.config, targets, 2, false),
                        *loaded = random_adapter(&m.config, targets, 2, false);
-        masters_stand_still(&w, learning);
+        weights_freeze(&w, learning);
         assert_ok(adapter_make_room(shown, &m));
         learning->data[0] = 9; /* a state before */
-        masters_publish_adapter(&w, shown, &m);
+        weights_publish_adapter(&w, shown, &m);
         learning->data[0] = loaded->data[0];
         adapter_switch(&m, i == 0); /* on or off: it is on afterwards */
-        masters_publish_adapter(&w, shown, &m);
+        weights_publish_adapter(&w, shown, &m);
         assert_true(shown->on && m.adapter == shown && shown->changed && !m.changed);
         params_hash(&m.params, on);
         assert_ok(adapter_load(loaded, &other, NULL));
         expect_hash(&other, on, true);
         adapter_switch(&m, false);
         expect_hash(&m, off, true);
-        masters_release(&w);
+        weights_release(&w);
         adapter_free(learning);
         adapter_drop(&m);
         adapter_drop(&other);

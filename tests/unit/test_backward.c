@@ -31,7 +31,7 @@ static uint32_t hashed(uint64_t stream, uint64_t i)
 
 struct fixture {
     struct config c;
-    struct masters w;
+    struct weights w;
     token_id ids[SEQUENCES * T], labels[SEQUENCES * T];
 };
 
@@ -50,7 +50,7 @@ static int read_hashed(void *user, void *dst, uint64_t first, size_t n)
 }
 
 /* Masters of a model whose weights are the hash: tensor i of the table has stream i + 1. */
-static void make_masters(struct fixture *x)
+static void make_weights(struct fixture *x)
 {
     struct model m = {.name = "hashed", .config = x->c, .version = 1};
     assert_ok(params_init(&m.params, &x->c, DTYPE_F32));
@@ -65,7 +65,7 @@ static void make_masters(struct fixture *x)
         uint64_t n_bad;
         assert_ok(params_fill(t, &reader, 1, &n_bad, NULL));
     }
-    assert_ok(masters_init(&x->w, &m, DTYPE_F32, NULL));
+    assert_ok(weights_init(&x->w, &m, DTYPE_F32, NULL));
     params_release(&m.params);
 }
 
@@ -84,7 +84,7 @@ static void open_shape(struct fixture *x, bool tied, enum activation activation,
     x->c.activation = activation;
     x->c.scale_attn_weights = tied || activation != ACTIVATION_GELU_TANH;
     x->c.scale_attn_by_inverse_layer_idx = tied && activation == ACTIVATION_GELU_ERF;
-    make_masters(x);
+    make_weights(x);
     for (size_t i = 0; i < SEQUENCES * T; i++) {
         x->ids[i] = (token_id)(hashed(100, i) % 53);
         x->labels[i] = hashed(102, i) % 7 == 0 ? LABEL_NONE : (token_id)(hashed(101, i) % 53);
@@ -103,7 +103,7 @@ static void open_fixture(struct fixture *x, bool tied, enum activation activatio
 
 static void close_fixture(struct fixture *x)
 {
-    masters_release(&x->w);
+    weights_release(&x->w);
 }
 
 static struct step_config plain(int batch)
@@ -156,7 +156,7 @@ static void read_logits(void *arg, int thread, int n_threads)
     forward_head(&job->f, job->logits, 53, rows, LOGITS, thread, n_threads);
 }
 
-/* Of the last positions, by the forward pass on the masters. */
+/* Of the last positions, by the forward pass on the weights. */
 static void last_logits(struct fixture *x, float *logits)
 {
     struct logits_job job = {.logits = logits};
@@ -249,7 +249,7 @@ static void central_differences(struct fixture *x, const struct step_config *s)
     run(x, s, B, 1, gradients);
     memcpy(before, x->w.data, x->w.n * sizeof *before);
     for (int i = 0; i < x->w.view.n_tensors; i++) {
-        size_t at = x->w.offset[i], n = masters_size(&x->w, i);
+        size_t at = x->w.offset[i], n = weights_size(&x->w, i);
         double norm = 0, slope = 0, length = 0, loss[2];
         for (size_t j = 0; j < n; j++)
             norm += (double)gradients[at + j] * (double)gradients[at + j];
@@ -515,7 +515,7 @@ static void make_zero(struct fixture *x, const char *ending)
         const char *name = x->w.view.tensors[i].name;
         size_t n = strlen(name), k = strlen(ending);
         if (n >= k && strcmp(name + n - k, ending) == 0)
-            memset(x->w.data + x->w.offset[i], 0, masters_size(&x->w, i) * sizeof *x->w.data);
+            memset(x->w.data + x->w.offset[i], 0, weights_size(&x->w, i) * sizeof *x->w.data);
     }
 }
 

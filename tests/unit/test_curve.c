@@ -15,7 +15,7 @@ static void train(struct curve *x, const struct optimizer_config *c, double rate
 }
 
 /* In theory it has no gradient, so that what moves it is noise over eps. */
-static bool is_key_bias(const struct masters *w, size_t i)
+static bool is_key_bias(const struct weights *w, size_t i)
 {
     const struct config *c = &w->view.config;
     size_t C = (size_t)c->n_embd;
@@ -51,7 +51,7 @@ static void compare(const char *name, const struct optimizer_config *c, double r
     assert_true(weights[0] < 5e-6);
     assert_true(weights[1] < 2e-4);
     buf_release(&b);
-    masters_release(&x.w);
+    weights_release(&x.w);
 }
 
 static void adamw_is_pytorchs(void **state)
@@ -87,10 +87,10 @@ static void bits_do_not_depend_on_the_team(void **state)
         train(&x, &c, 3e-3, B, again);
         assert_memory_equal(again, curve, sizeof curve);
         assert_memory_equal(x.w.data, first.w.data, x.w.n * sizeof *x.w.data);
-        masters_release(&x.w);
+        weights_release(&x.w);
     }
     par_close();
-    masters_release(&first.w);
+    weights_release(&first.w);
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 /* ---- against PyTorch and NumPy: tests/golden/half_reference.py ---- */
 
 /* Tensor i is the key's bias, whose gradient is noise, from its first third to its second. */
-static bool is_noise(const struct masters *w, int i, size_t k)
+static bool is_noise(const struct weights *w, int i, size_t k)
 {
     size_t C = (size_t)w->view.config.n_embd;
     return strstr(w->view.tensors[i].name, "c_attn.bias") != NULL && k >= C && k < 2 * C;
@@ -40,7 +40,7 @@ static void gradients_are_the_references(void **state)
     assert_true(fabs(loss / (double)want[0] - 1) < 1e-5);
     for (int i = 0; i < x.w.view.n_tensors; i++) {
         double greatest = 0, off = 0;
-        for (size_t k = 0; k < masters_size(&x.w, i); k++) {
+        for (size_t k = 0; k < weights_size(&x.w, i); k++) {
             size_t at = x.w.offset[i] + k;
             double d = fabs((double)half_to_f32(got[at]) - (double)want[1 + at]);
             greatest = fmax(greatest, fabs((double)want[1 + at]));
@@ -53,7 +53,7 @@ static void gradients_are_the_references(void **state)
     assert_true(worst < 1e-3);
     buf_release(&b);
     step_free(step);
-    masters_release(&x.w);
+    weights_release(&x.w);
 }
 
 static void ten_steps(const char *name, bool chance)
@@ -73,7 +73,7 @@ static void ten_steps(const char *name, bool chance)
     for (int i = 0; i < 2 * STEPS; i++)
         worst = worse(worst, fabs(curve[i / 2][i % 2] / (double)want[i] - 1));
     for (int i = 0; i < x.w.view.n_tensors; i++)
-        for (size_t k = 0; k < masters_size(&x.w, i); k++) {
+        for (size_t k = 0; k < weights_size(&x.w, i); k++) {
             float got = half_to_f32(x.w.half[x.w.offset[i] + k]);
             float expected = want[2 * STEPS + x.w.offset[i] + k];
             n_same += got == expected;
@@ -86,7 +86,7 @@ static void ten_steps(const char *name, bool chance)
     assert_true(same > 0.85);
     assert_true(off < 2e-3); /* a last place of numbers from 1 to 2 is 0.00098 */
     buf_release(&b);
-    masters_release(&x.w);
+    weights_release(&x.w);
 }
 
 static void ten_steps_as_the_reference(void **state)
@@ -124,9 +124,9 @@ static void same_bits_in_any_team_and_recomputed(void **state)
             train_dropping(&x, recompute[threads % 3], kind, again);
             assert_memory_equal(again, curve, sizeof curve);
             assert_memory_equal(x.w.half, first.w.half, x.w.n * sizeof *x.w.half);
-            masters_release(&x.w);
+            weights_release(&x.w);
         }
-        masters_release(&first.w);
+        weights_release(&first.w);
     }
     par_close();
 }
@@ -134,7 +134,7 @@ static void same_bits_in_any_team_and_recomputed(void **state)
 /* ---- the optimizer ---- */
 
 /* Masters whose tensors have several pieces, all weights 1. */
-static void make_ones(struct masters *w)
+static void make_ones(struct weights *w)
 {
     struct config c = tiny_config();
     struct model m;
@@ -142,7 +142,7 @@ static void make_ones(struct masters *w)
     c.n_embd = 90;
     tiny_init(&m, &c, DTYPE_F32, 5);
     m.name = name;
-    assert_ok(masters_init(w, &m, DTYPE_F16, NULL));
+    assert_ok(weights_init(w, &m, DTYPE_F16, NULL));
     tiny_release(&m);
     for (size_t i = 0; i < w->n; i++)
         w->half[i] = half_from_f32(1);
@@ -152,7 +152,7 @@ static void make_ones(struct masters *w)
  * distance to the neighbour. */
 static double descend(bool chance)
 {
-    struct masters w;
+    struct weights w;
     struct optimizer *o = NULL;
     struct optimizer_config c;
     double sum = 0;
@@ -163,18 +163,18 @@ static double descend(bool chance)
     optimizer_config_init(&c);
     c.weight_decay = 0;
     c.stochastic_rounding = chance;
-    assert_ok(optimizer_new(&o, &c, masters_layout(&w)));
+    assert_ok(optimizer_new(&o, &c, weights_layout(&w)));
     for (int t = 0; t < 100; t++) {
         double norm = optimizer_norm(o, grads, 1);
         uint64_t before = mem_count();
-        optimizer_step(o, masters_block(&w), grads, 1, norm, 1e-5f);
+        optimizer_step(o, weights_block(&w), grads, 1, norm, 1e-5f);
         assert_int_equal(mem_count(), before);
     }
     for (size_t i = 0; i < w.n; i++)
         sum += (double)half_to_f32(w.half[i]);
     sum /= (double)w.n;
     optimizer_free(o);
-    masters_release(&w);
+    weights_release(&w);
     mem_free(grads);
     return sum;
 }
@@ -193,7 +193,7 @@ enum { PIECE = 16384, RUN = 1024 };
 /* A run's moments, each in the run's own unit, are those of fp32 within half a last place for
  * every step there was. */
 static void expect_moments(const struct optimizer *whole, const struct optimizer *half,
-                           const struct masters *w, int steps)
+                           const struct weights *w, int steps)
 {
     struct optimizer_block a[OPTIMIZER_MAX_BLOCKS], b[OPTIMIZER_MAX_BLOCKS];
     assert_int_equal(optimizer_blocks(whole, a), 2);
@@ -215,28 +215,28 @@ static void half_moments_lose_half_a_last_place(void **state)
 {
     (void)state;
     for (int e = -24; e <= 15; e += 13) {
-        struct masters w;
+        struct weights w;
         struct optimizer *whole = NULL, *half = NULL;
         struct optimizer_config c;
         optimizer_config_init(&c);
         make_ones(&w);
         uint16_t *grads = mem_array(w.n, sizeof *grads);
         for (int i = 0; i < w.view.n_tensors; i++)
-            for (size_t k = 0; k < masters_size(&w, i); k++)
+            for (size_t k = 0; k < weights_size(&w, i); k++)
                 grads[w.offset[i] + k] = half_from_f32(
                     ldexpf(rng_normal(1, (uint64_t)i, k) / 4, e - 3 * (int)(k / RUN % 4)));
         c.first_order_momentum = MOMENT_F32;
-        assert_ok(optimizer_new(&whole, &c, masters_layout(&w)));
+        assert_ok(optimizer_new(&whole, &c, weights_layout(&w)));
         c.first_order_momentum = MOMENT_AS_WEIGHTS;
-        assert_ok(optimizer_new(&half, &c, masters_layout(&w)));
+        assert_ok(optimizer_new(&half, &c, weights_layout(&w)));
         for (int step = 1; step <= 3; step++) {
-            optimizer_step(whole, masters_block(&w), grads, 0x1p-20f, 0, 0);
-            optimizer_step(half, masters_block(&w), grads, 0x1p-20f, 0, 0);
+            optimizer_step(whole, weights_block(&w), grads, 0x1p-20f, 0, 0);
+            optimizer_step(half, weights_block(&w), grads, 0x1p-20f, 0, 0);
             expect_moments(whole, half, &w, step);
         }
         optimizer_free(whole);
         optimizer_free(half);
-        masters_release(&w);
+        weights_release(&w);
         mem_free(grads);
     }
 }
@@ -247,7 +247,7 @@ static void half_weights_stay_finite(void **state)
 {
     (void)state;
     for (int chance = 0; chance < 2; chance++) {
-        struct masters w;
+        struct weights w;
         struct optimizer *o = NULL;
         struct optimizer_config c;
         optimizer_config_init(&c);
@@ -257,17 +257,17 @@ static void half_weights_stay_finite(void **state)
         uint16_t *grads = mem_array(w.n, sizeof *grads), *before = mem_array(w.n, sizeof *before);
         for (size_t i = 0; i < w.n; i++)
             grads[i] = half_from_f32(0.25f);
-        assert_ok(optimizer_new(&o, &c, masters_layout(&w)));
+        assert_ok(optimizer_new(&o, &c, weights_layout(&w)));
         double norm = optimizer_norm(o, grads, 1);
-        assert_true(optimizer_step(o, masters_block(&w), grads, 1, norm, 30000));
-        assert_true(optimizer_step(o, masters_block(&w), grads, 1, norm, 30000));
+        assert_true(optimizer_step(o, weights_block(&w), grads, 1, norm, 30000));
+        assert_true(optimizer_step(o, weights_block(&w), grads, 1, norm, 30000));
         memcpy(before, w.half, w.n * sizeof *before);
-        assert_false(optimizer_step(o, masters_block(&w), grads, 1, norm, 30000));
+        assert_false(optimizer_step(o, weights_block(&w), grads, 1, norm, 30000));
         assert_memory_equal(w.half, before, w.n * sizeof *before);
         assert_int_equal(optimizer_steps(o), 2);
         assert_true(fabsf(half_to_f32(before[0]) + 59999) < 64);
         optimizer_free(o);
-        masters_release(&w);
+        weights_release(&w);
         mem_free(grads);
         mem_free(before);
     }
@@ -316,7 +316,7 @@ static void learn(double losses[LONG], enum dtype dtype)
     s.batch = B;
     s.length = T;
     assert_ok(step_new(&step, &x.w, &s));
-    assert_ok(optimizer_new(&o, &c, masters_layout(&x.w)));
+    assert_ok(optimizer_new(&o, &c, weights_layout(&x.w)));
     for (int t = 0; t < LONG; t++) {
         struct step_result one;
         tiny_ids(ids, B * T, &x.w.view.config, (uint64_t)t);
@@ -325,12 +325,12 @@ static void learn(double losses[LONG], enum dtype dtype)
         step_zero(step);
         assert_ok(step_run(step, &one, ids, labels, B, T, 1024.0f / (B * T), 0, true));
         double norm = optimizer_norm(o, step_gradients(step), 1.0f / 1024);
-        optimizer_step(o, masters_block(&x.w), step_gradients(step), 1.0f / 1024, norm, 5e-3f);
+        optimizer_step(o, weights_block(&x.w), step_gradients(step), 1.0f / 1024, norm, 5e-3f);
         losses[t] = one.loss_sum / (B * T);
     }
     optimizer_free(o);
     step_free(step);
-    masters_release(&x.w);
+    weights_release(&x.w);
 }
 
 static void it_learns_as_float32(void **state)

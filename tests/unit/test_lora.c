@@ -14,15 +14,15 @@ static const double RATE = 3e-3;
 struct lora {
     struct curve x;
     struct adapter *a;
-    struct masters learning;
+    struct weights learning;
 };
 
 static void open_lora_beside(struct lora *l, const struct adapter_config *c, enum dtype dtype)
 {
     curve_open_as(&l->x, dtype);
     assert_ok(adapter_new(&l->a, c, &l->x.w.view.config));
-    masters_stand_still(&l->x.w, l->a);
-    l->learning = masters_learning(&l->x.w);
+    weights_freeze(&l->x.w, l->a);
+    l->learning = weights_trainable(&l->x.w);
     for (size_t i = 0; i < l->a->n; i++)
         l->a->data[i] = 0.2f * rng_normal(9, 1, i);
 }
@@ -34,7 +34,7 @@ static void open_lora(struct lora *l, const struct adapter_config *c)
 
 static void close_lora(struct lora *l)
 {
-    masters_release(&l->x.w);
+    weights_release(&l->x.w);
     adapter_free(l->a);
 }
 
@@ -162,9 +162,9 @@ static void adamw_is_pytorchs(void **state)
         open_lora(&l, &ALL);
         const size_t n = l.a->n;
         take_peft(l.a, l.a->data, curve_read(&start, "lora/all", 2 * n + 1));
-        for (int i = 0; i < l.a->n_terms; i++)
-            memset(l.a->terms[i].b, 0,
-                   (size_t)l.a->terms[i].rank * (size_t)l.a->terms[i].N * sizeof(float));
+        for (int i = 0; i < l.a->n_branches; i++)
+            memset(l.a->branches[i].b, 0,
+                   (size_t)l.a->branches[i].rank * (size_t)l.a->branches[i].N * sizeof(float));
         float *before = mem_array(l.x.w.n, sizeof *before), *want = block(&l);
         assert_non_null(before);
         memcpy(before, l.x.w.data, l.x.w.n * sizeof *before);
@@ -310,10 +310,10 @@ static void a_new_adapter_changes_nothing(void **state)
             sum += fabs((double)g[i]);
         assert_true(t % 2 ? sum > 0 : sum == 0);
     }
-    for (size_t i = 0; i < (size_t)l.a->terms[0].rank * (size_t)l.a->terms[0].K; i++)
-        assert_true(fabsf(l.a->terms[0].a[i]) <= 0.25f && l.a->terms[0].a[i] != 0);
+    for (size_t i = 0; i < (size_t)l.a->branches[0].rank * (size_t)l.a->branches[0].K; i++)
+        assert_true(fabsf(l.a->branches[0].a[i]) <= 0.25f && l.a->branches[0].a[i] != 0);
     step_free(step);
-    masters_release(&base.w);
+    weights_release(&base.w);
     close_lora(&l);
 }
 

@@ -28,13 +28,13 @@ static struct config golden_config(void)
 }
 
 /* Masters of this shape, with tiny.h's weights. */
-static void make(struct masters *w, const struct config *c)
+static void make(struct weights *w, const struct config *c)
 {
     struct model m;
     tiny_init(&m, c, DTYPE_F32, 5);
     char name[] = "tiny";
     m.name = name;
-    assert_ok(masters_init(w, &m, DTYPE_F32, NULL));
+    assert_ok(weights_init(w, &m, DTYPE_F32, NULL));
     tiny_release(&m);
 }
 
@@ -92,7 +92,7 @@ static void compare(const char *name, int step, const float *got, const float *w
 static void run_golden(const char *name, const json_t *j)
 {
     struct config config = golden_config();
-    struct masters w;
+    struct weights w;
     struct optimizer *o = NULL;
     make(&w, &config);
     const size_t n = w.n;
@@ -103,20 +103,20 @@ static void run_golden(const char *name, const json_t *j)
     memcpy(w.data, start, n * sizeof *start);
     struct optimizer_config c = config_of(j);
     float scale = number(j, "scale"), rate = number(j, "rate");
-    assert_ok(optimizer_new(&o, &c, masters_layout(&w)));
+    assert_ok(optimizer_new(&o, &c, weights_layout(&w)));
     for (int t = 0; t < STEPS; t++) {
         const float *grads = start + n * (size_t)(t + 1);
         double norm = optimizer_norm(o, grads, scale);
         double expected = json_number_value(json_array_get(json_object_get(j, "norms"), (size_t)t));
         assert_true(fabs(norm - expected) <= 1e-12 * expected);
-        optimizer_step(o, masters_block(&w), grads, scale, norm, rate);
+        optimizer_step(o, weights_block(&w), grads, scale, norm, rate);
         if (t == 0)
             compare(name, 1, w.data, want, n);
     }
     compare(name, STEPS, w.data, want + n, n);
     assert_int_equal(optimizer_steps(o), STEPS);
     optimizer_free(o);
-    masters_release(&w);
+    weights_release(&w);
     mem_free(start);
     mem_free(want);
 }
@@ -198,7 +198,7 @@ static void expect_same_moments(const struct optimizer *x, const struct optimize
 }
 
 /* Steps first .. last-1 of the same run. */
-static void go(struct optimizer *o, struct masters *w, float *grads, int first, int last)
+static void go(struct optimizer *o, struct weights *w, float *grads, int first, int last)
 {
     for (int t = first; t < last; t++) {
         make_grads(grads, w->n, t);
@@ -212,7 +212,7 @@ static void bits_do_not_depend_on_the_team(void **state)
 {
     (void)state;
     struct config c = wide_config();
-    struct masters first, w;
+    struct weights first, w;
     make(&first, &c);
     const size_t n = first.n;
     float *start = mem_array(n, sizeof *start), *grads = mem_array(n, sizeof *grads);
@@ -222,17 +222,17 @@ static void bits_do_not_depend_on_the_team(void **state)
         memcpy(first.data, start, n * sizeof *start);
         assert_ok(par_open(1, false));
         assert_ok(kernels_select("portable"));
-        assert_ok(optimizer_new(&o, &kinds[kind], masters_layout(&first)));
+        assert_ok(optimizer_new(&o, &kinds[kind], weights_layout(&first)));
         go(o, &first, grads, 0, 4);
         assert_ok(kernels_select("auto"));
         for (int threads = 2; threads <= 5; threads++) {
             assert_ok(par_open(threads, false));
             make(&w, &c);
             assert_memory_equal(w.data, start, n * sizeof *start);
-            assert_ok(optimizer_new(&again, &kinds[kind], masters_layout(&w)));
+            assert_ok(optimizer_new(&again, &kinds[kind], weights_layout(&w)));
             go(again, &w, grads, 0, 2);
             struct optimizer *resumed = NULL;
-            assert_ok(optimizer_new(&resumed, &kinds[kind], masters_layout(&w)));
+            assert_ok(optimizer_new(&resumed, &kinds[kind], weights_layout(&w)));
             copy_moments(resumed, again);
             go(resumed, &w, grads, 2, 4);
             assert_memory_equal(w.data, first.data, n * sizeof *w.data);
@@ -241,13 +241,13 @@ static void bits_do_not_depend_on_the_team(void **state)
                                 (size_t)w.view.n_tensors * sizeof *optimizer_changes(o));
             optimizer_free(resumed);
             optimizer_free(again);
-            masters_release(&w);
+            weights_release(&w);
         }
         optimizer_free(o);
     }
     assert_memory_not_equal(first.data, start, n * sizeof *start);
     par_close();
-    masters_release(&first);
+    weights_release(&first);
     mem_free(start);
     mem_free(grads);
 }
@@ -267,15 +267,15 @@ static void changes_are_what_happened(void **state)
     (void)state;
     struct config c = wide_config();
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
-        struct masters w;
+        struct weights w;
         struct optimizer *o = NULL;
         make(&w, &c);
-        assert_ok(optimizer_new(&o, &kinds[kind], masters_layout(&w)));
+        assert_ok(optimizer_new(&o, &kinds[kind], weights_layout(&w)));
         float *before = mem_array(w.n, sizeof *before), *grads = mem_array(w.n, sizeof *grads);
         memcpy(before, w.data, w.n * sizeof *before);
         go(o, &w, grads, 0, 1);
         for (int i = 0; i < w.view.n_tensors; i++) {
-            size_t at = w.offset[i], n = masters_size(&w, i);
+            size_t at = w.offset[i], n = weights_size(&w, i);
             double grad = norm_of(grads + at, NULL, n) / 4, weight = norm_of(before + at, NULL, n),
                    update = norm_of(w.data + at, before + at, n);
             assert_true(fabs(optimizer_changes(o)[i].grad_norm - grad) <= 1e-9 * grad);
@@ -288,7 +288,7 @@ static void changes_are_what_happened(void **state)
         mem_free(before);
         mem_free(grads);
         optimizer_free(o);
-        masters_release(&w);
+        weights_release(&w);
     }
 }
 
@@ -296,10 +296,10 @@ static void what_is_not_finite_shows_in_the_norm(void **state)
 {
     (void)state;
     struct config c = golden_config();
-    struct masters w;
+    struct weights w;
     struct optimizer *o = NULL;
     make(&w, &c);
-    assert_ok(optimizer_new(&o, &kinds[0], masters_layout(&w)));
+    assert_ok(optimizer_new(&o, &kinds[0], weights_layout(&w)));
     float *grads = mem_array(w.n, sizeof *grads);
     assert_true(optimizer_norm(o, grads, 1) == 0);
     grads[w.n - 1] = INFINITY;
@@ -311,17 +311,17 @@ static void what_is_not_finite_shows_in_the_norm(void **state)
     double norm = optimizer_norm(o, grads, 1);
     assert_true(isfinite(norm) && norm > 3e38);
     /* And is clipped to what moves the weights a little. */
-    optimizer_step(o, masters_block(&w), grads, 1, norm, 0.01f);
+    optimizer_step(o, weights_block(&w), grads, 1, norm, 0.01f);
     for (size_t i = 0; i < w.n; i++)
         assert_true(isfinite(w.data[i]) && fabsf(w.data[i]) < 3);
     mem_free(grads);
     optimizer_free(o);
-    masters_release(&w);
+    weights_release(&w);
 }
 
 /* Steps of the run at a rate, all weights being kept below a limit: how many were not taken, and
  * what each that was not had left behind. */
-static int go_within(struct optimizer *o, struct masters *w, float *grads, float limit, float rate)
+static int go_within(struct optimizer *o, struct weights *w, float *grads, float limit, float rate)
 {
     enum { N = 12 };
     const size_t n = w->n;
@@ -363,7 +363,7 @@ static void no_weight_leaves_the_limit(void **state)
     struct config c = wide_config();
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
         for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-            struct masters free, held[2];
+            struct weights free, held[2];
             struct optimizer *o = NULL;
             int refused[2];
             make(&free, &c);
@@ -371,7 +371,7 @@ static void no_weight_leaves_the_limit(void **state)
             for (int k = 0; k < 2; k++) {
                 assert_ok(par_open(1 + 2 * k, false));
                 make(&held[k], &c);
-                assert_ok(optimizer_new(&o, &kinds[kind], masters_layout(&held[k])));
+                assert_ok(optimizer_new(&o, &kinds[kind], weights_layout(&held[k])));
                 refused[k] = go_within(o, &held[k], grads, i == 0 ? 100 : 65520, rates[i]);
                 optimizer_free(o);
             }
@@ -379,14 +379,14 @@ static void no_weight_leaves_the_limit(void **state)
             assert_memory_equal(held[0].data, held[1].data, free.n * sizeof *free.data);
             assert_true(i == 0 ? refused[0] == 0 : i < 3 || refused[0] > 0);
             if (i == 0) {
-                assert_ok(optimizer_new(&o, &kinds[kind], masters_layout(&free)));
+                assert_ok(optimizer_new(&o, &kinds[kind], weights_layout(&free)));
                 go_within(o, &free, grads, INFINITY, rates[i]);
                 assert_memory_equal(held[0].data, free.data, free.n * sizeof *free.data);
                 optimizer_free(o);
             }
-            masters_release(&held[0]);
-            masters_release(&held[1]);
-            masters_release(&free);
+            weights_release(&held[0]);
+            weights_release(&held[1]);
+            weights_release(&free);
             mem_free(grads);
         }
     par_close();
@@ -396,12 +396,12 @@ static void a_step_allocates_nothing(void **state)
 {
     (void)state;
     struct config c = golden_config();
-    struct masters w;
+    struct weights w;
     struct optimizer *o = NULL;
     make(&w, &c);
     float *grads = mem_array(w.n, sizeof *grads);
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
-        assert_ok(optimizer_new(&o, &kinds[kind], masters_layout(&w)));
+        assert_ok(optimizer_new(&o, &kinds[kind], weights_layout(&w)));
         go(o, &w, grads, 0, 1);
         uint64_t before = mem_count();
         go(o, &w, grads, 1, 3);
@@ -411,13 +411,13 @@ static void a_step_allocates_nothing(void **state)
     /* Every allocation may fail. */
     for (uint64_t k = 1, rc = 1; rc != 0; k++) {
         mem_fail_at(k);
-        rc = optimizer_new(&o, &kinds[0], masters_layout(&w)) != 0;
+        rc = optimizer_new(&o, &kinds[0], weights_layout(&w)) != 0;
         mem_fail_at(0);
         assert_true(k < 20 && (rc == 1 || k > 4));
     }
     optimizer_free(o);
     mem_free(grads);
-    masters_release(&w);
+    weights_release(&w);
 }
 
 int main(void)

@@ -13,7 +13,7 @@
 /* The step's number t of a run put together here from its parts: what its line has to say. */
 struct by_hand {
     struct model *model;
-    struct masters masters;
+    struct weights weights;
     struct dataset train, validation;
     struct batches *batches;
     struct step *step;
@@ -33,17 +33,17 @@ static void open_by_hand(struct by_hand *h, const struct run_config *c)
                            h->model->config.n_vocab, NULL));
     assert_ok(batches_new(&h->batches, &h->train, &data, c->training.micro_batch_size,
                           c->training.sequence_length));
-    assert_ok(masters_init(&h->masters, h->model, DTYPE_F32, NULL));
+    assert_ok(weights_init(&h->weights, h->model, DTYPE_F32, NULL));
     run_config_step(c, &h->model->config, &s);
-    assert_ok(step_new(&h->step, &h->masters, &s));
-    assert_ok(optimizer_new(&h->optimizer, &c->optimizer, masters_layout(&h->masters)));
+    assert_ok(step_new(&h->step, &h->weights, &s));
+    assert_ok(optimizer_new(&h->optimizer, &c->optimizer, weights_layout(&h->weights)));
 }
 
 static void close_by_hand(struct by_hand *h)
 {
     optimizer_free(h->optimizer);
     step_free(h->step);
-    masters_release(&h->masters);
+    weights_release(&h->weights);
     batches_free(h->batches);
     dataset_close(&h->train);
     dataset_close(&h->validation);
@@ -69,7 +69,7 @@ static void step_by_hand(struct by_hand *h, const struct run_config *c, int t,
     }
     const float rate = (float)schedule_rate(&c->schedule, t, TRIAL_STEPS), scale = (float)(1 / n);
     double norm = optimizer_norm(h->optimizer, step_gradients(h->step), scale);
-    optimizer_step(h->optimizer, masters_block(&h->masters), step_gradients(h->step), scale, norm,
+    optimizer_step(h->optimizer, weights_block(&h->weights), step_gradients(h->step), scale, norm,
                    rate);
     h->tokens += (uint64_t)n;
     assert_true(norm > 2 * (double)c->optimizer.grad_clip);
@@ -102,7 +102,7 @@ static void test_is_the_sum_of_its_parts(void **state)
     open_by_hand(&h, run_settings(r));
     for (int i = 0; i < TRIAL_STEPS; i++)
         step_by_hand(&h, run_settings(r), i, &lines[i + 1]);
-    masters_publish(&h.masters, h.model);
+    weights_publish(&h.weights, h.model);
     params_hash(&h.model->params, want);
     params_hash(&t.model->params, have);
     assert_memory_equal(have, want, sizeof want);
@@ -149,12 +149,12 @@ static void test_gradients_are_logged(void **state)
     trial_close(&t);
 }
 
-static void see_activations(void *user, const struct metrics *m, const struct watch *w)
+static void see_activations(void *user, const struct metrics *m, const struct activation_stats *w)
 {
     int64_t *steps = user;
-    const struct watched_stats s = watch_stats(w, 1, WATCHED_MLP);
+    const struct activation_summary s = activation_stats_of(w, 1, ACTIVATION_MLP);
     assert_true(s.std > 0 && isfinite(s.max) && s.max > s.std && s.zeros < 0.5);
-    assert_true(watch_stats(w, 0, WATCHED_ATTENTION).std > 0);
+    assert_true(activation_stats_of(w, 0, ACTIVATION_ATTENTION).std > 0);
     *steps = *steps * 100 + m->step;
 }
 

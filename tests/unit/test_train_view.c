@@ -102,11 +102,11 @@ static void what_is_out_of_the_ordinary_is_said(void **state)
 static void activations_are_a_table(void **state)
 {
     (void)state;
-    struct watch_sums total[2 * N_WATCHED];
-    for (int i = 0; i < 2 * N_WATCHED; i++)
-        total[i] = (struct watch_sums){
+    struct activation_sums total[2 * N_ACTIVATION_SITES];
+    for (int i = 0; i < 2 * N_ACTIVATION_SITES; i++)
+        total[i] = (struct activation_sums){
             .sum = i == 4 ? -4.92e-5 : 2 * i, .squares = 9 + i * i, .max = 3, .n = 4, .zeros = 1};
-    const struct watch w = {.n_layer = 2, .total = total};
+    const struct activation_stats w = {.n_layer = 2, .total = total};
     char text[1024] = "";
     FILE *f = tmpfile();
     int before = dup(STDOUT_FILENO);

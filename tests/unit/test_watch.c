@@ -10,7 +10,7 @@
 enum { ROWS = 5, C = 4, F = 6, LAYERS = 2 };
 
 struct pass {
-    struct watch w;
+    struct activation_stats w;
     struct forward f;
 };
 
@@ -18,7 +18,7 @@ static void pass_share(void *arg, int thread, int n_threads)
 {
     struct pass *p = arg;
     for (int layer = 0; layer < LAYERS; layer++)
-        watch_add(&p->w, &p->f, layer, ROWS, thread, n_threads);
+        activation_stats_add(&p->w, &p->f, layer, ROWS, thread, n_threads);
 }
 
 static void statistics_are_those_of_all_rows(void **state)
@@ -41,29 +41,29 @@ static void statistics_are_those_of_all_rows(void **state)
     for (int k = 0; k <= LAYERS; k++)
         layers[k] = (struct activations){.x = x[k], .att = att};
     struct pass p = {.f = {.params = &params, .layers = layers, .fc = fc}};
-    assert_ok(watch_init(&p.w, &params.config, ROWS));
-    const struct watched_stats none = watch_stats(&p.w, 0, WATCHED_MLP);
+    assert_ok(activation_stats_init(&p.w, &params.config, ROWS));
+    const struct activation_summary none = activation_stats_of(&p.w, 0, ACTIVATION_MLP);
     assert_true(none.std == 0 && none.max == 0 && none.zeros == 0);
     for (int threads = 1; threads <= 3; threads++) {
         assert_ok(par_open(threads, false));
-        watch_reset(&p.w);
+        activation_stats_reset(&p.w);
         par_run(pass_share, &p);
         par_run(pass_share, &p); /* two micro-batches of the same: the same statistics */
-        const struct watched_stats a = watch_stats(&p.w, 1, WATCHED_ATTENTION);
+        const struct activation_summary a = activation_stats_of(&p.w, 1, ACTIVATION_ATTENTION);
         assert_true(fabs(a.zeros - 7.0 / 20) < 1e-12 && a.max == 1);
-        const struct watched_stats m = watch_stats(&p.w, 0, WATCHED_MLP);
+        const struct activation_summary m = activation_stats_of(&p.w, 0, ACTIVATION_MLP);
         double n = ROWS * F, mean = sum / n;
         assert_true(fabs(m.mean - mean) < 1e-12);
         assert_true(fabs(m.std - sqrt(squares / n - mean * mean)) < 1e-12);
         /* What leaves a layer is what comes into the next. */
-        assert_true(watch_stats(&p.w, 0, WATCHED_RESIDUAL).max == 351);
-        assert_true(watch_stats(&p.w, 1, WATCHED_RESIDUAL).max == 341);
+        assert_true(activation_stats_of(&p.w, 0, ACTIVATION_RESIDUAL).max == 351);
+        assert_true(activation_stats_of(&p.w, 1, ACTIVATION_RESIDUAL).max == 341);
     }
     x[1][7] = NAN;
     par_run(pass_share, &p);
-    assert_true(isnan(watch_stats(&p.w, 0, WATCHED_RESIDUAL).max));
-    assert_true(isfinite(watch_stats(&p.w, 1, WATCHED_RESIDUAL).max));
-    watch_release(&p.w);
+    assert_true(isnan(activation_stats_of(&p.w, 0, ACTIVATION_RESIDUAL).max));
+    assert_true(isfinite(activation_stats_of(&p.w, 1, ACTIVATION_RESIDUAL).max));
+    activation_stats_release(&p.w);
 }
 
 int main(void)

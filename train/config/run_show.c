@@ -90,11 +90,11 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
         return rc;
     bool kept = strcmp(step.recompute, "none") == 0;
     const bool all = c->lora.rank == 0;
-    size_t n_learning = (size_t)config_params(shape);
-    if (!all && (rc = adapter_count(&n_learning, &c->lora, shape)) != 0)
+    size_t n_trainable = (size_t)config_params(shape);
+    if (!all && (rc = adapter_count(&n_trainable, &c->lora, shape)) != 0)
         return rc;
-    double n = (double)config_params(shape), learning = (double)n_learning;
-    double window = precision == DTYPE_F16 ? 4.0 * (double)masters_window(shape, precision) : 0;
+    double n = (double)config_params(shape), learning = (double)n_trainable;
+    double window = precision == DTYPE_F16 ? 4.0 * (double)weights_window(shape, precision) : 0;
     const char *dtype = precision_name(precision), *moment_dtype = precision_name(moment);
     const char *learns = all ? dtype : "float32";
     const struct {

@@ -18,19 +18,19 @@ int run_adapter_open(struct run *r)
         (rc = adapter_new(&r->shown, c, &m->config)) == 0 &&
         (rc = adapter_make_room(r->shown, m)) == 0) {
         adapter_start(r->adapter, r->config.training.seed);
-        params_hash(&r->masters.view, r->base);
-        masters_stand_still(&r->masters, r->adapter);
+        params_hash(&r->weights.view, r->base);
+        weights_freeze(&r->weights, r->adapter);
     }
-    r->trainable = masters_learning(&r->masters);
+    r->trainable = weights_trainable(&r->weights);
     return rc;
 }
 
 /* Of the same matrices, each multiplied by the same. */
 static bool adapters_match(const struct adapter *a, const struct adapter *b)
 {
-    bool yes = a->n_terms == b->n_terms;
-    for (int i = 0; i < a->n_terms && yes; i++) {
-        const struct low_rank *s = &a->terms[i], *t = &b->terms[i];
+    bool yes = a->n_branches == b->n_branches;
+    for (int i = 0; i < a->n_branches && yes; i++) {
+        const struct low_rank *s = &a->branches[i], *t = &b->branches[i];
         yes = s->layer == t->layer && s->site == t->site && s->rank == t->rank &&
               s->scale == t->scale;
     }
@@ -90,7 +90,7 @@ int run_adapter_restore(struct run *r, const struct checkpoint *cp)
 
 void run_adapter_publish(struct run *r)
 {
-    masters_publish_adapter(&r->masters, r->shown, r->model);
+    weights_publish_adapter(&r->weights, r->shown, r->model);
 }
 
 void run_adapter_saved(struct run *r)

@@ -10,7 +10,7 @@
 struct run;
 struct run_config;
 
-/* After masters and before the optimizer; without lora.rank all weights are trainable. */
+/* After weights and before the optimizer; without lora.rank all weights are trainable. */
 int run_adapter_open(struct run *r);
 /* A new run's begins as lora.adapter says. */
 int run_adapter_begin(struct run *r);

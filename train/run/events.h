@@ -21,7 +21,7 @@ struct run_events {
      * much of the next is done, from 0 to below 1. */
     void (*tick)(void *user, const struct metrics *m, int64_t step, double part);
     /* Activations are due: what they were in the step just taken. */
-    void (*activations)(void *user, const struct metrics *m, const struct watch *w);
+    void (*activations)(void *user, const struct metrics *m, const struct activation_stats *w);
     /* A sample is due and the model has the run's weights: append the text to `out`, or
      * nothing where the model cannot give one. */
     int (*sample)(void *user, struct buf *out);

@@ -29,14 +29,14 @@ struct run {
     struct run_folder folder;
     struct dataset train, validation; /* validation.n_tokens 0: none */
     struct batches *batches;
-    struct masters masters;
-    struct masters trainable; /* borrowed: the masters, or the adapter beside them */
-    struct adapter *adapter;  /* that is trained; NULL: the masters are */
+    struct weights weights;
+    struct weights trainable; /* borrowed: the weights, or the adapter beside them */
+    struct adapter *adapter;  /* that is trained; NULL: the weights are */
     struct adapter *shown;    /* its copy beside the model, which owns it once it is there */
-    unsigned char base[32];   /* SHA-256 of the masters that are frozen */
+    unsigned char base[32];   /* SHA-256 of the weights that are frozen */
     struct optimizer *optimizer;
     struct step *step;
-    struct watch watch; /* of the last step whose activations were looked at */
+    struct activation_stats watch; /* of the last step whose activations were looked at */
     bool watching;      /* that is the step in progress */
     int threads;        /* of the team that step was made for */
     struct metrics_log *log;

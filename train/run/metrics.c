@@ -344,23 +344,23 @@ int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct
     return end_line(l, o, rc);
 }
 
-int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct watch *w)
+int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct activation_stats *w)
 {
     static const struct {
         const char *key, *group;
         size_t offset;
-    } kinds[] = {{"activation_means", "activation_mean", offsetof(struct watched_stats, mean)},
-                 {"activation_stds", "activation_std", offsetof(struct watched_stats, std)},
-                 {"activation_maxima", "activation_max", offsetof(struct watched_stats, max)},
-                 {"activation_zeros", "activation_zeros", offsetof(struct watched_stats, zeros)}};
+    } kinds[] = {{"activation_means", "activation_mean", offsetof(struct activation_summary, mean)},
+                 {"activation_stds", "activation_std", offsetof(struct activation_summary, std)},
+                 {"activation_maxima", "activation_max", offsetof(struct activation_summary, max)},
+                 {"activation_zeros", "activation_zeros", offsetof(struct activation_summary, zeros)}};
     json_t *o = begin_line(l, m);
     int rc = 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds && rc == 0; k++) {
         json_t *all = json_object();
-        for (int i = 0; i < w->n_layer * N_WATCHED && rc == 0; i++) {
+        for (int i = 0; i < w->n_layer * N_ACTIVATION_SITES && rc == 0; i++) {
             char name[48];
-            const struct watched_stats s = watch_stats(w, i / N_WATCHED, i % N_WATCHED);
-            snprintf(name, sizeof name, "h.%d.%s", i / N_WATCHED, watched_names[i % N_WATCHED]);
+            const struct activation_summary s = activation_stats_of(w, i / N_ACTIVATION_SITES, i % N_ACTIVATION_SITES);
+            snprintf(name, sizeof name, "h.%d.%s", i / N_ACTIVATION_SITES, activation_site_names[i % N_ACTIVATION_SITES]);
             rc = put_scalars(l, all, m, kinds[k].group, name,
                              *(const double *)((const char *)&s + kinds[k].offset));
         }

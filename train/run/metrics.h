@@ -62,7 +62,7 @@ int metrics_read_last(struct metrics *m, char **label, const char *folder);
 int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,
                     const struct tensor_change *changes);
 /* Of each layer what its activations are like. */
-int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct watch *w);
+int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct activation_stats *w);
 int metrics_sample(struct metrics_log *l, const struct metrics *m, const struct buf *text);
 
 #endif

@@ -38,9 +38,9 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
     int rc = run_config_copy(&r->config, c);
     if (rc == 0 && (rc = run_folder_open(&r->folder, c->checkpoint.folder)) == 0 &&
         (rc = open_data(r)) == 0 &&
-        (rc = masters_init(&r->masters, m, (enum dtype)c->training.precision, e->progress)) == 0 &&
+        (rc = weights_init(&r->weights, m, (enum dtype)c->training.precision, e->progress)) == 0 &&
         (rc = run_adapter_open(r)) == 0 &&
-        (rc = optimizer_new(&r->optimizer, &c->optimizer, masters_layout(&r->trainable))) == 0)
+        (rc = optimizer_new(&r->optimizer, &c->optimizer, weights_layout(&r->trainable))) == 0)
         rc = run_fit_team(r);
     /* What an adapter learns is fp32 wherever it is; other weights are as the model has them. */
     if (rc == 0 && r->adapter == NULL && m->params.dtype == DTYPE_F16)
@@ -61,7 +61,7 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
     if (rc == 0)
         rc = run_adapter_begin(r);
     /* Until its first step the model has the run's weights, and no others than before. */
-    if (rc == 0 && r->adapter == NULL && r->masters.dtype == DTYPE_F32)
+    if (rc == 0 && r->adapter == NULL && r->weights.dtype == DTYPE_F32)
         r->published = m->version;
     if (rc == 0)
         rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.label);
@@ -82,9 +82,9 @@ void run_free(struct run *r)
         return;
     metrics_close(r->log);
     step_free(r->step);
-    watch_release(&r->watch);
+    activation_stats_release(&r->watch);
     optimizer_free(r->optimizer);
-    masters_release(&r->masters);
+    weights_release(&r->weights);
     run_adapter_close(r);
     batches_free(r->batches);
     eval_result_release(&r->evaluation);

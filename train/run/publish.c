@@ -13,7 +13,7 @@ static bool is_published(const struct run *r)
 void run_point_model(struct run *r, char *path)
 {
     source_moved(r->model, path);
-    r->model->file_dtype = r->masters.dtype;
+    r->model->file_dtype = r->weights.dtype;
 }
 
 static void point_at_checkpoint(struct run *r)
@@ -28,7 +28,7 @@ void run_publish(struct run *r)
         if (r->adapter != NULL)
             run_adapter_publish(r);
         else
-            masters_publish(&r->masters, m);
+            weights_publish(&r->weights, m);
         r->published = m->version;
         r->published_at = r->state.step;
     }

@@ -38,7 +38,7 @@ int run_save(struct run *r)
     json_t *state = describe_run(r);
     int rc = state == NULL        ? err_last()
              : r->adapter != NULL ? 0
-                                  : masters_source(&weights, &r->masters, r->model);
+                                  : weights_source(&weights, &r->weights, r->model);
     int n_blocks = optimizer_blocks(r->optimizer, blocks);
     const struct checkpoint_content c = {.step = r->state.step,
                                          .weights = r->adapter == NULL ? &weights : NULL,
@@ -65,7 +65,7 @@ int run_save(struct run *r)
 int run_export(struct run *r, const char *path, const struct save_config *c)
 {
     struct source s;
-    int rc = masters_source(&s, &r->masters, r->model);
+    int rc = weights_source(&s, &r->weights, r->model);
     if (rc != 0)
         return rc;
     rc = source_save(&s, path, c, r->events.progress);

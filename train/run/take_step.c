@@ -34,7 +34,7 @@ int run_fit_team(struct run *r)
     run_begin_step_anew(r);
     run_config_step(&r->config, &r->model->config, &s);
     r->threads = par_threads();
-    return step_new(&r->step, &r->masters, &s);
+    return step_new(&r->step, &r->weights, &s);
 }
 
 /* What the schedule counts to: where hours alone end the run, as many steps as they will
@@ -58,11 +58,11 @@ static int watch_if_due(struct run *r)
     bool due = every > 0 && (r->state.step + 1) % every == 0;
     int rc = 0;
     if (due && r->watch.rows == NULL)
-        rc = watch_init(&r->watch, &r->model->config, t->micro_batch_size * t->sequence_length);
+        rc = activation_stats_init(&r->watch, &r->model->config, t->micro_batch_size * t->sequence_length);
     if (rc == 0 && due)
-        watch_reset(&r->watch);
+        activation_stats_reset(&r->watch);
     r->watching = rc == 0 && due;
-    step_watch(r->step, r->watching ? &r->watch : NULL);
+    step_collect(r->step, r->watching ? &r->watch : NULL);
     return rc;
 }
 
@@ -153,7 +153,7 @@ static enum run_fault find_fault(const struct run *r, double loss)
 static enum run_fault take_gradients(struct run *r, double loss, float scale)
 {
     const struct training_section *t = &r->config.training;
-    if (!optimizer_step(r->optimizer, masters_block(&r->trainable), step_gradients(r->step), scale,
+    if (!optimizer_step(r->optimizer, weights_block(&r->trainable), step_gradients(r->step), scale,
                         r->grad_norm, (float)r->rate))
         return FAULT_WEIGHTS;
     spike_guard_add(&r->state.guard, loss, r->grad_norm);

@@ -8,38 +8,39 @@
  */
 #include "model/forward.h"
 
-enum watched {
-    WATCHED_ATTENTION, /* what the heads give, before its projection */
-    WATCHED_MLP,       /* the feed-forward's inside, after the activation */
-    WATCHED_RESIDUAL,  /* the residual stream as it leaves the layer */
-    N_WATCHED
+enum activation_site {
+    ACTIVATION_ATTENTION, /* what the heads give, before its projection */
+    ACTIVATION_MLP,       /* the feed-forward's inside, after the activation */
+    ACTIVATION_RESIDUAL,  /* the residual stream as it leaves the layer */
+    N_ACTIVATION_SITES
 };
-extern const char *const watched_names[N_WATCHED]; /* "attention", ... */
+extern const char *const activation_site_names[N_ACTIVATION_SITES]; /* "attention", ... */
 
-struct watched_stats {
+struct activation_summary {
     double mean, std, max; /* NaN or infinite where the activations are */
     double zeros;          /* share, 0 to 1 */
 };
 
-struct watch_sums {
+struct activation_sums {
     double sum, squares, max;
     uint64_t n, zeros;
 };
-struct watch {
+struct activation_stats {
     int n_layer;
-    struct watch_sums *total; /* [n_layer][N_WATCHED]; owned */
-    struct watch_sums *rows;  /* [max_rows] of the layer at work; owned */
+    struct activation_sums *total; /* [n_layer][N_ACTIVATION_SITES]; owned */
+    struct activation_sums *rows;  /* [max_rows] of the layer at work; owned */
 };
 
 /* For passes of up to max_rows rows. */
-int watch_init(struct watch *w, const struct config *c, int max_rows);
-void watch_release(struct watch *w);
+int activation_stats_init(struct activation_stats *w, const struct config *c, int max_rows);
+void activation_stats_release(struct activation_stats *w);
 /* Forget what was added. */
-void watch_reset(struct watch *w);
+void activation_stats_reset(struct activation_stats *w);
 /* A layer's forward piece has ended and left n rows: add them. By every thread of the team;
  * ends with a barrier. */
-void watch_add(struct watch *w, const struct forward *f, int layer, int n, int thread,
-               int n_threads);
-struct watched_stats watch_stats(const struct watch *w, int layer, enum watched what);
+void activation_stats_add(struct activation_stats *w, const struct forward *f, int layer, int n,
+                          int thread, int n_threads);
+struct activation_summary activation_stats_of(const struct activation_stats *w, int layer,
+                                              enum activation_site what);
 
 #endif

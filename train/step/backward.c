@@ -1,3 +1,9 @@
+/*
+ * Gradients flow through two buffers: dx, that of the residual stream, and branch, that of what a
+ * block adds to it and then of its layer norm's output. Gradients of weights are added to, so that
+ * micro-batches sum. Threads share rows, columns or tiles that the shape alone decides; a function
+ * says where it leaves no barrier behind.
+ */
 #include "train/step/backward.h"
 
 #include "model/base/par.h"
@@ -15,7 +21,7 @@ enum {
     UNIT = 16      /* columns a thread's share comes in */
 };
 
-static const struct config *config(const struct backward_part *p)
+static const struct config *model_config(const struct backward_part *p)
 {
     return &p->b->f->params->config;
 }
@@ -59,7 +65,7 @@ static void linear_weights(const struct backward_part *p, const struct linear *w
     sum_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
 }
 
-/* What stands beside w, if anything: its gradients, and its part of dx. Returns by what dx is
+/* The LoRA branch of w, if it has one: its gradients, and its part of dx. Returns by what dx is
  * to be multiplied before the rest is added. */
 static float lora_branch(const struct backward_part *p, const struct linear *w, float *dx,
                          const float *x, const float *dy)
@@ -83,10 +89,10 @@ static void linear_input(const struct backward_part *p, const struct linear *w, 
  * Of y = LayerNorm(x): dx += its gradient from branch, that of y. The sums for weight and
  * bias go over runs of NORM_ROWS rows first, which the next add_norm_sums puts together.
  */
-static void layernorm(const struct backward_part *p, const float *x, const float *weight)
+static void layernorm_input(const struct backward_part *p, const float *x, const float *weight)
 {
     const struct backward *b = p->b;
-    const size_t C = (size_t)config(p)->n_embd;
+    const size_t C = (size_t)model_config(p)->n_embd;
     int first, last;
     par_split((b->rows + NORM_ROWS - 1) / NORM_ROWS, p->thread, p->n_threads, &first, &last);
     profile_set(PART_LAYERNORM);
@@ -96,7 +102,7 @@ static void layernorm(const struct backward_part *p, const float *x, const float
         for (int r = run * NORM_ROWS; r < (run + 1) * NORM_ROWS && r < b->rows; r++)
             training_kernels()->layernorm_grad(b->dx + (size_t)r * C, sums, sums + C,
                                                b->branch + (size_t)r * C, x + (size_t)r * C, weight,
-                                               C, config(p)->layer_norm_epsilon);
+                                               C, model_config(p)->layer_norm_epsilon);
     }
     par_barrier();
 }
@@ -105,7 +111,7 @@ static void layernorm(const struct backward_part *p, const float *x, const float
 static void add_norm_sums(const struct backward_part *p, const float *weight, const float *bias)
 {
     const struct backward *b = p->b;
-    const size_t C = (size_t)config(p)->n_embd;
+    const size_t C = (size_t)model_config(p)->n_embd;
     int first, last;
     my_columns(p, (int)C, &first, &last);
     if (first >= last || b->frozen)
@@ -121,11 +127,11 @@ static void add_norm_sums(const struct backward_part *p, const float *weight, co
 
 /* y = rows of dx, those elements dropped that the forward dropped at this point; y may be
  * dx. The rows are this thread's. */
-static void drop(const struct backward_part *p, const struct dropout *d, float *y, int layer,
-                 enum dropout_point point)
+static void drop_rows(const struct backward_part *p, const struct dropout *d, float *y, int layer,
+                      enum dropout_point point)
 {
     const struct backward *b = p->b;
-    const int C = config(p)->n_embd;
+    const int C = model_config(p)->n_embd;
     int first, last, row = 0;
     my_rows(p, &first, &last);
     for (int s = 0; s < b->n_seqs; row += b->seqs[s++].n)
@@ -137,41 +143,42 @@ static void drop(const struct backward_part *p, const struct dropout *d, float *
 }
 
 /* Of x + dropout(y): dy from dx. */
-static const float *residual(const struct backward_part *p, int layer, enum dropout_point point)
+static const float *residual_gradient(const struct backward_part *p, int layer,
+                                      enum dropout_point point)
 {
     const struct forward_dropout *d = p->b->f->dropout;
     profile_set(PART_REST);
     if (d == NULL || d->resid.keep == 0)
         return p->b->dx;
-    drop(p, &d->resid, p->b->branch, layer, point);
+    drop_rows(p, &d->resid, p->b->branch, layer, point);
     return p->b->branch;
 }
 
 /* The layer norm's output once more, in the forward's scratch. */
-static const float *normed_again(const struct backward_part *p, const float *x, const float *weight,
-                                 const float *bias)
+static const float *recompute_norm(const struct backward_part *p, const float *x,
+                                   const float *weight, const float *bias)
 {
-    const size_t C = (size_t)config(p)->n_embd;
+    const size_t C = (size_t)model_config(p)->n_embd;
     float *y = p->b->f->normed;
     int first, last;
     my_rows(p, &first, &last);
     profile_set(PART_LAYERNORM);
     for (int r = first; r < last; r++)
         row_kernels()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
-                                 config(p)->layer_norm_epsilon);
+                                 model_config(p)->layer_norm_epsilon);
     return y;
 }
 
 /* The activation's output once more, in the forward's scratch. */
-static const float *activated_again(const struct backward_part *p, const float *fc)
+static const float *recompute_activation(const struct backward_part *p, const float *fc)
 {
-    const size_t F = (size_t)config(p)->n_inner;
+    const size_t F = (size_t)model_config(p)->n_inner;
     int first, last;
     my_rows(p, &first, &last);
     size_t at = (size_t)first * F;
     profile_set(PART_ACTIVATION);
     matrix_kernels()->epilogue(p->b->f->fc + at, 0, fc + at, 0, NULL, 1, (size_t)(last - first) * F,
-                               epilogue_activation(config(p)->activation));
+                               epilogue_activation(model_config(p)->activation));
     return p->b->f->fc;
 }
 
@@ -192,18 +199,18 @@ static void activation_input(const struct backward_part *p, const struct linear 
         profile_set(PART_ACTIVATION);
         for (int r = 0; r < t.rows; r++, at += (size_t)F)
             training_kernels()->activation_grad(dfc + at, fc + at, (size_t)t.cols,
-                                                config(p)->activation);
+                                                model_config(p)->activation);
     }
 }
 
-static void mlp(const struct backward_part *p, int layer)
+static void mlp_block(const struct backward_part *p, int layer)
 {
     const struct backward *b = p->b;
     const struct layer *w = &b->f->params->layers[layer];
     const struct activations *a = &b->f->layers[layer];
-    const float *dy = residual(p, layer, DROPOUT_MLP_PROJ);
-    const float *activated = activated_again(p, a->fc);
-    const float *normed = normed_again(p, a->mid, w->ln_2_weight, w->ln_2_bias);
+    const float *dy = residual_gradient(p, layer, DROPOUT_MLP_PROJ);
+    const float *activated = recompute_activation(p, a->fc);
+    const float *normed = recompute_norm(p, a->mid, w->ln_2_weight, w->ln_2_bias);
     par_barrier();
     linear_weights(p, &w->mlp_proj, activated, dy);
     float keep = lora_branch(p, &w->mlp_proj, b->dfc, activated, dy);
@@ -213,17 +220,17 @@ static void mlp(const struct backward_part *p, int layer)
     keep = lora_branch(p, &w->c_fc, b->branch, normed, b->dfc);
     linear_input(p, &w->c_fc, b->branch, b->dfc, keep);
     par_barrier();
-    layernorm(p, a->mid, w->ln_2_weight);
+    layernorm_input(p, a->mid, w->ln_2_weight);
     add_norm_sums(p, w->ln_2_weight, w->ln_2_bias);
 }
 
-static void attention(const struct backward_part *p, int layer)
+static void attention_block(const struct backward_part *p, int layer)
 {
     const struct backward *b = p->b;
     const struct layer *w = &b->f->params->layers[layer];
     const struct activations *a = &b->f->layers[layer];
-    const float *dy = residual(p, layer, DROPOUT_ATTN_PROJ);
-    const float *normed = normed_again(p, a->x, w->ln_1_weight, w->ln_1_bias);
+    const float *dy = residual_gradient(p, layer, DROPOUT_ATTN_PROJ);
+    const float *normed = recompute_norm(p, a->x, w->ln_1_weight, w->ln_1_bias);
     par_barrier();
     linear_weights(p, &w->attn_proj, a->att, dy);
     float keep = lora_branch(p, &w->attn_proj, b->datt, a->att, dy);
@@ -234,14 +241,14 @@ static void attention(const struct backward_part *p, int layer)
     keep = lora_branch(p, &w->c_attn, b->branch, normed, b->dqkv);
     linear_input(p, &w->c_attn, b->branch, b->dqkv, keep);
     par_barrier();
-    layernorm(p, a->x, w->ln_1_weight);
+    layernorm_input(p, a->x, w->ln_1_weight);
     add_norm_sums(p, w->ln_1_weight, w->ln_1_bias);
 }
 
 void backward_layer(const struct backward_part *p, int layer)
 {
-    mlp(p, layer);
-    attention(p, layer);
+    mlp_block(p, layer);
+    attention_block(p, layer);
     par_barrier();
 }
 
@@ -254,7 +261,7 @@ void backward_final_norm(const struct backward_part *p)
     last = last * NORM_ROWS < p->b->rows ? last * NORM_ROWS : p->b->rows;
     first *= NORM_ROWS;
     memset(p->b->dx + (size_t)first * C, 0, (size_t)(last - first) * C * sizeof(float));
-    layernorm(p, p->b->f->layers[w->config.n_layer].x, w->ln_f_weight);
+    layernorm_input(p, p->b->f->layers[w->config.n_layer].x, w->ln_f_weight);
     add_norm_sums(p, w->ln_f_weight, w->ln_f_bias);
     par_barrier();
 }
@@ -269,7 +276,7 @@ void backward_embedding(const struct backward_part *p)
         return;
     profile_set(PART_REST);
     if (d != NULL && d->embd.keep != 0)
-        drop(p, &d->embd, b->dx, -1, DROPOUT_EMBD);
+        drop_rows(p, &d->embd, b->dx, -1, DROPOUT_EMBD);
     par_barrier();
     float *wte = backward_gradient(b, w->wte.data), *wpe = backward_gradient(b, w->wpe);
     int first, last;

@@ -1,6 +1,6 @@
 /*
  * Attention's backward (Dao et al. 2022): the weights of a block of 64 keys and a run of
- * queries are made again from the scores and the row's ln sum, so that no more than that
+ * queries are recomputed from the scores and the row's ln sum, so that no more than that
  * is ever in memory. One head of one sequence is one thread's from end to end.
  *
  * With P the weights and S their scores, all by the kernels' tiles, whose sums run in
@@ -36,7 +36,7 @@ struct scratch {
     float *ds_packed;              /* of a group: [KEYS,R] */
 };
 
-static size_t carve(struct scratch *s, void *memory, int n, int D, int pieces)
+static size_t carve_scratch(struct scratch *s, void *memory, int n, int D, int pieces)
 {
     struct arena a = {.base = memory};
     s->R = matrix_kernels()->tile_rows;
@@ -64,7 +64,7 @@ static size_t carve(struct scratch *s, void *memory, int n, int D, int pieces)
 size_t backward_attention_scratch_bytes(const struct config *c, int length, int attention_pieces)
 {
     struct scratch s;
-    return carve(&s, NULL, length, config_head_size(c), attention_pieces);
+    return carve_scratch(&s, NULL, length, config_head_size(c), attention_pieces);
 }
 
 /* One head of one sequence, from its first row on; rows of q, k, v and their gradients are
@@ -78,7 +78,7 @@ struct head {
     float *dq, *dk, *dv;
 };
 
-static int least(int a, int b)
+static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -91,7 +91,7 @@ static void copy_rows(float *to, size_t ld_to, const float *from, size_t ld_from
 }
 
 /* The rows of a head side by side, and what there is to know of each. */
-static void gather(const struct head *h, const struct scratch *s)
+static void gather_head(const struct head *h, const struct scratch *s)
 {
     const struct matrix_kernels *k = matrix_kernels();
     const size_t C = (size_t)h->C, D = (size_t)h->D, D16 = s->D16;
@@ -105,12 +105,12 @@ static void gather(const struct head *h, const struct scratch *s)
     }
     for (int i = 0; i < h->n; i += s->R) {
         size_t at = (size_t)i * D16;
-        k->pack(s->q_packed + at, s->q + at, D16, least(s->R, h->n - i), h->D);
-        k->pack(s->dout_packed + at, s->dout + at, D16, least(s->R, h->n - i), h->D);
+        k->pack(s->q_packed + at, s->q + at, D16, min_int(s->R, h->n - i), h->D);
+        k->pack(s->dout_packed + at, s->dout + at, D16, min_int(s->R, h->n - i), h->D);
     }
 }
 
-static void scatter(const struct head *h, const struct scratch *s)
+static void scatter_head(const struct head *h, const struct scratch *s)
 {
     const size_t C = (size_t)h->C, D = (size_t)h->D;
     copy_rows(h->dq, 3 * C, s->dq, s->D16, h->n, D);
@@ -119,14 +119,14 @@ static void scatter(const struct head *h, const struct scratch *s)
 }
 
 /* acc [rows,cols] (+)= x W, x [K,ldx], W [K,cols]. */
-static void multiply(float *acc, bool fresh, const float *x, int ldx, int rows, const float *w,
-                     int K, size_t cols)
+static void multiply_tile(float *acc, bool fresh, const float *x, int ldx, int rows, const float *w,
+                          int K, size_t cols)
 {
     matrix_kernels()->tile_f32(acc, cols, fresh, x, (size_t)ldx, rows, w, cols, K, (int)cols, NULL,
                                (struct prefetch){.at = w});
 }
 
-static void transpose(float *to, const float *from, size_t ld, int rows, int cols)
+static void transpose_block(float *to, const float *from, size_t ld, int rows, int cols)
 {
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < cols; c++)
@@ -135,11 +135,11 @@ static void transpose(float *to, const float *from, size_t ld, int rows, int col
 
 /* Rows of p and ds, of queries i on over keys j .. j + keys - 1: from scores and gradients of
  * the weights to (dropped) weights and gradients of the scores. */
-static void softmax(const struct head *h, const struct scratch *s, float *p, float *ds, int i,
-                    int rows, int j, int keys)
+static void softmax_rows(const struct head *h, const struct scratch *s, float *p, float *ds, int i,
+                         int rows, int j, int keys)
 {
     for (int r = 0; r < rows; r++, p += KEYS, ds += KEYS) {
-        int seen = least(i + r - j + 1, keys);
+        int seen = min_int(i + r - j + 1, keys);
         bool drops = h->dropout != NULL && seen > 0;
         uint64_t block = h->mask + (uint64_t)(j / KEYS) * (uint64_t)h->n_ctx + (uint64_t)(i + r);
         if (drops)
@@ -156,11 +156,12 @@ static void take_queries(const struct head *h, const struct scratch *s, int i, i
 {
     const size_t at = (size_t)i * s->D16;
     float *p = s->p + row * KEYS, *ds = s->ds + row * KEYS;
-    multiply(p, true, s->q_packed + at, rows, rows, s->keys, h->D, KEYS);
-    multiply(ds, true, s->dout_packed + at, rows, rows, s->values, h->D, KEYS);
-    softmax(h, s, p, ds, i, rows, j, keys);
+    multiply_tile(p, true, s->q_packed + at, rows, rows, s->keys, h->D, KEYS);
+    multiply_tile(ds, true, s->dout_packed + at, rows, rows, s->values, h->D, KEYS);
+    softmax_rows(h, s, p, ds, i, rows, j, keys);
     matrix_kernels()->pack(s->ds_packed, ds, KEYS, rows, keys);
-    multiply(s->dq + at, j == 0, s->ds_packed, rows, rows, s->k + (size_t)j * s->D16, keys, s->D16);
+    multiply_tile(s->dq + at, j == 0, s->ds_packed, rows, rows, s->k + (size_t)j * s->D16, keys,
+                  s->D16);
 }
 
 /* What a run of queries from i on gives to the block of keys at j. */
@@ -168,29 +169,29 @@ static void give_keys(const struct scratch *s, int i, int queries, int j, int ke
 {
     const size_t query = (size_t)i * s->D16;
     for (int c = 0; c < keys; c += s->R) {
-        const int R = least(s->R, keys - c);
+        const int R = min_int(s->R, keys - c);
         const size_t key = (size_t)(j + c) * s->D16;
-        multiply(s->dv + key, fresh, s->p + c, KEYS, R, s->dout + query, queries, s->D16);
-        multiply(s->dk + key, fresh, s->ds + c, KEYS, R, s->q + query, queries, s->D16);
+        multiply_tile(s->dv + key, fresh, s->p + c, KEYS, R, s->dout + query, queries, s->D16);
+        multiply_tile(s->dk + key, fresh, s->ds + c, KEYS, R, s->q + query, queries, s->D16);
     }
 }
 
-static void one_head(const struct head *h, const struct scratch *s)
+static void head_gradients(const struct head *h, const struct scratch *s)
 {
-    gather(h, s);
+    gather_head(h, s);
     for (int j = 0; j < h->n; j += KEYS) {
-        const int keys = least(KEYS, h->n - j), begin = j / s->R * s->R;
+        const int keys = min_int(KEYS, h->n - j), begin = j / s->R * s->R;
         const size_t key = (size_t)j * s->D16;
-        transpose(s->keys, s->k + key, s->D16, keys, h->D);
-        transpose(s->values, s->v + key, s->D16, keys, h->D);
+        transpose_block(s->keys, s->k + key, s->D16, keys, h->D);
+        transpose_block(s->values, s->v + key, s->D16, keys, h->D);
         for (int i = begin, queries; i < h->n; i += queries) {
-            queries = least(s->run, h->n - i);
+            queries = min_int(s->run, h->n - i);
             for (int row = 0; row < queries; row += s->R)
-                take_queries(h, s, i + row, least(s->R, queries - row), row, j, keys);
+                take_queries(h, s, i + row, min_int(s->R, queries - row), row, j, keys);
             give_keys(s, i, queries, j, keys, i == begin);
         }
     }
-    scatter(h, s);
+    scatter_head(h, s);
 }
 
 void backward_attention(const struct backward_part *p, int layer)
@@ -201,7 +202,7 @@ void backward_attention(const struct backward_part *p, int layer)
     const struct forward_dropout *d = b->f->dropout;
     const size_t C = (size_t)c->n_embd, D = (size_t)config_head_size(c);
     struct scratch s;
-    carve(&s, p->scratch, b->length, (int)D, b->attention_pieces);
+    carve_scratch(&s, p->scratch, b->length, (int)D, b->attention_pieces);
     profile_set(PART_ATTENTION);
     int unit = 0, row = 0;
     for (int i = 0; i < b->n_seqs; row += b->seqs[i++].n)
@@ -230,7 +231,7 @@ void backward_attention(const struct backward_part *p, int layer)
                 h.mask = dropout_head(c, n);
                 h.n_ctx = c->n_ctx;
             }
-            one_head(&h, &s);
+            head_gradients(&h, &s);
         }
     par_barrier();
 }

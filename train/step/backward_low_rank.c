@@ -1,3 +1,7 @@
+/*
+ * dx is written, not added to: the matrix's own part is added by the caller. Products with x come
+ * before anything drops elements of dx, and each runs over all rows in one tile order.
+ */
 #include "train/step/backward_low_rank.h"
 
 #include "model/base/par.h"

@@ -11,18 +11,18 @@ enum { NORM_ROWS = 32 };
 
 /* A pass's backward: what all threads share. */
 struct backward {
-    struct forward *f; /* its params are the masters' view */
+    struct forward *f; /* its params are the training weights' view */
     const struct forward_seq *seqs;
     int n_seqs, rows;
-    const float *masters; /* [n]: where a parameter lies here, its gradient lies in gradients */
+    const float *weights; /* [n]: where a parameter lies here, its gradient lies in gradients */
     float *gradients;     /* [n], added to */
-    bool frozen;          /* no parameter of the model lies there, only terms beside it do */
+    bool frozen;          /* only LoRA branches have gradients, no parameter of the model does */
     float *dx;            /* [rows,C] of the residual stream */
     float *branch;    /* [rows,C] of what a branch gives to it, then of its layer norm's output */
     float *datt;      /* [rows,C] of attention's output */
     float *dqkv;      /* [rows,3C] */
     float *dfc;       /* [rows,F] */
-    float *dinner;    /* [rows,rank] of a term's x A^T */
+    float *dinner;    /* [rows,rank] of a LoRA branch's x A^T */
     float *norm_sums; /* [rows / NORM_ROWS rounded up][2][C] of a layer norm's weight and bias */
     int length;       /* of the longest text there is scratch for */
     int attention_pieces; /* that its queries go in through attention; 0: as fits the cache */
@@ -39,7 +39,7 @@ struct backward_part {
 
 static inline float *backward_gradient(const struct backward *b, const void *parameter)
 {
-    return b->gradients + ((const float *)parameter - b->masters);
+    return b->gradients + ((const float *)parameter - b->weights);
 }
 
 #endif

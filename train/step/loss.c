@@ -15,7 +15,7 @@ struct slice {
 };
 
 /* The slice's logits, whole in every thread on return. */
-static void head(const struct loss *l, const struct backward_part *p, struct slice s)
+static void head_logits(const struct loss *l, const struct backward_part *p, struct slice s)
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
@@ -101,8 +101,8 @@ static void make_gradients(const struct loss_row *run, float *logits, struct sli
         logits[label - s.col] -= scale;
 }
 
-static void gradients(const struct loss *l, const struct backward_part *p, struct slice s,
-                      const token_id *labels, float scale)
+static void logit_gradients(const struct loss *l, const struct backward_part *p, struct slice s,
+                            const token_id *labels, float scale)
 {
     int first, last;
     par_split(s.rows, p->thread, p->n_threads, &first, &last);
@@ -147,7 +147,7 @@ void loss_piece(const struct loss *l, const struct backward_part *p, int piece,
     if (piece == 0) {
         for (; s.col < V; s.col += l->slice_columns) {
             take_width(&s, l, V);
-            head(l, p, s);
+            head_logits(l, p, s);
             take_slice(l, p, s, labels);
         }
         return;
@@ -160,8 +160,8 @@ void loss_piece(const struct loss *l, const struct backward_part *p, int piece,
         return;
     }
     if (!is_whole(l, p))
-        head(l, p, s);
-    gradients(l, p, s, labels, scale);
+        head_logits(l, p, s);
+    logit_gradients(l, p, s, labels, scale);
     head_input(l, p, s);
 }
 

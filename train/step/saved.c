@@ -4,7 +4,7 @@
 #include "model/kernels/row_kernels.h"
 
 /* One set of the buffers that all layers work in, one behind the other as in `rest`. */
-static struct activations take_set(struct arena *a, const struct config *c, size_t rows)
+static struct activations take_layer(struct arena *a, const struct config *c, size_t rows)
 {
     const size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner;
     float *at = arena_take(a, rows * (5 * C + F) * sizeof *at);
@@ -14,20 +14,20 @@ static struct activations take_set(struct arena *a, const struct config *c, size
         .qkv = at, .att = at + rows * 3 * C, .mid = at + rows * 4 * C, .fc = at + rows * 5 * C};
 }
 
-void kept_carve(struct kept *k, struct activations *layers, struct arena *a, const struct config *c,
-                int rows, const bool *again)
+void saved_carve(struct saved *k, struct activations *layers, struct arena *a,
+                 const struct config *c, int rows, const bool *recompute)
 {
     const size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner, T = (size_t)rows;
     const size_t lse_bytes = T * (size_t)c->n_head * sizeof(float);
     k->x_n = T * C;
     k->rest_n = T * (5 * C + F);
     k->layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *k->layers);
-    struct activations set = take_set(a, c, T);
+    struct activations set = take_layer(a, c, T);
     float *x[2] = {arena_take(a, k->x_n * sizeof(float)), arena_take(a, k->x_n * sizeof(float))};
     float *lse = arena_take(a, lse_bytes);
     for (int i = 0; i <= c->n_layer; i++) {
-        struct kept_layer one = {.x = arena_take(a, k->x_n * sizeof *one.x)};
-        bool whole = i < c->n_layer && !again[i];
+        struct saved_layer one = {.x = arena_take(a, k->x_n * sizeof *one.x)};
+        bool whole = i < c->n_layer && !recompute[i];
         set.lse = whole ? arena_take(a, lse_bytes) : lse;
         one.rest = whole ? arena_take(a, k->rest_n * sizeof *one.rest) : NULL;
         set.x = x[i % 2];
@@ -40,43 +40,43 @@ void kept_carve(struct kept *k, struct activations *layers, struct arena *a, con
 
 /* ---- there and back ---- */
 
-static void narrow(uint16_t *to, const float *from, size_t n, int thread, int n_threads)
+static void narrow_share(uint16_t *to, const float *from, size_t n, int thread, int n_threads)
 {
     size_t first, count;
     par_split_units(n, 1024, thread, n_threads, &first, &count);
     row_kernels()->narrow(to + first, from + first, count);
 }
 
-static void widen(float *to, const uint16_t *from, size_t n, int thread, int n_threads)
+static void widen_share(float *to, const uint16_t *from, size_t n, int thread, int n_threads)
 {
     size_t first, count;
     par_split_units(n, 1024, thread, n_threads, &first, &count);
     row_kernels()->widen(to + first, from + first, count);
 }
 
-void kept_store_first(const struct kept *k, const struct activations *layers, int thread,
-                      int n_threads)
+void saved_store_first(const struct saved *k, const struct activations *layers, int thread,
+                       int n_threads)
 {
     if (k->layers != NULL)
-        narrow(k->layers[0].x, layers[0].x, k->x_n, thread, n_threads);
+        narrow_share(k->layers[0].x, layers[0].x, k->x_n, thread, n_threads);
 }
 
-void kept_store(const struct kept *k, const struct activations *layers, int layer, int thread,
+void saved_store(const struct saved *k, const struct activations *layers, int layer, int thread,
+                 int n_threads)
+{
+    if (k->layers == NULL)
+        return;
+    narrow_share(k->layers[layer + 1].x, layers[layer + 1].x, k->x_n, thread, n_threads);
+    if (k->layers[layer].rest != NULL)
+        narrow_share(k->layers[layer].rest, layers[layer].qkv, k->rest_n, thread, n_threads);
+}
+
+void saved_load(const struct saved *k, const struct activations *layers, int layer, int thread,
                 int n_threads)
 {
     if (k->layers == NULL)
         return;
-    narrow(k->layers[layer + 1].x, layers[layer + 1].x, k->x_n, thread, n_threads);
+    widen_share(layers[layer].x, k->layers[layer].x, k->x_n, thread, n_threads);
     if (k->layers[layer].rest != NULL)
-        narrow(k->layers[layer].rest, layers[layer].qkv, k->rest_n, thread, n_threads);
-}
-
-void kept_load(const struct kept *k, const struct activations *layers, int layer, int thread,
-               int n_threads)
-{
-    if (k->layers == NULL)
-        return;
-    widen(layers[layer].x, k->layers[layer].x, k->x_n, thread, n_threads);
-    if (k->layers[layer].rest != NULL)
-        widen(layers[layer].qkv, k->layers[layer].rest, k->rest_n, thread, n_threads);
+        widen_share(layers[layer].qkv, k->layers[layer].rest, k->rest_n, thread, n_threads);
 }

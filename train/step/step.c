@@ -1,3 +1,10 @@
+/*
+ * A micro-batch is a list of pieces (struct pieces): forward, loss, backward. Between two of them
+ * every buffer is whole in all threads, so a pass may stop there at Ctrl-C, and x->piece says
+ * where the next call with the same arguments goes on; 0: no pass is interrupted. In float16 a
+ * layer's weights and gradients are in their windows from the first of its pieces to the last, and
+ * gradients are rounded back to binary16 once a micro-batch.
+ */
 #include "train/step/step.h"
 
 #include "model/base/err.h"
@@ -26,22 +33,22 @@ enum block { GRADIENTS, ACTIVATIONS, SCRATCH, LOGITS_BLOCK, WINDOW, N_BLOCKS };
 
 struct step {
     struct step_config config;
-    bool again[CONFIG_MAX_LAYERS]; /* the layer is recomputed */
-    struct masters *masters;
-    size_t n_learning; /* parameters that have gradients */
+    bool recompute[CONFIG_MAX_LAYERS]; /* the layer is recomputed */
+    struct weights *weights;
+    size_t n_trainable; /* parameters that have gradients */
     struct forward forward;
     struct low_rank_scratch low_rank;
     struct forward_dropout dropout;
     struct activations *layers; /* [L+1] */
-    struct kept kept;           /* float16 */
+    struct saved saved;         /* float16 */
     void *gradients;            /* [n]; backward.gradients is their window */
     struct forward_seq *seqs;   /* [batch] */
     char **pages;               /* [batch][n_pages] */
     int n_pages;                /* of one sequence */
     struct backward backward;
     struct loss loss;
-    struct watch *watch; /* NULL: nobody does */
-    int piece;           /* where an interrupted pass goes on; 0: none is */
+    struct activation_stats *watch; /* NULL: none are collected */
+    int piece;                      /* where an interrupted pass goes on; 0: none is */
     bool stop;
     void *blocks[N_BLOCKS];
     struct step_bytes bytes;
@@ -113,9 +120,9 @@ static void carve_activations(struct step *x, struct arena *a, const struct conf
 {
     int rows = x->config.batch * x->config.length;
     if (dtype == DTYPE_F16)
-        kept_carve(&x->kept, x->layers, a, c, rows, x->again);
+        saved_carve(&x->saved, x->layers, a, c, rows, x->recompute);
     else
-        activations_carve(x->layers, a, c, rows, x->again);
+        activations_carve(x->layers, a, c, rows, x->recompute);
 }
 
 static void size_step(struct step *x, const struct config *c, enum dtype dtype)
@@ -131,11 +138,11 @@ static void size_step(struct step *x, const struct config *c, enum dtype dtype)
     size_t forward = rows * (2 * (size_t)c->n_embd + (size_t)c->n_inner) * sizeof(float);
     x->bytes = (struct step_bytes){
         .activations = activations.used,
-        .gradients = x->n_learning * dtype_bytes(adapted ? DTYPE_F32 : dtype),
+        .gradients = x->n_trainable * dtype_bytes(adapted ? DTYPE_F32 : dtype),
         .scratch = scratch.used + forward,
         .logits = (size_t)x->loss.slice_rows * (size_t)x->loss.slice_columns * sizeof(float)};
     if (dtype == DTYPE_F16 && !adapted)
-        x->bytes.window = masters_window(c, dtype) * sizeof(float);
+        x->bytes.window = weights_window(c, dtype) * sizeof(float);
 }
 
 /* What is to be allocated. */
@@ -151,7 +158,7 @@ static void list_blocks(const struct step *x, size_t bytes[N_BLOCKS])
 /* ---- what fits ---- */
 
 /* "0,2,4-11" */
-static int parse_list(bool *again, const char *text, int n_layer)
+static int parse_list(bool *recompute, const char *text, int n_layer)
 {
     const char *at = text;
     char *end;
@@ -163,7 +170,7 @@ static int parse_list(bool *again, const char *text, int n_layer)
             return err_set(ERR_RANGE, "recompute is %s, the model has layers 0 to %d",
                            file_quote(text), n_layer - 1);
         for (long i = first; i <= last; i++)
-            again[i] = true;
+            recompute[i] = true;
         if (*end == '\0')
             return 0;
         if (*end != ',')
@@ -175,24 +182,24 @@ static int parse_list(bool *again, const char *text, int n_layer)
                    file_quote(text));
 }
 
-static int parse_layers(bool *again, const char *text, int n_layer)
+static int parse_layers(bool *recompute, const char *text, int n_layer)
 {
     if (text == NULL || strcmp(text, "none") == 0)
         return 0;
     if (strcmp(text, "all") != 0 && strcmp(text, "layers") != 0)
-        return parse_list(again, text, n_layer);
+        return parse_list(recompute, text, n_layer);
     for (int i = 0; i < n_layer; i++)
-        again[i] = true;
+        recompute[i] = true;
     return 0;
 }
 
 int step_recomputed(int *n, const char *recompute, int n_layer)
 {
-    bool again[CONFIG_MAX_LAYERS] = {false};
-    int rc = parse_layers(again, recompute, n_layer);
+    bool layers[CONFIG_MAX_LAYERS] = {false};
+    int rc = parse_layers(layers, recompute, n_layer);
     *n = 0;
     for (int i = 0; i < n_layer && rc == 0; i++)
-        *n += again[i];
+        *n += layers[i];
     return rc;
 }
 
@@ -203,10 +210,10 @@ static int check_probability(const char *name, float p)
     return 0;
 }
 
-static int check(const struct step_config *s, const struct config *c, bool *again)
+static int check_config(const struct step_config *s, const struct config *c, bool *recompute)
 {
     int rc;
-    if ((rc = parse_layers(again, s->recompute, c->n_layer)) != 0)
+    if ((rc = parse_layers(recompute, s->recompute, c->n_layer)) != 0)
         return rc;
     if (s->batch < 1)
         return err_set(ERR_RANGE, "the micro-batch is %d sequences, must be 1 or more", s->batch);
@@ -234,10 +241,10 @@ static int check(const struct step_config *s, const struct config *c, bool *agai
 int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
                const struct step_config *s)
 {
-    struct step x = {.config = *s, .n_learning = (size_t)config_params(c)};
-    int rc = check(s, c, x.again);
+    struct step x = {.config = *s, .n_trainable = (size_t)config_params(c)};
+    int rc = check_config(s, c, x.recompute);
     if (rc == 0 && s->adapter != NULL)
-        rc = adapter_count(&x.n_learning, s->adapter, c);
+        rc = adapter_count(&x.n_trainable, s->adapter, c);
     if (rc == 0) {
         size_step(&x, c, dtype);
         *out = x.bytes;
@@ -271,7 +278,7 @@ static struct dropout dropout_of(float p, uint64_t seed)
     return d;
 }
 
-static int set_up(struct step *x, struct masters *w)
+static int set_up_step(struct step *x, struct weights *w)
 {
     const struct config *c = &w->view.config;
     size_t bytes[N_BLOCKS];
@@ -291,7 +298,7 @@ static int set_up(struct step *x, struct masters *w)
     x->backward.f = &x->forward;
     x->backward.seqs = x->seqs;
     x->backward.frozen = w->adapter != NULL;
-    x->backward.masters = x->backward.frozen ? w->adapter->data : w->window;
+    x->backward.weights = x->backward.frozen ? w->adapter->data : w->window;
     x->backward.gradients = x->blocks[x->bytes.window > 0 ? WINDOW : GRADIENTS];
     x->forward.low_rank = x->low_rank;
     x->forward.layers = x->layers;
@@ -306,7 +313,7 @@ static int set_up(struct step *x, struct masters *w)
     return 0;
 }
 
-int step_new(struct step **out, struct masters *w, const struct step_config *s)
+int step_new(struct step **out, struct weights *w, const struct step_config *s)
 {
     *out = NULL;
     struct step *x = mem_alloc(sizeof *x);
@@ -315,15 +322,15 @@ int step_new(struct step **out, struct masters *w, const struct step_config *s)
     x->config = *s;
     x->config.recompute = NULL;
     x->config.adapter = w->adapter == NULL ? NULL : &w->adapter->config;
-    x->masters = w;
-    x->n_learning = masters_learning(w).n;
-    int rc = check(s, &w->view.config, x->again);
+    x->weights = w;
+    x->n_trainable = weights_trainable(w).n;
+    int rc = check_config(s, &w->view.config, x->recompute);
     if (rc == 0) {
         size_step(x, &w->view.config, w->dtype);
         rc = check_memory(&x->bytes);
     }
     if (rc == 0)
-        rc = set_up(x, w);
+        rc = set_up_step(x, w);
     if (rc != 0) {
         step_free(x);
         return rc;
@@ -351,7 +358,7 @@ void *step_gradients(struct step *x)
     return x->gradients;
 }
 
-void step_watch(struct step *x, struct watch *w)
+void step_collect(struct step *x, struct activation_stats *w)
 {
     x->watch = w;
 }
@@ -381,7 +388,7 @@ struct job {
 /*
  * A pass in the pieces between which it may stop: the forward's; the loss's; and the
  * backward's: last norm, layers from the last to the first, each in two (activations, which may
- * be made again; gradients), embedding.
+ * be recomputed; gradients), embedding.
  */
 struct pieces {
     int forward, loss, backward;
@@ -389,7 +396,7 @@ struct pieces {
 
 static struct pieces pieces_of(const struct step *x, bool backward)
 {
-    const struct config *c = &x->masters->view.config;
+    const struct config *c = &x->weights->view.config;
     return (struct pieces){forward_pieces(c), loss_pieces(&x->loss, &x->backward, backward),
                            backward ? 2 * c->n_layer + 2 : 0};
 }
@@ -400,22 +407,22 @@ static struct pieces pieces_of(const struct step *x, bool backward)
  */
 static void open_windows(struct backward_part *p, struct step *x, int layer, bool gradients)
 {
-    const struct masters *w = x->masters;
+    const struct weights *w = x->weights;
     if (w->dtype == DTYPE_F32)
         return;
     profile_set(PART_REST);
-    masters_widen(w, w->window, w->half, layer, p->thread, p->n_threads);
+    weights_widen(w, w->window, w->half, layer, p->thread, p->n_threads);
     if (gradients && !x->backward.frozen)
-        masters_widen(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
+        weights_widen(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
     par_barrier();
 }
 
 static void close_gradients(struct backward_part *p, struct step *x, int layer)
 {
-    if (x->masters->dtype == DTYPE_F32 || x->backward.frozen)
+    if (x->weights->dtype == DTYPE_F32 || x->backward.frozen)
         return;
     profile_set(PART_REST);
-    masters_narrow(x->masters, x->gradients, x->backward.gradients, layer, p->thread, p->n_threads);
+    weights_narrow(x->weights, x->gradients, x->backward.gradients, layer, p->thread, p->n_threads);
     par_barrier();
 }
 
@@ -423,30 +430,31 @@ static void close_gradients(struct backward_part *p, struct step *x, int layer)
 static void run_forward(struct backward_part *p, const struct job *job, int piece)
 {
     struct step *x = job->x;
-    int layer = piece - 1, n_layer = x->masters->view.config.n_layer;
+    int layer = piece - 1, n_layer = x->weights->view.config.n_layer;
     if (layer < n_layer)
         open_windows(p, x, layer, piece == 0 && job->backward);
     forward_piece(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
     if (x->watch != NULL && job->backward && layer >= 0 && layer < n_layer)
-        watch_add(x->watch, &x->forward, layer, x->backward.rows, p->thread, p->n_threads);
+        activation_stats_add(x->watch, &x->forward, layer, x->backward.rows, p->thread,
+                             p->n_threads);
     if (job->backward && piece == 0)
-        kept_store_first(&x->kept, x->layers, p->thread, p->n_threads);
+        saved_store_first(&x->saved, x->layers, p->thread, p->n_threads);
     else if (job->backward && layer < n_layer)
-        kept_store(&x->kept, x->layers, layer, p->thread, p->n_threads);
+        saved_store(&x->saved, x->layers, layer, p->thread, p->n_threads);
 }
 
 static void bring_back(struct backward_part *p, struct step *x, int layer)
 {
-    kept_load(&x->kept, x->layers, layer, p->thread, p->n_threads);
+    saved_load(&x->saved, x->layers, layer, p->thread, p->n_threads);
     open_windows(p, x, layer, true);
-    if (x->again[layer])
-        forward_again(&x->forward, x->seqs, x->backward.n_seqs, layer, p->thread, p->n_threads);
+    if (x->recompute[layer])
+        forward_recompute(&x->forward, x->seqs, x->backward.n_seqs, layer, p->thread, p->n_threads);
 }
 
 /* piece 0: last norm; then the layers, two pieces each; then the embedding. */
 static void run_backward(struct backward_part *p, struct step *x, int piece)
 {
-    int layer = x->masters->view.config.n_layer - (piece + 1) / 2;
+    int layer = x->weights->view.config.n_layer - (piece + 1) / 2;
     if (piece == 0) {
         backward_final_norm(p);
     } else if (layer >= 0 && piece % 2 == 1) {
@@ -472,7 +480,7 @@ static void run_piece(struct backward_part *p, const struct job *job, struct pie
 }
 
 /* All threads stop before the same piece: one looks, all hear of it. */
-static bool stops(struct step *x, const struct job *job, int piece, int thread)
+static bool stops_before(struct step *x, const struct job *job, int piece, int thread)
 {
     if (!job->backward || piece == 0)
         return false;
@@ -495,7 +503,7 @@ static void run_job(void *arg, int thread, int n_threads)
                               .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
     struct pieces n = pieces_of(x, job->backward);
     int piece = x->piece, all = n.forward + n.loss + n.backward;
-    for (; piece < all && !stops(x, job, piece, thread); piece++)
+    for (; piece < all && !stops_before(x, job, piece, thread); piece++)
         run_piece(&p, job, n, piece);
     if (thread == 0)
         x->piece = piece < all ? piece : 0;

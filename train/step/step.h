@@ -6,7 +6,7 @@
  * Every number has the same bits for any size of the team, and with or without
  * recomputation. After step_new nothing allocates.
  *
- * With masters in float16, weights, gradients and all that the forward keeps for the
+ * With weights in float16, weights, gradients and all that the forward keeps for the
  * backward lie in binary16: each is rounded to nearest once when it is put there, a
  * gradient once a micro-batch. All arithmetic is fp32, and so is what is in one layer's
  * work only: sums, the gradients of activations.
@@ -19,8 +19,8 @@
 #include <stdint.h>
 
 struct adapter_config;
-struct masters;
-struct watch;
+struct weights;
+struct activation_stats;
 
 struct dropout_config {
     float embd, attn, resid; /* probabilities in [0, 1), 0 = off; an adapter has its own */
@@ -29,8 +29,8 @@ struct dropout_config {
 
 struct step_config {
     int batch, length;     /* at most B sequences of at most T positions in a micro-batch */
-    const char *recompute; /* layers that make their activations again in the backward, all
-                              that is kept of each being its input: "none", "all" (or "layers"),
+    const char *recompute; /* layers whose activations are recomputed in the backward, each
+                              saving its input alone: "none", "all" (or "layers"),
                               or a list as "0,2,4-11"; NULL: none. Borrowed for the call. */
     int loss_rows;    /* positions whose logits exist at once (serialized_seq_len); 0: as fits */
     int loss_columns; /* vocabulary columns at once (embedding_serialization_factor); 0: all.
@@ -39,7 +39,7 @@ struct step_config {
                              (attention_serialisation); 0: as fits the cache. The same bits. */
     struct dropout_config dropout;
     const struct adapter_config *adapter; /* for step_bytes: one of these learns; NULL: all
-                                             parameters do. step_new knows it from the masters. */
+                                             parameters do. step_new knows it from the weights. */
 };
 /* How many layers `recompute` names in a model of n_layer. ERR_RANGE. */
 int step_recomputed(int *n, const char *recompute, int n_layer);
@@ -50,22 +50,22 @@ struct step; /* activations, gradients and scratch */
 /* Bytes step_new would take, by part, before anything is allocated; ERR_RANGE as there. */
 struct step_bytes {
     size_t activations, gradients, scratch, logits;
-    size_t window; /* float16: of the gradients, in fp32; masters.h */
+    size_t window; /* float16: of the gradients, in fp32; weights.h */
 };
 int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
                const struct step_config *s);
 /* Positions of which logits exist at once. */
 int step_loss_rows(const struct config *c, const struct step_config *s);
-/* The masters are borrowed and outlive the step; made for the team as it is now. ERR_RANGE
+/* The weights are borrowed and outlive the step; made for the team as it is now. ERR_RANGE
  * names the setting that does not fit the model, ERR_NOMEM. */
-int step_new(struct step **out, struct masters *w, const struct step_config *s);
+int step_new(struct step **out, struct weights *w, const struct step_config *s);
 void step_free(struct step *s);
-/* The gradients, in the layout and type of what learns (masters_learning), as many; borrowed.
+/* The gradients, in the layout and type of what learns (weights_trainable), as many; borrowed.
  * Infinite where float16 had no room for them. */
 void *step_gradients(struct step *s);
 /* From here on passes that have a backward add what their layers make to w, which is
  * borrowed; NULL: to nothing. */
-void step_watch(struct step *s, struct watch *w);
+void step_collect(struct step *s, struct activation_stats *w);
 /* Make them zero: before the first micro-batch of each step. By the whole team. A pass that
  * was interrupted is given up. */
 void step_zero(struct step *s);

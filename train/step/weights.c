@@ -1,3 +1,10 @@
+/*
+ * The block has all tensors in schema order: [outside][layer 0]...[layer L-1][outside]. A window
+ * is the same with one layer instead of L, so an offset outside the layers moves by the layers in
+ * between and one inside falls on layer 0's place. In float32 the window is the block itself. In
+ * float16 all layers of the view point to the one place: what is there belongs to the layer last
+ * widened, and the tensors outside the layers are there from a pass's first piece to its last.
+ */
 #include "train/step/weights.h"
 
 #include "model/adapter_switch.h"
@@ -20,7 +27,7 @@ struct span {
 };
 
 /* Of layer i; i == L: what begins where the last ends. */
-static struct span layer_span(const struct masters *w, int i)
+static struct span layer_span(const struct weights *w, int i)
 {
     const int begin = schema_first_in_layers(), each = schema_each_layer();
     size_t first = w->offset[begin], n = w->offset[begin + each] - first;
@@ -28,7 +35,7 @@ static struct span layer_span(const struct masters *w, int i)
 }
 
 /* Where the window has what the block has at `at`. */
-static size_t in_window(const struct masters *w, size_t at)
+static size_t in_window(const struct weights *w, size_t at)
 {
     struct span l = layer_span(w, 0), end = layer_span(w, w->view.config.n_layer);
     if (w->dtype == DTYPE_F32 || at < l.first)
@@ -37,7 +44,7 @@ static size_t in_window(const struct masters *w, size_t at)
 }
 
 /* Tensor i: where it lies in the block, and for the forward pass in the window. */
-static void place_tensor(struct masters *w, int i)
+static void place_tensor(struct weights *w, int i)
 {
     struct param_tensor *t = &w->view.tensors[i];
     const struct schema_tensor row = schema_tensor(&w->view.config, i);
@@ -56,7 +63,7 @@ static void place_tensor(struct masters *w, int i)
                                                     .data = seen};
 }
 
-static void place_weights(struct masters *w)
+static void place_weights(struct weights *w)
 {
     for (int i = 0; i < w->view.n_tensors; i++)
         place_tensor(w, i);
@@ -64,7 +71,7 @@ static void place_weights(struct masters *w)
         w->view.lm_head = w->view.wte;
 }
 
-static int allocate(struct masters *w, const struct config *c)
+static int allocate_block(struct weights *w, const struct config *c)
 {
     struct params *p = &w->view;
     int rc = params_describe(p, c);
@@ -78,7 +85,7 @@ static int allocate(struct masters *w, const struct config *c)
     for (int i = 0; i < p->n_tensors; i++)
         w->offset[i + 1] = w->offset[i] + (size_t)p->tensors[i].rows * (size_t)p->tensors[i].cols;
     w->n = w->offset[p->n_tensors];
-    w->n_window = masters_window(c, w->dtype);
+    w->n_window = weights_window(c, w->dtype);
     p->block_bytes = w->n * dtype_bytes(w->dtype);
     if ((p->block = mem_map(p->block_bytes)) == NULL)
         return ERR_NOMEM;
@@ -93,7 +100,7 @@ static int allocate(struct masters *w, const struct config *c)
 }
 
 /* As many as a model of one layer has in all. */
-size_t masters_window(const struct config *c, enum dtype dtype)
+size_t weights_window(const struct config *c, enum dtype dtype)
 {
     struct config one = *c;
     if (dtype == DTYPE_F16)
@@ -104,7 +111,7 @@ size_t masters_window(const struct config *c, enum dtype dtype)
 /* ---- from the model ---- */
 
 /* The source as it is now against the model that was loaded from it. */
-static int check_same(const struct source *s, const struct masters *w, const struct model *m)
+static int check_same(const struct source *s, const struct weights *w, const struct model *m)
 {
     const struct params *a = &w->view, *b = &s->table;
     bool same = a->n_tensors == b->n_tensors;
@@ -118,7 +125,7 @@ static int check_same(const struct source *s, const struct masters *w, const str
     return 0;
 }
 
-static int fill(struct masters *w, const struct source *s, const struct progress *p)
+static int fill_block(struct weights *w, const struct source *s, const struct progress *p)
 {
     struct params *to = &w->view;
     uint64_t *bad = mem_array((size_t)to->n_tensors, sizeof *bad);
@@ -128,7 +135,7 @@ static int fill(struct masters *w, const struct source *s, const struct progress
     for (int i = 0; i < to->n_tensors && rc == 0; i++)
         if (bad[i] > 0)
             rc = err_set(ERR_RANGE, "tensor %s: %" PRIu64 " of %zu weights are NaN or infinite%s",
-                         to->tensors[i].name, bad[i], masters_size(w, i),
+                         to->tensors[i].name, bad[i], weights_size(w, i),
                          w->dtype == DTYPE_F16 && s->readers[i].dtype != DTYPE_F16
                              ? " (or beyond float16's 65504; precision=float32 keeps those)"
                              : "");
@@ -137,7 +144,7 @@ static int fill(struct masters *w, const struct source *s, const struct progress
 }
 
 /* Memory serves where it has all the file has, or all that is wanted of it. */
-static int read_weights(struct masters *w, const struct model *m, const struct progress *p)
+static int read_weights(struct weights *w, const struct model *m, const struct progress *p)
 {
     const bool adapted = m->adapter != NULL && m->adapter->on;
     bool enough = (w->dtype == DTYPE_F16 || m->params.dtype == DTYPE_F32) && !adapted;
@@ -150,7 +157,7 @@ static int read_weights(struct masters *w, const struct model *m, const struct p
     if (rc == 0) {
         rc = memory ? 0 : check_same(&s, w, m);
         if (rc == 0)
-            rc = fill(w, &s, p);
+            rc = fill_block(w, &s, p);
         source_close(&s);
     }
     if (rc != 0 && rc != ERR_INTERRUPTED)
@@ -159,19 +166,19 @@ static int read_weights(struct masters *w, const struct model *m, const struct p
     return rc;
 }
 
-int masters_init(struct masters *w, const struct model *m, enum dtype dtype,
+int weights_init(struct weights *w, const struct model *m, enum dtype dtype,
                  const struct progress *p)
 {
-    *w = (struct masters){.dtype = dtype};
-    int rc = allocate(w, &m->config);
+    *w = (struct weights){.dtype = dtype};
+    int rc = allocate_block(w, &m->config);
     if (rc == 0)
         rc = read_weights(w, m, p);
     if (rc != 0)
-        masters_release(w);
+        weights_release(w);
     return rc;
 }
 
-void masters_release(struct masters *w)
+void weights_release(struct weights *w)
 {
     if (w == NULL)
         return;
@@ -179,13 +186,13 @@ void masters_release(struct masters *w)
         mem_unmap(w->window, w->n_window * sizeof *w->window);
     params_release(&w->view);
     mem_free(w->offset);
-    *w = (struct masters){0};
+    *w = (struct weights){0};
 }
 
 /* ---- to the window and back ---- */
 
 /* This thread's part of a span. */
-static struct span share(struct span s, int thread, int n_threads)
+static struct span share_of(struct span s, int thread, int n_threads)
 {
     size_t first, count;
     par_split_units(s.n, 4096, thread, n_threads, &first, &count);
@@ -193,7 +200,7 @@ static struct span share(struct span s, int thread, int n_threads)
 }
 
 /* The runs of a layer, or of what lies before the layers and behind them. */
-static int spans_of(const struct masters *w, struct span spans[2], int layer)
+static int spans_of(const struct weights *w, struct span spans[2], int layer)
 {
     if (layer >= 0) {
         spans[0] = layer_span(w, layer);
@@ -205,39 +212,39 @@ static int spans_of(const struct masters *w, struct span spans[2], int layer)
     return 2;
 }
 
-void masters_widen(const struct masters *w, float *window, const void *block, int layer, int thread,
+void weights_widen(const struct weights *w, float *window, const void *block, int layer, int thread,
                    int n_threads)
 {
     struct span spans[2];
     for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
-        struct span s = share(spans[i], thread, n_threads);
+        struct span s = share_of(spans[i], thread, n_threads);
         row_kernels()->widen(window + in_window(w, s.first), (const uint16_t *)block + s.first,
                              s.n);
     }
 }
 
-void masters_narrow(const struct masters *w, void *block, const float *window, int layer,
+void weights_narrow(const struct weights *w, void *block, const float *window, int layer,
                     int thread, int n_threads)
 {
     struct span spans[2];
     for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
-        struct span s = share(spans[i], thread, n_threads);
+        struct span s = share_of(spans[i], thread, n_threads);
         row_kernels()->narrow((uint16_t *)block + s.first, window + in_window(w, s.first), s.n);
     }
 }
 
-void masters_stand_still(struct masters *w, const struct adapter *a)
+void weights_freeze(struct weights *w, const struct adapter *a)
 {
     w->adapter = a;
-    adapter_stand_beside(a, &w->view);
+    adapter_set_branches(a, &w->view);
 }
 
-struct masters masters_learning(const struct masters *w)
+struct weights weights_trainable(const struct weights *w)
 {
     const struct adapter *a = w->adapter;
     if (a == NULL)
         return *w;
-    return (struct masters){.view = {.tensors = a->tensors, .n_tensors = a->n_tensors},
+    return (struct weights){.view = {.tensors = a->tensors, .n_tensors = a->n_tensors},
                             .data = a->data,
                             .n = a->n,
                             .offset = a->offset};
@@ -246,13 +253,13 @@ struct masters masters_learning(const struct masters *w)
 /* ---- to the model ---- */
 
 struct publish {
-    const struct masters *from;
+    const struct weights *from;
     struct params *to;
 };
 
 /* Rows first..last-1 of tensor i; a Conv1D some rows at a time, whose panels then stay
  * in the cache until they are full. */
-static void put(const struct publish *j, int i, int first, int last)
+static void put_rows(const struct publish *j, int i, int first, int last)
 {
     enum { ROWS = 16 };
     const struct param_tensor *t = &j->to->tensors[i];
@@ -282,11 +289,11 @@ static void publish_share(void *arg, int thread, int n_threads)
         first *= PANEL;
         last = last * PANEL < rows ? last * PANEL : rows;
         if (first < last)
-            put(j, i, first, last);
+            put_rows(j, i, first, last);
     }
 }
 
-void masters_publish(const struct masters *w, struct model *m)
+void weights_publish(const struct weights *w, struct model *m)
 {
     struct publish j = {.from = w, .to = &m->params};
     par_run(publish_share, &j);
@@ -295,7 +302,7 @@ void masters_publish(const struct masters *w, struct model *m)
 }
 
 struct merge {
-    const struct masters *from;
+    const struct weights *from;
     const struct adapter *shown;
     const struct model *model;
 };
@@ -304,8 +311,8 @@ struct merge {
 static void merge_share(void *arg, int thread, int n_threads)
 {
     const struct merge *j = arg;
-    for (int i = 0; i < j->shown->n_terms; i++) {
-        const struct low_rank *t = &j->shown->terms[i];
+    for (int i = 0; i < j->shown->n_branches; i++) {
+        const struct low_rank *t = &j->shown->branches[i];
         const struct param_tensor *base = adapter_tensor(t, &j->from->view);
         struct linear to = adapter_other(j->shown, j->model, i);
         int first, last;
@@ -322,7 +329,7 @@ static void merge_share(void *arg, int thread, int n_threads)
     }
 }
 
-void masters_publish_adapter(const struct masters *w, struct adapter *shown, struct model *m)
+void weights_publish_adapter(const struct weights *w, struct adapter *shown, struct model *m)
 {
     struct merge j = {.from = w, .shown = shown, .model = m};
     memcpy(shown->data, w->adapter->data, shown->n * sizeof *shown->data);
@@ -334,7 +341,7 @@ void masters_publish_adapter(const struct masters *w, struct adapter *shown, str
     adapter_switch(m, true);
 }
 
-int masters_source(struct source *s, const struct masters *w, const struct model *m)
+int weights_source(struct source *s, const struct weights *w, const struct model *m)
 {
     return source_open_params(s, &w->view, m);
 }

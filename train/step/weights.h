@@ -17,7 +17,7 @@
 #include "train/optim/optimizer.h"
 #include "weights/tensors/source.h"
 
-struct masters {
+struct weights {
     /* For the forward pass: matrices as LINEAR_ROWS and LINEAR_COLUMNS, all
      * pointing into the window, every layer at the same place in float16. Each tensor of
      * its table is plain rows of the block, in fp32 or binary16. */
@@ -29,7 +29,7 @@ struct masters {
     float *window; /* [n_window]; in float32 data */
     size_t n_window;
     size_t *offset;                /* [view.n_tensors + 1], of each tensor in data; owned */
-    const struct adapter *adapter; /* learns in their place; NULL: they learn; borrowed */
+    const struct adapter *adapter; /* trained in their place; NULL: they are trained; borrowed */
 };
 
 /*
@@ -38,55 +38,56 @@ struct masters {
  * note says so when memory has fewer). ERR_MISMATCH: the source is not what was loaded
  * any more. dtype: DTYPE_F32 or DTYPE_F16, to which weights are rounded to nearest.
  */
-int masters_init(struct masters *w, const struct model *m, enum dtype dtype,
+int weights_init(struct weights *w, const struct model *m, enum dtype dtype,
                  const struct progress *p);
-void masters_release(struct masters *w);
+void weights_release(struct weights *w);
 /* Floats of a window, before anything is allocated. */
-size_t masters_window(const struct config *c, enum dtype dtype);
-/* From now on a, an adapter for their shape, learns beside the masters, which stay as they are. */
-void masters_stand_still(struct masters *w, const struct adapter *a);
-/* What learns as the optimizer takes it, borrowed from w or its adapter: not to be released. */
-struct masters masters_learning(const struct masters *w);
+size_t weights_window(const struct config *c, enum dtype dtype);
+/* From now on a, an adapter for their shape, is trained, and the weights are frozen. */
+void weights_freeze(struct weights *w, const struct adapter *a);
+/* What is trainable as the optimizer takes it, borrowed from w or its adapter: not to be released.
+ */
+struct weights weights_trainable(const struct weights *w);
 /*
  * Make the weights of m, a model of the same shape, anew: rounded to its precision, by
  * the whole team. Its version rises, and it counts as changed. Neither allocates nor
  * looks at Ctrl-C: m is never half-new.
  */
-void masters_publish(const struct masters *w, struct model *m);
+void weights_publish(const struct weights *w, struct model *m);
 /*
- * The same with an adapter, which learns beside them: `shown`, of the same shape and with room
- * made for m, becomes a copy of it, stands beside m and is switched on. m's own weights stay
+ * The same with the adapter that is trained: `shown`, of the same shape and with room made for
+ * m, becomes a copy of it, is attached to m and switched on. m's own weights stay
  * those of its source.
  */
-void masters_publish_adapter(const struct masters *w, struct adapter *shown, struct model *m);
-/* The masters as a source of tensors, with the name, tokenizer and stored settings
+void weights_publish_adapter(const struct weights *w, struct adapter *shown, struct model *m);
+/* The weights as a source of tensors, with the name, tokenizer and stored settings
  * of m; both are borrowed until source_close. */
-int masters_source(struct source *s, const struct masters *w, const struct model *m);
+int weights_source(struct source *s, const struct weights *w, const struct model *m);
 
 /*
  * Float16 only: what a block has of a layer, or with layer -1 of all outside the layers,
  * into a window, and back, to nearest even. This thread's share; no barrier.
  */
-void masters_widen(const struct masters *w, float *window, const void *block, int layer, int thread,
+void weights_widen(const struct weights *w, float *window, const void *block, int layer, int thread,
                    int n_threads);
-void masters_narrow(const struct masters *w, void *block, const float *window, int layer,
+void weights_narrow(const struct weights *w, void *block, const float *window, int layer,
                     int thread, int n_threads);
 
 /* As the optimizer takes them: what lies where, and the block. */
-static inline struct optimizer_layout masters_layout(const struct masters *w)
+static inline struct optimizer_layout weights_layout(const struct weights *w)
 {
     return (struct optimizer_layout){.dtype = w->dtype,
                                      .n_tensors = w->view.n_tensors,
                                      .tensors = w->view.tensors,
                                      .offset = w->offset};
 }
-static inline void *masters_block(const struct masters *w)
+static inline void *weights_block(const struct weights *w)
 {
     return w->dtype == DTYPE_F16 ? (void *)w->half : w->data;
 }
 
 /* Of tensor i. */
-static inline size_t masters_size(const struct masters *w, int i)
+static inline size_t weights_size(const struct weights *w, int i)
 {
     return w->offset[i + 1] - w->offset[i];
 }

@@ -154,7 +154,7 @@ static void name_half(char out[NAME], const struct low_rank *t, int half, bool w
 {
     char matrix[64];
     snprintf(out, NAME, "base_model.model.%s%s.lora_%c.weight", whole ? "transformer." : "",
-             adapter_term_name(matrix, t), "AB"[half]);
+             adapter_branch_name(matrix, t), "AB"[half]);
 }
 
 static int check_entry(const struct tensor_entry *e, const struct low_rank *t, int half)
@@ -216,8 +216,8 @@ static int refuse_extra(const struct tensor_file *f, const struct adapter *a)
     char name[NAME], shown[SHOWN];
     for (int i = 0; i < f->n; i++) {
         bool known = false;
-        for (int k = 0; k < 4 * a->n_terms && !known; k++) {
-            name_half(name, &a->terms[k / 4], k % 2, k / 2 % 2);
+        for (int k = 0; k < 4 * a->n_branches && !known; k++) {
+            name_half(name, &a->branches[k / 4], k % 2, k / 2 % 2);
             known = strcmp(name, f->entries[i].name) == 0;
         }
         if (!known)
@@ -235,8 +235,8 @@ static int read_tensors(struct adapter *a, const char *path)
     int rc = open_tensors(&f, path);
     if (rc != 0)
         return rc;
-    for (int i = 0; i < 2 * a->n_terms && rc == 0; i++) {
-        const struct low_rank *t = &a->terms[i / 2];
+    for (int i = 0; i < 2 * a->n_branches && rc == 0; i++) {
+        const struct low_rank *t = &a->branches[i / 2];
         char name[NAME];
         name_half(name, t, i % 2, true);
         const struct tensor_entry *e = tensor_file_find(&f, name);
@@ -345,8 +345,8 @@ static int describe_tensors(struct buf *head, const struct adapter *a)
 {
     uint64_t at = 0;
     int rc = buf_str(head, "{\"__metadata__\":{\"format\":\"pt\"}");
-    for (int i = 0; i < 2 * a->n_terms && rc == 0; i++) {
-        const struct low_rank *t = &a->terms[i / 2];
+    for (int i = 0; i < 2 * a->n_branches && rc == 0; i++) {
+        const struct low_rank *t = &a->branches[i / 2];
         char name[NAME];
         int rows = i % 2 ? t->N : t->rank, cols = i % 2 ? t->rank : t->K;
         uint64_t end = at + (uint64_t)rows * (uint64_t)cols * sizeof(float);
@@ -383,8 +383,8 @@ static int write_tensors(const struct adapter *a, const char *folder)
     int rc = path == NULL ? ERR_NOMEM : describe_tensors(&head, a);
     if (rc == 0 && (rc = file_create(&f, path, false)) == 0)
         rc = safetensors_write_head(&f, &head);
-    for (int i = 0; i < 2 * a->n_terms && rc == 0; i++)
-        rc = write_half(&f, &a->terms[i / 2], i % 2);
+    for (int i = 0; i < 2 * a->n_branches && rc == 0; i++)
+        rc = write_half(&f, &a->branches[i / 2], i % 2);
     if (rc == 0)
         rc = file_commit(&f);
     file_abandon(&f);

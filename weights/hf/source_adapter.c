@@ -16,7 +16,7 @@ struct adapted {
 
 /* What stands around the format of the base. */
 struct state {
-    struct adapted *adapted; /* [n_terms] */
+    struct adapted *adapted; /* [n_branches] */
     struct adapter *own;     /* NULL: the adapter is borrowed */
     void *format;
     void (*close)(void *format);
@@ -73,14 +73,14 @@ int source_find_matrix(const struct source *s, const struct low_rank *t)
         return err_set(ERR_MISMATCH,
                        "the weights are of another model than when they were loaded: %s is not "
                        "[%d,%d]; :load them again",
-                       adapter_term_name(name, t), t->K, t->N);
+                       adapter_branch_name(name, t), t->K, t->N);
     return (int)(p - s->table.tensors);
 }
 
 int source_adapt(struct source *s, const struct adapter *a, bool own_precision)
 {
     struct state *st = mem_alloc(sizeof *st);
-    if (st == NULL || (st->adapted = mem_array((size_t)a->n_terms, sizeof *st->adapted)) == NULL) {
+    if (st == NULL || (st->adapted = mem_array((size_t)a->n_branches, sizeof *st->adapted)) == NULL) {
         mem_free(st);
         return ERR_NOMEM;
     }
@@ -88,12 +88,12 @@ int source_adapt(struct source *s, const struct adapter *a, bool own_precision)
     st->close = s->close;
     s->format = st;
     s->close = close_state;
-    for (int i = 0; i < a->n_terms; i++) {
-        int at = source_find_matrix(s, &a->terms[i]);
+    for (int i = 0; i < a->n_branches; i++) {
+        int at = source_find_matrix(s, &a->branches[i]);
         if (at < 0)
             return at;
         struct adapted *x = &st->adapted[i];
-        *x = (struct adapted){.base = s->readers[at], .term = &a->terms[i]};
+        *x = (struct adapted){.base = s->readers[at], .term = &a->branches[i]};
         x->to = own_precision ? x->base.dtype : DTYPE_F32;
         s->readers[at] = (struct tensor_reader){
             .read = read_adapted, .user = x, .dtype = x->to, .out_major = x->base.out_major};

@@ -46,12 +46,12 @@ static void store(const char *path, bool tied, enum dtype dtype)
     tiny_release(&m);
 }
 
-/* Element k of tensor i of the parameters is f(element k of the masters). */
-static void expect(const struct params *p, const struct masters *w, float (*f)(float))
+/* Element k of tensor i of the parameters is f(element k of the weights). */
+static void expect(const struct params *p, const struct weights *w, float (*f)(float))
 {
     for (int i = 0; i < p->n_tensors; i++) {
         const struct param_tensor *t = &p->tensors[i];
-        size_t n = masters_size(w, i);
+        size_t n = weights_size(w, i);
         float *there = mem_array(n, sizeof *there);
         params_read(t, there, 0, n);
         for (size_t k = 0; k < n; k++) {
@@ -79,7 +79,7 @@ static float rounded(float x)
 /* ---- from the model ---- */
 
 /* Whatever the panels hold and wherever the file keeps a matrix's columns. */
-static void masters_have_the_files_precision(void **state)
+static void weights_have_the_files_precision(void **state)
 {
     (void)state;
     struct scratch s;
@@ -93,11 +93,11 @@ static void masters_have_the_files_precision(void **state)
                 struct model *exact = load(path, DTYPE_F32);
                 for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
                     struct model *m = load(path, (enum dtype)kind);
-                    struct masters w;
-                    assert_ok(masters_init(&w, m, DTYPE_F32, NULL));
+                    struct weights w;
+                    assert_ok(weights_init(&w, m, DTYPE_F32, NULL));
                     assert_int_equal(w.n, config_params(&m->config));
                     expect(&exact->params, &w, same);
-                    masters_release(&w);
+                    weights_release(&w);
                     model_free(m);
                 }
                 model_free(exact);
@@ -111,11 +111,11 @@ static void the_view_points_into_the_block(void **state)
     for (int tied = 0; tied < 2; tied++) {
         struct config c = shape(tied != 0);
         struct model m;
-        struct masters w;
+        struct weights w;
         tiny_init(&m, &c, DTYPE_F32, 3);
         char name[] = "tiny";
         m.name = name;
-        assert_ok(masters_init(&w, &m, DTYPE_F32, NULL));
+        assert_ok(weights_init(&w, &m, DTYPE_F32, NULL));
         const struct params *a = &m.params, *b = &w.view;
         float ours[512], theirs[512];
 #define SAME_LINEAR(x)                                                                             \
@@ -154,7 +154,7 @@ static void the_view_points_into_the_block(void **state)
         }
         SAME_VECTOR(ln_f_weight);
         SAME_VECTOR(ln_f_bias);
-        masters_release(&w);
+        weights_release(&w);
         tiny_release(&m);
     }
 }
@@ -180,21 +180,21 @@ static void changed_weights_come_from_memory(void **state)
     store(path, true, DTYPE_F32);
     for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
         struct model *m = load(path, (enum dtype)kind);
-        struct masters w, again;
+        struct weights w, again;
         struct notes notes = {0};
         struct progress progress = {.note = take_note, .user = &notes};
-        assert_ok(masters_init(&w, m, DTYPE_F32, &progress));
+        assert_ok(weights_init(&w, m, DTYPE_F32, &progress));
         assert_int_equal(notes.n, 0);
         for (size_t i = 0; i < w.n; i++)
             w.data[i] += 0.01f;
-        masters_publish(&w, m);
-        assert_ok(masters_init(&again, m, DTYPE_F32, &progress));
+        weights_publish(&w, m);
+        assert_ok(weights_init(&again, m, DTYPE_F32, &progress));
         expect(&m->params, &again, same);
         assert_int_equal(notes.n, kind == DTYPE_F16);
         if (notes.n > 0)
             assert_non_null(strstr(notes.last, "fp16"));
-        masters_release(&again);
-        masters_release(&w);
+        weights_release(&again);
+        weights_release(&w);
         model_free(m);
     }
     scratch_close(&s);
@@ -204,58 +204,58 @@ static void what_cannot_be_read_is_said(void **state)
 {
     (void)state;
     struct scratch s;
-    struct masters w;
+    struct weights w;
     scratch_open(&s);
     const char *path = scratch_path(&s, "hf");
     store(path, true, DTYPE_F32);
     struct model *m = load(path, DTYPE_F16);
     /* Replaced by one of another shape. */
     store(path, false, DTYPE_F32);
-    assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_MISMATCH);
+    assert_int_equal(weights_init(&w, m, DTYPE_F32, NULL), ERR_MISMATCH);
     assert_string_equal(scratch_sentence(&s, err_text()),
                         "cannot read the weights to train from DIR/hf: it has other shapes than "
                         "the model in memory: it was replaced since, :load it again");
-    masters_release(&w);
+    weights_release(&w);
     /* By one of the same shape, in another precision. */
     store(path, true, DTYPE_BF16);
-    assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_MISMATCH);
+    assert_int_equal(weights_init(&w, m, DTYPE_F32, NULL), ERR_MISMATCH);
     assert_string_equal(scratch_sentence(&s, err_text()),
                         "cannot read the weights to train from DIR/hf: it was written to since it "
                         "was loaded: :load it again");
     /* Gone. */
     assert_int_equal(remove(scratch_path(&s, "hf/model.safetensors")), 0);
-    assert_int_not_equal(masters_init(&w, m, DTYPE_F32, NULL), 0);
+    assert_int_not_equal(weights_init(&w, m, DTYPE_F32, NULL), 0);
     assert_non_null(strstr(err_text(), "cannot read the weights to train from "));
     assert_null(w.data);
     /* Not a number. */
     m->changed = true;
     m->params.ln_f_bias[3] = NAN;
     m->params.ln_f_bias[5] = INFINITY;
-    assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_RANGE);
+    assert_int_equal(weights_init(&w, m, DTYPE_F32, NULL), ERR_RANGE);
     assert_string_equal(err_text(), "cannot read the weights to train: tensor ln_f.bias: 2 of 132 "
                                     "weights are NaN or infinite");
     /* Or one that float16 has not. */
     m->params.ln_f_bias[3] = 1e5f;
     m->params.ln_f_bias[5] = 0;
-    assert_int_equal(masters_init(&w, m, DTYPE_F16, NULL), ERR_RANGE);
+    assert_int_equal(weights_init(&w, m, DTYPE_F16, NULL), ERR_RANGE);
     assert_string_equal(err_text(), "cannot read the weights to train: tensor ln_f.bias: 1 of 132 "
                                     "weights are NaN or infinite (or beyond float16's 65504; "
                                     "precision=float32 keeps those)");
-    assert_ok(masters_init(&w, m, DTYPE_F32, NULL));
-    masters_release(&w);
+    assert_ok(weights_init(&w, m, DTYPE_F32, NULL));
+    weights_release(&w);
     m->params.ln_f_bias[3] = 0;
     interrupt_raise();
-    assert_int_equal(masters_init(&w, m, DTYPE_F32, NULL), ERR_INTERRUPTED);
+    assert_int_equal(weights_init(&w, m, DTYPE_F32, NULL), ERR_INTERRUPTED);
     interrupt_clear();
     /* Every allocation may fail. */
     for (int dtype = DTYPE_F32; dtype <= DTYPE_F16; dtype++) {
         int rc = ERR_NOMEM;
         for (uint64_t k = 1; rc != 0; k++) {
             mem_fail_at(k);
-            rc = masters_init(&w, m, (enum dtype)dtype, NULL);
+            rc = weights_init(&w, m, (enum dtype)dtype, NULL);
             mem_fail_at(0);
             assert_true(k < 100 && (rc == ERR_NOMEM || k > 8));
-            masters_release(&w);
+            weights_release(&w);
         }
     }
     model_free(m);
@@ -271,17 +271,17 @@ static void publishing_rounds_each_weight_into_its_place(void **state)
         for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
             struct config c = shape(tied != 0);
             struct model m;
-            struct masters w;
+            struct weights w;
             unsigned char hash[32];
             tiny_init(&m, &c, (enum dtype)kind, 3);
             char name[] = "tiny";
             m.name = name;
             memcpy(hash, model_fingerprint(&m), sizeof hash);
-            assert_ok(masters_init(&w, &m, DTYPE_F32, NULL));
+            assert_ok(weights_init(&w, &m, DTYPE_F32, NULL));
             for (int threads = 1; threads <= 5; threads++) {
                 assert_ok(par_open(threads, false));
                 /* Nothing but the weights: what pads the panels stays zero. */
-                masters_publish(&w, &m);
+                weights_publish(&w, &m);
                 assert_memory_equal(model_fingerprint(&m), hash, sizeof hash);
                 assert_int_equal(m.version, 2 * threads);
                 assert_true(m.changed);
@@ -289,19 +289,19 @@ static void publishing_rounds_each_weight_into_its_place(void **state)
                     w.data[i] *= 1.0009765f;
                 uint64_t before = mem_count();
                 interrupt_raise();
-                masters_publish(&w, &m);
+                weights_publish(&w, &m);
                 interrupt_clear();
                 assert_int_equal(mem_count(), before);
                 expect(&m.params, &w, kind == DTYPE_F16 ? rounded : same);
                 memcpy(hash, model_fingerprint(&m), sizeof hash);
             }
             par_close();
-            masters_release(&w);
+            weights_release(&w);
             tiny_release(&m);
         }
 }
 
-static void masters_are_a_source(void **state)
+static void weights_are_a_source(void **state)
 {
     (void)state;
     struct scratch s;
@@ -309,21 +309,21 @@ static void masters_are_a_source(void **state)
     const char *path = scratch_path(&s, "hf"), *out = scratch_path(&s, "out");
     store(path, false, DTYPE_F16);
     struct model *m = load(path, DTYPE_F16);
-    struct masters w;
-    assert_ok(masters_init(&w, m, DTYPE_F32, NULL));
+    struct weights w;
+    assert_ok(weights_init(&w, m, DTYPE_F32, NULL));
     for (size_t i = 0; i < w.n; i++)
         w.data[i] *= 1.0009765f;
     struct source source;
-    assert_ok(masters_source(&source, &w, m));
+    assert_ok(weights_source(&source, &w, m));
     assert_int_equal(source.dtype, DTYPE_F32);
     assert_ok(source_save(&source, out, &(struct save_config){.convert = false}, NULL));
     source_close(&source);
     struct model *back = load(out, DTYPE_F32);
     expect(&back->params, &w, same);
     model_free(back);
-    masters_release(&w);
-    masters_release(&w);
-    masters_release(NULL);
+    weights_release(&w);
+    weights_release(&w);
+    weights_release(NULL);
     model_free(m);
     scratch_close(&s);
 }
@@ -331,7 +331,7 @@ static void masters_are_a_source(void **state)
 /* ---- float16 ---- */
 
 /* Element k of the half block is element k of the others, rounded. */
-static void expect_half(const struct masters *w, const struct masters *whole)
+static void expect_half(const struct weights *w, const struct weights *whole)
 {
     assert_int_equal(w->n, whole->n);
     for (size_t i = 0; i < w->n; i++)
@@ -341,7 +341,7 @@ static void expect_half(const struct masters *w, const struct masters *whole)
 }
 
 /* From panels of either kind, and from files whichever way their matrices lie. */
-static void half_masters_are_the_weights_rounded(void **state)
+static void half_weights_are_the_weights_rounded(void **state)
 {
     (void)state;
     struct scratch s;
@@ -351,21 +351,21 @@ static void half_masters_are_the_weights_rounded(void **state)
         for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++)
             for (int format = 0; format < 2; format++) {
                 const char *path = scratch_path(&s, names[format]);
-                struct masters w, whole;
+                struct weights w, whole;
                 struct source source;
                 uint64_t bad[64];
                 store(path, tied != 0, DTYPE_F32);
                 struct model *m = load(path, (enum dtype)kind);
-                assert_ok(masters_init(&w, m, DTYPE_F16, NULL));
-                assert_ok(masters_init(&whole, m, DTYPE_F32, NULL));
+                assert_ok(weights_init(&w, m, DTYPE_F16, NULL));
+                assert_ok(weights_init(&whole, m, DTYPE_F32, NULL));
                 expect_half(&w, &whole);
                 memset(w.half, 0, w.n * sizeof *w.half);
                 assert_ok(source_open(&source, path, 0, true, NULL));
                 assert_ok(params_fill(w.view.tensors, source.readers, w.view.n_tensors, bad, NULL));
                 source_close(&source);
                 expect_half(&w, &whole);
-                masters_release(&whole);
-                masters_release(&w);
+                weights_release(&whole);
+                weights_release(&w);
                 model_free(m);
             }
     scratch_close(&s);
@@ -377,13 +377,13 @@ static void a_window_has_each_layer_in_its_turn(void **state)
     (void)state;
     struct config c = shape(false);
     struct model m;
-    struct masters w, whole;
+    struct weights w, whole;
     tiny_init(&m, &c, DTYPE_F16, 3);
     char name[] = "tiny";
     m.name = name;
-    assert_ok(masters_init(&w, &m, DTYPE_F16, NULL));
-    assert_ok(masters_init(&whole, &m, DTYPE_F32, NULL));
-    assert_int_equal(w.n_window, masters_window(&m.config, DTYPE_F16));
+    assert_ok(weights_init(&w, &m, DTYPE_F16, NULL));
+    assert_ok(weights_init(&whole, &m, DTYPE_F32, NULL));
+    assert_int_equal(w.n_window, weights_window(&m.config, DTYPE_F16));
     assert_true(w.n_window < w.n);
     uint16_t *back = mem_array(w.n, sizeof *back);
     float column[512], expected[512];
@@ -391,11 +391,11 @@ static void a_window_has_each_layer_in_its_turn(void **state)
         memset(w.window, 0, w.n_window * sizeof *w.window);
         memset(back, 0, w.n * sizeof *back);
         for (int t = 0; t < threads; t++)
-            masters_widen(&w, w.window, w.half, -1, t, threads);
+            weights_widen(&w, w.window, w.half, -1, t, threads);
         for (int layer = 0; layer < c.n_layer; layer++) {
             const struct layer *l = &w.view.layers[layer], *e = &whole.view.layers[layer];
             for (int t = 0; t < threads; t++)
-                masters_widen(&w, w.window, w.half, layer, t, threads);
+                weights_widen(&w, w.window, w.half, layer, t, threads);
             for (int n = 0; n < l->mlp_proj.N; n++) {
                 linear_column(&l->mlp_proj, n, column);
                 linear_column(&e->mlp_proj, n, expected);
@@ -404,49 +404,49 @@ static void a_window_has_each_layer_in_its_turn(void **state)
             }
             assert_true(l->ln_1_weight[7] == rounded(e->ln_1_weight[7]));
             for (int t = 0; t < threads; t++)
-                masters_narrow(&w, back, w.window, layer, t, threads);
+                weights_narrow(&w, back, w.window, layer, t, threads);
         }
         assert_true(w.view.ln_f_bias[5] == rounded(whole.view.ln_f_bias[5]));
         linear_column(&w.view.lm_head, 9, column);
         linear_column(&whole.view.lm_head, 9, expected);
         assert_true(column[3] == rounded(expected[3]));
         for (int t = 0; t < threads; t++)
-            masters_narrow(&w, back, w.window, -1, t, threads);
+            weights_narrow(&w, back, w.window, -1, t, threads);
         assert_memory_equal(back, w.half, w.n * sizeof *back);
     }
     mem_free(back);
-    masters_release(&whole);
-    masters_release(&w);
+    weights_release(&whole);
+    weights_release(&w);
     tiny_release(&m);
 }
 
 /* Panels of fp16 are copies of them; files too. */
-static void half_masters_come_back_bit_for_bit(void **state)
+static void half_weights_come_back_bit_for_bit(void **state)
 {
     (void)state;
     for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
         struct config c = shape(true);
         struct model m;
-        struct masters w, again;
+        struct weights w, again;
         struct source source;
         char name[] = "tiny";
         tiny_init(&m, &c, (enum dtype)kind, 3);
         m.name = name;
-        assert_ok(masters_init(&w, &m, DTYPE_F16, NULL));
+        assert_ok(weights_init(&w, &m, DTYPE_F16, NULL));
         for (size_t i = 0; i < w.n; i++)
             w.half[i] ^= 3;
-        masters_publish(&w, &m);
-        assert_ok(masters_init(&again, &m, DTYPE_F16, NULL));
+        weights_publish(&w, &m);
+        assert_ok(weights_init(&again, &m, DTYPE_F16, NULL));
         assert_memory_equal(again.half, w.half, w.n * sizeof *w.half);
-        assert_ok(masters_source(&source, &w, &m));
+        assert_ok(weights_source(&source, &w, &m));
         assert_int_equal(source.dtype, DTYPE_F16);
         memset(again.half, 0, again.n * sizeof *again.half);
         uint64_t bad[64];
         assert_ok(params_fill(again.view.tensors, source.readers, again.view.n_tensors, bad, NULL));
         assert_memory_equal(again.half, w.half, w.n * sizeof *w.half);
         source_close(&source);
-        masters_release(&again);
-        masters_release(&w);
+        weights_release(&again);
+        weights_release(&w);
         tiny_release(&m);
     }
 }
@@ -454,15 +454,15 @@ static void half_masters_come_back_bit_for_bit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(masters_have_the_files_precision),
+        cmocka_unit_test(weights_have_the_files_precision),
         cmocka_unit_test(the_view_points_into_the_block),
         cmocka_unit_test(changed_weights_come_from_memory),
         cmocka_unit_test(what_cannot_be_read_is_said),
         cmocka_unit_test(publishing_rounds_each_weight_into_its_place),
-        cmocka_unit_test(masters_are_a_source),
-        cmocka_unit_test(half_masters_are_the_weights_rounded),
+        cmocka_unit_test(weights_are_a_source),
+        cmocka_unit_test(half_weights_are_the_weights_rounded),
         cmocka_unit_test(a_window_has_each_layer_in_its_turn),
-        cmocka_unit_test(half_masters_come_back_bit_for_bit),
+        cmocka_unit_test(half_weights_come_back_bit_for_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

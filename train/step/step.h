@@ -6,8 +6,8 @@
  * Every number has the same bits for any size of the team, and with or without
  * recomputation. After step_new nothing allocates.
  *
- * With weights in float16, weights, gradients and all that the forward keeps for the
- * backward lie in binary16: each is rounded to nearest once when it is put there, a
+ * In float16, weights, gradients and all activations saved for the backward lie in
+ * binary16: each is rounded to nearest once when it is put there, a
  * gradient once a micro-batch. All arithmetic is fp32, and so is what is in one layer's
  * work only: sums, the gradients of activations.
  */

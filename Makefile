@@ -84,7 +84,7 @@ $(OUT)/%.o: %.c Makefile
 # The presets are part of the program, so that they are there wherever it is.
 $(OUT)/train/config/presets.c: train/config/presets $(PRESETS) Makefile
 	@mkdir -p $(@D)
-	$(Q){ printf '#include "train/config/run_config.h"\nconst struct run_preset run_presets[] = {\n'; \
+	$(Q){ printf '#include "train/config/presets.h"\nconst struct run_preset run_presets[] = {\n'; \
 	for f in $(PRESETS); do \
 	    printf '{"%s",\n' "$$(basename $$f .yaml)"; sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; \
 	done; echo '{0}};'; } >$@

@@ -198,6 +198,14 @@ int setting_parse(const struct setting *s, void *base, const char *text)
     return 0;
 }
 
+int setting_switch(const struct setting *s, const char *text, bool *on)
+{
+    static const struct setting a_switch = {.name = "", .type = SETTING_BOOL};
+    int rc = setting_parse(&a_switch, on, text);
+    return rc == 0 ? 0
+                   : err_set(ERR_RANGE, "%s is %s, must be on or off", s->name, file_quote(text));
+}
+
 /* The shortest decimal that reads back as the same number; 20, not 2e+01. */
 static int format_number(struct buf *out, double v, bool narrow)
 {
@@ -260,11 +268,16 @@ void settings_free_texts(const struct setting *rows, size_t n, void *base)
     }
 }
 
-int settings_own_texts(const struct setting *rows, size_t n, void *dst, const void *src)
+void settings_forget_texts(const struct setting *rows, size_t n, void *base)
 {
     for (size_t i = 0; i < n; i++)
-        if (text_of(&rows[i], dst) != NULL)
-            *text_of(&rows[i], dst) = NULL;
+        if (text_of(&rows[i], base) != NULL)
+            *text_of(&rows[i], base) = NULL;
+}
+
+int settings_own_texts(const struct setting *rows, size_t n, void *dst, const void *src)
+{
+    settings_forget_texts(rows, n, dst);
     for (size_t i = 0; i < n; i++) {
         char **place = text_of(&rows[i], dst);
         const char *text =

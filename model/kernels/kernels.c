@@ -80,6 +80,12 @@ const struct kernels *kernels_nth(int i)
     return i >= 0 && i < n_sets ? &sets[i] : NULL;
 }
 
+const char *kernels_nth_name(int i)
+{
+    const struct kernels *k = kernels_nth(i);
+    return k != NULL ? k->name : NULL;
+}
+
 const char *kernels_name(void)
 {
     return kernels_active()->name;

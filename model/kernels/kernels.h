@@ -25,6 +25,8 @@ int kernels_select(const char *name);
 const char *kernels_name(void);
 /* The names this machine has, best last: "portable, avx2, avx512". */
 const char *kernels_names(void);
+/* The i-th of them, NULL past the last. */
+const char *kernels_nth_name(int i);
 /* All tables (kernels_tables.h) of the set in use, and of set i of this machine, portable first,
  * NULL past the last: for tests. */
 const struct kernels *kernels_active(void);

@@ -1,28 +1,13 @@
 #include "repl/commands/complete.h"
 
 #include "model/base/mem.h"
-#include "model/kernels/kernels.h"
 #include "repl/commands/command.h"
 #include "repl/settings/options.h"
+#include "train/config/presets.h"
 #include "train/config/run_config.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* The names in a list separated by `separator`, blanks around them left out. */
-static void offer_list(struct completion *out, const char *list, char separator)
-{
-    const char stop[] = {separator, ' ', '\0'};
-    char one[64];
-    for (const char *p = list; *p != '\0';) {
-        p += strspn(p, stop);
-        int n = (int)strcspn(p, stop);
-        snprintf(one, sizeof one, "%.*s", n, p);
-        if (n > 0)
-            completion_add(out, one);
-        p += n;
-    }
-}
 
 static void offer_commands(struct completion *out, const char *prefix)
 {
@@ -50,28 +35,22 @@ static void offer_settings(struct completion *out, const char *call_options)
     }
 }
 
-/* A list of paths is a text to its table. */
-static bool is_path(const struct setting *o)
-{
-    return o->type == SETTING_PATH || (o->argument != NULL && strncmp(o->argument, "PATH", 4) == 0);
-}
-
 static void offer_values(struct completion *out, const struct setting *o)
 {
     char name[64];
     if (o == NULL)
         return;
-    out->paths = is_path(o);
-    if (o->type == SETTING_BOOL)
-        offer_list(out, "on off", ' ');
+    out->paths = o->type == SETTING_PATH || o->paths;
+    if (o->type == SETTING_BOOL) {
+        completion_add(out, "on");
+        completion_add(out, "off");
+    }
     for (int i = 0; o->type == SETTING_CHOICE && o->choices[i] != NULL; i++) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(o->choices[i], "|"), o->choices[i]);
         completion_add(out, name);
     }
-    if (strcmp(o->name, "kernels") == 0) {
-        completion_add(out, "auto");
-        offer_list(out, kernels_names(), ',');
-    }
+    for (int i = 0; o->words != NULL && o->words(i) != NULL; i++)
+        completion_add(out, o->words(i));
 }
 
 static void offer_presets(struct completion *out)

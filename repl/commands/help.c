@@ -151,7 +151,7 @@ static int explain_option(const struct repl *r, const struct setting *o)
     printf("%s%s%s: %s\n", term_bold(stdout), o->name, term_plain(stdout), o->help);
     print_other_names(o);
     if (o->type == SETTING_SHORTHAND)
-        printf("  the same as %s %s\n", o->choices[0], o->choices[1]);
+        printf("  the same as %s %s\n", o->shorthand_for, o->shorthand_value);
     else if (o->call_only)
         printf("  an option of single commands: %s\n", buf_text(&range));
     else

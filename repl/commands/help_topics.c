@@ -4,6 +4,7 @@
 #include "repl/terminal/table.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "train/config/presets.h"
 #include "train/config/run_config.h"
 
 #include <stdio.h>

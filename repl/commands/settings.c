@@ -80,26 +80,27 @@ static int check_with_model(const struct repl *r)
     return rc;
 }
 
-/* What is worth knowing at once about a change. */
-static int after(struct repl *r, const struct setting *o)
+static void switch_screen(const struct repl *r)
 {
-    const struct settings *s = &r->options.settings;
-    int rc = 0;
-    if (strcmp(o->name, "color") == 0)
-        term_set_color(s->talk.color);
-    else if (strcmp(o->name, "wrap") == 0)
-        wrap_switch(s->talk.wrap);
-    else if (strcmp(o->name, "kernels") == 0 || strcmp(o->name, "threads") == 0 ||
-             strcmp(o->name, "pin") == 0)
-        rc = repl_device(r);
-    else if (r->model != NULL && o->type == SETTING_STRING && option_per_line(o))
-        rc = check_with_model(r);
-    else if (r->model != NULL && strcmp(o->name, "lora") == 0)
+    term_set_color(r->options.settings.talk.color);
+    wrap_switch(r->options.settings.talk.wrap);
+}
+
+/* What is worth knowing at once about a change. */
+static int after_change(struct repl *r, const struct setting *o)
+{
+    if (o->holds_from == HOLDS_FROM_TEAM)
+        return repl_device(r);
+    if (o->holds_from == HOLDS_FROM_SCREEN)
+        switch_screen(r);
+    else if (r->model != NULL && o->type == SETTING_STRING && o->per_line)
+        return check_with_model(r);
+    else if (r->model != NULL && o->holds_from == HOLDS_FROM_START)
         printf("%sholds from the next start on; :lora load DIR puts one beside this model%s\n",
                term_dim(stdout), term_plain(stdout));
-    else if (r->model != NULL && (strcmp(o->name, "dtype") == 0 || strcmp(o->name, "model") == 0))
+    else if (r->model != NULL && o->holds_from == HOLDS_FROM_LOAD)
         printf("%sholds from the next :load on%s\n", term_dim(stdout), term_plain(stdout));
-    return rc;
+    return 0;
 }
 
 static int change(struct repl *r, const struct setting *o, const char *text)
@@ -108,7 +109,7 @@ static int change(struct repl *r, const struct setting *o, const char *text)
     bool had = options_origin(&r->options, o) == ORIGIN_SET;
     int rc = setting_format(o, &r->options.settings, &before);
     if (rc == 0 && (rc = options_set(&r->options, o, ORIGIN_SET, text)) == 0 &&
-        (rc = after(r, o)) != 0) {
+        (rc = after_change(r, o)) != 0) {
         /* Refused by what it is for: as it was. */
         options_set(&r->options, o, ORIGIN_SET, had ? buf_text(&before) : NULL);
     }
@@ -154,8 +155,7 @@ int cmd_reset(struct repl *r, const struct call *c)
 {
     if (c->n == 0) {
         options_clear(&r->options, ORIGIN_SET);
-        term_set_color(r->options.settings.talk.color);
-        wrap_switch(r->options.settings.talk.wrap);
+        switch_screen(r);
         return 0;
     }
     if (strcmp(c->words[0], "text") != 0)

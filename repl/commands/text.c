@@ -55,7 +55,7 @@ int cmd_undo(struct repl *r, const struct call *c)
 /* What a session keeps besides its text: how answers are made and gone on from. */
 static bool is_kept(const struct setting *o)
 {
-    return option_per_line(o) || strcmp(o->name, "keep") == 0;
+    return o->per_line || o->in_session;
 }
 
 /* These settings as YAML. */
@@ -117,13 +117,19 @@ static int unset_needless(struct options *options)
     return rc;
 }
 
-static const struct yaml_origin of_session = {
-    .origin = ORIGIN_SET, .label = "settings of the session", .may_set = is_kept};
+static struct settings_text of_session(const char *settings)
+{
+    return (struct settings_text){.label = "settings of the session",
+                                  .text = settings,
+                                  .n = strlen(settings),
+                                  .may_set = is_kept};
+}
 
 static int check_settings(void *user, const char *settings)
 {
     const struct repl *r = user;
-    return options_check_yaml(&r->options, &of_session, settings, strlen(settings));
+    const struct settings_text from = of_session(settings);
+    return options_check(&r->options, ORIGIN_SET, &from);
 }
 
 static int load_session(struct repl *r, const char *path)
@@ -134,8 +140,9 @@ static int load_session(struct repl *r, const char *path)
         return rc;
     repl_forget(r);
     rc = repl_keep_text(r);
+    const struct settings_text from = of_session(settings);
     if (rc == 0)
-        rc = options_read_yaml(&r->options, &of_session, settings, strlen(settings));
+        rc = options_read(&r->options, ORIGIN_SET, &from);
     if (rc == 0)
         rc = unset_needless(&r->options);
     mem_free(settings);

@@ -12,7 +12,7 @@
 #include "repl/terminal/wrap.h"
 #include "repl/commands/train_report.h"
 #include "repl/terminal/train_lines.h"
-#include "train/config/run_config.h"
+#include "train/config/resolve.h"
 
 #include <inttypes.h>
 #include <stdio.h>

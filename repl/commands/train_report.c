@@ -10,7 +10,9 @@
 #include "repl/terminal/train_lines.h"
 #include "repl/terminal/wrap.h"
 #include "train/data/batches.h"
-#include "train/config/run_config.h"
+#include "train/config/plan.h"
+#include "train/config/resolve.h"
+#include "train/config/show.h"
 #include "train/run/speed.h"
 #include "train/step/step.h"
 #include "weights/open.h"
@@ -115,7 +117,7 @@ int train_show(struct repl *r, char *const *words, int n)
     int rc = run_config_init(&c);
     if (rc == 0 && (rc = run_config_words(&c, words, n)) == 0) {
         if (run_config_shape(&c, r->model != NULL ? &r->model->config : NULL, &shape) == 0)
-            rc = run_config_settle(&c, &shape);
+            rc = run_config_resolve(&c, &shape);
         if (rc == 0)
             rc = show_settings(&c);
     }

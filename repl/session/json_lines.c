@@ -103,17 +103,17 @@ static int take_setting(struct settings *s, const char *name, json_t *value)
     if (rc != 0)
         return rc;
     const bool shorthand = row->type == SETTING_SHORTHAND;
-    if (!option_per_line(shorthand ? option_find(row->choices[0]) : row))
+    if (!option_per_line(shorthand ? option_find(row->shorthand_for) : row))
         return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
-    const bool pairs = strcmp(row->name, "logit_bias") == 0;
-    if ((row->type != SETTING_STRING && json_is_array(value)) || (!pairs && json_is_object(value)))
+    if ((row->type != SETTING_STRING && json_is_array(value)) ||
+        (!row->pairs && json_is_object(value)))
         rc = err_set(ERR_FORMAT, "must be a text, a number, true or false");
     else
         rc = put_value(&text, value);
     if (rc != 0)
         rc = err_set(rc, "%s %s", row->name, err_text());
     if (rc == 0 && shorthand)
-        rc = option_switch(row, buf_text(&text), &on);
+        rc = setting_switch(row, buf_text(&text), &on);
     if (rc == 0 && on)
         rc = option_parse(row, s, buf_text(&text));
     buf_release(&text);
@@ -122,7 +122,8 @@ static int take_setting(struct settings *s, const char *name, json_t *value)
 
 static bool says_draw(const char *name)
 {
-    return setting_called(option_find("seed"), name) || setting_called(option_find("draw"), name);
+    const struct setting *row = option_find(name);
+    return row != NULL && row->draws;
 }
 
 static int take_members(struct json_prompt *p, json_t *object)

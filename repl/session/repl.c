@@ -136,11 +136,12 @@ static void take_defaults(struct repl *r)
     const char *text = r->model->defaults;
     /* How it wants to be sampled, and nothing about the machine. */
     const char *file = r->model->defaults_file;
-    const struct yaml_origin from = {.origin = ORIGIN_MODEL,
-                                     .label = file == NULL ? "the model's settings" : file,
-                                     .may_set = option_per_line,
-                                     .left_out = progress_warn};
-    if (text != NULL && options_read_stored(&r->options, &from, text, strlen(text)))
+    const struct settings_text from = {.label = file == NULL ? "the model's settings" : file,
+                                       .text = text,
+                                       .n = text == NULL ? 0 : strlen(text),
+                                       .may_set = option_per_line,
+                                       .left_out = progress_warn};
+    if (text != NULL && options_read_stored(&r->options, &from))
         progress_warn(err_text());
 }
 

@@ -2,100 +2,121 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/mem.h"
 
-enum { MAX_NAMES = 128 };
+#include <stdio.h>
 
-const struct setting *option_find(const char *name)
+enum { MAX_FILE_BYTES = 1 << 20 };
+
+int options_init(struct options *o)
 {
-    const struct setting *o;
-    for (int i = 0; (o = option_at(i)) != NULL && !setting_called(o, name); i++)
-        ;
-    return o;
+    *o = (struct options){0};
+    settings_init(&o->settings);
+    int rc = settings_store_init(&o->store, &options_table, &o->settings);
+    if (rc != 0)
+        return rc;
+    for (int origin = 1; origin < N_ORIGINS && rc == 0; origin++)
+        rc = settings_store_push(&o->store, (enum origin)origin);
+    if (rc != 0)
+        options_release(o);
+    return rc;
 }
 
-const struct setting *option_by_letter(char letter)
+void options_release(struct options *o)
 {
-    const struct setting *o;
-    for (int i = 0; (o = option_at(i)) != NULL && (letter == 0 || o->letter != letter); i++)
-        ;
-    return o;
+    settings_store_release(&o->store);
+    settings_release(&o->settings);
+    *o = (struct options){0};
 }
 
-static int say_unknown(const char *name, bool settable_only)
+int options_set(struct options *o, const struct setting *row, enum origin origin, const char *text)
 {
-    const char *names[MAX_NAMES];
-    size_t n = 0;
-    const struct setting *o;
-    for (int i = 0; (o = option_at(i)) != NULL && n < MAX_NAMES; i++)
-        if (!settable_only || !o->call_only)
-            names[n++] = o->name;
-    return setting_unknown(name, names, n);
+    return settings_store_set(&o->store, &o->settings, (int)origin, row, text);
 }
 
-int option_lookup(const struct setting **out, const char *name)
+void options_clear(struct options *o, enum origin origin)
 {
-    *out = option_find(name);
-    return *out != NULL ? 0 : say_unknown(name, false);
+    settings_store_clear(&o->store, &o->settings, (int)origin);
 }
 
-int option_settable(const struct setting **out, const char *name)
+enum origin options_origin(const struct options *o, const struct setting *row)
 {
-    *out = option_find(name);
-    if (*out == NULL)
-        return say_unknown(name, true);
-    if ((*out)->call_only)
-        return err_set(ERR_UNSUPPORTED, "%s is for one command, not kept as a setting",
-                       (*out)->name);
+    return settings_store_origin(&o->store, row);
+}
+
+int options_take(struct options *o, enum origin origin, char **words, int *n)
+{
+    return settings_take_options(&o->store, &o->settings, (int)origin, words, n);
+}
+
+int options_read(struct options *o, enum origin origin, const struct settings_text *from)
+{
+    return settings_read(&o->store, &o->settings, (int)origin, from);
+}
+
+int options_check(const struct options *o, enum origin origin, const struct settings_text *from)
+{
+    return settings_check(&o->store, &o->settings, (int)origin, from);
+}
+
+/* Until no value of the model excludes another; what is left the user gave. */
+static int drop_odds(struct options *o, const struct settings_text *from)
+{
+    struct generate_odds odds;
+    while (generate_config_odds(&odds, &o->settings.generate, &o->settings.sampler) != 0) {
+        char what[64];
+        const struct setting *row = option_find(odds.yields);
+        if (options_origin(o, row) != ORIGIN_MODEL)
+            row = option_find(odds.to);
+        if (options_origin(o, row) != ORIGIN_MODEL)
+            break;
+        snprintf(what, sizeof what, "%s is left out", row->name);
+        settings_tell_left_out(from, what);
+        const int rc = options_set(o, row, ORIGIN_MODEL, NULL);
+        if (rc != 0)
+            return rc;
+    }
     return 0;
 }
 
-/* A text that answers go by, a chain or stop strings say, as far as it can be told without
- * a model. */
-static int check_text(const struct setting *o, const char *text)
+int options_read_stored(struct options *o, const struct settings_text *from)
 {
-    struct settings probe = {0};
-    generate_config_init(&probe.generate);
-    sampler_config_init(&probe.sampler);
-    *(const char **)((char *)&probe + o->offset) = text;
-    int rc = generate_config_check(&probe.generate, &probe.sampler);
-    return rc == 0 ? sampler_config_check(&probe.sampler) : rc;
-}
-
-int option_parse(const struct setting *o, struct settings *s, const char *text)
-{
-    if (o->type == SETTING_SHORTHAND) {
-        bool on;
-        int failed = option_switch(o, text, &on);
-        return failed != 0 || !on ? failed
-                                  : setting_parse(option_find(o->choices[0]), s, o->choices[1]);
+    struct options alone;
+    int rc = options_init(&alone);
+    if (rc != 0)
+        return rc;
+    if ((rc = options_read(&alone, ORIGIN_MODEL, from)) == 0)
+        rc = drop_odds(&alone, from);
+    const struct setting *row;
+    for (int i = 0; rc == 0 && (row = option_at(i)) != NULL; i++) {
+        const char *text = settings_store_text(&alone.store, ORIGIN_MODEL, row);
+        if (text != NULL)
+            rc = options_set(o, row, ORIGIN_MODEL, text);
     }
-    int rc = o->type == SETTING_STRING && option_per_line(o) ? check_text(o, text) : 0;
-    return rc == 0 ? setting_parse(o, s, text) : rc;
+    options_release(&alone);
+    return rc == 0 ? drop_odds(o, from) : rc;
 }
 
-int option_switch(const struct setting *o, const char *text, bool *on)
+static int read_settings_file(struct options *o, const char *path)
 {
-    static const struct setting a_switch = {.name = "", .type = SETTING_BOOL};
-    int rc = setting_parse(&a_switch, on, text);
-    return rc == 0 ? 0
-                   : err_set(ERR_RANGE, "%s is %s, must be on or off", o->name, file_quote(text));
+    struct buf text = {0};
+    char *shown = file_visible(path);
+    int rc = file_read_all(&text, path, MAX_FILE_BYTES);
+    const struct settings_text from = {
+        .label = shown == NULL ? "settings.yaml" : shown, .text = buf_text(&text), .n = text.n};
+    if (rc == 0)
+        rc = options_read(o, ORIGIN_USER_FILE, &from);
+    mem_free(shown);
+    buf_release(&text);
+    return rc;
 }
 
-static size_t n_options(void)
+int options_read_user_file(struct options *o)
 {
-    size_t n = 0;
-    while (option_at((int)n) != NULL)
-        n++;
-    return n;
-}
-
-void settings_release(struct settings *s)
-{
-    settings_free_texts(option_at(0), n_options(), s);
-}
-
-int settings_copy(struct settings *dst, const struct settings *src)
-{
-    *dst = *src;
-    return settings_own_texts(option_at(0), n_options(), dst, src);
+    char *path = file_home(HOME_CONFIG, "settings.yaml");
+    if (path == NULL)
+        return err_last() == ERR_MISSING ? 0 : ERR_NOMEM;
+    int rc = file_exists(path) ? read_settings_file(o, path) : 0;
+    mem_free(path);
+    return rc;
 }

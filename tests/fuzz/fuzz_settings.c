@@ -51,24 +51,24 @@ static void pass_over(const char *sentence)
 /* Whatever a model brings, its settings never exclude each other. */
 static void read_stored(const char *text, size_t n)
 {
-    const struct yaml_origin model = {
-        .origin = ORIGIN_MODEL, .label = "m", .may_set = option_per_line, .left_out = pass_over};
+    const struct settings_text model = {
+        .label = "m", .text = text, .n = n, .may_set = option_per_line, .left_out = pass_over};
     struct options o;
     need(options_init(&o) == 0);
-    options_read_stored(&o, &model, text, n);
+    options_read_stored(&o, &model);
     need(generate_config_check(&o.settings.generate, &o.settings.sampler) == 0);
     options_release(&o);
 }
 
 static void read_file(const char *text, size_t n)
 {
-    const struct yaml_origin file = {.origin = ORIGIN_FILE, .label = "f"};
+    const struct settings_text file = {.label = "f", .text = text, .n = n};
     struct options o;
     struct buf before = {0}, after = {0};
     need(options_init(&o) == 0);
     shown(&before, &o.settings);
-    bool good = options_check_yaml(&o, &file, text, n) == 0;
-    need((options_read_yaml(&o, &file, text, n) == 0) == good);
+    bool good = options_check(&o, ORIGIN_USER_FILE, &file) == 0;
+    need((options_read(&o, ORIGIN_USER_FILE, &file) == 0) == good);
     shown(&after, &o.settings);
     if (good)
         reads_back(&o.settings);

@@ -34,7 +34,7 @@ static void assert_refused(struct repl *r, const char *line, const char *part)
     /* Nothing of a line stays behind. */
     const struct setting *o;
     for (int i = 0; (o = option_at(i)) != NULL; i++)
-        assert_null(r->options.given[i][ORIGIN_CALL]);
+        assert_null(settings_store_text(&r->options.store, ORIGIN_CALL, o));
 }
 
 /* A value or name of any length leaves room for what is wrong with it. */
@@ -106,8 +106,7 @@ static void long_values_are_cut(void **state)
 static void long_keys_of_files_are_cut(void **state)
 {
     struct repl *r = *state;
-    const struct yaml_origin from = {
-        .origin = ORIGIN_FILE, .label = "a file", .may_set = option_per_line};
+    struct settings_text from = {.label = "a file", .may_set = option_per_line};
     static const char *const forms[] = {"%s: 1\n",
                                         "temperature: %s\n",
                                         "training:\n  %s: 1\n",
@@ -124,16 +123,18 @@ static void long_keys_of_files_are_cut(void **state)
     assert_ok(run_config_init(&config));
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
         snprintf(text, sizeof text, forms[k], value);
-        if (options_read_yaml(&r->options, &from, text, strlen(text)) != 0)
+        from.text = text;
+        from.n = strlen(text);
+        if (options_read(&r->options, ORIGIN_USER_FILE, &from) != 0)
             look_brief("settings", text);
-        if (run_config_read(&config, RUN_FILE, "a file", text, strlen(text)) != 0)
+        if (run_config_read(&config, ORIGIN_FILE, "a file", text, strlen(text)) != 0)
             look_brief("a run", text);
     }
     for (const char *first = "a1./-\\:,\x1b"; *first != '\0'; first++)
         for (int i = 0; (row = run_row_at(i)) != NULL; i++) {
             char key[100];
             snprintf(key, sizeof key, "%s.%s", row->group, row->name);
-            if (run_config_set(&config, RUN_FILE, key, long_value(*first)) != 0)
+            if (run_config_set(&config, ORIGIN_FILE, key, long_value(*first)) != 0)
                 look_brief("a run", key);
         }
     run_config_release(&config);

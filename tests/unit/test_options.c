@@ -62,7 +62,7 @@ static void rows_are_sound(void **state)
                 assert_true(r->offset != other->offset);
         }
         if (r->type == SETTING_SHORTHAND) {
-            assert_non_null(option_find(r->choices[0]));
+            assert_non_null(option_find(r->shorthand_for));
             continue;
         }
         /* What is built in is in its own range, and reads back as itself. */
@@ -93,7 +93,7 @@ static void ranges_hold(void **state)
             assert_ok(option_parse(r, &o->settings, text));
             const struct settings *now = &o->settings;
             if (r->offset < offsetof(struct settings, sampler)) {
-                set(o, "top_k", ORIGIN_FILE, "2"); /* contrastive search wants it */
+                set(o, "top_k", ORIGIN_USER_FILE, "2"); /* contrastive search wants it */
                 assert_ok(generate_config_check(&now->generate, &now->sampler));
             } else if (r->offset < offsetof(struct settings, device)) {
                 assert_ok(sampler_config_check(&now->sampler));
@@ -105,7 +105,7 @@ static void ranges_hold(void **state)
         }
         options_set(o, r, ORIGIN_SET, NULL);
         options_clear(o, ORIGIN_SET);
-        set(o, r->name, ORIGIN_SET, o->given[i][ORIGIN_BUILT_IN]);
+        set(o, r->name, ORIGIN_SET, settings_store_text(&o->store, ORIGIN_BUILT_IN, r));
     }
 }
 
@@ -162,7 +162,7 @@ static void origins_hide_each_other(void **state)
     struct options *o = *state;
     const struct setting *k = option_find("top_k");
     set(o, "top-k", ORIGIN_COMMAND_LINE, "40");
-    set(o, "top_k", ORIGIN_FILE, "10");
+    set(o, "top_k", ORIGIN_USER_FILE, "10");
     set(o, "top_k", ORIGIN_MODEL, "20");
     assert_int_equal(o->settings.sampler.top_k, 40);
     assert_int_equal(options_origin(o, k), ORIGIN_COMMAND_LINE);
@@ -173,7 +173,7 @@ static void origins_hide_each_other(void **state)
     options_clear(o, ORIGIN_COMMAND_LINE);
     assert_int_equal(o->settings.sampler.top_k, 20);
     options_clear(o, ORIGIN_MODEL);
-    options_clear(o, ORIGIN_FILE);
+    options_clear(o, ORIGIN_USER_FILE);
     assert_int_equal(o->settings.sampler.top_k, 0);
     assert_int_equal(options_origin(o, k), ORIGIN_BUILT_IN);
     set(o, "greedy", ORIGIN_SET, "on");
@@ -248,18 +248,19 @@ static void bad_words_are_named(void **state)
 
 static int yaml(struct options *o, enum origin origin, const char *text)
 {
-    const struct yaml_origin from = {.origin = origin,
-                                     .label = "settings.yaml",
-                                     .may_set = origin == ORIGIN_MODEL ? option_per_line : NULL};
-    return options_read_yaml(o, &from, text, strlen(text));
+    const struct settings_text from = {.label = "settings.yaml",
+                                       .text = text,
+                                       .n = strlen(text),
+                                       .may_set = origin == ORIGIN_MODEL ? option_per_line : NULL};
+    return options_read(o, origin, &from);
 }
 
 static void yaml_is_read(void **state)
 {
     struct options *o = *state;
-    assert_ok(yaml(o, ORIGIN_FILE, ""));
-    assert_ok(yaml(o, ORIGIN_FILE, "# nothing\n"));
-    assert_ok(yaml(o, ORIGIN_FILE,
+    assert_ok(yaml(o, ORIGIN_USER_FILE, ""));
+    assert_ok(yaml(o, ORIGIN_USER_FILE, "# nothing\n"));
+    assert_ok(yaml(o, ORIGIN_USER_FILE,
                    "top-k: 40\ntemperature: 0.5\nstop: \"\\n,Q:\"\nkeep: yes\nstop_token: ~\n"));
     assert_int_equal(o->settings.sampler.top_k, 40);
     assert_string_equal(o->settings.generate.stop, "\n,Q:");
@@ -287,14 +288,14 @@ static void bad_yaml_changes_nothing(void **state)
         {"top_p: 0.5\ngreedy: maybe\n", "line 2: greedy is maybe, must be on or off"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int rc = yaml(o, ORIGIN_FILE, cases[i][0]);
+        int rc = yaml(o, ORIGIN_USER_FILE, cases[i][0]);
         assert_true(rc != 0);
         assert_says(rc, rc, cases[i][1]);
         assert_value(o, "top_p", "0.95");
     }
     /* What is only looked at changes nothing either. */
-    const struct yaml_origin from = {.origin = ORIGIN_SET, .label = "it"};
-    assert_ok(options_check_yaml(o, &from, "top_p: 0.5", 10));
+    const struct settings_text from = {.label = "it", .text = "top_p: 0.5", .n = 10};
+    assert_ok(options_check(o, ORIGIN_SET, &from));
     assert_value(o, "top_p", "0.95");
     assert_says(yaml(o, ORIGIN_MODEL, "save_samples: /etc/passwd\n"), ERR_UNSUPPORTED,
                 "save_samples is not to be set from there");
@@ -310,10 +311,8 @@ static void take_sentence(const char *sentence)
 static void stored_settings_never_stand_in_the_way(void **state)
 {
     struct options *o = *state;
-    static const struct yaml_origin from = {.origin = ORIGIN_MODEL,
-                                            .label = "x.json",
-                                            .may_set = option_per_line,
-                                            .left_out = take_sentence};
+    struct settings_text from = {
+        .label = "x.json", .may_set = option_per_line, .left_out = take_sentence};
     static const struct {
         const char *yaml, *option, *text; /* what the user gives */
         const char *name, *value;         /* what holds then */
@@ -351,7 +350,9 @@ static void stored_settings_never_stand_in_the_way(void **state)
         options_clear(o, ORIGIN_COMMAND_LINE);
         if (rows[i].option != NULL)
             set(o, rows[i].option, ORIGIN_COMMAND_LINE, rows[i].text);
-        assert_ok(options_read_stored(o, &from, rows[i].yaml, strlen(rows[i].yaml)));
+        from.text = rows[i].yaml;
+        from.n = strlen(rows[i].yaml);
+        assert_ok(options_read_stored(o, &from));
         assert_string_equal(buf_text(&left_out), rows[i].said);
         assert_value(o, rows[i].name, rows[i].value);
         assert_ok(generate_config_check(&o->settings.generate, &o->settings.sampler));
@@ -362,7 +363,9 @@ static void stored_settings_never_stand_in_the_way(void **state)
     options_clear(o, ORIGIN_COMMAND_LINE);
     set(o, "num_beams", ORIGIN_COMMAND_LINE, "3");
     set(o, "penalty_alpha", ORIGIN_SET, "0.6");
-    assert_ok(options_read_stored(o, &from, "top_k: 4", 8));
+    from.text = "top_k: 4";
+    from.n = 8;
+    assert_ok(options_read_stored(o, &from));
     assert_int_equal(left_out.n, 0);
     assert_says(generate_config_check(&o->settings.generate, &o->settings.sampler), ERR_RANGE,
                 "exclude each other");

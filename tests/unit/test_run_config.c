@@ -1,7 +1,10 @@
 #include "tests/unit/test.h"
 #include "tests/unit/scratch.h"
 
-#include "train/config/run_config.h"
+#include "train/config/plan.h"
+#include "train/config/presets.h"
+#include "train/config/resolve.h"
+#include "train/config/show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +42,7 @@ static void assert_value(const struct run_config *c, const char *key, const char
     buf_release(&value);
 }
 
-static enum run_origin origin(const struct run_config *c, const char *key)
+static enum origin origin(const struct run_config *c, const char *key)
 {
     const struct setting *row;
     assert_ok(run_row_find(&row, key));
@@ -48,7 +51,7 @@ static enum run_origin origin(const struct run_config *c, const char *key)
 
 static int read_text(struct run_config *c, const char *text)
 {
-    return run_config_read(c, RUN_FILE, "my.yaml", text, strlen(text));
+    return run_config_read(c, ORIGIN_FILE, "my.yaml", text, strlen(text));
 }
 
 static int words(struct run_config *c, const char *a, const char *b)
@@ -65,7 +68,7 @@ static void rows_are_sound(void **state)
         assert_true(strspn(row->name, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
                     strlen(row->name));
         assert_true(row->help != NULL && strlen(row->help) > 4);
-        assert_true(run_is_section(row->group));
+        assert_true(settings_table_has_section(&run_table, row->group));
         for (int k = 0; k < i; k++) {
             other = run_row_at(k);
             assert_true(row->offset != other->offset);
@@ -120,18 +123,18 @@ static void keys_are_found(void **state)
 static void later_sources_win_and_are_remembered(void **state)
 {
     struct run_config *c = *state;
-    assert_int_equal(origin(c, "steps"), RUN_BUILT_IN);
+    assert_int_equal(origin(c, "steps"), ORIGIN_BUILT_IN);
     assert_ok(run_config_load(c, "nanogpt-shakespeare"));
     assert_value(c, "steps", "5000");
-    assert_int_equal(origin(c, "steps"), RUN_PRESET);
+    assert_int_equal(origin(c, "steps"), ORIGIN_PRESET);
     assert_ok(read_text(c, "training:\n  steps: 70\nlearning_rate: 2e-4\n"));
     assert_value(c, "steps", "70");
-    assert_int_equal(origin(c, "steps"), RUN_FILE);
+    assert_int_equal(origin(c, "steps"), ORIGIN_FILE);
     assert_ok(words(c, "schedule.learning_rate=3e-4", "steps=80"));
     assert_value(c, "steps", "80");
     assert_value(c, "learning_rate", "0.0003");
-    assert_int_equal(origin(c, "learning_rate"), RUN_COMMAND_LINE);
-    assert_int_equal(origin(c, "n_layer"), RUN_PRESET);
+    assert_int_equal(origin(c, "learning_rate"), ORIGIN_COMMAND_LINE);
+    assert_int_equal(origin(c, "n_layer"), ORIGIN_PRESET);
     assert_string_equal(c->name, "nanogpt-shakespeare");
 }
 
@@ -145,7 +148,7 @@ static void json_is_read_as_yaml_is(void **state)
     assert_value(c, "data.data", "a.txt,b\\,c.txt");
     assert_value(c, "keep_best", "off");
     assert_value(c, "learning_rate", "0.001");
-    assert_int_equal(origin(c, "label"), RUN_BUILT_IN);
+    assert_int_equal(origin(c, "label"), ORIGIN_BUILT_IN);
     assert_ok(read_text(c, "data:\n"));
     assert_ok(read_text(c, "# nothing\n"));
 }
@@ -174,7 +177,7 @@ static void bad_files_change_nothing(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_says(read_text(c, cases[i][0]), cases[i][1]);
         assert_value(c, "steps", "0");
-        assert_int_equal(origin(c, "steps"), RUN_BUILT_IN);
+        assert_int_equal(origin(c, "steps"), ORIGIN_BUILT_IN);
     }
     assert_says(words(c, "steps=5", "seed=x"), "seed is x");
     assert_value(c, "steps", "0");
@@ -216,16 +219,16 @@ static void what_is_written_reads_back(void **state)
     config_init(&shape);
     assert_ok(words(c, "graphcore-gpt2-small", "micro_batch_size=4"));
     assert_ok(words(c, "sample_prompt=a \"quoted\" \\ text\n\ttwo", "data=~x, # y"));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_ok(run_config_write(c, &text));
     assert_ok(run_config_init(&again));
-    assert_ok(run_config_read(&again, RUN_FILE, "text", text.data, text.n));
+    assert_ok(run_config_read(&again, ORIGIN_FILE, "text", text.data, text.n));
     assert_string_equal(again.logging.sample_prompt, "a \"quoted\" \\ text\n\ttwo");
     assert_string_equal(again.data.data, "~x, # y");
     assert_int_equal(again.training.global_batch_size, 8192);
     /* In other micro-batches, the same step. */
     assert_ok(words(&again, "micro_batch_size=2", NULL));
-    assert_ok(run_config_settle(&again, &shape));
+    assert_ok(run_config_resolve(&again, &shape));
     assert_int_equal(again.training.gradient_accumulation, 4096);
     assert_ok(words(&again, "micro_batch_size=4", NULL));
     assert_ok(run_config_write(&again, &twice));
@@ -247,11 +250,11 @@ static void texts_are_unicode(void **state)
                 "data.data has the byte e9, which is no UTF-8: no checkpoint could keep it");
     assert_string_equal(c->data.data, "");
     assert_ok(words(c, "data=x", NULL));
-    assert_ok(run_config_set(c, RUN_COMMAND_LINE, "label", odd));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_set(c, ORIGIN_COMMAND_LINE, "label", odd));
+    assert_ok(run_config_resolve(c, &shape));
     assert_ok(run_config_write(c, &text));
     assert_ok(run_config_init(&again));
-    assert_ok(run_config_read(&again, RUN_FILE, "text", text.data, text.n));
+    assert_ok(run_config_read(&again, ORIGIN_FILE, "text", text.data, text.n));
     assert_string_equal(again.logging.label, odd);
     buf_release(&text);
     run_config_release(&again);
@@ -299,7 +302,7 @@ static void batches_must_agree(void **state)
         while (n < 4 && cases[i].words[n] != NULL)
             n++;
         assert_ok(run_config_words(&c, (char *const *)cases[i].words, n));
-        int rc = run_config_settle(&c, &shape);
+        int rc = run_config_resolve(&c, &shape);
         if (cases[i].says != NULL) {
             assert_says(rc, cases[i].says);
         } else {
@@ -321,13 +324,13 @@ static void the_later_batch_decides(void **state)
     struct config shape;
     config_init(&shape);
     assert_ok(words(c, "languini-6h", "gradient_accumulation=2"));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_int_equal(c->training.global_batch_size, 16);
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_int_equal(c->training.global_batch_size, 16);
     assert_ok(words(c, "languini-6h", "micro_batch_size=4"));
     assert_ok(words(c, "gradient_accumulation=0", NULL));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_int_equal(c->training.gradient_accumulation, 32);
 }
 
@@ -344,14 +347,14 @@ static void the_later_source_decides(void **state)
     scratch_write(&s, "two.yaml", "gradient_accumulation: 3\n", 25);
     assert_ok(words(c, "micro_batch_size=4", one));
     assert_ok(words(c, two, NULL));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_int_equal(c->training.global_batch_size, 12);
     assert_ok(words(c, "habana-gpt2-small", NULL));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_int_equal(c->training.gradient_accumulation, 64);
     assert_int_equal(c->training.steps, 100000);
     assert_ok(words(c, one, "finetune"));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_true(c->training.epochs > 0 && c->training.steps == 0);
     scratch_close(&s);
 }
@@ -363,12 +366,12 @@ static void the_least_rate_follows(void **state)
     struct config shape;
     config_init(&shape);
     assert_ok(words(c, "learning_rate=1e-5", NULL));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_true(fabs(c->schedule.min_learning_rate / 1e-6 - 1) < 1e-12);
     assert_ok(words(c, "min_learning_rate=2e-5", NULL));
-    assert_says(run_config_settle(c, &shape), "min_learning_rate 2e-05 is above learning_rate");
+    assert_says(run_config_resolve(c, &shape), "min_learning_rate 2e-05 is above learning_rate");
     assert_ok(words(c, "learning_rate=3e-6", NULL));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_true(fabs(c->schedule.min_learning_rate / 3e-7 - 1) < 1e-12);
 }
 
@@ -379,14 +382,14 @@ static void dropout_has_one_name_for_all(void **state)
     struct step_config step;
     config_init(&shape);
     assert_ok(words(c, "dropout=0.25", "attn_pdrop=0"));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     run_config_step(c, &shape, &step);
     assert_true(step.dropout.embd == 0.25f && step.dropout.attn == 0 &&
                 step.dropout.resid == 0.25f);
     assert_ok(words(c, "attn_pdrop=-0.5", NULL));
-    assert_says(run_config_settle(c, &shape), "attn_pdrop is -0.5, must be -1 or 0 to 0.99");
+    assert_says(run_config_resolve(c, &shape), "attn_pdrop is -0.5, must be -1 or 0 to 0.99");
     assert_ok(words(c, "attn_pdrop=-1", "dropout=-0.5"));
-    assert_says(run_config_settle(c, &shape), "dropout is -0.5, must be -1 or 0 to 0.99");
+    assert_says(run_config_resolve(c, &shape), "dropout is -0.5, must be -1 or 0 to 0.99");
 }
 
 /* What is not said follows from the precision; what is said stays. */
@@ -416,7 +419,7 @@ static void scales_follow_the_precision(void **state)
         for (int w = 0; w < 3 && cases[i].words[w] != NULL; w++)
             assert_ok(run_config_words(&fresh, (char *const *)&cases[i].words[w], 1));
         assert_ok(words(&fresh, "seed=77", NULL));
-        assert_ok(run_config_settle(&fresh, &shape));
+        assert_ok(run_config_resolve(&fresh, &shape));
         assert_true(fresh.training.loss_scaling == cases[i].scale);
         assert_int_equal(fresh.training.auto_loss_scaling, cases[i].scaling);
         assert_int_equal(fresh.optimizer.first_order_momentum, cases[i].moment);
@@ -434,7 +437,7 @@ static void lengths_follow(void **state)
     assert_ok(words(c, "micro_batch_size=4", "gradient_accumulation=2"));
     assert_ok(words(c, "sequence_length=512", "embedding_serialization_factor=4"));
     assert_ok(words(c, "attention_serialisation=3", "attn_pdrop=0"));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     run_config_step(c, &shape, &step);
     assert_int_equal(step.attention_pieces, 3);
     assert_int_equal(step.batch, 4);
@@ -467,7 +470,7 @@ static void presets_are_legal(void **state)
         assert_true(p->text[0] == '#');
         assert_ok(run_config_init(&c));
         if (run_config_load(&c, p->name) != 0 || run_config_shape(&c, &loaded, &shape) != 0 ||
-            run_config_settle(&c, &shape) != 0)
+            run_config_resolve(&c, &shape) != 0)
             fail_msg("preset %s: %s", p->name, err_text());
         assert_string_equal(c.logging.label, p->name);
         assert_ok(run_config_show(&c, 0, &shown));
@@ -543,7 +546,7 @@ static void published_sizes_are_those_published(void **state)
         assert_ok(run_config_init(&c));
         assert_ok(run_config_load(&c, cases[i].preset));
         assert_ok(run_config_shape(&c, NULL, &shape));
-        assert_ok(run_config_settle(&c, &shape));
+        assert_ok(run_config_resolve(&c, &shape));
         assert_int_equal(shape.n_layer, cases[i].layers);
         assert_int_equal(shape.n_head, cases[i].heads);
         assert_int_equal(shape.n_embd, cases[i].width);
@@ -621,7 +624,7 @@ static void plans_add_up(void **state)
     assert_ok(words(c, "init=random:gpt2", "micro_batch_size=4"));
     assert_ok(words(c, "sequence_length=256", "global_batch_size=8"));
     assert_ok(run_config_shape(c, NULL, &shape));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_ok(run_config_plan(c, &shape, 1000000, 3906, &plan));
     const char *text = buf_text(&plan);
     assert_non_null(strstr(text, "124439808 parameters"));
@@ -632,7 +635,7 @@ static void plans_add_up(void **state)
     assert_non_null(strstr(text, "memory, 16 bytes a parameter"));
     plan.n = 0;
     assert_ok(words(c, "precision=float16", "first_order_momentum=auto"));
-    assert_ok(run_config_settle(c, &shape));
+    assert_ok(run_config_resolve(c, &shape));
     assert_ok(run_config_plan(c, &shape, 1000000, 3906, &plan));
     text = buf_text(&plan);
     assert_non_null(strstr(text, "memory, 10 bytes a parameter"));

@@ -4,7 +4,8 @@
  * that all of them must come to that nothing but a pause tells apart. */
 #include "tests/unit/scratch.h"
 #include "train/run/run.h"
-#include "train/config/run_config.h"
+#include "train/config/plan.h"
+#include "train/config/resolve.h"
 #include "weights/load.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ static inline void trial_configure(struct trial *t, const char *const *more)
     assert_ok(run_config_words(&t->config, (char *const *)in, 1));
     for (int i = 0; more != NULL && more[i] != NULL; i++)
         assert_ok(run_config_words(&t->config, (char *const *)&more[i], 1));
-    assert_ok(run_config_settle(&t->config, &t->model->config));
+    assert_ok(run_config_resolve(&t->config, &t->model->config));
 }
 
 static inline void trial_load(struct trial *t, const char *path)

@@ -1,5 +1,5 @@
 /* What follows from a run's settings together: shape, batches, steps. */
-#include "train/config/run_config.h"
+#include "train/config/resolve.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"
@@ -9,12 +9,6 @@
 
 #include <math.h>
 #include <string.h>
-
-static enum run_origin origin_of(const struct run_config *c, const char *key)
-{
-    const struct setting *row;
-    return run_row_find(&row, key) == 0 ? run_config_origin(c, row) : RUN_BUILT_IN;
-}
 
 /* Less than float16's least number leaves nothing of a gradient of 1. */
 #define LOSS_SCALING_MIN 0x1p-24
@@ -33,19 +27,15 @@ static const char *size_given(const struct model_section *m)
                                          : NULL;
 }
 
-/* Which source gave a row's value; 0: none did. */
-static int source_of(const struct run_config *c, const char *key)
-{
-    const struct setting *row;
-    return run_row_find(&row, key) == 0 ? c->source[row - run_row_at(0)] : 0;
-}
+/* Which source gave a field's value, later ones having higher numbers; 0: none did. */
+#define SOURCE_OF(c, field) settings_store_layer(&(c)->store, RUN_ROW(field))
 
 /* Whether the tokenizer was named later than the size: it then brings its own, but for padding. */
 static bool vocab_follows(const struct run_config *c)
 {
     return c->model.vocab_size != 0 && *c->model.tokenizer != '\0' &&
            run_init_is_random(&c->model) &&
-           source_of(c, "model.tokenizer") > source_of(c, "model.vocab_size");
+           SOURCE_OF(c, model.tokenizer) > SOURCE_OF(c, model.vocab_size);
 }
 
 int run_config_source(const struct run_config *c, struct buf *out)
@@ -101,12 +91,12 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
 
 /* Of global_batch_size and gradient_accumulation the one given later decides; given
  * together they must agree. */
-static int settle_batches(struct run_config *c)
+static int resolve_batches(struct run_config *c)
 {
     struct training_section *t = &c->training;
     int64_t micro = t->micro_batch_size, accumulation = t->gradient_accumulation;
-    int of_global = t->global_batch_size == 0 ? 0 : source_of(c, "training.global_batch_size");
-    int of_accumulation = accumulation == 0 ? 0 : source_of(c, "training.gradient_accumulation");
+    int of_global = t->global_batch_size == 0 ? 0 : SOURCE_OF(c, training.global_batch_size);
+    int of_accumulation = accumulation == 0 ? 0 : SOURCE_OF(c, training.gradient_accumulation);
     if (of_global == 0 && of_accumulation == 0)
         accumulation = 1;
     if (of_global > of_accumulation) {
@@ -133,7 +123,7 @@ static int settle_batches(struct run_config *c)
 }
 
 /* -1, and nothing else below 0, is as said elsewhere. */
-static int settle_dropout(struct training_section *t, const struct config *shape)
+static int resolve_dropout(struct training_section *t, const struct config *shape)
 {
     static const char *const names[] = {"dropout", "embd_pdrop", "attn_pdrop", "resid_pdrop"};
     const float of_model[] = {0, shape->embd_pdrop, shape->attn_pdrop, shape->resid_pdrop};
@@ -147,7 +137,7 @@ static int settle_dropout(struct training_section *t, const struct config *shape
     return 0;
 }
 
-static void settle_precision(struct run_config *c)
+static void resolve_precision(struct run_config *c)
 {
     enum { ON = 1, OFF = 2 };
     struct training_section *t = &c->training;
@@ -161,11 +151,11 @@ static void settle_precision(struct run_config *c)
     c->optimizer.seed = t->seed;
 }
 
-static int settle_names(struct run_config *c)
+static int resolve_names(struct run_config *c)
 {
     if (*c->logging.label == '\0') {
-        int rc =
-            run_config_set(c, RUN_BUILT_IN, "logging.label", c->name == NULL ? "run" : c->name);
+        int rc = settings_table_parse(&run_table, RUN_ROW(logging.label), c,
+                                      c->name == NULL ? "run" : c->name);
         if (rc != 0)
             return rc;
     }
@@ -180,12 +170,12 @@ static int settle_names(struct run_config *c)
 }
 
 /* A length given later takes the place of those before it: steps=200 of a preset's epochs. */
-static void settle_length(struct run_config *c)
+static void resolve_length(struct run_config *c)
 {
     struct training_section *t = &c->training;
-    int steps = t->steps != 0 ? source_of(c, "training.steps") : 0;
-    int epochs = t->epochs != 0 ? source_of(c, "training.epochs") : 0;
-    int hours = t->budget_hours != 0 ? source_of(c, "training.budget_hours") : 0;
+    int steps = t->steps != 0 ? SOURCE_OF(c, training.steps) : 0;
+    int epochs = t->epochs != 0 ? SOURCE_OF(c, training.epochs) : 0;
+    int hours = t->budget_hours != 0 ? SOURCE_OF(c, training.budget_hours) : 0;
     if (steps < epochs || steps < hours)
         t->steps = 0;
     if (epochs < steps || epochs < hours)
@@ -207,7 +197,7 @@ static int check_eval(const struct logging_section *l)
                      : err_set(ERR_MISSING, "there is no evaluation %s; :eval lists them", shown);
 }
 
-static int settle(struct run_config *c, const struct config *shape)
+static int resolve_sections(struct run_config *c, const struct config *shape)
 {
     struct training_section *t = &c->training;
     if (c->execution.devices > 1)
@@ -216,7 +206,8 @@ static int settle(struct run_config *c, const struct config *shape)
                        "here, the global batch kept by accumulation",
                        c->execution.devices);
     /* What a preset says is for models that have it. */
-    if (t->sequence_length > shape->n_ctx && origin_of(c, "training.sequence_length") == RUN_PRESET)
+    if (t->sequence_length > shape->n_ctx &&
+        run_config_origin(c, RUN_ROW(training.sequence_length)) == ORIGIN_PRESET)
         t->sequence_length = shape->n_ctx;
     if (t->sequence_length > shape->n_ctx)
         return err_set(ERR_RANGE, "sequence_length %d is beyond the model's context of %d",
@@ -228,7 +219,7 @@ static int settle(struct run_config *c, const struct config *shape)
     /* Below a least rate that was there before, a rate takes its tenth for it, as the built-in
      * ones have it. */
     if (c->schedule.min_learning_rate > c->schedule.learning_rate &&
-        source_of(c, "schedule.min_learning_rate") < source_of(c, "schedule.learning_rate"))
+        SOURCE_OF(c, schedule.min_learning_rate) < SOURCE_OF(c, schedule.learning_rate))
         c->schedule.min_learning_rate = c->schedule.learning_rate / 10;
     if (c->schedule.kind != SCHEDULE_CONSTANT &&
         c->schedule.min_learning_rate > c->schedule.learning_rate)
@@ -244,19 +235,19 @@ static int settle(struct run_config *c, const struct config *shape)
         c->model.vocab_size = shape->n_vocab;
     if (t->sequence_length == 0)
         t->sequence_length = shape->n_ctx;
-    settle_length(c);
+    resolve_length(c);
     if (c->data.seed == 0)
         c->data.seed = t->seed;
-    settle_precision(c);
+    resolve_precision(c);
     size_t n;
-    int rc = settle_dropout(t, shape);
+    int rc = resolve_dropout(t, shape);
     if (rc == 0 && c->lora.rank > 0)
         rc = adapter_count(&n, &c->lora, shape);
     if (rc == 0)
         rc = check_eval(&c->logging);
     if (rc == 0)
-        rc = settle_batches(c);
-    return rc != 0 ? rc : settle_names(c);
+        rc = resolve_batches(c);
+    return rc != 0 ? rc : resolve_names(c);
 }
 
 /* Rows whose values are no longer what was given. */
@@ -270,62 +261,21 @@ static int mark_followers(struct run_config *c, const struct run_config *given)
             continue;
         if ((rc = setting_format(row, given, &was)) == 0)
             rc = setting_format(row, c, &is);
-        c->follows[i] |= strcmp(buf_text(&was), buf_text(&is)) != 0;
+        c->store.follows[i] |= strcmp(buf_text(&was), buf_text(&is)) != 0;
         buf_release(&was);
         buf_release(&is);
     }
     return rc;
 }
 
-int run_config_settle(struct run_config *c, const struct config *shape)
+int run_config_resolve(struct run_config *c, const struct config *shape)
 {
     struct run_config given;
-    int rc = run_config_copy(&given, c);
+    int rc = settings_table_copy(&run_table, &given, c);
     if (rc != 0)
         return rc;
-    if ((rc = settle(c, shape)) == 0)
+    if ((rc = resolve_sections(c, shape)) == 0)
         rc = mark_followers(c, &given);
-    run_config_release(&given);
+    settings_table_release(&run_table, &given);
     return rc;
-}
-
-void run_config_step(const struct run_config *c, const struct config *shape,
-                     struct step_config *out)
-{
-    const struct training_section *t = &c->training;
-    const struct execution_section *e = &c->execution;
-    int parts = e->embedding_serialization_factor;
-    step_config_init(out);
-    out->batch = t->micro_batch_size;
-    out->length = t->sequence_length;
-    out->recompute = e->recompute;
-    out->adapter = c->lora.rank > 0 ? &c->lora : NULL;
-    out->loss_rows = e->serialized_seq_len;
-    out->attention_pieces = e->attention_serialisation;
-    out->loss_columns = parts > 1 ? (shape->n_vocab + parts - 1) / parts : 0;
-    out->dropout = (struct dropout_config){
-        .embd = t->embd_pdrop, .attn = t->attn_pdrop, .resid = t->resid_pdrop, .seed = t->seed};
-}
-
-int64_t run_config_steps(const struct run_config *c, uint64_t n_windows)
-{
-    const struct training_section *t = &c->training;
-    int64_t steps = t->steps;
-    if (t->epochs > 0) {
-        double windows = ceil((double)n_windows * t->epochs);
-        int64_t of_epochs = (int64_t)ceil(windows / t->global_batch_size);
-        steps = steps == 0 || of_epochs < steps ? of_epochs : steps;
-    }
-    if (t->budget_hours > 0 && c->logging.tokens_per_second > 0) {
-        double tokens = t->budget_hours * 3600 * c->logging.tokens_per_second;
-        int64_t of_hours = (int64_t)(tokens / ((double)t->global_batch_size * t->sequence_length));
-        of_hours = of_hours < 1 ? 1 : of_hours;
-        steps = steps == 0 || of_hours < steps ? of_hours : steps;
-    }
-    return steps;
-}
-
-double run_config_end_hours(const struct run_config *c)
-{
-    return c->logging.tokens_per_second == 0 ? c->training.budget_hours : 0;
 }

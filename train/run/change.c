@@ -116,7 +116,7 @@ int run_change(struct run *r, char *const *words, int n)
         (rc = run_check_change(&r->config, &fresh)) == 0 &&
         (rc = check_rows(&r->config, &fresh, built_rows, sizeof built_rows / sizeof *built_rows,
                          true, "name the folder to open the run anew: train resume FOLDER")) == 0)
-        rc = run_config_settle(&fresh, &r->model->config);
+        rc = run_config_resolve(&fresh, &r->model->config);
     if (rc == 0) {
         struct run_config old = r->config;
         r->config = fresh;

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "train/config/resolve.h"
 #include "train/data/source.h"
 #include "train/eval/eval.h"
 #include "train/run/adapter.h"
@@ -111,7 +112,7 @@ static int check_beginning(const struct run_config *settled, const struct model 
 
 int run_check_first(struct run_config *c, const struct config *shape, const struct model *m)
 {
-    int rc = run_config_settle(c, shape);
+    int rc = run_config_resolve(c, shape);
     if (rc == 0 && (rc = check_beginning(c, m)) == 0 && (rc = run_check_inputs(c)) == 0 &&
         (rc = check_adapter(c, shape)) == 0)
         rc = file_look_folder(c->checkpoint.folder);

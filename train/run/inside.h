@@ -3,7 +3,8 @@
 /*
  * A run as the files of this folder see it; to all others it is opaque.
  */
-#include "train/config/run_config.h"
+#include "train/config/plan.h"
+#include "train/config/resolve.h"
 #include "train/data/batches.h"
 #include "train/eval/eval.h"
 #include "train/optim/optimizer.h"

@@ -22,7 +22,7 @@ static int point_at_folder(struct run_config *c, const struct checkpoint *cp)
     char *folder =
         slash == NULL ? mem_strdup(".") : mem_sprintf("%.*s", (int)(slash - cp->path), cp->path);
     int rc =
-        folder == NULL ? ERR_NOMEM : run_config_set(c, RUN_CHECKPOINT, "checkpoint.folder", folder);
+        folder == NULL ? ERR_NOMEM : run_config_set(c, ORIGIN_CHECKPOINT, "checkpoint.folder", folder);
     mem_free(folder);
     return rc;
 }
@@ -36,7 +36,7 @@ static int read_configuration(struct resume *q)
     if (rc == 0 && text == NULL)
         rc = err_set(ERR_FORMAT, "it has no configuration");
     if (rc == 0 && (rc = run_config_init(&q->stored)) == 0 &&
-        (rc = run_config_read(&q->stored, RUN_CHECKPOINT, "its configuration", text,
+        (rc = run_config_read(&q->stored, ORIGIN_CHECKPOINT, "its configuration", text,
                               strlen(text))) == 0)
         rc = point_at_folder(&q->stored, cp);
     if (rc != 0)
@@ -72,7 +72,7 @@ static int resolve_copy(struct run_config *out, const struct run_config *c,
 {
     run_config_release(out);
     int rc = run_config_copy(out, c);
-    return rc == 0 ? run_config_settle(out, shape) : rc;
+    return rc == 0 ? run_config_resolve(out, shape) : rc;
 }
 
 static bool stays_in_folder(const struct resume *q)

@@ -1,65 +1,52 @@
-/* The settings of a run, and what they will take, for people. */
-#include "train/config/run_config.h"
+#include "train/config/plan.h"
+
 #include "train/step/weights.h"
 
 #include <inttypes.h>
-#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char *origin_text(enum run_origin o)
+void run_config_step(const struct run_config *c, const struct config *shape,
+                     struct step_config *out)
 {
-    static const char *const names[] = {"built in", "preset", "file", "checkpoint", "command line"};
-    return names[o];
+    const struct training_section *t = &c->training;
+    const struct execution_section *e = &c->execution;
+    int parts = e->embedding_serialization_factor;
+    step_config_init(out);
+    out->batch = t->micro_batch_size;
+    out->length = t->sequence_length;
+    out->recompute = e->recompute;
+    out->adapter = c->lora.rank > 0 ? &c->lora : NULL;
+    out->loss_rows = e->serialized_seq_len;
+    out->attention_pieces = e->attention_serialisation;
+    out->loss_columns = parts > 1 ? (shape->n_vocab + parts - 1) / parts : 0;
+    out->dropout = (struct dropout_config){
+        .embd = t->embd_pdrop, .attn = t->attn_pdrop, .resid = t->resid_pdrop, .seed = t->seed};
 }
 
-/* The columns of names and of values: narrower where rows would not fit. */
-static void fit_columns(int width, int *name, int *value)
+int64_t run_config_steps(const struct run_config *c, uint64_t n_windows)
 {
-    enum { NAME = 31, VALUE = 24, LONGEST = 2 + NAME + 1 + VALUE + 1 + 12, LEAST = 9 };
-    int over = width > 0 && width < LONGEST ? LONGEST - width : 0;
-    int of_value = over < VALUE - LEAST ? over : VALUE - LEAST;
-    *value = VALUE - of_value;
-    *name = NAME - (over - of_value) > LEAST ? NAME - (over - of_value) : LEAST;
-}
-
-static int between(int x, int least, int most)
-{
-    return x > most ? most : x < least ? least : x;
-}
-
-/* Of such columns, as far as they leave room for all of the row. */
-static int show_row(struct buf *out, const char *name, const char *value, const char *origin,
-                    int width)
-{
-    int names, values, n_name = (int)strlen(name), n_value = (int)strlen(value);
-    fit_columns(width, &names, &values);
-    int room = width - (2 + n_name + 1 + n_value + 1 + (int)strlen(origin));
-    room = width == 0 ? INT_MAX : room < 0 ? 0 : room;
-    int of_name = between(names - n_name, 0, room);
-    int of_value = between(names + values - n_name - of_name - n_value, 0, room - of_name);
-    return buf_printf(out, "  %s%*s %s%*s %s\n", name, of_name, "", value, of_value, "", origin);
-}
-
-int run_config_show(const struct run_config *c, int width, struct buf *out)
-{
-    const char *section = "";
-    const struct setting *row;
-    int rc = 0;
-    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
-        struct buf value = {0};
-        if (strcmp(section, row->group) != 0)
-            rc = buf_printf(out, "%s\n", section = row->group);
-        if (rc == 0)
-            rc = setting_format(row, c, &value);
-        if (rc == 0)
-            rc =
-                show_row(out, row->name, value.n > 0 ? buf_text(&value) : "\"\"",
-                         c->follows[i] ? "follows" : origin_text(run_config_origin(c, row)), width);
-        buf_release(&value);
+    const struct training_section *t = &c->training;
+    int64_t steps = t->steps;
+    if (t->epochs > 0) {
+        double windows = ceil((double)n_windows * t->epochs);
+        int64_t of_epochs = (int64_t)ceil(windows / t->global_batch_size);
+        steps = steps == 0 || of_epochs < steps ? of_epochs : steps;
     }
-    return rc;
+    if (t->budget_hours > 0 && c->logging.tokens_per_second > 0) {
+        double tokens = t->budget_hours * 3600 * c->logging.tokens_per_second;
+        int64_t of_hours = (int64_t)(tokens / ((double)t->global_batch_size * t->sequence_length));
+        of_hours = of_hours < 1 ? 1 : of_hours;
+        steps = steps == 0 || of_hours < steps ? of_hours : steps;
+    }
+    return steps;
+}
+
+double run_config_end_hours(const struct run_config *c)
+{
+    return c->logging.tokens_per_second == 0 ? c->training.budget_hours : 0;
 }
 
 /* "12.5 MB": powers of 1024 under the names people use. */

@@ -1,12 +1,10 @@
-/* The settings of a training run, and how they are found by name. */
-#include "train/config/run_config.h"
+#include "train/config/table.h"
 
 #include "model/base/err.h"
-#include "model/base/file.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
+#include <utf8proc.h>
 
 #define M(field) offsetof(struct run_config, model.field)
 #define D(field) offsetof(struct run_config, data.field)
@@ -44,9 +42,9 @@ static const struct setting table[] = {
 {.group = "model", .name = "tie_word_embeddings", .type = SETTING_CHOICE, .offset = M(tie_word_embeddings),
  .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"), .help = "its head is the embedding; auto: as init says"},
 
-{.group = "data", .name = "data", .also = "dataset|input_files", .type = SETTING_STRING, .offset = D(data), .argument = "PATH,...",
+{.group = "data", .name = "data", .also = "dataset|input_files", .type = SETTING_STRING, .paths = true, .offset = D(data), .argument = "PATH,...",
  .help = "text files and folders, also compressed or in archives (gz, bz2, xz, zst, zip, tar), Megatron .bin/.idx, nanoGPT's or llm.c's .bin; generated: random tokens"},
-{.group = "data", .name = "validation", .type = SETTING_STRING, .offset = D(validation), .argument = "PATH,...",
+{.group = "data", .name = "validation", .type = SETTING_STRING, .paths = true, .offset = D(validation), .argument = "PATH,...",
  .help = "to measure on; empty: a part of the documents is held out"},
 {.group = "data", .name = "validation_fraction", .type = SETTING_FLOAT, .offset = D(validation_fraction), .max = 0.9, .argument = "X",
  .help = "how much of them, when validation is empty; 0 none"},
@@ -199,63 +197,70 @@ static const struct setting table[] = {
 /* clang-format on */
 
 enum { N_ROWS = sizeof table / sizeof table[0] };
-_Static_assert((int)N_ROWS <= (int)RUN_MAX_ROWS, "run_config.origin has a place for each row");
+
+bool run_init_is_random(const struct model_section *m)
+{
+    return strcmp(m->init, "random") == 0 || strncmp(m->init, "random:", 7) == 0;
+}
+
+/* A model named later brings its own sizes: those of the layers before are no more. */
+static int forget_sizes(struct settings_store *s, void *values, int layer,
+                        const struct setting *init)
+{
+    const struct run_config *c = values;
+    int rc = 0;
+    if (init != RUN_ROW(model.init) || run_init_is_random(&c->model))
+        return 0;
+    for (const struct setting *row = table; row < table + N_ROWS && rc == 0; row++) {
+        if (row == init || strcmp(row->group, init->group) != 0 ||
+            settings_store_text(s, layer, row) != NULL)
+            continue;
+        for (int below = 1; below < layer && rc == 0; below++)
+            rc = settings_store_set(s, values, below, row, NULL);
+    }
+    return rc;
+}
+
+/* A checkpoint keeps every setting, as JSON. */
+static int check_utf8(const struct setting *row, const char *text)
+{
+    utf8proc_int32_t c;
+    utf8proc_ssize_t n = 0;
+    for (; *text != '\0'; text += n) {
+        n = utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)strnlen(text, 4),
+                             &c);
+        if (n < 1)
+            return err_set(
+                ERR_FORMAT,
+                "%s.%s has the byte %02x, which is no UTF-8: no checkpoint could keep it",
+                row->group, row->name, (unsigned char)*text);
+    }
+    return 0;
+}
+
+const struct settings_table run_table = {
+    .rows = table,
+    .n = N_ROWS,
+    .bytes = offsetof(struct run_config, store),
+    .sections = true,
+    .check = check_utf8,
+    .given = forget_sizes,
+};
 
 const struct setting *run_row_at(int i)
 {
-    return i >= 0 && i < N_ROWS ? &table[i] : NULL;
-}
-
-bool run_is_section(const char *name)
-{
-    for (int i = 0; i < N_ROWS; i++)
-        if (strcmp(table[i].group, name) == 0)
-            return true;
-    return false;
-}
-
-/* The part of key behind "section." when that is the row's section, else NULL. */
-static const char *within(const struct setting *row, const char *key)
-{
-    size_t n = strlen(row->group);
-    return strncmp(key, row->group, n) == 0 && key[n] == '.' ? key + n + 1 : NULL;
-}
-
-/* Nearest among "section.name" for a key with a point (the right name in another section
- * first), else among the names. */
-static int unknown(const char *key)
-{
-    const char *point = strrchr(key, '.'), *names[N_ROWS];
-    char full[N_ROWS][64], shown[80];
-    size_t n = 0;
-    for (int i = 0; i < N_ROWS; i++) {
-        snprintf(full[i], sizeof full[i], "%s.%s", table[i].group, table[i].name);
-        names[n++] = point != NULL ? full[i] : table[i].name;
-        if (point != NULL && setting_same_name(point + 1, table[i].name))
-            return err_set(ERR_MISSING, "there is no setting %s; did you mean %s?",
-                           file_show(shown, sizeof shown, key), full[i]);
-    }
-    return setting_unknown(key, names, n);
+    return settings_table_at(&run_table, i);
 }
 
 int run_row_find(const struct setting **out, const char *key)
 {
-    const struct setting *found = NULL;
-    for (int i = 0; i < N_ROWS; i++) {
-        const char *name = within(&table[i], key);
-        if (name != NULL && setting_called(&table[i], name)) {
-            *out = &table[i];
-            return 0;
-        }
-        if (!setting_called(&table[i], key))
-            continue;
-        if (found != NULL)
-            return err_set(ERR_RANGE, "%s is in two sections: %s.%s and %s.%s", found->name,
-                           found->group, found->name, table[i].group, table[i].name);
-        found = &table[i];
-    }
-    if (found == NULL)
-        return unknown(key);
-    *out = found;
-    return 0;
+    return settings_table_lookup(&run_table, out, key, false);
+}
+
+const struct setting *run_row_of(size_t offset)
+{
+    const struct setting *row = table;
+    while (row->offset != offset)
+        row++;
+    return row;
 }

@@ -1,0 +1,135 @@
+#include "model/base/settings_file.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/yaml_pairs.h"
+
+#include <string.h>
+
+/* What was read, kept aside until all of it is known to be good. */
+struct reading {
+    const struct settings_text *from;
+    struct settings_store store;
+    void *values;
+    char **texts; /* [rows], owned; of rows given */
+    bool *seen;   /* [rows] */
+};
+
+void settings_tell_left_out(const struct settings_text *from, const char *what)
+{
+    err_set(ERR_RANGE, "%s: %s: %s", from->label, err_text(), what);
+    from->left_out(err_text());
+}
+
+/* The row of a pair; NULL with 0: a section's heading with nothing under it. */
+static int find_pair(const struct settings_table *t, const struct yaml_pair *p,
+                     const struct setting **row)
+{
+    const bool alone = *p->section == '\0', heading = settings_table_has_section(t, p->name);
+    *row = NULL;
+    if (!alone && !settings_table_has_section(t, p->section))
+        return settings_table_no_section(t, p->section);
+    if (alone && p->text == NULL && heading)
+        return 0;
+    char *key = alone ? mem_strdup(p->name) : mem_sprintf("%s.%s", p->section, p->name);
+    int rc = key == NULL ? ERR_NOMEM : settings_table_lookup(t, row, key, true);
+    mem_free(key);
+    if (rc != 0 && alone && heading)
+        return err_set(ERR_FORMAT, "%s is a section: its settings stand under it", p->name);
+    return rc;
+}
+
+static int take_value(struct reading *r, const struct yaml_pair *p)
+{
+    const struct settings_table *t = r->store.table;
+    const struct setting *row;
+    int rc = find_pair(t, p, &row);
+    if (rc != 0 || row == NULL)
+        return rc;
+    if (r->from->may_set != NULL && !r->from->may_set(row))
+        return err_set(ERR_UNSUPPORTED, "%s is not to be set from there", row->name);
+    bool *seen = &r->seen[row - t->rows];
+    if (*seen)
+        return err_set(ERR_FORMAT, "%s%s%s is given twice", t->sections ? row->group : "",
+                       t->sections ? "." : "", row->name);
+    /* null is as if it were not there. */
+    if (p->text == NULL) {
+        *seen = t->sections;
+        return 0;
+    }
+    if ((rc = settings_table_parse(t, row, r->values, p->text)) != 0)
+        return rc;
+    *seen = true;
+    return (r->texts[row - t->rows] = mem_strdup(p->text)) == NULL ? ERR_NOMEM : 0;
+}
+
+static int take_pair(void *user, const struct yaml_pair *p)
+{
+    struct reading *r = user;
+    const int rc = take_value(r, p);
+    if (rc == 0 || rc == ERR_NOMEM || r->from->left_out == NULL)
+        return rc;
+    settings_tell_left_out(r->from, "left out");
+    return 0;
+}
+
+static void end_reading(struct reading *r, const struct settings_table *t)
+{
+    for (int i = 0; i < t->n && r->texts != NULL; i++)
+        mem_free(r->texts[i]);
+    mem_free(r->texts);
+    mem_free(r->seen);
+    if (r->values != NULL)
+        settings_table_release(t, r->values);
+    mem_free(r->values);
+    settings_store_release(&r->store);
+}
+
+/* In any case there is something to end. */
+static int read_aside(struct reading *r, const struct settings_store *s, const void *values,
+                      int layer, const struct settings_text *from)
+{
+    const struct settings_table *t = s->table;
+    *r = (struct reading){.from = from,
+                          .values = mem_alloc(t->bytes),
+                          .texts = mem_array((size_t)t->n, sizeof *r->texts),
+                          .seen = mem_array((size_t)t->n, sizeof *r->seen)};
+    int rc = r->values == NULL || r->texts == NULL || r->seen == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && (rc = settings_table_copy(t, r->values, values)) == 0)
+        rc = settings_store_copy(&r->store, s);
+    const struct yaml_shape shape = {.sections = t->sections, .lists = t->sections};
+    if (rc == 0)
+        rc = yaml_read_pairs(from->label, from->text, from->n, shape, take_pair, r);
+    for (int i = 0; i < t->n && rc == 0; i++)
+        if (r->texts[i] != NULL)
+            rc = settings_store_set(&r->store, r->values, layer, &t->rows[i], r->texts[i]);
+    return rc;
+}
+
+int settings_check(const struct settings_store *s, const void *values, int layer,
+                   const struct settings_text *from)
+{
+    struct reading r;
+    int rc = read_aside(&r, s, values, layer, from);
+    end_reading(&r, s->table);
+    return rc;
+}
+
+int settings_read(struct settings_store *s, void *values, int layer,
+                  const struct settings_text *from)
+{
+    const struct settings_table *t = s->table;
+    struct reading r;
+    int rc = read_aside(&r, s, values, layer, from);
+    if (rc == 0) {
+        struct settings_store old = *s;
+        *s = r.store;
+        r.store = old;
+        settings_table_release(t, values);
+        memcpy(values, r.values, t->bytes);
+        mem_free(r.values);
+        r.values = NULL;
+    }
+    end_reading(&r, t);
+    return rc;
+}

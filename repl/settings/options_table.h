@@ -1,0 +1,110 @@
+#ifndef PRATTLE_REPL_SETTINGS_OPTIONS_TABLE_H
+#define PRATTLE_REPL_SETTINGS_OPTIONS_TABLE_H
+/*
+ * Settings. One row of the table (name, type, place, range, help) serves the command line, the
+ * settings file, a model's own defaults, :set, completion, --help and the README. Each module owns
+ * its struct; here they stand side by side.
+ */
+#include "model/base/dtype.h"
+#include "model/base/settings_table.h"
+#include "model/tokenizer/bpe_train.h"
+#include "sampling/generate.h"
+#include "train/eval/eval.h"
+
+#include <stddef.h>
+
+/* Choices of dtype: auto, then these in the order of options_table.c. false, and *d untouched, for
+ * auto. */
+enum { DTYPE_AUTO };
+static inline bool dtype_chosen(enum dtype *d, int choice)
+{
+    static const enum dtype in_order[] = {DTYPE_F16, DTYPE_F32, DTYPE_BF16};
+    if (choice == DTYPE_AUTO)
+        return false;
+    *d = in_order[choice - 1];
+    return true;
+}
+enum switch_choice { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };
+enum output_choice { OUTPUT_TEXT, OUTPUT_IDS };
+enum editing_mode { EDITING_INPUTRC, EDITING_EMACS, EDITING_VI };
+
+struct device_settings {
+    char *model; /* path, bundled or random:NAME; "": none; as built in the one that ships */
+    char *lora;  /* folder of an adapter for it; "": none */
+    int dtype;   /* a choice of dtype; AUTO is fp16 in memory, the file's own in files */
+    int threads; /* 0: one a CPU */
+    bool pin;
+    char *kernels;
+};
+struct talk_settings {
+    int echo;  /* enum switch_choice; AUTO: in batches only */
+    bool keep; /* a prompt goes on from the last text */
+    bool verbose;
+    char *save_samples; /* file; "": none */
+    int color;          /* enum switch_choice */
+    bool wrap;          /* answers on a terminal, between words */
+    int editing_mode;   /* enum editing_mode */
+    int history;        /* entries kept */
+    bool keep_results;  /* of evaluations */
+};
+struct batch_settings {
+    int batch_size;
+    bool raw, jsonl;
+};
+/* What a single command is told; never kept. */
+struct call_settings {
+    char *prompt, *ids, *out;
+    int output; /* enum output_choice */
+    int format; /* of tables: enum table_format */
+    struct bpe_train_config bpe;
+    int other_dtype; /* a choice of dtype; AUTO: as dtype */
+    bool all, force, compat, plan, json, help, version;
+};
+
+struct settings {
+    struct generate_config generate;
+    struct sampler_config sampler;
+    struct device_settings device;
+    struct talk_settings talk;
+    struct batch_settings batch;
+    struct eval_config eval;
+    struct call_settings call;
+};
+
+enum table_format { TABLE_TEXT, TABLE_MARKDOWN, TABLE_CSV, TABLE_JSON };
+
+/* What a change of a setting waits for, or needs done at once: holds_from of its row. */
+enum holds_from {
+    HOLDS_FROM_NEXT_USE,
+    HOLDS_FROM_SCREEN, /* colours and lines are switched */
+    HOLDS_FROM_TEAM,   /* kernels and threads are chosen anew */
+    HOLDS_FROM_START,  /* of the program */
+    HOLDS_FROM_LOAD    /* of a model */
+};
+
+extern const struct settings_table options_table;
+/* What is built in, its texts borrowed. */
+void settings_init(struct settings *s);
+
+/* Row i of the table, NULL past its end. */
+const struct setting *option_at(int i);
+/* By any of its names; NULL: none. */
+const struct setting *option_find(const char *name);
+/* Of a field. */
+#define OPTION(field) option_of(offsetof(struct settings, field))
+const struct setting *option_of(size_t offset);
+/* As option_find, but ERR_MISSING names the nearest; option_settable refuses those
+ * that are for one command only. */
+int option_lookup(const struct setting **out, const char *name);
+int option_settable(const struct setting **out, const char *name);
+/* Whether a line of --jsonl may give it. */
+bool option_per_line(const struct setting *o);
+/* As setting_parse; a shorthand sets the one it stands for, and the texts that answers go by
+ * (chain, stop, logit_bias, ...) are read for what they say. */
+int option_parse(const struct setting *o, struct settings *s, const char *text);
+
+/* Deep copies, by the table. dst is overwritten without being released. */
+int settings_copy(struct settings *dst, const struct settings *src);
+void settings_release(struct settings *s);
+
+#endif

@@ -34,6 +34,11 @@ static const struct {
 };
 enum { N_BENCHES = sizeof benches / sizeof *benches };
 
+const char *bench_name(int i)
+{
+    return i < N_BENCHES ? benches[i].name : NULL;
+}
+
 /* Which are asked for, as bits; a word that is no name is the tokenizer's text. */
 static int choose(struct bench *b, char *const *words, int n, unsigned *chosen)
 {

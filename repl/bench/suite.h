@@ -8,6 +8,8 @@
  */
 struct repl;
 
+/* The i-th bench, NULL past the last. */
+const char *bench_name(int i);
 /* Those that the words name, all without a word; prints a table, of what there is after an
  * interrupt too. */
 int bench_run(struct repl *r, char *const *words, int n);

@@ -31,12 +31,15 @@ struct command {
     const char *arguments;    /* "IN OUT", "FILE [OUT]" */
     int min_words, max_words; /* not looked at with TAKES_TEXT; max -1: any */
     unsigned flags;
-    /* "path", "setting", "command", "preset", "run_setting" (KEY= of a run), or the words possible;
-     * "then" parts those of the first argument from those of the rest, "; WORD" those behind that
-     * word from others; NULL: nothing */
+    /* "path", "setting", "value" (of the setting before), "command", "preset", "run_setting" (KEY=
+     * of a run), "word" (of words below), or the words possible; "then" parts those of the first
+     * argument from those of the rest, "; WORD" those behind that word from others; NULL: nothing
+     */
     const char *completes;
-    const char *options; /* those it takes of the ones for one command: "force compat" */
+    const char *(*words)(int i); /* the i-th word of a table that it works by, NULL past the last */
+    const char *options;         /* those it takes of the ones for one command: "force compat" */
     const char *help;
+    void (*explain)(void); /* what :help shows of it besides; NULL: nothing */
     /* 0, or a code with its sentence, which the caller shows. */
     int (*run)(struct repl *r, const struct call *c);
 };

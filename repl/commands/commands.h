@@ -30,4 +30,12 @@ int cmd_history(struct repl *r, const struct call *c);
 int cmd_help(struct repl *r, const struct call *c);
 int cmd_quit(struct repl *r, const struct call *c);
 
+/* The words of their tables. */
+const char *cmd_lora_word(int i);
+const char *cmd_plot_word(int i);
+const char *cmd_eval_word(int i);
+
+/* Each evaluation with what it is. */
+void cmd_eval_explain(void);
+
 #endif

@@ -53,12 +53,6 @@ static void offer_values(struct completion *out, const struct setting *o)
         completion_add(out, o->words(i));
 }
 
-static void offer_presets(struct completion *out)
-{
-    for (const struct run_preset *p = run_presets; p->name != NULL; p++)
-        completion_add(out, p->name);
-}
-
 /* "steps=", and "training.steps=" for a word with a point. */
 static void offer_training(struct completion *out, const char *word)
 {
@@ -98,31 +92,91 @@ static char *key_of(const char *before)
     return mem_sprintf("%.*s", (int)(n - 1 - start), before + start);
 }
 
-/* What a kind, or a word, of a row gives behind KEY=. */
-static void offer_of_key(struct completion *out, const char *kind, const char *key)
+/* A line of a command before the word at the cursor. */
+struct line {
+    const struct command *command;
+    const char *word;
+    char *first, *second; /* its arguments, NULL: none; owned */
+    char *key;            /* where it ends in KEY=, else NULL; owned */
+};
+
+/* A word, or its value where the line ends in its KEY=. */
+static void offer_word(struct completion *out, const struct line *l, const char *word)
 {
-    const struct setting *row;
-    const size_t n = strlen(key);
-    if (strcmp(kind, "run_setting") == 0 && run_row_find(&row, key) == 0)
-        offer_values(out, row);
-    else if (strncmp(kind, key, n) == 0 && kind[n] == '=')
-        completion_add(out, kind + n + 1);
+    const size_t n = l->key == NULL ? 0 : strlen(l->key);
+    if (l->key == NULL)
+        completion_add(out, word);
+    else if (strncmp(word, l->key, n) == 0 && word[n] == '=')
+        completion_add(out, word + n + 1);
 }
 
-static void offer_kind(struct completion *out, const char *kind, const char *word)
+static void offer_words(struct completion *out, const struct line *l)
 {
-    if (strcmp(kind, "path") == 0)
-        out->paths = true;
-    else if (strcmp(kind, "setting") == 0)
+    const char *(*words)(int i) = l->command->words;
+    for (int i = 0; words(i) != NULL; i++)
+        offer_word(out, l, words(i));
+}
+
+/* Of the setting that the first argument names. */
+static void offer_value(struct completion *out, const struct line *l)
+{
+    if (l->second == NULL)
+        offer_values(out, option_find(l->key != NULL ? l->key : l->first));
+}
+
+/* "KEY=", or what may stand behind it. */
+static void offer_run_setting(struct completion *out, const struct line *l)
+{
+    const struct setting *row;
+    if (l->key == NULL)
+        offer_training(out, l->word);
+    else if (run_row_find(&row, l->key) == 0)
+        offer_values(out, row);
+}
+
+static void offer_path(struct completion *out, const struct line *l)
+{
+    out->paths |= l->key == NULL;
+}
+
+static void offer_setting(struct completion *out, const struct line *l)
+{
+    if (l->key == NULL)
         offer_settings(out, NULL);
-    else if (strcmp(kind, "command") == 0)
+}
+
+static void offer_command(struct completion *out, const struct line *l)
+{
+    if (l->key == NULL)
         offer_commands(out, "");
-    else if (strcmp(kind, "preset") == 0)
-        offer_presets(out);
-    else if (strcmp(kind, "run_setting") == 0)
-        offer_training(out, word);
+}
+
+static void offer_preset(struct completion *out, const struct line *l)
+{
+    for (const struct run_preset *p = run_presets; p->name != NULL && l->key == NULL; p++)
+        completion_add(out, p->name);
+}
+
+static const struct {
+    const char *name;
+    void (*offer)(struct completion *out, const struct line *l);
+} kinds[] = {
+    {"path", offer_path},       {"setting", offer_setting}, {"value", offer_value},
+    {"command", offer_command}, {"preset", offer_preset},   {"run_setting", offer_run_setting},
+    {"word", offer_words},
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+/* A kind of things, or a word as it is. */
+static void offer_kind(struct completion *out, const struct line *l, const char *kind)
+{
+    int i = 0;
+    while (i < N_KINDS && strcmp(kinds[i].name, kind) != 0)
+        i++;
+    if (i < N_KINDS)
+        kinds[i].offer(out, l);
     else
-        completion_add(out, kind);
+        offer_word(out, l, kind);
 }
 
 static bool is_end(const char *kind)
@@ -149,25 +203,17 @@ static const char *kinds_behind(const char *completes, const char *first)
 static void offer_arguments(struct completion *out, const struct command *c, const char *before,
                             const char *word)
 {
-    char *first = word_of(before, 1), *second = word_of(before, 2), *key = key_of(before);
-    const char *kinds = kinds_behind(c->completes == NULL ? "" : c->completes, first);
-    if (strcmp(c->name, "set") == 0 && first != NULL) {
-        if (second == NULL)
-            offer_values(out, option_find(key != NULL ? key : first));
-    } else {
-        char *kind;
-        for (int i = 0; (kind = word_of(kinds, i)) != NULL && !is_end(kind); i++) {
-            if (key != NULL)
-                offer_of_key(out, kind, key);
-            else
-                offer_kind(out, kind, word);
-            mem_free(kind);
-        }
+    struct line l = {c, word, word_of(before, 1), word_of(before, 2), key_of(before)};
+    const char *all = kinds_behind(c->completes == NULL ? "" : c->completes, l.first);
+    char *kind;
+    for (int i = 0; (kind = word_of(all, i)) != NULL && !is_end(kind); i++) {
+        offer_kind(out, &l, kind);
         mem_free(kind);
     }
-    mem_free(first);
-    mem_free(second);
-    mem_free(key);
+    mem_free(kind);
+    mem_free(l.first);
+    mem_free(l.second);
+    mem_free(l.key);
 }
 
 void complete(struct completion *out, const char *before, const char *word)

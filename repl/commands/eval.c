@@ -181,6 +181,19 @@ static int show_history(const struct repl *r)
     return rc;
 }
 
+void cmd_eval_explain(void)
+{
+    const struct eval *e;
+    for (int i = 0; (e = eval_at(i)) != NULL; i++)
+        printf("  %s %-*s %s\n", e->name, 22 - (int)strlen(e->name), e->argument, e->help);
+}
+
+const char *cmd_eval_word(int i)
+{
+    const struct eval *e = eval_at(i);
+    return e != NULL ? e->name : NULL;
+}
+
 int cmd_eval(struct repl *r, const struct call *c)
 {
     struct wish w;

@@ -163,20 +163,13 @@ static int explain_option(const struct repl *r, const struct setting *o)
     return 0;
 }
 
-static void list_evaluations(void)
-{
-    const struct eval *e;
-    for (int i = 0; (e = eval_at(i)) != NULL; i++)
-        printf("  %s %-*s %s\n", e->name, 22 - (int)strlen(e->name), e->argument, e->help);
-}
-
 static int explain_command(const struct command *c, bool shell)
 {
     bool colon = (c->flags & IN_REPL) && !(shell && (c->flags & IN_SHELL));
     printf("%s%s%s%s%s%s: %s\n", colon ? ":" : "prattle ", term_bold(stdout), c->name,
            term_plain(stdout), *c->arguments ? " " : "", c->arguments, c->help);
-    if (strcmp(c->name, "eval") == 0)
-        list_evaluations();
+    if (c->explain != NULL)
+        c->explain();
     for (const char *p = c->options; p != NULL && *p != '\0';) {
         char name[32], dash[32];
         int n = (int)strcspn(p, " ");

@@ -124,6 +124,13 @@ static const struct topic {
     int (*show)(enum table_format format);
 } topics[] = {{"systems", show_systems}, {"presets", show_presets}, {"training", show_training}};
 
+enum { N_TOPICS = sizeof topics / sizeof topics[0] };
+
+const char *help_topic_name(int i)
+{
+    return i < N_TOPICS ? topics[i].name : NULL;
+}
+
 bool help_is_topic(const char *name)
 {
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)

@@ -4,6 +4,8 @@
 #include "model/base/setting.h"
 #include "repl/settings/options.h"
 
+/* The i-th topic, NULL past the last. */
+const char *help_topic_name(int i);
 bool help_is_topic(const char *name);
 int help_topic(const char *name, enum table_format format);
 /* A setting of training runs. */

@@ -48,7 +48,7 @@ static int show(struct repl *r)
     return 0;
 }
 
-static int load(struct repl *r, const char *path)
+static int load_adapter(struct repl *r, const char *path)
 {
     struct adapter *a = NULL;
     int rc = lora_read(r, &a, path);
@@ -61,7 +61,7 @@ static int load(struct repl *r, const char *path)
     return rc;
 }
 
-static int save(struct repl *r, const char *path)
+static int save_adapter(struct repl *r, const char *path)
 {
     char shown[SHOWN];
     int rc = need_adapter(r);
@@ -80,7 +80,7 @@ static int save(struct repl *r, const char *path)
     return rc;
 }
 
-static int turn(struct repl *r, bool on)
+static int turn_adapter(struct repl *r, bool on)
 {
     int rc = need_adapter(r);
     if (rc == 0 && (rc = repl_device(r)) == 0) {
@@ -90,8 +90,9 @@ static int turn(struct repl *r, bool on)
     return rc;
 }
 
-static int merge(struct repl *r)
+static int merge_adapter(struct repl *r, const char *path)
 {
+    (void)path;
     int rc = need_adapter(r);
     if (rc == 0 && (rc = repl_device(r)) == 0 &&
         (rc = unsaved_put_away(r, DISCARD_LORA_MERGE, 0)) == 0) {
@@ -101,8 +102,9 @@ static int merge(struct repl *r)
     return rc;
 }
 
-static int drop(struct repl *r)
+static int drop_adapter(struct repl *r, const char *path)
 {
+    (void)path;
     int rc = need_adapter(r);
     if (rc == 0 && (rc = repl_device(r)) == 0 &&
         (rc = unsaved_put_away(r, DISCARD_LORA_DROP, UNSAVED_ADAPTER)) == 0) {
@@ -112,22 +114,38 @@ static int drop(struct repl *r)
     return rc;
 }
 
+static int turn_on(struct repl *r, const char *path)
+{
+    (void)path;
+    return turn_adapter(r, true);
+}
+
+static int turn_off(struct repl *r, const char *path)
+{
+    (void)path;
+    return turn_adapter(r, false);
+}
+
+static const struct {
+    const char *name;
+    int n_words;
+    int (*run)(struct repl *r, const char *path); /* NULL: there is none */
+} subcommands[] = {{"load", 2, load_adapter},   {"save", 2, save_adapter},
+                   {"on", 1, turn_on},          {"off", 1, turn_off},
+                   {"merge", 1, merge_adapter}, {"drop", 1, drop_adapter}};
+enum { N_SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
+
+const char *cmd_lora_word(int i)
+{
+    return i < N_SUBCOMMANDS ? subcommands[i].name : NULL;
+}
+
 int cmd_lora(struct repl *r, const struct call *c)
 {
-    const char *what = c->n > 0 ? c->words[0] : "";
     if (c->n == 0)
         return show(r);
-    if (c->n == 2 && strcmp(what, "load") == 0)
-        return load(r, c->words[1]);
-    if (c->n == 2 && strcmp(what, "save") == 0)
-        return save(r, c->words[1]);
-    if (c->n == 1 && strcmp(what, "on") == 0)
-        return turn(r, true);
-    if (c->n == 1 && strcmp(what, "off") == 0)
-        return turn(r, false);
-    if (c->n == 1 && strcmp(what, "merge") == 0)
-        return merge(r);
-    if (c->n == 1 && strcmp(what, "drop") == 0)
-        return drop(r);
+    for (int i = 0; i < N_SUBCOMMANDS; i++)
+        if (c->n == subcommands[i].n_words && strcmp(c->words[0], subcommands[i].name) == 0)
+            return subcommands[i].run(r, c->n > 1 ? c->words[1] : NULL);
     return err_set(ERR_RANGE, "usage: :lora [load DIR|save DIR|on|off|merge|drop]");
 }

@@ -18,7 +18,21 @@
 
 enum { MAX_CURVES = 8, SCREEN_ROWS = 14, LEAST_ROWS = 7 };
 
-static const char *const axes[] = {"step", "tokens", "hours", "machine_hours", "epoch"};
+/* The first unless another is named. */
+static const char *const axes[] = {"over=step", "over=tokens", "over=hours", "over=machine_hours",
+                                   "over=epoch"};
+/* Some of what a run's metrics have; any other may be named too. */
+static const char *const curves[] = {"loss",         "validation_loss", "learning_rate",
+                                     "grad_norm",    "accuracy",        "validation_accuracy",
+                                     "tokens_per_s", "samples_per_s",   "skipped",
+                                     "loss_scale"};
+enum { AXIS_NAME = sizeof "over=" - 1 };
+
+const char *cmd_plot_word(int i)
+{
+    const int n_curves = sizeof curves / sizeof *curves, n_axes = sizeof axes / sizeof *axes;
+    return i < n_curves ? curves[i] : i - n_curves + 1 < n_axes ? axes[i - n_curves + 1] : NULL;
+}
 
 struct request {
     struct plot_series series[MAX_CURVES];
@@ -58,21 +72,21 @@ static int take_path(struct request *q, char *path, bool picture)
     return 0;
 }
 
-static int take_over(struct request *q, const char *name)
+static int take_over(struct request *q, const char *word)
 {
-    q->over = among(axes, sizeof axes / sizeof *axes, name);
-    return q->over != NULL ? 0
-                           : err_set(ERR_RANGE,
-                                     "over is %s, must be step, tokens, hours, machine_hours or "
-                                     "epoch",
-                                     file_quote(name));
+    const char *axis = among(axes, sizeof axes / sizeof *axes, word);
+    if (axis == NULL)
+        return err_set(ERR_RANGE, "over is %s, must be step, tokens, hours, machine_hours or epoch",
+                       file_quote(word + AXIS_NAME));
+    q->over = axis + AXIS_NAME;
+    return 0;
 }
 
 /* A curve may have any name: what the run has is known when it was read. */
 static int understand(struct request *q, const char *word)
 {
-    if (strncmp(word, "over=", 5) == 0)
-        return take_over(q, word + 5);
+    if (strncmp(word, axes[0], AXIS_NAME) == 0)
+        return take_over(q, word);
     bool picture = text_ends_in(word, ".svg") || text_ends_in(word, ".png");
     char *path = file_expand(word);
     if (path == NULL)
@@ -245,7 +259,7 @@ static int arrange(struct request *q)
 
 int cmd_plot(struct repl *r, const struct call *c)
 {
-    struct request q = {.over = "step", .found = json_object()};
+    struct request q = {.over = axes[0] + AXIS_NAME, .found = json_object()};
     struct buf picture = {0};
     char *latest = NULL;
     int rc = q.found == NULL ? err_set(ERR_NOMEM, "no memory for the names of curves") : 0;

@@ -1,6 +1,8 @@
 #include "repl/commands/table.h"
 
+#include "repl/bench/suite.h"
 #include "repl/commands/commands.h"
+#include "repl/commands/help_topics.h"
 
 enum { BOTH = IN_REPL | IN_SHELL };
 
@@ -16,7 +18,7 @@ const struct command command_table[] = {
 {.name = "convert", .arguments = "IN OUT", .min_words = 2, .max_words = 2, .flags = BOTH, .completes = "path",
  .options = "force compat", .run = cmd_convert,
  .help = "read one model file or folder, write another; tensors bit for bit unless --dtype"},
-{.name = "set", .arguments = "[NAME [VALUE]]", .flags = IN_REPL | TAKES_TEXT, .completes = "setting", .run = cmd_set,
+{.name = "set", .arguments = "[NAME [VALUE]]", .flags = IN_REPL | TAKES_TEXT, .completes = "setting then value", .run = cmd_set,
  .help = "show all settings or one of them, or change it"},
 {.name = "reset", .arguments = "[text]", .max_words = 1, .flags = IN_REPL, .completes = "text", .run = cmd_reset,
  .help = "take back what :set changed; text: forget the text in progress"},
@@ -49,24 +51,24 @@ const struct command command_table[] = {
  .completes = "show status resume preset path then run_setting path ; show preset path run_setting ; status path", .options = "plan", .run = cmd_train,
  .help = "train the model in memory by a preset or file; Ctrl-C pauses, resume goes on, there or from a run's folder; status tells of it, or of what another process has open"},
 {.name = "lora", .arguments = "[load DIR|save DIR|on|off|merge|drop]", .max_words = 2, .flags = IN_REPL | NEEDS_MODEL,
- .completes = "load save on off merge drop then path", .options = "force", .run = cmd_lora,
+ .completes = "word then path", .words = cmd_lora_word, .options = "force", .run = cmd_lora,
  .help = "a LoRA adapter beside the model, in PEFT's files: show, read or write it, switch it on and off, make it part of the weights, take it away"},
 {.name = "plot", .arguments = "[CURVE ...] [over=AXIS] [FILE.svg|FILE.png] [FOLDER]", .max_words = -1, .flags = BOTH,
- .completes = "loss validation_loss learning_rate grad_norm accuracy validation_accuracy tokens_per_s samples_per_s skipped loss_scale over=tokens over=hours over=machine_hours over=epoch path", .options = "force", .run = cmd_plot,
+ .completes = "word path", .words = cmd_plot_word, .options = "force", .run = cmd_plot,
  .help = "curves of the run, or of another's folder: loss and validation_loss, or any figure of its metrics.jsonl; a file through gnuplot"},
 {.name = "data", .arguments = "info PATH", .min_words = 2, .max_words = 2, .flags = BOTH, .completes = "info then path", .run = cmd_data,
  .help = "what training would read from a text, a folder, .jsonl or .bin: documents, tokens, ids, how it begins"},
-{.name = "eval", .arguments = "WHAT [FILE]", .min_words = 1, .max_words = 3, .flags = BOTH, .completes = "wikitext lambada ptb text choice kl history path then path",
+{.name = "eval", .arguments = "WHAT [FILE]", .min_words = 1, .max_words = 3, .flags = BOTH, .completes = "word history path then path", .words = cmd_eval_word, .explain = cmd_eval_explain,
  .options = "limit strict like other_dtype json format all", .run = cmd_eval,
  .help = "measure the model: wikitext, lambada, ptb, text, choice, kl MODEL, or a file of yours; history: what came out so far"},
 {.name = "bench", .arguments = "[NAME|FILE ...]", .max_words = -1, .flags = BOTH, .options = "format",
- .completes = "limits decode prefill score batch loop stream sampling tokenizer start train", .run = cmd_bench,
+ .completes = "word", .words = bench_name, .run = cmd_bench,
  .help = "measure this machine and model, each figure beside its limit; train=4x256: training on so many windows of such a length; FILE is text for the tokenizer's"},
 {.name = "devices", .arguments = "", .flags = BOTH, .run = cmd_devices,
  .help = "show what runs where: threads, instruction set, memory by part"},
 {.name = "history", .arguments = "[N]", .max_words = 1, .flags = IN_REPL, .run = cmd_history,
  .help = "show the last N lines typed, 20 without N"},
-{.name = "help", .arguments = "[NAME]", .max_words = 1, .flags = BOTH, .completes = "command setting systems presets training",
+{.name = "help", .arguments = "[NAME]", .max_words = 1, .flags = BOTH, .completes = "command setting word", .words = help_topic_name,
  .options = "format", .run = cmd_help,
  .help = "list the commands, or explain a command or setting; systems: what other programs' options are here; presets, training: runs"},
 {.name = "quit", .arguments = "", .flags = IN_REPL, .run = cmd_quit,

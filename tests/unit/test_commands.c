@@ -247,6 +247,29 @@ static void tab_offers_what_fits(void **state)
     assert_false(offers("My name ", "", "top_k", NULL));
 }
 
+/* Words of a table: each of it, and no kind's name. */
+static void tab_offers_the_words_of_tables(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{":lora ", "merge"},      {":eval ", "lambada"},
+                                           {":eval ", "kl"},         {":eval ", "history"},
+                                           {":bench ", "limits"},    {":bench ", "train"},
+                                           {":plot ", "loss_scale"}, {":help ", "presets"},
+                                           {":help ", "systems"},    {":set kernels ", "auto"}};
+    bool paths;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!offers(cases[i][0], "", cases[i][1], NULL))
+            fail_msg("%sdoes not offer %s", cases[i][0], cases[i][1]);
+        assert_false(offers(cases[i][0], "", "word", NULL));
+        assert_false(offers(cases[i][0], "", "value", NULL));
+    }
+    for (int i = 0; eval_at(i) != NULL; i++)
+        assert_true(offers(":eval ", "", eval_at(i)->name, NULL));
+    assert_false(offers(":lora load ", "", "merge", &paths));
+    assert_true(paths);
+    assert_false(offers(":plot over=", "", "step", NULL)); /* it is so anyway */
+}
+
 static void tab_knows_the_settings_of_a_run(void **state)
 {
     (void)state;
@@ -373,6 +396,7 @@ int main(void)
         TEST(bad_lines_are_explained),
         TEST(settings_are_set),
         TEST(tab_offers_what_fits),
+        TEST(tab_offers_the_words_of_tables),
         TEST(tab_knows_the_settings_of_a_run),
         TEST(text_is_made_visible),
         TEST(json_lines_are_read),

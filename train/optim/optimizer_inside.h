@@ -3,7 +3,11 @@
 /*
  * The optimizer as its own two files see it.
  */
-#include "train/optim/optimizer.h"
+#include "train/optim/optimizer_config.h"
+
+#include <stddef.h>
+
+struct tensor_change;
 
 /* Elements of a piece, and of a run: what is in binary16 is worked on in such. */
 enum { PIECE = 16384, RUN = 1024, RUNS = PIECE / RUN };

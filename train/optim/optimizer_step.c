@@ -3,12 +3,13 @@
  * a piece run by run: widened where it is in binary16, stepped in fp32, rounded back. A rehearsal
  * does the same on copies that are thrown away. Sums are kept by piece and added in their order.
  */
-#include "train/optim/optimizer_inside.h"
+#include "train/optim/optimizer.h"
 
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/optimizer_kernels.h"
 #include "model/kernels/row_kernels.h"
+#include "train/optim/optimizer_inside.h"
 
 #include <float.h>
 #include <math.h>

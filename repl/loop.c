@@ -7,6 +7,7 @@
 #include "repl/commands/commands.h"
 #include "repl/commands/complete.h"
 #include "repl/session/answer.h"
+#include "repl/session/unsaved.h"
 #include "repl/terminal/line.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/signals.h"

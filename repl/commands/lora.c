@@ -9,6 +9,7 @@
 #include "repl/terminal/progress.h"
 #include "repl/session/lora.h"
 #include "repl/session/repl.h"
+#include "repl/session/unsaved.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "weights/hf/adapter_file.h"
@@ -51,9 +52,11 @@ static int show(struct repl *r)
 static int load_adapter(struct repl *r, const char *path)
 {
     struct adapter *a = NULL;
-    int rc = lora_read(r, &a, path);
+    int rc = repl_device(r);
+    if (rc == 0)
+        rc = lora_read(&a, r->model, path);
     if (rc == 0 && (rc = unsaved_put_away(r, DISCARD_LORA_LOAD, UNSAVED_ADAPTER)) == 0) {
-        if ((rc = lora_stand_beside(r, a)) == 0)
+        if ((rc = lora_attach(r->model, a)) == 0)
             rc = show(r);
         return rc;
     }

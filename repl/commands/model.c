@@ -9,6 +9,7 @@
 #include "repl/terminal/progress.h"
 #include "repl/session/lora.h"
 #include "repl/session/repl.h"
+#include "repl/session/unsaved.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "weights/save.h"

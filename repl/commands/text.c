@@ -9,6 +9,7 @@
 #include "repl/terminal/line.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/repl.h"
+#include "repl/session/unsaved.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
 

@@ -7,6 +7,7 @@
 #include "model/base/progress.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/repl.h"
+#include "repl/session/unsaved.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"

@@ -4,7 +4,6 @@
 #include "model/base/json.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
-#include "repl/session/answer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "model/base/file.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "repl/session/repl.h"
 #include "repl/terminal/progress.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/load.h"
@@ -19,28 +18,26 @@ const char *lora_about(char *out, size_t n, const struct adapter *a)
     return out;
 }
 
-int lora_read(struct repl *r, struct adapter **out, const char *path)
+int lora_read(struct adapter **out, const struct model *m, const char *path)
 {
     char *expanded = file_expand(path);
-    int rc = expanded == NULL ? ERR_NOMEM : repl_device(r);
-    if (rc == 0)
-        rc = adapter_read(out, expanded, &r->model->config);
+    int rc = expanded == NULL ? ERR_NOMEM : adapter_read(out, expanded, &m->config);
     mem_free(expanded);
     return rc;
 }
 
-int lora_stand_beside(struct repl *r, struct adapter *a)
+int lora_attach(struct model *m, struct adapter *a)
 {
-    int rc = adapter_load(a, r->model, progress_show());
+    int rc = adapter_load(a, m, progress_show());
     if (rc != 0)
         adapter_free(a);
     progress_wipe();
     return rc;
 }
 
-int lora_load(struct repl *r, const char *path)
+int lora_load(struct model *m, const char *path)
 {
     struct adapter *a = NULL;
-    int rc = lora_read(r, &a, path);
-    return rc == 0 ? lora_stand_beside(r, a) : rc;
+    int rc = lora_read(&a, m, path);
+    return rc == 0 ? lora_attach(m, a) : rc;
 }

@@ -232,7 +232,7 @@ int repl_need_model(struct repl *r)
         return 0;
     if (repl_finds_model(r)) {
         int rc = repl_load(r, s->device.model, s->sampler.seed);
-        if (rc == 0 && *s->device.lora != '\0' && (rc = lora_load(r, s->device.lora)) != 0) {
+        if (rc == 0 && *s->device.lora != '\0' && (rc = lora_load(r->model, s->device.lora)) != 0) {
             model_free(r->model);
             r->model = NULL;
         }

@@ -6,7 +6,6 @@
 #include "kvcache/sequence.h"
 #include "model/adapter.h"
 #include "repl/settings/options.h"
-#include "repl/session/unsaved.h"
 #include "train/run/run.h"
 
 /* One prompt and its answer, as :regen, :undo and :why need them. */
@@ -18,6 +17,24 @@ struct turn {
     bool slid;                /* the context was cut meanwhile */
     int64_t n_drawn;          /* as many numbers of the draw are used, the stop token's too */
     struct settings settings; /* as they were: seed and draw too */
+};
+
+/* The commands that discard. */
+enum discarder {
+    DISCARD_NONE,
+    DISCARD_QUIT,
+    DISCARD_LOAD,
+    DISCARD_TRAIN,
+    DISCARD_RESUME,
+    DISCARD_LORA_LOAD,
+    DISCARD_LORA_MERGE,
+    DISCARD_LORA_DROP
+};
+
+/* What a line named as unsaved (unsaved.h). */
+struct named_loss {
+    enum discarder by;
+    unsigned what; /* of enum unsaved */
 };
 
 struct repl {

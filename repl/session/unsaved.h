@@ -5,6 +5,8 @@
  * is refused once, with one sentence that names all of it; the same command right after it goes on.
  * What was not named then is asked about first.
  */
+#include "repl/session/repl.h"
+
 #include <stdbool.h>
 
 enum unsaved {
@@ -14,26 +16,6 @@ enum unsaved {
     UNSAVED_MODEL = UNSAVED_WEIGHTS | UNSAVED_ADAPTER,
     UNSAVED_ALL = UNSAVED_RUN | UNSAVED_MODEL
 };
-
-/* The commands that discard. */
-enum discarder {
-    DISCARD_NONE,
-    DISCARD_QUIT,
-    DISCARD_LOAD,
-    DISCARD_TRAIN,
-    DISCARD_RESUME,
-    DISCARD_LORA_LOAD,
-    DISCARD_LORA_MERGE,
-    DISCARD_LORA_DROP
-};
-
-/* What a line named. */
-struct named_loss {
-    enum discarder by;
-    unsigned what; /* of enum unsaved */
-};
-
-struct repl;
 
 /*
  * Before `by` discards `what` (of enum unsaved): the run in memory is saved. 0 where nothing would

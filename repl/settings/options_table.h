@@ -8,6 +8,9 @@
 #include "model/base/dtype.h"
 #include "model/base/settings_table.h"
 #include "model/tokenizer/bpe_train.h"
+#include "repl/terminal/line.h"
+#include "repl/terminal/table.h"
+#include "repl/terminal/term.h"
 #include "sampling/generate.h"
 #include "train/eval/eval.h"
 
@@ -24,9 +27,7 @@ static inline bool dtype_chosen(enum dtype *d, int choice)
     *d = in_order[choice - 1];
     return true;
 }
-enum switch_choice { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };
 enum output_choice { OUTPUT_TEXT, OUTPUT_IDS };
-enum editing_mode { EDITING_INPUTRC, EDITING_EMACS, EDITING_VI };
 
 struct device_settings {
     char *model; /* path, bundled or random:NAME; "": none; as built in the one that ships */
@@ -70,8 +71,6 @@ struct settings {
     struct eval_config eval;
     struct call_settings call;
 };
-
-enum table_format { TABLE_TEXT, TABLE_MARKDOWN, TABLE_CSV, TABLE_JSON };
 
 /* What a change of a setting waits for, or needs done at once: holds_from of its row. */
 enum holds_from {

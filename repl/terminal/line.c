@@ -3,7 +3,6 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "repl/settings/options.h"
 #include "repl/terminal/keys.h"
 
 #include <ctype.h>

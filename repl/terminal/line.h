@@ -17,6 +17,9 @@ struct completion {
 int completion_add(struct completion *c, const char *word);
 void completion_release(struct completion *c);
 
+/* INPUTRC: as Readline's own settings have it. */
+enum editing_mode { EDITING_INPUTRC, EDITING_EMACS, EDITING_VI };
+
 struct line_config {
     int editing_mode; /* enum editing_mode */
     int history;      /* entries kept */

@@ -5,7 +5,8 @@
  * CSV (RFC 4180) or JSON (an array of objects; cells that are numbers are numbers).
  */
 #include "model/base/buf.h"
-#include "repl/settings/options.h"
+
+enum table_format { TABLE_TEXT, TABLE_MARKDOWN, TABLE_CSV, TABLE_JSON };
 
 struct table {
     const char *const *heads; /* [n_columns], borrowed */

@@ -1,7 +1,5 @@
 #include "repl/terminal/term.h"
 
-#include "repl/settings/options.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -14,8 +14,11 @@ bool term_is(FILE *f);
 /* Whether f is a terminal that TERM says takes escape sequences. */
 bool term_takes_escapes(FILE *f);
 
-/* color: enum switch_choice of options.h, of which auto asks the terminal, TERM and
- * NO_COLOR. Holds for stdout and stderr each. */
+/* What is done or not; AUTO: as it suits where input and output go. */
+enum switch_choice { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };
+
+/* color: enum switch_choice; AUTO asks the terminal, TERM and NO_COLOR. Holds for stdout and stderr
+ * each. */
 void term_set_color(int color);
 /* Escape sequences for f, "" where there is no colour. */
 const char *term_dim(FILE *f);

@@ -1,4 +1,5 @@
 #include "repl/session/repl.h"
+#include "repl/session/unsaved.h"
 #include "tests/unit/test.h"
 
 #include <string.h>

@@ -16,6 +16,11 @@ void model_free(struct model *m)
     mem_free(m);
 }
 
+const char *model_precision(const struct model *m)
+{
+    return dtype_short_name(m->params.dtype);
+}
+
 const unsigned char *model_fingerprint(struct model *m)
 {
     if (m->fingerprint_version != m->version) {

@@ -24,6 +24,8 @@ struct model {
 };
 
 void model_free(struct model *m);
+/* "fp16" or "fp32": of the weights in memory. */
+const char *model_precision(const struct model *m);
 /* SHA-256 of the weights, computed when first asked after a change; borrowed. */
 const unsigned char *model_fingerprint(struct model *m);
 

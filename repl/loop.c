@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int greeting(const struct repl *r, struct buf *out)
+static int format_greeting(const struct repl *r, struct buf *out)
 {
     if (r->model == NULL)
         return buf_str(out,
@@ -36,10 +36,10 @@ static int greeting(const struct repl *r, struct buf *out)
                                   "Ctrl-D leaves\n");
 }
 
-static void greet(const struct repl *r)
+static void print_greeting(const struct repl *r)
 {
     struct buf text = {0};
-    if (greeting(r, &text) == 0)
+    if (format_greeting(r, &text) == 0)
         wrap_lines(stdout, term_dim(stdout), buf_text(&text));
     buf_release(&text);
 }
@@ -67,7 +67,7 @@ static void take_line(struct repl *r, const struct buf *line)
 }
 
 /* Asked to leave from outside: nobody is there to be told of unsaved weights. */
-static int leave(struct repl *r)
+static int keep_run_and_leave(struct repl *r)
 {
     interrupt_clear();
     return unsaved_keep_run(r);
@@ -81,7 +81,7 @@ int repl_run(struct repl *r)
     if (note != NULL)
         progress_warn(note);
     mem_free(note);
-    greet(r);
+    print_greeting(r);
     while (!r->quit && !signals_leaving()) {
         struct buf text = {0};
         bool was_empty;
@@ -107,5 +107,5 @@ int repl_run(struct repl *r)
         unsaved_next_line(r);
     }
     line_close();
-    return signals_leaving() ? leave(r) : 0;
+    return signals_leaving() ? keep_run_and_leave(r) : 0;
 }

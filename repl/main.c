@@ -55,7 +55,7 @@ static int take_model(struct repl *r, char **words, int n)
 }
 
 /* Prompts from somewhere: -p, a terminal, or a pipe. */
-static int talk(struct repl *r)
+static int answer_prompts(struct repl *r)
 {
     const struct settings *s = &r->options.settings;
     bool asked = options_origin(&r->options, option_find("prompt")) != ORIGIN_BUILT_IN;
@@ -70,7 +70,7 @@ static int talk(struct repl *r)
     return r->interactive ? repl_run(r) : batch_lines(r, STDIN_FILENO, NULL);
 }
 
-static int start(struct repl *r, char **words, int n)
+static int run_command_line(struct repl *r, char **words, int n)
 {
     const struct settings *s = &r->options.settings;
     int rc = options_read_user_file(&r->options);
@@ -97,7 +97,7 @@ static int start(struct repl *r, char **words, int n)
         return err_set(ERR_UNSUPPORTED, "%s works at the prompt only: :%s", c->name, c->name);
     if (n > 0 && (rc = take_model(r, words, n)) != 0)
         return rc;
-    return talk(r);
+    return answer_prompts(r);
 }
 
 /* A reader that has gone needs no sentence; a full disk does. */
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
     commands_use(command_table);
     int rc = repl_init(&r);
     if (rc == 0)
-        rc = start(&r, argv + 1, argc - 1);
+        rc = run_command_line(&r, argv + 1, argc - 1);
     repl_complain(rc);
     if (rc == 0)
         rc = finish_output();

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -12,7 +12,7 @@ static int compare(const void *a, const void *b)
 
 static double median(double *v, int n)
 {
-    qsort(v, (size_t)n, sizeof *v, compare);
+    qsort(v, (size_t)n, sizeof *v, compare_values);
     return v[n / 2];
 }
 

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_REPL_BENCH_BENCH_H
 #define PRATTLE_REPL_BENCH_BENCH_H
 /*
- * What the files bench_*.c share. A bench adds rows to one table: medians of several
+ * What the benches share. Each adds rows to one table: medians of several
  * rounds, each beside its limit, which is measured in the same round.
  */
 #include "repl/session/repl.h"

@@ -40,7 +40,7 @@ const char *bench_name(int i)
 }
 
 /* Which are asked for, as bits; a word that is no name is the tokenizer's text. */
-static int choose(struct bench *b, char *const *words, int n, unsigned *chosen)
+static int choose_benches(struct bench *b, char *const *words, int n, unsigned *chosen)
 {
     char more;
     *chosen = 0;
@@ -86,7 +86,7 @@ int bench_run(struct repl *r, char *const *words, int n)
     static const char *const heads[] = {"what", "median", "unit", "min", "max", "share", "of"};
     struct bench b = {.repl = r};
     unsigned chosen;
-    int rc = choose(&b, words, n, &chosen);
+    int rc = choose_benches(&b, words, n, &chosen);
     if (rc != 0)
         return rc;
     if (r->model == NULL && !repl_names_model(r))

@@ -6,6 +6,7 @@
 #include "model/base/words.h"
 #include "repl/session/repl.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 enum { MAX_NAMES = 64 };
@@ -41,7 +42,7 @@ const char *command_nearest(const char *name, bool shell)
     return words_nearest(name, names, n);
 }
 
-static int say_unknown(const char *name)
+static int refuse_unknown_command(const char *name)
 {
     const char *near = command_nearest(name, false);
     char *shown = file_visible(name);
@@ -54,7 +55,7 @@ static int say_unknown(const char *name)
     return ERR_MISSING;
 }
 
-static bool named_in(const char *list, const char *name)
+static bool list_has(const char *list, const char *name)
 {
     size_t n = strlen(name);
     for (const char *p = list; p != NULL && *p != '\0'; p += strcspn(p, " "), p += *p == ' ')
@@ -68,35 +69,43 @@ int command_check_options(const struct repl *r, const char *name, const char *al
     const struct setting *o;
     for (int i = 0; (o = option_at(i)) != NULL; i++)
         if (o->call_only && options_origin(&r->options, o) != ORIGIN_BUILT_IN &&
-            !named_in(allowed, o->name))
+            !list_has(allowed, o->name))
             return err_set(ERR_UNSUPPORTED, "%s does not take --%s", name, o->name);
     return 0;
 }
 
-static int usage(const struct command *c, bool shell)
+int command_usage(const struct call *c, const char *arguments, ...)
 {
-    return err_set(ERR_RANGE, "usage: %s%s%s%s", shell ? "prattle " : ":", c->name,
-                   *c->arguments ? " " : "", c->arguments);
+    struct buf text = {0};
+    va_list args;
+    va_start(args, arguments);
+    int rc = buf_vprintf(&text, arguments, args);
+    va_end(args);
+    if (rc == 0)
+        rc = err_set(ERR_RANGE, "usage: %s%s%s%s", c->shell ? "prattle " : ":", c->name,
+                     text.n > 0 ? " " : "", buf_text(&text));
+    buf_release(&text);
+    return rc;
 }
 
-static int run(struct repl *r, const struct command *c, const struct call *call)
+static int run_command(struct repl *r, const struct command *c, const struct call *call)
 {
     const char *name = call->name;
     bool fits = (c->flags & TAKES_TEXT) ||
                 (call->n >= c->min_words && (c->max_words < 0 || call->n <= c->max_words));
     int rc = command_check_options(r, name, c->options);
     if (rc == 0 && !fits)
-        rc = usage(c, call->shell);
+        rc = command_usage(call, "%s", c->arguments);
     if (rc == 0 && (c->flags & NEEDS_MODEL))
         rc = repl_need_model(r);
     return rc == 0 ? c->run(r, call) : rc;
 }
 
 /*
- * Cut text into words in place: blanks separate, "..." and '...' keep them, \ takes the
+ * Cut text into words in place: spaces separate, "..." and '...' keep them, \ takes the
  * next character as it is outside of '...'. Returns how many, -1 after an error.
  */
-static int split(char *text, char **words, int max)
+static int split_words(char *text, char **words, int max)
 {
     int n = 0;
     for (char *p = text;;) {
@@ -134,7 +143,7 @@ int command_run_line(struct repl *r, const char *line)
     const struct command *c = name == NULL ? NULL : command_find(name);
     int rc = name == NULL || copy == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && c == NULL)
-        rc = say_unknown(name);
+        rc = refuse_unknown_command(name);
     else if (rc == 0 && !(c->flags & IN_REPL))
         rc = err_set(ERR_UNSUPPORTED, "%s is for the shell: prattle %s %s", name, name,
                      c->arguments);
@@ -142,11 +151,11 @@ int command_run_line(struct repl *r, const char *line)
         const char *text = line + name_bytes;
         struct call call = {.name = name, .text = text + (*text != '\0'), .words = words};
         if (!(c->flags & TAKES_TEXT)) {
-            call.n = split(copy, words, MAX_NAMES);
+            call.n = split_words(copy, words, MAX_NAMES);
             rc = call.n < 0 ? err_last() : options_take(&r->options, ORIGIN_CALL, words, &call.n);
         }
         if (rc == 0)
-            rc = run(r, c, &call);
+            rc = run_command(r, c, &call);
         options_clear(&r->options, ORIGIN_CALL);
     }
     mem_free(name);
@@ -166,7 +175,7 @@ int command_run_words(struct repl *r, char **words, int n)
     }
     struct call call = {words[0], buf_text(&text), words + 1, n - 1, true};
     if (rc == 0)
-        rc = run(r, c, &call);
+        rc = run_command(r, c, &call);
     buf_release(&text);
     return rc;
 }

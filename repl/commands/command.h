@@ -12,7 +12,7 @@ struct repl;
 /* One use of a command. */
 struct call {
     const char *name;
-    const char *text; /* all behind the name as typed; in the shell the words joined by blanks */
+    const char *text; /* all behind the name as typed; in the shell the words joined by spaces */
     char **words;     /* [n], quotes and options taken out */
     int n;
     bool shell;
@@ -52,6 +52,9 @@ const struct command *command_find(const char *name);
 /* The nearest name of a command usable there, NULL when none is near. */
 const char *command_nearest(const char *name, bool shell);
 
+/* ERR_RANGE: "usage: :NAME " and the arguments, as printf has them, which it takes. */
+int command_usage(const struct call *c, const char *arguments, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Refuses an option for one command that `allowed` does not name. */
 int command_check_options(const struct repl *r, const char *name, const char *allowed);
 /* A line behind its colon: look up, split into words, take options, run. */

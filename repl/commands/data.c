@@ -47,7 +47,7 @@ static void show_vocabulary(const struct data_summary *s, const struct model *m)
     wrap_row("vocabulary", text);
 }
 
-static int show(const struct dataset *d, const struct model *m)
+static int show_dataset(const struct dataset *d, const struct model *m)
 {
     char text[160];
     struct data_summary s;
@@ -67,7 +67,7 @@ static int show(const struct dataset *d, const struct model *m)
 int cmd_data(struct repl *r, const struct call *c)
 {
     if (strcmp(c->words[0], "info") != 0)
-        return err_set(ERR_RANGE, "usage: %sdata info PATH", c->shell ? "prattle " : ":");
+        return command_usage(c, "info PATH");
     /* In the shell a model is only for its tokenizer, where one is named. */
     int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
     if (rc != 0)
@@ -81,7 +81,7 @@ int cmd_data(struct repl *r, const struct call *c)
     rc = dataset_open(&d, &none, &config, t, 0, progress_show());
     progress_wipe();
     if (rc == 0)
-        rc = show(&d, r->model);
+        rc = show_dataset(&d, r->model);
     dataset_close(&d);
     dataset_close(&none);
     return rc;

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int unknown(const char *name)
+static int refuse_unknown_eval(const char *name)
 {
     struct buf names = {0};
     char shown[128];
@@ -37,7 +37,7 @@ struct wish {
 };
 
 /* A file alone is a text. */
-static int choose(struct wish *w, const struct call *c)
+static int choose_eval(struct wish *w, const struct call *c)
 {
     int used = 1;
     *w = (struct wish){.eval = eval_find(c->words[0])};
@@ -52,18 +52,17 @@ static int choose(struct wish *w, const struct call *c)
         mem_free(file);
     }
     if (w->eval == NULL)
-        return unknown(c->words[0]);
+        return refuse_unknown_eval(c->words[0]);
     if (w->eval->needs_other && used < c->n)
         w->other = c->words[used++];
     if (used < c->n)
         w->path = c->words[used++];
     if (used < c->n || (w->eval->needs_other && w->other == NULL))
-        return err_set(ERR_RANGE, "usage: %seval %s %s", c->shell ? "prattle " : ":", w->eval->name,
-                       w->eval->argument);
+        return command_usage(c, "%s %s", w->eval->name, w->eval->argument);
     return 0;
 }
 
-static int check_options(const struct repl *r, const struct eval *e)
+static int check_eval_options(const struct repl *r, const struct eval *e)
 {
     char name[64];
     snprintf(name, sizeof name, "eval %s", e->name);
@@ -98,7 +97,8 @@ static int print_json(const json_t *value, size_t flags)
 }
 
 /* What came out, to be seen and to be kept. */
-static int report(const struct repl *r, const struct eval_result *result, struct model *other)
+static int report_result(const struct repl *r, const struct eval_result *result,
+                         struct model *other)
 {
     const struct settings *s = &r->options.settings;
     json_t *record = eval_record(result, r->model, other);
@@ -106,7 +106,7 @@ static int report(const struct repl *r, const struct eval_result *result, struct
     if (rc == 0 && s->call.json) {
         rc = print_json(record, 0);
     } else if (rc == 0) {
-        eval_view_show(result, r->model);
+        eval_report_show(result, r->model);
     }
     /* That it cannot be kept is no reason to lose it. */
     if (rc == 0 && s->talk.keep_results && eval_history_add(record) != 0)
@@ -117,7 +117,7 @@ static int report(const struct repl *r, const struct eval_result *result, struct
     return rc;
 }
 
-static int measure(struct repl *r, const struct wish *w)
+static int measure_model(struct repl *r, const struct wish *w)
 {
     const struct settings *s = &r->options.settings;
     struct engine other = {0};
@@ -131,7 +131,7 @@ static int measure(struct repl *r, const struct wish *w)
                       &result, progress_show());
         progress_wipe();
         if (rc == 0) {
-            rc = report(r, &result, other_model);
+            rc = report_result(r, &result, other_model);
             eval_result_release(&result);
         }
     }
@@ -173,7 +173,7 @@ static int show_history(const struct repl *r)
     else if (h.n == 0 && k->format != TABLE_JSON)
         printf("%sno results yet: eval wikitext makes one%s\n", term_dim(stdout),
                term_plain(stdout));
-    else if ((rc = eval_view_history(
+    else if ((rc = eval_report_history(
                   &h, k->format, k->all || !term_is(stdout) ? 0 : term_width(stdout), &out)) == 0)
         fwrite(buf_text(&out), 1, out.n, stdout);
     buf_release(&out);
@@ -198,10 +198,9 @@ int cmd_eval(struct repl *r, const struct call *c)
 {
     struct wish w;
     if (strcmp(c->words[0], "history") == 0)
-        return c->n == 1 ? show_history(r)
-                         : err_set(ERR_RANGE, "usage: %seval history", c->shell ? "prattle " : ":");
-    int rc = choose(&w, c);
+        return c->n == 1 ? show_history(r) : command_usage(c, "history");
+    int rc = choose_eval(&w, c);
     if (rc == 0)
-        rc = check_options(r, w.eval);
-    return rc == 0 ? measure(r, &w) : rc;
+        rc = check_eval_options(r, w.eval);
+    return rc == 0 ? measure_model(r, &w) : rc;
 }

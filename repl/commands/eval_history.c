@@ -11,45 +11,45 @@
 #include <string.h>
 
 /* What is compared: a model's weights in a precision; and what was measured, by its definition. */
-struct view {
+struct comparison {
     const struct eval_history *h;
     const json_t **models;    /* [n_models]: the newest record of each, by its first one's age */
     const json_t **questions; /* [n_questions]: a record of each definition */
     size_t n_models, n_questions;
 };
 
-static const char *text_of(const json_t *record, const char *key)
+static const char *record_text(const json_t *record, const char *key)
 {
     const char *text = json_string_value(json_object_get(record, key));
     return text == NULL ? "" : text;
 }
 
-static bool all_same(const json_t *a, const json_t *b, const char *const *keys)
+static bool members_agree(const json_t *a, const json_t *b, const char *const *keys)
 {
     for (; *keys != NULL; keys++)
-        if (strcmp(text_of(a, *keys), text_of(b, *keys)) != 0)
+        if (strcmp(record_text(a, *keys), record_text(b, *keys)) != 0)
             return false;
     return true;
 }
 
 static bool same_model(const json_t *a, const json_t *b)
 {
-    return all_same(a, b, (const char *const[]){"model", "fingerprint", "dtype", NULL});
+    return members_agree(a, b, (const char *const[]){"model", "fingerprint", "dtype", NULL});
 }
 
-static json_int_t limit_of(const json_t *record)
+static json_int_t record_limit(const json_t *record)
 {
     return json_integer_value(json_object_get(json_object_get(record, "settings"), "limit"));
 }
 
 static bool same_question(const json_t *a, const json_t *b)
 {
-    return all_same(a, b, (const char *const[]){"evaluation", "definition", "file", NULL}) &&
-           limit_of(a) == limit_of(b);
+    return members_agree(a, b, (const char *const[]){"evaluation", "definition", "file", NULL}) &&
+           record_limit(a) == record_limit(b);
 }
 
-static void add(const json_t **list, size_t *n, const json_t *record,
-                bool (*same)(const json_t *a, const json_t *b))
+static void add_record(const json_t **list, size_t *n, const json_t *record,
+                       bool (*same)(const json_t *a, const json_t *b))
 {
     for (size_t i = 0; i < *n; i++)
         if (same(list[i], record)) {
@@ -59,18 +59,18 @@ static void add(const json_t **list, size_t *n, const json_t *record,
     list[(*n)++] = record;
 }
 
-static bool is_partial(const json_t *record)
+static bool record_is_partial(const json_t *record)
 {
     return json_is_true(json_object_get(record, "partial"));
 }
 
 /* The newest result that model m has for question q; a whole one rather than a part. */
-static const json_t *find(const struct view *v, const json_t *m, const json_t *q)
+static const json_t *find_record(const struct comparison *c, const json_t *m, const json_t *q)
 {
     const json_t *found = NULL;
-    for (size_t i = v->h->n; i-- > 0 && (found == NULL || is_partial(found));) {
-        const json_t *o = v->h->list[i];
-        if (same_model(o, m) && same_question(o, q) && (found == NULL || !is_partial(o)))
+    for (size_t i = c->h->n; i-- > 0 && (found == NULL || record_is_partial(found));) {
+        const json_t *o = c->h->list[i];
+        if (same_model(o, m) && same_question(o, q) && (found == NULL || !record_is_partial(o)))
             found = o;
     }
     return found;
@@ -78,7 +78,7 @@ static const json_t *find(const struct view *v, const json_t *m, const json_t *q
 
 /* ---- cells ---- */
 
-static int put_text(struct table *t, int column, const char *text, size_t n)
+static int put_text_cell(struct table *t, int column, const char *text, size_t n)
 {
     struct buf shown = {0};
     int rc = term_visible(&shown, text, strnlen(text, n));
@@ -89,7 +89,7 @@ static int put_text(struct table *t, int column, const char *text, size_t n)
 }
 
 /* The end of what is long, as of a path, which says most. */
-static int add_end(struct buf *out, const char *text)
+static int add_text_end(struct buf *out, const char *text)
 {
     enum { MOST = 20, KEPT = MOST - 3 };
     size_t n = strlen(text);
@@ -101,17 +101,17 @@ static int add_end(struct buf *out, const char *text)
     return rc == 0 ? term_visible(out, text, strlen(text)) : rc;
 }
 
-static int put_source(struct table *t, int column, const json_t *record)
+static int put_source_cell(struct table *t, int column, const json_t *record)
 {
     struct buf shown = {0};
-    int rc = add_end(&shown, text_of(record, "source"));
+    int rc = add_text_end(&shown, record_text(record, "source"));
     if (rc == 0)
         rc = table_cell(t, column, "%s", buf_text(&shown));
     buf_release(&shown);
     return rc;
 }
 
-static int put_facts(struct table *t, const struct view *v, size_t first)
+static int put_facts(struct table *t, const struct comparison *c, size_t first)
 {
     static const struct {
         const char *head, *key;
@@ -121,23 +121,24 @@ static int put_facts(struct table *t, const struct view *v, size_t first)
     int rc = table_row(t);
     if (rc == 0)
         rc = table_cell(t, 0, "from");
-    for (size_t m = first; m < v->n_models && rc == 0; m++)
-        rc = put_source(t, (int)(m - first) + 1, v->models[m]);
+    for (size_t m = first; m < c->n_models && rc == 0; m++)
+        rc = put_source_cell(t, (int)(m - first) + 1, c->models[m]);
     for (size_t i = 0; i < sizeof facts / sizeof *facts && rc == 0; i++) {
         if ((rc = table_row(t)) == 0)
             rc = table_cell(t, 0, "%s", facts[i].head);
-        for (size_t m = first; m < v->n_models && rc == 0; m++)
-            rc = put_text(t, (int)(m - first) + 1, text_of(v->models[m], facts[i].key), facts[i].n);
+        for (size_t m = first; m < c->n_models && rc == 0; m++)
+            rc = put_text_cell(t, (int)(m - first) + 1, record_text(c->models[m], facts[i].key),
+                               facts[i].n);
     }
     return rc;
 }
 
 /* Enough digits for the error to have one or two. */
-static int put_figure(struct table *t, int column, const json_t *record, const char *name)
+static int put_figure_cell(struct table *t, int column, const json_t *record, const char *name)
 {
     const json_t *f = json_object_get(json_object_get(record, "figures"), name);
     const json_t *value = json_object_get(f, "value"), *error = json_object_get(f, "error");
-    const char *partial = is_partial(record) ? " (partial)" : "";
+    const char *partial = record_is_partial(record) ? " (partial)" : "";
     if (!json_is_number(value))
         return 0;
     if (!json_is_number(error))
@@ -147,29 +148,29 @@ static int put_figure(struct table *t, int column, const json_t *record, const c
 }
 
 /* In text a heading says what was measured, which leaves the columns room; elsewhere each row. */
-static int put_question(struct table *t, const struct view *v, size_t first, size_t number,
+static int put_question(struct table *t, const struct comparison *c, size_t first, size_t number,
                         enum table_format format)
 {
-    const json_t *q = v->questions[number];
+    const json_t *q = c->questions[number];
     const char *name;
     json_t *figure;
     struct buf heading = {0};
-    int rc = buf_printf(&heading, "%s [%zu]", text_of(q, "evaluation"), number + 1);
+    int rc = buf_printf(&heading, "%s [%zu]", record_text(q, "evaluation"), number + 1);
     if (rc == 0 && format == TABLE_TEXT && (rc = table_row(t)) == 0)
-        rc = put_text(t, 0, buf_text(&heading), heading.n);
+        rc = put_text_cell(t, 0, buf_text(&heading), heading.n);
     json_object_foreach(json_object_get(q, "figures"), name, figure)
     {
-        const char *text = text_of(figure, "text");
+        const char *text = record_text(figure, "text");
         struct buf label = {0};
         if (rc == 0 && (rc = table_row(t)) == 0 &&
             (rc = buf_printf(&label, "%s %s", format == TABLE_TEXT ? "" : buf_text(&heading),
                              *text != '\0' ? text : name)) == 0)
-            rc = put_text(t, 0, buf_text(&label), label.n);
+            rc = put_text_cell(t, 0, buf_text(&label), label.n);
         buf_release(&label);
-        for (size_t m = first; m < v->n_models && rc == 0; m++) {
-            const json_t *record = find(v, v->models[m], q);
+        for (size_t m = first; m < c->n_models && rc == 0; m++) {
+            const json_t *record = find_record(c, c->models[m], q);
             if (record != NULL)
-                rc = put_figure(t, (int)(m - first) + 1, record, name);
+                rc = put_figure_cell(t, (int)(m - first) + 1, record, name);
         }
     }
     buf_release(&heading);
@@ -178,16 +179,17 @@ static int put_question(struct table *t, const struct view *v, size_t first, siz
 
 /* ---- the whole ---- */
 
-static int make_table(struct buf *out, const struct view *v, size_t first, enum table_format format)
+static int make_table(struct buf *out, const struct comparison *c, size_t first,
+                      enum table_format format)
 {
-    size_t n = v->n_models - first;
+    size_t n = c->n_models - first;
     struct buf *names = mem_array(n, sizeof *names);
     const char **heads = mem_array(n + 1, sizeof *heads);
     struct table t = {0};
     int rc = names == NULL || heads == NULL ? ERR_NOMEM : 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
-        const json_t *m = v->models[first + i];
-        rc = add_end(&names[i], text_of(m, "model"));
+        const json_t *m = c->models[first + i];
+        rc = add_text_end(&names[i], record_text(m, "model"));
         if (rc == 0 && json_is_true(json_object_get(m, "changed")))
             rc = buf_str(&names[i], ", changed");
         heads[i + 1] = buf_text(&names[i]);
@@ -195,10 +197,10 @@ static int make_table(struct buf *out, const struct view *v, size_t first, enum 
     if (rc == 0) {
         heads[0] = "";
         table_init(&t, heads, (int)n + 1);
-        rc = put_facts(&t, v, first);
+        rc = put_facts(&t, c, first);
     }
-    for (size_t i = 0; i < v->n_questions && rc == 0; i++)
-        rc = put_question(&t, v, first, i, format);
+    for (size_t i = 0; i < c->n_questions && rc == 0; i++)
+        rc = put_question(&t, c, first, i, format);
     if (rc == 0)
         rc = table_format(&t, format, out);
     table_release(&t);
@@ -209,7 +211,7 @@ static int make_table(struct buf *out, const struct view *v, size_t first, enum 
     return rc;
 }
 
-static int widest(const struct buf *text)
+static int widest_line(const struct buf *text)
 {
     int most = 0;
     for (size_t at = 0; at < text->n;) {
@@ -222,15 +224,16 @@ static int widest(const struct buf *text)
 }
 
 /* What the numbers in brackets stand for. */
-static int put_definitions(struct buf *out, const struct view *v)
+static int put_definitions(struct buf *out, const struct comparison *c)
 {
     int rc = 0;
-    for (size_t i = 0; i < v->n_questions && rc == 0; i++) {
-        const json_t *q = v->questions[i];
+    for (size_t i = 0; i < c->n_questions && rc == 0; i++) {
+        const json_t *q = c->questions[i];
         struct buf line = {0};
-        rc = buf_printf(&line, "[%zu] %s: %s", i + 1, text_of(q, "file"), text_of(q, "definition"));
-        if (rc == 0 && limit_of(q) > 0)
-            rc = buf_printf(&line, "; the first %" JSON_INTEGER_FORMAT, limit_of(q));
+        rc = buf_printf(&line, "[%zu] %s: %s", i + 1, record_text(q, "file"),
+                        record_text(q, "definition"));
+        if (rc == 0 && record_limit(q) > 0)
+            rc = buf_printf(&line, "; the first %" JSON_INTEGER_FORMAT, record_limit(q));
         if (rc == 0 && (rc = term_visible(out, line.data, line.n)) == 0)
             rc = buf_char(out, '\n');
         buf_release(&line);
@@ -238,20 +241,21 @@ static int put_definitions(struct buf *out, const struct view *v)
     return rc;
 }
 
-static int show(struct buf *out, const struct view *v, enum table_format format, int width)
+static int format_comparison(struct buf *out, const struct comparison *c, enum table_format format,
+                             int width)
 {
     size_t first = 0;
     struct buf table = {0};
-    int rc = make_table(&table, v, first, format);
-    while (rc == 0 && width > 0 && widest(&table) > width && first + 1 < v->n_models) {
+    int rc = make_table(&table, c, first, format);
+    while (rc == 0 && width > 0 && widest_line(&table) > width && first + 1 < c->n_models) {
         table.n = 0;
-        rc = make_table(&table, v, ++first, format);
+        rc = make_table(&table, c, ++first, format);
     }
     if (rc == 0)
         rc = buf_add(out, buf_text(&table), table.n);
     buf_release(&table);
     if (rc == 0 && format == TABLE_TEXT)
-        rc = put_definitions(out, v);
+        rc = put_definitions(out, c);
     if (rc == 0 && first > 0)
         rc = buf_printf(out, "%zu more model%s to the left; --all shows them\n", first,
                         first == 1 ? "" : "s");
@@ -259,31 +263,33 @@ static int show(struct buf *out, const struct view *v, enum table_format format,
 }
 
 /* For programs, the records of what a table would show. */
-static int put_records(struct buf *out, const struct view *v)
+static int put_records(struct buf *out, const struct comparison *c)
 {
     json_t *all = json_array();
-    for (size_t q = 0; q < v->n_questions; q++)
-        for (size_t m = 0; m < v->n_models; m++)
-            json_array_append(all, (json_t *)(uintptr_t)find(v, v->models[m], v->questions[q]));
+    for (size_t q = 0; q < c->n_questions; q++)
+        for (size_t m = 0; m < c->n_models; m++)
+            json_array_append(all,
+                              (json_t *)(uintptr_t)find_record(c, c->models[m], c->questions[q]));
     int rc = json_print(out, all, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     json_decref(all);
     return rc == 0 ? buf_char(out, '\n') : rc;
 }
 
-int eval_view_history(const struct eval_history *h, enum table_format format, int width,
-                      struct buf *out)
+int eval_report_history(const struct eval_history *h, enum table_format format, int width,
+                        struct buf *out)
 {
-    struct view v = {.h = h};
-    v.models = mem_array(h->n, sizeof *v.models);
-    v.questions = mem_array(h->n, sizeof *v.questions);
-    int rc = v.models == NULL || v.questions == NULL ? ERR_NOMEM : 0;
+    struct comparison c = {.h = h};
+    c.models = mem_array(h->n, sizeof *c.models);
+    c.questions = mem_array(h->n, sizeof *c.questions);
+    int rc = c.models == NULL || c.questions == NULL ? ERR_NOMEM : 0;
     for (size_t i = 0; i < h->n && rc == 0; i++) {
-        add(v.models, &v.n_models, h->list[i], same_model);
-        add(v.questions, &v.n_questions, h->list[i], same_question);
+        add_record(c.models, &c.n_models, h->list[i], same_model);
+        add_record(c.questions, &c.n_questions, h->list[i], same_question);
     }
     if (rc == 0 && (h->n > 0 || format == TABLE_JSON))
-        rc = format == TABLE_JSON ? put_records(out, &v) : show(out, &v, format, width);
-    mem_free(v.models);
-    mem_free(v.questions);
+        rc =
+            format == TABLE_JSON ? put_records(out, &c) : format_comparison(out, &c, format, width);
+    mem_free(c.models);
+    mem_free(c.questions);
     return rc;
 }

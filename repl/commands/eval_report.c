@@ -7,14 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_safely(const char *text)
-{
-    struct buf safe = {0};
-    term_visible(&safe, text, strlen(text));
-    fputs(buf_text(&safe), stdout);
-    buf_release(&safe);
-}
-
 static void print_figure(const struct eval_figure *f, int width)
 {
     char number[48];
@@ -28,16 +20,16 @@ static void print_figure(const struct eval_figure *f, int width)
     putchar('\n');
 }
 
-void eval_view_show(const struct eval_result *r, const struct model *m)
+void eval_report_show(const struct eval_result *r, const struct model *m)
 {
     int width = 8;
     for (int i = 0; i < r->n_figures; i++)
         if ((int)strlen(r->figures[i].text) > width)
             width = (int)strlen(r->figures[i].text);
     printf("%s%s%s of ", term_bold(stdout), r->name, term_plain(stdout));
-    print_safely(m->name);
-    printf(", %s, on ", dtype_short_name(m->params.dtype));
-    print_safely(r->path);
+    term_print(stdout, m->name);
+    printf(", %s, on ", model_precision(m));
+    term_print(stdout, r->path);
     putchar('\n');
     wrap_say(stdout, term_dim(stdout), "  %s", r->definition);
     for (int i = 0; i < r->n_figures; i++)

@@ -7,12 +7,12 @@
 #include "train/eval/history.h"
 
 /* On standard output. */
-void eval_view_show(const struct eval_result *r, const struct model *m);
+void eval_report_show(const struct eval_result *r, const struct model *m);
 /*
  * The results kept, appended to out: models side by side, the oldest on the left; of those that do
  * not fit into width the newest (0: all). Nothing where there are no results.
  */
-int eval_view_history(const struct eval_history *h, enum table_format format, int width,
-                      struct buf *out);
+int eval_report_history(const struct eval_history *h, enum table_format format, int width,
+                        struct buf *out);
 
 #endif

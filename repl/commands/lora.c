@@ -19,7 +19,7 @@
 
 enum { SHOWN = 256 };
 
-static void say(const char *text)
+static void print_note(const char *text)
 {
     wrap_say(stdout, term_dim(stdout), "[%s]", text);
 }
@@ -32,7 +32,7 @@ static int need_adapter(const struct repl *r)
                                       "one, :train lora data=FILE makes one");
 }
 
-static int show(struct repl *r)
+static int show_adapter(struct repl *r)
 {
     char text[SHOWN];
     int rc = need_adapter(r);
@@ -57,7 +57,7 @@ static int load_adapter(struct repl *r, const char *path)
         rc = lora_read(&a, r->model, path);
     if (rc == 0 && (rc = unsaved_put_away(r, DISCARD_LORA_LOAD, UNSAVED_ADAPTER)) == 0) {
         if ((rc = lora_attach(r->model, a)) == 0)
-            rc = show(r);
+            rc = show_adapter(r);
         return rc;
     }
     adapter_free(a);
@@ -88,7 +88,8 @@ static int turn_adapter(struct repl *r, bool on)
     int rc = need_adapter(r);
     if (rc == 0 && (rc = repl_device(r)) == 0) {
         adapter_switch(r->model, on);
-        say(on ? "the model with its adapter" : "the model without its adapter, bit for bit");
+        print_note(on ? "the model with its adapter"
+                      : "the model without its adapter, bit for bit");
     }
     return rc;
 }
@@ -100,7 +101,7 @@ static int merge_adapter(struct repl *r, const char *path)
     if (rc == 0 && (rc = repl_device(r)) == 0 &&
         (rc = unsaved_put_away(r, DISCARD_LORA_MERGE, 0)) == 0) {
         adapter_merge(r->model);
-        say("the adapter is part of the weights in memory; :save PATH writes them");
+        print_note("the adapter is part of the weights in memory; :save PATH writes them");
     }
     return rc;
 }
@@ -112,7 +113,7 @@ static int drop_adapter(struct repl *r, const char *path)
     if (rc == 0 && (rc = repl_device(r)) == 0 &&
         (rc = unsaved_put_away(r, DISCARD_LORA_DROP, UNSAVED_ADAPTER)) == 0) {
         adapter_drop(r->model);
-        say("the model has no adapter now");
+        print_note("the model has no adapter now");
     }
     return rc;
 }
@@ -146,7 +147,7 @@ const char *cmd_lora_word(int i)
 int cmd_lora(struct repl *r, const struct call *c)
 {
     if (c->n == 0)
-        return show(r);
+        return show_adapter(r);
     for (int i = 0; i < N_SUBCOMMANDS; i++)
         if (c->n == subcommands[i].n_words && strcmp(c->words[0], subcommands[i].name) == 0)
             return subcommands[i].run(r, c->n > 1 ? c->words[1] : NULL);

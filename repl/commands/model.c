@@ -53,10 +53,9 @@ int cmd_model(struct repl *r, const struct call *c)
     const struct model *m = r->model;
     const struct config *k = &m->config;
     char text[160];
-    struct buf name = {0};
-    term_visible(&name, m->name, strlen(m->name));
-    printf("%s%s%s\n", term_bold(stdout), buf_text(&name), term_plain(stdout));
-    buf_release(&name);
+    fputs(term_bold(stdout), stdout);
+    term_print(stdout, m->name);
+    printf("%s\n", term_plain(stdout));
     wrap_row("from", m->source);
     snprintf(text, sizeof text, "%d layers, %d heads, width %d, feed-forward %d", k->n_layer,
              k->n_head, k->n_embd, k->n_inner);
@@ -69,7 +68,7 @@ int cmd_model(struct repl *r, const struct call *c)
              m->tokenizer == NULL ? "; no tokenizer files: ids only" : "");
     wrap_row("vocabulary", text);
     snprintf(text, sizeof text, "%s in the file, %s in memory", dtype_name(m->file_dtype),
-             dtype_short_name(m->params.dtype));
+             model_precision(m));
     wrap_row("precision", text);
     snprintf(text, sizeof text, "%s, %s head%s",
              activation_title(k->activation),
@@ -100,7 +99,7 @@ static struct save_config save_settings(const struct repl *r, const struct call 
 }
 
 /* What a file of the model's weights has of its adapter. */
-static const char *of_adapter(const struct model *m)
+static const char *adapter_note(const struct model *m)
 {
     return m->adapter == NULL ? ""
            : m->adapter->on
@@ -119,7 +118,7 @@ int cmd_save(struct repl *r, const struct call *c)
                           : model_save(r->model, path, &k, progress_show());
     progress_wipe();
     if (rc == 0)
-        term_wrote(path, of_adapter(r->model));
+        term_wrote(path, adapter_note(r->model));
     mem_free(path);
     return rc;
 }

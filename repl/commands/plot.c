@@ -42,7 +42,7 @@ struct request {
     json_t *found;  /* an object of the names that have numbers in the run's file */
 };
 
-static const char *among(const char *const *names, size_t n, const char *word)
+static const char *find_name(const char *const *names, size_t n, const char *word)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(names[i], word) == 0)
@@ -50,7 +50,7 @@ static const char *among(const char *const *names, size_t n, const char *word)
     return NULL;
 }
 
-static bool is_run(const char *path)
+static bool is_run_folder(const char *path)
 {
     char *metrics = file_join(path, "metrics.jsonl");
     bool is = metrics != NULL && file_exists(metrics);
@@ -74,7 +74,7 @@ static int take_path(struct request *q, char *path, bool picture)
 
 static int take_over(struct request *q, const char *word)
 {
-    const char *axis = among(axes, sizeof axes / sizeof *axes, word);
+    const char *axis = find_name(axes, sizeof axes / sizeof *axes, word);
     if (axis == NULL)
         return err_set(ERR_RANGE, "over is %s, must be step, tokens, hours, machine_hours or epoch",
                        file_quote(word + AXIS_NAME));
@@ -83,7 +83,7 @@ static int take_over(struct request *q, const char *word)
 }
 
 /* A curve may have any name: what the run has is known when it was read. */
-static int understand(struct request *q, const char *word)
+static int take_word(struct request *q, const char *word)
 {
     if (strncmp(word, axes[0], AXIS_NAME) == 0)
         return take_over(q, word);
@@ -92,7 +92,7 @@ static int understand(struct request *q, const char *word)
     if (path == NULL)
         return ERR_NOMEM;
     const bool far = strchr(path, '/') != NULL;
-    if (picture || is_run(path) || (far && file_is_folder(path)))
+    if (picture || is_run_folder(path) || (far && file_is_folder(path)))
         return take_path(q, path, picture);
     mem_free(path);
     if (far)
@@ -104,7 +104,7 @@ static int understand(struct request *q, const char *word)
 }
 
 /* loss and validation_loss have one. */
-static const char *axis_of(const struct plot_series *s)
+static const char *curve_axis(const struct plot_series *s)
 {
     static const char part[] = "validation_";
     const size_t n = sizeof part - 1;
@@ -113,7 +113,7 @@ static const char *axis_of(const struct plot_series *s)
 
 static bool same_axis(const struct plot_series *a, const struct plot_series *b)
 {
-    return strcmp(axis_of(a), axis_of(b)) == 0;
+    return strcmp(curve_axis(a), curve_axis(b)) == 0;
 }
 
 static int add_point(struct plot_series *s, double x, double y)
@@ -132,7 +132,7 @@ static int add_point(struct plot_series *s, double x, double y)
     return 0;
 }
 
-static int read_line(struct request *q, const char *line, size_t n)
+static int read_metrics_line(struct request *q, const char *line, size_t n)
 {
     json_t *o, *value;
     const char *name;
@@ -163,7 +163,7 @@ static int read_metrics(struct request *q)
         end = strchr(line, '\n');
         if (end == NULL) /* being written just now */
             break;
-        if ((rc = read_line(q, line, (size_t)(end - line))) != 0)
+        if ((rc = read_metrics_line(q, line, (size_t)(end - line))) != 0)
             file_wrap(path);
     }
     buf_release(&text);
@@ -172,21 +172,21 @@ static int read_metrics(struct request *q)
 }
 
 /* A file without figures has nothing to plot, which plot_draw says. */
-static bool is_found(const struct request *q, const char *name)
+static bool has_curve(const struct request *q, const char *name)
 {
     return json_object_size(q->found) == 0 || json_object_get(q->found, name) != NULL;
 }
 
 /* Whether what was asked for is in the run's file; the sentence lists what is. */
-static int check_names(const struct request *q, int n_named)
+static int check_curve_names(const struct request *q, int n_named)
 {
     struct buf names = {0};
     const char *name;
     json_t *value;
     int i = 0, rc = 0;
-    while (i < n_named && is_found(q, q->series[i].name))
+    while (i < n_named && has_curve(q, q->series[i].name))
         i++;
-    if (i == n_named && is_found(q, q->over))
+    if (i == n_named && has_curve(q, q->over))
         return 0;
     json_object_foreach(q->found, name, value)
     {
@@ -204,7 +204,7 @@ static int check_names(const struct request *q, int n_named)
 }
 
 /* Without points a curve is not drawn: a run may have no validation. */
-static void drop_empty(struct request *q)
+static void drop_empty_curves(struct request *q)
 {
     int kept = 0;
     for (int i = 0; i < q->n_series; i++)
@@ -236,7 +236,7 @@ static int find_run(const struct repl *r, struct request *q, char **latest)
 
 /* Curves with an axis in common side by side, in the order in which they were named; how many
  * frames that makes. */
-static int arrange(struct request *q)
+static int arrange_frames(struct request *q)
 {
     struct plot_series sorted[MAX_CURVES];
     int n = 0, n_frames = 0;
@@ -264,7 +264,7 @@ int cmd_plot(struct repl *r, const struct call *c)
     char *latest = NULL;
     int rc = q.found == NULL ? err_set(ERR_NOMEM, "no memory for the names of curves") : 0;
     for (int i = 0; i < c->n && rc == 0; i++)
-        rc = understand(&q, c->words[i]);
+        rc = take_word(&q, c->words[i]);
     if (rc == 0)
         rc = find_run(r, &q, &latest);
     const int n_named = q.n_series;
@@ -275,9 +275,9 @@ int cmd_plot(struct repl *r, const struct call *c)
     if (rc == 0)
         rc = read_metrics(&q);
     if (rc == 0)
-        rc = check_names(&q, n_named);
-    drop_empty(&q);
-    const int n_frames = arrange(&q), each = n_frames > 1 ? LEAST_ROWS : SCREEN_ROWS;
+        rc = check_curve_names(&q, n_named);
+    drop_empty_curves(&q);
+    const int n_frames = arrange_frames(&q), each = n_frames > 1 ? LEAST_ROWS : SCREEN_ROWS;
     if (rc == 0 && q.out != NULL)
         rc = plot_write(q.out, r->options.settings.call.force, q.series, q.n_series, q.over);
     if (rc == 0 && q.out != NULL)

@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static int learn(struct tokenizer **out, const char *text, const struct bpe_train_config *c)
+static int learn_tokenizer(struct tokenizer **out, const char *text,
+                           const struct bpe_train_config *c)
 {
     struct bpe_words words = {0};
     int rc = text_words_read(&words, text, progress_show());
@@ -25,8 +26,8 @@ static int learn(struct tokenizer **out, const char *text, const struct bpe_trai
 }
 
 /* A new folder comes whole or not at all; in an old one only the tokenizer is replaced. */
-static int train(struct tokenizer **t, const char *text, const char *out,
-                 const struct call_settings *k)
+static int train_folder(struct tokenizer **t, const char *text, const char *out,
+                        const struct call_settings *k)
 {
     struct folder_writer folder = {0};
     int rc = folder_create(&folder, out, false);
@@ -34,7 +35,7 @@ static int train(struct tokenizer **t, const char *text, const char *out,
     if (old)
         rc = vocab_check_folder(out, k->force);
     if (rc == 0)
-        rc = learn(t, text, &k->bpe);
+        rc = learn_tokenizer(t, text, &k->bpe);
     if (rc == 0)
         rc = vocab_write_folder(*t, old ? out : folder.temp, old && k->force);
     if (rc == 0 && !old)
@@ -43,14 +44,13 @@ static int train(struct tokenizer **t, const char *text, const char *out,
     return rc;
 }
 
-static void say_learned(const struct tokenizer *t, const char *out)
+static void print_tokenizer(const struct tokenizer *t, const char *out)
 {
-    struct buf safe = {0};
     progress_wipe();
-    term_visible(&safe, out, strlen(out));
-    printf("%s%d tokens, %d merges; wrote %s%s\n", term_dim(stdout), tokenizer_size(t),
-           tokenizer_merges(t), buf_text(&safe), term_plain(stdout));
-    buf_release(&safe);
+    printf("%s%d tokens, %d merges; wrote ", term_dim(stdout), tokenizer_size(t),
+           tokenizer_merges(t));
+    term_print(stdout, out);
+    printf("%s\n", term_plain(stdout));
 }
 
 int cmd_tokenizer(struct repl *r, const struct call *c)
@@ -60,10 +60,10 @@ int cmd_tokenizer(struct repl *r, const struct call *c)
         return err_set(ERR_RANGE, "tokenizer does not know %s; it can train",
                        file_quote(c->words[0]));
     char *text = file_expand(c->words[1]), *out = file_expand(c->words[2]);
-    int rc =
-        text == NULL || out == NULL ? ERR_NOMEM : train(&t, text, out, &r->options.settings.call);
+    int rc = text == NULL || out == NULL ? ERR_NOMEM
+                                         : train_folder(&t, text, out, &r->options.settings.call);
     if (rc == 0)
-        say_learned(t, out);
+        print_tokenizer(t, out);
     tokenizer_free(t);
     mem_free(text);
     mem_free(out);

@@ -22,7 +22,7 @@
 
 enum { TOP_SHOWN = 10 };
 
-/* "1,2,3", blanks as good as commas. */
+/* "1,2,3", spaces as good as commas. */
 static int parse_ids(struct ids *out, const char *text)
 {
     for (const char *p = text + strspn(text, " \t\n"); *p != '\0';) {
@@ -43,7 +43,7 @@ static int parse_ids(struct ids *out, const char *text)
 }
 
 /* What the user gave: --ids, or the text, or standard input. */
-static int take_input(struct repl *r, const struct call *c, struct ids *out)
+static int take_input_ids(struct repl *r, const struct call *c, struct ids *out)
 {
     const struct settings *s = &r->options.settings;
     const char *ids = s->call.ids;
@@ -66,13 +66,13 @@ static int take_input(struct repl *r, const struct call *c, struct ids *out)
 }
 
 /* " name" 1438, as many as a line holds. */
-static int show_pieces(const struct tokenizer *t, const struct ids *ids)
+static int show_tokens(const struct tokenizer *t, const struct ids *ids)
 {
     struct buf one = {0};
     int width = term_width(stdout), at = 0, rc = 0;
     for (size_t i = 0; i < ids->n && rc == 0; i++) {
         one.n = 0;
-        rc = piece_quote(&one, t, ids->data[i]);
+        rc = token_text_quote(&one, t, ids->data[i]);
         int columns = term_columns(buf_text(&one), one.n) + 8;
         if (at > 0 && at + columns + 2 > width) {
             fputc('\n', stdout);
@@ -131,14 +131,14 @@ int cmd_tokens(struct repl *r, const struct call *c)
     if (rc == 0 && c->shell)
         print_ids(&ids);
     else if (rc == 0)
-        rc = show_pieces(t, &ids);
+        rc = show_tokens(t, &ids);
     source_close(&source);
     ids_release(&ids);
     return rc;
 }
 
 /* NumPy's format, version 1.0: magic, header length, a Python dict padded to 64 bytes. */
-static int npy_begin(struct file_writer *w, size_t rows, int V, bool all)
+static int write_npy_header(struct file_writer *w, size_t rows, int V, bool all)
 {
     char shape[64], header[256];
     if (all)
@@ -161,7 +161,7 @@ struct npy_rows {
     int V, rc;
 };
 
-static void write_row(void *user, size_t i, const float *logits)
+static void write_npy_row(void *user, size_t i, const float *logits)
 {
     struct npy_rows *n = user;
     (void)i;
@@ -177,9 +177,9 @@ static int write_npy(struct repl *r, const struct ids *ids, const char *path)
     int rc = file_create(&w, path, k->force);
     if (rc != 0)
         return rc;
-    rc = npy_begin(&w, ids->n, rows.V, k->all);
+    rc = write_npy_header(&w, ids->n, rows.V, k->all);
     if (rc == 0 && k->all && ids->n > 1)
-        rc = score_text(&r->engine, ids->data, ids->n, 1, write_row, &rows, progress_show());
+        rc = score_text(&r->engine, ids->data, ids->n, 1, write_npy_row, &rows, progress_show());
     if (rc == 0)
         rc = rows.rc;
     if (rc == 0)
@@ -190,7 +190,7 @@ static int write_npy(struct repl *r, const struct ids *ids, const char *path)
     return rc;
 }
 
-static int show_top(const struct repl *r)
+static int show_top_tokens(const struct repl *r)
 {
     const float *logits = r->session.logits;
     int V = r->model->config.n_vocab;
@@ -208,12 +208,12 @@ static int show_top(const struct repl *r)
         if (best < 0)
             break;
         below = logits[last = best];
-        struct buf piece = {0};
+        struct buf text = {0};
         if (r->model->tokenizer != NULL)
-            piece_quote(&piece, r->model->tokenizer, best);
+            token_text_quote(&text, r->model->tokenizer, best);
         printf("%7d  %10.5f  %6.2f %%  %s\n", best, (double)below,
-               100.0 * exp((double)below - (double)top) / sum, buf_text(&piece));
-        buf_release(&piece);
+               100.0 * exp((double)below - (double)top) / sum, buf_text(&text));
+        buf_release(&text);
     }
     return last >= 0 ? 0
                      : err_set(ERR_FORMAT, "the logits are no numbers: the weights are damaged");
@@ -223,7 +223,7 @@ int cmd_logits(struct repl *r, const struct call *c)
 {
     struct ids ids = {0};
     const char *path = r->options.settings.call.out;
-    int rc = take_input(r, c, &ids);
+    int rc = take_input_ids(r, c, &ids);
     if (rc == 0)
         rc = repl_ready(r, 1);
     if (rc == 0)
@@ -236,7 +236,7 @@ int cmd_logits(struct repl *r, const struct call *c)
         rc = write_npy(r, &ids, path);
     progress_wipe();
     if (rc == 0)
-        rc = show_top(r);
+        rc = show_top_tokens(r);
     ids_release(&ids);
     return rc;
 }
@@ -252,7 +252,7 @@ int cmd_generate(struct repl *r, const struct call *c)
         return err_set(ERR_MISSING, "the model has no tokenizer files, so its answers are no text; "
                                     "--output ids prints them");
     if (given != NULL && *given != '\0') {
-        if ((rc = take_input(r, c, &ids)) == 0)
+        if ((rc = take_input_ids(r, c, &ids)) == 0)
             rc = say_ids(r, &ids);
     } else {
         rc = c->n > 0 ? buf_str(&text, c->text) : file_read_fd(&text, STDIN_FILENO);

@@ -24,19 +24,19 @@
 static void show_line(void *user, const struct metrics *m)
 {
     (void)user;
-    train_view_show(m);
+    train_lines_show(m);
 }
 
 static void show_activations(void *user, const struct metrics *m, const struct activation_stats *w)
 {
     (void)user;
-    train_view_activations(m, w);
+    train_lines_show_activations(m, w);
 }
 
 static void show_tick(void *user, const struct metrics *m, int64_t step, double part)
 {
     (void)user;
-    train_view_tick(m, step, part);
+    train_lines_draw_bar(m, step, part);
 }
 
 /* A text from the weights as they are, by the settings of answers, always with the same

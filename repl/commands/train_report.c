@@ -146,7 +146,7 @@ static void show_head(const char *state, const char *path, const char *label, co
 static int show_line(const struct metrics *m)
 {
     struct buf line = {0};
-    int rc = train_view_line(m, term_is(stdout) ? term_width(stdout) - 2 : 0, &line);
+    int rc = train_lines_format(m, term_is(stdout) ? term_width(stdout) - 2 : 0, &line);
     if (rc == 0)
         printf("  %s\n", buf_text(&line));
     buf_release(&line);

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ALTERNATIVES = 8, PIECE_COLUMNS = 14 };
+enum { MAX_ALTERNATIVES = 8, TOKEN_COLUMNS = 14 };
 
 struct replay {
     const struct repl *r;
@@ -28,25 +28,25 @@ struct replay {
 };
 
 /* A token in quotes, cut to fit. */
-static int piece_text(const struct repl *r, token_id id, struct buf *out)
+static int cut_token_text(const struct repl *r, token_id id, struct buf *out)
 {
     out->n = 0;
-    int rc = piece_quote(out, r->model->tokenizer, id);
-    if (rc != 0 || term_columns(buf_text(out), out->n) <= PIECE_COLUMNS)
+    int rc = token_text_quote(out, r->model->tokenizer, id);
+    if (rc != 0 || term_columns(buf_text(out), out->n) <= TOKEN_COLUMNS)
         return rc;
-    out->n = term_fit(buf_text(out), out->n, PIECE_COLUMNS - 3);
+    out->n = term_fit(buf_text(out), out->n, TOKEN_COLUMNS - 3);
     return buf_str(out, "..\"");
 }
 
 static void show_token(const struct replay *p, const struct alternative *chosen,
                        const struct alternative *others, int n)
 {
-    struct buf piece = {0};
-    piece_text(p->r, chosen->id, &piece);
-    int pad = PIECE_COLUMNS - term_columns(buf_text(&piece), piece.n);
-    printf("%s%*s %6.2f %% %6.2f %% %5d ", buf_text(&piece), pad > 0 ? pad : 0, "",
+    struct buf text = {0};
+    cut_token_text(p->r, chosen->id, &text);
+    int pad = TOKEN_COLUMNS - term_columns(buf_text(&text), text.n);
+    printf("%s%*s %6.2f %% %6.2f %% %5d ", buf_text(&text), pad > 0 ? pad : 0, "",
            100.0 * (double)chosen->p_model, 100.0 * (double)chosen->p_chain, chosen->rank);
-    int at = PIECE_COLUMNS + 25;
+    int at = TOKEN_COLUMNS + 25;
     for (int i = 0; i < n; i++) {
         if (others[i].id == chosen->id)
             continue;
@@ -54,19 +54,19 @@ static void show_token(const struct replay *p, const struct alternative *chosen,
         char share[16];
         snprintf(share, sizeof share, cut ? "(%.1f)" : "%.1f",
                  100.0 * (double)(cut ? others[i].p_model : others[i].p_chain));
-        piece_text(p->r, others[i].id, &piece);
-        int columns = term_columns(buf_text(&piece), piece.n) + (int)strlen(share) + 3;
+        cut_token_text(p->r, others[i].id, &text);
+        int columns = term_columns(buf_text(&text), text.n) + (int)strlen(share) + 3;
         if (at + columns >= p->width)
             break;
-        printf("%s  %s %s%s", cut ? term_dim(stdout) : "", buf_text(&piece), share,
+        printf("%s  %s %s%s", cut ? term_dim(stdout) : "", buf_text(&text), share,
                cut ? term_plain(stdout) : "");
         at += columns;
     }
     fputc('\n', stdout);
-    buf_release(&piece);
+    buf_release(&text);
 }
 
-static void explain(void *user, size_t i, const float *logits)
+static void explain_token(void *user, size_t i, const float *logits)
 {
     struct replay *p = user;
     size_t start = p->turn->prompt.ids.n;
@@ -122,8 +122,8 @@ int cmd_why(struct repl *r, const struct call *c)
                 "%s[a search chose these; no chain drew them, and its column is the model's]%s\n",
                 term_dim(stdout), term_plain(stdout));
         printf("%s%-*s    model    chain  rank  instead, %% by the chain (by the model)%s\n",
-               term_dim(stdout), PIECE_COLUMNS, "token", term_plain(stdout));
-        rc = score_text(&r->engine, text.data, text.n, t->prompt.ids.n, explain, &p,
+               term_dim(stdout), TOKEN_COLUMNS, "token", term_plain(stdout));
+        rc = score_text(&r->engine, text.data, text.n, t->prompt.ids.n, explain_token, &p,
                         progress_show());
     }
     progress_wipe();

@@ -1,3 +1,11 @@
+/*
+ * A byte's way to Readline: the terminal; keys.ahead, one byte, or many inside a paste (read_byte);
+ * keys.character, a whole character, given byte by byte (read_key), while what began the next one
+ * waits in keys.pushed. The key PASTE_BEGIN runs insert_paste, which reads on by the same way up to
+ * PASTE_END: while keys.pasting nothing is a key, and after Ctrl-C the rest is read and dropped.
+ * Readline asks whether input waits before it asks the terminal: note_keys_ahead tells it, each
+ * time that it was given a byte.
+ */
 #include "repl/terminal/keys.h"
 
 #include "model/base/buf.h"
@@ -46,7 +54,7 @@ static int at_least(int n, int least)
     return n < least ? least : n;
 }
 
-static void fit_size(void)
+static void fit_screen_size(void)
 {
     struct winsize w;
     if (ioctl(fileno(rl_instream), TIOCGWINSZ, &w) != 0 || w.ws_col == 0 || w.ws_row == 0)
@@ -54,29 +62,29 @@ static void fit_size(void)
     rl_set_screen_size(at_least(w.ws_row, LEAST_ROWS), at_least(w.ws_col, LEAST_COLUMNS));
 }
 
-static void draw_resized(void)
+static void draw_resized_line(void)
 {
     rl_clear_visible_line();
-    fit_size();
+    fit_screen_size();
     rl_forced_update_display();
 }
 
 /* ---- keys ---- */
 
-static int is_ahead(void)
+static int has_keys_ahead(void)
 {
     return 1;
 }
 
 /* What was read and not given is input for Readline too. */
-static void note_ahead(void)
+static void note_keys_ahead(void)
 {
     bool more = keys.taken < keys.n_ahead || keys.given < keys.n_character || keys.pushed != 0;
-    rl_input_available_hook = more ? is_ahead : NULL;
+    rl_input_available_hook = more ? has_keys_ahead : NULL;
 }
 
 /* The next of the keys that were read. */
-static int take_ahead(void)
+static int take_key_ahead(void)
 {
     return (unsigned char)keys.ahead[keys.taken++];
 }
@@ -115,7 +123,7 @@ static int wait_input(int fd)
     if (rl_pending_signal() != 0)
         rl_check_signals();
     if (signals_resized() || resized)
-        draw_resized();
+        draw_resized_line();
     /* What is on the line now is not ours. That it stopped does not tell: the signal is sent to
      * the whole process, which may stop only after it was drawn again. */
     if (signals_continued() || continued)
@@ -130,7 +138,7 @@ static int wait_input(int fd)
 static int read_byte(FILE *f)
 {
     if (keys.taken < keys.n_ahead)
-        return take_ahead();
+        return take_key_ahead();
     for (;;) {
         int ready = wait_input(fileno(f));
         if (signals_leaving())
@@ -151,7 +159,7 @@ static int read_byte(FILE *f)
         if (n > 0) {
             keys.taken = 0;
             keys.n_ahead = (size_t)n;
-            return take_ahead();
+            return take_key_ahead();
         }
         if (n == 0 || errno != EINTR)
             return EOF;
@@ -175,7 +183,7 @@ static int read_key(FILE *f)
         c = keys.pushed != 0 ? keys.pushed : read_byte(f);
         keys.pushed = 0;
         if (c < 0x80 || !keys.utf8)
-            return note_ahead(), c;
+            return note_keys_ahead(), c;
         size_t n = 0, whole = character_bytes(c);
         for (keys.character[n++] = (unsigned char)c; n < whole; n++) {
             c = read_byte(f);
@@ -192,7 +200,7 @@ static int read_key(FILE *f)
             keys.n_character = 3, memcpy(keys.character, "\xef\xbf\xbd", 3);
     }
     c = keys.character[keys.given++];
-    return note_ahead(), c;
+    return note_keys_ahead(), c;
 }
 
 /* ---- pastes ---- */
@@ -207,7 +215,7 @@ static size_t control_bytes(const char *s)
 }
 
 /* In place; a terminal sends Enter for a newline. */
-static void make_harmless(struct buf *text)
+static void make_paste_harmless(struct buf *text)
 {
     size_t to = 0;
     for (size_t i = 0; i < text->n;) {
@@ -245,7 +253,7 @@ static int insert_paste(int count, int key)
     (void)count, (void)key;
     struct buf text = {0};
     read_paste(&text);
-    make_harmless(&text);
+    make_paste_harmless(&text);
     if (!interrupt_pending() && text.n > 0) {
         rl_mark = rl_point;
         rl_insert_text(buf_text(&text));
@@ -257,7 +265,7 @@ static int insert_paste(int count, int key)
 }
 
 /* The end of a paste that is over already. */
-static int pass_over(int count, int key)
+static int pass_over_paste_end(int count, int key)
 {
     (void)count, (void)key;
     return 0;
@@ -295,7 +303,7 @@ static void take_pastes_over(void)
     rl_variable_bind("enable-active-region", highlights ? "on" : "off");
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         rl_bind_keyseq_in_map(PASTE_BEGIN, insert_paste, maps[i]);
-        rl_bind_keyseq_in_map(PASTE_END, pass_over, maps[i]);
+        rl_bind_keyseq_in_map(PASTE_END, pass_over_paste_end, maps[i]);
     }
     rl_prep_term_function = prepare_terminal;
     rl_deprep_term_function = restore_terminal;
@@ -314,7 +322,7 @@ void keys_begin_line(void)
     keys.interrupted = false;
     signals_continued();
     signals_resized();
-    fit_size();
+    fit_screen_size();
 }
 
 bool keys_interrupted(void)

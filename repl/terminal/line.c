@@ -1,3 +1,8 @@
+/*
+ * A text of several lines grows in line_read until it is whole: with """ at its beginning up to the
+ * next """ at a line's end, else as long as lines end in an odd number of backslashes. Ctrl-C, or
+ * the end of input after the first line, drops all of it. A whole text is one entry of the history.
+ */
 #include "repl/terminal/line.h"
 
 #include "model/base/err.h"
@@ -60,7 +65,7 @@ static char *next_match(const char *word, int state)
     return NULL;
 }
 
-static char **complete(const char *word, int start, int end)
+static char **complete_word(const char *word, int start, int end)
 {
     (void)end;
     completion_release(&line.found);
@@ -80,15 +85,15 @@ static char **complete(const char *word, int start, int end)
  * the path in data=PATH is completed as one; not the one in runs/lr=1e-3/. */
 static char *word_breaks(void)
 {
-    static char blanks[] = " \t\n\"'", and_key[] = " \t\n\"'=";
+    static char spaces[] = " \t\n\"'", and_key[] = " \t\n\"'=";
     int start = rl_point, end;
-    while (start > 0 && strchr(blanks, rl_line_buffer[start - 1]) == NULL)
+    while (start > 0 && strchr(spaces, rl_line_buffer[start - 1]) == NULL)
         start--;
     for (end = start; end < rl_point && (isalnum((unsigned char)rl_line_buffer[end]) ||
                                          strchr("_-.", rl_line_buffer[end]) != NULL);
          end++)
         ;
-    return end > start && end < rl_point && rl_line_buffer[end] == '=' ? and_key : blanks;
+    return end > start && end < rl_point && rl_line_buffer[end] == '=' ? and_key : spaces;
 }
 
 /* Where lines are kept, its folder made. NULL with the reason in *note, or without home. */
@@ -131,7 +136,7 @@ void line_open(const struct line_config *c, char **note)
 {
     *note = NULL;
     rl_readline_name = "prattle";
-    rl_attempted_completion_function = complete;
+    rl_attempted_completion_function = complete_word;
     rl_completion_word_break_hook = word_breaks;
     rl_completer_quote_characters = "\"'";
     rl_filename_quote_characters = " \t\"'";
@@ -157,11 +162,11 @@ void line_close(void)
     line.path = NULL;
 }
 
-static void remember(const char *text)
+static void remember_text(const char *text)
 {
     HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;
-    bool blank = text[strspn(text, " \t\n")] == '\0';
-    if (blank || line.config.history == 0 || strlen(text) > MAX_ENTRY_BYTES ||
+    bool is_empty = text[strspn(text, " \t\n")] == '\0';
+    if (is_empty || line.config.history == 0 || strlen(text) > MAX_ENTRY_BYTES ||
         (last != NULL && strcmp(last->line, text) == 0))
         return;
     add_history(text);
@@ -173,8 +178,8 @@ static void remember(const char *text)
         append_history(1, line.path);
 }
 
-/* Whether a """ text is whole; blanks behind its end do not count. *n is where it ends. */
-static bool quoted_whole(const char *text, size_t *n)
+/* Whether a """ text is whole; spaces behind its end do not count. *n is where it ends. */
+static bool quote_is_closed(const char *text, size_t *n)
 {
     while (*n > 0 && strchr(" \t\n", text[*n - 1]) != NULL)
         (*n)--;
@@ -191,7 +196,7 @@ static bool ends_in_backslash(const struct buf *b)
 
 /* Take off the quotes, and a newline right inside of them. A colon behind them begins no
  * command: it is doubled, as it is typed without quotes. */
-static int unquote(struct buf *out, const char *text, size_t n)
+static int unquote_text(struct buf *out, const char *text, size_t n)
 {
     text += 3, n -= 6;
     if (n > 0 && text[0] == '\n')
@@ -222,13 +227,13 @@ enum line_event line_read(struct buf *out, bool *was_empty)
         free(got);
         size_t n = all.n;
         bool quoted = strncmp(buf_text(&all), "\"\"\"", 3) == 0;
-        if (rc == 0 && quoted && quoted_whole(all.data, &n)) {
-            remember(all.data);
-            rc = unquote(out, all.data, n);
+        if (rc == 0 && quoted && quote_is_closed(all.data, &n)) {
+            remember_text(all.data);
+            rc = unquote_text(out, all.data, n);
             break;
         }
         if (rc == 0 && !quoted && !ends_in_backslash(&all)) {
-            remember(buf_text(&all));
+            remember_text(buf_text(&all));
             rc = buf_add(out, buf_text(&all), all.n);
             break;
         }

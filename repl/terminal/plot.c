@@ -1,3 +1,9 @@
+/*
+ * A curve is drawn into a field of dots, row 0 at the top, and the field printed by characters of
+ * DOTS_X by DOTS_Y of them in braille, of one in ASCII. Dots know their curve, from 1: where two
+ * meet, the later one is seen. A frame's y axis is widened to round figures first, so that a mark
+ * stands at its edges.
+ */
 #include "repl/terminal/plot.h"
 
 #include "model/base/err.h"
@@ -22,7 +28,7 @@ struct frame {
     int columns, rows; /* of characters inside */
 };
 
-static bool shown(const struct plot_series *s, int i)
+static bool is_point(const struct plot_series *s, int i)
 {
     return isfinite(s->x[i]) && isfinite(s->y[i]);
 }
@@ -34,13 +40,13 @@ static double round_step(double span, int n)
     return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
 }
 
-static int measure(struct frame *f, const struct plot_series *series, int n_series)
+static int measure_frame(struct frame *f, const struct plot_series *series, int n_series)
 {
     f->x0 = f->y0 = DBL_MAX;
     f->x1 = f->y1 = -DBL_MAX;
     for (int s = 0; s < n_series; s++)
         for (int i = 0; i < series[s].n; i++) {
-            if (!shown(&series[s], i))
+            if (!is_point(&series[s], i))
                 continue;
             f->x0 = fmin(f->x0, series[s].x[i]);
             f->x1 = fmax(f->x1, series[s].x[i]);
@@ -81,7 +87,7 @@ static void draw_series(struct field *d, const struct frame *f, const struct plo
     double xa = 0, ya = 0;
     bool any = false;
     for (int i = 0; i < s->n; i++) {
-        if (!shown(s, i))
+        if (!is_point(s, i))
             continue;
         double x = (s->x[i] - f->x0) / (f->x1 - f->x0) * (d->width - 1);
         double y = (f->y1 - s->y[i]) / (f->y1 - f->y0) * (d->height - 1);
@@ -110,7 +116,7 @@ static const char signs[MAX_SERIES + 1] = "*+ox#@%&";
 static const char PLAIN[] = "\033[0m";
 
 /* The curve that has the last dot of a cell; 0: none has. */
-static int curve_of(const struct field *d, int column, int row)
+static int cell_curve(const struct field *d, int column, int row)
 {
     int curve = 0;
     for (int y = 0; y < DOTS_Y; y++)
@@ -127,7 +133,7 @@ static int add_dots(struct buf *out, const struct frame *f, const struct field *
 {
     int rc = 0, was = 0;
     for (int c = 0; c < f->columns && rc == 0; c++) {
-        int curve = curve_of(d, c, row);
+        int curve = cell_curve(d, c, row);
         if (curve != 0 && curve != was && series[curve - 1].color != NULL)
             rc = buf_str(out, series[curve - 1].color);
         if (curve != 0)
@@ -173,7 +179,7 @@ static int add_foot(struct buf *out, const struct frame *f, const struct plot_se
     for (int s = 0; s < n_series && rc == 0; s++) {
         double last = NAN;
         for (int i = 0; i < series[s].n; i++)
-            last = shown(&series[s], i) ? series[s].y[i] : last;
+            last = is_point(&series[s], i) ? series[s].y[i] : last;
         rc = buf_printf(out, "%s", s == 0 ? "" : "   ");
         if (rc == 0 && !braille && n_series > 1)
             rc = buf_printf(out, "%c ", signs[s]);
@@ -190,7 +196,7 @@ static int draw_frame(struct buf *out, const struct plot_series *series, int n_s
                       const char *x_name, int width, int height, bool braille)
 {
     struct frame f;
-    int rc = measure(&f, series, n_series);
+    int rc = measure_frame(&f, series, n_series);
     if (rc != 0)
         return rc;
     braille = braille && (n_series == 1 || series[0].color != NULL);
@@ -210,7 +216,7 @@ static int draw_frame(struct buf *out, const struct plot_series *series, int n_s
 }
 
 /* How many of the first series have the frame of the first. */
-static int in_frame(const struct plot_series *series, int n_series)
+static int count_frame_series(const struct plot_series *series, int n_series)
 {
     int n = 0;
     while (n < n_series && series[n].frame == series[0].frame)
@@ -227,7 +233,7 @@ int plot_draw(struct buf *out, const struct plot_series *series, int n_series, c
         return err_set(ERR_MISSING, "there is nothing to plot yet");
     int rc = 0;
     for (int at = 0, n; at < n_series && rc == 0; at += n) {
-        n = in_frame(series + at, n_series - at);
+        n = count_frame_series(series + at, n_series - at);
         rc = draw_frame(out, series + at, n, x_name, width, height, braille);
     }
     return rc;
@@ -255,7 +261,7 @@ static int write_frame(struct buf *b, const struct plot_series *series, int n_se
     for (int s = 0; s < n_series && rc == 0; s++) {
         rc = buf_char(b, '\n');
         for (int i = 0; i < series[s].n && rc == 0; i++)
-            if (shown(&series[s], i))
+            if (is_point(&series[s], i))
                 rc = buf_printf(b, "%.9g %.9g\n", series[s].x[i], series[s].y[i]);
         if (rc == 0)
             rc = buf_str(b, "e");
@@ -269,7 +275,7 @@ static int write_script(struct buf *b, const char *terminal, const struct plot_s
                         int n_series, const char *x_name)
 {
     int n_frames = 0;
-    for (int at = 0; at < n_series; at += in_frame(series + at, n_series - at))
+    for (int at = 0; at < n_series; at += count_frame_series(series + at, n_series - at))
         n_frames++;
     int rc = buf_printf(b, "set terminal %s size 900,%d\n", terminal,
                         n_frames > 1 ? 280 * n_frames : 500);
@@ -280,7 +286,7 @@ static int write_script(struct buf *b, const char *terminal, const struct plot_s
     if (rc == 0 && n_frames > 1)
         rc = buf_printf(b, "\nset multiplot layout %d,1", n_frames);
     for (int at = 0, n; at < n_series && rc == 0; at += n) {
-        n = in_frame(series + at, n_series - at);
+        n = count_frame_series(series + at, n_series - at);
         rc = write_frame(b, series + at, n);
     }
     return rc == 0 ? buf_str(b, "\n") : rc;
@@ -343,7 +349,7 @@ int plot_write(const char *path, bool force, const struct plot_series *series, i
     struct frame f;
     struct buf script = {0}, picture = {0};
     struct file_writer w = {.fd = -1};
-    int rc = measure(&f, series, n_series);
+    int rc = measure_frame(&f, series, n_series);
     if (rc == 0)
         rc = file_create(&w, path, force);
     if (rc == 0)

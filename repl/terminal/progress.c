@@ -1,3 +1,8 @@
+/*
+ * Work has no beginning and no end of its own here, only steps: another name, or a number that
+ * falls, begins other work; the last step, progress_wipe and progress_forget end it (line.what is
+ * "" then). Nothing is drawn in its first FIRST_S, so that what is over soon leaves no trace.
+ */
 #include "repl/terminal/progress.h"
 
 #include "model/base/clock.h"
@@ -23,12 +28,12 @@ void progress_forget(void)
 
 void progress_wipe(void)
 {
-    live_wipe();
+    status_line_wipe();
     progress_forget();
 }
 
 /* "512 MB", "1.2 GB"; large totals are bytes, small ones are counted. */
-static void amount(char *out, size_t n, uint64_t v, uint64_t total)
+static void format_amount(char *out, size_t n, uint64_t v, uint64_t total)
 {
     if (total >= 10000000)
         snprintf(out, n, total >= 1000000000 ? "%.2f GB" : "%.0f MB",
@@ -37,11 +42,11 @@ static void amount(char *out, size_t n, uint64_t v, uint64_t total)
         snprintf(out, n, "%llu", (unsigned long long)v);
 }
 
-static void draw(const char *what, uint64_t done, uint64_t total, double spent_s)
+static void draw_progress(const char *what, uint64_t done, uint64_t total, double spent_s)
 {
     char text[192], some[24], all[24], left[24];
-    amount(some, sizeof some, done, total);
-    amount(all, sizeof all, total, total);
+    format_amount(some, sizeof some, done, total);
+    format_amount(all, sizeof all, total, total);
     int n = total == 0 ? snprintf(text, sizeof text, "%s: %s", what, some)
                        : snprintf(text, sizeof text, "%s: %s of %s, %.0f %%", what, some, all,
                                   100.0 * (double)done / (double)total);
@@ -50,10 +55,10 @@ static void draw(const char *what, uint64_t done, uint64_t total, double spent_s
         double left_s = spent_s * (double)(total - done) / (double)(done - line.first);
         snprintf(text + n, sizeof text - (size_t)n, ", %s left", duration_text(left, left_s));
     }
-    live_draw(text);
+    status_line_draw(text);
 }
 
-static void step(void *user, const char *what, uint64_t done, uint64_t total)
+static void report_step(void *user, const char *what, uint64_t done, uint64_t total)
 {
     (void)user;
     double now = clock_s();
@@ -68,18 +73,18 @@ static void step(void *user, const char *what, uint64_t done, uint64_t total)
         progress_wipe();
     } else if (now - line.begun > FIRST_S && now - line.drawn > EVERY_S) {
         line.drawn = now;
-        draw(what, done, total, now - line.begun);
+        draw_progress(what, done, total, now - line.begun);
     }
 }
 
 void progress_warn(const char *sentence)
 {
-    live_wipe();
+    status_line_wipe();
     fflush(stdout);
     wrap_say(stderr, "", "prattle: %s", sentence);
 }
 
-static void note(void *user, const char *text)
+static void report_note(void *user, const char *text)
 {
     (void)user;
     progress_warn(text);
@@ -87,6 +92,7 @@ static void note(void *user, const char *text)
 
 const struct progress *progress_show(void)
 {
-    static const struct progress drawn = {step, note, NULL}, plain = {NULL, note, NULL};
-    return live_can() ? &drawn : &plain;
+    static const struct progress drawn = {report_step, report_note, NULL},
+                                 plain = {NULL, report_note, NULL};
+    return status_line_available() ? &drawn : &plain;
 }

@@ -1,14 +1,14 @@
 #ifndef PRATTLE_REPL_TERMINAL_PROGRESS_H
 #define PRATTLE_REPL_TERMINAL_PROGRESS_H
 /*
- * Progress in the live line of standard error, where it has one: a few times a second, with
+ * Progress in the status line of standard error, where it has one: a few times a second, with
  * what is left; notes always.
  */
 #include "model/base/progress.h"
 
 /* Borrowed; draws nothing for work that is over soon. */
 const struct progress *progress_show(void);
-/* Take the live line away, progress or another, before something else is written; what is
+/* Take the status line away, progress or another, before something else is written; what is
  * reported next is other work. */
 void progress_wipe(void);
 /* The latter alone: another line is drawn in its place. */

@@ -20,7 +20,7 @@ static pthread_t host;
 static sem_t held_back;
 
 /* The mask is the interrupted thread's from here on. */
-static void hold_back(int sig, siginfo_t *info, void *context)
+static void hold_signals_back(int sig, siginfo_t *info, void *context)
 {
     (void)sig, (void)info;
     sigfillset(&((ucontext_t *)context)->uc_sigmask);
@@ -35,7 +35,8 @@ static void hold_back(int sig, siginfo_t *info, void *context)
  */
 static void keep_signals_from_others(void)
 {
-    struct sigaction a = {.sa_sigaction = hold_back, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+    struct sigaction a = {.sa_sigaction = hold_signals_back, .sa_flags = SA_SIGINFO | SA_RESTART},
+                     before;
     DIR *d = opendir("/proc/self/task");
     if (d == NULL)
         return;
@@ -56,7 +57,7 @@ static void keep_signals_from_others(void)
 }
 
 /* A thread that a library begins later may still be given a signal that the host waits for. */
-static bool passed_on(int sig)
+static bool signal_passed_on(int sig)
 {
     if (pthread_equal(pthread_self(), host))
         return false;
@@ -64,29 +65,29 @@ static bool passed_on(int sig)
     return true;
 }
 
-static void take(int sig)
+static void take_stop_signal(int sig)
 {
-    if (passed_on(sig))
+    if (signal_passed_on(sig))
         return;
     if (sig != SIGINT)
         leaving = sig;
     interrupt_raise();
 }
 
-static void go_on(int sig)
+static void note_continued(int sig)
 {
-    if (!passed_on(sig))
+    if (!signal_passed_on(sig))
         continued = 1;
 }
 
-static void note_size(int sig)
+static void note_resized(int sig)
 {
-    if (!passed_on(sig))
+    if (!signal_passed_on(sig))
         resized = 1;
 }
 
 /* But where whoever started the program has it ignored: nohup, a shell's background job. */
-static void heed(int sig, const struct sigaction *a)
+static void heed_signal(int sig, const struct sigaction *a)
 {
     struct sigaction was;
     if (sigaction(sig, NULL, &was) != 0 || was.sa_handler != SIG_IGN)
@@ -98,15 +99,15 @@ void signals_install(void)
     host = pthread_self();
     keep_signals_from_others();
     /* No SA_RESTART: a read that waits must see the flag. */
-    struct sigaction a = {.sa_handler = take};
+    struct sigaction a = {.sa_handler = take_stop_signal};
     sigemptyset(&a.sa_mask);
     sigaction(SIGTERM, &a, NULL);
-    heed(SIGINT, &a);
-    heed(SIGHUP, &a);
+    heed_signal(SIGINT, &a);
+    heed_signal(SIGHUP, &a);
     /* Nothing that waits need see this one, but ppoll, which does in any case. */
-    a = (struct sigaction){.sa_handler = go_on, .sa_flags = SA_RESTART};
+    a = (struct sigaction){.sa_handler = note_continued, .sa_flags = SA_RESTART};
     sigaction(SIGCONT, &a, NULL);
-    a.sa_handler = note_size;
+    a.sa_handler = note_resized;
     sigaction(SIGWINCH, &a, NULL);
     /* A closed pipe is an error of write, met quietly. */
     a.sa_handler = SIG_IGN;

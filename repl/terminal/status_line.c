@@ -5,14 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whether it stands in the row of the cursor, which is then at its end. */
 static bool visible;
 
-bool live_can(void)
+bool status_line_available(void)
 {
     return term_takes_escapes(stderr);
 }
 
-void live_draw(const char *text)
+void status_line_draw(const char *text)
 {
     size_t fits = term_fit(text, strlen(text), term_width(stderr) - 1);
     fprintf(stderr, "\r%s%.*s%s\033[K", term_dim(stderr), (int)fits, text, term_plain(stderr));
@@ -20,7 +21,7 @@ void live_draw(const char *text)
     visible = true;
 }
 
-void live_wipe(void)
+void status_line_wipe(void)
 {
     if (visible)
         fputs("\r\033[K", stderr);

@@ -36,7 +36,7 @@ int table_row(struct table *t)
     return 0;
 }
 
-static struct buf *cell(const struct table *t, int row, int column)
+static struct buf *cell_at(const struct table *t, int row, int column)
 {
     return &t->cells[row * t->n_columns + column];
 }
@@ -45,12 +45,12 @@ int table_cell(struct table *t, int column, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    int rc = buf_vprintf(cell(t, t->n_rows - 1, column), fmt, ap);
+    int rc = buf_vprintf(cell_at(t, t->n_rows - 1, column), fmt, ap);
     va_end(ap);
     return rc;
 }
 
-static bool is_number(const char *s)
+static bool is_number_text(const char *s)
 {
     char *end;
     strtod(s, &end);
@@ -58,19 +58,19 @@ static bool is_number(const char *s)
 }
 
 /* Columns of numbers stand to the right. */
-static bool numeric(const struct table *t, int column)
+static bool is_number_column(const struct table *t, int column)
 {
     bool any = false;
     for (int r = 0; r < t->n_rows; r++) {
-        const char *s = buf_text(cell(t, r, column));
-        if (*s != '\0' && !is_number(s))
+        const char *s = buf_text(cell_at(t, r, column));
+        if (*s != '\0' && !is_number_text(s))
             return false;
         any |= *s != '\0';
     }
     return any;
 }
 
-static int pad(struct buf *out, int n)
+static int add_spaces(struct buf *out, int n)
 {
     int rc = 0;
     for (int i = 0; i < n && rc == 0; i++)
@@ -78,11 +78,11 @@ static int pad(struct buf *out, int n)
     return rc;
 }
 
-static int width_of(const struct table *t, int column)
+static int column_width(const struct table *t, int column)
 {
     int width = term_columns(t->heads[column], strlen(t->heads[column]));
     for (int r = 0; r < t->n_rows; r++) {
-        const struct buf *b = cell(t, r, column);
+        const struct buf *b = cell_at(t, r, column);
         int w = term_columns(buf_text(b), b->n);
         width = w > width ? w : width;
     }
@@ -94,16 +94,16 @@ static int format_text_row(const struct table *t, int row, const char *between, 
 {
     int rc = 0;
     for (int c = 0; c < t->n_columns && rc == 0; c++) {
-        const char *s = row < 0 ? t->heads[c] : buf_text(cell(t, row, c));
-        int blanks = width_of(t, c) - term_columns(s, strlen(s));
-        bool right = numeric(t, c), last = c == t->n_columns - 1;
+        const char *s = row < 0 ? t->heads[c] : buf_text(cell_at(t, row, c));
+        int spaces = column_width(t, c) - term_columns(s, strlen(s));
+        bool right = is_number_column(t, c), last = c == t->n_columns - 1;
         rc = c > 0 ? buf_str(out, between) : 0;
         if (rc == 0 && right)
-            rc = pad(out, blanks);
+            rc = add_spaces(out, spaces);
         if (rc == 0)
             rc = buf_str(out, s);
         if (rc == 0 && !right && (!last || between[0] == ' '))
-            rc = last && between[1] == ' ' ? 0 : pad(out, blanks);
+            rc = last && between[1] == ' ' ? 0 : add_spaces(out, spaces);
     }
     return rc;
 }
@@ -118,18 +118,18 @@ static int format_text(const struct table *t, struct buf *out)
 }
 
 /* What would end a cell, or be taken for HTML. */
-static int escape(struct table *escaped, const struct table *t)
+static int escape_cells(struct table *escaped, const struct table *t)
 {
     int rc = 0;
     table_init(escaped, t->heads, t->n_columns);
     for (int r = 0; r < t->n_rows && rc == 0; r++) {
         rc = table_row(escaped);
         for (int c = 0; c < t->n_columns; c++)
-            for (const char *s = buf_text(cell(t, r, c)); *s != '\0' && rc == 0; s++) {
+            for (const char *s = buf_text(cell_at(t, r, c)); *s != '\0' && rc == 0; s++) {
                 if (*s == '|' || *s == '<')
-                    rc = buf_char(cell(escaped, r, c), '\\');
+                    rc = buf_char(cell_at(escaped, r, c), '\\');
                 if (rc == 0)
-                    rc = buf_char(cell(escaped, r, c), *s);
+                    rc = buf_char(cell_at(escaped, r, c), *s);
             }
     }
     return rc;
@@ -138,7 +138,7 @@ static int escape(struct table *escaped, const struct table *t)
 static int format_markdown(const struct table *plain, struct buf *out)
 {
     struct table escaped, *t = &escaped;
-    int rc = escape(t, plain);
+    int rc = escape_cells(t, plain);
     for (int r = -1; r < t->n_rows && rc == 0; r++) {
         rc = buf_str(out, "| ");
         if (rc == 0)
@@ -146,7 +146,7 @@ static int format_markdown(const struct table *plain, struct buf *out)
         if (rc == 0)
             rc = buf_str(out, " |\n");
         for (int c = 0; r < 0 && c < t->n_columns && rc == 0; c++)
-            rc = buf_str(out, numeric(t, c) ? "| ---: " : "| --- ");
+            rc = buf_str(out, is_number_column(t, c) ? "| ---: " : "| --- ");
         if (r < 0 && rc == 0)
             rc = buf_str(out, "|\n");
     }
@@ -169,7 +169,7 @@ static int format_csv(const struct table *t, struct buf *out)
     int rc = 0;
     for (int r = -1; r < t->n_rows; r++)
         for (int c = 0; c < t->n_columns && rc == 0; c++) {
-            rc = format_csv_cell(r < 0 ? t->heads[c] : buf_text(cell(t, r, c)), out);
+            rc = format_csv_cell(r < 0 ? t->heads[c] : buf_text(cell_at(t, r, c)), out);
             if (rc == 0)
                 rc = buf_char(out, c == t->n_columns - 1 ? '\n' : ',');
         }
@@ -182,11 +182,11 @@ static int format_json(const struct table *t, struct buf *out)
     for (int r = 0; r < t->n_rows; r++) {
         json_t *row = json_object();
         for (int c = 0; c < t->n_columns; c++) {
-            const char *s = buf_text(cell(t, r, c));
+            const char *s = buf_text(cell_at(t, r, c));
             json_object_set_new(row, t->heads[c],
-                                *s == '\0'     ? json_null()
-                                : is_number(s) ? json_real(strtod(s, NULL))
-                                               : json_string(s));
+                                *s == '\0'          ? json_null()
+                                : is_number_text(s) ? json_real(strtod(s, NULL))
+                                                    : json_string(s));
         }
         json_array_append_new(rows, row);
     }

@@ -31,7 +31,7 @@ bool term_takes_escapes(FILE *f)
     return term_is(f) && term != NULL && *term != '\0' && strcmp(term, "dumb") != 0;
 }
 
-static const char *sequence(FILE *f, const char *s)
+static const char *escape_sequence(FILE *f, const char *s)
 {
     const char *no_color = getenv("NO_COLOR");
     if (color_setting == SWITCH_ON)
@@ -43,32 +43,32 @@ static const char *sequence(FILE *f, const char *s)
 
 const char *term_dim(FILE *f)
 {
-    return sequence(f, "\033[2m");
+    return escape_sequence(f, "\033[2m");
 }
 
 const char *term_bold(FILE *f)
 {
-    return sequence(f, "\033[1m");
+    return escape_sequence(f, "\033[1m");
 }
 
 const char *term_red(FILE *f)
 {
-    return sequence(f, "\033[31m");
+    return escape_sequence(f, "\033[31m");
 }
 
 const char *term_curve(FILE *f, int k)
 {
     static const char *const colors[] = {"\033[36m", "\033[33m", "\033[35m", "\033[32m"};
-    const char *s = sequence(f, colors[k % 4]);
+    const char *s = escape_sequence(f, colors[k % 4]);
     return *s == '\0' ? NULL : s;
 }
 
 const char *term_plain(FILE *f)
 {
-    return sequence(f, "\033[0m");
+    return escape_sequence(f, "\033[0m");
 }
 
-static bool harmless(utf8proc_int32_t c)
+static bool is_harmless(utf8proc_int32_t c)
 {
     bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
     return c == '\n' || c == '\t' ||
@@ -82,7 +82,7 @@ int term_visible(struct buf *out, const char *text, size_t n)
         utf8proc_int32_t c;
         utf8proc_ssize_t used =
             utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(n - i), &c);
-        if (used > 0 && harmless(c)) {
+        if (used > 0 && is_harmless(c)) {
             rc = buf_add(out, text + i, (size_t)used);
         } else {
             used = used > 0 ? used : 1;
@@ -122,12 +122,19 @@ size_t term_fit(const char *text, size_t n, int columns)
     return fits;
 }
 
-void term_wrote(const char *path, const char *what)
+void term_print(FILE *f, const char *text)
 {
     struct buf safe = {0};
-    term_visible(&safe, path, strlen(path));
-    printf("%swrote %s%s%s\n", term_dim(stdout), buf_text(&safe), what, term_plain(stdout));
+    term_visible(&safe, text, strlen(text));
+    fputs(buf_text(&safe), f);
     buf_release(&safe);
+}
+
+void term_wrote(const char *path, const char *what)
+{
+    printf("%swrote ", term_dim(stdout));
+    term_print(stdout, path);
+    printf("%s%s\n", what, term_plain(stdout));
 }
 
 void term_hush(bool on)

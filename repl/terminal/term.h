@@ -40,6 +40,8 @@ int term_columns(const char *text, size_t n);
 /* How many of these bytes, whole characters, fit into so many columns. */
 size_t term_fit(const char *text, size_t n, int columns);
 
+/* Print text, made visible. */
+void term_print(FILE *f, const char *text);
 /* "wrote PATH" and what else there is to say of it. */
 void term_wrote(const char *path, const char *what);
 

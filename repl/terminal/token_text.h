@@ -5,6 +5,6 @@
 
 /* "\" name\"": the token's bytes in quotes, safe for a terminal and on one line; the
  * bare id where there is no tokenizer or the id is a hole. Appended to out. */
-int piece_quote(struct buf *out, const struct tokenizer *t, token_id id);
+int token_text_quote(struct buf *out, const struct tokenizer *t, token_id id);
 
 #endif

@@ -39,7 +39,7 @@ struct figures {
 };
 
 __attribute__((format(printf, 2, 4), format(printf, 3, 4))) static void
-add(struct figures *f, const char *long_form, const char *brief_form, ...)
+add_figure(struct figures *f, const char *long_form, const char *brief_form, ...)
 {
     const char *const formats[N_FORMS] = {long_form, brief_form};
     for (int form = 0; form < N_FORMS; form++) {
@@ -55,36 +55,36 @@ static void add_figures(struct figures *f, const struct metrics *m)
 {
     char left[24];
     const double left_s = metrics_left_s(m, (double)m->step);
-    add(f, "epoch %.2f", "ep %.2f", m->epoch);
+    add_figure(f, "epoch %.2f", "ep %.2f", m->epoch);
     if (isfinite(m->loss)) {
-        add(f, "loss %.4f", "loss %.3f", m->loss);
-        add(f, "accuracy %.3f", "acc %.3f", m->accuracy);
+        add_figure(f, "loss %.4f", "loss %.3f", m->loss);
+        add_figure(f, "accuracy %.3f", "acc %.3f", m->accuracy);
     }
     if (m->step > 0 && isfinite(m->grad_norm)) {
-        add(f, "rate %.2e", "lr %.1e", m->learning_rate);
-        add(f, "norm %.3f", "norm %.2f", m->grad_norm);
+        add_figure(f, "rate %.2e", "lr %.1e", m->learning_rate);
+        add_figure(f, "norm %.3f", "norm %.2f", m->grad_norm);
     }
     if (m->tokens_per_s > 0) {
-        add(f, "%.0f tokens/s", "%.0f tok/s", m->tokens_per_s);
-        add(f, "%.1f samples/s", "%.1f/s", m->samples_per_s);
+        add_figure(f, "%.0f tokens/s", "%.0f tok/s", m->tokens_per_s);
+        add_figure(f, "%.1f samples/s", "%.1f/s", m->samples_per_s);
     }
     if (m->share > 0)
-        add(f, "%.0f %% of sgemm", "%.0f%%", 100 * m->share);
+        add_figure(f, "%.0f %% of sgemm", "%.0f%%", 100 * m->share);
     if (m->loss_scale > 1)
-        add(f, "scale %.0f", "scale %.0f", m->loss_scale);
+        add_figure(f, "scale %.0f", "scale %.0f", m->loss_scale);
     if (m->skipped > 0)
-        add(f, "%" PRId64 " skipped", "%" PRId64 " skipped", m->skipped);
+        add_figure(f, "%" PRId64 " skipped", "%" PRId64 " skipped", m->skipped);
     if (left_s > 0)
-        add(f, "%s left", "%s left", duration_text(left, left_s));
+        add_figure(f, "%s left", "%s left", duration_text(left, left_s));
     if (m->step > 0 && m->validation_step == m->step)
-        add(f, "validation %.4f%s", "val %.4f%s", m->validation_loss,
-            m->best_step == m->step ? " (best)" : "");
+        add_figure(f, "validation %.4f%s", "val %.4f%s", m->validation_loss,
+                   m->best_step == m->step ? " (best)" : "");
     if (m->evaluation != NULL && m->evaluation->n_figures > 0)
-        add(f, "%s %s %.6g", "%s %s %.6g", m->evaluation->name, m->evaluation->figures[0].text,
-            m->evaluation->figures[0].value);
+        add_figure(f, "%s %s %.6g", "%s %s %.6g", m->evaluation->name,
+                   m->evaluation->figures[0].text, m->evaluation->figures[0].value);
 }
 
-static int columns_of(const struct figures *f, int form)
+static int figures_columns(const struct figures *f, int form)
 {
     int n = 0;
     for (int i = 0; i < f->n; i++)
@@ -92,15 +92,15 @@ static int columns_of(const struct figures *f, int form)
     return n;
 }
 
-int train_view_line(const struct metrics *m, int width, struct buf *out)
+int train_lines_format(const struct metrics *m, int width, struct buf *out)
 {
     struct figures f = {.n = 0};
     const size_t start = out->n;
     int rc = add_step(out, m, m->step);
     int column = (int)(out->n - start);
     add_figures(&f, m);
-    const bool fits = width == 0 || column + columns_of(&f, LONG) <= width;
-    const int form = !fits && column + columns_of(&f, BRIEF) <= width ? BRIEF : LONG;
+    const bool fits = width == 0 || column + figures_columns(&f, LONG) <= width;
+    const int form = !fits && column + figures_columns(&f, BRIEF) <= width ? BRIEF : LONG;
     for (int i = 0; i < f.n && rc == 0; i++) {
         int n = (int)strlen(f.text[i][form]);
         column += (int)strlen(between[form]) + n;
@@ -112,11 +112,11 @@ int train_view_line(const struct metrics *m, int width, struct buf *out)
     return rc;
 }
 
-void train_view_show(const struct metrics *m)
+void train_lines_show(const struct metrics *m)
 {
     struct buf line = {0};
     progress_wipe();
-    if (train_view_line(m, term_is(stdout) ? term_width(stdout) : 0, &line) == 0)
+    if (train_lines_format(m, term_is(stdout) ? term_width(stdout) : 0, &line) == 0)
         puts(buf_text(&line));
     fflush(stdout);
     drawn = 0; /* it took the bar's place */
@@ -144,7 +144,7 @@ static void show_places(const struct activation_stats *w, int first, int last)
     }
 }
 
-void train_view_activations(const struct metrics *m, const struct activation_stats *w)
+void train_lines_show_activations(const struct metrics *m, const struct activation_stats *w)
 {
     const int width = term_is(stdout) ? term_width(stdout) : INT_MAX;
     int each = (width - LAYER) / PLACE;
@@ -176,15 +176,15 @@ static int format_bar(const struct metrics *m, int64_t step, double part, struct
     return rc;
 }
 
-void train_view_tick(const struct metrics *m, int64_t step, double part)
+void train_lines_draw_bar(const struct metrics *m, int64_t step, double part)
 {
     double now = clock_s();
     struct buf text = {0};
-    if (!live_can() || now - drawn < EVERY_S)
+    if (!status_line_available() || now - drawn < EVERY_S)
         return;
     drawn = now;
     progress_forget();
     if (format_bar(m, step, part, &text) == 0)
-        live_draw(buf_text(&text));
+        status_line_draw(buf_text(&text));
     buf_release(&text);
 }

@@ -1,3 +1,10 @@
+/*
+ * What holds between calls: the terminal has been sent all of the text up to w->column, of which
+ * the last w->word_columns are the word in progress, kept in w->word. A character that would pass
+ * the edge takes that word to the next line: out of `out`, where none of it has been sent (w->fresh
+ * is all of it), else by steps back over what is on the screen. A space at the edge is not written
+ * but owed, and a character that takes no or two columns fixes its word in place.
+ */
 #include "repl/terminal/wrap.h"
 
 #include "repl/terminal/term.h"
@@ -31,7 +38,7 @@ static int break_line(struct wrap *w, struct buf *out)
 }
 
 /* The word to the next line, where it is not the whole of this one. */
-static int carry(struct wrap *w, struct buf *out)
+static int carry_word(struct wrap *w, struct buf *out)
 {
     if (w->fixed || w->indent + w->word_columns >= w->column)
         return 0;
@@ -53,13 +60,13 @@ static int carry(struct wrap *w, struct buf *out)
     return rc;
 }
 
-static int put_blank(struct wrap *w, struct buf *out, char blank, int width)
+static int put_space(struct wrap *w, struct buf *out, char space, int width)
 {
-    int to = blank == '\t' ? (w->column / TAB + 1) * TAB : w->column + 1;
+    int to = space == '\t' ? (w->column / TAB + 1) * TAB : w->column + 1;
     bool owes = w->owes || to >= width;
     wrap_at(w, owes ? w->column : to);
     w->owes = owes;
-    return owes ? 0 : buf_char(out, blank);
+    return owes ? 0 : buf_char(out, space);
 }
 
 static int put_character(struct wrap *w, struct buf *out, const char *c, size_t n, int columns,
@@ -71,7 +78,7 @@ static int put_character(struct wrap *w, struct buf *out, const char *c, size_t 
         rc = break_line(w, out);
     }
     if (rc == 0 && w->column + columns >= width)
-        rc = carry(w, out);
+        rc = carry_word(w, out);
     if (rc == 0)
         rc = buf_add(out, c, n);
     if (rc == 0)
@@ -96,7 +103,7 @@ int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int w
             wrap_at(w, 0);
             rc = buf_char(out, '\n');
         } else if (text[i] == ' ' || text[i] == '\t') {
-            rc = put_blank(w, out, text[i], width);
+            rc = put_space(w, out, text[i], width);
         } else {
             rc = put_character(w, out, text + i, used, columns, width);
         }

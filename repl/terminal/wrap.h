@@ -1,7 +1,7 @@
 #ifndef PRATTLE_REPL_TERMINAL_WRAP_H
 #define PRATTLE_REPL_TERMINAL_WRAP_H
 /*
- * Text that comes in pieces, broken between words at a terminal's edge: a word that does not
+ * Text that comes part by part, broken between words at a terminal's edge: a word that does not
  * fit is taken back and goes on in the next line. What may be taken back never fills the last
  * column, from where terminals do not agree on a step back.
  */
@@ -15,8 +15,8 @@ struct wrap {
     int column;       /* of the cursor, from 0 */
     int word_columns; /* of the word it stands behind */
     bool fixed;       /* that word has characters no step back takes away for sure */
-    bool owes;        /* a blank met the edge: what comes next begins a line */
-    int indent;       /* blanks before what goes on in the next line */
+    bool owes;        /* a space met the edge: what comes next begins a line */
+    int indent;       /* spaces before what goes on in the next line */
     struct buf word;
     size_t fresh; /* bytes of it that `out` ends with */
     size_t sent;  /* bytes of `out` from before the last call */
@@ -45,7 +45,7 @@ void wrap_say(FILE *f, const char *color, const char *fmt, ...)
 /* "  what         text", a line of standard output. */
 void wrap_row(const char *what, const char *text);
 
-/* text from column `indent` of standard output on, broken at blanks; the cursor is at column `at`.
+/* text from column `indent` of standard output on, broken at spaces; the cursor is at column `at`.
  */
 void wrap_column(const char *text, int at, int indent);
 

@@ -51,7 +51,7 @@ static void shown(struct buf *out, enum table_format format, int width)
     struct eval_history h;
     out->n = 0;
     assert_ok(eval_history_read(&h));
-    assert_ok(eval_view_history(&h, format, width, out));
+    assert_ok(eval_report_history(&h, format, width, out));
     eval_history_release(&h);
 }
 

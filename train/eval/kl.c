@@ -4,7 +4,6 @@
  */
 #include "train/eval/divergence.h"
 #include "train/eval/evals.h"
-#include "train/eval/record.h"
 #include "train/eval/token_sums.h"
 #include "train/eval/windows.h"
 
@@ -122,7 +121,7 @@ static void report_comparison(struct comparison *c, const struct windows *w)
         "KL(other || this) in nats at each target, other: %s (%02x%02x%02x%02x) in %s, this in %s; "
         "windows of %d every %d, each target once",
         file_show(name, sizeof name, other->name), weights[0], weights[1], weights[2], weights[3],
-        eval_dtype(other), eval_dtype(m), w->length, w->step);
+        model_precision(other), model_precision(m), w->length, w->step);
 }
 
 static int measure_divergence(struct eval_job *j, const struct ids *ids)

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-const char *eval_dtype(const struct model *m)
-{
-    return dtype_short_name(m->params.dtype);
-}
-
 /* Bytes that are no UTF-8 cannot stand in JSON: made visible. */
 static json_t *text_value(const char *s)
 {
@@ -43,7 +38,7 @@ static json_t *add_model(json_t *o, struct model *m)
     int rc = json_object_set_new(o, "model", text_value(m->name));
     rc |= json_object_set_new(o, "source", text_value(m->source));
     rc |= json_object_set_new(o, "fingerprint", json_string(hex));
-    rc |= json_object_set_new(o, "dtype", json_string(eval_dtype(m)));
+    rc |= json_object_set_new(o, "dtype", json_string(model_precision(m)));
     rc |= json_object_set_new(o, "changed", json_boolean(m->changed));
     if (rc == 0)
         return o;

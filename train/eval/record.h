@@ -14,7 +14,5 @@
  * of the model compared with, where there is one. What is no number is left out. NULL: no memory.
  */
 json_t *eval_record(const struct eval_result *r, struct model *m, struct model *other);
-/* "fp16" or "fp32": of a model in memory. */
-const char *eval_dtype(const struct model *m);
 
 #endif

@@ -1,4 +1,4 @@
-/* The live line of standard error, on a terminal of its own. */
+/* The status line of standard error, on a terminal of its own. */
 #include "repl/terminal/status_line.h"
 
 #include "model/base/buf.h"
@@ -38,7 +38,7 @@ static void show(struct buf *out, const char *term, void (*work)(void))
 
 static void draw_bar(void)
 {
-    train_view_tick(&some, 3, 0.5);
+    train_lines_draw_bar(&some, 3, 0.5);
 }
 
 static void warn_below_bar(void)
@@ -60,10 +60,10 @@ static void notes_begin_a_line(void **state)
 
 static void draw_twice(void)
 {
-    live_draw("one that is longer than the terminal is wide");
-    live_draw("two");
-    live_wipe();
-    live_wipe();
+    status_line_draw("one that is longer than the terminal is wide");
+    status_line_draw("two");
+    status_line_wipe();
+    status_line_wipe();
 }
 
 static void one_line_is_drawn_over(void **state)
@@ -84,7 +84,7 @@ static void work_slowly(void)
         assert_ok(progress_step(p, "reading", (uint64_t)i, 100));
         usleep(100000);
     }
-    train_view_tick(&some, 4, 0);
+    train_lines_draw_bar(&some, 4, 0);
     progress_note(p, "a note");
 }
 
@@ -109,5 +109,5 @@ int main(void)
         cmocka_unit_test(one_line_is_drawn_over),
         cmocka_unit_test(a_dumb_terminal_has_none),
     };
-    return cmocka_run_group_tests_name("live", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("status_line", tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Text for the tokenizer: the file given, else pieces of the vocabulary in a row. */
+/* Text for the tokenizer: the file given, else the vocabulary in a row. */
 static int text_to_encode(struct bench *b, struct buf *text)
 {
     const struct tokenizer *t = b->repl->model->tokenizer;
@@ -50,7 +50,7 @@ int bench_tokenizer(struct bench *b)
 }
 
 /* Run this program, what it prints into out. */
-static int run_self(char *const argv[], struct buf *out)
+static int run_program(char *const argv[], struct buf *out)
 {
     extern char **environ;
     int pipe_ends[2], status = -1, rc;
@@ -81,7 +81,7 @@ static int time_start(char *path, double *wall_s)
                     "--max-new-tokens", "1",        "--output", "ids", NULL};
     struct buf out = {0};
     double start = clock_s();
-    int rc = run_self(argv, &out);
+    int rc = run_program(argv, &out);
     *wall_s = clock_s() - start;
     buf_release(&out);
     return rc;
@@ -92,7 +92,7 @@ static int peak_at_prompt(char *path, double *bytes)
 {
     char *argv[] = {"prattle", "devices", "--model", path, NULL};
     struct buf out = {0};
-    int rc = run_self(argv, &out);
+    int rc = run_program(argv, &out);
     const char *row = rc == 0 ? strstr(buf_text(&out), "peak memory") : NULL;
     double megabytes;
     if (row != NULL && sscanf(row, "peak memory %lf MB", &megabytes) == 1)

@@ -1,4 +1,7 @@
-/* :regen :undo :continue :session :history :quit */
+/*
+ * :regen :undo :continue :session :history :quit: the turns of a session, its file, its lines and
+ * its end.
+ */
 #include "repl/commands/commands.h"
 
 #include "model/base/err.h"
@@ -31,7 +34,7 @@ int cmd_continue(struct repl *r, const struct call *c)
     return say_more(r);
 }
 
-static void say_length(const struct repl *r, const char *what)
+static void print_text_length(const struct repl *r, const char *what)
 {
     printf("%s%s: %zu token%s of text%s\n", term_dim(stdout), what, r->text.n,
            r->text.n == 1 ? "" : "s", term_plain(stdout));
@@ -49,12 +52,12 @@ int cmd_undo(struct repl *r, const struct call *c)
         return rc;
     r->held_blank = t->before_held;
     repl_pop_turn(r);
-    say_length(r, "taken back; what is left");
+    print_text_length(r, "taken back; what is left");
     return 0;
 }
 
 /* What a session keeps besides its text: how answers are made and gone on from. */
-static bool is_kept(const struct setting *o)
+static bool is_session_setting(const struct setting *o)
 {
     return o->per_line || o->in_session;
 }
@@ -65,7 +68,7 @@ static int settings_yaml(const struct repl *r, struct buf *out)
     const struct setting *o;
     int rc = 0;
     for (int i = 0; (o = option_at(i)) != NULL && rc == 0; i++) {
-        if (!is_kept(o))
+        if (!is_session_setting(o))
             continue;
         struct buf value = {0};
         rc = setting_format(o, &r->options.settings, &value);
@@ -92,18 +95,18 @@ static int save_session(struct repl *r, const char *path)
         rc = snapshot_save(&r->session, path, buf_text(&settings), r->options.settings.call.force);
     buf_release(&settings);
     if (rc == 0)
-        say_length(r, "saved");
+        print_text_length(r, "saved");
     return rc;
 }
 
 /* What was set to the value it would have anyway is not set. */
-static int unset_needless(struct options *options)
+static int unset_needless_settings(struct options *options)
 {
     const struct setting *o;
     int rc = 0;
     for (int i = 0; (o = option_at(i)) != NULL && rc == 0; i++) {
         struct buf set = {0}, otherwise = {0};
-        if (!is_kept(o) || options_origin(options, o) != ORIGIN_SET)
+        if (!is_session_setting(o) || options_origin(options, o) != ORIGIN_SET)
             continue;
         rc = setting_format(o, &options->settings, &set);
         if (rc == 0)
@@ -123,10 +126,10 @@ static struct settings_text of_session(const char *settings)
     return (struct settings_text){.label = "settings of the session",
                                   .text = settings,
                                   .n = strlen(settings),
-                                  .may_set = is_kept};
+                                  .may_set = is_session_setting};
 }
 
-static int check_settings(void *user, const char *settings)
+static int check_session_settings(void *user, const char *settings)
 {
     const struct repl *r = user;
     const struct settings_text from = of_session(settings);
@@ -136,7 +139,7 @@ static int check_settings(void *user, const char *settings)
 static int load_session(struct repl *r, const char *path)
 {
     char *settings = NULL;
-    int rc = snapshot_load(&r->session, path, check_settings, r, &settings);
+    int rc = snapshot_load(&r->session, path, check_session_settings, r, &settings);
     if (rc != 0)
         return rc;
     repl_forget(r);
@@ -145,10 +148,10 @@ static int load_session(struct repl *r, const char *path)
     if (rc == 0)
         rc = options_read(&r->options, ORIGIN_SET, &from);
     if (rc == 0)
-        rc = unset_needless(&r->options);
+        rc = unset_needless_settings(&r->options);
     mem_free(settings);
     if (rc == 0)
-        say_length(r, "loaded");
+        print_text_length(r, "loaded");
     return rc;
 }
 
@@ -182,11 +185,9 @@ int cmd_history(struct repl *r, const struct call *c)
     while (line_history(n) != NULL)
         n++;
     for (int i = n > shown ? n - shown : 0; i < n; i++) {
-        struct buf safe = {0};
-        const char *text = line_history(i);
-        term_visible(&safe, text, strlen(text));
-        printf("%5d  %s\n", i + 1, buf_text(&safe));
-        buf_release(&safe);
+        printf("%5d  ", i + 1);
+        term_print(stdout, line_history(i));
+        fputc('\n', stdout);
     }
     return 0;
 }

@@ -39,7 +39,7 @@ static void a_line_fits_and_loses_nothing(void **state)
     for (int width = 0; width <= 220; width += width == 0 ? 30 : 1) {
         struct buf line = {0};
         char joined[512], *to = joined;
-        assert_ok(train_view_line(&full, width, &line));
+        assert_ok(train_lines_format(&full, width, &line));
         for (const char *row = buf_text(&line), *end; *row != '\0';
              row = *end == '\0' ? end : end + 1) {
             end = strchrnul(row, '\n');
@@ -66,7 +66,7 @@ static void what_is_not_known_is_not_said(void **state)
     const struct metrics first = {
         .n_steps = 10, .loss = 3.25, .validation_step = -1, .best_step = -1};
     struct buf line = {0};
-    assert_ok(train_view_line(&first, 80, &line));
+    assert_ok(train_lines_format(&first, 80, &line));
     assert_string_equal(buf_text(&line), "step  0/10  epoch 0.00  loss 3.2500  accuracy 0.000");
     buf_release(&line);
 }
@@ -87,13 +87,13 @@ static void what_is_out_of_the_ordinary_is_said(void **state)
     evaluation.figures[0] = figure;
     m.evaluation = &evaluation;
     struct buf line = {0};
-    assert_ok(train_view_line(&m, 0, &line));
+    assert_ok(train_lines_format(&m, 0, &line));
     assert_string_equal(buf_text(&line),
                         "step 7  epoch 0.00  scale 1024  validation 2.5000  lambada accuracy 0.25");
     line.n = 0;
     m.step = 8;
     m.evaluation = NULL;
-    assert_ok(train_view_line(&m, 0, &line));
+    assert_ok(train_lines_format(&m, 0, &line));
     assert_string_equal(buf_text(&line), "step 8  epoch 0.00  scale 1024");
     buf_release(&line);
 }
@@ -113,7 +113,7 @@ static void activations_are_a_table(void **state)
     assert_true(f != NULL && before >= 0);
     fflush(stdout);
     dup2(fileno(f), STDOUT_FILENO);
-    train_view_activations(&full, &w);
+    train_lines_show_activations(&full, &w);
     dup2(before, STDOUT_FILENO);
     close(before);
     rewind(f);

@@ -29,7 +29,7 @@ struct drill {
     struct rounds rate, flops, parts[N_PARTS], small;
 };
 
-static int tokens(const struct drill *d)
+static int count_tokens(const struct drill *d)
 {
     return d->config.batch * d->config.length;
 }
@@ -37,7 +37,7 @@ static int tokens(const struct drill *d)
 static int take_step(struct drill *d)
 {
     struct step_result result;
-    const float scale = 1.0f / (float)tokens(d);
+    const float scale = 1.0f / (float)count_tokens(d);
     step_zero(d->step);
     int rc = step_run(d->step, &result, d->ids, d->labels, d->config.batch, d->config.length, 1, 0,
                       true);
@@ -50,13 +50,13 @@ static int take_step(struct drill *d)
 }
 
 /* What it took beside the limit, and its parts; those that are little sums add up to few. */
-static void note(struct drill *d, double wall_s, double limit, const double seconds[N_PARTS])
+static void note_times(struct drill *d, double wall_s, double limit, const double seconds[N_PARTS])
 {
     const struct config *c = &d->weights->view.config;
-    const double flops = speed_token_flops(c, d->config.length, false) * tokens(d) / wall_s;
+    const double flops = speed_token_flops(c, d->config.length, false) * count_tokens(d) / wall_s;
     const int n_threads = par_threads();
     double busy = 0, few = 0;
-    rounds_add(&d->rate, tokens(d) / wall_s, 0);
+    rounds_add(&d->rate, count_tokens(d) / wall_s, 0);
     rounds_add(&d->flops, flops * 1e-9, flops / limit);
     for (int i = 0; i < N_PARTS; i++) {
         /* A thread that has no job waits for one. */
@@ -75,7 +75,7 @@ static int run_rounds(struct drill *d)
     const int loss_rows = step_loss_rows(c, &d->config);
     int rc = take_step(d); /* the first touches its memory */
     for (int i = 0; i < TRAIN_ROUNDS && rc == 0; i++) {
-        double seconds[N_PARTS], limit = speed_sgemm_flops(c, tokens(d), loss_rows);
+        double seconds[N_PARTS], limit = speed_sgemm_flops(c, count_tokens(d), loss_rows);
         if (limit == 0)
             return interrupt_pending() ? ERR_INTERRUPTED : ERR_NOMEM;
         if ((rc = profile_start(par_threads())) != 0)
@@ -84,12 +84,12 @@ static int run_rounds(struct drill *d)
         rc = take_step(d);
         double wall_s = clock_s() - start;
         profile_stop(seconds);
-        note(d, wall_s, limit, seconds);
+        note_times(d, wall_s, limit, seconds);
     }
     return rc;
 }
 
-static int report(struct bench *b, struct drill *d)
+static int report_size(struct bench *b, struct drill *d)
 {
     static const char *const names[N_PARTS] = {[PART_REST] = "rest",
                                                [PART_MATRICES] = "matrices",
@@ -120,18 +120,18 @@ static int bench_size(struct bench *b, struct drill *d)
     int rc = step_new(&d->step, d->weights, &d->config);
     if (rc != 0)
         return rc;
-    d->ids = mem_array((size_t)tokens(d), sizeof *d->ids);
-    d->labels = mem_array((size_t)tokens(d), sizeof *d->labels);
+    d->ids = mem_array((size_t)count_tokens(d), sizeof *d->ids);
+    d->labels = mem_array((size_t)count_tokens(d), sizeof *d->labels);
     rc = d->ids == NULL || d->labels == NULL ? ERR_NOMEM : 0;
     if (rc == 0) {
-        for (int i = 0; i < tokens(d); i++) {
+        for (int i = 0; i < count_tokens(d); i++) {
             d->ids[i] = (token_id)((uint32_t)i * 2654435761u % (uint32_t)c->n_vocab);
             d->labels[i] = (token_id)((uint32_t)(i + 1) * 2654435761u % (uint32_t)c->n_vocab);
         }
         rc = run_rounds(d);
     }
     if (rc == 0)
-        rc = report(b, d);
+        rc = report_size(b, d);
     step_free(d->step);
     mem_free(d->ids);
     mem_free(d->labels);

@@ -184,7 +184,7 @@ int bench_loop(struct bench *b)
     return rc;
 }
 
-static void show(void *user, int answer, const char *bytes, size_t n)
+static void write_text(void *user, int answer, const char *bytes, size_t n)
 {
     (void)answer;
     if (write(*(int *)user, bytes, n) < 0)
@@ -208,7 +208,7 @@ int bench_stream(struct bench *b)
         _exit(0);
     }
     close(master);
-    struct generate_host terminal = {.text = show, .user = &slave};
+    struct generate_host terminal = {.text = write_text, .user = &slave};
     for (int i = 0; i < BENCH_ROUNDS && rc == 0; i++) {
         double shown_s = 0, silent_s = 0;
         rc = bench_time_steps(b, &g, 1, NEW_TOKENS, &bench_silent, &silent_s);

@@ -61,7 +61,7 @@ static void take_line(struct repl *r, const struct buf *line)
     else if (text[strspn(text, " \t\n")] == '\0')
         return;
     else
-        rc = say(r, text + (text[0] == ':'), line->n - (text[0] == ':'));
+        rc = answer_prompt(r, text + (text[0] == ':'), line->n - (text[0] == ':'));
     repl_complain(rc);
     interrupt_clear();
 }

@@ -55,7 +55,7 @@ static int take_model(struct repl *r, char **words, int n)
 }
 
 /* Prompts from somewhere: -p, a terminal, or a pipe. */
-static int answer_prompts(struct repl *r)
+static int read_prompts(struct repl *r)
 {
     const struct settings *s = &r->options.settings;
     bool asked = options_origin(&r->options, option_find("prompt")) != ORIGIN_BUILT_IN;
@@ -66,7 +66,7 @@ static int answer_prompts(struct repl *r)
     if (rc != 0)
         return rc;
     if (asked)
-        return say(r, s->call.prompt, strlen(s->call.prompt));
+        return answer_prompt(r, s->call.prompt, strlen(s->call.prompt));
     return r->interactive ? repl_run(r) : batch_lines(r, STDIN_FILENO, NULL);
 }
 
@@ -97,7 +97,7 @@ static int run_command_line(struct repl *r, char **words, int n)
         return err_set(ERR_UNSUPPORTED, "%s works at the prompt only: :%s", c->name, c->name);
     if (n > 0 && (rc = take_model(r, words, n)) != 0)
         return rc;
-    return answer_prompts(r);
+    return read_prompts(r);
 }
 
 /* A reader that has gone needs no sentence; a full disk does. */

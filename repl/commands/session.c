@@ -25,13 +25,13 @@ enum { HISTORY_SHOWN = 20 };
 int cmd_regen(struct repl *r, const struct call *c)
 {
     (void)c;
-    return say_again(r);
+    return answer_again(r);
 }
 
 int cmd_continue(struct repl *r, const struct call *c)
 {
     (void)c;
-    return say_more(r);
+    return answer_more(r);
 }
 
 static void print_text_length(const struct repl *r, const char *what)

@@ -253,11 +253,11 @@ int cmd_generate(struct repl *r, const struct call *c)
                                     "--output ids prints them");
     if (given != NULL && *given != '\0') {
         if ((rc = take_input_ids(r, c, &ids)) == 0)
-            rc = say_ids(r, &ids);
+            rc = answer_ids(r, &ids);
     } else {
         rc = c->n > 0 ? buf_str(&text, c->text) : file_read_fd(&text, STDIN_FILENO);
         if (rc == 0)
-            rc = say(r, buf_text(&text), text.n);
+            rc = answer_prompt(r, buf_text(&text), text.n);
     }
     buf_release(&text);
     ids_release(&ids);

@@ -224,7 +224,7 @@ static int save_sample(const struct repl *r, const struct turn *t, const struct 
     if (rc == 0 && t->prompt.held_blank)
         rc = buf_char(&text, ' ');
     if (rc == 0)
-        rc = say_save_sample(&t->settings, buf_text(&text), text.n, answers, n);
+        rc = answer_save_sample(&t->settings, buf_text(&text), text.n, answers, n);
     buf_release(&text);
     return rc;
 }
@@ -261,7 +261,7 @@ static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown
         else
             show_answers(&w, s, shown, n_shown, answers, n);
         if (!r->interactive)
-            repl_tell_full(r, &s->generate, answers, n);
+            repl_report_full(r, &s->generate, answers, n);
         if (r->interactive || s->talk.verbose)
             show_figures(r, t, answers, n);
         int kept = remember(r, t, answers);
@@ -289,7 +289,7 @@ static int begin(struct repl *r, struct turn **out, bool more)
     int rc = repl_need_model(r);
     const struct settings *s = &r->options.settings;
     if (rc == 0 && !r->interactive)
-        rc = say_one_form(&s->batch);
+        rc = answer_check_form(&s->batch);
     if (rc == 0)
         rc = generate_config_check(&s->generate, &s->sampler);
     if (rc == 0)
@@ -331,7 +331,7 @@ static int encode(struct repl *r, struct prompt *p, const struct generate_config
     return rc;
 }
 
-int say(struct repl *r, const char *text, size_t n)
+int answer_prompt(struct repl *r, const char *text, size_t n)
 {
     struct turn *t = NULL;
     struct prompt p = {0};
@@ -364,7 +364,7 @@ static void draw_on(const struct repl *r, struct sampler_config *c)
         c->position = last->n_drawn;
 }
 
-int say_more(struct repl *r)
+int answer_more(struct repl *r)
 {
     struct turn *t = NULL;
     if (r->text.n == 0)
@@ -377,7 +377,7 @@ int say_more(struct repl *r)
     return finish(r, t, rc, "", 0);
 }
 
-int say_ids(struct repl *r, const struct ids *ids)
+int answer_ids(struct repl *r, const struct ids *ids)
 {
     struct turn *t = NULL;
     int rc = begin(r, &t, false);
@@ -386,7 +386,7 @@ int say_ids(struct repl *r, const struct ids *ids)
     return finish(r, t, rc, "", 0);
 }
 
-int say_again(struct repl *r)
+int answer_again(struct repl *r)
 {
     if (r->n_turns == 0)
         return err_set(ERR_MISSING, "there is no answer yet to draw again; type a prompt");
@@ -416,15 +416,15 @@ int say_again(struct repl *r)
     return rc;
 }
 
-int say_one_form(const struct batch_settings *b)
+int answer_check_form(const struct batch_settings *b)
 {
     if (!b->raw || !b->jsonl)
         return 0;
     return err_set(ERR_RANGE, "raw and jsonl are two ways to write answers: choose one");
 }
 
-int say_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,
-                    const struct answer *answers, int n_answers)
+int answer_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,
+                       const struct answer *answers, int n_answers)
 {
     const char *path = s->talk.save_samples;
     if (path == NULL || *path == '\0')

@@ -6,17 +6,17 @@
 #include "repl/session/repl.h"
 
 /* Answer a prompt of n bytes; begins a new text unless `keep` is on. */
-int say(struct repl *r, const char *text, size_t n);
+int answer_prompt(struct repl *r, const char *text, size_t n);
 /* Go on with the text as it is. */
-int say_more(struct repl *r);
+int answer_more(struct repl *r);
 /* The last prompt once more, with the next draw. */
-int say_again(struct repl *r);
+int answer_again(struct repl *r);
 /* Answer ids. */
-int say_ids(struct repl *r, const struct ids *ids);
+int answer_ids(struct repl *r, const struct ids *ids);
 
 /* ERR_RANGE: raw and jsonl at once. */
-int say_one_form(const struct batch_settings *b);
+int answer_check_form(const struct batch_settings *b);
 /* Append to the file of save_samples, if one is set. */
-int say_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,
-                    const struct answer *answers, int n_answers);
+int answer_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,
+                       const struct answer *answers, int n_answers);
 #endif

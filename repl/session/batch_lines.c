@@ -239,10 +239,10 @@ static int done(void *user, const struct batch_item *item, int failed, struct an
     if (rc == 0)
         rc = write_out(l, &out);
     if (rc == 0 && why == NULL)
-        rc = say_save_sample(l->settings, j->json.text, j->json.n, answers, n);
+        rc = answer_save_sample(l->settings, j->json.text, j->json.n, answers, n);
     if (why == NULL)
-        repl_tell_full(l->repl, item->generate != NULL ? item->generate : &l->settings->generate,
-                       answers, n);
+        repl_report_full(l->repl, item->generate != NULL ? item->generate : &l->settings->generate,
+                         answers, n);
     buf_release(&out);
     l->first = j->later; /* they are done in their order */
     free_job(j);
@@ -303,7 +303,7 @@ int batch_lines(struct repl *r, int fd, const char *out)
                       .fd = fd,
                       .visible = out == NULL && term_is(stdout),
                       .echo = s.talk.echo != SWITCH_OFF};
-    rc = say_one_form(&s.batch);
+    rc = answer_check_form(&s.batch);
     if (rc == 0 && out != NULL && (rc = file_create(&file, out, s.call.force)) == 0)
         l.file = &file;
     if (rc == 0)

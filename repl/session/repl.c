@@ -252,14 +252,14 @@ void repl_complain(int rc)
     wrap_say(stderr, term_red(stderr), "%s", err_text());
 }
 
-void repl_tell_full(struct repl *r, const struct generate_config *g, const struct answer *answers,
-                    int n)
+void repl_report_full(struct repl *r, const struct generate_config *g, const struct answer *answers,
+                      int n)
 {
     /* What cannot slide has said so itself. */
     bool full = false;
     for (int i = 0; i < n && g->on_full == ON_FULL_STOP; i++)
         full |= answers[i].finish == FINISH_CONTEXT;
-    if (!full || r->told_full)
+    if (!full || r->reported_full)
         return;
     char sentence[128];
     snprintf(
@@ -267,5 +267,5 @@ void repl_tell_full(struct repl *r, const struct generate_config *g, const struc
         "context full: an answer ended at the model's %d token%s; set on_full to slide to go on",
         r->model->config.n_ctx, r->model->config.n_ctx == 1 ? "" : "s");
     progress_warn(sentence);
-    r->told_full = true;
+    r->reported_full = true;
 }

@@ -52,7 +52,7 @@ struct repl {
     int threads; /* of the team as it was made, and its pinning */
     bool pin;
     struct named_loss named, naming; /* what the line before named as not saved; and this one */
-    bool told_full;                  /* that the context ended an answer */
+    bool reported_full;              /* that the context ended an answer */
     bool quit;                       /* :quit was said */
     bool interactive;                /* reading from a terminal */
 };
@@ -99,7 +99,7 @@ void repl_pop_turn(struct repl *r);
 /* Show the sentence of a failure; quiet where the user knows (Ctrl-C). */
 void repl_complain(int rc);
 /* Where no line says how an answer ended, that the context did; once, however many it ends. */
-void repl_tell_full(struct repl *r, const struct generate_config *g, const struct answer *answers,
-                    int n);
+void repl_report_full(struct repl *r, const struct generate_config *g, const struct answer *answers,
+                      int n);
 
 #endif

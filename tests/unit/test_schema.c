@@ -17,6 +17,7 @@ static struct config shape(bool tied)
     c.n_inner = 20;
     c.n_ctx = 16;
     c.n_vocab = 40;
+    c.bos_token_id = c.eos_token_id = 0;
     c.tie_word_embeddings = tied;
     return c;
 }

@@ -2,7 +2,7 @@
 #define PRATTLE_KVCACHE_ENGINE_H
 /*
  * What running a model needs beside its weights: scratch for the passes and the pool
- * of pages. One engine serves every session and every slot of a batch.
+ * of pages. One engine serves every sequence and every slot of a batch.
  */
 #include "kvcache/pages.h"
 #include "model/base/progress.h"
@@ -13,14 +13,14 @@ struct engine {
     struct model *model; /* borrowed */
     struct forward forward;
     struct kvcache cache;
-    int max_seqs;  /* full texts the pool holds, beside the session's */
+    int max_seqs;  /* full texts the pool holds, beside the sequence's */
     float *logits; /* [max_seqs,V] of the last pass */
     size_t logits_bytes;
     struct forward_seq *pass; /* [FORWARD_MAX_ROWS], room to put a pass together */
 };
 
 /* max_seqs: how many full texts (slots, beams, samples) may live at once; one more is
- * always kept for the session. Keys and values are of the matrices' precision. */
+ * always kept for the sequence. Keys and values are of the matrices' precision. */
 int engine_init(struct engine *e, struct model *m, int max_seqs);
 void engine_release(struct engine *e);
 

@@ -5,66 +5,66 @@
 
 #include <string.h>
 
-int session_init(struct session *s, struct engine *e)
+int sequence_init(struct sequence *s, struct engine *e)
 {
     size_t n_ctx = (size_t)e->cache.n_ctx, most = kvcache_text_max(&e->cache);
     size_t V = (size_t)e->model->config.n_vocab;
-    *s = (struct session){.engine = e, .version = e->model->version};
+    *s = (struct sequence){.engine = e, .version = e->model->version};
     /* Room for every text there can be, so that feeding allocates nothing. */
-    if (kv_seq_init(&s->seq, &e->cache) != 0 ||
-        (s->text.data = mem_array(most, sizeof *s->text.data)) == NULL ||
+    if (kv_seq_init(&s->kv, &e->cache) != 0 ||
+        (s->ids.data = mem_array(most, sizeof *s->ids.data)) == NULL ||
         (s->ahead = mem_array(n_ctx, sizeof *s->ahead)) == NULL ||
         (s->logits = mem_array(V, sizeof *s->logits)) == NULL) {
-        session_release(s);
+        sequence_release(s);
         return ERR_NOMEM;
     }
-    s->text.cap = most;
+    s->ids.cap = most;
     return 0;
 }
 
-void session_release(struct session *s)
+void sequence_release(struct sequence *s)
 {
     if (s == NULL || s->engine == NULL)
         return;
-    kv_seq_release(&s->seq, &s->engine->cache);
-    mem_free(s->text.data);
+    kv_seq_release(&s->kv, &s->engine->cache);
+    mem_free(s->ids.data);
     mem_free(s->ahead);
     mem_free(s->logits);
-    *s = (struct session){0};
+    *s = (struct sequence){0};
 }
 
 /* How many ids from the beginning are those the cache holds. */
-static size_t common(const struct session *s, const token_id *ids, size_t n)
+static size_t common(const struct sequence *s, const token_id *ids, size_t n)
 {
-    const token_id *cached = s->is_ahead ? s->ahead : s->text.data;
+    const token_id *cached = s->is_ahead ? s->ahead : s->ids.data;
     size_t i = 0;
     if (s->version != s->engine->model->version)
         return 0;
-    if (n > (size_t)s->seq.n)
-        n = (size_t)s->seq.n;
+    if (n > (size_t)s->kv.n)
+        n = (size_t)s->kv.n;
     while (i < n && cached[i] == ids[i])
         i++;
     return i;
 }
 
-size_t session_cached(const struct session *s)
+size_t sequence_cached(const struct sequence *s)
 {
-    return common(s, s->text.data, s->text.n);
+    return common(s, s->ids.data, s->ids.n);
 }
 
-static int full(const struct session *s, size_t n)
+static int full(const struct sequence *s, size_t n)
 {
     return err_set(ERR_FULL, "the text would be %zu tokens long, the context holds %d", n,
                    s->engine->cache.n_ctx);
 }
 
-bool session_has_logits(const struct session *s)
+bool sequence_has_logits(const struct sequence *s)
 {
-    return s->n_logits > 0 && s->n_logits == s->text.n && s->version == s->engine->model->version;
+    return s->n_logits > 0 && s->n_logits == s->ids.n && s->version == s->engine->model->version;
 }
 
-/* Make the text ids, which may lie in s->text, whose n stays as it is on failure. */
-static int read_text(struct session *s, const token_id *ids, size_t n, const struct progress *p)
+/* Make the text ids, which may lie in s->ids, whose n stays as it is on failure. */
+static int read_text(struct sequence *s, const token_id *ids, size_t n, const struct progress *p)
 {
     struct kvcache *cache = &s->engine->cache;
     if (n > (size_t)cache->n_ctx)
@@ -78,78 +78,78 @@ static int read_text(struct session *s, const token_id *ids, size_t n, const str
         s->version = s->engine->model->version;
         s->n_logits = 0;
     }
-    bool known = s->n_logits == n && n > 0 && memcmp(s->text.data, ids, n * sizeof *ids) == 0;
+    bool known = s->n_logits == n && n > 0 && memcmp(s->ids.data, ids, n * sizeof *ids) == 0;
     if (!known && kept == n && n > 0)
         kept--; /* its logits are asked for */
-    kv_seq_truncate(&s->seq, cache, (int)kept);
+    kv_seq_truncate(&s->kv, cache, (int)kept);
     if (kept < n) {
-        struct engine_feed feed = {.seq = &s->seq, .ids = ids + kept, .n = (int)(n - kept)};
+        struct engine_feed feed = {.seq = &s->kv, .ids = ids + kept, .n = (int)(n - kept)};
         rc = engine_feed(s->engine, &feed, 1, s->logits, p);
     }
     if (rc != 0) {
-        if (s->seq.n > 0)
-            memmove(s->ahead, ids, (size_t)s->seq.n * sizeof *ids);
+        if (s->kv.n > 0)
+            memmove(s->ahead, ids, (size_t)s->kv.n * sizeof *ids);
         s->is_ahead = true;
         return rc;
     }
     if (n > 0)
-        memmove(s->text.data, ids, n * sizeof *ids);
-    s->text.n = s->n_logits = n;
+        memmove(s->ids.data, ids, n * sizeof *ids);
+    s->ids.n = s->n_logits = n;
     s->is_ahead = false;
     return 0;
 }
 
-int session_feed(struct session *s, const token_id *ids, size_t n, const struct progress *p)
+int sequence_feed(struct sequence *s, const token_id *ids, size_t n, const struct progress *p)
 {
     size_t n_ctx = (size_t)s->engine->cache.n_ctx;
-    if (s->text.n + n > n_ctx)
-        return full(s, s->text.n + n);
+    if (s->ids.n + n > n_ctx)
+        return full(s, s->ids.n + n);
     if (n > 0)
-        memmove(s->text.data + s->text.n, ids, n * sizeof *ids);
-    return read_text(s, s->text.data, s->text.n + n, p);
+        memmove(s->ids.data + s->ids.n, ids, n * sizeof *ids);
+    return read_text(s, s->ids.data, s->ids.n + n, p);
 }
 
-int session_set(struct session *s, const token_id *ids, size_t n, const struct progress *p)
+int sequence_set(struct sequence *s, const token_id *ids, size_t n, const struct progress *p)
 {
     return read_text(s, ids, n, p);
 }
 
-int session_keep(struct session *s, const token_id *ids, size_t n, const struct progress *p)
+int sequence_keep(struct sequence *s, const token_id *ids, size_t n, const struct progress *p)
 {
     bool unread = n == kvcache_text_max(&s->engine->cache);
     int rc = unread ? engine_check_ids(s->engine, ids, n) : 0;
     if (rc == 0)
         rc = read_text(s, ids, n - unread, p);
     if (rc == 0 && unread)
-        s->text.data[s->text.n++] = ids[n - 1];
+        s->ids.data[s->ids.n++] = ids[n - 1];
     return rc;
 }
 
-int session_slide(struct session *s, size_t n, const struct progress *p)
+int sequence_slide(struct sequence *s, size_t n, const struct progress *p)
 {
-    if (n > s->text.n)
-        n = s->text.n;
-    return read_text(s, s->text.data + s->text.n - n, n, p);
+    if (n > s->ids.n)
+        n = s->ids.n;
+    return read_text(s, s->ids.data + s->ids.n - n, n, p);
 }
 
-void session_truncate(struct session *s, size_t n)
+void sequence_truncate(struct sequence *s, size_t n)
 {
-    if (n >= s->text.n)
+    if (n >= s->ids.n)
         return;
-    s->text.n = n;
+    s->ids.n = n;
     if (s->n_logits != n)
         s->n_logits = 0;
     if (!s->is_ahead)
-        kv_seq_truncate(&s->seq, &s->engine->cache, (int)n);
+        kv_seq_truncate(&s->kv, &s->engine->cache, (int)n);
 }
 
-void session_become(struct session *s, const struct kv_seq *seq, const token_id *ids, size_t n,
-                    const float *logits)
+void sequence_become(struct sequence *s, const struct kv_seq *seq, const token_id *ids, size_t n,
+                     const float *logits)
 {
-    kv_seq_fork(&s->seq, seq, &s->engine->cache, seq->n);
+    kv_seq_fork(&s->kv, seq, &s->engine->cache, seq->n);
     if (n > 0)
-        memcpy(s->text.data, ids, n * sizeof *ids);
-    s->text.n = n;
+        memcpy(s->ids.data, ids, n * sizeof *ids);
+    s->ids.n = n;
     s->version = s->engine->model->version;
     s->is_ahead = false;
     s->n_logits = logits == NULL ? 0 : n;
@@ -157,17 +157,17 @@ void session_become(struct session *s, const struct kv_seq *seq, const token_id 
         memcpy(s->logits, logits, (size_t)s->engine->model->config.n_vocab * sizeof *logits);
 }
 
-void session_fork(struct session *dst, const struct session *src, size_t n)
+void sequence_fork(struct sequence *dst, const struct sequence *src, size_t n)
 {
-    if (n > src->text.n)
-        n = src->text.n;
+    if (n > src->ids.n)
+        n = src->ids.n;
     if (dst == src) {
-        session_truncate(dst, n);
+        sequence_truncate(dst, n);
         return;
     }
-    struct kv_seq begin = src->seq;
-    size_t cached = session_cached(src);
+    struct kv_seq begin = src->kv;
+    size_t cached = sequence_cached(src);
     begin.n = (int)(cached < n ? cached : n);
     bool has_logits = n > 0 && src->n_logits == n && src->version == src->engine->model->version;
-    session_become(dst, &begin, src->text.data, n, has_logits ? src->logits : NULL);
+    sequence_become(dst, &begin, src->ids.data, n, has_logits ? src->logits : NULL);
 }

@@ -25,7 +25,7 @@ struct header {
     uint64_t settings_bytes;
 };
 
-static struct header expected_header(struct session *s)
+static struct header expected_header(struct sequence *s)
 {
     const struct engine *e = s->engine;
     struct header h = {.version = VERSION,
@@ -67,33 +67,33 @@ static void copy_filled(char *dst, const char *src, const struct kv_layout *l, i
         }
 }
 
-static int put_pages(struct out *o, const struct session *s, size_t n_cached)
+static int put_pages(struct out *o, const struct sequence *s, size_t n_cached)
 {
     const struct kv_layout *l = &s->engine->cache.layout;
     size_t whole = n_cached / KV_BLOCK, rest = n_cached % KV_BLOCK;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < whole; i++)
-        rc = put(o, s->seq.pages[i], l->page_bytes);
+        rc = put(o, s->kv.pages[i], l->page_bytes);
     if (rc != 0 || rest == 0)
         return rc;
     char *page = mem_alloc(l->page_bytes);
     if (page == NULL)
         return ERR_NOMEM;
-    copy_filled(page, s->seq.pages[whole], l, (int)rest);
+    copy_filled(page, s->kv.pages[whole], l, (int)rest);
     rc = put(o, page, l->page_bytes);
     mem_free(page);
     return rc;
 }
 
-int snapshot_save(struct session *s, const char *path, const char *settings, bool force)
+int snapshot_save(struct sequence *s, const char *path, const char *settings, bool force)
 {
     struct out o = {0};
     unsigned char digest[HASH_BYTES];
     size_t V = (size_t)s->engine->model->config.n_vocab;
     struct header h = expected_header(s);
-    h.n_ids = s->text.n;
-    h.n_cached = session_cached(s);
-    h.n_logits = session_has_logits(s) ? V : 0;
+    h.n_ids = s->ids.n;
+    h.n_cached = sequence_cached(s);
+    h.n_logits = sequence_has_logits(s) ? V : 0;
     h.settings_bytes = settings == NULL ? 0 : strlen(settings);
     if (h.settings_bytes > MAX_SETTINGS_BYTES)
         return err_set(ERR_RANGE, "settings of %zu bytes, a session file holds %d",
@@ -107,7 +107,7 @@ int snapshot_save(struct session *s, const char *path, const char *settings, boo
         goto out;
     }
     if ((rc = put(&o, &h, sizeof h)) != 0 ||
-        (rc = put(&o, s->text.data, s->text.n * sizeof *s->text.data)) != 0 ||
+        (rc = put(&o, s->ids.data, s->ids.n * sizeof *s->ids.data)) != 0 ||
         (rc = put_pages(&o, s, (size_t)h.n_cached)) != 0 ||
         (rc = put(&o, s->logits, (size_t)h.n_logits * sizeof *s->logits)) != 0 ||
         (rc = put(&o, settings, (size_t)h.settings_bytes)) != 0)
@@ -148,7 +148,7 @@ static int get(struct in *in, void *dst, size_t n)
 }
 
 /* Everything that can be wrong with the header, so that no length of it is used before. */
-static int check_header(struct in *in, struct session *s)
+static int check_header(struct in *in, struct sequence *s)
 {
     const struct kvcache *c = &s->engine->cache;
     const struct header *h = &in->h;
@@ -192,7 +192,7 @@ static int check_header(struct in *in, struct session *s)
     return 0;
 }
 
-static int get_body(struct in *in, struct session *s)
+static int get_body(struct in *in, struct sequence *s)
 {
     struct kvcache *c = &s->engine->cache;
     const struct header *h = &in->h;
@@ -221,7 +221,7 @@ static int get_body(struct in *in, struct session *s)
     return engine_check_ids(s->engine, in->ids, (size_t)h->n_ids) == 0 ? 0 : ERR_FORMAT;
 }
 
-static int read_file(struct in *in, struct session *s, const char *path, snapshot_check *check,
+static int read_file(struct in *in, struct sequence *s, const char *path, snapshot_check *check,
                      void *user)
 {
     int rc = file_open(&in->file, path);
@@ -245,14 +245,14 @@ static int read_file(struct in *in, struct session *s, const char *path, snapsho
     return rc;
 }
 
-int snapshot_load(struct session *s, const char *path, snapshot_check *check, void *user,
+int snapshot_load(struct sequence *s, const char *path, snapshot_check *check, void *user,
                   char **settings)
 {
     struct in in = {0};
     int rc = read_file(&in, s, path, check, user);
     if (rc == 0) {
-        session_become(s, &in.seq, in.ids, (size_t)in.h.n_ids,
-                       in.h.n_logits > 0 ? in.logits : NULL);
+        sequence_become(s, &in.seq, in.ids, (size_t)in.h.n_ids,
+                        in.h.n_logits > 0 ? in.logits : NULL);
         *settings = in.settings;
         in.settings = NULL;
     }

@@ -6,12 +6,12 @@
  */
 #include "kvcache/sequence.h"
 
-int snapshot_save(struct session *s, const char *path, const char *settings, bool force);
+int snapshot_save(struct sequence *s, const char *path, const char *settings, bool force);
 /* What the caller makes of the settings before anything is taken: a code refuses the file. */
 typedef int snapshot_check(void *user, const char *settings);
 /* ERR_MISMATCH: other weights or version; ERR_FORMAT: damaged; or what check says (NULL: none).
  * On failure s is unchanged. *settings: fresh memory for the caller. */
-int snapshot_load(struct session *s, const char *path, snapshot_check *check, void *user,
+int snapshot_load(struct sequence *s, const char *path, snapshot_check *check, void *user,
                   char **settings);
 
 #endif

@@ -3,6 +3,7 @@
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "sampling/generate.h"
 #include "sampling/slots.h"
 
 #include <limits.h>
@@ -153,7 +154,7 @@ static int deliver(struct batch *b)
 /* Beams and candidates want the engine for themselves: all slots are idle. */
 static int search_alone(struct batch *b, struct job *j)
 {
-    struct session session = {0};
+    struct sequence sequence = {0};
     struct engine larger = {0}; /* for a line that asks for more texts than the batch has */
     struct sampler_config sampler = *j->sampler;
     const int n = generate_texts(j->generate, j->sampler);
@@ -164,10 +165,10 @@ static int search_alone(struct batch *b, struct job *j)
     if (n > b->engine->max_seqs)
         rc = engine_init(&larger, b->engine->model, n);
     if (rc == 0)
-        rc = session_init(&session, larger.model != NULL ? &larger : b->engine);
+        rc = sequence_init(&sequence, larger.model != NULL ? &larger : b->engine);
     if (rc == 0)
-        rc = generate(&session, &j->prompt, j->generate, &sampler, &b->silent, j->answers);
-    session_release(&session);
+        rc = generate(&sequence, &j->prompt, j->generate, &sampler, &b->silent, j->answers);
+    sequence_release(&sequence);
     engine_release(&larger);
     b->slots.decode_s += clock_s() - start;
     j->n_started = j->n_ended = j->n;

@@ -5,7 +5,8 @@
  * as its text ends; prompts with a common beginning share its pages and compute it
  * once. Answers equal those of single runs, whatever the batch size.
  */
-#include "sampling/generate.h"
+#include "kvcache/engine.h"
+#include "sampling/text/request.h"
 
 /* Filled by batch_host.next; what it points at lives until done. Zeroed before. */
 struct batch_item {

@@ -8,13 +8,6 @@
  * the team for some 40 us. */
 static const double POLL_S = 1.0 / 60;
 
-const char *finish_name(enum finish f)
-{
-    static const char *const names[] = {"length",  "stop token",  "stop string",
-                                        "context", "interrupted", "error"};
-    return names[f];
-}
-
 int device_loop_init(struct device_loop *l, struct engine *e, int n_slots)
 {
     *l = (struct device_loop){.engine = e, .n_slots = n_slots};

@@ -9,19 +9,10 @@
  */
 #include "kvcache/engine.h"
 #include "sampling/chain/sampler.h"
+#include "sampling/text/request.h"
 #include "sampling/text/stream.h"
 
 #include <stdatomic.h>
-
-enum finish {
-    FINISH_LENGTH,
-    FINISH_STOP_TOKEN,
-    FINISH_STOP_STRING,
-    FINISH_CONTEXT,
-    FINISH_INTERRUPTED,
-    FINISH_ERROR
-};
-const char *finish_name(enum finish f); /* "length", "stop token", "stop string", ... */
 
 /*
  * One text being decoded. Between runs the last id of a live slot either is in the

@@ -8,28 +8,18 @@
 
 #include <limits.h>
 
-void answer_release(struct answer *a)
-{
-    if (a == NULL)
-        return;
-    ids_release(&a->ids);
-    mem_free(a->logprobs);
-    buf_release(&a->text);
-    *a = (struct answer){0};
-}
-
-/* The whole text to go on from: the session's, the prompt's, or one behind the other. */
-static int put_together(struct ids *text, const struct session *s, const struct prompt *prompt)
+/* The whole text to go on from: the sequence's, the prompt's, or one behind the other. */
+static int put_together(struct ids *text, const struct sequence *s, const struct prompt *prompt)
 {
     int rc = 0;
     if (prompt == NULL || prompt->append)
-        rc = ids_add(text, s->text.data, s->text.n);
+        rc = ids_add(text, s->ids.data, s->ids.n);
     if (rc == 0 && prompt != NULL)
         rc = ids_add(text, prompt->ids.data, prompt->ids.n);
     return rc;
 }
 
-static void say_slid(const struct session *s, const struct generate_host *host)
+static void say_slid(const struct sequence *s, const struct generate_host *host)
 {
     char sentence[128];
     prompt_slid_sentence(sentence, sizeof sentence, s->engine->model);
@@ -37,32 +27,32 @@ static void say_slid(const struct session *s, const struct generate_host *host)
         host->status(host->user, sentence);
 }
 
-/* Into the session, of which only what is new is computed. */
-static int read_prompt(struct session *s, const struct ids *text, const struct generate_host *host,
+/* Into the sequence, of which only what is new is computed. */
+static int read_prompt(struct sequence *s, const struct ids *text, const struct generate_host *host,
                        struct answer *first)
 {
     double start = clock_s();
-    size_t cached = session_cached(s), n = 0;
-    while (n < cached && n < text->n && text->data[n] == s->text.data[n])
+    size_t cached = sequence_cached(s), n = 0;
+    while (n < cached && n < text->n && text->data[n] == s->ids.data[n])
         n++;
     first->n_prompt = (int)text->n;
     first->n_reused = (int)n;
-    int rc = session_set(s, text->data, text->n, host->progress);
+    int rc = sequence_set(s, text->data, text->n, host->progress);
     first->prefill_s = clock_s() - start;
     return rc;
 }
 
-/* The session goes on with the first answer. */
+/* The sequence goes on with the first answer. */
 static int adopt(void *user, const struct desk *d)
 {
-    struct session *s = user;
+    struct sequence *s = user;
     if (d->writing.index == 0)
-        session_become(s, &d->seq, d->text, (size_t)d->slot->n_text, NULL);
+        sequence_become(s, &d->seq, d->text, (size_t)d->slot->n_text, NULL);
     return 0;
 }
 
 /* Greedy and sampling: all answers at once, or as many as the engine holds. */
-static int sample(struct session *s, const struct ids *text, bool held_blank,
+static int sample(struct sequence *s, const struct ids *text, bool held_blank,
                   const struct generate_config *g, const struct sampler_config *c,
                   const struct generate_host *host, struct answer *answers)
 {
@@ -75,8 +65,8 @@ static int sample(struct session *s, const struct ids *text, bool held_blank,
     slots.ended = adopt;
     slots.user = s;
     while (rc == 0 && (started < n || slots.n_busy > 0)) {
-        /* Once the session has gone on with its answer, the prompt is shared from a slot. */
-        const struct session *read = s->n_logits == text->n ? s : NULL;
+        /* Once the sequence has gone on with its answer, the prompt is shared from a slot. */
+        const struct sequence *read = s->n_logits == text->n ? s : NULL;
         while (rc == 0 && started < n && slots.n_busy < at_once) {
             struct writing w = {.ids = text->data,
                                 .n_ids = (int)text->n,
@@ -99,7 +89,7 @@ static int sample(struct session *s, const struct ids *text, bool held_blank,
     return rc;
 }
 
-int generate(struct session *s, const struct prompt *prompt, const struct generate_config *g,
+int generate(struct sequence *s, const struct prompt *prompt, const struct generate_config *g,
              const struct sampler_config *c, const struct generate_host *host,
              struct answer *answers)
 {

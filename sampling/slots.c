@@ -200,17 +200,17 @@ static void begin_decoding(struct slots *s, int k, int row)
     d->unread = false;
 }
 
-/* Texts that a session has read: its pages, its logits. */
+/* Texts that a sequence has read: its pages, its logits. */
 static int take_read(struct slots *s)
 {
     int row = 0;
     size_t n_vocab = (size_t)shape(s)->n_vocab;
     for (int i = 0; i < s->n; i++) {
         struct desk *d = &s->desks[i];
-        const struct session *read = d->writing.read;
+        const struct sequence *read = d->writing.read;
         if (!d->busy || !d->unread || read == NULL || d->slot->n_new > 0)
             continue;
-        kv_seq_fork(&d->seq, &read->seq, &s->engine->cache, read->seq.n);
+        kv_seq_fork(&d->seq, &read->kv, &s->engine->cache, read->kv.n);
         memcpy(s->engine->logits + (size_t)row * n_vocab, read->logits,
                n_vocab * sizeof *read->logits);
         begin_decoding(s, i, row++);

@@ -5,7 +5,9 @@
  * its cache, sampler and streams. Single answers, samples of one prompt and batches
  * all pass here, so that they cannot differ.
  */
-#include "sampling/generate.h"
+#include "sampling/device_loop.h"
+#include "kvcache/sequence.h"
+#include "sampling/text/prompt.h"
 
 /* One text to write. */
 struct writing {
@@ -15,7 +17,7 @@ struct writing {
     const struct generate_config *generate; /* device_loop, device_iterations: the slots' */
     const struct sampler_config *sampler;
     int64_t draw;
-    const struct session *read; /* has read exactly ids, and has the logits; NULL: none */
+    const struct sequence *read; /* has read exactly ids, and has the logits; NULL: none */
     struct answer *answer;
     int index;   /* for host->text */
     void *owner; /* the caller's own */

@@ -43,26 +43,26 @@ int bench_time_steps(struct bench *b, const struct generate_config *how, int tex
     struct generate_config g = *how;
     struct answer *answers = mem_array((size_t)texts, sizeof *answers);
     struct prompt prompt = {0};
-    struct session session;
+    struct sequence sequence;
     g.num_return_sequences = texts;
     g.max_new_tokens = n_new;
     sampler.ignore_eos = true;
     sampler.seed = 1;
-    int rc = answers == NULL ? ERR_NOMEM : session_init(&session, &r->engine);
+    int rc = answers == NULL ? ERR_NOMEM : sequence_init(&sequence, &r->engine);
     if (rc != 0) {
         mem_free(answers);
         return rc;
     }
     rc = bench_prompt(r->model, &prompt, PROMPT);
     if (rc == 0)
-        rc = generate(&session, &prompt, &g, &sampler, host, answers);
+        rc = generate(&sequence, &prompt, &g, &sampler, host, answers);
     /* The first token is drawn from the prompt's logits, without a pass. */
     *step_s = answers[0].decode_s / (n_new - 1);
     for (int i = 0; i < texts; i++)
         answer_release(&answers[i]);
     mem_free(answers);
     prompt_release(&prompt);
-    session_release(&session);
+    sequence_release(&sequence);
     return rc;
 }
 

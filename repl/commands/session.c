@@ -88,11 +88,11 @@ static int save_session(struct repl *r, const char *path)
     struct buf settings = {0};
     int rc = r->text.n == 0 ? err_set(ERR_MISSING, "there is no text yet to save") : 0;
     if (rc == 0)
-        rc = session_keep(&r->session, r->text.data, r->text.n, progress_show());
+        rc = sequence_keep(&r->sequence, r->text.data, r->text.n, progress_show());
     if (rc == 0)
         rc = settings_yaml(r, &settings);
     if (rc == 0)
-        rc = snapshot_save(&r->session, path, buf_text(&settings), r->options.settings.call.force);
+        rc = snapshot_save(&r->sequence, path, buf_text(&settings), r->options.settings.call.force);
     buf_release(&settings);
     if (rc == 0)
         print_text_length(r, "saved");
@@ -139,7 +139,7 @@ static int check_session_settings(void *user, const char *settings)
 static int load_session(struct repl *r, const char *path)
 {
     char *settings = NULL;
-    int rc = snapshot_load(&r->session, path, check_session_settings, r, &settings);
+    int rc = snapshot_load(&r->sequence, path, check_session_settings, r, &settings);
     if (rc != 0)
         return rc;
     repl_forget(r);

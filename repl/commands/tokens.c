@@ -183,7 +183,7 @@ static int write_npy(struct repl *r, const struct ids *ids, const char *path)
     if (rc == 0)
         rc = rows.rc;
     if (rc == 0)
-        rc = file_write(&w, r->session.logits, (size_t)rows.V * sizeof(float));
+        rc = file_write(&w, r->sequence.logits, (size_t)rows.V * sizeof(float));
     if (rc == 0)
         rc = file_commit(&w);
     file_abandon(&w);
@@ -192,7 +192,7 @@ static int write_npy(struct repl *r, const struct ids *ids, const char *path)
 
 static int show_top_tokens(const struct repl *r)
 {
-    const float *logits = r->session.logits;
+    const float *logits = r->sequence.logits;
     int V = r->model->config.n_vocab;
     float top = sampling_kernels()->max(logits, (size_t)V);
     double sum = sampling_kernels()->exp_sum(NULL, logits, (size_t)V, top, 1.0f);
@@ -231,7 +231,7 @@ int cmd_logits(struct repl *r, const struct call *c)
     if (rc == 0 && ids.n == 0)
         rc = err_set(ERR_RANGE, "an empty text expects nothing; give a text or --ids 1,2,3");
     if (rc == 0)
-        rc = session_set(&r->session, ids.data, ids.n, progress_show());
+        rc = sequence_set(&r->sequence, ids.data, ids.n, progress_show());
     if (rc == 0 && path != NULL && *path != '\0')
         rc = write_npy(r, &ids, path);
     progress_wipe();

@@ -46,7 +46,7 @@ static int make_sample(struct repl *r, struct answer *a)
     const struct run_config *c = run_settings(r->run);
     const char *text = c->logging.sample_prompt;
     struct settings s;
-    struct session session;
+    struct sequence sequence;
     struct prompt prompt = {0};
     struct generate_host host = {.progress = progress_show()};
     int rc = settings_copy(&s, &r->options.settings);
@@ -57,10 +57,10 @@ static int make_sample(struct repl *r, struct answer *a)
     s.sampler.seed = c->training.seed;
     s.sampler.draw = 0;
     if ((rc = repl_ready(r, generate_texts(&s.generate, &s.sampler))) == 0 &&
-        (rc = session_init(&session, &r->engine)) == 0) {
+        (rc = sequence_init(&sequence, &r->engine)) == 0) {
         if ((rc = prompt_encode(&prompt, r->model, &s.generate, text, strlen(text))) == 0)
-            rc = generate(&session, &prompt, &s.generate, &s.sampler, &host, a);
-        session_release(&session);
+            rc = generate(&sequence, &prompt, &s.generate, &s.sampler, &host, a);
+        sequence_release(&sequence);
     }
     prompt_release(&prompt);
     settings_release(&s);

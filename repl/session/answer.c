@@ -198,7 +198,7 @@ static int drop_unseen(struct repl *r, const struct turn *turn, const struct ans
 static int remember(struct repl *r, struct turn *t, const struct answer *a)
 {
     /* A prompt that was not read to its end leaves the text in progress as it was. */
-    bool read = a->slid || r->session.text.n >= t->prompt.ids.n;
+    bool read = a->slid || r->sequence.ids.n >= t->prompt.ids.n;
     int rc = read ? repl_keep_text(r) : 0;
     t->slid = a->slid;
     /* An empty prompt began with the begin token, which :why wants to see. */
@@ -253,7 +253,7 @@ static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown
         put(&w, shown, n_shown);
     if (r->interactive)
         term_hush(true);
-    int rc = generate(&r->session, &t->prompt, &s->generate, &s->sampler, &host, answers);
+    int rc = generate(&r->sequence, &t->prompt, &s->generate, &s->sampler, &host, answers);
     progress_wipe();
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         if (jsonl)

@@ -30,7 +30,7 @@ static void drop_engine(struct repl *r)
 {
     if (r->engine.model == NULL)
         return;
-    session_release(&r->session);
+    sequence_release(&r->sequence);
     engine_release(&r->engine);
     r->engine = (struct engine){0};
 }
@@ -79,7 +79,7 @@ int repl_keep_text(struct repl *r)
 {
     r->text.n = 0;
     r->held_blank = false;
-    return ids_add(&r->text, r->session.text.data, r->session.text.n);
+    return ids_add(&r->text, r->sequence.ids.data, r->sequence.ids.n);
 }
 
 void repl_release(struct repl *r)
@@ -122,7 +122,7 @@ int repl_ready(struct repl *r, int max_seqs)
         return rc;
     drop_engine(r);
     rc = engine_init(&r->engine, r->model, max_seqs);
-    if (rc == 0 && (rc = session_init(&r->session, &r->engine)) != 0)
+    if (rc == 0 && (rc = sequence_init(&r->sequence, &r->engine)) != 0)
         engine_release(&r->engine);
     if (rc != 0)
         r->engine = (struct engine){0};

@@ -41,7 +41,7 @@ struct repl {
     struct options options;
     struct model *model;  /* NULL: none loaded */
     struct engine engine; /* ready when engine.model is set */
-    struct session session;
+    struct sequence sequence;
     struct ids text;    /* the text in progress: the session's, kept over a new engine */
     bool held_blank;    /* a blank was seen behind it, which goes with the word that follows */
     struct run *run;    /* training of this model, in memory; NULL: none */

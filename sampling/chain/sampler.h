@@ -18,47 +18,10 @@
  * calls the system after sampler_new.
  */
 #include "model/config.h"
+#include "sampling/chain/sampler_config.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-#define SAMPLER_CHAIN                                                                              \
-    "logit_bias,penalties,dry,no_repeat_ngram,bad_words,min_new_tokens,temperature,top_k,top_p,"   \
-    "min_p,typical_p,top_n_sigma,xtc,topk_uniform,mirostat"
-
-#define SAMPLER_DRY_BREAKERS "\\n,:,\",*"
-
-struct sampler_config {
-    char *chain;       /* stage names separated by commas, in order of use; NULL: SAMPLER_CHAIN */
-    float temperature; /* 0 = greedy */
-    float dynatemp_range, dynatemp_exponent; /* temperature +- range by entropy; 0 = off */
-    int top_k;                               /* 0 = off */
-    float top_p, min_p, typical_p;           /* 1, 0, 1 = off */
-    float top_n_sigma;                       /* 0 = off */
-    float xtc_probability, xtc_threshold;
-    int mirostat; /* 0 = off, 1, 2: the version */
-    float mirostat_tau, mirostat_eta;
-    float repetition_penalty, frequency_penalty, presence_penalty; /* 1, 0, 0 = off */
-    int penalty_window;             /* newest ids looked at, the prompt's too; 0 = off, -1 = all */
-    float dry_multiplier, dry_base; /* 0 = off */
-    int dry_allowed_length, dry_window; /* window as penalty_window */
-    char *dry_breakers;       /* as model/base/words.h reads them; NULL: SAMPLER_DRY_BREAKERS */
-    int no_repeat_ngram_size; /* 0 = off */
-    char *logit_bias;         /* "id:bias,id:bias"; -inf bans a token */
-    char *bad_words;          /* words, as model/base/words.h reads them */
-    bool topk_uniform;        /* uniform among the top_k (all with top_k 0) */
-    int min_new_tokens;       /* the stop tokens are banned before */
-    bool ignore_eos;          /* the stop tokens are banned always */
-    uint64_t seed;            /* 0: a fresh one each run, chosen and shown by repl/ */
-    int64_t draw;             /* which draw of the seed */
-    int64_t position;         /* of an answer's first token in the draw: 0, or where the answer
-                                 ended that this one goes on from; no setting */
-};
-/* temperature 0.8, top_p 0.95. Strings are NULL, which means their defaults. */
-void sampler_config_init(struct sampler_config *c);
-/* ERR_RANGE names the setting, its value and its range; words, ids and stages are
- * looked at as far as they can be without a model. */
-int sampler_config_check(const struct sampler_config *c);
 
 /* The tokens that end a text. */
 enum { STOP_TOKENS_MAX = 16 };

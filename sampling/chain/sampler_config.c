@@ -1,9 +1,8 @@
-#include "sampling/chain/sampler.h"
+#include "sampling/chain/sampler_config.h"
 
 #include "model/base/err.h"
 #include "model/base/words.h"
 #include "sampling/chain/bias.h"
-#include "sampling/chain/stages.h"
 
 #include <float.h>
 #include <limits.h>

@@ -4,7 +4,6 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/words.h"
-#include "sampling/chain/sampler.h"
 
 #include <string.h>
 

@@ -2,6 +2,11 @@
 #define PRATTLE_SAMPLING_CHAIN_STAGES_H
 /* The stages of the sampler by name, and an order of them as a setting gives it. */
 
+/* The default order. */
+#define SAMPLER_CHAIN                                                                              \
+    "logit_bias,penalties,dry,no_repeat_ngram,bad_words,min_new_tokens,temperature,top_k,top_p,"   \
+    "min_p,typical_p,top_n_sigma,xtc,topk_uniform,mirostat"
+
 enum stage {
     STAGE_LOGIT_BIAS,
     STAGE_PENALTIES,

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/kernels/sampling_kernels.h"
+#include "sampling/text/prompt.h"
 
 #include <float.h>
 #include <math.h>
@@ -28,7 +29,7 @@ struct step {
 };
 
 struct search {
-    struct session *session;
+    struct sequence *sequence;
     const struct generate_config *config;
     struct sampler *sampler;
     const struct stop_tokens *stop;
@@ -58,7 +59,7 @@ static int hypotheses(struct search *b, struct hypothesis **list, int n, bool op
             continue;
         (*list)[i].ids = ids;
         (*list)[i].logprobs = logprobs;
-        if (open && kv_seq_init(&(*list)[i].seq, &b->session->engine->cache) != 0)
+        if (open && kv_seq_init(&(*list)[i].seq, &b->sequence->engine->cache) != 0)
             return ERR_NOMEM;
     }
     return 0;
@@ -80,7 +81,7 @@ static int carve(struct search *b, struct arena *a)
 
 static void release(struct search *b)
 {
-    struct kvcache *cache = &b->session->engine->cache;
+    struct kvcache *cache = &b->sequence->engine->cache;
     for (int i = 0; b->beams && i < b->n_beams; i++)
         kv_seq_release(&b->beams[i].seq, cache);
     for (int i = 0; b->next && i < b->n_beams; i++)
@@ -91,12 +92,12 @@ static void release(struct search *b)
 
 static int init(struct search *b, const struct sampler_config *c)
 {
-    const struct config *model = &b->session->engine->model->config;
+    const struct config *model = &b->sequence->engine->model->config;
     struct arena size = {0};
     b->n_vocab = model->n_vocab;
-    b->n_prompt = (int)b->session->text.n;
+    b->n_prompt = (int)b->sequence->ids.n;
     b->n_beams = b->config->num_beams;
-    b->room = (int)kvcache_text_room(&b->session->engine->cache, b->session->text.n);
+    b->room = (int)kvcache_text_room(&b->sequence->engine->cache, b->sequence->ids.n);
     if (b->config->max_new_tokens < b->room)
         b->room = b->config->max_new_tokens;
     if (b->config->num_return_sequences > b->n_beams)
@@ -108,11 +109,11 @@ static int init(struct search *b, const struct sampler_config *c)
     int rc = b->block ? carve(b, &(struct arena){.base = b->block}) : ERR_NOMEM;
     if (rc == 0)
         rc = sampler_new(&b->sampler, c, b->n_vocab, model->n_ctx,
-                         b->session->engine->model->tokenizer, b->stop);
+                         b->sequence->engine->model->tokenizer, b->stop);
     if (rc)
         return rc;
-    memcpy(b->text, b->session->text.data, b->session->text.n * sizeof *b->text);
-    kv_seq_fork(&b->beams[0].seq, &b->session->seq, &b->session->engine->cache, b->n_prompt);
+    memcpy(b->text, b->sequence->ids.data, b->sequence->ids.n * sizeof *b->text);
+    kv_seq_fork(&b->beams[0].seq, &b->sequence->kv, &b->sequence->engine->cache, b->n_prompt);
     b->n_open = 1;
     return 0;
 }
@@ -211,7 +212,7 @@ static bool is_done(const struct search *b, double best)
 /* The best steps become hypotheses set aside and the beams that stay open. */
 static void choose(struct search *b)
 {
-    struct kvcache *cache = &b->session->engine->cache;
+    struct kvcache *cache = &b->sequence->engine->cache;
     int n_next = 0;
     for (int rank = 0; rank < b->n_steps && n_next < b->n_beams; rank++) {
         const struct step *step = &b->steps[rank];
@@ -243,14 +244,14 @@ static int feed(struct search *b)
         struct hypothesis *h = &b->beams[i];
         b->feeds[i] = (struct engine_feed){.seq = &h->seq, .ids = &h->ids[h->n - 1], .n = 1};
     }
-    return engine_feed(b->session->engine, b->feeds, b->n_open, b->session->engine->logits, NULL);
+    return engine_feed(b->sequence->engine, b->feeds, b->n_open, b->sequence->engine->logits, NULL);
 }
 
 static int search(struct search *b, bool held_blank, const struct progress *progress)
 {
-    struct engine *e = b->session->engine;
+    struct engine *e = b->sequence->engine;
     float *logits = e->logits;
-    memcpy(logits, b->session->logits, (size_t)b->n_vocab * sizeof *logits);
+    memcpy(logits, b->sequence->logits, (size_t)b->n_vocab * sizeof *logits);
     if (held_blank)
         prompt_mask_logits(e->model, logits);
     bool done = false;
@@ -317,23 +318,23 @@ static int answer(struct search *b, struct answer *answers, bool logprobs, bool 
                 (size_t)(b->n_set_aside - best) * sizeof h);
         int rc = fill(&answers[k], &h, logprobs);
         if (rc == 0 && k == 0)
-            rc = ids_add(&b->session->text, h.ids, (size_t)h.n);
+            rc = ids_add(&b->sequence->ids, h.ids, (size_t)h.n);
         if (rc)
             return rc;
     }
     return 0;
 }
 
-int beam_search(struct session *s, const struct generate_config *g, const struct sampler_config *c,
+int beam_search(struct sequence *s, const struct generate_config *g, const struct sampler_config *c,
                 const struct stop_tokens *stop, bool held_blank, const struct generate_host *host,
                 struct answer *answers)
 {
     const struct progress *progress = host ? host->progress : NULL;
-    struct search b = {.session = s, .config = g, .stop = stop};
+    struct search b = {.sequence = s, .config = g, .stop = stop};
     if (g->num_beams > s->engine->max_seqs)
         return err_set(ERR_RANGE, "num_beams is %d, the engine was made for %d texts at once",
                        g->num_beams, s->engine->max_seqs);
-    int rc = session_feed(s, NULL, 0, progress);
+    int rc = sequence_feed(s, NULL, 0, progress);
     if (rc)
         return rc;
     rc = init(&b, c);

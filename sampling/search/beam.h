@@ -8,22 +8,23 @@
  * length_penalty; early_stopping decides when the rest cannot matter any more.
  * Beams share the pages of their common beginning and run as one pass a step.
  */
-#include "sampling/generate.h"
+#include "kvcache/sequence.h"
+#include "sampling/text/request.h"
 
 /*
- * From the session's text, which is the prompt: the best num_return_sequences of
+ * From the sequence's text, which is the prompt: the best num_return_sequences of
  * num_beams hypotheses, best first, in answers: ids without the stop token, logprobs
  * if the host wants them (under the model), finish, score; their text is left to the
  * caller, who also looks for stop strings. Stages that change logits work on
- * log-probabilities, as there; the others are not used. The session's text becomes
+ * log-probabilities, as there; the others are not used. The sequence's text becomes
  * prompt + best answer; what is not in its cache is read when next needed.
  * held_blank: the first token begins with a blank (prompt.h).
  *
- * The engine must hold num_beams texts beside the session's. ERR_RANGE: fewer beams
+ * The engine must hold num_beams texts beside the sequence's. ERR_RANGE: fewer beams
  * than sequences to return. ERR_INTERRUPTED: the best so far are in answers, and
- * those still open say so. After any other error the session is unchanged.
+ * those still open say so. After any other error the sequence is unchanged.
  */
-int beam_search(struct session *s, const struct generate_config *g, const struct sampler_config *c,
+int beam_search(struct sequence *s, const struct generate_config *g, const struct sampler_config *c,
                 const struct stop_tokens *stop, bool held_blank, const struct generate_host *host,
                 struct answer *answers);
 

@@ -5,6 +5,7 @@
 #include "model/base/par.h"
 #include "model/kernels/sampling_kernels.h"
 #include "sampling/chain/candidates.h"
+#include "sampling/text/prompt.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +22,7 @@ struct pass {
 };
 
 struct contrastive {
-    struct session *session;
+    struct sequence *sequence;
     struct sampler *sampler;
     struct candidates candidates;
     float alpha;
@@ -87,31 +88,31 @@ static void take_hidden(float *out, const float *rows, int n, int width)
     }
 }
 
-/* Read the session's text again, for the hidden states of all of it. */
+/* Read the sequence's text again, for the hidden states of all of it. */
 static int read_text(struct contrastive *k, const struct progress *progress)
 {
-    struct session *s = k->session;
+    struct sequence *s = k->sequence;
     struct engine *e = s->engine;
-    int n = (int)s->text.n, width = e->model->config.n_embd;
-    kv_seq_truncate(&s->seq, &e->cache, 0);
-    int rc = kv_seq_reserve(&s->seq, &e->cache, n);
-    for (int at = 0; rc == 0 && at < n; at = s->seq.n) {
+    int n = (int)s->ids.n, width = e->model->config.n_embd;
+    kv_seq_truncate(&s->kv, &e->cache, 0);
+    int rc = kv_seq_reserve(&s->kv, &e->cache, n);
+    for (int at = 0; rc == 0 && at < n; at = s->kv.n) {
         int rows = n - at < FORWARD_MAX_ROWS ? n - at : FORWARD_MAX_ROWS;
         k->pass.seqs[0] =
-            (struct forward_seq){.ids = s->text.data + at, .n = rows, .kv = kv_seq_view(&s->seq)};
+            (struct forward_seq){.ids = s->ids.data + at, .n = rows, .kv = kv_seq_view(&s->kv)};
         k->pass.n = 1;
         rc = progress_step(progress, "reading", (uint64_t)at, (uint64_t)n);
         if (rc)
             break;
         par_run(run_pass, &k->pass);
-        kv_seq_advance(&s->seq, rows);
+        kv_seq_advance(&s->kv, rows);
         take_hidden(k->hidden + (size_t)at * (size_t)width, e->forward.hidden, rows, width);
     }
-    kv_seq_truncate(&s->seq, &e->cache, s->seq.n);
+    kv_seq_truncate(&s->kv, &e->cache, s->kv.n);
     return rc;
 }
 
-int contrastive_new(struct contrastive **out, struct session *s, const struct generate_config *g,
+int contrastive_new(struct contrastive **out, struct sequence *s, const struct generate_config *g,
                     const struct sampler_config *c, const struct stop_tokens *stop, bool held_blank,
                     const struct progress *p)
 {
@@ -125,7 +126,7 @@ int contrastive_new(struct contrastive **out, struct session *s, const struct ge
     if (c->top_k < 2 || c->top_k > most)
         return err_set(ERR_RANGE, "top_k is %d, expected 2 to %d for contrastive search", c->top_k,
                        most);
-    int rc = session_feed(s, NULL, 0, p);
+    int rc = sequence_feed(s, NULL, 0, p);
     if (rc)
         return rc;
     carve(&sized, &size, config);
@@ -133,10 +134,10 @@ int contrastive_new(struct contrastive **out, struct session *s, const struct ge
     k = mem_alloc(head + size.used);
     if (!k)
         return ERR_NOMEM;
-    k->session = s;
+    k->sequence = s;
     k->alpha = g->penalty_alpha;
     k->top_k = c->top_k;
-    k->n_prompt = (int)s->text.n;
+    k->n_prompt = (int)s->ids.n;
     k->held_blank = held_blank;
     k->pass.engine = s->engine;
     k->pass.logits = s->logits;
@@ -160,7 +161,7 @@ void contrastive_free(struct contrastive *k)
     if (!k)
         return;
     for (int i = 0; i < k->top_k; i++)
-        kv_seq_release(&k->seqs[i], &k->session->engine->cache);
+        kv_seq_release(&k->seqs[i], &k->sequence->engine->cache);
     sampler_free(k->sampler);
     mem_free(k);
 }
@@ -168,12 +169,12 @@ void contrastive_free(struct contrastive *k)
 /* The most likely tokens into ids and p; how many. */
 static int choose_candidates(struct contrastive *k)
 {
-    struct session *s = k->session;
+    struct sequence *s = k->sequence;
     struct candidates *c = &k->candidates;
     memcpy(k->scores, s->logits, (size_t)c->n_vocab * sizeof *k->scores);
-    if (k->held_blank && s->text.n == (size_t)k->n_prompt)
+    if (k->held_blank && s->ids.n == (size_t)k->n_prompt)
         prompt_mask_logits(s->engine->model, k->scores);
-    sampler_adjust(k->sampler, k->scores, s->text.data, s->text.n, (int)s->text.n - k->n_prompt);
+    sampler_adjust(k->sampler, k->scores, s->ids.data, s->ids.n, (int)s->ids.n - k->n_prompt);
     candidates_start(c, k->scores);
     if (!candidates_weigh(c)) {
         k->ids[0] = (token_id)c->kernels->argmax(s->logits, (size_t)c->n_vocab);
@@ -191,10 +192,10 @@ static int choose_candidates(struct contrastive *k)
 /* The text with each of the n candidates, in one pass. */
 static int try(struct contrastive *k, int n)
 {
-    struct session *s = k->session;
+    struct sequence *s = k->sequence;
     struct kvcache *cache = &s->engine->cache;
     for (int i = 0; i < n; i++) {
-        kv_seq_fork(&k->seqs[i], &s->seq, cache, s->seq.n);
+        kv_seq_fork(&k->seqs[i], &s->kv, cache, s->kv.n);
         int rc = kv_seq_reserve(&k->seqs[i], cache, 1);
         if (rc) {
             for (int j = 0; j <= i; j++)
@@ -218,7 +219,7 @@ static int best_of(const struct contrastive *k, int n, int width)
     for (int i = 0; i < n; i++) {
         const float *row = k->rows + (size_t)i * (size_t)width;
         float nearest = -INFINITY;
-        for (size_t j = 0; j < k->session->text.n; j++)
+        for (size_t j = 0; j < k->sequence->ids.n; j++)
             nearest = fmaxf(nearest, dot(k->hidden + j * (size_t)width, row, width));
         float score = (1 - k->alpha) * k->p[i] - k->alpha * nearest;
         if (score > best_score) {
@@ -232,7 +233,7 @@ static int best_of(const struct contrastive *k, int n, int width)
 static struct sampled sampled_of(const struct contrastive *k, token_id id)
 {
     const struct sampling_kernels *kernels = k->candidates.kernels;
-    const float *logits = k->session->logits;
+    const float *logits = k->sequence->logits;
     size_t n_vocab = (size_t)k->candidates.n_vocab;
     float high = kernels->max(logits, n_vocab);
     double log_sum = (double)high + log(kernels->exp_sum(NULL, logits, n_vocab, high, 1));
@@ -243,25 +244,25 @@ static struct sampled sampled_of(const struct contrastive *k, token_id id)
  * logits. */
 static void adopt_candidate(struct contrastive *k, int best, int n, int width)
 {
-    struct session *s = k->session;
+    struct sequence *s = k->sequence;
     struct engine *e = s->engine;
     k->pass.row = best;
     par_run(run_head, &k->pass);
-    memcpy(k->hidden + s->text.n * (size_t)width, k->rows + (size_t)best * (size_t)width,
+    memcpy(k->hidden + s->ids.n * (size_t)width, k->rows + (size_t)best * (size_t)width,
            (size_t)width * sizeof *k->rows);
     kv_seq_advance(&k->seqs[best], 1);
-    kv_seq_fork(&s->seq, &k->seqs[best], &e->cache, k->seqs[best].n);
+    kv_seq_fork(&s->kv, &k->seqs[best], &e->cache, k->seqs[best].n);
     for (int i = 0; i < n; i++)
         kv_seq_truncate(&k->seqs[i], &e->cache, 0);
-    s->n_logits = s->text.n + 1;
+    s->n_logits = s->ids.n + 1;
 }
 
 int contrastive_next(struct contrastive *k, struct sampled *out)
 {
-    struct session *s = k->session;
+    struct sequence *s = k->sequence;
     struct engine *e = s->engine;
     int width = e->model->config.n_embd, n = choose_candidates(k), best = 0;
-    bool fed = kvcache_text_room(&e->cache, s->text.n) != 1;
+    bool fed = kvcache_text_room(&e->cache, s->ids.n) != 1;
     if (fed) {
         int rc = try(k, n);
         if (rc)
@@ -272,6 +273,6 @@ int contrastive_next(struct contrastive *k, struct sampled *out)
     *out = sampled_of(k, k->ids[best]);
     if (fed)
         adopt_candidate(k, best, n, width);
-    s->text.data[s->text.n++] = out->id;
+    s->ids.data[s->ids.n++] = out->id;
     return 0;
 }

@@ -11,22 +11,23 @@
  * top_k continuations share the text's pages and run as one pass a step. The token behind
  * a full context cannot be fed and so has no h: it is the most likely one.
  */
-#include "sampling/generate.h"
+#include "kvcache/sequence.h"
+#include "sampling/text/request.h"
 
 struct contrastive;
 
 /*
- * Begin after the session's text, which is read once more for its hidden states; the
- * engine must hold top_k texts beside the session's. ERR_RANGE: penalty_alpha outside
+ * Begin after the sequence's text, which is read once more for its hidden states; the
+ * engine must hold top_k texts beside the sequence's. ERR_RANGE: penalty_alpha outside
  * 0..1, or top_k below 2. Stages of the chain that change logits apply before the top_k.
  * held_blank: the first token begins with a blank (prompt.h).
  */
-int contrastive_new(struct contrastive **out, struct session *s, const struct generate_config *g,
+int contrastive_new(struct contrastive **out, struct sequence *s, const struct generate_config *g,
                     const struct sampler_config *c, const struct stop_tokens *stop, bool held_blank,
                     const struct progress *p);
 void contrastive_free(struct contrastive *k);
 /*
- * Choose the next token and append it to the session's text. logprob is always filled;
+ * Choose the next token and append it to the sequence's text. logprob is always filled;
  * chain_logprob is 0 (nothing is drawn). ERR_FULL: the context is full. Does not
  * allocate.
  */

@@ -5,6 +5,8 @@
 #include "model/base/mem.h"
 #include "sampling/search/beam.h"
 #include "sampling/search/contrastive.h"
+#include "sampling/text/prompt.h"
+#include "sampling/text/stream.h"
 
 /* What turns found ids into text. */
 struct speller {
@@ -55,12 +57,12 @@ static int spell(struct answer *a, int index, struct speller *sp, const struct g
     return rc != 0 ? rc : show(a, index, sp, stream_finish(&sp->stream, sp->bytes), host);
 }
 
-int search_beams(struct session *s, bool held_blank, const struct generate_config *g,
+int search_beams(struct sequence *s, bool held_blank, const struct generate_config *g,
                  const struct sampler_config *c, const struct generate_host *host,
                  struct answer *answers)
 {
     struct speller sp;
-    size_t n_prompt = s->text.n;
+    size_t n_prompt = s->ids.n;
     double start = clock_s();
     int interrupted = 0, rc = begin(&sp, g, s->engine->model);
     if (rc != 0)
@@ -79,7 +81,7 @@ int search_beams(struct session *s, bool held_blank, const struct generate_confi
         stream_reset(&sp.stream, held_blank);
         rc = spell(&answers[i], i, &sp, host);
     }
-    session_truncate(s, n_prompt + answers[0].ids.n);
+    sequence_truncate(s, n_prompt + answers[0].ids.n);
     if (answers[0].finish == FINISH_CONTEXT && g->on_full == ON_FULL_SLIDE && host->status != NULL)
         host->status(host->user, "context full: a beam search ends there, its beams cannot slide");
 out:
@@ -88,7 +90,7 @@ out:
 }
 
 /* The newest half of a full context goes on. */
-static int slide(struct contrastive **k, struct session *s, const struct generate_config *g,
+static int slide(struct contrastive **k, struct sequence *s, const struct generate_config *g,
                  const struct sampler_config *c, const struct stop_tokens *stop,
                  const struct generate_host *host, struct answer *a)
 {
@@ -100,7 +102,7 @@ static int slide(struct contrastive **k, struct session *s, const struct generat
     if (host->status != NULL && !a->slid)
         host->status(host->user, sentence);
     a->slid = true;
-    int rc = session_slide(s, (size_t)prompt_kept(n_ctx), host->progress);
+    int rc = sequence_slide(s, (size_t)prompt_kept(n_ctx), host->progress);
     return rc != 0 ? rc : contrastive_new(k, s, g, c, stop, false, host->progress);
 }
 
@@ -123,7 +125,7 @@ static int add(struct answer *a, const struct sampled *token, struct speller *sp
     return rc != 0 ? rc : show(a, 0, sp, stream_push(&sp->stream, token->id, sp->bytes), host);
 }
 
-int search_contrastive(struct session *s, bool held_blank, const struct generate_config *g,
+int search_contrastive(struct sequence *s, bool held_blank, const struct generate_config *g,
                        const struct sampler_config *c, const struct generate_host *host,
                        struct answer *a)
 {
@@ -138,7 +140,7 @@ int search_contrastive(struct session *s, bool held_blank, const struct generate
     stream_reset(&sp.stream, held_blank);
     a->finish = FINISH_LENGTH;
     while (rc == 0 && a->ids.n < (size_t)g->max_new_tokens && !sp.stream.stopped) {
-        bool full = kvcache_text_room(&s->engine->cache, s->text.n) == 0;
+        bool full = kvcache_text_room(&s->engine->cache, s->ids.n) == 0;
         if (full && g->on_full == ON_FULL_STOP) {
             a->finish = FINISH_CONTEXT;
             break;
@@ -147,7 +149,7 @@ int search_contrastive(struct session *s, bool held_blank, const struct generate
             (rc = progress_step(NULL, NULL, 0, 0)) != 0 || (rc = contrastive_next(k, &token)) != 0)
             break;
         if (stop_tokens_has(&sp.stop, token.id)) {
-            session_truncate(s, s->text.n - 1);
+            sequence_truncate(s, s->ids.n - 1);
             a->finish = FINISH_STOP_TOKEN;
             break;
         }

@@ -4,14 +4,15 @@
  * Beam and contrastive search as generate offers them: with stop strings, text and
  * timings around what beam.h and contrastive.h choose.
  */
-#include "sampling/generate.h"
+#include "kvcache/sequence.h"
+#include "sampling/text/request.h"
 
-/* Both go on from the session's text, and fill ids, logprobs, text, finish, score and
+/* Both go on from the sequence's text, and fill ids, logprobs, text, finish, score and
  * decode_s of answers [num_return_sequences] (contrastive: one). */
-int search_beams(struct session *s, bool held_blank, const struct generate_config *g,
+int search_beams(struct sequence *s, bool held_blank, const struct generate_config *g,
                  const struct sampler_config *c, const struct generate_host *host,
                  struct answer *answers);
-int search_contrastive(struct session *s, bool held_blank, const struct generate_config *g,
+int search_contrastive(struct sequence *s, bool held_blank, const struct generate_config *g,
                        const struct sampler_config *c, const struct generate_host *host,
                        struct answer *answer);
 

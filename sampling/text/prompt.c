@@ -1,7 +1,6 @@
 #include "sampling/text/prompt.h"
 
 #include "model/base/err.h"
-#include "sampling/generate.h"
 
 #include <math.h>
 #include <stdio.h>

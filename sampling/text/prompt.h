@@ -4,14 +4,13 @@
  * What a text goes on from, as generation wants it.
  */
 #include "kvcache/engine.h"
-
-struct generate_config;
+#include "sampling/text/request.h"
 
 struct prompt {
     struct ids ids;
     bool held_blank; /* a trailing blank was taken off: the answer's first token begins with one */
     bool begun;      /* its first id is the begin token, which g->begin put there */
-    bool append;     /* behind the session's text instead of in place of it */
+    bool append;     /* behind the sequence's text instead of in place of it */
 };
 void prompt_release(struct prompt *p);
 /* What `begin` puts before a text: bos_token_id or eos_token_id; TOKEN_NONE: it has neither. */

@@ -1,5 +1,5 @@
 /*
- * A session file of any bytes, as somebody would forge it: what stands before the lengths and the
+ * A sequence file of any bytes, as somebody would forge it: what stands before the lengths and the
  * checksum behind it all are made right. What is accepted can be gone on from, numbers that are
  * none included, and is the same file when it is saved.
  */
@@ -20,7 +20,7 @@ enum { HEAD = 72, HASH = 32, MAX_BYTES = 1 << 20 };
 
 static struct model *model;
 static struct engine engine;
-static struct session session;
+static struct sequence sequence;
 static uint8_t head[HEAD];
 
 static void need(bool right)
@@ -31,22 +31,22 @@ static void need(bool right)
 
 static void drop(void)
 {
-    session_release(&session);
+    sequence_release(&sequence);
     engine_release(&engine);
     model_free(model);
 }
 
-/* A model of two pages a text, and how its session files begin. */
+/* A model of two pages a text, and how its sequence files begin. */
 static void begin(void)
 {
     const struct load_config fp16 = {.dtype = DTYPE_F16, .seed = 1};
     struct buf file = {0};
     need(model_load(&model, "random:gpt2,n_layer=1,n_embd=16,n_head=2,n_positions=70,vocab_size=32",
                     &fp16, NULL) == 0);
-    need(engine_init(&engine, model, 1) == 0 && session_init(&session, &engine) == 0);
+    need(engine_init(&engine, model, 1) == 0 && sequence_init(&sequence, &engine) == 0);
     atexit(drop);
     const char *path = scratch_file("empty", NULL, 0);
-    need(snapshot_save(&session, path, NULL, true) == 0);
+    need(snapshot_save(&sequence, path, NULL, true) == 0);
     need(file_read_all(&file, path, MAX_BYTES) == 0 && file.n > HEAD);
     memcpy(head, file.data, HEAD);
     buf_release(&file);
@@ -62,7 +62,7 @@ static void go_on(void)
     g.max_new_tokens = 3;
     g.on_full = ON_FULL_SLIDE;
     c.seed = 1;
-    if (generate(&session, NULL, &g, &c, &(struct generate_host){0}, answers) != 0)
+    if (generate(&sequence, NULL, &g, &c, &(struct generate_host){0}, answers) != 0)
         need(err_text()[0] != '\0');
     answer_release(&answers[0]);
 }
@@ -81,14 +81,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(file, head, HEAD);
     memcpy(file + HEAD, data, size);
     need(EVP_Digest(file, HEAD + size, file + HEAD + size, NULL, EVP_sha256(), NULL) == 1);
-    session_truncate(&session, 0);
+    sequence_truncate(&sequence, 0);
     err_clear();
-    if (snapshot_load(&session, scratch_file("forged", file, whole), NULL, NULL, &settings) != 0) {
-        need(err_text()[0] != '\0' && session.text.n == 0);
+    if (snapshot_load(&sequence, scratch_file("forged", file, whole), NULL, NULL, &settings) != 0) {
+        need(err_text()[0] != '\0' && sequence.ids.n == 0);
     } else {
         const char *path = scratch_file("saved", NULL, 0);
-        need(session.text.n <= 71 && session_cached(&session) <= session.text.n);
-        need(snapshot_save(&session, path, settings, true) == 0);
+        need(sequence.ids.n <= 71 && sequence_cached(&sequence) <= sequence.ids.n);
+        need(snapshot_save(&sequence, path, settings, true) == 0);
         need(file_read_all(&again, path, 2 * MAX_BYTES) == 0 && again.n <= whole);
         go_on();
     }

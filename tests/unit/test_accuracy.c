@@ -124,12 +124,12 @@ static void compare_hidden(struct compared *x, const struct activations *layers)
  * tolerance allows to tell apart. */
 static void compare_greedy(struct engine *e, const struct reference *r, double tolerance)
 {
-    struct session s;
+    struct sequence s;
     json_t *margins = json_object_get(r->root, "margins");
     size_t compared = 0;
     assert_int_equal(r->n_greedy, 64);
-    assert_ok(session_init(&s, e));
-    assert_ok(session_set(&s, r->prompt, r->n_prompt, NULL));
+    assert_ok(sequence_init(&s, e));
+    assert_ok(sequence_set(&s, r->prompt, r->n_prompt, NULL));
     for (; compared < r->n_greedy; compared++) {
         token_id best = 0;
         for (token_id v = 1; v < e->model->config.n_vocab; v++)
@@ -139,14 +139,14 @@ static void compare_greedy(struct engine *e, const struct reference *r, double t
             best != r->greedy[compared])
             break;
         assert_int_equal(best, r->greedy[compared]);
-        if (s.text.n < (size_t)e->cache.n_ctx)
-            assert_ok(session_feed(&s, &best, 1, NULL));
+        if (s.ids.n < (size_t)e->cache.n_ctx)
+            assert_ok(sequence_feed(&s, &best, 1, NULL));
     }
     if (compared < r->n_greedy)
         printf("# greedy text compared up to token %zu of 64, where the top two are %.2g apart\n",
                compared, json_number_value(json_array_get(margins, compared)));
     assert_true(compared >= 8);
-    session_release(&s);
+    sequence_release(&s);
 }
 
 static void compare_model(const char *model_path, const char *reference_folder,
@@ -246,29 +246,29 @@ static void greedy_goldens(void **state)
     struct load_config load = {.dtype = DTYPE_F32};
     struct model *m = NULL;
     struct engine e;
-    struct session s;
+    struct sequence s;
     assert_ok(model_load(&m, path, &load, NULL));
     assert_ok(engine_init(&e, m, 1));
-    assert_ok(session_init(&s, &e));
+    assert_ok(sequence_init(&s, &e));
     assert_int_equal(json_array_size(cases), 2);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         size_t n_input, n_expected;
         int *input = read_ints(json_object_get(json_array_get(cases, i), "input"), &n_input);
         int *expected =
             read_ints(json_object_get(json_array_get(cases, i), "expected"), &n_expected);
-        assert_ok(session_set(&s, input, n_input, NULL));
-        while (s.text.n < n_expected) {
+        assert_ok(sequence_set(&s, input, n_input, NULL));
+        while (s.ids.n < n_expected) {
             token_id best = 0;
             for (token_id v = 1; v < m->config.n_vocab; v++)
                 if (s.logits[v] > s.logits[best])
                     best = v;
-            assert_ok(session_feed(&s, &best, 1, NULL));
+            assert_ok(sequence_feed(&s, &best, 1, NULL));
         }
-        assert_memory_equal(s.text.data, expected, n_expected * sizeof *expected);
+        assert_memory_equal(s.ids.data, expected, n_expected * sizeof *expected);
         mem_free(input);
         mem_free(expected);
     }
-    session_release(&s);
+    sequence_release(&s);
     engine_release(&e);
     model_free(m);
     mem_free(path);

@@ -1,4 +1,5 @@
 #include "sampling/batch.h"
+#include "sampling/generate.h"
 
 #include "model/base/progress.h"
 #include "tests/unit/tiny_text.h"
@@ -114,25 +115,25 @@ static void release(struct lines_run *r)
         buf_release(&r->texts[i]);
 }
 
-/* The line alone, in a session of its own. */
+/* The line alone, in a sequence of its own. */
 static void alone(struct buf *out, int line, const struct lines_run *r)
 {
     const struct generate_config *g = r->configs[line] != NULL ? r->configs[line] : &config;
     struct sampler_config c = r->samplers[line] != NULL ? *r->samplers[line] : sampler;
-    struct session session;
+    struct sequence sequence;
     struct prompt p = {0};
     struct answer answers[4] = {0};
     for (int i = 0; i < line; i++)
         c.draw += (r->configs[i] != NULL ? r->configs[i] : &config)->num_return_sequences;
-    assert_ok(session_init(&session, &engine));
+    assert_ok(sequence_init(&sequence, &engine));
     assert_ok(prompt_encode(&p, &model, g, r->lines[line], strlen(r->lines[line])));
-    assert_ok(generate(&session, &p, g, &c, NULL, answers));
+    assert_ok(generate(&sequence, &p, g, &c, NULL, answers));
     for (int k = 0; k < g->num_return_sequences; k++) {
         assert_ok(buf_printf(out, "%s|", buf_text(&answers[k].text)));
         answer_release(&answers[k]);
     }
     prompt_release(&p);
-    session_release(&session);
+    sequence_release(&sequence);
 }
 
 static void check_against_single(const struct lines_run *r)

@@ -9,7 +9,7 @@
 
 static struct model model;
 static struct engine engine;
-static struct session session;
+static struct sequence sequence;
 static struct generate_config config;
 static struct sampler_config sampler;
 
@@ -18,7 +18,7 @@ static int set_up(void **state)
     (void)state;
     tiny_speaker(&model, 11);
     assert_ok(engine_init(&engine, &model, 4));
-    assert_ok(session_init(&session, &engine));
+    assert_ok(sequence_init(&sequence, &engine));
     generate_config_init(&config);
     sampler_config_init(&sampler);
     config.max_new_tokens = 20;
@@ -31,7 +31,7 @@ static int tear_down(void **state)
 {
     (void)state;
     interrupt_clear();
-    session_release(&session);
+    sequence_release(&sequence);
     assert_int_equal(engine.cache.n_free, engine.cache.n_pages);
     engine_release(&engine);
     tiny_speaker_release(&model);
@@ -70,7 +70,7 @@ static int ask_prompt(const struct prompt *p, struct answer *answers)
         buf_release(&heard.text[i]);
     heard.statuses = heard.calls = 0;
     memset(answers, 0, (size_t)config.num_return_sequences * sizeof *answers);
-    int rc = generate(&session, p, &config, &sampler, &host, answers);
+    int rc = generate(&sequence, p, &config, &sampler, &host, answers);
     for (int i = 0; rc == 0 && i < config.num_return_sequences; i++)
         assert_string_equal(buf_text(&answers[i].text), buf_text(&heard.text[i]));
     return rc;
@@ -102,7 +102,7 @@ static void check_same(const char *text, const struct answer *expected)
     answer_release(&a);
 }
 
-/* Step by step with the session alone: what generation means. */
+/* Step by step with the sequence alone: what generation means. */
 static void greedy_is_the_most_likely_token(void **state)
 {
     (void)state;
@@ -110,24 +110,24 @@ static void greedy_is_the_most_likely_token(void **state)
     sampler.temperature = 0;
     config.stop_token = (char *)"7";
     assert_ok(ask("the end", &a));
-    struct session s;
+    struct sequence s;
     struct ids ids = {0};
-    assert_ok(session_init(&s, &engine));
+    assert_ok(sequence_init(&s, &engine));
     assert_ok(tokenizer_encode(model.tokenizer, &ids, "the end", 7, 0));
-    assert_ok(session_set(&s, ids.data, ids.n, NULL));
+    assert_ok(sequence_set(&s, ids.data, ids.n, NULL));
     for (size_t i = 0; i < a.ids.n; i++) {
         token_id best = -1;
         for (token_id id = 0; id < TINY_V; id++)
             if (id != 7 && (best < 0 || s.logits[id] > s.logits[best]))
                 best = id;
         assert_int_equal(a.ids.data[i], best);
-        assert_ok(session_feed(&s, &best, 1, NULL));
+        assert_ok(sequence_feed(&s, &best, 1, NULL));
     }
     assert_int_equal(a.ids.n, 20);
-    assert_int_equal(session.text.n, ids.n + 20);
-    assert_memory_equal(session.text.data, s.text.data, s.text.n * sizeof(token_id));
+    assert_int_equal(sequence.ids.n, ids.n + 20);
+    assert_memory_equal(sequence.ids.data, s.ids.data, s.ids.n * sizeof(token_id));
     ids_release(&ids);
-    session_release(&s);
+    sequence_release(&s);
     answer_release(&a);
 }
 
@@ -220,7 +220,7 @@ static void samples_share_the_prompt(void **state)
     config.max_new_tokens = 10;
     config.device_loop = false;
     struct generate_host host = {.text = count_pages};
-    assert_ok(generate(&session, &p, &config, &sampler, &host, all));
+    assert_ok(generate(&sequence, &p, &config, &sampler, &host, all));
     assert_int_equal(pages_seen, 2 + 1 + 4);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(all[i].ids.n, 10);
@@ -244,7 +244,7 @@ static void goes_on_and_keeps_the_session(void **state)
     assert_int_equal(rest.n_reused, rest.n_prompt - 1);
     assert_memory_equal(rest.ids.data, whole.ids.data + 8, 12 * sizeof(token_id));
     struct prompt more = {.append = true};
-    size_t before = session.text.n;
+    size_t before = sequence.ids.n;
     assert_ok(prompt_encode(&more, &model, &config, " on", 3));
     answer_release(&part);
     assert_ok(ask_prompt(&more, &part));
@@ -291,7 +291,7 @@ static void a_stop_token_is_not_in_the_answer(void **state)
     assert_ok(ask("the end", &cut));
     assert_int_equal(cut.finish, FINISH_STOP_TOKEN);
     assert_int_equal(cut.ids.n, 0);
-    assert_int_equal(session.text.n, (size_t)cut.n_prompt);
+    assert_int_equal(sequence.ids.n, (size_t)cut.n_prompt);
     answer_release(&cut);
     assert_ok(ask_prompt(NULL, &cut)); /* nothing was lost: it ends again at once */
     assert_int_equal(cut.ids.n, 0);
@@ -358,7 +358,7 @@ static void lengths_of_nothing_and_one(void **state)
     answer_release(&a);
     assert_ok(ask("", &a)); /* an empty text begins with the begin token */
     assert_int_equal(a.n_prompt, 1);
-    assert_int_equal(session.text.data[0], 0);
+    assert_int_equal(sequence.ids.data[0], 0);
     answer_release(&a);
 }
 
@@ -376,7 +376,7 @@ static void a_full_context_stops_or_slides(void **state)
     answer_release(&a);
     assert_ok(ask("the end", &a));
     assert_int_equal(a.finish, FINISH_CONTEXT);
-    assert_int_equal(session.text.n, 151);
+    assert_int_equal(sequence.ids.n, 151);
     assert_int_equal(a.ids.n, (size_t)(151 - a.n_prompt));
     assert_int_equal(heard.statuses, 0);
     answer_release(&a);
@@ -385,9 +385,9 @@ static void a_full_context_stops_or_slides(void **state)
     assert_int_equal(a.ids.n, 300);
     assert_int_equal(heard.statuses, 1);
     assert_true(a.slid);
-    assert_true(session.text.n <= 151);
-    assert_memory_equal(session.text.data, a.ids.data + 300 - session.text.n,
-                        session.text.n * sizeof(token_id));
+    assert_true(sequence.ids.n <= 151);
+    assert_memory_equal(sequence.ids.data, a.ids.data + 300 - sequence.ids.n,
+                        sequence.ids.n * sizeof(token_id));
     config.device_iterations = 50;
     check_same("the end", &a);
     config.device_loop = false;
@@ -404,11 +404,11 @@ static void a_full_context_stops_or_slides(void **state)
 /* The same model, another context. */
 static void set_context(int n_ctx)
 {
-    session_release(&session);
+    sequence_release(&sequence);
     engine_release(&engine);
     model.config.n_ctx = n_ctx;
     assert_ok(engine_init(&engine, &model, 4));
-    assert_ok(session_init(&session, &engine));
+    assert_ok(sequence_init(&sequence, &engine));
 }
 
 /* The last token is never fed, and is the one a longer context has there. */
@@ -437,7 +437,7 @@ static void a_full_context_says_one_token_more(void **state)
             for (int loop = 0; loop < 2; loop++) {
                 config.device_loop = loop;
                 assert_ok(ask_prompt(&p, a));
-                assert_int_equal(session.text.n, 101);
+                assert_int_equal(sequence.ids.n, 101);
                 assert_int_equal(heard.statuses, 0);
                 for (int k = 0; k < config.num_return_sequences; k++) {
                     assert_int_equal(a[k].finish, FINISH_CONTEXT);
@@ -506,7 +506,7 @@ static void the_last_token_may_end_the_text(void **state)
     assert_ok(ask("the end", &cut));
     assert_int_equal(cut.finish, FINISH_STOP_TOKEN);
     assert_int_equal(cut.ids.n, n - 1);
-    assert_int_equal(session.text.n, 11);
+    assert_int_equal(sequence.ids.n, 11);
     answer_release(&cut);
     assert_ok(ask_prompt(NULL, &cut)); /* nothing was lost: it ends again at once */
     assert_int_equal(cut.finish, FINISH_STOP_TOKEN);
@@ -530,7 +530,7 @@ static void a_slide_goes_on_from_a_full_text(void **state)
     size_t n = part.ids.n;
     assert_int_equal(ask_prompt(NULL, &rest), ERR_FULL);
     assert_non_null(strstr(err_text(), "151 tokens, the context holds 150"));
-    assert_int_equal(session.text.n, 151);
+    assert_int_equal(sequence.ids.n, 151);
     answer_release(&rest);
     config.on_full = ON_FULL_SLIDE;
     config.max_new_tokens = 300 - (int)n;
@@ -559,7 +559,7 @@ static void an_interrupt_keeps_what_was_made(void **state)
     assert_int_equal(part.finish, FINISH_INTERRUPTED);
     assert_true(part.ids.n >= 5 && part.ids.n < 100);
     assert_memory_equal(part.ids.data, whole.ids.data, part.ids.n * sizeof(token_id));
-    assert_int_equal(session.text.n, part.n_prompt + part.ids.n);
+    assert_int_equal(sequence.ids.n, part.n_prompt + part.ids.n);
     assert_string_equal(buf_text(&part.text), buf_text(&heard.text[0]));
     answer_release(&part);
     assert_int_equal(ask("another", &part), ERR_INTERRUPTED); /* while the prompt is read */
@@ -576,18 +576,18 @@ static void threads_do_not_matter(void **state)
     (void)state;
     struct answer a;
     assert_ok(ask("one end", &a));
-    session_release(&session);
+    sequence_release(&sequence);
     engine_release(&engine);
     assert_ok(par_open(3, false));
     assert_ok(engine_init(&engine, &model, 4));
-    assert_ok(session_init(&session, &engine));
+    assert_ok(sequence_init(&sequence, &engine));
     check_same("one end", &a);
     answer_release(&a);
-    session_release(&session);
+    sequence_release(&sequence);
     engine_release(&engine);
     assert_ok(par_open(0, true));
     assert_ok(engine_init(&engine, &model, 4));
-    assert_ok(session_init(&session, &engine));
+    assert_ok(sequence_init(&sequence, &engine));
 }
 
 static void searches_end_as_samples_do(void **state)
@@ -599,7 +599,7 @@ static void searches_end_as_samples_do(void **state)
     assert_ok(ask("the end ", two));
     assert_int_equal(two[0].ids.n, 20);
     assert_true(two[0].score >= two[1].score);
-    assert_int_equal(session.text.n, two[0].n_prompt + 20);
+    assert_int_equal(sequence.ids.n, two[0].n_prompt + 20);
     size_t n;
     assert_int_equal(*tokenizer_bytes(model.tokenizer, two[0].ids.data[0], &n), ' ');
     char stop[8];
@@ -607,7 +607,7 @@ static void searches_end_as_samples_do(void **state)
     config.stop = stop;
     assert_ok(ask("the end ", cut));
     assert_int_equal(cut[0].finish, FINISH_STOP_STRING);
-    assert_int_equal(session.text.n, cut[0].n_prompt + cut[0].ids.n);
+    assert_int_equal(sequence.ids.n, cut[0].n_prompt + cut[0].ids.n);
     assert_memory_equal(cut[0].text.data, two[0].text.data, cut[0].text.n);
     for (int i = 0; i < 2; i++) {
         answer_release(&two[i]);
@@ -621,7 +621,7 @@ static void searches_end_as_samples_do(void **state)
     assert_ok(ask("the end ", two));
     assert_int_equal(two[0].finish, FINISH_CONTEXT);
     assert_int_equal(*tokenizer_bytes(model.tokenizer, two[0].ids.data[0], &n), ' ');
-    assert_int_equal(session.text.n, 151);
+    assert_int_equal(sequence.ids.n, 151);
     answer_release(&two[0]);
     config.on_full = ON_FULL_SLIDE;
     assert_ok(ask("the end ", two));

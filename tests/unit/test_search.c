@@ -74,7 +74,7 @@ static void compare(const struct answer *a, const json_t *found, size_t which)
             fail_msg("case %zu: id %zu is %d, expected %d", which, i, a->ids.data[i], want[i]);
 }
 
-static void run_beams(struct session *s, json_t *entry, size_t which)
+static void run_beams(struct sequence *s, json_t *entry, size_t which)
 {
     struct generate_config g;
     struct sampler_config c;
@@ -83,7 +83,7 @@ static void run_beams(struct session *s, json_t *entry, size_t which)
     read_settings(entry, &g, &c);
     struct stop_tokens stop = {{(token_id)json_integer_value(json_object_get(entry, "stop"))}, 1};
     json_t *found = json_object_get(entry, "found");
-    size_t n_prompt = s->text.n, n_pages = (size_t)s->engine->cache.n_free;
+    size_t n_prompt = s->ids.n, n_pages = (size_t)s->engine->cache.n_free;
     assert_ok(beam_search(s, &g, &c, &stop, false, &host, answers));
     assert_int_equal(s->engine->cache.n_free, n_pages);
     for (size_t k = 0; k < json_array_size(found); k++) {
@@ -94,15 +94,15 @@ static void run_beams(struct session *s, json_t *entry, size_t which)
         for (size_t i = 0; i < answers[k].ids.n; i++)
             assert_true(answers[k].logprobs[i] <= 0);
         if (k == 0) {
-            assert_int_equal(s->text.n, n_prompt + answers[k].ids.n);
-            assert_memory_equal(s->text.data + n_prompt, answers[k].ids.data,
+            assert_int_equal(s->ids.n, n_prompt + answers[k].ids.n);
+            assert_memory_equal(s->ids.data + n_prompt, answers[k].ids.data,
                                 answers[k].ids.n * sizeof(token_id));
         }
         answer_release(&answers[k]);
     }
 }
 
-static void run_contrastive(struct session *s, json_t *entry, size_t which)
+static void run_contrastive(struct sequence *s, json_t *entry, size_t which)
 {
     struct generate_config g;
     struct sampler_config c;
@@ -130,7 +130,7 @@ static void run_goldens(int n_ctx)
     json_t *root = load("tests/golden/search.json"), *entry;
     struct model *m = NULL;
     struct engine e;
-    struct session s;
+    struct sequence s;
     const char *loaded = "";
     size_t i;
     json_array_foreach(root, i, entry)
@@ -139,7 +139,7 @@ static void run_goldens(int n_ctx)
         if (strcmp(name, loaded) != 0) {
             char path[128];
             if (m) {
-                session_release(&s);
+                sequence_release(&s);
                 engine_release(&e);
                 model_free(m);
             }
@@ -148,19 +148,19 @@ static void run_goldens(int n_ctx)
             if (n_ctx > 0)
                 m->config.n_ctx = n_ctx;
             assert_ok(engine_init(&e, m, MAX_BEAMS));
-            assert_ok(session_init(&s, &e));
+            assert_ok(sequence_init(&s, &e));
             loaded = name;
         }
         token_id prompt[64];
         size_t n = read_ids(json_object_get(entry, "prompt"), prompt);
-        assert_ok(session_set(&s, prompt, n, NULL));
+        assert_ok(sequence_set(&s, prompt, n, NULL));
         if (strcmp(json_string_value(json_object_get(entry, "kind")), "beam") == 0)
             run_beams(&s, entry, i);
         else if (n_ctx == 0)
             run_contrastive(&s, entry, i);
     }
     assert_true(i > 40);
-    session_release(&s);
+    sequence_release(&s);
     engine_release(&e);
     model_free(m);
     json_decref(root);
@@ -191,13 +191,13 @@ static void test_data(void **state)
     }
     struct model *m;
     struct engine e;
-    struct session s;
+    struct sequence s;
     snprintf(path, sizeof path, "%s/weights/tiny-random-gpt2/goldens.json", data);
     json_t *root = load(path), *entry;
     *strrchr(path, '/') = '\0';
     assert_ok(model_load(&m, path, &(struct load_config){.dtype = DTYPE_F32}, NULL));
     assert_ok(engine_init(&e, m, 4));
-    assert_ok(session_init(&s, &e));
+    assert_ok(sequence_init(&s, &e));
     size_t i;
     json_array_foreach(json_object_get(json_object_get(root, "beam"), "cases"), i, entry)
     {
@@ -211,14 +211,14 @@ static void test_data(void **state)
         sampler_config_init(&c);
         g.num_beams = 4;
         g.max_new_tokens = (int)(n_want - n);
-        assert_ok(session_set(&s, prompt, n, NULL));
+        assert_ok(sequence_set(&s, prompt, n, NULL));
         assert_ok(beam_search(&s, &g, &c, &(struct stop_tokens){{98}, 1}, false, NULL, &a));
         assert_int_equal(a.ids.n, n_want - n);
         assert_memory_equal(a.ids.data, want + n, a.ids.n * sizeof *want);
         answer_release(&a);
     }
     assert_true(i == 3);
-    session_release(&s);
+    sequence_release(&s);
     engine_release(&e);
     model_free(m);
     json_decref(root);

@@ -14,7 +14,7 @@ enum { N = 150, VERSION_AT = 16, IDS_AT = 72, CACHED_AT = 80, LOGITS_AT = 88, SE
 struct fixture {
     struct model m;
     struct engine e;
-    struct session s;
+    struct sequence s;
     token_id ids[200];
     size_t bytes;
     char *path;
@@ -25,7 +25,7 @@ static void open_fixture(struct fixture *x, enum dtype kind, uint64_t seed)
     struct config c = tiny_config();
     tiny_init(&x->m, &c, kind, seed);
     assert_ok(engine_init(&x->e, &x->m, 1));
-    assert_ok(session_init(&x->s, &x->e));
+    assert_ok(sequence_init(&x->s, &x->e));
     tiny_ids(x->ids, 200, &c, 4);
     x->bytes = (size_t)c.n_vocab * sizeof(float);
     const char *folder = getenv("TMPDIR");
@@ -35,7 +35,7 @@ static void open_fixture(struct fixture *x, enum dtype kind, uint64_t seed)
 
 static void close_fixture(struct fixture *x)
 {
-    session_release(&x->s);
+    sequence_release(&x->s);
     assert_int_equal(kvcache_used_bytes(&x->e.cache), 0);
     engine_release(&x->e);
     tiny_release(&x->m);
@@ -64,21 +64,21 @@ static void a_load_reads_nothing_again(void **state)
             open_fixture(&x, kind, 7);
             open_fixture(&y, kind, 7);
             if (n > 0)
-                assert_ok(session_feed(&x.s, x.ids, n, NULL));
-            assert_ok(session_feed(&y.s, y.ids + 20, 30, NULL));
+                assert_ok(sequence_feed(&x.s, x.ids, n, NULL));
+            assert_ok(sequence_feed(&y.s, y.ids + 20, 30, NULL));
             assert_ok(snapshot_save(&x.s, x.path, "temperature: 0.5\n", true));
             assert_ok(snapshot_load(&y.s, x.path, NULL, NULL, &settings));
             assert_string_equal(settings, "temperature: 0.5\n");
-            assert_int_equal(y.s.text.n, n);
-            assert_int_equal(session_cached(&y.s), n);
-            assert_memory_equal(y.s.text.data, x.ids, n * sizeof *x.ids);
-            assert_ok(session_feed(&y.s, NULL, 0, &p));
+            assert_int_equal(y.s.ids.n, n);
+            assert_int_equal(sequence_cached(&y.s), n);
+            assert_memory_equal(y.s.ids.data, x.ids, n * sizeof *x.ids);
+            assert_ok(sequence_feed(&y.s, NULL, 0, &p));
             assert_int_equal(reads, 0);
             if (n > 0)
                 assert_memory_equal(y.s.logits, x.s.logits, x.bytes);
             if (n < 200) {
-                assert_ok(session_feed(&x.s, x.ids + 10, 1, NULL));
-                assert_ok(session_feed(&y.s, x.ids + 10, 1, NULL));
+                assert_ok(sequence_feed(&x.s, x.ids + 10, 1, NULL));
+                assert_ok(sequence_feed(&y.s, x.ids + 10, 1, NULL));
                 assert_memory_equal(y.s.logits, x.s.logits, x.bytes);
             }
             remove(x.path);
@@ -99,13 +99,13 @@ static void a_file_holds_an_unread_last_id(void **state)
     token_id ids[201];
     memcpy(ids, x.ids, sizeof x.ids);
     ids[200] = 5;
-    assert_ok(session_keep(&x.s, ids, 201, NULL));
+    assert_ok(sequence_keep(&x.s, ids, 201, NULL));
     assert_ok(snapshot_save(&x.s, x.path, "", true));
     assert_ok(snapshot_load(&y.s, x.path, NULL, NULL, &settings));
-    assert_int_equal(y.s.text.n, 201);
-    assert_memory_equal(y.s.text.data, ids, sizeof ids);
-    assert_int_equal(session_cached(&y.s), 200);
-    assert_false(session_has_logits(&y.s));
+    assert_int_equal(y.s.ids.n, 201);
+    assert_memory_equal(y.s.ids.data, ids, sizeof ids);
+    assert_int_equal(sequence_cached(&y.s), 200);
+    assert_false(sequence_has_logits(&y.s));
     remove(x.path);
     mem_free(settings);
     close_fixture(&x);
@@ -119,12 +119,12 @@ static void a_file_holds_this_text_alone(void **state)
     struct fixture x;
     struct buf before = {0}, after = {0};
     open_fixture(&x, DTYPE_F16, 7);
-    assert_ok(session_feed(&x.s, x.ids, 70, NULL));
+    assert_ok(sequence_feed(&x.s, x.ids, 70, NULL));
     assert_ok(snapshot_save(&x.s, x.path, NULL, true));
     assert_ok(file_read_all(&before, x.path, UINT64_MAX));
-    assert_ok(session_feed(&x.s, x.ids + 70, 50, NULL));
-    session_truncate(&x.s, 70);
-    assert_ok(session_feed(&x.s, NULL, 0, NULL));
+    assert_ok(sequence_feed(&x.s, x.ids + 70, 50, NULL));
+    sequence_truncate(&x.s, 70);
+    assert_ok(sequence_feed(&x.s, NULL, 0, NULL));
     assert_ok(snapshot_save(&x.s, x.path, NULL, true));
     assert_ok(file_read_all(&after, x.path, UINT64_MAX));
     assert_int_equal(before.n, after.n);
@@ -161,10 +161,10 @@ static void refused_by(snapshot_check *check, struct fixture *x, int code, const
         fail_msg("got %d: %s; expected %d: %s", rc, err_text(), code, words);
     assert_null(settings);
     assert_int_equal(kvcache_used_bytes(&x->e.cache), used);
-    assert_int_equal(x->s.text.n, N);
-    assert_int_equal(session_cached(&x->s), N);
-    assert_memory_equal(x->s.text.data, x->ids, N * sizeof *x->ids);
-    assert_true(session_has_logits(&x->s));
+    assert_int_equal(x->s.ids.n, N);
+    assert_int_equal(sequence_cached(&x->s), N);
+    assert_memory_equal(x->s.ids.data, x->ids, N * sizeof *x->ids);
+    assert_true(sequence_has_logits(&x->s));
     assert_memory_equal(x->s.logits, logits, x->bytes);
     mem_free(logits);
 }
@@ -205,7 +205,7 @@ static void bad_files_are_refused(void **state)
     struct fixture x;
     struct buf good = {0};
     open_fixture(&x, DTYPE_F16, 7);
-    assert_ok(session_feed(&x.s, x.ids, N, NULL));
+    assert_ok(sequence_feed(&x.s, x.ids, N, NULL));
     assert_ok(snapshot_save(&x.s, x.path, "length: 7\n", true));
     assert_ok(file_read_all(&good, x.path, UINT64_MAX));
     char *bad = mem_alloc(good.n + 1);
@@ -244,8 +244,8 @@ static void other_weights_are_refused(void **state)
     struct fixture x, y;
     open_fixture(&x, DTYPE_F16, 7);
     open_fixture(&y, DTYPE_F16, 8);
-    assert_ok(session_feed(&x.s, x.ids, N, NULL));
-    assert_ok(session_feed(&y.s, y.ids, N, NULL));
+    assert_ok(sequence_feed(&x.s, x.ids, N, NULL));
+    assert_ok(sequence_feed(&y.s, y.ids, N, NULL));
     assert_ok(snapshot_save(&x.s, x.path, NULL, true));
     refused(&y, ERR_MISMATCH, "it was saved under other weights");
     remove(x.path);
@@ -259,7 +259,7 @@ static void no_memory_leaks_nothing(void **state)
     struct fixture x;
     int rc;
     open_fixture(&x, DTYPE_F16, 7);
-    assert_ok(session_feed(&x.s, x.ids, N, NULL));
+    assert_ok(sequence_feed(&x.s, x.ids, N, NULL));
     rc = ERR_NOMEM;
     for (uint64_t k = 1; rc != 0; k++) {
         mem_fail_at(k);
@@ -274,8 +274,8 @@ static void no_memory_leaks_nothing(void **state)
         rc = snapshot_load(&x.s, x.path, NULL, NULL, &settings);
         mem_fail_at(0);
         assert_true(rc == 0 || rc == ERR_NOMEM);
-        assert_int_equal(x.s.text.n, N);
-        assert_int_equal(session_cached(&x.s), N);
+        assert_int_equal(x.s.ids.n, N);
+        assert_int_equal(sequence_cached(&x.s), N);
         mem_free(settings);
     }
     remove(x.path);

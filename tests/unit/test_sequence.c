@@ -1,4 +1,4 @@
-/* A session's logits are those of its text, however it came to be. */
+/* A sequence's logits are those of its text, however it came to be. */
 #include "tests/unit/tiny.h"
 
 #include "kvcache/sequence.h"
@@ -10,7 +10,7 @@ enum { N = 150 };
 struct fixture {
     struct model m;
     struct engine e;
-    struct session s, fresh;
+    struct sequence s, fresh;
     token_id ids[2 * N];
     size_t bytes; /* of logits */
 };
@@ -20,8 +20,8 @@ static void open_config(struct fixture *x, const struct config *c)
     assert_ok(par_open(2, false));
     tiny_init(&x->m, c, DTYPE_F16, 3);
     assert_ok(engine_init(&x->e, &x->m, 3));
-    assert_ok(session_init(&x->s, &x->e));
-    assert_ok(session_init(&x->fresh, &x->e));
+    assert_ok(sequence_init(&x->s, &x->e));
+    assert_ok(sequence_init(&x->fresh, &x->e));
     tiny_ids(x->ids, 2 * N, c, 4);
     x->bytes = (size_t)c->n_vocab * sizeof(float);
 }
@@ -34,25 +34,25 @@ static void open_fixture(struct fixture *x)
 
 static void close_fixture(struct fixture *x)
 {
-    session_release(&x->s);
-    session_release(&x->fresh);
+    sequence_release(&x->s);
+    sequence_release(&x->fresh);
     assert_int_equal(kvcache_used_bytes(&x->e.cache), 0);
     engine_release(&x->e);
     tiny_release(&x->m);
     par_close();
 }
 
-/* s holds exactly these ids, and the logits a new session has after them. */
-static void assert_is(struct fixture *x, struct session *s, const token_id *ids, size_t n)
+/* s holds exactly these ids, and the logits a new sequence has after them. */
+static void assert_is(struct fixture *x, struct sequence *s, const token_id *ids, size_t n)
 {
-    session_truncate(&x->fresh, 0);
-    assert_ok(session_feed(&x->fresh, ids, n, NULL));
-    assert_int_equal(s->text.n, n);
+    sequence_truncate(&x->fresh, 0);
+    assert_ok(sequence_feed(&x->fresh, ids, n, NULL));
+    assert_int_equal(s->ids.n, n);
     assert_int_equal(s->n_logits, n);
-    assert_int_equal(s->seq.n, n);
-    assert_memory_equal(s->text.data, ids, n * sizeof *ids);
+    assert_int_equal(s->kv.n, n);
+    assert_memory_equal(s->ids.data, ids, n * sizeof *ids);
     assert_memory_equal(s->logits, x->fresh.logits, x->bytes);
-    session_truncate(&x->fresh, 0);
+    sequence_truncate(&x->fresh, 0);
 }
 
 static void feeds_in_parts(void **state)
@@ -63,7 +63,7 @@ static void feeds_in_parts(void **state)
     uint64_t before = mem_count();
     static const size_t parts[] = {1, 2, 5, 12, 63, 67};
     for (size_t i = 0, at = 0; i < 6; at += parts[i++])
-        assert_ok(session_feed(&x.s, x.ids + at, parts[i], NULL));
+        assert_ok(sequence_feed(&x.s, x.ids + at, parts[i], NULL));
     assert_int_equal(mem_count(), before);
     assert_is(&x, &x.s, x.ids, N);
     close_fixture(&x);
@@ -74,22 +74,22 @@ static void truncates_and_sets(void **state)
     (void)state;
     struct fixture x;
     open_fixture(&x);
-    assert_ok(session_feed(&x.s, x.ids, N, NULL));
-    session_truncate(&x.s, 70);
-    assert_int_equal(x.s.seq.n, 70);
-    assert_ok(session_feed(&x.s, NULL, 0, NULL)); /* the logits after what is left */
+    assert_ok(sequence_feed(&x.s, x.ids, N, NULL));
+    sequence_truncate(&x.s, 70);
+    assert_int_equal(x.s.kv.n, 70);
+    assert_ok(sequence_feed(&x.s, NULL, 0, NULL)); /* the logits after what is left */
     assert_is(&x, &x.s, x.ids, 70);
-    assert_ok(session_feed(&x.s, x.ids + N, 20, NULL));
+    assert_ok(sequence_feed(&x.s, x.ids + N, 20, NULL));
     token_id want[90];
     memcpy(want, x.ids, 70 * sizeof *want);
     memcpy(want + 70, x.ids + N, 20 * sizeof *want);
     assert_is(&x, &x.s, want, 90);
-    assert_ok(session_set(&x.s, x.ids, 100, NULL));
+    assert_ok(sequence_set(&x.s, x.ids, 100, NULL));
     assert_is(&x, &x.s, x.ids, 100);
-    assert_ok(session_set(&x.s, x.ids, 30, NULL));
+    assert_ok(sequence_set(&x.s, x.ids, 30, NULL));
     assert_is(&x, &x.s, x.ids, 30);
-    assert_ok(session_set(&x.s, x.ids, 0, NULL));
-    assert_int_equal(x.s.text.n, 0);
+    assert_ok(sequence_set(&x.s, x.ids, 0, NULL));
+    assert_int_equal(x.s.ids.n, 0);
     close_fixture(&x);
 }
 
@@ -98,18 +98,18 @@ static void only_what_is_new_is_read(void **state)
     (void)state;
     struct fixture x;
     open_fixture(&x);
-    assert_ok(session_feed(&x.s, x.ids, N, NULL));
-    char *page = x.s.seq.pages[0];
+    assert_ok(sequence_feed(&x.s, x.ids, N, NULL));
+    char *page = x.s.kv.pages[0];
     char before = page[0];
     page[0] = (char)(before ^ 1); /* would be put right if it were read again */
     token_id other = (x.ids[100] + 1) % x.m.config.n_vocab;
     token_id *text = mem_array(N, sizeof *text);
     memcpy(text, x.ids, N * sizeof *text);
     text[100] = other;
-    assert_ok(session_set(&x.s, text, N, NULL));
-    assert_int_equal(x.s.seq.pages[0][0], (char)(before ^ 1));
+    assert_ok(sequence_set(&x.s, text, N, NULL));
+    assert_int_equal(x.s.kv.pages[0][0], (char)(before ^ 1));
     page[0] = before;
-    assert_ok(session_set(&x.s, x.ids, N, NULL));
+    assert_ok(sequence_set(&x.s, x.ids, N, NULL));
     assert_is(&x, &x.s, x.ids, N);
     mem_free(text);
     close_fixture(&x);
@@ -120,24 +120,24 @@ static void forks_leave_the_parent_alone(void **state)
     (void)state;
     struct fixture x;
     open_fixture(&x);
-    struct session child;
-    assert_ok(session_init(&child, &x.e));
-    assert_ok(session_feed(&x.s, x.ids, 100, NULL));
+    struct sequence child;
+    assert_ok(sequence_init(&child, &x.e));
+    assert_ok(sequence_feed(&x.s, x.ids, 100, NULL));
     size_t used = kvcache_used_bytes(&x.e.cache);
-    session_fork(&child, &x.s, 100);
+    sequence_fork(&child, &x.s, 100);
     assert_int_equal(kvcache_used_bytes(&x.e.cache), used);
     assert_is(&x, &child, x.ids, 100);
-    assert_ok(session_feed(&child, x.ids + N, 5, NULL));
-    assert_ok(session_feed(&x.s, x.ids + 100, 50, NULL));
+    assert_ok(sequence_feed(&child, x.ids + N, 5, NULL));
+    assert_ok(sequence_feed(&x.s, x.ids + 100, 50, NULL));
     assert_is(&x, &x.s, x.ids, N);
     token_id want[105];
     memcpy(want, x.ids, 100 * sizeof *want);
     memcpy(want + 100, x.ids + N, 5 * sizeof *want);
     assert_is(&x, &child, want, 105);
-    session_fork(&child, &x.s, 40);
-    assert_ok(session_feed(&child, NULL, 0, NULL));
+    sequence_fork(&child, &x.s, 40);
+    assert_ok(sequence_feed(&child, NULL, 0, NULL));
     assert_is(&x, &child, x.ids, 40);
-    session_release(&child);
+    sequence_release(&child);
     close_fixture(&x);
 }
 
@@ -146,11 +146,11 @@ static void slides(void **state)
     (void)state;
     struct fixture x;
     open_fixture(&x);
-    assert_ok(session_feed(&x.s, x.ids, 200, NULL));
-    assert_int_equal(session_feed(&x.s, x.ids, 1, NULL), ERR_FULL);
+    assert_ok(sequence_feed(&x.s, x.ids, 200, NULL));
+    assert_int_equal(sequence_feed(&x.s, x.ids, 1, NULL), ERR_FULL);
     assert_string_equal(err_text(), "the text would be 201 tokens long, the context holds 200");
     assert_is(&x, &x.s, x.ids, 200);
-    assert_ok(session_slide(&x.s, 100, NULL));
+    assert_ok(sequence_slide(&x.s, 100, NULL));
     assert_is(&x, &x.s, x.ids + 100, 100);
     close_fixture(&x);
 }
@@ -162,23 +162,23 @@ static void keeps_an_unread_last_id(void **state)
     struct fixture x;
     open_fixture(&x);
     uint64_t before = mem_count();
-    assert_int_equal(session_set(&x.s, x.ids, 201, NULL), ERR_FULL);
-    assert_int_equal(session_keep(&x.s, x.ids, 202, NULL), ERR_FULL);
-    assert_int_equal(x.s.text.n, 0);
-    assert_ok(session_keep(&x.s, x.ids, 201, NULL));
-    assert_int_equal(x.s.text.n, 201);
-    assert_memory_equal(x.s.text.data, x.ids, 201 * sizeof *x.ids);
-    assert_int_equal(session_cached(&x.s), 200);
-    assert_false(session_has_logits(&x.s));
-    assert_int_equal(session_feed(&x.s, NULL, 0, NULL), ERR_FULL);
-    assert_ok(session_keep(&x.s, x.s.text.data, 201, NULL));
+    assert_int_equal(sequence_set(&x.s, x.ids, 201, NULL), ERR_FULL);
+    assert_int_equal(sequence_keep(&x.s, x.ids, 202, NULL), ERR_FULL);
+    assert_int_equal(x.s.ids.n, 0);
+    assert_ok(sequence_keep(&x.s, x.ids, 201, NULL));
+    assert_int_equal(x.s.ids.n, 201);
+    assert_memory_equal(x.s.ids.data, x.ids, 201 * sizeof *x.ids);
+    assert_int_equal(sequence_cached(&x.s), 200);
+    assert_false(sequence_has_logits(&x.s));
+    assert_int_equal(sequence_feed(&x.s, NULL, 0, NULL), ERR_FULL);
+    assert_ok(sequence_keep(&x.s, x.s.ids.data, 201, NULL));
     assert_int_equal(mem_count(), before);
-    session_fork(&x.fresh, &x.s, 201);
-    assert_int_equal(x.fresh.text.n, 201);
-    session_truncate(&x.s, 200);
+    sequence_fork(&x.fresh, &x.s, 201);
+    assert_int_equal(x.fresh.ids.n, 201);
+    sequence_truncate(&x.s, 200);
     assert_is(&x, &x.s, x.ids, 200);
     x.ids[200] = -1;
-    assert_int_equal(session_keep(&x.s, x.ids, 201, NULL), ERR_RANGE);
+    assert_int_equal(sequence_keep(&x.s, x.ids, 201, NULL), ERR_RANGE);
     assert_is(&x, &x.s, x.ids, 200);
     close_fixture(&x);
 }
@@ -188,16 +188,16 @@ static void other_weights_are_read_again(void **state)
     (void)state;
     struct fixture x;
     open_fixture(&x);
-    assert_ok(session_feed(&x.s, x.ids, 80, NULL));
+    assert_ok(sequence_feed(&x.s, x.ids, 80, NULL));
     float *before = mem_alloc(x.bytes);
     memcpy(before, x.s.logits, x.bytes);
     struct param_tensor *t = params_find(&x.m.params, "h.0.ln_1.weight");
     t->data[0] += 1.0f;
     x.m.version++;
-    assert_int_equal(session_cached(&x.s), 0);
-    assert_ok(session_feed(&x.s, NULL, 0, NULL));
+    assert_int_equal(sequence_cached(&x.s), 0);
+    assert_ok(sequence_feed(&x.s, NULL, 0, NULL));
     assert_memory_not_equal(before, x.s.logits, x.bytes);
-    session_truncate(&x.fresh, 0);
+    sequence_truncate(&x.fresh, 0);
     assert_is(&x, &x.s, x.ids, 80);
     mem_free(before);
     close_fixture(&x);
@@ -209,8 +209,8 @@ static void bad_ids_change_nothing(void **state)
     struct fixture x;
     open_fixture(&x);
     token_id bad[2] = {1, -1};
-    assert_ok(session_feed(&x.s, x.ids, 10, NULL));
-    assert_int_equal(session_feed(&x.s, bad, 2, NULL), ERR_RANGE);
+    assert_ok(sequence_feed(&x.s, x.ids, 10, NULL));
+    assert_int_equal(sequence_feed(&x.s, bad, 2, NULL), ERR_RANGE);
     assert_string_equal(err_text(), "token id -1 is outside the model's vocabulary, 0 to 100");
     assert_is(&x, &x.s, x.ids, 10);
     close_fixture(&x);
@@ -235,33 +235,33 @@ static void an_interrupted_feed_goes_on(void **state)
     open_config(&x, &c);
     token_id *text = mem_array(1300, sizeof *text);
     tiny_ids(text, 1300, &c, 11);
-    assert_ok(session_feed(&x.s, text, 10, NULL));
+    assert_ok(sequence_feed(&x.s, text, 10, NULL));
 
     int calls = 3;
     struct progress p = {.step = interrupt_later, .user = &calls};
-    assert_int_equal(session_feed(&x.s, text + 10, 1290, &p), ERR_INTERRUPTED);
+    assert_int_equal(sequence_feed(&x.s, text + 10, 1290, &p), ERR_INTERRUPTED);
     interrupt_clear();
-    assert_int_equal(x.s.text.n, 10);
-    assert_int_equal(x.s.seq.n, 10 + 2 * FORWARD_MAX_ROWS);
-    assert_true(session_has_logits(&x.s));
-    char *page = x.s.seq.pages[15];
+    assert_int_equal(x.s.ids.n, 10);
+    assert_int_equal(x.s.kv.n, 10 + 2 * FORWARD_MAX_ROWS);
+    assert_true(sequence_has_logits(&x.s));
+    char *page = x.s.kv.pages[15];
 
-    assert_ok(session_feed(&x.s, text + 10, 1290, NULL)); /* goes on */
-    assert_ptr_equal(x.s.seq.pages[15], page);
+    assert_ok(sequence_feed(&x.s, text + 10, 1290, NULL)); /* goes on */
+    assert_ptr_equal(x.s.kv.pages[15], page);
     assert_is(&x, &x.s, text, 1300);
 
-    session_truncate(&x.s, 10); /* or not: the text as it was */
+    sequence_truncate(&x.s, 10); /* or not: the text as it was */
     calls = 2;
-    assert_int_equal(session_feed(&x.s, text + 10, 1290, &p), ERR_INTERRUPTED);
+    assert_int_equal(sequence_feed(&x.s, text + 10, 1290, &p), ERR_INTERRUPTED);
     interrupt_clear();
-    assert_ok(session_feed(&x.s, NULL, 0, NULL));
+    assert_ok(sequence_feed(&x.s, NULL, 0, NULL));
     assert_is(&x, &x.s, text, 10);
 
     calls = 2; /* or another text */
-    assert_int_equal(session_set(&x.s, text, 1200, &p), ERR_INTERRUPTED);
+    assert_int_equal(sequence_set(&x.s, text, 1200, &p), ERR_INTERRUPTED);
     interrupt_clear();
-    assert_int_equal(x.s.text.n, 10);
-    assert_ok(session_set(&x.s, text, 600, NULL));
+    assert_int_equal(x.s.ids.n, 10);
+    assert_ok(sequence_set(&x.s, text, 600, NULL));
     assert_is(&x, &x.s, text, 600);
     mem_free(text);
     close_fixture(&x);
@@ -272,21 +272,21 @@ static void a_full_pool_changes_nothing(void **state)
     (void)state;
     struct fixture x;
     open_fixture(&x); /* (3 + 1) * 4 pages */
-    struct session others[3];
+    struct sequence others[3];
     for (int i = 0; i < 3; i++) {
-        assert_ok(session_init(&others[i], &x.e));
-        assert_ok(session_feed(&others[i], x.ids, 200, NULL));
+        assert_ok(sequence_init(&others[i], &x.e));
+        assert_ok(sequence_feed(&others[i], x.ids, 200, NULL));
     }
-    assert_ok(session_feed(&x.s, x.ids, 130, NULL));
-    assert_ok(session_feed(&x.fresh, x.ids, 64, NULL));
-    assert_int_equal(session_feed(&x.fresh, x.ids + 64, 1, NULL), ERR_FULL);
-    assert_int_equal(x.fresh.text.n, 64);
-    assert_true(session_has_logits(&x.fresh));
-    session_release(&others[0]);
-    assert_ok(session_feed(&x.fresh, x.ids + 64, 66, NULL));
+    assert_ok(sequence_feed(&x.s, x.ids, 130, NULL));
+    assert_ok(sequence_feed(&x.fresh, x.ids, 64, NULL));
+    assert_int_equal(sequence_feed(&x.fresh, x.ids + 64, 1, NULL), ERR_FULL);
+    assert_int_equal(x.fresh.ids.n, 64);
+    assert_true(sequence_has_logits(&x.fresh));
+    sequence_release(&others[0]);
+    assert_ok(sequence_feed(&x.fresh, x.ids + 64, 66, NULL));
     assert_memory_equal(x.fresh.logits, x.s.logits, x.bytes);
-    session_release(&others[1]);
-    session_release(&others[2]);
+    sequence_release(&others[1]);
+    sequence_release(&others[2]);
     close_fixture(&x);
 }
 
@@ -296,11 +296,11 @@ static void no_memory_leaks_nothing(void **state)
     struct fixture x;
     open_fixture(&x);
     for (uint64_t k = 1; k <= 4; k++) {
-        struct session s;
+        struct sequence s;
         mem_fail_at(k);
-        assert_int_equal(session_init(&s, &x.e), ERR_NOMEM);
+        assert_int_equal(sequence_init(&s, &x.e), ERR_NOMEM);
         mem_fail_at(0);
-        session_release(&s);
+        sequence_release(&s);
     }
     close_fixture(&x);
 }
@@ -309,7 +309,7 @@ static void no_memory_leaks_nothing(void **state)
 
 struct scored {
     struct fixture *x;
-    struct session *s;
+    struct sequence *s;
     size_t next, calls;
 };
 
@@ -317,7 +317,7 @@ static void compare(void *user, size_t i, const float *logits)
 {
     struct scored *c = user;
     assert_int_equal(i, c->next);
-    assert_ok(session_set(c->s, c->x->ids, i, NULL));
+    assert_ok(sequence_set(c->s, c->x->ids, i, NULL));
     assert_memory_equal(logits, c->s->logits, c->x->bytes);
     c->next++;
     c->calls++;
@@ -331,7 +331,7 @@ static void scoring_is_reading_token_by_token(void **state)
     static const size_t firsts[] = {1, 2, 70, 200};
     for (size_t i = 0; i < 4; i++) {
         struct scored c = {.x = &x, .s = &x.s, .next = firsts[i]};
-        assert_ok(session_set(&x.s, x.ids, firsts[i], NULL));
+        assert_ok(sequence_set(&x.s, x.ids, firsts[i], NULL));
         assert_ok(score_text(&x.e, x.ids, 201, firsts[i], compare, &c, NULL));
         assert_int_equal(c.calls, 201 - firsts[i]);
     }

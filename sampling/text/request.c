@@ -1,8 +1,10 @@
-#include "sampling/generate.h"
+#include "sampling/text/request.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/mem.h"
 #include "model/base/words.h"
+#include "model/forward.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -144,4 +146,21 @@ int generate_stop_tokens(struct stop_tokens *out, const struct generate_config *
     if (end != TOKEN_NONE)
         out->ids[out->n++] = end;
     return 0;
+}
+
+const char *finish_name(enum finish f)
+{
+    static const char *const names[] = {"length",  "stop token",  "stop string",
+                                        "context", "interrupted", "error"};
+    return names[f];
+}
+
+void answer_release(struct answer *a)
+{
+    if (a == NULL)
+        return;
+    ids_release(&a->ids);
+    mem_free(a->logprobs);
+    buf_release(&a->text);
+    *a = (struct answer){0};
 }

@@ -1,0 +1,83 @@
+#ifndef PRATTLE_SAMPLING_TEXT_REQUEST_H
+#define PRATTLE_SAMPLING_TEXT_REQUEST_H
+/*
+ * What is asked and answered: the settings of generation, an answer, and what the host
+ * hears of it meanwhile. The searches, the scheduler and generate share these.
+ */
+#include "model/base/buf.h"
+#include "model/base/progress.h"
+#include "model/model.h"
+#include "sampling/chain/sampler.h"
+
+enum on_full { ON_FULL_STOP, ON_FULL_SLIDE };
+enum early_stopping { EARLY_STOPPING_FALSE, EARLY_STOPPING_TRUE, EARLY_STOPPING_NEVER };
+
+struct generate_config {
+    int max_new_tokens;
+    char *stop;            /* stop strings, as words_parse reads them; owned by settings */
+    char *stop_token;      /* ids or tokens' texts, as words_parse reads them; "" or NULL: the
+                              model's end of text */
+    int on_full;           /* enum on_full */
+    int device_iterations; /* tokens between hand-overs to the host */
+    bool device_loop;
+    int num_return_sequences;
+    int num_beams;
+    float length_penalty;
+    int early_stopping;  /* enum early_stopping */
+    float penalty_alpha; /* > 0 with top_k > 1: contrastive search */
+    bool begin;          /* a text begins with the token that begins texts */
+    bool trim;           /* a trailing blank goes with the word that follows */
+    bool special;        /* special tokens in the prompt count as such */
+};
+void generate_config_init(struct generate_config *c); /* 128 new tokens, trim, the device loop */
+/* Ranges, and settings that exclude each other; ERR_RANGE names the setting. */
+int generate_config_check(const struct generate_config *g, const struct sampler_config *c);
+/* The last of these alone; *out then names two settings that exclude each other. Where a model
+ * brings both, the first gives way, as in transformers: beams come before contrastive search. */
+struct generate_odds {
+    const char *yields, *to;
+};
+int generate_config_odds(struct generate_odds *out, const struct generate_config *g,
+                         const struct sampler_config *c);
+/* How many texts one prompt keeps in the engine at once: samples, beams or top_k. */
+int generate_texts(const struct generate_config *g, const struct sampler_config *c);
+/* The tokens that end a text, if any. ERR_RANGE: stop_token names what is no token. */
+int generate_stop_tokens(struct stop_tokens *out, const struct generate_config *g,
+                         const struct model *m);
+
+/* How an answer ended. */
+enum finish {
+    FINISH_LENGTH,
+    FINISH_STOP_TOKEN,
+    FINISH_STOP_STRING,
+    FINISH_CONTEXT,
+    FINISH_INTERRUPTED,
+    FINISH_ERROR
+};
+const char *finish_name(enum finish f); /* "length", "stop token", "stop string", ... */
+
+/* One answer. */
+struct answer {
+    struct ids ids;  /* new tokens, without the stop token */
+    float *logprobs; /* [ids.n] when asked for, else NULL */
+    struct buf text; /* as streamed: a held blank is not in it, nor the stop string */
+    enum finish finish;
+    double score; /* beam search: the sequence's score */
+    int n_prompt; /* prompt tokens in the context, of which n_reused came from the cache */
+    int n_reused;
+    bool slid;        /* the context was full, and its newest half was read again */
+    double prefill_s; /* reading the prompt */
+    double decode_s;  /* making the tokens; of several answers together */
+};
+void answer_release(struct answer *a);
+
+/* What the host sees while it goes on; any may be NULL. Called by the host's thread. */
+struct generate_host {
+    void (*text)(void *user, int answer, const char *bytes, size_t n);
+    void (*status)(void *user, const char *sentence); /* "context full: ..." */
+    const struct progress *progress;
+    bool want_logprobs;
+    void *user;
+};
+
+#endif

@@ -18,7 +18,8 @@ int engine_init(struct engine *e, struct model *m, int max_seqs)
         goto out;
     rc = ERR_NOMEM;
     if ((e->logits = mem_map(e->logits_bytes)) == NULL ||
-        (e->pass = mem_array(FORWARD_MAX_ROWS, sizeof *e->pass)) == NULL)
+        (e->pass = mem_array(FORWARD_MAX_ROWS, sizeof *e->pass)) == NULL ||
+        (e->pass_kv = mem_array(FORWARD_MAX_ROWS, sizeof(struct kv_seq *))) == NULL)
         goto out;
     return 0;
 out:
@@ -34,6 +35,7 @@ void engine_release(struct engine *e)
     kvcache_release(&e->cache);
     mem_unmap(e->logits, e->logits_bytes);
     mem_free(e->pass);
+    mem_free(e->pass_kv);
     *e = (struct engine){0};
 }
 
@@ -47,47 +49,95 @@ int engine_check_ids(const struct engine *e, const token_id *ids, size_t n)
     return 0;
 }
 
+/* ---- one pass ---- */
+
+void engine_begin(struct engine *e)
+{
+    e->n_pass = e->n_pass_rows = e->n_hidden = 0;
+}
+
+int engine_add(struct engine *e, struct kv_seq *kv, const token_id *ids, int n, int skip)
+{
+    int rc = kv_seq_reserve(kv, &e->cache, n);
+    if (rc != 0)
+        return rc;
+    e->pass_kv[e->n_pass] = kv;
+    e->pass[e->n_pass++] =
+        (struct forward_seq){.ids = ids, .n = n, .skip = skip, .kv = kv_seq_view(kv)};
+    e->n_pass_rows += n;
+    e->n_hidden += n - skip;
+    return 0;
+}
+
+void engine_pass(struct engine *e, float *logits, int thread, int n_threads)
+{
+    forward_pass(&e->forward, e->pass, e->n_pass, thread, n_threads);
+    if (logits != NULL && e->n_hidden > 0)
+        forward_head(&e->forward, logits, (size_t)e->model->config.n_vocab, NULL, e->n_hidden,
+                     thread, n_threads);
+}
+
+void engine_advance(struct engine *e)
+{
+    for (int i = 0; i < e->n_pass; i++)
+        kv_seq_advance(e->pass_kv[i], e->pass[i].n);
+}
+
+/* A job of the team: a pass, or the logits of rows of the last. */
+struct job {
+    struct engine *engine;
+    float *logits;
+    int first, n;
+};
+
+static void run_pass(void *arg, int thread, int n_threads)
+{
+    const struct job *j = arg;
+    engine_pass(j->engine, j->logits, thread, n_threads);
+}
+
+void engine_run(struct engine *e, float *logits)
+{
+    struct job job = {.engine = e, .logits = logits};
+    par_run(run_pass, &job);
+    engine_advance(e);
+}
+
+static void run_head(void *arg, int thread, int n_threads)
+{
+    const struct job *j = arg;
+    int rows[FORWARD_MAX_ROWS];
+    for (int i = 0; i < j->n; i++)
+        rows[i] = j->first + i;
+    forward_head(&j->engine->forward, j->logits, (size_t)j->engine->model->config.n_vocab, rows,
+                 j->n, thread, n_threads);
+}
+
+void engine_head(struct engine *e, float *logits, int first, int n)
+{
+    struct job job = {e, logits, first, n};
+    par_run(run_head, &job);
+}
+
+/* ---- prefill ---- */
+
 /* How far the feeding has come: whole feeds, and ids of the one after them. */
 struct place {
     int feed, id;
 };
 
-/* One pass: as many rows as there is room for, from a place on. */
-struct pass {
-    struct engine *engine;
-    int n_seqs, n_rows;
-    int n_ended;   /* feeds whose last id is in it */
-    float *logits; /* [n_ended,V] after their last ids, or NULL */
-};
-
-static void put_together(struct pass *pass, struct place *at, const struct engine_feed *feeds,
-                         int n_feeds)
+/* As much as there is room for, from a place on. Its pages are reserved already. */
+static void add_feeds(struct engine *e, struct place *at, const struct engine_feed *feeds,
+                      int n_feeds)
 {
-    struct engine *e = pass->engine;
-    pass->n_seqs = pass->n_rows = pass->n_ended = 0;
-    while (at->feed < n_feeds && pass->n_rows < FORWARD_MAX_ROWS) {
+    engine_begin(e);
+    while (at->feed < n_feeds && engine_room(e) > 0) {
         const struct engine_feed *f = &feeds[at->feed];
-        int n = f->n - at->id;
-        if (n > FORWARD_MAX_ROWS - pass->n_rows)
-            n = FORWARD_MAX_ROWS - pass->n_rows;
-        bool ends = at->id + n == f->n;
-        e->pass[pass->n_seqs++] = (struct forward_seq){
-            .ids = f->ids + at->id, .n = n, .skip = ends ? n - 1 : n, .kv = kv_seq_view(f->seq)};
-        pass->n_rows += n;
-        pass->n_ended += ends;
-        *at = ends ? (struct place){.feed = at->feed + 1}
-                   : (struct place){.feed = at->feed, .id = at->id + n};
+        int left = f->n - at->id, n = left < engine_room(e) ? left : engine_room(e);
+        engine_add(e, f->seq, f->ids + at->id, n, n == left ? n - 1 : n);
+        *at = n == left ? (struct place){.feed = at->feed + 1}
+                        : (struct place){.feed = at->feed, .id = at->id + n};
     }
-}
-
-static void run_pass(void *arg, int thread, int n_threads)
-{
-    const struct pass *pass = arg;
-    struct engine *e = pass->engine;
-    forward_pass(&e->forward, e->pass, pass->n_seqs, thread, n_threads);
-    if (pass->logits != NULL && pass->n_ended > 0)
-        forward_head(&e->forward, pass->logits, (size_t)e->model->config.n_vocab, NULL,
-                     pass->n_ended, thread, n_threads);
 }
 
 static int make_room(struct engine *e, const struct engine_feed *feeds, int n_feeds)
@@ -115,7 +165,6 @@ int engine_feed(struct engine *e, const struct engine_feed *feeds, int n_feeds, 
     for (int i = 0; i < n_feeds; i++)
         total += (uint64_t)feeds[i].n;
 
-    struct pass pass = {.engine = e};
     for (struct place at = {0}; at.feed < n_feeds;) {
         if ((rc = progress_step(p, "reading", done, total)) != 0) {
             for (int i = at.feed; i < n_feeds; i++)
@@ -123,12 +172,10 @@ int engine_feed(struct engine *e, const struct engine_feed *feeds, int n_feeds, 
             return rc;
         }
         int first = at.feed;
-        pass.logits = logits == NULL ? NULL : logits + (size_t)first * e->model->config.n_vocab;
-        put_together(&pass, &at, feeds, n_feeds);
-        par_run(run_pass, &pass);
-        for (int i = 0; i < pass.n_seqs; i++)
-            kv_seq_advance(feeds[first + i].seq, e->pass[i].n);
-        done += (uint64_t)pass.n_rows;
+        add_feeds(e, &at, feeds, n_feeds);
+        engine_run(e, logits == NULL ? NULL
+                                     : logits + (size_t)first * (size_t)e->model->config.n_vocab);
+        done += (uint64_t)e->n_pass_rows;
     }
     return 0;
 }

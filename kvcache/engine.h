@@ -16,7 +16,11 @@ struct engine {
     int max_seqs;  /* full texts the pool holds, beside the sequence's */
     float *logits; /* [max_seqs,V] of the last pass */
     size_t logits_bytes;
-    struct forward_seq *pass; /* [FORWARD_MAX_ROWS], room to put a pass together */
+    /* The pass being put together, or the last one that ran: engine_begin .. engine_pass. */
+    struct forward_seq *pass; /* [FORWARD_MAX_ROWS], the first n_pass in use */
+    struct kv_seq **pass_kv;  /* [FORWARD_MAX_ROWS], whose positions they fill */
+    int n_pass, n_pass_rows;
+    int n_hidden; /* rows of forward.hidden: those not skipped */
 };
 
 /* max_seqs: how many full texts (slots, beams, samples) may live at once; one more is
@@ -26,6 +30,33 @@ void engine_release(struct engine *e);
 
 /* Ids can be fed to this model. ERR_RANGE names the first that is not in its vocabulary. */
 int engine_check_ids(const struct engine *e, const token_id *ids, size_t n);
+
+/*
+ * One pass of the model over parts of some texts: the only place that drives the forward
+ * pass. Put together (begin, add, ...), then run, by a job of its own or inside one.
+ *
+ *     engine_begin
+ *     engine_add      once for each text; reserves its pages
+ *     engine_run      = engine_pass by all threads, then engine_advance
+ *     engine_head     logits of some of the rows, as often as wanted
+ */
+void engine_begin(struct engine *e);
+/* Rows that still fit into the pass. */
+static inline int engine_room(const struct engine *e)
+{
+    return FORWARD_MAX_ROWS - e->n_pass_rows;
+}
+/* n <= engine_room ids go behind kv, which is in no other part of this pass; the first
+ * `skip` of them get no hidden state. ERR_FULL: no page; then the pass is as it was. */
+int engine_add(struct engine *e, struct kv_seq *kv, const token_id *ids, int n, int skip);
+/* By every thread of a running job: the pass, and the logits [n_hidden,V] of its hidden
+ * rows; NULL: none are wanted. */
+void engine_pass(struct engine *e, float *logits, int thread, int n_threads);
+/* The texts of the pass are longer by what it reads: by one thread, once for each pass. */
+void engine_advance(struct engine *e);
+void engine_run(struct engine *e, float *logits);
+/* The last pass's logits [n,V] of hidden rows first .. first + n - 1. */
+void engine_head(struct engine *e, float *logits, int first, int n);
 
 /*
  * Feed several sequences at once, in parts of FORWARD_MAX_ROWS rows: prefill. Each

@@ -24,7 +24,6 @@ int device_loop_init(struct device_loop *l, struct engine *e, int n_slots)
         (l->slots = mem_array(n, sizeof *l->slots)) == NULL ||
         (l->drawn = mem_array(n, sizeof *l->drawn)) == NULL ||
         (l->picked = mem_array(n, sizeof *l->picked)) == NULL ||
-        (l->pass = mem_array(n, sizeof *l->pass)) == NULL ||
         (l->ring = mem_array((size_t)l->max_handed, sizeof *l->ring)) == NULL) {
         device_loop_release(l);
         return ERR_NOMEM;
@@ -40,7 +39,6 @@ void device_loop_release(struct device_loop *l)
     mem_free(l->slots);
     mem_free(l->drawn);
     mem_free(l->picked);
-    mem_free(l->pass);
     mem_free(l->ring);
     *l = (struct device_loop){0};
 }
@@ -97,27 +95,26 @@ static void write_handed(struct device_loop *l, int slot, const struct handed *h
     }
 }
 
-/* The next pass: the last token of every live slot, whose logits will be row n_pass. */
+/* The next pass: the last token of every live slot, whose logits will be its row of the pass. */
 static void plan_pass(struct device_loop *l)
 {
     static const struct handed NO_PAGE = {
         .ended = true, .finish = FINISH_ERROR, .token = {.id = TOKEN_NONE}};
     struct engine *e = l->engine;
-    l->n_pass = 0;
+    engine_begin(e);
     for (int i = 0; i < l->n_slots; i++) {
         struct slot *s = &l->slots[i];
         if (!s->live)
             continue;
-        if (kv_seq_reserve(s->seq, &e->cache, 1) != 0) {
+        int row = e->n_pass;
+        if (engine_add(e, s->seq, &s->text[s->n_text - 1], 1, 0) != 0) {
             write_handed(l, i, &NO_PAGE);
             continue;
         }
-        s->logits = e->logits + (size_t)l->n_pass * (size_t)e->model->config.n_vocab;
+        s->logits = e->logits + (size_t)row * (size_t)e->model->config.n_vocab;
         s->ready = true;
-        l->pass[l->n_pass++] =
-            (struct forward_seq){.ids = &s->text[s->n_text - 1], .n = 1, .kv = kv_seq_view(s->seq)};
-        kv_seq_advance(s->seq, 1);
     }
+    engine_advance(e);
 }
 
 /* Between two steps, by thread 0: hand over, leave or go on. */
@@ -136,7 +133,7 @@ static void plan(struct device_loop *l)
                interrupt_pending() || atomic_load_explicit(&l->halt, memory_order_relaxed);
     if (!l->leave) {
         plan_pass(l);
-        l->leave = l->n_pass == 0;
+        l->leave = l->engine->n_pass == 0;
     }
     if (l->leave || l->steps_held >= l->device_iterations) {
         l->steps_held = 0;
@@ -157,9 +154,7 @@ static void run(void *arg, int thread, int n_threads)
         par_barrier();
         if (l->leave)
             return;
-        forward_pass(&e->forward, l->pass, l->n_pass, thread, n_threads);
-        forward_head(&e->forward, e->logits, (size_t)e->model->config.n_vocab, NULL, l->n_pass,
-                     thread, n_threads);
+        engine_pass(e, e->logits, thread, n_threads);
     }
 }
 

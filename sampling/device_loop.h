@@ -47,11 +47,9 @@ struct device_loop {
     int max_steps, max_handed;
     char *scratch; /* [threads][scratch_bytes] for draws */
     size_t scratch_bytes;
-    struct handed *drawn;     /* [n_slots] of this step */
-    bool *picked;             /* [n_slots] in this step */
-    struct forward_seq *pass; /* [n_slots] */
-    int n_pass;
-    struct handed *ring; /* [max_handed], written by the device, read by the host */
+    struct handed *drawn; /* [n_slots] of this step */
+    bool *picked;         /* [n_slots] in this step */
+    struct handed *ring;  /* [max_handed], written by the device, read by the host */
     size_t n_written, n_read;
     _Alignas(64) atomic_size_t n_handed; /* what the host may read */
     _Alignas(64) atomic_int next;        /* slot to draw for */

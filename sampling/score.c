@@ -102,78 +102,48 @@ static int begin_passage(struct scorer *s, size_t i)
     return kv_seq_reserve(seq, &s->engine->cache, (int)(p->n - 1 - p->shared));
 }
 
-/* The next ids of passage i, at most `room`: a part of the pass, and the targets they have. */
-static int take_part(struct scorer *s, struct forward_seq *part, size_t i, size_t at, int room)
+/* The next ids of passage i, as many as fit into the pass, and the targets they have; how
+ * many ids, or a code. */
+static int add_part(struct scorer *s, size_t i, size_t at)
 {
     const struct passage *p = &s->list[i];
-    size_t left = p->n - 1 - at, n = left < (size_t)room ? left : (size_t)room;
+    size_t left = p->n - 1 - at, room = (size_t)engine_room(s->engine);
+    size_t n = left < room ? left : room;
     int rc = at == p->shared ? begin_passage(s, i) : 0;
+    size_t skip = p->first - 1 <= at ? 0 : p->first - 1 - at < n ? p->first - 1 - at : n;
+    if (rc == 0)
+        rc = engine_add(s->engine, seq_of(s, i), p->ids + at, (int)n, (int)skip);
     if (rc != 0)
         return rc;
-    size_t skip = p->first - 1 <= at ? 0 : p->first - 1 - at < n ? p->first - 1 - at : n;
-    *part = (struct forward_seq){
-        .ids = p->ids + at, .n = (int)n, .skip = (int)skip, .kv = kv_seq_view(seq_of(s, i))};
     for (size_t k = at + skip; k < at + n; k++)
         s->rows[s->n_rows++] = (struct score_row){i, k + 1, p->ids[k + 1]};
-    return 0;
-}
-
-struct pass {
-    struct engine *engine;
-    int n_seqs;
-};
-
-static void run_pass(void *arg, int thread, int n_threads)
-{
-    const struct pass *pass = arg;
-    forward_pass(&pass->engine->forward, pass->engine->pass, pass->n_seqs, thread, n_threads);
+    return (int)n;
 }
 
 /* Read as much as fits into one pass: the hidden states of its targets are there then. */
 static int read_more(struct scorer *s)
 {
-    struct pass pass = {s->engine, 0};
-    size_t first = s->passage, i = first, at = s->at;
-    int room = FORWARD_MAX_ROWS;
+    struct engine *e = s->engine;
+    size_t i = s->passage, at = s->at;
     s->n_rows = s->row = 0;
-    while (i < s->n && room > 0 && pass.n_seqs < s->n_seqs && can_begin(s, i)) {
-        struct forward_seq *part = &s->engine->pass[pass.n_seqs];
-        int rc = take_part(s, part, i, at, room);
-        if (rc != 0) {
+    engine_begin(e);
+    while (i < s->n && engine_room(e) > 0 && e->n_pass < s->n_seqs && can_begin(s, i)) {
+        int n = add_part(s, i, at);
+        if (n < 0) {
             s->n_rows = 0;
-            return rc;
+            return n;
         }
-        pass.n_seqs++;
-        room -= part->n;
-        at += (size_t)part->n;
+        at += (size_t)n;
         if (at == s->list[i].n - 1) {
             i++;
             at = i < s->n ? s->list[i].shared : 0;
         }
     }
-    par_run(run_pass, &pass);
-    for (int k = 0; k < pass.n_seqs; k++)
-        kv_seq_advance(seq_of(s, first + (size_t)k), s->engine->pass[k].n);
-    s->done += (uint64_t)(FORWARD_MAX_ROWS - room);
+    engine_run(e, NULL);
+    s->done += (uint64_t)e->n_pass_rows;
     s->passage = i;
     s->at = at;
     return 0;
-}
-
-struct head {
-    struct scorer *s;
-    int row, n;
-};
-
-static void run_head(void *arg, int thread, int n_threads)
-{
-    const struct head *h = arg;
-    struct engine *e = h->s->engine;
-    int rows[SCORE_ROWS];
-    for (int i = 0; i < h->n; i++)
-        rows[i] = h->row + i;
-    forward_head(&e->forward, h->s->logits, (size_t)e->model->config.n_vocab, rows, h->n, thread,
-                 n_threads);
 }
 
 int scorer_next(struct scorer *s, const struct score_row **rows, const float **logits, int *n,
@@ -187,16 +157,15 @@ int scorer_next(struct scorer *s, const struct score_row **rows, const float **l
         if (rc != 0)
             return rc;
     }
-    struct head h = {s, s->row, s->n_rows - s->row};
-    if (h.n > SCORE_ROWS)
-        h.n = SCORE_ROWS;
-    if (h.n > 0)
-        par_run(run_head, &h);
+    s->n_given = s->n_rows - s->row;
+    if (s->n_given > SCORE_ROWS)
+        s->n_given = SCORE_ROWS;
+    if (s->n_given > 0)
+        engine_head(s->engine, s->logits, s->row, s->n_given);
     *rows = s->rows + s->row;
     *logits = s->logits;
-    *n = h.n;
-    s->row += h.n;
-    s->n_given = h.n;
+    *n = s->n_given;
+    s->row += s->n_given;
     return 0;
 }
 

@@ -2,7 +2,6 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "model/base/par.h"
 #include "model/kernels/sampling_kernels.h"
 #include "sampling/chain/candidates.h"
 #include "sampling/text/prompt.h"
@@ -11,15 +10,6 @@
 #include <string.h>
 
 enum { LANES = 16 };
-
-/* A pass over some texts, and the logits of one row of it. */
-struct pass {
-    struct engine *engine;
-    struct forward_seq *seqs; /* [top_k] */
-    int n;
-    int row;
-    float *logits; /* [V] */
-};
 
 struct contrastive {
     struct sequence *sequence;
@@ -34,7 +24,6 @@ struct contrastive {
     float *p;            /* [top_k] how likely each is */
     float *rows;         /* [top_k,C] the last hidden state with each, of length 1 */
     struct kv_seq *seqs; /* [top_k] the text and each of them */
-    struct pass pass;
 };
 
 static void carve(struct contrastive *k, struct arena *a, const struct config *c)
@@ -47,20 +36,6 @@ static void carve(struct contrastive *k, struct arena *a, const struct config *c
     k->p = arena_take(a, n * sizeof *k->p);
     k->rows = arena_take(a, n * (size_t)c->n_embd * sizeof *k->rows);
     k->seqs = arena_take(a, n * sizeof *k->seqs);
-    k->pass.seqs = arena_take(a, n * sizeof *k->pass.seqs);
-}
-
-static void run_pass(void *arg, int thread, int n_threads)
-{
-    const struct pass *p = arg;
-    forward_pass(&p->engine->forward, p->seqs, p->n, thread, n_threads);
-}
-
-static void run_head(void *arg, int thread, int n_threads)
-{
-    const struct pass *p = arg;
-    forward_head(&p->engine->forward, p->logits, (size_t)p->engine->model->config.n_vocab, &p->row,
-                 1, thread, n_threads);
 }
 
 static float dot(const float *a, const float *b, int n)
@@ -97,15 +72,14 @@ static int read_text(struct contrastive *k, const struct progress *progress)
     kv_seq_truncate(&s->kv, &e->cache, 0);
     int rc = kv_seq_reserve(&s->kv, &e->cache, n);
     for (int at = 0; rc == 0 && at < n; at = s->kv.n) {
-        int rows = n - at < FORWARD_MAX_ROWS ? n - at : FORWARD_MAX_ROWS;
-        k->pass.seqs[0] =
-            (struct forward_seq){.ids = s->ids.data + at, .n = rows, .kv = kv_seq_view(&s->kv)};
-        k->pass.n = 1;
         rc = progress_step(progress, "reading", (uint64_t)at, (uint64_t)n);
         if (rc)
             break;
-        par_run(run_pass, &k->pass);
-        kv_seq_advance(&s->kv, rows);
+        engine_begin(e);
+        int rows = n - at < engine_room(e) ? n - at : engine_room(e);
+        if ((rc = engine_add(e, &s->kv, s->ids.data + at, rows, 0)) != 0)
+            break;
+        engine_run(e, NULL);
         take_hidden(k->hidden + (size_t)at * (size_t)width, e->forward.hidden, rows, width);
     }
     kv_seq_truncate(&s->kv, &e->cache, s->kv.n);
@@ -139,8 +113,6 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
     k->top_k = c->top_k;
     k->n_prompt = (int)s->ids.n;
     k->held_blank = held_blank;
-    k->pass.engine = s->engine;
-    k->pass.logits = s->logits;
     carve(k, &(struct arena){.base = (char *)k + head}, config);
     for (int i = 0; i < k->top_k && rc == 0; i++)
         rc = kv_seq_init(&k->seqs[i], &s->engine->cache);
@@ -190,23 +162,21 @@ static int choose_candidates(struct contrastive *k)
 }
 
 /* The text with each of the n candidates, in one pass. */
-static int try(struct contrastive *k, int n)
+static int read_candidates(struct contrastive *k, int n)
 {
-    struct sequence *s = k->sequence;
-    struct kvcache *cache = &s->engine->cache;
+    struct engine *e = k->sequence->engine;
+    struct kv_seq *kv = &k->sequence->kv;
+    engine_begin(e);
     for (int i = 0; i < n; i++) {
-        kv_seq_fork(&k->seqs[i], &s->kv, cache, s->kv.n);
-        int rc = kv_seq_reserve(&k->seqs[i], cache, 1);
+        kv_seq_fork(&k->seqs[i], kv, &e->cache, kv->n);
+        int rc = engine_add(e, &k->seqs[i], &k->ids[i], 1, 0);
         if (rc) {
             for (int j = 0; j <= i; j++)
-                kv_seq_truncate(&k->seqs[j], cache, 0);
+                kv_seq_truncate(&k->seqs[j], &e->cache, 0);
             return rc;
         }
-        k->pass.seqs[i] =
-            (struct forward_seq){.ids = &k->ids[i], .n = 1, .kv = kv_seq_view(&k->seqs[i])};
     }
-    k->pass.n = n;
-    par_run(run_pass, &k->pass);
+    engine_run(e, NULL);
     return 0;
 }
 
@@ -246,11 +216,9 @@ static void adopt_candidate(struct contrastive *k, int best, int n, int width)
 {
     struct sequence *s = k->sequence;
     struct engine *e = s->engine;
-    k->pass.row = best;
-    par_run(run_head, &k->pass);
+    engine_head(e, s->logits, best, 1);
     memcpy(k->hidden + s->ids.n * (size_t)width, k->rows + (size_t)best * (size_t)width,
            (size_t)width * sizeof *k->rows);
-    kv_seq_advance(&k->seqs[best], 1);
     kv_seq_fork(&s->kv, &k->seqs[best], &e->cache, k->seqs[best].n);
     for (int i = 0; i < n; i++)
         kv_seq_truncate(&k->seqs[i], &e->cache, 0);
@@ -264,7 +232,7 @@ int contrastive_next(struct contrastive *k, struct sampled *out)
     int width = e->model->config.n_embd, n = choose_candidates(k), best = 0;
     bool fed = kvcache_text_room(&e->cache, s->ids.n) != 1;
     if (fed) {
-        int rc = try(k, n);
+        int rc = read_candidates(k, n);
         if (rc)
             return rc;
         take_hidden(k->rows, e->forward.hidden, n, width);

@@ -35,6 +35,12 @@ void kvcache_release(struct kvcache *c)
     *c = (struct kvcache){0};
 }
 
+int kvcache_full(const struct kvcache *c)
+{
+    return err_set(ERR_FULL, "the cache is full: all %d pages of %d tokens are in use", c->n_pages,
+                   KV_BLOCK);
+}
+
 size_t kvcache_used_bytes(const struct kvcache *c)
 {
     return (size_t)(c->n_pages - c->n_free) * c->layout.page_bytes;
@@ -117,8 +123,7 @@ int kv_seq_reserve(struct kv_seq *s, struct kvcache *c, int more)
     if (fresh < 0)
         fresh = 0;
     if (fresh + (copy ? 1 : 0) > c->n_free)
-        return err_set(ERR_FULL, "the cache is full: all %d pages of %d tokens are in use",
-                       c->n_pages, KV_BLOCK);
+        return kvcache_full(c);
     if (copy) {
         char **page = &s->pages[s->n / KV_BLOCK], *shared = *page;
         *page = take_page(c);

@@ -35,6 +35,8 @@ static inline size_t kvcache_text_room(const struct kvcache *c, size_t n)
     size_t most = kvcache_text_max(c);
     return n < most ? most - n : 0;
 }
+/* ERR_FULL: the sentence of a pool without a page. */
+int kvcache_full(const struct kvcache *c);
 /* Bytes of pages in use now. */
 size_t kvcache_used_bytes(const struct kvcache *c);
 

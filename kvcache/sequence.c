@@ -14,7 +14,7 @@ int sequence_init(struct sequence *s, struct engine *e)
     if (kv_seq_init(&s->kv, &e->cache) != 0 ||
         (s->ids.data = mem_array(most, sizeof *s->ids.data)) == NULL ||
         (s->ahead = mem_array(n_ctx, sizeof *s->ahead)) == NULL ||
-        (s->logits = mem_array(V, sizeof *s->logits)) == NULL) {
+        (s->logits = mem_map(V * sizeof *s->logits)) == NULL) {
         sequence_release(s);
         return ERR_NOMEM;
     }
@@ -29,12 +29,11 @@ void sequence_release(struct sequence *s)
     kv_seq_release(&s->kv, &s->engine->cache);
     mem_free(s->ids.data);
     mem_free(s->ahead);
-    mem_free(s->logits);
+    mem_unmap(s->logits, (size_t)s->engine->model->config.n_vocab * sizeof *s->logits);
     *s = (struct sequence){0};
 }
 
-/* How many ids from the beginning are those the cache holds. */
-static size_t common(const struct sequence *s, const token_id *ids, size_t n)
+size_t sequence_common(const struct sequence *s, const token_id *ids, size_t n)
 {
     const token_id *cached = s->is_ahead ? s->ahead : s->ids.data;
     size_t i = 0;
@@ -49,7 +48,7 @@ static size_t common(const struct sequence *s, const token_id *ids, size_t n)
 
 size_t sequence_cached(const struct sequence *s)
 {
-    return common(s, s->ids.data, s->ids.n);
+    return sequence_common(s, s->ids.data, s->ids.n);
 }
 
 static int full(const struct sequence *s, size_t n)
@@ -73,7 +72,7 @@ static int read_text(struct sequence *s, const token_id *ids, size_t n, const st
     if (rc != 0)
         return rc;
 
-    size_t kept = common(s, ids, n);
+    size_t kept = sequence_common(s, ids, n);
     if (s->version != s->engine->model->version) {
         s->version = s->engine->model->version;
         s->n_logits = 0;
@@ -130,6 +129,16 @@ int sequence_slide(struct sequence *s, size_t n, const struct progress *p)
     if (n > s->ids.n)
         n = s->ids.n;
     return read_text(s, s->ids.data + s->ids.n - n, n, p);
+}
+
+void sequence_begin(struct sequence *s, const struct sequence *other, const token_id *ids, size_t n)
+{
+    kv_seq_fork(&s->kv, &other->kv, &s->engine->cache, (int)sequence_common(other, ids, n - 1));
+    memmove(s->ids.data, ids, n * sizeof *ids);
+    s->ids.n = n;
+    s->n_logits = 0;
+    s->is_ahead = false;
+    s->version = s->engine->model->version;
 }
 
 void sequence_truncate(struct sequence *s, size_t n)

@@ -39,6 +39,11 @@ int sequence_set(struct sequence *s, const token_id *ids, size_t n, const struct
 /* The same for a text to be kept rather than gone on from: of n_ctx + 1 ids the last is
  * not fed, and there are no logits after it. */
 int sequence_keep(struct sequence *s, const token_id *ids, size_t n, const struct progress *p);
+/* The text is these ids, n >= 1, of which only what they have in common with another text's
+ * (or with its own) counts as read: its pages are shared. At least the last one is left to be
+ * read, by whoever calls. */
+void sequence_begin(struct sequence *s, const struct sequence *common, const token_id *ids,
+                    size_t n);
 /* Keep the first n ids; nothing if there are no more. */
 void sequence_truncate(struct sequence *s, size_t n);
 /* dst becomes the first n ids of src, at most all, sharing pages. Both have the same
@@ -48,7 +53,9 @@ void sequence_fork(struct sequence *dst, const struct sequence *src, size_t n);
  * as sequence_feed. */
 int sequence_slide(struct sequence *s, size_t n, const struct progress *p);
 
-/* How many ids from the beginning have valid keys and values. */
+/* How many of these ids, from the beginning, are those whose keys and values are there. */
+size_t sequence_common(const struct sequence *s, const token_id *ids, size_t n);
+/* How many of its own are. */
 size_t sequence_cached(const struct sequence *s);
 /* s->logits are those after the whole text, under the weights as they are. */
 bool sequence_has_logits(const struct sequence *s);

@@ -18,13 +18,13 @@ int device_loop_init(struct device_loop *l, struct engine *e, int n_slots)
     /* A text of one id gets n_ctx more, so a run of so many steps is never cut short; one
      * more for a slot that finds no page. */
     l->max_steps = e->model->config.n_ctx;
-    l->max_handed = n_slots * (l->max_steps + 1);
+    l->max_events = n_slots * (l->max_steps + 1);
     l->scratch_bytes = sampler_scratch_bytes(e->model->config.n_vocab, e->model->config.n_ctx);
     if ((l->scratch = mem_array((size_t)e->forward.n_threads, l->scratch_bytes)) == NULL ||
         (l->slots = mem_array(n, sizeof *l->slots)) == NULL ||
         (l->drawn = mem_array(n, sizeof *l->drawn)) == NULL ||
         (l->picked = mem_array(n, sizeof *l->picked)) == NULL ||
-        (l->ring = mem_array((size_t)l->max_handed, sizeof *l->ring)) == NULL) {
+        (l->ring = mem_array((size_t)l->max_events, sizeof *l->ring)) == NULL) {
         device_loop_release(l);
         return ERR_NOMEM;
     }
@@ -44,27 +44,31 @@ void device_loop_release(struct device_loop *l)
 }
 
 /* Draw one token for a slot and see whether it ends the text. */
-static void draw(struct slot *s, struct handed *h, const struct kvcache *cache)
+static void draw_token(struct decode_slot *s, struct token_event *event)
 {
+    struct ids *ids = &s->seq->ids;
     s->ready = false;
-    h->token = sampler_pick(s->sampler, s->logits, s->text, (size_t)s->n_text, s->n_new);
-    h->ended = true;
-    if (stop_tokens_has(&s->stop_tokens, h->token.id)) {
-        h->finish = FINISH_STOP_TOKEN;
+    *event = (struct token_event){
+        .ended = true, .token = sampler_pick(s->sampler, s->logits, ids->data, ids->n, s->n_new)};
+    if (stop_tokens_has(&s->stop_tokens, event->token.id)) {
+        event->finish = FINISH_STOP_TOKEN;
         return;
     }
-    s->text[s->n_text++] = h->token.id;
+    ids->data[ids->n++] = event->token.id;
     s->n_new++;
-    if (s->stream != NULL)
-        stream_push(s->stream, h->token.id, s->shown);
+    if (s->stream != NULL) {
+        event->text = s->bytes + s->n_bytes;
+        event->n_text = stream_push(s->stream, event->token.id, s->bytes + s->n_bytes);
+        s->n_bytes += event->n_text;
+    }
     if (s->stream != NULL && s->stream->stopped)
-        h->finish = FINISH_STOP_STRING;
+        event->finish = FINISH_STOP_STRING;
     else if (s->n_new >= s->max_new)
-        h->finish = FINISH_LENGTH;
-    else if (kvcache_text_room(cache, (size_t)s->n_text) == 0)
-        h->finish = FINISH_CONTEXT;
+        event->finish = FINISH_LENGTH;
+    else if (kvcache_text_room(&s->seq->engine->cache, ids->n) == 0)
+        event->finish = FINISH_CONTEXT;
     else
-        h->ended = false;
+        event->ended = false;
 }
 
 /* Threads take the slots that wait for a draw one by one. */
@@ -74,19 +78,19 @@ static void draw_all(struct device_loop *l, int thread)
         int i = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
         if (i >= l->n_slots)
             return;
-        struct slot *s = &l->slots[i];
+        struct decode_slot *s = &l->slots[i];
         l->picked[i] = s->live && s->ready;
         if (!l->picked[i])
             continue;
         sampler_use(s->sampler, l->scratch + (size_t)thread * l->scratch_bytes);
-        draw(s, &l->drawn[i], &l->engine->cache);
+        draw_token(s, &l->drawn[i]);
     }
 }
 
 /* To the ring, not yet to the host. */
-static void write_handed(struct device_loop *l, int slot, const struct handed *h)
+static void emit_event(struct device_loop *l, int slot, const struct token_event *h)
 {
-    struct handed *to = &l->ring[l->n_written++ % (size_t)l->max_handed];
+    struct token_event *to = &l->ring[l->n_written++ % (size_t)l->max_events];
     *to = *h;
     to->slot = slot;
     if (h->ended) {
@@ -98,17 +102,17 @@ static void write_handed(struct device_loop *l, int slot, const struct handed *h
 /* The next pass: the last token of every live slot, whose logits will be its row of the pass. */
 static void plan_pass(struct device_loop *l)
 {
-    static const struct handed NO_PAGE = {
-        .ended = true, .finish = FINISH_ERROR, .token = {.id = TOKEN_NONE}};
+    static const struct token_event NO_PAGE = {
+        .rc = ERR_FULL, .ended = true, .finish = FINISH_ERROR};
     struct engine *e = l->engine;
     engine_begin(e);
     for (int i = 0; i < l->n_slots; i++) {
-        struct slot *s = &l->slots[i];
+        struct decode_slot *s = &l->slots[i];
         if (!s->live)
             continue;
         int row = e->n_pass;
-        if (engine_add(e, s->seq, &s->text[s->n_text - 1], 1, 0) != 0) {
-            write_handed(l, i, &NO_PAGE);
+        if (engine_add(e, &s->seq->kv, &s->seq->ids.data[s->seq->ids.n - 1], 1, 0) != 0) {
+            emit_event(l, i, &NO_PAGE);
             continue;
         }
         s->logits = e->logits + (size_t)row * (size_t)e->model->config.n_vocab;
@@ -117,14 +121,14 @@ static void plan_pass(struct device_loop *l)
     engine_advance(e);
 }
 
-/* Between two steps, by thread 0: hand over, leave or go on. */
+/* Between two steps, by thread 0: emit, leave or go on. */
 static void plan(struct device_loop *l)
 {
     bool any_live = false, any_drawn = false;
     for (int i = 0; i < l->n_slots; i++) {
         any_drawn |= l->picked[i];
         if (l->picked[i])
-            write_handed(l, i, &l->drawn[i]);
+            emit_event(l, i, &l->drawn[i]);
         any_live |= l->slots[i].live;
     }
     l->steps += any_drawn;
@@ -137,7 +141,7 @@ static void plan(struct device_loop *l)
     }
     if (l->leave || l->steps_held >= l->device_iterations) {
         l->steps_held = 0;
-        atomic_store_explicit(&l->n_handed, l->n_written, memory_order_release);
+        atomic_store_explicit(&l->n_emitted, l->n_written, memory_order_release);
     }
     atomic_store_explicit(&l->next, 0, memory_order_relaxed);
 }
@@ -158,29 +162,31 @@ static void run(void *arg, int thread, int n_threads)
     }
 }
 
-/* What the device has handed over so far. */
-static void read_handed(struct device_loop *l, void (*take)(void *user, const struct handed *h),
-                        void *user)
+/* What has been emitted so far. */
+static void take_events(struct device_loop *l,
+                        void (*take)(void *user, const struct token_event *h), void *user)
 {
-    size_t n = atomic_load_explicit(&l->n_handed, memory_order_acquire);
+    size_t n = atomic_load_explicit(&l->n_emitted, memory_order_acquire);
     for (; l->n_read < n; l->n_read++)
-        take(user, &l->ring[l->n_read % (size_t)l->max_handed]);
+        take(user, &l->ring[l->n_read % (size_t)l->max_events]);
 }
 
 int device_loop_run(struct device_loop *l, int steps, int device_iterations, bool until_ended,
-                    void (*take)(void *user, const struct handed *h), void *user)
+                    void (*take)(void *user, const struct token_event *h), void *user)
 {
     l->steps = l->steps_held = 0;
     l->steps_wanted = steps < l->max_steps ? steps : l->max_steps;
     l->device_iterations = device_iterations;
+    for (int i = 0; i < l->n_slots; i++)
+        l->slots[i].n_bytes = 0;
     l->until_ended = until_ended;
     l->ended = false;
     atomic_store(&l->next, 0);
     atomic_store(&l->halt, false);
     par_start(run, l);
     while (!par_wait_s(POLL_S))
-        read_handed(l, take, user);
-    read_handed(l, take, user);
+        take_events(l, take, user);
+    take_events(l, take, user);
     return l->steps;
 }
 

@@ -2,12 +2,12 @@
 #define PRATTLE_SAMPLING_DEVICE_LOOP_H
 /*
  * The device loop: one call runs up to n decode steps for all its slots (forward,
- * filters, draw, cache append, stop test) inside one parallel region, and hands
- * tokens over through a ring that the host reads meanwhile. No allocation, lock or
+ * filters, draw, cache append, stop test) inside one parallel region, and emits
+ * token events through a ring that the host reads meanwhile. No allocation, lock or
  * system call in between. Run one step at a time it is the step-by-step way; the
  * tokens are the same.
  */
-#include "kvcache/engine.h"
+#include "kvcache/sequence.h"
 #include "sampling/chain/sampler.h"
 #include "sampling/text/request.h"
 #include "sampling/text/stream.h"
@@ -18,41 +18,43 @@
  * One text being decoded. Between runs the last id of a live slot either is in the
  * cache and its logits wait for a draw (ready), or waits to be fed.
  */
-struct slot {
+struct decode_slot {
     bool live, ready;
-    struct kv_seq *seq; /* n_text ids of it filled when ready, else n_text - 1 */
-    token_id *text;     /* [n_ctx + 1] prompt and new tokens */
-    int n_text;
-    int n_new, max_new; /* n_new < max_new and n_text <= n_ctx while live */
-    float *logits;      /* [V] after the last id, when ready; the loop moves it */
+    struct sequence *seq; /* prompt and new tokens; all of them read when ready, else all but one */
+    int n_new, max_new;   /* n_new < max_new, and the context has room, while live */
+    float *logits;        /* [V] after the last id, when ready; the loop moves it */
     struct sampler *sampler;
     struct stop_tokens stop_tokens;
-    struct stream *stream; /* looks for stop strings; NULL: there are none */
-    char *shown;           /* [stream_max_bytes] what it shows; not used */
+    struct stream *stream; /* makes text of the tokens, finds stop strings; NULL: neither */
+    char *bytes;           /* [stream_run_bytes of n_ctx] what it shows in one run */
+    size_t n_bytes;
 };
 
-/* One token on its way to the host. */
-struct handed {
+/* One token emitted to the host, or the end of a text that could not go on (rc). */
+struct token_event {
     int slot;
+    int rc; /* ERR_FULL: no page was left; then there is no token, and finish is an error */
     bool ended;
     enum finish finish;   /* when ended */
-    struct sampled token; /* the stop token too; TOKEN_NONE with FINISH_ERROR: no page left */
+    struct sampled token; /* the stop token too */
+    const char *text;     /* [n_text] what it shows, until the next run */
+    size_t n_text;
 };
 
 struct device_loop {
     struct engine *engine;
-    struct slot *slots; /* [n_slots], the caller's to fill between runs */
+    struct decode_slot *slots; /* [n_slots], the caller's to fill between runs */
     int n_slots;
     /* From here on the loop's own. */
-    int max_steps, max_handed;
+    int max_steps, max_events;
     char *scratch; /* [threads][scratch_bytes] for draws */
     size_t scratch_bytes;
-    struct handed *drawn; /* [n_slots] of this step */
-    bool *picked;         /* [n_slots] in this step */
-    struct handed *ring;  /* [max_handed], written by the device, read by the host */
+    struct token_event *drawn; /* [n_slots] of this step */
+    bool *picked;              /* [n_slots] in this step */
+    struct token_event *ring;  /* [max_events], written by the team, read by the host */
     size_t n_written, n_read;
-    _Alignas(64) atomic_size_t n_handed; /* what the host may read */
-    _Alignas(64) atomic_int next;        /* slot to draw for */
+    _Alignas(64) atomic_size_t n_emitted; /* what the host may read */
+    _Alignas(64) atomic_int next;         /* slot to draw for */
     atomic_bool halt;
     int steps, steps_wanted, steps_held, device_iterations;
     bool until_ended, ended, leave;
@@ -68,7 +70,7 @@ void device_loop_release(struct device_loop *l);
  * device_iterations steps and at the end. Returns how many steps there were.
  */
 int device_loop_run(struct device_loop *l, int steps, int device_iterations, bool until_ended,
-                    void (*take)(void *user, const struct handed *h), void *user);
+                    void (*take)(void *user, const struct token_event *event), void *user);
 /* From take: no further steps. */
 void device_loop_halt(struct device_loop *l);
 

@@ -1,22 +1,26 @@
 #include "sampling/generate.h"
 
-#include "model/base/clock.h"
-#include "model/base/err.h"
-#include "model/base/mem.h"
 #include "sampling/search/search.h"
-#include "sampling/slots.h"
+#include "sampling/scheduler.h"
 
-#include <limits.h>
-
-/* The whole text to go on from: the sequence's, the prompt's, or one behind the other. */
-static int put_together(struct ids *text, const struct sequence *s, const struct prompt *prompt)
+/* The text to go on from: the sequence's or the prompt's as it is, else put together in
+ * `made`. */
+static int choose_text(const struct ids **text, struct ids *made, bool *slid,
+                       const struct sequence *s, const struct prompt *prompt,
+                       const struct generate_config *g)
 {
+    *slid = false;
+    *text = prompt == NULL ? &s->ids : &prompt->ids;
+    if ((prompt == NULL || !prompt->append) && (*text)->n > 0 &&
+        kvcache_text_room(&s->engine->cache, (*text)->n) > 0)
+        return 0;
     int rc = 0;
     if (prompt == NULL || prompt->append)
-        rc = ids_add(text, s->ids.data, s->ids.n);
+        rc = ids_add(made, s->ids.data, s->ids.n);
     if (rc == 0 && prompt != NULL)
-        rc = ids_add(text, prompt->ids.data, prompt->ids.n);
-    return rc;
+        rc = ids_add(made, prompt->ids.data, prompt->ids.n);
+    *text = made;
+    return rc == 0 ? prompt_fit(made, slid, s->engine, g) : rc;
 }
 
 static void say_slid(const struct sequence *s, const struct generate_host *host)
@@ -27,66 +31,44 @@ static void say_slid(const struct sequence *s, const struct generate_host *host)
         host->status(host->user, sentence);
 }
 
-/* Into the sequence, of which only what is new is computed. */
-static int read_prompt(struct sequence *s, const struct ids *text, const struct generate_host *host,
-                       struct answer *first)
+/* The only request of a scheduler. */
+struct single {
+    struct generate_request request;
+    bool given;
+};
+
+static int give_request(void *user, struct generate_request *request, bool wait)
 {
-    double start = clock_s();
-    size_t cached = sequence_cached(s), n = 0;
-    while (n < cached && n < text->n && text->data[n] == s->ids.data[n])
-        n++;
-    first->n_prompt = (int)text->n;
-    first->n_reused = (int)n;
-    int rc = sequence_set(s, text->data, text->n, host->progress);
-    first->prefill_s = clock_s() - start;
-    return rc;
+    struct single *single = user;
+    (void)wait;
+    if (single->given)
+        return REQUEST_END;
+    single->given = true;
+    *request = single->request;
+    return REQUEST_READY;
 }
 
-/* The sequence goes on with the first answer. */
-static int adopt(void *user, const struct desk *d)
+static int take_answers(void *user, const struct generate_request *request, int rc,
+                        struct answer *answers, int n)
 {
-    struct sequence *s = user;
-    if (d->writing.index == 0)
-        sequence_become(s, &d->seq, d->text, (size_t)d->slot->n_text, NULL);
-    return 0;
+    (void)user;
+    (void)request;
+    (void)answers;
+    (void)n;
+    return rc;
 }
 
 /* Greedy and sampling: all answers at once, or as many as the engine holds. */
-static int sample(struct sequence *s, const struct ids *text, bool held_blank,
-                  const struct generate_config *g, const struct sampler_config *c,
-                  const struct generate_host *host, struct answer *answers)
+static int sample_answers(struct sequence *s, bool held_blank, const struct generate_config *g,
+                          const struct sampler_config *c, const struct generate_host *host,
+                          struct answer *answers)
 {
-    struct engine *e = s->engine;
-    struct slots slots;
-    int n = g->num_return_sequences, at_once = n < e->max_seqs ? n : e->max_seqs, started = 0;
-    int rc = slots_init(&slots, e, at_once, g, c, host);
-    if (rc != 0)
-        return rc;
-    slots.ended = adopt;
-    slots.user = s;
-    while (rc == 0 && (started < n || slots.n_busy > 0)) {
-        /* Once the sequence has gone on with its answer, the prompt is shared from a slot. */
-        const struct sequence *read = s->n_logits == text->n ? s : NULL;
-        while (rc == 0 && started < n && slots.n_busy < at_once) {
-            struct writing w = {.ids = text->data,
-                                .n_ids = (int)text->n,
-                                .held_blank = held_blank,
-                                .generate = g,
-                                .sampler = c,
-                                .draw = c->draw + started,
-                                .read = read,
-                                .answer = &answers[started],
-                                .index = started};
-            rc = slots_start(&slots, &w);
-            started += rc == 0;
-        }
-        if (rc == 0)
-            rc = slots_step(&slots, INT_MAX);
-    }
-    for (; started < n; started++)
-        answers[started].finish = rc == ERR_INTERRUPTED ? FINISH_INTERRUPTED : FINISH_ERROR;
-    slots_release(&slots);
-    return rc;
+    int n = g->num_return_sequences, most = s->engine->max_seqs;
+    struct single single = {
+        .request = {.sequence = s, .held_blank = held_blank, .answers = answers}};
+    const struct scheduler_host through = {
+        .next = give_request, .done = take_answers, .live = host, .user = &single};
+    return scheduler_run(s->engine, g, c, n < most ? n : most, &through, NULL);
 }
 
 int generate(struct sequence *s, const struct prompt *prompt, const struct generate_config *g,
@@ -94,32 +76,20 @@ int generate(struct sequence *s, const struct prompt *prompt, const struct gener
              struct answer *answers)
 {
     static const struct generate_host SILENT = {0};
-    struct ids text = {0};
-    bool slid = false, held_blank = prompt != NULL && prompt->held_blank;
-    int rc;
+    const struct ids *text;
+    struct ids made = {0};
+    bool slid, held_blank = prompt != NULL && prompt->held_blank;
     host = host == NULL ? &SILENT : host;
-    if ((rc = generate_config_check(g, c)) != 0 || (rc = put_together(&text, s, prompt)) != 0 ||
-        (rc = prompt_fit(&text, &slid, s->engine, g)) != 0)
-        goto out;
-    if (slid)
+    int rc = generate_config_check(g, c);
+    if (rc == 0)
+        rc = choose_text(&text, &made, &slid, s, prompt, g);
+    if (rc == 0 && slid)
         say_slid(s, host);
-    rc = read_prompt(s, &text, host, &answers[0]);
-    for (int i = 0; i < g->num_return_sequences; i++) {
-        answers[i].n_prompt = answers[0].n_prompt;
-        answers[i].n_reused = answers[0].n_reused;
-        answers[i].prefill_s = answers[0].prefill_s;
-        answers[i].slid = slid;
-        answers[i].finish = rc == ERR_INTERRUPTED ? FINISH_INTERRUPTED : FINISH_ERROR;
-    }
+    if (rc == 0)
+        rc = prompt_read(s, text, slid, g, host->progress, answers);
+    ids_release(&made);
     if (rc != 0)
-        goto out;
-    if (g->num_beams > 1)
-        rc = search_beams(s, held_blank, g, c, host, answers);
-    else if (g->penalty_alpha > 0)
-        rc = search_contrastive(s, held_blank, g, c, host, &answers[0]);
-    else
-        rc = sample(s, &text, held_blank, g, c, host, answers);
-out:
-    ids_release(&text);
-    return rc;
+        return rc;
+    return search_wanted(g) ? search_run(s, held_blank, g, c, host, answers)
+                            : sample_answers(s, held_blank, g, c, host, answers);
 }

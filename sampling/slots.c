@@ -16,29 +16,16 @@ static const struct config *shape(const struct slots *s)
     return &s->engine->model->config;
 }
 
-static int init_desk(struct desk *d, struct slot *slot, const struct engine *e)
+static void release_tools(struct slot *slot)
 {
-    int rc = kv_seq_init(&d->seq, &e->cache);
-    if (rc != 0)
-        return rc;
-    d->text = mem_array(kvcache_text_max(&e->cache), sizeof *d->text);
-    slot->seq = &d->seq;
-    slot->text = d->text;
-    d->slot = slot;
-    return d->text == NULL ? ERR_NOMEM : 0;
-}
-
-static void release_tools(struct desk *d)
-{
-    sampler_free(d->sampler);
-    stream_release(&d->shown);
-    stream_release(&d->watched);
-    stop_strings_free(d->stops);
-    mem_free(d->bytes);
-    d->sampler = NULL;
-    d->stops = NULL;
-    d->bytes = NULL;
-    d->kept = false;
+    sampler_free(slot->sampler);
+    stream_release(&slot->stream);
+    stop_strings_free(slot->stops);
+    mem_unmap(slot->decode->bytes, slot->bytes);
+    slot->decode->bytes = NULL;
+    slot->sampler = NULL;
+    slot->stops = NULL;
+    slot->kept = false;
 }
 
 int slots_init(struct slots *s, struct engine *e, int n, const struct generate_config *g,
@@ -48,31 +35,27 @@ int slots_init(struct slots *s, struct engine *e, int n, const struct generate_c
     int rc = device_loop_init(&s->loop, e, n);
     if (rc != 0)
         return rc;
-    rc = ERR_NOMEM;
-    if ((s->desks = mem_array((size_t)n, sizeof *s->desks)) == NULL ||
+    if ((s->list = mem_array((size_t)n, sizeof *s->list)) == NULL ||
         (s->feeds = mem_array((size_t)n, sizeof *s->feeds)) == NULL ||
-        (s->fed = mem_array((size_t)n, sizeof *s->fed)) == NULL)
-        goto out;
+        (s->fed = mem_array((size_t)n, sizeof *s->fed)) == NULL) {
+        slots_release(s);
+        return ERR_NOMEM;
+    }
     for (int i = 0; i < n; i++)
-        if ((rc = init_desk(&s->desks[i], &s->loop.slots[i], e)) != 0)
-            goto out;
+        s->list[i].decode = &s->loop.slots[i];
     return 0;
-out:
-    slots_release(s);
-    return rc;
 }
 
 void slots_release(struct slots *s)
 {
     if (s == NULL)
         return;
-    for (int i = 0; s->desks != NULL && i < s->n; i++) {
-        struct desk *d = &s->desks[i];
-        kv_seq_release(&d->seq, &s->engine->cache);
-        mem_free(d->text);
-        release_tools(d);
+    for (int i = 0; s->list != NULL && i < s->n; i++) {
+        sequence_release(&s->list[i].own);
+        if (s->list[i].decode != NULL)
+            release_tools(&s->list[i]);
     }
-    mem_free(s->desks);
+    mem_free(s->list);
     mem_free(s->feeds);
     mem_free(s->fed);
     device_loop_release(&s->loop);
@@ -82,107 +65,124 @@ void slots_release(struct slots *s)
 void slots_clear(struct slots *s)
 {
     for (int i = 0; i < s->n; i++)
-        kv_seq_truncate(&s->desks[i].seq, &s->engine->cache, 0);
+        if (s->list[i].own.engine != NULL)
+            sequence_truncate(&s->list[i].own, 0);
 }
 
-static int make_tools(struct desk *d, const struct writing *w, const struct model *m)
+static int make_tools(struct slot *slot, const struct sample *sample, const struct model *m)
 {
-    int rc = generate_stop_tokens(&d->slot->stop_tokens, w->generate, m);
+    struct decode_slot *decode = slot->decode;
+    int rc = generate_stop_tokens(&decode->stop_tokens, sample->generate, m);
     if (rc != 0 ||
-        (rc = sampler_new(&d->sampler, w->sampler, m->config.n_vocab, m->config.n_ctx, m->tokenizer,
-                          &d->slot->stop_tokens)) != 0 ||
-        (rc = stop_strings_new(&d->stops, w->generate->stop)) != 0)
+        (rc = sampler_new(&slot->sampler, sample->sampler, m->config.n_vocab, m->config.n_ctx,
+                          m->tokenizer, &decode->stop_tokens)) != 0 ||
+        (rc = stop_strings_new(&slot->stops, sample->generate->stop)) != 0)
         return rc;
-    if (d->stops != NULL && m->tokenizer == NULL)
+    if (slot->stops != NULL && m->tokenizer == NULL)
         return err_set(ERR_MISSING, "stop strings need a tokenizer, and this model has none");
-    if ((rc = stream_init(&d->shown, m->tokenizer, d->stops)) != 0 ||
-        (rc = stream_init(&d->watched, m->tokenizer, d->stops)) != 0)
+    if ((rc = stream_init(&slot->stream, m->tokenizer, slot->stops)) != 0)
         return rc;
-    d->bytes = mem_alloc(2 * stream_max_bytes(&d->shown));
-    return d->bytes == NULL ? ERR_NOMEM : 0;
+    slot->bytes = stream_run_bytes(&slot->stream, (size_t)m->config.n_ctx);
+    decode->bytes = mem_map(slot->bytes);
+    return decode->bytes == NULL ? ERR_NOMEM : 0;
 }
 
-/* The sampler and streams for a writing: those of the last one where both go by the
- * slots' own settings, which do not change. */
-static int prepare(struct slots *s, struct desk *d, const struct writing *w)
+/* The sampler and stream for a sample: those of the last one where both go by the slots'
+ * own settings, which do not change. */
+static int prepare_tools(struct slots *s, struct slot *slot, const struct sample *sample)
 {
-    bool own = w->sampler == s->sampler && w->generate == s->generate;
-    if (!own || !d->kept) {
-        release_tools(d);
-        int rc = make_tools(d, w, s->engine->model);
+    bool own = sample->sampler == s->sampler && sample->generate == s->generate;
+    if (!own || !slot->kept) {
+        release_tools(slot);
+        int rc = make_tools(slot, sample, s->engine->model);
         if (rc != 0)
             return rc;
-        d->kept = own;
+        slot->kept = own;
     }
-    sampler_reset(d->sampler, w->draw);
-    sampler_want_logprobs(d->sampler, s->host->want_logprobs);
-    stream_reset(&d->shown, w->held_blank);
-    stream_reset(&d->watched, w->held_blank);
+    sampler_reset(slot->sampler, sample->draw);
+    sampler_want_logprobs(slot->sampler, s->host->want_logprobs);
+    stream_reset(&slot->stream, sample->held_blank);
     return 0;
 }
 
-static int common(const token_id *a, int n_a, const token_id *b, int n_b)
+/* The sequence of a sample: that which has read the prompt, or the slot's own with its ids and
+ * what it had in common with the text before. */
+static int prepare_sequence(struct slots *s, struct slot *slot, const struct sample *sample)
 {
-    int n = 0;
-    while (n < n_a && n < n_b && a[n] == b[n])
-        n++;
-    return n;
+    struct sequence *before = slot->decode->seq;
+    if (sample->in_place) {
+        slot->decode->seq = sample->read;
+        return 0;
+    }
+    if (slot->own.engine == NULL) {
+        int rc = sequence_init(&slot->own, s->engine);
+        if (rc != 0)
+            return rc;
+    }
+    sequence_begin(&slot->own, before != NULL ? before : &slot->own, sample->ids, sample->n_ids);
+    slot->decode->seq = &slot->own;
+    return 0;
 }
 
-int slots_start(struct slots *s, const struct writing *w)
+int slots_start(struct slots *s, const struct sample *sample)
 {
-    int i = 0;
-    while (s->desks[i].busy)
-        i++;
-    struct desk *d = &s->desks[i];
-    struct slot *slot = d->slot;
-    int rc = prepare(s, d, w);
-    if (rc != 0)
+    struct slot *slot = s->list;
+    while (slot->busy)
+        slot++;
+    struct decode_slot *decode = slot->decode;
+    int rc = prepare_tools(s, slot, sample);
+    if (rc != 0 || (rc = prepare_sequence(s, slot, sample)) != 0)
         return rc;
-    d->writing = *w;
-    kv_seq_truncate(&d->seq, &s->engine->cache, common(d->text, d->seq.n, w->ids, w->n_ids - 1));
-    memcpy(d->text, w->ids, (size_t)w->n_ids * sizeof *d->text);
-    slot->sampler = d->sampler;
-    slot->n_text = w->n_ids;
-    slot->n_new = 0;
-    slot->max_new = w->generate->max_new_tokens;
-    slot->stream = d->stops == NULL ? NULL : &d->watched;
-    slot->shown = d->bytes + stream_max_bytes(&d->shown);
-    d->busy = d->unread = true;
+    slot->sample = *sample;
+    decode->sampler = slot->sampler;
+    decode->n_new = 0;
+    decode->max_new = sample->generate->max_new_tokens;
+    decode->stream = &slot->stream;
+    slot->busy = slot->unread = true;
     s->n_busy++;
-    w->answer->n_prompt = w->n_ids;
-    d->logprobs_cap = 0;
-    d->since_s = clock_s();
-    d->ended = slot->max_new == 0;
-    d->finish = FINISH_LENGTH;
+    sample->answer->n_prompt = (int)decode->seq->ids.n;
+    slot->logprobs_cap = 0;
+    slot->since_s = clock_s();
+    slot->ended = decode->max_new == 0;
+    slot->finish = FINISH_LENGTH;
+    slot->rc = 0;
     return 0;
+}
+
+static struct sequence *sequence_of(const struct slots *s, int k)
+{
+    return s->list[k].decode->seq;
 }
 
 /* Share the pages of the longest common beginning any slot has in the cache. */
-static void share(struct slots *s, int k)
+static void share_beginning(struct slots *s, int k)
 {
-    struct desk *d = &s->desks[k];
-    int n_text = d->slot->n_text, best = d->seq.n, donor = k;
+    struct sequence *mine = sequence_of(s, k);
+    size_t best = (size_t)mine->kv.n;
+    int donor = k;
     for (int i = 0; i < s->n; i++) {
-        int n = i == k ? 0 : common(s->desks[i].text, s->desks[i].seq.n, d->text, n_text - 1);
+        const struct sequence *other = i == k ? NULL : sequence_of(s, i);
+        size_t n = other == NULL ? 0 : sequence_common(other, mine->ids.data, mine->ids.n - 1);
         if (n > best) {
             best = n;
             donor = i;
         }
     }
     if (donor != k)
-        kv_seq_fork(&d->seq, &s->desks[donor].seq, &s->engine->cache, best);
+        sequence_begin(mine, sequence_of(s, donor), mine->ids.data, mine->ids.n);
 }
 
 /* Whether a text that is about to be read has enough in common with this one that it
  * should wait for it. */
 static bool should_wait(const struct slots *s, int k, int n_feeds)
 {
-    const struct slot *mine = s->desks[k].slot;
+    const struct sequence *mine = sequence_of(s, k);
     for (int i = 0; i < n_feeds; i++) {
-        const struct slot *other = s->desks[s->fed[i]].slot;
-        if (common(other->text, other->n_text, mine->text, mine->n_text - 1) - s->desks[k].seq.n >=
-            WORTH_A_PASS)
+        const struct ids *other = &sequence_of(s, s->fed[i])->ids;
+        size_t n = 0;
+        while (n < other->n && n + 1 < mine->ids.n && other->data[n] == mine->ids.data[n])
+            n++;
+        if (n >= (size_t)mine->kv.n + WORTH_A_PASS)
             return true;
     }
     return false;
@@ -191,13 +191,14 @@ static bool should_wait(const struct slots *s, int k, int n_feeds)
 /* The slot's text has been read, its logits are in a row of the engine's. */
 static void begin_decoding(struct slots *s, int k, int row)
 {
-    struct desk *d = &s->desks[k];
-    struct slot *slot = d->slot;
-    slot->logits = s->engine->logits + (size_t)row * (size_t)shape(s)->n_vocab;
-    if (d->writing.held_blank && slot->n_new == 0)
-        prompt_mask_logits(s->engine->model, slot->logits);
-    slot->live = slot->ready = true;
-    d->unread = false;
+    struct slot *slot = &s->list[k];
+    struct decode_slot *decode = slot->decode;
+    decode->logits = s->engine->logits + (size_t)row * (size_t)shape(s)->n_vocab;
+    if (slot->sample.held_blank && decode->n_new == 0)
+        prompt_mask_logits(s->engine->model, decode->logits);
+    decode->seq->n_logits = 0; /* the loop's go to the engine's rows */
+    decode->live = decode->ready = true;
+    slot->unread = false;
 }
 
 /* Texts that a sequence has read: its pages, its logits. */
@@ -206,11 +207,12 @@ static int take_read(struct slots *s)
     int row = 0;
     size_t n_vocab = (size_t)shape(s)->n_vocab;
     for (int i = 0; i < s->n; i++) {
-        struct desk *d = &s->desks[i];
-        const struct sequence *read = d->writing.read;
-        if (!d->busy || !d->unread || read == NULL || d->slot->n_new > 0)
+        struct slot *slot = &s->list[i];
+        const struct sequence *read = slot->sample.read;
+        if (!slot->busy || !slot->unread || read == NULL || slot->decode->n_new > 0)
             continue;
-        kv_seq_fork(&d->seq, &read->kv, &s->engine->cache, read->kv.n);
+        if (!slot->sample.in_place)
+            kv_seq_fork(&slot->own.kv, &read->kv, &s->engine->cache, read->kv.n);
         memcpy(s->engine->logits + (size_t)row * n_vocab, read->logits,
                n_vocab * sizeof *read->logits);
         begin_decoding(s, i, row++);
@@ -218,27 +220,32 @@ static int take_read(struct slots *s)
     return row;
 }
 
+/* The slots that can be read now into feeds; how many. */
+static int choose_feeds(struct slots *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->n; i++) {
+        struct slot *slot = &s->list[i];
+        if (!slot->busy || !slot->unread)
+            continue;
+        share_beginning(s, i);
+        if (should_wait(s, i, n))
+            continue;
+        struct sequence *seq = slot->decode->seq;
+        if (slot->decode->n_new == 0)
+            slot->sample.answer->n_reused = seq->kv.n;
+        s->feeds[n] = (struct engine_feed){
+            .seq = &seq->kv, .ids = seq->ids.data + seq->kv.n, .n = (int)seq->ids.n - seq->kv.n};
+        s->fed[n++] = i;
+    }
+    return n;
+}
+
 static int read_unread(struct slots *s)
 {
     double start = clock_s();
-    int row = take_read(s);
-    for (;;) {
-        int n = 0;
-        for (int i = 0; i < s->n; i++) {
-            struct desk *d = &s->desks[i];
-            if (!d->busy || !d->unread)
-                continue;
-            share(s, i);
-            if (should_wait(s, i, n))
-                continue;
-            if (d->slot->n_new == 0)
-                d->writing.answer->n_reused = d->seq.n;
-            s->feeds[n] = (struct engine_feed){
-                .seq = &d->seq, .ids = d->text + d->seq.n, .n = d->slot->n_text - d->seq.n};
-            s->fed[n++] = i;
-        }
-        if (n == 0)
-            return 0;
+    int n, row = take_read(s);
+    while ((n = choose_feeds(s)) > 0) {
         int rc = engine_feed(s->engine, s->feeds, n,
                              s->engine->logits + (size_t)row * (size_t)shape(s)->n_vocab,
                              s->host->progress);
@@ -246,72 +253,75 @@ static int read_unread(struct slots *s)
             return rc;
         double now = clock_s();
         for (int i = 0; i < n; i++) {
-            struct desk *d = &s->desks[s->fed[i]];
-            if (d->slot->n_new == 0) {
-                d->writing.answer->prefill_s = now - d->since_s;
-                d->since_s = now;
+            struct slot *slot = &s->list[s->fed[i]];
+            if (slot->decode->n_new == 0) {
+                slot->sample.answer->prefill_s = now - slot->since_s;
+                slot->since_s = now;
             }
             begin_decoding(s, s->fed[i], row++);
         }
         s->prefill_s += now - start;
         start = now;
     }
+    return 0;
 }
 
-static int add_text(struct slots *s, struct desk *d, size_t n)
+static int add_text(struct slots *s, struct slot *slot, const char *bytes, size_t n)
 {
     if (n == 0)
         return 0;
     if (s->host->text != NULL)
-        s->host->text(s->host->user, d->writing.index, d->bytes, n);
-    return buf_add(&d->writing.answer->text, d->bytes, n);
+        s->host->text(s->host->user, slot->sample.index, bytes, n);
+    return buf_add(&slot->sample.answer->text, bytes, n);
 }
 
-static int add_token(struct slots *s, struct desk *d, const struct sampled *token)
+static int add_logprob(struct slot *slot, float logprob)
 {
-    struct answer *a = d->writing.answer;
-    if (s->host->want_logprobs) {
-        if (a->ids.n == d->logprobs_cap) {
-            size_t cap = d->logprobs_cap == 0 ? 64 : 2 * d->logprobs_cap;
-            float *grown =
-                mem_grow(a->logprobs, d->logprobs_cap * sizeof *grown, cap * sizeof *grown);
-            if (grown == NULL)
-                return ERR_NOMEM;
-            a->logprobs = grown;
-            d->logprobs_cap = cap;
-        }
-        a->logprobs[a->ids.n] = token->logprob;
+    struct answer *a = slot->sample.answer;
+    if (a->ids.n == slot->logprobs_cap) {
+        size_t cap = slot->logprobs_cap == 0 ? 64 : 2 * slot->logprobs_cap;
+        float *grown =
+            mem_grow(a->logprobs, slot->logprobs_cap * sizeof *grown, cap * sizeof *grown);
+        if (grown == NULL)
+            return ERR_NOMEM;
+        a->logprobs = grown;
+        slot->logprobs_cap = cap;
     }
-    int rc = ids_add(&a->ids, &token->id, 1);
-    return rc != 0 ? rc : add_text(s, d, stream_push(&d->shown, token->id, d->bytes));
+    a->logprobs[a->ids.n] = logprob;
+    return 0;
 }
 
-static void take(void *user, const struct handed *h)
+static void take_event(void *user, const struct token_event *event)
 {
     struct slots *s = user;
-    struct desk *d = &s->desks[h->slot];
-    bool is_text = h->token.id != TOKEN_NONE && !(h->ended && h->finish == FINISH_STOP_TOKEN);
-    int rc = is_text ? add_token(s, d, &h->token) : 0;
+    struct slot *slot = &s->list[event->slot];
+    struct ids *ids = &slot->sample.answer->ids;
+    bool in_answer = event->rc == 0 && !(event->ended && event->finish == FINISH_STOP_TOKEN);
+    int rc = in_answer && s->host->want_logprobs ? add_logprob(slot, event->token.logprob) : 0;
+    if (rc == 0 && in_answer)
+        rc = ids_add(ids, &event->token.id, 1);
+    if (rc == 0 && in_answer)
+        rc = add_text(s, slot, event->text, event->n_text);
     if (rc != 0) {
         s->failed = rc;
         device_loop_halt(&s->loop);
     }
-    d->ended = h->ended;
-    d->finish = h->finish;
+    slot->ended = event->ended;
+    slot->finish = event->finish;
+    slot->rc = event->rc;
 }
 
 /* The newest half of a full context goes on as a text of its own: positions are
  * learned, so cached keys cannot be moved. */
-static void slide(struct slots *s, struct desk *d)
+static void slide_text(struct slots *s, struct slot *slot)
 {
-    struct slot *slot = d->slot;
-    int kept = prompt_kept(shape(s)->n_ctx);
-    memmove(d->text, d->text + slot->n_text - kept, (size_t)kept * sizeof *d->text);
-    slot->n_text = kept;
-    kv_seq_truncate(&d->seq, &s->engine->cache, 0);
-    d->unread = true;
-    d->ended = false;
-    d->writing.answer->slid = true;
+    struct sequence *seq = slot->decode->seq;
+    size_t kept = (size_t)prompt_kept(shape(s)->n_ctx);
+    kv_seq_truncate(&seq->kv, &s->engine->cache, 0);
+    sequence_begin(seq, seq, seq->ids.data + seq->ids.n - kept, kept);
+    slot->unread = true;
+    slot->ended = false;
+    slot->sample.answer->slid = true;
     if (s->host->status != NULL && !s->slid_said) {
         char sentence[128];
         prompt_slid_sentence(sentence, sizeof sentence, s->engine->model);
@@ -320,15 +330,18 @@ static void slide(struct slots *s, struct desk *d)
     s->slid_said = true;
 }
 
-static int end_text(struct slots *s, struct desk *d)
+static int end_text(struct slots *s, struct slot *slot)
 {
-    struct answer *a = d->writing.answer;
-    d->slot->live = d->busy = d->unread = d->ended = false;
+    struct answer *a = slot->sample.answer;
+    slot->decode->live = slot->busy = slot->unread = slot->ended = false;
     s->n_busy--;
-    a->finish = d->finish;
-    a->decode_s = clock_s() - d->since_s;
-    int rc = add_text(s, d, stream_finish(&d->shown, d->bytes));
-    return rc != 0 || s->ended == NULL ? rc : s->ended(s->user, d);
+    a->finish = slot->finish;
+    a->decode_s = clock_s() - slot->since_s;
+    char *bytes = slot->decode->bytes;
+    int rc = add_text(s, slot, bytes, stream_finish(&slot->stream, bytes));
+    if (rc == 0 && slot->rc != 0)
+        kvcache_full(&s->engine->cache); /* the sentence of the loop's thread, in the host's */
+    return rc != 0 || s->ended == NULL ? rc : s->ended(s->user, slot, slot->rc);
 }
 
 /* End, or slide, the texts that have come to their end; how many ended. */
@@ -336,14 +349,14 @@ static int end_texts(struct slots *s, int *n_ended)
 {
     *n_ended = 0;
     for (int i = 0; i < s->n; i++) {
-        struct desk *d = &s->desks[i];
-        if (!d->busy || !d->ended)
+        struct slot *slot = &s->list[i];
+        if (!slot->busy || !slot->ended)
             continue;
-        if (d->finish == FINISH_CONTEXT && d->writing.generate->on_full == ON_FULL_SLIDE) {
-            slide(s, d);
+        if (slot->finish == FINISH_CONTEXT && slot->sample.generate->on_full == ON_FULL_SLIDE) {
+            slide_text(s, slot);
             continue;
         }
-        int rc = end_text(s, d);
+        int rc = end_text(s, slot);
         if (rc != 0)
             return rc;
         ++*n_ended;
@@ -352,13 +365,13 @@ static int end_texts(struct slots *s, int *n_ended)
 }
 
 /* End all that is being written, as interrupted. */
-static int interrupt(struct slots *s)
+static int interrupt_texts(struct slots *s)
 {
     int n_ended, rc;
     for (int i = 0; i < s->n; i++)
-        if (s->desks[i].busy) {
-            s->desks[i].ended = true;
-            s->desks[i].finish = FINISH_INTERRUPTED;
+        if (s->list[i].busy) {
+            s->list[i].ended = true;
+            s->list[i].finish = FINISH_INTERRUPTED;
         }
     rc = end_texts(s, &n_ended);
     return rc != 0 ? rc : err_set(ERR_INTERRUPTED, "interrupted");
@@ -370,14 +383,14 @@ int slots_step(struct slots *s, int steps)
     if (rc != 0 || n_ended > 0)
         return rc;
     if ((rc = read_unread(s)) != 0)
-        return rc == ERR_INTERRUPTED ? interrupt(s) : rc;
+        return rc == ERR_INTERRUPTED ? interrupt_texts(s) : rc;
     double start = clock_s();
     device_loop_run(&s->loop, s->generate->device_loop ? steps : 1, s->generate->device_iterations,
-                    true, take, s);
+                    true, take_event, s);
     s->decode_s += clock_s() - start;
     if (s->failed != 0)
         return s->failed;
     if ((rc = end_texts(s, &n_ended)) != 0)
         return rc;
-    return interrupt_pending() && s->n_busy > 0 ? interrupt(s) : 0;
+    return interrupt_pending() && s->n_busy > 0 ? interrupt_texts(s) : 0;
 }

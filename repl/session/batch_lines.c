@@ -10,7 +10,7 @@
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
-#include "sampling/batch.h"
+#include "sampling/scheduler.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,9 +25,9 @@ enum { READ_BYTES = 64 << 10 };
 struct job {
     long line;
     struct json_prompt json; /* with --jsonl; else only its text is used */
-    bool failed;
-    char *sentence;    /* why, when failed */
-    struct job *later; /* the job of a line behind it */
+    int rc;                  /* not 0: the line is wrong */
+    char *sentence;          /* why */
+    struct job *later;       /* the job of a line behind it */
 };
 
 struct lines {
@@ -45,7 +45,7 @@ struct lines {
     struct buf text;
 };
 
-/* Read more: BATCH_ITEM when there was something, BATCH_LATER, or a code. */
+/* Read more: REQUEST_READY when there was something, REQUEST_LATER, or a code. */
 static int read_more(struct lines *l, bool wait)
 {
     if (l->at > 0) {
@@ -62,18 +62,18 @@ static int read_more(struct lines *l, bool wait)
         return err_set(ERR_INTERRUPTED, "interrupted");
     struct pollfd p = {.fd = l->fd, .events = POLLIN};
     if (poll(&p, 1, 0) <= 0)
-        return BATCH_LATER;
+        return REQUEST_LATER;
     ssize_t n = read(l->fd, l->pending.data + l->pending.n, READ_BYTES);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return BATCH_LATER;
+        return REQUEST_LATER;
     if (n < 0)
         return err_errno("cannot read the prompts");
     l->pending.n += (size_t)n;
     l->ended = n == 0;
-    return BATCH_ITEM;
+    return REQUEST_READY;
 }
 
-/* The next line, borrowed until the next read; an enum batch_next or a code. */
+/* The next line, borrowed until the next read; an enum request_next or a code. */
 static int next_line(struct lines *l, const char **line, size_t *n, bool wait)
 {
     for (size_t looked = 0;;) {
@@ -83,20 +83,20 @@ static int next_line(struct lines *l, const char **line, size_t *n, bool wait)
         if (end == NULL && !l->ended) {
             looked = have;
             int rc = read_more(l, wait);
-            if (rc == BATCH_LATER && wait)
+            if (rc == REQUEST_LATER && wait)
                 continue;
-            if (rc != BATCH_ITEM)
+            if (rc != REQUEST_READY)
                 return rc;
             continue;
         }
         if (end == NULL && have == 0)
-            return BATCH_END;
+            return REQUEST_END;
         *line = from;
         *n = end != NULL ? (size_t)(end - from) : have;
         l->at += *n + (end != NULL);
         if (*n > 0 && from[*n - 1] == '\r')
             --*n;
-        return BATCH_ITEM;
+        return REQUEST_READY;
     }
 }
 
@@ -118,20 +118,19 @@ static int make_job(struct lines *l, struct job *j, const char *line, size_t n)
         j->json.n = n;
         return 0;
     }
-    if (json_line_prompt(&j->json, line, n, l->settings) == 0)
+    if ((j->rc = json_line_prompt(&j->json, line, n, l->settings)) == 0)
         return 0;
-    j->failed = true;
     j->sentence = mem_strdup(err_text());
     return j->sentence == NULL ? ERR_NOMEM : 0;
 }
 
-static int next(void *user, struct batch_item *item, bool wait)
+static int next(void *user, struct generate_request *item, bool wait)
 {
     struct lines *l = user;
     const char *line;
     size_t n;
     int rc = next_line(l, &line, &n, wait);
-    if (rc != BATCH_ITEM)
+    if (rc != REQUEST_READY)
         return rc;
     struct job *j = mem_alloc(sizeof *j);
     if (j == NULL)
@@ -143,23 +142,20 @@ static int next(void *user, struct batch_item *item, bool wait)
     }
     *(l->first == NULL ? &l->first : l->last) = j;
     l->last = &j->later;
-    /* A line that is wrong keeps its place by an id that no model has. */
-    static const token_id nothing = TOKEN_NONE;
-    *item = (struct batch_item){.text = j->json.text,
-                                .n = j->json.n,
-                                .ids = j->json.ids.data,
-                                .n_ids = j->json.ids.n,
-                                .user = j};
-    if (j->failed) {
-        item->text = NULL;
-        item->ids = &nothing;
-        item->n_ids = 1;
+    *item = (struct generate_request){.text = j->json.text,
+                                      .n = j->json.n,
+                                      .ids = j->json.ids.data,
+                                      .n_ids = j->json.ids.n,
+                                      .user = j};
+    if (j->rc != 0) {
+        item->rc = j->rc;
+        item->error = j->sentence;
     } else if (l->settings->batch.jsonl) {
         item->sampler = &j->json.settings.sampler;
         item->generate = &j->json.settings.generate;
         item->own_draw = j->json.own_draw;
     }
-    return BATCH_ITEM;
+    return REQUEST_READY;
 }
 
 static int escape(struct buf *out, const char *text, size_t n)
@@ -212,13 +208,13 @@ static int put_plain(struct lines *l, struct buf *out, const struct json_prompt 
     return rc;
 }
 
-static int done(void *user, const struct batch_item *item, int failed, struct answer *answers,
+static int done(void *user, const struct generate_request *item, int failed, struct answer *answers,
                 int n)
 {
     struct lines *l = user;
     struct job *j = item->user;
     struct buf out = {0};
-    const char *why = j->failed ? j->sentence : failed != 0 ? err_text() : NULL;
+    const char *why = failed != 0 ? err_text() : NULL;
     int rc = 0;
     if (why != NULL) {
         l->failures++;
@@ -249,7 +245,7 @@ static int done(void *user, const struct batch_item *item, int failed, struct an
     return rc;
 }
 
-static void show_figures(const struct settings *s, const struct batch_stats *b)
+static void show_figures(const struct settings *s, const struct scheduler_stats *b)
 {
     if (!s->talk.verbose || b->wall_s <= 0)
         return;
@@ -267,18 +263,18 @@ static void show_figures(const struct settings *s, const struct batch_stats *b)
 /* Settings of a whole batch: one seed for all of its lines. */
 static int run_lines(struct repl *r, struct lines *l, const struct settings *s)
 {
-    struct batch_stats stats = {0};
-    struct batch_host host = {.next = next,
-                              .done = done,
-                              .progress = progress_show(),
-                              .want_logprobs = s->batch.jsonl || *s->talk.save_samples != '\0',
-                              .user = l};
+    struct scheduler_stats stats = {0};
+    struct scheduler_host host = {.next = next,
+                                  .done = done,
+                                  .progress = progress_show(),
+                                  .want_logprobs = s->batch.jsonl || *s->talk.save_samples != '\0',
+                                  .user = l};
     int rc = generate_config_check(&s->generate, &s->sampler);
     int texts = generate_texts(&s->generate, &s->sampler), size = s->batch.batch_size;
     if (rc == 0)
         rc = repl_ready(r, texts > size ? texts : size);
     if (rc == 0)
-        rc = batch_run(&r->engine, &s->generate, &s->sampler, size, &host, &stats);
+        rc = scheduler_run(&r->engine, &s->generate, &s->sampler, size, &host, &stats);
     progress_wipe();
     if (l->closed)
         return 0;

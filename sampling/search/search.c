@@ -169,3 +169,11 @@ out:
     end(&sp);
     return rc;
 }
+
+int search_run(struct sequence *s, bool held_blank, const struct generate_config *g,
+               const struct sampler_config *c, const struct generate_host *host,
+               struct answer *answers)
+{
+    return g->num_beams > 1 ? search_beams(s, held_blank, g, c, host, answers)
+                            : search_contrastive(s, held_blank, g, c, host, &answers[0]);
+}

@@ -16,4 +16,13 @@ int search_contrastive(struct sequence *s, bool held_blank, const struct generat
                        const struct sampler_config *c, const struct generate_host *host,
                        struct answer *answer);
 
+/* The one of them that the settings ask for; and whether they ask for one. */
+int search_run(struct sequence *s, bool held_blank, const struct generate_config *g,
+               const struct sampler_config *c, const struct generate_host *host,
+               struct answer *answers);
+static inline bool search_wanted(const struct generate_config *g)
+{
+    return g->num_beams > 1 || g->penalty_alpha > 0;
+}
+
 #endif

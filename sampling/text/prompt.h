@@ -3,7 +3,7 @@
 /*
  * What a text goes on from, as generation wants it.
  */
-#include "kvcache/engine.h"
+#include "kvcache/sequence.h"
 #include "sampling/text/request.h"
 
 struct prompt {
@@ -36,6 +36,12 @@ void prompt_mask_logits(const struct model *m, float *logits);
  */
 int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
                const struct generate_config *g);
+/*
+ * Into the sequence, of which only what is new is computed. All num_return_sequences answers
+ * get its counts and time, and a finish that says how it failed if it does.
+ */
+int prompt_read(struct sequence *s, const struct ids *text, bool slid,
+                const struct generate_config *g, const struct progress *p, struct answer *answers);
 /* How many of the newest ids a full context keeps. */
 static inline int prompt_kept(int n_ctx)
 {

@@ -71,6 +71,28 @@ struct answer {
 };
 void answer_release(struct answer *a);
 
+/*
+ * What a caller asks of the scheduler; zeroed where nothing is said. What it points at lives until
+ * the request is done.
+ */
+struct sequence;
+struct generate_request {
+    const char *text; /* the prompt, n bytes; NULL: ids */
+    size_t n;
+    const token_id *ids; /* [n_ids] */
+    size_t n_ids;
+    struct sequence *sequence; /* the prompt is its text, which it has read; the first answer goes
+                                  on in it; NULL: text or ids */
+    bool held_blank;           /* of the sequence: the answer begins with a blank (prompt.h) */
+    const struct sampler_config *sampler;   /* NULL: the scheduler's */
+    const struct generate_config *generate; /* NULL: the scheduler's */
+    bool own_draw;          /* its sampler's draw is the very one, whatever its place */
+    struct answer *answers; /* [num_return_sequences], the caller's; NULL: the scheduler's */
+    int rc; /* not 0: it cannot be answered, for the reason in error; it keeps its place */
+    const char *error;
+    void *user; /* the caller's own */
+};
+
 /* What the host sees while it goes on; any may be NULL. Called by the host's thread. */
 struct generate_host {
     void (*text)(void *user, int answer, const char *bytes, size_t n);

@@ -55,7 +55,8 @@ int stream_init(struct stream *s, const struct tokenizer *t, const struct stop_s
 {
     *s = (struct stream){.tokenizer = t, .stops = stops};
     /* Held after a push: less than a stop string and, before it, less than a character. */
-    s->held_bytes = (stops == NULL ? 0 : stops->longest) + 3 + (t == NULL ? 0 : longest_piece(t));
+    s->token_bytes = t == NULL ? 0 : longest_piece(t);
+    s->held_bytes = (stops == NULL ? 0 : stops->longest) + 3 + s->token_bytes;
     s->held = mem_alloc(s->held_bytes);
     return s->held == NULL ? ERR_NOMEM : 0;
 }
@@ -78,6 +79,11 @@ void stream_reset(struct stream *s, bool skip_blank)
 size_t stream_max_bytes(const struct stream *s)
 {
     return s->held_bytes;
+}
+
+size_t stream_run_bytes(const struct stream *s, size_t n)
+{
+    return s->held_bytes + n * s->token_bytes;
 }
 
 /* The longest stop string that ends with the bytes held, 0 if none does. */

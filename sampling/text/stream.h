@@ -16,12 +16,12 @@ int stop_strings_new(struct stop_strings **out, const char *text);
 void stop_strings_free(struct stop_strings *s);
 
 struct stream {
-    const struct tokenizer *tokenizer; /* borrowed; NULL: a model of ids only, no text */
-    const struct stop_strings *stops;  /* borrowed; NULL: none */
-    char *held;                        /* [held_bytes], n_held of them not shown yet */
-    size_t n_held, held_bytes;
-    bool skip_blank; /* the next byte is left out if it is a blank */
-    bool stopped;    /* a stop string was seen */
+    const struct tokenizer *tokenizer;      /* borrowed; NULL: a model of ids only, no text */
+    const struct stop_strings *stops;       /* borrowed; NULL: none */
+    char *held;                             /* [held_bytes], n_held of them not shown yet */
+    size_t n_held, held_bytes, token_bytes; /* token_bytes: of the longest token */
+    bool skip_blank;                        /* the next byte is left out if it is a blank */
+    bool stopped;                           /* a stop string was seen */
 };
 int stream_init(struct stream *s, const struct tokenizer *t, const struct stop_strings *stops);
 void stream_release(struct stream *s);
@@ -34,5 +34,7 @@ size_t stream_push(struct stream *s, token_id id, char *out);
 /* The end of the text: what was held back (incomplete UTF-8 as it is). */
 size_t stream_finish(struct stream *s, char *out);
 size_t stream_max_bytes(const struct stream *s);
+/* What n pushes, one behind the other, write at most. */
+size_t stream_run_bytes(const struct stream *s, size_t n);
 
 #endif

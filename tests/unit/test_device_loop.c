@@ -11,21 +11,27 @@ enum { SLOTS = 4, NEW = 40 };
 /* What came through the ring. */
 struct taken {
     token_id ids[SLOTS][200];
+    struct buf text[SLOTS];
+    int rc[SLOTS];
     int n[SLOTS], calls, ended[SLOTS];
     enum finish finish[SLOTS];
     struct device_loop *loop;
+    bool hears;                /* the text too */
     int halt_at, interrupt_at; /* call number; 0: never */
 };
 
-static void take(void *user, const struct handed *h)
+static void take(void *user, const struct token_event *event)
 {
     struct taken *t = user;
     t->calls++;
-    if (!h->ended || h->finish != FINISH_STOP_TOKEN)
-        t->ids[h->slot][t->n[h->slot]++] = h->token.id;
-    t->ended[h->slot] += h->ended;
-    if (h->ended)
-        t->finish[h->slot] = h->finish;
+    if (event->rc == 0 && (!event->ended || event->finish != FINISH_STOP_TOKEN))
+        t->ids[event->slot][t->n[event->slot]++] = event->token.id;
+    if (t->hears)
+        assert_ok(buf_add(&t->text[event->slot], event->text, event->n_text));
+    t->ended[event->slot] += event->ended;
+    t->rc[event->slot] = event->rc;
+    if (event->ended)
+        t->finish[event->slot] = event->finish;
     if (t->calls == t->halt_at)
         device_loop_halt(t->loop);
     if (t->calls == t->interrupt_at)
@@ -36,13 +42,12 @@ struct bench {
     struct model model;
     struct engine engine;
     struct device_loop loop;
-    struct kv_seq seqs[SLOTS];
-    token_id text[SLOTS][200];
+    struct sequence seqs[SLOTS];
     struct sampler *samplers[SLOTS];
     struct sampler_config config;
     struct stop_strings *stops;
     struct stream streams[SLOTS];
-    char shown[SLOTS][512];
+    char bytes[SLOTS][1 << 16];
 };
 
 /* Slots with prompts of different lengths, read and ready for their first draw. */
@@ -56,34 +61,35 @@ static void set_up(struct bench *b, int n_slots, const char *stops)
     sampler_config_init(&b->config);
     b->config.seed = 9;
     for (int i = 0; i < n_slots; i++) {
-        struct slot *s = &b->loop.slots[i];
+        struct decode_slot *s = &b->loop.slots[i];
         int n = 1 + 31 * i;
-        assert_ok(kv_seq_init(&b->seqs[i], &b->engine.cache));
+        assert_ok(sequence_init(&b->seqs[i], &b->engine));
         assert_ok(sampler_new(&b->samplers[i], &b->config, TINY_V, 150, b->model.tokenizer,
                               &(struct stop_tokens){{0}, 1}));
         assert_ok(stream_init(&b->streams[i], b->model.tokenizer, b->stops));
         sampler_reset(b->samplers[i], i);
-        tiny_ids(b->text[i], (size_t)n, &b->model.config, (uint64_t)i);
-        struct engine_feed feed = {.seq = &b->seqs[i], .ids = b->text[i], .n = n};
+        assert_true(stream_run_bytes(&b->streams[i], 150) <= sizeof b->bytes[i]);
+        struct ids *text = &b->seqs[i].ids;
+        tiny_ids(text->data, (size_t)n, &b->model.config, (uint64_t)i);
+        text->n = (size_t)n;
+        struct engine_feed feed = {.seq = &b->seqs[i].kv, .ids = text->data, .n = n};
         float *logits = b->engine.logits + (size_t)i * TINY_V;
         assert_ok(engine_feed(&b->engine, &feed, 1, logits, NULL));
-        *s = (struct slot){.live = true,
-                           .ready = true,
-                           .seq = &b->seqs[i],
-                           .text = b->text[i],
-                           .n_text = n,
-                           .max_new = NEW,
-                           .logits = logits,
-                           .sampler = b->samplers[i],
-                           .stream = b->stops == NULL ? NULL : &b->streams[i],
-                           .shown = b->shown[i]};
+        *s = (struct decode_slot){.live = true,
+                                  .ready = true,
+                                  .seq = &b->seqs[i],
+                                  .max_new = NEW,
+                                  .logits = logits,
+                                  .sampler = b->samplers[i],
+                                  .stream = b->stops == NULL ? NULL : &b->streams[i],
+                                  .bytes = b->bytes[i]};
     }
 }
 
 static void tear_down(struct bench *b)
 {
     for (int i = 0; i < b->loop.n_slots; i++) {
-        kv_seq_release(&b->seqs[i], &b->engine.cache);
+        sequence_release(&b->seqs[i]);
         sampler_free(b->samplers[i]);
         stream_release(&b->streams[i]);
     }
@@ -134,7 +140,7 @@ static void steps_and_loop_give_the_same(void **state)
     }
 }
 
-/* Looks at what is handed over while the loop runs. */
+/* Looks at what is emitted while the loop runs. */
 struct onlooker {
     struct device_loop *loop;
     size_t lot, all; /* only whole lots are to be seen, or all */
@@ -146,14 +152,14 @@ static void *look_on(void *arg)
 {
     struct onlooker *o = arg;
     while (!atomic_load(&o->stop)) {
-        size_t n = atomic_load(&o->loop->n_handed);
+        size_t n = atomic_load(&o->loop->n_emitted);
         if (n % o->lot != 0 && n != o->all)
             o->odd = n;
     }
     return NULL;
 }
 
-static void tokens_are_handed_over_in_lots(void **state)
+static void tokens_are_emitted_in_lots(void **state)
 {
     (void)state;
     static const int iterations[] = {1, 3, 16, 1000};
@@ -231,7 +237,7 @@ static void leaves_when_a_text_ends(void **state)
     assert_int_equal(t.n[0], 7);
     assert_int_equal(t.ended[2], 1);
     assert_false(b.loop.slots[2].live);
-    assert_int_equal(b.seqs[0].n, b.loop.slots[0].n_text - 1);
+    assert_int_equal(b.seqs[0].kv.n, b.seqs[0].ids.n - 1);
     assert_int_equal(device_loop_run(&b.loop, 1000, 1, false, take, &t), NEW - 7);
     for (int i = 0; i < SLOTS; i++)
         assert_memory_equal(t.ids[i], all.ids[i], (size_t)t.n[i] * sizeof(token_id));
@@ -254,7 +260,7 @@ static void ends_at_the_stop_token(void **state)
     device_loop_run(&b.loop, 1000, 1, false, take, &t);
     assert_int_equal(t.finish[1], FINISH_STOP_TOKEN);
     assert_int_equal(t.n[1], first);
-    assert_int_equal(b.loop.slots[1].n_text, 32 + first);
+    assert_int_equal(b.seqs[1].ids.n, 32 + first);
     tear_down(&b);
 }
 
@@ -270,7 +276,7 @@ static void ends_at_the_context(void **state)
     for (int i = 0; i < SLOTS; i++) {
         assert_int_equal(t.finish[i], FINISH_CONTEXT);
         assert_int_equal(t.n[i], 151 - (1 + 31 * i));
-        assert_int_equal(b.seqs[i].n, 150);
+        assert_int_equal(b.seqs[i].kv.n, 150);
     }
     tear_down(&b);
 }
@@ -297,6 +303,29 @@ static void host_and_interrupt_end_a_run(void **state)
     tear_down(&b);
 }
 
+/* The text that comes with the tokens is that of their stream, over several runs. */
+static void text_comes_with_its_token(void **state)
+{
+    (void)state;
+    struct taken t = {.hears = true};
+    struct bench b;
+    set_up(&b, SLOTS, "qq,e");
+    for (int i = 0; i < NEW; i++)
+        device_loop_run(&b.loop, 1 + i, 1 + i % 3, false, take, &t);
+    for (int i = 0; i < SLOTS; i++) {
+        struct buf expected = {0};
+        char out[1 << 12];
+        stream_reset(&b.streams[i], false);
+        for (int k = 0; k < t.n[i]; k++)
+            assert_ok(buf_add(&expected, out, stream_push(&b.streams[i], t.ids[i][k], out)));
+        assert_int_equal(t.finish[i], b.streams[i].stopped ? FINISH_STOP_STRING : FINISH_LENGTH);
+        assert_string_equal(buf_text(&t.text[i]), buf_text(&expected));
+        buf_release(&t.text[i]);
+        buf_release(&expected);
+    }
+    tear_down(&b);
+}
+
 /* A pool without a page for one text: that text ends with an error, the rest goes on. */
 static void a_full_pool_ends_one_text(void **state)
 {
@@ -310,7 +339,10 @@ static void a_full_pool_ends_one_text(void **state)
     device_loop_run(&b.loop, 1000, 1, false, take, &t);
     assert_int_equal(t.finish[0], FINISH_LENGTH);
     assert_int_equal(t.finish[1], FINISH_ERROR);
-    assert_int_equal(b.seqs[1].n, 64);
+    assert_int_equal(t.rc[0], 0);
+    assert_int_equal(t.rc[1], ERR_FULL);
+    assert_int_equal(t.n[1], 64 - 32 + 1); /* the last one has no place, and an error is no token */
+    assert_int_equal(b.seqs[1].kv.n, 64);
     b.engine.cache.n_free = n_free;
     tear_down(&b);
 }
@@ -330,7 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_and_loop_give_the_same),
-        cmocka_unit_test(tokens_are_handed_over_in_lots),
+        cmocka_unit_test(tokens_are_emitted_in_lots),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(neighbours_do_not_matter),
         cmocka_unit_test(allocates_nothing),
@@ -338,6 +370,7 @@ int main(void)
         cmocka_unit_test(ends_at_the_stop_token),
         cmocka_unit_test(ends_at_the_context),
         cmocka_unit_test(host_and_interrupt_end_a_run),
+        cmocka_unit_test(text_comes_with_its_token),
         cmocka_unit_test(a_full_pool_ends_one_text),
         cmocka_unit_test(refuses_more_slots_than_the_engine),
     };

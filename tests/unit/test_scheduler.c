@@ -1,4 +1,4 @@
-#include "sampling/batch.h"
+#include "sampling/scheduler.h"
 #include "sampling/generate.h"
 
 #include "model/base/progress.h"
@@ -59,27 +59,33 @@ struct lines_run {
     enum finish finish[LINES];
     int rcs[LINES], n_ids[LINES], next_rc;
     char sentence[256];
-    struct batch_stats stats;
+    int wrong; /* a request whose own error comes with it; 0: none */
+    struct scheduler_stats stats;
 };
 
-static int next(void *user, struct batch_item *item, bool wait)
+static int next(void *user, struct generate_request *item, bool wait)
 {
     struct lines_run *r = user;
     if (!wait && r->later > 0) {
         r->later--;
-        return BATCH_LATER;
+        return REQUEST_LATER;
     }
     if (r->given == r->n_lines)
-        return r->next_rc == 0 ? BATCH_END : err_set(r->next_rc, "the input is broken");
+        return r->next_rc == 0 ? REQUEST_END : err_set(r->next_rc, "the input is broken");
+    if (r->wrong > 0 && r->given == r->wrong) {
+        item->rc = ERR_FORMAT;
+        item->error = "this line is wrong";
+    }
     item->sampler = r->samplers[r->given];
     item->generate = r->configs[r->given];
     item->user = (void *)(intptr_t)r->given;
     item->text = r->lines[r->given++];
     item->n = strlen(item->text);
-    return BATCH_ITEM;
+    return REQUEST_READY;
 }
 
-static int done(void *user, const struct batch_item *item, int rc, struct answer *answers, int n)
+static int done(void *user, const struct generate_request *item, int rc, struct answer *answers,
+                int n)
 {
     struct lines_run *r = user;
     int i = r->delivered++;
@@ -100,8 +106,8 @@ static int done(void *user, const struct batch_item *item, int rc, struct answer
 
 static int run(struct lines_run *r, int batch_size)
 {
-    const struct batch_host host = {.next = next, .done = done, .user = r};
-    return batch_run(&engine, &config, &sampler, batch_size, &host, &r->stats);
+    const struct scheduler_host host = {.next = next, .done = done, .user = r};
+    return scheduler_run(&engine, &config, &sampler, batch_size, &host, &r->stats);
 }
 
 static struct lines_run all_lines(void)
@@ -253,10 +259,14 @@ static void errors_stay_with_their_line(void **state)
     r.configs[0] = &bad;
     r.configs[3] = &token;
     r.samplers[4] = &cold;
+    r.wrong = 5;
     assert_ok(run(&r, 4));
     assert_int_equal(r.delivered, LINES);
     for (int i = 0; i < LINES; i++) {
-        int expected = i == 0 || i == 3 || i == 4 ? ERR_RANGE : i == 6 ? ERR_FULL : 0;
+        int expected = i == 0 || i == 3 || i == 4 ? ERR_RANGE
+                       : i == 5                   ? ERR_FORMAT
+                       : i == 6                   ? ERR_FULL
+                                                  : 0;
         assert_int_equal(r.rcs[i], expected);
     }
     assert_string_equal(r.sentence, "the prompt has 399 tokens, the context holds 150: shorten "
@@ -346,8 +356,8 @@ static void survives_without_memory(void **state)
         r.n_lines = 3;
         r.deaf = true;
         mem_fail_at(k);
-        const struct batch_host host = {.next = next, .done = done, .user = &r};
-        int rc = batch_run(&engine, &config, &sampler, 2, &host, &r.stats);
+        const struct scheduler_host host = {.next = next, .done = done, .user = &r};
+        int rc = scheduler_run(&engine, &config, &sampler, 2, &host, &r.stats);
         mem_fail_at(0);
         failed = rc != 0;
         for (int i = 0; i < 3; i++)

@@ -1,9 +1,9 @@
-#include "sampling/batch.h"
+#include "sampling/scheduler.h"
 
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "sampling/generate.h"
+#include "sampling/search/search.h"
 #include "sampling/slots.h"
 
 #include <limits.h>
@@ -12,10 +12,10 @@
 /* While slots are free and more input may come, this often it is looked for. */
 enum { STEPS_BETWEEN_LOOKS = 8 };
 
-/* One item on its way through. */
-struct job {
-    struct job *next;
-    struct batch_item item;
+/* One request on its way through. */
+struct pending {
+    struct pending *next;
+    struct generate_request request;
     int64_t draw;
     const struct generate_config *generate;
     const struct sampler_config *sampler;
@@ -27,35 +27,37 @@ struct job {
     char *sentence; /* of rc */
 };
 
-struct batch {
+struct scheduler {
     struct engine *engine;
     const struct generate_config *generate;
     const struct sampler_config *sampler;
-    const struct batch_host *host;
-    struct generate_host silent;
+    const struct scheduler_host *host;
+    struct generate_host listener;
     struct slots slots;
-    struct job *first, **last; /* in order of input; the first is the next to deliver */
-    struct job *waiting;       /* the first that has not begun all its texts */
-    int64_t n_draws;           /* given out: one an answer, one an item that has none */
+    struct pending *first, **last; /* in order of input; the first is the next to deliver */
+    struct pending *waiting;       /* the first that has not begun all its texts */
+    int64_t n_draws;               /* given out: one an answer, one an item that has none */
     bool at_end;
     int input_rc; /* how the input ended */
     char *input_sentence;
     uint64_t n_done;
-    struct batch_stats stats;
+    struct scheduler_stats stats;
 };
 
-static void free_job(struct job *j)
+static void free_pending(struct pending *j)
 {
-    for (int i = 0; j->answers != NULL && i < j->n; i++)
-        answer_release(&j->answers[i]);
-    mem_free(j->answers);
+    if (j->request.answers == NULL) {
+        for (int i = 0; j->answers != NULL && i < j->n; i++)
+            answer_release(&j->answers[i]);
+        mem_free(j->answers);
+    }
     prompt_release(&j->prompt);
     mem_free(j->sentence);
     mem_free(j);
 }
 
 /* The error stays with the item; texts of it that have begun come to their end. */
-static void fail(struct job *j, int rc)
+static void fail(struct pending *j, int rc)
 {
     mem_free(j->sentence);
     j->sentence = mem_strdup(err_text());
@@ -64,17 +66,34 @@ static void fail(struct job *j, int rc)
     j->n_started = j->n;
 }
 
-/* Everything that can be wrong with an item shows here. */
-static int prepare(struct batch *b, struct job *j)
+/* Of a prompt that was read. Its ids are needed beside the sequence, in which the first answer
+ * goes on, only where there are several answers. */
+static int prepare_read(struct pending *j, int n)
 {
+    const struct ids *ids = &j->request.sequence->ids;
+    j->prompt.held_blank = j->request.held_blank;
+    j->answers = j->request.answers;
+    j->n = n;
+    return n > 1 ? ids_add(&j->prompt.ids, ids->data, ids->n) : 0;
+}
+
+/* Everything that can be wrong with an item shows here. */
+static int prepare(struct scheduler *b, struct pending *j)
+{
+    const struct generate_request *r = &j->request;
     int n = j->generate->num_return_sequences;
+    if (r->rc != 0)
+        return err_set(r->rc, "%s", r->error == NULL ? "no memory" : r->error);
     int rc = generate_config_check(j->generate, j->sampler);
     if (rc != 0)
         return rc;
-    if (j->item.text != NULL)
-        rc = prompt_encode(&j->prompt, b->engine->model, j->generate, j->item.text, j->item.n);
+    if (r->sequence != NULL)
+        return prepare_read(j, n);
+    if (j->request.text != NULL)
+        rc =
+            prompt_encode(&j->prompt, b->engine->model, j->generate, j->request.text, j->request.n);
     else
-        rc = ids_add(&j->prompt.ids, j->item.ids, j->item.n_ids);
+        rc = ids_add(&j->prompt.ids, j->request.ids, j->request.n_ids);
     if (rc != 0 || (rc = prompt_fit(&j->prompt.ids, &j->slid, b->engine, j->generate)) != 0)
         return rc;
     if ((j->answers = mem_array((size_t)n, sizeof *j->answers)) == NULL)
@@ -84,7 +103,7 @@ static int prepare(struct batch *b, struct job *j)
     return 0;
 }
 
-static void end_input(struct batch *b, int rc)
+static void end_input(struct scheduler *b, int rc)
 {
     b->at_end = true;
     b->input_rc = rc;
@@ -93,21 +112,21 @@ static void end_input(struct batch *b, int rc)
 }
 
 /* One item more at the end of the queue, if there is one now. */
-static int take_in(struct batch *b, bool wait)
+static int take_in(struct scheduler *b, bool wait)
 {
-    struct job *j = mem_alloc(sizeof *j);
+    struct pending *j = mem_alloc(sizeof *j);
     if (j == NULL)
         return ERR_NOMEM;
-    int got = b->host->next(b->host->user, &j->item, wait);
-    if (got != BATCH_ITEM) {
+    int got = b->host->next(b->host->user, &j->request, wait);
+    if (got != REQUEST_READY) {
         mem_free(j);
-        if (got != BATCH_LATER)
+        if (got != REQUEST_LATER)
             end_input(b, got);
         return 0;
     }
-    j->generate = j->item.generate != NULL ? j->item.generate : b->generate;
-    j->sampler = j->item.sampler != NULL ? j->item.sampler : b->sampler;
-    j->draw = j->sampler->draw + (j->item.own_draw ? 0 : b->n_draws);
+    j->generate = j->request.generate != NULL ? j->request.generate : b->generate;
+    j->sampler = j->request.sampler != NULL ? j->request.sampler : b->sampler;
+    j->draw = j->sampler->draw + (j->request.own_draw ? 0 : b->n_draws);
     int rc = prepare(b, j);
     if (rc != 0)
         fail(j, rc);
@@ -118,7 +137,7 @@ static int take_in(struct batch *b, bool wait)
     return 0;
 }
 
-static void count(struct batch_stats *stats, const struct job *j)
+static void count(struct scheduler_stats *stats, const struct pending *j)
 {
     stats->n_prompts++;
     for (int i = 0; i < j->n; i++)
@@ -130,18 +149,19 @@ static void count(struct batch_stats *stats, const struct job *j)
 }
 
 /* What is done, up to the first that is not. */
-static int deliver(struct batch *b)
+static int deliver(struct scheduler *b)
 {
     while (b->first != NULL && b->first->n_ended == b->first->n) {
-        struct job *j = b->first;
+        struct pending *j = b->first;
         if (j->rc != 0)
             err_set(j->rc, "%s", j->sentence == NULL ? "no memory" : j->sentence);
         count(&b->stats, j);
-        int rc = b->host->done(b->host->user, &j->item, j->rc, j->answers, j->rc == 0 ? j->n : 0);
+        int rc =
+            b->host->done(b->host->user, &j->request, j->rc, j->answers, j->rc == 0 ? j->n : 0);
         b->waiting = b->waiting == j ? j->next : b->waiting;
         b->first = j->next;
         b->last = b->first == NULL ? &b->first : b->last;
-        free_job(j);
+        free_pending(j);
         if (rc != 0)
             return rc;
         b->n_done++;
@@ -152,10 +172,10 @@ static int deliver(struct batch *b)
 }
 
 /* Beams and candidates want the engine for themselves: all slots are idle. */
-static int search_alone(struct batch *b, struct job *j)
+static int search_alone(struct scheduler *b, struct pending *j)
 {
     struct sequence sequence = {0};
-    struct engine larger = {0}; /* for a line that asks for more texts than the batch has */
+    struct engine larger = {0}; /* for a request of more texts than the engine holds */
     struct sampler_config sampler = *j->sampler;
     const int n = generate_texts(j->generate, j->sampler);
     int rc = 0;
@@ -167,7 +187,11 @@ static int search_alone(struct batch *b, struct job *j)
     if (rc == 0)
         rc = sequence_init(&sequence, larger.model != NULL ? &larger : b->engine);
     if (rc == 0)
-        rc = generate(&sequence, &j->prompt, j->generate, &sampler, &b->silent, j->answers);
+        rc = prompt_read(&sequence, &j->prompt.ids, false, j->generate, b->listener.progress,
+                         j->answers);
+    if (rc == 0)
+        rc = search_run(&sequence, j->prompt.held_blank, j->generate, &sampler, &b->listener,
+                        j->answers);
     sequence_release(&sequence);
     engine_release(&larger);
     b->slots.decode_s += clock_s() - start;
@@ -177,23 +201,25 @@ static int search_alone(struct batch *b, struct job *j)
     return rc == ERR_INTERRUPTED ? rc : 0;
 }
 
-static bool is_search(const struct job *j)
+/* One more answer of a request, into a free slot. */
+static void start_sample(struct scheduler *b, struct pending *j)
 {
-    return j->generate->num_beams > 1 || j->generate->penalty_alpha > 0;
-}
-
-static void start_text(struct batch *b, struct job *j)
-{
-    struct writing w = {.ids = j->prompt.ids.data,
-                        .n_ids = (int)j->prompt.ids.n,
-                        .held_blank = j->prompt.held_blank,
-                        .generate = j->generate,
-                        .sampler = j->sampler,
-                        .draw = j->draw + j->n_started,
-                        .answer = &j->answers[j->n_started],
-                        .index = j->n_started,
-                        .owner = j};
-    int rc = slots_start(&b->slots, &w);
+    /* Once the sequence has gone on with the first answer, the prompt is shared from a slot. */
+    struct sequence *read = j->request.sequence;
+    if (read != NULL && j->n_started > 0 && read->n_logits != j->prompt.ids.n)
+        read = NULL;
+    struct sample sample = {.ids = j->prompt.ids.data,
+                            .n_ids = j->prompt.ids.n,
+                            .read = read,
+                            .in_place = read != NULL && j->n_started == 0,
+                            .held_blank = j->prompt.held_blank,
+                            .generate = j->generate,
+                            .sampler = j->sampler,
+                            .draw = j->draw + j->n_started,
+                            .answer = &j->answers[j->n_started],
+                            .index = j->n_started,
+                            .owner = j};
+    int rc = slots_start(&b->slots, &sample);
     if (rc == 0)
         j->n_started++;
     else
@@ -201,11 +227,11 @@ static void start_text(struct batch *b, struct job *j)
 }
 
 /* Texts into the free slots, as long as there are any of both. */
-static int fill(struct batch *b)
+static int fill(struct scheduler *b)
 {
     int rc = 0;
     while (rc == 0 && b->slots.n_busy < b->slots.n) {
-        struct job *j = b->waiting;
+        struct pending *j = b->waiting;
         bool idle = b->slots.n_busy == 0;
         if (j == NULL && b->at_end)
             return 0;
@@ -216,8 +242,8 @@ static int fill(struct batch *b)
                 return 0;
         } else if (j->n_started == j->n) {
             b->waiting = j->next;
-        } else if (!is_search(j)) {
-            start_text(b, j);
+        } else if (!search_wanted(j->generate)) {
+            start_sample(b, j);
         } else if (idle) {
             rc = search_alone(b, j);
         } else {
@@ -227,19 +253,21 @@ static int fill(struct batch *b)
     return rc;
 }
 
-static int text_ended(void *user, const struct desk *d)
+static int text_ended(void *user, const struct slot *slot, int rc)
 {
     (void)user;
-    struct job *j = d->writing.owner;
+    struct pending *j = slot->sample.owner;
     j->n_ended++;
+    if (rc != 0)
+        fail(j, rc);
     return 0;
 }
 
 /* What has not begun will not; the rest has ended already. */
-static void abandon(struct batch *b)
+static void abandon(struct scheduler *b)
 {
     err_set(ERR_INTERRUPTED, "interrupted");
-    for (struct job *j = b->first; j != NULL; j = j->next) {
+    for (struct pending *j = b->first; j != NULL; j = j->next) {
         if (j->n_started == 0 && j->n > 0)
             fail(j, ERR_INTERRUPTED);
         for (; j->n_started < j->n; j->n_started++, j->n_ended++)
@@ -247,7 +275,7 @@ static void abandon(struct batch *b)
     }
 }
 
-static int run(struct batch *b)
+static int run_requests(struct scheduler *b)
 {
     for (;;) {
         int rc = fill(b);
@@ -271,29 +299,32 @@ static int run(struct batch *b)
 
 static void note_status(void *user, const char *sentence)
 {
-    const struct batch *b = user;
+    const struct scheduler *b = user;
     progress_note(b->host->progress, "%s", sentence);
 }
 
-int batch_run(struct engine *e, const struct generate_config *g, const struct sampler_config *c,
-              int batch_size, const struct batch_host *host, struct batch_stats *stats)
+int scheduler_run(struct engine *e, const struct generate_config *g, const struct sampler_config *c,
+                  int n_slots, const struct scheduler_host *host, struct scheduler_stats *stats)
 {
-    struct batch b = {.engine = e,
-                      .generate = g,
-                      .sampler = c,
-                      .host = host,
-                      .silent = {.status = note_status, .want_logprobs = host->want_logprobs}};
+    struct scheduler b = {
+        .engine = e,
+        .generate = g,
+        .sampler = c,
+        .host = host,
+        .listener = {.status = note_status, .want_logprobs = host->want_logprobs}};
     double start = clock_s();
     int rc = generate_config_check(g, c);
     if (rc != 0)
         return rc;
-    b.silent.user = &b;
+    b.listener.user = &b;
+    if (host->live != NULL)
+        b.listener = *host->live;
     b.last = &b.first;
-    if ((rc = slots_init(&b.slots, e, batch_size, g, c, &b.silent)) != 0)
+    if ((rc = slots_init(&b.slots, e, n_slots, g, c, &b.listener)) != 0)
         return rc;
     b.slots.ended = text_ended;
     b.slots.user = &b;
-    rc = run(&b);
+    rc = run_requests(&b);
     b.stats.wall_s = clock_s() - start;
     b.stats.prefill_s = b.slots.prefill_s;
     b.stats.decode_s = b.slots.decode_s;
@@ -301,9 +332,9 @@ int batch_run(struct engine *e, const struct generate_config *g, const struct sa
         *stats = b.stats;
     slots_release(&b.slots);
     while (b.first != NULL) {
-        struct job *j = b.first;
+        struct pending *j = b.first;
         b.first = j->next;
-        free_job(j);
+        free_pending(j);
     }
     mem_free(b.input_sentence);
     return rc;

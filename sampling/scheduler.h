@@ -1,0 +1,48 @@
+#ifndef PRATTLE_SAMPLING_SCHEDULER_H
+#define PRATTLE_SAMPLING_SCHEDULER_H
+/*
+ * Requests through a few slots: continuous batching. A slot is refilled as soon as its
+ * text ends; prompts with a common beginning share its pages and compute it once. One
+ * answer, samples of one prompt and batches all pass here, so that they cannot differ.
+ */
+#include "kvcache/sequence.h"
+#include "sampling/text/request.h"
+
+enum request_next { REQUEST_END = 0, REQUEST_READY = 1, REQUEST_LATER = 2 };
+
+struct scheduler_host {
+    /*
+     * Next request, zeroed before: an enum request_next, or an error code, which ends the batch
+     * when all before it are done. REQUEST_LATER: none yet, while texts are being written; not when
+     * wait is true.
+     */
+    int (*next)(void *user, struct generate_request *request, bool wait);
+    /* One request is done (in order of input), with answers [n], or rc and err_text().
+     * Return non-zero to end (closed pipe). */
+    int (*done)(void *user, const struct generate_request *request, int rc, struct answer *answers,
+                int n);
+    const struct progress *progress;  /* step(done requests, 0); notes */
+    const struct generate_host *live; /* what goes on in the texts; NULL: nobody listens, and a
+                                         status becomes a note of progress */
+    bool want_logprobs;               /* without live, which says so itself */
+    void *user;
+};
+
+struct scheduler_stats {
+    long n_prompts, n_prompt_tokens, n_reused_tokens, n_new_tokens;
+    double wall_s, prefill_s, decode_s;
+};
+
+/*
+ * Item i of the input (from 0) uses draw c->draw + i of its sampler's seed; where requests have
+ * several answers, c->draw + as many as there are answers before its own; with own_draw c->draw. An
+ * request that cannot be done gives its error to done and the rest goes on. Non-zero: what next or
+ * done returned, or ERR_INTERRUPTED (requests being written are delivered first, with finish
+ * interrupted).
+ *
+ * batch_size   texts at once, 1 .. engine's max_seqs
+ */
+int scheduler_run(struct engine *e, const struct generate_config *g, const struct sampler_config *c,
+                  int batch_size, const struct scheduler_host *host, struct scheduler_stats *stats);
+
+#endif

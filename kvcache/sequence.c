@@ -22,15 +22,57 @@ int sequence_init(struct sequence *s, struct engine *e)
     return 0;
 }
 
-void sequence_release(struct sequence *s)
+void sequence_park(struct sequence *s)
 {
-    if (s == NULL || s->engine == NULL)
+    if (s->engine == NULL)
         return;
     kv_seq_release(&s->kv, &s->engine->cache);
-    mem_free(s->ids.data);
     mem_free(s->ahead);
     mem_unmap(s->logits, (size_t)s->engine->model->config.n_vocab * sizeof *s->logits);
-    *s = (struct sequence){0};
+    *s = (struct sequence){.ids = s->ids};
+}
+
+int sequence_resume(struct sequence *s, struct engine *e)
+{
+    struct sequence fresh;
+    int rc = sequence_init(&fresh, e);
+    if (rc == 0 && (rc = sequence_assign(&fresh, s->ids.data, s->ids.n)) != 0)
+        sequence_release(&fresh);
+    if (rc != 0)
+        return rc;
+    sequence_release(s);
+    *s = fresh;
+    return 0;
+}
+
+void sequence_release(struct sequence *s)
+{
+    if (s == NULL)
+        return;
+    sequence_park(s);
+    ids_release(&s->ids);
+}
+
+/* What the cache holds is told apart from the text, which may change then. */
+static void keep_ahead(struct sequence *s)
+{
+    if (s->engine != NULL && !s->is_ahead) {
+        memcpy(s->ahead, s->ids.data, (size_t)s->kv.n * sizeof *s->ahead);
+        s->is_ahead = true;
+    }
+    s->n_logits = 0;
+}
+
+int sequence_assign(struct sequence *s, const token_id *ids, size_t n)
+{
+    int rc = n > s->ids.n ? ids_reserve(&s->ids, n - s->ids.n) : 0;
+    if (rc != 0)
+        return rc;
+    keep_ahead(s);
+    if (n > 0)
+        memcpy(s->ids.data, ids, n * sizeof *ids);
+    s->ids.n = n;
+    return 0;
 }
 
 size_t sequence_common(const struct sequence *s, const token_id *ids, size_t n)

@@ -24,6 +24,13 @@ struct sequence {
 
 int sequence_init(struct sequence *s, struct engine *e);
 void sequence_release(struct sequence *s);
+/* Before its engine goes: keep the ids alone, in which sequence_assign works on. */
+void sequence_park(struct sequence *s);
+/* The other way round, of a parked or zeroed one; on failure it is parked still. */
+int sequence_resume(struct sequence *s, struct engine *e);
+/* The text is these ids, none of them in s, and nothing is read: what the cache holds stays
+ * there for the next feed that has use for it. ERR_NOMEM: s is unchanged. */
+int sequence_assign(struct sequence *s, const token_id *ids, size_t n);
 /*
  * Append n ids to the text and leave the logits after the last one in s->logits. With
  * n = 0 it only makes sure that cache and logits are there.

@@ -36,8 +36,8 @@ int cmd_continue(struct repl *r, const struct call *c)
 
 static void print_text_length(const struct repl *r, const char *what)
 {
-    printf("%s%s: %zu token%s of text%s\n", term_dim(stdout), what, r->text.n,
-           r->text.n == 1 ? "" : "s", term_plain(stdout));
+    printf("%s%s: %zu token%s of text%s\n", term_dim(stdout), what, r->sequence.ids.n,
+           r->sequence.ids.n == 1 ? "" : "s", term_plain(stdout));
 }
 
 int cmd_undo(struct repl *r, const struct call *c)
@@ -46,8 +46,7 @@ int cmd_undo(struct repl *r, const struct call *c)
     if (r->n_turns == 0)
         return err_set(ERR_MISSING, "there is nothing to take back");
     struct turn *t = &r->turns[r->n_turns - 1];
-    r->text.n = 0;
-    int rc = ids_add(&r->text, t->before.data, t->before.n);
+    int rc = sequence_assign(&r->sequence, t->before.data, t->before.n);
     if (rc != 0)
         return rc;
     r->held_blank = t->before_held;
@@ -86,9 +85,9 @@ static int settings_yaml(const struct repl *r, struct buf *out)
 static int save_session(struct repl *r, const char *path)
 {
     struct buf settings = {0};
-    int rc = r->text.n == 0 ? err_set(ERR_MISSING, "there is no text yet to save") : 0;
+    int rc = r->sequence.ids.n == 0 ? err_set(ERR_MISSING, "there is no text yet to save") : 0;
     if (rc == 0)
-        rc = sequence_keep(&r->sequence, r->text.data, r->text.n, progress_show());
+        rc = sequence_keep(&r->sequence, r->sequence.ids.data, r->sequence.ids.n, progress_show());
     if (rc == 0)
         rc = settings_yaml(r, &settings);
     if (rc == 0)
@@ -142,11 +141,9 @@ static int load_session(struct repl *r, const char *path)
     int rc = snapshot_load(&r->sequence, path, check_session_settings, r, &settings);
     if (rc != 0)
         return rc;
-    repl_forget(r);
-    rc = repl_keep_text(r);
+    repl_forget_turns(r);
     const struct settings_text from = of_session(settings);
-    if (rc == 0)
-        rc = options_read(&r->options, ORIGIN_SET, &from);
+    rc = options_read(&r->options, ORIGIN_SET, &from);
     if (rc == 0)
         rc = unset_needless_settings(&r->options);
     mem_free(settings);

@@ -101,8 +101,8 @@ static int ids_to_show(const struct repl *r, const struct call *c, const struct 
 {
     struct buf text = {0};
     if (!c->shell && *c->text == '\0')
-        return r->text.n > 0
-                   ? ids_add(out, r->text.data, r->text.n)
+        return r->sequence.ids.n > 0
+                   ? ids_add(out, r->sequence.ids.data, r->sequence.ids.n)
                    : err_set(ERR_MISSING, "there is no text yet; :tokens TEXT shows those of TEXT");
     int rc = c->shell && c->n == 0 ? file_read_fd(&text, STDIN_FILENO) : buf_str(&text, c->text);
     if (rc == 0)
@@ -221,7 +221,7 @@ static int show_top_tokens(const struct repl *r)
 
 int cmd_logits(struct repl *r, const struct call *c)
 {
-    struct ids ids = {0};
+    struct ids ids = {0}, text = {0};
     const char *path = r->options.settings.call.out;
     int rc = take_input_ids(r, c, &ids);
     if (rc == 0)
@@ -231,13 +231,19 @@ int cmd_logits(struct repl *r, const struct call *c)
     if (rc == 0 && ids.n == 0)
         rc = err_set(ERR_RANGE, "an empty text expects nothing; give a text or --ids 1,2,3");
     if (rc == 0)
-        rc = sequence_set(&r->sequence, ids.data, ids.n, progress_show());
+        rc = ids_add(&text, r->sequence.ids.data, r->sequence.ids.n);
+    if (rc != 0)
+        goto out;
+    rc = sequence_set(&r->sequence, ids.data, ids.n, progress_show());
     if (rc == 0 && path != NULL && *path != '\0')
         rc = write_npy(r, &ids, path);
     progress_wipe();
     if (rc == 0)
         rc = show_top_tokens(r);
+    sequence_assign(&r->sequence, text.data, text.n); /* the text in progress is as it was */
+out:
     ids_release(&ids);
+    ids_release(&text);
     return rc;
 }
 

@@ -171,8 +171,9 @@ static void show_object(const char *prompt, size_t n_prompt, const struct answer
     buf_release(&line);
 }
 
-/* The text goes on from what was shown: a stop string and what came with it go. */
-static int drop_unseen(struct repl *r, const struct turn *turn, const struct answer *a)
+/* A stop string, and what came with it, go from the end of a text. */
+static int cut_unseen(struct repl *r, struct ids *text, const struct turn *turn,
+                      const struct answer *a)
 {
     const struct tokenizer *t = r->model->tokenizer;
     const bool held_blank = turn->prompt.held_blank;
@@ -181,29 +182,44 @@ static int drop_unseen(struct repl *r, const struct turn *turn, const struct ans
         const char *piece = tokenizer_bytes(t, a->ids.data[i], &n);
         bytes += n - (i == 0 && held_blank && n > 0 && *piece == ' ');
     }
-    for (size_t unseen = bytes - a->text.n; unseen > 0 && r->text.n > 0;) {
-        const char *piece = tokenizer_bytes(t, r->text.data[--r->text.n], &n);
+    for (size_t unseen = bytes - a->text.n; unseen > 0 && text->n > 0;) {
+        const char *piece = tokenizer_bytes(t, text->data[--text->n], &n);
         if (unseen < n) {
             n -= unseen;
             r->held_blank =
                 piece[n - 1] == ' ' && prompt_holds_blank(r->model, &turn->settings.generate);
-            return tokenizer_encode(t, &r->text, piece, n - r->held_blank, ENCODE_GOES_ON);
+            return tokenizer_encode(t, text, piece, n - r->held_blank, ENCODE_GOES_ON);
         }
         unseen -= n;
     }
     return 0;
 }
 
+/* The text goes on from what was shown. */
+static int drop_unseen(struct repl *r, const struct turn *turn, const struct answer *a)
+{
+    struct ids text = {0};
+    int rc = ids_add(&text, r->sequence.ids.data, r->sequence.ids.n);
+    if (rc == 0)
+        rc = cut_unseen(r, &text, turn, a);
+    if (rc == 0)
+        rc = sequence_assign(&r->sequence, text.data, text.n);
+    ids_release(&text);
+    return rc;
+}
+
 /* What the turn remembers of its first answer. */
 static int remember(struct repl *r, struct turn *t, const struct answer *a)
 {
     /* A prompt that was not read to its end leaves the text in progress as it was. */
-    bool read = a->slid || r->sequence.ids.n >= t->prompt.ids.n;
-    int rc = read ? repl_keep_text(r) : 0;
+    const struct ids *text = &r->sequence.ids;
+    int rc = 0;
+    if (a->slid || text->n >= t->prompt.ids.n)
+        r->held_blank = false;
     t->slid = a->slid;
     /* An empty prompt began with the begin token, which :why wants to see. */
-    if (rc == 0 && t->prompt.ids.n == 0 && r->text.n > a->ids.n)
-        rc = ids_add(&t->prompt.ids, r->text.data, r->text.n - a->ids.n);
+    if (t->prompt.ids.n == 0 && text->n > a->ids.n)
+        rc = ids_add(&t->prompt.ids, text->data, text->n - a->ids.n);
     if (rc == 0 && a->finish == FINISH_STOP_STRING)
         rc = drop_unseen(r, t, a);
     t->n_drawn =
@@ -229,8 +245,10 @@ static int save_sample(const struct repl *r, const struct turn *t, const struct 
     return rc;
 }
 
-/* Generate for a turn whose prompt and settings are there, and show it all. */
-static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown)
+/* Generate for a turn whose prompt and settings are there, and show it all. On failure the text
+ * in progress is `before`. */
+static int run_turn(struct repl *r, struct turn *t, const struct ids *before, const char *shown,
+                    size_t n_shown)
 {
     const struct settings *s = &t->settings;
     int n = s->generate.num_return_sequences;
@@ -268,8 +286,10 @@ static int run(struct repl *r, struct turn *t, const char *shown, size_t n_shown
         if (kept == 0)
             kept = save_sample(r, t, answers, n);
         rc = kept != 0 ? kept : rc;
-    } else if (w.any && !w.newline) {
-        fputc('\n', stdout);
+    } else {
+        if (w.any && !w.newline)
+            fputc('\n', stdout);
+        sequence_assign(&r->sequence, before->data, before->n); /* had room for them */
     }
     term_hush(false);
     if (fflush(stdout) != 0 && rc == 0)
@@ -301,17 +321,18 @@ static int begin(struct repl *r, struct turn **out, bool more)
         return ERR_NOMEM;
     if (t->settings.sampler.seed == 0)
         t->settings.sampler.seed = rng_fresh_seed();
-    if (!more || r->text.n == 0)
+    const struct ids *text = &r->sequence.ids;
+    if (!more || text->n == 0)
         return 0;
-    t->prompt.begun = s->generate.begin && r->text.data[0] == prompt_begin_token(r->model);
-    return ids_add(&t->prompt.ids, r->text.data, r->text.n);
+    t->prompt.begun = s->generate.begin && text->data[0] == prompt_begin_token(r->model);
+    return ids_add(&t->prompt.ids, text->data, text->n);
 }
 
 /* Run the newest turn; one that came to nothing is taken back. */
 static int finish(struct repl *r, struct turn *t, int rc, const char *shown, size_t n_shown)
 {
     if (rc == 0)
-        rc = run(r, t, shown, n_shown);
+        rc = run_turn(r, t, &t->before, shown, n_shown);
     if (rc != 0 && rc != ERR_INTERRUPTED && t != NULL)
         repl_pop_turn(r);
     return rc;
@@ -367,7 +388,7 @@ static void draw_on(const struct repl *r, struct sampler_config *c)
 int answer_more(struct repl *r)
 {
     struct turn *t = NULL;
-    if (r->text.n == 0)
+    if (r->sequence.ids.n == 0)
         return err_set(ERR_MISSING, "there is no text yet to go on with; type a prompt");
     int rc = begin(r, &t, true);
     if (rc == 0) {
@@ -396,8 +417,13 @@ int answer_again(struct repl *r)
     if (rc == 0)
         rc = repl_ready(r, generate_texts(&now->generate, &now->sampler));
     struct settings fresh;
-    if (rc != 0 || (rc = settings_copy(&fresh, now)) != 0)
+    struct ids before = {0};
+    if (rc != 0 || (rc = ids_add(&before, r->sequence.ids.data, r->sequence.ids.n)) != 0)
         return rc;
+    if ((rc = settings_copy(&fresh, now)) != 0) {
+        ids_release(&before);
+        return rc;
+    }
     const struct sampler_config *last = &t->settings.sampler;
     if (fresh.sampler.seed == 0 || fresh.sampler.seed == last->seed) {
         fresh.sampler.seed = last->seed;
@@ -406,7 +432,8 @@ int answer_again(struct repl *r)
     }
     struct settings old = t->settings;
     t->settings = fresh;
-    rc = run(r, t, "", 0);
+    rc = run_turn(r, t, &before, "", 0);
+    ids_release(&before);
     /* Where nothing was drawn the answer that stands has its own settings still. */
     if (rc != 0 && rc != ERR_INTERRUPTED) {
         t->settings = old;

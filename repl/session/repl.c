@@ -30,7 +30,7 @@ static void drop_engine(struct repl *r)
 {
     if (r->engine.model == NULL)
         return;
-    sequence_release(&r->sequence);
+    sequence_park(&r->sequence);
     engine_release(&r->engine);
     r->engine = (struct engine){0};
 }
@@ -56,7 +56,7 @@ struct turn *repl_push_turn(struct repl *r)
     struct turn *t = &r->turns[r->n_turns++];
     *t = (struct turn){.before_held = r->held_blank};
     if (settings_copy(&t->settings, &r->options.settings) == 0 &&
-        ids_add(&t->before, r->text.data, r->text.n) == 0)
+        ids_add(&t->before, r->sequence.ids.data, r->sequence.ids.n) == 0)
         return t;
     repl_pop_turn(r);
     return NULL;
@@ -67,27 +67,25 @@ void repl_pop_turn(struct repl *r)
     release_turn(&r->turns[--r->n_turns]);
 }
 
-void repl_forget(struct repl *r)
+void repl_forget_turns(struct repl *r)
 {
     while (r->n_turns > 0)
         repl_pop_turn(r);
-    r->text.n = 0;
     r->held_blank = false;
 }
 
-int repl_keep_text(struct repl *r)
+void repl_forget(struct repl *r)
 {
-    r->text.n = 0;
-    r->held_blank = false;
-    return ids_add(&r->text, r->sequence.ids.data, r->sequence.ids.n);
+    repl_forget_turns(r);
+    sequence_assign(&r->sequence, NULL, 0); /* needs no memory */
 }
 
 void repl_release(struct repl *r)
 {
     repl_forget(r);
     mem_free(r->turns);
-    ids_release(&r->text);
     drop_engine(r);
+    sequence_release(&r->sequence);
     run_free(r->run);
     mem_free(r->last_run);
     model_free(r->model);
@@ -122,7 +120,7 @@ int repl_ready(struct repl *r, int max_seqs)
         return rc;
     drop_engine(r);
     rc = engine_init(&r->engine, r->model, max_seqs);
-    if (rc == 0 && (rc = sequence_init(&r->sequence, &r->engine)) != 0)
+    if (rc == 0 && (rc = sequence_resume(&r->sequence, &r->engine)) != 0)
         engine_release(&r->engine);
     if (rc != 0)
         r->engine = (struct engine){0};

@@ -41,8 +41,7 @@ struct repl {
     struct options options;
     struct model *model;  /* NULL: none loaded */
     struct engine engine; /* ready when engine.model is set */
-    struct sequence sequence;
-    struct ids text;    /* the text in progress: the session's, kept over a new engine */
+    struct sequence sequence; /* the text in progress; its ids stay when the engine goes */
     bool held_blank;    /* a blank was seen behind it, which goes with the word that follows */
     struct run *run;    /* training of this model, in memory; NULL: none */
     char *last_run;     /* folder of the last one put away; NULL: none was */
@@ -89,8 +88,8 @@ int repl_device(struct repl *r);
 int repl_ready(struct repl *r, int max_seqs);
 /* Forget the text in progress and all turns. */
 void repl_forget(struct repl *r);
-/* Keep a copy of the session's text. */
-int repl_keep_text(struct repl *r);
+/* Forget the turns alone: the text in progress is another one. */
+void repl_forget_turns(struct repl *r);
 /* A fresh, empty turn behind the others; the oldest goes when there are many. NULL: no
  * memory. */
 struct turn *repl_push_turn(struct repl *r);

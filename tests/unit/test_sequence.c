@@ -352,6 +352,63 @@ static void scoring_is_reading_token_by_token(void **state)
     close_fixture(&x);
 }
 
+/* What counts what a feed has to read. */
+static void count_total(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    (void)what, (void)done;
+    *(uint64_t *)user = total;
+}
+
+/* The text may change without being read; what the cache holds serves the next feed. */
+static void an_assigned_text_is_read_when_needed(void **state)
+{
+    (void)state;
+    struct fixture x;
+    uint64_t total = 0;
+    struct progress p = {.step = count_total, .user = &total};
+    open_fixture(&x);
+    assert_ok(sequence_feed(&x.s, x.ids, 100, NULL));
+    uint64_t before = mem_count();
+    assert_ok(sequence_assign(&x.s, x.ids + 7, 5));
+    assert_ok(sequence_assign(&x.s, NULL, 0));
+    assert_int_equal(mem_count(), before);
+    assert_int_equal(x.s.ids.n, 0);
+    assert_int_equal(sequence_cached(&x.s), 0);
+    assert_int_equal(sequence_common(&x.s, x.ids, N), 100);
+    assert_ok(sequence_assign(&x.s, x.ids, 120));
+    assert_false(sequence_has_logits(&x.s));
+    assert_int_equal(sequence_cached(&x.s), 100);
+    assert_ok(sequence_feed(&x.s, x.ids + 120, 5, &p));
+    assert_int_equal(total, 25);
+    assert_is(&x, &x.s, x.ids, 125);
+    close_fixture(&x);
+}
+
+/* The ids stay while an engine goes and another comes. */
+static void a_parked_text_keeps_its_ids(void **state)
+{
+    (void)state;
+    struct fixture x;
+    open_fixture(&x);
+    assert_ok(sequence_feed(&x.s, x.ids, 70, NULL));
+    sequence_park(&x.s);
+    sequence_park(&x.s);
+    assert_int_equal(kvcache_used_bytes(&x.e.cache), 0);
+    assert_int_equal(x.s.ids.n, 70);
+    assert_ok(sequence_assign(&x.s, x.ids, 90));
+    for (uint64_t k = 1; k <= 4; k++) {
+        mem_fail_at(k);
+        assert_int_equal(sequence_resume(&x.s, &x.e), ERR_NOMEM);
+        mem_fail_at(0);
+        assert_int_equal(x.s.ids.n, 90);
+    }
+    assert_ok(sequence_resume(&x.s, &x.e));
+    assert_int_equal(sequence_cached(&x.s), 0);
+    assert_ok(sequence_feed(&x.s, NULL, 0, NULL));
+    assert_is(&x, &x.s, x.ids, 90);
+    close_fixture(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +421,8 @@ int main(void)
         cmocka_unit_test(other_weights_are_read_again),
         cmocka_unit_test(bad_ids_change_nothing),
         cmocka_unit_test(an_interrupted_feed_goes_on),
+        cmocka_unit_test(an_assigned_text_is_read_when_needed),
+        cmocka_unit_test(a_parked_text_keeps_its_ids),
         cmocka_unit_test(a_full_pool_changes_nothing),
         cmocka_unit_test(no_memory_leaks_nothing),
         cmocka_unit_test(scoring_is_reading_token_by_token),

@@ -5,6 +5,16 @@
 
 #include <string.h>
 
+/*
+ * Text b forked from text a at position 70:
+ *
+ *     a: [ 0..63 ][ 64..127 ][ 128.. ]      refs 2, 2, 1
+ *     b: [   "   ][    "    ]               shares, until it writes position 70: then a copy
+ *
+ * refs[i] is how many texts hold page i, and i is on the free stack if it is 0. A page is
+ * written by one text alone, from its own n on (must_copy); positions behind n are anything.
+ */
+
 int kvcache_init(struct kvcache *c, const struct config *config, bool fp32, int n_pages)
 {
     *c = (struct kvcache){.n_layer = config->n_layer, .n_ctx = config->n_ctx, .n_pages = n_pages};

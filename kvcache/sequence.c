@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+/*
+ * The cache holds kv.n ids: the beginning of `ids`, or of `ahead` where is_ahead says that the
+ * text has become another one since (an interrupted feed, sequence_assign). What a text has in
+ * common with them is never read again, unless the weights have changed (version).
+ */
+
 int sequence_init(struct sequence *s, struct engine *e)
 {
     size_t n_ctx = (size_t)e->cache.n_ctx, most = kvcache_text_max(&e->cache);

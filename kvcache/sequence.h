@@ -18,7 +18,7 @@ struct sequence {
     float *logits;  /* [V] after the last id; valid when n_logits == ids.n */
     size_t n_logits;
     uint64_t version; /* of the weights that made the cache */
-    token_id *ahead;  /* [n_ctx], what an interrupted feed has read: the first kv.n */
+    token_id *ahead;  /* [n_ctx], what the cache holds when it is not the text: the first kv.n */
     bool is_ahead;    /* the cache holds ahead; else the beginning of ids */
 };
 

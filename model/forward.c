@@ -26,6 +26,9 @@ enum {
     QUERY_ROWS = 64
 };
 
+_Static_assert((int)KV_BLOCK == (int)ATTENTION_BLOCK && (int)KV_BLOCK == (int)PANEL,
+               "a page of keys is a block of attention and a panel of a matrix");
+
 /* The one list of what the scratch holds: adds up, or hands out. */
 static void carve_forward(struct forward *f, struct arena *a)
 {

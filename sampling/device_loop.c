@@ -4,6 +4,21 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 
+/*
+ * One step, by all threads of the team:
+ *
+ *     draw_all | plan (thread 0): emit, leave or put the next pass together | engine_pass
+ *              ^ barrier                                                    ^ barrier
+ *
+ * The ring has one writer, thread 0, and one reader, the host:
+ *
+ *     n_read <= n_emitted <= n_written <= n_read + max_events
+ *
+ * Events up to n_emitted (stored with release, read with acquire) are the host's to read, and
+ * so is the text they point to. Nothing is overwritten in a run: it emits at most max_events,
+ * and all of them are read when it is over.
+ */
+
 /* How often the host looks into the ring, a frame of a screen: each look takes a core from
  * the team for some 40 us. */
 static const double POLL_S = 1.0 / 60;

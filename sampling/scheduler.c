@@ -9,6 +9,17 @@
 #include <limits.h>
 #include <string.h>
 
+/*
+ * Requests in order of input, delivered in that order:
+ *
+ *     first ----------- waiting ----------- last
+ *     begun, or done    not all of their    not begun
+ *     and kept back     answers begun
+ *
+ * A request is done when n_ended == n; n_started counts answers that were given a slot, and
+ * after an error all the rest, which never begin. Searches wait until all slots are idle.
+ */
+
 /* While slots are free and more input may come, this often it is looked for. */
 enum { STEPS_BETWEEN_LOOKS = 8 };
 

@@ -7,6 +7,13 @@
 #include <math.h>
 #include <string.h>
 
+/*
+ * A slot goes idle -> busy and unread (slots_start) -> busy and live (its text is read, its
+ * logits wait in a row of the engine's) -> ended -> idle, or unread once more when a full
+ * context slides. The keys and values of an idle slot stay until its next text, for others
+ * to share. Between runs of the loop the host alone looks at decode and sequences.
+ */
+
 /* Below so many ids a common beginning is not worth a pass of its own: reading them
  * twice in one pass costs less than the weights once more. */
 enum { WORTH_A_PASS = 16 };

@@ -229,7 +229,7 @@ static void samples_share_the_prompt(void **state)
     prompt_release(&p);
 }
 
-static void goes_on_and_keeps_the_session(void **state)
+static void goes_on_and_keeps_the_sequence(void **state)
 {
     (void)state;
     struct answer whole, part, rest;
@@ -709,7 +709,7 @@ int main(void)
         TEST(a_held_blank_begins_the_answer),
         TEST(samples_are_draws),
         TEST(samples_share_the_prompt),
-        TEST(goes_on_and_keeps_the_session),
+        TEST(goes_on_and_keeps_the_sequence),
         TEST(stop_strings_end_the_text),
         TEST(a_stop_token_is_not_in_the_answer),
         TEST(stop_tokens_are_named),

@@ -39,6 +39,7 @@ ROOMS   := model/base model/kernels model/tokenizer model \
 SOURCES := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))
 HEADERS := $(foreach r,$(ROOMS),$(wildcard $(r)/*.h))
 TESTS   := $(wildcard tests/unit/test_*.c)
+HELPERS := $(wildcard tests/lib/*.c)
 TOOLS   := $(wildcard tests/tools/*.c)
 FUZZERS := $(wildcard tests/fuzz/fuzz_*.c)
 
@@ -60,6 +61,7 @@ LIBRARY := $(OUT)/libprattle.a
 BINARY  := $(OUT)/prattle
 TEST_PROGRAMS := $(TESTS:%.c=$(OUT)/%) $(TOOLS:%.c=$(OUT)/%)
 FUZZ_REPLAYS  := $(FUZZERS:%.c=$(OUT)/%)
+TEST_LIBRARY  := $(OUT)/libtests.a
 
 all: $(BINARY)
 ifeq ($(OUT),build/$(BUILD))
@@ -98,12 +100,16 @@ $(BINARY): $(OUT)/repl/main.o $(LIBRARY)
 	@[ $(V) = 1 ] || echo "  link $@"
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(OUT)/tests/unit/%: $(OUT)/tests/unit/%.o $(LIBRARY)
+# What tests share: tests/lib/.
+$(TEST_LIBRARY): $(HELPERS:%.c=$(OUT)/%.o)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(OUT)/tests/unit/%: $(OUT)/tests/unit/%.o $(TEST_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
 $(OUT)/tests/tools/%: $(OUT)/tests/tools/%.o $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # A fuzz target linked with a plain main runs its corpus as a regression.
-$(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(OUT)/tests/fuzz/replay.o $(LIBRARY)
+$(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(OUT)/tests/fuzz/replay.o $(TEST_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 programs: $(BINARY) $(TEST_PROGRAMS) $(FUZZ_REPLAYS)
@@ -160,11 +166,11 @@ install: $(BINARY)
 	install -D -m 644 weights/bundled/bundled.gguf $(DESTDIR)$(PREFIX)/share/prattle/bundled.gguf
 
 format:
-	clang-format -i $(SOURCES) $(HEADERS) $(TESTS) $(TOOLS) $(FUZZERS)
+	clang-format -i $(SOURCES) $(HEADERS) $(TESTS) $(wildcard tests/lib/*.[ch]) $(TOOLS) $(FUZZERS)
 
 clean:
 	rm -rf build prattle
 
--include $(OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d) $(FUZZ_REPLAYS:=.d)
+-include $(OBJECTS:.o=.d) $(HELPERS:%.c=$(OUT)/%.d) $(TEST_PROGRAMS:=.d) $(FUZZ_REPLAYS:=.d)
 .PHONY: all programs deps deps-check deps-long run check long bench fuzz install format clean
 .SECONDARY:

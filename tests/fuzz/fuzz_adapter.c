@@ -5,7 +5,7 @@
  */
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "tests/fuzz/scratch.h"
+#include "tests/lib/scratch.h"
 #include "weights/hf/adapter_file.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     scratch_file(CONFIG, data, config);
     scratch_file(TENSORS, data + config, size - config);
     err_clear();
-    if (adapter_read(&a, scratch, &tiny) != 0) {
+    if (adapter_read(&a, scratch_of_process()->folder, &tiny) != 0) {
         if (err_text()[0] == '\0')
             abort();
         return 0;
@@ -54,7 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(a);
     unlink(scratch_file(CONFIG, NULL, 0));
     unlink(scratch_file(TENSORS, NULL, 0));
-    if (adapter_write(a, scratch, "base") != 0 || adapter_read(&back, scratch, &tiny) != 0)
+    if (adapter_write(a, scratch_of_process()->folder, "base") != 0 ||
+        adapter_read(&back, scratch_of_process()->folder, &tiny) != 0)
         abort();
     if (back->n != a->n || memcmp(back->data, a->data, a->n * sizeof *a->data) != 0)
         abort();

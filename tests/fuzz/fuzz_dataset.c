@@ -6,7 +6,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "tests/fuzz/scratch.h"
+#include "tests/lib/scratch.h"
 #include "train/data/dataset.h"
 #include "train/data/text_reader.h"
 #include "train/data/token_file.h"

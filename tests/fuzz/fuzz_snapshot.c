@@ -8,7 +8,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "sampling/generate.h"
-#include "tests/fuzz/scratch.h"
+#include "tests/lib/scratch.h"
 #include "weights/load.h"
 
 #include <openssl/evp.h>

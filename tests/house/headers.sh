@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every header compiles alone.
 n=0 bad=0
-for h in $(find model weights kvcache sampling train repl -name '*.h' | sort); do
+for h in $(find model weights kvcache sampling train repl tests/lib -name '*.h' | sort); do
     n=$((n + 1))
     if out=$(echo "#include \"$h\"" | gcc -std=c17 -D_GNU_SOURCE -I. -Wall -Wextra -Werror -fsyntax-only -xc - 2>&1)
     then echo "ok $n - $h compiles alone"

@@ -1,5 +1,5 @@
 /* Logits, hidden states and greedy text against PyTorch's (tests/golden/gpt2_reference.py). */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "kvcache/sequence.h"
 #include "model/base/file.h"

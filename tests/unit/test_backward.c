@@ -1,6 +1,6 @@
 /* Loss and gradients: against PyTorch's autograd (tests/golden/training_reference.py), against
  * central differences, and the bits that splits of the work must not change. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/file.h"
 #include "model/base/mem.h"

@@ -1,8 +1,8 @@
 /* Batches: permutations, windows, seeking, epochs, errors that
  * come up from the thread. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
-#include "tests/unit/scratch.h"
+#include "tests/lib/scratch.h"
 #include "model/base/rng.h"
 #include "train/data/batches.h"
 #include "train/data/permutation.h"

@@ -1,10 +1,10 @@
 /* The BPE trainer against BpeTrainer's algorithm written out in Python. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/rng.h"
 #include "model/tokenizer/bpe_train.h"
-#include "tests/unit/scratch.h"
-#include "tests/unit/tokenizer_golden.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/tokenizer_golden.h"
 #include "weights/hf/vocab_write.h"
 
 #include <openssl/evp.h>

@@ -2,7 +2,7 @@
 #include "train/run/checkpoint.h"
 
 #include "model/base/rng.h"
-#include "tests/unit/hf_folder.h"
+#include "tests/lib/hf_folder.h"
 #include "weights/load.h"
 #include "weights/hf/safetensors.h"
 #include "weights/open.h"

@@ -1,4 +1,4 @@
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "repl/commands/command.h"
 #include "repl/commands/complete.h"

@@ -1,10 +1,10 @@
 /* Questions with several endings, and two models on a text, against PyTorch
  * (tests/golden/comparison_reference.py). */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/json.h"
 #include "model/base/par.h"
-#include "tests/unit/scratch.h"
+#include "tests/lib/scratch.h"
 #include "train/eval/eval.h"
 #include "train/eval/question.h"
 #include "weights/load.h"

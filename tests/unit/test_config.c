@@ -1,6 +1,6 @@
 #include "model/config.h"
 
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 #include "weights/hf/hf_config.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Ten steps of training, from ids to weights, as tests/golden/curve_reference.py made them. */
 #include "model/base/par.h"
-#include "tests/unit/curve.h"
+#include "tests/lib/curve.h"
 #include "train/optim/optimizer.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Data sets: texts, JSON lines and the formats of others give one stream of ids with
  * documents; what is held out; what is refused with which sentence. */
-#include "tests/unit/data_set.h"
+#include "model/base/rng.h"
+#include "tests/lib/data_set.h"
 #include "train/data/token_file.h"
 #include "train/data/token_writer.h"
 #include "weights/hf/vocab.h"
@@ -64,14 +65,14 @@ static void folders_are_read_by_name(void **state)
 {
     (void)state;
     uint16_t ids[] = {0, 98, 99};
-    assert_ok(file_make_folder(scratch_path(&scratch, "all/below")));
+    assert_ok(file_make_folder(scratch_path(&data_scratch, "all/below")));
     data_text("all/b.txt", "second");
     data_text("all/a.txt", "first");
     data_text("all/.hidden", "no");
     data_text("all/empty", "");
     data_text("all/below/wiki_00", "third");
-    scratch_write(&scratch, "all/c.bin", ids, sizeof ids);
-    assert_int_equal(symlink("..", scratch_path(&scratch, "all/below/circle")), 0);
+    scratch_write(&data_scratch, "all/c.bin", ids, sizeof ids);
+    assert_int_equal(symlink("..", scratch_path(&data_scratch, "all/below/circle")), 0);
     data_expect("all", "|first$|second$|third$|$|ab");
     struct data_config c = data_config_of((const char *const[]){"all/c.bin", "all/b.txt"}, 2);
     struct dataset d = data_open(&c, false);
@@ -102,9 +103,9 @@ static void long_texts_are_encoded_in_pieces(void **state)
     /* In the middle a document without a place to cut, longer than a piece. */
     for (int i = 0; i < 3 << 18; i++)
         assert_ok(buf_str(&text, "ab"));
-    scratch_write(&scratch, "long.txt", text.data, text.n);
+    scratch_write(&data_scratch, "long.txt", text.data, text.n);
     struct ids whole = {0};
-    assert_ok(tokenizer_encode(tokenizer, &whole, text.data, text.n, ENCODE_TEXT));
+    assert_ok(tokenizer_encode(data_tokenizer, &whole, text.data, text.n, ENCODE_TEXT));
     assert_ok(ids_add(&whole, &(token_id){0}, 1));
     struct data_config c = data_config_of((const char *const[]){"long.txt"}, 1);
     struct dataset d = data_open(&c, false);
@@ -124,7 +125,7 @@ static void long_texts_are_encoded_in_pieces(void **state)
 static void write_megatron(const char *name, int n, int each, int n_ids)
 {
     struct token_writer w;
-    assert_ok(token_writer_open(&w, scratch_path(&scratch, name), n_ids));
+    assert_ok(token_writer_open(&w, scratch_path(&data_scratch, name), n_ids));
     for (int i = 0; i < n * each; i++) {
         token_id id = i % n_ids;
         assert_ok(token_writer_add(&w, &id, 1));
@@ -230,7 +231,7 @@ static void validation_may_be_a_file_of_its_own(void **state)
     data_text("valid.txt", "abc");
     struct data_config c = data_config_of((const char *const[]){"train.txt"}, 1);
     mem_free(c.validation);
-    c.validation = mem_strdup(scratch_path(&scratch, "valid.txt"));
+    c.validation = mem_strdup(scratch_path(&data_scratch, "valid.txt"));
     c.validation_fraction = 0.5f;
     struct dataset d = data_open(&c, false), v = data_open(&c, true);
     assert_string_equal(data_shown(&d), "|the one$");
@@ -238,9 +239,9 @@ static void validation_may_be_a_file_of_its_own(void **state)
     dataset_close(&d);
     dataset_close(&v);
     mem_free(c.validation);
-    c.validation = mem_strdup(scratch_path(&scratch, "nowhere.txt"));
-    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_MISSING);
-    assert_string_equal(scratch_sentence(&scratch, err_text()),
+    c.validation = mem_strdup(scratch_path(&data_scratch, "nowhere.txt"));
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "validation data: cannot open DIR/nowhere.txt: No such file or directory");
     data_config_release(&c);
 }
@@ -257,8 +258,8 @@ static void llmc_has_a_header(void **state)
         uint32_t ids[2];
     } llama = {{20240801, 7, 2}, {128000, 1}};
     token_id ids[6];
-    scratch_write(&scratch, "gpt2.bin", &gpt2, sizeof gpt2);
-    scratch_write(&scratch, "llama.bin", &llama, sizeof llama);
+    scratch_write(&data_scratch, "gpt2.bin", &gpt2, sizeof gpt2);
+    scratch_write(&data_scratch, "llama.bin", &llama, sizeof llama);
     struct data_config c = data_config_of((const char *const[]){"gpt2.bin", "llama.bin"}, 2);
     struct dataset d = data_open(&c, false);
     assert_int_equal(d.n_tokens, 8);
@@ -336,7 +337,7 @@ static void large_files_are_looked_into(void **state)
     (void)state;
     static const uint16_t bad = 60000, last = 7;
     uint64_t n = DATA_WHOLE_BYTES / 2 + 100000, hidden = 100000;
-    int fd = open(scratch_path(&scratch, "large.bin"), O_WRONLY | O_CREAT, 0600);
+    int fd = open(scratch_path(&data_scratch, "large.bin"), O_WRONLY | O_CREAT, 0600);
     assert_int_equal(pwrite(fd, &bad, 2, (off_t)(2 * hidden)), 2);
     assert_int_equal(pwrite(fd, &last, 2, (off_t)(2 * n - 2)), 2);
     close(fd);
@@ -344,7 +345,7 @@ static void large_files_are_looked_into(void **state)
     struct dataset d, v;
     struct data_summary s;
     token_id ids[2];
-    assert_ok(dataset_open(&d, &v, &c, tokenizer, TINY_V, NULL));
+    assert_ok(dataset_open(&d, &v, &c, data_tokenizer, TINY_V, NULL));
     dataset_summary(&d, &s);
     assert_false(s.whole);
     assert_int_equal(s.most, last);
@@ -354,7 +355,7 @@ static void large_files_are_looked_into(void **state)
     assert_int_equal(dataset_read(&d, ids, hidden, 1), ERR_RANGE);
     dataset_close(&d);
     dataset_close(&v);
-    unlink(scratch_path(&scratch, "large.bin"));
+    unlink(scratch_path(&data_scratch, "large.bin"));
     data_config_release(&c);
 }
 
@@ -362,13 +363,13 @@ static void digest_with(unsigned char digest[32], const char *sum, off_t bytes)
 {
     struct token_file f;
     data_text("summed.bin", "");
-    assert_int_equal(truncate(scratch_path(&scratch, "summed.bin"), bytes), 0);
-    assert_ok(token_file_open(&f, TOKENS_NANOGPT, scratch_path(&scratch, "summed.bin")));
+    assert_int_equal(truncate(scratch_path(&data_scratch, "summed.bin"), bytes), 0);
+    assert_ok(token_file_open(&f, TOKENS_NANOGPT, scratch_path(&data_scratch, "summed.bin")));
     snprintf(f.sum, sizeof f.sum, "%s", sum);
     assert_ok(token_file_check(&f, 0, TOKEN_NONE, NULL));
     memcpy(digest, f.digest, 32);
     token_file_close(&f);
-    unlink(scratch_path(&scratch, "summed.bin"));
+    unlink(scratch_path(&data_scratch, "summed.bin"));
 }
 
 /* Where only a part is read, and a sum of all is known, that tells data apart. */
@@ -469,14 +470,14 @@ static void refuses_damaged_indexes(void **state)
         {0, 'M', 33, "DIR/bad.idx has 33 bytes, expected at least 34: not an index"},
     };
     uint16_t ids[5] = {1, 2, 3, 4, 5};
-    scratch_write(&scratch, "bad.bin", ids, sizeof ids);
+    scratch_write(&data_scratch, "bad.bin", ids, sizeof ids);
     struct data_config c = data_config_of((const char *const[]){"bad"}, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned char bytes[sizeof INDEX];
         struct dataset d, v;
         memcpy(bytes, INDEX, sizeof bytes);
         bytes[cases[i].at] = cases[i].to;
-        scratch_write(&scratch, "bad.idx", bytes,
+        scratch_write(&data_scratch, "bad.idx", bytes,
                       cases[i].bytes > 0 ? cases[i].bytes : sizeof bytes);
         int rc = dataset_open(&d, &v, &c, NULL, 100, NULL);
         if (cases[i].sentence == NULL)
@@ -484,7 +485,7 @@ static void refuses_damaged_indexes(void **state)
         else if (rc == 0)
             fail_msg("accepted: %s", cases[i].sentence);
         else
-            assert_string_equal(scratch_sentence(&scratch, err_text()), cases[i].sentence);
+            assert_string_equal(scratch_sentence(&data_scratch, err_text()), cases[i].sentence);
         dataset_close(&d);
         dataset_close(&v);
     }
@@ -543,11 +544,11 @@ static void refuses_what_is_no_data(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct dataset d, v;
-        scratch_write(&scratch, cases[i].name, cases[i].bytes, cases[i].n);
+        scratch_write(&data_scratch, cases[i].name, cases[i].bytes, cases[i].n);
         struct data_config c = data_config_of(&cases[i].name, 1);
-        if (dataset_open(&d, &v, &c, tokenizer, TINY_V, NULL) == 0)
+        if (dataset_open(&d, &v, &c, data_tokenizer, TINY_V, NULL) == 0)
             fail_msg("accepted: %s", cases[i].name);
-        assert_string_equal(scratch_sentence(&scratch, err_text()), cases[i].sentence);
+        assert_string_equal(scratch_sentence(&data_scratch, err_text()), cases[i].sentence);
         assert_null(d.files);
         assert_null(v.files);
         data_config_release(&c);
@@ -560,21 +561,21 @@ static void refuses_missing_things(void **state)
     struct data_config c;
     struct dataset d, v;
     assert_ok(data_config_init(&c));
-    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_RANGE);
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_RANGE);
     assert_string_equal(err_text(), "there is no data: name a text file, a folder or tokens with "
                                     "data=PATH, or data=generated");
     data_config_release(&c);
     c = data_config_of((const char *const[]){"not-there.txt"}, 1);
-    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_MISSING);
-    assert_string_equal(scratch_sentence(&scratch, err_text()),
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "cannot open DIR/not-there.txt: No such file or directory");
     c.validation_fraction = 1;
-    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_RANGE);
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_RANGE);
     data_config_release(&c);
-    assert_ok(file_make_folder(scratch_path(&scratch, "void")));
+    assert_ok(file_make_folder(scratch_path(&data_scratch, "void")));
     c = data_config_of((const char *const[]){"void"}, 1);
-    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_MISSING);
-    assert_string_equal(scratch_sentence(&scratch, err_text()),
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "the folder DIR/void has no files to read");
     data_config_release(&c);
     data_text("a.txt", "abc");
@@ -601,7 +602,7 @@ static void survives_every_failed_allocation(void **state)
         assert_true(k < 2000);
         c.document_separator[0] = (char)('a' + k % 26); /* no cache of it yet */
         mem_fail_at(k);
-        rc = dataset_open(&d, &v, &c, tokenizer, 0, NULL);
+        rc = dataset_open(&d, &v, &c, data_tokenizer, 0, NULL);
         mem_fail_at(0);
         if (rc != 0)
             assert_int_equal(rc, ERR_NOMEM);

@@ -1,10 +1,10 @@
 /* WikiText, PTB, LAMBADA and the split evaluation against PyTorch
  * (tests/golden/eval_reference.py), and what files can do to them. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/json.h"
 #include "model/base/par.h"
-#include "tests/unit/scratch.h"
+#include "tests/lib/scratch.h"
 #include "train/eval/eval.h"
 #include "weights/load.h"
 

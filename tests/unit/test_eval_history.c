@@ -1,9 +1,9 @@
 /* Results kept and shown: what was written is read, what is no result is passed over. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "repl/commands/eval_report.h"
-#include "tests/unit/scratch.h"
-#include "tests/unit/tiny_text.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/tiny_text.h"
 #include "train/eval/history.h"
 #include "train/eval/record.h"
 

@@ -1,5 +1,5 @@
 /* What the evaluations do to a text before it is scored: windows, detokenizers, words. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/mem.h"
 #include "train/eval/blanks.h"

@@ -1,5 +1,5 @@
 /* Temperature and what cuts the distribution, each against NumPy's full sort. */
-#include "tests/unit/sampling_golden.h"
+#include "tests/lib/sampling_golden.h"
 
 #include "model/base/rng.h"
 #include "sampling/chain/candidates.h"

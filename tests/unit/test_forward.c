@@ -1,5 +1,5 @@
 /* One order: a row's bits depend on its text alone, whatever is computed with it. */
-#include "tests/unit/tiny.h"
+#include "tests/lib/tiny.h"
 
 #include "kvcache/engine.h"
 #include "model/base/par.h"

@@ -2,7 +2,7 @@
 
 #include "model/base/par.h"
 #include "model/base/progress.h"
-#include "tests/unit/tiny_text.h"
+#include "tests/lib/tiny_text.h"
 
 #include <math.h>
 #include <stdio.h>

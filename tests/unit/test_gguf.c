@@ -1,5 +1,5 @@
 /* Good GGUF files: whatever the specification allows is read. */
-#include "tests/unit/spell.h"
+#include "tests/lib/spell.h"
 
 #include "model/base/mem.h"
 #include "weights/gguf/gguf.h"

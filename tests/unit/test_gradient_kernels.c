@@ -1,6 +1,6 @@
 /* The kernels of the backward: each table as the portable one, bit for bit, and that one
  * against the formulas in double. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/half.h"
 #include "model/base/rng.h"

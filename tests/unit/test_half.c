@@ -1,7 +1,8 @@
 /* Training with what is kept in binary16. */
 #include "model/base/half.h"
 #include "model/base/par.h"
-#include "tests/unit/curve.h"
+#include "model/base/rng.h"
+#include "tests/lib/curve.h"
 #include "train/optim/loss_scale.h"
 
 #include <math.h>

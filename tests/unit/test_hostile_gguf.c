@@ -1,5 +1,5 @@
 /* One bad GGUF file a line, and the whole sentence it must give. */
-#include "tests/unit/spell.h"
+#include "tests/lib/spell.h"
 
 #include "model/base/mem.h"
 #include "weights/gguf/source_gguf.h"

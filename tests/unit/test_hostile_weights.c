@@ -1,7 +1,7 @@
 /* Hugging Face folders that are not what they should be: a bad file a line, and the
  * sentence it must give ("DIR" is the folder). */
 #include "model/base/par.h"
-#include "tests/unit/hf_folder.h"
+#include "tests/lib/hf_folder.h"
 #include "weights/load.h"
 
 #include <math.h>

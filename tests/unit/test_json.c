@@ -1,7 +1,8 @@
 #include "model/base/json.h"
 
 #include "model/base/mem.h"
-#include "tests/unit/scratch.h"
+#include "tests/lib/test.h"
+#include "tests/lib/scratch.h"
 
 static json_t *read_ok(const char *text)
 {

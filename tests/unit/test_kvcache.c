@@ -1,5 +1,5 @@
 /* Pages: sharing counted, copies on write, nothing changed by what does not fit. */
-#include "tests/unit/tiny.h"
+#include "tests/lib/tiny.h"
 
 #include "kvcache/pages.h"
 

@@ -1,7 +1,8 @@
 /* Training an adapter: against PyTorch (tests/golden/lora_reference.py), against central
  * differences, and the bits that must not change. */
 #include "model/base/par.h"
-#include "tests/unit/curve.h"
+#include "model/base/rng.h"
+#include "tests/lib/curve.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-#include "tests/unit/events.h"
-#include "tests/unit/scratch.h"
+#include "tests/lib/events.h"
+#include "tests/lib/scratch.h"
 
 #include "model/base/json.h"
 #include "train/run/metrics.h"
@@ -70,7 +70,7 @@ static double event(const struct scratch *s, const char *tag, int64_t step, int6
     const unsigned char *p = (const unsigned char *)all.data, *end = p + all.n;
     while (p < end) {
         struct seen e;
-        p = record(p, &e);
+        p = event_read(p, &e);
         if (e.start)
             *begins = e.step;
         if (e.step == step && strcmp(e.tag, tag) == 0)

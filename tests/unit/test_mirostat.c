@@ -1,6 +1,7 @@
 /* Mirostat's cuts and what it learns, against NumPy, and that it does what it is for. */
-#include "tests/unit/sampling_golden.h"
+#include "tests/lib/sampling_golden.h"
 
+#include "model/base/mem.h"
 #include "model/base/rng.h"
 
 static void test_goldens(void **state)

@@ -1,5 +1,6 @@
 /* A model's files are opened once each: what was looked at and checked is what is read. */
-#include "tests/unit/scratch.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include "weights/load.h"
 #include "weights/save.h"

@@ -2,8 +2,9 @@
 #include "train/step/weights.h"
 
 #include "model/base/par.h"
+#include "model/base/rng.h"
 #include "model/kernels/kernels.h"
-#include "tests/unit/tiny.h"
+#include "tests/lib/tiny.h"
 
 #include <jansson.h>
 #include <math.h>

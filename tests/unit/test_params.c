@@ -2,7 +2,7 @@
 
 #include "model/base/half.h"
 #include "model/base/par.h"
-#include "tests/unit/tiny.h"
+#include "tests/lib/tiny.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* What changes logits because of the text, each against NumPy; words need a tokenizer. */
-#include "tests/unit/sampling_golden.h"
+#include "tests/lib/sampling_golden.h"
 
 #include "model/base/words.h"
 #include "model/tokenizer/tokenizer.h"

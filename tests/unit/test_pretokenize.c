@@ -1,9 +1,9 @@
 /* The pretokenizer against Python's regex module with the published pattern. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/rng.h"
 #include "model/tokenizer/pretokenize.h"
-#include "tests/unit/tokenizer_golden.h"
+#include "tests/lib/tokenizer_golden.h"
 
 #include <openssl/evp.h>
 #include <utf8proc.h>

@@ -1,9 +1,9 @@
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/rng.h"
-#include "tests/unit/scratch.h"
+#include "tests/lib/scratch.h"
 #include "weights/open.h"
 #include "weights/hf/vocab.h"
 #include "weights/hf/vocab_write.h"

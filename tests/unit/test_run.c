@@ -1,6 +1,6 @@
 /* A run: whatever interrupts it, it ends at the bits of one that nothing interrupted. */
 #include "model/base/par.h"
-#include "tests/unit/trial.h"
+#include "tests/lib/trial.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-#include "tests/unit/test.h"
-#include "tests/unit/scratch.h"
+#include "tests/lib/test.h"
+#include "tests/lib/scratch.h"
 
 #include "train/config/plan.h"
 #include "train/config/presets.h"

@@ -1,7 +1,7 @@
 /* What a run says of itself: its steps put together by hand, gradients, activations, evaluations,
  * hours. */
 #include "model/base/json.h"
-#include "tests/unit/trial.h"
+#include "tests/lib/trial.h"
 #include "train/data/batches.h"
 #include "train/eval/eval.h"
 #include "train/step/weights.h"

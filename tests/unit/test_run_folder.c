@@ -1,5 +1,5 @@
 /* A run and its folder: what is kept, gone on from, and refused. */
-#include "tests/unit/trial.h"
+#include "tests/lib/trial.h"
 
 /* Into another folder: what is there is left alone, and what is new is a run of its own. */
 static void test_resumed_elsewhere(void **state)
@@ -192,7 +192,7 @@ static void test_a_checkpoint_that_goes(void **state)
     assert_ok(run_resume_open(&q, there, NULL));
     assert_ok(run_resume_check(&q, &t.config));
     assert_int_equal(rename(there, gone), 0);
-    assert_ok(model_read(&m, &q.model, LINEAR_F16, NULL));
+    assert_ok(model_read(&m, &q.model, DTYPE_F16, NULL));
     assert_ok(run_resume(&r, &q, m, &e));
     assert_false(file_exists(gone)); /* swept */
     assert_int_equal(run_step(r), 8);

@@ -1,5 +1,5 @@
 /* Steps that a run leaves out: overflows of float16, and spikes. */
-#include "tests/unit/trial.h"
+#include "tests/lib/trial.h"
 
 #include <math.h>
 

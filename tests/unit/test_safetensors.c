@@ -1,6 +1,6 @@
 /* safetensors and the Hugging Face folders made of them, where they are right. */
 #include "model/base/par.h"
-#include "tests/unit/hf_folder.h"
+#include "tests/lib/hf_folder.h"
 #include "weights/load.h"
 #include "weights/hf/safetensors.h"
 #include "weights/model_source.h"

@@ -1,6 +1,7 @@
 /* The chain as a whole: draws, order, greedy, refusals, explanations. */
-#include "tests/unit/sampling_golden.h"
+#include "tests/lib/sampling_golden.h"
 
+#include "model/base/mem.h"
 #include "model/base/rng.h"
 #include "model/kernels/kernels.h"
 #include "model/kernels/kernels_tables.h"

@@ -1,6 +1,6 @@
 /* Saving and converting: what comes back is what was there, bit for bit, and what was
  * there before stays where a save fails. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/file.h"
 #include "model/base/half.h"

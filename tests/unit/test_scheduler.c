@@ -2,7 +2,7 @@
 #include "sampling/generate.h"
 
 #include "model/base/progress.h"
-#include "tests/unit/tiny_text.h"
+#include "tests/lib/tiny_text.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* The list of GPT-2's tensors: every name is found again, and the tables that walk the list
  * have what it says. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/params.h"
 #include "model/schema.h"

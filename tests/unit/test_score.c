@@ -1,9 +1,9 @@
 /* Scoring: passages that share a beginning. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/par.h"
 #include "sampling/score.h"
-#include "tests/unit/tiny_text.h"
+#include "tests/lib/tiny_text.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Beam and contrastive search against transformers', written out by hand. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/mem.h"
 #include "sampling/search/beam.h"

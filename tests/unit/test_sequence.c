@@ -1,5 +1,5 @@
 /* A sequence's logits are those of its text, however it came to be. */
-#include "tests/unit/tiny.h"
+#include "tests/lib/tiny.h"
 
 #include "kvcache/sequence.h"
 #include "model/base/par.h"

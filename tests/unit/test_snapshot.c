@@ -1,5 +1,5 @@
 /* A session in a file: nothing is read again, and what is wrong with a file is said. */
-#include "tests/unit/tiny.h"
+#include "tests/lib/tiny.h"
 
 #include "kvcache/snapshot.h"
 #include "model/base/file.h"

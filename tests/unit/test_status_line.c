@@ -4,7 +4,7 @@
 #include "model/base/buf.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/train_lines.h"
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <pty.h>

@@ -1,6 +1,7 @@
 #include "sampling/text/stream.h"
 
-#include "tests/unit/tiny_text.h"
+#include "model/base/rng.h"
+#include "tests/lib/tiny_text.h"
 
 static struct tokenizer *tokenizer;
 

@@ -1,4 +1,4 @@
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/file.h"
 #include "repl/commands/table.h"

@@ -1,5 +1,5 @@
 /* Texts are encoded once: what the cache keeps, when it is made anew, and what a failure leaves. */
-#include "tests/unit/data_set.h"
+#include "tests/lib/data_set.h"
 #include "train/data/text_cache.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static int encodings(struct data_config *c, unsigned char identity[32])
     int calls = 0;
     struct progress p = {.step = watch_encoding, .user = &calls};
     struct dataset d, v;
-    assert_ok(dataset_open(&d, &v, c, tokenizer, TINY_V, &p));
+    assert_ok(dataset_open(&d, &v, c, data_tokenizer, TINY_V, &p));
     memcpy(identity, d.identity, 32);
     dataset_close(&d);
     dataset_close(&v);
@@ -54,12 +54,12 @@ static void sets_have_their_sum(void **state)
 {
     (void)state;
     data_text("sum.txt", "the text of a sum");
-    char *text = mem_strdup(scratch_path(&scratch, "sum.txt"));
+    char *text = mem_strdup(scratch_path(&data_scratch, "sum.txt"));
     const struct data_source source = {.path = text};
     for (int i = 0; i < 2; i++) {
         struct token_file f;
         struct buf kept = {0};
-        assert_ok(text_cache_open(&f, &source, 1, "", tokenizer, NULL));
+        assert_ok(text_cache_open(&f, &source, 1, "", data_tokenizer, NULL));
         char *path = mem_sprintf("%.*s.sha256", (int)strlen(f.file.path) - 4, f.file.path);
         assert_ok(file_read_all(&kept, path, 64));
         assert_string_equal(f.sum, buf_text(&kept));
@@ -86,17 +86,17 @@ static void pieces_of_a_document_have_no_prefix(void **state)
     assert_ok(tokenizer_encode(spaced, &expected, "abc", 3, ENCODE_TEXT));
     assert_ok(ids_add(&expected, &(token_id){0}, 1));
     assert_ok(buf_str(&text, "%abc"));
-    scratch_write(&scratch, "long.txt", text.data, text.n);
-    char *path = mem_strdup(scratch_path(&scratch, "long.txt"));
+    scratch_write(&data_scratch, "long.txt", text.data, text.n);
+    char *path = mem_strdup(scratch_path(&data_scratch, "long.txt"));
     const struct data_source source = {.path = path};
-    assert_ok(text_cache_open(&plain, &source, 1, "%", tokenizer, NULL));
+    assert_ok(text_cache_open(&plain, &source, 1, "%", data_tokenizer, NULL));
     assert_ok(text_cache_open(&f, &source, 1, "%", spaced, NULL));
     assert_int_equal(f.n_tokens, expected.n);
     assert_int_equal(f.documents[1], first);
     token_id *ids = mem_array(expected.n, sizeof *ids);
     assert_ok(token_file_read(&f, ids, 0, expected.n, 0));
     assert_memory_equal(ids, expected.data, expected.n * sizeof *ids);
-    /* Another tokenizer's cache it is not. */
+    /* Another data_tokenizer's cache it is not. */
     assert_string_not_equal(f.file.path, plain.file.path);
     mem_free(ids);
     mem_free(path);
@@ -118,7 +118,7 @@ static void damaged_caches_are_made_anew(void **state)
     assert_true(encodings(&c, identity) > 0);
     for (int i = 0; i < 2; i++) {
         snprintf(command, sizeof command, "truncate -s -1 %s/*.%s",
-                 scratch_path(&scratch, "cache/prattle/data"), endings[i]);
+                 scratch_path(&data_scratch, "cache/prattle/data"), endings[i]);
         assert_int_equal(system(command), 0);
         assert_true(encodings(&c, identity) > 0);
         assert_int_equal(encodings(&c, identity), 0);
@@ -134,7 +134,7 @@ static void interrupted_encoding_leaves_nothing(void **state)
     struct dataset d, v;
     int before = data_count_cached("");
     interrupt_raise();
-    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, NULL), ERR_INTERRUPTED);
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_INTERRUPTED);
     interrupt_clear();
     assert_int_equal(data_count_cached(""), before);
     assert_null(d.files);
@@ -151,7 +151,7 @@ static void expect_no_room(const char *name, const char *word, int times, rlim_t
     struct buf text = {0};
     for (int i = 0; i < times; i++)
         assert_ok(buf_str(&text, word));
-    scratch_write(&scratch, name, text.data, text.n);
+    scratch_write(&data_scratch, name, text.data, text.n);
     buf_release(&text);
     struct data_config c = data_config_of((const char *const[]){name}, 1);
     int files = data_count_cached("");
@@ -160,7 +160,7 @@ static void expect_no_room(const char *name, const char *word, int times, rlim_t
     small.rlim_cur = limit;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    int rc = dataset_open(&d, &v, &c, tokenizer, 0, NULL);
+    int rc = dataset_open(&d, &v, &c, data_tokenizer, 0, NULL);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(rc, ERR_IO);
@@ -213,7 +213,7 @@ static void ctrl_c_at_a_sum_loses_nothing(void **state)
     /* When it is written, and when it is compared. */
     for (int i = 1; i <= 2; i++) {
         int before = data_count_cached(".sha256");
-        assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, &p), ERR_INTERRUPTED);
+        assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, &p), ERR_INTERRUPTED);
         interrupt_clear();
         assert_true(sums.calls > 0);
         assert_int_equal(data_count_cached(".sha256"), before + (i == 1));
@@ -225,7 +225,7 @@ static void ctrl_c_at_a_sum_loses_nothing(void **state)
         sums.encodings = 0;
     }
     sums.raise = false;
-    assert_ok(dataset_open(&d, &v, &c, tokenizer, 0, &p));
+    assert_ok(dataset_open(&d, &v, &c, data_tokenizer, 0, &p));
     assert_int_equal(sums.encodings, 0);
     assert_int_equal(sums.notes, 0);
     dataset_close(&d);
@@ -247,7 +247,7 @@ static void no_memory_leaves_whole_sets_only(void **state)
             struct dataset d, v;
             assert_true(k < 500);
             mem_fail_at(k);
-            rc = dataset_open(&d, &v, &c, tokenizer, 0, &p);
+            rc = dataset_open(&d, &v, &c, data_tokenizer, 0, &p);
             mem_fail_at(0);
             assert_true(rc == 0 || rc == ERR_NOMEM);
             assert_int_equal(data_count_cached(".bin"), data_count_cached(".sha256"));
@@ -269,7 +269,7 @@ static void make_old(const char *name, int hours)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "cache/prattle/data/%s", name);
     data_text(path, "x");
-    assert_int_equal(utimensat(AT_FDCWD, scratch_path(&scratch, path), when, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, scratch_path(&data_scratch, path), when, 0), 0);
 }
 
 /* Of one who was killed while it encoded; not of one that encodes, nor of somebody else. */
@@ -295,8 +295,8 @@ static void old_leavings_are_swept(void **state)
     assert_int_equal(data_count_cached(""), before - 3 + 5);
     assert_int_equal(data_count_cached("a1B2c3"), 1);
     assert_int_equal(data_count_cached(OTHER), 2);
-    assert_int_equal(unlink(scratch_path(&scratch, "cache/prattle/data/" OTHER ".bin")), 0);
-    assert_int_equal(unlink(scratch_path(&scratch, "cache/prattle/data/" OTHER ".sha256")), 0);
+    assert_int_equal(unlink(scratch_path(&data_scratch, "cache/prattle/data/" OTHER ".bin")), 0);
+    assert_int_equal(unlink(scratch_path(&data_scratch, "cache/prattle/data/" OTHER ".sha256")), 0);
 }
 
 /* Another text takes the file's name once its bytes are hashed. */
@@ -307,7 +307,8 @@ static void replace_text(void *user, const char *what, uint64_t done, uint64_t t
         return;
     data_text("new.txt", "and what the new one says");
     assert_int_equal(
-        rename(scratch_path(&scratch, "new.txt"), scratch_path(&scratch, "edited.txt")), 0);
+        rename(scratch_path(&data_scratch, "new.txt"), scratch_path(&data_scratch, "edited.txt")),
+        0);
 }
 
 static void texts_that_change_are_not_kept(void **state)
@@ -319,8 +320,8 @@ static void texts_that_change_are_not_kept(void **state)
     data_text("edited.txt", "what the old one says");
     struct data_config c = data_config_of((const char *const[]){"edited.txt"}, 1);
     int before = data_count_cached("");
-    assert_int_equal(dataset_open(&d, &v, &c, tokenizer, 0, &p), ERR_FORMAT);
-    assert_string_equal(scratch_sentence(&scratch, err_text()),
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, &p), ERR_FORMAT);
+    assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "cannot encode the texts: DIR/edited.txt has changed while it was read: "
                         "try again when nothing writes to it");
     assert_int_equal(data_count_cached(""), before);

@@ -1,8 +1,8 @@
 /* Texts that come compressed or in archives, whole and damaged. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/rng.h"
-#include "tests/unit/scratch.h"
+#include "tests/lib/scratch.h"
 #include "train/data/text_reader.h"
 
 #include <archive.h>

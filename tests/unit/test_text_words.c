@@ -1,7 +1,7 @@
 /* Counting the words of files and folders. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
-#include "tests/unit/scratch.h"
+#include "tests/lib/scratch.h"
 #include "train/data/text_words.h"
 
 #include <sys/stat.h>

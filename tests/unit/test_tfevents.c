@@ -1,6 +1,7 @@
-#include "tests/unit/events.h"
+#include "tests/lib/events.h"
 
 #include "model/base/buf.h"
+#include "model/base/crc32c.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "train/run/tfevents.h"
@@ -59,10 +60,10 @@ static void a_resumed_run_says_where_it_starts(void **state)
     assert_ok(tfevents_flush(t));
     char *path = find_events(folder);
     assert_ok(file_read_all(&b, path, 1 << 20));
-    const unsigned char *p = record((const unsigned char *)b.data, &s);
+    const unsigned char *p = event_read((const unsigned char *)b.data, &s);
     assert_string_equal(s.version, "brain.Event:2");
     assert_false(s.start);
-    p = record(p, &s);
+    p = event_read(p, &s);
     assert_true(s.start && s.step == 301);
     assert_ptr_equal(p, b.data + b.n);
     throw_away(t, folder, path, &b);
@@ -84,9 +85,9 @@ static void a_reader_finds_what_was_written(void **state)
     assert_ok(file_read_all(&b, path, 1 << 20));
     const unsigned char *p = (const unsigned char *)b.data;
     struct seen s;
-    p = record(p, &s);
+    p = event_read(p, &s);
     assert_string_equal(s.version, "brain.Event:2");
-    p = record(p, &s);
+    p = event_read(p, &s);
     assert_string_equal(s.tag, "loss/train");
     assert_true(s.value == 3.25f && s.step == 300 && s.wall_s == 1700000000.5);
     /* The same event by hand, as protoc's own encoder writes it. */
@@ -95,9 +96,9 @@ static void a_reader_finds_what_was_written(void **state)
                                            'l',  'o',  's',  's',  '/',  't',  'r',  'a',  'i',
                                            'n',  0x15, 0,    0,    0x50, 0x40};
     assert_memory_equal(p - 4 - sizeof golden, golden, sizeof golden);
-    p = record(p, &s);
+    p = event_read(p, &s);
     assert_true(s.value == -1e-30f && s.step == 0);
-    p = record(p, &s);
+    p = event_read(p, &s);
     assert_true(s.step == (int64_t)1 << 40 && s.value == 2.5f);
     assert_ptr_equal(p, b.data + b.n);
     throw_away(t, folder, path, &b);

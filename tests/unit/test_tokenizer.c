@@ -1,9 +1,9 @@
 /* The tokenizer against tests/golden/tokenizer_oracle.py, and its own promises. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/rng.h"
 #include "model/tokenizer/tokenizer.h"
-#include "tests/unit/tokenizer_golden.h"
+#include "tests/lib/tokenizer_golden.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* torch checkpoints: pickles and zips made by hand, and what torch itself wrote. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include "model/base/mem.h"
-#include "tests/unit/tokenizer_golden.h"
+#include "tests/lib/tokenizer_golden.h"
 #include "weights/torch/pickle.h"
 #include "weights/hf/safetensors.h"
 #include "weights/torch/torch.h"

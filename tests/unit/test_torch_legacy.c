@@ -1,7 +1,8 @@
 /* torch.save's stream from before 1.6: made by hand, and what torch itself wrote. */
-#include "tests/unit/test.h"
+#include "model/base/half.h"
+#include "tests/lib/test.h"
 
-#include "tests/unit/hf_folder.h"
+#include "tests/lib/hf_folder.h"
 #include "weights/torch/pickle_stream.h"
 #include "weights/open.h"
 #include "weights/hf/tensor_open.h"

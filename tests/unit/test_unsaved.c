@@ -1,6 +1,6 @@
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include <string.h>
 

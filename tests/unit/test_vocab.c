@@ -1,7 +1,7 @@
 /* Tokenizer files: what is read, what is refused with which sentence, what is written. */
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
-#include "tests/unit/tokenizer_golden.h"
+#include "tests/lib/tokenizer_golden.h"
 #include "weights/hf/vocab_write.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "model/base/par.h"
 #include "model/params.h"
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
 

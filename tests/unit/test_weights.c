@@ -2,8 +2,8 @@
 
 #include "model/base/half.h"
 #include "model/base/par.h"
-#include "tests/unit/scratch.h"
-#include "tests/unit/tiny.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/tiny.h"
 #include "weights/load.h"
 #include "weights/model_source.h"
 #include "weights/open.h"

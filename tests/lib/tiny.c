@@ -1,15 +1,8 @@
-#ifndef PRATTLE_TEST_TINY_H
-#define PRATTLE_TEST_TINY_H
-/* Small models with weights out of a counter, for tests of what runs on a model. */
-#include "model/base/mem.h"
+#include "tests/lib/tiny.h"
+
 #include "model/base/rng.h"
-#include "model/model.h"
-#include "tests/unit/test.h"
 
-#include <string.h>
-
-/* Head size 12, widths that fill no panel, positions over several pages. */
-static inline struct config tiny_config(void)
+struct config tiny_config(void)
 {
     struct config c;
     config_init(&c);
@@ -28,7 +21,7 @@ struct tiny_tensor {
     float scale, shift;
 };
 
-static inline int tiny_read(void *user, void *dst, uint64_t first, size_t n)
+static int read_tiny_tensor(void *user, void *dst, uint64_t first, size_t n)
 {
     const struct tiny_tensor *t = user;
     float *out = dst;
@@ -37,9 +30,7 @@ static inline int tiny_read(void *user, void *dst, uint64_t first, size_t n)
     return 0;
 }
 
-/* m is zeroed memory of the caller. */
-static inline void tiny_init(struct model *m, const struct config *c, enum dtype kind,
-                             uint64_t seed)
+void tiny_init(struct model *m, const struct config *c, enum dtype kind, uint64_t seed)
 {
     *m = (struct model){.config = *c, .version = 1};
     assert_ok(config_check(&m->config));
@@ -49,23 +40,20 @@ static inline void tiny_init(struct model *m, const struct config *c, enum dtype
         bool norm = strstr(t->name, "ln_") != NULL && strstr(t->name, "weight") != NULL;
         struct tiny_tensor user = {
             .seed = seed, .stream = (uint64_t)i, .scale = 0.2f, .shift = norm ? 1.0f : 0.0f};
-        struct tensor_reader reader = {.read = tiny_read, .user = &user, .dtype = DTYPE_F32};
+        struct tensor_reader reader = {.read = read_tiny_tensor, .user = &user, .dtype = DTYPE_F32};
         uint64_t n_bad = 0;
         assert_ok(params_fill(t, &reader, 1, &n_bad, NULL));
     }
 }
 
-static inline void tiny_release(struct model *m)
+void tiny_release(struct model *m)
 {
     params_release(&m->params);
     *m = (struct model){0};
 }
 
-/* n ids of the vocabulary, others for another seed. */
-static inline void tiny_ids(token_id *ids, size_t n, const struct config *c, uint64_t seed)
+void tiny_ids(token_id *ids, size_t n, const struct config *c, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++)
         ids[i] = (token_id)(rng_uniform(seed, 77, i) * c->n_vocab);
 }
-
-#endif

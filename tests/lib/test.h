@@ -1,10 +1,13 @@
-#ifndef PRATTLE_TEST_H
-#define PRATTLE_TEST_H
+#ifndef PRATTLE_TESTS_TEST_H
+#define PRATTLE_TESTS_TEST_H
 /* What every cmocka test includes. One file a module: tests/unit/test_<module>.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 

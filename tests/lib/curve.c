@@ -1,20 +1,11 @@
-#ifndef PRATTLE_TEST_CURVE_H
-#define PRATTLE_TEST_CURVE_H
-/* The small model and the data of tests/golden/curve_reference.py. */
-#include "model/base/buf.h"
+#include "tests/lib/curve.h"
+
 #include "model/base/file.h"
 #include "model/kernels/row_kernels.h"
-#include "tests/unit/tiny.h"
-#include "train/step/weights.h"
-#include "train/optim/optimizer.h"
+#include "tests/lib/tiny.h"
 #include "train/optim/schedule.h"
-#include "train/step/step.h"
 
-#include <stdio.h>
-
-enum { STEPS = 10, MICRO = 2, B = 2, T = 18, IDS = STEPS * MICRO * B * T };
-
-static inline struct config curve_shape(void)
+struct config curve_shape(void)
 {
     struct config c;
     config_init(&c);
@@ -28,13 +19,7 @@ static inline struct config curve_shape(void)
     return c;
 }
 
-struct curve {
-    struct weights w;
-    token_id ids[IDS], labels[IDS];
-};
-
-/* n floats of tests/golden/NAME.f32, borrowed from b. */
-static inline const float *curve_read(struct buf *b, const char *name, size_t n)
+const float *curve_read(struct buf *b, const char *name, size_t n)
 {
     char path[64];
     snprintf(path, sizeof path, "tests/golden/%s.f32", name);
@@ -43,7 +28,7 @@ static inline const float *curve_read(struct buf *b, const char *name, size_t n)
     return (const float *)(const void *)b->data;
 }
 
-static inline void curve_open_as(struct curve *x, enum dtype dtype)
+void curve_open_as(struct curve *x, enum dtype dtype)
 {
     struct config c = curve_shape();
     struct model m;
@@ -65,13 +50,12 @@ static inline void curve_open_as(struct curve *x, enum dtype dtype)
     buf_release(&b);
 }
 
-static inline void curve_open(struct curve *x)
+void curve_open(struct curve *x)
 {
     curve_open_as(x, DTYPE_F32);
 }
 
-/* PLAIN of curve_reference.py. */
-static inline struct optimizer_config curve_config(enum optimizer_kind kind)
+struct optimizer_config curve_config(enum optimizer_kind kind)
 {
     struct optimizer_config c;
     optimizer_config_init(&c);
@@ -80,7 +64,7 @@ static inline struct optimizer_config curve_config(enum optimizer_kind kind)
     return c;
 }
 
-static inline struct schedule_config curve_schedule(double rate)
+static struct schedule_config curve_schedule(double rate)
 {
     return (struct schedule_config){.kind = SCHEDULE_COSINE,
                                     .learning_rate = rate,
@@ -89,11 +73,8 @@ static inline struct schedule_config curve_schedule(double rate)
                                     .warmup_init = 0.1 * rate};
 }
 
-/* Ten steps of `learning`, which is x->w or beside it, in micro-batches of `batch` sequences;
- * curve [STEPS][2] receives loss and norm. */
-static inline void curve_train(struct curve *x, struct weights *learning, struct step_config s,
-                               const struct optimizer_config *c, double rate, int batch,
-                               double curve[STEPS][2])
+void curve_train(struct curve *x, struct weights *learning, struct step_config s,
+                 const struct optimizer_config *c, double rate, int batch, double curve[STEPS][2])
 {
     struct schedule_config schedule = curve_schedule(rate);
     struct step *step;
@@ -121,5 +102,3 @@ static inline void curve_train(struct curve *x, struct weights *learning, struct
     optimizer_free(o);
     step_free(step);
 }
-
-#endif

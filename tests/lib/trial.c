@@ -1,25 +1,9 @@
-#ifndef PRATTLE_TEST_TRIAL_H
-#define PRATTLE_TEST_TRIAL_H
-/* Training runs of a few steps on a small model, for tests: how they are put together, and the end
- * that all of them must come to that nothing but a pause tells apart. */
-#include "tests/unit/scratch.h"
-#include "train/run/run.h"
-#include "train/config/plan.h"
-#include "train/config/resolve.h"
-#include "weights/load.h"
+#include "tests/lib/trial.h"
 
-#include <string.h>
+const char *const trial_modes[N_TRIAL_MODES][5] = {
+    {NULL}, {"precision=float16", "loss_scaling=4e6", "loss_scaling_growth=3", NULL}};
 
-enum { TRIAL_STEPS = 12 };
-
-struct trial {
-    struct scratch scratch; /* the run is in "run" */
-    struct model *model;
-    struct run_config config;
-};
-
-/* The settings of all trials, then these, NULL behind the last. */
-static inline void trial_configure(struct trial *t, const char *const *more)
+void trial_configure(struct trial *t, const char *const *more)
 {
     static const char *const words[] = {"data=generated",
                                         "generated_tokens=3000",
@@ -47,7 +31,7 @@ static inline void trial_configure(struct trial *t, const char *const *more)
     assert_ok(run_config_resolve(&t->config, &t->model->config));
 }
 
-static inline void trial_load(struct trial *t, const char *path)
+void trial_load(struct trial *t, const char *path)
 {
     model_free(t->model);
     t->model = NULL;
@@ -55,7 +39,7 @@ static inline void trial_load(struct trial *t, const char *path)
         model_load(&t->model, path, &(struct load_config){.dtype = DTYPE_F16, .seed = 3}, NULL));
 }
 
-static inline void trial_open(struct trial *t, const char *const *more)
+void trial_open(struct trial *t, const char *const *more)
 {
     memset(t, 0, sizeof *t);
     scratch_open(&t->scratch);
@@ -63,15 +47,14 @@ static inline void trial_open(struct trial *t, const char *const *more)
     trial_configure(t, more);
 }
 
-static inline void trial_close(struct trial *t)
+void trial_close(struct trial *t)
 {
     model_free(t->model);
     run_config_release(&t->config);
     scratch_close(&t->scratch);
 }
 
-/* The run in one go, and nobody looks. */
-static inline void trial_finish(struct trial *t)
+void trial_finish(struct trial *t)
 {
     struct run *r;
     const struct run_events e = {0};
@@ -81,30 +64,21 @@ static inline void trial_finish(struct trial *t)
     run_free(r);
 }
 
-/* The checkpoint called so, of a run the newest, for the caller to close; and its model. */
-static inline void trial_go_back(struct trial *t, struct resume *q, const char *name)
+void trial_go_back(struct trial *t, struct resume *q, const char *name)
 {
     assert_ok(run_resume_open(q, scratch_path(&t->scratch, name), NULL));
     trial_load(t, q->checkpoint.path);
 }
 
-static inline int trial_resume(struct run **out, struct trial *t, struct resume *q,
+int trial_resume(struct run **out, struct trial *t, struct resume *q,
                                const struct run_config *c, const struct run_events *e)
 {
     int rc = run_resume_check(q, c);
     return rc == 0 ? run_resume(out, q, t->model, e) : rc;
 }
 
-/*
- * The ways of training whose end must not depend on what interrupts it: a test's state is one of
- * these. In float16 the scale is too great at first, so that some steps are left out.
- */
-static const char *const trial_modes[][5] = {
-    {NULL}, {"precision=float16", "loss_scaling=4e6", "loss_scaling_growth=3", NULL}};
-enum { N_TRIAL_MODES = sizeof trial_modes / sizeof *trial_modes };
-
 /* What a run leaves: the last checkpoint's weights and moments, but not its clock. */
-static inline void trial_read_end(struct trial *t, struct buf *out)
+static void read_end(struct trial *t, struct buf *out)
 {
     char name[64];
     snprintf(name, sizeof name, "run/step-%06d/model.safetensors", TRIAL_STEPS);
@@ -114,7 +88,7 @@ static inline void trial_read_end(struct trial *t, struct buf *out)
 }
 
 /* The end of the run that nothing interrupts; and of it alone, so made once a mode. */
-static const struct buf *trial_reference(const char *const *mode)
+static const struct buf *end_of_reference(const char *const *mode)
 {
     static struct buf ends[N_TRIAL_MODES];
     int i = 0;
@@ -136,27 +110,23 @@ static const struct buf *trial_reference(const char *const *mode)
                                     : m->overflows > 0 && m->overflows < TRIAL_STEPS);
         assert_int_equal(m->skipped, m->overflows);
         run_free(r);
-        trial_read_end(&t, end);
+        read_end(&t, end);
         trial_close(&t);
     }
     return end;
 }
 
-static inline void trial_expect_reference(struct trial *t, const char *const *mode)
+void trial_expect_reference(struct trial *t, const char *const *mode)
 {
-    const struct buf *expected = trial_reference(mode);
+    const struct buf *expected = end_of_reference(mode);
     struct buf end = {0};
-    trial_read_end(t, &end);
+    read_end(t, &end);
     assert_int_equal(end.n, expected->n);
     assert_memory_equal(end.data, expected->data, end.n);
     buf_release(&end);
 }
 
-struct ticks {
-    int n, every; /* Ctrl-C at each of so many micro-batches */
-};
-
-static inline void raise_at_tick(void *user, const struct metrics *m, int64_t step, double part)
+void raise_at_tick(void *user, const struct metrics *m, int64_t step, double part)
 {
     (void)m;
     (void)step;
@@ -166,10 +136,8 @@ static inline void raise_at_tick(void *user, const struct metrics *m, int64_t st
         interrupt_raise();
 }
 
-static inline void keep_line(void *user, const struct metrics *m)
+void keep_line(void *user, const struct metrics *m)
 {
     struct metrics *lines = user;
     lines[m->step] = *m;
 }
-
-#endif

@@ -1,13 +1,9 @@
-#ifndef PRATTLE_TEST_EVENTS_H
-#define PRATTLE_TEST_EVENTS_H
-/* A reader of TensorBoard's event files that owes nothing to their writer. */
+#include "tests/lib/events.h"
+
 #include "model/base/crc32c.h"
-#include "tests/unit/test.h"
+#include "tests/lib/test.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-static inline uint64_t fixed(const unsigned char *p, int n)
+static uint64_t read_fixed(const unsigned char *p, int n)
 {
     uint64_t v = 0;
     for (int i = 0; i < n; i++)
@@ -15,7 +11,7 @@ static inline uint64_t fixed(const unsigned char *p, int n)
     return v;
 }
 
-static inline uint64_t varint(const unsigned char **p)
+static uint64_t read_varint(const unsigned char **p)
 {
     uint64_t v = 0;
     for (int shift = 0;; shift += 7) {
@@ -26,24 +22,15 @@ static inline uint64_t varint(const unsigned char **p)
     }
 }
 
-/* What a reader of protobuf finds in an event, by field number and wire type. */
-struct seen {
-    double wall_s;
-    int64_t step;
-    char version[32], tag[32];
-    float value;
-    bool start;
-};
-
-static inline void decode(const unsigned char *p, const unsigned char *end, struct seen *s,
-                          int depth)
+static void decode_event(const unsigned char *p, const unsigned char *end, struct seen *s,
+                         int depth)
 {
     while (p < end) {
-        uint64_t key = varint(&p), n;
+        uint64_t key = read_varint(&p), n;
         unsigned field = (unsigned)(key >> 3);
         switch (key & 7) {
         case 0:
-            n = varint(&p);
+            n = read_varint(&p);
             if (depth == 0 && field == 2)
                 s->step = (int64_t)n;
             break;
@@ -53,7 +40,7 @@ static inline void decode(const unsigned char *p, const unsigned char *end, stru
             p += 8;
             break;
         case 2:
-            n = varint(&p);
+            n = read_varint(&p);
             assert_true(p + n <= end);
             if (depth == 0 && field == 3)
                 memcpy(s->version, p, n);
@@ -62,7 +49,7 @@ static inline void decode(const unsigned char *p, const unsigned char *end, stru
             else if (depth == 0 && field == 7)
                 s->start = n == 2 && p[0] == 0x08 && p[1] == 1;
             else if ((depth == 0 && field == 5) || (depth == 1 && field == 1))
-                decode(p, p + n, s, depth + 1);
+                decode_event(p, p + n, s, depth + 1);
             else
                 fail_msg("field %u at depth %d", field, depth);
             p += n;
@@ -79,15 +66,12 @@ static inline void decode(const unsigned char *p, const unsigned char *end, stru
     assert_ptr_equal(p, end);
 }
 
-/* The record at p, whose sums are right; where the next begins. */
-static inline const unsigned char *record(const unsigned char *p, struct seen *s)
+const unsigned char *event_read(const unsigned char *p, struct seen *s)
 {
-    uint64_t n = fixed(p, 8);
-    assert_int_equal(fixed(p + 8, 4), crc32c_masked(p, 8));
-    assert_int_equal(fixed(p + 12 + n, 4), crc32c_masked(p + 12, n));
+    uint64_t n = read_fixed(p, 8);
+    assert_int_equal(read_fixed(p + 8, 4), crc32c_masked(p, 8));
+    assert_int_equal(read_fixed(p + 12 + n, 4), crc32c_masked(p + 12, n));
     *s = (struct seen){0};
-    decode(p + 12, p + 12 + n, s, 0);
+    decode_event(p + 12, p + 12 + n, s, 0);
     return p + 16 + n;
 }
-
-#endif

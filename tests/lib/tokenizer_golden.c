@@ -1,17 +1,11 @@
-#ifndef PRATTLE_TOKENIZER_GOLDEN_H
-#define PRATTLE_TOKENIZER_GOLDEN_H
-/* What tests/golden/tokenizer_oracle.py says, for the tokenizer's tests. */
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/lib/tokenizer_golden.h"
 
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "tests/lib/test.h"
 #include "weights/hf/vocab.h"
 
-#define GOLDEN "tests/golden/tokenizer/"
-
-static inline json_t *golden_json(const char *path)
+json_t *golden_json(const char *path)
 {
     json_error_t error;
     json_t *root = json_load_file(path, JSON_ALLOW_NUL, &error);
@@ -20,7 +14,7 @@ static inline json_t *golden_json(const char *path)
     return root;
 }
 
-static inline struct tokenizer *golden_tokenizer(const char *merges)
+struct tokenizer *golden_tokenizer(const char *merges)
 {
     struct buf vocab = {0}, lines = {0};
     struct tokenizer *t = NULL;
@@ -34,8 +28,7 @@ static inline struct tokenizer *golden_tokenizer(const char *merges)
     return t;
 }
 
-/* DATA's folder, or NULL after saying what is left out. */
-static inline const char *golden_data(const char *what)
+const char *golden_data(const char *what)
 {
     const char *data = getenv("DATA");
     if (data != NULL && data[0] != '\0')
@@ -43,5 +36,3 @@ static inline const char *golden_data(const char *what)
     print_message("# left out: %s (without DATA)\n", what);
     return NULL;
 }
-
-#endif

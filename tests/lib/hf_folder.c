@@ -1,32 +1,10 @@
-#ifndef PRATTLE_TEST_HF_FOLDER_H
-#define PRATTLE_TEST_HF_FOLDER_H
-/* Hugging Face folders of a very small GPT-2, right or wrong as a test asks. */
-#include "model/base/buf.h"
+#include "tests/lib/hf_folder.h"
+
 #include "model/base/half.h"
 #include "model/base/rng.h"
-#include "tests/unit/scratch.h"
 
-/* n_layer 1, n_head 2, n_embd 4, n_positions 3, n_inner 6, vocab_size 5. */
-#define HF_CONFIG_WITH(more)                                                                       \
-    "{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 2, \"n_embd\": 4, \"n_positions\": 3," \
-    " \"n_inner\": 6, \"vocab_size\": 5" more "}"
-#define HF_CONFIG HF_CONFIG_WITH("")
-
-struct hf_tensor {
-    char name[64];
-    char dtype[12];
-    int rank;
-    uint64_t shape[3];
-    const char *values_of; /* the tensor whose values it has; NULL: its own */
-};
-
-struct hf_tensors {
-    int n;
-    struct hf_tensor all[32];
-};
-
-static inline void hf_add(struct hf_tensors *l, const char *name, const char *dtype, int rank,
-                          uint64_t a, uint64_t b)
+void hf_add(struct hf_tensors *l, const char *name, const char *dtype, int rank, uint64_t a,
+            uint64_t b)
 {
     struct hf_tensor *t = &l->all[l->n++];
     *t = (struct hf_tensor){.rank = rank, .shape = {a, b}};
@@ -34,8 +12,7 @@ static inline void hf_add(struct hf_tensors *l, const char *name, const char *dt
     snprintf(t->dtype, sizeof t->dtype, "%s", dtype);
 }
 
-/* The tensors of HF_CONFIG, as transformers writes them. */
-static inline void hf_list(struct hf_tensors *l, const char *dtype)
+void hf_list(struct hf_tensors *l, const char *dtype)
 {
     l->n = 0;
     hf_add(l, "wte.weight", dtype, 2, 5, 4);
@@ -56,7 +33,7 @@ static inline void hf_list(struct hf_tensors *l, const char *dtype)
     hf_add(l, "ln_f.bias", dtype, 1, 4, 0);
 }
 
-static inline struct hf_tensor *hf_find(struct hf_tensors *l, const char *name)
+struct hf_tensor *hf_find(struct hf_tensors *l, const char *name)
 {
     for (int i = 0; i < l->n; i++)
         if (strcmp(l->all[i].name, name) == 0)
@@ -65,7 +42,7 @@ static inline struct hf_tensor *hf_find(struct hf_tensors *l, const char *name)
     return NULL;
 }
 
-static inline uint64_t hf_elements(const struct hf_tensor *t)
+uint64_t hf_elements(const struct hf_tensor *t)
 {
     uint64_t n = 1;
     for (int i = 0; i < t->rank; i++)
@@ -73,16 +50,14 @@ static inline uint64_t hf_elements(const struct hf_tensor *t)
     return n;
 }
 
-static inline size_t hf_size(const struct hf_tensor *t)
+static size_t hf_size(const struct hf_tensor *t)
 {
     return strcmp(t->dtype, "F32") == 0 || strcmp(t->dtype, "I32") == 0 ? 4
            : strcmp(t->dtype, "BOOL") == 0                              ? 1
                                                                         : 2;
 }
 
-/* Element i of the tensor of this name, without "transformer.": a value that all three
- * types hold, the same wherever it is stored. */
-static inline float hf_value(const char *name, uint64_t i)
+float hf_value(const char *name, uint64_t i)
 {
     uint64_t stream = 0;
     for (const char *c = name; *c != '\0'; c++)
@@ -90,7 +65,7 @@ static inline float hf_value(const char *name, uint64_t i)
     return (float)((int)(rng_uniform(1, stream, i) * 64) - 32) / 32.0f;
 }
 
-static inline void hf_data(struct buf *out, const struct hf_tensor *t)
+void hf_data(struct buf *out, const struct hf_tensor *t)
 {
     const char *name = t->values_of != NULL                        ? t->values_of
                        : strncmp(t->name, "transformer.", 12) == 0 ? t->name + 12
@@ -104,9 +79,8 @@ static inline void hf_data(struct buf *out, const struct hf_tensor *t)
     }
 }
 
-/* A safetensors file: the length, this header, n bytes of data. */
-static inline void hf_write_raw(const struct scratch *s, const char *file, const char *header,
-                                const void *data, size_t n)
+void hf_write_raw(const struct scratch *s, const char *file, const char *header, const void *data,
+                  size_t n)
 {
     struct buf out = {0};
     uint64_t length = strlen(header);
@@ -117,9 +91,8 @@ static inline void hf_write_raw(const struct scratch *s, const char *file, const
     buf_release(&out);
 }
 
-/* The tensors from first on, count of them, as one safetensors file. */
-static inline void hf_write(const struct scratch *s, const char *file, const struct hf_tensors *l,
-                            int first, int count)
+void hf_write(const struct scratch *s, const char *file, const struct hf_tensors *l, int first,
+              int count)
 {
     struct buf header = {0}, data = {0};
     assert_ok(buf_str(&header, "{\"__metadata__\": {\"format\": \"pt\"}"));
@@ -140,18 +113,15 @@ static inline void hf_write(const struct scratch *s, const char *file, const str
     buf_release(&data);
 }
 
-static inline void hf_write_text(const struct scratch *s, const char *file, const char *text)
+void hf_write_text(const struct scratch *s, const char *file, const char *text)
 {
     scratch_write(s, file, text, strlen(text));
 }
 
-/* A folder that loads. */
-static inline void hf_write_folder(const struct scratch *s, const char *dtype)
+void hf_write_folder(const struct scratch *s, const char *dtype)
 {
     struct hf_tensors l;
     hf_list(&l, dtype);
     hf_write_text(s, "config.json", HF_CONFIG);
     hf_write(s, "model.safetensors", &l, 0, l.n);
 }
-
-#endif

@@ -1,17 +1,13 @@
-#ifndef PRATTLE_TEST_TINY_TEXT_H
-#define PRATTLE_TEST_TINY_TEXT_H
-/* A tiny model that speaks: tiny.h's weights behind a vocabulary of all bytes and a
- * few words. Id 0 ends a text; byte b is id b + 1; words come behind. */
+#include "tests/lib/tiny_text.h"
+
 #include "model/base/buf.h"
 #include "model/tokenizer/byte_text.h"
-#include "tests/unit/tiny.h"
 
-static const char *const TINY_MERGES[] = {"t h",   "th e", "Ġ the", "Ġ a", "Ġ b",
-                                          "a b",   "ab c", "Ġ Ġ",   "o n", "Ġ on",
-                                          "Ġon e", "e n",  "en d",  "Ġ e", "x y"};
-enum { TINY_N_MERGES = sizeof TINY_MERGES / sizeof *TINY_MERGES, TINY_V = 1 + 256 + TINY_N_MERGES };
+static const char *const TINY_MERGES[TINY_N_MERGES] = {"t h",   "th e", "Ġ the", "Ġ a", "Ġ b",
+                                                       "a b",   "ab c", "Ġ Ġ",   "o n", "Ġ on",
+                                                       "Ġon e", "e n",  "en d",  "Ġ e", "x y"};
 
-static inline struct tokenizer *tiny_tokenizer_with(bool prefix_space)
+struct tokenizer *tiny_tokenizer_with(bool prefix_space)
 {
     char *tokens[TINY_V];
     struct tokenizer *t = NULL;
@@ -40,13 +36,12 @@ static inline struct tokenizer *tiny_tokenizer_with(bool prefix_space)
     return t;
 }
 
-static inline struct tokenizer *tiny_tokenizer(void)
+struct tokenizer *tiny_tokenizer(void)
 {
     return tiny_tokenizer_with(false);
 }
 
-/* n_ctx 150: the third page is not whole. */
-static inline void tiny_speaker(struct model *m, uint64_t seed)
+void tiny_speaker(struct model *m, uint64_t seed)
 {
     struct config c = tiny_config();
     c.n_layer = 2;
@@ -56,10 +51,8 @@ static inline void tiny_speaker(struct model *m, uint64_t seed)
     m->tokenizer = tiny_tokenizer();
 }
 
-static inline void tiny_speaker_release(struct model *m)
+void tiny_speaker_release(struct model *m)
 {
     tokenizer_free(m->tokenizer);
     tiny_release(m);
 }
-
-#endif

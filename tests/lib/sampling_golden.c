@@ -1,23 +1,8 @@
-#ifndef PRATTLE_TEST_SAMPLING_GOLDEN_H
-#define PRATTLE_TEST_SAMPLING_GOLDEN_H
-/* The cases of tests/golden/sampling.json, which sampling_reference.py made. */
+#include "tests/lib/sampling_golden.h"
+
 #include "model/base/mem.h"
-#include "sampling/chain/sampler.h"
-#include "tests/unit/test.h"
 
-#include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-struct golden {
-    json_t *root;
-    token_id *text;
-    size_t n_text;
-    int n_new;
-};
-
-static inline void golden_open(struct golden *g)
+void golden_open(struct golden *g)
 {
     json_error_t error;
     g->root = json_load_file("tests/golden/sampling.json", 0, &error);
@@ -31,19 +16,18 @@ static inline void golden_open(struct golden *g)
     g->n_new = (int)json_integer_value(json_object_get(g->root, "n_new"));
 }
 
-static inline void golden_close(struct golden *g)
+void golden_close(struct golden *g)
 {
     mem_free(g->text);
     json_decref(g->root);
 }
 
-static inline float golden_number(const json_t *v)
+static float golden_number(const json_t *v)
 {
     return json_is_null(v) ? -INFINITY : (float)json_number_value(v);
 }
 
-/* The logits of this name; their number. */
-static inline int golden_logits(const struct golden *g, const char *name, float **out)
+int golden_logits(const struct golden *g, const char *name, float **out)
 {
     json_t *list = json_object_get(json_object_get(g->root, "logits"), name);
     size_t n = json_array_size(list);
@@ -54,8 +38,7 @@ static inline int golden_logits(const struct golden *g, const char *name, float 
     return (int)n;
 }
 
-/* Everything off but what the case sets. Its strings are borrowed. */
-static inline void golden_config(struct sampler_config *c, json_t *entry)
+void golden_config(struct sampler_config *c, json_t *entry)
 {
     sampler_config_init(c);
     c->chain = (char *)json_string_value(json_object_get(entry, "chain"));
@@ -103,8 +86,7 @@ static inline void golden_config(struct sampler_config *c, json_t *entry)
 }
 
 /* Adjusted logits: those of `out` changed, all others as they were. */
-static inline void golden_compare_logits(json_t *entry, const float *before, const float *after,
-                                         int n)
+static void compare_logits(json_t *entry, const float *before, const float *after, int n)
 {
     json_t *out = json_object_get(entry, "out");
     for (int i = 0; i < n; i++) {
@@ -121,7 +103,7 @@ static inline void golden_compare_logits(json_t *entry, const float *before, con
 }
 
 /* Probabilities of the chain: those of `out`, all others 0. */
-static inline void golden_compare_chain(json_t *entry, const struct alternative *got, int n)
+static void compare_chain(json_t *entry, const struct alternative *got, int n)
 {
     json_t *out = json_object_get(entry, "out");
     for (int i = 0; i < n; i++) {
@@ -138,8 +120,7 @@ static inline void golden_compare_chain(json_t *entry, const struct alternative 
     }
 }
 
-/* Run all cases whose chain has one of these stages alone (or, with NULL, several). */
-static inline void golden_run(const char *const *stages)
+void golden_run(const char *const *stages)
 {
     struct golden g;
     size_t i, ran = 0;
@@ -166,13 +147,13 @@ static inline void golden_run(const char *const *stages)
             scores = mem_array((size_t)n, sizeof *scores);
             memcpy(scores, logits, (size_t)n * sizeof *scores);
             sampler_adjust(s, scores, g.text, g.n_text, g.n_new);
-            golden_compare_logits(entry, logits, scores, n);
+            compare_logits(entry, logits, scores, n);
             mem_free(scores);
         } else {
             struct alternative *all = mem_array((size_t)n, sizeof *all), chosen;
             assert_int_equal(
                 sampler_explain(s, logits, g.text, g.n_text, g.n_new, 0, &chosen, all, n), n);
-            golden_compare_chain(entry, all, n);
+            compare_chain(entry, all, n);
             mem_free(all);
         }
         sampler_free(s);
@@ -182,5 +163,3 @@ static inline void golden_run(const char *const *stages)
     assert_true(ran >= (stages ? 5 : 10));
     golden_close(&g);
 }
-
-#endif

@@ -135,9 +135,12 @@ ends "the last piped line" random:gpt2,n_layer=4 --threads 1 -n 20
 # nohup: what was ignored stays so, and a background job is not for the terminal's Ctrl-C.
 coproc deaf { trap '' HUP INT; exec "$PRATTLE" tokens -m $MODEL 2>&1; }
 pid=$deaf_PID
-sleep 0.5
-is "HUP and INT ignored before are not caught, TERM is" 4000 \
-    "$(printf %x $((0x$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) & 0x4003)))"
+caught() { printf %x $((0x$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) & 0x4003)); }
+for _ in $(seq 200); do
+    [ /proc/$pid/exe -ef "$PRATTLE" ] && [ "$(caught)" != 0 ] && break
+    sleep 0.1
+done
+is "HUP and INT ignored before are not caught, TERM is" 4000 "$(caught)"
 kill -TERM $pid
 wait $pid 2>/dev/null
 

@@ -93,7 +93,7 @@ is "and every one is whole" "" "$(awk 'BEGIN { RS = "<\\|endoftext\\|>\n" } !/[.
 is "of two alike, one" 1 "$({ line "$sound"; line "$sound"; } | awk -v PART=1 -f $W/people.awk -f $W/choose.awk "$TMPDIR/many" RS='\n' - 2>/dev/null | grep -c '^<')"
 
 # Where the texts come from: the stories, every twentieth held out, and of the novels what is said in their words.
-is "the scripts are sound" "" "$(for f in make corpus candidates samples pilots; do sh -n $W/$f; done 2>&1)"
+is "the scripts are sound" "" "$(for f in $W/{make,corpus,candidates,pilots} weights/bundled/samples; do sh -n $f; done 2>&1)"
 mkdir -p "$TMPDIR/corpus"
 for i in $(seq 40); do printf '%s Number %s.\n<|endoftext|>\n' "$story" "$i"; done >"$TMPDIR/corpus/tinystories.txt"
 for w in Tim zeppelin; do for i in $(seq 99); do printf '%s loved his ball. ' $w; done; echo; done |

@@ -38,7 +38,7 @@ ROOMS   := model/base model/kernels model/tokenizer model \
            repl/terminal repl/settings repl/session repl/bench repl/commands repl
 SOURCES := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))
 HEADERS := $(foreach r,$(ROOMS),$(wildcard $(r)/*.h))
-TESTS   := $(wildcard tests/unit/test_*.c)
+TESTS   := $(foreach r,$(ROOMS),$(wildcard tests/unit/$(r)/test_*.c))
 HELPERS := $(wildcard tests/lib/*.c)
 TOOLS   := $(wildcard tests/tools/*.c)
 FUZZERS := $(wildcard tests/fuzz/fuzz_*.c)

@@ -9,7 +9,7 @@ Writes into tests/golden/curve/, float32, one behind the other:
     start.f32  the weights, in the order of the table of tensors; then ids, then labels,
                each [STEPS,MICRO,B,T]
     NAME.f32   for each step loss and norm of the gradient before clipping; the last weights
-tests/unit/test_curve.c has the same settings.
+tests/unit/train/step/test_curve.c has the same settings.
 """
 import math
 import os

@@ -10,7 +10,7 @@ into tests/golden/lora/, float32, one behind the other:
                step that count; the gradients of A and B in the same order
     adamw.f32  of the first case, A as there and B zero: for each of ten steps loss and norm of
                the gradient before clipping; the last A and B
-tests/unit/test_lora.c has the same settings.
+tests/unit/train/step/test_lora.c has the same settings.
 """
 import os
 

@@ -7,7 +7,7 @@ Writes tests/golden/training/NAME.f32 for each case of CASES: float32, one behin
     the mean loss over the labels that count
     logits [LOGITS,V] of the last LOGITS positions of all
     the gradient of the mean loss of every parameter, tensors in the order of TENSORS
-Weights, ids and labels come from the same integer hash in tests/unit/test_backward.c.
+Weights, ids and labels come from the same integer hash in tests/unit/train/step/test_backward.c.
 """
 import os
 

@@ -1,6 +1,6 @@
 #ifndef PRATTLE_TESTS_TEST_H
 #define PRATTLE_TESTS_TEST_H
-/* What every cmocka test includes. One file a module: tests/unit/test_<module>.c. */
+/* What every cmocka test includes. One file a module: tests/unit/<room>/test_<module>.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

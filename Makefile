@@ -26,7 +26,7 @@ endif
 
 DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-dev libjansson-dev \
               libyaml-dev libssl-dev libarchive-dev
-DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox
+DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox perl-base
 DEPS_LONG  := valgrind
 LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive openblas
 

@@ -15,7 +15,8 @@
  *
  * answers [num_return_sequences], zeroed; to be released also after an error.
  * ERR_FULL: the prompt does not fit and on_full is stop; the sequence is unchanged.
- * ERR_INTERRUPTED: what was made is in answers, and their finish says so.
+ * ERR_INTERRUPTED: while the prompt was read (answers say unread) the sequence is unchanged, as in
+ * kvcache/sequence.h; later what was made is in answers, and their finish says so.
  */
 int generate(struct sequence *s, const struct prompt *prompt, const struct generate_config *g,
              const struct sampler_config *c, const struct generate_host *host,

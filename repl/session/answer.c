@@ -211,10 +211,9 @@ static int drop_unseen(struct repl *r, const struct turn *turn, const struct ans
 /* What the turn remembers of its first answer. */
 static int remember(struct repl *r, struct turn *t, const struct answer *a)
 {
-    /* A prompt that was not read to its end leaves the text in progress as it was. */
     const struct ids *text = &r->sequence.ids;
     int rc = 0;
-    if (a->slid || text->n >= t->prompt.ids.n)
+    if (!a->unread)
         r->held_blank = false;
     t->slid = a->slid;
     /* An empty prompt began with the begin token, which :why wants to see. */

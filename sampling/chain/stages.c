@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const char *const names[STAGE_COUNT] = {
+static const char *const names[] = {
     [STAGE_LOGIT_BIAS] = "logit_bias",
     [STAGE_PENALTIES] = "penalties",
     [STAGE_DRY] = "dry",
@@ -24,6 +24,7 @@ static const char *const names[STAGE_COUNT] = {
     [STAGE_TOPK_UNIFORM] = "topk_uniform",
     [STAGE_MIROSTAT] = "mirostat",
 };
+_Static_assert(sizeof names / sizeof *names == STAGE_COUNT, "the last stage has no name");
 
 static int add(struct chain *out, const char *name)
 {

@@ -124,6 +124,7 @@ int prompt_read(struct sequence *s, const struct ids *text, bool slid,
         answers[i].n_prompt = n_prompt;
         answers[i].n_reused = n_reused;
         answers[i].prefill_s = prefill_s;
+        answers[i].unread = rc != 0;
         answers[i].slid = slid;
         answers[i].finish = rc == ERR_INTERRUPTED ? FINISH_INTERRUPTED : FINISH_ERROR;
     }

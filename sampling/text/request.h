@@ -65,6 +65,7 @@ struct answer {
     double score; /* beam search: the sequence's score */
     int n_prompt; /* prompt tokens in the context, of which n_reused came from the cache */
     int n_reused;
+    bool unread;      /* the prompt was not read to its end: the text is as it was before */
     bool slid;        /* the context was full, and its newest half was read again */
     double prefill_s; /* reading the prompt */
     double decode_s;  /* making the tokens; of several answers together */

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_TRAIN_CONFIG_PRESETS_H
 #define PRATTLE_TRAIN_CONFIG_PRESETS_H
 
-/* Presets, built into the program from train/config/presets/, by name; the last has name NULL. */
+/* Presets by name; the last has name NULL. The Makefile makes presets.c of train/config/presets/. */
 struct run_preset {
     const char *name, *text;
 };

@@ -30,7 +30,8 @@ struct checkpoint_content {
 };
 
 /*
- * Write FOLDER/step-NNNNNN, which must not be there. On failure (ERR_IO: the disk is full;
+ * Write FOLDER/step-NNNNNN, which must not be there: model.safetensors and what belongs to it by
+ * source_save_hf (weights/hf/save_hf.h) or adapter_write, then the three above. On failure (ERR_IO: the disk is full;
  * ERR_INTERRUPTED) the checkpoints there are as they were.
  */
 int checkpoint_write(const struct run_folder *f, const struct checkpoint_content *c,

@@ -9,7 +9,8 @@ struct run;
 int run_fit_team(struct run *r);
 /* The step in progress begins once more. */
 void run_begin_step_anew(struct run *r);
-/* The rest of it; ERR_INTERRUPTED between two micro-batches or layers, to go on from there. */
+/* The rest of it, and the step of the optimizer, by the rate that schedule_rate (optim/schedule.h)
+ * has for the steps taken so far; ERR_INTERRUPTED between two micro-batches or layers, to go on from there. */
 int run_take_step(struct run *r);
 /* ERR_RANGE where too many steps in a row were bad: to be asked once what was due at the last of
  * them is done. */

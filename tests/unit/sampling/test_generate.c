@@ -557,13 +557,17 @@ static void an_interrupt_keeps_what_was_made(void **state)
     assert_int_equal(ask("the end", &part), ERR_INTERRUPTED);
     heard.interrupt_at = 0;
     assert_int_equal(part.finish, FINISH_INTERRUPTED);
+    assert_false(part.unread);
     assert_true(part.ids.n >= 5 && part.ids.n < 100);
     assert_memory_equal(part.ids.data, whole.ids.data, part.ids.n * sizeof(token_id));
     assert_int_equal(sequence.ids.n, part.n_prompt + part.ids.n);
     assert_string_equal(buf_text(&part.text), buf_text(&heard.text[0]));
     answer_release(&part);
+    const size_t n = sequence.ids.n;
     assert_int_equal(ask("another", &part), ERR_INTERRUPTED); /* while the prompt is read */
     assert_int_equal(part.finish, FINISH_INTERRUPTED);
+    assert_true(part.unread);
+    assert_int_equal(sequence.ids.n, n);
     answer_release(&part);
     interrupt_clear();
     config.device_loop = true;

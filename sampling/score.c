@@ -8,9 +8,29 @@
 #include <math.h>
 #include <string.h>
 
-int scorer_init(struct scorer *s, struct engine *e)
+struct scorer {
+    struct engine *engine;
+    const struct passage *list; /* [n], borrowed */
+    size_t n;
+    uint64_t done, total;   /* ids read so far, and in all; none twice that are shared */
+    struct kv_seq *seqs;    /* [n_seqs]; owned; a passage has number passage % n_seqs */
+    int n_seqs;             /* passages side by side */
+    size_t passage, at;     /* the next to read: its place, and how many of its ids were */
+    struct score_row *rows; /* [FORWARD_MAX_ROWS], targets of the pass under way */
+    int n_rows, row;        /* how many, and those given out */
+    int n_given;            /* of them by the last scorer_next */
+    float *logits;          /* [SCORE_ROWS,V] */
+    size_t logits_bytes;
+};
+
+int scorer_new(struct scorer **out, struct engine *e)
 {
-    *s = (struct scorer){.engine = e, .n_seqs = e->max_seqs};
+    *out = NULL;
+    struct scorer *s = mem_alloc(sizeof *s);
+    if (s == NULL)
+        return ERR_NOMEM;
+    s->engine = e;
+    s->n_seqs = e->max_seqs;
     s->logits_bytes = SCORE_ROWS * (size_t)e->model->config.n_vocab * sizeof *s->logits;
     s->seqs = mem_array((size_t)s->n_seqs, sizeof *s->seqs);
     s->rows = mem_array(FORWARD_MAX_ROWS, sizeof *s->rows);
@@ -18,21 +38,24 @@ int scorer_init(struct scorer *s, struct engine *e)
     int rc = s->seqs == NULL || s->rows == NULL || s->logits == NULL ? ERR_NOMEM : 0;
     for (int i = 0; i < s->n_seqs && rc == 0; i++)
         rc = kv_seq_init(&s->seqs[i], &e->cache);
-    if (rc != 0)
-        scorer_release(s);
-    return rc;
+    if (rc != 0) {
+        scorer_free(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
 }
 
-void scorer_release(struct scorer *s)
+void scorer_free(struct scorer *s)
 {
-    if (s == NULL || s->engine == NULL)
+    if (s == NULL)
         return;
     for (int i = 0; s->seqs != NULL && i < s->n_seqs; i++)
         kv_seq_release(&s->seqs[i], &s->engine->cache);
     mem_free(s->seqs);
     mem_free(s->rows);
     mem_unmap(s->logits, s->logits_bytes);
-    *s = (struct scorer){0};
+    mem_free(s);
 }
 
 static int check_passage(const struct engine *e, const struct passage *p)
@@ -169,6 +192,14 @@ int scorer_next(struct scorer *s, const struct score_row **rows, const float **l
     return 0;
 }
 
+struct scorer_place scorer_place(const struct scorer *s)
+{
+    return (struct scorer_place){.read = s->done,
+                                 .total = s->total,
+                                 .passage = s->passage,
+                                 .at_end = s->passage == s->n && s->row == s->n_rows};
+}
+
 struct judging {
     const struct scorer *s;
     struct score *out;
@@ -209,21 +240,21 @@ int score_text(struct engine *e, const token_id *ids, size_t n, size_t first,
                void (*f)(void *user, size_t i, const float *logits), void *user,
                const struct progress *p)
 {
-    struct scorer s;
+    struct scorer *s;
     struct passage text = {.ids = ids, .n = n, .first = first < 1 ? 1 : first};
     if (n <= text.first)
         return 0;
-    int rc = scorer_init(&s, e), got = 1;
+    int rc = scorer_new(&s, e), got = 1;
     if (rc != 0)
         return rc;
-    rc = scorer_begin(&s, &text, 1);
+    rc = scorer_begin(s, &text, 1);
     while (rc == 0 && got > 0) {
         const struct score_row *rows;
         const float *logits;
-        rc = scorer_next(&s, &rows, &logits, &got, p);
+        rc = scorer_next(s, &rows, &logits, &got, p);
         for (int i = 0; rc == 0 && i < got; i++)
             f(user, rows[i].target, logits + (size_t)i * (size_t)e->model->config.n_vocab);
     }
-    scorer_release(&s);
+    scorer_free(s);
     return rc;
 }

@@ -29,25 +29,19 @@ struct score {
     int above;      /* how many are likelier: its rank from 0 */
 };
 
-struct scorer {
-    struct engine *engine;
-    const struct passage *list; /* [n], borrowed */
-    size_t n;
-    uint64_t done, total;   /* ids read so far, and in all; none twice that are shared */
-    struct kv_seq *seqs;    /* [n_seqs]; owned; a passage has number passage % n_seqs */
-    int n_seqs;             /* passages side by side */
-    size_t passage, at;     /* the next to read: its place, and how many of its ids were */
-    struct score_row *rows; /* [FORWARD_MAX_ROWS], targets of the pass under way */
-    int n_rows, row;        /* how many, and those given out */
-    int n_given;            /* of them by the last scorer_next */
-    float *logits;          /* [SCORE_ROWS,V] */
-    size_t logits_bytes;
+/* How far a scorer has come. */
+struct scorer_place {
+    uint64_t read, total; /* ids, so far and in all; none twice that are shared */
+    size_t passage;       /* the next to read */
+    bool at_end;          /* all targets were given */
 };
+
+struct scorer;
 
 /* Scores by this engine, up to e->max_seqs passages side by side; e is borrowed, and its
  * pool must have as many free. */
-int scorer_init(struct scorer *s, struct engine *e);
-void scorer_release(struct scorer *s);
+int scorer_new(struct scorer **out, struct engine *e);
+void scorer_free(struct scorer *s);
 /* Begin a list of passages, dropping what was under way. ERR_FULL: one is longer than the
  * context, ERR_RANGE: an id outside the vocabulary, a bad first or shared. */
 int scorer_begin(struct scorer *s, const struct passage *list, size_t n);
@@ -59,6 +53,7 @@ int scorer_begin(struct scorer *s, const struct passage *list, size_t n);
  */
 int scorer_next(struct scorer *s, const struct score_row **rows, const float **logits, int *n,
                 const struct progress *p);
+struct scorer_place scorer_place(const struct scorer *s);
 /* The scores of the targets that scorer_next gave last, by all threads. */
 void scorer_judge(const struct scorer *s, struct score *out);
 

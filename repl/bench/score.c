@@ -32,16 +32,16 @@ int bench_score(struct bench *b)
     int n = c->n_ctx < WINDOW ? c->n_ctx : WINDOW;
     struct rounds rate = {0}, flops = {0};
     struct prompt prompt = {0};
-    struct scorer s = {0};
+    struct scorer *s = NULL;
     int rc = bench_prompt(b->repl->model, &prompt, n + 1);
     if (rc == 0)
-        rc = scorer_init(&s, e);
+        rc = scorer_new(&s, e);
     struct passage passage = {.ids = prompt.ids.data, .n = prompt.ids.n, .first = 1};
     for (int i = 0; i < BENCH_ROUNDS && rc == 0; i++) {
         double wall_s = 1, before_s = 1, after_s = 1;
         rc = bench_time_prefill(b, n, &before_s);
         if (rc == 0)
-            rc = time_scoring(&s, &passage, &wall_s);
+            rc = time_scoring(s, &passage, &wall_s);
         if (rc == 0)
             rc = bench_time_prefill(b, n, &after_s);
         double ops = bench_ops(c, n, n), limit = 2 * bench_ops(c, n, 1) / (before_s + after_s);
@@ -54,7 +54,7 @@ int bench_score(struct bench *b)
         rc = bench_report(b, what, &rate, "tokens/s", NULL);
     if (rc == 0)
         rc = bench_report(b, what, &flops, "GFLOP/s", "prefill of as many");
-    scorer_release(&s);
+    scorer_free(s);
     prompt_release(&prompt);
     return rc;
 }

@@ -83,9 +83,10 @@ static int collect_slice(void *user, const struct eval_slice *slice)
 }
 
 /* How long it will take, from how long it took so far. */
-static void say_time(const struct eval_job *j, const struct scorer *s, size_t n, double spent_s)
+static void say_time(const struct eval_job *j, const struct scorer_place *at, size_t n,
+                     double spent_s)
 {
-    double all_s = spent_s * (double)s->total / (double)s->done;
+    double all_s = spent_s * (double)at->total / (double)at->read;
     char time[32];
     if (all_s < LONG_S)
         return;
@@ -97,7 +98,7 @@ static void say_time(const struct eval_job *j, const struct scorer *s, size_t n,
         snprintf(time, sizeof time, "%.1f hours", all_s / 3600);
     progress_note(j->progress,
                   "%zu %s, %llu tokens to read: about %s; Ctrl-C shows what there is by then", n,
-                  j->result->unit, (unsigned long long)s->total, time);
+                  j->result->unit, (unsigned long long)at->total, time);
 }
 
 /* The next slice; by the other model too, where there is one, of the same targets. */
@@ -106,7 +107,7 @@ static int next_slice(struct eval_slice *slice, struct scorer *s, struct scorer 
     const struct score_row *rows;
     int rc = scorer_next(s, &slice->rows, &slice->logits, &slice->n, NULL);
     slice->scorer = s;
-    if (rc == 0 && other->engine != NULL)
+    if (rc == 0 && other != NULL)
         rc = scorer_next(other, &rows, &slice->other, &slice->n, NULL);
     return rc;
 }
@@ -119,17 +120,19 @@ static int go_through(struct eval_job *j, struct scorer *s, struct scorer *other
     double start = clock_s();
     bool said = false;
     int rc = 0;
-    while (rc == 0 && (s->passage < n || s->row < s->n_rows)) {
-        rc = progress_step(j->progress, "scoring", s->passage, n);
+    struct scorer_place at = scorer_place(s);
+    while (rc == 0 && !at.at_end) {
+        rc = progress_step(j->progress, "scoring", at.passage, n);
         if (rc == 0 && (rc = next_slice(&slice, s, other)) == 0)
             rc = f(user, &slice);
+        at = scorer_place(s);
         double spent_s = clock_s() - start;
         if (rc == 0 && !said && spent_s > SAY_AFTER_S) {
-            say_time(j, s, n, spent_s);
+            say_time(j, &at, n, spent_s);
             said = true;
         }
     }
-    j->result->tokens += s->done;
+    j->result->tokens += at.read;
     j->result->seconds += clock_s() - start;
     return rc;
 }
@@ -137,23 +140,23 @@ static int go_through(struct eval_job *j, struct scorer *s, struct scorer *other
 static int score_passages(struct eval_job *j, const struct passage *list, size_t n, bool compare,
                           int (*f)(void *user, const struct eval_slice *slice), void *user)
 {
-    struct scorer s = {0}, other = {0};
+    struct scorer *s = NULL, *other = NULL;
     struct eval_result *r = j->result;
-    int rc = scorer_init(&s, j->engine);
+    int rc = scorer_new(&s, j->engine);
     if (rc == 0)
-        rc = scorer_begin(&s, list, n);
-    if (rc == 0 && compare && (rc = scorer_init(&other, j->other)) == 0)
-        rc = scorer_begin(&other, list, n);
+        rc = scorer_begin(s, list, n);
+    if (rc == 0 && compare && (rc = scorer_new(&other, j->other)) == 0)
+        rc = scorer_begin(other, list, n);
     if (rc == 0)
-        rc = go_through(j, &s, &other, n, f, user);
+        rc = go_through(j, s, other, n, f, user);
     if (rc == ERR_INTERRUPTED && r->done > 0) {
         r->partial = true;
         rc = 0;
     }
     if (rc == 0)
         progress_step(j->progress, "scoring", n, n);
-    scorer_release(&s);
-    scorer_release(&other);
+    scorer_free(s);
+    scorer_free(other);
     return rc;
 }
 

@@ -18,22 +18,25 @@ struct scored {
 static void score_all(struct scored *out, struct model *m, int max_seqs, const struct passage *list)
 {
     struct engine e = {0};
-    struct scorer s;
+    struct scorer *s;
     const struct score_row *rows;
     const float *logits;
     int n;
     assert_ok(engine_init(&e, m, max_seqs));
-    assert_ok(scorer_init(&s, &e));
-    assert_ok(scorer_begin(&s, list, N_PASSAGES));
+    assert_ok(scorer_new(&s, &e));
+    assert_ok(scorer_begin(s, list, N_PASSAGES));
     out->n = 0;
     do {
-        assert_ok(scorer_next(&s, &rows, &logits, &n, NULL));
-        scorer_judge(&s, out->scores + out->n);
+        assert_ok(scorer_next(s, &rows, &logits, &n, NULL));
+        scorer_judge(s, out->scores + out->n);
         out->n += (size_t)n;
     } while (n > 0);
-    out->read = s.done;
-    assert_int_equal(s.done, s.total);
-    scorer_release(&s);
+    struct scorer_place place = scorer_place(s);
+    out->read = place.read;
+    assert_int_equal(place.read, place.total);
+    assert_int_equal(place.passage, N_PASSAGES);
+    assert_true(place.at_end);
+    scorer_free(s);
     engine_release(&e);
 }
 
@@ -76,20 +79,20 @@ static void what_is_not_shared_is_refused(void **state)
     static const token_id a[] = {1, 2, 3, 4}, b[] = {1, 2, 9, 4};
     struct passage list[] = {{.ids = a, .n = 4, .first = 3}, {.ids = b, .n = 4, .first = 3}};
     struct engine e = {0};
-    struct scorer s;
+    struct scorer *s;
     struct model m;
     tiny_speaker(&m, 5);
     assert_ok(engine_init(&e, &m, 2));
-    assert_ok(scorer_init(&s, &e));
+    assert_ok(scorer_new(&s, &e));
     list[1].shared = 2;
-    assert_ok(scorer_begin(&s, list, 2));
+    assert_ok(scorer_begin(s, list, 2));
     list[1].shared = 3;
-    assert_int_equal(scorer_begin(&s, list, 2), ERR_RANGE);
+    assert_int_equal(scorer_begin(s, list, 2), ERR_RANGE);
     assert_string_equal(err_text(), "3 tokens are not those of the passage before");
     list[0].shared = 1;
-    assert_int_equal(scorer_begin(&s, list, 2), ERR_RANGE);
+    assert_int_equal(scorer_begin(s, list, 2), ERR_RANGE);
     assert_string_equal(err_text(), "there is no passage before the first");
-    scorer_release(&s);
+    scorer_free(s);
     engine_release(&e);
     tiny_speaker_release(&m);
 }

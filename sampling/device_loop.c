@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "sampling/device_loop_inside.h"
 
 /*
  * One step, by all threads of the team:
@@ -23,13 +24,18 @@
  * the team for some 40 us. */
 static const double POLL_S = 1.0 / 60;
 
-int device_loop_init(struct device_loop *l, struct engine *e, int n_slots)
+int device_loop_new(struct device_loop **out, struct engine *e, int n_slots)
 {
-    *l = (struct device_loop){.engine = e, .n_slots = n_slots};
+    *out = NULL;
     if (n_slots < 1 || n_slots > e->max_seqs || n_slots > FORWARD_MAX_ROWS)
         return err_set(ERR_RANGE, "%d texts at once: the engine was made for 1 to %d", n_slots,
                        e->max_seqs < FORWARD_MAX_ROWS ? e->max_seqs : FORWARD_MAX_ROWS);
+    struct device_loop *l = mem_alloc(sizeof *l);
+    if (l == NULL)
+        return ERR_NOMEM;
     size_t n = (size_t)n_slots;
+    l->engine = e;
+    l->n_slots = n_slots;
     /* A text of one id gets n_ctx more, so a run of so many steps is never cut short; one
      * more for a slot that finds no page. */
     l->max_steps = e->model->config.n_ctx;
@@ -40,13 +46,14 @@ int device_loop_init(struct device_loop *l, struct engine *e, int n_slots)
         (l->drawn = mem_array(n, sizeof *l->drawn)) == NULL ||
         (l->picked = mem_array(n, sizeof *l->picked)) == NULL ||
         (l->ring = mem_array((size_t)l->max_events, sizeof *l->ring)) == NULL) {
-        device_loop_release(l);
+        device_loop_free(l);
         return ERR_NOMEM;
     }
+    *out = l;
     return 0;
 }
 
-void device_loop_release(struct device_loop *l)
+void device_loop_free(struct device_loop *l)
 {
     if (l == NULL)
         return;
@@ -55,7 +62,12 @@ void device_loop_release(struct device_loop *l)
     mem_free(l->drawn);
     mem_free(l->picked);
     mem_free(l->ring);
-    *l = (struct device_loop){0};
+    mem_free(l);
+}
+
+struct decode_slot *device_loop_slots(struct device_loop *l)
+{
+    return l->slots;
 }
 
 /* Draw one token for a slot and see whether it ends the text. */

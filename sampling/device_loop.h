@@ -12,8 +12,6 @@
 #include "sampling/text/request.h"
 #include "sampling/text/stream.h"
 
-#include <stdatomic.h>
-
 /*
  * One text being decoded. Between runs the last id of a live slot either is in the
  * cache and its logits wait for a draw (ready), or waits to be fed.
@@ -41,28 +39,13 @@ struct token_event {
     size_t n_text;
 };
 
-struct device_loop {
-    struct engine *engine;
-    struct decode_slot *slots; /* [n_slots], the caller's to fill between runs */
-    int n_slots;
-    /* From here on the loop's own. */
-    int max_steps, max_events;
-    char *scratch; /* [threads][scratch_bytes] for draws */
-    size_t scratch_bytes;
-    struct token_event *drawn; /* [n_slots] of this step */
-    bool *picked;              /* [n_slots] in this step */
-    struct token_event *ring;  /* [max_events], written by the team, read by the host */
-    size_t n_written, n_read;
-    _Alignas(64) atomic_size_t n_emitted; /* what the host may read */
-    _Alignas(64) atomic_int next;         /* slot to draw for */
-    atomic_bool halt;
-    int steps, steps_wanted, steps_held, device_iterations;
-    bool until_ended, ended, leave;
-};
+struct device_loop;
 
 /* n_slots at most e->max_seqs; all slots zeroed. */
-int device_loop_init(struct device_loop *l, struct engine *e, int n_slots);
-void device_loop_release(struct device_loop *l);
+int device_loop_new(struct device_loop **out, struct engine *e, int n_slots);
+void device_loop_free(struct device_loop *l);
+/* [n_slots], the caller's to fill between runs. */
+struct decode_slot *device_loop_slots(struct device_loop *l);
 /*
  * Draw up to `steps` tokens for each live slot; sooner back when no slot is live, when
  * one has ended (until_ended), on an interrupt, after device_loop_halt or before the

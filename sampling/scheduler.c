@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "sampling/search/search.h"
 #include "sampling/slots.h"
+#include "sampling/text/prompt.h"
 
 #include <limits.h>
 #include <string.h>
@@ -44,7 +45,7 @@ struct scheduler {
     const struct sampler_config *sampler;
     const struct scheduler_host *host;
     struct generate_host listener;
-    struct slots slots;
+    struct slots *slots;
     struct pending *first, **last; /* in order of input; the first is the next to deliver */
     struct pending *waiting;       /* the first that has not begun all its texts */
     int64_t n_draws;               /* given out: one an answer, one an item that has none */
@@ -191,7 +192,7 @@ static int search_alone(struct scheduler *b, struct pending *j)
     const int n = generate_texts(j->generate, j->sampler);
     int rc = 0;
     sampler.draw = j->draw;
-    slots_clear(&b->slots);
+    slots_clear(b->slots);
     double start = clock_s();
     if (n > b->engine->max_seqs)
         rc = engine_init(&larger, b->engine->model, n);
@@ -205,11 +206,19 @@ static int search_alone(struct scheduler *b, struct pending *j)
                         j->answers);
     sequence_release(&sequence);
     engine_release(&larger);
-    b->slots.decode_s += clock_s() - start;
+    b->stats.decode_s += clock_s() - start;
     j->n_started = j->n_ended = j->n;
     if (rc != 0 && rc != ERR_INTERRUPTED)
         fail(j, rc);
     return rc == ERR_INTERRUPTED ? rc : 0;
+}
+
+static void end_answer(void *owner, int rc)
+{
+    struct pending *j = owner;
+    j->n_ended++;
+    if (rc != 0)
+        fail(j, rc);
 }
 
 /* One more answer of a request, into a free slot. */
@@ -229,8 +238,9 @@ static void start_sample(struct scheduler *b, struct pending *j)
                             .draw = j->draw + j->n_started,
                             .answer = &j->answers[j->n_started],
                             .index = j->n_started,
+                            .ended = end_answer,
                             .owner = j};
-    int rc = slots_start(&b->slots, &sample);
+    int rc = slots_start(b->slots, &sample);
     if (rc == 0)
         j->n_started++;
     else
@@ -241,9 +251,9 @@ static void start_sample(struct scheduler *b, struct pending *j)
 static int fill(struct scheduler *b)
 {
     int rc = 0;
-    while (rc == 0 && b->slots.n_busy < b->slots.n) {
+    while (rc == 0 && slots_room(b->slots)) {
         struct pending *j = b->waiting;
-        bool idle = b->slots.n_busy == 0;
+        bool idle = slots_busy(b->slots) == 0;
         if (j == NULL && b->at_end)
             return 0;
         if (j == NULL) {
@@ -264,16 +274,6 @@ static int fill(struct scheduler *b)
     return rc;
 }
 
-static int text_ended(void *user, const struct slot *slot, int rc)
-{
-    (void)user;
-    struct pending *j = slot->sample.owner;
-    j->n_ended++;
-    if (rc != 0)
-        fail(j, rc);
-    return 0;
-}
-
 /* What has not begun will not; the rest has ended already. */
 static void abandon(struct scheduler *b)
 {
@@ -292,10 +292,9 @@ static int run_requests(struct scheduler *b)
         int rc = fill(b);
         if (rc == 0 && (rc = deliver(b)) != 0)
             return rc;
-        if (rc == 0 && b->slots.n_busy > 0)
-            rc = slots_step(&b->slots, b->slots.n_busy < b->slots.n && !b->at_end
-                                           ? STEPS_BETWEEN_LOOKS
-                                           : INT_MAX);
+        if (rc == 0 && slots_busy(b->slots) > 0)
+            rc = slots_step(b->slots,
+                            slots_room(b->slots) && !b->at_end ? STEPS_BETWEEN_LOOKS : INT_MAX);
         else if (rc == 0 && b->first == NULL && b->at_end)
             return b->input_rc == 0 ? 0 : err_set(b->input_rc, "%s", b->input_sentence);
         if (rc == ERR_INTERRUPTED) {
@@ -331,17 +330,15 @@ int scheduler_run(struct engine *e, const struct generate_config *g, const struc
     if (host->live != NULL)
         b.listener = *host->live;
     b.last = &b.first;
-    if ((rc = slots_init(&b.slots, e, n_slots, g, c, &b.listener)) != 0)
+    if ((rc = slots_new(&b.slots, e, n_slots, g, c, &b.listener)) != 0)
         return rc;
-    b.slots.ended = text_ended;
-    b.slots.user = &b;
     rc = run_requests(&b);
     b.stats.wall_s = clock_s() - start;
-    b.stats.prefill_s = b.slots.prefill_s;
-    b.stats.decode_s = b.slots.decode_s;
+    b.stats.prefill_s = slots_times(b.slots).prefill_s;
+    b.stats.decode_s += slots_times(b.slots).decode_s;
     if (stats != NULL)
         *stats = b.stats;
-    slots_release(&b.slots);
+    slots_free(b.slots);
     while (b.first != NULL) {
         struct pending *j = b.first;
         b.first = j->next;

@@ -3,6 +3,8 @@
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "sampling/device_loop.h"
+#include "sampling/text/prompt.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +19,39 @@
 /* Below so many ids a common beginning is not worth a pass of its own: reading them
  * twice in one pass costs less than the weights once more. */
 enum { WORTH_A_PASS = 16 };
+
+/* What the host keeps of one. Its sequence keeps what was read after the end, so that later
+ * texts can share it. */
+struct slot {
+    struct decode_slot *decode; /* the loop's side of it; its sequence is own or sample.read */
+    struct sample sample;
+    bool busy, unread, ended;
+    enum finish finish;
+    int rc;              /* why it could not go on: the text of finish error */
+    struct sequence own; /* made when first needed */
+    struct sampler *sampler;
+    struct stop_strings *stops;
+    struct stream stream;
+    size_t bytes; /* of decode->bytes */
+    bool kept;    /* sampler and stream are those of the slots' own settings */
+    size_t logprobs_cap;
+    double since_s; /* decoding began */
+};
+
+struct slots {
+    struct engine *engine;
+    const struct generate_config *generate;
+    const struct sampler_config *sampler;
+    const struct generate_host *host;
+    struct device_loop *loop;
+    struct slot *list; /* [n] */
+    struct engine_feed *feeds;
+    int *fed; /* [n] the slots of feeds */
+    int n, n_busy;
+    int failed; /* code of a token event that could not be taken */
+    bool slid_said;
+    struct slots_times times;
+};
 
 static const struct config *shape(const struct slots *s)
 {
@@ -35,25 +70,30 @@ static void release_tools(struct slot *slot)
     slot->kept = false;
 }
 
-int slots_init(struct slots *s, struct engine *e, int n, const struct generate_config *g,
-               const struct sampler_config *c, const struct generate_host *host)
+int slots_new(struct slots **out, struct engine *e, int n, const struct generate_config *g,
+              const struct sampler_config *c, const struct generate_host *host)
 {
-    *s = (struct slots){.engine = e, .n = n, .generate = g, .sampler = c, .host = host};
-    int rc = device_loop_init(&s->loop, e, n);
-    if (rc != 0)
-        return rc;
-    if ((s->list = mem_array((size_t)n, sizeof *s->list)) == NULL ||
-        (s->feeds = mem_array((size_t)n, sizeof *s->feeds)) == NULL ||
-        (s->fed = mem_array((size_t)n, sizeof *s->fed)) == NULL) {
-        slots_release(s);
+    *out = NULL;
+    struct slots *s = mem_alloc(sizeof *s);
+    if (s == NULL)
         return ERR_NOMEM;
+    *s = (struct slots){.engine = e, .n = n, .generate = g, .sampler = c, .host = host};
+    int rc = device_loop_new(&s->loop, e, n);
+    if (rc == 0 && ((s->list = mem_array((size_t)n, sizeof *s->list)) == NULL ||
+                    (s->feeds = mem_array((size_t)n, sizeof *s->feeds)) == NULL ||
+                    (s->fed = mem_array((size_t)n, sizeof *s->fed)) == NULL))
+        rc = ERR_NOMEM;
+    if (rc != 0) {
+        slots_free(s);
+        return rc;
     }
     for (int i = 0; i < n; i++)
-        s->list[i].decode = &s->loop.slots[i];
+        s->list[i].decode = &device_loop_slots(s->loop)[i];
+    *out = s;
     return 0;
 }
 
-void slots_release(struct slots *s)
+void slots_free(struct slots *s)
 {
     if (s == NULL)
         return;
@@ -65,8 +105,23 @@ void slots_release(struct slots *s)
     mem_free(s->list);
     mem_free(s->feeds);
     mem_free(s->fed);
-    device_loop_release(&s->loop);
-    *s = (struct slots){0};
+    device_loop_free(s->loop);
+    mem_free(s);
+}
+
+int slots_busy(const struct slots *s)
+{
+    return s->n_busy;
+}
+
+bool slots_room(const struct slots *s)
+{
+    return s->n_busy < s->n;
+}
+
+struct slots_times slots_times(const struct slots *s)
+{
+    return s->times;
 }
 
 void slots_clear(struct slots *s)
@@ -267,7 +322,7 @@ static int read_unread(struct slots *s)
             }
             begin_decoding(s, s->fed[i], row++);
         }
-        s->prefill_s += now - start;
+        s->times.prefill_s += now - start;
         start = now;
     }
     return 0;
@@ -311,7 +366,7 @@ static void take_event(void *user, const struct token_event *event)
         rc = add_text(s, slot, event->text, event->n_text);
     if (rc != 0) {
         s->failed = rc;
-        device_loop_halt(&s->loop);
+        device_loop_halt(s->loop);
     }
     slot->ended = event->ended;
     slot->finish = event->finish;
@@ -348,7 +403,9 @@ static int end_text(struct slots *s, struct slot *slot)
     int rc = add_text(s, slot, bytes, stream_finish(&slot->stream, bytes));
     if (rc == 0 && slot->rc != 0)
         kvcache_full(&s->engine->cache); /* the sentence of the loop's thread, in the host's */
-    return rc != 0 || s->ended == NULL ? rc : s->ended(s->user, slot, slot->rc);
+    if (rc == 0)
+        slot->sample.ended(slot->sample.owner, slot->rc);
+    return rc;
 }
 
 /* End, or slide, the texts that have come to their end; how many ended. */
@@ -392,9 +449,9 @@ int slots_step(struct slots *s, int steps)
     if ((rc = read_unread(s)) != 0)
         return rc == ERR_INTERRUPTED ? interrupt_texts(s) : rc;
     double start = clock_s();
-    device_loop_run(&s->loop, s->generate->device_loop ? steps : 1, s->generate->device_iterations,
+    device_loop_run(s->loop, s->generate->device_loop ? steps : 1, s->generate->device_iterations,
                     true, take_event, s);
-    s->decode_s += clock_s() - start;
+    s->times.decode_s += clock_s() - start;
     if (s->failed != 0)
         return s->failed;
     if ((rc = end_texts(s, &n_ended)) != 0)

@@ -4,8 +4,9 @@
  * The scheduler's slots: the host's side of the device loop. Each makes one answer at a
  * time, with a sequence, a sampler and a stream.
  */
-#include "sampling/device_loop.h"
-#include "sampling/text/prompt.h"
+#include "kvcache/sequence.h"
+#include "sampling/chain/sampler.h"
+#include "sampling/text/request.h"
 
 /* One answer to make. */
 struct sample {
@@ -18,59 +19,35 @@ struct sample {
     const struct sampler_config *sampler;
     int64_t draw;
     struct answer *answer;
-    int index;   /* for host->text */
+    int index; /* for host->text */
+    /* The answer is made; rc and err_text() say why if it could not go on. */
+    void (*ended)(void *owner, int rc);
     void *owner; /* the caller's own */
 };
 
-/* What the host keeps of one. Its sequence keeps what was read after the end, so that later
- * texts can share it. */
-struct slot {
-    struct decode_slot *decode; /* the loop's side of it; its sequence is own or sample.read */
-    struct sample sample;
-    bool busy, unread, ended;
-    enum finish finish;
-    int rc;              /* why it could not go on: the text of finish error */
-    struct sequence own; /* made when first needed */
-    struct sampler *sampler;
-    struct stop_strings *stops;
-    struct stream stream;
-    size_t bytes; /* of decode->bytes */
-    bool kept;    /* sampler and stream are those of the slots' own settings */
-    size_t logprobs_cap;
-    double since_s; /* decoding began */
-};
-
-struct slots {
-    struct engine *engine;
-    const struct generate_config *generate;
-    const struct sampler_config *sampler;
-    const struct generate_host *host;
-    /* A text has ended; rc and err_text() say why if it could not go on. Non-zero ends
-     * slots_step with it. */
-    int (*ended)(void *user, const struct slot *slot, int rc);
-    void *user;
-    struct device_loop loop;
-    struct slot *list; /* [n] */
-    struct engine_feed *feeds;
-    int *fed; /* [n] the slots of feeds */
-    int n, n_busy;
-    int failed; /* code of a token event that could not be taken */
-    bool slid_said;
+/* Seconds spent so far. */
+struct slots_times {
     double prefill_s, decode_s;
 };
 
+struct slots;
+
 /* generate and sampler: the settings most samples will have; kept, and prepared once. */
-int slots_init(struct slots *s, struct engine *e, int n, const struct generate_config *g,
-               const struct sampler_config *c, const struct generate_host *host);
-void slots_release(struct slots *s);
-/* Take a free slot (n_busy < n) for a sample. On failure nothing has begun. */
+int slots_new(struct slots **out, struct engine *e, int n, const struct generate_config *g,
+              const struct sampler_config *c, const struct generate_host *host);
+void slots_free(struct slots *s);
+/* How many are at work, and whether one is free. */
+int slots_busy(const struct slots *s);
+bool slots_room(const struct slots *s);
+struct slots_times slots_times(const struct slots *s);
+/* Take a free slot for a sample. On failure nothing has begun. */
 int slots_start(struct slots *s, const struct sample *sample);
 /*
  * Read what is unread, then decode until a text ends, at most `steps` steps.
  * ERR_INTERRUPTED: all texts were ended as interrupted.
  */
 int slots_step(struct slots *s, int steps);
-/* Give all pages back. n_busy is 0. */
+/* Give all pages back. None is busy. */
 void slots_clear(struct slots *s);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "model/base/par.h"
 #include "model/base/progress.h"
+#include "sampling/device_loop_inside.h"
 #include "tests/lib/tiny_text.h"
 
 #include <pthread.h>
@@ -41,7 +42,9 @@ static void take(void *user, const struct token_event *event)
 struct bench {
     struct model model;
     struct engine engine;
-    struct device_loop loop;
+    struct device_loop *loop;
+    struct decode_slot *slots;
+    int n_slots;
     struct sequence seqs[SLOTS];
     struct sampler *samplers[SLOTS];
     struct sampler_config config;
@@ -56,12 +59,14 @@ static void set_up(struct bench *b, int n_slots, const char *stops)
     memset(b, 0, sizeof *b);
     tiny_speaker(&b->model, 5);
     assert_ok(engine_init(&b->engine, &b->model, SLOTS));
-    assert_ok(device_loop_init(&b->loop, &b->engine, n_slots));
+    assert_ok(device_loop_new(&b->loop, &b->engine, n_slots));
+    b->slots = device_loop_slots(b->loop);
+    b->n_slots = n_slots;
     assert_ok(stop_strings_new(&b->stops, stops));
     sampler_config_init(&b->config);
     b->config.seed = 9;
     for (int i = 0; i < n_slots; i++) {
-        struct decode_slot *s = &b->loop.slots[i];
+        struct decode_slot *s = &b->slots[i];
         int n = 1 + 31 * i;
         assert_ok(sequence_init(&b->seqs[i], &b->engine));
         assert_ok(sampler_new(&b->samplers[i], &b->config, TINY_V, 150, b->model.tokenizer,
@@ -88,13 +93,13 @@ static void set_up(struct bench *b, int n_slots, const char *stops)
 
 static void tear_down(struct bench *b)
 {
-    for (int i = 0; i < b->loop.n_slots; i++) {
+    for (int i = 0; i < b->n_slots; i++) {
         sequence_release(&b->seqs[i]);
         sampler_free(b->samplers[i]);
         stream_release(&b->streams[i]);
     }
     stop_strings_free(b->stops);
-    device_loop_release(&b->loop);
+    device_loop_free(b->loop);
     engine_release(&b->engine);
     tiny_speaker_release(&b->model);
 }
@@ -113,12 +118,12 @@ static void by_loop(struct taken *t, int device_iterations)
     struct bench b;
     *t = (struct taken){0};
     set_up(&b, SLOTS, NULL);
-    assert_int_equal(device_loop_run(&b.loop, 1000, device_iterations, false, take, t), NEW);
+    assert_int_equal(device_loop_run(b.loop, 1000, device_iterations, false, take, t), NEW);
     for (int i = 0; i < SLOTS; i++) {
         assert_int_equal(t->n[i], NEW);
         assert_int_equal(t->ended[i], 1);
         assert_int_equal(t->finish[i], FINISH_LENGTH);
-        assert_int_equal(b.loop.slots[i].n_new, NEW);
+        assert_int_equal(b.slots[i].n_new, NEW);
     }
     tear_down(&b);
 }
@@ -130,8 +135,8 @@ static void steps_and_loop_give_the_same(void **state)
     struct bench b;
     set_up(&b, SLOTS, NULL);
     for (int i = 0; i < NEW; i++)
-        assert_int_equal(device_loop_run(&b.loop, 1, 1, false, take, &steps), 1);
-    assert_int_equal(device_loop_run(&b.loop, 1, 1, false, take, &steps), 0);
+        assert_int_equal(device_loop_run(b.loop, 1, 1, false, take, &steps), 1);
+    assert_int_equal(device_loop_run(b.loop, 1, 1, false, take, &steps), 0);
     tear_down(&b);
     static const int iterations[] = {1, 4, 16, 1000};
     for (int i = 0; i < 4; i++) {
@@ -169,9 +174,9 @@ static void tokens_are_emitted_in_lots(void **state)
         pthread_t thread;
         set_up(&b, SLOTS, NULL);
         struct onlooker o = {
-            .loop = &b.loop, .lot = (size_t)iterations[i] * SLOTS, .all = (size_t)NEW * SLOTS};
+            .loop = b.loop, .lot = (size_t)iterations[i] * SLOTS, .all = (size_t)NEW * SLOTS};
         assert_int_equal(pthread_create(&thread, NULL, look_on, &o), 0);
-        assert_int_equal(device_loop_run(&b.loop, 1000, iterations[i], false, take, &t), NEW);
+        assert_int_equal(device_loop_run(b.loop, 1000, iterations[i], false, take, &t), NEW);
         atomic_store(&o.stop, true);
         pthread_join(thread, NULL);
         assert_int_equal(o.odd, 0);
@@ -204,8 +209,8 @@ static void neighbours_do_not_matter(void **state)
         struct bench b;
         set_up(&b, SLOTS, NULL);
         for (int i = 0; i < SLOTS; i++)
-            b.loop.slots[i].live = i == only;
-        device_loop_run(&b.loop, 1000, 1, false, take, &t);
+            b.slots[i].live = i == only;
+        device_loop_run(b.loop, 1000, 1, false, take, &t);
         assert_int_equal(t.n[only], NEW);
         assert_memory_equal(t.ids[only], all.ids[only], NEW * sizeof(token_id));
         tear_down(&b);
@@ -219,7 +224,7 @@ static void allocates_nothing(void **state)
     struct bench b;
     set_up(&b, SLOTS, "never this,nor that");
     uint64_t before = mem_count();
-    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    device_loop_run(b.loop, 1000, 1, false, take, &t);
     assert_int_equal(mem_count(), before);
     tear_down(&b);
 }
@@ -232,13 +237,13 @@ static void leaves_when_a_text_ends(void **state)
     struct bench b;
     by_loop(&all, 1);
     set_up(&b, SLOTS, NULL);
-    b.loop.slots[2].max_new = 7;
-    assert_int_equal(device_loop_run(&b.loop, 1000, 100, true, take, &t), 7);
+    b.slots[2].max_new = 7;
+    assert_int_equal(device_loop_run(b.loop, 1000, 100, true, take, &t), 7);
     assert_int_equal(t.n[0], 7);
     assert_int_equal(t.ended[2], 1);
-    assert_false(b.loop.slots[2].live);
+    assert_false(b.slots[2].live);
     assert_int_equal(b.seqs[0].kv.n, b.seqs[0].ids.n - 1);
-    assert_int_equal(device_loop_run(&b.loop, 1000, 1, false, take, &t), NEW - 7);
+    assert_int_equal(device_loop_run(b.loop, 1000, 1, false, take, &t), NEW - 7);
     for (int i = 0; i < SLOTS; i++)
         assert_memory_equal(t.ids[i], all.ids[i], (size_t)t.n[i] * sizeof(token_id));
     tear_down(&b);
@@ -255,9 +260,9 @@ static void ends_at_the_stop_token(void **state)
     while (all.ids[1][first] != stop)
         first++;
     set_up(&b, 2, NULL);
-    b.loop.slots[0].live = false;
-    b.loop.slots[1].stop_tokens = (struct stop_tokens){{TINY_V - 1, stop}, 2};
-    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    b.slots[0].live = false;
+    b.slots[1].stop_tokens = (struct stop_tokens){{TINY_V - 1, stop}, 2};
+    device_loop_run(b.loop, 1000, 1, false, take, &t);
     assert_int_equal(t.finish[1], FINISH_STOP_TOKEN);
     assert_int_equal(t.n[1], first);
     assert_int_equal(b.seqs[1].ids.n, 32 + first);
@@ -271,8 +276,8 @@ static void ends_at_the_context(void **state)
     struct bench b;
     set_up(&b, SLOTS, NULL);
     for (int i = 0; i < SLOTS; i++)
-        b.loop.slots[i].max_new = 1000;
-    device_loop_run(&b.loop, 1000, 7, false, take, &t);
+        b.slots[i].max_new = 1000;
+    device_loop_run(b.loop, 1000, 7, false, take, &t);
     for (int i = 0; i < SLOTS; i++) {
         assert_int_equal(t.finish[i], FINISH_CONTEXT);
         assert_int_equal(t.n[i], 151 - (1 + 31 * i));
@@ -288,17 +293,17 @@ static void host_and_interrupt_end_a_run(void **state)
     struct bench b;
     by_loop(&all, 1);
     set_up(&b, SLOTS, NULL);
-    t.loop = &b.loop;
+    t.loop = b.loop;
     t.halt_at = 3;
-    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    device_loop_run(b.loop, 1000, 1, false, take, &t);
     t.interrupt_at = t.calls + 2;
-    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    device_loop_run(b.loop, 1000, 1, false, take, &t);
     interrupt_raise();
     int calls = t.calls;
-    assert_int_equal(device_loop_run(&b.loop, 1000, 1, false, take, &t), 0);
+    assert_int_equal(device_loop_run(b.loop, 1000, 1, false, take, &t), 0);
     assert_int_equal(t.calls, calls);
     interrupt_clear();
-    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    device_loop_run(b.loop, 1000, 1, false, take, &t);
     same(&all, &t); /* and nothing was lost or done twice */
     tear_down(&b);
 }
@@ -311,7 +316,7 @@ static void text_comes_with_its_token(void **state)
     struct bench b;
     set_up(&b, SLOTS, "qq,e");
     for (int i = 0; i < NEW; i++)
-        device_loop_run(&b.loop, 1 + i, 1 + i % 3, false, take, &t);
+        device_loop_run(b.loop, 1 + i, 1 + i % 3, false, take, &t);
     for (int i = 0; i < SLOTS; i++) {
         struct buf expected = {0};
         char out[1 << 12];
@@ -333,10 +338,10 @@ static void a_full_pool_ends_one_text(void **state)
     struct taken t = {0};
     struct bench b;
     set_up(&b, 2, NULL);
-    b.loop.slots[1].max_new = 1000; /* 32 ids: needs its second page at 64 */
+    b.slots[1].max_new = 1000; /* 32 ids: needs its second page at 64 */
     int n_free = b.engine.cache.n_free;
     b.engine.cache.n_free = 0;
-    device_loop_run(&b.loop, 1000, 1, false, take, &t);
+    device_loop_run(b.loop, 1000, 1, false, take, &t);
     assert_int_equal(t.finish[0], FINISH_LENGTH);
     assert_int_equal(t.finish[1], FINISH_ERROR);
     assert_int_equal(t.rc[0], 0);
@@ -351,10 +356,11 @@ static void refuses_more_slots_than_the_engine(void **state)
 {
     (void)state;
     struct bench b;
-    struct device_loop l;
+    struct device_loop *l;
     set_up(&b, 1, NULL);
-    assert_int_equal(device_loop_init(&l, &b.engine, SLOTS + 1), ERR_RANGE);
-    assert_int_equal(device_loop_init(&l, &b.engine, 0), ERR_RANGE);
+    assert_int_equal(device_loop_new(&l, &b.engine, SLOTS + 1), ERR_RANGE);
+    assert_int_equal(device_loop_new(&l, &b.engine, 0), ERR_RANGE);
+    assert_null(l);
     tear_down(&b);
 }
 

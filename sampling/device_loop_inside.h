@@ -1,0 +1,32 @@
+#ifndef PRATTLE_SAMPLING_DEVICE_LOOP_INSIDE_H
+#define PRATTLE_SAMPLING_DEVICE_LOOP_INSIDE_H
+/*
+ * The device loop as its own file, and the test of its ring, see it.
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct engine;
+struct decode_slot;
+struct token_event;
+
+struct device_loop {
+    struct engine *engine;
+    struct decode_slot *slots; /* [n_slots] */
+    int n_slots;
+    int max_steps, max_events;
+    char *scratch; /* [threads][scratch_bytes] for draws */
+    size_t scratch_bytes;
+    struct token_event *drawn; /* [n_slots] of this step */
+    bool *picked;              /* [n_slots] in this step */
+    struct token_event *ring;  /* [max_events], written by the team, read by the host */
+    size_t n_written, n_read;
+    _Alignas(64) atomic_size_t n_emitted; /* what the host may read */
+    _Alignas(64) atomic_int next;         /* slot to draw for */
+    atomic_bool halt;
+    int steps, steps_wanted, steps_held, device_iterations;
+    bool until_ended, ended, leave;
+};
+
+#endif

@@ -17,7 +17,7 @@ under() {
         "$rc, $(grep -A 4 '^not ok' "$log" || { [ $rc = 0 ] && echo nothing failed || tail -n 20 "$log"; })"
 }
 # What multiplies by OpenBLAS, which is training and what it leads to.
-units=(backward curve half kernels lora run_figures run_skips)
+units=(train/step/test_backward train/step/test_curve train/step/test_half model/kernels/test_kernels train/step/test_lora train/run/test_run train/run/test_run_figures train/run/test_run_skips)
 trainings=(train lora)
 shells=(train lora eval bundled programs batch)
 
@@ -27,7 +27,7 @@ has_flags avx2 fma && cores+=(Haswell Zen)
 has_flags avx512f avx512bw avx512dq avx512vl && cores+=(SkylakeX)
 for core in "${cores[@]}"; do
     export OPENBLAS_CORETYPE=$core
-    for t in "${units[@]}"; do under "OpenBLAS's $core" "build/release/tests/unit/test_$t"; done
+    for t in "${units[@]}"; do under "OpenBLAS's $core" "build/release/tests/unit/$t"; done
     for t in "${trainings[@]}"; do under "OpenBLAS's $core" bash "tests/cli/$t.sh"; done
 done
 unset OPENBLAS_CORETYPE

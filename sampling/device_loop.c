@@ -11,16 +11,16 @@
  *     draw_all | plan (thread 0): emit, leave or put the next pass together | engine_pass
  *              ^ barrier                                                    ^ barrier
  *
- * The ring has one writer, thread 0, and one reader, the host:
+ * The ring has one writer, thread 0, and one reader, the caller:
  *
  *     n_read <= n_emitted <= n_written <= n_read + max_events
  *
- * Events up to n_emitted (stored with release, read with acquire) are the host's to read, and
+ * Events up to n_emitted (stored with release, read with acquire) are the caller's to read, and
  * so is the text they point to. Nothing is overwritten in a run: it emits at most max_events,
  * and all of them are read when it is over.
  */
 
-/* How often the host looks into the ring, a frame of a screen: each look takes a core from
+/* How often the caller looks into the ring, a frame of a screen: each look takes a core from
  * the team for some 40 us. */
 static const double POLL_S = 1.0 / 60;
 
@@ -114,7 +114,7 @@ static void draw_all(struct device_loop *l, int thread)
     }
 }
 
-/* To the ring, not yet to the host. */
+/* To the ring, not yet to the caller. */
 static void emit_event(struct device_loop *l, int slot, const struct token_event *h)
 {
     struct token_event *to = &l->ring[l->n_written++ % (size_t)l->max_events];

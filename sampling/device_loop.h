@@ -3,7 +3,7 @@
 /*
  * The device loop: one call runs up to n decode steps for all its slots (forward,
  * filters, draw, cache append, stop test) inside one parallel region, and emits
- * token events through a ring that the host reads meanwhile. No allocation, lock or
+ * token events through a ring that the caller reads meanwhile. No allocation, lock or
  * system call in between. Run one step at a time it is the step-by-step way; the
  * tokens are the same.
  */
@@ -28,7 +28,7 @@ struct decode_slot {
     size_t n_bytes;
 };
 
-/* One token emitted to the host, or the end of a text that could not go on (rc). */
+/* One token emitted to the caller, or the end of a text that could not go on (rc). */
 struct token_event {
     int slot;
     int rc; /* ERR_FULL: no page was left; then there is no token, and finish is an error */
@@ -49,7 +49,7 @@ struct decode_slot *device_loop_slots(struct device_loop *l);
 /*
  * Draw up to `steps` tokens for each live slot; sooner back when no slot is live, when
  * one has ended (until_ended), on an interrupt, after device_loop_halt or before the
- * ring could overflow. Tokens come to take, in the host's thread, each
+ * ring could overflow. Tokens come to take, in the caller's thread, each
  * device_iterations steps and at the end. Returns how many steps there were.
  */
 int device_loop_run(struct device_loop *l, int steps, int device_iterations, bool until_ended,

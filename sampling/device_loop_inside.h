@@ -20,9 +20,9 @@ struct device_loop {
     size_t scratch_bytes;
     struct token_event *drawn; /* [n_slots] of this step */
     bool *picked;              /* [n_slots] in this step */
-    struct token_event *ring;  /* [max_events], written by the team, read by the host */
+    struct token_event *ring;  /* [max_events], written by the team, read by the caller */
     size_t n_written, n_read;
-    _Alignas(64) atomic_size_t n_emitted; /* what the host may read */
+    _Alignas(64) atomic_size_t n_emitted; /* what the caller may read */
     _Alignas(64) atomic_int next;         /* slot to draw for */
     atomic_bool halt;
     int steps, steps_wanted, steps_held, device_iterations;

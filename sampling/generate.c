@@ -59,13 +59,13 @@ static int take_answers(void *user, const struct generate_request *request, int 
 }
 
 /* Greedy and sampling: all answers at once, or as many as the engine holds. */
-static int sample_answers(struct sequence *s, bool held_blank, const struct generate_config *g,
+static int sample_answers(struct sequence *s, bool held_space, const struct generate_config *g,
                           const struct sampler_config *c, const struct generate_host *host,
                           struct answer *answers)
 {
     int n = g->num_return_sequences, most = s->engine->max_seqs;
     struct single single = {
-        .request = {.sequence = s, .held_blank = held_blank, .answers = answers}};
+        .request = {.sequence = s, .held_space = held_space, .answers = answers}};
     const struct scheduler_host through = {
         .next = give_request, .done = take_answers, .live = host, .user = &single};
     return scheduler_run(s->engine, g, c, n < most ? n : most, &through, NULL);
@@ -78,7 +78,7 @@ int generate(struct sequence *s, const struct prompt *prompt, const struct gener
     static const struct generate_host SILENT = {0};
     const struct ids *text;
     struct ids made = {0};
-    bool slid, held_blank = prompt != NULL && prompt->held_blank;
+    bool slid, held_space = prompt != NULL && prompt->held_space;
     host = host == NULL ? &SILENT : host;
     int rc = generate_config_check(g, c);
     if (rc == 0)
@@ -90,6 +90,6 @@ int generate(struct sequence *s, const struct prompt *prompt, const struct gener
     ids_release(&made);
     if (rc != 0)
         return rc;
-    return search_wanted(g) ? search_run(s, held_blank, g, c, host, answers)
-                            : sample_answers(s, held_blank, g, c, host, answers);
+    return search_wanted(g) ? search_run(s, held_space, g, c, host, answers)
+                            : sample_answers(s, held_space, g, c, host, answers);
 }

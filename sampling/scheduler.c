@@ -83,7 +83,7 @@ static void fail(struct pending *j, int rc)
 static int prepare_read(struct pending *j, int n)
 {
     const struct ids *ids = &j->request.sequence->ids;
-    j->prompt.held_blank = j->request.held_blank;
+    j->prompt.held_space = j->request.held_space;
     j->answers = j->request.answers;
     j->n = n;
     return n > 1 ? ids_add(&j->prompt.ids, ids->data, ids->n) : 0;
@@ -202,7 +202,7 @@ static int search_alone(struct scheduler *b, struct pending *j)
         rc = prompt_read(&sequence, &j->prompt.ids, false, j->generate, b->listener.progress,
                          j->answers);
     if (rc == 0)
-        rc = search_run(&sequence, j->prompt.held_blank, j->generate, &sampler, &b->listener,
+        rc = search_run(&sequence, j->prompt.held_space, j->generate, &sampler, &b->listener,
                         j->answers);
     sequence_release(&sequence);
     engine_release(&larger);
@@ -232,7 +232,7 @@ static void start_sample(struct scheduler *b, struct pending *j)
                             .n_ids = j->prompt.ids.n,
                             .read = read,
                             .in_place = read != NULL && j->n_started == 0,
-                            .held_blank = j->prompt.held_blank,
+                            .held_space = j->prompt.held_space,
                             .generate = j->generate,
                             .sampler = j->sampler,
                             .draw = j->draw + j->n_started,

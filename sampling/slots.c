@@ -13,14 +13,14 @@
  * A slot goes idle -> busy and unread (slots_start) -> busy and live (its text is read, its
  * logits wait in a row of the engine's) -> ended -> idle, or unread once more when a full
  * context slides. The keys and values of an idle slot stay until its next text, for others
- * to share. Between runs of the loop the host alone looks at decode and sequences.
+ * to share. Between runs of the loop the caller alone looks at decode and sequences.
  */
 
 /* Below so many ids a common beginning is not worth a pass of its own: reading them
  * twice in one pass costs less than the weights once more. */
 enum { WORTH_A_PASS = 16 };
 
-/* What the host keeps of one. Its sequence keeps what was read after the end, so that later
+/* What the caller keeps of one. Its sequence keeps what was read after the end, so that later
  * texts can share it. */
 struct slot {
     struct decode_slot *decode; /* the loop's side of it; its sequence is own or sample.read */
@@ -163,7 +163,7 @@ static int prepare_tools(struct slots *s, struct slot *slot, const struct sample
     }
     sampler_reset(slot->sampler, sample->draw);
     sampler_want_logprobs(slot->sampler, s->host->want_logprobs);
-    stream_reset(&slot->stream, sample->held_blank);
+    stream_reset(&slot->stream, sample->held_space);
     return 0;
 }
 
@@ -256,7 +256,7 @@ static void begin_decoding(struct slots *s, int k, int row)
     struct slot *slot = &s->list[k];
     struct decode_slot *decode = slot->decode;
     decode->logits = s->engine->logits + (size_t)row * (size_t)shape(s)->n_vocab;
-    if (slot->sample.held_blank && decode->n_new == 0)
+    if (slot->sample.held_space && decode->n_new == 0)
         prompt_mask_logits(s->engine->model, decode->logits);
     decode->seq->n_logits = 0; /* the loop's go to the engine's rows */
     decode->live = decode->ready = true;
@@ -402,7 +402,7 @@ static int end_text(struct slots *s, struct slot *slot)
     char *bytes = slot->decode->bytes;
     int rc = add_text(s, slot, bytes, stream_finish(&slot->stream, bytes));
     if (rc == 0 && slot->rc != 0)
-        kvcache_full(&s->engine->cache); /* the sentence of the loop's thread, in the host's */
+        kvcache_full(&s->engine->cache); /* the sentence of the loop's thread, in the caller's */
     if (rc == 0)
         slot->sample.ended(slot->sample.owner, slot->rc);
     return rc;

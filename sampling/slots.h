@@ -1,7 +1,7 @@
 #ifndef PRATTLE_SAMPLING_SLOTS_H
 #define PRATTLE_SAMPLING_SLOTS_H
 /*
- * The scheduler's slots: the host's side of the device loop. Each makes one answer at a
+ * The scheduler's slots: the caller's side of the device loop. Each makes one answer at a
  * time, with a sequence, a sampler and a stream.
  */
 #include "kvcache/sequence.h"
@@ -14,7 +14,7 @@ struct sample {
     size_t n_ids;
     struct sequence *read; /* has read exactly these, and has the logits; NULL: none */
     bool in_place;         /* it goes on in `read` itself; ids are not used */
-    bool held_blank;
+    bool held_space;
     const struct generate_config *generate; /* device_loop, device_iterations: the slots' */
     const struct sampler_config *sampler;
     int64_t draw;

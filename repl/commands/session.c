@@ -49,7 +49,7 @@ int cmd_undo(struct repl *r, const struct call *c)
     int rc = sequence_assign(&r->sequence, t->before.data, t->before.n);
     if (rc != 0)
         return rc;
-    r->held_blank = t->before_held;
+    r->held_space = t->before_held;
     repl_pop_turn(r);
     print_text_length(r, "taken back; what is left");
     return 0;

@@ -209,7 +209,7 @@ static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run
     return 0;
 }
 
-/* Go on from a checkpoint under c, not settled. */
+/* Go on from a checkpoint under c, not resolved. */
 static int resume_under(struct repl *r, struct resume *q, const struct run_config *c,
                         enum discarder by)
 {
@@ -250,7 +250,7 @@ static int open_named(struct model_files *f, const struct run_config *c)
     return rc;
 }
 
-/* Before the run in memory makes room; c is settled. */
+/* Before the run in memory makes room; c is resolved. */
 static int check_first(struct repl *r, struct run_config *c, const struct model_files *named)
 {
     if (named->path != NULL)
@@ -259,7 +259,7 @@ static int check_first(struct repl *r, struct run_config *c, const struct model_
     return rc == 0 ? run_check_first(c, &r->model->config, r->model) : rc;
 }
 
-/* A new run, c settled. */
+/* A new run, c resolved. */
 static int begin(struct repl *r, const struct run_config *c, struct model_files *named)
 {
     const struct run_events e = events_of(r);

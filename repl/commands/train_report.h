@@ -6,7 +6,7 @@
 #include "repl/session/repl.h"
 #include "train/config/run_config.h"
 
-/* What a run by c, which is settled here, would be refused for; else memory, steps and time of it.
+/* What a run by c, which is resolved here, would be refused for; else memory, steps and time of it.
  */
 int train_plan(struct repl *r, struct run_config *c);
 /* The settings of the run in memory, or those that n words make, each with its origin. */

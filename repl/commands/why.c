@@ -72,7 +72,7 @@ static void explain_token(void *user, size_t i, const float *logits)
     size_t start = p->turn->prompt.ids.n;
     struct alternative chosen = {0}, others[MAX_ALTERNATIVES];
     memcpy(p->logits, logits, (size_t)p->r->model->config.n_vocab * sizeof *logits);
-    if (i == start && p->turn->prompt.held_blank)
+    if (i == start && p->turn->prompt.held_space)
         prompt_mask_logits(p->r->model, p->logits);
     int n_new = (int)(i - start);
     int n = sampler_explain(p->sampler, p->logits, p->text->data, i, n_new, p->text->data[i],

@@ -176,19 +176,19 @@ static int cut_unseen(struct repl *r, struct ids *text, const struct turn *turn,
                       const struct answer *a)
 {
     const struct tokenizer *t = r->model->tokenizer;
-    const bool held_blank = turn->prompt.held_blank;
+    const bool held_space = turn->prompt.held_space;
     size_t bytes = 0, n;
     for (size_t i = 0; i < a->ids.n; i++) {
         const char *piece = tokenizer_bytes(t, a->ids.data[i], &n);
-        bytes += n - (i == 0 && held_blank && n > 0 && *piece == ' ');
+        bytes += n - (i == 0 && held_space && n > 0 && *piece == ' ');
     }
     for (size_t unseen = bytes - a->text.n; unseen > 0 && text->n > 0;) {
         const char *piece = tokenizer_bytes(t, text->data[--text->n], &n);
         if (unseen < n) {
             n -= unseen;
-            r->held_blank =
-                piece[n - 1] == ' ' && prompt_holds_blank(r->model, &turn->settings.generate);
-            return tokenizer_encode(t, text, piece, n - r->held_blank, ENCODE_GOES_ON);
+            r->held_space =
+                piece[n - 1] == ' ' && prompt_holds_space(r->model, &turn->settings.generate);
+            return tokenizer_encode(t, text, piece, n - r->held_space, ENCODE_GOES_ON);
         }
         unseen -= n;
     }
@@ -214,7 +214,7 @@ static int remember(struct repl *r, struct turn *t, const struct answer *a)
     const struct ids *text = &r->sequence.ids;
     int rc = 0;
     if (!a->unread)
-        r->held_blank = false;
+        r->held_space = false;
     t->slid = a->slid;
     /* An empty prompt began with the begin token, which :why wants to see. */
     if (t->prompt.ids.n == 0 && text->n > a->ids.n)
@@ -236,7 +236,7 @@ static int save_sample(const struct repl *r, const struct turn *t, const struct 
     if (r->model->tokenizer != NULL)
         rc = tokenizer_decode(r->model->tokenizer, &text, t->prompt.ids.data + t->prompt.begun,
                               t->prompt.ids.n - t->prompt.begun);
-    if (rc == 0 && t->prompt.held_blank)
+    if (rc == 0 && t->prompt.held_space)
         rc = buf_char(&text, ' ');
     if (rc == 0)
         rc = answer_save_sample(&t->settings, buf_text(&text), text.n, answers, n);
@@ -337,12 +337,12 @@ static int finish(struct repl *r, struct turn *t, int rc, const char *shown, siz
     return rc;
 }
 
-/* The blank that was held behind the text, and the prompt. */
+/* The space that was held behind the text, and the prompt. */
 static int encode(struct repl *r, struct prompt *p, const struct generate_config *g, bool more,
                   const char *text, size_t n)
 {
     struct buf whole = {0};
-    int rc = more && r->held_blank ? buf_char(&whole, ' ') : 0;
+    int rc = more && r->held_space ? buf_char(&whole, ' ') : 0;
     if (rc == 0)
         rc = buf_add(&whole, text, n);
     if (rc == 0)
@@ -365,7 +365,7 @@ int answer_prompt(struct repl *r, const char *text, size_t n)
     if (rc == 0)
         rc = ids_add(&t->prompt.ids, p.ids.data, p.ids.n);
     if (rc == 0) {
-        t->prompt.held_blank = p.held_blank;
+        t->prompt.held_space = p.held_space;
         t->prompt.begun |= p.begun;
     }
     prompt_release(&p);
@@ -392,7 +392,7 @@ int answer_more(struct repl *r)
     int rc = begin(r, &t, true);
     if (rc == 0) {
         draw_on(r, &t->settings.sampler);
-        t->prompt.held_blank = r->held_blank;
+        t->prompt.held_space = r->held_space;
     }
     return finish(r, t, rc, "", 0);
 }

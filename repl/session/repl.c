@@ -54,7 +54,7 @@ struct turn *repl_push_turn(struct repl *r)
         r->n_turns--;
     }
     struct turn *t = &r->turns[r->n_turns++];
-    *t = (struct turn){.before_held = r->held_blank};
+    *t = (struct turn){.before_held = r->held_space};
     if (settings_copy(&t->settings, &r->options.settings) == 0 &&
         ids_add(&t->before, r->sequence.ids.data, r->sequence.ids.n) == 0)
         return t;
@@ -71,7 +71,7 @@ void repl_forget_turns(struct repl *r)
 {
     while (r->n_turns > 0)
         repl_pop_turn(r);
-    r->held_blank = false;
+    r->held_space = false;
 }
 
 void repl_forget(struct repl *r)

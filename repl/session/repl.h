@@ -11,7 +11,7 @@
 /* One prompt and its answer, as :regen, :undo and :why need them. */
 struct turn {
     struct ids before;        /* the text before it */
-    bool before_held;         /* and whether a blank was held behind that */
+    bool before_held;         /* and whether a space was held behind that */
     struct prompt prompt;     /* the text the answer goes on from */
     struct ids answer;        /* what was drawn, without the stop token */
     bool slid;                /* the context was cut meanwhile */
@@ -42,7 +42,7 @@ struct repl {
     struct model *model;  /* NULL: none loaded */
     struct engine engine; /* ready when engine.model is set */
     struct sequence sequence; /* the text in progress; its ids stay when the engine goes */
-    bool held_blank;    /* a blank was seen behind it, which goes with the word that follows */
+    bool held_space;    /* a space was seen behind it, which goes with the word that follows */
     struct run *run;    /* training of this model, in memory; NULL: none */
     char *last_run;     /* folder of the last one put away; NULL: none was */
     int64_t told_step;  /* of that run, of which was said last that it is saved */

@@ -29,7 +29,7 @@ static void hold_signals_back(int sig, siginfo_t *info, void *context)
 
 /*
  * Threads that libraries began when they were loaded (OpenBLAS has some) would be given signals
- * while the host holds them back, and Readline's handlers, run there, do not wake the host. A
+ * while the caller holds them back, and Readline's handlers, run there, do not wake the caller. A
  * thread's mask is its own to set, so each is sent a signal that does it. SIGURG, as one that comes
  * late does no harm.
  */
@@ -56,7 +56,7 @@ static void keep_signals_from_others(void)
     sigaction(SIGURG, &before, NULL);
 }
 
-/* A thread that a library begins later may still be given a signal that the host waits for. */
+/* A thread that a library begins later may still be given a signal that the caller waits for. */
 static bool signal_passed_on(int sig)
 {
     if (pthread_equal(pthread_self(), host))

@@ -91,25 +91,25 @@ static int add_phrase(struct sampler *s, const struct ids *ids)
     return phrases_add(&s->bad_words, ids->data, ids->n);
 }
 
-/* A word is banned as it stands and, where it does not begin with one, behind a blank. */
+/* A word is banned as it stands and, where it does not begin with one, behind a space. */
 static int add_bad_word(struct sampler *s, const struct word *w, const struct tokenizer *t)
 {
-    struct buf with_blank = {0};
+    struct buf with_space = {0};
     struct ids ids = {0};
     int rc = tokenizer_encode(t, &ids, w->bytes, w->n, ENCODE_SPECIAL | ENCODE_GOES_ON);
     if (rc == 0)
         rc = add_phrase(s, &ids);
     if (rc == 0 && w->bytes[0] != ' ') {
         ids.n = 0;
-        if ((rc = buf_char(&with_blank, ' ')) == 0 &&
-            (rc = buf_add(&with_blank, w->bytes, w->n)) == 0 &&
-            (rc = tokenizer_encode(t, &ids, with_blank.data, with_blank.n, ENCODE_TEXT)) == 0)
+        if ((rc = buf_char(&with_space, ' ')) == 0 &&
+            (rc = buf_add(&with_space, w->bytes, w->n)) == 0 &&
+            (rc = tokenizer_encode(t, &ids, with_space.data, with_space.n, ENCODE_TEXT)) == 0)
             rc = add_phrase(s, &ids);
         else if (rc == ERR_RANGE)
-            rc = 0; /* a vocabulary without a blank cannot say it that way */
+            rc = 0; /* a vocabulary without a space cannot say it that way */
     }
     ids_release(&ids);
-    buf_release(&with_blank);
+    buf_release(&with_space);
     return rc;
 }
 

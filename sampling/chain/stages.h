@@ -31,7 +31,7 @@ struct chain {
     int n;
 };
 
-/* Names separated by commas, blanks around them allowed; NULL and "" mean the default
+/* Names separated by commas, spaces around them allowed; NULL and "" mean the default
  * order. ERR_RANGE: an unknown name (says the nearest) or one that is there twice. */
 int chain_parse(struct chain *out, const char *text);
 

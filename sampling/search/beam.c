@@ -247,12 +247,12 @@ static int feed(struct search *b)
     return engine_feed(b->sequence->engine, b->feeds, b->n_open, b->sequence->engine->logits, NULL);
 }
 
-static int search(struct search *b, bool held_blank, const struct progress *progress)
+static int search(struct search *b, bool held_space, const struct progress *progress)
 {
     struct engine *e = b->sequence->engine;
     float *logits = e->logits;
     memcpy(logits, b->sequence->logits, (size_t)b->n_vocab * sizeof *logits);
-    if (held_blank)
+    if (held_space)
         prompt_mask_logits(e->model, logits);
     bool done = false;
     while (!done && b->n_open > 0 && b->n_new < b->room) {
@@ -326,7 +326,7 @@ static int answer(struct search *b, struct answer *answers, bool logprobs, bool 
 }
 
 int beam_search(struct sequence *s, const struct generate_config *g, const struct sampler_config *c,
-                const struct stop_tokens *stop, bool held_blank, const struct generate_host *host,
+                const struct stop_tokens *stop, bool held_space, const struct generate_host *host,
                 struct answer *answers)
 {
     const struct progress *progress = host ? host->progress : NULL;
@@ -339,7 +339,7 @@ int beam_search(struct sequence *s, const struct generate_config *g, const struc
         return rc;
     rc = init(&b, c);
     if (rc == 0)
-        rc = search(&b, held_blank, progress);
+        rc = search(&b, held_space, progress);
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         int answered = answer(&b, answers, host && host->want_logprobs, rc == ERR_INTERRUPTED);
         rc = answered ? answered : rc;

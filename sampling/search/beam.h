@@ -14,18 +14,18 @@
 /*
  * From the sequence's text, which is the prompt: the best num_return_sequences of
  * num_beams hypotheses, best first, in answers: ids without the stop token, logprobs
- * if the host wants them (under the model), finish, score; their text is left to the
+ * if the caller wants them (under the model), finish, score; their text is left to the
  * caller, who also looks for stop strings. Stages that change logits work on
  * log-probabilities, as there; the others are not used. The sequence's text becomes
  * prompt + best answer; what is not in its cache is read when next needed.
- * held_blank: the first token begins with a blank (prompt.h).
+ * held_space: the first token begins with a space (prompt.h).
  *
  * The engine must hold num_beams texts beside the sequence's. ERR_RANGE: fewer beams
  * than sequences to return. ERR_INTERRUPTED: the best so far are in answers, and
  * those still open say so. After any other error the sequence is unchanged.
  */
 int beam_search(struct sequence *s, const struct generate_config *g, const struct sampler_config *c,
-                const struct stop_tokens *stop, bool held_blank, const struct generate_host *host,
+                const struct stop_tokens *stop, bool held_space, const struct generate_host *host,
                 struct answer *answers);
 
 #endif

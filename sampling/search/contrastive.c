@@ -17,7 +17,7 @@ struct contrastive {
     struct candidates candidates;
     float alpha;
     int top_k, n_prompt;
-    bool held_blank;
+    bool held_space;
     float *hidden;       /* [n_ctx,C] last hidden states of the text, each of length 1 */
     float *scores;       /* [V] adjusted logits */
     token_id *ids;       /* [top_k] what the text could go on with */
@@ -87,7 +87,7 @@ static int read_text(struct contrastive *k, const struct progress *progress)
 }
 
 int contrastive_new(struct contrastive **out, struct sequence *s, const struct generate_config *g,
-                    const struct sampler_config *c, const struct stop_tokens *stop, bool held_blank,
+                    const struct sampler_config *c, const struct stop_tokens *stop, bool held_space,
                     const struct progress *p)
 {
     const struct config *config = &s->engine->model->config;
@@ -112,7 +112,7 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
     k->alpha = g->penalty_alpha;
     k->top_k = c->top_k;
     k->n_prompt = (int)s->ids.n;
-    k->held_blank = held_blank;
+    k->held_space = held_space;
     carve(k, &(struct arena){.base = (char *)k + head}, config);
     for (int i = 0; i < k->top_k && rc == 0; i++)
         rc = kv_seq_init(&k->seqs[i], &s->engine->cache);
@@ -144,7 +144,7 @@ static int choose_candidates(struct contrastive *k)
     struct sequence *s = k->sequence;
     struct candidates *c = &k->candidates;
     memcpy(k->scores, s->logits, (size_t)c->n_vocab * sizeof *k->scores);
-    if (k->held_blank && s->ids.n == (size_t)k->n_prompt)
+    if (k->held_space && s->ids.n == (size_t)k->n_prompt)
         prompt_mask_logits(s->engine->model, k->scores);
     sampler_adjust(k->sampler, k->scores, s->ids.data, s->ids.n, (int)s->ids.n - k->n_prompt);
     candidates_start(c, k->scores);

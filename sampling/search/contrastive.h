@@ -20,10 +20,10 @@ struct contrastive;
  * Begin after the sequence's text, which is read once more for its hidden states; the
  * engine must hold top_k texts beside the sequence's. ERR_RANGE: penalty_alpha outside
  * 0..1, or top_k below 2. Stages of the chain that change logits apply before the top_k.
- * held_blank: the first token begins with a blank (prompt.h).
+ * held_space: the first token begins with a space (prompt.h).
  */
 int contrastive_new(struct contrastive **out, struct sequence *s, const struct generate_config *g,
-                    const struct sampler_config *c, const struct stop_tokens *stop, bool held_blank,
+                    const struct sampler_config *c, const struct stop_tokens *stop, bool held_space,
                     const struct progress *p);
 void contrastive_free(struct contrastive *k);
 /*

@@ -57,7 +57,7 @@ static int spell(struct answer *a, int index, struct speller *sp, const struct g
     return rc != 0 ? rc : show(a, index, sp, stream_finish(&sp->stream, sp->bytes), host);
 }
 
-int search_beams(struct sequence *s, bool held_blank, const struct generate_config *g,
+int search_beams(struct sequence *s, bool held_space, const struct generate_config *g,
                  const struct sampler_config *c, const struct generate_host *host,
                  struct answer *answers)
 {
@@ -71,14 +71,14 @@ int search_beams(struct sequence *s, bool held_blank, const struct generate_conf
         answers[i].finish = FINISH_LENGTH;
     if (g->max_new_tokens == 0)
         goto out;
-    rc = beam_search(s, g, c, &sp.stop, held_blank, host, answers);
+    rc = beam_search(s, g, c, &sp.stop, held_space, host, answers);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         goto out;
     interrupted = rc;
     rc = 0;
     for (int i = 0; rc == 0 && i < g->num_return_sequences; i++) {
         answers[i].decode_s = clock_s() - start;
-        stream_reset(&sp.stream, held_blank);
+        stream_reset(&sp.stream, held_space);
         rc = spell(&answers[i], i, &sp, host);
     }
     sequence_truncate(s, n_prompt + answers[0].ids.n);
@@ -125,7 +125,7 @@ static int add(struct answer *a, const struct sampled *token, struct speller *sp
     return rc != 0 ? rc : show(a, 0, sp, stream_push(&sp->stream, token->id, sp->bytes), host);
 }
 
-int search_contrastive(struct sequence *s, bool held_blank, const struct generate_config *g,
+int search_contrastive(struct sequence *s, bool held_space, const struct generate_config *g,
                        const struct sampler_config *c, const struct generate_host *host,
                        struct answer *a)
 {
@@ -135,9 +135,9 @@ int search_contrastive(struct sequence *s, bool held_blank, const struct generat
     double start = clock_s();
     int rc = begin(&sp, g, s->engine->model);
     if (rc != 0 || (rc = room_for_logprobs(a, g, host)) != 0 ||
-        (rc = contrastive_new(&k, s, g, c, &sp.stop, held_blank, host->progress)) != 0)
+        (rc = contrastive_new(&k, s, g, c, &sp.stop, held_space, host->progress)) != 0)
         goto out;
-    stream_reset(&sp.stream, held_blank);
+    stream_reset(&sp.stream, held_space);
     a->finish = FINISH_LENGTH;
     while (rc == 0 && a->ids.n < (size_t)g->max_new_tokens && !sp.stream.stopped) {
         bool full = kvcache_text_room(&s->engine->cache, s->ids.n) == 0;
@@ -170,10 +170,10 @@ out:
     return rc;
 }
 
-int search_run(struct sequence *s, bool held_blank, const struct generate_config *g,
+int search_run(struct sequence *s, bool held_space, const struct generate_config *g,
                const struct sampler_config *c, const struct generate_host *host,
                struct answer *answers)
 {
-    return g->num_beams > 1 ? search_beams(s, held_blank, g, c, host, answers)
-                            : search_contrastive(s, held_blank, g, c, host, &answers[0]);
+    return g->num_beams > 1 ? search_beams(s, held_space, g, c, host, answers)
+                            : search_contrastive(s, held_space, g, c, host, &answers[0]);
 }

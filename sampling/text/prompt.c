@@ -15,25 +15,25 @@ void prompt_release(struct prompt *p)
     *p = (struct prompt){0};
 }
 
-static bool begins_with_blank(const struct tokenizer *t, token_id id, size_t least)
+static bool begins_with_space(const struct tokenizer *t, token_id id, size_t least)
 {
     size_t n = 0;
     const char *piece = tokenizer_bytes(t, id, &n);
     return n >= least && *piece == ' ';
 }
 
-/* A vocabulary of characters has the blank alone: there is no word to wait for. */
-static bool has_blank_words(const struct tokenizer *t)
+/* A vocabulary of characters has the space alone: there is no word to wait for. */
+static bool has_space_words(const struct tokenizer *t)
 {
     for (token_id id = 0; id < tokenizer_size(t); id++)
-        if (begins_with_blank(t, id, 2))
+        if (begins_with_space(t, id, 2))
             return true;
     return false;
 }
 
-bool prompt_holds_blank(const struct model *m, const struct generate_config *g)
+bool prompt_holds_space(const struct model *m, const struct generate_config *g)
 {
-    return g->trim && m->tokenizer != NULL && has_blank_words(m->tokenizer);
+    return g->trim && m->tokenizer != NULL && has_space_words(m->tokenizer);
 }
 
 token_id prompt_begin_token(const struct model *m)
@@ -63,10 +63,10 @@ int prompt_encode(struct prompt *p, const struct model *m, const struct generate
                        "the model has no tokenizer files (vocab.json and merges.txt, or "
                        "tokenizer.json): give token ids");
     const bool goes_on = p->ids.n > 0 && !tokenizer_is_special(t, p->ids.data[p->ids.n - 1]);
-    p->held_blank = n > 0 && text[n - 1] == ' ' && prompt_holds_blank(m, g);
+    p->held_space = n > 0 && text[n - 1] == ' ' && prompt_holds_space(m, g);
     int rc = g->begin ? add_begin(&p->ids, m, "begin is on") : 0;
     if (rc == 0)
-        rc = tokenizer_encode(t, &p->ids, text, n - p->held_blank,
+        rc = tokenizer_encode(t, &p->ids, text, n - p->held_space,
                               (g->special ? ENCODE_SPECIAL : ENCODE_TEXT) |
                                   (goes_on ? ENCODE_GOES_ON : 0));
     p->begun = g->begin;
@@ -80,7 +80,7 @@ int prompt_encode(struct prompt *p, const struct model *m, const struct generate
 void prompt_mask_logits(const struct model *m, float *logits)
 {
     for (token_id id = 0; id < m->config.n_vocab; id++)
-        if (m->tokenizer == NULL || !begins_with_blank(m->tokenizer, id, 1))
+        if (m->tokenizer == NULL || !begins_with_space(m->tokenizer, id, 1))
             logits[id] = -INFINITY;
 }
 

@@ -8,7 +8,7 @@
 
 struct prompt {
     struct ids ids;
-    bool held_blank; /* a trailing blank was taken off: the answer's first token begins with one */
+    bool held_space; /* a trailing space was taken off: the answer's first token begins with one */
     bool begun;      /* its first id is the begin token, which g->begin put there */
     bool append;     /* behind the sequence's text instead of in place of it */
 };
@@ -16,16 +16,16 @@ void prompt_release(struct prompt *p);
 /* What `begin` puts before a text: bos_token_id or eos_token_id; TOKEN_NONE: it has neither. */
 token_id prompt_begin_token(const struct model *m);
 /*
- * Encode n bytes into a zeroed prompt. With g->trim, one blank at the very end is left
- * off and remembered in held_blank, when some token begins with a blank: GPT-2 writes
- * the blank with the word behind it. Of two blanks the first stays, as within a text.
+ * Encode n bytes into a zeroed prompt. With g->trim, one space at the very end is left
+ * off and remembered in held_space, when some token begins with a space: GPT-2 writes
+ * the space with the word behind it. Of two spaces the first stays, as within a text.
  * With g->begin the begin token stands first, unless the text has it there itself.
  * ERR_MISSING: the model has no tokenizer; ERR_RANGE: no begin token.
  */
 int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,
                   const char *text, size_t n);
-/* Make the logits of tokens that do not begin with a blank -infinity: how the first
- * token after a held blank is drawn (and explained). */
+/* Make the logits of tokens that do not begin with a space -infinity: how the first
+ * token after a held space is drawn (and explained). */
 void prompt_mask_logits(const struct model *m, float *logits);
 
 /*
@@ -47,9 +47,9 @@ static inline int prompt_kept(int n_ctx)
 {
     return n_ctx > 1 ? n_ctx / 2 : 1;
 }
-/* Whether a blank at the end of a text waits for the word that follows: trim is on, and there are
+/* Whether a space at the end of a text waits for the word that follows: trim is on, and there are
  * tokens that begin with one. */
-bool prompt_holds_blank(const struct model *m, const struct generate_config *g);
+bool prompt_holds_space(const struct model *m, const struct generate_config *g);
 /* The status line of a slide. */
 void prompt_slid_sentence(char *out, size_t out_bytes, const struct model *m);
 

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_SAMPLING_TEXT_REQUEST_H
 #define PRATTLE_SAMPLING_TEXT_REQUEST_H
 /*
- * What is asked and answered: the settings of generation, an answer, and what the host
+ * What is asked and answered: the settings of generation, an answer, and what the caller
  * hears of it meanwhile. The searches, the scheduler and generate share these.
  */
 #include "model/base/buf.h"
@@ -18,7 +18,7 @@ struct generate_config {
     char *stop_token;      /* ids or tokens' texts, as words_parse reads them; "" or NULL: the
                               model's end of text */
     int on_full;           /* enum on_full */
-    int device_iterations; /* tokens between hand-overs to the host */
+    int device_iterations; /* tokens between hand-overs to the caller */
     bool device_loop;
     int num_return_sequences;
     int num_beams;
@@ -26,7 +26,7 @@ struct generate_config {
     int early_stopping;  /* enum early_stopping */
     float penalty_alpha; /* > 0 with top_k > 1: contrastive search */
     bool begin;          /* a text begins with the token that begins texts */
-    bool trim;           /* a trailing blank goes with the word that follows */
+    bool trim;           /* a trailing space goes with the word that follows */
     bool special;        /* special tokens in the prompt count as such */
 };
 void generate_config_init(struct generate_config *c); /* 128 new tokens, trim, the device loop */
@@ -60,7 +60,7 @@ const char *finish_name(enum finish f); /* "length", "stop token", "stop string"
 struct answer {
     struct ids ids;  /* new tokens, without the stop token */
     float *logprobs; /* [ids.n] when asked for, else NULL */
-    struct buf text; /* as streamed: a held blank is not in it, nor the stop string */
+    struct buf text; /* as streamed: a held space is not in it, nor the stop string */
     enum finish finish;
     double score; /* beam search: the sequence's score */
     int n_prompt; /* prompt tokens in the context, of which n_reused came from the cache */
@@ -84,7 +84,7 @@ struct generate_request {
     size_t n_ids;
     struct sequence *sequence; /* the prompt is its text, which it has read; the first answer goes
                                   on in it; NULL: text or ids */
-    bool held_blank;           /* of the sequence: the answer begins with a blank (prompt.h) */
+    bool held_space;           /* of the sequence: the answer begins with a space (prompt.h) */
     const struct sampler_config *sampler;   /* NULL: the scheduler's */
     const struct generate_config *generate; /* NULL: the scheduler's */
     bool own_draw;          /* its sampler's draw is the very one, whatever its place */
@@ -94,7 +94,7 @@ struct generate_request {
     void *user; /* the caller's own */
 };
 
-/* What the host sees while it goes on; any may be NULL. Called by the host's thread. */
+/* What the caller sees while it goes on; any may be NULL. Called by the caller's thread. */
 struct generate_host {
     void (*text)(void *user, int answer, const char *bytes, size_t n);
     void (*status)(void *user, const char *sentence); /* "context full: ..." */

@@ -69,10 +69,10 @@ void stream_release(struct stream *s)
     *s = (struct stream){0};
 }
 
-void stream_reset(struct stream *s, bool skip_blank)
+void stream_reset(struct stream *s, bool skip_space)
 {
     s->n_held = 0;
-    s->skip_blank = skip_blank;
+    s->skip_space = skip_space;
     s->stopped = false;
 }
 
@@ -154,11 +154,11 @@ size_t stream_push(struct stream *s, token_id id, char *out)
     const char *piece = s->tokenizer == NULL ? NULL : tokenizer_bytes(s->tokenizer, id, &n);
     if (piece == NULL || n == 0 || s->stopped)
         return 0;
-    if (s->skip_blank && *piece == ' ') {
+    if (s->skip_space && *piece == ' ') {
         piece++;
         n--;
     }
-    s->skip_blank = false;
+    s->skip_space = false;
     for (size_t i = 0; i < n; i++) {
         s->held[s->n_held++] = piece[i];
         size_t stop = stop_at_end(s);

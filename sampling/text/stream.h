@@ -20,14 +20,14 @@ struct stream {
     const struct stop_strings *stops;       /* borrowed; NULL: none */
     char *held;                             /* [held_bytes], n_held of them not shown yet */
     size_t n_held, held_bytes, token_bytes; /* token_bytes: of the longest token */
-    bool skip_blank;                        /* the next byte is left out if it is a blank */
+    bool skip_space;                        /* the next byte is left out if it is a space */
     bool stopped;                           /* a stop string was seen */
 };
 int stream_init(struct stream *s, const struct tokenizer *t, const struct stop_strings *stops);
 void stream_release(struct stream *s);
-/* Back to the beginning of a text. skip_blank: it begins with a blank that was in the
+/* Back to the beginning of a text. skip_space: it begins with a space that was in the
  * prompt already. */
-void stream_reset(struct stream *s, bool skip_blank);
+void stream_reset(struct stream *s, bool skip_space);
 /* Add one token; what may be shown now is written to out (at most stream_max_bytes);
  * returns how many bytes. Sets stopped; after that nothing comes any more. */
 size_t stream_push(struct stream *s, token_id id, char *out);

@@ -104,7 +104,7 @@ static int start_thread(struct batches *b)
 }
 
 /* Wait for the slot in work; the lock is held. */
-static void settle_slots(struct batches *b)
+static void finish_slots(struct batches *b)
 {
     while (b->work)
         pthread_cond_wait(&b->changed, &b->lock);
@@ -216,7 +216,7 @@ uint64_t batches_given(const struct batches *b)
 void batches_seek(struct batches *b, uint64_t n)
 {
     pthread_mutex_lock(&b->lock);
-    settle_slots(b);
+    finish_slots(b);
     b->given = n;
     order_slots(b, n);
     pthread_mutex_unlock(&b->lock);
@@ -225,7 +225,7 @@ void batches_seek(struct batches *b, uint64_t n)
 int batches_next(struct batches *b, const token_id **ids, const token_id **labels)
 {
     pthread_mutex_lock(&b->lock);
-    settle_slots(b);
+    finish_slots(b);
     struct slot *s = &b->slots[b->next];
     int rc = s->rc;
     if (rc != 0) {

@@ -11,7 +11,7 @@
 struct eval_job {
     struct engine *engine;     /* engine->max_seqs passages are worked on at once */
     struct engine *other;      /* kl: the model this one is compared with, else NULL */
-    struct eval_config config; /* seq_length and overlap settled; borrows its text */
+    struct eval_config config; /* seq_length and overlap resolved; borrows its text */
     const char *path;          /* the file to read */
     struct eval_result *result;
     const struct progress *progress;

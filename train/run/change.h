@@ -10,7 +10,7 @@ struct run_config;
  * what is built into a run in memory. */
 int run_change(struct run *r, char *const *words, int n);
 /* ERR_MISMATCH names a setting that is not as it was and has to be: model, data, batch; rates,
- * lengths and cadences may change. Both settled. */
+ * lengths and cadences may change. Both resolved. */
 int run_check_change(const struct run_config *was, const struct run_config *is);
 /* A loss_scaling that is not as it was is that of the next step. */
 void run_change_scale(struct run *r, const struct run_config *was);

@@ -102,12 +102,12 @@ static int check_source(const struct run_config *c)
 }
 
 /* Where a run begins; one that goes on brings its model and its folder along. */
-static int check_beginning(const struct run_config *settled, const struct model *m)
+static int check_beginning(const struct run_config *resolved, const struct model *m)
 {
-    if (settled->checkpoint.resume && run_can_resume(settled))
+    if (resolved->checkpoint.resume && run_can_resume(resolved))
         return 0;
-    int rc = m == NULL ? check_source(settled) : run_check_model(settled, m);
-    return rc == 0 ? run_refuse_old(settled->checkpoint.folder) : rc;
+    int rc = m == NULL ? check_source(resolved) : run_check_model(resolved, m);
+    return rc == 0 ? run_refuse_old(resolved->checkpoint.folder) : rc;
 }
 
 int run_check_first(struct run_config *c, const struct config *shape, const struct model *m)

@@ -6,12 +6,12 @@
 #include "model/model.h"
 #include "train/config/run_config.h"
 
-/* Whether the run's folder, c settled, has a checkpoint to go on from. */
+/* Whether the run's folder, c resolved, has a checkpoint to go on from. */
 bool run_can_resume(const struct run_config *c);
 /* What can be refused before the model in memory makes room for another: settings that do not go
  * together or with the model's shape, data that is not there, a folder that has a run; an adapter
  * beside the model (ERR_EXISTS), weights in no file that the run's own could refer to
- * (ERR_MISMATCH). c is settled for the model's shape. m: the model that would be trained, NULL:
+ * (ERR_MISMATCH). c is resolved for the model's shape. m: the model that would be trained, NULL:
  * one that c names. */
 int run_check_first(struct run_config *c, const struct config *shape, const struct model *m);
 

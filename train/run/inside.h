@@ -24,7 +24,7 @@ struct run_stop {
 };
 
 struct run {
-    struct run_config config; /* settled */
+    struct run_config config; /* resolved */
     struct run_events events;
     struct model *model; /* borrowed */
     struct run_folder folder;

@@ -9,7 +9,7 @@ struct model;
 struct run_config;
 
 /*
- * A new run on a model, from its first step. c, settled, is copied; e too. ERR_EXISTS: the
+ * A new run on a model, from its first step. c, resolved, is copied; e too. ERR_EXISTS: the
  * run's folder has checkpoints already, or another trainer at work. The model is
  * borrowed until run_free.
  */

@@ -22,7 +22,7 @@ struct resume {
 int run_resume_open(struct resume *q, const char *path, const struct progress *p);
 void run_resume_close(struct resume *q);
 /*
- * What can be refused before the model in memory makes room: to go on under c, not settled.
+ * What can be refused before the model in memory makes room: to go on under c, not resolved.
  * ERR_MISMATCH names what of c is not as the checkpoint's (its model, data, batch; rates, lengths
  * and cadences may change); ERR_EXISTS: c names another folder, which has a run. Repeatable.
  */

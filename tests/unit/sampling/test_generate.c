@@ -152,7 +152,7 @@ static void a_held_blank_begins_the_answer(void **state)
     (void)state;
     struct prompt p = {0};
     assert_ok(prompt_encode(&p, &model, &config, "the ", 4));
-    assert_true(p.held_blank);
+    assert_true(p.held_space);
     assert_int_equal(p.ids.n, 1);
     for (int draw = 0; draw < 8; draw++) {
         struct answer a;
@@ -170,12 +170,12 @@ static void a_held_blank_begins_the_answer(void **state)
     }
     prompt_release(&p);
     assert_ok(prompt_encode(&p, &model, &config, "the  ", 5));
-    assert_true(p.held_blank);
+    assert_true(p.held_space);
     assert_int_equal(p.ids.n, 2);
     prompt_release(&p);
     config.trim = false;
     assert_ok(prompt_encode(&p, &model, &config, "the ", 4));
-    assert_false(p.held_blank);
+    assert_false(p.held_space);
     assert_int_equal(p.ids.n, 2);
     prompt_release(&p);
 }

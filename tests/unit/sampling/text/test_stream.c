@@ -6,7 +6,7 @@
 static struct tokenizer *tokenizer;
 
 /* What is shown of a text whose ids are given one by one. */
-static char *shown(const char *stops_text, const token_id *ids, size_t n, bool skip_blank,
+static char *shown(const char *stops_text, const token_id *ids, size_t n, bool skip_space,
                    bool *stopped)
 {
     struct stop_strings *stops;
@@ -15,7 +15,7 @@ static char *shown(const char *stops_text, const token_id *ids, size_t n, bool s
     assert_ok(stop_strings_new(&stops, stops_text));
     assert_ok(stream_init(&s, tokenizer, stops));
     char *out = mem_alloc(stream_max_bytes(&s));
-    stream_reset(&s, skip_blank);
+    stream_reset(&s, skip_space);
     for (size_t i = 0; i < n; i++)
         assert_ok(buf_add(&text, out, stream_push(&s, ids[i], out)));
     assert_ok(buf_add(&text, out, stream_finish(&s, out)));
@@ -28,13 +28,13 @@ static char *shown(const char *stops_text, const token_id *ids, size_t n, bool s
     return text.data;
 }
 
-static char *shown_bytes(const char *stops, const char *bytes, bool skip_blank, bool *stopped)
+static char *shown_bytes(const char *stops, const char *bytes, bool skip_space, bool *stopped)
 {
     token_id ids[256];
     size_t n = strlen(bytes);
     for (size_t i = 0; i < n; i++)
         ids[i] = 1 + (unsigned char)bytes[i];
-    return shown(stops, ids, n, skip_blank, stopped);
+    return shown(stops, ids, n, skip_space, stopped);
 }
 
 static void check_bytes(const char *stops, const char *bytes, const char *expected, bool stops_it)

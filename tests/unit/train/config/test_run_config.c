@@ -455,7 +455,7 @@ static void lengths_follow(void **state)
     assert_int_equal(run_config_steps(c, 17), 0);
 }
 
-/* Every preset reads, is described, has a legal model and settles. */
+/* Every preset reads, is described, has a legal model and resolves. */
 static void presets_are_legal(void **state)
 {
     (void)state;

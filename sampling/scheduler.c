@@ -50,7 +50,8 @@ struct scheduler {
     struct pending *waiting;       /* the first that has not begun all its texts */
     int64_t n_draws;               /* given out: one an answer, one an item that has none */
     bool at_end;
-    int input_rc; /* how the input ended */
+    bool slide_reported; /* that a prompt did not fit whole */
+    int input_rc;        /* how the input ended */
     char *input_sentence;
     uint64_t n_done;
     struct scheduler_stats stats;
@@ -89,6 +90,17 @@ static int prepare_read(struct pending *j, int n)
     return n > 1 ? ids_add(&j->prompt.ids, ids->data, ids->n) : 0;
 }
 
+/* Once, however many prompts keep their newest half alone. */
+static void report_slide(struct scheduler *b)
+{
+    char sentence[128];
+    if (b->slide_reported || b->listener.status == NULL)
+        return;
+    prompt_slid_sentence(sentence, sizeof sentence, b->engine->model);
+    b->listener.status(b->listener.user, sentence);
+    b->slide_reported = true;
+}
+
 /* Everything that can be wrong with an item shows here. */
 static int prepare(struct scheduler *b, struct pending *j)
 {
@@ -112,6 +124,8 @@ static int prepare(struct scheduler *b, struct pending *j)
         return ERR_NOMEM;
     for (j->n = 0; j->n < n; j->n++)
         j->answers[j->n].slid = j->slid;
+    if (j->slid)
+        report_slide(b);
     return 0;
 }
 
@@ -199,7 +213,7 @@ static int search_alone(struct scheduler *b, struct pending *j)
     if (rc == 0)
         rc = sequence_init(&sequence, larger.model != NULL ? &larger : b->engine);
     if (rc == 0)
-        rc = prompt_read(&sequence, &j->prompt.ids, false, j->generate, b->listener.progress,
+        rc = prompt_read(&sequence, &j->prompt.ids, j->slid, j->generate, b->listener.progress,
                          j->answers);
     if (rc == 0)
         rc = search_run(&sequence, j->prompt.held_space, j->generate, &sampler, &b->listener,

@@ -149,7 +149,9 @@ static int take_members(struct json_prompt *p, json_t *object)
             return rc;
     }
     if (p->text == NULL && p->ids.n == 0)
-        return err_set(ERR_MISSING, "there is no \"prompt\" in this line");
+        return json_object_get(object, "ids") != NULL
+                   ? err_set(ERR_RANGE, "ids is empty, must be a list of one or more")
+                   : err_set(ERR_MISSING, "there is no \"prompt\" in this line");
     if (p->text != NULL && p->ids.n > 0)
         return err_set(ERR_FORMAT, "prompt and ids in one line: give one of them");
     if (p->settings.sampler.seed == 0)

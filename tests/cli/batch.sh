@@ -83,6 +83,10 @@ is "a prompt as long as the context gets one token" "256 1 $full" \
         sed 's/^/256 /') $(cat "$TMPDIR/err")"
 has "a longer one is refused" "the prompt has 257 tokens, the context holds 256: shorten it" \
     "$("$PRATTLE" generate --model $MODEL $S --ids $(seq -s, 0 255),0 --output ids 2>&1)"
+long="{\"ids\":[$(seq -s, 0 255),0],\"max_new_tokens\":2}"
+is "a prompt that loses its older half says so, once" "prattle: context full: going on from the newest 128 of 256 tokens" \
+    "$(printf '%s\n%s\n' "$long" "$long" | "$PRATTLE" $MODEL $S --jsonl --on-full slide 2>&1 >/dev/null)"
+has "an empty list of ids is named" '"error":"ids is empty' "$(echo '{"ids":[]}' | "$PRATTLE" $MODEL $S --jsonl 2>&1)"
 is "nothing is said of an answer that ended by itself" "" "$("$PRATTLE" $MODEL $S -n 256 -p x 2>&1 >/dev/null)"
 is "several answers of two equal lines are all draws of their own" 4 \
     "$(printf 'The sea\nThe sea\n' | "$PRATTLE" $MODEL $S --num-return-sequences 2 | sort -u | wc -l)"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Every header compiles alone.
+cd "$(dirname "$0")/../.." || exit 1
 n=0 bad=0
 for h in $(find model weights kvcache sampling train repl tests/lib -name '*.h' | sort); do
     n=$((n + 1))

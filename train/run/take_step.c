@@ -197,6 +197,13 @@ static void finish_step(struct run *r)
     spend_time(r, begun);
 }
 
+/* printf's NaN has a sign. */
+static const char *number_text(char out[32], double x)
+{
+    snprintf(out, 32, isnan(x) ? "NaN" : isinf(x) ? "infinite" : "%g", x);
+    return out;
+}
+
 int run_check_stop(struct run *r)
 {
     static const struct {
@@ -217,11 +224,13 @@ int run_check_stop(struct run *r)
              s.fault == FAULT_WEIGHTS && isfinite(optimizer_limit(r->optimizer))
                  ? " in fp16 (beyond 65504)"
                  : "");
+    char loss[32], norm[32];
     return err_set(ERR_RANGE,
                    "stopped at step %" PRId64 ": %" PRId64
                    " steps in a row %s; the last had a loss "
-                   "of %g and a gradient norm of %g, the weights are those before them; %s",
-                   r->state.step, s.bad_steps, what, s.loss, r->grad_norm, words[s.fault].advice);
+                   "of %s and a gradient norm of %s, the weights are those before them; %s",
+                   r->state.step, s.bad_steps, what, number_text(loss, s.loss),
+                   number_text(norm, r->grad_norm), words[s.fault].advice);
 }
 
 int run_take_step(struct run *r)

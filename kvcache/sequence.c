@@ -99,7 +99,7 @@ size_t sequence_cached(const struct sequence *s)
     return sequence_common(s, s->ids.data, s->ids.n);
 }
 
-static int full(const struct sequence *s, size_t n)
+static int context_full(const struct sequence *s, size_t n)
 {
     return err_set(ERR_FULL, "the text would be %zu tokens long, the context holds %d", n,
                    s->engine->cache.n_ctx);
@@ -115,7 +115,7 @@ static int read_text(struct sequence *s, const token_id *ids, size_t n, const st
 {
     struct kvcache *cache = &s->engine->cache;
     if (n > (size_t)cache->n_ctx)
-        return full(s, n);
+        return context_full(s, n);
     int rc = engine_check_ids(s->engine, ids, n);
     if (rc != 0)
         return rc;
@@ -150,7 +150,7 @@ int sequence_feed(struct sequence *s, const token_id *ids, size_t n, const struc
 {
     size_t n_ctx = (size_t)s->engine->cache.n_ctx;
     if (s->ids.n + n > n_ctx)
-        return full(s, s->ids.n + n);
+        return context_full(s, s->ids.n + n);
     if (n > 0)
         memmove(s->ids.data + s->ids.n, ids, n * sizeof *ids);
     return read_text(s, s->ids.data, s->ids.n + n, p);

@@ -49,7 +49,7 @@ int sequence_keep(struct sequence *s, const token_id *ids, size_t n, const struc
 /* The text is these ids, n >= 1, of which only what they have in common with another text's
  * (or with its own) counts as read: its pages are shared. At least the last one is left to be
  * read, by whoever calls. */
-void sequence_begin(struct sequence *s, const struct sequence *common, const token_id *ids,
+void sequence_begin(struct sequence *s, const struct sequence *other, const token_id *ids,
                     size_t n);
 /* Keep the first n ids; nothing if there are no more. */
 void sequence_truncate(struct sequence *s, size_t n);

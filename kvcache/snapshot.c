@@ -44,7 +44,7 @@ struct out {
     EVP_MD_CTX *hash;
 };
 
-static int put(struct out *o, const void *bytes, size_t n)
+static int save_bytes(struct out *o, const void *bytes, size_t n)
 {
     if (n == 0)
         return 0;
@@ -73,14 +73,14 @@ static int put_pages(struct out *o, const struct sequence *s, size_t n_cached)
     size_t whole = n_cached / KV_BLOCK, rest = n_cached % KV_BLOCK;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < whole; i++)
-        rc = put(o, s->kv.pages[i], l->page_bytes);
+        rc = save_bytes(o, s->kv.pages[i], l->page_bytes);
     if (rc != 0 || rest == 0)
         return rc;
     char *page = mem_alloc(l->page_bytes);
     if (page == NULL)
         return ERR_NOMEM;
     copy_filled(page, s->kv.pages[whole], l, (int)rest);
-    rc = put(o, page, l->page_bytes);
+    rc = save_bytes(o, page, l->page_bytes);
     mem_free(page);
     return rc;
 }
@@ -106,11 +106,11 @@ int snapshot_save(struct sequence *s, const char *path, const char *settings, bo
         rc = err_set(ERR_NOMEM, "cannot compute a checksum");
         goto out;
     }
-    if ((rc = put(&o, &h, sizeof h)) != 0 ||
-        (rc = put(&o, s->ids.data, s->ids.n * sizeof *s->ids.data)) != 0 ||
+    if ((rc = save_bytes(&o, &h, sizeof h)) != 0 ||
+        (rc = save_bytes(&o, s->ids.data, s->ids.n * sizeof *s->ids.data)) != 0 ||
         (rc = put_pages(&o, s, (size_t)h.n_cached)) != 0 ||
-        (rc = put(&o, s->logits, (size_t)h.n_logits * sizeof *s->logits)) != 0 ||
-        (rc = put(&o, settings, (size_t)h.settings_bytes)) != 0)
+        (rc = save_bytes(&o, s->logits, (size_t)h.n_logits * sizeof *s->logits)) != 0 ||
+        (rc = save_bytes(&o, settings, (size_t)h.settings_bytes)) != 0)
         goto out;
     EVP_DigestFinal_ex(o.hash, digest, NULL);
     if ((rc = file_write(&o.file, digest, sizeof digest)) == 0)
@@ -135,7 +135,7 @@ struct in {
     char *settings;
 };
 
-static int get(struct in *in, void *dst, size_t n)
+static int load_bytes(struct in *in, void *dst, size_t n)
 {
     if (n == 0)
         return 0;
@@ -204,14 +204,14 @@ static int get_body(struct in *in, struct sequence *s)
         kv_seq_init(&in->seq, c) != 0)
         return ERR_NOMEM;
     if ((rc = kv_seq_reserve(&in->seq, c, (int)h->n_cached)) != 0 ||
-        (rc = get(in, in->ids, (size_t)h->n_ids * sizeof *in->ids)) != 0)
+        (rc = load_bytes(in, in->ids, (size_t)h->n_ids * sizeof *in->ids)) != 0)
         return rc;
     kv_seq_advance(&in->seq, (int)h->n_cached);
     for (int i = 0; i < kvcache_pages(in->seq.n); i++)
-        if ((rc = get(in, in->seq.pages[i], (size_t)h->page_bytes)) != 0)
+        if ((rc = load_bytes(in, in->seq.pages[i], (size_t)h->page_bytes)) != 0)
             return rc;
-    if ((rc = get(in, in->logits, (size_t)h->n_logits * sizeof *in->logits)) != 0 ||
-        (rc = get(in, in->settings, (size_t)h->settings_bytes)) != 0)
+    if ((rc = load_bytes(in, in->logits, (size_t)h->n_logits * sizeof *in->logits)) != 0 ||
+        (rc = load_bytes(in, in->settings, (size_t)h->settings_bytes)) != 0)
         return rc;
     EVP_DigestFinal_ex(in->hash, found, NULL);
     if ((rc = file_read_at(&in->file, said, in->at, sizeof said)) != 0)
@@ -233,7 +233,7 @@ static int read_file(struct in *in, struct sequence *s, const char *path, snapsh
     if (in->file.bytes < sizeof in->h)
         rc = err_set(ERR_FORMAT, "%llu bytes are no session file",
                      (unsigned long long)in->file.bytes);
-    else if ((rc = get(in, &in->h, sizeof in->h)) == 0 && (rc = check_header(in, s)) == 0)
+    else if ((rc = load_bytes(in, &in->h, sizeof in->h)) == 0 && (rc = check_header(in, s)) == 0)
         rc = get_body(in, s);
     if (rc == 0 && check != NULL)
         rc = check(user, in->settings);

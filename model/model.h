@@ -9,7 +9,7 @@
 struct model {
     char *name;            /* for people: the last part of the path, or general.name */
     char *source;          /* what was loaded ("random:gpt2", a path); :save reads it again */
-    uint64_t source_stamp; /* of its files, as weights/source.h has it */
+    uint64_t source_stamp; /* of its files, as weights/tensors/source.h has it */
     struct config config;
     struct params params;
     struct tokenizer *tokenizer;   /* NULL: a folder without tokenizer files; ids only */

@@ -8,8 +8,8 @@
 /*
  * One step, by all threads of the team:
  *
- *     draw_all | plan (thread 0): emit, leave or put the next pass together | engine_pass
- *              ^ barrier                                                    ^ barrier
+ *     draw_all | plan_step (thread 0): emit, leave or put the next pass together | engine_pass
+ *              ^ barrier                                                         ^ barrier
  *
  * The ring has one writer, thread 0, and one reader, the caller:
  *
@@ -149,7 +149,7 @@ static void plan_pass(struct device_loop *l)
 }
 
 /* Between two steps, by thread 0: emit, leave or go on. */
-static void plan(struct device_loop *l)
+static void plan_step(struct device_loop *l)
 {
     bool any_live = false, any_drawn = false;
     for (int i = 0; i < l->n_slots; i++) {
@@ -173,7 +173,7 @@ static void plan(struct device_loop *l)
     atomic_store_explicit(&l->next, 0, memory_order_relaxed);
 }
 
-static void run(void *arg, int thread, int n_threads)
+static void run_loop(void *arg, int thread, int n_threads)
 {
     struct device_loop *l = arg;
     struct engine *e = l->engine;
@@ -181,7 +181,7 @@ static void run(void *arg, int thread, int n_threads)
         draw_all(l, thread);
         par_barrier();
         if (thread == 0)
-            plan(l);
+            plan_step(l);
         par_barrier();
         if (l->leave)
             return;
@@ -210,7 +210,7 @@ int device_loop_run(struct device_loop *l, int steps, int device_iterations, boo
     l->ended = false;
     atomic_store(&l->next, 0);
     atomic_store(&l->halt, false);
-    par_start(run, l);
+    par_start(run_loop, l);
     while (!par_wait_s(POLL_S))
         take_events(l, take, user);
     take_events(l, take, user);

@@ -48,7 +48,7 @@ struct scheduler {
     struct slots *slots;
     struct pending *first, **last; /* in order of input; the first is the next to deliver */
     struct pending *waiting;       /* the first that has not begun all its texts */
-    int64_t n_draws;               /* given out: one an answer, one an item that has none */
+    int64_t n_draws;               /* given out: one an answer, one a request that has none */
     bool at_end;
     bool slide_reported; /* that a prompt did not fit whole */
     int input_rc;        /* how the input ended */
@@ -69,8 +69,8 @@ static void free_pending(struct pending *j)
     mem_free(j);
 }
 
-/* The error stays with the item; texts of it that have begun come to their end. */
-static void fail(struct pending *j, int rc)
+/* The error stays with the request; texts of it that have begun come to their end. */
+static void fail_request(struct pending *j, int rc)
 {
     mem_free(j->sentence);
     j->sentence = mem_strdup(err_text());
@@ -101,8 +101,8 @@ static void report_slide(struct scheduler *b)
     b->slide_reported = true;
 }
 
-/* Everything that can be wrong with an item shows here. */
-static int prepare(struct scheduler *b, struct pending *j)
+/* Everything that can be wrong with a request shows here. */
+static int prepare_request(struct scheduler *b, struct pending *j)
 {
     const struct generate_request *r = &j->request;
     int n = j->generate->num_return_sequences;
@@ -137,7 +137,7 @@ static void end_input(struct scheduler *b, int rc)
         b->input_sentence = mem_strdup(err_text());
 }
 
-/* One item more at the end of the queue, if there is one now. */
+/* One request more at the end of the queue, if there is one now. */
 static int take_in(struct scheduler *b, bool wait)
 {
     struct pending *j = mem_alloc(sizeof *j);
@@ -153,9 +153,9 @@ static int take_in(struct scheduler *b, bool wait)
     j->generate = j->request.generate != NULL ? j->request.generate : b->generate;
     j->sampler = j->request.sampler != NULL ? j->request.sampler : b->sampler;
     j->draw = j->sampler->draw + (j->request.own_draw ? 0 : b->n_draws);
-    int rc = prepare(b, j);
+    int rc = prepare_request(b, j);
     if (rc != 0)
-        fail(j, rc);
+        fail_request(j, rc);
     b->n_draws += rc == 0 ? j->n : 1;
     *b->last = j;
     b->last = &j->next;
@@ -163,7 +163,7 @@ static int take_in(struct scheduler *b, bool wait)
     return 0;
 }
 
-static void count(struct scheduler_stats *stats, const struct pending *j)
+static void count_request(struct scheduler_stats *stats, const struct pending *j)
 {
     stats->n_prompts++;
     for (int i = 0; i < j->n; i++)
@@ -175,13 +175,13 @@ static void count(struct scheduler_stats *stats, const struct pending *j)
 }
 
 /* What is done, up to the first that is not. */
-static int deliver(struct scheduler *b)
+static int deliver_requests(struct scheduler *b)
 {
     while (b->first != NULL && b->first->n_ended == b->first->n) {
         struct pending *j = b->first;
         if (j->rc != 0)
             err_set(j->rc, "%s", j->sentence == NULL ? "no memory" : j->sentence);
-        count(&b->stats, j);
+        count_request(&b->stats, j);
         int rc =
             b->host->done(b->host->user, &j->request, j->rc, j->answers, j->rc == 0 ? j->n : 0);
         b->waiting = b->waiting == j ? j->next : b->waiting;
@@ -223,7 +223,7 @@ static int search_alone(struct scheduler *b, struct pending *j)
     b->stats.decode_s += clock_s() - start;
     j->n_started = j->n_ended = j->n;
     if (rc != 0 && rc != ERR_INTERRUPTED)
-        fail(j, rc);
+        fail_request(j, rc);
     return rc == ERR_INTERRUPTED ? rc : 0;
 }
 
@@ -232,7 +232,7 @@ static void end_answer(void *owner, int rc)
     struct pending *j = owner;
     j->n_ended++;
     if (rc != 0)
-        fail(j, rc);
+        fail_request(j, rc);
 }
 
 /* One more answer of a request, into a free slot. */
@@ -258,11 +258,11 @@ static void start_sample(struct scheduler *b, struct pending *j)
     if (rc == 0)
         j->n_started++;
     else
-        fail(j, rc);
+        fail_request(j, rc);
 }
 
 /* Texts into the free slots, as long as there are any of both. */
-static int fill(struct scheduler *b)
+static int fill_slots(struct scheduler *b)
 {
     int rc = 0;
     while (rc == 0 && slots_room(b->slots)) {
@@ -271,7 +271,7 @@ static int fill(struct scheduler *b)
         if (j == NULL && b->at_end)
             return 0;
         if (j == NULL) {
-            if ((idle && (rc = deliver(b)) != 0) || (rc = take_in(b, idle)) != 0)
+            if ((idle && (rc = deliver_requests(b)) != 0) || (rc = take_in(b, idle)) != 0)
                 return rc;
             if (b->waiting == NULL)
                 return 0;
@@ -289,12 +289,12 @@ static int fill(struct scheduler *b)
 }
 
 /* What has not begun will not; the rest has ended already. */
-static void abandon(struct scheduler *b)
+static void abandon_requests(struct scheduler *b)
 {
     err_set(ERR_INTERRUPTED, "interrupted");
     for (struct pending *j = b->first; j != NULL; j = j->next) {
         if (j->n_started == 0 && j->n > 0)
-            fail(j, ERR_INTERRUPTED);
+            fail_request(j, ERR_INTERRUPTED);
         for (; j->n_started < j->n; j->n_started++, j->n_ended++)
             j->answers[j->n_started].finish = FINISH_INTERRUPTED;
     }
@@ -303,8 +303,8 @@ static void abandon(struct scheduler *b)
 static int run_requests(struct scheduler *b)
 {
     for (;;) {
-        int rc = fill(b);
-        if (rc == 0 && (rc = deliver(b)) != 0)
+        int rc = fill_slots(b);
+        if (rc == 0 && (rc = deliver_requests(b)) != 0)
             return rc;
         if (rc == 0 && slots_busy(b->slots) > 0)
             rc = slots_step(b->slots,
@@ -312,8 +312,8 @@ static int run_requests(struct scheduler *b)
         else if (rc == 0 && b->first == NULL && b->at_end)
             return b->input_rc == 0 ? 0 : err_set(b->input_rc, "%s", b->input_sentence);
         if (rc == ERR_INTERRUPTED) {
-            abandon(b);
-            rc = deliver(b);
+            abandon_requests(b);
+            rc = deliver_requests(b);
             return rc != 0 ? rc : err_set(ERR_INTERRUPTED, "interrupted");
         }
         if (rc != 0)

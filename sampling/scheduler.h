@@ -2,8 +2,10 @@
 #define PRATTLE_SAMPLING_SCHEDULER_H
 /*
  * Requests through a few slots: continuous batching. A slot is refilled as soon as its
- * text ends; prompts with a common beginning share its pages and compute it once. One
- * answer, samples of one prompt and batches all pass here, so that they cannot differ.
+ * text ends; prompts with a common beginning share its pages and compute it once. What is
+ * sampled, one answer, several of one prompt or many requests, passes the slots, so that it
+ * cannot differ. A search passes none: it has the engine to itself, here once all slots are
+ * idle, and generate() starts it without a scheduler.
  */
 #include "kvcache/sequence.h"
 #include "sampling/text/request.h"
@@ -12,7 +14,7 @@ enum request_next { REQUEST_END = 0, REQUEST_READY = 1, REQUEST_LATER = 2 };
 
 struct scheduler_host {
     /*
-     * Next request, zeroed before: an enum request_next, or an error code, which ends the batch
+     * Next request, zeroed before: an enum request_next, or an error code, which ends the run
      * when all before it are done. REQUEST_LATER: none yet, while texts are being written; not when
      * wait is true.
      */
@@ -34,15 +36,15 @@ struct scheduler_stats {
 };
 
 /*
- * Item i of the input (from 0) uses draw c->draw + i of its sampler's seed; where requests have
- * several answers, c->draw + as many as there are answers before its own; with own_draw c->draw. An
+ * Request i of the input (from 0) uses draw c->draw + i of its sampler's seed; where requests have
+ * several answers, c->draw + as many as there are answers before its own; with own_draw c->draw. A
  * request that cannot be done gives its error to done and the rest goes on. Non-zero: what next or
  * done returned, or ERR_INTERRUPTED (requests being written are delivered first, with finish
  * interrupted).
  *
- * batch_size   texts at once, 1 .. engine's max_seqs
+ * n_slots   texts at once, 1 .. engine's max_seqs
  */
 int scheduler_run(struct engine *e, const struct generate_config *g, const struct sampler_config *c,
-                  int batch_size, const struct scheduler_host *host, struct scheduler_stats *stats);
+                  int n_slots, const struct scheduler_host *host, struct scheduler_stats *stats);
 
 #endif

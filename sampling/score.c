@@ -205,7 +205,7 @@ struct judging {
     struct score *out;
 };
 
-static void judge(struct score *out, const float *logits, size_t n, token_id id)
+static void judge_token(struct score *out, const float *logits, size_t n, token_id id)
 {
     const struct sampling_kernels *k = sampling_kernels();
     size_t best = k->argmax(logits, n);
@@ -227,7 +227,7 @@ static void run_judging(void *arg, int thread, int n_threads)
     int first, last;
     par_split(s->n_given, thread, n_threads, &first, &last);
     for (int i = first; i < last; i++)
-        judge(&j->out[i], s->logits + (size_t)i * V, V, s->rows[s->row - s->n_given + i].id);
+        judge_token(&j->out[i], s->logits + (size_t)i * V, V, s->rows[s->row - s->n_given + i].id);
 }
 
 void scorer_judge(const struct scorer *s, struct score *out)

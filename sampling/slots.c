@@ -53,7 +53,7 @@ struct slots {
     struct slots_times times;
 };
 
-static const struct config *shape(const struct slots *s)
+static const struct config *model_shape(const struct slots *s)
 {
     return &s->engine->model->config;
 }
@@ -255,7 +255,7 @@ static void begin_decoding(struct slots *s, int k, int row)
 {
     struct slot *slot = &s->list[k];
     struct decode_slot *decode = slot->decode;
-    decode->logits = s->engine->logits + (size_t)row * (size_t)shape(s)->n_vocab;
+    decode->logits = s->engine->logits + (size_t)row * (size_t)model_shape(s)->n_vocab;
     if (slot->sample.held_space && decode->n_new == 0)
         prompt_mask_logits(s->engine->model, decode->logits);
     decode->seq->n_logits = 0; /* the loop's go to the engine's rows */
@@ -267,7 +267,7 @@ static void begin_decoding(struct slots *s, int k, int row)
 static int take_read(struct slots *s)
 {
     int row = 0;
-    size_t n_vocab = (size_t)shape(s)->n_vocab;
+    size_t n_vocab = (size_t)model_shape(s)->n_vocab;
     for (int i = 0; i < s->n; i++) {
         struct slot *slot = &s->list[i];
         const struct sequence *read = slot->sample.read;
@@ -309,7 +309,7 @@ static int read_unread(struct slots *s)
     int n, row = take_read(s);
     while ((n = choose_feeds(s)) > 0) {
         int rc = engine_feed(s->engine, s->feeds, n,
-                             s->engine->logits + (size_t)row * (size_t)shape(s)->n_vocab,
+                             s->engine->logits + (size_t)row * (size_t)model_shape(s)->n_vocab,
                              s->host->progress);
         if (rc != 0)
             return rc;
@@ -378,7 +378,7 @@ static void take_event(void *user, const struct token_event *event)
 static void slide_text(struct slots *s, struct slot *slot)
 {
     struct sequence *seq = slot->decode->seq;
-    size_t kept = (size_t)prompt_kept(shape(s)->n_ctx);
+    size_t kept = (size_t)prompt_kept(model_shape(s)->n_ctx);
     kv_seq_truncate(&seq->kv, &s->engine->cache, 0);
     sequence_begin(seq, seq, seq->ids.data + seq->ids.n - kept, kept);
     slot->unread = true;

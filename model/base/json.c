@@ -17,7 +17,7 @@ __attribute__((constructor)) static void count_allocations(void)
 }
 
 /* *e is of use with ERR_FORMAT. */
-static int parse(json_t **out, const char *text, size_t n, size_t flags, json_error_t *e)
+static int parse_value(json_t **out, const char *text, size_t n, size_t flags, json_error_t *e)
 {
     err_clear();
     json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | flags, e);
@@ -34,7 +34,7 @@ int json_read_text(json_t **out, const char *text, size_t n)
 {
     json_error_t e;
     char what[2 * JSON_ERROR_TEXT_LENGTH];
-    int rc = parse(out, text, n, 0, &e);
+    int rc = parse_value(out, text, n, 0, &e);
     return rc != ERR_FORMAT
                ? rc
                : err_set(rc, "not JSON: line %d: %s", e.line, file_show(what, sizeof what, e.text));
@@ -44,7 +44,7 @@ int json_read_line(json_t **out, const char *line, size_t n)
 {
     json_error_t e;
     char what[2 * JSON_ERROR_TEXT_LENGTH];
-    int rc = parse(out, line, n, JSON_ALLOW_NUL, &e);
+    int rc = parse_value(out, line, n, JSON_ALLOW_NUL, &e);
     return rc != ERR_FORMAT ? rc
                             : err_set(rc, "not JSON: %s at column %d",
                                       file_show(what, sizeof what, e.text), e.column);
@@ -72,13 +72,13 @@ const char *json_shown(char *out, size_t n, const json_t *value)
 }
 
 /* The value of key, NULL where *out is to stay as it is. */
-static const json_t *find(const json_t *object, const char *key)
+static const json_t *find_member(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     return json_is_null(value) ? NULL : value;
 }
 
-static int wrong(const json_t *value, const char *key, const char *expected)
+static int wrong_member(const json_t *value, const char *key, const char *expected)
 {
     char shown[SHOWN];
     return err_set(ERR_RANGE, "%s is %s, must be %s", key, json_shown(shown, sizeof shown, value),
@@ -87,7 +87,7 @@ static int wrong(const json_t *value, const char *key, const char *expected)
 
 int json_take_int(const json_t *object, const char *key, int64_t least, int64_t most, int64_t *out)
 {
-    const json_t *value = find(object, key);
+    const json_t *value = find_member(object, key);
     if (value == NULL)
         return 0;
     if (!json_is_integer(value) || json_integer_value(value) < least ||
@@ -95,7 +95,7 @@ int json_take_int(const json_t *object, const char *key, int64_t least, int64_t 
         char expected[80];
         snprintf(expected, sizeof expected, "a whole number %lld to %lld", (long long)least,
                  (long long)most);
-        return wrong(value, key, expected);
+        return wrong_member(value, key, expected);
     }
     *out = json_integer_value(value);
     return 0;
@@ -103,14 +103,14 @@ int json_take_int(const json_t *object, const char *key, int64_t least, int64_t 
 
 int json_take_number(const json_t *object, const char *key, double least, double most, double *out)
 {
-    const json_t *value = find(object, key);
+    const json_t *value = find_member(object, key);
     if (value == NULL)
         return 0;
     double x = json_number_value(value);
     if (!json_is_number(value) || !(x >= least && x <= most)) {
         char expected[80];
         snprintf(expected, sizeof expected, "a number %g to %g", least, most);
-        return wrong(value, key, expected);
+        return wrong_member(value, key, expected);
     }
     *out = x;
     return 0;
@@ -118,22 +118,22 @@ int json_take_number(const json_t *object, const char *key, double least, double
 
 int json_take_bool(const json_t *object, const char *key, bool *out)
 {
-    const json_t *value = find(object, key);
+    const json_t *value = find_member(object, key);
     if (value == NULL)
         return 0;
     if (!json_is_boolean(value))
-        return wrong(value, key, "true or false");
+        return wrong_member(value, key, "true or false");
     *out = json_is_true(value);
     return 0;
 }
 
 int json_take_text(const json_t *object, const char *key, const char **out)
 {
-    const json_t *value = find(object, key);
+    const json_t *value = find_member(object, key);
     if (value == NULL)
         return 0;
     if (!json_is_string(value))
-        return wrong(value, key, "a text");
+        return wrong_member(value, key, "a text");
     *out = json_string_value(value);
     return 0;
 }

@@ -12,7 +12,7 @@
 static atomic_uint_fast64_t count;
 static atomic_uint_fast64_t fail_at;
 
-static int refused(size_t bytes)
+static int allocation_refused(size_t bytes)
 {
     uint64_t n = atomic_fetch_add(&count, 1) + 1;
     uint64_t k = atomic_load(&fail_at);
@@ -31,7 +31,7 @@ static void *no_memory(size_t bytes)
 
 void *mem_alloc(size_t bytes)
 {
-    if (refused(bytes))
+    if (allocation_refused(bytes))
         return NULL;
     if (bytes > SIZE_MAX - 2 * MEM_ALIGN)
         return no_memory(bytes);
@@ -90,7 +90,7 @@ void mem_free(void *p)
 
 void *mem_map(size_t bytes)
 {
-    if (refused(bytes))
+    if (allocation_refused(bytes))
         return NULL;
     void *p = mmap(NULL, bytes == 0 ? 1 : bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -29,7 +29,7 @@ void rng_words(uint32_t out[4], uint64_t seed, uint64_t stream, uint64_t counter
     out[3] = c3;
 }
 
-static double unit(uint32_t hi, uint32_t lo)
+static double unit_interval(uint32_t hi, uint32_t lo)
 {
     return (double)((uint64_t)hi << 21 | lo >> 11) * 0x1p-53;
 }
@@ -38,15 +38,15 @@ double rng_uniform(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     uint32_t w[4];
     rng_words(w, seed, stream, counter);
-    return unit(w[0], w[1]);
+    return unit_interval(w[0], w[1]);
 }
 
 float rng_normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     uint32_t w[4];
     rng_words(w, seed, stream, counter >> 1);
-    double radius = sqrt(-2.0 * log(1.0 - unit(w[0], w[1])));
-    double angle = TWO_PI * unit(w[2], w[3]);
+    double radius = sqrt(-2.0 * log(1.0 - unit_interval(w[0], w[1])));
+    double angle = TWO_PI * unit_interval(w[2], w[3]);
     return (float)(radius * (counter & 1 ? sin(angle) : cos(angle)));
 }
 

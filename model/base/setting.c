@@ -50,7 +50,7 @@ int setting_unknown(const char *name, const char *const *names, size_t n)
 }
 
 /* Whether text is one of the names in "fp16|f16|half". */
-static bool among(const char *names, const char *text)
+static bool is_among_names(const char *names, const char *text)
 {
     size_t n = strlen(text);
     if (strchr(text, '|') != NULL)
@@ -106,7 +106,7 @@ int setting_range(const struct setting *s, struct buf *out)
 }
 
 /* "top_k is 1e9, must be a whole number, 0 to 10000000" */
-static int refuse(const struct setting *s, const char *text)
+static int refuse_value(const struct setting *s, const char *text)
 {
     struct buf range = {0};
     bool whole = s->type == SETTING_INT || s->type == SETTING_INT64 || s->type == SETTING_UINT64;
@@ -125,14 +125,14 @@ static int parse_whole(const struct setting *s, void *place, const char *text)
     if (s->type == SETTING_UINT64) {
         uint64_t v = strtoull(text, &end, 10);
         if (strspn(text, "0123456789") == 0 || *end != '\0' || errno != 0)
-            return refuse(s, text);
+            return refuse_value(s, text);
         memcpy(place, &v, sizeof v);
         return 0;
     }
     int64_t v = strtoll(text, &end, 10);
     bool digits = strspn(text + (*text == '-' || *text == '+'), "0123456789") > 0;
     if (!digits || *end != '\0' || errno != 0 || (double)v < s->min || (double)v > s->max)
-        return refuse(s, text);
+        return refuse_value(s, text);
     if (s->type == SETTING_INT64)
         memcpy(place, &v, sizeof v);
     else
@@ -148,7 +148,7 @@ static int parse_number(const struct setting *s, void *place, const char *text)
     double v = strtod(text, &end);
     if (text[strspn(text, "+-0123456789.eE")] != '\0' || *end != '\0' || end == text ||
         !(v >= s->min && v <= s->max))
-        return refuse(s, text);
+        return refuse_value(s, text);
     if (s->type == SETTING_DOUBLE)
         *(double *)place = v;
     else
@@ -171,9 +171,9 @@ int setting_parse(const struct setting *s, void *base, const char *text)
     void *place = (char *)base + s->offset;
     switch (s->type) {
     case SETTING_BOOL:
-        if (!among("on|yes|true|1", text) && !among("off|no|false|0", text))
-            return refuse(s, text);
-        *(bool *)place = among("on|yes|true|1", text);
+        if (!is_among_names("on|yes|true|1", text) && !is_among_names("off|no|false|0", text))
+            return refuse_value(s, text);
+        *(bool *)place = is_among_names("on|yes|true|1", text);
         return 0;
     case SETTING_INT:
     case SETTING_INT64:
@@ -184,11 +184,11 @@ int setting_parse(const struct setting *s, void *base, const char *text)
         return parse_number(s, place, text);
     case SETTING_CHOICE:
         for (int i = 0; s->choices[i] != NULL; i++)
-            if (among(s->choices[i], text)) {
+            if (is_among_names(s->choices[i], text)) {
                 *(int *)place = i;
                 return 0;
             }
-        return refuse(s, text);
+        return refuse_value(s, text);
     case SETTING_STRING:
     case SETTING_PATH:
         return parse_string(s, place, text);

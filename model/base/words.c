@@ -20,7 +20,7 @@ static int hex_digit(char c)
 }
 
 /* One escape at p[0] = '\\': its byte in *out; returns how long it is, 0 if unknown. */
-static size_t unescape(const char *p, char *out)
+static size_t read_escape(const char *p, char *out)
 {
     static const char letters[] = "ntrabfve0\\\"',";
     static const char bytes[] = "\n\t\r\a\b\f\v\x1b\0\\\"',";
@@ -65,7 +65,7 @@ int words_parse(struct words *out, const char *text)
         out->n++;
         while (*p && *p != ',') {
             char c = *p;
-            size_t step = c == '\\' ? unescape(p, &c) : 1;
+            size_t step = c == '\\' ? read_escape(p, &c) : 1;
             if (!step) {
                 int rc = err_set(ERR_RANGE,
                                  "unknown escape \\%.1s in \"%s\": write \\\\ for a backslash",
@@ -112,7 +112,7 @@ static bool same_letter(char a, char b)
 
 /* Optimal string alignment: insert, delete, replace, swap neighbours; a letter is one in either
  * case. */
-static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b)
+static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b)
 {
     size_t rows[3][LONGEST_NAME + 1];
     size_t *before = rows[0], *last = rows[1], *now = rows[2];
@@ -150,7 +150,7 @@ const char *words_nearest(const char *name, const char *const *names, size_t n)
         size_t other = strlen(names[i]);
         if (other > LONGEST_NAME)
             continue;
-        size_t d = distance(name, length, names[i], other);
+        size_t d = edit_distance(name, length, names[i], other);
         /* A name of which no letter is left is not near. */
         if (d < best + !nearest && d < (length > other ? length : other)) {
             best = d;

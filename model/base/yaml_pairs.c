@@ -17,7 +17,7 @@ struct reading {
     void *user;
 };
 
-static int wrong(const struct reading *r, const yaml_event_t *at, const char *what)
+static int wrong_event(const struct reading *r, const yaml_event_t *at, const char *what)
 {
     return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, at->start_mark.line + 1, what);
 }
@@ -36,7 +36,7 @@ static int next_event(struct reading *r, yaml_event_t *e)
         return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, r->parser.problem_mark.line + 1,
                        r->parser.problem == NULL ? "not YAML" : r->parser.problem);
     }
-    return is_cut(e) ? wrong(r, e, "a NUL in a text") : 0;
+    return is_cut(e) ? wrong_event(r, e, "a NUL in a text") : 0;
 }
 
 static int wrong_value(const struct reading *r, const yaml_event_t *key)
@@ -88,7 +88,7 @@ static int read_list(struct reading *r, const yaml_event_t *key)
         rc = next_event(r, &item);
         end = item.type == YAML_SEQUENCE_END_EVENT;
         if (rc == 0 && !end && item.type != YAML_SCALAR_EVENT)
-            rc = wrong(r, &item, "expected single values in the list");
+            rc = wrong_event(r, &item, "expected single values in the list");
         if (rc == 0 && !end)
             rc = add_item(&joined, (const char *)item.data.scalar.value);
         yaml_event_delete(&item);
@@ -129,8 +129,9 @@ static int read_mapping(struct reading *r)
         int rc = next_event(r, &key);
         bool end = rc == 0 && key.type == YAML_MAPPING_END_EVENT;
         if (rc == 0 && !end)
-            rc = key.type == YAML_SCALAR_EVENT ? read_value(r, &key)
-                                               : wrong(r, &key, "expected the name of a setting");
+            rc = key.type == YAML_SCALAR_EVENT
+                     ? read_value(r, &key)
+                     : wrong_event(r, &key, "expected the name of a setting");
         yaml_event_delete(&key);
         if (rc != 0 || end)
             return rc;
@@ -151,7 +152,7 @@ static int read_stream(struct reading *r)
             ; /* an empty document */
         } else if (rc == 0 && e.type != YAML_STREAM_START_EVENT && !end &&
                    e.type != YAML_DOCUMENT_START_EVENT && e.type != YAML_DOCUMENT_END_EVENT) {
-            rc = wrong(r, &e, "expected settings as \"name: value\", one a line");
+            rc = wrong_event(r, &e, "expected settings as \"name: value\", one a line");
         }
         yaml_event_delete(&e);
         if (rc != 0 || end)

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_ACTIVATION_H
-#define PRATTLE_ACTIVATION_H
+#ifndef PRATTLE_MODEL_KERNELS_ACTIVATION_H
+#define PRATTLE_MODEL_KERNELS_ACTIVATION_H
 /*
  * The activations of the feed-forward, the one list: each row has the enum's word, the functions
  * v_NAME and v_NAME_grad of functions.h, how people call it, and transformers' names for it, the

@@ -1,5 +1,5 @@
-#ifndef PRATTLE_FUNCTIONS_H
-#define PRATTLE_FUNCTIONS_H
+#ifndef PRATTLE_MODEL_KERNELS_FUNCTIONS_H
+#define PRATTLE_MODEL_KERNELS_FUNCTIONS_H
 /*
  * exp, erf, tanh, the activations and their slopes over the lanes of lanes.h, the same bits
  * whatever these are made of. A slope of NaN is NaN, of anything else a finite number.

@@ -3,7 +3,7 @@
 /*
  * Sixteen floats as one value, in three forms with the same results: LANES_AVX512,
  * LANES_AVX2 (the including file is compiled for it), or plain C. What is written over
- * these lanes (vector.h) is written once.
+ * these lanes (functions.h, lanes_*.h) is written once.
  */
 #include "model/base/half.h"
 

@@ -57,7 +57,7 @@ void bpe_add(struct bpe *b, token_id left, token_id right, token_id merged, int 
     b->slots[i] = (struct bpe_pair){left, right, merged, rank};
 }
 
-static inline const struct bpe_pair *find(const struct bpe *b, token_id left, token_id right)
+static inline const struct bpe_pair *find_merge(const struct bpe *b, token_id left, token_id right)
 {
     for (uint32_t i = slot_of(b, left, right);; i = (i + 1) & b->mask) {
         const struct bpe_pair *p = &b->slots[i];
@@ -70,7 +70,7 @@ static inline const struct bpe_pair *find(const struct bpe *b, token_id left, to
 
 static inline int rank_of(const struct bpe *b, token_id left, token_id right)
 {
-    const struct bpe_pair *p = find(b, left, right);
+    const struct bpe_pair *p = find_merge(b, left, right);
     return p == NULL ? NO_RANK : p->rank;
 }
 
@@ -90,7 +90,7 @@ static size_t merge_short(const struct bpe *b, token_id *ids, size_t n)
             }
         if (best == NO_RANK)
             return n;
-        token_id merged = find(b, ids[first], ids[first + 1])->merged;
+        token_id merged = find_merge(b, ids[first], ids[first + 1])->merged;
         for (size_t i = first; i + 1 < n; i++) {
             if (ranks[i] != best)
                 continue;
@@ -132,7 +132,7 @@ static int reserve_lists(struct bpe_scratch *s, int n_ranks)
     return 0;
 }
 
-static int reserve(struct bpe_scratch *s, int n_ranks, size_t n)
+static int reserve_scratch(struct bpe_scratch *s, int n_ranks, size_t n)
 {
     if (n > INT32_MAX / 4)
         return err_set(ERR_RANGE, "a word of %zu bytes cannot be encoded, at most %d", n,
@@ -242,7 +242,7 @@ static void merge_rank(const struct bpe *b, struct bpe_scratch *s, int rank)
             if (nodes[i].rank != rank)
                 continue;
             if (merged == TOKEN_NONE)
-                merged = find(b, nodes[i].id, nodes[nodes[i].right].id)->merged;
+                merged = find_merge(b, nodes[i].id, nodes[nodes[i].right].id)->merged;
             /* Only a pair of two alike (aaaa) overlaps itself, and then the leftmost of
              * the run goes first; for all others the order does not matter. */
             while (nodes[i].left >= 0 && nodes[nodes[i].left].rank == rank)
@@ -275,7 +275,7 @@ int bpe_merge(const struct bpe *b, struct bpe_scratch *s, token_id *ids, size_t 
         *n_out = b->n_ranks == 0 ? n : merge_short(b, ids, n);
         return 0;
     }
-    int rc = reserve(s, b->n_ranks, n);
+    int rc = reserve_scratch(s, b->n_ranks, n);
     if (rc == 0)
         *n_out = merge_long(b, s, ids, n);
     return rc;

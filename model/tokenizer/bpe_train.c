@@ -57,7 +57,7 @@ struct training {
 };
 
 /* Room for one more of the n there are. */
-static int reserve(void **list, size_t *cap, size_t n, size_t size)
+static int reserve_list(void **list, size_t *cap, size_t n, size_t size)
 {
     if (n < *cap)
         return 0;
@@ -69,7 +69,7 @@ static int reserve(void **list, size_t *cap, size_t n, size_t size)
     *cap = more;
     return 0;
 }
-#define RESERVE(list, cap, n) reserve((void **)&(list), &(cap), n, sizeof *(list))
+#define RESERVE(list, cap, n) reserve_list((void **)&(list), &(cap), n, sizeof *(list))
 
 static inline size_t slot_of(const struct training *t, token_id left, token_id right)
 {
@@ -147,7 +147,7 @@ static int gain_pair(struct training *t, token_id left, token_id right, uint32_t
     return rc;
 }
 
-static inline bool before(const struct entry *a, const struct entry *b)
+static inline bool pair_before(const struct entry *a, const struct entry *b)
 {
     if (a->count != b->count)
         return a->count > b->count;
@@ -157,23 +157,23 @@ static inline bool before(const struct entry *a, const struct entry *b)
 }
 
 /* Put e where the heap has its hole i, or below. */
-static void sink(struct training *t, size_t i, struct entry e)
+static void sink_pair(struct training *t, size_t i, struct entry e)
 {
     for (size_t child; (child = 2 * i + 1) < t->n_queue; i = child) {
-        child += child + 1 < t->n_queue && before(&t->queue[child + 1], &t->queue[child]);
-        if (!before(&t->queue[child], &e))
+        child += child + 1 < t->n_queue && pair_before(&t->queue[child + 1], &t->queue[child]);
+        if (!pair_before(&t->queue[child], &e))
             break;
         t->queue[i] = t->queue[child];
     }
     t->queue[i] = e;
 }
 
-static int push(struct training *t, struct entry e)
+static int push_pair(struct training *t, struct entry e)
 {
     if (RESERVE(t->queue, t->queue_cap, t->n_queue) != 0)
         return ERR_NOMEM;
     size_t i = t->n_queue++;
-    for (; i > 0 && before(&e, &t->queue[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i > 0 && pair_before(&e, &t->queue[(i - 1) / 2]); i = (i - 1) / 2)
         t->queue[i] = t->queue[(i - 1) / 2];
     t->queue[i] = e;
     return 0;
@@ -188,7 +188,7 @@ static int queue_changes(struct training *t)
             continue;
         if (p->n > 0) { /* the first of its changes */
             struct entry e = {p->count, t->changes[i].pair, p->left, p->right, t->n_pool, p->n};
-            int rc = push(t, e);
+            int rc = push_pair(t, e);
             if (rc != 0)
                 return rc;
             p->fill = t->n_pool;
@@ -202,7 +202,7 @@ static int queue_changes(struct training *t)
 }
 
 /* The head of the queue, once its count is its pair's; false when nothing may be merged. */
-static bool pop(struct training *t, struct entry *out, int64_t min_frequency)
+static bool pop_pair(struct training *t, struct entry *out, int64_t min_frequency)
 {
     while (t->n_queue > 0) {
         struct entry e = t->queue[0];
@@ -211,11 +211,11 @@ static bool pop(struct training *t, struct entry *out, int64_t min_frequency)
             *out = e;
             t->n_queue--;
             if (t->n_queue > 0)
-                sink(t, 0, t->queue[t->n_queue]);
+                sink_pair(t, 0, t->queue[t->n_queue]);
             return count >= 1 && count >= min_frequency;
         }
         e.count = count;
-        sink(t, 0, e);
+        sink_pair(t, 0, e);
     }
     return false;
 }
@@ -244,7 +244,7 @@ static int merge_word(struct training *t, const struct entry *e, token_id merged
 }
 
 /* The token of both texts together, an old one where there is one. */
-static int join(struct training *t, token_id *merged, const struct entry *e)
+static int join_texts(struct training *t, token_id *merged, const struct entry *e)
 {
     struct bpe_words *k = &t->tokens;
     const struct bpe_word left = k->list[e->left], right = k->list[e->right];
@@ -258,11 +258,11 @@ static int join(struct training *t, token_id *merged, const struct entry *e)
     return rc;
 }
 
-static int merge(struct training *t, const struct entry *e)
+static int merge_pair(struct training *t, const struct entry *e)
 {
     token_id merged;
     int rc = RESERVE(t->merges, t->merges_cap, t->step);
-    if (rc != 0 || (rc = join(t, &merged, e)) != 0)
+    if (rc != 0 || (rc = join_texts(t, &merged, e)) != 0)
         return rc;
     t->merges[t->step++] = e->pair;
     for (size_t i = 0; i < e->n && rc == 0; i++)
@@ -286,7 +286,7 @@ static int first_tokens(struct training *t)
 }
 
 /* The words as tokens, a byte each; their bytes are then no longer needed. */
-static int spell(struct training *t)
+static int spell_words(struct training *t)
 {
     token_id of_byte[256];
     size_t id;
@@ -385,7 +385,7 @@ static int make_tokenizer(struct tokenizer **out, struct training *t)
     return rc;
 }
 
-static void release(struct training *t)
+static void release_training(struct training *t)
 {
     mem_unmap(t->symbols, t->n_symbols * sizeof *t->symbols);
     mem_unmap(t->pool, 3 * t->n_symbols * sizeof *t->pool);
@@ -403,7 +403,7 @@ void bpe_train_config_init(struct bpe_train_config *c)
     *c = (struct bpe_train_config){.vocab_size = 50257};
 }
 
-static int check(const struct bpe_words *w, const struct bpe_train_config *c)
+static int check_input(const struct bpe_words *w, const struct bpe_train_config *c)
 {
     if (c->vocab_size < BPE_MIN_VOCAB || c->vocab_size > BPE_MAX_VOCAB)
         return err_set(ERR_RANGE, "vocab_size is %d, must be %d (the 256 bytes and %s) to %d",
@@ -417,17 +417,17 @@ int bpe_train(struct tokenizer **out, struct bpe_words *w, const struct bpe_trai
     struct training t = {.words = w};
     struct entry e;
     size_t wanted = (size_t)c->vocab_size;
-    int rc = check(w, c);
-    if (rc == 0 && (rc = first_tokens(&t)) == 0 && (rc = spell(&t)) == 0)
+    int rc = check_input(w, c);
+    if (rc == 0 && (rc = first_tokens(&t)) == 0 && (rc = spell_words(&t)) == 0)
         rc = count_pairs(&t, p);
-    while (rc == 0 && t.tokens.n < wanted && pop(&t, &e, c->min_frequency))
+    while (rc == 0 && t.tokens.n < wanted && pop_pair(&t, &e, c->min_frequency))
         if ((rc = progress_step(p, "merging", t.tokens.n, wanted)) == 0)
-            rc = merge(&t, &e);
+            rc = merge_pair(&t, &e);
     if (rc == 0)
         rc = make_tokenizer(out, &t);
     if (rc == 0 && t.tokens.n < wanted)
         progress_note(p, "the text gives a vocabulary of %zu tokens, %zu were asked for",
                       t.tokens.n, wanted);
-    release(&t);
+    release_training(&t);
     return rc;
 }

@@ -34,7 +34,7 @@ static inline uint32_t hash_of(const char *p, size_t n)
     return (uint32_t)(h >> 32);
 }
 
-static int grow(struct bpe_words *w)
+static int grow_table(struct bpe_words *w)
 {
     size_t cap = w->cap == 0 ? 1024 : 2 * w->cap;
     if (cap > UINT32_MAX)
@@ -64,7 +64,7 @@ static int grow(struct bpe_words *w)
 
 int bpe_words_find(struct bpe_words *w, size_t *index, const char *word, size_t n)
 {
-    int rc = w->n == w->cap ? grow(w) : 0;
+    int rc = w->n == w->cap ? grow_table(w) : 0;
     if (rc != 0)
         return rc;
     uint32_t hash = hash_of(word, n);

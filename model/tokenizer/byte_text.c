@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <utf8proc.h>
 
-static bool prints(int byte)
+static bool byte_prints(int byte)
 {
     return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 }
@@ -12,14 +12,14 @@ static bool prints(int byte)
 static int byte_of(utf8proc_int32_t c)
 {
     if (c < 0x100)
-        return prints(c) ? c : -1;
+        return byte_prints(c) ? c : -1;
     int k = c - 0x100;
     return k <= 0x20 ? k : k < 0x43 ? k - 0x21 + 0x7f : k == 0x43 ? 0xad : -1;
 }
 
 static utf8proc_int32_t sign_of(int byte)
 {
-    if (prints(byte))
+    if (byte_prints(byte))
         return byte;
     return 0x100 + (byte <= 0x20 ? byte : byte == 0xad ? 0x43 : byte - 0x7f + 0x21);
 }

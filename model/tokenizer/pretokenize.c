@@ -73,7 +73,7 @@ static size_t run_end(const char *text, size_t n, size_t at, enum char_class cla
 }
 
 /* Bytes of 's 't 're 've 'm 'll 'd at the head, 0 for none. */
-static size_t contraction(const char *text, size_t n)
+static size_t contraction_length(const char *text, size_t n)
 {
     if (n < 2)
         return 0;
@@ -95,7 +95,7 @@ static size_t contraction(const char *text, size_t n)
 
 /* \s+(?!\S)|\s+: blanks up to the end of the text, else all but the last one, which
  * goes with what follows or stands alone. */
-static size_t blanks(const char *text, size_t n)
+static size_t blanks_length(const char *text, size_t n)
 {
     size_t at = 0, last = 0, length;
     while (at < n && head_class(text + at, n - at, &length) == CHAR_SPACE) {
@@ -109,7 +109,7 @@ size_t pretokenize_next(const char *text, size_t n)
 {
     size_t length, apostrophe;
     enum char_class class = head_class(text, n, &length);
-    if (text[0] == '\'' && (apostrophe = contraction(text, n)) != 0)
+    if (text[0] == '\'' && (apostrophe = contraction_length(text, n)) != 0)
         return apostrophe;
     if (text[0] == ' ' && n > 1) {
         size_t second;
@@ -117,5 +117,5 @@ size_t pretokenize_next(const char *text, size_t n)
         if (next != CHAR_SPACE)
             return run_end(text, n, 1 + second, next);
     }
-    return class == CHAR_SPACE ? blanks(text, n) : run_end(text, n, length, class);
+    return class == CHAR_SPACE ? blanks_length(text, n) : run_end(text, n, length, class);
 }

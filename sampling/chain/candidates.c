@@ -77,7 +77,7 @@ bool candidates_weigh(struct candidates *c)
 }
 
 /* The list becomes its places index[0..n-1]. */
-static void take(struct candidates *c, int n)
+static void take_places(struct candidates *c, int n)
 {
     if (c->all) {
         token_id *id = c->id;
@@ -100,7 +100,7 @@ struct cut {
     double weight; /* of what stays */
 };
 
-static void keep(struct candidates *c, const float *key, const struct cut *cut)
+static void keep_cut(struct candidates *c, const float *key, const struct cut *cut)
 {
     int found = (int)c->kernels->select(c->index, key, (size_t)c->n, cut->key, INFINITY);
     int n_ties = cut->n_ties, kept = found;
@@ -110,16 +110,16 @@ static void keep(struct candidates *c, const float *key, const struct cut *cut)
             if (key[c->index[i]] > cut->key || n_ties-- > 0)
                 c->index[kept++] = c->index[i];
     }
-    take(c, kept);
+    take_places(c, kept);
 }
 
 void candidates_keep(struct candidates *c, const float *key, float least)
 {
-    keep(c, key, &(struct cut){.key = least});
+    keep_cut(c, key, &(struct cut){.key = least});
 }
 
 /* Few places: in order of key, then of place. */
-static void sort(int32_t *index, int n, const float *key)
+static void sort_places(int32_t *index, int n, const float *key)
 {
     for (int i = 1; i < n; i++) {
         int32_t x = index[i];
@@ -131,8 +131,8 @@ static void sort(int32_t *index, int n, const float *key)
 }
 
 /* The places are in order of key, or all keys are equal. */
-static struct cut walk(const int32_t *index, int n, const float *key, const float *weight,
-                       double sum, double target)
+static struct cut walk_places(const int32_t *index, int n, const float *key, const float *weight,
+                              double sum, double target)
 {
     struct cut cut = {.key = key[index[0]], .weight = sum};
     int i = 0;
@@ -191,8 +191,8 @@ static struct cut find_cut(int32_t *index, int n, const float *key, const float 
         }
     }
     if (n <= FEW)
-        sort(index, n, key);
-    return walk(index, n, key, weight, above, target);
+        sort_places(index, n, key);
+    return walk_places(index, n, key, weight, above, target);
 }
 
 /* A bound below the k-th highest key, from the highest of each block. */
@@ -224,8 +224,8 @@ struct range {
 };
 
 /* Halve a range some times, which is only adding up. top is the highest key. */
-static struct range halve(const struct sampling_kernels *k, const struct keys *of, struct range r, float top,
-                          double target)
+static struct range halve_range(const struct sampling_kernels *k, const struct keys *of,
+                                struct range r, float top, double target)
 {
     for (int i = 0; i < HALVINGS; i++) {
         float middle = r.low / 2 + (r.high < top ? r.high : top) / 2;
@@ -245,8 +245,8 @@ static struct range halve(const struct sampling_kernels *k, const struct keys *o
  * there, and the cut is taken to leave a fifth less to a fifth more of it. False if not
  * many keys are in the range anyway.
  */
-static bool guess(struct candidates *c, const struct keys *of, struct range *r, float top,
-                  double target)
+static bool guess_range(struct candidates *c, const struct keys *of, struct range *r, float top,
+                        double target)
 {
     const struct sampling_kernels *k = c->kernels;
     float *key = c->part, *weight = c->part + of->n / RUN + RUN;
@@ -262,8 +262,8 @@ static bool guess(struct candidates *c, const struct keys *of, struct range *r, 
         return false;
     double whole = k->sum_least(weight, key, (size_t)n, -FLT_MAX);
     double below = (c->sum - target) * n / of->n;
-    r->low = halve(k, &sample, over, top, whole - 0.8 * below).low;
-    r->high = halve(k, &sample, over, top, whole - 1.2 * below).high;
+    r->low = halve_range(k, &sample, over, top, whole - 0.8 * below).low;
+    r->high = halve_range(k, &sample, over, top, whole - 1.2 * below).high;
     r->above = k->sum_least(of->weight, of->key, (size_t)of->n, r->high);
     return true;
 }
@@ -287,11 +287,11 @@ static struct cut find_cut_by_weight(struct candidates *c, const struct keys *of
     const struct range whole = {.low = floor, .high = INFINITY};
     struct range r = whole;
     struct cut cut;
-    if (of->n >= MANY && guess(c, of, &r, top, target)) {
+    if (of->n >= MANY && guess_range(c, of, &r, top, target)) {
         if (r.above < target && find_cut_within(c, &cut, of, &r, top, target) &&
             cut.weight >= target)
             return cut;
-        r = halve(c->kernels, of, whole, top, target);
+        r = halve_range(c->kernels, of, whole, top, target);
     }
     if (find_cut_within(c, &cut, of, &r, top, target))
         return cut;
@@ -323,12 +323,12 @@ void candidates_keep_best(struct candidates *c, const float *key, const float *w
     } else {
         int n = (int)c->kernels->select(c->index, key, (size_t)c->n, floor, INFINITY);
         if (n <= target) {
-            take(c, n);
+            take_places(c, n);
             return;
         }
         cut = find_cut(c->index, n, key, NULL, 0, target, floor, top);
     }
-    keep(c, key, &cut);
+    keep_cut(c, key, &cut);
 }
 
 int candidates_best(struct candidates *c, int m)
@@ -345,7 +345,7 @@ int candidates_best(struct candidates *c, int m)
                 c->index[kept++] = c->index[i];
         n = kept;
     }
-    sort(c->index, n, key);
+    sort_places(c->index, n, key);
     return n;
 }
 

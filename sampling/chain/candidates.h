@@ -2,7 +2,7 @@
 #define PRATTLE_SAMPLING_CHAIN_CANDIDATES_H
 /*
  * The tokens that may come next: logits by id, and the list of those still in the
- * running. What every stage of the chain works on. Nothing is ever sorted in full: a
+ * running. What every stage of the sampler works on. Nothing is ever sorted in full: a
  * cut of the list is found by bucketing.
  */
 #include "model/base/mem.h"

@@ -70,7 +70,7 @@ void dry_release(struct dry *d)
 }
 
 /* Tokens of the text's end that lie behind its last breaker. */
-static size_t limit(const struct dry *d, const token_id *text, size_t n)
+static size_t match_limit(const struct dry *d, const token_id *text, size_t n)
 {
     for (size_t behind = 0; behind < n; behind++) {
         const token_id *at = text + n - 1 - behind;
@@ -115,7 +115,7 @@ static void find_matches(int *match, const token_id *text, int n)
 
 void dry_apply(struct dry *d, float *logit, const token_id *text, size_t n)
 {
-    int most = (int)limit(d, text, n), allowed = d->allowed_length;
+    int most = (int)match_limit(d, text, n), allowed = d->allowed_length;
     if (n < 2 || most < allowed)
         return;
     find_matches(d->match, text, (int)n);

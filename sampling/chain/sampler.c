@@ -133,7 +133,7 @@ static int read_words(struct sampler *s, const struct tokenizer *t)
     return rc;
 }
 
-static void carve(struct sampler *s, struct arena *a, int n_vocab)
+static void carve_sampler(struct sampler *s, struct arena *a, int n_vocab)
 {
     candidates_carve(&s->candidates, a, n_vocab);
     s->count = arena_take(a, (size_t)n_vocab * sizeof *s->count);
@@ -144,13 +144,13 @@ size_t sampler_scratch_bytes(int n_vocab, int n_ctx)
 {
     struct arena size = {0};
     struct sampler sized = {.n_ctx = n_ctx};
-    carve(&sized, &size, n_vocab);
+    carve_sampler(&sized, &size, n_vocab);
     return size.used;
 }
 
 void sampler_use(struct sampler *s, void *scratch)
 {
-    carve(s, &(struct arena){.base = scratch}, s->candidates.n_vocab);
+    carve_sampler(s, &(struct arena){.base = scratch}, s->candidates.n_vocab);
     s->dry.count = s->count;
 }
 
@@ -215,8 +215,8 @@ void sampler_want_logprobs(struct sampler *s, bool on)
 /* ---- the stages ---- */
 
 /* The newest tokens a window lets be seen, never more than fit the context. */
-static const token_id *newest(const struct sampler *s, const struct place *at, int window,
-                              size_t *n)
+static const token_id *newest_tokens(const struct sampler *s, const struct place *at, int window,
+                                     size_t *n)
 {
     size_t most = window >= 0 && window < s->n_ctx ? (size_t)window : (size_t)s->n_ctx;
     *n = at->n_text < most ? at->n_text : most;
@@ -224,7 +224,7 @@ static const token_id *newest(const struct sampler *s, const struct place *at, i
 }
 
 /* A stage that changes logits because of the text; false if it is none. */
-static bool adjust(struct sampler *s, enum stage stage, float *logit, const struct place *at)
+static bool adjust_logits(struct sampler *s, enum stage stage, float *logit, const struct place *at)
 {
     const struct sampler_config *c = &s->config;
     const token_id *text;
@@ -234,12 +234,12 @@ static bool adjust(struct sampler *s, enum stage stage, float *logit, const stru
         biases_apply(&s->biases, logit);
         return true;
     case STAGE_PENALTIES:
-        text = newest(s, at, c->penalty_window, &n);
+        text = newest_tokens(s, at, c->penalty_window, &n);
         penalize_repetition(logit, s->count, text, n, c->repetition_penalty, c->frequency_penalty,
                             c->presence_penalty);
         return true;
     case STAGE_DRY:
-        text = newest(s, at, c->dry_window, &n);
+        text = newest_tokens(s, at, c->dry_window, &n);
         dry_apply(&s->dry, logit, text, n);
         return true;
     case STAGE_NO_REPEAT_NGRAM:
@@ -262,15 +262,15 @@ static uint64_t draw_position(const struct sampler *s, int n_new)
     return (uint64_t)s->config.position + (uint64_t)n_new;
 }
 
-/* XTC's lot: the half of the draw's random words that the draw itself leaves. */
-static double lot(const struct sampler *s, const struct place *at)
+/* XTC's random draw: the half of the draw's random words that the draw itself leaves. */
+static double random_draw(const struct sampler *s, const struct place *at)
 {
     uint32_t w[4];
     rng_words(w, s->config.seed, (uint64_t)s->config.draw, draw_position(s, at->n_new));
     return (double)w[2] * 0x1p-32;
 }
 
-static void filter(struct sampler *s, enum stage stage, const struct place *at)
+static void run_filter(struct sampler *s, enum stage stage, const struct place *at)
 {
     const struct sampler_config *c = &s->config;
     struct candidates *k = &s->candidates;
@@ -294,7 +294,7 @@ static void filter(struct sampler *s, enum stage stage, const struct place *at)
         filter_top_n_sigma(k, c->top_n_sigma);
         break;
     case STAGE_XTC:
-        filter_xtc(k, c->xtc_probability, c->xtc_threshold, lot(s, at));
+        filter_xtc(k, c->xtc_probability, c->xtc_threshold, random_draw(s, at));
         break;
     case STAGE_TOPK_UNIFORM:
         filter_topk_uniform(k, c->top_k);
@@ -307,16 +307,16 @@ static void filter(struct sampler *s, enum stage stage, const struct place *at)
     }
 }
 
-/* All of the chain; false if nothing is left. */
-static bool run(struct sampler *s, const float *logits, const struct place *at)
+/* All stages of the sampler; false if nothing is left. */
+static bool run_stages(struct sampler *s, const float *logits, const struct place *at)
 {
     candidates_start(&s->candidates, logits);
     for (int i = 0; i < s->chain.n; i++) {
         enum stage stage = s->chain.stages[i];
-        if (adjust(s, stage, s->candidates.logit, at))
+        if (adjust_logits(s, stage, s->candidates.logit, at))
             candidates_changed(&s->candidates);
         else
-            filter(s, stage, at);
+            run_filter(s, stage, at);
     }
     return candidates_weigh(&s->candidates);
 }
@@ -337,7 +337,7 @@ struct sampled sampler_pick(struct sampler *s, const float *logits, const token_
     const struct sampling_kernels *k = c->kernels;
     struct sampled out = {.logprob = NAN};
     bool greedy = s->config.temperature == 0;
-    if ((greedy && s->chain.n == 0) || !run(s, logits, &at)) {
+    if ((greedy && s->chain.n == 0) || !run_stages(s, logits, &at)) {
         out.id = (token_id)k->argmax(logits, (size_t)c->n_vocab);
     } else if (greedy) {
         out.id = (token_id)k->argmax(c->logit, (size_t)c->n_vocab);
@@ -360,13 +360,13 @@ void sampler_adjust(struct sampler *s, float *scores, const token_id *text, size
 {
     const struct place at = {text, n_text, n_new};
     for (int i = 0; i < s->chain.n; i++)
-        adjust(s, s->chain.stages[i], scores, &at);
+        adjust_logits(s, s->chain.stages[i], scores, &at);
 }
 
 /* ---- explaining ---- */
 
-/* a before b: more likely under the chain, then under the model, then the lower id. */
-static bool before(const struct alternative *a, const struct alternative *b)
+/* a before b: more likely under the sampler, then under the model, then the lower id. */
+static bool alternative_before(const struct alternative *a, const struct alternative *b)
 {
     if (a->p_chain != b->p_chain)
         return a->p_chain > b->p_chain;
@@ -383,11 +383,11 @@ static int rank_of(const float *logits, int n, token_id id)
     return rank;
 }
 
-/* Probabilities under the chain into key [V]. */
+/* Probabilities under the sampler into key [V]. */
 static void chain_probabilities(struct sampler *s, const float *logits, const struct place *at)
 {
     struct candidates *c = &s->candidates;
-    bool left = run(s, logits, at);
+    bool left = run_stages(s, logits, at);
     memset(c->key, 0, (size_t)c->n_vocab * sizeof *c->key);
     if (!left)
         c->key[c->kernels->argmax(logits, (size_t)c->n_vocab)] = 1;
@@ -412,7 +412,7 @@ int sampler_explain(struct sampler *s, const float *logits, const token_id *text
         if (id == chosen)
             *chosen_out = a;
         int at_place = n;
-        for (; at_place > 0 && before(&a, &out[at_place - 1]); at_place--)
+        for (; at_place > 0 && alternative_before(&a, &out[at_place - 1]); at_place--)
             if (at_place < max)
                 out[at_place] = out[at_place - 1];
         if (at_place < max) {

@@ -10,7 +10,7 @@
  *   logit_bias penalties dry no_repeat_ngram bad_words min_new_tokens
  *   temperature top_k top_p min_p typical_p top_n_sigma xtc topk_uniform mirostat
  *
- * A stage left out of the chain is off, whatever its setting. With temperature 0 the
+ * A stage left out of the sampler is off, whatever its setting. With temperature 0 the
  * first row applies and then the most likely token is taken, ties to the lowest id.
  * With mirostat on, the other stages that cut (top_k ... topk_uniform) are not used.
  *
@@ -55,7 +55,7 @@ void sampler_reset(struct sampler *s, int64_t draw);
 struct sampled {
     token_id id;
     float logprob;       /* under the model: log softmax of the raw logits; NaN if not asked */
-    float chain_logprob; /* under the chain it was drawn from */
+    float chain_logprob; /* under the sampler it was drawn from */
 };
 /*
  * Draw the next token. logits [V] are not changed; a NaN counts as -inf. text: all ids
@@ -72,7 +72,7 @@ struct sampled sampler_pick(struct sampler *s, const float *logits, const token_
 size_t sampler_scratch_bytes(int n_vocab, int n_ctx);
 void sampler_use(struct sampler *s, void *scratch);
 /*
- * What :why shows: the most likely tokens, under the chain and then, where it leaves
+ * What :why shows: the most likely tokens, under the sampler and then, where it leaves
  * fewer than max, under the model; with the raw rank (from 1) and probability of each.
  * Returns how many. Changes nothing: to replay an answer, reset, and at each position
  * explain, then pick (which moves mirostat on).
@@ -89,7 +89,7 @@ int sampler_explain(struct sampler *s, const float *logits, const token_id *text
 void sampler_want_logprobs(struct sampler *s, bool on);
 
 /*
- * For searches: apply the stages that change logits, in the chain's order and in place,
+ * For searches: apply the stages that change logits, in the sampler's order and in place,
  * to scores [V] (logits or log-probabilities) of what may follow text.
  */
 void sampler_adjust(struct sampler *s, float *scores, const token_id *text, size_t n_text,

@@ -26,7 +26,7 @@ static const char *const names[] = {
 };
 _Static_assert(sizeof names / sizeof *names == STAGE_COUNT, "the last stage has no name");
 
-static int add(struct chain *out, const char *name)
+static int add_stage(struct chain *out, const char *name)
 {
     int stage = 0;
     while (stage < STAGE_COUNT && strcmp(names[stage], name) != 0)
@@ -56,7 +56,7 @@ int chain_parse(struct chain *out, const char *text)
         while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
             n--;
         char *name = mem_sprintf("%.*s", (int)n, text);
-        int rc = name == NULL ? ERR_NOMEM : add(out, name);
+        int rc = name == NULL ? ERR_NOMEM : add_stage(out, name);
         mem_free(name);
         if (rc)
             return rc;

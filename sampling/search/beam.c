@@ -49,7 +49,8 @@ struct search {
     void *block;               /* the arrays above */
 };
 
-static int hypotheses(struct search *b, struct hypothesis **list, int n, bool open, struct arena *a)
+static int carve_hypotheses(struct search *b, struct hypothesis **list, int n, bool open,
+                            struct arena *a)
 {
     *list = arena_take(a, (size_t)n * sizeof **list);
     for (int i = 0; i < n; i++) {
@@ -65,7 +66,7 @@ static int hypotheses(struct search *b, struct hypothesis **list, int n, bool op
     return 0;
 }
 
-static int carve(struct search *b, struct arena *a)
+static int carve_beams(struct search *b, struct arena *a)
 {
     size_t n = (size_t)b->n_beams, n_vocab = (size_t)b->n_vocab;
     b->steps = arena_take(a, 2 * n * sizeof *b->steps);
@@ -73,13 +74,13 @@ static int carve(struct search *b, struct arena *a)
     b->index = arena_take(a, n_vocab * sizeof *b->index);
     b->text = arena_take(a, (size_t)(b->n_prompt + b->room) * sizeof *b->text);
     b->feeds = arena_take(a, n * sizeof *b->feeds);
-    int rc = hypotheses(b, &b->beams, b->n_beams, true, a);
+    int rc = carve_hypotheses(b, &b->beams, b->n_beams, true, a);
     if (rc == 0)
-        rc = hypotheses(b, &b->next, b->n_beams, true, a);
-    return rc ? rc : hypotheses(b, &b->set_aside, b->n_beams + 1, false, a);
+        rc = carve_hypotheses(b, &b->next, b->n_beams, true, a);
+    return rc ? rc : carve_hypotheses(b, &b->set_aside, b->n_beams + 1, false, a);
 }
 
-static void release(struct search *b)
+static void release_search(struct search *b)
 {
     struct kvcache *cache = &b->sequence->engine->cache;
     for (int i = 0; b->beams && i < b->n_beams; i++)
@@ -90,7 +91,7 @@ static void release(struct search *b)
     mem_free(b->block);
 }
 
-static int init(struct search *b, const struct sampler_config *c)
+static int init_search(struct search *b, const struct sampler_config *c)
 {
     const struct config *model = &b->sequence->engine->model->config;
     struct arena size = {0};
@@ -103,10 +104,10 @@ static int init(struct search *b, const struct sampler_config *c)
     if (b->config->num_return_sequences > b->n_beams)
         return err_set(ERR_RANGE, "num_return_sequences is %d, expected at most num_beams, %d",
                        b->config->num_return_sequences, b->n_beams);
-    carve(b, &size);
+    carve_beams(b, &size);
     b->block = mem_alloc(size.used);
     b->beams = b->next = NULL; /* sized, not there */
-    int rc = b->block ? carve(b, &(struct arena){.base = b->block}) : ERR_NOMEM;
+    int rc = b->block ? carve_beams(b, &(struct arena){.base = b->block}) : ERR_NOMEM;
     if (rc == 0)
         rc = sampler_new(&b->sampler, c, b->n_vocab, model->n_ctx,
                          b->sequence->engine->model->tokenizer, b->stop);
@@ -123,7 +124,7 @@ static double length_score(const struct search *b, double sum, int length)
     return sum / pow(length > 1 ? length : 1, (double)b->config->length_penalty);
 }
 
-static void copy(struct hypothesis *to, const struct hypothesis *from)
+static void copy_beam(struct hypothesis *to, const struct hypothesis *from)
 {
     memcpy(to->ids, from->ids, (size_t)from->n * sizeof *to->ids);
     memcpy(to->logprobs, from->logprobs, (size_t)from->n * sizeof *to->logprobs);
@@ -137,7 +138,7 @@ static void set_aside(struct search *b, const struct hypothesis *h, double sum, 
                       bool ended)
 {
     struct hypothesis *last = &b->set_aside[b->n_set_aside++];
-    copy(last, h);
+    copy_beam(last, h);
     last->sum = sum;
     last->score = length_score(b, sum, length);
     last->ended = ended;
@@ -210,7 +211,7 @@ static bool is_done(const struct search *b, double best)
 }
 
 /* The best steps become hypotheses set aside and the beams that stay open. */
-static void choose(struct search *b)
+static void choose_beams(struct search *b)
 {
     struct kvcache *cache = &b->sequence->engine->cache;
     int n_next = 0;
@@ -223,7 +224,7 @@ static void choose(struct search *b)
             continue;
         }
         struct hypothesis *to = &b->next[n_next++];
-        copy(to, from);
+        copy_beam(to, from);
         to->sum = step->sum;
         to->ids[to->n] = step->id;
         to->logprobs[to->n++] = step->logprob;
@@ -238,7 +239,7 @@ static void choose(struct search *b)
 }
 
 /* The logits of all open beams, in one pass. */
-static int feed(struct search *b)
+static int feed_beams(struct search *b)
 {
     for (int i = 0; i < b->n_open; i++) {
         struct hypothesis *h = &b->beams[i];
@@ -247,7 +248,7 @@ static int feed(struct search *b)
     return engine_feed(b->sequence->engine, b->feeds, b->n_open, b->sequence->engine->logits, NULL);
 }
 
-static int search(struct search *b, bool held_space, const struct progress *progress)
+static int run_search(struct search *b, bool held_space, const struct progress *progress)
 {
     struct engine *e = b->sequence->engine;
     float *logits = e->logits;
@@ -258,14 +259,14 @@ static int search(struct search *b, bool held_space, const struct progress *prog
     while (!done && b->n_open > 0 && b->n_new < b->room) {
         int rc = progress_step(progress, "searching", (uint64_t)b->n_new, (uint64_t)b->room);
         if (rc == 0 && b->n_new > 0)
-            rc = feed(b);
+            rc = feed_beams(b);
         if (rc)
             return rc;
         b->n_steps = 0;
         for (int i = 0; i < b->n_open; i++)
             look_at(b, i, logits + (size_t)i * (size_t)b->n_vocab);
         double best = b->n_steps ? b->steps[0].sum : -INFINITY;
-        choose(b);
+        choose_beams(b);
         done = is_done(b, best);
         b->n_new++;
     }
@@ -283,7 +284,7 @@ static enum finish finish_of(const struct search *b, bool interrupted)
     return b->room < b->config->max_new_tokens ? FINISH_CONTEXT : FINISH_LENGTH;
 }
 
-static int fill(struct answer *a, const struct hypothesis *h, bool logprobs)
+static int fill_answer(struct answer *a, const struct hypothesis *h, bool logprobs)
 {
     int rc = ids_add(&a->ids, h->ids, (size_t)h->n);
     if (rc == 0 && logprobs) {
@@ -299,7 +300,7 @@ static int fill(struct answer *a, const struct hypothesis *h, bool logprobs)
 }
 
 /* Best first; of equal ones that which came last, as transformers has it. */
-static int answer(struct search *b, struct answer *answers, bool logprobs, bool interrupted)
+static int give_answers(struct search *b, struct answer *answers, bool logprobs, bool interrupted)
 {
     for (int i = 0; i < b->n_open; i++)
         set_aside(b, &b->beams[i], b->beams[i].sum, b->beams[i].n, false);
@@ -316,7 +317,7 @@ static int answer(struct search *b, struct answer *answers, bool logprobs, bool 
         b->n_set_aside--;
         memmove(&b->set_aside[best], &b->set_aside[best + 1],
                 (size_t)(b->n_set_aside - best) * sizeof h);
-        int rc = fill(&answers[k], &h, logprobs);
+        int rc = fill_answer(&answers[k], &h, logprobs);
         if (rc == 0 && k == 0)
             rc = ids_add(&b->sequence->ids, h.ids, (size_t)h.n);
         if (rc)
@@ -337,13 +338,14 @@ int beam_search(struct sequence *s, const struct generate_config *g, const struc
     int rc = sequence_feed(s, NULL, 0, progress);
     if (rc)
         return rc;
-    rc = init(&b, c);
+    rc = init_search(&b, c);
     if (rc == 0)
-        rc = search(&b, held_space, progress);
+        rc = run_search(&b, held_space, progress);
     if (rc == 0 || rc == ERR_INTERRUPTED) {
-        int answered = answer(&b, answers, host && host->want_logprobs, rc == ERR_INTERRUPTED);
+        int answered =
+            give_answers(&b, answers, host && host->want_logprobs, rc == ERR_INTERRUPTED);
         rc = answered ? answered : rc;
     }
-    release(&b);
+    release_search(&b);
     return rc;
 }

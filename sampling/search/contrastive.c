@@ -26,7 +26,7 @@ struct contrastive {
     struct kv_seq *seqs; /* [top_k] the text and each of them */
 };
 
-static void carve(struct contrastive *k, struct arena *a, const struct config *c)
+static void carve_arrays(struct contrastive *k, struct arena *a, const struct config *c)
 {
     size_t n = (size_t)k->top_k;
     candidates_carve(&k->candidates, a, c->n_vocab);
@@ -38,7 +38,7 @@ static void carve(struct contrastive *k, struct arena *a, const struct config *c
     k->seqs = arena_take(a, n * sizeof *k->seqs);
 }
 
-static float dot(const float *a, const float *b, int n)
+static float dot_product(const float *a, const float *b, int n)
 {
     float lane[LANES] = {0}, sum = 0;
     int i = 0;
@@ -57,7 +57,7 @@ static void take_hidden(float *out, const float *rows, int n, int width)
 {
     for (int i = 0; i < n; i++) {
         const float *row = rows + (size_t)i * (size_t)width;
-        float length = sqrtf(dot(row, row, width));
+        float length = sqrtf(dot_product(row, row, width));
         for (int c = 0; c < width; c++)
             out[(size_t)i * (size_t)width + (size_t)c] = row[c] / length;
     }
@@ -103,7 +103,7 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
     int rc = sequence_feed(s, NULL, 0, p);
     if (rc)
         return rc;
-    carve(&sized, &size, config);
+    carve_arrays(&sized, &size, config);
     size_t head = (sizeof *k + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
     k = mem_alloc(head + size.used);
     if (!k)
@@ -113,7 +113,7 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
     k->top_k = c->top_k;
     k->n_prompt = (int)s->ids.n;
     k->held_space = held_space;
-    carve(k, &(struct arena){.base = (char *)k + head}, config);
+    carve_arrays(k, &(struct arena){.base = (char *)k + head}, config);
     for (int i = 0; i < k->top_k && rc == 0; i++)
         rc = kv_seq_init(&k->seqs[i], &s->engine->cache);
     if (rc == 0)
@@ -190,7 +190,7 @@ static int best_of(const struct contrastive *k, int n, int width)
         const float *row = k->rows + (size_t)i * (size_t)width;
         float nearest = -INFINITY;
         for (size_t j = 0; j < k->sequence->ids.n; j++)
-            nearest = fmaxf(nearest, dot(k->hidden + j * (size_t)width, row, width));
+            nearest = fmaxf(nearest, dot_product(k->hidden + j * (size_t)width, row, width));
         float score = (1 - k->alpha) * k->p[i] - k->alpha * nearest;
         if (score > best_score) {
             best = i;

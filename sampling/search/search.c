@@ -16,7 +16,7 @@ struct speller {
     struct stop_tokens stop;
 };
 
-static int begin(struct speller *sp, const struct generate_config *g, const struct model *m)
+static int begin_speller(struct speller *sp, const struct generate_config *g, const struct model *m)
 {
     int rc;
     *sp = (struct speller){0};
@@ -28,15 +28,15 @@ static int begin(struct speller *sp, const struct generate_config *g, const stru
     return sp->bytes == NULL ? ERR_NOMEM : 0;
 }
 
-static void end(struct speller *sp)
+static void end_speller(struct speller *sp)
 {
     mem_free(sp->bytes);
     stream_release(&sp->stream);
     stop_strings_free(sp->stops);
 }
 
-static int show(struct answer *a, int index, const struct speller *sp, size_t n,
-                const struct generate_host *host)
+static int show_text(struct answer *a, int index, const struct speller *sp, size_t n,
+                     const struct generate_host *host)
 {
     if (n > 0 && host->text != NULL)
         host->text(host->user, index, sp->bytes, n);
@@ -44,17 +44,18 @@ static int show(struct answer *a, int index, const struct speller *sp, size_t n,
 }
 
 /* The text of found ids, which end with the first stop string. */
-static int spell(struct answer *a, int index, struct speller *sp, const struct generate_host *host)
+static int spell_answer(struct answer *a, int index, struct speller *sp,
+                        const struct generate_host *host)
 {
     size_t n = 0;
     int rc = 0;
     while (rc == 0 && n < a->ids.n && !sp->stream.stopped)
-        rc = show(a, index, sp, stream_push(&sp->stream, a->ids.data[n++], sp->bytes), host);
+        rc = show_text(a, index, sp, stream_push(&sp->stream, a->ids.data[n++], sp->bytes), host);
     if (sp->stream.stopped) {
         a->ids.n = n;
         a->finish = FINISH_STOP_STRING;
     }
-    return rc != 0 ? rc : show(a, index, sp, stream_finish(&sp->stream, sp->bytes), host);
+    return rc != 0 ? rc : show_text(a, index, sp, stream_finish(&sp->stream, sp->bytes), host);
 }
 
 int search_beams(struct sequence *s, bool held_space, const struct generate_config *g,
@@ -64,7 +65,7 @@ int search_beams(struct sequence *s, bool held_space, const struct generate_conf
     struct speller sp;
     size_t n_prompt = s->ids.n;
     double start = clock_s();
-    int interrupted = 0, rc = begin(&sp, g, s->engine->model);
+    int interrupted = 0, rc = begin_speller(&sp, g, s->engine->model);
     if (rc != 0)
         goto out;
     for (int i = 0; i < g->num_return_sequences; i++)
@@ -79,20 +80,21 @@ int search_beams(struct sequence *s, bool held_space, const struct generate_conf
     for (int i = 0; rc == 0 && i < g->num_return_sequences; i++) {
         answers[i].decode_s = clock_s() - start;
         stream_reset(&sp.stream, held_space);
-        rc = spell(&answers[i], i, &sp, host);
+        rc = spell_answer(&answers[i], i, &sp, host);
     }
     sequence_truncate(s, n_prompt + answers[0].ids.n);
     if (answers[0].finish == FINISH_CONTEXT && g->on_full == ON_FULL_SLIDE && host->status != NULL)
         host->status(host->user, "context full: a beam search ends there, its beams cannot slide");
 out:
-    end(&sp);
+    end_speller(&sp);
     return rc != 0 ? rc : interrupted;
 }
 
 /* The newest half of a full context goes on. */
-static int slide(struct contrastive **k, struct sequence *s, const struct generate_config *g,
-                 const struct sampler_config *c, const struct stop_tokens *stop,
-                 const struct generate_host *host, struct answer *a)
+static int slide_context(struct contrastive **k, struct sequence *s,
+                         const struct generate_config *g, const struct sampler_config *c,
+                         const struct stop_tokens *stop, const struct generate_host *host,
+                         struct answer *a)
 {
     char sentence[128];
     int n_ctx = s->engine->model->config.n_ctx;
@@ -116,13 +118,13 @@ static int room_for_logprobs(struct answer *a, const struct generate_config *g,
     return a->logprobs == NULL ? ERR_NOMEM : 0;
 }
 
-static int add(struct answer *a, const struct sampled *token, struct speller *sp,
-               const struct generate_host *host)
+static int append_token(struct answer *a, const struct sampled *token, struct speller *sp,
+                        const struct generate_host *host)
 {
     if (a->logprobs != NULL)
         a->logprobs[a->ids.n] = token->logprob;
     int rc = ids_add(&a->ids, &token->id, 1);
-    return rc != 0 ? rc : show(a, 0, sp, stream_push(&sp->stream, token->id, sp->bytes), host);
+    return rc != 0 ? rc : show_text(a, 0, sp, stream_push(&sp->stream, token->id, sp->bytes), host);
 }
 
 int search_contrastive(struct sequence *s, bool held_space, const struct generate_config *g,
@@ -133,7 +135,7 @@ int search_contrastive(struct sequence *s, bool held_space, const struct generat
     struct contrastive *k = NULL;
     struct sampled token;
     double start = clock_s();
-    int rc = begin(&sp, g, s->engine->model);
+    int rc = begin_speller(&sp, g, s->engine->model);
     if (rc != 0 || (rc = room_for_logprobs(a, g, host)) != 0 ||
         (rc = contrastive_new(&k, s, g, c, &sp.stop, held_space, host->progress)) != 0)
         goto out;
@@ -145,7 +147,7 @@ int search_contrastive(struct sequence *s, bool held_space, const struct generat
             a->finish = FINISH_CONTEXT;
             break;
         }
-        if ((full && (rc = slide(&k, s, g, c, &sp.stop, host, a)) != 0) ||
+        if ((full && (rc = slide_context(&k, s, g, c, &sp.stop, host, a)) != 0) ||
             (rc = progress_step(NULL, NULL, 0, 0)) != 0 || (rc = contrastive_next(k, &token)) != 0)
             break;
         if (stop_tokens_has(&sp.stop, token.id)) {
@@ -153,20 +155,20 @@ int search_contrastive(struct sequence *s, bool held_space, const struct generat
             a->finish = FINISH_STOP_TOKEN;
             break;
         }
-        rc = add(a, &token, &sp, host);
+        rc = append_token(a, &token, &sp, host);
     }
     if (sp.stream.stopped)
         a->finish = FINISH_STOP_STRING;
     if (rc == ERR_INTERRUPTED)
         a->finish = FINISH_INTERRUPTED;
     if (rc == 0 || rc == ERR_INTERRUPTED) {
-        int shown = show(a, 0, &sp, stream_finish(&sp.stream, sp.bytes), host);
+        int shown = show_text(a, 0, &sp, stream_finish(&sp.stream, sp.bytes), host);
         rc = shown != 0 ? shown : rc;
     }
     a->decode_s = clock_s() - start;
 out:
     contrastive_free(k);
-    end(&sp);
+    end_speller(&sp);
     return rc;
 }
 

@@ -140,7 +140,7 @@ static size_t character_begun(const char *held, size_t n)
     return 0;
 }
 
-static size_t show(struct stream *s, char *out, size_t n)
+static size_t show_held(struct stream *s, char *out, size_t n)
 {
     memcpy(out, s->held, n);
     memmove(s->held, s->held + n, s->n_held - n);
@@ -163,17 +163,17 @@ size_t stream_push(struct stream *s, token_id id, char *out)
         s->held[s->n_held++] = piece[i];
         size_t stop = stop_at_end(s);
         if (stop > 0) {
-            size_t shown = show(s, out, s->n_held - stop);
+            size_t shown = show_held(s, out, s->n_held - stop);
             s->n_held = 0;
             s->stopped = true;
             return shown;
         }
     }
     size_t ready = s->n_held - stop_begun(s);
-    return show(s, out, ready - character_begun(s->held, ready));
+    return show_held(s, out, ready - character_begun(s->held, ready));
 }
 
 size_t stream_finish(struct stream *s, char *out)
 {
-    return show(s, out, s->n_held);
+    return show_held(s, out, s->n_held);
 }

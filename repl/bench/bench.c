@@ -10,7 +10,7 @@ static int compare_values(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *v, int n)
+static double median_value(double *v, int n)
 {
     qsort(v, (size_t)n, sizeof *v, compare_values);
     return v[n / 2];
@@ -19,7 +19,7 @@ static double median(double *v, int n)
 int bench_report(struct bench *b, const char *what, struct rounds *m, const char *unit,
                  const char *limit)
 {
-    double middle = median(m->value, m->n);
+    double middle = median_value(m->value, m->n);
     int rc = table_row(&b->table);
     if (rc == 0)
         rc = table_cell(&b->table, 0, "%s", what);
@@ -32,7 +32,7 @@ int bench_report(struct bench *b, const char *what, struct rounds *m, const char
     if (rc == 0)
         rc = table_cell(&b->table, 4, "%.4g", m->value[m->n - 1]);
     if (rc == 0 && limit != NULL)
-        rc = table_cell(&b->table, 5, "%.3f", median(m->share, m->n));
+        rc = table_cell(&b->table, 5, "%.3f", median_value(m->share, m->n));
     if (rc == 0 && limit != NULL)
         rc = table_cell(&b->table, 6, "%s", limit);
     return rc;

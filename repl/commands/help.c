@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void dashed(char *out, size_t n, const char *name)
+static void dashed_name(char *out, size_t n, const char *name)
 {
     snprintf(out, n, "%s", name);
     for (char *p = out; *p != '\0'; p++)
@@ -37,7 +37,7 @@ static void show_option(const struct setting *o, const struct settings *built_in
 {
     char name[64];
     struct buf value = {0}, text = {0}, range = {0};
-    dashed(name, sizeof name, o->name);
+    dashed_name(name, sizeof name, o->name);
     int at = o->letter != 0 ? printf("  -%c, --%s", o->letter, name) : printf("      --%s", name);
     if (o->type == SETTING_CHOICE) {
         at += printf(" ");
@@ -82,7 +82,7 @@ void help_usage(void)
 }
 
 /* A table cell: | would end it. */
-static void cell(const char *text)
+static void print_cell(const char *text)
 {
     for (; *text != '\0'; text++)
         printf(*text == '|' ? "\\|" : "%c", *text);
@@ -99,9 +99,9 @@ static void markdown_tables(void)
     for (int i = 0; (c = command_at(i)) != NULL; i++) {
         bool repl = c->flags & IN_REPL, shell = c->flags & IN_SHELL;
         printf("| `%s%s%s", repl ? ":" : "", c->name, *c->arguments ? " " : "");
-        cell(c->arguments);
+        print_cell(c->arguments);
         printf("` | %s | ", repl && shell ? "both" : repl ? "prompt" : "shell");
-        cell(c->help);
+        print_cell(c->help);
         printf(" |\n");
     }
     printf("\n| setting | built in | values | what it does |\n|---|---|---|---|\n");
@@ -114,11 +114,11 @@ static void markdown_tables(void)
         if (o->letter != 0)
             snprintf(letter, sizeof letter, ", `-%c`", o->letter);
         printf("| `%s%s`%s | ", o->call_only ? "--" : "", o->name, letter);
-        cell(o->call_only ? "" : buf_text(&value));
+        print_cell(o->call_only ? "" : buf_text(&value));
         printf(" | ");
-        cell(buf_text(&range));
+        print_cell(buf_text(&range));
         printf(" | ");
-        cell(o->help);
+        print_cell(o->help);
         printf(" |\n");
         buf_release(&value);
         buf_release(&range);
@@ -174,14 +174,14 @@ static int explain_command(const struct command *c, bool shell)
         char name[32], dash[32];
         int n = (int)strcspn(p, " ");
         snprintf(name, sizeof name, "%.*s", n, p);
-        dashed(dash, sizeof dash, name);
+        dashed_name(dash, sizeof dash, name);
         printf("  --%-12s %s\n", dash, option_find(name)->help);
         p += n + (p[n] == ' ');
     }
     return 0;
 }
 
-static int unknown(const char *name)
+static int refuse_unknown_name(const char *name)
 {
     const char *near = command_nearest(name, false);
     const struct setting *o;
@@ -207,7 +207,7 @@ int cmd_help(struct repl *r, const struct call *c)
         if (help_is_topic(name))
             return help_topic(name, r->options.settings.call.format);
         if (run_row_find(&row, name) != 0)
-            return unknown(name);
+            return refuse_unknown_name(name);
         help_training_row(row);
         return 0;
     }

@@ -103,7 +103,7 @@ static int after_change(struct repl *r, const struct setting *o)
     return 0;
 }
 
-static int change(struct repl *r, const struct setting *o, const char *text)
+static int change_setting(struct repl *r, const struct setting *o, const char *text)
 {
     struct buf before = {0};
     bool had = options_origin(&r->options, o) == ORIGIN_SET;
@@ -146,7 +146,7 @@ int cmd_set(struct repl *r, const struct call *c)
         text++, n -= 2;
     char *value = n == 0 && o->type == SETTING_SHORTHAND ? mem_strdup("on")
                                                          : mem_sprintf("%.*s", (int)n, text);
-    rc = value == NULL ? ERR_NOMEM : change(r, o, value);
+    rc = value == NULL ? ERR_NOMEM : change_setting(r, o, value);
     mem_free(value);
     return rc;
 }

@@ -169,7 +169,7 @@ static int keep_all_the_same(struct repl *r, int rc)
  * Train until the end or Ctrl-C. At a prompt that is a pause; in the shell, and where
  * the program was asked to leave, it is kept for another time.
  */
-static int go(struct repl *r, bool shell)
+static int go_on_with_run(struct repl *r, bool shell)
 {
     int rc = repl_device(r);
     if (rc != 0)
@@ -260,7 +260,7 @@ static int check_first(struct repl *r, struct run_config *c, const struct model_
 }
 
 /* A new run, c resolved. */
-static int begin(struct repl *r, const struct run_config *c, struct model_files *named)
+static int begin_run(struct repl *r, const struct run_config *c, struct model_files *named)
 {
     const struct run_events e = events_of(r);
     const bool brings = named->path != NULL;
@@ -291,7 +291,7 @@ static int begin_or_resume(struct repl *r, struct run_config *c)
         rc = check_first(r, c, &named);
     if (rc == 0)
         rc = c->checkpoint.resume && run_can_resume(c) ? resume_in_its_folder(r, c)
-                                                       : begin(r, c, &named);
+                                                       : begin_run(r, c, &named);
     model_files_close(&named);
     return rc;
 }
@@ -307,7 +307,7 @@ static int show_for_config(struct repl *r)
     return rc;
 }
 
-static int train(struct repl *r, const struct call *call)
+static int train_config(struct repl *r, const struct call *call)
 {
     struct run_config c;
     int rc = run_config_init(&c);
@@ -319,7 +319,7 @@ static int train(struct repl *r, const struct call *call)
     } else if (rc == 0 && r->options.settings.call.plan) {
         rc = train_plan(r, &c);
     } else if (rc == 0 && (rc = begin_or_resume(r, &c)) == 0) {
-        rc = go(r, call->shell);
+        rc = go_on_with_run(r, call->shell);
     }
     run_config_release(&c);
     return rc;
@@ -383,7 +383,7 @@ static const char *take_folder(char **words, int n)
     return NULL;
 }
 
-static int resume(struct repl *r, const struct call *call)
+static int resume_run(struct repl *r, const struct call *call)
 {
     char **words = call->words + 1;
     int n = call->n - 1, rc;
@@ -394,7 +394,7 @@ static int resume(struct repl *r, const struct call *call)
         rc = run_change(r->run, words, n);
     else
         rc = resume_latest(r, words, n);
-    return rc == 0 ? go(r, call->shell) : rc;
+    return rc == 0 ? go_on_with_run(r, call->shell) : rc;
 }
 
 int cmd_train(struct repl *r, const struct call *c)
@@ -410,5 +410,5 @@ int cmd_train(struct repl *r, const struct call *c)
         return train_show(r, c->words + 1, c->n - 1);
     if (tells)
         return train_status(r, c->n == 2 ? c->words[1] : NULL);
-    return resumes ? resume(r, c) : train(r, c);
+    return resumes ? resume_run(r, c) : train_config(r, c);
 }

@@ -23,7 +23,7 @@ struct showing {
     struct buf safe, wrapped;
 };
 
-static void put(struct showing *w, const char *bytes, size_t n)
+static void put_text(struct showing *w, const char *bytes, size_t n)
 {
     if (n == 0)
         return;
@@ -52,7 +52,7 @@ static void take_text(void *user, int answer, const char *bytes, size_t n)
 {
     struct showing *w = user;
     if (w->stream && answer == 0)
-        put(w, bytes, n);
+        put_text(w, bytes, n);
 }
 
 static void take_status(void *user, const char *sentence)
@@ -70,7 +70,7 @@ static void take_status(void *user, const char *sentence)
 }
 
 /* "1.3 ms", "0.21 s" */
-static const char *duration(char out[16], double s)
+static const char *duration_short(char out[16], double s)
 {
     if (s < 0.1)
         snprintf(out, 16, "%.1f ms", 1e3 * s);
@@ -80,7 +80,7 @@ static const char *duration(char out[16], double s)
 }
 
 /* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
-static int figures(struct buf *out, const struct turn *t, const struct answer *a, int n)
+static int format_figures(struct buf *out, const struct turn *t, const struct answer *a, int n)
 {
     const struct settings *s = &t->settings;
     size_t n_new = 0;
@@ -90,8 +90,8 @@ static int figures(struct buf *out, const struct turn *t, const struct answer *a
     char prefill[16], decode[16];
     bool drawn = s->sampler.temperature > 0 && s->generate.num_beams == 1;
     int rc = buf_printf(out, "[%d prompt token%s in %s; %zu new in %s", a->n_prompt,
-                        a->n_prompt == 1 ? "" : "s", duration(prefill, a->prefill_s), n_new,
-                        duration(decode, decode_s));
+                        a->n_prompt == 1 ? "" : "s", duration_short(prefill, a->prefill_s), n_new,
+                        duration_short(decode, decode_s));
     if (rc == 0 && decode_s > 0)
         rc = buf_printf(out, ", %.1f tokens/s", tokens / decode_s);
     if (rc == 0)
@@ -115,7 +115,7 @@ static void show_figures(const struct repl *r, const struct turn *t, const struc
 {
     FILE *f = r->interactive ? stdout : stderr;
     struct buf text = {0};
-    if (figures(&text, t, a, n) == 0)
+    if (format_figures(&text, t, a, n) == 0)
         wrap_lines(f, term_dim(f), buf_text(&text));
     buf_release(&text);
 }
@@ -151,8 +151,8 @@ static void show_answers(struct showing *w, const struct settings *s, const char
             if (n > 1 && !w->raw)
                 show_number(w, i + 1, s->generate.num_beams > 1 ? &answers[i] : NULL);
             if (s->talk.echo == SWITCH_ON)
-                put(w, prompt, n_prompt);
-            put(w, buf_text(&answers[i].text), answers[i].text.n);
+                put_text(w, prompt, n_prompt);
+            put_text(w, buf_text(&answers[i].text), answers[i].text.n);
         }
         if (w->raw)
             fputc('\0', stdout);
@@ -209,7 +209,7 @@ static int drop_unseen(struct repl *r, const struct turn *turn, const struct ans
 }
 
 /* What the turn remembers of its first answer. */
-static int remember(struct repl *r, struct turn *t, const struct answer *a)
+static int remember_answer(struct repl *r, struct turn *t, const struct answer *a)
 {
     const struct ids *text = &r->sequence.ids;
     int rc = 0;
@@ -267,7 +267,7 @@ static int run_turn(struct repl *r, struct turn *t, const struct ids *before, co
     if (answers == NULL)
         return ERR_NOMEM;
     if (s->talk.echo == SWITCH_ON && w.stream)
-        put(&w, shown, n_shown);
+        put_text(&w, shown, n_shown);
     if (r->interactive)
         term_hush(true);
     int rc = generate(&r->sequence, &t->prompt, &s->generate, &s->sampler, &host, answers);
@@ -281,7 +281,7 @@ static int run_turn(struct repl *r, struct turn *t, const struct ids *before, co
             repl_report_full(r, &s->generate, answers, n);
         if (r->interactive || s->talk.verbose)
             show_figures(r, t, answers, n);
-        int kept = remember(r, t, answers);
+        int kept = remember_answer(r, t, answers);
         if (kept == 0)
             kept = save_sample(r, t, answers, n);
         rc = kept != 0 ? kept : rc;
@@ -303,7 +303,7 @@ static int run_turn(struct repl *r, struct turn *t, const struct ids *before, co
 }
 
 /* A turn that goes on from the text so far when `more`, with nothing behind it yet. */
-static int begin(struct repl *r, struct turn **out, bool more)
+static int begin_turn(struct repl *r, struct turn **out, bool more)
 {
     int rc = repl_need_model(r);
     const struct settings *s = &r->options.settings;
@@ -328,7 +328,7 @@ static int begin(struct repl *r, struct turn **out, bool more)
 }
 
 /* Run the newest turn; one that came to nothing is taken back. */
-static int finish(struct repl *r, struct turn *t, int rc, const char *shown, size_t n_shown)
+static int finish_turn(struct repl *r, struct turn *t, int rc, const char *shown, size_t n_shown)
 {
     if (rc == 0)
         rc = run_turn(r, t, &t->before, shown, n_shown);
@@ -338,8 +338,8 @@ static int finish(struct repl *r, struct turn *t, int rc, const char *shown, siz
 }
 
 /* The space that was held behind the text, and the prompt. */
-static int encode(struct repl *r, struct prompt *p, const struct generate_config *g, bool more,
-                  const char *text, size_t n)
+static int encode_prompt(struct repl *r, struct prompt *p, const struct generate_config *g,
+                         bool more, const char *text, size_t n)
 {
     struct buf whole = {0};
     int rc = more && r->held_space ? buf_char(&whole, ' ') : 0;
@@ -356,11 +356,11 @@ int answer_prompt(struct repl *r, const char *text, size_t n)
     struct turn *t = NULL;
     struct prompt p = {0};
     const bool keep = r->options.settings.talk.keep;
-    int rc = begin(r, &t, keep);
+    int rc = begin_turn(r, &t, keep);
     if (rc == 0) {
         struct generate_config g = t->settings.generate;
         g.begin = g.begin && t->prompt.ids.n == 0;
-        rc = encode(r, &p, &g, keep, text, n);
+        rc = encode_prompt(r, &p, &g, keep, text, n);
     }
     if (rc == 0)
         rc = ids_add(&t->prompt.ids, p.ids.data, p.ids.n);
@@ -369,7 +369,7 @@ int answer_prompt(struct repl *r, const char *text, size_t n)
         t->prompt.begun |= p.begun;
     }
     prompt_release(&p);
-    return finish(r, t, rc, text, n);
+    return finish_turn(r, t, rc, text, n);
 }
 
 /* A seed that was set goes on where the answer before ended: as if it had not ended there. */
@@ -389,21 +389,21 @@ int answer_more(struct repl *r)
     struct turn *t = NULL;
     if (r->sequence.ids.n == 0)
         return err_set(ERR_MISSING, "there is no text yet to go on with; type a prompt");
-    int rc = begin(r, &t, true);
+    int rc = begin_turn(r, &t, true);
     if (rc == 0) {
         draw_on(r, &t->settings.sampler);
         t->prompt.held_space = r->held_space;
     }
-    return finish(r, t, rc, "", 0);
+    return finish_turn(r, t, rc, "", 0);
 }
 
 int answer_ids(struct repl *r, const struct ids *ids)
 {
     struct turn *t = NULL;
-    int rc = begin(r, &t, false);
+    int rc = begin_turn(r, &t, false);
     if (rc == 0)
         rc = ids_add(&t->prompt.ids, ids->data, ids->n);
-    return finish(r, t, rc, "", 0);
+    return finish_turn(r, t, rc, "", 0);
 }
 
 int answer_again(struct repl *r)

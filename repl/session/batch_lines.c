@@ -21,7 +21,7 @@
 
 enum { READ_BYTES = 64 << 10 };
 
-/* One line between next and done. */
+/* One line between next_request and finish_request. */
 struct job {
     long line;
     struct json_prompt json; /* with --jsonl; else only its text is used */
@@ -38,7 +38,7 @@ struct lines {
     size_t at;
     bool ended;
     long line, failures;
-    struct job *first, **last; /* those between next and done, in order of their lines */
+    struct job *first, **last; /* between next_request and finish_request, in order of lines */
     bool closed;               /* the reader of the answers has gone */
     struct file_writer *file;  /* NULL: standard output */
     bool visible, echo;
@@ -124,7 +124,7 @@ static int make_job(struct lines *l, struct job *j, const char *line, size_t n)
     return j->sentence == NULL ? ERR_NOMEM : 0;
 }
 
-static int next(void *user, struct generate_request *item, bool wait)
+static int next_request(void *user, struct generate_request *item, bool wait)
 {
     struct lines *l = user;
     const char *line;
@@ -158,7 +158,7 @@ static int next(void *user, struct generate_request *item, bool wait)
     return REQUEST_READY;
 }
 
-static int escape(struct buf *out, const char *text, size_t n)
+static int escape_text(struct buf *out, const char *text, size_t n)
 {
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0;) {
@@ -198,7 +198,7 @@ static int put_plain(struct lines *l, struct buf *out, const struct json_prompt 
     l->text.n = 0;
     if (rc == 0)
         rc = raw ? buf_add(&l->text, buf_text(&one), one.n)
-                 : escape(&l->text, buf_text(&one), one.n);
+                 : escape_text(&l->text, buf_text(&one), one.n);
     if (rc == 0)
         rc = l->visible && !raw ? term_visible(out, buf_text(&l->text), l->text.n)
                                 : buf_add(out, buf_text(&l->text), l->text.n);
@@ -208,8 +208,8 @@ static int put_plain(struct lines *l, struct buf *out, const struct json_prompt 
     return rc;
 }
 
-static int done(void *user, const struct generate_request *item, int failed, struct answer *answers,
-                int n)
+static int finish_request(void *user, const struct generate_request *item, int failed,
+                          struct answer *answers, int n)
 {
     struct lines *l = user;
     struct job *j = item->user;
@@ -264,8 +264,8 @@ static void show_figures(const struct settings *s, const struct scheduler_stats 
 static int run_lines(struct repl *r, struct lines *l, const struct settings *s)
 {
     struct scheduler_stats stats = {0};
-    struct scheduler_host host = {.next = next,
-                                  .done = done,
+    struct scheduler_host host = {.next = next_request,
+                                  .done = finish_request,
                                   .progress = progress_show(),
                                   .want_logprobs = s->batch.jsonl || *s->talk.save_samples != '\0',
                                   .user = l};

@@ -75,7 +75,7 @@ static int name_losses(struct buf *out, const struct repl *r, unsigned lost, con
     return rc;
 }
 
-static int refuse(struct repl *r, enum discarder by, unsigned lost, int code)
+static int refuse_discard(struct repl *r, enum discarder by, unsigned lost, int code)
 {
     struct buf list = {0};
     char *why = mem_strdup(err_text());
@@ -97,7 +97,7 @@ int unsaved_may_discard(struct repl *r, enum discarder by, unsigned what)
     int failed, rc = find_unsaved(r, what, &lost, &failed);
     if (rc != 0 || (lost & ~named) == 0)
         return rc;
-    return refuse(r, by, lost, failed != 0 ? failed : ERR_EXISTS);
+    return refuse_discard(r, by, lost, failed != 0 ? failed : ERR_EXISTS);
 }
 
 int unsaved_put_away(struct repl *r, enum discarder by, unsigned what)

@@ -209,7 +209,7 @@ static bool is_unprintable(utf8proc_int32_t c)
 }
 
 /* As a double-quoted scalar, which JSON and YAML read alike. */
-static int quote(struct buf *out, const char *text)
+static int quote_scalar(struct buf *out, const char *text)
 {
     int rc = buf_char(out, '"');
     utf8proc_int32_t c;
@@ -253,7 +253,7 @@ int run_config_write(const struct run_config *c, struct buf *out)
         if (rc == 0)
             rc = setting_format(row, c, &value);
         if (rc == 0)
-            rc = text ? quote(out, buf_text(&value)) : buf_str(out, buf_text(&value));
+            rc = text ? quote_scalar(out, buf_text(&value)) : buf_str(out, buf_text(&value));
         if (rc == 0)
             rc = buf_char(out, '\n');
         buf_release(&value);

@@ -13,7 +13,7 @@ static void fit_columns(int width, int *name, int *value)
     *name = NAME - (over - of_value) > LEAST ? NAME - (over - of_value) : LEAST;
 }
 
-static int between(int x, int least, int most)
+static int clamp_width(int x, int least, int most)
 {
     return x > most ? most : x < least ? least : x;
 }
@@ -26,8 +26,8 @@ static int show_row(struct buf *out, const char *name, const char *value, const 
     fit_columns(width, &names, &values);
     int room = width - (2 + n_name + 1 + n_value + 1 + (int)strlen(origin));
     room = width == 0 ? INT_MAX : room < 0 ? 0 : room;
-    int of_name = between(names - n_name, 0, room);
-    int of_value = between(names + values - n_name - of_name - n_value, 0, room - of_name);
+    int of_name = clamp_width(names - n_name, 0, room);
+    int of_value = clamp_width(names + values - n_name - of_name - n_value, 0, room - of_name);
     return buf_printf(out, "  %s%*s %s%*s %s\n", name, of_name, "", value, of_value, "", origin);
 }
 

@@ -70,7 +70,7 @@ struct run_config {
     struct adapter_config lora;
     struct logging_section logging;
     struct checkpoint_section checkpoint;
-    struct settings_store store; /* who gave what: a layer for each preset, file, lot of words */
+    struct settings_store store; /* who gave what: a layer for each preset, file, group */
     char *name; /* of the last preset or file, without folder and ending; owned, NULL: none */
 };
 

@@ -141,7 +141,7 @@ void token_file_close(struct token_file *f)
     *f = (struct token_file){.file.fd = -1};
 }
 
-static int64_t element(const unsigned char *at, int width)
+static int64_t read_element(const unsigned char *at, int width)
 {
     uint16_t u16;
     int16_t i16;
@@ -207,7 +207,7 @@ int token_file_read(const struct token_file *f, token_id *out, uint64_t first, s
         if (rc != 0)
             return rc;
         for (size_t i = 0; i < part; i++) {
-            int64_t id = element(raw + i * bytes, f->width);
+            int64_t id = read_element(raw + i * bytes, f->width);
             if (id < 0 || id >= limit)
                 return bad_id(f, at + i, id, n_vocab);
             out[done + i] = (token_id)id;

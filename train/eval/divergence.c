@@ -101,7 +101,7 @@ static struct mean mean_of(double sum, double squares, size_t count)
     return (struct mean){mean, sqrt(variance / n)};
 }
 
-void divergence_settle(struct divergence *d, struct divergence_result *out)
+void divergence_resolve(struct divergence *d, struct divergence_result *out)
 {
     qsort(d->kl, d->n, sizeof *d->kl, compare_ascending);
     *out = (struct divergence_result){

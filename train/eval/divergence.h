@@ -46,6 +46,6 @@ struct divergence_result {
     struct mean change; /* of loss - other_loss: ln of the ratio of the perplexities */
 };
 /* Sorts d->kl. d->n is 1 or more. */
-void divergence_settle(struct divergence *d, struct divergence_result *out);
+void divergence_resolve(struct divergence *d, struct divergence_result *out);
 
 #endif

@@ -99,7 +99,7 @@ static void report_comparison(struct comparison *c, const struct windows *w)
     const unsigned char *weights = model_fingerprint(other);
     struct divergence_result d;
     char name[80];
-    divergence_settle(&c->all, &d);
+    divergence_resolve(&c->all, &d);
     double ratio = exp(d.change.value);
     eval_figure_add(r, "kl", "KL divergence, mean", d.kl.value, d.kl.error, "%.4g");
     eval_figure_add(r, "kl_median", "median", d.median, NAN, "%.4g");

@@ -15,7 +15,7 @@
  *
  * Without bias_correction the two divisors 1 - beta^t are 1. All by the whole team, in
  * an order of sums that does not depend on its size; nothing allocates after
- * optimizer_init.
+ * optimizer_new.
  *
  * Weights in binary16 have no fp32 copy: the new ones are computed in fp32 and rounded to
  * one of their two neighbours by chance, so that on average they move as they should

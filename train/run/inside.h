@@ -37,9 +37,9 @@ struct run {
     unsigned char base[32];   /* SHA-256 of the weights that are frozen */
     struct optimizer *optimizer;
     struct step *step;
-    struct activation_stats watch; /* of the last step whose activations were looked at */
-    bool watching;      /* that is the step in progress */
-    int threads;        /* of the team that step was made for */
+    struct activation_stats activation_stats; /* of the last step that collected them */
+    bool collects_activation_stats;           /* that is the step in progress */
+    int threads;                              /* of the team that step was made for */
     struct metrics_log *log;
     struct metrics metrics;
 

@@ -82,7 +82,7 @@ void run_free(struct run *r)
         return;
     metrics_close(r->log);
     step_free(r->step);
-    activation_stats_release(&r->watch);
+    activation_stats_release(&r->activation_stats);
     optimizer_free(r->optimizer);
     weights_release(&r->weights);
     run_adapter_close(r);

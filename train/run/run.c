@@ -81,11 +81,11 @@ static int do_tensors(struct run *r)
 static int do_activations(struct run *r)
 {
     const struct metrics now = metrics_of_step(r);
-    if (!r->watching) /* asked for after the step had begun */
+    if (!r->collects_activation_stats) /* asked for after the step had begun */
         return 0;
     if (r->events.activations != NULL)
-        r->events.activations(r->events.user, &now, &r->watch);
-    return metrics_activations(r->log, &now, &r->watch);
+        r->events.activations(r->events.user, &now, &r->activation_stats);
+    return metrics_activations(r->log, &now, &r->activation_stats);
 }
 
 static int do_sample(struct run *r)

@@ -51,18 +51,19 @@ static int64_t expected_steps(const struct run *r)
 /* ---- micro-batches ---- */
 
 /* Activations are looked at during the steps after which they are logged. */
-static int watch_if_due(struct run *r)
+static int collect_activation_stats_if_due(struct run *r)
 {
     const struct training_section *t = &r->config.training;
     const int every = r->config.logging.log_activations_every;
     bool due = every > 0 && (r->state.step + 1) % every == 0;
     int rc = 0;
-    if (due && r->watch.rows == NULL)
-        rc = activation_stats_init(&r->watch, &r->model->config, t->micro_batch_size * t->sequence_length);
+    if (due && r->activation_stats.rows == NULL)
+        rc = activation_stats_init(&r->activation_stats, &r->model->config,
+                                   t->micro_batch_size * t->sequence_length);
     if (rc == 0 && due)
-        activation_stats_reset(&r->watch);
-    r->watching = rc == 0 && due;
-    step_collect(r->step, r->watching ? &r->watch : NULL);
+        activation_stats_reset(&r->activation_stats);
+    r->collects_activation_stats = rc == 0 && due;
+    step_collect(r->step, r->collects_activation_stats ? &r->activation_stats : NULL);
     return rc;
 }
 
@@ -76,7 +77,7 @@ static int take_batch(struct run *r)
     if (rc == 0 && r->micro == 0) {
         r->sum = (struct step_result){0};
         step_zero(r->step);
-        rc = watch_if_due(r);
+        rc = collect_activation_stats_if_due(r);
     }
     return rc;
 }
@@ -145,7 +146,7 @@ static enum run_fault find_fault(const struct run *r, double loss)
 {
     if (!isfinite(loss) || !isfinite(r->grad_norm))
         return FAULT_NAN;
-    return spike_guard_hits(&r->state.guard, loss, r->grad_norm, r->config.training.spike_z)
+    return spike_guard_hits(&r->state.spike_guard, loss, r->grad_norm, r->config.training.spike_z)
                ? FAULT_SPIKE
                : FAULT_NONE;
 }
@@ -156,7 +157,7 @@ static enum run_fault take_gradients(struct run *r, double loss, float scale)
     if (!optimizer_step(r->optimizer, weights_block(&r->trainable), step_gradients(r->step), scale,
                         r->grad_norm, (float)r->rate))
         return FAULT_WEIGHTS;
-    spike_guard_add(&r->state.guard, loss, r->grad_norm);
+    spike_guard_add(&r->state.spike_guard, loss, r->grad_norm);
     if (t->auto_loss_scaling == 1)
         loss_scale_good(&r->state.scale, t->loss_scaling_growth);
     return FAULT_NONE;

@@ -29,7 +29,7 @@ struct trainer_state {
     double best_loss; /* infinite before the first */
     int64_t best_step;
     int64_t due; /* an evaluation, a line, a sample that the program was left before */
-    struct spike_guard guard;
+    struct spike_guard spike_guard;
     int64_t optimizer_steps; /* as of the checkpoint */
     struct run_tally tally;
 };

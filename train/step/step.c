@@ -40,8 +40,8 @@ struct step {
     int n_pages;                /* of one sequence */
     struct backward backward;
     struct loss loss;
-    struct activation_stats *watch; /* NULL: none are collected */
-    int piece;                      /* where an interrupted pass goes on; 0: none is */
+    struct activation_stats *activation_stats; /* NULL: none are collected */
+    int piece;                                 /* where an interrupted pass goes on; 0: none is */
     bool stop;
     void *blocks[N_BLOCKS];
     struct step_bytes bytes;
@@ -249,7 +249,7 @@ void *step_gradients(struct step *x)
 
 void step_collect(struct step *x, struct activation_stats *w)
 {
-    x->watch = w;
+    x->activation_stats = w;
 }
 
 static void zero_share(void *arg, int thread, int n_threads)
@@ -323,8 +323,8 @@ static void run_forward(struct backward_part *p, const struct job *job, int piec
     if (layer < n_layer)
         open_windows(p, x, layer, piece == 0 && job->backward);
     forward_piece(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
-    if (x->watch != NULL && job->backward && layer >= 0 && layer < n_layer)
-        activation_stats_add(x->watch, &x->forward, layer, x->backward.rows, p->thread,
+    if (x->activation_stats != NULL && job->backward && layer >= 0 && layer < n_layer)
+        activation_stats_add(x->activation_stats, &x->forward, layer, x->backward.rows, p->thread,
                              p->n_threads);
     if (job->backward && piece == 0)
         saved_store_first(&x->saved, x->layers, p->thread, p->n_threads);

@@ -162,7 +162,7 @@ static const char *type_of(const json_t *object)
     return type == NULL ? "" : type;
 }
 
-static bool empty(const json_t *value)
+static bool is_empty_value(const json_t *value)
 {
     return value == NULL || json_is_null(value) || json_is_false(value) ||
            (json_is_string(value) && json_string_length(value) == 0);
@@ -194,10 +194,10 @@ static const char *find_strangeness(const json_t *root, const json_t *model)
         return "its pre_tokenizer is not ByteLevel alone";
     if (json_is_false(json_object_get(pre, "use_regex")))
         return "it has use_regex false";
-    if (!empty(json_object_get(root, "normalizer")))
+    if (!is_empty_value(json_object_get(root, "normalizer")))
         return "it has a normalizer";
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
-        if (!empty(json_object_get(model, switches[i].name)))
+        if (!is_empty_value(json_object_get(model, switches[i].name)))
             return switches[i].complaint;
     return NULL;
 }

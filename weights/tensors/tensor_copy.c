@@ -52,7 +52,7 @@ static uint64_t count_unfinite(const void *src, enum dtype d, size_t n)
 }
 
 /* dst [cols,rows] = src [rows,cols] turned. */
-static void transpose32(uint32_t *dst, const uint32_t *src, size_t rows, size_t cols)
+static void transpose_matrix32(uint32_t *dst, const uint32_t *src, size_t rows, size_t cols)
 {
     for (size_t i = 0; i < rows; i += TILE)
         for (size_t j = 0; j < cols; j += TILE)
@@ -61,7 +61,7 @@ static void transpose32(uint32_t *dst, const uint32_t *src, size_t rows, size_t 
                     dst[y * rows + x] = src[x * cols + y];
 }
 
-static void transpose16(uint16_t *dst, const uint16_t *src, size_t rows, size_t cols)
+static void transpose_matrix16(uint16_t *dst, const uint16_t *src, size_t rows, size_t cols)
 {
     for (size_t i = 0; i < rows; i += TILE)
         for (size_t j = 0; j < cols; j += TILE)
@@ -124,9 +124,9 @@ static int write_transposed(struct tensor_copy *c, const struct tensor_reader *r
             if ((rc = read_part(c, r, cols, i, n, j, w)) != 0)
                 break;
             if (r->dtype == DTYPE_F32)
-                transpose32((void *)c->turned, (void *)c->from_file, n, w);
+                transpose_matrix32((void *)c->turned, (void *)c->from_file, n, w);
             else
-                transpose16((void *)c->turned, (void *)c->from_file, n, w);
+                transpose_matrix16((void *)c->turned, (void *)c->from_file, n, w);
             rc = write_elements(c, c->turned, n * w, r->dtype, dtype);
         }
     return rc;

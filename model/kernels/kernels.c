@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SETS = 3 };
@@ -14,6 +15,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct kernels sets[MAX_SETS];
 static int n_sets;
 static char names[64];
+static int automatic; /* the set that "auto" stands for; n_sets: the environment names none of ours */
 static _Atomic(const struct kernels *) active;
 
 static void add_set(void (*fill)(struct kernels *))
@@ -26,6 +28,14 @@ static void add_set(void (*fill)(struct kernels *))
     fill(set);
     strcat(names, set->name);
     n_sets++;
+}
+
+static int find_set(const char *name)
+{
+    int i = 0;
+    while (i < n_sets && strcmp(name, sets[i].name) != 0)
+        i++;
+    return i;
 }
 
 static void detect_sets(void)
@@ -41,7 +51,9 @@ static void detect_sets(void)
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         add_set(kernels_avx512_fill);
 #endif
-    atomic_store(&active, &sets[n_sets - 1]);
+    const char *wish = getenv("PRATTLE_KERNELS");
+    automatic = wish == NULL || *wish == '\0' ? n_sets - 1 : find_set(wish);
+    atomic_store(&active, &sets[automatic < n_sets ? automatic : n_sets - 1]);
 }
 
 const struct kernels *kernels_active(void)
@@ -57,13 +69,12 @@ const struct kernels *kernels_active(void)
 int kernels_select(const char *name)
 {
     pthread_once(&once, detect_sets);
-    int chosen = name == NULL || strcmp(name, "auto") == 0 ? n_sets - 1 : 0;
-    if (chosen == 0)
-        while (chosen < n_sets && strcmp(name, sets[chosen].name) != 0)
-            chosen++;
+    bool is_auto = name == NULL || strcmp(name, "auto") == 0;
+    int chosen = is_auto ? automatic : find_set(name);
     if (chosen == n_sets)
-        return err_set(ERR_RANGE, "kernels is %s, this machine has: auto, %s", file_quote(name),
-                       names);
+        return err_set(ERR_RANGE, "%s is %s, this machine has: auto, %s",
+                       is_auto ? "PRATTLE_KERNELS" : "kernels",
+                       file_quote(is_auto ? getenv("PRATTLE_KERNELS") : name), names);
     atomic_store(&active, &sets[chosen]);
     return 0;
 }

@@ -19,9 +19,10 @@
 
 struct kernels;
 
-/* Choose by name, NULL or "auto" for the best; ERR_RANGE lists those of this machine. */
+/* Choose by name. NULL or "auto": the set that PRATTLE_KERNELS in the environment names, the best
+ * where it is not set. ERR_RANGE lists those of this machine. */
 int kernels_select(const char *name);
-/* The name of the set in use: the best of this machine until kernels_select. */
+/* The name of the set in use: that of "auto" until kernels_select. */
 const char *kernels_name(void);
 /* The names this machine has, best last: "portable, avx2, avx512". */
 const char *kernels_names(void);

@@ -38,7 +38,7 @@ static const struct setting table[] = {
 {.group = "Model and machine", .name = "pin", .holds_from = HOLDS_FROM_TEAM, .type = SETTING_BOOL, .offset = D(pin),
  .help = "keep each thread on a processor of its own, where there is one for each"},
 {.group = "Model and machine", .name = "kernels", .words = kernels_word, .holds_from = HOLDS_FROM_TEAM, .type = SETTING_STRING, .offset = D(kernels), .argument = "NAME",
- .help = "instruction set: auto, portable, avx2, avx512; all give the same bits"},
+ .help = "instruction set: auto, portable, avx2, avx512; all give the same bits; PRATTLE_KERNELS in the environment says what auto is"},
 {.group = "Model and machine", .name = "device_loop", .type = SETTING_BOOL, .per_line = true, .offset = G(device_loop),
  .help = "whole answers in one call to the device; off: step by step; the tokens are the same"},
 {.group = "Model and machine", .name = "device_iterations", .type = SETTING_INT, .per_line = true, .offset = G(device_iterations), .min = 1, .max = 1e6, .argument = "N",

@@ -144,6 +144,11 @@ is "HUP and INT ignored before are not caught, TERM is" 4000 "$(caught)"
 kill -TERM $pid
 wait $pid 2>/dev/null
 
+has "the environment chooses the kernels" "portable" "$(PRATTLE_KERNELS=portable p devices -m $MODEL)"
+has "and by a name that there is" "PRATTLE_KERNELS is abacus, this machine has: auto, portable" \
+    "$(PRATTLE_KERNELS=abacus p $MODEL -p x -n 1 2>&1)"
+has "a setting wins over it" "portable" "$(PRATTLE_KERNELS=abacus p devices -m $MODEL --kernels portable)"
+
 if [ "$(nproc)" -gt 1 ]; then
     has "one thread of several processors is free" "1, not pinned" "$(p devices -m $MODEL --threads 1)"
 fi

@@ -5,7 +5,8 @@
 #                      those on data from elsewhere]
 #   make bench         measure speed [MODEL=PATH]     make fuzz               libFuzzer, FUZZ_S seconds each
 #   make deps          install what is missing        make install PREFIX=/usr/local
-#   make format        clang-format                   make clean
+#   make format        clang-format                   make tables             the pages' tables, anew
+#   make clean
 #
 #   BUILD=release|debug|asan   side by side under build/       V=1   show the commands
 
@@ -172,5 +173,8 @@ clean:
 	rm -rf build prattle
 
 -include $(OBJECTS:.o=.d) $(HELPERS:%.c=$(OUT)/%.d) $(TEST_PROGRAMS:=.d) $(FUZZ_REPLAYS:=.d)
-.PHONY: all programs deps deps-check deps-long run check long bench fuzz install format clean
+tables: $(BINARY)
+	PRATTLE=$(BINARY) tests/tables write
+
+.PHONY: all programs tables deps deps-check deps-long run check long bench fuzz install format clean
 .SECONDARY:

@@ -2,7 +2,7 @@
 #define PRATTLE_REPL_COMMANDS_COMMAND_H
 /*
  * Commands. One row of the table (table.c) serves the prompt (":tokens My name"),
- * the shell ("prattle tokens My name"), completion, :help, --help and the README. The table
+ * the shell ("prattle tokens My name"), completion, :help, --help and COMMANDS.md. The table
  * stands above the commands, some of which list it: main says which it is.
  */
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 #define PRATTLE_REPL_SETTINGS_OPTIONS_TABLE_H
 /*
  * Settings. One row of the table (name, type, place, range, help) serves the command line, the
- * settings file, a model's own defaults, :set, completion, --help and the README. Each module owns
- * its struct; here they stand side by side. README.md is held against the rows by a test.
+ * settings file, a model's own defaults, :set, completion, --help and SETTINGS.md. Each module owns
+ * its struct; here they stand side by side. SETTINGS.md is held against the rows by a test.
  */
 #include "model/base/dtype.h"
 #include "model/base/settings_table.h"

@@ -15,37 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 enum { FLUSH_BYTES = 1 << 20 };
-
-/* Of what is shown; in less than the last it is not said how long a cut text is. */
-enum { LONGEST_VISIBLE = 255, LONGEST_QUOTE = 120, LEAST_TO_COUNT = 48 };
-
-int file_fails(const char *verb, const char *path)
-{
-    int saved = errno;
-    char *shown = file_visible(path);
-    errno = saved;
-    int rc = err_errno("cannot %s %s", verb, shown == NULL ? "file" : shown);
-    mem_free(shown);
-    return rc;
-}
-
-/* What is not there is ERR_MISSING. */
-static int path_error(const char *verb, const char *path)
-{
-    int saved = errno, rc = file_fails(verb, path);
-    return saved == ENOENT || saved == ENOTDIR ? err_set(ERR_MISSING, "%s", err_text()) : rc;
-}
-
-static int path_says(int code, const char *path, const char *what)
-{
-    char *shown = file_visible(path);
-    err_set(code, "%s %s", shown == NULL ? "file" : shown, what);
-    mem_free(shown);
-    return code;
-}
 
 static const char *kind_name(mode_t mode)
 {
@@ -73,13 +44,13 @@ int file_open(struct file *f, const char *path)
     /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return path_error("open", path);
+        return file_error("open", path);
     struct stat st;
     int rc = 0;
     if (fstat(fd, &st) != 0)
-        rc = path_error("look at", path);
+        rc = file_error("look at", path);
     else if (!S_ISREG(st.st_mode))
-        rc = path_says(ERR_FORMAT, path, kind_name(st.st_mode));
+        rc = file_refuse(ERR_FORMAT, path, kind_name(st.st_mode));
     if (rc == 0 && (f->path = mem_strdup(path)) == NULL)
         rc = ERR_NOMEM;
     if (rc != 0) {
@@ -109,7 +80,7 @@ int file_read_at(const struct file *f, void *dst, uint64_t offset, size_t n)
         if (r < 0 && errno == EINTR)
             continue;
         if (r < 0)
-            return path_error("read", f->path);
+            return file_error("read", f->path);
         if (r == 0) {
             char *shown = file_visible(f->path);
             err_set(ERR_FORMAT, "%s ends at byte %llu, expected %llu: the file is truncated",
@@ -195,7 +166,7 @@ int file_create(struct file_writer *w, const char *path, bool force)
 {
     *w = (struct file_writer){.fd = -1, .force = force};
     if (!force && file_exists(path))
-        return path_says(ERR_EXISTS, path, "exists already; --force overwrites it");
+        return file_refuse(ERR_EXISTS, path, "exists already; --force overwrites it");
     w->path = mem_strdup(path);
     w->temp = mem_sprintf("%s.XXXXXX.tmp", path);
     if (w->path == NULL || w->temp == NULL) {
@@ -204,7 +175,7 @@ int file_create(struct file_writer *w, const char *path, bool force)
     }
     w->fd = mkostemps(w->temp, 4, O_CLOEXEC);
     if (w->fd < 0) {
-        int rc = path_error("write", path);
+        int rc = file_error("write", path);
         mem_free(w->temp);
         w->temp = NULL;
         file_abandon(w);
@@ -220,7 +191,7 @@ static int flush_writer(struct file_writer *w)
         if (r < 0 && errno == EINTR)
             continue;
         if (r < 0)
-            return path_error("write", w->path);
+            return file_error("write", w->path);
         done += (size_t)r;
     }
     w->pending.n = 0;
@@ -251,9 +222,9 @@ int file_sync_parent(const char *path)
     snprintf(copy, sizeof copy, "%s", path);
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return path_error("open the folder of", path);
+        return file_error("open the folder of", path);
     /* Some file systems cannot sync a folder; the rename stands all the same. */
-    int rc = fsync(fd) != 0 && errno != EINVAL ? path_error("sync", path) : 0;
+    int rc = fsync(fd) != 0 && errno != EINVAL ? file_error("sync", path) : 0;
     close(fd);
     return rc;
 }
@@ -266,14 +237,14 @@ int file_commit(struct file_writer *w)
     mode_t mask = umask(0);
     umask(mask);
     if (fchmod(w->fd, 0666 & ~mask) != 0 || fsync(w->fd) != 0)
-        return path_error("write", w->path);
+        return file_error("write", w->path);
     /* Without force the link fails if the name has appeared meanwhile. */
     if (!w->force && link(w->temp, w->path) == 0) {
         unlink(w->temp);
     } else if (!w->force && errno == EEXIST) {
-        return path_says(ERR_EXISTS, w->path, "exists already; --force overwrites it");
+        return file_refuse(ERR_EXISTS, w->path, "exists already; --force overwrites it");
     } else if (rename(w->temp, w->path) != 0) {
-        return path_error("write", w->path);
+        return file_error("write", w->path);
     }
     mem_free(w->temp);
     w->temp = NULL;
@@ -301,15 +272,15 @@ int file_append(const char *path, const void *bytes, size_t n)
     struct stat st;
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
     if (fd < 0)
-        return path_error("write", path);
-    int rc = fstat(fd, &st) != 0    ? path_error("look at", path)
-             : !S_ISREG(st.st_mode) ? path_says(ERR_FORMAT, path, kind_name(st.st_mode))
+        return file_error("write", path);
+    int rc = fstat(fd, &st) != 0    ? file_error("look at", path)
+             : !S_ISREG(st.st_mode) ? file_refuse(ERR_FORMAT, path, kind_name(st.st_mode))
                                     : 0;
     size_t done = 0;
     while (done < n && rc == 0) {
         ssize_t w = write(fd, (const char *)bytes + done, n - done);
         if (w < 0 && errno != EINTR)
-            rc = path_error("write", path);
+            rc = file_error("write", path);
         done += w > 0 ? (size_t)w : 0;
     }
     /* Half a line, where the disk is full, would spoil the next; another program's stays. */
@@ -318,172 +289,6 @@ int file_append(const char *path, const void *bytes, size_t n)
         ftruncate(fd, begun) != 0)
         errno = 0;
     if (close(fd) != 0 && rc == 0)
-        rc = path_error("write", path);
+        rc = file_error("write", path);
     return rc;
-}
-
-bool file_exists(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0;
-}
-
-bool file_is_same(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-bool file_is_folder(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-int file_look_folder(const char *path)
-{
-    char *copy = mem_strdup(*path == '\0' ? "." : path);
-    if (copy == NULL)
-        return ERR_NOMEM;
-    for (;;) {
-        char *slash = strrchr(copy, '/');
-        if (access(copy, F_OK) == 0 || slash == NULL)
-            break;
-        slash[slash == copy] = '\0';
-        if (slash == copy)
-            break;
-    }
-    const char *there = access(copy, F_OK) == 0 ? copy : ".";
-    int rc = 0;
-    if (!file_is_folder(there)) {
-        errno = ENOTDIR;
-        rc = path_error("make the folder", path);
-    } else if (access(there, W_OK | X_OK) != 0) {
-        rc = path_error("write in the folder", there);
-    }
-    mem_free(copy);
-    return rc;
-}
-
-int file_make_folder(const char *path)
-{
-    char *copy = mem_strdup(path);
-    if (copy == NULL)
-        return ERR_NOMEM;
-    int rc = 0;
-    for (char *p = copy + (copy[0] != 0); rc == 0; p++) {
-        char end = *p;
-        if (end != '/' && end != '\0')
-            continue;
-        *p = '\0';
-        if (mkdir(copy, 0777) != 0 && !(errno == EEXIST && file_is_folder(copy)))
-            rc = path_error("make the folder", copy);
-        *p = end;
-        if (end == '\0')
-            break;
-    }
-    mem_free(copy);
-    return rc;
-}
-
-char *file_join(const char *folder, const char *name)
-{
-    size_t n = strlen(folder);
-    return mem_sprintf("%s%s%s", folder, n > 0 && folder[n - 1] == '/' ? "" : "/", name);
-}
-
-char *file_expand(const char *path)
-{
-    const char *home = getenv("HOME");
-    if (path[0] == '~' && (path[1] == '/' || path[1] == '\0') && home != NULL)
-        return mem_sprintf("%s%s", home, path + 1);
-    return mem_strdup(path);
-}
-
-char *file_home(enum file_home kind, const char *name)
-{
-    static const struct {
-        const char *variable, *fallback;
-    } homes[] = {[HOME_CONFIG] = {"XDG_CONFIG_HOME", ".config"},
-                 [HOME_DATA] = {"XDG_DATA_HOME", ".local/share"},
-                 [HOME_STATE] = {"XDG_STATE_HOME", ".local/state"},
-                 [HOME_CACHE] = {"XDG_CACHE_HOME", ".cache"}};
-    const char *root = getenv(homes[kind].variable), *home = getenv("HOME");
-    /* The specification: a relative path is to be ignored. */
-    if (root != NULL && root[0] == '/')
-        return mem_sprintf("%s/prattle/%s", root, name);
-    if (home != NULL && *home != '\0')
-        return mem_sprintf("%s/%s/prattle/%s", home, homes[kind].fallback, name);
-    err_set(ERR_MISSING, "neither HOME nor %s is set", homes[kind].variable);
-    return NULL;
-}
-
-/* Bytes of the character at the head of s; *safe when a terminal may have it as it is. */
-static size_t next_character(const char *s, bool *safe)
-{
-    utf8proc_int32_t c;
-    utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)s, -1, &c);
-    *safe = n > 0 && utf8proc_category(c) != UTF8PROC_CATEGORY_CC &&
-            utf8proc_category(c) != UTF8PROC_CATEGORY_CF;
-    return n > 0 ? (size_t)n : 1;
-}
-
-/* Bytes of s as it is shown. */
-static size_t visible_bytes(const char *s)
-{
-    size_t all = 0;
-    while (*s != '\0') {
-        bool safe;
-        size_t bytes = next_character(s, &safe);
-        all += safe ? bytes : 4 * bytes;
-        s += bytes;
-    }
-    return all;
-}
-
-const char *file_show(char *out, size_t n, const char *s)
-{
-    char cut[32] = "";
-    size_t at = 0, all = visible_bytes(s), room = n - 1;
-    if (all > room) {
-        snprintf(cut, sizeof cut, n < LEAST_TO_COUNT ? "..." : "... (%zu bytes)", strlen(s));
-        room -= strlen(cut);
-    }
-    while (*s != '\0') {
-        bool safe;
-        size_t bytes = next_character(s, &safe), need = safe ? bytes : 4 * bytes;
-        if (at + need > room)
-            break;
-        for (size_t i = 0; i < bytes && !safe; i++)
-            at += (size_t)snprintf(out + at, 5, "\\x%02x", (unsigned char)s[i]);
-        if (safe) {
-            memcpy(out + at, s, bytes);
-            at += bytes;
-        }
-        s += bytes;
-    }
-    memcpy(out + at, cut, strlen(cut) + 1);
-    return out;
-}
-
-char *file_visible(const char *s)
-{
-    size_t all = visible_bytes(s), n = (all < LONGEST_VISIBLE ? all : LONGEST_VISIBLE) + 1;
-    char *out = mem_alloc(n < 8 ? 8 : n);
-    if (out != NULL)
-        file_show(out, n < 8 ? 8 : n, s);
-    return out;
-}
-
-const char *file_quote(const char *s)
-{
-    static _Thread_local char quotes[4][LONGEST_QUOTE + 1];
-    static _Thread_local unsigned next;
-    return file_show(quotes[next++ % 4], sizeof quotes[0], s);
-}
-
-int file_wrap(const char *path)
-{
-    char shown[LONGEST_VISIBLE + 1];
-    return err_wrap("cannot load %s", file_show(shown, sizeof shown, path));
 }

@@ -1,0 +1,146 @@
+#ifndef PRATTLE_MODEL_KERNELS_LANES_PORTABLE_H
+#define PRATTLE_MODEL_KERNELS_LANES_PORTABLE_H
+/* lanes.h in plain C: the reference for the other two forms. */
+#include "model/base/half.h"
+#include "model/kernels/lanes_define.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+struct v16 {
+    float f[LANES_N];
+};
+struct d16 {
+    double d[LANES_N];
+};
+
+#define V_EACH(expression)                                                                         \
+    struct v16 out;                                                                                \
+    for (int i = 0; i < LANES_N; i++)                                                              \
+        out.f[i] = (expression);                                                                   \
+    return out
+
+LANES struct v16 v_set(float a)
+{
+    V_EACH(a);
+}
+LANES struct v16 v_load(const float *p)
+{
+    V_EACH(p[i]);
+}
+LANES struct v16 v_load_n(const float *p, int n)
+{
+    V_EACH(i < n ? p[i] : 0);
+}
+LANES void v_store_n(float *p, struct v16 a, int n)
+{
+    memcpy(p, a.f, (size_t)n * sizeof *p);
+}
+LANES void v_store(float *p, struct v16 a)
+{
+    memcpy(p, a.f, sizeof a.f);
+}
+LANES struct v16 v_load_half_n(const uint16_t *p, int n)
+{
+    V_EACH(i < n ? half_to_f32(p[i]) : 0);
+}
+LANES struct v16 v_load_half(const uint16_t *p)
+{
+    V_EACH(half_to_f32(p[i]));
+}
+LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
+{
+    for (int i = 0; i < n; i++)
+        p[i] = half_from_f32(a.f[i]);
+}
+LANES struct v16 v_add(struct v16 a, struct v16 b)
+{
+    V_EACH(a.f[i] + b.f[i]);
+}
+LANES struct v16 v_sub(struct v16 a, struct v16 b)
+{
+    V_EACH(a.f[i] - b.f[i]);
+}
+LANES struct v16 v_mul(struct v16 a, struct v16 b)
+{
+    V_EACH(a.f[i] * b.f[i]);
+}
+LANES struct v16 v_div(struct v16 a, struct v16 b)
+{
+    V_EACH(a.f[i] / b.f[i]);
+}
+LANES struct v16 v_sqrt(struct v16 a)
+{
+    V_EACH(sqrtf(a.f[i]));
+}
+LANES struct v16 v_fma(struct v16 a, struct v16 b, struct v16 c)
+{
+    V_EACH(fmaf(a.f[i], b.f[i], c.f[i]));
+}
+LANES struct v16 v_max(struct v16 a, struct v16 b)
+{
+    V_EACH(a.f[i] > b.f[i] ? a.f[i] : b.f[i]);
+}
+LANES struct v16 v_min(struct v16 a, struct v16 b)
+{
+    V_EACH(a.f[i] < b.f[i] ? a.f[i] : b.f[i]);
+}
+LANES struct v16 v_keep(struct v16 a, int n, struct v16 other)
+{
+    V_EACH(i < n ? a.f[i] : other.f[i]);
+}
+LANES struct v16 v_if_greater(struct v16 x, struct v16 y, struct v16 a, struct v16 b)
+{
+    V_EACH(x.f[i] > y.f[i] ? a.f[i] : b.f[i]);
+}
+LANES unsigned v_at_least(struct v16 a, struct v16 b)
+{
+    unsigned mask = 0;
+    for (int i = 0; i < LANES_N; i++)
+        mask |= (unsigned)(a.f[i] >= b.f[i]) << i;
+    return mask;
+}
+LANES struct v16 v_abs(struct v16 a)
+{
+    V_EACH(fabsf(a.f[i]));
+}
+LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
+{
+    V_EACH(copysignf(size.f[i], sign.f[i]));
+}
+LANES struct v16 v_power_below(struct v16 a)
+{
+    V_EACH(half_float(half_bits(a.f[i]) & 0x7f800000u));
+}
+LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
+{
+    for (int i = 0; i < LANES_N; i++) {
+        uint32_t n = half_bits(t.f[i]) - half_bits(base.f[i]);
+        uint32_t half = n >> 1 | (n & 0x80000000u);
+        first->f[i] = half_float((half + 127u) << 23);
+        second->f[i] = half_float((n - half + 127u) << 23);
+    }
+}
+LANES struct d16 d_zero(void)
+{
+    return (struct d16){{0}};
+}
+LANES struct d16 d_add(struct d16 s, struct v16 a)
+{
+    for (int i = 0; i < LANES_N; i++)
+        s.d[i] += (double)a.f[i];
+    return s;
+}
+LANES struct d16 d_add_square(struct d16 s, struct v16 a)
+{
+    for (int i = 0; i < LANES_N; i++)
+        s.d[i] += (double)a.f[i] * (double)a.f[i];
+    return s;
+}
+LANES void d_store(double out[LANES_N], struct d16 s)
+{
+    memcpy(out, s.d, sizeof s.d);
+}
+
+#endif

@@ -123,7 +123,7 @@ int adapter_count(size_t *n, const struct adapter_config *a, const struct config
     return rc;
 }
 
-size_t adapter_room(const struct adapter_config *a, const struct config *c, enum dtype dtype)
+size_t adapter_alternate_bytes(const struct adapter_config *a, const struct config *c, enum dtype dtype)
 {
     const int n_sites = count_sites();
     size_t bytes = 0;
@@ -198,7 +198,7 @@ void adapter_free(struct adapter *a)
     if (a == NULL)
         return;
     mem_unmap(a->data, a->n * sizeof *a->data);
-    mem_unmap(a->others, a->others_bytes);
+    mem_unmap(a->alternate, a->alternate_bytes);
     mem_free(a->branches);
     mem_free(a->tensors);
     mem_free(a->offset);

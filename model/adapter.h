@@ -32,15 +32,15 @@ struct adapter {
     char *path;     /* of the file it came from or went to last; NULL: none */
     /* Of a model in memory (adapter_switch.h). */
     bool on;
-    void *others; /* the other form of the matrices: with the adapter when it is off */
-    size_t others_bytes;
+    void *alternate; /* the other form of the matrices: with the adapter when it is off */
+    size_t alternate_bytes;
 };
 
 /* How many parameters it would have for a model of this shape. ERR_RANGE names what does not
  * fit, a target that names no matrix too. */
 int adapter_count(size_t *n, const struct adapter_config *a, const struct config *c);
-/* Bytes of the other form of a model's matrices (adapter_make_room). */
-size_t adapter_room(const struct adapter_config *a, const struct config *c, enum dtype dtype);
+/* Bytes of the other form of a model's matrices (adapter_reserve). */
+size_t adapter_alternate_bytes(const struct adapter_config *a, const struct config *c, enum dtype dtype);
 /* All zero. Fails as adapter_count, and with ERR_NOMEM. */
 int adapter_new(struct adapter **out, const struct adapter_config *a, const struct config *c);
 void adapter_free(struct adapter *a); /* NULL-safe */

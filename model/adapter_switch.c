@@ -1,6 +1,6 @@
 /*
  * Both forms of the adapted matrices exist at once: one in the model's panels, the other in
- * adapter->others, and adapter->on says which is which. A switch exchanges their bytes, so
+ * adapter->alternate, and adapter->on says which is which. A switch exchanges their bytes, so
  * either form comes back bit for bit however often it is done.
  */
 #include "model/adapter_switch.h"
@@ -17,24 +17,24 @@ static size_t panels_bytes(const struct adapter *a, const struct model *m, int b
     return linear_bytes(w->dtype, w->K, w->N);
 }
 
-int adapter_make_room(struct adapter *a, const struct model *m)
+int adapter_reserve(struct adapter *a, const struct model *m)
 {
-    a->others_bytes = adapter_room(&a->config, &m->config, m->params.dtype);
-    a->others = mem_map(a->others_bytes);
-    if (a->others == NULL)
+    a->alternate_bytes = adapter_alternate_bytes(&a->config, &m->config, m->params.dtype);
+    a->alternate = mem_map(a->alternate_bytes);
+    if (a->alternate == NULL)
         return ERR_NOMEM;
     /* The system hands its pages out now, not in a pause of training. */
-    memset(a->others, 0, a->others_bytes);
+    memset(a->alternate, 0, a->alternate_bytes);
     return 0;
 }
 
-struct linear adapter_other(const struct adapter *a, const struct model *m, int branch)
+struct linear adapter_alternate(const struct adapter *a, const struct model *m, int branch)
 {
     struct linear w = *adapter_matrix(&a->branches[branch], &m->params);
     size_t at = 0;
     for (int i = 0; i < branch; i++)
         at += panels_bytes(a, m, i);
-    w.data = (char *)a->others + at;
+    w.data = (char *)a->alternate + at;
     return w;
 }
 
@@ -66,7 +66,7 @@ static void exchange_share(void *arg, int thread, int n_threads)
         par_split(parts, thread, n_threads, &first, &last);
         exchange_bytes((char *)adapter_matrix(&a->branches[i], &m->params)->data +
                            (size_t)first * 128,
-                       (char *)adapter_other(a, m, i).data + (size_t)first * 128,
+                       (char *)adapter_alternate(a, m, i).data + (size_t)first * 128,
                        (size_t)(last - first) * 128);
     }
 }

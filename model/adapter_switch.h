@@ -8,9 +8,9 @@
 #include "model/model.h"
 
 /* Room for the other form of m's matrices; nothing of m changes. */
-int adapter_make_room(struct adapter *a, const struct model *m);
-/* The matrix of a branch as it is in the other form: its panels lie in a->others. */
-struct linear adapter_other(const struct adapter *a, const struct model *m, int branch);
+int adapter_reserve(struct adapter *a, const struct model *m);
+/* The matrix of a branch as it is in the other form: its panels lie in a->alternate. */
+struct linear adapter_alternate(const struct adapter *a, const struct model *m, int branch);
 /* a, its room filled by its owner, becomes m's, switched off; one that m had goes. */
 void adapter_attach(struct adapter *a, struct model *m);
 /* Exchange the two forms by all threads, if it is not so already; the model's version rises. */

@@ -139,8 +139,8 @@ static void round_saved(const struct part *p, float *y, size_t n)
     uint16_t half[PART];
     for (size_t i = 0, count; p->f->half && i < n; i += count) {
         count = n - i < PART ? n - i : PART;
-        k->narrow(half, y + i, count);
-        k->widen(y + i, half, count);
+        k->half_from_f32(half, y + i, count);
+        k->half_to_f32(y + i, half, count);
     }
 }
 

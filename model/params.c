@@ -135,7 +135,7 @@ struct param_tensor *params_find(const struct params *p, const char *name)
 enum { CHUNK_BYTES = 256 << 10, ERR_BYTES = 1024 };
 
 /* One tensor, cut into chunks of rows. */
-struct part {
+struct fill_tensor {
     struct param_tensor *t;
     const struct tensor_reader *r;
     int rows, cols; /* as they lie in the file */
@@ -146,8 +146,8 @@ struct part {
 
 /* All threads take chunks in turn, so that none waits for another before the end. */
 struct fill {
-    struct part *parts; /* [n_parts] */
-    int n_parts, n_chunks;
+    struct fill_tensor *tensors; /* [n_tensors] */
+    int n_tensors, n_chunks;
     char *buffers; /* [n_threads][buffer_bytes] */
     size_t buffer_bytes;
     atomic_int next;       /* chunk */
@@ -176,7 +176,7 @@ static uint64_t count_bad(const void *src, enum dtype dtype, size_t n, bool to_h
 }
 
 /* Rows of an [out,in] file as columns of t's plain [in,out]. */
-static void place_turned(const struct param_tensor *t, const void *src, enum dtype dtype, int first,
+static void store_transposed(const struct param_tensor *t, const void *src, enum dtype dtype, int first,
                          int count)
 {
     const size_t cols = (size_t)t->cols, rows = (size_t)t->rows;
@@ -193,7 +193,7 @@ static void place_turned(const struct param_tensor *t, const void *src, enum dty
 }
 
 /* Rows first .. first+count-1 of the file, n elements at src, into their place. */
-static void place_rows(const struct part *p, const void *src, enum dtype dtype, int first,
+static void store_rows(const struct fill_tensor *p, const void *src, enum dtype dtype, int first,
                        int count)
 {
     const struct param_tensor *t = p->t;
@@ -205,21 +205,21 @@ static void place_rows(const struct part *p, const void *src, enum dtype dtype, 
         return;
     }
     if (t->kind == PARAM_CONV1D && p->r->out_major) {
-        place_turned(t, src, dtype, first, count);
+        store_transposed(t, src, dtype, first, count);
         return;
     }
     size_t at = (size_t)first * (size_t)p->cols;
     if (t->half != NULL && dtype == DTYPE_F16)
         memcpy(t->half + at, src, n * sizeof *t->half);
     else if (t->half != NULL)
-        row_kernels()->narrow(t->half + at, src, n);
+        row_kernels()->half_from_f32(t->half + at, src, n);
     else if (dtype == DTYPE_F32)
         memcpy(t->data + at, src, n * sizeof *t->data);
     else
-        row_kernels()->widen(t->data + at, src, n);
+        row_kernels()->half_to_f32(t->data + at, src, n);
 }
 
-static int fill_rows(struct part *p, char *buffer, int first, int count)
+static int fill_rows(struct fill_tensor *p, char *buffer, int first, int count)
 {
     const struct tensor_reader *r = p->r;
     size_t n = (size_t)count * (size_t)p->cols;
@@ -238,7 +238,7 @@ static int fill_rows(struct part *p, char *buffer, int first, int count)
     enum dtype dtype = r->dtype == DTYPE_F16 ? DTYPE_F16 : DTYPE_F32;
     bool to_half = p->t->half != NULL || (p->t->linear != NULL && p->t->linear->dtype == DTYPE_F16);
     atomic_fetch_add(&p->n_bad, count_bad(buffer, dtype, n, to_half));
-    place_rows(p, buffer, dtype, first, count);
+    store_rows(p, buffer, dtype, first, count);
     return 0;
 }
 
@@ -252,9 +252,9 @@ static void fill_share(void *arg, int thread, int n_threads)
         int chunk = atomic_fetch_add(&f->next, 1);
         if (chunk >= f->n_chunks)
             return;
-        while (at + 1 < f->n_parts && f->parts[at + 1].first <= chunk)
+        while (at + 1 < f->n_tensors && f->tensors[at + 1].first <= chunk)
             at++;
-        struct part *p = &f->parts[at];
+        struct fill_tensor *p = &f->tensors[at];
         int first = (chunk - p->first) * p->chunk;
         int count = p->rows - first < p->chunk ? p->rows - first : p->chunk;
         int rc = fill_rows(p, buffer, first, count);
@@ -271,8 +271,8 @@ static void fill_share(void *arg, int thread, int n_threads)
 static void plan_tensor(struct fill *f, struct param_tensor *t, const struct tensor_reader *r)
 {
     bool swapped = t->kind == PARAM_CONV1D && r->out_major;
-    struct part *p = &f->parts[f->n_parts++];
-    *p = (struct part){.t = t, .r = r, .first = f->n_chunks};
+    struct fill_tensor *p = &f->tensors[f->n_tensors++];
+    *p = (struct fill_tensor){.t = t, .r = r, .first = f->n_chunks};
     p->rows = swapped ? t->cols : t->rows;
     p->cols = swapped ? t->rows : t->cols;
     int unit = t->kind == PARAM_EMBEDDING || swapped ? PANEL : 1;
@@ -289,9 +289,9 @@ static void plan_tensor(struct fill *f, struct param_tensor *t, const struct ten
 int params_fill(struct param_tensor *tensors, const struct tensor_reader *readers, int n,
                 uint64_t *n_bad, const struct progress *progress)
 {
-    struct fill f = {.parts = mem_array((size_t)n, sizeof *f.parts)};
+    struct fill f = {.tensors = mem_array((size_t)n, sizeof *f.tensors)};
     uint64_t total = 0;
-    if (f.parts == NULL)
+    if (f.tensors == NULL)
         return ERR_NOMEM;
     for (int i = 0; i < n; i++) {
         plan_tensor(&f, &tensors[i], &readers[i]);
@@ -314,9 +314,9 @@ int params_fill(struct param_tensor *tensors, const struct tensor_reader *reader
         rc = err_wrap("cannot load tensor %s", f.failed_in->name);
     }
     for (int i = 0; i < n && rc == 0; i++)
-        n_bad[i] = f.parts[i].n_bad;
+        n_bad[i] = f.tensors[i].n_bad;
     mem_free(f.buffers);
-    mem_free(f.parts);
+    mem_free(f.tensors);
     return rc;
 }
 
@@ -332,7 +332,7 @@ static float panel_element(const struct linear *w, int k, int n)
 void params_read(const struct param_tensor *t, float *out, uint64_t first, size_t n)
 {
     if (t->half != NULL) {
-        row_kernels()->widen(out, t->half + first, n);
+        row_kernels()->half_to_f32(out, t->half + first, n);
         return;
     }
     if (t->linear == NULL) {

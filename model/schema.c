@@ -69,7 +69,7 @@ struct schema_tensor schema_tensor(const struct config *c, int i)
 }
 
 /* A size as a row has it: a letter, perhaps behind a digit it is multiplied by. */
-static int size_of(const char *letters, const struct config *c)
+static int dimension_size(const char *letters, const struct config *c)
 {
     int times = 1;
     if (*letters >= '0' && *letters <= '9')
@@ -90,8 +90,8 @@ static int size_of(const char *letters, const struct config *c)
 
 void schema_shape(const struct schema_row *row, const struct config *c, int *rows, int *cols)
 {
-    *rows = size_of(row->rows, c);
-    *cols = size_of(row->cols, c);
+    *rows = dimension_size(row->rows, c);
+    *cols = dimension_size(row->cols, c);
 }
 
 void schema_name(char *out, size_t n, struct schema_tensor t)
@@ -123,25 +123,25 @@ const struct schema_row *schema_matrix(int i)
     return NULL;
 }
 
-static char *slot_of(struct schema_tensor t, const struct params *p)
+static char *field_of(struct schema_tensor t, const struct params *p)
 {
     return (t.row->in_layer ? (char *)&p->layers[t.layer] : (char *)p) + t.row->offset;
 }
 
 struct linear *schema_linear(struct schema_tensor t, const struct params *p)
 {
-    return (struct linear *)(void *)slot_of(t, p);
+    return (struct linear *)(void *)field_of(t, p);
 }
 
 /* Copied, as a slot is of type float * or const float *. */
 float *schema_data(struct schema_tensor t, const struct params *p)
 {
     float *data;
-    memcpy(&data, slot_of(t, p), sizeof data);
+    memcpy(&data, field_of(t, p), sizeof data);
     return data;
 }
 
 void schema_set_data(struct schema_tensor t, struct params *p, float *data)
 {
-    memcpy(slot_of(t, p), &data, sizeof data);
+    memcpy(field_of(t, p), &data, sizeof data);
 }

@@ -101,7 +101,7 @@ static int fill_merged(struct adapter *a, const struct model *m, const struct so
             rc = at;
             break;
         }
-        linears[i] = adapter_other(a, m, i);
+        linears[i] = adapter_alternate(a, m, i);
         to[i] = s->table.tensors[at];
         to[i].linear = &linears[i];
         readers[i] = s->readers[at];
@@ -119,7 +119,7 @@ int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
 {
     struct source s;
     const bool was_on = m->adapter != NULL && m->adapter->on;
-    int rc = adapter_make_room(a, m);
+    int rc = adapter_reserve(a, m);
     if (rc != 0)
         return rc;
     /* Memory serves as a base only while nothing is merged into it. */

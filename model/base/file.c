@@ -26,7 +26,7 @@ static const char *kind_name(mode_t mode)
                             : "is not a regular file";
 }
 
-static uint64_t stamp_of(const struct stat *st)
+static uint64_t file_stamp(const struct stat *st)
 {
     const uint64_t parts[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
                               (uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec};
@@ -59,7 +59,7 @@ int file_open(struct file *f, const char *path)
     }
     f->fd = fd;
     f->bytes = (uint64_t)st.st_size;
-    f->stamp = stamp_of(&st);
+    f->stamp = file_stamp(&st);
     return 0;
 }
 

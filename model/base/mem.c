@@ -12,7 +12,7 @@
 static atomic_uint_fast64_t count;
 static atomic_uint_fast64_t fail_at;
 
-static int allocation_refused(size_t bytes)
+static int fails_for_test(size_t bytes)
 {
     uint64_t n = atomic_fetch_add(&count, 1) + 1;
     uint64_t k = atomic_load(&fail_at);
@@ -23,7 +23,7 @@ static int allocation_refused(size_t bytes)
     return 0;
 }
 
-static void *no_memory(size_t bytes)
+static void *refuse_allocation(size_t bytes)
 {
     err_set(ERR_NOMEM, "cannot allocate %zu bytes", bytes);
     return NULL;
@@ -31,14 +31,14 @@ static void *no_memory(size_t bytes)
 
 void *mem_alloc(size_t bytes)
 {
-    if (allocation_refused(bytes))
+    if (fails_for_test(bytes))
         return NULL;
     if (bytes > SIZE_MAX - 2 * MEM_ALIGN)
-        return no_memory(bytes);
+        return refuse_allocation(bytes);
     size_t rounded = (bytes + MEM_ALIGN) / MEM_ALIGN * MEM_ALIGN;
     void *p = aligned_alloc(MEM_ALIGN, rounded);
     if (p == NULL)
-        return no_memory(bytes);
+        return refuse_allocation(bytes);
     return memset(p, 0, rounded);
 }
 
@@ -46,7 +46,7 @@ void *mem_array(size_t n, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
-        return no_memory(SIZE_MAX);
+        return refuse_allocation(SIZE_MAX);
     return mem_alloc(bytes);
 }
 
@@ -90,12 +90,12 @@ void mem_free(void *p)
 
 void *mem_map(size_t bytes)
 {
-    if (allocation_refused(bytes))
+    if (fails_for_test(bytes))
         return NULL;
     void *p = mmap(NULL, bytes == 0 ? 1 : bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
-        return no_memory(bytes);
+        return refuse_allocation(bytes);
     madvise(p, bytes, MADV_HUGEPAGE);
     return p;
 }

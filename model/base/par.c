@@ -68,7 +68,7 @@ void par_barrier(void)
 }
 
 /* To the thread-th CPU of the allowed set, once a thread and team. */
-static void pin_to(const cpu_set_t *allowed, int thread)
+static void pin_thread(const cpu_set_t *allowed, int thread)
 {
     static _Thread_local unsigned pinned_in;
     if (pinned_in == team.generation)
@@ -91,7 +91,7 @@ static void run_job(par_fn *fn, void *arg)
     {
         int thread = omp_get_thread_num(), n = omp_get_num_threads();
         if (team.pin)
-            pin_to(&team.allowed, thread);
+            pin_thread(&team.allowed, thread);
 #pragma omp single
         {
             meet.n = n;

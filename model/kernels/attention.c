@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A tile's rows under way. */
-struct work {
+struct attention_work {
     const struct matrix_kernels *matrix;
     const struct row_kernels *row;
     const struct attention_kernels *softmax;
@@ -22,7 +22,7 @@ struct work {
     float m[TILE_MAX_ROWS], sum[TILE_MAX_ROWS];
 };
 
-static size_t carve_work(struct work *s, void *scratch, int D)
+static size_t carve_work(struct attention_work *s, void *scratch, int D)
 {
     struct arena a = {.base = scratch};
     s->D16 = ((size_t)D + 15) / 16 * 16;
@@ -35,12 +35,12 @@ static size_t carve_work(struct work *s, void *scratch, int D)
 
 size_t attention_scratch_bytes(int D)
 {
-    struct work s;
+    struct attention_work s;
     return carve_work(&s, NULL, D);
 }
 
 /* next: so many bytes to come after w; NULL: nothing. */
-static void multiply_tile(const struct work *s, float *acc, size_t ldacc, bool fresh,
+static void multiply_tile(const struct attention_work *s, float *acc, size_t ldacc, bool fresh,
                           const float *x, int R, const char *w, size_t ldw, int K, int cols,
                           const char *next, size_t next_bytes)
 {
@@ -68,7 +68,7 @@ static int keys_seen(int first, int r)
  * One page for R rows. Values that all rows see go through one tile; what is left of a
  * page that holds the rows' own positions, row by row. mask is the first row's block.
  */
-static void attend_page(struct work *s, const char *keys, const char *values, const char *next,
+static void attend_page(struct attention_work *s, const char *keys, const char *values, const char *next,
                         int R, int first_seen, uint64_t mask)
 {
     const size_t element = s->a->dtype == DTYPE_F16 ? 2 : 4, value_row = s->D16 * element;
@@ -90,7 +90,7 @@ static void attend_page(struct work *s, const char *keys, const char *values, co
     if (common > 0) {
         const float *weights = s->scores;
         if (R > 1) {
-            s->matrix->pack(s->weights, s->scores, ATTENTION_BLOCK, R, common);
+            s->matrix->pack_rows(s->weights, s->scores, ATTENTION_BLOCK, R, common);
             weights = s->weights;
         }
         multiply_tile(s, s->acc, s->D16, false, weights, R, values, s->D16, common, (int)s->D16,
@@ -108,7 +108,7 @@ static void attend_page(struct work *s, const char *keys, const char *values, co
 void attention_rows(const struct attention *a, float *out, size_t ldo, const float *q, size_t ldq,
                     int n, int first, void *scratch)
 {
-    struct work s = {
+    struct attention_work s = {
         .matrix = matrix_kernels(), .row = row_kernels(), .softmax = attention_kernels(), .a = a};
     carve_work(&s, scratch, a->D);
     float *lse = a->lse;
@@ -116,7 +116,7 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
         /* Tiles as even as can be. */
         int tiles = (n + s.matrix->tile_rows - 1) / s.matrix->tile_rows;
         R = (n + tiles - 1) / tiles;
-        s.matrix->pack(s.q, q, ldq, R, a->D);
+        s.matrix->pack_rows(s.q, q, ldq, R, a->D);
         memset(s.acc, 0, sizeof(float) * (size_t)R * s.D16);
         for (int r = 0; r < R; r++) {
             s.m[r] = -INFINITY;
@@ -158,10 +158,10 @@ void attention_store(const struct attention *a, const float *k, const float *v, 
         /* A line for each element: asked for all at once, not one after another. */
         for (size_t d = 0; d < D; d++)
             __builtin_prefetch(keys + d * ATTENTION_BLOCK + slot, 1);
-        row->narrow((uint16_t *)(page + a->value_offset) + slot * D16, v, D);
+        row->half_from_f32((uint16_t *)(page + a->value_offset) + slot * D16, v, D);
         for (size_t d = 0; d < D; d += 64) {
             size_t m = D - d < 64 ? D - d : 64;
-            row->narrow(part, k + d, m);
+            row->half_from_f32(part, k + d, m);
             for (size_t j = 0; j < m; j++)
                 keys[(d + j) * ATTENTION_BLOCK + slot] = part[j];
         }

@@ -30,7 +30,7 @@ void blas_gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float al
                 ldc);
 }
 
-struct cuts {
+struct tile_grid {
     int down, across;
 };
 
@@ -38,19 +38,19 @@ struct cuts {
  * The squarest tiles of the first number that can be had. As few as keep all processors
  * busy: each is packed for itself, and what that takes goes with its sides, not its area.
  */
-static struct cuts cuts_of(int m, int n)
+static struct tile_grid choose_grid(int m, int n)
 {
     pthread_once(&once, start_blas);
-    struct cuts least = {(m + TILE - 1) / TILE, (n + TILE - 1) / TILE};
+    struct tile_grid least = {(m + TILE - 1) / TILE, (n + TILE - 1) / TILE};
     int all = (least.down * least.across + processors - 1) / processors * processors;
     for (; all <= MOST; all += processors) {
-        struct cuts best = {0};
+        struct tile_grid best = {0};
         int longest = INT_MAX;
         for (int down = least.down; down <= all / least.across; down++) {
             int rows = m / down, cols = n * down / all, side = rows > cols ? rows : cols;
             if (all % down == 0 && rows >= LEAST && cols >= LEAST && side < longest) {
                 longest = side;
-                best = (struct cuts){down, all / down};
+                best = (struct tile_grid){down, all / down};
             }
         }
         if (best.down > 0)
@@ -61,12 +61,12 @@ static struct cuts cuts_of(int m, int n)
 
 int blas_tiles(int m, int n)
 {
-    struct cuts c = cuts_of(m, n);
+    struct tile_grid c = choose_grid(m, n);
     return c.down * c.across;
 }
 
 /* Part i of n things cut into as many runs of whole units. */
-static void cut_run(int n, int i, int parts, int *first, int *count)
+static void cut_span(int n, int i, int parts, int *first, int *count)
 {
     int last;
     par_split((n + UNIT - 1) / UNIT, i, parts, first, &last);
@@ -78,9 +78,9 @@ static void cut_run(int n, int i, int parts, int *first, int *count)
 struct blas_tile blas_tile(int m, int n, int i)
 {
     struct blas_tile t;
-    struct cuts c = cuts_of(m, n);
-    cut_run(m, i % c.down, c.down, &t.row, &t.rows);
-    cut_run(n, i / c.down, c.across, &t.col, &t.cols);
+    struct tile_grid c = choose_grid(m, n);
+    cut_span(m, i % c.down, c.down, &t.row, &t.rows);
+    cut_span(n, i / c.down, c.across, &t.col, &t.cols);
     return t;
 }
 

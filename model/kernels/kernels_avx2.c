@@ -57,7 +57,7 @@ LANES void step_few(const int R, const int C, const bool half, __m256 sum[ROWS][
     }
 }
 
-LANES void tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
+LANES void multiply_tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
                 const float *x, size_t ldx, const void *w, size_t ldw, int K, float *wide,
                 struct prefetch prefetch)
 {
@@ -94,7 +94,7 @@ TILES_3(TILE, 4)
 static tile_fn *const tiles_2[ROWS + 1][2] = {TILES_6(TILE_ROW, 2)};
 static tile_fn *const tiles_4[MID_ROWS + 1][2] = {TILES_3(TILE_ROW, 4)};
 
-LANES tile_fn *choose(bool half, int R, int cols, int *width)
+LANES tile_fn *choose_tile(bool half, int R, int cols, int *width)
 {
     *width = cols >= 32 && R <= MID_ROWS ? 32 : 16;
     return (*width == 32 ? tiles_4 : tiles_2)[R][half];
@@ -105,7 +105,7 @@ TILE_ENTRIES
  * 1 x 64. The panel is fetched a little ahead into the first level, the next one in two
  * streams into the second.
  */
-LANES void rows(const bool half, float *acc, const float *x, const char *w, int K, int panels)
+LANES void multiply_panels(const bool half, float *acc, const float *x, const char *w, int K, int panels)
 {
     const size_t line = half ? 128 : 256; /* bytes of a row of a panel */
     for (; panels > 0; panels--, acc += 64) {
@@ -131,7 +131,7 @@ LANES void rows(const bool half, float *acc, const float *x, const char *w, int 
 ROW_ENTRIES
 
 /* Transposes 8 x 8: pairs, pairs of pairs within 128 bits, then the halves. */
-LANES void transpose(__m256 a[8])
+LANES void transpose_8x8(__m256 a[8])
 {
     __m256 b[8];
 #pragma GCC unroll 8
@@ -151,7 +151,7 @@ LANES void transpose(__m256 a[8])
     }
 }
 
-static void pack(float *packed, const float *x, size_t ldx, int R, int K)
+static void pack_rows(float *packed, const float *x, size_t ldx, int R, int K)
 {
     const __m256i rows = v_mask8(R);
     for (int k = 0; k < K; k += 8) {
@@ -160,7 +160,7 @@ static void pack(float *packed, const float *x, size_t ldx, int R, int K)
 #pragma GCC unroll 8
         for (int r = 0; r < 8; r++)
             a[r] = r < R ? _mm256_maskload_ps(x + r * ldx + k, v_mask8(used)) : _mm256_setzero_ps();
-        transpose(a);
+        transpose_8x8(a);
 #pragma GCC unroll 8
         for (int i = 0; i < 8; i++)
             if (i < used)
@@ -168,7 +168,7 @@ static void pack(float *packed, const float *x, size_t ldx, int R, int K)
     }
 }
 
-static double burn(long rounds)
+static double fma_loop(long rounds)
 {
     __m256 sum[12];
     const __m256 a = _mm256_set1_ps(0.5f), b = _mm256_set1_ps(1);
@@ -197,14 +197,14 @@ void kernels_avx2_fill(struct kernels *k)
                                         .tile_f32 = tile_f32,
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
-                                        .pack = pack,
-                                        .epilogue = epilogue};
+                                        .pack_rows = pack_rows,
+                                        .epilogue = finish_rows};
     k->row = row_table;
     k->attention = attention_table;
     k->sampling = sampling_table;
     k->training = training_table;
     k->optimizer = optimizer_table;
-    k->peak = (struct peak_kernels){.lanes = 8, .burn = burn, .stream = stream};
+    k->peak = (struct peak_kernels){.lanes = 8, .fma_loop = fma_loop, .stream_sum = stream_sum};
 }
 
 #endif

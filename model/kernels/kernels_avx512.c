@@ -29,7 +29,7 @@ LANES struct v16 load_w(const bool half, const void *w, size_t at)
     return half ? v_load_half((const uint16_t *)w + at) : v_load((const float *)w + at);
 }
 
-LANES void tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
+LANES void multiply_tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
                 const float *x, size_t ldx, const void *w, size_t ldw, int K, float *wide,
                 struct prefetch prefetch)
 {
@@ -72,7 +72,7 @@ LANES void tile(const int R, const int C, const bool half, float *acc, size_t ld
 }
 
 /* A row of the first panels of P runs, each line fetching the one so far prefetch. */
-LANES void row_step(const int P, const bool half, struct v16 sum[STREAMS][4], float x,
+LANES void step_runs(const int P, const bool half, struct v16 sum[STREAMS][4], float x,
                     const char *w, size_t run, size_t fetch)
 {
     const size_t bytes = half ? 128 : 256; /* of a row of a panel */
@@ -92,7 +92,7 @@ LANES void row_step(const int P, const bool half, struct v16 sum[STREAMS][4], fl
  * P runs of so many panels, one run behind the other, a panel of each at once: more lines
  * under way than one stream keeps, and each goes on from panel to panel without a start.
  */
-LANES void row(const int P, const bool half, float *acc, const float *x, const char *w, int K,
+LANES void multiply_runs(const int P, const bool half, float *acc, const float *x, const char *w, int K,
                int panels)
 {
     const size_t bytes = half ? 128 : 256, fetch = prefetch_bytes();
@@ -105,7 +105,7 @@ LANES void row(const int P, const bool half, float *acc, const float *x, const c
             for (int c = 0; c < 4; c++)
                 sum[p][c] = v_set(0);
         for (int k = 0; k < K; k++, w += bytes)
-            row_step(P, half, sum, x[k], w, run, fetch);
+            step_runs(P, half, sum, x[k], w, run, fetch);
 #pragma GCC unroll 4
         for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
@@ -121,28 +121,28 @@ static tile_fn *const tiles_1[ROWS + 1][2] = {TILES_14(TILE_ROW, 1)};
 static tile_fn *const tiles_2[ROWS + 1][2] = {TILES_14(TILE_ROW, 2)};
 static tile_fn *const tiles_4[WIDE_ROWS + 1][2] = {TILES_6(TILE_ROW, 4)};
 
-LANES tile_fn *choose(bool half, int R, int cols, int *width)
+LANES tile_fn *choose_tile(bool half, int R, int cols, int *width)
 {
     *width = cols >= 64 && R <= WIDE_ROWS ? 64 : cols >= 32 ? 32 : 16;
     return (*width == 64 ? tiles_4 : *width == 32 ? tiles_2 : tiles_1)[R][half];
 }
 TILE_ENTRIES
 
-LANES void rows(const bool half, float *acc, const float *x, const char *w, int K, int panels)
+LANES void multiply_panels(const bool half, float *acc, const float *x, const char *w, int K, int panels)
 {
     const int run = panels / STREAMS, rest = panels % STREAMS;
-    row(STREAMS, half, acc, x, w, K, run);
+    multiply_runs(STREAMS, half, acc, x, w, K, run);
     acc += (size_t)(panels - rest) * 64;
     w += (size_t)(panels - rest) * (size_t)K * 64 * (half ? 2 : 4);
     if (rest == 2)
-        row(2, half, acc, x, w, K, 1);
+        multiply_runs(2, half, acc, x, w, K, 1);
     else if (rest == 1)
-        row(1, half, acc, x, w, K, 1);
+        multiply_runs(1, half, acc, x, w, K, 1);
 }
 ROW_ENTRIES
 
 /* Transposes 16 x 16: pairs, then pairs of pairs within 128 bits, then across. */
-LANES void transpose(__m512 a[16])
+LANES void transpose_16x16(__m512 a[16])
 {
     __m512 b[16];
 #pragma GCC unroll 16
@@ -176,7 +176,7 @@ LANES void transpose(__m512 a[16])
         a[i] = b[i];
 }
 
-static void pack(float *packed, const float *x, size_t ldx, int R, int K)
+static void pack_rows(float *packed, const float *x, size_t ldx, int R, int K)
 {
     for (int k = 0; k < K; k += 16) {
         int used = K - k < 16 ? K - k : 16;
@@ -184,7 +184,7 @@ static void pack(float *packed, const float *x, size_t ldx, int R, int K)
 #pragma GCC unroll 16
         for (int r = 0; r < 16; r++)
             a[r] = r < R ? v_load_n(x + r * ldx + k, used).v : _mm512_setzero_ps();
-        transpose(a);
+        transpose_16x16(a);
 #pragma GCC unroll 16
         for (int i = 0; i < 16; i++)
             if (i < used)
@@ -192,7 +192,7 @@ static void pack(float *packed, const float *x, size_t ldx, int R, int K)
     }
 }
 
-static double burn(long rounds)
+static double fma_loop(long rounds)
 {
     struct v16 sum[24];
     const struct v16 a = v_set(0.5f), b = v_set(1);
@@ -221,14 +221,14 @@ void kernels_avx512_fill(struct kernels *k)
                                         .tile_f32 = tile_f32,
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
-                                        .pack = pack,
-                                        .epilogue = epilogue};
+                                        .pack_rows = pack_rows,
+                                        .epilogue = finish_rows};
     k->row = row_table;
     k->attention = attention_table;
     k->sampling = sampling_table;
     k->training = training_table;
     k->optimizer = optimizer_table;
-    k->peak = (struct peak_kernels){.lanes = 16, .burn = burn, .stream = stream};
+    k->peak = (struct peak_kernels){.lanes = 16, .fma_loop = fma_loop, .stream_sum = stream_sum};
 }
 
 #endif

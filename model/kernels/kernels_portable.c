@@ -9,7 +9,7 @@
 enum { ROWS = 8, COLS = 32 };
 
 /* One element of w at a time, widened once for all rows. */
-LANES void tile(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
+LANES void multiply_tile(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
                 const float *w32, const uint16_t *w16, size_t ldw, int K, int cols, float *wide)
 {
     for (int r = 0; fresh && r < R; r++)
@@ -30,7 +30,7 @@ static void tile_f16(float *acc, size_t ldacc, bool fresh, const float *x, size_
                      struct prefetch prefetch)
 {
     (void)prefetch;
-    tile(acc, ldacc, fresh, x, ldx, R, NULL, w, ldw, K, cols, wide);
+    multiply_tile(acc, ldacc, fresh, x, ldx, R, NULL, w, ldw, K, cols, wide);
 }
 
 static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
@@ -38,29 +38,29 @@ static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, size_
                      struct prefetch prefetch)
 {
     (void)prefetch;
-    tile(acc, ldacc, fresh, x, ldx, R, w, NULL, ldw, K, cols, wide);
+    multiply_tile(acc, ldacc, fresh, x, ldx, R, w, NULL, ldw, K, cols, wide);
 }
 
 static void row_f16(float *acc, const float *x, const uint16_t *w, int K, int panels)
 {
     for (int p = 0; p < panels; p++)
-        tile(acc + 64 * p, 0, true, x, 1, 1, NULL, w + 64 * (size_t)p * (size_t)K, 64, K, 64, NULL);
+        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, NULL, w + 64 * (size_t)p * (size_t)K, 64, K, 64, NULL);
 }
 
 static void row_f32(float *acc, const float *x, const float *w, int K, int panels)
 {
     for (int p = 0; p < panels; p++)
-        tile(acc + 64 * p, 0, true, x, 1, 1, w + 64 * (size_t)p * (size_t)K, NULL, 64, K, 64, NULL);
+        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, w + 64 * (size_t)p * (size_t)K, NULL, 64, K, 64, NULL);
 }
 
-static void pack(float *packed, const float *x, size_t ldx, int R, int K)
+static void pack_rows(float *packed, const float *x, size_t ldx, int R, int K)
 {
     for (int k = 0; k < K; k++)
         for (int r = 0; r < R; r++)
             *packed++ = x[r * ldx + k];
 }
 
-static double burn(long rounds)
+static double fma_loop(long rounds)
 {
     struct v16 sum = v_set(0);
     const struct v16 a = v_set(0.5f), b = v_set(1);
@@ -81,12 +81,12 @@ void kernels_portable_fill(struct kernels *k)
                                         .tile_f32 = tile_f32,
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
-                                        .pack = pack,
-                                        .epilogue = epilogue};
+                                        .pack_rows = pack_rows,
+                                        .epilogue = finish_rows};
     k->row = row_table;
     k->attention = attention_table;
     k->sampling = sampling_table;
     k->training = training_table;
     k->optimizer = optimizer_table;
-    k->peak = (struct peak_kernels){.lanes = 1, .burn = burn, .stream = stream};
+    k->peak = (struct peak_kernels){.lanes = 1, .fma_loop = fma_loop, .stream_sum = stream_sum};
 }

@@ -94,7 +94,7 @@ LANES struct v16 v_gather_n(const float *base, const int32_t *index, int n)
 #endif
 
 /* Lanes in use at element i of n: 16, or fewer at the end. */
-LANES int tail(size_t n, size_t i)
+LANES int lanes_used(size_t n, size_t i)
 {
     return n - i < LANES_N ? (int)(n - i) : LANES_N;
 }

@@ -5,16 +5,16 @@
 #include "model/kernels/lanes.h"
 #include "model/kernels/optimizer_kernels.h"
 
-static float greatest_size(const float *x, size_t n)
+static float max_abs_row(const float *x, size_t n)
 {
     struct v16 top = v_set(0);
     for (size_t i = 0; i < n; i += LANES_N)
-        top = v_max(v_abs(v_load_n(x + i, tail(n, i))), top);
+        top = v_max(v_abs(v_load_n(x + i, lanes_used(n, i))), top);
     return v_greatest(top);
 }
 
 /* In units of the last place: what is above the whole number decides against chance. */
-LANES struct v16 round_by_chance(struct v16 x, struct w16 word)
+LANES struct v16 round_stochastically(struct v16 x, struct w16 word)
 {
     const struct v16 whole = v_set(0x1p23f), zero = v_set(0);
     struct v16 size = v_min(v_abs(x), v_set(65504));
@@ -26,20 +26,20 @@ LANES struct v16 round_by_chance(struct v16 x, struct w16 word)
     return v_copysign(v_mul(v_add(floor, up), v_mul(power, v_set(0x1p-10f))), x);
 }
 
-static void narrow_random(uint16_t *y, const float *x, size_t n, uint64_t seed, uint64_t stream,
+static void round_row_randomly(uint16_t *y, const float *x, size_t n, uint64_t seed, uint64_t stream,
                           uint64_t block)
 {
     for (size_t at = 0; at < n; at += 4 * LANES_N, block++) {
         struct w16 words[4];
         w_philox(words, seed, stream, block * LANES_N);
         for (size_t j = 0, i = at; j < 4 && i < n; j++, i += LANES_N) {
-            int used = tail(n, i);
-            v_store_half_n(y + i, round_by_chance(v_load_n(x + i, used), words[j]), used);
+            int used = lanes_used(n, i);
+            v_store_half_n(y + i, round_stochastically(v_load_n(x + i, used), words[j]), used);
         }
     }
 }
 
-LANES void two_sums(double sums[2], struct d16 first, struct d16 second)
+LANES void store_sums(double sums[2], struct d16 first, struct d16 second)
 {
     if (sums != NULL) {
         sums[0] = d_sum(first);
@@ -51,13 +51,13 @@ static double sum_squares(const float *x, size_t n)
 {
     struct d16 sum = d_zero();
     for (size_t i = 0; i < n; i += LANES_N)
-        sum = d_add_square(sum, v_load_n(x + i, tail(n, i)));
+        sum = d_add_square(sum, v_load_n(x + i, lanes_used(n, i)));
     return d_sum(sum);
 }
 
 /* The moments of what is at i, stored, and the direction they give. */
-LANES struct v16 new_direction(struct v16 w, float *m, float *v, const float *g,
-                               const struct descent *d, int used)
+LANES struct v16 update_moments(struct v16 w, float *m, float *v, const float *g,
+                               const struct adam_constants *d, int used)
 {
     struct v16 slope = v_fma(v_set(d->l2), w, v_mul(v_load_n(g, used), v_set(d->scale)));
     struct v16 new_m = v_fma(v_set(d->beta1), v_load_n(m, used), v_mul(v_set(d->rest1), slope));
@@ -69,14 +69,14 @@ LANES struct v16 new_direction(struct v16 w, float *m, float *v, const float *g,
     return v_div(v_mul(new_m, v_set(d->correct_m)), under);
 }
 
-static void adam(double sums[2], float *w, float *m, float *v, const float *g, size_t n,
-                 const struct descent *d)
+static void adam_step(double sums[2], float *w, float *m, float *v, const float *g, size_t n,
+                 const struct adam_constants *d)
 {
     struct d16 weights = d_zero(), updates = d_zero();
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         struct v16 old = v_load_n(w + i, used);
-        struct v16 u = v_keep(new_direction(old, m + i, v + i, g + i, d, used), used, v_set(0));
+        struct v16 u = v_keep(update_moments(old, m + i, v + i, g + i, d, used), used, v_set(0));
         struct v16 new = v_fma(v_set(-d->rate), u, v_mul(old, v_set(d->keep)));
         v_store_n(w + i, new, used);
         if (sums != NULL) {
@@ -84,29 +84,29 @@ static void adam(double sums[2], float *w, float *m, float *v, const float *g, s
             updates = d_add_square(updates, v_sub(new, old));
         }
     }
-    two_sums(sums, weights, updates);
+    store_sums(sums, weights, updates);
 }
 
 static void lamb_moments(double sums[2], float *m, float *v, const float *w, const float *g,
-                         size_t n, const struct descent *d)
+                         size_t n, const struct adam_constants *d)
 {
     struct d16 weights = d_zero(), updates = d_zero();
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         struct v16 old = v_load_n(w + i, used);
-        struct v16 u = new_direction(old, m + i, v + i, g + i, d, used);
+        struct v16 u = update_moments(old, m + i, v + i, g + i, d, used);
         u = v_keep(v_fma(v_set(d->decay), old, u), used, v_set(0));
         weights = d_add_square(weights, old);
         updates = d_add_square(updates, u);
     }
-    two_sums(sums, weights, updates);
+    store_sums(sums, weights, updates);
 }
 
-static void lamb_move(float *w, const float *m, const float *v, size_t n, const struct descent *d,
+static void lamb_update(float *w, const float *m, const float *v, size_t n, const struct adam_constants *d,
                       float rate)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         struct v16 old = v_load_n(w + i, used);
         struct v16 under = v_fma(v_sqrt(v_load_n(v + i, used)), v_set(d->correct_v), v_set(d->eps));
         struct v16 u = v_div(v_mul(v_load_n(m + i, used), v_set(d->correct_m)), under);
@@ -116,10 +116,10 @@ static void lamb_move(float *w, const float *m, const float *v, size_t n, const 
 }
 
 static const struct optimizer_kernels optimizer_table = {.sum_squares = sum_squares,
-                                                         .adam = adam,
+                                                         .adam = adam_step,
                                                          .lamb_moments = lamb_moments,
-                                                         .lamb_move = lamb_move,
-                                                         .max_abs = greatest_size,
-                                                         .narrow_random = narrow_random};
+                                                         .lamb_update = lamb_update,
+                                                         .max_abs = max_abs_row,
+                                                         .half_from_f32_random = round_row_randomly};
 
 #endif

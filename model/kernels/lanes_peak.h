@@ -5,7 +5,7 @@
 #include "model/kernels/peak_kernels.h"
 
 /* Four streams at once, each fetched a little ahead: the most one core gets. */
-static float stream(const uint16_t *x, size_t n)
+static float stream_sum(const uint16_t *x, size_t n)
 {
     const size_t quarter = n / 256 * 64;
     struct v16 sum[8];
@@ -22,7 +22,7 @@ static float stream(const uint16_t *x, size_t n)
                 sum[q % 2 * 4 + j] = v_add(sum[q % 2 * 4 + j], v_load_half(p + 16 * j));
         }
     for (size_t i = 4 * quarter; i < n; i += LANES_N)
-        sum[0] = v_add(sum[0], v_load_half_n(x + i, tail(n, i)));
+        sum[0] = v_add(sum[0], v_load_half_n(x + i, lanes_used(n, i)));
     for (int j = 1; j < 8; j++)
         sum[0] = v_add(sum[0], sum[j]);
     return v_sum(sum[0]);

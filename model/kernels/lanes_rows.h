@@ -8,11 +8,11 @@
 #include "model/kernels/matrix_kernels.h"
 #include "model/kernels/row_kernels.h"
 
-LANES void epilogue_row(float *y, const float *acc, const float *bias, size_t n,
+LANES void finish_row(float *y, const float *acc, const float *bias, size_t n,
                         const enum epilogue f)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         struct v16 a = v_load_n(acc + i, used);
         if (bias != NULL)
             a = v_add(a, v_load_n(bias + i, used));
@@ -24,20 +24,20 @@ LANES void epilogue_row(float *y, const float *acc, const float *bias, size_t n,
     }
 }
 
-static void epilogue(float *y, size_t ldy, const float *acc, size_t ldacc, const float *bias,
+static void finish_rows(float *y, size_t ldy, const float *acc, size_t ldacc, const float *bias,
                      int rows, size_t n, enum epilogue f)
 {
     for (int r = 0; r < rows; r++, y += ldy, acc += ldacc) {
         switch (f) {
         case EPILOGUE_STORE:
-            epilogue_row(y, acc, bias, n, EPILOGUE_STORE);
+            finish_row(y, acc, bias, n, EPILOGUE_STORE);
             break;
         case EPILOGUE_ADD:
-            epilogue_row(y, acc, bias, n, EPILOGUE_ADD);
+            finish_row(y, acc, bias, n, EPILOGUE_ADD);
             break;
 #define ROW(WORD, name, ...)                                                                       \
     case EPILOGUE_##WORD:                                                                          \
-        epilogue_row(y, acc, bias, n, EPILOGUE_##WORD);                                            \
+        finish_row(y, acc, bias, n, EPILOGUE_##WORD);                                            \
         break;
             EACH_ACTIVATION(ROW)
 #undef ROW
@@ -45,21 +45,21 @@ static void epilogue(float *y, size_t ldy, const float *acc, size_t ldacc, const
     }
 }
 
-static void layernorm(float *y, const float *x, const float *weight, const float *bias, size_t n,
+static void normalize_row(float *y, const float *x, const float *weight, const float *bias, size_t n,
                       float epsilon)
 {
     struct v16 sum = v_set(0), squares = v_set(0), zero = v_set(0);
     for (size_t i = 0; i < n; i += LANES_N)
-        sum = v_add(sum, v_load_n(x + i, tail(n, i)));
+        sum = v_add(sum, v_load_n(x + i, lanes_used(n, i)));
     struct v16 mean = v_set(v_sum(sum) / (float)n);
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         struct v16 d = v_keep(v_sub(v_load_n(x + i, used), mean), used, zero);
         squares = v_fma(d, d, squares);
     }
     struct v16 inverse = v_set(1 / sqrtf(v_sum(squares) / (float)n + epsilon));
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         struct v16 d = v_mul(v_sub(v_load_n(x + i, used), mean), inverse);
         v_store_n(y + i, v_fma(d, v_load_n(weight + i, used), v_load_n(bias + i, used)), used);
     }
@@ -101,10 +101,10 @@ static void softmax_grad(float *p, float *ds, int n, float scale, float lse, flo
     }
 }
 
-static void add(float *y, const float *x, size_t n)
+static void add_row(float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         v_store_n(y + i, v_add(v_load_n(y + i, used), v_load_n(x + i, used)), used);
     }
 }
@@ -112,41 +112,41 @@ static void add(float *y, const float *x, size_t n)
 static void scale_row(float *y, float a, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         v_store_n(y + i, v_mul(v_load_n(y + i, used), v_set(a)), used);
     }
 }
 
-static void divide(float *y, const float *x, float a, size_t n)
+static void divide_row(float *y, const float *x, float a, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         v_store_n(y + i, v_div(v_load_n(x + i, used), v_set(a)), used);
     }
 }
 
-static void widen(float *y, const uint16_t *x, size_t n)
+static void widen_row(float *y, const uint16_t *x, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         v_store_n(y + i, v_load_half_n(x + i, used), used);
     }
 }
 
-static void narrow(uint16_t *y, const float *x, size_t n)
+static void round_row(uint16_t *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         v_store_half_n(y + i, v_load_n(x + i, used), used);
     }
 }
 
-static const struct row_kernels row_table = {.layernorm = layernorm,
-                                             .add = add,
+static const struct row_kernels row_table = {.layernorm = normalize_row,
+                                             .add = add_row,
                                              .scale = scale_row,
-                                             .divide = divide,
-                                             .widen = widen,
-                                             .narrow = narrow};
+                                             .divide = divide_row,
+                                             .half_to_f32 = widen_row,
+                                             .half_from_f32 = round_row};
 static const struct attention_kernels attention_table = {.softmax_block = softmax_block,
                                                          .softmax_grad = softmax_grad};
 

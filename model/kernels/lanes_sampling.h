@@ -5,23 +5,23 @@
 #include "model/kernels/lanes.h"
 #include "model/kernels/sampling_kernels.h"
 
-static float greatest(const float *x, size_t n)
+static float max_row(const float *x, size_t n)
 {
     const struct v16 low = v_set(-INFINITY);
     struct v16 top = low;
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         top = v_max(v_keep(v_load_n(x + i, used), used, low), top);
     }
     return v_greatest(top);
 }
 
-static float admit(float *y, const float *x, size_t n)
+static float sanitize_row(float *y, const float *x, size_t n)
 {
     const struct v16 low = v_set(-INFINITY), high = v_set(FLT_MAX);
     struct v16 top = low;
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         struct v16 a = v_min(v_max(v_load_n(x + i, used), low), high);
         v_store_n(y + i, a, used);
         top = v_max(v_keep(a, used, low), top);
@@ -29,11 +29,11 @@ static float admit(float *y, const float *x, size_t n)
     return v_greatest(top);
 }
 
-static size_t argmax(const float *x, size_t n)
+static size_t argmax_row(const float *x, size_t n)
 {
-    const struct v16 top = v_set(greatest(x, n));
+    const struct v16 top = v_set(max_row(x, n));
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         unsigned hit = v_at_least(v_load_n(x + i, used), top) & ((1u << used) - 1);
         if (hit != 0)
             return i + (size_t)__builtin_ctz(hit);
@@ -46,7 +46,7 @@ static double exp_sum(float *y, const float *x, size_t n, float shift, float sca
     const struct v16 zero = v_set(0), less = v_set(shift), by = v_set(scale);
     struct d16 sum = d_zero();
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         struct v16 e = v_exp(v_mul(v_sub(v_load_n(x + i, used), less), by));
         e = v_keep(e, used, zero);
         if (y != NULL)
@@ -60,7 +60,7 @@ static double sum_least(const float *y, const float *x, size_t n, float least)
 {
     struct d16 sum = d_zero();
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         struct v16 value = v_load_n(y + i, used); /* 0 from n on */
         sum = d_add(sum, v_if_greater(v_set(least), v_load_n(x + i, used), v_set(0), value));
     }
@@ -71,7 +71,7 @@ static size_t select_range(int32_t *index, const float *x, size_t n, float least
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         struct v16 value = v_load_n(x + i, used);
         unsigned hit = v_at_least(value, v_set(least)) & ~v_at_least(value, v_set(below));
         hit &= (1u << used) - 1;
@@ -81,20 +81,20 @@ static size_t select_range(int32_t *index, const float *x, size_t n, float least
     return count;
 }
 
-static void gather(float *y, const float *x, const int32_t *index, size_t n)
+static void gather_row(float *y, const float *x, const int32_t *index, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
-        int used = tail(n, i);
+        int used = lanes_used(n, i);
         v_store_n(y + i, v_gather_n(x, index + i, used), used);
     }
 }
 
-static const struct sampling_kernels sampling_table = {.max = greatest,
-                                                       .admit = admit,
-                                                       .argmax = argmax,
+static const struct sampling_kernels sampling_table = {.max = max_row,
+                                                       .sanitize = sanitize_row,
+                                                       .argmax = argmax_row,
                                                        .exp_sum = exp_sum,
                                                        .select = select_range,
-                                                       .gather = gather,
+                                                       .gather = gather_row,
                                                        .sum_least = sum_least};
 
 #endif

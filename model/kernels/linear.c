@@ -18,7 +18,7 @@
 enum { ROWS = 256, GROUP = 4, MANY_TILES = 4, PART = 384 };
 enum { UNIT = 32 /* columns a thread's share comes in */ };
 
-struct work {
+struct linear_work {
     const struct matrix_kernels *k;
     const struct linear *w;
     int T, n_tiles, n_parts;
@@ -32,7 +32,7 @@ size_t linear_bytes(enum dtype dtype, int K, int N)
     return (size_t)linear_panels(N) * (size_t)K * PANEL * (dtype == DTYPE_F16 ? 2 : 4);
 }
 
-static size_t carve_work(struct work *s, void *scratch, int max_k)
+static size_t carve_work(struct linear_work *s, void *scratch, int max_k)
 {
     struct arena a = {.base = scratch};
     s->acc = arena_take(&a, sizeof(float) * GROUP * ROWS * PANEL);
@@ -43,7 +43,7 @@ static size_t carve_work(struct work *s, void *scratch, int max_k)
 
 size_t linear_scratch_bytes(int max_k)
 {
-    struct work s;
+    struct linear_work s;
     return carve_work(&s, NULL, max_k);
 }
 
@@ -54,7 +54,7 @@ static const char *panel_at(const struct linear *w, int panel, int k)
 }
 
 /* Rows of tile i. */
-static void rows_of(const struct work *s, int i, int *first, int *count)
+static void tile_span(const struct linear_work *s, int i, int *first, int *count)
 {
     int last;
     par_split(s->T, i, s->n_tiles, first, &last);
@@ -62,13 +62,13 @@ static void rows_of(const struct work *s, int i, int *first, int *count)
 }
 
 /* Columns lo..hi of K rows of a panel at w, with next to come after them, for all tiles. */
-static void multiply_part(const struct work *s, float *acc, const char *w, const char *next, int k0,
+static void multiply_part(const struct linear_work *s, float *acc, const char *w, const char *next, int k0,
                           int K, int lo, int hi)
 {
     const bool half = s->w->dtype == DTYPE_F16;
     const size_t bytes = (size_t)PANEL * (half ? 2 : 4); /* of a row of the panel */
     int R, first, width;
-    rows_of(s, 0, &first, &R);
+    tile_span(s, 0, &first, &R);
     width = R <= s->k->wide_rows && s->n_tiles == 1 ? hi - lo : s->k->tile_cols;
     const size_t calls = (size_t)((hi - lo) / width * s->n_tiles);
     struct prefetch prefetch = {next, (bytes / 2 + calls - 1) / calls * 2};
@@ -76,7 +76,7 @@ static void multiply_part(const struct work *s, float *acc, const char *w, const
         prefetch.step = 128;
     for (int col = lo; col < hi; col += width)
         for (int i = 0; i < s->n_tiles; i++) {
-            rows_of(s, i, &first, &R);
+            tile_span(s, i, &first, &R);
             const float *x = s->packed + (size_t)first * (size_t)s->w->K + (size_t)k0 * (size_t)R;
             float *sums = acc + (size_t)first * PANEL + col;
             float *wide = i == 0 && s->n_tiles > 1 ? s->strip : NULL;
@@ -93,7 +93,7 @@ static void multiply_part(const struct work *s, float *acc, const char *w, const
         }
 }
 
-static void write_sums(const struct work *s, float *y, size_t ldy, const float *acc, int c0, int c1,
+static void write_sums(const struct linear_work *s, float *y, size_t ldy, const float *acc, int c0, int c1,
                        enum epilogue epilogue)
 {
     if (c1 > s->w->N)
@@ -103,7 +103,7 @@ static void write_sums(const struct work *s, float *y, size_t ldy, const float *
 }
 
 /* Columns c0..c1-1, whole units, of at most GROUP panels, for all rows of s. */
-static void multiply_group(const struct work *s, float *y, size_t ldy, int c0, int c1,
+static void multiply_group(const struct linear_work *s, float *y, size_t ldy, int c0, int c1,
                            enum epilogue epilogue)
 {
     const int panels = (c1 + PANEL - 1) / PANEL - c0 / PANEL, p0 = c0 / PANEL;
@@ -133,7 +133,7 @@ static void fetch_floats(const float *x, int n)
 }
 
 /* One row, GROUP panels or less at a time; a share's odd halves as tiles. */
-static void multiply_one_row(struct work *s, float *y, const float *x, int c0, int c1,
+static void multiply_one_row(struct linear_work *s, float *y, const float *x, int c0, int c1,
                              enum epilogue epilogue)
 {
     s->T = 1;
@@ -193,7 +193,7 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
         multiply_plain(w, y, ldy, x, ldx, T, epilogue, thread, n_threads);
         return;
     }
-    struct work s = {.k = matrix_kernels(), .w = w};
+    struct linear_work s = {.k = matrix_kernels(), .w = w};
     carve_work(&s, scratch, w->K);
     int c0, c1;
     par_split((w->N + UNIT - 1) / UNIT, thread, n_threads, &c0, &c1);
@@ -211,8 +211,8 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
         s.n_tiles = (s.T + s.k->tile_rows - 1) / s.k->tile_rows;
         for (int i = 0; i < s.n_tiles; i++) {
             int first, R;
-            rows_of(&s, i, &first, &R);
-            s.k->pack(s.packed + (size_t)first * (size_t)w->K, x + (size_t)(t + first) * ldx, ldx,
+            tile_span(&s, i, &first, &R);
+            s.k->pack_rows(s.packed + (size_t)first * (size_t)w->K, x + (size_t)(t + first) * ldx, ldx,
                       R, w->K);
         }
         const int wide = (s.n_tiles > MANY_TILES ? GROUP : 1) * PANEL;
@@ -249,9 +249,9 @@ static void copy_elements(void *dst, enum dtype dst_dtype, const void *src, enum
     if (dst_dtype == src_dtype)
         memcpy(dst, src, n * (dst_dtype == DTYPE_F16 ? 2 : 4));
     else if (dst_dtype == DTYPE_F16)
-        k->narrow(dst, src, n);
+        k->half_from_f32(dst, src, n);
     else
-        k->widen(dst, src, n);
+        k->half_to_f32(dst, src, n);
 }
 
 void linear_fill_part(struct linear *w, const float *src, int k, int col, int n)

@@ -52,7 +52,7 @@ struct matrix_kernels {
     void (*row_f16)(float *acc, const float *x, const uint16_t *w, int K, int panels);
     void (*row_f32)(float *acc, const float *x, const float *w, int K, int panels);
     /* packed [K,R] = x [R,K] transposed, R 1..tile_rows. */
-    void (*pack)(float *packed, const float *x, size_t ldx, int R, int K);
+    void (*pack_rows)(float *packed, const float *x, size_t ldx, int R, int K);
     /* y[r][i] = f(acc[r][i] + bias[i]) or y[r][i] += acc[r][i] + bias[i], i < n; bias NULL: none.
      */
     void (*epilogue)(float *y, size_t ldy, const float *acc, size_t ldacc, const float *bias,

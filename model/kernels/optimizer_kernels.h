@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* A step of Adam and its kin (train/optim/optimizer.h), the same for all elements of a row. */
-struct descent {
+struct adam_constants {
     float scale, l2;            /* slope: fma(l2, w, g scale) */
     float beta1, rest1;         /* m' = fma(beta1, m, rest1 slope) */
     float beta2, rest2;         /* v' = fma(beta2, v, rest2 slope^2) */
@@ -22,12 +22,12 @@ struct optimizer_kernels {
     /* Moments and weights of n elements with gradients g; sums, if not NULL, receives the
      * sums of the squares of w before and of w' - w. */
     void (*adam)(double sums[2], float *w, float *m, float *v, const float *g, size_t n,
-                 const struct descent *d);
+                 const struct adam_constants *d);
     /* LAMB in two halves: moments, and in sums those of the squares of w and u'; then,
      * from the moments, w' = fma(-rate, u', w). */
     void (*lamb_moments)(double sums[2], float *m, float *v, const float *w, const float *g,
-                         size_t n, const struct descent *d);
-    void (*lamb_move)(float *w, const float *m, const float *v, size_t n, const struct descent *d,
+                         size_t n, const struct adam_constants *d);
+    void (*lamb_update)(float *w, const float *m, const float *v, size_t n, const struct adam_constants *d,
                       float rate);
     float (*max_abs)(const float *x, size_t n); /* 0 for n = 0; NaN passed over */
     /*
@@ -35,7 +35,7 @@ struct optimizer_kernels {
      * binary16 has stays. Element i takes the word that dropout would (seed, stream, block).
      * Beyond 65504 it is 65504; x is no NaN.
      */
-    void (*narrow_random)(uint16_t *y, const float *x, size_t n, uint64_t seed, uint64_t stream,
+    void (*half_from_f32_random)(uint16_t *y, const float *x, size_t n, uint64_t seed, uint64_t stream,
                           uint64_t block);
 };
 /* The table in use: that of the best instruction set until kernels_select (kernels.h). */

@@ -21,12 +21,12 @@ static void measure_share(void *arg, int thread, int n_threads)
         par_barrier();
         double start = clock_s(), work = 0;
         if (m->x == NULL) {
-            work = m->k->burn(m->k->lanes == 1 ? 100000 : 1000000) * n_threads;
+            work = m->k->fma_loop(m->k->lanes == 1 ? 100000 : 1000000) * n_threads;
         } else {
             int first, last;
             par_split(m->n_lines, thread, n_threads, &first, &last);
             volatile float sum =
-                m->k->stream(m->x + 32 * (size_t)first, 32 * (size_t)(last - first));
+                m->k->stream_sum(m->x + 32 * (size_t)first, 32 * (size_t)(last - first));
             (void)sum;
             work = 64.0 * m->n_lines;
         }

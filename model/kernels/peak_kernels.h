@@ -10,9 +10,9 @@ struct peak_kernels {
     int lanes; /* floats in a vector register: 1, 8 or 16 */
     /* `rounds` times as many independent multiply-adds on registers as
      * keep the machine busy; how many floating-point operations that was. */
-    double (*burn)(long rounds);
+    double (*fma_loop)(long rounds);
     /* Sum of n binary16 numbers as fast as memory gives them, in no order worth knowing. */
-    float (*stream)(const uint16_t *x, size_t n);
+    float (*stream_sum)(const uint16_t *x, size_t n);
 };
 /* The table in use: that of the best instruction set until kernels_select (kernels.h). */
 const struct peak_kernels *peak_kernels(void);

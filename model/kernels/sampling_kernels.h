@@ -9,7 +9,7 @@
 struct sampling_kernels {
     float (*max)(const float *x, size_t n); /* -INFINITY for n = 0; NaN passed over */
     /* y = x, but -INFINITY for NaN and at most FLT_MAX; returns the max of y. */
-    float (*admit)(float *y, const float *x, size_t n);
+    float (*sanitize)(float *y, const float *x, size_t n);
     size_t (*argmax)(const float *x, size_t n); /* the first of the greatest; 0 if all are NaN */
     /* y[i] = exp((x[i] - shift) * scale); returns their sum, kept in 16 double lanes.
      * y NULL: the sum alone; y may be x. */

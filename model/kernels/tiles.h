@@ -1,12 +1,12 @@
 #ifndef PRATTLE_MODEL_KERNELS_TILES_H
 #define PRATTLE_MODEL_KERNELS_TILES_H
 /*
- * From a vector table's tile(), inlined for each shape, to its entries. The including
+ * From a vector table's multiply_tile(), inlined for each shape, to its entries. The including
  * file has, all inlined:
  *
- *   tile(R, C, half, ...)    one shape: R rows, C registers of columns
- *   choose(half, R, cols, &width)    the instance to take next, and its columns
- *   rows(half, acc, x, w, K, panels)    one row of x against whole panels
+ *   multiply_tile(R, C, half, ...)    one shape: R rows, C registers of columns
+ *   choose_tile(half, R, cols, &width)    the instance to take next, and its columns
+ *   multiply_panels(half, acc, x, w, K, panels)    one row of x against whole panels
  */
 #include "model/kernels/lanes.h"
 #include "model/kernels/matrix_kernels.h"
@@ -20,13 +20,13 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
                                    size_t ldx, const void *w, size_t ldw, int K, float *wide,      \
                                    struct prefetch prefetch)                                       \
     {                                                                                              \
-        tile(R, C, true, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);                    \
+        multiply_tile(R, C, true, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);                    \
     }                                                                                              \
     static void tile_f32_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
                                    size_t ldx, const void *w, size_t ldw, int K, float *wide,      \
                                    struct prefetch prefetch)                                       \
     {                                                                                              \
-        tile(R, C, false, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);                   \
+        multiply_tile(R, C, false, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);                   \
     }
 #define TILE_ROW(R, C) [R] = {tile_f32_##R##_##C, tile_f16_##R##_##C},
 
@@ -43,7 +43,7 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
                      struct prefetch prefetch)                                                     \
     {                                                                                              \
         for (int width; cols > 0; cols -= width, acc += width, w += width) {                       \
-            choose(half, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);   \
+            choose_tile(half, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);   \
             prefetch.step = 0;                                                                     \
         }                                                                                          \
     }
@@ -54,11 +54,11 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
 #define ROW_ENTRIES                                                                                \
     static void row_f16(float *acc, const float *x, const uint16_t *w, int K, int panels)          \
     {                                                                                              \
-        rows(true, acc, x, (const char *)w, K, panels);                                            \
+        multiply_panels(true, acc, x, (const char *)w, K, panels);                                            \
     }                                                                                              \
     static void row_f32(float *acc, const float *x, const float *w, int K, int panels)             \
     {                                                                                              \
-        rows(false, acc, x, (const char *)w, K, panels);                                           \
+        multiply_panels(false, acc, x, (const char *)w, K, panels);                                           \
     }
 
 #endif

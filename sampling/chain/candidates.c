@@ -25,7 +25,7 @@ void candidates_carve(struct candidates *c, struct arena *a, int n_vocab)
 
 void candidates_start(struct candidates *c, const float *logits)
 {
-    c->high = c->kernels->admit(c->logit, logits, (size_t)c->n_vocab);
+    c->high = c->kernels->sanitize(c->logit, logits, (size_t)c->n_vocab);
     c->n = c->n_vocab;
     c->all = c->measured = true;
     c->weighed = false;

@@ -40,7 +40,7 @@ void curve_open_as(struct curve *x, enum dtype dtype)
     tiny_release(&m);
     const float *start = curve_read(&b, "curve/start", x->w.n + 2 * IDS);
     if (dtype == DTYPE_F16)
-        row_kernels()->narrow(x->w.half, start, x->w.n);
+        row_kernels()->half_from_f32(x->w.half, start, x->w.n);
     else
         memcpy(x->w.data, start, x->w.n * sizeof *start);
     for (size_t i = 0; i < IDS; i++) {

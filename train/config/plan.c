@@ -101,7 +101,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
         {"scratch", "of the layer at work", (double)bytes.scratch},
         {"model to talk to", "float16", (double)params_bytes(shape, DTYPE_F16)},
         {"its other form", "float16, what the adapter changes, for :lora off and on",
-         all ? 0 : (double)adapter_room(&c->lora, shape, DTYPE_F16)},
+         all ? 0 : (double)adapter_alternate_bytes(&c->lora, shape, DTYPE_F16)},
     };
     double total = 0, here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     char size[32], machine[32];

@@ -2,7 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "train/optim/optimizer_inside.h"
+#include "train/optim/optimizer_internal.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
 #include "model/base/profile.h"
 #include "model/kernels/optimizer_kernels.h"
 #include "model/kernels/row_kernels.h"
-#include "train/optim/optimizer_inside.h"
+#include "train/optim/optimizer_internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -22,16 +22,16 @@ static const uint64_t ROUNDING = UINT64_C(1) << 63;
 /* ---- what is in binary16, a run at a time ---- */
 
 /* A job's blocks. */
-struct stride {
+struct optimizer_pass {
     struct optimizer *o;
     void *weights;
     const void *grads;
-    struct descent decaying, plain; /* for tensors that decay, and the others */
-    atomic_bool *leaves;            /* a rehearsal: whether a weight would; NULL: the step */
+    struct adam_constants decaying, plain; /* for tensors that decay, and the others */
+    atomic_bool *exceeds;            /* a rehearsal: whether a weight would; NULL: the step */
 };
 
 /* A run in fp32: where it is, or copies of what is in binary16. */
-struct run_of {
+struct run {
     float *w, *m, *v;
     const float *g;
     size_t at, unit; /* in the blocks, and of its unit */
@@ -40,13 +40,13 @@ struct run_of {
 };
 
 /* Whether there is nothing to copy: then a piece is one run. */
-static bool is_plain(const struct optimizer *o)
+static bool in_place(const struct optimizer *o)
 {
     return o->dtype == DTYPE_F32 && o->half_m == NULL;
 }
 
 /* The run at `from` of a piece, its gradients. */
-static void open_gradients(struct run_of *r, const struct stride *j,
+static void open_gradients(struct run *r, const struct optimizer_pass *j,
                            const struct optimizer_piece *p, size_t from)
 {
     const struct optimizer *o = j->o;
@@ -54,11 +54,11 @@ static void open_gradients(struct run_of *r, const struct stride *j,
     size_t left = (size_t)p->n - from;
     r->at = p->first + from;
     r->unit = (size_t)(p - o->pieces) * RUNS + from / RUN;
-    r->n = (is_plain(o) && j->leaves == NULL) || left < RUN ? left : RUN;
+    r->n = (in_place(o) && j->exceeds == NULL) || left < RUN ? left : RUN;
     if (o->dtype == DTYPE_F32) {
         r->g = (const float *)grads + r->at;
     } else {
-        row_kernels()->widen(r->g_copy, (const uint16_t *)grads + r->at, r->n);
+        row_kernels()->half_to_f32(r->g_copy, (const uint16_t *)grads + r->at, r->n);
         r->g = r->g_copy;
     }
 }
@@ -71,7 +71,7 @@ static void copy_aside(float **at, float *copy, size_t n)
     *at = copy;
 }
 
-static void open_run(struct run_of *r, const struct stride *j, const struct optimizer_piece *p,
+static void open_run(struct run *r, const struct optimizer_pass *j, const struct optimizer_piece *p,
                      size_t from)
 {
     const struct row_kernels *k = row_kernels();
@@ -81,12 +81,12 @@ static void open_run(struct run_of *r, const struct stride *j, const struct opti
     r->w = o->dtype == DTYPE_F32 ? (float *)j->weights + r->at : r->w_copy;
     r->m = o->half_m == NULL ? o->m + r->at : r->m_copy;
     if (o->dtype == DTYPE_F16)
-        k->widen(r->w, (uint16_t *)j->weights + r->at, r->n);
+        k->half_to_f32(r->w, (uint16_t *)j->weights + r->at, r->n);
     if (o->half_m != NULL) {
-        k->widen(r->m, o->half_m + r->at, r->n);
+        k->half_to_f32(r->m, o->half_m + r->at, r->n);
         k->scale(r->m, o->m_unit[r->unit], r->n);
     }
-    if (j->leaves != NULL) {
+    if (j->exceeds != NULL) {
         copy_aside(&r->w, r->w_copy, r->n);
         copy_aside(&r->m, r->m_copy, r->n);
         copy_aside(&r->v, r->v_copy, r->n);
@@ -94,23 +94,23 @@ static void open_run(struct run_of *r, const struct stride *j, const struct opti
 }
 
 /* In a unit that makes the greatest 2^14 or more, where fp32 has one. */
-static void close_moment(struct run_of *r, const struct stride *j)
+static void close_moment(struct run *r, const struct optimizer_pass *j)
 {
     const struct row_kernels *k = row_kernels();
     const struct optimizer *o = j->o;
     int exponent;
-    if (o->half_m == NULL || j->leaves != NULL)
+    if (o->half_m == NULL || j->exceeds != NULL)
         return;
     frexpf(optimizer_kernels()->max_abs(r->m, r->n), &exponent);
     float unit = ldexpf(1, exponent - 15 < -126 ? -126 : exponent - 15);
     k->scale(r->m, 1 / unit, r->n);
-    k->narrow(o->half_m + r->at, r->m, r->n);
+    k->half_from_f32(o->half_m + r->at, r->m, r->n);
     o->m_unit[r->unit] = unit;
 }
 
 /* A rehearsal's, before they are rounded. LAMB's norms are sums in another order there, and of
  * moments not rounded: a hundredth of the limit is left to them. */
-static void look_at_weights(const struct run_of *r, const struct stride *j)
+static void check_limit(const struct run *r, const struct optimizer_pass *j)
 {
     const struct optimizer *o = j->o;
     const float limit = o->config.kind == OPTIMIZER_LAMB ? 0.99f * o->limit : o->limit;
@@ -118,28 +118,28 @@ static void look_at_weights(const struct run_of *r, const struct stride *j)
     for (size_t i = 0; i < r->n; i++)
         stay &= fabsf(r->w[i]) < limit; /* NaN is not */
     if (!stay)
-        atomic_store(j->leaves, true);
+        atomic_store(j->exceeds, true);
 }
 
-static void close_weights(struct run_of *r, const struct stride *j)
+static void close_weights(struct run *r, const struct optimizer_pass *j)
 {
     const struct row_kernels *k = row_kernels();
     const struct optimizer *o = j->o;
-    if (j->leaves != NULL)
-        look_at_weights(r, j);
+    if (j->exceeds != NULL)
+        check_limit(r, j);
     else if (o->dtype == DTYPE_F16 && o->config.stochastic_rounding)
-        optimizer_kernels()->narrow_random((uint16_t *)j->weights + r->at, r->w, r->n, o->config.seed,
+        optimizer_kernels()->half_from_f32_random((uint16_t *)j->weights + r->at, r->w, r->n, o->config.seed,
                          ROUNDING | (uint64_t)o->steps, r->unit * (RUN / 64));
     else if (o->dtype == DTYPE_F16)
-        k->narrow((uint16_t *)j->weights + r->at, r->w, r->n);
+        k->half_from_f32((uint16_t *)j->weights + r->at, r->w, r->n);
 }
 
 /* ---- the norm ---- */
 
 static void norm_share(void *arg, int thread, int n_threads)
 {
-    const struct stride *j = arg;
-    struct run_of r;
+    const struct optimizer_pass *j = arg;
+    struct run r;
     int first, last;
     par_split(j->o->n_pieces, thread, n_threads, &first, &last);
     profile_set(PART_OPTIMIZER);
@@ -156,7 +156,7 @@ static void norm_share(void *arg, int thread, int n_threads)
 
 double optimizer_norm(struct optimizer *o, const void *grads, float scale)
 {
-    struct stride j = {.o = o, .grads = grads};
+    struct optimizer_pass j = {.o = o, .grads = grads};
     par_run(norm_share, &j);
     double total = 0, by = fabs((double)scale);
     for (int i = 0; i < o->n_tensors; i++)
@@ -172,19 +172,19 @@ double optimizer_norm(struct optimizer *o, const void *grads, float scale)
 
 /* ---- the step ---- */
 
-static const struct descent *descent_of(const struct stride *j, const struct optimizer_piece *p)
+static const struct adam_constants *piece_constants(const struct optimizer_pass *j, const struct optimizer_piece *p)
 {
     return p->decays ? &j->decaying : &j->plain;
 }
 
 /* LAMB's rate of a tensor, from the norms of its weights and of their direction. */
-static double trusted_rate(const struct stride *j, const struct tensor_change *c)
+static double lamb_rate(const struct optimizer_pass *j, const struct tensor_change *c)
 {
     bool both = c->weight_norm > 0 && c->update_norm > 0;
     return (double)j->plain.rate * (both ? c->weight_norm / c->update_norm : 1);
 }
 
-static void gather_norms(const struct stride *j)
+static void gather_norms(const struct optimizer_pass *j)
 {
     struct optimizer *o = j->o;
     for (int i = 0; i < o->n_tensors; i++)
@@ -202,20 +202,20 @@ static void gather_norms(const struct stride *j)
 
 /* The moments of a piece and the direction they give: the first half of a step, or for Adam
  * the whole. */
-static void step_piece(const struct stride *j, int i)
+static void step_piece(const struct optimizer_pass *j, int i)
 {
     const struct optimizer_kernels *k = optimizer_kernels();
     const struct optimizer_piece *p = &j->o->pieces[i];
     bool lamb = j->o->config.kind == OPTIMIZER_LAMB;
     double *sums = &j->o->sums[2 * i], more[2];
-    struct run_of r;
+    struct run r;
     sums[0] = sums[1] = 0;
     for (size_t from = 0; from < (size_t)p->n; from += r.n) {
         open_run(&r, j, p, from);
         if (lamb)
-            k->lamb_moments(more, r.m, r.v, r.w, r.g, r.n, descent_of(j, p));
+            k->lamb_moments(more, r.m, r.v, r.w, r.g, r.n, piece_constants(j, p));
         else
-            k->adam(more, r.w, r.m, r.v, r.g, r.n, descent_of(j, p));
+            k->adam(more, r.w, r.m, r.v, r.g, r.n, piece_constants(j, p));
         close_moment(&r, j);
         if (!lamb)
             close_weights(&r, j);
@@ -224,24 +224,24 @@ static void step_piece(const struct stride *j, int i)
     }
 }
 
-static void move_piece(const struct stride *j, int i)
+static void update_piece(const struct optimizer_pass *j, int i)
 {
     const struct optimizer_piece *p = &j->o->pieces[i];
-    float rate = (float)trusted_rate(j, &j->o->changes[p->tensor]);
+    float rate = (float)lamb_rate(j, &j->o->changes[p->tensor]);
     double sums[2];
-    struct run_of r;
+    struct run r;
     for (size_t from = 0; from < (size_t)p->n; from += r.n) {
         open_run(&r, j, p, from);
-        if (j->leaves != NULL) /* which kept no moments */
-            optimizer_kernels()->lamb_moments(sums, r.m, r.v, r.w, r.g, r.n, descent_of(j, p));
-        optimizer_kernels()->lamb_move(r.w, r.m, r.v, r.n, descent_of(j, p), rate);
+        if (j->exceeds != NULL) /* which kept no moments */
+            optimizer_kernels()->lamb_moments(sums, r.m, r.v, r.w, r.g, r.n, piece_constants(j, p));
+        optimizer_kernels()->lamb_update(r.w, r.m, r.v, r.n, piece_constants(j, p), rate);
         close_weights(&r, j);
     }
 }
 
 static void step_share(void *arg, int thread, int n_threads)
 {
-    const struct stride *j = arg;
+    const struct optimizer_pass *j = arg;
     int first, last;
     par_split(j->o->n_pieces, thread, n_threads, &first, &last);
     profile_set(PART_OPTIMIZER);
@@ -252,19 +252,19 @@ static void step_share(void *arg, int thread, int n_threads)
         gather_norms(j);
     par_barrier();
     for (int i = first; i < last && j->o->config.kind == OPTIMIZER_LAMB; i++)
-        move_piece(j, i);
+        update_piece(j, i);
 }
 
 /* ---- whether the weights stay within the limit ---- */
 
 /* No weight is larger now: than the norm of its piece before the step and that of its way. */
-static double bound_weights(const struct stride *j)
+static double bound_weights(const struct optimizer_pass *j)
 {
     const struct optimizer *o = j->o;
     double largest = 0;
     for (int i = 0; i < o->n_pieces; i++) {
         const struct tensor_change *c = &o->changes[o->pieces[i].tensor];
-        double by = o->config.kind == OPTIMIZER_LAMB ? trusted_rate(j, c) : 1;
+        double by = o->config.kind == OPTIMIZER_LAMB ? lamb_rate(j, c) : 1;
         largest = fmax(largest, sqrt(o->sums[2 * i]) + by * sqrt(o->sums[2 * i + 1]));
     }
     return largest;
@@ -275,7 +275,7 @@ static double bound_weights(const struct stride *j)
  * sqrt(beta2 v) and sqrt(1 - beta2) |g|, so that their ratio has a fixed point. Twice that for
  * rounding; and what a first moment in binary16 keeps of 2^-38 of the largest, over eps.
  */
-static double bound_direction(const struct optimizer *o, const struct descent *d, double norm)
+static double bound_direction(const struct optimizer *o, const struct adam_constants *d, double norm)
 {
     enum { ROUNDED = -37 };
     const struct optimizer_config *c = &o->config;
@@ -293,10 +293,10 @@ static double bound_direction(const struct optimizer *o, const struct descent *d
 
 /* Where a step may bring a weight halfway to the limit. LAMB moves a weight no further than
  * the rate's share of its tensor's norm, or where that is 0 of the direction. */
-static bool needs_rehearsal(const struct stride *j, double norm)
+static bool needs_rehearsal(const struct optimizer_pass *j, double norm)
 {
     const struct optimizer *o = j->o;
-    const struct descent *d = &j->decaying;
+    const struct adam_constants *d = &j->decaying;
     double way = bound_direction(o, d, norm) + (double)d->decay * o->largest;
     if (o->config.kind == OPTIMIZER_LAMB)
         way = fmax(way, sqrt(o->n_pieces) * o->largest);
@@ -305,11 +305,11 @@ static bool needs_rehearsal(const struct stride *j, double norm)
 }
 
 /* The constants of step t. */
-static struct descent step_constants(const struct optimizer_config *c, int64_t t, float scale,
+static struct adam_constants step_constants(const struct optimizer_config *c, int64_t t, float scale,
                                      float rate)
 {
     double beta1 = (double)c->beta1, beta2 = (double)c->beta2;
-    struct descent d = {.scale = scale,
+    struct adam_constants d = {.scale = scale,
                         .beta1 = c->beta1,
                         .rest1 = (float)(1 - beta1),
                         .beta2 = c->beta2,
@@ -327,16 +327,16 @@ static struct descent step_constants(const struct optimizer_config *c, int64_t t
 }
 
 /* False: a weight would leave the limit; then there was no step. */
-static bool rehearse_step(struct stride *j)
+static bool rehearse_step(struct optimizer_pass *j)
 {
     struct optimizer *o = j->o;
-    atomic_bool leaves = false;
-    j->leaves = &leaves;
+    atomic_bool exceeds = false;
+    j->exceeds = &exceeds;
     par_run(step_share, j);
-    j->leaves = NULL;
-    for (int i = 0; i < o->n_tensors && leaves; i++)
+    j->exceeds = NULL;
+    for (int i = 0; i < o->n_tensors && exceeds; i++)
         o->changes[i].weight_norm = o->changes[i].update_norm = 0;
-    return !leaves;
+    return !exceeds;
 }
 
 bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float scale, double norm,
@@ -347,7 +347,7 @@ bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float
         scale = (float)((double)scale * ((double)c->grad_clip / (norm + 1e-6)));
         norm = (double)c->grad_clip;
     }
-    struct stride j = {.o = o, .weights = weights, .grads = grads};
+    struct optimizer_pass j = {.o = o, .weights = weights, .grads = grads};
     j.plain = j.decaying = step_constants(c, ++o->steps, scale, rate);
     switch ((enum optimizer_kind)c->kind) {
     case OPTIMIZER_ADAMW:
@@ -367,6 +367,6 @@ bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float
     par_run(step_share, &j);
     o->largest = bound_weights(&j);
     for (int i = 0; i < o->n_tensors && c->kind == OPTIMIZER_LAMB; i++)
-        o->changes[i].update_norm *= trusted_rate(&j, &o->changes[i]);
+        o->changes[i].update_norm *= lamb_rate(&j, &o->changes[i]);
     return true;
 }

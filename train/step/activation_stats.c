@@ -9,27 +9,27 @@
 
 const char *const activation_site_names[N_ACTIVATION_SITES] = {"attention", "mlp", "residual"};
 
-int activation_stats_init(struct activation_stats *w, const struct config *c, int max_rows)
+int activation_stats_init(struct activation_stats *stats, const struct config *c, int max_rows)
 {
-    *w = (struct activation_stats){.n_layer = c->n_layer};
-    w->total = mem_array((size_t)c->n_layer * N_ACTIVATION_SITES, sizeof *w->total);
-    w->rows = mem_array((size_t)max_rows, sizeof *w->rows);
-    if (w->total != NULL && w->rows != NULL)
+    *stats = (struct activation_stats){.n_layer = c->n_layer};
+    stats->total = mem_array((size_t)c->n_layer * N_ACTIVATION_SITES, sizeof *stats->total);
+    stats->rows = mem_array((size_t)max_rows, sizeof *stats->rows);
+    if (stats->total != NULL && stats->rows != NULL)
         return 0;
-    activation_stats_release(w);
+    activation_stats_release(stats);
     return ERR_NOMEM;
 }
 
-void activation_stats_release(struct activation_stats *w)
+void activation_stats_release(struct activation_stats *stats)
 {
-    mem_free(w->total);
-    mem_free(w->rows);
-    *w = (struct activation_stats){0};
+    mem_free(stats->total);
+    mem_free(stats->rows);
+    *stats = (struct activation_stats){0};
 }
 
-void activation_stats_reset(struct activation_stats *w)
+void activation_stats_reset(struct activation_stats *stats)
 {
-    memset(w->total, 0, (size_t)w->n_layer * N_ACTIVATION_SITES * sizeof *w->total);
+    memset(stats->total, 0, (size_t)stats->n_layer * N_ACTIVATION_SITES * sizeof *stats->total);
 }
 
 static void add_sums(struct activation_sums *to, const struct activation_sums *one)
@@ -41,7 +41,7 @@ static void add_sums(struct activation_sums *to, const struct activation_sums *o
     to->zeros += one->zeros;
 }
 
-static struct activation_sums sums_of(const float *x, int n)
+static struct activation_sums sum_row(const float *x, int n)
 {
     struct activation_sums s = {.n = (uint64_t)n};
     for (int i = 0; i < n; i++) {
@@ -54,33 +54,33 @@ static struct activation_sums sums_of(const float *x, int n)
     return s;
 }
 
-void activation_stats_add(struct activation_stats *w, const struct forward *f, int layer, int n,
+void activation_stats_add(struct activation_stats *stats, const struct forward *f, int layer, int n,
                           int thread, int n_threads)
 {
     const struct config *c = &f->params->config;
     const struct {
         const float *x;
         int width;
-    } places[N_ACTIVATION_SITES] = {[ACTIVATION_ATTENTION] = {f->layers[layer].att, c->n_embd},
+    } sites[N_ACTIVATION_SITES] = {[ACTIVATION_ATTENTION] = {f->layers[layer].att, c->n_embd},
                                     [ACTIVATION_MLP] = {f->fc, c->n_inner},
                                     [ACTIVATION_RESIDUAL] = {f->layers[layer + 1].x, c->n_embd}};
     int first, last;
     par_split(n, thread, n_threads, &first, &last);
     for (int k = 0; k < N_ACTIVATION_SITES; k++) {
         for (int i = first; i < last; i++)
-            w->rows[i] =
-                sums_of(places[k].x + (size_t)i * (size_t)places[k].width, places[k].width);
+            stats->rows[i] =
+                sum_row(sites[k].x + (size_t)i * (size_t)sites[k].width, sites[k].width);
         par_barrier();
         for (int i = 0; thread == 0 && i < n; i++)
-            add_sums(&w->total[layer * N_ACTIVATION_SITES + k], &w->rows[i]);
+            add_sums(&stats->total[layer * N_ACTIVATION_SITES + k], &stats->rows[i]);
         par_barrier();
     }
 }
 
-struct activation_summary activation_stats_of(const struct activation_stats *w, int layer,
+struct activation_summary activation_stats_of(const struct activation_stats *stats, int layer,
                                               enum activation_site what)
 {
-    const struct activation_sums *s = &w->total[layer * N_ACTIVATION_SITES + (int)what];
+    const struct activation_sums *s = &stats->total[layer * N_ACTIVATION_SITES + (int)what];
     double n = s->n > 0 ? (double)s->n : 1, mean = s->sum / n;
     double variance = s->squares / n - mean * mean;
     return (struct activation_summary){.mean = mean,

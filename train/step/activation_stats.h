@@ -32,15 +32,15 @@ struct activation_stats {
 };
 
 /* For passes of up to max_rows rows. */
-int activation_stats_init(struct activation_stats *w, const struct config *c, int max_rows);
-void activation_stats_release(struct activation_stats *w);
+int activation_stats_init(struct activation_stats *stats, const struct config *c, int max_rows);
+void activation_stats_release(struct activation_stats *stats);
 /* Forget what was added. */
-void activation_stats_reset(struct activation_stats *w);
+void activation_stats_reset(struct activation_stats *stats);
 /* A layer's forward piece has ended and left n rows: add them. By every thread of the team;
  * ends with a barrier. */
-void activation_stats_add(struct activation_stats *w, const struct forward *f, int layer, int n,
+void activation_stats_add(struct activation_stats *stats, const struct forward *f, int layer, int n,
                           int thread, int n_threads);
-struct activation_summary activation_stats_of(const struct activation_stats *w, int layer,
+struct activation_summary activation_stats_of(const struct activation_stats *stats, int layer,
                                               enum activation_site what);
 
 #endif

@@ -21,17 +21,17 @@ enum {
     UNIT = 16      /* columns a thread's share comes in */
 };
 
-static const struct config *model_config(const struct backward_part *p)
+static const struct config *model_config(const struct backward_thread *p)
 {
     return &p->b->f->params->config;
 }
 
-static void my_rows(const struct backward_part *p, int *first, int *last)
+static void thread_rows(const struct backward_thread *p, int *first, int *last)
 {
     par_split(p->b->rows, p->thread, p->n_threads, first, last);
 }
 
-static void my_columns(const struct backward_part *p, int n, int *first, int *last)
+static void thread_columns(const struct backward_thread *p, int n, int *first, int *last)
 {
     par_split((n + UNIT - 1) / UNIT, p->thread, p->n_threads, first, last);
     *first *= UNIT;
@@ -39,10 +39,10 @@ static void my_columns(const struct backward_part *p, int n, int *first, int *la
 }
 
 /* bias += sum of the rows of dy [rows,N]. */
-static void sum_rows(const struct backward_part *p, float *bias, const float *dy, int N)
+static void sum_rows(const struct backward_thread *p, float *bias, const float *dy, int N)
 {
     int first, last;
-    my_columns(p, N, &first, &last);
+    thread_columns(p, N, &first, &last);
     profile_set(PART_REST);
     for (int c = first, n; c < last; c += n) {
         float sum[COLUMNS] = {0};
@@ -54,7 +54,7 @@ static void sum_rows(const struct backward_part *p, float *bias, const float *dy
 }
 
 /* Of y = x W + b: the gradients of W and b from dy. No barrier. */
-static void linear_weights(const struct backward_part *p, const struct linear *w, const float *x,
+static void linear_weights(const struct backward_thread *p, const struct linear *w, const float *x,
                            const float *dy)
 {
     if (p->b->frozen)
@@ -67,7 +67,7 @@ static void linear_weights(const struct backward_part *p, const struct linear *w
 
 /* The LoRA branch of w, if it has one: its gradients, and its part of dx. Returns by what dx is
  * to be multiplied before the rest is added. */
-static float lora_branch(const struct backward_part *p, const struct linear *w, float *dx,
+static float lora_branch(const struct backward_thread *p, const struct linear *w, float *dx,
                          const float *x, const float *dy)
 {
     if (w->lora == NULL)
@@ -77,7 +77,7 @@ static float lora_branch(const struct backward_part *p, const struct linear *w, 
 }
 
 /* Of y = x W + b: dx = keep dx + its gradient from dy. No barrier. */
-static void linear_input(const struct backward_part *p, const struct linear *w, float *dx,
+static void linear_input(const struct backward_thread *p, const struct linear *w, float *dx,
                          const float *dy, float keep)
 {
     profile_set(PART_MATRICES);
@@ -89,7 +89,7 @@ static void linear_input(const struct backward_part *p, const struct linear *w, 
  * Of y = LayerNorm(x): dx += its gradient from branch, that of y. The sums for weight and
  * bias go over runs of NORM_ROWS rows first, which the next add_norm_sums puts together.
  */
-static void layernorm_input(const struct backward_part *p, const float *x, const float *weight)
+static void layernorm_input(const struct backward_thread *p, const float *x, const float *weight)
 {
     const struct backward *b = p->b;
     const size_t C = (size_t)model_config(p)->n_embd;
@@ -108,12 +108,12 @@ static void layernorm_input(const struct backward_part *p, const float *x, const
 }
 
 /* No barrier: nobody else touches these columns of the gradients. */
-static void add_norm_sums(const struct backward_part *p, const float *weight, const float *bias)
+static void add_norm_sums(const struct backward_thread *p, const float *weight, const float *bias)
 {
     const struct backward *b = p->b;
     const size_t C = (size_t)model_config(p)->n_embd;
     int first, last;
-    my_columns(p, (int)C, &first, &last);
+    thread_columns(p, (int)C, &first, &last);
     if (first >= last || b->frozen)
         return;
     float *dweight = backward_gradient(b, weight) + first,
@@ -127,13 +127,13 @@ static void add_norm_sums(const struct backward_part *p, const float *weight, co
 
 /* y = rows of dx, those elements dropped that the forward dropped at this point; y may be
  * dx. The rows are this thread's. */
-static void drop_rows(const struct backward_part *p, const struct dropout *d, float *y, int layer,
+static void drop_rows(const struct backward_thread *p, const struct dropout *d, float *y, int layer,
                       enum dropout_point point)
 {
     const struct backward *b = p->b;
     const int C = model_config(p)->n_embd;
     int first, last, row = 0;
-    my_rows(p, &first, &last);
+    thread_rows(p, &first, &last);
     for (int s = 0; s < b->n_seqs; row += b->seqs[s++].n)
         for (int r = row > first ? row : first; r < row + b->seqs[s].n && r < last; r++)
             training_kernels()->dropout(
@@ -143,7 +143,7 @@ static void drop_rows(const struct backward_part *p, const struct dropout *d, fl
 }
 
 /* Of x + dropout(y): dy from dx. */
-static const float *residual_gradient(const struct backward_part *p, int layer,
+static const float *residual_gradient(const struct backward_thread *p, int layer,
                                       enum dropout_point point)
 {
     const struct forward_dropout *d = p->b->f->dropout;
@@ -155,13 +155,13 @@ static const float *residual_gradient(const struct backward_part *p, int layer,
 }
 
 /* The layer norm's output once more, in the forward's scratch. */
-static const float *recompute_norm(const struct backward_part *p, const float *x,
+static const float *recompute_norm(const struct backward_thread *p, const float *x,
                                    const float *weight, const float *bias)
 {
     const size_t C = (size_t)model_config(p)->n_embd;
     float *y = p->b->f->normed;
     int first, last;
-    my_rows(p, &first, &last);
+    thread_rows(p, &first, &last);
     profile_set(PART_LAYERNORM);
     for (int r = first; r < last; r++)
         row_kernels()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
@@ -170,11 +170,11 @@ static const float *recompute_norm(const struct backward_part *p, const float *x
 }
 
 /* The activation's output once more, in the forward's scratch. */
-static const float *recompute_activation(const struct backward_part *p, const float *fc)
+static const float *recompute_activation(const struct backward_thread *p, const float *fc)
 {
     const size_t F = (size_t)model_config(p)->n_inner;
     int first, last;
-    my_rows(p, &first, &last);
+    thread_rows(p, &first, &last);
     size_t at = (size_t)first * F;
     profile_set(PART_ACTIVATION);
     matrix_kernels()->epilogue(p->b->f->fc + at, 0, fc + at, 0, NULL, 1, (size_t)(last - first) * F,
@@ -184,7 +184,7 @@ static const float *recompute_activation(const struct backward_part *p, const fl
 
 /* Of f(fc) W + b, f the activation: the gradient of fc from dy and keep dfc, each tile's slope
  * while it is in cache. */
-static void activation_input(const struct backward_part *p, const struct linear *w, float *dfc,
+static void activation_input(const struct backward_thread *p, const struct linear *w, float *dfc,
                              const float *dy, const float *fc, float keep)
 {
     const int F = w->K;
@@ -203,7 +203,7 @@ static void activation_input(const struct backward_part *p, const struct linear 
     }
 }
 
-static void mlp_block(const struct backward_part *p, int layer)
+static void mlp_block(const struct backward_thread *p, int layer)
 {
     const struct backward *b = p->b;
     const struct layer *w = &b->f->params->layers[layer];
@@ -224,7 +224,7 @@ static void mlp_block(const struct backward_part *p, int layer)
     add_norm_sums(p, w->ln_2_weight, w->ln_2_bias);
 }
 
-static void attention_block(const struct backward_part *p, int layer)
+static void attention_block(const struct backward_thread *p, int layer)
 {
     const struct backward *b = p->b;
     const struct layer *w = &b->f->params->layers[layer];
@@ -245,14 +245,14 @@ static void attention_block(const struct backward_part *p, int layer)
     add_norm_sums(p, w->ln_1_weight, w->ln_1_bias);
 }
 
-void backward_layer(const struct backward_part *p, int layer)
+void backward_layer(const struct backward_thread *p, int layer)
 {
     mlp_block(p, layer);
     attention_block(p, layer);
     par_barrier();
 }
 
-void backward_final_norm(const struct backward_part *p)
+void backward_final_norm(const struct backward_thread *p)
 {
     const struct params *w = p->b->f->params;
     const size_t C = (size_t)w->config.n_embd;
@@ -266,7 +266,7 @@ void backward_final_norm(const struct backward_part *p)
     par_barrier();
 }
 
-void backward_embedding(const struct backward_part *p)
+void backward_embedding(const struct backward_thread *p)
 {
     const struct backward *b = p->b;
     const struct params *w = b->f->params;
@@ -280,7 +280,7 @@ void backward_embedding(const struct backward_part *p)
     par_barrier();
     float *wte = backward_gradient(b, w->wte.data), *wpe = backward_gradient(b, w->wpe);
     int first, last;
-    my_columns(p, (int)C, &first, &last);
+    thread_columns(p, (int)C, &first, &last);
     if (first < last) {
         const float *dx = b->dx + first;
         for (int s = 0; s < b->n_seqs; s++)

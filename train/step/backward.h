@@ -9,10 +9,10 @@
 #include "train/step/backward_pass.h"
 
 /* dx of ln_f's input from branch, the gradient of its output. */
-void backward_final_norm(const struct backward_part *p);
+void backward_final_norm(const struct backward_thread *p);
 /* dx of a layer's input from that of its output. */
-void backward_layer(const struct backward_part *p, int layer);
+void backward_layer(const struct backward_thread *p, int layer);
 /* The gradients of the embeddings from dx. */
-void backward_embedding(const struct backward_part *p);
+void backward_embedding(const struct backward_thread *p);
 
 #endif

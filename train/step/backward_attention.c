@@ -105,8 +105,8 @@ static void gather_head(const struct head *h, const struct scratch *s)
     }
     for (int i = 0; i < h->n; i += s->R) {
         size_t at = (size_t)i * D16;
-        k->pack(s->q_packed + at, s->q + at, D16, min_int(s->R, h->n - i), h->D);
-        k->pack(s->dout_packed + at, s->dout + at, D16, min_int(s->R, h->n - i), h->D);
+        k->pack_rows(s->q_packed + at, s->q + at, D16, min_int(s->R, h->n - i), h->D);
+        k->pack_rows(s->dout_packed + at, s->dout + at, D16, min_int(s->R, h->n - i), h->D);
     }
 }
 
@@ -151,7 +151,7 @@ static void softmax_rows(const struct head *h, const struct scratch *s, float *p
 }
 
 /* Queries i .. i + rows - 1, rows `row` on of a run, against the block of keys at j. */
-static void take_queries(const struct head *h, const struct scratch *s, int i, int rows, int row,
+static void query_gradients(const struct head *h, const struct scratch *s, int i, int rows, int row,
                          int j, int keys)
 {
     const size_t at = (size_t)i * s->D16;
@@ -159,13 +159,13 @@ static void take_queries(const struct head *h, const struct scratch *s, int i, i
     multiply_tile(p, true, s->q_packed + at, rows, rows, s->keys, h->D, KEYS);
     multiply_tile(ds, true, s->dout_packed + at, rows, rows, s->values, h->D, KEYS);
     softmax_rows(h, s, p, ds, i, rows, j, keys);
-    matrix_kernels()->pack(s->ds_packed, ds, KEYS, rows, keys);
+    matrix_kernels()->pack_rows(s->ds_packed, ds, KEYS, rows, keys);
     multiply_tile(s->dq + at, j == 0, s->ds_packed, rows, rows, s->k + (size_t)j * s->D16, keys,
                   s->D16);
 }
 
 /* What a run of queries from i on gives to the block of keys at j. */
-static void give_keys(const struct scratch *s, int i, int queries, int j, int keys, bool fresh)
+static void key_gradients(const struct scratch *s, int i, int queries, int j, int keys, bool fresh)
 {
     const size_t query = (size_t)i * s->D16;
     for (int c = 0; c < keys; c += s->R) {
@@ -187,14 +187,14 @@ static void head_gradients(const struct head *h, const struct scratch *s)
         for (int i = begin, queries; i < h->n; i += queries) {
             queries = min_int(s->run, h->n - i);
             for (int row = 0; row < queries; row += s->R)
-                take_queries(h, s, i + row, min_int(s->R, queries - row), row, j, keys);
-            give_keys(s, i, queries, j, keys, i == begin);
+                query_gradients(h, s, i + row, min_int(s->R, queries - row), row, j, keys);
+            key_gradients(s, i, queries, j, keys, i == begin);
         }
     }
     scatter_head(h, s);
 }
 
-void backward_attention(const struct backward_part *p, int layer)
+void backward_attention(const struct backward_thread *p, int layer)
 {
     const struct backward *b = p->b;
     const struct config *c = &b->f->params->config;

@@ -7,6 +7,6 @@
 size_t backward_attention_scratch_bytes(const struct config *c, int length, int attention_pieces);
 /* The gradients of attention's weights and values in dqkv, from datt. By every
  * thread; ends with a barrier. */
-void backward_attention(const struct backward_part *p, int layer);
+void backward_attention(const struct backward_thread *p, int layer);
 
 #endif

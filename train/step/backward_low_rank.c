@@ -8,7 +8,7 @@
 #include "model/base/profile.h"
 #include "model/kernels/blas.h"
 
-void backward_low_rank(const struct backward_part *p, const struct low_rank *w, float *dx,
+void backward_low_rank(const struct backward_thread *p, const struct low_rank *w, float *dx,
                        const float *x, const float *dy)
 {
     const struct backward *b = p->b;

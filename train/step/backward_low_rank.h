@@ -5,7 +5,7 @@
 
 /* Of y = scale drop(x) A^T B: dx, not added to, and the gradients of A and B, from dy; all whole
  * in every thread. Ends with a barrier. */
-void backward_low_rank(const struct backward_part *p, const struct low_rank *w, float *dx,
+void backward_low_rank(const struct backward_thread *p, const struct low_rank *w, float *dx,
                        const float *x, const float *dy);
 
 #endif

@@ -31,7 +31,7 @@ struct backward {
 };
 
 /* One thread's view of it. */
-struct backward_part {
+struct backward_thread {
     const struct backward *b;
     int thread, n_threads;
     char *scratch; /* this thread's own, aligned to 64 */

@@ -15,7 +15,7 @@ struct slice {
 };
 
 /* The slice's logits, whole in every thread on return. */
-static void head_logits(const struct loss *l, const struct backward_part *p, struct slice s)
+static void head_logits(const struct loss *l, const struct backward_thread *p, struct slice s)
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
@@ -27,7 +27,7 @@ static void head_logits(const struct loss *l, const struct backward_part *p, str
 }
 
 /* The gradient of hidden from those of the logits. */
-static void head_input(const struct loss *l, const struct backward_part *p, struct slice s)
+static void head_input(const struct loss *l, const struct backward_thread *p, struct slice s)
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
@@ -39,7 +39,7 @@ static void head_input(const struct loss *l, const struct backward_part *p, stru
 }
 
 /* And those of the head's columns. */
-static void head_weights(const struct loss *l, const struct backward_part *p, struct slice s)
+static void head_weights(const struct loss *l, const struct backward_thread *p, struct slice s)
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
@@ -51,13 +51,13 @@ static void head_weights(const struct loss *l, const struct backward_part *p, st
     par_barrier();
 }
 
-static bool is_whole(const struct loss *l, const struct backward_part *p)
+static bool is_whole(const struct loss *l, const struct backward_thread *p)
 {
     return l->slice_columns >= p->b->f->params->config.n_vocab;
 }
 
 /* More columns of a row's softmax. Where they are all, the logits become exponentials. */
-static void take_columns(struct loss_row *run, float *logits, struct slice s, token_id label,
+static void accumulate_columns(struct loss_row *run, float *logits, struct slice s, token_id label,
                          bool whole)
 {
     const struct sampling_kernels *k = sampling_kernels();
@@ -72,7 +72,7 @@ static void take_columns(struct loss_row *run, float *logits, struct slice s, to
     run->sum += k->exp_sum(whole ? logits : NULL, logits, (size_t)s.cols, run->greatest, 1);
 }
 
-static void take_slice(const struct loss *l, const struct backward_part *p, struct slice s,
+static void accumulate_slice(const struct loss *l, const struct backward_thread *p, struct slice s,
                        const token_id *labels)
 {
     int first, last;
@@ -83,7 +83,7 @@ static void take_slice(const struct loss *l, const struct backward_part *p, stru
         token_id label = labels[s.row + r];
         if (label == LABEL_NONE)
             continue;
-        take_columns(run, l->logits + (size_t)r * (size_t)s.cols, s, label, is_whole(l, p));
+        accumulate_columns(run, l->logits + (size_t)r * (size_t)s.cols, s, label, is_whole(l, p));
         l->row_loss[s.row + r] = log(run->sum) + (double)run->greatest - (double)run->label;
         l->row_correct[s.row + r] = run->best == label;
     }
@@ -101,7 +101,7 @@ static void make_gradients(const struct loss_row *run, float *logits, struct sli
         logits[label - s.col] -= scale;
 }
 
-static void logit_gradients(const struct loss *l, const struct backward_part *p, struct slice s,
+static void logit_gradients(const struct loss *l, const struct backward_thread *p, struct slice s,
                             const token_id *labels, float scale)
 {
     int first, last;
@@ -131,12 +131,12 @@ int loss_pieces(const struct loss *l, const struct backward *b, bool backward)
     return (b->rows + l->slice_rows - 1) / l->slice_rows * slice_pieces(l, b, backward);
 }
 
-static void take_width(struct slice *s, const struct loss *l, int V)
+static void set_slice_columns(struct slice *s, const struct loss *l, int V)
 {
     s->cols = V - s->col < l->slice_columns ? V - s->col : l->slice_columns;
 }
 
-void loss_piece(const struct loss *l, const struct backward_part *p, int piece,
+void loss_piece(const struct loss *l, const struct backward_thread *p, int piece,
                 const token_id *labels, float scale, bool backward)
 {
     const int V = p->b->f->params->config.n_vocab, each = slice_pieces(l, p->b, backward);
@@ -146,14 +146,14 @@ void loss_piece(const struct loss *l, const struct backward_part *p, int piece,
         s.rows = p->b->rows - s.row;
     if (piece == 0) {
         for (; s.col < V; s.col += l->slice_columns) {
-            take_width(&s, l, V);
+            set_slice_columns(&s, l, V);
             head_logits(l, p, s);
-            take_slice(l, p, s, labels);
+            accumulate_slice(l, p, s, labels);
         }
         return;
     }
     s.col = (piece - 1) / 2 * l->slice_columns;
-    take_width(&s, l, V);
+    set_slice_columns(&s, l, V);
     if (piece % 2 == 0) {
         if (!p->b->frozen)
             head_weights(l, p, s);

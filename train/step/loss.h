@@ -29,7 +29,7 @@ struct loss_row {
  * barrier.
  */
 int loss_pieces(const struct loss *l, const struct backward *b, bool backward);
-void loss_piece(const struct loss *l, const struct backward_part *p, int piece,
+void loss_piece(const struct loss *l, const struct backward_thread *p, int piece,
                 const token_id *labels, float scale, bool backward);
 /* Added up in the rows' order; by one thread, after it. */
 void loss_sum(const struct loss *l, struct step_result *out, const token_id *labels, int rows);

@@ -40,25 +40,25 @@ void saved_carve(struct saved *k, struct activations *layers, struct arena *a,
 
 /* ---- there and back ---- */
 
-static void narrow_share(uint16_t *to, const float *from, size_t n, int thread, int n_threads)
+static void store_share(uint16_t *to, const float *from, size_t n, int thread, int n_threads)
 {
     size_t first, count;
     par_split_units(n, 1024, thread, n_threads, &first, &count);
-    row_kernels()->narrow(to + first, from + first, count);
+    row_kernels()->half_from_f32(to + first, from + first, count);
 }
 
-static void widen_share(float *to, const uint16_t *from, size_t n, int thread, int n_threads)
+static void load_share(float *to, const uint16_t *from, size_t n, int thread, int n_threads)
 {
     size_t first, count;
     par_split_units(n, 1024, thread, n_threads, &first, &count);
-    row_kernels()->widen(to + first, from + first, count);
+    row_kernels()->half_to_f32(to + first, from + first, count);
 }
 
 void saved_store_first(const struct saved *k, const struct activations *layers, int thread,
                        int n_threads)
 {
     if (k->layers != NULL)
-        narrow_share(k->layers[0].x, layers[0].x, k->x_n, thread, n_threads);
+        store_share(k->layers[0].x, layers[0].x, k->x_n, thread, n_threads);
 }
 
 void saved_store(const struct saved *k, const struct activations *layers, int layer, int thread,
@@ -66,9 +66,9 @@ void saved_store(const struct saved *k, const struct activations *layers, int la
 {
     if (k->layers == NULL)
         return;
-    narrow_share(k->layers[layer + 1].x, layers[layer + 1].x, k->x_n, thread, n_threads);
+    store_share(k->layers[layer + 1].x, layers[layer + 1].x, k->x_n, thread, n_threads);
     if (k->layers[layer].rest != NULL)
-        narrow_share(k->layers[layer].rest, layers[layer].qkv, k->rest_n, thread, n_threads);
+        store_share(k->layers[layer].rest, layers[layer].qkv, k->rest_n, thread, n_threads);
 }
 
 void saved_load(const struct saved *k, const struct activations *layers, int layer, int thread,
@@ -76,7 +76,7 @@ void saved_load(const struct saved *k, const struct activations *layers, int lay
 {
     if (k->layers == NULL)
         return;
-    widen_share(layers[layer].x, k->layers[layer].x, k->x_n, thread, n_threads);
+    load_share(layers[layer].x, k->layers[layer].x, k->x_n, thread, n_threads);
     if (k->layers[layer].rest != NULL)
-        widen_share(layers[layer].qkv, k->layers[layer].rest, k->rest_n, thread, n_threads);
+        load_share(layers[layer].qkv, k->layers[layer].rest, k->rest_n, thread, n_threads);
 }

@@ -247,9 +247,9 @@ void *step_gradients(struct step *x)
     return x->gradients;
 }
 
-void step_collect(struct step *x, struct activation_stats *w)
+void step_collect(struct step *x, struct activation_stats *stats)
 {
-    x->activation_stats = w;
+    x->activation_stats = stats;
 }
 
 static void zero_share(void *arg, int thread, int n_threads)
@@ -267,7 +267,7 @@ void step_zero(struct step *x)
     par_run(zero_share, x);
 }
 
-struct job {
+struct step_pass {
     struct step *x;
     const token_id *labels;
     float scale;
@@ -294,84 +294,84 @@ static struct pieces pieces_of(const struct step *x, bool backward)
  * Float16: what a piece works on, in its windows; layer -1 is what lies outside the layers,
  * and is there from a pass's first piece to its last.
  */
-static void open_windows(struct backward_part *p, struct step *x, int layer, bool gradients)
+static void load_windows(struct backward_thread *p, struct step *x, int layer, bool gradients)
 {
     const struct weights *w = x->weights;
     if (w->dtype == DTYPE_F32)
         return;
     profile_set(PART_REST);
-    weights_widen(w, w->window, w->half, layer, p->thread, p->n_threads);
+    weights_load_window(w, w->window, w->half, layer, p->thread, p->n_threads);
     if (gradients && !x->backward.frozen)
-        weights_widen(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
+        weights_load_window(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
     par_barrier();
 }
 
-static void close_gradients(struct backward_part *p, struct step *x, int layer)
+static void store_gradients(struct backward_thread *p, struct step *x, int layer)
 {
     if (x->weights->dtype == DTYPE_F32 || x->backward.frozen)
         return;
     profile_set(PART_REST);
-    weights_narrow(x->weights, x->gradients, x->backward.gradients, layer, p->thread, p->n_threads);
+    weights_store_window(x->weights, x->gradients, x->backward.gradients, layer, p->thread, p->n_threads);
     par_barrier();
 }
 
 /* piece 0: embedding; then the layers; then last norm. */
-static void run_forward(struct backward_part *p, const struct job *job, int piece)
+static void run_forward(struct backward_thread *p, const struct step_pass *pass, int piece)
 {
-    struct step *x = job->x;
+    struct step *x = pass->x;
     int layer = piece - 1, n_layer = x->weights->view.config.n_layer;
     if (layer < n_layer)
-        open_windows(p, x, layer, piece == 0 && job->backward);
+        load_windows(p, x, layer, piece == 0 && pass->backward);
     forward_piece(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
-    if (x->activation_stats != NULL && job->backward && layer >= 0 && layer < n_layer)
+    if (x->activation_stats != NULL && pass->backward && layer >= 0 && layer < n_layer)
         activation_stats_add(x->activation_stats, &x->forward, layer, x->backward.rows, p->thread,
                              p->n_threads);
-    if (job->backward && piece == 0)
+    if (pass->backward && piece == 0)
         saved_store_first(&x->saved, x->layers, p->thread, p->n_threads);
-    else if (job->backward && layer < n_layer)
+    else if (pass->backward && layer < n_layer)
         saved_store(&x->saved, x->layers, layer, p->thread, p->n_threads);
 }
 
-static void bring_back(struct backward_part *p, struct step *x, int layer)
+static void restore_activations(struct backward_thread *p, struct step *x, int layer)
 {
     saved_load(&x->saved, x->layers, layer, p->thread, p->n_threads);
-    open_windows(p, x, layer, true);
+    load_windows(p, x, layer, true);
     if (x->recompute[layer])
         forward_recompute(&x->forward, x->seqs, x->backward.n_seqs, layer, p->thread, p->n_threads);
 }
 
 /* piece 0: last norm; then the layers, two pieces each; then the embedding. */
-static void run_backward(struct backward_part *p, struct step *x, int piece)
+static void run_backward(struct backward_thread *p, struct step *x, int piece)
 {
     int layer = x->weights->view.config.n_layer - (piece + 1) / 2;
     if (piece == 0) {
         backward_final_norm(p);
     } else if (layer >= 0 && piece % 2 == 1) {
-        bring_back(p, x, layer);
+        restore_activations(p, x, layer);
     } else if (layer >= 0) {
         backward_layer(p, layer);
-        close_gradients(p, x, layer);
+        store_gradients(p, x, layer);
     } else {
         backward_embedding(p);
-        close_gradients(p, x, -1);
+        store_gradients(p, x, -1);
     }
 }
 
-static void run_piece(struct backward_part *p, const struct job *job, struct pieces n, int piece)
+static void run_piece(struct backward_thread *p, const struct step_pass *pass, struct pieces n, int piece)
 {
-    struct step *x = job->x;
+    struct step *x = pass->x;
     if (piece < n.forward)
-        run_forward(p, job, piece);
+        run_forward(p, pass, piece);
     else if (piece < n.forward + n.loss)
-        loss_piece(&x->loss, p, piece - n.forward, job->labels, job->scale, job->backward);
+        loss_piece(&x->loss, p, piece - n.forward, pass->labels, pass->scale, pass->backward);
     else
         run_backward(p, x, piece - n.forward - n.loss);
 }
 
 /* All threads stop before the same piece: one looks, all hear of it. */
-static bool stops_before(struct step *x, const struct job *job, int piece, int thread)
+static bool stops_before(struct step *x, const struct step_pass *pass, int piece, int thread)
 {
-    if (!job->backward || piece == 0)
+    if (!pass->backward || piece == 0)
         return false;
     if (thread == 0)
         x->stop = interrupt_pending();
@@ -381,19 +381,19 @@ static bool stops_before(struct step *x, const struct job *job, int piece, int t
     return stop;
 }
 
-static void run_job(void *arg, int thread, int n_threads)
+static void run_pass(void *arg, int thread, int n_threads)
 {
-    const struct job *job = arg;
-    struct step *x = job->x;
+    const struct step_pass *pass = arg;
+    struct step *x = pass->x;
     struct backward *b = &x->backward;
-    struct backward_part p = {.b = b,
+    struct backward_thread p = {.b = b,
                               .thread = thread,
                               .n_threads = n_threads,
                               .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
-    struct pieces n = pieces_of(x, job->backward);
+    struct pieces n = pieces_of(x, pass->backward);
     int piece = x->piece, all = n.forward + n.loss + n.backward;
-    for (; piece < all && !stops_before(x, job, piece, thread); piece++)
-        run_piece(&p, job, n, piece);
+    for (; piece < all && !stops_before(x, pass, piece, thread); piece++)
+        run_piece(&p, pass, n, piece);
     if (thread == 0)
         x->piece = piece < all ? piece : 0;
 }
@@ -401,7 +401,7 @@ static void run_job(void *arg, int thread, int n_threads)
 int step_run(struct step *x, struct step_result *out, const token_id *ids, const token_id *labels,
              int batch, int length, float scale, uint64_t sequence, bool backward)
 {
-    struct job job = {.x = x, .labels = labels, .scale = scale, .backward = backward};
+    struct step_pass pass = {.x = x, .labels = labels, .scale = scale, .backward = backward};
     x->dropout.sequence = sequence;
     x->forward.dropout = backward ? &x->dropout : NULL;
     x->backward.n_seqs = batch;
@@ -410,7 +410,7 @@ int step_run(struct step *x, struct step_result *out, const token_id *ids, const
         x->seqs[i] = (struct forward_seq){.ids = ids + (size_t)i * (size_t)length,
                                           .n = length,
                                           .kv = {.pages = x->pages + (size_t)i * x->n_pages}};
-    par_run(run_job, &job);
+    par_run(run_pass, &pass);
     if (x->piece > 0)
         return err_set(ERR_INTERRUPTED, "interrupted");
     loss_sum(&x->loss, out, labels, batch * length);

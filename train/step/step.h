@@ -40,7 +40,7 @@ void step_free(struct step *s);
 void *step_gradients(struct step *s);
 /* From here on passes that have a backward add what their layers make to w, which is
  * borrowed; NULL: to nothing. */
-void step_collect(struct step *s, struct activation_stats *w);
+void step_collect(struct step *s, struct activation_stats *stats);
 /* Make them zero: before the first micro-batch of each step. By the whole team. A pass that
  * was interrupted is given up. */
 void step_zero(struct step *s);

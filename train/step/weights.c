@@ -212,24 +212,24 @@ static int spans_of(const struct weights *w, struct span spans[2], int layer)
     return 2;
 }
 
-void weights_widen(const struct weights *w, float *window, const void *block, int layer, int thread,
+void weights_load_window(const struct weights *w, float *window, const void *block, int layer, int thread,
                    int n_threads)
 {
     struct span spans[2];
     for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
         struct span s = share_of(spans[i], thread, n_threads);
-        row_kernels()->widen(window + in_window(w, s.first), (const uint16_t *)block + s.first,
+        row_kernels()->half_to_f32(window + in_window(w, s.first), (const uint16_t *)block + s.first,
                              s.n);
     }
 }
 
-void weights_narrow(const struct weights *w, void *block, const float *window, int layer,
+void weights_store_window(const struct weights *w, void *block, const float *window, int layer,
                     int thread, int n_threads)
 {
     struct span spans[2];
     for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
         struct span s = share_of(spans[i], thread, n_threads);
-        row_kernels()->narrow((uint16_t *)block + s.first, window + in_window(w, s.first), s.n);
+        row_kernels()->half_from_f32((uint16_t *)block + s.first, window + in_window(w, s.first), s.n);
     }
 }
 
@@ -259,7 +259,7 @@ struct publish {
 
 /* Rows first..last-1 of tensor i; a Conv1D some rows at a time, whose panels then stay
  * in the cache until they are full. */
-static void put_rows(const struct publish *j, int i, int first, int last)
+static void publish_rows(const struct publish *j, int i, int first, int last)
 {
     enum { ROWS = 16 };
     const struct param_tensor *t = &j->to->tensors[i];
@@ -289,7 +289,7 @@ static void publish_share(void *arg, int thread, int n_threads)
         first *= PANEL;
         last = last * PANEL < rows ? last * PANEL : rows;
         if (first < last)
-            put_rows(j, i, first, last);
+            publish_rows(j, i, first, last);
     }
 }
 
@@ -314,7 +314,7 @@ static void merge_share(void *arg, int thread, int n_threads)
     for (int i = 0; i < j->shown->n_branches; i++) {
         const struct low_rank *t = &j->shown->branches[i];
         const struct param_tensor *base = adapter_tensor(t, &j->from->view);
-        struct linear to = adapter_other(j->shown, j->model, i);
+        struct linear to = adapter_alternate(j->shown, j->model, i);
         int first, last;
         par_split(t->K, thread, n_threads, &first, &last);
         for (int k = first; k < last; k++)

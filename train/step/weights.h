@@ -68,9 +68,9 @@ int weights_source(struct source *s, const struct weights *w, const struct model
  * Float16 only: what a block has of a layer, or with layer -1 of all outside the layers,
  * into a window, and back, to nearest even. This thread's share; no barrier.
  */
-void weights_widen(const struct weights *w, float *window, const void *block, int layer, int thread,
+void weights_load_window(const struct weights *w, float *window, const void *block, int layer, int thread,
                    int n_threads);
-void weights_narrow(const struct weights *w, void *block, const float *window, int layer,
+void weights_store_window(const struct weights *w, void *block, const float *window, int layer,
                     int thread, int n_threads);
 
 /* As the optimizer takes them: what lies where, and the block. */

@@ -72,7 +72,7 @@ static void run_table(struct rows *r, const struct kernels *k, const struct inpu
     k->training.dropout(r->dropped, in->x, n, &in->dropout, 9, 4);
     r->product = k->training.dot(in->x, in->dy, n);
     r->largest = k->optimizer.max_abs(in->x, n);
-    k->optimizer.narrow_random(r->chanced, in->x, n, 3, 9, 4);
+    k->optimizer.half_from_f32_random(r->chanced, in->x, n, 3, 9, 4);
 }
 
 static void tables_agree_at_every_length(void **state)
@@ -213,7 +213,7 @@ static void what_half_has_stays(void **state)
             uint16_t got[PART];
             for (uint32_t i = 0; i < PART; i++)
                 wide[i] = half_to_f32((uint16_t)(first + i));
-            kernels_nth(t)->optimizer.narrow_random(got, wide, PART, 1, first, 0);
+            kernels_nth(t)->optimizer.half_from_f32_random(got, wide, PART, 1, first, 0);
             for (uint32_t i = 0; i < PART; i++)
                 if (isfinite(wide[i]))
                     assert_int_equal(got[i], first + i);
@@ -236,7 +236,7 @@ static void rounds_to_its_mean(float x)
     }
     for (int i = 0; i < DRAWS; i++)
         same[i] = x;
-    kernels_active()->optimizer.narrow_random(got, same, DRAWS, 7, 8, 9);
+    kernels_active()->optimizer.half_from_f32_random(got, same, DRAWS, 7, 8, 9);
     for (int i = 0; i < DRAWS; i++) {
         double v = (double)half_to_f32(got[i]);
         assert_true(v == below || v == above);
@@ -266,7 +266,7 @@ static void what_is_too_large_is_the_largest(void **state)
     const float x[] = {65505, -65520, 1e30f, INFINITY, -INFINITY};
     uint16_t got[5];
     for (int t = 0; kernels_nth(t) != NULL; t++) {
-        kernels_nth(t)->optimizer.narrow_random(got, x, 5, 1, 2, 3);
+        kernels_nth(t)->optimizer.half_from_f32_random(got, x, 5, 1, 2, 3);
         for (int i = 0; i < 5; i++)
             assert_int_equal(got[i], x[i] > 0 ? 0x7bff : 0xfbff);
     }

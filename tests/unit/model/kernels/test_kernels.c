@@ -126,11 +126,11 @@ static void test_tables(void **state)
         assert_ok(kernels_select(k->name));
         assert_ptr_equal(kernels_active(), k);
         /* An entry forgotten in one table would be NULL. */
-        assert_true(k->matrix.tile_f16 && k->matrix.tile_f32 && k->matrix.pack && k->matrix.row_f16 && k->matrix.row_f32 &&
+        assert_true(k->matrix.tile_f16 && k->matrix.tile_f32 && k->matrix.pack_rows && k->matrix.row_f16 && k->matrix.row_f32 &&
                     k->matrix.epilogue && k->row.layernorm && k->attention.softmax_block && k->row.add && k->row.scale &&
-                    k->row.divide && k->row.widen && k->row.narrow && k->sampling.max && k->sampling.admit && k->sampling.gather &&
-                    k->sampling.argmax && k->sampling.exp_sum && k->sampling.select && k->sampling.sum_least && k->peak.burn && k->peak.stream &&
-                    k->optimizer.sum_squares && k->optimizer.adam && k->optimizer.lamb_moments && k->optimizer.lamb_move &&
+                    k->row.divide && k->row.half_to_f32 && k->row.half_from_f32 && k->sampling.max && k->sampling.sanitize && k->sampling.gather &&
+                    k->sampling.argmax && k->sampling.exp_sum && k->sampling.select && k->sampling.sum_least && k->peak.fma_loop && k->peak.stream_sum &&
+                    k->optimizer.sum_squares && k->optimizer.adam && k->optimizer.lamb_moments && k->optimizer.lamb_update &&
                     k->training.layernorm_grad && k->training.activation_grad && k->attention.softmax_grad && k->training.dropout &&
                     k->training.dot);
         assert_in_range(k->matrix.tile_rows, 1, TILE_MAX_ROWS);
@@ -144,7 +144,7 @@ static void test_tables(void **state)
 static void descent_against_portable(const struct kernels *k, const struct kernels *p,
                                      enum fill fill, size_t n, size_t shift)
 {
-    const struct descent d = {.scale = 0.75f,
+    const struct adam_constants d = {.scale = 0.75f,
                               .l2 = n % 2 ? 0.25f : 0,
                               .beta1 = 0.9f,
                               .rest1 = 0.1f,
@@ -173,7 +173,7 @@ static void descent_against_portable(const struct kernels *k, const struct kerne
         table->optimizer.adam(NULL, s[0], s[1], s[2], g, n, &d);
         table->optimizer.adam(sums[t], s[0], s[1], s[2], g, n, &d);
         table->optimizer.lamb_moments(sums[t] + 2, s[1], s[2], s[0], g, n, &d);
-        table->optimizer.lamb_move(s[0], s[1], s[2], n, &d, 0.25f);
+        table->optimizer.lamb_update(s[0], s[1], s[2], n, &d, 0.25f);
         sums[t][4] = table->optimizer.sum_squares(g, n);
     }
     expect_floats("descent, weights", k, state[1][0], state[0][0], all);
@@ -231,7 +231,7 @@ static void rows_against_portable(const struct kernels *k, const struct kernels 
     BOTH("exp_sum", t->sampling.exp_sum(y, x, n, 0.5f, 1.25f));
     BOTH("max", y[0] = t->sampling.max(x, n));
     BOTH("admit", {
-        float top = t->sampling.admit(y, x, n);
+        float top = t->sampling.sanitize(y, x, n);
         assert_true(top == t->sampling.max(y, n));
         for (size_t i = 0; i < n; i++)
             assert_true(y[i] == (isnan(x[i]) ? -INFINITY : x[i] < FLT_MAX ? x[i] : FLT_MAX));
@@ -243,9 +243,9 @@ static void rows_against_portable(const struct kernels *k, const struct kernels 
     BOTH("narrow and widen", {
         uint16_t half[MAX + 1];
         half[n] = 77;
-        t->row.narrow(half, x, n);
+        t->row.half_from_f32(half, x, n);
         assert_int_equal(half[n], 77);
-        t->row.widen(y, half, n);
+        t->row.half_to_f32(y, half, n);
     });
     BOTH("select", {
         int32_t index[MAX + 1];
@@ -307,7 +307,7 @@ static void test_halves(void **state)
         all[i] = (uint16_t)i;
     for (int i = 0; kernels_nth(i) != NULL; i++) {
         const struct kernels *k = kernels_nth(i);
-        k->row.widen(wide, all, 65536);
+        k->row.half_to_f32(wide, all, 65536);
         for (int j = 0; j < 65536; j++)
             assert_true(same_float(wide[j], half_to_f32((uint16_t)j)));
         for (int step = -1; step <= 1; step++) { /* halfway to the next half, and a bit beside */
@@ -320,13 +320,13 @@ static void test_halves(void **state)
             }
             uint16_t got[65536 / 16];
             for (int j = 0; j < 65536; j += 4096) {
-                k->row.narrow(got, wide + j, 4096);
+                k->row.half_from_f32(got, wide + j, 4096);
                 for (int e = 0; e < 4096; e++)
                     if (got[e] != back[j + e] && !isnan(wide[j + e]))
                         fail_msg("%s narrows %a to %#x, should be %#x", k->name,
                                  (double)wide[j + e], got[e], back[j + e]);
             }
-            k->row.widen(wide, all, 65536);
+            k->row.half_to_f32(wide, all, 65536);
         }
     }
 }
@@ -346,7 +346,7 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
     fill_floats(x, (size_t)R * ldx, fill);
     fill_floats(w32, (size_t)K * ldw, fill);
     fill_halves(w16, (size_t)K * ldw, fill);
-    k->matrix.pack(packed, x, ldx, R, K);
+    k->matrix.pack_rows(packed, x, ldx, R, K);
     for (int i = 0; i < K; i++)
         for (int r = 0; r < R; r++)
             assert_true(same_float(packed[i * R + r], x[(size_t)r * ldx + (size_t)i]));
@@ -782,8 +782,8 @@ static void test_peak_and_blas(void **state)
     for (int i = 0; i < N; i++)
         sum += (double)half_to_f32(x[i]);
     for (int i = 0; kernels_nth(i) != NULL; i++) {
-        assert_true(kernels_nth(i)->peak.burn(10) > 0);
-        assert_true(fabs((double)kernels_nth(i)->peak.stream(x, N) - sum) < 0.1);
+        assert_true(kernels_nth(i)->peak.fma_loop(10) > 0);
+        assert_true(fabs((double)kernels_nth(i)->peak.stream_sum(x, N) - sum) < 0.1);
     }
     assert_true(peak_fma_flops() > 1e6);
     assert_true(peak_stream_bytes(x, 2 * N) > 1e3);

@@ -391,11 +391,11 @@ static void a_window_has_each_layer_in_its_turn(void **state)
         memset(w.window, 0, w.n_window * sizeof *w.window);
         memset(back, 0, w.n * sizeof *back);
         for (int t = 0; t < threads; t++)
-            weights_widen(&w, w.window, w.half, -1, t, threads);
+            weights_load_window(&w, w.window, w.half, -1, t, threads);
         for (int layer = 0; layer < c.n_layer; layer++) {
             const struct layer *l = &w.view.layers[layer], *e = &whole.view.layers[layer];
             for (int t = 0; t < threads; t++)
-                weights_widen(&w, w.window, w.half, layer, t, threads);
+                weights_load_window(&w, w.window, w.half, layer, t, threads);
             for (int n = 0; n < l->mlp_proj.N; n++) {
                 linear_column(&l->mlp_proj, n, column);
                 linear_column(&e->mlp_proj, n, expected);
@@ -404,14 +404,14 @@ static void a_window_has_each_layer_in_its_turn(void **state)
             }
             assert_true(l->ln_1_weight[7] == rounded(e->ln_1_weight[7]));
             for (int t = 0; t < threads; t++)
-                weights_narrow(&w, back, w.window, layer, t, threads);
+                weights_store_window(&w, back, w.window, layer, t, threads);
         }
         assert_true(w.view.ln_f_bias[5] == rounded(whole.view.ln_f_bias[5]));
         linear_column(&w.view.lm_head, 9, column);
         linear_column(&whole.view.lm_head, 9, expected);
         assert_true(column[3] == rounded(expected[3]));
         for (int t = 0; t < threads; t++)
-            weights_narrow(&w, back, w.window, -1, t, threads);
+            weights_store_window(&w, back, w.window, -1, t, threads);
         assert_memory_equal(back, w.half, w.n * sizeof *back);
     }
     mem_free(back);

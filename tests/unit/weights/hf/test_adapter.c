@@ -422,7 +422,7 @@ static void published_as_loaded(void **state)
                        *shown = random_adapter(&m.config, targets, 2, false),
                        *loaded = random_adapter(&m.config, targets, 2, false);
         weights_freeze(&w, learning);
-        assert_ok(adapter_make_room(shown, &m));
+        assert_ok(adapter_reserve(shown, &m));
         learning->data[0] = 9; /* a state before */
         weights_publish_adapter(&w, shown, &m);
         learning->data[0] = loaded->data[0];

@@ -1,9 +1,9 @@
 #ifndef PRATTLE_MODEL_ADAPTER_H
 #define PRATTLE_MODEL_ADAPTER_H
 /*
- * A LoRA adapter (Hu et al. 2021): matrices A and B of low rank for some of a model's
- * matrices, W + scale A^T B standing for each W. adapter_switch.h applies one to a model in
- * memory.
+ * A LoRA adapter (Hu et al. 2021): for some matrices W [K,N] of a model, low-rank matrices A [rank,K]
+ * and B [rank,N], such that the adapted matrix is W + scale A^T B. adapter_switch.h merges an
+ * adapter into a model in memory and takes it out again.
  */
 #include "model/low_rank.h"
 #include "model/params.h"
@@ -12,54 +12,54 @@ struct adapter_config {
     int rank; /* 0: no adapter */
     float alpha;
     float dropout;
-    bool rslora;   /* scale is alpha / sqrt(rank) (Kalajdzievski 2023), else alpha / rank */
-    char *targets; /* as PEFT's target_modules: "c_attn,mlp.c_proj" match the ends of names
-                      ("c_proj" both projections), "all-linear" all matrices of the layers */
+    bool rslora;   /* scale = alpha / sqrt(rank) (Kalajdzievski 2023); else alpha / rank */
+    char *targets; /* PEFT's target_modules: "c_attn,mlp.c_proj" match the last components of
+                      names ("c_proj" both projections); "all-linear": all matrices of layers */
 };
 enum { ADAPTER_MAX_RANK = 4096 };
 
 struct adapter {
-    struct adapter_config config; /* its text owned */
-    struct low_rank *branches;    /* [n_branches], layer by layer */
+    struct adapter_config config; /* targets owned */
+    struct low_rank *branches;    /* [n_branches], layer by layer; owned */
     int n_branches;
-    /* All A and B in one block, in the branches' order, and the table of it. */
-    float *data; /* [n] */
+    /* A and B of all branches in one block, and the table of its tensors. */
+    float *data; /* [n]; owned */
     size_t n;
-    struct param_tensor *tensors; /* [n_tensors], 2 a branch: "h.0.attn.c_attn.lora_A" */
+    struct param_tensor *tensors; /* [n_tensors], two for each branch: "h.0.attn.c_attn.lora_A"; owned */
     int n_tensors;
-    size_t *offset; /* [n_tensors + 1] */
-    bool changed;   /* is in no file */
-    char *path;     /* of the file it came from or went to last; NULL: none */
-    /* Of a model in memory (adapter_switch.h). */
-    bool on;
-    void *alternate; /* the other form of the matrices: with the adapter when it is off */
+    size_t *offset; /* [n_tensors + 1], where each tensor begins in data; owned */
+    bool changed;   /* differs from every file */
+    char *path;     /* of the file it was last loaded from or saved to; NULL: none; owned */
+    /* For the model it is attached to (adapter_switch.h). */
+    bool on;         /* merged into the model's matrices */
+    void *alternate; /* the matrices in their other form: adapted while off, original while on; owned */
     size_t alternate_bytes;
 };
 
-/* How many parameters it would have for a model of this shape. ERR_RANGE names what does not
- * fit, a target that names no matrix too. */
+/* The number of parameters of such an adapter for a model of configuration c. ERR_RANGE names the
+ * setting that is invalid, also a target that matches no matrix. */
 int adapter_count(size_t *n, const struct adapter_config *a, const struct config *c);
-/* Bytes of the other form of a model's matrices (adapter_reserve). */
+/* Bytes of the adapted matrices' other form, which adapter_reserve allocates. */
 size_t adapter_alternate_bytes(const struct adapter_config *a, const struct config *c, enum dtype dtype);
-/* All zero. Fails as adapter_count, and with ERR_NOMEM. */
+/* An adapter of zeros. Fails as adapter_count, and with ERR_NOMEM. */
 int adapter_new(struct adapter **out, const struct adapter_config *a, const struct config *c);
-void adapter_free(struct adapter *a); /* NULL-safe */
-/* As PEFT begins: A uniform within 1 / sqrt(K), from the seed; B zero. */
+void adapter_free(struct adapter *a); /* accepts NULL */
+/* PEFT's initialization, from the seed: A uniform in +-1 / sqrt(K), B zero. */
 void adapter_start(struct adapter *a, uint64_t seed);
-/* A branch's name without "transformer.", as the model's matrix: "h.0.attn.c_attn". */
+/* The name of a branch, which is that of its matrix without "transformer.": "h.0.attn.c_attn". */
 const char *adapter_branch_name(char out[64], const struct low_rank *t);
-/* Its matrix in the parameters of a model. */
+/* The branch's matrix in a model's parameters. */
 struct linear *adapter_matrix(const struct low_rank *t, const struct params *p);
-/* Its matrix in a table of tensors; NULL where that has none, or one of another shape. */
+/* The weight of the branch's matrix in a table of tensors; NULL: absent, or of another shape. */
 struct param_tensor *adapter_tensor(const struct low_rank *t, const struct params *table);
 
 /*
- * w[i] += (scale A^T B)[first + i] for n elements of t's matrix as they lie in a file: [K,N],
- * or out_major [N,K]. The same bits wherever a call begins and ends.
+ * w[i] += (scale A^T B)[first + i] for n elements of the branch's matrix in the order of a file:
+ * [K,N], or [N,K] if out_major. The bits do not depend on how elements are divided into calls.
  */
 void adapter_add(const struct low_rank *t, float *w, bool out_major, uint64_t first, size_t n);
 
-/* The branches become those of the matrices of training weights (LINEAR_ROWS). */
+/* Set the field lora of the adapted matrices in p, training weights (LINEAR_ROWS), to a's branches. */
 void adapter_set_branches(const struct adapter *a, struct params *p);
 
 #endif

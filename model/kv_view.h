@@ -1,14 +1,16 @@
 #ifndef PRATTLE_MODEL_KV_VIEW_H
 #define PRATTLE_MODEL_KV_VIEW_H
 /*
- * What the forward pass sees of a cache: pages of KV_BLOCK positions, each holding
- * all layers. In a page, layer l has keys, then values, one run for each head:
+ * The forward pass's view of a KV cache: pages of KV_BLOCK positions, each with the keys and values
+ * of all layers, in binary16, or in fp32 where the model is fp32:
  *
- *   keys    [H][D][KV_BLOCK]   transposed, so scores of a block are a matrix panel
- *   values  [H][KV_BLOCK][D16] D16 = D rounded up to 16, the rest zero
+ *   page    | layer 0 | layer 1 | ... | layer L - 1 |
+ *   layer   | keys [H][D][KV_BLOCK] | values [H][KV_BLOCK][D16] |
  *
- * as binary16, or fp32 under dtype fp32. Pages belong to kvcache/; the forward pass
- * writes the new positions and reads all before them. A shared page is never written.
+ * Keys are transposed, so that the scores of a block are a product with a panel of 64 columns
+ * (model/kernels/linear.h). D16 is D rounded up to a multiple of 16, padded with zeros. kvcache/
+ * owns the pages; the forward pass writes the new positions and reads all positions before them.
+ * Pages that several sequences share are never written.
  */
 #include "model/config.h"
 
@@ -19,15 +21,17 @@ enum { KV_BLOCK = 64 };
 struct kv_layout {
     int n_head, head_size, head_size16;
     size_t element_bytes;          /* 2 or 4 */
-    size_t key_bytes, value_bytes; /* of one head of one layer in a page */
+    size_t key_bytes, value_bytes; /* keys, and values, of one head of one layer */
     size_t layer_bytes;            /* from one layer to the next */
     size_t page_bytes;
 };
 
 void kv_layout_init(struct kv_layout *l, const struct config *c, bool fp32);
-/* Pages with room for one layer, used by each in turn: for texts read whole, in one pass. */
+/* Make all layers use the same room, so that a page holds one layer: for passes that need no cache
+ * afterwards, since they start at position 0. */
 void kv_layout_share(struct kv_layout *l);
 
+/* Where in a page, in bytes, the keys and the values of a head begin. */
 static inline size_t kv_key_offset(const struct kv_layout *l, int layer, int head)
 {
     return (size_t)layer * l->layer_bytes + (size_t)head * l->key_bytes;

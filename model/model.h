@@ -1,32 +1,32 @@
 #ifndef PRATTLE_MODEL_MODEL_H
 #define PRATTLE_MODEL_MODEL_H
 /*
- * A model in memory: shape, parameters, tokenizer, and where it came from.
+ * A model in memory: configuration, parameters, tokenizer and provenance.
  */
 #include "model/params.h"
 #include "model/tokenizer/tokenizer.h"
 
 struct model {
-    char *name;            /* for people: the last part of the path, or general.name */
-    char *source;          /* what was loaded ("random:gpt2", a path); :save reads it again */
-    uint64_t source_stamp; /* of its files, as weights/tensors/source.h has it */
+    char *name;            /* for display: the last component of the path, or general.name in GGUF; owned */
+    char *source;          /* what was loaded: a path, or "random:gpt2"; saving may read it again; owned */
+    uint64_t source_stamp; /* of the source's files (weights/tensors/source.h): detects later changes */
     struct config config;
     struct params params;
-    struct tokenizer *tokenizer;   /* NULL: a folder without tokenizer files; ids only */
-    enum dtype file_dtype;         /* of the matrices in the source */
-    uint64_t version;              /* rises whenever a weight changes; caches carry it */
-    bool changed;                  /* weights differ from the source, not saved */
+    struct tokenizer *tokenizer;   /* NULL: the source has none, and only token ids work; owned */
+    enum dtype file_dtype;         /* the element type of the matrices in the source */
+    uint64_t version;              /* incremented whenever a weight changes; caches are valid for one version */
+    bool changed;                  /* the weights differ from the source and are not saved */
     unsigned char fingerprint[32]; /* valid when fingerprint_version == version */
     uint64_t fingerprint_version;
-    struct adapter *adapter;   /* model/adapter_switch.h; NULL: none */
-    char *defaults;            /* settings stored with the model, as YAML text; NULL: none */
-    const char *defaults_file; /* what they were read from, for sentences; static, or NULL */
+    struct adapter *adapter;   /* model/adapter_switch.h; NULL: none; owned */
+    char *defaults;            /* the settings stored with the model, as YAML; NULL: none; owned */
+    const char *defaults_file; /* the file they were read from, for messages; a string literal, or NULL */
 };
 
-void model_free(struct model *m);
-/* "fp16" or "fp32": of the weights in memory. */
+void model_free(struct model *m); /* accepts NULL */
+/* The precision of the weights in memory: "fp16" or "fp32". */
 const char *model_precision(const struct model *m);
-/* SHA-256 of the weights, computed when first asked after a change; borrowed. */
+/* SHA-256 [32] of configuration and weights, recomputed only when the version has changed; borrowed. */
 const unsigned char *model_fingerprint(struct model *m);
 
 #endif

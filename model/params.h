@@ -1,46 +1,46 @@
 #ifndef PRATTLE_MODEL_PARAMS_H
 #define PRATTLE_MODEL_PARAMS_H
 /*
- * The parameters of one model, in one block: matrices in panels of the chosen
- * precision, vectors and position embeddings in fp32. The loaders never see the
- * layout: they go through the table of tensors and fill each from whatever reads
- * their file.
+ * The parameters of a model in one block: matrices in panels (model/kernels/linear.h) of the chosen
+ * precision, vectors and position embeddings in fp32. Loaders do not depend on this layout: they
+ * walk the table of tensors and supply a reader for each.
  */
 #include "model/base/progress.h"
 #include "model/tensors.h"
 
 #include <stdint.h>
 
-/* Bytes of the block for this shape, before anything is allocated. */
+/* Bytes of the block for this configuration; allocates nothing. */
 size_t params_bytes(const struct config *c, enum dtype dtype);
-/* The table alone, no weights allocated (block NULL): for converting files. */
+/* The table of tensors alone, without weights (block NULL): for converting files. Fails as
+ * params_init. */
 int params_describe(struct params *p, const struct config *c);
-/* Allocate, all zero. config is checked first. */
+/* Allocate all parameters, zeroed. ERR_RANGE as config_check, ERR_NOMEM. */
 int params_init(struct params *p, const struct config *c, enum dtype dtype);
 void params_release(struct params *p);
-struct param_tensor *params_find(const struct params *p, const char *name); /* NULL: none */
+struct param_tensor *params_find(const struct params *p, const char *name); /* NULL: no such tensor */
 
 /*
- * Where a tensor's elements come from. read fills dst with n elements from element
- * `first` on, as they lie in the file; it is called from several threads at once.
+ * Supplies the elements of one tensor. read stores elements first .. first + n - 1, in the file's
+ * order and in `dtype`, at dst. Several threads call it at the same time.
  */
 struct tensor_reader {
     int (*read)(void *user, void *dst, uint64_t first, size_t n);
     void *user;
     enum dtype dtype;
-    bool out_major; /* a CONV1D stored [out,in] */
+    bool out_major; /* a PARAM_CONV1D is stored [out,in] */
 };
 /*
- * Fill n tensors, each from its reader, by all threads of the team. n_bad[i] counts
- * elements that are NaN or infinite once in place (a value beyond fp16's range is
- * infinite then). An error of a reader gets "cannot load tensor NAME: " in front;
- * ERR_INTERRUPTED as progress_step. The contents are then undefined.
+ * Fill tensors [n], each from its reader, by the whole thread team. n_bad [n] receives how many
+ * elements of each tensor are NaN or infinite in memory, which includes values that overflow
+ * binary16. A reader's error gets "cannot load tensor NAME: " in front; ERR_INTERRUPTED as
+ * progress_step. After an error the tensors' contents are undefined.
  */
 int params_fill(struct param_tensor *tensors, const struct tensor_reader *readers, int n,
                 uint64_t *n_bad, const struct progress *progress);
-/* The other way: elements first .. first+n-1 of t in HF's order ([rows,cols]) as fp32. */
+/* out [n] = elements first .. first + n - 1 of t as fp32, t being [rows,cols] row-major. */
 void params_read(const struct param_tensor *t, float *out, uint64_t first, size_t n);
-/* SHA-256 over config and weights, 32 bytes; by all threads. */
+/* SHA-256 over configuration and weights, by the whole thread team. */
 void params_hash(const struct params *p, unsigned char out[32]);
 
 #endif

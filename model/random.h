@@ -1,23 +1,24 @@
 #ifndef PRATTLE_MODEL_RANDOM_H
 #define PRATTLE_MODEL_RANDOM_H
 /*
- * GPT-2 freshly initialised (Radford et al. 2019): normal(0, initializer_range), the
- * projections into the residual stream scaled by 1 / sqrt(2 L), biases 0, LayerNorm 1
- * and 0. Nothing is stored: each element is a function of (seed, tensor, position).
+ * Random initialization of GPT-2 (Radford et al. 2019): matrices and embeddings from
+ * normal(0, initializer_range), the projections into the residual stream scaled by 1 / sqrt(2 L);
+ * biases 0; layer norm weights 1. Each element is a function of seed, tensor and position, so
+ * nothing is stored.
  */
 #include "model/params.h"
 
-/* One tensor: normals of one stream times scale, or one value everywhere. */
+/* One tensor: the normals of one stream (rng_normals) times scale, or a constant. */
 struct random_tensor {
     uint64_t seed, stream;
-    float scale; /* 0: constant */
+    float scale; /* 0: every element is `constant` */
     float constant;
 };
 
-/* t: entry number `stream` of the table of tensors of a model of shape c. */
+/* For t, which is tensor number `stream` of a model of configuration c. */
 struct random_tensor random_tensor_init(const struct param_tensor *t, uint64_t stream,
                                         const struct config *c, uint64_t seed);
-/* Elements first .. first+n-1. */
+/* out [n] = elements first .. first + n - 1. */
 void random_tensor_read(const struct random_tensor *r, float *out, uint64_t first, size_t n);
 
 #endif

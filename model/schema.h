@@ -1,53 +1,57 @@
 #ifndef PRATTLE_MODEL_SCHEMA_H
 #define PRATTLE_MODEL_SCHEMA_H
 /*
- * The ONE list of a model's tensors: names, shapes, what each is to an optimizer, and where the
- * forward pass finds it. Parameters, training weights, names in files and adapters all walk it,
- * so a member of the family with other tensors is another list here. Rows of the layers stand
- * together, a matrix right before its bias; rows that only an untied model has come last.
+ * The one list of a model's tensors: names, shapes, weight decay, and the field that the forward
+ * pass reads. Parameters, training weights, names in files and adapters are all derived from it;
+ * an architecture with other tensors needs only another list here. The rows of a layer are
+ * contiguous, a matrix directly before its bias; rows of untied models come last.
  */
 #include "model/tensors.h"
 
 struct schema_row {
-    const char *name; /* Hugging Face's, without "transformer." and "h.N." */
-    const char *gguf; /* llama.cpp's, without "blk.N." and the last part */
+    const char *name; /* in Hugging Face files, without "transformer." and "h.N." */
+    const char *gguf; /* in GGUF, without "blk.N." and ".weight" or ".bias" */
     enum param_kind kind;
-    /* In letters of config.h: "C", "3C", "F", "V"; "n" is n_ctx, "1" one. */
+    /* In letters of config.h: "C", "3C", "F", "V"; "n" is n_ctx, "1" is 1. */
     const char *rows, *cols;
-    bool in_layer;    /* once a layer; else once */
-    bool untied_only; /* where tie_word_embeddings is off */
-    bool decays;
-    /* Of a struct linear (CONV1D, EMBEDDING) or a float pointer, in struct layer or params. */
+    bool in_layer;    /* one tensor for each layer; else one for the model */
+    bool untied_only; /* exists only without tie_word_embeddings */
+    bool decays;      /* weight decay on matrices applies */
+    /* Of the field in struct layer or struct params: a struct linear (CONV1D, EMBEDDING), or else a
+     * float pointer. */
     size_t offset;
 };
 
-/* Tensor i of a model: its row, and its layer or -1. */
+/* A tensor of a model: its row, and its layer, -1 outside the layers. */
 struct schema_tensor {
     const struct schema_row *row;
     int layer;
 };
 
+/* How many tensors a model has, and tensor i of them. */
 int schema_count(const struct config *c);
 struct schema_tensor schema_tensor(const struct config *c, int i);
-/* Of the tensors of a model, the first of layer 0, and how many each layer has. */
+/* The index of layer 0's first tensor, and the number of tensors in each layer. */
 int schema_first_in_layers(void);
 int schema_each_layer(void);
+/* The tensor's rows and columns, as in struct param_tensor. */
 void schema_shape(const struct schema_row *row, const struct config *c, int *rows, int *cols);
-/* "h.0.attn.c_attn.weight" */
+/* The tensor's name in out [n]: "h.0.attn.c_attn.weight". */
 void schema_name(char *out, size_t n, struct schema_tensor t);
-/* The row of such a name, and its layer; row NULL: none has it. */
+/* The tensor of such a name; row NULL: there is none. */
 struct schema_tensor schema_find(const char *name);
 
-/* Matrix i of a layer, the Conv1D in their order; NULL past the last. */
+/* The row of matrix i of a layer (PARAM_CONV1D, in order); NULL past the last. */
 const struct schema_row *schema_matrix(int i);
 
 static inline bool schema_is_linear(const struct schema_row *row)
 {
     return row->kind == PARAM_CONV1D || row->kind == PARAM_EMBEDDING;
 }
-/* Where the forward pass finds a tensor; p->layers is there if the row is in them. */
+/* The tensor's field in p, for matrices and embeddings, and for all others. p->layers must exist if
+ * the tensor is in a layer. */
 struct linear *schema_linear(struct schema_tensor t, const struct params *p);
-float *schema_data(struct schema_tensor t, const struct params *p); /* of no linear */
+float *schema_data(struct schema_tensor t, const struct params *p);
 void schema_set_data(struct schema_tensor t, struct params *p, float *data);
 
 #endif

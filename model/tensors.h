@@ -1,8 +1,8 @@
 #ifndef PRATTLE_MODEL_TENSORS_H
 #define PRATTLE_MODEL_TENSORS_H
 /*
- * The tensors of a model as the forward pass reads them, and the table by which loaders, savers
- * and training go through them. schema.h says which there are.
+ * A model's tensors: as fields for the forward pass, and as a table for loaders, savers and
+ * training. schema.h lists them.
  */
 #include "model/config.h"
 #include "model/kernels/linear.h"
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One transformer block, pre-norm. */
 struct layer {
     float *ln_1_weight, *ln_1_bias; /* [C] */
     struct linear c_attn;           /* [C,3C] */
@@ -22,38 +23,37 @@ struct layer {
 
 struct params {
     struct config config;
-    enum dtype dtype; /* of all matrices, and how they lie */
+    enum dtype dtype; /* of all matrices, as is the layout */
     enum linear_layout layout;
-    struct linear wte;     /* token embedding as the head sees it: [C,V], column v is token v */
-    struct linear lm_head; /* [C,V]; the same panels as wte when tied */
+    struct linear wte;     /* the token embedding, as output head: [C,V], column v is token v */
+    struct linear lm_head; /* [C,V]; equal to wte if the embeddings are tied */
     float *wpe;            /* [n_ctx,C] */
     struct layer *layers;  /* [L]; owned */
-    float *ln_f_weight, *ln_f_bias;
-    void *block; /* owns all weights, and holds nothing else */
+    float *ln_f_weight, *ln_f_bias; /* [C] */
+    void *block; /* holds all weights and nothing else; owned */
     size_t block_bytes;
-    struct param_tensor *tensors; /* [n_tensors], in the order of schema.h */
+    struct param_tensor *tensors; /* [n_tensors], in the order of schema.h; owned */
     int n_tensors;
 };
 
 enum param_kind {
     PARAM_VECTOR,   /* [cols], rows = 1 */
-    PARAM_ROWS,     /* [rows,cols] fp32 as it is: wpe */
-    PARAM_CONV1D,   /* [rows,cols] = [in,out] in HF files, [out,in] in GGUF */
-    PARAM_EMBEDDING /* [rows,cols] = [V,C] everywhere: wte, lm_head */
+    PARAM_ROWS,     /* [rows,cols], always plain fp32 rows: wpe */
+    PARAM_CONV1D,   /* [rows,cols] = [in,out]; stored so in Hugging Face files, [out,in] in GGUF */
+    PARAM_EMBEDDING /* [rows,cols] = [V,C], stored so in all files: wte, lm_head */
 };
 
-/* One tensor under its Hugging Face name without "transformer.": "h.0.attn.c_attn.weight". */
+/* One tensor. */
 struct param_tensor {
-    char name[64];
+    char name[64]; /* in Hugging Face files, less "transformer.": "h.0.attn.c_attn.weight" */
     enum param_kind kind;
     int rows, cols;
     int layer;   /* -1 outside the layers */
-    bool decays; /* by what optimizers call weight decay on matrices */
-    /* Where it is, the other two NULL: plain rows in fp32 (VECTOR and ROWS; in training
-     * matrices too, as they lie in HF files), the same in binary16, or panels. */
-    float *data;
-    uint16_t *half;
-    struct linear *linear;
+    bool decays; /* weight decay on matrices applies to it */
+    /* Where the elements are; the other two pointers are NULL. Borrowed. */
+    float *data;           /* [rows,cols] fp32: VECTOR and ROWS, and every tensor in training */
+    uint16_t *half;        /* [rows,cols] binary16: every tensor in float16 training */
+    struct linear *linear; /* panels: matrices in inference */
 };
 
 #endif

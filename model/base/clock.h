@@ -1,9 +1,9 @@
 #ifndef PRATTLE_MODEL_BASE_CLOCK_H
 #define PRATTLE_MODEL_BASE_CLOCK_H
 
-/* Seconds of a clock that never goes back; only differences mean anything. */
+/* Seconds on the monotonic clock; only differences are meaningful. */
 double clock_s(void);
-/* Sleep, at most until a signal comes. */
+/* Sleep; a signal ends it early. */
 void clock_sleep_s(double seconds);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 uint32_t crc32c(const void *bytes, size_t n);
-/* As TFRecord files store it: turned by 15 bits, plus 0xa282ead8. */
+/* As TFRecord files store it: rotated right by 15 bits, plus 0xa282ead8. */
 uint32_t crc32c_masked(const void *bytes, size_t n);
 
 #endif

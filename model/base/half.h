@@ -1,8 +1,9 @@
 #ifndef PRATTLE_MODEL_BASE_HALF_H
 #define PRATTLE_MODEL_BASE_HALF_H
 /*
- * IEEE 754 binary16 and bfloat16 against binary32, round to nearest even,
- * subnormals, infinities and NaN kept. Portable: the reference of the vector forms.
+ * Conversions between IEEE 754 binary16 or bfloat16 and binary32, rounding to nearest even.
+ * Subnormals and infinities are exact; NaN stays NaN. Portable C, for binary16 bit for bit what
+ * the vector instructions (F16C, AVX-512) give.
  */
 #include <stdint.h>
 #include <string.h>

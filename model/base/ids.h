@@ -1,7 +1,7 @@
 #ifndef PRATTLE_MODEL_BASE_IDS_H
 #define PRATTLE_MODEL_BASE_IDS_H
 /*
- * Token ids, and a list of them that grows.
+ * Token ids, and a growable list of them. A zeroed struct is an empty list.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -14,8 +14,9 @@ struct ids {
     size_t n, cap;
 };
 void ids_release(struct ids *l);
-/* Room for so many more. ERR_NOMEM, of both: l is unchanged. */
+/* Room for `more` ids behind the n there are. ERR_NOMEM: l is unchanged. */
 int ids_reserve(struct ids *l, size_t more);
+/* Append n ids. ERR_NOMEM: l is unchanged. */
 int ids_add(struct ids *l, const token_id *ids, size_t n);
 
 #endif

@@ -1,38 +1,40 @@
 #ifndef PRATTLE_MODEL_BASE_MEM_H
 #define PRATTLE_MODEL_BASE_MEM_H
 /*
- * Memory. Every allocation of the program passes here, so that a test can count
- * them and make number k fail. Blocks are zeroed and aligned to 64 bytes.
+ * Memory. The program's own allocations all go through these functions, so that tests can count
+ * them and make the k-th fail. Blocks are zeroed and aligned to 64 bytes. Every function that
+ * allocates returns NULL after err_set(ERR_NOMEM).
  */
 #include <stddef.h>
 #include <stdint.h>
 
 #define MEM_ALIGN 64
 
-/* NULL after err_set(ERR_NOMEM). Zero bytes give a block that can be freed. */
+/* A block; of 0 bytes too, to be freed like any other. */
 void *mem_alloc(size_t bytes);
-/* n objects of size bytes; the product is checked. */
+/* n objects of size bytes each; ERR_NOMEM where the product overflows. */
 void *mem_array(size_t n, size_t size);
-/* Grow p (from mem_*, or NULL) from old to new bytes; the new part is zero. On
- * failure returns NULL and p is untouched. */
+/* Move the block p (NULL: none) to a new one of new_bytes, zeroed behind the copied bytes, and free
+ * p. On failure p is unchanged. */
 void *mem_grow(void *p, size_t old_bytes, size_t new_bytes);
 char *mem_strdup(const char *s);
-/* printf into a fresh string. */
+/* sprintf into a new string. */
 char *mem_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Of what mem_* gave, and of nothing else: a library's memory goes back by its own function. */
+/* Frees only blocks from these functions; a library's memory is freed by the library's function. */
 void mem_free(void *p);
 
-/* Large blocks straight from the system: zero pages, touched only when used, huge
- * pages asked for. Give the same size back. */
+/* Large blocks mapped from the system: zeroed, backed by memory only once touched, with huge pages
+ * requested. mem_unmap takes the same size. */
 void *mem_map(size_t bytes);
 void mem_unmap(void *p, size_t bytes);
 
-/* The most memory this process has had at once, by the system's count; 0: not known. */
+/* Peak resident memory of this process (VmHWM), in bytes; 0: not known. */
 size_t mem_peak_bytes(void);
 
 /*
- * Carving: size first, then carve. With base NULL, arena_take only adds up; with a
- * base it hands out what the first pass counted, in the same order.
+ * Carving one block into aligned pieces, in two passes of the same calls: with base NULL
+ * arena_take returns NULL and only adds up sizes in `used`; with base set to a block of that size
+ * it returns the pieces in order.
  */
 struct arena {
     char *base; /* NULL while sizing */
@@ -40,9 +42,9 @@ struct arena {
 };
 void *arena_take(struct arena *a, size_t bytes);
 
-/* For tests. Allocations so far by this process. */
+/* For tests: how many allocations this process has made. */
 uint64_t mem_count(void);
-/* The k-th allocation from now fails, k >= 1; 0 switches this off. */
+/* For tests: make the k-th allocation from now fail, k >= 1; 0: none. */
 void mem_fail_at(uint64_t k);
 
 #endif

@@ -1,49 +1,52 @@
 #ifndef PRATTLE_MODEL_BASE_PAR_H
 #define PRATTLE_MODEL_BASE_PAR_H
 /*
- * The one thread team: a resident OpenMP team, led by a thread of its own, so that the
- * thread that calls par_start is free to draw while the team computes. Where it has a thread for each CPU the process may use, each is pinned to one.
+ * The process's one thread team: a resident OpenMP team with a leader thread of its own, so that
+ * the caller of par_start can do other work while the team computes. A team with as many threads
+ * as the process may use CPUs pins each thread to one CPU.
  *
- * A job is one function run by every thread of the team at once. Inside it there is
- * no lock and no system call but what par_barrier does: it spins a while, then
- * yields. Results must not depend on the number of threads: split rows and columns,
- * never sums.
+ * A job is one function that every thread of the team runs at the same time. Jobs take no locks
+ * and make no system calls; their only synchronization is par_barrier, which spins briefly and
+ * then yields. The results of a job must not depend on the number of threads: split rows and
+ * columns between threads, never sums.
  */
 #include <stdbool.h>
 #include <stddef.h>
 
 typedef void par_fn(void *arg, int thread, int n_threads);
 
-/* Make the team: n_threads 0 means one for each CPU the process may use. Calling it
- * again makes a new team. ERR_RANGE outside 0..1024. */
+/* Start the team, or replace it by a new one. n_threads 0 means one thread for each CPU that the
+ * process may use; ERR_RANGE outside 0..1024. */
 int par_open(int n_threads, bool pin);
-/* When this returns, the team's threads have gone, with all that libraries keep for a thread: the
- * program may end. Harmless without a team. */
+/* End the team and join its threads, so that the memory libraries hold for each thread is freed
+ * before the program exits. Does nothing without a team. */
 void par_close(void);
-/* Whether each thread is kept on a CPU of its own. */
+/* Whether each thread is pinned to a CPU. */
 bool par_pinned(void);
-/* Threads in the team; a team of default size is made if there is none. */
+/* The number of threads; starts a team of the default size if there is none. */
 int par_threads(void);
 
-/* Run the job and wait for its end. From inside a job: not allowed. */
+/* Run a job and wait for its end. Not to be called from inside a job. */
 void par_run(par_fn *fn, void *arg);
-/* The same in two halves: the caller goes on in between. */
+/* par_run in two halves: start the job; par_done polls for its end, par_wait blocks until then. */
 void par_start(par_fn *fn, void *arg);
 bool par_done(void);
 void par_wait(void);
-/* Wait for the end, but no longer than this; whether it has come. */
+/* As par_wait, for at most so many seconds. Returns par_done. */
 bool par_wait_s(double seconds);
 
-/* All threads of the running job meet; what each wrote before, all see after. */
+/* Wait until every thread of the job has arrived; what any of them wrote before the barrier is
+ * visible to all of them after it. */
 void par_barrier(void);
 
-/* Part `thread` of n things cut into n_threads runs as even as can be. */
+/* This thread's share of n items: first .. last - 1. Shares are contiguous and differ in size by at
+ * most one item. */
 static inline void par_split(int n, int thread, int n_threads, int *first, int *last)
 {
     *first = (int)((long long)n * thread / n_threads);
     *last = (int)((long long)n * (thread + 1) / n_threads);
 }
-/* The same of elements first .. first + count - 1, all runs but the last in whole units. */
+/* The same for elements first .. first + count - 1, where shares begin at multiples of unit. */
 static inline void par_split_units(size_t n, size_t unit, int thread, int n_threads, size_t *first,
                                    size_t *count)
 {

@@ -1,31 +1,32 @@
 #ifndef PRATTLE_MODEL_BASE_PROFILE_H
 #define PRATTLE_MODEL_BASE_PROFILE_H
 /*
- * Where the team's time goes: each thread says, at the start of a piece of work, which
- * part of the whole it is. Off, as it is but for the bench, that costs a test; on, a
- * look at the clock.
+ * Where the thread team's time goes, by category. A thread calls profile_set when it begins work of
+ * another category. Profiling is off unless the bench switches it on; profile_set then costs one
+ * branch, else one reading of the clock.
  */
 enum profile_part {
-    PART_REST, /* what nobody has said anything of */
+    PART_REST, /* everything not named below */
     PART_MATRICES,
     PART_ATTENTION,
     PART_LAYERNORM,
     PART_ACTIVATION,
-    PART_LOSS, /* but for its matrices */
+    PART_LOSS, /* without its matrix products */
     PART_OPTIMIZER,
-    PART_WAITS, /* for other threads */
+    PART_WAITS, /* barriers: waiting for other threads */
     N_PARTS
 };
 
-/* Measure from now on, a team of n_threads. Between jobs. ERR_NOMEM. */
+/* Start profiling a team of n_threads; not while a job runs. ERR_NOMEM. */
 int profile_start(int n_threads);
-/* Stop; the seconds of all threads together since profile_start, in jobs, by part. */
+/* Stop profiling. seconds: time since profile_start by category, summed over threads; time outside
+ * jobs does not count. */
 void profile_stop(double seconds[N_PARTS]);
 
-/* What this thread does from now on; returns what it did before. Outside a job, and where
- * nothing is measured: nothing. */
+/* Set this thread's category from now on; returns the one before. Does nothing outside jobs or while
+ * profiling is off. */
 enum profile_part profile_set(enum profile_part part);
-/* Of a thread of the team, for par.c: a job begins, in its rest; and ends. */
+/* For par.c: this thread begins a job, in PART_REST, and ends it. */
 void profile_enter(int thread);
 void profile_leave(void);
 

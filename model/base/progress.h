@@ -1,26 +1,27 @@
 #ifndef PRATTLE_MODEL_BASE_PROGRESS_H
 #define PRATTLE_MODEL_BASE_PROGRESS_H
 /*
- * How long work reports upwards, and how it is told to stop. Nothing below repl/
- * prints: it calls these, and a NULL progress is silent.
+ * Progress of long work, and its interruption. Code below repl/ never prints: it calls these
+ * functions, which call back into repl/. A NULL progress is silent.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 struct progress {
-    /* done of total units (total 0: not known); called often, draws when it likes. */
+    /* `done` of `total` units (total 0: not known) are done. Called often; redraws as seldom as it
+     * wants. */
     void (*step)(void *user, const char *what, uint64_t done, uint64_t total);
-    /* One sentence the user should see: a warning. Borrowed for the call. */
+    /* A warning for the user; text is borrowed for the call. */
     void (*note)(void *user, const char *text);
     void *user;
 };
 
-/* Reports, and returns ERR_INTERRUPTED when interrupt_pending(), else 0. */
+/* Report progress. Returns 0, or ERR_INTERRUPTED if interrupt_pending(). */
 int progress_step(const struct progress *p, const char *what, uint64_t done, uint64_t total);
 void progress_note(const struct progress *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The one flag that Ctrl-C and SIGTERM set; safe in a signal handler. */
+/* The flag that Ctrl-C and SIGTERM set; async-signal-safe. */
 void interrupt_raise(void);
 void interrupt_clear(void);
 bool interrupt_pending(void);

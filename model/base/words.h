@@ -1,8 +1,8 @@
 #ifndef PRATTLE_MODEL_BASE_WORDS_H
 #define PRATTLE_MODEL_BASE_WORDS_H
 /*
- * Lists of words as settings hold them ("\n,User:,a\,b"), and the nearest of a list
- * to a word somebody mistyped.
+ * Comma-separated lists of words in settings ("\n,User:,a\,b"), and the closest match for a
+ * mistyped name.
  */
 #include <stddef.h>
 
@@ -15,17 +15,18 @@ struct words {
 };
 
 /*
- * Words separated by commas, each as it stands, blanks too. C escapes: \n \t \r \a \b
- * \f \v \e \0 \\ \" \' \xHH, and \, for a comma inside a word. NULL and "" give none.
+ * Split text at its commas; spaces belong to the words. Escapes: \n \t \r \a \b \f \v \e \0 \\
+ * \" \' \xHH as in C, and \, for a comma inside a word. NULL and "" give an empty list.
  * ERR_RANGE: an empty word or an unknown escape; out is then empty.
  */
 int words_parse(struct words *out, const char *text);
 void words_release(struct words *w);
-/* Whether text is such a list: ERR_RANGE with "name: " in front. */
+/* Check that words_parse accepts text: 0, or its error with "name: " in front. */
 int words_check(const char *name, const char *text);
 
-/* The nearest of n names to this one by Damerau-Levenshtein distance, the first of
- * several; NULL if none is near (more than a third of its letters, and 2, differ). */
+/* The one of n names closest to `name` by restricted Damerau-Levenshtein distance, ignoring case;
+ * the first of several. NULL if every distance is above the greater of 2 and a third of name's
+ * length. */
 const char *words_nearest(const char *name, const char *const *names, size_t n);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <yaml.h>
 
-struct yaml_reader {
+struct reading {
     yaml_parser_t parser;
     const char *label;
     struct yaml_shape shape;
@@ -17,29 +17,29 @@ struct yaml_reader {
     void *user;
 };
 
-static int wrong_event(const struct yaml_reader *r, const yaml_event_t *at, const char *what)
+static int wrong_event(const struct reading *r, const yaml_event_t *at, const char *what)
 {
     return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, at->start_mark.line + 1, what);
 }
 
 /* A text that its NUL would cut short. */
-static bool holds_nul(const yaml_event_t *e)
+static bool is_cut(const yaml_event_t *e)
 {
     return e->type == YAML_SCALAR_EVENT &&
            strlen((const char *)e->data.scalar.value) != e->data.scalar.length;
 }
 
-static int next_event(struct yaml_reader *r, yaml_event_t *e)
+static int next_event(struct reading *r, yaml_event_t *e)
 {
     if (!yaml_parser_parse(&r->parser, e)) {
         memset(e, 0, sizeof *e);
         return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, r->parser.problem_mark.line + 1,
                        r->parser.problem == NULL ? "not YAML" : r->parser.problem);
     }
-    return holds_nul(e) ? wrong_event(r, e, "a NUL in a text") : 0;
+    return is_cut(e) ? wrong_event(r, e, "a NUL in a text") : 0;
 }
 
-static int wrong_value(const struct yaml_reader *r, const yaml_event_t *key)
+static int wrong_value(const struct reading *r, const yaml_event_t *key)
 {
     char name[80];
     file_show(name, sizeof name, (const char *)key->data.scalar.value);
@@ -56,7 +56,7 @@ static bool is_null(const yaml_event_t *e)
            (*text == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0);
 }
 
-static int take_pair(struct yaml_reader *r, const yaml_event_t *key, const char *text)
+static int take_pair(struct reading *r, const yaml_event_t *key, const char *text)
 {
     struct yaml_pair p = {.section = r->section == NULL ? "" : r->section,
                           .name = (const char *)key->data.scalar.value,
@@ -79,7 +79,7 @@ static int add_item(struct buf *out, const char *text)
 }
 
 /* The items of a list up to its end, joined by commas. */
-static int read_list(struct yaml_reader *r, const yaml_event_t *key)
+static int read_list(struct reading *r, const yaml_event_t *key)
 {
     struct buf joined = {0};
     int rc = 0;
@@ -99,10 +99,10 @@ static int read_list(struct yaml_reader *r, const yaml_event_t *key)
     return rc;
 }
 
-static int read_mapping(struct yaml_reader *r);
+static int read_mapping(struct reading *r);
 
 /* What stands behind a key. */
-static int read_value(struct yaml_reader *r, const yaml_event_t *key)
+static int read_value(struct reading *r, const yaml_event_t *key)
 {
     yaml_event_t value = {0};
     int rc = next_event(r, &value);
@@ -122,7 +122,7 @@ static int read_value(struct yaml_reader *r, const yaml_event_t *key)
     return rc;
 }
 
-static int read_mapping(struct yaml_reader *r)
+static int read_mapping(struct reading *r)
 {
     for (;;) {
         yaml_event_t key = {0};
@@ -139,7 +139,7 @@ static int read_mapping(struct yaml_reader *r)
 }
 
 /* Everything up to the end of the stream: one mapping, or nothing. */
-static int read_stream(struct yaml_reader *r)
+static int read_stream(struct reading *r)
 {
     for (bool seen = false;;) {
         yaml_event_t e = {0};
@@ -163,7 +163,7 @@ static int read_stream(struct yaml_reader *r)
 int yaml_read_pairs(const char *label, const char *text, size_t n, struct yaml_shape shape,
                     int (*take)(void *user, const struct yaml_pair *p), void *user)
 {
-    struct yaml_reader r = {.label = label, .shape = shape, .take = take, .user = user};
+    struct reading r = {.label = label, .shape = shape, .take = take, .user = user};
     if (!yaml_parser_initialize(&r.parser))
         return err_set(ERR_NOMEM, "not enough memory to read %s", label);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, n);

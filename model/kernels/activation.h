@@ -1,9 +1,9 @@
 #ifndef PRATTLE_MODEL_KERNELS_ACTIVATION_H
 #define PRATTLE_MODEL_KERNELS_ACTIVATION_H
 /*
- * The activations of the feed-forward, the one list: each row has the enum's word, the functions
- * v_NAME and v_NAME_grad of functions.h, how people call it, and transformers' names for it, the
- * first of which is written to files.
+ * The one list of the feed-forward's activations. A row has the enumerator's suffix, the NAME of
+ * the functions v_NAME and v_NAME_grad in functions.h, a title for people, and the names that
+ * transformers uses, the first of which is written to files.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,12 +21,13 @@
 enum activation { EACH_ACTIVATION(ACTIVATION_WORD) N_ACTIVATIONS };
 #undef ACTIVATION_WORD
 
-/* false, and *a untouched, where no activation has this name. */
+/* The activation of one of transformers' names; false, and *a unchanged, if there is none. */
 bool activation_find(enum activation *a, const char *name);
+/* The name written to files: "gelu_new". */
 const char *activation_name(enum activation a);
-/* As people call it: "exact GELU". */
+/* The title: "exact GELU". */
 const char *activation_title(enum activation a);
-/* All names, "gelu_new, ..., quick_gelu or tanh", in out; returns out. */
+/* All names, "gelu_new, ..., quick_gelu or tanh", in out [size]. Returns out. */
 char *activation_names(char *out, size_t size);
 
 enum { ACTIVATION_NAMES_BYTES = 200 }; /* room enough for activation_names */

@@ -1,17 +1,18 @@
 #ifndef PRATTLE_MODEL_KERNELS_ATTENTION_H
 #define PRATTLE_MODEL_KERNELS_ATTENTION_H
 /*
- * Causal attention of one head over pages of 64 keys, online softmax page by page
- * (Dao et al. 2022, Milakov & Gimelshein 2018):
+ * Causal attention of one head over pages of 64 keys, with online softmax page by page
+ * (Dao et al. 2022, Milakov & Gimelshein 2018). For a query row q [D]:
  *
- *   m = -inf, sum = 0, acc [D] = 0; for each page that holds keys the row may see:
- *     s[j] = (acc = 0; acc = fma(q[d], K[d][j], acc), d ascending) * scale
- *     softmax_block (attention_kernels.h) over the c keys of the page, giving r and the weights s
- *     acc[d] = acc[d] * r; acc[d] = fma(s[j], V[j][d], acc[d]), j = 0 .. c - 1
+ *   m = -inf, sum = 0, acc [D] = 0
+ *   for each page, c being how many of its keys are at or before the row's position, c > 0:
+ *     s[j] = sum over d ascending of fma(q[d], K[d][j], .)
+ *     r = softmax_block(s, c, scale, &m, &sum)      s becomes weights (attention_kernels.h)
+ *     acc[d] = r acc[d]; for j = 0 .. c - 1: acc[d] = fma(s[j], V[j][d], acc[d])
  *   out[d] = acc[d] / sum
  *
- * Rows never use keys beyond their own, whatever the slots hold, and no row's bits
- * depend on the rows computed with it.
+ * Keys after a row's position never enter its output, whatever the page holds there, and a row's
+ * bits do not depend on the rows computed with it.
  */
 #include "model/kernels/linear.h"
 
@@ -21,17 +22,17 @@ enum { ATTENTION_BLOCK = 64 };
 struct attention {
     enum dtype dtype;     /* of keys and values */
     int D;                /* head size */
-    float scale;          /* of the scores */
+    float scale;          /* scores are multiplied by this */
     char *const *pages;   /* page i holds positions 64 i .. 64 i + 63 */
-    size_t key_offset;    /* of this head in a page: [D][64], aligned to 64 bytes */
-    size_t value_offset;  /* [64][D16], D16 = D rounded up to 16, the rest zero; aligned */
-    const char *prefetch; /* the keys to be read after these, fetched meanwhile; NULL: none */
+    size_t key_offset;    /* in bytes: this head's keys in a page, [D][64], aligned to 64 bytes */
+    size_t value_offset;  /* its values, [64][D16], D16 = D rounded up to 16, padded with zeros */
+    const char *prefetch; /* the keys that will be read after these; NULL: unknown */
 
-    /* For training; NULL: nothing. */
-    float *lse; /* gets m + ln sum of row i at lse[i * ld_lse] */
+    /* For training. */
+    float *lse; /* row i's log-sum-exp, m + ln sum, goes to lse[i * ld_lse]; NULL: nowhere */
     size_t ld_lse;
-    const struct dropout *dropout; /* of the weights s, after sum has them: keys of page p for
-                                      the row at position t are block mask + p n_ctx + t */
+    const struct dropout *dropout; /* of the weights, after they are added to sum: those of page p
+                                      for position t are block mask + p n_ctx + t; NULL: none */
     uint64_t stream, mask;
     int n_ctx;
 };
@@ -40,16 +41,17 @@ struct attention {
 size_t attention_scratch_bytes(int D);
 
 /*
- * out [n,D] = attention of query rows q [n,D] at positions first .. first + n - 1 over
- * keys 0 .. own position, all stored already. Best in runs of many rows.
+ * out [n,D] = attention of query rows q [n,D] at positions first .. first + n - 1, each over the
+ * keys at positions 0 to its own, which are stored already. Many rows at once are fastest.
  *
- * ldo, ldq   floats from one row to the next
- * scratch    attention_scratch_bytes, this thread's own, aligned to 64
+ * ldo, ldq   floats from row to row
+ * scratch    this thread's own, attention_scratch_bytes(D), aligned to 64 bytes
  */
 void attention_rows(const struct attention *a, float *out, size_t ldo, const float *q, size_t ldq,
                     int n, int first, void *scratch);
 
-/* Store keys and values k, v [n,D] at positions first .. first + n - 1. */
+/* Store keys k and values v, [n,D] with ld floats from row to row, at positions first ..
+ * first + n - 1 of the pages. */
 void attention_store(const struct attention *a, const float *k, const float *v, size_t ld, int n,
                      int first);
 

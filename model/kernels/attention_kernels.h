@@ -1,22 +1,29 @@
 #ifndef PRATTLE_MODEL_KERNELS_ATTENTION_KERNELS_H
 #define PRATTLE_MODEL_KERNELS_ATTENTION_KERNELS_H
 /*
- * Softmax over a block of 64 keys, forward and backward.
+ * Softmax over one block of 64 keys, forward and backward.
  */
 
 struct attention_kernels {
     /*
-     * One key block of online softmax (Milakov & Gimelshein 2018), n <= 64 of the
-     * scores s [64]: m' = max(m, max s scale), s = exp(s scale - m') (0 from n on),
-     * sum' = sum exp(m - m') + sum of s. Returns exp(m - m'), what all earlier values
-     * are to be multiplied by.
+     * One step of online softmax (Milakov & Gimelshein 2018) over the first n <= 64 scores of
+     * s [64], with the running maximum m and running sum:
+     *
+     *   m' = max(m, max_i s[i] scale)
+     *   s[i] = exp(s[i] scale - m') for i < n, else 0
+     *   sum' = sum exp(m - m') + sum_i s[i]
+     *
+     * Returns exp(m - m'), by which the caller multiplies what it accumulated before.
      */
     float (*softmax_block)(float *s, int n, float scale, float *m, float *sum);
 
     /*
-     * Softmax's gradient over n <= 64 keys of a row: p [64] holds scores and becomes
-     * their weights exp(p scale - lse), ds [64] holds the gradients of the weights and
-     * becomes those of the scores, p (ds - delta) scale; both 0 from n on.
+     * The gradient of softmax over the first n <= 64 keys of a row. lse is the row's log-sum-exp,
+     * delta the sum over all its keys of weight times gradient of the weight.
+     *
+     * p [64]    scores; becomes the weights p' = exp(p scale - lse), 0 from n on
+     * ds [64]   gradients of the weights; becomes those of the scores, p' (ds - delta) scale, 0
+     *           from n on
      */
     void (*softmax_grad)(float *p, float *ds, int n, float scale, float lse, float delta);
 };

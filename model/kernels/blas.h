@@ -1,24 +1,30 @@
 #ifndef PRATTLE_MODEL_KERNELS_BLAS_H
 #define PRATTLE_MODEL_KERNELS_BLAS_H
-/* OpenBLAS on the calling thread alone; the team splits the work before it. */
+/*
+ * fp32 matrix products by OpenBLAS, which runs on the calling thread alone: the thread team divides
+ * a product into tiles and calls OpenBLAS for each.
+ */
 #include <stdbool.h>
 #include <stddef.h>
 
-/* c [m,n] = alpha op(a) [m,k] op(b) [k,n] + beta c, row-major; ld floats a row. */
+/* C [m,n] = alpha op(A) [m,k] op(B) [k,n] + beta C, all row-major; op transposes or not; lda, ldb and
+ * ldc are floats from row to row as stored. */
 void blas_gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float alpha, const float *a,
                int lda, const float *b, int ldb, float beta, float *c, int ldc);
 
 /*
- * The tiles that the rows and columns of a product are cut into, as even as can be: by the
- * product and the machine's processors, whatever the team, so that bits do not depend on it.
+ * The tiles of an [m,n] product: rows row .. row + rows - 1, columns col .. col + cols - 1. They
+ * depend on m, n and the machine's number of processors, not on the team, so that the bits of a
+ * product are the same for teams of any size.
  */
 struct blas_tile {
     int row, rows, col, cols;
 };
-int blas_tiles(int m, int n); /* how many */
+/* How many tiles, and tile i. */
+int blas_tiles(int m, int n);
 struct blas_tile blas_tile(int m, int n, int i);
-/* This thread's share of the tiles of the product; others take theirs with the same
- * arguments. */
+/* blas_gemm for this thread's share of the tiles. Every thread of the job calls it with the same
+ * arguments; no barrier. */
 void blas_gemm_share(bool transpose_a, bool transpose_b, int m, int n, int k, float alpha,
                      const float *a, int lda, const float *b, int ldb, float beta, float *c,
                      int ldc, int thread, int n_threads);

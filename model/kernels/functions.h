@@ -1,8 +1,8 @@
 #ifndef PRATTLE_MODEL_KERNELS_FUNCTIONS_H
 #define PRATTLE_MODEL_KERNELS_FUNCTIONS_H
 /*
- * exp, erf, tanh, the activations and their slopes over the lanes of lanes.h, the same bits
- * whatever these are made of. A slope of NaN is NaN, of anything else a finite number.
+ * exp, erf, tanh, the activations and their derivatives over the lanes of lanes.h. The derivative
+ * at NaN is NaN, at any other x (infinities included) finite.
  */
 #include "model/kernels/activation.h"
 #include "model/kernels/lanes.h"

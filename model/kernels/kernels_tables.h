@@ -1,8 +1,8 @@
 #ifndef PRATTLE_MODEL_KERNELS_KERNELS_TABLES_H
 #define PRATTLE_MODEL_KERNELS_KERNELS_TABLES_H
 /*
- * All tables of one instruction set. kernels.c copies those of the set below and lets the
- * set overwrite what it has of its own; sets may be compiled out by -DNO_ISA_KERNELS.
+ * All tables of one instruction set. kernels.c starts each set as a copy of the set below it,
+ * which the set's own fill function then overwrites. -DNO_ISA_KERNELS leaves portable alone.
  */
 #include "model/kernels/attention_kernels.h"
 #include "model/kernels/matrix_kernels.h"

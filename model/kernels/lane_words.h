@@ -1,8 +1,8 @@
 #ifndef PRATTLE_MODEL_KERNELS_LANE_WORDS_H
 #define PRATTLE_MODEL_KERNELS_LANE_WORDS_H
 /*
- * Sixteen 32-bit words as one value, in the three forms of lanes.h, and the Philox4x32-10
- * generator (model/base/rng.h) over sixteen counters at once.
+ * Sixteen 32-bit words as one value (struct w16), in the three forms of lanes.h, and the
+ * Philox4x32-10 generator (model/base/rng.h) over sixteen counters at once.
  */
 #include "model/kernels/lanes.h"
 
@@ -26,7 +26,7 @@ LANES struct w16 w_xor(struct w16 a, struct w16 b)
 {
     return (struct w16){_mm512_xor_si512(a.v, b.v)};
 }
-/* Both halves of a m. */
+/* The high and low 32 bits of a m in each lane. */
 LANES void w_multiply(struct w16 *high, struct w16 *low, struct w16 a, uint32_t m)
 {
     const __m512i by = _mm512_set1_epi32((int)m);
@@ -41,7 +41,7 @@ LANES struct v16 v_if_below(struct v16 x, struct w16 word, uint32_t limit)
     __mmask16 below = _mm512_cmplt_epu32_mask(word.v, _mm512_set1_epi32((int)limit));
     return (struct v16){_mm512_maskz_mov_ps(below, x.v)};
 }
-/* The word's first 23 bits as a fraction, in [0,1). */
+/* The word's upper 23 bits as a fraction in [0, 1). */
 LANES struct v16 w_fraction(struct w16 word)
 {
     __m512i one = _mm512_set1_epi32(0x3f800000);

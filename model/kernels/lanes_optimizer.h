@@ -1,6 +1,6 @@
 #ifndef PRATTLE_MODEL_KERNELS_LANES_OPTIMIZER_H
 #define PRATTLE_MODEL_KERNELS_LANES_OPTIMIZER_H
-/* The optimizers' steps (optimizer_kernels.h) over the lanes of lanes.h. */
+/* Optimizer steps and stochastic rounding (optimizer_kernels.h), over the lanes of lanes.h. */
 #include "model/kernels/lane_words.h"
 #include "model/kernels/lanes.h"
 #include "model/kernels/optimizer_kernels.h"
@@ -13,7 +13,7 @@ static float max_abs_row(const float *x, size_t n)
     return v_greatest(top);
 }
 
-/* In units of the last place: what is above the whole number decides against chance. */
+/* t is x in units of its last place in binary16: t rounds up with the probability of its fraction. */
 LANES struct v16 round_stochastically(struct v16 x, struct w16 word)
 {
     const struct v16 whole = v_set(0x1p23f), zero = v_set(0);
@@ -55,7 +55,7 @@ static double sum_squares(const float *x, size_t n)
     return d_sum(sum);
 }
 
-/* The moments of what is at i, stored, and the direction they give. */
+/* Store the new moments; returns u, the direction of the step. */
 LANES struct v16 update_moments(struct v16 w, float *m, float *v, const float *g,
                                const struct adam_constants *d, int used)
 {

@@ -1,10 +1,10 @@
 #ifndef PRATTLE_MODEL_KERNELS_LANES_PEAK_H
 #define PRATTLE_MODEL_KERNELS_LANES_PEAK_H
-/* Reading memory as fast as it goes (peak_kernels.h). */
+/* Reading memory at full bandwidth (peak_kernels.h), over the lanes of lanes.h. */
 #include "model/kernels/lanes.h"
 #include "model/kernels/peak_kernels.h"
 
-/* Four streams at once, each fetched a little ahead: the most one core gets. */
+/* Four streams at once, each prefetched 1 KiB ahead: the most that one core gets. */
 static float stream_sum(const uint16_t *x, size_t n)
 {
     const size_t quarter = n / 256 * 64;

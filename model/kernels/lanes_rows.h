@@ -1,7 +1,7 @@
 #ifndef PRATTLE_MODEL_KERNELS_LANES_ROWS_H
 #define PRATTLE_MODEL_KERNELS_LANES_ROWS_H
-/* Rows (row_kernels.h), a block of attention (attention_kernels.h) and the epilogue of products
- * over the lanes of lanes.h: written once, compiled in each set's file. */
+/* Row operations (row_kernels.h), softmax over a block of keys (attention_kernels.h) and the epilogue
+ * of products (matrix_kernels.h), over the lanes of lanes.h. */
 #include "model/kernels/attention_kernels.h"
 #include "model/kernels/functions.h"
 #include "model/kernels/lanes.h"

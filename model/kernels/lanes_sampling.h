@@ -1,6 +1,6 @@
 #ifndef PRATTLE_MODEL_KERNELS_LANES_SAMPLING_H
 #define PRATTLE_MODEL_KERNELS_LANES_SAMPLING_H
-/* Rows of logits (sampling_kernels.h) over the lanes of lanes.h. */
+/* Operations over rows of logits (sampling_kernels.h), over the lanes of lanes.h. */
 #include "model/kernels/functions.h"
 #include "model/kernels/lanes.h"
 #include "model/kernels/sampling_kernels.h"

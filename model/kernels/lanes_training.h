@@ -1,6 +1,6 @@
 #ifndef PRATTLE_MODEL_KERNELS_LANES_TRAINING_H
 #define PRATTLE_MODEL_KERNELS_LANES_TRAINING_H
-/* Gradients and dropout (training_kernels.h) over the lanes of lanes.h. */
+/* Gradients and dropout (training_kernels.h), over the lanes of lanes.h. */
 #include "model/kernels/functions.h"
 #include "model/kernels/lane_words.h"
 #include "model/kernels/lanes.h"

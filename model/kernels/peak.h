@@ -1,15 +1,15 @@
 #ifndef PRATTLE_MODEL_KERNELS_PEAK_H
 #define PRATTLE_MODEL_KERNELS_PEAK_H
 /*
- * What the machine can do at best, measured with the whole team and the active table:
- * the yardsticks of the bench. Each takes about a tenth of a second.
+ * The machine's peak arithmetic rate and memory bandwidth, measured with the whole thread team and
+ * the active kernels: the bench's reference values. Each measurement takes about 0.1 s.
  */
 #include <stddef.h>
 #include <stdint.h>
 
-/* Floating-point operations a second on registers, a multiply-add counted as two. */
+/* Floating-point operations per second on registers; an fma counts as two. */
 double peak_fma_flops(void);
-/* Bytes a second of a loop that widens and adds binary16 numbers, every thread its part. */
+/* Bytes per second of a loop in which each thread sums its share of a block in binary16. */
 double peak_stream_bytes(const void *fp16, size_t bytes);
 
 #endif

@@ -1,12 +1,13 @@
 #ifndef PRATTLE_MODEL_KERNELS_TILES_H
 #define PRATTLE_MODEL_KERNELS_TILES_H
 /*
- * From a vector table's multiply_tile(), inlined for each shape, to its entries. The including
- * file has, all inlined:
+ * The entries tile_f16, tile_f32, row_f16 and row_f32 of struct matrix_kernels for an instruction
+ * set, made from inlined functions that the including file defines:
  *
- *   multiply_tile(R, C, half, ...)    one shape: R rows, C registers of columns
- *   choose_tile(half, R, cols, &width)    the instance to take next, and its columns
- *   multiply_panels(half, acc, x, w, K, panels)    one row of x against whole panels
+ *   multiply_tile(R, C, half, ...)                   a tile of R rows and C registers of columns,
+ *                                                    instantiated below for each shape
+ *   choose_tile(half, R, cols, &width)               the instance to run next, and its columns
+ *   multiply_panels(half, acc, x, w, K, panels)      one row of x times whole panels
  */
 #include "model/kernels/lanes.h"
 #include "model/kernels/matrix_kernels.h"
@@ -14,7 +15,7 @@
 typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx,
                      const void *w, size_t ldw, int K, float *wide, struct prefetch prefetch);
 
-/* The instances of a shape, and their place in a list by rows and then precision. */
+/* The two instances of a shape, and their entry in a table [rows][half]. */
 #define TILE(R, C)                                                                                 \
     static void tile_f16_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
                                    size_t ldx, const void *w, size_t ldw, int K, float *wide,      \

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_MODEL_KERNELS_TRAINING_KERNELS_H
 #define PRATTLE_MODEL_KERNELS_TRAINING_KERNELS_H
 /*
- * Gradients of the operations over rows, and dropout.
+ * Gradients of the operations over rows, dropout, and dot products.
  */
 #include "model/kernels/activation.h"
 
@@ -9,27 +9,28 @@
 #include <stdint.h>
 
 /*
- * Which elements a dropout keeps (Srivastava et al. 2014): those whose Philox word is
- * below keep. Element i of a row is word i % 64 / 16 of counter 16 (block + i / 64) +
- * i % 16 of (seed, stream), so a mask depends on where an element is and on nothing else.
+ * A dropout (Srivastava et al. 2014) keeps the elements whose Philox word (model/base/rng.h) is
+ * below `keep`. The word of element i of a row is word (i % 64) / 16 of counter
+ * 16 (block + i / 64) + i % 16 of (seed, stream), so a mask depends on an element's position
+ * alone.
  */
 struct dropout {
     uint64_t seed;
-    uint32_t keep; /* of 2^32; 0: dropout is off, the kernel not to be called */
-    float scale;   /* 2^32 / keep: the mean stays */
+    uint32_t keep; /* 2^32 (1 - p); 0: off, and the kernel must not be called */
+    float scale;   /* 2^32 / keep, which preserves the mean */
 };
 
 struct training_kernels {
-    /* layernorm's gradients, added to dx [n], dweight [n] and dbias [n]. */
+    /* The gradients of layernorm (row_kernels.h) from dy [n], added to dx, dweight and dbias [n]. */
     void (*layernorm_grad)(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
                            const float *weight, size_t n, float epsilon);
-    /* dy *= f'(x), f the activation that `which` is. */
+    /* dy[i] *= f'(x[i]), f the activation `which`. */
     void (*activation_grad)(float *dy, const float *x, size_t n, enum activation which);
-    /* y = x scale where kept, else 0; y may be x. */
+    /* y[i] = x[i] scale where element i is kept, else 0; y may be x. */
     void (*dropout)(float *y, const float *x, size_t n, const struct dropout *d, uint64_t stream,
                     uint64_t block);
 
-    float (*dot)(const float *x, const float *y, size_t n); /* sum of x y */
+    float (*dot)(const float *x, const float *y, size_t n); /* sum x[i] y[i] */
 };
 /* The table in use: that of the best instruction set until kernels_select (kernels.h). */
 const struct training_kernels *training_kernels(void);

@@ -1,10 +1,13 @@
 #ifndef PRATTLE_TRAIN_OPTIM_LOSS_SCALE_H
 #define PRATTLE_TRAIN_OPTIM_LOSS_SCALE_H
 /*
- * Loss scaling (Micikevicius et al. 2018): the loss is multiplied by a power of two, so
- * that small gradients are no zeros of binary16, and the gradients divided by it where they
- * are used. Automatic: a step whose gradients overflow is left out and the scale halved;
- * after so many others in a row it is doubled.
+ * Dynamic loss scaling (Micikevicius et al. 2018). The loss is multiplied by a power of two, so that
+ * small gradients do not underflow in binary16, and the optimizer divides the gradients by it.
+ * A step whose gradients overflow is skipped and halves the scale; `growth` steps in a row
+ * without overflow double it:
+ *
+ *   overflow:  scale = max(scale / 2, LOSS_SCALE_MIN), steps = 0
+ *   step:      steps += 1; at `growth`: scale = min(2 scale, LOSS_SCALE_MAX), steps = 0
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,14 +17,14 @@
 
 struct loss_scale {
     double scale;
-    int64_t overflows; /* steps left out, so far */
-    int64_t steps;     /* since the scale changed */
+    int64_t overflows; /* steps skipped so far */
+    int64_t steps;     /* taken since the scale last changed */
 };
 
-/* A step with a finite loss whose gradients are not: halve the scale. False: it is the
- * least already, and not to blame. */
+/* The loss of a step is finite, but its gradients are not: halve the scale. False if the scale is
+ * LOSS_SCALE_MIN already, so that scaling did not cause the overflow. */
 bool loss_scale_overflow(struct loss_scale *s);
-/* A step that was taken. */
+/* A step was taken. */
 void loss_scale_good(struct loss_scale *s, int growth);
 
 #endif

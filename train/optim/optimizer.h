@@ -1,32 +1,30 @@
 #ifndef PRATTLE_TRAIN_OPTIM_OPTIMIZER_H
 #define PRATTLE_TRAIN_OPTIM_OPTIMIZER_H
 /*
- * AdamW (Loshchilov & Hutter 2019, as PyTorch has it), Adam with L2 in the gradient
- * (Kingma & Ba 2015, as PyTorch) and LAMB (You et al. 2020). With g the scaled and
- * clipped gradient and t the number of the step, from 1:
+ * AdamW (Loshchilov & Hutter 2019), Adam with L2 regularization (Kingma & Ba 2015), both as in
+ * PyTorch, and LAMB (You et al. 2020). With g the scaled and clipped gradient, w a weight and t the
+ * step, counted from 1:
  *
  *   Adam: g += weight_decay w
  *   m = beta1 m + (1 - beta1) g          v = beta2 v + (1 - beta2) g^2
  *   u = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
  *   Adam:  w -= rate u
  *   AdamW: w -= rate u + rate weight_decay w
- *   LAMB:  u += weight_decay w;  w -= rate |w| / |u| u    (norms over each tensor,
- *          their ratio 1 where one of them is 0)
+ *   LAMB:  u += weight_decay w;  w -= rate |w| / |u| u
+ *          (the trust ratio |w| / |u| is over each tensor, and 1 where either norm is 0)
  *
- * Without bias_correction the two divisors 1 - beta^t are 1. All by the whole team, in
- * an order of sums that does not depend on its size; nothing allocates after
- * optimizer_new.
+ * Without bias_correction the divisors 1 - beta^t are 1. Norms and steps are computed by the whole
+ * thread team, in an order of sums that does not depend on its size. Only optimizer_new allocates.
  *
- * Weights in binary16 have no fp32 copy: the new ones are computed in fp32 and rounded to
- * one of their two neighbours by chance, so that on average they move as they should
- * (Gupta et al. 2015); to nearest, a step smaller than half their last place would be
- * lost. The draws come from (seed, step, place in the block). A first moment in binary16
- * has a power of two for every run of elements that makes its greatest one large: it
- * neither overflows nor underflows, whatever the scale of the gradients.
+ * Weights in binary16 have no fp32 master copy. New weights are computed in fp32 and rounded
+ * stochastically (Gupta et al. 2015), since rounding to nearest would lose every update smaller
+ * than half a unit in the last place; the random numbers are a function of seed, step and
+ * position. A first moment in binary16 has a power-of-two scale for each run of elements, so that
+ * it neither overflows nor underflows at any scale of the gradients.
  *
- * No step makes a weight NaN, infinite or as large as a limit: one that may bring a weight
- * halfway there (by a bound that costs nothing), and the first, is rehearsed on copies, and
- * not taken if it would. What there is then is the state before it.
+ * No step makes the size of a weight NaN, infinite or as large as the limit. A step that might
+ * bring a weight halfway to the limit, by a cheap upper bound, and the first step are first tried
+ * on copies; if they would break the limit, the step is not taken and the state stays as it was.
  */
 #include "model/params.h"
 #include "train/optim/optimizer_config.h"
@@ -35,41 +33,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From this size on a number is infinite in binary16. */
+/* Numbers of this size and above round to infinity in binary16. */
 #define OPTIMIZER_HALF_LIMIT 65520.0f
 
-/* What a step did to one tensor. */
+/* What one step did to one tensor; norms are Euclidean. */
 struct tensor_change {
     double grad_norm;   /* of the scaled gradient, before clipping; from optimizer_norm */
-    double weight_norm; /* before the step; this and the next from optimizer_step, 0 without one */
-    double update_norm; /* of what the step added */
+    double weight_norm; /* of the weights before the step; this and update_norm come from optimizer_step,
+                           and are 0 where no step was taken */
+    double update_norm; /* of the change of the weights */
 };
 
-/* The block of weights that is optimized: where each tensor lies in it. */
+/* Where each tensor lies in the block of weights. Gradients and moments are blocks of the same
+ * layout. */
 struct optimizer_layout {
-    enum dtype dtype; /* of weights and gradients: DTYPE_F32, DTYPE_F16 */
+    enum dtype dtype; /* of weights and gradients: DTYPE_F32 or DTYPE_F16 */
     int n_tensors;
-    const struct param_tensor *tensors; /* [n_tensors], of which only the kind is looked at */
+    const struct param_tensor *tensors; /* [n_tensors]; only the field decays is read */
     const size_t *offset;               /* [n_tensors + 1], in elements */
 };
 
 struct optimizer;
 
-/* Moments of zero, before its first step. Of the layout nothing is kept. */
+/* An optimizer before its first step, with moments of zero. The layout is only read during the call.
+ * ERR_NOMEM. */
 int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
                   struct optimizer_layout l);
 void optimizer_free(struct optimizer *o);
-/* Of the next step on; kind, decay and the first moment's precision are those it was made with. */
+/* Change the configuration from the next step on; kind, decay and first_order_momentum must be those
+ * given to optimizer_new. */
 void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
-/* What no weight's size may reach; at first as the weights' type has it: infinite in fp32. */
+/* The size that no weight may reach: OPTIMIZER_HALF_LIMIT for weights in binary16, else infinite,
+ * until it is set. */
 float optimizer_limit(const struct optimizer *o);
 void optimizer_set_limit(struct optimizer *o, float limit);
-/* Steps taken: with the blocks all there is to save. */
+/* The number of steps taken. With the blocks below it is the whole state of an optimizer. */
 int64_t optimizer_steps(const struct optimizer *o);
 void optimizer_set_steps(struct optimizer *o, int64_t steps);
-/* [n_tensors], of the last step, in the table's order. */
+/* [n_tensors], of the last step, in the layout's order; borrowed. */
 const struct tensor_change *optimizer_changes(const struct optimizer *o);
-/* A block as it lies in memory. */
+/* One array of the state, for checkpoints: borrowed, to be written or filled in place. */
 struct optimizer_block {
     const char *name;
     enum dtype dtype;
@@ -77,16 +80,19 @@ struct optimizer_block {
     size_t n;
 };
 enum { OPTIMIZER_MAX_BLOCKS = 3 };
-/* The moments, to be saved, or filled when a run goes on; how many blocks they are. */
+/* The moments, and the scales of a first moment in binary16. Returns how many blocks there are. */
 int optimizer_blocks(const struct optimizer *o, struct optimizer_block out[OPTIMIZER_MAX_BLOCKS]);
-/* The global norm of grads [n] * scale, grads in the weights' type. Not finite when a gradient
- * is not: then take no step. */
+/* The global norm of scale grads [n], grads in the weights' type. If a gradient is NaN or infinite,
+ * so is the norm: then take no step. */
 double optimizer_norm(struct optimizer *o, const void *grads, float scale);
 /*
- * One step with grads * scale, clipped as `norm`, which optimizer_norm gave, demands: by
- * grad_clip / (norm + 1e-6), as PyTorch, where that is below 1. False: some weight would have
- * become NaN, infinite or as large as the limit (LAMB: 0.99 of it), whatever the team; weights,
- * moments and steps are then as they were. weights: the block, in fp32 or binary16.
+ * Take one step with gradients scale grads [n], clipped as in PyTorch: multiplied by
+ * grad_clip / (norm + 1e-6) where that is below 1.
+ *
+ * weights   [n], in the layout's type; updated in place
+ * norm      what optimizer_norm returned for these gradients
+ * returns   false if some weight would have become NaN, infinite or as large as the limit (LAMB:
+ *           0.99 of it); weights, moments and the number of steps are then unchanged
  */
 bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float scale, double norm,
                     float rate);

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_TRAIN_OPTIM_OPTIMIZER_CONFIG_H
 #define PRATTLE_TRAIN_OPTIM_OPTIMIZER_CONFIG_H
 /*
- * What an optimizer is told; optimizer.h says what it does with it.
+ * The configuration of an optimizer; optimizer.h has the formulas it enters.
  */
 #include "model/params.h"
 
@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_ADAM, OPTIMIZER_LAMB };
-/* What decays: tensors with two dimensions (so no biases and no LayerNorm), or all. */
+/* Which tensors weight decay applies to: matrices and embeddings, but not biases and layer norms; or
+ * all. */
 enum decay_what { DECAY_MATRICES, DECAY_ALL };
-/* How the first moment is kept. The second is always fp32: it is made of squares. */
+/* The precision of the first moment. The second is always fp32, since squares would underflow. */
 enum moment_kind { MOMENT_AS_WEIGHTS, MOMENT_F32, MOMENT_F16 };
 
 struct optimizer_config {
@@ -19,16 +20,16 @@ struct optimizer_config {
     float beta1, beta2, eps, weight_decay;
     int decay; /* enum decay_what */
     bool bias_correction;
-    float grad_clip;          /* the greatest global norm of a gradient; 0: any */
+    float grad_clip;          /* gradients are clipped to this global norm; 0: no clipping */
     int first_order_momentum; /* enum moment_kind */
     bool stochastic_rounding; /* of weights in binary16; false: to nearest even */
-    uint64_t seed;            /* of that */
+    uint64_t seed;            /* of stochastic rounding */
 };
-/* AdamW, betas 0.9 and 0.95, eps 1e-8, decay 0.1 on matrices, bias correction, clip 1, first
- * moment as the weights, stochastic rounding. */
+/* AdamW with betas 0.9 and 0.95, eps 1e-8, weight decay 0.1 on matrices, bias correction, clipping
+ * to 1, the first moment in the weights' precision, stochastic rounding. */
 void optimizer_config_init(struct optimizer_config *c);
 
-/* Of the first moment: DTYPE_F32 or DTYPE_F16, with weights of this dtype. */
+/* The first moment's type, DTYPE_F32 or DTYPE_F16, for weights of type dtype. */
 enum dtype optimizer_moment(const struct optimizer_config *c, enum dtype dtype);
 
 #endif

@@ -1,23 +1,25 @@
 #ifndef PRATTLE_TRAIN_OPTIM_SCHEDULE_H
 #define PRATTLE_TRAIN_OPTIM_SCHEDULE_H
 /*
- * The learning rate of each step: a straight line from warmup_init to learning_rate
- * during the warm-up, W steps; learning_rate until step S, where the decay starts, which is
- * W if not said otherwise; then, with t = (step - S) / (D - S),
+ * The learning rate of each step: linear warm-up over W steps, then the peak rate up to step S, then
+ * decay up to step D. With peak = learning_rate and min = min_learning_rate:
  *
- *   constant     learning_rate
- *   linear       learning_rate + (min_learning_rate - learning_rate) t
- *   cosine       min + (learning_rate - min) (1 + cos(pi t)) / 2, min = min_learning_rate
+ *   steps 0 .. W - 1        warmup_init + (peak - warmup_init) step / W
+ *   steps W .. S - 1        peak
+ *   steps S .. D - 1, with t = (step - S) / (D - S):
+ *     constant              peak
+ *     linear                peak + (min - peak) t
+ *     cosine                min + (peak - min) (1 + cos(pi t)) / 2
+ *   steps from D on         min; constant: peak
  *
- * and min_learning_rate (constant: learning_rate) from step D on. These are fairseq's
- * cosine, transformers' get_*_schedule_with_warmup and nanoGPT's; with a later S transformers'
- * get_wsd_schedule (warm-up, stable, decay: Hu et al., 2024). Languini's,
+ *   cosine_ramp, all steps, with s = step + 1 and both fractions at most 1:
+ *                           (min + (peak - min) (1 + cos(pi s / D)) / 2) r(s / W),
+ *                           r(x) = (warmup_init / peak) (1 - x) + x
  *
- *   cosine_ramp  cosine with t = s / D, times the warm-up's line as a part of learning_rate,
- *                which reaches 1 at s = W; s = step + 1
- *
- * begins to fall during the warm-up, whatever S, and is that line times min_learning_rate
- * from D on.
+ * S is W unless decay_start is set. The first three are the schedules of fairseq (cosine),
+ * transformers (get_*_schedule_with_warmup) and nanoGPT; with S > W, transformers'
+ * get_wsd_schedule (warm-up, stable, decay: Hu et al. 2024). cosine_ramp is Languini's, which
+ * decays during the warm-up already and does not use S.
  */
 #include <stdint.h>
 
@@ -25,21 +27,21 @@ enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDU
 
 struct schedule_config {
     int kind;                 /* enum schedule_kind */
-    double learning_rate;     /* the greatest */
-    double min_learning_rate; /* where all but constant end */
-    double warmup;            /* W: below 1, this part of all steps; else so many steps */
-    double warmup_init;       /* where the warm-up begins */
-    double decay_start;       /* S, said as W is; 0: W */
-    int64_t decay_steps;      /* D, counted from the start of the run; 0: its last step */
+    double learning_rate;     /* the peak */
+    double min_learning_rate; /* the final rate, except for constant */
+    double warmup;            /* W in steps; below 1: as a fraction of the run */
+    double warmup_init;       /* the rate at step 0 */
+    double decay_start;       /* S in steps; below 1: as a fraction of the run; 0: W */
+    int64_t decay_steps;      /* D, counted from step 0; 0: the length of the run */
 };
-/* Cosine from 3e-4 to 3e-5 over the run, warm-up 0.02 from 0. */
+/* Cosine from 3e-4 to 3e-5 over the whole run, warm-up from 0 over 2 % of it. */
 void schedule_config_init(struct schedule_config *c);
-/* Steps of warm-up in a run of n_steps. */
+/* W in a run of n_steps. */
 int64_t schedule_warmup(const struct schedule_config *c, int64_t n_steps);
 /*
- * Of step 0, 1, ... in a run of n_steps. With n_steps 0 (the end is not known) a warm-up
- * given as a part is none, a decay_start so given is W, and nothing decays unless decay_steps
- * says how long.
+ * The learning rate of step 0, 1, ... in a run of n_steps; 0: the length is unknown. Then a warmup
+ * given as a fraction is 0, a decay_start given as a fraction is W, and the rate decays only if
+ * decay_steps is set.
  */
 double schedule_rate(const struct schedule_config *c, int64_t step, int64_t n_steps);
 

@@ -1,42 +1,45 @@
 #ifndef PRATTLE_TRAIN_STEP_BACKWARD_PASS_H
 #define PRATTLE_TRAIN_STEP_BACKWARD_PASS_H
 /*
- * The state of a backward pass: the forward it follows, the gradients it adds to, and its
- * scratch. backward.h, backward_attention.h, backward_low_rank.h and loss.h work on it.
+ * The buffers of a backward pass: the forward pass it differentiates, the gradients it adds to, and
+ * scratch. dNAME is the gradient of the loss with respect to NAME; rows are the positions of all
+ * sequences of the micro-batch, one sequence after another.
  */
 #include "model/forward.h"
 
-/* Rows whose gradients of a layer norm's weights are summed together first. */
+/* Gradients of a layer norm's weight and bias are summed over this many rows first. */
 enum { NORM_ROWS = 32 };
 
-/* A pass's backward: what all threads share. */
+/* Shared by all threads. */
 struct backward {
-    struct forward *f; /* its params are the training weights' view */
+    struct forward *f; /* its params are the view in struct weights (weights.h) */
     const struct forward_seq *seqs;
     int n_seqs, rows;
-    const float *weights; /* [n]: where a parameter lies here, its gradient lies in gradients */
+    const float *weights; /* [n]: the gradient of weights[i] is gradients[i] */
     float *gradients;     /* [n], added to */
-    bool frozen;          /* only LoRA branches have gradients, no parameter of the model does */
-    float *dx;            /* [rows,C] of the residual stream */
-    float *branch;    /* [rows,C] of what a branch gives to it, then of its layer norm's output */
-    float *datt;      /* [rows,C] of attention's output */
+    bool frozen;          /* the model is frozen: only LoRA branches have gradients */
+    float *dx;            /* [rows,C], of the residual stream */
+    float *branch;    /* [rows,C], of a block's contribution to it, then of the output of the
+                         block's layer norm */
+    float *datt;      /* [rows,C], of the heads' outputs */
     float *dqkv;      /* [rows,3C] */
     float *dfc;       /* [rows,F] */
-    float *dinner;    /* [rows,rank] of a LoRA branch's x A^T */
-    float *norm_sums; /* [rows / NORM_ROWS rounded up][2][C] of a layer norm's weight and bias */
-    int length;       /* of the longest text there is scratch for */
-    int attention_pieces; /* that its queries go in through attention; 0: as fits the cache */
+    float *dinner;    /* [rows,rank], of drop(x) A^T in a LoRA branch */
+    float *norm_sums; /* [ceil(rows / NORM_ROWS)][2][C], of a layer norm's weight and bias */
+    int length;           /* of the longest sequence that the scratch has room for */
+    int attention_pieces; /* into which its queries are divided; 0: as fits the CPU cache */
     char *thread_scratch; /* [n_threads][thread_bytes]: backward_attention_scratch_bytes each */
     size_t thread_bytes;
 };
 
-/* One thread's view of it. */
+/* One thread's part in it. */
 struct backward_thread {
     const struct backward *b;
     int thread, n_threads;
     char *scratch; /* this thread's own, aligned to 64 */
 };
 
+/* Where the gradient of a parameter in b->weights is. */
 static inline float *backward_gradient(const struct backward *b, const void *parameter)
 {
     return b->gradients + ((const float *)parameter - b->weights);

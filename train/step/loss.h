@@ -1,8 +1,8 @@
 #ifndef PRATTLE_TRAIN_STEP_LOSS_H
 #define PRATTLE_TRAIN_STEP_LOSS_H
 /*
- * Cross entropy, its gradient and the head's, slice by slice over positions and vocabulary:
- * no more than [loss_rows, loss_columns] logits exist at once.
+ * The output head and cross entropy, forward and backward, in slices of positions and vocabulary
+ * columns: no more than [slice_rows,slice_columns] logits exist at once.
  */
 #include "train/step/backward_pass.h"
 #include "train/step/step_result.h"
@@ -12,10 +12,11 @@ struct loss {
     float *logits;            /* [slice_rows,slice_columns] */
     double *row_loss;         /* [rows] */
     bool *row_correct;        /* [rows] */
-    struct loss_row *running; /* [slice_rows]: a softmax under way, where the vocabulary is cut */
+    struct loss_row *running; /* [slice_rows], of the current slice of positions */
 };
 
-/* The greatest logit so far, the sum of exponentials below it, and the label's own. */
+/* The running softmax of one position: maximum logit and its token so far, sum of exp(logit - maximum),
+ * and the logit of the label. */
 struct loss_row {
     float greatest, label;
     token_id best;
@@ -23,15 +24,16 @@ struct loss_row {
 };
 
 /*
- * Over the rows of the pass's f->hidden, in pieces, one call after another: 0 .. loss_pieces -
- * 1. With `backward`, p->b->branch gets the gradient of hidden and the head's weights theirs,
- * of the sum of losses * scale. labels [rows] of the whole pass. By every thread; ends with a
- * barrier.
+ * The loss of every row of f->hidden [rows,C], computed by one call for each piece 0 ..
+ * loss_pieces - 1, between which a pass may be interrupted. With `backward` the pieces also
+ * differentiate scale times the sum of losses: p->b->branch becomes the gradient of hidden, and
+ * that of the head's weights is added. labels [rows]. To be called by every thread of the job;
+ * ends with a barrier.
  */
 int loss_pieces(const struct loss *l, const struct backward *b, bool backward);
 void loss_piece(const struct loss *l, const struct backward_thread *p, int piece,
                 const token_id *labels, float scale, bool backward);
-/* Added up in the rows' order; by one thread, after it. */
+/* The sums over all rows, in their order; called by one thread after the last piece. */
 void loss_sum(const struct loss *l, struct step_result *out, const token_id *labels, int rows);
 
 #endif

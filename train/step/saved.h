@@ -1,32 +1,35 @@
 #ifndef PRATTLE_TRAIN_STEP_SAVED_H
 #define PRATTLE_TRAIN_STEP_SAVED_H
 /*
- * The saved activations of a float16 step: what the forward leaves for the backward lies in
- * binary16, layer by layer, and passes work on one fp32 set, which has each layer's in its turn.
- * The forward rounds what it leaves there (forward.h: half), so that nothing is lost on the way.
+ * The saved activations of a float16 step. They are stored in binary16, layer by layer, while passes
+ * work on one set of fp32 buffers, into which the backward loads each layer's again. The forward
+ * pass rounds its activations to binary16 before it reads them (forward.h: half), so storing loses
+ * nothing.
  */
 #include "model/forward.h"
 
 struct saved_layer {
-    uint16_t *x;    /* [rows,C] what comes in; of "layer" L, what leaves the last */
-    uint16_t *rest; /* the others of struct activations; NULL: recomputed from x */
+    uint16_t *x;    /* [rows,C], the layer's input; for "layer" L, the last layer's output */
+    uint16_t *rest; /* the other activations, one array after another; NULL: recomputed from x */
 };
 struct saved {
-    struct saved_layer *layers; /* [L+1]; NULL: all is saved in fp32 */
-    size_t x_n, rest_n;
+    struct saved_layer *layers; /* [L+1]; NULL: float32, where the buffers themselves are saved */
+    size_t x_n, rest_n; /* elements of x and rest of a layer */
 };
 
-/* The one list of what that takes. layers [L+1], or NULL while sizing, is where the passes
- * work: neighbours have other x, since each writes the next one's. */
+/* Carve the saved activations and the passes' fp32 buffers, layers [L+1] (NULL while sizing). All
+ * layers share one set, except that x of layers of odd and even number differ, since a layer
+ * writes the next layer's x. recompute [L]: layers that save x alone. */
 void saved_carve(struct saved *k, struct activations *layers, struct arena *a,
                  const struct config *c, int rows, const bool *recompute);
-/* What a layer made; with what comes into the next. This thread's share, no barrier. */
+/* Save a layer's activations and its output, x of layer + 1. These three functions do this thread's
+ * share, without barriers, and nothing in float32. */
 void saved_store(const struct saved *k, const struct activations *layers, int layer, int thread,
                  int n_threads);
-/* x of layer 0, after the embedding. */
+/* Save x of layer 0, after the embedding. */
 void saved_store_first(const struct saved *k, const struct activations *layers, int thread,
                        int n_threads);
-/* All that a layer's backward, or its recomputation, begins with. */
+/* Load what a layer's recomputation and backward need. */
 void saved_load(const struct saved *k, const struct activations *layers, int layer, int thread,
                 int n_threads);
 

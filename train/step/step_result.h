@@ -1,14 +1,14 @@
 #ifndef PRATTLE_TRAIN_STEP_STEP_RESULT_H
 #define PRATTLE_TRAIN_STEP_STEP_RESULT_H
-/* What a micro-batch gives besides gradients. */
+/* The results of a micro-batch other than gradients. */
 #include "train/data/label.h"
 
 #include <stdint.h>
 
 struct step_result {
-    double loss_sum;   /* of -log p over the targets, natural logarithm */
+    double loss_sum;   /* of -ln p(label) over the targets */
     int64_t n_targets; /* labels that are not LABEL_NONE */
-    int64_t n_correct; /* whose argmax is the label */
+    int64_t n_correct; /* targets whose most probable token is the label */
 };
 
 #endif

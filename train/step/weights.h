@@ -1,15 +1,16 @@
 #ifndef PRATTLE_TRAIN_STEP_WEIGHTS_H
 #define PRATTLE_TRAIN_STEP_WEIGHTS_H
 /*
- * The parameters as training holds them: in one block, each tensor in Hugging Face's
- * shape and order of elements ([in,out] for Conv1D, [V,C] for the embedding), one behind
- * the other in the order of the table of tensors. Gradients and moments are blocks of the
- * same layout.
+ * The parameters in training: one block with all tensors one after another, in the order of
+ * schema.h, each row-major in the shape of Hugging Face files ([in,out] for Conv1D, [V,C] for
+ * embeddings). Gradients and moments are blocks of the same layout.
  *
- * In float32 the block is what forward and backward read. In float16 there is no fp32
- * copy of it: they read a window, the fp32 form of the tensors outside the layers and of
- * those of one layer, into which each layer is widened in its turn. A block of gradients
- * has a window of the same layout.
+ * In float32, passes read the block itself. In float16 there is no fp32 copy of the block: passes
+ * read a window, an fp32 copy of the tensors outside the layers and of one layer at a time. A
+ * block of gradients has a window of the same layout.
+ *
+ *   block    | outside | layer 0 | layer 1 | ... | layer L - 1 | outside |   binary16
+ *   window   | outside | one layer | outside |                              fp32
  */
 #include "model/adapter.h"
 #include "model/base/progress.h"
@@ -18,62 +19,60 @@
 #include "weights/tensors/source.h"
 
 struct weights {
-    /* For the forward pass: matrices as LINEAR_ROWS and LINEAR_COLUMNS, all
-     * pointing into the window, every layer at the same place in float16. Each tensor of
-     * its table is plain rows of the block, in fp32 or binary16. */
+    /* The parameters for passes: matrices are LINEAR_ROWS and LINEAR_COLUMNS in the window, in
+     * float16 all layers at the same address. The table's tensors are rows of the block. */
     struct params view;
-    enum dtype dtype; /* of the block: DTYPE_F32, DTYPE_F16 */
-    float *data;      /* [n], NULL in float16; view.block, as half */
-    uint16_t *half;   /* [n], NULL in float32 */
+    enum dtype dtype; /* of the block: DTYPE_F32 or DTYPE_F16 */
+    float *data;      /* [n], the block in float32, else NULL; view owns the memory */
+    uint16_t *half;   /* [n], the block in float16, else NULL */
     size_t n;
-    float *window; /* [n_window]; in float32 data */
+    float *window; /* [n_window]; in float32 the same as data */
     size_t n_window;
-    size_t *offset;                /* [view.n_tensors + 1], of each tensor in data; owned */
-    const struct adapter *adapter; /* trained in their place; NULL: they are trained; borrowed */
+    size_t *offset;                /* [view.n_tensors + 1], where each tensor begins in the block; owned */
+    const struct adapter *adapter; /* trainable, the weights being frozen; NULL: the weights are
+                                      trainable; borrowed */
 };
 
 /*
- * From the model's source, in the file's own precision, while the model's weights are
- * those of the source; from memory when that has as many digits, or they were changed (a
- * note says so when memory has fewer). ERR_MISMATCH: the source is not what was loaded
- * any more. dtype: DTYPE_F32 or DTYPE_F16, to which weights are rounded to nearest.
+ * Take the weights of m, rounded to nearest in dtype, DTYPE_F32 or DTYPE_F16. They are read from
+ * m's source again if that has more precision than memory and m is unchanged since; otherwise from
+ * memory, with a progress note if that loses precision. ERR_MISMATCH: the source has changed since
+ * m was loaded.
  */
 int weights_init(struct weights *w, const struct model *m, enum dtype dtype,
                  const struct progress *p);
 void weights_release(struct weights *w);
-/* Floats of a window, before anything is allocated. */
+/* How many floats a window has; allocates nothing. */
 size_t weights_window(const struct config *c, enum dtype dtype);
-/* From now on a, an adapter for their shape, is trained, and the weights are frozen. */
+/* Freeze the weights and make the adapter a trainable, which is borrowed. */
 void weights_freeze(struct weights *w, const struct adapter *a);
-/* What is trainable as the optimizer takes it, borrowed from w or its adapter: not to be released.
- */
+/* The trainable weights, w or its adapter, for the optimizer. Borrowed: not to be released. */
 struct weights weights_trainable(const struct weights *w);
 /*
- * Make the weights of m, a model of the same shape, anew: rounded to its precision, by
- * the whole team. Its version rises, and it counts as changed. Neither allocates nor
- * looks at Ctrl-C: m is never half-new.
+ * Copy the weights to m, a model of the same shape, rounded to its precision, by the whole thread
+ * team; m counts as changed and its version increases. Allocates nothing and cannot be
+ * interrupted, so m never has a mixture of old and new weights.
  */
 void weights_publish(const struct weights *w, struct model *m);
 /*
- * The same with the adapter that is trained: `shown`, of the same shape and with room made for
- * m, becomes a copy of it, is attached to m and switched on. m's own weights stay
- * those of its source.
+ * The same for a trainable adapter: copy it to `shown`, an adapter of the same shape for which
+ * adapter_reserve was called with m, attach that to m and switch it on.
  */
 void weights_publish_adapter(const struct weights *w, struct adapter *shown, struct model *m);
-/* The weights as a source of tensors, with the name, tokenizer and stored settings
- * of m; both are borrowed until source_close. */
+/* Open the weights as a source of tensors, for saving, with the name, tokenizer and stored settings of
+ * m. w and m are borrowed until source_close. */
 int weights_source(struct source *s, const struct weights *w, const struct model *m);
 
 /*
- * Float16 only: what a block has of a layer, or with layer -1 of all outside the layers,
- * into a window, and back, to nearest even. This thread's share; no barrier.
+ * Float16 only: copy a layer, or with layer -1 all tensors outside the layers, from a block to a
+ * window, and back, rounded to nearest even. This thread's share; no barrier.
  */
 void weights_load_window(const struct weights *w, float *window, const void *block, int layer, int thread,
                    int n_threads);
 void weights_store_window(const struct weights *w, void *block, const float *window, int layer,
                     int thread, int n_threads);
 
-/* As the optimizer takes them: what lies where, and the block. */
+/* The layout and the block, for the optimizer. */
 static inline struct optimizer_layout weights_layout(const struct weights *w)
 {
     return (struct optimizer_layout){.dtype = w->dtype,
@@ -86,7 +85,7 @@ static inline void *weights_block(const struct weights *w)
     return w->dtype == DTYPE_F16 ? (void *)w->half : w->data;
 }
 
-/* Of tensor i. */
+/* Elements of tensor i. */
 static inline size_t weights_size(const struct weights *w, int i)
 {
     return w->offset[i + 1] - w->offset[i];

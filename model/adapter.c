@@ -13,7 +13,7 @@
 
 /* ---- which matrices ---- */
 
-/* How many a layer has. */
+/* Matrices in a layer. */
 static int count_sites(void)
 {
     int n = 0;
@@ -50,7 +50,7 @@ struct linear *adapter_matrix(const struct low_rank *t, const struct params *p)
     return schema_linear((struct schema_tensor){schema_matrix(t->site), t->layer}, p);
 }
 
-/* PEFT's rule: the whole name, or its end behind a point. */
+/* PEFT's rule: a target is the whole name, or its end after a dot. */
 static bool matches_site(const char *target, size_t n, int layer, int site)
 {
     char name[80], stem[48];
@@ -72,7 +72,7 @@ static bool is_targeted(const char *targets, int layer, int site)
     return false;
 }
 
-/* A target that names no matrix was meant for something. */
+/* Each target must match a matrix: one that matches none is a typing error. */
 static int check_targets(const char *targets, const struct config *c)
 {
     const int n_sites = count_sites();
@@ -224,7 +224,7 @@ void adapter_start(struct adapter *a, uint64_t seed)
 
 enum { RUN = 64 };
 
-/* n <= RUN adjacent elements: sum over the rank of left[r ldl] right[r ldr + i]. */
+/* w[i] += scale sum_r left[r ldl] right[r ldr + i] for n <= RUN adjacent elements i. */
 static void add_run(float *w, const float *left, size_t ldl, const float *right, size_t ldr,
                     int rank, float scale, size_t n)
 {

@@ -23,7 +23,7 @@ int adapter_reserve(struct adapter *a, const struct model *m)
     a->alternate = mem_map(a->alternate_bytes);
     if (a->alternate == NULL)
         return ERR_NOMEM;
-    /* The system hands its pages out now, not in a pause of training. */
+    /* Touch every page now rather than during training. */
     memset(a->alternate, 0, a->alternate_bytes);
     return 0;
 }
@@ -61,7 +61,7 @@ static void exchange_share(void *arg, int thread, int n_threads)
     const struct model *m = arg;
     const struct adapter *a = m->adapter;
     for (int i = 0; i < a->n_branches; i++) {
-        /* Panels end at multiples of 128 bytes. */
+        /* The bytes of panels are a multiple of 128. */
         int first, last, parts = (int)(panels_bytes(a, m, i) / 128);
         par_split(parts, thread, n_threads, &first, &last);
         exchange_bytes((char *)adapter_matrix(&a->branches[i], &m->params)->data +

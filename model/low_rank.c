@@ -4,7 +4,7 @@
 #include "model/kernels/blas.h"
 #include "model/kernels/training_kernels.h"
 
-/* Streams of masks behind those of all layers. */
+/* Dropout masks of LoRA branches have streams after those of every layer's other masks. */
 enum { FIRST_STREAM = 1 << 20 };
 
 static int count_rows(const struct forward_seq *seqs, int n_seqs)

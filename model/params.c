@@ -1,3 +1,9 @@
+/*
+ * The block is carved in the order in which decoding reads it. Filling divides tensors into chunks of
+ * about CHUNK_BYTES, whole rows of the file; threads take the next chunk from a shared counter until
+ * none is left or `failed` is set. The thread that raises failed from 0 writes error and text; the
+ * caller reads them after the job.
+ */
 #include "model/params.h"
 
 #include "model/base/clock.h"
@@ -14,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- where everything lies ---- */
+/* ---- the block ---- */
 
 static void carve_tensor(struct params *p, struct arena *a, int i)
 {
@@ -35,8 +41,8 @@ static void carve_tensor(struct params *p, struct arena *a, int i)
         *schema_linear(t, p) = w;
 }
 
-/* The block, in the order a decode step reads it: the embeddings, which the head multiplies by,
- * come last. While sizing there are no layers. */
+/* The block in the order in which decoding reads it: the output head, an embedding, comes last. While
+ * sizing, p->layers is NULL. */
 static void carve_params(struct params *p, struct arena *a)
 {
     for (int last = 0; last < 2; last++)
@@ -130,29 +136,28 @@ struct param_tensor *params_find(const struct params *p, const char *name)
 
 /* ---- filling ---- */
 
-#define LOOK_S 0.001 /* between two looks at Ctrl-C */
+#define POLL_S 0.001 /* between two polls of the job and of Ctrl-C */
 
 enum { CHUNK_BYTES = 256 << 10, ERR_BYTES = 1024 };
 
-/* One tensor, cut into chunks of rows. */
+/* One tensor, divided into chunks of rows. */
 struct fill_tensor {
     struct param_tensor *t;
     const struct tensor_reader *r;
-    int rows, cols; /* as they lie in the file */
-    int chunk;      /* rows read at once: whole panels, where they are columns of panels */
-    int first;      /* number of its first chunk among those of all tensors */
+    int rows, cols; /* in the file */
+    int chunk;      /* rows of a chunk; whole panels where file rows are panel columns */
+    int first;      /* number of its first chunk, counted over all tensors */
     _Atomic uint64_t n_bad;
 };
 
-/* All threads take chunks in turn, so that none waits for another before the end. */
 struct fill {
     struct fill_tensor *tensors; /* [n_tensors] */
     int n_tensors, n_chunks;
     char *buffers; /* [n_threads][buffer_bytes] */
     size_t buffer_bytes;
-    atomic_int next;       /* chunk */
-    _Atomic uint64_t done; /* elements */
-    atomic_int failed;     /* who raises it from 0 owns what follows */
+    atomic_int next;       /* the next chunk to take */
+    _Atomic uint64_t done; /* elements filled, for progress */
+    atomic_int failed;     /* nonzero: stop; guards the fields below */
     int error;
     const struct param_tensor *failed_in;
     char text[ERR_BYTES];
@@ -175,7 +180,7 @@ static uint64_t count_bad(const void *src, enum dtype dtype, size_t n, bool to_h
     return bad;
 }
 
-/* Rows of an [out,in] file as columns of t's plain [in,out]. */
+/* Store rows of an [out,in] file as columns of t's plain [in,out]. */
 static void store_transposed(const struct param_tensor *t, const void *src, enum dtype dtype, int first,
                          int count)
 {
@@ -192,7 +197,7 @@ static void store_transposed(const struct param_tensor *t, const void *src, enum
         }
 }
 
-/* Rows first .. first+count-1 of the file, n elements at src, into their place. */
+/* Store rows first .. first + count - 1 of the file, which are at src. */
 static void store_rows(const struct fill_tensor *p, const void *src, enum dtype dtype, int first,
                        int count)
 {
@@ -223,7 +228,7 @@ static int fill_rows(struct fill_tensor *p, char *buffer, int first, int count)
 {
     const struct tensor_reader *r = p->r;
     size_t n = (size_t)count * (size_t)p->cols;
-    /* bfloat16 is read behind where its fp32 form goes, and widened from the front. */
+    /* bfloat16 is read into the second half of the buffer, and widened in place from its front. */
     char *raw = r->dtype == DTYPE_BF16 ? buffer + n * 2 : buffer;
     int rc = r->read(r->user, raw, (uint64_t)first * (uint64_t)p->cols, n);
     if (rc != 0)
@@ -267,7 +272,7 @@ static void fill_share(void *arg, int thread, int n_threads)
     }
 }
 
-/* Adds tensor t to the work. */
+/* Add a tensor and its chunks to the plan. */
 static void plan_tensor(struct fill *f, struct param_tensor *t, const struct tensor_reader *r)
 {
     bool swapped = t->kind == PARAM_CONV1D && r->out_major;
@@ -303,7 +308,7 @@ int params_fill(struct param_tensor *tensors, const struct tensor_reader *reader
     if (rc == 0) {
         par_start(fill_share, &f);
         while (!par_done()) {
-            clock_sleep_s(LOOK_S);
+            clock_sleep_s(POLL_S);
             if (rc == 0 && (rc = progress_step(progress, "loading", f.done, total)) != 0)
                 atomic_fetch_add(&f.failed, 1);
         }
@@ -350,7 +355,7 @@ void params_read(const struct param_tensor *t, float *out, uint64_t first, size_
     }
 }
 
-/* ---- fingerprint: SHA-256 of the digests of fixed parts, so that all threads help ---- */
+/* ---- fingerprint: SHA-256 over the digests of parts of fixed size, which threads share ---- */
 
 enum { DIGEST = 32, HASH_PART = 4 << 20, HASH_BATCH = 256 };
 
@@ -375,14 +380,14 @@ static void hash_share(void *arg, int thread, int n_threads)
 void params_hash(const struct params *p, unsigned char out[32])
 {
     const struct config *c = &p->config;
-    /* A chain: each batch's digest covers the one before. */
+    /* A hash chain: the digest of a batch of parts covers the digest before it. */
     struct {
         char config[256];
         unsigned char before[DIGEST];
         unsigned char digests[HASH_BATCH][DIGEST];
     } link = {0};
     struct hash h;
-    /* A number that stands in the files of runs. */
+    /* Part of the fingerprint, which checkpoints store: these numbers must not change. */
     const int form = p->layout != LINEAR_PANELS ? 2 : p->dtype == DTYPE_F16 ? 0 : 1;
     snprintf(link.config, sizeof link.config, "%d %d %d %d %d %d %d %a %d %d %d %d", c->n_layer,
              c->n_head, c->n_embd, c->n_ctx, c->n_vocab, c->n_inner, (int)c->activation,

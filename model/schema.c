@@ -68,7 +68,7 @@ struct schema_tensor schema_tensor(const struct config *c, int i)
     return (struct schema_tensor){&schema[i - (c->n_layer - 1) * each], -1};
 }
 
-/* A size as a row has it: a letter, perhaps behind a digit it is multiplied by. */
+/* The value of a dimension such as "C" or "3C": a letter, perhaps with a digit as factor. */
 static int dimension_size(const char *letters, const struct config *c)
 {
     int times = 1;
@@ -133,7 +133,7 @@ struct linear *schema_linear(struct schema_tensor t, const struct params *p)
     return (struct linear *)(void *)field_of(t, p);
 }
 
-/* Copied, as a slot is of type float * or const float *. */
+/* By memcpy, since fields are float * or const float *. */
 float *schema_data(struct schema_tensor t, const struct params *p)
 {
     float *data;

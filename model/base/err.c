@@ -12,7 +12,7 @@ static _Thread_local int last;
 
 int err_set(int code, const char *fmt, ...)
 {
-    /* The arguments may point into text itself, so build beside it. */
+    /* An argument may point into text itself. */
     char fresh[TEXT_BYTES];
     va_list ap;
     va_start(ap, fmt);

@@ -135,8 +135,8 @@ int file_wait(int fd)
     pthread_sigmask(SIG_BLOCK, &held, &before);
     int ready = 0;
     while (!interrupt_pending() && ready == 0)
-        /* None comes between the look at the flag and the wait. What cannot be waited for is read.
-         */
+        /* ppoll unblocks the signals only while it waits, so none is lost between the test of the
+         * flag and the wait. A descriptor that poll refuses is left to read. */
         ready = ppoll(&p, 1, NULL, &before) < 0 && errno == EINTR ? 0 : 1;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return ready ? 0 : err_set(ERR_INTERRUPTED, "interrupted");
@@ -217,13 +217,13 @@ int file_write(struct file_writer *w, const void *bytes, size_t n)
 
 int file_sync_parent(const char *path)
 {
-    /* No allocation: what was renamed stands already, only the machine can fail now. */
+    /* Without allocation: after the rename only the system may fail. */
     char copy[PATH_MAX];
     snprintf(copy, sizeof copy, "%s", path);
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return file_error("open the folder of", path);
-    /* Some file systems cannot sync a folder; the rename stands all the same. */
+    /* Some file systems cannot sync a folder, and rename without it. */
     int rc = fsync(fd) != 0 && errno != EINVAL ? file_error("sync", path) : 0;
     close(fd);
     return rc;
@@ -238,7 +238,7 @@ int file_commit(struct file_writer *w)
     umask(mask);
     if (fchmod(w->fd, 0666 & ~mask) != 0 || fsync(w->fd) != 0)
         return file_error("write", w->path);
-    /* Without force the link fails if the name has appeared meanwhile. */
+    /* Without force: link, unlike rename, fails if path exists by now. */
     if (!w->force && link(w->temp, w->path) == 0) {
         unlink(w->temp);
     } else if (!w->force && errno == EEXIST) {
@@ -283,7 +283,7 @@ int file_append(const char *path, const void *bytes, size_t n)
             rc = file_error("write", path);
         done += w > 0 ? (size_t)w : 0;
     }
-    /* Half a line, where the disk is full, would spoil the next; another program's stays. */
+    /* On a full disk: remove a partial line, unless another process has appended after it. */
     const off_t begun = st.st_size;
     if (rc != 0 && done > 0 && fstat(fd, &st) == 0 && st.st_size == begun + (off_t)done &&
         ftruncate(fd, begun) != 0)

@@ -97,7 +97,7 @@ char *file_home(enum file_home kind, const char *name)
                  [HOME_STATE] = {"XDG_STATE_HOME", ".local/state"},
                  [HOME_CACHE] = {"XDG_CACHE_HOME", ".cache"}};
     const char *root = getenv(homes[kind].variable), *home = getenv("HOME");
-    /* The specification: a relative path is to be ignored. */
+    /* The specification requires relative paths to be ignored. */
     if (root != NULL && root[0] == '/')
         return mem_sprintf("%s/prattle/%s", root, name);
     if (home != NULL && *home != '\0')

@@ -12,7 +12,7 @@
 /* Below LEAST_TO_COUNT bytes there is no room to say how long a cut text is. */
 enum { LONGEST_VISIBLE = 255, LONGEST_QUOTE = 120, LEAST_TO_COUNT = 48 };
 
-/* Bytes of the character at the head of s; *safe when a terminal may have it as it is. */
+/* Bytes of the first character of s; *safe: it may go to a terminal unescaped. */
 static size_t next_character(const char *s, bool *safe)
 {
     utf8proc_int32_t c;
@@ -22,7 +22,7 @@ static size_t next_character(const char *s, bool *safe)
     return n > 0 ? (size_t)n : 1;
 }
 
-/* Bytes of s as it is shown. */
+/* Bytes of s after escaping. */
 static size_t visible_bytes(const char *s)
 {
     size_t all = 0;

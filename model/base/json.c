@@ -10,18 +10,18 @@
 
 enum { SHOWN = 60 };
 
-/* Before main: no value is ever of another allocator. */
+/* Before main, so that no value comes from another allocator. */
 __attribute__((constructor)) static void count_allocations(void)
 {
     json_set_alloc_funcs(mem_alloc, mem_free);
 }
 
-/* *e is of use with ERR_FORMAT. */
+/* *e is set with ERR_FORMAT alone. */
 static int parse_value(json_t **out, const char *text, size_t n, size_t flags, json_error_t *e)
 {
     err_clear();
     json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | flags, e);
-    /* Also when there is a value: jansson's lexer drops a letter it has no memory for. */
+    /* Also where there is a value: out of memory, jansson's lexer silently drops characters. */
     if (err_last() == ERR_NOMEM) {
         json_decref(value);
         return ERR_NOMEM;
@@ -71,7 +71,7 @@ const char *json_shown(char *out, size_t n, const json_t *value)
     return out;
 }
 
-/* The value of key, NULL where *out is to stay as it is. */
+/* The value of key; NULL where it is missing or null. */
 static const json_t *find_member(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -140,7 +140,7 @@ int json_take_text(const json_t *object, const char *key, const char **out)
 
 /* ---- writing ---- */
 
-/* Keeps an error: jansson forgets some of those its callback returns. */
+/* rc keeps the first error, since jansson ignores some of those that its callback returns. */
 struct json_writer {
     struct buf *text;
     int rc;
@@ -172,9 +172,9 @@ int json_write_file(const char *path, const json_t *value)
     struct buf text = {0};
     struct file_writer f = {.fd = -1};
     err_clear();
-    /* Seventeen digits bring every double back. */
+    /* 17 digits identify every double. */
     int rc = json_print(&text, value, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    /* As in json_read_text: what jansson had no memory for is missing in silence. */
+    /* As in parse_value: out of memory, jansson silently leaves things out. */
     if (err_last() == ERR_NOMEM)
         rc = ERR_NOMEM;
     if (rc == 0 && (rc = file_create(&f, path, false)) == 0 &&

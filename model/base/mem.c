@@ -108,7 +108,7 @@ void mem_unmap(void *p, size_t bytes)
 
 size_t mem_peak_bytes(void)
 {
-    /* Not getrusage: its figure begins with what the parent process had. */
+    /* Not getrusage, whose maximum is inherited from the parent process. */
     size_t kib = 0;
     char line[256];
     FILE *f = fopen("/proc/self/status", "r");

@@ -1,8 +1,14 @@
 /*
- * The leader is the OpenMP master: it sleeps on `wake` until par_start leaves a job, runs it with
- * the team, and signals `idle`. fn and arg are written under the lock while the team is idle;
- * busy falls only after every thread has left the job. So there is one job at a time, and what
- * it wrote is seen by whoever sees busy false.
+ * The leader thread is the OpenMP master. A job goes through these states:
+ *
+ *   idle       fn == NULL, !busy    the leader waits on `wake`
+ *     par_start: sets fn, arg and busy under the lock, signals wake
+ *   running    fn != NULL, busy     the leader and the team run fn, without the lock
+ *     every thread has returned: fn = NULL, busy = false, broadcast on idle
+ *   idle       par_done, par_wait and par_wait_s see busy == false
+ *
+ * So there is one job at a time, and a thread that sees busy == false also sees all that the job
+ * wrote (release and acquire). par_close sets quit, with which an idle leader ends.
  */
 #include "model/base/par.h"
 
@@ -21,7 +27,7 @@ enum { MAX_THREADS = 1024, SPINS = 4000 };
 static struct {
     pthread_t leader;
     bool open, pin;
-    unsigned generation; /* which par_open made it */
+    unsigned generation; /* counts par_open, so that threads pin themselves once for each team */
     int n;
     cpu_set_t allowed;
     pthread_mutex_t lock;
@@ -67,7 +73,7 @@ void par_barrier(void)
     profile_set(was);
 }
 
-/* To the thread-th CPU of the allowed set, once a thread and team. */
+/* Pin the calling thread to CPU number `thread` of the allowed set, once for each team. */
 static void pin_thread(const cpu_set_t *allowed, int thread)
 {
     static _Thread_local unsigned pinned_in;
@@ -123,7 +129,7 @@ static void *lead_team(void *unused)
         pthread_cond_broadcast(&team.idle);
     }
     pthread_mutex_unlock(&team.lock);
-    /* Joins the others, which this thread's end would only tell to go. */
+    /* Joins the other threads; this thread's end alone would not wait for them. */
     omp_pause_resource(omp_pause_hard, omp_get_initial_device());
     return NULL;
 }
@@ -137,12 +143,12 @@ int par_open(int n_threads, bool pin)
         return err_errno("cannot read the set of allowed processors");
     int cpus = CPU_COUNT(&team.allowed);
     team.n = n_threads == 0 ? cpus : n_threads;
-    /* A smaller team leaves room: another program's like it would be kept on the same processors.
-     */
+    /* A smaller team is not pinned: a second program like this one would pin its team to the same
+     * CPUs. */
     team.pin = pin && team.n == cpus;
     team.quit = false;
     team.generation++;
-    /* Signals are the caller's: no thread of the team takes any. */
+    /* Signals are delivered to the caller, never to the team. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -181,7 +187,7 @@ int par_threads(void)
 void par_start(par_fn *fn, void *arg)
 {
     par_threads();
-    if (!team.open) { /* no thread to be had: the caller runs the job */
+    if (!team.open) { /* the system has no thread left: the caller runs the job */
         team.n = 1;
         run_job(fn, arg);
         return;

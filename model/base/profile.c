@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* One thread's, in cache lines of its own. */
+/* One thread's clock, in cache lines of its own. Time since `since` belongs to category `now`. */
 struct stopwatch {
     _Alignas(64) double seconds[N_PARTS];
     double since;

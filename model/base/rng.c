@@ -112,7 +112,7 @@ static inline float log_unit(float x)
     return (m - 0.5f * z + y * m * z) + (e - 31.0f) * 0.69314718f;
 }
 
-/* Box and Muller: radius from a, angle 2 pi b / 2^32. */
+/* The Box-Muller transform: radius from a, angle 2 pi b / 2^32. */
 static inline void normal_pair(float *c, float *s, uint32_t a, uint32_t b)
 {
     float radius = sqrtf(-2.0f * log_unit((float)(int32_t)(a >> 1) + 0.5f));

@@ -19,7 +19,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* One escape at p[0] = '\\': its byte in *out; returns how long it is, 0 if unknown. */
+/* The escape at p[0] = '\\': its byte in *out. Returns its length, 0 if it is unknown. */
 static size_t read_escape(const char *p, char *out)
 {
     static const char letters[] = "ntrabfve0\\\"',";
@@ -35,7 +35,7 @@ static size_t read_escape(const char *p, char *out)
     return 2;
 }
 
-/* Of what is written up to the next comma that is none of a word's. */
+/* Bytes up to the next comma that separates words, before unescaping. */
 static size_t word_length(const char *p)
 {
     size_t n = 0;
@@ -110,8 +110,7 @@ static bool same_letter(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Optimal string alignment: insert, delete, replace, swap neighbours; a letter is one in either
- * case. */
+/* Optimal string alignment distance (restricted Damerau-Levenshtein), ignoring case. */
 static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b)
 {
     size_t rows[3][LONGEST_NAME + 1];
@@ -151,7 +150,7 @@ const char *words_nearest(const char *name, const char *const *names, size_t n)
         if (other > LONGEST_NAME)
             continue;
         size_t d = edit_distance(name, length, names[i], other);
-        /* A name of which no letter is left is not near. */
+        /* Nor is a name close that shares no letter. */
         if (d < best + !nearest && d < (length > other ? length : other)) {
             best = d;
             nearest = names[i];

@@ -1,3 +1,17 @@
+/*
+ * Query rows are processed in tiles of R rows, and each tile page by page. In the pages before the
+ * tile's own positions all rows see all 64 keys, and one matrix tile multiplies the weights by the
+ * values. In the last page or two the rows see different numbers of keys:
+ *
+ *               keys of the page
+ *               common      own
+ *   row 0       x x x x x x
+ *   row 1       x x x x x x x
+ *   row 2       x x x x x x x x
+ *
+ * The keys that row 0 sees, `common`, go through one tile; the rest of each row goes alone. Every
+ * row still adds its values in the order of positions.
+ */
 #include "model/kernels/attention.h"
 
 #include "model/base/mem.h"
@@ -8,7 +22,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A tile's rows under way. */
+/* A tile of R rows. */
 struct attention_work {
     const struct matrix_kernels *matrix;
     const struct row_kernels *row;
@@ -17,7 +31,7 @@ struct attention_work {
     size_t D16;
     float *q;       /* [D,R] */
     float *scores;  /* [R,64] */
-    float *weights; /* [64,R]: scores after softmax, packed */
+    float *weights; /* [64,R]: scores after softmax, transposed */
     float *acc;     /* [R,D16] */
     float m[TILE_MAX_ROWS], sum[TILE_MAX_ROWS];
 };
@@ -39,7 +53,7 @@ size_t attention_scratch_bytes(int D)
     return carve_work(&s, NULL, D);
 }
 
-/* next: so many bytes to come after w; NULL: nothing. */
+/* next [next_bytes]: what is read after w, to be prefetched; NULL: nothing. */
 static void multiply_tile(const struct attention_work *s, float *acc, size_t ldacc, bool fresh,
                           const float *x, int R, const char *w, size_t ldw, int K, int cols,
                           const char *next, size_t next_bytes)
@@ -57,7 +71,7 @@ static void multiply_tile(const struct attention_work *s, float *acc, size_t lda
                             NULL, prefetch);
 }
 
-/* Keys of a block that row r of a tile sees, the first row seeing `first` of them. */
+/* How many keys of a page row r of a tile sees, where row 0 sees `first` (perhaps negative). */
 static int keys_seen(int first, int r)
 {
     int c = first + r;
@@ -65,8 +79,8 @@ static int keys_seen(int first, int r)
 }
 
 /*
- * One page for R rows. Values that all rows see go through one tile; what is left of a
- * page that holds the rows' own positions, row by row. mask is the first row's block.
+ * One page for R rows, of which row 0 sees first_seen keys. next: the keys of the next page; mask:
+ * row 0's block of the dropout mask.
  */
 static void attend_page(struct attention_work *s, const char *keys, const char *values, const char *next,
                         int R, int first_seen, uint64_t mask)
@@ -113,7 +127,7 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
     carve_work(&s, scratch, a->D);
     float *lse = a->lse;
     for (int R; n > 0; n -= R, first += R, q += (size_t)R * ldq, out += (size_t)R * ldo) {
-        /* Tiles as even as can be. */
+        /* Tiles of equal size, or nearly. */
         int tiles = (n + s.matrix->tile_rows - 1) / s.matrix->tile_rows;
         R = (n + tiles - 1) / tiles;
         s.matrix->pack_rows(s.q, q, ldq, R, a->D);
@@ -155,7 +169,7 @@ void attention_store(const struct attention *a, const float *k, const float *v, 
             continue;
         }
         uint16_t *keys = (uint16_t *)(page + a->key_offset), part[64];
-        /* A line for each element: asked for all at once, not one after another. */
+        /* Each element is in another cache line: prefetch all of them before the first store. */
         for (size_t d = 0; d < D; d++)
             __builtin_prefetch(keys + d * ATTENTION_BLOCK + slot, 1);
         row->half_from_f32((uint16_t *)(page + a->value_offset) + slot * D16, v, D);

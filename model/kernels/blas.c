@@ -1,3 +1,8 @@
+/*
+ * An [m,n] product is a grid of tiles, `down` rows of tiles by `across` columns. The grid has a
+ * multiple of as many tiles as the machine has processors, the squarest such grid with the fewest
+ * tiles: OpenBLAS packs operands anew for each tile, at a cost that grows with the sides.
+ */
 #include "model/kernels/blas.h"
 
 #include "model/base/par.h"
@@ -7,8 +12,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* Sides of the largest tile; how many there may be where they are cut to give every
- * processor one, and the least side for that. */
+/* The longest side of a tile; the most tiles that a product is divided into for the sake of all
+ * processors, and the shortest side of these; sides are multiples of UNIT. */
 enum { TILE = 4096, MOST = 64, LEAST = 64, UNIT = 16 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -34,10 +39,7 @@ struct tile_grid {
     int down, across;
 };
 
-/*
- * The squarest tiles of the first number that can be had. As few as keep all processors
- * busy: each is packed for itself, and what that takes goes with its sides, not its area.
- */
+/* The squarest grid of the smallest number of tiles that is possible; without any, tiles of TILE. */
 static struct tile_grid choose_grid(int m, int n)
 {
     pthread_once(&once, start_blas);
@@ -65,7 +67,7 @@ int blas_tiles(int m, int n)
     return c.down * c.across;
 }
 
-/* Part i of n things cut into as many runs of whole units. */
+/* Span i of n elements divided into `parts` spans of whole units. */
 static void cut_span(int n, int i, int parts, int *first, int *count)
 {
     int last;

@@ -151,7 +151,7 @@ LANES struct v16 v_tanh_grad(struct v16 x)
     return v_mul(v_sub(one, y), v_add(one, y));
 }
 
-/* `which` is a constant where these are called: no choice is left in the loops. */
+/* Callers pass a constant for `which`, so that their loops contain no switch. */
 LANES struct v16 v_activation(struct v16 x, const enum activation which)
 {
     switch (which) {

@@ -1,3 +1,9 @@
+/*
+ * sets[0 .. n_sets - 1] are this machine's instruction sets, worst first, each a copy of the one
+ * before with its own functions on top; `once` guards their detection. `active` is NULL until
+ * detection sets it to the best one, and afterwards always points into sets; kernels_select moves
+ * it. Readers need no lock.
+ */
 #include "model/kernels/kernels.h"
 
 #include "model/base/err.h"

@@ -11,8 +11,11 @@
 #include "model/kernels/tiles.h"
 
 /*
- * Register plan of 16: a tile of R rows by 8 C columns holds R C sums. 6 x 16: 12 sums,
- * 2 of w, 1 of x. 3 x 32 and 1 x 64: x in registers, w one at a time.
+ * Register plan: a tile of R rows by C registers of 8 columns holds R C sums, of 16 registers.
+ *
+ *   6 x 16        12 sums, 2 of W, 1 of x
+ *   3 x 32        12 sums, 3 of x, 1 of W
+ *   1 x 64         8 sums, 1 of x, 1 of W
  */
 enum { ROWS = 6, MID_ROWS = 3, STREAM_PREFETCH_BYTES = 1024 };
 
@@ -23,7 +26,7 @@ LANES __m256 load_w(const bool half, const void *w, size_t at)
     return _mm256_loadu_ps((const float *)w + at);
 }
 
-/* w in registers, x one at a time. */
+/* W in registers, x one element at a time. */
 LANES void step_many(const int R, const bool half, __m256 sum[ROWS][8], const float *x,
                      const void *w, size_t at, float *wide)
 {
@@ -40,7 +43,7 @@ LANES void step_many(const int R, const bool half, __m256 sum[ROWS][8], const fl
     }
 }
 
-/* x in registers, w one at a time. */
+/* x in registers, W one register at a time. */
 LANES void step_few(const int R, const int C, const bool half, __m256 sum[ROWS][8], const float *x,
                     const void *w, size_t at)
 {
@@ -62,7 +65,7 @@ LANES void multiply_tile(const int R, const int C, const bool half, float *acc, 
                 struct prefetch prefetch)
 {
     __m256 sum[ROWS][8];
-    /* Two streams keep more lines under way than one. */
+    /* Two streams keep more cache lines in flight than one. */
     const char *fetch = prefetch.at, *fetch_2 = fetch + (size_t)K * prefetch.step / 2;
     size_t at = 0;
 #pragma GCC unroll 8
@@ -102,8 +105,8 @@ LANES tile_fn *choose_tile(bool half, int R, int cols, int *width)
 TILE_ENTRIES
 
 /*
- * 1 x 64. The panel is fetched a little ahead into the first level, the next one in two
- * streams into the second.
+ * One row: tiles of 1 x 64. The panel is prefetched 1 KiB ahead into the first-level cache, the
+ * next panel in two streams into the second level.
  */
 LANES void multiply_panels(const bool half, float *acc, const float *x, const char *w, int K, int panels)
 {
@@ -130,7 +133,7 @@ LANES void multiply_panels(const bool half, float *acc, const float *x, const ch
 }
 ROW_ENTRIES
 
-/* Transposes 8 x 8: pairs, pairs of pairs within 128 bits, then the halves. */
+/* First pairs of rows, then pairs of pairs within 128 bits, then the 128-bit halves. */
 LANES void transpose_8x8(__m256 a[8])
 {
     __m256 b[8];

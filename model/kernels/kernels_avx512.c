@@ -11,14 +11,17 @@
 #include "model/kernels/tiles.h"
 
 /*
- * Register plan of 32: a tile of R rows by 16 C columns holds R C sums, C registers of
- * w and one of x. 14 x 32: 28 + 2 + 1. 6 x 64: 24 + 4 + 1. One row of 3 panels: 12 sums,
- * w one at a time.
+ * Register plan: a tile of R rows by C registers of 16 columns holds R C sums, C registers of W
+ * and one of x, of 32 registers.
+ *
+ *   14 x 32       28 sums, 2 of W, 1 of x
+ *    6 x 64       24 sums, 4 of W, 1 of x
+ *    1 x 3 x 64   12 sums, 1 of W, 1 of x: one row times a panel of each of 3 runs
  */
 enum { ROWS = 14, WIDE_ROWS = 6, STREAMS = 3 };
 
-/* How far ahead each stream is fetched. AMD's cores fetch streams well by themselves and lose
- * a fifth where more of their lines are on the way; Intel's gain by three times as many. */
+/* Prefetch distance of each stream. AMD's hardware prefetchers follow streams well, and a longer
+ * distance costs a fifth of the speed there; Intel's cores gain from three times the distance. */
 static size_t prefetch_bytes(void)
 {
     return __builtin_cpu_is("amd") ? 1024 : 3072;
@@ -34,7 +37,7 @@ LANES void multiply_tile(const int R, const int C, const bool half, float *acc, 
                 struct prefetch prefetch)
 {
     struct v16 sum[ROWS][4];
-    /* Two streams keep more lines under way than one. */
+    /* Two streams keep more cache lines in flight than one. */
     const char *fetch = prefetch.at, *fetch_2 = fetch + (size_t)K * prefetch.step / 2;
     size_t at = 0;
 #pragma GCC unroll 16
@@ -71,7 +74,8 @@ LANES void multiply_tile(const int R, const int C, const bool half, float *acc, 
             v_store(acc + r * ldacc + 16 * c, sum[r][c]);
 }
 
-/* A row of the first panels of P runs, each line fetching the one so far prefetch. */
+/* Row k of the current panel of each of P runs; each cache line prefetches the one `fetch` bytes
+ * ahead. */
 LANES void step_runs(const int P, const bool half, struct v16 sum[STREAMS][4], float x,
                     const char *w, size_t run, size_t fetch)
 {
@@ -89,8 +93,9 @@ LANES void step_runs(const int P, const bool half, struct v16 sum[STREAMS][4], f
 }
 
 /*
- * P runs of so many panels, one run behind the other, a panel of each at once: more lines
- * under way than one stream keeps, and each goes on from panel to panel without a start.
+ * One row times P runs of `panels` panels each, one run stored after another, computing a panel of
+ * each run at a time: P streams keep more cache lines in flight than one, and each stream
+ * continues from panel to panel.
  */
 LANES void multiply_runs(const int P, const bool half, float *acc, const float *x, const char *w, int K,
                int panels)
@@ -141,7 +146,7 @@ LANES void multiply_panels(const bool half, float *acc, const float *x, const ch
 }
 ROW_ENTRIES
 
-/* Transposes 16 x 16: pairs, then pairs of pairs within 128 bits, then across. */
+/* First pairs of rows, then pairs of pairs within 128 bits, then across the 128-bit parts. */
 LANES void transpose_16x16(__m512 a[16])
 {
     __m512 b[16];

@@ -1,4 +1,4 @@
-/* Plain C: the definition of right. */
+/* Plain C: the reference to which all sets are compared. */
 #include "model/kernels/kernels_tables.h"
 #include "model/kernels/lanes_optimizer.h"
 #include "model/kernels/lanes_peak.h"
@@ -8,7 +8,7 @@
 
 enum { ROWS = 8, COLS = 32 };
 
-/* One element of w at a time, widened once for all rows. */
+/* One element of W at a time, widened once for all rows. */
 LANES void multiply_tile(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
                 const float *w32, const uint16_t *w16, size_t ldw, int K, int cols, float *wide)
 {

@@ -1,3 +1,17 @@
+/*
+ * One row streams whole panels (row_f16, row_f32). Several rows, up to ROWS at a time, are packed
+ * once into row tiles and meet W in this order of loops:
+ *
+ *   group of panels (1, or GROUP with many tiles)
+ *     part of K, PART rows of a panel at most
+ *       panel of the group
+ *         tile_cols columns of the panel
+ *           row tile: the first widens the part to fp32 into `strip`, the others read strip
+ *
+ * strip fits the first-level cache; while it is in use, the tiles prefetch the next part. With
+ * many tiles the group lets packed x come from the second-level cache; the sums of a group wait in
+ * `acc` between the parts of K, which does not change their order.
+ */
 #include "model/kernels/linear.h"
 
 #include "model/base/half.h"
@@ -8,21 +22,14 @@
 
 #include <string.h>
 
-/*
- * Several rows: up to ROWS at a time, packed once into row tiles. Each PART of K of a
- * panel meets all of them before the next: the first tile widens it on the way into a
- * strip of its own width, which stays in the first-level cache for the others, and the
- * next part is fetched in the meantime. With many tiles, GROUP panels share a part of
- * K, so that packed x comes from the second level; sums wait there in `acc`.
- */
 enum { ROWS = 256, GROUP = 4, MANY_TILES = 4, PART = 384 };
-enum { UNIT = 32 /* columns a thread's share comes in */ };
+enum { UNIT = 32 /* a thread's share is whole units of columns */ };
 
 struct linear_work {
     const struct matrix_kernels *k;
     const struct linear *w;
     int T, n_tiles, n_parts;
-    float *packed; /* tile after tile, each [K,R] */
+    float *packed; /* row tile after row tile, each [K,R] */
     float *acc;    /* [GROUP][T][64] */
     float *strip;  /* [PART][tile_cols] */
 };
@@ -53,7 +60,7 @@ static const char *panel_at(const struct linear *w, int panel, int k)
     return (const char *)w->data + ((size_t)panel * (size_t)w->K + (size_t)k) * PANEL * element;
 }
 
-/* Rows of tile i. */
+/* The rows of tile i. */
 static void tile_span(const struct linear_work *s, int i, int *first, int *count)
 {
     int last;
@@ -61,7 +68,7 @@ static void tile_span(const struct linear_work *s, int i, int *first, int *count
     *count = last - *first;
 }
 
-/* Columns lo..hi of K rows of a panel at w, with next to come after them, for all tiles. */
+/* Columns lo .. hi - 1 of a part of K, at w, times all row tiles; next: the part to prefetch. */
 static void multiply_part(const struct linear_work *s, float *acc, const char *w, const char *next, int k0,
                           int K, int lo, int hi)
 {
@@ -102,7 +109,7 @@ static void write_sums(const struct linear_work *s, float *y, size_t ldy, const 
                    s->w->bias == NULL ? NULL : s->w->bias + c0, s->T, (size_t)(c1 - c0), epilogue);
 }
 
-/* Columns c0..c1-1, whole units, of at most GROUP panels, for all rows of s. */
+/* Columns c0 .. c1 - 1, whole units of at most GROUP panels, for all rows of s. */
 static void multiply_group(const struct linear_work *s, float *y, size_t ldy, int c0, int c1,
                            enum epilogue epilogue)
 {
@@ -125,14 +132,14 @@ static void multiply_group(const struct linear_work *s, float *y, size_t ldy, in
     }
 }
 
-/* To be read soon: too short a run for the machine to see it coming. */
+/* Prefetch a run that is too short for the hardware prefetcher to recognize. */
 static void fetch_floats(const float *x, int n)
 {
     for (int i = 0; i < n; i += 16)
         __builtin_prefetch(x + i);
 }
 
-/* One row, GROUP panels or less at a time; a share's odd halves as tiles. */
+/* One row: as many whole panels at once as acc holds, and a share's half panels as tiles. */
 static void multiply_one_row(struct linear_work *s, float *y, const float *x, int c0, int c1,
                              enum epilogue epilogue)
 {
@@ -164,7 +171,7 @@ static void multiply_one_row(struct linear_work *s, float *y, const float *x, in
     }
 }
 
-/* Rows or columns in fp32, tile by tile; a sum to be added is added by the product itself. */
+/* LINEAR_ROWS and LINEAR_COLUMNS, tile by tile; for EPILOGUE_ADD the product itself adds to y. */
 static void multiply_plain(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx,
                            int T, enum epilogue epilogue, int thread, int n_threads)
 {
@@ -241,7 +248,7 @@ void linear_column(const struct linear *w, int n, float *out)
                                        : ((const float *)panel)[k * PANEL + offset];
 }
 
-/* n elements from src to dst, both possibly with gaps, of the types given. */
+/* Copy n elements from src to dst, converting between the types. */
 static void copy_elements(void *dst, enum dtype dst_dtype, const void *src, enum dtype src_dtype,
                           size_t n)
 {
@@ -275,8 +282,8 @@ void linear_fill_in_major(struct linear *w, const void *src, enum dtype src_dtyp
     }
 }
 
-/* Columns n .. last-1 of one panel from rows of src: CHUNK values of k at a time, so
- * that the lines written to stay in the first-level cache until they are full. */
+/* Columns n .. last - 1 of one panel from rows of src, CHUNK values of k at a time, so that the cache
+ * lines written stay in the first level until they are complete. */
 static void fill_columns(struct linear *w, const char *src, enum dtype src_dtype, int n, int last)
 {
     enum { CHUNK = 64 };

@@ -13,7 +13,7 @@ struct measure {
     double best_s, work;
 };
 
-/* The best of several tries, each from barrier to barrier. */
+/* Times TRIES runs of the whole team, from barrier to barrier; the best counts. */
 static void measure_share(void *arg, int thread, int n_threads)
 {
     struct measure *m = arg;

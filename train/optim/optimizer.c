@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* All of the block in pieces; with o->pieces NULL they are only counted. */
+/* Divide the block into pieces; with o->pieces NULL only count them. */
 static void cut_pieces(struct optimizer *o, const struct optimizer_layout *l)
 {
     int count = 0;
@@ -22,7 +22,7 @@ static void cut_pieces(struct optimizer *o, const struct optimizer_layout *l)
     o->n_pieces = count;
 }
 
-/* False: no memory. */
+/* False: out of memory. */
 static bool allocate_moments(struct optimizer *o)
 {
     bool half = optimizer_moment(&o->config, o->dtype) == DTYPE_F16;

@@ -1,7 +1,18 @@
 /*
- * Norms and steps: the team goes through the pieces, each thread through some of them, and in
- * a piece run by run: widened where it is in binary16, stepped in fp32, rounded back. A rehearsal
- * does the same on copies that are thrown away. Sums are kept by piece and added in their order.
+ * Norms and steps. Threads share the pieces of the block and process each run by run: open_run makes
+ * an fp32 view of the run, copying what is binary16; the kernels step it; close_moment and
+ * close_weights round it back. Sums are stored by piece and added in the order of pieces, whatever
+ * the team.
+ *
+ * A step that might break the limit is rehearsed first:
+ *
+ *   needs_rehearsal?  no  ------------------------------------------> step, new bound o->largest
+ *                     yes --> rehearse_step: the same on copies,
+ *                             nothing stored     all weights below the limit --> step
+ *                                                otherwise --> steps -= 1, return false
+ *
+ * o->largest, an upper bound of every weight's size, comes from the norms that a step computes
+ * anyway; it is infinite before the first step, which is therefore always rehearsed.
  */
 #include "train/optim/optimizer.h"
 
@@ -16,36 +27,36 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Of the streams of draws, which no mask's has (forward.h). */
+/* Set in the streams of stochastic rounding, and in no stream of dropout masks (model/pass.h). */
 static const uint64_t ROUNDING = UINT64_C(1) << 63;
 
-/* ---- what is in binary16, a run at a time ---- */
+/* ---- runs in fp32 ---- */
 
-/* A job's blocks. */
+/* The arguments of a norm, a rehearsal or a step. */
 struct optimizer_pass {
     struct optimizer *o;
     void *weights;
     const void *grads;
-    struct adam_constants decaying, plain; /* for tensors that decay, and the others */
-    atomic_bool *exceeds;            /* a rehearsal: whether a weight would; NULL: the step */
+    struct adam_constants decaying, plain; /* for tensors with weight decay, and without */
+    atomic_bool *exceeds;            /* a rehearsal: set if a weight would reach the limit; NULL: the step */
 };
 
-/* A run in fp32: where it is, or copies of what is in binary16. */
+/* A run in fp32: pointers into the blocks, or to the copies. */
 struct run {
     float *w, *m, *v;
     const float *g;
-    size_t at, unit; /* in the blocks, and of its unit */
+    size_t at, unit; /* index in the blocks, and of its unit in m_unit */
     size_t n;
     float w_copy[RUN], m_copy[RUN], v_copy[RUN], g_copy[RUN];
 };
 
-/* Whether there is nothing to copy: then a piece is one run. */
+/* Whether all is fp32, so that nothing is copied and a whole piece is one run. */
 static bool in_place(const struct optimizer *o)
 {
     return o->dtype == DTYPE_F32 && o->half_m == NULL;
 }
 
-/* The run at `from` of a piece, its gradients. */
+/* The run at element `from` of a piece, with its gradients alone. */
 static void open_gradients(struct run *r, const struct optimizer_pass *j,
                            const struct optimizer_piece *p, size_t from)
 {
@@ -93,7 +104,8 @@ static void open_run(struct run *r, const struct optimizer_pass *j, const struct
     }
 }
 
-/* In a unit that makes the greatest 2^14 or more, where fp32 has one. */
+/* Store m in a unit, a power of two, such that max |m| / unit is in [2^14, 2^15), or less where the unit
+ * would be subnormal. */
 static void close_moment(struct run *r, const struct optimizer_pass *j)
 {
     const struct row_kernels *k = row_kernels();
@@ -108,15 +120,15 @@ static void close_moment(struct run *r, const struct optimizer_pass *j)
     o->m_unit[r->unit] = unit;
 }
 
-/* A rehearsal's, before they are rounded. LAMB's norms are sums in another order there, and of
- * moments not rounded: a hundredth of the limit is left to them. */
+/* A rehearsal's weights, before rounding. In a rehearsal LAMB's norms are summed in another order, over
+ * moments that are not rounded, so 0.99 of the limit applies. */
 static void check_limit(const struct run *r, const struct optimizer_pass *j)
 {
     const struct optimizer *o = j->o;
     const float limit = o->config.kind == OPTIMIZER_LAMB ? 0.99f * o->limit : o->limit;
     bool stay = true;
     for (size_t i = 0; i < r->n; i++)
-        stay &= fabsf(r->w[i]) < limit; /* NaN is not */
+        stay &= fabsf(r->w[i]) < limit; /* false for NaN */
     if (!stay)
         atomic_store(j->exceeds, true);
 }
@@ -177,7 +189,7 @@ static const struct adam_constants *piece_constants(const struct optimizer_pass 
     return p->decays ? &j->decaying : &j->plain;
 }
 
-/* LAMB's rate of a tensor, from the norms of its weights and of their direction. */
+/* The rate times the trust ratio of a tensor, update_norm being |u|. */
 static double lamb_rate(const struct optimizer_pass *j, const struct tensor_change *c)
 {
     bool both = c->weight_norm > 0 && c->update_norm > 0;
@@ -200,8 +212,7 @@ static void gather_norms(const struct optimizer_pass *j)
     }
 }
 
-/* The moments of a piece and the direction they give: the first half of a step, or for Adam
- * the whole. */
+/* The whole step of a piece for Adam and AdamW; its moments and norms alone for LAMB. */
 static void step_piece(const struct optimizer_pass *j, int i)
 {
     const struct optimizer_kernels *k = optimizer_kernels();
@@ -224,6 +235,7 @@ static void step_piece(const struct optimizer_pass *j, int i)
     }
 }
 
+/* The weights of a piece for LAMB, once the norms of its tensor are known. */
 static void update_piece(const struct optimizer_pass *j, int i)
 {
     const struct optimizer_piece *p = &j->o->pieces[i];
@@ -232,7 +244,7 @@ static void update_piece(const struct optimizer_pass *j, int i)
     struct run r;
     for (size_t from = 0; from < (size_t)p->n; from += r.n) {
         open_run(&r, j, p, from);
-        if (j->exceeds != NULL) /* which kept no moments */
+        if (j->exceeds != NULL) /* a rehearsal stored no moments */
             optimizer_kernels()->lamb_moments(sums, r.m, r.v, r.w, r.g, r.n, piece_constants(j, p));
         optimizer_kernels()->lamb_update(r.w, r.m, r.v, r.n, piece_constants(j, p), rate);
         close_weights(&r, j);
@@ -257,7 +269,8 @@ static void step_share(void *arg, int thread, int n_threads)
 
 /* ---- whether the weights stay within the limit ---- */
 
-/* No weight is larger now: than the norm of its piece before the step and that of its way. */
+/* An upper bound of every weight after the step: the norm of its piece before, plus that of the
+ * update. */
 static double bound_weights(const struct optimizer_pass *j)
 {
     const struct optimizer *o = j->o;
@@ -271,9 +284,13 @@ static double bound_weights(const struct optimizer_pass *j)
 }
 
 /*
- * What |u| of Adam cannot pass: |m'| <= beta1 |m| + (1 - beta1) |g|, and sqrt(v') is at least
- * sqrt(beta2 v) and sqrt(1 - beta2) |g|, so that their ratio has a fixed point. Twice that for
- * rounding; and what a first moment in binary16 keeps of 2^-38 of the largest, over eps.
+ * An upper bound of |u|. With |m'| <= beta1 |m| + (1 - beta1) |g|, sqrt(v') >= sqrt(beta2 v) and
+ * sqrt(v') >= sqrt(1 - beta2) |g|, the ratio m / sqrt(v) stays below
+ *
+ *   (1 - beta1) / sqrt(1 - beta2) / (1 - beta1 / sqrt(beta2)),
+ *
+ * which is doubled for rounding errors. A first moment in binary16 adds its own rounding error, at
+ * most 2^-38 of the largest of its run, over eps.
  */
 static double bound_direction(const struct optimizer *o, const struct adam_constants *d, double norm)
 {
@@ -291,8 +308,8 @@ static double bound_direction(const struct optimizer *o, const struct adam_const
     return most * (double)d->correct_m;
 }
 
-/* Where a step may bring a weight halfway to the limit. LAMB moves a weight no further than
- * the rate's share of its tensor's norm, or where that is 0 of the direction. */
+/* Whether the step might bring a weight halfway to the limit. LAMB moves a weight by no more than rate
+ * times the norm of its tensor, or where that is 0, rate times |u|. */
 static bool needs_rehearsal(const struct optimizer_pass *j, double norm)
 {
     const struct optimizer *o = j->o;
@@ -304,7 +321,7 @@ static bool needs_rehearsal(const struct optimizer_pass *j, double norm)
     return !(stays + (double)d->rate * way < 0.5 * fmin((double)o->limit, (double)FLT_MAX));
 }
 
-/* The constants of step t. */
+/* The constants of step t, without weight decay. */
 static struct adam_constants step_constants(const struct optimizer_config *c, int64_t t, float scale,
                                      float rate)
 {
@@ -326,7 +343,7 @@ static struct adam_constants step_constants(const struct optimizer_config *c, in
     return d;
 }
 
-/* False: a weight would leave the limit; then there was no step. */
+/* Run the step on copies. False: a weight would reach the limit. */
 static bool rehearse_step(struct optimizer_pass *j)
 {
     struct optimizer *o = j->o;

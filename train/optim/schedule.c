@@ -8,7 +8,7 @@ void schedule_config_init(struct schedule_config *c)
         .kind = SCHEDULE_COSINE, .learning_rate = 3e-4, .min_learning_rate = 3e-5, .warmup = 0.02};
 }
 
-/* Steps, of which those below 1 are said as a part of the run. */
+/* A number of steps that, below 1, is a fraction of the run. */
 static int64_t steps_of(double said, int64_t n_steps)
 {
     return (int64_t)(said < 1 ? said * (double)n_steps : said);
@@ -19,7 +19,7 @@ int64_t schedule_warmup(const struct schedule_config *c, int64_t n_steps)
     return steps_of(c->warmup, n_steps);
 }
 
-/* Between two rates, part 0 to 1 of the way. */
+/* Linear interpolation, part in 0 .. 1. */
 static double rate_between(double from, double to, double part)
 {
     return from + (to - from) * part;

@@ -1,3 +1,12 @@
+/*
+ * Two series, loss and gradient norm, each with an exponential mean and variance:
+ *
+ *   n += 1, a = max(1 / n, 1 / MEMORY_STEPS), off = x - mean
+ *   mean += a off, variance = (1 - a) (variance + a off^2)
+ *
+ * which is Welford's update while n < MEMORY_STEPS. Only steps that were taken are added, so that a
+ * spike does not raise the threshold for the next one.
+ */
 #include "train/optim/spike_guard.h"
 
 #include <math.h>
@@ -13,7 +22,6 @@ bool spike_guard_hits(const struct spike_guard *g, double loss, double norm, dou
     return spike && z > 0 && g->n >= SPIKE_GUARD_WARMUP;
 }
 
-/* Welford's update with a floor under its weight; the first steps count alike. */
 void spike_guard_add(struct spike_guard *g, double loss, double norm)
 {
     const double x[] = {[SPIKE_LOSS] = loss, [SPIKE_NORM] = norm};

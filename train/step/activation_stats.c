@@ -1,3 +1,7 @@
+/*
+ * Threads sum whole rows, and after a barrier thread 0 adds the rows' sums in order, so the team's
+ * size does not change the result.
+ */
 #include "train/step/activation_stats.h"
 
 #include "model/base/err.h"

@@ -1,8 +1,18 @@
 /*
- * Gradients flow through two buffers: dx, that of the residual stream, and branch, that of what a
- * block adds to it and then of its layer norm's output. Gradients of weights are added to, so that
- * micro-batches sum. Threads share rows, columns or tiles that the shape alone decides; a function
- * says where it leaves no barrier behind.
+ * A pass runs in the reverse order of the forward, with dx the gradient of the residual stream:
+ *
+ *   ln_f           dx = d ln_f(branch)              branch: gradient of hidden, from loss.c
+ *   layers L - 1 .. 0
+ *     mlp          forward   mid + drop(f(ln_2(mid) c_fc) mlp_proj)
+ *                  backward  dx -> dy -> dfc -> branch -> dx += d ln_2(branch)
+ *     attention    forward   x + drop(att(ln_1(x) c_attn) attn_proj)
+ *                  backward  dx -> dy -> datt -> dqkv -> branch -> dx += d ln_1(branch)
+ *   embeddings     dx is added to the rows of wte and wpe
+ *
+ * dy, in branch where dropout changes dx, else dx itself, is read before branch is written again.
+ * Gradients of weights are added to, so that micro-batches sum up. Threads share rows, columns or
+ * tiles in a way that depends on shapes alone; each function ends with a barrier unless it says
+ * otherwise.
  */
 #include "train/step/backward.h"
 
@@ -17,8 +27,8 @@
 #include <string.h>
 
 enum {
-    COLUMNS = 256, /* of a bias whose sum is kept on the stack */
-    UNIT = 16      /* columns a thread's share comes in */
+    COLUMNS = 256, /* of a bias that are summed at once, on the stack */
+    UNIT = 16      /* a thread's share is whole units of columns */
 };
 
 static const struct config *model_config(const struct backward_thread *p)
@@ -38,7 +48,7 @@ static void thread_columns(const struct backward_thread *p, int n, int *first, i
     *last = *last * UNIT < n ? *last * UNIT : n;
 }
 
-/* bias += sum of the rows of dy [rows,N]. */
+/* bias [N] += the sum of the rows of dy [rows,N]. No barrier. */
 static void sum_rows(const struct backward_thread *p, float *bias, const float *dy, int N)
 {
     int first, last;
@@ -53,7 +63,7 @@ static void sum_rows(const struct backward_thread *p, float *bias, const float *
     }
 }
 
-/* Of y = x W + b: the gradients of W and b from dy. No barrier. */
+/* For y = x W + b: add the gradients of W and b, from dy. No barrier. */
 static void linear_weights(const struct backward_thread *p, const struct linear *w, const float *x,
                            const float *dy)
 {
@@ -65,8 +75,8 @@ static void linear_weights(const struct backward_thread *p, const struct linear 
     sum_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
 }
 
-/* The LoRA branch of w, if it has one: its gradients, and its part of dx. Returns by what dx is
- * to be multiplied before the rest is added. */
+/* The LoRA branch of w, if there is one: add its gradients, and store its contribution in dx. Returns
+ * the factor of dx, 0 or 1, when the matrix's own contribution is added. */
 static float lora_branch(const struct backward_thread *p, const struct linear *w, float *dx,
                          const float *x, const float *dy)
 {
@@ -76,7 +86,7 @@ static float lora_branch(const struct backward_thread *p, const struct linear *w
     return 1;
 }
 
-/* Of y = x W + b: dx = keep dx + its gradient from dy. No barrier. */
+/* For y = x W + b: dx = keep dx + the gradient of x, from dy. No barrier. */
 static void linear_input(const struct backward_thread *p, const struct linear *w, float *dx,
                          const float *dy, float keep)
 {
@@ -86,8 +96,8 @@ static void linear_input(const struct backward_thread *p, const struct linear *w
 }
 
 /*
- * Of y = LayerNorm(x): dx += its gradient from branch, that of y. The sums for weight and
- * bias go over runs of NORM_ROWS rows first, which the next add_norm_sums puts together.
+ * For y = LayerNorm(x): dx += the gradient of x, from branch, that of y. The gradients of weight and
+ * bias are summed over NORM_ROWS rows at a time into norm_sums, which add_norm_sums then adds up.
  */
 static void layernorm_input(const struct backward_thread *p, const float *x, const float *weight)
 {
@@ -107,7 +117,7 @@ static void layernorm_input(const struct backward_thread *p, const float *x, con
     par_barrier();
 }
 
-/* No barrier: nobody else touches these columns of the gradients. */
+/* Add norm_sums to the gradients of weight and bias. No barrier: each thread owns its columns. */
 static void add_norm_sums(const struct backward_thread *p, const float *weight, const float *bias)
 {
     const struct backward *b = p->b;
@@ -125,8 +135,8 @@ static void add_norm_sums(const struct backward_thread *p, const float *weight, 
     }
 }
 
-/* y = rows of dx, those elements dropped that the forward dropped at this point; y may be
- * dx. The rows are this thread's. */
+/* y = dx with the forward's dropout mask at this point applied; y may be dx. This thread's rows; no
+ * barrier. */
 static void drop_rows(const struct backward_thread *p, const struct dropout *d, float *y, int layer,
                       enum dropout_point point)
 {
@@ -142,7 +152,7 @@ static void drop_rows(const struct backward_thread *p, const struct dropout *d, 
                 dropout_row(b->seqs[s].kv.n_past + r - row, C));
 }
 
-/* Of x + dropout(y): dy from dx. */
+/* For x + dropout(y): dy, from dx. This thread's rows; no barrier. */
 static const float *residual_gradient(const struct backward_thread *p, int layer,
                                       enum dropout_point point)
 {
@@ -154,7 +164,7 @@ static const float *residual_gradient(const struct backward_thread *p, int layer
     return p->b->branch;
 }
 
-/* The layer norm's output once more, in the forward's scratch. */
+/* Recompute a layer norm's output in the forward's scratch. This thread's rows; no barrier. */
 static const float *recompute_norm(const struct backward_thread *p, const float *x,
                                    const float *weight, const float *bias)
 {
@@ -169,7 +179,7 @@ static const float *recompute_norm(const struct backward_thread *p, const float 
     return y;
 }
 
-/* The activation's output once more, in the forward's scratch. */
+/* Recompute the activation's output in the forward's scratch. This thread's rows; no barrier. */
 static const float *recompute_activation(const struct backward_thread *p, const float *fc)
 {
     const size_t F = (size_t)model_config(p)->n_inner;
@@ -182,8 +192,8 @@ static const float *recompute_activation(const struct backward_thread *p, const 
     return p->b->f->fc;
 }
 
-/* Of f(fc) W + b, f the activation: the gradient of fc from dy and keep dfc, each tile's slope
- * while it is in cache. */
+/* For f(fc) W + b, f the activation: dfc = (keep dfc + dy W^T) f'(fc), a tile at a time while it is in
+ * the cache. No barrier. */
 static void activation_input(const struct backward_thread *p, const struct linear *w, float *dfc,
                              const float *dy, const float *fc, float keep)
 {

@@ -1,12 +1,16 @@
 /*
- * Attention's backward (Dao et al. 2022): the weights of a block of 64 keys and a run of
- * queries are recomputed from the scores and the row's ln sum, so that no more than that
- * is ever in memory. One head of one sequence is one thread's from end to end.
+ * Backward of attention (Dao et al. 2022). The weights P of one block of 64 keys and one run of
+ * queries are recomputed from the scores S and each row's log-sum-exp, and are all of P that is in
+ * memory. One thread computes one head of one sequence from end to end:
  *
- * With P the weights and S their scores, all by the kernels' tiles, whose sums run in
- * order: S = Q K^T and dP = dO V^T for some queries at a time against a block of keys;
- * dQ += dS K for these; and for the block, after a run of queries, dV += P^T dO and
- * dK += dS^T Q, for some keys at a time. How long a run is changes no bit.
+ *   for each block of keys
+ *     for each run of queries that see the block
+ *       for each R queries of the run      S = Q K^T, dP = dO V^T, dS = P (dP - delta) scale
+ *                                          dQ += dS K
+ *       for each R keys of the block       dV += P^T dO, dK += dS^T Q
+ *
+ * The products are register tiles (matrix_kernels.h), which add in order, so the length of a run
+ * changes no bits.
  */
 #include "train/step/backward_attention.h"
 
@@ -19,19 +23,19 @@
 
 #include <string.h>
 
-enum { KEYS = 64, FIT_GROUPS = 16 /* of queries in a run whose weights stay in the cache */ };
+enum { KEYS = 64, FIT_GROUPS = 16 /* groups of R queries whose weights fit the cache */ };
 
-/* A head's matrices, its rows one behind the other, padded to D16 columns; and what lies
- * between them. R: rows of the kernels' largest tile. */
+/* A head's matrices with contiguous rows, padded to D16 columns, and intermediate results. R: rows of
+ * the kernels' largest tile. */
 struct scratch {
     size_t D16;
     int R;
-    int run;                       /* queries, whole groups of R */
+    int run;                       /* queries in a run, a multiple of R */
     float *q, *k, *v, *dout;       /* [n,D16] */
     float *dq, *dk, *dv;           /* [n,D16] */
-    float *lse, *delta;            /* [n]; delta: sum of a row's weights times their gradients */
-    float *q_packed, *dout_packed; /* groups of R rows: [n / R][D16,R] */
-    float *keys, *values;          /* of a block: [D16,KEYS] */
+    float *lse, *delta;            /* [n]; delta: the sum over keys of weight times its gradient */
+    float *q_packed, *dout_packed; /* in groups of R rows, transposed: [n / R][D16,R] */
+    float *keys, *values;          /* of a block, transposed: [D16,KEYS] */
     float *p, *ds;                 /* of a run of queries: [queries,KEYS] */
     float *ds_packed;              /* of a group: [KEYS,R] */
 };
@@ -67,8 +71,8 @@ size_t backward_attention_scratch_bytes(const struct config *c, int length, int 
     return carve_scratch(&s, NULL, length, config_head_size(c), attention_pieces);
 }
 
-/* One head of one sequence, from its first row on; rows of q, k, v and their gradients are
- * 3C apart, those of the output C, those of lse H. */
+/* One head of one sequence. From row to row, q, k, v and their gradients advance by 3C floats, out and
+ * dout by C, lse by H. */
 struct head {
     const struct dropout *dropout; /* NULL: none */
     uint64_t stream, mask;
@@ -90,7 +94,7 @@ static void copy_rows(float *to, size_t ld_to, const float *from, size_t ld_from
         memcpy(to, from, n * sizeof *to);
 }
 
-/* The rows of a head side by side, and what there is to know of each. */
+/* Copy a head's rows together, and compute lse, delta and the packed groups. */
 static void gather_head(const struct head *h, const struct scratch *s)
 {
     const struct matrix_kernels *k = matrix_kernels();
@@ -133,8 +137,8 @@ static void transpose_block(float *to, const float *from, size_t ld, int rows, i
             to[c * KEYS + r] = from[(size_t)r * ld + (size_t)c];
 }
 
-/* Rows of p and ds, of queries i on over keys j .. j + keys - 1: from scores and gradients of
- * the weights to (dropped) weights and gradients of the scores. */
+/* Rows of p and ds, for queries i .. i + rows - 1 and keys j .. j + keys - 1: p from scores to weights
+ * after dropout, ds from gradients of these to gradients of the scores. */
 static void softmax_rows(const struct head *h, const struct scratch *s, float *p, float *ds, int i,
                          int rows, int j, int keys)
 {
@@ -150,7 +154,8 @@ static void softmax_rows(const struct head *h, const struct scratch *s, float *p
     }
 }
 
-/* Queries i .. i + rows - 1, rows `row` on of a run, against the block of keys at j. */
+/* Queries i .. i + rows - 1, which are rows `row` and following of the run, against the block of keys
+ * at j. */
 static void query_gradients(const struct head *h, const struct scratch *s, int i, int rows, int row,
                          int j, int keys)
 {
@@ -164,7 +169,7 @@ static void query_gradients(const struct head *h, const struct scratch *s, int i
                   s->D16);
 }
 
-/* What a run of queries from i on gives to the block of keys at j. */
+/* Add the contributions of a run of queries, from i on, to dK and dV of the block of keys at j. */
 static void key_gradients(const struct scratch *s, int i, int queries, int j, int keys, bool fresh)
 {
     const size_t query = (size_t)i * s->D16;

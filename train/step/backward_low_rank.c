@@ -1,6 +1,9 @@
 /*
- * dx is written, not added to: the matrix's own part is added by the caller. Products with x come
- * before anything drops elements of dx, and each runs over all rows in one tile order.
+ * With u = drop(x) A^T (inner) and y = scale u B:
+ *
+ *   du = scale dy B^T,  dB += scale u^T dy,  dA += du^T drop(x),  dx = drop'(du A)
+ *
+ * dx is overwritten; the caller adds the matrix's own contribution.
  */
 #include "train/step/backward_low_rank.h"
 

@@ -1,3 +1,9 @@
+/*
+ * Pieces of a slice of positions: first the logits of all columns, which leave each row's loss and
+ * the maximum and sum of its softmax; then, with a backward, two pieces for each slice of columns,
+ * the gradients of the logits and of hidden, and the gradient of the head. Where one slice has all
+ * columns, the logits stay in memory from the first piece; otherwise they are computed again.
+ */
 #include "train/step/loss.h"
 
 #include "model/base/par.h"
@@ -9,12 +15,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Positions row .. row + rows - 1, columns col .. col + cols - 1. */
+/* Positions row .. row + rows - 1, vocabulary columns col .. col + cols - 1. */
 struct slice {
     int row, rows, col, cols;
 };
 
-/* The slice's logits, whole in every thread on return. */
+/* The slice's logits. Ends with a barrier, as the functions below. */
 static void head_logits(const struct loss *l, const struct backward_thread *p, struct slice s)
 {
     const struct linear *w = &p->b->f->params->lm_head;
@@ -26,7 +32,7 @@ static void head_logits(const struct loss *l, const struct backward_thread *p, s
     par_barrier();
 }
 
-/* The gradient of hidden from those of the logits. */
+/* The slice's contribution to the gradient of hidden. */
 static void head_input(const struct loss *l, const struct backward_thread *p, struct slice s)
 {
     const struct linear *w = &p->b->f->params->lm_head;
@@ -38,7 +44,7 @@ static void head_input(const struct loss *l, const struct backward_thread *p, st
     par_barrier();
 }
 
-/* And those of the head's columns. */
+/* The slice's contribution to the gradient of the head. */
 static void head_weights(const struct loss *l, const struct backward_thread *p, struct slice s)
 {
     const struct linear *w = &p->b->f->params->lm_head;
@@ -56,7 +62,7 @@ static bool is_whole(const struct loss *l, const struct backward_thread *p)
     return l->slice_columns >= p->b->f->params->config.n_vocab;
 }
 
-/* More columns of a row's softmax. Where they are all, the logits become exponentials. */
+/* Add columns to a row's running softmax. Where the slice has all, the logits become exponentials. */
 static void accumulate_columns(struct loss_row *run, float *logits, struct slice s, token_id label,
                          bool whole)
 {
@@ -90,7 +96,7 @@ static void accumulate_slice(const struct loss *l, const struct backward_thread 
     par_barrier();
 }
 
-/* A row's logits, or exponentials, become the gradients of its loss * scale. */
+/* A row's logits (exponentials if whole) become their gradients: scale (softmax - one-hot label). */
 static void make_gradients(const struct loss_row *run, float *logits, struct slice s,
                            token_id label, float scale, bool whole)
 {
@@ -118,8 +124,7 @@ static void logit_gradients(const struct loss *l, const struct backward_thread *
     par_barrier();
 }
 
-/* Of a slice of rows: all columns forward; then, a slice of columns after another, their
- * gradients and what these give to hidden, and what they give to the head. */
+/* The number of pieces for one slice of positions. */
 static int slice_pieces(const struct loss *l, const struct backward *b, bool backward)
 {
     const int V = b->f->params->config.n_vocab;

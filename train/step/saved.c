@@ -3,7 +3,7 @@
 #include "model/base/par.h"
 #include "model/kernels/row_kernels.h"
 
-/* One set of the buffers that all layers work in, one behind the other as in `rest`. */
+/* The set of buffers that all layers share, contiguous as in `rest`. */
 static struct activations take_layer(struct arena *a, const struct config *c, size_t rows)
 {
     const size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner;
@@ -38,7 +38,7 @@ void saved_carve(struct saved *k, struct activations *layers, struct arena *a,
     }
 }
 
-/* ---- there and back ---- */
+/* ---- saving and loading ---- */
 
 static void store_share(uint16_t *to, const float *from, size_t n, int thread, int n_threads)
 {

@@ -1,9 +1,14 @@
 /*
- * A micro-batch is a list of pieces (struct pieces): forward, loss, backward. Between two of them
- * every buffer is whole in all threads, so a pass may stop there at Ctrl-C, and x->piece says
- * where the next call with the same arguments goes on; 0: no pass is interrupted. In float16 a
- * layer's weights and gradients are in their windows from the first of its pieces to the last, and
- * gradients are rounded back to binary16 once a micro-batch.
+ * A pass over a micro-batch is a list of pieces:
+ *
+ *   forward     embedding | layer 0 | ... | layer L - 1 | ln_f
+ *   loss        loss.h
+ *   backward    ln_f | layer L - 1: activations | gradients | ... | layer 0 | embedding
+ *
+ * Between two pieces every buffer is complete in all threads, so a pass may stop there at Ctrl-C:
+ * x->piece is then the piece at which the next call resumes, and otherwise 0. In float16 a layer's
+ * weights and gradients are in their windows from its first piece to its last, the tensors outside
+ * the layers during the whole pass; gradients are rounded to binary16 once in each pass.
  */
 #include "train/step/step.h"
 
@@ -41,13 +46,13 @@ struct step {
     struct backward backward;
     struct loss loss;
     struct activation_stats *activation_stats; /* NULL: none are collected */
-    int piece;                                 /* where an interrupted pass goes on; 0: none is */
-    bool stop;
+    int piece;                                 /* where an interrupted pass resumes; 0: none is interrupted */
+    bool stop;                                 /* what thread 0 saw of Ctrl-C, for all threads */
     void *blocks[N_BLOCKS];
     struct step_bytes bytes;
 };
 
-/* ---- where everything lies ---- */
+/* ---- memory ---- */
 
 static void carve_scratch(struct step *x, struct arena *a, const struct config *c)
 {
@@ -106,7 +111,7 @@ static void size_step(struct step *x, const struct config *c, enum dtype dtype)
     carve_scratch(x, &scratch, c);
     carve_activations(x, &activations, c, dtype);
     size_t rows = (size_t)x->config.batch * (size_t)x->config.length;
-    /* The forward's own: after layer norms, after the activation, after the last norm. */
+    /* What forward_init allocates: normed, fc and hidden. */
     size_t forward = rows * (2 * (size_t)c->n_embd + (size_t)c->n_inner) * sizeof(float);
     x->bytes = (struct step_bytes){
         .activations = activations.used,
@@ -117,7 +122,7 @@ static void size_step(struct step *x, const struct config *c, enum dtype dtype)
         x->bytes.window = weights_window(c, dtype) * sizeof(float);
 }
 
-/* What is to be allocated. */
+/* Bytes of each block. */
 static void list_blocks(const struct step *x, size_t bytes[N_BLOCKS])
 {
     bytes[GRADIENTS] = x->bytes.gradients;
@@ -274,11 +279,7 @@ struct step_pass {
     bool backward;
 };
 
-/*
- * A pass in the pieces between which it may stop: the forward's; the loss's; and the
- * backward's: last norm, layers from the last to the first, each in two (activations, which may
- * be recomputed; gradients), embedding.
- */
+/* How many pieces a pass has of each kind. */
 struct pieces {
     int forward, loss, backward;
 };
@@ -291,8 +292,8 @@ static struct pieces pieces_of(const struct step *x, bool backward)
 }
 
 /*
- * Float16: what a piece works on, in its windows; layer -1 is what lies outside the layers,
- * and is there from a pass's first piece to its last.
+ * Float16: bring a layer's weights, and its gradients too, into the windows; layer -1: the tensors
+ * outside the layers.
  */
 static void load_windows(struct backward_thread *p, struct step *x, int layer, bool gradients)
 {
@@ -368,7 +369,7 @@ static void run_piece(struct backward_thread *p, const struct step_pass *pass, s
         run_backward(p, x, piece - n.forward - n.loss);
 }
 
-/* All threads stop before the same piece: one looks, all hear of it. */
+/* Whether to stop before this piece. Thread 0 decides for all, so that none goes on alone. */
 static bool stops_before(struct step *x, const struct step_pass *pass, int piece, int thread)
 {
     if (!pass->backward || piece == 0)

@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    LOGITS = 64 << 20, /* that exist at once, where nothing else is said */
-    LOSS_ROWS = 256    /* rows a slice comes in then */
+    LOGITS = 64 << 20, /* logits that exist at once unless loss_rows is set */
+    LOSS_ROWS = 256    /* the number of rows is then a multiple of this */
 };
 
 void step_config_init(struct step_config *s)

@@ -1,9 +1,9 @@
 /*
- * The block has all tensors in schema order: [outside][layer 0]...[layer L-1][outside]. A window
- * is the same with one layer instead of L, so an offset outside the layers moves by the layers in
- * between and one inside falls on layer 0's place. In float32 the window is the block itself. In
- * float16 all layers of the view point to the one place: what is there belongs to the layer last
- * widened, and the tensors outside the layers are there from a pass's first piece to its last.
+ * The block has all tensors in schema order: [outside][layer 0]...[layer L-1][outside]. A window has
+ * the same order with one layer instead of L: offsets before the layers are the same, those after
+ * them shift by L - 1 layers, and those in any layer map to layer 0. In float32 the window is the
+ * block itself. In float16 the view's layers all point to the window's one layer, which holds the
+ * layer that weights_load_window loaded last.
  */
 #include "train/step/weights.h"
 
@@ -19,14 +19,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- where everything lies ---- */
+/* ---- the block and the window ---- */
 
-/* A run of elements of a block. */
+/* Contiguous elements of a block. */
 struct span {
     size_t first, n;
 };
 
-/* Of layer i; i == L: what begins where the last ends. */
+/* The span of layer i; i == L: an imaginary layer after the last. */
 static struct span layer_span(const struct weights *w, int i)
 {
     const int begin = schema_first_in_layers(), each = schema_each_layer();
@@ -34,7 +34,7 @@ static struct span layer_span(const struct weights *w, int i)
     return (struct span){first + (size_t)i * n, n};
 }
 
-/* Where the window has what the block has at `at`. */
+/* The offset in the window of element `at` of the block. */
 static size_t in_window(const struct weights *w, size_t at)
 {
     struct span l = layer_span(w, 0), end = layer_span(w, w->view.config.n_layer);
@@ -43,7 +43,7 @@ static size_t in_window(const struct weights *w, size_t at)
     return at < end.first ? l.first + (at - l.first) % l.n : at - (end.first - l.first) + l.n;
 }
 
-/* Tensor i: where it lies in the block, and for the forward pass in the window. */
+/* Point tensor i of the table to the block, and its field in the view to the window. */
 static void place_tensor(struct weights *w, int i)
 {
     struct param_tensor *t = &w->view.tensors[i];
@@ -99,7 +99,7 @@ static int allocate_block(struct weights *w, const struct config *c)
     return 0;
 }
 
-/* As many as a model of one layer has in all. */
+/* As many floats as a model of one layer has parameters. */
 size_t weights_window(const struct config *c, enum dtype dtype)
 {
     struct config one = *c;
@@ -110,7 +110,7 @@ size_t weights_window(const struct config *c, enum dtype dtype)
 
 /* ---- from the model ---- */
 
-/* The source as it is now against the model that was loaded from it. */
+/* Whether the source still is what m was loaded from. */
 static int check_same(const struct source *s, const struct weights *w, const struct model *m)
 {
     const struct params *a = &w->view, *b = &s->table;
@@ -143,7 +143,7 @@ static int fill_block(struct weights *w, const struct source *s, const struct pr
     return rc;
 }
 
-/* Memory serves where it has all the file has, or all that is wanted of it. */
+/* Memory is used where it is as precise as the file, or as precise as w needs. */
 static int read_weights(struct weights *w, const struct model *m, const struct progress *p)
 {
     const bool adapted = m->adapter != NULL && m->adapter->on;
@@ -191,7 +191,7 @@ void weights_release(struct weights *w)
 
 /* ---- to the window and back ---- */
 
-/* This thread's part of a span. */
+/* This thread's share of a span. */
 static struct span share_of(struct span s, int thread, int n_threads)
 {
     size_t first, count;
@@ -199,7 +199,7 @@ static struct span share_of(struct span s, int thread, int n_threads)
     return (struct span){s.first + first, count};
 }
 
-/* The runs of a layer, or of what lies before the layers and behind them. */
+/* The span of a layer, or with layer -1 those before and after all layers. Returns how many. */
 static int spans_of(const struct weights *w, struct span spans[2], int layer)
 {
     if (layer >= 0) {
@@ -257,8 +257,8 @@ struct publish {
     struct params *to;
 };
 
-/* Rows first..last-1 of tensor i; a Conv1D some rows at a time, whose panels then stay
- * in the cache until they are full. */
+/* Rows first .. last - 1 of tensor i; of a Conv1D a few rows at a time, so that the panels written stay
+ * in the cache until their lines are complete. */
 static void publish_rows(const struct publish *j, int i, int first, int last)
 {
     enum { ROWS = 16 };
@@ -283,7 +283,7 @@ static void publish_share(void *arg, int thread, int n_threads)
 {
     const struct publish *j = arg;
     for (int i = 0; i < j->to->n_tensors; i++) {
-        /* Whole panels of the embedding: its rows are columns of panels. */
+        /* Whole panels for each thread, since rows of an embedding are columns of panels. */
         int first, last, rows = j->to->tensors[i].rows;
         par_split((rows + PANEL - 1) / PANEL, thread, n_threads, &first, &last);
         first *= PANEL;
@@ -307,7 +307,7 @@ struct merge {
     const struct model *model;
 };
 
-/* Rows of each adapted matrix, a panel's width at a time. */
+/* Rows of each adapted matrix, PANEL columns at a time. */
 static void merge_share(void *arg, int thread, int n_threads)
 {
     const struct merge *j = arg;

@@ -207,7 +207,7 @@ void adapter_free(struct adapter *a)
     mem_free(a);
 }
 
-void adapter_start(struct adapter *a, uint64_t seed)
+void adapter_randomize(struct adapter *a, uint64_t seed)
 {
     const int n_sites = count_sites();
     memset(a->data, 0, a->n * sizeof *a->data);

@@ -45,7 +45,7 @@ size_t adapter_alternate_bytes(const struct adapter_config *a, const struct conf
 int adapter_new(struct adapter **out, const struct adapter_config *a, const struct config *c);
 void adapter_free(struct adapter *a); /* accepts NULL */
 /* PEFT's initialization, from the seed: A uniform in +-1 / sqrt(K), B zero. */
-void adapter_start(struct adapter *a, uint64_t seed);
+void adapter_randomize(struct adapter *a, uint64_t seed);
 /* The name of a branch, which is that of its matrix without "transformer.": "h.0.attn.c_attn". */
 const char *adapter_branch_name(char out[64], const struct low_rank *t);
 /* The branch's matrix in a model's parameters. */

@@ -31,7 +31,7 @@ static const struct schema_row schema[] = {
 };
 enum { N_ROWS = sizeof schema / sizeof *schema };
 
-int schema_first_in_layers(void)
+int schema_first_of_layers(void)
 {
     int i = 0;
     while (!schema[i].in_layer)
@@ -39,7 +39,7 @@ int schema_first_in_layers(void)
     return i;
 }
 
-int schema_each_layer(void)
+int schema_tensors_per_layer(void)
 {
     int n = 0;
     for (int i = 0; i < N_ROWS; i++)
@@ -60,7 +60,7 @@ int schema_count(const struct config *c)
 
 struct schema_tensor schema_tensor(const struct config *c, int i)
 {
-    const int first = schema_first_in_layers(), each = schema_each_layer(), at = i - first;
+    const int first = schema_first_of_layers(), each = schema_tensors_per_layer(), at = i - first;
     if (at < 0)
         return (struct schema_tensor){&schema[i], -1};
     if (at < c->n_layer * each)

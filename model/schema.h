@@ -32,8 +32,8 @@ struct schema_tensor {
 int schema_count(const struct config *c);
 struct schema_tensor schema_tensor(const struct config *c, int i);
 /* The index of layer 0's first tensor, and the number of tensors in each layer. */
-int schema_first_in_layers(void);
-int schema_each_layer(void);
+int schema_first_of_layers(void);
+int schema_tensors_per_layer(void);
 /* The tensor's rows and columns, as in struct param_tensor. */
 void schema_shape(const struct schema_row *row, const struct config *c, int *rows, int *cols);
 /* The tensor's name in out [n]: "h.0.attn.c_attn.weight". */

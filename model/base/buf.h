@@ -16,7 +16,7 @@ struct buf {
 };
 
 void buf_release(struct buf *b); /* leaves an empty buffer */
-/* Room for `more` bytes behind the n there are. */
+/* Reserve room to append `more` bytes. */
 int buf_reserve(struct buf *b, size_t more);
 int buf_add(struct buf *b, const void *bytes, size_t n);
 int buf_str(struct buf *b, const char *s);

@@ -28,7 +28,7 @@ bool file_is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-int file_look_folder(const char *path)
+int file_check_folder(const char *path)
 {
     char *copy = mem_strdup(*path == '\0' ? "." : path);
     if (copy == NULL)

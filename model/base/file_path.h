@@ -14,8 +14,8 @@ bool file_is_folder(const char *path);
 
 /* mkdir -p: 0 if the folder exists already. ERR_MISSING, ERR_IO. */
 int file_make_folder(const char *path);
-/* Whether file_make_folder would succeed and the folder would be writable; creates nothing. */
-int file_look_folder(const char *path);
+/* Check whether file_make_folder would succeed and the folder would be writable; creates nothing. */
+int file_check_folder(const char *path);
 
 /* "folder/name" */
 char *file_join(const char *folder, const char *name);

@@ -14,7 +14,7 @@ struct ids {
     size_t n, cap;
 };
 void ids_release(struct ids *l);
-/* Room for `more` ids behind the n there are. ERR_NOMEM: l is unchanged. */
+/* Reserve room to append `more` ids. ERR_NOMEM: l is unchanged. */
 int ids_reserve(struct ids *l, size_t more);
 /* Append n ids. ERR_NOMEM: l is unchanged. */
 int ids_add(struct ids *l, const token_id *ids, size_t n);

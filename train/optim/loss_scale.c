@@ -12,7 +12,7 @@ bool loss_scale_overflow(struct loss_scale *s)
     return true;
 }
 
-void loss_scale_good(struct loss_scale *s, int growth)
+void loss_scale_advance(struct loss_scale *s, int growth)
 {
     if (++s->steps < growth)
         return;

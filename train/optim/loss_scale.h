@@ -25,6 +25,6 @@ struct loss_scale {
  * LOSS_SCALE_MIN already, so that scaling did not cause the overflow. */
 bool loss_scale_overflow(struct loss_scale *s);
 /* A step was taken. */
-void loss_scale_good(struct loss_scale *s, int growth);
+void loss_scale_advance(struct loss_scale *s, int growth);
 
 #endif

@@ -30,7 +30,8 @@ struct optimizer {
     struct tensor_change *changes;  /* [n_tensors], of the last step, in the table's order */
     struct optimizer_piece *pieces; /* [n_pieces], in the block's order */
     double *sums;                   /* [n_pieces][2] */
-    double largest;                 /* an upper bound of the size of every weight; INFINITY: unknown */
+    double largest;                 /* an upper bound of every piece's norm, and so of every weight's size;
+                                       INFINITY: unknown */
     int n_pieces;
     int n_tensors;
     enum dtype dtype; /* of weights and gradients */

@@ -11,8 +11,9 @@
  *                             nothing stored     all weights below the limit --> step
  *                                                otherwise --> steps -= 1, return false
  *
- * o->largest, an upper bound of every weight's size, comes from the norms that a step computes
- * anyway; it is infinite before the first step, which is therefore always rehearsed.
+ * o->largest, an upper bound of the norm of every piece and so of every weight's size, comes from the
+ * norms that a step computes anyway. Before the first step it is infinite, so that one is always
+ * rehearsed.
  */
 #include "train/optim/optimizer.h"
 
@@ -269,8 +270,7 @@ static void step_share(void *arg, int thread, int n_threads)
 
 /* ---- whether the weights stay within the limit ---- */
 
-/* An upper bound of every weight after the step: the norm of its piece before, plus that of the
- * update. */
+/* An upper bound of the norm of every piece after the step: the norm before, plus that of the update. */
 static double bound_weights(const struct optimizer_pass *j)
 {
     const struct optimizer *o = j->o;
@@ -296,10 +296,10 @@ static double bound_direction(const struct optimizer *o, const struct adam_const
 {
     enum { ROUNDED = -37 };
     const struct optimizer_config *c = &o->config;
-    double fading = (double)c->beta1 / sqrt((double)c->beta2);
-    if (!(fading < 0.999 && c->eps >= 1e-15f && norm < 1e18))
+    double ratio = (double)c->beta1 / sqrt((double)c->beta2);
+    if (!(ratio < 0.999 && c->eps >= 1e-15f && norm < 1e18))
         return INFINITY;
-    double most = 2 * (double)d->rest1 / sqrt((double)d->rest2) / (1 - fading);
+    double most = 2 * (double)d->rest1 / sqrt((double)d->rest2) / (1 - ratio);
     if (o->half_m != NULL)
         most +=
             c->grad_clip > 0
@@ -314,11 +314,11 @@ static bool needs_rehearsal(const struct optimizer_pass *j, double norm)
 {
     const struct optimizer *o = j->o;
     const struct adam_constants *d = &j->decaying;
-    double way = bound_direction(o, d, norm) + (double)d->decay * o->largest;
+    double distance = bound_direction(o, d, norm) + (double)d->decay * o->largest;
     if (o->config.kind == OPTIMIZER_LAMB)
-        way = fmax(way, sqrt(o->n_pieces) * o->largest);
-    double stays = o->largest * fmax(1, fabs((double)d->keep));
-    return !(stays + (double)d->rate * way < 0.5 * fmin((double)o->limit, (double)FLT_MAX));
+        distance = fmax(distance, sqrt(o->n_pieces) * o->largest);
+    double largest = o->largest * fmax(1, fabs((double)d->keep));
+    return !(largest + (double)d->rate * distance < 0.5 * fmin((double)o->limit, (double)FLT_MAX));
 }
 
 /* The constants of step t, without weight decay. */

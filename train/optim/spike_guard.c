@@ -13,7 +13,7 @@
 
 static const double MEMORY_STEPS = 100;
 
-bool spike_guard_hits(const struct spike_guard *g, double loss, double norm, double z)
+bool spike_guard_detects(const struct spike_guard *g, double loss, double norm, double z)
 {
     const double x[] = {[SPIKE_LOSS] = loss, [SPIKE_NORM] = norm};
     bool spike = false;

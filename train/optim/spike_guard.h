@@ -16,7 +16,7 @@ struct spike_guard {
 enum { SPIKE_GUARD_WARMUP = 50 };
 
 /* Whether a step with this loss and gradient norm is a spike; never if z is 0. */
-bool spike_guard_hits(const struct spike_guard *g, double loss, double norm, double z);
+bool spike_guard_detects(const struct spike_guard *g, double loss, double norm, double z);
 /* Add a step that was taken to the statistics. */
 void spike_guard_add(struct spike_guard *g, double loss, double norm);
 

@@ -17,7 +17,7 @@ int run_adapter_open(struct run *r)
     if (c->rank > 0 && (rc = adapter_new(&r->adapter, c, &m->config)) == 0 &&
         (rc = adapter_new(&r->shown, c, &m->config)) == 0 &&
         (rc = adapter_reserve(r->shown, m)) == 0) {
-        adapter_start(r->adapter, r->config.training.seed);
+        adapter_randomize(r->adapter, r->config.training.seed);
         params_hash(&r->weights.view, r->base);
         weights_freeze(&r->weights, r->adapter);
     }

@@ -115,6 +115,6 @@ int run_check_first(struct run_config *c, const struct config *shape, const stru
     int rc = run_config_resolve(c, shape);
     if (rc == 0 && (rc = check_beginning(c, m)) == 0 && (rc = run_check_inputs(c)) == 0 &&
         (rc = check_adapter(c, shape)) == 0)
-        rc = file_look_folder(c->checkpoint.folder);
+        rc = file_check_folder(c->checkpoint.folder);
     return rc;
 }

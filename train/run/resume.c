@@ -91,7 +91,7 @@ int run_resume_check(struct resume *q, const struct run_config *c)
         (rc = run_check_change(&q->was, &q->config)) == 0 && !stays_in_folder(q))
         rc = run_refuse_old(q->config.checkpoint.folder);
     if (rc == 0 && (rc = run_check_inputs(&q->config)) == 0)
-        rc = file_look_folder(q->config.checkpoint.folder);
+        rc = file_check_folder(q->config.checkpoint.folder);
     return rc == 0 || rc == ERR_INTERRUPTED
                ? rc
                : err_wrap("cannot go on from %s", file_show(shown, sizeof shown, path));

@@ -146,7 +146,7 @@ static enum run_fault find_fault(const struct run *r, double loss)
 {
     if (!isfinite(loss) || !isfinite(r->grad_norm))
         return FAULT_NAN;
-    return spike_guard_hits(&r->state.spike_guard, loss, r->grad_norm, r->config.training.spike_z)
+    return spike_guard_detects(&r->state.spike_guard, loss, r->grad_norm, r->config.training.spike_z)
                ? FAULT_SPIKE
                : FAULT_NONE;
 }
@@ -159,7 +159,7 @@ static enum run_fault take_gradients(struct run *r, double loss, float scale)
         return FAULT_WEIGHTS;
     spike_guard_add(&r->state.spike_guard, loss, r->grad_norm);
     if (t->auto_loss_scaling == 1)
-        loss_scale_good(&r->state.scale, t->loss_scaling_growth);
+        loss_scale_advance(&r->state.scale, t->loss_scaling_growth);
     return FAULT_NONE;
 }
 

@@ -32,7 +32,7 @@ struct backward {
     size_t thread_bytes;
 };
 
-/* One thread's part in it. */
+/* One thread's part in the pass. */
 struct backward_thread {
     const struct backward *b;
     int thread, n_threads;

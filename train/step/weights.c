@@ -29,7 +29,7 @@ struct span {
 /* The span of layer i; i == L: an imaginary layer after the last. */
 static struct span layer_span(const struct weights *w, int i)
 {
-    const int begin = schema_first_in_layers(), each = schema_each_layer();
+    const int begin = schema_first_of_layers(), each = schema_tensors_per_layer();
     size_t first = w->offset[begin], n = w->offset[begin + each] - first;
     return (struct span){first + (size_t)i * n, n};
 }

@@ -88,8 +88,8 @@ static void matrices_of_a_layer(void **state)
     for (int i = 0; i < 4; i++)
         assert_string_equal(schema_matrix(i)->name, names[i]);
     assert_null(schema_matrix(4));
-    assert_int_equal(schema_first_in_layers(), 2);
-    assert_int_equal(schema_each_layer(), 12);
+    assert_int_equal(schema_first_of_layers(), 2);
+    assert_int_equal(schema_tensors_per_layer(), 12);
 }
 
 int main(void)

@@ -282,12 +282,12 @@ static void the_scale_halves_and_grows(void **state)
     struct loss_scale s = {.scale = 4};
     assert_true(loss_scale_overflow(&s));
     assert_true(s.scale == 2);
-    loss_scale_good(&s, 3);
-    loss_scale_good(&s, 3);
+    loss_scale_advance(&s, 3);
+    loss_scale_advance(&s, 3);
     assert_true(s.scale == 2 && s.steps == 2);
-    loss_scale_good(&s, 3);
+    loss_scale_advance(&s, 3);
     assert_true(s.scale == 4 && s.steps == 0);
-    loss_scale_good(&s, 3);
+    loss_scale_advance(&s, 3);
     assert_true(loss_scale_overflow(&s) && s.steps == 0);
     assert_true(loss_scale_overflow(&s));
     assert_true(s.scale == 1 && s.overflows == 3);
@@ -295,7 +295,7 @@ static void the_scale_halves_and_grows(void **state)
     assert_false(loss_scale_overflow(&s));
     assert_true(s.scale == 1 && s.overflows == 3);
     s.scale = LOSS_SCALE_MAX;
-    loss_scale_good(&s, 1);
+    loss_scale_advance(&s, 1);
     assert_true(s.scale == LOSS_SCALE_MAX);
 }
 

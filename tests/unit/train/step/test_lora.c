@@ -295,7 +295,7 @@ static void a_new_adapter_changes_nothing(void **state)
     struct step_result r, with;
     curve_open(&base);
     open_lora(&l, &ALL);
-    adapter_start(l.a, 7);
+    adapter_randomize(l.a, 7);
     struct step_config s = plain();
     assert_ok(step_new(&step, &base.w, &s));
     assert_ok(step_run(step, &r, base.ids, base.labels, s.batch, T, 1, 0, true));

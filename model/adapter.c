@@ -123,7 +123,8 @@ int adapter_count(size_t *n, const struct adapter_config *a, const struct config
     return rc;
 }
 
-size_t adapter_alternate_bytes(const struct adapter_config *a, const struct config *c, enum dtype dtype)
+size_t adapter_alternate_bytes(const struct adapter_config *a, const struct config *c,
+                               enum dtype dtype)
 {
     const int n_sites = count_sites();
     size_t bytes = 0;

@@ -1,9 +1,9 @@
 #ifndef PRATTLE_MODEL_ADAPTER_H
 #define PRATTLE_MODEL_ADAPTER_H
 /*
- * A LoRA adapter (Hu et al. 2021): for some matrices W [K,N] of a model, low-rank matrices A [rank,K]
- * and B [rank,N], such that the adapted matrix is W + scale A^T B. adapter_switch.h merges an
- * adapter into a model in memory and takes it out again.
+ * A LoRA adapter (Hu et al. 2021): for some matrices W [K,N] of a model, low-rank matrices A
+ * [rank,K] and B [rank,N], such that the adapted matrix is W + scale A^T B. adapter_switch.h merges
+ * an adapter into a model in memory and takes it out again.
  */
 #include "model/low_rank.h"
 #include "model/params.h"
@@ -25,14 +25,16 @@ struct adapter {
     /* A and B of all branches in one block, and the table of its tensors. */
     float *data; /* [n]; owned */
     size_t n;
-    struct param_tensor *tensors; /* [n_tensors], two for each branch: "h.0.attn.c_attn.lora_A"; owned */
+    struct param_tensor
+        *tensors; /* [n_tensors], two for each branch: "h.0.attn.c_attn.lora_A"; owned */
     int n_tensors;
     size_t *offset; /* [n_tensors + 1], where each tensor begins in data; owned */
     bool changed;   /* differs from every file */
     char *path;     /* of the file it was last loaded from or saved to; NULL: none; owned */
     /* For the model it is attached to (adapter_switch.h). */
     bool on;         /* merged into the model's matrices */
-    void *alternate; /* the matrices in their other form: adapted while off, original while on; owned */
+    void *alternate; /* the matrices in their other form: adapted while off, original while on;
+                        owned */
     size_t alternate_bytes;
 };
 
@@ -40,7 +42,8 @@ struct adapter {
  * setting that is invalid, also a target that matches no matrix. */
 int adapter_count(size_t *n, const struct adapter_config *a, const struct config *c);
 /* Bytes of the adapted matrices' other form, which adapter_reserve allocates. */
-size_t adapter_alternate_bytes(const struct adapter_config *a, const struct config *c, enum dtype dtype);
+size_t adapter_alternate_bytes(const struct adapter_config *a, const struct config *c,
+                               enum dtype dtype);
 /* An adapter of zeros. Fails as adapter_count, and with ERR_NOMEM. */
 int adapter_new(struct adapter **out, const struct adapter_config *a, const struct config *c);
 void adapter_free(struct adapter *a); /* accepts NULL */
@@ -59,7 +62,8 @@ struct param_tensor *adapter_tensor(const struct low_rank *t, const struct param
  */
 void adapter_add(const struct low_rank *t, float *w, bool out_major, uint64_t first, size_t n);
 
-/* Set the field lora of the adapted matrices in p, training weights (LINEAR_ROWS), to a's branches. */
+/* Set the field lora of the adapted matrices in p, training weights (LINEAR_ROWS), to a's branches.
+ */
 void adapter_set_branches(const struct adapter *a, struct params *p);
 
 #endif

@@ -24,7 +24,7 @@ struct config {
     bool tie_word_embeddings;
     bool scale_attn_weights;              /* scores are divided by sqrt(D) */
     bool scale_attn_by_inverse_layer_idx; /* and by layer + 1 */
-    bool reorder_and_upcast_attn;         /* only carried from file to file: scores are always fp32 */
+    bool reorder_and_upcast_attn; /* only carried from file to file: scores are always fp32 */
     float initializer_range;
     float embd_pdrop, attn_pdrop, resid_pdrop;         /* dropout probabilities, for training */
     token_id bos_token_id, eos_token_id, pad_token_id; /* TOKEN_NONE: null */

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_MODEL_FORWARD_H
 #define PRATTLE_MODEL_FORWARD_H
 /*
- * The GPT-2 forward pass (Radford et al. 2019): one implementation for prefill, decoding, scoring and
- * training, for one sequence or a batch of different lengths. The bits of a row depend on that
+ * The GPT-2 forward pass (Radford et al. 2019): one implementation for prefill, decoding, scoring
+ * and training, for one sequence or a batch of different lengths. The bits of a row depend on that
  * row's own text alone, not on the batch, on how a text is divided into passes or on the number of
  * threads.
  */
@@ -12,7 +12,9 @@
 #include "model/params.h"
 #include "model/pass.h"
 
-enum { FORWARD_MAX_ROWS = 512 }; /* rows of one pass in inference; longer texts take several passes */
+enum {
+    FORWARD_MAX_ROWS = 512
+}; /* rows of one pass in inference; longer texts take several passes */
 
 /*
  * The activations of one layer. In inference all layers share one set, where mid is x; in training
@@ -32,7 +34,8 @@ struct activations {
 void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
                        int rows, const bool *shared);
 
-/* The factor of attention scores in a layer: 1 / sqrt(D), unless the configuration says otherwise. */
+/* The factor of attention scores in a layer: 1 / sqrt(D), unless the configuration says otherwise.
+ */
 float forward_score_scale(const struct config *c, int layer);
 
 struct forward {
@@ -53,8 +56,8 @@ struct forward {
     size_t block_bytes;
 };
 
-/* Allocate scratch for passes of up to max_rows rows by the current thread team. p is borrowed and must
- * outlive f. ERR_NOMEM. */
+/* Allocate scratch for passes of up to max_rows rows by the current thread team. p is borrowed and
+ * must outlive f. ERR_NOMEM. */
 int forward_init(struct forward *f, const struct params *p, int max_rows);
 void forward_release(struct forward *f);
 
@@ -80,8 +83,8 @@ void forward_piece(struct forward *f, const struct forward_seq *seqs, int n_seqs
 void forward_recompute(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,
                        int thread, int n_threads);
 /*
- * Logits [n,V], ld floats from row to row: row i is of f->hidden[rows[i]], or of f->hidden[i] if rows
- * is NULL. To be called by every thread of the job; ends with a barrier.
+ * Logits [n,V], ld floats from row to row: row i is of f->hidden[rows[i]], or of f->hidden[i] if
+ * rows is NULL. To be called by every thread of the job; ends with a barrier.
  */
 void forward_head(struct forward *f, float *logits, size_t ld, const int *rows, int n, int thread,
                   int n_threads);

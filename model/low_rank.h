@@ -1,9 +1,9 @@
 #ifndef PRATTLE_MODEL_LOW_RANK_H
 #define PRATTLE_MODEL_LOW_RANK_H
 /*
- * The LoRA branch of a linear layer (Hu et al. 2021): y = x W + b + scale drop(x) A^T B, where drop is
- * dropout in training. Training computes the branch with these functions; inference merges it into
- * W (model/adapter_switch.h).
+ * The LoRA branch of a linear layer (Hu et al. 2021): y = x W + b + scale drop(x) A^T B, where drop
+ * is dropout in training. Training computes the branch with these functions; inference merges it
+ * into W (model/adapter_switch.h).
  */
 #include "model/pass.h"
 

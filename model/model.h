@@ -7,26 +7,29 @@
 #include "model/tokenizer/tokenizer.h"
 
 struct model {
-    char *name;            /* for display: the last component of the path, or general.name in GGUF; owned */
-    char *source;          /* what was loaded: a path, or "random:gpt2"; saving may read it again; owned */
-    uint64_t source_stamp; /* of the source's files (weights/tensors/source.h): detects later changes */
+    char *name;   /* for display: the last component of the path, or general.name in GGUF; owned */
+    char *source; /* what was loaded: a path, or "random:gpt2"; saving may read it again; owned */
+    uint64_t
+        source_stamp; /* of the source's files (weights/tensors/source.h): detects later changes */
     struct config config;
     struct params params;
-    struct tokenizer *tokenizer;   /* NULL: the source has none, and only token ids work; owned */
-    enum dtype file_dtype;         /* the element type of the matrices in the source */
-    uint64_t version;              /* incremented whenever a weight changes; caches are valid for one version */
-    bool changed;                  /* the weights differ from the source and are not saved */
+    struct tokenizer *tokenizer; /* NULL: the source has none, and only token ids work; owned */
+    enum dtype file_dtype;       /* the element type of the matrices in the source */
+    uint64_t version; /* incremented whenever a weight changes; caches are valid for one version */
+    bool changed;     /* the weights differ from the source and are not saved */
     unsigned char fingerprint[32]; /* valid when fingerprint_version == version */
     uint64_t fingerprint_version;
-    struct adapter *adapter;   /* model/adapter_switch.h; NULL: none; owned */
-    char *defaults;            /* the settings stored with the model, as YAML; NULL: none; owned */
-    const char *defaults_file; /* the file they were read from, for messages; a string literal, or NULL */
+    struct adapter *adapter; /* model/adapter_switch.h; NULL: none; owned */
+    char *defaults;          /* the settings stored with the model, as YAML; NULL: none; owned */
+    const char
+        *defaults_file; /* the file they were read from, for messages; a string literal, or NULL */
 };
 
 void model_free(struct model *m); /* accepts NULL */
 /* The precision of the weights in memory: "fp16" or "fp32". */
 const char *model_precision(const struct model *m);
-/* SHA-256 [32] of configuration and weights, recomputed only when the version has changed; borrowed. */
+/* SHA-256 [32] of configuration and weights, recomputed only when the version has changed;
+ * borrowed. */
 const unsigned char *model_fingerprint(struct model *m);
 
 #endif

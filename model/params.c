@@ -1,8 +1,8 @@
 /*
- * The block is carved in the order in which decoding reads it. Filling divides tensors into chunks of
- * about CHUNK_BYTES, whole rows of the file; threads take the next chunk from a shared counter until
- * none is left or `failed` is set. The thread that raises failed from 0 writes error and text; the
- * caller reads them after the job.
+ * The block is carved in the order in which decoding reads it. Filling divides tensors into chunks
+ * of about CHUNK_BYTES, whole rows of the file; threads take the next chunk from a shared counter
+ * until none is left or `failed` is set. The thread that raises failed from 0 writes error and
+ * text; the caller reads them after the job.
  */
 #include "model/params.h"
 
@@ -41,8 +41,8 @@ static void carve_tensor(struct params *p, struct arena *a, int i)
         *schema_linear(t, p) = w;
 }
 
-/* The block in the order in which decoding reads it: the output head, an embedding, comes last. While
- * sizing, p->layers is NULL. */
+/* The block in the order in which decoding reads it: the output head, an embedding, comes last.
+ * While sizing, p->layers is NULL. */
 static void carve_params(struct params *p, struct arena *a)
 {
     for (int last = 0; last < 2; last++)
@@ -181,8 +181,8 @@ static uint64_t count_bad(const void *src, enum dtype dtype, size_t n, bool to_h
 }
 
 /* Store rows of an [out,in] file as columns of t's plain [in,out]. */
-static void store_transposed(const struct param_tensor *t, const void *src, enum dtype dtype, int first,
-                         int count)
+static void store_transposed(const struct param_tensor *t, const void *src, enum dtype dtype,
+                             int first, int count)
 {
     const size_t cols = (size_t)t->cols, rows = (size_t)t->rows;
     for (size_t row = 0; row < rows; row++)

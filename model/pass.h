@@ -16,10 +16,12 @@ struct forward_seq {
     struct kv_view kv;   /* has pages for n_past + n positions, unshared from position n_past on */
 };
 
-/* Dropout in training; each may be off (keep 0). resid is for both projections into the residual. */
+/* Dropout in training; each may be off (keep 0). resid is for both projections into the residual.
+ */
 struct forward_dropout {
     struct dropout embd, attn, resid, adapter;
-    uint64_t sequence; /* the first sequence's number in the run; the next one has the next number */
+    uint64_t
+        sequence; /* the first sequence's number in the run; the next one has the next number */
 };
 enum dropout_point { DROPOUT_EMBD, DROPOUT_ATTN, DROPOUT_ATTN_PROJ, DROPOUT_MLP_PROJ };
 /* The random stream (rng.h) of a sequence's masks at a point; layer -1: the embedding. */
@@ -27,8 +29,8 @@ static inline uint64_t dropout_stream(uint64_t sequence, int layer, enum dropout
 {
     return sequence << 24 | (uint64_t)(layer + 1) << 2 | (uint64_t)point;
 }
-/* The first block, in struct dropout's sense, of the mask of a position's n elements, and of the mask of
- * a head's weights. */
+/* The first block, in struct dropout's sense, of the mask of a position's n elements, and of the
+ * mask of a head's weights. */
 static inline uint64_t dropout_row(int position, int n)
 {
     return (uint64_t)position * (uint64_t)((n + 63) / 64);

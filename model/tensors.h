@@ -30,7 +30,7 @@ struct params {
     float *wpe;            /* [n_ctx,C] */
     struct layer *layers;  /* [L]; owned */
     float *ln_f_weight, *ln_f_bias; /* [C] */
-    void *block; /* holds all weights and nothing else; owned */
+    void *block;                    /* holds all weights and nothing else; owned */
     size_t block_bytes;
     struct param_tensor *tensors; /* [n_tensors], in the order of schema.h; owned */
     int n_tensors;

@@ -14,7 +14,8 @@ bool file_is_folder(const char *path);
 
 /* mkdir -p: 0 if the folder exists already. ERR_MISSING, ERR_IO. */
 int file_make_folder(const char *path);
-/* Check whether file_make_folder would succeed and the folder would be writable; creates nothing. */
+/* Check whether file_make_folder would succeed and the folder would be writable; creates nothing.
+ */
 int file_check_folder(const char *path);
 
 /* "folder/name" */

@@ -19,7 +19,8 @@ int json_read_file(json_t **out, const char *path, uint64_t max);
 
 /*
  * Read a member of an object into *out. A missing key or null leaves *out unchanged. ERR_RANGE: the
- * value has another type or is out of range; the message has the key, the value and what it must be.
+ * value has another type or is out of range; the message has the key, the value and what it must
+ * be.
  */
 /* An integer, written without point or exponent (not 1e3 or 1.0), least..most. */
 int json_take_int(const json_t *object, const char *key, int64_t least, int64_t most, int64_t *out);

@@ -23,8 +23,8 @@ int profile_start(int n_threads);
  * jobs does not count. */
 void profile_stop(double seconds[N_PARTS]);
 
-/* Set this thread's category from now on; returns the one before. Does nothing outside jobs or while
- * profiling is off. */
+/* Set this thread's category from now on; returns the one before. Does nothing outside jobs or
+ * while profiling is off. */
 enum profile_part profile_set(enum profile_part part);
 /* For par.c: this thread begins a job, in PART_REST, and ends it. */
 void profile_enter(int thread);

@@ -82,8 +82,8 @@ static int keys_seen(int first, int r)
  * One page for R rows, of which row 0 sees first_seen keys. next: the keys of the next page; mask:
  * row 0's block of the dropout mask.
  */
-static void attend_page(struct attention_work *s, const char *keys, const char *values, const char *next,
-                        int R, int first_seen, uint64_t mask)
+static void attend_page(struct attention_work *s, const char *keys, const char *values,
+                        const char *next, int R, int first_seen, uint64_t mask)
 {
     const size_t element = s->a->dtype == DTYPE_F16 ? 2 : 4, value_row = s->D16 * element;
     const size_t key_bytes = (size_t)s->a->D * ATTENTION_BLOCK * element;

@@ -39,7 +39,8 @@ struct tile_grid {
     int down, across;
 };
 
-/* The squarest grid of the smallest number of tiles that is possible; without any, tiles of TILE. */
+/* The squarest grid of the smallest number of tiles that is possible; without any, tiles of TILE.
+ */
 static struct tile_grid choose_grid(int m, int n)
 {
     pthread_once(&once, start_blas);

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* C [m,n] = alpha op(A) [m,k] op(B) [k,n] + beta C, all row-major; op transposes or not; lda, ldb and
- * ldc are floats from row to row as stored. */
+/* C [m,n] = alpha op(A) [m,k] op(B) [k,n] + beta C, all row-major; op transposes or not; lda, ldb
+ * and ldc are floats from row to row as stored. */
 void blas_gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float alpha, const float *a,
                int lda, const float *b, int ldb, float beta, float *c, int ldc);
 

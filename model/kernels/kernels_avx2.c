@@ -60,9 +60,9 @@ LANES void step_few(const int R, const int C, const bool half, __m256 sum[ROWS][
     }
 }
 
-LANES void multiply_tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
-                const float *x, size_t ldx, const void *w, size_t ldw, int K, float *wide,
-                struct prefetch prefetch)
+LANES void multiply_tile(const int R, const int C, const bool half, float *acc, size_t ldacc,
+                         bool fresh, const float *x, size_t ldx, const void *w, size_t ldw, int K,
+                         float *wide, struct prefetch prefetch)
 {
     __m256 sum[ROWS][8];
     /* Two streams keep more cache lines in flight than one. */
@@ -108,7 +108,8 @@ TILE_ENTRIES
  * One row: tiles of 1 x 64. The panel is prefetched 1 KiB ahead into the first-level cache, the
  * next panel in two streams into the second level.
  */
-LANES void multiply_panels(const bool half, float *acc, const float *x, const char *w, int K, int panels)
+LANES void multiply_panels(const bool half, float *acc, const float *x, const char *w, int K,
+                           int panels)
 {
     const size_t line = half ? 128 : 256; /* bytes of a row of a panel */
     for (; panels > 0; panels--, acc += 64) {

@@ -32,9 +32,9 @@ LANES struct v16 load_w(const bool half, const void *w, size_t at)
     return half ? v_load_half((const uint16_t *)w + at) : v_load((const float *)w + at);
 }
 
-LANES void multiply_tile(const int R, const int C, const bool half, float *acc, size_t ldacc, bool fresh,
-                const float *x, size_t ldx, const void *w, size_t ldw, int K, float *wide,
-                struct prefetch prefetch)
+LANES void multiply_tile(const int R, const int C, const bool half, float *acc, size_t ldacc,
+                         bool fresh, const float *x, size_t ldx, const void *w, size_t ldw, int K,
+                         float *wide, struct prefetch prefetch)
 {
     struct v16 sum[ROWS][4];
     /* Two streams keep more cache lines in flight than one. */
@@ -77,7 +77,7 @@ LANES void multiply_tile(const int R, const int C, const bool half, float *acc, 
 /* Row k of the current panel of each of P runs; each cache line prefetches the one `fetch` bytes
  * ahead. */
 LANES void step_runs(const int P, const bool half, struct v16 sum[STREAMS][4], float x,
-                    const char *w, size_t run, size_t fetch)
+                     const char *w, size_t run, size_t fetch)
 {
     const size_t bytes = half ? 128 : 256; /* of a row of a panel */
     struct v16 a = v_set(x);
@@ -97,8 +97,8 @@ LANES void step_runs(const int P, const bool half, struct v16 sum[STREAMS][4], f
  * each run at a time: P streams keep more cache lines in flight than one, and each stream
  * continues from panel to panel.
  */
-LANES void multiply_runs(const int P, const bool half, float *acc, const float *x, const char *w, int K,
-               int panels)
+LANES void multiply_runs(const int P, const bool half, float *acc, const float *x, const char *w,
+                         int K, int panels)
 {
     const size_t bytes = half ? 128 : 256, fetch = prefetch_bytes();
     const size_t run = (size_t)panels * (size_t)K * bytes;
@@ -133,7 +133,8 @@ LANES tile_fn *choose_tile(bool half, int R, int cols, int *width)
 }
 TILE_ENTRIES
 
-LANES void multiply_panels(const bool half, float *acc, const float *x, const char *w, int K, int panels)
+LANES void multiply_panels(const bool half, float *acc, const float *x, const char *w, int K,
+                           int panels)
 {
     const int run = panels / STREAMS, rest = panels % STREAMS;
     multiply_runs(STREAMS, half, acc, x, w, K, run);

@@ -10,7 +10,8 @@ enum { ROWS = 8, COLS = 32 };
 
 /* One element of W at a time, widened once for all rows. */
 LANES void multiply_tile(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
-                const float *w32, const uint16_t *w16, size_t ldw, int K, int cols, float *wide)
+                         const float *w32, const uint16_t *w16, size_t ldw, int K, int cols,
+                         float *wide)
 {
     for (int r = 0; fresh && r < R; r++)
         memset(acc + r * ldacc, 0, (size_t)cols * sizeof *acc);
@@ -44,13 +45,15 @@ static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, size_
 static void row_f16(float *acc, const float *x, const uint16_t *w, int K, int panels)
 {
     for (int p = 0; p < panels; p++)
-        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, NULL, w + 64 * (size_t)p * (size_t)K, 64, K, 64, NULL);
+        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, NULL, w + 64 * (size_t)p * (size_t)K, 64, K,
+                      64, NULL);
 }
 
 static void row_f32(float *acc, const float *x, const float *w, int K, int panels)
 {
     for (int p = 0; p < panels; p++)
-        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, w + 64 * (size_t)p * (size_t)K, NULL, 64, K, 64, NULL);
+        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, w + 64 * (size_t)p * (size_t)K, NULL, 64, K,
+                      64, NULL);
 }
 
 static void pack_rows(float *packed, const float *x, size_t ldx, int R, int K)

@@ -13,7 +13,8 @@ static float max_abs_row(const float *x, size_t n)
     return v_greatest(top);
 }
 
-/* t is x in units of its last place in binary16: t rounds up with the probability of its fraction. */
+/* t is x in units of its last place in binary16: t rounds up with the probability of its fraction.
+ */
 LANES struct v16 round_stochastically(struct v16 x, struct w16 word)
 {
     const struct v16 whole = v_set(0x1p23f), zero = v_set(0);
@@ -26,8 +27,8 @@ LANES struct v16 round_stochastically(struct v16 x, struct w16 word)
     return v_copysign(v_mul(v_add(floor, up), v_mul(power, v_set(0x1p-10f))), x);
 }
 
-static void round_row_randomly(uint16_t *y, const float *x, size_t n, uint64_t seed, uint64_t stream,
-                          uint64_t block)
+static void round_row_randomly(uint16_t *y, const float *x, size_t n, uint64_t seed,
+                               uint64_t stream, uint64_t block)
 {
     for (size_t at = 0; at < n; at += 4 * LANES_N, block++) {
         struct w16 words[4];
@@ -57,7 +58,7 @@ static double sum_squares(const float *x, size_t n)
 
 /* Store the new moments; returns u, the direction of the step. */
 LANES struct v16 update_moments(struct v16 w, float *m, float *v, const float *g,
-                               const struct adam_constants *d, int used)
+                                const struct adam_constants *d, int used)
 {
     struct v16 slope = v_fma(v_set(d->l2), w, v_mul(v_load_n(g, used), v_set(d->scale)));
     struct v16 new_m = v_fma(v_set(d->beta1), v_load_n(m, used), v_mul(v_set(d->rest1), slope));
@@ -70,7 +71,7 @@ LANES struct v16 update_moments(struct v16 w, float *m, float *v, const float *g
 }
 
 static void adam_step(double sums[2], float *w, float *m, float *v, const float *g, size_t n,
-                 const struct adam_constants *d)
+                      const struct adam_constants *d)
 {
     struct d16 weights = d_zero(), updates = d_zero();
     for (size_t i = 0; i < n; i += LANES_N) {
@@ -102,8 +103,8 @@ static void lamb_moments(double sums[2], float *m, float *v, const float *w, con
     store_sums(sums, weights, updates);
 }
 
-static void lamb_update(float *w, const float *m, const float *v, size_t n, const struct adam_constants *d,
-                      float rate)
+static void lamb_update(float *w, const float *m, const float *v, size_t n,
+                        const struct adam_constants *d, float rate)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
         int used = lanes_used(n, i);
@@ -120,6 +121,7 @@ static const struct optimizer_kernels optimizer_table = {.sum_squares = sum_squa
                                                          .lamb_moments = lamb_moments,
                                                          .lamb_update = lamb_update,
                                                          .max_abs = max_abs_row,
-                                                         .half_from_f32_random = round_row_randomly};
+                                                         .half_from_f32_random =
+                                                             round_row_randomly};
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_MODEL_KERNELS_LANES_ROWS_H
 #define PRATTLE_MODEL_KERNELS_LANES_ROWS_H
-/* Row operations (row_kernels.h), softmax over a block of keys (attention_kernels.h) and the epilogue
- * of products (matrix_kernels.h), over the lanes of lanes.h. */
+/* Row operations (row_kernels.h), softmax over a block of keys (attention_kernels.h) and the
+ * epilogue of products (matrix_kernels.h), over the lanes of lanes.h. */
 #include "model/kernels/attention_kernels.h"
 #include "model/kernels/functions.h"
 #include "model/kernels/lanes.h"
@@ -9,7 +9,7 @@
 #include "model/kernels/row_kernels.h"
 
 LANES void finish_row(float *y, const float *acc, const float *bias, size_t n,
-                        const enum epilogue f)
+                      const enum epilogue f)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
         int used = lanes_used(n, i);
@@ -25,7 +25,7 @@ LANES void finish_row(float *y, const float *acc, const float *bias, size_t n,
 }
 
 static void finish_rows(float *y, size_t ldy, const float *acc, size_t ldacc, const float *bias,
-                     int rows, size_t n, enum epilogue f)
+                        int rows, size_t n, enum epilogue f)
 {
     for (int r = 0; r < rows; r++, y += ldy, acc += ldacc) {
         switch (f) {
@@ -37,7 +37,7 @@ static void finish_rows(float *y, size_t ldy, const float *acc, size_t ldacc, co
             break;
 #define ROW(WORD, name, ...)                                                                       \
     case EPILOGUE_##WORD:                                                                          \
-        finish_row(y, acc, bias, n, EPILOGUE_##WORD);                                            \
+        finish_row(y, acc, bias, n, EPILOGUE_##WORD);                                              \
         break;
             EACH_ACTIVATION(ROW)
 #undef ROW
@@ -45,8 +45,8 @@ static void finish_rows(float *y, size_t ldy, const float *acc, size_t ldacc, co
     }
 }
 
-static void normalize_row(float *y, const float *x, const float *weight, const float *bias, size_t n,
-                      float epsilon)
+static void normalize_row(float *y, const float *x, const float *weight, const float *bias,
+                          size_t n, float epsilon)
 {
     struct v16 sum = v_set(0), squares = v_set(0), zero = v_set(0);
     for (size_t i = 0; i < n; i += LANES_N)

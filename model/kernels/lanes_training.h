@@ -49,7 +49,7 @@ static void activation_grad(float *dy, const float *x, size_t n, enum activation
     switch (which) {
 #define ROW(WORD, name, ...)                                                                       \
     case ACTIVATION_##WORD:                                                                        \
-        activation_grad_row(dy, x, n, ACTIVATION_##WORD);                                                    \
+        activation_grad_row(dy, x, n, ACTIVATION_##WORD);                                          \
         break;
         EACH_ACTIVATION(ROW)
 #undef ROW
@@ -59,7 +59,7 @@ static void activation_grad(float *dy, const float *x, size_t n, enum activation
 }
 
 static void drop_row(float *y, const float *x, size_t n, const struct dropout *d, uint64_t stream,
-                    uint64_t block)
+                     uint64_t block)
 {
     const struct v16 by = v_set(d->scale);
     for (size_t at = 0; at < n; at += 4 * LANES_N, block++) {

@@ -69,8 +69,8 @@ static void tile_span(const struct linear_work *s, int i, int *first, int *count
 }
 
 /* Columns lo .. hi - 1 of a part of K, at w, times all row tiles; next: the part to prefetch. */
-static void multiply_part(const struct linear_work *s, float *acc, const char *w, const char *next, int k0,
-                          int K, int lo, int hi)
+static void multiply_part(const struct linear_work *s, float *acc, const char *w, const char *next,
+                          int k0, int K, int lo, int hi)
 {
     const bool half = s->w->dtype == DTYPE_F16;
     const size_t bytes = (size_t)PANEL * (half ? 2 : 4); /* of a row of the panel */
@@ -100,8 +100,8 @@ static void multiply_part(const struct linear_work *s, float *acc, const char *w
         }
 }
 
-static void write_sums(const struct linear_work *s, float *y, size_t ldy, const float *acc, int c0, int c1,
-                       enum epilogue epilogue)
+static void write_sums(const struct linear_work *s, float *y, size_t ldy, const float *acc, int c0,
+                       int c1, enum epilogue epilogue)
 {
     if (c1 > s->w->N)
         c1 = s->w->N;
@@ -219,8 +219,8 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
         for (int i = 0; i < s.n_tiles; i++) {
             int first, R;
             tile_span(&s, i, &first, &R);
-            s.k->pack_rows(s.packed + (size_t)first * (size_t)w->K, x + (size_t)(t + first) * ldx, ldx,
-                      R, w->K);
+            s.k->pack_rows(s.packed + (size_t)first * (size_t)w->K, x + (size_t)(t + first) * ldx,
+                           ldx, R, w->K);
         }
         const int wide = (s.n_tiles > MANY_TILES ? GROUP : 1) * PANEL;
         for (int col = c0, next; col < c1; col = next) {
@@ -282,8 +282,8 @@ void linear_fill_in_major(struct linear *w, const void *src, enum dtype src_dtyp
     }
 }
 
-/* Columns n .. last - 1 of one panel from rows of src, CHUNK values of k at a time, so that the cache
- * lines written stay in the first level until they are complete. */
+/* Columns n .. last - 1 of one panel from rows of src, CHUNK values of k at a time, so that the
+ * cache lines written stay in the first level until they are complete. */
 static void fill_columns(struct linear *w, const char *src, enum dtype src_dtype, int n, int last)
 {
     enum { CHUNK = 64 };

@@ -21,8 +21,8 @@
  * in this order for any T, on every instruction set and by any number of threads: the same bits
  * everywhere.
  *
- * Training stores W in fp32 as files do (LINEAR_ROWS, LINEAR_COLUMNS) and multiplies by OpenBLAS, on
- * tiles of y that do not depend on the team (blas.h): the same bits for teams of any size.
+ * Training stores W in fp32 as files do (LINEAR_ROWS, LINEAR_COLUMNS) and multiplies by OpenBLAS,
+ * on tiles of y that do not depend on the team (blas.h): the same bits for teams of any size.
  */
 #include "model/base/dtype.h"
 #include "model/kernels/matrix_kernels.h"
@@ -43,8 +43,8 @@ struct linear {
     enum dtype dtype; /* DTYPE_F32, or DTYPE_F16 in panels */
     enum linear_layout layout;
     int K, N;
-    void *data;                  /* float or uint16_t (binary16); panels aligned to 64 bytes; borrowed */
-    const float *bias;           /* [N] or NULL; borrowed */
+    void *data;        /* float or uint16_t (binary16); panels aligned to 64 bytes; borrowed */
+    const float *bias; /* [N] or NULL; borrowed */
     const struct low_rank *lora; /* the matrix's LoRA branch (model/low_rank.h), which linear_rows
                                     does not apply; NULL: none; borrowed */
 };

@@ -30,8 +30,8 @@ struct optimizer_kernels {
      * recomputes u' from the moments and sets w' = fma(-rate, u', w). */
     void (*lamb_moments)(double sums[2], float *m, float *v, const float *w, const float *g,
                          size_t n, const struct adam_constants *d);
-    void (*lamb_update)(float *w, const float *m, const float *v, size_t n, const struct adam_constants *d,
-                      float rate);
+    void (*lamb_update)(float *w, const float *m, const float *v, size_t n,
+                        const struct adam_constants *d, float rate);
     float (*max_abs)(const float *x, size_t n); /* max |x|; 0 for n = 0; NaN is ignored */
     /*
      * Stochastic rounding to binary16 (Gupta et al. 2015): x rounds to one of its two neighbours,
@@ -39,8 +39,8 @@ struct optimizer_kernels {
      * becomes 65504; x must not be NaN. Element i draws the random word that dropout would draw
      * for it (training_kernels.h) from (seed, stream, block).
      */
-    void (*half_from_f32_random)(uint16_t *y, const float *x, size_t n, uint64_t seed, uint64_t stream,
-                          uint64_t block);
+    void (*half_from_f32_random)(uint16_t *y, const float *x, size_t n, uint64_t seed,
+                                 uint64_t stream, uint64_t block);
 };
 /* The table in use: that of the best instruction set until kernels_select (kernels.h). */
 const struct optimizer_kernels *optimizer_kernels(void);

@@ -15,8 +15,9 @@ struct row_kernels {
     void (*add)(float *y, const float *x, size_t n);             /* y += x */
     void (*scale)(float *y, float a, size_t n);                  /* y *= a */
     void (*divide)(float *y, const float *x, float a, size_t n); /* y = x / a */
-    void (*half_to_f32)(float *y, const uint16_t *x, size_t n);        /* y = x in fp32 */
-    void (*half_from_f32)(uint16_t *y, const float *x, size_t n);       /* y = x in binary16, to nearest even */
+    void (*half_to_f32)(float *y, const uint16_t *x, size_t n);  /* y = x in fp32 */
+    void (*half_from_f32)(uint16_t *y, const float *x,
+                          size_t n); /* y = x in binary16, to nearest even */
 };
 /* The table in use: that of the best instruction set until kernels_select (kernels.h). */
 const struct row_kernels *row_kernels(void);

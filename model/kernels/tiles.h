@@ -21,13 +21,13 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
                                    size_t ldx, const void *w, size_t ldw, int K, float *wide,      \
                                    struct prefetch prefetch)                                       \
     {                                                                                              \
-        multiply_tile(R, C, true, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);                    \
+        multiply_tile(R, C, true, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);           \
     }                                                                                              \
     static void tile_f32_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
                                    size_t ldx, const void *w, size_t ldw, int K, float *wide,      \
                                    struct prefetch prefetch)                                       \
     {                                                                                              \
-        multiply_tile(R, C, false, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);                   \
+        multiply_tile(R, C, false, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);          \
     }
 #define TILE_ROW(R, C) [R] = {tile_f32_##R##_##C, tile_f16_##R##_##C},
 
@@ -44,7 +44,8 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
                      struct prefetch prefetch)                                                     \
     {                                                                                              \
         for (int width; cols > 0; cols -= width, acc += width, w += width) {                       \
-            choose_tile(half, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);   \
+            choose_tile(half, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, ldw, K, wide,         \
+                                               prefetch);                                          \
             prefetch.step = 0;                                                                     \
         }                                                                                          \
     }
@@ -55,11 +56,11 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
 #define ROW_ENTRIES                                                                                \
     static void row_f16(float *acc, const float *x, const uint16_t *w, int K, int panels)          \
     {                                                                                              \
-        multiply_panels(true, acc, x, (const char *)w, K, panels);                                            \
+        multiply_panels(true, acc, x, (const char *)w, K, panels);                                 \
     }                                                                                              \
     static void row_f32(float *acc, const float *x, const float *w, int K, int panels)             \
     {                                                                                              \
-        multiply_panels(false, acc, x, (const char *)w, K, panels);                                           \
+        multiply_panels(false, acc, x, (const char *)w, K, panels);                                \
     }
 
 #endif

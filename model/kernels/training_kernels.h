@@ -21,7 +21,8 @@ struct dropout {
 };
 
 struct training_kernels {
-    /* The gradients of layernorm (row_kernels.h) from dy [n], added to dx, dweight and dbias [n]. */
+    /* The gradients of layernorm (row_kernels.h) from dy [n], added to dx, dweight and dbias [n].
+     */
     void (*layernorm_grad)(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
                            const float *weight, size_t n, float epsilon);
     /* dy[i] *= f'(x[i]), f the activation `which`. */

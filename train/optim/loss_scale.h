@@ -1,8 +1,8 @@
 #ifndef PRATTLE_TRAIN_OPTIM_LOSS_SCALE_H
 #define PRATTLE_TRAIN_OPTIM_LOSS_SCALE_H
 /*
- * Dynamic loss scaling (Micikevicius et al. 2018). The loss is multiplied by a power of two, so that
- * small gradients do not underflow in binary16, and the optimizer divides the gradients by it.
+ * Dynamic loss scaling (Micikevicius et al. 2018). The loss is multiplied by a power of two, so
+ * that small gradients do not underflow in binary16, and the optimizer divides the gradients by it.
  * A step whose gradients overflow is skipped and halves the scale; `growth` steps in a row
  * without overflow double it:
  *

@@ -39,8 +39,8 @@
 /* What one step did to one tensor; norms are Euclidean. */
 struct tensor_change {
     double grad_norm;   /* of the scaled gradient, before clipping; from optimizer_norm */
-    double weight_norm; /* of the weights before the step; this and update_norm come from optimizer_step,
-                           and are 0 where no step was taken */
+    double weight_norm; /* of the weights before the step; this and update_norm come from
+                           optimizer_step, and are 0 where no step was taken */
     double update_norm; /* of the change of the weights */
 };
 
@@ -55,13 +55,13 @@ struct optimizer_layout {
 
 struct optimizer;
 
-/* An optimizer before its first step, with moments of zero. The layout is only read during the call.
- * ERR_NOMEM. */
+/* An optimizer before its first step, with moments of zero. The layout is only read during the
+ * call. ERR_NOMEM. */
 int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
                   struct optimizer_layout l);
 void optimizer_free(struct optimizer *o);
-/* Change the configuration from the next step on; kind, decay and first_order_momentum must be those
- * given to optimizer_new. */
+/* Change the configuration from the next step on; kind, decay and first_order_momentum must be
+ * those given to optimizer_new. */
 void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
 /* The size that no weight may reach: OPTIMIZER_HALF_LIMIT for weights in binary16, else infinite,
  * until it is set. */

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_ADAM, OPTIMIZER_LAMB };
-/* Which tensors weight decay applies to: matrices and embeddings, but not biases and layer norms; or
- * all. */
+/* Which tensors weight decay applies to: matrices and embeddings, but not biases and layer norms;
+ * or all. */
 enum decay_what { DECAY_MATRICES, DECAY_ALL };
 /* The precision of the first moment. The second is always fp32, since squares would underflow. */
 enum moment_kind { MOMENT_AS_WEIGHTS, MOMENT_F32, MOMENT_F16 };

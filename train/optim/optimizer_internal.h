@@ -9,8 +9,9 @@
 
 struct tensor_change;
 
-/* The block is divided into pieces of at most PIECE elements of one tensor, which threads share, and
- * pieces into runs of at most RUN elements, which are copied to fp32 where they are binary16. */
+/* The block is divided into pieces of at most PIECE elements of one tensor, which threads share,
+ * and pieces into runs of at most RUN elements, which are copied to fp32 where they are binary16.
+ */
 enum { PIECE = 16384, RUN = 1024, RUNS = PIECE / RUN };
 
 struct optimizer_piece {
@@ -30,8 +31,8 @@ struct optimizer {
     struct tensor_change *changes;  /* [n_tensors], of the last step, in the table's order */
     struct optimizer_piece *pieces; /* [n_pieces], in the block's order */
     double *sums;                   /* [n_pieces][2] */
-    double largest;                 /* an upper bound of every piece's norm, and so of every weight's size;
-                                       INFINITY: unknown */
+    double largest; /* an upper bound of every piece's norm, and so of every weight's size;
+                       INFINITY: unknown */
     int n_pieces;
     int n_tensors;
     enum dtype dtype; /* of weights and gradients */

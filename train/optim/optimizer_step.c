@@ -1,6 +1,6 @@
 /*
- * Norms and steps. Threads share the pieces of the block and process each run by run: open_run makes
- * an fp32 view of the run, copying what is binary16; the kernels step it; close_moment and
+ * Norms and steps. Threads share the pieces of the block and process each run by run: open_run
+ * makes an fp32 view of the run, copying what is binary16; the kernels step it; close_moment and
  * close_weights round it back. Sums are stored by piece and added in the order of pieces, whatever
  * the team.
  *
@@ -11,9 +11,9 @@
  *                             nothing stored     all weights below the limit --> step
  *                                                otherwise --> steps -= 1, return false
  *
- * o->largest, an upper bound of the norm of every piece and so of every weight's size, comes from the
- * norms that a step computes anyway. Before the first step it is infinite, so that one is always
- * rehearsed.
+ * o->largest, an upper bound of the norm of every piece and so of every weight's size, comes from
+ * the norms that a step computes anyway. Before the first step it is infinite, so that one is
+ * always rehearsed.
  */
 #include "train/optim/optimizer.h"
 
@@ -39,7 +39,7 @@ struct optimizer_pass {
     void *weights;
     const void *grads;
     struct adam_constants decaying, plain; /* for tensors with weight decay, and without */
-    atomic_bool *exceeds;            /* a rehearsal: set if a weight would reach the limit; NULL: the step */
+    atomic_bool *exceeds; /* a rehearsal: set if a weight would reach the limit; NULL: the step */
 };
 
 /* A run in fp32: pointers into the blocks, or to the copies. */
@@ -105,8 +105,8 @@ static void open_run(struct run *r, const struct optimizer_pass *j, const struct
     }
 }
 
-/* Store m in a unit, a power of two, such that max |m| / unit is in [2^14, 2^15), or less where the unit
- * would be subnormal. */
+/* Store m in a unit, a power of two, such that max |m| / unit is in [2^14, 2^15), or less where the
+ * unit would be subnormal. */
 static void close_moment(struct run *r, const struct optimizer_pass *j)
 {
     const struct row_kernels *k = row_kernels();
@@ -121,8 +121,8 @@ static void close_moment(struct run *r, const struct optimizer_pass *j)
     o->m_unit[r->unit] = unit;
 }
 
-/* A rehearsal's weights, before rounding. In a rehearsal LAMB's norms are summed in another order, over
- * moments that are not rounded, so 0.99 of the limit applies. */
+/* A rehearsal's weights, before rounding. In a rehearsal LAMB's norms are summed in another order,
+ * over moments that are not rounded, so 0.99 of the limit applies. */
 static void check_limit(const struct run *r, const struct optimizer_pass *j)
 {
     const struct optimizer *o = j->o;
@@ -141,8 +141,9 @@ static void close_weights(struct run *r, const struct optimizer_pass *j)
     if (j->exceeds != NULL)
         check_limit(r, j);
     else if (o->dtype == DTYPE_F16 && o->config.stochastic_rounding)
-        optimizer_kernels()->half_from_f32_random((uint16_t *)j->weights + r->at, r->w, r->n, o->config.seed,
-                         ROUNDING | (uint64_t)o->steps, r->unit * (RUN / 64));
+        optimizer_kernels()->half_from_f32_random((uint16_t *)j->weights + r->at, r->w, r->n,
+                                                  o->config.seed, ROUNDING | (uint64_t)o->steps,
+                                                  r->unit * (RUN / 64));
     else if (o->dtype == DTYPE_F16)
         k->half_from_f32((uint16_t *)j->weights + r->at, r->w, r->n);
 }
@@ -185,7 +186,8 @@ double optimizer_norm(struct optimizer *o, const void *grads, float scale)
 
 /* ---- the step ---- */
 
-static const struct adam_constants *piece_constants(const struct optimizer_pass *j, const struct optimizer_piece *p)
+static const struct adam_constants *piece_constants(const struct optimizer_pass *j,
+                                                    const struct optimizer_piece *p)
 {
     return p->decays ? &j->decaying : &j->plain;
 }
@@ -270,7 +272,8 @@ static void step_share(void *arg, int thread, int n_threads)
 
 /* ---- whether the weights stay within the limit ---- */
 
-/* An upper bound of the norm of every piece after the step: the norm before, plus that of the update. */
+/* An upper bound of the norm of every piece after the step: the norm before, plus that of the
+ * update. */
 static double bound_weights(const struct optimizer_pass *j)
 {
     const struct optimizer *o = j->o;
@@ -292,7 +295,8 @@ static double bound_weights(const struct optimizer_pass *j)
  * which is doubled for rounding errors. A first moment in binary16 adds its own rounding error, at
  * most 2^-38 of the largest of its run, over eps.
  */
-static double bound_direction(const struct optimizer *o, const struct adam_constants *d, double norm)
+static double bound_direction(const struct optimizer *o, const struct adam_constants *d,
+                              double norm)
 {
     enum { ROUNDED = -37 };
     const struct optimizer_config *c = &o->config;
@@ -308,8 +312,8 @@ static double bound_direction(const struct optimizer *o, const struct adam_const
     return most * (double)d->correct_m;
 }
 
-/* Whether the step might bring a weight halfway to the limit. LAMB moves a weight by no more than rate
- * times the norm of its tensor, or where that is 0, rate times |u|. */
+/* Whether the step might bring a weight halfway to the limit. LAMB moves a weight by no more than
+ * rate times the norm of its tensor, or where that is 0, rate times |u|. */
 static bool needs_rehearsal(const struct optimizer_pass *j, double norm)
 {
     const struct optimizer *o = j->o;
@@ -322,20 +326,20 @@ static bool needs_rehearsal(const struct optimizer_pass *j, double norm)
 }
 
 /* The constants of step t, without weight decay. */
-static struct adam_constants step_constants(const struct optimizer_config *c, int64_t t, float scale,
-                                     float rate)
+static struct adam_constants step_constants(const struct optimizer_config *c, int64_t t,
+                                            float scale, float rate)
 {
     double beta1 = (double)c->beta1, beta2 = (double)c->beta2;
     struct adam_constants d = {.scale = scale,
-                        .beta1 = c->beta1,
-                        .rest1 = (float)(1 - beta1),
-                        .beta2 = c->beta2,
-                        .rest2 = (float)(1 - beta2),
-                        .correct_m = 1,
-                        .correct_v = 1,
-                        .eps = c->eps,
-                        .keep = 1,
-                        .rate = rate};
+                               .beta1 = c->beta1,
+                               .rest1 = (float)(1 - beta1),
+                               .beta2 = c->beta2,
+                               .rest2 = (float)(1 - beta2),
+                               .correct_m = 1,
+                               .correct_v = 1,
+                               .eps = c->eps,
+                               .keep = 1,
+                               .rate = rate};
     if (c->bias_correction) {
         d.correct_m = (float)(1 / (1 - pow(beta1, (double)t)));
         d.correct_v = (float)(1 / sqrt(1 - pow(beta2, (double)t)));

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_TRAIN_OPTIM_SCHEDULE_H
 #define PRATTLE_TRAIN_OPTIM_SCHEDULE_H
 /*
- * The learning rate of each step: linear warm-up over W steps, then the peak rate up to step S, then
- * decay up to step D. With peak = learning_rate and min = min_learning_rate:
+ * The learning rate of each step: linear warm-up over W steps, then the peak rate up to step S,
+ * then decay up to step D. With peak = learning_rate and min = min_learning_rate:
  *
  *   steps 0 .. W - 1        warmup_init + (peak - warmup_init) step / W
  *   steps W .. S - 1        peak

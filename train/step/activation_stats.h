@@ -36,8 +36,8 @@ int activation_stats_init(struct activation_stats *stats, const struct config *c
 void activation_stats_release(struct activation_stats *stats);
 /* Set all statistics to zero, before a step. */
 void activation_stats_reset(struct activation_stats *stats);
-/* Add the n rows that the forward pass of a layer has just left in f's buffers. To be called by every
- * thread of the job; ends with a barrier. */
+/* Add the n rows that the forward pass of a layer has just left in f's buffers. To be called by
+ * every thread of the job; ends with a barrier. */
 void activation_stats_add(struct activation_stats *stats, const struct forward *f, int layer, int n,
                           int thread, int n_threads);
 /* The statistics of one site of a layer. */

@@ -75,8 +75,8 @@ static void linear_weights(const struct backward_thread *p, const struct linear 
     sum_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
 }
 
-/* The LoRA branch of w, if there is one: add its gradients, and store its contribution in dx. Returns
- * the factor of dx, 0 or 1, when the matrix's own contribution is added. */
+/* The LoRA branch of w, if there is one: add its gradients, and store its contribution in dx.
+ * Returns the factor of dx, 0 or 1, when the matrix's own contribution is added. */
 static float lora_branch(const struct backward_thread *p, const struct linear *w, float *dx,
                          const float *x, const float *dy)
 {
@@ -96,8 +96,9 @@ static void linear_input(const struct backward_thread *p, const struct linear *w
 }
 
 /*
- * For y = LayerNorm(x): dx += the gradient of x, from branch, that of y. The gradients of weight and
- * bias are summed over NORM_ROWS rows at a time into norm_sums, which add_norm_sums then adds up.
+ * For y = LayerNorm(x): dx += the gradient of x, from branch, that of y. The gradients of weight
+ * and bias are summed over NORM_ROWS rows at a time into norm_sums, which add_norm_sums then adds
+ * up.
  */
 static void layernorm_input(const struct backward_thread *p, const float *x, const float *weight)
 {
@@ -192,8 +193,8 @@ static const float *recompute_activation(const struct backward_thread *p, const 
     return p->b->f->fc;
 }
 
-/* For f(fc) W + b, f the activation: dfc = (keep dfc + dy W^T) f'(fc), a tile at a time while it is in
- * the cache. No barrier. */
+/* For f(fc) W + b, f the activation: dfc = (keep dfc + dy W^T) f'(fc), a tile at a time while it is
+ * in the cache. No barrier. */
 static void activation_input(const struct backward_thread *p, const struct linear *w, float *dfc,
                              const float *dy, const float *fc, float keep)
 {

@@ -25,8 +25,8 @@
 
 enum { KEYS = 64, FIT_GROUPS = 16 /* groups of R queries whose weights fit the cache */ };
 
-/* A head's matrices with contiguous rows, padded to D16 columns, and intermediate results. R: rows of
- * the kernels' largest tile. */
+/* A head's matrices with contiguous rows, padded to D16 columns, and intermediate results. R: rows
+ * of the kernels' largest tile. */
 struct scratch {
     size_t D16;
     int R;
@@ -71,8 +71,8 @@ size_t backward_attention_scratch_bytes(const struct config *c, int length, int 
     return carve_scratch(&s, NULL, length, config_head_size(c), attention_pieces);
 }
 
-/* One head of one sequence. From row to row, q, k, v and their gradients advance by 3C floats, out and
- * dout by C, lse by H. */
+/* One head of one sequence. From row to row, q, k, v and their gradients advance by 3C floats, out
+ * and dout by C, lse by H. */
 struct head {
     const struct dropout *dropout; /* NULL: none */
     uint64_t stream, mask;
@@ -137,8 +137,8 @@ static void transpose_block(float *to, const float *from, size_t ld, int rows, i
             to[c * KEYS + r] = from[(size_t)r * ld + (size_t)c];
 }
 
-/* Rows of p and ds, for queries i .. i + rows - 1 and keys j .. j + keys - 1: p from scores to weights
- * after dropout, ds from gradients of these to gradients of the scores. */
+/* Rows of p and ds, for queries i .. i + rows - 1 and keys j .. j + keys - 1: p from scores to
+ * weights after dropout, ds from gradients of these to gradients of the scores. */
 static void softmax_rows(const struct head *h, const struct scratch *s, float *p, float *ds, int i,
                          int rows, int j, int keys)
 {
@@ -154,10 +154,10 @@ static void softmax_rows(const struct head *h, const struct scratch *s, float *p
     }
 }
 
-/* Queries i .. i + rows - 1, which are rows `row` and following of the run, against the block of keys
- * at j. */
+/* Queries i .. i + rows - 1, which are rows `row` and following of the run, against the block of
+ * keys at j. */
 static void query_gradients(const struct head *h, const struct scratch *s, int i, int rows, int row,
-                         int j, int keys)
+                            int j, int keys)
 {
     const size_t at = (size_t)i * s->D16;
     float *p = s->p + row * KEYS, *ds = s->ds + row * KEYS;

@@ -19,13 +19,13 @@ struct backward {
     float *gradients;     /* [n], added to */
     bool frozen;          /* the model is frozen: only LoRA branches have gradients */
     float *dx;            /* [rows,C], of the residual stream */
-    float *branch;    /* [rows,C], of a block's contribution to it, then of the output of the
-                         block's layer norm */
-    float *datt;      /* [rows,C], of the heads' outputs */
-    float *dqkv;      /* [rows,3C] */
-    float *dfc;       /* [rows,F] */
-    float *dinner;    /* [rows,rank], of drop(x) A^T in a LoRA branch */
-    float *norm_sums; /* [ceil(rows / NORM_ROWS)][2][C], of a layer norm's weight and bias */
+    float *branch;        /* [rows,C], of a block's contribution to it, then of the output of the
+                             block's layer norm */
+    float *datt;          /* [rows,C], of the heads' outputs */
+    float *dqkv;          /* [rows,3C] */
+    float *dfc;           /* [rows,F] */
+    float *dinner;        /* [rows,rank], of drop(x) A^T in a LoRA branch */
+    float *norm_sums;     /* [ceil(rows / NORM_ROWS)][2][C], of a layer norm's weight and bias */
     int length;           /* of the longest sequence that the scratch has room for */
     int attention_pieces; /* into which its queries are divided; 0: as fits the CPU cache */
     char *thread_scratch; /* [n_threads][thread_bytes]: backward_attention_scratch_bytes each */

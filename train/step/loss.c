@@ -62,9 +62,10 @@ static bool is_whole(const struct loss *l, const struct backward_thread *p)
     return l->slice_columns >= p->b->f->params->config.n_vocab;
 }
 
-/* Add columns to a row's running softmax. Where the slice has all, the logits become exponentials. */
+/* Add columns to a row's running softmax. Where the slice has all, the logits become exponentials.
+ */
 static void accumulate_columns(struct loss_row *run, float *logits, struct slice s, token_id label,
-                         bool whole)
+                               bool whole)
 {
     const struct sampling_kernels *k = sampling_kernels();
     size_t best = k->argmax(logits, (size_t)s.cols);
@@ -79,7 +80,7 @@ static void accumulate_columns(struct loss_row *run, float *logits, struct slice
 }
 
 static void accumulate_slice(const struct loss *l, const struct backward_thread *p, struct slice s,
-                       const token_id *labels)
+                             const token_id *labels)
 {
     int first, last;
     par_split(s.rows, p->thread, p->n_threads, &first, &last);
@@ -96,7 +97,8 @@ static void accumulate_slice(const struct loss *l, const struct backward_thread 
     par_barrier();
 }
 
-/* A row's logits (exponentials if whole) become their gradients: scale (softmax - one-hot label). */
+/* A row's logits (exponentials if whole) become their gradients: scale (softmax - one-hot label).
+ */
 static void make_gradients(const struct loss_row *run, float *logits, struct slice s,
                            token_id label, float scale, bool whole)
 {

@@ -15,8 +15,8 @@ struct loss {
     struct loss_row *running; /* [slice_rows], of the current slice of positions */
 };
 
-/* The running softmax of one position: maximum logit and its token so far, sum of exp(logit - maximum),
- * and the logit of the label. */
+/* The running softmax of one position: maximum logit and its token so far, sum of exp(logit -
+ * maximum), and the logit of the label. */
 struct loss_row {
     float greatest, label;
     token_id best;

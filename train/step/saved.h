@@ -1,10 +1,10 @@
 #ifndef PRATTLE_TRAIN_STEP_SAVED_H
 #define PRATTLE_TRAIN_STEP_SAVED_H
 /*
- * The saved activations of a float16 step. They are stored in binary16, layer by layer, while passes
- * work on one set of fp32 buffers, into which the backward loads each layer's again. The forward
- * pass rounds its activations to binary16 before it reads them (forward.h: half), so storing loses
- * nothing.
+ * The saved activations of a float16 step. They are stored in binary16, layer by layer, while
+ * passes work on one set of fp32 buffers, into which the backward loads each layer's again. The
+ * forward pass rounds its activations to binary16 before it reads them (forward.h: half), so
+ * storing loses nothing.
  */
 #include "model/forward.h"
 
@@ -14,7 +14,7 @@ struct saved_layer {
 };
 struct saved {
     struct saved_layer *layers; /* [L+1]; NULL: float32, where the buffers themselves are saved */
-    size_t x_n, rest_n; /* elements of x and rest of a layer */
+    size_t x_n, rest_n;         /* elements of x and rest of a layer */
 };
 
 /* Carve the saved activations and the passes' fp32 buffers, layers [L+1] (NULL while sizing). All

@@ -46,8 +46,8 @@ struct step {
     struct backward backward;
     struct loss loss;
     struct activation_stats *activation_stats; /* NULL: none are collected */
-    int piece;                                 /* where an interrupted pass resumes; 0: none is interrupted */
-    bool stop;                                 /* what thread 0 saw of Ctrl-C, for all threads */
+    int piece; /* where an interrupted pass resumes; 0: none is interrupted */
+    bool stop; /* what thread 0 saw of Ctrl-C, for all threads */
     void *blocks[N_BLOCKS];
     struct step_bytes bytes;
 };
@@ -312,7 +312,8 @@ static void store_gradients(struct backward_thread *p, struct step *x, int layer
     if (x->weights->dtype == DTYPE_F32 || x->backward.frozen)
         return;
     profile_set(PART_REST);
-    weights_store_window(x->weights, x->gradients, x->backward.gradients, layer, p->thread, p->n_threads);
+    weights_store_window(x->weights, x->gradients, x->backward.gradients, layer, p->thread,
+                         p->n_threads);
     par_barrier();
 }
 
@@ -358,7 +359,8 @@ static void run_backward(struct backward_thread *p, struct step *x, int piece)
     }
 }
 
-static void run_piece(struct backward_thread *p, const struct step_pass *pass, struct pieces n, int piece)
+static void run_piece(struct backward_thread *p, const struct step_pass *pass, struct pieces n,
+                      int piece)
 {
     struct step *x = pass->x;
     if (piece < n.forward)
@@ -388,9 +390,9 @@ static void run_pass(void *arg, int thread, int n_threads)
     struct step *x = pass->x;
     struct backward *b = &x->backward;
     struct backward_thread p = {.b = b,
-                              .thread = thread,
-                              .n_threads = n_threads,
-                              .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
+                                .thread = thread,
+                                .n_threads = n_threads,
+                                .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
     struct pieces n = pieces_of(x, pass->backward);
     int piece = x->piece, all = n.forward + n.loss + n.backward;
     for (; piece < all && !stops_before(x, pass, piece, thread); piece++)

@@ -1,9 +1,9 @@
 #ifndef PRATTLE_TRAIN_STEP_STEP_H
 #define PRATTLE_TRAIN_STEP_STEP_H
 /*
- * Forward and backward pass of one micro-batch. The forward pass is that of model/forward.h and saves
- * its activations here; the backward pass adds to one block of gradients. The bits of every result
- * are the same for thread teams of any size, with and without recomputation. Only step_new
+ * Forward and backward pass of one micro-batch. The forward pass is that of model/forward.h and
+ * saves its activations here; the backward pass adds to one block of gradients. The bits of every
+ * result are the same for thread teams of any size, with and without recomputation. Only step_new
  * allocates.
  *
  * In float16, weights, gradients and saved activations are stored in binary16, rounded to nearest
@@ -30,8 +30,8 @@ struct step_bytes {
 };
 int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
                const struct step_config *s);
-/* A step for the current thread team. w is borrowed and must outlive it. ERR_RANGE names the setting
- * that does not fit the model; ERR_NOMEM. */
+/* A step for the current thread team. w is borrowed and must outlive it. ERR_RANGE names the
+ * setting that does not fit the model; ERR_NOMEM. */
 int step_new(struct step **out, struct weights *w, const struct step_config *s);
 void step_free(struct step *s);
 /* The gradients, [n] in the layout and type of the trainable weights (weights_trainable); borrowed.

@@ -43,8 +43,8 @@ static int parse_list(bool *recompute, const char *text, int n_layer)
         if (*end == '-' && end[1] >= '0' && end[1] <= '9')
             last = strtol(end + 1, &end, 10);
         if (last < first || last >= n_layer)
-            return err_set(ERR_RANGE, "recompute is %s, the model has layers 0 to %d", file_quote(text),
-                           n_layer - 1);
+            return err_set(ERR_RANGE, "recompute is %s, the model has layers 0 to %d",
+                           file_quote(text), n_layer - 1);
         for (long i = first; i <= last; i++)
             recompute[i] = true;
         if (*end == '\0')
@@ -54,7 +54,8 @@ static int parse_list(bool *recompute, const char *text, int n_layer)
         at = end + 1;
     }
     return err_set(ERR_RANGE,
-                   "recompute is %s, must be none, all (or layers) or a list as 0,2,4-11", file_quote(text));
+                   "recompute is %s, must be none, all (or layers) or a list as 0,2,4-11",
+                   file_quote(text));
 }
 
 static int parse_layers(bool *recompute, const char *text, int n_layer)

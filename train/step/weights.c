@@ -1,9 +1,9 @@
 /*
- * The block has all tensors in schema order: [outside][layer 0]...[layer L-1][outside]. A window has
- * the same order with one layer instead of L: offsets before the layers are the same, those after
- * them shift by L - 1 layers, and those in any layer map to layer 0. In float32 the window is the
- * block itself. In float16 the view's layers all point to the window's one layer, which holds the
- * layer that weights_load_window loaded last.
+ * The block has all tensors in schema order: [outside][layer 0]...[layer L-1][outside]. A window
+ * has the same order with one layer instead of L: offsets before the layers are the same, those
+ * after them shift by L - 1 layers, and those in any layer map to layer 0. In float32 the window is
+ * the block itself. In float16 the view's layers all point to the window's one layer, which holds
+ * the layer that weights_load_window loaded last.
  */
 #include "train/step/weights.h"
 
@@ -212,24 +212,25 @@ static int spans_of(const struct weights *w, struct span spans[2], int layer)
     return 2;
 }
 
-void weights_load_window(const struct weights *w, float *window, const void *block, int layer, int thread,
-                   int n_threads)
+void weights_load_window(const struct weights *w, float *window, const void *block, int layer,
+                         int thread, int n_threads)
 {
     struct span spans[2];
     for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
         struct span s = share_of(spans[i], thread, n_threads);
-        row_kernels()->half_to_f32(window + in_window(w, s.first), (const uint16_t *)block + s.first,
-                             s.n);
+        row_kernels()->half_to_f32(window + in_window(w, s.first),
+                                   (const uint16_t *)block + s.first, s.n);
     }
 }
 
 void weights_store_window(const struct weights *w, void *block, const float *window, int layer,
-                    int thread, int n_threads)
+                          int thread, int n_threads)
 {
     struct span spans[2];
     for (int i = 0, n = spans_of(w, spans, layer); i < n; i++) {
         struct span s = share_of(spans[i], thread, n_threads);
-        row_kernels()->half_from_f32((uint16_t *)block + s.first, window + in_window(w, s.first), s.n);
+        row_kernels()->half_from_f32((uint16_t *)block + s.first, window + in_window(w, s.first),
+                                     s.n);
     }
 }
 
@@ -257,8 +258,8 @@ struct publish {
     struct params *to;
 };
 
-/* Rows first .. last - 1 of tensor i; of a Conv1D a few rows at a time, so that the panels written stay
- * in the cache until their lines are complete. */
+/* Rows first .. last - 1 of tensor i; of a Conv1D a few rows at a time, so that the panels written
+ * stay in the cache until their lines are complete. */
 static void publish_rows(const struct publish *j, int i, int first, int last)
 {
     enum { ROWS = 16 };

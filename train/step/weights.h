@@ -28,7 +28,7 @@ struct weights {
     size_t n;
     float *window; /* [n_window]; in float32 the same as data */
     size_t n_window;
-    size_t *offset;                /* [view.n_tensors + 1], where each tensor begins in the block; owned */
+    size_t *offset; /* [view.n_tensors + 1], where each tensor begins in the block; owned */
     const struct adapter *adapter; /* trainable, the weights being frozen; NULL: the weights are
                                       trainable; borrowed */
 };
@@ -59,18 +59,18 @@ void weights_publish(const struct weights *w, struct model *m);
  * adapter_reserve was called with m, attach that to m and switch it on.
  */
 void weights_publish_adapter(const struct weights *w, struct adapter *shown, struct model *m);
-/* Open the weights as a source of tensors, for saving, with the name, tokenizer and stored settings of
- * m. w and m are borrowed until source_close. */
+/* Open the weights as a source of tensors, for saving, with the name, tokenizer and stored settings
+ * of m. w and m are borrowed until source_close. */
 int weights_source(struct source *s, const struct weights *w, const struct model *m);
 
 /*
  * Float16 only: copy a layer, or with layer -1 all tensors outside the layers, from a block to a
  * window, and back, rounded to nearest even. This thread's share; no barrier.
  */
-void weights_load_window(const struct weights *w, float *window, const void *block, int layer, int thread,
-                   int n_threads);
+void weights_load_window(const struct weights *w, float *window, const void *block, int layer,
+                         int thread, int n_threads);
 void weights_store_window(const struct weights *w, void *block, const float *window, int layer,
-                    int thread, int n_threads);
+                          int thread, int n_threads);
 
 /* The layout and the block, for the optimizer. */
 static inline struct optimizer_layout weights_layout(const struct weights *w)

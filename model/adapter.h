@@ -25,16 +25,15 @@ struct adapter {
     /* A and B of all branches in one block, and the table of its tensors. */
     float *data; /* [n]; owned */
     size_t n;
-    struct param_tensor
-        *tensors; /* [n_tensors], two for each branch: "h.0.attn.c_attn.lora_A"; owned */
+    struct param_tensor *tensors; /* [n_tensors], A and B of each branch, as lora_A and lora_B;
+                                     owned */
     int n_tensors;
     size_t *offset; /* [n_tensors + 1], where each tensor begins in data; owned */
     bool changed;   /* differs from every file */
     char *path;     /* of the file it was last loaded from or saved to; NULL: none; owned */
     /* For the model it is attached to (adapter_switch.h). */
     bool on;         /* merged into the model's matrices */
-    void *alternate; /* the matrices in their other form: adapted while off, original while on;
-                        owned */
+    void *alternate; /* the matrices' other form: adapted while off, original while on; owned */
     size_t alternate_bytes;
 };
 
@@ -62,8 +61,7 @@ struct param_tensor *adapter_tensor(const struct low_rank *t, const struct param
  */
 void adapter_add(const struct low_rank *t, float *w, bool out_major, uint64_t first, size_t n);
 
-/* Set the field lora of the adapted matrices in p, training weights (LINEAR_ROWS), to a's branches.
- */
+/* Set the field lora of the adapted matrices in p, which are LINEAR_ROWS, to a's branches. */
 void adapter_set_branches(const struct adapter *a, struct params *p);
 
 #endif

@@ -12,9 +12,8 @@
 #include "model/params.h"
 #include "model/pass.h"
 
-enum {
-    FORWARD_MAX_ROWS = 512
-}; /* rows of one pass in inference; longer texts take several passes */
+/* Rows of one pass in inference; longer texts take several passes. */
+enum { FORWARD_MAX_ROWS = 512 };
 
 /*
  * The activations of one layer. In inference all layers share one set, where mid is x; in training
@@ -34,8 +33,7 @@ struct activations {
 void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
                        int rows, const bool *shared);
 
-/* The factor of attention scores in a layer: 1 / sqrt(D), unless the configuration says otherwise.
- */
+/* The factor of attention scores in a layer: 1 / sqrt(D) unless configured otherwise. */
 float forward_score_scale(const struct config *c, int layer);
 
 struct forward {
@@ -46,11 +44,11 @@ struct forward {
     const struct forward_dropout *dropout; /* NULL: none */
     bool half; /* activations are rounded to binary16 before they are read (train/step/saved.h) */
     struct low_rank_scratch low_rank; /* set by training with LoRA branches */
-    float *normed,
-        *fc;       /* scratch [max_rows,C] after a layer norm, [max_rows,F] after the activation */
-    float *hidden; /* [max_rows,C] after ln_f, the input of forward_head */
-    char *thread_scratch; /* [n_threads][thread_bytes]: the kernels' first, then
-                             [few,C] for rows each thread normalizes itself */
+    float *normed;                    /* scratch [max_rows,C] after a layer norm */
+    float *fc;                        /* scratch [max_rows,F] after the activation */
+    float *hidden;                    /* [max_rows,C] after ln_f, the input of forward_head */
+    char *thread_scratch; /* [n_threads][thread_bytes]: kernel_bytes for the kernels, then [few,C]
+                             for rows that each thread normalizes itself */
     size_t kernel_bytes, thread_bytes;
     void *block;
     size_t block_bytes;

@@ -27,8 +27,8 @@ struct kv_layout {
 };
 
 void kv_layout_init(struct kv_layout *l, const struct config *c, bool fp32);
-/* Make all layers use the same room, so that a page holds one layer: for passes that need no cache
- * afterwards, since they start at position 0. */
+/* Let all layers use the same memory, so that a page has the size of one layer: for passes that
+ * start at position 0 and whose cache is not read afterwards. */
 void kv_layout_share(struct kv_layout *l);
 
 /* Where in a page, in bytes, the keys and the values of a head begin. */

@@ -11,7 +11,7 @@ struct low_rank {
     int layer, site; /* the matrix W: its layer, and its index there (schema_matrix) */
     int rank, K, N;  /* W is [K,N] */
     float scale;
-    float *a; /* [rank,K]; both borrowed from the adapter */
+    float *a; /* [rank,K]; borrowed from the adapter, as is b */
     float *b; /* [rank,N]: the transpose of lora_B in PEFT's files */
 };
 
@@ -21,8 +21,8 @@ struct low_rank_scratch {
     float *inner;   /* drop(x) A^T: [rows, largest rank] */
 };
 
-/* y [rows,K] = drop(x), where d has dropout of adapters; y may be x. Each thread computes its share
- * of the rows; no barrier. */
+/* y [rows,K] = drop(x), by d->adapter, which is on; y may be x. Each thread computes its share of
+ * the rows; no barrier. */
 void low_rank_drop(const struct low_rank *w, const struct forward_dropout *d, float *y,
                    const float *x, const struct forward_seq *seqs, int n_seqs, int thread,
                    int n_threads);

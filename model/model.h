@@ -9,8 +9,7 @@
 struct model {
     char *name;   /* for display: the last component of the path, or general.name in GGUF; owned */
     char *source; /* what was loaded: a path, or "random:gpt2"; saving may read it again; owned */
-    uint64_t
-        source_stamp; /* of the source's files (weights/tensors/source.h): detects later changes */
+    uint64_t source_stamp; /* of the source's files (source.h), by which a change is detected */
     struct config config;
     struct params params;
     struct tokenizer *tokenizer; /* NULL: the source has none, and only token ids work; owned */
@@ -19,17 +18,15 @@ struct model {
     bool changed;     /* the weights differ from the source and are not saved */
     unsigned char fingerprint[32]; /* valid when fingerprint_version == version */
     uint64_t fingerprint_version;
-    struct adapter *adapter; /* model/adapter_switch.h; NULL: none; owned */
-    char *defaults;          /* the settings stored with the model, as YAML; NULL: none; owned */
-    const char
-        *defaults_file; /* the file they were read from, for messages; a string literal, or NULL */
+    struct adapter *adapter;   /* model/adapter_switch.h; NULL: none; owned */
+    char *defaults;            /* the settings stored with the model, as YAML; NULL: none; owned */
+    const char *defaults_file; /* the name of their file, for messages; a literal, or NULL */
 };
 
 void model_free(struct model *m); /* accepts NULL */
 /* The precision of the weights in memory: "fp16" or "fp32". */
 const char *model_precision(const struct model *m);
-/* SHA-256 [32] of configuration and weights, recomputed only when the version has changed;
- * borrowed. */
+/* SHA-256 [32] of configuration and weights, computed once for each version; borrowed. */
 const unsigned char *model_fingerprint(struct model *m);
 
 #endif

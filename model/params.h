@@ -18,8 +18,8 @@ int params_describe(struct params *p, const struct config *c);
 /* Allocate all parameters, zeroed. ERR_RANGE as config_check, ERR_NOMEM. */
 int params_init(struct params *p, const struct config *c, enum dtype dtype);
 void params_release(struct params *p);
-struct param_tensor *params_find(const struct params *p,
-                                 const char *name); /* NULL: no such tensor */
+/* The tensor of this name; NULL: there is none. */
+struct param_tensor *params_find(const struct params *p, const char *name);
 
 /*
  * Supplies the elements of one tensor. read stores elements first .. first + n - 1, in the file's

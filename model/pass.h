@@ -16,12 +16,10 @@ struct forward_seq {
     struct kv_view kv;   /* has pages for n_past + n positions, unshared from position n_past on */
 };
 
-/* Dropout in training; each may be off (keep 0). resid is for both projections into the residual.
- */
+/* Dropout in training; each may be off (keep 0). resid is for both projections. */
 struct forward_dropout {
     struct dropout embd, attn, resid, adapter;
-    uint64_t
-        sequence; /* the first sequence's number in the run; the next one has the next number */
+    uint64_t sequence; /* number in the run of the first sequence; the others follow in order */
 };
 enum dropout_point { DROPOUT_EMBD, DROPOUT_ATTN, DROPOUT_ATTN_PROJ, DROPOUT_MLP_PROJ };
 /* The random stream (rng.h) of a sequence's masks at a point; layer -1: the embedding. */

@@ -23,12 +23,12 @@ struct layer {
 
 struct params {
     struct config config;
-    enum dtype dtype; /* of all matrices, as is the layout */
-    enum linear_layout layout;
-    struct linear wte;     /* the token embedding, as output head: [C,V], column v is token v */
-    struct linear lm_head; /* [C,V]; equal to wte if the embeddings are tied */
-    float *wpe;            /* [n_ctx,C] */
-    struct layer *layers;  /* [L]; owned */
+    enum dtype dtype;          /* of all matrices */
+    enum linear_layout layout; /* LINEAR_PANELS, or LINEAR_ROWS in training */
+    struct linear wte;         /* the token embedding, as output head: [C,V], column v is token v */
+    struct linear lm_head;     /* [C,V]; equal to wte if the embeddings are tied */
+    float *wpe;                /* [n_ctx,C] */
+    struct layer *layers;      /* [L]; owned */
     float *ln_f_weight, *ln_f_bias; /* [C] */
     void *block;                    /* holds all weights and nothing else; owned */
     size_t block_bytes;
@@ -38,7 +38,7 @@ struct params {
 
 enum param_kind {
     PARAM_VECTOR,   /* [cols], rows = 1 */
-    PARAM_ROWS,     /* [rows,cols], always plain fp32 rows: wpe */
+    PARAM_ROWS,     /* [rows,cols], plain rows in memory and in all files: wpe */
     PARAM_CONV1D,   /* [rows,cols] = [in,out]; stored so in Hugging Face files, [out,in] in GGUF */
     PARAM_EMBEDDING /* [rows,cols] = [V,C], stored so in all files: wte, lm_head */
 };
@@ -51,9 +51,9 @@ struct param_tensor {
     int layer;   /* -1 outside the layers */
     bool decays; /* weight decay on matrices applies to it */
     /* Where the elements are; the other two pointers are NULL. Borrowed. */
-    float *data;           /* [rows,cols] fp32: VECTOR and ROWS, and every tensor in training */
-    uint16_t *half;        /* [rows,cols] binary16: every tensor in float16 training */
-    struct linear *linear; /* panels: matrices in inference */
+    float *data;           /* [rows,cols] fp32: VECTOR, ROWS, and all in float32 training */
+    uint16_t *half;        /* [rows,cols] binary16: all in float16 training */
+    struct linear *linear; /* panels: CONV1D and EMBEDDING in inference */
 };
 
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is done with a product and its bias: y = it, y += it, or y = activation(it). */
+/* What becomes of s, a product plus its bias: y = s, y += s, or y = activation(s). */
 #define EPILOGUE_WORD(WORD, name, ...) EPILOGUE_##WORD,
 enum epilogue { EPILOGUE_STORE, EPILOGUE_ADD, EACH_ACTIVATION(EPILOGUE_WORD) };
 #undef EPILOGUE_WORD

@@ -146,7 +146,8 @@ static enum run_fault find_fault(const struct run *r, double loss)
 {
     if (!isfinite(loss) || !isfinite(r->grad_norm))
         return FAULT_NAN;
-    return spike_guard_detects(&r->state.spike_guard, loss, r->grad_norm, r->config.training.spike_z)
+    return spike_guard_detects(&r->state.spike_guard, loss, r->grad_norm,
+                               r->config.training.spike_z)
                ? FAULT_SPIKE
                : FAULT_NONE;
 }

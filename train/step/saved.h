@@ -22,8 +22,8 @@ struct saved {
  * writes the next layer's x. recompute [L]: layers that save x alone. */
 void saved_carve(struct saved *k, struct activations *layers, struct arena *a,
                  const struct config *c, int rows, const bool *recompute);
-/* Save a layer's activations and its output, x of layer + 1. These three functions do this thread's
- * share, without barriers, and nothing in float32. */
+/* Save a layer's activations and its output, x of layer + 1. This and the next two functions do
+ * this thread's share, without a barrier, and do nothing in float32. */
 void saved_store(const struct saved *k, const struct activations *layers, int layer, int thread,
                  int n_threads);
 /* Save x of layer 0, after the embedding. */

@@ -18,8 +18,7 @@ struct step_config {
     const char *recompute; /* layers that save only their input and are recomputed in the
                               backward: "none" (or NULL), "all" (or "layers"), or a list
                               like "0,2,4-11"; read during calls only */
-    int loss_rows; /* positions whose logits exist at once (serialized_seq_len); 0: chosen by size
-                    */
+    int loss_rows;    /* positions whose logits exist at once (serialized_seq_len); 0: automatic */
     int loss_columns; /* vocabulary columns at once (embedding_serialization_factor); 0: all; with
                          fewer, logits are computed twice */
     int attention_pieces; /* into which a sequence's queries are divided in the backward of

@@ -44,7 +44,7 @@ int weights_init(struct weights *w, const struct model *m, enum dtype dtype,
 void weights_release(struct weights *w);
 /* How many floats a window has; allocates nothing. */
 size_t weights_window(const struct config *c, enum dtype dtype);
-/* Freeze the weights and make the adapter a trainable, which is borrowed. */
+/* Freeze the weights and train the adapter a instead, which is borrowed. */
 void weights_freeze(struct weights *w, const struct adapter *a);
 /* The trainable weights, w or its adapter, for the optimizer. Borrowed: not to be released. */
 struct weights weights_trainable(const struct weights *w);

@@ -56,20 +56,18 @@ struct training {
     size_t merges_cap;
 };
 
-/* Room for one more of the n there are. */
-static int reserve_list(void **list, size_t *cap, size_t n, size_t size)
+/* The list with room for one more behind the n elements of this size that there are, where it
+ * lies now; NULL: no memory, and the old one stays. */
+static void *grow_list(void *list, size_t *cap, size_t n, size_t size)
 {
     if (n < *cap)
-        return 0;
+        return list;
     size_t more = *cap == 0 ? 1024 : 2 * *cap;
-    void *grown = mem_grow(*list, n * size, more * size);
-    if (grown == NULL)
-        return ERR_NOMEM;
-    *list = grown;
-    *cap = more;
-    return 0;
+    void *grown = mem_grow(list, n * size, more * size);
+    if (grown != NULL)
+        *cap = more;
+    return grown;
 }
-#define RESERVE(list, cap, n) reserve_list((void **)&(list), &(cap), n, sizeof *(list))
 
 static inline size_t slot_of(const struct training *t, token_id left, token_id right)
 {
@@ -108,8 +106,10 @@ static int find_pair(struct training *t, uint32_t *out, token_id left, token_id 
             return 0;
         }
     }
-    if (RESERVE(t->pairs, t->pairs_cap, t->n_pairs) != 0)
+    struct pair *pairs = grow_list(t->pairs, &t->pairs_cap, t->n_pairs, sizeof *pairs);
+    if (pairs == NULL)
         return ERR_NOMEM;
+    t->pairs = pairs;
     t->pairs[t->n_pairs] = (struct pair){.left = left, .right = right, .step = UINT32_MAX};
     *out = (uint32_t)t->n_pairs++;
     t->slots[i] = *out + 1;
@@ -141,10 +141,13 @@ static int gain_pair(struct training *t, token_id left, token_id right, uint32_t
     }
     p->last_word = word;
     p->n++;
-    rc = RESERVE(t->changes, t->changes_cap, t->n_changes);
-    if (rc == 0)
-        t->changes[t->n_changes++] = (struct change){k, word};
-    return rc;
+    struct change *changes =
+        grow_list(t->changes, &t->changes_cap, t->n_changes, sizeof *changes);
+    if (changes == NULL)
+        return ERR_NOMEM;
+    t->changes = changes;
+    t->changes[t->n_changes++] = (struct change){k, word};
+    return 0;
 }
 
 static inline bool pair_before(const struct entry *a, const struct entry *b)
@@ -170,8 +173,10 @@ static void sink_pair(struct training *t, size_t i, struct entry e)
 
 static int push_pair(struct training *t, struct entry e)
 {
-    if (RESERVE(t->queue, t->queue_cap, t->n_queue) != 0)
+    struct entry *queue = grow_list(t->queue, &t->queue_cap, t->n_queue, sizeof *queue);
+    if (queue == NULL)
         return ERR_NOMEM;
+    t->queue = queue;
     size_t i = t->n_queue++;
     for (; i > 0 && pair_before(&e, &t->queue[(i - 1) / 2]); i = (i - 1) / 2)
         t->queue[i] = t->queue[(i - 1) / 2];
@@ -261,8 +266,12 @@ static int join_texts(struct training *t, token_id *merged, const struct entry *
 static int merge_pair(struct training *t, const struct entry *e)
 {
     token_id merged;
-    int rc = RESERVE(t->merges, t->merges_cap, t->step);
-    if (rc != 0 || (rc = join_texts(t, &merged, e)) != 0)
+    uint32_t *merges = grow_list(t->merges, &t->merges_cap, t->step, sizeof *merges);
+    if (merges == NULL)
+        return ERR_NOMEM;
+    t->merges = merges;
+    int rc = join_texts(t, &merged, e);
+    if (rc != 0)
         return rc;
     t->merges[t->step++] = e->pair;
     for (size_t i = 0; i < e->n && rc == 0; i++)
@@ -374,7 +383,6 @@ static int make_tokenizer(struct tokenizer **out, struct training *t)
                           .tokens = tokens.list,
                           .n_merges = (int)merges.n,
                           .merges = merges.list,
-                          .bos = 0,
                           .eos = 0};
         rc = tokenizer_new(out, &v);
     }

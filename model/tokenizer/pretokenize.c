@@ -93,9 +93,9 @@ static size_t contraction_length(const char *text, size_t n)
     }
 }
 
-/* \s+(?!\S)|\s+: blanks up to the end of the text, else all but the last one, which
+/* \s+(?!\S)|\s+: spaces up to the end of the text, else all but the last one, which
  * goes with what follows or stands alone. */
-static size_t blanks_length(const char *text, size_t n)
+static size_t spaces_length(const char *text, size_t n)
 {
     size_t at = 0, last = 0, length;
     while (at < n && head_class(text + at, n - at, &length) == CHAR_SPACE) {
@@ -117,5 +117,5 @@ size_t pretokenize_next(const char *text, size_t n)
         if (next != CHAR_SPACE)
             return run_end(text, n, 1 + second, next);
     }
-    return class == CHAR_SPACE ? blanks_length(text, n) : run_end(text, n, length, class);
+    return class == CHAR_SPACE ? spaces_length(text, n) : run_end(text, n, length, class);
 }

@@ -110,8 +110,8 @@ static int add_merge(struct token_table *t, const char *text, int rank, struct t
                      struct buf *bytes)
 {
     size_t n = strlen(text);
-    const char *blank = memchr(text, ' ', n);
-    if (blank == NULL || blank == text || blank == text + n - 1 || strchr(blank + 1, ' ') != NULL)
+    const char *space = memchr(text, ' ', n);
+    if (space == NULL || space == text || space == text + n - 1 || strchr(space + 1, ' ') != NULL)
         return merge_error(text, rank, "is not two texts with a blank between");
     t->merges[rank] = (struct token_span){free_at->n, (uint32_t)n};
     memcpy(t->texts + free_at->n, text, n + 1);
@@ -122,9 +122,9 @@ static int add_merge(struct token_table *t, const char *text, int rank, struct t
     if (rc != 0)
         return rc;
     unsigned char *b = (unsigned char *)bytes->data;
-    long n_left = byte_text_decode(b, text, (size_t)(blank - text));
+    long n_left = byte_text_decode(b, text, (size_t)(space - text));
     long n_right =
-        n_left < 0 ? -1 : byte_text_decode(b + n_left, blank + 1, (size_t)(text + n - blank - 1));
+        n_left < 0 ? -1 : byte_text_decode(b + n_left, space + 1, (size_t)(text + n - space - 1));
     if (n_right < 0)
         return merge_error(text, rank, "is not in GPT-2's byte alphabet");
     token_id left = merge_token(t, b, n_left), right = merge_token(t, b + n_left, n_right);

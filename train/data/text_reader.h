@@ -2,7 +2,7 @@
 #define PRATTLE_TRAIN_DATA_TEXT_READER_H
 /*
  * The documents of texts and JSON lines, in chunks of about a megabyte that are encoded
- * one by one and give the ids of the whole: a long document is cut only before a blank or
+ * one by one and give the ids of the whole: a long document is cut only before a space or
  * line break behind a visible ASCII character, where GPT-2's pretokenizer always begins
  * anew. So a text of any size is read in little memory. What is packed is unpacked while
  * it is read; each text of an archive is a document of its own, as a file is.

@@ -162,9 +162,9 @@ static int read_lines(struct choice *c, const char *text, size_t n)
         int rc = progress_step(c->job->progress, "reading", at, n);
         if (rc != 0)
             return rc;
-        bool blank = strspn(text + at, " \t\r") >= bytes;
-        c->total += !blank;
-        if (!blank && (k->limit == 0 || c->questions < (uint64_t)k->limit)) {
+        bool is_empty = strspn(text + at, " \t\r") >= bytes;
+        c->total += !is_empty;
+        if (!is_empty && (k->limit == 0 || c->questions < (uint64_t)k->limit)) {
             if ((rc = question_read(&q, text + at, bytes, k->detokenize)) == 0) {
                 rc = add_question(c, &q);
                 question_release(&q);

@@ -1,11 +1,11 @@
 #include "train/eval/detokenize.h"
 
 #include "model/base/err.h"
-#include "train/eval/blanks.h"
+#include "train/eval/spaces.h"
 
 #include <string.h>
 
-/* `from` becomes `to`; or, without from, blanks just inside of a pair of signs go. */
+/* `from` becomes `to`; or, without from, spaces just inside of a pair of signs go. */
 struct rule {
     const char *from, *to;
     char opening, closing;

@@ -9,7 +9,7 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
-#include "train/eval/blanks.h"
+#include "train/eval/spaces.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "train/eval/blanks.h"
+#include "train/eval/spaces.h"
 #include "train/eval/detokenize.h"
 #include "train/eval/token_sums.h"
 #include "train/eval/windows.h"

@@ -3,7 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
-#include "train/eval/blanks.h"
+#include "train/eval/spaces.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +120,7 @@ static int read_context(struct question *q, const json_t *o, bool prepare)
 static int split_context(struct question *q)
 {
     size_t n = q->context.n;
-    for (size_t k; (k = blank_before(q->context.data, n)) > 0;)
+    for (size_t k; (k = space_before(q->context.data, n)) > 0;)
         n -= k;
     int rc = q->context.n > n ? buf_add(&q->between, q->context.data + n, q->context.n - n) : 0;
     if (q->context.n > n)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 struct question {
-    struct buf context;  /* without the blanks it ended with */
+    struct buf context;  /* without the spaces it ended with */
     struct buf between;  /* these, and one more: what an ending comes after */
     struct buf *endings; /* [n_endings]; owned */
     int n_endings, answer;
@@ -22,7 +22,7 @@ struct question {
  * from 0, also as a text, or the ending itself).
  *
  * prepare  lines with an activity_label and ctx_a get lm-eval's text: "LABEL: CTX_A Ctx_b",
- *          " [title]" becomes ". ", what stands in brackets goes, two blanks become one
+ *          " [title]" becomes ". ", what stands in brackets goes, two spaces become one
  * returns  0; ERR_FORMAT or ERR_RANGE say what is missing or wrong, q is then empty
  */
 int question_read(struct question *q, const char *line, size_t n, bool prepare);

@@ -18,7 +18,7 @@ size_t windows_count(const struct windows *w)
     return behind <= length ? 1 : 1 + (behind - length + step - 1) / step;
 }
 
-struct passage windows_at(const struct windows *w, const token_id *ids, size_t i)
+static struct passage cut_window(const struct windows *w, const token_id *ids, size_t i)
 {
     size_t at = i * (size_t)w->step, last = at + (size_t)w->length;
     size_t first = i == 0 ? first_target(w) : last - (size_t)w->step + 1;
@@ -41,6 +41,6 @@ int windows_cut(struct passage **list, size_t *n, const struct windows *w, const
     *n = eval_limited(j, j->result->total);
     *list = mem_array(*n, sizeof **list);
     for (size_t i = 0; *list != NULL && i < *n; i++)
-        (*list)[i] = windows_at(w, ids, i);
+        (*list)[i] = cut_window(w, ids, i);
     return *list == NULL ? ERR_NOMEM : 0;
 }

@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "model/base/mem.h"
-#include "train/eval/blanks.h"
+#include "train/eval/spaces.h"
 #include "train/eval/detokenize.h"
 #include "train/eval/windows.h"
 
@@ -13,10 +13,15 @@
 /* Each target is scored once, in order, by a window that is `length` long or reaches the end. */
 static void check_windows(const struct windows *w, size_t first)
 {
-    size_t next = first, n = windows_count(w);
     static const token_id ids[64];
+    struct eval_result result = {0};
+    struct eval_job job = {.result = &result};
+    struct passage *list;
+    size_t next = first, n;
+    assert_ok(windows_cut(&list, &n, w, ids, &job));
+    assert_int_equal(n, result.total);
     for (size_t i = 0; i < n; i++) {
-        struct passage p = windows_at(w, ids, i);
+        struct passage p = list[i];
         size_t at = (size_t)(p.ids - ids), last = at + p.n - 1;
         assert_true(at == i * (size_t)w->step);
         assert_true(p.first >= 1 && p.first < p.n && p.n <= (size_t)w->length + 1);
@@ -28,6 +33,7 @@ static void check_windows(const struct windows *w, size_t first)
         next = last + 1;
     }
     assert_true(next == (first < w->n_ids ? w->n_ids : first));
+    mem_free(list);
 }
 
 static void every_target_is_scored_once(void **state)
@@ -79,7 +85,7 @@ static void wikitext_is_put_together(void **state)
         {"\" a \" b \" c \"", "\"a\" b \"c\""},
         {"\" a \" b \" c", "\"a\" b \" c"},
         {"' a ' b ' c", "'a' b ' c"},
-        {"it 's 4 o 'clock", "it's 4 o'clock"}, /* a pair, whose blanks go before the rule for 's */
+        {"it 's 4 o 'clock", "it's 4 o'clock"}, /* a pair, whose spaces go before the rule for 's */
         {" = A = ", " = A = "},
         {"= = A = =", "== A =="},
         {"= = = A = = =", "=== A ==="},
@@ -127,7 +133,7 @@ static struct span span(const char *text)
     return (struct span){text, strlen(text)};
 }
 
-static void words_are_counted_at_single_blanks(void **state)
+static void words_are_counted_at_single_spaces(void **state)
 {
     (void)state;
     /* len(s.strip().split(" ")) */
@@ -138,7 +144,7 @@ static void words_are_counted_at_single_blanks(void **state)
                  {"   ", 1},
                  {"one", 1},
                  {" one two \n", 2},
-                 {"one  two", 3}, /* two blanks have an empty piece between */
+                 {"one  two", 3}, /* two spaces have an empty piece between */
                  {"one\ntwo three", 2},
                  {"\n \n = A = \n", 3},
                  {"a\xc2\xa0"
@@ -148,7 +154,7 @@ static void words_are_counted_at_single_blanks(void **state)
         assert_int_equal(span_pieces(span(cases[i].text)), cases[i].n);
 }
 
-static void blanks_are_pythons(void **state)
+static void spaces_are_pythons(void **state)
 {
     (void)state;
     static const struct text_case stripped[] = {
@@ -184,8 +190,8 @@ int main(void)
         cmocka_unit_test(wikitext_is_put_together),
         cmocka_unit_test(ptb_is_put_together),
         cmocka_unit_test(nul_bytes_are_text),
-        cmocka_unit_test(words_are_counted_at_single_blanks),
-        cmocka_unit_test(blanks_are_pythons),
+        cmocka_unit_test(words_are_counted_at_single_spaces),
+        cmocka_unit_test(spaces_are_pythons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

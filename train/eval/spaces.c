@@ -1,8 +1,9 @@
-#include "train/eval/blanks.h"
+#include "train/eval/spaces.h"
 
 #include "model/tokenizer/pretokenize.h"
 
-size_t blank_at(const char *text, size_t n)
+/* Bytes of the space at the head of n bytes; 0: there is none. */
+static size_t space_at_head(const char *text, size_t n)
 {
     size_t length = 0;
     if (n > 0 && text[0] >= 0x1c && text[0] <= 0x1f)
@@ -10,20 +11,20 @@ size_t blank_at(const char *text, size_t n)
     return n > 0 && char_class(text, n, &length) == CHAR_SPACE ? length : 0;
 }
 
-size_t blank_before(const char *text, size_t n)
+size_t space_before(const char *text, size_t n)
 {
-    enum { LONGEST = 3 }; /* bytes of a blank in UTF-8 */
+    enum { LONGEST = 3 }; /* bytes of a space in UTF-8 */
     for (size_t k = 1; k <= LONGEST && k <= n; k++)
-        if (blank_at(text + n - k, k) == k)
+        if (space_at_head(text + n - k, k) == k)
             return k;
     return 0;
 }
 
 struct span span_strip(struct span s)
 {
-    for (size_t k; (k = blank_at(s.text, s.n)) > 0; s.n -= k)
+    for (size_t k; (k = space_at_head(s.text, s.n)) > 0; s.n -= k)
         s.text += k;
-    for (size_t k; (k = blank_before(s.text, s.n)) > 0;)
+    for (size_t k; (k = space_before(s.text, s.n)) > 0;)
         s.n -= k;
     return s;
 }
@@ -32,7 +33,7 @@ struct span span_last_word(struct span s)
 {
     s = span_strip(s);
     size_t first = s.n;
-    while (first > 0 && blank_before(s.text, first) == 0)
+    while (first > 0 && space_before(s.text, first) == 0)
         first--;
     return (struct span){s.text + first, s.n - first};
 }

@@ -70,7 +70,7 @@ int random_vocab_new(struct tokenizer **out, int n)
         tokens[end] = "<|endoftext|>";
         special[end] = 1;
     }
-    struct vocab v = {.n_tokens = n, .tokens = tokens, .special = special, .bos = end, .eos = end};
+    struct vocab v = {.n_tokens = n, .tokens = tokens, .special = special, .eos = end};
     rc = tokenizer_new(out, &v);
 out:
     mem_free(tokens);

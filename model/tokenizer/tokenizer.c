@@ -11,7 +11,7 @@
 
 struct tokenizer {
     struct token_table table;
-    token_id bos, eos;
+    token_id eos;
     bool add_prefix_space;
 };
 
@@ -21,7 +21,6 @@ int tokenizer_new(struct tokenizer **out, const struct vocab *v)
     if (t == NULL)
         return ERR_NOMEM;
     int rc = token_table_init(&t->table, v);
-    t->bos = v->bos >= 0 && v->bos < v->n_tokens ? v->bos : TOKEN_NONE;
     t->add_prefix_space = v->add_prefix_space;
     t->eos = v->eos >= 0 && v->eos < v->n_tokens ? v->eos : TOKEN_NONE;
     if (rc == 0)
@@ -175,11 +174,6 @@ bool tokenizer_is_special(const struct tokenizer *t, token_id id)
 bool tokenizer_adds_prefix_space(const struct tokenizer *t)
 {
     return t->add_prefix_space;
-}
-
-token_id tokenizer_bos(const struct tokenizer *t)
-{
-    return t->bos;
 }
 
 token_id tokenizer_eos(const struct tokenizer *t)

@@ -47,8 +47,7 @@ const char *tokenizer_bytes(const struct tokenizer *t, token_id id, size_t *n);
 int tokenizer_size(const struct tokenizer *t);
 bool tokenizer_is_special(const struct tokenizer *t, token_id id);
 bool tokenizer_adds_prefix_space(const struct tokenizer *t);
-token_id tokenizer_bos(const struct tokenizer *t); /* TOKEN_NONE when there is none */
-token_id tokenizer_eos(const struct tokenizer *t);
+token_id tokenizer_eos(const struct tokenizer *t); /* TOKEN_NONE when there is none */
 /* The id whose text as files have it (the byte alphabet; special tokens literally) is
  * exactly this; TOKEN_NONE. */
 token_id tokenizer_find(const struct tokenizer *t, const char *text, size_t n);

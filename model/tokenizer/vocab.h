@@ -16,7 +16,7 @@ struct vocab {
     const unsigned char *special;
     int n_merges;
     const char *const *merges; /* [n], "left right", by rank */
-    token_id bos, eos;         /* TOKEN_NONE when there is none */
+    token_id eos;              /* TOKEN_NONE when there is none */
     bool add_prefix_space;     /* see ENCODE_GOES_ON of tokenizer.h */
 };
 

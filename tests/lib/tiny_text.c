@@ -27,7 +27,6 @@ struct tokenizer *tiny_tokenizer_with(bool prefix_space)
                       .tokens = (const char *const *)tokens,
                       .n_merges = TINY_N_MERGES,
                       .merges = TINY_MERGES,
-                      .bos = 0,
                       .eos = 0,
                       .add_prefix_space = prefix_space};
     assert_ok(tokenizer_new(&t, &v));

@@ -59,7 +59,6 @@ static int build_tokenizer(struct source *s, const struct gguf *g, const char **
     const char **merges = NULL;
     struct vocab v = {.n_tokens = n_tokens,
                       .tokens = tokens,
-                      .bos = s->config.bos_token_id,
                       .eos = s->config.eos_token_id};
     unsigned char *special = mem_alloc((size_t)n_tokens);
     int rc = special == NULL ? ERR_NOMEM : mark_tokens(g, tokens, special, n_tokens);

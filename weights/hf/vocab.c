@@ -363,7 +363,6 @@ static int build_tokenizer(struct tokenizer **out, const struct draft *d, const 
                       .n_merges = d->n_merges,
                       .merges = d->merges,
                       .add_prefix_space = d->add_prefix_space,
-                      .bos = known_id(d, c == NULL ? TOKEN_NONE : c->bos_token_id, end),
                       .eos = known_id(d, c == NULL ? TOKEN_NONE : c->eos_token_id, end)};
     int rc = tokenizer_new(out, &v);
     if (rc == 0 && holes > 0)

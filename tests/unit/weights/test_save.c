@@ -87,7 +87,6 @@ static void make_tokenizer(struct source *s)
                       .special = special,
                       .n_merges = 1,
                       .merges = merges,
-                      .bos = 4,
                       .eos = 4};
     assert_ok(tokenizer_new(&s->tokenizer, &v));
 }
@@ -312,7 +311,7 @@ static void a_prefix_space_comes_back(void **state)
     struct source s, back;
     const char *tokens[] = {"a", "\xc4\xa0"};
     const struct vocab v = {
-        .n_tokens = 2, .tokens = tokens, .bos = -1, .eos = -1, .add_prefix_space = true};
+        .n_tokens = 2, .tokens = tokens, .eos = -1, .add_prefix_space = true};
     const struct save_config keep = {0};
     make_source(&s, DTYPE_F16);
     describe(&s, DTYPE_F16, DTYPE_F32);

@@ -193,7 +193,6 @@ static void encodes_and_comes_back(void **state)
     assert_int_equal(tokenizer_find(t, "<|endoftext|>", 13), 0);
     assert_true(tokenizer_is_special(t, 0));
     assert_int_equal(tokenizer_eos(t), 0);
-    assert_int_equal(tokenizer_bos(t), 0);
     tokenizer_free(t);
     tokenizer_free(back);
     scratch_close(&s);

@@ -87,7 +87,6 @@ static struct tokenizer *small_tokenizer(void)
                       .special = special,
                       .n_merges = 3,
                       .merges = merges,
-                      .bos = 98,
                       .eos = 100};
     struct tokenizer *t = NULL;
     assert_ok(tokenizer_new(&t, &v));
@@ -110,7 +109,6 @@ static void special_tokens_only_where_asked_for(void **state)
     assert_true(tokenizer_is_special(t, 98));
     assert_false(tokenizer_is_special(t, 94));
     assert_false(tokenizer_is_special(t, -1));
-    assert_int_equal(tokenizer_bos(t), 98);
     assert_int_equal(tokenizer_eos(t), 100);
     ids_release(&ids);
     tokenizer_free(t);
@@ -192,7 +190,6 @@ static void bad_vocabularies_are_refused(void **state)
                           .tokens = rows[i].tokens,
                           .n_merges = rows[i].merge != NULL,
                           .merges = &rows[i].merge,
-                          .bos = TOKEN_NONE,
                           .eos = TOKEN_NONE};
         struct tokenizer *t = NULL;
         assert_int_equal(tokenizer_new(&t, &v), ERR_FORMAT);
@@ -243,7 +240,7 @@ static void survives_without_memory(void **state)
     const char *tokens[] = {"a", "b", "ab", "<s>"};
     const char *merges[] = {"a b"};
     unsigned char special[] = {0, 0, 0, 1};
-    struct vocab v = {4, tokens, special, 1, merges, TOKEN_NONE, TOKEN_NONE, false};
+    struct vocab v = {4, tokens, special, 1, merges, TOKEN_NONE, false};
     for (uint64_t k = 1;; k++) {
         struct tokenizer *t = NULL;
         mem_fail_at(k);

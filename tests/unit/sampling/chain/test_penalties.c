@@ -31,7 +31,6 @@ static struct tokenizer *letters(void)
                             .tokens = tokens,
                             .n_merges = 3,
                             .merges = merges,
-                            .bos = TOKEN_NONE,
                             .eos = TOKEN_NONE};
     struct tokenizer *t;
     assert_ok(tokenizer_new(&t, &v));

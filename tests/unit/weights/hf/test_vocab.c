@@ -84,7 +84,6 @@ static void holes_and_added_tokens_are_legal(void **state)
     assert_ok(vocab_parse(&t, &text, &c, &p));
     assert_int_equal(tokenizer_size(t), 10);
     assert_int_equal(tokenizer_eos(t), 9);
-    assert_int_equal(tokenizer_bos(t), TOKEN_NONE);
     assert_string_equal(last_note, "the tokenizer has 10 tokens, the model 12: ids from 10 on have "
                                    "no text");
     expect_encoding(t, "b<pad here>ab", "1 9 5");

@@ -182,7 +182,7 @@ int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
     return rc;
 }
 
-int repl_read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
+static int read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
 {
     struct load_config c = {.seed = seed};
     int rc = repl_memory_dtype(&c.dtype, r->options.settings.device.dtype);
@@ -207,7 +207,7 @@ void repl_take_model(struct repl *r, struct model *fresh)
 int repl_load(struct repl *r, const char *path, uint64_t seed)
 {
     struct model *fresh = NULL;
-    int rc = repl_read_model(r, &fresh, path, seed);
+    int rc = read_model(r, &fresh, path, seed);
     if (rc == 0)
         repl_take_model(r, fresh);
     return rc;

@@ -258,14 +258,6 @@ const struct setting *option_find(const char *name)
     return settings_table_find(&options_table, name);
 }
 
-const struct setting *option_of(size_t offset)
-{
-    const struct setting *row = table;
-    while (row->type == SETTING_SHORTHAND || row->offset != offset)
-        row++;
-    return row;
-}
-
 int option_lookup(const struct setting **out, const char *name)
 {
     return settings_table_lookup(&options_table, out, name, false);

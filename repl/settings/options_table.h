@@ -89,9 +89,6 @@ void settings_init(struct settings *s);
 const struct setting *option_at(int i);
 /* By any of its names; NULL: none. */
 const struct setting *option_find(const char *name);
-/* Of a field. */
-#define OPTION(field) option_of(offsetof(struct settings, field))
-const struct setting *option_of(size_t offset);
 /* As option_find, but ERR_MISSING names the nearest; option_settable refuses those
  * that are for one command only. */
 int option_lookup(const struct setting **out, const char *name);

@@ -25,7 +25,8 @@ static int err_about(int code, const char *path, const char *what)
     return err_set(code, "%s %s", file_show(shown, sizeof shown, path), what);
 }
 
-const char *token_file_name(const struct token_file *f)
+/* What sentences call it. */
+static const char *file_name(const struct token_file *f)
 {
     return f->format == TOKENS_GENERATED ? "generated" : f->file.path;
 }
@@ -172,7 +173,7 @@ static int bad_id(const struct token_file *f, uint64_t at, int64_t id, int n_voc
     return err_set(ERR_RANGE,
                    "%s: token %" PRIu64 " is %" PRId64 ", expected 0 to %" PRId64
                    ", the model's vocabulary; was it made with another tokenizer?",
-                   file_show(shown, sizeof shown, token_file_name(f)), at, id,
+                   file_show(shown, sizeof shown, file_name(f)), at, id,
                    n_vocab > 0 ? (int64_t)n_vocab - 1 : INT32_MAX);
 }
 

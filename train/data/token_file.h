@@ -54,7 +54,5 @@ int token_file_read(const struct token_file *f, token_id *out, uint64_t first, s
  * (TOKEN_NONE: one document). Errors as token_file_read, and ERR_INTERRUPTED.
  */
 int token_file_check(struct token_file *f, int n_vocab, token_id eos, const struct progress *p);
-/* What sentences call it: a path, or "generated". */
-const char *token_file_name(const struct token_file *f);
 
 #endif

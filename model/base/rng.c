@@ -6,8 +6,6 @@
 #include <sys/random.h>
 #include <time.h>
 
-static const double TWO_PI = 6.283185307179586;
-
 void rng_words(uint32_t out[4], uint64_t seed, uint64_t stream, uint64_t counter)
 {
     uint32_t c0 = (uint32_t)counter, c1 = (uint32_t)(counter >> 32);
@@ -41,17 +39,8 @@ double rng_uniform(uint64_t seed, uint64_t stream, uint64_t counter)
     return unit_interval(w[0], w[1]);
 }
 
-float rng_normal(uint64_t seed, uint64_t stream, uint64_t counter)
-{
-    uint32_t w[4];
-    rng_words(w, seed, stream, counter >> 1);
-    double radius = sqrt(-2.0 * log(1.0 - unit_interval(w[0], w[1])));
-    double angle = TWO_PI * unit_interval(w[2], w[3]);
-    return (float)(radius * (counter & 1 ? sin(angle) : cos(angle)));
-}
-
 /*
- * The bulk form works on LANES counters at a time, in loops that compilers turn into
+ * Normal numbers are made LANES counters at a time, in loops that compilers turn into
  * vector code: word j of counter LANES b + i gives number LANES (4 b + j) + i.
  */
 enum { LANES = 64, BLOCK = 4 * LANES };

@@ -12,12 +12,9 @@
 void rng_words(uint32_t out[4], uint64_t seed, uint64_t stream, uint64_t counter);
 /* Uniform in [0, 1), 53 bits. */
 double rng_uniform(uint64_t seed, uint64_t stream, uint64_t counter);
-/* Standard normal by Box and Muller; counter 2i and 2i+1 share one pair of uniforms. */
-float rng_normal(uint64_t seed, uint64_t stream, uint64_t counter);
 /*
  * out[i] is standard normal number first + i of (seed, stream), wherever a call begins
- * and ends; |out[i]| < 6.7. For filling: other numbers than rng_normal's, ten times as
- * fast, and the same bits on every machine (no libm).
+ * and ends; |out[i]| < 6.7. The same bits on every machine (no libm).
  */
 void rng_normals(float *out, uint64_t seed, uint64_t stream, uint64_t first, size_t n);
 

@@ -1,6 +1,7 @@
 #include "tests/lib/tiny.h"
 
 #include "model/base/rng.h"
+#include "tests/lib/normal.h"
 
 struct config tiny_config(void)
 {
@@ -26,7 +27,7 @@ static int read_tiny_tensor(void *user, void *dst, uint64_t first, size_t n)
     const struct tiny_tensor *t = user;
     float *out = dst;
     for (size_t i = 0; i < n; i++)
-        out[i] = t->shift + t->scale * rng_normal(t->seed, t->stream, first + i);
+        out[i] = t->shift + t->scale * normal_number(t->seed, t->stream, first + i);
     return 0;
 }
 

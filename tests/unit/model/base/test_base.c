@@ -167,22 +167,6 @@ static void philox_gives_the_published_words(void **state)
     assert_memory_equal(w, pi, sizeof w);
 }
 
-static void normals_have_their_moments(void **state)
-{
-    (void)state;
-    double sum = 0, square = 0, fourth = 0;
-    enum { N = 200000 };
-    for (int i = 0; i < N; i++) {
-        double x = rng_normal(5, 1, i);
-        sum += x;
-        square += x * x;
-        fourth += x * x * x * x;
-    }
-    assert_true(fabs(sum / N) < 0.01);
-    assert_true(fabs(square / N - 1) < 0.02);
-    assert_true(fabs(fourth / N - 3) < 0.1);
-}
-
 static void read_back(const char *path, const char *text)
 {
     struct buf b = {0};
@@ -473,7 +457,6 @@ int main(void)
         cmocka_unit_test(a_failed_append_changes_nothing),
         cmocka_unit_test(halves_round_to_nearest_even),
         cmocka_unit_test(philox_gives_the_published_words),
-        cmocka_unit_test(normals_have_their_moments),
         cmocka_unit_test(writing_is_all_or_nothing),
         cmocka_unit_test(a_barrier_holds_all_threads),
         cmocka_unit_test(shown_text_is_cut_at_a_character),

@@ -1,9 +1,9 @@
 /* The kernels of the backward: each table as the portable one, bit for bit, and that one
  * against the formulas in double. */
+#include "tests/lib/normal.h"
 #include "tests/lib/test.h"
 
 #include "model/base/half.h"
-#include "model/base/rng.h"
 #include "model/kernels/kernels.h"
 #include "model/kernels/kernels_tables.h"
 
@@ -15,7 +15,7 @@ enum { MAX = 200, GUARD = 16 };
 static void normals(float *x, size_t n, uint64_t stream, float scale)
 {
     for (size_t i = 0; i < n; i++)
-        x[i] = scale * rng_normal(1, stream, i);
+        x[i] = scale * normal_number(1, stream, i);
 }
 
 static void close_to(const char *what, double got, double want, double largest)
@@ -257,7 +257,7 @@ static void the_mean_is_what_it_was(void **state)
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         rounds_to_its_mean(fixed[i]);
     for (uint64_t i = 0; i < 20; i++)
-        rounds_to_its_mean(ldexpf(rng_normal(2, 3, i), (int)(i * 2) - 24));
+        rounds_to_its_mean(ldexpf(normal_number(2, 3, i), (int)(i * 2) - 24));
 }
 
 static void what_is_too_large_is_the_largest(void **state)

@@ -1,7 +1,7 @@
 /* Temperature and what cuts the distribution, each against NumPy's full sort. */
+#include "tests/lib/normal.h"
 #include "tests/lib/sampling_golden.h"
 
-#include "model/base/rng.h"
 #include "sampling/chain/candidates.h"
 #include "sampling/chain/filters.h"
 
@@ -57,7 +57,7 @@ static void test_large_cuts(void **state)
     float *logits = mem_array(N, sizeof *logits), *sorted = mem_array(N, sizeof *sorted);
     for (int kind = 0; kind < 6; kind++) {
         for (int i = 0; i < N; i++) {
-            float x = rng_normal(7, (uint64_t)kind, (uint64_t)i);
+            float x = normal_number(7, (uint64_t)kind, (uint64_t)i);
             logits[i] = kind == 0   ? 3 * x
                         : kind == 1 ? 1e-6f * x
                         : kind == 2 ? floorf(x)

@@ -1,8 +1,8 @@
 /* The chain as a whole: draws, order, greedy, refusals, explanations. */
+#include "tests/lib/normal.h"
 #include "tests/lib/sampling_golden.h"
 
 #include "model/base/mem.h"
-#include "model/base/rng.h"
 #include "model/kernels/kernels.h"
 #include "model/kernels/kernels_tables.h"
 
@@ -76,7 +76,7 @@ static void test_frequencies(void **state)
     int count[V] = {0};
     double chi = 0;
     for (int i = 0; i < V; i++)
-        logits[i] = rng_normal(3, 0, (uint64_t)i);
+        logits[i] = normal_number(3, 0, (uint64_t)i);
     struct sampler_config c = plain();
     c.temperature = 1.3f;
     struct sampler *s = open_sampler(&c, V);
@@ -203,7 +203,7 @@ static void test_tables_agree(void **state)
     float *logits = mem_array(V, sizeof *logits);
     struct sampled first[N];
     for (int i = 0; i < V; i++)
-        logits[i] = 3 * rng_normal(9, 1, (uint64_t)i);
+        logits[i] = 3 * normal_number(9, 1, (uint64_t)i);
     struct sampler_config c = plain();
     c.temperature = 0.9f;
     c.top_k = 3000;

@@ -2,8 +2,8 @@
 #include "train/step/weights.h"
 
 #include "model/base/par.h"
-#include "model/base/rng.h"
 #include "model/kernels/kernels.h"
+#include "tests/lib/normal.h"
 #include "tests/lib/tiny.h"
 
 #include <jansson.h>
@@ -176,7 +176,7 @@ static struct config wide_config(void)
 static void make_grads(float *grads, size_t n, int step)
 {
     for (size_t i = 0; i < n; i++)
-        grads[i] = rng_normal(9, (uint64_t)step, i);
+        grads[i] = normal_number(9, (uint64_t)step, i);
 }
 
 static void copy_moments(struct optimizer *to, const struct optimizer *from)

@@ -1,8 +1,8 @@
 /* Checkpoints: whole or not at all, the newest that verifies, one trainer a folder. */
 #include "train/run/checkpoint.h"
 
-#include "model/base/rng.h"
 #include "tests/lib/hf_folder.h"
+#include "tests/lib/normal.h"
 #include "weights/load.h"
 #include "weights/hf/safetensors.h"
 #include "weights/open.h"
@@ -24,8 +24,8 @@ struct made {
 static void fill(struct made *t, int64_t step)
 {
     for (uint64_t i = 0; i < N; i++) {
-        t->m[i] = rng_normal((uint64_t)step, 1, i);
-        t->v[i] = rng_normal((uint64_t)step, 2, i);
+        t->m[i] = normal_number((uint64_t)step, 1, i);
+        t->v[i] = normal_number((uint64_t)step, 2, i);
     }
 }
 

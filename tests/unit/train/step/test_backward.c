@@ -1,5 +1,6 @@
 /* Loss and gradients: against PyTorch's autograd (tests/golden/training_reference.py), against
  * central differences, and the bits that splits of the work must not change. */
+#include "tests/lib/normal.h"
 #include "tests/lib/test.h"
 
 #include "model/base/file.h"
@@ -255,7 +256,7 @@ static void central_differences(struct fixture *x, const struct step_config *s)
             norm += (double)gradients[at + j] * (double)gradients[at + j];
         for (size_t j = 0; j < n; j++) {
             direction[j] = gradients[at + j] / (float)sqrt(norm / (double)n) +
-                           0.5f * rng_normal(3, (uint64_t)i, j);
+                           0.5f * normal_number(3, (uint64_t)i, j);
             length += (double)direction[j] * (double)direction[j];
         }
         for (size_t j = 0; j < n; j++) {

@@ -1,8 +1,8 @@
 /* Training with what is kept in binary16. */
 #include "model/base/half.h"
 #include "model/base/par.h"
-#include "model/base/rng.h"
 #include "tests/lib/curve.h"
+#include "tests/lib/normal.h"
 #include "train/optim/loss_scale.h"
 
 #include <math.h>
@@ -225,7 +225,7 @@ static void half_moments_lose_half_a_last_place(void **state)
         for (int i = 0; i < w.view.n_tensors; i++)
             for (size_t k = 0; k < weights_size(&w, i); k++)
                 grads[w.offset[i] + k] = half_from_f32(
-                    ldexpf(rng_normal(1, (uint64_t)i, k) / 4, e - 3 * (int)(k / RUN % 4)));
+                    ldexpf(normal_number(1, (uint64_t)i, k) / 4, e - 3 * (int)(k / RUN % 4)));
         c.first_order_momentum = MOMENT_F32;
         assert_ok(optimizer_new(&whole, &c, weights_layout(&w)));
         c.first_order_momentum = MOMENT_AS_WEIGHTS;

@@ -3,6 +3,7 @@
 #include "model/base/par.h"
 #include "model/base/rng.h"
 #include "tests/lib/curve.h"
+#include "tests/lib/normal.h"
 
 #include <math.h>
 
@@ -25,7 +26,7 @@ static void open_lora_beside(struct lora *l, const struct adapter_config *c, enu
     weights_freeze(&l->x.w, l->a);
     l->learning = weights_trainable(&l->x.w);
     for (size_t i = 0; i < l->a->n; i++)
-        l->a->data[i] = 0.2f * rng_normal(9, 1, i);
+        l->a->data[i] = 0.2f * normal_number(9, 1, i);
 }
 
 static void open_lora(struct lora *l, const struct adapter_config *c)

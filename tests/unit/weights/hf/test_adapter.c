@@ -2,7 +2,7 @@
 #include "model/adapter_switch.h"
 #include "model/base/err.h"
 #include "model/base/par.h"
-#include "model/base/rng.h"
+#include "tests/lib/normal.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"
 #include "train/step/weights.h"
@@ -29,7 +29,7 @@ static struct adapter *random_adapter(const struct config *c, char *names, int r
         .rank = rank, .alpha = 3, .dropout = 0.05f, .rslora = rslora, .targets = names};
     assert_ok(adapter_new(&a, &k, c));
     for (size_t i = 0; i < a->n; i++)
-        a->data[i] = 0.1f * rng_normal(4, 2, i);
+        a->data[i] = 0.1f * normal_number(4, 2, i);
     return a;
 }
 

@@ -2,7 +2,6 @@
 
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/base/rng.h"
 #include "tests/lib/scratch.h"
 #include "weights/open.h"
 #include "weights/hf/vocab.h"
@@ -26,77 +25,6 @@ static void open_random(struct source *s, const char *name, uint64_t seed)
     char path[256];
     snprintf(path, sizeof path, "%s%s", strncmp(name, "random:", 7) == 0 ? "" : "random:", name);
     assert_ok(source_open(s, path, seed, true, NULL));
-}
-
-/* The same bits on every machine: these were computed once. */
-static void the_numbers_are_known(void **state)
-{
-    (void)state;
-    static float x[1 << 16];
-    rng_normals(x, 42, 7, 1000, 1 << 16);
-    uint32_t bits, hash = 2166136261u;
-    for (int i = 0; i < 1 << 16; i++) {
-        memcpy(&bits, &x[i], sizeof bits);
-        hash = (hash ^ bits) * 16777619u;
-    }
-    assert_int_equal(hash, 0xcd29879au);
-}
-
-static void any_part_reads_the_same(void **state)
-{
-    (void)state;
-    enum { N = 5000 };
-    static float whole[N], part[N];
-    rng_normals(whole, 1, 2, 0, N);
-    for (size_t first = 0; first < 700; first += 13)
-        for (size_t n = 0; n < 600; n += 37) {
-            memset(part, 0, sizeof part);
-            rng_normals(part, 1, 2, first, n);
-            assert_memory_equal(part, whole + first, n * sizeof *part);
-            assert_true(part[n] == 0);
-        }
-    /* Far out, where a counter needs its upper word. */
-    uint64_t far = ((uint64_t)1 << 40) - 100;
-    rng_normals(whole, 1, 2, far, 200);
-    rng_normals(part, 1, 2, far + 100, 100);
-    assert_memory_equal(part, whole + 100, 100 * sizeof *part);
-}
-
-/* Mean, variance, skewness and kurtosis within five standard errors, the share below
- * some bounds, and no relation of a number to the ones computed with it. */
-static void normals_are_normal(void **state)
-{
-    (void)state;
-    enum { N = 1 << 21 };
-    float *x = mem_array(N, sizeof *x);
-    assert_non_null(x);
-    rng_normals(x, 3, 0, 0, N);
-    double m[5] = {0}, lag[4] = {0}, largest = 0;
-    const double bound[] = {0.1, 0.5, 1, 2, 3},
-                 share[] = {0.0796557, 0.3829249, 0.6826895, 0.9544997, 0.9973002};
-    double below[5] = {0};
-    const int lags[] = {1, 64, 128, 256};
-    for (int i = 0; i < N; i++) {
-        double v = x[i], power = 1;
-        for (int k = 1; k < 5; k++)
-            m[k] += power *= v;
-        for (int k = 0; k < 5; k++)
-            below[k] += fabs(v) < bound[k];
-        for (int k = 0; k < 4; k++)
-            lag[k] += i + lags[k] < N ? v * (double)x[i + lags[k]] : 0;
-        largest = fmax(largest, fabs(v));
-    }
-    double e = 5 / sqrt(N);
-    assert_true(fabs(m[1] / N) < e);
-    assert_true(fabs(m[2] / N - 1) < e * sqrt(2));
-    assert_true(fabs(m[3] / N) < e * sqrt(15));
-    assert_true(fabs(m[4] / N - 3) < e * sqrt(96));
-    for (int k = 0; k < 5; k++)
-        assert_true(fabs(below[k] / N - share[k]) < e * sqrt(share[k] * (1 - share[k])));
-    for (int k = 0; k < 4; k++)
-        assert_true(fabs(lag[k] / N) < e);
-    assert_true(largest > 4.5 && largest < 6.7);
-    mem_free(x);
 }
 
 static double deviation(const struct source *s, const char *name)
@@ -344,9 +272,6 @@ static void what_it_says_can_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_numbers_are_known),
-        cmocka_unit_test(any_part_reads_the_same),
-        cmocka_unit_test(normals_are_normal),
         cmocka_unit_test(each_tensor_begins_as_gpt2_says),
         cmocka_unit_test(tensors_and_seeds_differ),
         cmocka_unit_test(every_size_has_its_shape),

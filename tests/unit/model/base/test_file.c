@@ -1,0 +1,171 @@
+/* Files: written whole or not at all, refused where they are none, shown safely. */
+#include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
+
+#include "model/base/buf.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A full disk takes the first half of a line. */
+static void what_cannot_be_appended_is_not_there(void **state)
+{
+    (void)state;
+    const char *path = scratch_file("append", "", 0);
+    struct rlimit old, tight = {15, RLIM_INFINITY};
+    struct buf b = {0};
+    assert_ok(file_append(path, "0123456789", 10));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tight.rlim_max = old.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    int rc = file_append(path, "0123456789", 10);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(rc, ERR_IO);
+    assert_ok(file_append(path, "ab", 2));
+    assert_ok(file_read_all(&b, path, 100));
+    assert_string_equal(buf_text(&b), "0123456789ab");
+    buf_release(&b);
+}
+
+static void read_back(const char *path, const char *text)
+{
+    struct buf b = {0};
+    assert_ok(file_read_all(&b, path, 1000));
+    assert_string_equal(buf_text(&b), text);
+    buf_release(&b);
+}
+
+static void writing_is_all_or_nothing(void **state)
+{
+    (void)state;
+    char *path = file_join(scratch_of_process()->folder, "a");
+    struct file_writer w;
+    assert_ok(file_create(&w, path, false));
+    assert_ok(file_write(&w, "first", 5));
+    assert_false(file_exists(path));
+    assert_ok(file_commit(&w));
+    read_back(path, "first");
+    assert_int_equal(file_create(&w, path, false), ERR_EXISTS);
+    assert_ok(file_create(&w, path, true));
+    assert_ok(file_write(&w, "second", 6));
+    file_abandon(&w);
+    read_back(path, "first");
+    assert_ok(file_create(&w, path, true));
+    assert_ok(file_write(&w, "third", 5));
+    assert_ok(file_commit(&w));
+    read_back(path, "third");
+    mem_free(path);
+}
+
+static void reading_past_the_end_names_both_sizes(void **state)
+{
+    (void)state;
+    struct file f;
+    char bytes[8];
+    assert_ok(file_open(&f, scratch_file("short", "third", 5)));
+    assert_int_equal(file_read_at(&f, bytes, 3, 8), ERR_FORMAT);
+    assert_non_null(strstr(err_text(), "ends at byte 5, expected 11"));
+    file_close(&f);
+}
+
+static void what_is_no_plain_file_is_refused(void **state)
+{
+    (void)state;
+    const struct scratch *s = scratch_of_process();
+    struct file f;
+    assert_int_equal(file_open(&f, s->folder), ERR_FORMAT);
+    assert_non_null(strstr(err_text(), "is a folder"));
+    assert_int_equal(file_open(&f, "/dev/zero"), ERR_FORMAT);
+    const char *fifo = scratch_path(s, "fifo");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(file_open(&f, fifo), ERR_FORMAT);
+    const char *loop = scratch_path(s, "loop");
+    assert_int_equal(symlink(loop, loop), 0);
+    assert_int_equal(file_open(&f, loop), ERR_IO);
+    assert_int_equal(file_open(&f, "/nowhere/\033[31mx"), ERR_MISSING);
+    assert_null(strchr(err_text(), '\033'));
+}
+
+static void folders_are_made_with_those_above(void **state)
+{
+    (void)state;
+    const char *deep = scratch_path(scratch_of_process(), "x/y/z");
+    assert_false(file_is_folder(deep));
+    assert_ok(file_make_folder(deep));
+    assert_true(file_is_folder(deep));
+    assert_ok(file_make_folder(deep));
+}
+
+static void shown_text_is_cut_at_a_character(void **state)
+{
+    (void)state;
+    char out[64], wide[301];
+    for (int i = 0; i < 300; i += 3)
+        memcpy(wide + i, "\xe4\xb8\xad", 4);
+    assert_string_equal(file_show(out, 8, "1234567"), "1234567");
+    assert_string_equal(file_show(out, 8, "12345678"), "1234...");
+    assert_string_equal(file_show(out, 9, wide), "\xe4\xb8\xad...");
+    assert_string_equal(file_show(out, sizeof out, "a\033\xff"), "a\\x1b\\xff");
+    file_show(out, 56, wide);
+    assert_string_equal(out + 39, "... (300 bytes)");
+    assert_memory_equal(out, wide, 39);
+    const char *a = file_quote("a"), *b = file_quote("b");
+    assert_string_equal(a, "a");
+    assert_string_equal(b, "b");
+    assert_true(strlen(file_quote(wide)) <= 120);
+    char *visible = file_visible("a\n");
+    assert_string_equal(visible, "a\\x0a");
+    mem_free(visible);
+}
+
+/* The base directory specification: a variable that is an absolute path, else below home. */
+static void xdg_folders(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable, *home, *path;
+    } cases[] = {
+        {"/var/s", "/home/u", "/var/s/prattle/x"},
+        {"/var/s", NULL, "/var/s/prattle/x"},
+        {NULL, "/home/u", "/home/u/.local/state/prattle/x"},
+        {"", "/home/u", "/home/u/.local/state/prattle/x"},
+        {"relative", "/home/u", "/home/u/.local/state/prattle/x"},
+        {NULL, NULL, NULL},
+        {"relative", "", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cases[i].home == NULL ? unsetenv("HOME") : setenv("HOME", cases[i].home, 1);
+        cases[i].variable == NULL ? unsetenv("XDG_STATE_HOME")
+                                  : setenv("XDG_STATE_HOME", cases[i].variable, 1);
+        char *path = file_home(HOME_STATE, "x");
+        if (cases[i].path == NULL) {
+            assert_null(path);
+            assert_int_equal(err_last(), ERR_MISSING);
+            assert_string_equal(err_text(), "neither HOME nor XDG_STATE_HOME is set");
+        } else {
+            assert_string_equal(path, cases[i].path);
+        }
+        mem_free(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_appended_is_not_there),
+        cmocka_unit_test(writing_is_all_or_nothing),
+        cmocka_unit_test(reading_past_the_end_names_both_sizes),
+        cmocka_unit_test(what_is_no_plain_file_is_refused),
+        cmocka_unit_test(folders_are_made_with_those_above),
+        cmocka_unit_test(shown_text_is_cut_at_a_character),
+        cmocka_unit_test(xdg_folders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

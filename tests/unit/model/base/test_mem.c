@@ -1,0 +1,52 @@
+/* Blocks are zeroed, aligned and counted; carving hands out what sizing counted. */
+#include "tests/lib/test.h"
+
+#include "model/base/mem.h"
+
+static void memory_is_zero_aligned_and_counted(void **state)
+{
+    (void)state;
+    uint64_t before = mem_count();
+    char *p = mem_alloc(100);
+    assert_non_null(p);
+    assert_int_equal((uintptr_t)p % MEM_ALIGN, 0);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(p[i], 0);
+    p[99] = 7;
+    p = mem_grow(p, 100, 5000);
+    assert_int_equal(p[99], 7);
+    assert_int_equal(p[4999], 0);
+    mem_free(p);
+    assert_int_equal(mem_count() - before, 2);
+    assert_null(mem_array(SIZE_MAX / 2, 4));
+    assert_int_equal(err_last(), ERR_NOMEM);
+    mem_fail_at(2);
+    p = mem_alloc(1);
+    assert_non_null(p);
+    assert_null(mem_alloc(1));
+    mem_fail_at(0);
+    mem_free(p);
+}
+
+static void arena_counts_then_carves_the_same(void **state)
+{
+    (void)state;
+    struct arena size = {0};
+    arena_take(&size, 10);
+    arena_take(&size, 100);
+    char *block = mem_alloc(size.used);
+    struct arena a = {.base = block};
+    assert_ptr_equal(arena_take(&a, 10), block);
+    assert_ptr_equal(arena_take(&a, 100), block + 64);
+    assert_int_equal(a.used, size.used);
+    mem_free(block);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_zero_aligned_and_counted),
+        cmocka_unit_test(arena_counts_then_carves_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

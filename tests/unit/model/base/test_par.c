@@ -1,0 +1,164 @@
+/* The thread team: its barrier orders memory, its threads end with it, its caller does not wait. */
+#include "tests/lib/test.h"
+
+#include "model/base/clock.h"
+#include "model/base/par.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+enum { ROUNDS = 2000, MOST = 8 };
+struct rounds {
+    int cells[MOST]; /* no atomics: the barrier alone must order them */
+    int wrong;
+    atomic_int ran;
+};
+
+static void count_rounds(void *arg, int thread, int n_threads)
+{
+    struct rounds *r = arg;
+    atomic_fetch_add(&r->ran, 1);
+    for (int round = 1; round <= ROUNDS; round++) {
+        r->cells[thread] = round;
+        par_barrier();
+        for (int i = 0; i < n_threads; i++)
+            if (r->cells[i] != round && thread == 0)
+                r->wrong++;
+        par_barrier();
+    }
+}
+
+static void a_barrier_holds_all_threads(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= MOST; n += n < 3 ? 1 : 5) {
+        struct rounds r = {0};
+        assert_ok(par_open(n, true));
+        assert_int_equal(par_threads(), n);
+        par_run(count_rounds, &r);
+        assert_int_equal(r.wrong, 0);
+        assert_int_equal(atomic_load(&r.ran), n);
+    }
+    assert_int_equal(par_open(-1, true), ERR_RANGE);
+    assert_int_equal(par_open(5000, true), ERR_RANGE);
+    par_close();
+}
+
+/* As libcrypto's, which is freed as a thread ends: a program that ends meanwhile frees it too. */
+struct libraries {
+    pthread_key_t key;
+    atomic_int begun, gone;
+};
+
+static void end_slowly(void *arg)
+{
+    struct libraries *l = arg;
+    clock_sleep_s(0.02);
+    atomic_fetch_add(&l->gone, 1);
+}
+
+static void use_library(void *arg, int thread, int n_threads)
+{
+    (void)thread, (void)n_threads;
+    struct libraries *l = arg;
+    pthread_setspecific(l->key, l);
+    atomic_fetch_add(&l->begun, 1);
+}
+
+static void no_thread_outlives_its_team(void **state)
+{
+    (void)state;
+    struct libraries l = {0};
+    assert_int_equal(pthread_key_create(&l.key, end_slowly), 0);
+    for (int n = 1; n <= MOST; n += n < 3 ? 1 : 5) {
+        atomic_store(&l.begun, 0);
+        atomic_store(&l.gone, 0);
+        assert_ok(par_open(n, false));
+        par_run(use_library, &l);
+        par_close();
+        assert_int_equal(atomic_load(&l.begun), n);
+        assert_int_equal(atomic_load(&l.gone), n);
+    }
+    pthread_key_delete(l.key);
+}
+
+/* A job that ends only after its caller has gone on. */
+static void wait_for_caller(void *arg, int thread, int n_threads)
+{
+    (void)thread, (void)n_threads;
+    while (!atomic_load((atomic_bool *)arg))
+        sched_yield();
+}
+
+static void the_caller_goes_on_while_a_job_runs(void **state)
+{
+    (void)state;
+    atomic_bool gone_on = false;
+    par_start(wait_for_caller, &gone_on);
+    assert_false(par_done());
+    assert_false(par_wait_s(0));
+    atomic_store(&gone_on, true);
+    par_wait();
+    assert_true(par_done());
+    par_close();
+}
+
+static void note_processors(void *arg, int thread, int n_threads)
+{
+    (void)n_threads;
+    sched_getaffinity(0, sizeof(cpu_set_t), (cpu_set_t *)arg + thread);
+}
+
+static void a_full_team_is_pinned_and_a_smaller_one_is_free(void **state)
+{
+    (void)state;
+    cpu_set_t allowed, all, *own = calloc(CPU_SETSIZE, sizeof *own);
+    assert_non_null(own);
+    assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    int cpus = CPU_COUNT(&allowed);
+    for (int n = cpus; n > 0 && n >= cpus - 1; n--) {
+        assert_ok(par_open(n, true));
+        par_run(note_processors, own);
+        CPU_ZERO(&all);
+        for (int i = 0; i < n; i++) {
+            assert_int_equal(CPU_COUNT(&own[i]), n == cpus ? 1 : cpus);
+            CPU_OR(&all, &all, &own[i]);
+        }
+        assert_true(CPU_EQUAL(&all, &allowed));
+    }
+    assert_ok(par_open(0, false));
+    par_run(note_processors, own);
+    assert_true(CPU_EQUAL(&own[0], &allowed));
+    par_close();
+    free(own);
+}
+
+static void splits_cover_everything_once(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 40; n++)
+        for (int threads = 1; threads < 9; threads++) {
+            int at = 0;
+            for (int t = 0; t < threads; t++) {
+                int first, last;
+                par_split(n, t, threads, &first, &last);
+                assert_int_equal(first, at);
+                assert_true(last - first <= n / threads + 1);
+                at = last;
+            }
+            assert_int_equal(at, n);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_barrier_holds_all_threads),
+        cmocka_unit_test(no_thread_outlives_its_team),
+        cmocka_unit_test(the_caller_goes_on_while_a_job_runs),
+        cmocka_unit_test(a_full_team_is_pinned_and_a_smaller_one_is_free),
+        cmocka_unit_test(splits_cover_everything_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

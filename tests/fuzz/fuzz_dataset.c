@@ -6,6 +6,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "tests/lib/need.h"
 #include "tests/lib/scratch.h"
 #include "train/data/dataset.h"
 #include "train/data/text_reader.h"
@@ -18,11 +19,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { V = 1000, SEVERAL = 64 };
 static const char end[] = "<|endoftext|>";
-static void need(bool right)
-{
-    if (!right)
-        abort();
-}
 
 static void read_ids(const char *path)
 {

@@ -1,20 +1,13 @@
 /* A GGUF file of any bytes: opened with and without weights, and everything read that
  * the head promises. */
 #include "model/base/mem.h"
-#include "weights/gguf/source_gguf.h"
+#include "tests/lib/gguf_open.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int open_gguf(struct source *s, const char *path, bool need_weights)
-{
-    struct file file;
-    int rc = file_open(&file, path);
-    return rc != 0 ? rc : source_open_gguf(s, file, need_weights, NULL);
-}
 
 static void read_everything(const struct source *s)
 {
@@ -39,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     for (int need_weights = 0; need_weights < 2; need_weights++) {
         struct source s;
-        if (open_gguf(&s, path, need_weights) != 0)
+        if (gguf_open_source(&s, path, need_weights) != 0)
             continue;
         read_everything(&s);
         source_close(&s);

@@ -7,17 +7,12 @@
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "repl/session/json_lines.h"
+#include "tests/lib/need.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void need(bool right)
-{
-    if (!right)
-        abort();
-}
 
 /* The settings that may be kept, as they would be typed, a line each. */
 static void shown(struct buf *out, const struct settings *s)

@@ -8,6 +8,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "sampling/generate.h"
+#include "tests/lib/need.h"
 #include "tests/lib/scratch.h"
 #include "weights/load.h"
 
@@ -22,12 +23,6 @@ static struct model *model;
 static struct engine engine;
 static struct sequence sequence;
 static uint8_t head[HEAD];
-
-static void need(bool right)
-{
-    if (!right)
-        abort();
-}
 
 static void drop(void)
 {

@@ -1,31 +1,12 @@
 #include "tests/lib/curve.h"
 
-#include "model/base/file.h"
 #include "model/kernels/row_kernels.h"
 #include "tests/lib/tiny.h"
 #include "train/optim/schedule.h"
 
 struct config curve_shape(void)
 {
-    struct config c;
-    config_init(&c);
-    c.n_layer = 2;
-    c.n_head = 2;
-    c.n_embd = 16;
-    c.n_inner = 24;
-    c.n_ctx = 20;
-    c.n_vocab = 31;
-    c.bos_token_id = c.eos_token_id = 0;
-    return c;
-}
-
-const float *curve_read(struct buf *b, const char *name, size_t n)
-{
-    char path[64];
-    snprintf(path, sizeof path, "tests/golden/%s.f32", name);
-    assert_ok(file_read_all(b, path, UINT64_MAX));
-    assert_int_equal(b->n, n * sizeof(float));
-    return (const float *)(const void *)b->data;
+    return config_of(2, 2, 16, 24, 20, 31);
 }
 
 void curve_open_as(struct curve *x, enum dtype dtype)
@@ -38,7 +19,7 @@ void curve_open_as(struct curve *x, enum dtype dtype)
     m.name = name;
     assert_ok(weights_init(&x->w, &m, dtype, NULL));
     tiny_release(&m);
-    const float *start = curve_read(&b, "curve/start", x->w.n + 2 * IDS);
+    const float *start = golden_floats(&b, "curve/start", x->w.n + 2 * IDS);
     if (dtype == DTYPE_F16)
         row_kernels()->half_from_f32(x->w.half, start, x->w.n);
     else

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_TESTS_CURVE_H
 #define PRATTLE_TESTS_CURVE_H
 /* The small model and the data of tests/golden/curve_reference.py. */
-#include "model/base/buf.h"
+#include "tests/lib/golden_floats.h"
 #include "tests/lib/tiny.h"
 #include "train/step/weights.h"
 #include "train/optim/optimizer.h"
@@ -16,8 +16,6 @@ struct curve {
     token_id ids[IDS], labels[IDS];
 };
 
-/* n floats of tests/golden/NAME.f32, borrowed from b. */
-const float *curve_read(struct buf *b, const char *name, size_t n);
 void curve_open_as(struct curve *x, enum dtype dtype);
 void curve_open(struct curve *x);
 

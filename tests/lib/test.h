@@ -21,6 +21,20 @@
             fail_msg("%s: %d: %s", #rc, rc_, err_text());                                          \
     } while (0)
 
+/* rc is this failure, or any, and the sentence has this part. */
+#define assert_fails(rc, code, part)                                                               \
+    do {                                                                                           \
+        assert_int_equal(rc, code);                                                                \
+        if (strstr(err_text(), part) == NULL)                                                      \
+            fail_msg("\"%s\" does not say \"%s\"", err_text(), part);                              \
+    } while (0)
+#define assert_says(rc, part)                                                                      \
+    do {                                                                                           \
+        assert_int_not_equal(rc, 0);                                                               \
+        if (strstr(err_text(), part) == NULL)                                                      \
+            fail_msg("\"%s\" does not say \"%s\"", err_text(), part);                              \
+    } while (0)
+
 /* The greater of two differences; what is no number stays one. */
 static inline double worse(double a, double b)
 {

@@ -3,18 +3,23 @@
 #include "model/base/rng.h"
 #include "tests/lib/normal.h"
 
-struct config tiny_config(void)
+struct config config_of(int n_layer, int n_head, int n_embd, int n_inner, int n_ctx, int n_vocab)
 {
     struct config c;
     config_init(&c);
-    c.n_layer = 3;
-    c.n_head = 3;
-    c.n_embd = 36;
-    c.n_ctx = 200;
-    c.n_vocab = 101;
-    c.n_inner = 70;
+    c.n_layer = n_layer;
+    c.n_head = n_head;
+    c.n_embd = n_embd;
+    c.n_inner = n_inner;
+    c.n_ctx = n_ctx;
+    c.n_vocab = n_vocab;
     c.bos_token_id = c.eos_token_id = 0;
     return c;
+}
+
+struct config tiny_config(void)
+{
+    return config_of(3, 3, 36, 70, 200, 101);
 }
 
 struct tiny_tensor {

@@ -5,6 +5,8 @@
 #include "model/model.h"
 #include "tests/lib/test.h"
 
+/* These sizes; 0 begins and ends a text. */
+struct config config_of(int n_layer, int n_head, int n_embd, int n_inner, int n_ctx, int n_vocab);
 /* Head size 12, widths that fill no panel, positions over several pages. */
 struct config tiny_config(void);
 /* m is zeroed memory of the caller. */

@@ -8,6 +8,8 @@
  * where it is lost: where the program does not end by :quit, with status 0 and no word of a
  * sanitizer's. `keys_fuzz 1 SEED MODEL` plays that one again, as far as time lets it be the same.
  */
+#include "model/base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -49,13 +51,6 @@ static int below(int n)
     return (int)(draw() % (uint64_t)n);
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The last of the output, for the report and for a sanitizer's words. */
 static void keep(const char *part, size_t n)
 {
@@ -74,7 +69,7 @@ static void keep(const char *part, size_t n)
 static void take(double wait_s)
 {
     char part[1024];
-    double end = now_s() + wait_s;
+    double end = clock_s() + wait_s;
     do {
         struct pollfd p = {.fd = s.terminal, .events = POLLIN};
         if (s.terminal < 0 || poll(&p, 1, (int)(wait_s * 1000)) <= 0)
@@ -86,16 +81,16 @@ static void take(double wait_s)
             close(s.terminal);
             s.terminal = -1;
         }
-    } while (now_s() < end);
+    } while (clock_s() < end);
 }
 
 /* What a program that does not read has no room for goes, as from a terminal's own queue. */
 static void type(const char *bytes, size_t n)
 {
-    double end = now_s() + 1;
+    double end = clock_s() + 1;
     for (size_t i = 0; i < n && s.n_sent < SENT; i++)
         s.sent[s.n_sent++] = bytes[i];
-    while (n > 0 && s.terminal >= 0 && now_s() < end) {
+    while (n > 0 && s.terminal >= 0 && clock_s() < end) {
         ssize_t w = write(s.terminal, bytes, n < 256 ? n : 256);
         if (w > 0) {
             bytes += w;
@@ -309,15 +304,15 @@ static void begin(const char *model)
 /* Ctrl-Q for a Ctrl-S, Ctrl-C for whatever is in the middle of something, and :quit. */
 static bool quits(int *status)
 {
-    double end = now_s() + PATIENCE_S;
-    while (now_s() < end) {
+    double end = clock_s() + PATIENCE_S;
+    while (clock_s() < end) {
         kill(s.program, SIGCONT);
         type_text("\x11\x03");
         take(0.05);
         type_text("\x03");
         take(0.3);
         type_text(":quit\r");
-        for (double soon = now_s() + 1.5; now_s() < soon;) {
+        for (double soon = clock_s() + 1.5; clock_s() < soon;) {
             take(0.02);
             if (waitpid(s.program, status, WNOHANG) == s.program) {
                 take(0.05);
@@ -349,7 +344,7 @@ static void show_escaped(const char *what, const char *bytes, size_t n)
 static void await_prompt(void)
 {
     struct termios t;
-    for (double end = now_s() + PATIENCE_S; s.terminal >= 0 && now_s() < end; take(0.01))
+    for (double end = clock_s() + PATIENCE_S; s.terminal >= 0 && clock_s() < end; take(0.01))
         if (tcgetattr(s.terminal, &t) == 0 && (t.c_lflag & ICANON) == 0)
             return;
 }

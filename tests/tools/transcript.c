@@ -28,6 +28,8 @@
  * taken out. Each expect, raw, never, never-raw and exit is one test. $DATA and other
  * variables in arguments are the shell's.
  */
+#include "model/base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -59,13 +61,6 @@ static struct {
     bool raw;
 } nevers[MAX_NEVER];
 static int n_nevers;
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void report(bool ok, const char *what, const char *text)
 {
@@ -192,9 +187,9 @@ static void expect(const char *kind, char *text)
 {
     char *shown = strdup(text);
     size_t n = kind[0] == 'r' ? unescape(text) : strlen(text);
-    double end = now_s() + PATIENCE_S;
+    double end = clock_s() + PATIENCE_S;
     bool ok;
-    while (!(ok = match(kind, text, n)) && now_s() < end && take(0.05))
+    while (!(ok = match(kind, text, n)) && clock_s() < end && take(0.05))
         ;
     report(ok || match(kind, text, n), kind, shown);
     free(shown);
@@ -240,8 +235,8 @@ static void paste(size_t n)
     for (size_t i = 0; i < n; i++)
         bytes[6 + i] = "lorem ipsum dolor\n"[i % 18];
     memcpy(bytes + 6 + n, "\033[201~", 6);
-    double end = now_s() + PATIENCE_S;
-    for (size_t at = 0; at < n + 12 && terminal >= 0 && now_s() < end;) {
+    double end = clock_s() + PATIENCE_S;
+    for (size_t at = 0; at < n + 12 && terminal >= 0 && clock_s() < end;) {
         size_t left = n + 12 - at;
         ssize_t w = write(terminal, bytes + at, left < 4096 ? left : 4096);
         at += w > 0 ? (size_t)w : 0;
@@ -287,11 +282,11 @@ static bool reads_keys(void)
 
 static void await_exit(const char *wanted)
 {
-    double end = now_s() + PATIENCE_S;
+    double end = clock_s() + PATIENCE_S;
     pid_t done = 0;
-    while ((done = waitpid(program, &status, WNOHANG)) == 0 && now_s() < end)
+    while ((done = waitpid(program, &status, WNOHANG)) == 0 && clock_s() < end)
         take(0.05);
-    while (terminal >= 0 && take(0.2) && now_s() < end)
+    while (terminal >= 0 && take(0.2) && clock_s() < end)
         ;
     if (done == 0) {
         kill(program, SIGKILL);
@@ -334,10 +329,10 @@ static void play(char *verb, char *rest)
     } else if (strcmp(verb, "signal") == 0) {
         kill(program, signal_number(rest));
     } else if (strcmp(verb, "pause") == 0) {
-        for (double end = now_s() + atof(rest); now_s() < end && take(0.05);)
+        for (double end = clock_s() + atof(rest); clock_s() < end && take(0.05);)
             ;
     } else if (strcmp(verb, "prompt") == 0) {
-        for (double end = now_s() + PATIENCE_S; !reads_keys() && now_s() < end;)
+        for (double end = clock_s() + PATIENCE_S; !reads_keys() && clock_s() < end;)
             take(0.02);
     } else if (strcmp(verb, "exit") == 0) {
         await_exit(rest);

@@ -1,6 +1,6 @@
 /* The list of GPT-2's tensors: every name is found again, and the tables that walk the list
  * have what it says. */
-#include "tests/lib/test.h"
+#include "tests/lib/tiny.h"
 
 #include "model/params.h"
 #include "model/schema.h"
@@ -9,15 +9,7 @@
 
 static struct config shape(bool tied)
 {
-    struct config c;
-    config_init(&c);
-    c.n_layer = 3;
-    c.n_head = 2;
-    c.n_embd = 8;
-    c.n_inner = 20;
-    c.n_ctx = 16;
-    c.n_vocab = 40;
-    c.bos_token_id = c.eos_token_id = 0;
+    struct config c = config_of(3, 2, 8, 20, 16, 40);
     c.tie_word_embeddings = tied;
     return c;
 }

@@ -1,5 +1,6 @@
 /* Saving and converting: what comes back is what was there, bit for bit, and what was
  * there before stays where a save fails. */
+#include "tests/lib/notes.h"
 #include "tests/lib/test.h"
 
 #include "model/base/file.h"
@@ -181,13 +182,6 @@ static void assert_same_tensors(const struct source *a, const struct source *b)
 
 /* ---- round trips ---- */
 
-static void note(void *user, const char *text)
-{
-    struct buf *b = user;
-    buf_str(b, text);
-    buf_char(b, '\n');
-}
-
 static void go_round(struct source *s)
 {
     const struct save_config keep = {0};
@@ -234,20 +228,19 @@ static void every_activation_comes_back(void **state)
             make_source(&s, DTYPE_F32);
             s.config.activation = (enum activation)i;
             describe(&s, DTYPE_F32, DTYPE_F32);
-            struct buf notes = {0};
-            struct progress p = {.note = note, .user = &notes};
+            struct notes notes = {0};
+            struct progress p = {.note = notes_take, .user = &notes};
             const struct save_config keep = {0};
             assert_ok(source_save(&s, in_folder(paths[format]), &keep, &p));
-            const bool said = strstr(buf_text(&notes), "GGUF cannot say the ") != NULL;
+            const bool said = strstr(notes.all, "GGUF cannot say the ") != NULL;
             assert_int_equal(said, format == 0 && i != ACTIVATION_GELU_TANH);
             if (said)
-                assert_non_null(strstr(buf_text(&notes), activation_title((enum activation)i)));
+                assert_non_null(strstr(notes.all, activation_title((enum activation)i)));
             assert_ok(source_open(&back, in_folder(paths[format]), 0, true, NULL));
             assert_int_equal(back.config.activation, i);
             source_close(&back);
             source_close(&s);
-            buf_release(&notes);
-            clean();
+                clean();
         }
 }
 
@@ -270,12 +263,12 @@ static void every_field_comes_back(void **state)
     c->pad_token_id = 0;
     struct config before = *c;
     describe(&s, DTYPE_F16, DTYPE_F16);
-    struct buf notes = {0};
-    struct progress p = {.note = note, .user = &notes};
+    struct notes notes = {0};
+    struct progress p = {.note = notes_take, .user = &notes};
     const struct save_config keep = {0};
     s.defaults = mem_strdup("temperature: 0.5\n");
     assert_ok(source_save(&s, in_folder("a.gguf"), &keep, &p));
-    assert_string_equal(strstr(notes.data, "GGUF"),
+    assert_string_equal(strstr(notes.all, "GGUF"),
                         "GGUF cannot say the exact GELU nor attention scaled by the layer nor "
                         "attention without scaling: it is kept in prattle.* keys, other programs "
                         "will compute something else\n");
@@ -300,7 +293,6 @@ static void every_field_comes_back(void **state)
     assert_string_equal(back.defaults, "temperature: 0.5\n");
     assert_string_equal(back.name, "odd one");
     source_close(&back);
-    buf_release(&notes);
     clean();
     go_round(&s);
 }
@@ -467,18 +459,17 @@ static void a_precision_asked_for_is_rounded_once(void **state)
             source_close(&back);
             clean();
         }
-    struct buf notes = {0};
-    struct progress p = {.note = note, .user = &notes};
+    struct notes notes = {0};
+    struct progress p = {.note = notes_take, .user = &notes};
     const struct save_config c = {.convert = true, .dtype = DTYPE_F16};
     assert_ok(source_save(&s, in_folder("hf"), &c, &p));
     assert_non_null(
-        strstr(notes.data, "values are beyond F16's range and became infinite, the first in "));
+        strstr(notes.all, "values are beyond F16's range and became infinite, the first in "));
     char expected[128];
     snprintf(expected, sizeof expected,
              "%llu values were NaN or infinite already, the first in %s;",
              (unsigned long long)count_unfinite(&s), s.table.tensors[0].name);
-    assert_non_null(strstr(notes.data, expected));
-    buf_release(&notes);
+    assert_non_null(strstr(notes.all, expected));
     source_close(&s);
     clean();
 }
@@ -697,8 +688,8 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
     model_free(m);
     /* What became of the files since does not matter: rewritten, another model, gone. */
     for (int i = 0; i < 3; i++) {
-        struct buf notes = {0};
-        const struct progress p = {.note = note, .user = &notes};
+        struct notes notes = {0};
+        const struct progress p = {.note = notes_take, .user = &notes};
         struct model *again;
         unsigned char fingerprint[32];
         char name[32], weights[64], saved[32];
@@ -715,12 +706,11 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
         else
             assert_int_equal(truncate(in_folder(weights), 100), 0);
         assert_ok(model_save(m, in_folder(saved), &keep, &p));
-        assert_non_null(strstr(buf_text(&notes), " is not what it was when it was loaded"));
+        assert_non_null(strstr(notes.all, " is not what it was when it was loaded"));
         assert_ok(model_load(&again, in_folder(saved), &fp16, NULL));
         assert_memory_equal(model_fingerprint(again), fingerprint, sizeof fingerprint);
         model_free(again);
         model_free(m);
-        buf_release(&notes);
     }
     clean();
 }

@@ -84,13 +84,6 @@ static enum origin origin(const struct held *h, const char *name)
     return settings_store_origin(&h->store, settings_table_find(h->store.table, name));
 }
 
-static void assert_says(int rc, const char *part)
-{
-    assert_true(rc != 0);
-    if (strstr(err_text(), part) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", err_text(), part);
-}
-
 static void layers_hide_each_other(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* The kernels of the backward: each table as the portable one, bit for bit, and that one
  * against the formulas in double. */
+#include "tests/lib/activations.h"
 #include "tests/lib/normal.h"
 #include "tests/lib/test.h"
 
@@ -138,27 +139,6 @@ static void layernorm_is_its_slope(void **state)
     }
 }
 
-static double formula(double x, enum activation which)
-{
-    switch (which) {
-    case ACTIVATION_GELU_TANH:
-        return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
-    case ACTIVATION_GELU_ERF:
-        return 0.5 * x * (1 + erf(x / sqrt(2)));
-    case ACTIVATION_RELU:
-        return x > 0 ? x : 0;
-    case ACTIVATION_SILU:
-        return x / (1 + exp(-x));
-    case ACTIVATION_QUICK_GELU:
-        return x / (1 + exp(-1.702 * x));
-    case ACTIVATION_TANH:
-        return tanh(x);
-    case N_ACTIVATIONS:
-        break;
-    }
-    return NAN;
-}
-
 static float slope_at(const struct kernels *k, float x, enum activation which)
 {
     float dy = 2;
@@ -174,7 +154,7 @@ static void activations_have_their_slopes(void **state)
     for (int i = 0; i < N_ACTIVATIONS; i++) {
         const enum activation a = (enum activation)i;
         for (float x = -30; x <= 30; x += 0.03125f) {
-            double v = (double)x, slope = (formula(v + 1e-5, a) - formula(v - 1e-5, a)) / 2e-5;
+            double v = (double)x, slope = (activation_exact(v + 1e-5, a) - activation_exact(v - 1e-5, a)) / 2e-5;
             if (x == 0 && a == ACTIVATION_RELU)
                 slope = 0; /* PyTorch's choice */
             close_to(activation_name(a), (double)slope_at(k, x, a), slope, 1);

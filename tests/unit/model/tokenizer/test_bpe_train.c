@@ -1,4 +1,5 @@
 /* The BPE trainer against BpeTrainer's algorithm written out in Python. */
+#include "tests/lib/notes.h"
 #include "tests/lib/test.h"
 
 #include "model/base/rng.h"
@@ -26,20 +27,15 @@ static int drop_corpus(void **state)
     return 0;
 }
 
-static void remember(void *user, const char *text)
-{
-    snprintf(user, 128, "%s", text);
-}
-
 static struct tokenizer *learn(const char *text, size_t n, int vocab_size, int64_t min_frequency,
-                               char *note)
+                               struct notes *notes)
 {
     struct bpe_words words = {0};
     struct tokenizer *t = NULL;
-    struct progress p = {.note = remember, .user = note};
+    struct progress p = {.note = notes_take, .user = notes};
     struct bpe_train_config c = {vocab_size, min_frequency};
     assert_ok(bpe_words_add(&words, text, n));
-    assert_ok(bpe_train(&t, &words, &c, note == NULL ? NULL : &p));
+    assert_ok(bpe_train(&t, &words, &c, notes == NULL ? NULL : &p));
     assert_int_equal(words.n, 0);
     return t;
 }
@@ -81,12 +77,13 @@ static void merges_as_the_reference(void **state)
     assert_int_equal(json_array_size(runs), 7);
     json_array_foreach(runs, i, run)
     {
-        char note[128] = "", expected[128] = "";
+        char expected[128] = "";
+        struct notes notes = {0};
         int asked = (int)json_integer_value(json_object_get(run, "vocab_size"));
         int made = (int)json_integer_value(json_object_get(run, "n_tokens"));
         int64_t least = json_integer_value(json_object_get(run, "min_frequency"));
         const json_t *merges = json_object_get(run, "merges");
-        struct tokenizer *t = learn(corpus.data, corpus.n, asked, least, note);
+        struct tokenizer *t = learn(corpus.data, corpus.n, asked, least, &notes);
         assert_int_equal(tokenizer_merges(t), json_array_size(merges));
         for (int k = 0; k < tokenizer_merges(t); k++)
             assert_string_equal(tokenizer_merge(t, k),
@@ -96,7 +93,7 @@ static void merges_as_the_reference(void **state)
         if (made < asked)
             snprintf(expected, sizeof expected,
                      "the text gives a vocabulary of %d tokens, %d were asked for", made, asked);
-        assert_string_equal(note, expected);
+        assert_string_equal(notes.last, expected);
         tokenizer_free(t);
     }
     json_decref(runs);

@@ -34,13 +34,6 @@ static void assert_value(struct options *o, const char *name, const char *expect
     buf_release(&value);
 }
 
-static void assert_says(int rc, int code, const char *part)
-{
-    assert_int_equal(rc, code);
-    if (strstr(err_text(), part) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", err_text(), part);
-}
-
 static bool is_number(const struct setting *r)
 {
     return r->type == SETTING_INT || r->type == SETTING_INT64 || r->type == SETTING_FLOAT;
@@ -100,7 +93,7 @@ static void ranges_hold(void **state)
             }
             double beyond = high ? r->max * 2 + 1 : r->min - 1;
             snprintf(text, sizeof text, "%.17g", beyond);
-            assert_says(option_parse(r, &o->settings, text), ERR_RANGE, bounds);
+            assert_fails(option_parse(r, &o->settings, text), ERR_RANGE, bounds);
             assert_true(strncmp(err_text(), r->name, strlen(r->name)) == 0);
         }
         options_set(o, r, ORIGIN_SET, NULL);
@@ -145,7 +138,7 @@ static void odd_values_are_refused(void **state)
         struct buf before = {0};
         const struct setting *r = option_find(cases[i][0]);
         setting_format(r, &o->settings, &before);
-        assert_says(options_set(o, r, ORIGIN_SET, cases[i][1]), ERR_RANGE, "must be");
+        assert_fails(options_set(o, r, ORIGIN_SET, cases[i][1]), ERR_RANGE, "must be");
         assert_value(o, r->name, buf_text(&before));
         buf_release(&before);
     }
@@ -240,7 +233,7 @@ static void bad_words_are_named(void **state)
         int n = words[1] != NULL ? 2 : 1;
         int rc = options_take(*state, ORIGIN_COMMAND_LINE, words, &n);
         assert_true(rc != 0);
-        assert_says(rc, rc, cases[i][2]);
+        assert_fails(rc, rc, cases[i][2]);
         free(all[0]);
         free(all[1]);
     }
@@ -290,14 +283,14 @@ static void bad_yaml_changes_nothing(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int rc = yaml(o, ORIGIN_USER_FILE, cases[i][0]);
         assert_true(rc != 0);
-        assert_says(rc, rc, cases[i][1]);
+        assert_fails(rc, rc, cases[i][1]);
         assert_value(o, "top_p", "0.95");
     }
     /* What is only looked at changes nothing either. */
     const struct settings_text from = {.label = "it", .text = "top_p: 0.5", .n = 10};
     assert_ok(options_check(o, ORIGIN_SET, &from));
     assert_value(o, "top_p", "0.95");
-    assert_says(yaml(o, ORIGIN_MODEL, "save_samples: /etc/passwd\n"), ERR_UNSUPPORTED,
+    assert_fails(yaml(o, ORIGIN_MODEL, "save_samples: /etc/passwd\n"), ERR_UNSUPPORTED,
                 "save_samples is not to be set from there");
 }
 
@@ -367,7 +360,7 @@ static void stored_settings_never_stand_in_the_way(void **state)
     from.n = 8;
     assert_ok(options_read_stored(o, &from));
     assert_int_equal(left_out.n, 0);
-    assert_says(generate_config_check(&o->settings.generate, &o->settings.sampler), ERR_RANGE,
+    assert_fails(generate_config_check(&o->settings.generate, &o->settings.sampler), ERR_RANGE,
                 "exclude each other");
     buf_release(&left_out);
 }

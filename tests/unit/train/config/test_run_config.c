@@ -25,13 +25,6 @@ static int drop(void **state)
     return 0;
 }
 
-static void assert_says(int rc, const char *part)
-{
-    assert_true(rc != 0);
-    if (strstr(err_text(), part) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", err_text(), part);
-}
-
 static void assert_value(const struct run_config *c, const char *key, const char *expected)
 {
     const struct setting *row;

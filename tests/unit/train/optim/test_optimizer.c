@@ -3,6 +3,7 @@
 
 #include "model/base/par.h"
 #include "model/kernels/kernels.h"
+#include "tests/lib/golden_floats.h"
 #include "tests/lib/normal.h"
 #include "tests/lib/tiny.h"
 
@@ -16,16 +17,7 @@ enum { STEPS = 10 };
 
 static struct config golden_config(void)
 {
-    struct config c;
-    config_init(&c);
-    c.n_layer = 1;
-    c.n_head = 2;
-    c.n_embd = 4;
-    c.n_inner = 8;
-    c.n_ctx = 3;
-    c.n_vocab = 5;
-    c.bos_token_id = c.eos_token_id = 0;
-    return c;
+    return config_of(1, 2, 4, 8, 3, 5);
 }
 
 /* Masters of this shape, with tiny.h's weights. */
@@ -37,17 +29,6 @@ static void make(struct weights *w, const struct config *c)
     m.name = name;
     assert_ok(weights_init(w, &m, DTYPE_F32, NULL));
     tiny_release(&m);
-}
-
-static void read_floats(float *out, size_t n, const char *name)
-{
-    char path[128];
-    snprintf(path, sizeof path, "tests/golden/optimizer/%s.f32", name);
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    assert_int_equal(fread(out, sizeof *out, n, f), n);
-    assert_int_equal(fgetc(f), EOF);
-    fclose(f);
 }
 
 static float number(const json_t *j, const char *key)
@@ -66,7 +47,7 @@ static int choice(const json_t *j, const char *key, const char *const *names)
     return -1;
 }
 
-static struct optimizer_config config_of(const json_t *j)
+static struct optimizer_config optimizer_of(const json_t *j)
 {
     static const char *const kinds[] = {"adamw", "adam", "lamb", NULL};
     static const char *const what[] = {"matrices", "all", NULL};
@@ -97,12 +78,13 @@ static void run_golden(const char *name, const json_t *j)
     struct optimizer *o = NULL;
     make(&w, &config);
     const size_t n = w.n;
-    float *start = mem_array(n * (STEPS + 1), sizeof *start),
-          *want = mem_array(2 * n, sizeof *want);
-    read_floats(start, n * (STEPS + 1), "start");
-    read_floats(want, 2 * n, name);
+    struct buf inputs = {0}, outputs = {0};
+    char file[64];
+    snprintf(file, sizeof file, "optimizer/%s", name);
+    const float *start = golden_floats(&inputs, "optimizer/start", n * (STEPS + 1));
+    const float *want = golden_floats(&outputs, file, 2 * n);
     memcpy(w.data, start, n * sizeof *start);
-    struct optimizer_config c = config_of(j);
+    struct optimizer_config c = optimizer_of(j);
     float scale = number(j, "scale"), rate = number(j, "rate");
     assert_ok(optimizer_new(&o, &c, weights_layout(&w)));
     for (int t = 0; t < STEPS; t++) {
@@ -118,8 +100,8 @@ static void run_golden(const char *name, const json_t *j)
     assert_int_equal(optimizer_steps(o), STEPS);
     optimizer_free(o);
     weights_release(&w);
-    mem_free(start);
-    mem_free(want);
+    buf_release(&inputs);
+    buf_release(&outputs);
 }
 
 static void ten_steps_as_the_references(void **state)

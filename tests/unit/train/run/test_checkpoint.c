@@ -3,6 +3,7 @@
 
 #include "tests/lib/hf_folder.h"
 #include "tests/lib/normal.h"
+#include "tests/lib/notes.h"
 #include "weights/load.h"
 #include "weights/hf/safetensors.h"
 #include "weights/open.h"
@@ -224,17 +225,11 @@ static const struct damage {
      "manifest.json has no valid entry for config.json"},
 };
 
-static char noted[2048];
-static void note(void *user, const char *text)
-{
-    (void)user;
-    snprintf(noted, sizeof noted, "%s", text);
-}
-
 static void test_damage(void **state)
 {
     (void)state;
-    const struct progress p = {.note = note};
+    struct notes notes;
+    const struct progress p = {.note = notes_take, .user = &notes};
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         const struct damage *d = &damages[i];
         struct made t;
@@ -249,14 +244,14 @@ static void test_damage(void **state)
         else
             change(&t.scratch, d->file, d->place, d->how);
         /* The one before it serves, and the user is told. */
-        noted[0] = '\0';
+        notes = (struct notes){0};
         if (checkpoint_open(&c, t.folder.path, &p) != 0)
             fail_msg("damage %zu: %s", i, err_text());
         assert_int_equal(c.step, 10);
         checkpoint_close(&c);
-        if (strstr(noted, "checkpoint ") == NULL || strstr(noted, d->says) == NULL ||
-            strstr(noted, "; passed over") == NULL)
-            fail_msg("damage %zu: expected \"%s\", noted \"%s\"", i, d->says, noted);
+        if (strstr(notes.last, "checkpoint ") == NULL || strstr(notes.last, d->says) == NULL ||
+            strstr(notes.last, "; passed over") == NULL)
+            fail_msg("damage %zu: expected \"%s\", noted \"%s\"", i, d->says, notes.last);
         expect_step(&t, t.folder.path, 10);
         /* Alone it is refused. */
         assert_true(checkpoint_open(&c, scratch_path(&t.scratch, at), NULL) != 0);

@@ -1,5 +1,6 @@
 /* Loss and gradients: against PyTorch's autograd (tests/golden/training_reference.py), against
  * central differences, and the bits that splits of the work must not change. */
+#include "tests/lib/golden_floats.h"
 #include "tests/lib/normal.h"
 #include "tests/lib/test.h"
 
@@ -197,10 +198,9 @@ static void compare_case(const char *name, bool tied, enum activation activation
     struct fixture x;
     struct buf golden = {0};
     open_heads(&x, tied, activation, n_head);
-    char *path = mem_sprintf("tests/golden/training/%s.f32", name);
-    assert_ok(file_read_all(&golden, path, UINT64_MAX));
-    assert_int_equal(golden.n, (1 + LOGITS * 53 + x.w.n) * sizeof(float));
-    const float *loss = (const float *)(const void *)golden.data, *logits = loss + 1,
+    char file[64];
+    snprintf(file, sizeof file, "training/%s", name);
+    const float *loss = golden_floats(&golden, file, 1 + LOGITS * 53 + x.w.n), *logits = loss + 1,
                 *expected = logits + LOGITS * 53;
     float got[LOGITS * 53], *gradients = mem_array(x.w.n, sizeof *gradients);
     last_logits(&x, got);
@@ -222,7 +222,6 @@ static void compare_case(const char *name, bool tied, enum activation activation
     }
     printf("# %s: gradients within %.2g of the layer's largest\n", name, worst);
     buf_release(&golden);
-    mem_free(path);
     mem_free(gradients);
     close_fixture(&x);
 }

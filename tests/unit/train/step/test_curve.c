@@ -36,7 +36,7 @@ static void compare(const char *name, const struct optimizer_config *c, double r
     train(&x, c, rate, batch, curve);
     char file[32];
     snprintf(file, sizeof file, "curve/%s", name);
-    const float *want = curve_read(&b, file, 2 * STEPS + x.w.n);
+    const float *want = golden_floats(&b, file, 2 * STEPS + x.w.n);
     for (int i = 0; i < 2 * STEPS; i++)
         worst = worse(worst, fabs(curve[i / 2][i % 2] / (double)want[i] - 1));
     for (size_t i = 0; i < x.w.n; i++) {

@@ -35,7 +35,7 @@ static void gradients_are_the_references(void **state)
         step_run(step, &one, x.ids + i * T, x.labels + i * T, B, T, 1, 0, true);
         loss += one.loss_sum;
     }
-    const float *want = curve_read(&b, "half/gradients", 1 + x.w.n);
+    const float *want = golden_floats(&b, "half/gradients", 1 + x.w.n);
     const uint16_t *got = step_gradients(step);
     printf("# loss within %.2g\n", fabs(loss / (double)want[0] - 1));
     assert_true(fabs(loss / (double)want[0] - 1) < 1e-5);
@@ -70,7 +70,7 @@ static void ten_steps(const char *name, bool chance)
     curve_open_as(&x, DTYPE_F16);
     step_config_init(&s);
     curve_train(&x, &x.w, s, &c, 3e-3, B, curve);
-    const float *want = curve_read(&b, name, 2 * STEPS + x.w.n);
+    const float *want = golden_floats(&b, name, 2 * STEPS + x.w.n);
     for (int i = 0; i < 2 * STEPS; i++)
         worst = worse(worst, fabs(curve[i / 2][i % 2] / (double)want[i] - 1));
     for (int i = 0; i < x.w.view.n_tensors; i++)

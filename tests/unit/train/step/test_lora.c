@@ -128,7 +128,7 @@ static void compare_gradients(const char *name, const struct adapter_config *c, 
     open_lora_beside(&l, c, dtype);
     snprintf(file, sizeof file, "lora/%s", name);
     const size_t n = l.a->n;
-    const float *want = curve_read(&b, file, 2 * n + 1);
+    const float *want = golden_floats(&b, file, 2 * n + 1);
     float *have = block(&l), *wanted = block(&l);
     take_peft(l.a, l.a->data, want);
     take_peft(l.a, wanted, want + n + 1);
@@ -163,7 +163,7 @@ static void adamw_is_pytorchs(void **state)
         double curve[STEPS][2], worst = 0, weights = 0;
         open_lora(&l, &ALL);
         const size_t n = l.a->n;
-        take_peft(l.a, l.a->data, curve_read(&start, "lora/all", 2 * n + 1));
+        take_peft(l.a, l.a->data, golden_floats(&start, "lora/all", 2 * n + 1));
         for (int i = 0; i < l.a->n_branches; i++)
             memset(l.a->branches[i].b, 0,
                    (size_t)l.a->branches[i].rank * (size_t)l.a->branches[i].N * sizeof(float));
@@ -171,7 +171,7 @@ static void adamw_is_pytorchs(void **state)
         assert_non_null(before);
         memcpy(before, l.x.w.data, l.x.w.n * sizeof *before);
         adamw(&l, plain(), batch, curve);
-        const float *expected = curve_read(&end, "lora/adamw", 2 * STEPS + n);
+        const float *expected = golden_floats(&end, "lora/adamw", 2 * STEPS + n);
         take_peft(l.a, want, expected + 2 * STEPS);
         for (int i = 0; i < 2 * STEPS; i++)
             worst = worse(worst, fabs(curve[i / 2][i % 2] / (double)expected[i] - 1));

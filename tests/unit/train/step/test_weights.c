@@ -2,6 +2,7 @@
 
 #include "model/base/half.h"
 #include "model/base/par.h"
+#include "tests/lib/notes.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"
 #include "weights/load.h"
@@ -159,18 +160,6 @@ static void the_view_points_into_the_block(void **state)
     }
 }
 
-struct notes {
-    int n;
-    char last[256];
-};
-
-static void take_note(void *user, const char *text)
-{
-    struct notes *n = user;
-    n->n++;
-    snprintf(n->last, sizeof n->last, "%s", text);
-}
-
 static void changed_weights_come_from_memory(void **state)
 {
     (void)state;
@@ -182,7 +171,7 @@ static void changed_weights_come_from_memory(void **state)
         struct model *m = load(path, (enum dtype)kind);
         struct weights w, again;
         struct notes notes = {0};
-        struct progress progress = {.note = take_note, .user = &notes};
+        struct progress progress = {.note = notes_take, .user = &notes};
         assert_ok(weights_init(&w, m, DTYPE_F32, &progress));
         assert_int_equal(notes.n, 0);
         for (size_t i = 0; i < w.n; i++)

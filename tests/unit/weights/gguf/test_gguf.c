@@ -1,22 +1,15 @@
 /* Good GGUF files: whatever the specification allows is read. */
+#include "tests/lib/gguf_open.h"
 #include "tests/lib/spell.h"
 
 #include "model/base/mem.h"
 #include "weights/gguf/gguf.h"
-#include "weights/gguf/source_gguf.h"
 #include "weights/hf/vocab.h"
 
 #include <limits.h>
 #include <unistd.h>
 
 static char *path;
-
-static int open_gguf(struct source *s, const char *of, bool need_weights)
-{
-    struct file file;
-    int rc = file_open(&file, of);
-    return rc != 0 ? rc : source_open_gguf(s, file, need_weights, NULL);
-}
 
 static void values_of_every_type_are_read(void **state)
 {
@@ -129,7 +122,7 @@ static void a_vocabulary_alone_opens_where_no_weights_are_needed(void **state)
                         "gpt2") "\"tokenizer.ggml.tokens 4:9 4:8 8:4 \"a \"b \"<end> \"[PAD3] "
                                 "\"tokenizer.ggml.token_type 4:9 4:5 8:4 4:1 4:1 4:3 4:5 " INT(
                                     "tokenizer.ggml.eos_token_id", 2));
-    assert_ok(open_gguf(&s, path, false));
+    assert_ok(gguf_open_source(&s, path, false));
     assert_int_equal(s.table.n_tensors, 0);
     assert_int_equal(s.config.n_vocab, 4);
     assert_int_equal(s.config.n_inner, 24);
@@ -139,7 +132,7 @@ static void a_vocabulary_alone_opens_where_no_weights_are_needed(void **state)
     assert_int_equal(tokenizer_size(s.tokenizer), 3);
     assert_true(tokenizer_is_special(s.tokenizer, 2));
     source_close(&s);
-    assert_int_equal(open_gguf(&s, path, true), ERR_MISSING);
+    assert_int_equal(gguf_open_source(&s, path, true), ERR_MISSING);
 }
 
 static void gpt2s_own_vocabulary_is_the_one_of_its_json(void **state)
@@ -156,7 +149,7 @@ static void gpt2s_own_vocabulary_is_the_one_of_its_json(void **state)
     struct tokenizer *t;
     struct source s;
     assert_ok(vocab_open_folder(&t, folder, NULL, NULL));
-    assert_ok(open_gguf(&s, file, false));
+    assert_ok(gguf_open_source(&s, file, false));
     assert_int_equal(tokenizer_size(s.tokenizer), 50257);
     assert_int_equal(tokenizer_size(t), 50257);
     for (int i = 0; i < 50257; i++) {
@@ -172,7 +165,7 @@ static void gpt2s_own_vocabulary_is_the_one_of_its_json(void **state)
     assert_int_equal(s.config.n_layer, 12);
     tokenizer_free(t);
     source_close(&s);
-    assert_int_equal(open_gguf(&s, file, true), ERR_MISSING);
+    assert_int_equal(gguf_open_source(&s, file, true), ERR_MISSING);
 }
 
 int main(void)

@@ -1,8 +1,8 @@
 /* One bad GGUF file a line, and the whole sentence it must give. */
+#include "tests/lib/gguf_open.h"
 #include "tests/lib/spell.h"
 
 #include "model/base/mem.h"
-#include "weights/gguf/source_gguf.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -10,13 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int open_gguf(struct source *s, const char *path, bool need_weights)
-{
-    struct file file;
-    int rc = file_open(&file, path);
-    return rc != 0 ? rc : source_open_gguf(s, file, need_weights, NULL);
-}
 
 static const struct {
     const char *what, *file;
@@ -200,7 +193,7 @@ static int load(const char *path, bool need_weights)
 {
     struct source s;
     err_clear();
-    int rc = open_gguf(&s, path, need_weights);
+    int rc = gguf_open_source(&s, path, need_weights);
     if (rc == 0)
         source_close(&s);
     return rc;

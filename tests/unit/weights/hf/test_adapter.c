@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/par.h"
 #include "tests/lib/normal.h"
+#include "tests/lib/notes.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"
 #include "train/step/weights.h"
@@ -370,16 +371,11 @@ static void switching_is_exact(void **state)
     par_close();
 }
 
-static void keep_note(void *user, const char *text)
-{
-    snprintf(user, 256, "%s", text);
-}
-
 /* One that makes a finite weight too great for fp16 is not said to be spoilt. */
 static void weights_beyond_fp16_are_named(void **state)
 {
     (void)state;
-    static const char *const notes[] = {
+    static const char *const expected[] = {
         [DTYPE_F16] = "with the adapter 1 weights of h.0.attn.c_attn are NaN or infinite (or "
                        "beyond fp16's 65504; --dtype fp32 keeps those): what the model says may "
                        "be nonsense",
@@ -387,8 +383,9 @@ static void weights_beyond_fp16_are_named(void **state)
     for (enum dtype kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
         struct config c = tiny_config();
         struct model m;
-        char name[] = "tiny", note[256] = "";
-        const struct progress p = {.note = keep_note, .user = note};
+        char name[] = "tiny";
+        struct notes notes = {0};
+        const struct progress p = {.note = notes_take, .user = &notes};
         tiny_init(&m, &c, kind, 1);
         m.name = name;
         struct adapter *a = random_adapter(&m.config, targets, 2, false);
@@ -396,7 +393,7 @@ static void weights_beyond_fp16_are_named(void **state)
         a->branches[0].a[5] = 1e5f;
         a->branches[0].b[3] = 1;
         assert_ok(adapter_load(a, &m, &p));
-        assert_string_equal(note, notes[kind]);
+        assert_string_equal(notes.last, expected[kind]);
         adapter_drop(&m);
         tiny_release(&m);
     }

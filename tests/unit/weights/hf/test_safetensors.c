@@ -1,6 +1,7 @@
 /* safetensors and the Hugging Face folders made of them, where they are right. */
 #include "model/base/par.h"
 #include "tests/lib/hf_folder.h"
+#include "tests/lib/notes.h"
 #include "weights/load.h"
 #include "weights/hf/safetensors.h"
 #include "weights/model_source.h"
@@ -158,12 +159,6 @@ static void an_untied_head_is_read(void **state)
     scratch_close(&s);
 }
 
-static void take_note(void *user, const char *text)
-{
-    assert_ok(buf_str(user, text));
-    assert_ok(buf_char(user, '\n'));
-}
-
 #define NO_CONTRASTIVE ", so there is no contrastive search: penalty_alpha is left out\n"
 
 /* What generation_config.json says becomes the model's settings, unless prattle.yaml does. */
@@ -201,23 +196,22 @@ static void the_authors_settings_are_read(void **state)
     };
     struct scratch s;
     struct hf_tensors l;
-    struct buf notes = {0};
-    struct progress p = {.note = take_note, .user = &notes};
+    struct notes notes;
+    struct progress p = {.note = notes_take, .user = &notes};
     scratch_open(&s);
     hf_list(&l, "F16");
     hf_write(&s, "model.safetensors", &l, 0, l.n);
     hf_write_text(&s, "config.json", HF_CONFIG_WITH(", \"eos_token_id\": 4"));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct model *m;
-        notes.n = 0;
+        notes = (struct notes){0};
         hf_write_text(&s, "generation_config.json", cases[i][0]);
         assert_ok(model_load(&m, s.folder, &fp16, &p));
         if (cases[i][1] == NULL)
             assert_null(m->defaults);
         else
             assert_string_equal(m->defaults, cases[i][1]);
-        assert_int_equal(notes.n, strlen(cases[i][2]));
-        assert_memory_equal(buf_text(&notes), cases[i][2], notes.n);
+        assert_string_equal(notes.all, cases[i][2]);
         model_free(m);
     }
     assert_int_equal(unlink(scratch_path(&s, "generation_config.json")), 0);
@@ -230,7 +224,6 @@ static void the_authors_settings_are_read(void **state)
     m = loaded(&s, "", &fp16);
     assert_string_equal(m->defaults, "top_k: 7\n");
     model_free(m);
-    buf_release(&notes);
     scratch_close(&s);
 }
 

@@ -1,4 +1,5 @@
 /* Tokenizer files: what is read, what is refused with which sentence, what is written. */
+#include "tests/lib/notes.h"
 #include "tests/lib/test.h"
 
 #include "tests/lib/tokenizer_golden.h"
@@ -59,19 +60,11 @@ static void reads_what_editors_leave(void **state)
     tokenizer_free(t);
 }
 
-static char last_note[256];
-static bool first_note; /* is the one kept, not the last */
-static void keep_note(void *user, const char *text)
-{
-    (void)user;
-    if (!first_note || last_note[0] == '\0')
-        snprintf(last_note, sizeof last_note, "%s", text);
-}
-
 static void holes_and_added_tokens_are_legal(void **state)
 {
     (void)state;
-    struct progress p = {.note = keep_note};
+    struct notes notes = {0};
+    struct progress p = {.note = notes_take, .user = &notes};
     struct config c;
     config_init(&c);
     c.n_vocab = 12;
@@ -84,12 +77,12 @@ static void holes_and_added_tokens_are_legal(void **state)
     assert_ok(vocab_parse(&t, &text, &c, &p));
     assert_int_equal(tokenizer_size(t), 10);
     assert_int_equal(tokenizer_eos(t), 9);
-    assert_string_equal(last_note, "the tokenizer has 10 tokens, the model 12: ids from 10 on have "
+    assert_string_equal(notes.last, "the tokenizer has 10 tokens, the model 12: ids from 10 on have "
                                    "no text");
     expect_encoding(t, "b<pad here>ab", "1 9 5");
     tokenizer_free(t);
     assert_ok(vocab_parse(&t, &text, NULL, &p));
-    assert_string_equal(last_note, "the tokenizer has no text for 6 of its ids, the first is 2");
+    assert_string_equal(notes.last, "the tokenizer has no text for 6 of its ids, the first is 2");
     tokenizer_free(t);
 }
 
@@ -212,25 +205,24 @@ static void added_tokens_of_the_settings_count(void **state)
          "\"b\"}}}",
          LEFT_OUT("1", "4x: it is no text with an id")},
     };
-    struct progress p = {.note = keep_note};
+    struct notes notes = {0};
+    struct progress p = {.note = notes_take, .user = &notes};
     struct config c;
     config_init(&c);
     c.n_vocab = 6;
     c.bos_token_id = c.eos_token_id = 3;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct vocab_text text = with_config(files(ABC, "a b\n"), rows[i].config);
-        last_note[0] = '\0';
-        first_note = true;
+        notes = (struct notes){0};
         assert_ok(vocab_parse(&t, &text, &c, &p));
-        assert_string_equal(last_note, rows[i].note);
+        assert_string_equal(notes.first, rows[i].note);
         expect_encoding(t, "a<y>b", "0 5 1");
         tokenizer_free(t);
     }
-    first_note = false;
     struct vocab_text broken = with_config(files(ABC, "a b\n"), "{");
     assert_ok(vocab_parse(&t, &broken, NULL, &p));
     tokenizer_free(t);
-    assert_non_null(strstr(last_note, "tokenizer_config.json is not JSON: line 1"));
+    assert_non_null(strstr(notes.last, "tokenizer_config.json is not JSON: line 1"));
 }
 
 static void hostile_files_get_a_sentence(void **state)

@@ -1,4 +1,4 @@
-/* Random numbers: the published words, and normal numbers that are normal wherever a call begins. */
+/* Random numbers: the published words, and normal numbers that are normal from any number on. */
 #include "tests/lib/test.h"
 
 #include "model/base/mem.h"

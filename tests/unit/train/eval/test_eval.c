@@ -1,83 +1,45 @@
 /* WikiText, PTB, LAMBADA and the split evaluation against PyTorch
  * (tests/golden/eval_reference.py), and what files can do to them. */
-#include "tests/lib/test.h"
-
 #include "model/base/json.h"
 #include "model/base/par.h"
-#include "tests/lib/scratch.h"
-#include "train/eval/eval.h"
-#include "weights/load.h"
+#include "tests/lib/eval_golden.h"
 
 #include <math.h>
 
-static struct scratch scratch;
-static json_t *reference;
 static struct model *model; /* of tests/golden/comparison, fp32 */
 
-static void copy(const char *folder, const char *name)
-{
-    struct buf bytes = {0};
-    char *path = mem_sprintf("tests/golden/%s/%s", folder, name);
-    assert_ok(file_read_all(&bytes, path, 1 << 20));
-    scratch_write(&scratch, name, bytes.data, bytes.n);
-    buf_release(&bytes);
-    mem_free(path);
-}
-
-static int begin(void **state)
+static int open_model(void **state)
 {
     (void)state;
-    scratch_open(&scratch);
-    setenv("XDG_CACHE_HOME", scratch_path(&scratch, "cache"), 1);
-    setenv("XDG_DATA_HOME", scratch_path(&scratch, "data"), 1);
-    copy("comparison", "config.json");
-    copy("comparison", "model.safetensors");
-    copy("tokenizer", "vocab.json");
-    copy("tokenizer", "merges.txt");
-    assert_ok(model_load(&model, scratch.folder, &(struct load_config){.dtype = DTYPE_F32}, NULL));
-    return json_read_file(&reference, "tests/golden/eval/reference.json", 1 << 20);
+    eval_golden_open("eval");
+    model = eval_golden_model(DTYPE_F32, NULL, NULL);
+    return 0;
 }
 
-static int end(void **state)
+static int close_model(void **state)
 {
     (void)state;
-    json_decref(reference);
     model_free(model);
-    scratch_close(&scratch);
+    eval_golden_close();
     return 0;
 }
 
 static int measure(struct eval_result *r, const char *name, const struct eval_config *c,
                    const char *path, int max_seqs)
 {
-    struct engine e;
-    assert_ok(engine_init(&e, model, max_seqs));
-    int rc = eval_run(eval_find(name), &e, NULL, c, path, r, NULL);
-    engine_release(&e);
-    return rc;
+    return eval_golden_run(r, name, c, path, model, NULL, max_seqs);
 }
 
-static double value(const struct eval_result *r, const char *name)
+static void expect_near(const char *group, const char *name, double got, double within)
 {
-    const struct eval_figure *f = eval_figure_find(r, name);
-    if (f == NULL)
-        fail_msg("%s has no %s", r->name, name);
-    return f->value;
-}
-
-static void near(const char *group, const char *name, double got, double within)
-{
-    const json_t *expected = json_object_get(json_object_get(reference, group), name);
-    if (!json_is_number(expected))
-        fail_msg("the reference has no %s of %s", name, group);
-    double e = json_number_value(expected);
+    double e = eval_golden_number(group, name);
     if (!(fabs(got - e) <= within * fmax(1, fabs(e))))
         fail_msg("%s of %s is %.9g, expected %.9g", name, group, got, e);
 }
 
 static double share(const struct eval_result *r, const char *name)
 {
-    return value(r, name) / 100 * (double)r->targets;
+    return eval_figure_value(r, name) / 100 * (double)r->targets;
 }
 
 /* ---- the golden numbers ---- */
@@ -114,30 +76,31 @@ static void measure_golden(struct eval_result *r, const struct golden *g, int ma
     assert_ok(measure(r, g->eval, &c, path, max_seqs));
 }
 
-static void compare(const char *group, const struct eval_result *r, double within)
+static void expect_golden(const char *group, const struct eval_result *r, double within)
 {
     const struct eval_figure *loss = eval_figure_find(r, "loss");
     assert_non_null(loss);
-    near(group, "targets", (double)r->targets, 0);
-    near(group, "loss", loss->value, within);
-    near(group, "loss_error", loss->error, within);
+    expect_near(group, "targets", (double)r->targets, 0);
+    expect_near(group, "loss", loss->value, within);
+    expect_near(group, "loss_error", loss->error, within);
     if (strcmp(r->name, "lambada") == 0) {
-        near(group, "passages", (double)r->done, 0);
-        near(group, "left_out", (double)r->left_out, 0);
-        near(group, "correct", value(r, "correct"), 0);
+        expect_near(group, "passages", (double)r->done, 0);
+        expect_near(group, "left_out", (double)r->left_out, 0);
+        expect_near(group, "correct", eval_figure_value(r, "correct"), 0);
         assert_true(r->total == r->done + r->left_out);
         return;
     }
-    near(group, "windows", (double)r->done, 0);
-    near(group, "loss_per_byte", value(r, "loss_per_byte"), within);
-    near(group, "top_1", share(r, "top_1"), 1e-9);
-    near(group, "top_10", share(r, "top_10"), 1e-9);
+    expect_near(group, "windows", (double)r->done, 0);
+    expect_near(group, "loss_per_byte", eval_figure_value(r, "loss_per_byte"), within);
+    expect_near(group, "top_1", share(r, "top_1"), 1e-9);
+    expect_near(group, "top_10", share(r, "top_10"), 1e-9);
     if (strcmp(r->name, "text") == 0)
         return;
-    near(group, "token_ratio", value(r, "token_ratio"), 1e-12);
-    near(group, "bits_per_byte", value(r, "bits_per_byte"), within);
-    near(group, "perplexity", value(r, "perplexity"), 20 * within);
-    near(group, "adjusted_perplexity", value(r, "adjusted_perplexity"), 20 * within);
+    expect_near(group, "token_ratio", eval_figure_value(r, "token_ratio"), 1e-12);
+    expect_near(group, "bits_per_byte", eval_figure_value(r, "bits_per_byte"), within);
+    expect_near(group, "perplexity", eval_figure_value(r, "perplexity"), 20 * within);
+    expect_near(group, "adjusted_perplexity", eval_figure_value(r, "adjusted_perplexity"),
+                20 * within);
 }
 
 static void own_texts_are_measured_as_pytorch_does(void **state)
@@ -146,7 +109,7 @@ static void own_texts_are_measured_as_pytorch_does(void **state)
     for (int i = 0; i < N_GOLDENS; i++) {
         struct eval_result r;
         measure_golden(&r, &goldens[i], 4);
-        compare(goldens[i].group, &r, 1e-5);
+        expect_golden(goldens[i].group, &r, 1e-5);
         assert_false(r.partial);
         eval_result_release(&r);
     }
@@ -205,7 +168,7 @@ static void a_limit_leaves_the_total(void **state)
     assert_int_equal(r.done, 3);
     assert_true(r.total == all.total && !r.partial);
     assert_true(r.targets == 80 + 40 + 40);
-    assert_true(value(&r, "token_ratio") == value(&all, "token_ratio"));
+    assert_true(eval_figure_value(&r, "token_ratio") == eval_figure_value(&all, "token_ratio"));
     eval_result_release(&r);
     assert_ok(measure(&r, "text", &c, "tests/golden/eval/wiki.txt", 2));
     assert_int_equal(r.targets, 3 * 40);
@@ -268,7 +231,7 @@ static void stopped_it_says_what_it_has(void **state)
             assert_ok(eval_run(eval_find("wikitext"), &e, NULL, &c, "tests/golden/eval/wiki.txt",
                                &limited, NULL));
             c.limit = 0;
-            assert_true(value(&limited, "loss") == value(&r, "loss"));
+            assert_true(eval_figure_value(&limited, "loss") == eval_figure_value(&r, "loss"));
             eval_result_release(&limited);
             partial++;
         }
@@ -325,13 +288,13 @@ static void every_bad_file_has_a_sentence(void **state)
         c.seq_length = cases[i].seq_length;
         c.overlap = c.last_n = cases[i].step;
         if (cases[i].text != NULL) {
-            scratch_write(&scratch, "file", cases[i].text, cases[i].n);
-            path = scratch_path(&scratch, "file");
+            scratch_write(&eval_scratch, "file", cases[i].text, cases[i].n);
+            path = scratch_path(&eval_scratch, "file");
         }
         int rc = measure(&r, cases[i].eval, &c, path, 2);
         if (rc != cases[i].rc)
             fail_msg("case %zu: %d, %s", i, rc, err_text());
-        const char *sentence = scratch_sentence(&scratch, err_text());
+        const char *sentence = scratch_sentence(&eval_scratch, err_text());
         if (cases[i].sentence != NULL && strcmp(sentence, cases[i].sentence) != 0)
             fail_msg("case %zu: %s", i, sentence);
     }
@@ -348,11 +311,11 @@ static void any_bytes_are_measured(void **state)
     assert_ok(buf_add(&text, bytes, sizeof bytes - 1));
     for (int i = 0; i < 3000; i++) /* one line, one word */
         assert_ok(buf_char(&text, (char)('a' + i % 7)));
-    scratch_write(&scratch, "file", text.data, text.n);
-    assert_ok(measure(&r, "wikitext", &c, scratch_path(&scratch, "file"), 2));
-    assert_true(isfinite(value(&r, "loss")) && r.targets > 500);
+    scratch_write(&eval_scratch, "file", text.data, text.n);
+    assert_ok(measure(&r, "wikitext", &c, scratch_path(&eval_scratch, "file"), 2));
+    assert_true(isfinite(eval_figure_value(&r, "loss")) && r.targets > 500);
     eval_result_release(&r);
-    assert_ok(measure(&r, "ptb", &c, scratch_path(&scratch, "file"), 2));
+    assert_ok(measure(&r, "ptb", &c, scratch_path(&eval_scratch, "file"), 2));
     eval_result_release(&r);
     buf_release(&text);
 }
@@ -424,7 +387,7 @@ static void copy_data(const char *from, const char *to)
 {
     struct buf bytes = {0};
     read_data(&bytes, from);
-    scratch_write(&scratch, to, bytes.data, bytes.n);
+    scratch_write(&eval_scratch, to, bytes.data, bytes.n);
     buf_release(&bytes);
 }
 
@@ -432,7 +395,7 @@ static void write_json(const char *name, json_t *value)
 {
     char *text = json_dumps(value, JSON_COMPACT);
     assert_non_null(text);
-    scratch_write(&scratch, name, text, strlen(text));
+    scratch_write(&eval_scratch, name, text, strlen(text));
     mem_free(text);
     json_decref(value);
 }
@@ -453,7 +416,7 @@ static void cut_vocabulary(int n)
     size_t at = 0;
     for (int lines = 0; lines < 1 + n - 256; at++) /* and the version's */
         lines += merges.data[at] == '\n';
-    scratch_write(&scratch, "merges.txt", merges.data, at);
+    scratch_write(&eval_scratch, "merges.txt", merges.data, at);
     buf_release(&merges);
 }
 
@@ -478,7 +441,7 @@ static void write_sayable(const struct tokenizer *t)
     struct buf file = {0}, text = {0}, lines = {0};
     read_data(&file, "wikitext/wiki.test.raw");
     keep_sayable(&text, t, file.data, file.n);
-    scratch_write(&scratch, "wiki.test.raw", text.data, text.n);
+    scratch_write(&eval_scratch, "wiki.test.raw", text.data, text.n);
     read_data(&file, "lambada/lambada_test.jsonl");
     for (char *line = strtok(file.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         json_t *o;
@@ -491,7 +454,7 @@ static void write_sayable(const struct tokenizer *t)
         mem_free(dumped);
         json_decref(o);
     }
-    scratch_write(&scratch, "lambada_test.jsonl", lines.data, lines.n);
+    scratch_write(&eval_scratch, "lambada_test.jsonl", lines.data, lines.n);
     buf_release(&file);
     buf_release(&text);
     buf_release(&lines);
@@ -502,16 +465,16 @@ static void compare_whole(const char *name, const char *folder, bool sayable)
 {
     char *path = mem_sprintf("tests/golden/eval/%s", name);
     struct model *own = model;
-    json_t *kept = reference;
+    json_t *kept = eval_reference;
     struct eval_config c;
     struct eval_result r;
     eval_config_init(&c);
     c.overlap = 96;
-    assert_ok(json_read_file(&reference, path, 1 << 20));
+    assert_ok(json_read_file(&eval_reference, path, 1 << 20));
     assert_ok(model_load(&model, folder, &(struct load_config){.dtype = DTYPE_F32}, NULL));
     if (sayable)
         write_sayable(model->tokenizer);
-    const size_t n = json_object_size(reference);
+    const size_t n = json_object_size(eval_reference);
     assert_true(n >= 2);
     for (size_t i = 0; i < n; i++) {
         const char *file = i == 0 ? "wiki.test.raw" : "lambada_test.jsonl";
@@ -519,15 +482,15 @@ static void compare_whole(const char *name, const char *folder, bool sayable)
         c.seq_length = i == 0 ? 128 : 0;
         c.strict = i == 2;
         assert_ok(measure(&r, i == 0 ? "wikitext" : "lambada", &c,
-                          sayable ? scratch_path(&scratch, file) : data(data_file), 8));
-        compare(i == 0 ? "wikitext" : i == 1 ? "lambada" : "lambada_strict", &r, 1e-4);
-        printf("# %s %s: %.6f, %.1f s\n", name, r.name, value(&r, "loss"), r.seconds);
+                          sayable ? scratch_path(&eval_scratch, file) : data(data_file), 8));
+        expect_golden(i == 0 ? "wikitext" : i == 1 ? "lambada" : "lambada_strict", &r, 1e-4);
+        printf("# %s %s: %.6f, %.1f s\n", name, r.name, eval_figure_value(&r, "loss"), r.seconds);
         eval_result_release(&r);
     }
     model_free(model);
-    json_decref(reference);
+    json_decref(eval_reference);
     model = own;
-    reference = kept;
+    eval_reference = kept;
     mem_free(path);
 }
 
@@ -541,7 +504,7 @@ static void whole_files_are_measured_as_pytorch_does(void **state)
     copy_data("weights/tiny-random-gpt2/config.json", "config.json");
     copy_data("weights/tiny-random-gpt2/model.safetensors", "model.safetensors");
     cut_vocabulary(999);
-    compare_whole("tiny-random-gpt2.json", scratch.folder, false);
+    compare_whole("tiny-random-gpt2.json", eval_scratch.folder, false);
     char *folder = mem_strdup(data("weights/SLM_4096"));
     compare_whole("SLM_4096.json", folder, true);
     mem_free(folder);
@@ -562,5 +525,5 @@ int main(void)
         cmocka_unit_test(a_model_without_words_says_so),
         cmocka_unit_test(whole_files_are_measured_as_pytorch_does),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, open_model, close_model);
 }

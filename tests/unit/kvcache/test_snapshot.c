@@ -1,4 +1,5 @@
 /* A session in a file: nothing is read again, and what is wrong with a file is said. */
+#include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"
 
 #include "kvcache/snapshot.h"
@@ -28,9 +29,7 @@ static void open_fixture(struct fixture *x, enum dtype kind, uint64_t seed)
     assert_ok(sequence_init(&x->s, &x->e));
     tiny_ids(x->ids, 200, &c, 4);
     x->bytes = (size_t)c.n_vocab * sizeof(float);
-    const char *folder = getenv("TMPDIR");
-    x->path =
-        mem_sprintf("%s/prattle-test-%d.session", folder == NULL ? "/tmp" : folder, (int)getpid());
+    x->path = mem_strdup(scratch_path(scratch_of_process(), "session"));
 }
 
 static void close_fixture(struct fixture *x)
@@ -136,14 +135,6 @@ static void a_file_holds_this_text_alone(void **state)
     close_fixture(&x);
 }
 
-static void write_bytes(const char *path, const char *data, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, n, f), n);
-    fclose(f);
-}
-
 static int refuse(void *user, const char *settings)
 {
     return err_set(ERR_RANGE, "%s is no good%s", settings, (const char *)user);
@@ -214,21 +205,21 @@ static void bad_files_are_refused(void **state)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         memcpy(bad, good.data, good.n);
         memcpy(bad + words[i].at, &words[i].value, words[i].width);
-        write_bytes(x.path, bad, good.n);
+        scratch_file("session", bad, good.n);
         refused(&x, words[i].code, words[i].words);
     }
     static const size_t cuts[] = {0, 7, 103, 104, 300, 20000};
     for (size_t i = 0; i < 6; i++) {
-        write_bytes(x.path, good.data, cuts[i]);
+        scratch_file("session", good.data, cuts[i]);
         refused(&x, ERR_FORMAT, cuts[i] < 104 ? "bytes are no session file" : "its header says");
     }
     memcpy(bad, good.data, good.n);
-    write_bytes(x.path, bad, good.n + 1);
+    scratch_file("session", bad, good.n + 1);
     refused(&x, ERR_FORMAT, "its header says");
     for (size_t bit = 104 * 8 + 3; bit < good.n * 8; bit += good.n * 8 / 50) {
         memcpy(bad, good.data, good.n);
         bad[bit / 8] = (char)(bad[bit / 8] ^ (1 << bit % 8));
-        write_bytes(x.path, bad, good.n);
+        scratch_file("session", bad, good.n);
         refused(&x, ERR_FORMAT, "its checksum does not match");
     }
     remove(x.path);

@@ -171,16 +171,11 @@ static void sizes_behind_a_name_replace_its_own(void **state)
 static void a_config_gives_any_shape(void **state)
 {
     (void)state;
-    const char *tmp = getenv("TMPDIR");
-    char *path = mem_sprintf("%s/random-%d.json", tmp == NULL ? "/tmp" : tmp, (int)getpid());
-    char *name = mem_sprintf("random:%s", path);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(
+    static const char config[] =
         "{\"model_type\":\"gpt2\",\"n_layer\":3,\"n_head\":5,\"n_embd\":35,\"n_positions\":17,"
-        "\"vocab_size\":54,\"n_inner\":77,\"tie_word_embeddings\":false,\"initializer_range\":0.5}",
-        f);
-    fclose(f);
+        "\"vocab_size\":54,\"n_inner\":77,\"tie_word_embeddings\":false,\"initializer_range\":0.5}";
+    char *name =
+        mem_sprintf("random:%s", scratch_file("random.json", config, sizeof config - 1));
     struct source s;
     open_random(&s, name, 5);
     assert_int_equal(s.config.n_inner, 77);
@@ -196,8 +191,6 @@ static void a_config_gives_any_shape(void **state)
         sum += (double)x[i] * (double)x[i];
     assert_true(fabs(sqrt(sum / 1000) - 0.5) < 0.06);
     source_close(&s);
-    unlink(path);
-    mem_free(path);
     mem_free(name);
 }
 

@@ -1,6 +1,7 @@
 /* Saving and converting: what comes back is what was there, bit for bit, and what was
  * there before stays where a save fails. */
 #include "tests/lib/notes.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
 #include "model/base/file.h"
@@ -26,23 +27,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char *folder;
-
-/* folder/name, in one of a few static buffers. */
-static const char *in_folder(const char *name)
-{
-    static char paths[4][PATH_MAX];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, PATH_MAX, "%s/%s", folder, name);
-    return path;
-}
+static struct scratch scratch;
 
 static void clean(void)
 {
-    char command[PATH_MAX + 16];
-    snprintf(command, sizeof command, "rm -rf '%s'/*", folder);
-    assert_int_equal(system(command), 0);
+    scratch_close(&scratch);
+    scratch_open(&scratch);
 }
 
 static int count_entries(const char *path)
@@ -185,13 +175,13 @@ static void assert_same_tensors(const struct source *a, const struct source *b)
 static void go_round(struct source *s)
 {
     const struct save_config keep = {0};
-    assert_ok(source_save(s, in_folder("hf"), &keep, NULL));
-    assert_ok(weights_convert(in_folder("hf"), in_folder("a.gguf"), 0, &keep, NULL));
-    assert_ok(weights_convert(in_folder("a.gguf"), in_folder("b.gguf"), 0, &keep, NULL));
-    assert_ok(weights_convert(in_folder("b.gguf"), in_folder("hf2"), 0, &keep, NULL));
-    assert_same_folder(in_folder("hf"), in_folder("hf2"));
+    assert_ok(source_save(s, scratch_path(&scratch, "hf"), &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "a.gguf"), 0, &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "b.gguf"), 0, &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "b.gguf"), scratch_path(&scratch, "hf2"), 0, &keep, NULL));
+    assert_same_folder(scratch_path(&scratch, "hf"), scratch_path(&scratch, "hf2"));
     struct source back;
-    assert_ok(source_open(&back, in_folder("b.gguf"), 0, true, NULL));
+    assert_ok(source_open(&back, scratch_path(&scratch, "b.gguf"), 0, true, NULL));
     assert_same_tensors(s, &back);
     assert_int_equal(tokenizer_size(back.tokenizer), 5);
     assert_null(tokenizer_text(back.tokenizer, 3));
@@ -231,12 +221,12 @@ static void every_activation_comes_back(void **state)
             struct notes notes = {0};
             struct progress p = {.note = notes_take, .user = &notes};
             const struct save_config keep = {0};
-            assert_ok(source_save(&s, in_folder(paths[format]), &keep, &p));
+            assert_ok(source_save(&s, scratch_path(&scratch, paths[format]), &keep, &p));
             const bool said = strstr(notes.all, "GGUF cannot say the ") != NULL;
             assert_int_equal(said, format == 0 && i != ACTIVATION_GELU_TANH);
             if (said)
                 assert_non_null(strstr(notes.all, activation_title((enum activation)i)));
-            assert_ok(source_open(&back, in_folder(paths[format]), 0, true, NULL));
+            assert_ok(source_open(&back, scratch_path(&scratch, paths[format]), 0, true, NULL));
             assert_int_equal(back.config.activation, i);
             source_close(&back);
             source_close(&s);
@@ -267,13 +257,13 @@ static void every_field_comes_back(void **state)
     struct progress p = {.note = notes_take, .user = &notes};
     const struct save_config keep = {0};
     s.defaults = mem_strdup("temperature: 0.5\n");
-    assert_ok(source_save(&s, in_folder("a.gguf"), &keep, &p));
+    assert_ok(source_save(&s, scratch_path(&scratch, "a.gguf"), &keep, &p));
     assert_string_equal(strstr(notes.all, "GGUF"),
                         "GGUF cannot say the exact GELU nor attention scaled by the layer nor "
                         "attention without scaling: it is kept in prattle.* keys, other programs "
                         "will compute something else\n");
     struct source back;
-    assert_ok(source_open(&back, in_folder("a.gguf"), 0, true, NULL));
+    assert_ok(source_open(&back, scratch_path(&scratch, "a.gguf"), 0, true, NULL));
     struct config *d = &back.config;
     assert_int_equal(d->activation, before.activation);
     assert_true(d->layer_norm_epsilon == before.layer_norm_epsilon);
@@ -309,12 +299,12 @@ static void a_prefix_space_comes_back(void **state)
     describe(&s, DTYPE_F16, DTYPE_F32);
     tokenizer_free(s.tokenizer);
     assert_ok(tokenizer_new(&s.tokenizer, &v));
-    assert_ok(source_save(&s, in_folder("a.gguf"), &keep, NULL));
-    assert_ok(weights_convert(in_folder("a.gguf"), in_folder("hf"), 0, &keep, NULL));
-    assert_ok(weights_convert(in_folder("hf"), in_folder("b.gguf"), 0, &keep, NULL));
+    assert_ok(source_save(&s, scratch_path(&scratch, "a.gguf"), &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0, &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "b.gguf"), 0, &keep, NULL));
     static const char *const names[] = {"a.gguf", "hf", "b.gguf"};
     for (int i = 0; i < 3; i++) {
-        assert_ok(source_open(&back, in_folder(names[i]), 0, true, NULL));
+        assert_ok(source_open(&back, scratch_path(&scratch, names[i]), 0, true, NULL));
         assert_true(tokenizer_adds_prefix_space(back.tokenizer));
         source_close(&back);
     }
@@ -331,10 +321,10 @@ static void no_tokenizer_is_kept_that_way(void **state)
     describe(&s, DTYPE_F16, DTYPE_F32);
     tokenizer_free(s.tokenizer);
     s.tokenizer = NULL;
-    assert_ok(source_save(&s, in_folder("a.gguf"), &keep, NULL));
-    assert_ok(weights_convert(in_folder("a.gguf"), in_folder("hf"), 0, &keep, NULL));
-    assert_false(file_exists(in_folder("hf/vocab.json")));
-    assert_ok(source_open(&back, in_folder("hf"), 0, true, NULL));
+    assert_ok(source_save(&s, scratch_path(&scratch, "a.gguf"), &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0, &keep, NULL));
+    assert_false(file_exists(scratch_path(&scratch, "hf/vocab.json")));
+    assert_ok(source_open(&back, scratch_path(&scratch, "hf"), 0, true, NULL));
     assert_null(back.tokenizer);
     assert_same_tensors(&s, &back);
     source_close(&back);
@@ -349,30 +339,30 @@ static void compat_writes_the_tied_head_and_it_counts_as_tied(void **state)
     const struct save_config keep = {0}, compat = {.compat = true};
     make_source(&s, DTYPE_F16);
     describe(&s, DTYPE_F16, DTYPE_F32);
-    assert_ok(source_save(&s, in_folder("plain.gguf"), &keep, NULL));
-    assert_ok(source_save(&s, in_folder("compat.gguf"), &compat, NULL));
+    assert_ok(source_save(&s, scratch_path(&scratch, "plain.gguf"), &keep, NULL));
+    assert_ok(source_save(&s, scratch_path(&scratch, "compat.gguf"), &compat, NULL));
     struct gguf g;
-    assert_ok(gguf_open(&g, in_folder("plain.gguf")));
+    assert_ok(gguf_open(&g, scratch_path(&scratch, "plain.gguf")));
     assert_null(gguf_find_tensor(&g, "output.weight"));
     gguf_close(&g);
-    assert_ok(gguf_open(&g, in_folder("compat.gguf")));
+    assert_ok(gguf_open(&g, scratch_path(&scratch, "compat.gguf")));
     const struct gguf_tensor *head = gguf_find_tensor(&g, "output.weight");
     assert_non_null(head);
     uint64_t at = head->at;
     gguf_close(&g);
-    assert_ok(source_open(&back, in_folder("compat.gguf"), 0, true, NULL));
+    assert_ok(source_open(&back, scratch_path(&scratch, "compat.gguf"), 0, true, NULL));
     assert_true(back.config.tie_word_embeddings);
     assert_same_tensors(&s, &back);
     source_close(&back);
     /* One bit of difference, and it is a head of its own. */
-    FILE *f = fopen(in_folder("compat.gguf"), "r+b");
+    FILE *f = fopen(scratch_path(&scratch, "compat.gguf"), "r+b");
     assert_non_null(f);
     fseek(f, (long)at + 100, SEEK_SET);
     int byte = fgetc(f);
     fseek(f, -1, SEEK_CUR);
     fputc(byte ^ 1, f);
     fclose(f);
-    assert_ok(source_open(&back, in_folder("compat.gguf"), 0, true, NULL));
+    assert_ok(source_open(&back, scratch_path(&scratch, "compat.gguf"), 0, true, NULL));
     assert_false(back.config.tie_word_embeddings);
     assert_non_null(params_find(&back.table, "lm_head.weight"));
     source_close(&back);
@@ -388,23 +378,23 @@ static void a_narrowed_vector_must_be_one(void **state)
     const struct save_config keep = {0};
     make_source(&s, DTYPE_F16);
     describe(&s, DTYPE_F16, DTYPE_F16);
-    assert_ok(source_save(&s, in_folder("a.gguf"), &keep, NULL));
+    assert_ok(source_save(&s, scratch_path(&scratch, "a.gguf"), &keep, NULL));
     struct gguf g;
-    assert_ok(gguf_open(&g, in_folder("a.gguf")));
+    assert_ok(gguf_open(&g, scratch_path(&scratch, "a.gguf")));
     uint64_t at = gguf_find_tensor(&g, "output_norm.bias")->at;
     assert_int_equal(gguf_find_tensor(&g, "output_norm.bias")->dtype, DTYPE_F32);
     gguf_close(&g);
-    FILE *f = fopen(in_folder("a.gguf"), "r+b");
+    FILE *f = fopen(scratch_path(&scratch, "a.gguf"), "r+b");
     assert_non_null(f);
     const float third = 1.0f / 3;
     fseek(f, (long)at + 8, SEEK_SET);
     fwrite(&third, sizeof third, 1, f);
     fclose(f);
-    assert_ok(source_open(&back, in_folder("a.gguf"), 0, true, NULL));
-    assert_int_equal(source_save(&back, in_folder("hf"), &keep, NULL), ERR_FORMAT);
+    assert_ok(source_open(&back, scratch_path(&scratch, "a.gguf"), 0, true, NULL));
+    assert_int_equal(source_save(&back, scratch_path(&scratch, "hf"), &keep, NULL), ERR_FORMAT);
     assert_string_equal(err_text(), "tensor output_norm.bias: element 2 is no F16 value, though "
                                     "prattle.narrow says that all are");
-    assert_false(file_exists(in_folder("hf")));
+    assert_false(file_exists(scratch_path(&scratch, "hf")));
     source_close(&back);
     source_close(&s);
     clean();
@@ -435,7 +425,7 @@ static void a_precision_asked_for_is_rounded_once(void **state)
     for (size_t i = 0; i < 3; i++)
         for (int gguf = 0; gguf < 2; gguf++) {
             const struct save_config c = {.convert = true, .dtype = ways[i]};
-            const char *path = in_folder(gguf ? "a.gguf" : "hf");
+            const char *path = scratch_path(&scratch, gguf ? "a.gguf" : "hf");
             assert_ok(source_save(&s, path, &c, NULL));
             assert_ok(source_open(&back, path, 0, true, NULL));
             for (int t = 0; t < s.table.n_tensors; t++) {
@@ -462,7 +452,7 @@ static void a_precision_asked_for_is_rounded_once(void **state)
     struct notes notes = {0};
     struct progress p = {.note = notes_take, .user = &notes};
     const struct save_config c = {.convert = true, .dtype = DTYPE_F16};
-    assert_ok(source_save(&s, in_folder("hf"), &c, &p));
+    assert_ok(source_save(&s, scratch_path(&scratch, "hf"), &c, &p));
     assert_non_null(
         strstr(notes.all, "values are beyond F16's range and became infinite, the first in "));
     char expected[128];
@@ -486,9 +476,9 @@ static void a_large_matrix_is_turned_in_parts(void **state)
     s.config.n_embd = 1100;
     s.config.n_inner = 4001;
     describe(&s, DTYPE_F16, DTYPE_F32);
-    assert_ok(source_save(&s, in_folder("a.gguf"), &keep, NULL));
-    assert_ok(weights_convert(in_folder("a.gguf"), in_folder("hf"), 0, &keep, NULL));
-    assert_ok(source_open(&back, in_folder("hf"), 0, true, NULL));
+    assert_ok(source_save(&s, scratch_path(&scratch, "a.gguf"), &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0, &keep, NULL));
+    assert_ok(source_open(&back, scratch_path(&scratch, "hf"), 0, true, NULL));
     assert_same_tensors(&s, &back);
     source_close(&back);
     source_close(&s);
@@ -502,7 +492,7 @@ static void save_odd(struct source *s, const char *name)
     const struct save_config keep = {0};
     make_source(s, DTYPE_F16);
     describe(s, DTYPE_F16, DTYPE_F32);
-    assert_ok(source_save(s, in_folder(name), &keep, NULL));
+    assert_ok(source_save(s, scratch_path(&scratch, name), &keep, NULL));
 }
 
 static void nothing_is_overwritten_without_force(void **state)
@@ -514,24 +504,24 @@ static void nothing_is_overwritten_without_force(void **state)
     for (int i = 0; i < 2; i++) {
         char expected[PATH_MAX + 64];
         save_odd(&s, names[i]);
-        assert_int_equal(source_save(&s, in_folder(names[i]), &keep, NULL), ERR_EXISTS);
+        assert_int_equal(source_save(&s, scratch_path(&scratch, names[i]), &keep, NULL), ERR_EXISTS);
         snprintf(expected, sizeof expected, "%s exists already; --force overwrites it",
-                 in_folder(names[i]));
+                 scratch_path(&scratch, names[i]));
         assert_string_equal(err_text(), expected);
-        assert_ok(source_save(&s, in_folder(names[i]), &force, NULL));
-        assert_int_equal(count_entries(folder), i + 1);
+        assert_ok(source_save(&s, scratch_path(&scratch, names[i]), &force, NULL));
+        assert_int_equal(count_entries(scratch.folder), i + 1);
         source_close(&s);
     }
     /* A file in the way of a folder stays, force or not. */
     save_odd(&s, "hf2");
-    FILE *f = fopen(in_folder("plain"), "w");
+    FILE *f = fopen(scratch_path(&scratch, "plain"), "w");
     assert_non_null(f);
     fclose(f);
-    assert_int_equal(source_save_hf(&s, in_folder("plain"), &force, NULL), ERR_EXISTS);
+    assert_int_equal(source_save_hf(&s, scratch_path(&scratch, "plain"), &force, NULL), ERR_EXISTS);
     /* An empty folder is nothing to overwrite; nor is a slash at the end. */
-    assert_int_equal(mkdir(in_folder("empty"), 0777), 0);
-    assert_ok(source_save(&s, in_folder("empty/"), &keep, NULL));
-    assert_same_folder(in_folder("hf2"), in_folder("empty"));
+    assert_int_equal(mkdir(scratch_path(&scratch, "empty"), 0777), 0);
+    assert_ok(source_save(&s, scratch_path(&scratch, "empty/"), &keep, NULL));
+    assert_same_folder(scratch_path(&scratch, "hf2"), scratch_path(&scratch, "empty"));
     source_close(&s);
     clean();
 }
@@ -544,22 +534,22 @@ static void force_replaces_the_model_and_keeps_the_rest(void **state)
     save_odd(&s, "hf");
     const char *others[] = {"hf/notes.txt", "hf/pytorch_model.bin"};
     for (int i = 0; i < 2; i++) {
-        FILE *f = fopen(in_folder(others[i]), "w");
+        FILE *f = fopen(scratch_path(&scratch, others[i]), "w");
         assert_non_null(f);
         fclose(f);
     }
-    assert_int_equal(mkdir(in_folder("hf/runs"), 0777), 0);
-    assert_ok(source_save(&s, in_folder("hf"), &force, NULL));
-    assert_true(file_exists(in_folder("hf/notes.txt")));
-    assert_true(file_is_folder(in_folder("hf/runs")));
-    assert_false(file_exists(in_folder("hf/pytorch_model.bin"))); /* other weights */
-    assert_int_equal(count_entries(folder), 1);
+    assert_int_equal(mkdir(scratch_path(&scratch, "hf/runs"), 0777), 0);
+    assert_ok(source_save(&s, scratch_path(&scratch, "hf"), &force, NULL));
+    assert_true(file_exists(scratch_path(&scratch, "hf/notes.txt")));
+    assert_true(file_is_folder(scratch_path(&scratch, "hf/runs")));
+    assert_false(file_exists(scratch_path(&scratch, "hf/pytorch_model.bin"))); /* other weights */
+    assert_int_equal(count_entries(scratch.folder), 1);
     source_close(&s);
     /* A model over itself. */
-    assert_ok(weights_convert(in_folder("hf"), in_folder("hf"), 0, &force, NULL));
-    assert_int_equal(count_entries(folder), 1);
-    assert_ok(weights_convert(in_folder("hf"), in_folder("a.gguf"), 0, &force, NULL));
-    assert_ok(weights_convert(in_folder("a.gguf"), in_folder("a.gguf"), 0, &force, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "hf"), 0, &force, NULL));
+    assert_int_equal(count_entries(scratch.folder), 1);
+    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "a.gguf"), 0, &force, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "a.gguf"), 0, &force, NULL));
     clean();
 }
 
@@ -571,16 +561,16 @@ static void a_failed_save_leaves_what_was_there(void **state)
     const char *names[] = {"hf", "a.gguf"}, *copies[] = {"copy", "copy.gguf"};
     for (int i = 0; i < 2; i++) {
         save_odd(&s, names[i]);
-        assert_ok(source_save(&s, in_folder(copies[i]), &force, NULL));
-        int n = count_entries(folder);
+        assert_ok(source_save(&s, scratch_path(&scratch, copies[i]), &force, NULL));
+        int n = count_entries(scratch.folder);
         /* The source fails in the middle. */
         ((struct bits *)s.format)[20].fail_at = 3;
-        assert_int_equal(source_save(&s, in_folder(names[i]), &force, NULL), ERR_IO);
+        assert_int_equal(source_save(&s, scratch_path(&scratch, names[i]), &force, NULL), ERR_IO);
         assert_string_equal(err_text(), "the disk is on fire");
         ((struct bits *)s.format)[20].fail_at = 0;
         /* Ctrl-C. */
         interrupt_raise();
-        assert_int_equal(source_save(&s, in_folder(names[i]), &force, NULL), ERR_INTERRUPTED);
+        assert_int_equal(source_save(&s, scratch_path(&scratch, names[i]), &force, NULL), ERR_INTERRUPTED);
         interrupt_clear();
         /* The disk is full: files may grow to 60 KB. */
         struct rlimit old, small;
@@ -589,18 +579,18 @@ static void a_failed_save_leaves_what_was_there(void **state)
         small.rlim_cur = 60000;
         signal(SIGXFSZ, SIG_IGN);
         setrlimit(RLIMIT_FSIZE, &small);
-        int rc = source_save(&s, in_folder(names[i]), &force, NULL);
+        int rc = source_save(&s, scratch_path(&scratch, names[i]), &force, NULL);
         setrlimit(RLIMIT_FSIZE, &old);
         assert_int_equal(rc, ERR_IO);
         assert_non_null(strstr(err_text(), "File too large"));
-        assert_int_equal(count_entries(folder), n);
+        assert_int_equal(count_entries(scratch.folder), n);
         if (i == 0)
-            assert_same_folder(in_folder(names[i]), in_folder(copies[i]));
+            assert_same_folder(scratch_path(&scratch, names[i]), scratch_path(&scratch, copies[i]));
         else
-            assert_same_file(in_folder(names[i]), in_folder(copies[i]));
+            assert_same_file(scratch_path(&scratch, names[i]), scratch_path(&scratch, copies[i]));
         /* A place where nothing can be written. */
         assert_true(
-            source_save(&s, in_folder(i == 0 ? "no/such/hf" : "no/such.gguf"), &force, NULL) < 0);
+            source_save(&s, scratch_path(&scratch, i == 0 ? "no/such/hf" : "no/such.gguf"), &force, NULL) < 0);
         source_close(&s);
         clean();
     }
@@ -617,9 +607,9 @@ static void no_memory_is_survived(void **state)
         int rc = ERR_NOMEM;
         for (uint64_t k = 1; rc == ERR_NOMEM && k < 3000; k++) {
             mem_fail_at(k);
-            rc = source_save(&s, in_folder(names[i]), &force, NULL);
+            rc = source_save(&s, scratch_path(&scratch, names[i]), &force, NULL);
             mem_fail_at(0);
-            assert_int_equal(count_entries(folder), 1);
+            assert_int_equal(count_entries(scratch.folder), 1);
         }
         assert_ok(rc);
         source_close(&s);
@@ -627,7 +617,7 @@ static void no_memory_is_survived(void **state)
         rc = ERR_NOMEM;
         for (uint64_t k = 1; rc == ERR_NOMEM && k < 3000; k++) {
             mem_fail_at(k);
-            rc = source_open(&back, in_folder(names[i]), 0, true, NULL);
+            rc = source_open(&back, scratch_path(&scratch, names[i]), 0, true, NULL);
             mem_fail_at(0);
         }
         assert_ok(rc);
@@ -656,28 +646,28 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
     const struct load_config fp16 = {.dtype = DTYPE_F16};
     struct source s, back;
     struct model *m;
-    assert_ok(weights_convert("random:gpt2-test@5", in_folder("random.gguf"), 0, &keep, NULL));
+    assert_ok(weights_convert("random:gpt2-test@5", scratch_path(&scratch, "random.gguf"), 0, &keep, NULL));
     assert_ok(model_load(&m, "random:gpt2-test@5", &fp16, NULL));
     /* Unchanged: the fp32 of the source, not the fp16 of the panels. */
-    assert_ok(model_save(m, in_folder("saved"), &keep, NULL));
-    assert_ok(source_open(&s, in_folder("random.gguf"), 0, true, NULL));
-    assert_ok(source_open(&back, in_folder("saved"), 0, true, NULL));
+    assert_ok(model_save(m, scratch_path(&scratch, "saved"), &keep, NULL));
+    assert_ok(source_open(&s, scratch_path(&scratch, "random.gguf"), 0, true, NULL));
+    assert_ok(source_open(&back, scratch_path(&scratch, "saved"), 0, true, NULL));
     assert_same_tensors(&s, &back);
     source_close(&s);
     source_close(&back);
     /* Changed: what is in memory. */
     m->params.ln_f_bias[3] = 0.75f;
     m->changed = true;
-    assert_int_equal(model_save(m, in_folder("saved"), &keep, NULL), ERR_EXISTS);
+    assert_int_equal(model_save(m, scratch_path(&scratch, "saved"), &keep, NULL), ERR_EXISTS);
     assert_true(m->changed);
     const struct save_config bf16 = {.convert = true, .dtype = DTYPE_BF16};
-    assert_ok(model_save(m, in_folder("bf16"), &bf16, NULL));
+    assert_ok(model_save(m, scratch_path(&scratch, "bf16"), &bf16, NULL));
     assert_true(m->changed); /* not all of it is in that file */
-    assert_ok(model_save(m, in_folder("saved"), &force, NULL));
+    assert_ok(model_save(m, scratch_path(&scratch, "saved"), &force, NULL));
     assert_false(m->changed);
-    assert_ok(model_save(m, in_folder("saved again"), &keep, NULL));
-    assert_same_folder(in_folder("saved"), in_folder("saved again"));
-    assert_ok(source_open(&back, in_folder("saved"), 0, true, NULL));
+    assert_ok(model_save(m, scratch_path(&scratch, "saved again"), &keep, NULL));
+    assert_same_folder(scratch_path(&scratch, "saved"), scratch_path(&scratch, "saved again"));
+    assert_ok(source_open(&back, scratch_path(&scratch, "saved"), 0, true, NULL));
     const struct param_tensor *t = params_find(&back.table, "ln_f.bias");
     const struct tensor_reader *r = &back.readers[t - back.table.tensors];
     float value;
@@ -696,18 +686,18 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
         snprintf(name, sizeof name, "from%d", i);
         snprintf(saved, sizeof saved, "saved%d", i);
         snprintf(weights, sizeof weights, "%s/model.safetensors", name);
-        assert_ok(weights_convert("random:gpt2-test@5", in_folder(name), 0, &keep, NULL));
-        assert_ok(model_load(&m, in_folder(name), &fp16, NULL));
+        assert_ok(weights_convert("random:gpt2-test@5", scratch_path(&scratch, name), 0, &keep, NULL));
+        assert_ok(model_load(&m, scratch_path(&scratch, name), &fp16, NULL));
         memcpy(fingerprint, model_fingerprint(m), sizeof fingerprint);
         if (i == 0)
-            turn_last_byte(in_folder(weights));
+            turn_last_byte(scratch_path(&scratch, weights));
         else if (i == 1)
-            assert_ok(weights_convert("random:gpt2-test@6", in_folder(name), 0, &force, NULL));
+            assert_ok(weights_convert("random:gpt2-test@6", scratch_path(&scratch, name), 0, &force, NULL));
         else
-            assert_int_equal(truncate(in_folder(weights), 100), 0);
-        assert_ok(model_save(m, in_folder(saved), &keep, &p));
+            assert_int_equal(truncate(scratch_path(&scratch, weights), 100), 0);
+        assert_ok(model_save(m, scratch_path(&scratch, saved), &keep, &p));
         assert_non_null(strstr(notes.all, " is not what it was when it was loaded"));
-        assert_ok(model_load(&again, in_folder(saved), &fp16, NULL));
+        assert_ok(model_load(&again, scratch_path(&scratch, saved), &fp16, NULL));
         assert_memory_equal(model_fingerprint(again), fingerprint, sizeof fingerprint);
         model_free(again);
         model_free(m);
@@ -731,10 +721,10 @@ static void real_folders_come_back(void **state)
         char path[PATH_MAX];
         struct source s, back;
         snprintf(path, sizeof path, "%s/weights/%s", data, models[i]);
-        assert_ok(weights_convert(path, in_folder("a.gguf"), 0, &keep, NULL));
-        assert_ok(weights_convert(in_folder("a.gguf"), in_folder("hf"), 0, &keep, NULL));
+        assert_ok(weights_convert(path, scratch_path(&scratch, "a.gguf"), 0, &keep, NULL));
+        assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0, &keep, NULL));
         assert_ok(source_open(&s, path, 0, true, NULL));
-        assert_ok(source_open(&back, in_folder("hf"), 0, true, NULL));
+        assert_ok(source_open(&back, scratch_path(&scratch, "hf"), 0, true, NULL));
         assert_same_tensors(&s, &back);
         assert_int_equal(s.config.activation, back.config.activation);
         assert_int_equal(s.config.eos_token_id, back.config.eos_token_id);
@@ -750,10 +740,9 @@ static void real_folders_come_back(void **state)
 int main(void)
 {
     /* In memory where that is possible: thousands of small files are synced here. */
-    const char *tmp = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
-    folder = mem_sprintf("%s/prattle-save.XXXXXX", tmp == NULL ? "/tmp" : tmp);
-    if (mkdtemp(folder) == NULL)
-        return 1;
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 1);
+    scratch_open(&scratch);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_precision_comes_back_bit_for_bit),
         cmocka_unit_test(every_activation_comes_back),
@@ -772,7 +761,6 @@ int main(void)
         cmocka_unit_test(real_folders_come_back),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
-    rmdir(folder);
-    mem_free(folder);
+    scratch_close(&scratch);
     return rc;
 }

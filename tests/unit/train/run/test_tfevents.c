@@ -1,4 +1,5 @@
 #include "tests/lib/events.h"
+#include "tests/lib/scratch.h"
 
 #include "model/base/buf.h"
 #include "model/base/crc32c.h"
@@ -38,27 +39,26 @@ static char *find_events(const char *folder)
     return path;
 }
 
-static void throw_away(struct tfevents *t, const char *folder, char *path, struct buf *b)
+static void throw_away(struct tfevents *t, struct scratch *s, char *path, struct buf *b)
 {
     tfevents_close(t);
     buf_release(b);
-    unlink(path);
-    rmdir(folder);
     mem_free(path);
+    scratch_close(s);
 }
 
 /* Readers take back steps from 301 on, where the older files have them. */
 static void a_resumed_run_says_where_it_starts(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/prattle-events-XXXXXX";
+    struct scratch scratch;
     struct tfevents *t;
     struct buf b = {0};
     struct seen s;
-    assert_non_null(mkdtemp(folder));
-    assert_ok(tfevents_open(&t, folder, 300));
+    scratch_open(&scratch);
+    assert_ok(tfevents_open(&t, scratch.folder, 300));
     assert_ok(tfevents_flush(t));
-    char *path = find_events(folder);
+    char *path = find_events(scratch.folder);
     assert_ok(file_read_all(&b, path, 1 << 20));
     const unsigned char *p = event_read((const unsigned char *)b.data, &s);
     assert_string_equal(s.version, "brain.Event:2");
@@ -66,21 +66,21 @@ static void a_resumed_run_says_where_it_starts(void **state)
     p = event_read(p, &s);
     assert_true(s.start && s.step == 301);
     assert_ptr_equal(p, b.data + b.n);
-    throw_away(t, folder, path, &b);
+    throw_away(t, &scratch, path, &b);
 }
 
 static void a_reader_finds_what_was_written(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/prattle-events-XXXXXX";
-    assert_non_null(mkdtemp(folder));
+    struct scratch scratch;
     struct tfevents *t;
-    assert_ok(tfevents_open(&t, folder, 0));
+    scratch_open(&scratch);
+    assert_ok(tfevents_open(&t, scratch.folder, 0));
     assert_ok(tfevents_scalar(t, "loss/train", 3.25f, 300, 1700000000.5));
     assert_ok(tfevents_scalar(t, "lr", -1e-30f, 0, 1700000001.0));
     assert_ok(tfevents_scalar(t, "loss/train", 2.5f, (int64_t)1 << 40, 1700000002.0));
     assert_ok(tfevents_flush(t));
-    char *path = find_events(folder);
+    char *path = find_events(scratch.folder);
     struct buf b = {0};
     assert_ok(file_read_all(&b, path, 1 << 20));
     const unsigned char *p = (const unsigned char *)b.data;
@@ -101,7 +101,7 @@ static void a_reader_finds_what_was_written(void **state)
     p = event_read(p, &s);
     assert_true(s.step == (int64_t)1 << 40 && s.value == 2.5f);
     assert_ptr_equal(p, b.data + b.n);
-    throw_away(t, folder, path, &b);
+    throw_away(t, &scratch, path, &b);
     assert_int_equal(tfevents_open(&t, "/nowhere/at/all", 0), ERR_IO);
 }
 

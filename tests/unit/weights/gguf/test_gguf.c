@@ -1,5 +1,6 @@
 /* Good GGUF files: whatever the specification allows is read. */
 #include "tests/lib/gguf_open.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/spell.h"
 
 #include "model/base/mem.h"
@@ -170,8 +171,7 @@ static void gpt2s_own_vocabulary_is_the_one_of_its_json(void **state)
 
 int main(void)
 {
-    const char *tmp = getenv("TMPDIR");
-    path = mem_sprintf("%s/good-%d.gguf", tmp == NULL ? "/tmp" : tmp, (int)getpid());
+    path = mem_strdup(scratch_path(scratch_of_process(), "good.gguf"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_of_every_type_are_read),
         cmocka_unit_test(unusual_layouts_are_legal),
@@ -179,7 +179,6 @@ int main(void)
         cmocka_unit_test(gpt2s_own_vocabulary_is_the_one_of_its_json),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(path);
     mem_free(path);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* One bad GGUF file a line, and the whole sentence it must give. */
 #include "tests/lib/gguf_open.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/spell.h"
 
 #include "model/base/mem.h"
@@ -199,7 +200,7 @@ static int load(const char *path, bool need_weights)
     return rc;
 }
 
-static char *folder, *path;
+static char *path;
 
 static void each_bad_file_gives_its_sentence(void **state)
 {
@@ -240,18 +241,15 @@ static void a_file_cut_anywhere_is_refused(void **state)
 static void what_is_no_regular_file_is_refused(void **state)
 {
     (void)state;
-    char pipe[PATH_MAX], loop[PATH_MAX];
-    snprintf(pipe, sizeof pipe, "%s/pipe", folder);
-    snprintf(loop, sizeof loop, "%s/loop", folder);
+    const struct scratch *s = scratch_of_process();
+    const char *pipe = scratch_path(s, "pipe"), *loop = scratch_path(s, "loop");
     assert_int_equal(mkfifo(pipe, 0600), 0);
     assert_int_equal(symlink(loop, loop), 0);
     assert_int_equal(load(pipe, true), ERR_FORMAT);
     assert_int_equal(load("/dev/zero", true), ERR_FORMAT);
-    assert_int_equal(load(folder, true), ERR_FORMAT);
+    assert_int_equal(load(s->folder, true), ERR_FORMAT);
     assert_int_equal(load(loop, true), ERR_IO);
     assert_int_equal(load("/no/such/file.gguf", true), ERR_MISSING);
-    unlink(pipe);
-    unlink(loop);
 }
 
 /* Allocation k fails, for all k: one sentence, nothing leaks (under ASan). */
@@ -270,11 +268,7 @@ static void no_memory_is_survived(void **state)
 
 int main(void)
 {
-    const char *tmp = getenv("TMPDIR");
-    folder = mem_sprintf("%s/hostile_gguf.XXXXXX", tmp == NULL ? "/tmp" : tmp);
-    if (mkdtemp(folder) == NULL)
-        return 1;
-    path = mem_sprintf("%s/bad.gguf", folder);
+    path = mem_strdup(scratch_path(scratch_of_process(), "bad.gguf"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_bad_file_gives_its_sentence),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
@@ -282,9 +276,6 @@ int main(void)
         cmocka_unit_test(no_memory_is_survived),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(path);
-    rmdir(folder);
     mem_free(path);
-    mem_free(folder);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* Tokenizer files: what is read, what is refused with which sentence, what is written. */
 #include "tests/lib/notes.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
 #include "tests/lib/tokenizer_golden.h"
@@ -308,56 +309,45 @@ static void hostile_files_get_a_sentence(void **state)
     assert_string_equal(err_text(), "merges.txt is not text: it has a NUL byte");
 }
 
-/* A folder of our own under TMPDIR, with one file in it or none. */
-static char *folder_with(const char *name, const char *text)
+/* A folder of our own, with one file in it or none. */
+static void folder_with(struct scratch *s, const char *name, const char *text)
 {
-    const char *tmp = getenv("TMPDIR");
-    char *folder = mem_sprintf("%s/vocab.XXXXXX", tmp == NULL ? "/tmp" : tmp);
-    assert_non_null(mkdtemp(folder));
-    if (name != NULL) {
-        struct file_writer w;
-        char *path = file_join(folder, name);
-        assert_ok(file_create(&w, path, false));
-        assert_ok(file_write(&w, text, strlen(text)));
-        assert_ok(file_commit(&w));
-        mem_free(path);
-    }
-    return folder;
+    scratch_open(s);
+    if (name != NULL)
+        scratch_write(s, name, text, strlen(text));
 }
 
-static void remove_folder(char *folder)
+/* Nothing else may be left in it. */
+static void remove_folder(const struct scratch *s)
 {
     static const char *const names[] = {"vocab.json", "merges.txt", "tokenizer.json",
                                         "tokenizer_config.json"};
-    for (int i = 0; i < 4; i++) {
-        char *path = file_join(folder, names[i]);
-        unlink(path);
-        mem_free(path);
-    }
-    assert_int_equal(rmdir(folder), 0);
-    mem_free(folder);
+    for (int i = 0; i < 4; i++)
+        unlink(scratch_path(s, names[i]));
+    assert_int_equal(rmdir(s->folder), 0);
 }
 
 static void folders_may_have_none_but_not_half(void **state)
 {
     (void)state;
     struct tokenizer *t = NULL;
-    char *folder = folder_with(NULL, NULL);
-    assert_ok(vocab_open_folder(&t, folder, NULL, NULL));
+    struct scratch s;
+    folder_with(&s, NULL, NULL);
+    assert_ok(vocab_open_folder(&t, s.folder, NULL, NULL));
     assert_null(t);
-    remove_folder(folder);
-    folder = folder_with("vocab.json", ABC);
-    assert_int_equal(vocab_open_folder(&t, folder, NULL, NULL), ERR_MISSING);
+    remove_folder(&s);
+    folder_with(&s, "vocab.json", ABC);
+    assert_int_equal(vocab_open_folder(&t, s.folder, NULL, NULL), ERR_MISSING);
     assert_non_null(strstr(err_text(), " has vocab.json but no merges.txt"));
-    remove_folder(folder);
-    folder = folder_with("merges.txt", "a b\n");
-    assert_int_equal(vocab_open_folder(&t, folder, NULL, NULL), ERR_MISSING);
+    remove_folder(&s);
+    folder_with(&s, "merges.txt", "a b\n");
+    assert_int_equal(vocab_open_folder(&t, s.folder, NULL, NULL), ERR_MISSING);
     assert_non_null(strstr(err_text(), " has merges.txt but no vocab.json"));
-    remove_folder(folder);
-    folder = folder_with("tokenizer.json", "{");
-    assert_int_equal(vocab_open_folder(&t, folder, NULL, NULL), ERR_FORMAT);
+    remove_folder(&s);
+    folder_with(&s, "tokenizer.json", "{");
+    assert_int_equal(vocab_open_folder(&t, s.folder, NULL, NULL), ERR_FORMAT);
     assert_non_null(strstr(err_text(), "cannot load the tokenizer of "));
-    remove_folder(folder);
+    remove_folder(&s);
 }
 
 static void expect_same(const struct tokenizer *a, const struct tokenizer *b)
@@ -385,19 +375,19 @@ static void written_files_say_the_same(void **state)
         parse(files("{\"\\\"\": 0, \"\\\\\": 1, \"<|endoftext|>\": 4, \"\\u0100\": 2}", ""), NULL)};
     for (int i = 0; i < 2; i++) {
         struct tokenizer *back = NULL;
-        char *folder = folder_with(NULL, NULL), *path = file_join(folder, "tokenizer.json");
-        assert_ok(vocab_write_folder(rows[i], folder, false));
-        assert_int_equal(vocab_write_folder(rows[i], folder, false), ERR_EXISTS);
-        assert_ok(vocab_write_folder(rows[i], folder, true));
-        assert_ok(vocab_open_folder(&back, folder, NULL, NULL));
+        struct scratch s;
+        folder_with(&s, NULL, NULL);
+        assert_ok(vocab_write_folder(rows[i], s.folder, false));
+        assert_int_equal(vocab_write_folder(rows[i], s.folder, false), ERR_EXISTS);
+        assert_ok(vocab_write_folder(rows[i], s.folder, true));
+        assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));
         expect_same(rows[i], back);
         tokenizer_free(back);
-        assert_int_equal(unlink(path), 0);
-        assert_ok(vocab_open_folder(&back, folder, NULL, NULL));
+        assert_int_equal(unlink(scratch_path(&s, "tokenizer.json")), 0);
+        assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));
         expect_same(rows[i], back);
         tokenizer_free(back);
-        mem_free(path);
-        remove_folder(folder);
+        remove_folder(&s);
         tokenizer_free(rows[i]);
     }
 }
@@ -407,23 +397,23 @@ static void a_prefix_space_is_written(void **state)
     (void)state;
     struct tokenizer *t = parse(whole(SPACED_JSON("true")), NULL), *back;
     struct tokenizer *plain = parse(whole(SPACED_JSON("false")), NULL);
-    char *folder = folder_with(NULL, NULL), *path = file_join(folder, "tokenizer.json");
-    assert_ok(vocab_write_folder(t, folder, false));
-    assert_ok(vocab_open_folder(&back, folder, NULL, NULL));
+    struct scratch s;
+    folder_with(&s, NULL, NULL);
+    assert_ok(vocab_write_folder(t, s.folder, false));
+    assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));
     expect_prefixed(back);
     tokenizer_free(back);
-    assert_int_equal(unlink(path), 0);
-    assert_ok(vocab_open_folder(&back, folder, NULL, NULL));
+    assert_int_equal(unlink(scratch_path(&s, "tokenizer.json")), 0);
+    assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));
     expect_prefixed(back);
     tokenizer_free(back);
     /* Another in its place is not misread by what is left of it. */
-    assert_ok(vocab_write_folder(plain, folder, true));
-    assert_ok(vocab_open_folder(&back, folder, NULL, NULL));
+    assert_ok(vocab_write_folder(plain, s.folder, true));
+    assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));
     expect_same(plain, back);
     assert_false(tokenizer_adds_prefix_space(back));
     tokenizer_free(back);
-    remove_folder(folder);
-    mem_free(path);
+    remove_folder(&s);
     tokenizer_free(t);
     tokenizer_free(plain);
 }

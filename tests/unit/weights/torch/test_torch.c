@@ -1,4 +1,5 @@
 /* torch checkpoints: pickles and zips made by hand, and what torch itself wrote. */
+#include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
 #include "model/base/mem.h"
@@ -279,15 +280,9 @@ static void make_zip(struct buf *b, const struct part *parts, int n, const struc
 /* torch_open of these bytes as a file. */
 static int open_bytes(struct tensor_file *f, const struct buf *b)
 {
-    const char *tmp = getenv("TMPDIR");
-    char *path = mem_sprintf("%s/torch.XXXXXX", tmp == NULL ? "/tmp" : tmp);
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, b->data, b->n), b->n);
-    close(fd);
+    const char *path = scratch_file("model.bin", b->data, b->n);
     int rc = torch_open(f, path);
-    unlink(path);
-    mem_free(path);
+    unlink(path); /* the next is another file: this one may be mapped */
     return rc;
 }
 

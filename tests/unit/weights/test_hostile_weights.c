@@ -100,83 +100,83 @@ static void files_that_are_none(void **state)
     "{\"a\": {\"dtype\": \"F16\", \"shape\": [4], \"data_offsets\": " first "}, "                  \
     "\"b\": {\"dtype\": \"F16\", \"shape\": [4], \"data_offsets\": " second "}}"
 
+static const struct {
+    const char *header;
+    size_t n_data;
+    const char *sentence;
+} bad_headers[] = {
+    {"[]", 0, ST "the header is no JSON object"},
+    {"7", 0, ST "the header is no JSON object"},
+    {"{", 0, ST "the header is wrong: not JSON: line 1: string or '}' expected near end of file"},
+    {"{\"\xff\": 1}", 0,
+     ST "the header is wrong: not JSON: line 1: unable to decode byte 0xff near '\"'"},
+    {"{\"a\": 1, \"a\": 2}", 0,
+     ST "the header is wrong: not JSON: line 1: duplicate object key near '\"a\"'"},
+    {"{\"__metadata__\": 3}", 0, ST "__metadata__ is no object"},
+    {"{\"__metadata__\": {\"format\": 3}}", 0, ST "format is 3, must be a text"},
+    {"{\"a\": 3}", 0, ST "tensor a: the header has no object for it"},
+    {"{\"a\": {}}", 0,
+     ST "tensor a: dtype is missing, must be a type of safetensors, as F32, F16 or BF16"},
+    {ONE("\"F17\"", "[4]", "[0,8]"), 8,
+     ST "tensor a: dtype is \"F17\", must be a type of safetensors, as F32, F16 or BF16"},
+    {ONE("16", "[4]", "[0,8]"), 8,
+     ST "tensor a: dtype is 16, must be a type of safetensors, as F32, F16 or BF16"},
+    {"{\"a\": {\"dtype\": \"F16\", \"data_offsets\": [0,8]}}", 8,
+     ST "tensor a: shape is missing, must be a list"},
+    {ONE("\"F16\"", "4", "[0,8]"), 8, ST "tensor a: shape is 4, must be a list"},
+    {ONE("\"F16\"", "[1e3]", "[0,8]"), 8,
+     ST "tensor a: shape has 1000.0, must be whole numbers from 0 on"},
+    {ONE("\"F16\"", "[4.0]", "[0,8]"), 8,
+     ST "tensor a: shape has 4.0, must be whole numbers from 0 on"},
+    {ONE("\"F16\"", "[-1]", "[0,8]"), 8,
+     ST "tensor a: shape has -1, must be whole numbers from 0 on"},
+    {ONE("\"F16\"", "[18446744073709551616]", "[0,8]"), 8,
+     ST "the header is wrong: not JSON: line 1: too big integer near '18446744073709551616'"},
+    {ONE("\"F16\"", "[\"4\"]", "[0,8]"), 8,
+     ST "tensor a: shape has \"4\", must be whole numbers from 0 on"},
+    {ONE("\"F16\"", "[1,1,1,1,1,1,1,1,4]", "[0,8]"), 8,
+     ST "tensor a: shape has 9 numbers, at most 8 are possible"},
+    {ONE("\"F16\"", "[4294967296,4294967296]", "[0,8]"), 8,
+     ST "tensor a: shape [4294967296,4294967296] of F16 is no number of bytes below 2^61"},
+    {ONE("\"F4\"", "[3]", "[0,1]"), 1,
+     ST "tensor a: shape [3] of F4 is no number of bytes below 2^61"},
+    {ONE("\"F16\"", "[5]", "[0,8]"), 8,
+     ST "tensor a: shape [5] of F16 needs 10 bytes, data_offsets give it 8"},
+    {ONE("\"F16\"", "[4]", "[0]"), 8, ST "tensor a: data_offsets has 1 numbers, must have 2"},
+    {ONE("\"F16\"", "[4]", "[0,4,8]"), 8,
+     ST "tensor a: data_offsets has 3 numbers, at most 2 are possible"},
+    {ONE("\"F16\"", "[4]", "[8,0]"), 8, ST "tensor a: data_offsets run backwards, from 8 to 0"},
+    {ONE("\"F16\"", "[4]", "[0,8]"), 7,
+     ST "tensor a: data_offsets end at 8, the file has 7 bytes of data"},
+    {ONE("\"F16\"", "[4]", "[9223372036854775800,9223372036854775807]"), 8,
+     ST "tensor a: data_offsets end at 9223372036854775807, the file has 8 bytes of data"},
+    {ONE("\"F16\"", "[4]", "[0,8]"), 9, ST "the tensors end at byte 76, the file has 77"},
+    {TWO("[0,8]", "[4,12]"), 12,
+     ST "tensor b: data_offsets begin at 4, within another tensor that ends at 8"},
+    {TWO("[0,8]", "[0,8]"), 8,
+     ST "tensor b: data_offsets begin at 0, within another tensor that ends at 8"},
+    {TWO("[0,8]", "[10,18]"), 18, ST "tensor b: data_offsets begin at 10, after a gap from 8"},
+    {TWO("[9,17]", "[0,8]"), 17, ST "tensor a: data_offsets begin at 9, after a gap from 8"},
+    {"{\"\\u001b[31m\": {}}", 0,
+     ST "tensor \\x1b[31m: dtype is missing, must be a type of safetensors, as F32, F16 or "
+        "BF16"},
+    /* Right as far as they go: no tensors, an empty one, a single number. */
+    {"{}", 0, ST "config.json says n_layer 1, the weights are 0 tensors"},
+    {ONE("\"F16\"", "[0,7]", "[0,0]"), 0, ST "tensor wte.weight is missing"},
+    {ONE("\"F64\"", "[]", "[0,8]"), 8, ST "tensor wte.weight is missing"},
+    {TWO("[8,16]", "[0,8]"), 16, ST "tensor wte.weight is missing"},
+};
+
 static void headers_that_lie(void **state)
 {
     (void)state;
-    static const struct {
-        const char *header;
-        size_t n_data;
-        const char *sentence;
-    } rows[] = {
-        {"[]", 0, ST "the header is no JSON object"},
-        {"7", 0, ST "the header is no JSON object"},
-        {"{", 0,
-         ST "the header is wrong: not JSON: line 1: string or '}' expected near end of file"},
-        {"{\"\xff\": 1}", 0,
-         ST "the header is wrong: not JSON: line 1: unable to decode byte 0xff near '\"'"},
-        {"{\"a\": 1, \"a\": 2}", 0,
-         ST "the header is wrong: not JSON: line 1: duplicate object key near '\"a\"'"},
-        {"{\"__metadata__\": 3}", 0, ST "__metadata__ is no object"},
-        {"{\"__metadata__\": {\"format\": 3}}", 0, ST "format is 3, must be a text"},
-        {"{\"a\": 3}", 0, ST "tensor a: the header has no object for it"},
-        {"{\"a\": {}}", 0,
-         ST "tensor a: dtype is missing, must be a type of safetensors, as F32, F16 or BF16"},
-        {ONE("\"F17\"", "[4]", "[0,8]"), 8,
-         ST "tensor a: dtype is \"F17\", must be a type of safetensors, as F32, F16 or BF16"},
-        {ONE("16", "[4]", "[0,8]"), 8,
-         ST "tensor a: dtype is 16, must be a type of safetensors, as F32, F16 or BF16"},
-        {"{\"a\": {\"dtype\": \"F16\", \"data_offsets\": [0,8]}}", 8,
-         ST "tensor a: shape is missing, must be a list"},
-        {ONE("\"F16\"", "4", "[0,8]"), 8, ST "tensor a: shape is 4, must be a list"},
-        {ONE("\"F16\"", "[1e3]", "[0,8]"), 8,
-         ST "tensor a: shape has 1000.0, must be whole numbers from 0 on"},
-        {ONE("\"F16\"", "[4.0]", "[0,8]"), 8,
-         ST "tensor a: shape has 4.0, must be whole numbers from 0 on"},
-        {ONE("\"F16\"", "[-1]", "[0,8]"), 8,
-         ST "tensor a: shape has -1, must be whole numbers from 0 on"},
-        {ONE("\"F16\"", "[18446744073709551616]", "[0,8]"), 8,
-         ST "the header is wrong: not JSON: line 1: too big integer near '18446744073709551616'"},
-        {ONE("\"F16\"", "[\"4\"]", "[0,8]"), 8,
-         ST "tensor a: shape has \"4\", must be whole numbers from 0 on"},
-        {ONE("\"F16\"", "[1,1,1,1,1,1,1,1,4]", "[0,8]"), 8,
-         ST "tensor a: shape has 9 numbers, at most 8 are possible"},
-        {ONE("\"F16\"", "[4294967296,4294967296]", "[0,8]"), 8,
-         ST "tensor a: shape [4294967296,4294967296] of F16 is no number of bytes below 2^61"},
-        {ONE("\"F4\"", "[3]", "[0,1]"), 1,
-         ST "tensor a: shape [3] of F4 is no number of bytes below 2^61"},
-        {ONE("\"F16\"", "[5]", "[0,8]"), 8,
-         ST "tensor a: shape [5] of F16 needs 10 bytes, data_offsets give it 8"},
-        {ONE("\"F16\"", "[4]", "[0]"), 8, ST "tensor a: data_offsets has 1 numbers, must have 2"},
-        {ONE("\"F16\"", "[4]", "[0,4,8]"), 8,
-         ST "tensor a: data_offsets has 3 numbers, at most 2 are possible"},
-        {ONE("\"F16\"", "[4]", "[8,0]"), 8, ST "tensor a: data_offsets run backwards, from 8 to 0"},
-        {ONE("\"F16\"", "[4]", "[0,8]"), 7,
-         ST "tensor a: data_offsets end at 8, the file has 7 bytes of data"},
-        {ONE("\"F16\"", "[4]", "[9223372036854775800,9223372036854775807]"), 8,
-         ST "tensor a: data_offsets end at 9223372036854775807, the file has 8 bytes of data"},
-        {ONE("\"F16\"", "[4]", "[0,8]"), 9, ST "the tensors end at byte 76, the file has 77"},
-        {TWO("[0,8]", "[4,12]"), 12,
-         ST "tensor b: data_offsets begin at 4, within another tensor that ends at 8"},
-        {TWO("[0,8]", "[0,8]"), 8,
-         ST "tensor b: data_offsets begin at 0, within another tensor that ends at 8"},
-        {TWO("[0,8]", "[10,18]"), 18, ST "tensor b: data_offsets begin at 10, after a gap from 8"},
-        {TWO("[9,17]", "[0,8]"), 17, ST "tensor a: data_offsets begin at 9, after a gap from 8"},
-        {"{\"\\u001b[31m\": {}}", 0,
-         ST "tensor \\x1b[31m: dtype is missing, must be a type of safetensors, as F32, F16 or "
-            "BF16"},
-        /* Right as far as they go: no tensors, an empty one, a single number. */
-        {"{}", 0, ST "config.json says n_layer 1, the weights are 0 tensors"},
-        {ONE("\"F16\"", "[0,7]", "[0,0]"), 0, ST "tensor wte.weight is missing"},
-        {ONE("\"F64\"", "[]", "[0,8]"), 8, ST "tensor wte.weight is missing"},
-        {TWO("[8,16]", "[0,8]"), 16, ST "tensor wte.weight is missing"},
-    };
     static const char data[64];
     struct scratch s;
     scratch_open(&s);
     hf_write_text(&s, "config.json", HF_CONFIG);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        hf_write_raw(&s, "model.safetensors", rows[i].header, data, rows[i].n_data);
-        expect(rows[i].header, &s, load(&s, "", NULL), rows[i].sentence);
+    for (size_t i = 0; i < sizeof bad_headers / sizeof *bad_headers; i++) {
+        hf_write_raw(&s, "model.safetensors", bad_headers[i].header, data, bad_headers[i].n_data);
+        expect(bad_headers[i].header, &s, load(&s, "", NULL), bad_headers[i].sentence);
     }
     enum { DEEP = 100000 };
     char *deep = mem_alloc(DEEP + 1);
@@ -193,74 +193,74 @@ static void headers_that_lie(void **state)
 
 #define CF "cannot load DIR/config.json: "
 
+static const struct {
+    const char *config, *sentence;
+} bad_configurations[] = {
+    {"", CF "the file is empty"},
+    {"[1]", CF "the file holds a list, must be an object of GPT-2's settings"},
+    {"{\"model_type\": \"llama\"}", CF "model_type is \"llama\", must be \"gpt2\""},
+    {"{\"model_type\": 2}", CF "model_type is 2, must be a text"},
+    {"{\"n_layer\": 1, \"n_layer\": 2}",
+     CF "not JSON: line 1: duplicate object key near '\"n_layer\"'"},
+    {"{\"n_layer\": 1e3}", CF "n_layer is 1000.0, must be a whole number 1 to 2147483647"},
+    {"{\"n_layer\": 12.0}", CF "n_layer is 12.0, must be a whole number 1 to 2147483647"},
+    {"{\"n_layer\": \"12\"}", CF "n_layer is \"12\", must be a whole number 1 to 2147483647"},
+    {"{\"n_layer\": 0}", CF "n_layer is 0, must be a whole number 1 to 2147483647"},
+    {"{\"n_layer\": 1000000000}", CF "n_layer is 1000000000, must be 1 to 4096"},
+    {"{\"n_layer\": 18446744073709551616}",
+     CF "not JSON: line 1: too big integer near '18446744073709551616'"},
+    {"{\"n_positions\": 0}", CF "n_positions is 0, must be a whole number 1 to 2147483647"},
+    {"{\"n_positions\": 2147483647}", CF "n_positions is 2147483647, must be 1 to 16777216"},
+    {"{\"vocab_size\": -1}", CF "vocab_size is -1, must be a whole number 1 to 2147483647"},
+    {"{\"n_inner\": -4}", CF "n_inner is -4, must be a whole number 0 to 2147483647"},
+    {"{\"n_head\": 7}", CF "n_head 7 does not divide n_embd 768"},
+    {"{\"n_head\": 0}", CF "n_head is 0, must be a whole number 1 to 2147483647"},
+    {"{\"n_head\": 1000}", CF "n_head is 1000, must be 1 to 768"},
+    {"{\"activation_function\": \"mish\"}",
+     CF "activation_function is \"mish\", must be gelu_new, gelu_pytorch_tanh, gelu_fast, "
+        "gelu_accurate, gelu_python_tanh, gelu, gelu_python, relu, silu, swish, quick_gelu or "
+        "tanh"},
+    {"{\"activation_function\": true}", CF "activation_function is true, must be a text"},
+    {"{\"layer_norm_epsilon\": 0}", CF "layer_norm_epsilon is 0, must be positive and finite"},
+    {"{\"layer_norm_epsilon\": -1e-5}", CF "layer_norm_epsilon is -1e-5, must be a number 0 to 1"},
+    {"{\"tie_word_embeddings\": 1}", CF "tie_word_embeddings is 1, must be true or false"},
+    {"{\"scale_attn_weights\": \"yes\"}",
+     CF "scale_attn_weights is \"yes\", must be true or false"},
+    {"{\"add_cross_attention\": true}",
+     CF "add_cross_attention is true, must be false: a GPT-2 with an encoder is not read"},
+    {"{\"eos_token_id\": []}",
+     CF "eos_token_id is a list, must be a whole number -1 to 2147483647"},
+    {"{\"eos_token_id\": -2}", CF "eos_token_id is -2, must be a whole number -1 to 2147483647"},
+    {"{\"attn_pdrop\": 2}", CF "attn_pdrop is 2, must be a number 0 to 1"},
+    /* At odds with the tensors. */
+    {"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 665\n",
+     CF "the file is a git-lfs pointer, not what it points to; `git lfs pull` fetches that"},
+    {"<!doctype html><html>Entry not found", CF "the file is an HTML page; download it again"},
+    {HF_CONFIG_WITH(", \"n_embd\": 8"),
+     CF "not JSON: line 1: duplicate object key near '\"n_embd\"'"},
+    {"{\"n_layer\": 1, \"n_head\": 2, \"n_embd\": 8, \"n_positions\": 3, \"vocab_size\": 5}",
+     ST "tensor wte.weight: shape [5,4], expected [5,8]"},
+    {"{\"n_layer\": 1, \"n_head\": 2, \"n_embd\": 4, \"n_positions\": 3, \"vocab_size\": 5}",
+     ST "tensor h.0.mlp.c_fc.weight: shape [4,6], expected [4,16]"},
+    {"{\"n_layer\": 2, \"n_head\": 2, \"n_embd\": 4, \"n_positions\": 3, \"vocab_size\": 5,"
+     " \"n_inner\": 6}",
+     ST "tensor h.1.ln_1.weight is missing"},
+    {"{\"n_layer\": 4000, \"n_head\": 2, \"n_embd\": 4, \"n_positions\": 3, \"vocab_size\": 5}",
+     ST "config.json says n_layer 4000, the weights are 16 tensors"},
+    {HF_CONFIG_WITH(", \"tie_word_embeddings\": false"),
+     ST "tensor lm_head.weight is missing, and config.json says tie_word_embeddings false"},
+};
+
 static void configurations_that_cannot_be(void **state)
 {
     (void)state;
-    static const struct {
-        const char *config, *sentence;
-    } rows[] = {
-        {"", CF "the file is empty"},
-        {"[1]", CF "the file holds a list, must be an object of GPT-2's settings"},
-        {"{\"model_type\": \"llama\"}", CF "model_type is \"llama\", must be \"gpt2\""},
-        {"{\"model_type\": 2}", CF "model_type is 2, must be a text"},
-        {"{\"n_layer\": 1, \"n_layer\": 2}",
-         CF "not JSON: line 1: duplicate object key near '\"n_layer\"'"},
-        {"{\"n_layer\": 1e3}", CF "n_layer is 1000.0, must be a whole number 1 to 2147483647"},
-        {"{\"n_layer\": 12.0}", CF "n_layer is 12.0, must be a whole number 1 to 2147483647"},
-        {"{\"n_layer\": \"12\"}", CF "n_layer is \"12\", must be a whole number 1 to 2147483647"},
-        {"{\"n_layer\": 0}", CF "n_layer is 0, must be a whole number 1 to 2147483647"},
-        {"{\"n_layer\": 1000000000}", CF "n_layer is 1000000000, must be 1 to 4096"},
-        {"{\"n_layer\": 18446744073709551616}",
-         CF "not JSON: line 1: too big integer near '18446744073709551616'"},
-        {"{\"n_positions\": 0}", CF "n_positions is 0, must be a whole number 1 to 2147483647"},
-        {"{\"n_positions\": 2147483647}", CF "n_positions is 2147483647, must be 1 to 16777216"},
-        {"{\"vocab_size\": -1}", CF "vocab_size is -1, must be a whole number 1 to 2147483647"},
-        {"{\"n_inner\": -4}", CF "n_inner is -4, must be a whole number 0 to 2147483647"},
-        {"{\"n_head\": 7}", CF "n_head 7 does not divide n_embd 768"},
-        {"{\"n_head\": 0}", CF "n_head is 0, must be a whole number 1 to 2147483647"},
-        {"{\"n_head\": 1000}", CF "n_head is 1000, must be 1 to 768"},
-        {"{\"activation_function\": \"mish\"}",
-         CF "activation_function is \"mish\", must be gelu_new, gelu_pytorch_tanh, gelu_fast, "
-            "gelu_accurate, gelu_python_tanh, gelu, gelu_python, relu, silu, swish, quick_gelu or "
-            "tanh"},
-        {"{\"activation_function\": true}", CF "activation_function is true, must be a text"},
-        {"{\"layer_norm_epsilon\": 0}", CF "layer_norm_epsilon is 0, must be positive and finite"},
-        {"{\"layer_norm_epsilon\": -1e-5}",
-         CF "layer_norm_epsilon is -1e-5, must be a number 0 to 1"},
-        {"{\"tie_word_embeddings\": 1}", CF "tie_word_embeddings is 1, must be true or false"},
-        {"{\"scale_attn_weights\": \"yes\"}",
-         CF "scale_attn_weights is \"yes\", must be true or false"},
-        {"{\"add_cross_attention\": true}",
-         CF "add_cross_attention is true, must be false: a GPT-2 with an encoder is not read"},
-        {"{\"eos_token_id\": []}",
-         CF "eos_token_id is a list, must be a whole number -1 to 2147483647"},
-        {"{\"eos_token_id\": -2}",
-         CF "eos_token_id is -2, must be a whole number -1 to 2147483647"},
-        {"{\"attn_pdrop\": 2}", CF "attn_pdrop is 2, must be a number 0 to 1"},
-        /* At odds with the tensors. */
-        {"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 665\n",
-         CF "the file is a git-lfs pointer, not what it points to; `git lfs pull` fetches that"},
-        {"<!doctype html><html>Entry not found", CF "the file is an HTML page; download it again"},
-        {HF_CONFIG_WITH(", \"n_embd\": 8"),
-         CF "not JSON: line 1: duplicate object key near '\"n_embd\"'"},
-        {"{\"n_layer\": 1, \"n_head\": 2, \"n_embd\": 8, \"n_positions\": 3, \"vocab_size\": 5}",
-         ST "tensor wte.weight: shape [5,4], expected [5,8]"},
-        {"{\"n_layer\": 1, \"n_head\": 2, \"n_embd\": 4, \"n_positions\": 3, \"vocab_size\": 5}",
-         ST "tensor h.0.mlp.c_fc.weight: shape [4,6], expected [4,16]"},
-        {"{\"n_layer\": 2, \"n_head\": 2, \"n_embd\": 4, \"n_positions\": 3, \"vocab_size\": 5,"
-         " \"n_inner\": 6}",
-         ST "tensor h.1.ln_1.weight is missing"},
-        {"{\"n_layer\": 4000, \"n_head\": 2, \"n_embd\": 4, \"n_positions\": 3, \"vocab_size\": 5}",
-         ST "config.json says n_layer 4000, the weights are 16 tensors"},
-        {HF_CONFIG_WITH(", \"tie_word_embeddings\": false"),
-         ST "tensor lm_head.weight is missing, and config.json says tie_word_embeddings false"},
-    };
     struct scratch s;
     scratch_open(&s);
     hf_write_folder(&s, "F16");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        hf_write_text(&s, "config.json", rows[i].config);
-        expect(rows[i].config, &s, load(&s, "", NULL), rows[i].sentence);
+    for (size_t i = 0; i < sizeof bad_configurations / sizeof *bad_configurations; i++) {
+        hf_write_text(&s, "config.json", bad_configurations[i].config);
+        expect(bad_configurations[i].config, &s, load(&s, "", NULL),
+               bad_configurations[i].sentence);
     }
     assert_int_equal(unlink(scratch_path(&s, "config.json")), 0);
     expect("no config.json", &s, load(&s, "", NULL),
@@ -304,94 +304,97 @@ static void apply(struct hf_tensors *l, const struct edit *e)
     }
 }
 
+static const struct {
+    struct edit edits[2];
+    const char *config; /* NULL: HF_CONFIG */
+    const char *sentence, *notes;
+} tensor_lists[] = {
+    {{{"wte.weight", "", NULL, 0, 0, 0}}, NULL, ST "tensor wte.weight is missing", ""},
+    {{{"h.0.ln_2.bias", "h.0.ln_2.beta", NULL, 0, 0, 0}},
+     NULL,
+     ST "tensor h.0.ln_2.bias is missing",
+     ""},
+    {{{"wte.weight", NULL, NULL, 2, 5, 3}},
+     NULL,
+     ST "tensor wte.weight: shape [5,3], expected [5,4]",
+     ""},
+    {{{"wpe.weight", NULL, NULL, 1, 12, 0}},
+     NULL,
+     ST "tensor wpe.weight: shape [12], expected [3,4]",
+     ""},
+    {{{"ln_f.bias", NULL, NULL, 2, 1, 4}},
+     NULL,
+     ST "tensor ln_f.bias: shape [1,4], expected [4]",
+     ""},
+    {{{"h.0.attn.c_attn.weight", NULL, NULL, 2, 12, 4}},
+     NULL,
+     ST "tensor h.0.attn.c_attn.weight: shape [12,4], expected [4,12]: it is transposed, "
+        "GPT-2 keeps its matrices [in,out]",
+     ""},
+    {{{"h.0.attn.c_attn.weight", NULL, NULL, 2, 4, 11}},
+     NULL,
+     ST "tensor h.0.attn.c_attn.weight: shape [4,11], expected [4,12]",
+     ""},
+    {{{"wpe.weight", NULL, "I32", 0, 0, 0}},
+     NULL,
+     ST "tensor wpe.weight is I32, must be F32, F16 or BF16",
+     ""},
+    {{{"", "transformer.wte.weight", "F16", 2, 5, 4}},
+     NULL,
+     ST "tensor wte.weight is there twice, with and without \"transformer.\"",
+     ""},
+    {{{"", "lm_head.weight", "F16", 2, 5, 3}},
+     HF_CONFIG_WITH(", \"tie_word_embeddings\": false"),
+     ST "tensor lm_head.weight: shape [5,3], expected [5,4]",
+     ""},
+    /* Legal, in silence: mixed types, mask buffers. */
+    {{{"wte.weight", NULL, "F32", 0, 0, 0}, {"wpe.weight", NULL, "BF16", 0, 0, 0}},
+     NULL,
+     "(loaded)",
+     ""},
+    {{{"", "h.0.attn.bias", "BOOL", 2, 3, 3}, {"", "h.0.attn.masked_bias", "F32", 0, 0, 0}},
+     NULL,
+     "(loaded)",
+     ""},
+    {{{"", "lm_head.weight", "F16", 2, 5, 4}},
+     HF_CONFIG_WITH(", \"tie_word_embeddings\": false"),
+     "(loaded)",
+     ""},
+    /* Legal, with a note. */
+    {{{"", "lm_head.weight", "F16", 2, 5, 4}},
+     NULL,
+     "(loaded)",
+     "lm_head.weight differs from wte.weight though config.json ties them: wte.weight is used "
+     "for both"},
+    {{{"", "h.1.ln_1.weight", "F16", 1, 4, 0}},
+     NULL,
+     "(loaded)",
+     "1 tensor is no part of a GPT-2 with 1 layers and left out: h.1.ln_1.weight"},
+    {{{"", "score.weight", "F16", 1, 4, 0}, {"", "a\\u001b[2J", "F16", 1, 4, 0}},
+     NULL,
+     "(loaded)",
+     "2 tensors are no part of a GPT-2 with 1 layers and left out: a\\x1b[2J, ..."},
+};
+
 static void tensors_that_do_not_fit(void **state)
 {
     (void)state;
-    static const struct {
-        struct edit edits[2];
-        const char *config; /* NULL: HF_CONFIG */
-        const char *sentence, *notes;
-    } rows[] = {
-        {{{"wte.weight", "", NULL, 0, 0, 0}}, NULL, ST "tensor wte.weight is missing", ""},
-        {{{"h.0.ln_2.bias", "h.0.ln_2.beta", NULL, 0, 0, 0}},
-         NULL,
-         ST "tensor h.0.ln_2.bias is missing",
-         ""},
-        {{{"wte.weight", NULL, NULL, 2, 5, 3}},
-         NULL,
-         ST "tensor wte.weight: shape [5,3], expected [5,4]",
-         ""},
-        {{{"wpe.weight", NULL, NULL, 1, 12, 0}},
-         NULL,
-         ST "tensor wpe.weight: shape [12], expected [3,4]",
-         ""},
-        {{{"ln_f.bias", NULL, NULL, 2, 1, 4}},
-         NULL,
-         ST "tensor ln_f.bias: shape [1,4], expected [4]",
-         ""},
-        {{{"h.0.attn.c_attn.weight", NULL, NULL, 2, 12, 4}},
-         NULL,
-         ST "tensor h.0.attn.c_attn.weight: shape [12,4], expected [4,12]: it is transposed, "
-            "GPT-2 keeps its matrices [in,out]",
-         ""},
-        {{{"h.0.attn.c_attn.weight", NULL, NULL, 2, 4, 11}},
-         NULL,
-         ST "tensor h.0.attn.c_attn.weight: shape [4,11], expected [4,12]",
-         ""},
-        {{{"wpe.weight", NULL, "I32", 0, 0, 0}},
-         NULL,
-         ST "tensor wpe.weight is I32, must be F32, F16 or BF16",
-         ""},
-        {{{"", "transformer.wte.weight", "F16", 2, 5, 4}},
-         NULL,
-         ST "tensor wte.weight is there twice, with and without \"transformer.\"",
-         ""},
-        {{{"", "lm_head.weight", "F16", 2, 5, 3}},
-         HF_CONFIG_WITH(", \"tie_word_embeddings\": false"),
-         ST "tensor lm_head.weight: shape [5,3], expected [5,4]",
-         ""},
-        /* Legal, in silence: mixed types, mask buffers. */
-        {{{"wte.weight", NULL, "F32", 0, 0, 0}, {"wpe.weight", NULL, "BF16", 0, 0, 0}},
-         NULL,
-         "(loaded)",
-         ""},
-        {{{"", "h.0.attn.bias", "BOOL", 2, 3, 3}, {"", "h.0.attn.masked_bias", "F32", 0, 0, 0}},
-         NULL,
-         "(loaded)",
-         ""},
-        {{{"", "lm_head.weight", "F16", 2, 5, 4}},
-         HF_CONFIG_WITH(", \"tie_word_embeddings\": false"),
-         "(loaded)",
-         ""},
-        /* Legal, with a note. */
-        {{{"", "lm_head.weight", "F16", 2, 5, 4}},
-         NULL,
-         "(loaded)",
-         "lm_head.weight differs from wte.weight though config.json ties them: wte.weight is used "
-         "for both"},
-        {{{"", "h.1.ln_1.weight", "F16", 1, 4, 0}},
-         NULL,
-         "(loaded)",
-         "1 tensor is no part of a GPT-2 with 1 layers and left out: h.1.ln_1.weight"},
-        {{{"", "score.weight", "F16", 1, 4, 0}, {"", "a\\u001b[2J", "F16", 1, 4, 0}},
-         NULL,
-         "(loaded)",
-         "2 tensors are no part of a GPT-2 with 1 layers and left out: a\\x1b[2J, ..."},
-    };
     struct scratch s;
     scratch_open(&s);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof tensor_lists / sizeof *tensor_lists; i++) {
         struct hf_tensors l;
         hf_list(&l, "F16");
-        apply(&l, &rows[i].edits[0]);
-        apply(&l, &rows[i].edits[1]);
-        hf_write_text(&s, "config.json", rows[i].config == NULL ? HF_CONFIG : rows[i].config);
+        apply(&l, &tensor_lists[i].edits[0]);
+        apply(&l, &tensor_lists[i].edits[1]);
+        hf_write_text(&s, "config.json",
+                      tensor_lists[i].config == NULL ? HF_CONFIG : tensor_lists[i].config);
         hf_write(&s, "model.safetensors", &l, 0, l.n);
         char notes[NOTES] = "", row[20];
         snprintf(row, sizeof row, "row %zu", i);
-        expect(row, &s, load(&s, "", notes), rows[i].sentence);
-        if (strcmp(notes, rows[i].notes) != 0) {
-            print_message("# %s: noted \"%s\", expected \"%s\"\n", row, notes, rows[i].notes);
+        expect(row, &s, load(&s, "", notes), tensor_lists[i].sentence);
+        if (strcmp(notes, tensor_lists[i].notes) != 0) {
+            print_message("# %s: noted \"%s\", expected \"%s\"\n", row, notes,
+                          tensor_lists[i].notes);
             n_wrong++;
         }
     }
@@ -403,33 +406,34 @@ static void tensors_that_do_not_fit(void **state)
 
 #define IX "cannot load DIR/model.safetensors.index.json: "
 
+static const struct {
+    const char *index, *sentence;
+} bad_indexes[] = {
+    {"{}", IX "weight_map is missing: it says which file has which tensor"},
+    {"{\"weight_map\": []}", IX "weight_map is missing: it says which file has which tensor"},
+    {"{\"weight_map\": {}}", IX "weight_map is missing: it says which file has which tensor"},
+    {"{\"weight_map\": {\"a\": 3}}", IX "the shard of tensor a is 3, must be a file name"},
+    {"{\"weight_map\": {\"a\": \"\"}}",
+     IX "the shard of tensor a is \"\", must be a file in the index's folder"},
+    {"{\"weight_map\": {\"a\": \"../a.safetensors\"}}",
+     IX "the shard of tensor a is \"../a.safetensors\", must be a file in the index's folder"},
+    {"{\"weight_map\": {\"a\": \"/etc/passwd\"}}",
+     IX "the shard of tensor a is \"/etc/passwd\", must be a file in the index's folder"},
+    {"{\"weight_map\": {\"a\": \"..\"}}",
+     IX "the shard of tensor a is \"..\", must be a file in the index's folder"},
+    {"{\"weight_map\": {\"a\": \"none.safetensors\"}}",
+     "cannot open DIR/none.safetensors: No such file or directory"},
+    {"{\"weight_map\": {\"a\": \"1.safetensors\"}}",
+     "cannot load DIR/1.safetensors: tensor h.0.mlp.c_fc.weight is missing"},
+    {"{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"1.safetensors\","
+     " \"c\": \"twice.safetensors\"}}",
+     "cannot load DIR: tensor h.0.attn.c_attn.bias is there twice, in two shards"},
+    {"{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\"}}", "(loaded)"},
+};
+
 static void indexes_that_lead_astray(void **state)
 {
     (void)state;
-    static const struct {
-        const char *index, *sentence;
-    } rows[] = {
-        {"{}", IX "weight_map is missing: it says which file has which tensor"},
-        {"{\"weight_map\": []}", IX "weight_map is missing: it says which file has which tensor"},
-        {"{\"weight_map\": {}}", IX "weight_map is missing: it says which file has which tensor"},
-        {"{\"weight_map\": {\"a\": 3}}", IX "the shard of tensor a is 3, must be a file name"},
-        {"{\"weight_map\": {\"a\": \"\"}}",
-         IX "the shard of tensor a is \"\", must be a file in the index's folder"},
-        {"{\"weight_map\": {\"a\": \"../a.safetensors\"}}",
-         IX "the shard of tensor a is \"../a.safetensors\", must be a file in the index's folder"},
-        {"{\"weight_map\": {\"a\": \"/etc/passwd\"}}",
-         IX "the shard of tensor a is \"/etc/passwd\", must be a file in the index's folder"},
-        {"{\"weight_map\": {\"a\": \"..\"}}",
-         IX "the shard of tensor a is \"..\", must be a file in the index's folder"},
-        {"{\"weight_map\": {\"a\": \"none.safetensors\"}}",
-         "cannot open DIR/none.safetensors: No such file or directory"},
-        {"{\"weight_map\": {\"a\": \"1.safetensors\"}}",
-         "cannot load DIR/1.safetensors: tensor h.0.mlp.c_fc.weight is missing"},
-        {"{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"1.safetensors\","
-         " \"c\": \"twice.safetensors\"}}",
-         "cannot load DIR: tensor h.0.attn.c_attn.bias is there twice, in two shards"},
-        {"{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\"}}", "(loaded)"},
-    };
     struct scratch s;
     struct hf_tensors l;
     scratch_open(&s);
@@ -438,10 +442,11 @@ static void indexes_that_lead_astray(void **state)
     hf_write(&s, "1.safetensors", &l, 0, 10);
     hf_write(&s, "2.safetensors", &l, 10, l.n - 10);
     hf_write(&s, "twice.safetensors", &l, 0, l.n);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        hf_write_text(&s, "model.safetensors.index.json", rows[i].index);
-        expect(rows[i].index, &s, load(&s, "", NULL), rows[i].sentence);
-        expect("by name", &s, load(&s, "model.safetensors.index.json", NULL), rows[i].sentence);
+    for (size_t i = 0; i < sizeof bad_indexes / sizeof *bad_indexes; i++) {
+        hf_write_text(&s, "model.safetensors.index.json", bad_indexes[i].index);
+        expect(bad_indexes[i].index, &s, load(&s, "", NULL), bad_indexes[i].sentence);
+        expect("by name", &s, load(&s, "model.safetensors.index.json", NULL),
+               bad_indexes[i].sentence);
     }
     scratch_close(&s);
     all_expected();

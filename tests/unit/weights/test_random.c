@@ -174,8 +174,7 @@ static void a_config_gives_any_shape(void **state)
     static const char config[] =
         "{\"model_type\":\"gpt2\",\"n_layer\":3,\"n_head\":5,\"n_embd\":35,\"n_positions\":17,"
         "\"vocab_size\":54,\"n_inner\":77,\"tie_word_embeddings\":false,\"initializer_range\":0.5}";
-    char *name =
-        mem_sprintf("random:%s", scratch_file("random.json", config, sizeof config - 1));
+    char *name = mem_sprintf("random:%s", scratch_file("random.json", config, sizeof config - 1));
     struct source s;
     open_random(&s, name, 5);
     assert_int_equal(s.config.n_inner, 77);

@@ -176,9 +176,12 @@ static void go_round(struct source *s)
 {
     const struct save_config keep = {0};
     assert_ok(source_save(s, scratch_path(&scratch, "hf"), &keep, NULL));
-    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "a.gguf"), 0, &keep, NULL));
-    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "b.gguf"), 0, &keep, NULL));
-    assert_ok(weights_convert(scratch_path(&scratch, "b.gguf"), scratch_path(&scratch, "hf2"), 0, &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "a.gguf"), 0,
+                              &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "b.gguf"), 0,
+                              &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "b.gguf"), scratch_path(&scratch, "hf2"), 0,
+                              &keep, NULL));
     assert_same_folder(scratch_path(&scratch, "hf"), scratch_path(&scratch, "hf2"));
     struct source back;
     assert_ok(source_open(&back, scratch_path(&scratch, "b.gguf"), 0, true, NULL));
@@ -230,7 +233,7 @@ static void every_activation_comes_back(void **state)
             assert_int_equal(back.config.activation, i);
             source_close(&back);
             source_close(&s);
-                clean();
+            clean();
         }
 }
 
@@ -292,16 +295,17 @@ static void a_prefix_space_comes_back(void **state)
     (void)state;
     struct source s, back;
     const char *tokens[] = {"a", "\xc4\xa0"};
-    const struct vocab v = {
-        .n_tokens = 2, .tokens = tokens, .eos = -1, .add_prefix_space = true};
+    const struct vocab v = {.n_tokens = 2, .tokens = tokens, .eos = -1, .add_prefix_space = true};
     const struct save_config keep = {0};
     make_source(&s, DTYPE_F16);
     describe(&s, DTYPE_F16, DTYPE_F32);
     tokenizer_free(s.tokenizer);
     assert_ok(tokenizer_new(&s.tokenizer, &v));
     assert_ok(source_save(&s, scratch_path(&scratch, "a.gguf"), &keep, NULL));
-    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0, &keep, NULL));
-    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "b.gguf"), 0, &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0,
+                              &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "b.gguf"), 0,
+                              &keep, NULL));
     static const char *const names[] = {"a.gguf", "hf", "b.gguf"};
     for (int i = 0; i < 3; i++) {
         assert_ok(source_open(&back, scratch_path(&scratch, names[i]), 0, true, NULL));
@@ -322,7 +326,8 @@ static void no_tokenizer_is_kept_that_way(void **state)
     tokenizer_free(s.tokenizer);
     s.tokenizer = NULL;
     assert_ok(source_save(&s, scratch_path(&scratch, "a.gguf"), &keep, NULL));
-    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0, &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0,
+                              &keep, NULL));
     assert_false(file_exists(scratch_path(&scratch, "hf/vocab.json")));
     assert_ok(source_open(&back, scratch_path(&scratch, "hf"), 0, true, NULL));
     assert_null(back.tokenizer);
@@ -477,7 +482,8 @@ static void a_large_matrix_is_turned_in_parts(void **state)
     s.config.n_inner = 4001;
     describe(&s, DTYPE_F16, DTYPE_F32);
     assert_ok(source_save(&s, scratch_path(&scratch, "a.gguf"), &keep, NULL));
-    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0, &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0,
+                              &keep, NULL));
     assert_ok(source_open(&back, scratch_path(&scratch, "hf"), 0, true, NULL));
     assert_same_tensors(&s, &back);
     source_close(&back);
@@ -504,7 +510,8 @@ static void nothing_is_overwritten_without_force(void **state)
     for (int i = 0; i < 2; i++) {
         char expected[PATH_MAX + 64];
         save_odd(&s, names[i]);
-        assert_int_equal(source_save(&s, scratch_path(&scratch, names[i]), &keep, NULL), ERR_EXISTS);
+        assert_int_equal(source_save(&s, scratch_path(&scratch, names[i]), &keep, NULL),
+                         ERR_EXISTS);
         snprintf(expected, sizeof expected, "%s exists already; --force overwrites it",
                  scratch_path(&scratch, names[i]));
         assert_string_equal(err_text(), expected);
@@ -546,10 +553,13 @@ static void force_replaces_the_model_and_keeps_the_rest(void **state)
     assert_int_equal(count_entries(scratch.folder), 1);
     source_close(&s);
     /* A model over itself. */
-    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "hf"), 0, &force, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "hf"), 0, &force,
+                              NULL));
     assert_int_equal(count_entries(scratch.folder), 1);
-    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "a.gguf"), 0, &force, NULL));
-    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "a.gguf"), 0, &force, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "a.gguf"), 0,
+                              &force, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "a.gguf"), 0,
+                              &force, NULL));
     clean();
 }
 
@@ -570,7 +580,8 @@ static void a_failed_save_leaves_what_was_there(void **state)
         ((struct bits *)s.format)[20].fail_at = 0;
         /* Ctrl-C. */
         interrupt_raise();
-        assert_int_equal(source_save(&s, scratch_path(&scratch, names[i]), &force, NULL), ERR_INTERRUPTED);
+        assert_int_equal(source_save(&s, scratch_path(&scratch, names[i]), &force, NULL),
+                         ERR_INTERRUPTED);
         interrupt_clear();
         /* The disk is full: files may grow to 60 KB. */
         struct rlimit old, small;
@@ -589,8 +600,8 @@ static void a_failed_save_leaves_what_was_there(void **state)
         else
             assert_same_file(scratch_path(&scratch, names[i]), scratch_path(&scratch, copies[i]));
         /* A place where nothing can be written. */
-        assert_true(
-            source_save(&s, scratch_path(&scratch, i == 0 ? "no/such/hf" : "no/such.gguf"), &force, NULL) < 0);
+        assert_true(source_save(&s, scratch_path(&scratch, i == 0 ? "no/such/hf" : "no/such.gguf"),
+                                &force, NULL) < 0);
         source_close(&s);
         clean();
     }
@@ -646,7 +657,8 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
     const struct load_config fp16 = {.dtype = DTYPE_F16};
     struct source s, back;
     struct model *m;
-    assert_ok(weights_convert("random:gpt2-test@5", scratch_path(&scratch, "random.gguf"), 0, &keep, NULL));
+    assert_ok(weights_convert("random:gpt2-test@5", scratch_path(&scratch, "random.gguf"), 0, &keep,
+                              NULL));
     assert_ok(model_load(&m, "random:gpt2-test@5", &fp16, NULL));
     /* Unchanged: the fp32 of the source, not the fp16 of the panels. */
     assert_ok(model_save(m, scratch_path(&scratch, "saved"), &keep, NULL));
@@ -676,7 +688,16 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
     assert_int_equal(back.dtype, DTYPE_F16);
     source_close(&back);
     model_free(m);
-    /* What became of the files since does not matter: rewritten, another model, gone. */
+    clean();
+}
+
+/* What became of the files since they were loaded: rewritten, another model, cut short. */
+static void a_model_is_saved_as_it_was_loaded(void **state)
+{
+    (void)state;
+    const struct save_config keep = {0}, force = {.force = true};
+    const struct load_config fp16 = {.dtype = DTYPE_F16};
+    struct model *m;
     for (int i = 0; i < 3; i++) {
         struct notes notes = {0};
         const struct progress p = {.note = notes_take, .user = &notes};
@@ -686,13 +707,15 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
         snprintf(name, sizeof name, "from%d", i);
         snprintf(saved, sizeof saved, "saved%d", i);
         snprintf(weights, sizeof weights, "%s/model.safetensors", name);
-        assert_ok(weights_convert("random:gpt2-test@5", scratch_path(&scratch, name), 0, &keep, NULL));
+        assert_ok(
+            weights_convert("random:gpt2-test@5", scratch_path(&scratch, name), 0, &keep, NULL));
         assert_ok(model_load(&m, scratch_path(&scratch, name), &fp16, NULL));
         memcpy(fingerprint, model_fingerprint(m), sizeof fingerprint);
         if (i == 0)
             turn_last_byte(scratch_path(&scratch, weights));
         else if (i == 1)
-            assert_ok(weights_convert("random:gpt2-test@6", scratch_path(&scratch, name), 0, &force, NULL));
+            assert_ok(weights_convert("random:gpt2-test@6", scratch_path(&scratch, name), 0, &force,
+                                      NULL));
         else
             assert_int_equal(truncate(scratch_path(&scratch, weights), 100), 0);
         assert_ok(model_save(m, scratch_path(&scratch, saved), &keep, &p));
@@ -722,7 +745,8 @@ static void real_folders_come_back(void **state)
         struct source s, back;
         snprintf(path, sizeof path, "%s/weights/%s", data, models[i]);
         assert_ok(weights_convert(path, scratch_path(&scratch, "a.gguf"), 0, &keep, NULL));
-        assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0, &keep, NULL));
+        assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "hf"), 0,
+                                  &keep, NULL));
         assert_ok(source_open(&s, path, 0, true, NULL));
         assert_ok(source_open(&back, scratch_path(&scratch, "hf"), 0, true, NULL));
         assert_same_tensors(&s, &back);
@@ -758,6 +782,7 @@ int main(void)
         cmocka_unit_test(a_failed_save_leaves_what_was_there),
         cmocka_unit_test(no_memory_is_survived),
         cmocka_unit_test(a_model_is_saved_from_its_source_until_it_changes),
+        cmocka_unit_test(a_model_is_saved_as_it_was_loaded),
         cmocka_unit_test(real_folders_come_back),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,73 +41,100 @@ static void open_bench(struct bench *b, int n)
     candidates_carve(&b->c, &(struct arena){.base = b->block}, n);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_falling(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
     return (x < y) - (x > y);
 }
 
-/* A vocabulary's worth of keys, of all sizes and kinds: the cut agrees with a sort. */
+/* A vocabulary's worth of logits, of all sizes and kinds. */
+enum { N_LARGE = 30011, N_KINDS = 6, HALF_FORBIDDEN = 4 };
+
+static float large_logit(int kind, int i)
+{
+    float x = normal_number(7, (uint64_t)kind, (uint64_t)i);
+    switch (kind) {
+    case 0:
+        return 3 * x;
+    case 1:
+        return 1e-6f * x;
+    case 2:
+        return floorf(x);
+    case 3:
+        return i % 1000 == 17 ? 1e30f : x;
+    case HALF_FORBIDDEN:
+        return i % 2 ? -INFINITY : x;
+    default:
+        return 4;
+    }
+}
+
+static bool is_candidate(const struct bench *b, int id)
+{
+    int at = 0;
+    while (at < b->c.n && candidates_id(&b->c, at) != id)
+        at++;
+    return at < b->c.n;
+}
+
+/* The first `left` of the sorted ones stay, in the order of their ids. */
+static void expect_top_k(struct bench *b, const float *logits, const float *sorted, int k, int left)
+{
+    const float last = sorted[left - 1];
+    int above = 0, equal = 0;
+    candidates_start(&b->c, logits);
+    filter_top_k(&b->c, k);
+    assert_int_equal(b->c.n, left);
+    for (int i = 0; i < b->c.n; i++) {
+        float x = logits[candidates_id(&b->c, i)];
+        assert_true(x >= last);
+        above += x > last;
+        assert_true(i == 0 || candidates_id(&b->c, i) > candidates_id(&b->c, i - 1));
+    }
+    /* Of those equal to the k-th, the lowest ids; a few of them are looked at. */
+    for (int i = 0; i < N_LARGE && above + equal < left && equal <= 50; i++)
+        if (logits[i] == last) {
+            assert_true(is_candidate(b, i));
+            equal++;
+        }
+}
+
+/* They reach p; without the least of them they do not. */
+static void expect_top_p(struct bench *b, const float *logits, float p)
+{
+    double weights = 0, least = INFINITY;
+    candidates_start(&b->c, logits);
+    assert_true(candidates_weigh(&b->c));
+    const double goal = (double)p * b->c.sum;
+    filter_top_p(&b->c, p);
+    assert_true(b->c.n >= 1);
+    for (int i = 0; i < b->c.n; i++) {
+        weights += (double)b->c.weight[i];
+        least = fmin(least, (double)b->c.weight[i]);
+    }
+    assert_true(weights >= goal * (1 - 1e-9));
+    assert_true(b->c.n == 1 || weights - least <= goal * (1 + 1e-9));
+}
+
+/* The cut of many agrees with a sort. */
 static void test_large_cuts(void **state)
 {
     (void)state;
-    enum { N = 30011 };
+    static const int ks[] = {1, 2, 31, 47, 48, 49, 64, 468, 469, 5000, N_LARGE / 2, N_LARGE - 1};
+    static const float ps[] = {0, 1e-6f, 0.1f, 0.5f, 0.95f, 0.999999f};
     struct bench b;
-    open_bench(&b, N);
-    float *logits = mem_array(N, sizeof *logits), *sorted = mem_array(N, sizeof *sorted);
-    for (int kind = 0; kind < 6; kind++) {
-        for (int i = 0; i < N; i++) {
-            float x = normal_number(7, (uint64_t)kind, (uint64_t)i);
-            logits[i] = kind == 0   ? 3 * x
-                        : kind == 1 ? 1e-6f * x
-                        : kind == 2 ? floorf(x)
-                        : kind == 3 ? (i % 1000 == 17 ? 1e30f : x)
-                        : kind == 4 ? (i % 2 ? -INFINITY : x)
-                                    : 4;
-            sorted[i] = logits[i];
-        }
-        qsort(sorted, N, sizeof *sorted, compare);
-        static const int ks[] = {1, 2, 31, 47, 48, 49, 64, 468, 469, 5000, N / 2, N - 1};
-        for (size_t j = 0; j < sizeof ks / sizeof *ks; j++) {
-            int k = ks[j], alive = kind == 4 && k > (N + 1) / 2 ? (N + 1) / 2 : k, ties = 0,
-                above = 0;
-            candidates_start(&b.c, logits);
-            filter_top_k(&b.c, k);
-            assert_int_equal(b.c.n, alive);
-            for (int i = 0; i < b.c.n; i++) {
-                float x = logits[candidates_id(&b.c, i)];
-                assert_true(x >= sorted[alive - 1]);
-                above += x > sorted[alive - 1];
-                assert_true(i == 0 || candidates_id(&b.c, i) > candidates_id(&b.c, i - 1));
-            }
-            /* Of those equal to the k-th, the lowest ids. */
-            for (int i = 0; i < N && above + ties < alive; i++)
-                if (logits[i] == sorted[alive - 1]) {
-                    int at = 0;
-                    while (at < b.c.n && candidates_id(&b.c, at) != i)
-                        at++;
-                    assert_true(at < b.c.n);
-                    ties++;
-                    if (ties > 50)
-                        break;
-                }
-        }
-        static const float ps[] = {0, 1e-6f, 0.1f, 0.5f, 0.95f, 0.999999f};
-        for (size_t j = 0; j < sizeof ps / sizeof *ps; j++) {
-            candidates_start(&b.c, logits);
-            assert_true(candidates_weigh(&b.c));
-            double whole = b.c.sum;
-            filter_top_p(&b.c, ps[j]);
-            assert_true(b.c.n >= 1);
-            /* They reach p; without the least of them they do not. */
-            double kept = 0, least = INFINITY;
-            for (int i = 0; i < b.c.n; i++) {
-                kept += (double)b.c.weight[i];
-                least = fmin(least, (double)b.c.weight[i]);
-            }
-            assert_true(kept >= (double)ps[j] * whole * (1 - 1e-9));
-            assert_true(b.c.n == 1 || kept - least <= (double)ps[j] * whole * (1 + 1e-9));
-        }
+    open_bench(&b, N_LARGE);
+    float *logits = mem_array(N_LARGE, sizeof *logits),
+          *sorted = mem_array(N_LARGE, sizeof *sorted);
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        const int n_finite = kind == HALF_FORBIDDEN ? (N_LARGE + 1) / 2 : N_LARGE;
+        for (int i = 0; i < N_LARGE; i++)
+            sorted[i] = logits[i] = large_logit(kind, i);
+        qsort(sorted, N_LARGE, sizeof *sorted, compare_falling);
+        for (size_t j = 0; j < sizeof ks / sizeof *ks; j++)
+            expect_top_k(&b, logits, sorted, ks[j], ks[j] < n_finite ? ks[j] : n_finite);
+        for (size_t j = 0; j < sizeof ps / sizeof *ps; j++)
+            expect_top_p(&b, logits, ps[j]);
     }
     mem_free(logits);
     mem_free(sorted);

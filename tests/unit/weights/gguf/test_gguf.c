@@ -12,9 +12,8 @@
 
 static char *path;
 
-static void values_of_every_type_are_read(void **state)
+static void open_values(struct gguf *g)
 {
-    (void)state;
     spell_file(
         path,
         GGUF(0, 15) "\"u8 4:0 1:200 \"i8 4:1 1:-3 \"u16 4:2 1:0 1:128 \"i16 4:3 1:-2 1:-1 "
@@ -22,17 +21,19 @@ static void values_of_every_type_are_read(void **state)
                     "\"s 4:8 \"text \"u64 4:10 8:2^62 \"i64 4:11 8:-9 \"f64 4:12 4:0 4:0xbff80000 "
                     "\"none 4:9 4:8 8:0 \"words 4:9 4:8 8:3 \"a 8:0 \"ccc "
                     "\"ints 4:9 4:5 8:2 4:-1 4:77");
+    assert_ok(gguf_open(g, path));
+    assert_int_equal(g->n_values, 15);
+}
+
+static void numbers_of_every_type_are_read(void **state)
+{
+    (void)state;
     struct gguf g;
     int64_t i;
     float f;
     bool b = false;
-    char *text;
-    const char **words;
-    const unsigned char *ints;
-    int n;
     const int64_t least = INT64_MIN, most = INT64_MAX;
-    assert_ok(gguf_open(&g, path));
-    assert_int_equal(g.n_values, 15);
+    open_values(&g);
     const struct {
         const char *key;
         int64_t value;
@@ -54,6 +55,18 @@ static void values_of_every_type_are_read(void **state)
     assert_true(f == -1.5f);
     assert_ok(gguf_bool(&g, "bool", &b));
     assert_true(b);
+    gguf_close(&g);
+}
+
+static void texts_and_arrays_are_read(void **state)
+{
+    (void)state;
+    struct gguf g;
+    char *text;
+    const char **words;
+    const unsigned char *ints;
+    int n;
+    open_values(&g);
     assert_ok(gguf_text(&g, "s", true, &text));
     assert_string_equal(text, "text");
     mem_free(text);
@@ -69,8 +82,15 @@ static void values_of_every_type_are_read(void **state)
     assert_ok(gguf_ints(&g, "ints", &ints, &n));
     assert_int_equal(n, 2);
     assert_memory_equal(ints, "\xff\xff\xff\xff\x4d\0\0\0", 8);
-    /* What is not there leaves the answer alone. */
-    i = 5;
+    gguf_close(&g);
+}
+
+static void what_is_not_there_leaves_the_answer_alone(void **state)
+{
+    (void)state;
+    struct gguf g;
+    int64_t i = 5;
+    open_values(&g);
     assert_ok(gguf_int(&g, "absent", false, 0, 9, &i));
     assert_int_equal(i, 5);
     assert_int_equal(gguf_int(&g, "absent", true, 0, 9, &i), ERR_MISSING);
@@ -173,7 +193,9 @@ int main(void)
 {
     path = mem_strdup(scratch_path(scratch_of_process(), "good.gguf"));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_of_every_type_are_read),
+        cmocka_unit_test(numbers_of_every_type_are_read),
+        cmocka_unit_test(texts_and_arrays_are_read),
+        cmocka_unit_test(what_is_not_there_leaves_the_answer_alone),
         cmocka_unit_test(unusual_layouts_are_legal),
         cmocka_unit_test(a_vocabulary_alone_opens_where_no_weights_are_needed),
         cmocka_unit_test(gpt2s_own_vocabulary_is_the_one_of_its_json),

@@ -377,8 +377,8 @@ static void weights_beyond_fp16_are_named(void **state)
     (void)state;
     static const char *const expected[] = {
         [DTYPE_F16] = "with the adapter 1 weights of h.0.attn.c_attn are NaN or infinite (or "
-                       "beyond fp16's 65504; --dtype fp32 keeps those): what the model says may "
-                       "be nonsense",
+                      "beyond fp16's 65504; --dtype fp32 keeps those): what the model says may "
+                      "be nonsense",
         [DTYPE_F32] = ""};
     for (enum dtype kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
         struct config c = tiny_config();

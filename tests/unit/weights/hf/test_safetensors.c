@@ -161,39 +161,40 @@ static void an_untied_head_is_read(void **state)
 
 #define NO_CONTRASTIVE ", so there is no contrastive search: penalty_alpha is left out\n"
 
+static const char *const generation_files[][3] = {
+    {"{\"_from_model_config\": true, \"eos_token_id\": 4, \"max_length\": 50}", NULL, ""},
+    {"{\"do_sample\": true, \"temperature\": 0.7, \"top_k\": 50, \"top_p\": null}",
+     "temperature: 0.7\ntop_k: 50\n", ""},
+    {"{\"temperature\": 0.7, \"num_beams\": 3, \"early_stopping\": true}",
+     "num_beams: 3\nearly_stopping: true\n", ""},
+    {"{\"penalty_alpha\": 0.6, \"top_k\": 4, \"top_p\": 0.9}", "penalty_alpha: 0.6\ntop_k: 4\n",
+     ""},
+    {"{\"penalty_alpha\": 0.6}", "penalty_alpha: 0.6\ntop_k: 50\n", ""},
+    {"{\"penalty_alpha\": 0.6, \"num_beams\": 4, \"top_k\": 4}", "num_beams: 4\n",
+     "generation_config.json: num_beams is 4" NO_CONTRASTIVE},
+    {"{\"penalty_alpha\": 0.6, \"do_sample\": true, \"top_k\": 4}", "top_k: 4\n",
+     "generation_config.json: do_sample is true" NO_CONTRASTIVE},
+    {"{\"penalty_alpha\": 0.6, \"top_k\": 1}", NULL,
+     "generation_config.json: top_k is 1" NO_CONTRASTIVE},
+    {"{\"early_stopping\": \"never\", \"eos_token_id\": 2}",
+     "early_stopping: never\nstop_token: \"2\"\n", ""},
+    {"{\"eos_token_id\": [3, 4]}", "stop_token: \"3,4\"\n", ""},
+    {"{\"eos_token_id\": [4]}", NULL, ""},
+    {"{\"eos_token_id\": -1, \"pad_token_id\": -1, \"bos_token_id\": -1}", NULL, ""},
+    {"{\"eos_token_id\": [3, -1]}", "stop_token: \"3\"\n", ""},
+    {"{\"eos_token_id\": [3, 5, \"a\"]}", "stop_token: \"3\"\n",
+     "generation_config.json: eos_token_id is 5, left out\n"
+     "generation_config.json: eos_token_id is \"a\", left out\n"},
+    {"{\"eos_token_id\": 5, \"num_beams\": \"a\\nb: c\"}", NULL,
+     "generation_config.json: num_beams is \"a\\nb: c\", left out\n"
+     "generation_config.json: eos_token_id is 5, left out\n"},
+    {"[]", NULL, "generation_config.json is left out: the file is no object of settings\n"},
+};
+
 /* What generation_config.json says becomes the model's settings, unless prattle.yaml does. */
 static void the_authors_settings_are_read(void **state)
 {
     (void)state;
-    static const char *const cases[][3] = {
-        {"{\"_from_model_config\": true, \"eos_token_id\": 4, \"max_length\": 50}", NULL, ""},
-        {"{\"do_sample\": true, \"temperature\": 0.7, \"top_k\": 50, \"top_p\": null}",
-         "temperature: 0.7\ntop_k: 50\n", ""},
-        {"{\"temperature\": 0.7, \"num_beams\": 3, \"early_stopping\": true}",
-         "num_beams: 3\nearly_stopping: true\n", ""},
-        {"{\"penalty_alpha\": 0.6, \"top_k\": 4, \"top_p\": 0.9}", "penalty_alpha: 0.6\ntop_k: 4\n",
-         ""},
-        {"{\"penalty_alpha\": 0.6}", "penalty_alpha: 0.6\ntop_k: 50\n", ""},
-        {"{\"penalty_alpha\": 0.6, \"num_beams\": 4, \"top_k\": 4}", "num_beams: 4\n",
-         "generation_config.json: num_beams is 4" NO_CONTRASTIVE},
-        {"{\"penalty_alpha\": 0.6, \"do_sample\": true, \"top_k\": 4}", "top_k: 4\n",
-         "generation_config.json: do_sample is true" NO_CONTRASTIVE},
-        {"{\"penalty_alpha\": 0.6, \"top_k\": 1}", NULL,
-         "generation_config.json: top_k is 1" NO_CONTRASTIVE},
-        {"{\"early_stopping\": \"never\", \"eos_token_id\": 2}",
-         "early_stopping: never\nstop_token: \"2\"\n", ""},
-        {"{\"eos_token_id\": [3, 4]}", "stop_token: \"3,4\"\n", ""},
-        {"{\"eos_token_id\": [4]}", NULL, ""},
-        {"{\"eos_token_id\": -1, \"pad_token_id\": -1, \"bos_token_id\": -1}", NULL, ""},
-        {"{\"eos_token_id\": [3, -1]}", "stop_token: \"3\"\n", ""},
-        {"{\"eos_token_id\": [3, 5, \"a\"]}", "stop_token: \"3\"\n",
-         "generation_config.json: eos_token_id is 5, left out\n"
-         "generation_config.json: eos_token_id is \"a\", left out\n"},
-        {"{\"eos_token_id\": 5, \"num_beams\": \"a\\nb: c\"}", NULL,
-         "generation_config.json: num_beams is \"a\\nb: c\", left out\n"
-         "generation_config.json: eos_token_id is 5, left out\n"},
-        {"[]", NULL, "generation_config.json is left out: the file is no object of settings\n"},
-    };
     struct scratch s;
     struct hf_tensors l;
     struct notes notes;
@@ -202,16 +203,16 @@ static void the_authors_settings_are_read(void **state)
     hf_list(&l, "F16");
     hf_write(&s, "model.safetensors", &l, 0, l.n);
     hf_write_text(&s, "config.json", HF_CONFIG_WITH(", \"eos_token_id\": 4"));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof generation_files / sizeof generation_files[0]; i++) {
         struct model *m;
         notes = (struct notes){0};
-        hf_write_text(&s, "generation_config.json", cases[i][0]);
+        hf_write_text(&s, "generation_config.json", generation_files[i][0]);
         assert_ok(model_load(&m, s.folder, &fp16, &p));
-        if (cases[i][1] == NULL)
+        if (generation_files[i][1] == NULL)
             assert_null(m->defaults);
         else
-            assert_string_equal(m->defaults, cases[i][1]);
-        assert_string_equal(notes.all, cases[i][2]);
+            assert_string_equal(m->defaults, generation_files[i][1]);
+        assert_string_equal(notes.all, generation_files[i][2]);
         model_free(m);
     }
     assert_int_equal(unlink(scratch_path(&s, "generation_config.json")), 0);

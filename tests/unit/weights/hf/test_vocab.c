@@ -78,8 +78,9 @@ static void holes_and_added_tokens_are_legal(void **state)
     assert_ok(vocab_parse(&t, &text, &c, &p));
     assert_int_equal(tokenizer_size(t), 10);
     assert_int_equal(tokenizer_eos(t), 9);
-    assert_string_equal(notes.last, "the tokenizer has 10 tokens, the model 12: ids from 10 on have "
-                                   "no text");
+    assert_string_equal(notes.last,
+                        "the tokenizer has 10 tokens, the model 12: ids from 10 on have "
+                        "no text");
     expect_encoding(t, "b<pad here>ab", "1 9 5");
     tokenizer_free(t);
     assert_ok(vocab_parse(&t, &text, NULL, &p));
@@ -226,72 +227,70 @@ static void added_tokens_of_the_settings_count(void **state)
     assert_non_null(strstr(notes.last, "tokenizer_config.json is not JSON: line 1"));
 }
 
+static const struct {
+    const char *vocab, *merges; /* merges NULL: vocab is a tokenizer.json */
+    int code;
+    const char *sentence;
+} hostile_files[] = {
+    {"", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
+    {"[1]", "", ERR_FORMAT, "vocab.json is not a JSON object"},
+    {"{}", "", ERR_FORMAT, "the tokenizer has no tokens"},
+    {"{\"a\": 0,", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
+    {"{\"\xff\": 0}", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
+    {"{\"a\": 0, \"a\": 1}", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
+    {"{\"a\": 0, \"b\": 0}", "", ERR_FORMAT, "vocab.json: tokens \"a\" and \"b\" both have id 0"},
+    {"{\"a\": -1}", "", ERR_FORMAT, "vocab.json: token \"a\" has id -1, out of the range 0..1025"},
+    {"{\"a\": 1000000000000}", "", ERR_FORMAT,
+     "vocab.json: token \"a\" has id 1000000000000, out of the range 0..1025"},
+    {"{\"a\": 1.5}", "", ERR_FORMAT, "vocab.json: the id of token \"a\" is not a whole number"},
+    {"{\"a\": \"0\"}", "", ERR_FORMAT, "vocab.json: the id of token \"a\" is not a whole number"},
+    {"{\"a\": 1e3}", "", ERR_FORMAT, "vocab.json: the id of token \"a\" is not a whole number"},
+    {"{\"a\\u001b[2J\": -1}", "", ERR_FORMAT,
+     "vocab.json: token \"a\\x1b[2J\" has id -1, out of the range 0..1025"},
+    {"{\"a b\": 0}", "", ERR_FORMAT, "token 0 \"a b\" is not in GPT-2's byte alphabet"},
+    {ABC, "a b c\n", ERR_FORMAT, "merge 0 \"a b c\" is not two texts with a blank between"},
+    {ABC, "#version: 0.2\nb a\n", ERR_FORMAT, "merge 0 \"b a\" makes what is no token"},
+    {ABC, "a b\nab c\n", ERR_FORMAT, "merge 1 \"ab c\" joins what is no token"},
+    {"{\"pre_tokenizer\": {\"type\": \"Metaspace\"}}", NULL, ERR_UNSUPPORTED,
+     "tokenizer.json is not GPT-2's byte-level BPE: its pre_tokenizer is not ByteLevel alone"},
+    {"{\"model\": {\"type\": \"Unigram\"}}", NULL, ERR_UNSUPPORTED,
+     "tokenizer.json is not GPT-2's byte-level BPE: its model is not BPE"},
+    {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
+     "\"use_regex\": false}}",
+     NULL, ERR_UNSUPPORTED, "tokenizer.json is not GPT-2's byte-level BPE: it has use_regex false"},
+    {"{\"normalizer\": {\"type\": \"NFC\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\"}}", NULL,
+     ERR_UNSUPPORTED, "tokenizer.json is not GPT-2's byte-level BPE: it has a normalizer"},
+    {HEAD "\"model\": {\"byte_fallback\": true}}", NULL, ERR_UNSUPPORTED,
+     "tokenizer.json is not GPT-2's byte-level BPE: it has byte_fallback"},
+    {HEAD "\"model\": {}}", NULL, ERR_FORMAT,
+     "tokenizer.json: model.vocab is missing or not an object"},
+    {HEAD "\"model\": {\"vocab\": {\"a\": 0}}}", NULL, ERR_FORMAT,
+     "tokenizer.json: model.merges is missing or not a list"},
+    {HEAD MODEL "\"merges\": [7]}}", NULL, ERR_FORMAT,
+     "tokenizer.json: merge 0 is neither \"a b\" nor a pair"},
+    {HEAD MODEL "\"merges\": [[\"a\"]]}}", NULL, ERR_FORMAT,
+     "tokenizer.json: merge 0 is neither \"a b\" nor a pair"},
+    {HEAD MODEL "\"merges\": []}, \"added_tokens\": [{}]}", NULL, ERR_FORMAT,
+     "tokenizer.json: added token 0 has no content"},
+    {HEAD MODEL "\"merges\": []}, \"added_tokens\": [{\"content\": \"x\"}]}", NULL, ERR_FORMAT,
+     "tokenizer.json: the id of token \"x\" is not a whole number"},
+    {HEAD MODEL "\"merges\": []}, \"added_tokens\": [{\"content\": \"x\", \"id\": 1}]}", NULL,
+     ERR_FORMAT, "tokenizer.json: tokens \"b\" and \"x\" both have id 1"}};
+
 static void hostile_files_get_a_sentence(void **state)
 {
     (void)state;
-    static const struct {
-        const char *vocab, *merges; /* merges NULL: vocab is a tokenizer.json */
-        int code;
-        const char *sentence;
-    } rows[] = {
-        {"", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
-        {"[1]", "", ERR_FORMAT, "vocab.json is not a JSON object"},
-        {"{}", "", ERR_FORMAT, "the tokenizer has no tokens"},
-        {"{\"a\": 0,", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
-        {"{\"\xff\": 0}", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
-        {"{\"a\": 0, \"a\": 1}", "", ERR_FORMAT, "vocab.json is not JSON: line 1: "},
-        {"{\"a\": 0, \"b\": 0}", "", ERR_FORMAT,
-         "vocab.json: tokens \"a\" and \"b\" both have id 0"},
-        {"{\"a\": -1}", "", ERR_FORMAT,
-         "vocab.json: token \"a\" has id -1, out of the range 0..1025"},
-        {"{\"a\": 1000000000000}", "", ERR_FORMAT,
-         "vocab.json: token \"a\" has id 1000000000000, out of the range 0..1025"},
-        {"{\"a\": 1.5}", "", ERR_FORMAT, "vocab.json: the id of token \"a\" is not a whole number"},
-        {"{\"a\": \"0\"}", "", ERR_FORMAT,
-         "vocab.json: the id of token \"a\" is not a whole number"},
-        {"{\"a\": 1e3}", "", ERR_FORMAT, "vocab.json: the id of token \"a\" is not a whole number"},
-        {"{\"a\\u001b[2J\": -1}", "", ERR_FORMAT,
-         "vocab.json: token \"a\\x1b[2J\" has id -1, out of the range 0..1025"},
-        {"{\"a b\": 0}", "", ERR_FORMAT, "token 0 \"a b\" is not in GPT-2's byte alphabet"},
-        {ABC, "a b c\n", ERR_FORMAT, "merge 0 \"a b c\" is not two texts with a blank between"},
-        {ABC, "#version: 0.2\nb a\n", ERR_FORMAT, "merge 0 \"b a\" makes what is no token"},
-        {ABC, "a b\nab c\n", ERR_FORMAT, "merge 1 \"ab c\" joins what is no token"},
-        {"{\"pre_tokenizer\": {\"type\": \"Metaspace\"}}", NULL, ERR_UNSUPPORTED,
-         "tokenizer.json is not GPT-2's byte-level BPE: its pre_tokenizer is not ByteLevel alone"},
-        {"{\"model\": {\"type\": \"Unigram\"}}", NULL, ERR_UNSUPPORTED,
-         "tokenizer.json is not GPT-2's byte-level BPE: its model is not BPE"},
-        {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
-         "\"use_regex\": false}}",
-         NULL, ERR_UNSUPPORTED,
-         "tokenizer.json is not GPT-2's byte-level BPE: it has use_regex false"},
-        {"{\"normalizer\": {\"type\": \"NFC\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\"}}",
-         NULL, ERR_UNSUPPORTED,
-         "tokenizer.json is not GPT-2's byte-level BPE: it has a normalizer"},
-        {HEAD "\"model\": {\"byte_fallback\": true}}", NULL, ERR_UNSUPPORTED,
-         "tokenizer.json is not GPT-2's byte-level BPE: it has byte_fallback"},
-        {HEAD "\"model\": {}}", NULL, ERR_FORMAT,
-         "tokenizer.json: model.vocab is missing or not an object"},
-        {HEAD "\"model\": {\"vocab\": {\"a\": 0}}}", NULL, ERR_FORMAT,
-         "tokenizer.json: model.merges is missing or not a list"},
-        {HEAD MODEL "\"merges\": [7]}}", NULL, ERR_FORMAT,
-         "tokenizer.json: merge 0 is neither \"a b\" nor a pair"},
-        {HEAD MODEL "\"merges\": [[\"a\"]]}}", NULL, ERR_FORMAT,
-         "tokenizer.json: merge 0 is neither \"a b\" nor a pair"},
-        {HEAD MODEL "\"merges\": []}, \"added_tokens\": [{}]}", NULL, ERR_FORMAT,
-         "tokenizer.json: added token 0 has no content"},
-        {HEAD MODEL "\"merges\": []}, \"added_tokens\": [{\"content\": \"x\"}]}", NULL, ERR_FORMAT,
-         "tokenizer.json: the id of token \"x\" is not a whole number"},
-        {HEAD MODEL "\"merges\": []}, \"added_tokens\": [{\"content\": \"x\", \"id\": 1}]}", NULL,
-         ERR_FORMAT, "tokenizer.json: tokens \"b\" and \"x\" both have id 1"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof hostile_files / sizeof *hostile_files; i++) {
         struct tokenizer *t = NULL;
-        struct vocab_text text =
-            rows[i].merges == NULL ? whole(rows[i].vocab) : files(rows[i].vocab, rows[i].merges);
+        struct vocab_text text = hostile_files[i].merges == NULL
+                                     ? whole(hostile_files[i].vocab)
+                                     : files(hostile_files[i].vocab, hostile_files[i].merges);
         int rc = vocab_parse(&t, &text, NULL, NULL);
         /* What jansson adds to a sentence may change with its version. */
-        if (rc != rows[i].code ||
-            strncmp(err_text(), rows[i].sentence, strlen(rows[i].sentence)) != 0)
-            fail_msg("%s: %d %s, expected %s", rows[i].vocab, rc, err_text(), rows[i].sentence);
+        if (rc != hostile_files[i].code ||
+            strncmp(err_text(), hostile_files[i].sentence, strlen(hostile_files[i].sentence)) != 0)
+            fail_msg("%s: %d %s, expected %s", hostile_files[i].vocab, rc, err_text(),
+                     hostile_files[i].sentence);
         assert_null(t);
     }
     struct config c;

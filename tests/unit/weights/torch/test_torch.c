@@ -73,67 +73,65 @@ static void reads_a_dict_of_tensors(void **state)
     mem_free(t);
 }
 
+static const struct row refused_pickles[] = {
+    ROW("\x80\x02"
+        "cposix\nsystem\nX\x02\0\0\0ls\x85R.",
+        ERR_UNSUPPORTED, "the pickle asks for posix.system" REFUSED),
+    ROW("cbuiltins\neval\n", ERR_UNSUPPORTED, "the pickle asks for builtins.eval" REFUSED),
+    ROW("ctorch\nFloatStorage.x\n", ERR_UNSUPPORTED,
+        "the pickle asks for torch.FloatStorage.x" REFUSED),
+    ROW("cto\x1b[2Jrch\nx\n", ERR_UNSUPPORTED, "the pickle asks for to\\x1b[2Jrch.x" REFUSED),
+    ROW("\x8c\x05posix\x8c\x06system\x93.", ERR_UNSUPPORTED,
+        "the pickle asks for posix.system" REFUSED),
+    ROW("(iposix\nsystem\n.", ERR_UNSUPPORTED,
+        "the pickle has opcode INST (0x69) at byte 1" REFUSED),
+    ROW("}\x81", ERR_UNSUPPORTED, "the pickle has opcode NEWOBJ (0x81) at byte 1" REFUSED),
+    ROW("\x82\x01", ERR_UNSUPPORTED, "the pickle has opcode EXT1 (0x82) at byte 0" REFUSED),
+    ROW("P0\n", ERR_UNSUPPORTED, "the pickle has opcode PERSID (0x50) at byte 0" REFUSED),
+    ROW("\xff", ERR_UNSUPPORTED, "the pickle has opcode without a name (0xff) at byte 0" REFUSED),
+    ROW("", ERR_FORMAT, "the pickle is broken at byte 0: it ends before its STOP"),
+    ROW("}", ERR_FORMAT, "the pickle is broken at byte 1: it ends before its STOP"),
+    ROW(".", ERR_FORMAT, "the pickle is broken at byte 0: the stack is empty"),
+    ROW("K\x01.", ERR_FORMAT, "the pickle is broken at byte 2: what it holds is not a dict"),
+    ROW("}}.", ERR_FORMAT, "the pickle is broken at byte 2: what it holds is not a dict"),
+    ROW("X\xff\xff\xff\x7f"
+        "a",
+        ERR_FORMAT, "the pickle is broken at byte 5: it ends inside a text"),
+    ROW("J\x01", ERR_FORMAT, "the pickle is broken at byte 1: it ends inside a number"),
+    ROW("\x8a\x09", ERR_FORMAT,
+        "the pickle is broken at byte 2: a whole number of more than 8 bytes"),
+    ROW("ctorch", ERR_FORMAT, "the pickle is broken at byte 1: it ends inside a name"),
+    ROW("}r\xff\xff\xff\xff", ERR_RANGE,
+        "the pickle's memo has 4294967295 places, at most 1048576"),
+    ROW("h\x07", ERR_FORMAT, "the pickle is broken at byte 2: the memo has nothing in that place"),
+    ROW("t", ERR_FORMAT, "the pickle is broken at byte 1: there is no mark on the stack"),
+    ROW("}(K\x01u", ERR_FORMAT, "the pickle is broken at byte 5: a key has no value"),
+    ROW("](K\x01K\x01u", ERR_FORMAT,
+        "the pickle is broken at byte 7: items are added to what cannot hold them"),
+    ROW("}K\x01"
+        "a",
+        ERR_FORMAT, "the pickle is broken at byte 4: items are added to what cannot hold them"),
+    ROW("N}b", ERR_FORMAT, "the pickle is broken at byte 3: attributes are given to what has none"),
+    ROW("})R", ERR_FORMAT,
+        "the pickle is broken at byte 3: what it calls is not a function of the list"),
+    ROW("ctorch\nHalfStorage\n)R", ERR_FORMAT,
+        "the pickle is broken at byte 21: what it calls is not a function of the list"),
+    ROW("}Q", ERR_FORMAT,
+        "the pickle is broken at byte 2: a persistent id is not that of a storage"),
+    ROW("ccollections\nOrderedDict\nN\x85R", ERR_FORMAT,
+        "the pickle is broken at byte 28: an OrderedDict has arguments"),
+    ROW(TENSOR ")R", ERR_FORMAT,
+        "the pickle is broken at byte 35: a tensor is not made of storage, offset, size and "
+        "stride")};
+
 static void everything_else_is_refused_by_name(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
-        ROW("\x80\x02"
-            "cposix\nsystem\nX\x02\0\0\0ls\x85R.",
-            ERR_UNSUPPORTED, "the pickle asks for posix.system" REFUSED),
-        ROW("cbuiltins\neval\n", ERR_UNSUPPORTED, "the pickle asks for builtins.eval" REFUSED),
-        ROW("ctorch\nFloatStorage.x\n", ERR_UNSUPPORTED,
-            "the pickle asks for torch.FloatStorage.x" REFUSED),
-        ROW("cto\x1b[2Jrch\nx\n", ERR_UNSUPPORTED, "the pickle asks for to\\x1b[2Jrch.x" REFUSED),
-        ROW("\x8c\x05posix\x8c\x06system\x93.", ERR_UNSUPPORTED,
-            "the pickle asks for posix.system" REFUSED),
-        ROW("(iposix\nsystem\n.", ERR_UNSUPPORTED,
-            "the pickle has opcode INST (0x69) at byte 1" REFUSED),
-        ROW("}\x81", ERR_UNSUPPORTED, "the pickle has opcode NEWOBJ (0x81) at byte 1" REFUSED),
-        ROW("\x82\x01", ERR_UNSUPPORTED, "the pickle has opcode EXT1 (0x82) at byte 0" REFUSED),
-        ROW("P0\n", ERR_UNSUPPORTED, "the pickle has opcode PERSID (0x50) at byte 0" REFUSED),
-        ROW("\xff", ERR_UNSUPPORTED,
-            "the pickle has opcode without a name (0xff) at byte 0" REFUSED),
-        ROW("", ERR_FORMAT, "the pickle is broken at byte 0: it ends before its STOP"),
-        ROW("}", ERR_FORMAT, "the pickle is broken at byte 1: it ends before its STOP"),
-        ROW(".", ERR_FORMAT, "the pickle is broken at byte 0: the stack is empty"),
-        ROW("K\x01.", ERR_FORMAT, "the pickle is broken at byte 2: what it holds is not a dict"),
-        ROW("}}.", ERR_FORMAT, "the pickle is broken at byte 2: what it holds is not a dict"),
-        ROW("X\xff\xff\xff\x7f"
-            "a",
-            ERR_FORMAT, "the pickle is broken at byte 5: it ends inside a text"),
-        ROW("J\x01", ERR_FORMAT, "the pickle is broken at byte 1: it ends inside a number"),
-        ROW("\x8a\x09", ERR_FORMAT,
-            "the pickle is broken at byte 2: a whole number of more than 8 bytes"),
-        ROW("ctorch", ERR_FORMAT, "the pickle is broken at byte 1: it ends inside a name"),
-        ROW("}r\xff\xff\xff\xff", ERR_RANGE,
-            "the pickle's memo has 4294967295 places, at most 1048576"),
-        ROW("h\x07", ERR_FORMAT,
-            "the pickle is broken at byte 2: the memo has nothing in that place"),
-        ROW("t", ERR_FORMAT, "the pickle is broken at byte 1: there is no mark on the stack"),
-        ROW("}(K\x01u", ERR_FORMAT, "the pickle is broken at byte 5: a key has no value"),
-        ROW("](K\x01K\x01u", ERR_FORMAT,
-            "the pickle is broken at byte 7: items are added to what cannot hold them"),
-        ROW("}K\x01"
-            "a",
-            ERR_FORMAT, "the pickle is broken at byte 4: items are added to what cannot hold them"),
-        ROW("N}b", ERR_FORMAT,
-            "the pickle is broken at byte 3: attributes are given to what has none"),
-        ROW("})R", ERR_FORMAT,
-            "the pickle is broken at byte 3: what it calls is not a function of the list"),
-        ROW("ctorch\nHalfStorage\n)R", ERR_FORMAT,
-            "the pickle is broken at byte 21: what it calls is not a function of the list"),
-        ROW("}Q", ERR_FORMAT,
-            "the pickle is broken at byte 2: a persistent id is not that of a storage"),
-        ROW("ccollections\nOrderedDict\nN\x85R", ERR_FORMAT,
-            "the pickle is broken at byte 28: an OrderedDict has arguments"),
-        ROW(TENSOR ")R", ERR_FORMAT,
-            "the pickle is broken at byte 35: a tensor is not made of storage, offset, size and "
-            "stride")};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof refused_pickles / sizeof *refused_pickles; i++) {
         struct pickle_tensor *t = NULL;
-        int n = 0, rc = pickle_read(&t, &n, rows[i].pickle, rows[i].n);
-        assert_string_equal(rc == 0 ? "read" : err_text(), rows[i].sentence);
-        assert_int_equal(rc, rows[i].code);
+        int n = 0, rc = pickle_read(&t, &n, refused_pickles[i].pickle, refused_pickles[i].n);
+        assert_string_equal(rc == 0 ? "read" : err_text(), refused_pickles[i].sentence);
+        assert_int_equal(rc, refused_pickles[i].code);
         assert_null(t);
     }
 }
@@ -211,6 +209,34 @@ struct part {
     size_t n;
 };
 
+/* An entry of so many bytes at `at`; flaw: NULL, or what it has in place of its own. */
+static void put_directory_entry(struct buf *directory, const char *name, uint64_t bytes,
+                                uint64_t at, const struct zip_flaw *flaw, bool wide)
+{
+    assert_ok(buf_add(directory, "PK\1\2", 4));
+    put(directory, 0, 4);
+    put(directory, flaw != NULL ? flaw->flags : 0, 2);
+    put(directory, flaw != NULL ? flaw->method : 0, 2);
+    put(directory, 0, 8);
+    put(directory, wide ? UINT32_MAX : bytes, 4);
+    put(directory, wide ? UINT32_MAX : bytes, 4);
+    put(directory, strlen(name), 2);
+    put(directory, wide ? 33 : 0, 2);
+    put(directory, 0, 10);
+    put(directory, wide ? UINT32_MAX : at, 4);
+    assert_ok(buf_str(directory, name));
+    if (wide) {
+        put(directory, 0x5555, 2); /* a field of someone else's comes first */
+        put(directory, 1, 2);
+        put(directory, 0, 1);
+        put(directory, 1, 2);
+        put(directory, 24, 2);
+        put(directory, bytes, 8);
+        put(directory, bytes, 8);
+        put(directory, at, 8);
+    }
+}
+
 static void make_zip(struct buf *b, const struct part *parts, int n, const struct zip_flaw *flaw)
 {
     struct buf directory = {0};
@@ -226,28 +252,7 @@ static void make_zip(struct buf *b, const struct part *parts, int n, const struc
         assert_ok(buf_str(b, name));
         put(b, 0, 7);
         assert_ok(buf_add(b, parts[i].text, parts[i].n));
-        assert_ok(buf_add(&directory, "PK\1\2", 4));
-        put(&directory, 0, 4);
-        put(&directory, bad ? flaw->flags : 0, 2);
-        put(&directory, bad ? flaw->method : 0, 2);
-        put(&directory, 0, 8);
-        put(&directory, wide ? UINT32_MAX : bytes, 4);
-        put(&directory, wide ? UINT32_MAX : bytes, 4);
-        put(&directory, strlen(name), 2);
-        put(&directory, wide ? 33 : 0, 2);
-        put(&directory, 0, 10);
-        put(&directory, wide ? UINT32_MAX : at, 4);
-        assert_ok(buf_str(&directory, name));
-        if (wide) {
-            put(&directory, 0x5555, 2); /* a field of someone else's comes first */
-            put(&directory, 1, 2);
-            put(&directory, 0, 1);
-            put(&directory, 1, 2);
-            put(&directory, 24, 2);
-            put(&directory, bytes, 8);
-            put(&directory, bytes, 8);
-            put(&directory, at, 8);
-        }
+        put_directory_entry(&directory, name, bytes, at, bad ? flaw : NULL, wide);
     }
     uint64_t at = flaw != NULL && flaw->directory_offset != 0 ? flaw->directory_offset : b->n;
     uint64_t entries = flaw != NULL && flaw->entries != 0 ? flaw->entries : (uint64_t)n;
@@ -318,74 +323,72 @@ static void reads_zips_narrow_and_wide(void **state)
     }
 }
 
+static const struct {
+    struct part parts[3];
+    struct zip_flaw flaw;
+    int code;
+    const char *sentence;
+} hostile_zips[] = {
+    {{DATA_PKL, {"archive/data/1", floats, 24}},
+     {0},
+     ERR_FORMAT,
+     "tensor w: its storage is not in the archive"},
+    {{DATA_PKL, {"archive/data/0", floats, 23}},
+     {0},
+     ERR_FORMAT,
+     "tensor w: its storage has 23 bytes, expected 6 x 4"},
+    {{DATA_PKL, {"archive/data/0", floats, 24}},
+     {.name = "archive/../../x"},
+     ERR_FORMAT,
+     "its entry \"archive/../../x\" has a name that leaves the archive"},
+    {{DATA_PKL},
+     {.name = "/etc/passwd"},
+     ERR_FORMAT,
+     "its entry \"/etc/passwd\" has a name that leaves the archive"},
+    {{DATA_PKL},
+     {.name = "..\\x"},
+     ERR_FORMAT,
+     "its entry \"..\\x\" has a name that leaves the archive"},
+    {{DATA_PKL},
+     {.method = 8},
+     ERR_UNSUPPORTED,
+     "its entry archive/data.pkl is compressed (method 8), torch stores without"},
+    {{DATA_PKL}, {.flags = 1}, ERR_UNSUPPORTED, "its entry archive/data.pkl is encrypted"},
+    {{DATA_PKL}, {.data_bytes = 100000}, ERR_FORMAT, "its entry archive/data.pkl of 100000 bytes"},
+    {{DATA_PKL},
+     {.data_bytes = UINT64_MAX, .wide = true},
+     ERR_FORMAT,
+     "its entry archive/data.pkl of 18446744073709551615 bytes"},
+    {{DATA_PKL}, {.entries = 60000}, ERR_FORMAT, " cannot have 60000 entries"},
+    {{DATA_PKL},
+     {.entries = UINT64_MAX, .wide = true},
+     ERR_FORMAT,
+     " cannot have 18446744073709551615 entries"},
+    {{DATA_PKL}, {.entries = 2}, ERR_FORMAT, "its zip directory"},
+    {{DATA_PKL}, {.directory_offset = 4}, ERR_FORMAT, "its zip directory is broken"},
+    {{DATA_PKL}, {.directory_offset = 1 << 30}, ERR_FORMAT, "ends beyond byte"},
+    {{DATA_PKL, DATA_PKL}, {0}, ERR_FORMAT, "it has two entries archive/data.pkl"},
+    {{{"word/document.xml", "<x/>", 4}}, {0}, ERR_FORMAT, "it has no data.pkl"},
+    {{DATA_PKL, {"archive/byteorder", "big", 3}},
+     {0},
+     ERR_UNSUPPORTED,
+     "its numbers are not little-endian"},
+    {{{"a/data.pkl", "}.", 2}}, {0}, ERR_FORMAT, "its data.pkl is no dict of tensors"}};
+
 static void hostile_zips_get_a_sentence(void **state)
 {
     (void)state;
-    static const struct {
-        struct part parts[3];
-        struct zip_flaw flaw;
-        int code;
-        const char *sentence;
-    } rows[] = {
-        {{DATA_PKL, {"archive/data/1", floats, 24}},
-         {0},
-         ERR_FORMAT,
-         "tensor w: its storage is not in the archive"},
-        {{DATA_PKL, {"archive/data/0", floats, 23}},
-         {0},
-         ERR_FORMAT,
-         "tensor w: its storage has 23 bytes, expected 6 x 4"},
-        {{DATA_PKL, {"archive/data/0", floats, 24}},
-         {.name = "archive/../../x"},
-         ERR_FORMAT,
-         "its entry \"archive/../../x\" has a name that leaves the archive"},
-        {{DATA_PKL},
-         {.name = "/etc/passwd"},
-         ERR_FORMAT,
-         "its entry \"/etc/passwd\" has a name that leaves the archive"},
-        {{DATA_PKL},
-         {.name = "..\\x"},
-         ERR_FORMAT,
-         "its entry \"..\\x\" has a name that leaves the archive"},
-        {{DATA_PKL},
-         {.method = 8},
-         ERR_UNSUPPORTED,
-         "its entry archive/data.pkl is compressed (method 8), torch stores without"},
-        {{DATA_PKL}, {.flags = 1}, ERR_UNSUPPORTED, "its entry archive/data.pkl is encrypted"},
-        {{DATA_PKL},
-         {.data_bytes = 100000},
-         ERR_FORMAT,
-         "its entry archive/data.pkl of 100000 bytes"},
-        {{DATA_PKL},
-         {.data_bytes = UINT64_MAX, .wide = true},
-         ERR_FORMAT,
-         "its entry archive/data.pkl of 18446744073709551615 bytes"},
-        {{DATA_PKL}, {.entries = 60000}, ERR_FORMAT, " cannot have 60000 entries"},
-        {{DATA_PKL},
-         {.entries = UINT64_MAX, .wide = true},
-         ERR_FORMAT,
-         " cannot have 18446744073709551615 entries"},
-        {{DATA_PKL}, {.entries = 2}, ERR_FORMAT, "its zip directory"},
-        {{DATA_PKL}, {.directory_offset = 4}, ERR_FORMAT, "its zip directory is broken"},
-        {{DATA_PKL}, {.directory_offset = 1 << 30}, ERR_FORMAT, "ends beyond byte"},
-        {{DATA_PKL, DATA_PKL}, {0}, ERR_FORMAT, "it has two entries archive/data.pkl"},
-        {{{"word/document.xml", "<x/>", 4}}, {0}, ERR_FORMAT, "it has no data.pkl"},
-        {{DATA_PKL, {"archive/byteorder", "big", 3}},
-         {0},
-         ERR_UNSUPPORTED,
-         "its numbers are not little-endian"},
-        {{{"a/data.pkl", "}.", 2}}, {0}, ERR_FORMAT, "its data.pkl is no dict of tensors"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof hostile_zips / sizeof *hostile_zips; i++) {
         struct buf b = {0};
         struct tensor_file f;
         int n = 0;
-        while (n < 3 && rows[i].parts[n].name != NULL)
+        while (n < 3 && hostile_zips[i].parts[n].name != NULL)
             n++;
-        make_zip(&b, rows[i].parts, n, &rows[i].flaw);
+        make_zip(&b, hostile_zips[i].parts, n, &hostile_zips[i].flaw);
         int rc = open_bytes(&f, &b);
-        if (rc == 0 || strstr(err_text(), rows[i].sentence) == NULL)
-            fail_msg("%s: expected %s", rc == 0 ? "read" : err_text(), rows[i].sentence);
-        assert_int_equal(rc, rows[i].code);
+        if (rc == 0 || strstr(err_text(), hostile_zips[i].sentence) == NULL)
+            fail_msg("%s: expected %s", rc == 0 ? "read" : err_text(), hostile_zips[i].sentence);
+        assert_int_equal(rc, hostile_zips[i].code);
         buf_release(&b);
     }
 }

@@ -190,72 +190,82 @@ static void descent_against_portable(const struct kernels *k, const struct kerne
         mem_free(state[i / 3][i % 3] - shift);
 }
 
-/* Rows of every length 0..70 and some longer, at every misalignment, nothing written past. */
-static void rows_against_portable(const struct kernels *k, const struct kernels *p, enum fill fill,
-                                  size_t n, size_t shift)
-{
-    float *x = floats(n + shift), *w = floats(n + shift), *b = floats(n + shift);
-    float *want = floats(n + shift), *got = floats(n + shift);
-    x += shift, w += shift, b += shift;
-    fill_floats(x, n, fill);
-    fill_floats(w, n, fill);
-    fill_floats(b, n, fill);
-    const size_t all = n + MARGIN;
-    float *a = got + shift, *e = want + shift;
-#define BOTH(what, ...)                                                                            \
+/* Inputs of n elements each, and what two tables make of them: n and MARGIN elements. */
+struct row_case {
+    const struct kernels *k, *portable;
+    enum fill fill;
+    size_t n;
+    const float *x, *b;
+    float *w, *got, *want;
+};
+
+/* The statement, in which t is a table, y its output and n the length, by both tables. */
+#define BOTH(c, what, ...)                                                                         \
     do {                                                                                           \
-        for (size_t i_ = 0; i_ < all; i_++)                                                        \
-            a[i_] = e[i_] = (float)(i_ % 7) - 3;                                                   \
+        for (size_t i_ = 0; i_ < (c)->n + MARGIN; i_++)                                            \
+            (c)->got[i_] = (c)->want[i_] = (float)(i_ % 7) - 3;                                    \
         {                                                                                          \
-            const struct kernels *t = p;                                                           \
-            float *y = e;                                                                          \
+            const struct kernels *t = (c)->portable;                                               \
+            float *y = (c)->want;                                                                  \
             __VA_ARGS__;                                                                           \
         }                                                                                          \
         {                                                                                          \
-            const struct kernels *t = k;                                                           \
-            float *y = a;                                                                          \
+            const struct kernels *t = (c)->k;                                                      \
+            float *y = (c)->got;                                                                   \
             __VA_ARGS__;                                                                           \
         }                                                                                          \
-        expect_floats(what, k, a, e, all);                                                         \
+        expect_floats(what, (c)->k, (c)->got, (c)->want, (c)->n + MARGIN);                         \
     } while (0)
-    BOTH("layernorm", t->row.layernorm(y, x, w, b, n, 1e-5f));
-    BOTH("add", t->row.add(y, x, n));
-    BOTH("scale", t->row.scale(y, n > 0 ? x[0] : 0, n));
-    BOTH("divide", t->row.divide(y, x, n > 0 ? w[0] : 1, n));
-    BOTH("finish store", t->matrix.epilogue(y, 0, x, 0, b, 1, n, EPILOGUE_STORE));
-    BOTH("finish without bias", t->matrix.epilogue(y, 0, x, 0, NULL, 1, n, EPILOGUE_STORE));
-    BOTH("finish add", t->matrix.epilogue(y, 0, x, 0, b, 1, n, EPILOGUE_ADD));
+
+static void rows_and_epilogues_against_portable(const struct row_case *c)
+{
+    const size_t n = c->n;
+    const float *x = c->x, *w = c->w, *b = c->b;
+    BOTH(c, "layernorm", t->row.layernorm(y, x, w, b, n, 1e-5f));
+    BOTH(c, "add", t->row.add(y, x, n));
+    BOTH(c, "scale", t->row.scale(y, n > 0 ? x[0] : 0, n));
+    BOTH(c, "divide", t->row.divide(y, x, n > 0 ? w[0] : 1, n));
+    BOTH(c, "finish store", t->matrix.epilogue(y, 0, x, 0, b, 1, n, EPILOGUE_STORE));
+    BOTH(c, "finish without bias", t->matrix.epilogue(y, 0, x, 0, NULL, 1, n, EPILOGUE_STORE));
+    BOTH(c, "finish add", t->matrix.epilogue(y, 0, x, 0, b, 1, n, EPILOGUE_ADD));
     for (int i = 0; i < N_ACTIVATIONS; i++) {
         const enum epilogue then = epilogue_activation((enum activation)i);
-        BOTH(activation_name((enum activation)i), t->matrix.epilogue(y, 0, x, 0, b, 1, n, then));
+        BOTH(c, activation_name((enum activation)i), t->matrix.epilogue(y, 0, x, 0, b, 1, n, then));
     }
-    BOTH("exp_sum", t->sampling.exp_sum(y, x, n, 0.5f, 1.25f));
-    BOTH("max", y[0] = t->sampling.max(x, n));
-    BOTH("admit", {
-        float top = t->sampling.sanitize(y, x, n);
-        assert_true(top == t->sampling.max(y, n));
-        for (size_t i = 0; i < n; i++)
-            assert_true(y[i] == (isnan(x[i]) ? -INFINITY : x[i] < FLT_MAX ? x[i] : FLT_MAX));
-    });
-    BOTH("exp_sum's sum", y[0] = (float)t->sampling.exp_sum(NULL, x, n, n > 0 ? t->sampling.max(x, n) : 0, 1));
-    double se = p->sampling.exp_sum(NULL, x, n, 1, 2), sk = k->sampling.exp_sum(NULL, x, n, 1, 2);
-    assert_true(se == sk || (isnan(se) && isnan(sk)));
-    assert_int_equal(k->sampling.argmax(x, n), p->sampling.argmax(x, n));
-    BOTH("narrow and widen", {
+    BOTH(c, "narrow and widen", {
         uint16_t half[MAX + 1];
         half[n] = 77;
         t->row.half_from_f32(half, x, n);
         assert_int_equal(half[n], 77);
         t->row.half_to_f32(y, half, n);
     });
-    BOTH("select", {
+}
+
+static void sampling_against_portable(const struct row_case *c)
+{
+    const size_t n = c->n;
+    const struct kernels *k = c->k, *p = c->portable;
+    const float *x = c->x;
+    BOTH(c, "exp_sum", t->sampling.exp_sum(y, x, n, 0.5f, 1.25f));
+    BOTH(c, "max", y[0] = t->sampling.max(x, n));
+    BOTH(c, "admit", {
+        float top = t->sampling.sanitize(y, x, n);
+        assert_true(top == t->sampling.max(y, n));
+        for (size_t i = 0; i < n; i++)
+            assert_true(y[i] == (isnan(x[i]) ? -INFINITY : x[i] < FLT_MAX ? x[i] : FLT_MAX));
+    });
+    BOTH(c, "exp_sum's sum", y[0] = (float)t->sampling.exp_sum(NULL, x, n, n > 0 ? t->sampling.max(x, n) : 0, 1));
+    double se = p->sampling.exp_sum(NULL, x, n, 1, 2), sk = k->sampling.exp_sum(NULL, x, n, 1, 2);
+    assert_true(se == sk || (isnan(se) && isnan(sk)));
+    assert_int_equal(k->sampling.argmax(x, n), p->sampling.argmax(x, n));
+    BOTH(c, "select", {
         int32_t index[MAX + 1];
         size_t count = t->sampling.select(index, x, n, 0.25f, 1.5f);
         y[0] = (float)count;
         for (size_t i = 0; i < count; i++)
             y[i] = (float)index[i];
     });
-    BOTH("gather", {
+    BOTH(c, "gather", {
         int32_t index[MAX + 1];
         size_t count = t->sampling.select(index, x, n, -1, 1);
         memcpy(y, x, n * sizeof *y);
@@ -263,23 +273,41 @@ static void rows_against_portable(const struct kernels *k, const struct kernels 
         for (size_t i = 0; i < count; i++)
             assert_true(y[i] == x[index[i]]);
     });
-    if (fill != SPECIAL)
-        BOTH("sum_least", y[0] = (float)t->sampling.sum_least(w, x, n, 0.25f));
+    if (c->fill != SPECIAL)
+        BOTH(c, "sum_least", y[0] = (float)t->sampling.sum_least(c->w, x, n, 0.25f));
+}
+
+static void softmax_against_portable(const struct row_case *c)
+{
+    const size_t n = c->n;
     if (n >= 64)
         for (int seen = 1; seen <= 64; seen += 7)
-            BOTH("softmax_block", {
+            BOTH(c, "softmax_block", {
                 float m = seen % 2 ? -INFINITY : 0.75f, sum = 2;
-                memcpy(y, x, 64 * sizeof *y);
+                memcpy(y, c->x, 64 * sizeof *y);
                 float ratio = t->attention.softmax_block(y, seen, 0.125f, &m, &sum);
                 y[64 % n] = ratio;
                 y[(64 + 1) % n] = m;
                 y[(64 + 2) % n] = sum;
             });
-    mem_free(x - shift);
-    mem_free(w - shift);
-    mem_free(b - shift);
-    mem_free(want);
-    mem_free(got);
+}
+
+/* Rows of every length 0..70 and some longer, at every misalignment, nothing written past. */
+static void rows_against_portable(const struct kernels *k, const struct kernels *p, enum fill fill,
+                                  size_t n, size_t shift)
+{
+    float *block[5]; /* x, w, b, got, want */
+    for (int i = 0; i < 5; i++)
+        block[i] = floats(n + shift) + shift;
+    for (int i = 0; i < 3; i++)
+        fill_floats(block[i], n, fill);
+    const struct row_case c = {k,        p,        fill,     n,       block[0],
+                               block[2], block[1], block[3], block[4]};
+    rows_and_epilogues_against_portable(&c);
+    sampling_against_portable(&c);
+    softmax_against_portable(&c);
+    for (int i = 0; i < 5; i++)
+        mem_free(block[i] - shift);
 }
 
 static void test_rows(void **state)

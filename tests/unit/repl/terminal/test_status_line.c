@@ -1,9 +1,11 @@
-/* The status line of standard error, on a terminal of its own. */
+/* The status line of standard error, on a terminal of its own: notes do not run into it, it is one
+ * row, drawn no more often than it can be read, and a terminal that cannot draw over it has none. */
 #include "repl/terminal/status_line.h"
 
 #include "model/base/buf.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/train_lines.h"
+#include "tests/lib/still_clock.h"
 #include "tests/lib/test.h"
 
 #include <fcntl.h>
@@ -16,7 +18,7 @@
 static const struct metrics some = {.n_steps = 10, .loss = 3};
 
 /* What a terminal of 40 columns, by this TERM, is sent while `work` is done. */
-static void show(struct buf *out, const char *term, void (*work)(void))
+static void show_work(struct buf *out, const char *term, void (*work)(void))
 {
     struct winsize size = {.ws_col = 40, .ws_row = 5};
     int ours, theirs, before = dup(STDERR_FILENO);
@@ -25,6 +27,7 @@ static void show(struct buf *out, const char *term, void (*work)(void))
     setenv("TERM", term, 1);
     unsetenv("NO_COLOR");
     dup2(theirs, STDERR_FILENO);
+    still_clock_pass(1);
     work();
     progress_wipe();
     dup2(before, STDERR_FILENO);
@@ -51,7 +54,7 @@ static void notes_begin_a_line(void **state)
 {
     (void)state;
     struct buf sent = {0};
-    show(&sent, "xterm", warn_below_bar);
+    show_work(&sent, "xterm", warn_below_bar);
     assert_string_equal(buf_text(&sent), "\r\033[2m[========>               ] step  4/10, \033[0m"
                                          "\033[K\r\033[Kprattle: a checkpoint has another's\r\n"
                                          "file and stays, as it is no one's here\r\n");
@@ -70,7 +73,7 @@ static void one_line_is_drawn_over(void **state)
 {
     (void)state;
     struct buf sent = {0};
-    show(&sent, "xterm", draw_twice);
+    show_work(&sent, "xterm", draw_twice);
     assert_string_equal(buf_text(&sent),
                         "\r\033[2mone that is longer than the terminal is\033[0m\033[K"
                         "\r\033[2mtwo\033[0m\033[K\r\033[K");
@@ -82,10 +85,37 @@ static void work_slowly(void)
     const struct progress *p = progress_show();
     for (int i = 0; i < 8; i++) {
         assert_ok(progress_step(p, "reading", (uint64_t)i, 100));
-        usleep(100000);
+        still_clock_pass(0.125);
     }
     train_lines_draw_bar(&some, 4, 0);
     progress_note(p, "a note");
+}
+
+static void work_fast(void)
+{
+    const struct progress *p = progress_show();
+    for (int i = 0; i < 1000; i++) {
+        assert_ok(progress_step(p, "reading", (uint64_t)i, 1001));
+        still_clock_pass(0.001);
+    }
+}
+
+static int count_draws(const struct buf *sent)
+{
+    int n = 0;
+    for (const char *at = buf_text(sent); (at = strstr(at, "reading")) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* A second of work has its first line after 0.4 s, and then one every 0.1 s. */
+static void it_is_drawn_ten_times_a_second(void **state)
+{
+    (void)state;
+    struct buf sent = {0};
+    show_work(&sent, "xterm", work_fast);
+    assert_in_range(count_draws(&sent), 5, 6);
+    buf_release(&sent);
 }
 
 /* It could only be drawn below itself, again and again. */
@@ -93,12 +123,16 @@ static void a_dumb_terminal_has_none(void **state)
 {
     (void)state;
     struct buf sent = {0};
-    show(&sent, "dumb", work_slowly);
+    show_work(&sent, "dumb", work_slowly);
     assert_string_equal(buf_text(&sent), "prattle: a note\r\n");
     sent.n = 0;
-    show(&sent, "xterm", work_slowly);
-    assert_non_null(strstr(buf_text(&sent), "\r\033[2mreading: 6 of 100, 6 %"));
-    assert_non_null(strstr(buf_text(&sent), "step  5/10\033[0m\033[K\r\033[Kprattle: a note\r\n"));
+    show_work(&sent, "xterm", work_slowly);
+    assert_string_equal(buf_text(&sent), "\r\033[2mreading: 4 of 100, 4 %, 12 s left\033[0m\033[K"
+                                         "\r\033[2mreading: 5 of 100, 5 %, 12 s left\033[0m\033[K"
+                                         "\r\033[2mreading: 6 of 100, 6 %, 12 s left\033[0m\033[K"
+                                         "\r\033[2mreading: 7 of 100, 7 %, 12 s left\033[0m\033[K"
+                                         "\r\033[2m[=========>              ] step  5/10\033[0m\033[K"
+                                         "\r\033[Kprattle: a note\r\n");
     buf_release(&sent);
 }
 
@@ -107,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notes_begin_a_line),
         cmocka_unit_test(one_line_is_drawn_over),
+        cmocka_unit_test(it_is_drawn_ten_times_a_second),
         cmocka_unit_test(a_dumb_terminal_has_none),
     };
     return cmocka_run_group_tests_name("status_line", tests, NULL, NULL);

@@ -191,7 +191,8 @@ static void write_text(void *user, int answer, const char *bytes, size_t n)
         return;
 }
 
-/* Streaming to a terminal whose other end a process of its own reads. */
+/* Streaming to a terminal whose other end a process of its own reads; that ends by _exit, since what
+ * is buffered here is its parent's to write. */
 int bench_stream(struct bench *b)
 {
     struct generate_config g = bench_plain(b);

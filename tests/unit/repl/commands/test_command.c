@@ -1,11 +1,9 @@
+/* Lines of commands: each is run or refused in a sentence that fits, and leaves nothing behind. */
 #include "tests/lib/test.h"
 
 #include "repl/commands/command.h"
-#include "repl/commands/complete.h"
 #include "repl/commands/table.h"
-#include "repl/session/json_lines.h"
 #include "repl/session/repl.h"
-#include "repl/terminal/term.h"
 #include "train/config/run_config.h"
 
 #include <stdio.h>
@@ -205,185 +203,6 @@ static void settings_are_set(void **state)
     assert_int_equal(r->options.settings.sampler.top_k, 0);
 }
 
-static bool offers(const char *before, const char *word, const char *wanted, bool *paths)
-{
-    struct completion c = {0};
-    bool found = false;
-    complete(&c, before, word);
-    for (int i = 0; i < c.n; i++)
-        found = found || strcmp(c.words[i], wanted) == 0;
-    if (paths != NULL)
-        *paths = c.paths;
-    completion_release(&c);
-    return found;
-}
-
-static void tab_offers_what_fits(void **state)
-{
-    (void)state;
-    bool paths;
-    assert_true(offers("", ":s", ":session", NULL));
-    assert_false(offers("", "s", ":session", NULL));
-    assert_true(offers(":set ", "top", "top_k", NULL));
-    assert_false(offers(":set ", "", "force", NULL));
-    assert_true(offers(":set on_full ", "", "slide", NULL));
-    assert_true(offers(":set trim ", "", "off", NULL));
-    assert_false(offers(":set trim on ", "", "off", NULL));
-    assert_true(offers(":set kernels ", "", "portable", NULL));
-    assert_true(offers(":session ", "", "load", &paths));
-    assert_false(paths);
-    offers(":session load ", "", "", &paths);
-    assert_true(paths);
-    assert_true(offers(":data ", "", "info", &paths));
-    assert_false(paths);
-    assert_false(offers(":data info ", "", "info", &paths));
-    assert_true(paths);
-    offers(":load ", "", "", &paths);
-    assert_true(paths);
-    assert_true(offers(":save x ", "--", "--force", NULL));
-    assert_false(offers(":load x ", "--", "--force", NULL));
-    assert_true(offers(":help ", "", "regen", NULL));
-    assert_true(offers(":help ", "", "top_k", NULL));
-    assert_false(offers("My name ", "", "top_k", NULL));
-}
-
-/* Words of a table: each of it, and no kind's name. */
-static void tab_offers_the_words_of_tables(void **state)
-{
-    (void)state;
-    static const char *const cases[][2] = {{":lora ", "merge"},      {":eval ", "lambada"},
-                                           {":eval ", "kl"},         {":eval ", "history"},
-                                           {":bench ", "limits"},    {":bench ", "train"},
-                                           {":plot ", "loss_scale"}, {":help ", "presets"},
-                                           {":help ", "systems"},    {":set kernels ", "auto"}};
-    bool paths;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (!offers(cases[i][0], "", cases[i][1], NULL))
-            fail_msg("%sdoes not offer %s", cases[i][0], cases[i][1]);
-        assert_false(offers(cases[i][0], "", "word", NULL));
-        assert_false(offers(cases[i][0], "", "value", NULL));
-    }
-    for (int i = 0; eval_at(i) != NULL; i++)
-        assert_true(offers(":eval ", "", eval_at(i)->name, NULL));
-    assert_false(offers(":lora load ", "", "merge", &paths));
-    assert_true(paths);
-    assert_false(offers(":plot over=", "", "step", NULL)); /* it is so anyway */
-}
-
-static void tab_knows_the_settings_of_a_run(void **state)
-{
-    (void)state;
-    bool paths;
-    assert_true(offers(":train ", "fine", "finetune", &paths));
-    assert_true(paths);
-    assert_true(offers(":train ", "st", "status", NULL));
-    assert_false(offers(":train finetune ", "st", "status", NULL));
-    assert_true(offers(":train finetune ", "st", "steps=", &paths));
-    assert_true(paths);
-    assert_true(offers(":train finetune ", "optimizer.", "optimizer.grad_clip=", NULL));
-    assert_true(offers(":train resume ", "lea", "learning_rate=", NULL));
-    assert_true(offers(":train show ", "fine", "finetune", NULL));
-    assert_true(offers(":train show finetune ", "lea", "learning_rate=", NULL));
-    assert_false(offers(":train status ", "lea", "learning_rate=", &paths));
-    assert_true(paths);
-    /* Behind a setting, what it may be. */
-    assert_false(offers(":train finetune data=", "", "steps=", &paths));
-    assert_true(paths);
-    offers(":train finetune validation=\"", "my te", "", &paths);
-    assert_true(paths);
-    offers(":train checkpoint.folder=", "", "", &paths);
-    assert_true(paths);
-    assert_true(offers(":train finetune schedule=", "co", "cosine_ramp", &paths));
-    assert_false(paths);
-    assert_true(offers(":train finetune precision=", "", "float16", NULL));
-    assert_true(offers(":train finetune keep_best=", "", "off", NULL));
-    assert_false(offers(":train finetune nonsense=", "", "off", &paths));
-    assert_false(paths);
-    assert_true(offers(":plot ", "ov", "over=machine_hours", NULL));
-    assert_true(offers(":plot loss over=", "m", "machine_hours", &paths));
-    assert_false(paths);
-    assert_false(offers(":plot loss over=", "l", "loss", NULL));
-    assert_true(offers(":set on_full=", "", "slide", NULL));
-}
-
-static void text_is_made_visible(void **state)
-{
-    (void)state;
-    static const char *const cases[][2] = {
-        {"plain\n\ttext", "plain\n\ttext"},
-        {"\033]0;x\a", "\\x1b]0;x\\x07"},
-        {"a\rb\bc\x7f", "a\\x0db\\x08c\\x7f"},
-        {"\xc2\x9b"
-         "31m",
-         "\\xc2\\x9b31m"},
-        {"\xff\xc3", "\\xff\\xc3"},
-        {"h\xc3\xa9 \xf0\x9f\x98\x80", "h\xc3\xa9 \xf0\x9f\x98\x80"},
-        {"\xe2\x80\xae"
-         "abc",
-         "\\xe2\\x80\\xae"
-         "abc"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct buf out = {0};
-        assert_ok(term_visible(&out, cases[i][0], strlen(cases[i][0])));
-        assert_string_equal(buf_text(&out), cases[i][1]);
-        buf_release(&out);
-    }
-}
-
-static void json_lines_are_read(void **state)
-{
-    struct repl *r = *state;
-    struct json_prompt p;
-    static const char good[] = "{\"prompt\":\"a\\u0000b\",\"top-k\":5,\"temperature\":0.25,"
-                               "\"trim\":false,\"stop\":\"x\"}";
-    assert_ok(json_line_prompt(&p, good, sizeof good - 1, &r->options.settings));
-    assert_int_equal(p.n, 3);
-    assert_memory_equal(p.text, "a\0b", 3);
-    assert_int_equal(p.settings.sampler.top_k, 5);
-    assert_true(p.settings.sampler.temperature == 0.25f);
-    assert_false(p.settings.generate.trim);
-    json_prompt_release(&p);
-    static const char *const bad[][2] = {
-        {"", "not JSON"},
-        {"[1]", "expected an object"},
-        {"null", "expected an object"},
-        {"{\"prompt\": \"a\",}", "at column 16"},
-        {"{}", "there is no \"prompt\""},
-        {"{\"prompt\": 3}", "prompt must be a text"},
-        {"{\"prompt\": \"a\", \"prompt\": \"b\"}", "not JSON: duplicate"},
-        {"{\"prompt\": \"a\", \"tempature\": 1}", "did you mean temperature?"},
-        {"{\"prompt\": \"a\", \"threads\": 1}", "threads cannot be given for a single line"},
-        {"{\"prompt\": \"a\", \"top_p\": 7}", "top_p is 7, must be 0 to 1"},
-        {"{\"prompt\": \"a\", \"top_p\": null}", "top_p must be a text, a number"},
-        {"{\"ids\": [1, -2]}", "ids[1] is no token id"},
-        {"{\"ids\": [1], \"prompt\": \"a\"}", "give one of them"},
-        {"{\"prompt\": \"\xff\"}", "not JSON"},
-    };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_true(json_line_prompt(&p, bad[i][0], strlen(bad[i][0]), &r->options.settings) != 0);
-        if (strstr(err_text(), bad[i][1]) == NULL)
-            fail_msg("%s: \"%s\" does not say \"%s\"", bad[i][0], err_text(), bad[i][1]);
-        json_prompt_release(&p);
-    }
-}
-
-static void json_lines_are_written(void **state)
-{
-    (void)state;
-    token_id ids[] = {7, 8};
-    float logprobs[] = {-0.5f, -1.25f};
-    struct answer a = {.ids = {ids, 2, 2}, .logprobs = logprobs, .finish = FINISH_LENGTH};
-    struct buf out = {0};
-    assert_ok(buf_add(&a.text, "\n\xff\"", 3));
-    assert_ok(json_line_answer(&out, "p", 1, &a, 1));
-    assert_string_equal(buf_text(&out),
-                        "{\"prompt\":\"p\",\"text\":\"\\n\xef\xbf\xbd\\\"\",\"ids\":[7,8],"
-                        "\"logprobs\":[-0.5,-1.25],\"finish_reason\":\"length\"}\n");
-    buf_release(&out);
-    buf_release(&a.text);
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_repl, close_repl)
 
 int main(void)
@@ -395,12 +214,6 @@ int main(void)
         TEST(rows_are_sound),
         TEST(bad_lines_are_explained),
         TEST(settings_are_set),
-        TEST(tab_offers_what_fits),
-        TEST(tab_offers_the_words_of_tables),
-        TEST(tab_knows_the_settings_of_a_run),
-        TEST(text_is_made_visible),
-        TEST(json_lines_are_read),
-        TEST(json_lines_are_written),
     };
-    return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

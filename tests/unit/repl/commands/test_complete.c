@@ -1,0 +1,121 @@
+/* What Tab offers at each place of a line, and whether file names as well. */
+#include "tests/lib/test.h"
+
+#include "repl/commands/command.h"
+#include "repl/commands/complete.h"
+#include "repl/commands/table.h"
+#include "train/eval/eval.h"
+
+#include <string.h>
+
+static bool offers(const char *before, const char *word, const char *wanted, bool *paths)
+{
+    struct completion c = {0};
+    bool found = false;
+    complete(&c, before, word);
+    for (int i = 0; i < c.n; i++)
+        found = found || strcmp(c.words[i], wanted) == 0;
+    if (paths != NULL)
+        *paths = c.paths;
+    completion_release(&c);
+    return found;
+}
+
+static void tab_offers_what_fits(void **state)
+{
+    (void)state;
+    bool paths;
+    assert_true(offers("", ":s", ":session", NULL));
+    assert_false(offers("", "s", ":session", NULL));
+    assert_true(offers(":set ", "top", "top_k", NULL));
+    assert_false(offers(":set ", "", "force", NULL));
+    assert_true(offers(":set on_full ", "", "slide", NULL));
+    assert_true(offers(":set trim ", "", "off", NULL));
+    assert_false(offers(":set trim on ", "", "off", NULL));
+    assert_true(offers(":set kernels ", "", "portable", NULL));
+    assert_true(offers(":session ", "", "load", &paths));
+    assert_false(paths);
+    offers(":session load ", "", "", &paths);
+    assert_true(paths);
+    assert_true(offers(":data ", "", "info", &paths));
+    assert_false(paths);
+    assert_false(offers(":data info ", "", "info", &paths));
+    assert_true(paths);
+    offers(":load ", "", "", &paths);
+    assert_true(paths);
+    assert_true(offers(":save x ", "--", "--force", NULL));
+    assert_false(offers(":load x ", "--", "--force", NULL));
+    assert_true(offers(":help ", "", "regen", NULL));
+    assert_true(offers(":help ", "", "top_k", NULL));
+    assert_false(offers("My name ", "", "top_k", NULL));
+}
+
+/* Words of a table: each of it, and no kind's name. */
+static void tab_offers_the_words_of_tables(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{":lora ", "merge"},      {":eval ", "lambada"},
+                                           {":eval ", "kl"},         {":eval ", "history"},
+                                           {":bench ", "limits"},    {":bench ", "train"},
+                                           {":plot ", "loss_scale"}, {":help ", "presets"},
+                                           {":help ", "systems"},    {":set kernels ", "auto"}};
+    bool paths;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!offers(cases[i][0], "", cases[i][1], NULL))
+            fail_msg("%sdoes not offer %s", cases[i][0], cases[i][1]);
+        assert_false(offers(cases[i][0], "", "word", NULL));
+        assert_false(offers(cases[i][0], "", "value", NULL));
+    }
+    for (int i = 0; eval_at(i) != NULL; i++)
+        assert_true(offers(":eval ", "", eval_at(i)->name, NULL));
+    assert_false(offers(":lora load ", "", "merge", &paths));
+    assert_true(paths);
+    assert_false(offers(":plot over=", "", "step", NULL)); /* it is so anyway */
+}
+
+static void tab_knows_the_settings_of_a_run(void **state)
+{
+    (void)state;
+    bool paths;
+    assert_true(offers(":train ", "fine", "finetune", &paths));
+    assert_true(paths);
+    assert_true(offers(":train ", "st", "status", NULL));
+    assert_false(offers(":train finetune ", "st", "status", NULL));
+    assert_true(offers(":train finetune ", "st", "steps=", &paths));
+    assert_true(paths);
+    assert_true(offers(":train finetune ", "optimizer.", "optimizer.grad_clip=", NULL));
+    assert_true(offers(":train resume ", "lea", "learning_rate=", NULL));
+    assert_true(offers(":train show ", "fine", "finetune", NULL));
+    assert_true(offers(":train show finetune ", "lea", "learning_rate=", NULL));
+    assert_false(offers(":train status ", "lea", "learning_rate=", &paths));
+    assert_true(paths);
+    /* Behind a setting, what it may be. */
+    assert_false(offers(":train finetune data=", "", "steps=", &paths));
+    assert_true(paths);
+    offers(":train finetune validation=\"", "my te", "", &paths);
+    assert_true(paths);
+    offers(":train checkpoint.folder=", "", "", &paths);
+    assert_true(paths);
+    assert_true(offers(":train finetune schedule=", "co", "cosine_ramp", &paths));
+    assert_false(paths);
+    assert_true(offers(":train finetune precision=", "", "float16", NULL));
+    assert_true(offers(":train finetune keep_best=", "", "off", NULL));
+    assert_false(offers(":train finetune nonsense=", "", "off", &paths));
+    assert_false(paths);
+    assert_true(offers(":plot ", "ov", "over=machine_hours", NULL));
+    assert_true(offers(":plot loss over=", "m", "machine_hours", &paths));
+    assert_false(paths);
+    assert_false(offers(":plot loss over=", "l", "loss", NULL));
+    assert_true(offers(":set on_full=", "", "slide", NULL));
+}
+
+int main(void)
+{
+    commands_use(command_table);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tab_offers_what_fits),
+        cmocka_unit_test(tab_offers_the_words_of_tables),
+        cmocka_unit_test(tab_knows_the_settings_of_a_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

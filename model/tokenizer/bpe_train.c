@@ -14,13 +14,13 @@ static const char END_OF_TEXT[] = BPE_END_OF_TEXT;
 struct pair {
     token_id left, right;
     int64_t count;
-    /* In this step it came up in n words, the last of them last_word; their places in
-     * the pool are filled from `fill` on. */
+    /* In this step it came up in n words, the last of them last_word; the pool
+     * has room for them, from `fill` on still to be filled. */
     uint32_t step, last_word;
     size_t n, fill;
 };
 
-/* A place in the queue. */
+/* An element of the queue. */
 struct entry {
     int64_t count; /* the pair's when it was last looked at */
     uint32_t pair;
@@ -334,7 +334,7 @@ static int count_pairs(struct training *t, const struct progress *p)
 }
 
 /* Texts one behind the other, each with a NUL. */
-struct texts {
+struct text_list {
     struct buf bytes;
     const char **list; /* [n]; owned */
     size_t n;
@@ -347,7 +347,7 @@ static int add_token_text(struct training *t, struct buf *b, size_t id)
     return id == 0 ? buf_str(b, END_OF_TEXT) : byte_text_encode(b, bytes, token->n);
 }
 
-static int list_texts(struct texts *texts, size_t n)
+static int list_texts(struct text_list *texts, size_t n)
 {
     texts->list = mem_array(n, sizeof *texts->list);
     if (texts->list == NULL)
@@ -358,7 +358,7 @@ static int list_texts(struct texts *texts, size_t n)
     return 0;
 }
 
-static int write_merges(struct training *t, struct texts *merges)
+static int write_merges(struct training *t, struct text_list *merges)
 {
     int rc = 0;
     for (uint32_t i = 0; i < t->step && rc == 0; i++) {
@@ -373,7 +373,7 @@ static int write_merges(struct training *t, struct texts *merges)
 
 static int make_tokenizer(struct tokenizer **out, struct training *t)
 {
-    struct texts tokens = {0}, merges = {0};
+    struct text_list tokens = {0}, merges = {0};
     int rc = write_merges(t, &merges);
     for (size_t id = 0; id < t->tokens.n && rc == 0; id++)
         if ((rc = add_token_text(t, &tokens.bytes, id)) == 0)

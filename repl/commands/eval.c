@@ -31,16 +31,16 @@ static int refuse_unknown_eval(const char *name)
 }
 
 /* What the words ask for: paths are NULL where none is given. */
-struct wish {
+struct eval_request {
     const struct eval *eval;
     const char *other, *path;
 };
 
 /* A file alone is a text. */
-static int choose_eval(struct wish *w, const struct call *c)
+static int choose_eval(struct eval_request *w, const struct call *c)
 {
     int used = 1;
-    *w = (struct wish){.eval = eval_find(c->words[0])};
+    *w = (struct eval_request){.eval = eval_find(c->words[0])};
     if (w->eval == NULL && c->n == 1) {
         char *file = file_expand(c->words[0]);
         if (file == NULL)
@@ -117,7 +117,7 @@ static int report_result(const struct repl *r, const struct eval_result *result,
     return rc;
 }
 
-static int measure_model(struct repl *r, const struct wish *w)
+static int measure_model(struct repl *r, const struct eval_request *w)
 {
     const struct settings *s = &r->options.settings;
     struct engine other = {0};
@@ -196,7 +196,7 @@ const char *cmd_eval_word(int i)
 
 int cmd_eval(struct repl *r, const struct call *c)
 {
-    struct wish w;
+    struct eval_request w;
     if (strcmp(c->words[0], "history") == 0)
         return c->n == 1 ? show_history(r) : command_usage(c, "history");
     int rc = choose_eval(&w, c);

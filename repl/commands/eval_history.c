@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What is compared: a model's weights in a precision; and what was measured, by its definition. */
-struct comparison {
+struct history_comparison {
     const struct eval_history *h;
     const json_t **models;    /* [n_models]: the newest record of each, by its first one's age */
     const json_t **questions; /* [n_questions]: a record of each definition */
@@ -65,7 +65,8 @@ static bool record_is_partial(const json_t *record)
 }
 
 /* The newest result that model m has for question q; a whole one rather than a part. */
-static const json_t *find_record(const struct comparison *c, const json_t *m, const json_t *q)
+static const json_t *find_record(const struct history_comparison *c, const json_t *m,
+                                 const json_t *q)
 {
     const json_t *found = NULL;
     for (size_t i = c->h->n; i-- > 0 && (found == NULL || record_is_partial(found));) {
@@ -111,7 +112,7 @@ static int put_source_cell(struct table *t, int column, const json_t *record)
     return rc;
 }
 
-static int put_facts(struct table *t, const struct comparison *c, size_t first)
+static int put_facts(struct table *t, const struct history_comparison *c, size_t first)
 {
     static const struct {
         const char *head, *key;
@@ -148,8 +149,8 @@ static int put_figure_cell(struct table *t, int column, const json_t *record, co
 }
 
 /* In text a heading says what was measured, which leaves the columns room; elsewhere each row. */
-static int put_question(struct table *t, const struct comparison *c, size_t first, size_t number,
-                        enum table_format format)
+static int put_question(struct table *t, const struct history_comparison *c, size_t first,
+                        size_t number, enum table_format format)
 {
     const json_t *q = c->questions[number];
     const char *name;
@@ -179,7 +180,7 @@ static int put_question(struct table *t, const struct comparison *c, size_t firs
 
 /* ---- the whole ---- */
 
-static int make_table(struct buf *out, const struct comparison *c, size_t first,
+static int make_table(struct buf *out, const struct history_comparison *c, size_t first,
                       enum table_format format)
 {
     size_t n = c->n_models - first;
@@ -224,7 +225,7 @@ static int widest_line(const struct buf *text)
 }
 
 /* What the numbers in brackets stand for. */
-static int put_definitions(struct buf *out, const struct comparison *c)
+static int put_definitions(struct buf *out, const struct history_comparison *c)
 {
     int rc = 0;
     for (size_t i = 0; i < c->n_questions && rc == 0; i++) {
@@ -241,8 +242,8 @@ static int put_definitions(struct buf *out, const struct comparison *c)
     return rc;
 }
 
-static int format_comparison(struct buf *out, const struct comparison *c, enum table_format format,
-                             int width)
+static int format_comparison(struct buf *out, const struct history_comparison *c,
+                             enum table_format format, int width)
 {
     size_t first = 0;
     struct buf table = {0};
@@ -263,7 +264,7 @@ static int format_comparison(struct buf *out, const struct comparison *c, enum t
 }
 
 /* For programs, the records of what a table would show. */
-static int put_records(struct buf *out, const struct comparison *c)
+static int put_records(struct buf *out, const struct history_comparison *c)
 {
     json_t *all = json_array();
     for (size_t q = 0; q < c->n_questions; q++)
@@ -278,7 +279,7 @@ static int put_records(struct buf *out, const struct comparison *c)
 int eval_report_history(const struct eval_history *h, enum table_format format, int width,
                         struct buf *out)
 {
-    struct comparison c = {.h = h};
+    struct history_comparison c = {.h = h};
     c.models = mem_array(h->n, sizeof *c.models);
     c.questions = mem_array(h->n, sizeof *c.questions);
     int rc = c.models == NULL || c.questions == NULL ? ERR_NOMEM : 0;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BAR = 24, LAYER = 6, PLACE = 34 };
+enum { BAR = 24, LAYER = 6, SITE = 34 };
 static const char NEXT_ROW[] = "\n    ";
 static const double EVERY_S = 0.1;
 
@@ -123,13 +123,13 @@ void train_lines_show(const struct metrics *m)
     buf_release(&line);
 }
 
-/* The places first to last side by side. */
-static void show_places(const struct activation_stats *w, int first, int last)
+/* The sites first to last side by side. */
+static void show_sites(const struct activation_stats *w, int first, int last)
 {
-    static const char *const places[N_ACTIVATION_SITES] = {"attention", "inside the mlp", "residual"};
+    static const char *const sites[N_ACTIVATION_SITES] = {"attention", "inside the mlp", "residual"};
     printf("%-*s", LAYER, "");
     for (int k = first; k <= last; k++)
-        printf("%*s", PLACE, places[k]);
+        printf("%*s", SITE, sites[k]);
     printf("\n%-*s", LAYER, "layer");
     for (int k = first; k <= last; k++)
         printf("%10s%9s%9s%6s", "mean", "std", "max", "zero");
@@ -147,12 +147,12 @@ static void show_places(const struct activation_stats *w, int first, int last)
 void train_lines_show_activations(const struct metrics *m, const struct activation_stats *w)
 {
     const int width = term_is(stdout) ? term_width(stdout) : INT_MAX;
-    int each = (width - LAYER) / PLACE;
+    int each = (width - LAYER) / SITE;
     each = each < 1 ? 1 : each > N_ACTIVATION_SITES ? N_ACTIVATION_SITES : each;
     progress_wipe();
     printf("%sactivations at step %" PRId64 "\n", term_dim(stdout), m->step);
     for (int k = 0; k < N_ACTIVATION_SITES; k += each)
-        show_places(w, k, k + each > N_ACTIVATION_SITES ? N_ACTIVATION_SITES - 1 : k + each - 1);
+        show_sites(w, k, k + each > N_ACTIVATION_SITES ? N_ACTIVATION_SITES - 1 : k + each - 1);
     fputs(term_plain(stdout), stdout);
     fflush(stdout);
 }

@@ -266,7 +266,7 @@ static int make_prefix(char **out, const char *key)
 /* ---- encoding ---- */
 
 /* A chunk of text and what it becomes. */
-struct slot {
+struct chunk {
     struct buf text;
     struct ids ids;
     size_t source;
@@ -279,19 +279,19 @@ struct encoder {
     const struct texts *texts;
     struct text_reader reader;
     struct token_writer writer;
-    struct slot *slots; /* [n_slots]; owned */
-    int n_slots, filled;
+    struct chunk *chunks; /* [n_chunks]; owned */
+    int n_chunks, filled;
     bool inside; /* a document, whose beginning was read */
     atomic_int next;
 };
 
-static void encode_slots(void *arg, int thread, int n_threads)
+static void encode_chunks(void *arg, int thread, int n_threads)
 {
     struct encoder *e = arg;
     (void)thread;
     (void)n_threads;
     for (int i; (i = atomic_fetch_add(&e->next, 1)) < e->filled;) {
-        struct slot *s = &e->slots[i];
+        struct chunk *s = &e->chunks[i];
         s->ids.n = 0;
         s->rc = tokenizer_encode(e->texts->tokenizer, &s->ids, buf_text(&s->text), s->text.n,
                                  s->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
@@ -300,12 +300,12 @@ static void encode_slots(void *arg, int thread, int n_threads)
     }
 }
 
-/* Read, encode and write as many chunks as there are slots; none: the texts are at their end. */
+/* Read, encode and write as many chunks as there is room for; none: the texts are at their end. */
 static int encode_round(struct encoder *e)
 {
     int rc = 0;
-    for (e->filled = 0; e->filled < e->n_slots && rc == 0; e->filled++) {
-        struct slot *s = &e->slots[e->filled];
+    for (e->filled = 0; e->filled < e->n_chunks && rc == 0; e->filled++) {
+        struct chunk *s = &e->chunks[e->filled];
         rc = text_reader_next(&e->reader, &s->text, &s->ends, &s->source);
         if (rc == 0 && s->source == e->texts->n)
             break;
@@ -315,10 +315,10 @@ static int encode_round(struct encoder *e)
     if (rc != 0)
         return rc;
     atomic_store(&e->next, 0);
-    par_run(encode_slots, e);
+    par_run(encode_chunks, e);
     token_id end = tokenizer_eos(e->texts->tokenizer);
     for (int i = 0; i < e->filled && rc == 0; i++) {
-        const struct slot *s = &e->slots[i];
+        const struct chunk *s = &e->chunks[i];
         char shown[NAME_BYTES];
         if (s->rc != 0)
             return err_set(s->rc, "%s: %s",
@@ -385,18 +385,18 @@ static int commit_cache(struct encoder *e, char sum[KEY_BYTES], const char *pref
 static int encode_texts(char sum[KEY_BYTES], const char *prefix, const struct texts *t)
 {
     struct encoder e = {.texts = t, .writer.bin.fd = -1};
-    e.n_slots = SLOTS_PER_THREAD * par_threads();
-    e.slots = mem_array((size_t)e.n_slots, sizeof *e.slots);
+    e.n_chunks = SLOTS_PER_THREAD * par_threads();
+    e.chunks = mem_array((size_t)e.n_chunks, sizeof *e.chunks);
     text_reader_init(&e.reader, t->list, t->n, t->separator);
-    int rc = e.slots == NULL ? ERR_NOMEM : 0;
+    int rc = e.chunks == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && (rc = token_writer_open(&e.writer, prefix, tokenizer_size(t->tokenizer))) == 0 &&
         (rc = encode_all(&e)) == 0)
         rc = commit_cache(&e, sum, prefix);
-    for (int i = 0; i < e.n_slots && e.slots != NULL; i++) {
-        buf_release(&e.slots[i].text);
-        ids_release(&e.slots[i].ids);
+    for (int i = 0; i < e.n_chunks && e.chunks != NULL; i++) {
+        buf_release(&e.chunks[i].text);
+        ids_release(&e.chunks[i].ids);
     }
-    mem_free(e.slots);
+    mem_free(e.chunks);
     text_reader_release(&e.reader);
     token_writer_abandon(&e.writer);
     return rc == 0 || rc == ERR_INTERRUPTED ? rc : err_wrap("cannot encode the texts");

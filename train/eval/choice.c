@@ -29,7 +29,7 @@ struct ending {
 };
 
 struct choice {
-    struct eval_job *job;
+    struct evaluation *evaluation;
     struct ids pool;      /* of all passages */
     struct passage *list; /* [n]: for each ending its context and itself */
     struct ending *endings;
@@ -96,7 +96,7 @@ static size_t common_prefix(const struct choice *c, size_t i)
  */
 static int add_ending(struct choice *c, const struct question *q, int number)
 {
-    const struct model *m = c->job->engine->model;
+    const struct model *m = c->evaluation->engine->model;
     const size_t n_ctx = (size_t)m->config.n_ctx;
     struct buf text = {0};
     struct ids whole = {0}, head = {0};
@@ -152,14 +152,14 @@ static int add_question(struct choice *c, const struct question *q)
 
 static int read_lines(struct choice *c, const char *text, size_t n)
 {
-    const struct eval_config *k = &c->job->config;
+    const struct eval_config *k = &c->evaluation->config;
     uint64_t line = 0;
     char shown[SHOWN];
     for (size_t at = 0; at < n; line++) {
         const char *end = memchr(text + at, '\n', n - at);
         size_t bytes = end == NULL ? n - at : (size_t)(end - (text + at));
         struct question q;
-        int rc = progress_step(c->job->progress, "reading", at, n);
+        int rc = progress_step(c->evaluation->progress, "reading", at, n);
         if (rc != 0)
             return rc;
         bool is_empty = strspn(text + at, " \t\r") >= bytes;
@@ -170,8 +170,8 @@ static int read_lines(struct choice *c, const char *text, size_t n)
                 question_release(&q);
             }
             if (rc != 0)
-                return err_wrap("%s line %" PRIu64, file_show(shown, sizeof shown, c->job->path),
-                                line + 1);
+                return err_wrap("%s line %" PRIu64,
+                                file_show(shown, sizeof shown, c->evaluation->path), line + 1);
         }
         at += bytes + 1;
     }
@@ -181,7 +181,7 @@ static int read_lines(struct choice *c, const char *text, size_t n)
         return err_set(ERR_FORMAT,
                        c->questions == 0 ? "%s has no questions"
                                          : "no question of %s fits into the context",
-                       file_show(shown, sizeof shown, c->job->path));
+                       file_show(shown, sizeof shown, c->evaluation->path));
     return 0;
 }
 
@@ -215,7 +215,7 @@ static void report_choice(const struct choice *c)
         {"acc_norm", "accuracy by character %"},
         {"acc_token", "accuracy by token %"},
     };
-    struct eval_result *r = c->job->result;
+    struct eval_result *r = c->evaluation->result;
     for (int i = 0; i < N_RANKINGS; i++)
         eval_figure_add(r, names[i][0], names[i][1], 100 * eval_mean_value(&c->right[i]),
                         100 * eval_mean_error(&c->right[i]), "%.2f");
@@ -229,19 +229,19 @@ static void report_choice(const struct choice *c)
     r->left_out = c->left_out;
 }
 
-int eval_choice(struct eval_job *j)
+int eval_choice(struct evaluation *ev)
 {
-    struct choice c = {.job = j};
+    struct choice c = {.evaluation = ev};
     struct buf text = {0};
-    int rc = eval_need_tokenizer(j);
+    int rc = eval_need_tokenizer(ev);
     if (rc == 0)
-        rc = file_read_all(&text, j->path, FILE_BYTES_MAX);
+        rc = file_read_all(&text, ev->path, FILE_BYTES_MAX);
     if (rc == 0)
         rc = read_lines(&c, buf_text(&text), text.n);
     buf_release(&text);
-    j->result->unit = "endings";
+    ev->result->unit = "endings";
     if (rc == 0)
-        rc = eval_score(j, c.list, c.n, take_scores, &c);
+        rc = eval_score(ev, c.list, c.n, take_scores, &c);
     if (rc == 0 && c.right[BY_SUM].n == 0)
         rc = err_set(ERR_INTERRUPTED, "interrupted");
     if (rc == 0)

@@ -11,8 +11,8 @@
 static const double SMALL = 0.25;
 
 /* ln of the sum of exp(x); p [V] receives exp(x - greatest), *scale makes them probabilities. */
-static double log_sum(const struct sampling_kernels *k, float *p, const float *x, size_t V, size_t *top,
-                      double *scale)
+static double log_sum(const struct sampling_kernels *k, float *p, const float *x, size_t V,
+                      size_t *top, double *scale)
 {
     *top = k->argmax(x, V);
     double sum = k->exp_sum(p, x, V, x[*top], 1);

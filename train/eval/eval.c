@@ -129,18 +129,18 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
              const struct eval_config *config, const char *path, struct eval_result *result,
              const struct progress *p)
 {
-    struct eval_job j = {engine, other, *config, NULL, result, p};
+    struct evaluation ev = {engine, other, *config, NULL, result, p};
     *result = (struct eval_result){.name = e->name, .unit = "windows"};
     int n_ctx = engine->cache.n_ctx;
     if (other != NULL && other->cache.n_ctx < n_ctx)
         n_ctx = other->cache.n_ctx;
-    int rc = resolve_lengths(&j.config, n_ctx);
+    int rc = resolve_lengths(&ev.config, n_ctx);
     if (rc == 0)
         rc = choose_file(&result->path, e, config, path);
-    j.path = result->path;
+    ev.path = result->path;
     if (rc == 0)
-        rc = e->run(&j);
-    result->config = j.config;
+        rc = e->run(&ev);
+    result->config = ev.config;
     result->config.data_dir = NULL;
     if (rc != 0)
         eval_result_release(result);

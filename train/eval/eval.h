@@ -4,12 +4,12 @@
  * Evaluations of a model in memory. Each is one function in a file of its own, and one row
  * of the table in eval.c: to add one, write
  *
- *   int eval_NAME(struct eval_job *j)
+ *   int eval_NAME(struct evaluation *ev)
  *
- * which reads j->path by j->config, makes passages, has them scored by eval_score, and
- * leaves figures in j->result with eval_figure_add (scoring.h, result.h); declare it in evals.h and add its row.
- * What the command does (finding the file, time, partial results, JSON, history) works for it
- * then as for the others.
+ * which reads ev->path by ev->config, makes passages, has them scored by eval_score, and
+ * leaves figures in ev->result with eval_figure_add (scoring.h, result.h); declare it in evals.h
+ * and add its row. What the command does (finding the file, time, partial results, JSON, history)
+ * works for it then as for the others.
  */
 #include "train/eval/scoring.h"
 
@@ -23,7 +23,7 @@ struct eval {
     const char *file;
     const char *where; /* to get that file */
     bool needs_other;  /* a second model */
-    int (*run)(struct eval_job *j);
+    int (*run)(struct evaluation *ev);
 };
 const struct eval *eval_at(int i); /* NULL past the end */
 const struct eval *eval_find(const char *name);

@@ -6,13 +6,13 @@
 #include "train/data/dataset.h"
 #include "train/eval/scoring.h"
 
-int eval_wikitext(struct eval_job *j);
-int eval_ptb(struct eval_job *j);
-int eval_lambada(struct eval_job *j);
-int eval_text(struct eval_job *j);
-/* The same of a data set that is open: what training holds out. j->path names it. */
-int eval_dataset(struct eval_job *j, const struct dataset *d);
-int eval_choice(struct eval_job *j);
-int eval_kl(struct eval_job *j);
+int eval_wikitext(struct evaluation *ev);
+int eval_ptb(struct evaluation *ev);
+int eval_lambada(struct evaluation *ev);
+int eval_text(struct evaluation *ev);
+/* The same of a data set that is open: what training holds out. ev->path names it. */
+int eval_dataset(struct evaluation *ev, const struct dataset *d);
+int eval_choice(struct evaluation *ev);
+int eval_kl(struct evaluation *ev);
 
 #endif

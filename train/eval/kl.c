@@ -17,7 +17,7 @@
 #include <string.h>
 
 struct comparison {
-    struct eval_job *job;
+    struct evaluation *evaluation;
     const struct passage *list;
     size_t V;
     float *scratch; /* [threads][2,V] */
@@ -73,7 +73,7 @@ static void compare_rows(void *user, int thread, int n_threads)
 static int take_slice(void *user, const struct eval_slice *slice)
 {
     struct comparison *c = user;
-    struct eval_result *r = c->job->result;
+    struct eval_result *r = c->evaluation->result;
     c->slice = slice;
     par_run(compare_rows, c);
     for (int i = 0; i < slice->n; i++) {
@@ -93,9 +93,9 @@ static int take_slice(void *user, const struct eval_slice *slice)
 
 static void report_comparison(struct comparison *c, const struct windows *w)
 {
-    struct eval_result *r = c->job->result;
-    const struct model *m = c->job->engine->model;
-    struct model *other = c->job->other->model;
+    struct eval_result *r = c->evaluation->result;
+    const struct model *m = c->evaluation->engine->model;
+    struct model *other = c->evaluation->other->model;
     const unsigned char *weights = model_fingerprint(other);
     struct divergence_result d;
     char name[80];
@@ -124,21 +124,21 @@ static void report_comparison(struct comparison *c, const struct windows *w)
         model_precision(other), model_precision(m), w->length, w->step);
 }
 
-static int measure_divergence(struct eval_job *j, const struct ids *ids)
+static int measure_divergence(struct evaluation *ev, const struct ids *ids)
 {
     struct comparison *c = mem_alloc(sizeof *c);
-    struct windows w = {ids->n, j->config.seq_length, j->config.overlap, .whole = true};
+    struct windows w = {ids->n, ev->config.seq_length, ev->config.overlap, .whole = true};
     struct passage *list = NULL;
     size_t n = 0;
     int rc = c == NULL ? ERR_NOMEM : windows_check(&w, "overlap");
     if (rc == 0)
-        rc = windows_cut(&list, &n, &w, ids->data, j);
+        rc = windows_cut(&list, &n, &w, ids->data, ev);
     if (rc == 0) {
-        c->job = j;
+        c->evaluation = ev;
         c->list = list;
-        c->V = (size_t)j->engine->model->config.n_vocab;
+        c->V = (size_t)ev->engine->model->config.n_vocab;
         c->scratch = mem_array((size_t)par_threads() * 2 * c->V, sizeof *c->scratch);
-        rc = c->scratch == NULL ? ERR_NOMEM : eval_compare(j, list, n, take_slice, c);
+        rc = c->scratch == NULL ? ERR_NOMEM : eval_compare(ev, list, n, take_slice, c);
     }
     if (rc == 0)
         report_comparison(c, &w);
@@ -151,21 +151,21 @@ static int measure_divergence(struct eval_job *j, const struct ids *ids)
     return rc;
 }
 
-int eval_kl(struct eval_job *j)
+int eval_kl(struct evaluation *ev)
 {
     struct buf text = {0};
     struct ids ids = {0};
     char shown[256];
-    int rc = check_vocabularies(j->engine->model, j->other->model);
-    if (rc == 0 && (rc = eval_need_tokenizer(j)) == 0 && (rc = eval_read_text(j, &text)) == 0)
-        rc = tokenizer_encode(j->engine->model->tokenizer, &ids, buf_text(&text), text.n,
+    int rc = check_vocabularies(ev->engine->model, ev->other->model);
+    if (rc == 0 && (rc = eval_need_tokenizer(ev)) == 0 && (rc = eval_read_text(ev, &text)) == 0)
+        rc = tokenizer_encode(ev->engine->model->tokenizer, &ids, buf_text(&text), text.n,
                               ENCODE_TEXT);
     buf_release(&text);
     if (rc == 0 && ids.n < 2)
         rc = err_set(ERR_RANGE, "%s has %zu token%s; two are needed, one to predict the other",
-                     file_show(shown, sizeof shown, j->path), ids.n, ids.n == 1 ? "" : "s");
+                     file_show(shown, sizeof shown, ev->path), ids.n, ids.n == 1 ? "" : "s");
     if (rc == 0)
-        rc = measure_divergence(j, &ids);
+        rc = measure_divergence(ev, &ids);
     ids_release(&ids);
     return rc;
 }

@@ -22,35 +22,35 @@ struct corpus {
 };
 
 /* The file's ids, and in how many pieces its words were cut. */
-static int read_corpus(const struct eval_job *j, const struct corpus *c, struct ids *ids,
+static int read_corpus(const struct evaluation *ev, const struct corpus *c, struct ids *ids,
                        size_t *pieces)
 {
     struct buf text = {0};
     char shown[256];
-    int rc = eval_read_text(j, &text);
+    int rc = eval_read_text(ev, &text);
     if (rc == 0) {
         *pieces = span_pieces((struct span){buf_text(&text), text.n});
-        rc = j->config.detokenize ? c->detokenize(&text) : 0;
+        rc = ev->config.detokenize ? c->detokenize(&text) : 0;
     }
     if (rc == 0)
-        rc = tokenizer_encode(j->engine->model->tokenizer, ids, buf_text(&text), text.n,
+        rc = tokenizer_encode(ev->engine->model->tokenizer, ids, buf_text(&text), text.n,
                               ENCODE_TEXT);
     buf_release(&text);
     if (rc == 0 && ids->n < 2)
         rc = err_set(ERR_RANGE, "%s has %zu token%s; two are needed, one to predict the other",
-                     file_show(shown, sizeof shown, j->path), ids->n, ids->n == 1 ? "" : "s");
+                     file_show(shown, sizeof shown, ev->path), ids->n, ids->n == 1 ? "" : "s");
     return rc;
 }
 
-static void define_perplexity(const struct eval_job *j, const struct corpus *c, size_t n_ids)
+static void define_perplexity(const struct evaluation *ev, const struct corpus *c, size_t n_ids)
 {
-    struct eval_result *r = j->result;
+    struct eval_result *r = ev->result;
     snprintf(
         r->definition, sizeof r->definition,
         "Megatron-LM's: one stream of %zu tokens%s%s, windows of %d every %d, each target scored "
         "once; adjusted: perplexity of a word, exp(loss x token ratio)",
-        n_ids, j->config.detokenize ? ", detokenized by the rules for " : " as they are",
-        j->config.detokenize ? c->rules : "", j->config.seq_length, j->config.overlap);
+        n_ids, ev->config.detokenize ? ", detokenized by the rules for " : " as they are",
+        ev->config.detokenize ? c->rules : "", ev->config.seq_length, ev->config.overlap);
 }
 
 static void add_figures(struct eval_result *r, const struct token_sums *s, size_t n_ids,
@@ -69,37 +69,37 @@ static void add_figures(struct eval_result *r, const struct token_sums *s, size_
     token_sums_add_accuracy(s, r);
 }
 
-static int measure_perplexity(struct eval_job *j, const struct corpus *c)
+static int measure_perplexity(struct evaluation *ev, const struct corpus *c)
 {
     struct ids ids = {0};
     struct passage *list = NULL;
     size_t pieces = 0, n = 0;
-    int rc = eval_need_tokenizer(j);
+    int rc = eval_need_tokenizer(ev);
     if (rc == 0)
-        rc = read_corpus(j, c, &ids, &pieces);
-    struct windows w = {ids.n, j->config.seq_length, j->config.overlap, .whole = true};
+        rc = read_corpus(ev, c, &ids, &pieces);
+    struct windows w = {ids.n, ev->config.seq_length, ev->config.overlap, .whole = true};
     if (rc == 0)
         rc = windows_check(&w, "overlap");
     if (rc == 0)
-        rc = windows_cut(&list, &n, &w, ids.data, j);
+        rc = windows_cut(&list, &n, &w, ids.data, ev);
     if (rc == 0) {
-        struct token_sums sums = {.list = list, .tokenizer = j->engine->model->tokenizer};
-        define_perplexity(j, c, ids.n);
-        rc = eval_score(j, list, n, token_sums_take, &sums);
+        struct token_sums sums = {.list = list, .tokenizer = ev->engine->model->tokenizer};
+        define_perplexity(ev, c, ids.n);
+        rc = eval_score(ev, list, n, token_sums_take, &sums);
         if (rc == 0)
-            add_figures(j->result, &sums, ids.n, pieces);
+            add_figures(ev->result, &sums, ids.n, pieces);
     }
     mem_free(list);
     ids_release(&ids);
     return rc;
 }
 
-int eval_wikitext(struct eval_job *j)
+int eval_wikitext(struct evaluation *ev)
 {
-    return measure_perplexity(j, &(struct corpus){"WikiText", detokenize_wikitext});
+    return measure_perplexity(ev, &(struct corpus){"WikiText", detokenize_wikitext});
 }
 
-int eval_ptb(struct eval_job *j)
+int eval_ptb(struct evaluation *ev)
 {
-    return measure_perplexity(j, &(struct corpus){"PTB", detokenize_ptb});
+    return measure_perplexity(ev, &(struct corpus){"PTB", detokenize_ptb});
 }

@@ -10,32 +10,32 @@
 
 enum { SAY_AFTER_S = 1, LONG_S = 10 };
 
-int eval_need_tokenizer(const struct eval_job *j)
+int eval_need_tokenizer(const struct evaluation *ev)
 {
-    if (j->engine->model->tokenizer != NULL)
+    if (ev->engine->model->tokenizer != NULL)
         return 0;
     return err_set(ERR_MISSING, "this model has no tokenizer, so that no text can be measured; "
                                 "vocab.json and merges.txt belong into its folder");
 }
 
-size_t eval_limited(const struct eval_job *j, size_t n)
+size_t eval_limited(const struct evaluation *ev, size_t n)
 {
-    uint64_t limit = (uint64_t)j->config.limit;
+    uint64_t limit = (uint64_t)ev->config.limit;
     return limit > 0 && limit < n ? (size_t)limit : n;
 }
 
-int eval_read_text(const struct eval_job *j, struct buf *out)
+int eval_read_text(const struct evaluation *ev, struct buf *out)
 {
     char shown[256];
-    int rc = file_read_all(out, j->path, (uint64_t)1 << 30);
+    int rc = file_read_all(out, ev->path, (uint64_t)1 << 30);
     for (size_t at = 0; rc == 0 && at < out->n;) {
         utf8proc_int32_t c;
         utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)out->data + at,
                                               (utf8proc_ssize_t)(out->n - at), &c);
         if (n < 0) {
-            progress_note(j->progress,
+            progress_note(ev->progress,
                           "%s is not UTF-8 at byte %zu; its bytes are measured as they are",
-                          file_show(shown, sizeof shown, j->path), at);
+                          file_show(shown, sizeof shown, ev->path), at);
             break;
         }
         at += (size_t)n;
@@ -45,7 +45,7 @@ int eval_read_text(const struct eval_job *j, struct buf *out)
 
 /* Scores under way: those of the passage that is not complete yet. */
 struct collector {
-    struct eval_job *job;
+    struct evaluation *evaluation;
     const struct passage *list;
     void (*f)(void *user, size_t i, const struct score *scores);
     void *user;
@@ -66,7 +66,7 @@ static int collector_init(struct collector *c, size_t n)
 static int collect_slice(void *user, const struct eval_slice *slice)
 {
     struct collector *c = user;
-    struct eval_result *r = c->job->result;
+    struct eval_result *r = c->evaluation->result;
     struct score scores[SCORE_ROWS];
     scorer_judge(slice->scorer, scores);
     for (int i = 0; i < slice->n; i++) {
@@ -83,7 +83,7 @@ static int collect_slice(void *user, const struct eval_slice *slice)
 }
 
 /* How long it will take, from how long it took so far. */
-static void say_time(const struct eval_job *j, const struct scorer_place *at, size_t n,
+static void say_time(const struct evaluation *ev, const struct scorer_place *at, size_t n,
                      double spent_s)
 {
     double all_s = spent_s * (double)at->total / (double)at->read;
@@ -96,9 +96,9 @@ static void say_time(const struct eval_job *j, const struct scorer_place *at, si
         snprintf(time, sizeof time, "%.0f min", all_s / 60);
     else
         snprintf(time, sizeof time, "%.1f hours", all_s / 3600);
-    progress_note(j->progress,
+    progress_note(ev->progress,
                   "%zu %s, %llu tokens to read: about %s; Ctrl-C shows what there is by then", n,
-                  j->result->unit, (unsigned long long)at->total, time);
+                  ev->result->unit, (unsigned long long)at->total, time);
 }
 
 /* The next slice; by the other model too, where there is one, of the same targets. */
@@ -113,7 +113,7 @@ static int next_slice(struct eval_slice *slice, struct scorer *s, struct scorer 
 }
 
 /* All slices, one after another; says how long it will take, when there is a first idea of it. */
-static int go_through(struct eval_job *j, struct scorer *s, struct scorer *other, size_t n,
+static int go_through(struct evaluation *ev, struct scorer *s, struct scorer *other, size_t n,
                       int (*f)(void *user, const struct eval_slice *slice), void *user)
 {
     struct eval_slice slice;
@@ -122,57 +122,57 @@ static int go_through(struct eval_job *j, struct scorer *s, struct scorer *other
     int rc = 0;
     struct scorer_place at = scorer_place(s);
     while (rc == 0 && !at.at_end) {
-        rc = progress_step(j->progress, "scoring", at.passage, n);
+        rc = progress_step(ev->progress, "scoring", at.passage, n);
         if (rc == 0 && (rc = next_slice(&slice, s, other)) == 0)
             rc = f(user, &slice);
         at = scorer_place(s);
         double spent_s = clock_s() - start;
         if (rc == 0 && !said && spent_s > SAY_AFTER_S) {
-            say_time(j, &at, n, spent_s);
+            say_time(ev, &at, n, spent_s);
             said = true;
         }
     }
-    j->result->tokens += at.read;
-    j->result->seconds += clock_s() - start;
+    ev->result->tokens += at.read;
+    ev->result->seconds += clock_s() - start;
     return rc;
 }
 
-static int score_passages(struct eval_job *j, const struct passage *list, size_t n, bool compare,
+static int score_passages(struct evaluation *ev, const struct passage *list, size_t n, bool compare,
                           int (*f)(void *user, const struct eval_slice *slice), void *user)
 {
     struct scorer *s = NULL, *other = NULL;
-    struct eval_result *r = j->result;
-    int rc = scorer_new(&s, j->engine);
+    struct eval_result *r = ev->result;
+    int rc = scorer_new(&s, ev->engine);
     if (rc == 0)
         rc = scorer_begin(s, list, n);
-    if (rc == 0 && compare && (rc = scorer_new(&other, j->other)) == 0)
+    if (rc == 0 && compare && (rc = scorer_new(&other, ev->other)) == 0)
         rc = scorer_begin(other, list, n);
     if (rc == 0)
-        rc = go_through(j, s, other, n, f, user);
+        rc = go_through(ev, s, other, n, f, user);
     if (rc == ERR_INTERRUPTED && r->done > 0) {
         r->partial = true;
         rc = 0;
     }
     if (rc == 0)
-        progress_step(j->progress, "scoring", n, n);
+        progress_step(ev->progress, "scoring", n, n);
     scorer_free(s);
     scorer_free(other);
     return rc;
 }
 
-int eval_score(struct eval_job *j, const struct passage *list, size_t n,
+int eval_score(struct evaluation *ev, const struct passage *list, size_t n,
                void (*f)(void *user, size_t i, const struct score *scores), void *user)
 {
-    struct collector c = {j, list, f, user, NULL, 0};
+    struct collector c = {ev, list, f, user, NULL, 0};
     int rc = collector_init(&c, n);
     if (rc == 0)
-        rc = score_passages(j, list, n, false, collect_slice, &c);
+        rc = score_passages(ev, list, n, false, collect_slice, &c);
     mem_free(c.scores);
     return rc;
 }
 
-int eval_compare(struct eval_job *j, const struct passage *list, size_t n,
+int eval_compare(struct evaluation *ev, const struct passage *list, size_t n,
                  int (*f)(void *user, const struct eval_slice *slice), void *user)
 {
-    return score_passages(j, list, n, true, f, user);
+    return score_passages(ev, list, n, true, f, user);
 }

@@ -31,19 +31,19 @@ static char *listed_paths(const char *path)
     return out.data;
 }
 
-static int open_text(struct dataset *d, const struct eval_job *j)
+static int open_text(struct dataset *d, const struct evaluation *ev)
 {
     struct data_config c;
     struct dataset none = {0};
-    const struct model *m = j->engine->model;
+    const struct model *m = ev->engine->model;
     int rc = data_config_init(&c);
     if (rc != 0)
         return rc;
     mem_free(c.data);
     c.validation_fraction = 0;
-    rc = (c.data = listed_paths(j->path)) == NULL ? ERR_NOMEM : 0;
+    rc = (c.data = listed_paths(ev->path)) == NULL ? ERR_NOMEM : 0;
     if (rc == 0)
-        rc = dataset_open(d, &none, &c, m->tokenizer, m->config.n_vocab, j->progress);
+        rc = dataset_open(d, &none, &c, m->tokenizer, m->config.n_vocab, ev->progress);
     dataset_close(&none);
     data_config_release(&c);
     return rc;
@@ -51,9 +51,9 @@ static int open_text(struct dataset *d, const struct eval_job *j)
 
 /* The ids of the windows to score. */
 static int read_ids(token_id **out, const struct dataset *d, const struct windows *w,
-                    const struct eval_job *j)
+                    const struct evaluation *ev)
 {
-    size_t n = eval_limited(j, windows_count(w));
+    size_t n = eval_limited(ev, windows_count(w));
     uint64_t most = (uint64_t)w->length + 1 + (n > 0 ? (n - 1) * (uint64_t)w->step : 0);
     if (most > d->n_tokens)
         most = d->n_tokens;
@@ -74,33 +74,33 @@ static struct windows choose_windows(const struct dataset *d, const struct eval_
     return w;
 }
 
-int eval_dataset(struct eval_job *j, const struct dataset *d)
+int eval_dataset(struct evaluation *ev, const struct dataset *d)
 {
-    struct eval_result *r = j->result;
-    struct windows w = choose_windows(d, &j->config);
+    struct eval_result *r = ev->result;
+    struct windows w = choose_windows(d, &ev->config);
     struct passage *list = NULL;
     token_id *ids = NULL;
     size_t n = 0;
     char shown[256];
     if (d->n_tokens < 2)
         return err_set(ERR_RANGE, "%s has %llu token%s; two are needed, one to predict the other",
-                       file_show(shown, sizeof shown, j->path), (unsigned long long)d->n_tokens,
+                       file_show(shown, sizeof shown, ev->path), (unsigned long long)d->n_tokens,
                        d->n_tokens == 1 ? "" : "s");
     int rc = windows_check(&w, "last_n");
     if (rc == 0)
-        rc = read_ids(&ids, d, &w, j);
+        rc = read_ids(&ids, d, &w, ev);
     if (rc == 0)
-        rc = windows_cut(&list, &n, &w, ids, j);
-    j->config.seq_length = w.length;
-    j->config.last_n = w.step;
+        rc = windows_cut(&list, &n, &w, ids, ev);
+    ev->config.seq_length = w.length;
+    ev->config.last_n = w.step;
     if (rc == 0) {
-        struct token_sums sums = {.list = list, .tokenizer = j->engine->model->tokenizer};
+        struct token_sums sums = {.list = list, .tokenizer = ev->engine->model->tokenizer};
         snprintf(r->definition, sizeof r->definition,
                  "the last %d targets of each window of %d, which moves by %d, over %llu tokens in "
                  "%llu documents",
                  w.step, w.length, w.step, (unsigned long long)d->n_tokens,
                  (unsigned long long)d->n_documents);
-        rc = eval_score(j, list, n, token_sums_take, &sums);
+        rc = eval_score(ev, list, n, token_sums_take, &sums);
         if (rc == 0) {
             token_sums_add_loss(&sums, r);
             token_sums_add_bytes(&sums, r);
@@ -112,12 +112,12 @@ int eval_dataset(struct eval_job *j, const struct dataset *d)
     return rc;
 }
 
-int eval_text(struct eval_job *j)
+int eval_text(struct evaluation *ev)
 {
     struct dataset d = {0};
-    int rc = open_text(&d, j);
+    int rc = open_text(&d, ev);
     if (rc == 0)
-        rc = eval_dataset(j, &d);
+        rc = eval_dataset(ev, &d);
     dataset_close(&d);
     return rc;
 }

@@ -35,10 +35,10 @@ int windows_check(const struct windows *w, const char *name)
 }
 
 int windows_cut(struct passage **list, size_t *n, const struct windows *w, const token_id *ids,
-                struct eval_job *j)
+                struct evaluation *ev)
 {
-    j->result->total = windows_count(w);
-    *n = eval_limited(j, j->result->total);
+    ev->result->total = windows_count(w);
+    *n = eval_limited(ev, ev->result->total);
     *list = mem_array(*n, sizeof **list);
     for (size_t i = 0; *list != NULL && i < *n; i++)
         (*list)[i] = cut_window(w, ids, i);

@@ -17,10 +17,10 @@ size_t windows_count(const struct windows *w);
 /* ERR_RANGE: `step`, which the user knows by this name, is not 1 .. length. */
 int windows_check(const struct windows *w, const char *name);
 /*
- * Those to be scored, by j's limit, in fresh memory; their count in all is the result's total.
+ * Those to be scored, by ev's limit, in fresh memory; their count in all is the result's total.
  * Where the last reaches past the end it is as if padded: what is left of its targets counts.
  */
 int windows_cut(struct passage **list, size_t *n, const struct windows *w, const token_id *ids,
-                struct eval_job *j);
+                struct evaluation *ev);
 
 #endif

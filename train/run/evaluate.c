@@ -16,11 +16,12 @@ bool run_has_eval(const struct run *r)
 static int measure_validation(struct run *r, struct engine *e, const struct progress *p)
 {
     struct eval_result result = {.name = "text", .unit = "windows"};
-    struct eval_job j = {.engine = e, .path = r->validation.name, .result = &result, .progress = p};
-    eval_config_init(&j.config);
-    j.config.seq_length = j.config.last_n = r->config.training.sequence_length;
-    j.config.limit = r->config.logging.eval_windows;
-    int rc = eval_dataset(&j, &r->validation);
+    struct evaluation ev = {
+        .engine = e, .path = r->validation.name, .result = &result, .progress = p};
+    eval_config_init(&ev.config);
+    ev.config.seq_length = ev.config.last_n = r->config.training.sequence_length;
+    ev.config.limit = r->config.logging.eval_windows;
+    int rc = eval_dataset(&ev, &r->validation);
     if (rc == 0 && !result.partial) {
         struct trainer_state *state = &r->state;
         state->validation_loss = eval_figure_find(&result, "loss")->value;

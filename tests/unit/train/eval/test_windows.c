@@ -9,7 +9,7 @@ static void check_windows(const struct windows *w, size_t first)
 {
     static const token_id ids[64];
     struct eval_result result = {0};
-    struct eval_job job = {.result = &result};
+    struct evaluation job = {.result = &result};
     struct passage *list;
     size_t next = first, n;
     assert_ok(windows_cut(&list, &n, w, ids, &job));

@@ -89,7 +89,10 @@ int source_of_model(struct source *s, const struct model *m, const struct progre
     if (m->changed || m->source == NULL)
         return source_open_model(s, m);
     const bool random = strncmp(m->source, "random:", 7) == 0;
-    if (source_open(s, m->source, 0, true, NULL) == 0) {
+    int rc = source_open(s, m->source, 0, true, NULL);
+    if (rc == ERR_NOMEM) /* which says nothing of the files */
+        return rc;
+    if (rc == 0) {
         if ((random || s->stamp == m->source_stamp) && shape_is_same(&s->config, &m->config)) {
             s->config = m->config;
             return 0;

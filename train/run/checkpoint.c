@@ -295,12 +295,14 @@ static int open_one(struct checkpoint *c, char *path, const struct progress *p)
     return rc;
 }
 
-static bool is_checkpoint(const char *path)
+static int has_manifest(const char *path, bool *has)
 {
     char *manifest = file_join(path, MANIFEST);
-    bool is = manifest != NULL && file_exists(manifest);
+    if (manifest == NULL)
+        return ERR_NOMEM;
+    *has = file_exists(manifest);
     mem_free(manifest);
-    return is;
+    return 0;
 }
 
 /* What it lies in is the run, and the path must say so: "run/step-000004/" does without its slash;
@@ -320,11 +322,15 @@ static char *own_path(const char *path)
 int checkpoint_open(struct checkpoint *c, const char *path, const struct progress *p)
 {
     int64_t *steps;
-    int n, rc = 0;
+    int n;
+    bool is_checkpoint;
     char shown[SHOWN];
     *c = (struct checkpoint){0};
     file_show(shown, sizeof shown, path);
-    if (is_checkpoint(path))
+    int rc = has_manifest(path, &is_checkpoint);
+    if (rc != 0)
+        return rc;
+    if (is_checkpoint)
         return open_one(c, own_path(path), p);
     if ((rc = run_folder_steps(path, &steps, &n)) != 0)
         return rc;

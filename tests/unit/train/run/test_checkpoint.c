@@ -452,7 +452,8 @@ static void test_no_memory(void **state)
     open_all(&t);
     assert_ok(save(&t, 10));
     int rc = ERR_NOMEM;
-    for (uint64_t k = 1; rc != 0; k++) {
+    uint64_t k = 1;
+    for (; rc != 0; k++) {
         assert_true(k < 2000);
         mem_fail_at(k);
         rc = save(&t, 20);
@@ -460,17 +461,19 @@ static void test_no_memory(void **state)
         if (rc != 0)
             assert_int_equal(rc, ERR_NOMEM);
     }
+    assert_true(k > 20);
     expect_steps(&t, "20 10");
-    for (uint64_t k = 1;; k++) {
-        struct checkpoint c;
+    struct checkpoint c;
+    uint64_t before = mem_count();
+    assert_ok(checkpoint_open(&c, t.folder.path, NULL));
+    const uint64_t n_allocations = mem_count() - before;
+    assert_int_equal(c.step, 20);
+    checkpoint_close(&c);
+    for (k = 1; k <= n_allocations; k++) {
         mem_fail_at(k);
         rc = checkpoint_open(&c, t.folder.path, NULL);
         mem_fail_at(0);
-        if (rc == 0) {
-            assert_int_equal(c.step, 20);
-            checkpoint_close(&c);
-            break;
-        }
+        assert_int_equal(rc, ERR_NOMEM);
     }
     close_all(&t);
 }

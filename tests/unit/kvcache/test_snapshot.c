@@ -252,14 +252,17 @@ static void no_memory_leaks_nothing(void **state)
     open_fixture(&x, DTYPE_F16, 7);
     assert_ok(sequence_feed(&x.s, x.ids, N, NULL));
     rc = ERR_NOMEM;
-    for (uint64_t k = 1; rc != 0; k++) {
+    uint64_t k = 1;
+    for (; rc != 0; k++) {
         mem_fail_at(k);
         rc = snapshot_save(&x.s, x.path, "a: 1\n", true);
         mem_fail_at(0);
         assert_true(rc == 0 || rc == ERR_NOMEM);
     }
+    assert_true(k > 3);
     rc = ERR_NOMEM;
-    for (uint64_t k = 1; rc != 0; k++) {
+    k = 1;
+    for (; rc != 0; k++) {
         char *settings = NULL;
         mem_fail_at(k);
         rc = snapshot_load(&x.s, x.path, NULL, NULL, &settings);
@@ -269,6 +272,7 @@ static void no_memory_leaks_nothing(void **state)
         assert_int_equal(sequence_cached(&x.s), N);
         mem_free(settings);
     }
+    assert_true(k > 3);
     remove(x.path);
     close_fixture(&x);
 }

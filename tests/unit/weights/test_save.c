@@ -616,21 +616,25 @@ static void no_memory_is_survived(void **state)
     for (int i = 0; i < 2; i++) {
         save_odd(&s, names[i]);
         int rc = ERR_NOMEM;
-        for (uint64_t k = 1; rc == ERR_NOMEM && k < 3000; k++) {
+        uint64_t k = 1;
+        for (; rc == ERR_NOMEM && k < 3000; k++) {
             mem_fail_at(k);
             rc = source_save(&s, scratch_path(&scratch, names[i]), &force, NULL);
             mem_fail_at(0);
             assert_int_equal(count_entries(scratch.folder), 1);
         }
+        assert_true(k > 20);
         assert_ok(rc);
         source_close(&s);
         struct source back;
         rc = ERR_NOMEM;
-        for (uint64_t k = 1; rc == ERR_NOMEM && k < 3000; k++) {
+        k = 1;
+        for (; rc == ERR_NOMEM && k < 3000; k++) {
             mem_fail_at(k);
             rc = source_open(&back, scratch_path(&scratch, names[i]), 0, true, NULL);
             mem_fail_at(0);
         }
+        assert_true(k > 20);
         assert_ok(rc);
         source_close(&back);
         clean();

@@ -224,7 +224,8 @@ static void survives_without_memory(void **state)
     char text[600];
     memset(text, 'a', sizeof text);
     int failures = 0;
-    for (uint64_t k = 1;; k++) {
+    uint64_t k = 1;
+    for (;; k++) {
         struct ids ids = {0};
         mem_fail_at(k);
         int rc = tokenizer_encode(whole, &ids, text, sizeof text, ENCODE_SPECIAL);
@@ -236,12 +237,14 @@ static void survives_without_memory(void **state)
         assert_int_equal(rc, ERR_NOMEM);
         failures++;
     }
+    assert_true(k > 3);
     assert_true(failures > 3);
     const char *tokens[] = {"a", "b", "ab", "<s>"};
     const char *merges[] = {"a b"};
     unsigned char special[] = {0, 0, 0, 1};
     struct vocab v = {4, tokens, special, 1, merges, TOKEN_NONE, false};
-    for (uint64_t k = 1;; k++) {
+    k = 1;
+    for (;; k++) {
         struct tokenizer *t = NULL;
         mem_fail_at(k);
         int rc = tokenizer_new(&t, &v);
@@ -252,6 +255,7 @@ static void survives_without_memory(void **state)
             break;
         assert_int_equal(rc, ERR_NOMEM);
     }
+    assert_true(k > 3);
     tokenizer_free(whole);
 }
 

@@ -232,8 +232,7 @@ static void bad_words_are_named(void **state)
         char *all[2] = {words[0], words[1]};
         int n = words[1] != NULL ? 2 : 1;
         int rc = options_take(*state, ORIGIN_COMMAND_LINE, words, &n);
-        assert_true(rc != 0);
-        assert_fails(rc, rc, cases[i][2]);
+        assert_says(rc, cases[i][2]);
         free(all[0]);
         free(all[1]);
     }
@@ -282,8 +281,7 @@ static void bad_yaml_changes_nothing(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int rc = yaml(o, ORIGIN_USER_FILE, cases[i][0]);
-        assert_true(rc != 0);
-        assert_fails(rc, rc, cases[i][1]);
+        assert_says(rc, cases[i][1]);
         assert_value(o, "top_p", "0.95");
     }
     /* What is only looked at changes nothing either. */

@@ -1,6 +1,7 @@
 #include "tests/lib/test.h"
 
 #include "repl/terminal/plot.h"
+#include "repl/terminal/term.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,6 +108,17 @@ static void braille_is_utf8_of_the_right_width(void **state)
     for (const char *p = b.data; *p != '\0'; p++)
         dots += (unsigned char)p[0] == 0xe2 && ((unsigned char)p[1] & 0xfc) == 0xa0;
     assert_true(dots > 48);
+    int rows = 0;
+    for (const char *row = b.data, *end; *row != '\0'; row = end + 1, rows++) {
+        end = strchr(row, '\n');
+        assert_in_range(term_columns(row, (size_t)(end - row)), 1, 60);
+        for (size_t i = 0, used; i < (size_t)(end - row); i += used) {
+            int columns;
+            used = term_character(row + i, (size_t)(end - row) - i, &columns);
+            assert_true(used > 1 || (unsigned char)row[i] < 0x80); /* else it is no UTF-8 */
+        }
+    }
+    assert_int_equal(rows, 12);
     buf_release(&b);
 }
 

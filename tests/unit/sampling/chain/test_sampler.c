@@ -293,7 +293,8 @@ static void test_memory(void **state)
     c.no_repeat_ngram_size = 3;
     c.mirostat = 1;
     struct sampler *s;
-    for (uint64_t k = 1;; k++) {
+    uint64_t k = 1;
+    for (;; k++) {
         mem_fail_at(k);
         int rc = sampler_new(&s, &c, 8, 16, NULL, NULL);
         mem_fail_at(0);
@@ -302,6 +303,7 @@ static void test_memory(void **state)
         assert_int_equal(rc, ERR_NOMEM);
         assert_null(s);
     }
+    assert_true(k > 3);
     uint64_t before = mem_count();
     for (int i = 0; i < 10; i++)
         sampler_pick(s, logits, text, 6, i);

@@ -303,13 +303,15 @@ static void nothing_is_allocated_or_left(void **state)
         batches_free(open_batches(&data, 50, 19, 0, true, 0));
     batches_free(NULL);
     int rc = ERR_NOMEM;
-    for (uint64_t k = 1; rc != 0; k++) {
+    uint64_t k = 1;
+    for (; rc != 0; k++) {
         struct data_config c = {0};
         mem_fail_at(k);
         rc = batches_new(&b, &data, &c, 2, 10);
         mem_fail_at(0);
         assert_true(rc == 0 || rc == ERR_NOMEM);
     }
+    assert_true(k > 3);
     batches_free(b);
 }
 

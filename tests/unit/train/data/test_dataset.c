@@ -597,7 +597,8 @@ static void survives_every_failed_allocation(void **state)
         data_config_of((const char *const[]){"alloc.txt", "alloc.jsonl", "alloc"}, 3);
     c.validation_fraction = 0.4f;
     int rc = ERR_NOMEM;
-    for (uint64_t k = 1; rc != 0; k++) {
+    uint64_t k = 1;
+    for (; rc != 0; k++) {
         struct dataset d, v;
         assert_true(k < 2000);
         c.document_separator[0] = (char)('a' + k % 26); /* no cache of it yet */
@@ -609,6 +610,7 @@ static void survives_every_failed_allocation(void **state)
         dataset_close(&d);
         dataset_close(&v);
     }
+    assert_true(k > 20);
     assert_int_equal(data_count_cached(".tmp"), 0);
     data_config_release(&c);
 }

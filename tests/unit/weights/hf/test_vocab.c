@@ -422,7 +422,8 @@ static void survives_without_memory(void **state)
     (void)state;
     struct vocab_text text = with_config(
         files(ABC, "a b\n"), "{\"added_tokens_decoder\": {\"9\": {\"content\": \"<x>\"}}}");
-    for (uint64_t k = 1;; k++) {
+    uint64_t k = 1;
+    for (;; k++) {
         struct tokenizer *t = NULL;
         mem_fail_at(k);
         int rc = vocab_parse(&t, &text, NULL, NULL);
@@ -433,6 +434,7 @@ static void survives_without_memory(void **state)
             break;
         assert_true(k < 1000);
     }
+    assert_true(k > 10);
 }
 
 static void reads_real_files_with_data(void **state)

@@ -23,12 +23,12 @@ static int choose_text(const struct ids **text, struct ids *made, bool *slid,
     return rc == 0 ? prompt_fit(made, slid, s->engine, g) : rc;
 }
 
-static void say_slid(const struct sequence *s, const struct generate_host *host)
+static void say_slid(const struct sequence *s, const struct generate_callbacks *callbacks)
 {
     char sentence[128];
     prompt_slid_sentence(sentence, sizeof sentence, s->engine->model);
-    if (host->status != NULL)
-        host->status(host->user, sentence);
+    if (callbacks->status != NULL)
+        callbacks->status(callbacks->user, sentence);
 }
 
 /* The only request of a scheduler. */
@@ -60,36 +60,36 @@ static int take_answers(void *user, const struct generate_request *request, int 
 
 /* Greedy and sampling: all answers at once, or as many as the engine holds. */
 static int sample_answers(struct sequence *s, bool held_space, const struct generate_config *g,
-                          const struct sampler_config *c, const struct generate_host *host,
-                          struct answer *answers)
+                          const struct sampler_config *c,
+                          const struct generate_callbacks *callbacks, struct answer *answers)
 {
     int n = g->num_return_sequences, most = s->engine->max_seqs;
     struct single single = {
         .request = {.sequence = s, .held_space = held_space, .answers = answers}};
-    const struct scheduler_host through = {
-        .next = give_request, .done = take_answers, .live = host, .user = &single};
+    const struct scheduler_callbacks through = {
+        .next = give_request, .done = take_answers, .live = callbacks, .user = &single};
     return scheduler_run(s->engine, g, c, n < most ? n : most, &through, NULL);
 }
 
 int generate(struct sequence *s, const struct prompt *prompt, const struct generate_config *g,
-             const struct sampler_config *c, const struct generate_host *host,
+             const struct sampler_config *c, const struct generate_callbacks *callbacks,
              struct answer *answers)
 {
-    static const struct generate_host SILENT = {0};
+    static const struct generate_callbacks SILENT = {0};
     const struct ids *text;
     struct ids made = {0};
     bool slid, held_space = prompt != NULL && prompt->held_space;
-    host = host == NULL ? &SILENT : host;
+    callbacks = callbacks == NULL ? &SILENT : callbacks;
     int rc = generate_config_check(g, c);
     if (rc == 0)
         rc = choose_text(&text, &made, &slid, s, prompt, g);
     if (rc == 0 && slid)
-        say_slid(s, host);
+        say_slid(s, callbacks);
     if (rc == 0)
-        rc = prompt_read(s, text, slid, g, host->progress, answers);
+        rc = prompt_read(s, text, slid, g, callbacks->progress, answers);
     ids_release(&made);
     if (rc != 0)
         return rc;
-    return search_wanted(g) ? search_run(s, held_space, g, c, host, answers)
-                            : sample_answers(s, held_space, g, c, host, answers);
+    return search_wanted(g) ? search_run(s, held_space, g, c, callbacks, answers)
+                            : sample_answers(s, held_space, g, c, callbacks, answers);
 }

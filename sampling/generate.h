@@ -19,7 +19,7 @@
  * kvcache/sequence.h; later what was made is in answers, and their finish says so.
  */
 int generate(struct sequence *s, const struct prompt *prompt, const struct generate_config *g,
-             const struct sampler_config *c, const struct generate_host *host,
+             const struct sampler_config *c, const struct generate_callbacks *callbacks,
              struct answer *answers);
 
 #endif

@@ -43,8 +43,8 @@ struct scheduler {
     struct engine *engine;
     const struct generate_config *generate;
     const struct sampler_config *sampler;
-    const struct scheduler_host *host;
-    struct generate_host listener;
+    const struct scheduler_callbacks *callbacks;
+    struct generate_callbacks listener;
     struct slots *slots;
     struct pending *first, **last; /* in order of input; the first is the next to deliver */
     struct pending *waiting;       /* the first that has not begun all its texts */
@@ -143,7 +143,7 @@ static int take_in(struct scheduler *b, bool wait)
     struct pending *j = mem_alloc(sizeof *j);
     if (j == NULL)
         return ERR_NOMEM;
-    int got = b->host->next(b->host->user, &j->request, wait);
+    int got = b->callbacks->next(b->callbacks->user, &j->request, wait);
     if (got != REQUEST_READY) {
         mem_free(j);
         if (got != REQUEST_LATER)
@@ -182,8 +182,8 @@ static int deliver_requests(struct scheduler *b)
         if (j->rc != 0)
             err_set(j->rc, "%s", j->sentence == NULL ? "no memory" : j->sentence);
         count_request(&b->stats, j);
-        int rc =
-            b->host->done(b->host->user, &j->request, j->rc, j->answers, j->rc == 0 ? j->n : 0);
+        int rc = b->callbacks->done(b->callbacks->user, &j->request, j->rc, j->answers,
+                                    j->rc == 0 ? j->n : 0);
         b->waiting = b->waiting == j ? j->next : b->waiting;
         b->first = j->next;
         b->last = b->first == NULL ? &b->first : b->last;
@@ -191,8 +191,8 @@ static int deliver_requests(struct scheduler *b)
         if (rc != 0)
             return rc;
         b->n_done++;
-        if (b->host->progress != NULL && b->host->progress->step != NULL)
-            b->host->progress->step(b->host->progress->user, "prompts", b->n_done, 0);
+        if (b->callbacks->progress != NULL && b->callbacks->progress->step != NULL)
+            b->callbacks->progress->step(b->callbacks->progress->user, "prompts", b->n_done, 0);
     }
     return 0;
 }
@@ -324,25 +324,26 @@ static int run_requests(struct scheduler *b)
 static void note_status(void *user, const char *sentence)
 {
     const struct scheduler *b = user;
-    progress_note(b->host->progress, "%s", sentence);
+    progress_note(b->callbacks->progress, "%s", sentence);
 }
 
 int scheduler_run(struct engine *e, const struct generate_config *g, const struct sampler_config *c,
-                  int n_slots, const struct scheduler_host *host, struct scheduler_stats *stats)
+                  int n_slots, const struct scheduler_callbacks *callbacks,
+                  struct scheduler_stats *stats)
 {
     struct scheduler b = {
         .engine = e,
         .generate = g,
         .sampler = c,
-        .host = host,
-        .listener = {.status = note_status, .want_logprobs = host->want_logprobs}};
+        .callbacks = callbacks,
+        .listener = {.status = note_status, .want_logprobs = callbacks->want_logprobs}};
     double start = clock_s();
     int rc = generate_config_check(g, c);
     if (rc != 0)
         return rc;
     b.listener.user = &b;
-    if (host->live != NULL)
-        b.listener = *host->live;
+    if (callbacks->live != NULL)
+        b.listener = *callbacks->live;
     b.last = &b.first;
     if ((rc = slots_new(&b.slots, e, n_slots, g, c, &b.listener)) != 0)
         return rc;

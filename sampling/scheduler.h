@@ -12,7 +12,7 @@
 
 enum request_next { REQUEST_END = 0, REQUEST_READY = 1, REQUEST_LATER = 2 };
 
-struct scheduler_host {
+struct scheduler_callbacks {
     /*
      * Next request, zeroed before: an enum request_next, or an error code, which ends the run
      * when all before it are done. REQUEST_LATER: none yet, while texts are being written; not when
@@ -23,10 +23,10 @@ struct scheduler_host {
      * Return non-zero to end (closed pipe). */
     int (*done)(void *user, const struct generate_request *request, int rc, struct answer *answers,
                 int n);
-    const struct progress *progress;  /* step(done requests, 0); notes */
-    const struct generate_host *live; /* what goes on in the texts; NULL: nobody listens, and a
+    const struct progress *progress;       /* step(done requests, 0); notes */
+    const struct generate_callbacks *live; /* what goes on in the texts; NULL: nobody listens, and a
                                          status becomes a note of progress */
-    bool want_logprobs;               /* without live, which says so itself */
+    bool want_logprobs;                    /* without live, which says so itself */
     void *user;
 };
 
@@ -45,6 +45,7 @@ struct scheduler_stats {
  * n_slots   texts at once, 1 .. engine's max_seqs
  */
 int scheduler_run(struct engine *e, const struct generate_config *g, const struct sampler_config *c,
-                  int n_slots, const struct scheduler_host *host, struct scheduler_stats *stats);
+                  int n_slots, const struct scheduler_callbacks *callbacks,
+                  struct scheduler_stats *stats);
 
 #endif

@@ -42,7 +42,7 @@ struct slots {
     struct engine *engine;
     const struct generate_config *generate;
     const struct sampler_config *sampler;
-    const struct generate_host *host;
+    const struct generate_callbacks *callbacks;
     struct device_loop *loop;
     struct slot *list; /* [n] */
     struct engine_feed *feeds;
@@ -71,13 +71,13 @@ static void release_tools(struct slot *slot)
 }
 
 int slots_new(struct slots **out, struct engine *e, int n, const struct generate_config *g,
-              const struct sampler_config *c, const struct generate_host *host)
+              const struct sampler_config *c, const struct generate_callbacks *callbacks)
 {
     *out = NULL;
     struct slots *s = mem_alloc(sizeof *s);
     if (s == NULL)
         return ERR_NOMEM;
-    *s = (struct slots){.engine = e, .n = n, .generate = g, .sampler = c, .host = host};
+    *s = (struct slots){.engine = e, .n = n, .generate = g, .sampler = c, .callbacks = callbacks};
     int rc = device_loop_new(&s->loop, e, n);
     if (rc == 0 && ((s->list = mem_array((size_t)n, sizeof *s->list)) == NULL ||
                     (s->feeds = mem_array((size_t)n, sizeof *s->feeds)) == NULL ||
@@ -162,7 +162,7 @@ static int prepare_tools(struct slots *s, struct slot *slot, const struct sample
         slot->kept = own;
     }
     sampler_reset(slot->sampler, sample->draw);
-    sampler_want_logprobs(slot->sampler, s->host->want_logprobs);
+    sampler_want_logprobs(slot->sampler, s->callbacks->want_logprobs);
     stream_reset(&slot->stream, sample->held_space);
     return 0;
 }
@@ -310,7 +310,7 @@ static int read_unread(struct slots *s)
     while ((n = choose_feeds(s)) > 0) {
         int rc = engine_feed(s->engine, s->feeds, n,
                              s->engine->logits + (size_t)row * (size_t)model_shape(s)->n_vocab,
-                             s->host->progress);
+                             s->callbacks->progress);
         if (rc != 0)
             return rc;
         double now = clock_s();
@@ -332,8 +332,8 @@ static int add_text(struct slots *s, struct slot *slot, const char *bytes, size_
 {
     if (n == 0)
         return 0;
-    if (s->host->text != NULL)
-        s->host->text(s->host->user, slot->sample.index, bytes, n);
+    if (s->callbacks->text != NULL)
+        s->callbacks->text(s->callbacks->user, slot->sample.index, bytes, n);
     return buf_add(&slot->sample.answer->text, bytes, n);
 }
 
@@ -359,7 +359,7 @@ static void take_event(void *user, const struct token_event *event)
     struct slot *slot = &s->list[event->slot];
     struct ids *ids = &slot->sample.answer->ids;
     bool in_answer = event->rc == 0 && !(event->ended && event->finish == FINISH_STOP_TOKEN);
-    int rc = in_answer && s->host->want_logprobs ? add_logprob(slot, event->token.logprob) : 0;
+    int rc = in_answer && s->callbacks->want_logprobs ? add_logprob(slot, event->token.logprob) : 0;
     if (rc == 0 && in_answer)
         rc = ids_add(ids, &event->token.id, 1);
     if (rc == 0 && in_answer)
@@ -384,10 +384,10 @@ static void slide_text(struct slots *s, struct slot *slot)
     slot->unread = true;
     slot->ended = false;
     slot->sample.answer->slid = true;
-    if (s->host->status != NULL && !s->slid_said) {
+    if (s->callbacks->status != NULL && !s->slid_said) {
         char sentence[128];
         prompt_slid_sentence(sentence, sizeof sentence, s->engine->model);
-        s->host->status(s->host->user, sentence);
+        s->callbacks->status(s->callbacks->user, sentence);
     }
     s->slid_said = true;
 }

@@ -19,7 +19,7 @@ struct sample {
     const struct sampler_config *sampler;
     int64_t draw;
     struct answer *answer;
-    int index; /* for host->text */
+    int index; /* for callbacks->text */
     /* The answer is made; rc and err_text() say why if it could not go on. */
     void (*ended)(void *owner, int rc);
     void *owner; /* the caller's own */
@@ -34,7 +34,7 @@ struct slots;
 
 /* generate and sampler: the settings most samples will have; kept, and prepared once. */
 int slots_new(struct slots **out, struct engine *e, int n, const struct generate_config *g,
-              const struct sampler_config *c, const struct generate_host *host);
+              const struct sampler_config *c, const struct generate_callbacks *callbacks);
 void slots_free(struct slots *s);
 /* How many are at work, and whether one is free. */
 int slots_busy(const struct slots *s);

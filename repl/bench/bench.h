@@ -38,14 +38,14 @@ double bench_stream_limit(const struct model *m);
 int bench_prompt(const struct model *m, struct prompt *p, int n);
 /* Generate `texts` answers of n_new tokens to a short prompt; the seconds of a step. */
 int bench_time_steps(struct bench *b, const struct generate_config *how, int texts, int n_new,
-                     const struct generate_host *host, double *step_s);
+                     const struct generate_callbacks *callbacks, double *step_s);
 /* Operations of n tokens of one text, so many of them with logits. */
 double bench_ops(const struct config *c, int n, int heads);
 /* Read a text of n tokens, with the logits after the last. */
 int bench_time_prefill(struct bench *b, int n, double *wall_s);
 /* The settings in force, but one token after another in the device's loop. */
 struct generate_config bench_plain(const struct bench *b);
-extern const struct generate_host bench_silent;
+extern const struct generate_callbacks bench_silent;
 
 int bench_decode(struct bench *b);
 int bench_prefill(struct bench *b);

@@ -36,7 +36,7 @@ int bench_prompt(const struct model *m, struct prompt *p, int n)
 }
 
 int bench_time_steps(struct bench *b, const struct generate_config *how, int texts, int n_new,
-                     const struct generate_host *host, double *step_s)
+                     const struct generate_callbacks *callbacks, double *step_s)
 {
     struct repl *r = b->repl;
     struct sampler_config sampler = r->options.settings.sampler;
@@ -55,7 +55,7 @@ int bench_time_steps(struct bench *b, const struct generate_config *how, int tex
     }
     rc = bench_prompt(r->model, &prompt, PROMPT);
     if (rc == 0)
-        rc = generate(&sequence, &prompt, &g, &sampler, host, answers);
+        rc = generate(&sequence, &prompt, &g, &sampler, callbacks, answers);
     /* The first token is drawn from the prompt's logits, without a pass. */
     *step_s = answers[0].decode_s / (n_new - 1);
     for (int i = 0; i < texts; i++)
@@ -76,7 +76,7 @@ struct generate_config bench_plain(const struct bench *b)
     return g;
 }
 
-const struct generate_host bench_silent = {0};
+const struct generate_callbacks bench_silent = {0};
 
 int bench_decode(struct bench *b)
 {
@@ -209,7 +209,7 @@ int bench_stream(struct bench *b)
         _exit(0);
     }
     close(master);
-    struct generate_host terminal = {.text = write_text, .user = &slave};
+    struct generate_callbacks terminal = {.text = write_text, .user = &slave};
     for (int i = 0; i < BENCH_ROUNDS && rc == 0; i++) {
         double shown_s = 0, silent_s = 0;
         rc = bench_time_steps(b, &g, 1, NEW_TOKENS, &bench_silent, &silent_s);

@@ -48,7 +48,7 @@ static int make_sample(struct repl *r, struct answer *a)
     struct settings s;
     struct sequence sequence;
     struct prompt prompt = {0};
-    struct generate_host host = {.progress = progress_show()};
+    struct generate_callbacks callbacks = {.progress = progress_show()};
     int rc = settings_copy(&s, &r->options.settings);
     if (rc != 0)
         return rc;
@@ -59,7 +59,7 @@ static int make_sample(struct repl *r, struct answer *a)
     if ((rc = repl_ready(r, generate_texts(&s.generate, &s.sampler))) == 0 &&
         (rc = sequence_init(&sequence, &r->engine)) == 0) {
         if ((rc = prompt_encode(&prompt, r->model, &s.generate, text, strlen(text))) == 0)
-            rc = generate(&sequence, &prompt, &s.generate, &s.sampler, &host, a);
+            rc = generate(&sequence, &prompt, &s.generate, &s.sampler, &callbacks, a);
         sequence_release(&sequence);
     }
     prompt_release(&prompt);

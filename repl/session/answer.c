@@ -258,11 +258,11 @@ static int run_turn(struct repl *r, struct turn *t, const struct ids *before, co
                         .stream = n == 1 && plain,
                         .raw = raw,
                         .wraps = s->talk.wrap};
-    struct generate_host host = {.text = take_text,
-                                 .status = take_status,
-                                 .progress = progress_show(),
-                                 .want_logprobs = jsonl || *s->talk.save_samples != '\0',
-                                 .user = &w};
+    struct generate_callbacks callbacks = {.text = take_text,
+                                           .status = take_status,
+                                           .progress = progress_show(),
+                                           .want_logprobs = jsonl || *s->talk.save_samples != '\0',
+                                           .user = &w};
     struct answer *answers = mem_array((size_t)n, sizeof *answers);
     if (answers == NULL)
         return ERR_NOMEM;
@@ -270,7 +270,7 @@ static int run_turn(struct repl *r, struct turn *t, const struct ids *before, co
         put_text(&w, shown, n_shown);
     if (r->interactive)
         term_hush(true);
-    int rc = generate(&r->sequence, &t->prompt, &s->generate, &s->sampler, &host, answers);
+    int rc = generate(&r->sequence, &t->prompt, &s->generate, &s->sampler, &callbacks, answers);
     progress_wipe();
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         if (jsonl)

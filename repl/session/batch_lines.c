@@ -264,17 +264,18 @@ static void show_figures(const struct settings *s, const struct scheduler_stats 
 static int run_lines(struct repl *r, struct lines *l, const struct settings *s)
 {
     struct scheduler_stats stats = {0};
-    struct scheduler_host host = {.next = next_request,
-                                  .done = finish_request,
-                                  .progress = progress_show(),
-                                  .want_logprobs = s->batch.jsonl || *s->talk.save_samples != '\0',
-                                  .user = l};
+    struct scheduler_callbacks callbacks = {.next = next_request,
+                                            .done = finish_request,
+                                            .progress = progress_show(),
+                                            .want_logprobs =
+                                                s->batch.jsonl || *s->talk.save_samples != '\0',
+                                            .user = l};
     int rc = generate_config_check(&s->generate, &s->sampler);
     int texts = generate_texts(&s->generate, &s->sampler), size = s->batch.batch_size;
     if (rc == 0)
         rc = repl_ready(r, texts > size ? texts : size);
     if (rc == 0)
-        rc = scheduler_run(&r->engine, &s->generate, &s->sampler, size, &host, &stats);
+        rc = scheduler_run(&r->engine, &s->generate, &s->sampler, size, &callbacks, &stats);
     progress_wipe();
     if (l->closed)
         return 0;

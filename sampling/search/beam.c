@@ -327,10 +327,10 @@ static int give_answers(struct search *b, struct answer *answers, bool logprobs,
 }
 
 int beam_search(struct sequence *s, const struct generate_config *g, const struct sampler_config *c,
-                const struct stop_tokens *stop, bool held_space, const struct generate_host *host,
-                struct answer *answers)
+                const struct stop_tokens *stop, bool held_space,
+                const struct generate_callbacks *callbacks, struct answer *answers)
 {
-    const struct progress *progress = host ? host->progress : NULL;
+    const struct progress *progress = callbacks ? callbacks->progress : NULL;
     struct search b = {.sequence = s, .config = g, .stop = stop};
     if (g->num_beams > s->engine->max_seqs)
         return err_set(ERR_RANGE, "num_beams is %d, the engine was made for %d texts at once",
@@ -343,7 +343,7 @@ int beam_search(struct sequence *s, const struct generate_config *g, const struc
         rc = run_search(&b, held_space, progress);
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         int answered =
-            give_answers(&b, answers, host && host->want_logprobs, rc == ERR_INTERRUPTED);
+            give_answers(&b, answers, callbacks && callbacks->want_logprobs, rc == ERR_INTERRUPTED);
         rc = answered ? answered : rc;
     }
     release_search(&b);

@@ -25,7 +25,7 @@
  * those still open say so. After any other error the sequence is unchanged.
  */
 int beam_search(struct sequence *s, const struct generate_config *g, const struct sampler_config *c,
-                const struct stop_tokens *stop, bool held_space, const struct generate_host *host,
-                struct answer *answers);
+                const struct stop_tokens *stop, bool held_space,
+                const struct generate_callbacks *callbacks, struct answer *answers);
 
 #endif

@@ -7,18 +7,11 @@
 #include "kvcache/sequence.h"
 #include "sampling/text/request.h"
 
-/* Both go on from the sequence's text, and fill ids, logprobs, text, finish, score and
- * decode_s of answers [num_return_sequences] (contrastive: one). */
-int search_beams(struct sequence *s, bool held_space, const struct generate_config *g,
-                 const struct sampler_config *c, const struct generate_host *host,
-                 struct answer *answers);
-int search_contrastive(struct sequence *s, bool held_space, const struct generate_config *g,
-                       const struct sampler_config *c, const struct generate_host *host,
-                       struct answer *answer);
-
-/* The one of them that the settings ask for; and whether they ask for one. */
+/* The search that the settings ask for; and whether they ask for one. It goes on from the
+ * sequence's text, and fills ids, logprobs, text, finish, score and decode_s of answers
+ * [num_return_sequences] (contrastive: one). */
 int search_run(struct sequence *s, bool held_space, const struct generate_config *g,
-               const struct sampler_config *c, const struct generate_host *host,
+               const struct sampler_config *c, const struct generate_callbacks *callbacks,
                struct answer *answers);
 static inline bool search_wanted(const struct generate_config *g)
 {

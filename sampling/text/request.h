@@ -95,7 +95,7 @@ struct generate_request {
 };
 
 /* What the caller sees while it goes on; any may be NULL. Called by the caller's thread. */
-struct generate_host {
+struct generate_callbacks {
     void (*text)(void *user, int answer, const char *bytes, size_t n);
     void (*status)(void *user, const char *sentence); /* "context full: ..." */
     const struct progress *progress;

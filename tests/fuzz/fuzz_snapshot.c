@@ -57,7 +57,7 @@ static void go_on(void)
     g.max_new_tokens = 3;
     g.on_full = ON_FULL_SLIDE;
     c.seed = 1;
-    if (generate(&sequence, NULL, &g, &c, &(struct generate_host){0}, answers) != 0)
+    if (generate(&sequence, NULL, &g, &c, &(struct generate_callbacks){0}, answers) != 0)
         need(err_text()[0] != '\0');
     answer_release(&answers[0]);
 }

@@ -286,7 +286,7 @@ static void ends_at_the_context(void **state)
     tear_down(&b);
 }
 
-static void host_and_interrupt_end_a_run(void **state)
+static void caller_and_interrupt_end_a_run(void **state)
 {
     (void)state;
     struct taken all, t = {0};
@@ -375,7 +375,7 @@ int main(void)
         cmocka_unit_test(leaves_when_a_text_ends),
         cmocka_unit_test(ends_at_the_stop_token),
         cmocka_unit_test(ends_at_the_context),
-        cmocka_unit_test(host_and_interrupt_end_a_run),
+        cmocka_unit_test(caller_and_interrupt_end_a_run),
         cmocka_unit_test(text_comes_with_its_token),
         cmocka_unit_test(a_full_pool_ends_one_text),
         cmocka_unit_test(refuses_more_slots_than_the_engine),

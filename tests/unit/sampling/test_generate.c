@@ -38,7 +38,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* What the host was told. */
+/* What the callbacks were told. */
 struct heard {
     struct buf text[8];
     int statuses, interrupt_at, calls;
@@ -64,13 +64,13 @@ static struct heard heard;
 
 static int ask_prompt(const struct prompt *p, struct answer *answers)
 {
-    struct generate_host host = {
+    struct generate_callbacks callbacks = {
         .text = hear_text, .status = hear_status, .user = &heard, .want_logprobs = true};
     for (int i = 0; i < 8; i++)
         buf_release(&heard.text[i]);
     heard.statuses = heard.calls = 0;
     memset(answers, 0, (size_t)config.num_return_sequences * sizeof *answers);
-    int rc = generate(&sequence, p, &config, &sampler, &host, answers);
+    int rc = generate(&sequence, p, &config, &sampler, &callbacks, answers);
     for (int i = 0; rc == 0 && i < config.num_return_sequences; i++)
         assert_string_equal(buf_text(&answers[i].text), buf_text(&heard.text[i]));
     return rc;
@@ -219,8 +219,8 @@ static void samples_share_the_prompt(void **state)
     config.num_return_sequences = 4;
     config.max_new_tokens = 10;
     config.device_loop = false;
-    struct generate_host host = {.text = count_pages};
-    assert_ok(generate(&sequence, &p, &config, &sampler, &host, all));
+    struct generate_callbacks callbacks = {.text = count_pages};
+    assert_ok(generate(&sequence, &p, &config, &sampler, &callbacks, all));
     assert_int_equal(pages_seen, 2 + 4); /* the sequence is in the first one's place */
     for (int i = 0; i < 4; i++) {
         assert_int_equal(all[i].ids.n, 10);

@@ -106,8 +106,8 @@ static int done(void *user, const struct generate_request *item, int rc, struct 
 
 static int run(struct lines_run *r, int batch_size)
 {
-    const struct scheduler_host host = {.next = next, .done = done, .user = r};
-    return scheduler_run(&engine, &config, &sampler, batch_size, &host, &r->stats);
+    const struct scheduler_callbacks callbacks = {.next = next, .done = done, .user = r};
+    return scheduler_run(&engine, &config, &sampler, batch_size, &callbacks, &r->stats);
 }
 
 static struct lines_run all_lines(void)
@@ -357,8 +357,8 @@ static void survives_without_memory(void **state)
         r.n_lines = 3;
         r.deaf = true;
         mem_fail_at(k);
-        const struct scheduler_host host = {.next = next, .done = done, .user = &r};
-        int rc = scheduler_run(&engine, &config, &sampler, 2, &host, &r.stats);
+        const struct scheduler_callbacks callbacks = {.next = next, .done = done, .user = &r};
+        int rc = scheduler_run(&engine, &config, &sampler, 2, &callbacks, &r.stats);
         mem_fail_at(0);
         failed = rc != 0;
         for (int i = 0; i < 3; i++)

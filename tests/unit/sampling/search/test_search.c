@@ -79,12 +79,12 @@ static void run_beams(struct sequence *s, json_t *entry, size_t which)
     struct generate_config g;
     struct sampler_config c;
     struct answer answers[MAX_BEAMS] = {0};
-    struct generate_host host = {.want_logprobs = true};
+    struct generate_callbacks callbacks = {.want_logprobs = true};
     read_settings(entry, &g, &c);
     struct stop_tokens stop = {{(token_id)json_integer_value(json_object_get(entry, "stop"))}, 1};
     json_t *found = json_object_get(entry, "found");
     size_t n_prompt = s->ids.n, n_pages = (size_t)s->engine->cache.n_free;
-    assert_ok(beam_search(s, &g, &c, &stop, false, &host, answers));
+    assert_ok(beam_search(s, &g, &c, &stop, false, &callbacks, answers));
     assert_int_equal(s->engine->cache.n_free, n_pages);
     for (size_t k = 0; k < json_array_size(found); k++) {
         const json_t *want = json_array_get(found, k);

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_SAMPLING_GENERATE_H
 #define PRATTLE_SAMPLING_GENERATE_H
 /*
- * From a prompt to an answer, on one page: read, decode in the device loop, stream.
- * Greedy, sampling, beam and contrastive search, one or several answers.
+ * From a prompt to an answer: the one request of a scheduler. Greedy, sampling, beam and
+ * contrastive search, one or several answers.
  */
 #include "kvcache/sequence.h"
 #include "sampling/text/prompt.h"

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "sampling/search/search.h"
 #include "sampling/slots.h"
+#include "sampling/text/listener.h"
 #include "sampling/text/prompt.h"
 
 #include <limits.h>
@@ -32,7 +33,6 @@ struct pending {
     const struct generate_config *generate;
     const struct sampler_config *sampler;
     struct prompt prompt;
-    bool slid;
     struct answer *answers; /* [n] */
     int n, n_started, n_ended;
     int rc;
@@ -44,14 +44,13 @@ struct scheduler {
     const struct generate_config *generate;
     const struct sampler_config *sampler;
     const struct scheduler_callbacks *callbacks;
-    struct generate_callbacks listener;
+    struct listener listener;
     struct slots *slots;
     struct pending *first, **last; /* in order of input; the first is the next to deliver */
     struct pending *waiting;       /* the first that has not begun all its texts */
     int64_t n_draws;               /* given out: one an answer, one a request that has none */
     bool at_end;
-    bool slide_reported; /* that a prompt did not fit whole */
-    int input_rc;        /* how the input ended */
+    int input_rc; /* how the input ended */
     char *input_sentence;
     uint64_t n_done;
     struct scheduler_stats stats;
@@ -79,26 +78,13 @@ static void fail_request(struct pending *j, int rc)
     j->n_started = j->n;
 }
 
-/* Of a prompt that was read. Its ids are needed beside the sequence, in which the first answer
- * goes on, only where there are several answers. */
-static int prepare_read(struct pending *j, int n)
+static int take_prompt(const struct scheduler *b, struct pending *j)
 {
-    const struct ids *ids = &j->request.sequence->ids;
-    j->prompt.held_space = j->request.held_space;
-    j->answers = j->request.answers;
-    j->n = n;
-    return n > 1 ? ids_add(&j->prompt.ids, ids->data, ids->n) : 0;
-}
-
-/* Once, however many prompts keep their newest half alone. */
-static void report_slide(struct scheduler *b)
-{
-    char sentence[128];
-    if (b->slide_reported || b->listener.status == NULL)
-        return;
-    prompt_slid_sentence(sentence, sizeof sentence, b->engine->model);
-    b->listener.status(b->listener.user, sentence);
-    b->slide_reported = true;
+    const struct generate_request *r = &j->request;
+    if (r->text != NULL)
+        return prompt_encode(&j->prompt, b->engine->model, j->generate, r->text, r->n);
+    j->prompt.held_space = r->held_space;
+    return ids_add(&j->prompt.ids, r->ids, r->n_ids);
 }
 
 /* Everything that can be wrong with a request shows here. */
@@ -106,26 +92,20 @@ static int prepare_request(struct scheduler *b, struct pending *j)
 {
     const struct generate_request *r = &j->request;
     int n = j->generate->num_return_sequences;
+    bool slid;
     if (r->rc != 0)
         return err_set(r->rc, "%s", r->error == NULL ? "no memory" : r->error);
     int rc = generate_config_check(j->generate, j->sampler);
-    if (rc != 0)
+    if (rc != 0 || (rc = take_prompt(b, j)) != 0 ||
+        (rc = prompt_fit(&j->prompt.ids, &slid, b->engine, j->generate)) != 0)
         return rc;
-    if (r->sequence != NULL)
-        return prepare_read(j, n);
-    if (j->request.text != NULL)
-        rc =
-            prompt_encode(&j->prompt, b->engine->model, j->generate, j->request.text, j->request.n);
-    else
-        rc = ids_add(&j->prompt.ids, j->request.ids, j->request.n_ids);
-    if (rc != 0 || (rc = prompt_fit(&j->prompt.ids, &j->slid, b->engine, j->generate)) != 0)
-        return rc;
-    if ((j->answers = mem_array((size_t)n, sizeof *j->answers)) == NULL)
+    j->answers = r->answers != NULL ? r->answers : mem_array((size_t)n, sizeof *j->answers);
+    if (j->answers == NULL)
         return ERR_NOMEM;
     for (j->n = 0; j->n < n; j->n++)
-        j->answers[j->n].slid = j->slid;
-    if (j->slid)
-        report_slide(b);
+        j->answers[j->n].slid = slid;
+    if (slid)
+        listener_report_slide(&b->listener);
     return 0;
 }
 
@@ -197,10 +177,39 @@ static int deliver_requests(struct scheduler *b)
     return 0;
 }
 
+/* The prompt becomes the text of a sequence, which reads what is new of it; on Ctrl-C meanwhile
+ * the sequence has the text it had, and the answers say that theirs was not read. */
+static int read_prompt(const struct scheduler *b, struct pending *j, struct sequence *s)
+{
+    const struct ids *text = &j->prompt.ids;
+    double start = clock_s();
+    int n_reused = (int)sequence_common(s, text->data, text->n);
+    int rc = sequence_set(s, text->data, text->n, b->listener.callbacks.progress);
+    double prefill_s = clock_s() - start;
+    for (int i = 0; i < j->n; i++) {
+        struct answer *a = &j->answers[i];
+        a->n_prompt = (int)text->n;
+        a->n_reused = n_reused;
+        a->prefill_s = prefill_s;
+        a->unread = rc != 0;
+        a->finish = rc == ERR_INTERRUPTED ? FINISH_INTERRUPTED : FINISH_ERROR;
+    }
+    return rc;
+}
+
+/* All answers of a request have come to their end at once; an interrupt is the run's too. */
+static int end_request(struct pending *j, int rc)
+{
+    j->n_started = j->n_ended = j->n;
+    if (rc != 0 && rc != ERR_INTERRUPTED)
+        fail_request(j, rc);
+    return rc == ERR_INTERRUPTED ? rc : 0;
+}
+
 /* Beams and candidates want the engine for themselves: all slots are idle. */
 static int search_alone(struct scheduler *b, struct pending *j)
 {
-    struct sequence sequence = {0};
+    struct sequence own = {0}, *sequence = j->request.sequence;
     struct engine larger = {0}; /* for a request of more texts than the engine holds */
     struct sampler_config sampler = *j->sampler;
     const int n = generate_texts(j->generate, j->sampler);
@@ -208,23 +217,22 @@ static int search_alone(struct scheduler *b, struct pending *j)
     sampler.draw = j->draw;
     slots_clear(b->slots);
     double start = clock_s();
-    if (n > b->engine->max_seqs)
-        rc = engine_init(&larger, b->engine->model, n);
+    if (sequence == NULL) {
+        if (n > b->engine->max_seqs)
+            rc = engine_init(&larger, b->engine->model, n);
+        if (rc == 0)
+            rc = sequence_init(&own, larger.model != NULL ? &larger : b->engine);
+        sequence = &own;
+    }
     if (rc == 0)
-        rc = sequence_init(&sequence, larger.model != NULL ? &larger : b->engine);
+        rc = read_prompt(b, j, sequence);
     if (rc == 0)
-        rc = prompt_read(&sequence, &j->prompt.ids, j->slid, j->generate, b->listener.progress,
-                         j->answers);
-    if (rc == 0)
-        rc = search_run(&sequence, j->prompt.held_space, j->generate, &sampler, &b->listener,
+        rc = search_run(sequence, j->prompt.held_space, j->generate, &sampler, &b->listener,
                         j->answers);
-    sequence_release(&sequence);
+    sequence_release(&own);
     engine_release(&larger);
     b->stats.decode_s += clock_s() - start;
-    j->n_started = j->n_ended = j->n;
-    if (rc != 0 && rc != ERR_INTERRUPTED)
-        fail_request(j, rc);
-    return rc == ERR_INTERRUPTED ? rc : 0;
+    return end_request(j, rc);
 }
 
 static void end_answer(void *owner, int rc)
@@ -236,29 +244,33 @@ static void end_answer(void *owner, int rc)
 }
 
 /* One more answer of a request, into a free slot. */
-static void start_sample(struct scheduler *b, struct pending *j)
+static int start_sample(struct scheduler *b, struct pending *j)
 {
-    /* Once the sequence has gone on with the first answer, the prompt is shared from a slot. */
     struct sequence *read = j->request.sequence;
-    if (read != NULL && j->n_started > 0 && read->n_logits != j->prompt.ids.n)
+    const bool first = j->n_started == 0;
+    int rc = read != NULL && first ? read_prompt(b, j, read) : 0;
+    if (rc != 0)
+        return end_request(j, rc);
+    /* Once the sequence has gone on with the first answer, the prompt is shared from a slot. */
+    if (read != NULL && read->n_logits != j->prompt.ids.n)
         read = NULL;
     struct sample sample = {.ids = j->prompt.ids.data,
                             .n_ids = j->prompt.ids.n,
                             .read = read,
-                            .in_place = read != NULL && j->n_started == 0,
+                            .in_place = read != NULL && first,
                             .held_space = j->prompt.held_space,
                             .generate = j->generate,
                             .sampler = j->sampler,
                             .draw = j->draw + j->n_started,
                             .answer = &j->answers[j->n_started],
-                            .index = j->n_started,
+                            .number = j->n_started,
                             .ended = end_answer,
                             .owner = j};
-    int rc = slots_start(b->slots, &sample);
-    if (rc == 0)
+    if ((rc = slots_start(b->slots, &sample)) == 0)
         j->n_started++;
     else
         fail_request(j, rc);
+    return 0;
 }
 
 /* Texts into the free slots, as long as there are any of both. */
@@ -278,7 +290,7 @@ static int fill_slots(struct scheduler *b)
         } else if (j->n_started == j->n) {
             b->waiting = j->next;
         } else if (!search_wanted(j->generate)) {
-            start_sample(b, j);
+            rc = start_sample(b, j);
         } else if (idle) {
             rc = search_alone(b, j);
         } else {
@@ -331,19 +343,20 @@ int scheduler_run(struct engine *e, const struct generate_config *g, const struc
                   int n_slots, const struct scheduler_callbacks *callbacks,
                   struct scheduler_stats *stats)
 {
-    struct scheduler b = {
-        .engine = e,
-        .generate = g,
-        .sampler = c,
-        .callbacks = callbacks,
-        .listener = {.status = note_status, .want_logprobs = callbacks->want_logprobs}};
+    struct scheduler b = {.engine = e,
+                          .generate = g,
+                          .sampler = c,
+                          .callbacks = callbacks,
+                          .listener = {.callbacks = {.status = note_status,
+                                                     .want_logprobs = callbacks->want_logprobs},
+                                       .model = e->model}};
     double start = clock_s();
     int rc = generate_config_check(g, c);
     if (rc != 0)
         return rc;
-    b.listener.user = &b;
+    b.listener.callbacks.user = &b;
     if (callbacks->live != NULL)
-        b.listener = *callbacks->live;
+        b.listener.callbacks = *callbacks->live;
     b.last = &b.first;
     if ((rc = slots_new(&b.slots, e, n_slots, g, c, &b.listener)) != 0)
         return rc;

@@ -1,11 +1,15 @@
 #ifndef PRATTLE_SAMPLING_SCHEDULER_H
 #define PRATTLE_SAMPLING_SCHEDULER_H
 /*
- * Requests through a few slots: continuous batching. A slot is refilled as soon as its
- * text ends; prompts with a common beginning share its pages and compute it once. What is
- * sampled, one answer, several of one prompt or many requests, passes the slots, so that it
- * cannot differ. A search passes none: it has the engine to itself, here once all slots are
- * idle, and generate() starts it without a scheduler.
+ * Requests through a few slots: continuous batching. A slot is refilled as soon as its text ends;
+ * prompts with a common beginning share its pages and compute it once. One answer, several of one
+ * prompt, the lines of a batch: each prompt is prepared here and passes the slots. A search passes
+ * none: it has the engine to itself once all slots are idle.
+ *
+ * A batch gives the bits of single runs: a row of a pass depends on its own text alone
+ * (model/forward.h), each answer draws from a random stream of its own, and a single run is a
+ * batch of one. Ctrl-C while prompts are read: what a sequence was to read is given up, and it has
+ * the text it had (kvcache/sequence.h); answers end as interrupted, and those begun are delivered.
  */
 #include "kvcache/sequence.h"
 #include "sampling/text/request.h"

@@ -42,14 +42,13 @@ struct slots {
     struct engine *engine;
     const struct generate_config *generate;
     const struct sampler_config *sampler;
-    const struct generate_callbacks *callbacks;
+    struct listener *listener;
     struct device_loop *loop;
     struct slot *list; /* [n] */
     struct engine_feed *feeds;
     int *fed; /* [n] the slots of feeds */
     int n, n_busy;
     int failed; /* code of a token event that could not be taken */
-    bool slid_said;
     struct slots_times times;
 };
 
@@ -71,13 +70,13 @@ static void release_tools(struct slot *slot)
 }
 
 int slots_new(struct slots **out, struct engine *e, int n, const struct generate_config *g,
-              const struct sampler_config *c, const struct generate_callbacks *callbacks)
+              const struct sampler_config *c, struct listener *listener)
 {
     *out = NULL;
     struct slots *s = mem_alloc(sizeof *s);
     if (s == NULL)
         return ERR_NOMEM;
-    *s = (struct slots){.engine = e, .n = n, .generate = g, .sampler = c, .callbacks = callbacks};
+    *s = (struct slots){.engine = e, .n = n, .generate = g, .sampler = c, .listener = listener};
     int rc = device_loop_new(&s->loop, e, n);
     if (rc == 0 && ((s->list = mem_array((size_t)n, sizeof *s->list)) == NULL ||
                     (s->feeds = mem_array((size_t)n, sizeof *s->feeds)) == NULL ||
@@ -162,13 +161,13 @@ static int prepare_tools(struct slots *s, struct slot *slot, const struct sample
         slot->kept = own;
     }
     sampler_reset(slot->sampler, sample->draw);
-    sampler_want_logprobs(slot->sampler, s->callbacks->want_logprobs);
+    sampler_want_logprobs(slot->sampler, s->listener->callbacks.want_logprobs);
     stream_reset(&slot->stream, sample->held_space);
     return 0;
 }
 
-/* The sequence of a sample: that which has read the prompt, or the slot's own with its ids and
- * what it had in common with the text before. */
+/* The sequence of a sample: that which has read the prompt, or the slot's own, which shares the
+ * pages of that one or of the slot's text before. */
 static int prepare_sequence(struct slots *s, struct slot *slot, const struct sample *sample)
 {
     struct sequence *before = slot->decode->seq;
@@ -181,7 +180,11 @@ static int prepare_sequence(struct slots *s, struct slot *slot, const struct sam
         if (rc != 0)
             return rc;
     }
-    sequence_begin(&slot->own, before != NULL ? before : &slot->own, sample->ids, sample->n_ids);
+    if (sample->read != NULL)
+        sequence_fork(&slot->own, sample->read, sample->n_ids);
+    else
+        sequence_begin(&slot->own, before != NULL ? before : &slot->own, sample->ids,
+                       sample->n_ids);
     slot->decode->seq = &slot->own;
     return 0;
 }
@@ -263,20 +266,17 @@ static void begin_decoding(struct slots *s, int k, int row)
     slot->unread = false;
 }
 
-/* Texts that a sequence has read: its pages, its logits. */
+/* Texts whose sequence has read them before: their logits move to rows of the engine's. */
 static int take_read(struct slots *s)
 {
     int row = 0;
     size_t n_vocab = (size_t)model_shape(s)->n_vocab;
     for (int i = 0; i < s->n; i++) {
         struct slot *slot = &s->list[i];
-        const struct sequence *read = slot->sample.read;
-        if (!slot->busy || !slot->unread || read == NULL || slot->decode->n_new > 0)
+        if (!slot->busy || !slot->unread || !sequence_has_logits(slot->decode->seq))
             continue;
-        if (!slot->sample.in_place)
-            kv_seq_fork(&slot->own.kv, &read->kv, &s->engine->cache, read->kv.n);
-        memcpy(s->engine->logits + (size_t)row * n_vocab, read->logits,
-               n_vocab * sizeof *read->logits);
+        memcpy(s->engine->logits + (size_t)row * n_vocab, slot->decode->seq->logits,
+               n_vocab * sizeof *s->engine->logits);
         begin_decoding(s, i, row++);
     }
     return row;
@@ -310,7 +310,7 @@ static int read_unread(struct slots *s)
     while ((n = choose_feeds(s)) > 0) {
         int rc = engine_feed(s->engine, s->feeds, n,
                              s->engine->logits + (size_t)row * (size_t)model_shape(s)->n_vocab,
-                             s->callbacks->progress);
+                             s->listener->callbacks.progress);
         if (rc != 0)
             return rc;
         double now = clock_s();
@@ -326,15 +326,6 @@ static int read_unread(struct slots *s)
         start = now;
     }
     return 0;
-}
-
-static int add_text(struct slots *s, struct slot *slot, const char *bytes, size_t n)
-{
-    if (n == 0)
-        return 0;
-    if (s->callbacks->text != NULL)
-        s->callbacks->text(s->callbacks->user, slot->sample.index, bytes, n);
-    return buf_add(&slot->sample.answer->text, bytes, n);
 }
 
 static int add_logprob(struct slot *slot, float logprob)
@@ -359,11 +350,14 @@ static void take_event(void *user, const struct token_event *event)
     struct slot *slot = &s->list[event->slot];
     struct ids *ids = &slot->sample.answer->ids;
     bool in_answer = event->rc == 0 && !(event->ended && event->finish == FINISH_STOP_TOKEN);
-    int rc = in_answer && s->callbacks->want_logprobs ? add_logprob(slot, event->token.logprob) : 0;
+    int rc = in_answer && s->listener->callbacks.want_logprobs
+                 ? add_logprob(slot, event->token.logprob)
+                 : 0;
     if (rc == 0 && in_answer)
         rc = ids_add(ids, &event->token.id, 1);
     if (rc == 0 && in_answer)
-        rc = add_text(s, slot, event->text, event->n_text);
+        rc = listener_add_text(s->listener, slot->sample.answer, slot->sample.number, event->text,
+                               event->n_text);
     if (rc != 0) {
         s->failed = rc;
         device_loop_halt(s->loop);
@@ -384,12 +378,7 @@ static void slide_text(struct slots *s, struct slot *slot)
     slot->unread = true;
     slot->ended = false;
     slot->sample.answer->slid = true;
-    if (s->callbacks->status != NULL && !s->slid_said) {
-        char sentence[128];
-        prompt_slid_sentence(sentence, sizeof sentence, s->engine->model);
-        s->callbacks->status(s->callbacks->user, sentence);
-    }
-    s->slid_said = true;
+    listener_report_slide(s->listener);
 }
 
 static int end_text(struct slots *s, struct slot *slot)
@@ -400,7 +389,8 @@ static int end_text(struct slots *s, struct slot *slot)
     a->finish = slot->finish;
     a->decode_s = clock_s() - slot->since_s;
     char *bytes = slot->decode->bytes;
-    int rc = add_text(s, slot, bytes, stream_finish(&slot->stream, bytes));
+    int rc = listener_add_text(s->listener, a, slot->sample.number, bytes,
+                               stream_finish(&slot->stream, bytes));
     if (rc == 0 && slot->rc != 0)
         kvcache_full(&s->engine->cache); /* the sentence of the loop's thread, in the caller's */
     if (rc == 0)

@@ -6,7 +6,7 @@
  */
 #include "kvcache/sequence.h"
 #include "sampling/chain/sampler.h"
-#include "sampling/text/request.h"
+#include "sampling/text/listener.h"
 
 /* One answer to make. */
 struct sample {
@@ -19,7 +19,7 @@ struct sample {
     const struct sampler_config *sampler;
     int64_t draw;
     struct answer *answer;
-    int index; /* for callbacks->text */
+    int number; /* of its request's, for the listener */
     /* The answer is made; rc and err_text() say why if it could not go on. */
     void (*ended)(void *owner, int rc);
     void *owner; /* the caller's own */
@@ -32,9 +32,9 @@ struct slots_times {
 
 struct slots;
 
-/* generate and sampler: the settings most samples will have; kept, and prepared once. */
+/* g and c: the settings most samples will have, prepared once. All are borrowed. */
 int slots_new(struct slots **out, struct engine *e, int n, const struct generate_config *g,
-              const struct sampler_config *c, const struct generate_callbacks *callbacks);
+              const struct sampler_config *c, struct listener *listener);
 void slots_free(struct slots *s);
 /* How many are at work, and whether one is free. */
 int slots_busy(const struct slots *s);

@@ -35,32 +35,26 @@ static void end_speller(struct speller *sp)
     stop_strings_free(sp->stops);
 }
 
-static int show_text(struct answer *a, int index, const struct speller *sp, size_t n,
-                     const struct generate_callbacks *callbacks)
-{
-    if (n > 0 && callbacks->text != NULL)
-        callbacks->text(callbacks->user, index, sp->bytes, n);
-    return buf_add(&a->text, sp->bytes, n);
-}
-
 /* The text of found ids, which end with the first stop string. */
 static int spell_answer(struct answer *a, int index, struct speller *sp,
-                        const struct generate_callbacks *callbacks)
+                        const struct listener *listener)
 {
     size_t n = 0;
     int rc = 0;
     while (rc == 0 && n < a->ids.n && !sp->stream.stopped)
-        rc = show_text(a, index, sp, stream_push(&sp->stream, a->ids.data[n++], sp->bytes),
-                       callbacks);
+        rc = listener_add_text(listener, a, index, sp->bytes,
+                               stream_push(&sp->stream, a->ids.data[n++], sp->bytes));
     if (sp->stream.stopped) {
         a->ids.n = n;
         a->finish = FINISH_STOP_STRING;
     }
-    return rc != 0 ? rc : show_text(a, index, sp, stream_finish(&sp->stream, sp->bytes), callbacks);
+    return rc != 0 ? rc
+                   : listener_add_text(listener, a, index, sp->bytes,
+                                       stream_finish(&sp->stream, sp->bytes));
 }
 
 static int search_beams(struct sequence *s, bool held_space, const struct generate_config *g,
-                        const struct sampler_config *c, const struct generate_callbacks *callbacks,
+                        const struct sampler_config *c, struct listener *listener,
                         struct answer *answers)
 {
     struct speller sp;
@@ -73,7 +67,7 @@ static int search_beams(struct sequence *s, bool held_space, const struct genera
         answers[i].finish = FINISH_LENGTH;
     if (g->max_new_tokens == 0)
         goto out;
-    rc = beam_search(s, g, c, &sp.stop, held_space, callbacks, answers);
+    rc = beam_search(s, g, c, &sp.stop, held_space, &listener->callbacks, answers);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         goto out;
     interrupted = rc;
@@ -81,13 +75,11 @@ static int search_beams(struct sequence *s, bool held_space, const struct genera
     for (int i = 0; rc == 0 && i < g->num_return_sequences; i++) {
         answers[i].decode_s = clock_s() - start;
         stream_reset(&sp.stream, held_space);
-        rc = spell_answer(&answers[i], i, &sp, callbacks);
+        rc = spell_answer(&answers[i], i, &sp, listener);
     }
     sequence_truncate(s, n_prompt + answers[0].ids.n);
-    if (answers[0].finish == FINISH_CONTEXT && g->on_full == ON_FULL_SLIDE &&
-        callbacks->status != NULL)
-        callbacks->status(callbacks->user,
-                          "context full: a beam search ends there, its beams cannot slide");
+    if (answers[0].finish == FINISH_CONTEXT && g->on_full == ON_FULL_SLIDE)
+        listener_report(listener, "context full: a beam search ends there, its beams cannot slide");
 out:
     end_speller(&sp);
     return rc != 0 ? rc : interrupted;
@@ -96,52 +88,51 @@ out:
 /* The newest half of a full context goes on. */
 static int slide_context(struct contrastive **k, struct sequence *s,
                          const struct generate_config *g, const struct sampler_config *c,
-                         const struct stop_tokens *stop, const struct generate_callbacks *callbacks,
+                         const struct stop_tokens *stop, struct listener *listener,
                          struct answer *a)
 {
-    char sentence[128];
     int n_ctx = s->engine->model->config.n_ctx;
     contrastive_free(*k);
     *k = NULL;
-    prompt_slid_sentence(sentence, sizeof sentence, s->engine->model);
-    if (callbacks->status != NULL && !a->slid)
-        callbacks->status(callbacks->user, sentence);
+    listener_report_slide(listener);
     a->slid = true;
-    int rc = sequence_slide(s, (size_t)prompt_kept(n_ctx), callbacks->progress);
-    return rc != 0 ? rc : contrastive_new(k, s, g, c, stop, false, callbacks->progress);
+    int rc = sequence_slide(s, (size_t)prompt_kept(n_ctx), listener->callbacks.progress);
+    return rc != 0 ? rc : contrastive_new(k, s, g, c, stop, false, listener->callbacks.progress);
 }
 
 /* Room for the log-probabilities of a whole answer, when asked for. */
 static int room_for_logprobs(struct answer *a, const struct generate_config *g,
-                             const struct generate_callbacks *callbacks)
+                             const struct listener *listener)
 {
-    if (!callbacks->want_logprobs)
+    if (!listener->callbacks.want_logprobs)
         return 0;
     a->logprobs = mem_array((size_t)g->max_new_tokens, sizeof *a->logprobs);
     return a->logprobs == NULL ? ERR_NOMEM : 0;
 }
 
 static int append_token(struct answer *a, const struct sampled *token, struct speller *sp,
-                        const struct generate_callbacks *callbacks)
+                        const struct listener *listener)
 {
     if (a->logprobs != NULL)
         a->logprobs[a->ids.n] = token->logprob;
     int rc = ids_add(&a->ids, &token->id, 1);
     return rc != 0 ? rc
-                   : show_text(a, 0, sp, stream_push(&sp->stream, token->id, sp->bytes), callbacks);
+                   : listener_add_text(listener, a, 0, sp->bytes,
+                                       stream_push(&sp->stream, token->id, sp->bytes));
 }
 
 static int search_contrastive(struct sequence *s, bool held_space, const struct generate_config *g,
-                              const struct sampler_config *c,
-                              const struct generate_callbacks *callbacks, struct answer *a)
+                              const struct sampler_config *c, struct listener *listener,
+                              struct answer *a)
 {
     struct speller sp;
     struct contrastive *k = NULL;
     struct sampled token;
     double start = clock_s();
     int rc = begin_speller(&sp, g, s->engine->model);
-    if (rc != 0 || (rc = room_for_logprobs(a, g, callbacks)) != 0 ||
-        (rc = contrastive_new(&k, s, g, c, &sp.stop, held_space, callbacks->progress)) != 0)
+    if (rc != 0 || (rc = room_for_logprobs(a, g, listener)) != 0 ||
+        (rc = contrastive_new(&k, s, g, c, &sp.stop, held_space, listener->callbacks.progress)) !=
+            0)
         goto out;
     stream_reset(&sp.stream, held_space);
     a->finish = FINISH_LENGTH;
@@ -151,7 +142,7 @@ static int search_contrastive(struct sequence *s, bool held_space, const struct 
             a->finish = FINISH_CONTEXT;
             break;
         }
-        if ((full && (rc = slide_context(&k, s, g, c, &sp.stop, callbacks, a)) != 0) ||
+        if ((full && (rc = slide_context(&k, s, g, c, &sp.stop, listener, a)) != 0) ||
             (rc = progress_step(NULL, NULL, 0, 0)) != 0 || (rc = contrastive_next(k, &token)) != 0)
             break;
         if (stop_tokens_has(&sp.stop, token.id)) {
@@ -159,27 +150,27 @@ static int search_contrastive(struct sequence *s, bool held_space, const struct 
             a->finish = FINISH_STOP_TOKEN;
             break;
         }
-        rc = append_token(a, &token, &sp, callbacks);
+        rc = append_token(a, &token, &sp, listener);
     }
     if (sp.stream.stopped)
         a->finish = FINISH_STOP_STRING;
-    if (rc == ERR_INTERRUPTED)
-        a->finish = FINISH_INTERRUPTED;
     if (rc == 0 || rc == ERR_INTERRUPTED) {
-        int shown = show_text(a, 0, &sp, stream_finish(&sp.stream, sp.bytes), callbacks);
+        int shown =
+            listener_add_text(listener, a, 0, sp.bytes, stream_finish(&sp.stream, sp.bytes));
         rc = shown != 0 ? shown : rc;
     }
     a->decode_s = clock_s() - start;
 out:
+    if (rc == ERR_INTERRUPTED)
+        a->finish = FINISH_INTERRUPTED;
     contrastive_free(k);
     end_speller(&sp);
     return rc;
 }
 
 int search_run(struct sequence *s, bool held_space, const struct generate_config *g,
-               const struct sampler_config *c, const struct generate_callbacks *callbacks,
-               struct answer *answers)
+               const struct sampler_config *c, struct listener *listener, struct answer *answers)
 {
-    return g->num_beams > 1 ? search_beams(s, held_space, g, c, callbacks, answers)
-                            : search_contrastive(s, held_space, g, c, callbacks, &answers[0]);
+    return g->num_beams > 1 ? search_beams(s, held_space, g, c, listener, answers)
+                            : search_contrastive(s, held_space, g, c, listener, &answers[0]);
 }

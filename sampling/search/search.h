@@ -5,14 +5,13 @@
  * timings around what beam.h and contrastive.h choose.
  */
 #include "kvcache/sequence.h"
-#include "sampling/text/request.h"
+#include "sampling/text/listener.h"
 
 /* The search that the settings ask for; and whether they ask for one. It goes on from the
  * sequence's text, and fills ids, logprobs, text, finish, score and decode_s of answers
  * [num_return_sequences] (contrastive: one). */
 int search_run(struct sequence *s, bool held_space, const struct generate_config *g,
-               const struct sampler_config *c, const struct generate_callbacks *callbacks,
-               struct answer *answers);
+               const struct sampler_config *c, struct listener *listener, struct answer *answers);
 static inline bool search_wanted(const struct generate_config *g)
 {
     return g->num_beams > 1 || g->penalty_alpha > 0;

@@ -1,10 +1,8 @@
 #include "sampling/text/prompt.h"
 
-#include "model/base/clock.h"
 #include "model/base/err.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 void prompt_release(struct prompt *p)
@@ -105,28 +103,4 @@ int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
     text->n = kept;
     *slid = true;
     return 0;
-}
-
-void prompt_slid_sentence(char *out, size_t out_bytes, const struct model *m)
-{
-    snprintf(out, out_bytes, "context full: going on from the newest %d of %d tokens",
-             prompt_kept(m->config.n_ctx), m->config.n_ctx);
-}
-
-int prompt_read(struct sequence *s, const struct ids *text, bool slid,
-                const struct generate_config *g, const struct progress *p, struct answer *answers)
-{
-    double start = clock_s();
-    int n_reused = (int)sequence_common(s, text->data, text->n);
-    int n_prompt = (int)text->n, rc = sequence_set(s, text->data, text->n, p);
-    double prefill_s = clock_s() - start;
-    for (int i = 0; i < g->num_return_sequences; i++) {
-        answers[i].n_prompt = n_prompt;
-        answers[i].n_reused = n_reused;
-        answers[i].prefill_s = prefill_s;
-        answers[i].unread = rc != 0;
-        answers[i].slid = slid;
-        answers[i].finish = rc == ERR_INTERRUPTED ? FINISH_INTERRUPTED : FINISH_ERROR;
-    }
-    return rc;
 }

@@ -3,14 +3,13 @@
 /*
  * What a text goes on from, as generation wants it.
  */
-#include "kvcache/sequence.h"
+#include "kvcache/engine.h"
 #include "sampling/text/request.h"
 
 struct prompt {
     struct ids ids;
     bool held_space; /* a trailing space was taken off: the answer's first token begins with one */
     bool begun;      /* its first id is the begin token, which g->begin put there */
-    bool append;     /* behind the sequence's text instead of in place of it */
 };
 void prompt_release(struct prompt *p);
 /* What `begin` puts before a text: bos_token_id or eos_token_id; TOKEN_NONE: it has neither. */
@@ -36,12 +35,6 @@ void prompt_mask_logits(const struct model *m, float *logits);
  */
 int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
                const struct generate_config *g);
-/*
- * Into the sequence, of which only what is new is computed. All num_return_sequences answers
- * get its counts and time, and a finish that says how it failed if it does.
- */
-int prompt_read(struct sequence *s, const struct ids *text, bool slid,
-                const struct generate_config *g, const struct progress *p, struct answer *answers);
 /* How many of the newest ids a full context keeps. */
 static inline int prompt_kept(int n_ctx)
 {
@@ -50,7 +43,5 @@ static inline int prompt_kept(int n_ctx)
 /* Whether a space at the end of a text waits for the word that follows: trim is on, and there are
  * tokens that begin with one. */
 bool prompt_holds_space(const struct model *m, const struct generate_config *g);
-/* The status line of a slide. */
-void prompt_slid_sentence(char *out, size_t out_bytes, const struct model *m);
 
 #endif

@@ -80,11 +80,11 @@ struct sequence;
 struct generate_request {
     const char *text; /* the prompt, n bytes; NULL: ids */
     size_t n;
-    const token_id *ids; /* [n_ids] */
+    const token_id *ids; /* [n_ids]; the sequence's own too */
     size_t n_ids;
-    struct sequence *sequence; /* the prompt is its text, which it has read; the first answer goes
-                                  on in it; NULL: text or ids */
-    bool held_space;           /* of the sequence: the answer begins with a space (prompt.h) */
+    bool held_space;           /* of ids: the answer begins with a space (prompt.h) */
+    struct sequence *sequence; /* its text becomes the prompt and the first answer, of which it
+                                  reads what is new; NULL: one of the scheduler's */
     const struct sampler_config *sampler;   /* NULL: the scheduler's */
     const struct generate_config *generate; /* NULL: the scheduler's */
     bool own_draw;          /* its sampler's draw is the very one, whatever its place */

@@ -243,13 +243,6 @@ static void goes_on_and_keeps_the_sequence(void **state)
     assert_int_equal(rest.n_prompt, part.n_prompt + 8);
     assert_int_equal(rest.n_reused, rest.n_prompt - 1);
     assert_memory_equal(rest.ids.data, whole.ids.data + 8, 12 * sizeof(token_id));
-    struct prompt more = {.append = true};
-    size_t before = sequence.ids.n;
-    assert_ok(prompt_encode(&more, &model, &config, " on", 3));
-    answer_release(&part);
-    assert_ok(ask_prompt(&more, &part));
-    assert_int_equal(part.n_prompt, (int)(before + more.ids.n));
-    prompt_release(&more);
     answer_release(&whole);
     answer_release(&part);
     answer_release(&rest);
@@ -546,6 +539,58 @@ static void a_slide_goes_on_from_a_full_text(void **state)
     answer_release(&rest);
 }
 
+/* A prompt that is cut, and the answer that fills the context once more. */
+static void a_slide_is_said_once(void **state)
+{
+    (void)state;
+    struct answer a;
+    struct prompt p = {0};
+    for (token_id id = 0; id < 151; id++)
+        assert_ok(ids_add(&p.ids, &(token_id){1 + id % 7}, 1));
+    config.on_full = ON_FULL_SLIDE;
+    config.max_new_tokens = 100;
+    for (int searching = 0; searching < 2; searching++) {
+        config.penalty_alpha = searching ? 0.6f : 0;
+        sampler.top_k = searching ? 4 : 0;
+        assert_ok(ask_prompt(&p, &a));
+        assert_int_equal(a.n_prompt, 75);
+        assert_int_equal(a.ids.n, 100);
+        assert_true(a.slid);
+        assert_int_equal(heard.statuses, 1);
+        answer_release(&a);
+    }
+    prompt_release(&p);
+}
+
+static void interrupt_second(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    int *calls = user;
+    (void)what, (void)done, (void)total;
+    if (++*calls == 2)
+        interrupt_raise();
+}
+
+/* Contrastive search reads the prompt once more: Ctrl-C then is no error. */
+static void an_interrupted_search_says_so(void **state)
+{
+    (void)state;
+    struct answer a = {0};
+    struct prompt p = {0};
+    int calls = 0;
+    const struct progress progress = {.step = interrupt_second, .user = &calls};
+    const struct generate_callbacks callbacks = {.progress = &progress};
+    assert_ok(prompt_encode(&p, &model, &config, "the end", 7));
+    config.penalty_alpha = 0.6f;
+    sampler.top_k = 4;
+    assert_int_equal(generate(&sequence, &p, &config, &sampler, &callbacks, &a), ERR_INTERRUPTED);
+    assert_int_equal(a.finish, FINISH_INTERRUPTED);
+    assert_false(a.unread);
+    assert_int_equal(a.ids.n, 0);
+    assert_int_equal(sequence.ids.n, p.ids.n);
+    answer_release(&a);
+    prompt_release(&p);
+}
+
 static void an_interrupt_keeps_what_was_made(void **state)
 {
     (void)state;
@@ -724,6 +769,8 @@ int main(void)
         TEST(a_context_of_one_token_says_one),
         TEST(the_last_token_may_end_the_text),
         TEST(a_slide_goes_on_from_a_full_text),
+        TEST(a_slide_is_said_once),
+        TEST(an_interrupted_search_says_so),
         TEST(threads_do_not_matter),
         TEST(searches_end_as_samples_do),
         TEST(refuses_what_is_out_of_range),

@@ -45,7 +45,8 @@ struct scheduler {
     const struct sampler_config *sampler;
     const struct scheduler_callbacks *callbacks;
     struct listener listener;
-    struct slots *slots;
+    struct slots *slots; /* [n_slots]; NULL: all were searches so far */
+    int n_slots;
     struct pending *first, **last; /* in order of input; the first is the next to deliver */
     struct pending *waiting;       /* the first that has not begun all its texts */
     int64_t n_draws;               /* given out: one an answer, one a request that has none */
@@ -243,13 +244,22 @@ static void end_answer(void *owner, int rc)
         fail_request(j, rc);
 }
 
+static int make_slots(struct scheduler *b)
+{
+    return b->slots != NULL
+               ? 0
+               : slots_new(&b->slots, b->engine, b->n_slots, b->generate, b->sampler, &b->listener);
+}
+
 /* One more answer of a request, into a free slot. */
 static int start_sample(struct scheduler *b, struct pending *j)
 {
     struct sequence *read = j->request.sequence;
     const bool first = j->n_started == 0;
-    int rc = read != NULL && first ? read_prompt(b, j, read) : 0;
+    int rc = make_slots(b);
     if (rc != 0)
+        return rc;
+    if (read != NULL && first && (rc = read_prompt(b, j, read)) != 0)
         return end_request(j, rc);
     /* Once the sequence has gone on with the first answer, the prompt is shared from a slot. */
     if (read != NULL && read->n_logits != j->prompt.ids.n)
@@ -347,6 +357,7 @@ int scheduler_run(struct engine *e, const struct generate_config *g, const struc
                           .generate = g,
                           .sampler = c,
                           .callbacks = callbacks,
+                          .n_slots = n_slots,
                           .listener = {.callbacks = {.status = note_status,
                                                      .want_logprobs = callbacks->want_logprobs},
                                        .model = e->model}};
@@ -358,7 +369,7 @@ int scheduler_run(struct engine *e, const struct generate_config *g, const struc
     if (callbacks->live != NULL)
         b.listener.callbacks = *callbacks->live;
     b.last = &b.first;
-    if ((rc = slots_new(&b.slots, e, n_slots, g, c, &b.listener)) != 0)
+    if (!search_wanted(g) && (rc = make_slots(&b)) != 0)
         return rc;
     rc = run_requests(&b);
     b.stats.wall_s = clock_s() - start;

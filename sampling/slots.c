@@ -110,22 +110,22 @@ void slots_free(struct slots *s)
 
 int slots_busy(const struct slots *s)
 {
-    return s->n_busy;
+    return s == NULL ? 0 : s->n_busy;
 }
 
 bool slots_room(const struct slots *s)
 {
-    return s->n_busy < s->n;
+    return s == NULL || s->n_busy < s->n;
 }
 
 struct slots_times slots_times(const struct slots *s)
 {
-    return s->times;
+    return s == NULL ? (struct slots_times){0} : s->times;
 }
 
 void slots_clear(struct slots *s)
 {
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; s != NULL && i < s->n; i++)
         if (s->list[i].own.engine != NULL)
             sequence_truncate(&s->list[i].own, 0);
 }

@@ -36,7 +36,8 @@ struct slots;
 int slots_new(struct slots **out, struct engine *e, int n, const struct generate_config *g,
               const struct sampler_config *c, struct listener *listener);
 void slots_free(struct slots *s);
-/* How many are at work, and whether one is free. */
+/* How many are at work, and whether one is free; of NULL, where none were needed so far, none is
+ * and all are. */
 int slots_busy(const struct slots *s);
 bool slots_room(const struct slots *s);
 struct slots_times slots_times(const struct slots *s);

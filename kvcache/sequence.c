@@ -69,16 +69,21 @@ static void keep_ahead(struct sequence *s)
     s->n_logits = 0;
 }
 
-int sequence_assign(struct sequence *s, const token_id *ids, size_t n)
+int sequence_replace(struct sequence *s, size_t from, const token_id *ids, size_t n)
 {
-    int rc = n > s->ids.n ? ids_reserve(&s->ids, n - s->ids.n) : 0;
+    int rc = from + n > s->ids.n ? ids_reserve(&s->ids, from + n - s->ids.n) : 0;
     if (rc != 0)
         return rc;
     keep_ahead(s);
     if (n > 0)
-        memcpy(s->ids.data, ids, n * sizeof *ids);
-    s->ids.n = n;
+        memmove(s->ids.data + from, ids, n * sizeof *ids);
+    s->ids.n = from + n;
     return 0;
+}
+
+int sequence_assign(struct sequence *s, const token_id *ids, size_t n)
+{
+    return sequence_replace(s, 0, ids, n);
 }
 
 size_t sequence_common(const struct sequence *s, const token_id *ids, size_t n)

@@ -28,8 +28,10 @@ void sequence_release(struct sequence *s);
 void sequence_park(struct sequence *s);
 /* The other way round, of a parked or zeroed one; on failure it is parked still. */
 int sequence_resume(struct sequence *s, struct engine *e);
-/* The text is these ids, none of them in s, and nothing is read: what the cache holds stays
- * there for the next feed that has use for it. ERR_NOMEM: s is unchanged. */
+/* From position `from` <= ids.n on the text is these n ids, and nothing is read: what the cache
+ * holds stays there for the next feed that has use for it. ERR_NOMEM: s is unchanged.
+ * sequence_assign: the whole text, which may be a beginning of its own. */
+int sequence_replace(struct sequence *s, size_t from, const token_id *ids, size_t n);
 int sequence_assign(struct sequence *s, const token_id *ids, size_t n);
 /*
  * Append n ids to the text and leave the logits after the last one in s->logits. With

@@ -10,10 +10,10 @@
 #include <string.h>
 
 /*
- * A slot goes idle -> busy and unread (slots_start) -> busy and live (its text is read, its
- * logits wait in a row of the engine's) -> ended -> idle, or unread once more when a full
- * context slides. The keys and values of an idle slot stay until its next text, for others
- * to share. Between runs of the loop the caller alone looks at decode and sequences.
+ * A slot goes idle -> busy and unread (slots_start) -> busy and live (its text is read, its logits
+ * wait) -> ended -> idle, or unread once more when a full context slides. The keys and values of an
+ * idle slot stay until its next text, for others to share. Between runs of the loop the caller
+ * alone looks at decode and sequences.
  */
 
 /* Below so many ids a common beginning is not worth a pass of its own: reading them
@@ -253,12 +253,12 @@ static bool should_wait(const struct slots *s, int k, int n_feeds)
     return false;
 }
 
-/* The slot's text has been read, its logits are in a row of the engine's. */
-static void begin_decoding(struct slots *s, int k, int row)
+/* The slot's text has been read, and these are its logits. */
+static void begin_decoding(struct slots *s, int k, float *logits)
 {
     struct slot *slot = &s->list[k];
     struct decode_slot *decode = slot->decode;
-    decode->logits = s->engine->logits + (size_t)row * (size_t)model_shape(s)->n_vocab;
+    decode->logits = logits;
     if (slot->sample.held_space && decode->n_new == 0)
         prompt_mask_logits(s->engine->model, decode->logits);
     decode->seq->n_logits = 0; /* the loop's go to the engine's rows */
@@ -266,20 +266,14 @@ static void begin_decoding(struct slots *s, int k, int row)
     slot->unread = false;
 }
 
-/* Texts whose sequence has read them before: their logits move to rows of the engine's. */
-static int take_read(struct slots *s)
+/* Texts whose sequence has read them before. */
+static void take_read(struct slots *s)
 {
-    int row = 0;
-    size_t n_vocab = (size_t)model_shape(s)->n_vocab;
     for (int i = 0; i < s->n; i++) {
-        struct slot *slot = &s->list[i];
-        if (!slot->busy || !slot->unread || !sequence_has_logits(slot->decode->seq))
-            continue;
-        memcpy(s->engine->logits + (size_t)row * n_vocab, slot->decode->seq->logits,
-               n_vocab * sizeof *s->engine->logits);
-        begin_decoding(s, i, row++);
+        const struct slot *slot = &s->list[i];
+        if (slot->busy && slot->unread && sequence_has_logits(slot->decode->seq))
+            begin_decoding(s, i, slot->decode->seq->logits);
     }
-    return row;
 }
 
 /* The slots that can be read now into feeds; how many. */
@@ -306,21 +300,20 @@ static int choose_feeds(struct slots *s)
 static int read_unread(struct slots *s)
 {
     double start = clock_s();
-    int n, row = take_read(s);
-    while ((n = choose_feeds(s)) > 0) {
-        int rc = engine_feed(s->engine, s->feeds, n,
-                             s->engine->logits + (size_t)row * (size_t)model_shape(s)->n_vocab,
-                             s->listener->callbacks.progress);
+    float *logits = s->engine->logits;
+    take_read(s);
+    for (int n; (n = choose_feeds(s)) > 0;) {
+        int rc = engine_feed(s->engine, s->feeds, n, logits, s->listener->callbacks.progress);
         if (rc != 0)
             return rc;
         double now = clock_s();
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < n; i++, logits += model_shape(s)->n_vocab) {
             struct slot *slot = &s->list[s->fed[i]];
             if (slot->decode->n_new == 0) {
                 slot->sample.answer->prefill_s = now - slot->since_s;
                 slot->since_s = now;
             }
-            begin_decoding(s, s->fed[i], row++);
+            begin_decoding(s, s->fed[i], logits);
         }
         s->times.prefill_s += now - start;
         start = now;
@@ -387,6 +380,8 @@ static int end_text(struct slots *s, struct slot *slot)
     slot->decode->live = slot->busy = slot->unread = slot->ended = false;
     s->n_busy--;
     a->finish = slot->finish;
+    if (a->finish == FINISH_STOP_STRING)
+        a->n_whole = stream_shown(&slot->stream, a->ids.data, a->ids.n, &a->n_part);
     a->decode_s = clock_s() - slot->since_s;
     char *bytes = slot->decode->bytes;
     int rc = listener_add_text(s->listener, a, slot->sample.number, bytes,

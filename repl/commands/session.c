@@ -46,7 +46,10 @@ int cmd_undo(struct repl *r, const struct call *c)
     if (r->n_turns == 0)
         return err_set(ERR_MISSING, "there is nothing to take back");
     struct turn *t = &r->turns[r->n_turns - 1];
-    int rc = sequence_assign(&r->sequence, t->before.data, t->before.n);
+    size_t n;
+    const token_id *prompt = turn_prompt(t, &r->sequence.ids, &n);
+    const token_id *before = turn_before(t, prompt, &n);
+    int rc = sequence_assign(&r->sequence, before, n);
     if (rc != 0)
         return rc;
     r->held_space = t->before_held;

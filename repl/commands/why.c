@@ -69,10 +69,10 @@ static void show_token(const struct replay *p, const struct alternative *chosen,
 static void explain_token(void *user, size_t i, const float *logits)
 {
     struct replay *p = user;
-    size_t start = p->turn->prompt.ids.n;
+    size_t start = p->turn->n_prompt;
     struct alternative chosen = {0}, others[MAX_ALTERNATIVES];
     memcpy(p->logits, logits, (size_t)p->r->model->config.n_vocab * sizeof *logits);
-    if (i == start && p->turn->prompt.held_space)
+    if (i == start && p->turn->held_space)
         prompt_mask_logits(p->r->model, p->logits);
     int n_new = (int)(i - start);
     int n = sampler_explain(p->sampler, p->logits, p->text->data, i, n_new, p->text->data[i],
@@ -106,7 +106,7 @@ int cmd_why(struct repl *r, const struct call *c)
     }
     int rc = repl_ready(r, 1);
     if (rc == 0)
-        rc = ids_add(&text, t->prompt.ids.data, t->prompt.ids.n);
+        rc = ids_add(&text, r->sequence.ids.data, t->n_prompt);
     if (rc == 0)
         rc = ids_add(&text, t->answer.data, t->answer.n);
     if (rc == 0)
@@ -123,7 +123,7 @@ int cmd_why(struct repl *r, const struct call *c)
                 term_dim(stdout), term_plain(stdout));
         printf("%s%-*s    model    chain  rank  instead, %% by the chain (by the model)%s\n",
                term_dim(stdout), TOKEN_COLUMNS, "token", term_plain(stdout));
-        rc = score_text(&r->engine, text.data, text.n, t->prompt.ids.n, explain_token, &p,
+        rc = score_text(&r->engine, text.data, text.n, t->n_prompt, explain_token, &p,
                         progress_show());
     }
     progress_wipe();

@@ -5,222 +5,41 @@
 #include "model/base/mem.h"
 #include "model/base/rng.h"
 #include "repl/session/json_lines.h"
+#include "repl/session/show.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
-#include "repl/terminal/wrap.h"
+#include "sampling/generate.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-/* What an answer looks like on its way out. */
-struct showing {
-    bool visible; /* to a terminal: nothing in it may steer one */
-    bool stream;
-    bool raw; /* as it is, NUL behind it */
-    bool any, newline;
-    bool wraps;
-    struct wrap lines;
-    struct buf safe, wrapped;
-};
-
-static void put_text(struct showing *w, const char *bytes, size_t n)
-{
-    if (n == 0)
-        return;
-    progress_wipe();
-    if (w->visible) {
-        w->safe.n = 0;
-        if (term_visible(&w->safe, bytes, n) != 0)
-            return;
-        const struct buf *shown = &w->safe;
-        w->wrapped.n = 0;
-        if (w->wraps) {
-            if (wrap_text(&w->lines, &w->wrapped, w->safe.data, w->safe.n, term_width(stdout)) != 0)
-                return;
-            shown = &w->wrapped;
-        }
-        fwrite(shown->data, 1, shown->n, stdout);
-    } else {
-        fwrite(bytes, 1, n, stdout);
-    }
-    w->any = true;
-    w->newline = bytes[n - 1] == '\n';
-    fflush(stdout);
-}
-
-static void take_text(void *user, int answer, const char *bytes, size_t n)
-{
-    struct showing *w = user;
-    if (w->stream && answer == 0)
-        put_text(w, bytes, n);
-}
-
-static void take_status(void *user, const char *sentence)
-{
-    struct showing *w = user;
-    if (term_is(stdout)) {
-        if (w->any && !w->newline)
-            fputc('\n', stdout);
-        w->newline = true;
-        wrap_at(&w->lines, 0);
-    }
-    fflush(stdout);
-    progress_wipe();
-    wrap_say(stderr, term_dim(stderr), "%s", sentence);
-}
-
-/* "1.3 ms", "0.21 s" */
-static const char *duration_short(char out[16], double s)
-{
-    if (s < 0.1)
-        snprintf(out, 16, "%.1f ms", 1e3 * s);
-    else
-        snprintf(out, 16, s < 10 ? "%.2f s" : "%.1f s", s);
-    return out;
-}
-
-/* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
-static int format_figures(struct buf *out, const struct turn *t, const struct answer *a, int n)
-{
-    const struct settings *s = &t->settings;
-    size_t n_new = 0;
-    for (int i = 0; i < n; i++)
-        n_new += a[i].ids.n;
-    double tokens = (double)n_new, decode_s = a->decode_s, all_s = a->prefill_s + a->decode_s;
-    char prefill[16], decode[16];
-    bool drawn = s->sampler.temperature > 0 && s->generate.num_beams == 1;
-    int rc = buf_printf(out, "[%d prompt token%s in %s; %zu new in %s", a->n_prompt,
-                        a->n_prompt == 1 ? "" : "s", duration_short(prefill, a->prefill_s), n_new,
-                        duration_short(decode, decode_s));
-    if (rc == 0 && decode_s > 0)
-        rc = buf_printf(out, ", %.1f tokens/s", tokens / decode_s);
-    if (rc == 0)
-        rc = buf_printf(out, "; %s", finish_name(a->finish));
-    if (rc == 0 && drawn)
-        rc = buf_printf(out, "; seed %" PRIu64, s->sampler.seed);
-    if (rc == 0 && drawn && s->sampler.draw != 0)
-        rc = buf_printf(out, " draw %" PRId64, s->sampler.draw);
-    if (rc == 0)
-        rc = buf_str(out, "]\n");
-    if (rc == 0 && s->talk.verbose)
-        rc = buf_printf(out,
-                        "[%.2f ms per token, %.1f ms per sentence, %.2f samples/s; %d of %d prompt "
-                        "tokens were in the cache]\n",
-                        n_new > 0 ? 1e3 * decode_s / tokens : 0.0, 1e3 * all_s / n,
-                        all_s > 0 ? n / all_s : 0.0, a->n_reused, a->n_prompt);
-    return rc;
-}
-
-static void show_figures(const struct repl *r, const struct turn *t, const struct answer *a, int n)
-{
-    FILE *f = r->interactive ? stdout : stderr;
-    struct buf text = {0};
-    if (format_figures(&text, t, a, n) == 0)
-        wrap_lines(f, term_dim(f), buf_text(&text));
-    buf_release(&text);
-}
-
-static void show_ids(const struct answer *a)
-{
-    for (size_t i = 0; i < a->ids.n; i++)
-        printf("%s%d", i == 0 ? "" : ",", a->ids.data[i]);
-    fputc('\n', stdout);
-}
-
-/* "[2] ", "[2, score -0.7311] " of what a beam search found. */
-static void show_number(struct showing *w, int number, const struct answer *scored)
-{
-    char label[48];
-    int n = snprintf(label, sizeof label, "[%d", number);
-    if (scored != NULL)
-        n += snprintf(label + n, sizeof label - (size_t)n, ", score %.4f", scored->score);
-    printf("%s%s]%s ", term_dim(stdout), label, term_plain(stdout));
-    wrap_at(&w->lines, n + 2);
-}
-
-/* The answers that were not streamed, and what ends each: a newline, or NUL with raw. */
-static void show_answers(struct showing *w, const struct settings *s, const char *prompt,
-                         size_t n_prompt, const struct answer *answers, int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (s->call.output == OUTPUT_IDS) {
-            show_ids(&answers[i]);
-            continue;
-        }
-        if (!w->stream) {
-            if (n > 1 && !w->raw)
-                show_number(w, i + 1, s->generate.num_beams > 1 ? &answers[i] : NULL);
-            if (s->talk.echo == SWITCH_ON)
-                put_text(w, prompt, n_prompt);
-            put_text(w, buf_text(&answers[i].text), answers[i].text.n);
-        }
-        if (w->raw)
-            fputc('\0', stdout);
-        else if (!w->newline)
-            fputc('\n', stdout);
-        w->newline = false;
-        wrap_at(&w->lines, 0);
-    }
-}
-
-static void show_object(const char *prompt, size_t n_prompt, const struct answer *answers, int n)
-{
-    struct buf line = {0};
-    if (json_line_answer(&line, prompt, n_prompt, answers, n) == 0)
-        fwrite(line.data, 1, line.n, stdout);
-    buf_release(&line);
-}
-
-/* A stop string, and what came with it, go from the end of a text. */
-static int cut_unseen(struct repl *r, struct ids *text, const struct turn *turn,
-                      const struct answer *a)
+/* The text goes on from what was shown: ids that a stop string hid go, and one that it cut is read
+ * again up to there. */
+static int drop_hidden(struct repl *r, const struct turn *turn, const struct answer *a)
 {
     const struct tokenizer *t = r->model->tokenizer;
-    const bool held_space = turn->prompt.held_space;
-    size_t bytes = 0, n;
-    for (size_t i = 0; i < a->ids.n; i++) {
-        const char *piece = tokenizer_bytes(t, a->ids.data[i], &n);
-        bytes += n - (i == 0 && held_space && n > 0 && *piece == ' ');
+    const size_t gone = a->ids.n - a->n_whole, n = r->sequence.ids.n;
+    struct ids part = {0};
+    int rc = 0;
+    if (a->n_part > 0 && gone <= n) {
+        size_t bytes;
+        const char *piece = tokenizer_bytes(t, a->ids.data[a->n_whole], &bytes);
+        r->held_space =
+            piece[a->n_part - 1] == ' ' && prompt_holds_space(r->model, &turn->settings.generate);
+        rc = tokenizer_encode(t, &part, piece, a->n_part - r->held_space, ENCODE_GOES_ON);
     }
-    for (size_t unseen = bytes - a->text.n; unseen > 0 && text->n > 0;) {
-        const char *piece = tokenizer_bytes(t, text->data[--text->n], &n);
-        if (unseen < n) {
-            n -= unseen;
-            r->held_space =
-                piece[n - 1] == ' ' && prompt_holds_space(r->model, &turn->settings.generate);
-            return tokenizer_encode(t, text, piece, n - r->held_space, ENCODE_GOES_ON);
-        }
-        unseen -= n;
-    }
-    return 0;
-}
-
-/* The text goes on from what was shown. */
-static int drop_unseen(struct repl *r, const struct turn *turn, const struct answer *a)
-{
-    struct ids text = {0};
-    int rc = ids_add(&text, r->sequence.ids.data, r->sequence.ids.n);
     if (rc == 0)
-        rc = cut_unseen(r, &text, turn, a);
-    if (rc == 0)
-        rc = sequence_assign(&r->sequence, text.data, text.n);
-    ids_release(&text);
+        rc = sequence_replace(&r->sequence, gone < n ? n - gone : 0, part.data, part.n);
+    ids_release(&part);
     return rc;
 }
 
 /* What the turn remembers of its first answer. */
-static int remember_answer(struct repl *r, struct turn *t, const struct answer *a)
+static int remember_answer(struct repl *r, struct turn *t, struct prompt *p, const struct answer *a)
 {
-    const struct ids *text = &r->sequence.ids;
     int rc = 0;
     if (!a->unread)
         r->held_space = false;
-    t->slid = a->slid;
-    /* An empty prompt began with the begin token, which :why wants to see. */
-    if (t->prompt.ids.n == 0 && text->n > a->ids.n)
-        rc = ids_add(&t->prompt.ids, text->data, text->n - a->ids.n);
-    if (rc == 0 && a->finish == FINISH_STOP_STRING)
-        rc = drop_unseen(r, t, a);
+    turn_take_prompt(t, p, &r->sequence.ids, a);
+    if (a->finish == FINISH_STOP_STRING)
+        rc = drop_hidden(r, t, a);
     t->n_drawn =
         t->settings.sampler.position + (int64_t)a->ids.n + (a->finish == FINISH_STOP_TOKEN);
     t->answer.n = 0;
@@ -232,11 +51,12 @@ static int save_sample(const struct repl *r, const struct turn *t, const struct 
                        int n)
 {
     struct buf text = {0};
+    size_t n_prompt;
+    const token_id *prompt = turn_prompt(t, &r->sequence.ids, &n_prompt);
     int rc = 0;
     if (r->model->tokenizer != NULL)
-        rc = tokenizer_decode(r->model->tokenizer, &text, t->prompt.ids.data + t->prompt.begun,
-                              t->prompt.ids.n - t->prompt.begun);
-    if (rc == 0 && t->prompt.held_space)
+        rc = tokenizer_decode(r->model->tokenizer, &text, prompt + t->begun, n_prompt - t->begun);
+    if (rc == 0 && t->held_space)
         rc = buf_char(&text, ' ');
     if (rc == 0)
         rc = answer_save_sample(&t->settings, buf_text(&text), text.n, answers, n);
@@ -244,51 +64,45 @@ static int save_sample(const struct repl *r, const struct turn *t, const struct 
     return rc;
 }
 
-/* Generate for a turn whose prompt and settings are there, and show it all. On failure the text
- * in progress is `before`. */
-static int run_turn(struct repl *r, struct turn *t, const struct ids *before, const char *shown,
+/* What was made is shown, remembered and saved. */
+static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct showing *w,
+                        const char *shown, size_t n_shown, const struct answer *answers)
+{
+    const struct settings *s = &t->settings;
+    int n = s->generate.num_return_sequences;
+    show_answers(w, shown, n_shown, answers, n);
+    if (!r->interactive)
+        repl_report_full(r, &s->generate, answers, n);
+    if (r->interactive || s->talk.verbose)
+        show_figures(r->interactive ? stdout : stderr, s, answers, n);
+    int rc = remember_answer(r, t, p, answers);
+    return rc == 0 ? save_sample(r, t, answers, n) : rc;
+}
+
+/* Generate for a turn whose settings are there, and show it all. On failure, but for
+ * ERR_INTERRUPTED, the text in progress is the caller's to put right. */
+static int run_turn(struct repl *r, struct turn *t, struct prompt *p, const char *shown,
                     size_t n_shown)
 {
     const struct settings *s = &t->settings;
     int n = s->generate.num_return_sequences;
-    /* The forms of batches hold for one prompt too, not for a person at a terminal. */
-    bool jsonl = s->batch.jsonl && !r->interactive, raw = s->batch.raw && !r->interactive;
-    bool plain = s->call.output == OUTPUT_TEXT && !jsonl;
-    struct showing w = {.visible = term_is(stdout) && !raw,
-                        .stream = n == 1 && plain,
-                        .raw = raw,
-                        .wraps = s->talk.wrap};
-    struct generate_callbacks callbacks = {.text = take_text,
-                                           .status = take_status,
-                                           .progress = progress_show(),
-                                           .want_logprobs = jsonl || *s->talk.save_samples != '\0',
-                                           .user = &w};
+    struct showing w;
+    show_init(&w, s, r->interactive);
+    const struct generate_callbacks callbacks = show_callbacks(&w);
     struct answer *answers = mem_array((size_t)n, sizeof *answers);
     if (answers == NULL)
         return ERR_NOMEM;
     if (s->talk.echo == SWITCH_ON && w.stream)
-        put_text(&w, shown, n_shown);
+        show_text(&w, shown, n_shown);
     if (r->interactive)
         term_hush(true);
-    int rc = generate(&r->sequence, &t->prompt, &s->generate, &s->sampler, &callbacks, answers);
+    int rc = generate(&r->sequence, p, &s->generate, &s->sampler, &callbacks, answers);
     progress_wipe();
     if (rc == 0 || rc == ERR_INTERRUPTED) {
-        if (jsonl)
-            show_object(shown, n_shown, answers, n);
-        else
-            show_answers(&w, s, shown, n_shown, answers, n);
-        if (!r->interactive)
-            repl_report_full(r, &s->generate, answers, n);
-        if (r->interactive || s->talk.verbose)
-            show_figures(r, t, answers, n);
-        int kept = remember_answer(r, t, answers);
-        if (kept == 0)
-            kept = save_sample(r, t, answers, n);
-        rc = kept != 0 ? kept : rc;
+        int taken = take_answers(r, t, p, &w, shown, n_shown, answers);
+        rc = taken != 0 ? taken : rc;
     } else {
-        if (w.any && !w.newline)
-            fputc('\n', stdout);
-        sequence_assign(&r->sequence, before->data, before->n); /* had room for them */
+        show_end_line(&w);
     }
     term_hush(false);
     if (fflush(stdout) != 0 && rc == 0)
@@ -296,15 +110,15 @@ static int run_turn(struct repl *r, struct turn *t, const struct ids *before, co
     for (int i = 0; i < n; i++)
         answer_release(&answers[i]);
     mem_free(answers);
-    wrap_release(&w.lines);
-    buf_release(&w.safe);
-    buf_release(&w.wrapped);
+    show_release(&w);
     return rc;
 }
 
-/* A turn that goes on from the text so far when `more`, with nothing behind it yet. */
-static int begin_turn(struct repl *r, struct turn **out, bool more)
+/* A turn whose prompt is the text so far when `more`, with nothing behind it yet. */
+static int begin_turn(struct repl *r, struct turn **out, struct prompt *p, bool more)
 {
+    *p = (struct prompt){0};
+    *out = NULL;
     int rc = repl_need_model(r);
     const struct settings *s = &r->options.settings;
     if (rc == 0 && !r->interactive)
@@ -315,7 +129,7 @@ static int begin_turn(struct repl *r, struct turn **out, bool more)
         rc = repl_ready(r, generate_texts(&s->generate, &s->sampler));
     if (rc != 0)
         return rc;
-    struct turn *t = *out = repl_push_turn(r);
+    struct turn *t = *out = repl_push_turn(r, more);
     if (t == NULL)
         return ERR_NOMEM;
     if (t->settings.sampler.seed == 0)
@@ -323,15 +137,21 @@ static int begin_turn(struct repl *r, struct turn **out, bool more)
     const struct ids *text = &r->sequence.ids;
     if (!more || text->n == 0)
         return 0;
-    t->prompt.begun = s->generate.begin && text->data[0] == prompt_begin_token(r->model);
-    return ids_add(&t->prompt.ids, text->data, text->n);
+    p->begun = s->generate.begin && text->data[0] == prompt_begin_token(r->model);
+    return ids_add(&p->ids, text->data, text->n);
 }
 
-/* Run the newest turn; one that came to nothing is taken back. */
-static int finish_turn(struct repl *r, struct turn *t, int rc, const char *shown, size_t n_shown)
+/* Run the newest turn; one that came to nothing is taken back, and the text is the one before it.
+ */
+static int finish_turn(struct repl *r, struct turn *t, struct prompt *p, int rc, const char *shown,
+                       size_t n_shown)
 {
-    if (rc == 0)
-        rc = run_turn(r, t, &t->before, shown, n_shown);
+    if (rc == 0 && (rc = run_turn(r, t, p, shown, n_shown)) != 0 && rc != ERR_INTERRUPTED) {
+        size_t n;
+        const token_id *before = turn_before(t, p->ids.data, &n);
+        sequence_assign(&r->sequence, before, n); /* had room for them */
+    }
+    prompt_release(p);
     if (rc != 0 && rc != ERR_INTERRUPTED && t != NULL)
         repl_pop_turn(r);
     return rc;
@@ -353,23 +173,13 @@ static int encode_prompt(struct repl *r, struct prompt *p, const struct generate
 
 int answer_prompt(struct repl *r, const char *text, size_t n)
 {
-    struct turn *t = NULL;
-    struct prompt p = {0};
+    struct turn *t;
+    struct prompt p;
     const bool keep = r->options.settings.talk.keep;
-    int rc = begin_turn(r, &t, keep);
-    if (rc == 0) {
-        struct generate_config g = t->settings.generate;
-        g.begin = g.begin && t->prompt.ids.n == 0;
-        rc = encode_prompt(r, &p, &g, keep, text, n);
-    }
+    int rc = begin_turn(r, &t, &p, keep);
     if (rc == 0)
-        rc = ids_add(&t->prompt.ids, p.ids.data, p.ids.n);
-    if (rc == 0) {
-        t->prompt.held_space = p.held_space;
-        t->prompt.begun |= p.begun;
-    }
-    prompt_release(&p);
-    return finish_turn(r, t, rc, text, n);
+        rc = encode_prompt(r, &p, &t->settings.generate, keep, text, n);
+    return finish_turn(r, t, &p, rc, text, n);
 }
 
 /* A seed that was set goes on where the answer before ended: as if it had not ended there. */
@@ -386,24 +196,57 @@ static void draw_on(const struct repl *r, struct sampler_config *c)
 
 int answer_more(struct repl *r)
 {
-    struct turn *t = NULL;
+    struct turn *t;
+    struct prompt p;
     if (r->sequence.ids.n == 0)
         return err_set(ERR_MISSING, "there is no text yet to go on with; type a prompt");
-    int rc = begin_turn(r, &t, true);
+    int rc = begin_turn(r, &t, &p, true);
     if (rc == 0) {
         draw_on(r, &t->settings.sampler);
-        t->prompt.held_space = r->held_space;
+        p.held_space = r->held_space;
     }
-    return finish_turn(r, t, rc, "", 0);
+    return finish_turn(r, t, &p, rc, "", 0);
 }
 
 int answer_ids(struct repl *r, const struct ids *ids)
 {
-    struct turn *t = NULL;
-    int rc = begin_turn(r, &t, false);
+    struct turn *t;
+    struct prompt p;
+    int rc = begin_turn(r, &t, &p, false);
     if (rc == 0)
-        rc = ids_add(&t->prompt.ids, ids->data, ids->n);
-    return finish_turn(r, t, rc, "", 0);
+        rc = ids_add(&p.ids, ids->data, ids->n);
+    return finish_turn(r, t, &p, rc, "", 0);
+}
+
+/* Settings of now for the turn drawn again: the next draw, unless the seed is another. */
+static int copy_settings(struct settings *fresh, const struct settings *now, const struct turn *t)
+{
+    const struct sampler_config *last = &t->settings.sampler;
+    int rc = settings_copy(fresh, now);
+    if (rc == 0 && (fresh->sampler.seed == 0 || fresh->sampler.seed == last->seed)) {
+        fresh->sampler.seed = last->seed;
+        fresh->sampler.draw = last->draw + t->settings.generate.num_return_sequences;
+        fresh->sampler.position = last->position;
+    }
+    return rc;
+}
+
+/* Where nothing was drawn the answer that stands, and its settings, are there still. */
+static int draw_again(struct repl *r, struct turn *t, struct prompt *p, const struct ids *before)
+{
+    struct settings fresh, old = t->settings;
+    int rc = copy_settings(&fresh, &r->options.settings, t);
+    if (rc != 0)
+        return rc;
+    t->settings = fresh;
+    rc = run_turn(r, t, p, "", 0);
+    if (rc != 0 && rc != ERR_INTERRUPTED) {
+        sequence_assign(&r->sequence, before->data, before->n); /* had room for them */
+        t->settings = old;
+        old = fresh;
+    }
+    settings_release(&old);
+    return rc;
 }
 
 int answer_again(struct repl *r)
@@ -412,33 +255,20 @@ int answer_again(struct repl *r)
         return err_set(ERR_MISSING, "there is no answer yet to draw again; type a prompt");
     struct turn *t = &r->turns[r->n_turns - 1];
     const struct settings *now = &r->options.settings;
+    const struct ids *text = &r->sequence.ids;
+    struct ids before = {0};
+    struct prompt p = {0};
     int rc = generate_config_check(&now->generate, &now->sampler);
     if (rc == 0)
         rc = repl_ready(r, generate_texts(&now->generate, &now->sampler));
-    struct settings fresh;
-    struct ids before = {0};
-    if (rc != 0 || (rc = ids_add(&before, r->sequence.ids.data, r->sequence.ids.n)) != 0)
-        return rc;
-    if ((rc = settings_copy(&fresh, now)) != 0) {
-        ids_release(&before);
-        return rc;
-    }
-    const struct sampler_config *last = &t->settings.sampler;
-    if (fresh.sampler.seed == 0 || fresh.sampler.seed == last->seed) {
-        fresh.sampler.seed = last->seed;
-        fresh.sampler.draw = last->draw + t->settings.generate.num_return_sequences;
-        fresh.sampler.position = last->position;
-    }
-    struct settings old = t->settings;
-    t->settings = fresh;
-    rc = run_turn(r, t, &before, "", 0);
+    if (rc == 0)
+        rc = ids_add(&before, text->data, text->n);
+    if (rc == 0)
+        rc = turn_copy_prompt(t, text, &p);
+    if (rc == 0)
+        rc = draw_again(r, t, &p, &before);
+    prompt_release(&p);
     ids_release(&before);
-    /* Where nothing was drawn the answer that stands has its own settings still. */
-    if (rc != 0 && rc != ERR_INTERRUPTED) {
-        t->settings = old;
-        old = fresh;
-    }
-    settings_release(&old);
     return rc;
 }
 

@@ -35,28 +35,19 @@ static void drop_engine(struct repl *r)
     r->engine = (struct engine){0};
 }
 
-static void release_turn(struct turn *t)
-{
-    ids_release(&t->before);
-    ids_release(&t->answer);
-    prompt_release(&t->prompt);
-    settings_release(&t->settings);
-    *t = (struct turn){0};
-}
-
-struct turn *repl_push_turn(struct repl *r)
+struct turn *repl_push_turn(struct repl *r, bool more)
 {
     if (r->turns == NULL && (r->turns = mem_array(MAX_TURNS, sizeof *r->turns)) == NULL)
         return NULL;
     if (r->n_turns == MAX_TURNS) {
-        release_turn(&r->turns[0]);
+        turn_release(&r->turns[0]);
         memmove(r->turns, r->turns + 1, (MAX_TURNS - 1) * sizeof *r->turns);
         r->n_turns--;
     }
     struct turn *t = &r->turns[r->n_turns++];
-    *t = (struct turn){.before_held = r->held_space};
+    *t = (struct turn){0};
     if (settings_copy(&t->settings, &r->options.settings) == 0 &&
-        ids_add(&t->before, r->sequence.ids.data, r->sequence.ids.n) == 0)
+        turn_begin(t, &r->sequence.ids, r->held_space, more) == 0)
         return t;
     repl_pop_turn(r);
     return NULL;
@@ -64,7 +55,7 @@ struct turn *repl_push_turn(struct repl *r)
 
 void repl_pop_turn(struct repl *r)
 {
-    release_turn(&r->turns[--r->n_turns]);
+    turn_release(&r->turns[--r->n_turns]);
 }
 
 void repl_forget_turns(struct repl *r)

@@ -5,19 +5,9 @@
  */
 #include "kvcache/sequence.h"
 #include "model/adapter.h"
+#include "repl/session/turn.h"
 #include "repl/settings/options.h"
 #include "train/run/run.h"
-
-/* One prompt and its answer, as :regen, :undo and :why need them. */
-struct turn {
-    struct ids before;        /* the text before it */
-    bool before_held;         /* and whether a space was held behind that */
-    struct prompt prompt;     /* the text the answer goes on from */
-    struct ids answer;        /* what was drawn, without the stop token */
-    bool slid;                /* the context was cut meanwhile */
-    int64_t n_drawn;          /* as many numbers of the draw are used, the stop token's too */
-    struct settings settings; /* as they were: seed and draw too */
-};
 
 /* The commands that discard. */
 enum discarder {
@@ -89,9 +79,9 @@ int repl_ready(struct repl *r, int max_seqs);
 void repl_forget(struct repl *r);
 /* Forget the turns alone: the text in progress is another one. */
 void repl_forget_turns(struct repl *r);
-/* A fresh, empty turn behind the others; the oldest goes when there are many. NULL: no
- * memory. */
-struct turn *repl_push_turn(struct repl *r);
+/* A fresh turn behind the others, which goes on from the text in progress (more) or replaces it;
+ * the oldest goes when there are many. NULL: no memory. */
+struct turn *repl_push_turn(struct repl *r, bool more);
 void repl_pop_turn(struct repl *r);
 
 /* Show the sentence of a failure; quiet where the user knows (Ctrl-C). */

@@ -35,6 +35,12 @@ static void end_speller(struct speller *sp)
     stop_strings_free(sp->stops);
 }
 
+static void end_stopped(struct answer *a, const struct stream *stream)
+{
+    a->finish = FINISH_STOP_STRING;
+    a->n_whole = stream_shown(stream, a->ids.data, a->ids.n, &a->n_part);
+}
+
 /* The text of found ids, which end with the first stop string. */
 static int spell_answer(struct answer *a, int index, struct speller *sp,
                         const struct listener *listener)
@@ -46,7 +52,7 @@ static int spell_answer(struct answer *a, int index, struct speller *sp,
                                stream_push(&sp->stream, a->ids.data[n++], sp->bytes));
     if (sp->stream.stopped) {
         a->ids.n = n;
-        a->finish = FINISH_STOP_STRING;
+        end_stopped(a, &sp->stream);
     }
     return rc != 0 ? rc
                    : listener_add_text(listener, a, index, sp->bytes,
@@ -153,7 +159,7 @@ static int search_contrastive(struct sequence *s, bool held_space, const struct 
         rc = append_token(a, &token, &sp, listener);
     }
     if (sp.stream.stopped)
-        a->finish = FINISH_STOP_STRING;
+        end_stopped(a, &sp.stream);
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         int shown =
             listener_add_text(listener, a, 0, sp.bytes, stream_finish(&sp.stream, sp.bytes));

@@ -60,15 +60,16 @@ int prompt_encode(struct prompt *p, const struct model *m, const struct generate
         return err_set(ERR_MISSING,
                        "the model has no tokenizer files (vocab.json and merges.txt, or "
                        "tokenizer.json): give token ids");
+    const bool begin = g->begin && p->ids.n == 0;
     const bool goes_on = p->ids.n > 0 && !tokenizer_is_special(t, p->ids.data[p->ids.n - 1]);
     p->held_space = n > 0 && text[n - 1] == ' ' && prompt_holds_space(m, g);
-    int rc = g->begin ? add_begin(&p->ids, m, "begin is on") : 0;
+    int rc = begin ? add_begin(&p->ids, m, "begin is on") : 0;
     if (rc == 0)
         rc = tokenizer_encode(t, &p->ids, text, n - p->held_space,
                               (g->special ? ENCODE_SPECIAL : ENCODE_TEXT) |
                                   (goes_on ? ENCODE_GOES_ON : 0));
-    p->begun = g->begin;
-    if (rc == 0 && g->begin && p->ids.n > 1 && p->ids.data[1] == p->ids.data[0]) {
+    p->begun |= begin;
+    if (rc == 0 && begin && p->ids.n > 1 && p->ids.data[1] == p->ids.data[0]) {
         memmove(p->ids.data, p->ids.data + 1, --p->ids.n * sizeof *p->ids.data);
         p->begun = false;
     }

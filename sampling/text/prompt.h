@@ -15,10 +15,10 @@ void prompt_release(struct prompt *p);
 /* What `begin` puts before a text: bos_token_id or eos_token_id; TOKEN_NONE: it has neither. */
 token_id prompt_begin_token(const struct model *m);
 /*
- * Encode n bytes into a zeroed prompt. With g->trim, one space at the very end is left
- * off and remembered in held_space, when some token begins with a space: GPT-2 writes
- * the space with the word behind it. Of two spaces the first stays, as within a text.
- * With g->begin the begin token stands first, unless the text has it there itself.
+ * Encode n bytes behind the ids of a prompt, which it begins if there are none. With g->trim, one
+ * space at the very end is left off and remembered in held_space, when some token begins with a
+ * space: GPT-2 writes the space with the word behind it. Of two spaces the first stays, as within a
+ * text. With g->begin the begin token begins the prompt, unless the text has it there itself.
  * ERR_MISSING: the model has no tokenizer; ERR_RANGE: no begin token.
  */
 int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,

@@ -62,7 +62,8 @@ struct answer {
     float *logprobs; /* [ids.n] when asked for, else NULL */
     struct buf text; /* as streamed: a held space is not in it, nor the stop string */
     enum finish finish;
-    double score; /* beam search: the sequence's score */
+    size_t n_whole, n_part; /* after a stop string: so many ids, and bytes of the next, are text */
+    double score;           /* beam search: the sequence's score */
     int n_prompt; /* prompt tokens in the context, of which n_reused came from the cache */
     int n_reused;
     bool unread;      /* the prompt was not read to its end: the text is as it was before */

@@ -74,6 +74,7 @@ void stream_reset(struct stream *s, bool skip_space)
     s->n_held = 0;
     s->skip_space = skip_space;
     s->stopped = false;
+    s->n_hidden = 0;
 }
 
 size_t stream_max_bytes(const struct stream *s)
@@ -166,11 +167,27 @@ size_t stream_push(struct stream *s, token_id id, char *out)
             size_t shown = show_held(s, out, s->n_held - stop);
             s->n_held = 0;
             s->stopped = true;
+            s->n_hidden = stop + n - i - 1;
             return shown;
         }
     }
     size_t ready = s->n_held - stop_begun(s);
     return show_held(s, out, ready - character_begun(s->held, ready));
+}
+
+size_t stream_shown(const struct stream *s, const token_id *ids, size_t n, size_t *part)
+{
+    size_t hidden = s->n_hidden, bytes;
+    *part = 0;
+    while (hidden > 0 && n > 0) {
+        tokenizer_bytes(s->tokenizer, ids[--n], &bytes);
+        if (hidden < bytes) {
+            *part = bytes - hidden;
+            break;
+        }
+        hidden -= bytes;
+    }
+    return n;
 }
 
 size_t stream_finish(struct stream *s, char *out)

@@ -3,7 +3,8 @@
 /*
  * Ids -> text that can be shown: whole UTF-8 characters only, and nothing that might
  * be the beginning of a stop string. The text depends on its bytes alone, not on how
- * they are cut into tokens. Used inside the device loop: stream_push does not allocate
+ * they are cut into tokens: each token is decoded once, here, and where a stop string cut the ids
+ * is known here too. Used inside the device loop: stream_push does not allocate
  * (bytes held back are bounded by the longest stop string and the longest token).
  */
 #include "model/tokenizer/tokenizer.h"
@@ -21,7 +22,8 @@ struct stream {
     char *held;                             /* [held_bytes], n_held of them not shown yet */
     size_t n_held, held_bytes, token_bytes; /* token_bytes: of the longest token */
     bool skip_space;                        /* the next byte is left out if it is a space */
-    bool stopped;                           /* a stop string was seen */
+    bool stopped;                           /* a stop string was seen: so many bytes at the end */
+    size_t n_hidden;                        /* of the ids' text are not shown */
 };
 int stream_init(struct stream *s, const struct tokenizer *t, const struct stop_strings *stops);
 void stream_release(struct stream *s);
@@ -31,6 +33,9 @@ void stream_reset(struct stream *s, bool skip_space);
 /* Add one token; what may be shown now is written to out (at most stream_max_bytes);
  * returns how many bytes. Sets stopped; after that nothing comes any more. */
 size_t stream_push(struct stream *s, token_id id, char *out);
+/* Of the n ids pushed until a stop string was seen: how many are shown whole, and in *part how many
+ * bytes of the next one are. */
+size_t stream_shown(const struct stream *s, const token_id *ids, size_t n, size_t *part);
 /* The end of the text: what was held back (incomplete UTF-8 as it is). */
 size_t stream_finish(struct stream *s, char *out);
 size_t stream_max_bytes(const struct stream *s);

@@ -381,6 +381,15 @@ static void an_assigned_text_is_read_when_needed(void **state)
     assert_ok(sequence_feed(&x.s, x.ids + 120, 5, &p));
     assert_int_equal(total, 25);
     assert_is(&x, &x.s, x.ids, 125);
+    assert_ok(sequence_replace(&x.s, 120, x.ids + 7, 2)); /* its end alone, or less of it */
+    assert_int_equal(x.s.ids.n, 122);
+    assert_memory_equal(x.s.ids.data, x.ids, 120 * sizeof *x.ids);
+    assert_memory_equal(x.s.ids.data + 120, x.ids + 7, 2 * sizeof *x.ids);
+    assert_int_equal(sequence_cached(&x.s), 120);
+    assert_ok(sequence_assign(&x.s, x.s.ids.data, 60));
+    assert_int_equal(sequence_common(&x.s, x.ids, N), 125);
+    assert_ok(sequence_feed(&x.s, NULL, 0, NULL));
+    assert_is(&x, &x.s, x.ids, 60);
     close_fixture(&x);
 }
 

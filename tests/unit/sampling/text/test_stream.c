@@ -5,6 +5,21 @@
 
 static struct tokenizer *tokenizer;
 
+/* The ids that are said to be shown have as many bytes as were. */
+static void check_shown(const struct stream *s, const token_id *ids, size_t n, size_t n_text,
+                        bool skip_space)
+{
+    size_t bytes = 0, of_one = 0, part, whole = stream_shown(s, ids, n, &part);
+    assert_true(s->stopped || whole == n);
+    for (size_t i = 0; i < whole; i++, bytes += of_one)
+        tokenizer_bytes(tokenizer, ids[i], &of_one);
+    if (part > 0)
+        tokenizer_bytes(tokenizer, ids[whole], &of_one);
+    assert_true(part == 0 || part < of_one);
+    assert_int_equal(
+        bytes + part - (skip_space && *tokenizer_bytes(tokenizer, *ids, &of_one) == ' '), n_text);
+}
+
 /* What is shown of a text whose ids are given one by one. */
 static char *shown(const char *stops_text, const token_id *ids, size_t n, bool skip_space,
                    bool *stopped)
@@ -16,9 +31,13 @@ static char *shown(const char *stops_text, const token_id *ids, size_t n, bool s
     assert_ok(stream_init(&s, tokenizer, stops));
     char *out = mem_alloc(stream_max_bytes(&s));
     stream_reset(&s, skip_space);
-    for (size_t i = 0; i < n; i++)
+    size_t n_pushed = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_pushed += !s.stopped;
         assert_ok(buf_add(&text, out, stream_push(&s, ids[i], out)));
+    }
     assert_ok(buf_add(&text, out, stream_finish(&s, out)));
+    check_shown(&s, ids, n_pushed, text.n, skip_space);
     if (stopped != NULL)
         *stopped = s.stopped;
     mem_free(out);

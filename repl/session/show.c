@@ -1,0 +1,199 @@
+#include "repl/session/show.h"
+
+#include "repl/session/json_lines.h"
+#include "repl/terminal/progress.h"
+#include "repl/terminal/term.h"
+
+#include <inttypes.h>
+
+void show_text(struct showing *w, const char *bytes, size_t n)
+{
+    if (n == 0)
+        return;
+    progress_wipe();
+    if (w->visible) {
+        w->safe.n = 0;
+        if (term_visible(&w->safe, bytes, n) != 0)
+            return;
+        const struct buf *shown = &w->safe;
+        w->wrapped.n = 0;
+        if (w->wraps) {
+            if (wrap_text(&w->lines, &w->wrapped, w->safe.data, w->safe.n, term_width(stdout)) != 0)
+                return;
+            shown = &w->wrapped;
+        }
+        fwrite(shown->data, 1, shown->n, stdout);
+    } else {
+        fwrite(bytes, 1, n, stdout);
+    }
+    w->any = true;
+    w->newline = bytes[n - 1] == '\n';
+    fflush(stdout);
+}
+
+static void take_text(void *user, int answer, const char *bytes, size_t n)
+{
+    struct showing *w = user;
+    if (w->stream && answer == 0)
+        show_text(w, bytes, n);
+}
+
+static void take_status(void *user, const char *sentence)
+{
+    struct showing *w = user;
+    if (term_is(stdout)) {
+        if (w->any && !w->newline)
+            fputc('\n', stdout);
+        w->newline = true;
+        wrap_at(&w->lines, 0);
+    }
+    fflush(stdout);
+    progress_wipe();
+    wrap_say(stderr, term_dim(stderr), "%s", sentence);
+}
+
+/* "1.3 ms", "0.21 s" */
+static const char *duration_short(char out[16], double s)
+{
+    if (s < 0.1)
+        snprintf(out, 16, "%.1f ms", 1e3 * s);
+    else
+        snprintf(out, 16, s < 10 ? "%.2f s" : "%.1f s", s);
+    return out;
+}
+
+/* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
+static int format_figures(struct buf *out, const struct settings *s, const struct answer *a, int n)
+{
+    size_t n_new = 0;
+    for (int i = 0; i < n; i++)
+        n_new += a[i].ids.n;
+    double tokens = (double)n_new, decode_s = a->decode_s, all_s = a->prefill_s + a->decode_s;
+    char prefill[16], decode[16];
+    bool drawn = s->sampler.temperature > 0 && s->generate.num_beams == 1;
+    int rc = buf_printf(out, "[%d prompt token%s in %s; %zu new in %s", a->n_prompt,
+                        a->n_prompt == 1 ? "" : "s", duration_short(prefill, a->prefill_s), n_new,
+                        duration_short(decode, decode_s));
+    if (rc == 0 && decode_s > 0)
+        rc = buf_printf(out, ", %.1f tokens/s", tokens / decode_s);
+    if (rc == 0)
+        rc = buf_printf(out, "; %s", finish_name(a->finish));
+    if (rc == 0 && drawn)
+        rc = buf_printf(out, "; seed %" PRIu64, s->sampler.seed);
+    if (rc == 0 && drawn && s->sampler.draw != 0)
+        rc = buf_printf(out, " draw %" PRId64, s->sampler.draw);
+    if (rc == 0)
+        rc = buf_str(out, "]\n");
+    if (rc == 0 && s->talk.verbose)
+        rc = buf_printf(out,
+                        "[%.2f ms per token, %.1f ms per sentence, %.2f samples/s; %d of %d prompt "
+                        "tokens were in the cache]\n",
+                        n_new > 0 ? 1e3 * decode_s / tokens : 0.0, 1e3 * all_s / n,
+                        all_s > 0 ? n / all_s : 0.0, a->n_reused, a->n_prompt);
+    return rc;
+}
+
+void show_figures(FILE *f, const struct settings *s, const struct answer *a, int n)
+{
+    struct buf text = {0};
+    if (format_figures(&text, s, a, n) == 0)
+        wrap_lines(f, term_dim(f), buf_text(&text));
+    buf_release(&text);
+}
+
+static void show_ids(const struct answer *a)
+{
+    for (size_t i = 0; i < a->ids.n; i++)
+        printf("%s%d", i == 0 ? "" : ",", a->ids.data[i]);
+    fputc('\n', stdout);
+}
+
+/* "[2] ", "[2, score -0.7311] " of what a beam search found. */
+static void show_number(struct showing *w, int number, const struct answer *scored)
+{
+    char label[48];
+    int n = snprintf(label, sizeof label, "[%d", number);
+    if (scored != NULL)
+        n += snprintf(label + n, sizeof label - (size_t)n, ", score %.4f", scored->score);
+    printf("%s%s]%s ", term_dim(stdout), label, term_plain(stdout));
+    wrap_at(&w->lines, n + 2);
+}
+
+/* The answers that were not streamed, and what ends each: a newline, or NUL with raw. */
+static void show_plain(struct showing *w, const char *prompt, size_t n_prompt,
+                       const struct answer *answers, int n)
+{
+    const struct settings *s = w->settings;
+    for (int i = 0; i < n; i++) {
+        if (s->call.output == OUTPUT_IDS) {
+            show_ids(&answers[i]);
+            continue;
+        }
+        if (!w->stream) {
+            if (n > 1 && !w->raw)
+                show_number(w, i + 1, s->generate.num_beams > 1 ? &answers[i] : NULL);
+            if (s->talk.echo == SWITCH_ON)
+                show_text(w, prompt, n_prompt);
+            show_text(w, buf_text(&answers[i].text), answers[i].text.n);
+        }
+        if (w->raw)
+            fputc('\0', stdout);
+        else if (!w->newline)
+            fputc('\n', stdout);
+        w->newline = false;
+        wrap_at(&w->lines, 0);
+    }
+}
+
+static void show_object(const char *prompt, size_t n_prompt, const struct answer *answers, int n)
+{
+    struct buf line = {0};
+    if (json_line_answer(&line, prompt, n_prompt, answers, n) == 0)
+        fwrite(line.data, 1, line.n, stdout);
+    buf_release(&line);
+}
+
+void show_answers(struct showing *w, const char *prompt, size_t n_prompt,
+                  const struct answer *answers, int n)
+{
+    if (w->jsonl)
+        show_object(prompt, n_prompt, answers, n);
+    else
+        show_plain(w, prompt, n_prompt, answers, n);
+}
+
+void show_init(struct showing *w, const struct settings *s, bool interactive)
+{
+    /* The forms of batches hold for one prompt too, not for a person at a terminal. */
+    const bool raw = s->batch.raw && !interactive, jsonl = s->batch.jsonl && !interactive;
+    *w = (struct showing){.settings = s,
+                          .visible = term_is(stdout) && !raw,
+                          .stream = s->generate.num_return_sequences == 1 &&
+                                    s->call.output == OUTPUT_TEXT && !jsonl,
+                          .raw = raw,
+                          .jsonl = jsonl,
+                          .wraps = s->talk.wrap};
+}
+
+struct generate_callbacks show_callbacks(struct showing *w)
+{
+    return (struct generate_callbacks){.text = take_text,
+                                       .status = take_status,
+                                       .progress = progress_show(),
+                                       .want_logprobs =
+                                           w->jsonl || *w->settings->talk.save_samples != '\0',
+                                       .user = w};
+}
+
+void show_end_line(struct showing *w)
+{
+    if (w->any && !w->newline)
+        fputc('\n', stdout);
+}
+
+void show_release(struct showing *w)
+{
+    wrap_release(&w->lines);
+    buf_release(&w->safe);
+    buf_release(&w->wrapped);
+}

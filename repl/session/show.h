@@ -1,0 +1,36 @@
+#ifndef PRATTLE_REPL_SESSION_SHOW_H
+#define PRATTLE_REPL_SESSION_SHOW_H
+/*
+ * An answer on its way to standard output: as text that nothing in it can steer a terminal with,
+ * streamed where there is one answer; as it is (raw), as ids or as a JSON line.
+ */
+#include "repl/settings/options_table.h"
+#include "repl/terminal/wrap.h"
+#include "sampling/text/request.h"
+
+#include <stdio.h>
+
+struct showing {
+    const struct settings *settings; /* borrowed */
+    bool visible;                    /* to a terminal: nothing in it may steer one */
+    bool stream;
+    bool raw, jsonl; /* as it is, NUL behind it; an object a line */
+    bool any, newline;
+    bool wraps;
+    struct wrap lines;
+    struct buf safe, wrapped;
+};
+void show_init(struct showing *w, const struct settings *s, bool interactive);
+void show_release(struct showing *w);
+/* For generate: text is shown as it comes, where it streams. */
+struct generate_callbacks show_callbacks(struct showing *w);
+void show_text(struct showing *w, const char *bytes, size_t n);
+/* What was not streamed of n answers, and what ends each: a newline, or NUL with raw. */
+void show_answers(struct showing *w, const char *prompt, size_t n_prompt,
+                  const struct answer *answers, int n);
+/* After a failure: what was shown ends with its line. */
+void show_end_line(struct showing *w);
+/* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
+void show_figures(FILE *f, const struct settings *s, const struct answer *a, int n);
+
+#endif

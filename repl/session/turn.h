@@ -1,0 +1,37 @@
+#ifndef PRATTLE_REPL_SESSION_TURN_H
+#define PRATTLE_REPL_SESSION_TURN_H
+/*
+ * One prompt and its answer, as :regen, :undo and :why need them. The text in progress begins with
+ * both the text before a turn and its prompt, so that lengths say where they end; a turn has ids of
+ * its own only of what is no longer, or not yet, in that text.
+ */
+#include "kvcache/sequence.h"
+#include "repl/settings/options_table.h"
+#include "sampling/text/prompt.h"
+
+struct turn {
+    size_t n_before;          /* the text before it: so many ids of its prompt, */
+    struct ids replaced;      /* or these, where the prompt began a new text */
+    bool before_held;         /* and whether a space was held behind that */
+    size_t n_prompt;          /* what the answer goes on from: so many ids of the text, */
+    struct ids prompt;        /* or these, where a slide has cut them or they were not read */
+    bool held_space, begun;   /* of that (prompt.h) */
+    struct ids answer;        /* what was drawn, without the stop token */
+    bool slid;                /* the context was cut meanwhile */
+    int64_t n_drawn;          /* as many numbers of the draw are used, the stop token's too */
+    struct settings settings; /* as they were: seed and draw too */
+};
+void turn_release(struct turn *t);
+/* Before a turn: the text, which its prompt goes on from (more) or replaces, and the space held
+ * behind it. */
+int turn_begin(struct turn *t, const struct ids *text, bool held_space, bool more);
+/* After it: p is the prompt as given, whose ids the turn takes where the text has them not. */
+void turn_take_prompt(struct turn *t, struct prompt *p, const struct ids *text,
+                      const struct answer *a);
+/* The newest turn's prompt [*n], borrowed from it or from the text; p gets a copy. */
+const token_id *turn_prompt(const struct turn *t, const struct ids *text, size_t *n);
+int turn_copy_prompt(const struct turn *t, const struct ids *text, struct prompt *p);
+/* The text before it [*n], borrowed from it or from its prompt. */
+const token_id *turn_before(const struct turn *t, const token_id *prompt, size_t *n);
+
+#endif

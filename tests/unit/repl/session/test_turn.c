@@ -1,0 +1,155 @@
+/* What turns say of their prompts and of the texts before them is what copies of these would say,
+ * whatever became of the text. */
+#include "repl/session/turn.h"
+
+#include "model/base/rng.h"
+#include "tests/lib/test.h"
+
+enum { MANY = 40 };
+
+/* A turn, and plain copies of what it is to remember. */
+struct told {
+    struct turn turn;
+    struct ids before, prompt;
+};
+
+static struct ids text;
+static struct told told[MANY];
+static int n_told;
+static uint64_t counter;
+
+static size_t any(size_t n)
+{
+    return (size_t)(rng_uniform(1, 0, counter++) * (float)n);
+}
+
+static void add_some(struct ids *to, size_t n)
+{
+    for (; n > 0; n--)
+        assert_ok(ids_add(to, &(token_id){(token_id)counter++}, 1));
+}
+
+static void set_ids(struct ids *to, const token_id *ids, size_t n)
+{
+    if (n > 0)
+        memmove(to->data, ids, n * sizeof *ids);
+    to->n = n;
+}
+
+static void copy_ids(struct ids *to, const struct ids *from)
+{
+    ids_release(to);
+    assert_ok(ids_add(to, from->data, from->n));
+}
+
+/* As generation leaves the text: prompt and answer, their newest half, or what it was. */
+static void answer_turn(struct told *t, struct prompt *p)
+{
+    struct answer a = {.slid = any(4) == 0, .unread = any(5) == 0};
+    copy_ids(&t->prompt, &p->ids);
+    if (!a.unread) {
+        add_some(&a.ids, any(6));
+        copy_ids(&text, &p->ids);
+        assert_ok(ids_add(&text, a.ids.data, a.ids.n));
+        if (a.slid && text.n > 0)
+            set_ids(&text, text.data + text.n / 2, text.n - text.n / 2);
+    }
+    a.slid &= !a.unread;
+    turn_take_prompt(&t->turn, p, &text, &a);
+    ids_release(&a.ids);
+    ids_release(&p->ids);
+}
+
+static void take_turn(void)
+{
+    struct told *t = &told[n_told++];
+    struct prompt p = {0};
+    const bool more = any(2) == 0;
+    *t = (struct told){0};
+    copy_ids(&t->before, &text);
+    assert_ok(turn_begin(&t->turn, &text, false, more));
+    if (more)
+        copy_ids(&p.ids, &text);
+    add_some(&p.ids, any(5));
+    answer_turn(t, &p);
+}
+
+static void draw_again(void)
+{
+    struct told *t = &told[n_told - 1];
+    struct prompt p = {0};
+    assert_ok(turn_copy_prompt(&t->turn, &text, &p));
+    answer_turn(t, &p);
+}
+
+static void undo_turn(void)
+{
+    struct told *t = &told[--n_told];
+    size_t n;
+    assert_ok(ids_reserve(&text, t->before.n));
+    const token_id *prompt = turn_prompt(&t->turn, &text, &n);
+    const token_id *before = turn_before(&t->turn, prompt, &n);
+    set_ids(&text, before, n);
+    assert_int_equal(text.n, t->before.n);
+    if (text.n > 0)
+        assert_memory_equal(text.data, t->before.data, text.n * sizeof *text.data);
+    turn_release(&t->turn);
+    ids_release(&t->before);
+    ids_release(&t->prompt);
+}
+
+static void check_prompt(void)
+{
+    size_t n;
+    const token_id *prompt = turn_prompt(&told[n_told - 1].turn, &text, &n);
+    assert_int_equal(n, told[n_told - 1].prompt.n);
+    if (n > 0)
+        assert_memory_equal(prompt, told[n_told - 1].prompt.data, n * sizeof *prompt);
+}
+
+static void lengths_are_as_good_as_copies(void **state)
+{
+    (void)state;
+    for (int step = 0; step < 4000; step++) {
+        size_t what = any(4);
+        if (n_told == 0 || (what < 2 && n_told < MANY))
+            take_turn();
+        else if (what == 2)
+            draw_again();
+        else
+            undo_turn();
+        if (n_told > 0)
+            check_prompt();
+    }
+    while (n_told > 0)
+        undo_turn();
+    ids_release(&text);
+}
+
+/* A text that goes on is not stored with each of its turns. */
+static void a_turn_that_goes_on_has_no_ids(void **state)
+{
+    (void)state;
+    struct turn t = {0};
+    struct prompt p = {0};
+    struct answer a = {0};
+    add_some(&text, 9);
+    assert_ok(turn_begin(&t, &text, false, true));
+    copy_ids(&p.ids, &text);
+    add_some(&text, 3);
+    add_some(&a.ids, 3);
+    turn_take_prompt(&t, &p, &text, &a);
+    assert_null(t.replaced.data);
+    assert_null(t.prompt.data);
+    turn_release(&t);
+    ids_release(&a.ids);
+    ids_release(&p.ids);
+    ids_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lengths_are_as_good_as_copies),
+                                       cmocka_unit_test(a_turn_that_goes_on_has_no_ids)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,33 +1,15 @@
 /*
- * One body for every pass. Every thread of the team runs all of it, each on its own rows, columns
- * or heads; what another thread is to read ends with a barrier in the function that wrote it, so
- * on return from each the result is whole in all threads. No sum is split between threads, and no
- * row's arithmetic depends on the rows computed with it. layers[i].x is what layer i reads and
- * layers[i + 1].x what it writes; in inference these are one buffer.
+ * The plan of a pass: embedding, layers, last norm, each by every thread of the team
+ * (pass_thread.h), in scratch that is sized first and then carved out of one block.
  */
 #include "model/forward.h"
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/base/profile.h"
 #include "model/kernels/attention.h"
-#include "model/kernels/row_kernels.h"
-#include "model/kernels/training_kernels.h"
 
-#include <math.h>
 #include <string.h>
-
-enum {
-    /* Up to so many rows every thread normalizes all of them for itself: cheaper than
-     * one more barrier. */
-    FEW_ROWS = 4,
-    /* Query rows of one unit of attention, where heads alone do not fill the team. */
-    QUERY_ROWS = 64
-};
-
-_Static_assert((int)KV_BLOCK == (int)ATTENTION_BLOCK && (int)KV_BLOCK == (int)PANEL,
-               "a page of keys is a block of attention and a panel of a matrix");
 
 /* The one list of what the scratch holds: adds up, or hands out. */
 static void carve_forward(struct forward *f, struct arena *a)
@@ -82,18 +64,8 @@ static void size_thread_scratch(struct forward *f)
     size_t attention = attention_scratch_bytes(config_head_size(c));
     arena_take(&one, linear > attention ? linear : attention);
     f->kernel_bytes = one.used;
-    arena_take(&one, FEW_ROWS * (size_t)c->n_embd * sizeof(float));
+    arena_take(&one, PASS_FEW_ROWS * (size_t)c->n_embd * sizeof(float));
     f->thread_bytes = one.used;
-}
-
-float forward_score_scale(const struct config *c, int layer)
-{
-    float scale = 1.0f;
-    if (c->scale_attn_weights)
-        scale /= sqrtf((float)config_head_size(c));
-    if (c->scale_attn_by_inverse_layer_idx)
-        scale /= (float)(layer + 1);
-    return scale;
 }
 
 int forward_init(struct forward *f, const struct params *p, int max_rows)
@@ -120,357 +92,17 @@ void forward_release(struct forward *f)
     *f = (struct forward){0};
 }
 
-/* What one thread knows of the pass it takes part in. */
-struct part {
-    struct forward *f;
-    const struct forward_seq *seqs;
-    int n_seqs;
-    int rows;
-    int thread, n_threads;
-    void *scratch;     /* for the kernels */
-    float *few_normed; /* [FEW_ROWS,C] */
-};
-
-/* n elements become the nearest that binary16 has, where activations are to be such. */
-static void round_saved(const struct part *p, float *y, size_t n)
-{
-    enum { PART = 512 };
-    const struct row_kernels *k = row_kernels();
-    uint16_t half[PART];
-    for (size_t i = 0, count; p->f->half && i < n; i += count) {
-        count = n - i < PART ? n - i : PART;
-        k->half_from_f32(half, y + i, count);
-        k->half_to_f32(y + i, half, count);
-    }
-}
-
-/* The same of all rows [rows,N], whole in every thread on return. */
-static void round_rows(const struct part *p, float *y, int N)
-{
-    int first, last;
-    if (!p->f->half)
-        return;
-    par_split(p->rows, p->thread, p->n_threads, &first, &last);
-    round_saved(p, y + (size_t)first * (size_t)N, (size_t)(last - first) * (size_t)N);
-    par_barrier();
-}
-
-/* Drop elements of row x of sequence s. */
-static void drop_row(const struct part *p, const struct dropout *d, float *x, int s, int position,
-                     int layer, enum dropout_point point)
-{
-    int C = p->f->params->config.n_embd;
-    if (d->keep != 0)
-        training_kernels()->dropout(
-            x, x, (size_t)C, d, dropout_stream(p->f->dropout->sequence + (uint64_t)s, layer, point),
-            dropout_row(position, C));
-}
-
-static void embed_tokens(const struct part *p)
-{
-    const struct params *params = p->f->params;
-    size_t C = (size_t)params->config.n_embd;
-    int row = 0;
-    profile_set(PART_REST);
-    for (int s = 0; s < p->n_seqs; s++)
-        for (int i = 0; i < p->seqs[s].n; i++, row++) {
-            if (row % p->n_threads != p->thread)
-                continue;
-            float *x = p->f->layers[0].x + (size_t)row * C;
-            int position = p->seqs[s].kv.n_past + i;
-            linear_column(&params->wte, p->seqs[s].ids[i], x);
-            row_kernels()->add(x, params->wpe + (size_t)position * C, C);
-            if (p->f->dropout != NULL)
-                drop_row(p, &p->f->dropout->embd, x, s, position, -1, DROPOUT_EMBD);
-            round_saved(p, x, C);
-        }
-    par_barrier();
-}
-
-/* LayerNorm of x; the result can be read at once by this thread. */
-static const float *normalize_rows(const struct part *p, const float *x, const float *weight,
-                                   const float *bias)
-{
-    const struct config *c = &p->f->params->config;
-    size_t C = (size_t)c->n_embd;
-    bool few = p->rows <= FEW_ROWS;
-    float *y = few ? p->few_normed : p->f->normed;
-    int first = 0, last = p->rows;
-    if (!few)
-        par_split(p->rows, p->thread, p->n_threads, &first, &last);
-    profile_set(PART_LAYERNORM);
-    for (int r = first; r < last; r++)
-        row_kernels()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
-                                 c->layer_norm_epsilon);
-    if (!few)
-        par_barrier();
-    return y;
-}
-
-/* y [rows,N] of x [rows,K], whole in every thread on return. */
-static void multiply_rows(const struct part *p, const struct linear *w, float *y, const float *x,
-                          enum epilogue epilogue)
-{
-    profile_set(PART_MATRICES);
-    linear_rows(w, y, (size_t)w->N, x, (size_t)w->K, p->rows, epilogue, p->thread, p->n_threads,
-                p->scratch);
-    par_barrier();
-    if (w->lora != NULL)
-        low_rank_add(w->lora, &p->f->low_rank, p->f->dropout, y, x, p->seqs, p->n_seqs, p->thread,
-                     p->n_threads);
-}
-
-/* One head of one sequence in one layer, and its rows of qkv and att. */
-struct head {
-    int layer, s, h;  /* which */
-    int row, out_row; /* where the sequence begins in qkv and in att */
-    int n, skip;      /* new positions, and how many of them get no attention */
-    int n_past;
-    struct attention a;
-};
-
-/* From h zeroed with h->h = -1 to the first head, from each to the next; false at the end. */
-static bool next_head(const struct part *p, int layer, struct head *h)
-{
-    const struct forward *f = p->f;
-    const struct config *c = &f->params->config;
-    if (++h->h == c->n_head) {
-        h->row += h->n;
-        h->out_row += h->n - h->skip;
-        h->h = 0;
-        h->s++;
-    }
-    if (h->s == p->n_seqs)
-        return false;
-    const struct forward_seq *seq = &p->seqs[h->s];
-    h->layer = layer;
-    h->n = seq->n;
-    h->skip = layer == c->n_layer - 1 ? seq->skip : 0;
-    h->n_past = seq->kv.n_past;
-    h->a = (struct attention){.dtype = f->params->dtype,
-                              .D = f->layout.head_size,
-                              .scale = forward_score_scale(c, layer),
-                              .pages = seq->kv.pages,
-                              .key_offset = kv_key_offset(&f->layout, layer, h->h),
-                              .value_offset = kv_value_offset(&f->layout, layer, h->h)};
-    if (f->dropout != NULL && f->dropout->attn.keep != 0) {
-        h->a.dropout = &f->dropout->attn;
-        h->a.stream = dropout_stream(f->dropout->sequence + (uint64_t)h->s, layer, DROPOUT_ATTN);
-        h->a.mask = dropout_head(c, h->h);
-        h->a.n_ctx = c->n_ctx;
-    }
-    return true;
-}
-
-static void store_head(const struct part *p, const struct head *h)
-{
-    size_t C = (size_t)p->f->params->config.n_embd;
-    const float *qkv = p->f->layers[h->layer].qkv;
-    const float *k = qkv + ((size_t)h->row * 3 + 1) * C + (size_t)(h->h * h->a.D);
-    attention_store(&h->a, k, k + C, 3 * C, h->n, h->n_past);
-}
-
-/* New positions first .. first + n - 1 of the sequence. */
-static void attend_rows(const struct part *p, const struct head *h, int first, int n)
-{
-    size_t C = (size_t)p->f->params->config.n_embd, at = (size_t)(h->h * h->a.D);
-    const struct activations *to = &p->f->layers[h->layer];
-    size_t row = (size_t)(h->out_row + first - h->skip), H = (size_t)p->f->layout.n_head;
-    const float *q = to->qkv + (size_t)(h->row + first) * 3 * C + at;
-    struct attention a = h->a;
-    if (to->lse != NULL) {
-        a.lse = to->lse + row * H + (size_t)h->h;
-        a.ld_lse = H;
-    }
-    attention_rows(&a, to->att + row * C + at, C, q, 3 * C, n, h->n_past + first, p->scratch);
-}
-
-/* Whether a head of a sequence is a small enough unit to keep the whole team busy. */
-static bool heads_suffice(const struct part *p)
-{
-    int heads = p->n_seqs * p->f->layout.n_head, longest = 0;
-    int rounds = (heads + p->n_threads - 1) / p->n_threads;
-    for (int s = 0; s < p->n_seqs; s++)
-        if (p->seqs[s].n > longest)
-            longest = p->seqs[s].n;
-    return longest <= QUERY_ROWS || 10 * heads >= 9 * rounds * p->n_threads;
-}
-
-/* Each thread has a run of heads, which lie side by side in a page; where they do not
- * come out even, another thread has more of the next sequence. */
-static bool owns_head(const struct part *p, const struct head *h)
-{
-    int first, last, turn = (p->thread + h->s) % p->n_threads;
-    par_split(p->f->layout.n_head, turn, p->n_threads, &first, &last);
-    return first <= h->h && h->h < last;
-}
-
-/* next_head to the next that this thread has. */
-static bool next_own_head(const struct part *p, int layer, struct head *h)
-{
-    while (next_head(p, layer, h))
-        if (owns_head(p, h))
-            return true;
-    return false;
-}
-
-/*
- * Store the keys and values of the new rows and fill att. Heads are dealt out to
- * the team; where they are too few, runs of query rows are, once all keys are there.
- */
-static void attend_heads(const struct part *p, int layer)
-{
-    profile_set(PART_ATTENTION);
-    /* All stores first: a key's elements go to 64 lines, which the scores would wait for. */
-    for (struct head h = {.h = -1}; next_own_head(p, layer, &h);)
-        store_head(p, &h);
-    if (heads_suffice(p)) {
-        struct head h, next = {.h = -1};
-        for (bool more = next_own_head(p, layer, &next); more;) {
-            h = next;
-            more = next_own_head(p, layer, &next);
-            h.a.prefetch = more ? next.a.pages[0] + next.a.key_offset : NULL;
-            if (h.skip < h.n)
-                attend_rows(p, &h, h.skip, h.n - h.skip);
-        }
-        par_barrier();
-        return;
-    }
-    par_barrier();
-    int unit = 0;
-    for (struct head h = {.h = -1}; next_head(p, layer, &h);)
-        for (int first = h.skip; first < h.n; first += QUERY_ROWS)
-            if (unit++ % p->n_threads == p->thread)
-                attend_rows(p, &h, first, h.n - first < QUERY_ROWS ? h.n - first : QUERY_ROWS);
-    par_barrier();
-}
-
-/* The rows of x that nobody wants go; the others close up. Rows move towards the
- * front only, so each thread can do its columns in order. */
-static void close_up_rows(struct part *p, float *x)
-{
-    size_t C = (size_t)p->f->params->config.n_embd;
-    int first, last, row = 0, kept = 0;
-    par_split((int)C, p->thread, p->n_threads, &first, &last);
-    for (int s = 0; s < p->n_seqs; row += p->seqs[s++].n)
-        for (int i = p->seqs[s].skip; i < p->seqs[s].n; i++, kept++)
-            if (kept != row + i)
-                memcpy(x + (size_t)kept * C + first, x + (size_t)(row + i) * C + first,
-                       (size_t)(last - first) * sizeof(float));
-    p->rows = kept;
-}
-
-/* y = x + a W + b; where y is another than x, what is added may be dropped. */
-static void add_residual(const struct part *p, const struct linear *w, float *y, const float *x,
-                         const float *a, int layer, enum dropout_point point)
-{
-    const struct forward_dropout *d = p->f->dropout;
-    const size_t C = (size_t)w->N;
-    if (y == x) {
-        multiply_rows(p, w, y, a, EPILOGUE_ADD);
-        return;
-    }
-    multiply_rows(p, w, y, a, EPILOGUE_STORE);
-    profile_set(PART_REST);
-    int first, last, row = 0;
-    par_split(p->rows, p->thread, p->n_threads, &first, &last);
-    for (int s = 0; s < p->n_seqs && d != NULL; row += p->seqs[s++].n)
-        for (int i = row > first ? row : first; i < row + p->seqs[s].n && i < last; i++)
-            drop_row(p, &d->resid, y + (size_t)i * C, s, p->seqs[s].kv.n_past + i - row, layer,
-                     point);
-    const size_t at = (size_t)first * C, n = (size_t)(last - first) * C;
-    row_kernels()->add(y + at, x + at, n);
-    round_saved(p, y + at, n);
-    par_barrier();
-}
-
-/* f->fc = the activation of x W + b, what comes before it being kept where there is room for it. */
-static void feed_forward(const struct part *p, const struct linear *w, float *kept, const float *x)
-{
-    enum epilogue epilogue = epilogue_activation(p->f->params->config.activation);
-    if (kept == NULL) {
-        multiply_rows(p, w, p->f->fc, x, epilogue);
-        return;
-    }
-    multiply_rows(p, w, kept, x, EPILOGUE_STORE);
-    profile_set(PART_ACTIVATION);
-    int first, last;
-    par_split(p->rows, p->thread, p->n_threads, &first, &last);
-    const size_t at = (size_t)first * (size_t)w->N, n = (size_t)(last - first) * (size_t)w->N;
-    round_saved(p, kept + at, n);
-    matrix_kernels()->epilogue(p->f->fc + at, 0, kept + at, 0, NULL, 1, n, epilogue);
-    par_barrier();
-}
-
-static void run_attention(struct part *p, int layer)
-{
-    const struct config *c = &p->f->params->config;
-    const struct layer *w = &p->f->params->layers[layer];
-    const struct activations *a = &p->f->layers[layer];
-    const float *normed = normalize_rows(p, a->x, w->ln_1_weight, w->ln_1_bias);
-    multiply_rows(p, &w->c_attn, a->qkv, normed, EPILOGUE_STORE);
-    round_rows(p, a->qkv, w->c_attn.N);
-    /* Columns of x are this thread's own until the barrier of attend. */
-    if (layer == c->n_layer - 1)
-        close_up_rows(p, a->x);
-    attend_heads(p, layer);
-    round_rows(p, a->att, w->attn_proj.K);
-    if (p->rows > 0)
-        add_residual(p, &w->attn_proj, a->mid, a->x, a->att, layer, DROPOUT_ATTN_PROJ);
-}
-
-static void run_mlp(const struct part *p, int layer)
-{
-    const struct layer *w = &p->f->params->layers[layer];
-    const struct activations *a = &p->f->layers[layer];
-    const float *normed = normalize_rows(p, a->mid, w->ln_2_weight, w->ln_2_bias);
-    feed_forward(p, &w->c_fc, a->fc, normed);
-    add_residual(p, &w->mlp_proj, a[1].x, a->mid, p->f->fc, layer, DROPOUT_MLP_PROJ);
-}
-
-static struct part take_part(struct forward *f, const struct forward_seq *seqs, int n_seqs,
-                             int thread, int n_threads)
-{
-    char *scratch = f->thread_scratch + (size_t)thread * f->thread_bytes;
-    struct part p = {.f = f,
-                     .seqs = seqs,
-                     .n_seqs = n_seqs,
-                     .thread = thread,
-                     .n_threads = n_threads,
-                     .scratch = scratch,
-                     .few_normed = (float *)(scratch + f->kernel_bytes)};
-    for (int s = 0; s < n_seqs; s++)
-        p.rows += seqs[s].n;
-    return p;
-}
-
-static void normalize_last(const struct part *p)
-{
-    const struct forward *f = p->f;
-    const struct config *c = &f->params->config;
-    const float *x = f->layers[c->n_layer].x;
-    size_t C = (size_t)c->n_embd;
-    int first, last;
-    par_split(p->rows, p->thread, p->n_threads, &first, &last);
-    profile_set(PART_LAYERNORM);
-    for (int r = first; r < last; r++)
-        row_kernels()->layernorm(f->hidden + (size_t)r * C, x + (size_t)r * C,
-                                 f->params->ln_f_weight, f->params->ln_f_bias, C,
-                                 c->layer_norm_epsilon);
-    par_barrier();
-}
-
 /* The embedding, layer piece - 1, or what follows the last. */
-static void run_piece(struct part *p, int piece)
+static void run_piece(struct pass_thread *p, int piece)
 {
     if (piece == 0) {
-        embed_tokens(p);
+        pass_thread_embed(p);
     } else if (piece == forward_pieces(&p->f->params->config) - 1) {
-        normalize_last(p);
+        pass_thread_normalize_last(p);
     } else if (p->rows > 0) {
-        run_attention(p, piece - 1);
+        pass_thread_attend(p, piece - 1);
         if (p->rows > 0)
-            run_mlp(p, piece - 1);
+            pass_thread_run_mlp(p, piece - 1);
     }
 }
 
@@ -482,7 +114,7 @@ int forward_pieces(const struct config *c)
 int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
                  int n_threads)
 {
-    struct part p = take_part(f, seqs, n_seqs, thread, n_threads);
+    struct pass_thread p = pass_thread_begin(f, seqs, n_seqs, thread, n_threads);
     for (int piece = 0; piece < forward_pieces(&f->params->config); piece++)
         run_piece(&p, piece);
     return p.rows;
@@ -491,18 +123,16 @@ int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, 
 void forward_piece(struct forward *f, const struct forward_seq *seqs, int n_seqs, int piece,
                    int thread, int n_threads)
 {
-    struct part p = take_part(f, seqs, n_seqs, thread, n_threads);
+    struct pass_thread p = pass_thread_begin(f, seqs, n_seqs, thread, n_threads);
     run_piece(&p, piece);
 }
 
 void forward_recompute(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,
                        int thread, int n_threads)
 {
-    struct part p = take_part(f, seqs, n_seqs, thread, n_threads);
-    const struct layer *w = &f->params->layers[layer];
-    const struct activations *a = &f->layers[layer];
-    run_attention(&p, layer);
-    feed_forward(&p, &w->c_fc, a->fc, normalize_rows(&p, a->mid, w->ln_2_weight, w->ln_2_bias));
+    struct pass_thread p = pass_thread_begin(f, seqs, n_seqs, thread, n_threads);
+    pass_thread_attend(&p, layer);
+    pass_thread_expand(&p, layer);
 }
 
 /* The rows as a run of f->hidden, or else copied to f->normed. */

@@ -7,52 +7,15 @@
  * threads.
  */
 #include "model/base/mem.h"
-#include "model/kv_view.h"
-#include "model/low_rank.h"
-#include "model/params.h"
-#include "model/pass.h"
+#include "model/pass_thread.h"
 
 /* Rows of one pass in inference; longer texts take several passes. */
 enum { FORWARD_MAX_ROWS = 512 };
 
-/*
- * The activations of one layer. In inference all layers share one set, where mid is x; in training
- * each layer has its own, which the backward reads. T counts the rows of the pass, one sequence
- * after another; in the last layer, rows to skip are removed from x before attention.
- */
-struct activations {
-    float *x;   /* [T,C], the layer's input; for "layer" L, the last layer's output */
-    float *qkv; /* [T,3C] */
-    float *att; /* [T,C], the heads' outputs, before their projection */
-    float *mid; /* [T,C], the residual stream after attention */
-    float *fc;  /* [T,F], the feed-forward before its activation; NULL: not saved */
-    float *lse; /* [T,H], log-sum-exp of each row's scores; NULL: not saved */
-};
 /* Carve activations of `rows` rows into layers [L+1] (NULL while sizing). The layers for which
  * shared [L] is true have one set in common, except for x; shared NULL: none. */
 void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
                        int rows, const bool *shared);
-
-/* The factor of attention scores in a layer: 1 / sqrt(D) unless configured otherwise. */
-float forward_score_scale(const struct config *c, int layer);
-
-struct forward {
-    const struct params *params;
-    struct kv_layout layout;
-    int max_rows, n_threads;
-    const struct activations *layers;      /* [L+1]; f's own, or those that training sets */
-    const struct forward_dropout *dropout; /* NULL: none */
-    bool half; /* activations are rounded to binary16 before they are read (train/step/saved.h) */
-    struct low_rank_scratch low_rank; /* set by training with LoRA branches */
-    float *normed;                    /* scratch [max_rows,C] after a layer norm */
-    float *fc;                        /* scratch [max_rows,F] after the activation */
-    float *hidden;                    /* [max_rows,C] after ln_f, the input of forward_head */
-    char *thread_scratch; /* [n_threads][thread_bytes]: kernel_bytes for the kernels, then [few,C]
-                             for rows that each thread normalizes itself */
-    size_t kernel_bytes, thread_bytes;
-    void *block;
-    size_t block_bytes;
-};
 
 /* Allocate scratch for passes of up to max_rows rows by the current thread team. p is borrowed and
  * must outlive f. ERR_NOMEM. */

@@ -220,7 +220,7 @@ void backward_attention(const struct backward_thread *p, int layer)
                              .D = (int)D,
                              .C = (int)C,
                              .H = c->n_head,
-                             .scale = forward_score_scale(c, layer),
+                             .scale = pass_thread_score_scale(c, layer),
                              .q = a->qkv + q,
                              .k = a->qkv + k,
                              .v = a->qkv + v,

@@ -2,7 +2,8 @@
 #define PRATTLE_KVCACHE_ENGINE_H
 /*
  * What running a model needs beside its weights: scratch for the passes and the pool
- * of pages. One engine serves every sequence and every slot of a batch.
+ * of pages. One engine serves every sequence and every slot of a batch, and drives every
+ * pass: of prompts, the device loop, scores, beams and contrastive search.
  */
 #include "kvcache/pages.h"
 #include "model/base/progress.h"

@@ -2,8 +2,9 @@
 #define PRATTLE_KVCACHE_PAGES_H
 /*
  * Keys and values in pages of KV_BLOCK positions, counted by reference, so that texts
- * with a common beginning store and compute it once. After kvcache_init nothing here
- * allocates; page memory is touched only when used.
+ * with a common beginning store and compute it once. A shared page is copied in one place,
+ * kv_seq_reserve, before the text that wants to write there does: one page a fork at most.
+ * After kvcache_init nothing here allocates; page memory is touched only when used.
  */
 #include "model/kv_view.h"
 

@@ -4,6 +4,10 @@
  * One text in progress: its ids, their keys and values, and the logits after the last
  * one. Only what is new is computed; a change of weights makes it read again.
  *
+ * Ctrl-C while a text is read ends the feed between two passes with ERR_INTERRUPTED: the sequence
+ * has the text and the logits it had, and what was read stays in the cache for the next feed of
+ * the same ids.
+ *
  * After a feed, set or slide that returned 0, kv.n == ids.n == n_logits. Whoever
  * advances kv by itself (the device loop) appends the same ids to ids, and sets
  * n_logits if it writes logits. Only such a text may be n_ctx + 1 ids long, whose last is

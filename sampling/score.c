@@ -8,6 +8,11 @@
 #include <math.h>
 #include <string.h>
 
+/*
+ * A passage is read into a kv_seq, no sequence: its ids are the caller's, and the logits wanted are
+ * those of many positions. Rows of one pass are given out SCORE_ROWS at a time before the next.
+ */
+
 struct scorer {
     struct engine *engine;
     const struct passage *list; /* [n], borrowed */

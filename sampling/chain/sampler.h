@@ -14,6 +14,10 @@
  * first row applies and then the most likely token is taken, ties to the lowest id.
  * With mirostat on, the other stages that cut (top_k ... topk_uniform) are not used.
  *
+ * A filter more is: its function in filters.c, a stage in stages.h and its name in
+ * stages.c, its two cases in sampler.c (whether it is on, and its call), its field and
+ * range in sampler_config.h and .c, and a row of repl/settings/options_table.c.
+ *
  * A draw depends on (seed, draw, position) alone. Nothing here allocates, locks or
  * calls the system after sampler_new.
  */

@@ -9,6 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+/*
+ * A beam is a kv_seq beside its new ids, no sequence: its logits are a row of the pass, and all
+ * beams share the prompt's ids. An open beam's kv holds the prompt and all new ids but the last.
+ */
+
 /* A hypothesis: open (a beam, with keys and values) or ended. */
 struct hypothesis {
     token_id *ids;   /* [room], new tokens */

@@ -9,6 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+/*
+ * A candidate is one id and a kv_seq, no sequence: all go on from the sequence's text for one pass,
+ * and the best gives that text its pages. hidden has a row for each id it has read.
+ */
+
 enum { LANES = 16 };
 
 struct contrastive {

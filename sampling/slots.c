@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "sampling/device_loop.h"
 #include "sampling/text/prompt.h"
+#include "sampling/text/speller.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,10 +31,8 @@ struct slot {
     int rc;              /* why it could not go on: the text of finish error */
     struct sequence own; /* made when first needed */
     struct sampler *sampler;
-    struct stop_strings *stops;
-    struct stream stream;
-    size_t bytes; /* of decode->bytes */
-    bool kept;    /* sampler and stream are those of the slots' own settings */
+    struct speller speller;
+    bool kept; /* sampler and speller are those of the slots' own settings */
     size_t logprobs_cap;
     double since_s; /* decoding began */
 };
@@ -60,12 +59,8 @@ static const struct config *model_shape(const struct slots *s)
 static void release_tools(struct slot *slot)
 {
     sampler_free(slot->sampler);
-    stream_release(&slot->stream);
-    stop_strings_free(slot->stops);
-    mem_unmap(slot->decode->bytes, slot->bytes);
-    slot->decode->bytes = NULL;
+    speller_release(&slot->speller);
     slot->sampler = NULL;
-    slot->stops = NULL;
     slot->kept = false;
 }
 
@@ -132,23 +127,18 @@ void slots_clear(struct slots *s)
 
 static int make_tools(struct slot *slot, const struct sample *sample, const struct model *m)
 {
+    const struct config *c = &m->config;
     struct decode_slot *decode = slot->decode;
-    int rc = generate_stop_tokens(&decode->stop_tokens, sample->generate, m);
-    if (rc != 0 ||
-        (rc = sampler_new(&slot->sampler, sample->sampler, m->config.n_vocab, m->config.n_ctx,
-                          m->tokenizer, &decode->stop_tokens)) != 0 ||
-        (rc = stop_strings_new(&slot->stops, sample->generate->stop)) != 0)
-        return rc;
-    if (slot->stops != NULL && m->tokenizer == NULL)
-        return err_set(ERR_MISSING, "stop strings need a tokenizer, and this model has none");
-    if ((rc = stream_init(&slot->stream, m->tokenizer, slot->stops)) != 0)
-        return rc;
-    slot->bytes = stream_run_bytes(&slot->stream, (size_t)m->config.n_ctx);
-    decode->bytes = mem_map(slot->bytes);
-    return decode->bytes == NULL ? ERR_NOMEM : 0;
+    int rc = speller_init(&slot->speller, sample->generate, m, (size_t)c->n_ctx);
+    decode->stop_tokens = slot->speller.stop_tokens;
+    decode->stream = &slot->speller.stream;
+    decode->bytes = slot->speller.bytes;
+    return rc != 0 ? rc
+                   : sampler_new(&slot->sampler, sample->sampler, c->n_vocab, c->n_ctx,
+                                 m->tokenizer, &decode->stop_tokens);
 }
 
-/* The sampler and stream for a sample: those of the last one where both go by the slots'
+/* The sampler and speller for a sample: those of the last one where both go by the slots'
  * own settings, which do not change. */
 static int prepare_tools(struct slots *s, struct slot *slot, const struct sample *sample)
 {
@@ -162,7 +152,7 @@ static int prepare_tools(struct slots *s, struct slot *slot, const struct sample
     }
     sampler_reset(slot->sampler, sample->draw);
     sampler_want_logprobs(slot->sampler, s->listener->callbacks.want_logprobs);
-    stream_reset(&slot->stream, sample->held_space);
+    stream_reset(&slot->speller.stream, sample->held_space);
     return 0;
 }
 
@@ -202,7 +192,6 @@ int slots_start(struct slots *s, const struct sample *sample)
     decode->sampler = slot->sampler;
     decode->n_new = 0;
     decode->max_new = sample->generate->max_new_tokens;
-    decode->stream = &slot->stream;
     slot->busy = slot->unread = true;
     s->n_busy++;
     sample->answer->n_prompt = (int)decode->seq->ids.n;
@@ -381,11 +370,11 @@ static int end_text(struct slots *s, struct slot *slot)
     s->n_busy--;
     a->finish = slot->finish;
     if (a->finish == FINISH_STOP_STRING)
-        a->n_whole = stream_shown(&slot->stream, a->ids.data, a->ids.n, &a->n_part);
+        speller_end(&slot->speller, a);
     a->decode_s = clock_s() - slot->since_s;
-    char *bytes = slot->decode->bytes;
+    char *bytes = slot->speller.bytes;
     int rc = listener_add_text(s->listener, a, slot->sample.number, bytes,
-                               stream_finish(&slot->stream, bytes));
+                               stream_finish(&slot->speller.stream, bytes));
     if (rc == 0 && slot->rc != 0)
         kvcache_full(&s->engine->cache); /* the sentence of the loop's thread, in the caller's */
     if (rc == 0)

@@ -6,40 +6,7 @@
 #include "sampling/search/beam.h"
 #include "sampling/search/contrastive.h"
 #include "sampling/text/prompt.h"
-#include "sampling/text/stream.h"
-
-/* What turns found ids into text. */
-struct speller {
-    struct stop_strings *stops;
-    struct stream stream;
-    char *bytes;
-    struct stop_tokens stop;
-};
-
-static int begin_speller(struct speller *sp, const struct generate_config *g, const struct model *m)
-{
-    int rc;
-    *sp = (struct speller){0};
-    if ((rc = generate_stop_tokens(&sp->stop, g, m)) != 0 ||
-        (rc = stop_strings_new(&sp->stops, g->stop)) != 0 ||
-        (rc = stream_init(&sp->stream, m->tokenizer, sp->stops)) != 0)
-        return rc;
-    sp->bytes = mem_alloc(stream_max_bytes(&sp->stream));
-    return sp->bytes == NULL ? ERR_NOMEM : 0;
-}
-
-static void end_speller(struct speller *sp)
-{
-    mem_free(sp->bytes);
-    stream_release(&sp->stream);
-    stop_strings_free(sp->stops);
-}
-
-static void end_stopped(struct answer *a, const struct stream *stream)
-{
-    a->finish = FINISH_STOP_STRING;
-    a->n_whole = stream_shown(stream, a->ids.data, a->ids.n, &a->n_part);
-}
+#include "sampling/text/speller.h"
 
 /* The text of found ids, which end with the first stop string. */
 static int spell_answer(struct answer *a, int index, struct speller *sp,
@@ -52,7 +19,7 @@ static int spell_answer(struct answer *a, int index, struct speller *sp,
                                stream_push(&sp->stream, a->ids.data[n++], sp->bytes));
     if (sp->stream.stopped) {
         a->ids.n = n;
-        end_stopped(a, &sp->stream);
+        speller_end(sp, a);
     }
     return rc != 0 ? rc
                    : listener_add_text(listener, a, index, sp->bytes,
@@ -66,14 +33,14 @@ static int search_beams(struct sequence *s, bool held_space, const struct genera
     struct speller sp;
     size_t n_prompt = s->ids.n;
     double start = clock_s();
-    int interrupted = 0, rc = begin_speller(&sp, g, s->engine->model);
+    int interrupted = 0, rc = speller_init(&sp, g, s->engine->model, 1);
     if (rc != 0)
         goto out;
     for (int i = 0; i < g->num_return_sequences; i++)
         answers[i].finish = FINISH_LENGTH;
     if (g->max_new_tokens == 0)
         goto out;
-    rc = beam_search(s, g, c, &sp.stop, held_space, &listener->callbacks, answers);
+    rc = beam_search(s, g, c, &sp.stop_tokens, held_space, &listener->callbacks, answers);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         goto out;
     interrupted = rc;
@@ -87,7 +54,7 @@ static int search_beams(struct sequence *s, bool held_space, const struct genera
     if (answers[0].finish == FINISH_CONTEXT && g->on_full == ON_FULL_SLIDE)
         listener_report(listener, "context full: a beam search ends there, its beams cannot slide");
 out:
-    end_speller(&sp);
+    speller_release(&sp);
     return rc != 0 ? rc : interrupted;
 }
 
@@ -135,10 +102,10 @@ static int search_contrastive(struct sequence *s, bool held_space, const struct 
     struct contrastive *k = NULL;
     struct sampled token;
     double start = clock_s();
-    int rc = begin_speller(&sp, g, s->engine->model);
+    int rc = speller_init(&sp, g, s->engine->model, 1);
     if (rc != 0 || (rc = room_for_logprobs(a, g, listener)) != 0 ||
-        (rc = contrastive_new(&k, s, g, c, &sp.stop, held_space, listener->callbacks.progress)) !=
-            0)
+        (rc = contrastive_new(&k, s, g, c, &sp.stop_tokens, held_space,
+                              listener->callbacks.progress)) != 0)
         goto out;
     stream_reset(&sp.stream, held_space);
     a->finish = FINISH_LENGTH;
@@ -148,18 +115,17 @@ static int search_contrastive(struct sequence *s, bool held_space, const struct 
             a->finish = FINISH_CONTEXT;
             break;
         }
-        if ((full && (rc = slide_context(&k, s, g, c, &sp.stop, listener, a)) != 0) ||
+        if ((full && (rc = slide_context(&k, s, g, c, &sp.stop_tokens, listener, a)) != 0) ||
             (rc = progress_step(NULL, NULL, 0, 0)) != 0 || (rc = contrastive_next(k, &token)) != 0)
             break;
-        if (stop_tokens_has(&sp.stop, token.id)) {
+        if (stop_tokens_has(&sp.stop_tokens, token.id)) {
             sequence_truncate(s, s->ids.n - 1);
             a->finish = FINISH_STOP_TOKEN;
             break;
         }
         rc = append_token(a, &token, &sp, listener);
     }
-    if (sp.stream.stopped)
-        end_stopped(a, &sp.stream);
+    speller_end(&sp, a);
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         int shown =
             listener_add_text(listener, a, 0, sp.bytes, stream_finish(&sp.stream, sp.bytes));
@@ -170,7 +136,7 @@ out:
     if (rc == ERR_INTERRUPTED)
         a->finish = FINISH_INTERRUPTED;
     contrastive_free(k);
-    end_speller(&sp);
+    speller_release(&sp);
     return rc;
 }
 

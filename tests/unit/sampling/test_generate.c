@@ -591,6 +591,26 @@ static void an_interrupted_search_says_so(void **state)
     prompt_release(&p);
 }
 
+/* Whatever makes the answer, ids alone have no text that a string could end. */
+static void stop_strings_need_a_tokenizer(void **state)
+{
+    (void)state;
+    struct tokenizer *t = model.tokenizer;
+    struct answer a = {0};
+    const struct prompt p = {.ids = {.data = (token_id[]){1, 2, 3}, .n = 3}};
+    model.tokenizer = NULL;
+    config.stop = "x";
+    for (int way = 0; way < 3; way++) {
+        config.num_beams = way == 1 ? 2 : 1;
+        config.penalty_alpha = way == 2 ? 0.6f : 0;
+        sampler.top_k = way == 2 ? 4 : 0;
+        assert_int_equal(generate(&sequence, &p, &config, &sampler, NULL, &a), ERR_MISSING);
+        assert_non_null(strstr(err_text(), "stop strings need a tokenizer"));
+        answer_release(&a);
+    }
+    model.tokenizer = t;
+}
+
 static void an_interrupt_keeps_what_was_made(void **state)
 {
     (void)state;
@@ -770,6 +790,7 @@ int main(void)
         TEST(the_last_token_may_end_the_text),
         TEST(a_slide_goes_on_from_a_full_text),
         TEST(a_slide_is_said_once),
+        TEST(stop_strings_need_a_tokenizer),
         TEST(an_interrupted_search_says_so),
         TEST(threads_do_not_matter),
         TEST(searches_end_as_samples_do),

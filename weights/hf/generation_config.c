@@ -27,6 +27,13 @@ static const struct {
     {"early_stopping", false},
 };
 
+static void note_left_out(const char *file, const char *name, const json_t *value,
+                          const struct progress *p)
+{
+    char shown[SHOWN];
+    progress_note(p, "%s: %s is %s, left out", file, name, json_shown(shown, sizeof shown, value));
+}
+
 static int add_setting(struct buf *out, const char *name, const json_t *value,
                        const struct progress *p)
 {
@@ -38,9 +45,17 @@ static int add_setting(struct buf *out, const char *name, const json_t *value,
         return buf_printf(out, "%s: %s\n", name, json_shown(shown, sizeof shown, value));
     if (text != NULL && strcmp(text, "never") == 0)
         return buf_printf(out, "%s: never\n", name);
-    progress_note(p, "generation_config.json: %s is %s, left out", name,
-                  json_shown(shown, sizeof shown, value));
+    note_left_out("generation_config.json", name, value, p);
     return 0;
+}
+
+/* Whether do_sample is true: only true is, and what is no boolean is as if it were not there. */
+static bool is_drawn(const json_t *o, const struct progress *p)
+{
+    const json_t *value = json_object_get(o, "do_sample");
+    if (value != NULL && !json_is_null(value) && !json_is_boolean(value))
+        note_left_out("generation_config.json", "do_sample", value, p);
+    return json_is_true(value);
 }
 
 /* A number of the file, or what transformers has where there is none. */
@@ -54,11 +69,10 @@ static double number_or(const json_t *o, const char *name, double otherwise)
  * Contrastive search, which transformers does only where nothing else is asked for: one beam, no
  * sampling, more than one candidate. top_k then counts, its default 50 too.
  */
-static int add_contrastive(struct buf *out, const json_t *o, const struct progress *p)
+static int add_contrastive(struct buf *out, const json_t *o, bool drawn, const struct progress *p)
 {
     const double alpha = number_or(o, "penalty_alpha", 0), beams = number_or(o, "num_beams", 1),
                  top_k = number_or(o, "top_k", 50);
-    const bool drawn = json_is_true(json_object_get(o, "do_sample"));
     char why[64] = "";
     if (alpha <= 0)
         return add_setting(out, "penalty_alpha", json_object_get(o, "penalty_alpha"), p);
@@ -85,7 +99,6 @@ static int add_contrastive(struct buf *out, const json_t *o, const struct progre
 static int add_stop_tokens(struct buf *out, const json_t *value, const struct config *c,
                            const char *file, const struct progress *p)
 {
-    char shown[SHOWN];
     bool list = json_is_array(value);
     size_t n = list ? json_array_size(value) : value != NULL && !json_is_null(value);
     struct buf ids = {0};
@@ -98,8 +111,7 @@ static int add_stop_tokens(struct buf *out, const json_t *value, const struct co
         if (json_is_integer(one) && id >= 0 && id < c->n_vocab)
             rc = buf_printf(&ids, "%s%d", ids.n > 0 ? "," : "", (int)id);
         else
-            progress_note(p, "%s: eos_token_id is %s, left out", file,
-                          json_shown(shown, sizeof shown, one));
+            note_left_out(file, "eos_token_id", one, p);
     }
     if (rc == 0 && ids.n > 0)
         rc = buf_printf(out, "stop_token: \"%s\"\n", ids.data);
@@ -115,12 +127,12 @@ int generation_config_parse(struct buf *out, const char *text, size_t n, const s
     int rc = json_read_text(&o, text, n);
     if (rc == 0 && !json_is_object(o))
         rc = err_set(ERR_FORMAT, "the file is no object of settings");
-    bool drawn = rc == 0 && json_is_true(json_object_get(o, "do_sample"));
+    const bool drawn = rc == 0 && is_drawn(o, p);
     for (size_t i = 0; i < sizeof settings / sizeof *settings && rc == 0; i++)
         if (drawn || !settings[i].drawn)
             rc = add_setting(&lines, settings[i].name, json_object_get(o, settings[i].name), p);
     if (rc == 0)
-        rc = add_contrastive(&lines, o, p);
+        rc = add_contrastive(&lines, o, drawn, p);
     if (rc == 0)
         rc = add_stop_tokens(&lines, json_object_get(o, "eos_token_id"), c,
                              "generation_config.json", p);

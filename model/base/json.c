@@ -40,14 +40,24 @@ int json_read_text(json_t **out, const char *text, size_t n)
                : err_set(rc, "not JSON: line %d: %s", e.line, file_show(what, sizeof what, e.text));
 }
 
-int json_read_line(json_t **out, const char *line, size_t n)
+static int read_line(json_t **out, const char *line, size_t n, size_t flags)
 {
     json_error_t e;
     char what[2 * JSON_ERROR_TEXT_LENGTH];
-    int rc = parse_value(out, line, n, JSON_ALLOW_NUL, &e);
+    int rc = parse_value(out, line, n, flags, &e);
     return rc != ERR_FORMAT ? rc
                             : err_set(rc, "not JSON: %s at column %d",
                                       file_show(what, sizeof what, e.text), e.column);
+}
+
+int json_read_line(json_t **out, const char *line, size_t n)
+{
+    return read_line(out, line, n, JSON_ALLOW_NUL);
+}
+
+int json_read_plain_line(json_t **out, const char *line, size_t n)
+{
+    return read_line(out, line, n, 0);
 }
 
 int json_read_file(json_t **out, const char *path, uint64_t max)

@@ -14,6 +14,8 @@
 int json_read_text(json_t **out, const char *text, size_t n);
 /* Of one line, whose sentences say the column; its texts may hold NUL. */
 int json_read_line(json_t **out, const char *line, size_t n);
+/* The same, but a NUL in a text or a name is refused: for readers that take texts as C strings. */
+int json_read_plain_line(json_t **out, const char *line, size_t n);
 /* Of a file of at most max bytes; sentences begin with "cannot load PATH". */
 int json_read_file(json_t **out, const char *path, uint64_t max);
 

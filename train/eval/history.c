@@ -71,7 +71,7 @@ static bool is_record(const json_t *o)
 static int take_line(struct eval_history *h, size_t *cap, const char *line, size_t n)
 {
     json_t *o = NULL;
-    int rc = json_read_text(&o, line, n);
+    int rc = json_read_plain_line(&o, line, n);
     if (rc == ERR_NOMEM)
         return rc;
     if (rc != 0 || !is_record(o)) {

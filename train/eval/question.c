@@ -184,7 +184,7 @@ int question_read(struct question *q, const char *line, size_t n, bool prepare)
 {
     json_t *o = NULL;
     *q = (struct question){0};
-    int rc = json_read_text(&o, line, n);
+    int rc = json_read_plain_line(&o, line, n);
     if (rc == 0 && !json_is_object(o))
         rc = err_set(ERR_FORMAT, "it is no JSON object");
     if (rc == 0 && (rc = read_context(q, o, prepare)) == 0 && (rc = split_context(q)) == 0 &&

@@ -78,6 +78,26 @@ static void wrong_text_is_refused_with_its_line(void **state)
     }
 }
 
+/* A line's number is its reader's to say; a NUL is refused where texts are C strings. */
+static void a_line_says_the_column(void **state)
+{
+    (void)state;
+    static const char bad[] = "{\"a\": 1", nul[] = "{\"a\": \"b\\u0000c\"}";
+    json_t *o = NULL;
+    int (*const readers[])(json_t **, const char *, size_t) = {json_read_line,
+                                                               json_read_plain_line};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(readers[i](&o, bad, strlen(bad)), ERR_FORMAT);
+        assert_string_equal(err_text(), "not JSON: '}' expected near end of file at column 7");
+    }
+    assert_int_equal(json_read_plain_line(&o, nul, strlen(nul)), ERR_FORMAT);
+    assert_non_null(strstr(err_text(), "\\u0000 is not allowed"));
+    assert_null(o);
+    assert_ok(json_read_line(&o, nul, strlen(nul)));
+    assert_int_equal(json_string_length(json_object_get(o, "a")), 3);
+    json_decref(o);
+}
+
 static void nesting_is_limited(void **state)
 {
     (void)state;
@@ -175,6 +195,7 @@ int main(void)
         cmocka_unit_test(values_are_of_our_memory),
         cmocka_unit_test(printing_appends_or_leaves_alone),
         cmocka_unit_test(wrong_text_is_refused_with_its_line),
+        cmocka_unit_test(a_line_says_the_column),
         cmocka_unit_test(nesting_is_limited),
         cmocka_unit_test(look_ups_check_type_and_range),
         cmocka_unit_test(files_are_named_and_limited),

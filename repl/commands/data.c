@@ -6,6 +6,7 @@
 #include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "train/config/run_config.h"
 #include "train/data/dataset.h"
 
 #include <inttypes.h>
@@ -64,6 +65,27 @@ static int show_dataset(const struct dataset *d, const struct model *m)
     return readable ? show_beginning(d, m->tokenizer) : 0;
 }
 
+/* As a run would that says nothing else. Ids of files may be any; generated ones are the model's.
+ */
+static int open_data(struct dataset *d, char *path, const struct model *m)
+{
+    struct run_config c;
+    struct dataset none = {0};
+    int rc = run_config_init(&c);
+    if (rc != 0)
+        return rc;
+    struct data_config data = c.data; /* borrows its texts */
+    data.data = path;
+    data.validation_fraction = 0;
+    data.seed = c.training.seed;
+    const int n_vocab = m != NULL && strcmp(path, "generated") == 0 ? m->config.n_vocab : 0;
+    rc = dataset_open(d, &none, &data, m == NULL ? NULL : m->tokenizer, n_vocab, progress_show());
+    progress_wipe();
+    dataset_close(&none);
+    run_config_release(&c);
+    return rc;
+}
+
 int cmd_data(struct repl *r, const struct call *c)
 {
     if (strcmp(c->words[0], "info") != 0)
@@ -72,17 +94,9 @@ int cmd_data(struct repl *r, const struct call *c)
     int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
     if (rc != 0)
         return rc;
-    struct data_config config = {.data = c->words[1],
-                                 .validation = "",
-                                 .document_separator = "<|endoftext|>",
-                                 .generated_tokens = 1};
-    struct dataset d, none;
-    const struct tokenizer *t = r->model == NULL ? NULL : r->model->tokenizer;
-    rc = dataset_open(&d, &none, &config, t, 0, progress_show());
-    progress_wipe();
-    if (rc == 0)
+    struct dataset d = {0};
+    if (rc == 0 && (rc = open_data(&d, c->words[1], r->model)) == 0)
         rc = show_dataset(&d, r->model);
     dataset_close(&d);
-    dataset_close(&none);
     return rc;
 }

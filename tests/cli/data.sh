@@ -30,6 +30,10 @@ has "a cache that was written over is noticed" "the encoded text in the cache is
 is "and made again" "$text" "$(info "$TMPDIR/texts" --model $MODEL)"
 printf '\xff\xff' >"$TMPDIR/big.bin"
 is "ids the model has not" "ids 65535 to 65535: not for this model of 257" "$(field vocabulary "$(info "$TMPDIR/big.bin" -m $MODEL)")"
+made=$(info generated --model $MODEL)
+is "generated: as a run has it" "generated 1024 1048576, 1024 a document ids 0 to 256, of the model's 257" \
+    "$(for f in format documents tokens vocabulary; do field $f "$made"; done | paste -sd ' ')"
+has "generated ids are a model's" "generated data has ids of the model's vocabulary, and there is no model; load one" "$(info generated)"
 has "text needs a tokenizer" "there is no tokenizer; load a model" "$(info "$TMPDIR/texts")"
 has "a file that is not there" "cannot open $TMPDIR/none: No such file" "$(info "$TMPDIR/none")"
 has "usage" "usage: prattle data info PATH" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"

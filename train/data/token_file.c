@@ -95,9 +95,12 @@ int token_file_generate(struct token_file *f, uint64_t n, uint64_t seed, int n_v
     *f = (struct token_file){.format = TOKENS_GENERATED, .file.fd = -1, .seed = seed};
     f->n_tokens = n;
     f->n_vocab = n_vocab;
-    if (n < 1 || n > (uint64_t)1 << 48 || n_vocab < 1)
-        return err_set(ERR_RANGE, "%" PRIu64 " tokens of a vocabulary of %d cannot be generated", n,
-                       n_vocab);
+    if (n_vocab < 1)
+        return err_set(ERR_MISSING, "generated data has ids of the model's vocabulary, and there "
+                                    "is no model; load one");
+    if (n < 1 || n > (uint64_t)1 << 48)
+        return err_set(ERR_RANGE, "%" PRIu64 " tokens cannot be generated, 1 to %" PRIu64 " can", n,
+                       (uint64_t)1 << 48);
     f->n_documents = (n - 1) / GENERATED_DOCUMENT + 1;
     f->documents = mem_array(f->n_documents + 1, sizeof *f->documents);
     if (f->documents == NULL)

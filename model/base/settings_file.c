@@ -11,13 +11,15 @@ struct reading {
     const struct settings_text *from;
     struct settings_store store;
     void *values;
-    char **texts; /* [rows], owned; of rows given */
-    bool *seen;   /* [rows] */
+    char **texts;   /* [rows], owned; of rows given */
+    char **sources; /* [rows], owned; where they are, NULL where the text is derived */
+    bool *seen;     /* [rows] */
 };
 
-void settings_tell_left_out(const struct settings_text *from, const char *what)
+void settings_tell_left_out(const struct settings_text *from, const char *place, const char *what)
 {
-    err_set(ERR_RANGE, "%s: %s: %s", from->label, err_text(), what);
+    bool known = place != NULL && !from->derived;
+    err_set(ERR_RANGE, "%s: %s: %s", known ? place : from->label, err_text(), what);
     from->left_out(err_text());
 }
 
@@ -60,7 +62,10 @@ static int take_value(struct reading *r, const struct yaml_pair *p)
     if ((rc = settings_table_parse(t, row, r->values, p->text)) != 0)
         return rc;
     *seen = true;
-    return (r->texts[row - t->rows] = mem_strdup(p->text)) == NULL ? ERR_NOMEM : 0;
+    char **text = &r->texts[row - t->rows], **source = &r->sources[row - t->rows];
+    if ((*text = mem_strdup(p->text)) == NULL)
+        return ERR_NOMEM;
+    return !r->from->derived && (*source = mem_strdup(p->place)) == NULL ? ERR_NOMEM : 0;
 }
 
 static int take_pair(void *user, const struct yaml_pair *p)
@@ -69,7 +74,7 @@ static int take_pair(void *user, const struct yaml_pair *p)
     const int rc = take_value(r, p);
     if (rc == 0 || rc == ERR_NOMEM || r->from->left_out == NULL)
         return rc;
-    settings_tell_left_out(r->from, "left out");
+    settings_tell_left_out(r->from, p->place, "left out");
     return 0;
 }
 
@@ -77,7 +82,10 @@ static void end_reading(struct reading *r, const struct settings_table *t)
 {
     for (int i = 0; i < t->n && r->texts != NULL; i++)
         mem_free(r->texts[i]);
+    for (int i = 0; i < t->n && r->sources != NULL; i++)
+        mem_free(r->sources[i]);
     mem_free(r->texts);
+    mem_free(r->sources);
     mem_free(r->seen);
     if (r->values != NULL)
         settings_table_release(t, r->values);
@@ -93,8 +101,10 @@ static int read_aside(struct reading *r, const struct settings_store *s, const v
     *r = (struct reading){.from = from,
                           .values = mem_alloc(t->bytes),
                           .texts = mem_array((size_t)t->n, sizeof *r->texts),
+                          .sources = mem_array((size_t)t->n, sizeof *r->sources),
                           .seen = mem_array((size_t)t->n, sizeof *r->seen)};
-    int rc = r->values == NULL || r->texts == NULL || r->seen == NULL ? ERR_NOMEM : 0;
+    bool all = r->values != NULL && r->texts != NULL && r->sources != NULL && r->seen != NULL;
+    int rc = all ? 0 : ERR_NOMEM;
     if (rc == 0 && (rc = settings_table_copy(t, r->values, values)) == 0)
         rc = settings_store_copy(&r->store, s);
     const struct yaml_shape shape = {.sections = t->sections, .lists = t->sections};
@@ -102,7 +112,8 @@ static int read_aside(struct reading *r, const struct settings_store *s, const v
         rc = yaml_read_pairs(from->label, from->text, from->n, shape, take_pair, r);
     for (int i = 0; i < t->n && rc == 0; i++)
         if (r->texts[i] != NULL)
-            rc = settings_store_set(&r->store, r->values, layer, &t->rows[i], r->texts[i]);
+            rc = settings_store_set_from(&r->store, r->values, layer, &t->rows[i], r->texts[i],
+                                         r->sources[i]);
     return rc;
 }
 

@@ -10,6 +10,7 @@ struct settings_text {
     const char *label; /* where it comes from, for sentences */
     const char *text;
     size_t n;
+    bool derived; /* made from what LABEL has: its lines are not LABEL's, and not said */
     /* The settings it may give; NULL: all. */
     bool (*may_set)(const struct setting *row);
     /* Told of a value that is no good, which is then left out; NULL: it fails the text. */
@@ -21,7 +22,8 @@ int settings_read(struct settings_store *s, void *values, int layer,
 /* Whether that would succeed. */
 int settings_check(const struct settings_store *s, const void *values, int layer,
                    const struct settings_text *from);
-/* Tell from->left_out that err_text() is why something is left out. */
-void settings_tell_left_out(const struct settings_text *from, const char *what);
+/* Tell from->left_out that err_text() is why something is left out; place is where it is, NULL:
+ * somewhere in it. */
+void settings_tell_left_out(const struct settings_text *from, const char *place, const char *what);
 
 #endif

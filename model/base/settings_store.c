@@ -31,11 +31,17 @@ static char **text_of(const struct settings_store *s, int layer, const struct se
     return &s->layers[layer].texts[row_index(s, row)];
 }
 
+static void free_texts(char **texts, int n_rows)
+{
+    for (int i = 0; i < n_rows && texts != NULL; i++)
+        mem_free(texts[i]);
+    mem_free(texts);
+}
+
 static void free_layer(struct settings_layer *l, int n_rows)
 {
-    for (int i = 0; i < n_rows && l->texts != NULL; i++)
-        mem_free(l->texts[i]);
-    mem_free(l->texts);
+    free_texts(l->texts, n_rows);
+    free_texts(l->sources, n_rows);
 }
 
 void settings_store_release(struct settings_store *s)
@@ -50,14 +56,19 @@ void settings_store_release(struct settings_store *s)
 int settings_store_push(struct settings_store *s, enum origin origin)
 {
     const size_t one = sizeof *s->layers, bytes = (size_t)s->n_layers * one;
-    char **texts = mem_array((size_t)s->table->n, sizeof *texts);
-    struct settings_layer *grown = texts == NULL ? NULL : mem_grow(s->layers, bytes, bytes + one);
+    struct settings_layer fresh = {
+        .origin = origin,
+        .texts = mem_array((size_t)s->table->n, sizeof *fresh.texts),
+        .sources = mem_array((size_t)s->table->n, sizeof *fresh.sources),
+    };
+    bool all = fresh.texts != NULL && fresh.sources != NULL;
+    struct settings_layer *grown = all ? mem_grow(s->layers, bytes, bytes + one) : NULL;
     if (grown == NULL) {
-        mem_free(texts);
+        free_layer(&fresh, s->table->n);
         return ERR_NOMEM;
     }
     s->layers = grown;
-    s->layers[s->n_layers++] = (struct settings_layer){origin, texts};
+    s->layers[s->n_layers++] = fresh;
     return 0;
 }
 
@@ -112,15 +123,22 @@ int settings_store_init(struct settings_store *s, const struct settings_table *t
     return rc;
 }
 
+static int copy_texts(char **dst, char *const *src, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (src[i] != NULL && (dst[i] = mem_strdup(src[i])) == NULL)
+            return ERR_NOMEM;
+    return 0;
+}
+
 static int copy_layer(struct settings_store *dst, const struct settings_store *src, int layer)
 {
     const struct settings_layer *from = &src->layers[layer];
+    const int n = src->table->n;
     int rc = settings_store_push(dst, from->origin);
-    for (int i = 0; i < src->table->n && rc == 0; i++)
-        if (from->texts[i] != NULL &&
-            (dst->layers[layer].texts[i] = mem_strdup(from->texts[i])) == NULL)
-            rc = ERR_NOMEM;
-    return rc;
+    if (rc == 0)
+        rc = copy_texts(dst->layers[layer].texts, from->texts, n);
+    return rc == 0 ? copy_texts(dst->layers[layer].sources, from->sources, n) : rc;
 }
 
 int settings_store_copy(struct settings_store *dst, const struct settings_store *src)
@@ -154,6 +172,32 @@ enum origin settings_store_origin(const struct settings_store *s, const struct s
     return s->layers[settings_store_layer(s, row)].origin;
 }
 
+const char *settings_store_source(const struct settings_store *s, int layer,
+                                  const struct setting *row)
+{
+    return s->layers[layer].sources[row_index(s, row)];
+}
+
+int settings_store_blame(const struct settings_store *s, const struct setting *const *rows)
+{
+    const char *before = "";
+    struct buf where = {0};
+    bool in_file = false;
+    int code = err_last(), rc = 0;
+    for (; *rows != NULL && rc == 0; rows++) {
+        const int layer = settings_store_layer(s, *rows);
+        const enum origin origin = s->layers[layer].origin;
+        const char *source = settings_store_source(s, layer, *rows);
+        in_file |= source != NULL && (origin == ORIGIN_FILE || origin == ORIGIN_USER_FILE);
+        if (source != NULL && strcmp(source, before) != 0)
+            rc = buf_printf(&where, "%s%s", where.n > 0 ? " and " : "", before = source);
+    }
+    if (rc == 0 && in_file && code != ERR_NOMEM && code != ERR_INTERRUPTED)
+        err_wrap("%s", buf_text(&where));
+    buf_release(&where);
+    return rc == 0 ? code : rc;
+}
+
 bool settings_store_follows(const struct settings_store *s, const struct setting *row)
 {
     return s->follows[row_index(s, row)];
@@ -161,7 +205,7 @@ bool settings_store_follows(const struct settings_store *s, const struct setting
 
 /* On sets the row it stands for; off takes back what on has set, and no other value. */
 static int set_shorthand(struct settings_store *s, void *values, int layer,
-                         const struct setting *row, const char *text)
+                         const struct setting *row, const char *text, const char *source)
 {
     bool on = false;
     int rc = text == NULL ? 0 : setting_switch(row, text, &on);
@@ -169,31 +213,49 @@ static int set_shorthand(struct settings_store *s, void *values, int layer,
     const char *given = *text_of(s, layer, meant);
     if (rc != 0 || (!on && (given == NULL || strcmp(given, row->shorthand_value) != 0)))
         return rc;
-    return settings_store_set(s, values, layer, meant, on ? row->shorthand_value : NULL);
+    return settings_store_set_from(s, values, layer, meant, on ? row->shorthand_value : NULL,
+                                   source);
+}
+
+/* The text and the source of a row of a layer, both or neither. */
+static int keep_given(struct settings_store *s, int layer, const struct setting *row,
+                      const char *text, const char *source)
+{
+    char **place = text_of(s, layer, row), **where = &s->layers[layer].sources[row_index(s, row)];
+    char *fresh = text == NULL ? NULL : mem_strdup(text);
+    char *from = text == NULL || source == NULL ? NULL : mem_strdup(source);
+    if ((text != NULL && fresh == NULL) || (text != NULL && source != NULL && from == NULL)) {
+        mem_free(fresh);
+        mem_free(from);
+        return ERR_NOMEM;
+    }
+    mem_free(*place);
+    mem_free(*where);
+    *place = fresh;
+    *where = from;
+    return 0;
 }
 
 int settings_store_set(struct settings_store *s, void *values, int layer, const struct setting *row,
                        const char *text)
 {
+    return settings_store_set_from(s, values, layer, row, text, NULL);
+}
+
+int settings_store_set_from(struct settings_store *s, void *values, int layer,
+                            const struct setting *row, const char *text, const char *source)
+{
     if (row->type == SETTING_SHORTHAND)
-        return set_shorthand(s, values, layer, row, text);
+        return set_shorthand(s, values, layer, row, text, source);
     const struct settings_table *t = s->table;
-    char *fresh = NULL, **place = text_of(s, layer, row);
-    if (text != NULL) {
-        /* Tried before it is kept, though another layer may hide it. */
-        int rc = settings_table_parse(t, row, values, text);
-        if (rc != 0)
-            return rc;
-        if ((fresh = mem_strdup(text)) == NULL)
-            return ERR_NOMEM;
-    } else if (*place == NULL) {
+    if (text == NULL && *text_of(s, layer, row) == NULL)
         return 0;
-    }
-    mem_free(*place);
-    *place = fresh;
+    /* Tried before it is kept, though another layer may hide it. */
+    int rc = text == NULL ? 0 : settings_table_parse(t, row, values, text);
+    if (rc != 0 || (rc = keep_given(s, layer, row, text, source)) != 0)
+        return rc;
     s->follows[row_index(s, row)] = false;
     const int in_force = settings_store_layer(s, row);
-    int rc = 0;
     if (text == NULL || in_force != layer)
         rc = settings_table_parse(t, row, values, *text_of(s, in_force, row));
     return rc == 0 && text != NULL && t->given != NULL ? t->given(s, values, layer, row) : rc;

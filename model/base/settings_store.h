@@ -1,10 +1,10 @@
 #ifndef PRATTLE_MODEL_BASE_SETTINGS_STORE_H
 #define PRATTLE_MODEL_BASE_SETTINGS_STORE_H
 /*
- * Who gave which value of a table's settings. Values lie in layers, each of one origin; the
- * topmost layer that gives a row is in force, and what it hides comes back when it is taken away.
- * The layer at the bottom is what is built in. `values` is always the struct the table is of: its
- * fields are those in force.
+ * Who gave which value of a table's settings, and where it is written. Values lie in layers, each
+ * of one origin; the topmost layer that gives a row is in force, and what it hides comes back when
+ * it is taken away. The layer at the bottom is what is built in. `values` is always the struct the
+ * table is of: its fields are those in force.
  */
 #include "model/base/settings_table.h"
 
@@ -27,7 +27,9 @@ struct settings_store {
     const struct settings_table *table;
     struct settings_layer {
         enum origin origin;
-        char **texts; /* [rows], as it was given; NULL: it was not */
+        char **texts;   /* [rows], as it was given; NULL: it was not */
+        char **sources; /* [rows], where: "settings.yaml line 3", "--top-k"; NULL: the origin says
+                           all there is to say */
     } * layers;
     int n_layers;
     bool *follows; /* [rows]: the value in force is not as given, it was resolved from others */
@@ -49,6 +51,10 @@ void settings_store_pop(struct settings_store *s);
  * the range; nothing is then changed. */
 int settings_store_set(struct settings_store *s, void *values, int layer, const struct setting *row,
                        const char *text);
+/* The same of a value that is written somewhere: a place of a file, or an option as it was typed;
+ * source, copied, says where. */
+int settings_store_set_from(struct settings_store *s, void *values, int layer,
+                            const struct setting *row, const char *text, const char *source);
 /* Take back all that a layer gives. */
 void settings_store_clear(struct settings_store *s, void *values, int layer);
 /* What a layer gives, NULL: nothing. */
@@ -57,6 +63,15 @@ const char *settings_store_text(const struct settings_store *s, int layer,
 /* The layer in force; 0: what is built in. */
 int settings_store_layer(const struct settings_store *s, const struct setting *row);
 enum origin settings_store_origin(const struct settings_store *s, const struct setting *row);
+/* Where the value that a layer gives is written; NULL as in the layer. */
+const char *settings_store_source(const struct settings_store *s, int layer,
+                                  const struct setting *row);
+/*
+ * The last error is about the values in force of these rows, NULL past the last: if a file that
+ * people write has one of them, where each is written goes before the sentence: "run.yaml line 3
+ * and learning_rate=1: ". Returns the error's code.
+ */
+int settings_store_blame(const struct settings_store *s, const struct setting *const *rows);
 bool settings_store_follows(const struct settings_store *s, const struct setting *row);
 
 #endif

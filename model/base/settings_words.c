@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { SOURCE = 80 }; /* of a source as it is shown */
+
 /* Where options go. */
 struct target {
     struct settings_store *store;
@@ -13,9 +15,13 @@ struct target {
     int layer;
 };
 
-static int set_option(const struct target *t, const struct setting *row, const char *text)
+/* word: as it was typed. */
+static int set_option(const struct target *t, const struct setting *row, const char *text,
+                      const char *word)
 {
-    return settings_store_set(t->store, t->values, t->layer, row, text);
+    char source[SOURCE];
+    return settings_store_set_from(t->store, t->values, t->layer, row, text,
+                                   file_show(source, sizeof source, word));
 }
 
 /* Needs no value: a choice of auto, on and off is a switch as well. */
@@ -48,7 +54,7 @@ static int take_key(const struct target *t, const char *key, const char *value, 
     if (negated != NULL && value == NULL) {
         /* No text at all is what a text's "off" is. */
         bool text = negated->type == SETTING_STRING || negated->type == SETTING_PATH;
-        return set_option(t, negated, text ? "" : "off");
+        return set_option(t, negated, text ? "" : "off", words[0]);
     }
     int rc = settings_table_lookup(t->store->table, &row, key, false);
     if (rc != 0)
@@ -58,7 +64,7 @@ static int take_key(const struct target *t, const char *key, const char *value, 
         return err_set(ERR_RANGE, "--%s needs a value", key);
     if (value == NULL && (needs || said))
         value = words[(*used)++];
-    return set_option(t, row, value == NULL ? "on" : value);
+    return set_option(t, row, value == NULL ? "on" : value, words[0]);
 }
 
 /* "--name=value", "--name value", "--no-name", "--name" of a switch. */
@@ -93,7 +99,7 @@ static int take_short(const struct target *t, char **words, int n, int *used)
             return err_set(ERR_RANGE, "-%c needs a value (%s)", row->letter, row->name);
         value = words[(*used)++];
     }
-    return set_option(t, row, value);
+    return set_option(t, row, value, words[0]);
 }
 
 int settings_take_options(struct settings_store *s, void *values, int layer, char **words, int *n)
@@ -134,5 +140,6 @@ int settings_take_pair(struct settings_store *s, void *values, int layer, const 
     char *key = mem_sprintf("%.*s", (int)n, word);
     int rc = key == NULL ? ERR_NOMEM : settings_table_lookup(s->table, &row, key, true);
     mem_free(key);
-    return rc != 0 ? rc : settings_store_set(s, values, layer, row, word + n + 1);
+    const struct target t = {s, values, layer};
+    return rc != 0 ? rc : set_option(&t, row, word + n + 1, word);
 }

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_MODEL_BASE_SETTINGS_WORDS_H
 #define PRATTLE_MODEL_BASE_SETTINGS_WORDS_H
 /*
- * Settings as words of a command line, into a layer of a store.
+ * Settings as words of a command line, into a layer of a store; a value's source is its word.
  */
 #include "model/base/settings_store.h"
 

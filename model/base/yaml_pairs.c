@@ -11,15 +11,23 @@
 struct reading {
     yaml_parser_t parser;
     const char *label;
+    struct buf place; /* of the sentence or pair at hand */
     struct yaml_shape shape;
     const char *section;
     int (*take)(void *user, const struct yaml_pair *p);
     void *user;
 };
 
-static int wrong_event(const struct reading *r, const yaml_event_t *at, const char *what)
+/* "LABEL line N", until the next; without memory the label alone. */
+static const char *place_of(struct reading *r, size_t line)
 {
-    return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, at->start_mark.line + 1, what);
+    r->place.n = 0;
+    return buf_printf(&r->place, "%s line %zu", r->label, line + 1) == 0 ? r->place.data : r->label;
+}
+
+static int wrong_event(struct reading *r, const yaml_event_t *at, const char *what)
+{
+    return err_set(ERR_FORMAT, "%s: %s", place_of(r, at->start_mark.line), what);
 }
 
 /* A text that its NUL would cut short. */
@@ -33,18 +41,18 @@ static int next_event(struct reading *r, yaml_event_t *e)
 {
     if (!yaml_parser_parse(&r->parser, e)) {
         memset(e, 0, sizeof *e);
-        return err_set(ERR_FORMAT, "%s line %zu: %s", r->label, r->parser.problem_mark.line + 1,
+        return err_set(ERR_FORMAT, "%s: %s", place_of(r, r->parser.problem_mark.line),
                        r->parser.problem == NULL ? "not YAML" : r->parser.problem);
     }
     return is_cut(e) ? wrong_event(r, e, "a NUL in a text") : 0;
 }
 
-static int wrong_value(const struct reading *r, const yaml_event_t *key)
+static int wrong_value(struct reading *r, const yaml_event_t *key)
 {
     char name[80];
     file_show(name, sizeof name, (const char *)key->data.scalar.value);
-    return err_set(ERR_FORMAT, "%s line %zu: %s: expected one value, not %s", r->label,
-                   key->start_mark.line + 1, name,
+    return err_set(ERR_FORMAT, "%s: %s: expected one value, not %s",
+                   place_of(r, key->start_mark.line), name,
                    r->shape.lists ? "a mapping" : "a list or a mapping");
 }
 
@@ -60,9 +68,9 @@ static int take_pair(struct reading *r, const yaml_event_t *key, const char *tex
 {
     struct yaml_pair p = {.section = r->section == NULL ? "" : r->section,
                           .name = (const char *)key->data.scalar.value,
+                          .place = place_of(r, key->start_mark.line),
                           .text = text};
-    return r->take(r->user, &p) == 0 ? 0
-                                     : err_wrap("%s line %zu", r->label, key->start_mark.line + 1);
+    return r->take(r->user, &p) == 0 ? 0 : err_wrap("%s", p.place);
 }
 
 /* An item of a list, its own commas and backslashes escaped. */
@@ -169,5 +177,6 @@ int yaml_read_pairs(const char *label, const char *text, size_t n, struct yaml_s
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, n);
     int rc = read_stream(&r);
     yaml_parser_delete(&r.parser);
+    buf_release(&r.place);
     return rc;
 }

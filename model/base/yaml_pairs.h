@@ -11,8 +11,9 @@
 struct yaml_pair {
     const char *section; /* "": none */
     const char *name;
-    const char *text; /* of a list the items, joined by commas, "\\," for one in an item; NULL:
-                          null, "~" or nothing */
+    const char *place; /* "LABEL line N" */
+    const char *text;  /* of a list the items, joined by commas, "\\," for one in an item; NULL:
+                           null, "~" or nothing */
 };
 struct yaml_shape {
     bool sections, lists; /* what is allowed beside "name: value" */

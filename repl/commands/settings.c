@@ -2,6 +2,7 @@
 #include "repl/commands/commands.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/term.h"
@@ -53,16 +54,32 @@ static void show_all(const struct repl *r)
     }
 }
 
+/* ":set, over 40 of settings.yaml line 3": who gave a value, and what of the user's it hides. */
+static int origin_text(struct buf *out, const struct options *o, const struct setting *row)
+{
+    const enum origin origin = options_origin(o, row);
+    const char *source = settings_store_source(&o->store, (int)ORIGIN_USER_FILE, row);
+    const char *hidden = settings_store_text(&o->store, (int)ORIGIN_USER_FILE, row);
+    char shown[80];
+    if (source == NULL)
+        return buf_str(out, origin_name(origin));
+    if (origin == ORIGIN_USER_FILE)
+        return buf_str(out, source);
+    return buf_printf(out, "%s, over %s of %s", origin_name(origin),
+                      file_show(shown, sizeof shown, hidden), source);
+}
+
 static void show_one(const struct repl *r, const struct setting *o)
 {
-    struct buf value = {0}, range = {0};
+    struct buf value = {0}, range = {0}, origin = {0};
     value_text(&value, r, o);
     setting_range(o, &range);
+    origin_text(&origin, &r->options, o);
     printf("%s %s  %s(%s; %s)\n%s: %s%s\n", o->name, buf_text(&value), term_dim(stdout),
-           origin_name(options_origin(&r->options, o)), buf_text(&range), o->name, o->help,
-           term_plain(stdout));
+           buf_text(&origin), buf_text(&range), o->name, o->help, term_plain(stdout));
     buf_release(&value);
     buf_release(&range);
+    buf_release(&origin);
 }
 
 /* Texts of settings that name tokens, as every prompt will have them. */
@@ -77,7 +94,7 @@ static int check_with_model(const struct repl *r)
         rc = sampler_new(&sampler, &s->sampler, m->config.n_vocab, m->config.n_ctx, m->tokenizer,
                          &stop);
     sampler_free(sampler);
-    return rc;
+    return rc == 0 ? 0 : options_blame(&r->options, NULL);
 }
 
 static void switch_screen(const struct repl *r)

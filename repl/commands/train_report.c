@@ -88,7 +88,9 @@ int train_plan(struct repl *r, struct run_config *c)
     struct source s = {0};
     int rc = run_config_source(c, &path);
     if (rc == 0 && path.n > 0 &&
-        (rc = source_open(&s, path.data, c->training.seed, true, progress_show())) == 0)
+        source_open(&s, path.data, c->training.seed, true, progress_show()) != 0)
+        rc = RUN_BLAME(c, RUN_ROW(model.init));
+    else if (rc == 0 && path.n > 0)
         rc = plan_for(r, c, &s.table.config, s.tokenizer, NULL);
     else if (rc == 0 && path.n == 0 && (rc = repl_need_model(r)) == 0)
         rc = plan_for(r, c, &r->model->config, r->model->tokenizer, r->model);

@@ -124,7 +124,7 @@ static int begin_turn(struct repl *r, struct turn **out, struct prompt *p, bool 
     if (rc == 0 && !r->interactive)
         rc = answer_check_form(&s->batch);
     if (rc == 0)
-        rc = generate_config_check(&s->generate, &s->sampler);
+        rc = options_check_answers(&r->options);
     if (rc == 0)
         rc = repl_ready(r, generate_texts(&s->generate, &s->sampler));
     if (rc != 0)
@@ -152,9 +152,11 @@ static int finish_turn(struct repl *r, struct turn *t, struct prompt *p, int rc,
         sequence_assign(&r->sequence, before, n); /* had room for them */
     }
     prompt_release(p);
-    if (rc != 0 && rc != ERR_INTERRUPTED && t != NULL)
+    if (rc == 0 || rc == ERR_INTERRUPTED)
+        return rc;
+    if (t != NULL)
         repl_pop_turn(r);
-    return rc;
+    return options_blame(&r->options, NULL);
 }
 
 /* The space that was held behind the text, and the prompt. */
@@ -258,7 +260,7 @@ int answer_again(struct repl *r)
     const struct ids *text = &r->sequence.ids;
     struct ids before = {0};
     struct prompt p = {0};
-    int rc = generate_config_check(&now->generate, &now->sampler);
+    int rc = options_check_answers(&r->options);
     if (rc == 0)
         rc = repl_ready(r, generate_texts(&now->generate, &now->sampler));
     if (rc == 0)

@@ -270,12 +270,14 @@ static int run_lines(struct repl *r, struct lines *l, const struct settings *s)
                                             .want_logprobs =
                                                 s->batch.jsonl || *s->talk.save_samples != '\0',
                                             .user = l};
-    int rc = generate_config_check(&s->generate, &s->sampler);
+    int rc = options_check_answers(&r->options);
     int texts = generate_texts(&s->generate, &s->sampler), size = s->batch.batch_size;
     if (rc == 0)
         rc = repl_ready(r, texts > size ? texts : size);
     if (rc == 0)
         rc = scheduler_run(&r->engine, &s->generate, &s->sampler, size, &callbacks, &stats);
+    if (rc != 0)
+        rc = options_blame(&r->options, NULL);
     progress_wipe();
     if (l->closed)
         return 0;

@@ -91,7 +91,7 @@ int repl_device(struct repl *r)
     const char *before = kernels_name();
     int rc = kernels_select(d->kernels);
     if (rc != 0)
-        return rc;
+        return options_blame(&r->options, OPTION(device.kernels));
     if (strcmp(kernels_name(), before) != 0)
         drop_engine(r);
     if (d->threads == r->threads && d->pin == r->pin)
@@ -128,6 +128,7 @@ static void take_defaults(struct repl *r)
     const struct settings_text from = {.label = file == NULL ? "the model's settings" : file,
                                        .text = text,
                                        .n = text == NULL ? 0 : strlen(text),
+                                       .derived = file == NULL || strcmp(file, "prattle.yaml") != 0,
                                        .may_set = option_per_line,
                                        .left_out = progress_warn};
     if (text != NULL && options_read_stored(&r->options, &from))
@@ -161,10 +162,17 @@ int repl_latest_run(const struct repl *r, bool saved, char **out)
     return *out != NULL ? 0 : ERR_NOMEM;
 }
 
+/* That dtype, of the settings in force. */
+static int dtype_in_force(const struct repl *r, enum dtype *out)
+{
+    const int rc = repl_memory_dtype(out, r->options.settings.device.dtype);
+    return rc == 0 ? 0 : options_blame(&r->options, OPTION(device.dtype));
+}
+
 int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
 {
     enum dtype dtype;
-    int rc = repl_memory_dtype(&dtype, r->options.settings.device.dtype);
+    int rc = dtype_in_force(r, &dtype);
     if (rc == 0)
         rc = repl_device(r);
     if (rc == 0)
@@ -176,11 +184,12 @@ int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
 static int read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
 {
     struct load_config c = {.seed = seed};
-    int rc = repl_memory_dtype(&c.dtype, r->options.settings.device.dtype);
+    int rc = dtype_in_force(r, &c.dtype);
     if (rc == 0)
         rc = repl_device(r);
-    if (rc == 0)
-        rc = model_load(out, path, &c, progress_show());
+    if (rc == 0 && (rc = model_load(out, path, &c, progress_show())) != 0 &&
+        strcmp(path, r->options.settings.device.model) == 0)
+        rc = options_blame(&r->options, OPTION(device.model));
     progress_wipe();
     return rc;
 }
@@ -222,6 +231,7 @@ int repl_need_model(struct repl *r)
     if (repl_finds_model(r)) {
         int rc = repl_load(r, s->device.model, s->sampler.seed);
         if (rc == 0 && *s->device.lora != '\0' && (rc = lora_load(r->model, s->device.lora)) != 0) {
+            rc = options_blame(&r->options, OPTION(device.lora));
             model_free(r->model);
             r->model = NULL;
         }

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
@@ -44,6 +45,35 @@ enum origin options_origin(const struct options *o, const struct setting *row)
     return settings_store_origin(&o->store, row);
 }
 
+/* The setting that a sentence begins with: "top_k is ..."; NULL: none. */
+static const struct setting *row_said(const char *sentence)
+{
+    char name[64];
+    const size_t n = strspn(sentence, "abcdefghijklmnopqrstuvwxyz_");
+    if (n == 0 || n >= sizeof name || strchr(" :", sentence[n]) == NULL)
+        return NULL;
+    snprintf(name, sizeof name, "%.*s", (int)n, sentence);
+    return option_find(name);
+}
+
+int options_blame(const struct options *o, const struct setting *row)
+{
+    const struct setting *const rows[] = {row == NULL ? row_said(err_text()) : row, NULL};
+    return settings_store_blame(&o->store, rows);
+}
+
+int options_check_answers(const struct options *o)
+{
+    const struct generate_config *g = &o->settings.generate;
+    struct generate_odds odds;
+    if (generate_config_odds(&odds, g, &o->settings.sampler) != 0) {
+        const struct setting *const rows[] = {option_find(odds.to), option_find(odds.yields), NULL};
+        return settings_store_blame(&o->store, rows);
+    }
+    const int rc = generate_config_check(g, &o->settings.sampler);
+    return rc == 0 ? 0 : options_blame(o, NULL);
+}
+
 int options_take(struct options *o, enum origin origin, char **words, int *n)
 {
     return settings_take_options(&o->store, &o->settings, (int)origin, words, n);
@@ -71,7 +101,8 @@ static int drop_odds(struct options *o, const struct settings_text *from)
         if (options_origin(o, row) != ORIGIN_MODEL)
             break;
         snprintf(what, sizeof what, "%s is left out", row->name);
-        settings_tell_left_out(from, what);
+        const char *place = settings_store_source(&o->store, ORIGIN_MODEL, row);
+        settings_tell_left_out(from, place, what);
         const int rc = options_set(o, row, ORIGIN_MODEL, NULL);
         if (rc != 0)
             return rc;
@@ -91,7 +122,8 @@ int options_read_stored(struct options *o, const struct settings_text *from)
     for (int i = 0; rc == 0 && (row = option_at(i)) != NULL; i++) {
         const char *text = settings_store_text(&alone.store, ORIGIN_MODEL, row);
         if (text != NULL)
-            rc = options_set(o, row, ORIGIN_MODEL, text);
+            rc = settings_store_set_from(&o->store, &o->settings, ORIGIN_MODEL, row, text,
+                                         settings_store_source(&alone.store, ORIGIN_MODEL, row));
     }
     options_release(&alone);
     return rc == 0 ? drop_odds(o, from) : rc;

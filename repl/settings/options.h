@@ -20,6 +20,11 @@ int options_set(struct options *o, const struct setting *row, enum origin origin
 void options_clear(struct options *o, enum origin origin);
 /* Where the value in force comes from. */
 enum origin options_origin(const struct options *o, const struct setting *row);
+/* The last error is about the value in force of row; NULL: of the setting that its sentence begins
+ * with, if with one. As settings_store_blame. */
+int options_blame(const struct options *o, const struct setting *row);
+/* generate_config_check of the settings in force. */
+int options_check_answers(const struct options *o);
 /* As settings_take_options. */
 int options_take(struct options *o, enum origin origin, char **words, int *n);
 

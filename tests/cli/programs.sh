@@ -161,5 +161,12 @@ printf 'seed: 3\nmax-new-tokens: 8\n' >"$f"
 is "the settings file" "$one" "$(p $MODEL -p "My name is ")"
 is "the command line wins over it" "$(p $MODEL -p "My name is " --seed 4)" "$(printf 'seed: 4\nmax_new_tokens: 8\n' >"$f"; p $MODEL -p "My name is ")"
 printf 'seed: 3\ntop_kk: 4\n' >"$f"
+printf 'seed: 3\nstop_token: no one token\n' >"$f"
+refuse "a mistake that the model shows" "settings.yaml line 2: stop_token is " $MODEL -p x
+printf 'seed: 3\n\nmodel: %s\n' "$TMPDIR/none" >"$f"
+refuse "a model that is not there" "settings.yaml line 3: cannot open $TMPDIR/none: No such file" -p x
+printf 'seed: 3\nlora: %s\n' "$TMPDIR/none" >"$f"
+refuse "nor an adapter" "settings.yaml line 2: cannot load the adapter $TMPDIR/none" $MODEL -p x
+printf 'seed: 3\ntop_kk: 4\n' >"$f"
 refuse "a mistake in it" "settings.yaml line 2: there is no setting top_kk; did you mean top_k?" --version
 finish

@@ -20,7 +20,7 @@ has "the user's beams come before it" $'num_beams is 2 and penalty_alpha is 0.6:
 has "what the user gave is refused" $'exclude each other\n1' \
     "$(answer '{}' --num-beams 2 --penalty-alpha 0.6 --top-k 4)"
 printf 'num_beams: 2\npenalty_alpha: 0.6\ntop_k: 4\n' >"$M/prattle.yaml"
-has "our own file too" $'prattle: prattle.yaml: num_beams is 2 and penalty_alpha is 0.6' "$(answer '{}')"
+has "our own file too" $'prattle: prattle.yaml line 2: num_beams is 2 and penalty_alpha is 0.6' "$(answer '{}')"
 "$PRATTLE" convert "$M" "$M.gguf" >/dev/null 2>&1
 has "and a GGUF file" $'prattle: prattle.defaults: num_beams is 2 and penalty_alpha is 0.6: beam search and contrastive search exclude each other: penalty_alpha is left out' \
     "$("$PRATTLE" "$M.gguf" $S -p abc 2>&1)"

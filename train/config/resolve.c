@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "train/eval/eval.h"
+#include "train/step/step_config.h"
 #include "weights/open.h"
 
 #include <math.h>
@@ -14,16 +15,16 @@
 #define LOSS_SCALING_MIN 0x1p-24
 
 /* A setting that only a random model can have, if one is in force. */
-static const char *size_given(const struct model_section *m)
+static const struct setting *size_given(const struct model_section *m)
 {
-    return m->n_layer != 0               ? "n_layer"
-           : m->n_head != 0              ? "n_head"
-           : m->n_embd != 0              ? "n_embd"
-           : m->n_positions != 0         ? "n_positions"
-           : m->vocab_size != 0          ? "vocab_size"
-           : m->n_inner != 0             ? "n_inner"
-           : m->tie_word_embeddings != 0 ? "tie_word_embeddings"
-           : *m->tokenizer != '\0'       ? "tokenizer"
+    return m->n_layer != 0               ? RUN_ROW(model.n_layer)
+           : m->n_head != 0              ? RUN_ROW(model.n_head)
+           : m->n_embd != 0              ? RUN_ROW(model.n_embd)
+           : m->n_positions != 0         ? RUN_ROW(model.n_positions)
+           : m->vocab_size != 0          ? RUN_ROW(model.vocab_size)
+           : m->n_inner != 0             ? RUN_ROW(model.n_inner)
+           : m->tie_word_embeddings != 0 ? RUN_ROW(model.tie_word_embeddings)
+           : *m->tokenizer != '\0'       ? RUN_ROW(model.tokenizer)
                                          : NULL;
 }
 
@@ -42,12 +43,14 @@ int run_config_source(const struct run_config *c, struct buf *out)
 {
     const struct model_section *m = &c->model;
     if (!run_init_is_random(m)) {
-        const char *size = size_given(m);
-        return size != NULL ? err_set(ERR_RANGE,
-                                      "model.%s cannot be chosen for a model that is there "
-                                      "already; init=random makes a new one",
-                                      size)
-                            : buf_str(out, m->init);
+        const struct setting *size = size_given(m);
+        if (size == NULL)
+            return buf_str(out, m->init);
+        err_set(ERR_RANGE,
+                "model.%s cannot be chosen for a model that is there already; init=random makes a "
+                "new one",
+                size->name);
+        return RUN_BLAME(c, size, RUN_ROW(model.init));
     }
     const struct {
         const char *key;
@@ -78,6 +81,8 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
         if ((rc = source_open(&s, path.data, c->training.seed, true, NULL)) == 0) {
             *out = s.config;
             source_close(&s);
+        } else {
+            rc = RUN_BLAME(c, RUN_ROW(model.init));
         }
     } else if (rc == 0 && loaded != NULL) {
         *out = *loaded;
@@ -100,37 +105,52 @@ static int resolve_batches(struct run_config *c)
     if (of_global == 0 && of_accumulation == 0)
         accumulation = 1;
     if (of_global > of_accumulation) {
-        if (t->global_batch_size % micro != 0)
-            return err_set(ERR_RANGE,
-                           "global_batch_size %d does not divide by micro_batch_size %d; a "
-                           "multiple of it is needed",
-                           t->global_batch_size, t->micro_batch_size);
+        if (t->global_batch_size % micro != 0) {
+            err_set(ERR_RANGE,
+                    "global_batch_size %d does not divide by micro_batch_size %d; a multiple of it "
+                    "is needed",
+                    t->global_batch_size, t->micro_batch_size);
+            return RUN_BLAME(c, RUN_ROW(training.global_batch_size),
+                             RUN_ROW(training.micro_batch_size));
+        }
         accumulation = t->global_batch_size / micro;
     }
     if (of_global != 0 && of_global == of_accumulation &&
-        micro * accumulation != t->global_batch_size)
-        return err_set(ERR_RANGE,
-                       "micro_batch_size %d x gradient_accumulation %d are %lld windows a step, "
-                       "global_batch_size says %d; leave one of them out",
-                       t->micro_batch_size, t->gradient_accumulation,
-                       (long long)(micro * accumulation), t->global_batch_size);
-    if (micro * accumulation > INT32_MAX)
-        return err_set(ERR_RANGE, "micro_batch_size %d x gradient_accumulation %lld is too much",
-                       t->micro_batch_size, (long long)accumulation);
+        micro * accumulation != t->global_batch_size) {
+        err_set(ERR_RANGE,
+                "micro_batch_size %d x gradient_accumulation %d are %lld windows a step, "
+                "global_batch_size says %d; leave one of them out",
+                t->micro_batch_size, t->gradient_accumulation, (long long)(micro * accumulation),
+                t->global_batch_size);
+        return RUN_BLAME(c, RUN_ROW(training.micro_batch_size),
+                         RUN_ROW(training.gradient_accumulation),
+                         RUN_ROW(training.global_batch_size));
+    }
+    if (micro * accumulation > INT32_MAX) {
+        err_set(ERR_RANGE, "micro_batch_size %d x gradient_accumulation %lld is too much",
+                t->micro_batch_size, (long long)accumulation);
+        return RUN_BLAME(c, RUN_ROW(training.micro_batch_size),
+                         RUN_ROW(training.gradient_accumulation));
+    }
     t->gradient_accumulation = (int)accumulation;
     t->global_batch_size = (int)(micro * accumulation);
     return 0;
 }
 
 /* -1, and nothing else below 0, is as said elsewhere. */
-static int resolve_dropout(struct training_section *t, const struct config *shape)
+static int resolve_dropout(struct run_config *c, const struct config *shape)
 {
-    static const char *const names[] = {"dropout", "embd_pdrop", "attn_pdrop", "resid_pdrop"};
+    struct training_section *t = &c->training;
+    const struct setting *const rows[] = {RUN_ROW(training.dropout), RUN_ROW(training.embd_pdrop),
+                                          RUN_ROW(training.attn_pdrop),
+                                          RUN_ROW(training.resid_pdrop)};
     const float of_model[] = {0, shape->embd_pdrop, shape->attn_pdrop, shape->resid_pdrop};
     float *p[] = {&t->dropout, &t->embd_pdrop, &t->attn_pdrop, &t->resid_pdrop};
     for (int i = 0; i < 4; i++) {
-        if (*p[i] < 0 && *p[i] != -1)
-            return err_set(ERR_RANGE, "%s is %g, must be -1 or 0 to 0.99", names[i], (double)*p[i]);
+        if (*p[i] < 0 && *p[i] != -1) {
+            err_set(ERR_RANGE, "%s is %g, must be -1 or 0 to 0.99", rows[i]->name, (double)*p[i]);
+            return RUN_BLAME(c, rows[i]);
+        }
         if (i > 0 && *p[i] < 0)
             *p[i] = t->dropout >= 0 ? t->dropout : of_model[i];
     }
@@ -186,51 +206,85 @@ static void resolve_length(struct run_config *c)
         t->epochs = 1;
 }
 
-static int check_eval(const struct logging_section *l)
+static int check_eval(const struct run_config *c)
 {
+    const struct logging_section *l = &c->logging;
     const struct eval *e = eval_find(l->eval);
     char shown[64];
     if (*l->eval == '\0' || (e != NULL && !e->needs_other))
         return 0;
     file_show(shown, sizeof shown, l->eval);
-    return e != NULL ? err_set(ERR_UNSUPPORTED, "eval is %s, which compares two models", shown)
-                     : err_set(ERR_MISSING, "there is no evaluation %s; :eval lists them", shown);
+    if (e != NULL)
+        err_set(ERR_UNSUPPORTED, "eval is %s, which compares two models", shown);
+    else
+        err_set(ERR_MISSING, "there is no evaluation %s; :eval lists them", shown);
+    return RUN_BLAME(c, RUN_ROW(logging.eval));
+}
+
+static int check_execution(const struct run_config *c, const struct config *shape)
+{
+    const struct execution_section *e = &c->execution;
+    if (e->devices > 1) {
+        err_set(ERR_UNSUPPORTED,
+                "devices is %d, and this version trains on 1; devices=1 does the same run here, "
+                "the global batch kept by accumulation",
+                e->devices);
+        return RUN_BLAME(c, RUN_ROW(execution.devices));
+    }
+    if (c->training.sequence_length > shape->n_ctx) {
+        err_set(ERR_RANGE, "sequence_length %d is beyond the model's context of %d",
+                c->training.sequence_length, shape->n_ctx);
+        return RUN_BLAME(c, RUN_ROW(training.sequence_length));
+    }
+    if (e->embedding_serialization_factor > shape->n_vocab) {
+        err_set(ERR_RANGE, "embedding_serialization_factor %d is more than the vocabulary of %d",
+                e->embedding_serialization_factor, shape->n_vocab);
+        return RUN_BLAME(c, RUN_ROW(execution.embedding_serialization_factor));
+    }
+    int n;
+    if (step_recomputed(&n, e->recompute, shape->n_layer) != 0)
+        return RUN_BLAME(c, RUN_ROW(execution.recompute));
+    return 0;
+}
+
+static int resolve_rates(struct run_config *c)
+{
+    struct schedule_config *s = &c->schedule;
+    /* Below a least rate that was there before, a rate takes its tenth for it, as the built-in
+     * ones have it. */
+    if (s->min_learning_rate > s->learning_rate &&
+        SOURCE_OF(c, schedule.min_learning_rate) < SOURCE_OF(c, schedule.learning_rate))
+        s->min_learning_rate = s->learning_rate / 10;
+    if (s->kind != SCHEDULE_CONSTANT && s->min_learning_rate > s->learning_rate) {
+        err_set(ERR_RANGE, "min_learning_rate %g is above learning_rate %g", s->min_learning_rate,
+                s->learning_rate);
+        return RUN_BLAME(c, RUN_ROW(schedule.min_learning_rate), RUN_ROW(schedule.learning_rate));
+    }
+    if (s->warmup_init > s->learning_rate) {
+        err_set(ERR_RANGE, "warmup_init %g is above learning_rate %g", s->warmup_init,
+                s->learning_rate);
+        return RUN_BLAME(c, RUN_ROW(schedule.warmup_init), RUN_ROW(schedule.learning_rate));
+    }
+    const double scaling = c->training.loss_scaling;
+    if (scaling > 0 && scaling < LOSS_SCALING_MIN) {
+        err_set(ERR_RANGE, "loss_scaling is %g, must be 0 or %g to 1e7", scaling, LOSS_SCALING_MIN);
+        return RUN_BLAME(c, RUN_ROW(training.loss_scaling));
+    }
+    return 0;
 }
 
 static int resolve_sections(struct run_config *c, const struct config *shape)
 {
     struct training_section *t = &c->training;
-    if (c->execution.devices > 1)
-        return err_set(ERR_UNSUPPORTED,
-                       "devices is %d, and this version trains on 1; devices=1 does the same run "
-                       "here, the global batch kept by accumulation",
-                       c->execution.devices);
     /* What a preset says is for models that have it. */
     if (t->sequence_length > shape->n_ctx &&
         run_config_origin(c, RUN_ROW(training.sequence_length)) == ORIGIN_PRESET)
         t->sequence_length = shape->n_ctx;
-    if (t->sequence_length > shape->n_ctx)
-        return err_set(ERR_RANGE, "sequence_length %d is beyond the model's context of %d",
-                       t->sequence_length, shape->n_ctx);
-    if (c->execution.embedding_serialization_factor > shape->n_vocab)
-        return err_set(ERR_RANGE,
-                       "embedding_serialization_factor %d is more than the vocabulary of %d",
-                       c->execution.embedding_serialization_factor, shape->n_vocab);
-    /* Below a least rate that was there before, a rate takes its tenth for it, as the built-in
-     * ones have it. */
-    if (c->schedule.min_learning_rate > c->schedule.learning_rate &&
-        SOURCE_OF(c, schedule.min_learning_rate) < SOURCE_OF(c, schedule.learning_rate))
-        c->schedule.min_learning_rate = c->schedule.learning_rate / 10;
-    if (c->schedule.kind != SCHEDULE_CONSTANT &&
-        c->schedule.min_learning_rate > c->schedule.learning_rate)
-        return err_set(ERR_RANGE, "min_learning_rate %g is above learning_rate %g",
-                       c->schedule.min_learning_rate, c->schedule.learning_rate);
-    if (c->schedule.warmup_init > c->schedule.learning_rate)
-        return err_set(ERR_RANGE, "warmup_init %g is above learning_rate %g",
-                       c->schedule.warmup_init, c->schedule.learning_rate);
-    if (t->loss_scaling > 0 && t->loss_scaling < LOSS_SCALING_MIN)
-        return err_set(ERR_RANGE, "loss_scaling is %g, must be 0 or %g to 1e7", t->loss_scaling,
-                       LOSS_SCALING_MIN);
+    int rc = check_execution(c, shape);
+    if (rc == 0)
+        rc = resolve_rates(c);
+    if (rc != 0)
+        return rc;
     if (vocab_follows(c))
         c->model.vocab_size = shape->n_vocab;
     if (t->sequence_length == 0)
@@ -240,11 +294,11 @@ static int resolve_sections(struct run_config *c, const struct config *shape)
         c->data.seed = t->seed;
     resolve_precision(c);
     size_t n;
-    int rc = resolve_dropout(t, shape);
-    if (rc == 0 && c->lora.rank > 0)
-        rc = adapter_count(&n, &c->lora, shape);
+    rc = resolve_dropout(c, shape);
+    if (rc == 0 && c->lora.rank > 0 && adapter_count(&n, &c->lora, shape) != 0)
+        rc = RUN_BLAME(c, RUN_ROW(lora.targets));
     if (rc == 0)
-        rc = check_eval(&c->logging);
+        rc = check_eval(c);
     if (rc == 0)
         rc = resolve_batches(c);
     return rc != 0 ? rc : resolve_names(c);

@@ -9,6 +9,7 @@
 #include "train/config/presets.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -153,11 +154,14 @@ static const char *config_here(void)
     return NULL;
 }
 
-int run_config_load(struct run_config *c, const char *what)
+/* A preset or a file. */
+static int load_named(struct run_config *c, const char *what)
 {
     const struct run_preset *p = preset_find(what);
     if (p != NULL) {
-        int rc = run_config_read(c, ORIGIN_PRESET, what, p->text, strlen(p->text));
+        char label[80];
+        snprintf(label, sizeof label, "preset %s", what);
+        int rc = run_config_read(c, ORIGIN_PRESET, label, p->text, strlen(p->text));
         return rc != 0 ? rc : take_name(c, what, strlen(what));
     }
     if (strcmp(what, "config") == 0) {
@@ -185,7 +189,7 @@ int run_config_words(struct run_config *c, char *const *words, int n)
     /* Presets and files first, wherever they stand: they are what the pairs change. */
     for (int i = 0; i < n && rc == 0; i++)
         if (settings_pair_key(words[i]) == 0)
-            rc = run_config_load(&trial, words[i]);
+            rc = load_named(&trial, words[i]);
     if (rc == 0)
         rc = settings_store_push(&trial.store, ORIGIN_COMMAND_LINE);
     for (int i = 0; i < n && rc == 0; i++)

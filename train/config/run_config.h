@@ -16,6 +16,9 @@ void run_config_release(struct run_config *c);
 int run_config_copy(struct run_config *dst, const struct run_config *src);
 
 enum origin run_config_origin(const struct run_config *c, const struct setting *row);
+/* The last error is about the values in force of these fields: as settings_store_blame. */
+#define RUN_BLAME(c, ...)                                                                          \
+    settings_store_blame(&(c)->store, (const struct setting *const[]){__VA_ARGS__, NULL})
 /* ERR_RANGE names the key, the value and the range; c is then unchanged. */
 int run_config_set(struct run_config *c, enum origin origin, const char *key, const char *text);
 /*
@@ -25,12 +28,10 @@ int run_config_set(struct run_config *c, enum origin origin, const char *key, co
 int run_config_read(struct run_config *c, enum origin origin, const char *label, const char *text,
                     size_t n);
 /*
- * A preset's name or a path; "config" is ./config.yaml, .yml, .json or ./config when one
- * of them is there. ERR_MISSING names the nearest preset.
+ * Words of :train in order: "key=value", a preset's name or a path; "config" is ./config.yaml,
+ * .yml, .json or ./config when one of them is there. ERR_MISSING names the nearest preset. On
+ * failure c is unchanged.
  */
-int run_config_load(struct run_config *c, const char *what);
-/* Words of :train in order: "key=value", else as run_config_load. On failure c is
- * unchanged. */
 int run_config_words(struct run_config *c, char *const *words, int n);
 /* All settings as YAML, for the checkpoint; run_config_read gives them back. */
 int run_config_write(const struct run_config *c, struct buf *out);

@@ -44,13 +44,15 @@ static int check_paths(const char *paths)
     return rc;
 }
 
-static int check_evaluation(const struct logging_section *l)
+static int check_evaluation(const struct run_config *run)
 {
+    const struct logging_section *l = &run->logging;
     struct eval_config c;
     if (*l->eval == '\0' || l->eval_every == 0)
         return 0;
     eval_config_init(&c);
-    return eval_look(eval_find(l->eval), &c, *l->eval_file == '\0' ? NULL : l->eval_file);
+    int rc = eval_look(eval_find(l->eval), &c, *l->eval_file == '\0' ? NULL : l->eval_file);
+    return rc == 0 ? 0 : RUN_BLAME(run, RUN_ROW(logging.eval_file), RUN_ROW(logging.eval));
 }
 
 static int check_adapter(const struct run_config *c, const struct config *shape)
@@ -58,19 +60,22 @@ static int check_adapter(const struct run_config *c, const struct config *shape)
     struct adapter *a;
     int rc = run_adapter_first(&a, c, shape);
     adapter_free(a);
-    return rc;
+    return rc == 0 ? 0 : RUN_BLAME(c, RUN_ROW(model.adapter));
 }
 
-static int check_data(const struct data_config *d)
+static int check_data(const struct run_config *c)
 {
-    int rc = check_paths(d->data);
-    return rc == 0 && *d->validation != '\0' ? check_paths(d->validation) : rc;
+    if (check_paths(c->data.data) != 0)
+        return RUN_BLAME(c, RUN_ROW(data.data));
+    if (*c->data.validation != '\0' && check_paths(c->data.validation) != 0)
+        return RUN_BLAME(c, RUN_ROW(data.validation));
+    return 0;
 }
 
 int run_check_inputs(const struct run_config *c)
 {
-    int rc = check_data(&c->data);
-    return rc == 0 ? check_evaluation(&c->logging) : rc;
+    int rc = check_data(c);
+    return rc == 0 ? check_evaluation(c) : rc;
 }
 
 int run_check_model(const struct run_config *c, const struct model *m)

@@ -172,6 +172,59 @@ static void files_are_read_whole_or_not_at_all(void **state)
     release(&h);
 }
 
+static const char *source(const struct held *h, int layer, const char *name)
+{
+    const char *s = settings_store_source(&h->store, layer, settings_table_find(&plain, name));
+    return s == NULL ? "" : s;
+}
+
+/* An error about these two, as people are told of it. */
+static const char *blame(const struct held *h, const char *a, const char *b)
+{
+    const struct setting *const two[] = {settings_table_find(&plain, a),
+                                         b == NULL ? NULL : settings_table_find(&plain, b), NULL};
+    err_set(ERR_RANGE, "no good");
+    assert_int_equal(settings_store_blame(&h->store, two), ERR_RANGE);
+    return err_text();
+}
+
+/* Where a value is written goes with it: through copies, hidden or not, and no longer. */
+static void a_value_knows_where_it_is_written(void **state)
+{
+    (void)state;
+    struct held h;
+    struct settings_store copy;
+    char *words[] = {"--text=mine", "-c", "5", "--no-flag"};
+    int n = 4;
+    assert_ok(init(&h, &plain));
+    assert_ok(settings_store_push(&h.store, ORIGIN_USER_FILE));
+    assert_ok(settings_store_push(&h.store, ORIGIN_COMMAND_LINE));
+    assert_ok(read_text(&h, 1, "count: 1\n\nsize: 2\npath: p\n"));
+    assert_string_equal(source(&h, 1, "count"), "it line 1");
+    assert_string_equal(source(&h, 1, "size"), "it line 3");
+    assert_string_equal(blame(&h, "size", NULL), "it line 3: no good");
+    assert_string_equal(blame(&h, "size", "text"), "it line 3: no good");
+    assert_string_equal(blame(&h, "count", "size"), "it line 1 and it line 3: no good");
+    assert_ok(settings_take_options(&h.store, &h.values, 2, words, &n));
+    assert_string_equal(source(&h, 2, "text"), "--text=mine");
+    assert_string_equal(source(&h, 2, "flag"), "--no-flag");
+    assert_string_equal(source(&h, 2, "count"), "-c");
+    assert_string_equal(source(&h, 1, "count"), "it line 1");
+    assert_string_equal(blame(&h, "count", "size"), "-c and it line 3: no good");
+    /* What people have just typed need not be shown to them. */
+    assert_string_equal(blame(&h, "count", "text"), "no good");
+    assert_ok(settings_store_copy(&copy, &h.store));
+    assert_string_equal(settings_store_source(&copy, 2, &rows[0]), "-c");
+    settings_store_release(&copy);
+    assert_ok(settings_take_pair(&h.store, &h.values, 2, "count=6"));
+    assert_string_equal(source(&h, 2, "count"), "count=6");
+    assert_ok(set(&h, 2, "count", NULL));
+    assert_string_equal(blame(&h, "count", NULL), "it line 1: no good");
+    assert_ok(set(&h, 1, "count", "4"));
+    assert_string_equal(blame(&h, "count", NULL), "no good");
+    release(&h);
+}
+
 static void memory_may_run_out_anywhere(void **state)
 {
     (void)state;
@@ -200,6 +253,7 @@ int main(void)
         cmocka_unit_test(layers_hide_each_other),
         cmocka_unit_test(rows_are_found_by_section),
         cmocka_unit_test(files_are_read_whole_or_not_at_all),
+        cmocka_unit_test(a_value_knows_where_it_is_written),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests_name("settings_store", tests, NULL, NULL);

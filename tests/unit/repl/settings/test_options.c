@@ -303,36 +303,42 @@ static void stored_settings_never_stand_in_the_way(void **state)
 {
     struct options *o = *state;
     struct settings_text from = {
-        .label = "x.json", .may_set = option_per_line, .left_out = take_sentence};
+        .label = "x.yaml", .may_set = option_per_line, .left_out = take_sentence};
     static const struct {
         const char *yaml, *option, *text; /* what the user gives */
         const char *name, *value;         /* what holds then */
         const char *said;
     } rows[] = {
         {"top_p: 0.5\ntop_k: -1\nmin_p: 0.1\n", NULL, NULL, "min_p", "0.1",
-         "x.json: top_k is -1, must be a whole number, 0 to 10000000: left out\n"},
+         "x.yaml line 2: top_k is -1, must be a whole number, 0 to 10000000: left out\n"},
         {"temprature: 1\nsave_samples: /x\ntop_k: 3\ntop_k: 4\n", NULL, NULL, "top_k", "3",
-         "x.json: there is no setting temprature; did you mean temperature?: left out\n"
-         "x.json: save_samples is not to be set from there: left out\n"
-         "x.json: top_k is given twice: left out\n"},
+         "x.yaml line 1: there is no setting temprature; did you mean temperature?: left out\n"
+         "x.yaml line 2: save_samples is not to be set from there: left out\n"
+         "x.yaml line 4: top_k is given twice: left out\n"},
         {"num_beams: 4\npenalty_alpha: 0.6\n", NULL, NULL, "num_beams", "4",
-         "x.json: num_beams is 4 and penalty_alpha is 0.6: beam search and contrastive search "
+         "x.yaml line 2: num_beams is 4 and penalty_alpha is 0.6: beam search and contrastive "
+         "search "
          "exclude each other: penalty_alpha is left out\n"},
         {"num_beams: 4\nnum_return_sequences: 5\n", NULL, NULL, "num_beams", "4",
-         "x.json: num_return_sequences is 5, must be 1 to num_beams, 4: num_return_sequences is "
+         "x.yaml line 2: num_return_sequences is 5, must be 1 to num_beams, 4: "
+         "num_return_sequences is "
          "left out\n"},
         {"penalty_alpha: 0.6\n", NULL, NULL, "penalty_alpha", "0",
-         "x.json: top_k is 0, must be 2 to 512 for contrastive search: penalty_alpha is left "
+         "x.yaml line 1: top_k is 0, must be 2 to 512 for contrastive search: penalty_alpha is "
+         "left "
          "out\n"},
         {"penalty_alpha: 0.6\ntop_k: 4\n", "num_beams", "3", "num_beams", "3",
-         "x.json: num_beams is 3 and penalty_alpha is 0.6: beam search and contrastive search "
+         "x.yaml line 1: num_beams is 3 and penalty_alpha is 0.6: beam search and contrastive "
+         "search "
          "exclude each other: penalty_alpha is left out\n"},
         {"num_beams: 3\ntop_k: 4\n", "penalty_alpha", "0.6", "num_beams", "1",
-         "x.json: num_beams is 3 and penalty_alpha is 0.6: beam search and contrastive search "
+         "x.yaml line 1: num_beams is 3 and penalty_alpha is 0.6: beam search and contrastive "
+         "search "
          "exclude each other: num_beams is left out\n"},
         /* What the user hides is at odds all the same, for when it comes to light. */
         {"penalty_alpha: 0.6\nnum_beams: 3\n", "num_beams", "1", "penalty_alpha", "0",
-         "x.json: num_beams is 3 and penalty_alpha is 0.6: beam search and contrastive search "
+         "x.yaml line 1: num_beams is 3 and penalty_alpha is 0.6: beam search and contrastive "
+         "search "
          "exclude each other: penalty_alpha is left out\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -348,6 +354,16 @@ static void stored_settings_never_stand_in_the_way(void **state)
         assert_value(o, rows[i].name, rows[i].value);
         assert_ok(generate_config_check(&o->settings.generate, &o->settings.sampler));
     }
+    /* The lines of what was made from a file are not the file's. */
+    left_out.n = 0;
+    options_clear(o, ORIGIN_MODEL);
+    from.derived = true;
+    from.text = "top_p: 0.5\ntop_k: -1\n";
+    from.n = strlen(from.text);
+    assert_ok(options_read_stored(o, &from));
+    assert_string_equal(buf_text(&left_out), "x.yaml: top_k is -1, must be a whole number, 0 to "
+                                             "10000000: left out\n");
+    from.derived = false;
     /* The user's own stay, and are refused. */
     left_out.n = 0;
     options_clear(o, ORIGIN_MODEL);
@@ -361,6 +377,30 @@ static void stored_settings_never_stand_in_the_way(void **state)
     assert_fails(generate_config_check(&o->settings.generate, &o->settings.sampler), ERR_RANGE,
                 "exclude each other");
     buf_release(&left_out);
+}
+
+/* What turns out to be no good once it is used is still said with its place in the file. */
+static void errors_name_the_line_of_the_users_file(void **state)
+{
+    struct options *o = *state;
+    const struct setting *lora = option_find("lora");
+    assert_ok(yaml(o, ORIGIN_USER_FILE, "top_k: 4\nnum_beams: 3\nlora: /none\n"));
+    assert_ok(options_check_answers(o));
+    set(o, "penalty_alpha", ORIGIN_SET, "0.6");
+    assert_says(options_check_answers(o), ERR_RANGE,
+                "settings.yaml line 2: num_beams is 3 and penalty_alpha is 0.6: beam search");
+    set(o, "penalty_alpha", ORIGIN_SET, NULL);
+    err_set(ERR_MISSING, "cannot open it");
+    assert_says(options_blame(o, lora), ERR_MISSING, "settings.yaml line 3: cannot open it");
+    err_set(ERR_RANGE, "top_k is 4, which is a pity");
+    assert_says(options_blame(o, NULL), ERR_RANGE, "settings.yaml line 1: top_k is 4, which");
+    set(o, "top_k", ORIGIN_SET, "4");
+    err_set(ERR_RANGE, "top_k is 4, which is a pity");
+    assert_int_equal(options_blame(o, NULL), ERR_RANGE);
+    assert_string_equal(err_text(), "top_k is 4, which is a pity");
+    err_set(ERR_IO, "no setting at all");
+    assert_int_equal(options_blame(o, NULL), ERR_IO);
+    assert_string_equal(err_text(), "no setting at all");
 }
 
 static void copies_are_deep(void **state)
@@ -400,6 +440,7 @@ int main(void)
         TEST(yaml_is_read),
         TEST(bad_yaml_changes_nothing),
         TEST(stored_settings_never_stand_in_the_way),
+        TEST(errors_name_the_line_of_the_users_file),
         TEST(copies_are_deep),
         TEST(lines_are_limited_to_answers),
     };

@@ -117,7 +117,7 @@ static void later_sources_win_and_are_remembered(void **state)
 {
     struct run_config *c = *state;
     assert_int_equal(origin(c, "steps"), ORIGIN_BUILT_IN);
-    assert_ok(run_config_load(c, "nanogpt-shakespeare"));
+    assert_ok(words(c, "nanogpt-shakespeare", NULL));
     assert_value(c, "steps", "5000");
     assert_int_equal(origin(c, "steps"), ORIGIN_PRESET);
     assert_ok(read_text(c, "training:\n  steps: 70\nlearning_rate: 2e-4\n"));
@@ -188,19 +188,71 @@ static void files_are_found(void **state)
     assert_non_null(getcwd(here, sizeof here));
     scratch_open(&s);
     assert_int_equal(chdir(s.folder), 0);
-    assert_says(run_config_load(c, "config"), "there is no config.yaml, config.yml, config.json");
+    assert_says(words(c, "config", NULL), "there is no config.yaml, config.yml, config.json");
     scratch_write(&s, "config.json", "{\"steps\": 3}", 12);
-    assert_ok(run_config_load(c, "config"));
+    assert_ok(words(c, "config", NULL));
     assert_value(c, "steps", "3");
     scratch_write(&s, "config.yaml", "steps: 4\nwhat: 1\n", 17);
-    assert_says(run_config_load(c, "config"), "config.yaml line 2: there is no setting what");
+    assert_says(words(c, "config", NULL), "config.yaml line 2: there is no setting what");
     assert_value(c, "steps", "3");
     scratch_write(&s, "my run.v2.yaml", "steps: 5\n", 9);
-    assert_ok(run_config_load(c, "./my run.v2.yaml"));
+    assert_ok(words(c, "./my run.v2.yaml", NULL));
     assert_string_equal(c->name, "my run.v2");
-    assert_says(run_config_load(c, s.folder), "folder");
+    assert_says(words(c, s.folder, NULL), "folder");
     assert_int_equal(chdir(here), 0);
     scratch_close(&s);
+}
+
+/* What is refused only once the settings stand together is said with its line too. */
+static void what_does_not_go_together_names_its_lines(void **state)
+{
+    struct run_config *c = *state;
+    static const char *const cases[][3] = {
+        {"steps: 5\nsequence_length: 2000\n", NULL,
+         "my.yaml line 2: sequence_length 2000 is beyond"},
+        {"min_learning_rate: 0.5\n", "learning_rate=0.5", NULL},
+        {"learning_rate: 0.1\nmin_learning_rate: 0.5\n", NULL,
+         "my.yaml line 2 and my.yaml line 1: min_learning_rate 0.5 is above learning_rate 0.1"},
+        {"learning_rate: 0.1\n", "min_learning_rate=0.5",
+         "min_learning_rate=0.5 and my.yaml line 1: min_learning_rate 0.5 is above"},
+        {"warmup_init: 3\n", NULL, "my.yaml line 1: warmup_init 3 is above learning_rate 0.0003"},
+        {"training:\n  global_batch_size: 6\n", "micro_batch_size=4",
+         "my.yaml line 2 and micro_batch_size=4: global_batch_size 6 does not divide by"},
+        {"global_batch_size: 6\nmicro_batch_size: 2\ngradient_accumulation: 2\n", NULL,
+         "my.yaml line 2 and my.yaml line 3 and my.yaml line 1: micro_batch_size 2 x"},
+        {"\ndropout: -0.5\n", NULL, "my.yaml line 2: dropout is -0.5, must be"},
+        {"eval: perplexities\n", NULL, "my.yaml line 1: there is no evaluation perplexities"},
+        {"lora: {rank: 4,\n target_modules: c_atn}\n", NULL,
+         "my.yaml line 2: target_modules has c_atn"},
+        {"recompute: 3-99\n", NULL, "my.yaml line 1: recompute is 3-99, the model has layers"},
+        {"loss_scaling: 1e-9\n", NULL, "my.yaml line 1: loss_scaling is 1e-09, must be 0 or"},
+        {"devices: 2\n", NULL, "my.yaml line 1: devices is 2, and this version trains on 1"},
+        {"embedding_serialization_factor: 65536\n", NULL,
+         "my.yaml line 1: embedding_serialization_factor 65536 is more than the vocabulary"},
+    };
+    struct config shape;
+    config_init(&shape);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run_config_release(c);
+        assert_ok(run_config_init(c));
+        assert_ok(read_text(c, cases[i][0]));
+        if (cases[i][1] != NULL)
+            assert_ok(words(c, cases[i][1], NULL));
+        const int rc = run_config_resolve(c, &shape);
+        if (cases[i][2] == NULL) {
+            assert_ok(rc);
+            continue;
+        }
+        assert_says(rc, cases[i][2]);
+        if (strncmp(err_text(), cases[i][2], strlen(cases[i][2])) != 0)
+            fail_msg("\"%s\" does not begin with \"%s\"", err_text(), cases[i][2]);
+    }
+    /* What was just typed needs no place. */
+    run_config_release(c);
+    assert_ok(run_config_init(c));
+    assert_ok(words(c, "warmup_init=3", NULL));
+    assert_says(run_config_resolve(c, &shape), "warmup_init 3 is above");
+    assert_int_equal(strncmp(err_text(), "warmup_init 3", 13), 0);
 }
 
 /* What a checkpoint keeps gives the same configuration back. */
@@ -462,7 +514,7 @@ static void presets_are_legal(void **state)
         assert_ok(config_check(&loaded));
         assert_true(p->text[0] == '#');
         assert_ok(run_config_init(&c));
-        if (run_config_load(&c, p->name) != 0 || run_config_shape(&c, &loaded, &shape) != 0 ||
+        if (words(&c, p->name, NULL) != 0 || run_config_shape(&c, &loaded, &shape) != 0 ||
             run_config_resolve(&c, &shape) != 0)
             fail_msg("preset %s: %s", p->name, err_text());
         assert_string_equal(c.logging.label, p->name);
@@ -496,7 +548,7 @@ static void what_is_shown_fits(void **state)
     struct buf shown = {0};
     for (int width = 20; width < 100; width++)
         rows_fit(c, width);
-    assert_ok(run_config_load(c, "graphcore-gpt2-large-1024"));
+    assert_ok(words(c, "graphcore-gpt2-large-1024", NULL));
     for (int width = 20; width < 100; width++)
         rows_fit(c, width);
     assert_ok(run_config_show(c, 43, &shown));
@@ -537,7 +589,7 @@ static void published_sizes_are_those_published(void **state)
         struct run_config c;
         struct config shape;
         assert_ok(run_config_init(&c));
-        assert_ok(run_config_load(&c, cases[i].preset));
+        assert_ok(words(&c, cases[i].preset, NULL));
         assert_ok(run_config_shape(&c, NULL, &shape));
         assert_ok(run_config_resolve(&c, &shape));
         assert_int_equal(shape.n_layer, cases[i].layers);
@@ -555,7 +607,7 @@ static void published_sizes_are_those_published(void **state)
         char name[32];
         snprintf(name, sizeof name, "languini-%sh", budgets[i]);
         assert_ok(run_config_init(&c));
-        assert_ok(run_config_load(&c, name));
+        assert_ok(words(&c, name, NULL));
         double tokens = (double)c.training.steps * c.training.global_batch_size * 512;
         double hours = tokens / c.logging.tokens_per_second / 3600, told = atof(budgets[i]);
         assert_true(hours > told * 0.999 && hours < told * 1.001);
@@ -667,6 +719,7 @@ int main(void)
         TEST(json_is_read_as_yaml_is),
         TEST(bad_files_change_nothing),
         TEST(files_are_found),
+        TEST(what_does_not_go_together_names_its_lines),
         TEST(what_is_written_reads_back),
         TEST(texts_are_unicode),
         TEST(batches_must_agree),

@@ -69,22 +69,6 @@ static int build_model(struct model *m, struct source *s, const char *path, enum
 
 /* ---- an adapter beside it ---- */
 
-static void note_bad(const struct adapter *a, enum dtype dtype, const uint64_t *bad,
-                     const struct progress *p)
-{
-    char name[64];
-    for (int i = 0; i < a->n_branches; i++)
-        if (bad[i] > 0) {
-            progress_note(p,
-                          "with the adapter %" PRIu64 " weights of %s are NaN or infinite%s: "
-                          "what the model says may be nonsense",
-                          bad[i], adapter_branch_name(name, &a->branches[i]),
-                          dtype == DTYPE_F16 ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
-                                             : "");
-            return;
-        }
-}
-
 /* Fill the other form of each matrix from the source, the adapter merged in. */
 static int fill_merged(struct adapter *a, const struct model *m, const struct source *s,
                        const struct progress *p)
@@ -106,8 +90,9 @@ static int fill_merged(struct adapter *a, const struct model *m, const struct so
         to[i].linear = &linears[i];
         readers[i] = s->readers[at];
     }
-    if (rc == 0 && (rc = params_fill(to, readers, a->n_branches, bad, p)) == 0)
-        note_bad(a, m->params.dtype, bad, p);
+    /* What is bad without the adapter was said when the model was loaded. */
+    if (rc == 0)
+        rc = params_fill(to, readers, a->n_branches, bad, p);
     mem_free(to);
     mem_free(linears);
     mem_free(readers);
@@ -125,7 +110,7 @@ int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
     /* Memory serves as a base only while nothing is merged into it. */
     adapter_switch(m, false);
     if ((rc = source_of_model(&s, m, p)) == 0) {
-        if ((rc = source_adapt(&s, a, false)) == 0)
+        if ((rc = source_adapt_sums(&s, a, m->params.dtype)) == 0)
             rc = fill_merged(a, m, &s, p);
         source_close(&s);
     }

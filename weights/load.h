@@ -20,7 +20,8 @@ int model_load(struct model **out, const char *path, const struct load_config *c
 /*
  * Put an adapter beside m, switched on, from m's source in its own precision, or from memory
  * where that has changed. a is m's on success and the caller's on failure; m is then as it
- * was. One that m had goes.
+ * was. One that m had goes. ERR_RANGE names a tensor that with it has weights which are NaN or
+ * infinite in memory, and are not without it.
  */
 int adapter_load(struct adapter *a, struct model *m, const struct progress *p);
 /* The same in two: files that are open and checked, then read. */

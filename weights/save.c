@@ -77,7 +77,7 @@ int model_save(struct model *m, const char *path, const struct save_config *c,
         return rc;
     bool adapted = m->adapter != NULL && m->adapter->on;
     if (adapted && !m->changed)
-        rc = source_adapt(&s, m->adapter, true);
+        rc = source_adapt(&s, m->adapter);
     if (rc == 0)
         rc = source_save(&s, path, c, p);
     if (rc == 0 && m->changed && !adapted && !c->convert)

@@ -61,6 +61,13 @@ has "as it is, or not at all" "it has rank=8 alpha=16 use_rslora=off target_modu
 has "only where one learns" "but lora.rank is 0" "$(train more3 adapter=$last rank=0 2>&1)"
 has "a missing adapter" "cannot load the adapter nowhere: cannot open nowhere/adapter_config.json" \
     "$("$PRATTLE" "$MODEL" --lora nowhere -p x 2>&1)"
+cp -r $last hot
+printf '\x00\x00\x80\x7e' | # 8.5e37, where lora_A begins
+    dd of=hot/adapter_model.safetensors bs=1 seek=$((8 + $(od -An -tu8 -N8 hot/adapter_model.safetensors))) conv=notrunc 2>/dev/null
+hot="the adapter makes weights of h.0.attn.c_attn NaN or infinite"
+has "one whose weights fp16 does not hold" "$hot (or beyond fp16's 65504; --dtype fp32 keeps those)" \
+    "$("$PRATTLE" --model "$MODEL" --lora hot -p x 2>&1)"
+has "nor beside the base it names" "$hot" "$("$PRATTLE" hot -p x 2>&1)"
 has "another model's adapter" "expected [8,768], r being 8 and the model's matrix [768,2304]" \
     "$("$PRATTLE" --model random:gpt2,n_layer=2 --lora $last -p x 2>&1)"
 has "no training beside a loaded one" "an adapter stands beside the model" \

@@ -5,13 +5,14 @@
 #include "model/base/mem.h"
 #include "weights/tensors/half_exact.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A matrix whose reader adds its LoRA branch. */
 struct adapted {
     struct tensor_reader base;
-    const struct low_rank *term;
-    enum dtype to;
+    const struct low_rank *branch;
+    enum dtype to, holds; /* as it is handed out, and what must have room for it */
 };
 
 /* What stands around the format of the base. */
@@ -34,6 +35,26 @@ static void close_state(void *format)
 
 enum { PART = 4096 };
 
+/* How many of these would be NaN or infinite as d. */
+static size_t count_beyond(const float *x, size_t n, enum dtype d)
+{
+    /* What rounds to a half's infinity, to bfloat16's, or is it. */
+    const float limit = d == DTYPE_F16 ? 65520.0f : d == DTYPE_BF16 ? 0x1.ffp127f : INFINITY;
+    size_t beyond = 0;
+    for (size_t i = 0; i < n; i++)
+        beyond += !(fabsf(x[i]) < limit);
+    return beyond;
+}
+
+static int refuse_merged(const struct adapted *a)
+{
+    char name[64];
+    return err_set(ERR_RANGE, "the adapter makes weights of %s NaN or infinite%s",
+                   adapter_branch_name(name, a->branch),
+                   a->holds == DTYPE_F16 ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
+                                         : "");
+}
+
 /* n <= PART elements as the base has them, then as fp32 with the LoRA branch in them. */
 static int read_part(const struct adapted *a, float *x, uint64_t first, size_t n)
 {
@@ -44,8 +65,9 @@ static int read_part(const struct adapted *a, float *x, uint64_t first, size_t n
         return rc;
     for (size_t i = 0; i < n && from != DTYPE_F32; i++)
         x[i] = half_exact_to_f32(half[i], from);
-    adapter_add(a->term, x, a->base.out_major, first, n);
-    return 0;
+    const size_t before = count_beyond(x, n, a->holds);
+    adapter_add(a->branch, x, a->base.out_major, first, n);
+    return count_beyond(x, n, a->holds) > before ? refuse_merged(a) : 0;
 }
 
 static int read_adapted(void *user, void *dst, uint64_t first, size_t n)
@@ -77,7 +99,9 @@ int source_find_matrix(const struct source *s, const struct low_rank *t)
     return (int)(p - s->table.tensors);
 }
 
-int source_adapt(struct source *s, const struct adapter *a, bool own_precision)
+/* own_precision: to and holds are those of each tensor. */
+static int adapt_source(struct source *s, const struct adapter *a, bool own_precision,
+                        enum dtype holds)
 {
     struct state *st = mem_alloc(sizeof *st);
     if (st == NULL || (st->adapted = mem_array((size_t)a->n_branches, sizeof *st->adapted)) == NULL) {
@@ -93,17 +117,28 @@ int source_adapt(struct source *s, const struct adapter *a, bool own_precision)
         if (at < 0)
             return at;
         struct adapted *x = &st->adapted[i];
-        *x = (struct adapted){.base = s->readers[at], .term = &a->branches[i]};
+        *x = (struct adapted){.base = s->readers[at], .branch = &a->branches[i]};
         x->to = own_precision ? x->base.dtype : DTYPE_F32;
+        x->holds = own_precision ? x->base.dtype : holds;
         s->readers[at] = (struct tensor_reader){
             .read = read_adapted, .user = x, .dtype = x->to, .out_major = x->base.out_major};
     }
     return 0;
 }
 
+int source_adapt(struct source *s, const struct adapter *a)
+{
+    return adapt_source(s, a, true, DTYPE_F32);
+}
+
+int source_adapt_sums(struct source *s, const struct adapter *a, enum dtype holds)
+{
+    return adapt_source(s, a, false, holds);
+}
+
 int source_adapt_owned(struct source *s, struct adapter *a)
 {
-    int rc = source_adapt(s, a, true);
+    int rc = source_adapt(s, a);
     if (rc == 0)
         ((struct state *)s->format)->own = a;
     return rc;

@@ -4,10 +4,15 @@
 #include "model/adapter.h"
 #include "weights/tensors/source.h"
 
-/* Merge the adapter into what is read from an open source: sums in fp32, then in the
- * precision of each tensor, or left in fp32. a is borrowed until source_close. */
-int source_adapt(struct source *s, const struct adapter *a, bool own_precision);
-/* The same in the precision of each tensor; a is the source's, unless that fails. */
+/*
+ * Merge the adapter into what is read from an open source: sums in fp32, then in the precision of
+ * each tensor. Reading fails with ERR_RANGE where that makes a weight NaN or infinite that was
+ * neither. a is borrowed until source_close.
+ */
+int source_adapt(struct source *s, const struct adapter *a);
+/* The same, the sums left in fp32: for weights kept in memory as `holds`, which must hold them. */
+int source_adapt_sums(struct source *s, const struct adapter *a, enum dtype holds);
+/* As source_adapt; a is the source's, unless that fails. */
 int source_adapt_owned(struct source *s, struct adapter *a);
 /* Which tensor of the source's table a LoRA branch belongs to; ERR_MISMATCH: none. */
 int source_find_matrix(const struct source *s, const struct low_rank *t);

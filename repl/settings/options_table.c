@@ -287,3 +287,11 @@ int settings_copy(struct settings *dst, const struct settings *src)
 {
     return settings_table_copy(&options_table, dst, src);
 }
+
+const struct setting *option_of(size_t offset)
+{
+    const struct setting *row = table;
+    while (row->type == SETTING_SHORTHAND || row->offset != offset)
+        row++;
+    return row;
+}

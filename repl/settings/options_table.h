@@ -103,4 +103,8 @@ int option_parse(const struct setting *o, struct settings *s, const char *text);
 int settings_copy(struct settings *dst, const struct settings *src);
 void settings_release(struct settings *s);
 
+/* The row of a field of struct settings. */
+#define OPTION(field) option_of(offsetof(struct settings, field))
+const struct setting *option_of(size_t offset);
+
 #endif

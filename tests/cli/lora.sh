@@ -68,6 +68,8 @@ hot="the adapter makes weights of h.0.attn.c_attn NaN or infinite"
 has "one whose weights fp16 does not hold" "$hot (or beyond fp16's 65504; --dtype fp32 keeps those)" \
     "$("$PRATTLE" --model "$MODEL" --lora hot -p x 2>&1)"
 has "nor beside the base it names" "$hot" "$("$PRATTLE" hot -p x 2>&1)"
+has "nor trained on" "the adapter hot makes weights of h.0.attn.c_attn NaN or infinite (or beyond fp16's 65504)" \
+    "$(train from_hot adapter=hot 2>&1)"
 has "another model's adapter" "expected [8,768], r being 8 and the model's matrix [768,2304]" \
     "$("$PRATTLE" --model random:gpt2,n_layer=2 --lora $last -p x 2>&1)"
 has "no training beside a loaded one" "an adapter stands beside the model" \

@@ -71,6 +71,7 @@ void optimizer_free(struct optimizer *o)
     mem_unmap(o->half_m, o->n * sizeof *o->half_m);
     mem_free(o->m_unit);
     mem_unmap(o->v, o->n * sizeof *o->v);
+    mem_unmap(o->rehearsed, o->n * sizeof *o->rehearsed);
     mem_free(o->pieces);
     mem_free(o->sums);
     mem_free(o->changes);
@@ -88,6 +89,16 @@ float optimizer_limit(const struct optimizer *o)
 void optimizer_set_limit(struct optimizer *o, float limit)
 {
     o->limit = limit;
+}
+
+int optimizer_set_guard(struct optimizer *o, const struct optimizer_guard *g)
+{
+    if (o->rehearsed == NULL)
+        o->rehearsed = mem_map(o->n * sizeof *o->rehearsed);
+    if (o->rehearsed == NULL)
+        return ERR_NOMEM;
+    o->guard = *g;
+    return 0;
 }
 int64_t optimizer_steps(const struct optimizer *o)
 {

@@ -24,7 +24,8 @@
  *
  * No step makes the size of a weight NaN, infinite or as large as the limit. A step that might
  * bring a weight halfway to the limit, by a cheap upper bound, and the first step are first tried
- * on copies; if they would break the limit, the step is not taken and the state stays as it was.
+ * on copies; if they would break the limit, the step is not taken and the state stays as it was. A
+ * guard can refuse more: weights that would not serve their purpose.
  */
 #include "model/params.h"
 #include "train/optim/optimizer_config.h"
@@ -67,6 +68,16 @@ void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
  * until it is set. */
 float optimizer_limit(const struct optimizer *o);
 void optimizer_set_limit(struct optimizer *o, float limit);
+/* A further condition on the weights after a step. */
+struct optimizer_guard {
+    double reach; /* not asked while a bound of every weight's size is at most this */
+    /* Whether a step may set the block to these weights [n] (exact but for the last place). Called
+     * outside the team. */
+    bool (*allows)(void *user, const float *weights);
+    void *user;
+};
+/* For weights in fp32. g is copied, its user borrowed. ERR_NOMEM: there is no guard then. */
+int optimizer_set_guard(struct optimizer *o, const struct optimizer_guard *g);
 /* The number of steps taken. With the blocks below it is the whole state of an optimizer. */
 int64_t optimizer_steps(const struct optimizer *o);
 void optimizer_set_steps(struct optimizer *o, int64_t steps);
@@ -92,7 +103,8 @@ double optimizer_norm(struct optimizer *o, const void *grads, float scale);
  * weights   [n], in the layout's type; updated in place
  * norm      what optimizer_norm returned for these gradients
  * returns   false if some weight would have become NaN, infinite or as large as the limit (LAMB:
- *           0.99 of it); weights, moments and the number of steps are then unchanged
+ *           0.99 of it), or the guard refused; weights, moments and the number of steps are then
+ *           unchanged
  */
 bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float scale, double norm,
                     float rate);

@@ -3,11 +3,7 @@
 /*
  * struct optimizer, for optimizer.c and optimizer_step.c.
  */
-#include "train/optim/optimizer_config.h"
-
-#include <stddef.h>
-
-struct tensor_change;
+#include "train/optim/optimizer.h"
 
 /* The block is divided into pieces of at most PIECE elements of one tensor, which threads share,
  * and pieces into runs of at most RUN elements, which are copied to fp32 where they are binary16.
@@ -22,10 +18,12 @@ struct optimizer_piece {
 
 struct optimizer {
     struct optimizer_config config;
-    float limit;      /* the size that no weight may reach */
-    float *m, *v;     /* [n] each, in the weights' layout; m NULL: see half_m */
-    uint16_t *half_m; /* [n], m in units of m_unit; NULL: see m */
-    float *m_unit;    /* [n_units], powers of two, RUNS for each piece */
+    float limit;                  /* the size that no weight may reach */
+    struct optimizer_guard guard; /* allows NULL: none */
+    float *rehearsed;             /* [n], the weights that a rehearsal shows the guard */
+    float *m, *v;                 /* [n] each, in the weights' layout; m NULL: see half_m */
+    uint16_t *half_m;             /* [n], m in units of m_unit; NULL: see m */
+    float *m_unit;                /* [n_units], powers of two, RUNS for each piece */
     size_t n, n_units;
     int64_t steps;                  /* taken */
     struct tensor_change *changes;  /* [n_tensors], of the last step, in the table's order */

@@ -40,6 +40,7 @@ struct optimizer_pass {
     const void *grads;
     struct adam_constants decaying, plain; /* for tensors with weight decay, and without */
     atomic_bool *exceeds; /* a rehearsal: set if a weight would reach the limit; NULL: the step */
+    float *rehearsed;     /* a rehearsal: [n], gets the weights; NULL: they are dropped */
 };
 
 /* A run in fp32: pointers into the blocks, or to the copies. */
@@ -132,6 +133,8 @@ static void check_limit(const struct run *r, const struct optimizer_pass *j)
         stay &= fabsf(r->w[i]) < limit; /* false for NaN */
     if (!stay)
         atomic_store(j->exceeds, true);
+    if (j->rehearsed != NULL)
+        memcpy(j->rehearsed + r->at, r->w, r->n * sizeof *r->w);
 }
 
 static void close_weights(struct run *r, const struct optimizer_pass *j)
@@ -312,17 +315,16 @@ static double bound_direction(const struct optimizer *o, const struct adam_const
     return most * (double)d->correct_m;
 }
 
-/* Whether the step might bring a weight halfway to the limit. LAMB moves a weight by no more than
- * rate times the norm of its tensor, or where that is 0, rate times |u|. */
-static bool needs_rehearsal(const struct optimizer_pass *j, double norm)
+/* An upper bound of the size of any weight after the step. LAMB moves a weight by no more than rate
+ * times the norm of its tensor, or where that is 0, rate times |u|. */
+static double bound_step(const struct optimizer_pass *j, double norm)
 {
     const struct optimizer *o = j->o;
     const struct adam_constants *d = &j->decaying;
     double distance = bound_direction(o, d, norm) + (double)d->decay * o->largest;
     if (o->config.kind == OPTIMIZER_LAMB)
         distance = fmax(distance, sqrt(o->n_pieces) * o->largest);
-    double largest = o->largest * fmax(1, fabs((double)d->keep));
-    return !(largest + (double)d->rate * distance < 0.5 * fmin((double)o->limit, (double)FLT_MAX));
+    return o->largest * fmax(1, fabs((double)d->keep)) + (double)d->rate * distance;
 }
 
 /* The constants of step t, without weight decay. */
@@ -347,17 +349,32 @@ static struct adam_constants step_constants(const struct optimizer_config *c, in
     return d;
 }
 
-/* Run the step on copies. False: a weight would reach the limit. */
-static bool rehearse_step(struct optimizer_pass *j)
+/* Run the step on copies. False: a weight would reach the limit, or the guard, if it is asked,
+ * refuses the weights. */
+static bool rehearse_step(struct optimizer_pass *j, bool ask_guard)
 {
     struct optimizer *o = j->o;
     atomic_bool exceeds = false;
     j->exceeds = &exceeds;
+    j->rehearsed = ask_guard ? o->rehearsed : NULL;
     par_run(step_share, j);
     j->exceeds = NULL;
-    for (int i = 0; i < o->n_tensors && exceeds; i++)
+    j->rehearsed = NULL;
+    bool good = !exceeds && (!ask_guard || o->guard.allows(o->guard.user, o->rehearsed));
+    for (int i = 0; i < o->n_tensors && !good; i++)
         o->changes[i].weight_norm = o->changes[i].update_norm = 0;
-    return !exceeds;
+    return good;
+}
+
+/* False: the step must not be taken. It is rehearsed first if it might bring a weight halfway to
+ * the limit or above the guard's reach. */
+static bool may_step(struct optimizer_pass *j, double norm)
+{
+    const struct optimizer *o = j->o;
+    const double bound = bound_step(j, norm);
+    const bool near_limit = !(bound < 0.5 * fmin((double)o->limit, (double)FLT_MAX));
+    const bool ask_guard = o->guard.allows != NULL && !(bound <= o->guard.reach);
+    return !(near_limit || ask_guard) || rehearse_step(j, ask_guard);
 }
 
 bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float scale, double norm,
@@ -381,7 +398,7 @@ bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float
         j.decaying.decay = c->weight_decay;
         break;
     }
-    if (needs_rehearsal(&j, norm) && !rehearse_step(&j)) {
+    if (!may_step(&j, norm)) {
         o->steps--;
         return false;
     }

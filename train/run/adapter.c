@@ -25,6 +25,21 @@ int run_adapter_open(struct run *r)
     return rc;
 }
 
+static bool allows_merged(void *user, const float *weights)
+{
+    return merge_limit_allows(user, weights);
+}
+
+int run_adapter_guard(struct run *r)
+{
+    if (r->adapter == NULL)
+        return 0;
+    int rc = merge_limit_init(&r->merge_limit, &r->weights, r->model->params.dtype);
+    const struct optimizer_guard guard = {
+        .reach = r->merge_limit.reach, .allows = allows_merged, .user = &r->merge_limit};
+    return rc == 0 ? optimizer_set_guard(r->optimizer, &guard) : rc;
+}
+
 /* Of the same matrices, each multiplied by the same. */
 static bool adapters_match(const struct adapter *a, const struct adapter *b)
 {
@@ -67,7 +82,13 @@ int run_adapter_first(struct adapter **out, const struct run_config *c, const st
 int run_adapter_begin(struct run *r)
 {
     struct adapter *a;
+    char shown[160], name[64];
     int rc = run_adapter_first(&a, &r->config, &r->model->config);
+    if (rc == 0 && a != NULL && !merge_limit_allows(&r->merge_limit, a->data))
+        rc = err_set(ERR_RANGE, "the adapter %s makes weights of %s NaN or infinite%s",
+                     file_show(shown, sizeof shown, r->config.model.adapter),
+                     merge_limit_refused(name, &r->merge_limit),
+                     r->model->params.dtype == DTYPE_F16 ? " (or beyond fp16's 65504)" : "");
     if (rc == 0 && a != NULL)
         memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);
     adapter_free(a);
@@ -110,4 +131,5 @@ void run_adapter_close(struct run *r)
     if (r->model == NULL || r->model->adapter != r->shown)
         adapter_free(r->shown);
     adapter_free(r->adapter);
+    merge_limit_release(&r->merge_limit);
 }

@@ -12,7 +12,9 @@ struct run_config;
 
 /* After weights and before the optimizer; without lora.rank all weights are trainable. */
 int run_adapter_open(struct run *r);
-/* A new run's begins as lora.adapter says. */
+/* The optimizer takes no step whose merged weights the model in memory could not hold. */
+int run_adapter_guard(struct run *r);
+/* A new run's begins as lora.adapter says. ERR_RANGE: its merged weights are not held. */
 int run_adapter_begin(struct run *r);
 /* The one of lora.adapter, for the caller to free, where it goes with the settings; NULL: none. */
 int run_adapter_first(struct adapter **out, const struct run_config *c, const struct config *shape);

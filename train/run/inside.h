@@ -11,6 +11,7 @@
 #include "train/run/events.h"
 #include "train/run/folder.h"
 #include "train/run/trainer_state.h"
+#include "train/step/merge_limit.h"
 #include "train/step/weights.h"
 
 /* What makes a step bad, so that it is left out. */
@@ -31,10 +32,11 @@ struct run {
     struct dataset train, validation; /* validation.n_tokens 0: none */
     struct batches *batches;
     struct weights weights;
-    struct weights trainable; /* borrowed: the weights, or the adapter beside them */
-    struct adapter *adapter;  /* that is trained; NULL: the weights are */
-    struct adapter *shown;    /* its copy beside the model, which owns it once it is there */
-    unsigned char base[32];   /* SHA-256 of the weights that are frozen */
+    struct weights trainable;       /* borrowed: the weights, or the adapter beside them */
+    struct adapter *adapter;        /* that is trained; NULL: the weights are */
+    struct adapter *shown;          /* its copy beside the model, which owns it once it is there */
+    unsigned char base[32];         /* SHA-256 of the weights that are frozen */
+    struct merge_limit merge_limit; /* of the adapter and these */
     struct optimizer *optimizer;
     struct step *step;
     struct activation_stats activation_stats; /* of the last step that collected them */

@@ -40,9 +40,10 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
         (rc = open_data(r)) == 0 &&
         (rc = weights_init(&r->weights, m, (enum dtype)c->training.precision, e->progress)) == 0 &&
         (rc = run_adapter_open(r)) == 0 &&
-        (rc = optimizer_new(&r->optimizer, &c->optimizer, weights_layout(&r->trainable))) == 0)
+        (rc = optimizer_new(&r->optimizer, &c->optimizer, weights_layout(&r->trainable))) == 0 &&
+        (rc = run_adapter_guard(r)) == 0)
         rc = run_fit_team(r);
-    /* What an adapter learns is fp32 wherever it is; other weights are as the model has them. */
+    /* An adapter has a guard of its own; other weights are as the model has them. */
     if (rc == 0 && r->adapter == NULL && m->params.dtype == DTYPE_F16)
         optimizer_set_limit(r->optimizer, OPTIMIZER_HALF_LIMIT);
     return rc;

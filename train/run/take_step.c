@@ -155,6 +155,7 @@ static enum run_fault find_fault(const struct run *r, double loss)
 static enum run_fault take_gradients(struct run *r, double loss, float scale)
 {
     const struct training_section *t = &r->config.training;
+    merge_limit_clear(&r->merge_limit);
     if (!optimizer_step(r->optimizer, weights_block(&r->trainable), step_gradients(r->step), scale,
                         r->grad_norm, (float)r->rate))
         return FAULT_WEIGHTS;
@@ -199,6 +200,17 @@ static void finish_step(struct run *r)
     spend_time(r, begun);
 }
 
+/* Behind "weights NaN or infinite": in what, and whose. */
+static void weights_at_fault(char *out, size_t n, const struct run *r)
+{
+    char name[64];
+    const char *merged = r->adapter == NULL ? NULL : merge_limit_refused(name, &r->merge_limit);
+    const bool half = merged != NULL ? r->model->params.dtype == DTYPE_F16
+                                     : isfinite(optimizer_limit(r->optimizer));
+    snprintf(out, n, "%s%s%s", half ? " in fp16 (beyond 65504)" : "",
+             merged != NULL ? " with the adapter merged into " : "", merged != NULL ? merged : "");
+}
+
 /* printf's NaN has a sign. */
 static const char *number_text(char out[32], double x)
 {
@@ -221,18 +233,16 @@ int run_check_stop(struct run *r)
     r->stop = (struct run_stop){0};
     if (s.bad_steps == 0)
         return 0;
-    char what[96];
-    snprintf(what, sizeof what, "%s%s", words[s.fault].what,
-             s.fault == FAULT_WEIGHTS && isfinite(optimizer_limit(r->optimizer))
-                 ? " in fp16 (beyond 65504)"
-                 : "");
+    char where[160] = "";
+    if (s.fault == FAULT_WEIGHTS)
+        weights_at_fault(where, sizeof where, r);
     char loss[32], norm[32];
-    return err_set(ERR_RANGE,
-                   "stopped at step %" PRId64 ": %" PRId64
-                   " steps in a row %s; the last had a loss "
-                   "of %s and a gradient norm of %s, the weights are those before them; %s",
-                   r->state.step, s.bad_steps, what, number_text(loss, s.loss),
-                   number_text(norm, r->grad_norm), words[s.fault].advice);
+    return err_set(
+        ERR_RANGE,
+        "stopped at step %" PRId64 ": %" PRId64 " steps in a row %s%s; the last had a loss "
+        "of %s and a gradient norm of %s, the weights are those before them; %s",
+        r->state.step, s.bad_steps, words[s.fault].what, where, number_text(loss, s.loss),
+        number_text(norm, r->grad_norm), words[s.fault].advice);
 }
 
 int run_take_step(struct run *r)

@@ -302,6 +302,13 @@ void weights_publish(const struct weights *w, struct model *m)
     m->changed = true;
 }
 
+void weights_merge(const struct param_tensor *base, const struct low_rank *t, float *x,
+                   uint64_t first, size_t n)
+{
+    params_read(base, x, first, n);
+    adapter_add(t, x, false, first, n);
+}
+
 struct merge {
     const struct weights *from;
     const struct adapter *shown;
@@ -323,8 +330,7 @@ static void merge_share(void *arg, int thread, int n_threads)
                 float part[PANEL];
                 size_t n = (size_t)(t->N - col < PANEL ? t->N - col : PANEL);
                 uint64_t at = (uint64_t)k * (uint64_t)t->N + (uint64_t)col;
-                params_read(base, part, at, n);
-                adapter_add(t, part, false, at, n);
+                weights_merge(base, t, part, at, n);
                 linear_fill_part(&to, part, k, col, (int)n);
             }
     }

@@ -54,9 +54,13 @@ struct weights weights_trainable(const struct weights *w);
  * interrupted, so m never has a mixture of old and new weights.
  */
 void weights_publish(const struct weights *w, struct model *m);
+/* x [n] = the elements from `first` on of base with t merged into them, in fp32. */
+void weights_merge(const struct param_tensor *base, const struct low_rank *t, float *x,
+                   uint64_t first, size_t n);
 /*
  * The same for a trainable adapter: copy it to `shown`, an adapter of the same shape for which
- * adapter_reserve was called with m, attach that to m and switch it on.
+ * adapter_reserve was called with m, attach that to m and switch it on. m's own weights stay those
+ * of its source.
  */
 void weights_publish_adapter(const struct weights *w, struct adapter *shown, struct model *m);
 /* Open the weights as a source of tensors, for saving, with the name, tokenizer and stored settings

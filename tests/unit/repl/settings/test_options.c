@@ -387,13 +387,13 @@ static void errors_name_the_line_of_the_users_file(void **state)
     assert_ok(yaml(o, ORIGIN_USER_FILE, "top_k: 4\nnum_beams: 3\nlora: /none\n"));
     assert_ok(options_check_answers(o));
     set(o, "penalty_alpha", ORIGIN_SET, "0.6");
-    assert_says(options_check_answers(o), ERR_RANGE,
+    assert_fails(options_check_answers(o), ERR_RANGE,
                 "settings.yaml line 2: num_beams is 3 and penalty_alpha is 0.6: beam search");
     set(o, "penalty_alpha", ORIGIN_SET, NULL);
     err_set(ERR_MISSING, "cannot open it");
-    assert_says(options_blame(o, lora), ERR_MISSING, "settings.yaml line 3: cannot open it");
+    assert_fails(options_blame(o, lora), ERR_MISSING, "settings.yaml line 3: cannot open it");
     err_set(ERR_RANGE, "top_k is 4, which is a pity");
-    assert_says(options_blame(o, NULL), ERR_RANGE, "settings.yaml line 1: top_k is 4, which");
+    assert_fails(options_blame(o, NULL), ERR_RANGE, "settings.yaml line 1: top_k is 4, which");
     set(o, "top_k", ORIGIN_SET, "4");
     err_set(ERR_RANGE, "top_k is 4, which is a pity");
     assert_int_equal(options_blame(o, NULL), ERR_RANGE);

@@ -1,4 +1,5 @@
 /* Steps that a run leaves out: overflows of float16, and spikes. */
+#include "model/base/par.h"
 #include "tests/lib/trial.h"
 
 #include <math.h>
@@ -115,6 +116,53 @@ static void test_weights_beyond_fp16(void **state)
     run_free(r);
     run_resume_close(&q);
     trial_close(&t);
+}
+
+/* An adapter's own numbers are fp32, but what they make of the weights is shown in fp16: a step
+ * that this could not hold is not taken either, whatever the team and the optimizer. */
+static void test_merged_beyond_fp16(void **state)
+{
+    (void)state;
+    static const char *const kinds[][2] = {{"optimizer=adamw", "learning_rate=10"},
+                                           {"optimizer=adam", "learning_rate=1000"},
+                                           {"optimizer=lamb", "learning_rate=10"}};
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        struct buf learned[2] = {{0}, {0}};
+        for (int k = 0; k < 2; k++) {
+            struct trial t;
+            struct run *r;
+            const struct run_events e = {0};
+            char name[64];
+            assert_ok(par_open(1 + 2 * k, false));
+            trial_open(&t,
+                       (const char *const[]){"weight_decay=10", "warmup=0", "schedule=constant",
+                                             "max_bad_steps=3", "rank=3", "save_every=1",
+                                             "eval_every=0", kinds[kind][0], kinds[kind][1], NULL});
+            assert_ok(run_new(&r, &t.config, t.model, &e));
+            assert_int_equal(run_go(r), ERR_RANGE);
+            assert_non_null(strstr(err_text(), "3 steps in a row would have made weights NaN or "
+                                               "infinite in fp16 (beyond 65504) with the adapter "
+                                               "merged into h."));
+            assert_int_equal(run_now(r).skipped, 3);
+            assert_true(run_step(r) >= 3);
+            assert_int_equal(run_saved_step(r), run_step(r));
+            assert_true(t.model->adapter != NULL && t.model->adapter->on);
+            expect_finite_weights(t.model);
+            snprintf(name, sizeof name, "run/step-%06d/adapter_model.safetensors",
+                     (int)run_saved_step(r));
+            run_free(r);
+            assert_ok(file_read_all(&learned[k], scratch_path(&t.scratch, name), 1 << 24));
+            /* What is saved can be loaded. */
+            *strrchr(name, '/') = '\0';
+            trial_load(&t, scratch_path(&t.scratch, name));
+            trial_close(&t);
+        }
+        assert_int_equal(learned[0].n, learned[1].n);
+        assert_memory_equal(learned[0].data, learned[1].data, learned[0].n);
+        buf_release(&learned[0]);
+        buf_release(&learned[1]);
+    }
+    par_close();
 }
 
 /* What is due at the step that a run stops at is done before it stops. */
@@ -235,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_scale_of_the_loss),
         cmocka_unit_test(test_paused_among_bad_steps),
         cmocka_unit_test(test_weights_beyond_fp16),
+        cmocka_unit_test(test_merged_beyond_fp16),
         cmocka_unit_test(test_due_at_the_stop),
         cmocka_unit_test(test_resumed_with_what_it_learned),
         cmocka_unit_test(test_spikes),

@@ -29,7 +29,7 @@ static void read_file(const uint8_t *data, size_t size)
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     if (fd >= 0 && write(fd, data, size) == (ssize_t)size) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        if (torch_open(&f, path) == 0) {
+        if (tensor_file_open_as(&f, path, torch_open_file) == 0) {
             for (int i = 0; i < f.n; i++)
                 if (f.entries[i].offset > size || f.entries[i].bytes > size - f.entries[i].offset)
                     abort();

@@ -1,4 +1,4 @@
-/* safetensors_open on any bytes: an answer or a sentence, and what it answers lies in
+/* safetensors_open_file on any bytes: an answer or a sentence, and what it answers lies in
  * the file. */
 #include "model/base/err.h"
 #include "weights/hf/safetensors.h"
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     struct tensor_file f;
     err_clear();
-    if (safetensors_open(&f, path) != 0) {
+    if (tensor_file_open_as(&f, path, safetensors_open_file) != 0) {
         if (err_text()[0] == '\0')
             abort();
         return 0;

@@ -50,18 +50,33 @@ static int describe_blocks(struct buf *head, uint64_t *total, const struct check
     return rc != 0 ? rc : buf_char(head, '}');
 }
 
-static int write_block(struct file_writer *f, const struct optimizer_block *b, uint64_t *done,
-                       uint64_t total, const struct progress *p)
+/* How far the blocks are written. */
+struct writing {
+    const struct checkpoint_content *content;
+    const struct progress *progress;
+    uint64_t done, total;
+};
+
+static int write_block(struct writing *w, struct file_writer *f, const struct optimizer_block *b)
 {
     size_t n = b->n * dtype_bytes(b->dtype);
     int rc = 0;
     for (size_t at = 0; at < n && rc == 0; at += PART) {
         size_t part = n - at < PART ? n - at : PART;
         rc = file_write(f, (const char *)b->data + at, part);
-        *done += part;
+        w->done += part;
         if (rc == 0)
-            rc = progress_step(p, "writing the optimizer", *done, total);
+            rc = progress_step(w->progress, "writing the optimizer", w->done, w->total);
     }
+    return rc;
+}
+
+static int write_all_blocks(void *user, struct file_writer *f)
+{
+    struct writing *w = user;
+    int rc = 0;
+    for (int i = 0; i < w->content->n_blocks && rc == 0; i++)
+        rc = write_block(w, f, &w->content->blocks[i]);
     return rc;
 }
 
@@ -69,19 +84,11 @@ static int write_blocks(const char *folder, const struct checkpoint_content *c,
                         const struct progress *p)
 {
     struct buf head = {0};
-    struct file_writer f = {.fd = -1};
-    char *path = file_join(folder, BLOCKS);
-    uint64_t total, done = 0;
-    int rc = path == NULL ? ERR_NOMEM : describe_blocks(&head, &total, c);
-    if (rc == 0 && (rc = file_create(&f, path, false)) == 0)
-        rc = safetensors_write_head(&f, &head);
-    for (int i = 0; i < c->n_blocks && rc == 0; i++)
-        rc = write_block(&f, &c->blocks[i], &done, total, p);
+    struct writing w = {.content = c, .progress = p};
+    int rc = describe_blocks(&head, &w.total, c);
     if (rc == 0)
-        rc = file_commit(&f);
-    file_abandon(&f);
+        rc = safetensors_write(folder, BLOCKS, &head, write_all_blocks, &w);
     buf_release(&head);
-    mem_free(path);
     return rc;
 }
 
@@ -252,7 +259,7 @@ static int open_blocks(struct checkpoint *c)
 {
     char *path = file_join(c->path, BLOCKS);
     int rc = path == NULL || (c->blocks = mem_alloc(sizeof *c->blocks)) == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && (rc = safetensors_open(c->blocks, path)) != 0) {
+    if (rc == 0 && (rc = tensor_file_open_as(c->blocks, path, safetensors_open_file)) != 0) {
         mem_free(c->blocks);
         c->blocks = NULL;
     }

@@ -375,21 +375,22 @@ static int write_half(struct file_writer *f, const struct low_rank *t, int half)
     return rc;
 }
 
+static int write_halves(void *user, struct file_writer *f)
+{
+    const struct adapter *a = user;
+    int rc = 0;
+    for (int i = 0; i < 2 * a->n_branches && rc == 0; i++)
+        rc = write_half(f, &a->branches[i / 2], i % 2);
+    return rc;
+}
+
 static int write_tensors(const struct adapter *a, const char *folder)
 {
     struct buf head = {0};
-    struct file_writer f = {.fd = -1};
-    char *path = file_join(folder, TENSORS);
-    int rc = path == NULL ? ERR_NOMEM : describe_tensors(&head, a);
-    if (rc == 0 && (rc = file_create(&f, path, false)) == 0)
-        rc = safetensors_write_head(&f, &head);
-    for (int i = 0; i < 2 * a->n_branches && rc == 0; i++)
-        rc = write_half(&f, &a->branches[i / 2], i % 2);
+    int rc = describe_tensors(&head, a);
     if (rc == 0)
-        rc = file_commit(&f);
-    file_abandon(&f);
+        rc = safetensors_write(folder, TENSORS, &head, write_halves, (void *)a);
     buf_release(&head);
-    mem_free(path);
     return rc;
 }
 

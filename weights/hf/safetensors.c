@@ -232,21 +232,7 @@ static int read_header(struct tensor_file *f)
 
 int safetensors_open_file(struct tensor_file *f, struct file file)
 {
-    *f = (struct tensor_file){.file = file};
-    int rc = read_header(f);
-    if (rc != 0) {
-        rc = file_wrap(file.path);
-        tensor_file_close(f);
-    }
-    return rc;
-}
-
-int safetensors_open(struct tensor_file *f, const char *path)
-{
-    struct file file;
-    int rc = file_open(&file, path);
-    *f = (struct tensor_file){.file.fd = -1};
-    return rc != 0 ? rc : safetensors_open_file(f, file);
+    return tensor_file_take(f, file, read_header);
 }
 
 int safetensors_write_head(struct file_writer *f, struct buf *json)
@@ -258,4 +244,17 @@ int safetensors_write_head(struct file_writer *f, struct buf *json)
     if (rc == 0)
         rc = file_write(f, &length, sizeof length);
     return rc != 0 ? rc : file_write(f, json->data, json->n);
+}
+
+int safetensors_write(const char *folder, const char *name, struct buf *json,
+                      int (*write)(void *user, struct file_writer *f), void *user)
+{
+    struct file_writer f = {.fd = -1};
+    char *path = file_join(folder, name);
+    int rc = path == NULL ? ERR_NOMEM : file_create(&f, path, false);
+    if (rc == 0 && (rc = safetensors_write_head(&f, json)) == 0 && (rc = write(user, &f)) == 0)
+        rc = file_commit(&f);
+    file_abandon(&f);
+    mem_free(path);
+    return rc;
 }

@@ -33,8 +33,5 @@ int tensor_file_open_file(struct tensor_file *f, struct file file)
 
 int tensor_file_open(struct tensor_file *f, const char *path)
 {
-    struct file file;
-    int rc = file_open(&file, path);
-    *f = (struct tensor_file){.file.fd = -1};
-    return rc != 0 ? rc : tensor_file_open_file(f, file);
+    return tensor_file_open_as(f, path, tensor_file_open_file);
 }

@@ -5,6 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
+int tensor_file_take(struct tensor_file *f, struct file file, int (*read)(struct tensor_file *f))
+{
+    *f = (struct tensor_file){.file = file};
+    int rc = read(f);
+    if (rc != 0) {
+        rc = file_wrap(file.path);
+        tensor_file_close(f);
+    }
+    return rc;
+}
+
+int tensor_file_open_as(struct tensor_file *f, const char *path,
+                        int (*open_file)(struct tensor_file *f, struct file file))
+{
+    struct file file;
+    int rc = file_open(&file, path);
+    *f = (struct tensor_file){.file.fd = -1};
+    return rc != 0 ? rc : open_file(f, file);
+}
+
 void tensor_file_close(struct tensor_file *f)
 {
     if (f == NULL)

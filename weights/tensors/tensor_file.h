@@ -30,6 +30,14 @@ struct tensor_file {
     char *format; /* safetensors' __metadata__ "format", or NULL; owned */
 };
 
+/*
+ * How each format opens: an open file, which is f's from then on, is read by `read`, or closed with
+ * "cannot load PATH: " before the sentence.
+ */
+int tensor_file_take(struct tensor_file *f, struct file file, int (*read)(struct tensor_file *f));
+/* By path, open_file being the format's: safetensors_open_file, torch_open_file. */
+int tensor_file_open_as(struct tensor_file *f, const char *path,
+                        int (*open_file)(struct tensor_file *f, struct file file));
 void tensor_file_close(struct tensor_file *f);
 /* NULL when there is none of this name. */
 const struct tensor_entry *tensor_file_find(const struct tensor_file *f, const char *name);

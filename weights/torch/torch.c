@@ -130,19 +130,5 @@ static int read_tensors(struct tensor_file *f)
 
 int torch_open_file(struct tensor_file *f, struct file file)
 {
-    *f = (struct tensor_file){.file = file};
-    int rc = read_tensors(f);
-    if (rc != 0) {
-        rc = file_wrap(file.path);
-        tensor_file_close(f);
-    }
-    return rc;
-}
-
-int torch_open(struct tensor_file *f, const char *path)
-{
-    struct file file;
-    int rc = file_open(&file, path);
-    *f = (struct tensor_file){.file.fd = -1};
-    return rc != 0 ? rc : torch_open_file(f, file);
+    return tensor_file_take(f, file, read_tensors);
 }

@@ -7,12 +7,10 @@
 #include "weights/tensors/tensor_file.h"
 
 /*
- * Fills *f or leaves it closed. ERR_MISSING, ERR_IO as file_open; ERR_FORMAT where the file is
- * not what it should be; ERR_UNSUPPORTED for what is understood but not read. Every size is
+ * Fills *f or leaves it closed; the open file is f's from then on, or closed. ERR_FORMAT where it
+ * is not what it should be; ERR_UNSUPPORTED for what is understood but not read. Every size is
  * checked against the file before anything is allocated from it.
  */
-int torch_open(struct tensor_file *f, const char *path);
-/* The same of an open file, which is f's from then on, or closed. */
 int torch_open_file(struct tensor_file *f, struct file file);
 
 #endif

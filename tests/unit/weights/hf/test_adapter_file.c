@@ -49,7 +49,8 @@ static void files_come_back(void **state)
     assert_true(b->config.dropout == 0.05f && b->config.alpha == 3 && !b->config.rslora);
     assert_string_equal(b->config.targets, targets);
     adapter_free(b);
-    assert_ok(safetensors_open(&f, scratch_path(&t.scratch, "ad/adapter_model.safetensors")));
+    assert_ok(tensor_file_open_as(&f, scratch_path(&t.scratch, "ad/adapter_model.safetensors"),
+                                  safetensors_open_file));
     assert_int_equal(f.n, 12);
     const struct tensor_entry *e =
         tensor_file_find(&f, "base_model.model.transformer.h.2.mlp.c_fc.lora_B.weight");

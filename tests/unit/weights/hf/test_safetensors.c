@@ -46,7 +46,7 @@ static void entries_say_what_the_header_says(void **state)
                  " \"mask\": {\"dtype\": \"BOOL\", \"shape\": [1,1,3], \"data_offsets\": [16,19]}}"
                  "     ",
                  "0123456789012345678", 19);
-    assert_ok(safetensors_open(&f, scratch_path(&s, "a.safetensors")));
+    assert_ok(tensor_file_open_as(&f, scratch_path(&s, "a.safetensors"), safetensors_open_file));
     assert_int_equal(f.n, 4);
     assert_string_equal(f.format, "pt");
     const struct tensor_entry *b = tensor_file_find(&f, "b"), *a = tensor_file_find(&f, "a");

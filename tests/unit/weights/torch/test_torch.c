@@ -282,11 +282,11 @@ static void make_zip(struct buf *b, const struct part *parts, int n, const struc
     buf_release(&directory);
 }
 
-/* torch_open of these bytes as a file. */
+/* torch_open_file of these bytes as a file. */
 static int open_bytes(struct tensor_file *f, const struct buf *b)
 {
     const char *path = scratch_file("model.bin", b->data, b->n);
-    int rc = torch_open(f, path);
+    int rc = tensor_file_open_as(f, path, torch_open_file);
     unlink(path); /* the next is another file: this one may be mapped */
     return rc;
 }
@@ -448,10 +448,10 @@ static void equals_safetensors_with_data(void **state)
     struct tensor_file safe, torch;
     int found[3] = {0};
     snprintf(path, sizeof path, "%s/weights/neural-api-tiny_gpt2/tiny_gpt2.safetensors", data);
-    assert_ok(safetensors_open(&safe, path));
+    assert_ok(tensor_file_open_as(&safe, path, safetensors_open_file));
     for (int k = 0; k < 3; k++) {
         snprintf(path, sizeof path, "%s/weights/neural-api-tiny_gpt2/%s", data, names[k]);
-        assert_ok(torch_open(&torch, path));
+        assert_ok(tensor_file_open_as(&torch, path, torch_open_file));
         for (int i = 0; i < safe.n; i++) {
             const struct tensor_entry *a = &safe.entries[i], *b = tensor_file_find(&torch, a->name);
             char x[4096], y[4096];

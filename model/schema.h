@@ -4,7 +4,8 @@
  * The one list of a model's tensors: names, shapes, weight decay, and the field that the forward
  * pass reads. Parameters, training weights, names in files and adapters are all derived from it;
  * an architecture with other tensors needs only another list here. The rows of a layer are
- * contiguous, a matrix directly before its bias; rows of untied models come last.
+ * contiguous, a matrix directly before its bias; rows of untied models come last. What is frozen
+ * follows from the run alone (all of it with an adapter, else nothing), so no row says it.
  */
 #include "model/tensors.h"
 

@@ -39,17 +39,17 @@ static int find_base(char **out, const char *base, const char *path)
     return rc;
 }
 
-int adapter_base(char **out, const char *path)
+int adapter_base(char **out, const struct adapter_folder *f)
 {
     char *base, folder[SHOWN];
-    int rc = adapter_base_name(&base, path);
+    int rc = adapter_base_name(&base, f);
     if (rc == 0 && base == NULL)
         rc = err_set(ERR_MISSING,
                      "the adapter %s names no base model: load that, then the adapter with "
                      ":lora load or --lora",
-                     file_show(folder, sizeof folder, path));
+                     file_show(folder, sizeof folder, f->path));
     if (rc == 0)
-        rc = find_base(out, base, path);
+        rc = find_base(out, base, f->path);
     mem_free(base);
     return rc;
 }

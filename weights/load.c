@@ -100,7 +100,21 @@ static int fill_merged(struct adapter *a, const struct model *m, const struct so
     return rc;
 }
 
-int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
+/* From s, which is as it was then. */
+static int merge_source(struct adapter *a, const struct model *m, struct source *s,
+                        const struct progress *p)
+{
+    int rc = source_adapt_sums(s, a, m->params.dtype);
+    if (rc != 0)
+        return rc;
+    rc = fill_merged(a, m, s, p);
+    source_unadapt(s);
+    return rc;
+}
+
+/* open: m's source, where it is open; else NULL. */
+static int load_beside(struct adapter *a, struct model *m, struct source *open,
+                       const struct progress *p)
 {
     struct source s;
     const bool was_on = m->adapter != NULL && m->adapter->on;
@@ -109,9 +123,10 @@ int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
         return rc;
     /* Memory serves as a base only while nothing is merged into it. */
     adapter_switch(m, false);
-    if ((rc = source_of_model(&s, m, p)) == 0) {
-        if ((rc = source_adapt_sums(&s, a, m->params.dtype)) == 0)
-            rc = fill_merged(a, m, &s, p);
+    if (open != NULL) {
+        rc = merge_source(a, m, open, p);
+    } else if ((rc = source_of_model(&s, m, p)) == 0) {
+        rc = merge_source(a, m, &s, p);
         source_close(&s);
     }
     if (rc == 0) {
@@ -123,13 +138,21 @@ int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
     return rc;
 }
 
+int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
+{
+    return load_beside(a, m, NULL, p);
+}
+
 /* An adapter's folder: the base it names, and the adapter beside it. */
 static int open_adapted(struct model_files *f, const char *path, uint64_t seed,
                         const struct progress *p)
 {
-    int rc = adapter_base(&f->path, path);
-    if (rc == 0 && (rc = source_open(&f->source, f->path, seed, true, p)) == 0)
-        rc = adapter_read(&f->adapter, path, &f->source.config);
+    struct adapter_folder folder;
+    int rc = adapter_open(&folder, path);
+    if (rc == 0 && (rc = adapter_base(&f->path, &folder)) == 0 &&
+        (rc = source_open(&f->source, f->path, seed, true, p)) == 0)
+        rc = adapter_read_open(&f->adapter, &folder, &f->source.config);
+    adapter_close(&folder);
     return rc;
 }
 
@@ -163,10 +186,8 @@ int model_read(struct model **out, struct model_files *f, enum dtype dtype,
 {
     struct model *m = mem_alloc(sizeof *m);
     int rc = m == NULL ? ERR_NOMEM : build_model(m, &f->source, f->path, dtype, p);
-    source_close(&f->source);
-    if (rc == 0 && f->adapter != NULL && (rc = adapter_load(f->adapter, m, p)) == 0)
+    if (rc == 0 && f->adapter != NULL && (rc = load_beside(f->adapter, m, &f->source, p)) == 0)
         f->adapter = NULL; /* the model's */
-    model_files_close(f);
     if (rc == 0)
         *out = m;
     else
@@ -179,5 +200,8 @@ int model_load(struct model **out, const char *path, const struct load_config *c
 {
     struct model_files f;
     int rc = model_files_open(&f, path, c->seed, p);
-    return rc == 0 ? model_read(out, &f, c->dtype, p) : rc;
+    if (rc == 0)
+        rc = model_read(out, &f, c->dtype, p);
+    model_files_close(&f);
+    return rc;
 }

@@ -33,7 +33,7 @@ struct model_files {
 int model_files_open(struct model_files *f, const char *path, uint64_t seed,
                      const struct progress *p);
 void model_files_close(struct model_files *f);
-/* Closes f, whatever it returns. */
+/* Once; f stays open, its weights to be read again as they are in the file. */
 int model_read(struct model **out, struct model_files *f, enum dtype dtype,
                const struct progress *p);
 

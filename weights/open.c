@@ -68,16 +68,18 @@ static int open_adapter(struct source *s, const char *path, bool need_weights,
 {
     char *base = NULL;
     struct adapter *a = NULL;
-    int rc = adapter_base(&base, path);
-    if (rc == 0)
+    struct adapter_folder f;
+    int rc = adapter_open(&f, path);
+    if (rc == 0 && (rc = adapter_base(&base, &f)) == 0)
         rc = source_open(s, base, 0, need_weights, p);
     mem_free(base);
-    if (rc != 0 || s->table.n_tensors == 0)
-        return rc;
-    if ((rc = adapter_read(&a, path, &s->config)) == 0 && (rc = source_adapt_owned(s, a)) == 0)
-        return 0;
-    source_close(s);
-    adapter_free(a);
+    if (rc == 0 && s->table.n_tensors > 0 &&
+        ((rc = adapter_read_open(&a, &f, &s->config)) != 0 ||
+         (rc = source_adapt_owned(s, a)) != 0)) {
+        source_close(s);
+        adapter_free(a);
+    }
+    adapter_close(&f);
     return rc;
 }
 

@@ -57,9 +57,9 @@ int repl_latest_run(const struct repl *r, bool saved, char **out);
 /* Load path in place of the model there is, and drop a run that trains that one; on
  * failure both stay. seed: for random: models. */
 int repl_load(struct repl *r, const char *path, uint64_t seed);
-/* The same in two halves, of files that are open: a model for the caller to free, and one that
- * takes the place of the one there is, for good. */
-int repl_read_files(struct repl *r, struct model **out, struct model_files *f); /* closed then */
+/* The same in two halves, of files that are open (and stay so): a model for the caller to free, and
+ * one that takes the place of the one there is, for good. */
+int repl_read_files(struct repl *r, struct model **out, struct model_files *f);
 void repl_take_model(struct repl *r, struct model *fresh);
 /* What weights of a precision (dtype_chosen) are in memory; ERR_UNSUPPORTED: for files only.
  */

@@ -7,6 +7,7 @@
 #include "train/run/inside.h"
 #include "train/run/report.h"
 #include "train/run/take_step.h"
+#include "weights/load.h"
 
 static int open_data(struct run *r)
 {
@@ -27,8 +28,16 @@ static int open_data(struct run *r)
     return rc;
 }
 
+/* From the files that the model was read from, while these are open. */
+static int open_weights(struct run *r, const struct model_files *open)
+{
+    const bool is_open = open != NULL && open->source.table.n_tensors > 0;
+    return weights_init_from(&r->weights, r->model, is_open ? &open->source : NULL,
+                             (enum dtype)r->config.training.precision, r->events.progress);
+}
+
 int run_build(struct run *r, const struct run_config *c, struct model *m,
-              const struct run_events *e)
+              const struct model_files *open, const struct run_events *e)
 {
     r->events = *e;
     r->model = m;
@@ -38,7 +47,7 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
     int rc = run_config_copy(&r->config, c);
     if (rc == 0 && (rc = run_folder_open(&r->folder, c->checkpoint.folder)) == 0 &&
         (rc = open_data(r)) == 0 &&
-        (rc = weights_init(&r->weights, m, (enum dtype)c->training.precision, e->progress)) == 0 &&
+        (rc = open_weights(r, open)) == 0 &&
         (rc = run_adapter_open(r)) == 0 &&
         (rc = optimizer_new(&r->optimizer, &c->optimizer, weights_layout(&r->trainable))) == 0 &&
         (rc = run_adapter_guard(r)) == 0)
@@ -52,13 +61,19 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
 int run_new(struct run **out, const struct run_config *c, struct model *m,
             const struct run_events *e)
 {
+    return run_new_from(out, c, m, NULL, e);
+}
+
+int run_new_from(struct run **out, const struct run_config *c, struct model *m,
+                 const struct model_files *open, const struct run_events *e)
+{
     int rc = run_refuse_old(c->checkpoint.folder);
     if (rc == 0)
         rc = run_check_model(c, m);
     if (rc != 0)
         return rc;
     struct run *r = mem_alloc(sizeof *r);
-    rc = r == NULL ? ERR_NOMEM : run_build(r, c, m, e);
+    rc = r == NULL ? ERR_NOMEM : run_build(r, c, m, open, e);
     if (rc == 0)
         rc = run_adapter_begin(r);
     /* Until its first step the model has the run's weights, and no others than before. */

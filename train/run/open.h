@@ -6,6 +6,7 @@
 #include "train/run/events.h"
 
 struct model;
+struct model_files;
 struct run_config;
 
 /*
@@ -15,13 +16,16 @@ struct run_config;
  */
 int run_new(struct run **out, const struct run_config *c, struct model *m,
             const struct run_events *e);
+/* The same; open: the files that the model was just read from, or NULL. */
+int run_new_from(struct run **out, const struct run_config *c, struct model *m,
+                 const struct model_files *open, const struct run_events *e);
 /* NULL-safe. What is not in a checkpoint by now is lost. */
 void run_free(struct run *r);
 
 /* What a new run and one that goes on have in common, in a zeroed run: run_free takes it back,
  * half-built too, and with it run_drop a folder that it has made. */
 int run_build(struct run *r, const struct run_config *c, struct model *m,
-              const struct run_events *e);
+              const struct model_files *open, const struct run_events *e);
 void run_drop(struct run *r);
 
 #endif

@@ -12,7 +12,7 @@
 struct resume {
     struct checkpoint checkpoint; /* verified */
     struct run_config stored;     /* what it was written with; its folder is where it is now */
-    struct model_files model;     /* its weights, from the first check on until they are read */
+    struct model_files model;     /* its weights, from the first check on */
     struct run_config was;        /* stored, resolved for their shape */
     struct run_config config;     /* what it goes on under, resolved too */
     const struct progress *progress;

@@ -144,7 +144,8 @@ static int fill_block(struct weights *w, const struct source *s, const struct pr
 }
 
 /* Memory is used where it is as precise as the file, or as precise as w needs. */
-static int read_weights(struct weights *w, const struct model *m, const struct progress *p)
+static int read_weights(struct weights *w, const struct model *m, const struct source *open,
+                        const struct progress *p)
 {
     const bool adapted = m->adapter != NULL && m->adapter->on;
     bool enough = (w->dtype == DTYPE_F16 || m->params.dtype == DTYPE_F32) && !adapted;
@@ -152,14 +153,16 @@ static int read_weights(struct weights *w, const struct model *m, const struct p
     if (memory && !enough)
         progress_note(p, "the weights in memory are fp16 and no file has them: training starts "
                          "from those");
-    struct source s;
-    int rc = memory ? source_open_model(&s, m) : source_open(&s, m->source, 0, true, NULL);
-    if (rc == 0) {
-        rc = memory ? 0 : check_same(&s, w, m);
-        if (rc == 0)
-            rc = fill_block(w, &s, p);
-        source_close(&s);
-    }
+    struct source own = {0};
+    int rc = 0;
+    if (memory)
+        rc = source_open_model(&own, m);
+    else if (open == NULL)
+        rc = source_open(&own, m->source, 0, true, NULL);
+    const struct source *s = memory || open == NULL ? &own : open;
+    if (rc == 0 && (rc = memory ? 0 : check_same(s, w, m)) == 0)
+        rc = fill_block(w, s, p);
+    source_close(&own);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         rc = err_wrap("cannot read the weights to train%s%s", memory ? "" : " from ",
                       memory ? "" : m->source);
@@ -169,10 +172,16 @@ static int read_weights(struct weights *w, const struct model *m, const struct p
 int weights_init(struct weights *w, const struct model *m, enum dtype dtype,
                  const struct progress *p)
 {
+    return weights_init_from(w, m, NULL, dtype, p);
+}
+
+int weights_init_from(struct weights *w, const struct model *m, const struct source *open,
+                      enum dtype dtype, const struct progress *p)
+{
     *w = (struct weights){.dtype = dtype};
     int rc = allocate_block(w, &m->config);
     if (rc == 0)
-        rc = read_weights(w, m, p);
+        rc = read_weights(w, m, open, p);
     if (rc != 0)
         weights_release(w);
     return rc;

@@ -41,6 +41,10 @@ struct weights {
  */
 int weights_init(struct weights *w, const struct model *m, enum dtype dtype,
                  const struct progress *p);
+/* The same; open: the model's source, where it is open still, so that what was loaded is what is
+ * read; else NULL. */
+int weights_init_from(struct weights *w, const struct model *m, const struct source *open,
+                      enum dtype dtype, const struct progress *p);
 void weights_release(struct weights *w);
 /* How many floats a window has; allocates nothing. */
 size_t weights_window(const struct config *c, enum dtype dtype);

@@ -122,12 +122,24 @@ static int read_config(struct adapter_config *a, struct buf *text, const json_t 
     return rc != 0 || text->n > 0 ? rc : err_set(ERR_FORMAT, "target_modules is empty");
 }
 
-static int open_config(json_t **out, const char *path)
+int adapter_open(struct adapter_folder *f, const char *path)
 {
-    char *name = file_join(path, CONFIG);
-    int rc = name == NULL ? ERR_NOMEM : json_read_file(out, name, MAX_JSON);
+    json_t *o = NULL;
+    *f = (struct adapter_folder){.path = mem_strdup(path)};
+    char *name = f->path == NULL ? NULL : file_join(path, CONFIG);
+    int rc = name == NULL ? ERR_NOMEM : json_read_file(&o, name, MAX_JSON);
     mem_free(name);
+    f->config = o;
+    if (rc != 0)
+        adapter_close(f);
     return rc;
+}
+
+void adapter_close(struct adapter_folder *f)
+{
+    json_decref(f->config);
+    mem_free(f->path);
+    *f = (struct adapter_folder){0};
 }
 
 static int wrap_config(void)
@@ -253,41 +265,52 @@ static int read_tensors(struct adapter *a, const char *path)
     return rc;
 }
 
-int adapter_read(struct adapter **out, const char *path, const struct config *c)
+static int wrap_adapter(const char *path)
+{
+    char shown[SHOWN];
+    return err_wrap("cannot load the adapter %s", file_show(shown, sizeof shown, path));
+}
+
+int adapter_read_open(struct adapter **out, const struct adapter_folder *f, const struct config *c)
 {
     struct adapter_config config = {0};
     struct adapter *a = NULL;
     struct buf targets = {0};
-    json_t *o = NULL;
-    char shown[SHOWN];
-    int rc = open_config(&o, path);
-    if (rc == 0 &&
-        ((rc = read_config(&config, &targets, o)) != 0 || (rc = adapter_new(&a, &config, c)) != 0))
+    int rc = 0;
+    if ((rc = read_config(&config, &targets, f->config)) != 0 ||
+        (rc = adapter_new(&a, &config, c)) != 0)
         rc = wrap_config();
-    if (rc == 0 && (rc = read_tensors(a, path)) == 0 && (a->path = mem_strdup(path)) == NULL)
+    if (rc == 0 && (rc = read_tensors(a, f->path)) == 0 && (a->path = mem_strdup(f->path)) == NULL)
         rc = ERR_NOMEM;
-    json_decref(o);
     buf_release(&targets);
     if (rc == 0) {
         *out = a;
         return 0;
     }
     adapter_free(a);
-    return err_wrap("cannot load the adapter %s", file_show(shown, sizeof shown, path));
+    return wrap_adapter(f->path);
 }
 
-int adapter_base_name(char **out, const char *path)
+int adapter_read(struct adapter **out, const char *path, const struct config *c)
 {
-    json_t *o = NULL;
-    const char *base = NULL;
-    int rc = open_config(&o, path);
-    if (rc == 0 && (rc = json_take_text(o, "base_model_name_or_path", &base)) != 0)
-        rc = wrap_config();
-    *out = NULL;
-    if (rc == 0 && base != NULL && *base != '\0' && (*out = mem_strdup(base)) == NULL)
-        rc = ERR_NOMEM;
-    json_decref(o);
+    struct adapter_folder f;
+    int rc = adapter_open(&f, path);
+    if (rc != 0)
+        return wrap_adapter(path);
+    rc = adapter_read_open(out, &f, c);
+    adapter_close(&f);
     return rc;
+}
+
+int adapter_base_name(char **out, const struct adapter_folder *f)
+{
+    const char *base = NULL;
+    *out = NULL;
+    if (json_take_text(f->config, "base_model_name_or_path", &base) != 0)
+        return wrap_config();
+    if (base != NULL && *base != '\0' && (*out = mem_strdup(base)) == NULL)
+        return ERR_NOMEM;
+    return 0;
 }
 
 /* ---- writing ---- */

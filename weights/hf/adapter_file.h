@@ -10,14 +10,23 @@
 
 /* Whether there is an adapter_config.json. */
 bool adapter_is_folder(const char *path);
+/* One that is open: its configuration was read, once. */
+struct adapter_folder {
+    char *path;   /* owned */
+    void *config; /* JSON */
+};
+int adapter_open(struct adapter_folder *f, const char *path);
+void adapter_close(struct adapter_folder *f); /* of a zeroed one too */
 /*
  * Read and check all of it, for models of shape c. What would compute something else than
  * W + scale A^T B (biases, DoRA, patterns of ranks, ...) is refused by name; so are tensors
  * missing, of another shape, or left over, and values that are NaN or infinite.
  */
+int adapter_read_open(struct adapter **out, const struct adapter_folder *f, const struct config *c);
+/* The same of a folder that is opened for it. */
 int adapter_read(struct adapter **out, const char *path, const struct config *c);
 /* The base model it names, as its file has it, in fresh memory; NULL where it names none. */
-int adapter_base_name(char **out, const char *path);
+int adapter_base_name(char **out, const struct adapter_folder *f);
 /* Its files into a folder that is there; base: where its model is loaded from. */
 int adapter_write(const struct adapter *a, const char *folder, const char *base);
 /* A folder of its own, whole or not at all; a is then in a file. ERR_EXISTS without force. */

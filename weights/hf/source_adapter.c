@@ -12,12 +12,14 @@
 struct adapted {
     struct tensor_reader base;
     const struct low_rank *branch;
+    int at; /* in the source's table */
     enum dtype to, holds; /* as it is handed out, and what must have room for it */
 };
 
 /* What stands around the format of the base. */
 struct state {
-    struct adapted *adapted; /* [n_branches] */
+    struct adapted *adapted; /* [n], of the matrices whose readers these are */
+    int n;
     struct adapter *own;     /* NULL: the adapter is borrowed */
     void *format;
     void (*close)(void *format);
@@ -99,6 +101,17 @@ int source_find_matrix(const struct source *s, const struct low_rank *t)
     return (int)(p - s->table.tensors);
 }
 
+void source_unadapt(struct source *s)
+{
+    struct state *st = s->format;
+    for (int i = 0; i < st->n; i++)
+        s->readers[st->adapted[i].at] = st->adapted[i].base;
+    s->format = st->format;
+    s->close = st->close;
+    st->close = NULL;
+    close_state(st);
+}
+
 /* own_precision: to and holds are those of each tensor. */
 static int adapt_source(struct source *s, const struct adapter *a, bool own_precision,
                         enum dtype holds)
@@ -114,12 +127,15 @@ static int adapt_source(struct source *s, const struct adapter *a, bool own_prec
     s->close = close_state;
     for (int i = 0; i < a->n_branches; i++) {
         int at = source_find_matrix(s, &a->branches[i]);
-        if (at < 0)
+        if (at < 0) {
+            source_unadapt(s);
             return at;
+        }
         struct adapted *x = &st->adapted[i];
-        *x = (struct adapted){.base = s->readers[at], .branch = &a->branches[i]};
+        *x = (struct adapted){.base = s->readers[at], .branch = &a->branches[i], .at = at};
         x->to = own_precision ? x->base.dtype : DTYPE_F32;
         x->holds = own_precision ? x->base.dtype : holds;
+        st->n = i + 1;
         s->readers[at] = (struct tensor_reader){
             .read = read_adapted, .user = x, .dtype = x->to, .out_major = x->base.out_major};
     }

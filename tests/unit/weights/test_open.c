@@ -2,7 +2,9 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
+#include "weights/hf/adapter_file.h"
 #include "weights/load.h"
+#include "weights/open.h"
 #include "weights/save.h"
 
 #include <sys/inotify.h>
@@ -15,14 +17,18 @@ struct fixture {
 };
 
 /* The kernel counts from here on. */
-static void watch_folder(struct fixture *x)
+static void watch_path(struct fixture *x, const char *folder)
 {
     x->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     assert_true(x->watch >= 0);
     /* Reading and closing too, so that two events of opening are never the same twice in a row:
      * those would be reported as one. */
-    assert_true(inotify_add_watch(x->watch, x->scratch.folder, IN_OPEN | IN_ACCESS | IN_CLOSE) >=
-                0);
+    assert_true(inotify_add_watch(x->watch, folder, IN_OPEN | IN_ACCESS | IN_CLOSE) >= 0);
+}
+
+static void watch_folder(struct fixture *x)
+{
+    watch_path(x, x->scratch.folder);
 }
 
 /* How often the file was opened since; no other one more than once. */
@@ -151,11 +157,45 @@ static void saving_and_converting_open_each_file_once(void **state)
     }
 }
 
+/* Beside the base that it names, and on its own. */
+static void an_adapter_is_opened_once(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"adapter_config.json", "adapter_model.safetensors"};
+    for (int i = 0; i < 6; i++) {
+        struct fixture x;
+        struct adapter *a;
+        struct source s;
+        const struct adapter_config k = {.rank = 2, .alpha = 3, .targets = (char[]){"c_attn"}};
+        begin(&x, true);
+        struct model *m = load(x.scratch.folder);
+        assert_ok(adapter_new(&a, &k, &m->config));
+        adapter_randomize(a, 1);
+        assert_ok(adapter_save(a, scratch_path(&x.out, "ad"), x.scratch.folder, false));
+        adapter_free(a);
+        /* What is looked at is the adapter's folder, or the base's. */
+        const bool base = i >= 4;
+        char *watched = mem_strdup(base ? x.scratch.folder : scratch_path(&x.out, "ad"));
+        watch_path(&x, watched);
+        if (i % 2 == 0) {
+            model_free(load(scratch_path(&x.out, "ad")));
+        } else {
+            assert_ok(source_open(&s, scratch_path(&x.out, "ad"), 0, true, NULL));
+            source_close(&s);
+        }
+        assert_int_equal(count_opens(&x, base ? "model.safetensors" : files[i / 2]), 1);
+        mem_free(watched);
+        model_free(m);
+        end(&x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loading_opens_each_file_once),
         cmocka_unit_test(an_index_is_opened_once),
+        cmocka_unit_test(an_adapter_is_opened_once),
         cmocka_unit_test(saving_and_converting_open_each_file_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

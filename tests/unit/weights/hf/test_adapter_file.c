@@ -214,6 +214,16 @@ static void damaged_files_are_refused(void **state)
     close_made(&t);
 }
 
+static int base_of(char **base, const char *path)
+{
+    struct adapter_folder f;
+    int rc = adapter_open(&f, path);
+    if (rc == 0)
+        rc = adapter_base(base, &f);
+    adapter_close(&f);
+    return rc;
+}
+
 static void bases_are_found(void **state)
 {
     (void)state;
@@ -222,20 +232,20 @@ static void bases_are_found(void **state)
     char *base = NULL;
     open_made(&t);
     const char *ad = scratch_path(&t.scratch, "ad");
-    assert_ok(adapter_base(&base, ad));
+    assert_ok(base_of(&base, ad));
     assert_string_equal(base, "random:gpt2");
     mem_free(base);
     assert_ok(adapter_save(t.a, scratch_path(&t.scratch, "ad"), "gpt2-nowhere", true));
-    assert_int_equal(adapter_base(&base, scratch_path(&t.scratch, "ad")), ERR_MISSING);
+    assert_int_equal(base_of(&base, scratch_path(&t.scratch, "ad")), ERR_MISSING);
     assert_non_null(strstr(err_text(), "is for the model gpt2-nowhere, which is not here"));
     assert_int_equal(source_open(&s, scratch_path(&t.scratch, "ad"), 0, true, NULL), ERR_MISSING);
     assert_ok(
         adapter_save(t.a, scratch_path(&t.scratch, "ad"), scratch_path(&t.scratch, "ad"), true));
-    assert_int_equal(adapter_base(&base, scratch_path(&t.scratch, "ad")), ERR_UNSUPPORTED);
+    assert_int_equal(base_of(&base, scratch_path(&t.scratch, "ad")), ERR_UNSUPPORTED);
     assert_non_null(strstr(err_text(), "is an adapter itself"));
     replace(&t.scratch, "ad/adapter_config.json", "\"base_model_name_or_path\"", "\"other\"",
             false);
-    assert_int_equal(adapter_base(&base, scratch_path(&t.scratch, "ad")), ERR_MISSING);
+    assert_int_equal(base_of(&base, scratch_path(&t.scratch, "ad")), ERR_MISSING);
     assert_non_null(strstr(err_text(), "names no base model"));
     close_made(&t);
 }

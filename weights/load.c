@@ -7,6 +7,7 @@
 #include "weights/adapter_base.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/hf/source_adapter.h"
+#include "weights/hf/source_hf.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
 
@@ -168,6 +169,22 @@ int model_files_open(struct model_files *f, const char *path, uint64_t seed,
         rc = (f->path = mem_strdup(path)) == NULL ? ERR_NOMEM
                                                   : source_open(&f->source, path, seed, true, p);
     mem_free(expanded);
+    if (rc != 0)
+        model_files_close(f);
+    return rc;
+}
+
+int model_files_open_folder(struct model_files *f, const char *path, struct file weights,
+                            const struct progress *p)
+{
+    char *file = mem_strdup(weights.path);
+    *f = (struct model_files){.path = mem_strdup(path)};
+    int rc = file == NULL || f->path == NULL ? ERR_NOMEM : 0;
+    if (rc != 0)
+        file_close(&weights);
+    else
+        rc = source_open_hf(&f->source, file, weights, true, p);
+    mem_free(file);
     if (rc != 0)
         model_files_close(f);
     return rc;

@@ -2,6 +2,7 @@
 #define PRATTLE_WEIGHTS_LOAD_H
 /* From a source to a model in memory. */
 #include "model/adapter.h"
+#include "model/base/file.h"
 #include "model/base/progress.h"
 #include "model/model.h"
 #include "weights/tensors/source.h"
@@ -32,6 +33,9 @@ struct model_files {
 };
 int model_files_open(struct model_files *f, const char *path, uint64_t seed,
                      const struct progress *p);
+/* The same of a folder whose model.safetensors is open, as `weights`: it is f's, or closed. */
+int model_files_open_folder(struct model_files *f, const char *path, struct file weights,
+                            const struct progress *p);
 void model_files_close(struct model_files *f);
 /* Once; f stays open, its weights to be read again as they are in the file. */
 int model_read(struct model **out, struct model_files *f, enum dtype dtype,

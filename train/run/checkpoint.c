@@ -190,7 +190,8 @@ int checkpoint_write(const struct run_folder *f, const struct checkpoint_content
 
 /* ---- reading ---- */
 
-static int check_file(const char *folder, const char *name, const json_t *said,
+/* keep: where it stays open, so that what was verified is what is read; NULL: nowhere. */
+static int check_file(const char *folder, const char *name, const json_t *said, struct file *keep,
                       const struct progress *p)
 {
     int64_t bytes = -1;
@@ -212,31 +213,52 @@ static int check_file(const char *folder, const char *name, const json_t *said,
                          f.bytes, bytes);
         else if ((rc = hash_file(hex, &f, p)) == 0 && strcmp(hex, sha) != 0)
             rc = err_set(ERR_FORMAT, "%s is not what was written: its SHA-256 differs", shown);
-        file_close(&f);
+        if (rc == 0 && keep != NULL)
+            *keep = f;
+        else
+            file_close(&f);
     }
     mem_free(path);
     return rc;
 }
 
-static int read_json(json_t **out, const char *folder, const char *name)
+static int check_version(const json_t *o, const char *name)
 {
-    char *path = file_join(folder, name);
-    int rc = path == NULL ? ERR_NOMEM : json_read_file(out, path, MAX_JSON);
-    mem_free(path);
-    if (rc == ERR_MISSING)
-        rc = err_set(ERR_FORMAT, "%s is missing", name);
     int64_t version = 0;
-    if (rc == 0 && (rc = json_take_int(*out, "version", 0, INT32_MAX, &version)) == 0 &&
-        version != VERSION)
+    int rc = json_take_int(o, "version", 0, INT32_MAX, &version);
+    if (rc == 0 && version != VERSION)
         rc = err_set(ERR_MISMATCH, "%s is of version %" PRId64 ", this program reads %d", name,
                      version, VERSION);
     return rc;
 }
 
-static int check_files(const char *folder, const struct progress *p)
+static int read_manifest(json_t **out, const char *folder)
+{
+    char *path = file_join(folder, MANIFEST);
+    int rc = path == NULL ? ERR_NOMEM : json_read_file(out, path, MAX_JSON);
+    mem_free(path);
+    if (rc == ERR_MISSING)
+        rc = err_set(ERR_FORMAT, "%s is missing", MANIFEST);
+    return rc == 0 ? check_version(*out, MANIFEST) : rc;
+}
+
+/* The files that are read later, open since they were verified. */
+struct verified {
+    struct file state, blocks, weights;
+};
+
+static struct file *file_kept(struct verified *v, const char *name)
+{
+    return strcmp(name, STATE) == 0       ? &v->state
+           : strcmp(name, BLOCKS) == 0    ? &v->blocks
+           : strcmp(name, needed[1]) == 0 ? &v->weights
+                                          : NULL;
+}
+
+static int check_files(struct verified *v, const char *folder, const struct progress *p)
 {
     json_t *manifest = NULL;
-    int rc = read_json(&manifest, folder, MANIFEST);
+    int rc = read_manifest(&manifest, folder);
     json_t *files = json_object_get(manifest, "files"), *said;
     const char *name;
     bool adapter = json_object_get(files, of_adapter[0]) != NULL;
@@ -248,31 +270,39 @@ static int check_files(const char *folder, const struct progress *p)
     if (rc == 0)
         json_object_foreach(files, name, said)
         {
-            if ((rc = check_file(folder, name, said, p)) != 0)
+            if ((rc = check_file(folder, name, said, file_kept(v, name), p)) != 0)
                 break;
         }
     json_decref(manifest);
     return rc;
 }
 
-static int open_blocks(struct checkpoint *c)
+/* Takes the file. */
+static int open_blocks(struct checkpoint *c, struct file *file)
 {
-    char *path = file_join(c->path, BLOCKS);
-    int rc = path == NULL || (c->blocks = mem_alloc(sizeof *c->blocks)) == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && (rc = tensor_file_open_as(c->blocks, path, safetensors_open_file)) != 0) {
+    struct file taken = *file;
+    if ((c->blocks = mem_alloc(sizeof *c->blocks)) == NULL)
+        return ERR_NOMEM;
+    *file = (struct file){.fd = -1};
+    int rc = safetensors_open_file(c->blocks, taken);
+    if (rc != 0) {
         mem_free(c->blocks);
         c->blocks = NULL;
     }
-    mem_free(path);
     return rc;
 }
 
-static int read_state(struct checkpoint *c)
+static int read_state(struct checkpoint *c, const struct file *file)
 {
+    struct buf text = {0};
     json_t *o = NULL;
     int64_t step = -1;
-    int rc = read_json(&o, c->path, STATE);
-    if (rc == 0 && (rc = json_take_int(o, "step", 0, INT64_MAX, &step)) == 0 && step < 0)
+    int rc = file_read_whole(&text, file, MAX_JSON);
+    if (rc == 0 && (rc = json_read_text(&o, buf_text(&text), text.n)) != 0)
+        rc = file_wrap(file->path);
+    buf_release(&text);
+    if (rc == 0 && (rc = check_version(o, STATE)) == 0 &&
+        (rc = json_take_int(o, "step", 0, INT64_MAX, &step)) == 0 && step < 0)
         rc = err_set(ERR_FORMAT, "%s does not say the step", STATE);
     json_t *run = json_object_get(o, "run");
     if (rc == 0 && !json_is_object(run))
@@ -292,9 +322,13 @@ static int open_one(struct checkpoint *c, char *path, const struct progress *p)
     *c = (struct checkpoint){.path = path};
     if (path == NULL)
         return ERR_NOMEM;
-    int rc = check_files(path, p);
-    if (rc == 0 && (rc = read_state(c)) == 0)
-        rc = open_blocks(c);
+    struct verified v = {0};
+    int rc = check_files(&v, path, p);
+    if (rc == 0 && (rc = read_state(c, &v.state)) == 0)
+        rc = open_blocks(c, &v.blocks);
+    c->weights = v.weights;
+    file_close(&v.state);
+    file_close(&v.blocks);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         rc = err_wrap("checkpoint %s", file_show(shown, sizeof shown, path));
     if (rc != 0)
@@ -362,6 +396,7 @@ void checkpoint_close(struct checkpoint *c)
     if (c->blocks != NULL)
         tensor_file_close(c->blocks);
     mem_free(c->blocks);
+    file_close(&c->weights);
     json_decref(c->state);
     mem_free(c->path);
     *c = (struct checkpoint){0};

@@ -2,7 +2,8 @@
 #define PRATTLE_TRAIN_RUN_RESUME_H
 /*
  * How a run goes on from a checkpoint: opened, checked against what is asked for, begun. What was
- * checked is what is used: its configuration is read once, and its files stay open.
+ * checked is what is used: its configuration is read once, and the files of its state, weights and
+ * optimizer stay open from when their checksums were taken.
  */
 #include "train/config/run_config.h"
 #include "train/run/checkpoint.h"

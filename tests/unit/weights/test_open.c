@@ -1,4 +1,5 @@
 /* A model's files are opened once each: what was looked at and checked is what is read. */
+#include "tests/lib/opens.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
@@ -7,8 +8,6 @@
 #include "weights/open.h"
 #include "weights/save.h"
 
-#include <sys/inotify.h>
-
 static const char model[] = "random:tests/cli/data/config.json";
 
 struct fixture {
@@ -16,14 +15,9 @@ struct fixture {
     int watch;
 };
 
-/* The kernel counts from here on. */
 static void watch_path(struct fixture *x, const char *folder)
 {
-    x->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    assert_true(x->watch >= 0);
-    /* Reading and closing too, so that two events of opening are never the same twice in a row:
-     * those would be reported as one. */
-    assert_true(inotify_add_watch(x->watch, folder, IN_OPEN | IN_ACCESS | IN_CLOSE) >= 0);
+    x->watch = opens_watch(folder);
 }
 
 static void watch_folder(struct fixture *x)
@@ -31,32 +25,9 @@ static void watch_folder(struct fixture *x)
     watch_path(x, x->scratch.folder);
 }
 
-/* How often the file was opened since; no other one more than once. */
 static int count_opens(struct fixture *x, const char *name)
 {
-    struct {
-        char name[64];
-        int n;
-    } seen[16] = {0};
-    _Alignas(struct inotify_event) char bytes[1 << 16];
-    int opens = 0;
-    for (ssize_t n; (n = read(x->watch, bytes, sizeof bytes)) > 0;)
-        for (ssize_t at = 0; at < n;) {
-            const struct inotify_event *e = (const void *)(bytes + at);
-            at += (ssize_t)(sizeof *e + e->len);
-            assert_false(e->mask & IN_Q_OVERFLOW);
-            if (!(e->mask & IN_OPEN) || e->mask & IN_ISDIR || e->len == 0)
-                continue;
-            size_t i = 0;
-            while (seen[i].n > 0 && strcmp(seen[i].name, e->name) != 0)
-                assert_true(++i < sizeof seen / sizeof *seen);
-            snprintf(seen[i].name, sizeof seen[i].name, "%s", e->name);
-            if (++seen[i].n > 1)
-                fail_msg("%s was opened %d times", e->name, seen[i].n);
-            opens += strcmp(e->name, name) == 0;
-        }
-    close(x->watch);
-    return opens;
+    return opens_count(x->watch, name);
 }
 
 static void convert(const struct fixture *x, const char *name)

@@ -1,5 +1,6 @@
 /* A run: whatever interrupts it, it ends at the bits of one that nothing interrupted. */
 #include "model/base/par.h"
+#include "tests/lib/opens.h"
 #include "tests/lib/trial.h"
 
 #include <pthread.h>
@@ -173,10 +174,38 @@ static void test_no_allocation_in_a_step(void **state)
     trial_close(&t);
 }
 
+/* What was verified is what is gone on from: nothing with numbers is opened again by its name. */
+static void test_resuming_opens_each_file_once(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"model.safetensors", "training.safetensors", "state.json",
+                                        "manifest.json"};
+    struct trial t;
+    struct resume q;
+    struct run *r;
+    const struct run_events e = {0};
+    trial_open(&t, NULL);
+    trial_finish(&t);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct model *m = NULL;
+        const int watch = opens_watch(scratch_path(&t.scratch, "run/step-000012"));
+        assert_ok(run_resume_open(&q, scratch_path(&t.scratch, "run"), NULL));
+        assert_ok(run_resume_check(&q, &q.stored));
+        assert_ok(model_read(&m, &q.model, DTYPE_F16, NULL));
+        assert_ok(run_resume(&r, &q, m, &e));
+        assert_int_equal(opens_count_of(watch, files[i]), 1);
+        run_free(r);
+        run_resume_close(&q);
+        model_free(m);
+    }
+    trial_close(&t);
+}
+
 int main(void)
 {
 #define IN_MODE(test, i) cmocka_unit_test_prestate(test, (void *)trial_modes[i])
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resuming_opens_each_file_once),
         IN_MODE(test_paused_between_micro_batches, 0),
         IN_MODE(test_paused_anywhere, 0),
         IN_MODE(test_other_team_in_the_middle, 0),

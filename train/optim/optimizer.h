@@ -68,14 +68,6 @@ void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
  * until it is set. */
 float optimizer_limit(const struct optimizer *o);
 void optimizer_set_limit(struct optimizer *o, float limit);
-/* A further condition on the weights after a step. */
-struct optimizer_guard {
-    double reach; /* not asked while a bound of every weight's size is at most this */
-    /* Whether a step may set the block to these weights [n] (exact but for the last place). Called
-     * outside the team. */
-    bool (*allows)(void *user, const float *weights);
-    void *user;
-};
 /* For weights in fp32. g is copied, its user borrowed. ERR_NOMEM: there is no guard then. */
 int optimizer_set_guard(struct optimizer *o, const struct optimizer_guard *g);
 /* The number of steps taken. With the blocks below it is the whole state of an optimizer. */

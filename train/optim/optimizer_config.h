@@ -32,4 +32,13 @@ void optimizer_config_init(struct optimizer_config *c);
 /* The first moment's type, DTYPE_F32 or DTYPE_F16, for weights of type dtype. */
 enum dtype optimizer_moment(const struct optimizer_config *c, enum dtype dtype);
 
+/* A further condition on the weights after a step. */
+struct optimizer_guard {
+    double reach; /* not asked while a bound of every weight's size is at most this */
+    /* Whether a step may set the block to these weights [n] (exact but for the last place). Called
+     * outside the team. */
+    bool (*allows)(void *user, const float *weights);
+    void *user;
+};
+
 #endif

@@ -21,14 +21,24 @@ struct slot {
     char sentence[SENTENCE_BYTES]; /* of the failure: errors are kept by thread */
 };
 
+/* A run of the stream that has windows. */
+struct window_source {
+    uint64_t first, n_tokens, windows;
+    const char *name; /* for sentences; borrowed */
+    uint64_t epoch;   /* that `order` is of; the preparing thread's, both */
+    struct permutation order;
+};
+
 struct batches {
     const struct dataset *data;
     int batch, length;
-    uint64_t stride, windows, seed, given;
+    uint64_t stride, seed, given;
     bool shuffle;
-    uint64_t epoch; /* that `order` is of; the preparing thread's */
-    struct permutation order;
-    token_id *scratch; /* [length + 1]; the preparing thread's */
+    struct window_source *sources; /* [n_sources]; owned */
+    int n_sources;
+    struct draws *draws;       /* NULL: one source without a mixture, or not planned yet */
+    struct draw_cursor cursor; /* the preparing thread's */
+    token_id *scratch;         /* [length + 1]; the preparing thread's */
     struct slot slots[2];
     int next; /* the slot that is, or will be, prepared; the caller has the other */
     /* Under the lock: `work` belongs to the thread while it is set. */
@@ -38,20 +48,37 @@ struct batches {
     bool started, work, stop;
 };
 
-/* ids and labels of one window; those behind the stream's end have no labels. */
+/* The source that window `number` of the run is from, and in *number which of that source's. */
+static int find_source(struct batches *b, uint64_t *number)
+{
+    if (b->draws == NULL)
+        return 0;
+    if (b->cursor.window != *number)
+        draw_cursor_move(b->draws, &b->cursor, *number);
+    return draw_cursor_next(b->draws, &b->cursor, number);
+}
+
+/* The permutations of sources are those of epochs that no run reaches. */
+static void shuffle_source(struct batches *b, int source, uint64_t epoch)
+{
+    struct window_source *s = &b->sources[source];
+    permutation_init(&s->order, s->windows, b->seed, epoch | (uint64_t)source << 56);
+    s->epoch = epoch;
+}
+
+/* ids and labels of one window; those behind the source's end have no labels. */
 static int read_window(struct batches *b, token_id *ids, token_id *labels, uint64_t number)
 {
-    const struct dataset *d = b->data;
-    uint64_t epoch = number / b->windows, window = number % b->windows;
-    if (b->shuffle && epoch != b->epoch) {
-        permutation_init(&b->order, b->windows, b->seed, epoch);
-        b->epoch = epoch;
-    }
+    const int source = find_source(b, &number);
+    struct window_source *s = &b->sources[source];
+    uint64_t epoch = number / s->windows, window = number % s->windows;
+    if (b->shuffle && epoch != s->epoch)
+        shuffle_source(b, source, epoch);
     if (b->shuffle)
-        window = permutation_at(&b->order, window);
-    uint64_t start = window * b->stride, left = d->n_tokens - start;
+        window = permutation_at(&s->order, window);
+    uint64_t start = window * b->stride, left = s->n_tokens - start;
     size_t n = left <= (uint64_t)b->length ? (size_t)left - 1 : (size_t)b->length;
-    int rc = n == 0 ? 0 : dataset_read(d, b->scratch, start, n + 1);
+    int rc = n == 0 ? 0 : dataset_read(b->data, b->scratch, s->first + start, n + 1);
     if (rc != 0)
         return rc;
     for (size_t i = 0; i < (size_t)b->length; i++) {
@@ -127,30 +154,53 @@ static uint64_t count_windows(uint64_t n_tokens, uint64_t length, uint64_t strid
     return stride > length ? (labels - 1) / stride + 1 : (labels - length - 1) / stride + 2;
 }
 
-static int check_batches(const struct dataset *d, const struct data_config *c, int batch,
-                         int length)
+static int check_sizes(const struct data_config *c, int batch, int length)
 {
     if (batch < 1 || length < 1 || length == INT32_MAX || c->stride < 0)
         return err_set(ERR_RANGE,
                        "batches of %d x %d with a stride of %d: expected at least 1 x 1 and 0",
                        batch, length, c->stride);
+    return 0;
+}
+
+static int check_source(const struct window_source *s, int length)
+{
     char shown[200];
-    file_show(shown, sizeof shown, d->name);
-    if (d->n_tokens < 2)
+    file_show(shown, sizeof shown, s->name);
+    if (s->n_tokens < 2)
         return err_set(ERR_RANGE, "%s has %" PRIu64 " tokens for training, expected at least 2",
-                       shown, d->n_tokens);
-    if (d->n_tokens <= (uint64_t)length)
+                       shown, s->n_tokens);
+    if (s->n_tokens <= (uint64_t)length)
         return err_set(ERR_RANGE,
                        "%s has %" PRIu64 " tokens for training, expected at least %d for a window "
                        "of %d: more text, or a sequence_length of at most %" PRIu64,
-                       shown, d->n_tokens, length + 1, length, d->n_tokens - 1);
+                       shown, s->n_tokens, length + 1, length, s->n_tokens - 1);
     return 0;
+}
+
+/* The sources of the mixture, or all of the stream as the one. */
+static int find_sources(struct batches *b, const struct dataset *d)
+{
+    const bool mixed = d->mixture.n > 0;
+    b->n_sources = mixed ? d->mixture.n_sources : 1;
+    b->sources = mem_array((size_t)b->n_sources, sizeof *b->sources);
+    int rc = b->sources == NULL ? ERR_NOMEM : 0;
+    for (int i = 0; i < b->n_sources && rc == 0; i++) {
+        struct window_source *s = &b->sources[i];
+        s->name = mixed ? mixture_path(&d->mixture, i) : d->name;
+        s->first = mixed ? d->sources[i].first : 0;
+        s->n_tokens = mixed ? d->sources[i].n_tokens : d->n_tokens;
+        s->epoch = UINT64_MAX;
+        if ((rc = check_source(s, b->length)) == 0)
+            s->windows = count_windows(s->n_tokens, (uint64_t)b->length, b->stride);
+    }
+    return rc;
 }
 
 int batches_new(struct batches **out, const struct dataset *d, const struct data_config *c,
                 int batch, int length)
 {
-    int rc = check_batches(d, c, batch, length);
+    int rc = check_sizes(c, batch, length);
     if (rc != 0)
         return rc;
     struct batches *b = mem_alloc(sizeof *b);
@@ -159,12 +209,11 @@ int batches_new(struct batches **out, const struct dataset *d, const struct data
     *b = (struct batches){.data = d, .batch = batch, .length = length, .seed = c->seed};
     b->stride = (uint64_t)(c->stride > 0 ? c->stride : length);
     b->shuffle = c->shuffle;
-    b->windows = count_windows(d->n_tokens, (uint64_t)length, b->stride);
-    b->epoch = UINT64_MAX;
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
-    b->scratch = mem_array((size_t)length + 1, sizeof *b->scratch);
-    rc = b->scratch == NULL ? ERR_NOMEM : 0;
+    rc = find_sources(b, d);
+    if (rc == 0 && (b->scratch = mem_array((size_t)length + 1, sizeof *b->scratch)) == NULL)
+        rc = ERR_NOMEM;
     for (int i = 0; i < 2 && rc == 0; i++) {
         size_t n = (size_t)batch * (size_t)length;
         b->slots[i].ids = mem_array(n, sizeof(token_id));
@@ -178,8 +227,43 @@ int batches_new(struct batches **out, const struct dataset *d, const struct data
         batches_free(b);
         return rc;
     }
-    batches_seek(b, 0);
+    if (d->mixture.n == 0)
+        batches_seek(b, 0);
     *out = b;
+    return 0;
+}
+
+/* Its place taken while nothing is in work; what was prepared by the plan before is left. */
+static void replace_draws(struct batches *b, struct draws *fresh)
+{
+    pthread_mutex_lock(&b->lock);
+    finish_slots(b);
+    draws_free(b->draws);
+    b->draws = fresh;
+    b->cursor = (struct draw_cursor){0};
+    order_slots(b, b->given);
+    pthread_mutex_unlock(&b->lock);
+}
+
+int batches_plan(struct batches *b, int64_t n_steps, int per_step)
+{
+    const struct mixture *m = &b->data->mixture;
+    struct draws *fresh = NULL;
+    uint64_t windows[MIXTURE_MAX];
+    if (m->n == 0)
+        return 0;
+    for (int i = 0; i < b->n_sources; i++)
+        windows[i] = b->sources[i].windows;
+    int rc = draws_new(&fresh, m, windows, n_steps, (uint64_t)per_step);
+    if (rc == 0 && b->draws != NULL && !draws_agree(b->draws, fresh, b->given))
+        rc = err_set(ERR_MISMATCH, "the run cannot become longer or shorter: parts of it in which "
+                                   "sources of the data are drawn would begin or end elsewhere in "
+                                   "the steps already taken");
+    if (rc != 0) {
+        draws_free(fresh);
+        return rc;
+    }
+    replace_draws(b, fresh);
     return 0;
 }
 
@@ -198,6 +282,8 @@ void batches_free(struct batches *b)
         mem_free(b->slots[i].labels);
     }
     mem_free(b->scratch);
+    mem_free(b->sources);
+    draws_free(b->draws);
     pthread_cond_destroy(&b->changed);
     pthread_mutex_destroy(&b->lock);
     mem_free(b);
@@ -205,7 +291,20 @@ void batches_free(struct batches *b)
 
 uint64_t batches_per_epoch(const struct batches *b)
 {
-    return b->windows;
+    uint64_t n = 0;
+    for (int i = 0; i < b->n_sources; i++)
+        n += b->sources[i].windows;
+    return n;
+}
+
+uint64_t batches_of_source(const struct batches *b, int source)
+{
+    return b->sources[source].windows;
+}
+
+const struct draws *batches_draws(const struct batches *b)
+{
+    return b->draws;
 }
 
 uint64_t batches_given(const struct batches *b)

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "train/data/text_cache.h"
 
+#include <math.h>
 #include <openssl/evp.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -62,6 +63,8 @@ void dataset_close(struct dataset *d)
     mem_free(d->name);
     mem_free(d->parts);
     mem_free(d->documents);
+    mem_free(d->sources);
+    mixture_release(&d->mixture);
     *d = (struct dataset){0};
 }
 
@@ -100,32 +103,32 @@ static int open_sources(struct data_files *f, const struct data_sources *s,
     return rc;
 }
 
-/* All files that `paths` names, checked; one user. */
-static int files_open(struct data_files **out, const char *paths, const struct data_config *c,
-                      const struct tokenizer *t, int n_vocab, const struct progress *p)
+static int more_files(struct data_files *f, size_t more)
+{
+    struct token_file *list = mem_grow(f->list, f->n * sizeof *list, (f->n + more) * sizeof *list);
+    if (list == NULL)
+        return ERR_NOMEM;
+    f->list = list;
+    return 0;
+}
+
+/* All files that `paths` names, checked, behind those there are. */
+static int files_add(struct data_files *f, const char *paths, const struct data_config *c,
+                     const struct tokenizer *t, int n_vocab, const struct progress *p)
 {
     struct data_sources sources = {0};
     bool generated = strcmp(paths, "generated") == 0;
-    struct data_files *f = mem_alloc(sizeof *f);
-    int rc = f == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && !generated)
-        rc = data_sources_find(&sources, paths);
-    if (rc == 0) {
-        f->users = 1;
-        f->list = mem_array(generated ? 1 : sources.n, sizeof *f->list);
-        rc = f->list == NULL ? ERR_NOMEM : 0;
-    }
+    size_t first = f->n;
+    int rc = generated ? 0 : data_sources_find(&sources, paths);
+    if (rc == 0)
+        rc = more_files(f, generated ? 1 : sources.n);
     if (rc == 0 && generated)
         rc = token_file_generate(&f->list[f->n++], (uint64_t)c->generated_tokens, c->seed, n_vocab);
     else if (rc == 0)
         rc = open_sources(f, &sources, c, t, p);
-    for (size_t i = 0; rc == 0 && i < f->n; i++)
+    for (size_t i = first; rc == 0 && i < f->n; i++)
         rc = token_file_check(&f->list[i], n_vocab, t == NULL ? TOKEN_NONE : tokenizer_eos(t), p);
     data_sources_release(&sources);
-    if (rc == 0)
-        *out = f;
-    else
-        files_drop(f);
     return rc;
 }
 
@@ -164,6 +167,19 @@ static int side_add(struct side *s, size_t file, uint64_t first, uint64_t n)
     return buf_add(&s->documents, &d->n_tokens, sizeof d->n_tokens);
 }
 
+/* Which tokens are drawn how often, whatever their paths. */
+static void digest_mixture(EVP_MD_CTX *h, const struct dataset *d)
+{
+    for (size_t i = 0; i < d->mixture.n; i++) {
+        const struct mixture_entry *e = &d->mixture.list[i];
+        const struct data_source_range *s = &d->sources[e->source];
+        const uint64_t places[] = {(uint64_t)e->source, s->first, s->n_tokens};
+        const double said[] = {isnan(e->weight) ? -1 : e->weight, e->from, e->until};
+        EVP_DigestUpdate(h, places, sizeof places);
+        EVP_DigestUpdate(h, said, sizeof said);
+    }
+}
+
 /* What the side is becomes the dataset's own, with its identity. */
 static int side_end(struct side *s, const char *name, int n_vocab)
 {
@@ -182,32 +198,34 @@ static int side_end(struct side *s, const char *name, int n_vocab)
             EVP_DigestUpdate(h, d->files->list[i].digest, sizeof d->files->list[i].digest);
         EVP_DigestUpdate(h, d->parts, d->n_parts * sizeof *d->parts);
         EVP_DigestUpdate(h, d->documents, (d->n_documents + 1) * sizeof *d->documents);
+        digest_mixture(h, d);
         EVP_DigestFinal_ex(h, d->identity, NULL);
     }
     EVP_MD_CTX_free(h);
     return rc;
 }
 
-static void count_all(const struct data_files *f, uint64_t *tokens, uint64_t *documents)
+static void count_all(const struct data_files *f, size_t first, uint64_t *tokens,
+                      uint64_t *documents)
 {
     *tokens = *documents = 0;
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = first; i < f->n; i++) {
         *tokens += f->list[i].n_tokens;
         *documents += f->list[i].n_documents;
     }
 }
 
-/* Deal the documents of all files to the two sides. */
+/* Deal the documents of the files from `first` on to the two sides. */
 static int deal_files(struct side *train, struct side *held, const struct data_files *f,
-                      double fraction)
+                      size_t first_file, double fraction)
 {
     uint64_t tokens, documents, at = 0, k = 0;
-    count_all(f, &tokens, &documents);
+    count_all(f, first_file, &tokens, &documents);
     bool tail = (uint64_t)((double)documents * fraction) == 0;
     uint64_t cut = tail ? (uint64_t)((double)tokens * fraction) : 0;
     uint64_t kept = tokens - (cut > 1 ? cut : 0); /* one token alone has nothing that follows */
     int rc = 0;
-    for (size_t i = 0; i < f->n; i++)
+    for (size_t i = first_file; i < f->n; i++)
         for (uint64_t j = 0; j < f->list[i].n_documents && rc == 0; j++, k++) {
             uint64_t first = f->list[i].documents[j], n = f->list[i].documents[j + 1] - first;
             bool out =
@@ -221,25 +239,62 @@ static int deal_files(struct side *train, struct side *held, const struct data_f
     return rc;
 }
 
-/* Put together what `paths` names; what is held out goes to *held. */
-static int open_stream(struct dataset *d, struct dataset *held, const char *paths, double fraction,
-                       const struct data_config *c, const struct tokenizer *t, int n_vocab,
-                       const struct progress *p)
+/* How a stream is put together. */
+struct stream {
+    struct data_files *files;
+    struct side sides[2]; /* what is trained on, what is held out */
+    double fraction;
+    const struct data_config *config;
+    const struct tokenizer *tokenizer;
+    int n_vocab;
+    const struct progress *progress;
+};
+
+/* What `paths` names, behind what there is. */
+static int stream_add(struct stream *s, const char *paths)
 {
-    struct data_files *files = NULL;
-    struct side sides[2] = {{.d = d}, {.d = held}};
-    int rc = files_open(&files, paths, c, t, n_vocab, p);
-    for (int i = 0; i < 2 && rc == 0; i++)
-        rc = side_begin(&sides[i], files);
-    if (rc == 0)
-        rc = deal_files(&sides[0], &sides[1], files, fraction);
-    for (int i = 0; i < 2 && rc == 0; i++)
-        rc = side_end(&sides[i], paths, n_vocab);
-    for (int i = 0; i < 2; i++) {
-        buf_release(&sides[i].parts);
-        buf_release(&sides[i].documents);
+    size_t first = s->files->n;
+    int rc = files_add(s->files, paths, s->config, s->tokenizer, s->n_vocab, s->progress);
+    return rc == 0 ? deal_files(&s->sides[0], &s->sides[1], s->files, first, s->fraction) : rc;
+}
+
+/* Each source once, one after another. */
+static int stream_add_mixture(struct stream *s, const struct mixture *m)
+{
+    struct dataset *d = s->sides[0].d;
+    int rc =
+        (d->sources = mem_array((size_t)m->n_sources, sizeof *d->sources)) == NULL ? ERR_NOMEM : 0;
+    for (int i = 0; i < m->n_sources && rc == 0; i++) {
+        char *paths = data_list_path(mixture_path(m, i));
+        d->sources[i].first = d->n_tokens;
+        rc = paths == NULL ? ERR_NOMEM : stream_add(s, paths);
+        d->sources[i].n_tokens = d->n_tokens - d->sources[i].first;
+        mem_free(paths);
     }
-    files_drop(files);
+    return rc;
+}
+
+/* Put together what `paths` names; what is held out goes to the second side. */
+static int open_stream(struct stream *s, const char *paths)
+{
+    struct mixture *m = &s->sides[0].d->mixture;
+    int rc = s->config->mixture ? mixture_parse(m, paths) : 0;
+    if (rc != 0)
+        return err_wrap("data");
+    if ((s->files = mem_alloc(sizeof *s->files)) == NULL)
+        return ERR_NOMEM;
+    s->files->users = 1;
+    for (int i = 0; i < 2 && rc == 0; i++)
+        rc = side_begin(&s->sides[i], s->files);
+    if (rc == 0)
+        rc = m->n > 0 ? stream_add_mixture(s, m) : stream_add(s, paths);
+    for (int i = 0; i < 2 && rc == 0; i++)
+        rc = side_end(&s->sides[i], paths, s->n_vocab);
+    for (int i = 0; i < 2; i++) {
+        buf_release(&s->sides[i].parts);
+        buf_release(&s->sides[i].documents);
+    }
+    files_drop(s->files);
     return rc;
 }
 
@@ -251,15 +306,25 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
     bool separate = *c->validation != '\0';
     struct dataset none = {0};
     struct data_config other = *c; /* borrows its texts */
+    struct stream s = {.sides = {{.d = train}, {.d = validation}},
+                       .fraction = separate ? 0 : fraction,
+                       .config = c,
+                       .tokenizer = t,
+                       .n_vocab = n_vocab,
+                       .progress = p};
     int rc = 0;
     if (!(fraction >= 0 && fraction < 1))
         rc = err_set(ERR_RANGE, "validation_fraction is %g, expected 0 to less than 1", fraction);
     if (rc == 0)
-        rc = open_stream(train, validation, c->data, separate ? 0 : fraction, c, t, n_vocab, p);
+        rc = open_stream(&s, c->data);
     if (rc == 0 && separate) {
         dataset_close(validation);
         other.seed++; /* what is generated to measure on is not what is trained on */
-        rc = open_stream(validation, &none, c->validation, 0, &other, t, n_vocab, p);
+        other.mixture = false;
+        s.sides[0] = (struct side){.d = validation};
+        s.sides[1] = (struct side){.d = &none};
+        s.config = &other;
+        rc = open_stream(&s, c->validation);
         if (rc != 0)
             err_wrap("validation data");
         dataset_close(&none);

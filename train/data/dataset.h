@@ -7,6 +7,7 @@
  */
 #include "model/base/progress.h"
 #include "model/tokenizer/tokenizer.h"
+#include "train/data/mixture.h"
 #include "train/data/token_file.h"
 
 struct data_config {
@@ -14,6 +15,7 @@ struct data_config {
      * (all files in them, by name, those that begin with a dot left out), Megatron
      * prefixes. "\," is a comma in a path. */
     char *data;
+    bool mixture;              /* data may be several sources with weights (mixture.h) */
     char *validation;          /* the same, for validation; "": validation_fraction of data */
     float validation_fraction; /* of the documents, spread evenly; 0: none is held out */
     char *document_separator;  /* between documents of a text file; "" or "file": each is one */
@@ -28,21 +30,30 @@ void data_config_release(struct data_config *c);
 
 struct data_part; /* a run of the stream within one file */
 
+/* A source of a mixture: a run of the stream. */
+struct data_source_range {
+    uint64_t first, n_tokens;
+};
+
 struct dataset {
     uint64_t n_tokens, n_documents;
     char *name;  /* of what it is made of, for sentences; owned */
     int n_vocab; /* every id is below it */
     /* SHA-256 of ids and bounds: changed data is noticed. Of a file beyond DATA_WHOLE_BYTES that
-     * came as tokens it has a thousand places only, and the size: a change elsewhere is not. */
+     * came as tokens it has a thousand places only, and the size: a change elsewhere is not. Of a
+     * mixture it has the weights too. */
     unsigned char identity[32];
     struct data_files *files; /* shared by the two parts of one stream */
     struct data_part *parts;  /* [n_parts]; owned */
     size_t n_parts;
-    uint64_t *documents; /* [n_documents + 1], where each begins; owned */
+    uint64_t *documents;    /* [n_documents + 1], where each begins; owned */
+    struct mixture mixture; /* whose sources follow one another in the stream; n 0: none */
+    struct data_source_range *sources; /* [mixture.n_sources]; owned */
 };
 
 /*
- * The two parts of what the configuration names. Text is encoded, each document closed by
+ * The two parts of what the configuration names; of a mixture each source gives its part to
+ * validation. Text is encoded, each document closed by
  * the end-of-text token where the tokenizer has one, once: into a Megatron data set in
  * $XDG_CACHE_HOME/prattle/data, named by the SHA-256 of the texts and the tokenizer.
  * Without validation data *validation has no tokens. Where the fraction is less than one

@@ -266,6 +266,21 @@ int data_sources_find(struct data_sources *out, const char *paths)
     return rc;
 }
 
+char *data_list_path(const char *path)
+{
+    struct buf out = {0};
+    int rc = buf_str(&out, "");
+    for (; *path != '\0' && rc == 0; path++) {
+        if (*path == ',' || *path == '\\')
+            rc = buf_char(&out, '\\');
+        if (rc == 0)
+            rc = buf_char(&out, *path);
+    }
+    if (rc != 0)
+        buf_release(&out);
+    return out.data;
+}
+
 void data_sources_release(struct data_sources *s)
 {
     for (size_t i = 0; i < s->n; i++)

@@ -27,6 +27,8 @@ struct data_sources {
  */
 int data_sources_find(struct data_sources *out, const char *paths);
 void data_sources_release(struct data_sources *s);
+/* A path as a list of one, in fresh memory. */
+char *data_list_path(const char *path);
 
 /* Of a name: whether it says an object a line. */
 bool data_is_json_lines(const char *name);

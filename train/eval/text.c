@@ -9,27 +9,12 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "train/data/source.h"
 #include "train/eval/token_sums.h"
 #include "train/eval/windows.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* A path as an element of a list of paths. */
-static char *listed_paths(const char *path)
-{
-    struct buf out = {0};
-    int rc = 0;
-    for (; *path != '\0' && rc == 0; path++) {
-        if (*path == ',' || *path == '\\')
-            rc = buf_char(&out, '\\');
-        if (rc == 0)
-            rc = buf_char(&out, *path);
-    }
-    if (rc != 0)
-        buf_release(&out);
-    return out.data;
-}
 
 static int open_text(struct dataset *d, const struct evaluation *ev)
 {
@@ -41,7 +26,7 @@ static int open_text(struct dataset *d, const struct evaluation *ev)
         return rc;
     mem_free(c.data);
     c.validation_fraction = 0;
-    rc = (c.data = listed_paths(ev->path)) == NULL ? ERR_NOMEM : 0;
+    rc = (c.data = data_list_path(ev->path)) == NULL ? ERR_NOMEM : 0;
     if (rc == 0)
         rc = dataset_open(d, &none, &c, m->tokenizer, m->config.n_vocab, ev->progress);
     dataset_close(&none);

@@ -107,7 +107,8 @@ static int read_aside(struct reading *r, const struct settings_store *s, const v
     int rc = all ? 0 : ERR_NOMEM;
     if (rc == 0 && (rc = settings_table_copy(t, r->values, values)) == 0)
         rc = settings_store_copy(&r->store, s);
-    const struct yaml_shape shape = {.sections = t->sections, .lists = t->sections};
+    const struct yaml_shape shape = {
+        .sections = t->sections, .lists = t->sections, .item = t->item};
     if (rc == 0)
         rc = yaml_read_pairs(from->label, from->text, from->n, shape, take_pair, r);
     for (int i = 0; i < t->n && rc == 0; i++)

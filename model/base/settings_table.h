@@ -7,6 +7,7 @@
 #include "model/base/setting.h"
 
 struct settings_store;
+struct yaml_item;
 
 struct settings_table {
     const struct setting *rows;
@@ -21,6 +22,8 @@ struct settings_table {
     /* Told that a layer of the store has given a row, whose field has the value; what it sets in
      * turn. NULL: nothing. */
     int (*given)(struct settings_store *s, void *values, int layer, const struct setting *row);
+    /* What mappings in a setting's list are in files (yaml_pairs.h). NULL: nowhere are any. */
+    const struct yaml_item *(*item)(const char *section, const char *name);
 };
 
 /* Row i, NULL past the end. */

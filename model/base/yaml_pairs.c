@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/words.h"
 
 #include <string.h>
 #include <yaml.h>
@@ -86,18 +87,91 @@ static int add_item(struct buf *out, const char *text)
     return rc;
 }
 
+static int unknown_key(const struct reading *r, const yaml_event_t *key, const char *const *keys)
+{
+    const char *name = (const char *)key->data.scalar.value;
+    size_t n = 0;
+    while (keys[n] != NULL)
+        n++;
+    const char *near = words_nearest(name, keys, n);
+    return err_set(ERR_FORMAT, "%s line %zu: there is no %s in an item of the list%s%s%s", r->label,
+                   key->start_mark.line + 1, file_quote(name),
+                   near == NULL ? "" : "; did you mean ", near == NULL ? "" : near,
+                   near == NULL ? "" : "?");
+}
+
+/* The value behind a key of an item, into values. */
+static int read_field(struct reading *r, const struct yaml_item *item, const yaml_event_t *key,
+                      char **values)
+{
+    yaml_event_t value = {0};
+    int k = 0;
+    if (key->type != YAML_SCALAR_EVENT)
+        return wrong_event(r, key, "expected the name of a setting");
+    while (item->keys[k] != NULL && strcmp(item->keys[k], (char *)key->data.scalar.value) != 0)
+        k++;
+    if (item->keys[k] == NULL)
+        return unknown_key(r, key, item->keys);
+    int rc = next_event(r, &value);
+    if (rc == 0 && values[k] != NULL)
+        rc = err_set(ERR_FORMAT, "%s line %zu: %s is given twice", r->label,
+                     key->start_mark.line + 1, item->keys[k]);
+    else if (rc == 0 && value.type != YAML_SCALAR_EVENT)
+        rc = err_set(ERR_FORMAT, "%s line %zu: %s: expected one value", r->label,
+                     key->start_mark.line + 1, item->keys[k]);
+    else if (rc == 0 && !is_null(&value) &&
+             (rc = item->check(k, (const char *)value.data.scalar.value)) != 0)
+        rc = err_wrap("%s line %zu", r->label, key->start_mark.line + 1);
+    else if (rc == 0 && !is_null(&value) &&
+             (values[k] = mem_strdup((const char *)value.data.scalar.value)) == NULL)
+        rc = ERR_NOMEM;
+    yaml_event_delete(&value);
+    return rc;
+}
+
+/* An item that is a mapping, which has begun. */
+static int read_item(struct reading *r, const struct yaml_item *item, const yaml_event_t *begin,
+                     struct buf *joined)
+{
+    char *values[YAML_ITEM_KEYS] = {NULL};
+    struct buf text = {0};
+    int rc = item == NULL ? wrong_event(r, begin, "expected single values in the list") : 0;
+    for (bool end = false; rc == 0 && !end;) {
+        yaml_event_t key = {0};
+        rc = next_event(r, &key);
+        end = key.type == YAML_MAPPING_END_EVENT;
+        if (rc == 0 && !end)
+            rc = read_field(r, item, &key, values);
+        yaml_event_delete(&key);
+    }
+    if (rc == 0 && (rc = item->write(&text, (const char *const *)values)) != 0)
+        rc = err_wrap("%s line %zu", r->label, begin->start_mark.line + 1);
+    if (rc == 0)
+        rc = add_item(joined, buf_text(&text));
+    for (int k = 0; k < YAML_ITEM_KEYS; k++)
+        mem_free(values[k]);
+    buf_release(&text);
+    return rc;
+}
+
 /* The items of a list up to its end, joined by commas. */
 static int read_list(struct reading *r, const yaml_event_t *key)
 {
     struct buf joined = {0};
+    const struct yaml_item *mapping = r->shape.item == NULL
+                                          ? NULL
+                                          : r->shape.item(r->section == NULL ? "" : r->section,
+                                                          (const char *)key->data.scalar.value);
     int rc = 0;
     for (bool end = false; rc == 0 && !end;) {
         yaml_event_t item = {0};
         rc = next_event(r, &item);
         end = item.type == YAML_SEQUENCE_END_EVENT;
-        if (rc == 0 && !end && item.type != YAML_SCALAR_EVENT)
+        if (rc == 0 && item.type == YAML_MAPPING_START_EVENT)
+            rc = read_item(r, mapping, &item, &joined);
+        else if (rc == 0 && !end && item.type != YAML_SCALAR_EVENT)
             rc = wrong_event(r, &item, "expected single values in the list");
-        if (rc == 0 && !end)
+        else if (rc == 0 && !end)
             rc = add_item(&joined, (const char *)item.data.scalar.value);
         yaml_event_delete(&item);
     }

@@ -165,7 +165,7 @@ static void yaml_and_json_are_the_same(void **state)
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct buf seen = {0};
-        assert_ok(yaml_read_pairs("f", texts[i], strlen(texts[i]), (struct yaml_shape){true, true},
+        assert_ok(yaml_read_pairs("f", texts[i], strlen(texts[i]), (struct yaml_shape){.sections = true, .lists = true},
                                   note, &seen));
         assert_string_equal(buf_text(&seen), expected);
         buf_release(&seen);
@@ -189,7 +189,7 @@ static void bad_yaml_names_its_line(void **state)
     struct buf seen = {0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int rc = yaml_read_pairs("f", cases[i][0], strlen(cases[i][0]),
-                                 (struct yaml_shape){true, true}, note, &seen);
+                                 (struct yaml_shape){.sections = true, .lists = true}, note, &seen);
         assert_int_equal(rc, ERR_FORMAT);
         if (strstr(err_text(), cases[i][1]) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", err_text(), cases[i][1]);
@@ -210,7 +210,7 @@ static void depth_is_refused(void **state)
     for (int i = 0; i < 100000; i++)
         assert_ok(buf_str(&deep, "{a: "));
     assert_true(
-        yaml_read_pairs("f", deep.data, deep.n, (struct yaml_shape){true, true}, note, &seen) != 0);
+        yaml_read_pairs("f", deep.data, deep.n, (struct yaml_shape){.sections = true, .lists = true}, note, &seen) != 0);
     buf_release(&deep);
     buf_release(&seen);
 }

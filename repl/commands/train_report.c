@@ -12,6 +12,7 @@
 #include "repl/terminal/wrap.h"
 #include "train/data/batches.h"
 #include "train/config/plan.h"
+#include "train/config/plan_sources.h"
 #include "train/config/resolve.h"
 #include "train/config/show.h"
 #include "train/run/speed.h"
@@ -51,6 +52,15 @@ static void show_time(const struct run_config *c, const struct config *shape, ui
                flops / 1e9);
 }
 
+static int plan_sources(const struct run_config *c, const struct dataset *d, struct batches *b,
+                        struct buf *out)
+{
+    const int per_step = c->training.global_batch_size;
+    const int64_t n_steps = run_config_steps(c, batches_per_epoch(b));
+    int rc = batches_plan(b, n_steps, per_step);
+    return rc == 0 ? run_config_plan_sources(d, b, n_steps, per_step, out) : rc;
+}
+
 /* By the shape and tokenizer of a model that need not be loaded; m: the one in memory, where that
  * would be trained. */
 static int plan_for(struct repl *r, struct run_config *c, const struct config *shape,
@@ -71,6 +81,8 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
                      c->training.sequence_length);
     if (rc == 0)
         rc = run_config_plan(c, shape, train.n_tokens, batches_per_epoch(batches), &text);
+    if (rc == 0)
+        rc = plan_sources(c, &train, batches, &text);
     if (rc == 0) {
         fputs(buf_text(&text), stdout);
         show_time(c, shape, batches_per_epoch(batches));
@@ -155,6 +167,14 @@ static int show_line(const struct metrics *m)
     return rc;
 }
 
+static void show_sources(const struct source_reads *s, int n)
+{
+    char shown[SHOWN];
+    for (int i = 0; i < n; i++)
+        wrap_say(stdout, "", "  source %s: read %.*f times", file_show(shown, sizeof shown, s[i].path),
+                 s[i].times > 0 && s[i].times < 0.1 ? 4 : 2, s[i].times);
+}
+
 /* Of a run that another process has open, or none. */
 static int status_of_folder(const char *path)
 {
@@ -170,7 +190,14 @@ static int status_of_folder(const char *path)
         m.step_s = m.end_hours = 0;
     show_head(holder != 0 ? "open" : "not open", path, label, who);
     mem_free(label);
-    return show_line(&m);
+    rc = show_line(&m);
+    struct source_reads *sources;
+    int n;
+    if (rc == 0 && (rc = metrics_read_sources(&sources, &n, path)) == 0) {
+        show_sources(sources, n);
+        mem_free(sources);
+    }
+    return rc;
 }
 
 static int status_of_memory(struct repl *r)
@@ -196,6 +223,7 @@ static int status_of_memory(struct repl *r)
         wrap_say(stdout, "",
                  "  validation loss %.4f at step %" PRId64 ", best %.4f at step %" PRId64,
                  m->validation_loss, m->validation_step, m->best_loss, m->best_step);
+    show_sources(m->sources, m->n_sources);
     if (run_saved_step(r->run) >= 0)
         wrap_say(stdout, "", "  newest checkpoint: step %" PRId64 "%s", run_saved_step(r->run),
                  unsaved_has_steps(r) ? ", older than the weights" : "");

@@ -37,6 +37,7 @@ int run_config_init(struct run_config *c)
     if (rc != 0)
         return rc;
     built_in.data.seed = 0; /* as training.seed */
+    built_in.data.mixture = true;
     *c = built_in;
     rc = settings_store_init(&c->store, &run_table, c);
     data_config_release(&built_in.data);

@@ -1,6 +1,7 @@
 #include "train/config/table.h"
 
 #include "model/base/err.h"
+#include "model/base/yaml_pairs.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static const struct setting table[] = {
  .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"), .help = "its head is the embedding; auto: as init says"},
 
 {.group = "data", .name = "data", .also = "dataset|input_files", .type = SETTING_STRING, .paths = true, .offset = D(data), .argument = "PATH,...",
- .help = "text files and folders, also compressed or in archives (gz, bz2, xz, zst, zip, tar), Megatron .bin/.idx, nanoGPT's or llm.c's .bin; generated: random tokens"},
+ .help = "text files and folders, also compressed or in archives (gz, bz2, xz, zst, zip, tar), Megatron .bin/.idx, nanoGPT's or llm.c's .bin; generated: random tokens. PATH:WEIGHT,PATH:WEIGHT draws windows from each in these shares, PATH:WEIGHT:FROM..UNTIL in these steps alone, up to 1 a part of the run"},
 {.group = "data", .name = "validation", .type = SETTING_STRING, .paths = true, .offset = D(validation), .argument = "PATH,...",
  .help = "to measure on; empty: a part of the documents is held out"},
 {.group = "data", .name = "validation_fraction", .type = SETTING_FLOAT, .offset = D(validation_fraction), .max = 0.9, .argument = "X",
@@ -62,7 +63,7 @@ static const struct setting table[] = {
 {.group = "training", .name = "steps", .also = "max_steps|num_steps|max_iters|max_update|training_steps", .type = SETTING_INT64, .offset = T(steps), .max = MANY, .argument = "N",
  .help = "optimizer steps of the run; the first of steps, epochs, budget_hours reached ends it; all 0: one epoch"},
 {.group = "training", .name = "epochs", .also = "num_epochs", .type = SETTING_DOUBLE, .offset = T(epochs), .max = 1e6, .argument = "X",
- .help = "times through the data, 0 no limit"},
+ .help = "times through the data, where it has weights as many windows as all sources have together; 0 no limit"},
 {.group = "training", .name = "budget_hours", .type = SETTING_DOUBLE, .offset = T(budget_hours), .max = 1e6, .argument = "X",
  .help = "hours, by the clock or by tokens_per_second, 0 no limit"},
 {.group = "training", .name = "sequence_length", .also = "seq_len|max_seq_len|tokens_per_sample", .type = SETTING_INT, .offset = T(sequence_length), .max = 1 << 24, .argument = "N",
@@ -238,13 +239,37 @@ static int check_utf8(const struct setting *row, const char *text)
     return 0;
 }
 
+static int check_value(const struct setting *row, const char *text)
+{
+    struct mixture m;
+    int rc = check_utf8(row, text);
+    if (rc != 0 || row != RUN_ROW(data.data))
+        return rc;
+    rc = mixture_parse(&m, text);
+    mixture_release(&m);
+    return rc == 0 ? 0 : err_wrap("data");
+}
+
+/* A source of the data with its weight. */
+static const struct yaml_item *list_item(const char *section, const char *name)
+{
+    static const struct yaml_item source = {
+        .keys = mixture_keys, .check = mixture_check_value, .write = mixture_write_entry};
+    const struct setting *row = RUN_ROW(data.data);
+    const bool is_data = *section == '\0'
+                             ? settings_table_find(&run_table, name) == row
+                             : strcmp(section, row->group) == 0 && setting_called(row, name);
+    return is_data ? &source : NULL;
+}
+
 const struct settings_table run_table = {
     .rows = table,
     .n = N_ROWS,
     .bytes = offsetof(struct run_config, store),
     .sections = true,
-    .check = check_utf8,
+    .check = check_value,
     .given = forget_sizes,
+    .item = list_item,
 };
 
 const struct setting *run_row_at(int i)

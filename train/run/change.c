@@ -91,10 +91,30 @@ static int check_rows(const struct run_config *was, const struct run_config *is,
     return rc;
 }
 
+/* Paths may change, as those of one stream. */
+static int check_mixture(const struct data_config *was, const struct data_config *is)
+{
+    struct mixture a, b;
+    int rc = mixture_parse(&a, was->data);
+    if (rc != 0)
+        return rc;
+    if ((rc = mixture_parse(&b, is->data)) == 0 && !mixture_same_weights(&a, &b))
+        rc = err_set(ERR_MISMATCH,
+                     "data.data was %s in this run and cannot become %s: the sources may lie "
+                     "elsewhere, and their order, weights and parts of the run stay; begin a new "
+                     "run in another folder with checkpoint.folder",
+                     file_quote(was->data), file_quote(is->data));
+    mixture_release(&a);
+    mixture_release(&b);
+    return rc;
+}
+
 int run_check_change(const struct run_config *was, const struct run_config *is)
 {
-    return check_rows(was, is, free_rows, sizeof free_rows / sizeof *free_rows, false,
-                      "begin a new run in another folder with checkpoint.folder");
+    int rc = check_mixture(&was->data, &is->data);
+    return rc != 0 ? rc
+                   : check_rows(was, is, free_rows, sizeof free_rows / sizeof *free_rows, false,
+                                "begin a new run in another folder with checkpoint.folder");
 }
 
 void run_change_scale(struct run *r, const struct run_config *was)
@@ -104,6 +124,20 @@ void run_change_scale(struct run *r, const struct run_config *was)
                                              .overflows = r->state.scale.overflows};
         run_begin_step_anew(r); /* its gradients so far have the old scale */
     }
+}
+
+/* Phases have moved: what was counted by them is counted again. */
+static int plan_batches(struct run *r, int64_t n_steps)
+{
+    r->drawn = (struct draw_cursor){0};
+    return batches_plan(r->batches, n_steps, r->config.training.global_batch_size);
+}
+
+int run_change_length(struct run *r, const struct run_config *was)
+{
+    const int64_t before = run_config_steps(was, batches_per_epoch(r->batches));
+    int rc = before == r->n_steps ? 0 : plan_batches(r, before);
+    return rc == 0 ? plan_batches(r, r->n_steps) : rc;
 }
 
 int run_change(struct run *r, char *const *words, int n)
@@ -117,6 +151,8 @@ int run_change(struct run *r, char *const *words, int n)
         (rc = check_rows(&r->config, &fresh, built_rows, sizeof built_rows / sizeof *built_rows,
                          true, "name the folder to open the run anew: train resume FOLDER")) == 0)
         rc = run_config_resolve(&fresh, &r->model->config);
+    if (rc == 0)
+        rc = plan_batches(r, run_config_steps(&fresh, batches_per_epoch(r->batches)));
     if (rc == 0) {
         struct run_config old = r->config;
         r->config = fresh;

@@ -12,6 +12,9 @@ int run_change(struct run *r, char *const *words, int n);
 /* ERR_MISMATCH names a setting that is not as it was and has to be: model, data, batch; rates,
  * lengths and cadences may change. Both resolved. */
 int run_check_change(const struct run_config *was, const struct run_config *is);
+/* A run that goes on, at its place, with other steps in all than it was planned for: where the
+ * phases of its data depend on how many, ERR_MISMATCH unless those taken stay as they were. */
+int run_change_length(struct run *r, const struct run_config *was);
 /* A loss_scaling that is not as it was is that of the next step. */
 void run_change_scale(struct run *r, const struct run_config *was);
 

@@ -63,9 +63,27 @@ static int check_adapter(const struct run_config *c, const struct config *shape)
     return rc == 0 ? 0 : RUN_BLAME(c, RUN_ROW(model.adapter));
 }
 
+/* Each source of a mixture, or the one stream. */
+static int check_sources(const struct data_config *d)
+{
+    struct mixture m;
+    int rc = mixture_parse(&m, d->data);
+    if (rc != 0)
+        rc = err_wrap("data");
+    if (rc == 0 && m.n == 0)
+        rc = check_paths(d->data);
+    for (int i = 0; i < m.n_sources && rc == 0; i++) {
+        char *paths = data_list_path(mixture_path(&m, i));
+        rc = paths == NULL ? ERR_NOMEM : check_paths(paths);
+        mem_free(paths);
+    }
+    mixture_release(&m);
+    return rc;
+}
+
 static int check_data(const struct run_config *c)
 {
-    if (check_paths(c->data.data) != 0)
+    if (check_sources(&c->data) != 0)
         return RUN_BLAME(c, RUN_ROW(data.data));
     if (*c->data.validation != '\0' && check_paths(c->data.validation) != 0)
         return RUN_BLAME(c, RUN_ROW(data.validation));

@@ -31,6 +31,8 @@ struct run {
     struct run_folder folder;
     struct dataset train, validation; /* validation.n_tokens 0: none */
     struct batches *batches;
+    struct source_reads *reads; /* [sources of the mixture] as of the last line; owned, NULL: none */
+    struct draw_cursor drawn;   /* what they were counted by */
     struct weights weights;
     struct weights trainable;       /* borrowed: the weights, or the adapter beside them */
     struct adapter *adapter;        /* that is trained; NULL: the weights are */

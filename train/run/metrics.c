@@ -188,6 +188,17 @@ static int put_evaluation(struct metrics_log *l, json_t *o, const struct metrics
     return rc;
 }
 
+static int put_sources(struct metrics_log *l, json_t *o, const struct metrics *m)
+{
+    json_t *times = json_object();
+    int rc = 0;
+    for (int i = 0; i < m->n_sources && rc == 0; i++)
+        rc = put_scalars(l, times, m, "sources", m->sources[i].path, m->sources[i].times);
+    json_object_set(o, "sources", times);
+    json_decref(times);
+    return rc;
+}
+
 int metrics_line(struct metrics_log *l, const struct metrics *m)
 {
     json_t *o = begin_line(l, m);
@@ -228,6 +239,8 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
             rc = put_scalars(l, o, m, all[i].group, all[i].name, all[i].x);
     if (rc == 0 && m->evaluation != NULL)
         rc = put_evaluation(l, o, m);
+    if (rc == 0 && m->n_sources > 0)
+        rc = put_sources(l, o, m);
     const double left_s = metrics_left_s(m, (double)m->step);
     if (m->n_steps > 0)
         json_object_set_new(o, "n_steps", json_integer(m->n_steps));
@@ -303,22 +316,61 @@ static int find_line(json_t **out, const struct buf *all)
     return rc == ERR_NOMEM ? rc : 0;
 }
 
-int metrics_read_last(struct metrics *m, char **label, const char *folder)
+/* The last whole line of a run's folder, for the caller to give back. */
+static int read_last_line(json_t **out, const char *folder)
 {
     struct buf all = {0};
     char shown[256];
-    json_t *line = NULL;
     char *path = file_join(folder, "metrics.jsonl");
+    *out = NULL;
     int rc = path == NULL ? ERR_NOMEM : file_read_all(&all, path, UINT32_MAX);
     if (rc == 0)
-        rc = find_line(&line, &all);
-    if (rc == 0)
-        rc = line != NULL ? take_line(m, label, line)
-                          : err_set(ERR_MISSING, "%s has no line of training",
-                                    file_show(shown, sizeof shown, path));
-    json_decref(line);
+        rc = find_line(out, &all);
+    if (rc == 0 && *out == NULL)
+        rc = err_set(ERR_MISSING, "%s has no line of training",
+                     file_show(shown, sizeof shown, path));
     buf_release(&all);
     mem_free(path);
+    return rc;
+}
+
+int metrics_read_last(struct metrics *m, char **label, const char *folder)
+{
+    json_t *line;
+    int rc = read_last_line(&line, folder);
+    if (rc == 0)
+        rc = take_line(m, label, line);
+    json_decref(line);
+    return rc;
+}
+
+/* The paths lie behind the rows. */
+static int take_sources(struct source_reads **out, int *n, json_t *o)
+{
+    const char *path;
+    json_t *times;
+    size_t bytes = json_object_size(o) * sizeof **out;
+    json_object_foreach (o, path, times)
+        bytes += strlen(path) + 1;
+    if ((*out = mem_alloc(bytes)) == NULL)
+        return ERR_NOMEM;
+    char *text = (char *)(*out + json_object_size(o));
+    json_object_foreach (o, path, times) {
+        (*out)[(*n)++] = (struct source_reads){strcpy(text, path), json_number_value(times)};
+        text += strlen(path) + 1;
+    }
+    return 0;
+}
+
+int metrics_read_sources(struct source_reads **out, int *n, const char *folder)
+{
+    json_t *line, *sources;
+    *out = NULL;
+    *n = 0;
+    int rc = read_last_line(&line, folder);
+    if (rc == 0 && json_is_object(sources = json_object_get(line, "sources")))
+        rc = take_sources(out, n, sources);
+    json_decref(line);
     return rc;
 }
 

@@ -13,6 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A source of a mixture. */
+struct source_reads {
+    const char *path;
+    double times; /* all its windows were drawn, so far */
+};
+
 struct metrics {
     int64_t step, n_steps; /* steps taken; of the whole run, 0 when not known */
     double epoch;          /* data seen, in epochs */
@@ -36,6 +42,8 @@ struct metrics {
     int64_t best_step;
     const struct eval_result
         *evaluation; /* the one the configuration names, of this step; or NULL */
+    const struct source_reads *sources; /* [n_sources]; NULL: no mixture. Borrowed */
+    int n_sources;
 };
 
 /* Seconds until the run's end with `steps` taken, which may have a part; negative: not known. */
@@ -57,6 +65,8 @@ int metrics_line(struct metrics_log *l, const struct metrics *m);
 /* The figures of the last whole line of a run's folder, also while it is being written to, and the
  * run's label in fresh memory. ERR_MISSING: there is no such line. */
 int metrics_read_last(struct metrics *m, char **label, const char *folder);
+/* The sources of that line, in fresh memory, one block for mem_free; *n 0: it has none. */
+int metrics_read_sources(struct source_reads **out, int *n, const char *folder);
 /* Of each tensor of the table the norm of its gradient, and of the last update as a part of
  * the weights. */
 int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,

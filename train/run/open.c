@@ -23,8 +23,10 @@ static int open_data(struct run *r)
     if (rc == 0 && r->validation.n_tokens == 1)
         rc = err_set(ERR_RANGE, "%s has 1 token for validation, expected at least 2",
                      r->validation.name);
-    if (rc == 0)
+    if (rc == 0) {
         r->n_steps = run_config_steps(c, batches_per_epoch(r->batches));
+        rc = batches_plan(r->batches, r->n_steps, c->training.global_batch_size);
+    }
     return rc;
 }
 
@@ -103,6 +105,7 @@ void run_free(struct run *r)
     weights_release(&r->weights);
     run_adapter_close(r);
     batches_free(r->batches);
+    mem_free(r->reads);
     eval_result_release(&r->evaluation);
     dataset_close(&r->train);
     dataset_close(&r->validation);

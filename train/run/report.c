@@ -1,6 +1,7 @@
 #include "train/run/report.h"
 
 #include "model/base/err.h"
+#include "model/base/mem.h"
 #include "model/base/progress.h"
 #include "train/run/inside.h"
 #include "train/run/speed.h"
@@ -25,12 +26,30 @@ static double sgemm_share(struct run *r)
     return r->sgemm_flops > 0 ? flops / r->sgemm_flops : 0;
 }
 
+/* Where memory is short, as if the data were no mixture. */
+static int count_reads(struct run *r)
+{
+    const struct draws *d = batches_draws(r->batches);
+    const struct mixture *m = &r->train.mixture;
+    if (d != NULL && r->reads == NULL)
+        r->reads = mem_array((size_t)m->n_sources, sizeof *r->reads);
+    if (d == NULL || r->reads == NULL)
+        return 0;
+    draw_cursor_move(d, &r->drawn, r->state.windows);
+    for (int i = 0; i < m->n_sources; i++)
+        r->reads[i] = (struct source_reads){.path = mixture_path(m, i),
+                                            .times = (double)draw_cursor_count(d, &r->drawn, i) /
+                                                     (double)batches_of_source(r->batches, i)};
+    return m->n_sources;
+}
+
 void run_fill_metrics(struct run *r)
 {
     const struct run_tally *t = &r->state.tally;
     const struct trainer_state *p = &r->state;
     double targets = (double)t->sum.n_targets, busy_s = t->hours * 3600;
     double per_second = r->config.logging.tokens_per_second;
+    const int n_sources = count_reads(r);
     r->metrics = (struct metrics){
         .step = p->step,
         .n_steps = r->n_steps,
@@ -57,6 +76,8 @@ void run_fill_metrics(struct run *r)
         .best_loss = p->best_loss,
         .best_step = p->best_step,
         .evaluation = r->evaluated_step == p->step ? &r->evaluation : NULL,
+        .sources = r->reads,
+        .n_sources = n_sources,
     };
 }
 

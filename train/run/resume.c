@@ -171,7 +171,8 @@ int run_resume(struct run **out, struct resume *q, struct model *m, const struct
     char shown[256];
     struct run *r = mem_alloc(sizeof *r);
     int rc = r == NULL ? ERR_NOMEM : run_build(r, &q->config, m, &q->model, e);
-    if (rc == 0 && (rc = restore_run(r, &q->checkpoint)) == 0)
+    if (rc == 0 && (rc = restore_run(r, &q->checkpoint)) == 0 &&
+        (rc = run_change_length(r, &q->was)) == 0)
         rc = take_folder(r, &q->checkpoint, stays_in_folder(q));
     if (rc == 0) {
         run_change_scale(r, &q->was);

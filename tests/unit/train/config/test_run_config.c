@@ -180,6 +180,58 @@ static void bad_files_change_nothing(void **state)
                 "there is no file or preset no/such/file.yaml; :help presets lists them");
 }
 
+static void data_has_sources_with_weights(void **state)
+{
+    struct run_config *c = *state;
+    static const char expected[] = "books/:0.7:..0.8,stories\\,2.txt:0.3,easy.txt:1.0:0.8..";
+    assert_ok(read_text(c, "data:\n"
+                           "  - {path: books/, weight: 0.7, until: 0.8}\n"
+                           "  - path: stories,2.txt\n"
+                           "    weight: 0.3\n"
+                           "    until: null\n"
+                           "  - {path: easy.txt, weight: 1.0, from: 0.8}\n"));
+    assert_value(c, "data.data", expected);
+    assert_ok(read_text(c, "{\"data\": {\"dataset\": [{\"path\": \"a:1\"}, \"b\"]}}"));
+    assert_value(c, "data.data", "a:1::..,b");
+    assert_ok(words(c, "data=a.txt:0.7,b.txt:0.3", NULL));
+    assert_value(c, "data.data", "a.txt:0.7,b.txt:0.3");
+}
+
+static void bad_sources_are_named(void **state)
+{
+    struct run_config *c = *state;
+    static const char *const cases[][2] = {
+        {"data:\n  - path: a\n    weigth: 1\n",
+         "my.yaml line 3: there is no weigth in an item of the list; did you mean weight?"},
+        {"data: [{path: a, colour: 1}]\n",
+         "my.yaml line 1: there is no colour in an item of the list"},
+        {"data:\n- path: a\n- path: b\n  weight: -1\n",
+         "my.yaml line 4: weight is -1, must be 0 to 1e+09"},
+        {"data:\n- {path: a, weight: .nan}\n", "my.yaml line 2: weight is .nan, must be a number"},
+        {"data:\n- {path: a, weight: nan}\n",
+         "my.yaml line 2: weight is nan, must be 0 to 1e+09"},
+        {"data:\n- {path: a, from: 1.5}\n", "my.yaml line 2: from is 1.5, must be 0 to 1, a part "
+                                            "of the run, or a whole step above 1"},
+        {"data:\n- {path: a, until: later}\n",
+         "my.yaml line 2: until is later, must be a number"},
+        {"data:\n- {weight: 1}\n", "my.yaml line 2: path is missing"},
+        {"data:\n- {path: ''}\n", "my.yaml line 2: path is empty"},
+        {"data:\n- {path: a, path: b}\n", "my.yaml line 2: path is given twice"},
+        {"data:\n- {path: [a]}\n", "my.yaml line 2: path: expected one value"},
+        {"data:\n- {path: a, weight: 1}\n- b\n",
+         "my.yaml line 1: data: a has a weight and b has none: give one to each, or to none"},
+        {"data:\n  validation: [{path: a, weight: 1}]\n",
+         "my.yaml line 2: expected single values in the list"},
+        {"target_modules: [{path: a}]\n", "my.yaml line 1: expected single values in the list"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_says(read_text(c, cases[i][0]), cases[i][1]);
+        assert_value(c, "data.data", "");
+    }
+    assert_says(words(c, "data=a:-1", NULL), "data: a:-1: weight is -1, must be 0 to 1e+09");
+    assert_value(c, "data.data", "");
+}
+
 static void files_are_found(void **state)
 {
     struct run_config *c = *state;
@@ -718,6 +770,8 @@ int main(void)
         TEST(later_sources_win_and_are_remembered),
         TEST(json_is_read_as_yaml_is),
         TEST(bad_files_change_nothing),
+        TEST(data_has_sources_with_weights),
+        TEST(bad_sources_are_named),
         TEST(files_are_found),
         TEST(what_does_not_go_together_names_its_lines),
         TEST(what_is_written_reads_back),

@@ -53,6 +53,11 @@ static const char *foreign_format(const char *head, size_t n)
     return NULL;
 }
 
+static bool has_nul(const char *head, size_t n)
+{
+    return n > 0 && memchr(head, '\0', n) != NULL;
+}
+
 /* What text_stream can unpack. */
 static bool is_packed(const char *head, size_t n)
 {
@@ -143,8 +148,16 @@ static int find_megatron(bool *is, bool *skip, const char *path, bool inside)
     return rc;
 }
 
-/* Look into a file; an empty one `inside` a folder is skipped. */
-static int look_into(struct data_source *s, bool *skip, bool inside)
+/* Of a folder's files, err_text() says why this one is left out. */
+static int count_binary(struct data_sources *s)
+{
+    if (s->n_binary++ == 0 && (s->binary = mem_strdup(err_text())) == NULL)
+        return ERR_NOMEM;
+    return 0;
+}
+
+/* Look into a file; `inside` a folder one that is empty or binary is skipped. */
+static int look_into(struct data_sources *all, struct data_source *s, bool *skip, bool inside)
 {
     struct file f;
     char head[LOOK_BYTES], shown[NAME_BYTES];
@@ -158,6 +171,10 @@ static int look_into(struct data_source *s, bool *skip, bool inside)
     else if (n > 0 && (rc = file_read_at(&f, head, 0, n)) == 0)
         rc = judge_source(s, head, n);
     file_close(&f);
+    if (rc == ERR_FORMAT && inside && foreign_format(head, n) == NULL && has_nul(head, n)) {
+        *skip = true;
+        rc = count_binary(all);
+    }
     return rc;
 }
 
@@ -168,7 +185,7 @@ static int add_file(struct data_sources *s, char *path, bool inside)
     bool megatron = false, skip = false;
     int rc = find_megatron(&megatron, &skip, path, inside);
     if (rc == 0 && !megatron)
-        rc = look_into(&one, &skip, inside);
+        rc = look_into(s, &one, &skip, inside);
     return rc != 0 || skip ? rc : add_source(s, &one);
 }
 
@@ -242,8 +259,10 @@ static int add_path(struct data_sources *s, const char *word)
              : file_is_folder(path) ? add_folder(s, path, 0)
                                     : add_file(s, path, false);
     if (rc == 0 && s->n == before)
-        rc = err_set(ERR_MISSING, "the folder %s has no files to read",
-                     file_show(shown, sizeof shown, path));
+        rc = s->n_binary == 0 ? err_set(ERR_MISSING, "the folder %s has no files to read",
+                                        file_show(shown, sizeof shown, path))
+                              : err_set(ERR_MISSING, "the folder %s has no text: %s",
+                                        file_show(shown, sizeof shown, path), s->binary);
     mem_free(path);
     return rc;
 }
@@ -286,5 +305,6 @@ void data_sources_release(struct data_sources *s)
     for (size_t i = 0; i < s->n; i++)
         mem_free(s->list[i].path);
     mem_free(s->list);
+    mem_free(s->binary);
     *s = (struct data_sources){0};
 }

@@ -16,6 +16,8 @@ struct data_source {
 struct data_sources {
     struct data_source *list; /* [n]; owned */
     size_t n, cap;
+    size_t n_binary; /* files of folders left out, and why the first: a sentence; owned */
+    char *binary;
 };
 
 /*

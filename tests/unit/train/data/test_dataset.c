@@ -86,6 +86,55 @@ static void folders_are_read_by_name(void **state)
     data_config_release(&c);
 }
 
+static void keep_note(void *user, const char *text)
+{
+    assert_ok(buf_printf(user, "%s\n", scratch_sentence(&data_scratch, text)));
+}
+
+/* Pictures and models beside the texts of a folder are left out, and named once. */
+static void folders_may_have_pictures(void **state)
+{
+    (void)state;
+    static const char picture[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+    struct buf notes = {0};
+    const struct progress p = {.note = keep_note, .user = &notes};
+    assert_ok(file_make_folder(scratch_path(&data_scratch, "album/none")));
+    data_text("album/b.txt", "text");
+    scratch_write(&data_scratch, "album/a.png", picture, sizeof picture - 1);
+    struct data_config c = data_config_of((const char *const[]){"album"}, 1);
+    struct dataset d, v;
+    for (int i = 0; i < 2; i++) {
+        notes.n = 0;
+        assert_ok(dataset_open(&d, &v, &c, data_tokenizer, 0, &p));
+        assert_string_equal(data_shown(&d), "|text$");
+        assert_string_equal(buf_text(&notes),
+                            i == 0 ? "DIR/album/a.png is not text: byte 8 is NUL; tokens are read "
+                                     "from .bin; left out\n"
+                                   : "DIR/album/a.png is not text: byte 8 is NUL; tokens are read "
+                                     "from .bin; left out, and 1 more\n");
+        dataset_close(&d);
+        dataset_close(&v);
+        scratch_write(&data_scratch, "album/none/c.png", picture, sizeof picture - 1);
+    }
+    data_config_release(&c);
+    /* A folder of nothing else has nothing to read, and one that is named is an error. */
+    c = data_config_of((const char *const[]){"album/none"}, 1);
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, &p), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&data_scratch, err_text()),
+                        "the folder DIR/album/none has no text: DIR/album/none/c.png is not text: "
+                        "byte 8 is NUL; tokens are read from .bin");
+    data_config_release(&c);
+    c = data_config_of((const char *const[]){"album/b.txt", "album/a.png"}, 2);
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, &p), ERR_FORMAT);
+    data_config_release(&c);
+    /* What is missing where it should be text is not overlooked. */
+    data_text("album/lfs.txt", "version https://git-lfs.github.com/spec/v1\n");
+    c = data_config_of((const char *const[]){"album"}, 1);
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, &p), ERR_FORMAT);
+    data_config_release(&c);
+    buf_release(&notes);
+}
+
 /* Any way to cut a text gives the ids of the whole. */
 static void long_texts_are_encoded_in_pieces(void **state)
 {
@@ -711,6 +760,7 @@ int main(void)
         cmocka_unit_test(lines_may_hold_nul),
         cmocka_unit_test(separators_are_a_setting),
         cmocka_unit_test(folders_are_read_by_name),
+        cmocka_unit_test(folders_may_have_pictures),
         cmocka_unit_test(long_texts_are_encoded_in_pieces),
         cmocka_unit_test(megatron_sets_are_written_and_read),
         cmocka_unit_test(holds_documents_out),

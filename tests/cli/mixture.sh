@@ -117,6 +117,7 @@ has "an unknown key, with its line" "bad.yaml line 3: there is no weigth in an i
 printf '{"data": [{"path": "fox.txt", "weight": 1},\n {"path": "easy.txt", "weight": -2}]}' >bad.json
 has "a bad weight, with its line" "bad.json line 2: weight is -2, must be 0 to 1e+09" "$("$PRATTLE" train bad.json --model $MODEL 2>&1)"
 is "and no folder is left" no "$([ -e never ] && echo yes || echo no)"
+has "a pattern is a source" "books/*.txt 4" "$(mixed planned "data=books/*.txt:1,fox.txt:1" --plan | sources)"
 cp fox.txt fox:1
 has "a file may be called as a weight is" "step 2/2" "$(mixed odd data=fox:1 steps=2 2>&1)"
 finish

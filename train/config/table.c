@@ -44,7 +44,7 @@ static const struct setting table[] = {
  .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"), .help = "its head is the embedding; auto: as init says"},
 
 {.group = "data", .name = "data", .also = "dataset|input_files", .type = SETTING_STRING, .paths = true, .offset = D(data), .argument = "PATH,...",
- .help = "text files and folders, also compressed or in archives (gz, bz2, xz, zst, zip, tar), Megatron .bin/.idx, nanoGPT's or llm.c's .bin; generated: random tokens. PATH:WEIGHT,PATH:WEIGHT draws windows from each in these shares, PATH:WEIGHT:FROM..UNTIL in these steps alone, up to 1 a part of the run"},
+ .help = "text files, folders and patterns (*.txt), also compressed or in archives (gz, bz2, xz, zst, zip, tar), Megatron .bin/.idx, nanoGPT's or llm.c's .bin; generated: random tokens. PATH:WEIGHT,PATH:WEIGHT draws windows from each in these shares, PATH:WEIGHT:FROM..UNTIL in these steps alone, up to 1 a part of the run"},
 {.group = "data", .name = "validation", .type = SETTING_STRING, .paths = true, .offset = D(validation), .argument = "PATH,...",
  .help = "to measure on; empty: a part of the documents is held out"},
 {.group = "data", .name = "validation_fraction", .type = SETTING_FLOAT, .offset = D(validation_fraction), .max = 0.9, .argument = "X",

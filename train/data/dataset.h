@@ -12,7 +12,7 @@
 
 struct data_config {
     /* "generated", or paths separated by commas, one stream in this order: files, folders
-     * (all files in them, by name, those that begin with a dot left out), Megatron
+     * (all files in them, by name, those that begin with a dot left out), patterns, Megatron
      * prefixes. "\," is a comma in a path. */
     char *data;
     bool mixture;              /* data may be several sources with weights (mixture.h) */

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,17 +252,50 @@ static int add_folder(struct data_sources *s, const char *path, int depth)
     return rc;
 }
 
+/* A file that is called so, or a Megatron set, is none. */
+static int look_for_pattern(bool *is, const char *path)
+{
+    bool megatron = false, skip;
+    *is = strpbrk(path, "*?[") != NULL && !file_exists(path);
+    int rc = *is ? find_megatron(&megatron, &skip, path, false) : 0;
+    *is = *is && !megatron;
+    return rc;
+}
+
+/* What matches a pattern, by name, as if it were all of a folder. */
+static int add_matches(struct data_sources *s, const char *pattern)
+{
+    glob_t found = {0};
+    char shown[NAME_BYTES];
+    int failed = glob(pattern, GLOB_NOSORT | GLOB_NOESCAPE, NULL, &found);
+    int rc = failed == GLOB_NOSPACE ? err_set(ERR_NOMEM, "no memory for the files that match")
+             : failed != 0          ? err_set(ERR_MISSING, "no file matches %s",
+                                              file_show(shown, sizeof shown, pattern))
+                                    : 0;
+    if (rc == 0)
+        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name);
+    for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
+        rc = file_is_folder(found.gl_pathv[i]) ? add_folder(s, found.gl_pathv[i], 0)
+                                               : add_file(s, found.gl_pathv[i], true);
+    globfree(&found);
+    return rc;
+}
+
 static int add_path(struct data_sources *s, const char *word)
 {
     char *path = file_expand(word), shown[NAME_BYTES];
     size_t before = s->n;
-    int rc = path == NULL           ? ERR_NOMEM
+    bool pattern = false;
+    int rc = path == NULL ? ERR_NOMEM : look_for_pattern(&pattern, path);
+    const char *what = pattern ? "what matches" : "the folder";
+    if (rc == 0)
+        rc = pattern                ? add_matches(s, path)
              : file_is_folder(path) ? add_folder(s, path, 0)
                                     : add_file(s, path, false);
     if (rc == 0 && s->n == before)
-        rc = s->n_binary == 0 ? err_set(ERR_MISSING, "the folder %s has no files to read",
+        rc = s->n_binary == 0 ? err_set(ERR_MISSING, "%s %s has no files to read", what,
                                         file_show(shown, sizeof shown, path))
-                              : err_set(ERR_MISSING, "the folder %s has no text: %s",
+                              : err_set(ERR_MISSING, "%s %s has no text: %s", what,
                                         file_show(shown, sizeof shown, path), s->binary);
     mem_free(path);
     return rc;

@@ -21,7 +21,8 @@ struct data_sources {
 };
 
 /*
- * paths as data_config.data has them. What a file is, its beginning says, and its name:
+ * paths as data_config.data has them; one that is not there and has a *, ? or [ is a pattern
+ * (glob(7)), and what matches it, by name, is read as what is in a folder. What a file is, its beginning says, and its name:
  * .bin are tokens (Megatron's where there is a .idx), .jsonl, .ndjson and .json have an
  * object a line, all else is text, also compressed or in an archive. Of a folder, empty
  * files are left out. ERR_MISSING, ERR_FORMAT (empty, not text), ERR_RANGE (no path); out is

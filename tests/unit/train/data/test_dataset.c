@@ -135,6 +135,38 @@ static void folders_may_have_pictures(void **state)
     buf_release(&notes);
 }
 
+/* By name, whatever the order of the folder; quoted, so that no shell has expanded them. */
+static void patterns_match_files(void **state)
+{
+    (void)state;
+    assert_ok(file_make_folder(scratch_path(&data_scratch, "glob/sub.txt")));
+    data_text("glob/c.txt", "three");
+    data_text("glob/B.txt", "one");
+    data_text("glob/a.txt", "two");
+    data_text("glob/empty.txt", "");
+    scratch_write(&data_scratch, "glob/picture.txt", "a\0b", 3);
+    data_text("glob/.hidden.txt", "no");
+    data_text("glob/other", "no");
+    data_text("glob/sub.txt/x", "four");
+    data_text("glob/[a].txt", "five");
+    data_expect("glob/*.txt", "|one$|five$|two$|three$|four$");
+    data_expect("glob/[ac].txt", "|two$|three$");
+    data_expect("glob/[a].txt", "|five$"); /* it is there */
+    data_expect("gl?b/B.*", "|one$");
+    struct dataset d, v;
+    struct data_config c = data_config_of((const char *const[]){"glob/*.none"}, 1);
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&data_scratch, err_text()),
+                        "no file matches DIR/glob/*.none");
+    data_config_release(&c);
+    c = data_config_of((const char *const[]){"glob/p*"}, 1);
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&data_scratch, err_text()),
+                        "what matches DIR/glob/p* has no text: DIR/glob/picture.txt is not text: "
+                        "byte 1 is NUL; tokens are read from .bin");
+    data_config_release(&c);
+}
+
 /* Any way to cut a text gives the ids of the whole. */
 static void long_texts_are_encoded_in_pieces(void **state)
 {
@@ -761,6 +793,7 @@ int main(void)
         cmocka_unit_test(separators_are_a_setting),
         cmocka_unit_test(folders_are_read_by_name),
         cmocka_unit_test(folders_may_have_pictures),
+        cmocka_unit_test(patterns_match_files),
         cmocka_unit_test(long_texts_are_encoded_in_pieces),
         cmocka_unit_test(megatron_sets_are_written_and_read),
         cmocka_unit_test(holds_documents_out),

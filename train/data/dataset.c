@@ -112,15 +112,6 @@ static int more_files(struct data_files *f, size_t more)
     return 0;
 }
 
-/* One sentence, however many. */
-static void note_binary(const struct data_sources *s, const struct progress *p)
-{
-    if (s->n_binary == 1)
-        progress_note(p, "%s; left out", s->binary);
-    else if (s->n_binary > 1)
-        progress_note(p, "%s; left out, and %zu more", s->binary, s->n_binary - 1);
-}
-
 /* All files that `paths` names, checked, behind those there are. */
 static int files_add(struct data_files *f, const char *paths, const struct data_config *c,
                      const struct tokenizer *t, int n_vocab, const struct progress *p)
@@ -130,7 +121,7 @@ static int files_add(struct data_files *f, const char *paths, const struct data_
     size_t first = f->n;
     int rc = generated ? 0 : data_sources_find(&sources, paths);
     if (rc == 0) {
-        note_binary(&sources, p);
+        data_sources_note(&sources, p);
         rc = more_files(f, generated ? 1 : sources.n);
     }
     if (rc == 0 && generated)

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "train/data/megatron.h"
+#include "train/data/utf16.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -54,9 +55,14 @@ static const char *foreign_format(const char *head, size_t n)
     return NULL;
 }
 
-static bool has_nul(const char *head, size_t n)
+/* Where the first NUL of a text begins, n: nowhere. In UTF-16 it has two bytes. */
+static size_t find_nul(const char *head, size_t n)
 {
-    return n > 0 && memchr(head, '\0', n) != NULL;
+    const size_t width = utf16_has_mark(head, n) ? 2 : 1;
+    for (size_t i = 0; i + width <= n; i += width)
+        if (memcmp(head + i, "\0", width) == 0)
+            return i;
+    return n;
 }
 
 /* What text_stream can unpack. */
@@ -95,14 +101,15 @@ void data_unpacked_name(char *out, size_t size, const char *path)
 int data_check_text(const char *name, const char *head, size_t n)
 {
     n = n < LOOK_BYTES ? n : LOOK_BYTES;
-    const char *is = foreign_format(head, n), *nul = n == 0 ? NULL : memchr(head, '\0', n);
+    const char *is = foreign_format(head, n);
+    const size_t nul = find_nul(head, n);
     if (is != NULL)
         return err_set(ERR_FORMAT, "%s %s", name, is);
     if (is_packed(head, n))
         return err_set(ERR_FORMAT, "%s is compressed once more inside: unpack it first", name);
-    if (nul != NULL)
+    if (nul < n)
         return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; tokens are read from .bin",
-                       name, (size_t)(nul - head));
+                       name, nul);
     return 0;
 }
 
@@ -128,8 +135,10 @@ static int judge_source(struct data_source *s, const char *head, size_t n)
     else if (text_ends_in(s->path, ".bin") && foreign_format(head, n) == NULL)
         s->kind = DATA_NANOGPT;
     else
-        return data_check_text(file_show(shown, sizeof shown, s->path), head, n);
-    return 0;
+        s->utf16 = utf16_has_mark(head, n);
+    return s->kind == DATA_TEXT || s->kind == DATA_JSON_LINES
+               ? data_check_text(file_show(shown, sizeof shown, s->path), head, n)
+               : 0;
 }
 
 /* Whether a Megatron set is meant: *skip when it is by an index in a folder, whose .bin
@@ -172,7 +181,7 @@ static int look_into(struct data_sources *all, struct data_source *s, bool *skip
     else if (n > 0 && (rc = file_read_at(&f, head, 0, n)) == 0)
         rc = judge_source(s, head, n);
     file_close(&f);
-    if (rc == ERR_FORMAT && inside && foreign_format(head, n) == NULL && has_nul(head, n)) {
+    if (rc == ERR_FORMAT && inside && foreign_format(head, n) == NULL && find_nul(head, n) < n) {
         *skip = true;
         rc = count_binary(all);
     }
@@ -317,6 +326,14 @@ int data_sources_find(struct data_sources *out, const char *paths)
     if (rc != 0)
         data_sources_release(out);
     return rc;
+}
+
+void data_sources_note(const struct data_sources *s, const struct progress *p)
+{
+    if (s->n_binary == 1)
+        progress_note(p, "%s; left out", s->binary);
+    else if (s->n_binary > 1)
+        progress_note(p, "%s; left out, and %zu more", s->binary, s->n_binary - 1);
 }
 
 char *data_list_path(const char *path)

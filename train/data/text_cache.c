@@ -148,7 +148,9 @@ static int make_key(char key[KEY_BYTES], struct texts *t)
         hash_tokenizer(s.h, t->tokenizer);
     }
     for (size_t i = 0; i < t->n && rc == 0; i++)
-        rc = hash_file(&s, t->list[i].path, t->list[i].kind == DATA_JSON_LINES, &t->stamps[i]);
+        rc = hash_file(&s, t->list[i].path,
+                       (t->list[i].kind == DATA_JSON_LINES) | (uint64_t)t->list[i].utf16 << 1,
+                       &t->stamps[i]);
     return end_hash(&s, key, rc);
 }
 

@@ -32,6 +32,7 @@ void text_reader_release(struct text_reader *r)
 {
     text_stream_close(&r->stream);
     buf_release(&r->window);
+    buf_release(&r->raw);
 }
 
 uint64_t text_reader_bytes(const struct text_reader *r)
@@ -39,10 +40,40 @@ uint64_t text_reader_bytes(const struct text_reader *r)
     return r->done + r->stream.read;
 }
 
+/* At most `want` bytes of the text behind those in the window. */
+static int read_more(struct text_reader *r, size_t want)
+{
+    size_t got = 0;
+    struct buf *to = r->utf16.on ? &r->raw : &r->window;
+    if (r->utf16.on)
+        to->n = 0;
+    int rc = buf_reserve(to, want);
+    if (rc == 0)
+        rc = text_stream_read(&r->stream, to->data + to->n, want, &got);
+    if (rc != 0)
+        return rc;
+    to->n += got;
+    r->ended = got < want;
+    return r->utf16.on
+               ? utf16_decode(&r->utf16, &r->window, r->stream.name, to->data, got, r->ended)
+               : 0;
+}
+
+/* The window has the text's first bytes as they are. */
+static int begin_utf16(struct text_reader *r)
+{
+    struct buf raw = r->window;
+    r->window = r->raw;
+    r->window.n = 0;
+    r->raw = raw;
+    utf16_begin(&r->utf16, raw.data);
+    return utf16_decode(&r->utf16, &r->window, r->stream.name, raw.data + 2, raw.n - 2, r->ended);
+}
+
 /* More of the text behind the window's unread bytes, as much as there are of them. */
 static int fill_window(struct text_reader *r)
 {
-    size_t unread = r->window.n - r->used, got = 0;
+    size_t unread = r->window.n - r->used;
     if (unread > TEXT_LINE_MAX)
         return err_set(ERR_RANGE, "%s has more than %zu bytes in one %s", r->stream.name,
                        TEXT_LINE_MAX, r->stream.kind == DATA_JSON_LINES ? "line" : "word");
@@ -50,15 +81,7 @@ static int fill_window(struct text_reader *r)
         memmove(r->window.data, r->window.data + r->used, unread);
     r->window.n = unread;
     r->used = 0;
-    size_t want = unread < CHUNK_BYTES ? CHUNK_BYTES : unread;
-    int rc = buf_reserve(&r->window, want);
-    if (rc == 0)
-        rc = text_stream_read(&r->stream, r->window.data + unread, want, &got);
-    if (rc != 0)
-        return rc;
-    r->window.n += got;
-    r->ended = got < want;
-    return 0;
+    return read_more(r, unread < CHUNK_BYTES ? CHUNK_BYTES : unread);
 }
 
 /* Begin the next text of the file; r->open says whether there is one. */
@@ -67,11 +90,14 @@ static int begin_text(struct text_reader *r)
     int rc = r->stream.file.path == NULL ? text_stream_open(&r->stream, &r->list[r->at]) : 0;
     r->window.n = r->used = r->line = 0;
     r->inside = r->after = r->ended = false;
+    r->utf16.on = false;
     if (rc == 0)
         rc = text_stream_next(&r->stream, &r->open);
     if (rc != 0 || !r->open)
         return rc;
     rc = fill_window(r);
+    if (rc == 0 && utf16_has_mark(r->window.data, r->window.n))
+        rc = begin_utf16(r);
     if (rc == 0 && r->list[r->at].packed)
         rc = data_check_text(r->stream.name, buf_text(&r->window), r->window.n);
     if (rc == 0 && r->window.n >= 3 && memcmp(r->window.data, "\xef\xbb\xbf", 3) == 0)

@@ -5,9 +5,11 @@
  * one by one and give the ids of the whole: a long document is cut only before a space or
  * line break behind a visible ASCII character, where GPT-2's pretokenizer always begins
  * anew. So a text of any size is read in little memory. What is packed is unpacked while
- * it is read; each text of an archive is a document of its own, as a file is.
+ * it is read; each text of an archive is a document of its own, as a file is. A text that begins
+ * with the byte order mark of UTF-16 is read as that.
  */
 #include "train/data/text_stream.h"
+#include "train/data/utf16.h"
 
 #define TEXT_LINE_MAX ((size_t)1 << 28)
 
@@ -18,11 +20,13 @@ struct text_reader {
     struct text_stream stream;      /* of list[at]; closed: not begun */
     struct buf window;              /* of the text in progress, its unread bytes from `used` on */
     size_t used;
-    bool open, ended; /* a text is in progress; all of it is in the window */
-    uint64_t done;    /* bytes of the files before this one */
-    uint64_t line;    /* of JSON, from 1 */
-    bool inside;      /* of a document that has given a chunk */
-    bool after;       /* a separator: line breaks that follow belong to it */
+    bool open, ended;   /* a text is in progress; all of it is in the window */
+    struct utf16 utf16; /* of the text in progress */
+    struct buf raw;     /* of it, where it is UTF-16: what was read last */
+    uint64_t done;      /* bytes of the files before this one */
+    uint64_t line;      /* of JSON, from 1 */
+    bool inside;        /* of a document that has given a chunk */
+    bool after;         /* a separator: line breaks that follow belong to it */
 };
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
                       const char *separator);

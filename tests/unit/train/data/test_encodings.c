@@ -1,0 +1,160 @@
+/* Texts that are not UTF-8: UTF-16 by its byte order mark. */
+#include "tests/lib/data_set.h"
+
+#include "model/base/rng.h"
+#include "train/data/text_reader.h"
+
+#include <utf8proc.h>
+
+/* All of a file as the reader gives it, "|" behind each document. */
+static int read_all(struct buf *out, const char *name)
+{
+    struct data_sources sources;
+    struct text_reader r;
+    struct buf piece = {0};
+    size_t at = 0;
+    bool ends;
+    out->n = 0;
+    int rc = data_sources_find(&sources, scratch_path(&data_scratch, name));
+    if (rc != 0)
+        return rc;
+    text_reader_init(&r, sources.list, sources.n, "<|endoftext|>");
+    while ((rc = text_reader_next(&r, &piece, &ends, &at)) == 0 && at < sources.n) {
+        assert_ok(buf_add(out, piece.data, piece.n));
+        if (ends)
+            assert_ok(buf_char(out, '|'));
+    }
+    text_reader_release(&r);
+    data_sources_release(&sources);
+    buf_release(&piece);
+    return rc;
+}
+
+static void add_unit(struct buf *out, unsigned unit, bool big)
+{
+    assert_ok(buf_char(out, (char)(big ? unit >> 8 : unit)));
+    assert_ok(buf_char(out, (char)(big ? unit : unit >> 8)));
+}
+
+/* UTF-8 as UTF-16 with its mark. */
+static void write_utf16(const char *name, const struct buf *text, bool big)
+{
+    struct buf out = {0};
+    utf8proc_int32_t c;
+    add_unit(&out, 0xfeff, big);
+    for (size_t i = 0; i < text->n;) {
+        i += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)text->data + i,
+                                      (utf8proc_ssize_t)(text->n - i), &c);
+        if (c < 0x10000) {
+            add_unit(&out, (unsigned)c, big);
+        } else {
+            add_unit(&out, 0xd800 + ((unsigned)(c - 0x10000) >> 10), big);
+            add_unit(&out, 0xdc00 + ((unsigned)c & 0x3ff), big);
+        }
+    }
+    scratch_write(&data_scratch, name, out.data, out.n);
+    buf_release(&out);
+}
+
+/* Longer than what is read at once, so that characters lie across. */
+static void make_text(struct buf *out, size_t bytes)
+{
+    static const char *const words[] = {
+        " the", "\xc3\xa9", "\xe6\x97\xa5\xe6\x9c\xac", "\xf0\x9f\xa6\x8a",
+        "\n",   " fox",     "<|endoftext|>\n",          "."};
+    for (uint64_t i = 0; out->n < bytes; i++) {
+        uint32_t w[4];
+        rng_words(w, 3, 0, i);
+        assert_ok(buf_str(out, words[w[0] % 8]));
+    }
+}
+
+static void utf16_is_read_as_utf8_is(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 40, 5 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct buf text = {0}, want = {0}, have = {0};
+        make_text(&text, sizes[i]);
+        scratch_write(&data_scratch, "utf8.txt", text.data, text.n);
+        assert_ok(read_all(&want, "utf8.txt"));
+        for (int big = 0; big < 2; big++) {
+            write_utf16("utf16.txt", &text, big);
+            assert_ok(read_all(&have, "utf16.txt"));
+            assert_int_equal(have.n, want.n);
+            assert_memory_equal(have.data, want.data, want.n);
+        }
+        buf_release(&text);
+        buf_release(&want);
+        buf_release(&have);
+    }
+    struct buf lines = {0}, have = {0};
+    assert_ok(buf_str(&lines, "{\"text\": \"\xc3\xa9\"}\n{\"text\": \"two\"}\n"));
+    write_utf16("lines.jsonl", &lines, false);
+    assert_ok(read_all(&have, "lines.jsonl"));
+    assert_string_equal(buf_text(&have), "\xc3\xa9|two|");
+    write_utf16("again.txt", &(struct buf){0}, true); /* the mark alone */
+    assert_ok(read_all(&have, "again.txt"));
+    assert_int_equal(have.n, 0);
+    buf_release(&lines);
+    buf_release(&have);
+}
+
+/* As any other text in a folder, and never what its bytes would be otherwise. */
+static void utf16_is_encoded(void **state)
+{
+    (void)state;
+    assert_ok(file_make_folder(scratch_path(&data_scratch, "both")));
+    scratch_write(&data_scratch, "both/a.txt", "\xff\xfeo\0n\0e\0", 8);
+    data_text("both/b.txt", "two");
+    data_expect("both", "|one$|two$");
+    scratch_write(&data_scratch, "both/a.txt", "\xfe\xff\0o\0n\0e", 8);
+    data_expect("both", "|one$|two$");
+}
+
+static void broken_utf16_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *sentence;
+    } cases[] = {
+        {"\xff\xfe"
+         "a\0b",
+         5,
+         "DIR/x.txt begins as UTF-16 and is none: it ends in the middle of the character at byte "
+         "4"},
+        {"\xff\xfe"
+         "a\0\x3d\xd8",
+         6,
+         "DIR/x.txt begins as UTF-16 and is none: it ends in the middle of the character at byte "
+         "4"},
+        {"\xff\xfe"
+         "\x3d\xd8"
+         "a\0",
+         6, "DIR/x.txt begins as UTF-16 and is none: byte 2 begins half a surrogate pair"},
+        {"\xfe\xff"
+         "\0a\xdc\0",
+         6, "DIR/x.txt begins as UTF-16 and is none: byte 4 begins half a surrogate pair"},
+        {"\xff\xfe\0\0a\0\0\0", 8, /* UTF-32 */
+         "DIR/x.txt is not text: byte 2 is NUL; tokens are read from .bin"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf have = {0};
+        scratch_write(&data_scratch, "x.txt", cases[i].bytes, cases[i].n);
+        assert_int_equal(read_all(&have, "x.txt"), ERR_FORMAT);
+        assert_string_equal(scratch_sentence(&data_scratch, err_text()), cases[i].sentence);
+        buf_release(&have);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(utf16_is_read_as_utf8_is),
+        cmocka_unit_test(utf16_is_encoded),
+        cmocka_unit_test(broken_utf16_is_named),
+    };
+    return cmocka_run_group_tests(tests, data_setup, data_teardown);
+}

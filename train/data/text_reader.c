@@ -18,6 +18,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <utf8proc.h>
 
 enum { CHUNK_BYTES = 1 << 20 };
 
@@ -80,8 +81,36 @@ static int fill_window(struct text_reader *r)
     if (r->used > 0)
         memmove(r->window.data, r->window.data + r->used, unread);
     r->window.n = unread;
+    r->before += r->used;
+    r->ascii -= r->ascii < r->used ? r->ascii : r->used;
     r->used = 0;
     return read_more(r, unread < CHUNK_BYTES ? CHUNK_BYTES : unread);
+}
+
+/* Whether the text is UTF-8, as soon as it has a character beyond ASCII. */
+static int look_for_utf8(struct text_reader *r)
+{
+    utf8proc_int32_t c;
+    if (r->is_utf8 || r->utf16.on)
+        return 0;
+    while (r->ascii < r->window.n && (unsigned char)r->window.data[r->ascii] < 0x80)
+        r->ascii++;
+    const size_t left = r->window.n - r->ascii;
+    const unsigned char *at = (const unsigned char *)r->window.data + r->ascii;
+    if (left == 0 || (left < 4 && !r->ended))
+        return 0;
+    r->is_utf8 = utf8proc_iterate(at, left < 4 ? (utf8proc_ssize_t)left : 4, &c) > 0;
+    return r->is_utf8 ? 0
+                      : err_set(ERR_FORMAT,
+                                "%s is not UTF-8: byte %" PRIu64 " is %02x; if it is Latin-1: "
+                                "iconv -f LATIN1 -t UTF-8 FILE > NEW",
+                                r->stream.name, r->before + r->ascii, *at);
+}
+
+static int read_on(struct text_reader *r)
+{
+    int rc = fill_window(r);
+    return rc == 0 ? look_for_utf8(r) : rc;
 }
 
 /* Begin the next text of the file; r->open says whether there is one. */
@@ -90,7 +119,8 @@ static int begin_text(struct text_reader *r)
     int rc = r->stream.file.path == NULL ? text_stream_open(&r->stream, &r->list[r->at]) : 0;
     r->window.n = r->used = r->line = 0;
     r->inside = r->after = r->ended = false;
-    r->utf16.on = false;
+    r->utf16.on = r->is_utf8 = false;
+    r->ascii = r->before = 0;
     if (rc == 0)
         rc = text_stream_next(&r->stream, &r->open);
     if (rc != 0 || !r->open)
@@ -100,6 +130,8 @@ static int begin_text(struct text_reader *r)
         rc = begin_utf16(r);
     if (rc == 0 && r->list[r->at].packed)
         rc = data_check_text(r->stream.name, buf_text(&r->window), r->window.n);
+    if (rc == 0)
+        rc = look_for_utf8(r);
     if (rc == 0 && r->window.n >= 3 && memcmp(r->window.data, "\xef\xbb\xbf", 3) == 0)
         r->used = 3; /* a byte order mark is no text */
     return rc;
@@ -164,7 +196,7 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
             r->after = false;
         size_t chunk, all;
         if (!look_at_window(r, &chunk, &all, ends)) {
-            int rc = fill_window(r);
+            int rc = read_on(r);
             if (rc != 0)
                 return rc;
             continue;
@@ -204,7 +236,7 @@ static int next_json(struct text_reader *r, struct buf *out, bool *ends, bool *g
         const char *line = r->window.data + r->used;
         const char *end = n == 0 ? NULL : memchr(line, '\n', n);
         if (end == NULL && !r->ended) {
-            int rc = fill_window(r);
+            int rc = read_on(r);
             if (rc != 0)
                 return rc;
             continue;

@@ -6,7 +6,9 @@
  * line break behind a visible ASCII character, where GPT-2's pretokenizer always begins
  * anew. So a text of any size is read in little memory. What is packed is unpacked while
  * it is read; each text of an archive is a document of its own, as a file is. A text that begins
- * with the byte order mark of UTF-16 is read as that.
+ * with the byte order mark of UTF-16 is read as that. One whose first byte beyond ASCII begins no
+ * character of UTF-8 is in a code page, Latin-1 or another, and refused; later such bytes are
+ * damage, and stay as they are.
  */
 #include "train/data/text_stream.h"
 #include "train/data/utf16.h"
@@ -21,6 +23,9 @@ struct text_reader {
     struct buf window;              /* of the text in progress, its unread bytes from `used` on */
     size_t used;
     bool open, ended;   /* a text is in progress; all of it is in the window */
+    bool is_utf8;       /* it has had a character beyond ASCII */
+    size_t ascii;       /* else: bytes of the window known to be ASCII */
+    uint64_t before;    /* bytes of the text before the window */
     struct utf16 utf16; /* of the text in progress */
     struct buf raw;     /* of it, where it is UTF-16: what was read last */
     uint64_t done;      /* bytes of the files before this one */

@@ -1,4 +1,4 @@
-/* Texts that are not UTF-8: UTF-16 by its byte order mark. */
+/* Texts that are not UTF-8: UTF-16 by its byte order mark, and code pages, which are refused. */
 #include "tests/lib/data_set.h"
 
 #include "model/base/rng.h"
@@ -149,12 +149,76 @@ static void broken_utf16_is_named(void **state)
     }
 }
 
+static void code_pages_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *sentence;
+    } cases[] = {
+        {"latin1.txt", "caf\xe9 and more",
+         "DIR/latin1.txt is not UTF-8: byte 3 is e9; if it is Latin-1: iconv -f LATIN1 -t UTF-8 "
+         "FILE > NEW"},
+        {"end.txt", "caf\xe9",
+         "DIR/end.txt is not UTF-8: byte 3 is e9; if it is Latin-1: iconv -f LATIN1 -t UTF-8 FILE "
+         "> NEW"},
+        {"overlong.txt", "\xc0\xaf x",
+         "DIR/overlong.txt is not UTF-8: byte 0 is c0; if it is Latin-1: iconv -f LATIN1 -t UTF-8 "
+         "FILE > NEW"},
+        {"lines.jsonl", "{\"text\": \"caf\xe9\"}\n",
+         "DIR/lines.jsonl is not UTF-8: byte 13 is e9; if it is Latin-1: iconv -f LATIN1 -t UTF-8 "
+         "FILE > NEW"},
+        {"utf8.txt", "caf\xc3\xa9", NULL},
+        {"mark.txt", "\xef\xbb\xbf caf", NULL},
+        {"damaged.txt", "caf\xc3\xa9, caf\xe9", NULL}, /* bytes, as they are */
+    };
+    struct buf have = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scratch_write(&data_scratch, cases[i].name, cases[i].text, strlen(cases[i].text));
+        int rc = read_all(&have, cases[i].name);
+        if (cases[i].sentence == NULL)
+            assert_ok(rc);
+        else
+            assert_int_equal(rc, ERR_FORMAT);
+        if (rc != 0)
+            assert_string_equal(scratch_sentence(&data_scratch, err_text()), cases[i].sentence);
+    }
+    assert_string_equal(buf_text(&have), "caf\xc3\xa9, caf\xe9|");
+    buf_release(&have);
+}
+
+/* Wherever the first character beyond ASCII is, across what is read at once too. */
+static void far_bytes_are_found(void **state)
+{
+    (void)state;
+    enum { MIB = 1 << 20 };
+    struct buf text = {0}, have = {0};
+    char want[120];
+    for (size_t i = 0; text.n < 3 * MIB; i++)
+        assert_ok(buf_str(&text, i % 9 == 0 ? "line\n" : "word "));
+    for (size_t at = 2 * MIB - 5; at < 2 * MIB + 5; at++) {
+        char was[2];
+        memcpy(was, text.data + at, 2);
+        memcpy(text.data + at, "\xc3\xa9", 2);
+        scratch_write(&data_scratch, "far.txt", text.data, text.n);
+        assert_ok(read_all(&have, "far.txt"));
+        assert_memory_equal(have.data, text.data, text.n - 1);
+        text.data[at + 1] = 'e';
+        scratch_write(&data_scratch, "far.txt", text.data, text.n);
+        assert_int_equal(read_all(&have, "far.txt"), ERR_FORMAT);
+        snprintf(want, sizeof want, "DIR/far.txt is not UTF-8: byte %zu is c3;", at);
+        assert_memory_equal(scratch_sentence(&data_scratch, err_text()), want, strlen(want));
+        memcpy(text.data + at, was, 2);
+    }
+    buf_release(&text);
+    buf_release(&have);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(utf16_is_read_as_utf8_is),
-        cmocka_unit_test(utf16_is_encoded),
-        cmocka_unit_test(broken_utf16_is_named),
+        cmocka_unit_test(utf16_is_read_as_utf8_is), cmocka_unit_test(utf16_is_encoded),
+        cmocka_unit_test(broken_utf16_is_named),    cmocka_unit_test(code_pages_are_refused),
+        cmocka_unit_test(far_bytes_are_found),
     };
     return cmocka_run_group_tests(tests, data_setup, data_teardown);
 }

@@ -57,8 +57,9 @@ static int plan_sources(const struct run_config *c, const struct dataset *d, str
 {
     const int per_step = c->training.global_batch_size;
     const int64_t n_steps = run_config_steps(c, batches_per_epoch(b));
-    int rc = batches_plan(b, n_steps, per_step);
-    return rc == 0 ? run_config_plan_sources(d, b, n_steps, per_step, out) : rc;
+    return batches_plan(b, n_steps, per_step) != 0
+               ? RUN_BLAME(c, RUN_ROW(data.data))
+               : run_config_plan_sources(d, b, n_steps, per_step, out);
 }
 
 /* By the shape and tokenizer of a model that need not be loaded; m: the one in memory, where that

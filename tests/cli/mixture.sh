@@ -116,6 +116,11 @@ has "an unknown key, with its line" "bad.yaml line 3: there is no weigth in an i
     "$("$PRATTLE" train bad.yaml --model $MODEL 2>&1)"
 printf '{"data": [{"path": "fox.txt", "weight": 1},\n {"path": "easy.txt", "weight": -2}]}' >bad.json
 has "a bad weight, with its line" "bad.json line 2: weight is -2, must be 0 to 1e+09" "$("$PRATTLE" train bad.json --model $MODEL 2>&1)"
+printf 'steps: 40\ndata:\n  - {path: fox.txt, weight: 1, until: 0.5}\n' >bad.yaml
+has "a gap, with its line" "bad.yaml line 2: no source of the data has a weight above 0 in steps 21 to 40" \
+    "$("$PRATTLE" train bad.yaml sequence_length=48 folder=never --model $MODEL 2>&1)"
+has "in a plan, too" "bad.yaml line 2: no source of the data has a weight above 0 in steps 21 to 40" \
+    "$("$PRATTLE" train bad.yaml sequence_length=48 --plan --model $MODEL 2>&1)"
 is "and no folder is left" no "$([ -e never ] && echo yes || echo no)"
 has "a pattern is a source" "books/*.txt 4" "$(mixed planned "data=books/*.txt:1,fox.txt:1" --plan | sources)"
 cp fox.txt fox:1

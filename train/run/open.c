@@ -25,7 +25,8 @@ static int open_data(struct run *r)
                      r->validation.name);
     if (rc == 0) {
         r->n_steps = run_config_steps(c, batches_per_epoch(r->batches));
-        rc = batches_plan(r->batches, r->n_steps, c->training.global_batch_size);
+        if (batches_plan(r->batches, r->n_steps, c->training.global_batch_size) != 0)
+            rc = RUN_BLAME(c, RUN_ROW(data.data));
     }
     return rc;
 }

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_TESTS_STILL_CLOCK_H
 #define PRATTLE_TESTS_STILL_CLOCK_H
 /*
- * A clock for a whole test program, in the place of model/base/clock.c: the linker takes this one
- * where any of it is called. It stands still but for what it is told.
+ * A clock for a whole test program, in place of model/base/clock.c: the linker takes this one where
+ * the program's main file calls any function of either. It stands still but for what it is told.
  */
 
 /* So much time goes by. */

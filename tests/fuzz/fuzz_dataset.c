@@ -52,7 +52,7 @@ static void read_ids(const char *path)
     data_config_release(&c);
 }
 
-/* All documents; whole: they are the text, byte for byte. */
+/* All documents; whole: they are the text, byte for byte, where it is taken and is not UTF-16. */
 static void read_text(const char *path, enum data_kind kind, bool packed, const char *separator,
                       const uint8_t *data, size_t size)
 {
@@ -60,9 +60,12 @@ static void read_text(const char *path, enum data_kind kind, bool packed, const 
     struct text_reader r;
     struct buf piece = {0}, document = {0};
     bool whole = kind == DATA_TEXT && !packed && *separator == '\0', ends = true;
+    bool utf16 = size >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0);
     size_t at = 0, mark = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     text_reader_init(&r, &source, 1, separator);
-    for (int rc = 0; rc == 0 && at == 0;) {
+    int rc = 0;
+    err_clear();
+    while (rc == 0 && at == 0) {
         rc = text_reader_next(&r, &piece, &ends, &at);
         if (rc != 0 || at != 0)
             continue;
@@ -75,7 +78,8 @@ static void read_text(const char *path, enum data_kind kind, bool packed, const 
             document.n = 0;
         }
     }
-    if (whole)
+    need(rc == 0 || err_text()[0] != '\0');
+    if (whole && rc == 0 && !utf16)
         need(document.n == size - mark &&
              (size == mark || memcmp(document.data, data + mark, size - mark) == 0));
     buf_release(&piece);

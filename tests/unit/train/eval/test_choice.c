@@ -120,7 +120,7 @@ static void a_line_says_what_it_lacks(void **state)
     static const struct {
         const char *line, *sentence;
     } cases[] = {
-        {"{", "not JSON: line 1: string or '}' expected near end of file"},
+        {"{", "not JSON: string or '}' expected near end of file at column 1"},
         {"[1]", "it is no JSON object"},
         {"{\"endings\": [\"a\", \"b\"], \"label\": 0}",
          "there is no context: ctx, ctx_a with ctx_b, context or prompt"},
@@ -146,7 +146,7 @@ static void a_line_says_what_it_lacks(void **state)
         {"{\"ctx\": \"x\", \"choices\": [\"a\", \"b\"], \"answer\": \"c\"}",
          "the right ending is \"c\", must be 0 to 1"},
         {"{\"ctx\": \"x\\u0000\", \"endings\": [\"a\", \"b\"], \"label\": 0}",
-         "not JSON: line 1: \\u0000 is not allowed without JSON_ALLOW_NUL near '\"x\\u0000\"'"},
+         "not JSON: \\u0000 is not allowed without JSON_ALLOW_NUL near '\"x\\u0000\"' at column 17"},
     };
     struct question q;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

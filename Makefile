@@ -69,11 +69,10 @@ ifeq ($(OUT),build/$(BUILD))
 	@[ "$$(readlink prattle)" = $(BINARY) ] || ln -sfn $(BINARY) prattle
 endif
 
-# One file each may use an instruction set; the table in kernels.c chooses at run time.
-$(OUT)/model/kernels/%.o $(OUT)/sampling/%.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 # Where the model that ships is looked for when it is not beside the program.
 $(OUT)/weights/bundled/bundled.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
-$(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
+$(OUT)/model/kernels/%.o $(OUT)/sampling/%.o $(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
+# One file each may use an instruction set; the table in kernels.c chooses at run time.
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
 $(OUT)/model/kernels/kernels_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c
 # Functions made of hundreds of inlined lanes: gcc would only say that it gives up tracking them.

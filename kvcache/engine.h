@@ -65,8 +65,8 @@ void engine_head(struct engine *e, float *logits, int first, int n);
  *
  * n        of each feed >= 1; no sequence twice
  * returns  ERR_RANGE (an id outside the vocabulary) or ERR_FULL (context or pool):
- *          nothing was fed. ERR_INTERRUPTED between parts: the sequences keep what
- *          they had at that point.
+ *          nothing was fed. ERR_INTERRUPTED: before each part progress_step
+ *          (model/base/progress.h) asks for Ctrl-C; the sequences keep what was read so far.
  */
 struct engine_feed {
     struct kv_seq *seq;

@@ -11,7 +11,8 @@
 /*
  * Go on from a prompt, or with prompt NULL from the sequence's text as it stands. An
  * empty text begins with the model's begin token. The sequence's text becomes prompt +
- * the first answer. Answer k uses draw c->draw + k.
+ * the first answer, with the ids that a stop string hid (n_whole in request.h), which the caller
+ * cuts off. Answer k uses draw c->draw + k.
  *
  * answers [num_return_sequences], zeroed; to be released also after an error.
  * ERR_FULL: the prompt does not fit and on_full is stop; the sequence is unchanged.

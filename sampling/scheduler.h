@@ -8,8 +8,8 @@
  *
  * A batch gives the bits of single runs: a row of a pass depends on its own text alone
  * (model/forward.h), each answer draws from a random stream of its own, and a single run is a
- * batch of one. Ctrl-C while prompts are read: what a sequence was to read is given up, and it has
- * the text it had (kvcache/sequence.h); answers end as interrupted, and those begun are delivered.
+ * batch of one. Ctrl-C while prompts are read: what a request's own sequence was to read is
+ * given up, and it has the text it had (kvcache/sequence.h); answers end as interrupted, and those begun are delivered.
  */
 #include "kvcache/sequence.h"
 #include "sampling/text/request.h"

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_NAMES = 6 }; /* and a NULL */
+enum { MAX_NAMES = 5 };
 
 #define ROW(WORD, name, title, ...) {title, {__VA_ARGS__}},
 static const struct {
-    const char *title, *names[MAX_NAMES];
+    const char *title, *names[MAX_NAMES + 1]; /* NULL after the last */
 } activations[N_ACTIVATIONS] = {EACH_ACTIVATION(ROW)};
 #undef ROW
 

@@ -1,7 +1,8 @@
 #ifndef PRATTLE_REPL_SESSION_ANSWER_H
 #define PRATTLE_REPL_SESSION_ANSWER_H
 /*
- * From a prompt to the terminal: generate, show what comes, say what it took.
+ * From a prompt to the terminal: generate, show what comes, say what it took; what a stop string hid
+ * is cut off the text in progress.
  */
 #include "repl/session/repl.h"
 

@@ -302,7 +302,13 @@ static void run_filter(struct sampler *s, enum stage stage, const struct place *
     case STAGE_MIROSTAT:
         mirostat_cut(&s->mirostat, k);
         break;
-    default:
+    case STAGE_LOGIT_BIAS: /* those of the logits were run before */
+    case STAGE_PENALTIES:
+    case STAGE_DRY:
+    case STAGE_NO_REPEAT_NGRAM:
+    case STAGE_BAD_WORDS:
+    case STAGE_MIN_NEW_TOKENS:
+    case STAGE_COUNT:
         break;
     }
 }

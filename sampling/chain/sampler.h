@@ -14,9 +14,11 @@
  * first row applies and then the most likely token is taken, ties to the lowest id.
  * With mirostat on, the other stages that cut (top_k ... topk_uniform) are not used.
  *
- * A filter more is: its function in filters.c, a stage in stages.h and its name in
- * stages.c, its two cases in sampler.c (whether it is on, and its call), its field and
- * range in sampler_config.h and .c, and a row of repl/settings/options_table.c.
+ * To add a filter: its function in filters.c and filters.h; a stage in stages.h, in its place in
+ * SAMPLER_CHAIN there (a stage that is not in it is off by default) and its name in stages.c; its
+ * two cases in sampler.c (whether it is on, and its call); its field, default and range in
+ * sampler_config.h and .c; a row of repl/settings/options_table.c, and "make tables". A setting of
+ * generation_config.json is also named in weights/hf/generation_config.c.
  *
  * A draw depends on (seed, draw, position) alone. Nothing here allocates, locks or
  * calls the system after sampler_new.

@@ -58,7 +58,7 @@ const char *finish_name(enum finish f); /* "length", "stop token", "stop string"
 
 /* One answer. */
 struct answer {
-    struct ids ids;  /* new tokens, without the stop token */
+    struct ids ids;  /* new tokens, without the stop token, with what a stop string hid */
     float *logprobs; /* [ids.n] when asked for, else NULL */
     struct buf text; /* as streamed: a held space is not in it, nor the stop string */
     enum finish finish;

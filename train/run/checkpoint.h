@@ -8,8 +8,8 @@
  *   state.json             what the run needs to go on, in its own words
  *   manifest.json          size and SHA-256 of every file; written last
  *
- * A checkpoint is written under another name in the same folder, every file synced,
- * then renamed: a name step-N exists only when it is whole, and older ones go only after
+ * A checkpoint is written under another name in the same folder, every file synced, then renamed
+ * (folder_commit, weights/tensors/folder.h): a name step-N exists only when it is whole, and older ones go only after
  * that. What was damaged later is noticed by the manifest and passed over.
  */
 #include "model/adapter.h"
@@ -32,8 +32,8 @@ struct checkpoint_content {
 
 /*
  * Write FOLDER/step-NNNNNN, which must not be there: model.safetensors and what belongs to it by
- * source_save_hf (weights/hf/save_hf.h) or adapter_write, then the three above. On failure (ERR_IO: the disk is full;
- * ERR_INTERRUPTED) the checkpoints there are as they were.
+ * source_save_hf (weights/hf/save_hf.h) or adapter_write, then the three above. On failure (ERR_IO:
+ * the disk is full; ERR_INTERRUPTED) the other checkpoints are as they were.
  */
 int checkpoint_write(const struct run_folder *f, const struct checkpoint_content *c,
                      const struct progress *p);

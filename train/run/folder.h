@@ -18,7 +18,8 @@ struct run_folder {
  * left half-written. ERR_EXISTS: another process trains there, named in the sentence.
  */
 int run_folder_open(struct run_folder *f, const char *path);
-/* Gives the lock back, as the end of the process does, whatever ends it; run_free (open.h) calls it. */
+/* Gives the lock back, as the end of the process does, whatever ends it. run_free (open.h) calls it,
+ * so a paused run keeps its lock. */
 void run_folder_close(struct run_folder *f);
 /* The process that has the run open, at work or paused, 0: none, -1: one that has not said who it
  * is. */

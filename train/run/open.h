@@ -19,7 +19,7 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
 /* The same; open: the files that the model was just read from, or NULL. */
 int run_new_from(struct run **out, const struct run_config *c, struct model *m,
                  const struct model_files *open, const struct run_events *e);
-/* NULL-safe. What is not in a checkpoint by now is lost. */
+/* NULL-safe. What is not in a checkpoint by now is lost; the run folder's lock is given back. */
 void run_free(struct run *r);
 
 /* What a new run and one that goes on have in common, in a zeroed run: run_free takes it back,

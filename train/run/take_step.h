@@ -1,7 +1,8 @@
 #ifndef PRATTLE_TRAIN_RUN_TAKE_STEP_H
 #define PRATTLE_TRAIN_RUN_TAKE_STEP_H
 /*
- * The step in progress: micro-batches up to a whole step's gradients, and what is done with these.
+ * The step in progress: micro-batches up to a whole step's gradients, and what is done with these:
+ * a step with a NaN or infinite loss or gradient, or a spike, is skipped, counted and named.
  */
 struct run;
 
@@ -10,7 +11,8 @@ int run_fit_team(struct run *r);
 /* The step in progress begins once more. */
 void run_begin_step_anew(struct run *r);
 /* The rest of it, and the step of the optimizer, by the rate that schedule_rate (optim/schedule.h)
- * has for the steps taken so far; ERR_INTERRUPTED between two micro-batches or layers, to go on from there. */
+ * has for the steps taken so far; ERR_INTERRUPTED between two micro-batches or layers, to go on from
+ * there. */
 int run_take_step(struct run *r);
 /* ERR_RANGE where too many steps in a row were bad: to be asked once what was due at the last of
  * them is done. */

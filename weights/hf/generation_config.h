@@ -2,7 +2,7 @@
 #define PRATTLE_WEIGHTS_HF_GENERATION_CONFIG_H
 /*
  * generation_config.json of a Hugging Face folder: how its authors would draw from the
- * model. What our settings have too becomes a model's stored settings.
+ * model. The dozen names that generation_config.c lists become a model's stored settings.
  */
 #include "model/base/buf.h"
 #include "model/base/progress.h"

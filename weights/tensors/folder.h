@@ -1,8 +1,9 @@
 #ifndef PRATTLE_WEIGHTS_TENSORS_FOLDER_H
 #define PRATTLE_WEIGHTS_TENSORS_FOLDER_H
 /*
- * Atomic writing of a model's folder: files go to a temporary folder beside it;
- * folder_commit puts that in its place by one rename. Until then the old one stands.
+ * Atomic writing of a model's folder: files go to a temporary folder beside it; folder_commit syncs
+ * them, puts that folder in its place by one rename and syncs the parent. Until then the old one
+ * stands.
  */
 #include <stdbool.h>
 

@@ -100,6 +100,12 @@ $(BINARY): $(OUT)/repl/main.o $(LIBRARY)
 	@[ $(V) = 1 ] || echo "  link $@"
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# The man page and bash's completion, from the program's own tables.
+$(OUT)/prattle.1: $(BINARY)
+	$(Q)XDG_CONFIG_HOME=/nonexistent $(BINARY) help --format man >$@.part && mv $@.part $@
+$(OUT)/prattle.bash: $(BINARY)
+	$(Q)XDG_CONFIG_HOME=/nonexistent $(BINARY) help --format bash >$@.part && mv $@.part $@
+
 # What tests share: tests/lib/.
 $(TEST_LIBRARY): $(HELPERS:%.c=$(OUT)/%.o)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -161,9 +167,11 @@ fuzz: deps-check
 	@$(MAKE) --no-print-directory BUILD=release build/release/train/config/presets.c
 	@tests/fuzz/run $(FUZZ_S)
 
-install: $(BINARY)
+install: $(BINARY) $(OUT)/prattle.1 $(OUT)/prattle.bash
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/prattle
 	install -D -m 644 weights/bundled/bundled.gguf $(DESTDIR)$(PREFIX)/share/prattle/bundled.gguf
+	install -D -m 644 $(OUT)/prattle.1 $(DESTDIR)$(PREFIX)/share/man/man1/prattle.1
+	install -D -m 644 $(OUT)/prattle.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/prattle
 
 format:
 	clang-format -i $(SOURCES) $(HEADERS) $(TESTS) $(wildcard tests/lib/*.[ch]) $(TOOLS) $(FUZZERS)

@@ -6,7 +6,7 @@
 #include "model/base/mem.h"
 #include "repl/session/batch_lines.h"
 #include "repl/commands/commands.h"
-#include "repl/commands/help.h"
+#include "repl/commands/help_pages.h"
 #include "repl/commands/table.h"
 #include "repl/loop.h"
 #include "repl/session/answer.h"

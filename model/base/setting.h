@@ -43,7 +43,8 @@ struct setting {
     const char *(*words)(int i); /* of a text: the i-th it may be, NULL past the last */
     const char *shorthand_for, *shorthand_value; /* the row it sets, to what */
     const char *argument;                        /* shown in --help: "N", "FILE" */
-    const char *help;
+    const char *help; /* one short line that is understood alone */
+    const char *more; /* what there is to say besides, without a full stop; NULL: nothing */
 };
 
 /* Dashes and underscores are the same. */

@@ -31,6 +31,28 @@ const struct command *command_find(const char *name)
     return c;
 }
 
+static bool list_has(const char *list, const char *name, char between)
+{
+    size_t n = strlen(name);
+    const char *p = list;
+    while (p != NULL && n > 0) {
+        const char *end = strchrnul(p, between);
+        if ((size_t)(end - p) == n && strncmp(p, name, n) == 0)
+            return true;
+        p = *end == '\0' ? NULL : end + 1;
+    }
+    return false;
+}
+
+const struct command *command_called(const char *name)
+{
+    const struct command *c = command_find(name);
+    for (int i = 0; c == NULL && command_at(i) != NULL; i++)
+        if (list_has(command_at(i)->also, name, '|'))
+            c = command_at(i);
+    return c;
+}
+
 const char *command_nearest(const char *name, bool shell)
 {
     const char *names[MAX_NAMES];
@@ -55,22 +77,17 @@ static int refuse_unknown_command(const char *name)
     return ERR_MISSING;
 }
 
-static bool list_has(const char *list, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *p = list; p != NULL && *p != '\0'; p += strcspn(p, " "), p += *p == ' ')
-        if (strcspn(p, " ") == n && strncmp(p, name, n) == 0)
-            return true;
-    return false;
-}
-
 int command_check_options(const struct repl *r, const char *name, const char *allowed)
 {
     const struct setting *o;
     for (int i = 0; (o = option_at(i)) != NULL; i++)
         if (o->call_only && options_origin(&r->options, o) != ORIGIN_BUILT_IN &&
-            !list_has(allowed, o->name))
+            !list_has(allowed, o->name, ' '))
             return err_set(ERR_UNSUPPORTED, "%s does not take --%s", name, o->name);
+    if (r->options.settings.call.format > TABLE_JSON && strcmp(name, "help") != 0)
+        return err_set(ERR_UNSUPPORTED,
+                       "%s: --format is text, markdown, csv or json; man and bash are for help",
+                       name);
     return 0;
 }
 
@@ -140,7 +157,7 @@ int command_run_line(struct repl *r, const char *line)
     char *words[MAX_NAMES];
     size_t name_bytes = strcspn(line, " \t\n");
     char *name = mem_sprintf("%.*s", (int)name_bytes, line), *copy = mem_strdup(line + name_bytes);
-    const struct command *c = name == NULL ? NULL : command_find(name);
+    const struct command *c = name == NULL ? NULL : command_called(name);
     int rc = name == NULL || copy == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && c == NULL)
         rc = refuse_unknown_command(name);
@@ -149,7 +166,7 @@ int command_run_line(struct repl *r, const char *line)
                      c->arguments);
     if (rc == 0) {
         const char *text = line + name_bytes;
-        struct call call = {.name = name, .text = text + (*text != '\0'), .words = words};
+        struct call call = {.name = c->name, .text = text + (*text != '\0'), .words = words};
         if (!(c->flags & TAKES_TEXT)) {
             call.n = split_words(copy, words, MAX_NAMES);
             rc = call.n < 0 ? err_last() : options_take(&r->options, ORIGIN_CALL, words, &call.n);

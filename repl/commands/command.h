@@ -23,11 +23,14 @@ enum command_flags {
     IN_SHELL = 2,
     NEEDS_MODEL = 4,     /* loads the model of the settings in the shell */
     NEEDS_TOKENIZER = 8, /* and it has one */
-    TAKES_TEXT = 16      /* text is taken as it is: no quotes, no options in it */
+    TAKES_TEXT = 16,     /* text is taken as it is: no quotes, no options in it */
+    MINOR = 32           /* of the first page of help it has only the name */
 };
 
 struct command {
     const char *name;
+    const char *also;         /* other names at the prompt, "q|exit"; NULL: none */
+    const char *group;        /* heading in help; a group's rows stand together */
     const char *arguments;    /* "IN OUT", "FILE [OUT]" */
     int min_words, max_words; /* not looked at with TAKES_TEXT; max -1: any */
     unsigned flags;
@@ -38,8 +41,13 @@ struct command {
     const char *completes;
     const char *(*words)(int i); /* the i-th word of a table that it works by, NULL past the last */
     const char *options;         /* those it takes of the ones for one command: "force compat" */
-    const char *help;
-    void (*explain)(void); /* what :help shows of it besides; NULL: nothing */
+    const char *summary;         /* what it does in at most 45 characters */
+    const char *help;            /* the same in sentences; commands between ` and ` */
+    const char *forms;           /* lines "ARGUMENTS\tWHAT THESE DO"; NULL: it has only one form */
+    const char *examples;        /* lines without the colon; NULL: none */
+    const char *topics;          /* lines "TOPIC\tWHAT THERE IS TO READ", of help; NULL: none */
+    const char *related;         /* names of commands; NULL: none */
+    void (*explain)(void);       /* what :help shows of it besides; NULL: nothing */
     /* 0, or a code with its sentence, which the caller shows. */
     int (*run)(struct repl *r, const struct call *c);
 };
@@ -49,6 +57,8 @@ void commands_use(const struct command *rows);
 /* Row i, NULL at the end. */
 const struct command *command_at(int i);
 const struct command *command_find(const char *name);
+/* By that or another name, as the prompt takes it. */
+const struct command *command_called(const char *name);
 /* The nearest name of a command usable there, NULL when none is near. */
 const char *command_nearest(const char *name, bool shell);
 

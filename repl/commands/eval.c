@@ -6,9 +6,11 @@
 #include "model/base/json.h"
 #include "model/base/mem.h"
 #include "repl/commands/eval_report.h"
+#include "repl/commands/help_text.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "train/eval/record.h"
 #include "weights/load.h"
 
@@ -185,7 +187,7 @@ void cmd_eval_explain(void)
 {
     const struct eval *e;
     for (int i = 0; (e = eval_at(i)) != NULL; i++)
-        printf("  %s %-*s %s\n", e->name, 22 - (int)strlen(e->name), e->argument, e->help);
+        wrap_column(e->help, printf("  %s %s", e->name, e->argument), help_text_column(26));
 }
 
 const char *cmd_eval_word(int i)

@@ -1,9 +1,10 @@
 #include "repl/commands/help_topics.h"
 
+#include "repl/commands/help_lists.h"
+#include "repl/commands/help_text.h"
 #include "repl/commands/systems.h"
 #include "repl/terminal/table.h"
 #include "repl/terminal/term.h"
-#include "repl/terminal/wrap.h"
 #include "train/config/presets.h"
 #include "train/config/run_config.h"
 
@@ -25,9 +26,10 @@ static const char *here_or_none(const struct system_option *o)
     return *o->here != '\0' ? o->here : "none";
 }
 
-static int show_systems(enum table_format format)
+static int show_systems(enum table_format format, bool shell)
 {
-    static const char *const heads[] = {"system", "option there", "here", "note"};
+    (void)shell;
+    static const char *const heads[] = {"program", "its option", "here", "note"};
     const struct system_option *o;
     const char *system = "";
     struct table t;
@@ -45,11 +47,10 @@ static int show_systems(enum table_format format)
     for (int i = 0; (o = system_option_at(i)) != NULL; i++) {
         if (o->system != system)
             printf("%s%s%s\n", term_bold(stdout), system = o->system, term_plain(stdout));
-        int at = printf("  %s", o->option);
         char text[512];
         snprintf(text, sizeof text, "%s%s%s", here_or_none(o), *o->note != '\0' ? "; " : "",
                  o->note);
-        wrap_column(text, at, 30);
+        help_pair(o->option, text, 30);
     }
     return 0;
 }
@@ -61,9 +62,10 @@ static void preset_about(const struct run_preset *p, char *out, size_t n)
     snprintf(out, n, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-static int show_presets(enum table_format format)
+static int show_presets(enum table_format format, bool shell)
 {
-    static const char *const heads[] = {"preset", "what it stands for"};
+    (void)shell;
+    static const char *const heads[] = {"preset", "what it trains"};
     char about[256];
     struct table t;
     int rc = 0;
@@ -71,7 +73,7 @@ static int show_presets(enum table_format format)
     for (const struct run_preset *p = run_presets; rc == 0 && p->name != NULL; p++) {
         preset_about(p, about, sizeof about);
         if (format == TABLE_TEXT) {
-            wrap_column(about, printf("  %s", p->name), 30);
+            help_pair(p->name, about, 30);
         } else if ((rc = table_row(&t)) == 0 && (rc = table_cell(&t, 0, "%s", p->name)) == 0) {
             rc = table_cell(&t, 1, "%s", about);
         }
@@ -82,8 +84,9 @@ static int show_presets(enum table_format format)
     return rc;
 }
 
-static int show_training(enum table_format format)
+static int show_training(enum table_format format, bool shell)
 {
+    (void)shell;
     static const char *const heads[] = {"training setting", "built in", "values", "what it does"};
     const struct setting *row;
     const char *section = "";
@@ -101,12 +104,13 @@ static int show_training(enum table_format format)
             if (strcmp(section, row->group) != 0)
                 printf("%s%s%s\n", term_bold(stdout), section = row->group, term_plain(stdout));
             buf_printf(&text, "%s [%s]", row->help, value.n > 0 ? buf_text(&value) : "\"\"");
-            wrap_column(buf_text(&text), printf("  %s", row->name), 34);
+            help_pair(row->name, buf_text(&text), 26);
         } else if ((rc = table_row(&t)) == 0 &&
                    (rc = table_cell(&t, 0, "%s.%s", row->group, row->name)) == 0 &&
                    (rc = table_cell(&t, 1, "%s", buf_text(&value))) == 0 &&
                    (rc = table_cell(&t, 2, "%s", buf_text(&range))) == 0) {
-            rc = table_cell(&t, 3, "%s", row->help);
+            rc = table_cell(&t, 3, "%s%s%s", row->help, row->more != NULL ? ". " : "",
+                            row->more != NULL ? row->more : "");
         }
         buf_release(&value);
         buf_release(&range);
@@ -119,46 +123,40 @@ static int show_training(enum table_format format)
     return rc;
 }
 
+static int show_settings(enum table_format format, bool shell)
+{
+    return help_settings(NULL, format, shell);
+}
+
 static const struct topic {
     const char *name;
-    int (*show)(enum table_format format);
-} topics[] = {{"systems", show_systems}, {"presets", show_presets}, {"training", show_training}};
+    int (*show)(enum table_format format, bool shell);
+} topics[] = {{"commands", help_commands},
+              {"settings", show_settings},
+              {"training", show_training},
+              {"presets", show_presets},
+              {"systems", show_systems}};
 
 enum { N_TOPICS = sizeof topics / sizeof topics[0] };
 
 const char *help_topic_name(int i)
 {
-    return i < N_TOPICS ? topics[i].name : NULL;
+    return i < N_TOPICS ? topics[i].name : help_group_at(i - N_TOPICS);
 }
 
 bool help_is_topic(const char *name)
 {
-    for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
-        if (strcmp(topics[i].name, name) == 0)
+    const char *topic;
+    for (int i = 0; (topic = help_topic_name(i)) != NULL; i++)
+        if (strcmp(topic, name) == 0)
             return true;
     return false;
 }
 
-int help_topic(const char *name, enum table_format format)
+int help_topic(const char *name, enum table_format format, bool shell)
 {
-    size_t i = 0;
-    while (strcmp(topics[i].name, name) != 0)
-        i++;
-    return topics[i].show(format);
-}
-
-void help_training_row(const struct setting *row)
-{
-    struct run_config c;
-    struct buf value = {0}, range = {0};
-    if (run_config_init(&c) != 0)
-        return;
-    setting_format(row, &c, &value);
-    setting_range(row, &range);
-    printf("%s%s.%s%s: %s\n  a setting of :train: %s, built in %s\n", term_bold(stdout), row->group,
-           row->name, term_plain(stdout), row->help, buf_text(&range),
-           value.n > 0 ? buf_text(&value) : "empty");
-    buf_release(&value);
-    buf_release(&range);
-    run_config_release(&c);
+    for (int i = 0; i < N_TOPICS; i++)
+        if (strcmp(topics[i].name, name) == 0)
+            return topics[i].show(format, shell);
+    return help_settings(name, format, shell);
 }

@@ -28,6 +28,8 @@ static inline bool dtype_chosen(enum dtype *d, int choice)
     return true;
 }
 enum output_choice { OUTPUT_TEXT, OUTPUT_IDS };
+/* Choices of format: enum table_format, then what help alone is written as. */
+enum help_format { HELP_MAN = TABLE_JSON + 1, HELP_BASH };
 
 struct device_settings {
     char *model; /* path, bundled or random:NAME; "": none; as built in the one that ships */
@@ -56,7 +58,7 @@ struct batch_settings {
 struct call_settings {
     char *prompt, *ids, *out;
     int output; /* enum output_choice */
-    int format; /* of tables: enum table_format */
+    int format; /* enum table_format, or of help enum help_format */
     struct bpe_train_config bpe;
     int other_dtype; /* a choice of dtype; AUTO: as dtype */
     bool all, force, compat, plan, json, help, version;

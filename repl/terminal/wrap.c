@@ -184,13 +184,17 @@ void wrap_row(const char *what, const char *text)
 
 void wrap_column(const char *text, int at, int indent)
 {
-    int width = term_width(stdout);
-    width = width > 100 ? 100 : width < indent + 20 ? indent + 20 : width;
     if (at >= indent)
         printf("\n%*s", indent, "");
     else
         printf("%*s", indent - at, "");
-    at = indent;
+    wrap_beside(text, indent);
+}
+
+void wrap_beside(const char *text, int indent)
+{
+    int width = term_width(stdout), at = indent;
+    width = width > 100 ? 100 : width < indent + 20 ? indent + 20 : width;
     for (const char *p = text; *p != '\0';) {
         int n = (int)strcspn(p, " ");
         if (at > indent && at + 1 + n >= width) {

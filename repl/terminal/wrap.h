@@ -48,5 +48,7 @@ void wrap_row(const char *what, const char *text);
 /* text from column `indent` of standard output on, broken at spaces; the cursor is at column `at`.
  */
 void wrap_column(const char *text, int at, int indent);
+/* The same from where the cursor is. */
+void wrap_beside(const char *text, int indent);
 
 #endif

@@ -2,7 +2,7 @@
 # The pages' tables are what the program prints, every table of the program is in a page, and
 # the README is one that people read.
 . "$(dirname "$0")/lib.sh.inc"
-rows=$("$PRATTLE" help --format markdown | grep '^| `')
+rows=$(for t in commands settings; do "$PRATTLE" help $t --format markdown; done | grep '^| `')
 is "the program prints its tables" 1 "$(($(wc -l <<<"$rows") > 80))"
 is "the pages have them" "" "$(PRATTLE=$PRATTLE tests/tables)"
 is "each in one page" "commands presets settings systems training" \
@@ -21,9 +21,9 @@ is "a link leads to a file" "" "$(for page in README.md $(find repl train model 
         [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
     done
 done)"
-help=$("$PRATTLE" --help)
+help=$("$PRATTLE" help commands && "$PRATTLE" help settings)
 absent=$(sed -n 's/^| `:*-*\([a-z_]*\).*/\1/p' <<<"$rows" | while read -r name; do
-    grep -qE -- "(^  ${name//_/-} |--${name//_/-}( |$))" <<<"$help" || "$PRATTLE" help "$name" | grep -q '^:' || echo "$name"
+    grep -qE -- "(^  ${name//_/-}( |$)|--${name//_/-}( |$))" <<<"$help" || "$PRATTLE" help "$name" | grep -q '^:' || echo "$name"
 done)
-is "--help has every setting and shell command" "" "$absent"
+is "help has every setting and shell command" "" "$absent"
 finish

@@ -16,20 +16,20 @@
 /* clang-format off */
 static const struct eval table[] = {
 {.name = "wikitext", .argument = "[FILE]", .options = "limit like json", .run = eval_wikitext,
- .help = "perplexity of WikiText's test text, adjusted to words",
+ .help = "word-level perplexity on the WikiText test set",
  .file = WIKITEXT, .where = WIKITEXT_FROM},
 {.name = "lambada", .argument = "[FILE]", .options = "limit strict json", .run = eval_lambada,
- .help = "LAMBADA: the passage's last token is the likeliest; --strict: the whole last word",
+ .help = "LAMBADA accuracy: last token, or word with --strict",
  .file = "lambada/lambada_test.jsonl|lambada_test.jsonl",
  .where = "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl is OpenAI's"},
 {.name = "ptb", .argument = "FILE", .options = "limit like json", .run = eval_ptb,
- .help = "perplexity of a Penn Treebank text, adjusted to words"},
+ .help = "word-level perplexity on a Penn Treebank text"},
 {.name = "text", .argument = "FILE|DIR", .options = "limit json", .run = eval_text,
- .help = "loss, loss per byte and accuracy of the last_n targets of each window of any text"},
+ .help = "loss, loss per byte and accuracy on any text"},
 {.name = "choice", .argument = "FILE", .options = "limit json", .run = eval_choice,
- .help = "questions with several endings, HellaSwag's or others' JSON lines: how often the right one is likeliest"},
+ .help = "multiple choice from JSON lines, e.g. HellaSwag"},
 {.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype json", .run = eval_kl, .needs_other = true,
- .help = "how far this model's expectations are from MODEL's on a text: KL divergence, change of perplexity",
+ .help = "KL divergence and perplexity ratio to MODEL on a text",
  .file = WIKITEXT, .where = WIKITEXT_FROM},
 };
 /* clang-format on */

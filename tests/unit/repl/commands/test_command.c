@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "repl/commands/command.h"
+#include "repl/commands/help_topics.h"
 #include "repl/commands/table.h"
 #include "repl/session/repl.h"
 #include "train/config/run_config.h"
@@ -160,6 +161,75 @@ static void rows_are_sound(void **state)
     }
 }
 
+/* Each word of a list is one that is(word). */
+static void each_word(const char *list, bool (*is)(const char *word))
+{
+    for (const char *p = list; p != NULL && *p != '\0';) {
+        char word[64];
+        int n = (int)strcspn(p, " ");
+        snprintf(word, sizeof word, "%.*s", n, p);
+        if (!is(word))
+            fail_msg("there is no %s", word);
+        p += n + (p[n] == ' ');
+    }
+}
+
+static bool is_command(const char *name)
+{
+    return command_find(name) != NULL;
+}
+
+/* The first word of each line, up to a tab or space. */
+static void each_line(const struct command *c, const char *lines, bool (*is)(const char *word))
+{
+    for (const char *p = lines; p != NULL && *p != '\0';) {
+        char word[64];
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(p, " \t\n"), p);
+        if (is != NULL ? !is(word) : strcmp(word, c->name) != 0)
+            fail_msg("%s: \"%s\" is not of it", c->name, word);
+        p += strcspn(p, "\n");
+        p += *p == '\n';
+    }
+}
+
+static void help_is_whole_and_short(void **state)
+{
+    (void)state;
+    const struct command *c, *before = NULL;
+    const struct setting *o;
+    for (int i = 0; (c = command_at(i)) != NULL; before = c, i++) {
+        assert_non_null(c->summary);
+        if (strlen(c->summary) > 45)
+            fail_msg("%s: the summary has %zu characters", c->name, strlen(c->summary));
+        assert_true(c->help[strlen(c->help) - 1] == '.');
+        /* A group's rows stand together. */
+        for (int k = 0; k < i; k++)
+            if (strcmp(command_at(k)->group, c->group) == 0)
+                assert_string_equal(before->group, c->group);
+        each_word(c->related, is_command);
+        each_line(c, c->examples, NULL);
+        each_line(c, c->topics, help_is_topic);
+    }
+    /* Behind the column of names a line of 80 columns holds these. */
+    for (int i = 0; (o = option_at(i)) != NULL; i++)
+        if (strlen(o->help) > 55)
+            fail_msg("%s: %zu characters", o->name, strlen(o->help));
+    for (int i = 0; (o = run_row_at(i)) != NULL; i++)
+        if (strlen(o->help) > 55)
+            fail_msg("%s: %zu characters", o->name, strlen(o->help));
+}
+
+static void other_names_are_nobody_elses(void **state)
+{
+    (void)state;
+    assert_ptr_equal(command_called("q"), command_find("quit"));
+    assert_ptr_equal(command_called("exit"), command_find("quit"));
+    assert_ptr_equal(command_called("h"), command_find("help"));
+    assert_null(command_called(""));
+    assert_null(command_called("q|exit"));
+    assert_null(command_find("exit")); /* in the shell it is a model */
+}
+
 static void bad_lines_are_explained(void **state)
 {
     struct repl *r = *state;
@@ -212,6 +282,8 @@ int main(void)
         TEST(long_values_are_cut),
         TEST(long_keys_of_files_are_cut),
         TEST(rows_are_sound),
+        TEST(help_is_whole_and_short),
+        TEST(other_names_are_nobody_elses),
         TEST(bad_lines_are_explained),
         TEST(settings_are_set),
     };

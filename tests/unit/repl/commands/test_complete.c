@@ -58,7 +58,8 @@ static void tab_offers_the_words_of_tables(void **state)
                                            {":eval ", "kl"},         {":eval ", "history"},
                                            {":bench ", "limits"},    {":bench ", "train"},
                                            {":plot ", "loss_scale"}, {":help ", "presets"},
-                                           {":help ", "systems"},    {":set kernels ", "auto"}};
+                                           {":help ", "systems"},    {":help ", "sampling"},
+                                           {":help ", "settings"},   {":set kernels ", "auto"}};
     bool paths;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!offers(cases[i][0], "", cases[i][1], NULL))

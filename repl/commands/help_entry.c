@@ -1,0 +1,194 @@
+/* Everything on one command or setting. */
+#include "repl/commands/help_entry.h"
+
+#include "repl/commands/help_lists.h"
+#include "repl/commands/help_text.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+#include "train/config/run_config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_AT = 26 };
+
+static void print_title(const char *title)
+{
+    printf("%s%s%s\n", term_bold(stdout), title, term_plain(stdout));
+}
+
+static void print_pair(const char *name, const char *text)
+{
+    help_pair(name, text, TEXT_AT);
+}
+
+/* Lines "NAME\tTEXT", `before` ahead of each name. */
+static void print_pairs(const char *lines, const char *before)
+{
+    for (const char *p = lines; p != NULL && *p != '\0';) {
+        char name[96], text[256];
+        int n = (int)strcspn(p, "\t"), m = (int)strcspn(p + n + 1, "\n");
+        snprintf(name, sizeof name, "%s%.*s", before, n, p);
+        snprintf(text, sizeof text, "%.*s", m, p + n + 1);
+        print_pair(name, text);
+        p += n + 1 + m;
+        p += *p == '\n';
+    }
+}
+
+static void print_examples(const struct command *c, const char *prefix)
+{
+    if (c->examples != NULL)
+        print_title("Examples");
+    for (const char *p = c->examples; p != NULL && *p != '\0'; p += *p == '\n') {
+        int n = (int)strcspn(p, "\n");
+        printf("  %s%.*s\n", prefix, n, p);
+        p += n;
+    }
+}
+
+/* "--format text|markdown", "--limit N" */
+static void append_option(struct buf *out, const struct setting *o)
+{
+    char dashed[64];
+    help_dashed(dashed, sizeof dashed, o->name);
+    buf_str(out, dashed);
+    if (o->argument != NULL)
+        buf_printf(out, " %s", o->argument);
+    for (int i = 0; o->type == SETTING_CHOICE && o->choices[i] != NULL; i++)
+        buf_printf(out, "%s%.*s", i > 0 ? "|" : " ", (int)strcspn(o->choices[i], "|"),
+                   o->choices[i]);
+}
+
+/* "train: check all settings" has the command's name to stand without it. */
+static const char *without_name(const char *help, const char *name)
+{
+    const char *text = strstr(help, ": ");
+    return text != NULL && strncmp(help, name, strlen(name)) == 0 ? text + 2 : help;
+}
+
+static void print_options(const struct command *c)
+{
+    if (c->options != NULL)
+        print_title("Options");
+    for (const char *p = c->options; p != NULL && *p != '\0'; p += *p == ' ') {
+        char name[32];
+        struct buf option = {0};
+        int n = (int)strcspn(p, " ");
+        snprintf(name, sizeof name, "%.*s", n, p);
+        const struct setting *o = option_find(name);
+        append_option(&option, o);
+        print_pair(buf_text(&option), without_name(o->help, c->name));
+        buf_release(&option);
+        p += n;
+    }
+}
+
+static void print_related(const struct command *c, bool shell)
+{
+    struct buf list = {0};
+    for (const char *p = c->related; p != NULL && *p != '\0'; p += *p == ' ') {
+        char name[32];
+        int n = (int)strcspn(p, " ");
+        snprintf(name, sizeof name, "%.*s", n, p);
+        buf_printf(&list, "%s%s%s", list.n > 0 ? ", " : "", help_prefix(command_find(name), shell),
+                   name);
+        p += n;
+    }
+    if (list.n > 0) {
+        printf("%sSee also%s", term_bold(stdout), term_plain(stdout));
+        wrap_column(buf_text(&list), (int)strlen("See also"), 10);
+    }
+    buf_release(&list);
+}
+
+void help_explain_command(const struct command *c, bool shell)
+{
+    const char *prefix = help_prefix(c, shell);
+    printf("%s%s%s%s", term_bold(stdout), prefix, c->name, term_plain(stdout));
+    int at = (int)(strlen(prefix) + strlen(c->name));
+    if (*c->arguments != '\0')
+        wrap_column(c->arguments, at, at + 1);
+    else
+        putchar('\n');
+    wrap_column(c->help, 0, 2);
+    print_pairs(c->forms, "");
+    if (c->explain != NULL)
+        c->explain();
+    print_examples(c, prefix);
+    print_options(c);
+    if (c->topics != NULL) {
+        print_title("More");
+        print_pairs(c->topics, shell ? "prattle help " : ":help ");
+    }
+    print_related(c, shell);
+}
+
+static void say_help(const struct setting *o)
+{
+    struct buf text = {0};
+    buf_str(&text, o->help);
+    if (o->more != NULL)
+        buf_printf(&text, ". %s.", o->more);
+    wrap_column(buf_text(&text), 0, 2);
+    buf_release(&text);
+}
+
+/* What else it is called. */
+static void print_other_names(const struct setting *o)
+{
+    struct buf names = {0};
+    if (o->letter != 0)
+        buf_printf(&names, "-%c", o->letter);
+    for (const char *p = o->also; p != NULL && *p != '\0'; p += *p == '|') {
+        int n = (int)strcspn(p, "|");
+        buf_printf(&names, "%s%.*s", names.n > 0 ? ", " : "", n, p);
+        p += n;
+    }
+    if (names.n > 0)
+        wrap_row("also", buf_text(&names));
+    buf_release(&names);
+}
+
+void help_explain_setting(const struct options *now, const struct setting *o)
+{
+    struct buf value = {0}, shown = {0}, range = {0};
+    char word[32];
+    setting_format(o, &now->settings, &value);
+    setting_range(o, &range);
+    term_visible(&shown, buf_text(&value), value.n);
+    printf("%s%s%s%s\n", term_bold(stdout), o->call_only ? "--" : "", o->name, term_plain(stdout));
+    say_help(o);
+    if (o->type != SETTING_SHORTHAND)
+        wrap_row("values", buf_text(&range));
+    if (!o->call_only && o->type != SETTING_SHORTHAND) {
+        buf_printf(&shown, "%s (%s)", shown.n > 0 ? "" : "empty",
+                   origin_name(options_origin(now, o)));
+        wrap_row("now", buf_text(&shown));
+    }
+    print_other_names(o);
+    help_group_word(word, sizeof word, o->group);
+    wrap_row("group", word);
+    buf_release(&value);
+    buf_release(&shown);
+    buf_release(&range);
+}
+
+void help_explain_run_setting(const struct setting *row)
+{
+    struct run_config c;
+    struct buf value = {0}, range = {0};
+    if (run_config_init(&c) != 0)
+        return;
+    setting_format(row, &c, &value);
+    setting_range(row, &range);
+    printf("%s%s.%s%s\n", term_bold(stdout), row->group, row->name, term_plain(stdout));
+    say_help(row);
+    wrap_row("values", buf_text(&range));
+    wrap_row("built in", value.n > 0 ? buf_text(&value) : "empty");
+    print_other_names(row);
+    wrap_row("group", "training run: help training lists them");
+    buf_release(&value);
+    buf_release(&range);
+    run_config_release(&c);
+}

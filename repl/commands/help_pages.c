@@ -1,0 +1,119 @@
+/* The first page of help, at the prompt and in the shell: never more than a terminal of 24 rows. */
+#include "repl/commands/help_pages.h"
+
+#include "repl/commands/help_text.h"
+#include "repl/settings/options.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Columns where names and what they mean begin; in a narrow terminal groups are headings. */
+enum { NAMES_AT = 11, NARROW = 64, NARROW_NAMES_AT = 2 };
+
+static bool is_narrow(void)
+{
+    return term_width(stdout) < NARROW;
+}
+
+/* The cursor stands where names begin, behind the group where that is a new one. */
+static int print_group(const char **last, const char *group)
+{
+    bool fresh = strcmp(*last, group) != 0;
+    *last = group;
+    if (is_narrow()) {
+        if (fresh)
+            printf("%s%s%s\n", term_bold(stdout), group, term_plain(stdout));
+        return printf("%*s", NARROW_NAMES_AT, "");
+    }
+    printf("%s%-*s%s", term_bold(stdout), NAMES_AT, fresh ? group : "", term_plain(stdout));
+    return NAMES_AT;
+}
+
+static bool is_listed(const struct command *c, unsigned where)
+{
+    return (c->flags & where) != 0 && (c->flags & MINOR) == 0;
+}
+
+static void show_summaries(unsigned where, const char *prefix)
+{
+    const struct command *c;
+    const char *group = "";
+    int width = 0;
+    for (int i = 0; (c = command_at(i)) != NULL; i++) {
+        int n = (int)(strlen(prefix) + strlen(c->name));
+        if (is_listed(c, where) && n > width)
+            width = n;
+    }
+    for (int i = 0; (c = command_at(i)) != NULL; i++) {
+        if (!is_listed(c, where))
+            continue;
+        int from = print_group(&group, c->group);
+        int at = from + printf("%s%s", prefix, c->name);
+        wrap_column(c->summary, at, from + width + 2);
+    }
+}
+
+/* The names of the others: ":devices, :help". */
+static void list_minor(struct buf *out, unsigned where, const char *prefix)
+{
+    const struct command *c;
+    for (int i = 0; (c = command_at(i)) != NULL; i++)
+        if ((c->flags & where) && (c->flags & MINOR))
+            buf_printf(out, "%s%s%s", out->n > 0 ? ", " : "", prefix, c->name);
+}
+
+void help_overview(void)
+{
+    const char *group = "";
+    struct buf minor = {0};
+    show_summaries(IN_REPL, ":");
+    list_minor(&minor, IN_REPL, ":");
+    int from = print_group(&group, "Also");
+    wrap_beside(buf_text(&minor), from);
+    buf_release(&minor);
+    wrap_say(stdout, term_dim(stdout),
+             ":help NAME explains a command or setting; :help settings lists the settings. "
+             "Anything else is a prompt; \"\"\" begins and ends one of several lines.");
+}
+
+/* Those that most people use, and no others: "-n, --max-new-tokens N". */
+static void show_common_options(void)
+{
+    static const char *const names[] = {"model", "max_new_tokens", "temperature", "seed"};
+    const char *group = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct setting *o = option_find(names[i]);
+        char dashed[64];
+        help_dashed(dashed, sizeof dashed, o->name);
+        int from = print_group(&group, "Options"), at = from;
+        if (o->letter != 0)
+            at += printf("-%c, %s %s", o->letter, dashed, o->argument);
+        else
+            at += printf("%s %s", dashed, o->argument);
+        wrap_column(o->help, at, is_narrow() ? 6 : from + 24);
+    }
+}
+
+void help_usage(void)
+{
+    static const char *const uses[][2] = {
+        {"[MODEL] [OPTION ...]", "open the prompt"},
+        {"[MODEL] [OPTION ...] -p TEXT", "answer TEXT and exit"},
+        {"[MODEL] [OPTION ...] < PROMPTS", "answer each line"},
+        {"COMMAND [ARGUMENT ...] [OPTION ...]", "one of these commands"},
+    };
+    const char *group = "";
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        int at = printf("%s prattle %s", i == 0 ? "usage:" : "      ", uses[i][0]);
+        wrap_column(uses[i][1], at, is_narrow() ? 15 : 53);
+    }
+    putchar('\n');
+    show_summaries(IN_SHELL, "");
+    show_common_options();
+    int from = print_group(&group, "Also");
+    wrap_beside("devices; help COMMAND, help commands, help settings, help training, help presets, "
+                "help systems; man prattle",
+                from);
+}

@@ -1,0 +1,39 @@
+#include "repl/commands/help_text.h"
+
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NARROW = 64 };
+
+void help_dashed(char *out, size_t n, const char *name)
+{
+    snprintf(out, n, "--%s", name);
+    for (char *p = out; *p != '\0'; p++)
+        *p = *p == '_' ? '-' : *p;
+}
+
+const char *help_prefix(const struct command *c, bool shell)
+{
+    return (c->flags & IN_REPL) && !(shell && (c->flags & IN_SHELL)) ? ":" : "prattle ";
+}
+
+int help_text_column(int wide)
+{
+    return term_width(stdout) < NARROW ? 6 : wide;
+}
+
+void help_pair(const char *name, const char *text, int wide)
+{
+    int at = 2 + term_columns(name, strlen(name));
+    printf("  ");
+    if (at < term_width(stdout)) {
+        printf("%s", name);
+    } else {
+        wrap_beside(name, 2);
+        at = 0;
+    }
+    wrap_column(text, at, help_text_column(wide));
+}

@@ -1,0 +1,17 @@
+#ifndef PRATTLE_REPL_COMMANDS_HELP_TEXT_H
+#define PRATTLE_REPL_COMMANDS_HELP_TEXT_H
+/* What the pages of help share: names as they are typed, and the columns of a screen. */
+#include "repl/commands/command.h"
+
+#include <stddef.h>
+
+/* "--top-k" of top_k. */
+void help_dashed(char *out, size_t n, const char *name);
+/* What goes before a command's name: "prattle " in the shell where it works there, else ":". */
+const char *help_prefix(const struct command *c, bool shell);
+/* The column of a text about a name: a narrow terminal has it below the name. */
+int help_text_column(int wide);
+/* A name and what is said of it, from that column on. */
+void help_pair(const char *name, const char *text, int wide);
+
+#endif

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Help in the shell, the man page and bash's completion, all made of the tables, and their installation.
+. "$(dirname "$0")/lib.sh.inc"
+p() { "$PRATTLE" "$@" 2>&1; }
+
+usage=$(p --help)
+is "--help fits on a screen" 1 "$(($(wc -l <<<"$usage") < 24))"
+is "  of 80 columns" "" "$(grep -E '.{80}' <<<"$usage")"
+is "help is the same" "$usage" "$(p help)"
+for part in "usage: prattle [MODEL] [OPTION ...]" "Text       generate" "Model      model" "Training   train" \
+    "Measuring  eval" "--max-new-tokens N" "help COMMAND" "help settings" "help training" "help presets" "man prattle"; do
+    has "--help has $part" "$part" "$usage"
+done
+has "train --help names the settings of a run" "prattle help training" "$(p train --help)"
+has "  and the presets" "prattle help presets" "$(p train --help)"
+has "help COMMAND has its examples" "  prattle train finetune data=my.txt steps=200" "$(p help train)"
+has "help GROUP is one group" "--top-k N" "$(p help sampling)"
+is "  alone" "" "$(p help sampling | grep -e --batch-size)"
+has "help settings is the full list" "--batch-size N" "$(p help settings)"
+is "help commands is a list of all" 14 "$(p help commands | grep -c '^  [a-z]')"
+is "one table, of commands" 1 "$(p help commands --format markdown | grep -c '^| ---')"
+is "one table, of settings" 1 "$(p help settings --format markdown | grep -c '^| ---')"
+is "a table of one group" "penalty_alpha" "$(p help search --format csv | tail -n 1 | cut -d, -f1)"
+has "man and bash are help's" "bench: --format is text, markdown, csv or json" "$(p bench limits --format man)"
+has "  and of everything" "leave out train" "$(p help train --format bash)"
+is "no help line is empty" "" "$(p help settings --format csv | grep ',$')"
+
+# The man page: sections, an entry for each command and option, and nothing that troff would take
+# for a request of its own.
+page=$(p help --format man)
+is "the page's sections" "NAME SYNOPSIS DESCRIPTION COMMANDS OPTIONS FILES ENVIRONMENT EXIT STATUS EXAMPLES SEE ALSO" \
+    "$(sed -n 's/^\.SH //p' <<<"$page" | xargs)"
+is "it begins with a title" ".TH PRATTLE 1" "$(head -n 1 <<<"$page" | cut -c 1-13)"
+is "requests that there are" "" "$(grep -E "^[.']" <<<"$page" | grep -vE '^\.(TH|SH|SS|TP|PP|B|I|BR|BI|IR|RI|RS|RE|br|nf|fi)( |$)')"
+is "a dash is a minus" "" "$(sed 's/\\-//g; /^\.TH/d' <<<"$page" | grep -e -)"
+is "a backslash is an escape" "" "$(grep -oE '\\.' <<<"$page" | sort -u | grep -vE '\\[-&efF(]')"
+is "fonts are left again" "" "$(sed 's/\\fR/\n/g' <<<"$page" | grep -E '\\f[BI].*\\f[BI]')"
+is "indents are left again" "$(grep -c '^\.RS' <<<"$page")" "$(grep -c '^\.RE' <<<"$page")"
+is "each .TP has its tag" "" "$(grep -A1 '^\.TP$' <<<"$page" | grep -E '^\.(TP|SS|SH|PP)' | grep -v '^\.TP$')"
+plain=$(sed 's/\\f[BIR]//g; s/\\-/-/g; s/\\&//g' <<<"$page")
+absent=$(p help settings --format csv | tail -n +2 | cut -d, -f1,2 | tr , ' ' | while read -r name letter; do
+    name=${name#--}
+    grep -A1 -x '\.TP' <<<"$plain" | grep -qE -- "^${letter:+$letter, }--${name//_/-}( |$)" || echo "$name"
+done)
+is "an entry for each option" "" "$absent"
+absent=$(p help commands --format csv | tail -n +2 | tr -d '"' | while IFS=', ' read -r name _; do
+    grep -A1 -x '\.TP' <<<"$plain" | grep -qE "^$name( |$)" || echo "$name"
+done)
+is "an entry for each command" "" "$absent"
+for word in XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME NO_COLOR PRATTLE_KERNELS; do
+    has "the environment has $word" "$word" "$(sed -n '/^\.SH ENVIRONMENT/,/^\.SH EXIT/p' <<<"$page")"
+done
+
+# Completion: bash breaks a line at = and :, as it does before it calls a function.
+p help --format bash >"$TMPDIR/prattle.bash"
+is "the completion is a script" "" "$(bash -n "$TMPDIR/prattle.bash" 2>&1)"
+mkdir -p "$TMPDIR/files/folder" && touch "$TMPDIR/files/my text.txt" "$TMPDIR/files/model.gguf"
+# offers WORD...: what is offered for the last word, sorted, with a space between.
+offers() {
+    (
+        cd "$TMPDIR/files" && . "$TMPDIR/prattle.bash"
+        COMP_WORDS=(prattle)
+        for word; do
+            while [[ $word == *[=:]* ]]; do
+                before=${word%%[=:]*} sign=${word:${#before}:1}
+                [ -n "$before" ] && COMP_WORDS+=("$before")
+                COMP_WORDS+=("$sign") word=${word#*"$sign"}
+                [ -n "$word" ] || continue 2
+            done
+            COMP_WORDS+=("$word")
+        done
+        # The cursor behind a sign stands in a word that begins there.
+        [[ ${COMP_WORDS[-1]} == [=:] ]] && COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+        _prattle
+        printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd' '
+    )
+}
+is "the first word: commands" "train" "$(offers tr)"
+is "  and models" "model model.gguf" "$(offers mod)"
+is "  not those of the prompt" "" "$(offers reg)"
+is "an option" "--temperature" "$(offers --temp)"
+is "  behind a model" "--top-k --top-n-sigma --top-p --topk-uniform" "$(offers ./gpt2 --top)"
+is "a command's own option" "--plan" "$(offers train finetune --pl)"
+is "  of no other" "" "$(offers eval text --pl)"
+is "an option's values" "auto bf16 fp16 fp32" "$(offers --dtype "")"
+is "  begun" "fp16 fp32" "$(offers eval text --dtype fp)"
+is "  behind =" "fp16 fp32" "$(offers eval text --dtype=fp)"
+is "  which are none of the command's" "" "$(offers --seed "")"
+is "an option's file" "model.gguf" "$(offers eval text --model mod)"
+is "a switch has no value of its own" "eval" "$(offers --greedy eva)"
+is "an option's value is not the command" "logits" "$(offers -m eval log)"
+is "random models" "gpt2-xl" "$(offers random:gpt2-x)"
+has "train: presets" "nanogpt-shakespeare" "$(offers train "")"
+has "  words" "resume" "$(offers train "")"
+has "  files" "my text.txt" "$(offers train "")"
+is "settings of a run" "sample_every= sample_prompt= sample_tokens=" "$(offers train finetune sam)"
+is "  and what they may be" "adam adamw" "$(offers train finetune optimizer=ada)"
+is "  files" "my text.txt" "$(offers train finetune data=my)"
+is "  not behind status" "" "$(offers train status learn)"
+is "evaluations" "lambada" "$(offers eval lam)"
+is "a file behind one" "my text.txt" "$(offers eval text my)"
+is "help: topics and names" "presence_penalty presets" "$(offers help pres)"
+is "files of a command" "folder" "$(offers convert model.gguf fol)"
+is "each command in the script" "" "$(p help commands --format csv | tail -n +2 | grep -v ',prompt,' | tr -d '":' |
+    sed 's/[, ].*//' | while read -r name; do [ "$(offers "$name" | grep -cw "$name")" = 1 ] || echo "$name"; done)"
+is "each option in it" "" "$(p help settings --format csv | tail -n +2 | cut -d, -f1 | tr -d - | while read -r name; do
+    grep -qe "--${name//_/-}" "$TMPDIR/prattle.bash" || echo "$name"
+done)"
+
+rm -rf "$TMPDIR/root"
+make install DESTDIR="$TMPDIR/root" PREFIX=/usr >/dev/null 2>"$TMPDIR/install.log"
+is "make install" "0 " "$? $(cat "$TMPDIR/install.log")"
+is "into DESTDIR alone" "bin/prattle share/bash-completion/completions/prattle share/man/man1/prattle.1 share/prattle/bundled.gguf" \
+    "$(cd "$TMPDIR/root/usr" && find . -type f | sed 's|^\./||' | LC_ALL=C sort | xargs)"
+is "the installed page" "$page" "$(cat "$TMPDIR/root/usr/share/man/man1/prattle.1")"
+is "the installed completion" "" "$(diff "$TMPDIR/prattle.bash" "$TMPDIR/root/usr/share/bash-completion/completions/prattle")"
+finish

@@ -6,6 +6,7 @@
 #include "model/kernels/kernels.h"
 #include "repl/commands/commands.h"
 #include "repl/commands/complete.h"
+#include "repl/commands/plain_words.h"
 #include "repl/session/answer.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/line.h"
@@ -28,8 +29,7 @@ static int format_greeting(const struct repl *r, struct buf *out)
             out, "%s, %.1fM parameters, %s, %d threads, %s\n%s",
             r->model->adapter != NULL ? " with an adapter" : "",
             (double)config_params(&r->model->config) / 1e6,
-            dtype_short_name(r->model->params.dtype), par_threads(),
-            kernels_name(),
+            dtype_short_name(r->model->params.dtype), par_threads(), kernels_name(),
             repl_names_model(r) ? "" : "it tells stories: try Once upon a time, or My name is\n");
     return rc != 0 ? rc
                    : buf_str(out, ":help lists the commands, :load PATH opens another model, "
@@ -50,19 +50,36 @@ static struct line_config line_settings(const struct repl *r)
     return (struct line_config){t->editing_mode, t->history, complete};
 }
 
+static int run_plain_word(struct repl *r, const char *line, const char *command)
+{
+    const char *word = line + strspn(line, " \t\n");
+    int rc = command_run_line(r, command), n = (int)strcspn(word, " \t\n");
+    if (rc == 0 && !r->told_plain)
+        wrap_say(stdout, term_dim(stdout), "(%.*s alone is :%s; ::%.*s is a prompt)", n, word,
+                 command, n, word);
+    r->told_plain = true;
+    return rc;
+}
+
 /* A line that begins with ":" is a command, "::" a text that begins with one. */
-static void take_line(struct repl *r, const struct buf *line)
+static int run_line(struct repl *r, const char *text, size_t n)
+{
+    if (text[0] == ':' && text[1] != ':')
+        return command_run_line(r, text + 1);
+    if (plain_command(text) != NULL)
+        return run_plain_word(r, text, plain_command(text));
+    const char *prompt = text[0] == ':' ? plain_prompt(text) : text;
+    return answer_prompt(r, prompt, n - (size_t)(prompt - text));
+}
+
+static void take_line(struct repl *r, const struct buf *line, enum line_event event)
 {
     const char *text = buf_text(line);
-    int rc;
     interrupt_clear();
-    if (text[0] == ':' && text[1] != ':')
-        rc = command_run_line(r, text + 1);
-    else if (text[strspn(text, " \t\n")] == '\0')
+    if (text[strspn(text, " \t\n")] == '\0')
         return;
-    else
-        rc = answer_prompt(r, text + (text[0] == ':'), line->n - (text[0] == ':'));
-    repl_complain(rc);
+    repl_complain(event == LINE_QUOTED ? answer_prompt(r, text, line->n)
+                                       : run_line(r, text, line->n));
     interrupt_clear();
 }
 
@@ -90,9 +107,11 @@ int repl_run(struct repl *r)
             line_configure(&now);
         c = now;
         fflush(stdout);
-        switch (line_read(&text, &was_empty)) {
+        const enum line_event event = line_read(&text, &was_empty);
+        switch (event) {
         case LINE_TEXT:
-            take_line(r, &text);
+        case LINE_QUOTED:
+            take_line(r, &text, event);
             break;
         case LINE_END:
             if (signals_leaving() == 0)

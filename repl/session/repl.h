@@ -42,6 +42,7 @@ struct repl {
     bool pin;
     struct named_loss named, naming; /* what the line before named as not saved; and this one */
     bool reported_full;              /* that the context ended an answer */
+    bool told_plain;                 /* that help, alone, is :help */
     bool quit;                       /* :quit was said */
     bool interactive;                /* reading from a terminal */
 };

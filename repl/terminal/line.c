@@ -194,8 +194,7 @@ static bool ends_in_backslash(const struct buf *b)
     return n % 2 == 1;
 }
 
-/* Take off the quotes, and a newline right inside of them. A colon behind them begins no
- * command: it is doubled, as it is typed without quotes. */
+/* Take off the quotes, and a newline right inside of them. */
 static int unquote_text(struct buf *out, const char *text, size_t n)
 {
     text += 3, n -= 6;
@@ -203,8 +202,7 @@ static int unquote_text(struct buf *out, const char *text, size_t n)
         text++, n--;
     if (n > 0 && text[n - 1] == '\n')
         n--;
-    int rc = n > 0 && text[0] == ':' ? buf_char(out, ':') : 0;
-    return rc == 0 ? buf_add(out, text, n) : rc;
+    return buf_add(out, text, n);
 }
 
 enum line_event line_read(struct buf *out, bool *was_empty)
@@ -229,6 +227,7 @@ enum line_event line_read(struct buf *out, bool *was_empty)
         bool quoted = strncmp(buf_text(&all), "\"\"\"", 3) == 0;
         if (rc == 0 && quoted && quote_is_closed(all.data, &n)) {
             remember_text(all.data);
+            event = LINE_QUOTED;
             rc = unquote_text(out, all.data, n);
             break;
         }

@@ -34,9 +34,10 @@ void line_close(void);
 /* Take over a change of settings. */
 void line_configure(const struct line_config *c);
 
-enum line_event { LINE_TEXT, LINE_END, LINE_INTERRUPTED };
+enum line_event { LINE_TEXT, LINE_QUOTED, LINE_END, LINE_INTERRUPTED };
 /*
  * One text: a line, or several by a trailing backslash or between """ and """.
+ * LINE_QUOTED: it stood between those, and is a prompt whatever it begins with.
  * LINE_INTERRUPTED: Ctrl-C; *was_empty tells whether there was nothing to lose.
  * LINE_END: Ctrl-D, or a signal to leave.
  */

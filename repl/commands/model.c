@@ -8,6 +8,7 @@
 #include "model/kernels/kernels.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/lora.h"
+#include "repl/session/model_hint.h"
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/term.h"
@@ -35,7 +36,7 @@ int cmd_load(struct repl *r, const struct call *c)
     if (rc == 0)
         rc = unsaved_may_discard(r, DISCARD_LOAD, UNSAVED_ALL);
     if (rc == 0)
-        rc = repl_load(r, expanded, r->options.settings.sampler.seed);
+        rc = model_hint(repl_load(r, expanded, r->options.settings.sampler.seed), expanded, ":");
     /* :set shows what is there. */
     if (rc == 0 && c->n > 0)
         rc = options_set(&r->options, option_find("model"), ORIGIN_SET, expanded);

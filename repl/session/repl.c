@@ -10,6 +10,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "repl/session/lora.h"
+#include "repl/session/model_hint.h"
 #include "train/config/run_config.h"
 #include "train/run/folder.h"
 #include "weights/bundled/bundled.h"
@@ -229,7 +230,8 @@ int repl_need_model(struct repl *r)
     if (r->model != NULL)
         return 0;
     if (repl_finds_model(r)) {
-        int rc = repl_load(r, s->device.model, s->sampler.seed);
+        int rc = model_hint(repl_load(r, s->device.model, s->sampler.seed), s->device.model,
+                            "prattle ");
         if (rc == 0 && *s->device.lora != '\0' && (rc = lora_load(r->model, s->device.lora)) != 0) {
             rc = options_blame(&r->options, OPTION(device.lora));
             model_free(r->model);

@@ -52,7 +52,7 @@ for name in m.safetensors m.bin; do
     has "no folder is called $name" "name a folder" "$(p convert $MODEL "$TMPDIR/$name")"
 done
 has "one model is enough" "--model names another already" "$(p "$TMPDIR/hf" --model $MODEL -p x)"
-has "help for what is none" "there is no command or setting nosuch" "$(p help nosuch)"
+has "help for what is none" "there is no command, setting or topic nosuch" "$(p help nosuch)"
 has "ids with nothing between" "is no token id" "$(p logits --model $MODEL --ids 1,,3)"
 mkdir "$TMPDIR/bare" && cp "$TMPDIR"/hf/{config.json,model.safetensors} "$TMPDIR/bare"
 has "ids of a model without a tokenizer" "--output ids prints them" "$(p generate --model "$TMPDIR/bare" --ids 1,2 -n 2)"
@@ -75,7 +75,7 @@ has "--verbose reports" "ms per token" "$(p $MODEL -p a -n 4 -v --seed 1 | tr -d
 has "--version" "prattle " "$(p --version)"
 has "a full disk is said" "cannot write standard output: No space left" "$("$PRATTLE" help 2>&1 >/dev/full)"
 is "  and a failure" 1 "$("$PRATTLE" help >/dev/full 2>&1; echo $?)"
-is "a reader that goes is not" "" "$({ "$PRATTLE" help --format markdown | true; } 2>&1)"
+is "a reader that goes is not" "" "$({ "$PRATTLE" help settings --format markdown | true; } 2>&1)"
 
 # Every error is one sentence and a status of 1.
 refuse() { local name=$1 part=$2; shift 2; has "$name" "$part" "$("$PRATTLE" "$@" 2>&1 </dev/null)"; is "  and its status" 1 "$(status "$@")"; }
@@ -91,6 +91,18 @@ refuse "an option of commands" "prattle does not take --all" $MODEL --all -p a
 refuse "too few words" "usage: prattle convert IN OUT" convert a
 refuse "no model" "no model: --model PATH" --model "" -p a
 refuse "a model that is not there" "/no/such/model" /no/such/model -p a
+refuse "GPT-2 by its name alone" "there is no file or folder gpt2; download config.json, model.safetensors, vocab.json and merges.txt from https://huggingface.co/openai-community/gpt2 into a folder gpt2, or try its shape with random weights: random:gpt2" gpt2 -p a
+refuse "  as --model, by its full name" "https://huggingface.co/openai-community/gpt2-xl" eval "$TMPDIR" --model openai-community/gpt2-xl
+printf 'Once upon a time, \xc3\xa9.\n' >"$TMPDIR/my.txt"
+refuse "a text is no model" "my.txt is a text file, not a model; prattle eval $TMPDIR/my.txt measures the model on it, prattle train finetune data=$TMPDIR/my.txt trains on it, prattle batch $TMPDIR/my.txt answers its lines" "$TMPDIR/my.txt" -p a
+mkdir -p "$TMPDIR/$(printf '%080d' 0)" && cp "$TMPDIR/my.txt" "$TMPDIR/$(printf '%080d' 0)"
+refuse "  of a long name" "prattle batch FILE answers its lines" "$TMPDIR/$(printf '%080d' 0)/my.txt" -p a
+printf '\xff\xfe\x00' >"$TMPDIR/my.dat"
+is "other bytes are no text" 0 "$(p "$TMPDIR/my.dat" -p a | grep -c 'text file')"
+printf 'a text' >"$TMPDIR/my.gguf"
+is "nor is a damaged model" 0 "$(p "$TMPDIR/my.gguf" -p a | grep -c 'text file')"
+printf '<!DOCTYPE html><html>' >"$TMPDIR/page"
+refuse "a page of a web site" "the file is an HTML page" "$TMPDIR/page" -p a
 refuse "a folder without a model" "has no weights" "$TMPDIR" -p a
 refuse "two models" "one model at a time" $MODEL other -p a
 refuse "unknown kernels" "kernels" $MODEL --kernels sse -p a

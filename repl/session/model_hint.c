@@ -1,0 +1,101 @@
+#include "repl/session/model_hint.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "weights/tensors/sniff.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <utf8proc.h>
+
+enum { HEAD_BYTES = 512, LONG_NAME = 60 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Those that their authors published. */
+static bool is_published(const char *name)
+{
+    static const char *const names[] = {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Bytes of UTF-8 without NUL; the last character may be cut. */
+static bool is_utf8(const char *head, size_t n)
+{
+    utf8proc_int32_t c;
+    for (size_t i = 0; i < n;) {
+        utf8proc_ssize_t used =
+            utf8proc_iterate((const utf8proc_uint8_t *)head + i, (utf8proc_ssize_t)(n - i), &c);
+        if (used < 1 && n - i >= 4)
+            return false;
+        if (used < 1)
+            return i > 0;
+        if (c == 0)
+            return false;
+        i += (size_t)used;
+    }
+    return n > 0;
+}
+
+/* A file of a model that is damaged is no text of somebody's. */
+static bool is_model_name(const char *path)
+{
+    static const char *const ends[] = {".gguf", ".safetensors", ".bin", ".pt", ".json"};
+    const char *dot = strrchr(base_name(path), '.');
+    for (size_t i = 0; dot != NULL && i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(ends[i], dot) == 0)
+            return true;
+    return false;
+}
+
+/* What sniffing knows better, a page of a web site say, is no text to anybody. */
+static bool is_text_file(const char *path)
+{
+    struct file f;
+    struct stat s;
+    char head[HEAD_BYTES];
+    if (is_model_name(path) || stat(path, &s) != 0 || !S_ISREG(s.st_mode) ||
+        file_open(&f, path) != 0)
+        return false;
+    size_t n = f.bytes < sizeof head ? (size_t)f.bytes : sizeof head;
+    bool is =
+        file_read_at(&f, head, 0, n) == 0 && is_utf8(head, n) && sniff_refuse_text(head, n) == 0;
+    file_close(&f);
+    return is;
+}
+
+static int refuse_text(const char *path, const char *prefix)
+{
+    const char *use = strlen(path) > LONG_NAME ? "FILE" : file_quote(path);
+    return err_set(ERR_FORMAT,
+                   "%s is a text file, not a model; %seval %s measures the model on it, "
+                   "%strain finetune data=%s trains on it, %sbatch %s answers its lines",
+                   file_quote(path), prefix, use, prefix, use, prefix, use);
+}
+
+int model_hint(int rc, const char *path, const char *prefix)
+{
+    if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
+        return rc;
+    const char *name = base_name(path);
+    if (!file_exists(path) && is_published(name))
+        return err_set(ERR_MISSING,
+                       "there is no file or folder %s; download config.json, model.safetensors, "
+                       "vocab.json and merges.txt from https://huggingface.co/openai-community/%s "
+                       "into a folder %s, or try its shape with random weights: random:%s",
+                       file_quote(path), name, file_quote(path), name);
+    char *before = mem_strdup(err_text());
+    const bool text = before != NULL && is_text_file(path);
+    rc = text ? refuse_text(path, prefix) : before != NULL ? err_set(rc, "%s", before) : ERR_NOMEM;
+    mem_free(before);
+    return rc;
+}

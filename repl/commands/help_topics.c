@@ -5,6 +5,7 @@
 #include "repl/commands/systems.h"
 #include "repl/terminal/table.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "train/config/presets.h"
 #include "train/config/run_config.h"
 
@@ -86,7 +87,6 @@ static int show_presets(enum table_format format, bool shell)
 
 static int show_training(enum table_format format, bool shell)
 {
-    (void)shell;
     static const char *const heads[] = {"training setting", "built in", "values", "what it does"};
     const struct setting *row;
     const char *section = "";
@@ -103,7 +103,9 @@ static int show_training(enum table_format format, bool shell)
         if (format == TABLE_TEXT) {
             if (strcmp(section, row->group) != 0)
                 printf("%s%s%s\n", term_bold(stdout), section = row->group, term_plain(stdout));
-            buf_printf(&text, "%s [%s]", row->help, value.n > 0 ? buf_text(&value) : "\"\"");
+            buf_str(&text, row->help);
+            if (value.n > 0)
+                buf_printf(&text, " [%s]", buf_text(&value));
             help_pair(row->name, buf_text(&text), 26);
         } else if ((rc = table_row(&t)) == 0 &&
                    (rc = table_cell(&t, 0, "%s.%s", row->group, row->name)) == 0 &&
@@ -119,6 +121,10 @@ static int show_training(enum table_format format, bool shell)
     run_config_release(&c);
     if (format != TABLE_TEXT)
         return print_table(&t, rc, format);
+    wrap_say(stdout, term_dim(stdout),
+             "%shelp NAME explains one. [built in]; given as KEY=VALUE: %strain finetune "
+             "data=my.txt steps=200",
+             shell ? "prattle " : ":", shell ? "prattle " : ":");
     table_release(&t);
     return rc;
 }

@@ -118,7 +118,7 @@ static const struct setting table[] = {
  .more = "Compares loss and gradient norm with those of recent steps"},
 
 {.group = "optimizer", .name = "optimizer", .type = SETTING_CHOICE, .offset = O(kind), .choices = CHOICES("adamw", "adam", "lamb"),
- .help = "optimizer",
+ .help = "optimizer algorithm: adamw, adam or lamb",
  .more = "adamw: decoupled weight decay; adam: weight decay in the gradient; lamb: a trust ratio per tensor"},
 {.group = "optimizer", .name = "beta1", .type = SETTING_FLOAT, .offset = O(beta1), .max = 0.9999999, .argument = "X",
  .help = "decay rate of the first moment"},

@@ -197,7 +197,9 @@ static void help_is_whole_and_short(void **state)
     (void)state;
     const struct command *c, *before = NULL;
     const struct setting *o;
+    int rows = 0;
     for (int i = 0; (c = command_at(i)) != NULL; before = c, i++) {
+        rows += (c->flags & IN_REPL) && !(c->flags & MINOR);
         assert_non_null(c->summary);
         if (strlen(c->summary) > 45)
             fail_msg("%s: the summary has %zu characters", c->name, strlen(c->summary));
@@ -210,6 +212,8 @@ static void help_is_whole_and_short(void **state)
         each_line(c, c->examples, NULL);
         each_line(c, c->topics, help_is_topic);
     }
+    /* A screen of 24 rows: these, the line of the others, two lines below, and the prompt. */
+    assert_true(rows + 4 <= 24);
     /* Behind the column of names a line of 80 columns holds these. */
     for (int i = 0; (o = option_at(i)) != NULL; i++)
         if (strlen(o->help) > 55)

@@ -84,7 +84,7 @@ void engine_advance(struct engine *e)
 }
 
 /* A job of the team: a pass, or the logits of rows of the last. */
-struct job {
+struct pass_job {
     struct engine *engine;
     float *logits;
     int first, n;
@@ -92,20 +92,20 @@ struct job {
 
 static void run_pass(void *arg, int thread, int n_threads)
 {
-    const struct job *j = arg;
+    const struct pass_job *j = arg;
     engine_pass(j->engine, j->logits, thread, n_threads);
 }
 
 void engine_run(struct engine *e, float *logits)
 {
-    struct job job = {.engine = e, .logits = logits};
+    struct pass_job job = {.engine = e, .logits = logits};
     par_run(run_pass, &job);
     engine_advance(e);
 }
 
 static void run_head(void *arg, int thread, int n_threads)
 {
-    const struct job *j = arg;
+    const struct pass_job *j = arg;
     int rows[FORWARD_MAX_ROWS];
     for (int i = 0; i < j->n; i++)
         rows[i] = j->first + i;
@@ -115,19 +115,19 @@ static void run_head(void *arg, int thread, int n_threads)
 
 void engine_head(struct engine *e, float *logits, int first, int n)
 {
-    struct job job = {e, logits, first, n};
+    struct pass_job job = {e, logits, first, n};
     par_run(run_head, &job);
 }
 
 /* ---- prefill ---- */
 
 /* How far the feeding has come: whole feeds, and ids of the one after them. */
-struct place {
+struct feed_position {
     int feed, id;
 };
 
 /* As much as there is room for, from a place on. Its pages are reserved already. */
-static void add_feeds(struct engine *e, struct place *at, const struct engine_feed *feeds,
+static void add_feeds(struct engine *e, struct feed_position *at, const struct engine_feed *feeds,
                       int n_feeds)
 {
     engine_begin(e);
@@ -135,8 +135,8 @@ static void add_feeds(struct engine *e, struct place *at, const struct engine_fe
         const struct engine_feed *f = &feeds[at->feed];
         int left = f->n - at->id, n = left < engine_room(e) ? left : engine_room(e);
         engine_add(e, f->seq, f->ids + at->id, n, n == left ? n - 1 : n);
-        *at = n == left ? (struct place){.feed = at->feed + 1}
-                        : (struct place){.feed = at->feed, .id = at->id + n};
+        *at = n == left ? (struct feed_position){.feed = at->feed + 1}
+                        : (struct feed_position){.feed = at->feed, .id = at->id + n};
     }
 }
 
@@ -165,7 +165,7 @@ int engine_feed(struct engine *e, const struct engine_feed *feeds, int n_feeds, 
     for (int i = 0; i < n_feeds; i++)
         total += (uint64_t)feeds[i].n;
 
-    for (struct place at = {0}; at.feed < n_feeds;) {
+    for (struct feed_position at = {0}; at.feed < n_feeds;) {
         if ((rc = progress_step(p, "reading", done, total)) != 0) {
             for (int i = at.feed; i < n_feeds; i++)
                 kv_seq_truncate(feeds[i].seq, &e->cache, feeds[i].seq->n);

@@ -1,6 +1,7 @@
 #include "model/config.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -50,7 +51,7 @@ int config_named(struct config *c, const char *name)
     return err_set(ERR_RANGE,
                    "no model size is called %s; there are gpt2-test, gpt2 (gpt2-small), "
                    "gpt2-medium, gpt2-large and gpt2-xl",
-                   name);
+                   file_quote(name));
 }
 
 static int check_range(const char *field, long long value, long long least, long long most)

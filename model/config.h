@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 enum { CONFIG_MAX_LAYERS = 4096 };
+enum { CONFIG_STOP_TOKENS = 64 }; /* that end a text, at most */
 
 struct config {
     int n_layer, n_head, n_embd, n_ctx, n_vocab;

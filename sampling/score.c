@@ -217,7 +217,7 @@ static void judge_token(struct score *out, const float *logits, size_t n, token_
     const float target = logits[id];
     int above = 0;
     for (size_t i = 0; i < n; i++)
-        above += logits[i] > target;
+        above += !(logits[i] <= target); /* all, where that is NaN */
     out->best = (token_id)best;
     out->above = above;
     out->logprob =

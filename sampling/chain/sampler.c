@@ -32,7 +32,7 @@ struct sampler {
 };
 
 /* Where in which text a token is to be drawn. */
-struct place {
+struct text_position {
     const token_id *text;
     size_t n_text;
     int n_new;
@@ -215,8 +215,8 @@ void sampler_want_logprobs(struct sampler *s, bool on)
 /* ---- the stages ---- */
 
 /* The newest tokens a window lets be seen, never more than fit the context. */
-static const token_id *newest_tokens(const struct sampler *s, const struct place *at, int window,
-                                     size_t *n)
+static const token_id *newest_tokens(const struct sampler *s, const struct text_position *at,
+                                     int window, size_t *n)
 {
     size_t most = window >= 0 && window < s->n_ctx ? (size_t)window : (size_t)s->n_ctx;
     *n = at->n_text < most ? at->n_text : most;
@@ -224,7 +224,8 @@ static const token_id *newest_tokens(const struct sampler *s, const struct place
 }
 
 /* A stage that changes logits because of the text; false if it is none. */
-static bool adjust_logits(struct sampler *s, enum stage stage, float *logit, const struct place *at)
+static bool adjust_logits(struct sampler *s, enum stage stage, float *logit,
+                          const struct text_position *at)
 {
     const struct sampler_config *c = &s->config;
     const token_id *text;
@@ -263,14 +264,14 @@ static uint64_t draw_position(const struct sampler *s, int n_new)
 }
 
 /* XTC's random draw: the half of the draw's random words that the draw itself leaves. */
-static double random_draw(const struct sampler *s, const struct place *at)
+static double random_draw(const struct sampler *s, const struct text_position *at)
 {
     uint32_t w[4];
     rng_words(w, s->config.seed, (uint64_t)s->config.draw, draw_position(s, at->n_new));
     return (double)w[2] * 0x1p-32;
 }
 
-static void run_filter(struct sampler *s, enum stage stage, const struct place *at)
+static void run_filter(struct sampler *s, enum stage stage, const struct text_position *at)
 {
     const struct sampler_config *c = &s->config;
     struct candidates *k = &s->candidates;
@@ -314,7 +315,7 @@ static void run_filter(struct sampler *s, enum stage stage, const struct place *
 }
 
 /* All stages of the sampler; false if nothing is left. */
-static bool run_stages(struct sampler *s, const float *logits, const struct place *at)
+static bool run_stages(struct sampler *s, const float *logits, const struct text_position *at)
 {
     candidates_start(&s->candidates, logits);
     for (int i = 0; i < s->chain.n; i++) {
@@ -338,7 +339,7 @@ static double log_sum_exp(const struct sampling_kernels *k, const float *logits,
 struct sampled sampler_pick(struct sampler *s, const float *logits, const token_id *text,
                             size_t n_text, int n_new)
 {
-    const struct place at = {text, n_text, n_new};
+    const struct text_position at = {text, n_text, n_new};
     struct candidates *c = &s->candidates;
     const struct sampling_kernels *k = c->kernels;
     struct sampled out = {.logprob = NAN};
@@ -364,7 +365,7 @@ struct sampled sampler_pick(struct sampler *s, const float *logits, const token_
 void sampler_adjust(struct sampler *s, float *scores, const token_id *text, size_t n_text,
                     int n_new)
 {
-    const struct place at = {text, n_text, n_new};
+    const struct text_position at = {text, n_text, n_new};
     for (int i = 0; i < s->chain.n; i++)
         adjust_logits(s, s->chain.stages[i], scores, &at);
 }
@@ -390,7 +391,8 @@ static int rank_of(const float *logits, int n, token_id id)
 }
 
 /* Probabilities under the sampler into key [V]. */
-static void chain_probabilities(struct sampler *s, const float *logits, const struct place *at)
+static void chain_probabilities(struct sampler *s, const float *logits,
+                                const struct text_position *at)
 {
     struct candidates *c = &s->candidates;
     bool left = run_stages(s, logits, at);
@@ -408,7 +410,7 @@ int sampler_explain(struct sampler *s, const float *logits, const token_id *text
                     int n_new, token_id chosen, struct alternative *chosen_out,
                     struct alternative *out, int max)
 {
-    const struct place at = {text, n_text, n_new};
+    const struct text_position at = {text, n_text, n_new};
     int n_vocab = s->candidates.n_vocab, n = 0;
     chain_probabilities(s, logits, &at);
     double log_sum = log_sum_exp(s->candidates.kernels, logits, n_vocab);

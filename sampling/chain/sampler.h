@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 /* The tokens that end a text. */
-enum { STOP_TOKENS_MAX = 16 };
+enum { STOP_TOKENS_MAX = CONFIG_STOP_TOKENS };
 struct stop_tokens {
     token_id ids[STOP_TOKENS_MAX];
     int n;

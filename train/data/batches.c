@@ -14,7 +14,7 @@
 enum { SENTENCE_BYTES = 512 };
 
 /* One batch, prepared or being so. */
-struct slot {
+struct prepared_batch {
     token_id *ids, *labels; /* [batch,length]; owned */
     uint64_t first;         /* the number of its first window */
     int rc;
@@ -39,7 +39,7 @@ struct batches {
     struct draws *draws;       /* NULL: one source without a mixture, or not planned yet */
     struct draw_cursor cursor; /* the preparing thread's */
     token_id *scratch;         /* [length + 1]; the preparing thread's */
-    struct slot slots[2];
+    struct prepared_batch slots[2];
     int next; /* the slot that is, or will be, prepared; the caller has the other */
     /* Under the lock: `work` belongs to the thread while it is set. */
     pthread_t thread;
@@ -88,7 +88,7 @@ static int read_window(struct batches *b, token_id *ids, token_id *labels, uint6
     return 0;
 }
 
-static void prepare_slot(struct batches *b, struct slot *s)
+static void prepare_slot(struct batches *b, struct prepared_batch *s)
 {
     s->rc = 0;
     for (int i = 0; i < b->batch && s->rc == 0; i++) {
@@ -325,7 +325,7 @@ int batches_next(struct batches *b, const token_id **ids, const token_id **label
 {
     pthread_mutex_lock(&b->lock);
     finish_slots(b);
-    struct slot *s = &b->slots[b->next];
+    struct prepared_batch *s = &b->slots[b->next];
     int rc = s->rc;
     if (rc != 0) {
         err_set(rc, "%s", s->sentence);

@@ -25,7 +25,7 @@ void token_sums_take(void *sums, size_t i, const struct score *scores)
 void token_sums_add_perplexity(struct eval_result *r, const char *name, const char *text,
                                double loss, double error)
 {
-    double perplexity = exp(fmin(loss, 20));
+    double perplexity = exp(loss > 20 ? 20 : loss);
     eval_figure_add(r, name, text, perplexity, loss < 20 ? perplexity * error : NAN, "%.2f");
 }
 

@@ -53,7 +53,7 @@ static int list_products(struct product *p, const struct config *c, int rows, in
     return n;
 }
 
-struct job {
+struct product_run {
     struct product p;
     float *a, *b, *c;
     size_t size_a, size_b, size_c; /* floats */
@@ -67,7 +67,7 @@ static void fill_random(float *x, size_t n, int thread, int n_threads)
 
 static void fill_all(void *arg, int thread, int n_threads)
 {
-    const struct job *j = arg;
+    const struct product_run *j = arg;
     fill_random(j->a, j->size_a, thread, n_threads);
     fill_random(j->b, j->size_b, thread, n_threads);
     fill_random(j->c, j->size_c, thread, n_threads);
@@ -75,7 +75,7 @@ static void fill_all(void *arg, int thread, int n_threads)
 
 static void multiply_share(void *arg, int thread, int n_threads)
 {
-    const struct job *j = arg;
+    const struct product_run *j = arg;
     const struct product *p = &j->p;
     blas_gemm_share(p->transpose_a, p->transpose_b, p->m, p->n, p->k, 1, j->a,
                     p->transpose_a ? p->m : p->k, j->b, p->transpose_b ? p->k : p->n, p->adds, j->c,
@@ -88,7 +88,7 @@ static size_t larger_size(size_t a, int rows, int cols)
     return a > b ? a : b;
 }
 
-static double measure_flops(struct job *j, const struct product *p, int n)
+static double measure_flops(struct product_run *j, const struct product *p, int n)
 {
     double ops = 0, all_s = 0;
     for (int i = 0; i < n; i++) {
@@ -110,7 +110,7 @@ static double measure_flops(struct job *j, const struct product *p, int n)
 double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
 {
     struct product p[MATRICES * WAYS];
-    struct job j = {0};
+    struct product_run j = {0};
     int n = list_products(p, c, rows, loss_rows);
     double result = 0;
     for (int i = 0; i < n; i++) {

@@ -17,13 +17,17 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
+#include "model/kernels/attention.h"
 #include "model/kernels/attention_kernels.h"
 #include "model/kernels/matrix_kernels.h"
 #include "model/kernels/training_kernels.h"
 
 #include <string.h>
 
-enum { KEYS = 64, FIT_GROUPS = 16 /* groups of R queries whose weights fit the cache */ };
+enum {
+    KEYS = ATTENTION_BLOCK,
+    FIT_GROUPS = 16 /* groups of R queries whose weights fit the cache */
+};
 
 /* A head's matrices with contiguous rows, padded to D16 columns, and intermediate results. R: rows
  * of the kernels' largest tile. */

@@ -15,7 +15,7 @@
 enum { READ_PART = 4096 };
 
 /* One tensor of the table in the file. */
-struct place {
+struct stored_tensor {
     const struct file *file;
     uint64_t at;
     enum dtype stored, dtype; /* they differ where prattle.narrow.* says so */
@@ -24,7 +24,7 @@ struct place {
 
 struct state {
     struct gguf gguf;
-    struct place *places; /* [table.n_tensors] */
+    struct stored_tensor *places; /* [table.n_tensors] */
 };
 
 static void close_state(void *format)
@@ -37,7 +37,7 @@ static void close_state(void *format)
 
 static int read_stored(void *user, void *dst, uint64_t first, size_t n)
 {
-    const struct place *p = user;
+    const struct stored_tensor *p = user;
     size_t each = dtype_bytes(p->stored);
     return file_read_at(p->file, dst, p->at + first * each, n * each);
 }
@@ -45,7 +45,7 @@ static int read_stored(void *user, void *dst, uint64_t first, size_t n)
 /* A vector that was widened when the file was written: its own 16 bits again. */
 static int read_half_exact(void *user, void *dst, uint64_t first, size_t n)
 {
-    const struct place *p = user;
+    const struct stored_tensor *p = user;
     float part[READ_PART];
     uint16_t *out = dst;
     for (size_t done = 0; done < n;) {
@@ -171,7 +171,7 @@ static int find_tensors(struct source *s, const struct gguf *g)
     bool first = true;
     for (size_t i = 0; i < n; i++) {
         const struct param_tensor *t = &s->table.tensors[i];
-        struct place *place = &st->places[i];
+        struct stored_tensor *place = &st->places[i];
         names_gguf(place->name, sizeof place->name, t->name);
         const struct gguf_tensor *found = gguf_find_tensor(g, place->name);
         if (found == NULL)

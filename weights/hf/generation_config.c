@@ -95,20 +95,20 @@ static int add_contrastive(struct buf *out, const json_t *o, bool drawn, const s
     return rc;
 }
 
-/* One id, or a list of them: each ends a text; -1 is none. */
+/* One id, or a list of them: each ends a text, -1 is none; as many as there is room for. */
 static int add_stop_tokens(struct buf *out, const json_t *value, const struct config *c,
                            const char *file, const struct progress *p)
 {
     bool list = json_is_array(value);
     size_t n = list ? json_array_size(value) : value != NULL && !json_is_null(value);
     struct buf ids = {0};
-    int rc = 0;
+    int rc = 0, n_ids = 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
         const json_t *one = list ? json_array_get(value, i) : value;
         json_int_t id = json_integer_value(one);
         if (json_is_integer(one) && (id == TOKEN_NONE || (n == 1 && id == c->eos_token_id)))
             continue;
-        if (json_is_integer(one) && id >= 0 && id < c->n_vocab)
+        if (json_is_integer(one) && id >= 0 && id < c->n_vocab && n_ids++ < CONFIG_STOP_TOKENS)
             rc = buf_printf(&ids, "%s%d", ids.n > 0 ? "," : "", (int)id);
         else
             note_left_out(file, "eos_token_id", one, p);

@@ -16,7 +16,7 @@
 enum { SHOWN = 120 };
 
 /* What a reader of the table reads from. */
-struct place {
+struct stored_tensor {
     const struct file *file;
     uint64_t at;
     int element_bytes;
@@ -24,7 +24,7 @@ struct place {
 
 struct state {
     struct hf_files files;
-    struct place *places; /* [table.n_tensors] */
+    struct stored_tensor *places; /* [table.n_tensors] */
 };
 
 static void close_state(void *format)
@@ -72,7 +72,7 @@ static int check_tensor(const struct hf_entry *f, const struct param_tensor *t)
 
 static int read_place(void *user, void *dst, uint64_t first, size_t n)
 {
-    const struct place *p = user;
+    const struct stored_tensor *p = user;
     size_t each = (size_t)p->element_bytes;
     return file_read_at(p->file, dst, p->at + first * each, n * each);
 }
@@ -89,7 +89,7 @@ static int make_readers(struct source *s, struct state *st)
         if (rc != 0)
             return rc;
         f->used = true;
-        st->places[i] = (struct place){
+        st->places[i] = (struct stored_tensor){
             .file = &f->in->file, .at = f->entry->offset, .element_bytes = f->entry->element_bytes};
         s->readers[i] = (struct tensor_reader){
             .read = read_place, .user = &st->places[i], .dtype = f->entry->dtype};

@@ -159,6 +159,7 @@ static void an_untied_head_is_read(void **state)
     scratch_close(&s);
 }
 
+#define SIXTEEN "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
 #define NO_CONTRASTIVE ", so there is no contrastive search: penalty_alpha is left out\n"
 
 static const char *const generation_files[][3] = {
@@ -188,11 +189,16 @@ static const char *const generation_files[][3] = {
     {"{\"eos_token_id\": 5, \"num_beams\": \"a\\nb: c\"}", NULL,
      "generation_config.json: num_beams is \"a\\nb: c\", left out\n"
      "generation_config.json: eos_token_id is 5, left out\n"},
+    /* More than there is room for. */
+    {"{\"eos_token_id\": [" SIXTEEN SIXTEEN SIXTEEN SIXTEEN "2]}",
+     "stop_token: "
+     "\"1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+     "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1\"\n",
+     "generation_config.json: eos_token_id is 2, left out\n"},
     {"{\"do_sample\": 1, \"temperature\": 0.7, \"num_beams\": 2}", "num_beams: 2\n",
      "generation_config.json: do_sample is 1, left out\n"},
     {"{\"do_sample\": \"true\", \"penalty_alpha\": 0.6, \"top_k\": 4}",
-     "penalty_alpha: 0.6\ntop_k: 4\n",
-     "generation_config.json: do_sample is \"true\", left out\n"},
+     "penalty_alpha: 0.6\ntop_k: 4\n", "generation_config.json: do_sample is \"true\", left out\n"},
     {"{\"do_sample\": null, \"top_k\": 4}", NULL, ""},
     {"[]", NULL, "generation_config.json is left out: the file is no object of settings\n"},
 };

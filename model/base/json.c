@@ -1,10 +1,13 @@
 #include "model/base/json.h"
 
+#include "model/base/decimal.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -164,6 +167,35 @@ static int add_json(const char *text, size_t n, void *user)
     return w->rc;
 }
 
+/* jansson writes all the digits it is given: 0.05 comes as 0.050000000000000003. In place. */
+static void shorten_numbers(struct buf *text, size_t from)
+{
+    char shortest[DECIMAL_BYTES], *to = text->data + from;
+    bool quoted = false;
+    for (const char *p = to; *p != '\0';) {
+        bool number = !quoted && (*p == '-' || (*p >= '0' && *p <= '9'));
+        size_t n = number ? strspn(p, "+-.0123456789eE") : 0;
+        if (n == 0) {
+            quoted ^= *p == '"';
+            if (*p == '\\')
+                *to++ = *p++;
+            *to++ = *p++;
+            continue;
+        }
+        size_t length = n;
+        if (memchr(p, '.', n) != NULL && memcmp(p + n - 2, ".0", 2) != 0)
+            length = strlen(decimal_of_double(shortest, strtod(p, NULL)));
+        if (length < n)
+            memcpy(to, shortest, length);
+        else
+            memmove(to, p, length = n);
+        to += length;
+        p += n;
+    }
+    *to = '\0';
+    text->n = (size_t)(to - text->data);
+}
+
 int json_print(struct buf *out, const json_t *value, size_t flags)
 {
     struct json_writer w = {.text = out};
@@ -174,6 +206,7 @@ int json_print(struct buf *out, const json_t *value, size_t flags)
             out->data[out->n = before] = '\0';
         return w.rc != 0 ? w.rc : err_set(ERR_NOMEM, "no memory for a value as JSON");
     }
+    shorten_numbers(out, before);
     return 0;
 }
 
@@ -182,8 +215,7 @@ int json_write_file(const char *path, const json_t *value)
     struct buf text = {0};
     struct file_writer f = {.fd = -1};
     err_clear();
-    /* 17 digits identify every double. */
-    int rc = json_print(&text, value, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    int rc = json_print(&text, value, JSON_INDENT(2));
     /* As in parse_value: out of memory, jansson silently leaves things out. */
     if (err_last() == ERR_NOMEM)
         rc = ERR_NOMEM;
@@ -193,6 +225,12 @@ int json_write_file(const char *path, const json_t *value)
     file_abandon(&f);
     buf_release(&text);
     return rc;
+}
+
+json_t *json_of_float(float v)
+{
+    char text[DECIMAL_BYTES];
+    return isfinite(v) ? json_real(strtod(decimal_of_float(text, v), NULL)) : json_null();
 }
 
 json_t *json_of_text(const char *text, size_t n)

@@ -34,9 +34,13 @@ int json_take_text(const json_t *object, const char *key, const char **out);
 
 /* n bytes of text as a JSON string; invalid UTF-8 becomes U+FFFD. NULL: no memory. */
 json_t *json_of_text(const char *text, size_t n);
+/* A float as the double that is written with the float's shortest decimal; null where it is NaN or
+ * infinite, which JSON lacks. */
+json_t *json_of_float(float v);
 
-/* Append value as JSON to out; flags are jansson's. A failure leaves out unchanged. Replaces
- * json_dumps, whose memory is jansson's. */
+/* Append value as JSON to out; flags are jansson's. A number is written with the fewest digits that
+ * read back as the same double, but no more than JSON_REAL_PRECISION of flags. A failure leaves out
+ * unchanged. Replaces json_dumps, whose memory is jansson's. */
 int json_print(struct buf *out, const json_t *value, size_t flags);
 /* Write value to a new file, atomically; ERR_EXISTS if path exists. */
 int json_write_file(const char *path, const json_t *value);

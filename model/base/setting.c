@@ -1,5 +1,6 @@
 #include "model/base/setting.h"
 
+#include "model/base/decimal.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -206,18 +207,13 @@ int setting_switch(const struct setting *s, const char *text, bool *on)
                    : err_set(ERR_RANGE, "%s is %s, must be on or off", s->name, file_quote(text));
 }
 
-/* The shortest decimal that reads back as the same number; 20, not 2e+01. */
+/* Whole numbers as such: 20, not 2e+01. */
 static int format_number(struct buf *out, double v, bool narrow)
 {
-    char text[40];
+    char text[DECIMAL_BYTES];
     if (v == floor(v) && fabs(v) < 1e6)
         return buf_printf(out, "%.0f", v);
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, v);
-        if (narrow ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
-            break;
-    }
-    return buf_str(out, text);
+    return buf_str(out, narrow ? decimal_of_float(text, (float)v) : decimal_of_double(text, v));
 }
 
 int setting_format(const struct setting *s, const void *base, struct buf *out)

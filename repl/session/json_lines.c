@@ -187,7 +187,7 @@ static void put_answer(json_t *object, const struct answer *a)
     for (size_t i = 0; i < a->ids.n; i++)
         json_array_append_new(ids, json_integer(a->ids.data[i]));
     for (size_t i = 0; i < a->ids.n && a->logprobs != NULL; i++)
-        json_array_append_new(logprobs, real_of((double)a->logprobs[i]));
+        json_array_append_new(logprobs, json_of_float(a->logprobs[i]));
     json_object_set_new(object, "text", json_of_text(buf_text(&a->text), a->text.n));
     json_object_set_new(object, "ids", ids);
     json_object_set_new(object, "logprobs", logprobs);

@@ -346,13 +346,14 @@ static int write_config(const struct adapter *a, const char *folder, const char 
     const struct adapter_config *c = &a->config;
     char *path = file_join(folder, CONFIG), *named = from_anywhere(base);
     /* PEFT's alpha is a whole number, where it can be. */
-    double alpha = (double)c->alpha;
-    json_t *alpha_json = alpha == floor(alpha) ? json_integer((json_int_t)alpha) : json_real(alpha);
+    float alpha = c->alpha;
+    json_t *alpha_json =
+        alpha == floorf(alpha) ? json_integer((json_int_t)alpha) : json_of_float(alpha);
     json_t *o =
-        json_pack("{s:s,s:s,s:o,s:i,s:o,s:f,s:o,s:b,s:b,s:s,s:b,s:b}", "peft_type", "LORA",
+        json_pack("{s:s,s:s,s:o,s:i,s:o,s:o,s:o,s:b,s:b,s:s,s:b,s:b}", "peft_type", "LORA",
                   "task_type", "CAUSAL_LM", "base_model_name_or_path",
                   json_of_text(named == NULL ? "" : named, named == NULL ? 0 : strlen(named)), "r",
-                  c->rank, "lora_alpha", alpha_json, "lora_dropout", (double)c->dropout,
+                  c->rank, "lora_alpha", alpha_json, "lora_dropout", json_of_float(c->dropout),
                   "target_modules", list_targets(c->targets), "fan_in_fan_out", 1, "use_rslora",
                   c->rslora, "bias", "none", "init_lora_weights", 1, "inference_mode", 1);
     int rc = path == NULL || named == NULL || o == NULL

@@ -1,12 +1,12 @@
 #include "weights/hf/hf_config.h"
 
+#include "model/base/decimal.h"
 #include "model/base/err.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
 #include "weights/tensors/sniff.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_BYTES = 16 << 20 };
@@ -191,16 +191,10 @@ int hf_config_read(struct config *c, const char *path)
     return rc;
 }
 
-/* The shortest decimal that is this float: 1e-05, not 9.9999997473787516e-06. */
 static int write_float(struct buf *out, const char *key, float value)
 {
-    char text[32];
-    for (int digits = 1; digits <= 9; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, (double)value);
-        if (strtof(text, NULL) == value)
-            break;
-    }
-    return buf_printf(out, "  \"%s\": %s,\n", key, text);
+    char text[DECIMAL_BYTES];
+    return buf_printf(out, "  \"%s\": %s,\n", key, decimal_of_float(text, value));
 }
 
 static int write_id(struct buf *out, const char *key, token_id id)

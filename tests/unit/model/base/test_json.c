@@ -4,6 +4,8 @@
 #include "tests/lib/test.h"
 #include "tests/lib/scratch.h"
 
+#include <math.h>
+
 static json_t *read_ok(const char *text)
 {
     json_t *o = NULL;
@@ -189,6 +191,33 @@ static void every_failed_allocation_is_reported(void **state)
     }
 }
 
+static void numbers_are_as_short_as_they_can_be(void **state)
+{
+    (void)state;
+    static const float floats[] = {0.05f,  0.1f,  1.0f / 3, -1e-5f,       3e38f,
+                                   1e-45f, -0.0f, 16777216, 0.600000024f, 123456.789f};
+    struct buf out = {0};
+    json_t *list =
+        read_ok("[0.05, \"0.050000000000000003 \\\" 0.10000000000000001\", 7, true, "
+                "false, 1.0, 2.5e+22, -0.1, 1e-05, 0.30000000000000004, {\"1.5\": null}]");
+    json_array_append_new(list, json_of_float(0.05f));
+    json_array_append_new(list, json_of_float(NAN));
+    assert_ok(json_print(&out, list, JSON_COMPACT));
+    assert_string_equal(buf_text(&out),
+                        "[0.05,\"0.050000000000000003 \\\" 0.10000000000000001\",7,true,false,1.0,"
+                        "2.5e+22,-0.1,1e-05,0.30000000000000004,{\"1.5\":null},0.05,null]");
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        json_t *v = json_of_float(floats[i]);
+        out.n = 0;
+        assert_ok(json_print(&out, v, 0));
+        assert_true(strtof(buf_text(&out), NULL) == floats[i]);
+        assert_true(out.n <= 14);
+        json_decref(v);
+    }
+    json_decref(list);
+    buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +229,7 @@ int main(void)
         cmocka_unit_test(look_ups_check_type_and_range),
         cmocka_unit_test(files_are_named_and_limited),
         cmocka_unit_test(every_failed_allocation_is_reported),
+        cmocka_unit_test(numbers_are_as_short_as_they_can_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,6 +49,10 @@ static void files_come_back(void **state)
     assert_true(b->config.dropout == 0.05f && b->config.alpha == 3 && !b->config.rslora);
     assert_string_equal(b->config.targets, targets);
     adapter_free(b);
+    struct buf text = {0};
+    assert_ok(file_read_all(&text, scratch_path(&t.scratch, "ad/adapter_config.json"), 4096));
+    assert_non_null(strstr(buf_text(&text), "\"lora_dropout\": 0.05,"));
+    buf_release(&text);
     assert_ok(tensor_file_open_as(&f, scratch_path(&t.scratch, "ad/adapter_model.safetensors"),
                                   safetensors_open_file));
     assert_int_equal(f.n, 12);

@@ -1,0 +1,14 @@
+#ifndef PRATTLE_MODEL_BASE_DECIMAL_H
+#define PRATTLE_MODEL_BASE_DECIMAL_H
+/*
+ * Numbers as the shortest decimal that reads back as the same number: 0.05 for the float next to
+ * it, not 0.05000000074505806.
+ */
+
+enum { DECIMAL_BYTES = 32 };
+
+/* Returns out, as %g has it. */
+const char *decimal_of_double(char out[DECIMAL_BYTES], double v);
+const char *decimal_of_float(char out[DECIMAL_BYTES], float v);
+
+#endif

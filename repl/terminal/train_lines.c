@@ -51,6 +51,13 @@ add_figure(struct figures *f, const char *long_form, const char *brief_form, ...
     f->n++;
 }
 
+/* Small models reach little of it: 0.4 %, not 0 %. */
+static void add_share(struct figures *f, double percent)
+{
+    const int digits = percent < 9.5 ? 1 : 0;
+    add_figure(f, "%.*f %% of sgemm", "%.*f%%", digits, fmax(percent, 0.1));
+}
+
 static void add_figures(struct figures *f, const struct metrics *m)
 {
     char left[24];
@@ -69,7 +76,7 @@ static void add_figures(struct figures *f, const struct metrics *m)
         add_figure(f, "%.1f samples/s", "%.1f/s", m->samples_per_s);
     }
     if (m->share > 0)
-        add_figure(f, "%.0f %% of sgemm", "%.0f%%", 100 * m->share);
+        add_share(f, 100 * m->share);
     if (m->loss_scale > 1)
         add_figure(f, "scale %.0f", "scale %.0f", m->loss_scale);
     if (m->skipped > 0)

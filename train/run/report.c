@@ -8,17 +8,15 @@
 
 #include <math.h>
 
-static const double MEASURED_FROM_FLOPS = 4e9; /* of a micro-batch */
-
 /* Of the machine's sgemm speed, which is measured once, and again where something else had the
- * processors then: no step is faster. Steps of a few milliseconds are spent on other things. */
+ * processors then: no step is faster. */
 static double sgemm_share(struct run *r)
 {
     const struct training_section *t = &r->config.training;
     const struct run_tally *y = &r->state.tally;
     int rows = t->micro_batch_size * t->sequence_length;
     double per_token = speed_token_flops(&r->model->config, t->sequence_length, r->adapter != NULL);
-    if (y->hours == 0 || per_token * rows < MEASURED_FROM_FLOPS)
+    if (y->hours == 0)
         return 0;
     double flops = (double)y->windows * t->sequence_length * per_token / (y->hours * 3600);
     if (r->sgemm_flops < flops)

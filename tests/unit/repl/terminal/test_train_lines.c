@@ -71,6 +71,27 @@ static void what_is_not_known_is_not_said(void **state)
     buf_release(&line);
 }
 
+static void a_small_share_is_no_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        double share;
+        const char *said;
+    } shares[] = {{0.0004, "  0.1 % of sgemm"},
+                  {0.0532, "  5.3 % of sgemm"},
+                  {0.0949, "  9.5 % of sgemm"},
+                  {0.0951, "  10 % of sgemm"},
+                  {0.91, "  91 % of sgemm"}};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        struct metrics m = full;
+        struct buf line = {0};
+        m.share = shares[i].share;
+        assert_ok(train_lines_format(&m, 0, &line));
+        assert_non_null(strstr(buf_text(&line), shares[i].said));
+        buf_release(&line);
+    }
+}
+
 static void what_is_out_of_the_ordinary_is_said(void **state)
 {
     (void)state;
@@ -136,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_fits_and_loses_nothing),
         cmocka_unit_test(what_is_not_known_is_not_said),
+        cmocka_unit_test(a_small_share_is_no_nothing),
         cmocka_unit_test(what_is_out_of_the_ordinary_is_said),
         cmocka_unit_test(activations_are_a_table),
     };

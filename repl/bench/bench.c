@@ -35,6 +35,8 @@ int bench_report(struct bench *b, const char *what, struct rounds *m, const char
         rc = table_cell(&b->table, 5, "%.3f", median_value(m->share, m->n));
     if (rc == 0 && limit != NULL)
         rc = table_cell(&b->table, 6, "%s", limit);
+    if (rc == 0 && b->table.n_columns > BENCH_MODEL_COLUMN)
+        rc = table_cell(&b->table, BENCH_MODEL_COLUMN, "%s", b->repl->model->name);
     return rc;
 }
 

@@ -7,7 +7,7 @@
 #include "repl/session/repl.h"
 #include "repl/terminal/table.h"
 
-enum { BENCH_ROUNDS = 5, BENCH_TEXTS = 16 };
+enum { BENCH_ROUNDS = 5, BENCH_TEXTS = 16, BENCH_MODEL_COLUMN = 7 };
 
 struct bench {
     struct repl *repl;

@@ -69,11 +69,18 @@ static int choose_benches(struct bench *b, char *const *words, int n, unsigned *
     return 0;
 }
 
+/* A program's table names the model in each row; a person's has it above. */
+static bool names_rows(const struct bench *b)
+{
+    const enum table_format format = (enum table_format)b->repl->options.settings.call.format;
+    return format == TABLE_CSV || format == TABLE_JSON;
+}
+
 static void print_table(const struct bench *b)
 {
     enum table_format format = (enum table_format)b->repl->options.settings.call.format;
     struct buf out = {0};
-    if (format == TABLE_TEXT)
+    if (!names_rows(b))
         wrap_say(stdout, "", "%s, %d threads, %s kernels", b->repl->model->name, par_threads(),
                  kernels_name());
     if (table_format(&b->table, format, &out) == 0)
@@ -83,13 +90,14 @@ static void print_table(const struct bench *b)
 
 int bench_run(struct repl *r, char *const *words, int n)
 {
-    static const char *const heads[] = {"what", "median", "unit", "min", "max", "share", "of"};
+    static const char *const heads[] = {"what", "median", "unit", "min",
+                                        "max",  "share",  "of",   "model"};
     struct bench b = {.repl = r};
     unsigned chosen;
     int rc = choose_benches(&b, words, n, &chosen);
     if (rc != 0)
         return rc;
-    if (r->model == NULL && !repl_names_model(r))
+    if (r->model == NULL && !repl_finds_model(r))
         rc = repl_load(r, "random:gpt2", r->options.settings.sampler.seed);
     else
         rc = repl_need_model(r);
@@ -97,7 +105,7 @@ int bench_run(struct repl *r, char *const *words, int n)
         rc = repl_ready(r, BENCH_TEXTS);
     if (rc != 0)
         return rc;
-    table_init(&b.table, heads, sizeof heads / sizeof *heads);
+    table_init(&b.table, heads, sizeof heads / sizeof *heads - !names_rows(&b));
     for (int i = 0; i < N_BENCHES && rc == 0; i++)
         if (chosen & 1u << i && (rc = progress_step(NULL, "", 0, 0)) == 0)
             rc = benches[i].run(&b);

@@ -11,4 +11,10 @@ err=$("$PRATTLE" bench train=1x4096 --model $MODEL 2>&1); is "a window beyond th
 has "with both numbers" "the sequence length is 4096" "$err"
 err=$("$PRATTLE" bench traim --model $MODEL 2>&1); is "no such bench" 1 $?
 has "and those there are" "start, train, train=BATCHxLENGTH" "$err"
+out=$("$PRATTLE" bench limits 2>&1)
+has "without a model named, the one that ships is measured" "bundled, " "$(head -n 1 <<<"$out")"
+has "in the table of a document the model is named too" "bundled, " \
+    "$("$PRATTLE" bench limits --format markdown 2>&1 | head -n 1)"
+is "and for programs in each row" "model bundled bundled" \
+    "$("$PRATTLE" bench limits --format csv 2>&1 | sed 's/.*,//' | paste -sd' ')"
 finish

@@ -8,6 +8,8 @@
 #include "sampling/text/prompt.h"
 #include "sampling/text/speller.h"
 
+#include <string.h>
+
 /* The text of found ids, which end with the first stop string. */
 static int spell_answer(struct answer *a, int index, struct speller *sp,
                         const struct listener *listener)
@@ -140,9 +142,35 @@ out:
     return rc;
 }
 
+/* The first answer once more; decode_s is of them together. */
+static int repeat_answer(struct answer *a, int index, const struct answer *first,
+                         const struct listener *listener)
+{
+    a->finish = first->finish;
+    a->n_whole = first->n_whole;
+    a->n_part = first->n_part;
+    a->slid = first->slid;
+    a->decode_s = first->decode_s;
+    if (first->logprobs != NULL && first->ids.n > 0) {
+        a->logprobs = mem_array(first->ids.n, sizeof *a->logprobs);
+        if (a->logprobs == NULL)
+            return ERR_NOMEM;
+        memcpy(a->logprobs, first->logprobs, first->ids.n * sizeof *a->logprobs);
+    }
+    int rc = ids_add(&a->ids, first->ids.data, first->ids.n);
+    return rc != 0 ? rc
+                   : listener_add_text(listener, a, index, buf_text(&first->text), first->text.n);
+}
+
 int search_run(struct sequence *s, bool held_space, const struct generate_config *g,
                const struct sampler_config *c, struct listener *listener, struct answer *answers)
 {
-    return g->num_beams > 1 ? search_beams(s, held_space, g, c, listener, answers)
-                            : search_contrastive(s, held_space, g, c, listener, &answers[0]);
+    if (g->num_beams > 1)
+        return search_beams(s, held_space, g, c, listener, answers);
+    int rc = search_contrastive(s, held_space, g, c, listener, &answers[0]);
+    for (int i = 1; i < g->num_return_sequences && (rc == 0 || rc == ERR_INTERRUPTED); i++) {
+        int repeated = repeat_answer(&answers[i], i, &answers[0], listener);
+        rc = repeated != 0 ? repeated : rc;
+    }
+    return rc;
 }

@@ -60,10 +60,6 @@ int generate_config_odds(struct generate_odds *out, const struct generate_config
     if (is_contrastive(g) && (c->top_k < 2 || c->top_k > FORWARD_MAX_ROWS))
         return err_set(ERR_RANGE, "top_k is %d, must be 2 to %d for contrastive search", c->top_k,
                        FORWARD_MAX_ROWS);
-    *out = (struct generate_odds){"num_return_sequences", "penalty_alpha"};
-    if (is_contrastive(g) && g->num_return_sequences != 1)
-        return err_set(ERR_RANGE, "num_return_sequences is %d, contrastive search gives 1 answer",
-                       g->num_return_sequences);
     return 0;
 }
 

@@ -700,6 +700,23 @@ static void searches_end_as_samples_do(void **state)
     answer_release(&two[0]);
 }
 
+static void contrastive_answers_are_all_the_same(void **state)
+{
+    (void)state;
+    struct answer one = {0}, three[3];
+    config.penalty_alpha = 0.6f;
+    sampler.top_k = 4;
+    assert_ok(ask("the end", &one));
+    config.num_return_sequences = 3;
+    assert_ok(ask("the end", three));
+    for (int i = 0; i < 3; i++) {
+        same_ids(&three[i], &one);
+        assert_int_equal(three[i].n_prompt, one.n_prompt);
+        answer_release(&three[i]);
+    }
+    answer_release(&one);
+}
+
 static void refuses_what_is_out_of_range(void **state)
 {
     (void)state;
@@ -794,6 +811,7 @@ int main(void)
         TEST(an_interrupted_search_says_so),
         TEST(threads_do_not_matter),
         TEST(searches_end_as_samples_do),
+        TEST(contrastive_answers_are_all_the_same),
         TEST(refuses_what_is_out_of_range),
         TEST(a_prefix_space_is_for_beginnings),
     };

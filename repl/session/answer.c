@@ -64,18 +64,38 @@ static int save_sample(const struct repl *r, const struct turn *t, const struct 
     return rc;
 }
 
+/* With the log-probabilities that a line of JSON has; Ctrl-C gives these up. */
+static int show_scored(struct repl *r, const struct settings *s, const struct prompt *p,
+                       struct showing *w, const char *shown, size_t n_shown,
+                       const struct answer *answers)
+{
+    struct line_scores scores = {0};
+    const int n = s->generate.num_return_sequences;
+    const bool wanted = w->jsonl && line_scores_wanted(s);
+    int rc = wanted ? line_scores_of(&scores, r->model, s, p, answers, n) : 0;
+    w->scores = wanted && rc == 0 ? &scores : NULL;
+    rc = rc == ERR_INTERRUPTED ? 0 : rc;
+    if (rc == 0)
+        show_answers(w, shown, n_shown, answers, n);
+    w->scores = NULL;
+    line_scores_release(&scores);
+    return rc;
+}
+
 /* What was made is shown, remembered and saved. */
 static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct showing *w,
                         const char *shown, size_t n_shown, const struct answer *answers)
 {
     const struct settings *s = &t->settings;
     int n = s->generate.num_return_sequences;
-    show_answers(w, shown, n_shown, answers, n);
+    int rc = show_scored(r, s, p, w, shown, n_shown, answers);
+    if (rc != 0)
+        return rc;
     if (!r->interactive)
         repl_report_full(r, &s->generate, answers, n);
     if (r->interactive || s->talk.verbose)
         show_figures(r->interactive ? stdout : stderr, s, answers, n);
-    int rc = remember_answer(r, t, p, answers);
+    rc = remember_answer(r, t, p, answers);
     return rc == 0 ? save_sample(r, t, answers, n) : rc;
 }
 
@@ -288,7 +308,7 @@ int answer_save_sample(const struct settings *s, const char *prompt, size_t n_pr
     if (path == NULL || *path == '\0')
         return 0;
     struct buf line = {0};
-    int rc = json_line_answer(&line, prompt, n_prompt, answers, n_answers);
+    int rc = json_line_answer(&line, prompt, n_prompt, answers, n_answers, NULL);
     if (rc == 0)
         rc = file_append(path, line.data, line.n);
     buf_release(&line);

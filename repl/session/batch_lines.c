@@ -43,6 +43,7 @@ struct lines {
     struct file_writer *file;  /* NULL: standard output */
     bool visible, echo;
     struct buf text;
+    struct engine scoring; /* for lines that want log-probabilities; model NULL: not made yet */
 };
 
 /* Read more: REQUEST_READY when there was something, REQUEST_LATER, or a code. */
@@ -208,6 +209,36 @@ static int put_plain(struct lines *l, struct buf *out, const struct json_prompt 
     return rc;
 }
 
+/* What the line asks for beside its answers. Ctrl-C gives it up: the answers alone are written. */
+static int score_answers(struct lines *l, struct line_scores *out, const struct job *j,
+                         const struct answer *answers, int n)
+{
+    const struct settings *s = &j->json.settings;
+    struct prompt prompt = {0};
+    int rc = l->scoring.model != NULL ? 0 : engine_init(&l->scoring, l->repl->model, 1);
+    if (rc == 0)
+        rc = j->json.text == NULL
+                 ? ids_add(&prompt.ids, j->json.ids.data, j->json.ids.n)
+                 : prompt_encode(&prompt, l->repl->model, &s->generate, j->json.text, j->json.n);
+    if (rc == 0)
+        rc = line_scores_make(out, &l->scoring, s, &prompt, answers, n);
+    prompt_release(&prompt);
+    return rc;
+}
+
+static int put_json(struct lines *l, struct buf *out, const struct job *j,
+                    const struct answer *answers, int n)
+{
+    struct line_scores scores = {0};
+    const bool wanted = line_scores_wanted(&j->json.settings);
+    int rc = wanted ? score_answers(l, &scores, j, answers, n) : 0;
+    if (rc == 0 || rc == ERR_INTERRUPTED)
+        rc = json_line_answer(out, j->json.text, j->json.n, answers, n,
+                              wanted && rc == 0 ? &scores : NULL);
+    line_scores_release(&scores);
+    return rc;
+}
+
 static int finish_request(void *user, const struct generate_request *item, int failed,
                           struct answer *answers, int n)
 {
@@ -227,7 +258,7 @@ static int finish_request(void *user, const struct generate_request *item, int f
             rc = put_plain(l, &out, &j->json, NULL);
         }
     } else if (l->settings->batch.jsonl) {
-        rc = json_line_answer(&out, j->json.text, j->json.n, answers, n);
+        rc = put_json(l, &out, j, answers, n);
     } else {
         for (int i = 0; i < n && rc == 0; i++)
             rc = put_plain(l, &out, &j->json, &answers[i]);
@@ -318,6 +349,7 @@ int batch_lines(struct repl *r, int fd, const char *out)
         l.first = j->later;
         free_job(j);
     }
+    engine_release(&l.scoring);
     buf_release(&l.pending);
     buf_release(&l.text);
     settings_release(&s);

@@ -141,8 +141,10 @@ static int take_members(struct json_prompt *p, json_t *object)
             memcpy(p->text, json_string_value(value), p->n);
         } else if (strcmp(name, "ids") == 0) {
             rc = take_ids(&p->ids, value);
-        } else {
-            rc = take_setting(&p->settings, name, value);
+        } else if (strcmp(name, "logprobs") != 0 || !json_is_boolean(value)) {
+            /* The letter n is max_new_tokens on a command line alone. */
+            rc = take_setting(&p->settings, strcmp(name, "n") == 0 ? "num_return_sequences" : name,
+                              value);
             p->own_draw |= says_draw(name);
         }
         if (rc != 0)
@@ -181,18 +183,96 @@ static json_t *real_of(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
-static void put_answer(json_t *object, const struct answer *a)
+static json_t *list_ids(const struct ids *from)
 {
-    json_t *ids = json_array(), *logprobs = json_array();
-    for (size_t i = 0; i < a->ids.n; i++)
-        json_array_append_new(ids, json_integer(a->ids.data[i]));
-    for (size_t i = 0; i < a->ids.n && a->logprobs != NULL; i++)
-        json_array_append_new(logprobs, json_of_float(a->logprobs[i]));
+    json_t *list = json_array();
+    for (size_t i = 0; i < from->n; i++)
+        json_array_append_new(list, json_integer(from->data[i]));
+    return list;
+}
+
+/* ---- log-probabilities ---- */
+
+static json_t *token_of(const struct tokenizer *t, token_id id)
+{
+    size_t n;
+    const char *bytes = tokenizer_bytes(t, id, &n);
+    return json_of_text(bytes == NULL ? "" : bytes, n);
+}
+
+static void put_tokens(json_t *object, const char *name, const struct tokenizer *t,
+                       const struct ids *ids)
+{
+    if (t == NULL)
+        return;
+    json_t *list = json_array();
+    for (size_t i = 0; i < ids->n; i++)
+        json_array_append_new(list, token_of(t, ids->data[i]));
+    json_object_set_new(object, name, list);
+}
+
+static json_t *list_best(const struct token_score *best, int n, const struct tokenizer *t)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++) {
+        json_t *one = json_object();
+        json_object_set_new(one, "id", json_integer(best[i].id));
+        if (t != NULL)
+            json_object_set_new(one, "token", token_of(t, best[i].id));
+        json_object_set_new(one, "logprob", json_of_float(best[i].logprob));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+/* To a list that may begin with a null. */
+static json_t *extend_best(json_t *list, const struct token_scores *s, const struct tokenizer *t)
+{
+    for (size_t i = 0; i < s->n; i++)
+        json_array_append_new(list, list_best(s->best + i * (size_t)s->top, s->top, t));
+    return list;
+}
+
+static json_t *list_floats(json_t *list, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n && x != NULL; i++)
+        json_array_append_new(list, json_of_float(x[i]));
+    return list;
+}
+
+static json_t *list_with_null(void)
+{
+    json_t *list = json_array();
+    json_array_append_new(list, json_null());
+    return list;
+}
+
+static void put_prompt(json_t *object, const struct line_scores *l)
+{
+    const struct token_scores *s = &l->of_prompt;
+    json_object_set_new(object, "prompt_ids", list_ids(&l->prompt));
+    put_tokens(object, "prompt_tokens", l->tokenizer, &l->prompt);
+    json_object_set_new(object, "prompt_logprobs", list_floats(list_with_null(), s->own, s->n));
+    if (s->top > 0)
+        json_object_set_new(object, "prompt_top_logprobs",
+                            extend_best(list_with_null(), s, l->tokenizer));
+}
+
+/* Answer i of the line. */
+static void put_answer(json_t *object, const struct answer *a, const struct line_scores *l, int i)
+{
     json_object_set_new(object, "text", json_of_text(buf_text(&a->text), a->text.n));
-    json_object_set_new(object, "ids", ids);
-    json_object_set_new(object, "logprobs", logprobs);
+    json_object_set_new(object, "ids", list_ids(&a->ids));
+    json_object_set_new(object, "logprobs", list_floats(json_array(), a->logprobs, a->ids.n));
+    if (l != NULL && l->answers[i].top > 0) {
+        put_tokens(object, "tokens", l->tokenizer, &a->ids);
+        json_object_set_new(object, "top_logprobs",
+                            extend_best(json_array(), &l->answers[i], l->tokenizer));
+    }
     json_object_set_new(object, "finish_reason", json_string(finish_name(a->finish)));
 }
+
+/* ---- lines ---- */
 
 static int put_line(struct buf *out, json_t *object)
 {
@@ -210,23 +290,30 @@ static json_t *object_of(const char *prompt, size_t n)
     return object;
 }
 
-int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct answer *answers,
-                     int n_answers)
+static json_t *list_answers(const struct answer *answers, int n, const struct line_scores *l)
 {
-    json_t *object = object_of(prompt, n);
-    if (n_answers == 1) {
-        put_answer(object, answers);
-        return put_line(out, object);
-    }
     json_t *list = json_array();
-    for (int i = 0; i < n_answers; i++) {
+    for (int i = 0; i < n; i++) {
         json_t *one = json_object();
-        put_answer(one, &answers[i]);
+        put_answer(one, &answers[i], l, i);
         if (answers[i].score != 0)
             json_object_set_new(one, "score", real_of(answers[i].score));
         json_array_append_new(list, one);
     }
-    json_object_set_new(object, "answers", list);
+    return list;
+}
+
+int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct answer *answers,
+                     int n_answers, const struct line_scores *scores)
+{
+    json_t *object = object_of(prompt, n);
+    if (scores != NULL && scores->echo)
+        put_prompt(object, scores);
+    if (n_answers == 1)
+        put_answer(object, answers, scores, 0);
+    else
+        json_object_set_new(object, "answers", list_answers(answers, n_answers, scores));
+    json_object_set_new(object, "logprobs_of", json_string("model"));
     return put_line(out, object);
 }
 

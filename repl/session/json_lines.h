@@ -3,13 +3,15 @@
 /*
  * JSON lines: what --jsonl reads and writes, and --save-samples.
  */
+#include "repl/session/token_scores.h"
 #include "repl/settings/options.h"
 
 /*
  * {"prompt": "...", "temperature": 0.5, ...}: the prompt, and settings over those of
  * `base` in `out` (a fresh copy, to be released also on failure). "ids" may stand in
- * place of the prompt. ERR_*: a sentence about this line; a member that is no
- * per-line setting is refused.
+ * place of the prompt. As in OpenAI's completions "n" is num_return_sequences and "logprobs" is
+ * top_logprobs; true or false, as in its chat, changes nothing. ERR_*: a sentence about this line;
+ * a member that is no per-line setting is refused.
  */
 struct json_prompt {
     char *text; /* owned; NULL: ids */
@@ -23,12 +25,18 @@ int json_line_prompt(struct json_prompt *out, const char *line, size_t n,
 void json_prompt_release(struct json_prompt *p);
 
 /*
- * {"prompt", "text", "ids", "logprobs", "finish_reason"} and a newline, appended to
- * out; of several answers, these stand in "answers". prompt NULL: left out. Bytes that
+ * {"prompt", "text", "ids", "logprobs", "finish_reason", "logprobs_of": "model"} and a newline,
+ * appended to out; of several answers, these stand in "answers". prompt NULL: left out. Bytes that
  * are no UTF-8 are written as U+FFFD; ids say exactly what they were.
+ *
+ * scores (NULL: none) add what the line asked for:
+ *   top_logprobs  to each answer "tokens", the texts of its ids, and "top_logprobs", for each a
+ * list of {"id", "token", "logprob"}, the likeliest first echo          "prompt_ids",
+ * "prompt_tokens", "prompt_logprobs" and, with both, "prompt_top_logprobs"; the first token has
+ * null: nothing stands before it
  */
 int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct answer *answers,
-                     int n_answers);
+                     int n_answers, const struct line_scores *scores);
 /* {"prompt", "error"} and a newline. */
 int json_line_error(struct buf *out, const char *prompt, size_t n, const char *sentence);
 /* text as a JSON string, which is a YAML one too. */

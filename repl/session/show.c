@@ -145,10 +145,11 @@ static void show_plain(struct showing *w, const char *prompt, size_t n_prompt,
     }
 }
 
-static void show_object(const char *prompt, size_t n_prompt, const struct answer *answers, int n)
+static void show_object(const char *prompt, size_t n_prompt, const struct answer *answers, int n,
+                        const struct line_scores *scores)
 {
     struct buf line = {0};
-    if (json_line_answer(&line, prompt, n_prompt, answers, n) == 0)
+    if (json_line_answer(&line, prompt, n_prompt, answers, n, scores) == 0)
         fwrite(line.data, 1, line.n, stdout);
     buf_release(&line);
 }
@@ -157,7 +158,7 @@ void show_answers(struct showing *w, const char *prompt, size_t n_prompt,
                   const struct answer *answers, int n)
 {
     if (w->jsonl)
-        show_object(prompt, n_prompt, answers, n);
+        show_object(prompt, n_prompt, answers, n, w->scores);
     else
         show_plain(w, prompt, n_prompt, answers, n);
 }

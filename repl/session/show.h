@@ -4,6 +4,7 @@
  * An answer on its way to standard output: as text that nothing in it can steer a terminal with,
  * streamed where there is one answer; as it is (raw), as ids or as a JSON line.
  */
+#include "repl/session/token_scores.h"
 #include "repl/settings/options_table.h"
 #include "repl/terminal/wrap.h"
 #include "sampling/text/request.h"
@@ -15,6 +16,7 @@ struct showing {
     bool visible;                    /* to a terminal: nothing in it may steer one */
     bool stream;
     bool raw, jsonl; /* as it is, NUL behind it; an object a line */
+    const struct line_scores *scores; /* of the answers to show, NULL: none; borrowed */
     bool any, newline;
     bool wraps;
     struct wrap lines;

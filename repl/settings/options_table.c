@@ -77,9 +77,9 @@ static const struct setting table[] = {
 {.group = "Text", .name = "keep", .type = SETTING_BOOL, .in_session = true, .offset = T(keep),
  .help = "prompts continue the last text",
  .more = "off: each prompt starts a new text"},
-{.group = "Text", .name = "echo", .type = SETTING_CHOICE, .offset = T(echo), .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"),
+{.group = "Text", .name = "echo", .type = SETTING_CHOICE, .per_line = true, .offset = T(echo), .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"),
  .help = "repeat the prompt before the answer",
- .more = "auto: only in batches"},
+ .more = "auto: only in batches. With jsonl, on adds the prompt's ids, tokens and log-probabilities"},
 
 {.group = "Sampling", .name = "temperature", .also = "temp", .type = SETTING_FLOAT, .per_line = true, .offset = S(temperature), .max = 1e6, .argument = "X",
  .help = "randomness of sampling; 0: greedy",
@@ -154,7 +154,8 @@ static const struct setting table[] = {
  .more = "C escapes such as \\n are understood"},
 
 {.group = "Search", .name = "num_return_sequences", .type = SETTING_INT, .per_line = true, .offset = G(num_return_sequences), .min = 1, .max = 512, .argument = "N",
- .help = "answers per prompt"},
+ .help = "answers per prompt",
+ .more = "n in JSON lines. Greedy and contrastive answers are all the same"},
 {.group = "Search", .name = "num_beams", .also = "beams", .type = SETTING_INT, .per_line = true, .offset = G(num_beams), .min = 1, .max = 256, .argument = "N",
  .help = "beam search with N beams; 1: off"},
 {.group = "Search", .name = "length_penalty", .type = SETTING_FLOAT, .per_line = true, .offset = G(length_penalty), .min = -100, .max = 100, .argument = "X",
@@ -185,7 +186,10 @@ static const struct setting table[] = {
  .help = "write answers unescaped, a NUL after each"},
 {.group = "Batches", .name = "jsonl", .type = SETTING_BOOL, .offset = B(jsonl),
  .help = "read and write JSON lines",
- .more = "In: prompt and settings. Out: text, ids, logprobs, finish_reason"},
+ .more = "In: prompt and settings. Out: text, ids, logprobs, finish_reason; several answers in answers"},
+{.group = "Batches", .name = "top_logprobs", .also = "logprobs", .type = SETTING_INT, .per_line = true, .offset = B(top_logprobs), .max = 100, .argument = "N",
+ .help = "jsonl: alternatives to show for each token; 0: none",
+ .more = "With log-probabilities of the model itself, before the sampling settings"},
 
 {.group = "Evaluation", .name = "seq_length", .type = SETTING_INT, .offset = E(seq_length), .max = 1e7, .argument = "N",
  .help = "tokens per evaluation window; 0: the context"},

@@ -53,6 +53,7 @@ struct talk_settings {
 struct batch_settings {
     int batch_size;
     bool raw, jsonl;
+    int top_logprobs;
 };
 /* What a single command is told; never kept. */
 struct call_settings {

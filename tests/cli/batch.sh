@@ -38,7 +38,7 @@ has "an id the model has not" '"error":' "$(line 6)"
 for words in '"num_beams":12' '"penalty_alpha":0.6,"top_k":20'; do
     options=$(tr -d '"' <<<"$words" | sed 's/[^,]*/--&/g; s/[:,]/ /g')
     is "a line may want more texts at once than the batch: $options" \
-        "$("$PRATTLE" $MODEL $S $options -p "The sea" --jsonl --echo on)" \
+        "$("$PRATTLE" $MODEL $S $options -p "The sea" --jsonl)" \
         "$(echo "{\"prompt\":\"The sea\",$words}" | "$PRATTLE" $MODEL $S --jsonl --batch-size 1)"
 done
 own=$(printf '%s\n' '{"prompt":"x"}' '{"prompt":"x","seed":9}' '{"prompt":"x","draw":2}' '{"prompt":"x","seed":0}' '{"prompt":"x","seed":0}' \

@@ -21,6 +21,18 @@ static void json_lines_are_read(void **state)
     assert_true(p.settings.sampler.temperature == 0.25f);
     assert_false(p.settings.generate.trim);
     json_prompt_release(&p);
+    static const char as_openai[] =
+        "{\"prompt\":\"a\",\"n\":3,\"logprobs\":5,\"max_tokens\":7,\"echo\":true}";
+    assert_ok(json_line_prompt(&p, as_openai, sizeof as_openai - 1, &o.settings));
+    assert_int_equal(p.settings.generate.num_return_sequences, 3);
+    assert_int_equal(p.settings.generate.max_new_tokens, 7);
+    assert_int_equal(p.settings.batch.top_logprobs, 5);
+    assert_int_equal(p.settings.talk.echo, SWITCH_ON);
+    json_prompt_release(&p);
+    static const char as_chat[] = "{\"prompt\":\"a\",\"top_logprobs\":4,\"logprobs\":true}";
+    assert_ok(json_line_prompt(&p, as_chat, sizeof as_chat - 1, &o.settings));
+    assert_int_equal(p.settings.batch.top_logprobs, 4);
+    json_prompt_release(&p);
     static const char *const bad[][2] = {
         {"", "not JSON"},
         {"[1]", "expected an object"},
@@ -54,10 +66,11 @@ static void json_lines_are_written(void **state)
     struct answer a = {.ids = {ids, 2, 2}, .logprobs = logprobs, .finish = FINISH_LENGTH};
     struct buf out = {0};
     assert_ok(buf_add(&a.text, "\n\xff\"", 3));
-    assert_ok(json_line_answer(&out, "p", 1, &a, 1));
-    assert_string_equal(buf_text(&out),
-                        "{\"prompt\":\"p\",\"text\":\"\\n\xef\xbf\xbd\\\"\",\"ids\":[7,8],"
-                        "\"logprobs\":[-0.5,-1.25],\"finish_reason\":\"length\"}\n");
+    assert_ok(json_line_answer(&out, "p", 1, &a, 1, NULL));
+    assert_string_equal(
+        buf_text(&out),
+        "{\"prompt\":\"p\",\"text\":\"\\n\xef\xbf\xbd\\\"\",\"ids\":[7,8],"
+        "\"logprobs\":[-0.5,-1.25],\"finish_reason\":\"length\",\"logprobs_of\":\"model\"}\n");
     buf_release(&out);
     buf_release(&a.text);
 }

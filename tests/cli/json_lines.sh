@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Log-probabilities, several answers and the prompt's tokens in lines of JSON.
+. "$(dirname "$0")/lib.sh.inc"
+S="--seed 7 --max-new-tokens 9 --ignore-eos --jsonl"
+lines='{"prompt":"The sea","top_logprobs":2,"echo":true}
+{"prompt":"My name is ","logprobs":3,"n":3,"temperature":2}
+{"ids":[65,66,67],"echo":true,"top_logprobs":300}
+{"prompt":"The sea","echo":true,"max_tokens":0}
+{"prompt":"The sea","num_beams":3,"n":2,"top_logprobs":1,"echo":"on"}
+{"prompt":"The sea","penalty_alpha":0.6,"top_k":4,"n":2,"top_logprobs":1}
+{"prompt":"The sea ","top_logprobs":4,"top_p":0.5}
+{"prompt":"","echo":true}
+{"prompt":"The sea","logprobs":true}'
+single= draw=0
+while IFS= read -r line; do
+    out=$("$PRATTLE" $MODEL $S --draw $draw <<<"$line" 2>/dev/null); single+=$out$'\n'
+    answers=$(sed -n 's/.*"n":\([0-9]*\).*/\1/p' <<<"$line")
+    [[ $out == *'"error"'* ]] && answers=1
+    draw=$((draw + ${answers:-1}))
+done <<<"$lines"
+single=${single%$'\n'}
+for way in "--batch-size 1" "--batch-size 8" "--batch-size 3 --threads 1" "--device-loop off"; do
+    is "a batch = single runs: $way" "$single" "$("$PRATTLE" $MODEL $S $way <<<"$lines" 2>/dev/null)"
+done
+line() { sed -n "$1p" <<<"$single"; }
+has "the prompt's tokens" '"prompt_ids":[51,71,68,220,82,68,64],"prompt_tokens":["T","h","e"," ","s","e","a"]' "$(line 1)"
+has "nothing stands before the first" '"prompt_logprobs":[null,-' "$(line 1)"
+has "nor has it alternatives" '"prompt_top_logprobs":[null,[{"id":' "$(line 1)"
+has "whose distribution it is" '"logprobs_of":"model"}' "$(line 1)"
+is "three answers in one object" 3 "$(line 2 | grep -o '"text":' | wc -l)"
+is "an alternative has id, text and log-probability" 27 \
+    "$(line 2 | grep -oE '\[\{"id":[0-9]+,"token":"([^"\\]|\\.)+","logprob":-[0-9.e-]+\},\{[^]]*' | wc -l)"
+has "more than there may be" '"error":"top_logprobs is 300, must be a whole number, 0 to 100"' "$(line 3)"
+has "a prompt alone" '"text":"","ids":[],"logprobs":[],"finish_reason":"length"' "$(line 4)"
+is "beams too" "2 1" "$(line 5 | grep -o '"top_logprobs":' | wc -l) $(line 5 | grep -c '"prompt_logprobs":\[null,-')"
+is "and contrastive search" 2 "$(line 6 | grep -o '"top_logprobs":' | wc -l)"
+has "true changes nothing: the tokens' own are always there" '"finish_reason"' "$(line 9)"
+is "without being asked no alternatives and no prompt" 0 "$(line 9 | grep -cE 'top_logprobs|prompt_')"
+is "settings of the whole batch do the same" "$(line 1)" \
+    "$("$PRATTLE" $MODEL $S --top-logprobs 2 --echo on <<<'{"prompt":"The sea"}')"
+is "and a single prompt" "$(line 1)" "$("$PRATTLE" $MODEL $S --logprobs 2 --echo on -p "The sea")"
+
+wrong=$(printf '{"prompt":"x",%s}\n' '"n":0' '"n":"many"' '"top_logprobs":-1' '"logprobs":[1]' '"echo":3' \
+    '"top_logprobs":1' | "$PRATTLE" $MODEL $S 2>/dev/null)
+is "a bad value is that line's alone" "error error error error error ids" \
+    "$(grep -oE '"(error|ids)":' <<<"$wrong" | tr -d '":' | paste -sd' ')"
+has "and is named" 'num_return_sequences is 0, must be a whole number, 1 to 512' "$wrong"
+
+# Every token drawn is among the alternatives of its place, with the very number that it was drawn
+# with, also where the context slid and the text was read again.
+# agrees ARGUMENTS...: how many tokens were looked at, and how many did not agree.
+agrees() {
+    "$PRATTLE" $MODEL --seed 7 --ignore-eos --jsonl --top-logprobs 100 "$@" 2>/dev/null | perl -ne '
+        for (split /(?="text":)/) {
+            next unless /^"text"/;
+            my @ids = split /,/, /"ids":\[([^\]]*)/ ? $1 : "";
+            my @own = split /,/, /"logprobs":\[([^\]]*)/ ? $1 : "";
+            my @places = /\[(\{"id".*?\})\]/g;
+            $bad += @ids != @places;
+            for my $i (0 .. $#ids) {
+                $n++;
+                my $found = $places[$i] =~ /"id":$ids[$i],"token":"(?:[^"\\]|\\.)*","logprob":([-0-9.e]+)/ && $1 eq $own[$i];
+                $bad++ unless $found;
+            }
+        }
+        END { print "$n ", $bad + 0 }'
+}
+is "greedy" "40 0" "$(agrees -p "The sea" --greedy -n 40)"
+is "behind a space that waits" "80 0" "$(agrees -p "The sea " --top-k 50 -n 40 --num-return-sequences 2)"
+is "a context that slides" "700 0" "$(agrees -p "The sea" --top-k 50 -n 700 --on-full slide)"
+is "and of several answers" "1200 0" "$(agrees -p "The sea" --top-k 50 -n 600 --on-full slide --num-return-sequences 2)"
+is "up to the end of the context" "256 0" "$(agrees -p x --top-k 50 -n 300)"
+is "contrastive search that slides" "300 0" "$(agrees -p "The sea" --penalty-alpha 0.6 --top-k 4 -n 300 --on-full slide)"
+is "beams" "60 0" "$(agrees -p "The sea" --num-beams 3 --num-return-sequences 3 -n 20)"
+finish

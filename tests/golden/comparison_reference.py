@@ -119,6 +119,14 @@ def windows(n_tokens, T, stride):
         at += stride
 
 
+def percentile_error(values, p):
+    """Woodruff 1952; None where an end is beyond the sample."""
+    error = (p * (1 - p) / len(values))**0.5
+    if p - error < 0 or p + error > 1:
+        return None
+    return float(np.percentile(values, 100 * (p + error)) - np.percentile(values, 100 * (p - error))) / 2
+
+
 def kl(model, other, ids, T, stride):
     divergence, same, losses = [], 0, []
     for at, n, first in windows(len(ids), T, stride):
@@ -133,6 +141,8 @@ def kl(model, other, ids, T, stride):
     assert n == len(ids) - 1
     return {"targets": n, "mean": d.mean(), "error": d.std(ddof=1) / n**0.5,
             **{f"p{p:g}": np.percentile(d, p) for p in (50, 90, 95, 99, 99.9, 100)},
+            **{f"p{100 * p:g}_error": percentile_error(d, p) for p in (0.5, 0.9, 0.95, 0.99, 0.999)},
+            "loss_error": loss[:, 0].std(ddof=1) / n**0.5, "other_loss_error": loss[:, 1].std(ddof=1) / n**0.5,
             "same_top": same, "loss": loss[:, 0].mean(), "other_loss": loss[:, 1].mean(),
             "change": change.mean(), "change_error": change.std(ddof=1) / n**0.5}
 

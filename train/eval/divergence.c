@@ -65,7 +65,9 @@ int divergence_add(struct divergence *d, const struct divergence_row *rows, size
         d->kl_sum += rows[i].kl;
         d->kl_squared += rows[i].kl * rows[i].kl;
         d->loss += rows[i].loss;
+        d->loss_squared += rows[i].loss * rows[i].loss;
         d->other_loss += rows[i].other_loss;
+        d->other_squared += rows[i].other_loss * rows[i].other_loss;
         d->change += change;
         d->change_squared += change * change;
         d->same_top += rows[i].same_top;
@@ -94,11 +96,21 @@ static double sorted_percentile(const double *sorted, size_t n, double part)
                          : sorted[n - 1];
 }
 
-static struct mean mean_of(double sum, double squares, size_t count)
+static struct estimate percentile_of(const struct divergence *d, double part)
+{
+    double error = sqrt(part * (1 - part) / (double)d->n), low = part - error, high = part + error;
+    return (struct estimate){
+        sorted_percentile(d->kl, d->n, part),
+        low < 0 || high > 1
+            ? NAN
+            : (sorted_percentile(d->kl, d->n, high) - sorted_percentile(d->kl, d->n, low)) / 2};
+}
+
+static struct estimate mean_of(double sum, double squares, size_t count)
 {
     double n = (double)count, mean = sum / n;
-    double variance = count > 1 ? fmax(0, squares - sum * mean) / (n - 1) : 0;
-    return (struct mean){mean, sqrt(variance / n)};
+    return (struct estimate){mean,
+                             count > 1 ? sqrt(fmax(0, squares - sum * mean) / (n - 1) / n) : NAN};
 }
 
 void divergence_resolve(struct divergence *d, struct divergence_result *out)
@@ -108,14 +120,14 @@ void divergence_resolve(struct divergence *d, struct divergence_result *out)
         .n = d->n,
         .kl = mean_of(d->kl_sum, d->kl_squared, d->n),
         .same_top = mean_of((double)d->same_top, (double)d->same_top, d->n),
-        .median = sorted_percentile(d->kl, d->n, 0.5),
-        .p90 = sorted_percentile(d->kl, d->n, 0.9),
-        .p95 = sorted_percentile(d->kl, d->n, 0.95),
-        .p99 = sorted_percentile(d->kl, d->n, 0.99),
-        .p99_9 = sorted_percentile(d->kl, d->n, 0.999),
+        .median = percentile_of(d, 0.5),
+        .p90 = percentile_of(d, 0.9),
+        .p95 = percentile_of(d, 0.95),
+        .p99 = percentile_of(d, 0.99),
+        .p99_9 = percentile_of(d, 0.999),
         .greatest = d->kl[d->n - 1],
-        .loss = d->loss / (double)d->n,
-        .other_loss = d->other_loss / (double)d->n,
+        .loss = mean_of(d->loss, d->loss_squared, d->n),
+        .other_loss = mean_of(d->other_loss, d->other_squared, d->n),
         .change = mean_of(d->change, d->change_squared, d->n),
     };
 }

@@ -26,7 +26,8 @@ void divergence_row(struct divergence_row *out, const float *logits, const float
 struct divergence {
     double *kl; /* [n], room for cap; owned */
     size_t n, cap;
-    double loss, other_loss;       /* sums */
+    double loss, other_loss; /* sums */
+    double loss_squared, other_squared;
     double change, change_squared; /* of loss - other_loss */
     double kl_sum, kl_squared;
     uint64_t same_top;
@@ -34,16 +35,28 @@ struct divergence {
 int divergence_add(struct divergence *d, const struct divergence_row *rows, size_t n);
 void divergence_release(struct divergence *d);
 
-/* A mean and its standard error (of the sample: divided by n - 1). */
-struct mean {
+/*
+ * A figure and its standard error, the targets taken as independent; NaN: none is known.
+ *
+ * mean        of the sample, divided by n - 1
+ * percentile  Woodruff's ("Confidence intervals for medians and other position measures", JASA 47,
+ *             1952): half the distance of the percentiles at p - s and p + s, s = sqrt(p (1 - p) /
+ * n) being the standard error of the part of the targets below; none where one of these is beyond 0
+ * or 1
+ *
+ * A perplexity exp(loss) has the error exp(loss) times the loss's, by the delta method (Oehlert,
+ * "A note on the delta method", The American Statistician 46, 1992).
+ */
+struct estimate {
     double value, error;
 };
 struct divergence_result {
     size_t n;
-    struct mean kl, same_top;
-    double median, p90, p95, p99, p99_9, greatest; /* of kl; linear between two values */
-    double loss, other_loss;
-    struct mean change; /* of loss - other_loss: ln of the ratio of the perplexities */
+    struct estimate kl, same_top;
+    struct estimate median, p90, p95, p99, p99_9; /* of kl; linear between two values */
+    double greatest;
+    struct estimate loss, other_loss;
+    struct estimate change; /* of loss - other_loss: ln of the ratio of the perplexities */
 };
 /* Sorts d->kl. d->n is 1 or more. */
 void divergence_resolve(struct divergence *d, struct divergence_result *out);

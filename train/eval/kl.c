@@ -102,20 +102,21 @@ static void report_comparison(struct comparison *c, const struct windows *w)
     divergence_resolve(&c->all, &d);
     double ratio = exp(d.change.value);
     eval_figure_add(r, "kl", "KL divergence, mean", d.kl.value, d.kl.error, "%.4g");
-    eval_figure_add(r, "kl_median", "median", d.median, NAN, "%.4g");
-    eval_figure_add(r, "kl_p90", "90 %", d.p90, NAN, "%.4g");
-    eval_figure_add(r, "kl_p95", "95 %", d.p95, NAN, "%.4g");
-    eval_figure_add(r, "kl_p99", "99 %", d.p99, NAN, "%.4g");
-    eval_figure_add(r, "kl_p99_9", "99.9 %", d.p99_9, NAN, "%.4g");
+    eval_figure_add(r, "kl_median", "median", d.median.value, d.median.error, "%.4g");
+    eval_figure_add(r, "kl_p90", "90 %", d.p90.value, d.p90.error, "%.4g");
+    eval_figure_add(r, "kl_p95", "95 %", d.p95.value, d.p95.error, "%.4g");
+    eval_figure_add(r, "kl_p99", "99 %", d.p99.value, d.p99.error, "%.4g");
+    eval_figure_add(r, "kl_p99_9", "99.9 %", d.p99_9.value, d.p99_9.error, "%.4g");
     eval_figure_add(r, "kl_max", "greatest", d.greatest, NAN, "%.4g");
     eval_figure_add(r, "same_top", "same likeliest token %", 100 * d.same_top.value,
                     100 * d.same_top.error, "%.2f");
-    token_sums_add_perplexity(r, "perplexity", "perplexity", d.loss, NAN);
-    token_sums_add_perplexity(r, "other_perplexity", "perplexity of the other", d.other_loss, NAN);
-    eval_figure_add(r, "perplexity_ratio", "the one over the other", ratio, ratio * d.change.error,
-                    "%.5f");
-    eval_figure_add(r, "loss_change", "loss, this less the other", d.change.value, d.change.error,
-                    "%.3g");
+    token_sums_add_perplexity(r, "perplexity", "perplexity", d.loss.value, d.loss.error);
+    token_sums_add_perplexity(r, "other_perplexity", "perplexity of the other", d.other_loss.value,
+                              d.other_loss.error);
+    eval_figure_add(r, "perplexity_ratio", "perplexity ratio (this / other)", ratio,
+                    ratio * d.change.error, "%.5f");
+    eval_figure_add(r, "loss_change", "loss difference (this - other)", d.change.value,
+                    d.change.error, "%.3g");
     snprintf(
         r->definition, sizeof r->definition,
         "KL(other || this) in nats at each target, other: %s (%02x%02x%02x%02x) in %s, this in %s; "

@@ -43,6 +43,14 @@ static void two_models_differ_as_pytorch_says(void **state)
     } figures[] = {{"kl", "mean"},     {"kl_median", "p50"},     {"kl_p90", "p90"},
                    {"kl_p95", "p95"},  {"kl_p99", "p99"},        {"kl_p99_9", "p99.9"},
                    {"kl_max", "p100"}, {"loss_change", "change"}};
+    static const struct {
+        const char *figure, *name, *of_loss;
+    } errors[] = {{"kl_median", "p50_error", NULL},
+                  {"kl_p90", "p90_error", NULL},
+                  {"kl_p95", "p95_error", NULL},
+                  {"kl_p99", "p99_error", NULL},
+                  {"perplexity", "loss_error", "loss"},
+                  {"other_perplexity", "other_loss_error", "other_loss"}};
     struct model *m = eval_golden_model(DTYPE_F32, NULL, NULL);
     double first = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -72,6 +80,16 @@ static void two_models_differ_as_pytorch_says(void **state)
         expect_near(
             eval_figure_find(&r, "loss_change")->error, eval_golden_number(group, "change_error"),
             cases[i].part * eval_golden_number(group, "change_error"), group, "change_error");
+        for (size_t k = 0; k < sizeof errors / sizeof *errors; k++) {
+            double wanted = eval_golden_number(group, errors[k].name);
+            if (errors[k].of_loss != NULL)
+                wanted *= exp(eval_golden_number(group, errors[k].of_loss));
+            expect_near(eval_figure_find(&r, errors[k].figure)->error, wanted,
+                        cases[i].part * wanted, group, errors[k].name);
+        }
+        /* So few targets say nothing of the last thousandth. */
+        assert_true(n < 999 && isnan(eval_figure_find(&r, "kl_p99_9")->error));
+        assert_true(isnan(eval_figure_find(&r, "kl_max")->error));
         /* The same bits for another batch and team. */
         if (i == 2)
             assert_true(eval_figure_value(&r, "kl") == first);

@@ -34,6 +34,20 @@ made=$(info generated --model $MODEL)
 is "generated: as a run has it" "generated 1024 1048576, 1024 a document ids 0 to 256, of the model's 257" \
     "$(for f in format documents tokens vocabulary; do field $f "$made"; done | paste -sd ' ')"
 has "generated ids are a model's" "generated data has ids of the model's vocabulary, and there is no model; load one" "$(info generated)"
+printf '<mediawiki>\n<page><title>Cat</title><revision><text>A [[cat]].</text></revision></page>\n' >"$TMPDIR/wiki.xml"
+wiki="$TMPDIR/wiki.xml looks like a MediaWiki dump: the model will learn its markup; for plain text: wikiextractor --json -o - FILE > NEW.jsonl"
+has "a dump is named, with what makes text of it" "prattle: $wiki" "$(info "$TMPDIR/wiki.xml" --model $MODEL)"
+is "and read as any text" text "$(field format "$(info "$TMPDIR/wiki.xml" --model $MODEL)")"
+gzip -c "$TMPDIR/wiki.xml" >"$TMPDIR/wiki.xml.gz"
+has "packed too" "$TMPDIR/wiki.xml.gz looks like a MediaWiki dump" "$(info "$TMPDIR/wiki.xml.gz" --model $MODEL)"
+mkdir "$TMPDIR/marked"
+printf '<!doctype html><p>One day' >"$TMPDIR/marked/a.html"; cp "$TMPDIR/wiki.xml" "$TMPDIR/marked/"
+is "many are named once" "prattle: $TMPDIR/marked/a.html and 1 more look like markup (HTML): the model will learn it" \
+    "$(info "$TMPDIR/marked" --model $MODEL | grep markup | sed 's/;.*//')"
+for i in $(seq 40); do cat "$TMPDIR/wiki.xml"; done >"$TMPDIR/long.xml"
+has "a run names it when it begins" "long.xml looks like a MediaWiki dump" \
+    "$("$PRATTLE" train finetune data="$TMPDIR/long.xml" steps=1 sequence_length=16 folder="$TMPDIR/run" --model $MODEL 2>&1)"
+is "plain text is not named" "" "$(info "$TMPDIR/texts" --model $MODEL | grep 'looks like')"
 has "text needs a tokenizer" "there is no tokenizer; load a model" "$(info "$TMPDIR/texts")"
 has "a file that is not there" "cannot open $TMPDIR/none: No such file" "$(info "$TMPDIR/none")"
 has "usage" "usage: prattle data info PATH" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"

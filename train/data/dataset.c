@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "train/data/markup.h"
 #include "train/data/text_cache.h"
 
 #include <math.h>
@@ -122,6 +123,7 @@ static int files_add(struct data_files *f, const char *paths, const struct data_
     int rc = generated ? 0 : data_sources_find(&sources, paths);
     if (rc == 0) {
         data_sources_note(&sources, p);
+        markup_note(&sources, p);
         rc = more_files(f, generated ? 1 : sources.n);
     }
     if (rc == 0 && generated)

@@ -17,7 +17,7 @@ int engine_init(struct engine *e, struct model *m, int max_seqs)
         (rc = kvcache_init(&e->cache, c, m->params.dtype == DTYPE_F32, n_pages)) != 0)
         goto out;
     rc = ERR_NOMEM;
-    if ((e->logits = mem_map(e->logits_bytes)) == NULL ||
+    if ((e->logits = mem_map("logits", e->logits_bytes)) == NULL ||
         (e->pass = mem_array(FORWARD_MAX_ROWS, sizeof *e->pass)) == NULL ||
         (e->pass_kv = mem_array(FORWARD_MAX_ROWS, sizeof(struct kv_seq *))) == NULL)
         goto out;

@@ -25,7 +25,7 @@ int kvcache_init(struct kvcache *c, const struct config *config, bool fp32, int 
                        c->layout.page_bytes);
     if ((c->refs = mem_array((size_t)n_pages, sizeof *c->refs)) == NULL ||
         (c->free = mem_array((size_t)n_pages, sizeof *c->free)) == NULL ||
-        (c->memory = mem_map(c->memory_bytes)) == NULL) {
+        (c->memory = mem_map("keys and values", c->memory_bytes)) == NULL) {
         kvcache_release(c);
         return ERR_NOMEM;
     }

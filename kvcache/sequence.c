@@ -20,7 +20,7 @@ int sequence_init(struct sequence *s, struct engine *e)
     if (kv_seq_init(&s->kv, &e->cache) != 0 ||
         (s->ids.data = mem_array(most, sizeof *s->ids.data)) == NULL ||
         (s->ahead = mem_array(n_ctx, sizeof *s->ahead)) == NULL ||
-        (s->logits = mem_map(V * sizeof *s->logits)) == NULL) {
+        (s->logits = mem_map("logits", V * sizeof *s->logits)) == NULL) {
         sequence_release(s);
         return ERR_NOMEM;
     }

@@ -185,7 +185,7 @@ int adapter_new(struct adapter **out, const struct adapter_config *config, const
         (a->branches = mem_array(most, sizeof *a->branches)) == NULL ||
         (a->tensors = mem_array(2 * most, sizeof *a->tensors)) == NULL ||
         (a->offset = mem_array(2 * most + 1, sizeof *a->offset)) == NULL ||
-        (a->data = mem_map(n * sizeof *a->data)) == NULL) {
+        (a->data = mem_map("LoRA weights", n * sizeof *a->data)) == NULL) {
         adapter_free(a);
         return ERR_NOMEM;
     }

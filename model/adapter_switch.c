@@ -20,7 +20,7 @@ static size_t panels_bytes(const struct adapter *a, const struct model *m, int b
 int adapter_reserve(struct adapter *a, const struct model *m)
 {
     a->alternate_bytes = adapter_alternate_bytes(&a->config, &m->config, m->params.dtype);
-    a->alternate = mem_map(a->alternate_bytes);
+    a->alternate = mem_map("LoRA merged", a->alternate_bytes);
     if (a->alternate == NULL)
         return ERR_NOMEM;
     /* Touch every page now rather than during training. */

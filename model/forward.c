@@ -76,7 +76,7 @@ int forward_init(struct forward *f, const struct params *p, int max_rows)
     struct arena a = {0};
     carve_forward(f, &a);
     f->block_bytes = a.used;
-    f->block = mem_map(f->block_bytes);
+    f->block = mem_map("forward scratch", f->block_bytes);
     if (f->block == NULL)
         return ERR_NOMEM;
     a = (struct arena){.base = f->block};

@@ -103,7 +103,7 @@ int params_init(struct params *p, const struct config *c, enum dtype dtype)
         return err_set(ERR_NOMEM, "the weights need %.1f GB of memory, this machine has %.1f GB",
                        (double)bytes / 1e9, (double)machine / 1e9);
     p->layers = mem_array((size_t)p->config.n_layer, sizeof *p->layers);
-    p->block = p->layers == NULL ? NULL : mem_map(bytes);
+    p->block = p->layers == NULL ? NULL : mem_map("weights", bytes);
     rc = ERR_NOMEM;
     if (p->block != NULL) {
         p->block_bytes = bytes;

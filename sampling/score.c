@@ -39,7 +39,7 @@ int scorer_new(struct scorer **out, struct engine *e)
     s->logits_bytes = SCORE_ROWS * (size_t)e->model->config.n_vocab * sizeof *s->logits;
     s->seqs = mem_array((size_t)s->n_seqs, sizeof *s->seqs);
     s->rows = mem_array(FORWARD_MAX_ROWS, sizeof *s->rows);
-    s->logits = mem_map(s->logits_bytes);
+    s->logits = mem_map("scoring logits", s->logits_bytes);
     int rc = s->seqs == NULL || s->rows == NULL || s->logits == NULL ? ERR_NOMEM : 0;
     for (int i = 0; i < s->n_seqs && rc == 0; i++)
         rc = kv_seq_init(&s->seqs[i], &e->cache);

@@ -2,6 +2,8 @@
 
 #include "model/base/err.h"
 
+#include <malloc.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -88,7 +90,56 @@ void mem_free(void *p)
     free(p);
 }
 
-void *mem_map(size_t bytes)
+/* The blocks that are mapped; by the C library's own calls, as tests count the program's. */
+static struct {
+    pthread_mutex_t lock;
+    struct map {
+        const char *what;
+        void *p;
+        size_t bytes;
+    } * list;
+    size_t n, cap;
+} maps = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Without memory for the entry the block is not listed. */
+static void list_map(const char *what, void *p, size_t bytes)
+{
+    pthread_mutex_lock(&maps.lock);
+    if (maps.n == maps.cap) {
+        size_t cap = 2 * maps.cap + 64;
+        struct map *more = realloc(maps.list, cap * sizeof *more);
+        if (more != NULL) {
+            maps.list = more;
+            maps.cap = cap;
+        }
+    }
+    if (maps.n < maps.cap)
+        maps.list[maps.n++] = (struct map){what, p, bytes};
+    pthread_mutex_unlock(&maps.lock);
+}
+
+static void unlist_map(const void *p)
+{
+    pthread_mutex_lock(&maps.lock);
+    size_t i = maps.n;
+    while (i > 0 && maps.list[i - 1].p != p)
+        i--;
+    if (i > 0) {
+        memmove(&maps.list[i - 1], &maps.list[i], (maps.n - i) * sizeof *maps.list);
+        maps.n--;
+    }
+    pthread_mutex_unlock(&maps.lock);
+}
+
+void mem_each_map(void (*f)(void *user, const char *what, void *p, size_t bytes), void *user)
+{
+    pthread_mutex_lock(&maps.lock);
+    for (size_t i = 0; i < maps.n; i++)
+        f(user, maps.list[i].what, maps.list[i].p, maps.list[i].bytes);
+    pthread_mutex_unlock(&maps.lock);
+}
+
+void *mem_map(const char *what, size_t bytes)
 {
     if (fails_for_test(bytes))
         return NULL;
@@ -97,13 +148,22 @@ void *mem_map(size_t bytes)
     if (p == MAP_FAILED)
         return refuse_allocation(bytes);
     madvise(p, bytes, MADV_HUGEPAGE);
+    list_map(what, p, bytes);
     return p;
 }
 
 void mem_unmap(void *p, size_t bytes)
 {
-    if (p != NULL)
-        munmap(p, bytes == 0 ? 1 : bytes);
+    if (p == NULL)
+        return;
+    unlist_map(p);
+    munmap(p, bytes == 0 ? 1 : bytes);
+}
+
+size_t mem_heap_bytes(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
 }
 
 size_t mem_peak_bytes(void)

@@ -24,10 +24,15 @@ char *mem_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void mem_free(void *p);
 
 /* Large blocks mapped from the system: zeroed, backed by memory only once touched, with huge pages
- * requested. mem_unmap takes the same size. */
-void *mem_map(size_t bytes);
+ * requested. what says what they are for (mem_use.h), and stays with the caller. mem_unmap takes
+ * the same size. */
+void *mem_map(const char *what, size_t bytes);
 void mem_unmap(void *p, size_t bytes);
+/* Call f for each block there is, in the order in which they were mapped. */
+void mem_each_map(void (*f)(void *user, const char *what, void *p, size_t bytes), void *user);
 
+/* In use of what mem_alloc and libraries took from the C library. */
+size_t mem_heap_bytes(void);
 /* Peak resident memory of this process (VmHWM), in bytes; 0: not known. */
 size_t mem_peak_bytes(void);
 

@@ -145,14 +145,14 @@ static int reserve_scratch(struct bpe_scratch *s, int n_ranks, size_t n)
         mem_unmap(s->chunks, s->chunk_cap * sizeof *s->chunks);
         s->cap = s->chunk_cap = 0;
         s->chunks = NULL;
-        if ((s->nodes = mem_map(cap * sizeof *s->nodes)) == NULL)
+        if ((s->nodes = mem_map("tokenizer scratch", cap * sizeof *s->nodes)) == NULL)
             return ERR_NOMEM;
         s->cap = cap;
         /* n - 1 pairs at first and two for each merge, and for each rank a last chunk that
          * is not full. Pages that are not needed are never touched. */
         size_t pairs = 3 * cap, ranks = pairs < (size_t)n_ranks ? pairs : (size_t)n_ranks;
         size_t chunks = pairs / CHUNK + ranks + 1;
-        if ((s->chunks = mem_map(chunks * sizeof *s->chunks)) == NULL)
+        if ((s->chunks = mem_map("tokenizer scratch", chunks * sizeof *s->chunks)) == NULL)
             return ERR_NOMEM;
         s->chunk_cap = chunks;
     }

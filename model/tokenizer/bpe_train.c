@@ -310,8 +310,8 @@ static int spell_words(struct training *t)
     if (t->n_symbols > UINT32_MAX / 3) /* then every pair has an index */
         return err_set(ERR_RANGE, "the different words have %zu bytes, at most %u can be learned",
                        bytes->n, UINT32_MAX / 3);
-    if ((t->symbols = mem_map(t->n_symbols * sizeof *t->symbols)) == NULL ||
-        (t->pool = mem_map(3 * t->n_symbols * sizeof *t->pool)) == NULL)
+    if ((t->symbols = mem_map("tokenizer training", t->n_symbols * sizeof *t->symbols)) == NULL ||
+        (t->pool = mem_map("tokenizer training", 3 * t->n_symbols * sizeof *t->pool)) == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < bytes->n; i++)
         t->symbols[i] = of_byte[(unsigned char)bytes->data[i]];

@@ -39,6 +39,8 @@ enum {
  */
 int tokenizer_encode(const struct tokenizer *t, struct ids *out, const char *text, size_t n,
                      int flags);
+/* Bytes of its tables. */
+size_t tokenizer_memory(const struct tokenizer *t);
 /* Append the bytes of ids. Ids outside the vocabulary give nothing. */
 int tokenizer_decode(const struct tokenizer *t, struct buf *out, const token_id *ids, size_t n);
 /* The bytes of one token, borrowed; NULL, 0 for a hole or an id out of range. */

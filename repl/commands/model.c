@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/mem_use.h"
 #include "model/base/par.h"
 #include "model/kernels/kernels.h"
 #include "repl/terminal/progress.h"
@@ -18,11 +19,29 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MEMORY_COLUMN = 24 };
+
 static void show_bytes(const char *what, size_t bytes)
 {
-    char text[48];
-    snprintf(text, sizeof text, bytes >= 10000000 ? "%.0f MB" : "%.1f MB", (double)bytes / 1e6);
-    wrap_row(what, text);
+    wrap_say(stdout, "", bytes >= 10000000 ? "  %-*s %5.0f MB" : "  %-*s %7.1f MB", MEMORY_COLUMN,
+             what, (double)bytes / 1e6);
+}
+
+/* Every large block, that of a run that stands still too, and the rest: together the peak. */
+static void show_memory(const struct tokenizer *t)
+{
+    struct mem_use u;
+    mem_use_now(&u);
+    size_t tables = t == NULL ? 0 : tokenizer_memory(t);
+    tables = tables < u.heap ? tables : u.heap;
+    puts("memory");
+    for (int i = 0; i < u.n; i++)
+        show_bytes(u.blocks[i].what, u.blocks[i].bytes);
+    show_bytes("tokenizer tables", tables);
+    show_bytes("other objects", u.heap - tables);
+    show_bytes("program and libraries", u.program);
+    show_bytes("freed since the peak", u.peak > u.resident ? u.peak - u.resident : 0);
+    show_bytes("peak memory", u.peak);
 }
 
 int cmd_load(struct repl *r, const struct call *c)
@@ -168,13 +187,10 @@ int cmd_devices(struct repl *r, const struct call *c)
     wrap_row("precision", r->model->params.dtype == DTYPE_F32
                               ? "fp32 weights, keys and values"
                               : "fp16 weights, keys and values; fp32 sums");
-    show_bytes("weights", r->model->params.block_bytes);
     snprintf(text, sizeof text, "%.1f MB of %.1f MB for %d text%s of %d tokens",
              (double)kvcache_used_bytes(&e->cache) / 1e6, (double)e->cache.memory_bytes / 1e6,
              e->max_seqs + 1, e->max_seqs == 0 ? "" : "s", e->cache.n_ctx);
     wrap_row("cache", text);
-    show_bytes("scratch", e->forward.block_bytes);
-    show_bytes("logits", e->logits_bytes);
-    show_bytes("peak memory", mem_peak_bytes());
+    show_memory(r->model->tokenizer);
     return 0;
 }

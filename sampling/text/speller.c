@@ -15,7 +15,7 @@ int speller_init(struct speller *sp, const struct generate_config *g, const stru
     if ((rc = stream_init(&sp->stream, m->tokenizer, sp->stops)) != 0)
         return rc;
     sp->n_bytes = stream_run_bytes(&sp->stream, n);
-    sp->bytes = mem_map(sp->n_bytes);
+    sp->bytes = mem_map("text to show", sp->n_bytes);
     return sp->bytes == NULL ? ERR_NOMEM : 0;
 }
 

@@ -32,11 +32,11 @@ static bool allocate_moments(struct optimizer *o)
     if (half) {
         o->n_units = (size_t)o->n_pieces * RUNS;
         o->m_unit = mem_array(o->n_units, sizeof *o->m_unit);
-        o->half_m = mem_map(o->n * sizeof *o->half_m);
+        o->half_m = mem_map("moments", o->n * sizeof *o->half_m);
     } else {
-        o->m = mem_map(o->n * sizeof *o->m);
+        o->m = mem_map("moments", o->n * sizeof *o->m);
     }
-    o->v = mem_map(o->n * sizeof *o->v);
+    o->v = mem_map("moments", o->n * sizeof *o->v);
     return o->pieces != NULL && o->sums != NULL && o->changes != NULL && o->v != NULL &&
            (half ? o->m_unit != NULL && o->half_m != NULL : o->m != NULL);
 }
@@ -94,7 +94,7 @@ void optimizer_set_limit(struct optimizer *o, float limit)
 int optimizer_set_guard(struct optimizer *o, const struct optimizer_guard *g)
 {
     if (o->rehearsed == NULL)
-        o->rehearsed = mem_map(o->n * sizeof *o->rehearsed);
+        o->rehearsed = mem_map("spike guard", o->n * sizeof *o->rehearsed);
     if (o->rehearsed == NULL)
         return ERR_NOMEM;
     o->guard = *g;

@@ -118,9 +118,9 @@ double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
         j.size_b = larger_size(j.size_b, p[i].k, p[i].n);
         j.size_c = larger_size(j.size_c, p[i].m, p[i].n);
     }
-    j.a = mem_map(j.size_a * sizeof(float));
-    j.b = mem_map(j.size_b * sizeof(float));
-    j.c = mem_map(j.size_c * sizeof(float));
+    j.a = mem_map("speed measurement", j.size_a * sizeof(float));
+    j.b = mem_map("speed measurement", j.size_b * sizeof(float));
+    j.c = mem_map("speed measurement", j.size_c * sizeof(float));
     if (j.a != NULL && j.b != NULL && j.c != NULL) {
         par_run(fill_all, &j);
         result = measure_flops(&j, p, n);

@@ -28,6 +28,8 @@
 #include <unistd.h>
 
 enum block { GRADIENTS, ACTIVATIONS, SCRATCH, LOGITS_BLOCK, WINDOW, N_BLOCKS };
+static const char *const block_names[N_BLOCKS] = {"gradients", "activations", "training scratch",
+                                                  "training logits", "gradient window"};
 
 struct step {
     struct step_config config;
@@ -181,7 +183,7 @@ static int set_up_step(struct step *x, struct weights *w)
     if (rc != 0)
         return rc;
     for (int i = 0; i < N_BLOCKS; i++)
-        if (bytes[i] > 0 && (x->blocks[i] = mem_map(bytes[i])) == NULL)
+        if (bytes[i] > 0 && (x->blocks[i] = mem_map(block_names[i], bytes[i])) == NULL)
             return ERR_NOMEM;
     struct arena activations = {.base = x->blocks[ACTIVATIONS]},
                  scratch = {.base = x->blocks[SCRATCH]};

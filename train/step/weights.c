@@ -87,13 +87,14 @@ static int allocate_block(struct weights *w, const struct config *c)
     w->n = w->offset[p->n_tensors];
     w->n_window = weights_window(c, w->dtype);
     p->block_bytes = w->n * dtype_bytes(w->dtype);
-    if ((p->block = mem_map(p->block_bytes)) == NULL)
+    if ((p->block = mem_map("training weights", p->block_bytes)) == NULL)
         return ERR_NOMEM;
     if (w->dtype == DTYPE_F32)
         w->data = w->window = p->block;
     else
         w->half = p->block;
-    if (w->window == NULL && (w->window = mem_map(w->n_window * sizeof *w->window)) == NULL)
+    if (w->window == NULL &&
+        (w->window = mem_map("gradient window", w->n_window * sizeof *w->window)) == NULL)
         return ERR_NOMEM;
     place_weights(w);
     return 0;

@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "model/base/mem.h"
+#include "model/base/mem_use.h"
 
 static void memory_is_zero_aligned_and_counted(void **state)
 {
@@ -42,11 +43,42 @@ static void arena_counts_then_carves_the_same(void **state)
     mem_free(block);
 }
 
+static size_t use_of(const char *what)
+{
+    struct mem_use u;
+    mem_use_now(&u);
+    assert_true(u.peak >= u.resident);
+    for (int i = 0; i < u.n; i++)
+        if (strcmp(u.blocks[i].what, what) == 0)
+            return u.blocks[i].bytes;
+    return SIZE_MAX;
+}
+
+/* A block counts by what of it was touched, blocks of one name together. */
+static void mapped_blocks_are_told_apart(void **state)
+{
+    (void)state;
+    enum { BYTES = 16 << 20, SLACK = 4 << 20 };
+    char *a = mem_map("a test's", BYTES), *b = mem_map("a test's", BYTES);
+    char *c = mem_map("another's", BYTES);
+    assert_int_equal(use_of("a test's"), 0);
+    memset(a, 1, BYTES);
+    memset(b, 1, BYTES / 2);
+    assert_in_range(use_of("a test's"), BYTES + BYTES / 2, BYTES + BYTES / 2 + SLACK);
+    assert_int_equal(use_of("another's"), 0);
+    mem_unmap(a, BYTES);
+    assert_in_range(use_of("a test's"), BYTES / 2, BYTES / 2 + SLACK);
+    mem_unmap(b, BYTES);
+    mem_unmap(c, BYTES);
+    assert_true(use_of("a test's") == SIZE_MAX && use_of("another's") == SIZE_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zero_aligned_and_counted),
         cmocka_unit_test(arena_counts_then_carves_the_same),
+        cmocka_unit_test(mapped_blocks_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

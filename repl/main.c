@@ -10,6 +10,7 @@
 #include "repl/commands/table.h"
 #include "repl/loop.h"
 #include "repl/session/answer.h"
+#include "repl/terminal/hint.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
@@ -54,6 +55,15 @@ static int take_model(struct repl *r, char **words, int n)
     return options_set(&r->options, option_find("model"), ORIGIN_COMMAND_LINE, words[0]);
 }
 
+static bool works_in_shell(const char *name, size_t n)
+{
+    const struct command *c;
+    for (int i = 0; (c = command_at(i)) != NULL; i++)
+        if (strlen(c->name) == n && memcmp(c->name, name, n) == 0)
+            return (c->flags & IN_SHELL) != 0;
+    return false;
+}
+
 /* Prompts from somewhere: -p, a terminal, or a pipe. */
 static int read_prompts(struct repl *r)
 {
@@ -61,6 +71,8 @@ static int read_prompts(struct repl *r)
     bool asked = options_origin(&r->options, option_find("prompt")) != ORIGIN_BUILT_IN;
     int rc = command_check_options(r, "prattle", "prompt");
     r->interactive = rc == 0 && !asked && isatty(STDIN_FILENO) == 1;
+    if (r->interactive)
+        hint_place(NULL);
     if (rc == 0 && (!r->interactive || repl_finds_model(r)))
         rc = repl_need_model(r);
     if (rc != 0)
@@ -116,6 +128,7 @@ int main(int argc, char **argv)
     choose_locale();
     signals_install();
     commands_use(command_table);
+    hint_place(works_in_shell);
     int rc = repl_init(&r);
     if (rc == 0)
         rc = run_command_line(&r, argv + 1, argc - 1);

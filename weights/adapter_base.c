@@ -5,10 +5,24 @@
 #include "model/base/mem.h"
 #include "weights/bundled/bundled.h"
 #include "weights/hf/adapter_file.h"
+#include "weights/run_folder.h"
 
 #include <string.h>
 
 enum { SHOWN = 160 };
+
+/* Of a run's folder its newest whole checkpoint, in the place of *path. */
+static int resolve_base(char **path)
+{
+    char *found, *title;
+    int rc = run_folder_resolve(&found, &title, *path, NULL);
+    mem_free(title);
+    if (rc != 0)
+        return rc;
+    mem_free(*path);
+    *path = found;
+    return 0;
+}
 
 /* What stands at `base`, from here or from the adapter's folder on. */
 static int find_base(char **out, const char *base, const char *path)
@@ -28,6 +42,8 @@ static int find_base(char **out, const char *base, const char *path)
                          "where it is, then the adapter with :lora load or --lora",
                          folder, file_show(shown, sizeof shown, base));
     }
+    if (rc == 0 && !a_name)
+        rc = resolve_base(&as_is);
     if (rc == 0 && adapter_is_folder(as_is))
         rc = err_set(ERR_UNSUPPORTED, "the base of the adapter %s is an adapter itself", folder);
     if (rc == 0) {

@@ -5,11 +5,13 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "weights/adapter_base.h"
+#include "weights/bundled/bundled.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/hf/source_adapter.h"
 #include "weights/hf/source_hf.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
+#include "weights/run_folder.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -157,18 +159,28 @@ static int open_adapted(struct model_files *f, const char *path, uint64_t seed,
     return rc;
 }
 
+/* What is no path is left as it is: source_open has names of its own. */
+static int find_files(char **out, char **title, const char *path, const struct progress *p)
+{
+    *title = NULL;
+    if (strncmp(path, "random:", 7) != 0 && !bundled_is_name(path))
+        return run_folder_resolve(out, title, path, p);
+    return (*out = mem_strdup(path)) == NULL ? ERR_NOMEM : 0;
+}
+
 int model_files_open(struct model_files *f, const char *path, uint64_t seed,
                      const struct progress *p)
 {
+    char *found;
     *f = (struct model_files){0};
-    char *expanded = file_expand(path);
-    int rc = expanded == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && adapter_is_folder(expanded))
-        rc = open_adapted(f, expanded, seed, p);
-    else if (rc == 0)
-        rc = (f->path = mem_strdup(path)) == NULL ? ERR_NOMEM
-                                                  : source_open(&f->source, path, seed, true, p);
-    mem_free(expanded);
+    int rc = find_files(&found, &f->checkpoint, path, p);
+    if (rc == 0 && adapter_is_folder(found)) {
+        rc = open_adapted(f, found, seed, p);
+        mem_free(found);
+    } else if (rc == 0) {
+        f->path = found;
+        rc = source_open(&f->source, found, seed, true, p);
+    }
     if (rc != 0)
         model_files_close(f);
     return rc;
@@ -195,6 +207,7 @@ void model_files_close(struct model_files *f)
     source_close(&f->source);
     adapter_free(f->adapter);
     mem_free(f->path);
+    mem_free(f->checkpoint);
     *f = (struct model_files){0};
 }
 
@@ -205,6 +218,11 @@ int model_read(struct model **out, struct model_files *f, enum dtype dtype,
     int rc = m == NULL ? ERR_NOMEM : build_model(m, &f->source, f->path, dtype, p);
     if (rc == 0 && f->adapter != NULL && (rc = load_beside(f->adapter, m, &f->source, p)) == 0)
         f->adapter = NULL; /* the model's */
+    if (rc == 0 && f->checkpoint != NULL) {
+        mem_free(m->name);
+        m->name = f->checkpoint;
+        f->checkpoint = NULL;
+    }
     if (rc == 0)
         *out = m;
     else
@@ -217,6 +235,8 @@ int model_load(struct model **out, const char *path, const struct load_config *c
 {
     struct model_files f;
     int rc = model_files_open(&f, path, c->seed, p);
+    if (rc == 0 && c->says_checkpoint && f.checkpoint != NULL)
+        progress_note(p, "%s", f.checkpoint);
     if (rc == 0)
         rc = model_read(out, &f, c->dtype, p);
     model_files_close(&f);

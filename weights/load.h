@@ -10,10 +10,11 @@
 struct load_config {
     enum dtype dtype; /* of the matrices in memory: fp16 or fp32 */
     uint64_t seed;    /* for random: */
+    bool says_checkpoint; /* a note says which one a run's folder has opened */
 };
 
-/* path as source_open; an adapter's folder loads the base it names, the adapter beside it and
- * switched on. On failure *out is untouched. NaN, infinities: loaded, with a note that names the
+/* path as source_open; an adapter's folder, or a run's with checkpoints of one, loads the base it
+ * names, the adapter beside it and switched on. On failure *out is untouched. NaN, infinities: loaded, with a note that names the
  * first such tensor and how many. */
 int model_load(struct model **out, const char *path, const struct load_config *c,
                const struct progress *p);
@@ -30,6 +31,7 @@ struct model_files {
     struct source source;
     struct adapter *adapter; /* of an adapter's folder, whose base the source is; owned */
     char *path;              /* of the source; owned */
+    char *checkpoint;        /* "runs/a, checkpoint of step 200", the model's name; else NULL; owned */
 };
 int model_files_open(struct model_files *f, const char *path, uint64_t seed,
                      const struct progress *p);

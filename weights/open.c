@@ -10,6 +10,7 @@
 #include "weights/hf/source_adapter.h"
 #include "weights/hf/source_hf.h"
 #include "weights/random_source.h"
+#include "weights/run_folder.h"
 #include "weights/tensors/sniff.h"
 
 #include <string.h>
@@ -27,16 +28,19 @@ static int borrow_tokenizer(struct tokenizer **out, const char *path)
 {
     struct source other;
     /* An adapter's base may borrow from that adapter, and random:NAME may borrow in turn. */
-    char *folder = file_expand(path);
-    int rc = folder == NULL ? ERR_NOMEM : 0;
+    char *folder, *title;
+    int rc = run_folder_resolve(&folder, &title, path, NULL);
+    mem_free(title);
     if (rc == 0 &&
         ((is_random(path) && strstr(path, "tokenizer=") != NULL) || adapter_is_folder(folder)))
         rc = err_set(ERR_UNSUPPORTED, "a tokenizer is not borrowed from an adapter, nor from "
                                       "what borrows itself");
+    if (rc != 0)
+        rc = file_wrap(path);
+    else
+        rc = source_open(&other, folder, 0, false, NULL);
     mem_free(folder);
     if (rc != 0)
-        return file_wrap(path);
-    if ((rc = source_open(&other, path, 0, false, NULL)) != 0)
         return rc;
     *out = other.tokenizer;
     other.tokenizer = NULL;
@@ -111,24 +115,56 @@ static int open_file(struct source *s, const char *path, bool need_weights,
                                                   : source_open_hf(s, path, file, need_weights, p);
 }
 
+/* Where the name is one of ours and something of that name lies here. */
+static void note_ambiguity(const char *name, const char *meaning, const struct progress *p)
+{
+    char shown[160];
+    if (!file_exists(name))
+        return;
+    file_show(shown, sizeof shown, name);
+    progress_note(p, "%s is %s; `./%s` is the %s of that name here", shown, meaning, shown,
+                  file_is_folder(name) ? "folder" : "file");
+}
+
+/* The file of the model that ships, or a path; *title as of run_folder_resolve. */
+static int find_path(char **out, char **title, const char *path, const struct progress *p)
+{
+    *title = NULL;
+    if (!bundled_is_name(path))
+        return run_folder_resolve(out, title, path, p);
+    note_ambiguity(path, "the model that ships", p);
+    return bundled_path(out);
+}
+
+static int open_path(struct source *s, const char *path, bool need_weights,
+                     const struct progress *p)
+{
+    if (adapter_is_folder(path))
+        return open_adapter(s, path, need_weights, p);
+    if (file_is_folder(path))
+        return source_open_hf(s, path, (struct file){.fd = -1}, need_weights, p);
+    return open_file(s, path, need_weights, p);
+}
+
 int source_open(struct source *s, const char *path, uint64_t seed, bool need_weights,
                 const struct progress *p)
 {
+    char *found, *title;
     *s = (struct source){0};
-    if (is_random(path))
+    if (is_random(path)) {
+        note_ambiguity(path, "a random model", p);
         return open_random(s, path + RANDOM_LENGTH, seed);
-    char *expanded = NULL;
-    int rc = 0;
-    if (bundled_is_name(path))
-        rc = bundled_path(&expanded);
-    else if ((expanded = file_expand(path)) == NULL)
-        rc = ERR_NOMEM;
-    if (rc == 0 && adapter_is_folder(expanded))
-        rc = open_adapter(s, expanded, need_weights, p);
-    else if (rc == 0 && file_is_folder(expanded))
-        rc = source_open_hf(s, expanded, (struct file){.fd = -1}, need_weights, p);
-    else if (rc == 0)
-        rc = open_file(s, expanded, need_weights, p);
-    mem_free(expanded);
+    }
+    int rc = find_path(&found, &title, path, p);
+    if (rc == 0)
+        rc = open_path(s, found, need_weights, p);
+    if (rc == 0 && title != NULL) {
+        progress_note(p, "%s", title);
+        mem_free(s->name);
+        s->name = title;
+        title = NULL;
+    }
+    mem_free(title);
+    mem_free(found);
     return rc;
 }

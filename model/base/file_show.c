@@ -60,6 +60,17 @@ const char *file_show(char *out, size_t n, const char *s)
     return out;
 }
 
+const char *file_word(char *out, size_t n, const char *path)
+{
+    const bool plain = strpbrk(path, " \t\n'\"\\$&;()*?<>|#`!") == NULL && *path != '\0';
+    if (plain || strchr(path, '\'') != NULL || n < 8)
+        return file_show(out, n, path);
+    out[0] = '\'';
+    file_show(out + 1, n - 2, path);
+    strcat(out, "'");
+    return out;
+}
+
 char *file_visible(const char *s)
 {
     size_t all = visible_bytes(s), n = (all < LONGEST_VISIBLE ? all : LONGEST_VISIBLE) + 1;

@@ -76,7 +76,7 @@ static int open_other(struct engine *e, struct model **m, const struct repl *r, 
 {
     const struct settings *s = &r->options.settings;
     int dtype = s->call.other_dtype == DTYPE_AUTO ? s->device.dtype : s->call.other_dtype;
-    struct load_config c = {.seed = s->sampler.seed};
+    struct load_config c = {.seed = s->sampler.seed, .says_checkpoint = true};
     char *expanded = file_expand(path);
     int rc = expanded == NULL ? ERR_NOMEM : repl_memory_dtype(&c.dtype, dtype);
     if (rc == 0)

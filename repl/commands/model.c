@@ -14,6 +14,7 @@
 #include "repl/session/unsaved.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "weights/bundled/bundled.h"
 #include "weights/save.h"
 
 #include <stdio.h>
@@ -127,18 +128,32 @@ static const char *adapter_note(const struct model *m)
                : ", the model without its adapter, which is off; :lora save DIR writes that";
 }
 
+/* Where the path alone opens another model than the one that is there now. */
+static int note_name(struct buf *out, const struct repl *r, const char *path)
+{
+    char shown[160];
+    int rc = buf_str(out, adapter_note(r->model));
+    if (rc == 0 && (bundled_is_name(path) || strncmp(path, "random:", 7) == 0))
+        rc = buf_printf(out, "; `:load ./%s` opens it, %s alone is %s",
+                        file_show(shown, sizeof shown, path), shown,
+                        bundled_is_name(path) ? "the model that ships" : "a random model");
+    return rc;
+}
+
 int cmd_save(struct repl *r, const struct call *c)
 {
     struct save_config k = save_settings(r, c);
     char *path = file_expand(c->words[0]);
+    struct buf note = {0};
     /* A run has the weights in fp32, memory perhaps in less. */
     bool trained = r->run != NULL && r->model->changed;
     int rc = path == NULL ? ERR_NOMEM
              : trained    ? run_export(r->run, path, &k)
                           : model_save(r->model, path, &k, progress_show());
     progress_wipe();
-    if (rc == 0)
-        term_wrote(path, adapter_note(r->model));
+    if (rc == 0 && (rc = note_name(&note, r, path)) == 0)
+        term_wrote(path, buf_text(&note));
+    buf_release(&note);
     mem_free(path);
     return rc;
 }

@@ -197,5 +197,7 @@ int cmd_quit(struct repl *r, const struct call *c)
     (void)c;
     int rc = unsaved_may_discard(r, DISCARD_QUIT, UNSAVED_ALL);
     r->quit = rc == 0;
+    if (r->quit)
+        unsaved_say_tomorrow(r);
     return rc;
 }

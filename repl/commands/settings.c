@@ -134,6 +134,26 @@ static int change_setting(struct repl *r, const struct setting *o, const char *t
     return rc;
 }
 
+/* ERR_MISSING, as set: a name that is none of the program's may be one of a run's. */
+static int refuse_name(const struct repl *r, const char *name)
+{
+    const struct setting *row;
+    char *why = mem_strdup(err_text());
+    int rc = ERR_MISSING;
+    if (why == NULL)
+        return ERR_NOMEM;
+    if (run_row_find(&row, name) != 0)
+        err_set(rc, "%s", why);
+    else if (r->run != NULL)
+        err_set(rc, "%s is a setting of training: `:train %s=VALUE` goes on with the run under it",
+                row->name, row->name);
+    else
+        err_set(rc, "%s is a setting of training: `:train finetune data=FILE %s=VALUE` begins a run "
+                    "with it", row->name, row->name);
+    mem_free(why);
+    return rc;
+}
+
 int cmd_set(struct repl *r, const struct call *c)
 {
     const struct setting *o;
@@ -145,6 +165,8 @@ int cmd_set(struct repl *r, const struct call *c)
     }
     char *name = mem_sprintf("%.*s", (int)n, text);
     int rc = name == NULL ? ERR_NOMEM : option_settable(&o, name);
+    if (rc == ERR_MISSING)
+        rc = refuse_name(r, name);
     mem_free(name);
     if (rc != 0)
         return rc;

@@ -5,105 +5,20 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/progress.h"
+#include "model/base/settings_words.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "repl/commands/train_events.h"
 #include "repl/commands/train_report.h"
-#include "repl/terminal/train_lines.h"
 #include "train/config/resolve.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- what a run shows ---- */
-
-static void show_line(void *user, const struct metrics *m)
-{
-    (void)user;
-    train_lines_show(m);
-}
-
-static void show_activations(void *user, const struct metrics *m, const struct activation_stats *w)
-{
-    (void)user;
-    train_lines_show_activations(m, w);
-}
-
-static void show_tick(void *user, const struct metrics *m, int64_t step, double part)
-{
-    (void)user;
-    train_lines_draw_bar(m, step, part);
-}
-
-/* A text from the weights as they are, by the settings of answers, always with the same
- * draws; the text in progress is left alone. */
-static int make_sample(struct repl *r, struct answer *a)
-{
-    const struct run_config *c = run_settings(r->run);
-    const char *text = c->logging.sample_prompt;
-    struct settings s;
-    struct sequence sequence;
-    struct prompt prompt = {0};
-    struct generate_callbacks callbacks = {.progress = progress_show()};
-    int rc = settings_copy(&s, &r->options.settings);
-    if (rc != 0)
-        return rc;
-    s.generate.max_new_tokens = c->logging.sample_tokens;
-    s.generate.num_return_sequences = 1;
-    s.sampler.seed = c->training.seed;
-    s.sampler.draw = 0;
-    if ((rc = repl_ready(r, generate_texts(&s.generate, &s.sampler))) == 0 &&
-        (rc = sequence_init(&sequence, &r->engine)) == 0) {
-        if ((rc = prompt_encode(&prompt, r->model, &s.generate, text, strlen(text))) == 0)
-            rc = generate(&sequence, &prompt, &s.generate, &s.sampler, &callbacks, a);
-        sequence_release(&sequence);
-    }
-    prompt_release(&prompt);
-    settings_release(&s);
-    return rc;
-}
-
-static int show_sample(void *user, struct buf *out)
-{
-    struct repl *r = user;
-    struct answer a = {0};
-    int rc = make_sample(r, &a);
-    if (rc == 0 && (rc = buf_str(out, run_settings(r->run)->logging.sample_prompt)) == 0)
-        rc = buf_add(out, buf_text(&a.text), a.text.n);
-    progress_wipe();
-    /* A model without words, or without a token to begin an empty prompt with, has none. */
-    if (rc == ERR_MISSING || rc == ERR_RANGE) {
-        char *why = mem_sprintf("no sample: %s", err_text());
-        progress_warn(why != NULL ? why : "no sample");
-        mem_free(why);
-        answer_release(&a);
-        return 0;
-    }
-    if (rc == 0) {
-        struct buf shown = {0}; /* a text may have NUL */
-        if ((rc = term_visible(&shown, out->data, out->n)) == 0)
-            wrap_labelled(stdout, term_dim(stdout), "sample: ", buf_text(&shown));
-        buf_release(&shown);
-        putchar('\n');
-    }
-    fflush(stdout);
-    answer_release(&a);
-    return rc;
-}
-
-static struct run_events events_of(struct repl *r)
-{
-    return (struct run_events){.line = show_line,
-                               .activations = show_activations,
-                               .tick = show_tick,
-                               .sample = show_sample,
-                               .progress = progress_show(),
-                               .user = r};
-}
 
 enum { SHOWN = 256 };
 
@@ -112,19 +27,22 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
     return file_show(out, SHOWN, run_path(r->run));
 }
 
-static void say_finished(struct repl *r)
+static void say_finished(struct repl *r, bool shell)
 {
     char path[SHOWN], past[48] = "";
     const int64_t n = run_metrics(r->run)->n_steps;
     if (n > 0 && n < run_step(r->run)) /* steps=N of a run that is there already */
         snprintf(past, sizeof past, ", past the %" PRId64 " asked for", n);
     wrap_say(stdout, term_dim(stdout),
-             "[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; %.2f GiB of "
-             "memory at most]",
+             "[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; peak memory "
+             "%.2f GiB]",
              run_step(r->run), past, shown_path(path, r), train_peak_gib()); /* against its plan */
-    if (r->model->adapter != NULL)
+    if (shell)
+        wrap_say(stdout, term_dim(stdout), "[`prattle %s` opens the model]",
+                 file_word(path, sizeof path, run_path(r->run)));
+    if (r->model->adapter != NULL && !shell)
         wrap_say(stdout, term_dim(stdout),
-                 "[the adapter is on; :lora off is the model without it]");
+                 "[the adapter is on; `:lora off` is the model without it]");
 }
 
 static void say_paused(struct repl *r)
@@ -134,8 +52,8 @@ static void say_paused(struct repl *r)
     if (n > 0)
         snprintf(of, sizeof of, " of %" PRId64, n);
     wrap_say(stdout, term_dim(stdout),
-             "[paused at step %" PRId64 "%s; a prompt is answered by these weights, :train resume "
-             "goes on]",
+             "[paused at step %" PRId64 "%s; a prompt is answered by these weights, `:train "
+             "resume` goes on]",
              run_step(r->run), of);
 }
 
@@ -180,7 +98,7 @@ static int go_on_with_run(struct repl *r, bool shell)
     progress_wipe();
     term_hush(false);
     if (rc == 0) {
-        say_finished(r);
+        say_finished(r, shell);
     } else if (shell || signals_leaving()) {
         rc = keep_all_the_same(r, rc);
     } else if (rc == ERR_INTERRUPTED) {
@@ -213,7 +131,7 @@ static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run
 static int resume_under(struct repl *r, struct resume *q, const struct run_config *c,
                         enum discarder by)
 {
-    const struct run_events e = events_of(r);
+    const struct run_events e = train_events(r);
     struct model *fresh = NULL;
     struct run *run = NULL;
     int rc = run_resume_check(q, c);
@@ -247,6 +165,8 @@ static int open_named(struct model_files *f, const struct run_config *c)
         model_files_open(f, buf_text(&path), c->training.seed, progress_show()) != 0)
         rc = RUN_BLAME(c, RUN_ROW(model.init));
     progress_wipe();
+    if (rc == 0 && f->checkpoint != NULL)
+        progress_warn(f->checkpoint);
     buf_release(&path);
     return rc;
 }
@@ -263,7 +183,7 @@ static int check_first(struct repl *r, struct run_config *c, const struct model_
 /* A new run, c resolved. */
 static int begin_run(struct repl *r, const struct run_config *c, struct model_files *named)
 {
-    const struct run_events e = events_of(r);
+    const struct run_events e = train_events(r);
     const bool brings = named->path != NULL;
     struct model *fresh = NULL;
     struct run *run = NULL;
@@ -275,6 +195,24 @@ static int begin_run(struct repl *r, const struct run_config *c, struct model_fi
     if (rc == 0)
         rc = run_new_from(&run, c, brings ? fresh : r->model, brings ? named : NULL, &e);
     return take_run(r, rc, fresh, run);
+}
+
+/* Its folder is that of the run in memory. */
+static int refuse_second_run(const struct repl *r)
+{
+    char path[SHOWN];
+    const bool over = run_status(r->run) == RUN_FINISHED;
+    return err_set(ERR_EXISTS,
+                   "the run in %s %s at step %" PRId64 ": `:train resume%s` goes on with it, "
+                   "folder=DIR begins another run",
+                   shown_path(path, r), over ? "has finished" : "is paused", run_step(r->run),
+                   over ? " steps=N" : "");
+}
+
+static bool is_run_in_memory(const struct repl *r, const struct run_config *c)
+{
+    return r->run != NULL && !c->checkpoint.resume &&
+           file_is_same(c->checkpoint.folder, run_path(r->run));
 }
 
 /* The run in memory may be the very one to go on with, and be in no checkpoint yet. */
@@ -290,6 +228,8 @@ static int begin_or_resume(struct repl *r, struct run_config *c)
     int rc = keep_if_resumed(r, c);
     if (rc == 0 && (rc = open_named(&named, c)) == 0)
         rc = check_first(r, c, &named);
+    if ((rc == 0 || rc == ERR_EXISTS) && is_run_in_memory(r, c))
+        rc = refuse_second_run(r);
     if (rc == 0)
         rc = c->checkpoint.resume && run_can_resume(c) ? resume_in_its_folder(r, c)
                                                        : begin_run(r, c, &named);
@@ -308,6 +248,19 @@ static int show_for_config(struct repl *r)
     return rc;
 }
 
+/* A preset's name goes before that of a file. */
+static void note_presets(char *const *words, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char shown[SHOWN];
+        if (!run_config_is_preset(words[i]) || !file_exists(words[i]) || file_is_folder(words[i]))
+            continue;
+        file_show(shown, sizeof shown, words[i]);
+        wrap_say(stderr, "", "prattle: %s is the preset; `./%s` is the file of that name here", shown,
+                 shown);
+    }
+}
+
 static int train_config(struct repl *r, const struct call *call)
 {
     struct run_config c;
@@ -315,6 +268,8 @@ static int train_config(struct repl *r, const struct call *call)
     if (rc != 0)
         return rc;
     rc = run_config_words(&c, call->words, call->n);
+    if (rc == 0)
+        note_presets(call->words, call->n);
     if (rc == ERR_MISSING && call->n == 1 && strcmp(call->words[0], "config") == 0) {
         rc = show_for_config(r);
     } else if (rc == 0 && r->options.settings.call.plan) {
@@ -363,7 +318,7 @@ static int resume_latest(struct repl *r, char *const *words, int n)
     char *folder = NULL, shown[SHOWN];
     if (repl_latest_run(r, true, &folder) != 0)
         return err_set(ERR_MISSING, "which run? " RUNS_FOLDER
-                                    " has none with a checkpoint; train resume FOLDER");
+                                    " has none with a checkpoint; `:train resume FOLDER`");
     wrap_say(stdout, term_dim(stdout), "[%s]", file_show(shown, sizeof shown, folder));
     int rc = resume_from(r, folder, words, n);
     mem_free(folder);
@@ -384,10 +339,9 @@ static const char *take_folder(char **words, int n)
     return NULL;
 }
 
-static int resume_run(struct repl *r, const struct call *call)
+static int resume_run(struct repl *r, char **words, int n, bool shell)
 {
-    char **words = call->words + 1;
-    int n = call->n - 1, rc;
+    int rc;
     const char *folder = take_folder(words, n);
     if (folder != NULL)
         rc = resume_from(r, folder, words + 1, n - 1);
@@ -395,7 +349,25 @@ static int resume_run(struct repl *r, const struct call *call)
         rc = run_change(r->run, words, n);
     else
         rc = resume_latest(r, words, n);
-    return rc == 0 ? go_on_with_run(r, call->shell) : rc;
+    return rc == 0 ? go_on_with_run(r, shell) : rc;
+}
+
+/* Settings alone are of the run in memory: "train resume" without saying so. Those that a new run
+ * would be told, its data and its folder, begin one. */
+static bool changes_run(const struct repl *r, const struct call *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        const size_t n = settings_pair_key(c->words[i]);
+        const struct setting *row = NULL;
+        char *key = n > 0 ? mem_sprintf("%.*s", (int)n, c->words[i]) : NULL;
+        const bool begins = key == NULL || run_row_find(&row, key) != 0 ||
+                            row == RUN_ROW(data.data) || row == RUN_ROW(model.init) ||
+                            row == RUN_ROW(checkpoint.folder) || row == RUN_ROW(logging.label);
+        mem_free(key);
+        if (begins)
+            return false;
+    }
+    return r->run != NULL && !r->options.settings.call.plan;
 }
 
 int cmd_train(struct repl *r, const struct call *c)
@@ -411,5 +383,7 @@ int cmd_train(struct repl *r, const struct call *c)
         return train_show(r, c->words + 1, c->n - 1);
     if (tells)
         return train_status(r, c->n == 2 ? c->words[1] : NULL);
-    return resumes ? resume_run(r, c) : train_config(r, c);
+    if (resumes)
+        return resume_run(r, c->words + 1, c->n - 1, c->shell);
+    return changes_run(r, c) ? resume_run(r, c->words, c->n, c->shell) : train_config(r, c);
 }

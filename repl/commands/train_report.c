@@ -243,8 +243,8 @@ int train_status(struct repl *r, const char *folder)
         return status_of_memory(r);
     }
     if (path == NULL && repl_latest_run(r, false, &path) != 0)
-        return err_set(ERR_MISSING, "no run is in memory; :train CONFIG begins one, :train resume "
-                                    "FOLDER goes on with one, :train status FOLDER tells of one");
+        return err_set(ERR_MISSING, "no run is in memory; `:train CONFIG` begins one, `:train "
+                                    "resume FOLDER` goes on with one, `:train status FOLDER` shows one");
     int rc = status_of_folder(path);
     mem_free(path);
     return rc;

@@ -6,6 +6,7 @@
 #include "repl/terminal/progress.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/load.h"
+#include "weights/run_folder.h"
 
 #include <stdio.h>
 
@@ -20,9 +21,14 @@ const char *lora_about(char *out, size_t n, const struct adapter *a)
 
 int lora_read(struct adapter **out, const struct model *m, const char *path)
 {
-    char *expanded = file_expand(path);
-    int rc = expanded == NULL ? ERR_NOMEM : adapter_read(out, expanded, &m->config);
-    mem_free(expanded);
+    char *found, *title;
+    int rc = run_folder_resolve(&found, &title, path, progress_show());
+    if (rc == 0)
+        rc = adapter_read(out, found, &m->config);
+    if (rc == 0 && title != NULL)
+        progress_warn(title);
+    mem_free(title);
+    mem_free(found);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #include "model/base/par.h"
 #include "model/base/progress.h"
 #include "model/kernels/kernels.h"
+#include "repl/terminal/hint.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
@@ -184,7 +185,7 @@ int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
 
 static int read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
 {
-    struct load_config c = {.seed = seed};
+    struct load_config c = {.seed = seed, .says_checkpoint = !r->interactive};
     int rc = dtype_in_force(r, &c.dtype);
     if (rc == 0)
         rc = repl_device(r);
@@ -209,9 +210,14 @@ int repl_load(struct repl *r, const char *path, uint64_t seed)
 {
     struct model *fresh = NULL;
     int rc = read_model(r, &fresh, path, seed);
-    if (rc == 0)
-        repl_take_model(r, fresh);
-    return rc;
+    if (rc != 0)
+        return rc;
+    repl_take_model(r, fresh);
+    if (run_folder_is(path)) { /* train resume goes on with it */
+        mem_free(r->last_run);
+        r->last_run = mem_strdup(path);
+    }
+    return 0;
 }
 
 bool repl_names_model(const struct repl *r)
@@ -250,7 +256,11 @@ void repl_complain(int rc)
     if (rc == ERR_INTERRUPTED || rc == 0)
         return;
     fflush(stdout);
-    wrap_say(stderr, term_red(stderr), "%s", err_text());
+    struct buf text = {0};
+    const char *sentence = err_text();
+    wrap_say(stderr, term_red(stderr), "%s",
+             hint_sentence(&text, sentence) == 0 ? buf_text(&text) : sentence);
+    buf_release(&text);
 }
 
 void repl_report_full(struct repl *r, const struct generate_config *g, const struct answer *answers,

@@ -5,19 +5,33 @@
 #include "model/base/mem.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/progress.h"
+#include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 bool unsaved_has_steps(const struct repl *r)
 {
     return r->run != NULL && run_step(r->run) > 0 && run_step(r->run) != run_saved_step(r->run);
 }
 
-int unsaved_keep_run(struct repl *r)
+/* Where the sentence is read: at this prompt, or in the shell after it. */
+static void say_kept(const struct repl *r, bool leaving)
 {
-    char path[256];
+    char path[256], step[32];
+    snprintf(step, sizeof step, "%" PRId64, run_step(r->run));
+    file_word(path, sizeof path, run_path(r->run));
+    if (leaving) /* which unsaved_say_tomorrow goes on from */
+        wrap_say(stdout, term_dim(stdout), "[step %s is saved]", step);
+    else
+        wrap_say(stdout, term_dim(stdout), "[step %s is saved; `%s resume %s` goes on from there]",
+                 step, r->interactive && !signals_leaving() ? ":train" : "prattle train", path);
+}
+
+static int keep_run(struct repl *r, bool leaving)
+{
     if (r->run == NULL || run_step(r->run) == 0)
         return 0;
     if ((run_status(r->run) == RUN_FINISHED || r->told_step == run_step(r->run)) &&
@@ -27,10 +41,24 @@ int unsaved_keep_run(struct repl *r)
     progress_wipe();
     r->told_step = run_step(r->run);
     if (rc == 0)
-        wrap_say(stdout, term_dim(stdout),
-                 "[step %" PRId64 " is saved; train resume %s goes on from there]",
-                 run_step(r->run), file_show(path, sizeof path, run_path(r->run)));
+        say_kept(r, leaving);
     return rc;
+}
+
+int unsaved_keep_run(struct repl *r)
+{
+    return keep_run(r, false);
+}
+
+void unsaved_say_tomorrow(const struct repl *r)
+{
+    char path[256];
+    if (r->run == NULL || run_saved_step(r->run) < 0)
+        return;
+    wrap_say(stdout, term_dim(stdout),
+             "[another day `prattle %s` opens step %" PRId64 ", and `:train resume` goes on with its "
+             "training]",
+             file_word(path, sizeof path, run_path(r->run)), run_saved_step(r->run));
 }
 
 static const char *const discarders[] = {
@@ -41,11 +69,12 @@ static const char *const discarders[] = {
 };
 
 /* Of `what`, after the run was saved if it can be: *failed says by what code it cannot. */
-static int find_unsaved(struct repl *r, unsigned what, unsigned *lost, int *failed)
+static int find_unsaved(struct repl *r, enum discarder by, unsigned what, unsigned *lost,
+                        int *failed)
 {
     const struct model *m = r->model;
     *lost = 0;
-    *failed = (what & UNSAVED_RUN) != 0 ? unsaved_keep_run(r) : 0;
+    *failed = (what & UNSAVED_RUN) != 0 ? keep_run(r, by == DISCARD_QUIT) : 0;
     if (*failed == ERR_INTERRUPTED)
         return *failed;
     if (*failed != 0)
@@ -94,7 +123,7 @@ static int refuse_discard(struct repl *r, enum discarder by, unsigned lost, int 
 int unsaved_may_discard(struct repl *r, enum discarder by, unsigned what)
 {
     unsigned lost, named = r->named.by == by ? r->named.what : 0;
-    int failed, rc = find_unsaved(r, what, &lost, &failed);
+    int failed, rc = find_unsaved(r, by, what, &lost, &failed);
     if (rc != 0 || (lost & ~named) == 0)
         return rc;
     return refuse_discard(r, by, lost, failed != 0 ? failed : ERR_EXISTS);

@@ -31,6 +31,8 @@ int unsaved_try_keep_run(struct repl *r);
 bool unsaved_has_steps(const struct repl *r);
 /* Write a checkpoint of a run whose weights are in none; 0 when there is nothing to do. */
 int unsaved_keep_run(struct repl *r);
+/* At the end of a session: how its run opens, and goes on, on another day. */
+void unsaved_say_tomorrow(const struct repl *r);
 /* A line has come to its end: what it named may be confirmed by the next, and no later. */
 void unsaved_next_line(struct repl *r);
 

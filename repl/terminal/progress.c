@@ -8,6 +8,7 @@
 #include "model/base/clock.h"
 #include "repl/terminal/status_line.h"
 #include "repl/terminal/duration.h"
+#include "repl/terminal/hint.h"
 #include "repl/terminal/wrap.h"
 
 #include <stdio.h>
@@ -79,9 +80,11 @@ static void report_step(void *user, const char *what, uint64_t done, uint64_t to
 
 void progress_warn(const char *sentence)
 {
+    struct buf text = {0};
     status_line_wipe();
     fflush(stdout);
-    wrap_say(stderr, "", "prattle: %s", sentence);
+    wrap_say(stderr, "", "prattle: %s", hint_sentence(&text, sentence) == 0 ? buf_text(&text) : sentence);
+    buf_release(&text);
 }
 
 static void report_note(void *user, const char *text)

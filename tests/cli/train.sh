@@ -50,7 +50,7 @@ signal() {
     kill -"$1" $pid; wait $pid
 }
 # what it kept, and said so: the step it says is there, and is not the last.
-kept() { n=$(sed -n 's/.*\[step \([0-9]*\) is saved; train resume .* goes on from there\]$/\1/p' log)
+kept() { n=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
     [ "${n:-$STEPS}" -lt $STEPS ] && [ "$(echo "$1"/step-*)" = "$1/step-$(printf %06d "$n")" ] && echo "kept"; }
 signal TERM term
 is "with what nothing had saved" "143 kept" "$? $(kept term)"
@@ -63,7 +63,7 @@ set +m
 "$PRATTLE" train resume int --threads 3 eval_every=60 >/dev/null
 is "Ctrl-C and resume: the same bits" "$(remains whole)" "$(remains int)"
 
-has "a run is not begun over another" 'has a checkpoint of step 240 already: "train resume whole" goes on' \
+has "a run is not begun over another" 'has a checkpoint of step 240 already: `prattle train resume whole` goes on' \
     "$(train whole 2>&1)"
 has "with checkpoint.resume it goes on" "[finished at step 240" "$(train whole checkpoint.resume=on 2>&1)"
 has "a finished run can be made longer" "step 250/250" "$("$PRATTLE" train resume whole steps=250 2>&1)"
@@ -76,8 +76,8 @@ has "a slash behind its name changes nothing" "step 242/242" "$("$PRATTLE" train
 is "and it goes on in the run's folder" "int/step-000242" "$(ls -d int/step-000242 int/*/step-* 2>/dev/null)"
 has "nor does it to be in the checkpoint" "step 243/243" "$(cd int/step-000242 && "$PRATTLE" train resume . steps=243 2>&1)"
 is "which stays as it is" "int/step-000243" "$(ls -d int/step-000243 int/*/step-* int/*/lock 2>/dev/null)"
-has "which run" "which run? runs has none with a checkpoint; train resume FOLDER" "$("$PRATTLE" train resume 2>&1)"
-has "and none to tell of" "no run is in memory; :train CONFIG begins one" "$("$PRATTLE" train status 2>&1)"
+has "which run" "which run? runs has none with a checkpoint; \`prattle train resume FOLDER\`" "$("$PRATTLE" train resume 2>&1)"
+has "and none to tell of" "no run is in memory; \`prattle train CONFIG\` begins one" "$("$PRATTLE" train status 2>&1)"
 mkdir runs && cp -a one runs/older && cp -a whole runs/newer && touch runs/newer/step-*
 has "without a name it is the one written to last" "[runs/newer]" "$("$PRATTLE" train resume steps=252 2>&1)"
 has "which goes on" "step 254/254" "$("$PRATTLE" train resume steps=254 2>&1)"

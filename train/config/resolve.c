@@ -217,7 +217,7 @@ static int check_eval(const struct run_config *c)
     if (e != NULL)
         err_set(ERR_UNSUPPORTED, "eval is %s, which compares two models", shown);
     else
-        err_set(ERR_MISSING, "there is no evaluation %s; :eval lists them", shown);
+        err_set(ERR_MISSING, "there is no evaluation %s; `:help eval` lists them", shown);
     return RUN_BLAME(c, RUN_ROW(logging.eval));
 }
 

@@ -131,6 +131,11 @@ static const struct run_preset *preset_find(const char *name)
     return p->name == NULL ? NULL : p;
 }
 
+bool run_config_is_preset(const char *name)
+{
+    return preset_find(name) != NULL;
+}
+
 static int no_such_config(const char *what)
 {
     const char *names[MAX_PRESETS], *near;
@@ -142,7 +147,7 @@ static int no_such_config(const char *what)
     near = words_nearest(what, names, n);
     if (near != NULL)
         return err_set(ERR_MISSING, "there is no file or preset %s; did you mean %s?", shown, near);
-    return err_set(ERR_MISSING, "there is no file or preset %s; :help presets lists them", shown);
+    return err_set(ERR_MISSING, "there is no file or preset %s; `:help presets` lists them", shown);
 }
 
 /* "config" is one of these in the working folder. */
@@ -171,7 +176,7 @@ static int load_named(struct run_config *c, const char *what)
                    ? load_file(c, here)
                    : err_set(ERR_MISSING, "there is no config.yaml, config.yml, config.json or "
                                           "config in this folder; name another file or a preset, "
-                                          "as in :train finetune data=my.txt steps=200");
+                                          "as in `:train finetune data=my.txt steps=200`");
     }
     char *path = file_expand(what);
     int rc = path == NULL        ? ERR_NOMEM

@@ -27,6 +27,7 @@ int run_config_set(struct run_config *c, enum origin origin, const char *key, co
  */
 int run_config_read(struct run_config *c, enum origin origin, const char *label, const char *text,
                     size_t n);
+bool run_config_is_preset(const char *name);
 /*
  * Words of :train in order: "key=value", a preset's name or a path; "config" is ./config.yaml,
  * .yml, .json or ./config when one of them is there. ERR_MISSING names the nearest preset. On

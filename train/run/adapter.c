@@ -63,7 +63,12 @@ int run_adapter_first(struct adapter **out, const struct run_config *c, const st
     if (c->lora.rank == 0)
         return err_set(ERR_RANGE, "lora.adapter is %s, but lora.rank is 0: no adapter learns",
                        file_show(shown, sizeof shown, path));
-    int rc = adapter_read(&a, path, shape);
+    char *found, *title;
+    int rc = run_folder_resolve(&found, &title, path, NULL);
+    if (rc == 0)
+        rc = adapter_read(&a, found, shape);
+    mem_free(title);
+    mem_free(found);
     if (rc == 0 && (rc = adapter_new(&like, &c->lora, shape)) == 0 && !adapters_match(a, like))
         rc = err_set(ERR_MISMATCH,
                      "the adapter %s begins no adapter of these settings: it has rank=%d "

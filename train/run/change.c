@@ -149,7 +149,7 @@ int run_change(struct run *r, char *const *words, int n)
     if ((rc = run_config_words(&fresh, words, n)) == 0 &&
         (rc = run_check_change(&r->config, &fresh)) == 0 &&
         (rc = check_rows(&r->config, &fresh, built_rows, sizeof built_rows / sizeof *built_rows,
-                         true, "name the folder to open the run anew: train resume FOLDER")) == 0)
+                         true, "name the folder to open the run anew: `:train resume FOLDER`")) == 0)
         rc = run_config_resolve(&fresh, &r->model->config);
     if (rc == 0)
         rc = plan_batches(r, run_config_steps(&fresh, batches_per_epoch(r->batches)));

@@ -19,12 +19,13 @@ int run_refuse_old(const char *folder)
     int64_t *steps;
     char shown[256];
     int n, rc = run_folder_steps(folder, &steps, &n);
+    char word[256];
     file_show(shown, sizeof shown, folder);
     if (rc == 0 && n > 0)
         rc = err_set(ERR_EXISTS,
-                     "%s has a checkpoint of step %" PRId64 " already: \"train resume %s\" goes on "
-                     "from there, checkpoint.folder=... begins another run",
-                     shown, steps[0], shown);
+                     "%s has a checkpoint of step %" PRId64 " already: `:train resume %s` goes on "
+                     "from there, folder=DIR begins another run",
+                     shown, steps[0], file_word(word, sizeof word, folder));
     mem_free(steps);
     return rc;
 }
@@ -113,13 +114,17 @@ int run_check_model(const struct run_config *c, const struct model *m)
 static int check_source(const struct run_config *c)
 {
     struct buf path = {0};
-    char shown[160];
+    char shown[160], *found = NULL, *title = NULL;
     int rc = run_config_source(c, &path);
-    if (rc == 0 && path.n > 0 && adapter_is_folder(buf_text(&path)))
+    if (rc == 0 && path.n > 0)
+        rc = run_folder_resolve(&found, &title, buf_text(&path), NULL);
+    if (rc == 0 && found != NULL && adapter_is_folder(found))
         rc = err_set(ERR_UNSUPPORTED,
                      "%s is an adapter: init=BASE lora.adapter=PATH goes on with it, and prattle "
                      "convert makes a model of both",
                      file_show(shown, sizeof shown, buf_text(&path)));
+    mem_free(title);
+    mem_free(found);
     buf_release(&path);
     return rc;
 }

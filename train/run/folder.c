@@ -179,59 +179,6 @@ bool run_folder_has_checkpoint(const char *path)
     return rc == 0 && n > 0;
 }
 
-char *run_folder_checkpoint(const char *path, int64_t step)
-{
-    char name[32];
-    snprintf(name, sizeof name, "step-%06" PRId64, step);
-    return file_join(path, name);
-}
-
-int64_t run_folder_step_of(const char *name)
-{
-    if (strncmp(name, "step-", 5) != 0)
-        return -1;
-    size_t n = strspn(name + 5, "0123456789");
-    return n >= 6 && n <= 18 && name[5 + n] == '\0' ? strtoll(name + 5, NULL, 10) : -1;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x < y) - (x > y);
-}
-
-int run_folder_steps(const char *path, int64_t **steps, int *n)
-{
-    *steps = NULL;
-    *n = 0;
-    DIR *dir = opendir(path);
-    if (dir == NULL)
-        return errno == ENOENT ? 0 : file_fails("open", path);
-    int rc = 0;
-    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
-        int64_t step = run_folder_step_of(e->d_name);
-        if (step < 0)
-            continue;
-        int64_t *grown =
-            mem_grow(*steps, (size_t)*n * sizeof *grown, (size_t)(*n + 1) * sizeof *grown);
-        if (grown == NULL) {
-            rc = ERR_NOMEM;
-            break;
-        }
-        *steps = grown;
-        grown[(*n)++] = step;
-    }
-    closedir(dir);
-    if (rc != 0) {
-        mem_free(*steps);
-        *steps = NULL;
-        *n = 0;
-    } else if (*n > 0) {
-        qsort(*steps, (size_t)*n, sizeof **steps, newest_first);
-    }
-    return rc;
-}
-
 /* When the newest checkpoint in a run's folder was written; false: there is none. */
 static bool written_at(struct timespec *when, const char *path)
 {

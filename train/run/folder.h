@@ -4,6 +4,8 @@
  * The folder of one training run: checkpoints as step-000400, and a lock, so that two
  * trainers never write there at once.
  */
+#include "weights/run_folder.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,16 +29,7 @@ long run_folder_holder(const char *path);
 /* Close it, and take the folder away if opening it made it and nothing was put into it since. */
 void run_folder_undo(struct run_folder *f);
 
-/*
- * The steps there are checkpoints of, whole or not, the newest first, in fresh memory. A
- * folder that is not there has none.
- */
-int run_folder_steps(const char *path, int64_t **steps, int *n);
 bool run_folder_has_checkpoint(const char *path); /* whole or not */
-/* path/step-NNNNNN in fresh memory. */
-char *run_folder_checkpoint(const char *path, int64_t step);
-/* The step of the checkpoint that is called so in its run's folder, -1: none is. */
-int64_t run_folder_step_of(const char *name);
 /* Of the runs' folders in `parent`, the one whose newest checkpoint was written last, in
  * fresh memory. ERR_MISSING: there is no checkpoint in any. */
 int run_folder_latest(char **out, const char *parent);

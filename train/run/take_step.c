@@ -224,11 +224,11 @@ int run_check_stop(struct run *r)
         const char *what, *advice;
     } words[] = {
         [FAULT_NAN] = {"had a loss or gradient that is no number",
-                       "a lower learning_rate may help: train resume learning_rate=..."},
-        [FAULT_SPIKE] = {"were spikes by spike_z", "train resume spike_z=0 takes such steps"},
+                       "a lower learning_rate may help: `:train resume learning_rate=...`"},
+        [FAULT_SPIKE] = {"were spikes by spike_z", "`:train resume spike_z=0` takes such steps"},
         [FAULT_WEIGHTS] = {"would have made weights NaN or infinite",
-                           "a lower learning_rate or weight_decay may help: train resume "
-                           "learning_rate=..."}};
+                           "a lower learning_rate or weight_decay may help: `:train "
+                           "resume learning_rate=...`"}};
     const struct run_stop s = r->stop;
     r->stop = (struct run_stop){0};
     if (s.bad_steps == 0)

@@ -177,7 +177,7 @@ static void bad_files_change_nothing(void **state)
     assert_says(words(c, "steps=5", "finetun"), "did you mean finetune?");
     assert_value(c, "steps", "0");
     assert_says(words(c, "no/such/file.yaml", NULL),
-                "there is no file or preset no/such/file.yaml; :help presets lists them");
+                "there is no file or preset no/such/file.yaml; `:help presets` lists them");
 }
 
 static void data_has_sources_with_weights(void **state)

@@ -270,7 +270,7 @@ static void test_spikes(void **state)
     assert_ok(run_new(&r, &t.config, t.model, &e));
     assert_int_equal(run_go(r), ERR_RANGE);
     assert_non_null(strstr(err_text(), "were spikes by spike_z"));
-    assert_non_null(strstr(err_text(), "train resume spike_z=0 takes such steps"));
+    assert_non_null(strstr(err_text(), "`:train resume spike_z=0` takes such steps"));
     assert_ok(run_change(r, (char *const[]){"spike_z=0"}, 1));
     assert_ok(run_go(r));
     run_free(r);

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# What was trained yesterday opens by its run's name, wherever a model is named, and a name that is
+# also one of ours says which was meant.
+. "$(dirname "$0")/lib.sh.inc"
+. tests/cli/train.sh.inc
+STEPS=4
+cd "$TMPDIR" || exit 1
+logits() { "$PRATTLE" logits "$@" --ids 5,6,7,8 --out l.npy --force >/dev/null 2>err && sha256sum <l.npy; }
+
+train runs/tale save_every=2 >log 2>&1
+newest=$(logits --model runs/tale/step-000004)
+is "a run's folder is its newest checkpoint" "$newest" "$(logits --model runs/tale)"
+is "and it says which" "prattle: runs/tale, checkpoint of step 4" "$(cat err)"
+is "the same with a slash behind it" "$newest" "$(logits --model runs/tale/)"
+is "as the first word" "runs/tale, checkpoint of step 4" \
+    "$("$PRATTLE" runs/tale -p x 2>&1 >/dev/null | sed 's/^prattle: //')"
+"$PRATTLE" convert runs/tale tale.gguf >/dev/null 2>err
+is "convert writes it" "0 prattle: runs/tale, checkpoint of step 4" "$? $(cat err)"
+is "which is the same model" "$(logits --model runs/tale/step-000004)" "$(logits --model tale.gguf)"
+out=$("$PRATTLE" eval kl runs/tale "$TEXT" --limit 1 --model runs/tale/step-000002 --no-keep_results 2>&1)
+has "the other model of kl" "other: runs/tale, checkpoint of step 4" "$out"
+out=$("$PRATTLE" train finetune init=runs/tale data="$TEXT" epochs=0 steps=1 sequence_length=48 folder=runs/next eval_every=0 2>&1)
+has "a run begins with it" "prattle: runs/tale, checkpoint of step 4" "$out"
+has "to its end" "[finished at step 1;" "$out"
+"$PRATTLE" train lora init=runs/tale data="$TEXT" epochs=0 steps=2 sequence_length=48 folder=runs/branch eval_every=0 >log 2>&1
+is "a run of an adapter opens with its base" "$(logits --model runs/branch/step-000002)" "$(logits --model runs/branch)"
+is "and goes beside a base by its name" "$(logits --model runs/branch)" "$(logits --model runs/tale --lora runs/branch)"
+has "it is an adapter to train" "is an adapter: init=BASE lora.adapter=PATH" \
+    "$("$PRATTLE" train finetune init=runs/branch data="$TEXT" folder=no --plan 2>&1)"
+"$PRATTLE" train lora adapter=runs/branch init=runs/tale data="$TEXT" epochs=0 steps=1 sequence_length=48 folder=runs/third eval_every=0 >log 2>&1
+is "or one to begin with" 0 $?
+sed -i 's|"base_model_name_or_path": ".*",|"base_model_name_or_path": "runs/tale",|' runs/branch/step-000002/adapter_config.json
+is "an adapter may name a run for its base" "$(logits --model runs/tale --lora runs/branch/step-000002)" \
+    "$(logits --model runs/branch/step-000002)"
+: >runs/tale/step-000004/model.safetensors
+has "one that is damaged is passed over" "runs/tale, checkpoint of step 2" "$("$PRATTLE" runs/tale -p x 2>&1 >/dev/null)"
+mkdir empty && touch empty/metrics.jsonl
+is "none at all" "empty is the folder of a run that has saved no checkpoint yet; train it until it has saved one" \
+    "$("$PRATTLE" empty -p x 2>&1)"
+
+mkdir bundled
+has "the model that ships and a folder of its name" \
+    'prattle: bundled is the model that ships; `./bundled` is the folder of that name here' \
+    "$("$PRATTLE" bundled -p x -n 1 2>&1)"
+has "the folder" "./bundled has no weights" "$("$PRATTLE" ./bundled -p x -n 1 2>&1)"
+: >random:gpt2,n_layer=1,n_embd=12,n_head=1
+has "a random model and a file of its name" "random:gpt2,n_layer=1,n_embd=12,n_head=1 is a random model; " \
+    "$("$PRATTLE" random:gpt2,n_layer=1,n_embd=12,n_head=1 -p x -n 1 2>&1)"
+finish

@@ -1,0 +1,209 @@
+#include "weights/run_folder.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SHOWN = 256, MAX_MANIFEST = 1 << 20 };
+
+char *run_folder_checkpoint(const char *path, int64_t step)
+{
+    char name[32];
+    snprintf(name, sizeof name, "step-%06" PRId64, step);
+    return file_join(path, name);
+}
+
+int64_t run_folder_step_of(const char *name)
+{
+    if (strncmp(name, "step-", 5) != 0)
+        return -1;
+    size_t n = strspn(name + 5, "0123456789");
+    return n >= 6 && n <= 18 && name[5 + n] == '\0' ? strtoll(name + 5, NULL, 10) : -1;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x < y) - (x > y);
+}
+
+int run_folder_steps(const char *path, int64_t **steps, int *n)
+{
+    *steps = NULL;
+    *n = 0;
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return errno == ENOENT ? 0 : file_fails("open", path);
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
+        int64_t step = run_folder_step_of(e->d_name);
+        if (step < 0)
+            continue;
+        int64_t *grown =
+            mem_grow(*steps, (size_t)*n * sizeof *grown, (size_t)(*n + 1) * sizeof *grown);
+        if (grown == NULL) {
+            rc = ERR_NOMEM;
+            break;
+        }
+        *steps = grown;
+        grown[(*n)++] = step;
+    }
+    closedir(dir);
+    if (rc != 0) {
+        mem_free(*steps);
+        *steps = NULL;
+        *n = 0;
+    } else if (*n > 0) {
+        qsort(*steps, (size_t)*n, sizeof **steps, newest_first);
+    }
+    return rc;
+}
+
+static bool has_file(const char *folder, const char *name)
+{
+    char *path = file_join(folder, name);
+    const bool there = path != NULL && file_exists(path);
+    mem_free(path);
+    return there;
+}
+
+bool run_folder_is(const char *path)
+{
+    static const char *const of_models[] = {"config.json", "adapter_config.json"};
+    int64_t *steps;
+    int n;
+    if (!file_is_folder(path))
+        return false;
+    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+        if (has_file(path, of_models[i]))
+            return false;
+    if (has_file(path, "metrics.jsonl"))
+        return true;
+    const int rc = run_folder_steps(path, &steps, &n);
+    mem_free(steps);
+    return rc == 0 && n > 0;
+}
+
+/* ---- the newest that is whole ---- */
+
+/* Looked at and not opened: who loads it opens it. */
+static int check_bytes(const char *folder, const char *name, const json_t *said)
+{
+    char shown[SHOWN];
+    int64_t bytes = -1;
+    struct stat st;
+    file_show(shown, sizeof shown, name);
+    if (strchr(name, '/') != NULL || !json_is_object(said) ||
+        json_take_int(said, "bytes", 0, INT64_MAX, &bytes) != 0 || bytes < 0)
+        return err_set(ERR_FORMAT, "manifest.json has no valid entry for %s", shown);
+    char *path = file_join(folder, name);
+    if (path == NULL)
+        return ERR_NOMEM;
+    int rc = 0;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        rc = err_set(ERR_FORMAT, "%s is missing", shown);
+    else if (st.st_size != bytes)
+        rc = err_set(ERR_FORMAT, "%s has %" PRId64 " bytes, %" PRId64 " were written", shown,
+                     (int64_t)st.st_size, bytes);
+    mem_free(path);
+    return rc;
+}
+
+static int check_whole(const char *checkpoint)
+{
+    char shown[SHOWN];
+    json_t *manifest = NULL, *said;
+    const char *name;
+    char *path = file_join(checkpoint, "manifest.json");
+    int rc = path == NULL ? ERR_NOMEM : json_read_file(&manifest, path, MAX_MANIFEST);
+    mem_free(path);
+    if (rc == ERR_MISSING)
+        rc = err_set(ERR_FORMAT, "manifest.json is missing");
+    json_t *files = json_object_get(manifest, "files");
+    if (rc == 0 && json_object_size(files) == 0)
+        rc = err_set(ERR_FORMAT, "manifest.json names no files");
+    if (rc == 0)
+        json_object_foreach(files, name, said)
+        {
+            if ((rc = check_bytes(checkpoint, name, said)) != 0)
+                break;
+        }
+    json_decref(manifest);
+    return rc == 0 || rc == ERR_NOMEM
+               ? rc
+               : err_wrap("checkpoint %s", file_show(shown, sizeof shown, checkpoint));
+}
+
+static int refuse_run(const char *path, int n)
+{
+    char shown[SHOWN];
+    file_show(shown, sizeof shown, path);
+    if (n == 0)
+        return err_set(ERR_MISSING,
+                       "%s is the folder of a run that has saved no checkpoint yet; train it until "
+                       "it has saved one",
+                       shown);
+    return err_set(ERR_MISSING,
+                   "none of the %d checkpoint%s in %s is whole; train it once more, or name another "
+                   "model",
+                   n, n == 1 ? "" : "s", shown);
+}
+
+/* *step: of the newest that is whole. */
+static int find_whole(char **out, int64_t *step, const char *path, const struct progress *p)
+{
+    int64_t *steps;
+    int n, rc = run_folder_steps(path, &steps, &n);
+    *out = NULL;
+    for (int i = 0; i < n && rc == 0 && *out == NULL; i++) {
+        char *one = run_folder_checkpoint(path, steps[i]);
+        rc = one == NULL ? ERR_NOMEM : check_whole(one);
+        if (rc == 0) {
+            *out = one;
+            *step = steps[i];
+            continue;
+        }
+        mem_free(one);
+        if (rc != ERR_NOMEM) {
+            progress_note(p, "%s; passed over", err_text());
+            rc = 0;
+        }
+    }
+    mem_free(steps);
+    return rc == 0 && *out == NULL ? refuse_run(path, n) : rc;
+}
+
+int run_folder_resolve(char **out, char **title, const char *path, const struct progress *p)
+{
+    char shown[SHOWN];
+    int64_t step = 0;
+    char *expanded = file_expand(path);
+    *title = *out = NULL;
+    if (expanded == NULL)
+        return ERR_NOMEM;
+    for (size_t n = strlen(expanded); n > 1 && expanded[n - 1] == '/' && run_folder_is(expanded); n--)
+        expanded[n - 1] = '\0';
+    if (!run_folder_is(expanded)) {
+        *out = expanded;
+        return 0;
+    }
+    int rc = find_whole(out, &step, expanded, p);
+    if (rc == 0 && (*title = mem_sprintf("%s, checkpoint of step %" PRId64,
+                                         file_show(shown, sizeof shown, expanded), step)) == NULL)
+        rc = ERR_NOMEM;
+    if (rc != 0) {
+        mem_free(*out);
+        *out = NULL;
+    }
+    mem_free(expanded);
+    return rc;
+}

@@ -179,16 +179,18 @@ static int finish_turn(struct repl *r, struct turn *t, struct prompt *p, int rc,
     return options_blame(&r->options, NULL);
 }
 
-/* The space that was held behind the text, and the prompt. */
-static int encode_prompt(struct repl *r, struct prompt *p, const struct generate_config *g,
-                         bool more, const char *text, size_t n)
+/* As one text with what p has of the text before. */
+static int encode_prompt(struct repl *r, struct turn *t, struct prompt *p, bool more,
+                         const char *text, size_t n)
 {
     struct buf whole = {0};
-    int rc = more && r->held_space ? buf_char(&whole, ' ') : 0;
+    const struct ids *before = &r->sequence.ids;
+    int rc = prompt_join(&whole, &p->ids, r->model, more && r->held_space, text, n);
+    /* The text before is then no longer how this one begins. */
+    if (rc == 0 && more && p->ids.n < before->n)
+        rc = ids_add(&t->replaced, before->data, before->n);
     if (rc == 0)
-        rc = buf_add(&whole, text, n);
-    if (rc == 0)
-        rc = prompt_encode(p, r->model, g, buf_text(&whole), whole.n);
+        rc = prompt_encode(p, r->model, &t->settings.generate, buf_text(&whole), whole.n);
     buf_release(&whole);
     return rc;
 }
@@ -200,7 +202,7 @@ int answer_prompt(struct repl *r, const char *text, size_t n)
     const bool keep = r->options.settings.talk.keep;
     int rc = begin_turn(r, &t, &p, keep);
     if (rc == 0)
-        rc = encode_prompt(r, &p, &t->settings.generate, keep, text, n);
+        rc = encode_prompt(r, t, &p, keep, text, n);
     return finish_turn(r, t, &p, rc, text, n);
 }
 

@@ -76,6 +76,48 @@ int prompt_encode(struct prompt *p, const struct model *m, const struct generate
     return rc;
 }
 
+static bool is_white(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* How many ids at the end are of white space alone; *word: whether what is before them, or all,
+ * ends in something else. */
+static size_t count_white(const struct tokenizer *t, const struct ids *text, bool *word)
+{
+    size_t count = 0;
+    for (*word = false; count < text->n; count++) {
+        const token_id id = text->data[text->n - 1 - count];
+        size_t n, white = 0;
+        const char *bytes = tokenizer_bytes(t, id, &n);
+        if (tokenizer_is_special(t, id) || n == 0)
+            return count;
+        while (white < n && is_white(bytes[n - 1 - white]))
+            white++;
+        *word = white == 0;
+        if (white < n)
+            return count;
+    }
+    return count;
+}
+
+int prompt_join(struct buf *out, struct ids *before, const struct model *m, bool held_space,
+                const char *text, size_t n)
+{
+    bool word = false;
+    const size_t white = m->tokenizer == NULL ? 0 : count_white(m->tokenizer, before, &word);
+    int rc = 0;
+    if (white > 0)
+        rc = tokenizer_decode(m->tokenizer, out, before->data + before->n - white, white);
+    if (rc == 0 && (held_space || (white == 0 && word && (n == 0 || !is_white(*text)))))
+        rc = buf_char(out, ' ');
+    if (rc == 0)
+        rc = buf_add(out, text, n);
+    if (rc == 0)
+        before->n -= white;
+    return rc;
+}
+
 void prompt_mask_logits(const struct model *m, float *logits)
 {
     for (token_id id = 0; id < m->config.n_vocab; id++)

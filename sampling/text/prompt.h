@@ -23,6 +23,15 @@ token_id prompt_begin_token(const struct model *m);
  */
 int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,
                   const char *text, size_t n);
+/*
+ * Before a prompt is encoded behind the text that it goes on from: *out, empty before, is what to
+ * encode there. Between them comes a space where neither has white space; and the white space that
+ * the text ends in is taken off its ids and encoded with the prompt, since a tokenizer parts it by
+ * what follows. The ids are then those of the whole text encoded at once, if the text's were.
+ * held_space: one is held behind the text.
+ */
+int prompt_join(struct buf *out, struct ids *before, const struct model *m, bool held_space,
+                const char *text, size_t n);
 /* Make the logits of tokens that do not begin with a space -infinity: how the first
  * token after a held space is drawn (and explained). */
 void prompt_mask_logits(const struct model *m, float *logits);

@@ -9,6 +9,7 @@
 #include "repl/commands/help_text.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/repl.h"
+#include "repl/session/unsaved.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "train/eval/record.h"
@@ -154,12 +155,23 @@ static int print_records(const struct eval_history *h)
     return 0;
 }
 
-static int show_history(const struct repl *r)
+static void say_none(const struct call *c, size_t all)
+{
+    if (all == 0 || c->n == 1)
+        wrap_say(stdout, term_dim(stdout), "no results yet: `%s wikitext` makes one",
+                 c->shell ? "prattle eval" : ":eval");
+    else
+        wrap_say(stdout, term_dim(stdout), "none of the %zu result%s has these words", all,
+                 all == 1 ? "" : "s");
+}
+
+/* c: "history", and words that the results have. */
+static int show_history(const struct repl *r, const struct call *c)
 {
     const struct call_settings *k = &r->options.settings.call;
     struct eval_history h;
     struct buf out = {0};
-    int rc = command_check_options(r, "eval history", "json format all");
+    int rc = command_check_options(r, "eval history", "json format all last");
     if (rc == 0)
         rc = eval_history_read(&h);
     if (rc != 0)
@@ -170,17 +182,43 @@ static int show_history(const struct repl *r)
                  h.n_bad == 1 ? "" : "s", h.n_bad == 1 ? "is" : "are");
         progress_warn(sentence);
     }
+    const size_t all = h.n;
+    eval_history_select(&h, c->words + 1, c->n - 1, k->last);
     if (k->json)
         rc = print_records(&h);
     else if (h.n == 0 && k->format != TABLE_JSON)
-        printf("%sno results yet: eval wikitext makes one%s\n", term_dim(stdout),
-               term_plain(stdout));
+        say_none(c, all);
     else if ((rc = eval_report_history(
                   &h, k->format, k->all || !term_is(stdout) ? 0 : term_width(stdout), &out)) == 0)
         fwrite(buf_text(&out), 1, out.n, stdout);
     buf_release(&out);
     eval_history_release(&h);
     return rc;
+}
+
+/* At a prompt the same command once more says so; in the shell --force does. */
+static int clear_history(struct repl *r, const struct call *c)
+{
+    struct eval_history h;
+    int rc = command_check_options(r, "eval history clear", c->shell ? "force" : NULL);
+    if (rc != 0 || (rc = eval_history_read(&h)) != 0)
+        return rc;
+    const size_t n = h.n;
+    eval_history_release(&h);
+    if (c->shell && n > 0 && !r->options.settings.call.force)
+        return err_set(ERR_EXISTS, "this discards %zu result%s: `prattle eval history clear --force` does it", n,
+                       n == 1 ? "" : "s");
+    if (!c->shell && n > 0 && !unsaved_is_confirmed(r, DISCARD_RESULTS))
+        return err_set(ERR_EXISTS, "%zu result%s would go; `:eval history clear` again discards %s", n,
+                       n == 1 ? "" : "s", n == 1 ? "it" : "them");
+    if ((rc = eval_history_clear()) == 0)
+        wrap_say(stdout, term_dim(stdout), "[%zu result%s discarded]", n, n == 1 ? "" : "s");
+    return rc;
+}
+
+static int use_history(struct repl *r, const struct call *c)
+{
+    return c->n == 2 && strcmp(c->words[1], "clear") == 0 ? clear_history(r, c) : show_history(r, c);
 }
 
 void cmd_eval_explain(void)
@@ -200,7 +238,7 @@ int cmd_eval(struct repl *r, const struct call *c)
 {
     struct eval_request w;
     if (strcmp(c->words[0], "history") == 0)
-        return c->n == 1 ? show_history(r) : command_usage(c, "history");
+        return use_history(r, c);
     int rc = choose_eval(&w, c);
     if (rc == 0)
         rc = check_eval_options(r, w.eval);

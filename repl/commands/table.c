@@ -116,12 +116,12 @@ const struct command command_table[] = {
  .examples = "tokenizer train stories.txt vocabulary --vocab-size 4096",
  .related = "tokens train"},
 
-{.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]", .min_words = 1, .max_words = 3, .flags = BOTH, .completes = "word history path then path", .words = cmd_eval_word, .explain = cmd_eval_explain,
- .options = "limit strict like other_dtype json format all", .run = cmd_eval,
+{.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]|history [WORD ...|clear]", .min_words = 1, .max_words = -1, .flags = BOTH, .completes = "word history path then path", .words = cmd_eval_word, .explain = cmd_eval_explain,
+ .options = "limit strict like other_dtype json format all last force", .run = cmd_eval,
  .summary = "perplexity, accuracy, KL divergence",
  .help = "Evaluate the model. WHAT is one of the evaluations below, or a text file or folder of yours. "
-         "history shows past results.",
- .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history",
+         "history shows past results, of models, evaluations or files that have the WORDs; clear forgets them.",
+ .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5",
  .related = "train bench"},
 {.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]", .max_words = -1, .flags = BOTH, .options = "format",
  .completes = "word", .words = bench_name, .run = cmd_bench,

@@ -18,7 +18,8 @@ enum discarder {
     DISCARD_RESUME,
     DISCARD_LORA_LOAD,
     DISCARD_LORA_MERGE,
-    DISCARD_LORA_DROP
+    DISCARD_LORA_DROP,
+    DISCARD_RESULTS
 };
 
 /* What a line named as unsaved (unsaved.h). */

@@ -143,6 +143,12 @@ int unsaved_try_keep_run(struct repl *r)
     return rc == ERR_INTERRUPTED ? rc : 0;
 }
 
+bool unsaved_is_confirmed(struct repl *r, enum discarder by)
+{
+    r->naming = (struct named_loss){by, 0};
+    return r->named.by == by;
+}
+
 void unsaved_next_line(struct repl *r)
 {
     r->named = r->naming;

@@ -33,6 +33,9 @@ bool unsaved_has_steps(const struct repl *r);
 int unsaved_keep_run(struct repl *r);
 /* At the end of a session: how its run opens, and goes on, on another day. */
 void unsaved_say_tomorrow(const struct repl *r);
+/* Whether the line before was the same command, of what is no part of the model or its run; else
+ * the next one may confirm. */
+bool unsaved_is_confirmed(struct repl *r, enum discarder by);
 /* A line has come to its end: what it named may be confirmed by the next, and no later. */
 void unsaved_next_line(struct repl *r);
 

@@ -62,6 +62,7 @@ struct call_settings {
     int format; /* enum table_format, or of help enum help_format */
     struct bpe_train_config bpe;
     int other_dtype; /* a choice of dtype; AUTO: as dtype */
+    int last; /* results of eval history */
     bool all, force, compat, plan, json, help, version;
 };
 

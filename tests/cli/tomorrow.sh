@@ -46,4 +46,21 @@ has "the folder" "./bundled has no weights" "$("$PRATTLE" ./bundled -p x -n 1 2>
 : >random:gpt2,n_layer=1,n_embd=12,n_head=1
 has "a random model and a file of its name" "random:gpt2,n_layer=1,n_embd=12,n_head=1 is a random model; " \
     "$("$PRATTLE" random:gpt2,n_layer=1,n_embd=12,n_head=1 -p x -n 1 2>&1)"
+
+# Results of before, in part, and no more.
+echo "a small text" >small.txt
+for i in 1 2 3; do "$PRATTLE" eval text small.txt --model runs/tale/step-000002 >log 2>&1; done
+"$PRATTLE" eval small.txt --model tale.gguf >log 2>&1
+history() { "$PRATTLE" eval history "$@" 2>&1; }
+is "all results" 4 "$(history --json | wc -l)"
+is "those of a model" 1 "$(history tale.gguf --json | wc -l)"
+is "by more words than one, whatever the case" 3 "$(history TEXT step-0 --json | wc -l)"
+is "the newest" 2 "$(history --last 2 --json | wc -l)"
+is "of the model" 1 "$(history step-0 --last 1 --json | wc -l)"
+has "none" "none of the 4 results has these words" "$(history nowhere)"
+has "clear asks" 'this discards 4 results: `prattle eval history clear --force` does it' "$(history clear)"
+is "and keeps them" 4 "$(history --json | wc -l)"
+has "or does it" "[4 results discarded]" "$(history clear --force)"
+is "so that none is left" 0 "$(history --json | wc -l)"
+has "which it says" 'no results yet: `prattle eval wikitext` makes one' "$(history)"
 finish

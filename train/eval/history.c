@@ -4,7 +4,9 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FILE_BYTES_MAX = 64 << 20 };
 
@@ -112,6 +114,48 @@ int eval_history_read(struct eval_history *h)
     if (rc != 0)
         eval_history_release(h);
     buf_release(&all);
+    mem_free(path);
+    return rc;
+}
+
+static bool record_has(const json_t *record, const char *word)
+{
+    static const char *const keys[] = {"model", "source", "evaluation", "file"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *text = json_string_value(json_object_get(record, keys[i]));
+        if (text != NULL && strcasestr(text, word) != NULL)
+            return true;
+    }
+    return false;
+}
+
+void eval_history_select(struct eval_history *h, char *const *words, int n, int last)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < h->n; i++) {
+        bool wanted = true;
+        for (int k = 0; k < n && wanted; k++)
+            wanted = record_has(h->list[i], words[k]);
+        if (wanted)
+            h->list[kept++] = h->list[i];
+        else
+            json_decref(h->list[i]);
+    }
+    h->n = kept;
+    const size_t drop = last > 0 && kept > (size_t)last ? kept - (size_t)last : 0;
+    for (size_t i = 0; i < drop; i++)
+        json_decref(h->list[i]);
+    h->n -= drop;
+    if (drop > 0)
+        memmove(h->list, h->list + drop, h->n * sizeof *h->list);
+}
+
+int eval_history_clear(void)
+{
+    char *path = history_path();
+    if (path == NULL)
+        return err_last();
+    int rc = unlink(path) == 0 || errno == ENOENT ? 0 : file_fails("remove", path);
     mem_free(path);
     return rc;
 }

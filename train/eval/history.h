@@ -16,6 +16,11 @@ struct eval_history {
 };
 /* 0 also where there is no file. ERR_RANGE: it has grown beyond all measure. */
 int eval_history_read(struct eval_history *h);
+/* Leave the records that have each of the words in the name or path of their model, their
+ * evaluation or their file, whatever the case; of these the newest `last`, 0: all. */
+void eval_history_select(struct eval_history *h, char *const *words, int n, int last);
+/* Remove the file; 0 also where there is none. */
+int eval_history_clear(void);
 void eval_history_release(struct eval_history *h);
 
 #endif

@@ -15,6 +15,7 @@
 #include "repl/commands/train_events.h"
 #include "repl/commands/train_report.h"
 #include "train/config/resolve.h"
+#include "train/run/wandb.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,6 +84,19 @@ static int keep_all_the_same(struct repl *r, int rc)
     return rc;
 }
 
+/* The user's own program, once there is something new to read. */
+static void sync_run(struct repl *r)
+{
+    char path[SHOWN], folder[SHOWN];
+    if (!run_settings(r->run)->logging.wandb || run_step(r->run) == 0)
+        return;
+    if (wandb_sync(run_path(r->run)) != 0)
+        progress_warn(err_text());
+    else
+        wrap_say(stdout, term_dim(stdout), "[`wandb sync %s` is at work; %s/wandb.log has what it says]",
+                 file_word(folder, sizeof folder, run_path(r->run)), shown_path(path, r));
+}
+
 /*
  * Train until the end or Ctrl-C. At a prompt that is a pause; in the shell, and where
  * the program was asked to leave, it is kept for another time.
@@ -103,6 +117,13 @@ static int go_on_with_run(struct repl *r, bool shell)
         rc = keep_all_the_same(r, rc);
     } else if (rc == ERR_INTERRUPTED) {
         say_paused(r);
+    }
+    if (rc == 0 || rc == ERR_INTERRUPTED) {
+        char *why = rc == 0 ? NULL : mem_strdup(err_text());
+        sync_run(r);
+        if (why != NULL)
+            err_set(rc, "%s", why);
+        mem_free(why);
     }
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "train/eval/eval.h"
 #include "train/run/adapter.h"
 #include "train/run/folder.h"
+#include "train/run/wandb.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/open.h"
 
@@ -82,6 +83,17 @@ static int check_sources(const struct data_config *d)
     return rc;
 }
 
+static int check_wandb(const struct run_config *c)
+{
+    if (!c->logging.wandb)
+        return 0;
+    if (!c->logging.tensorboard) {
+        err_set(ERR_RANGE, "wandb=on reads the files of tensorboard=on, which is off");
+        return RUN_BLAME(c, RUN_ROW(logging.wandb), RUN_ROW(logging.tensorboard));
+    }
+    return wandb_check() == 0 ? 0 : RUN_BLAME(c, RUN_ROW(logging.wandb));
+}
+
 static int check_data(const struct run_config *c)
 {
     if (check_sources(&c->data) != 0)
@@ -93,7 +105,9 @@ static int check_data(const struct run_config *c)
 
 int run_check_inputs(const struct run_config *c)
 {
-    int rc = check_data(c);
+    int rc = check_wandb(c);
+    if (rc == 0)
+        rc = check_data(c);
     return rc == 0 ? check_evaluation(c) : rc;
 }
 

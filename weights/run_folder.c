@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,10 +71,9 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
 
 static bool has_file(const char *folder, const char *name)
 {
-    char *path = file_join(folder, name);
-    const bool there = path != NULL && file_exists(path);
-    mem_free(path);
-    return there;
+    char path[PATH_MAX]; /* no memory is no answer */
+    const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return n > 0 && (size_t)n < sizeof path && file_exists(path);
 }
 
 bool run_folder_is(const char *path)

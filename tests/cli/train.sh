@@ -14,7 +14,7 @@ is "the loss falls to less than a half" 1 "$(($(loss 240 log) * 2 < $(loss 1 log
 is "each line with its share of the machine's matrix products, of a small model too" 13 \
     "$(grep -cE '  [0-9.]+ % of sgemm' log)"
 has "with a validation loss" "validation" "$(grep '^step  60/240' log)"
-has "and where it is" "[finished at step 240; whole has" "$(tail -n 1 log)"
+has "and where it is" "[finished at step 240; whole has" "$(tail -n 2 log)"
 is "nothing steers a terminal in a pipe" "" "$(grep $'\e' log err)"
 is "two checkpoints are kept" "step-000228 step-000240" \
     "$(cd whole && echo step-*)"

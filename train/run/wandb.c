@@ -4,12 +4,11 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char PROGRAM[] = "wandb";
@@ -36,41 +35,32 @@ int wandb_check(void)
                                 "leave wandb=off");
 }
 
-/* In the child of a child: nobody's to wait for, out of reach of Ctrl-C. */
-static void become_wandb(char *const *argv, int log)
+/* In a session of its own, out of reach of Ctrl-C; nobody waits for it. */
+static int spawn_wandb(char *const *argv, const char *log)
 {
-    setsid();
-    const pid_t pid = fork();
-    if (pid != 0)
-        _exit(pid < 0);
-    const int none = open("/dev/null", O_RDONLY);
-    if (none < 0 || dup2(none, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
-        _exit(127);
-    execvp(argv[0], argv);
-    _exit(127);
+    pid_t pid;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    const int failed = posix_spawnp(&pid, argv[0], &actions, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return failed == 0 ? 0 : err_set(ERR_IO, "wandb could not be started: %s", strerror(failed));
 }
 
 int wandb_sync(const char *folder)
 {
     /* A path that begins with a dash is no option. */
     char *path = *folder == '-' ? mem_sprintf("./%s", folder) : mem_strdup(folder);
-    char *name = file_join(folder, "wandb.log");
+    char *log = file_join(folder, "wandb.log");
     char *argv[] = {(char[]){"wandb"}, (char[]){"sync"}, path, NULL};
-    int rc = path == NULL || name == NULL ? ERR_NOMEM : 0, status = 0;
-    int log = rc == 0 ? open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666) : -1;
-    if (rc == 0 && log < 0)
-        rc = file_fails("write", name);
-    const pid_t child = rc == 0 ? fork() : -1;
-    if (child == 0)
-        become_wandb(argv, log);
-    if (rc == 0 && child > 0)
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-            ;
-    if (rc == 0 && (child < 0 || status != 0))
-        rc = err_set(ERR_IO, "wandb could not be started");
-    if (log >= 0)
-        close(log);
-    mem_free(name);
+    const int rc = path == NULL || log == NULL ? ERR_NOMEM : spawn_wandb(argv, log);
+    mem_free(log);
     mem_free(path);
     return rc;
 }

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh.inc"
 . tests/cli/train.sh.inc
 STEPS=4
+export XDG_STATE_HOME=$TMPDIR/state
 cd "$TMPDIR" || exit 1
 logits() { "$PRATTLE" logits "$@" --ids 5,6,7,8 --out l.npy --force >/dev/null 2>err && sha256sum <l.npy; }
 

@@ -13,6 +13,7 @@ int cmd_regen(struct repl *r, const struct call *c);
 int cmd_undo(struct repl *r, const struct call *c);
 int cmd_continue(struct repl *r, const struct call *c);
 int cmd_why(struct repl *r, const struct call *c);
+int cmd_next(struct repl *r, const struct call *c);
 int cmd_tokens(struct repl *r, const struct call *c);
 int cmd_logits(struct repl *r, const struct call *c);
 int cmd_generate(struct repl *r, const struct call *c);

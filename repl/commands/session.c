@@ -91,6 +91,8 @@ static int save_session(struct repl *r, const char *path)
     int rc = r->sequence.ids.n == 0 ? err_set(ERR_MISSING, "there is no text yet to save") : 0;
     if (rc == 0)
         rc = sequence_keep(&r->sequence, r->sequence.ids.data, r->sequence.ids.n, progress_show());
+    if (rc == 0 && r->n_turns > 0)
+        rc = turn_format(&r->turns[r->n_turns - 1], &r->sequence.ids, &settings);
     if (rc == 0)
         rc = settings_yaml(r, &settings);
     if (rc == 0)
@@ -138,6 +140,18 @@ static int check_session_settings(void *user, const char *settings)
     return options_check(&r->options, ORIGIN_SET, &from);
 }
 
+/* The turn that the text ends with, to be explained, drawn again and taken back. */
+static int restore_turn(struct repl *r, const char *settings)
+{
+    struct turn *t = repl_push_turn(r, true);
+    if (t == NULL)
+        return ERR_NOMEM;
+    t->version = r->model->version;
+    if (!turn_parse(t, settings, &r->sequence.ids))
+        repl_pop_turn(r);
+    return 0;
+}
+
 static int load_session(struct repl *r, const char *path)
 {
     char *settings = NULL;
@@ -149,6 +163,8 @@ static int load_session(struct repl *r, const char *path)
     rc = options_read(&r->options, ORIGIN_SET, &from);
     if (rc == 0)
         rc = unset_needless_settings(&r->options);
+    if (rc == 0)
+        rc = restore_turn(r, settings);
     mem_free(settings);
     if (rc == 0)
         print_text_length(r, "loaded");

@@ -7,6 +7,7 @@
 #include "model/kernels/sampling_kernels.h"
 #include "repl/terminal/token_text.h"
 #include "repl/terminal/progress.h"
+#include "repl/session/explain.h"
 #include "repl/session/repl.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
@@ -169,7 +170,7 @@ static void write_npy_row(void *user, size_t i, const float *logits)
         n->rc = file_write(n->file, logits, (size_t)n->V * sizeof *logits);
 }
 
-static int write_npy(struct repl *r, const struct ids *ids, const char *path)
+static int write_npy(struct repl *r, const struct ids *ids, const float *last, const char *path)
 {
     const struct call_settings *k = &r->options.settings.call;
     struct file_writer w;
@@ -183,22 +184,22 @@ static int write_npy(struct repl *r, const struct ids *ids, const char *path)
     if (rc == 0)
         rc = rows.rc;
     if (rc == 0)
-        rc = file_write(&w, r->sequence.logits, (size_t)rows.V * sizeof(float));
+        rc = file_write(&w, last, (size_t)rows.V * sizeof *last);
     if (rc == 0)
         rc = file_commit(&w);
     file_abandon(&w);
     return rc;
 }
 
-static int show_top_tokens(const struct repl *r)
+static int show_top_tokens(const struct repl *r, const float *logits)
 {
-    const float *logits = r->sequence.logits;
-    int V = r->model->config.n_vocab;
+    const int V = r->model->config.n_vocab, asked = r->options.settings.call.top;
+    const int most = asked > 0 ? asked : TOP_SHOWN;
     float top = sampling_kernels()->max(logits, (size_t)V);
     double sum = sampling_kernels()->exp_sum(NULL, logits, (size_t)V, top, 1.0f);
     float below = INFINITY;
     int last = -1;
-    for (int shown = 0; shown < TOP_SHOWN && shown < V; shown++) {
+    for (int shown = 0; shown < most && shown < V; shown++) {
         /* The next in order of logit, then of id. */
         int best = -1;
         for (int i = 0; i < V; i++)
@@ -221,8 +222,11 @@ static int show_top_tokens(const struct repl *r)
 
 int cmd_logits(struct repl *r, const struct call *c)
 {
-    struct ids ids = {0}, text = {0};
+    struct ids ids = {0};
     const char *path = r->options.settings.call.out;
+    float *logits = mem_array((size_t)r->model->config.n_vocab, sizeof *logits);
+    if (logits == NULL)
+        return ERR_NOMEM;
     int rc = take_input_ids(r, c, &ids);
     if (rc == 0)
         rc = repl_ready(r, 1);
@@ -231,19 +235,14 @@ int cmd_logits(struct repl *r, const struct call *c)
     if (rc == 0 && ids.n == 0)
         rc = err_set(ERR_RANGE, "an empty text expects nothing; give a text or --ids 1,2,3");
     if (rc == 0)
-        rc = ids_add(&text, r->sequence.ids.data, r->sequence.ids.n);
-    if (rc != 0)
-        goto out;
-    rc = sequence_set(&r->sequence, ids.data, ids.n, progress_show());
+        rc = explain_logits(logits, &r->engine, &ids, progress_show());
     if (rc == 0 && path != NULL && *path != '\0')
-        rc = write_npy(r, &ids, path);
+        rc = write_npy(r, &ids, logits, path);
     progress_wipe();
     if (rc == 0)
-        rc = show_top_tokens(r);
-    sequence_assign(&r->sequence, text.data, text.n); /* the text in progress is as it was */
-out:
+        rc = show_top_tokens(r, logits);
     ids_release(&ids);
-    ids_release(&text);
+    mem_free(logits);
     return rc;
 }
 

@@ -1,134 +1,269 @@
-/*
- * :why replays the last answer: the same text gives the same logits, bit for bit, and
- * the same seed, draw and position the same choice.
- */
+/* :why: what the tokens of an answer, or of its prompt, were chosen from. */
 #include "repl/commands/commands.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
-#include "repl/terminal/token_text.h"
-#include "repl/terminal/progress.h"
+#include "repl/session/explain.h"
 #include "repl/session/repl.h"
-#include "repl/terminal/term.h"
-#include "sampling/text/prompt.h"
-#include "sampling/score.h"
+#include "repl/terminal/chances.h"
+#include "repl/terminal/pager.h"
+#include "repl/terminal/progress.h"
+#include "repl/terminal/token_text.h"
+#include "repl/terminal/wrap.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ALTERNATIVES = 8, TOKEN_COLUMNS = 14 };
+enum { LIST_ALTERNATIVES = 8, TABLE_ALTERNATIVES = 20 };
 
-struct replay {
-    const struct repl *r;
-    const struct turn *turn;
-    struct sampler *sampler;
-    const struct ids *text;
-    float *logits; /* [V], a copy that may be masked */
-    int width;
+enum why_what { WHY_UNCERTAIN, WHY_ALL, WHY_ONE, WHY_PROMPT };
+
+struct why {
+    struct repl *r;
+    const struct turn *turn; /* NULL: a text that nobody knows how it was made */
+    enum why_what what;
+    long answer, number; /* from 1 */
+    struct ids text;     /* the prompt and that answer */
+    size_t start;        /* where it begins */
+    struct chances_look look;
+    struct buf out;
 };
 
-/* A token in quotes, cut to fit. */
-static int cut_token_text(const struct repl *r, token_id id, struct buf *out)
+static bool parse_number(const char *word, long *out)
 {
-    out->n = 0;
-    int rc = token_text_quote(out, r->model->tokenizer, id);
-    if (rc != 0 || term_columns(buf_text(out), out->n) <= TOKEN_COLUMNS)
-        return rc;
-    out->n = term_fit(buf_text(out), out->n, TOKEN_COLUMNS - 3);
-    return buf_str(out, "..\"");
+    char *end;
+    *out = strtol(word, &end, 10);
+    return *word != '\0' && *end == '\0' && *out > 0;
 }
 
-static void show_token(const struct replay *p, const struct alternative *chosen,
-                       const struct alternative *others, int n)
+static int parse_why(struct why *w, const struct call *c)
 {
-    struct buf text = {0};
-    cut_token_text(p->r, chosen->id, &text);
-    int pad = TOKEN_COLUMNS - term_columns(buf_text(&text), text.n);
-    printf("%s%*s %6.2f %% %6.2f %% %5d ", buf_text(&text), pad > 0 ? pad : 0, "",
-           100.0 * (double)chosen->p_model, 100.0 * (double)chosen->p_chain, chosen->rank);
-    int at = TOKEN_COLUMNS + 25;
-    for (int i = 0; i < n; i++) {
-        if (others[i].id == chosen->id)
-            continue;
-        bool cut = !(others[i].p_chain > 0);
-        char share[16];
-        snprintf(share, sizeof share, cut ? "(%.1f)" : "%.1f",
-                 100.0 * (double)(cut ? others[i].p_model : others[i].p_chain));
-        cut_token_text(p->r, others[i].id, &text);
-        int columns = term_columns(buf_text(&text), text.n) + (int)strlen(share) + 3;
-        if (at + columns >= p->width)
-            break;
-        printf("%s  %s %s%s", cut ? term_dim(stdout) : "", buf_text(&text), share,
-               cut ? term_plain(stdout) : "");
-        at += columns;
+    int at = 0;
+    w->answer = 1;
+    if (c->n > 0 && strcmp(c->words[0], "answer") == 0) {
+        if (c->n < 2 || !parse_number(c->words[1], &w->answer))
+            return err_set(ERR_RANGE, "which answer? :why answer 2 explains the second");
+        at = 2;
     }
-    fputc('\n', stdout);
-    buf_release(&text);
+    if (c->n > at + 1)
+        return command_usage(c, "[answer N] [all|N|prompt]");
+    if (c->n == at)
+        w->what = WHY_UNCERTAIN;
+    else if (strcmp(c->words[at], "all") == 0)
+        w->what = WHY_ALL;
+    else if (strcmp(c->words[at], "prompt") == 0)
+        w->what = WHY_PROMPT;
+    else if (parse_number(c->words[at], &w->number))
+        w->what = WHY_ONE;
+    else
+        return command_usage(c, "[answer N] [all|N|prompt]");
+    return 0;
 }
 
-static void explain_token(void *user, size_t i, const float *logits)
+/* The text in question. Of one whose beginning and end are not known all is its own prompt. */
+static int take_text(struct why *w)
 {
-    struct replay *p = user;
-    size_t start = p->turn->n_prompt;
-    struct alternative chosen = {0}, others[MAX_ALTERNATIVES];
-    memcpy(p->logits, logits, (size_t)p->r->model->config.n_vocab * sizeof *logits);
-    if (i == start && p->turn->held_space)
-        prompt_mask_logits(p->r->model, p->logits);
-    int n_new = (int)(i - start);
-    int n = sampler_explain(p->sampler, p->logits, p->text->data, i, n_new, p->text->data[i],
-                            &chosen, others, MAX_ALTERNATIVES);
-    /* Mirostat remembers what was drawn. */
-    sampler_pick(p->sampler, p->logits, p->text->data, i, n_new);
-    show_token(p, &chosen, others, n);
+    const struct repl *r = w->r;
+    const struct ids *text = &r->sequence.ids;
+    w->turn = r->n_turns > 0 ? &r->turns[r->n_turns - 1] : NULL;
+    if (w->turn == NULL && text->n == 0)
+        return err_set(ERR_MISSING, "there is no answer yet to explain; type a prompt");
+    if (w->turn == NULL) {
+        w->start = text->n;
+        return ids_add(&w->text, text->data, text->n);
+    }
+    const token_id *prompt = turn_prompt(w->turn, text, &w->start);
+    if (w->answer > w->turn->n_answers)
+        return err_set(ERR_RANGE, "there is no answer %ld, the last prompt has %d", w->answer,
+                       w->turn->n_answers);
+    const struct ids *answer = &w->turn->answers[w->answer - 1];
+    int rc = ids_add(&w->text, prompt, w->start);
+    return rc == 0 ? ids_add(&w->text, answer->data, answer->n) : rc;
+}
+
+/* A dim line, broken between words. */
+__attribute__((format(printf, 2, 3))) static int say_why(struct why *w, const char *fmt, ...)
+{
+    struct buf line = {0};
+    va_list args;
+    va_start(args, fmt);
+    int rc = buf_vprintf(&line, fmt, args);
+    va_end(args);
+    if (rc == 0)
+        rc = buf_str(&w->out, w->look.dim);
+    if (rc == 0)
+        rc = wrap_into(&w->out, buf_text(&line), w->look.width);
+    buf_release(&line);
+    return rc == 0 ? buf_printf(&w->out, "%s\n", w->look.plain) : rc;
+}
+
+static int say_answer(struct why *w, const struct chooser *by)
+{
+    const struct turn *t = w->turn;
+    int rc = 0;
+    if (t->n_answers > 1)
+        rc = say_why(w, "answer %ld of %d; `:why answer N` explains another", w->answer,
+                     t->n_answers);
+    if (rc == 0 && t->version != w->r->model->version)
+        rc = say_why(w, "the weights have changed since this answer: these numbers are of now");
+    if (rc != 0 || by->note != NULL)
+        return rc != 0 ? rc : say_why(w, "%s", by->note);
+    return say_why(w, w->what == WHY_ONE ? "%% after the sampling settings and the model's own"
+                      : w->look.width < CHANCES_NARROW
+                          ? "%% after the sampling settings; `:why N` shows "
+                            "token N with its alternatives"
+                          : "alternatives: %% after the sampling settings (the "
+                            "model's own)");
+}
+
+/* Which token is explained. */
+static int say_token(struct why *w, const struct choice *c)
+{
+    const struct tokenizer *t = w->r->model->tokenizer;
+    const size_t before = w->start + c->number - 1;
+    struct buf token = {0}, after = {0};
+    int rc = token_text_quote(&token, t, c->chosen.id);
+    if (rc == 0)
+        rc = token_text_last(&after, t, w->text.data + w->turn->begun, before - w->turn->begun,
+                             w->look.width / 2);
+    if (rc == 0)
+        rc = say_why(w, "token %zu of %zu: %s%s%s", c->number, w->text.n - w->start,
+                     buf_text(&token), after.n > 0 ? " after " : "", buf_text(&after));
+    buf_release(&token);
+    buf_release(&after);
+    return rc;
+}
+
+/* The certain ones left out, unless all are asked for. */
+static int show_list(struct why *w, struct explanation *e)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < e->n; i++)
+        if (w->what == WHY_ALL || e->list[i].chosen.p_chain < CHANCE_CERTAIN)
+            e->list[n++] = e->list[i];
+    const size_t left_out = e->n - n;
+    int rc = 0;
+    if (n > 0)
+        rc = chances_list(&w->out, &w->look, w->r->model->tokenizer, e->list, n, CHANCES_OF_ANSWER);
+    if (rc == 0 && w->what == WHY_UNCERTAIN)
+        rc =
+            left_out > 0
+                ? say_why(w,
+                          "%zu token%s of %zu left out: certain (90 %% or more); `:why all` shows "
+                          "all, `:why N` one with twenty alternatives",
+                          left_out, left_out == 1 ? "" : "s", e->n)
+                : say_why(w, "no token was certain (90 %% or more); `:why N` shows one with twenty "
+                             "alternatives");
+    return rc;
+}
+
+static int why_answer(struct why *w)
+{
+    const struct turn *t = w->turn;
+    const size_t n = w->text.n - w->start;
+    struct chooser by;
+    struct explained text = {.ids = w->text.data,
+                             .n = w->text.n,
+                             .start = w->start,
+                             .first = w->start,
+                             .last = w->text.n,
+                             .held_space = t->held_space,
+                             .max = LIST_ALTERNATIVES};
+    struct explanation e = {0};
+    chooser_init(&by, &t->settings);
+    by.config.draw += w->answer - 1;
+    if (n == 0)
+        return err_set(ERR_MISSING, "the last answer is empty");
+    if (w->what == WHY_ONE && (size_t)w->number > n)
+        return err_set(ERR_RANGE, "there is no token %ld, the answer has %zu", w->number, n);
+    if (w->what == WHY_ONE) {
+        text.first = w->start + (size_t)w->number - 1;
+        text.last = text.first + 1;
+        text.max = TABLE_ALTERNATIVES;
+    }
+    int rc = explain(&e, &w->r->engine, &text, &by, &t->settings, progress_show());
+    if (rc == 0)
+        rc = w->what == WHY_ONE ? say_token(w, e.list) : 0;
+    if (rc == 0)
+        rc = say_answer(w, &by);
+    if (rc == 0)
+        rc = w->what == WHY_ONE ? chances_table(&w->out, &w->look, w->r->model->tokenizer,
+                                                e.list->others, e.list->n_others, &e.list->chosen)
+                                : show_list(w, &e);
+    explanation_release(&e);
+    return rc;
+}
+
+/* "12 tokens, 5.2 bits each: perplexity 36.8" */
+static int say_surprise(struct why *w, const struct choice *list, size_t n)
+{
+    double bits = 0;
+    for (size_t i = 0; i < n; i++)
+        bits -= log2((double)list[i].chosen.p_model);
+    bits /= (double)n;
+    return say_why(w, "mean surprise of a token: %.2f bits (perplexity %.4g)", bits, exp2(bits));
+}
+
+/* The tokens that the answer's first one was drawn after, by the model alone. */
+static int why_prompt(struct why *w)
+{
+    const struct turn *t = w->turn;
+    const size_t begin = t == NULL ? 0 : explain_context(&w->r->engine.cache, 0, w->start),
+                 n = w->start - begin;
+    struct explained text = {.ids = w->text.data + begin,
+                             .n = n,
+                             .start = 1,
+                             .first = 1,
+                             .last = n,
+                             .max = LIST_ALTERNATIVES};
+    struct explanation e = {0};
+    struct chooser by;
+    chooser_plain(&by);
+    struct choice *list = mem_array(n + 1, sizeof *list);
+    int rc = list == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && n > 1)
+        rc = explain(&e, &w->r->engine, &text, &by, &w->r->options.settings, progress_show());
+    if (rc == 0 && t == NULL)
+        rc = say_why(w, "which part of this text is an answer is not known: all of it is explained "
+                        "as a prompt is");
+    if (rc == 0)
+        rc = say_why(w, "how likely the model thought each token of the %s",
+                     t == NULL ? "text" : "prompt");
+    if (rc == 0) {
+        list[0] = (struct choice){.number = 1, .chosen = {.id = text.ids[0]}};
+        for (size_t i = 0; i < e.n; i++) {
+            list[i + 1] = e.list[i];
+            list[i + 1].number++;
+        }
+        rc = chances_list(&w->out, &w->look, w->r->model->tokenizer, list, e.n + 1,
+                          CHANCES_OF_PROMPT);
+    }
+    if (rc == 0 && e.n > 0)
+        rc = say_surprise(w, e.list, e.n);
+    explanation_release(&e);
+    mem_free(list);
+    return rc;
 }
 
 int cmd_why(struct repl *r, const struct call *c)
 {
-    (void)c;
-    if (r->n_turns == 0)
-        return err_set(ERR_MISSING, "there is no answer yet to explain; type a prompt");
-    const struct turn *t = &r->turns[r->n_turns - 1];
-    const struct config *k = &r->model->config;
-    if (t->slid)
-        return err_set(ERR_UNSUPPORTED, "the context was cut while this answer was made, so its "
-                                        "beginning cannot be replayed");
-    if (t->answer.n == 0)
-        return err_set(ERR_MISSING, "the last answer is empty");
-    struct ids text = {0};
-    struct replay p = {.r = r, .turn = t, .text = &text, .width = term_width(stdout)};
-    struct stop_tokens stop;
-    struct sampler_config drawn_by = t->settings.sampler;
-    const bool searched =
-        t->settings.generate.num_beams > 1 || t->settings.generate.penalty_alpha > 0;
-    if (searched) { /* which draws nothing: the model's own probabilities */
-        sampler_config_init(&drawn_by);
-        drawn_by.temperature = drawn_by.top_p = 1;
-    }
-    int rc = repl_ready(r, 1);
+    struct why w = {.r = r};
+    chances_look(&w.look, stdout);
+    int rc = parse_why(&w, c);
     if (rc == 0)
-        rc = ids_add(&text, r->sequence.ids.data, t->n_prompt);
+        rc = take_text(&w);
     if (rc == 0)
-        rc = ids_add(&text, t->answer.data, t->answer.n);
+        rc = repl_ready(r, 1);
     if (rc == 0)
-        rc = generate_stop_tokens(&stop, &t->settings.generate, r->model);
-    if (rc == 0 && (p.logits = mem_array((size_t)k->n_vocab, sizeof *p.logits)) == NULL)
-        rc = ERR_NOMEM;
-    if (rc == 0)
-        rc = sampler_new(&p.sampler, &drawn_by, k->n_vocab, k->n_ctx, r->model->tokenizer, &stop);
-    if (rc == 0) {
-        sampler_reset(p.sampler, drawn_by.draw);
-        if (searched)
-            printf(
-                "%s[a search chose these; no chain drew them, and its column is the model's]%s\n",
-                term_dim(stdout), term_plain(stdout));
-        printf("%s%-*s    model    chain  rank  instead, %% by the chain (by the model)%s\n",
-               term_dim(stdout), TOKEN_COLUMNS, "token", term_plain(stdout));
-        rc = score_text(&r->engine, text.data, text.n, t->n_prompt, explain_token, &p,
-                        progress_show());
-    }
+        rc = w.turn == NULL || w.what == WHY_PROMPT ? why_prompt(&w) : why_answer(&w);
     progress_wipe();
-    sampler_free(p.sampler);
-    mem_free(p.logits);
-    ids_release(&text);
+    if (rc == 0)
+        pager_show(w.out.data, w.out.n);
+    ids_release(&w.text);
+    buf_release(&w.out);
     return rc;
 }

@@ -31,19 +31,19 @@ static int drop_hidden(struct repl *r, const struct turn *turn, const struct ans
     return rc;
 }
 
-/* What the turn remembers of its first answer. */
+/* What the turn remembers of its answers, of which the text goes on from the first. */
 static int remember_answer(struct repl *r, struct turn *t, struct prompt *p, const struct answer *a)
 {
     int rc = 0;
     if (!a->unread)
         r->held_space = false;
     turn_take_prompt(t, p, &r->sequence.ids, a);
+    t->version = r->model->version;
     if (a->finish == FINISH_STOP_STRING)
         rc = drop_hidden(r, t, a);
     t->n_drawn =
         t->settings.sampler.position + (int64_t)a->ids.n + (a->finish == FINISH_STOP_TOKEN);
-    t->answer.n = 0;
-    return rc == 0 ? ids_add(&t->answer, a->ids.data, a->ids.n) : rc;
+    return rc == 0 ? turn_take_answers(t, a, t->settings.generate.num_return_sequences) : rc;
 }
 
 /* With the whole text that the answer goes on from. */
@@ -66,8 +66,7 @@ static int save_sample(const struct repl *r, const struct turn *t, const struct 
 
 /* With the log-probabilities that a line of JSON has; Ctrl-C gives these up. */
 static int show_scored(struct repl *r, const struct settings *s, const struct prompt *p,
-                       struct showing *w, const char *shown, size_t n_shown,
-                       const struct answer *answers)
+                       struct showing *w, const struct answer *answers)
 {
     struct line_scores scores = {0};
     const int n = s->generate.num_return_sequences;
@@ -76,7 +75,7 @@ static int show_scored(struct repl *r, const struct settings *s, const struct pr
     w->scores = wanted && rc == 0 ? &scores : NULL;
     rc = rc == ERR_INTERRUPTED ? 0 : rc;
     if (rc == 0)
-        show_answers(w, shown, n_shown, answers, n);
+        show_answers(w, answers, n);
     w->scores = NULL;
     line_scores_release(&scores);
     return rc;
@@ -84,11 +83,11 @@ static int show_scored(struct repl *r, const struct settings *s, const struct pr
 
 /* What was made is shown, remembered and saved. */
 static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct showing *w,
-                        const char *shown, size_t n_shown, const struct answer *answers)
+                        const struct answer *answers)
 {
     const struct settings *s = &t->settings;
     int n = s->generate.num_return_sequences;
-    int rc = show_scored(r, s, p, w, shown, n_shown, answers);
+    int rc = show_scored(r, s, p, w, answers);
     if (rc != 0)
         return rc;
     if (!r->interactive)
@@ -97,6 +96,24 @@ static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct
         show_figures(r->interactive ? stdout : stderr, s, answers, n);
     rc = remember_answer(r, t, p, answers);
     return rc == 0 ? save_sample(r, t, answers, n) : rc;
+}
+
+/* What an answer goes on from: the prompt as typed, and as a person sees it before the answer. */
+static int show_prompt(const struct repl *r, const struct prompt *p, struct showing *w,
+                       const char *typed, size_t n_typed)
+{
+    struct buf text = {0};
+    int rc = 0;
+    show_typed(w, typed, n_typed);
+    if (show_echoes_line(w) && r->model->tokenizer != NULL)
+        rc = tokenizer_decode(r->model->tokenizer, &text, p->ids.data + p->begun,
+                              p->ids.n - p->begun);
+    if (rc == 0 && text.n > 0 && p->held_space)
+        rc = buf_char(&text, ' ');
+    if (rc == 0 && text.n > 0)
+        rc = show_echo_line(w, text.data, text.n);
+    buf_release(&text);
+    return rc;
 }
 
 /* Generate for a turn whose settings are there, and show it all. On failure, but for
@@ -112,14 +129,14 @@ static int run_turn(struct repl *r, struct turn *t, struct prompt *p, const char
     struct answer *answers = mem_array((size_t)n, sizeof *answers);
     if (answers == NULL)
         return ERR_NOMEM;
-    if (s->talk.echo == SWITCH_ON && w.stream)
-        show_text(&w, shown, n_shown);
     if (r->interactive)
         term_hush(true);
-    int rc = generate(&r->sequence, p, &s->generate, &s->sampler, &callbacks, answers);
+    int rc = show_prompt(r, p, &w, shown, n_shown);
+    if (rc == 0)
+        rc = generate(&r->sequence, p, &s->generate, &s->sampler, &callbacks, answers);
     progress_wipe();
     if (rc == 0 || rc == ERR_INTERRUPTED) {
-        int taken = take_answers(r, t, p, &w, shown, n_shown, answers);
+        int taken = take_answers(r, t, p, &w, answers);
         rc = taken != 0 ? taken : rc;
     } else {
         show_end_line(&w);
@@ -218,12 +235,23 @@ static void draw_on(const struct repl *r, struct sampler_config *c)
         c->position = last->n_drawn;
 }
 
+/* Behind a stop token there is only what has nothing to do with the text. */
+static bool has_ended(const struct repl *r)
+{
+    const struct sampler_config *c = &r->options.settings.sampler;
+    return r->n_turns > 0 && r->turns[r->n_turns - 1].ended && !c->ignore_eos &&
+           c->min_new_tokens == 0;
+}
+
 int answer_more(struct repl *r)
 {
     struct turn *t;
     struct prompt p;
     if (r->sequence.ids.n == 0)
         return err_set(ERR_MISSING, "there is no text yet to go on with; type a prompt");
+    if (has_ended(r))
+        return err_set(ERR_MISSING, "the text has ended: the model drew a stop token; `:set "
+                                    "ignore_eos on` lets :continue go on, :regen draws another");
     int rc = begin_turn(r, &t, &p, true);
     if (rc == 0) {
         draw_on(r, &t->settings.sampler);

@@ -31,11 +31,29 @@ void show_text(struct showing *w, const char *bytes, size_t n)
     fflush(stdout);
 }
 
+/* Before an answer: late, as the status line may be drawn until its first text comes. */
+static void show_begin(struct showing *w)
+{
+    const bool typed = w->settings->talk.echo == SWITCH_ON;
+    const char *text = typed ? w->typed : buf_text(&w->line);
+    const size_t n = typed ? w->n_typed : w->line.n;
+    w->begun = true;
+    if (n == 0)
+        return;
+    progress_wipe();
+    fputs(w->visible ? term_dim(stdout) : "", stdout);
+    show_text(w, text, n);
+    fputs(w->visible ? term_plain(stdout) : "", stdout);
+}
+
 static void take_text(void *user, int answer, const char *bytes, size_t n)
 {
     struct showing *w = user;
-    if (w->stream && answer == 0)
-        show_text(w, bytes, n);
+    if (!w->stream || answer != 0)
+        return;
+    if (!w->begun)
+        show_begin(w);
+    show_text(w, bytes, n);
 }
 
 static void take_status(void *user, const char *sentence)
@@ -120,8 +138,7 @@ static void show_number(struct showing *w, int number, const struct answer *scor
 }
 
 /* The answers that were not streamed, and what ends each: a newline, or NUL with raw. */
-static void show_plain(struct showing *w, const char *prompt, size_t n_prompt,
-                       const struct answer *answers, int n)
+static void show_plain(struct showing *w, const struct answer *answers, int n)
 {
     const struct settings *s = w->settings;
     for (int i = 0; i < n; i++) {
@@ -132,9 +149,10 @@ static void show_plain(struct showing *w, const char *prompt, size_t n_prompt,
         if (!w->stream) {
             if (n > 1 && !w->raw)
                 show_number(w, i + 1, s->generate.num_beams > 1 ? &answers[i] : NULL);
-            if (s->talk.echo == SWITCH_ON)
-                show_text(w, prompt, n_prompt);
+            show_begin(w);
             show_text(w, buf_text(&answers[i].text), answers[i].text.n);
+        } else if (!w->begun) {
+            show_begin(w);
         }
         if (w->raw)
             fputc('\0', stdout);
@@ -154,13 +172,38 @@ static void show_object(const char *prompt, size_t n_prompt, const struct answer
     buf_release(&line);
 }
 
-void show_answers(struct showing *w, const char *prompt, size_t n_prompt,
-                  const struct answer *answers, int n)
+void show_answers(struct showing *w, const struct answer *answers, int n)
 {
     if (w->jsonl)
-        show_object(prompt, n_prompt, answers, n, w->scores);
+        show_object(w->typed, w->n_typed, answers, n, w->scores);
     else
-        show_plain(w, prompt, n_prompt, answers, n);
+        show_plain(w, answers, n);
+}
+
+void show_typed(struct showing *w, const char *prompt, size_t n)
+{
+    w->typed = prompt;
+    w->n_typed = n;
+}
+
+bool show_echoes_line(const struct showing *w)
+{
+    return w->settings->talk.echo == SWITCH_AUTO && w->visible && !w->jsonl &&
+           w->settings->call.output == OUTPUT_TEXT;
+}
+
+int show_echo_line(struct showing *w, const char *text, size_t n)
+{
+    const int width = term_width(stdout);
+    size_t line = n;
+    while (line > 0 && text[line - 1] != '\n')
+        line--;
+    size_t from = line + term_last_words(text + line, n - line, width - 1);
+    if (from == line)
+        return buf_add(&w->line, text + line, n - line);
+    from = line + term_last_words(text + line, n - line, width / 2);
+    int rc = buf_str(&w->line, "... ");
+    return rc == 0 ? buf_add(&w->line, text + from, n - from) : rc;
 }
 
 void show_init(struct showing *w, const struct settings *s, bool interactive)
@@ -195,6 +238,7 @@ void show_end_line(struct showing *w)
 void show_release(struct showing *w)
 {
     wrap_release(&w->lines);
+    buf_release(&w->line);
     buf_release(&w->safe);
     buf_release(&w->wrapped);
 }

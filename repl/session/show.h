@@ -17,6 +17,10 @@ struct showing {
     bool stream;
     bool raw, jsonl; /* as it is, NUL behind it; an object a line */
     const struct line_scores *scores; /* of the answers to show, NULL: none; borrowed */
+    const char *typed;                /* the prompt [n_typed], borrowed */
+    size_t n_typed;
+    struct buf line; /* its last line, that a person's answer begins with */
+    bool begun;      /* what stands before the answer was shown */
     bool any, newline;
     bool wraps;
     struct wrap lines;
@@ -24,12 +28,17 @@ struct showing {
 };
 void show_init(struct showing *w, const struct settings *s, bool interactive);
 void show_release(struct showing *w);
+/* The prompt, borrowed, for answers that repeat it (setting echo). */
+void show_typed(struct showing *w, const char *prompt, size_t n);
+/* Whether, instead, the answer is to go on from the last line of the text: on a terminal. That of
+ * text [n]; of one that is longer than the screen is wide, its last words. */
+bool show_echoes_line(const struct showing *w);
+int show_echo_line(struct showing *w, const char *text, size_t n);
 /* For generate: text is shown as it comes, where it streams. */
 struct generate_callbacks show_callbacks(struct showing *w);
 void show_text(struct showing *w, const char *bytes, size_t n);
 /* What was not streamed of n answers, and what ends each: a newline, or NUL with raw. */
-void show_answers(struct showing *w, const char *prompt, size_t n_prompt,
-                  const struct answer *answers, int n);
+void show_answers(struct showing *w, const struct answer *answers, int n);
 /* After a failure: what was shown ends with its line. */
 void show_end_line(struct showing *w);
 /* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */

@@ -10,13 +10,17 @@
 #include "sampling/text/prompt.h"
 
 struct turn {
-    size_t n_before;          /* the text before it: so many ids of its prompt, */
-    struct ids replaced;      /* or these, where the prompt began a new text */
-    bool before_held;         /* and whether a space was held behind that */
-    size_t n_prompt;          /* what the answer goes on from: so many ids of the text, */
-    struct ids prompt;        /* or these, where a slide has cut them or they were not read */
-    bool held_space, begun;   /* of that (prompt.h) */
-    struct ids answer;        /* what was drawn, without the stop token */
+    size_t n_before;        /* the text before it: so many ids of its prompt, */
+    struct ids replaced;    /* or these, where the prompt began a new text */
+    bool before_held;       /* and whether a space was held behind that */
+    size_t n_prompt;        /* what the answer goes on from: so many ids of the text, */
+    struct ids prompt;      /* or these, where a slide has cut them or they were not read */
+    bool held_space, begun; /* of that (prompt.h) */
+    struct ids *answers;    /* [n_answers], what was drawn, without the stop token; the text
+                               goes on from the first */
+    int n_answers;
+    bool ended;               /* a stop token ended that one */
+    uint64_t version;         /* of the weights that they are from */
     bool slid;                /* the context was cut meanwhile */
     int64_t n_drawn;          /* as many numbers of the draw are used, the stop token's too */
     struct settings settings; /* as they were: seed and draw too */
@@ -28,6 +32,14 @@ int turn_begin(struct turn *t, const struct ids *text, bool held_space, bool mor
 /* After it: p is the prompt as given, whose ids the turn takes where the text has them not. */
 void turn_take_prompt(struct turn *t, struct prompt *p, const struct ids *text,
                       const struct answer *a);
+/* And what was drawn. */
+int turn_take_answers(struct turn *t, const struct answer *answers, int n);
+/* A line for a session file, "# answer ...", that says which part of the text the newest turn's
+ * answer is and how it was drawn; none where the text does not begin with its prompt any more. */
+int turn_format(const struct turn *t, const struct ids *text, struct buf *out);
+/* Take it over from the beginning of a session's settings, for a turn behind this text; false:
+ * there is none, or none for this text. */
+bool turn_parse(struct turn *t, const char *settings, const struct ids *text);
 /* The newest turn's prompt [*n], borrowed from it or from the text; p gets a copy. */
 const token_id *turn_prompt(const struct turn *t, const struct ids *text, size_t *n);
 int turn_copy_prompt(const struct turn *t, const struct ids *text, struct prompt *p);

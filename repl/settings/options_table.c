@@ -79,7 +79,7 @@ static const struct setting table[] = {
  .more = "A space goes between where neither has one. off: each prompt starts a new text"},
 {.group = "Text", .name = "echo", .type = SETTING_CHOICE, .per_line = true, .offset = T(echo), .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"),
  .help = "repeat the prompt before the answer",
- .more = "auto: only in batches. With jsonl, on adds the prompt's ids, tokens and log-probabilities"},
+ .more = "auto: in batches; on a terminal the last line of the prompt. With jsonl, on adds the prompt's ids, tokens and log-probabilities"},
 
 {.group = "Sampling", .name = "temperature", .also = "temp", .type = SETTING_FLOAT, .per_line = true, .offset = S(temperature), .max = 1e6, .argument = "X",
  .help = "randomness of sampling; 0: greedy",
@@ -219,6 +219,8 @@ static const struct setting table[] = {
  .help = "eval history: the newest N results; 0: all"},
 {.group = "Command options", .call_only = true, .name = "out", .letter = 'o', .type = SETTING_PATH, .offset = C(out), .argument = "FILE.npy",
  .help = "logits: write them to this file as float32"},
+{.group = "Command options", .call_only = true, .name = "top", .type = SETTING_INT, .offset = C(top), .max = 1000, .argument = "N",
+ .help = "next, logits: number of tokens; 0: 20 and 10"},
 {.group = "Command options", .call_only = true, .name = "output", .type = SETTING_CHOICE, .offset = C(output), .choices = CHOICES("text", "ids"),
  .help = "generate: print text or token IDs"},
 {.group = "Command options", .call_only = true, .name = "vocab_size", .type = SETTING_INT, .offset = C(bpe.vocab_size), .min = BPE_MIN_VOCAB, .max = BPE_MAX_VOCAB, .argument = "N",

@@ -40,7 +40,7 @@ struct device_settings {
     char *kernels;
 };
 struct talk_settings {
-    int echo;  /* enum switch_choice; AUTO: in batches only */
+    int echo;  /* enum switch_choice; AUTO: in batches, and the last line on a terminal */
     bool keep; /* a prompt goes on from the last text */
     bool verbose;
     char *save_samples; /* file; "": none */
@@ -59,6 +59,7 @@ struct batch_settings {
 struct call_settings {
     char *prompt, *ids, *out;
     int output; /* enum output_choice */
+    int top;    /* tokens shown; 0: as the command has it */
     int format; /* enum table_format, or of help enum help_format */
     struct bpe_train_config bpe;
     int other_dtype; /* a choice of dtype; AUTO: as dtype */

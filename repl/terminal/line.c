@@ -247,6 +247,11 @@ enum line_event line_read(struct buf *out, bool *was_empty)
     return event;
 }
 
+void line_type(char key)
+{
+    rl_stuff_char((unsigned char)key);
+}
+
 const char *line_history(int i)
 {
     HIST_ENTRY *e = i >= 0 && i < history_length ? history_get(history_base + i) : NULL;

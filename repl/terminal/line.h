@@ -43,6 +43,9 @@ enum line_event { LINE_TEXT, LINE_QUOTED, LINE_END, LINE_INTERRUPTED };
  */
 enum line_event line_read(struct buf *out, bool *was_empty);
 
+/* A key that the next line begins with, as if it were typed then. */
+void line_type(char key);
+
 /* Entry i of the history counted from the oldest; NULL past the end; borrowed. */
 const char *line_history(int i);
 

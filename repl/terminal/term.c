@@ -122,6 +122,21 @@ size_t term_fit(const char *text, size_t n, int columns)
     return fits;
 }
 
+size_t term_last_words(const char *text, size_t n, int columns)
+{
+    size_t from = n;
+    if (term_columns(text, n) <= columns)
+        return 0;
+    for (size_t i = n; i-- > 1;) {
+        if (text[i - 1] != ' ' || text[i] == ' ')
+            continue;
+        if (term_columns(text + i, n - i) > columns)
+            break;
+        from = i;
+    }
+    return from;
+}
+
 void term_print(FILE *f, const char *text)
 {
     struct buf safe = {0};

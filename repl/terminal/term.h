@@ -39,6 +39,8 @@ size_t term_character(const char *text, size_t n, int *columns);
 int term_columns(const char *text, size_t n);
 /* How many of these bytes, whole characters, fit into so many columns. */
 size_t term_fit(const char *text, size_t n, int columns);
+/* From which byte on the last words of text fit into so many columns; n where not one word does. */
+size_t term_last_words(const char *text, size_t n, int columns);
 
 /* Print text, made visible. */
 void term_print(FILE *f, const char *text);

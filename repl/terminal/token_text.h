@@ -6,5 +6,9 @@
 /* "\" name\"": the token's bytes in quotes, safe for a terminal and on one line; the
  * bare id where there is no tokenizer or the id is a hole. Appended to out. */
 int token_text_quote(struct buf *out, const struct tokenizer *t, token_id id);
+/* The last words of these tokens' text so, at most so many columns of it; "..." stands for what is
+ * before them. Nothing without a tokenizer. */
+int token_text_last(struct buf *out, const struct tokenizer *t, const token_id *ids, size_t n,
+                    int columns);
 
 #endif

@@ -134,6 +134,11 @@ static int break_lines(struct buf *out, const char *text, int width, int column)
     return rc;
 }
 
+int wrap_into(struct buf *out, const char *text, int width)
+{
+    return switched_off ? buf_str(out, text) : break_lines(out, text, width, 0);
+}
+
 /* Behind so many columns. */
 static void print_lines(FILE *f, const char *color, const char *text, int column)
 {

@@ -33,6 +33,8 @@ void wrap_release(struct wrap *w);
 
 /* Whether the following break lines (setting wrap); on at first. */
 void wrap_switch(bool on);
+/* Append text, so broken for so many columns if lines are. */
+int wrap_into(struct buf *out, const char *text, int width);
 /* Whole lines to f, in a colour of f's (term.h) and made harmless: broken between words if f is a
  * terminal, and as far in as they begin. */
 void wrap_lines(FILE *f, const char *color, const char *text);

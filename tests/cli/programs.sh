@@ -27,6 +27,7 @@ p logits --model $MODEL --ids "$ids" --all --out "$TMPDIR/all.npy" >/dev/null
 is "the last row of --all is the last" "$(tail -c $((257 * 4)) "$TMPDIR/last.npy" | md5sum)" "$(tail -c $((257 * 4)) "$TMPDIR/all.npy" | md5sum)"
 is "NumPy's header" "(7, 257)" "$(head -c 128 "$TMPDIR/all.npy" | grep -ao '(7, 257)')"
 is "its size" $((128 + 7 * 257 * 4)) "$(stat -c %s "$TMPDIR/all.npy")"
+is "logits: so many" "3" "$(p logits --model $MODEL --ids "$ids" --top 3 | wc -l)"
 has "a file is not overwritten" "exists already; --force" "$(p logits --model $MODEL --ids 1 --out "$TMPDIR/all.npy")"
 has "an id the model has not" "0 to 256" "$(p logits --model $MODEL --ids 300)"
 has "no ids" "no token id; give them as 1,2,3" "$(p logits --model $MODEL --ids a,b)"

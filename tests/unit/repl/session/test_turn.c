@@ -147,9 +147,57 @@ static void a_turn_that_goes_on_has_no_ids(void **state)
     ids_release(&text);
 }
 
+/* And not one for another text, nor with numbers that no session has. */
+static void a_line_brings_a_turn_back(void **state)
+{
+    (void)state;
+    static const char bad[][112] = {
+        "temperature: 1\n",
+        "# answer: text 3 prompt 12 of 12 seed 1 draw 0 position 0 drawn 6 held 0 begun 0 ended "
+        "0\n",
+        "# answer: text 3 prompt 0 of 12 seed 1 draw 0 position 0 drawn 6 held 0 begun 0 ended 0\n",
+        "# answer: text 9 prompt 7 of 12 seed 1 draw 0 position 0 drawn 6 held 0 begun 0 ended 0\n",
+        "# answer: text 3 prompt 7 of 12 seed 1 draw -1 position 0 drawn 6 held 0 begun 0 ended "
+        "0\n",
+        "# answer: text 3 prompt 7 of 12 seed 1 draw 0 position 9223372036854775807 drawn 6 held "
+        "0\n"};
+    struct turn back = {0}, none = {0},
+                t = {.n_before = 3, .n_prompt = 7, .begun = true, .ended = true, .n_drawn = 6};
+    struct buf line = {0};
+    add_some(&text, 12);
+    t.settings.sampler.seed = UINT64_MAX;
+    t.settings.sampler.draw = 2;
+    assert_ok(turn_format(&t, &text, &line));
+    assert_ok(buf_str(&line, "temperature: 1\n"));
+    assert_true(turn_parse(&back, buf_text(&line), &text));
+    assert_int_equal(back.n_before, 3);
+    assert_int_equal(back.n_prompt, 7);
+    assert_true(back.begun && back.ended && !back.held_space);
+    assert_int_equal(back.n_drawn, 6);
+    assert_true(back.settings.sampler.seed == UINT64_MAX);
+    assert_int_equal(back.settings.sampler.draw, 2);
+    assert_int_equal(back.n_answers, 1);
+    assert_int_equal(back.answers[0].n, 5);
+    assert_memory_equal(back.answers[0].data, text.data + 7, 5 * sizeof *text.data);
+    text.n--;
+    assert_false(turn_parse(&none, buf_text(&line), &text));
+    text.n++;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(turn_parse(&none, bad[i], &text));
+    line.n = 0;
+    add_some(&t.prompt, 2); /* not of the text any more */
+    assert_ok(turn_format(&t, &text, &line));
+    assert_int_equal(line.n, 0);
+    ids_release(&t.prompt);
+    turn_release(&back);
+    buf_release(&line);
+    ids_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lengths_are_as_good_as_copies),
-                                       cmocka_unit_test(a_turn_that_goes_on_has_no_ids)};
+                                       cmocka_unit_test(a_turn_that_goes_on_has_no_ids),
+                                       cmocka_unit_test(a_line_brings_a_turn_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,132 @@
+/* :next: what may come after a text. */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "repl/session/explain.h"
+#include "repl/session/repl.h"
+#include "repl/terminal/pager.h"
+#include "repl/terminal/progress.h"
+#include "repl/terminal/token_text.h"
+#include "repl/terminal/wrap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NEXT_SHOWN = 20 };
+
+/* "--top N" before the text, which is taken as it is otherwise. */
+static int take_count(struct repl *r, const char **text)
+{
+    static const char option[] = "--top";
+    const size_t n = sizeof option - 1;
+    const char *at = *text;
+    if (strncmp(at, option, n) != 0 || (at[n] != '\0' && strchr(" =", at[n]) == NULL))
+        return 0;
+    at += n + (at[n] != '\0');
+    size_t digits = strcspn(at, " ");
+    char *words[] = {mem_strdup(option), mem_sprintf("%.*s", (int)digits, at)};
+    int n_words = digits > 0 ? 2 : 1, rc = ERR_NOMEM;
+    char *given[] = {words[0], words[1]};
+    if (words[0] != NULL && words[1] != NULL)
+        rc = options_take(&r->options, ORIGIN_CALL, given, &n_words);
+    *text = at + digits + (at[digits] == ' ');
+    mem_free(words[0]);
+    mem_free(words[1]);
+    return rc;
+}
+
+/* TEXT as a prompt would be read, or the text so far, and the logits after it. */
+static int read_next(struct repl *r, struct prompt *p, float *logits, const char *text)
+{
+    const struct generate_config *g = &r->options.settings.generate;
+    struct sequence *s = &r->sequence;
+    bool slid;
+    if (*text != '\0') {
+        int rc = prompt_encode(p, r->model, g, text, strlen(text));
+        if (rc == 0)
+            rc = prompt_fit(&p->ids, &slid, &r->engine, g);
+        return rc == 0 ? explain_logits(logits, &r->engine, &p->ids, progress_show()) : rc;
+    }
+    if (s->ids.n == 0)
+        return err_set(ERR_MISSING,
+                       "there is no text yet; :next TEXT shows what may come after it");
+    p->held_space = r->held_space;
+    p->begun = g->begin && s->ids.data[0] == prompt_begin_token(r->model);
+    int rc = ids_add(&p->ids, s->ids.data, s->ids.n);
+    if (rc == 0)
+        rc = prompt_fit(&p->ids, &slid, &r->engine, g);
+    if (rc == 0 && slid)
+        return explain_logits(logits, &r->engine, &p->ids, progress_show());
+    if (rc == 0)
+        rc =
+            sequence_feed(s, NULL, 0, progress_show()); /* what is in the cache is not read again */
+    if (rc == 0)
+        memcpy(logits, s->logits, (size_t)r->model->config.n_vocab * sizeof *logits);
+    return rc;
+}
+
+static int show_next(const struct repl *r, const struct prompt *p, float *logits,
+                     struct alternative *list, int max)
+{
+    const struct settings *s = &r->options.settings;
+    const struct tokenizer *t = r->model->tokenizer;
+    struct chances_look look;
+    struct chooser by;
+    struct buf head = {0}, out = {0};
+    chances_look(&look, stdout);
+    chooser_init(&by, s);
+    int n = explain_next(list, max, logits, r->model, &p->ids, p->held_space, &by, s);
+    int rc = n < 0 ? n : 0;
+    if (rc == 0 && isnan(list[0].p_model))
+        rc = err_set(ERR_FORMAT, "the logits are no numbers: the weights are damaged");
+    if (rc == 0)
+        rc = buf_str(&head, "after ");
+    if (rc == 0)
+        rc =
+            token_text_last(&head, t, p->ids.data + p->begun, p->ids.n - p->begun, look.width - 16);
+    if (rc == 0)
+        rc = buf_printf(&head, "\n%s",
+                        by.note != NULL ? by.note
+                                        : "% after the sampling settings and the model's own");
+    if (rc == 0)
+        rc = buf_str(&out, look.dim);
+    if (rc == 0)
+        rc = wrap_into(&out, buf_text(&head), look.width);
+    if (rc == 0)
+        rc = buf_printf(&out, "%s\n", look.plain);
+    if (rc == 0)
+        rc = chances_table(&out, &look, t, list, n, NULL);
+    progress_wipe();
+    if (rc == 0)
+        pager_show(out.data, out.n);
+    buf_release(&head);
+    buf_release(&out);
+    return rc;
+}
+
+int cmd_next(struct repl *r, const struct call *c)
+{
+    const int V = r->model->config.n_vocab;
+    const char *text = c->text;
+    struct prompt p = {0};
+    int rc = take_count(r, &text), max = r->options.settings.call.top;
+    max = max == 0 ? NEXT_SHOWN : max;
+    max = max < V ? max : V;
+    float *logits = mem_array((size_t)V, sizeof *logits);
+    struct alternative *list = mem_array((size_t)max, sizeof *list);
+    if (rc == 0 && (logits == NULL || list == NULL))
+        rc = ERR_NOMEM;
+    if (rc == 0)
+        rc = repl_ready(r, 1);
+    if (rc == 0)
+        rc = read_next(r, &p, logits, text);
+    if (rc == 0)
+        rc = show_next(r, &p, logits, list, max);
+    progress_wipe();
+    prompt_release(&p);
+    mem_free(logits);
+    mem_free(list);
+    return rc;
+}

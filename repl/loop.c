@@ -1,13 +1,12 @@
 #include "repl/loop.h"
 
 #include "model/base/mem.h"
-#include "model/base/par.h"
 #include "model/base/progress.h"
-#include "model/kernels/kernels.h"
 #include "repl/commands/commands.h"
 #include "repl/commands/complete.h"
 #include "repl/commands/plain_words.h"
 #include "repl/session/answer.h"
+#include "repl/session/model_line.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/line.h"
 #include "repl/terminal/progress.h"
@@ -20,20 +19,11 @@
 
 static int format_greeting(const struct repl *r, struct buf *out)
 {
-    if (r->model == NULL)
-        return buf_str(out,
-                       "no model yet: :load PATH opens one, :load random:gpt2 makes one to try\n");
-    int rc = term_visible(out, r->model->name, strlen(r->model->name));
-    if (rc == 0)
-        rc = buf_printf(
-            out, "%s, %.1fM parameters, %s, %d threads, %s\n%s",
-            r->model->adapter != NULL ? " with an adapter" : "",
-            (double)config_params(&r->model->config) / 1e6,
-            dtype_short_name(r->model->params.dtype), par_threads(), kernels_name(),
-            repl_names_model(r) ? "" : "it tells stories: try Once upon a time, or My name is\n");
-    return rc != 0 ? rc
-                   : buf_str(out, ":help lists the commands, :load PATH opens another model, "
-                                  "Ctrl-D leaves\n");
+    int rc = r->model != NULL
+                 ? model_line_format(r, out)
+                 : buf_str(out, "no model yet: :load PATH opens one, :load random:gpt2 makes one "
+                                "to try\n");
+    return rc == 0 ? buf_str(out, ":help lists the commands, Ctrl-D leaves\n") : rc;
 }
 
 static void print_greeting(const struct repl *r)

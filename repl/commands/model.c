@@ -10,6 +10,7 @@
 #include "repl/terminal/progress.h"
 #include "repl/session/lora.h"
 #include "repl/session/model_hint.h"
+#include "repl/session/model_line.h"
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/term.h"
@@ -45,6 +46,16 @@ static void show_memory(const struct tokenizer *t)
     show_bytes("peak memory", u.peak);
 }
 
+static int show_loaded(const struct repl *r)
+{
+    struct buf text = {0};
+    int rc = model_line_format(r, &text);
+    if (rc == 0)
+        wrap_lines(stdout, "", buf_text(&text));
+    buf_release(&text);
+    return rc;
+}
+
 int cmd_load(struct repl *r, const struct call *c)
 {
     const char *path = c->n > 0 ? c->words[0] : r->options.settings.device.model;
@@ -65,7 +76,7 @@ int cmd_load(struct repl *r, const struct call *c)
         printf("%s[stopped; %s]%s\n", term_dim(stdout),
                r->model != NULL ? "the model from before stays" : "no model is loaded",
                term_plain(stdout));
-    return rc == 0 ? cmd_model(r, c) : rc;
+    return rc == 0 ? show_loaded(r) : rc;
 }
 
 int cmd_model(struct repl *r, const struct call *c)

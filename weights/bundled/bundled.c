@@ -54,3 +54,8 @@ bool bundled_is_name(const char *path)
 {
     return strcmp(path, BUNDLED_NAME) == 0;
 }
+
+const char *bundled_hint(void)
+{
+    return "This model tells children's stories. Try \"Once upon a time\".";
+}

@@ -15,5 +15,7 @@ bool bundled_is_name(const char *path);
 int bundled_path(char **out);
 /* Whether it is in one. */
 bool bundled_exists(void);
+/* A sentence on what it is for and what to try. */
+const char *bundled_hint(void);
 
 #endif

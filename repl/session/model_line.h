@@ -1,0 +1,12 @@
+#ifndef PRATTLE_REPL_SESSION_MODEL_LINE_H
+#define PRATTLE_REPL_SESSION_MODEL_LINE_H
+/*
+ * The model in memory in a line, as the program's start and :load show it.
+ */
+#include "repl/session/repl.h"
+
+/* "bundled, 7.1M parameters, fp16, 2 threads, avx512", and of the model that ships a second line
+ * with what to try; appended to out. Needs a model. */
+int model_line_format(const struct repl *r, struct buf *out);
+
+#endif

@@ -77,6 +77,25 @@ static bool is_short(double x)
     return strtod(text, NULL) == x || (float)strtod(text, NULL) == (float)x;
 }
 
+/* As people write it: 1e6, not 1e+06. Returns text. */
+static const char *shorten_exponent(char *text)
+{
+    char *e = strstr(text, "e+");
+    if (e != NULL) {
+        const char *power = e + 2 + strspn(e + 2, "0");
+        memmove(e + 1, power, strlen(power) + 1);
+    }
+    return text;
+}
+
+static int number_range(const struct setting *s, struct buf *out)
+{
+    char min[40], max[40];
+    snprintf(min, sizeof min, "%g", s->min);
+    snprintf(max, sizeof max, "%.*g", is_short(s->max) ? 6 : 8, s->max);
+    return buf_printf(out, "%s to %s", shorten_exponent(min), shorten_exponent(max));
+}
+
 int setting_range(const struct setting *s, struct buf *out)
 {
     switch (s->type) {
@@ -87,7 +106,7 @@ int setting_range(const struct setting *s, struct buf *out)
         return buf_printf(out, "%.0f to %.0f", s->min, s->max);
     case SETTING_FLOAT:
     case SETTING_DOUBLE:
-        return buf_printf(out, is_short(s->max) ? "%g to %g" : "%g to %.8g", s->min, s->max);
+        return number_range(s, out);
     case SETTING_UINT64:
         return buf_printf(out, "0 to %" PRIu64, UINT64_MAX);
     case SETTING_CHOICE:
@@ -213,7 +232,11 @@ static int format_number(struct buf *out, double v, bool narrow)
     char text[DECIMAL_BYTES];
     if (v == floor(v) && fabs(v) < 1e6)
         return buf_printf(out, "%.0f", v);
-    return buf_str(out, narrow ? decimal_of_float(text, (float)v) : decimal_of_double(text, v));
+    if (narrow)
+        decimal_of_float(text, (float)v);
+    else
+        decimal_of_double(text, v);
+    return buf_str(out, shorten_exponent(text));
 }
 
 int setting_format(const struct setting *s, const void *base, struct buf *out)

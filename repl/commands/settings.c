@@ -1,6 +1,8 @@
 /* :set :reset */
 #include "repl/commands/commands.h"
 
+#include "repl/commands/settings_list.h"
+
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -11,48 +13,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Text values as they would have to be typed. */
-static int value_text(struct buf *out, const struct repl *r, const struct setting *o)
-{
-    struct buf plain = {0};
-    int rc = setting_format(o, &r->options.settings, &plain);
-    bool quote = rc == 0 && (plain.n == 0 || strpbrk(plain.data, " \t\n") != NULL);
-    if (rc == 0 && quote)
-        rc = buf_char(out, '"');
-    if (rc == 0)
-        rc = term_visible(out, buf_text(&plain), plain.n);
-    if (rc == 0 && quote)
-        rc = buf_char(out, '"');
-    buf_release(&plain);
-    return rc;
-}
-
-static void show_all(const struct repl *r)
-{
-    const char *group = "";
-    const struct setting *o;
-    int width = term_width(stdout);
-    for (int i = 0; (o = option_at(i)) != NULL; i++) {
-        if (o->call_only || o->type == SETTING_SHORTHAND)
-            continue;
-        if (strcmp(group, o->group) != 0)
-            printf("%s%s%s\n", term_bold(stdout), group = o->group, term_plain(stdout));
-        struct buf value = {0};
-        enum origin origin = options_origin(&r->options, o);
-        value_text(&value, r, o);
-        bool dim = origin == ORIGIN_BUILT_IN;
-        /* Long values lose their tail, so that what changed them stays in sight. */
-        int room = width - 24 - 16 > 12 ? width - 24 - 16 : 12;
-        int columns = term_columns(buf_text(&value), value.n);
-        bool cut = columns > room;
-        size_t fits = cut ? term_fit(buf_text(&value), value.n, room - 3) : value.n;
-        printf("  %-20s  %.*s%s%*s  %s%s%s\n", o->name, (int)fits, buf_text(&value),
-               cut ? "..." : "", columns < 16 ? 16 - columns : 0, "", dim ? term_dim(stdout) : "",
-               origin_name(origin), dim ? term_plain(stdout) : "");
-        buf_release(&value);
-    }
-}
 
 /* ":set, over 40 of settings.yaml line 3": who gave a value, and what of the user's it hides. */
 static int origin_text(struct buf *out, const struct options *o, const struct setting *row)
@@ -72,7 +32,7 @@ static int origin_text(struct buf *out, const struct options *o, const struct se
 static void show_one(const struct repl *r, const struct setting *o)
 {
     struct buf value = {0}, range = {0}, origin = {0};
-    value_text(&value, r, o);
+    settings_list_value(&value, &r->options, o);
     setting_range(o, &range);
     origin_text(&origin, &r->options, o);
     printf("%s %s  %s(%s; %s)\n%s: %s%s\n", o->name, buf_text(&value), term_dim(stdout),
@@ -160,10 +120,16 @@ int cmd_set(struct repl *r, const struct call *c)
     const char *text = c->text + strspn(c->text, " \t\n");
     size_t n = strcspn(text, " \t\n=");
     if (n == 0) {
-        show_all(r);
+        settings_list_show(&r->options, NULL);
         return 0;
     }
     char *name = mem_sprintf("%.*s", (int)n, text);
+    const bool alone = text[n + strspn(text + n, " \t\n")] == '\0';
+    if (name != NULL && alone && option_find(name) == NULL &&
+        settings_list_show(&r->options, name)) {
+        mem_free(name);
+        return 0;
+    }
     int rc = name == NULL ? ERR_NOMEM : option_settable(&o, name);
     if (rc == ERR_MISSING)
         rc = refuse_name(r, name);

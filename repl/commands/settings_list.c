@@ -1,0 +1,148 @@
+/*
+ * In a wide terminal a setting is a row of columns; in a narrow one range and meaning go into a
+ * second line. A text has no range worth a column: its value takes that place too.
+ */
+#include "repl/commands/settings_list.h"
+
+#include "repl/commands/help_lists.h"
+#include "repl/terminal/term.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME = 20, VALUE = 7, RANGE = 15, NARROW = 64 };
+static const double UNBOUNDED = 9e15; /* a whole number's limit that nobody meets */
+
+int settings_list_value(struct buf *out, const struct options *o, const struct setting *row)
+{
+    struct buf plain = {0};
+    int rc = setting_format(row, &o->settings, &plain);
+    bool quote = rc == 0 && (plain.n == 0 || strpbrk(plain.data, " \t\n") != NULL);
+    if (rc == 0 && quote)
+        rc = buf_char(out, '"');
+    if (rc == 0)
+        rc = term_visible(out, buf_text(&plain), plain.n);
+    if (rc == 0 && quote)
+        rc = buf_char(out, '"');
+    buf_release(&plain);
+    return rc;
+}
+
+static bool is_text(const struct setting *row)
+{
+    return row->type == SETTING_STRING || row->type == SETTING_PATH;
+}
+
+static int list_range(struct buf *out, const struct setting *row)
+{
+    const bool whole = row->type == SETTING_INT64 || row->type == SETTING_UINT64;
+    if (is_text(row))
+        return 0;
+    return whole && row->max > UNBOUNDED ? buf_printf(out, "%.0f or more", row->min)
+                                         : setting_range(row, out);
+}
+
+/* As much of text as so many columns take, cut at a word; returns the columns it took. */
+static int print_cut(const struct buf *text, int room)
+{
+    const char *s = buf_text(text);
+    if (term_columns(s, text->n) <= room) {
+        fputs(s, stdout);
+        return term_columns(s, text->n);
+    }
+    size_t fits = term_fit(s, text->n, room - 3), word = fits;
+    while (word > 0 && s[word] != ' ')
+        word--;
+    fits = word > 0 ? word : fits;
+    while (fits > 0 && strchr(" ,;:", s[fits - 1]) != NULL)
+        fits--;
+    printf("%.*s...", (int)fits, s);
+    return term_columns(s, fits) + 3;
+}
+
+struct list_row {
+    struct buf value, range, meaning;
+};
+
+static int fill_row(struct list_row *l, const struct options *o, const struct setting *row)
+{
+    const enum origin origin = options_origin(o, row);
+    int rc = settings_list_value(&l->value, o, row);
+    if (rc == 0)
+        rc = list_range(&l->range, row);
+    if (rc == 0 && origin != ORIGIN_BUILT_IN)
+        rc = buf_printf(&l->meaning, "[%s] ", origin_name(origin));
+    return rc == 0 ? buf_str(&l->meaning, row->help) : rc;
+}
+
+static void release_row(struct list_row *l)
+{
+    buf_release(&l->value);
+    buf_release(&l->range);
+    buf_release(&l->meaning);
+}
+
+/* Returns the columns it took. */
+static int print_value(const struct list_row *l, int room)
+{
+    const int columns = term_columns(buf_text(&l->value), l->value.n);
+    const int before = columns < VALUE ? VALUE - columns : 0;
+    printf("%*s", before, "");
+    return before + print_cut(&l->value, room);
+}
+
+static void print_wide(const struct setting *row, const struct list_row *l, int width)
+{
+    const int value = is_text(row) ? VALUE + 2 + RANGE : VALUE;
+    printf("  %-*s ", NAME, row->name);
+    int at = print_value(l, value);
+    fputs(term_dim(stdout), stdout);
+    if (!is_text(row)) {
+        fputs("  ", stdout);
+        at += 2 + print_cut(&l->range, RANGE);
+    }
+    printf("%*s", VALUE + 2 + RANGE - at + 2, "");
+    print_cut(&l->meaning, width - (2 + NAME + 1 + VALUE + 2 + RANGE + 2));
+    printf("%s\n", term_plain(stdout));
+}
+
+static void print_narrow(const struct setting *row, const struct list_row *l, int width)
+{
+    struct buf second = {0};
+    printf("  %-*s ", NAME, row->name);
+    print_value(l, is_text(row) ? width - (2 + NAME + 1) : VALUE);
+    printf("\n    %s", term_dim(stdout));
+    if (buf_printf(&second, "%s%s%s", buf_text(&l->range), l->range.n > 0 ? "; " : "",
+                   buf_text(&l->meaning)) == 0)
+        print_cut(&second, width - 4);
+    printf("%s\n", term_plain(stdout));
+    buf_release(&second);
+}
+
+static void print_setting(const struct options *o, const struct setting *row)
+{
+    const int width = term_width(stdout) - 1;
+    struct list_row l = {0};
+    if (fill_row(&l, o, row) == 0)
+        (width < NARROW ? print_narrow : print_wide)(row, &l, width);
+    release_row(&l);
+}
+
+bool settings_list_show(const struct options *o, const char *group)
+{
+    const char *heading = "";
+    const struct setting *row;
+    bool any = false;
+    for (int i = 0; (row = option_at(i)) != NULL; i++) {
+        char word[32];
+        help_group_word(word, sizeof word, row->group);
+        if (row->call_only || row->type == SETTING_SHORTHAND ||
+            (group != NULL && strcmp(word, group) != 0))
+            continue;
+        if (strcmp(heading, row->group) != 0)
+            printf("%s%s%s\n", term_bold(stdout), heading = row->group, term_plain(stdout));
+        print_setting(o, row);
+        any = true;
+    }
+    return any;
+}

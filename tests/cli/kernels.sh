@@ -11,7 +11,7 @@ has_flags() { local f; for f; do [[ $flags == *" $f "* ]] || return 1; done; }
 under() {
     local log=$TMPDIR/log summary
     rm -rf "$TMPDIR/work" && mkdir "$TMPDIR/work"
-    env -u ONLY "$2" TMPDIR="$TMPDIR/work" tests/run release "$DATA" >"$log" 2>&1 </dev/null
+    env -u ONLY PATIENCE=8 "$2" TMPDIR="$TMPDIR/work" tests/run release "$DATA" >"$log" 2>&1 </dev/null
     summary=$(tail -n 1 "$log")
     has "$1: all tests are run" "tests/cli/train.sh" "$(cat "$log")"
     is "$1: $summary" "0 failed" "$(grep -A 8 '^not ok' "$log")${summary#*passed, }"

@@ -47,7 +47,7 @@
 #include <unistd.h>
 
 enum { MAX_OUTPUT = 4 << 20, MAX_NEVER = 32 };
-static const double PATIENCE_S = 60;
+static double patience_s = 60; /* times PATIENCE of the environment, as tests/run has it */
 
 static char raw[MAX_OUTPUT], seen[MAX_OUTPUT]; /* as it came; visible text */
 static size_t n_raw, n_seen, raw_at, seen_at;  /* matched so far */
@@ -187,7 +187,7 @@ static void expect(const char *kind, char *text)
 {
     char *shown = strdup(text);
     size_t n = kind[0] == 'r' ? unescape(text) : strlen(text);
-    double end = clock_s() + PATIENCE_S;
+    double end = clock_s() + patience_s;
     bool ok;
     while (!(ok = match(kind, text, n)) && clock_s() < end && take(0.05))
         ;
@@ -235,7 +235,7 @@ static void paste(size_t n)
     for (size_t i = 0; i < n; i++)
         bytes[6 + i] = "lorem ipsum dolor\n"[i % 18];
     memcpy(bytes + 6 + n, "\033[201~", 6);
-    double end = clock_s() + PATIENCE_S;
+    double end = clock_s() + patience_s;
     for (size_t at = 0; at < n + 12 && terminal >= 0 && clock_s() < end;) {
         size_t left = n + 12 - at;
         ssize_t w = write(terminal, bytes + at, left < 4096 ? left : 4096);
@@ -282,7 +282,7 @@ static bool reads_keys(void)
 
 static void await_exit(const char *wanted)
 {
-    double end = clock_s() + PATIENCE_S;
+    double end = clock_s() + patience_s;
     pid_t done = 0;
     while ((done = waitpid(program, &status, WNOHANG)) == 0 && clock_s() < end)
         take(0.05);
@@ -332,7 +332,7 @@ static void play(char *verb, char *rest)
         for (double end = clock_s() + atof(rest); clock_s() < end && take(0.05);)
             ;
     } else if (strcmp(verb, "prompt") == 0) {
-        for (double end = clock_s() + PATIENCE_S; !reads_keys() && clock_s() < end;)
+        for (double end = clock_s() + patience_s; !reads_keys() && clock_s() < end;)
             take(0.02);
     } else if (strcmp(verb, "exit") == 0) {
         await_exit(rest);
@@ -349,6 +349,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s FILE\n", argv[0]);
         return 2;
     }
+    const char *patience = getenv("PATIENCE");
+    patience_s *= patience != NULL && atof(patience) > 0 ? atof(patience) : 1;
     setenv("TERM", "xterm-256color", 0);
     signal(SIGPIPE, SIG_IGN);
     char *line = NULL;

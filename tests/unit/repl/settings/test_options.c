@@ -78,9 +78,9 @@ static void ranges_hold(void **state)
     for (int i = 0; (r = option_at(i)) != NULL; i++) {
         if (!is_number(r))
             continue;
-        char text[64], bounds[128];
-        snprintf(bounds, sizeof bounds, r->type == SETTING_FLOAT ? "%g to %g" : "%.0f to %.0f",
-                 r->min, r->max);
+        char text[64];
+        struct buf bounds = {0};
+        assert_ok(setting_range(r, &bounds));
         for (int high = 0; high < 2; high++) {
             snprintf(text, sizeof text, "%.17g", high ? r->max : r->min);
             assert_ok(option_parse(r, &o->settings, text));
@@ -93,9 +93,10 @@ static void ranges_hold(void **state)
             }
             double beyond = high ? r->max * 2 + 1 : r->min - 1;
             snprintf(text, sizeof text, "%.17g", beyond);
-            assert_fails(option_parse(r, &o->settings, text), ERR_RANGE, bounds);
+            assert_fails(option_parse(r, &o->settings, text), ERR_RANGE, buf_text(&bounds));
             assert_true(strncmp(err_text(), r->name, strlen(r->name)) == 0);
         }
+        buf_release(&bounds);
         options_set(o, r, ORIGIN_SET, NULL);
         options_clear(o, ORIGIN_SET);
         set(o, r->name, ORIGIN_SET, settings_store_text(&o->store, ORIGIN_BUILT_IN, r));

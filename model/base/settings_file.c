@@ -12,7 +12,7 @@ struct reading {
     struct settings_store store;
     void *values;
     char **texts;   /* [rows], owned; of rows given */
-    char **sources; /* [rows], owned; where they are, NULL where the text is derived */
+    char **sources; /* [rows], owned; where they are, of derived text only the label */
     bool *seen;     /* [rows] */
 };
 
@@ -65,7 +65,8 @@ static int take_value(struct reading *r, const struct yaml_pair *p)
     char **text = &r->texts[row - t->rows], **source = &r->sources[row - t->rows];
     if ((*text = mem_strdup(p->text)) == NULL)
         return ERR_NOMEM;
-    return !r->from->derived && (*source = mem_strdup(p->place)) == NULL ? ERR_NOMEM : 0;
+    *source = mem_strdup(r->from->derived ? r->from->label : p->place);
+    return *source == NULL ? ERR_NOMEM : 0;
 }
 
 static int take_pair(void *user, const struct yaml_pair *p)

@@ -14,9 +14,11 @@ const char *origin_name(enum origin o)
         [ORIGIN_USER_FILE] = "settings file",
         [ORIGIN_MODEL] = "model",
         [ORIGIN_CHECKPOINT] = "checkpoint",
+        [ORIGIN_LEFT_OUT] = "a file's left out",
         [ORIGIN_COMMAND_LINE] = "command line",
         [ORIGIN_SET] = ":set",
         [ORIGIN_CALL] = "this command",
+        [ORIGIN_LINE] = "this line",
     };
     return names[o];
 }
@@ -178,6 +180,11 @@ const char *settings_store_source(const struct settings_store *s, int layer,
     return s->layers[layer].sources[row_index(s, row)];
 }
 
+static bool is_of_file(enum origin o)
+{
+    return o == ORIGIN_FILE || o == ORIGIN_USER_FILE || o == ORIGIN_MODEL || o == ORIGIN_LEFT_OUT;
+}
+
 int settings_store_blame(const struct settings_store *s, const struct setting *const *rows)
 {
     const char *before = "";
@@ -188,7 +195,7 @@ int settings_store_blame(const struct settings_store *s, const struct setting *c
         const int layer = settings_store_layer(s, *rows);
         const enum origin origin = s->layers[layer].origin;
         const char *source = settings_store_source(s, layer, *rows);
-        in_file |= source != NULL && (origin == ORIGIN_FILE || origin == ORIGIN_USER_FILE);
+        in_file |= source != NULL && is_of_file(origin);
         if (source != NULL && strcmp(source, before) != 0)
             rc = buf_printf(&where, "%s%s", where.n > 0 ? " and " : "", before = source);
     }

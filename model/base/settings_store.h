@@ -15,9 +15,11 @@ enum origin {
     ORIGIN_USER_FILE, /* the user's settings.yaml */
     ORIGIN_MODEL,
     ORIGIN_CHECKPOINT,
+    ORIGIN_LEFT_OUT, /* what holds in place of a file's value that something excludes */
     ORIGIN_COMMAND_LINE,
     ORIGIN_SET,
     ORIGIN_CALL, /* an option of one command: gone after it */
+    ORIGIN_LINE, /* a member of one line of JSON: gone after it */
     N_ORIGINS
 };
 /* "built in", "command line", ":set". */

@@ -7,12 +7,28 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "repl/session/repl.h"
+#include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* "built in; 4 of generation_config.json is left out" */
+static int left_out_text(struct buf *out, const struct options *o, const struct setting *row)
+{
+    const struct settings_store *s = &o->store;
+    const char *below = settings_store_source(s, ORIGIN_LEFT_OUT, row);
+    const int from =
+        settings_store_text(s, ORIGIN_MODEL, row) != NULL ? ORIGIN_MODEL : ORIGIN_USER_FILE;
+    const char *source = settings_store_source(s, from, row);
+    char shown[80];
+    return buf_printf(out, "%s; %s of %s is left out",
+                      below == NULL ? origin_name(ORIGIN_BUILT_IN) : below,
+                      file_show(shown, sizeof shown, settings_store_text(s, from, row)),
+                      source == NULL ? "a file" : source);
+}
 
 /* ":set, over 40 of settings.yaml line 3": who gave a value, and what of the user's it hides. */
 static int origin_text(struct buf *out, const struct options *o, const struct setting *row)
@@ -21,6 +37,8 @@ static int origin_text(struct buf *out, const struct options *o, const struct se
     const char *source = settings_store_source(&o->store, (int)ORIGIN_USER_FILE, row);
     const char *hidden = settings_store_text(&o->store, (int)ORIGIN_USER_FILE, row);
     char shown[80];
+    if (origin == ORIGIN_LEFT_OUT)
+        return left_out_text(out, o, row);
     if (source == NULL)
         return buf_str(out, origin_name(origin));
     if (origin == ORIGIN_USER_FILE)
@@ -91,7 +109,7 @@ static int change_setting(struct repl *r, const struct setting *o, const char *t
         options_set(&r->options, o, ORIGIN_SET, had ? buf_text(&before) : NULL);
     }
     buf_release(&before);
-    return rc;
+    return rc == 0 ? options_say_left_out(&r->options, progress_warn) : rc;
 }
 
 /* ERR_MISSING, as set: a name that is none of the program's may be one of a run's. */
@@ -108,8 +126,10 @@ static int refuse_name(const struct repl *r, const char *name)
         err_set(rc, "%s is a setting of training: `:train %s=VALUE` goes on with the run under it",
                 row->name, row->name);
     else
-        err_set(rc, "%s is a setting of training: `:train finetune data=FILE %s=VALUE` begins a run "
-                    "with it", row->name, row->name);
+        err_set(rc,
+                "%s is a setting of training: `:train finetune data=FILE %s=VALUE` begins a run "
+                "with it",
+                row->name, row->name);
     mem_free(why);
     return rc;
 }

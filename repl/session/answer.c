@@ -161,7 +161,7 @@ static int begin_turn(struct repl *r, struct turn **out, struct prompt *p, bool 
     if (rc == 0 && !r->interactive)
         rc = answer_check_form(&s->batch);
     if (rc == 0)
-        rc = options_check_answers(&r->options);
+        rc = options_check_answers(&r->options, progress_warn);
     if (rc == 0)
         rc = repl_ready(r, generate_texts(&s->generate, &s->sampler));
     if (rc != 0)
@@ -310,7 +310,7 @@ int answer_again(struct repl *r)
     const struct ids *text = &r->sequence.ids;
     struct ids before = {0};
     struct prompt p = {0};
-    int rc = options_check_answers(&r->options);
+    int rc = options_check_answers(&r->options, progress_warn);
     if (rc == 0)
         rc = repl_ready(r, generate_texts(&now->generate, &now->sampler));
     if (rc == 0)

@@ -119,7 +119,8 @@ static int make_job(struct lines *l, struct job *j, const char *line, size_t n)
         j->json.n = n;
         return 0;
     }
-    if ((j->rc = json_line_prompt(&j->json, line, n, l->settings)) == 0)
+    if ((j->rc = json_line_prompt(&j->json, line, n, &l->repl->options, l->settings->sampler.seed,
+                                  progress_warn)) == 0)
         return 0;
     j->sentence = mem_strdup(err_text());
     return j->sentence == NULL ? ERR_NOMEM : 0;
@@ -301,7 +302,7 @@ static int run_lines(struct repl *r, struct lines *l, const struct settings *s)
                                             .want_logprobs =
                                                 s->batch.jsonl || *s->talk.save_samples != '\0',
                                             .user = l};
-    int rc = options_check_answers(&r->options);
+    int rc = options_check_answers(&r->options, progress_warn);
     int texts = generate_texts(&s->generate, &s->sampler), size = s->batch.batch_size;
     if (rc == 0)
         rc = repl_ready(r, texts > size ? texts : size);

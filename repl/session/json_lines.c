@@ -93,11 +93,10 @@ static int put_value(struct buf *out, json_t *value)
     return put_scalar(out, value);
 }
 
-static int take_setting(struct settings *s, const char *name, json_t *value)
+static int take_setting(struct options *o, const char *name, json_t *value)
 {
     const struct setting *row;
     struct buf text = {0};
-    bool on = true;
     int rc = option_settable(&row, name);
     if (rc != 0)
         return rc;
@@ -111,10 +110,8 @@ static int take_setting(struct settings *s, const char *name, json_t *value)
         rc = put_value(&text, value);
     if (rc != 0)
         rc = err_set(rc, "%s %s", row->name, err_text());
-    if (rc == 0 && shorthand)
-        rc = setting_switch(row, buf_text(&text), &on);
-    if (rc == 0 && on)
-        rc = option_parse(row, s, buf_text(&text));
+    if (rc == 0)
+        rc = options_set(o, row, ORIGIN_LINE, buf_text(&text));
     buf_release(&text);
     return rc;
 }
@@ -125,7 +122,7 @@ static bool says_draw(const char *name)
     return row != NULL && row->draws;
 }
 
-static int take_members(struct json_prompt *p, json_t *object)
+static int take_members(struct json_prompt *p, struct options *o, json_t *object)
 {
     const char *name;
     json_t *value;
@@ -143,8 +140,7 @@ static int take_members(struct json_prompt *p, json_t *object)
             rc = take_ids(&p->ids, value);
         } else if (strcmp(name, "logprobs") != 0 || !json_is_boolean(value)) {
             /* The letter n is max_new_tokens on a command line alone. */
-            rc = take_setting(&p->settings, strcmp(name, "n") == 0 ? "num_return_sequences" : name,
-                              value);
+            rc = take_setting(o, strcmp(name, "n") == 0 ? "num_return_sequences" : name, value);
             p->own_draw |= says_draw(name);
         }
         if (rc != 0)
@@ -156,24 +152,34 @@ static int take_members(struct json_prompt *p, json_t *object)
                    : err_set(ERR_MISSING, "there is no \"prompt\" in this line");
     if (p->text != NULL && p->ids.n > 0)
         return err_set(ERR_FORMAT, "prompt and ids in one line: give one of them");
-    if (p->settings.sampler.seed == 0)
-        p->settings.sampler.seed = rng_fresh_seed();
-    return generate_config_check(&p->settings.generate, &p->settings.sampler);
+    return 0;
 }
 
-int json_line_prompt(struct json_prompt *out, const char *line, size_t n,
-                     const struct settings *base)
+/* As they are with the line's. */
+static int copy_settings(struct json_prompt *p, const struct options *o, uint64_t seed)
+{
+    struct sampler_config *c = &p->settings.sampler;
+    const int rc = settings_copy(&p->settings, &o->settings);
+    if (rc == 0 && c->seed == 0)
+        c->seed = options_origin(o, option_find("seed")) == ORIGIN_LINE ? rng_fresh_seed() : seed;
+    return rc;
+}
+
+int json_line_prompt(struct json_prompt *out, const char *line, size_t n, struct options *base,
+                     uint64_t seed, void (*tell)(const char *sentence))
 {
     *out = (struct json_prompt){0};
-    int rc = settings_copy(&out->settings, base);
-    if (rc != 0)
-        return rc;
     json_t *root = NULL;
-    rc = json_read_line(&root, line, n);
+    int rc = json_read_line(&root, line, n);
     if (rc == 0 && !json_is_object(root))
         rc = err_set(ERR_FORMAT, "expected an object, as {\"prompt\": \"My name is\"}");
     if (rc == 0)
-        rc = take_members(out, root);
+        rc = take_members(out, base, root);
+    if (rc == 0)
+        rc = options_check_answers(base, tell);
+    if (rc == 0)
+        rc = copy_settings(out, base, seed);
+    options_clear(base, ORIGIN_LINE);
     json_decref(root);
     return rc;
 }

@@ -8,7 +8,9 @@
 
 /*
  * {"prompt": "...", "temperature": 0.5, ...}: the prompt, and settings over those of
- * `base` in `out` (a fresh copy, to be released also on failure). "ids" may stand in
+ * `base` in `out` (a fresh copy, to be released also on failure; base is then as before). Where
+ * neither says a seed it is `seed`; a value of a file that the line excludes is told of, as
+ * options_check_answers does. "ids" may stand in
  * place of the prompt. As in OpenAI's completions "n" is num_return_sequences and "logprobs" is
  * top_logprobs; true or false, as in its chat, changes nothing. ERR_*: a sentence about this line;
  * a member that is no per-line setting is refused.
@@ -21,7 +23,7 @@ struct json_prompt {
     bool own_draw; /* the line says which seed or draw: its place does not count */
 };
 int json_line_prompt(struct json_prompt *out, const char *line, size_t n,
-                     const struct settings *base);
+                     struct options *base, uint64_t seed, void (*tell)(const char *sentence));
 void json_prompt_release(struct json_prompt *p);
 
 /*

@@ -2,7 +2,8 @@
 #define PRATTLE_REPL_SETTINGS_OPTIONS_H
 /*
  * The settings in force, and who gave them. A setting may be given in several places; the later
- * origin wins, and what it hides comes back when it is taken away.
+ * origin wins, and what it hides comes back when it is taken away. A value of a file never excludes
+ * what the user asked for, nor a model's what the user's file has: it is left out for as long.
  */
 #include "model/base/settings_file.h"
 #include "model/base/settings_words.h"
@@ -11,6 +12,7 @@
 struct options {
     struct settings settings;    /* in force */
     struct settings_store store; /* a layer for each origin, which is its number */
+    bool *told;                  /* [rows]: that a file's value is left out was said */
 };
 int options_init(struct options *o);
 void options_release(struct options *o);
@@ -23,8 +25,10 @@ enum origin options_origin(const struct options *o, const struct setting *row);
 /* The last error is about the value in force of row; NULL: of the setting that its sentence begins
  * with, if with one. As settings_store_blame. */
 int options_blame(const struct options *o, const struct setting *row);
-/* generate_config_check of the settings in force. */
-int options_check_answers(const struct options *o);
+/* Tell of the values of files that are left out, of each once for a model. */
+int options_say_left_out(struct options *o, void (*tell)(const char *sentence));
+/* That, and generate_config_check of the settings in force. */
+int options_check_answers(struct options *o, void (*tell)(const char *sentence));
 /* As settings_take_options. */
 int options_take(struct options *o, enum origin origin, char **words, int *n);
 

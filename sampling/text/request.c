@@ -43,29 +43,40 @@ static bool is_contrastive(const struct generate_config *g)
     return g->penalty_alpha > 0;
 }
 
-int generate_config_odds(struct generate_odds *out, const struct generate_config *g,
+static const struct generate_odds two_searches = {"penalty_alpha", "num_beams"},
+                                  too_few_beams = {"num_return_sequences", "num_beams"},
+                                  no_candidates = {"penalty_alpha", "top_k"};
+
+const struct generate_odds *generate_config_odds(const struct generate_config *g,
+                                                 const struct sampler_config *c)
+{
+    if (g->num_beams > 1 && is_contrastive(g))
+        return &two_searches;
+    if (g->num_beams > 1 && g->num_return_sequences > g->num_beams)
+        return &too_few_beams;
+    if (is_contrastive(g) && (c->top_k < 2 || c->top_k > FORWARD_MAX_ROWS))
+        return &no_candidates;
+    return NULL;
+}
+
+int generate_odds_refuse(const struct generate_odds *odds, const struct generate_config *g,
                          const struct sampler_config *c)
 {
-    *out = (struct generate_odds){"penalty_alpha", "num_beams"};
-    if (g->num_beams > 1 && is_contrastive(g))
+    if (odds == &two_searches)
         return err_set(ERR_RANGE,
                        "num_beams is %d and penalty_alpha is %g: beam search and contrastive "
                        "search exclude each other",
                        g->num_beams, (double)g->penalty_alpha);
-    out->yields = "num_return_sequences";
-    if (g->num_beams > 1 && g->num_return_sequences > g->num_beams)
+    if (odds == &too_few_beams)
         return err_set(ERR_RANGE, "num_return_sequences is %d, must be 1 to num_beams, %d",
                        g->num_return_sequences, g->num_beams);
-    *out = (struct generate_odds){"penalty_alpha", "top_k"};
-    if (is_contrastive(g) && (c->top_k < 2 || c->top_k > FORWARD_MAX_ROWS))
-        return err_set(ERR_RANGE, "top_k is %d, must be 2 to %d for contrastive search", c->top_k,
-                       FORWARD_MAX_ROWS);
-    return 0;
+    return err_set(ERR_RANGE, "top_k is %d, must be 2 to %d for contrastive search", c->top_k,
+                   FORWARD_MAX_ROWS);
 }
 
 int generate_config_check(const struct generate_config *g, const struct sampler_config *c)
 {
-    struct generate_odds odds;
+    const struct generate_odds *odds = generate_config_odds(g, c);
     int rc;
     if ((rc = in_range("max_new_tokens", g->max_new_tokens, 0, 1000000)) != 0 ||
         (rc = in_range("device_iterations", g->device_iterations, 1, 1000000)) != 0 ||
@@ -76,7 +87,7 @@ int generate_config_check(const struct generate_config *g, const struct sampler_
                        EARLY_STOPPING_NEVER)) != 0 ||
         (rc = in_range_float("length_penalty", g->length_penalty, -100, 100)) != 0 ||
         (rc = in_range_float("penalty_alpha", g->penalty_alpha, 0, 1)) != 0 ||
-        (rc = generate_config_odds(&odds, g, c)) != 0)
+        (rc = odds == NULL ? 0 : generate_odds_refuse(odds, g, c)) != 0)
         return rc;
     if ((rc = words_check("stop", g->stop)) != 0)
         return rc;

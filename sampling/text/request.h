@@ -32,12 +32,15 @@ struct generate_config {
 void generate_config_init(struct generate_config *c); /* 128 new tokens, trim, the device loop */
 /* Ranges, and settings that exclude each other; ERR_RANGE names the setting. */
 int generate_config_check(const struct generate_config *g, const struct sampler_config *c);
-/* The last of these alone; *out then names two settings that exclude each other. Where a model
- * brings both, the first gives way, as in transformers: beams come before contrastive search. */
+/* Two settings that exclude each other. Where a model brings both, the first gives way, as in
+ * transformers: beams come before contrastive search. */
 struct generate_odds {
     const char *yields, *to;
 };
-int generate_config_odds(struct generate_odds *out, const struct generate_config *g,
+/* The first two that do, NULL: none; and the sentence about such two, ERR_RANGE. */
+const struct generate_odds *generate_config_odds(const struct generate_config *g,
+                                                 const struct sampler_config *c);
+int generate_odds_refuse(const struct generate_odds *odds, const struct generate_config *g,
                          const struct sampler_config *c);
 /* How many texts one prompt keeps in the engine at once: samples, beams or top_k. */
 int generate_texts(const struct generate_config *g, const struct sampler_config *c);

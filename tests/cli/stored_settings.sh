@@ -19,6 +19,21 @@ has "the user's beams come before it" $'num_beams is 2 and penalty_alpha is 0.6:
     "$(answer '{"penalty_alpha": 0.6, "top_k": 4}' --num-beams 2)"
 has "what the user gave is refused" $'exclude each other\n1' \
     "$(answer '{}' --num-beams 2 --penalty-alpha 0.6 --top-k 4)"
+beams='{"num_beams": 2, "top_k": 4}'
+left='generation_config.json: num_beams is 2 and penalty_alpha is 0.6: beam search and contrastive search exclude each other: num_beams is left out'
+printf '%s' "$beams" >"$M/generation_config.json"
+search='{"prompt": "abc", "penalty_alpha": 0.6, "top_k": 4}'
+lines() { printf '%s\n' "$search" "$search" | "$PRATTLE" "$M" $S --jsonl 2>&1; }
+is "a line of JSON comes before them, and says so once" "prattle: $left" "$(lines | grep -v '"text"')"
+searched=$(lines | grep '"text"')
+is "  and is answered as without them" "$(rm "$M/generation_config.json"; lines)" "$searched"
+printf '%s' "$beams" >"$M/generation_config.json"
+is "  samples too" 3 "$(echo '{"prompt": "a", "n": 3}' | "$PRATTLE" "$M" $S --jsonl 2>/dev/null | grep -o '"ids"' | wc -l)"
+mkdir -p "$XDG_CONFIG_HOME/prattle" && echo 'num_beams: 2' >"$XDG_CONFIG_HOME/prattle/settings.yaml"
+has "so does the command line before the user's file" "settings.yaml line 1: num_beams is 2 and penalty_alpha is 0.6: beam search and contrastive search exclude each other: num_beams is left out" \
+    "$(answer '{}' --penalty-alpha 0.6 --top-k 4)"
+is "  which is answered" 0 "$(answer '{}' --penalty-alpha 0.6 --top-k 4 | tail -n 1)"
+rm "$XDG_CONFIG_HOME/prattle/settings.yaml"
 printf 'num_beams: 2\npenalty_alpha: 0.6\ntop_k: 4\n' >"$M/prattle.yaml"
 has "our own file too" $'prattle: prattle.yaml line 2: num_beams is 2 and penalty_alpha is 0.6' "$(answer '{}')"
 "$PRATTLE" convert "$M" "$M.gguf" >/dev/null 2>&1

@@ -80,7 +80,7 @@ static void read_line(const char *line, size_t n)
     struct options o;
     struct json_prompt p = {0};
     need(options_init(&o) == 0);
-    if (json_line_prompt(&p, line, n, &o.settings) == 0) {
+    if (json_line_prompt(&p, line, n, &o, 1, pass_over) == 0) {
         need((p.text != NULL) != (p.ids.n > 0) || (p.text == NULL && p.ids.n == 0));
         reads_back(&p.settings);
     } else {

@@ -6,6 +6,12 @@
 
 #include <string.h>
 
+static struct buf told;
+static void tell(const char *sentence)
+{
+    assert_ok(buf_printf(&told, "%s\n", sentence));
+}
+
 static void json_lines_are_read(void **state)
 {
     (void)state;
@@ -14,7 +20,7 @@ static void json_lines_are_read(void **state)
     assert_ok(options_init(&o));
     static const char good[] = "{\"prompt\":\"a\\u0000b\",\"top-k\":5,\"temperature\":0.25,"
                                "\"trim\":false,\"stop\":\"x\"}";
-    assert_ok(json_line_prompt(&p, good, sizeof good - 1, &o.settings));
+    assert_ok(json_line_prompt(&p, good, sizeof good - 1, &o, 5, tell));
     assert_int_equal(p.n, 3);
     assert_memory_equal(p.text, "a\0b", 3);
     assert_int_equal(p.settings.sampler.top_k, 5);
@@ -23,14 +29,14 @@ static void json_lines_are_read(void **state)
     json_prompt_release(&p);
     static const char as_openai[] =
         "{\"prompt\":\"a\",\"n\":3,\"logprobs\":5,\"max_tokens\":7,\"echo\":true}";
-    assert_ok(json_line_prompt(&p, as_openai, sizeof as_openai - 1, &o.settings));
+    assert_ok(json_line_prompt(&p, as_openai, sizeof as_openai - 1, &o, 5, tell));
     assert_int_equal(p.settings.generate.num_return_sequences, 3);
     assert_int_equal(p.settings.generate.max_new_tokens, 7);
     assert_int_equal(p.settings.batch.top_logprobs, 5);
     assert_int_equal(p.settings.talk.echo, SWITCH_ON);
     json_prompt_release(&p);
     static const char as_chat[] = "{\"prompt\":\"a\",\"top_logprobs\":4,\"logprobs\":true}";
-    assert_ok(json_line_prompt(&p, as_chat, sizeof as_chat - 1, &o.settings));
+    assert_ok(json_line_prompt(&p, as_chat, sizeof as_chat - 1, &o, 5, tell));
     assert_int_equal(p.settings.batch.top_logprobs, 4);
     json_prompt_release(&p);
     static const char *const bad[][2] = {
@@ -50,12 +56,56 @@ static void json_lines_are_read(void **state)
         {"{\"prompt\": \"\xff\"}", "not JSON"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_true(json_line_prompt(&p, bad[i][0], strlen(bad[i][0]), &o.settings) != 0);
+        assert_true(json_line_prompt(&p, bad[i][0], strlen(bad[i][0]), &o, 5, tell) != 0);
         if (strstr(err_text(), bad[i][1]) == NULL)
             fail_msg("%s: \"%s\" does not say \"%s\"", bad[i][0], err_text(), bad[i][1]);
         json_prompt_release(&p);
     }
     options_release(&o);
+}
+
+/* What a line asks for is done, whatever a file has; the note comes once, and the next line is as
+ * if this one had not been. */
+static void a_line_comes_before_a_file(void **state)
+{
+    (void)state;
+    struct options o;
+    struct json_prompt p;
+    static const char yaml[] = "num_beams: 3\ntop_k: 4\nseed: 8\n",
+                      search[] = "{\"prompt\": \"a\", \"penalty_alpha\": 0.5}",
+                      many[] = "{\"prompt\": \"a\", \"n\": 4, \"seed\": 0}",
+                      both[] = "{\"prompt\": \"a\", \"penalty_alpha\": 0.5, \"num_beams\": 2}",
+                      plain[] = "{\"prompt\": \"a\"}";
+    const struct settings_text from = {.label = "f", .text = yaml, .n = sizeof yaml - 1};
+    for (int user = 0; user < 2; user++) {
+        assert_ok(options_init(&o));
+        assert_ok(user ? options_read(&o, ORIGIN_USER_FILE, &from)
+                       : options_read_stored(&o, &from));
+        for (int twice = 0; twice < 2; twice++) {
+            assert_ok(json_line_prompt(&p, search, sizeof search - 1, &o, 5, tell));
+            assert_int_equal(p.settings.generate.num_beams, 1);
+            assert_true(p.settings.generate.penalty_alpha == 0.5f);
+            assert_int_equal(p.settings.sampler.seed, 8);
+            json_prompt_release(&p);
+        }
+        assert_string_equal(buf_text(&told),
+                            "f line 1: num_beams is 3 and penalty_alpha is 0.5: beam search and "
+                            "contrastive search exclude each other: num_beams is left out\n");
+        assert_ok(json_line_prompt(&p, many, sizeof many - 1, &o, 5, tell));
+        assert_int_equal(p.settings.generate.num_beams, 1);
+        assert_true(p.settings.sampler.seed != 0 && p.settings.sampler.seed != 8);
+        json_prompt_release(&p);
+        assert_fails(json_line_prompt(&p, both, sizeof both - 1, &o, 5, tell), ERR_RANGE,
+                     "num_beams is 2 and penalty_alpha is 0.5");
+        json_prompt_release(&p);
+        assert_ok(json_line_prompt(&p, plain, sizeof plain - 1, &o, 5, tell));
+        assert_int_equal(p.settings.generate.num_beams, 3);
+        json_prompt_release(&p);
+        assert_int_equal(o.settings.generate.num_beams, 3);
+        told.n = 0;
+        options_release(&o);
+    }
+    buf_release(&told);
 }
 
 static void json_lines_are_written(void **state)
@@ -79,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_lines_are_read),
+        cmocka_unit_test(a_line_comes_before_a_file),
         cmocka_unit_test(json_lines_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,7 +290,7 @@ static void bad_yaml_changes_nothing(void **state)
     assert_ok(options_check(o, ORIGIN_SET, &from));
     assert_value(o, "top_p", "0.95");
     assert_fails(yaml(o, ORIGIN_MODEL, "save_samples: /etc/passwd\n"), ERR_UNSUPPORTED,
-                "save_samples is not to be set from there");
+                 "save_samples is not to be set from there");
 }
 
 static struct buf left_out;
@@ -376,7 +376,78 @@ static void stored_settings_never_stand_in_the_way(void **state)
     assert_ok(options_read_stored(o, &from));
     assert_int_equal(left_out.n, 0);
     assert_fails(generate_config_check(&o->settings.generate, &o->settings.sampler), ERR_RANGE,
-                "exclude each other");
+                 "exclude each other");
+    buf_release(&left_out);
+}
+
+static void assert_check(struct options *o, const char *said)
+{
+    left_out.n = 0;
+    assert_ok(options_check_answers(o, take_sentence));
+    assert_string_equal(left_out.n == 0 ? "" : buf_text(&left_out), said);
+}
+
+/* What the user asks for in the session is done, and a file's value is there again after it. */
+static void a_files_value_gives_way(void **state)
+{
+    struct options *o = *state;
+    static const char note[] = ": num_beams is 3 and penalty_alpha is 0.6: beam search and "
+                               "contrastive search exclude each other: num_beams is left out\n";
+    char said[256];
+    struct settings_text from = {.label = "x.json",
+                                 .text = "num_beams: 3\ntop_k: 4\n",
+                                 .n = 22,
+                                 .derived = true,
+                                 .may_set = option_per_line,
+                                 .left_out = take_sentence};
+    for (int user = 0; user < 2; user++) {
+        assert_ok(user ? yaml(o, ORIGIN_USER_FILE, from.text) : options_read_stored(o, &from));
+        assert_check(o, "");
+        set(o, "penalty_alpha", ORIGIN_SET, "0.6");
+        assert_value(o, "num_beams", "1");
+        snprintf(said, sizeof said, "%s%s", user ? "settings.yaml line 1" : "x.json", note);
+        assert_check(o, said);
+        assert_check(o, "");
+        set(o, "penalty_alpha", ORIGIN_SET, NULL);
+        assert_value(o, "num_beams", "3");
+        set(o, "num_return_sequences", ORIGIN_CALL, "5");
+        assert_check(o, "");
+        assert_value(o, "num_beams", "1");
+        options_clear(o, ORIGIN_CALL);
+        assert_value(o, "num_beams", "3");
+        options_clear(o, user ? ORIGIN_USER_FILE : ORIGIN_MODEL);
+        memset(o->told, 0, (size_t)options_table.n);
+    }
+    /* The user's file comes before the model's; what it has by itself is left out after that. */
+    assert_ok(yaml(o, ORIGIN_USER_FILE, "num_beams: 2\n"));
+    from.text = "penalty_alpha: 0.6\ntop_k: 4\n";
+    from.n = strlen(from.text);
+    left_out.n = 0;
+    assert_ok(options_read_stored(o, &from));
+    assert_string_equal(buf_text(&left_out),
+                        "x.json: num_beams is 2 and penalty_alpha is 0.6: beam "
+                        "search and contrastive search exclude each other: "
+                        "penalty_alpha is left out\n");
+    from.text = "num_beams: 5\n";
+    from.n = strlen(from.text);
+    options_clear(o, ORIGIN_MODEL);
+    assert_ok(options_read_stored(o, &from));
+    set(o, "num_return_sequences", ORIGIN_SET, "4");
+    assert_value(o, "num_beams", "5");
+    set(o, "num_return_sequences", ORIGIN_SET, "6");
+    assert_value(o, "num_beams", "1");
+    set(o, "num_return_sequences", ORIGIN_SET, NULL);
+    /* Where the model's value is not why it fails, it stays, and is named. */
+    options_clear(o, ORIGIN_USER_FILE);
+    options_clear(o, ORIGIN_MODEL);
+    from.text = "top_k: 1\n";
+    from.n = strlen(from.text);
+    assert_ok(options_read_stored(o, &from));
+    set(o, "penalty_alpha", ORIGIN_SET, "0.6");
+    left_out.n = 0;
+    assert_fails(options_check_answers(o, take_sentence), ERR_RANGE,
+                 "x.json: top_k is 1, must be 2 to 512 for contrastive search");
+    assert_int_equal(left_out.n, 0);
     buf_release(&left_out);
 }
 
@@ -386,11 +457,12 @@ static void errors_name_the_line_of_the_users_file(void **state)
     struct options *o = *state;
     const struct setting *lora = option_find("lora");
     assert_ok(yaml(o, ORIGIN_USER_FILE, "top_k: 4\nnum_beams: 3\nlora: /none\n"));
-    assert_ok(options_check_answers(o));
-    set(o, "penalty_alpha", ORIGIN_SET, "0.6");
-    assert_fails(options_check_answers(o), ERR_RANGE,
-                "settings.yaml line 2: num_beams is 3 and penalty_alpha is 0.6: beam search");
-    set(o, "penalty_alpha", ORIGIN_SET, NULL);
+    assert_ok(options_check_answers(o, take_sentence));
+    assert_ok(yaml(o, ORIGIN_USER_FILE, "penalty_alpha: 0.6\ntop_k: 4\nnum_beams: 3\n"));
+    assert_fails(options_check_answers(o, take_sentence), ERR_RANGE,
+                 "settings.yaml line 3 and settings.yaml line 1: num_beams is 3 and penalty_alpha");
+    set(o, "penalty_alpha", ORIGIN_USER_FILE, NULL);
+    assert_ok(yaml(o, ORIGIN_USER_FILE, "top_k: 4\nnum_beams: 3\nlora: /none\n"));
     err_set(ERR_MISSING, "cannot open it");
     assert_fails(options_blame(o, lora), ERR_MISSING, "settings.yaml line 3: cannot open it");
     err_set(ERR_RANGE, "top_k is 4, which is a pity");
@@ -441,6 +513,7 @@ int main(void)
         TEST(yaml_is_read),
         TEST(bad_yaml_changes_nothing),
         TEST(stored_settings_never_stand_in_the_way),
+        TEST(a_files_value_gives_way),
         TEST(errors_name_the_line_of_the_users_file),
         TEST(copies_are_deep),
         TEST(lines_are_limited_to_answers),

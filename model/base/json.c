@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,61 @@ int json_read_text(json_t **out, const char *text, size_t n)
     return rc != ERR_FORMAT
                ? rc
                : err_set(rc, "not JSON: line %d: %s", e.line, file_show(what, sizeof what, e.text));
+}
+
+/* Whether n bytes, as a number is made of, are one that is too large. */
+static bool is_huge(const char *text, size_t n)
+{
+    char *end;
+    const bool whole = strcspn(text, ".eE") >= n;
+    errno = 0;
+    if (whole)
+        strtoll(text, &end, 10);
+    const double x = whole ? 0 : strtod(text, &end);
+    return errno == ERANGE && (whole || isinf(x)) && end == text + n;
+}
+
+static size_t number_bytes(const char *at)
+{
+    return *at == '-' || (*at >= '0' && *at <= '9') ? strspn(at, "+-.0123456789eE") : 0;
+}
+
+bool json_is_huge_number(const json_t *value)
+{
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+    const size_t n = number_bytes(text);
+    return n > 0 && text[n] == '\0' && is_huge(text, n);
+}
+
+/* The text with such numbers in quotes. */
+static int quote_huge_numbers(struct buf *out, const char *text)
+{
+    bool quoted = false;
+    int rc = 0;
+    for (const char *at = text; *at != '\0' && rc == 0;) {
+        const size_t number = quoted ? 0 : number_bytes(at);
+        const size_t n = number > 0 ? number : *at == '\\' && at[1] != '\0' ? 2 : 1;
+        const char *quote = number > 0 && is_huge(at, n) ? "\"" : "";
+        quoted ^= *at == '"';
+        if ((rc = buf_str(out, quote)) == 0 && (rc = buf_add(out, at, n)) == 0)
+            rc = buf_str(out, quote);
+        at += n;
+    }
+    return rc;
+}
+
+int json_read_any_numbers(json_t **out, const char *text, size_t n)
+{
+    struct buf whole = {0}, quoted = {0};
+    int rc = json_read_text(out, text, n);
+    if (rc != ERR_FORMAT || memchr(text, '\0', n) != NULL)
+        return rc;
+    if ((rc = buf_add(&whole, text, n)) == 0 &&
+        (rc = quote_huge_numbers(&quoted, buf_text(&whole))) == 0)
+        rc = json_read_text(out, buf_text(&quoted), quoted.n);
+    buf_release(&whole);
+    buf_release(&quoted);
+    return rc;
 }
 
 static int read_line(json_t **out, const char *line, size_t n, size_t flags)

@@ -12,6 +12,11 @@
 
 /* Parse n bytes of text; free *out with json_decref. ERR_FORMAT names the line. */
 int json_read_text(json_t **out, const char *text, size_t n);
+/* The same, but a number that no double, or no 64 bits where it is whole, can hold is a text of its
+ * digits: for readers that leave out a value, and not the file. */
+int json_read_any_numbers(json_t **out, const char *text, size_t n);
+/* Whether a value is such a text. */
+bool json_is_huge_number(const json_t *value);
 /* Of one line, whose sentences say the column; its texts may hold NUL. */
 int json_read_line(json_t **out, const char *line, size_t n);
 /* The same, but a NUL in a text or a name is refused: for readers that take texts as C strings. */

@@ -1,8 +1,11 @@
 #include "weights/hf/generation_config.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/json.h"
+#include "model/forward.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,11 +30,17 @@ static const struct {
     {"early_stopping", false},
 };
 
+static const char *value_shown(char *out, size_t n, const json_t *value)
+{
+    return json_is_huge_number(value) ? file_show(out, n, json_string_value(value))
+                                      : json_shown(out, n, value);
+}
+
 static void note_left_out(const char *file, const char *name, const json_t *value,
                           const struct progress *p)
 {
     char shown[SHOWN];
-    progress_note(p, "%s: %s is %s, left out", file, name, json_shown(shown, sizeof shown, value));
+    progress_note(p, "%s: %s is %s, left out", file, name, value_shown(shown, sizeof shown, value));
 }
 
 static int add_setting(struct buf *out, const char *name, const json_t *value,
@@ -65,33 +74,47 @@ static double number_or(const json_t *o, const char *name, double otherwise)
     return json_is_number(value) ? json_number_value(value) : otherwise;
 }
 
+/* Whether top_k, of the file or 50, makes no candidates for contrastive search; then why. */
+static bool refuses_candidates(char *why, size_t n, const json_t *top_k)
+{
+    char shown[SHOWN];
+    const double k = json_is_number(top_k) ? json_number_value(top_k) : 50;
+    const bool few = k<2, many = k> FORWARD_MAX_ROWS || json_is_huge_number(top_k);
+    if (!few && !many && k == floor(k))
+        return false;
+    const int used = snprintf(why, n, "top_k is %s", value_shown(shown, sizeof shown, top_k));
+    if (many && used > 0 && (size_t)used < n)
+        snprintf(why + used, n - (size_t)used, ", more than %d", FORWARD_MAX_ROWS);
+    return true;
+}
+
 /*
  * Contrastive search, which transformers does only where nothing else is asked for: one beam, no
  * sampling, more than one candidate. top_k then counts, its default 50 too.
  */
 static int add_contrastive(struct buf *out, const json_t *o, bool drawn, const struct progress *p)
 {
-    const double alpha = number_or(o, "penalty_alpha", 0), beams = number_or(o, "num_beams", 1),
-                 top_k = number_or(o, "top_k", 50);
-    char why[64] = "";
+    const double alpha = number_or(o, "penalty_alpha", 0), beams = number_or(o, "num_beams", 1);
+    const json_t *top_k = json_object_get(o, "top_k");
+    char why[128] = "";
     if (alpha <= 0)
         return add_setting(out, "penalty_alpha", json_object_get(o, "penalty_alpha"), p);
     if (beams > 1)
         snprintf(why, sizeof why, "num_beams is %g", beams);
     else if (drawn)
         snprintf(why, sizeof why, "do_sample is true");
-    else if (top_k < 2)
-        snprintf(why, sizeof why, "top_k is %g", top_k);
-    if (why[0] != '\0') {
+    if (why[0] != '\0' || refuses_candidates(why, sizeof why, top_k)) {
         progress_note(p,
                       "generation_config.json: %s, so there is no contrastive search: "
                       "penalty_alpha is left out",
                       why);
         return 0;
     }
+    if (top_k != NULL && !json_is_null(top_k) && !json_is_number(top_k))
+        note_left_out("generation_config.json", "top_k", top_k, p);
     int rc = add_setting(out, "penalty_alpha", json_object_get(o, "penalty_alpha"), p);
     if (rc == 0 && alpha <= 1)
-        rc = buf_printf(out, "top_k: %.17g\n", top_k);
+        rc = buf_printf(out, "top_k: %.17g\n", number_or(o, "top_k", 50));
     return rc;
 }
 
@@ -124,7 +147,7 @@ int generation_config_parse(struct buf *out, const char *text, size_t n, const s
 {
     json_t *o = NULL;
     struct buf lines = {0};
-    int rc = json_read_text(&o, text, n);
+    int rc = json_read_any_numbers(&o, text, n);
     if (rc == 0 && !json_is_object(o))
         rc = err_set(ERR_FORMAT, "the file is no object of settings");
     const bool drawn = rc == 0 && is_drawn(o, p);

@@ -80,6 +80,30 @@ static void wrong_text_is_refused_with_its_line(void **state)
     }
 }
 
+/* Numbers that are too large are texts for who asks; nothing else changes. */
+static void numbers_may_be_of_any_size(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"1e999\": [-1E999, \"\\\"1e999\", 9223372036854775808], \"b\": 1e-999}";
+    static const char bad[] = "{\"a\": 1e999,\n}";
+    json_t *o = NULL;
+    struct buf out = {0};
+    assert_ok(json_read_any_numbers(&o, text, strlen(text)));
+    assert_ok(json_print(&out, o, JSON_COMPACT));
+    assert_string_equal(buf_text(&out), "{\"1e999\":[\"-1E999\",\"\\\"1e999\","
+                                        "\"9223372036854775808\"],\"b\":0.0}");
+    const json_t *list = json_object_get(o, "1e999");
+    assert_true(json_is_huge_number(json_array_get(list, 0)));
+    assert_false(json_is_huge_number(json_array_get(list, 1)));
+    assert_true(json_is_huge_number(json_array_get(list, 2)));
+    json_decref(o);
+    o = NULL;
+    assert_int_equal(json_read_any_numbers(&o, bad, strlen(bad)), ERR_FORMAT);
+    assert_non_null(strstr(err_text(), "line 2"));
+    buf_release(&out);
+}
+
 /* A line's number is its reader's to say; a NUL is refused where texts are C strings. */
 static void a_line_says_the_column(void **state)
 {
@@ -224,6 +248,7 @@ int main(void)
         cmocka_unit_test(values_are_of_our_memory),
         cmocka_unit_test(printing_appends_or_leaves_alone),
         cmocka_unit_test(wrong_text_is_refused_with_its_line),
+        cmocka_unit_test(numbers_may_be_of_any_size),
         cmocka_unit_test(a_line_says_the_column),
         cmocka_unit_test(nesting_is_limited),
         cmocka_unit_test(look_ups_check_type_and_range),

@@ -200,6 +200,26 @@ static const char *const generation_files[][3] = {
     {"{\"do_sample\": \"true\", \"penalty_alpha\": 0.6, \"top_k\": 4}",
      "penalty_alpha: 0.6\ntop_k: 4\n", "generation_config.json: do_sample is \"true\", left out\n"},
     {"{\"do_sample\": null, \"top_k\": 4}", NULL, ""},
+    /* A value that no number here can hold is left out, and no other. */
+    {"{\"do_sample\": true, \"temperature\": 1e400, \"top_k\": -123456789012345678901234567890, "
+     "\"typical_p\": 1e-400, \"_x\": [{\"1e999 \\\"\": 1E+999}], \"top_p\": 0.5}",
+     "top_p: 0.5\ntypical_p: 0.0\n",
+     "generation_config.json: temperature is 1e400, left out\n"
+     "generation_config.json: top_k is -123456789012345678901234567890, left out\n"},
+    {"{\"penalty_alpha\": 0.6, \"num_beams\": 1e400, \"top_k\": 4}",
+     "penalty_alpha: 0.6\ntop_k: 4\n", "generation_config.json: num_beams is 1e400, left out\n"},
+    {"{\"penalty_alpha\": 1e400, \"top_k\": 4}", NULL,
+     "generation_config.json: penalty_alpha is 1e400, left out\n"},
+    {"{\"eos_token_id\": [3, 12345678901234567890]}", "stop_token: \"3\"\n",
+     "generation_config.json: eos_token_id is 12345678901234567890, left out\n"},
+    {"{\"penalty_alpha\": 0.6, \"top_k\": 1e9}", NULL,
+     "generation_config.json: top_k is 1000000000.0, more than 512" NO_CONTRASTIVE},
+    {"{\"penalty_alpha\": 0.6, \"top_k\": 1e400}", NULL,
+     "generation_config.json: top_k is 1e400, more than 512" NO_CONTRASTIVE},
+    {"{\"penalty_alpha\": 0.6, \"top_k\": 4.5}", NULL,
+     "generation_config.json: top_k is 4.5" NO_CONTRASTIVE},
+    {"{\"penalty_alpha\": 0.6, \"top_k\": \"4\"}", "penalty_alpha: 0.6\ntop_k: 50\n",
+     "generation_config.json: top_k is \"4\", left out\n"},
     {"[]", NULL, "generation_config.json is left out: the file is no object of settings\n"},
 };
 

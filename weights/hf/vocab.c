@@ -2,8 +2,9 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
-#include "model/base/json.h"
 #include "model/base/mem.h"
+#include "weights/hf/tokenizer_config.h"
+#include "weights/hf/vocab_draft.h"
 #include "weights/tensors/sniff.h"
 
 #include <limits.h>
@@ -14,124 +15,36 @@
 
 enum { SHOWN = 96 };
 
-/* What the files gave so far. */
-struct draft {
-    const struct config *config; /* or NULL */
-    int n, cap;                  /* ids 0..n-1 */
-    const char **tokens;         /* [cap], borrowed from the roots; NULL for a hole */
-    unsigned char *special;      /* [cap] */
-    int n_merges;
-    const char **merges; /* [n_merges], borrowed from the roots or lines */
-    struct buf lines;
-    json_t *roots[3]; /* vocab.json or tokenizer.json, added_tokens.json, tokenizer_config.json */
-    bool add_prefix_space;
-};
-
-static void release_draft(struct draft *d)
-{
-    mem_free(d->tokens);
-    mem_free(d->special);
-    mem_free(d->merges);
-    buf_release(&d->lines);
-    for (size_t i = 0; i < sizeof d->roots / sizeof *d->roots; i++)
-        json_decref(d->roots[i]);
-}
-
-/* The byte order mark that some editors put in front. */
-static void skip_bom(const char **text, size_t *n)
-{
-    if (*n >= 3 && memcmp(*text, "\xef\xbb\xbf", 3) == 0) {
-        *text += 3;
-        *n -= 3;
-    }
-}
-
-static int parse_object(json_t **out, const char *file, const char *text, size_t n)
-{
-    skip_bom(&text, &n);
-    int rc = json_read_text(out, text, n);
-    if (rc != 0)
-        return rc == ERR_NOMEM ? rc : err_set(rc, "%s is %s", file, err_text());
-    if (!json_is_object(*out))
-        return err_set(ERR_FORMAT, "%s is not a JSON object", file);
-    return 0;
-}
-
-/* Room for `more` tokens: ids may leave holes, but not run away from their number. */
-static int reserve_tokens(struct draft *d, size_t more)
-{
-    if (more > INT_MAX / 4)
-        return err_set(ERR_RANGE, "the tokenizer has %zu tokens, at most %d", more, INT_MAX / 4);
-    int cap = d->cap + 2 * (int)more + 1024;
-    /* A vocabulary with more holes than tokens is legal where the model has the room. */
-    if (d->config != NULL && cap < d->config->n_vocab)
-        cap = d->config->n_vocab;
-    const char **tokens =
-        mem_grow(d->tokens, (size_t)d->cap * sizeof *tokens, (size_t)cap * sizeof *tokens);
-    if (tokens == NULL)
-        return ERR_NOMEM;
-    d->tokens = tokens;
-    unsigned char *special = mem_grow(d->special, (size_t)d->cap, (size_t)cap);
-    if (special == NULL)
-        return ERR_NOMEM;
-    d->special = special;
-    d->cap = cap;
-    return 0;
-}
-
-static int put_token(struct draft *d, const char *text, const json_t *id_value, bool special)
-{
-    char shown[SHOWN], other[SHOWN];
-    file_show(shown, sizeof shown, text);
-    if (!json_is_integer(id_value))
-        return err_set(ERR_FORMAT, "the id of token \"%s\" is not a whole number", shown);
-    json_int_t id = json_integer_value(id_value);
-    if (id < 0 || id >= d->cap)
-        return err_set(ERR_FORMAT, "token \"%s\" has id %lld, out of the range 0..%d", shown,
-                       (long long)id, d->cap - 1);
-    if (d->config != NULL && id >= d->config->n_vocab)
-        return err_set(ERR_MISMATCH,
-                       "token \"%s\" has id %lld, but the model has only %d tokens: the "
-                       "tokenizer belongs to another model",
-                       shown, (long long)id, d->config->n_vocab);
-    if (d->tokens[id] != NULL && strcmp(d->tokens[id], text) != 0)
-        return err_set(ERR_FORMAT, "tokens \"%s\" and \"%s\" both have id %lld",
-                       file_show(other, sizeof other, d->tokens[id]), shown, (long long)id);
-    d->tokens[id] = text;
-    d->special[id] |= special;
-    if (id >= d->n)
-        d->n = (int)id + 1;
-    return 0;
-}
-
 /* {"text": id, ...} */
-static int put_tokens(struct draft *d, json_t *tokens, bool special)
+static int put_tokens(struct vocab_draft *d, json_t *tokens, bool special)
 {
     const char *text;
     json_t *id;
-    int rc = reserve_tokens(d, json_object_size(tokens));
+    int rc = vocab_draft_reserve(d, json_object_size(tokens));
+    if (!special)
+        d->vocab = tokens;
     json_object_foreach(tokens, text, id) if (rc == 0) rc =
-        put_token(d, text, id, special || strcmp(text, "<|endoftext|>") == 0);
+        vocab_draft_put(d, text, id, special || strcmp(text, "<|endoftext|>") == 0);
     return rc;
 }
 
-static int read_vocab(struct draft *d, const struct vocab_text *text)
+static int read_vocab(struct vocab_draft *d, const struct vocab_text *text)
 {
-    int rc = parse_object(&d->roots[0], "vocab.json", text->vocab, text->n_vocab);
+    int rc = vocab_parse_object(&d->roots[0], "vocab.json", text->vocab, text->n_vocab);
     if (rc == 0 && (rc = put_tokens(d, d->roots[0], false)) != 0)
         err_wrap("vocab.json");
     if (rc != 0 || text->added == NULL)
         return rc;
-    rc = parse_object(&d->roots[1], "added_tokens.json", text->added, text->n_added);
+    rc = vocab_parse_object(&d->roots[1], "added_tokens.json", text->added, text->n_added);
     if (rc == 0 && (rc = put_tokens(d, d->roots[1], true)) != 0)
         err_wrap("added_tokens.json");
     return rc;
 }
 
 /* Lines of "left right" after a first one that tells the version. */
-static int read_merges(struct draft *d, const char *text, size_t n)
+static int read_merges(struct vocab_draft *d, const char *text, size_t n)
 {
-    skip_bom(&text, &n);
+    vocab_skip_bom(&text, &n);
     if (memchr(text, '\0', n) != NULL)
         return err_set(ERR_FORMAT, "merges.txt is not text: it has a NUL byte");
     size_t lines = 1;
@@ -203,7 +116,7 @@ static const char *find_strangeness(const json_t *root, const json_t *model)
 }
 
 /* "a b", or ["a", "b"] as newer files have it. */
-static int read_merge_list(struct draft *d, const json_t *merges)
+static int read_merge_list(struct vocab_draft *d, const json_t *merges)
 {
     size_t n = json_array_size(merges);
     if (!json_is_array(merges) || n > INT_MAX)
@@ -233,25 +146,25 @@ static int read_merge_list(struct draft *d, const json_t *merges)
     return rc;
 }
 
-static int read_added(struct draft *d, const json_t *added)
+static int read_added(struct vocab_draft *d, const json_t *added)
 {
     size_t i;
     const json_t *token;
-    int rc = reserve_tokens(d, json_array_size(added));
+    int rc = vocab_draft_reserve(d, json_array_size(added));
     json_array_foreach(added, i, token)
     {
         const char *text = json_string_value(json_object_get(token, "content"));
         if (rc == 0 && text == NULL)
             rc = err_set(ERR_FORMAT, "added token %zu has no content", i);
         if (rc == 0)
-            rc = put_token(d, text, json_object_get(token, "id"), true);
+            rc = vocab_draft_put(d, text, json_object_get(token, "id"), true);
     }
     return rc;
 }
 
-static int read_tokenizer(struct draft *d, const char *text, size_t n)
+static int read_tokenizer(struct vocab_draft *d, const char *text, size_t n)
 {
-    int rc = parse_object(&d->roots[0], "tokenizer.json", text, n);
+    int rc = vocab_parse_object(&d->roots[0], "tokenizer.json", text, n);
     if (rc != 0)
         return rc;
     const json_t *model = json_object_get(d->roots[0], "model");
@@ -272,79 +185,13 @@ static int read_tokenizer(struct draft *d, const char *text, size_t n)
     return read_merge_list(d, json_object_get(model, "merges"));
 }
 
-/* Why an added token of tokenizer_config.json cannot be one of these, or NULL. */
-static const char *added_complaint(const struct draft *d, const char *text, const char *key,
-                                   int *id)
-{
-    char *end;
-    const long number = strtol(key, &end, 10);
-    if (text == NULL || *text == '\0' || *key < '0' || *key > '9' || *end != '\0')
-        return "it is no text with an id";
-    if (number >= d->cap || (d->config != NULL && number >= d->config->n_vocab))
-        return "its id is none of the model's";
-    *id = (int)number;
-    if (d->tokens[number] != NULL)
-        return strcmp(d->tokens[number], text) == 0 ? NULL : "its id has another text";
-    return json_object_get(d->roots[0], text) == NULL && json_object_get(d->roots[1], text) == NULL
-               ? NULL
-               : "its text has another id";
-}
-
-/* {"50257": {"content": "<pad>", ...}, ...}: what cannot be is left out, with a note. */
-static int read_added_decoder(struct draft *d, const struct progress *p)
-{
-    const json_t *decoder = json_object_get(d->roots[2], "added_tokens_decoder");
-    const char *key, *first = NULL, *why = NULL;
-    json_t *token;
-    size_t n_out = 0;
-    int rc = reserve_tokens(d, json_object_size(decoder));
-    if (rc != 0)
-        return rc;
-    json_object_foreach((json_t *)decoder, key, token)
-    {
-        int id;
-        const char *text = json_string_value(json_object_get(token, "content"));
-        const char *complaint = added_complaint(d, text, key, &id);
-        if (complaint != NULL) {
-            why = n_out == 0 ? complaint : why;
-            first = n_out++ == 0 ? key : first;
-            continue;
-        }
-        d->tokens[id] = text;
-        d->special[id] = true;
-        d->n = id >= d->n ? id + 1 : d->n;
-    }
-    char shown[SHOWN];
-    if (n_out > 0)
-        progress_note(p,
-                      "tokenizer_config.json: %zu of the added tokens left out, the first with id "
-                      "%s: %s",
-                      n_out, file_show(shown, sizeof shown, first), why);
-    return 0;
-}
-
-/* What is wrong with the file as a whole is no reason to refuse a tokenizer. */
-static int read_settings(struct draft *d, const struct vocab_text *text, const struct progress *p)
-{
-    int rc = parse_object(&d->roots[2], "tokenizer_config.json", text->config, text->n_config);
-    if (rc == ERR_NOMEM)
-        return rc;
-    if (rc != 0) {
-        progress_note(p, "%s: left out", err_text());
-        return 0;
-    }
-    const json_t *prefix = json_object_get(d->roots[2], "add_prefix_space");
-    if (json_is_boolean(prefix))
-        d->add_prefix_space = json_is_true(prefix);
-    return text->tokenizer == NULL ? read_added_decoder(d, p) : 0;
-}
-
-static token_id known_id(const struct draft *d, token_id id, token_id otherwise)
+static token_id known_id(const struct vocab_draft *d, token_id id, token_id otherwise)
 {
     return id >= 0 && id < d->n && d->tokens[id] != NULL ? id : otherwise;
 }
 
-static int build_tokenizer(struct tokenizer **out, const struct draft *d, const struct progress *p)
+static int build_tokenizer(struct tokenizer **out, const struct vocab_draft *d,
+                           const struct progress *p)
 {
     int holes = 0, first = -1;
     token_id end = TOKEN_NONE;
@@ -377,17 +224,17 @@ static int build_tokenizer(struct tokenizer **out, const struct draft *d, const 
 int vocab_parse(struct tokenizer **out, const struct vocab_text *text, const struct config *c,
                 const struct progress *p)
 {
-    struct draft d = {.config = c};
+    struct vocab_draft d = {.config = c};
     int rc;
     if (text->tokenizer != NULL)
         rc = read_tokenizer(&d, text->tokenizer, text->n_tokenizer);
     else if ((rc = read_vocab(&d, text)) == 0)
         rc = read_merges(&d, text->merges, text->n_merges);
     if (rc == 0 && text->config != NULL)
-        rc = read_settings(&d, text, p);
+        rc = tokenizer_config_read(&d, text->config, text->n_config, p);
     if (rc == 0)
         rc = build_tokenizer(out, &d, p);
-    release_draft(&d);
+    vocab_draft_release(&d);
     return rc;
 }
 

@@ -4,7 +4,7 @@
  * GPT-2's tokenizer files: vocab.json and merges.txt, as OpenAI wrote them, and
  * tokenizer.json, as Hugging Face's tokenizers library writes it. Beside either,
  * tokenizer_config.json may say add_prefix_space, which comes before what tokenizer.json says
- * of it, as in transformers; its added_tokens_decoder counts where there is no tokenizer.json.
+ * of it, as in transformers, and has added tokens that the others lack.
  */
 #include "model/base/progress.h"
 #include "model/config.h"

@@ -184,9 +184,21 @@ static void added_tokens_of_the_settings_count(void **state)
     assert_int_equal(tokenizer_size(t), 7);
     expect_encoding(t, "ab<pad>a<user><|endoftext|>", "2 4 0 6 3");
     tokenizer_free(t);
-    /* tokenizer.json has all of its own. */
-    t = parse(with_config(whole(SPACED_JSON("false")), config), NULL);
-    assert_int_equal(tokenizer_size(t), 5);
+    /* What tokenizer.json lacks is added, and what it has stays. */
+    struct notes notes = {0};
+    struct progress p = {.note = notes_take, .user = &notes};
+    struct vocab_text both = with_config(whole(SPACED_JSON("false")), config);
+    assert_ok(vocab_parse(&t, &both, NULL, &p));
+    assert_int_equal(tokenizer_size(t), 7);
+    expect_encoding(t, "a<user>b<|endoftext|>", "0 6 1 4");
+    assert_string_equal(notes.first, "tokenizer_config.json: 2 of the added tokens left out, the "
+                                     "first with id 3: its id has another text");
+    tokenizer_free(t);
+    both = with_config(whole(SPACED_JSON("false")), "{\"added_tokens_decoder\": {\"4\": "
+                                                    "{\"content\": \"<|endoftext|>\"}}}");
+    notes = (struct notes){0};
+    assert_ok(vocab_parse(&t, &both, NULL, &p));
+    assert_string_equal(notes.all, "");
     tokenizer_free(t);
 
     static const struct {
@@ -206,9 +218,16 @@ static void added_tokens_of_the_settings_count(void **state)
         {"{\"added_tokens_decoder\": {\"5\": {\"content\": \"<y>\"}, \"4x\": {\"content\": "
          "\"b\"}}}",
          LEFT_OUT("1", "4x: it is no text with an id")},
+        /* The first of two ids with one text has it. */
+        {"{\"added_tokens_decoder\": {\"5\": {\"content\": \"<y>\"}, \"4\": {\"content\": "
+         "\"<y>\"}}}",
+         LEFT_OUT("1", "4: its text has another id")},
+        {"{\"add_prefix_space\": \"false\", \"added_tokens_decoder\": {\"5\": {\"content\": "
+         "\"<y>\"}}}",
+         "tokenizer_config.json: add_prefix_space is \"false\", left out"},
+        {"{\"add_prefix_space\": 0, \"added_tokens_decoder\": {\"5\": {\"content\": \"<y>\"}}}",
+         "tokenizer_config.json: add_prefix_space is 0, left out"},
     };
-    struct notes notes = {0};
-    struct progress p = {.note = notes_take, .user = &notes};
     struct config c;
     config_init(&c);
     c.n_vocab = 6;
@@ -221,6 +240,13 @@ static void added_tokens_of_the_settings_count(void **state)
         expect_encoding(t, "a<y>b", "0 5 1");
         tokenizer_free(t);
     }
+    struct vocab_text list =
+        with_config(files(ABC, "a b\n"), "{\"added_tokens_decoder\": [\"<y>\"]}");
+    notes = (struct notes){0};
+    assert_ok(vocab_parse(&t, &list, NULL, &p));
+    tokenizer_free(t);
+    assert_string_equal(notes.first,
+                        "tokenizer_config.json: added_tokens_decoder is a list, left out");
     struct vocab_text broken = with_config(files(ABC, "a b\n"), "{");
     assert_ok(vocab_parse(&t, &broken, NULL, &p));
     tokenizer_free(t);

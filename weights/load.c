@@ -147,11 +147,11 @@ int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
 }
 
 /* An adapter's folder: the base it names, and the adapter beside it. */
-static int open_adapted(struct model_files *f, const char *path, uint64_t seed,
-                        const struct progress *p)
+static int open_adapted(struct model_files *f, const char *path, const struct file_set *open,
+                        uint64_t seed, const struct progress *p)
 {
     struct adapter_folder folder;
-    int rc = adapter_open(&folder, path);
+    int rc = adapter_open(&folder, path, open);
     if (rc == 0 && (rc = adapter_base(&f->path, &folder)) == 0 &&
         (rc = source_open(&f->source, f->path, seed, true, p)) == 0)
         rc = adapter_read_open(&f->adapter, &folder, &f->source.config);
@@ -175,7 +175,7 @@ int model_files_open(struct model_files *f, const char *path, uint64_t seed,
     *f = (struct model_files){0};
     int rc = find_files(&found, &f->checkpoint, path, p);
     if (rc == 0 && adapter_is_folder(found)) {
-        rc = open_adapted(f, found, seed, p);
+        rc = open_adapted(f, found, NULL, seed, p);
         mem_free(found);
     } else if (rc == 0) {
         f->path = found;
@@ -186,17 +186,17 @@ int model_files_open(struct model_files *f, const char *path, uint64_t seed,
     return rc;
 }
 
-int model_files_open_folder(struct model_files *f, const char *path, struct file weights,
+int model_files_open_folder(struct model_files *f, const char *path, const struct file_set *open,
                             const struct progress *p)
 {
-    char *file = mem_strdup(weights.path);
-    *f = (struct model_files){.path = mem_strdup(path)};
-    int rc = file == NULL || f->path == NULL ? ERR_NOMEM : 0;
-    if (rc != 0)
-        file_close(&weights);
+    int rc;
+    *f = (struct model_files){0};
+    if (file_set_find(open, "adapter_config.json") != NULL)
+        rc = open_adapted(f, path, open, 0, p);
+    else if ((f->path = mem_strdup(path)) == NULL)
+        rc = ERR_NOMEM;
     else
-        rc = source_open_hf(&f->source, file, weights, true, p);
-    mem_free(file);
+        rc = source_open_hf_files(&f->source, path, open, p);
     if (rc != 0)
         model_files_close(f);
     return rc;

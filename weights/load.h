@@ -2,7 +2,7 @@
 #define PRATTLE_WEIGHTS_LOAD_H
 /* From a source to a model in memory. */
 #include "model/adapter.h"
-#include "model/base/file.h"
+#include "model/base/file_set.h"
 #include "model/base/progress.h"
 #include "model/model.h"
 #include "weights/tensors/source.h"
@@ -35,8 +35,9 @@ struct model_files {
 };
 int model_files_open(struct model_files *f, const char *path, uint64_t seed,
                      const struct progress *p);
-/* The same of a folder whose model.safetensors is open, as `weights`: it is f's, or closed. */
-int model_files_open_folder(struct model_files *f, const char *path, struct file weights,
+/* The same of a Hugging Face folder, or an adapter's, whose files are open; they stay the
+ * caller's. */
+int model_files_open_folder(struct model_files *f, const char *path, const struct file_set *open,
                             const struct progress *p);
 void model_files_close(struct model_files *f);
 /* Once; f stays open, its weights to be read again as they are in the file. */

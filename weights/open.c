@@ -73,7 +73,7 @@ static int open_adapter(struct source *s, const char *path, bool need_weights,
     char *base = NULL;
     struct adapter *a = NULL;
     struct adapter_folder f;
-    int rc = adapter_open(&f, path);
+    int rc = adapter_open(&f, path, NULL);
     if (rc == 0 && (rc = adapter_base(&base, &f)) == 0)
         rc = source_open(s, base, 0, need_weights, p);
     mem_free(base);

@@ -119,13 +119,24 @@ int json_read_plain_line(json_t **out, const char *line, size_t n)
     return read_line(out, line, n, 0);
 }
 
-int json_read_file(json_t **out, const char *path, uint64_t max)
+int json_read_open_file(json_t **out, const struct file *file, uint64_t max)
 {
     struct buf text = {0};
-    int rc = file_read_all(&text, path, max);
+    int rc = file_read_whole(&text, file, max);
     if (rc == 0 && (rc = json_read_text(out, buf_text(&text), text.n)) != 0)
-        rc = file_wrap(path);
+        rc = file_wrap(file->path);
     buf_release(&text);
+    return rc;
+}
+
+int json_read_file(json_t **out, const char *path, uint64_t max)
+{
+    struct file file;
+    int rc = file_open(&file, path);
+    if (rc != 0)
+        return rc;
+    rc = json_read_open_file(out, &file, max);
+    file_close(&file);
     return rc;
 }
 

@@ -23,6 +23,8 @@ int json_read_line(json_t **out, const char *line, size_t n);
 int json_read_plain_line(json_t **out, const char *line, size_t n);
 /* Of a file of at most max bytes; sentences begin with "cannot load PATH". */
 int json_read_file(json_t **out, const char *path, uint64_t max);
+struct file;
+int json_read_open_file(json_t **out, const struct file *file, uint64_t max);
 
 /*
  * Read a member of an object into *out. A missing key or null leaves *out unchanged. ERR_RANGE: the

@@ -165,15 +165,33 @@ static int resume_under(struct repl *r, struct resume *q, const struct run_confi
     return take_run(r, rc, fresh, run);
 }
 
-static int resume_in_its_folder(struct repl *r, const struct run_config *c)
+static int resume_in_folder(struct repl *r, const struct run_config *c, const char *folder)
 {
     struct resume q;
-    int rc = run_resume_open(&q, c->checkpoint.folder, progress_show());
+    int rc = run_resume_open(&q, folder, progress_show());
     progress_wipe();
     if (rc != 0)
         return rc;
     rc = resume_under(r, &q, c, DISCARD_TRAIN);
     run_resume_close(&q);
+    return rc;
+}
+
+/* The folder that c says to go on in, in fresh memory; NULL: it says to begin, or there is nothing
+ * to go on from. */
+static int find_resumed(char **folder, const struct run_config *c)
+{
+    struct run_config named;
+    *folder = NULL;
+    if (!c->checkpoint.resume)
+        return 0;
+    int rc = run_config_copy(&named, c);
+    if (rc != 0)
+        return rc;
+    if ((rc = run_config_resolve_names(&named)) == 0 && run_can_resume(&named) &&
+        (*folder = mem_strdup(named.checkpoint.folder)) == NULL)
+        rc = ERR_NOMEM;
+    run_config_release(&named);
     return rc;
 }
 
@@ -236,25 +254,31 @@ static bool is_run_in_memory(const struct repl *r, const struct run_config *c)
            file_is_same(c->checkpoint.folder, run_path(r->run));
 }
 
-/* The run in memory may be the very one to go on with, and be in no checkpoint yet. */
-static int keep_if_resumed(struct repl *r, const struct run_config *c)
-{
-    return c->checkpoint.resume ? unsaved_try_keep_run(r) : 0;
-}
-
-/* Where c says so and its folder has a checkpoint, it goes on from there. */
-static int begin_or_resume(struct repl *r, struct run_config *c)
+static int begin(struct repl *r, struct run_config *c)
 {
     struct model_files named = {0};
-    int rc = keep_if_resumed(r, c);
-    if (rc == 0 && (rc = open_named(&named, c)) == 0)
+    int rc = open_named(&named, c);
+    if (rc == 0)
         rc = check_first(r, c, &named);
     if ((rc == 0 || rc == ERR_EXISTS) && is_run_in_memory(r, c))
         rc = refuse_second_run(r);
     if (rc == 0)
-        rc = c->checkpoint.resume && run_can_resume(c) ? resume_in_its_folder(r, c)
-                                                       : begin_run(r, c, &named);
+        rc = begin_run(r, c, &named);
     model_files_close(&named);
+    return rc;
+}
+
+/* Where c says so and its folder has a checkpoint, it goes on from there, and the model that it
+ * began with is not looked at. */
+static int begin_or_resume(struct repl *r, struct run_config *c)
+{
+    char *folder;
+    /* The run in memory may be the very one to go on with, and be in no checkpoint yet. */
+    int rc = c->checkpoint.resume ? unsaved_try_keep_run(r) : 0;
+    if (rc == 0 && (rc = find_resumed(&folder, c)) == 0) {
+        rc = folder == NULL ? begin(r, c) : resume_in_folder(r, c, folder);
+        mem_free(folder);
+    }
     return rc;
 }
 

@@ -66,6 +66,11 @@ is "Ctrl-C and resume: the same bits" "$(remains whole)" "$(remains int)"
 has "a run is not begun over another" 'has a checkpoint of step 240 already: `prattle train resume whole` goes on' \
     "$(train whole 2>&1)"
 has "with checkpoint.resume it goes on" "[finished at step 240" "$(train whole checkpoint.resume=on 2>&1)"
+"$PRATTLE" convert $MODEL base >/dev/null 2>&1
+train based init=base steps=12 >/dev/null 2>&1
+rm -r base
+has "  and does without the model that it began with" "[finished at step 24" \
+    "$(train based init=base steps=24 checkpoint.resume=on 2>&1)"
 has "a finished run can be made longer" "step 250/250" "$("$PRATTLE" train resume whole steps=250 2>&1)"
 has "an older checkpoint is gone on from" "checkpoints newer than step 240 are set aside: 1" \
     "$("$PRATTLE" train resume whole/step-000240 steps=244 2>&1)"

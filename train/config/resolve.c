@@ -171,7 +171,7 @@ static void resolve_precision(struct run_config *c)
     c->optimizer.seed = t->seed;
 }
 
-static int resolve_names(struct run_config *c)
+int run_config_resolve_names(struct run_config *c)
 {
     if (*c->logging.label == '\0') {
         int rc = settings_table_parse(&run_table, RUN_ROW(logging.label), c,
@@ -301,7 +301,7 @@ static int resolve_sections(struct run_config *c, const struct config *shape)
         rc = check_eval(c);
     if (rc == 0)
         rc = resolve_batches(c);
-    return rc != 0 ? rc : resolve_names(c);
+    return rc != 0 ? rc : run_config_resolve_names(c);
 }
 
 /* Rows whose values are no longer what was given. */

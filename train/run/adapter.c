@@ -105,7 +105,7 @@ int run_adapter_restore(struct run *r, const struct checkpoint *cp)
     struct adapter *a = NULL;
     if (r->adapter == NULL)
         return 0;
-    int rc = adapter_read(&a, cp->path, &r->model->config);
+    int rc = adapter_read_files(&a, cp->path, &cp->files, &r->model->config);
     if (rc == 0 && !adapters_match(a, r->adapter))
         rc = err_set(ERR_MISMATCH, "its adapter is another than its configuration says");
     if (rc == 0)

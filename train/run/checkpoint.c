@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, SHOWN = 256, PART = 1 << 20, MAX_JSON = 64 << 20, HEX = 64 };
+enum { VERSION = 1, SHOWN = 256, PART = 1 << 20, MAX_JSON = 64 << 20, HEX = 64, MAX_FILES = 64 };
 
 static const char MANIFEST[] = "manifest.json", STATE[] = "state.json",
                   BLOCKS[] = "training.safetensors";
@@ -190,9 +190,9 @@ int checkpoint_write(const struct run_folder *f, const struct checkpoint_content
 
 /* ---- reading ---- */
 
-/* keep: where it stays open, so that what was verified is what is read; NULL: nowhere. */
-static int check_file(const char *folder, const char *name, const json_t *said, struct file *keep,
-                      const struct progress *p)
+/* It stays open in *files, so that what was verified is what is read. */
+static int check_file(struct file_set *files, const char *folder, const char *name,
+                      const json_t *said, const struct progress *p)
 {
     int64_t bytes = -1;
     const char *sha = "";
@@ -213,8 +213,8 @@ static int check_file(const char *folder, const char *name, const json_t *said, 
                          f.bytes, bytes);
         else if ((rc = hash_file(hex, &f, p)) == 0 && strcmp(hex, sha) != 0)
             rc = err_set(ERR_FORMAT, "%s is not what was written: its SHA-256 differs", shown);
-        if (rc == 0 && keep != NULL)
-            *keep = f;
+        if (rc == 0)
+            rc = file_set_add(files, f);
         else
             file_close(&f);
     }
@@ -242,26 +242,16 @@ static int read_manifest(json_t **out, const char *folder)
     return rc == 0 ? check_version(*out, MANIFEST) : rc;
 }
 
-/* The files that are read later, open since they were verified. */
-struct verified {
-    struct file state, blocks, weights;
-};
-
-static struct file *file_kept(struct verified *v, const char *name)
-{
-    return strcmp(name, STATE) == 0       ? &v->state
-           : strcmp(name, BLOCKS) == 0    ? &v->blocks
-           : strcmp(name, needed[1]) == 0 ? &v->weights
-                                          : NULL;
-}
-
-static int check_files(struct verified *v, const char *folder, const struct progress *p)
+static int check_files(struct file_set *open, const char *folder, const struct progress *p)
 {
     json_t *manifest = NULL;
     int rc = read_manifest(&manifest, folder);
     json_t *files = json_object_get(manifest, "files"), *said;
     const char *name;
     bool adapter = json_object_get(files, of_adapter[0]) != NULL;
+    if (rc == 0 && json_object_size(files) > MAX_FILES)
+        rc = err_set(ERR_FORMAT, "%s names %zu files, at most %d are a checkpoint's", MANIFEST,
+                     json_object_size(files), MAX_FILES);
     for (size_t i = 0; i < sizeof needed / sizeof *needed && rc == 0; i++) {
         const char *one = adapter && i < 2 ? of_adapter[i] : needed[i];
         if (json_object_get(files, one) == NULL)
@@ -270,37 +260,36 @@ static int check_files(struct verified *v, const char *folder, const struct prog
     if (rc == 0)
         json_object_foreach(files, name, said)
         {
-            if ((rc = check_file(folder, name, said, file_kept(v, name), p)) != 0)
+            if ((rc = check_file(open, folder, name, said, p)) != 0)
                 break;
         }
     json_decref(manifest);
     return rc;
 }
 
-/* Takes the file. */
-static int open_blocks(struct checkpoint *c, struct file *file)
+static int open_blocks(struct checkpoint *c)
 {
-    struct file taken = *file;
-    if ((c->blocks = mem_alloc(sizeof *c->blocks)) == NULL)
+    struct file file;
+    int rc = file_set_open(&file, &c->files, c->path, BLOCKS);
+    if (rc != 0)
+        return rc;
+    if ((c->blocks = mem_alloc(sizeof *c->blocks)) == NULL) {
+        file_close(&file);
         return ERR_NOMEM;
-    *file = (struct file){.fd = -1};
-    int rc = safetensors_open_file(c->blocks, taken);
-    if (rc != 0) {
+    }
+    if ((rc = safetensors_open_file(c->blocks, file)) != 0) {
         mem_free(c->blocks);
         c->blocks = NULL;
     }
     return rc;
 }
 
-static int read_state(struct checkpoint *c, const struct file *file)
+static int read_state(struct checkpoint *c)
 {
-    struct buf text = {0};
+    const struct file *file = file_set_find(&c->files, STATE);
     json_t *o = NULL;
     int64_t step = -1;
-    int rc = file_read_whole(&text, file, MAX_JSON);
-    if (rc == 0 && (rc = json_read_text(&o, buf_text(&text), text.n)) != 0)
-        rc = file_wrap(file->path);
-    buf_release(&text);
+    int rc = json_read_open_file(&o, file, MAX_JSON);
     if (rc == 0 && (rc = check_version(o, STATE)) == 0 &&
         (rc = json_take_int(o, "step", 0, INT64_MAX, &step)) == 0 && step < 0)
         rc = err_set(ERR_FORMAT, "%s does not say the step", STATE);
@@ -322,13 +311,9 @@ static int open_one(struct checkpoint *c, char *path, const struct progress *p)
     *c = (struct checkpoint){.path = path};
     if (path == NULL)
         return ERR_NOMEM;
-    struct verified v = {0};
-    int rc = check_files(&v, path, p);
-    if (rc == 0 && (rc = read_state(c, &v.state)) == 0)
-        rc = open_blocks(c, &v.blocks);
-    c->weights = v.weights;
-    file_close(&v.state);
-    file_close(&v.blocks);
+    int rc = check_files(&c->files, path, p);
+    if (rc == 0 && (rc = read_state(c)) == 0)
+        rc = open_blocks(c);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         rc = err_wrap("checkpoint %s", file_show(shown, sizeof shown, path));
     if (rc != 0)
@@ -396,7 +381,7 @@ void checkpoint_close(struct checkpoint *c)
     if (c->blocks != NULL)
         tensor_file_close(c->blocks);
     mem_free(c->blocks);
-    file_close(&c->weights);
+    file_set_close(&c->files);
     json_decref(c->state);
     mem_free(c->path);
     *c = (struct checkpoint){0};

@@ -13,7 +13,7 @@
  * that. What was damaged later is noticed by the manifest and passed over.
  */
 #include "model/adapter.h"
-#include "model/base/file.h"
+#include "model/base/file_set.h"
 #include "model/base/json.h"
 #include "model/base/progress.h"
 #include "train/optim/optimizer.h"
@@ -44,7 +44,7 @@ struct checkpoint {
     int64_t step;
     json_t *state;
     struct tensor_file *blocks;
-    struct file weights; /* model.safetensors as it was verified, open; path NULL: an adapter's */
+    struct file_set files; /* all that the manifest names, open since they were verified */
 };
 
 /*

@@ -21,8 +21,8 @@ static int point_at_folder(struct run_config *c, const struct checkpoint *cp)
     const char *slash = strrchr(cp->path, '/');
     char *folder =
         slash == NULL ? mem_strdup(".") : mem_sprintf("%.*s", (int)(slash - cp->path), cp->path);
-    int rc =
-        folder == NULL ? ERR_NOMEM : run_config_set(c, ORIGIN_CHECKPOINT, "checkpoint.folder", folder);
+    int rc = folder == NULL ? ERR_NOMEM
+                            : run_config_set(c, ORIGIN_CHECKPOINT, "checkpoint.folder", folder);
     mem_free(folder);
     return rc;
 }
@@ -80,21 +80,13 @@ static bool stays_in_folder(const struct resume *q)
     return file_is_same(q->was.checkpoint.folder, q->config.checkpoint.folder);
 }
 
-/* Its weights from the file that was verified. */
-static int open_model(struct resume *q)
-{
-    struct file weights = q->checkpoint.weights;
-    if (weights.path == NULL)
-        return model_files_open(&q->model, q->checkpoint.path, 0, q->progress);
-    q->checkpoint.weights = (struct file){.fd = -1};
-    return model_files_open_folder(&q->model, q->checkpoint.path, weights, q->progress);
-}
-
 int run_resume_check(struct resume *q, const struct run_config *c)
 {
     const char *path = q->checkpoint.path;
     char shown[256];
-    int rc = q->model.path == NULL ? open_model(q) : 0;
+    int rc = q->model.path != NULL
+                 ? 0
+                 : model_files_open_folder(&q->model, path, &q->checkpoint.files, q->progress);
     const struct config *shape = &q->model.source.config;
     if (rc == 0 && (rc = resolve_copy(&q->was, &q->stored, shape)) == 0 &&
         (rc = resolve_copy(&q->config, c, shape)) == 0 &&

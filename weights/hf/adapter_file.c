@@ -122,13 +122,15 @@ static int read_config(struct adapter_config *a, struct buf *text, const json_t 
     return rc != 0 || text->n > 0 ? rc : err_set(ERR_FORMAT, "target_modules is empty");
 }
 
-int adapter_open(struct adapter_folder *f, const char *path)
+int adapter_open(struct adapter_folder *f, const char *path, const struct file_set *open)
 {
     json_t *o = NULL;
-    *f = (struct adapter_folder){.path = mem_strdup(path)};
-    char *name = f->path == NULL ? NULL : file_join(path, CONFIG);
-    int rc = name == NULL ? ERR_NOMEM : json_read_file(&o, name, MAX_JSON);
-    mem_free(name);
+    struct file file = {.fd = -1};
+    *f = (struct adapter_folder){.path = mem_strdup(path), .open = open};
+    int rc = f->path == NULL ? ERR_NOMEM : file_set_open(&file, open, path, CONFIG);
+    if (rc == 0)
+        rc = json_read_open_file(&o, &file, MAX_JSON);
+    file_close(&file);
     f->config = o;
     if (rc != 0)
         adapter_close(f);
@@ -149,15 +151,13 @@ static int wrap_config(void)
 
 /* ---- adapter_model.safetensors ---- */
 
-static int open_tensors(struct tensor_file *f, const char *path)
+static int open_tensors(struct tensor_file *t, const struct adapter_folder *f)
 {
-    char *name = file_join(path, TENSORS), *pickled = file_join(path, PICKLED);
-    bool old = pickled != NULL && name != NULL && !file_exists(name) && file_exists(pickled);
-    int rc =
-        name == NULL || pickled == NULL ? ERR_NOMEM : tensor_file_open(f, old ? pickled : name);
-    mem_free(name);
-    mem_free(pickled);
-    return rc;
+    struct file file;
+    int rc = file_set_open(&file, f->open, f->path, TENSORS);
+    if (rc == ERR_MISSING && (rc = file_set_open(&file, f->open, f->path, PICKLED)) == ERR_MISSING)
+        rc = file_set_open(&file, f->open, f->path, TENSORS); /* the name to say */
+    return rc == 0 ? tensor_file_open_file(t, file) : rc;
 }
 
 /* What lora_A (half 0) or lora_B of a branch is called, with "transformer." or, of a bare
@@ -241,10 +241,10 @@ static int refuse_extra(const struct tensor_file *f, const struct adapter *a)
     return 0;
 }
 
-static int read_tensors(struct adapter *a, const char *path)
+static int read_tensors(struct adapter *a, const struct adapter_folder *folder)
 {
     struct tensor_file f;
-    int rc = open_tensors(&f, path);
+    int rc = open_tensors(&f, folder);
     if (rc != 0)
         return rc;
     for (int i = 0; i < 2 * a->n_branches && rc == 0; i++) {
@@ -280,7 +280,7 @@ int adapter_read_open(struct adapter **out, const struct adapter_folder *f, cons
     if ((rc = read_config(&config, &targets, f->config)) != 0 ||
         (rc = adapter_new(&a, &config, c)) != 0)
         rc = wrap_config();
-    if (rc == 0 && (rc = read_tensors(a, f->path)) == 0 && (a->path = mem_strdup(f->path)) == NULL)
+    if (rc == 0 && (rc = read_tensors(a, f)) == 0 && (a->path = mem_strdup(f->path)) == NULL)
         rc = ERR_NOMEM;
     buf_release(&targets);
     if (rc == 0) {
@@ -293,8 +293,14 @@ int adapter_read_open(struct adapter **out, const struct adapter_folder *f, cons
 
 int adapter_read(struct adapter **out, const char *path, const struct config *c)
 {
+    return adapter_read_files(out, path, NULL, c);
+}
+
+int adapter_read_files(struct adapter **out, const char *path, const struct file_set *open,
+                       const struct config *c)
+{
     struct adapter_folder f;
-    int rc = adapter_open(&f, path);
+    int rc = adapter_open(&f, path, open);
     if (rc != 0)
         return wrap_adapter(path);
     rc = adapter_read_open(out, &f, c);

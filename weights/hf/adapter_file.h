@@ -7,15 +7,18 @@
  * [out,r].
  */
 #include "model/adapter.h"
+#include "model/base/file_set.h"
 
 /* Whether there is an adapter_config.json. */
 bool adapter_is_folder(const char *path);
 /* One that is open: its configuration was read, once. */
 struct adapter_folder {
-    char *path;   /* owned */
-    void *config; /* JSON */
+    char *path;                  /* owned */
+    void *config;                /* JSON */
+    const struct file_set *open; /* those of its files that are; borrowed, NULL: none */
 };
-int adapter_open(struct adapter_folder *f, const char *path);
+/* open: those of its files that are, and stay so as long as f (NULL: none). */
+int adapter_open(struct adapter_folder *f, const char *path, const struct file_set *open);
 void adapter_close(struct adapter_folder *f); /* of a zeroed one too */
 /*
  * Read and check all of it, for models of shape c. What would compute something else than
@@ -23,8 +26,10 @@ void adapter_close(struct adapter_folder *f); /* of a zeroed one too */
  * missing, of another shape, or left over, and values that are NaN or infinite.
  */
 int adapter_read_open(struct adapter **out, const struct adapter_folder *f, const struct config *c);
-/* The same of a folder that is opened for it. */
+/* The same of a folder that is opened for it; and of one some of whose files are open. */
 int adapter_read(struct adapter **out, const char *path, const struct config *c);
+int adapter_read_files(struct adapter **out, const char *path, const struct file_set *open,
+                       const struct config *c);
 /* The base model it names, as its file has it, in fresh memory; NULL where it names none. */
 int adapter_base_name(char **out, const struct adapter_folder *f);
 /* Its files into a folder that is there; base: where its model is loaded from. */

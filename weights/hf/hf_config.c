@@ -174,19 +174,24 @@ int hf_config_parse(struct config *c, const char *text, size_t n)
     return rc;
 }
 
-int hf_config_read_text(struct config *c, struct buf *text, const char *path)
+int hf_config_read_file(struct config *c, struct buf *text, const struct file *file)
 {
-    int rc = file_read_all(text, path, MAX_BYTES);
+    int rc = file_read_whole(text, file, MAX_BYTES);
     if (rc == 0 && ((rc = sniff_refuse_text(buf_text(text), text->n)) != 0 ||
                     (rc = hf_config_parse(c, buf_text(text), text->n)) != 0))
-        rc = file_wrap(path);
+        rc = file_wrap(file->path);
     return rc;
 }
 
 int hf_config_read(struct config *c, const char *path)
 {
     struct buf text = {0};
-    int rc = hf_config_read_text(c, &text, path);
+    struct file file;
+    int rc = file_open(&file, path);
+    if (rc != 0)
+        return rc;
+    rc = hf_config_read_file(c, &text, &file);
+    file_close(&file);
     buf_release(&text);
     return rc;
 }

@@ -10,8 +10,8 @@
  * computed (an activation not in activation.h, add_cross_attention) is
  * ERR_UNSUPPORTED; a field of the wrong type or out of range ERR_RANGE. */
 int hf_config_read(struct config *c, const char *path);
-/* The same; *text, empty before, has what the file says. */
-int hf_config_read_text(struct config *c, struct buf *text, const char *path);
+/* The same of an open file; *text, empty before, has what it says. */
+int hf_config_read_file(struct config *c, struct buf *text, const struct file *file);
 /* The same of n bytes in memory. *c is untouched on failure. */
 int hf_config_parse(struct config *c, const char *text, size_t n);
 

@@ -107,15 +107,15 @@ static int choose_files(struct hf_files *f, bool need_weights)
         char *path = file_join(f->folder, names[i]);
         if (path == NULL)
             return ERR_NOMEM;
-        if (!file_exists(path)) {
+        if (file_set_find(f->open, names[i]) == NULL && !file_exists(path)) {
             mem_free(path);
             continue;
         }
         if (!text_ends_in(path, ".json"))
             return add_path(f, path);
-        struct file file;
-        int rc = file_open(&file, path);
         mem_free(path);
+        struct file file;
+        int rc = file_set_open(&file, f->open, f->folder, names[i]);
         if (rc == 0) {
             rc = read_index(f, &file);
             file_close(&file);
@@ -131,11 +131,13 @@ static int choose_files(struct hf_files *f, bool need_weights)
                    file_show(shown, sizeof shown, f->folder));
 }
 
-int hf_files_find(struct hf_files *f, const char *path, struct file file, bool need_weights)
+int hf_files_find(struct hf_files *f, const char *path, struct file file,
+                  const struct file_set *open, bool need_weights)
 {
     const char *last = hf_last_part(path);
     int n = (int)(last - path);
     f->given = file;
+    f->open = open;
     f->folder = file.path == NULL ? mem_strdup(path)
                 : n == 0          ? mem_strdup(".")
                                   : mem_sprintf("%.*s", n == 1 ? 1 : n - 1, path);
@@ -160,8 +162,11 @@ int hf_files_open(struct hf_files *f, uint64_t *stamp)
     for (int i = 0; i < f->n; i++) {
         struct file given = f->given;
         f->given = (struct file){.fd = -1};
-        int rc = given.path != NULL ? tensor_file_open_file(&f->files[i], given)
-                                    : tensor_file_open(&f->files[i], f->paths[i]);
+        int rc = given.path != NULL
+                     ? 0
+                     : file_set_open(&given, f->open, f->folder, hf_last_part(f->paths[i]));
+        if (rc == 0)
+            rc = tensor_file_open_file(&f->files[i], given);
         if (rc != 0)
             return rc;
         *stamp = *stamp * 31 + f->files[i].file.stamp;

@@ -1,6 +1,7 @@
 #ifndef PRATTLE_WEIGHTS_HF_HF_FILES_H
 #define PRATTLE_WEIGHTS_HF_HF_FILES_H
 /* The files of a Hugging Face model that have tensors: one, or the shards of an index. */
+#include "model/base/file_set.h"
 #include "weights/tensors/tensor_file.h"
 
 /* A tensor of one of them. */
@@ -13,8 +14,9 @@ struct hf_entry {
 
 struct hf_files {
     char *folder;
-    char **paths;              /* [n] */
-    struct tensor_file *files; /* [n], NULL before hf_files_open */
+    const struct file_set *open; /* of the folder; NULL: none */
+    char **paths;                /* [n] */
+    struct tensor_file *files;   /* [n], NULL before hf_files_open */
     int n;
     struct file given;        /* the file that was asked for, open, until it is one of those */
     struct hf_entry *entries; /* [n_entries], by name */
@@ -23,10 +25,12 @@ struct hf_files {
 
 /*
  * Which files they are, of a zeroed *f: those of a folder, or of path, which is open as `file` and
- * f's from then on (.path NULL: path is a folder). A folder without any is ERR_MISSING where they
- * are needed. After a failure too f is to be released.
+ * f's from then on (.path NULL: path is a folder). open: those of the folder that are open (NULL:
+ * none); f borrows it. A folder without any is ERR_MISSING where they are needed. After a failure
+ * too f is to be released.
  */
-int hf_files_find(struct hf_files *f, const char *path, struct file file, bool need_weights);
+int hf_files_find(struct hf_files *f, const char *path, struct file file,
+                  const struct file_set *open, bool need_weights);
 /* Open them; *stamp, 0 before, becomes theirs. */
 int hf_files_open(struct hf_files *f, uint64_t *stamp);
 /* Then list their tensors; no two have one name. */

@@ -186,17 +186,17 @@ static int make_name(struct source *s, const char *path, const char *folder)
 /* *text: what config.json says, empty where there is none. */
 static int read_config(struct source *s, struct buf *text, const struct hf_files *f)
 {
-    char *path = file_join(f->folder, "config.json");
-    if (path == NULL)
-        return ERR_NOMEM;
-    int rc;
-    if (f->n == 0 && !file_exists(path)) {
+    struct file file;
+    int rc = file_set_open(&file, f->open, f->folder, "config.json");
+    if (rc == ERR_MISSING && f->n == 0) {
         config_init(&s->config);
-        rc = 0;
-    } else if ((rc = hf_config_read_text(&s->config, text, path)) == ERR_MISSING) {
-        rc = err_set(rc, "%s; it says the shape of the model", err_text());
+        return 0;
     }
-    mem_free(path);
+    if (rc != 0)
+        return rc != ERR_MISSING ? rc
+                                 : err_set(rc, "%s; it says the shape of the model", err_text());
+    rc = hf_config_read_file(&s->config, text, &file);
+    file_close(&file);
     return rc;
 }
 
@@ -205,17 +205,17 @@ static int read_settings(struct source *s, const struct hf_files *f, const struc
     struct buf config = {0};
     int rc = read_config(s, &config, f);
     if (rc == 0)
-        rc = hf_defaults_read(s, f->folder, &config, p);
+        rc = hf_defaults_read(s, f->folder, f->open, &config, p);
     buf_release(&config);
     return rc;
 }
 
-static int read_all(struct source *s, const char *path, struct file file, bool need_weights,
-                    const struct progress *p)
+static int read_all(struct source *s, const char *path, struct file file,
+                    const struct file_set *open, bool need_weights, const struct progress *p)
 {
     struct state *st = s->format;
     struct hf_files *f = &st->files;
-    int rc = hf_files_find(f, path, file, need_weights);
+    int rc = hf_files_find(f, path, file, open, need_weights);
     if (rc == 0)
         rc = make_name(s, path, f->folder);
     if (rc == 0)
@@ -225,7 +225,7 @@ static int read_all(struct source *s, const char *path, struct file file, bool n
     if (rc != 0)
         return rc;
     const struct config *c = f->n > 0 ? &s->config : NULL;
-    if ((rc = vocab_open_folder(&s->tokenizer, f->folder, c, p)) != 0 || c != NULL)
+    if ((rc = vocab_open_files(&s->tokenizer, f->folder, open, c, p)) != 0 || c != NULL)
         return rc;
     if (s->tokenizer == NULL) {
         char shown[256];
@@ -235,8 +235,8 @@ static int read_all(struct source *s, const char *path, struct file file, bool n
     return 0;
 }
 
-int source_open_hf(struct source *s, const char *path, struct file file, bool need_weights,
-                   const struct progress *p)
+static int open_source(struct source *s, const char *path, struct file file,
+                       const struct file_set *open, bool need_weights, const struct progress *p)
 {
     struct state *st = mem_alloc(sizeof *st);
     if (st == NULL) {
@@ -244,8 +244,21 @@ int source_open_hf(struct source *s, const char *path, struct file file, bool ne
         return ERR_NOMEM;
     }
     *s = (struct source){.format = st, .close = close_state};
-    int rc = read_all(s, path, file, need_weights, p);
+    int rc = read_all(s, path, file, open, need_weights, p);
+    st->files.open = NULL;
     if (rc != 0)
         source_close(s);
     return rc;
+}
+
+int source_open_hf(struct source *s, const char *path, struct file file, bool need_weights,
+                   const struct progress *p)
+{
+    return open_source(s, path, file, NULL, need_weights, p);
+}
+
+int source_open_hf_files(struct source *s, const char *folder, const struct file_set *open,
+                         const struct progress *p)
+{
+    return open_source(s, folder, (struct file){.fd = -1}, open, true, p);
 }

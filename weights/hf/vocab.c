@@ -238,41 +238,53 @@ int vocab_parse(struct tokenizer **out, const struct vocab_text *text, const str
     return rc;
 }
 
-/* The text of a file of the folder; *text stays NULL when it is not there. */
-static int read_text(struct buf *b, const char **text, size_t *n, const char *folder,
-                     const char *name)
+/* Of the last error: which file of the folder it is about. */
+static int wrap_file(const char *folder, const char *name)
 {
     char *path = file_join(folder, name);
-    if (path == NULL)
-        return ERR_NOMEM;
-    int rc = file_exists(path) ? file_read_all(b, path, FILE_MAX_BYTES) : 0;
+    int rc = path == NULL ? ERR_NOMEM : file_wrap(path);
+    mem_free(path);
+    return rc;
+}
+
+/* The text of a file of the folder; *text stays NULL when it is not there. */
+static int read_text(struct buf *b, const char **text, size_t *n, const struct file_set *open,
+                     const char *folder, const char *name)
+{
+    bool found;
+    int rc = file_set_read(b, &found, open, folder, name, FILE_MAX_BYTES);
     if (rc == 0 && b->n > 0 && (rc = sniff_refuse_text(b->data, b->n)) != 0)
-        rc = file_wrap(path);
-    if (rc == 0 && file_exists(path)) {
+        return wrap_file(folder, name);
+    if (rc == 0 && found) {
         *text = buf_text(b);
         *n = b->n;
     }
-    mem_free(path);
     return rc;
 }
 
 int vocab_open_folder(struct tokenizer **out, const char *folder, const struct config *c,
                       const struct progress *p)
 {
+    return vocab_open_files(out, folder, NULL, c, p);
+}
+
+int vocab_open_files(struct tokenizer **out, const char *folder, const struct file_set *open,
+                     const struct config *c, const struct progress *p)
+{
     struct vocab_text t = {0};
     struct buf b[5] = {{0}};
     char shown[SHOWN];
     *out = NULL;
-    int rc = read_text(&b[0], &t.tokenizer, &t.n_tokenizer, folder, "tokenizer.json");
+    int rc = read_text(&b[0], &t.tokenizer, &t.n_tokenizer, open, folder, "tokenizer.json");
     if (rc == 0 && t.tokenizer == NULL) {
-        rc = read_text(&b[1], &t.vocab, &t.n_vocab, folder, "vocab.json");
+        rc = read_text(&b[1], &t.vocab, &t.n_vocab, open, folder, "vocab.json");
         if (rc == 0)
-            rc = read_text(&b[2], &t.merges, &t.n_merges, folder, "merges.txt");
+            rc = read_text(&b[2], &t.merges, &t.n_merges, open, folder, "merges.txt");
         if (rc == 0)
-            rc = read_text(&b[3], &t.added, &t.n_added, folder, "added_tokens.json");
+            rc = read_text(&b[3], &t.added, &t.n_added, open, folder, "added_tokens.json");
     }
     if (rc == 0)
-        rc = read_text(&b[4], &t.config, &t.n_config, folder, "tokenizer_config.json");
+        rc = read_text(&b[4], &t.config, &t.n_config, open, folder, "tokenizer_config.json");
     file_show(shown, sizeof shown, folder);
     if (rc == 0 && t.tokenizer == NULL && (t.vocab == NULL) != (t.merges == NULL))
         rc = err_set(ERR_MISSING, "%s has %s but no %s, and one is no use without the other", shown,

@@ -6,6 +6,7 @@
  * tokenizer_config.json may say add_prefix_space, which comes before what tokenizer.json says
  * of it, as in transformers, and has added tokens that the others lack.
  */
+#include "model/base/file_set.h"
 #include "model/base/progress.h"
 #include "model/config.h"
 #include "model/tokenizer/tokenizer.h"
@@ -21,6 +22,9 @@
  */
 int vocab_open_folder(struct tokenizer **out, const char *folder, const struct config *c,
                       const struct progress *p);
+/* The same where some of its files are open. */
+int vocab_open_files(struct tokenizer **out, const char *folder, const struct file_set *open,
+                     const struct config *c, const struct progress *p);
 
 /* The texts of those files; NULL, 0 for one that is not there. */
 struct vocab_text {

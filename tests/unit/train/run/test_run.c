@@ -174,26 +174,28 @@ static void test_no_allocation_in_a_step(void **state)
     trial_close(&t);
 }
 
-/* What was verified is what is gone on from: nothing with numbers is opened again by its name. */
+/* What was verified is what is gone on from: nothing of a checkpoint is opened again by its name. */
 static void test_resuming_opens_each_file_once(void **state)
 {
-    (void)state;
-    static const char *const files[] = {"model.safetensors", "training.safetensors", "state.json",
-                                        "manifest.json"};
+    static const char *const of_model[] = {"model.safetensors", "training.safetensors",
+                                           "state.json", "manifest.json", "config.json", NULL};
+    static const char *const of_adapter[] = {"adapter_model.safetensors", "adapter_config.json",
+                                             "training.safetensors", NULL};
+    const char *const *mode = *state;
     struct trial t;
     struct resume q;
     struct run *r;
     const struct run_events e = {0};
-    trial_open(&t, NULL);
+    trial_open(&t, mode);
     trial_finish(&t);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (const char *const *file = mode == NULL ? of_model : of_adapter; *file != NULL; file++) {
         struct model *m = NULL;
         const int watch = opens_watch(scratch_path(&t.scratch, "run/step-000012"));
         assert_ok(run_resume_open(&q, scratch_path(&t.scratch, "run"), NULL));
         assert_ok(run_resume_check(&q, &q.stored));
         assert_ok(model_read(&m, &q.model, DTYPE_F16, NULL));
         assert_ok(run_resume(&r, &q, m, &e));
-        assert_int_equal(opens_count_of(watch, files[i]), 1);
+        assert_int_equal(opens_count(watch, *file), 1);
         run_free(r);
         run_resume_close(&q);
         model_free(m);
@@ -204,8 +206,10 @@ static void test_resuming_opens_each_file_once(void **state)
 int main(void)
 {
 #define IN_MODE(test, i) cmocka_unit_test_prestate(test, (void *)trial_modes[i])
+    static const char *const with_adapter[] = {"rank=2", NULL};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resuming_opens_each_file_once),
+        cmocka_unit_test_prestate(test_resuming_opens_each_file_once, (void *)with_adapter),
         IN_MODE(test_paused_between_micro_batches, 0),
         IN_MODE(test_paused_anywhere, 0),
         IN_MODE(test_other_team_in_the_middle, 0),

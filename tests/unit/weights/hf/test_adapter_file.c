@@ -221,7 +221,7 @@ static void damaged_files_are_refused(void **state)
 static int base_of(char **base, const char *path)
 {
     struct adapter_folder f;
-    int rc = adapter_open(&f, path);
+    int rc = adapter_open(&f, path, NULL);
     if (rc == 0)
         rc = adapter_base(base, &f);
     adapter_close(&f);

@@ -65,9 +65,7 @@ static void take_status(void *user, const char *sentence)
         w->newline = true;
         wrap_at(&w->lines, 0);
     }
-    fflush(stdout);
-    progress_wipe();
-    wrap_say(stderr, term_dim(stderr), "%s", sentence);
+    progress_warn(sentence);
 }
 
 /* "1.3 ms", "0.21 s" */

@@ -66,8 +66,12 @@ has "a list where one value goes" '"error":"top_k must be a text, a number' \
     "$(echo '{"prompt":"x","top_k":[1]}' | "$PRATTLE" $MODEL $S --jsonl 2>&1)"
 has "pairs where there are none" '"error":"stop must be a text' \
     "$(echo '{"prompt":"x","stop":{"a":1}}' | "$PRATTLE" $MODEL $S --jsonl 2>&1)"
-has "beams say that they cannot slide" "context full: a beam search ends there" \
-    "$("$PRATTLE" $MODEL $S -n 300 --on-full slide --num-beams 2 -p x 2>&1)"
+is "beams say that they cannot slide" "prattle: context full: a beam search ends there, its beams cannot slide" \
+    "$("$PRATTLE" $MODEL $S -n 300 --on-full slide --num-beams 2 -p x 2>&1 >/dev/null)"
+for way in "" "--penalty-alpha 0.6 --top-k 4"; do
+    is "what slides says so, once: $way" "prattle: context full: going on from the newest 128 of 256 tokens" \
+        "$("$PRATTLE" $MODEL $S -n 400 --on-full slide $way -p x 2>&1 >/dev/null)"
+done
 # 256 tokens predict one more, behind a prompt of one. What the context ended is said once.
 full="prattle: context full: an answer ended at the model's 256 tokens; set on_full to slide to go on"
 for way in "" "--device-loop off" "--greedy" "--num-beams 3" "--penalty-alpha 0.6 --top-k 4"; do

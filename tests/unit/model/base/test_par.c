@@ -4,6 +4,7 @@
 #include "model/base/clock.h"
 #include "model/base/par.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -83,6 +84,41 @@ static void no_thread_outlives_its_team(void **state)
     pthread_key_delete(l.key);
 }
 
+static int count_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int n = 0;
+    assert_non_null(tasks);
+    for (struct dirent *e; (e = readdir(tasks)) != NULL;)
+        n += e->d_name[0] != '.';
+    closedir(tasks);
+    return n;
+}
+
+static int library_threads; /* and the first */
+
+/* What was joined may stand in /proc a moment longer; what waits for work stands there for good. */
+static void expect_no_team(void)
+{
+    for (int i = 0; i < 300 && count_threads() != library_threads; i++)
+        clock_sleep_s(0.01);
+    assert_int_equal(count_threads(), library_threads);
+}
+
+static void a_closed_team_has_no_threads(void **state)
+{
+    (void)state;
+    expect_no_team();
+    for (int n = 1; n <= MOST; n += n < 3 ? 1 : 5) {
+        struct rounds r = {0};
+        assert_ok(par_open(n, false));
+        par_run(count_rounds, &r);
+        assert_int_equal(count_threads(), library_threads + n);
+        par_close();
+        expect_no_team();
+    }
+}
+
 /* A job that ends only after its caller has gone on. */
 static void wait_for_caller(void *arg, int thread, int n_threads)
 {
@@ -153,9 +189,11 @@ static void splits_cover_everything_once(void **state)
 
 int main(void)
 {
+    library_threads = count_threads();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_barrier_holds_all_threads),
         cmocka_unit_test(no_thread_outlives_its_team),
+        cmocka_unit_test(a_closed_team_has_no_threads),
         cmocka_unit_test(the_caller_goes_on_while_a_job_runs),
         cmocka_unit_test(a_full_team_is_pinned_and_a_smaller_one_is_free),
         cmocka_unit_test(splits_cover_everything_once),

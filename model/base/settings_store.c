@@ -14,7 +14,7 @@ const char *origin_name(enum origin o)
         [ORIGIN_USER_FILE] = "settings file",
         [ORIGIN_MODEL] = "model",
         [ORIGIN_CHECKPOINT] = "checkpoint",
-        [ORIGIN_LEFT_OUT] = "a file's left out",
+        [ORIGIN_LEFT_OUT] = "left out",
         [ORIGIN_COMMAND_LINE] = "command line",
         [ORIGIN_SET] = ":set",
         [ORIGIN_CALL] = "this command",

@@ -220,6 +220,7 @@ static void judge_token(struct score *out, const float *logits, size_t n, token_
         above += !(logits[i] <= target); /* all, where that is NaN */
     out->best = (token_id)best;
     out->above = above;
+    /* Not by log_sum_exp: the difference of two logits is exact. */
     out->logprob =
         (double)target - (double)logits[best] - log(k->exp_sum(NULL, logits, n, logits[best], 1));
 }

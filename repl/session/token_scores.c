@@ -3,10 +3,9 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/kernels/sampling_kernels.h"
+#include "model/kernels/log_sum_exp.h"
 #include "sampling/score.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Where the scores of a passage go: target t is token t - first of `to`, behind `before` others. */
@@ -131,7 +130,6 @@ static void choose_best(struct token_score *best, int top, const float *logits, 
 
 static void score_row(const struct scoring *s, int i, float *scratch)
 {
-    const struct sampling_kernels *k = sampling_kernels();
     const struct score_row *row = &s->rows[i];
     const struct passage *passage = &s->passages->list[row->passage];
     const struct scored_passage *scored = &s->passages->scored[row->passage];
@@ -144,8 +142,7 @@ static void score_row(const struct scoring *s, int i, float *scratch)
         prompt_mask_logits(s->model, scratch);
         logits = scratch;
     }
-    const float high = k->max(logits, V);
-    const double log_sum = (double)high + log(k->exp_sum(NULL, logits, V, high, 1));
+    const double log_sum = log_sum_exp(logits, V);
     to->own[at] = (float)((double)logits[row->id] - log_sum);
     if (to->top > 0)
         choose_best(to->best + at * (size_t)to->top, to->top, logits, (int)V, log_sum);

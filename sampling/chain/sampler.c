@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/rng.h"
 #include "model/base/words.h"
+#include "model/kernels/log_sum_exp.h"
 #include "model/kernels/sampling_kernels.h"
 #include "model/tokenizer/tokenizer.h"
 #include "sampling/chain/bias.h"
@@ -330,12 +331,6 @@ static bool run_stages(struct sampler *s, const float *logits, const struct text
 
 /* ---- drawing ---- */
 
-static double log_sum_exp(const struct sampling_kernels *k, const float *logits, int n)
-{
-    float high = k->max(logits, (size_t)n);
-    return (double)high + log(k->exp_sum(NULL, logits, (size_t)n, high, 1));
-}
-
 struct sampled sampler_pick(struct sampler *s, const float *logits, const token_id *text,
                             size_t n_text, int n_new)
 {
@@ -358,7 +353,7 @@ struct sampled sampler_pick(struct sampler *s, const float *logits, const token_
             mirostat_learn(&s->mirostat, p);
     }
     if (s->want_logprobs)
-        out.logprob = (float)((double)logits[out.id] - log_sum_exp(k, logits, c->n_vocab));
+        out.logprob = (float)((double)logits[out.id] - log_sum_exp(logits, (size_t)c->n_vocab));
     return out;
 }
 
@@ -413,7 +408,7 @@ int sampler_explain(struct sampler *s, const float *logits, const token_id *text
     const struct text_position at = {text, n_text, n_new};
     int n_vocab = s->candidates.n_vocab, n = 0;
     chain_probabilities(s, logits, &at);
-    double log_sum = log_sum_exp(s->candidates.kernels, logits, n_vocab);
+    double log_sum = log_sum_exp(logits, (size_t)n_vocab);
     for (token_id id = 0; id < n_vocab; id++) {
         struct alternative a = {id, 0, (float)exp((double)logits[id] - log_sum),
                                 s->candidates.key[id]};

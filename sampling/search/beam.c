@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/kernels/log_sum_exp.h"
 #include "model/kernels/sampling_kernels.h"
 #include "sampling/text/prompt.h"
 
@@ -181,8 +182,7 @@ static void look_at(struct search *b, int beam, const float *logits)
     const struct sampling_kernels *k = sampling_kernels();
     const struct hypothesis *h = &b->beams[beam];
     size_t n = (size_t)b->n_vocab;
-    float high = k->max(logits, n);
-    double log_sum = (double)high + log(k->exp_sum(NULL, logits, n, high, 1));
+    double log_sum = log_sum_exp(logits, n);
     for (size_t i = 0; i < n; i++)
         b->scores[i] = (float)((double)logits[i] - log_sum);
     memcpy(b->text + b->n_prompt, h->ids, (size_t)h->n * sizeof *h->ids);

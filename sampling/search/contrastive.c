@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/kernels/log_sum_exp.h"
 #include "model/kernels/sampling_kernels.h"
 #include "sampling/chain/candidates.h"
 #include "sampling/text/prompt.h"
@@ -43,6 +44,8 @@ static void carve_arrays(struct contrastive *k, struct arena *a, const struct co
     k->seqs = arena_take(a, n * sizeof *k->seqs);
 }
 
+/* Not training_kernels()->dot, which rounds once for a product and its sum and folds its lanes in
+ * another order: near ties would then be decided otherwise. */
 static float dot_product(const float *a, const float *b, int n)
 {
     float lane[LANES] = {0}, sum = 0;
@@ -207,11 +210,8 @@ static int best_of(const struct contrastive *k, int n, int width)
 
 static struct sampled sampled_of(const struct contrastive *k, token_id id)
 {
-    const struct sampling_kernels *kernels = k->candidates.kernels;
     const float *logits = k->sequence->logits;
-    size_t n_vocab = (size_t)k->candidates.n_vocab;
-    float high = kernels->max(logits, n_vocab);
-    double log_sum = (double)high + log(kernels->exp_sum(NULL, logits, n_vocab, high, 1));
+    double log_sum = log_sum_exp(logits, (size_t)k->candidates.n_vocab);
     return (struct sampled){.id = id, .logprob = (float)((double)logits[id] - log_sum)};
 }
 

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/kernels/log_sum_exp.h"
 #include "model/kernels/sampling_kernels.h"
 
 #include <math.h>
@@ -10,19 +11,9 @@
 /* Below it the series is nearer to e^d - 1 - d than a difference of floats would be. */
 static const double SMALL = 0.25;
 
-/* ln of the sum of exp(x); p [V] receives exp(x - greatest), *scale makes them probabilities. */
-static double log_sum(const struct sampling_kernels *k, float *p, const float *x, size_t V,
-                      size_t *top, double *scale)
-{
-    *top = k->argmax(x, V);
-    double sum = k->exp_sum(p, x, V, x[*top], 1);
-    *scale = 1 / sum;
-    return (double)x[*top] + log(sum);
-}
-
 /*
  * With d = ln p - ln q, sum q (e^d - 1 - d) is sum q ln(q / p), as the q and the p both add up
- * to 1. No term is negative and an error in the two log_sums comes in squared, so that
+ * to 1. No term is negative and an error in the two log-sum-exps comes in squared, so that
  * distributions that hardly differ (fp16 against fp32) lose nothing.
  */
 void divergence_row(struct divergence_row *out, const float *logits, const float *other,
@@ -30,10 +21,10 @@ void divergence_row(struct divergence_row *out, const float *logits, const float
 {
     const struct sampling_kernels *k = sampling_kernels();
     float *restrict p = scratch, *restrict q = scratch + V;
-    size_t top, other_top;
-    double p_scale, q_scale;
-    double p_log = log_sum(k, p, logits, V, &top, &p_scale);
-    double q_log = log_sum(k, q, other, V, &other_top, &q_scale);
+    double p_sum, q_sum;
+    double p_log = log_sum_exp_terms(p, &p_sum, logits, V);
+    double q_log = log_sum_exp_terms(q, &q_sum, other, V);
+    double p_scale = 1 / p_sum, q_scale = 1 / q_sum;
     double shift = p_log - q_log, kl = 0;
     for (size_t i = 0; i < V; i++) {
         double d = (double)logits[i] - (double)other[i] - shift;
@@ -46,7 +37,7 @@ void divergence_row(struct divergence_row *out, const float *logits, const float
     *out = (struct divergence_row){.kl = kl,
                                    .loss = p_log - (double)logits[target],
                                    .other_loss = q_log - (double)other[target],
-                                   .same_top = top == other_top};
+                                   .same_top = k->argmax(logits, V) == k->argmax(other, V)};
 }
 
 int divergence_add(struct divergence *d, const struct divergence_row *rows, size_t n)

@@ -1,5 +1,7 @@
 #include "model/base/rng.h"
 
+#include "model/base/half.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -69,26 +71,12 @@ static void words_of_block(uint32_t w[4][LANES], uint64_t seed, uint64_t stream,
     }
 }
 
-static inline float float_of(uint32_t u)
-{
-    float f;
-    memcpy(&f, &u, sizeof f);
-    return f;
-}
-
-static inline uint32_t bits_of(float f)
-{
-    uint32_t u;
-    memcpy(&u, &f, sizeof u);
-    return u;
-}
-
 /* ln(x 2^-31) for x in (0, 2^31], by the polynomial of Cephes' logf. */
 static inline float log_unit(float x)
 {
-    uint32_t u = bits_of(x) - 0x3f3504f3u; /* the mantissa goes to [sqrt(1/2), sqrt(2)) */
+    uint32_t u = float_bits(x) - 0x3f3504f3u; /* the mantissa goes to [sqrt(1/2), sqrt(2)) */
     float e = (float)((int32_t)u >> 23);
-    float m = float_of((u & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+    float m = float_of_bits((u & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
     float z = m * m, y = 7.0376836292e-2f;
     y = y * m - 1.1514610310e-1f;
     y = y * m + 1.1676998740e-1f;
@@ -112,10 +100,10 @@ static inline void normal_pair(float *c, float *s, uint32_t a, uint32_t b)
     float cosine =
         ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z -
         0.5f * z + 1.0f;
-    uint32_t swap = 0u - (quarter & 1u), sb = bits_of(sine), cb = bits_of(cosine);
+    uint32_t swap = 0u - (quarter & 1u), sb = float_bits(sine), cb = float_bits(cosine);
     uint32_t x = (cb & ~swap) | (sb & swap), y = (sb & ~swap) | (cb & swap);
-    *c = radius * float_of(x ^ ((quarter ^ quarter >> 1) & 1u) << 31);
-    *s = radius * float_of(y ^ (quarter >> 1) << 31);
+    *c = radius * float_of_bits(x ^ ((quarter ^ quarter >> 1) & 1u) << 31);
+    *s = radius * float_of_bits(y ^ (quarter >> 1) << 31);
 }
 
 static void normals_of_block(float out[BLOCK], uint64_t seed, uint64_t stream, uint64_t block)

@@ -143,7 +143,7 @@ LANES struct v16 v_if_below(struct v16 x, struct w16 word, uint32_t limit)
 }
 LANES struct v16 w_fraction(struct w16 word)
 {
-    V_EACH(half_float(word.w[i] >> 9 | 0x3f800000u) - 1);
+    V_EACH(float_of_bits(word.w[i] >> 9 | 0x3f800000u) - 1);
 }
 
 #endif

@@ -111,15 +111,15 @@ LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
 }
 LANES struct v16 v_power_below(struct v16 a)
 {
-    V_EACH(half_float(half_bits(a.f[i]) & 0x7f800000u));
+    V_EACH(float_of_bits(float_bits(a.f[i]) & 0x7f800000u));
 }
 LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
 {
     for (int i = 0; i < LANES_N; i++) {
-        uint32_t n = half_bits(t.f[i]) - half_bits(base.f[i]);
+        uint32_t n = float_bits(t.f[i]) - float_bits(base.f[i]);
         uint32_t half = n >> 1 | (n & 0x80000000u);
-        first->f[i] = half_float((half + 127u) << 23);
-        second->f[i] = half_float((n - half + 127u) << 23);
+        first->f[i] = float_of_bits((half + 127u) << 23);
+        second->f[i] = float_of_bits((n - half + 127u) << 23);
     }
 }
 LANES struct d16 d_zero(void)

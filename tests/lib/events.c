@@ -1,15 +1,8 @@
 #include "tests/lib/events.h"
 
 #include "model/base/crc32c.h"
+#include "model/base/little_endian.h"
 #include "tests/lib/test.h"
-
-static uint64_t read_fixed(const unsigned char *p, int n)
-{
-    uint64_t v = 0;
-    for (int i = 0; i < n; i++)
-        v |= (uint64_t)p[i] << 8 * i;
-    return v;
-}
 
 static uint64_t read_varint(const unsigned char **p)
 {
@@ -68,9 +61,9 @@ static void decode_event(const unsigned char *p, const unsigned char *end, struc
 
 const unsigned char *event_read(const unsigned char *p, struct seen *s)
 {
-    uint64_t n = read_fixed(p, 8);
-    assert_int_equal(read_fixed(p + 8, 4), crc32c_masked(p, 8));
-    assert_int_equal(read_fixed(p + 12 + n, 4), crc32c_masked(p + 12, n));
+    uint64_t n = le_at(p, 8);
+    assert_int_equal(le_at(p + 8, 4), crc32c_masked(p, 8));
+    assert_int_equal(le_at(p + 12 + n, 4), crc32c_masked(p + 12, n));
     *s = (struct seen){0};
     decode_event(p + 12, p + 12 + n, s, 0);
     return p + 16 + n;

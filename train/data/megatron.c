@@ -1,6 +1,7 @@
 #include "train/data/megatron.h"
 
 #include "model/base/err.h"
+#include "model/base/little_endian.h"
 #include "model/base/mem.h"
 
 #include <inttypes.h>
@@ -39,13 +40,6 @@ char *megatron_path(const char *path, const char *ending)
     return mem_sprintf("%.*s%s", (int)n, path, ending);
 }
 
-static uint64_t u64_at(const unsigned char *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
 static int read_head(struct index *x, struct megatron *f)
 {
     unsigned char head[HEAD_BYTES];
@@ -55,7 +49,7 @@ static int read_head(struct index *x, struct megatron *f)
     int rc = file_read_at(&x->file, head, 0, sizeof head);
     if (rc != 0)
         return rc;
-    uint64_t version = u64_at(head + VERSION_AT);
+    uint64_t version = le64_at(head + VERSION_AT);
     if (memcmp(head, magic, sizeof magic) != 0)
         return err_set(ERR_FORMAT, "%s does not begin with MMIDIDX: not a Megatron index", x->name);
     if (version != 1)
@@ -66,8 +60,8 @@ static int read_head(struct index *x, struct megatron *f)
     if (f->width == 0)
         return err_set(ERR_FORMAT, "%s: type %d is not one of whole numbers, expected 1 to 5 or 8",
                        x->name, type);
-    x->n_sequences = u64_at(head + SEQUENCES_AT);
-    x->n_bounds = u64_at(head + BOUNDS_AT);
+    x->n_sequences = le64_at(head + SEQUENCES_AT);
+    x->n_bounds = le64_at(head + BOUNDS_AT);
     /* Compared by parts: the sum of products may not fit. */
     uint64_t room = x->file.bytes - HEAD_BYTES;
     if (x->n_sequences > room / 12 || x->n_bounds > (room - 12 * x->n_sequences) / 8 ||

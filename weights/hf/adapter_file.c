@@ -188,17 +188,6 @@ static int check_entry(const struct tensor_entry *e, const struct low_rank *t, i
     return 0;
 }
 
-/* The elements as fp32, in memory that held the file's own. */
-static void convert_elements(float *x, const struct tensor_entry *e, size_t n)
-{
-    if (e->dtype != DTYPE_F32)
-        for (size_t i = n; i-- > 0;) {
-            uint16_t h;
-            memcpy(&h, (const char *)x + i * sizeof h, sizeof h);
-            x[i] = half_exact_to_f32(h, e->dtype);
-        }
-}
-
 static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
                      const struct low_rank *t, int half)
 {
@@ -206,7 +195,7 @@ static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
     float *x = mem_array(n, sizeof *x);
     int rc = x == NULL ? ERR_NOMEM : file_read_at(&f->file, x, e->offset, (size_t)e->bytes);
     if (rc == 0)
-        convert_elements(x, e, n);
+        half_exact_widen(x, x, e->dtype, n);
     for (size_t i = 0; i < n && rc == 0; i++)
         if (!isfinite(x[i])) {
             char name[NAME];

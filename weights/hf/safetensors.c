@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/json.h"
+#include "model/base/little_endian.h"
 #include "model/base/mem.h"
 
 #include <endian.h>
@@ -198,14 +199,14 @@ static int read_entries(struct tensor_file *f, json_t *header, uint64_t data)
 
 static int read_header(struct tensor_file *f)
 {
-    uint64_t length;
+    unsigned char head[LENGTH_BYTES];
     if (f->file.bytes < LENGTH_BYTES)
         return err_set(ERR_FORMAT, "the file has %" PRIu64 " bytes, a safetensors file at least %d",
                        f->file.bytes, LENGTH_BYTES);
-    int rc = file_read_at(&f->file, &length, 0, sizeof length);
+    int rc = file_read_at(&f->file, head, 0, sizeof head);
     if (rc != 0)
         return rc;
-    length = le64toh(length);
+    const uint64_t length = le64_at(head);
     if (length > MAX_HEADER)
         return err_set(ERR_FORMAT, "the header's length is %" PRIu64 " bytes, at most %d are read",
                        length, MAX_HEADER);

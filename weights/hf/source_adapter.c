@@ -60,13 +60,10 @@ static int refuse_merged(const struct adapted *a)
 /* n <= PART elements as the base has them, then as fp32 with the LoRA branch in them. */
 static int read_part(const struct adapted *a, float *x, uint64_t first, size_t n)
 {
-    uint16_t half[PART];
-    const enum dtype from = a->base.dtype;
-    int rc = a->base.read(a->base.user, from == DTYPE_F32 ? (void *)x : half, first, n);
+    int rc = a->base.read(a->base.user, x, first, n);
     if (rc != 0)
         return rc;
-    for (size_t i = 0; i < n && from != DTYPE_F32; i++)
-        x[i] = half_exact_to_f32(half[i], from);
+    half_exact_widen(x, x, a->base.dtype, n);
     const size_t before = count_beyond(x, n, a->holds);
     adapter_add(a->branch, x, a->base.out_major, first, n);
     return count_beyond(x, n, a->holds) > before ? refuse_merged(a) : 0;

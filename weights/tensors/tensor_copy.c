@@ -30,8 +30,7 @@ static uint64_t convert_elements(void *dst, enum dtype to, const void *src, enum
 {
     uint64_t overflown = 0;
     if (to == DTYPE_F32) {
-        for (size_t i = 0; i < n; i++)
-            ((float *)dst)[i] = element_to_f32(src, i, from);
+        half_exact_widen(dst, src, from, n);
         return 0;
     }
     for (size_t i = 0; i < n; i++) {

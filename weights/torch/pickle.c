@@ -1,6 +1,7 @@
 #include "weights/torch/pickle.h"
 
 #include "model/base/err.h"
+#include "model/base/little_endian.h"
 #include "model/base/mem.h"
 #include "weights/torch/pickle_objects.h"
 
@@ -35,14 +36,12 @@ static int read_stack_global(struct pickle_machine *m, uint64_t unused)
     return pickle_push_global(m, module->text.at, module->text.n, name->text.at, name->text.n);
 }
 
-/* n bytes, little-endian. */
 static int read_number(struct pickle_machine *m, uint64_t *out, int n)
 {
     if (m->end - m->at < n)
         return pickle_broken(m, "it ends inside a number");
-    *out = 0;
-    for (int i = 0; i < n; i++)
-        *out |= (uint64_t)(unsigned char)*m->at++ << 8 * i;
+    *out = le_at(m->at, n);
+    m->at += n;
     return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "weights/torch/torch_legacy.h"
 
 #include "model/base/err.h"
+#include "model/base/little_endian.h"
 #include "model/base/mem.h"
 #include "weights/torch/pickle_stream.h"
 #include "weights/torch/torch_entry.h"
@@ -16,15 +17,13 @@ static int place_storages(uint64_t *offsets, const struct pickle_stream *s, cons
         unsigned char count[COUNT_BYTES];
         const struct pickle_storage_id *id = &s->storages[s->order[i]];
         const uint64_t size = (uint64_t)id->element_bytes;
-        uint64_t n = 0;
         if (f->bytes - at < COUNT_BYTES)
             return err_set(ERR_FORMAT, "the file ends at byte %llu, before storage %s",
                            (unsigned long long)f->bytes, pickle_show(shown, id->key, id->n_key));
         const int rc = file_read_at(f, count, at, COUNT_BYTES);
         if (rc != 0)
             return rc;
-        for (int k = COUNT_BYTES - 1; k >= 0; k--)
-            n = n << 8 | count[k];
+        const uint64_t n = le64_at(count);
         at += COUNT_BYTES;
         if (n != id->elements)
             return err_set(ERR_FORMAT, "storage %s has %llu elements, expected %llu",

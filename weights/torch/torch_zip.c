@@ -1,6 +1,7 @@
 #include "weights/torch/torch_zip.h"
 
 #include "model/base/err.h"
+#include "model/base/little_endian.h"
 #include "model/base/mem.h"
 
 #include <limits.h>
@@ -18,21 +19,6 @@ enum {
 };
 #define DIRECTORY_MAX_BYTES ((uint64_t)64 << 20)
 
-static uint32_t u16_at(const char *p)
-{
-    return (uint32_t)(unsigned char)p[0] | (uint32_t)(unsigned char)p[1] << 8;
-}
-
-static uint32_t u32_at(const char *p)
-{
-    return u16_at(p) | u16_at(p + 2) << 16;
-}
-
-static uint64_t u64_at(const char *p)
-{
-    return u32_at(p) | (uint64_t)u32_at(p + 4) << 32;
-}
-
 /* Where the central directory is. */
 struct directory {
     uint64_t offset, bytes, n;
@@ -46,7 +32,7 @@ static int find_end64(struct directory *d, const struct file *f, uint64_t end)
     int rc = file_read_at(f, b, end - LOCATOR_BYTES, LOCATOR_BYTES);
     if (rc != 0 || memcmp(b, "PK\6\7", 4) != 0)
         return rc;
-    uint64_t at = u64_at(b + 8);
+    uint64_t at = le64_at(b + 8);
     if (f->bytes < END64_BYTES || at > f->bytes - END64_BYTES)
         return err_set(ERR_FORMAT, "its zip64 directory record is at byte %llu of %llu",
                        (unsigned long long)at, (unsigned long long)f->bytes);
@@ -54,7 +40,7 @@ static int find_end64(struct directory *d, const struct file *f, uint64_t end)
         return rc;
     if (memcmp(b, "PK\6\6", 4) != 0)
         return err_set(ERR_FORMAT, "its zip64 directory record is missing");
-    *d = (struct directory){u64_at(b + 48), u64_at(b + 40), u64_at(b + 32)};
+    *d = (struct directory){le64_at(b + 48), le64_at(b + 40), le64_at(b + 32)};
     return 0;
 }
 
@@ -67,10 +53,10 @@ static int find_directory(struct directory *d, const struct file *f)
         return rc;
     for (size_t at = n < END_BYTES ? 0 : n - END_BYTES + 1; at-- > 0;) {
         const char *end = tail + at;
-        if (memcmp(end, "PK\5\6", 4) != 0 || u16_at(end + 20) != n - at - END_BYTES)
+        if (memcmp(end, "PK\5\6", 4) != 0 || le16_at(end + 20) != n - at - END_BYTES)
             continue;
-        *d = (struct directory){u32_at(end + 16), u32_at(end + 12), u16_at(end + 10)};
-        if (u16_at(end + 4) != 0 && u16_at(end + 4) != 0xffff)
+        *d = (struct directory){le32_at(end + 16), le32_at(end + 12), le16_at(end + 10)};
+        if (le16_at(end + 4) != 0 && le16_at(end + 4) != 0xffff)
             return err_set(ERR_UNSUPPORTED, "it is one of several volumes of a zip");
         return find_end64(d, f, f->bytes - n + at);
     }
@@ -82,17 +68,17 @@ static int read_zip64(struct zip_entry *e, uint64_t *stored, const char *extra, 
 {
     uint64_t *fields[] = {&e->bytes, stored, &e->offset};
     while (n >= 4) {
-        size_t size = u16_at(extra + 2);
+        size_t size = le16_at(extra + 2);
         if (size > n - 4)
             break;
-        if (u16_at(extra) == 1) {
+        if (le16_at(extra) == 1) {
             const char *at = extra + 4, *end = at + size;
             for (int i = 0; i < 3; i++) {
                 if (*fields[i] != UINT32_MAX)
                     continue;
                 if (end - at < 8)
                     return err_set(ERR_FORMAT, "its zip64 sizes are cut short");
-                *fields[i] = u64_at(at);
+                *fields[i] = le64_at(at);
                 at += 8;
             }
             return 0;
@@ -127,7 +113,7 @@ static int find_bytes(struct zip_entry *e, const struct file *f, const char *sho
     if (memcmp(b, "PK\3\4", 4) != 0)
         return err_set(ERR_FORMAT, "its entry %s has no header at byte %llu", shown,
                        (unsigned long long)e->offset);
-    e->offset += LOCAL_BYTES + (uint64_t)u16_at(b + 26) + u16_at(b + 28);
+    e->offset += LOCAL_BYTES + (uint64_t)le16_at(b + 26) + le16_at(b + 28);
     if (e->offset > f->bytes || e->bytes > f->bytes - e->offset)
         return err_set(ERR_FORMAT, "its entry %s of %llu bytes at %llu ends beyond byte %llu",
                        shown, (unsigned long long)e->bytes, (unsigned long long)e->offset,
@@ -141,13 +127,13 @@ static int read_entry(struct zip_entry *e, const struct file *f, char *at, size_
     char shown[SHOWN];
     if (n < CENTRAL_BYTES || memcmp(at, "PK\1\2", 4) != 0)
         return err_set(ERR_FORMAT, "its zip directory is broken");
-    size_t n_name = u16_at(at + 28), n_extra = u16_at(at + 30), n_comment = u16_at(at + 32);
-    uint32_t flags = u16_at(at + 8), method = u16_at(at + 10);
+    size_t n_name = le16_at(at + 28), n_extra = le16_at(at + 30), n_comment = le16_at(at + 32);
+    uint32_t flags = le16_at(at + 8), method = le16_at(at + 10);
     *used = CENTRAL_BYTES + n_name + n_extra + n_comment;
     if (*used > n)
         return err_set(ERR_FORMAT, "its zip directory is broken");
-    uint64_t stored = u32_at(at + 20);
-    *e = (struct zip_entry){NULL, u32_at(at + 42), u32_at(at + 24)};
+    uint64_t stored = le32_at(at + 20);
+    *e = (struct zip_entry){NULL, le32_at(at + 42), le32_at(at + 24)};
     int rc = read_zip64(e, &stored, at + CENTRAL_BYTES + n_name, n_extra);
     if (rc != 0)
         return rc;

@@ -43,7 +43,7 @@ static float value(enum fill fill)
     case HUGE_AND_TINY:
         return ldexpf(uniform(-1, 1), (int)(random_bits() % 250) - 125);
     case SUBNORMAL:
-        return half_float((random_bits() & 0x80000000u) | random_bits() % 0x800000u);
+        return float_of_bits((random_bits() & 0x80000000u) | random_bits() % 0x800000u);
     case SPECIAL:
         switch (random_bits() % 8) {
         case 0:
@@ -77,7 +77,7 @@ static void fill_halves(uint16_t *x, size_t n, enum fill fill)
 
 static bool same_float(float a, float b)
 {
-    return half_bits(a) == half_bits(b) || (isnan(a) && isnan(b));
+    return float_bits(a) == float_bits(b) || (isnan(a) && isnan(b));
 }
 
 static void expect_floats(const char *what, const struct kernels *k, const float *got,
@@ -343,9 +343,9 @@ static void test_halves(void **state)
             for (int j = 0; j < 65536; j++) {
                 float next = half_to_f32((uint16_t)(j + 1)),
                       middle = wide[j] + (next - wide[j]) / 2;
-                uint32_t bits = half_bits(isnan(middle) ? wide[j] : middle);
-                back[j] = half_from_f32(half_float(bits + (uint32_t)step));
-                wide[j] = half_float(bits + (uint32_t)step);
+                uint32_t bits = float_bits(isnan(middle) ? wide[j] : middle);
+                back[j] = half_from_f32(float_of_bits(bits + (uint32_t)step));
+                wide[j] = float_of_bits(bits + (uint32_t)step);
             }
             uint16_t got[65536 / 16];
             for (int j = 0; j < 65536; j += 4096) {

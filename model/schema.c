@@ -10,7 +10,7 @@
 
 /* GPT-2 (Radford et al. 2019). */
 static const struct schema_row schema[] = {
-    {"wte.weight", "token_embd", PARAM_EMBEDDING, "V", "C", .decays = true, ONCE(wte)},
+    {SCHEMA_EMBEDDING, "token_embd", PARAM_EMBEDDING, "V", "C", .decays = true, ONCE(wte)},
     {"wpe.weight", "position_embd", PARAM_ROWS, "n", "C", .decays = true, ONCE(wpe)},
     {"ln_1.weight", "attn_norm", VECTOR, .cols = "C", EACH(ln_1_weight)},
     {"ln_1.bias", "attn_norm", VECTOR, .cols = "C", EACH(ln_1_bias)},
@@ -26,7 +26,7 @@ static const struct schema_row schema[] = {
     {"mlp.c_proj.bias", "ffn_down", VECTOR, .cols = "C", EACH(mlp_proj.bias)},
     {"ln_f.weight", "output_norm", VECTOR, .cols = "C", ONCE(ln_f_weight)},
     {"ln_f.bias", "output_norm", VECTOR, .cols = "C", ONCE(ln_f_bias)},
-    {"lm_head.weight", "output", PARAM_EMBEDDING, "V", "C", .decays = true, .untied_only = true,
+    {SCHEMA_HEAD, "output", PARAM_EMBEDDING, "V", "C", .decays = true, .untied_only = true,
      ONCE(lm_head)},
 };
 enum { N_ROWS = sizeof schema / sizeof *schema };

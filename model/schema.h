@@ -9,6 +9,10 @@
  */
 #include "model/tensors.h"
 
+/* The token embedding, and the output head, which is the same matrix where they are tied. */
+#define SCHEMA_EMBEDDING "wte.weight"
+#define SCHEMA_HEAD "lm_head.weight"
+
 struct schema_row {
     const char *name; /* in Hugging Face files, without "transformer." and "h.N." */
     const char *gguf; /* in GGUF, without "blk.N." and ".weight" or ".bias" */

@@ -2,13 +2,12 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/folder_entry.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +44,8 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
     if (dir == NULL)
         return errno == ENOENT ? 0 : file_fails("open", path);
     int rc = 0;
-    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
-        int64_t step = run_folder_step_of(e->d_name);
+    for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;) {
+        int64_t step = run_folder_step_of(name);
         if (step < 0)
             continue;
         int64_t *grown =
@@ -58,7 +57,7 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
         *steps = grown;
         grown[(*n)++] = step;
     }
-    closedir(dir);
+    folder_entry_close(dir);
     if (rc != 0) {
         mem_free(*steps);
         *steps = NULL;
@@ -69,13 +68,6 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
     return rc;
 }
 
-static bool has_file(const char *folder, const char *name)
-{
-    char path[PATH_MAX]; /* no memory is no answer */
-    const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return n > 0 && (size_t)n < sizeof path && file_exists(path);
-}
-
 bool run_folder_is(const char *path)
 {
     static const char *const of_models[] = {"config.json", "adapter_config.json"};
@@ -84,9 +76,9 @@ bool run_folder_is(const char *path)
     if (!file_is_folder(path))
         return false;
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
-        if (has_file(path, of_models[i]))
+        if (file_exists_in(path, of_models[i]))
             return false;
-    if (has_file(path, "metrics.jsonl"))
+    if (file_exists_in(path, "metrics.jsonl"))
         return true;
     const int rc = run_folder_steps(path, &steps, &n);
     mem_free(steps);

@@ -13,8 +13,7 @@
 
 static bool is_gguf(const char *path)
 {
-    size_t n = strlen(path);
-    return n > 5 && strcmp(path + n - 5, ".gguf") == 0;
+    return text_ends_in(path, ".gguf");
 }
 
 /* Names of files that are no folder's: what is written is a folder or a GGUF file. */
@@ -22,15 +21,12 @@ static int refuse_file_name(const char *path)
 {
     static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".json"};
     char shown[256];
-    const size_t n = strlen(path);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        const size_t m = strlen(endings[i]);
-        if (n > m && strcmp(path + n - m, endings[i]) == 0)
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (text_ends_in(path, endings[i]))
             return err_set(ERR_RANGE,
                            "%s: name a folder, which gets a model.safetensors and "
                            "what belongs to it, or a file that ends in .gguf",
                            file_show(shown, sizeof shown, path));
-    }
     return 0;
 }
 

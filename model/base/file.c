@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FLUSH_BYTES = 1 << 20 };
+enum { FLUSH_BYTES = 1 << 20, COMPARE_BYTES = 1 << 18 };
 
 static const char *kind_name(mode_t mode)
 {
@@ -92,6 +92,23 @@ int file_read_at(const struct file *f, void *dst, uint64_t offset, size_t n)
         got += (size_t)r;
     }
     return 0;
+}
+
+int file_compare(bool *same, const struct file *a, uint64_t at_a, const struct file *b,
+                 uint64_t at_b, uint64_t n)
+{
+    char *x = mem_alloc(COMPARE_BYTES), *y = mem_alloc(COMPARE_BYTES);
+    int rc = x == NULL || y == NULL ? ERR_NOMEM : 0;
+    *same = true;
+    for (uint64_t at = 0; at < n && *same && rc == 0; at += COMPARE_BYTES) {
+        size_t part = n - at < COMPARE_BYTES ? (size_t)(n - at) : COMPARE_BYTES;
+        if ((rc = file_read_at(a, x, at_a + at, part)) == 0 &&
+            (rc = file_read_at(b, y, at_b + at, part)) == 0)
+            *same = memcmp(x, y, part) == 0;
+    }
+    mem_free(x);
+    mem_free(y);
+    return rc;
 }
 
 int file_read_whole(struct buf *out, const struct file *f, uint64_t max)
@@ -250,6 +267,16 @@ int file_commit(struct file_writer *w)
     w->temp = NULL;
     rc = file_sync_parent(w->path);
     file_abandon(w);
+    return rc;
+}
+
+int file_write_whole(const char *path, const void *bytes, size_t n, bool force)
+{
+    struct file_writer w;
+    int rc = file_create(&w, path, force);
+    if (rc == 0 && (rc = file_write(&w, bytes, n)) == 0)
+        rc = file_commit(&w);
+    file_abandon(&w);
     return rc;
 }
 

@@ -27,6 +27,9 @@ int file_open(struct file *f, const char *path);
 void file_close(struct file *f);
 /* Read exactly n bytes at offset; any thread may call this. ERR_FORMAT: the file ends before. */
 int file_read_at(const struct file *f, void *dst, uint64_t offset, size_t n);
+/* *same: whether n bytes of a from at_a on are those of b from at_b on. */
+int file_compare(bool *same, const struct file *a, uint64_t at_a, const struct file *b,
+                 uint64_t at_b, uint64_t n);
 /* Append the whole file at path to out; ERR_RANGE if it has more than max bytes. */
 int file_read_all(struct buf *out, const char *path, uint64_t max);
 /* The same for an open file. */
@@ -55,6 +58,8 @@ struct file_writer {
 int file_create(struct file_writer *w, const char *path, bool force);
 int file_write(struct file_writer *w, const void *bytes, size_t n);
 int file_commit(struct file_writer *w);
+/* All of these at once: n bytes become the file at path. */
+int file_write_whole(const char *path, const void *bytes, size_t n, bool force);
 /* Delete the temporary file. Accepts NULL; after file_commit it does nothing. */
 void file_abandon(struct file_writer *w);
 

@@ -5,6 +5,8 @@
 #include "model/base/mem.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +16,13 @@ bool file_exists(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
+}
+
+bool file_exists_in(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return n > 0 && (size_t)n < sizeof path && file_exists(path);
 }
 
 bool file_is_same(const char *a, const char *b)

@@ -280,16 +280,13 @@ int json_print(struct buf *out, const json_t *value, size_t flags)
 int json_write_file(const char *path, const json_t *value)
 {
     struct buf text = {0};
-    struct file_writer f = {.fd = -1};
     err_clear();
     int rc = json_print(&text, value, JSON_INDENT(2));
     /* As in parse_value: out of memory, jansson silently leaves things out. */
     if (err_last() == ERR_NOMEM)
         rc = ERR_NOMEM;
-    if (rc == 0 && (rc = file_create(&f, path, false)) == 0 &&
-        (rc = file_write(&f, text.data, text.n)) == 0)
-        rc = file_commit(&f);
-    file_abandon(&f);
+    if (rc == 0)
+        rc = file_write_whole(path, text.data, text.n, false);
     buf_release(&text);
     return rc;
 }

@@ -1,8 +1,8 @@
 #include "repl/terminal/signals.h"
 
+#include "model/base/folder_entry.h"
 #include "model/base/progress.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -46,13 +46,13 @@ static void keep_signals_from_others(void)
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        pid_t thread = (pid_t)atoi(e->d_name);
+    for (const char *name; (name = folder_entry_next(d)) != NULL;) {
+        pid_t thread = (pid_t)atoi(name);
         if (thread > 0 && thread != gettid() && tgkill(getpid(), thread, SIGURG) == 0)
             while (sem_timedwait(&held_back, &until) != 0 && errno == EINTR)
                 ;
     }
-    closedir(d);
+    folder_entry_close(d);
     sigaction(SIGURG, &before, NULL);
 }
 

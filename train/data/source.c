@@ -2,12 +2,12 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "train/data/megatron.h"
 #include "train/data/utf16.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -213,8 +213,8 @@ static int list_folder(char ***names, size_t *n, const char *path)
     int rc = 0;
     if (dir == NULL)
         return err_errno("cannot read the folder %s", file_show(shown, sizeof shown, path));
-    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
-        if (e->d_name[0] == '.')
+    for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;) {
+        if (name[0] == '.')
             continue;
         if (*n == cap) {
             size_t more = cap == 0 ? 64 : 2 * cap;
@@ -226,10 +226,10 @@ static int list_folder(char ***names, size_t *n, const char *path)
             *names = grown;
             cap = more;
         }
-        rc = ((*names)[*n] = mem_strdup(e->d_name)) == NULL ? ERR_NOMEM : 0;
+        rc = ((*names)[*n] = mem_strdup(name)) == NULL ? ERR_NOMEM : 0;
         *n += rc == 0;
     }
-    closedir(dir);
+    folder_entry_close(dir);
     if (*n > 0)
         qsort(*names, *n, sizeof **names, by_name);
     return rc;

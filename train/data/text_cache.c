@@ -1,12 +1,13 @@
 #include "train/data/text_cache.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "train/data/text_reader.h"
 #include "train/data/token_writer.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -186,13 +187,10 @@ static void drop_file(const char *prefix, const char *ending)
 /* PREFIX.sha256 says what the set was when it was made; without it there is none. */
 static int write_sum(char sum[KEY_BYTES], const char *prefix, const struct progress *p)
 {
-    struct file_writer f = {.fd = -1};
     char *path = mem_sprintf("%s.sha256", prefix);
     int rc = path == NULL ? ERR_NOMEM : make_sum(sum, prefix, true, p);
-    if (rc == 0 && (rc = file_create(&f, path, true)) == 0 &&
-        (rc = file_write(&f, sum, KEY_BYTES - 1)) == 0)
-        rc = file_commit(&f);
-    file_abandon(&f);
+    if (rc == 0)
+        rc = file_write_whole(path, sum, KEY_BYTES - 1, true);
     mem_free(path);
     return rc;
 }
@@ -244,11 +242,10 @@ static bool is_stale(int folder, const char *name)
 static void sweep_folder(const char *folder)
 {
     DIR *dir = opendir(folder);
-    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
-        if (is_stale(dirfd(dir), e->d_name))
-            unlinkat(dirfd(dir), e->d_name, 0);
-    if (dir != NULL)
-        closedir(dir);
+    for (const char *name; (name = folder_entry_next(dir)) != NULL;)
+        if (is_stale(dirfd(dir), name))
+            unlinkat(dirfd(dir), name, 0);
+    folder_entry_close(dir);
 }
 
 /* The path of a set without its endings, its folder made; in fresh memory. */

@@ -2,13 +2,13 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/hf/safetensors.h"
 #include "weights/hf/save_hf.h"
 #include "weights/tensors/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
@@ -152,11 +152,9 @@ static int write_manifest(const char *folder, const struct progress *p)
     int rc = files == NULL ? err_set(ERR_NOMEM, "no memory for the manifest")
              : dir == NULL ? err_errno("cannot open the new checkpoint")
                            : 0;
-    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            rc = add_file(files, folder, e->d_name, p);
-    if (dir != NULL)
-        closedir(dir);
+    for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;)
+        rc = add_file(files, folder, name, p);
+    folder_entry_close(dir);
     json_t *o = rc == 0 ? json_pack("{s:i,s:O}", "version", VERSION, "files", files) : NULL;
     if (rc == 0)
         rc = o == NULL ? err_set(ERR_NOMEM, "no memory for the manifest")

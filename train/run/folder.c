@@ -2,9 +2,9 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -101,11 +101,10 @@ static int remove_folder(int parent, const char *name)
     if (dir == NULL)
         return file_fails("open", name);
     int rc = 0;
-    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-            unlinkat(fd, e->d_name, 0) != 0)
-            rc = file_fails("remove", e->d_name);
-    closedir(dir);
+    for (const char *inner; rc == 0 && (inner = folder_entry_next(dir)) != NULL;)
+        if (unlinkat(fd, inner, 0) != 0)
+            rc = file_fails("remove", inner);
+    folder_entry_close(dir);
     if (rc == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0)
         rc = file_fails("remove", name);
     return rc;
@@ -116,11 +115,10 @@ static int remove_folder(int parent, const char *name)
 static void sweep_folder(const char *path)
 {
     DIR *dir = opendir(path);
-    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
-        if (fnmatch("step-[0-9]*.tmp*", e->d_name, 0) == 0)
-            remove_folder(dirfd(dir), e->d_name);
-    if (dir != NULL)
-        closedir(dir);
+    for (const char *name; (name = folder_entry_next(dir)) != NULL;)
+        if (fnmatch("step-[0-9]*.tmp*", name, 0) == 0)
+            remove_folder(dirfd(dir), name);
+    folder_entry_close(dir);
     err_clear();
 }
 
@@ -154,11 +152,9 @@ static bool has_only(const char *path, const char *name)
 {
     DIR *dir = opendir(path);
     int others = dir == NULL;
-    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
-        others += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-                  strcmp(e->d_name, name) != 0;
-    if (dir != NULL)
-        closedir(dir);
+    for (const char *other; (other = folder_entry_next(dir)) != NULL;)
+        others += strcmp(other, name) != 0;
+    folder_entry_close(dir);
     return others == 0;
 }
 
@@ -204,8 +200,8 @@ int run_folder_latest(char **out, const char *parent)
     if (dir == NULL)
         return errno == ENOENT ? err_set(ERR_MISSING, "there is no folder %s here", parent)
                                : file_fails("open", parent);
-    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-        char *path = e->d_name[0] == '.' ? NULL : file_join(parent, e->d_name);
+    for (const char *name; (name = folder_entry_next(dir)) != NULL;) {
+        char *path = name[0] == '.' ? NULL : file_join(parent, name);
         bool later = path != NULL && written_at(&when, path) &&
                      (*out == NULL || when.tv_sec > latest.tv_sec ||
                       (when.tv_sec == latest.tv_sec && when.tv_nsec > latest.tv_nsec));
@@ -216,7 +212,7 @@ int run_folder_latest(char **out, const char *parent)
         }
         mem_free(drop);
     }
-    closedir(dir);
+    folder_entry_close(dir);
     return *out != NULL
                ? 0
                : err_set(ERR_MISSING, "there is no checkpoint in the folders of %s", parent);

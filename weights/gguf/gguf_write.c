@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/schema.h"
 #include "weights/gguf/gguf_table.h"
 #include "weights/tensors/names.h"
 #include "weights/tensors/tensor_copy.h"
@@ -16,7 +17,7 @@ enum { FILE_TYPE_F32 = 0, FILE_TYPE_F16 = 1, FILE_TYPE_BF16 = 32 };
 struct entry {
     const struct param_tensor *tensor;
     const struct tensor_reader *reader;
-    char name[64];
+    char name[NAMES_BYTES];
     enum dtype dtype;
     uint64_t offset, bytes;
 };
@@ -249,14 +250,14 @@ static int plan_entries(struct writer *w)
     if ((w->entries = mem_array((size_t)table->n_tensors + 1, sizeof *w->entries)) == NULL)
         return ERR_NOMEM;
     bool twice = w->config->compat && s->config.tie_word_embeddings;
-    const struct param_tensor *wte = params_find(table, "wte.weight");
+    const struct param_tensor *wte = params_find(table, SCHEMA_EMBEDDING);
     for (int i = 0; i < table->n_tensors + (int)twice; i++) {
         bool again = i == table->n_tensors;
         const struct param_tensor *t = again ? wte : &table->tensors[i];
         struct entry *e = &w->entries[w->n_entries++];
         e->tensor = t;
         e->reader = &s->readers[t - table->tensors];
-        names_gguf(e->name, sizeof e->name, again ? "lm_head.weight" : t->name);
+        names_gguf(e->name, sizeof e->name, again ? SCHEMA_HEAD : t->name);
         e->dtype = dtype_in_file(w, t, e->reader);
         e->bytes = tensor_elements(t) * dtype_bytes(e->dtype);
         e->offset = i == 0 ? 0 : align_offset(e[-1].offset + e[-1].bytes);

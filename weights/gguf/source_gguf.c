@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/schema.h"
 #include "weights/gguf/gguf.h"
 #include "weights/gguf/gguf_config.h"
 #include "weights/gguf/gguf_vocab.h"
@@ -19,7 +20,7 @@ struct stored_tensor {
     const struct file *file;
     uint64_t at;
     enum dtype stored, dtype; /* they differ where prattle.narrow.* says so */
-    char name[64];
+    char name[NAMES_BYTES];
 };
 
 struct state {
@@ -90,27 +91,23 @@ static int check_shape(const struct gguf_tensor *found, const struct param_tenso
                    found->name.data, have, want);
 }
 
-/* *same when output.weight says what token_embd.weight does, bit for bit. */
+/* A parameter of the table in the file; NULL: it is not there. */
+static const struct gguf_tensor *find_stored(const struct gguf *g, const char *plain)
+{
+    char name[NAMES_BYTES];
+    names_gguf(name, sizeof name, plain);
+    return gguf_find_tensor(g, name);
+}
+
+/* *same: there is no output head, or it equals the token embedding bit for bit. */
 static int compare_heads(bool *same, const struct gguf *g)
 {
-    const struct gguf_tensor *a = gguf_find_tensor(g, "token_embd.weight");
-    const struct gguf_tensor *b = gguf_find_tensor(g, "output.weight");
+    const struct gguf_tensor *a = find_stored(g, SCHEMA_EMBEDDING);
+    const struct gguf_tensor *b = find_stored(g, SCHEMA_HEAD);
     *same = b == NULL;
     if (a == NULL || b == NULL || a->dtype != b->dtype || a->bytes != b->bytes)
         return 0;
-    enum { PART = 1 << 20 };
-    char *mine = mem_alloc(PART), *its = mem_alloc(PART);
-    int rc = mine == NULL || its == NULL ? ERR_NOMEM : 0;
-    *same = true;
-    for (uint64_t at = 0; at < a->bytes && *same && rc == 0; at += PART) {
-        size_t n = a->bytes - at < PART ? (size_t)(a->bytes - at) : PART;
-        if ((rc = file_read_at(&g->file, mine, a->at + at, n)) == 0 &&
-            (rc = file_read_at(&g->file, its, b->at + at, n)) == 0)
-            *same = memcmp(mine, its, n) == 0;
-    }
-    mem_free(mine);
-    mem_free(its);
-    return rc;
+    return file_compare(same, &g->file, a->at, &g->file, b->at, a->bytes);
 }
 
 /* Tensors listed under key were 16-bit before the file was written. */
@@ -138,18 +135,17 @@ static int mark_half_exact(struct source *s, const struct gguf *g, const char *k
     return rc;
 }
 
-/* No tensor but those of the table, and output.weight where the head is tied. */
+/* No tensor but those of the table, and the output head where it is tied. */
 static int check_extra(const struct source *s, const struct gguf *g)
 {
-    size_t known = (size_t)s->table.n_tensors;
-    if (s->config.tie_word_embeddings && gguf_find_tensor(g, "output.weight") != NULL)
-        known++;
+    const struct gguf_tensor *head = find_stored(g, SCHEMA_HEAD);
+    size_t known = (size_t)s->table.n_tensors + (s->config.tie_word_embeddings && head != NULL);
     if (g->n_tensors == known)
         return 0;
     const struct state *st = s->format;
     for (size_t i = 0; i < g->n_tensors; i++) {
         const struct gguf_string name = g->tensors[i].name;
-        bool found = name.n == 13 && memcmp(name.data, "output.weight", 13) == 0;
+        bool found = &g->tensors[i] == head;
         for (int k = 0; k < s->table.n_tensors && !found; k++)
             found = strlen(st->places[k].name) == name.n &&
                     memcmp(st->places[k].name, name.data, name.n) == 0;
@@ -238,7 +234,7 @@ static int read_all(struct source *s, const char *path, bool need_weights, const
         rc = read_name(s, g, path);
     if (rc != 0)
         return rc;
-    const struct gguf_tensor *wte = gguf_find_tensor(g, "token_embd.weight");
+    const struct gguf_tensor *wte = find_stored(g, SCHEMA_EMBEDDING);
     if (wte != NULL && wte->dims[1] > INT32_MAX)
         return err_set(ERR_FORMAT, "tensor token_embd.weight has %" PRIu64 " rows, at most %d",
                        wte->dims[1], INT32_MAX);

@@ -23,9 +23,7 @@ static const char CONFIG[] = "adapter_config.json", TENSORS[] = "adapter_model.s
 
 bool adapter_is_folder(const char *path)
 {
-    char config[PATH_MAX];
-    int n = snprintf(config, sizeof config, "%s/%s", path, CONFIG);
-    return n < (int)sizeof config && file_exists(config);
+    return file_exists_in(path, CONFIG);
 }
 
 /* ---- adapter_config.json ---- */

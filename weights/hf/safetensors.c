@@ -236,7 +236,8 @@ int safetensors_open_file(struct tensor_file *f, struct file file)
     return tensor_file_take(f, file, read_header);
 }
 
-int safetensors_write_head(struct file_writer *f, struct buf *json)
+/* The JSON's length, then the JSON, filled up with spaces to a multiple of 8. */
+static int write_header(struct file_writer *f, struct buf *json)
 {
     int rc = 0;
     while (rc == 0 && json->n % 8 != 0)
@@ -253,7 +254,7 @@ int safetensors_write(const char *folder, const char *name, struct buf *json,
     struct file_writer f = {.fd = -1};
     char *path = file_join(folder, name);
     int rc = path == NULL ? ERR_NOMEM : file_create(&f, path, false);
-    if (rc == 0 && (rc = safetensors_write_head(&f, json)) == 0 && (rc = write(user, &f)) == 0)
+    if (rc == 0 && (rc = write_header(&f, json)) == 0 && (rc = write(user, &f)) == 0)
         rc = file_commit(&f);
     file_abandon(&f);
     mem_free(path);

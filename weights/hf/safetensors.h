@@ -10,10 +10,8 @@
  */
 int safetensors_open_file(struct tensor_file *f, struct file file);
 
-/* What a safetensors file begins with: the JSON's length, then it, filled up with spaces so that
- * the tensors lie at a multiple of 8. */
-int safetensors_write_head(struct file_writer *f, struct buf *json);
-/* A new file of the folder, whole or not at all: that head, then what `write` puts behind it. */
+/* A new file in the folder, whole or not at all: the header, made of its JSON and padded so that the
+ * tensors begin at a multiple of 8, then what `write` appends. ERR_EXISTS. */
 int safetensors_write(const char *folder, const char *name, struct buf *json,
                       int (*write)(void *user, struct file_writer *f), void *user);
 

@@ -3,13 +3,12 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "weights/tensors/folder.h"
 #include "weights/hf/hf_config.h"
-#include "weights/tensors/tensor_copy.h"
 #include "weights/hf/safetensors.h"
 #include "weights/hf/vocab_write.h"
-
-#include <string.h>
+#include "weights/tensors/folder.h"
+#include "weights/tensors/names.h"
+#include "weights/tensors/tensor_copy.h"
 
 static enum dtype dtype_asked(const struct save_config *c, enum dtype own)
 {
@@ -29,10 +28,10 @@ static int describe_tensors(struct buf *json, uint64_t *total, const struct sour
             enum dtype d = dtype_asked(c, s->readers[i].dtype);
             if (dtype_bytes(d) != size)
                 continue;
-            bool head = strcmp(t->name, "lm_head.weight") == 0;
+            char name[NAMES_BYTES];
             uint64_t end = at + tensor_elements(t) * size;
-            rc = buf_printf(json, ",\"%s%s\":{\"dtype\":\"%s\",\"shape\":[",
-                            head ? "" : "transformer.", t->name, dtype_name(d));
+            names_hf(name, sizeof name, t->name);
+            rc = buf_printf(json, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[", name, dtype_name(d));
             if (rc == 0 && t->kind != PARAM_VECTOR)
                 rc = buf_printf(json, "%d,", t->rows);
             if (rc == 0)
@@ -44,53 +43,48 @@ static int describe_tensors(struct buf *json, uint64_t *total, const struct sour
     return rc != 0 ? rc : buf_char(json, '}');
 }
 
-static int write_tensors(struct file_writer *f, const struct source *s, const struct save_config *c,
-                         const struct progress *p)
+/* What write_tensors writes, for safetensors_write. */
+struct tensors_out {
+    const struct source *source;
+    const struct save_config *config;
+    struct tensor_copy copy;
+};
+
+static int write_tensors(void *user, struct file_writer *f)
 {
-    struct buf json = {0};
-    struct tensor_copy copy = {.to = f, .progress = p};
-    int rc = describe_tensors(&json, &copy.total, s, c);
-    if (rc == 0)
-        rc = safetensors_write_head(f, &json);
+    struct tensors_out *o = user;
+    const struct source *s = o->source;
+    int rc = 0;
+    o->copy.to = f;
     for (size_t size = 4; size >= 2; size -= 2)
         for (int i = 0; i < s->table.n_tensors && rc == 0; i++) {
-            enum dtype d = dtype_asked(c, s->readers[i].dtype);
+            enum dtype d = dtype_asked(o->config, s->readers[i].dtype);
             if (dtype_bytes(d) == size)
-                rc = tensor_copy_write(&copy, &s->table.tensors[i], &s->readers[i], d, false);
+                rc = tensor_copy_write(&o->copy, &s->table.tensors[i], &s->readers[i], d, false);
         }
     if (rc == 0)
-        tensor_copy_warn(&copy, c->dtype == DTYPE_BF16 ? DTYPE_BF16 : DTYPE_F16);
-    tensor_copy_release(&copy);
-    buf_release(&json);
+        tensor_copy_warn(&o->copy, o->config->dtype == DTYPE_BF16 ? DTYPE_BF16 : DTYPE_F16);
     return rc;
 }
 
 static int write_safetensors(const char *folder, const struct source *s,
                              const struct save_config *c, const struct progress *p)
 {
-    char *path = file_join(folder, "model.safetensors");
-    struct file_writer f;
-    int rc = path == NULL ? ERR_NOMEM : file_create(&f, path, false);
-    mem_free(path);
-    if (rc != 0)
-        return rc;
-    if ((rc = write_tensors(&f, s, c, p)) == 0)
-        rc = file_commit(&f);
-    file_abandon(&f);
+    struct buf json = {0};
+    struct tensors_out out = {.source = s, .config = c, .copy = {.progress = p}};
+    int rc = describe_tensors(&json, &out.copy.total, s, c);
+    if (rc == 0)
+        rc = safetensors_write(folder, "model.safetensors", &json, write_tensors, &out);
+    tensor_copy_release(&out.copy);
+    buf_release(&json);
     return rc;
 }
 
 static int write_text(const char *folder, const char *name, const struct buf *text)
 {
     char *path = file_join(folder, name);
-    struct file_writer f;
-    int rc = path == NULL ? ERR_NOMEM : file_create(&f, path, false);
+    int rc = path == NULL ? ERR_NOMEM : file_write_whole(path, text->data, text->n, false);
     mem_free(path);
-    if (rc != 0)
-        return rc;
-    if ((rc = file_write(&f, text->data, text->n)) == 0)
-        rc = file_commit(&f);
-    file_abandon(&f);
     return rc;
 }
 

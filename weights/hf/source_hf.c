@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/schema.h"
 #include "weights/hf/hf_config.h"
 #include "weights/hf/hf_defaults.h"
 #include "weights/hf/hf_files.h"
@@ -60,7 +61,7 @@ static int check_tensor(const struct hf_entry *f, const struct param_tensor *t)
 {
     if (f == NULL)
         return err_set(ERR_MISSING, "tensor %s is missing%s", t->name,
-                       strcmp(t->name, "lm_head.weight") == 0
+                       names_is_head(t->name)
                            ? ", and config.json says tie_word_embeddings false"
                            : "");
     int rc = check_shape(f->entry, t);
@@ -101,42 +102,31 @@ static int make_readers(struct source *s, struct state *st)
 /* *same when both say the same, bit for bit. */
 static int compare_tensors(bool *same, const struct hf_entry *a, const struct hf_entry *b)
 {
-    enum { PART = 1 << 18 };
     *same = a->entry->dtype == b->entry->dtype && a->entry->bytes == b->entry->bytes;
     if (!*same || (a->in == b->in && a->entry->offset == b->entry->offset))
         return 0;
-    char *x = mem_alloc(PART), *y = mem_alloc(PART);
-    int rc = x == NULL || y == NULL ? ERR_NOMEM : 0;
-    for (uint64_t at = 0; at < a->entry->bytes && *same && rc == 0; at += PART) {
-        size_t n = a->entry->bytes - at < PART ? (size_t)(a->entry->bytes - at) : PART;
-        if ((rc = file_read_at(&a->in->file, x, a->entry->offset + at, n)) == 0 &&
-            (rc = file_read_at(&b->in->file, y, b->entry->offset + at, n)) == 0)
-            *same = memcmp(x, y, n) == 0;
-    }
-    mem_free(x);
-    mem_free(y);
-    return rc;
+    return file_compare(same, &a->in->file, a->entry->offset, &b->in->file, b->entry->offset,
+                        a->entry->bytes);
 }
 
 /* Tensors that are none of the model's: notes where that may surprise. */
 static int note_extras(const struct source *s, const struct state *st, const struct progress *p)
 {
-    const struct hf_entry *head = hf_files_entry(&st->files, "lm_head.weight");
+    const struct hf_entry *head = hf_files_entry(&st->files, SCHEMA_HEAD);
     if (head != NULL && s->config.tie_word_embeddings) {
         bool same;
-        int rc = compare_tensors(&same, head, hf_files_entry(&st->files, "wte.weight"));
+        int rc = compare_tensors(&same, head, hf_files_entry(&st->files, SCHEMA_EMBEDDING));
         if (rc != 0)
             return rc;
         if (!same)
-            progress_note(p, "lm_head.weight differs from wte.weight though config.json ties them: "
-                             "wte.weight is used for both");
+            progress_note(p, "%s differs from %s though config.json ties them: %s is used for both",
+                          SCHEMA_HEAD, SCHEMA_EMBEDDING, SCHEMA_EMBEDDING);
     }
     size_t n = 0;
     const char *first = NULL;
     for (size_t i = 0; i < st->files.n_entries; i++) {
         const char *name = st->files.entries[i].name;
-        if (st->files.entries[i].used || names_mask_buffer(name) ||
-            strcmp(name, "lm_head.weight") == 0)
+        if (st->files.entries[i].used || names_is_mask(name) || names_is_head(name))
             continue;
         first = n++ == 0 ? name : first;
     }

@@ -2,9 +2,9 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -42,22 +42,12 @@ static bool is_model_file(const char *name)
     return false;
 }
 
-static int path_says(int code, const char *path, const char *what)
-{
-    char shown[256];
-    return err_set(code, "%s %s", file_show(shown, sizeof shown, path), what);
-}
-
-static bool is_empty(const char *path)
+static bool is_empty_folder(const char *path)
 {
     DIR *dir = opendir(path);
-    if (dir == NULL)
-        return false;
-    int n = 0;
-    for (struct dirent *e; n == 0 && (e = readdir(dir)) != NULL;)
-        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-    closedir(dir);
-    return n == 0;
+    bool empty = dir != NULL && folder_entry_next(dir) == NULL;
+    folder_entry_close(dir);
+    return empty;
 }
 
 char *folder_real_path(const char *path)
@@ -75,9 +65,9 @@ int folder_create(struct folder_writer *f, const char *path, bool force)
     *f = (struct folder_writer){.force = force};
     bool exists = file_exists(path);
     if (exists && !file_is_folder(path))
-        return path_says(ERR_EXISTS, path, "exists and is no folder; choose another name");
-    if (exists && !force && !is_empty(path))
-        return path_says(ERR_EXISTS, path, "exists already; --force overwrites it");
+        return file_refuse(ERR_EXISTS, path, "exists and is no folder; choose another name");
+    if (exists && !force && !is_empty_folder(path))
+        return file_refuse(ERR_EXISTS, path, "exists already; --force overwrites it");
     if ((f->path = folder_real_path(path)) == NULL ||
         (f->temp = mem_sprintf("%s.tmp.XXXXXX", f->path)) == NULL) {
         mem_free(f->path);
@@ -103,18 +93,14 @@ static int clear_folder(const char *from, const char *to, bool all)
         return file_fails("open", from);
     int rc = 0, there = dirfd(dir);
     int target = to == NULL ? -1 : open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        if (all || is_model_file(e->d_name))
-            rc = unlinkat(there, e->d_name, 0) == 0 ? 0 : file_fails("remove", e->d_name);
+    for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;)
+        if (all || is_model_file(name))
+            rc = unlinkat(there, name, 0) == 0 ? 0 : file_fails("remove", name);
         else if (to != NULL)
-            rc = renameat(there, e->d_name, target, e->d_name) == 0 ? 0
-                                                                    : file_fails("move", e->d_name);
-    }
+            rc = renameat(there, name, target, name) == 0 ? 0 : file_fails("move", name);
     if (target >= 0)
         close(target);
-    closedir(dir);
+    folder_entry_close(dir);
     if (rc == 0 && rmdir(from) != 0)
         rc = file_fails("remove", from);
     return rc;
@@ -156,7 +142,7 @@ int folder_commit(struct folder_writer *f)
         if (errno != ENOTEMPTY && errno != EEXIST)
             return file_fails("write", f->path);
         if (!f->force)
-            return path_says(ERR_EXISTS, f->path, "exists already; --force overwrites it");
+            return file_refuse(ERR_EXISTS, f->path, "exists already; --force overwrites it");
         if ((rc = exchange_folders(f->temp, f->path)) != 0)
             return rc;
         rc = clear_folder(f->temp, f->path, false);

@@ -18,14 +18,26 @@ void names_gguf(char *out, size_t n, const char *name)
         snprintf(out, n, "%s%s", t.row->gguf, end);
 }
 
-const char *names_plain(const char *name)
+static const char TRANSFORMER[] = "transformer.";
+
+void names_hf(char *out, size_t n, const char *name)
 {
-    static const char prefix[] = "transformer.";
-    size_t n = sizeof prefix - 1;
-    return strncmp(name, prefix, n) == 0 ? name + n : name;
+    snprintf(out, n, "%s%s", names_is_head(name) ? "" : TRANSFORMER, name);
 }
 
-bool names_mask_buffer(const char *plain)
+const char *names_plain(const char *name)
+{
+    const size_t n = sizeof TRANSFORMER - 1;
+    return strncmp(name, TRANSFORMER, n) == 0 ? name + n : name;
+}
+
+bool names_is_head(const char *plain)
+{
+    const struct schema_tensor t = schema_find(plain);
+    return t.row != NULL && t.row->untied_only;
+}
+
+bool names_is_mask(const char *plain)
 {
     int layer, used = 0;
     if (sscanf(plain, "h.%d.attn.%n", &layer, &used) != 1 || used == 0)

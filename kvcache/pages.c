@@ -109,8 +109,7 @@ static bool must_copy(const struct kv_seq *s, const struct kvcache *c)
     return s->n % KV_BLOCK != 0 && c->refs[page_index(c, s->pages[s->n / KV_BLOCK])] > 1;
 }
 
-/* The first n positions of a page, of each head of each layer. */
-static void copy_positions(const struct kvcache *c, char *to, const char *from, int n)
+void kvcache_copy_positions(const struct kvcache *c, char *to, const char *from, int n)
 {
     const struct kv_layout *l = &c->layout;
     const size_t row = KV_BLOCK * l->element_bytes, used = (size_t)n * l->element_bytes;
@@ -137,7 +136,7 @@ int kv_seq_reserve(struct kv_seq *s, struct kvcache *c, int more)
     if (copy) {
         char **page = &s->pages[s->n / KV_BLOCK], *shared = *page;
         *page = take_page(c);
-        copy_positions(c, *page, shared, s->n % KV_BLOCK);
+        kvcache_copy_positions(c, *page, shared, s->n % KV_BLOCK);
         give_page(c, shared);
     }
     while (fresh-- > 0)

@@ -41,6 +41,9 @@ int kvcache_full(const struct kvcache *c);
 /* Bytes of pages in use now. */
 size_t kvcache_used_bytes(const struct kvcache *c);
 
+/* Copy the first n positions of a page: keys and values of every head of every layer. */
+void kvcache_copy_positions(const struct kvcache *c, char *to, const char *from, int n);
+
 /* The keys and values of one text. */
 struct kv_seq {
     int n;        /* positions filled */

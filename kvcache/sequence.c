@@ -115,8 +115,8 @@ bool sequence_has_logits(const struct sequence *s)
     return s->n_logits > 0 && s->n_logits == s->ids.n && s->version == s->engine->model->version;
 }
 
-/* Make the text ids, which may lie in s->ids, whose n stays as it is on failure. */
-static int read_text(struct sequence *s, const token_id *ids, size_t n, const struct progress *p)
+/* ids may lie in s->ids, whose n stays as it is on failure. */
+int sequence_set(struct sequence *s, const token_id *ids, size_t n, const struct progress *p)
 {
     struct kvcache *cache = &s->engine->cache;
     if (n > (size_t)cache->n_ctx)
@@ -158,12 +158,7 @@ int sequence_feed(struct sequence *s, const token_id *ids, size_t n, const struc
         return context_full(s, s->ids.n + n);
     if (n > 0)
         memmove(s->ids.data + s->ids.n, ids, n * sizeof *ids);
-    return read_text(s, s->ids.data, s->ids.n + n, p);
-}
-
-int sequence_set(struct sequence *s, const token_id *ids, size_t n, const struct progress *p)
-{
-    return read_text(s, ids, n, p);
+    return sequence_set(s, s->ids.data, s->ids.n + n, p);
 }
 
 int sequence_keep(struct sequence *s, const token_id *ids, size_t n, const struct progress *p)
@@ -171,7 +166,7 @@ int sequence_keep(struct sequence *s, const token_id *ids, size_t n, const struc
     bool unread = n == kvcache_text_max(&s->engine->cache);
     int rc = unread ? engine_check_ids(s->engine, ids, n) : 0;
     if (rc == 0)
-        rc = read_text(s, ids, n - unread, p);
+        rc = sequence_set(s, ids, n - unread, p);
     if (rc == 0 && unread)
         s->ids.data[s->ids.n++] = ids[n - 1];
     return rc;
@@ -181,7 +176,7 @@ int sequence_slide(struct sequence *s, size_t n, const struct progress *p)
 {
     if (n > s->ids.n)
         n = s->ids.n;
-    return read_text(s, s->ids.data + s->ids.n - n, n, p);
+    return sequence_set(s, s->ids.data + s->ids.n - n, n, p);
 }
 
 void sequence_begin(struct sequence *s, const struct sequence *other, const token_id *ids, size_t n)

@@ -52,35 +52,22 @@ static int save_bytes(struct out *o, const void *bytes, size_t n)
     return file_write(&o->file, bytes, n);
 }
 
-/* The first n positions of a page, the others zero: they may hold another text's. */
-static void copy_filled(char *dst, const char *src, const struct kv_layout *l, int n)
+static int save_pages(struct out *o, const struct sequence *s, size_t n_cached)
 {
-    memset(dst, 0, l->page_bytes);
-    size_t key_row = KV_BLOCK * l->element_bytes, n_keys = (size_t)n * l->element_bytes;
-    size_t values = (size_t)n * (size_t)l->head_size16 * l->element_bytes;
-    for (size_t at = 0; at < l->page_bytes; at += l->layer_bytes)
-        for (int h = 0; h < l->n_head; h++) {
-            size_t key = at + kv_key_offset(l, 0, h), value = at + kv_value_offset(l, 0, h);
-            for (int d = 0; d < l->head_size; d++, key += key_row)
-                memcpy(dst + key, src + key, n_keys);
-            memcpy(dst + value, src + value, values);
-        }
-}
-
-static int put_pages(struct out *o, const struct sequence *s, size_t n_cached)
-{
-    const struct kv_layout *l = &s->engine->cache.layout;
+    const struct kvcache *cache = &s->engine->cache;
+    const size_t page_bytes = cache->layout.page_bytes;
     size_t whole = n_cached / KV_BLOCK, rest = n_cached % KV_BLOCK;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < whole; i++)
-        rc = save_bytes(o, s->kv.pages[i], l->page_bytes);
+        rc = save_bytes(o, s->kv.pages[i], page_bytes);
     if (rc != 0 || rest == 0)
         return rc;
-    char *page = mem_alloc(l->page_bytes);
+    /* What lies behind the last position may be another text's: it is saved as zeros. */
+    char *page = mem_alloc(page_bytes);
     if (page == NULL)
         return ERR_NOMEM;
-    copy_filled(page, s->kv.pages[whole], l, (int)rest);
-    rc = save_bytes(o, page, l->page_bytes);
+    kvcache_copy_positions(cache, page, s->kv.pages[whole], (int)rest);
+    rc = save_bytes(o, page, page_bytes);
     mem_free(page);
     return rc;
 }
@@ -108,7 +95,7 @@ int snapshot_save(struct sequence *s, const char *path, const char *settings, bo
     }
     if ((rc = save_bytes(&o, &h, sizeof h)) != 0 ||
         (rc = save_bytes(&o, s->ids.data, s->ids.n * sizeof *s->ids.data)) != 0 ||
-        (rc = put_pages(&o, s, (size_t)h.n_cached)) != 0 ||
+        (rc = save_pages(&o, s, (size_t)h.n_cached)) != 0 ||
         (rc = save_bytes(&o, s->logits, (size_t)h.n_logits * sizeof *s->logits)) != 0 ||
         (rc = save_bytes(&o, settings, (size_t)h.settings_bytes)) != 0)
         goto out;
@@ -192,7 +179,7 @@ static int check_header(struct in *in, struct sequence *s)
     return 0;
 }
 
-static int get_body(struct in *in, struct sequence *s)
+static int load_body(struct in *in, struct sequence *s)
 {
     struct kvcache *c = &s->engine->cache;
     const struct header *h = &in->h;
@@ -221,7 +208,7 @@ static int get_body(struct in *in, struct sequence *s)
     return engine_check_ids(s->engine, in->ids, (size_t)h->n_ids) == 0 ? 0 : ERR_FORMAT;
 }
 
-static int read_file(struct in *in, struct sequence *s, const char *path, snapshot_check *check,
+static int load_file(struct in *in, struct sequence *s, const char *path, snapshot_check *check,
                      void *user)
 {
     int rc = file_open(&in->file, path);
@@ -234,7 +221,7 @@ static int read_file(struct in *in, struct sequence *s, const char *path, snapsh
         rc = err_set(ERR_FORMAT, "%llu bytes are no session file",
                      (unsigned long long)in->file.bytes);
     else if ((rc = load_bytes(in, &in->h, sizeof in->h)) == 0 && (rc = check_header(in, s)) == 0)
-        rc = get_body(in, s);
+        rc = load_body(in, s);
     if (rc == 0 && check != NULL)
         rc = check(user, in->settings);
     if (rc != 0) {
@@ -249,7 +236,7 @@ int snapshot_load(struct sequence *s, const char *path, snapshot_check *check, v
                   char **settings)
 {
     struct in in = {0};
-    int rc = read_file(&in, s, path, check, user);
+    int rc = load_file(&in, s, path, check, user);
     if (rc == 0) {
         sequence_become(s, &in.seq, in.ids, (size_t)in.h.n_ids,
                         in.h.n_logits > 0 ? in.logits : NULL);

@@ -166,17 +166,28 @@ size_t mem_heap_bytes(void)
     return m.uordblks + m.hblkhd;
 }
 
-size_t mem_peak_bytes(void)
+/* Of /proc/self/status: not getrusage, whose maximum is inherited from the parent process. */
+static size_t status_bytes(const char *field)
 {
-    /* Not getrusage, whose maximum is inherited from the parent process. */
     size_t kib = 0;
     char line[256];
     FILE *f = fopen("/proc/self/status", "r");
     while (f != NULL && fgets(line, sizeof line, f) != NULL)
-        sscanf(line, "VmHWM: %zu kB", &kib);
+        if (strncmp(line, field, strlen(field)) == 0)
+            kib = strtoull(line + strlen(field), NULL, 10);
     if (f != NULL)
         fclose(f);
     return kib * 1024;
+}
+
+size_t mem_resident_bytes(void)
+{
+    return status_bytes("VmRSS:");
+}
+
+size_t mem_peak_bytes(void)
+{
+    return status_bytes("VmHWM:");
 }
 
 void *arena_take(struct arena *a, size_t bytes)

@@ -33,7 +33,8 @@ void mem_each_map(void (*f)(void *user, const char *what, void *p, size_t bytes)
 
 /* In use of what mem_alloc and libraries took from the C library. */
 size_t mem_heap_bytes(void);
-/* Peak resident memory of this process (VmHWM), in bytes; 0: not known. */
+/* Resident memory of this process, now and at its peak, in bytes; 0: not known. */
+size_t mem_resident_bytes(void);
 size_t mem_peak_bytes(void);
 
 /*

@@ -2,8 +2,6 @@
 
 #include "model/base/mem.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -39,22 +37,9 @@ static void add_block(void *user, const char *what, void *p, size_t bytes)
     u->blocks[i].bytes += resident_bytes(p, bytes);
 }
 
-static size_t read_status(const char *name)
-{
-    size_t kib = 0;
-    char line[256];
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f != NULL && fgets(line, sizeof line, f) != NULL)
-        if (strncmp(line, name, strlen(name)) == 0)
-            kib = strtoull(line + strlen(name), NULL, 10);
-    if (f != NULL)
-        fclose(f);
-    return kib * 1024;
-}
-
 void mem_use_now(struct mem_use *out)
 {
-    *out = (struct mem_use){.heap = mem_heap_bytes(), .resident = read_status("VmRSS:")};
+    *out = (struct mem_use){.heap = mem_heap_bytes(), .resident = mem_resident_bytes()};
     mem_each_map(add_block, out);
     size_t known = out->heap;
     for (int i = 0; i < out->n; i++)

@@ -7,9 +7,13 @@
  */
 #include "model/base/buf.h"
 
+enum { BYTE_SIGN_BYTES = 5 };
+/* The sign of a byte, 0..255, as NUL-terminated UTF-8. Returns its bytes without the NUL. */
+size_t byte_text_sign(char out[BYTE_SIGN_BYTES], int byte);
 /* The bytes that n bytes of such text stand for. Returns their number, at most n, or
  * -1 for text outside the alphabet. */
 long byte_text_decode(unsigned char *out, const char *text, size_t n);
+/* Append the signs of n bytes. ERR_NOMEM. */
 int byte_text_encode(struct buf *out, const void *bytes, size_t n);
 
 #endif

@@ -48,7 +48,8 @@ static enum char_class wide_class(const char *text, size_t n, size_t *length)
     }
 }
 
-static inline enum char_class head_class(const char *text, size_t n, size_t *length)
+/* inline: the loops below are short. */
+inline enum char_class char_class(const char *text, size_t n, size_t *length)
 {
     unsigned char c = (unsigned char)text[0];
     if (c < 128) {
@@ -58,16 +59,11 @@ static inline enum char_class head_class(const char *text, size_t n, size_t *len
     return wide_class(text, n, length);
 }
 
-enum char_class char_class(const char *text, size_t n, size_t *length)
-{
-    return head_class(text, n, length);
-}
-
 /* From `at` on, the end of the run of characters of this class. */
 static size_t run_end(const char *text, size_t n, size_t at, enum char_class class)
 {
     size_t length;
-    while (at < n && head_class(text + at, n - at, &length) == class)
+    while (at < n && char_class(text + at, n - at, &length) == class)
         at += length;
     return at;
 }
@@ -98,7 +94,7 @@ static size_t contraction_length(const char *text, size_t n)
 static size_t spaces_length(const char *text, size_t n)
 {
     size_t at = 0, last = 0, length;
-    while (at < n && head_class(text + at, n - at, &length) == CHAR_SPACE) {
+    while (at < n && char_class(text + at, n - at, &length) == CHAR_SPACE) {
         last = at;
         at += length;
     }
@@ -108,12 +104,12 @@ static size_t spaces_length(const char *text, size_t n)
 size_t pretokenize_next(const char *text, size_t n)
 {
     size_t length, apostrophe;
-    enum char_class class = head_class(text, n, &length);
+    enum char_class class = char_class(text, n, &length);
     if (text[0] == '\'' && (apostrophe = contraction_length(text, n)) != 0)
         return apostrophe;
     if (text[0] == ' ' && n > 1) {
         size_t second;
-        enum char_class next = head_class(text + 1, n - 1, &second);
+        enum char_class next = char_class(text + 1, n - 1, &second);
         if (next != CHAR_SPACE)
             return run_end(text, n, 1 + second, next);
     }

@@ -2,25 +2,10 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/tokenizer/byte_text.h"
 
 #include <stdint.h>
 #include <string.h>
-
-/* UTF-8 of the character that stands for byte b in GPT-2's printable alphabet, where
- * bytes that are not printable come after 255, in their order. */
-static void letter_of_byte(char out[4], int b, int *shifted)
-{
-    bool printable = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
-    int c = printable ? b : 256 + (*shifted)++;
-    if (c < 128) {
-        out[0] = (char)c;
-        out[1] = '\0';
-    } else {
-        out[0] = (char)(0xc0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3f));
-        out[2] = '\0';
-    }
-}
 
 enum { WORD_BYTES = 16 };
 
@@ -31,11 +16,11 @@ enum { WORD_BYTES = 16 };
 static void make_word(char out[WORD_BYTES], uint32_t k)
 {
     static const char consonants[] = "bdfghjklmnprstvz", vowels[] = "aeiou";
-    enum { BASE = 80, BLANK_BYTES = 2 };
-    int n = BLANK_BYTES, at;
+    enum { BASE = 80, SPACE_BYTES = 2 };
+    int n = SPACE_BYTES, at;
     for (uint32_t left = k + 1; left > 0; left = (left - 1) / BASE)
         n += 2;
-    memcpy(out, "\xc4\xa0", BLANK_BYTES);
+    memcpy(out, "\xc4\xa0", SPACE_BYTES);
     out[at = n] = '\0';
     for (uint32_t left = k + 1; left > 0; left = (left - 1) / BASE) {
         uint32_t digit = (left - 1) % BASE;
@@ -46,10 +31,10 @@ static void make_word(char out[WORD_BYTES], uint32_t k)
 
 int random_vocab_new(struct tokenizer **out, int n)
 {
-    int n_bytes = n < 256 ? n : 256, shifted = 0, id = 0;
+    int n_bytes = n < 256 ? n : 256, id = 0;
     token_id end = n > 256 ? n - 1 : TOKEN_NONE;
     int n_words = n > 257 ? n - 257 : 0;
-    char letters[256][4];
+    char signs[256][BYTE_SIGN_BYTES];
     const char **tokens = mem_array((size_t)n, sizeof *tokens);
     unsigned char *special = mem_alloc((size_t)n);
     char(*words)[WORD_BYTES] = mem_array((size_t)n_words, sizeof *words);
@@ -57,11 +42,11 @@ int random_vocab_new(struct tokenizer **out, int n)
     if (tokens == NULL || special == NULL || words == NULL)
         goto out;
     for (int b = 0; b < 256; b++)
-        letter_of_byte(letters[b], b, &shifted);
+        byte_text_sign(signs[b], b);
     for (int pass = 0; pass < 2; pass++)
         for (int b = 0; b < 256 && id < n_bytes; b++)
-            if (((unsigned char)letters[b][0] < 0xc4) == (pass == 0))
-                tokens[id++] = letters[b];
+            if (((unsigned char)signs[b][0] < 0xc4) == (pass == 0)) /* below U+0100 */
+                tokens[id++] = signs[b];
     for (int k = 0; k < n_words; k++) {
         make_word(words[k], (uint32_t)k);
         tokens[id++] = words[k];

@@ -77,11 +77,6 @@ void stream_reset(struct stream *s, bool skip_space)
     s->n_hidden = 0;
 }
 
-size_t stream_max_bytes(const struct stream *s)
-{
-    return s->held_bytes;
-}
-
 size_t stream_run_bytes(const struct stream *s, size_t n)
 {
     return s->held_bytes + n * s->token_bytes;

@@ -30,7 +30,7 @@ void stream_release(struct stream *s);
 /* Back to the beginning of a text. skip_space: it begins with a space that was in the
  * prompt already. */
 void stream_reset(struct stream *s, bool skip_space);
-/* Add one token; what may be shown now is written to out (at most stream_max_bytes);
+/* Add one token; what may be shown now is written to out (at most held_bytes);
  * returns how many bytes. Sets stopped; after that nothing comes any more. */
 size_t stream_push(struct stream *s, token_id id, char *out);
 /* Of the n ids pushed until a stop string was seen: how many are shown whole, and in *part how many
@@ -38,7 +38,6 @@ size_t stream_push(struct stream *s, token_id id, char *out);
 size_t stream_shown(const struct stream *s, const token_id *ids, size_t n, size_t *part);
 /* The end of the text: what was held back (incomplete UTF-8 as it is). */
 size_t stream_finish(struct stream *s, char *out);
-size_t stream_max_bytes(const struct stream *s);
 /* What n pushes, one behind the other, write at most. */
 size_t stream_run_bytes(const struct stream *s, size_t n);
 

@@ -4,6 +4,8 @@
 
 #include "model/base/buf.h"
 #include "model/base/file.h"
+#include "model/base/folder_entry.h"
+#include "model/base/little_endian.h"
 #include "model/base/mem.h"
 
 #include <signal.h>
@@ -103,6 +105,57 @@ static void folders_are_made_with_those_above(void **state)
     assert_ok(file_make_folder(deep));
 }
 
+static void files_are_compared_from_any_byte(void **state)
+{
+    (void)state;
+    struct file a, b;
+    bool same;
+    assert_ok(file_open(&a, scratch_file("a", "xxhello", 7)));
+    assert_ok(file_open(&b, scratch_file("b", "hellp", 5)));
+    assert_ok(file_compare(&same, &a, 2, &b, 0, 4));
+    assert_true(same);
+    assert_ok(file_compare(&same, &a, 2, &b, 0, 5));
+    assert_false(same);
+    assert_ok(file_compare(&same, &a, 0, &b, 0, 0));
+    assert_true(same);
+    assert_int_equal(file_compare(&same, &a, 3, &a, 3, 5), ERR_FORMAT); /* past the end */
+    file_close(&a);
+    file_close(&b);
+}
+
+static void folders_list_their_entries_once(void **state)
+{
+    (void)state;
+    struct scratch s;
+    int n = 0;
+    scratch_open(&s);
+    assert_null(folder_entry_next(NULL));
+    folder_entry_close(NULL);
+    assert_ok(file_write_whole(scratch_path(&s, "one"), "1", 1, false));
+    assert_int_equal(file_write_whole(scratch_path(&s, "one"), "2", 1, false), ERR_EXISTS);
+    read_back(scratch_path(&s, "one"), "1");
+    assert_ok(file_write_whole(scratch_path(&s, ".two"), "2", 1, false));
+    DIR *dir = opendir(s.folder);
+    for (const char *name; (name = folder_entry_next(dir)) != NULL; n++)
+        assert_true(strcmp(name, "one") == 0 || strcmp(name, ".two") == 0);
+    folder_entry_close(dir);
+    assert_int_equal(n, 2);
+    assert_true(file_exists_in(s.folder, ".two"));
+    assert_false(file_exists_in(s.folder, "two"));
+    scratch_close(&s);
+}
+
+static void numbers_are_little_endian(void **state)
+{
+    (void)state;
+    const unsigned char bytes[] = {0, 1, 2, 3, 4, 5, 6, 7, 0x88};
+    assert_int_equal(le16_at(bytes + 1), 0x0201);
+    assert_int_equal(le32_at(bytes + 1), 0x04030201);
+    assert_true(le64_at(bytes + 1) == 0x8807060504030201u);
+    assert_true(le_at(bytes + 6, 3) == 0x880706);
+    assert_true(le_at(bytes, 0) == 0);
+}
+
 static void shown_text_is_cut_at_a_character(void **state)
 {
     (void)state;
@@ -165,6 +218,9 @@ int main(void)
         cmocka_unit_test(what_is_no_plain_file_is_refused),
         cmocka_unit_test(folders_are_made_with_those_above),
         cmocka_unit_test(shown_text_is_cut_at_a_character),
+        cmocka_unit_test(files_are_compared_from_any_byte),
+        cmocka_unit_test(folders_list_their_entries_once),
+        cmocka_unit_test(numbers_are_little_endian),
         cmocka_unit_test(xdg_folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static char *shown(const char *stops_text, const token_id *ids, size_t n, bool s
     struct buf text = {0};
     assert_ok(stop_strings_new(&stops, stops_text));
     assert_ok(stream_init(&s, tokenizer, stops));
-    char *out = mem_alloc(stream_max_bytes(&s));
+    char *out = mem_alloc(s.held_bytes);
     stream_reset(&s, skip_space);
     size_t n_pushed = 0;
     for (size_t i = 0; i < n; i++) {
@@ -123,7 +123,7 @@ static void shows_whole_characters(void **state)
     char out[512], all[64];
     size_t n_all = 0;
     assert_ok(stream_init(&s, tokenizer, NULL));
-    assert_true(stream_max_bytes(&s) <= sizeof out);
+    assert_true(s.held_bytes <= sizeof out);
     for (size_t i = 0; i < strlen(text); i++) {
         size_t n = stream_push(&s, 1 + (unsigned char)text[i], out);
         memcpy(all + n_all, out, n);
@@ -242,7 +242,7 @@ static void pushes_without_allocating(void **state)
     assert_ok(stream_init(&s, tokenizer, stops));
     uint64_t before = mem_count();
     for (token_id id = -1; id < TINY_V + 2; id++)
-        assert_true(stream_push(&s, id, out) <= stream_max_bytes(&s));
+        assert_true(stream_push(&s, id, out) <= s.held_bytes);
     assert_int_equal(mem_count(), before);
     stream_release(&s);
     stop_strings_free(stops);

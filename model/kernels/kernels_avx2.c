@@ -3,11 +3,7 @@
 #ifdef KERNELS_X86
 
 #define LANES_AVX2
-#include "model/kernels/lanes_optimizer.h"
-#include "model/kernels/lanes_peak.h"
-#include "model/kernels/lanes_rows.h"
-#include "model/kernels/lanes_sampling.h"
-#include "model/kernels/lanes_training.h"
+#include "model/kernels/lanes_tables.h"
 #include "model/kernels/tiles.h"
 
 /*
@@ -202,13 +198,8 @@ void kernels_avx2_fill(struct kernels *k)
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
                                         .pack_rows = pack_rows,
-                                        .epilogue = finish_rows};
-    k->row = row_table;
-    k->attention = attention_table;
-    k->sampling = sampling_table;
-    k->training = training_table;
-    k->optimizer = optimizer_table;
-    k->peak = (struct peak_kernels){.lanes = 8, .fma_loop = fma_loop, .stream_sum = stream_sum};
+                                        .epilogue = epilogue_rows};
+    fill_lane_tables(k, 8, fma_loop);
 }
 
 #endif

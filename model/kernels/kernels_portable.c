@@ -1,10 +1,5 @@
 /* Plain C: the reference to which all sets are compared. */
-#include "model/kernels/kernels_tables.h"
-#include "model/kernels/lanes_optimizer.h"
-#include "model/kernels/lanes_peak.h"
-#include "model/kernels/lanes_rows.h"
-#include "model/kernels/lanes_sampling.h"
-#include "model/kernels/lanes_training.h"
+#include "model/kernels/lanes_tables.h"
 
 enum { ROWS = 8, COLS = 32 };
 
@@ -85,11 +80,6 @@ void kernels_portable_fill(struct kernels *k)
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
                                         .pack_rows = pack_rows,
-                                        .epilogue = finish_rows};
-    k->row = row_table;
-    k->attention = attention_table;
-    k->sampling = sampling_table;
-    k->training = training_table;
-    k->optimizer = optimizer_table;
-    k->peak = (struct peak_kernels){.lanes = 1, .fma_loop = fma_loop, .stream_sum = stream_sum};
+                                        .epilogue = epilogue_rows};
+    fill_lane_tables(k, 1, fma_loop);
 }

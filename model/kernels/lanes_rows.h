@@ -8,8 +8,8 @@
 #include "model/kernels/matrix_kernels.h"
 #include "model/kernels/row_kernels.h"
 
-LANES void finish_row(float *y, const float *acc, const float *bias, size_t n,
-                      const enum epilogue f)
+LANES void epilogue_row(float *y, const float *acc, const float *bias, size_t n,
+                        const enum epilogue f)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
         int used = lanes_used(n, i);
@@ -24,20 +24,20 @@ LANES void finish_row(float *y, const float *acc, const float *bias, size_t n,
     }
 }
 
-static void finish_rows(float *y, size_t ldy, const float *acc, size_t ldacc, const float *bias,
-                        int rows, size_t n, enum epilogue f)
+static void epilogue_rows(float *y, size_t ldy, const float *acc, size_t ldacc, const float *bias,
+                          int rows, size_t n, enum epilogue f)
 {
     for (int r = 0; r < rows; r++, y += ldy, acc += ldacc) {
         switch (f) {
         case EPILOGUE_STORE:
-            finish_row(y, acc, bias, n, EPILOGUE_STORE);
+            epilogue_row(y, acc, bias, n, EPILOGUE_STORE);
             break;
         case EPILOGUE_ADD:
-            finish_row(y, acc, bias, n, EPILOGUE_ADD);
+            epilogue_row(y, acc, bias, n, EPILOGUE_ADD);
             break;
 #define ROW(WORD, name, ...)                                                                       \
     case EPILOGUE_##WORD:                                                                          \
-        finish_row(y, acc, bias, n, EPILOGUE_##WORD);                                              \
+        epilogue_row(y, acc, bias, n, EPILOGUE_##WORD);                                              \
         break;
             EACH_ACTIVATION(ROW)
 #undef ROW

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/tokenizer/byte_hash.h"
 #include "model/tokenizer/pretokenize.h"
 
 #include <string.h>
@@ -17,21 +18,6 @@ void bpe_words_release(struct bpe_words *w)
     mem_free(w->list);
     mem_free(w->slots);
     *w = (struct bpe_words){0};
-}
-
-static inline uint32_t hash_of(const char *p, size_t n)
-{
-    uint64_t h = n, part;
-    for (; n >= 8; p += 8, n -= 8) {
-        memcpy(&part, p, 8);
-        h = (h ^ part) * 0xd6e8feb86659fd93u;
-        h ^= h >> 32;
-    }
-    part = 0;
-    memcpy(&part, p, n);
-    h = (h ^ part) * 0xd6e8feb86659fd93u;
-    h = (h ^ h >> 32) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(h >> 32);
 }
 
 static int grow_table(struct bpe_words *w)
@@ -67,7 +53,7 @@ int bpe_words_find(struct bpe_words *w, size_t *index, const char *word, size_t 
     int rc = w->n == w->cap ? grow_table(w) : 0;
     if (rc != 0)
         return rc;
-    uint32_t hash = hash_of(word, n);
+    uint32_t hash = byte_hash(word, n);
     size_t i = hash & w->mask;
     for (; w->slots[i].word != 0; i = (i + 1) & w->mask) {
         const struct bpe_word *there = &w->list[w->slots[i].word - 1];

@@ -81,7 +81,7 @@ static int add_token(struct token_table *t, const struct vocab *v, int id,
     token->bytes = (struct token_span){free_at->at, (uint32_t)n_bytes};
     free_at->at += (uint32_t)n_bytes;
 
-    uint32_t hash = token_hash(bytes, (size_t)n_bytes), i = hash & t->mask;
+    uint32_t hash = byte_hash(bytes, (size_t)n_bytes), i = hash & t->mask;
     while (t->slots[i].id != TOKEN_NONE)
         i = (i + 1) & t->mask;
     t->slots[i] = (struct token_slot){hash, id};

@@ -5,6 +5,7 @@
  * pair that they join.
  */
 #include "model/tokenizer/bpe.h"
+#include "model/tokenizer/byte_hash.h"
 #include "model/tokenizer/vocab.h"
 
 #include <stdint.h>
@@ -47,41 +48,10 @@ void token_table_release(struct token_table *t);
 /* The ids of the single bytes; ERR_RANGE, without a sentence, for a byte without one. */
 int token_table_spell(const struct token_table *t, token_id *ids, const char *text, size_t n);
 
-static inline uint64_t hash_load(const char *p, size_t n)
-{
-    uint64_t v = 0;
-    memcpy(&v, p, n);
-    return v;
-}
-
-static inline uint32_t token_hash(const char *p, size_t n)
-{
-    uint64_t a, b, h = n * 0x9e3779b97f4a7c15u;
-    while (n > 16) {
-        h = (h ^ hash_load(p, 8)) * 0xd6e8feb86659fd93u;
-        h ^= h >> 32;
-        p += 8;
-        n -= 8;
-    }
-    if (n >= 8) {
-        a = hash_load(p, 8);
-        b = hash_load(p + n - 8, 8);
-    } else if (n >= 4) {
-        a = hash_load(p, 4);
-        b = hash_load(p + n - 4, 4);
-    } else {
-        a = n > 0 ? (unsigned char)p[0] : 0;
-        b = n > 0 ? (uint64_t)(unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1] : 0;
-    }
-    h = (h ^ a) * 0xd6e8feb86659fd93u;
-    h = ((h ^ h >> 32) + b) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(h >> 32);
-}
-
 /* The token of exactly these bytes, special or not; TOKEN_NONE. */
 static inline token_id token_table_find(const struct token_table *t, const char *bytes, size_t n)
 {
-    uint32_t hash = token_hash(bytes, n);
+    uint32_t hash = byte_hash(bytes, n);
     for (uint32_t i = hash & t->mask;; i = (i + 1) & t->mask) {
         const struct token_slot *s = &t->slots[i];
         if (s->id == TOKEN_NONE)

@@ -140,7 +140,7 @@ static void add_feeds(struct engine *e, struct feed_position *at, const struct e
     }
 }
 
-static int make_room(struct engine *e, const struct engine_feed *feeds, int n_feeds)
+static int reserve_feeds(struct engine *e, const struct engine_feed *feeds, int n_feeds)
 {
     for (int i = 0; i < n_feeds; i++) {
         int rc = engine_check_ids(e, feeds[i].ids, (size_t)feeds[i].n);
@@ -158,7 +158,7 @@ static int make_room(struct engine *e, const struct engine_feed *feeds, int n_fe
 int engine_feed(struct engine *e, const struct engine_feed *feeds, int n_feeds, float *logits,
                 const struct progress *p)
 {
-    int rc = make_room(e, feeds, n_feeds);
+    int rc = reserve_feeds(e, feeds, n_feeds);
     if (rc != 0)
         return rc;
     uint64_t done = 0, total = 0;

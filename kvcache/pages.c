@@ -12,7 +12,7 @@
  *     b: [   "   ][    "    ]               shares, until it writes position 70: then a copy
  *
  * refs[i] is how many texts hold page i, and i is on the free stack if it is 0. A page is
- * written by one text alone, from its own n on (must_copy); positions behind n are anything.
+ * written by one text alone, from its own n on (must_copy_page); positions behind n are anything.
  */
 
 int kvcache_init(struct kvcache *c, const struct config *config, bool fp32, int n_pages)
@@ -104,7 +104,7 @@ void kv_seq_release(struct kv_seq *s, struct kvcache *c)
 
 /* Only the page that holds position n can be shared and about to be written: a fork
  * shares no page without a filled position. */
-static bool must_copy(const struct kv_seq *s, const struct kvcache *c)
+static bool must_copy_page(const struct kv_seq *s, const struct kvcache *c)
 {
     return s->n % KV_BLOCK != 0 && c->refs[page_index(c, s->pages[s->n / KV_BLOCK])] > 1;
 }
@@ -127,7 +127,7 @@ int kv_seq_reserve(struct kv_seq *s, struct kvcache *c, int more)
     if (more > c->n_ctx - s->n)
         return err_set(ERR_FULL, "the text would be %lld tokens long, the context holds %d",
                        (long long)s->n + more, c->n_ctx);
-    bool copy = must_copy(s, c);
+    bool copy = must_copy_page(s, c);
     int fresh = kvcache_pages(s->n + more) - s->n_pages;
     if (fresh < 0)
         fresh = 0;

@@ -6,9 +6,18 @@
 #include <string.h>
 
 /*
- * The cache holds kv.n ids: the beginning of `ids`, or of `ahead` where is_ahead says that the
- * text has become another one since (an interrupted feed, sequence_assign). What a text has in
- * common with them is never read again, unless the weights have changed (version).
+ * The text and what the cache holds may differ. While they agree, kv holds the first kv.n of ids:
+ *
+ *     ids         [ 0 ........ kv.n ...... ids.n ]      cached_apart false
+ *
+ * When the text changes without being read (sequence_replace), or a feed is interrupted, the
+ * cache's ids are kept apart, so that the next feed can reuse what the new text has in common with
+ * them:
+ *
+ *     ids         [ 0 ...................... ids.n ]    cached_apart true
+ *     cached_ids  [ 0 ........ kv.n ]
+ *
+ * A change of weights (version) invalidates the cache; nothing else makes an id be read twice.
  */
 
 int sequence_init(struct sequence *s, struct engine *e)
@@ -19,7 +28,7 @@ int sequence_init(struct sequence *s, struct engine *e)
     /* Room for every text there can be, so that feeding allocates nothing. */
     if (kv_seq_init(&s->kv, &e->cache) != 0 ||
         (s->ids.data = mem_array(most, sizeof *s->ids.data)) == NULL ||
-        (s->ahead = mem_array(n_ctx, sizeof *s->ahead)) == NULL ||
+        (s->cached_ids = mem_array(n_ctx, sizeof *s->cached_ids)) == NULL ||
         (s->logits = mem_map("logits", V * sizeof *s->logits)) == NULL) {
         sequence_release(s);
         return ERR_NOMEM;
@@ -33,7 +42,7 @@ void sequence_park(struct sequence *s)
     if (s->engine == NULL)
         return;
     kv_seq_release(&s->kv, &s->engine->cache);
-    mem_free(s->ahead);
+    mem_free(s->cached_ids);
     mem_unmap(s->logits, (size_t)s->engine->model->config.n_vocab * sizeof *s->logits);
     *s = (struct sequence){.ids = s->ids};
 }
@@ -59,12 +68,12 @@ void sequence_release(struct sequence *s)
     ids_release(&s->ids);
 }
 
-/* What the cache holds is told apart from the text, which may change then. */
-static void keep_ahead(struct sequence *s)
+/* List what the cache holds apart from the text, which is about to change. */
+static void copy_cached_ids(struct sequence *s)
 {
-    if (s->engine != NULL && !s->is_ahead) {
-        memcpy(s->ahead, s->ids.data, (size_t)s->kv.n * sizeof *s->ahead);
-        s->is_ahead = true;
+    if (s->engine != NULL && !s->cached_apart) {
+        memcpy(s->cached_ids, s->ids.data, (size_t)s->kv.n * sizeof *s->cached_ids);
+        s->cached_apart = true;
     }
     s->n_logits = 0;
 }
@@ -74,7 +83,7 @@ int sequence_replace(struct sequence *s, size_t from, const token_id *ids, size_
     int rc = from + n > s->ids.n ? ids_reserve(&s->ids, from + n - s->ids.n) : 0;
     if (rc != 0)
         return rc;
-    keep_ahead(s);
+    copy_cached_ids(s);
     if (n > 0)
         memmove(s->ids.data + from, ids, n * sizeof *ids);
     s->ids.n = from + n;
@@ -88,7 +97,7 @@ int sequence_assign(struct sequence *s, const token_id *ids, size_t n)
 
 size_t sequence_common(const struct sequence *s, const token_id *ids, size_t n)
 {
-    const token_id *cached = s->is_ahead ? s->ahead : s->ids.data;
+    const token_id *cached = s->cached_apart ? s->cached_ids : s->ids.data;
     size_t i = 0;
     if (s->version != s->engine->model->version)
         return 0;
@@ -140,14 +149,14 @@ int sequence_set(struct sequence *s, const token_id *ids, size_t n, const struct
     }
     if (rc != 0) {
         if (s->kv.n > 0)
-            memmove(s->ahead, ids, (size_t)s->kv.n * sizeof *ids);
-        s->is_ahead = true;
+            memmove(s->cached_ids, ids, (size_t)s->kv.n * sizeof *ids);
+        s->cached_apart = true;
         return rc;
     }
     if (n > 0)
         memmove(s->ids.data, ids, n * sizeof *ids);
     s->ids.n = s->n_logits = n;
-    s->is_ahead = false;
+    s->cached_apart = false;
     return 0;
 }
 
@@ -185,7 +194,7 @@ void sequence_begin(struct sequence *s, const struct sequence *other, const toke
     memmove(s->ids.data, ids, n * sizeof *ids);
     s->ids.n = n;
     s->n_logits = 0;
-    s->is_ahead = false;
+    s->cached_apart = false;
     s->version = s->engine->model->version;
 }
 
@@ -196,7 +205,7 @@ void sequence_truncate(struct sequence *s, size_t n)
     s->ids.n = n;
     if (s->n_logits != n)
         s->n_logits = 0;
-    if (!s->is_ahead)
+    if (!s->cached_apart)
         kv_seq_truncate(&s->kv, &s->engine->cache, (int)n);
 }
 
@@ -208,7 +217,7 @@ void sequence_become(struct sequence *s, const struct kv_seq *seq, const token_i
         memcpy(s->ids.data, ids, n * sizeof *ids);
     s->ids.n = n;
     s->version = s->engine->model->version;
-    s->is_ahead = false;
+    s->cached_apart = false;
     s->n_logits = logits == NULL ? 0 : n;
     if (logits != NULL)
         memcpy(s->logits, logits, (size_t)s->engine->model->config.n_vocab * sizeof *logits);

@@ -22,8 +22,9 @@ struct sequence {
     float *logits;  /* [V] after the last id; valid when n_logits == ids.n */
     size_t n_logits;
     uint64_t version; /* of the weights that made the cache */
-    token_id *ahead;  /* [n_ctx], what the cache holds when it is not the text: the first kv.n */
-    bool is_ahead;    /* the cache holds ahead; else the beginning of ids */
+    token_id
+        *cached_ids;   /* [n_ctx], the first kv.n in use: what the cache holds, if cached_apart; */
+    bool cached_apart; /* else it holds the first kv.n of ids */
 };
 
 int sequence_init(struct sequence *s, struct engine *e);

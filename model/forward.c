@@ -93,11 +93,11 @@ void forward_release(struct forward *f)
 }
 
 /* The embedding, layer piece - 1, or what follows the last. */
-static void run_piece(struct pass_thread *p, int piece)
+static void run_stage(struct pass_thread *p, int piece)
 {
     if (piece == 0) {
         pass_thread_embed(p);
-    } else if (piece == forward_pieces(&p->f->params->config) - 1) {
+    } else if (piece == forward_stages(&p->f->params->config) - 1) {
         pass_thread_normalize_last(p);
     } else if (p->rows > 0) {
         pass_thread_attend(p, piece - 1);
@@ -106,7 +106,7 @@ static void run_piece(struct pass_thread *p, int piece)
     }
 }
 
-int forward_pieces(const struct config *c)
+int forward_stages(const struct config *c)
 {
     return c->n_layer + 2;
 }
@@ -115,16 +115,16 @@ int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, 
                  int n_threads)
 {
     struct pass_thread p = pass_thread_begin(f, seqs, n_seqs, thread, n_threads);
-    for (int piece = 0; piece < forward_pieces(&f->params->config); piece++)
-        run_piece(&p, piece);
+    for (int piece = 0; piece < forward_stages(&f->params->config); piece++)
+        run_stage(&p, piece);
     return p.rows;
 }
 
-void forward_piece(struct forward *f, const struct forward_seq *seqs, int n_seqs, int piece,
+void forward_stage(struct forward *f, const struct forward_seq *seqs, int n_seqs, int piece,
                    int thread, int n_threads)
 {
     struct pass_thread p = pass_thread_begin(f, seqs, n_seqs, thread, n_threads);
-    run_piece(&p, piece);
+    run_stage(&p, piece);
 }
 
 void forward_recompute(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,

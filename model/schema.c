@@ -123,25 +123,25 @@ const struct schema_row *schema_matrix(int i)
     return NULL;
 }
 
-static char *field_of(struct schema_tensor t, const struct params *p)
+static char *tensor_field(struct schema_tensor t, const struct params *p)
 {
     return (t.row->in_layer ? (char *)&p->layers[t.layer] : (char *)p) + t.row->offset;
 }
 
 struct linear *schema_linear(struct schema_tensor t, const struct params *p)
 {
-    return (struct linear *)(void *)field_of(t, p);
+    return (struct linear *)(void *)tensor_field(t, p);
 }
 
 /* By memcpy, since fields are float * or const float *. */
 float *schema_data(struct schema_tensor t, const struct params *p)
 {
     float *data;
-    memcpy(&data, field_of(t, p), sizeof data);
+    memcpy(&data, tensor_field(t, p), sizeof data);
     return data;
 }
 
 void schema_set_data(struct schema_tensor t, struct params *p, float *data)
 {
-    memcpy(field_of(t, p), &data, sizeof data);
+    memcpy(tensor_field(t, p), &data, sizeof data);
 }

@@ -8,7 +8,7 @@
 /*
  * One step, by all threads of the team:
  *
- *     draw_all | plan_step (thread 0): emit, leave or put the next pass together | engine_pass
+ *     draw_slots | plan_step (thread 0): emit, leave or put the next pass together | engine_pass
  *              ^ barrier                                                         ^ barrier
  *
  * The ring has one writer, thread 0, and one reader, the caller:
@@ -99,7 +99,7 @@ static void draw_token(struct decode_slot *s, struct token_event *event)
 }
 
 /* Threads take the slots that wait for a draw one by one. */
-static void draw_all(struct device_loop *l, int thread)
+static void draw_slots(struct device_loop *l, int thread)
 {
     for (;;) {
         int i = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
@@ -178,7 +178,7 @@ static void run_loop(void *arg, int thread, int n_threads)
     struct device_loop *l = arg;
     struct engine *e = l->engine;
     for (;;) {
-        draw_all(l, thread);
+        draw_slots(l, thread);
         par_barrier();
         if (thread == 0)
             plan_step(l);

@@ -79,7 +79,7 @@ static void fail_request(struct pending *j, int rc)
     j->n_started = j->n;
 }
 
-static int take_prompt(const struct scheduler *b, struct pending *j)
+static int encode_prompt(const struct scheduler *b, struct pending *j)
 {
     const struct generate_request *r = &j->request;
     if (r->text != NULL)
@@ -97,7 +97,7 @@ static int prepare_request(struct scheduler *b, struct pending *j)
     if (r->rc != 0)
         return err_set(r->rc, "%s", r->error == NULL ? "no memory" : r->error);
     int rc = generate_config_check(j->generate, j->sampler);
-    if (rc != 0 || (rc = take_prompt(b, j)) != 0 ||
+    if (rc != 0 || (rc = encode_prompt(b, j)) != 0 ||
         (rc = prompt_fit(&j->prompt.ids, &slid, b->engine, j->generate)) != 0)
         return rc;
     j->answers = r->answers != NULL ? r->answers : mem_array((size_t)n, sizeof *j->answers);
@@ -119,7 +119,7 @@ static void end_input(struct scheduler *b, int rc)
 }
 
 /* One request more at the end of the queue, if there is one now. */
-static int take_in(struct scheduler *b, bool wait)
+static int take_request(struct scheduler *b, bool wait)
 {
     struct pending *j = mem_alloc(sizeof *j);
     if (j == NULL)
@@ -208,7 +208,7 @@ static int end_request(struct pending *j, int rc)
 }
 
 /* Beams and candidates want the engine for themselves: all slots are idle. */
-static int search_alone(struct scheduler *b, struct pending *j)
+static int run_search(struct scheduler *b, struct pending *j)
 {
     struct sequence own = {0}, *sequence = j->request.sequence;
     struct engine larger = {0}; /* for a request of more texts than the engine holds */
@@ -293,7 +293,7 @@ static int fill_slots(struct scheduler *b)
         if (j == NULL && b->at_end)
             return 0;
         if (j == NULL) {
-            if ((idle && (rc = deliver_requests(b)) != 0) || (rc = take_in(b, idle)) != 0)
+            if ((idle && (rc = deliver_requests(b)) != 0) || (rc = take_request(b, idle)) != 0)
                 return rc;
             if (b->waiting == NULL)
                 return 0;
@@ -302,7 +302,7 @@ static int fill_slots(struct scheduler *b)
         } else if (!search_wanted(j->generate)) {
             rc = start_sample(b, j);
         } else if (idle) {
-            rc = search_alone(b, j);
+            rc = run_search(b, j);
         } else {
             return 0;
         }

@@ -106,25 +106,25 @@ int scorer_begin(struct scorer *s, const struct passage *list, size_t n)
     return 0;
 }
 
-static struct kv_seq *seq_of(const struct scorer *s, size_t passage)
+static struct kv_seq *passage_seq(const struct scorer *s, size_t passage)
 {
     return &s->seqs[passage % (size_t)s->n_seqs];
 }
 
 /* What passage i shares with the one before it is in the cache: not while the pass that reads it
  * is only being put together. */
-static bool can_begin(const struct scorer *s, size_t i)
+static bool can_begin_passage(const struct scorer *s, size_t i)
 {
-    return i == 0 || (size_t)seq_of(s, i - 1)->n >= s->list[i].shared;
+    return i == 0 || (size_t)passage_seq(s, i - 1)->n >= s->list[i].shared;
 }
 
 /* The place of a passage, made free of what was there; its first ids are already read. */
 static int begin_passage(struct scorer *s, size_t i)
 {
     const struct passage *p = &s->list[i];
-    struct kv_seq *seq = seq_of(s, i);
+    struct kv_seq *seq = passage_seq(s, i);
     if (p->shared > 0)
-        kv_seq_fork(seq, seq_of(s, i - 1), &s->engine->cache, (int)p->shared);
+        kv_seq_fork(seq, passage_seq(s, i - 1), &s->engine->cache, (int)p->shared);
     else
         kv_seq_truncate(seq, &s->engine->cache, (int)p->shared);
     return kv_seq_reserve(seq, &s->engine->cache, (int)(p->n - 1 - p->shared));
@@ -132,7 +132,7 @@ static int begin_passage(struct scorer *s, size_t i)
 
 /* The next ids of passage i, as many as fit into the pass, and the targets they have; how
  * many ids, or a code. */
-static int add_part(struct scorer *s, size_t i, size_t at)
+static int add_passage(struct scorer *s, size_t i, size_t at)
 {
     const struct passage *p = &s->list[i];
     size_t left = p->n - 1 - at, room = (size_t)engine_room(s->engine);
@@ -140,7 +140,7 @@ static int add_part(struct scorer *s, size_t i, size_t at)
     int rc = at == p->shared ? begin_passage(s, i) : 0;
     size_t skip = p->first - 1 <= at ? 0 : p->first - 1 - at < n ? p->first - 1 - at : n;
     if (rc == 0)
-        rc = engine_add(s->engine, seq_of(s, i), p->ids + at, (int)n, (int)skip);
+        rc = engine_add(s->engine, passage_seq(s, i), p->ids + at, (int)n, (int)skip);
     if (rc != 0)
         return rc;
     for (size_t k = at + skip; k < at + n; k++)
@@ -149,14 +149,14 @@ static int add_part(struct scorer *s, size_t i, size_t at)
 }
 
 /* Read as much as fits into one pass: the hidden states of its targets are there then. */
-static int read_more(struct scorer *s)
+static int read_pass(struct scorer *s)
 {
     struct engine *e = s->engine;
     size_t i = s->passage, at = s->at;
     s->n_rows = s->row = 0;
     engine_begin(e);
-    while (i < s->n && engine_room(e) > 0 && e->n_pass < s->n_seqs && can_begin(s, i)) {
-        int n = add_part(s, i, at);
+    while (i < s->n && engine_room(e) > 0 && e->n_pass < s->n_seqs && can_begin_passage(s, i)) {
+        int n = add_passage(s, i, at);
         if (n < 0) {
             s->n_rows = 0;
             return n;
@@ -181,7 +181,7 @@ int scorer_next(struct scorer *s, const struct score_row **rows, const float **l
     while (s->row == s->n_rows && s->passage < s->n) {
         int rc = progress_step(p, "scoring", s->done, s->total);
         if (rc == 0)
-            rc = read_more(s);
+            rc = read_pass(s);
         if (rc != 0)
             return rc;
     }
@@ -225,7 +225,7 @@ static void judge_token(struct score *out, const float *logits, size_t n, token_
         (double)target - (double)logits[best] - log(k->exp_sum(NULL, logits, n, logits[best], 1));
 }
 
-static void run_judging(void *arg, int thread, int n_threads)
+static void judge_share(void *arg, int thread, int n_threads)
 {
     const struct judging *j = arg;
     const struct scorer *s = j->s;
@@ -239,7 +239,7 @@ static void run_judging(void *arg, int thread, int n_threads)
 void scorer_judge(const struct scorer *s, struct score *out)
 {
     struct judging j = {s, out};
-    par_run(run_judging, &j);
+    par_run(judge_share, &j);
 }
 
 int score_text(struct engine *e, const token_id *ids, size_t n, size_t first,

@@ -203,7 +203,7 @@ int slots_start(struct slots *s, const struct sample *sample)
     return 0;
 }
 
-static struct sequence *sequence_of(const struct slots *s, int k)
+static struct sequence *slot_sequence(const struct slots *s, int k)
 {
     return s->list[k].decode->seq;
 }
@@ -211,11 +211,11 @@ static struct sequence *sequence_of(const struct slots *s, int k)
 /* Share the pages of the longest common beginning any slot has in the cache. */
 static void share_beginning(struct slots *s, int k)
 {
-    struct sequence *mine = sequence_of(s, k);
+    struct sequence *mine = slot_sequence(s, k);
     size_t best = (size_t)mine->kv.n;
     int donor = k;
     for (int i = 0; i < s->n; i++) {
-        const struct sequence *other = i == k ? NULL : sequence_of(s, i);
+        const struct sequence *other = i == k ? NULL : slot_sequence(s, i);
         size_t n = other == NULL ? 0 : sequence_common(other, mine->ids.data, mine->ids.n - 1);
         if (n > best) {
             best = n;
@@ -223,16 +223,16 @@ static void share_beginning(struct slots *s, int k)
         }
     }
     if (donor != k)
-        sequence_begin(mine, sequence_of(s, donor), mine->ids.data, mine->ids.n);
+        sequence_begin(mine, slot_sequence(s, donor), mine->ids.data, mine->ids.n);
 }
 
 /* Whether a text that is about to be read has enough in common with this one that it
  * should wait for it. */
-static bool should_wait(const struct slots *s, int k, int n_feeds)
+static bool slot_should_wait(const struct slots *s, int k, int n_feeds)
 {
-    const struct sequence *mine = sequence_of(s, k);
+    const struct sequence *mine = slot_sequence(s, k);
     for (int i = 0; i < n_feeds; i++) {
-        const struct ids *other = &sequence_of(s, s->fed[i])->ids;
+        const struct ids *other = &slot_sequence(s, s->fed[i])->ids;
         size_t n = 0;
         while (n < other->n && n + 1 < mine->ids.n && other->data[n] == mine->ids.data[n])
             n++;
@@ -256,7 +256,7 @@ static void begin_decoding(struct slots *s, int k, float *logits)
 }
 
 /* Texts whose sequence has read them before. */
-static void take_read(struct slots *s)
+static void start_read_slots(struct slots *s)
 {
     for (int i = 0; i < s->n; i++) {
         const struct slot *slot = &s->list[i];
@@ -274,7 +274,7 @@ static int choose_feeds(struct slots *s)
         if (!slot->busy || !slot->unread)
             continue;
         share_beginning(s, i);
-        if (should_wait(s, i, n))
+        if (slot_should_wait(s, i, n))
             continue;
         struct sequence *seq = slot->decode->seq;
         if (slot->decode->n_new == 0)
@@ -286,11 +286,11 @@ static int choose_feeds(struct slots *s)
     return n;
 }
 
-static int read_unread(struct slots *s)
+static int read_unread_slots(struct slots *s)
 {
     double start = clock_s();
     float *logits = s->engine->logits;
-    take_read(s);
+    start_read_slots(s);
     for (int n; (n = choose_feeds(s)) > 0;) {
         int rc = engine_feed(s->engine, s->feeds, n, logits, s->listener->callbacks.progress);
         if (rc != 0)
@@ -354,7 +354,7 @@ static void take_event(void *user, const struct token_event *event)
 static void slide_text(struct slots *s, struct slot *slot)
 {
     struct sequence *seq = slot->decode->seq;
-    size_t kept = (size_t)prompt_kept(model_shape(s)->n_ctx);
+    size_t kept = (size_t)prompt_slide_length(model_shape(s)->n_ctx);
     kv_seq_truncate(&seq->kv, &s->engine->cache, 0);
     sequence_begin(seq, seq, seq->ids.data + seq->ids.n - kept, kept);
     slot->unread = true;
@@ -420,7 +420,7 @@ int slots_step(struct slots *s, int steps)
     int n_ended, rc = end_texts(s, &n_ended);
     if (rc != 0 || n_ended > 0)
         return rc;
-    if ((rc = read_unread(s)) != 0)
+    if ((rc = read_unread_slots(s)) != 0)
         return rc == ERR_INTERRUPTED ? interrupt_texts(s) : rc;
     double start = clock_s();
     device_loop_run(s->loop, s->generate->device_loop ? steps : 1, s->generate->device_iterations,

@@ -46,7 +46,7 @@ static int fill_params(struct model *m, struct source *s, const struct progress 
 }
 
 static int build_model(struct model *m, struct source *s, const char *path, enum dtype dtype,
-                 const struct progress *p)
+                       const struct progress *p)
 {
     /* A random model's name has its seed: the source is named so that it comes again. */
     const char *source = strncmp(path, "random:", 7) == 0 ? s->name : path;
@@ -116,8 +116,8 @@ static int merge_source(struct adapter *a, const struct model *m, struct source 
 }
 
 /* open: m's source, where it is open; else NULL. */
-static int load_beside(struct adapter *a, struct model *m, struct source *open,
-                       const struct progress *p)
+static int load_adapter(struct adapter *a, struct model *m, struct source *open,
+                        const struct progress *p)
 {
     struct source s;
     const bool was_on = m->adapter != NULL && m->adapter->on;
@@ -143,7 +143,7 @@ static int load_beside(struct adapter *a, struct model *m, struct source *open,
 
 int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
 {
-    return load_beside(a, m, NULL, p);
+    return load_adapter(a, m, NULL, p);
 }
 
 /* An adapter's folder: the base it names, and the adapter beside it. */
@@ -216,7 +216,7 @@ int model_read(struct model **out, struct model_files *f, enum dtype dtype,
 {
     struct model *m = mem_alloc(sizeof *m);
     int rc = m == NULL ? ERR_NOMEM : build_model(m, &f->source, f->path, dtype, p);
-    if (rc == 0 && f->adapter != NULL && (rc = load_beside(f->adapter, m, &f->source, p)) == 0)
+    if (rc == 0 && f->adapter != NULL && (rc = load_adapter(f->adapter, m, &f->source, p)) == 0)
         f->adapter = NULL; /* the model's */
     if (rc == 0 && f->checkpoint != NULL) {
         mem_free(m->name);

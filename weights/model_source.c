@@ -11,7 +11,7 @@
 enum { READ_PART = 4096 };
 
 /* Of a tensor in memory. */
-static enum dtype dtype_of(const struct param_tensor *t)
+static enum dtype tensor_dtype(const struct param_tensor *t)
 {
     bool half = t->half != NULL || (t->linear != NULL && t->linear->dtype == DTYPE_F16);
     return half ? DTYPE_F16 : DTYPE_F32;
@@ -20,7 +20,7 @@ static enum dtype dtype_of(const struct param_tensor *t)
 static int read_param(void *user, void *dst, uint64_t first, size_t n)
 {
     const struct param_tensor *t = user;
-    if (dtype_of(t) == DTYPE_F32) {
+    if (tensor_dtype(t) == DTYPE_F32) {
         params_read(t, dst, first, n);
         return 0;
     }
@@ -51,10 +51,11 @@ static int describe_model(struct source *s, const struct params *p, const struct
     s->readers = mem_array((size_t)s->table.n_tensors, sizeof *s->readers);
     if (s->name == NULL || s->readers == NULL || (m->defaults != NULL && s->defaults == NULL))
         return ERR_NOMEM;
-    s->dtype = dtype_of(&p->tensors[0]);
+    s->dtype = tensor_dtype(&p->tensors[0]);
     for (int i = 0; i < s->table.n_tensors; i++) {
         struct param_tensor *t = &p->tensors[i];
-        s->readers[i] = (struct tensor_reader){.read = read_param, .user = t, .dtype = dtype_of(t)};
+        s->readers[i] =
+            (struct tensor_reader){.read = read_param, .user = t, .dtype = tensor_dtype(t)};
     }
     return 0;
 }

@@ -18,7 +18,7 @@
 static const char RANDOM[] = "random:";
 enum { RANDOM_LENGTH = sizeof RANDOM - 1 };
 
-static bool is_random(const char *path)
+static bool is_random_name(const char *path)
 {
     return strncmp(path, RANDOM, RANDOM_LENGTH) == 0;
 }
@@ -32,7 +32,7 @@ static int borrow_tokenizer(struct tokenizer **out, const char *path)
     int rc = run_folder_resolve(&folder, &title, path, NULL);
     mem_free(title);
     if (rc == 0 &&
-        ((is_random(path) && strstr(path, "tokenizer=") != NULL) || adapter_is_folder(folder)))
+        ((is_random_name(path) && strstr(path, "tokenizer=") != NULL) || adapter_is_folder(folder)))
         rc = err_set(ERR_UNSUPPORTED, "a tokenizer is not borrowed from an adapter, nor from "
                                       "what borrows itself");
     if (rc != 0)
@@ -151,7 +151,7 @@ int source_open(struct source *s, const char *path, uint64_t seed, bool need_wei
 {
     char *found, *title;
     *s = (struct source){0};
-    if (is_random(path)) {
+    if (is_random_name(path)) {
         note_ambiguity(path, "a random model", p);
         return open_random(s, path + RANDOM_LENGTH, seed);
     }

@@ -30,7 +30,7 @@ int64_t run_folder_step_of(const char *name)
     return n >= 6 && n <= 18 && name[5 + n] == '\0' ? strtoll(name + 5, NULL, 10) : -1;
 }
 
-static int newest_first(const void *a, const void *b)
+static int compare_steps(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x < y) - (x > y);
@@ -63,7 +63,7 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
         *steps = NULL;
         *n = 0;
     } else if (*n > 0) {
-        qsort(*steps, (size_t)*n, sizeof **steps, newest_first);
+        qsort(*steps, (size_t)*n, sizeof **steps, compare_steps);
     }
     return rc;
 }
@@ -88,7 +88,7 @@ bool run_folder_is(const char *path)
 /* ---- the newest that is whole ---- */
 
 /* Looked at and not opened: who loads it opens it. */
-static int check_bytes(const char *folder, const char *name, const json_t *said)
+static int check_listed_file(const char *folder, const char *name, const json_t *said)
 {
     char shown[SHOWN];
     int64_t bytes = -1;
@@ -110,7 +110,7 @@ static int check_bytes(const char *folder, const char *name, const json_t *said)
     return rc;
 }
 
-static int check_whole(const char *checkpoint)
+static int check_checkpoint(const char *checkpoint)
 {
     char shown[SHOWN];
     json_t *manifest = NULL, *said;
@@ -126,7 +126,7 @@ static int check_whole(const char *checkpoint)
     if (rc == 0)
         json_object_foreach(files, name, said)
         {
-            if ((rc = check_bytes(checkpoint, name, said)) != 0)
+            if ((rc = check_listed_file(checkpoint, name, said)) != 0)
                 break;
         }
     json_decref(manifest);
@@ -144,21 +144,23 @@ static int refuse_run(const char *path, int n)
                        "%s is the folder of a run that has saved no checkpoint yet; train it until "
                        "it has saved one",
                        shown);
-    return err_set(ERR_MISSING,
-                   "none of the %d checkpoint%s in %s is whole; train it once more, or name another "
-                   "model",
-                   n, n == 1 ? "" : "s", shown);
+    return err_set(
+        ERR_MISSING,
+        "none of the %d checkpoint%s in %s is whole; train it once more, or name another "
+        "model",
+        n, n == 1 ? "" : "s", shown);
 }
 
 /* *step: of the newest that is whole. */
-static int find_whole(char **out, int64_t *step, const char *path, const struct progress *p)
+static int find_whole_checkpoint(char **out, int64_t *step, const char *path,
+                                 const struct progress *p)
 {
     int64_t *steps;
     int n, rc = run_folder_steps(path, &steps, &n);
     *out = NULL;
     for (int i = 0; i < n && rc == 0 && *out == NULL; i++) {
         char *one = run_folder_checkpoint(path, steps[i]);
-        rc = one == NULL ? ERR_NOMEM : check_whole(one);
+        rc = one == NULL ? ERR_NOMEM : check_checkpoint(one);
         if (rc == 0) {
             *out = one;
             *step = steps[i];
@@ -182,13 +184,14 @@ int run_folder_resolve(char **out, char **title, const char *path, const struct 
     *title = *out = NULL;
     if (expanded == NULL)
         return ERR_NOMEM;
-    for (size_t n = strlen(expanded); n > 1 && expanded[n - 1] == '/' && run_folder_is(expanded); n--)
+    for (size_t n = strlen(expanded); n > 1 && expanded[n - 1] == '/' && run_folder_is(expanded);
+         n--)
         expanded[n - 1] = '\0';
     if (!run_folder_is(expanded)) {
         *out = expanded;
         return 0;
     }
-    int rc = find_whole(out, &step, expanded, p);
+    int rc = find_whole_checkpoint(out, &step, expanded, p);
     if (rc == 0 && (*title = mem_sprintf("%s, checkpoint of step %" PRId64,
                                          file_show(shown, sizeof shown, expanded), step)) == NULL)
         rc = ERR_NOMEM;

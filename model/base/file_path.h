@@ -8,7 +8,8 @@
 
 /* Whether path exists; a dangling symbolic link does. */
 bool file_exists(const char *path);
-/* Whether the folder has an entry of this name. Allocates nothing: false for paths over PATH_MAX. */
+/* Whether the folder has an entry of this name. Allocates nothing: false for paths over PATH_MAX.
+ */
 bool file_exists_in(const char *folder, const char *name);
 /* Whether both paths exist and are the same file after following symbolic links. */
 bool file_is_same(const char *a, const char *b);

@@ -10,8 +10,8 @@
  */
 #include <dirent.h>
 
-/* The name of the next entry, other than "." and "..", in no particular order; NULL past the last, and
- * where dir is NULL. Borrowed until the next call. */
+/* The name of the next entry, other than "." and "..", in no particular order; NULL past the last,
+ * and where dir is NULL. Borrowed until the next call. */
 const char *folder_entry_next(DIR *dir);
 /* closedir; accepts NULL. */
 void folder_entry_close(DIR *dir);

@@ -158,7 +158,7 @@ static const json_t *find_member(const json_t *object, const char *key)
     return json_is_null(value) ? NULL : value;
 }
 
-static int wrong_member(const json_t *value, const char *key, const char *expected)
+static int refuse_member(const json_t *value, const char *key, const char *expected)
 {
     char shown[SHOWN];
     return err_set(ERR_RANGE, "%s is %s, must be %s", key, json_shown(shown, sizeof shown, value),
@@ -175,7 +175,7 @@ int json_take_int(const json_t *object, const char *key, int64_t least, int64_t 
         char expected[80];
         snprintf(expected, sizeof expected, "a whole number %lld to %lld", (long long)least,
                  (long long)most);
-        return wrong_member(value, key, expected);
+        return refuse_member(value, key, expected);
     }
     *out = json_integer_value(value);
     return 0;
@@ -190,7 +190,7 @@ int json_take_number(const json_t *object, const char *key, double least, double
     if (!json_is_number(value) || !(x >= least && x <= most)) {
         char expected[80];
         snprintf(expected, sizeof expected, "a number %g to %g", least, most);
-        return wrong_member(value, key, expected);
+        return refuse_member(value, key, expected);
     }
     *out = x;
     return 0;
@@ -202,7 +202,7 @@ int json_take_bool(const json_t *object, const char *key, bool *out)
     if (value == NULL)
         return 0;
     if (!json_is_boolean(value))
-        return wrong_member(value, key, "true or false");
+        return refuse_member(value, key, "true or false");
     *out = json_is_true(value);
     return 0;
 }
@@ -213,7 +213,7 @@ int json_take_text(const json_t *object, const char *key, const char **out)
     if (value == NULL)
         return 0;
     if (!json_is_string(value))
-        return wrong_member(value, key, "a text");
+        return refuse_member(value, key, "a text");
     *out = json_string_value(value);
     return 0;
 }

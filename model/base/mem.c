@@ -14,7 +14,7 @@
 static atomic_uint_fast64_t count;
 static atomic_uint_fast64_t fail_at;
 
-static int fails_for_test(size_t bytes)
+static int allocation_fails(size_t bytes)
 {
     uint64_t n = atomic_fetch_add(&count, 1) + 1;
     uint64_t k = atomic_load(&fail_at);
@@ -33,7 +33,7 @@ static void *refuse_allocation(size_t bytes)
 
 void *mem_alloc(size_t bytes)
 {
-    if (fails_for_test(bytes))
+    if (allocation_fails(bytes))
         return NULL;
     if (bytes > SIZE_MAX - 2 * MEM_ALIGN)
         return refuse_allocation(bytes);
@@ -141,7 +141,7 @@ void mem_each_map(void (*f)(void *user, const char *what, void *p, size_t bytes)
 
 void *mem_map(const char *what, size_t bytes)
 {
-    if (fails_for_test(bytes))
+    if (allocation_fails(bytes))
         return NULL;
     void *p = mmap(NULL, bytes == 0 ? 1 : bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

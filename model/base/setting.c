@@ -64,13 +64,13 @@ static bool is_among_names(const char *names, const char *text)
     return false;
 }
 
-static int first_name(const char *names)
+static int first_name_length(const char *names)
 {
     return (int)strcspn(names, "|");
 }
 
 /* Whether six digits say what it is: 0.9999999 is not 1. */
-static bool is_short(double x)
+static bool is_short_number(double x)
 {
     char text[32];
     snprintf(text, sizeof text, "%g", x);
@@ -92,7 +92,7 @@ static int number_range(const struct setting *s, struct buf *out)
 {
     char min[40], max[40];
     snprintf(min, sizeof min, "%g", s->min);
-    snprintf(max, sizeof max, "%.*g", is_short(s->max) ? 6 : 8, s->max);
+    snprintf(max, sizeof max, "%.*g", is_short_number(s->max) ? 6 : 8, s->max);
     return buf_printf(out, "%s to %s", shorten_exponent(min), shorten_exponent(max));
 }
 
@@ -112,7 +112,8 @@ int setting_range(const struct setting *s, struct buf *out)
     case SETTING_CHOICE:
         for (int i = 0; s->choices[i] != NULL; i++) {
             const char *between = i == 0 ? "" : s->choices[i + 1] == NULL ? " or " : ", ";
-            int rc = buf_printf(out, "%s%.*s", between, first_name(s->choices[i]), s->choices[i]);
+            int rc =
+                buf_printf(out, "%s%.*s", between, first_name_length(s->choices[i]), s->choices[i]);
             if (rc != 0)
                 return rc;
         }
@@ -257,7 +258,7 @@ int setting_format(const struct setting *s, const void *base, struct buf *out)
         return format_number(out, *(const double *)place, false);
     case SETTING_CHOICE: {
         const char *names = s->choices[*(const int *)place];
-        return buf_add(out, names, (size_t)first_name(names));
+        return buf_add(out, names, (size_t)first_name_length(names));
     }
     case SETTING_STRING:
     case SETTING_PATH: {
@@ -270,7 +271,7 @@ int setting_format(const struct setting *s, const void *base, struct buf *out)
     return buf_str(out, "");
 }
 
-static char **text_of(const struct setting *s, void *base)
+static char **text_field(const struct setting *s, void *base)
 {
     bool text = s->type == SETTING_STRING || s->type == SETTING_PATH;
     return text ? (char **)((char *)base + s->offset) : NULL;
@@ -279,7 +280,7 @@ static char **text_of(const struct setting *s, void *base)
 void settings_free_texts(const struct setting *rows, size_t n, void *base)
 {
     for (size_t i = 0; i < n; i++) {
-        char **place = text_of(&rows[i], base);
+        char **place = text_field(&rows[i], base);
         if (place != NULL) {
             mem_free(*place);
             *place = NULL;
@@ -290,15 +291,15 @@ void settings_free_texts(const struct setting *rows, size_t n, void *base)
 void settings_forget_texts(const struct setting *rows, size_t n, void *base)
 {
     for (size_t i = 0; i < n; i++)
-        if (text_of(&rows[i], base) != NULL)
-            *text_of(&rows[i], base) = NULL;
+        if (text_field(&rows[i], base) != NULL)
+            *text_field(&rows[i], base) = NULL;
 }
 
 int settings_own_texts(const struct setting *rows, size_t n, void *dst, const void *src)
 {
     settings_forget_texts(rows, n, dst);
     for (size_t i = 0; i < n; i++) {
-        char **place = text_of(&rows[i], dst);
+        char **place = text_field(&rows[i], dst);
         const char *text =
             place == NULL ? NULL : *(char *const *)((const char *)src + rows[i].offset);
         if (text != NULL && (*place = mem_strdup(text)) == NULL) {

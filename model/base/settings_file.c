@@ -16,7 +16,7 @@ struct reading {
     bool *seen;     /* [rows] */
 };
 
-void settings_tell_left_out(const struct settings_text *from, const char *place, const char *what)
+void settings_report_left_out(const struct settings_text *from, const char *place, const char *what)
 {
     bool known = place != NULL && !from->derived;
     err_set(ERR_RANGE, "%s: %s: %s", known ? place : from->label, err_text(), what);
@@ -75,11 +75,11 @@ static int take_pair(void *user, const struct yaml_pair *p)
     const int rc = take_value(r, p);
     if (rc == 0 || rc == ERR_NOMEM || r->from->left_out == NULL)
         return rc;
-    settings_tell_left_out(r->from, p->place, "left out");
+    settings_report_left_out(r->from, p->place, "left out");
     return 0;
 }
 
-static void end_reading(struct reading *r, const struct settings_table *t)
+static void release_reading(struct reading *r, const struct settings_table *t)
 {
     for (int i = 0; i < t->n && r->texts != NULL; i++)
         mem_free(r->texts[i]);
@@ -95,8 +95,8 @@ static void end_reading(struct reading *r, const struct settings_table *t)
 }
 
 /* In any case there is something to end. */
-static int read_aside(struct reading *r, const struct settings_store *s, const void *values,
-                      int layer, const struct settings_text *from)
+static int read_values(struct reading *r, const struct settings_store *s, const void *values,
+                       int layer, const struct settings_text *from)
 {
     const struct settings_table *t = s->table;
     *r = (struct reading){.from = from,
@@ -123,8 +123,8 @@ int settings_check(const struct settings_store *s, const void *values, int layer
                    const struct settings_text *from)
 {
     struct reading r;
-    int rc = read_aside(&r, s, values, layer, from);
-    end_reading(&r, s->table);
+    int rc = read_values(&r, s, values, layer, from);
+    release_reading(&r, s->table);
     return rc;
 }
 
@@ -133,7 +133,7 @@ int settings_read(struct settings_store *s, void *values, int layer,
 {
     const struct settings_table *t = s->table;
     struct reading r;
-    int rc = read_aside(&r, s, values, layer, from);
+    int rc = read_values(&r, s, values, layer, from);
     if (rc == 0) {
         struct settings_store old = *s;
         *s = r.store;
@@ -143,6 +143,6 @@ int settings_read(struct settings_store *s, void *values, int layer,
         mem_free(r.values);
         r.values = NULL;
     }
-    end_reading(&r, t);
+    release_reading(&r, t);
     return rc;
 }

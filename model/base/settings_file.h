@@ -24,6 +24,7 @@ int settings_check(const struct settings_store *s, const void *values, int layer
                    const struct settings_text *from);
 /* Tell from->left_out that err_text() is why something is left out; place is where it is, NULL:
  * somewhere in it. */
-void settings_tell_left_out(const struct settings_text *from, const char *place, const char *what);
+void settings_report_left_out(const struct settings_text *from, const char *place,
+                              const char *what);
 
 #endif

@@ -28,7 +28,7 @@ static int row_index(const struct settings_store *s, const struct setting *row)
     return (int)(row - s->table->rows);
 }
 
-static char **text_of(const struct settings_store *s, int layer, const struct setting *row)
+static char **layer_text(const struct settings_store *s, int layer, const struct setting *row)
 {
     return &s->layers[layer].texts[row_index(s, row)];
 }
@@ -87,10 +87,10 @@ static int begin_store(struct settings_store *s, const struct settings_table *t)
     return s->follows == NULL ? ERR_NOMEM : 0;
 }
 
-static int take_built_in(struct settings_store *s, const void *values, const struct setting *row)
+static int format_built_in(struct settings_store *s, const void *values, const struct setting *row)
 {
     struct buf text = {0};
-    char **place = text_of(s, 0, row);
+    char **place = layer_text(s, 0, row);
     int rc = setting_format(row, values, &text);
     if (rc == 0 && (*place = mem_strdup(buf_text(&text))) == NULL)
         rc = ERR_NOMEM;
@@ -105,7 +105,7 @@ static int fill_built_in(struct settings_store *s, const void *values)
     int rc = settings_store_push(s, ORIGIN_BUILT_IN);
     for (int i = 0; i < t->n && rc == 0; i++)
         if (t->rows[i].type != SETTING_SHORTHAND)
-            rc = take_built_in(s, values, &t->rows[i]);
+            rc = format_built_in(s, values, &t->rows[i]);
     return rc;
 }
 
@@ -158,13 +158,13 @@ int settings_store_copy(struct settings_store *dst, const struct settings_store 
 const char *settings_store_text(const struct settings_store *s, int layer,
                                 const struct setting *row)
 {
-    return *text_of(s, layer, row);
+    return *layer_text(s, layer, row);
 }
 
 int settings_store_layer(const struct settings_store *s, const struct setting *row)
 {
     int layer = s->n_layers - 1;
-    while (layer > 0 && *text_of(s, layer, row) == NULL)
+    while (layer > 0 && *layer_text(s, layer, row) == NULL)
         layer--;
     return layer;
 }
@@ -217,7 +217,7 @@ static int set_shorthand(struct settings_store *s, void *values, int layer,
     bool on = false;
     int rc = text == NULL ? 0 : setting_switch(row, text, &on);
     const struct setting *meant = settings_table_find(s->table, row->shorthand_for);
-    const char *given = *text_of(s, layer, meant);
+    const char *given = *layer_text(s, layer, meant);
     if (rc != 0 || (!on && (given == NULL || strcmp(given, row->shorthand_value) != 0)))
         return rc;
     return settings_store_set_from(s, values, layer, meant, on ? row->shorthand_value : NULL,
@@ -225,10 +225,11 @@ static int set_shorthand(struct settings_store *s, void *values, int layer,
 }
 
 /* The text and the source of a row of a layer, both or neither. */
-static int keep_given(struct settings_store *s, int layer, const struct setting *row,
-                      const char *text, const char *source)
+static int set_layer_text(struct settings_store *s, int layer, const struct setting *row,
+                          const char *text, const char *source)
 {
-    char **place = text_of(s, layer, row), **where = &s->layers[layer].sources[row_index(s, row)];
+    char **place = layer_text(s, layer, row),
+         **where = &s->layers[layer].sources[row_index(s, row)];
     char *fresh = text == NULL ? NULL : mem_strdup(text);
     char *from = text == NULL || source == NULL ? NULL : mem_strdup(source);
     if ((text != NULL && fresh == NULL) || (text != NULL && source != NULL && from == NULL)) {
@@ -255,16 +256,16 @@ int settings_store_set_from(struct settings_store *s, void *values, int layer,
     if (row->type == SETTING_SHORTHAND)
         return set_shorthand(s, values, layer, row, text, source);
     const struct settings_table *t = s->table;
-    if (text == NULL && *text_of(s, layer, row) == NULL)
+    if (text == NULL && *layer_text(s, layer, row) == NULL)
         return 0;
     /* Tried before it is kept, though another layer may hide it. */
     int rc = text == NULL ? 0 : settings_table_parse(t, row, values, text);
-    if (rc != 0 || (rc = keep_given(s, layer, row, text, source)) != 0)
+    if (rc != 0 || (rc = set_layer_text(s, layer, row, text, source)) != 0)
         return rc;
     s->follows[row_index(s, row)] = false;
     const int in_force = settings_store_layer(s, row);
     if (text == NULL || in_force != layer)
-        rc = settings_table_parse(t, row, values, *text_of(s, in_force, row));
+        rc = settings_table_parse(t, row, values, *layer_text(s, in_force, row));
     return rc == 0 && text != NULL && t->given != NULL ? t->given(s, values, layer, row) : rc;
 }
 

@@ -64,7 +64,7 @@ const struct setting *settings_table_by_letter(const struct settings_table *t, c
 
 /* Nearest among "section.name" for a name with a point (the right name in another section
  * first), else among the names. */
-static int no_such_row(const struct settings_table *t, const char *name, bool settable)
+static int refuse_row(const struct settings_table *t, const char *name, bool settable)
 {
     const char *point = t->sections ? strrchr(name, '.') : NULL, *names[MAX_ROWS];
     char full[MAX_ROWS][FULL_NAME], shown[80];
@@ -88,7 +88,7 @@ int settings_table_lookup(const struct settings_table *t, const struct setting *
 {
     const struct setting *other, *row = find_row(t, name, &other);
     if (row == NULL)
-        return no_such_row(t, name, settable);
+        return refuse_row(t, name, settable);
     if (other != NULL)
         return err_set(ERR_RANGE, "%s is in two sections: %s.%s and %s.%s", row->name, row->group,
                        row->name, other->group, other->name);
@@ -122,8 +122,8 @@ int settings_table_no_section(const struct settings_table *t, const char *name)
 }
 
 /* A home may be called anything. */
-static int check_expanded(const struct settings_table *t, const struct setting *row,
-                          const char *text)
+static int check_expanded_path(const struct settings_table *t, const struct setting *row,
+                               const char *text)
 {
     char *path = file_expand(text);
     int rc = path == NULL ? ERR_NOMEM : t->check(row, path);
@@ -143,7 +143,7 @@ int settings_table_parse(const struct settings_table *t, const struct setting *r
     }
     int rc = t->check != NULL ? t->check(row, text) : 0;
     if (rc == 0 && t->check != NULL && row->type == SETTING_PATH)
-        rc = check_expanded(t, row, text);
+        rc = check_expanded_path(t, row, text);
     return rc == 0 ? setting_parse(row, values, text) : rc;
 }
 

@@ -20,19 +20,19 @@ struct reading {
 };
 
 /* "LABEL line N", until the next; without memory the label alone. */
-static const char *place_of(struct reading *r, size_t line)
+static const char *line_place(struct reading *r, size_t line)
 {
     r->place.n = 0;
     return buf_printf(&r->place, "%s line %zu", r->label, line + 1) == 0 ? r->place.data : r->label;
 }
 
-static int wrong_event(struct reading *r, const yaml_event_t *at, const char *what)
+static int refuse_event(struct reading *r, const yaml_event_t *at, const char *what)
 {
-    return err_set(ERR_FORMAT, "%s: %s", place_of(r, at->start_mark.line), what);
+    return err_set(ERR_FORMAT, "%s: %s", line_place(r, at->start_mark.line), what);
 }
 
 /* A text that its NUL would cut short. */
-static bool is_cut(const yaml_event_t *e)
+static bool is_cut_text(const yaml_event_t *e)
 {
     return e->type == YAML_SCALAR_EVENT &&
            strlen((const char *)e->data.scalar.value) != e->data.scalar.length;
@@ -42,23 +42,23 @@ static int next_event(struct reading *r, yaml_event_t *e)
 {
     if (!yaml_parser_parse(&r->parser, e)) {
         memset(e, 0, sizeof *e);
-        return err_set(ERR_FORMAT, "%s: %s", place_of(r, r->parser.problem_mark.line),
+        return err_set(ERR_FORMAT, "%s: %s", line_place(r, r->parser.problem_mark.line),
                        r->parser.problem == NULL ? "not YAML" : r->parser.problem);
     }
-    return is_cut(e) ? wrong_event(r, e, "a NUL in a text") : 0;
+    return is_cut_text(e) ? refuse_event(r, e, "a NUL in a text") : 0;
 }
 
-static int wrong_value(struct reading *r, const yaml_event_t *key)
+static int refuse_value(struct reading *r, const yaml_event_t *key)
 {
     char name[80];
     file_show(name, sizeof name, (const char *)key->data.scalar.value);
     return err_set(ERR_FORMAT, "%s: %s: expected one value, not %s",
-                   place_of(r, key->start_mark.line), name,
+                   line_place(r, key->start_mark.line), name,
                    r->shape.lists ? "a mapping" : "a list or a mapping");
 }
 
 /* "~", null or nothing at all. */
-static bool is_null(const yaml_event_t *e)
+static bool is_null_scalar(const yaml_event_t *e)
 {
     const char *text = (const char *)e->data.scalar.value;
     return e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
@@ -69,7 +69,7 @@ static int take_pair(struct reading *r, const yaml_event_t *key, const char *tex
 {
     struct yaml_pair p = {.section = r->section == NULL ? "" : r->section,
                           .name = (const char *)key->data.scalar.value,
-                          .place = place_of(r, key->start_mark.line),
+                          .place = line_place(r, key->start_mark.line),
                           .text = text};
     return r->take(r->user, &p) == 0 ? 0 : err_wrap("%s", p.place);
 }
@@ -87,7 +87,7 @@ static int add_item(struct buf *out, const char *text)
     return rc;
 }
 
-static int unknown_key(const struct reading *r, const yaml_event_t *key, const char *const *keys)
+static int refuse_key(const struct reading *r, const yaml_event_t *key, const char *const *keys)
 {
     const char *name = (const char *)key->data.scalar.value;
     size_t n = 0;
@@ -107,11 +107,11 @@ static int read_field(struct reading *r, const struct yaml_item *item, const yam
     yaml_event_t value = {0};
     int k = 0;
     if (key->type != YAML_SCALAR_EVENT)
-        return wrong_event(r, key, "expected the name of a setting");
+        return refuse_event(r, key, "expected the name of a setting");
     while (item->keys[k] != NULL && strcmp(item->keys[k], (char *)key->data.scalar.value) != 0)
         k++;
     if (item->keys[k] == NULL)
-        return unknown_key(r, key, item->keys);
+        return refuse_key(r, key, item->keys);
     int rc = next_event(r, &value);
     if (rc == 0 && values[k] != NULL)
         rc = err_set(ERR_FORMAT, "%s line %zu: %s is given twice", r->label,
@@ -119,10 +119,10 @@ static int read_field(struct reading *r, const struct yaml_item *item, const yam
     else if (rc == 0 && value.type != YAML_SCALAR_EVENT)
         rc = err_set(ERR_FORMAT, "%s line %zu: %s: expected one value", r->label,
                      key->start_mark.line + 1, item->keys[k]);
-    else if (rc == 0 && !is_null(&value) &&
+    else if (rc == 0 && !is_null_scalar(&value) &&
              (rc = item->check(k, (const char *)value.data.scalar.value)) != 0)
         rc = err_wrap("%s line %zu", r->label, key->start_mark.line + 1);
-    else if (rc == 0 && !is_null(&value) &&
+    else if (rc == 0 && !is_null_scalar(&value) &&
              (values[k] = mem_strdup((const char *)value.data.scalar.value)) == NULL)
         rc = ERR_NOMEM;
     yaml_event_delete(&value);
@@ -135,7 +135,7 @@ static int read_item(struct reading *r, const struct yaml_item *item, const yaml
 {
     char *values[YAML_ITEM_KEYS] = {NULL};
     struct buf text = {0};
-    int rc = item == NULL ? wrong_event(r, begin, "expected single values in the list") : 0;
+    int rc = item == NULL ? refuse_event(r, begin, "expected single values in the list") : 0;
     for (bool end = false; rc == 0 && !end;) {
         yaml_event_t key = {0};
         rc = next_event(r, &key);
@@ -170,7 +170,7 @@ static int read_list(struct reading *r, const yaml_event_t *key)
         if (rc == 0 && item.type == YAML_MAPPING_START_EVENT)
             rc = read_item(r, mapping, &item, &joined);
         else if (rc == 0 && !end && item.type != YAML_SCALAR_EVENT)
-            rc = wrong_event(r, &item, "expected single values in the list");
+            rc = refuse_event(r, &item, "expected single values in the list");
         else if (rc == 0 && !end)
             rc = add_item(&joined, (const char *)item.data.scalar.value);
         yaml_event_delete(&item);
@@ -189,7 +189,8 @@ static int read_value(struct reading *r, const yaml_event_t *key)
     yaml_event_t value = {0};
     int rc = next_event(r, &value);
     if (rc == 0 && value.type == YAML_SCALAR_EVENT) {
-        rc = take_pair(r, key, is_null(&value) ? NULL : (const char *)value.data.scalar.value);
+        rc = take_pair(r, key,
+                       is_null_scalar(&value) ? NULL : (const char *)value.data.scalar.value);
     } else if (rc == 0 && value.type == YAML_SEQUENCE_START_EVENT && r->shape.lists) {
         rc = read_list(r, key);
     } else if (rc == 0 && value.type == YAML_MAPPING_START_EVENT && r->shape.sections &&
@@ -198,7 +199,7 @@ static int read_value(struct reading *r, const yaml_event_t *key)
         rc = read_mapping(r);
         r->section = NULL;
     } else if (rc == 0) {
-        rc = wrong_value(r, key);
+        rc = refuse_value(r, key);
     }
     yaml_event_delete(&value);
     return rc;
@@ -213,7 +214,7 @@ static int read_mapping(struct reading *r)
         if (rc == 0 && !end)
             rc = key.type == YAML_SCALAR_EVENT
                      ? read_value(r, &key)
-                     : wrong_event(r, &key, "expected the name of a setting");
+                     : refuse_event(r, &key, "expected the name of a setting");
         yaml_event_delete(&key);
         if (rc != 0 || end)
             return rc;
@@ -234,7 +235,7 @@ static int read_stream(struct reading *r)
             ; /* an empty document */
         } else if (rc == 0 && e.type != YAML_STREAM_START_EVENT && !end &&
                    e.type != YAML_DOCUMENT_START_EVENT && e.type != YAML_DOCUMENT_END_EVENT) {
-            rc = wrong_event(r, &e, "expected settings as \"name: value\", one a line");
+            rc = refuse_event(r, &e, "expected settings as \"name: value\", one a line");
         }
         yaml_event_delete(&e);
         if (rc != 0 || end)

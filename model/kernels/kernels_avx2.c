@@ -15,7 +15,7 @@
  */
 enum { ROWS = 6, MID_ROWS = 3, STREAM_PREFETCH_BYTES = 1024 };
 
-LANES __m256 load_w(const bool half, const void *w, size_t at)
+LANES __m256 load_weights(const bool half, const void *w, size_t at)
 {
     if (half)
         return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)((const uint16_t *)w + at)));
@@ -23,10 +23,10 @@ LANES __m256 load_w(const bool half, const void *w, size_t at)
 }
 
 /* W in registers, x one element at a time. */
-LANES void step_many(const int R, const bool half, __m256 sum[ROWS][8], const float *x,
-                     const void *w, size_t at, float *wide)
+LANES void step_many_rows(const int R, const bool half, __m256 sum[ROWS][8], const float *x,
+                          const void *w, size_t at, float *wide)
 {
-    __m256 v0 = load_w(half, w, at), v1 = load_w(half, w, at + 8);
+    __m256 v0 = load_weights(half, w, at), v1 = load_weights(half, w, at + 8);
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++) {
         __m256 a = _mm256_broadcast_ss(x + r);
@@ -40,8 +40,8 @@ LANES void step_many(const int R, const bool half, __m256 sum[ROWS][8], const fl
 }
 
 /* x in registers, W one register at a time. */
-LANES void step_few(const int R, const int C, const bool half, __m256 sum[ROWS][8], const float *x,
-                    const void *w, size_t at)
+LANES void step_few_rows(const int R, const int C, const bool half, __m256 sum[ROWS][8],
+                         const float *x, const void *w, size_t at)
 {
     __m256 a[ROWS];
 #pragma GCC unroll 8
@@ -49,7 +49,7 @@ LANES void step_few(const int R, const int C, const bool half, __m256 sum[ROWS][
         a[r] = _mm256_broadcast_ss(x + r);
 #pragma GCC unroll 8
     for (int c = 0; c < C; c++) {
-        __m256 v = load_w(half, w, at + 8 * (size_t)c);
+        __m256 v = load_weights(half, w, at + 8 * (size_t)c);
 #pragma GCC unroll 8
         for (int r = 0; r < R; r++)
             sum[r][c] = _mm256_fmadd_ps(a[r], v, sum[r][c]);
@@ -75,10 +75,10 @@ LANES void multiply_tile(const int R, const int C, const bool half, float *acc, 
         fetch += prefetch.step / 2;
         fetch_2 += prefetch.step / 2;
         if (C == 2) {
-            step_many(R, half, sum, x, w, at, wide);
+            step_many_rows(R, half, sum, x, w, at, wide);
             wide = wide == NULL ? NULL : wide + 16;
         } else {
-            step_few(R, C, half, sum, x, w, at);
+            step_few_rows(R, C, half, sum, x, w, at);
         }
     }
 #pragma GCC unroll 8
@@ -121,7 +121,7 @@ LANES void multiply_panels(const bool half, float *acc, const float *x, const ch
                 _mm_prefetch(next + i, _MM_HINT_T1);
                 _mm_prefetch(next + (size_t)K * (line / 2) + i, _MM_HINT_T1);
             }
-            step_few(1, 8, half, sum, x + k, w, 0);
+            step_few_rows(1, 8, half, sum, x + k, w, 0);
         }
 #pragma GCC unroll 8
         for (int c = 0; c < 8; c++)

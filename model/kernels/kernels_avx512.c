@@ -23,7 +23,7 @@ static size_t prefetch_bytes(void)
     return __builtin_cpu_is("amd") ? 1024 : 3072;
 }
 
-LANES struct v16 load_w(const bool half, const void *w, size_t at)
+LANES struct v16 load_weights(const bool half, const void *w, size_t at)
 {
     return half ? v_load_half((const uint16_t *)w + at) : v_load((const float *)w + at);
 }
@@ -45,7 +45,7 @@ LANES void multiply_tile(const int R, const int C, const bool half, float *acc, 
         struct v16 v[4];
 #pragma GCC unroll 4
         for (int c = 0; c < C; c++)
-            v[c] = load_w(half, w, at + 16 * (size_t)c);
+            v[c] = load_weights(half, w, at + 16 * (size_t)c);
         _mm_prefetch(fetch, _MM_HINT_T1);
         _mm_prefetch(fetch_2, _MM_HINT_T1);
         fetch += prefetch.step / 2;
@@ -84,7 +84,7 @@ LANES void step_runs(const int P, const bool half, struct v16 sum[STREAMS][4], f
             _mm_prefetch(at + fetch + line, _MM_HINT_T1);
 #pragma GCC unroll 4
         for (int c = 0; c < 4; c++)
-            sum[p][c] = v_fma(a, load_w(half, at, 16 * (size_t)c), sum[p][c]);
+            sum[p][c] = v_fma(a, load_weights(half, at, 16 * (size_t)c), sum[p][c]);
     }
 }
 

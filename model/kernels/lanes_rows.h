@@ -37,7 +37,7 @@ static void epilogue_rows(float *y, size_t ldy, const float *acc, size_t ldacc, 
             break;
 #define ROW(WORD, name, ...)                                                                       \
     case EPILOGUE_##WORD:                                                                          \
-        epilogue_row(y, acc, bias, n, EPILOGUE_##WORD);                                              \
+        epilogue_row(y, acc, bias, n, EPILOGUE_##WORD);                                            \
         break;
             EACH_ACTIVATION(ROW)
 #undef ROW

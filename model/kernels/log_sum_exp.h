@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 double log_sum_exp(const float *x, size_t n);
-/* The same; y [n] receives exp(x - max x), and *sum their sum, so that y / sum is the softmax. y may
- * be x. */
+/* The same; y [n] receives exp(x - max x), and *sum their sum, so that y / sum is the softmax. y
+ * may be x. */
 double log_sum_exp_terms(float *y, double *sum, const float *x, size_t n);
 
 #endif

@@ -42,7 +42,7 @@ void bpe_release(struct bpe *b)
     *b = (struct bpe){0};
 }
 
-static inline uint32_t slot_of(const struct bpe *b, token_id left, token_id right)
+static inline uint32_t pair_slot(const struct bpe *b, token_id left, token_id right)
 {
     uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
     return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) & b->mask;
@@ -50,7 +50,7 @@ static inline uint32_t slot_of(const struct bpe *b, token_id left, token_id righ
 
 void bpe_add(struct bpe *b, token_id left, token_id right, token_id merged, int rank)
 {
-    uint32_t i = slot_of(b, left, right);
+    uint32_t i = pair_slot(b, left, right);
     while (b->slots[i].left != TOKEN_NONE &&
            (b->slots[i].left != left || b->slots[i].right != right))
         i = (i + 1) & b->mask;
@@ -59,7 +59,7 @@ void bpe_add(struct bpe *b, token_id left, token_id right, token_id merged, int 
 
 static inline const struct bpe_pair *find_merge(const struct bpe *b, token_id left, token_id right)
 {
-    for (uint32_t i = slot_of(b, left, right);; i = (i + 1) & b->mask) {
+    for (uint32_t i = pair_slot(b, left, right);; i = (i + 1) & b->mask) {
         const struct bpe_pair *p = &b->slots[i];
         if (p->left == left && p->right == right)
             return p;
@@ -68,18 +68,18 @@ static inline const struct bpe_pair *find_merge(const struct bpe *b, token_id le
     }
 }
 
-static inline int rank_of(const struct bpe *b, token_id left, token_id right)
+static inline int pair_rank(const struct bpe *b, token_id left, token_id right)
 {
     const struct bpe_pair *p = find_merge(b, left, right);
     return p == NULL ? NO_RANK : p->rank;
 }
 
 /* ranks[i] is that of the pair ids[i] ids[i+1]. */
-static size_t merge_short(const struct bpe *b, token_id *ids, size_t n)
+static size_t merge_few_ids(const struct bpe *b, token_id *ids, size_t n)
 {
     int ranks[SHORT];
     for (size_t i = 0; i + 1 < n; i++)
-        ranks[i] = rank_of(b, ids[i], ids[i + 1]);
+        ranks[i] = pair_rank(b, ids[i], ids[i + 1]);
     for (;;) {
         int best = NO_RANK;
         size_t first = 0;
@@ -99,8 +99,8 @@ static size_t merge_short(const struct bpe *b, token_id *ids, size_t n)
             memmove(ranks + i, ranks + i + 1, (n - i - 1) * sizeof *ranks);
             ids[i] = merged;
             if (i > 0)
-                ranks[i - 1] = rank_of(b, ids[i - 1], merged);
-            ranks[i] = i + 1 < n ? rank_of(b, merged, ids[i + 1]) : NO_RANK;
+                ranks[i - 1] = pair_rank(b, ids[i - 1], merged);
+            ranks[i] = i + 1 < n ? pair_rank(b, merged, ids[i + 1]) : NO_RANK;
         }
     }
 }
@@ -216,7 +216,7 @@ static int lowest_rank(const struct bpe_scratch *s)
 }
 
 /* Merge node i with its right neighbour; returns the node after both, or -1. */
-static int32_t merge_at(const struct bpe *b, struct bpe_scratch *s, int32_t i, token_id merged)
+static int32_t merge_node(const struct bpe *b, struct bpe_scratch *s, int32_t i, token_id merged)
 {
     struct bpe_node *nodes = s->nodes;
     int32_t left = nodes[i].left, gone = nodes[i].right, right = nodes[gone].right;
@@ -224,10 +224,10 @@ static int32_t merge_at(const struct bpe *b, struct bpe_scratch *s, int32_t i, t
     nodes[i].id = merged;
     nodes[i].right = right;
     if (left >= 0)
-        set_pair(s, left, rank_of(b, nodes[left].id, merged));
+        set_pair(s, left, pair_rank(b, nodes[left].id, merged));
     if (right >= 0)
         nodes[right].left = i;
-    set_pair(s, i, right >= 0 ? rank_of(b, merged, nodes[right].id) : NO_RANK);
+    set_pair(s, i, right >= 0 ? pair_rank(b, merged, nodes[right].id) : NO_RANK);
     return right;
 }
 
@@ -248,18 +248,18 @@ static void merge_rank(const struct bpe *b, struct bpe_scratch *s, int rank)
             while (nodes[i].left >= 0 && nodes[nodes[i].left].rank == rank)
                 i = nodes[i].left;
             while (i >= 0 && nodes[i].rank == rank)
-                i = merge_at(b, s, i, merged);
+                i = merge_node(b, s, i, merged);
         }
     clear_list(s, rank);
 }
 
-static size_t merge_long(const struct bpe *b, struct bpe_scratch *s, token_id *ids, size_t n)
+static size_t merge_many_ids(const struct bpe *b, struct bpe_scratch *s, token_id *ids, size_t n)
 {
     struct bpe_node *nodes = s->nodes;
     int32_t last = (int32_t)n - 1;
     for (int32_t i = 0; i <= last; i++) {
         nodes[i] = (struct bpe_node){ids[i], i - 1, i < last ? i + 1 : -1, NO_RANK};
-        set_pair(s, i, i < last ? rank_of(b, ids[i], ids[i + 1]) : NO_RANK);
+        set_pair(s, i, i < last ? pair_rank(b, ids[i], ids[i + 1]) : NO_RANK);
     }
     for (int rank; (rank = lowest_rank(s)) != NO_RANK;)
         merge_rank(b, s, rank);
@@ -272,11 +272,11 @@ static size_t merge_long(const struct bpe *b, struct bpe_scratch *s, token_id *i
 int bpe_merge(const struct bpe *b, struct bpe_scratch *s, token_id *ids, size_t n, size_t *n_out)
 {
     if (n <= SHORT || b->n_ranks == 0) {
-        *n_out = b->n_ranks == 0 ? n : merge_short(b, ids, n);
+        *n_out = b->n_ranks == 0 ? n : merge_few_ids(b, ids, n);
         return 0;
     }
     int rc = reserve_scratch(s, b->n_ranks, n);
     if (rc == 0)
-        *n_out = merge_long(b, s, ids, n);
+        *n_out = merge_many_ids(b, s, ids, n);
     return rc;
 }

@@ -69,7 +69,7 @@ static void *grow_list(void *list, size_t *cap, size_t n, size_t size)
     return grown;
 }
 
-static inline size_t slot_of(const struct training *t, token_id left, token_id right)
+static inline size_t pair_slot(const struct training *t, token_id left, token_id right)
 {
     uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
     return (size_t)((key ^ key >> 29) * 0x9e3779b97f4a7c15u >> 20) & t->mask;
@@ -85,7 +85,7 @@ static int grow_slots(struct training *t)
     t->slots = slots;
     t->mask = size - 1;
     for (size_t k = 0; k < t->n_pairs; k++) {
-        size_t i = slot_of(t, t->pairs[k].left, t->pairs[k].right);
+        size_t i = pair_slot(t, t->pairs[k].left, t->pairs[k].right);
         while (slots[i] != 0)
             i = (i + 1) & t->mask;
         slots[i] = (uint32_t)k + 1;
@@ -98,7 +98,7 @@ static int find_pair(struct training *t, uint32_t *out, token_id left, token_id 
 {
     if (2 * t->n_pairs >= t->mask && grow_slots(t) != 0)
         return ERR_NOMEM;
-    size_t i = slot_of(t, left, right);
+    size_t i = pair_slot(t, left, right);
     for (; t->slots[i] != 0; i = (i + 1) & t->mask) {
         const struct pair *p = &t->pairs[t->slots[i] - 1];
         if (p->left == left && p->right == right) {
@@ -141,8 +141,7 @@ static int gain_pair(struct training *t, token_id left, token_id right, uint32_t
     }
     p->last_word = word;
     p->n++;
-    struct change *changes =
-        grow_list(t->changes, &t->changes_cap, t->n_changes, sizeof *changes);
+    struct change *changes = grow_list(t->changes, &t->changes_cap, t->n_changes, sizeof *changes);
     if (changes == NULL)
         return ERR_NOMEM;
     t->changes = changes;
@@ -280,7 +279,7 @@ static int merge_pair(struct training *t, const struct entry *e)
 }
 
 /* The special token and the alphabet, in the order of the signs. */
-static int first_tokens(struct training *t)
+static int add_first_tokens(struct training *t)
 {
     size_t id;
     int rc = bpe_words_find(&t->tokens, &id, END_OF_TEXT, sizeof END_OF_TEXT - 1);
@@ -426,7 +425,7 @@ int bpe_train(struct tokenizer **out, struct bpe_words *w, const struct bpe_trai
     struct entry e;
     size_t wanted = (size_t)c->vocab_size;
     int rc = check_input(w, c);
-    if (rc == 0 && (rc = first_tokens(&t)) == 0 && (rc = spell_words(&t)) == 0)
+    if (rc == 0 && (rc = add_first_tokens(&t)) == 0 && (rc = spell_words(&t)) == 0)
         rc = count_pairs(&t, p);
     while (rc == 0 && t.tokens.n < wanted && pop_pair(&t, &e, c->min_frequency))
         if ((rc = progress_step(p, "merging", t.tokens.n, wanted)) == 0)

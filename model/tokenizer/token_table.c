@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static bool vocab_special(const struct vocab *v, int id)
+static bool is_vocab_special(const struct vocab *v, int id)
 {
     return v->special != NULL ? v->special[id] != 0 : strcmp(v->tokens[id], "<|endoftext|>") == 0;
 }
@@ -62,7 +62,7 @@ static int add_token(struct token_table *t, const struct vocab *v, int id,
     size_t n = strlen(text);
     if (n == 0)
         return token_error(text, id, "has no text");
-    token->special = n > 1 && vocab_special(v, id);
+    token->special = n > 1 && is_vocab_special(v, id);
     token->text = (struct token_span){free_at->n, (uint32_t)n};
     memcpy(t->texts + free_at->n, text, n + 1);
     free_at->n += (uint32_t)n + 1;
@@ -148,7 +148,7 @@ int token_table_spell(const struct token_table *t, token_id *ids, const char *te
 }
 
 /* Which tokens their own bytes merge into: those need no merging when met. */
-static int find_whole(struct token_table *t)
+static int mark_whole_tokens(struct token_table *t)
 {
     struct bpe_scratch scratch = {0};
     token_id *ids = mem_array(t->longest, sizeof *ids);
@@ -167,14 +167,14 @@ static int find_whole(struct token_table *t)
     return rc;
 }
 
-static int by_size_descending(const void *a, const void *b)
+static int compare_sizes(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x < y) - (x > y);
 }
 
 /* What encoding wants to know about the two kinds of tokens. */
-static int list_sizes(struct token_table *t)
+static int list_special_sizes(struct token_table *t)
 {
     int n = 0, kept = 0;
     for (int i = 0; i < t->n_tokens; i++) {
@@ -192,7 +192,7 @@ static int list_sizes(struct token_table *t)
     for (int i = 0; i < t->n_tokens; i++)
         if (t->tokens[i].special)
             sizes[n++] = t->tokens[i].bytes.n;
-    qsort(sizes, (size_t)n, sizeof *sizes, by_size_descending);
+    qsort(sizes, (size_t)n, sizeof *sizes, compare_sizes);
     for (int i = 0; i < n; i++)
         if (i == 0 || sizes[i] != sizes[kept - 1])
             sizes[kept++] = sizes[i];
@@ -212,9 +212,9 @@ int token_table_init(struct token_table *t, const struct vocab *v)
     for (int i = 0; i < v->n_merges && rc == 0; i++)
         rc = add_merge(t, v->merges[i], i, &free_at, &bytes);
     if (rc == 0)
-        rc = list_sizes(t);
+        rc = list_special_sizes(t);
     if (rc == 0)
-        rc = find_whole(t);
+        rc = mark_whole_tokens(t);
     buf_release(&bytes);
     return rc;
 }

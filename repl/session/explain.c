@@ -48,7 +48,7 @@ void explanation_release(struct explanation *e)
 
 size_t explain_context(const struct kvcache *c, size_t begin, size_t n)
 {
-    return kvcache_text_room(c, n - begin) > 0 ? begin : n - (size_t)prompt_kept(c->n_ctx);
+    return kvcache_text_room(c, n - begin) > 0 ? begin : n - (size_t)prompt_slide_length(c->n_ctx);
 }
 
 struct replay {

@@ -20,7 +20,7 @@ static int refuse_bias(const char *text, const char *expected)
 }
 
 /* One "id:bias" at *text; *text moves behind it. */
-static int parse_one(struct bias *b, const char **text, int n_vocab)
+static int parse_bias(struct bias *b, const char **text, int n_vocab)
 {
     char *end, *colon;
     errno = 0;
@@ -52,7 +52,7 @@ int biases_parse(struct biases *out, const char *text, int n_vocab)
     if (!out->list)
         return ERR_NOMEM;
     for (;; text++) {
-        int rc = parse_one(&out->list[out->n], &text, n_vocab);
+        int rc = parse_bias(&out->list[out->n], &text, n_vocab);
         if (rc) {
             biases_release(out);
             return rc;

@@ -49,7 +49,7 @@ const float *candidates_logits(struct candidates *c)
 }
 
 /* In lanes, so that the additions do not wait for each other. */
-static double sum_of(const float *x, int n)
+static double sum_weights(const float *x, int n)
 {
     double lane[LANES] = {0};
     int i = 0;
@@ -90,7 +90,7 @@ static void take_places(struct candidates *c, int n)
     c->kernels->gather(c->weight, c->weight, c->all ? c->id : c->index, (size_t)n);
     c->all = c->measured = false;
     c->n = n;
-    c->sum = sum_of(c->weight, n);
+    c->sum = sum_weights(c->weight, n);
 }
 
 struct cut {
@@ -147,7 +147,7 @@ static struct cut walk_places(const int32_t *index, int n, const float *key, con
     return cut;
 }
 
-static int bucket_of(float key, float high, double scale)
+static int key_bucket(float key, float high, double scale)
 {
     double b = ((double)high - (double)key) * scale;
     return b < BUCKETS ? (int)b : BUCKETS - 1;
@@ -167,7 +167,7 @@ static struct cut find_cut(int32_t *index, int n, const float *key, const float 
         double mass[BUCKETS] = {0};
         double scale = BUCKETS / ((double)high - (double)low);
         for (int i = 0; i < n; i++)
-            mass[bucket_of(key[index[i]], high, scale)] += weight ? (double)weight[index[i]] : 1;
+            mass[key_bucket(key[index[i]], high, scale)] += weight ? (double)weight[index[i]] : 1;
         int bucket = 0;
         double before = above;
         for (int b = 0; b < BUCKETS && above < target; b++) {
@@ -181,7 +181,7 @@ static struct cut find_cut(int32_t *index, int n, const float *key, const float 
         above = before;
         int kept = 0;
         for (int i = 0; i < n; i++)
-            if (bucket_of(key[index[i]], high, scale) == bucket)
+            if (key_bucket(key[index[i]], high, scale) == bucket)
                 index[kept++] = index[i];
         n = kept;
         low = high = key[index[0]];
@@ -196,7 +196,7 @@ static struct cut find_cut(int32_t *index, int n, const float *key, const float 
 }
 
 /* A bound below the k-th highest key, from the highest of each block. */
-static float bound_of_best(struct candidates *c, const float *key, int k)
+static float best_key_bound(struct candidates *c, const float *key, int k)
 {
     int n_blocks = c->n / BLOCK;
     if (k > n_blocks)
@@ -299,7 +299,7 @@ static struct cut find_cut_by_weight(struct candidates *c, const struct keys *of
 }
 
 /* The lowest key above minus infinity. */
-static float least_of(const float *key, int n)
+static float least_key(const float *key, int n)
 {
     float least = FLT_MAX;
     for (int i = 0; i < n; i++) {
@@ -314,9 +314,9 @@ void candidates_keep_best(struct candidates *c, const float *key, const float *w
 {
     float top = key == c->logit ? candidates_high(c) : c->kernels->max(key, (size_t)c->n);
     if (!weight)
-        floor = bound_of_best(c, key, target < c->n ? (int)target : c->n);
+        floor = best_key_bound(c, key, target < c->n ? (int)target : c->n);
     if (!(floor > -FLT_MAX))
-        floor = least_of(key, c->n);
+        floor = least_key(key, c->n);
     struct cut cut;
     if (weight) {
         cut = find_cut_by_weight(c, &(struct keys){key, weight, c->n}, target, floor, top);
@@ -334,7 +334,7 @@ void candidates_keep_best(struct candidates *c, const float *key, const float *w
 int candidates_best(struct candidates *c, int m)
 {
     const float *key = candidates_logits(c);
-    float bound = bound_of_best(c, key, m < c->n ? m : c->n);
+    float bound = best_key_bound(c, key, m < c->n ? m : c->n);
     int n = (int)c->kernels->select(c->index, key, (size_t)c->n, bound, INFINITY), kept = 0;
     if (n > m) {
         float high = c->kernels->max(key, (size_t)c->n);
@@ -354,7 +354,7 @@ int candidates_draw(const struct candidates *c, double u)
     double target = u * c->sum, sum = 0;
     int i = 0;
     for (; i + BLOCK <= c->n; i += BLOCK) {
-        double next = sum + sum_of(c->weight + i, BLOCK);
+        double next = sum + sum_weights(c->weight + i, BLOCK);
         if (next > target)
             break;
         sum = next;

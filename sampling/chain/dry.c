@@ -29,7 +29,7 @@ static int add_tail(struct dry *d, const struct tokenizer *t, token_id id, const
     return rc;
 }
 
-static int look_for(struct dry *d, const struct tokenizer *t, token_id id, const struct word *w)
+static int find_breaker(struct dry *d, const struct tokenizer *t, token_id id, const struct word *w)
 {
     size_t n;
     const char *piece = tokenizer_bytes(t, id, &n);
@@ -56,7 +56,7 @@ int dry_init(struct dry *d, const struct words *breakers, const struct tokenizer
     int n = t && tokenizer_size(t) < n_vocab ? tokenizer_size(t) : n_vocab;
     for (size_t i = 0; t && i < breakers->n; i++)
         for (token_id id = 0; id < n; id++) {
-            int rc = look_for(d, t, id, &breakers->list[i]);
+            int rc = find_breaker(d, t, id, &breakers->list[i]);
             if (rc)
                 return rc;
         }

@@ -33,7 +33,7 @@ void filter_temperature(struct candidates *c, float t)
 }
 
 /* Of the weighed candidates, in nats; *n_alive counts those not at -inf. */
-static double entropy_of(const struct candidates *c, const float *logit, int *n_alive)
+static double candidates_entropy(const struct candidates *c, const float *logit, int *n_alive)
 {
     double sum = 0;
     *n_alive = 0;
@@ -54,7 +54,7 @@ void filter_dynamic_temperature(struct candidates *c, float t, float range, floa
     if (!candidates_weigh(c))
         return;
     int n_alive;
-    double h = entropy_of(c, candidates_logits(c), &n_alive);
+    double h = candidates_entropy(c, candidates_logits(c), &n_alive);
     if (n_alive < 2)
         return;
     double share = fmin(fmax(h / log(n_alive), 0), 1);
@@ -91,7 +91,7 @@ void filter_typical_p(struct candidates *c, float p)
         return;
     const float *logit = candidates_logits(c);
     int n_alive;
-    double h = entropy_of(c, logit, &n_alive), log_sum = log(c->sum);
+    double h = candidates_entropy(c, logit, &n_alive), log_sum = log(c->sum);
     /* logit may lie in key itself: each entry is read before it is written. */
     for (int i = 0; i < c->n; i++)
         c->key[i] = -(float)fabs((double)c->max + log_sum - (double)logit[i] - h);

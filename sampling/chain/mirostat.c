@@ -27,7 +27,7 @@ static double zipf_exponent(struct candidates *c)
     return tt > 0 ? tb / tt : 0;
 }
 
-static void cut_to_k(struct candidates *c, double mu)
+static void cut_candidates(struct candidates *c, double mu)
 {
     double s = zipf_exponent(c), e = s - 1;
     /* e / (1 - V^-e), which tends to 1 / log V for e = 0 */
@@ -43,7 +43,7 @@ void mirostat_cut(const struct mirostat *m, struct candidates *c)
     if (!candidates_weigh(c))
         return;
     if (m->version == 1) {
-        cut_to_k(c, (double)m->mu);
+        cut_candidates(c, (double)m->mu);
         return;
     }
     double least = (double)c->max + log(c->sum) - (double)m->mu * log(2);
@@ -53,7 +53,7 @@ void mirostat_cut(const struct mirostat *m, struct candidates *c)
         candidates_keep(c, candidates_logits(c), (float)fmax(least, -(double)FLT_MAX));
 }
 
-void mirostat_learn(struct mirostat *m, double p)
+void mirostat_update(struct mirostat *m, double p)
 {
     m->mu -= m->eta * (float)(-log2(p) - (double)m->tau);
 }

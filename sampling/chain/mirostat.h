@@ -21,6 +21,6 @@ void mirostat_reset(struct mirostat *m); /* mu = 2 tau */
  */
 void mirostat_cut(const struct mirostat *m, struct candidates *c);
 /* After the draw: p is what the drawn token's probability was among those that stayed. */
-void mirostat_learn(struct mirostat *m, double p);
+void mirostat_update(struct mirostat *m, double p);
 
 #endif

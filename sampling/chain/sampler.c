@@ -41,7 +41,7 @@ struct text_position {
 
 /* ---- setting up ---- */
 
-static bool is_on(const struct sampler *s, enum stage stage)
+static bool is_stage_on(const struct sampler *s, enum stage stage)
 {
     const struct sampler_config *c = &s->config;
     bool cuts = c->temperature > 0 && c->mirostat == 0;
@@ -114,7 +114,7 @@ static int add_bad_word(struct sampler *s, const struct word *w, const struct to
     return rc;
 }
 
-static int read_words(struct sampler *s, const struct tokenizer *t)
+static int parse_words(struct sampler *s, const struct tokenizer *t)
 {
     const char *breakers = s->config.dry_breakers;
     struct words words = {0};
@@ -179,13 +179,13 @@ int sampler_new(struct sampler **out, const struct sampler_config *c, int n_voca
     s->dry.base = c->dry_base;
     s->dry.allowed_length = c->dry_allowed_length;
     s->mirostat = (struct mirostat){c->mirostat, c->mirostat_tau, c->mirostat_eta, 0};
-    if ((rc = biases_parse(&s->biases, c->logit_bias, n_vocab)) || (rc = read_words(s, t)) ||
+    if ((rc = biases_parse(&s->biases, c->logit_bias, n_vocab)) || (rc = parse_words(s, t)) ||
         (rc = chain_parse(&chain, c->chain))) {
         sampler_free(s);
         return rc;
     }
     for (int i = 0; i < chain.n; i++)
-        if (is_on(s, chain.stages[i]))
+        if (is_stage_on(s, chain.stages[i]))
             s->chain.stages[s->chain.n++] = chain.stages[i];
     sampler_reset(s, c->draw);
     *out = s;
@@ -350,7 +350,7 @@ struct sampled sampler_pick(struct sampler *s, const float *logits, const token_
         out.id = candidates_id(c, place);
         out.chain_logprob = (float)log(p);
         if (s->mirostat.version)
-            mirostat_learn(&s->mirostat, p);
+            mirostat_update(&s->mirostat, p);
     }
     if (s->want_logprobs)
         out.logprob = (float)((double)logits[out.id] - log_sum_exp(logits, (size_t)c->n_vocab));
@@ -377,7 +377,7 @@ static bool alternative_before(const struct alternative *a, const struct alterna
     return a->id < b->id;
 }
 
-static int rank_of(const float *logits, int n, token_id id)
+static int token_rank(const float *logits, int n, token_id id)
 {
     int rank = 1;
     for (token_id i = 0; i < n; i++)
@@ -424,7 +424,7 @@ int sampler_explain(struct sampler *s, const float *logits, const token_id *text
         }
     }
     for (int i = 0; i < n; i++)
-        out[i].rank = rank_of(logits, n_vocab, out[i].id);
-    chosen_out->rank = rank_of(logits, n_vocab, chosen);
+        out[i].rank = token_rank(logits, n_vocab, out[i].id);
+    chosen_out->rank = token_rank(logits, n_vocab, chosen);
     return n;
 }

@@ -11,7 +11,14 @@
 #include <string.h>
 
 /*
- * A beam is a kv_seq beside its new ids, no sequence: its logits are a row of the pass, and all
+ * One step:
+ *
+ *     feed_beams    logits of all open beams in one pass
+ *     extend_beam   for each: its best continuations, into the 2 n_beams best steps of all
+ *     choose_beams  steps that end in a stop token become finished hypotheses, the others the beams
+ *                   of the next step, which fork the pages of those they continue
+ *
+ * A beam is a kv_seq and its new ids, not a sequence: its logits are a row of the pass, and all
  * beams share the prompt's ids. An open beam's kv holds the prompt and all new ids but the last.
  */
 
@@ -21,7 +28,7 @@ struct hypothesis {
     float *logprobs; /* [room], under the model */
     int n;
     double sum;   /* of processed log-probabilities, the stop token's too */
-    double score; /* sum / length ^ length_penalty, once set aside */
+    double score; /* sum / length ^ length_penalty, once finished */
     bool ended;
     struct kv_seq seq;
 };
@@ -40,11 +47,11 @@ struct search {
     struct sampler *sampler;
     const struct stop_tokens *stop;
     int n_vocab, n_prompt;
-    int room;                     /* new tokens at most */
-    struct hypothesis *beams;     /* [n_beams], the first n_open in use */
-    struct hypothesis *next;      /* [n_beams], the beams of the step after */
-    struct hypothesis *set_aside; /* [n_beams + 1], the first n_set_aside in use */
-    int n_beams, n_open, n_set_aside;
+    int room;                    /* new tokens at most */
+    struct hypothesis *beams;    /* [n_beams], the first n_open in use */
+    struct hypothesis *next;     /* [n_beams], the beams of the step after */
+    struct hypothesis *finished; /* [n_beams + 1], the first n_finished in use */
+    int n_beams, n_open, n_finished;
     int n_new;          /* tokens of every open beam */
     struct step *steps; /* [2 n_beams], the best first */
     int n_steps;
@@ -83,7 +90,7 @@ static int carve_beams(struct search *b, struct arena *a)
     int rc = carve_hypotheses(b, &b->beams, b->n_beams, true, a);
     if (rc == 0)
         rc = carve_hypotheses(b, &b->next, b->n_beams, true, a);
-    return rc ? rc : carve_hypotheses(b, &b->set_aside, b->n_beams + 1, false, a);
+    return rc ? rc : carve_hypotheses(b, &b->finished, b->n_beams + 1, false, a);
 }
 
 static void release_search(struct search *b)
@@ -138,32 +145,32 @@ static void copy_beam(struct hypothesis *to, const struct hypothesis *from)
     to->sum = from->sum;
 }
 
-/* Set a hypothesis aside if it is among the n_beams best; of equal ones the worst
- * goes that came first. length counts the stop token. */
-static void set_aside(struct search *b, const struct hypothesis *h, double sum, int length,
-                      bool ended)
+/* Add a hypothesis to the finished ones if it is among the n_beams best of them; of several equally
+ * bad ones the earliest goes. length counts the stop token. */
+static void finish_hypothesis(struct search *b, const struct hypothesis *h, double sum, int length,
+                              bool ended)
 {
-    struct hypothesis *last = &b->set_aside[b->n_set_aside++];
+    struct hypothesis *last = &b->finished[b->n_finished++];
     copy_beam(last, h);
     last->sum = sum;
     last->score = length_score(b, sum, length);
     last->ended = ended;
-    if (b->n_set_aside <= b->n_beams)
+    if (b->n_finished <= b->n_beams)
         return;
     int worst = 0;
-    for (int i = 1; i < b->n_set_aside; i++)
-        if (b->set_aside[i].score < b->set_aside[worst].score)
+    for (int i = 1; i < b->n_finished; i++)
+        if (b->finished[i].score < b->finished[worst].score)
             worst = i;
-    struct hypothesis gone = b->set_aside[worst];
-    b->n_set_aside--;
-    memmove(&b->set_aside[worst], &b->set_aside[worst + 1],
-            (size_t)(b->n_set_aside - worst) * sizeof gone);
-    b->set_aside[b->n_set_aside] = gone;
+    struct hypothesis gone = b->finished[worst];
+    b->n_finished--;
+    memmove(&b->finished[worst], &b->finished[worst + 1],
+            (size_t)(b->n_finished - worst) * sizeof gone);
+    b->finished[b->n_finished] = gone;
 }
 
 /* ---- one step ---- */
 
-/* Where equal, the earlier beam and then the lower id stay before. */
+/* Of equal sums, the earlier beam and then the lower id come first. */
 static void add_step(struct search *b, struct step step)
 {
     int most = 2 * b->n_beams, at = b->n_steps;
@@ -176,8 +183,8 @@ static void add_step(struct search *b, struct step step)
     b->steps[at] = step;
 }
 
-/* The best ways on from one beam, among those of all. */
-static void look_at(struct search *b, int beam, const float *logits)
+/* Add the best continuations of one beam to b->steps. */
+static void extend_beam(struct search *b, int beam, const float *logits)
 {
     const struct sampling_kernels *k = sampling_kernels();
     const struct hypothesis *h = &b->beams[beam];
@@ -188,7 +195,7 @@ static void look_at(struct search *b, int beam, const float *logits)
     memcpy(b->text + b->n_prompt, h->ids, (size_t)h->n * sizeof *h->ids);
     sampler_adjust(b->sampler, b->scores, b->text, (size_t)(b->n_prompt + h->n), h->n);
 
-    /* What cannot be among the best, within float, is not looked at. */
+    /* Skip what cannot be among the best; the bound is rounded towards keeping. */
     float least = -FLT_MAX;
     if (b->n_steps == 2 * b->n_beams)
         least = nextafterf((float)(b->steps[b->n_steps - 1].sum - h->sum), -FLT_MAX);
@@ -200,22 +207,22 @@ static void look_at(struct search *b, int beam, const float *logits)
     }
 }
 
-/* No open beam can beat what was set aside. best: the highest sum of this step. */
-static bool is_done(const struct search *b, double best)
+/* Whether no open beam can beat the finished ones. best: the highest sum of this step. */
+static bool is_search_done(const struct search *b, double best)
 {
-    if (b->n_set_aside < b->n_beams)
+    if (b->n_finished < b->n_beams)
         return false;
     if (b->config->early_stopping == EARLY_STOPPING_TRUE)
         return true;
     double worst = INFINITY;
-    for (int i = 0; i < b->n_set_aside; i++)
-        worst = fmin(worst, b->set_aside[i].score);
+    for (int i = 0; i < b->n_finished; i++)
+        worst = fmin(worst, b->finished[i].score);
     bool at_most =
         b->config->early_stopping == EARLY_STOPPING_NEVER && b->config->length_penalty > 0;
     return worst >= length_score(b, best, at_most ? b->room : b->n_new + 1);
 }
 
-/* The best steps become hypotheses set aside and the beams that stay open. */
+/* The best steps become finished hypotheses and the beams that stay open. */
 static void choose_beams(struct search *b)
 {
     struct kvcache *cache = &b->sequence->engine->cache;
@@ -225,7 +232,7 @@ static void choose_beams(struct search *b)
         const struct hypothesis *from = &b->beams[step->beam];
         if (stop_tokens_has(b->stop, step->id)) {
             if (rank < b->n_beams)
-                set_aside(b, from, step->sum, b->n_new + 1, true);
+                finish_hypothesis(b, from, step->sum, b->n_new + 1, true);
             continue;
         }
         struct hypothesis *to = &b->next[n_next++];
@@ -269,10 +276,10 @@ static int run_search(struct search *b, bool held_space, const struct progress *
             return rc;
         b->n_steps = 0;
         for (int i = 0; i < b->n_open; i++)
-            look_at(b, i, logits + (size_t)i * (size_t)b->n_vocab);
+            extend_beam(b, i, logits + (size_t)i * (size_t)b->n_vocab);
         double best = b->n_steps ? b->steps[0].sum : -INFINITY;
         choose_beams(b);
-        done = is_done(b, best);
+        done = is_search_done(b, best);
         b->n_new++;
     }
     if (done)
@@ -282,7 +289,7 @@ static int run_search(struct search *b, bool held_space, const struct progress *
 
 /* ---- the answers ---- */
 
-static enum finish finish_of(const struct search *b, bool interrupted)
+static enum finish open_finish(const struct search *b, bool interrupted)
 {
     if (interrupted)
         return FINISH_INTERRUPTED;
@@ -304,24 +311,24 @@ static int fill_answer(struct answer *a, const struct hypothesis *h, bool logpro
     return rc;
 }
 
-/* Best first; of equal ones that which came last, as transformers has it. */
-static int give_answers(struct search *b, struct answer *answers, bool logprobs, bool interrupted)
+/* Best first; of equal scores the latest, as in transformers. */
+static int fill_answers(struct search *b, struct answer *answers, bool logprobs, bool interrupted)
 {
     for (int i = 0; i < b->n_open; i++)
-        set_aside(b, &b->beams[i], b->beams[i].sum, b->beams[i].n, false);
+        finish_hypothesis(b, &b->beams[i], b->beams[i].sum, b->beams[i].n, false);
     for (int k = 0; k < b->config->num_return_sequences; k++) {
         answers[k].n_prompt = b->n_prompt;
-        answers[k].finish = finish_of(b, interrupted);
-        if (b->n_set_aside == 0)
+        answers[k].finish = open_finish(b, interrupted);
+        if (b->n_finished == 0)
             continue;
         int best = 0;
-        for (int i = 1; i < b->n_set_aside; i++)
-            if (b->set_aside[i].score >= b->set_aside[best].score)
+        for (int i = 1; i < b->n_finished; i++)
+            if (b->finished[i].score >= b->finished[best].score)
                 best = i;
-        struct hypothesis h = b->set_aside[best];
-        b->n_set_aside--;
-        memmove(&b->set_aside[best], &b->set_aside[best + 1],
-                (size_t)(b->n_set_aside - best) * sizeof h);
+        struct hypothesis h = b->finished[best];
+        b->n_finished--;
+        memmove(&b->finished[best], &b->finished[best + 1],
+                (size_t)(b->n_finished - best) * sizeof h);
         int rc = fill_answer(&answers[k], &h, logprobs);
         if (rc == 0 && k == 0)
             rc = ids_add(&b->sequence->ids, h.ids, (size_t)h.n);
@@ -348,7 +355,7 @@ int beam_search(struct sequence *s, const struct generate_config *g, const struc
         rc = run_search(&b, held_space, progress);
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         int answered =
-            give_answers(&b, answers, callbacks && callbacks->want_logprobs, rc == ERR_INTERRUPTED);
+            fill_answers(&b, answers, callbacks && callbacks->want_logprobs, rc == ERR_INTERRUPTED);
         rc = answered ? answered : rc;
     }
     release_search(&b);

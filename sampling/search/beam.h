@@ -3,7 +3,7 @@
 /*
  * Beam search, as transformers 4.46 does it (GenerationMixin._beam_search with
  * BeamSearchScorer, do_sample off): 2 num_beams candidates a step; a hypothesis that
- * ends in the stop token within the first num_beams is set aside with its score, the
+ * ends in the stop token within the first num_beams is finished; its score is the
  * sum of log-probabilities divided by (its new tokens, the stop token included) ^
  * length_penalty; early_stopping decides when the rest cannot matter any more.
  * Beams share the pages of their common beginning and run as one pass a step.

@@ -61,7 +61,7 @@ static float dot_product(const float *a, const float *b, int n)
 }
 
 /* Rows [n,C] of the pass, made of length 1. */
-static void take_hidden(float *out, const float *rows, int n, int width)
+static void normalize_hidden(float *out, const float *rows, int n, int width)
 {
     for (int i = 0; i < n; i++) {
         const float *row = rows + (size_t)i * (size_t)width;
@@ -72,7 +72,7 @@ static void take_hidden(float *out, const float *rows, int n, int width)
 }
 
 /* Read the sequence's text again, for the hidden states of all of it. */
-static int read_text(struct contrastive *k, const struct progress *progress)
+static int read_hidden_states(struct contrastive *k, const struct progress *progress)
 {
     struct sequence *s = k->sequence;
     struct engine *e = s->engine;
@@ -88,7 +88,7 @@ static int read_text(struct contrastive *k, const struct progress *progress)
         if ((rc = engine_add(e, &s->kv, s->ids.data + at, rows, 0)) != 0)
             break;
         engine_run(e, NULL);
-        take_hidden(k->hidden + (size_t)at * (size_t)width, e->forward.hidden, rows, width);
+        normalize_hidden(k->hidden + (size_t)at * (size_t)width, e->forward.hidden, rows, width);
     }
     kv_seq_truncate(&s->kv, &e->cache, s->kv.n);
     return rc;
@@ -128,7 +128,7 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
         rc = sampler_new(&k->sampler, c, config->n_vocab, config->n_ctx,
                          s->engine->model->tokenizer, stop);
     if (rc == 0)
-        rc = read_text(k, p);
+        rc = read_hidden_states(k, p);
     if (rc)
         contrastive_free(k);
     else
@@ -190,7 +190,7 @@ static int read_candidates(struct contrastive *k, int n)
 
 /* The candidate that is likely and yet unlike what the text has had; of equal ones the
  * first. */
-static int best_of(const struct contrastive *k, int n, int width)
+static int best_candidate(const struct contrastive *k, int n, int width)
 {
     int best = 0;
     float best_score = -INFINITY;
@@ -208,7 +208,7 @@ static int best_of(const struct contrastive *k, int n, int width)
     return best;
 }
 
-static struct sampled sampled_of(const struct contrastive *k, token_id id)
+static struct sampled sampled_token(const struct contrastive *k, token_id id)
 {
     const float *logits = k->sequence->logits;
     double log_sum = log_sum_exp(logits, (size_t)k->candidates.n_vocab);
@@ -240,10 +240,10 @@ int contrastive_next(struct contrastive *k, struct sampled *out)
         int rc = read_candidates(k, n);
         if (rc)
             return rc;
-        take_hidden(k->rows, e->forward.hidden, n, width);
-        best = best_of(k, n, width);
+        normalize_hidden(k->rows, e->forward.hidden, n, width);
+        best = best_candidate(k, n, width);
     }
-    *out = sampled_of(k, k->ids[best]);
+    *out = sampled_token(k, k->ids[best]);
     if (fed)
         adopt_candidate(k, best, n, width);
     s->ids.data[s->ids.n++] = out->id;

@@ -71,13 +71,13 @@ static int slide_context(struct contrastive **k, struct sequence *s,
     *k = NULL;
     listener_report_slide(listener);
     a->slid = true;
-    int rc = sequence_slide(s, (size_t)prompt_kept(n_ctx), listener->callbacks.progress);
+    int rc = sequence_slide(s, (size_t)prompt_slide_length(n_ctx), listener->callbacks.progress);
     return rc != 0 ? rc : contrastive_new(k, s, g, c, stop, false, listener->callbacks.progress);
 }
 
 /* Room for the log-probabilities of a whole answer, when asked for. */
-static int room_for_logprobs(struct answer *a, const struct generate_config *g,
-                             const struct listener *listener)
+static int reserve_logprobs(struct answer *a, const struct generate_config *g,
+                            const struct listener *listener)
 {
     if (!listener->callbacks.want_logprobs)
         return 0;
@@ -105,7 +105,7 @@ static int search_contrastive(struct sequence *s, bool held_space, const struct 
     struct sampled token;
     double start = clock_s();
     int rc = speller_init(&sp, g, s->engine->model, 1);
-    if (rc != 0 || (rc = room_for_logprobs(a, g, listener)) != 0 ||
+    if (rc != 0 || (rc = reserve_logprobs(a, g, listener)) != 0 ||
         (rc = contrastive_new(&k, s, g, c, &sp.stop_tokens, held_space,
                               listener->callbacks.progress)) != 0)
         goto out;

@@ -27,7 +27,7 @@ void listener_report_slide(struct listener *l)
     if (l->slide_reported)
         return;
     snprintf(sentence, sizeof sentence, "context full: going on from the newest %d of %d tokens",
-             prompt_kept(n_ctx), n_ctx);
+             prompt_slide_length(n_ctx), n_ctx);
     listener_report(l, sentence);
     l->slide_reported = true;
 }

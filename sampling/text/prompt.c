@@ -44,7 +44,7 @@ token_id prompt_begin_token(const struct model *m)
 }
 
 /* Of an empty text. */
-static int add_begin(struct ids *text, const struct model *m, const char *why)
+static int add_begin_token(struct ids *text, const struct model *m, const char *why)
 {
     token_id begin = prompt_begin_token(m);
     if (begin < 0)
@@ -63,7 +63,7 @@ int prompt_encode(struct prompt *p, const struct model *m, const struct generate
     const bool begin = g->begin && p->ids.n == 0;
     const bool goes_on = p->ids.n > 0 && !tokenizer_is_special(t, p->ids.data[p->ids.n - 1]);
     p->held_space = n > 0 && text[n - 1] == ' ' && prompt_holds_space(m, g);
-    int rc = begin ? add_begin(&p->ids, m, "begin is on") : 0;
+    int rc = begin ? add_begin_token(&p->ids, m, "begin is on") : 0;
     if (rc == 0)
         rc = tokenizer_encode(t, &p->ids, text, n - p->held_space,
                               (g->special ? ENCODE_SPECIAL : ENCODE_TEXT) |
@@ -76,14 +76,14 @@ int prompt_encode(struct prompt *p, const struct model *m, const struct generate
     return rc;
 }
 
-static bool is_white(char c)
+static bool is_white_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 /* How many ids at the end are of white space alone; *word: whether what is before them, or all,
  * ends in something else. */
-static size_t count_white(const struct tokenizer *t, const struct ids *text, bool *word)
+static size_t count_white_ids(const struct tokenizer *t, const struct ids *text, bool *word)
 {
     size_t count = 0;
     for (*word = false; count < text->n; count++) {
@@ -92,7 +92,7 @@ static size_t count_white(const struct tokenizer *t, const struct ids *text, boo
         const char *bytes = tokenizer_bytes(t, id, &n);
         if (tokenizer_is_special(t, id) || n == 0)
             return count;
-        while (white < n && is_white(bytes[n - 1 - white]))
+        while (white < n && is_white_space(bytes[n - 1 - white]))
             white++;
         *word = white == 0;
         if (white < n)
@@ -105,11 +105,11 @@ int prompt_join(struct buf *out, struct ids *before, const struct model *m, bool
                 const char *text, size_t n)
 {
     bool word = false;
-    const size_t white = m->tokenizer == NULL ? 0 : count_white(m->tokenizer, before, &word);
+    const size_t white = m->tokenizer == NULL ? 0 : count_white_ids(m->tokenizer, before, &word);
     int rc = 0;
     if (white > 0)
         rc = tokenizer_decode(m->tokenizer, out, before->data + before->n - white, white);
-    if (rc == 0 && (held_space || (white == 0 && word && (n == 0 || !is_white(*text)))))
+    if (rc == 0 && (held_space || (white == 0 && word && (n == 0 || !is_white_space(*text)))))
         rc = buf_char(out, ' ');
     if (rc == 0)
         rc = buf_add(out, text, n);
@@ -133,7 +133,7 @@ int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
     if (rc != 0)
         return rc;
     if (text->n == 0)
-        return add_begin(text, e->model, "the prompt is empty");
+        return add_begin_token(text, e->model, "the prompt is empty");
     if (kvcache_text_room(&e->cache, text->n) > 0)
         return 0;
     if (g->on_full == ON_FULL_STOP)
@@ -141,7 +141,7 @@ int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
                        "the prompt has %zu tokens, the context holds %d: shorten it, or set "
                        "on_full to slide",
                        text->n, e->cache.n_ctx);
-    size_t kept = (size_t)prompt_kept(e->cache.n_ctx);
+    size_t kept = (size_t)prompt_slide_length(e->cache.n_ctx);
     memmove(text->data, text->data + text->n - kept, kept * sizeof *text->data);
     text->n = kept;
     *slid = true;

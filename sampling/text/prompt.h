@@ -45,7 +45,7 @@ void prompt_mask_logits(const struct model *m, float *logits);
 int prompt_fit(struct ids *text, bool *slid, const struct engine *e,
                const struct generate_config *g);
 /* How many of the newest ids a full context keeps. */
-static inline int prompt_kept(int n_ctx)
+static inline int prompt_slide_length(int n_ctx)
 {
     return n_ctx > 1 ? n_ctx / 2 : 1;
 }

@@ -23,14 +23,14 @@ void generate_config_init(struct generate_config *c)
                                   .trim = true};
 }
 
-static int in_range(const char *name, long long value, long long least, long long most)
+static int check_int(const char *name, long long value, long long least, long long most)
 {
     if (value >= least && value <= most)
         return 0;
     return err_set(ERR_RANGE, "%s is %lld, must be %lld to %lld", name, value, least, most);
 }
 
-static int in_range_float(const char *name, float value, float least, float most)
+static int check_float(const char *name, float value, float least, float most)
 {
     if (value >= least && value <= most)
         return 0;
@@ -78,15 +78,15 @@ int generate_config_check(const struct generate_config *g, const struct sampler_
 {
     const struct generate_odds *odds = generate_config_odds(g, c);
     int rc;
-    if ((rc = in_range("max_new_tokens", g->max_new_tokens, 0, 1000000)) != 0 ||
-        (rc = in_range("device_iterations", g->device_iterations, 1, 1000000)) != 0 ||
-        (rc = in_range("num_return_sequences", g->num_return_sequences, 1, 512)) != 0 ||
-        (rc = in_range("num_beams", g->num_beams, 1, 256)) != 0 ||
-        (rc = in_range("on_full", g->on_full, ON_FULL_STOP, ON_FULL_SLIDE)) != 0 ||
-        (rc = in_range("early_stopping", g->early_stopping, EARLY_STOPPING_FALSE,
-                       EARLY_STOPPING_NEVER)) != 0 ||
-        (rc = in_range_float("length_penalty", g->length_penalty, -100, 100)) != 0 ||
-        (rc = in_range_float("penalty_alpha", g->penalty_alpha, 0, 1)) != 0 ||
+    if ((rc = check_int("max_new_tokens", g->max_new_tokens, 0, 1000000)) != 0 ||
+        (rc = check_int("device_iterations", g->device_iterations, 1, 1000000)) != 0 ||
+        (rc = check_int("num_return_sequences", g->num_return_sequences, 1, 512)) != 0 ||
+        (rc = check_int("num_beams", g->num_beams, 1, 256)) != 0 ||
+        (rc = check_int("on_full", g->on_full, ON_FULL_STOP, ON_FULL_SLIDE)) != 0 ||
+        (rc = check_int("early_stopping", g->early_stopping, EARLY_STOPPING_FALSE,
+                        EARLY_STOPPING_NEVER)) != 0 ||
+        (rc = check_float("length_penalty", g->length_penalty, -100, 100)) != 0 ||
+        (rc = check_float("penalty_alpha", g->penalty_alpha, 0, 1)) != 0 ||
         (rc = odds == NULL ? 0 : generate_odds_refuse(odds, g, c)) != 0)
         return rc;
     if ((rc = words_check("stop", g->stop)) != 0)

@@ -39,7 +39,7 @@ void stop_strings_free(struct stop_strings *s)
     mem_free(s);
 }
 
-static size_t longest_piece(const struct tokenizer *t)
+static size_t longest_token(const struct tokenizer *t)
 {
     size_t longest = 0;
     for (token_id id = 0; id < tokenizer_size(t); id++) {
@@ -55,7 +55,7 @@ int stream_init(struct stream *s, const struct tokenizer *t, const struct stop_s
 {
     *s = (struct stream){.tokenizer = t, .stops = stops};
     /* Held after a push: less than a stop string and, before it, less than a character. */
-    s->token_bytes = t == NULL ? 0 : longest_piece(t);
+    s->token_bytes = t == NULL ? 0 : longest_token(t);
     s->held_bytes = (stops == NULL ? 0 : stops->longest) + 3 + s->token_bytes;
     s->held = mem_alloc(s->held_bytes);
     return s->held == NULL ? ERR_NOMEM : 0;
@@ -83,7 +83,7 @@ size_t stream_run_bytes(const struct stream *s, size_t n)
 }
 
 /* The longest stop string that ends with the bytes held, 0 if none does. */
-static size_t stop_at_end(const struct stream *s)
+static size_t stop_length_at_end(const struct stream *s)
 {
     size_t longest = 0;
     for (size_t i = 0; s->stops != NULL && i < s->stops->words.n; i++) {
@@ -96,7 +96,7 @@ static size_t stop_at_end(const struct stream *s)
 }
 
 /* How many bytes at the end may become a stop string. */
-static size_t stop_begun(const struct stream *s)
+static size_t begun_stop_length(const struct stream *s)
 {
     size_t longest = 0;
     for (size_t i = 0; s->stops != NULL && i < s->stops->words.n; i++) {
@@ -128,7 +128,7 @@ static bool begins_character(const unsigned char *p, size_t n)
 }
 
 /* How many of the last bytes of held [n] are a character not yet complete. */
-static size_t character_begun(const char *held, size_t n)
+static size_t begun_character_length(const char *held, size_t n)
 {
     for (size_t back = n < 3 ? n : 3; back > 0; back--)
         if (begins_character((const unsigned char *)held + n - back, back))
@@ -136,7 +136,7 @@ static size_t character_begun(const char *held, size_t n)
     return 0;
 }
 
-static size_t show_held(struct stream *s, char *out, size_t n)
+static size_t show_held_bytes(struct stream *s, char *out, size_t n)
 {
     memcpy(out, s->held, n);
     memmove(s->held, s->held + n, s->n_held - n);
@@ -157,17 +157,17 @@ size_t stream_push(struct stream *s, token_id id, char *out)
     s->skip_space = false;
     for (size_t i = 0; i < n; i++) {
         s->held[s->n_held++] = piece[i];
-        size_t stop = stop_at_end(s);
+        size_t stop = stop_length_at_end(s);
         if (stop > 0) {
-            size_t shown = show_held(s, out, s->n_held - stop);
+            size_t shown = show_held_bytes(s, out, s->n_held - stop);
             s->n_held = 0;
             s->stopped = true;
             s->n_hidden = stop + n - i - 1;
             return shown;
         }
     }
-    size_t ready = s->n_held - stop_begun(s);
-    return show_held(s, out, ready - character_begun(s->held, ready));
+    size_t ready = s->n_held - begun_stop_length(s);
+    return show_held_bytes(s, out, ready - begun_character_length(s->held, ready));
 }
 
 size_t stream_shown(const struct stream *s, const token_id *ids, size_t n, size_t *part)
@@ -187,5 +187,5 @@ size_t stream_shown(const struct stream *s, const token_id *ids, size_t n, size_
 
 size_t stream_finish(struct stream *s, char *out)
 {
-    return show_held(s, out, s->n_held);
+    return show_held_bytes(s, out, s->n_held);
 }

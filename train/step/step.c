@@ -289,7 +289,7 @@ struct pieces {
 static struct pieces pieces_of(const struct step *x, bool backward)
 {
     const struct config *c = &x->weights->view.config;
-    return (struct pieces){forward_pieces(c), loss_pieces(&x->loss, &x->backward, backward),
+    return (struct pieces){forward_stages(c), loss_pieces(&x->loss, &x->backward, backward),
                            backward ? 2 * c->n_layer + 2 : 0};
 }
 
@@ -326,7 +326,7 @@ static void run_forward(struct backward_thread *p, const struct step_pass *pass,
     int layer = piece - 1, n_layer = x->weights->view.config.n_layer;
     if (layer < n_layer)
         load_windows(p, x, layer, piece == 0 && pass->backward);
-    forward_piece(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
+    forward_stage(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
     if (x->activation_stats != NULL && pass->backward && layer >= 0 && layer < n_layer)
         activation_stats_add(x->activation_stats, &x->forward, layer, x->backward.rows, p->thread,
                              p->n_threads);

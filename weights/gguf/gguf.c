@@ -114,7 +114,7 @@ static int wrap_name(struct gguf_string s, const char *what)
     return err_wrap("%s %s", what, gguf_show(shown, s));
 }
 
-static struct gguf_string string_here(const struct cursor *c, struct gguf_string s)
+static struct gguf_string string_in_head(const struct cursor *c, struct gguf_string s)
 {
     return (struct gguf_string){(const char *)c->data + (uintptr_t)s.data, s.n};
 }
@@ -157,10 +157,10 @@ static int read_value(struct cursor *c, struct gguf_value *v)
         return err_set(ERR_FORMAT, "a key of %zu bytes, at most %d are allowed", v->key.n,
                        MAX_NAME);
     if ((rc = read_bytes(c, &type, sizeof type, "type")) != 0)
-        return wrap_name(string_here(c, v->key), "key");
+        return wrap_name(string_in_head(c, v->key), "key");
     if (type >= GGUF_TYPES) {
         err_set(ERR_FORMAT, "type %" PRIu32 ", expected 0 to 12", type);
-        return wrap_name(string_here(c, v->key), "key");
+        return wrap_name(string_in_head(c, v->key), "key");
     }
     v->type = (enum gguf_type)type;
     v->n = 1;
@@ -176,10 +176,10 @@ static int read_value(struct cursor *c, struct gguf_value *v)
         v->bytes = type_bytes[type];
         c->at += v->bytes;
     }
-    return rc == 0 ? 0 : wrap_name(string_here(c, v->key), "key");
+    return rc == 0 ? 0 : wrap_name(string_in_head(c, v->key), "key");
 }
 
-static int set_type(struct gguf_tensor *t, uint32_t type)
+static int set_tensor_type(struct gguf_tensor *t, uint32_t type)
 {
     if (type == GGML_F32 || type == GGML_F16 || type == GGML_BF16) {
         t->dtype = type == GGML_F32 ? DTYPE_F32 : type == GGML_F16 ? DTYPE_F16 : DTYPE_BF16;
@@ -210,7 +210,8 @@ static int read_shape(struct cursor *c, struct gguf_tensor *t)
             return rc;
         wraps |= __builtin_mul_overflow(elements, t->dims[i], &elements);
     }
-    if ((rc = read_bytes(c, &type, sizeof type, "type")) != 0 || (rc = set_type(t, type)) != 0)
+    if ((rc = read_bytes(c, &type, sizeof type, "type")) != 0 ||
+        (rc = set_tensor_type(t, type)) != 0)
         return rc;
     if (wraps || __builtin_mul_overflow(elements, dtype_bytes(t->dtype), &t->bytes))
         return err_set(ERR_FORMAT,
@@ -229,11 +230,11 @@ static int read_tensor(struct cursor *c, struct gguf_tensor *t)
         return err_set(ERR_FORMAT, "a tensor name of %zu bytes, at most %d are allowed", t->name.n,
                        MAX_NAME);
     rc = read_shape(c, t);
-    return rc == 0 ? 0 : wrap_name(string_here(c, t->name), "tensor");
+    return rc == 0 ? 0 : wrap_name(string_in_head(c, t->name), "tensor");
 }
 
 /* Magic, version and the two counts. */
-static int read_start(struct cursor *c, uint64_t *n_tensors, uint64_t *n_values)
+static int read_counts(struct cursor *c, uint64_t *n_tensors, uint64_t *n_values)
 {
     unsigned char magic[4];
     uint32_t version;
@@ -269,7 +270,7 @@ static int read_start(struct cursor *c, uint64_t *n_tensors, uint64_t *n_values)
 }
 
 /* By place; among equal ones the empty tensor first, so that it does not overlap. */
-static int by_place(const void *a, const void *b)
+static int compare_tensor_places(const void *a, const void *b)
 {
     const struct gguf_tensor *x = a, *y = b;
     return x->at != y->at ? (x->at > y->at) - (x->at < y->at)
@@ -284,9 +285,9 @@ static int resolve_values(struct gguf *g)
         v->key.data = (const char *)g->head + (uintptr_t)v->key.data;
         v->data = g->head + (uintptr_t)v->data;
     }
-    qsort(g->values, g->n_values, sizeof *g->values, gguf_by_key);
+    qsort(g->values, g->n_values, sizeof *g->values, gguf_compare_keys);
     for (size_t i = 1; i < g->n_values; i++)
-        if (gguf_by_key(&g->values[i - 1], &g->values[i]) == 0) {
+        if (gguf_compare_keys(&g->values[i - 1], &g->values[i]) == 0) {
             err_set(ERR_FORMAT, "occurs twice");
             return wrap_name(g->values[i].key, "key");
         }
@@ -330,16 +331,16 @@ static int resolve_tensors(struct gguf *g, size_t head_bytes)
             return wrap_name(t->name, "tensor");
         t->at += start;
     }
-    qsort(g->tensors, g->n_tensors, sizeof *g->tensors, by_place);
+    qsort(g->tensors, g->n_tensors, sizeof *g->tensors, compare_tensor_places);
     for (size_t i = 1; i < g->n_tensors; i++)
         if (g->tensors[i].at < g->tensors[i - 1].at + g->tensors[i - 1].bytes) {
             char shown[GGUF_SHOWN];
             err_set(ERR_FORMAT, "overlaps tensor %s", gguf_show(shown, g->tensors[i - 1].name));
             return wrap_name(g->tensors[i].name, "tensor");
         }
-    qsort(g->tensors, g->n_tensors, sizeof *g->tensors, gguf_by_name);
+    qsort(g->tensors, g->n_tensors, sizeof *g->tensors, gguf_compare_names);
     for (size_t i = 1; i < g->n_tensors; i++)
-        if (gguf_by_name(&g->tensors[i - 1], &g->tensors[i]) == 0) {
+        if (gguf_compare_names(&g->tensors[i - 1], &g->tensors[i]) == 0) {
             err_set(ERR_FORMAT, "occurs twice");
             return wrap_name(g->tensors[i].name, "tensor");
         }
@@ -350,7 +351,7 @@ static int read_head(struct gguf *g)
 {
     struct cursor c = {.file = &g->file};
     uint64_t n_tensors = 0, n_values = 0;
-    int rc = read_start(&c, &n_tensors, &n_values);
+    int rc = read_counts(&c, &n_tensors, &n_values);
     if (rc != 0)
         goto out;
     rc = ERR_RANGE;

@@ -37,13 +37,13 @@ static int compare_strings(struct gguf_string a, struct gguf_string b)
     return d != 0 ? d : (a.n > b.n) - (a.n < b.n);
 }
 
-int gguf_by_key(const void *a, const void *b)
+int gguf_compare_keys(const void *a, const void *b)
 {
     return compare_strings(((const struct gguf_value *)a)->key,
                            ((const struct gguf_value *)b)->key);
 }
 
-int gguf_by_name(const void *a, const void *b)
+int gguf_compare_names(const void *a, const void *b)
 {
     return compare_strings(((const struct gguf_tensor *)a)->name,
                            ((const struct gguf_tensor *)b)->name);
@@ -52,18 +52,18 @@ int gguf_by_name(const void *a, const void *b)
 const struct gguf_value *gguf_find(const struct gguf *g, const char *key)
 {
     struct gguf_value wanted = {.key = {key, strlen(key)}};
-    return bsearch(&wanted, g->values, g->n_values, sizeof *g->values, gguf_by_key);
+    return bsearch(&wanted, g->values, g->n_values, sizeof *g->values, gguf_compare_keys);
 }
 
 const struct gguf_tensor *gguf_find_tensor(const struct gguf *g, const char *name)
 {
     struct gguf_tensor wanted = {.name = {name, strlen(name)}};
-    return bsearch(&wanted, g->tensors, g->n_tensors, sizeof *g->tensors, gguf_by_name);
+    return bsearch(&wanted, g->tensors, g->n_tensors, sizeof *g->tensors, gguf_compare_names);
 }
 
 /* The key's value in *v, NULL when it is missing and need not be there. */
-static int look_up(const struct gguf *g, const char *key, bool required,
-                   const struct gguf_value **v)
+static int look_up_key(const struct gguf *g, const char *key, bool required,
+                       const struct gguf_value **v)
 {
     *v = gguf_find(g, key);
     if (*v == NULL && required)
@@ -71,13 +71,13 @@ static int look_up(const struct gguf *g, const char *key, bool required,
     return 0;
 }
 
-static int wrong_type(const struct gguf_value *v, const char *key, const char *expected)
+static int refuse_type(const struct gguf_value *v, const char *key, const char *expected)
 {
     return err_set(ERR_RANGE, "key %s is %s, expected %s", key, type_names[v->type], expected);
 }
 
 /* False: no integer. A u64 beyond int64 reads as INT64_MAX, which no range here has. */
-static bool as_int(const struct gguf_value *v, int64_t *out)
+static bool value_as_int(const struct gguf_value *v, int64_t *out)
 {
     uint64_t u = 0;
     switch (v->type) {
@@ -107,11 +107,11 @@ int gguf_int(const struct gguf *g, const char *key, bool required, int64_t min, 
 {
     const struct gguf_value *v;
     int64_t value;
-    int rc = look_up(g, key, required, &v);
+    int rc = look_up_key(g, key, required, &v);
     if (rc != 0 || v == NULL)
         return rc;
-    if (!as_int(v, &value))
-        return wrong_type(v, key, "an integer");
+    if (!value_as_int(v, &value))
+        return refuse_type(v, key, "an integer");
     if (value < min || value > max)
         return err_set(ERR_RANGE, "key %s is %" PRId64 ", must be %" PRId64 " to %" PRId64, key,
                        value, min, max);
@@ -123,7 +123,7 @@ int gguf_float(const struct gguf *g, const char *key, bool required, float *out)
 {
     const struct gguf_value *v;
     double wide;
-    int rc = look_up(g, key, required, &v);
+    int rc = look_up_key(g, key, required, &v);
     if (rc != 0 || v == NULL)
         return rc;
     if (v->type == GGUF_F32) {
@@ -132,7 +132,7 @@ int gguf_float(const struct gguf *g, const char *key, bool required, float *out)
         memcpy(&wide, v->data, sizeof wide);
         *out = (float)wide;
     } else {
-        return wrong_type(v, key, "a float");
+        return refuse_type(v, key, "a float");
     }
     return 0;
 }
@@ -143,7 +143,7 @@ int gguf_bool(const struct gguf *g, const char *key, bool *out)
     if (v == NULL)
         return 0;
     if (v->type != GGUF_BOOL)
-        return wrong_type(v, key, "a bool");
+        return refuse_type(v, key, "a bool");
     *out = *v->data != 0;
     return 0;
 }
@@ -152,11 +152,11 @@ int gguf_text(const struct gguf *g, const char *key, bool required, char **out)
 {
     const struct gguf_value *v;
     *out = NULL;
-    int rc = look_up(g, key, required, &v);
+    int rc = look_up_key(g, key, required, &v);
     if (rc != 0 || v == NULL)
         return rc;
     if (v->type != GGUF_STRING)
-        return wrong_type(v, key, "a string");
+        return refuse_type(v, key, "a string");
     *out = mem_alloc(v->bytes + 1);
     if (*out == NULL)
         return ERR_NOMEM;
@@ -181,7 +181,7 @@ static int find_array(const struct gguf *g, const char *key, const struct gguf_v
     if (*v == NULL)
         return 0;
     if ((*v)->type != GGUF_ARRAY)
-        return wrong_type(*v, key, "an array");
+        return refuse_type(*v, key, "an array");
     if ((*v)->n > INT32_MAX)
         return err_set(ERR_RANGE, "key %s has %" PRIu64 " elements, at most %d are read", key,
                        (*v)->n, INT32_MAX);

@@ -85,7 +85,7 @@ enum { GGUF_SHOWN = 80 };
 const char *gguf_show(char out[GGUF_SHOWN], struct gguf_string s);
 
 /* The orders of the two tables, for qsort and bsearch. */
-int gguf_by_key(const void *a, const void *b);
-int gguf_by_name(const void *a, const void *b);
+int gguf_compare_keys(const void *a, const void *b);
+int gguf_compare_names(const void *a, const void *b);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { TOKEN_CONTROL = 3, TOKEN_USER_DEFINED = 4, TOKEN_UNUSED = 5 };
 
-static int read_special(struct config *c, const struct gguf *g)
+static int read_special_ids(struct config *c, const struct gguf *g)
 {
     const struct {
         const char *key;
@@ -110,7 +110,7 @@ int gguf_read_vocab(struct source *s, const struct gguf *g, const struct progres
         rc = err_set(ERR_MISSING, "there is no token_embd.weight and no tokenizer.ggml.tokens");
         goto out;
     }
-    if ((rc = read_special(&s->config, g)) != 0 || none)
+    if ((rc = read_special_ids(&s->config, g)) != 0 || none)
         goto out;
     if (pre != NULL && strcmp(pre, "gpt-2") != 0 && strcmp(pre, "default") != 0) {
         char shown[80];

@@ -120,7 +120,7 @@ static void put_own_keys(struct writer *w)
         key_string(w, "prattle.defaults", w->source->defaults);
 }
 
-static void note_unsaid(const struct writer *w)
+static void note_unsaid_config(const struct writer *w)
 {
     const struct config *c = &w->source->config;
     char activation[32];
@@ -332,7 +332,7 @@ int source_save_gguf(struct source *s, const char *path, const struct save_confi
         return rc;
     if ((rc = plan_entries(&w)) == 0 && (rc = write_head(&w, &f)) == 0 &&
         (rc = write_tensors(&w, &f)) == 0) {
-        note_unsaid(&w);
+        note_unsaid_config(&w);
         rc = file_commit(&f);
     }
     file_abandon(&f);

@@ -136,7 +136,7 @@ static int mark_half_exact(struct source *s, const struct gguf *g, const char *k
 }
 
 /* No tensor but those of the table, and the output head where it is tied. */
-static int check_extra(const struct source *s, const struct gguf *g)
+static int check_extra_tensors(const struct source *s, const struct gguf *g)
 {
     const struct gguf_tensor *head = find_stored(g, SCHEMA_HEAD);
     size_t known = (size_t)s->table.n_tensors + (s->config.tie_word_embeddings && head != NULL);
@@ -204,13 +204,13 @@ static int read_tensors(struct source *s, const struct gguf *g)
     if (rc == 0)
         rc = find_tensors(s, g);
     if (rc == 0)
-        rc = check_extra(s, g);
+        rc = check_extra_tensors(s, g);
     if (rc == 0)
         rc = mark_half_exact(s, g, "prattle.narrow.f16", DTYPE_F16);
     return rc == 0 ? mark_half_exact(s, g, "prattle.narrow.bf16", DTYPE_BF16) : rc;
 }
 
-static int read_name(struct source *s, const struct gguf *g, const char *path)
+static int read_model_name(struct source *s, const struct gguf *g, const char *path)
 {
     int rc = gguf_text(g, "general.name", false, &s->name);
     if (rc != 0 || (s->name != NULL && s->name[0] != '\0'))
@@ -224,14 +224,15 @@ static int read_name(struct source *s, const struct gguf *g, const char *path)
     return s->name == NULL ? ERR_NOMEM : 0;
 }
 
-static int read_all(struct source *s, const char *path, bool need_weights, const struct progress *p)
+static int read_source(struct source *s, const char *path, bool need_weights,
+                       const struct progress *p)
 {
     const struct gguf *g = &((struct state *)s->format)->gguf;
     int rc = gguf_check_text(g, "general.architecture", true, "gpt2");
     if (rc == 0)
         rc = gguf_read_config(&s->config, g);
     if (rc == 0)
-        rc = read_name(s, g, path);
+        rc = read_model_name(s, g, path);
     if (rc != 0)
         return rc;
     const struct gguf_tensor *wte = find_stored(g, SCHEMA_EMBEDDING);
@@ -266,7 +267,7 @@ int source_open_gguf(struct source *s, struct file file, bool need_weights,
     bool named = rc == ERR_IO || rc == ERR_NOMEM;
     s->stamp = rc == 0 ? st->gguf.file.stamp : 0;
     if (rc == 0)
-        rc = read_all(s, path, need_weights, p);
+        rc = read_source(s, path, need_weights, p);
     if (rc != 0 && !named)
         file_wrap(path);
     if (rc != 0)

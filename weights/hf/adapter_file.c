@@ -40,7 +40,7 @@ static const char *const refused[] = {
 /* Starts that take something out of the base's weights, which then are not its files'. */
 static const char *const moved_bases[] = {"pissa", "olora", "corda", "loftq", "lora_ga"};
 
-static bool says_something(const json_t *v)
+static bool is_set_value(const json_t *v)
 {
     bool empty = (json_is_array(v) && json_array_size(v) == 0) ||
                  (json_is_object(v) && json_object_size(v) == 0) ||
@@ -48,7 +48,7 @@ static bool says_something(const json_t *v)
     return v != NULL && !json_is_null(v) && !json_is_false(v) && !empty;
 }
 
-static int check_plain(const json_t *o)
+static int check_plain_lora(const json_t *o)
 {
     char shown[SHOWN];
     const char *type = NULL, *bias = "none";
@@ -60,7 +60,7 @@ static int check_plain(const json_t *o)
         rc = err_set(ERR_UNSUPPORTED, "bias is %s, only none is read",
                      file_show(shown, sizeof shown, bias));
     for (size_t i = 0; i < sizeof refused / sizeof *refused && rc == 0; i++)
-        if (says_something(json_object_get(o, refused[i])))
+        if (is_set_value(json_object_get(o, refused[i])))
             rc = err_set(ERR_UNSUPPORTED, "%s is %s, which is not read", refused[i],
                          json_shown(shown, sizeof shown, json_object_get(o, refused[i])));
     const char *start = json_string_value(json_object_get(o, "init_lora_weights"));
@@ -104,7 +104,7 @@ static int read_config(struct adapter_config *a, struct buf *text, const json_t 
     double alpha = 8, dropout = 0;
     if (!json_is_object(o))
         return err_set(ERR_FORMAT, "it is no JSON object");
-    int rc = check_plain(o);
+    int rc = check_plain_lora(o);
     if (rc == 0)
         rc = json_take_int(o, "r", 1, ADAPTER_MAX_RANK, &rank);
     if (rc == 0 && rank < 0)
@@ -210,7 +210,7 @@ static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
 }
 
 /* A tensor that no LoRA branch has read. */
-static int refuse_extra(const struct tensor_file *f, const struct adapter *a)
+static int refuse_extra_tensors(const struct tensor_file *f, const struct adapter *a)
 {
     char name[NAME], shown[SHOWN];
     for (int i = 0; i < f->n; i++) {
@@ -247,7 +247,7 @@ static int read_tensors(struct adapter *a, const struct adapter_folder *folder)
             rc = read_half(&f, e, t, i % 2);
     }
     if (rc == 0)
-        rc = refuse_extra(&f, a);
+        rc = refuse_extra_tensors(&f, a);
     tensor_file_close(&f);
     return rc;
 }
@@ -328,7 +328,7 @@ static json_t *list_targets(const char *targets)
 }
 
 /* As other folders can refer to it. */
-static char *from_anywhere(const char *base)
+static char *absolute_path(const char *base)
 {
     char real[PATH_MAX];
     return mem_strdup(realpath(base, real) == NULL ? base : real);
@@ -337,7 +337,7 @@ static char *from_anywhere(const char *base)
 static int write_config(const struct adapter *a, const char *folder, const char *base)
 {
     const struct adapter_config *c = &a->config;
-    char *path = file_join(folder, CONFIG), *named = from_anywhere(base);
+    char *path = file_join(folder, CONFIG), *named = absolute_path(base);
     /* PEFT's alpha is a whole number, where it can be. */
     float alpha = c->alpha;
     json_t *alpha_json =

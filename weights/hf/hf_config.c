@@ -133,7 +133,7 @@ static int read_switches(struct config *c, const json_t *o)
     return 0;
 }
 
-static int read_all(struct config *c, const json_t *o)
+static int read_object(struct config *c, const json_t *o)
 {
     if (!json_is_object(o)) {
         char shown[60];
@@ -167,7 +167,7 @@ int hf_config_parse(struct config *c, const char *text, size_t n)
     struct config read;
     config_init(&read);
     if (rc == 0)
-        rc = read_all(&read, o);
+        rc = read_object(&read, o);
     json_decref(o);
     if (rc == 0)
         *c = read;

@@ -174,7 +174,7 @@ int hf_files_open(struct hf_files *f, uint64_t *stamp)
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_entry_names(const void *a, const void *b)
 {
     return strcmp(((const struct hf_entry *)a)->name, ((const struct hf_entry *)b)->name);
 }
@@ -184,7 +184,7 @@ struct hf_entry *hf_files_entry(const struct hf_files *f, const char *name)
     struct hf_entry key = {.name = name};
     if (f->n_entries == 0)
         return NULL;
-    return bsearch(&key, f->entries, f->n_entries, sizeof key, by_name);
+    return bsearch(&key, f->entries, f->n_entries, sizeof key, compare_entry_names);
 }
 
 int hf_files_list(struct hf_files *f)
@@ -200,9 +200,9 @@ int hf_files_list(struct hf_files *f)
             f->entries[f->n_entries++] =
                 (struct hf_entry){.name = names_plain(e->name), .entry = e, .in = &f->files[i]};
         }
-    qsort(f->entries, n, sizeof *f->entries, by_name);
+    qsort(f->entries, n, sizeof *f->entries, compare_entry_names);
     for (size_t i = 1; i < n; i++)
-        if (by_name(&f->entries[i - 1], &f->entries[i]) == 0) {
+        if (compare_entry_names(&f->entries[i - 1], &f->entries[i]) == 0) {
             char shown[SHOWN];
             return err_set(ERR_FORMAT, "tensor %s is there twice, %s",
                            file_show(shown, sizeof shown, f->entries[i].name),

@@ -17,14 +17,13 @@ static const struct {
     const char *name;
     int bits;
     enum dtype dtype;
-} dtypes[] = {
-    {"F32", 32, DTYPE_F32},      {"F16", 16, DTYPE_F16},      {"BF16", 16, DTYPE_BF16},
-    {"F64", 64, DTYPE_OTHER},    {"I64", 64, DTYPE_OTHER},    {"I32", 32, DTYPE_OTHER},
-    {"I16", 16, DTYPE_OTHER},    {"I8", 8, DTYPE_OTHER},      {"U64", 64, DTYPE_OTHER},
-    {"U32", 32, DTYPE_OTHER},    {"U16", 16, DTYPE_OTHER},    {"U8", 8, DTYPE_OTHER},
-    {"BOOL", 8, DTYPE_OTHER},    {"C64", 64, DTYPE_OTHER},    {"F8_E4M3", 8, DTYPE_OTHER},
-    {"F8_E5M2", 8, DTYPE_OTHER}, {"F8_E8M0", 8, DTYPE_OTHER}, {"F6_E2M3", 6, DTYPE_OTHER},
-    {"F6_E3M2", 6, DTYPE_OTHER}, {"F4", 4, DTYPE_OTHER}};
+} dtypes[] = {{"F32", 32, DTYPE_F32},      {"F16", 16, DTYPE_F16},      {"BF16", 16, DTYPE_BF16},
+              {"F64", 64, DTYPE_OTHER},    {"I64", 64, DTYPE_OTHER},    {"I32", 32, DTYPE_OTHER},
+              {"I16", 16, DTYPE_OTHER},    {"I8", 8, DTYPE_OTHER},      {"U64", 64, DTYPE_OTHER},
+              {"U32", 32, DTYPE_OTHER},    {"U16", 16, DTYPE_OTHER},    {"U8", 8, DTYPE_OTHER},
+              {"BOOL", 8, DTYPE_OTHER},    {"C64", 64, DTYPE_OTHER},    {"F8_E4M3", 8, DTYPE_OTHER},
+              {"F8_E5M2", 8, DTYPE_OTHER}, {"F8_E8M0", 8, DTYPE_OTHER}, {"F6_E2M3", 6, DTYPE_OTHER},
+              {"F6_E3M2", 6, DTYPE_OTHER}, {"F4", 4, DTYPE_OTHER}};
 enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* The bits of one element; 0 after err_set. */
@@ -117,7 +116,7 @@ static int read_entry(struct tensor_entry *e, const json_t *o, uint64_t data, ui
 }
 
 /* Empty tensors before the one that begins at the same place. */
-static int by_offset(const void *a, const void *b)
+static int compare_offsets(const void *a, const void *b)
 {
     const struct tensor_entry *x = *(const struct tensor_entry *const *)a;
     const struct tensor_entry *y = *(const struct tensor_entry *const *)b;
@@ -126,21 +125,21 @@ static int by_offset(const void *a, const void *b)
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-static int name_wrap(const char *name)
+static int wrap_name(const char *name)
 {
     char shown[SHOWN];
     return err_wrap("tensor %s", file_show(shown, sizeof shown, name));
 }
 
 /* The tensors fill the data from end to end, none over another. */
-static int check_cover(const struct tensor_file *f, uint64_t data)
+static int check_coverage(const struct tensor_file *f, uint64_t data)
 {
     const struct tensor_entry **order = mem_array((size_t)f->n, sizeof *order);
     if (order == NULL)
         return ERR_NOMEM;
     for (int i = 0; i < f->n; i++)
         order[i] = &f->entries[i];
-    qsort(order, (size_t)f->n, sizeof *order, by_offset);
+    qsort(order, (size_t)f->n, sizeof *order, compare_offsets);
     uint64_t at = data;
     int rc = 0;
     for (int i = 0; i < f->n && rc == 0; i++) {
@@ -149,7 +148,7 @@ static int check_cover(const struct tensor_file *f, uint64_t data)
             err_set(ERR_FORMAT, "data_offsets begin at %" PRIu64 ", %s %" PRIu64, e->offset - data,
                     e->offset < at ? "within another tensor that ends at" : "after a gap from",
                     at - data);
-            rc = name_wrap(e->name);
+            rc = wrap_name(e->name);
         }
         at = e->offset + e->bytes;
     }
@@ -192,9 +191,9 @@ static int read_entries(struct tensor_file *f, json_t *header, uint64_t data)
             return ERR_NOMEM;
         f->n++;
         if ((rc = read_entry(e, o, data, f->file.bytes - data)) != 0)
-            return name_wrap(name);
+            return wrap_name(name);
     }
-    return check_cover(f, data);
+    return check_coverage(f, data);
 }
 
 static int read_header(struct tensor_file *f)

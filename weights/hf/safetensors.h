@@ -10,8 +10,8 @@
  */
 int safetensors_open_file(struct tensor_file *f, struct file file);
 
-/* A new file in the folder, whole or not at all: the header, made of its JSON and padded so that the
- * tensors begin at a multiple of 8, then what `write` appends. ERR_EXISTS. */
+/* A new file in the folder, whole or not at all: the header, made of its JSON and padded so that
+ * the tensors begin at a multiple of 8, then what `write` appends. ERR_EXISTS. */
 int safetensors_write(const char *folder, const char *name, struct buf *json,
                       int (*write)(void *user, struct file_writer *f), void *user);
 

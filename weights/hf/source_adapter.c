@@ -12,7 +12,7 @@
 struct adapted {
     struct tensor_reader base;
     const struct low_rank *branch;
-    int at; /* in the source's table */
+    int at;               /* in the source's table */
     enum dtype to, holds; /* as it is handed out, and what must have room for it */
 };
 
@@ -20,7 +20,7 @@ struct adapted {
 struct state {
     struct adapted *adapted; /* [n], of the matrices whose readers these are */
     int n;
-    struct adapter *own;     /* NULL: the adapter is borrowed */
+    struct adapter *own; /* NULL: the adapter is borrowed */
     void *format;
     void (*close)(void *format);
 };
@@ -38,7 +38,7 @@ static void close_state(void *format)
 enum { PART = 4096 };
 
 /* How many of these would be NaN or infinite as d. */
-static size_t count_beyond(const float *x, size_t n, enum dtype d)
+static size_t count_beyond_range(const float *x, size_t n, enum dtype d)
 {
     /* What rounds to a half's infinity, to bfloat16's, or is it. */
     const float limit = d == DTYPE_F16 ? 65520.0f : d == DTYPE_BF16 ? 0x1.ffp127f : INFINITY;
@@ -58,15 +58,15 @@ static int refuse_merged(const struct adapted *a)
 }
 
 /* n <= PART elements as the base has them, then as fp32 with the LoRA branch in them. */
-static int read_part(const struct adapted *a, float *x, uint64_t first, size_t n)
+static int read_adapted_part(const struct adapted *a, float *x, uint64_t first, size_t n)
 {
     int rc = a->base.read(a->base.user, x, first, n);
     if (rc != 0)
         return rc;
     half_exact_widen(x, x, a->base.dtype, n);
-    const size_t before = count_beyond(x, n, a->holds);
+    const size_t before = count_beyond_range(x, n, a->holds);
     adapter_add(a->branch, x, a->base.out_major, first, n);
-    return count_beyond(x, n, a->holds) > before ? refuse_merged(a) : 0;
+    return count_beyond_range(x, n, a->holds) > before ? refuse_merged(a) : 0;
 }
 
 static int read_adapted(void *user, void *dst, uint64_t first, size_t n)
@@ -76,7 +76,7 @@ static int read_adapted(void *user, void *dst, uint64_t first, size_t n)
     int rc = 0;
     for (size_t done = 0, count; done < n && rc == 0; done += count) {
         count = n - done < PART ? n - done : PART;
-        rc = read_part(a, x, first + done, count);
+        rc = read_adapted_part(a, x, first + done, count);
         if (a->to == DTYPE_F32)
             memcpy((float *)dst + done, x, count * sizeof *x);
         for (size_t i = 0; i < count && a->to != DTYPE_F32; i++)
@@ -114,7 +114,8 @@ static int adapt_source(struct source *s, const struct adapter *a, bool own_prec
                         enum dtype holds)
 {
     struct state *st = mem_alloc(sizeof *st);
-    if (st == NULL || (st->adapted = mem_array((size_t)a->n_branches, sizeof *st->adapted)) == NULL) {
+    if (st == NULL ||
+        (st->adapted = mem_array((size_t)a->n_branches, sizeof *st->adapted)) == NULL) {
         mem_free(st);
         return ERR_NOMEM;
     }

@@ -61,9 +61,8 @@ static int check_tensor(const struct hf_entry *f, const struct param_tensor *t)
 {
     if (f == NULL)
         return err_set(ERR_MISSING, "tensor %s is missing%s", t->name,
-                       names_is_head(t->name)
-                           ? ", and config.json says tie_word_embeddings false"
-                           : "");
+                       names_is_head(t->name) ? ", and config.json says tie_word_embeddings false"
+                                              : "");
     int rc = check_shape(f->entry, t);
     if (rc == 0 && f->entry->dtype == DTYPE_OTHER)
         rc = err_set(ERR_UNSUPPORTED, "tensor %s is %s, must be F32, F16 or BF16", t->name,
@@ -71,7 +70,7 @@ static int check_tensor(const struct hf_entry *f, const struct param_tensor *t)
     return rc;
 }
 
-static int read_place(void *user, void *dst, uint64_t first, size_t n)
+static int read_stored(void *user, void *dst, uint64_t first, size_t n)
 {
     const struct stored_tensor *p = user;
     size_t each = (size_t)p->element_bytes;
@@ -93,7 +92,7 @@ static int make_readers(struct source *s, struct state *st)
         st->places[i] = (struct stored_tensor){
             .file = &f->in->file, .at = f->entry->offset, .element_bytes = f->entry->element_bytes};
         s->readers[i] = (struct tensor_reader){
-            .read = read_place, .user = &st->places[i], .dtype = f->entry->dtype};
+            .read = read_stored, .user = &st->places[i], .dtype = f->entry->dtype};
     }
     s->dtype = s->readers[0].dtype; /* wte.weight comes first */
     return 0;
@@ -110,7 +109,8 @@ static int compare_tensors(bool *same, const struct hf_entry *a, const struct hf
 }
 
 /* Tensors that are none of the model's: notes where that may surprise. */
-static int note_extras(const struct source *s, const struct state *st, const struct progress *p)
+static int note_extra_tensors(const struct source *s, const struct state *st,
+                              const struct progress *p)
 {
     const struct hf_entry *head = hf_files_entry(&st->files, SCHEMA_HEAD);
     if (head != NULL && s->config.tie_word_embeddings) {
@@ -154,14 +154,14 @@ static int read_weights(struct source *s, struct state *st, const struct progres
     if (rc == 0)
         rc = make_readers(s, st);
     if (rc == 0)
-        rc = note_extras(s, st, p);
+        rc = note_extra_tensors(s, st, p);
     return rc == 0 ? 0 : file_wrap(f->n == 1 ? f->paths[0] : f->folder);
 }
 
 /* ---- all of it ---- */
 
 /* For people: the folder's own name, or the file's where it is not one of the usual. */
-static int make_name(struct source *s, const char *path, const char *folder)
+static int name_source(struct source *s, const char *path, const char *folder)
 {
     static const char *const usual[] = {"model.safetensors", "pytorch_model.bin"};
     const char *of = path, *file = hf_last_part(path);
@@ -200,14 +200,14 @@ static int read_settings(struct source *s, const struct hf_files *f, const struc
     return rc;
 }
 
-static int read_all(struct source *s, const char *path, struct file file,
+static int read_source(struct source *s, const char *path, struct file file,
                     const struct file_set *open, bool need_weights, const struct progress *p)
 {
     struct state *st = s->format;
     struct hf_files *f = &st->files;
     int rc = hf_files_find(f, path, file, open, need_weights);
     if (rc == 0)
-        rc = make_name(s, path, f->folder);
+        rc = name_source(s, path, f->folder);
     if (rc == 0)
         rc = read_settings(s, f, p);
     if (rc == 0 && f->n > 0)
@@ -234,7 +234,7 @@ static int open_source(struct source *s, const char *path, struct file file,
         return ERR_NOMEM;
     }
     *s = (struct source){.format = st, .close = close_state};
-    int rc = read_all(s, path, file, open, need_weights, p);
+    int rc = read_source(s, path, file, open, need_weights, p);
     st->files.open = NULL;
     if (rc != 0)
         source_close(s);

@@ -15,7 +15,7 @@ static inline float half_exact_to_f32(uint16_t u, enum dtype d)
 {
     if (d == DTYPE_F16 && (u & 0x7c00u) == 0x7c00u)
         return float_of_bits((uint32_t)(u & 0x8000u) << 16 | 0x7f800000u |
-                          (uint32_t)(u & 0x3ffu) << 13);
+                             (uint32_t)(u & 0x3ffu) << 13);
     return d == DTYPE_F16 ? half_to_f32(u) : float_of_bits((uint32_t)u << 16);
 }
 

@@ -84,7 +84,7 @@ static int write_elements(struct tensor_copy *c, const void *data, size_t n, enu
     return rc == 0 ? progress_step(c->progress, "writing", c->done, c->total) : rc;
 }
 
-static int write_straight(struct tensor_copy *c, const struct tensor_reader *r, uint64_t n,
+static int write_in_order(struct tensor_copy *c, const struct tensor_reader *r, uint64_t n,
                           enum dtype dtype)
 {
     int rc = 0;
@@ -97,8 +97,8 @@ static int write_straight(struct tensor_copy *c, const struct tensor_reader *r, 
 }
 
 /* Rows first .. first+count-1, columns j .. j+width-1 of the file's [rows,cols]. */
-static int read_part(struct tensor_copy *c, const struct tensor_reader *r, uint64_t cols,
-                     uint64_t first, size_t count, uint64_t j, size_t width)
+static int read_columns(struct tensor_copy *c, const struct tensor_reader *r, uint64_t cols,
+                        uint64_t first, size_t count, uint64_t j, size_t width)
 {
     if (width == cols)
         return r->read(r->user, c->from_file, first * cols, count * width);
@@ -120,7 +120,7 @@ static int write_transposed(struct tensor_copy *c, const struct tensor_reader *r
         for (uint64_t i = 0; i < rows && rc == 0; i += count) {
             size_t w = cols - j < width ? (size_t)(cols - j) : width;
             size_t n = rows - i < count ? (size_t)(rows - i) : count;
-            if ((rc = read_part(c, r, cols, i, n, j, w)) != 0)
+            if ((rc = read_columns(c, r, cols, i, n, j, w)) != 0)
                 break;
             if (r->dtype == DTYPE_F32)
                 transpose_matrix32((void *)c->turned, (void *)c->from_file, n, w);
@@ -140,7 +140,7 @@ int tensor_copy_write(struct tensor_copy *c, const struct param_tensor *t,
         return ERR_NOMEM;
     int rc;
     if (t->kind != PARAM_CONV1D || r->out_major == out_major) {
-        rc = write_straight(c, r, tensor_elements(t), dtype);
+        rc = write_in_order(c, r, tensor_elements(t), dtype);
     } else {
         uint64_t rows = (uint64_t)(r->out_major ? t->cols : t->rows);
         uint64_t cols = (uint64_t)(r->out_major ? t->rows : t->cols);

@@ -80,7 +80,7 @@ int pickle_unpack(const struct pickle_machine *m, const struct pickle_value *tup
 }
 
 /* Move what lies above the topmost mark into container; the mark goes too. */
-static int move_to_mark(struct pickle_machine *m, int32_t container, bool pairs)
+static int move_items(struct pickle_machine *m, int32_t container, bool pairs)
 {
     int32_t *stack = m->stack.data;
     size_t mark = m->stack.n;
@@ -120,7 +120,7 @@ int pickle_marked_tuple(struct pickle_machine *m)
         return rc;
     int32_t tuple = (int32_t)m->values.n++;
     *pickle_value(m, tuple) = (struct pickle_value){.kind = PICKLE_TUPLE, .first = -1, .last = -1};
-    rc = move_to_mark(m, tuple, false);
+    rc = move_items(m, tuple, false);
     return rc == 0 ? pickle_push_index(m, tuple) : rc;
 }
 
@@ -132,7 +132,7 @@ int pickle_extend(struct pickle_machine *m, enum pickle_kind kind)
         mark--;
     if (mark < 2 || pickle_value(m, stack[mark - 2])->kind != kind)
         return pickle_broken(m, "items are added to what cannot hold them");
-    return move_to_mark(m, stack[mark - 2], kind == PICKLE_DICT);
+    return move_items(m, stack[mark - 2], kind == PICKLE_DICT);
 }
 
 int pickle_add_top(struct pickle_machine *m, enum pickle_kind kind, size_t n)

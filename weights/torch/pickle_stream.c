@@ -60,7 +60,7 @@ static int check_machine(struct pickle_machine *m)
     return 0;
 }
 
-static int by_key(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
     const struct pickle_storage_id *x = a, *y = b;
     const size_t least = x->n_key < y->n_key ? x->n_key : y->n_key;
@@ -82,10 +82,10 @@ static int list_storages(struct pickle_stream *s, const struct pickle_machine *m
     for (size_t i = 0; i < m->values.n; i++)
         if (pickle_value(m, (int32_t)i)->kind == PICKLE_STORAGE)
             list[n++] = pickle_storage_id(m, pickle_value(m, (int32_t)i));
-    qsort(list, n, sizeof *list, by_key);
+    qsort(list, n, sizeof *list, compare_keys);
     for (size_t i = 0; i < n; i++) {
         const struct pickle_storage_id *last = kept == 0 ? NULL : &list[kept - 1];
-        if (last == NULL || by_key(last, &list[i]) != 0)
+        if (last == NULL || compare_keys(last, &list[i]) != 0)
             list[kept++] = list[i];
         else if (last->element_bytes != list[i].element_bytes || last->elements != list[i].elements)
             return err_set(ERR_FORMAT, "storage %s has two types or sizes",
@@ -99,7 +99,7 @@ int pickle_stream_find(const struct pickle_stream *s, const char *key, size_t n_
 {
     const struct pickle_storage_id wanted = {.key = key, .n_key = n_key};
     const struct pickle_storage_id *found =
-        bsearch(&wanted, s->storages, (size_t)s->n_storages, sizeof wanted, by_key);
+        bsearch(&wanted, s->storages, (size_t)s->n_storages, sizeof wanted, compare_keys);
     return found == NULL ? -1 : (int)(found - s->storages);
 }
 

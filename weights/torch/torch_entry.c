@@ -32,7 +32,7 @@ int torch_entry_add(struct tensor_file *out, const struct pickle_tensor *t, uint
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     return strcmp((*(const struct tensor_entry *const *)a)->name,
                   (*(const struct tensor_entry *const *)b)->name);
@@ -45,10 +45,10 @@ int torch_entries_check(const struct tensor_file *f)
     for (int i = 0; i < f->n && rc == 0; i++)
         list[i] = &f->entries[i];
     if (rc == 0)
-        qsort(list, (size_t)f->n, sizeof *list, by_name);
+        qsort(list, (size_t)f->n, sizeof *list, compare_names);
     for (int i = 1; i < f->n && rc == 0; i++) {
         char shown[PICKLE_SHOWN];
-        if (by_name(&list[i - 1], &list[i]) == 0)
+        if (compare_names(&list[i - 1], &list[i]) == 0)
             rc = err_set(ERR_FORMAT, "it has two tensors %s",
                          file_show(shown, sizeof shown, list[i]->name));
     }

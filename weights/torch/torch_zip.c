@@ -153,7 +153,7 @@ static int read_entry(struct zip_entry *e, const struct file *f, char *at, size_
     return find_bytes(e, f, shown);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     return strcmp(((const struct zip_entry *)a)->name, ((const struct zip_entry *)b)->name);
 }
@@ -179,10 +179,10 @@ static int read_directory(struct zip *z, const struct file *f, const struct dire
         rc = read_entry(&z->entries[z->n], f, z->directory.data + at, (size_t)d->bytes - at, &used);
     if (rc != 0)
         return rc;
-    qsort(z->entries, (size_t)z->n, sizeof *z->entries, by_name);
+    qsort(z->entries, (size_t)z->n, sizeof *z->entries, compare_names);
     for (int i = 1; i < z->n; i++) {
         char shown[SHOWN];
-        if (by_name(&z->entries[i - 1], &z->entries[i]) == 0)
+        if (compare_names(&z->entries[i - 1], &z->entries[i]) == 0)
             return err_set(ERR_FORMAT, "it has two entries %s",
                            file_show(shown, sizeof shown, z->entries[i].name));
     }
@@ -213,5 +213,5 @@ void zip_close(struct zip *z)
 const struct zip_entry *zip_find(const struct zip *z, const char *name)
 {
     struct zip_entry key = {.name = name};
-    return z->n == 0 ? NULL : bsearch(&key, z->entries, (size_t)z->n, sizeof key, by_name);
+    return z->n == 0 ? NULL : bsearch(&key, z->entries, (size_t)z->n, sizeof key, compare_names);
 }

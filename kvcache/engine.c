@@ -4,6 +4,18 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 
+/*
+ * A pass is put together from the next ids of one or more texts, a row each:
+ *
+ *     engine_begin    no rows
+ *     engine_add      reserves a text's pages and appends its rows; kv->n does not count them yet
+ *     engine_pass     every thread: fills keys and values, and f->hidden for the rows not skipped
+ *     engine_advance  kv->n counts the rows: only now do they belong to their texts
+ *
+ * So a pass that is given up before engine_advance leaves every text as it was. f->hidden stays
+ * valid until the next engine_pass, for engine_head.
+ */
+
 int engine_init(struct engine *e, struct model *m, int max_seqs)
 {
     const struct config *c = &m->config;
@@ -83,7 +95,7 @@ void engine_advance(struct engine *e)
         kv_seq_advance(e->pass_kv[i], e->pass[i].n);
 }
 
-/* A job of the team: a pass, or the logits of rows of the last. */
+/* A job of the team: a pass, or the logits of rows first .. first + n - 1 of the last pass. */
 struct pass_job {
     struct engine *engine;
     float *logits;
@@ -119,14 +131,26 @@ void engine_head(struct engine *e, float *logits, int first, int n)
     par_run(run_head, &job);
 }
 
-/* ---- prefill ---- */
+/*
+ * ---- prefill ----
+ *
+ * The feeds, one after another, are divided into passes of FORWARD_MAX_ROWS rows:
+ *
+ *     feeds    |------- 0 -------|-- 1 --|----------- 2 -----------|- 3 -|
+ *     passes   |........first........|.......second........|....third....|
+ *
+ * Only a feed's last row has a hidden state. A pass completes feeds in order, so its hidden states
+ * give consecutive rows of `logits`, from the feed that it begins with on. All pages are reserved
+ * before the first pass: none can fail between two.
+ */
 
-/* How far the feeding has come: whole feeds, and ids of the one after them. */
+/* How far prefill has come: `feed` whole feeds, and `id` ids of the next. */
 struct feed_position {
     int feed, id;
 };
 
-/* As much as there is room for, from a place on. Its pages are reserved already. */
+/* The next pass, from *at on; *at moves behind it. engine_add cannot fail: the pages are reserved.
+ */
 static void add_feeds(struct engine *e, struct feed_position *at, const struct engine_feed *feeds,
                       int n_feeds)
 {
@@ -140,6 +164,7 @@ static void add_feeds(struct engine *e, struct feed_position *at, const struct e
     }
 }
 
+/* Check all ids and reserve all pages; on failure no feed has any. */
 static int reserve_feeds(struct engine *e, const struct engine_feed *feeds, int n_feeds)
 {
     for (int i = 0; i < n_feeds; i++) {

@@ -1,9 +1,9 @@
 #ifndef PRATTLE_KVCACHE_ENGINE_H
 #define PRATTLE_KVCACHE_ENGINE_H
 /*
- * What running a model needs beside its weights: scratch for the passes and the pool
- * of pages. One engine serves every sequence and every slot of a batch, and drives every
- * pass: of prompts, the device loop, scores, beams and contrastive search.
+ * What running a model needs besides its weights: scratch for passes, and the pool of pages. One
+ * engine serves every sequence and every slot of a batch, and drives every pass: of prompts, the
+ * device loop, scores, beams and contrastive search.
  */
 #include "kvcache/pages.h"
 #include "model/base/progress.h"
@@ -14,27 +14,27 @@ struct engine {
     struct model *model; /* borrowed */
     struct forward forward;
     struct kvcache cache;
-    int max_seqs;  /* full texts the pool holds, beside the sequence's */
+    int max_seqs;  /* full texts that the pool holds, besides the sequence's */
     float *logits; /* [max_seqs,V] of the last pass */
     size_t logits_bytes;
-    /* The pass being put together, or the last one that ran: engine_begin .. engine_pass. */
+    /* The pass being put together, or the last one that ran. */
     struct forward_seq *pass; /* [FORWARD_MAX_ROWS], the first n_pass in use */
     struct kv_seq **pass_kv;  /* [FORWARD_MAX_ROWS], whose positions they fill */
     int n_pass, n_pass_rows;
     int n_hidden; /* rows of forward.hidden: those not skipped */
 };
 
-/* max_seqs: how many full texts (slots, beams, samples) may live at once; one more is
- * always kept for the sequence. Keys and values are of the matrices' precision. */
+/* Room for max_seqs full texts (slots, beams, samples) at once, and one more for the sequence. Keys
+ * and values have the precision of the matrices. m is borrowed. ERR_NOMEM. */
 int engine_init(struct engine *e, struct model *m, int max_seqs);
 void engine_release(struct engine *e);
 
-/* Ids can be fed to this model. ERR_RANGE names the first that is not in its vocabulary. */
+/* Check that ids [n] are in the model's vocabulary. ERR_RANGE names the first that is not. */
 int engine_check_ids(const struct engine *e, const token_id *ids, size_t n);
 
 /*
- * One pass of the model over parts of some texts: the only place that drives the forward
- * pass. Put together (begin, add, ...), then run, by a job of its own or inside one.
+ * One pass of the model over the next ids of some texts: the only place that drives the forward
+ * pass. It is put together, then run, by a job of its own or inside one.
  *
  *     engine_begin
  *     engine_add      once for each text; reserves its pages
@@ -47,26 +47,26 @@ static inline int engine_room(const struct engine *e)
 {
     return FORWARD_MAX_ROWS - e->n_pass_rows;
 }
-/* n <= engine_room ids go behind kv, which is in no other part of this pass; the first
- * `skip` of them get no hidden state. ERR_FULL: no page; then the pass is as it was. */
+/* Append n <= engine_room ids to kv, which is added once to a pass; the first `skip` of them get no
+ * hidden state. ERR_FULL: no page is left; the pass is unchanged. */
 int engine_add(struct engine *e, struct kv_seq *kv, const token_id *ids, int n, int skip);
-/* By every thread of a running job: the pass, and the logits [n_hidden,V] of its hidden
- * rows; NULL: none are wanted. */
+/* Called by every thread of a running job: the pass, and the logits [n_hidden,V] of its hidden rows
+ * (NULL: none). */
 void engine_pass(struct engine *e, float *logits, int thread, int n_threads);
-/* The texts of the pass are longer by what it reads: by one thread, once for each pass. */
+/* The texts become longer by the ids of the pass. Called by one thread, once for each pass. */
 void engine_advance(struct engine *e);
 void engine_run(struct engine *e, float *logits);
-/* The last pass's logits [n,V] of hidden rows first .. first + n - 1. */
+/* Logits [n,V] of the last pass's hidden rows first .. first + n - 1. */
 void engine_head(struct engine *e, float *logits, int first, int n);
 
 /*
- * Feed several sequences at once, in parts of FORWARD_MAX_ROWS rows: prefill. Each
- * gets the logits after its last id at logits + i * V (NULL: none wanted).
+ * Prefill: feed several sequences at once, in passes of FORWARD_MAX_ROWS rows. logits
+ * [n_feeds,V] receives those after each feed's last id (NULL: none).
  *
  * n        of each feed >= 1; no sequence twice
  * returns  ERR_RANGE (an id outside the vocabulary) or ERR_FULL (context or pool):
- *          nothing was fed. ERR_INTERRUPTED: before each part progress_step
- *          (model/base/progress.h) asks for Ctrl-C; the sequences keep what was read so far.
+ *          nothing was fed. ERR_INTERRUPTED, which is tested before each pass: the sequences
+ *          keep what was read so far.
  */
 struct engine_feed {
     struct kv_seq *seq;

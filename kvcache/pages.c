@@ -12,7 +12,7 @@
  *     b: [   "   ][    "    ]               shares, until it writes position 70: then a copy
  *
  * refs[i] is how many texts hold page i, and i is on the free stack if it is 0. A page is
- * written by one text alone, from its own n on (must_copy_page); positions behind n are anything.
+ * written by one text alone, from its own n on (must_copy_page); what lies from n on is undefined.
  */
 
 int kvcache_init(struct kvcache *c, const struct config *config, bool fp32, int n_pages)
@@ -29,7 +29,7 @@ int kvcache_init(struct kvcache *c, const struct config *config, bool fp32, int 
         kvcache_release(c);
         return ERR_NOMEM;
     }
-    /* A stack whose top is the page used last: warm memory is used again first. */
+    /* A stack, so that the page freed last, which is warm in the cache, is used first. */
     for (c->n_free = 0; c->n_free < n_pages; c->n_free++)
         c->free[c->n_free] = n_pages - 1 - c->n_free;
     return 0;
@@ -163,7 +163,7 @@ void kv_seq_fork(struct kv_seq *dst, const struct kv_seq *src, struct kvcache *c
         return;
     }
     int n_pages = kvcache_pages(n);
-    /* Shared before dst's own are given back: they may be the same pages. */
+    /* Share first: dst's own pages, released next, may be the same ones. */
     for (int i = 0; i < n_pages; i++)
         share_page(c, src->pages[i]);
     keep_pages(dst, c, 0);

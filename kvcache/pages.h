@@ -1,10 +1,10 @@
 #ifndef PRATTLE_KVCACHE_PAGES_H
 #define PRATTLE_KVCACHE_PAGES_H
 /*
- * Keys and values in pages of KV_BLOCK positions, counted by reference, so that texts
- * with a common beginning store and compute it once. A shared page is copied in one place,
- * kv_seq_reserve, before the text that wants to write there does: one page a fork at most.
- * After kvcache_init nothing here allocates; page memory is touched only when used.
+ * Keys and values in pages of KV_BLOCK positions with reference counts, so that texts with a common
+ * beginning store and compute it once. kv_seq_reserve copies a shared page before a text writes to
+ * it: at most one page a fork. After kvcache_init only kv_seq_init allocates; a page's memory is
+ * touched when it is first used.
  */
 #include "model/kv_view.h"
 
@@ -18,25 +18,27 @@ struct kvcache {
     int n_free;
 };
 
-/* n_pages in the pool; kvcache_pages(n_ctx) hold one full text. */
+/* A pool of n_pages; kvcache_pages(n_ctx) of them hold one full text. ERR_NOMEM. */
 int kvcache_init(struct kvcache *c, const struct config *config, bool fp32, int n_pages);
 void kvcache_release(struct kvcache *c);
+/* The pages that n positions take. */
 static inline int kvcache_pages(int n)
 {
     return (n + KV_BLOCK - 1) / KV_BLOCK;
 }
-/* A text's last id may be one that nobody feeds: a full context still says what comes next. */
+/* The longest text: one id more than the context, since the logits after a full context give an id
+ * that is never fed. */
 static inline size_t kvcache_text_max(const struct kvcache *c)
 {
     return (size_t)c->n_ctx + 1;
 }
-/* How many more ids a text of n may get; 0: its context is full, and so is the text. */
+/* How many more ids a text of n may get; 0: it is full. */
 static inline size_t kvcache_text_room(const struct kvcache *c, size_t n)
 {
     size_t most = kvcache_text_max(c);
     return n < most ? most - n : 0;
 }
-/* ERR_FULL: the sentence of a pool without a page. */
+/* Set the message of a pool without a free page. Returns ERR_FULL. */
 int kvcache_full(const struct kvcache *c);
 /* Bytes of pages in use now. */
 size_t kvcache_used_bytes(const struct kvcache *c);
@@ -52,11 +54,12 @@ struct kv_seq {
 };
 int kv_seq_init(struct kv_seq *s, const struct kvcache *c);
 void kv_seq_release(struct kv_seq *s, struct kvcache *c);
-/* Room for `more` positions: pages exist and the one being written is not shared
- * (copied if it was). ERR_FULL: context or pool; s is unchanged. Does not allocate. */
+/* Make room for `more` positions: take pages, and copy the page that will be written if it is
+ * shared. ERR_FULL: the context or the pool is; s is unchanged. Does not allocate. */
 int kv_seq_reserve(struct kv_seq *s, struct kvcache *c, int more);
-/* The forward pass has filled `more` of them. */
+/* Count `more` positions, which the forward pass has filled. */
 void kv_seq_advance(struct kv_seq *s, int more);
+/* Keep the first n positions, and give back pages that hold none, reserved ones too. */
 void kv_seq_truncate(struct kv_seq *s, struct kvcache *c, int n);
 /* dst becomes the first n positions of src, sharing its pages. */
 void kv_seq_fork(struct kv_seq *dst, const struct kv_seq *src, struct kvcache *c, int n);

@@ -141,7 +141,7 @@ int sequence_set(struct sequence *s, const token_id *ids, size_t n, const struct
     }
     bool known = s->n_logits == n && n > 0 && memcmp(s->ids.data, ids, n * sizeof *ids) == 0;
     if (!known && kept == n && n > 0)
-        kept--; /* its logits are asked for */
+        kept--; /* read the last id again, for its logits */
     kv_seq_truncate(&s->kv, cache, (int)kept);
     if (kept < n) {
         struct engine_feed feed = {.seq = &s->kv, .ids = ids + kept, .n = (int)(n - kept)};

@@ -110,7 +110,7 @@ out:
 
 /* ---- reading ---- */
 
-/* What a file says, kept apart from the session until the checksum has been seen. */
+/* What a file holds, apart from the session until the checksum has been verified. */
 struct in {
     struct file file;
     EVP_MD_CTX *hash;
@@ -134,7 +134,7 @@ static int load_bytes(struct in *in, void *dst, size_t n)
     return rc;
 }
 
-/* Everything that can be wrong with the header, so that no length of it is used before. */
+/* Check the whole header before any of its lengths is used. */
 static int check_header(struct in *in, struct sequence *s)
 {
     const struct kvcache *c = &s->engine->cache;

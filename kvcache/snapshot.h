@@ -1,16 +1,17 @@
 #ifndef PRATTLE_KVCACHE_SNAPSHOT_H
 #define PRATTLE_KVCACHE_SNAPSHOT_H
 /*
- * A session in a file: magic, version, fingerprint of the weights, ids, keys and
- * values, logits, a block of the caller's own (settings, as text), SHA-256 of it all.
+ * A session in a file: magic, version, fingerprint of the weights, ids, keys and values, logits,
+ * the caller's settings as text, and SHA-256 of all that.
  */
 #include "kvcache/sequence.h"
 
+/* settings: NULL, or a text of at most 1 MiB. ERR_EXISTS without force; ERR_IO; ERR_RANGE. */
 int snapshot_save(struct sequence *s, const char *path, const char *settings, bool force);
-/* What the caller makes of the settings before anything is taken: a code refuses the file. */
+/* Called with the settings before the session is changed; an error code refuses the file. */
 typedef int snapshot_check(void *user, const char *settings);
-/* ERR_MISMATCH: other weights or version; ERR_FORMAT: damaged; or what check says (NULL: none).
- * On failure s is unchanged. *settings: fresh memory for the caller. */
+/* ERR_MISMATCH: other weights or version; ERR_FORMAT: damaged; or the code of check (NULL: no
+ * check). On failure s is unchanged. *settings: new memory, the caller's. */
 int snapshot_load(struct sequence *s, const char *path, snapshot_check *check, void *user,
                   char **settings);
 

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* The one list of what the scratch holds: adds up, or hands out. */
+/* The one list of what the scratch holds, for sizing and for carving. */
 static void carve_forward(struct forward *f, struct arena *a)
 {
     const struct config *c = &f->params->config;
@@ -92,17 +92,17 @@ void forward_release(struct forward *f)
     *f = (struct forward){0};
 }
 
-/* The embedding, layer piece - 1, or what follows the last. */
-static void run_stage(struct pass_thread *p, int piece)
+/* Stage 0 is the embedding, 1 .. L the layers, L + 1 the last norm. */
+static void run_stage(struct pass_thread *p, int stage)
 {
-    if (piece == 0) {
+    if (stage == 0) {
         pass_thread_embed(p);
-    } else if (piece == forward_stages(&p->f->params->config) - 1) {
+    } else if (stage == forward_stages(&p->f->params->config) - 1) {
         pass_thread_normalize_last(p);
     } else if (p->rows > 0) {
-        pass_thread_attend(p, piece - 1);
+        pass_thread_attend(p, stage - 1);
         if (p->rows > 0)
-            pass_thread_run_mlp(p, piece - 1);
+            pass_thread_run_mlp(p, stage - 1);
     }
 }
 
@@ -115,16 +115,16 @@ int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, 
                  int n_threads)
 {
     struct pass_thread p = pass_thread_begin(f, seqs, n_seqs, thread, n_threads);
-    for (int piece = 0; piece < forward_stages(&f->params->config); piece++)
-        run_stage(&p, piece);
+    for (int stage = 0; stage < forward_stages(&f->params->config); stage++)
+        run_stage(&p, stage);
     return p.rows;
 }
 
-void forward_stage(struct forward *f, const struct forward_seq *seqs, int n_seqs, int piece,
+void forward_stage(struct forward *f, const struct forward_seq *seqs, int n_seqs, int stage,
                    int thread, int n_threads)
 {
     struct pass_thread p = pass_thread_begin(f, seqs, n_seqs, thread, n_threads);
-    run_stage(&p, piece);
+    run_stage(&p, stage);
 }
 
 void forward_recompute(struct forward *f, const struct forward_seq *seqs, int n_seqs, int layer,

@@ -31,11 +31,11 @@ void forward_release(struct forward *f);
 int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, int thread,
                  int n_threads);
 /*
- * The same pass in pieces (embedding, each layer, ln_f), one call for each piece 0 ..
+ * The same pass in stages (embedding, each layer, ln_f), one call for each stage 0 ..
  * forward_stages - 1 in order, so that training can be interrupted between them. Skips nothing.
  */
 int forward_stages(const struct config *c);
-void forward_stage(struct forward *f, const struct forward_seq *seqs, int n_seqs, int piece,
+void forward_stage(struct forward *f, const struct forward_seq *seqs, int n_seqs, int stage,
                    int thread, int n_threads);
 /*
  * Recompute the activations of a layer from its x, except its output, after a pass over the same

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * layers[i].x is what layer i reads and layers[i + 1].x what it writes; in inference these are one
- * buffer. What another thread is to read ends with a barrier in the function that wrote it.
+ * Layer i reads layers[i].x and writes layers[i + 1].x, which in inference are one buffer. A
+ * function that writes what other threads read next ends with a barrier.
  */
 
 enum { QUERY_ROWS = 64 }; /* of one unit of attention, where heads alone do not fill the team */
@@ -45,7 +45,7 @@ float pass_thread_score_scale(const struct config *c, int layer)
     return scale;
 }
 
-/* n elements become the nearest that binary16 has, where activations are to be such. */
+/* Round n elements to binary16 where activations are saved in it (f->half). */
 static void round_saved(const struct pass_thread *p, float *y, size_t n)
 {
     enum { PART = 512 };
@@ -58,7 +58,7 @@ static void round_saved(const struct pass_thread *p, float *y, size_t n)
     }
 }
 
-/* The same of all rows [rows,N], whole in every thread on return. */
+/* The same for all rows [rows,N]; ends with a barrier. */
 static void round_rows(const struct pass_thread *p, float *y, int N)
 {
     int first, last;
@@ -121,7 +121,7 @@ static const float *normalize_rows(const struct pass_thread *p, const float *x, 
     return y;
 }
 
-/* y [rows,N] of x [rows,K], whole in every thread on return. */
+/* y [rows,N] = x [rows,K] W + b, with the LoRA branch; ends with a barrier. */
 static void multiply_rows(const struct pass_thread *p, const struct linear *w, float *y,
                           const float *x, enum epilogue epilogue)
 {
@@ -143,7 +143,7 @@ struct head {
     struct attention a;
 };
 
-/* From h zeroed with h->h = -1 to the first head, from each to the next; false at the end. */
+/* Advance h to the next head; the first from a zeroed h with h->h = -1. False at the end. */
 static bool next_head(const struct pass_thread *p, int layer, struct head *h)
 {
     const struct forward *f = p->f;
@@ -210,8 +210,8 @@ static bool heads_suffice(const struct pass_thread *p)
     return longest <= QUERY_ROWS || 10 * heads >= 9 * rounds * p->n_threads;
 }
 
-/* Each thread has a run of heads, which lie side by side in a page; where they do not
- * come out even, another thread has more of the next sequence. */
+/* Each thread has a run of heads, which are adjacent in a page. Where heads do not divide evenly,
+ * the threads with one more differ from sequence to sequence. */
 static bool owns_head(const struct pass_thread *p, const struct head *h)
 {
     int first, last, turn = (p->thread + h->s) % p->n_threads;
@@ -219,7 +219,7 @@ static bool owns_head(const struct pass_thread *p, const struct head *h)
     return first <= h->h && h->h < last;
 }
 
-/* next_head to the next that this thread has. */
+/* Advance h to the next head of this thread; false at the end. */
 static bool next_own_head(const struct pass_thread *p, int layer, struct head *h)
 {
     while (next_head(p, layer, h))
@@ -229,8 +229,8 @@ static bool next_own_head(const struct pass_thread *p, int layer, struct head *h
 }
 
 /*
- * Store the keys and values of the new rows and fill att. Heads are dealt out to
- * the team; where they are too few, runs of query rows are, once all keys are there.
+ * Store the keys and values of the new rows and fill att. Heads are divided among the team; where
+ * there are too few, runs of query rows are, after all keys are stored.
  */
 static void attend_heads(const struct pass_thread *p, int layer)
 {
@@ -259,8 +259,8 @@ static void attend_heads(const struct pass_thread *p, int layer)
     par_barrier();
 }
 
-/* The rows of x that nobody wants go; the others close up. Rows move towards the
- * front only, so each thread can do its columns in order. */
+/* Remove the rows to skip from x. Rows only move towards the front, so each thread moves its own
+ * columns in order. */
 static void close_up_rows(struct pass_thread *p, float *x)
 {
     size_t C = (size_t)p->f->params->config.n_embd;
@@ -274,7 +274,7 @@ static void close_up_rows(struct pass_thread *p, float *x)
     p->rows = kept;
 }
 
-/* y = x + a W + b; where y is another than x, what is added may be dropped. */
+/* y = x + a W + b. Where y is not x (training), dropout applies to what is added. */
 static void add_residual(const struct pass_thread *p, const struct linear *w, float *y,
                          const float *x, const float *a, int layer, enum dropout_point point)
 {
@@ -298,22 +298,22 @@ static void add_residual(const struct pass_thread *p, const struct linear *w, fl
     par_barrier();
 }
 
-/* f->fc = the activation of x W + b, what comes before it being kept where there is room for it. */
-static void feed_forward(const struct pass_thread *p, const struct linear *w, float *kept,
+/* f->fc = activation(x W + b); saved, if not NULL, receives x W + b for the backward. */
+static void feed_forward(const struct pass_thread *p, const struct linear *w, float *saved,
                          const float *x)
 {
     enum epilogue epilogue = epilogue_activation(p->f->params->config.activation);
-    if (kept == NULL) {
+    if (saved == NULL) {
         multiply_rows(p, w, p->f->fc, x, epilogue);
         return;
     }
-    multiply_rows(p, w, kept, x, EPILOGUE_STORE);
+    multiply_rows(p, w, saved, x, EPILOGUE_STORE);
     profile_set(PART_ACTIVATION);
     int first, last;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
     const size_t at = (size_t)first * (size_t)w->N, n = (size_t)(last - first) * (size_t)w->N;
-    round_saved(p, kept + at, n);
-    matrix_kernels()->epilogue(p->f->fc + at, 0, kept + at, 0, NULL, 1, n, epilogue);
+    round_saved(p, saved + at, n);
+    matrix_kernels()->epilogue(p->f->fc + at, 0, saved + at, 0, NULL, 1, n, epilogue);
     par_barrier();
 }
 

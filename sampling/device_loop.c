@@ -8,8 +8,8 @@
 /*
  * One step, by all threads of the team:
  *
- *     draw_slots | plan_step (thread 0): emit, leave or put the next pass together | engine_pass
- *              ^ barrier                                                         ^ barrier
+ *     draw_slots | plan_step, by thread 0: emit events, leave or plan the next pass | engine_pass
+ *                ^ barrier                                                          ^ barrier
  *
  * The ring has one writer, thread 0, and one reader, the caller:
  *
@@ -20,7 +20,7 @@
  * and all of them are read when it is over.
  */
 
-/* How often the caller looks into the ring, a frame of a screen: each look takes a core from
+/* How often the caller polls the ring: once per frame of a screen, since a poll takes a core from
  * the team for some 40 us. */
 static const double POLL_S = 1.0 / 60;
 
@@ -36,8 +36,8 @@ int device_loop_new(struct device_loop **out, struct engine *e, int n_slots)
     size_t n = (size_t)n_slots;
     l->engine = e;
     l->n_slots = n_slots;
-    /* A text of one id gets n_ctx more, so a run of so many steps is never cut short; one
-     * more for a slot that finds no page. */
+    /* A text of one id can get n_ctx more, so a run of n_ctx steps is never cut short; one more
+     * event for a slot that finds no page. */
     l->max_steps = e->model->config.n_ctx;
     l->max_events = n_slots * (l->max_steps + 1);
     l->scratch_bytes = sampler_scratch_bytes(e->model->config.n_vocab, e->model->config.n_ctx);
@@ -70,7 +70,7 @@ struct decode_slot *device_loop_slots(struct device_loop *l)
     return l->slots;
 }
 
-/* Draw one token for a slot and see whether it ends the text. */
+/* Draw one token for a slot, append it, and test whether it ends the text. */
 static void draw_token(struct decode_slot *s, struct token_event *event)
 {
     struct ids *ids = &s->seq->ids;
@@ -98,7 +98,7 @@ static void draw_token(struct decode_slot *s, struct token_event *event)
         event->ended = false;
 }
 
-/* Threads take the slots that wait for a draw one by one. */
+/* Draw for all ready slots; threads take the next slot from a shared counter. */
 static void draw_slots(struct device_loop *l, int thread)
 {
     for (;;) {
@@ -114,7 +114,7 @@ static void draw_slots(struct device_loop *l, int thread)
     }
 }
 
-/* To the ring, not yet to the caller. */
+/* Into the ring, not yet published to the caller. */
 static void emit_event(struct device_loop *l, int slot, const struct token_event *h)
 {
     struct token_event *to = &l->ring[l->n_written++ % (size_t)l->max_events];
@@ -126,7 +126,7 @@ static void emit_event(struct device_loop *l, int slot, const struct token_event
     }
 }
 
-/* The next pass: the last token of every live slot, whose logits will be its row of the pass. */
+/* Plan the next pass: the last token of every live slot, one row each. */
 static void plan_pass(struct device_loop *l)
 {
     static const struct token_event NO_PAGE = {
@@ -148,7 +148,7 @@ static void plan_pass(struct device_loop *l)
     engine_advance(e);
 }
 
-/* Between two steps, by thread 0: emit, leave or go on. */
+/* Between two steps, by thread 0: emit events, and leave or plan the next pass. */
 static void plan_step(struct device_loop *l)
 {
     bool any_live = false, any_drawn = false;
@@ -189,7 +189,7 @@ static void run_loop(void *arg, int thread, int n_threads)
     }
 }
 
-/* What has been emitted so far. */
+/* Give the events emitted so far to take. */
 static void take_events(struct device_loop *l,
                         void (*take)(void *user, const struct token_event *h), void *user)
 {

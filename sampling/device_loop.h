@@ -1,11 +1,10 @@
 #ifndef PRATTLE_SAMPLING_DEVICE_LOOP_H
 #define PRATTLE_SAMPLING_DEVICE_LOOP_H
 /*
- * The device loop: one call runs up to n decode steps for all its slots (forward,
- * filters, draw, cache append, stop test) inside one parallel region, and emits
- * token events through a ring that the caller reads meanwhile. No allocation, lock or
- * system call in between. Run one step at a time it is the step-by-step way; the
- * tokens are the same.
+ * The device loop: one call runs many decode steps for all its slots (forward pass, filters, draw,
+ * cache append, stop test) inside one job of the thread team, and emits token events through a ring
+ * that the caller reads meanwhile. The job neither allocates, locks nor calls the system. One step
+ * a call gives the same tokens.
  */
 #include "kvcache/sequence.h"
 #include "sampling/chain/sampler.h"
@@ -13,29 +12,30 @@
 #include "sampling/text/stream.h"
 
 /*
- * One text being decoded. Between runs the last id of a live slot either is in the
- * cache and its logits wait for a draw (ready), or waits to be fed.
+ * One text being decoded. Between runs the last id of a live slot either is in the cache, with
+ * logits to draw from (ready), or is yet to be fed.
  */
 struct decode_slot {
     bool live, ready;
-    struct sequence *seq; /* prompt and new tokens; all of them read when ready, else all but one */
-    int n_new, max_new;   /* n_new < max_new, and the context has room, while live */
-    float *logits;        /* [V] after the last id, when ready; the loop moves it */
+    struct sequence
+        *seq;           /* prompt and new tokens; in the cache when ready, else all but the last */
+    int n_new, max_new; /* n_new < max_new, and the context has room, while live */
+    float *logits;      /* [V] after the last id, when ready; the loop moves it */
     struct sampler *sampler;
     struct stop_tokens stop_tokens;
-    struct stream *stream; /* makes text of the tokens, finds stop strings; NULL: neither */
-    char *bytes;           /* [stream_run_bytes of n_ctx] what it shows in one run */
+    struct stream *stream; /* decodes the tokens and finds stop strings; NULL: neither */
+    char *bytes;           /* [stream_run_bytes of n_ctx] the text of one run */
     size_t n_bytes;
 };
 
-/* One token emitted to the caller, or the end of a text that could not go on (rc). */
+/* One token emitted to the caller, or the failure of a text (rc). */
 struct token_event {
     int slot;
-    int rc; /* ERR_FULL: no page was left; then there is no token, and finish is an error */
+    int rc; /* ERR_FULL: no page was left, there is no token, and finish is FINISH_ERROR */
     bool ended;
     enum finish finish;   /* when ended */
     struct sampled token; /* the stop token too */
-    const char *text;     /* [n_text] what it shows, until the next run */
+    const char *text;     /* [n_text] the text it adds; valid until the next run */
     size_t n_text;
 };
 
@@ -47,14 +47,14 @@ void device_loop_free(struct device_loop *l);
 /* [n_slots], the caller's to fill between runs. */
 struct decode_slot *device_loop_slots(struct device_loop *l);
 /*
- * Draw up to `steps` tokens for each live slot; sooner back when no slot is live, when
- * one has ended (until_ended), on an interrupt, after device_loop_halt or before the
- * ring could overflow. Tokens come to take, in the caller's thread, each
- * device_iterations steps and at the end. Returns how many steps there were.
+ * Draw up to `steps` tokens for each live slot. Returns earlier when no slot is live, when one has
+ * ended (until_ended), on an interrupt, after device_loop_halt, or before the ring could overflow.
+ * take receives the events, in the caller's thread, every device_iterations steps and at the end.
+ * Returns the number of steps.
  */
 int device_loop_run(struct device_loop *l, int steps, int device_iterations, bool until_ended,
                     void (*take)(void *user, const struct token_event *event), void *user);
-/* From take: no further steps. */
+/* Called from take: stop after the present step. */
 void device_loop_halt(struct device_loop *l);
 
 #endif

@@ -1,8 +1,6 @@
 #ifndef PRATTLE_SAMPLING_DEVICE_LOOP_INSIDE_H
 #define PRATTLE_SAMPLING_DEVICE_LOOP_INSIDE_H
-/*
- * The device loop as its own file, and the test of its ring, see it.
- */
+/* The inside of the device loop: for device_loop.c and the test of its ring. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,14 +14,14 @@ struct device_loop {
     struct decode_slot *slots; /* [n_slots] */
     int n_slots;
     int max_steps, max_events;
-    char *scratch; /* [threads][scratch_bytes] for draws */
+    char *scratch; /* [threads][scratch_bytes], for sampler_use */
     size_t scratch_bytes;
-    struct token_event *drawn; /* [n_slots] of this step */
-    bool *picked;              /* [n_slots] in this step */
+    struct token_event *drawn; /* [n_slots], of this step */
+    bool *picked;              /* [n_slots], whether this step drew for the slot */
     struct token_event *ring;  /* [max_events], written by the team, read by the caller */
     size_t n_written, n_read;
-    _Alignas(64) atomic_size_t n_emitted; /* what the caller may read */
-    _Alignas(64) atomic_int next;         /* slot to draw for */
+    _Alignas(64) atomic_size_t n_emitted; /* events that the caller may read */
+    _Alignas(64) atomic_int next;         /* the next slot to draw for */
     atomic_bool halt;
     int steps, steps_wanted, steps_held, device_iterations;
     bool until_ended, ended, leave;

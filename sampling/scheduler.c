@@ -12,20 +12,21 @@
 #include <string.h>
 
 /*
- * Requests in order of input, delivered in that order:
+ * A queue of requests in order of input, in which they are also delivered:
  *
  *     first ----------- waiting ----------- last
- *     begun, or done    not all of their    not begun
- *     and kept back     answers begun
+ *     begun, or done    some answers        not begun
+ *     out of order      not begun
  *
- * A request is done when n_ended == n; n_started counts answers that were given a slot, and
- * after an error all the rest, which never begin. Searches wait until all slots are idle.
+ * A request is done when n_ended == n. n_started counts the answers that got a slot; an error
+ * counts the others as started and ended, since they never begin. A search waits until all slots
+ * are idle.
  */
 
-/* While slots are free and more input may come, this often it is looked for. */
+/* While slots are free and more input may come, input is polled this often. */
 enum { STEPS_BETWEEN_LOOKS = 8 };
 
-/* One request on its way through. */
+/* One request in the queue. */
 struct pending {
     struct pending *next;
     struct generate_request request;
@@ -36,7 +37,7 @@ struct pending {
     struct answer *answers; /* [n] */
     int n, n_started, n_ended;
     int rc;
-    char *sentence; /* of rc */
+    char *sentence; /* the message of rc */
 };
 
 struct scheduler {
@@ -48,8 +49,8 @@ struct scheduler {
     struct slots *slots; /* [n_slots]; NULL: all were searches so far */
     int n_slots;
     struct pending *first, **last; /* in order of input; the first is the next to deliver */
-    struct pending *waiting;       /* the first that has not begun all its texts */
-    int64_t n_draws;               /* given out: one an answer, one a request that has none */
+    struct pending *waiting;       /* the first that has not begun all its answers */
+    int64_t n_draws;               /* one for each answer, and for each request without any */
     bool at_end;
     int input_rc; /* how the input ended */
     char *input_sentence;
@@ -69,7 +70,7 @@ static void free_pending(struct pending *j)
     mem_free(j);
 }
 
-/* The error stays with the request; texts of it that have begun come to their end. */
+/* Record the error in the request. Its answers that have begun run to their end. */
 static void fail_request(struct pending *j, int rc)
 {
     mem_free(j->sentence);
@@ -88,7 +89,7 @@ static int encode_prompt(const struct scheduler *b, struct pending *j)
     return ids_add(&j->prompt.ids, r->ids, r->n_ids);
 }
 
-/* Everything that can be wrong with a request shows here. */
+/* Check and encode a request: everything that can be wrong with it is found here. */
 static int prepare_request(struct scheduler *b, struct pending *j)
 {
     const struct generate_request *r = &j->request;
@@ -118,7 +119,7 @@ static void end_input(struct scheduler *b, int rc)
         b->input_sentence = mem_strdup(err_text());
 }
 
-/* One request more at the end of the queue, if there is one now. */
+/* Append the next request to the queue, if there is one now. */
 static int take_request(struct scheduler *b, bool wait)
 {
     struct pending *j = mem_alloc(sizeof *j);
@@ -155,7 +156,7 @@ static void count_request(struct scheduler_stats *stats, const struct pending *j
     }
 }
 
-/* What is done, up to the first that is not. */
+/* Deliver requests from the front of the queue, up to the first that is not done. */
 static int deliver_requests(struct scheduler *b)
 {
     while (b->first != NULL && b->first->n_ended == b->first->n) {
@@ -178,8 +179,8 @@ static int deliver_requests(struct scheduler *b)
     return 0;
 }
 
-/* The prompt becomes the text of a sequence, which reads what is new of it; on Ctrl-C meanwhile
- * the sequence has the text it had, and the answers say that theirs was not read. */
+/* Make the prompt the text of a sequence. On Ctrl-C the sequence keeps the text it had, and the
+ * answers are marked unread. */
 static int read_prompt(const struct scheduler *b, struct pending *j, struct sequence *s)
 {
     const struct ids *text = &j->prompt.ids;
@@ -198,7 +199,7 @@ static int read_prompt(const struct scheduler *b, struct pending *j, struct sequ
     return rc;
 }
 
-/* All answers of a request have come to their end at once; an interrupt is the run's too. */
+/* End all answers of a request at once. Returns an interrupt, which also ends the run. */
 static int end_request(struct pending *j, int rc)
 {
     j->n_started = j->n_ended = j->n;
@@ -207,11 +208,11 @@ static int end_request(struct pending *j, int rc)
     return rc == ERR_INTERRUPTED ? rc : 0;
 }
 
-/* Beams and candidates want the engine for themselves: all slots are idle. */
+/* A search uses the engine alone: all slots are idle. */
 static int run_search(struct scheduler *b, struct pending *j)
 {
     struct sequence own = {0}, *sequence = j->request.sequence;
-    struct engine larger = {0}; /* for a request of more texts than the engine holds */
+    struct engine larger = {0}; /* for a request with more texts than the engine holds */
     struct sampler_config sampler = *j->sampler;
     const int n = generate_texts(j->generate, j->sampler);
     int rc = 0;
@@ -251,7 +252,7 @@ static int make_slots(struct scheduler *b)
                : slots_new(&b->slots, b->engine, b->n_slots, b->generate, b->sampler, &b->listener);
 }
 
-/* One more answer of a request, into a free slot. */
+/* Start the next answer of a request in a free slot. */
 static int start_sample(struct scheduler *b, struct pending *j)
 {
     struct sequence *read = j->request.sequence;
@@ -261,7 +262,7 @@ static int start_sample(struct scheduler *b, struct pending *j)
         return rc;
     if (read != NULL && first && (rc = read_prompt(b, j, read)) != 0)
         return end_request(j, rc);
-    /* Once the sequence has gone on with the first answer, the prompt is shared from a slot. */
+    /* Once the first answer has extended the sequence, the prompt is shared from a slot. */
     if (read != NULL && read->n_logits != j->prompt.ids.n)
         read = NULL;
     struct sample sample = {.ids = j->prompt.ids.data,
@@ -283,7 +284,7 @@ static int start_sample(struct scheduler *b, struct pending *j)
     return 0;
 }
 
-/* Texts into the free slots, as long as there are any of both. */
+/* Start answers while there are free slots and requests. */
 static int fill_slots(struct scheduler *b)
 {
     int rc = 0;
@@ -310,7 +311,7 @@ static int fill_slots(struct scheduler *b)
     return rc;
 }
 
-/* What has not begun will not; the rest has ended already. */
+/* End the answers that have not begun; the others have ended already. */
 static void abandon_requests(struct scheduler *b)
 {
     err_set(ERR_INTERRUPTED, "interrupted");

@@ -9,21 +9,28 @@
 #include <string.h>
 
 /*
- * A passage is read into a kv_seq, no sequence: its ids are the caller's, and the logits wanted are
- * those of many positions. Rows of one pass are given out SCORE_ROWS at a time before the next.
+ * Each pass reads the next ids of several passages, as many as fit, and leaves the hidden states of
+ * their targets; scorer_next makes logits of SCORE_ROWS of these at a time:
+ *
+ *     pass     | passage 3 | passage 4  | passage 5, first part |     read_pass
+ *     targets  |  x x x x  |   x x x x x|           x x x x x x |     rows [n_rows]
+ *     calls    |-------- SCORE_ROWS --------|---- rest ---------|     scorer_next
+ *
+ * A passage is read into a kv_seq, not a sequence: its ids are the caller's, and logits of many
+ * positions are wanted.
  */
 
 struct scorer {
     struct engine *engine;
     const struct passage *list; /* [n], borrowed */
     size_t n;
-    uint64_t done, total;   /* ids read so far, and in all; none twice that are shared */
-    struct kv_seq *seqs;    /* [n_seqs]; owned; a passage has number passage % n_seqs */
-    int n_seqs;             /* passages side by side */
-    size_t passage, at;     /* the next to read: its place, and how many of its ids were */
-    struct score_row *rows; /* [FORWARD_MAX_ROWS], targets of the pass under way */
-    int n_rows, row;        /* how many, and those given out */
-    int n_given;            /* of them by the last scorer_next */
+    uint64_t done, total;   /* ids read so far, and in all; shared ones count once */
+    struct kv_seq *seqs;    /* [n_seqs]; owned; a passage uses seqs[passage % n_seqs] */
+    int n_seqs;             /* passages in one pass, at most */
+    size_t passage, at;     /* the next to read, and how many of its ids are read */
+    struct score_row *rows; /* [FORWARD_MAX_ROWS], targets of the last pass */
+    int n_rows, row;        /* how many, and how many of them were returned */
+    int n_given;            /* by the last scorer_next */
     float *logits;          /* [SCORE_ROWS,V] */
     size_t logits_bytes;
 };
@@ -111,14 +118,14 @@ static struct kv_seq *passage_seq(const struct scorer *s, size_t passage)
     return &s->seqs[passage % (size_t)s->n_seqs];
 }
 
-/* What passage i shares with the one before it is in the cache: not while the pass that reads it
- * is only being put together. */
+/* Whether what passage i shares with the one before is in the cache, rather than in the pass that
+ * is being put together. */
 static bool can_begin_passage(const struct scorer *s, size_t i)
 {
     return i == 0 || (size_t)passage_seq(s, i - 1)->n >= s->list[i].shared;
 }
 
-/* The place of a passage, made free of what was there; its first ids are already read. */
+/* Clear the kv_seq of a passage, except for the ids it shares, and reserve its pages. */
 static int begin_passage(struct scorer *s, size_t i)
 {
     const struct passage *p = &s->list[i];
@@ -130,8 +137,8 @@ static int begin_passage(struct scorer *s, size_t i)
     return kv_seq_reserve(seq, &s->engine->cache, (int)(p->n - 1 - p->shared));
 }
 
-/* The next ids of passage i, as many as fit into the pass, and the targets they have; how
- * many ids, or a code. */
+/* Append the next ids of passage i to the pass, as many as fit, and their targets to the rows.
+ * Returns how many ids, or an error code. */
 static int add_passage(struct scorer *s, size_t i, size_t at)
 {
     const struct passage *p = &s->list[i];
@@ -148,7 +155,7 @@ static int add_passage(struct scorer *s, size_t i, size_t at)
     return (int)n;
 }
 
-/* Read as much as fits into one pass: the hidden states of its targets are there then. */
+/* Run one pass over as many passages as fit. */
 static int read_pass(struct scorer *s)
 {
     struct engine *e = s->engine;

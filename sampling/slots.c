@@ -11,30 +11,38 @@
 #include <string.h>
 
 /*
- * A slot goes idle -> busy and unread (slots_start) -> busy and live (its text is read, its logits
- * wait) -> ended -> idle, or unread once more when a full context slides. The keys and values of an
- * idle slot stay until its next text, for others to share. Between runs of the loop the caller
- * alone looks at decode and sequences.
+ * The states of a slot:
+ *
+ *     idle     !busy              its sequence keeps the last text's pages, for others to share
+ *       slots_start
+ *     unread   busy, unread       its text is in the sequence, not all of it in the cache
+ *       begin_decoding, once the text is read
+ *     live     busy, decode live  the device loop draws tokens
+ *       an event with `ended`
+ *     ended    busy, ended        slide_text, if a full context slides: unread again
+ *       end_text
+ *     idle
+ *
+ * The device loop owns `decode` and the sequences while it runs, the caller between its runs.
  */
 
-/* Below so many ids a common beginning is not worth a pass of its own: reading them
- * twice in one pass costs less than the weights once more. */
+/* A shorter common beginning is not worth a pass of its own: reading so few ids twice in one pass
+ * costs less than reading the weights once more. */
 enum { WORTH_A_PASS = 16 };
 
-/* What the caller keeps of one. Its sequence keeps what was read after the end, so that later
- * texts can share it. */
+/* The caller's side of a slot. */
 struct slot {
     struct decode_slot *decode; /* the loop's side of it; its sequence is own or sample.read */
     struct sample sample;
     bool busy, unread, ended;
     enum finish finish;
-    int rc;              /* why it could not go on: the text of finish error */
+    int rc;              /* the error behind FINISH_ERROR */
     struct sequence own; /* made when first needed */
     struct sampler *sampler;
     struct speller speller;
-    bool kept; /* sampler and speller are those of the slots' own settings */
+    bool kept; /* sampler and speller have the slots' own settings */
     size_t logprobs_cap;
-    double since_s; /* decoding began */
+    double since_s; /* when reading, then decoding, began */
 };
 
 struct slots {
@@ -45,9 +53,9 @@ struct slots {
     struct device_loop *loop;
     struct slot *list; /* [n] */
     struct engine_feed *feeds;
-    int *fed; /* [n] the slots of feeds */
+    int *fed; /* [n] the slots of the feeds */
     int n, n_busy;
-    int failed; /* code of a token event that could not be taken */
+    int failed; /* the error of a token event that could not be recorded */
     struct slots_times times;
 };
 
@@ -138,8 +146,8 @@ static int make_tools(struct slot *slot, const struct sample *sample, const stru
                                  m->tokenizer, &decode->stop_tokens);
 }
 
-/* The sampler and speller for a sample: those of the last one where both go by the slots'
- * own settings, which do not change. */
+/* The sampler and speller for a sample. Those with the slots' own settings, which do not change,
+ * are reused. */
 static int prepare_tools(struct slots *s, struct slot *slot, const struct sample *sample)
 {
     bool own = sample->sampler == s->sampler && sample->generate == s->generate;
@@ -156,8 +164,8 @@ static int prepare_tools(struct slots *s, struct slot *slot, const struct sample
     return 0;
 }
 
-/* The sequence of a sample: that which has read the prompt, or the slot's own, which shares the
- * pages of that one or of the slot's text before. */
+/* The sequence of a sample: the one that has read the prompt, or the slot's own, sharing pages with
+ * that one or with the slot's previous text. */
 static int prepare_sequence(struct slots *s, struct slot *slot, const struct sample *sample)
 {
     struct sequence *before = slot->decode->seq;
@@ -208,7 +216,7 @@ static struct sequence *slot_sequence(const struct slots *s, int k)
     return s->list[k].decode->seq;
 }
 
-/* Share the pages of the longest common beginning any slot has in the cache. */
+/* Share the pages of the longest common beginning that any slot has in the cache. */
 static void share_beginning(struct slots *s, int k)
 {
     struct sequence *mine = slot_sequence(s, k);
@@ -226,8 +234,7 @@ static void share_beginning(struct slots *s, int k)
         sequence_begin(mine, slot_sequence(s, donor), mine->ids.data, mine->ids.n);
 }
 
-/* Whether a text that is about to be read has enough in common with this one that it
- * should wait for it. */
+/* Whether this text should wait for one of the feeds, with which it has enough in common. */
 static bool slot_should_wait(const struct slots *s, int k, int n_feeds)
 {
     const struct sequence *mine = slot_sequence(s, k);
@@ -242,7 +249,7 @@ static bool slot_should_wait(const struct slots *s, int k, int n_feeds)
     return false;
 }
 
-/* The slot's text has been read, and these are its logits. */
+/* Make a slot live, whose text has been read with these logits after it. */
 static void begin_decoding(struct slots *s, int k, float *logits)
 {
     struct slot *slot = &s->list[k];
@@ -250,12 +257,12 @@ static void begin_decoding(struct slots *s, int k, float *logits)
     decode->logits = logits;
     if (slot->sample.held_space && decode->n_new == 0)
         prompt_mask_logits(s->engine->model, decode->logits);
-    decode->seq->n_logits = 0; /* the loop's go to the engine's rows */
+    decode->seq->n_logits = 0; /* the loop's logits are in the engine's rows */
     decode->live = decode->ready = true;
     slot->unread = false;
 }
 
-/* Texts whose sequence has read them before. */
+/* Begin decoding the texts that need no reading. */
 static void start_read_slots(struct slots *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -265,7 +272,7 @@ static void start_read_slots(struct slots *s)
     }
 }
 
-/* The slots that can be read now into feeds; how many. */
+/* Put the texts that can be read now into the feeds. Returns how many. */
 static int choose_feeds(struct slots *s)
 {
     int n = 0;
@@ -349,8 +356,8 @@ static void take_event(void *user, const struct token_event *event)
     slot->rc = event->rc;
 }
 
-/* The newest half of a full context goes on as a text of its own: positions are
- * learned, so cached keys cannot be moved. */
+/* Continue from the newest half of a full context, as a new text: position embeddings are part of
+ * the keys, so cached keys cannot move. */
 static void slide_text(struct slots *s, struct slot *slot)
 {
     struct sequence *seq = slot->decode->seq;
@@ -376,13 +383,13 @@ static int end_text(struct slots *s, struct slot *slot)
     int rc = listener_add_text(s->listener, a, slot->sample.number, bytes,
                                stream_finish(&slot->speller.stream, bytes));
     if (rc == 0 && slot->rc != 0)
-        kvcache_full(&s->engine->cache); /* the sentence of the loop's thread, in the caller's */
+        kvcache_full(&s->engine->cache); /* err_text is per thread: set it in the caller's */
     if (rc == 0)
         slot->sample.ended(slot->sample.owner, slot->rc);
     return rc;
 }
 
-/* End, or slide, the texts that have come to their end; how many ended. */
+/* End or slide the texts that have ended; *n_ended counts the former. */
 static int end_texts(struct slots *s, int *n_ended)
 {
     *n_ended = 0;
@@ -402,7 +409,7 @@ static int end_texts(struct slots *s, int *n_ended)
     return 0;
 }
 
-/* End all that is being written, as interrupted. */
+/* End all busy slots as interrupted. Returns ERR_INTERRUPTED, or an error on the way. */
 static int interrupt_texts(struct slots *s)
 {
     int n_ended, rc;

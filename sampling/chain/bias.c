@@ -19,7 +19,7 @@ static int refuse_bias(const char *text, const char *expected)
     return ERR_RANGE;
 }
 
-/* One "id:bias" at *text; *text moves behind it. */
+/* Parse one "id:bias" and move *text behind it. */
 static int parse_bias(struct bias *b, const char **text, int n_vocab)
 {
     char *end, *colon;
@@ -30,7 +30,7 @@ static int parse_bias(struct bias *b, const char **text, int n_vocab)
     if (*colon != ':' || end == colon + 1 || (end += strspn(end, " \t"), *end && *end != ','))
         return refuse_bias(*text, "id:bias");
     if (errno == ERANGE && !isfinite(bias))
-        bias = NAN; /* a number beyond float is no wish for a ban */
+        bias = NAN; /* overflow is an error, not a ban */
     if (id < 0 || id >= n_vocab)
         return err_set(ERR_RANGE, "logit_bias: id %lld, expected 0 to %d", id, n_vocab - 1);
     if (!(bias <= FLT_MAX))

@@ -1,6 +1,6 @@
 #ifndef PRATTLE_SAMPLING_CHAIN_BIAS_H
 #define PRATTLE_SAMPLING_CHAIN_BIAS_H
-/* What is added to the logits of some tokens (OpenAI's logit_bias). */
+/* Numbers added to the logits of some tokens (OpenAI's logit_bias). */
 #include "model/config.h"
 
 #include <stddef.h>
@@ -13,8 +13,8 @@ struct biases {
     size_t n;
 };
 
-/* "id:bias,id:bias", blanks allowed; NULL and "" give none. ERR_RANGE: not of that
- * form, an id outside 0..n_vocab-1, a bias that is NaN or +inf; out is then empty. */
+/* Parse "id:bias,id:bias", spaces allowed; NULL and "" give none. ERR_RANGE: another form, an id
+ * outside 0..n_vocab-1, a bias that is NaN or +inf; out is then empty. */
 int biases_parse(struct biases *out, const char *text, int n_vocab);
 void biases_release(struct biases *b);
 void biases_apply(const struct biases *b, float *logit);

@@ -6,8 +6,23 @@
 #include <math.h>
 #include <string.h>
 
+/*
+ * Cutting the list to its best entries, without sorting it:
+ *
+ *   1. narrow    by count: only keys above the k-th highest block maximum (best_key_bound);
+ *                by weight: only a range of keys guessed from a sample (guess_range) or found by
+ *                halving (halve_range)
+ *   2. bucket    distribute these keys over BUCKETS from high to low, go into the bucket in which
+ * the target is reached, and again, until FEW are left or all are equal (find_cut)
+ *   3. walk      sort the few and add up until the target is reached (walk_places)
+ *
+ * A guess that turns out wrong (the cut is not within the range) is replaced by halving. Equal keys
+ * are never separated before step 3, where the lowest ids stay. Sums over the list run in lanes, in
+ * the list's order, so a result depends on the candidates alone.
+ */
+
 enum { BUCKETS = 2048, FEW = 48, BLOCK = 64, LANES = 8, HALVINGS = 8, MANY = 8192 };
-/* A sample has RUN places of every SPACING. */
+/* A sample has RUN adjacent places out of every SPACING. */
 enum { RUN = 16, SPACING = 256 };
 
 void candidates_carve(struct candidates *c, struct arena *a, int n_vocab)
@@ -48,7 +63,7 @@ const float *candidates_logits(struct candidates *c)
     return c->key;
 }
 
-/* In lanes, so that the additions do not wait for each other. */
+/* In lanes, so that the additions are independent. */
 static double sum_weights(const float *x, int n)
 {
     double lane[LANES] = {0};
@@ -76,7 +91,7 @@ bool candidates_weigh(struct candidates *c)
     return true;
 }
 
-/* The list becomes its places index[0..n-1]. */
+/* Keep the places index[0..n-1] of the list, and their weights. */
 static void take_places(struct candidates *c, int n)
 {
     if (c->all) {
@@ -118,7 +133,7 @@ void candidates_keep(struct candidates *c, const float *key, float least)
     keep_cut(c, key, &(struct cut){.key = least});
 }
 
-/* Few places: in order of key, then of place. */
+/* Sort few places by descending key; equal keys stay in order of place. */
 static void sort_places(int32_t *index, int n, const float *key)
 {
     for (int i = 1; i < n; i++) {
@@ -154,11 +169,9 @@ static int key_bucket(float key, float high, double scale)
 }
 
 /*
- * The cut among the places index[0..n-1], n >= 1, ascending: keys go into buckets from
- * high to low, the one where the weights reach the target is looked at again, until
- * few are left or all are equal. Equal keys never part. low and high may be loose at
- * first; after that they are exact, and each round leaves at least one key out.
- * above is the weight of the keys over all of these.
+ * The cut among the places index[0..n-1], n >= 1, ascending. low and high bound the keys, loosely
+ * at first; from the second round on they are exact, so that each round excludes at least one key.
+ * above is the weight of all keys higher than these.
  */
 static struct cut find_cut(int32_t *index, int n, const float *key, const float *weight,
                            double above, double target, float low, float high)
@@ -173,7 +186,7 @@ static struct cut find_cut(int32_t *index, int n, const float *key, const float 
         for (int b = 0; b < BUCKETS && above < target; b++) {
             if (mass[b] == 0)
                 continue;
-            /* Where rounding keeps the sum below the target, it is the last one. */
+            /* If rounding keeps the sum below the target, this ends with the last bucket. */
             bucket = b;
             before = above;
             above += mass[b];
@@ -223,7 +236,7 @@ struct range {
     double above;
 };
 
-/* Halve a range some times, which is only adding up. top is the highest key. */
+/* Halve a range HALVINGS times by sums alone. top is the highest key. */
 static struct range halve_range(const struct sampling_kernels *k, const struct keys *of,
                                 struct range r, float top, double target)
 {
@@ -241,9 +254,8 @@ static struct range halve_range(const struct sampling_kernels *k, const struct k
 }
 
 /*
- * Narrow the range from its low on by a sample: what lies below the cut has its share
- * there, and the cut is taken to leave a fifth less to a fifth more of it. False if not
- * many keys are in the range anyway.
+ * Narrow the range by a sample: it is taken to hold its share of the weight below the cut, give or
+ * take a fifth. False if few keys are in the range anyway.
  */
 static bool guess_range(struct candidates *c, const struct keys *of, struct range *r, float top,
                         double target)
@@ -279,8 +291,8 @@ static bool find_cut_within(struct candidates *c, struct cut *cut, const struct 
     return n > 0;
 }
 
-/* Where many places weigh about the same, buckets of all are slow: the range is made
- * narrower first, by a guess or, where that fails, by halving. */
+/* Bucketing all of many places of similar weight is slow: narrow the range first, by a guess or, if
+ * that fails, by halving. */
 static struct cut find_cut_by_weight(struct candidates *c, const struct keys *of, double target,
                                      float floor, float top)
 {
@@ -365,7 +377,7 @@ int candidates_draw(const struct candidates *c, double u)
         if (sum > target)
             return i;
     }
-    /* Rounding kept the sum below the target: the last that weighs anything. */
+    /* Rounding kept the sum below the target: take the last entry with any weight. */
     do
         i--;
     while (i > 0 && c->weight[i] == 0);

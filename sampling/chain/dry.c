@@ -11,7 +11,8 @@
 
 enum { BREAKS = 1, BEGINS = 2 };
 
-/* The token's end is the word's beginning, `head` bytes of it: its rest as tokens. */
+/* The token ends with the word's first `head` bytes: add the token and the word's rest, as tokens,
+ * to the tails. */
 static int add_tail(struct dry *d, const struct tokenizer *t, token_id id, const struct word *w,
                     size_t head)
 {
@@ -23,7 +24,7 @@ static int add_tail(struct dry *d, const struct tokenizer *t, token_id id, const
         d->breaks[id] |= BEGINS;
         rc = phrases_add(&d->tails, ids.data, ids.n);
     } else if (rc == ERR_RANGE) {
-        rc = 0; /* what the vocabulary cannot say breaks nothing */
+        rc = 0; /* a word that the vocabulary cannot spell never occurs */
     }
     ids_release(&ids);
     return rc;
@@ -32,15 +33,15 @@ static int add_tail(struct dry *d, const struct tokenizer *t, token_id id, const
 static int find_breaker(struct dry *d, const struct tokenizer *t, token_id id, const struct word *w)
 {
     size_t n;
-    const char *piece = tokenizer_bytes(t, id, &n);
-    if (!piece || !n)
+    const char *token = tokenizer_bytes(t, id, &n);
+    if (!token || !n)
         return 0;
-    if (memmem(piece, n, w->bytes, w->n)) {
+    if (memmem(token, n, w->bytes, w->n)) {
         d->breaks[id] |= BREAKS;
         return 0;
     }
     for (size_t head = n < w->n ? n : w->n - 1; head > 0; head--)
-        if (memcmp(piece + n - head, w->bytes, head) == 0) {
+        if (memcmp(token + n - head, w->bytes, head) == 0) {
             int rc = add_tail(d, t, id, w, head);
             if (rc)
                 return rc;
@@ -69,7 +70,7 @@ void dry_release(struct dry *d)
     phrases_release(&d->tails);
 }
 
-/* Tokens of the text's end that lie behind its last breaker. */
+/* How many tokens follow the text's last breaker. */
 static size_t match_limit(const struct dry *d, const token_id *text, size_t n)
 {
     for (size_t behind = 0; behind < n; behind++) {
@@ -119,7 +120,7 @@ void dry_apply(struct dry *d, float *logit, const token_id *text, size_t n)
     if (n < 2 || most < allowed)
         return;
     find_matches(d->match, text, (int)n);
-    /* count: one more than the longest repetition the token would go on. */
+    /* count: one more than the longest repetition that the token would continue; 0: none. */
     for (int k = 1; k < (int)n; k++) {
         int m = d->match[k] < most ? d->match[k] : most;
         token_id next = text[n - (size_t)k];

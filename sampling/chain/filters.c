@@ -19,7 +19,7 @@ void filter_temperature(struct candidates *c, float t)
         return;
     float shift = t < 1 && fabsf(high) > FLT_MAX * t ? high : 0;
     candidates_changed(c);
-    /* Rounding keeps the order, so the greatest stays it. */
+    /* Rounding keeps the order, so the greatest logit stays the greatest. */
     c->high = (high - shift) / t;
     c->measured = true;
     if (c->all && shift == 0) {
@@ -32,7 +32,7 @@ void filter_temperature(struct candidates *c, float t)
     }
 }
 
-/* Of the weighed candidates, in nats; *n_alive counts those not at -inf. */
+/* The entropy of the weighed candidates in nats; *n_alive counts logits above -inf. */
 static double candidates_entropy(const struct candidates *c, const float *logit, int *n_alive)
 {
     double sum = 0;
@@ -72,7 +72,8 @@ void filter_top_p(struct candidates *c, float p)
 {
     if (p >= 1 || !candidates_weigh(c))
         return;
-    /* All that are less likely than half of (1 - p) / n weigh less than 1 - p together. */
+    /* Tokens less likely than half of (1 - p) / n weigh less than 1 - p together, and are all cut.
+     */
     double least = 0.5 * (1 - (double)p) * c->sum / c->n;
     candidates_keep_best(c, candidates_logits(c), c->weight, (double)p * c->sum,
                          (float)((double)c->max + log(least)));

@@ -2,15 +2,15 @@
 #define PRATTLE_SAMPLING_CHAIN_MIROSTAT_H
 /*
  * Mirostat 1 and 2 (Basu et al., "Mirostat: A Neural Text Decoding Algorithm that
- * Directly Controls Perplexity", 2020), as llama.cpp has them: the distribution is cut
- * so that the surprise of what is drawn, in bits, stays near tau.
+ * Directly Controls Perplexity", 2020), as in llama.cpp: the distribution is cut so that the
+ * surprise of the tokens drawn, in bits, stays near tau.
  */
 #include "sampling/chain/candidates.h"
 
 struct mirostat {
     int version;    /* 1 or 2 */
-    float tau, eta; /* target surprise in bits, rate of learning */
-    float mu;       /* the state: the most surprise allowed */
+    float tau, eta; /* target surprise in bits, learning rate */
+    float mu;       /* the state: the greatest surprise allowed, in bits */
 };
 
 void mirostat_reset(struct mirostat *m); /* mu = 2 tau */
@@ -20,7 +20,7 @@ void mirostat_reset(struct mirostat *m); /* mu = 2 tau */
  * At least one stays.
  */
 void mirostat_cut(const struct mirostat *m, struct candidates *c);
-/* After the draw: p is what the drawn token's probability was among those that stayed. */
+/* Update mu after a draw; p is the drawn token's probability among the candidates that stayed. */
 void mirostat_update(struct mirostat *m, double p);
 
 #endif

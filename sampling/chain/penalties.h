@@ -1,9 +1,8 @@
 #ifndef PRATTLE_SAMPLING_CHAIN_PENALTIES_H
 #define PRATTLE_SAMPLING_CHAIN_PENALTIES_H
 /*
- * Stages that change logits [V] because of the text so far: text [n], the prompt
- * included, newest last. They keep nothing from call to call, so a text may be taken
- * back or exchanged at any time.
+ * Stages that change logits [V] by the text so far: text [n], the prompt included, newest last.
+ * They have no state, so the text may be cut or exchanged between calls.
  */
 #include "model/config.h"
 
@@ -19,8 +18,8 @@
 void penalize_repetition(float *logit, int *count, const token_id *text, size_t n, float repetition,
                          float frequency, float presence);
 
-/* No n-gram of the text occurs again (Paulus et al., 2017; transformers'
- * NoRepeatNGram): what would complete one is banned. */
+/* Ban the tokens that would complete an n-gram of the text once more (Paulus et al., 2017;
+ * transformers' NoRepeatNGram). */
 void ban_ngrams(float *logit, const token_id *text, size_t n_text, int n);
 
 /* Sequences of tokens. */
@@ -32,10 +31,9 @@ struct phrases {
     size_t n, cap;
 };
 void phrases_release(struct phrases *p);
-/* Copies ids; a phrase that is there already is not added again. */
+/* Add a copy of ids [n], n >= 1, unless it is in the list. ERR_NOMEM. */
 int phrases_add(struct phrases *p, const token_id *ids, size_t n);
-/* The last token of each phrase whose others end the text is banned (transformers'
- * NoBadWords). */
+/* Ban the last token of each phrase whose other tokens end the text (transformers' NoBadWords). */
 void ban_phrases(float *logit, const struct phrases *bad, const token_id *text, size_t n);
 
 #endif

@@ -18,6 +18,23 @@
 #include <math.h>
 #include <string.h>
 
+/*
+ * One draw:
+ *
+ *     logits [V]
+ *       candidates_start      all tokens are candidates, with these logits
+ *       stages in order       adjust_logits: change logits by token (bias, penalties, DRY, bans)
+ *                             run_filter:    scale logits or shorten the list
+ *       candidates_weigh      weights exp(logit - max) and their sum
+ *       candidates_draw(u)    the candidate at which the running sum of weights passes u
+ *
+ * `chain` has only the stages whose settings have an effect (is_stage_on). Temperature 0 takes the
+ * highest logit instead of drawing; so does a list that the stages left empty, of the raw logits.
+ * Of the random words at (seed, draw, position) the first two make u and the third decides XTC. The
+ * only state that a draw leaves behind is Mirostat's mu. Struct and scratch are one allocation;
+ * sampler_use exchanges the scratch.
+ */
+
 struct sampler {
     struct sampler_config config; /* its strings are not used after sampler_new */
     struct chain chain;           /* the stages that do something, in order */
@@ -83,7 +100,7 @@ static bool is_stage_on(const struct sampler *s, enum stage stage)
     return false;
 }
 
-/* What the model has no logits for cannot come. */
+/* A phrase with a token for which the model has no logits cannot occur. */
 static int add_phrase(struct sampler *s, const struct ids *ids)
 {
     for (size_t i = 0; i < ids->n; i++)
@@ -215,7 +232,7 @@ void sampler_want_logprobs(struct sampler *s, bool on)
 
 /* ---- the stages ---- */
 
-/* The newest tokens a window lets be seen, never more than fit the context. */
+/* The newest tokens within a window (-1: no limit), at most n_ctx. */
 static const token_id *newest_tokens(const struct sampler *s, const struct text_position *at,
                                      int window, size_t *n)
 {
@@ -264,7 +281,7 @@ static uint64_t draw_position(const struct sampler *s, int n_new)
     return (uint64_t)s->config.position + (uint64_t)n_new;
 }
 
-/* XTC's random draw: the half of the draw's random words that the draw itself leaves. */
+/* XTC's random number, from the words that the draw itself does not use. */
 static double random_draw(const struct sampler *s, const struct text_position *at)
 {
     uint32_t w[4];

@@ -1,18 +1,17 @@
 #ifndef PRATTLE_SAMPLING_CHAIN_SAMPLER_H
 #define PRATTLE_SAMPLING_CHAIN_SAMPLER_H
 /*
- * Logits -> token: a chain of stages whose order is a setting. Each stage is pure (it
- * looks at the candidates, its own settings and the text) and lives with its kin in
- * filters.c, penalties.c or mirostat.c, whose headers say where its definition comes
- * from. The default order is that of transformers 4.46: what changes logits, then what
- * shapes and cuts the distribution:
+ * Logits -> token: a chain of stages whose order is a setting. Each stage depends only on the
+ * candidates, its settings and the text, and is defined in filters.h, penalties.h, dry.h or
+ * mirostat.h, with its source. The default order is that of transformers 4.46: first the stages
+ * that change logits, then those that shape and cut the distribution:
  *
  *   logit_bias penalties dry no_repeat_ngram bad_words min_new_tokens
  *   temperature top_k top_p min_p typical_p top_n_sigma xtc topk_uniform mirostat
  *
- * A stage left out of the sampler is off, whatever its setting. With temperature 0 the
- * first row applies and then the most likely token is taken, ties to the lowest id.
- * With mirostat on, the other stages that cut (top_k ... topk_uniform) are not used.
+ * A stage that is not in the order is off, whatever its setting. With temperature 0 the first row
+ * applies and then the most likely token is taken, of equal ones the lowest id. With mirostat on,
+ * the other stages that cut (top_k ... topk_uniform) are off.
  *
  * To add a filter: its function in filters.c and filters.h; a stage in stages.h, in its place in
  * SAMPLER_CHAIN there (a stage that is not in it is off by default) and its name in stages.c; its
@@ -47,41 +46,39 @@ struct tokenizer;
 struct sampler;
 
 /*
- * Checks the config, parses chain, biases and words once; n_vocab logits; texts up to
- * n_ctx tokens. tokenizer may be NULL (then bad_words is refused, and DRY has no
- * breakers). stop: the tokens that end a text, NULL if none does.
+ * A sampler for n_vocab logits and texts of up to n_ctx tokens. Checks and parses c once; c's
+ * strings are not needed afterwards. t NULL: bad_words is ERR_UNSUPPORTED, and DRY has no breakers.
+ * stop: the tokens that end a text, NULL if none. ERR_RANGE names the setting; ERR_NOMEM.
  */
 int sampler_new(struct sampler **out, const struct sampler_config *c, int n_vocab, int n_ctx,
                 const struct tokenizer *t, const struct stop_tokens *stop);
 void sampler_free(struct sampler *s);
-/* Back to the state before the first draw, for draw number `draw` (mirostat's mu). */
+/* Return to the state before the first token of draw number `draw` (Mirostat's mu). */
 void sampler_reset(struct sampler *s, int64_t draw);
 
-/* What was drawn, for :why and log-probabilities. */
 struct sampled {
     token_id id;
     float logprob;       /* under the model: log softmax of the raw logits; NaN if not asked */
     float chain_logprob; /* under the sampler it was drawn from */
 };
 /*
- * Draw the next token. logits [V] are not changed; a NaN counts as -inf. text: all ids
- * so far, of which the last n_new were generated; the draw's position is position + n_new. Called
- * by one thread. If everything was filtered away, the most likely token of the raw
- * logits is taken.
+ * Draw the next token. logits [V] are not changed; a NaN counts as -inf. text [n_text]: all ids so
+ * far, of which the last n_new were generated; the draw's position is position + n_new. If every
+ * token was filtered out, the most likely one by the raw logits is taken. Called by one thread.
  */
 struct sampled sampler_pick(struct sampler *s, const float *logits, const token_id *text,
                             size_t n_text, int n_new);
 /*
- * Scratch for draws, zeroed, aligned to 64, to be used instead of the sampler's own from now
- * on. Samplers that never draw at the same time may use one: it stays in the cache.
+ * Use this scratch, zeroed and aligned to 64, from now on instead of the sampler's own. Samplers
+ * that never draw at the same time may share one, which then stays in the processor's cache.
  */
 size_t sampler_scratch_bytes(int n_vocab, int n_ctx);
 void sampler_use(struct sampler *s, void *scratch);
 /*
- * What :why shows: the most likely tokens, under the sampler and then, where it leaves
- * fewer than max, under the model; with the raw rank (from 1) and probability of each.
- * Returns how many. Changes nothing: to replay an answer, reset, and at each position
- * explain, then pick (which moves mirostat on).
+ * What :why shows: the max most likely tokens under the sampler, followed, where it leaves fewer,
+ * by the most likely under the model; each with its rank (from 1) and probability under the model.
+ * *chosen_out is the same for the token `chosen`. Returns how many. Leaves Mirostat's state: to
+ * replay an answer, call sampler_reset, and at each position sampler_explain, then sampler_pick.
  */
 struct alternative {
     token_id id;
@@ -91,12 +88,12 @@ struct alternative {
 int sampler_explain(struct sampler *s, const float *logits, const token_id *text, size_t n_text,
                     int n_new, token_id chosen, struct alternative *chosen_out,
                     struct alternative *out, int max);
-/* Ask sampler_pick for logprob (a pass over V). */
+/* Whether sampler_pick fills logprob, which takes a pass over V. */
 void sampler_want_logprobs(struct sampler *s, bool on);
 
 /*
- * For searches: apply the stages that change logits, in the sampler's order and in place,
- * to scores [V] (logits or log-probabilities) of what may follow text.
+ * For searches: apply the stages that change logits, in the sampler's order, in place to scores [V]
+ * (logits or log-probabilities) of the token after text.
  */
 void sampler_adjust(struct sampler *s, float *scores, const token_id *text, size_t n_text,
                     int n_new);

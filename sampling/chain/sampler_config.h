@@ -21,8 +21,8 @@ struct sampler_config {
     int mirostat; /* 0 = off, 1, 2: the version */
     float mirostat_tau, mirostat_eta;
     float repetition_penalty, frequency_penalty, presence_penalty; /* 1, 0, 0 = off */
-    int penalty_window;             /* newest ids looked at, the prompt's too; 0 = off, -1 = all */
-    float dry_multiplier, dry_base; /* 0 = off */
+    int penalty_window;                 /* of the newest ids, the prompt's too; 0 = off, -1 = all */
+    float dry_multiplier, dry_base;     /* 0 = off */
     int dry_allowed_length, dry_window; /* window as penalty_window */
     char *dry_breakers;       /* as model/base/words.h reads them; NULL: SAMPLER_DRY_BREAKERS */
     int no_repeat_ngram_size; /* 0 = off */
@@ -38,8 +38,8 @@ struct sampler_config {
 };
 /* temperature 0.8, top_p 0.95. Strings are NULL, which means their defaults. */
 void sampler_config_init(struct sampler_config *c);
-/* ERR_RANGE names the setting, its value and its range; words, ids and stages are
- * looked at as far as they can be without a model. */
+/* ERR_RANGE names the setting, its value and its range. Words, ids and stages are checked as far as
+ * is possible without a model. */
 int sampler_config_check(const struct sampler_config *c);
 
 #endif

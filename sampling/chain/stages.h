@@ -1,6 +1,6 @@
 #ifndef PRATTLE_SAMPLING_CHAIN_STAGES_H
 #define PRATTLE_SAMPLING_CHAIN_STAGES_H
-/* The stages of the sampler by name, and an order of them as a setting gives it. */
+/* The stages of the sampler, their names, and an order of them as the setting `chain` gives it. */
 
 /* The default order. */
 #define SAMPLER_CHAIN                                                                              \
@@ -31,8 +31,8 @@ struct chain {
     int n;
 };
 
-/* Names separated by commas, spaces around them allowed; NULL and "" mean the default
- * order. ERR_RANGE: an unknown name (says the nearest) or one that is there twice. */
+/* Parse names separated by commas, spaces around them allowed; NULL and "" mean the default order.
+ * ERR_RANGE: an unknown name (the message has the nearest), or one that occurs twice. */
 int chain_parse(struct chain *out, const char *text);
 
 #endif

@@ -11,8 +11,9 @@
 #include <string.h>
 
 /*
- * A candidate is one id and a kv_seq, no sequence: all go on from the sequence's text for one pass,
- * and the best gives that text its pages. hidden has a row for each id it has read.
+ * A candidate is one id and a kv_seq, not a sequence: it extends the sequence's text for one pass,
+ * and the text then takes over the pages of the best. hidden has a row for each id of the text that
+ * was read. All rows of hidden states are scaled to length 1, so that cosines are dot products.
  */
 
 enum { LANES = 16 };
@@ -26,10 +27,10 @@ struct contrastive {
     bool held_space;
     float *hidden;       /* [n_ctx,C] last hidden states of the text, each of length 1 */
     float *scores;       /* [V] adjusted logits */
-    token_id *ids;       /* [top_k] what the text could go on with */
-    float *p;            /* [top_k] how likely each is */
+    token_id *ids;       /* [top_k] the candidates */
+    float *p;            /* [top_k] their probabilities */
     float *rows;         /* [top_k,C] the last hidden state with each, of length 1 */
-    struct kv_seq *seqs; /* [top_k] the text and each of them */
+    struct kv_seq *seqs; /* [top_k] the text with each */
 };
 
 static void carve_arrays(struct contrastive *k, struct arena *a, const struct config *c)
@@ -60,7 +61,7 @@ static float dot_product(const float *a, const float *b, int n)
     return sum;
 }
 
-/* Rows [n,C] of the pass, made of length 1. */
+/* out [n,C] = rows of the pass, scaled to length 1. */
 static void normalize_hidden(float *out, const float *rows, int n, int width)
 {
     for (int i = 0; i < n; i++) {
@@ -71,7 +72,7 @@ static void normalize_hidden(float *out, const float *rows, int n, int width)
     }
 }
 
-/* Read the sequence's text again, for the hidden states of all of it. */
+/* Read the sequence's text again, for the hidden states of all its ids. */
 static int read_hidden_states(struct contrastive *k, const struct progress *progress)
 {
     struct sequence *s = k->sequence;
@@ -146,7 +147,7 @@ void contrastive_free(struct contrastive *k)
     mem_free(k);
 }
 
-/* The most likely tokens into ids and p; how many. */
+/* Put the most likely tokens into ids and p. Returns how many. */
 static int choose_candidates(struct contrastive *k)
 {
     struct sequence *s = k->sequence;
@@ -169,7 +170,7 @@ static int choose_candidates(struct contrastive *k)
     return n;
 }
 
-/* The text with each of the n candidates, in one pass. */
+/* Run one pass over the text with each of the n candidates. */
 static int read_candidates(struct contrastive *k, int n)
 {
     struct engine *e = k->sequence->engine;
@@ -188,8 +189,7 @@ static int read_candidates(struct contrastive *k, int n)
     return 0;
 }
 
-/* The candidate that is likely and yet unlike what the text has had; of equal ones the
- * first. */
+/* The candidate of the highest score, the first of several. */
 static int best_candidate(const struct contrastive *k, int n, int width)
 {
     int best = 0;
@@ -215,8 +215,7 @@ static struct sampled sampled_token(const struct contrastive *k, token_id id)
     return (struct sampled){.id = id, .logprob = (float)((double)logits[id] - log_sum)};
 }
 
-/* The text goes on as its best continuation has: with its keys and values, hidden state and
- * logits. */
+/* The sequence takes over the candidate's pages, hidden state and logits. */
 static void adopt_candidate(struct contrastive *k, int best, int n, int width)
 {
     struct sequence *s = k->sequence;

@@ -2,14 +2,14 @@
 #define PRATTLE_SAMPLING_SEARCH_CONTRASTIVE_H
 /*
  * Contrastive search (Su et al., "A Contrastive Framework for Neural Text
- * Generation", 2022), as transformers 4.46 does it: of the top_k most likely tokens,
+ * Generation", 2022), as in transformers 4.46: of the top_k most likely tokens,
  * the one that maximises
  *
  *   (1 - penalty_alpha) p(token) - penalty_alpha max_j cos(h(token), h_j)
  *
- * where h are last hidden states (after ln_f) and j runs over the whole text. The
- * top_k continuations share the text's pages and run as one pass a step. The token behind
- * a full context cannot be fed and so has no h: it is the most likely one.
+ * where h are last hidden states (after ln_f) and j runs over the whole text. The top_k
+ * continuations share the text's pages and run as one pass a step. The token after a full context
+ * cannot be fed and has no h: the most likely one is taken.
  */
 #include "kvcache/sequence.h"
 #include "sampling/text/request.h"
@@ -17,10 +17,10 @@
 struct contrastive;
 
 /*
- * Begin after the sequence's text, which is read once more for its hidden states; the
- * engine must hold top_k texts beside the sequence's. ERR_RANGE: penalty_alpha outside
- * 0..1, or top_k below 2. Stages of the chain that change logits apply before the top_k.
- * held_space: the first token begins with a space (prompt.h).
+ * Start from the sequence's text, which is read once more for its hidden states; the engine must
+ * hold top_k texts besides the sequence's. Stages that change logits apply before the top_k.
+ * ERR_RANGE: penalty_alpha outside 0..1, or top_k below 2 or above what the engine holds.
+ * ERR_INTERRUPTED. held_space: the first token begins with a space (prompt.h).
  */
 int contrastive_new(struct contrastive **out, struct sequence *s, const struct generate_config *g,
                     const struct sampler_config *c, const struct stop_tokens *stop, bool held_space,
@@ -28,8 +28,7 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
 void contrastive_free(struct contrastive *k);
 /*
  * Choose the next token and append it to the sequence's text. logprob is always filled;
- * chain_logprob is 0 (nothing is drawn). ERR_FULL: the context is full. Does not
- * allocate.
+ * chain_logprob is 0, since nothing is drawn. ERR_FULL: the context is full. Does not allocate.
  */
 int contrastive_next(struct contrastive *k, struct sampled *out);
 

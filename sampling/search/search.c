@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The text of found ids, which end with the first stop string. */
+/* Decode an answer's ids up to the first stop string, where they end. */
 static int spell_answer(struct answer *a, int index, struct speller *sp,
                         const struct listener *listener)
 {
@@ -60,7 +60,7 @@ out:
     return rc != 0 ? rc : interrupted;
 }
 
-/* The newest half of a full context goes on. */
+/* Continue from the newest half of a full context. */
 static int slide_context(struct contrastive **k, struct sequence *s,
                          const struct generate_config *g, const struct sampler_config *c,
                          const struct stop_tokens *stop, struct listener *listener,
@@ -75,7 +75,7 @@ static int slide_context(struct contrastive **k, struct sequence *s,
     return rc != 0 ? rc : contrastive_new(k, s, g, c, stop, false, listener->callbacks.progress);
 }
 
-/* Room for the log-probabilities of a whole answer, when asked for. */
+/* Allocate the log-probabilities of a whole answer, if wanted. */
 static int reserve_logprobs(struct answer *a, const struct generate_config *g,
                             const struct listener *listener)
 {
@@ -142,7 +142,7 @@ out:
     return rc;
 }
 
-/* The first answer once more; decode_s is of them together. */
+/* Copy the first answer; decode_s is that of all answers together. */
 static int repeat_answer(struct answer *a, int index, const struct answer *first,
                          const struct listener *listener)
 {

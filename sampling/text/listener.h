@@ -1,8 +1,8 @@
 #ifndef PRATTLE_SAMPLING_TEXT_LISTENER_H
 #define PRATTLE_SAMPLING_TEXT_LISTENER_H
 /*
- * What the caller hears while a run's answers are made, by whatever makes them: text as it can be
- * shown, and sentences. What holds for all of a run is said once.
+ * The caller's callbacks while answers are generated, by the slots or by a search: text as soon as
+ * it can be shown, and status sentences. What concerns a whole run is reported once.
  */
 #include "sampling/text/request.h"
 
@@ -12,12 +12,11 @@ struct listener {
     bool slide_reported;
 };
 
-/* n bytes to the caller, and behind the text of the answer, which has this number. */
+/* Append n bytes to the text of answer number `number`, and give them to the caller. ERR_NOMEM. */
 int listener_add_text(const struct listener *l, struct answer *a, int number, const char *bytes,
                       size_t n);
 void listener_report(const struct listener *l, const char *sentence);
-/* That the context was full, before or within an answer, and its newest half goes on: said once,
- * however many do. */
+/* Report that a context was full and its newest half is continued: once per run. */
 void listener_report_slide(struct listener *l);
 
 #endif

@@ -16,11 +16,11 @@ void prompt_release(struct prompt *p)
 static bool begins_with_space(const struct tokenizer *t, token_id id, size_t least)
 {
     size_t n = 0;
-    const char *piece = tokenizer_bytes(t, id, &n);
-    return n >= least && *piece == ' ';
+    const char *token = tokenizer_bytes(t, id, &n);
+    return n >= least && *token == ' ';
 }
 
-/* A vocabulary of characters has the space alone: there is no word to wait for. */
+/* Whether a token begins with a space and has more: in a vocabulary of characters none does. */
 static bool has_space_words(const struct tokenizer *t)
 {
     for (token_id id = 0; id < tokenizer_size(t); id++)
@@ -43,7 +43,7 @@ token_id prompt_begin_token(const struct model *m)
     return begin < c->n_vocab ? begin : TOKEN_NONE;
 }
 
-/* Of an empty text. */
+/* Add the begin token to an empty text. */
 static int add_begin_token(struct ids *text, const struct model *m, const char *why)
 {
     token_id begin = prompt_begin_token(m);
@@ -81,8 +81,8 @@ static bool is_white_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* How many ids at the end are of white space alone; *word: whether what is before them, or all,
- * ends in something else. */
+/* How many ids at the end are white space only; *word: whether the id before them ends in another
+ * character. */
 static size_t count_white_ids(const struct tokenizer *t, const struct ids *text, bool *word)
 {
     size_t count = 0;

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_SAMPLING_TEXT_REQUEST_H
 #define PRATTLE_SAMPLING_TEXT_REQUEST_H
 /*
- * What is asked and answered: the settings of generation, an answer, and what the caller
- * hears of it meanwhile. The searches, the scheduler and generate share these.
+ * Requests and answers: the settings of generation, a request, its answers, and the callbacks
+ * meanwhile. The searches, the scheduler and generate share these.
  */
 #include "model/base/buf.h"
 #include "model/base/progress.h"
@@ -18,16 +18,16 @@ struct generate_config {
     char *stop_token;      /* ids or tokens' texts, as words_parse reads them; "" or NULL: the
                               model's end of text */
     int on_full;           /* enum on_full */
-    int device_iterations; /* tokens between hand-overs to the caller */
+    int device_iterations; /* steps between emitting tokens to the caller */
     bool device_loop;
     int num_return_sequences;
     int num_beams;
     float length_penalty;
     int early_stopping;  /* enum early_stopping */
     float penalty_alpha; /* > 0 with top_k > 1: contrastive search */
-    bool begin;          /* a text begins with the token that begins texts */
-    bool trim;           /* a trailing space goes with the word that follows */
-    bool special;        /* special tokens in the prompt count as such */
+    bool begin;          /* a prompt begins with the begin token */
+    bool trim;           /* a trailing space joins the next word */
+    bool special;        /* special tokens in the prompt are encoded as such */
 };
 void generate_config_init(struct generate_config *c); /* 128 new tokens, trim, the device loop */
 /* Ranges, and settings that exclude each other; ERR_RANGE names the setting. */
@@ -42,9 +42,10 @@ const struct generate_odds *generate_config_odds(const struct generate_config *g
                                                  const struct sampler_config *c);
 int generate_odds_refuse(const struct generate_odds *odds, const struct generate_config *g,
                          const struct sampler_config *c);
-/* How many texts one prompt keeps in the engine at once: samples, beams or top_k. */
+/* How many texts one request has in the engine at once: samples, beams or top_k. */
 int generate_texts(const struct generate_config *g, const struct sampler_config *c);
-/* The tokens that end a text, if any. ERR_RANGE: stop_token names what is no token. */
+/* The tokens that end a text: those of stop_token, or else the model's. ERR_RANGE: stop_token names
+ * none of the vocabulary. */
 int generate_stop_tokens(struct stop_tokens *out, const struct generate_config *g,
                          const struct model *m);
 
@@ -61,44 +62,44 @@ const char *finish_name(enum finish f); /* "length", "stop token", "stop string"
 
 /* One answer. */
 struct answer {
-    struct ids ids;  /* new tokens, without the stop token, with what a stop string hid */
+    struct ids ids;  /* new tokens, without the stop token, including those a stop string hid */
     float *logprobs; /* [ids.n] when asked for, else NULL */
-    struct buf text; /* as streamed: a held space is not in it, nor the stop string */
+    struct buf text; /* as streamed: without a held space and without the stop string */
     enum finish finish;
-    size_t n_whole, n_part; /* after a stop string: so many ids, and bytes of the next, are text */
+    size_t n_whole, n_part; /* after a stop string: whole ids, and bytes of the next, in text */
     double score;           /* beam search: the sequence's score */
     int n_prompt; /* prompt tokens in the context, of which n_reused came from the cache */
     int n_reused;
-    bool unread;      /* the prompt was not read to its end: the text is as it was before */
-    bool slid;        /* the context was full, and its newest half was read again */
+    bool unread;      /* the prompt was not read to its end, and the sequence is unchanged */
+    bool slid;        /* the context was full and slid */
     double prefill_s; /* reading the prompt */
-    double decode_s;  /* making the tokens; of several answers together */
+    double decode_s;  /* generating tokens; of all answers together where they share it */
 };
 void answer_release(struct answer *a);
 
 /*
- * What a caller asks of the scheduler; zeroed where nothing is said. What it points at lives until
- * the request is done.
+ * A request to the scheduler; zero means the default. What it points to must live until the request
+ * is done.
  */
 struct sequence;
 struct generate_request {
     const char *text; /* the prompt, n bytes; NULL: ids */
     size_t n;
-    const token_id *ids; /* [n_ids]; the sequence's own too */
+    const token_id *ids; /* [n_ids]; may be the sequence's own */
     size_t n_ids;
-    bool held_space;           /* of ids: the answer begins with a space (prompt.h) */
+    bool held_space;           /* of ids: the answer's first token begins with a space (prompt.h) */
     struct sequence *sequence; /* its text becomes the prompt and the first answer, of which it
                                   reads what is new; NULL: one of the scheduler's */
     const struct sampler_config *sampler;   /* NULL: the scheduler's */
     const struct generate_config *generate; /* NULL: the scheduler's */
-    bool own_draw;          /* its sampler's draw is the very one, whatever its place */
+    bool own_draw;          /* the draw is its sampler's, whatever its position in the input */
     struct answer *answers; /* [num_return_sequences], the caller's; NULL: the scheduler's */
-    int rc; /* not 0: it cannot be answered, for the reason in error; it keeps its place */
+    int rc;                 /* not 0: it fails with this code and the message error, in its turn */
     const char *error;
     void *user; /* the caller's own */
 };
 
-/* What the caller sees while it goes on; any may be NULL. Called by the caller's thread. */
+/* Called in the caller's thread while answers are generated; any may be NULL. */
 struct generate_callbacks {
     void (*text)(void *user, int answer, const char *bytes, size_t n);
     void (*status)(void *user, const char *sentence); /* "context full: ..." */

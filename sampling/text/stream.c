@@ -54,7 +54,7 @@ static size_t longest_token(const struct tokenizer *t)
 int stream_init(struct stream *s, const struct tokenizer *t, const struct stop_strings *stops)
 {
     *s = (struct stream){.tokenizer = t, .stops = stops};
-    /* Held after a push: less than a stop string and, before it, less than a character. */
+    /* Before a push the held bytes are less than a stop string and less than a character (3). */
     s->token_bytes = t == NULL ? 0 : longest_token(t);
     s->held_bytes = (stops == NULL ? 0 : stops->longest) + 3 + s->token_bytes;
     s->held = mem_alloc(s->held_bytes);
@@ -147,16 +147,16 @@ static size_t show_held_bytes(struct stream *s, char *out, size_t n)
 size_t stream_push(struct stream *s, token_id id, char *out)
 {
     size_t n = 0;
-    const char *piece = s->tokenizer == NULL ? NULL : tokenizer_bytes(s->tokenizer, id, &n);
-    if (piece == NULL || n == 0 || s->stopped)
+    const char *token = s->tokenizer == NULL ? NULL : tokenizer_bytes(s->tokenizer, id, &n);
+    if (token == NULL || n == 0 || s->stopped)
         return 0;
-    if (s->skip_space && *piece == ' ') {
-        piece++;
+    if (s->skip_space && *token == ' ') {
+        token++;
         n--;
     }
     s->skip_space = false;
     for (size_t i = 0; i < n; i++) {
-        s->held[s->n_held++] = piece[i];
+        s->held[s->n_held++] = token[i];
         size_t stop = stop_length_at_end(s);
         if (stop > 0) {
             size_t shown = show_held_bytes(s, out, s->n_held - stop);

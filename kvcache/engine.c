@@ -12,7 +12,8 @@
  *     engine_pass     every thread: fills keys and values, and f->hidden for the rows not skipped
  *     engine_advance  kv->n counts the rows: only now do they belong to their texts
  *
- * So a pass that is given up before engine_advance leaves every text as it was. f->hidden stays
+ * So a pass that is given up before engine_advance leaves every text as it was. engine_pass works
+ * on the positions that engine_add noted, so the device loop may advance before it. f->hidden stays
  * valid until the next engine_pass, for engine_head.
  */
 
@@ -149,8 +150,7 @@ struct feed_position {
     int feed, id;
 };
 
-/* The next pass, from *at on; *at moves behind it. engine_add cannot fail: the pages are reserved.
- */
+/* Put the next pass together, from *at on. engine_add cannot fail: the pages are reserved. */
 static void add_feeds(struct engine *e, struct feed_position *at, const struct engine_feed *feeds,
                       int n_feeds)
 {

@@ -11,7 +11,7 @@
 
 enum { SHOWN = 160 };
 
-/* Of a run's folder its newest whole checkpoint, in the place of *path. */
+/* Replace the path of a run's folder by its newest whole checkpoint. */
 static int resolve_base(char **path)
 {
     char *found, *title;
@@ -24,7 +24,7 @@ static int resolve_base(char **path)
     return 0;
 }
 
-/* What stands at `base`, from here or from the adapter's folder on. */
+/* The path `base`, from here or relative to the adapter's folder. */
 static int find_base(char **out, const char *base, const char *path)
 {
     char shown[SHOWN], folder[SHOWN];

@@ -2,8 +2,9 @@
 #define PRATTLE_WEIGHTS_ADAPTER_BASE_H
 #include "weights/hf/adapter_file.h"
 
-/* The base model that an adapter's folder names, as a path to load: as it stands, or from that
- * folder on, in fresh memory. ERR_MISSING when that is not there. */
+/* The path of the base model that an adapter's folder names, as it is or relative to that folder;
+ * of a run's folder, its newest whole checkpoint. New memory. ERR_MISSING: there is nothing;
+ * ERR_UNSUPPORTED: the base is an adapter itself. */
 int adapter_base(char **out, const struct adapter_folder *f);
 
 #endif

@@ -48,7 +48,7 @@ static int fill_params(struct model *m, struct source *s, const struct progress 
 static int build_model(struct model *m, struct source *s, const char *path, enum dtype dtype,
                        const struct progress *p)
 {
-    /* A random model's name has its seed: the source is named so that it comes again. */
+    /* A random model's name has its seed, so that the source gives the same weights again. */
     const char *source = strncmp(path, "random:", 7) == 0 ? s->name : path;
     if ((m->source = mem_strdup(source)) == NULL)
         return ERR_NOMEM;
@@ -70,7 +70,18 @@ static int build_model(struct model *m, struct source *s, const char *path, enum
     return 0;
 }
 
-/* ---- an adapter beside it ---- */
+/*
+ * ---- attaching an adapter ----
+ *
+ * Both forms of the adapted matrices are in memory (model/adapter_switch.h). The adapted form is
+ * read anew through the source's readers with the adapter merged in, so that it is rounded once,
+ * from the file's precision:
+ *
+ *     adapter_reserve    memory for the second form
+ *     adapter_switch     off, so that the model in memory can be the base
+ *     merge_source       source -> readers that add the branch -> the second form
+ *     adapter_attach     the model owns the adapter; then it is switched on
+ */
 
 /* Fill the other form of each matrix from the source, the adapter merged in. */
 static int fill_merged(struct adapter *a, const struct model *m, const struct source *s,
@@ -93,7 +104,7 @@ static int fill_merged(struct adapter *a, const struct model *m, const struct so
         to[i].linear = &linears[i];
         readers[i] = s->readers[at];
     }
-    /* What is bad without the adapter was said when the model was loaded. */
+    /* Weights that are bad without the adapter were noted when the model was loaded. */
     if (rc == 0)
         rc = params_fill(to, readers, a->n_branches, bad, p);
     mem_free(to);
@@ -103,7 +114,7 @@ static int fill_merged(struct adapter *a, const struct model *m, const struct so
     return rc;
 }
 
-/* From s, which is as it was then. */
+/* The same, with the adapter merged into s only meanwhile. */
 static int merge_source(struct adapter *a, const struct model *m, struct source *s,
                         const struct progress *p)
 {
@@ -115,7 +126,7 @@ static int merge_source(struct adapter *a, const struct model *m, struct source 
     return rc;
 }
 
-/* open: m's source, where it is open; else NULL. */
+/* open: m's source if it is open; else NULL. */
 static int load_adapter(struct adapter *a, struct model *m, struct source *open,
                         const struct progress *p)
 {
@@ -146,7 +157,7 @@ int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
     return load_adapter(a, m, NULL, p);
 }
 
-/* An adapter's folder: the base it names, and the adapter beside it. */
+/* Open an adapter's folder: the base that it names, and the adapter. */
 static int open_adapted(struct model_files *f, const char *path, const struct file_set *open,
                         uint64_t seed, const struct progress *p)
 {
@@ -159,7 +170,7 @@ static int open_adapted(struct model_files *f, const char *path, const struct fi
     return rc;
 }
 
-/* What is no path is left as it is: source_open has names of its own. */
+/* Names that source_open gives a meaning of their own are left as they are. */
 static int find_files(char **out, char **title, const char *path, const struct progress *p)
 {
     *title = NULL;

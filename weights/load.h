@@ -8,39 +8,38 @@
 #include "weights/tensors/source.h"
 
 struct load_config {
-    enum dtype dtype; /* of the matrices in memory: fp16 or fp32 */
-    uint64_t seed;    /* for random: */
-    bool says_checkpoint; /* a note says which one a run's folder has opened */
+    enum dtype dtype;     /* of the matrices in memory: fp16 or fp32 */
+    uint64_t seed;        /* for random: */
+    bool says_checkpoint; /* a note names the checkpoint opened in a run's folder */
 };
 
-/* path as source_open; an adapter's folder, or a run's with checkpoints of one, loads the base it
- * names, the adapter beside it and switched on. On failure *out is untouched. NaN, infinities: loaded, with a note that names the
- * first such tensor and how many. */
+/* Load a model; path as for source_open. An adapter's folder, or a run's folder with checkpoints of
+ * one, loads the base that it names and attaches the adapter, switched on. NaN and infinite weights
+ * get a note with their number and the first such tensor. On failure *out is unchanged. */
 int model_load(struct model **out, const char *path, const struct load_config *c,
                const struct progress *p);
 
 /*
- * Put an adapter beside m, switched on, from m's source in its own precision, or from memory
- * where that has changed. a is m's on success and the caller's on failure; m is then as it
- * was. One that m had goes. ERR_RANGE names a tensor that with it has weights which are NaN or
- * infinite in memory, and are not without it.
+ * Attach an adapter to m and switch it on, merged in the precision of m's source, or of memory if
+ * m's weights have changed. On success m owns a, and an adapter that it had is freed; on failure m
+ * is unchanged. ERR_RANGE names a tensor whose weights the adapter makes NaN or infinite.
  */
 int adapter_load(struct adapter *a, struct model *m, const struct progress *p);
-/* The same in two: files that are open and checked, then read. */
+/* Loading in two steps: open and check the files, then read them. */
 struct model_files {
     struct source source;
     struct adapter *adapter; /* of an adapter's folder, whose base the source is; owned */
     char *path;              /* of the source; owned */
-    char *checkpoint;        /* "runs/a, checkpoint of step 200", the model's name; else NULL; owned */
+    char *checkpoint; /* "runs/a, checkpoint of step 200", the model's name; else NULL; owned */
 };
 int model_files_open(struct model_files *f, const char *path, uint64_t seed,
                      const struct progress *p);
-/* The same of a Hugging Face folder, or an adapter's, whose files are open; they stay the
- * caller's. */
+/* The same for a Hugging Face folder, or an adapter's, with files that are open already, which stay
+ * the caller's. */
 int model_files_open_folder(struct model_files *f, const char *path, const struct file_set *open,
                             const struct progress *p);
 void model_files_close(struct model_files *f);
-/* Once; f stays open, its weights to be read again as they are in the file. */
+/* Read the model, once. f stays open, so that the file's own weights can be read again. */
 int model_read(struct model **out, struct model_files *f, enum dtype dtype,
                const struct progress *p);
 

@@ -1,18 +1,18 @@
 #ifndef PRATTLE_WEIGHTS_MODEL_SOURCE_H
 #define PRATTLE_WEIGHTS_MODEL_SOURCE_H
-/* A model in memory as a source, and the files that it was loaded from. */
+/* A model in memory as a source, or the files that it was loaded from. */
 #include "model/base/progress.h"
 #include "model/model.h"
 #include "weights/tensors/source.h"
 
-/* A source that reads the parameters of a model in memory (weights that changed). */
+/* A source that reads the parameters of a model in memory. ERR_NOMEM. */
 int source_open_model(struct source *s, const struct model *m);
-/* That, or the files m was loaded from while they have its weights: another precision is then
- * kept. Says so where they have been written to since. */
+/* The files that m was loaded from, with their own precision, if m's weights are unchanged; else
+ * memory. If the files have changed since, a note says so and memory is used. */
 int source_of_model(struct source *s, const struct model *m, const struct progress *p);
-/* The weights in memory are in these files now. Takes path; NULL changes nothing. */
+/* Record that m's weights have been saved to path, which m takes over; NULL changes nothing. */
 void source_moved(struct model *m, char *path);
-/* The same for other parameters of its shape (training's). */
+/* As source_open_model, for other parameters of m's shape (training's). */
 int source_open_params(struct source *s, const struct params *p, const struct model *m);
 
 #endif

@@ -23,7 +23,7 @@ static bool is_random_name(const char *path)
     return strncmp(path, RANDOM, RANDOM_LENGTH) == 0;
 }
 
-/* The vocabulary of another model or folder. */
+/* Take the tokenizer of another model or folder. */
 static int borrow_tokenizer(struct tokenizer **out, const char *path)
 {
     struct source other;
@@ -66,7 +66,7 @@ static int open_random(struct source *s, const char *name, uint64_t seed)
     return rc;
 }
 
-/* The base that an adapter's folder names, the adapter merged into it. */
+/* Open the base that an adapter's folder names, with the adapter merged in. */
 static int open_adapter(struct source *s, const char *path, bool need_weights,
                         const struct progress *p)
 {
@@ -87,7 +87,7 @@ static int open_adapter(struct source *s, const char *path, bool need_weights,
     return rc;
 }
 
-/* Whether the file begins as GGUF does; what is no weights at all is refused here. */
+/* Whether the file begins as GGUF does. Files that are no weights at all are refused (sniff.h). */
 static int sniff_gguf(bool *is_gguf, const struct file *f)
 {
     char magic[4] = {0};
@@ -98,7 +98,7 @@ static int sniff_gguf(bool *is_gguf, const struct file *f)
     return rc == 0 ? 0 : file_wrap(f->path);
 }
 
-/* The file is opened once: what is read is what was looked at. */
+/* The file is opened once, so that the file that was sniffed is the one that is read. */
 static int open_file(struct source *s, const char *path, bool need_weights,
                      const struct progress *p)
 {
@@ -115,7 +115,7 @@ static int open_file(struct source *s, const char *path, bool need_weights,
                                                   : source_open_hf(s, path, file, need_weights, p);
 }
 
-/* Where the name is one of ours and something of that name lies here. */
+/* Note that a name with a meaning of its own is also that of a file here. */
 static void note_ambiguity(const char *name, const char *meaning, const struct progress *p)
 {
     char shown[160];
@@ -126,7 +126,7 @@ static void note_ambiguity(const char *name, const char *meaning, const struct p
                   file_is_folder(name) ? "folder" : "file");
 }
 
-/* The file of the model that ships, or a path; *title as of run_folder_resolve. */
+/* The path to open; *title as of run_folder_resolve. */
 static int find_path(char **out, char **title, const char *path, const struct progress *p)
 {
     *title = NULL;

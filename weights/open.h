@@ -5,13 +5,20 @@
 #include "weights/tensors/source.h"
 
 /*
- * path: a folder, model.safetensors, *.index.json, *.bin, *.gguf, bundled, random:NAME,
- * an adapter's folder (merged into the base it names), a run's folder (its newest whole checkpoint,
- * named by a note and by source->name), random:config.json (seed for these),
- * random:NAME,n_layer=4,vocab_size=512,tokenizer=PATH with other sizes, or the vocabulary of what
- * is at PATH (vocab_padded=512: unless that has 512 tokens or less than 128 fewer, its size).
- * Warnings go to progress, also that bundled or random:NAME is the name of a file here. What has a vocabulary but no weights (a GGUF file, a folder) opens with
- * source->table empty when need_weights is false, else ERR_MISSING.
+ * Open what path names:
+ *
+ *     a folder, model.safetensors, *.index.json, *.bin, *.gguf
+ *     bundled               the model that ships
+ *     an adapter's folder   the base that it names, the adapter merged in
+ *     a run's folder        its newest whole checkpoint, named by a note and by s->name
+ *     random:NAME           random weights; NAME is a size (gpt2) or a config.json, and may be
+ *                           followed by sizes, a tokenizer and a seed:
+ *                           random:gpt2,n_layer=4,vocab_size=512,tokenizer=PATH@42
+ *
+ * tokenizer=PATH borrows the vocabulary of another model; vocab_padded=512 pads it to 512 if it has
+ * 385 to 512 tokens. seed is for random names without one. Warnings go to p; so does a note that a
+ * file here has the name bundled or random:NAME. If need_weights is false, a GGUF file or folder
+ * with only a vocabulary opens with an empty s->table; else that is ERR_MISSING.
  */
 int source_open(struct source *s, const char *path, uint64_t seed, bool need_weights,
                 const struct progress *p);

@@ -29,8 +29,8 @@ static void cut_seed(char *name, uint64_t *seed)
 }
 
 /*
- * ",n_layer=4,vocab_size=512,tokenizer=PATH" behind a name: sizes in place of its own. The
- * tokenizer is the last, its path goes to the end.
+ * Parse "n_layer=4,vocab_size=512,tokenizer=PATH", which follows a name. The tokenizer comes last:
+ * its path extends to the end.
  */
 static int read_sizes(struct random_name *r, char *text)
 {
@@ -47,7 +47,8 @@ static int read_sizes(struct random_name *r, char *text)
     while (text != NULL && *text != '\0') {
         char *key = text, *value = strchr(text, '='), *end;
         if (value == NULL)
-            return err_set(ERR_RANGE, "random: expected n_layer=N or the like, not %s", file_quote(text));
+            return err_set(ERR_RANGE, "random: expected n_layer=N or the like, not %s",
+                           file_quote(text));
         *value++ = '\0';
         if (strcmp(key, "tokenizer") == 0) {
             r->tokenizer = value;
@@ -58,7 +59,8 @@ static int read_sizes(struct random_name *r, char *text)
         if (strcmp(key, "tie_word_embeddings") == 0) {
             c->tie_word_embeddings = strcmp(value, "on") == 0;
             if (!c->tie_word_embeddings && strcmp(value, "off") != 0)
-                return err_set(ERR_RANGE, "tie_word_embeddings is %s, must be on or off", file_quote(value));
+                return err_set(ERR_RANGE, "tie_word_embeddings is %s, must be on or off",
+                               file_quote(value));
             continue;
         }
         int i = 0;
@@ -79,7 +81,7 @@ static int read_sizes(struct random_name *r, char *text)
         if (sizes[i].place == &c->n_vocab)
             r->vocab = strcmp(key, "vocab_padded") == 0 ? RANDOM_VOCAB_PADDED : RANDOM_VOCAB_GIVEN;
     }
-    /* A width of one's own brings its feed-forward width with it. */
+    /* A changed width changes the feed-forward width to its default. */
     if (width && !inner)
         c->n_inner = 0;
     return 0;
@@ -103,7 +105,7 @@ int random_name_read(struct random_name *r, const char *name, uint64_t seed)
     int rc = text_ends_in(r->text, ".json") ? hf_config_read(c, r->text) : config_named(c, r->text);
     if (rc == 0)
         rc = read_sizes(r, sizes);
-    /* The tokenizer's own, which it may not have. */
+    /* They will be the tokenizer's. */
     c->bos_token_id = c->eos_token_id = c->pad_token_id = TOKEN_NONE;
     if (rc != 0)
         random_name_release(r);
@@ -119,7 +121,7 @@ void random_name_release(struct random_name *r)
     *r = (struct random_name){0};
 }
 
-/* A size of the vocabulary that was not asked for follows the tokenizer's. */
+/* Set or check the size of the vocabulary by the tokenizer's. */
 static int fit_vocab(struct config *c, enum random_vocab_rule rule, const struct tokenizer *t)
 {
     const int size = tokenizer_size(t), more = c->n_vocab - size;

@@ -85,9 +85,9 @@ bool run_folder_is(const char *path)
     return rc == 0 && n > 0;
 }
 
-/* ---- the newest that is whole ---- */
+/* ---- the newest whole checkpoint ---- */
 
-/* Looked at and not opened: who loads it opens it. */
+/* Check a file of the manifest without opening it: loading does that. */
 static int check_listed_file(const char *folder, const char *name, const json_t *said)
 {
     char shown[SHOWN];
@@ -151,7 +151,7 @@ static int refuse_run(const char *path, int n)
         n, n == 1 ? "" : "s", shown);
 }
 
-/* *step: of the newest that is whole. */
+/* The newest whole checkpoint, and its *step. */
 static int find_whole_checkpoint(char **out, int64_t *step, const char *path,
                                  const struct progress *p)
 {

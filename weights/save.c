@@ -16,7 +16,7 @@ static bool is_gguf(const char *path)
     return text_ends_in(path, ".gguf");
 }
 
-/* Names of files that are no folder's: what is written is a folder or a GGUF file. */
+/* ERR_RANGE for names of files that are not written: only folders and GGUF files are. */
 static int refuse_file_name(const char *path)
 {
     static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".json"};
@@ -30,7 +30,7 @@ static int refuse_file_name(const char *path)
     return 0;
 }
 
-/* What can be said before anything is read. */
+/* Check the target before anything is read. */
 static int check_target(const char *path, const struct save_config *c)
 {
     char shown[256];

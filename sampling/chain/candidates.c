@@ -12,8 +12,8 @@
  *   1. narrow    by count: only keys above the k-th highest block maximum (best_key_bound);
  *                by weight: only a range of keys guessed from a sample (guess_range) or found by
  *                halving (halve_range)
- *   2. bucket    distribute these keys over BUCKETS from high to low, go into the bucket in which
- * the target is reached, and again, until FEW are left or all are equal (find_cut)
+ *   2. bucket    distribute these keys over BUCKETS from high to low, descend into the bucket where
+ *                the target is reached, and again, until FEW are left or all are equal (find_cut)
  *   3. walk      sort the few and add up until the target is reached (walk_places)
  *
  * A guess that turns out wrong (the cut is not within the range) is replaced by halving. Equal keys

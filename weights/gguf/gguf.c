@@ -8,6 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * The file:
+ *
+ *     magic, version, counts | keys, values | tensors: name, shape, type, offset | padding, data
+ *     |--------------------------------- head -----------------------------------|
+ *
+ * The head is read from front to back into a buffer that grows, and moves, as more of it turns out
+ * to exist; no size in the file is trusted to allocate. So until the head is whole, keys, values
+ * and names hold offsets into it in the place of pointers (offset_as_pointer); resolve_values and
+ * resolve_tensors make them pointers.
+ */
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "GGUF is read as it lies");
 
 enum {
@@ -36,21 +48,19 @@ static const char *const tensor_types[] = {
     [35] = "TQ2_0",  [39] = "MXFP4",
 };
 
-/* Reads the head from front to back; the buffer grows by what has been found to be
- * there, never by a number in the file. */
+/* The head as far as it was read, and the position of the parser. */
 struct cursor {
     struct file *file;
     unsigned char *data;
     size_t have, cap, at;
 };
 
-/* Offsets into the head until it is whole, then pointers. */
 static const char *offset_as_pointer(size_t at)
 {
     return (const char *)(uintptr_t)at;
 }
 
-/* The next n bytes are in memory. */
+/* Make sure that the next n bytes are in memory. */
 static int need_bytes(struct cursor *c, uint64_t n, const char *what)
 {
     uint64_t left = c->file->bytes - c->at;
@@ -269,7 +279,7 @@ static int read_counts(struct cursor *c, uint64_t *n_tensors, uint64_t *n_values
     return 0;
 }
 
-/* By place; among equal ones the empty tensor first, so that it does not overlap. */
+/* In order of offset; of equal ones the empty tensor first, so that it does not overlap. */
 static int compare_tensor_places(const void *a, const void *b)
 {
     const struct gguf_tensor *x = a, *y = b;
@@ -277,7 +287,7 @@ static int compare_tensor_places(const void *a, const void *b)
                           : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* The head is whole: offsets become pointers, keys are put in order. */
+/* Turn offsets into pointers, and sort the keys. */
 static int resolve_values(struct gguf *g)
 {
     for (size_t i = 0; i < g->n_values; i++) {
@@ -310,6 +320,7 @@ static int find_data(const struct gguf *g, size_t head_bytes, uint64_t *alignmen
     return 0;
 }
 
+/* Turn offsets into pointers, check where the tensors lie, and sort them by name. */
 static int resolve_tensors(struct gguf *g, size_t head_bytes)
 {
     uint64_t alignment = 0, start = 0;

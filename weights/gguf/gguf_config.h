@@ -3,8 +3,8 @@
 #include "model/config.h"
 #include "weights/gguf/gguf_table.h"
 
-/* The configuration as the keys have it: everything but n_vocab, the special ids and
- * tie_word_embeddings. Not checked as a whole. */
+/* Fill *c from the keys, except n_vocab, the special ids and tie_word_embeddings. The result is not
+ * checked (config_check). ERR_MISSING, ERR_RANGE, ERR_UNSUPPORTED name the key. */
 int gguf_read_config(struct config *c, const struct gguf *g);
 
 #endif

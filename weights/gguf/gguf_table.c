@@ -61,7 +61,7 @@ const struct gguf_tensor *gguf_find_tensor(const struct gguf *g, const char *nam
     return bsearch(&wanted, g->tensors, g->n_tensors, sizeof *g->tensors, gguf_compare_names);
 }
 
-/* The key's value in *v, NULL when it is missing and need not be there. */
+/* The key's value in *v; NULL if it is missing and not required. */
 static int look_up_key(const struct gguf *g, const char *key, bool required,
                        const struct gguf_value **v)
 {
@@ -76,7 +76,7 @@ static int refuse_type(const struct gguf_value *v, const char *key, const char *
     return err_set(ERR_RANGE, "key %s is %s, expected %s", key, type_names[v->type], expected);
 }
 
-/* False: no integer. A u64 beyond int64 reads as INT64_MAX, which no range here has. */
+/* False: not an integer. A u64 beyond int64 becomes INT64_MAX, which is in no range used here. */
 static bool value_as_int(const struct gguf_value *v, int64_t *out)
 {
     uint64_t u = 0;
@@ -199,7 +199,7 @@ int gguf_texts(const struct gguf *g, const char *key, const char ***out, int *n)
     if (v->item != GGUF_STRING)
         return err_set(ERR_RANGE, "key %s is an array, each element %s, expected strings", key,
                        type_names[v->item]);
-    /* Each string's length takes eight bytes in the file, more than the NUL does here. */
+    /* v->bytes suffices: each string has an 8-byte length in the file, and only a NUL here. */
     size_t pointers = (size_t)v->n * sizeof(char *);
     const char **list = mem_alloc(pointers + v->bytes);
     if (list == NULL)

@@ -1,9 +1,8 @@
 #ifndef PRATTLE_WEIGHTS_GGUF_GGUF_TABLE_H
 #define PRATTLE_WEIGHTS_GGUF_GGUF_TABLE_H
 /*
- * What a GGUF file holds: keys with values, and tensors, looked up by name.
- * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
- * weights/gguf/gguf.h reads and checks them.
+ * The contents of a GGUF file, keys with values and tensors, looked up by name
+ * (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). gguf.h reads and checks them.
  */
 #include "model/base/file.h"
 #include "model/params.h"
@@ -25,11 +24,11 @@ enum gguf_type {
     GGUF_TYPES
 };
 enum { GGUF_MAX_DIMS = 4, GGUF_DEFAULT_ALIGNMENT = 32 };
-/* How tensor types are numbered in the file. */
+/* The numbers of tensor types in the file. */
 enum ggml_type { GGML_F32 = 0, GGML_F16 = 1, GGML_BF16 = 30 };
 
 struct gguf_string {
-    const char *data; /* in the head; no NUL behind it, none inside */
+    const char *data; /* in the head; contains no NUL and is not followed by one */
     size_t n;
 };
 
@@ -37,7 +36,7 @@ struct gguf_value {
     struct gguf_string key;
     enum gguf_type type, item; /* item: of an array's elements */
     uint64_t n;                /* elements of an array, else 1 */
-    const unsigned char *data; /* as it lies in the file */
+    const unsigned char *data; /* as in the file, in the head */
     size_t bytes;
 };
 
@@ -61,30 +60,31 @@ const struct gguf_value *gguf_find(const struct gguf *g, const char *key); /* NU
 const struct gguf_tensor *gguf_find_tensor(const struct gguf *g, const char *name);
 
 /*
- * The value of a key. A missing one leaves *out alone when `required` is false, else
- * ERR_MISSING; the wrong type is ERR_RANGE, naming both.
+ * The value of a key. If it is missing, *out is unchanged, or ERR_MISSING if it is required.
+ * ERR_RANGE: out of range or of the wrong type, which the message names.
  */
 int gguf_int(const struct gguf *g, const char *key, bool required, int64_t min, int64_t max,
              int64_t *out);
 int gguf_float(const struct gguf *g, const char *key, bool required, float *out);
 int gguf_bool(const struct gguf *g, const char *key, bool *out);
-/* A copy in fresh memory; NULL for a missing one that is not required. */
+/* A copy in new memory; NULL if the key is missing and not required. */
 int gguf_text(const struct gguf *g, const char *key, bool required, char **out);
 /*
- * An array of strings as C strings: *out is one block, pointers first, for mem_free;
- * NULL and 0 when the key is missing.
+ * An array of strings as C strings in one block, pointers first, to be freed with mem_free; NULL
+ * and *n = 0 if the key is missing.
  */
 int gguf_texts(const struct gguf *g, const char *key, const char ***out, int *n);
-/* ERR_UNSUPPORTED where the key says another text than `wanted`. */
+/* ERR_UNSUPPORTED if the key's text is not `wanted`. */
 int gguf_check_text(const struct gguf *g, const char *key, bool required, const char *wanted);
-/* An array of 32-bit integers, borrowed from the head (unaligned); NULL when missing. */
+/* An array of 32-bit integers, borrowed from the head, unaligned; NULL and *n = 0 if it is missing.
+ */
 int gguf_ints(const struct gguf *g, const char *key, const unsigned char **out, int *n);
 
-/* A name for a sentence, cut where it is long; returns out. */
+/* A name for a message, shortened if it is long. Returns out. */
 enum { GGUF_SHOWN = 80 };
 const char *gguf_show(char out[GGUF_SHOWN], struct gguf_string s);
 
-/* The orders of the two tables, for qsort and bsearch. */
+/* Comparison of keys and of tensors, for qsort and bsearch. */
 int gguf_compare_keys(const void *a, const void *b);
 int gguf_compare_names(const void *a, const void *b);
 

@@ -26,7 +26,7 @@ static int read_special_ids(struct config *c, const struct gguf *g)
     return rc;
 }
 
-/* The tokens of the vocabulary: marks control tokens in special, takes unused ones out. */
+/* Mark control tokens in special [n], and remove unused tokens. */
 static int mark_tokens(const struct gguf *g, const char **tokens, unsigned char *special, int n)
 {
     const unsigned char *types;
@@ -57,16 +57,14 @@ static int build_tokenizer(struct source *s, const struct gguf *g, const char **
                            int n_tokens)
 {
     const char **merges = NULL;
-    struct vocab v = {.n_tokens = n_tokens,
-                      .tokens = tokens,
-                      .eos = s->config.eos_token_id};
+    struct vocab v = {.n_tokens = n_tokens, .tokens = tokens, .eos = s->config.eos_token_id};
     unsigned char *special = mem_alloc((size_t)n_tokens);
     int rc = special == NULL ? ERR_NOMEM : mark_tokens(g, tokens, special, n_tokens);
     if (rc == 0)
         rc = gguf_bool(g, "tokenizer.ggml.add_space_prefix", &v.add_prefix_space);
     if (rc == 0)
         rc = gguf_texts(g, "tokenizer.ggml.merges", &merges, &v.n_merges);
-    /* Those behind the last text only fill the embedding's rows. */
+    /* Unused tokens at the end only pad the vocabulary to the embedding's rows. */
     while (rc == 0 && v.n_tokens > 0 && tokens[v.n_tokens - 1] == NULL)
         v.n_tokens--;
     v.special = special;

@@ -4,8 +4,9 @@
 #include "weights/gguf/gguf_table.h"
 #include "weights/tensors/source.h"
 
-/* The tokenizer and the special ids. s->config.n_vocab is the rows of the embedding, which the
- * tokens must not exceed; 0, there being none, becomes the number of tokens. */
+/* Read the tokenizer and the special ids into s. s->config.n_vocab is the number of rows of the
+ * embedding, which the tokens must not exceed (ERR_MISMATCH); 0, if there is no embedding, becomes
+ * the number of tokens. A file without a tokenizer (tokenizer.ggml.model none) gives NULL. */
 int gguf_read_vocab(struct source *s, const struct gguf *g, const struct progress *p);
 
 #endif

@@ -94,7 +94,7 @@ static void begin_array(struct writer *w, const char *key, enum gguf_type item, 
     put_u64(&w->keys, &w->rc, n);
 }
 
-/* Only what other programs would have to know, or what is not GPT-2's default. */
+/* What GGUF has no keys for, where it differs from GPT-2's default. */
 static void put_own_keys(struct writer *w)
 {
     const struct config *c = &w->source->config;
@@ -164,8 +164,8 @@ static void put_config(struct writer *w)
     put_own_keys(w);
 }
 
-/* An id without text, or beyond the tokenizer: other programs want a text for each row
- * of the embedding. The reader knows it again by its type. */
+/* Other programs expect a text for each row of the embedding: ids without one are written as [PADn]
+ * with the type TOKEN_UNUSED, by which the reader recognizes them. */
 static void put_tokens(struct writer *w, const struct tokenizer *t, int n)
 {
     char hole[32];
@@ -207,7 +207,7 @@ static void put_tokenizer(struct writer *w)
         key_u32(w, "tokenizer.ggml.padding_token_id", c->pad_token_id);
 }
 
-/* The names of those whose 16 bits stand as F32 in the file, and are wanted back. */
+/* List the tensors of type d that are written as F32, so that the reader restores their 16 bits. */
 static void put_half_exact(struct writer *w, const char *key, enum dtype d)
 {
     size_t n = 0;
@@ -234,7 +234,7 @@ static uint64_t align_offset(uint64_t n)
     return (n + GGUF_DEFAULT_ALIGNMENT - 1) / GGUF_DEFAULT_ALIGNMENT * GGUF_DEFAULT_ALIGNMENT;
 }
 
-/* llama.cpp takes vectors and positions in F32 alone. */
+/* llama.cpp reads vectors and position embeddings only in F32. */
 static enum dtype dtype_in_file(const struct writer *w, const struct param_tensor *t,
                                 const struct tensor_reader *r)
 {

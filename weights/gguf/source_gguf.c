@@ -15,11 +15,11 @@
 
 enum { READ_PART = 4096 };
 
-/* One tensor of the table in the file. */
+/* Where a tensor of the table is in the file. */
 struct stored_tensor {
     const struct file *file;
     uint64_t at;
-    enum dtype stored, dtype; /* they differ where prattle.narrow.* says so */
+    enum dtype stored, dtype; /* they differ for tensors listed in prattle.narrow.* */
     char name[NAMES_BYTES];
 };
 
@@ -43,7 +43,7 @@ static int read_stored(void *user, void *dst, uint64_t first, size_t n)
     return file_read_at(p->file, dst, p->at + first * each, n * each);
 }
 
-/* A vector that was widened when the file was written: its own 16 bits again. */
+/* Restore the 16 bits of a vector that was widened when the file was written. */
 static int read_half_exact(void *user, void *dst, uint64_t first, size_t n)
 {
     const struct stored_tensor *p = user;
@@ -65,7 +65,7 @@ static int read_half_exact(void *user, void *dst, uint64_t first, size_t n)
     return 0;
 }
 
-/* dims of tensor t as GGUF has them; returns how many. */
+/* The dimensions of tensor t in GGUF. Returns how many. */
 static int expected_dims(const struct param_tensor *t, uint64_t dims[2])
 {
     bool transposed = t->kind == PARAM_CONV1D; /* [in,out] in the table, [out,in] here */
@@ -110,7 +110,7 @@ static int compare_heads(bool *same, const struct gguf *g)
     return file_compare(same, &g->file, a->at, &g->file, b->at, a->bytes);
 }
 
-/* Tensors listed under key were 16-bit before the file was written. */
+/* Mark the tensors listed under key, which had type dtype before the file was written. */
 static int mark_half_exact(struct source *s, const struct gguf *g, const char *key,
                            enum dtype dtype)
 {
@@ -195,7 +195,7 @@ static int read_tensors(struct source *s, const struct gguf *g)
     int rc = compare_heads(&s->config.tie_word_embeddings, g);
     if (rc == 0)
         rc = config_check(&s->config);
-    /* A block count beyond the tensors there are must not size the table. */
+    /* The table must not be sized by a block count that the file cannot have. */
     if (rc == 0 && (uint64_t)s->config.n_layer > g->n_tensors)
         rc = err_set(ERR_FORMAT, "gpt2.block_count is %d, the file has %zu tensors",
                      s->config.n_layer, g->n_tensors);
@@ -263,7 +263,7 @@ int source_open_gguf(struct source *s, struct file file, bool need_weights,
     }
     *s = (struct source){.format = st, .close = close_state};
     int rc = gguf_open_file(&st->gguf, file);
-    /* What failed in reading has its name in the sentence already. */
+    /* These messages have the file's name already. */
     bool named = rc == ERR_IO || rc == ERR_NOMEM;
     s->stamp = rc == 0 ? st->gguf.file.stamp : 0;
     if (rc == 0)

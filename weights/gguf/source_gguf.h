@@ -5,8 +5,8 @@
 #include "model/base/progress.h"
 #include "weights/tensors/source.h"
 
-/* file: open, and the source's from then on, or closed. Without need_weights a file that has a
- * vocabulary alone opens, with an empty table. */
+/* file is open; s takes it over, or it is closed on failure. Without need_weights a file with only
+ * a vocabulary opens, with an empty table; else it is ERR_MISSING. */
 int source_open_gguf(struct source *s, struct file file, bool need_weights,
                      const struct progress *p);
 

@@ -28,7 +28,7 @@ bool adapter_is_folder(const char *path)
 
 /* ---- adapter_config.json ---- */
 
-/* What changes what is computed, where it says anything. */
+/* Settings that change what is computed: refused unless they are empty. */
 static const char *const refused[] = {
     "use_dora",        "lora_bias",         "rank_pattern",
     "alpha_pattern",   "modules_to_save",   "layers_to_transform",
@@ -37,7 +37,7 @@ static const char *const refused[] = {
     "use_bdlora",      "arrow_config",      "kasa_config",
     "megatron_config", "monteclora_config",
 };
-/* Starts that take something out of the base's weights, which then are not its files'. */
+/* Initializations that subtract from the base's weights, so that its files are not the base. */
 static const char *const moved_bases[] = {"pissa", "olora", "corda", "loftq", "lora_ga"};
 
 static bool is_set_value(const json_t *v)
@@ -97,7 +97,7 @@ static int read_targets(struct buf *out, const json_t *o)
     return rc;
 }
 
-/* The targets in `text` are a's, which has no other memory. */
+/* a->targets is borrowed from `text`. */
 static int read_config(struct adapter_config *a, struct buf *text, const json_t *o)
 {
     int64_t rank = -1;
@@ -158,8 +158,8 @@ static int open_tensors(struct tensor_file *t, const struct adapter_folder *f)
     return rc == 0 ? tensor_file_open_file(t, file) : rc;
 }
 
-/* What lora_A (half 0) or lora_B of a branch is called, with "transformer." or, of a bare
- * GPT2Model, without. */
+/* The name of lora_A (half 0) or lora_B of a branch; whole: with "transformer.", which an adapter
+ * of a bare GPT2Model lacks. */
 static void name_half(char out[NAME], const struct low_rank *t, int half, bool whole)
 {
     char matrix[64];
@@ -209,7 +209,7 @@ static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
     return rc;
 }
 
-/* A tensor that no LoRA branch has read. */
+/* ERR_MISMATCH names a tensor that belongs to no LoRA branch. */
 static int refuse_extra_tensors(const struct tensor_file *f, const struct adapter *a)
 {
     char name[NAME], shown[SHOWN];
@@ -327,7 +327,7 @@ static json_t *list_targets(const char *targets)
     return NULL;
 }
 
-/* As other folders can refer to it. */
+/* A path that is valid from any folder. */
 static char *absolute_path(const char *base)
 {
     char real[PATH_MAX];

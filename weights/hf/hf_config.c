@@ -23,7 +23,7 @@ static int read_activation(struct config *c, const json_t *o)
                    activation_names(names, sizeof names));
 }
 
-/* Sizes, under GPT-2's names or those transformers maps to them. */
+/* Sizes, under GPT-2's names or their aliases in transformers. */
 static int read_sizes(struct config *c, const json_t *o)
 {
     const struct {
@@ -49,7 +49,7 @@ static int read_sizes(struct config *c, const json_t *o)
     return 0;
 }
 
-/* The key's id, or where it has a list, the first of it that is one; -1: there is none. */
+/* The key's id; of a list, the first that is not -1. -1: none. */
 static int read_id(const json_t *o, const char *key, int64_t *id)
 {
     const json_t *list = json_object_get(o, key);
@@ -67,8 +67,9 @@ static int read_id(const json_t *o, const char *key, int64_t *id)
 }
 
 /*
- * For these alone null says something: there is no such token, as -1 does. Nor is there one
- * beyond the vocabulary: transformers writes its default 50256 into the smallest model's file.
+ * Only here null differs from a missing key: it means that there is no such token, as -1 does. So
+ * does an id beyond the vocabulary: transformers writes its default 50256 for the smallest models
+ * too.
  */
 static int read_ids(struct config *c, const json_t *o)
 {

@@ -6,7 +6,7 @@
 
 enum { MAX_DEFAULTS = 16 << 20 };
 
-/* Our own file says all, or else Hugging Face's, which is no reason to refuse a model. */
+/* Our own file excludes the others. Hugging Face's files, if wrong, are left out with a note. */
 int hf_defaults_read(struct source *s, const char *folder, const struct file_set *open,
                      const struct buf *config, const struct progress *p)
 {

@@ -5,9 +5,10 @@
 #include "weights/tensors/source.h"
 
 /*
- * The settings that a folder's model comes with, as s->defaults and s->defaults_file: of
- * prattle.yaml, else of generation_config.json, else the end tokens of config.json, whose text is
- * `config` (empty: there is none). open: files of the folder that are open (NULL: none).
+ * Set s->defaults and s->defaults_file to the settings stored with a folder's model: those of
+ * prattle.yaml, else of generation_config.json, else the stop tokens of config.json, whose text is
+ * `config` (empty: there is no such file). open: files of the folder that are open already (NULL:
+ * none).
  */
 int hf_defaults_read(struct source *s, const char *folder, const struct file_set *open,
                      const struct buf *config, const struct progress *p);

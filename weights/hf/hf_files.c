@@ -48,7 +48,7 @@ static int add_path(struct hf_files *f, char *path)
     return 0;
 }
 
-/* A shard is a plain name in the index's own folder. */
+/* A shard must be a plain file name: it is in the index's own folder. */
 static int add_shard(struct hf_files *f, const char *tensor, const json_t *value)
 {
     const char *name = json_string_value(value);
@@ -98,7 +98,7 @@ static int read_index(struct hf_files *f, const struct file *file)
     return rc == 0 ? 0 : file_wrap(file->path);
 }
 
-/* The weights of a folder, the first of these that is there. */
+/* The weights of a folder: the first of these files that exists. */
 static int choose_files(struct hf_files *f, bool need_weights)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",

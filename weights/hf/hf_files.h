@@ -1,44 +1,45 @@
 #ifndef PRATTLE_WEIGHTS_HF_HF_FILES_H
 #define PRATTLE_WEIGHTS_HF_HF_FILES_H
-/* The files of a Hugging Face model that have tensors: one, or the shards of an index. */
+/* The tensor files of a Hugging Face model: one, or the shards that an index lists. */
 #include "model/base/file_set.h"
 #include "weights/tensors/tensor_file.h"
 
-/* A tensor of one of them. */
+/* A tensor, and its file. */
 struct hf_entry {
     const char *name; /* without "transformer." */
     const struct tensor_entry *entry;
     const struct tensor_file *in;
-    bool used; /* a parameter of the model: for the caller */
+    bool used; /* for the caller: whether it is a parameter of the model */
 };
 
 struct hf_files {
     char *folder;
-    const struct file_set *open; /* of the folder; NULL: none */
-    char **paths;                /* [n] */
-    struct tensor_file *files;   /* [n], NULL before hf_files_open */
+    const struct file_set
+        *open;                 /* files of the folder that are open already; borrowed; NULL: none */
+    char **paths;              /* [n] */
+    struct tensor_file *files; /* [n], NULL before hf_files_open */
     int n;
-    struct file given;        /* the file that was asked for, open, until it is one of those */
+    struct file given;        /* the file of hf_files_find, until hf_files_open moves it */
     struct hf_entry *entries; /* [n_entries], by name */
     size_t n_entries;
 };
 
 /*
- * Which files they are, of a zeroed *f: those of a folder, or of path, which is open as `file` and
- * f's from then on (.path NULL: path is a folder). open: those of the folder that are open (NULL:
- * none); f borrows it. A folder without any is ERR_MISSING where they are needed. After a failure
- * too f is to be released.
+ * Find the files, for a zeroed *f: those of the folder `path` if file.path is NULL; else of path, a
+ * tensor file or an index, open as `file`, which f takes over. open: files of the folder that are
+ * open already, borrowed (NULL: none). ERR_MISSING: the folder has none, and need_weights;
+ * ERR_FORMAT: a bad index. To be released also after a failure.
  */
 int hf_files_find(struct hf_files *f, const char *path, struct file file,
                   const struct file_set *open, bool need_weights);
-/* Open them; *stamp, 0 before, becomes theirs. */
+/* Open the files; *stamp, 0 before, receives their combined stamp. */
 int hf_files_open(struct hf_files *f, uint64_t *stamp);
-/* Then list their tensors; no two have one name. */
+/* List the tensors of the open files. ERR_FORMAT: two have the same name. */
 int hf_files_list(struct hf_files *f);
 struct hf_entry *hf_files_entry(const struct hf_files *f, const char *name); /* NULL: none */
 void hf_files_release(struct hf_files *f);
 
-/* What stands behind the last slash; borrowed. */
+/* The last component of a path; borrowed. */
 const char *hf_last_part(const char *path);
 
 #endif

@@ -66,19 +66,19 @@ static int read_list(uint64_t *out, int *n, const json_t *o, const char *key, in
     return 0;
 }
 
-/* Bytes of the shape's elements, false when they pass 2^64. */
+/* Bytes of the shape's elements; false if their bits pass 2^64 or are no whole number of bytes. */
 static bool shape_bytes(uint64_t *bytes, const struct tensor_entry *e, int bits)
 {
     uint64_t n = (uint64_t)bits;
     bool over = false;
     for (int i = 0; i < e->rank; i++)
         over |= __builtin_mul_overflow(n, e->shape[i], &n);
-    /* A zero after an overflow makes the tensor empty all the same; no file needs that. */
+    /* A zero dimension after an overflow would make the tensor empty: refused too. */
     *bytes = n / 8;
     return !over && n % 8 == 0;
 }
 
-/* One entry of the header; data is where the tensors' bytes begin, all of them n_data. */
+/* One entry of the header; the tensors' bytes are the n_data bytes from offset data on. */
 static int read_entry(struct tensor_entry *e, const json_t *o, uint64_t data, uint64_t n_data)
 {
     if (!json_is_object(o))
@@ -115,7 +115,7 @@ static int read_entry(struct tensor_entry *e, const json_t *o, uint64_t data, ui
     return 0;
 }
 
-/* Empty tensors before the one that begins at the same place. */
+/* In order of offset; of equal ones the empty tensor first. */
 static int compare_offsets(const void *a, const void *b)
 {
     const struct tensor_entry *x = *(const struct tensor_entry *const *)a;
@@ -131,7 +131,7 @@ static int wrap_name(const char *name)
     return err_wrap("tensor %s", file_show(shown, sizeof shown, name));
 }
 
-/* The tensors fill the data from end to end, none over another. */
+/* The tensors must cover the data without gaps or overlaps. */
 static int check_coverage(const struct tensor_file *f, uint64_t data)
 {
     const struct tensor_entry **order = mem_array((size_t)f->n, sizeof *order);

@@ -1,12 +1,12 @@
 #ifndef PRATTLE_WEIGHTS_HF_SAFETENSORS_H
 #define PRATTLE_WEIGHTS_HF_SAFETENSORS_H
-/* safetensors: u64 length of the header, a JSON header, the tensors' bytes. */
+/* safetensors (https://github.com/huggingface/safetensors): the header's length as u64, a JSON
+ * header, the tensors' bytes. */
 #include "weights/tensors/tensor_file.h"
 
 /*
- * Fills *f or leaves it closed; the open file is f's from then on, or closed. ERR_FORMAT where it
- * is not what it should be. Every size is checked against the file before anything is allocated
- * from it.
+ * Fill *f, which takes over the open file; on failure *f and the file are closed. ERR_FORMAT: not a
+ * valid file. Every size is checked against the file before memory is allocated from it.
  */
 int safetensors_open_file(struct tensor_file *f, struct file file);
 

@@ -15,8 +15,8 @@ static enum dtype dtype_asked(const struct save_config *c, enum dtype own)
     return c->convert ? c->dtype : own;
 }
 
-/* One JSON object after another, wide elements first, so that each tensor lies at a
- * multiple of its element's size; *total: bytes of data. */
+/* The header's JSON; *total: bytes of data. Wide elements come first, so that each tensor's offset
+ * is a multiple of its element's size. */
 static int describe_tensors(struct buf *json, uint64_t *total, const struct source *s,
                             const struct save_config *c)
 {

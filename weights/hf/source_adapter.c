@@ -13,10 +13,10 @@ struct adapted {
     struct tensor_reader base;
     const struct low_rank *branch;
     int at;               /* in the source's table */
-    enum dtype to, holds; /* as it is handed out, and what must have room for it */
+    enum dtype to, holds; /* the type that is read, and the type that must represent it */
 };
 
-/* What stands around the format of the base. */
+/* The source's state: its own format, wrapped. */
 struct state {
     struct adapted *adapted; /* [n], of the matrices whose readers these are */
     int n;
@@ -37,10 +37,10 @@ static void close_state(void *format)
 
 enum { PART = 4096 };
 
-/* How many of these would be NaN or infinite as d. */
+/* How many of n elements are NaN or infinite as type d. */
 static size_t count_beyond_range(const float *x, size_t n, enum dtype d)
 {
-    /* What rounds to a half's infinity, to bfloat16's, or is it. */
+    /* From here on values round to infinity. */
     const float limit = d == DTYPE_F16 ? 65520.0f : d == DTYPE_BF16 ? 0x1.ffp127f : INFINITY;
     size_t beyond = 0;
     for (size_t i = 0; i < n; i++)
@@ -57,7 +57,7 @@ static int refuse_merged(const struct adapted *a)
                                          : "");
 }
 
-/* n <= PART elements as the base has them, then as fp32 with the LoRA branch in them. */
+/* Read n <= PART elements of the base as fp32 and add the LoRA branch. */
 static int read_adapted_part(const struct adapted *a, float *x, uint64_t first, size_t n)
 {
     int rc = a->base.read(a->base.user, x, first, n);
@@ -109,7 +109,7 @@ void source_unadapt(struct source *s)
     close_state(st);
 }
 
-/* own_precision: to and holds are those of each tensor. */
+/* own_precision: `to` and `holds` are each tensor's own type. */
 static int adapt_source(struct source *s, const struct adapter *a, bool own_precision,
                         enum dtype holds)
 {

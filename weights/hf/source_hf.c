@@ -16,7 +16,7 @@
 
 enum { SHOWN = 120 };
 
-/* What a reader of the table reads from. */
+/* Where a tensor of the table is. */
 struct stored_tensor {
     const struct file *file;
     uint64_t at;
@@ -36,7 +36,7 @@ static void close_state(void *format)
     mem_free(st);
 }
 
-/* ---- against the configuration ---- */
+/* ---- the weights, checked against the configuration ---- */
 
 static int check_shape(const struct tensor_entry *e, const struct param_tensor *t)
 {
@@ -98,7 +98,7 @@ static int make_readers(struct source *s, struct state *st)
     return 0;
 }
 
-/* *same when both say the same, bit for bit. */
+/* *same: whether two tensors are equal bit for bit. */
 static int compare_tensors(bool *same, const struct hf_entry *a, const struct hf_entry *b)
 {
     *same = a->entry->dtype == b->entry->dtype && a->entry->bytes == b->entry->bytes;
@@ -108,7 +108,7 @@ static int compare_tensors(bool *same, const struct hf_entry *a, const struct hf
                         a->entry->bytes);
 }
 
-/* Tensors that are none of the model's: notes where that may surprise. */
+/* Note tensors that are not the model's, unless old files commonly have them. */
 static int note_extra_tensors(const struct source *s, const struct state *st,
                               const struct progress *p)
 {
@@ -145,7 +145,7 @@ static int read_weights(struct source *s, struct state *st, const struct progres
     if (rc != 0)
         return rc;
     rc = hf_files_list(&st->files);
-    /* A layer count beyond the tensors there are must not size the table. */
+    /* The table must not be sized by a layer count that the files cannot have. */
     if (rc == 0 && (uint64_t)s->config.n_layer > f->n_entries)
         rc = err_set(ERR_MISMATCH, "config.json says n_layer %d, the weights are %zu tensors",
                      s->config.n_layer, f->n_entries);
@@ -158,9 +158,9 @@ static int read_weights(struct source *s, struct state *st, const struct progres
     return rc == 0 ? 0 : file_wrap(f->n == 1 ? f->paths[0] : f->folder);
 }
 
-/* ---- all of it ---- */
+/* ---- the source ---- */
 
-/* For people: the folder's own name, or the file's where it is not one of the usual. */
+/* s->name, for display: the folder's name, or the file's if it is an unusual one. */
 static int name_source(struct source *s, const char *path, const char *folder)
 {
     static const char *const usual[] = {"model.safetensors", "pytorch_model.bin"};
@@ -173,7 +173,7 @@ static int name_source(struct source *s, const char *path, const char *folder)
     return s->name == NULL ? ERR_NOMEM : 0;
 }
 
-/* *text: what config.json says, empty where there is none. */
+/* *text: the contents of config.json, empty if there is none. */
 static int read_config(struct source *s, struct buf *text, const struct hf_files *f)
 {
     struct file file;

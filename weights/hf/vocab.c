@@ -11,6 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Whatever the files are, they fill one draft, in this order; the tokenizer is then built from it:
+ *
+ *     tokenizer.json                           read_tokenizer: tokens, added tokens, merges
+ *     or vocab.json and added_tokens.json      read_vocab: tokens
+ *        and merges.txt                        read_merges
+ *     tokenizer_config.json                    read_settings: add_prefix_space, added tokens
+ *
+ * Nothing is copied: tokens point into the JSON values of `roots`, merges into those or into `lines`.
+ * So `lines` has its final size before the first merge points into it, and all of it lives until
+ * tokenizer_new has made copies. An id that two files give must have the same text in both.
+ */
+
 #define FILE_MAX_BYTES ((uint64_t)32 << 20)
 
 enum { SHOWN = 96 };

@@ -85,7 +85,8 @@ static int add_tokenizer(struct buf *b, const struct tokenizer *t)
     return rc == 0 ? buf_str(b, "]}}\n") : rc;
 }
 
-/* transformers' GPT2TokenizerFast puts this, or false, in the place of what tokenizer.json says. */
+/* In transformers, GPT2TokenizerFast takes add_prefix_space from here (or false), not from
+ * tokenizer.json. */
 static int add_config(struct buf *b, const struct tokenizer *t)
 {
     return buf_printf(b, "{\"tokenizer_class\": \"GPT2Tokenizer\", \"add_prefix_space\": %s}\n",
@@ -101,7 +102,7 @@ static const struct {
              {"tokenizer_config.json", add_config}};
 enum { N = sizeof files / sizeof *files, N_ALWAYS = N - 1 };
 
-/* An old tokenizer_config.json would speak of another tokenizer. */
+/* An old tokenizer_config.json is always replaced: it describes another tokenizer. */
 static bool is_wanted(int i, const struct tokenizer *t, const char *path)
 {
     return i < N_ALWAYS || file_exists(path) || (t != NULL && tokenizer_adds_prefix_space(t));

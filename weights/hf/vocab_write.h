@@ -4,12 +4,11 @@
 
 /*
  * Write vocab.json, merges.txt and tokenizer.json into an existing folder, and
- * tokenizer_config.json where there is one already or it has something to say. ERR_EXISTS
- * where one of them is there and force is not given. None is replaced before all
- * are written.
+ * tokenizer_config.json if there is one already or the tokenizer adds a prefix space. ERR_EXISTS:
+ * one of them exists, without force. None is replaced before all are written.
  */
 int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force);
-/* What vocab_write_folder would say, before there is anything to write. */
+/* Check in advance whether vocab_write_folder would fail. */
 int vocab_check_folder(const char *folder, bool force);
 
 #endif

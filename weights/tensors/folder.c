@@ -15,7 +15,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a model is made of, ours or another program's: goes with the old model. */
+/*
+ * Replacing a folder P through a temporary sibling T:
+ *
+ *     folder_create    make T                              P: the old folder, or nothing
+ *       the caller     files into T, each synced by file_commit
+ *     folder_commit    rename T to P                       P: the new folder, if there was none
+ *                      else exchange T and P in one step   P: the new folder; T: the old one
+ *                      clear T: delete the old model's files, move all others to P, remove T
+ *                      sync P's parent
+ *
+ * P is always a whole folder, the old or the new one, except on file systems that cannot exchange:
+ * there it is missing between two renames, and the old one is T.old. What fails after the exchange
+ * leaves P new and T with what is left of the old folder.
+ */
+
+/* The files of a model, ours or another program's: they are deleted with the old model. */
 static const char *const model_files[] = {
     "config.json",
     "generation_config.json",
@@ -84,8 +99,8 @@ int folder_create(struct folder_writer *f, const char *path, bool force)
     return 0;
 }
 
-/* Each entry of `from`: a model's file (or `all`) is removed, another one moved to the
- * folder `to`, unless that is NULL: then it stays. The folder goes when it is empty. */
+/* Remove the model's files (or `all`) from the folder `from`, move the others to `to` (NULL: leave
+ * them), and remove the folder, which fails if something is left. */
 static int clear_folder(const char *from, const char *to, bool all)
 {
     DIR *dir = opendir(from);
@@ -106,7 +121,7 @@ static int clear_folder(const char *from, const char *to, bool all)
     return rc;
 }
 
-/* The two folders change names; in one step where the file system can. */
+/* Exchange the names of two folders, in one step where the file system can. */
 static int exchange_folders(const char *temp, const char *path)
 {
     if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
@@ -136,7 +151,7 @@ int folder_commit(struct folder_writer *f)
     if (chmod(f->temp, 0777 & ~mask) != 0)
         return file_fails("write", f->path);
     int rc = 0;
-    /* Succeeds where nothing is, or an empty folder. */
+    /* Succeeds if there is nothing at the path, or an empty folder. */
     bool fresh = rename(f->temp, f->path) == 0;
     if (!fresh) {
         if (errno != ENOTEMPTY && errno != EEXIST)
@@ -149,7 +164,7 @@ int folder_commit(struct folder_writer *f)
     }
     if (rc == 0)
         rc = file_sync_parent(f->path);
-    /* What is not sure to last is not there, and can be tried again. */
+    /* Without the sync the rename may not last: undo it, so that the caller can try again. */
     if (rc != 0 && fresh && rename(f->path, f->temp) == 0)
         return rc;
     mem_free(f->temp);
@@ -163,7 +178,7 @@ void folder_abandon(struct folder_writer *f)
     if (f == NULL)
         return;
     if (f->temp != NULL) {
-        /* The sentence that matters is the one of what failed before. */
+        /* Keep the message of what failed before. */
         int code = err_last();
         char *text = mem_strdup(err_text());
         clear_folder(f->temp, NULL, f->any_files);

@@ -1,9 +1,9 @@
 #ifndef PRATTLE_WEIGHTS_TENSORS_HALF_EXACT_H
 #define PRATTLE_WEIGHTS_TENSORS_HALF_EXACT_H
 /*
- * The exact half conversion: 16-bit floats stored as fp32, as GGUF wants its vectors, and got
- * back bit for bit. Unlike half.h's conversions it preserves the payload and the signalling bit
- * of a NaN.
+ * Exact half conversion: 16-bit floats widened to fp32, as GGUF requires for vectors, and restored
+ * bit for bit. Unlike the conversions of half.h it preserves the payload and the signalling bit of
+ * a NaN.
  */
 #include "model/base/half.h"
 #include "model/params.h"
@@ -33,7 +33,7 @@ static inline void half_exact_widen(float *out, const void *src, enum dtype d, s
     }
 }
 
-/* False, with *out unset, when f is no such value. */
+/* False, with *out unchanged, if f is not exactly a value of type d. */
 static inline bool half_exact_from_f32(uint16_t *out, float f, enum dtype d)
 {
     uint32_t u = float_bits(f);

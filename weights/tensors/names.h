@@ -1,8 +1,8 @@
 #ifndef PRATTLE_WEIGHTS_TENSORS_NAMES_H
 #define PRATTLE_WEIGHTS_TENSORS_NAMES_H
 /*
- * What a parameter is called in each format. The table of params.h has the Hugging
- * Face name without "transformer.": "h.0.attn.c_attn.weight".
+ * The names of parameters in each format. The table of params.h has the Hugging Face name without
+ * "transformer.": "h.0.attn.c_attn.weight".
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Elements held at once, and the side of the tiles a matrix is turned by: a tile of
+/* Elements held at once, and the side of the tiles by which a matrix is transposed: a tile of
  * either matrix stays in the first-level cache. */
 enum { HELD = 1 << 22, TILE = 32 };
 
@@ -24,7 +24,8 @@ static float element_to_f32(const void *src, size_t i, enum dtype d)
     return half_exact_to_f32(((const uint16_t *)src)[i], d);
 }
 
-/* A BF16 or F16 value that F16 or BF16 was asked for goes through fp32, rounded once. */
+/* Convert n elements; BF16 to F16 and back go through fp32, so they round once. Returns how many
+ * finite values became infinite. */
 static uint64_t convert_elements(void *dst, enum dtype to, const void *src, enum dtype from,
                                  size_t n)
 {
@@ -50,7 +51,7 @@ static uint64_t count_unfinite(const void *src, enum dtype d, size_t n)
     return unfinite;
 }
 
-/* dst [cols,rows] = src [rows,cols] turned. */
+/* dst [cols,rows] = the transpose of src [rows,cols]. */
 static void transpose_matrix32(uint32_t *dst, const uint32_t *src, size_t rows, size_t cols)
 {
     for (size_t i = 0; i < rows; i += TILE)
@@ -109,8 +110,8 @@ static int read_columns(struct tensor_copy *c, const struct tensor_reader *r, ui
     return rc;
 }
 
-/* The file's [rows,cols] as [cols,rows]: as many columns at a time as can be held, and
- * where even one cannot, its rows in parts. */
+/* Write the source's [rows,cols] as [cols,rows]: as many whole columns at a time as fit into HELD
+ * elements, or parts of one. */
 static int write_transposed(struct tensor_copy *c, const struct tensor_reader *r, uint64_t rows,
                             uint64_t cols, enum dtype dtype)
 {

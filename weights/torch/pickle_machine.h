@@ -1,9 +1,8 @@
 #ifndef PRATTLE_WEIGHTS_TORCH_PICKLE_MACHINE_H
 #define PRATTLE_WEIGHTS_TORCH_PICKLE_MACHINE_H
 /*
- * What a pickle's opcodes work on: a stack of plain values with marks, and a memo. Private
- * to the readers of pickles (pickle.c, pickle_objects.c, pickle_stream.c). All functions that
- * can fail set a sentence.
+ * The machine that a pickle's opcodes run on: a stack of plain values with marks, and a memo.
+ * Private to pickle.c, pickle_objects.c and pickle_stream.c. Functions that can fail set a message.
  */
 #include "weights/torch/pickle_tensor.h"
 
@@ -26,8 +25,8 @@ enum pickle_kind {
 
 struct pickle_global;
 
-/* Values live in one array and name each other by index; a container's items are a
- * chain of cells. So a value in the memo a thousand times over is still one value. */
+/* Values are in one array and refer to each other by index; a container's items are a chain of
+ * cells. So a value that is used a thousand times is stored once. */
 struct pickle_value {
     enum pickle_kind kind;
     int32_t first, last; /* cells of a container, -1 for none */
@@ -42,7 +41,7 @@ struct pickle_value {
             const struct pickle_global *type;
             int32_t key;              /* a TEXT */
             uint64_t elements;        /* of the whole storage */
-            uint64_t first, n_viewed; /* those of it that a view shows; else all */
+            uint64_t first, n_viewed; /* the elements of a view; else all */
         } storage;
         int32_t tensor;
     };
@@ -63,7 +62,7 @@ struct pickle_machine {
     struct pickle_growing values;  /* struct pickle_value */
     struct pickle_growing cells;   /* struct pickle_cell */
     struct pickle_growing stack;   /* int32_t */
-    struct pickle_growing memo;    /* int32_t, -1 where nothing was put */
+    struct pickle_growing memo;    /* int32_t, -1: nothing */
     struct pickle_growing tensors; /* struct pickle_tensor, without names */
 };
 void pickle_machine_release(struct pickle_machine *m);
@@ -77,29 +76,29 @@ static inline struct pickle_cell *pickle_cell(const struct pickle_machine *m, in
     return (struct pickle_cell *)m->cells.data + i;
 }
 
-/* ERR_FORMAT: what is broken, and where. */
+/* Set "the pickle is broken at byte N: WHAT". Returns ERR_FORMAT. */
 int pickle_broken(const struct pickle_machine *m, const char *what);
-/* Room for one more item of `size`. ERR_RANGE beyond PICKLE_VALUES_MAX. */
+/* Reserve room for one more item of `size` bytes. ERR_RANGE beyond PICKLE_VALUES_MAX. */
 int pickle_grow(struct pickle_growing *g, size_t size);
 
 int pickle_push(struct pickle_machine *m, struct pickle_value v);
-/* A value that is there already. */
+/* Push a value that exists already. */
 int pickle_push_index(struct pickle_machine *m, int32_t i);
 /* The value `depth` below the top of the stack, or NULL. */
 struct pickle_value *pickle_peek(struct pickle_machine *m, size_t depth);
-/* The items of a tuple, at most PICKLE_ARGS_MAX; returns how many, or -1 where it is no tuple
- * or has more. */
+/* The items of a tuple. Returns how many, or -1 if it is no tuple or has more than PICKLE_ARGS_MAX.
+ */
 int pickle_unpack(const struct pickle_machine *m, const struct pickle_value *tuple,
                   const struct pickle_value *items[PICKLE_ARGS_MAX]);
 
-/* TUPLE1 and the like: of the n values on top; TUPLE: of those above the mark. */
+/* TUPLE1 and the like: make a tuple of the n top values; TUPLE: of those above the mark. */
 int pickle_tuple(struct pickle_machine *m, size_t n);
 int pickle_marked_tuple(struct pickle_machine *m);
-/* SETITEMS, APPENDS: to the container under the mark. */
+/* SETITEMS, APPENDS: add the values above the mark to the container below it. */
 int pickle_extend(struct pickle_machine *m, enum pickle_kind kind);
-/* SETITEM, APPEND: the n values on top go into the container below them. */
+/* SETITEM, APPEND: add the n top values to the container below them. */
 int pickle_add_top(struct pickle_machine *m, enum pickle_kind kind, size_t n);
-/* PUT: the top of the stack into a place of the memo; GET: push what lies there. */
+/* PUT: store the top of the stack in a slot of the memo; GET: push what is there. */
 int pickle_remember(struct pickle_machine *m, uint64_t slot);
 int pickle_recall(struct pickle_machine *m, uint64_t slot);
 

@@ -8,7 +8,7 @@
 
 enum { COUNT_BYTES = 8 };
 
-/* Where each storage lies: behind the number of its elements, one after the other. */
+/* Storages follow the pickles, each after its number of elements. */
 static int place_storages(uint64_t *offsets, const struct pickle_stream *s, const struct file *f)
 {
     uint64_t at = s->n_bytes;

@@ -8,6 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * The file, read from its end:
+ *
+ *     entry ... entry | directory | zip64 end record, locator | end record, comment
+ *
+ *   1. find_directory  the end record, before a comment of up to 65535 bytes; it says where the
+ *                      directory is, unless a locator before it points to a zip64 end record
+ *   2. read_entry      one record of the directory for each entry: name, sizes, offset
+ *   3. find_bytes      the entry's own header at that offset, whose length gives that of its bytes
+ *
+ * Names stay in the directory's buffer: each moves to the front of its record, which has been read
+ * by then, to make room for a NUL.
+ */
+
 enum {
     END_BYTES = 22,
     END64_BYTES = 56,
@@ -19,7 +33,7 @@ enum {
 };
 #define DIRECTORY_MAX_BYTES ((uint64_t)64 << 20)
 
-/* Where the central directory is. */
+/* Where the central directory is, and its number of records. */
 struct directory {
     uint64_t offset, bytes, n;
 };
@@ -63,7 +77,7 @@ static int find_directory(struct directory *d, const struct file *f)
     return err_set(ERR_FORMAT, "it is no zip archive, or a truncated one");
 }
 
-/* Sizes and offset from the zip64 field where the 32-bit ones are full. */
+/* Take sizes and offset from the zip64 field where the 32-bit ones are full. */
 static int read_zip64(struct zip_entry *e, uint64_t *stored, const char *extra, size_t n)
 {
     uint64_t *fields[] = {&e->bytes, stored, &e->offset};

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_WEIGHTS_TORCH_TORCH_ZIP_H
 #define PRATTLE_WEIGHTS_TORCH_TORCH_ZIP_H
 /*
- * The zip around a torch checkpoint (APPNOTE.TXT of PKWARE, with zip64): entries that
- * are stored, not compressed, so that a tensor's bytes can be read where they lie.
+ * The zip of a torch checkpoint (APPNOTE.TXT of PKWARE, with zip64). Its entries are stored, not
+ * compressed, so that a tensor's bytes can be read in place.
  */
 #include "model/base/buf.h"
 #include "model/base/file.h"
@@ -19,9 +19,9 @@ struct zip {
     struct buf directory;
 };
 
-/* ERR_FORMAT: no zip, or a broken one, or a name that leaves the archive ("../").
- * ERR_UNSUPPORTED: compressed or encrypted entries, several volumes. All entries lie
- * within the file. */
+/* Read the directory; all entries are then known to lie within the file. ERR_FORMAT: no zip, a
+ * broken one, or a name that leaves the archive ("../"). ERR_UNSUPPORTED: compressed or encrypted
+ * entries, or several volumes. */
 int zip_open(struct zip *z, const struct file *f);
 void zip_close(struct zip *z);
 const struct zip_entry *zip_find(const struct zip *z, const char *name); /* NULL: none */

@@ -103,7 +103,7 @@ static int check_config(const struct adapter_config *a, const struct config *c)
         return err_set(ERR_RANGE, "the adapter's rank is %d, must be 1 to %d", a->rank,
                        ADAPTER_MAX_RANK);
     if (!isfinite(a->alpha))
-        return err_set(ERR_RANGE, "the adapter's alpha is no number");
+        return err_set(ERR_RANGE, "the adapter's alpha is NaN or infinite");
     if (!(a->dropout >= 0 && a->dropout < 1))
         return err_set(ERR_RANGE, "the adapter's dropout is %g, must be at least 0 and below 1",
                        (double)a->dropout);

@@ -90,7 +90,7 @@ void mem_free(void *p)
     free(p);
 }
 
-/* The blocks that are mapped; by the C library's own calls, as tests count the program's. */
+/* The mapped blocks. The list is allocated by realloc, since tests count mem_alloc's calls. */
 static struct {
     pthread_mutex_t lock;
     struct map {

@@ -14,7 +14,7 @@
 void *mem_alloc(size_t bytes);
 /* n objects of size bytes each; ERR_NOMEM where the product overflows. */
 void *mem_array(size_t n, size_t size);
-/* Move the block p (NULL: none) to a new one of new_bytes, zeroed behind the copied bytes, and free
+/* Move the block p (NULL: none) to a new one of new_bytes, zeroed after the copied bytes, and free
  * p. On failure p is unchanged. */
 void *mem_grow(void *p, size_t old_bytes, size_t new_bytes);
 char *mem_strdup(const char *s);
@@ -24,14 +24,13 @@ char *mem_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void mem_free(void *p);
 
 /* Large blocks mapped from the system: zeroed, backed by memory only once touched, with huge pages
- * requested. what says what they are for (mem_use.h), and stays with the caller. mem_unmap takes
- * the same size. */
+ * requested. what names their use (mem_use.h), and is borrowed. mem_unmap takes the same size. */
 void *mem_map(const char *what, size_t bytes);
 void mem_unmap(void *p, size_t bytes);
 /* Call f for each block there is, in the order in which they were mapped. */
 void mem_each_map(void (*f)(void *user, const char *what, void *p, size_t bytes), void *user);
 
-/* In use of what mem_alloc and libraries took from the C library. */
+/* Bytes of the C library's heap in use, by mem_alloc and libraries. */
 size_t mem_heap_bytes(void);
 /* Resident memory of this process, now and at its peak, in bytes; 0: not known. */
 size_t mem_resident_bytes(void);

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_MODEL_BASE_MEM_USE_H
 #define PRATTLE_MODEL_BASE_MEM_USE_H
 /*
- * What the memory of this process is for, in bytes that are resident. From /proc (Linux).
+ * The resident memory of this process by use, in bytes, from /proc and mincore (Linux).
  */
 #include <stddef.h>
 
@@ -9,17 +9,17 @@ enum { MEM_USES = 32 };
 
 struct mem_use {
     struct {
-        const char *what; /* of mem_map */
+        const char *what; /* as given to mem_map */
         size_t bytes;     /* of all blocks of that name */
     } blocks[MEM_USES];
     int n;
-    size_t heap;     /* of mem_alloc and of libraries, in use */
-    size_t program;  /* the program, its libraries and what these keep for themselves: buffers of
-                        BLAS, stacks, heap that is free again */
-    size_t resident; /* all of these together */
-    size_t peak;     /* the most that was resident at once */
+    size_t heap; /* in use by mem_alloc and libraries */
+    size_t
+        program; /* the rest: the program, libraries and their buffers (BLAS), stacks, free heap */
+    size_t resident; /* all of the above */
+    size_t peak;     /* the largest resident memory so far */
 };
-/* Zeroes where /proc does not say. */
+/* Fields that /proc does not give are 0. */
 void mem_use_now(struct mem_use *out);
 
 #endif

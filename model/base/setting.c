@@ -69,7 +69,7 @@ static int first_name_length(const char *names)
     return (int)strcspn(names, "|");
 }
 
-/* Whether six digits say what it is: 0.9999999 is not 1. */
+/* Whether six digits are enough: 0.9999999 must not be shown as 1. */
 static bool is_short_number(double x)
 {
     char text[32];
@@ -77,7 +77,7 @@ static bool is_short_number(double x)
     return strtod(text, NULL) == x || (float)strtod(text, NULL) == (float)x;
 }
 
-/* As people write it: 1e6, not 1e+06. Returns text. */
+/* Shorten 1e+06 to 1e6. Returns text. */
 static const char *shorten_exponent(char *text)
 {
     char *e = strstr(text, "e+");
@@ -164,8 +164,8 @@ static int parse_whole(const struct setting *s, void *place, const char *text)
 static int parse_number(const struct setting *s, void *place, const char *text)
 {
     char *end;
-    /* A locale never set for numbers: the point is a point. Hexadecimal and blanks are
-     * strtod's, not ours. */
+    /* The locale is never set for numbers, so the decimal point is a point. strtod also takes
+     * hexadecimal numbers and leading spaces, which are refused here. */
     double v = strtod(text, &end);
     if (text[strspn(text, "+-0123456789.eE")] != '\0' || *end != '\0' || end == text ||
         !(v >= s->min && v <= s->max))
@@ -228,12 +228,12 @@ int setting_switch(const struct setting *s, const char *text, bool *on)
 }
 
 /* Whole numbers as such: 20, not 2e+01. */
-static int format_number(struct buf *out, double v, bool narrow)
+static int format_number(struct buf *out, double v, bool is_float)
 {
     char text[DECIMAL_BYTES];
     if (v == floor(v) && fabs(v) < 1e6)
         return buf_printf(out, "%.0f", v);
-    if (narrow)
+    if (is_float)
         decimal_of_float(text, (float)v);
     else
         decimal_of_double(text, v);

@@ -1,10 +1,9 @@
 #ifndef PRATTLE_MODEL_BASE_SETTING_H
 #define PRATTLE_MODEL_BASE_SETTING_H
 /*
- * One setting: a row that says what a field of a struct is called, where it lies, what
- * it may be and what it is for. Tables of rows (settings_table.h) belong to whoever owns the
- * struct; parsing, formatting, ranges and the sentences about them are here. `base` is
- * always the struct the offsets are of.
+ * A setting: a row with the name, offset, type, range and help of a field of a struct. Tables of
+ * rows (settings_table.h) belong to the owner of the struct; parsing, formatting, ranges and
+ * messages are here. `base` is always the struct to which the offsets refer.
  */
 #include "model/base/buf.h"
 
@@ -18,56 +17,55 @@ enum setting_type {
     SETTING_UINT64,   /* uint64_t */
     SETTING_FLOAT,    /* float, finite */
     SETTING_DOUBLE,   /* double, finite */
-    SETTING_CHOICE,   /* int: the place in choices */
+    SETTING_CHOICE,   /* int: the index in choices */
     SETTING_STRING,   /* char *, owned */
     SETTING_PATH,     /* char *, owned, "~" expanded */
-    SETTING_SHORTHAND /* sets another; its table does that */
+    SETTING_SHORTHAND /* sets another row (settings_table_parse) */
 };
 
 struct setting {
     const char *name;  /* with underscores */
-    const char *also;  /* other names understood, "temp|t"; NULL: none */
-    const char *group; /* of the table: a heading, or a section of a file */
+    const char *also;  /* other names, "temp|t"; NULL: none */
+    const char *group; /* in its table: a heading, or a section of a file */
     char letter;       /* -p; 0: none */
-    bool call_only;    /* for the command line or one command, never kept */
-    bool per_line;     /* a line of --jsonl may give it */
-    bool in_session;   /* a session keeps it, as it keeps those of lines */
-    bool draws;        /* says which draw an answer is */
+    bool call_only;    /* for the command line or one command, never stored */
+    bool per_line;     /* allowed in a line of --jsonl */
+    bool in_session;   /* saved in session files, as those of lines are */
+    bool draws;        /* selects which draw an answer is */
     bool pairs;        /* may be written as an object of names and values */
     bool paths;        /* a text of paths */
-    int holds_from;    /* what a change waits for; the table's owner says what there is */
+    int holds_from;    /* when a change takes effect, as the table's owner numbers it */
     enum setting_type type;
     size_t offset;
     double min, max;             /* of numbers, both included */
     const char *const *choices;  /* "fp16|f16|half": the first name and others understood */
-    const char *(*words)(int i); /* of a text: the i-th it may be, NULL past the last */
+    const char *(*words)(int i); /* of a text: its i-th allowed value; NULL past the last */
     const char *shorthand_for, *shorthand_value; /* the row it sets, to what */
     const char *argument;                        /* shown in --help: "N", "FILE" */
-    const char *help; /* one short line that is understood alone */
-    const char *more; /* what there is to say besides, without a full stop; NULL: nothing */
+    const char *help;                            /* one short line that is clear by itself */
+    const char *more;                            /* further help, without a full stop; NULL: none */
 };
 
-/* Dashes and underscores are the same. */
+/* Whether two names are equal, dashes and underscores being the same. */
 bool setting_same_name(const char *a, const char *b);
-/* Whether it is called so: by its name, its letter or one of the other names. */
+/* Whether this is the setting's name, its letter or one of its other names. */
 bool setting_called(const struct setting *s, const char *name);
-/* ERR_MISSING: "there is no setting NAME; did you mean NEAR?", of n names. */
+/* Set "there is no setting NAME; did you mean NEAR?", NEAR among names [n]. Returns ERR_MISSING. */
 int setting_unknown(const char *name, const char *const *names, size_t n);
-/* "0 to 1", "on or off", "fp16, fp32 or bf16": what a value may be. */
+/* Append the allowed values: "0 to 1", "on or off", "fp16, fp32 or bf16". */
 int setting_range(const struct setting *s, struct buf *out);
-/* The value as it would be typed. */
+/* Append the value as it would be typed. */
 int setting_format(const struct setting *s, const void *base, struct buf *out);
 /* Parse text into its field. ERR_RANGE names the setting, the value and the range; the
  * field is then unchanged. */
 int setting_parse(const struct setting *s, void *base, const char *text);
 
-/* What a shorthand is told: on or off. */
+/* Parse the value of a shorthand: on or off. */
 int setting_switch(const struct setting *s, const char *text, bool *on);
 
-/* The texts of n rows, borrowed ones: no longer there. */
+/* For the text fields of rows [n]. Set borrowed texts to NULL. */
 void settings_forget_texts(const struct setting *rows, size_t n, void *base);
-/* The texts of n rows: those of dst, a byte for byte copy of src, become its own; and
- * given back. */
+/* Replace the texts of dst, a byte copy of src, by copies of its own; ERR_NOMEM. And free them. */
 int settings_own_texts(const struct setting *rows, size_t n, void *dst, const void *src);
 void settings_free_texts(const struct setting *rows, size_t n, void *base);
 

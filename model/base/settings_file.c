@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-/* What was read, kept aside until all of it is known to be good. */
+/* Copies that are read into, and that replace the originals only if the whole text is valid. */
 struct reading {
     const struct settings_text *from;
     struct settings_store store;
     void *values;
-    char **texts;   /* [rows], owned; of rows given */
-    char **sources; /* [rows], owned; where they are, of derived text only the label */
+    char **texts;   /* [rows], owned; NULL: not given */
+    char **sources; /* [rows], owned; "LABEL line N", or LABEL if the text is derived */
     bool *seen;     /* [rows] */
 };
 
@@ -23,7 +23,7 @@ void settings_report_left_out(const struct settings_text *from, const char *plac
     from->left_out(err_text());
 }
 
-/* The row of a pair; NULL with 0: a section's heading with nothing under it. */
+/* The row of a pair. 0 with *row NULL: a section's heading without settings. */
 static int find_pair(const struct settings_table *t, const struct yaml_pair *p,
                      const struct setting **row)
 {
@@ -54,7 +54,7 @@ static int take_value(struct reading *r, const struct yaml_pair *p)
     if (*seen)
         return err_set(ERR_FORMAT, "%s%s%s is given twice", t->sections ? row->group : "",
                        t->sections ? "." : "", row->name);
-    /* null is as if it were not there. */
+    /* null counts as not given. */
     if (p->text == NULL) {
         *seen = t->sections;
         return 0;
@@ -94,7 +94,7 @@ static void release_reading(struct reading *r, const struct settings_table *t)
     settings_store_release(&r->store);
 }
 
-/* In any case there is something to end. */
+/* To be released also after a failure. */
 static int read_values(struct reading *r, const struct settings_store *s, const void *values,
                        int layer, const struct settings_text *from)
 {

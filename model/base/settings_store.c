@@ -98,7 +98,7 @@ static int format_built_in(struct settings_store *s, const void *values, const s
     return rc;
 }
 
-/* The layer at the bottom, as text. */
+/* Fill the bottom layer from values. */
 static int fill_built_in(struct settings_store *s, const void *values)
 {
     const struct settings_table *t = s->table;
@@ -210,7 +210,8 @@ bool settings_store_follows(const struct settings_store *s, const struct setting
     return s->follows[row_index(s, row)];
 }
 
-/* On sets the row it stands for; off takes back what on has set, and no other value. */
+/* "on" sets the row it stands for; "off" clears that row only if it has the value that "on" sets.
+ */
 static int set_shorthand(struct settings_store *s, void *values, int layer,
                          const struct setting *row, const char *text, const char *source)
 {
@@ -224,7 +225,7 @@ static int set_shorthand(struct settings_store *s, void *values, int layer,
                                    source);
 }
 
-/* The text and the source of a row of a layer, both or neither. */
+/* Set the text and the source of a row in a layer: both or, without memory, neither. */
 static int set_layer_text(struct settings_store *s, int layer, const struct setting *row,
                           const char *text, const char *source)
 {
@@ -258,7 +259,7 @@ int settings_store_set_from(struct settings_store *s, void *values, int layer,
     const struct settings_table *t = s->table;
     if (text == NULL && *layer_text(s, layer, row) == NULL)
         return 0;
-    /* Tried before it is kept, though another layer may hide it. */
+    /* Parse it before storing it, even if another layer hides it. */
     int rc = text == NULL ? 0 : settings_table_parse(t, row, values, text);
     if (rc != 0 || (rc = set_layer_text(s, layer, row, text, source)) != 0)
         return rc;

@@ -15,7 +15,7 @@ const struct setting *settings_table_at(const struct settings_table *t, int i)
     return i >= 0 && i < t->n ? &t->rows[i] : NULL;
 }
 
-/* The part of name behind "section." when that is the row's section, else NULL. */
+/* The part of name after "section." if that is the row's section; else NULL. */
 static const char *name_within(const struct settings_table *t, const struct setting *row,
                                const char *name)
 {
@@ -24,8 +24,8 @@ static const char *name_within(const struct settings_table *t, const struct sett
     return within ? name + n + 1 : NULL;
 }
 
-/* The first of that name, by its section where the name has one; *other: a second of that name
- * alone, NULL: none. */
+/* The first row of that name, or of that section and name; *other: a second row of the name without
+ * a section; NULL: none. */
 static const struct setting *find_row(const struct settings_table *t, const char *name,
                                       const struct setting **other)
 {
@@ -62,8 +62,8 @@ const struct setting *settings_table_by_letter(const struct settings_table *t, c
     return NULL;
 }
 
-/* Nearest among "section.name" for a name with a point (the right name in another section
- * first), else among the names. */
+/* The suggestion is a "section.name" for a name with a point (the same name in another section, if
+ * there is one), else a name. */
 static int refuse_row(const struct settings_table *t, const char *name, bool settable)
 {
     const char *point = t->sections ? strrchr(name, '.') : NULL, *names[MAX_ROWS];
@@ -121,7 +121,7 @@ int settings_table_no_section(const struct settings_table *t, const char *name)
                : err_set(ERR_MISSING, "there is no section %s; did you mean %s?", shown, near);
 }
 
-/* A home may be called anything. */
+/* Check what a path expands to: a home folder can have any name. */
 static int check_expanded_path(const struct settings_table *t, const struct setting *row,
                                const char *text)
 {

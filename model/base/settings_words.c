@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-enum { SOURCE = 80 }; /* of a source as it is shown */
+enum { SOURCE = 80 }; /* bytes of a source */
 
-/* Where options go. */
+/* The layer to set options in. */
 struct target {
     struct settings_store *store;
     void *values;
@@ -24,7 +24,7 @@ static int set_option(const struct target *t, const struct setting *row, const c
                                    file_show(source, sizeof source, word));
 }
 
-/* Needs no value: a choice of auto, on and off is a switch as well. */
+/* Whether the option needs no value: a choice of auto, on and off is a switch too. */
 static bool is_switch(const struct setting *row)
 {
     return row->type == SETTING_BOOL || row->type == SETTING_SHORTHAND ||
@@ -32,27 +32,27 @@ static bool is_switch(const struct setting *row)
             strncmp(row->choices[1], "on|", 3) == 0);
 }
 
-/* Whether a word is the value of a switch before it. */
+/* Whether a word after a switch is its value. */
 static bool is_switch_value(const struct setting *row, const char *word)
 {
     return strcmp(word, "on") == 0 || strcmp(word, "off") == 0 ||
            (row->type == SETTING_CHOICE && strcmp(word, "auto") == 0);
 }
 
-/* The row of "no-NAME", NULL: it is something else. */
+/* The row NAME of "no-NAME"; NULL: the key is not of that form. */
 static const struct setting *find_negated(const struct settings_table *t, const char *key)
 {
     bool no = strncmp(key, "no", 2) == 0 && (key[2] == '-' || key[2] == '_');
     return no && settings_table_find(t, key) == NULL ? settings_table_find(t, key + 3) : NULL;
 }
 
-/* --KEY, with what stands behind "=" or NULL; *used counts the words taken. */
+/* Set --KEY; value: the text after "=", or NULL. *used counts the words used. */
 static int take_key(const struct target *t, const char *key, const char *value, char **words, int n,
                     int *used)
 {
     const struct setting *row, *negated = find_negated(t->store->table, key);
     if (negated != NULL && value == NULL) {
-        /* No text at all is what a text's "off" is. */
+        /* "off" for a text is the empty text. */
         bool text = negated->type == SETTING_STRING || negated->type == SETTING_PATH;
         return set_option(t, negated, text ? "" : "off", words[0]);
     }

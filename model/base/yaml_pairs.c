@@ -9,17 +9,29 @@
 #include <string.h>
 #include <yaml.h>
 
+/*
+ * libyaml gives events; each function below reads one level of them:
+ *
+ *     read_stream    documents, with at most one mapping in all
+ *     read_mapping   key, read_value, key, read_value, ..., to the mapping's end
+ *     read_value       a scalar: take_pair; a list: read_list; a mapping: a section, read_mapping
+ *     read_list          scalars, or mappings: read_item, which calls read_field for each key
+ *
+ * A function deletes the events that it reads. An event that no function expects, an alias too, is
+ * an error.
+ */
+
 struct reading {
     yaml_parser_t parser;
     const char *label;
-    struct buf place; /* of the sentence or pair at hand */
+    struct buf place; /* of the present message or pair */
     struct yaml_shape shape;
     const char *section;
     int (*take)(void *user, const struct yaml_pair *p);
     void *user;
 };
 
-/* "LABEL line N", until the next; without memory the label alone. */
+/* "LABEL line N", valid until the next call; without memory only the label. */
 static const char *line_place(struct reading *r, size_t line)
 {
     r->place.n = 0;
@@ -31,7 +43,7 @@ static int refuse_event(struct reading *r, const yaml_event_t *at, const char *w
     return err_set(ERR_FORMAT, "%s: %s", line_place(r, at->start_mark.line), what);
 }
 
-/* A text that its NUL would cut short. */
+/* Whether a text contains a NUL. */
 static bool is_cut_text(const yaml_event_t *e)
 {
     return e->type == YAML_SCALAR_EVENT &&
@@ -74,7 +86,7 @@ static int take_pair(struct reading *r, const yaml_event_t *key, const char *tex
     return r->take(r->user, &p) == 0 ? 0 : err_wrap("%s", p.place);
 }
 
-/* An item of a list, its own commas and backslashes escaped. */
+/* Append an item of a list, with its own commas and backslashes escaped. */
 static int add_item(struct buf *out, const char *text)
 {
     int rc = out->n > 0 ? buf_char(out, ',') : 0;
@@ -100,7 +112,7 @@ static int refuse_key(const struct reading *r, const yaml_event_t *key, const ch
                    near == NULL ? "" : "?");
 }
 
-/* The value behind a key of an item, into values. */
+/* Read the value of a key of an item into values. */
 static int read_field(struct reading *r, const struct yaml_item *item, const yaml_event_t *key,
                       char **values)
 {
@@ -129,7 +141,7 @@ static int read_field(struct reading *r, const struct yaml_item *item, const yam
     return rc;
 }
 
-/* An item that is a mapping, which has begun. */
+/* Read an item that is a mapping, up to its end. */
 static int read_item(struct reading *r, const struct yaml_item *item, const yaml_event_t *begin,
                      struct buf *joined)
 {
@@ -183,7 +195,7 @@ static int read_list(struct reading *r, const yaml_event_t *key)
 
 static int read_mapping(struct reading *r);
 
-/* What stands behind a key. */
+/* Read the value of a key. */
 static int read_value(struct reading *r, const yaml_event_t *key)
 {
     yaml_event_t value = {0};

@@ -6,6 +6,20 @@
 #include <limits.h>
 #include <string.h>
 
+/*
+ * A short pre-token (merge_few_ids) is scanned for its lowest rank, over and over. A long one
+ * (merge_many_ids) is a linked list of nodes, and each rank has a list of the nodes where one of
+ * its pairs begins:
+ *
+ *     levels   bitmaps of the ranks that have a list: the lowest rank in BPE_LEVELS steps
+ *     lists    [rank] -> chunk -> chunk, each with up to CHUNK nodes
+ *     nodes    id, neighbours, and the rank of the pair with the right neighbour
+ *
+ * Merging a pair changes the ranks of its neighbours' pairs, which are appended to the lists of
+ * their new ranks; old entries stay, and are skipped because their node has another rank by then.
+ * So each merge appends at most two entries, and the time is linear in the pre-token.
+ */
+
 enum { NO_RANK = INT_MAX, SHORT = 40, CHUNK = 14 };
 
 struct bpe_node {
@@ -14,8 +28,7 @@ struct bpe_node {
     int rank;            /* of the pair with the right neighbour, NO_RANK for none */
 };
 
-/* Positions of pairs of one rank. A pair that changed meanwhile stays where it was put:
- * its node's rank tells that it is out of date. */
+/* Nodes at which a pair of one rank begins, or began. */
 struct bpe_chunk {
     int32_t next; /* -1 for none */
     int32_t n;
@@ -173,7 +186,7 @@ static int32_t take_chunk(struct bpe_scratch *s)
     return c;
 }
 
-/* Give the pair that begins at node i its rank, and append it to the list of that. */
+/* Set the rank of the pair that begins at node i, and append the node to the list of that rank. */
 static void set_pair(struct bpe_scratch *s, int32_t i, int rank)
 {
     s->nodes[i].rank = rank;
@@ -215,7 +228,7 @@ static int lowest_rank(const struct bpe_scratch *s)
     return (int)at;
 }
 
-/* Merge node i with its right neighbour; returns the node after both, or -1. */
+/* Merge node i with its right neighbour. Returns the node after them; -1: none. */
 static int32_t merge_node(const struct bpe *b, struct bpe_scratch *s, int32_t i, token_id merged)
 {
     struct bpe_node *nodes = s->nodes;
@@ -243,8 +256,8 @@ static void merge_rank(const struct bpe *b, struct bpe_scratch *s, int rank)
                 continue;
             if (merged == TOKEN_NONE)
                 merged = find_merge(b, nodes[i].id, nodes[nodes[i].right].id)->merged;
-            /* Only a pair of two alike (aaaa) overlaps itself, and then the leftmost of
-             * the run goes first; for all others the order does not matter. */
+            /* Only a pair of equal ids (aaaa) overlaps itself; then the leftmost of the run is
+             * merged first. For all others the order does not matter. */
             while (nodes[i].left >= 0 && nodes[nodes[i].left].rank == rank)
                 i = nodes[i].left;
             while (i >= 0 && nodes[i].rank == rank)

@@ -1,10 +1,10 @@
 #ifndef PRATTLE_MODEL_TOKENIZER_BPE_H
 #define PRATTLE_MODEL_TOKENIZER_BPE_H
 /*
- * Byte pair merging by rank (Sennrich et al. 2016, as GPT-2's encoder.py does it): of
- * all adjacent pairs the one of lowest rank is merged wherever it stands, from left to
- * right, until no pair has a rank. Short pre-tokens are scanned; long ones keep their pairs
- * in a list a rank, so that the time grows as the pre-token does.
+ * Byte pair merging by rank (Sennrich et al. 2016), as in GPT-2's encoder.py: of all adjacent pairs
+ * the one with the lowest rank is merged everywhere, from left to right, until no pair has a rank.
+ * Short pre-tokens are scanned; long ones have a list of pairs for each rank, so that the time is
+ * linear.
  */
 #include "model/base/ids.h"
 
@@ -23,20 +23,20 @@ struct bpe {
     int n_ranks;
 };
 
-/* Room for ranks 0..n-1. */
+/* An empty table with room for ranks 0..n-1. ERR_NOMEM. */
 int bpe_init(struct bpe *b, int n);
 void bpe_release(struct bpe *b);
-/* A pair that is there already takes the new rank, as in the dictionaries of Python. */
+/* Add a merge. A pair that is in the table gets the new rank, as in a Python dictionary. */
 void bpe_add(struct bpe *b, token_id left, token_id right, token_id merged, int rank);
 
-enum { BPE_LEVELS = 6 }; /* 64^6 passes any rank */
+enum { BPE_LEVELS = 6 }; /* 64^6 exceeds every rank */
 
-/* The chunks of positions of one rank, -1 for none. */
+/* The chunks of positions of one rank; -1: none. */
 struct bpe_list {
     int32_t first, last;
 };
 
-/* What long pre-tokens need, kept from pre-token to pre-token; zeroed to begin with. */
+/* Scratch for long pre-tokens, reused from one to the next; zeroed to begin with. */
 struct bpe_scratch {
     struct bpe_node *nodes; /* [cap]; owned */
     size_t cap;
@@ -44,15 +44,15 @@ struct bpe_scratch {
     size_t chunk_cap;
     int32_t n_chunks, free_chunk;
     struct bpe_list *lists; /* [n_ranks]; owned */
-    /* levels[0] has a bit for each rank with a list, [l + 1] one for each word of [l]
-     * that is not 0; owned. */
+    /* levels[0] has a bit for each rank with a list, [l + 1] a bit for each nonzero word of [l];
+     * owned. */
     uint64_t *levels[BPE_LEVELS];
 };
 void bpe_scratch_release(struct bpe_scratch *s);
 
 /*
- * Merge the symbols ids[0..n) in place; *n_out is what is left of them. ERR_NOMEM,
- * and ERR_RANGE for a pre-token of 2^29 symbols; short pre-tokens cannot fail.
+ * Merge ids [n], one for each byte, in place; *n_out of them are left. ERR_NOMEM; ERR_RANGE: a
+ * pre-token of 2^29 bytes. Short pre-tokens cannot fail.
  */
 int bpe_merge(const struct bpe *b, struct bpe_scratch *s, token_id *ids, size_t n, size_t *n_out);
 

@@ -14,15 +14,15 @@ static const char END_OF_TEXT[] = BPE_END_OF_TEXT;
 struct pair {
     token_id left, right;
     int64_t count;
-    /* In this step it came up in n words, the last of them last_word; the pool
-     * has room for them, from `fill` on still to be filled. */
+    /* In this step it newly occurred in n words, the last of them last_word; the next goes to
+     * pool[fill]. */
     uint32_t step, last_word;
     size_t n, fill;
 };
 
 /* An element of the queue. */
 struct entry {
-    int64_t count; /* the pair's when it was last looked at */
+    int64_t count; /* the pair's, as of when the entry was last examined */
     uint32_t pair;
     token_id left, right;
     size_t first, n; /* its words, in the pool */
@@ -56,8 +56,8 @@ struct training {
     size_t merges_cap;
 };
 
-/* The list with room for one more behind the n elements of this size that there are, where it
- * lies now; NULL: no memory, and the old one stays. */
+/* Grow a list of n elements, if necessary, by room for one more. Returns its new address; NULL: no
+ * memory, and the list is unchanged. */
 static void *grow_list(void *list, size_t *cap, size_t n, size_t size)
 {
     if (n < *cap)
@@ -158,7 +158,7 @@ static inline bool pair_before(const struct entry *a, const struct entry *b)
     return a->right < b->right;
 }
 
-/* Put e where the heap has its hole i, or below. */
+/* Put e into the heap's hole i, or sink it below. */
 static void sink_pair(struct training *t, size_t i, struct entry e)
 {
     for (size_t child; (child = 2 * i + 1) < t->n_queue; i = child) {
@@ -183,7 +183,7 @@ static int push_pair(struct training *t, struct entry e)
     return 0;
 }
 
-/* Queue what this step brought up, each pair with its words. */
+/* Queue the pairs that newly occurred in this step, each with its words. */
 static int queue_changes(struct training *t)
 {
     for (size_t i = 0; i < t->n_changes; i++) {
@@ -205,7 +205,8 @@ static int queue_changes(struct training *t)
     return 0;
 }
 
-/* The head of the queue, once its count is its pair's; false when nothing may be merged. */
+/* Pop the pair to merge: the head of the queue, after correcting outdated counts. False: none is
+ * left. */
 static bool pop_pair(struct training *t, struct entry *out, int64_t min_frequency)
 {
     while (t->n_queue > 0) {
@@ -247,7 +248,7 @@ static int merge_word(struct training *t, const struct entry *e, token_id merged
     return rc;
 }
 
-/* The token of both texts together, an old one where there is one. */
+/* The token of both texts joined, new or existing. */
 static int join_texts(struct training *t, token_id *merged, const struct entry *e)
 {
     struct bpe_words *k = &t->tokens;
@@ -332,7 +333,7 @@ static int count_pairs(struct training *t, const struct progress *p)
     return rc == 0 ? queue_changes(t) : rc;
 }
 
-/* Texts one behind the other, each with a NUL. */
+/* Texts one after another, each with a NUL. */
 struct text_list {
     struct buf bytes;
     const char **list; /* [n]; owned */

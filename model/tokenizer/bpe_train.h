@@ -30,9 +30,9 @@ struct bpe_train_config {
 void bpe_train_config_init(struct bpe_train_config *c);
 
 /*
- * Learn merges until there are vocab_size tokens, or no pair is left: then there are
- * fewer, which a note says. The words are used up, whatever comes of it. ERR_RANGE for
- * settings out of range, ERR_FORMAT where there are no words.
+ * Learn merges until there are vocab_size tokens or no pair is left; fewer tokens get a note. The
+ * words are consumed, also on failure. ERR_RANGE: settings out of range; ERR_FORMAT: no words;
+ * ERR_INTERRUPTED.
  */
 int bpe_train(struct tokenizer **out, struct bpe_words *w, const struct bpe_train_config *c,
               const struct progress *p);

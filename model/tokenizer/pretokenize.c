@@ -6,7 +6,7 @@
 #define L CHAR_LETTER
 #define N CHAR_NUMBER
 #define S CHAR_SPACE
-/* White_Space has U+0009..D, but not U+001C..1F, which isspace-like functions often take. */
+/* White_Space has U+0009..D, but not U+001C..1F, which other definitions of space include. */
 static const unsigned char ascii[128] = {
     O, O, O, O, O, O, O, O, O, S, S, S, S, S, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O,
     S, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, N, N, N, N, N, N, N, N, N, N, O, O, O, O, O, O,
@@ -59,7 +59,7 @@ inline enum char_class char_class(const char *text, size_t n, size_t *length)
     return wide_class(text, n, length);
 }
 
-/* From `at` on, the end of the run of characters of this class. */
+/* The end of the run of characters of this class from `at` on. */
 static size_t run_end(const char *text, size_t n, size_t at, enum char_class class)
 {
     size_t length;
@@ -68,7 +68,7 @@ static size_t run_end(const char *text, size_t n, size_t at, enum char_class cla
     return at;
 }
 
-/* Bytes of 's 't 're 've 'm 'll 'd at the head, 0 for none. */
+/* Bytes of 's 't 're 've 'm 'll 'd at the beginning; 0: none. */
 static size_t contraction_length(const char *text, size_t n)
 {
     if (n < 2)
@@ -89,8 +89,8 @@ static size_t contraction_length(const char *text, size_t n)
     }
 }
 
-/* \s+(?!\S)|\s+: spaces up to the end of the text, else all but the last one, which
- * goes with what follows or stands alone. */
+/* \s+(?!\S)|\s+: all spaces if the text ends with them, else all but the last, which joins what
+ * follows or stands alone. */
 static size_t spaces_length(const char *text, size_t n)
 {
     size_t at = 0, last = 0, length;

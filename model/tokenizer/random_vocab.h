@@ -4,10 +4,10 @@
 #include "model/tokenizer/tokenizer.h"
 
 /*
- * A tokenizer of n tokens to type at the model with: ids 0..255 are the bytes in GPT-2's
- * order (printable ones first), the last id ends a text. Those between are made-up words, so
- * that there is something to see in what the model says; without merges no text is encoded to
- * them. Below 257 ids there are only bytes.
+ * A tokenizer of n tokens. Ids 0..255 are the bytes in GPT-2's order (printable ones first), the
+ * last id is the end of text. The others are made-up words, so that the output of a random model is
+ * readable; there are no merges, so no text is encoded to them. With fewer than 257 ids there are
+ * only bytes. ERR_NOMEM.
  */
 int random_vocab_new(struct tokenizer **out, int n);
 

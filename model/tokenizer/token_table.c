@@ -13,7 +13,7 @@ static bool is_vocab_special(const struct vocab *v, int id)
     return v->special != NULL ? v->special[id] != 0 : strcmp(v->tokens[id], "<|endoftext|>") == 0;
 }
 
-/* A sentence about token id, whose text may be anything. */
+/* Set an error about token id, whose text may be anything. */
 static int token_error(const char *text, int id, const char *what)
 {
     char shown[96];
@@ -21,7 +21,7 @@ static int token_error(const char *text, int id, const char *what)
                    what);
 }
 
-/* One block for everything of known size. */
+/* Allocate everything whose size the vocabulary determines. */
 static int reserve_table(struct token_table *t, const struct vocab *v)
 {
     size_t texts = 0, bytes = 0;
@@ -90,7 +90,8 @@ static int add_token(struct token_table *t, const struct vocab *v, int id,
     return 0;
 }
 
-/* A token that a merge joins or makes: an ordinary one, whatever else the files say. */
+/* The token of these bytes, which a merge joins or makes: an ordinary one, even if the files call
+ * it special. */
 static token_id merge_token(struct token_table *t, const unsigned char *bytes, long n)
 {
     token_id id = n <= 0 ? TOKEN_NONE : token_table_find(t, (const char *)bytes, (size_t)n);
@@ -112,7 +113,7 @@ static int add_merge(struct token_table *t, const char *text, int rank, struct t
     size_t n = strlen(text);
     const char *space = memchr(text, ' ', n);
     if (space == NULL || space == text || space == text + n - 1 || strchr(space + 1, ' ') != NULL)
-        return merge_error(text, rank, "is not two texts with a blank between");
+        return merge_error(text, rank, "is not two texts with a space between");
     t->merges[rank] = (struct token_span){free_at->n, (uint32_t)n};
     memcpy(t->texts + free_at->n, text, n + 1);
     free_at->n += (uint32_t)n + 1;
@@ -147,7 +148,7 @@ int token_table_spell(const struct token_table *t, token_id *ids, const char *te
     return 0;
 }
 
-/* Which tokens their own bytes merge into: those need no merging when met. */
+/* Set `whole` of every token. */
 static int mark_whole_tokens(struct token_table *t)
 {
     struct bpe_scratch scratch = {0};
@@ -173,7 +174,7 @@ static int compare_sizes(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* What encoding wants to know about the two kinds of tokens. */
+/* Fill longest, special_sizes and special_head. */
 static int list_special_sizes(struct token_table *t)
 {
     int n = 0, kept = 0;

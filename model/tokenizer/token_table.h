@@ -1,8 +1,7 @@
 #ifndef PRATTLE_MODEL_TOKENIZER_TOKEN_TABLE_H
 #define PRATTLE_MODEL_TOKENIZER_TOKEN_TABLE_H
 /*
- * A vocabulary as encoding and decoding want it: tokens by id and by their bytes, merges by the
- * pair that they join.
+ * A vocabulary for encoding and decoding: tokens by id and by their bytes, merges by their pair.
  */
 #include "model/tokenizer/bpe.h"
 #include "model/tokenizer/byte_hash.h"
@@ -16,10 +15,11 @@ struct token_span {
 };
 
 struct token {
-    struct token_span bytes; /* what it decodes to */
-    struct token_span text;  /* as files have it */
+    struct token_span bytes; /* the bytes that it decodes to */
+    struct token_span text;  /* its text in files (byte_text.h) */
     bool special;
-    bool whole; /* merging its own bytes gives it: text that equals it needs no merging */
+    bool whole; /* merging its bytes gives the token itself, so a pre-token that equals it needs no
+                   merging */
 };
 
 struct token_slot {
@@ -29,23 +29,23 @@ struct token_slot {
 
 struct token_table {
     int n_tokens, n_merges;
-    struct token *tokens;      /* [n_tokens]; n == 0 for a hole */
+    struct token *tokens;      /* [n_tokens]; a hole has no bytes */
     char *bytes, *texts;       /* blobs */
     struct token_span *merges; /* [n_merges], in texts */
     struct token_slot *slots;  /* [mask + 1], by bytes */
     uint32_t mask;
     struct bpe bpe;
-    token_id of_byte[256];   /* TOKEN_NONE for a byte the vocabulary lacks */
-    uint32_t longest;        /* bytes of the longest token that is not special */
+    token_id of_byte[256];   /* TOKEN_NONE: the vocabulary lacks the byte */
+    uint32_t longest;        /* bytes of the longest ordinary token */
     uint32_t *special_sizes; /* [n_special_sizes], descending, without repeats */
     int n_special_sizes;
-    bool special_head[256]; /* bytes that begin a special token */
+    bool special_head[256]; /* the bytes with which special tokens begin */
 };
 
-/* Of a zeroed one; copies what it needs. Errors as tokenizer_new; then too it is to be released. */
+/* Fill a zeroed table; copies what it needs. Fails as tokenizer_new; to be released also then. */
 int token_table_init(struct token_table *t, const struct vocab *v);
 void token_table_release(struct token_table *t);
-/* The ids of the single bytes; ERR_RANGE, without a sentence, for a byte without one. */
+/* ids [n] = the tokens of the single bytes. ERR_RANGE, without a message: a byte has none. */
 int token_table_spell(const struct token_table *t, token_id *ids, const char *text, size_t n);
 
 /* The token of exactly these bytes, special or not; TOKEN_NONE. */

@@ -47,7 +47,7 @@ void tokenizer_free(struct tokenizer *t)
     mem_free(t);
 }
 
-/* Text that cannot be spelled: the sentence has its first such character. */
+/* ERR_RANGE, showing the first character of the text that cannot be encoded. */
 static int refuse_byte(const struct tokenizer *t, const char *text, size_t n)
 {
     size_t at = 0, length = 1;
@@ -90,7 +90,7 @@ static int encode_text(const struct tokenizer *t, struct ids *out, struct bpe_sc
     return 0;
 }
 
-/* The same behind a space. A vocabulary that lacks it leaves it out, as any sign it lacks. */
+/* The same after a space, if the vocabulary has one. */
 static int encode_prefixed(const struct tokenizer *t, struct ids *out, struct bpe_scratch *scratch,
                            const char *text, size_t n)
 {
@@ -105,8 +105,8 @@ static int encode_prefixed(const struct tokenizer *t, struct ids *out, struct bp
     return rc;
 }
 
-/* Where the next special token begins (n for none) and its id: the leftmost, then the
- * longest. */
+/* The position of the next special token (n: none) and its id: the leftmost, of these the longest.
+ */
 static size_t next_special(const struct tokenizer *t, const char *text, size_t n, token_id *id)
 {
     for (size_t at = 0; at < n; at++) {

@@ -5,14 +5,14 @@
 #include <stdbool.h>
 
 /*
- * What a vocabulary file gives. Token texts and merges are in GPT-2's printable byte
- * alphabet ("Ġthe"), as in vocab.json and GGUF; special tokens are their literal text.
+ * The contents of vocabulary files. Token texts and merges are in GPT-2's printable byte alphabet
+ * ("Ġthe"), as in vocab.json and GGUF; special tokens have their literal text.
  */
 struct vocab {
     int n_tokens;              /* ids 0..n-1 */
     const char *const *tokens; /* [n], NULL for a hole */
-    /* [n], 1 for special tokens; NULL: only "<|endoftext|>". Single characters and what
-     * a merge joins or makes are ordinary tokens all the same. */
+    /* [n], 1 for special tokens; NULL: only "<|endoftext|>". Single characters, and tokens that a
+     * merge joins or makes, are ordinary in any case. */
     const unsigned char *special;
     int n_merges;
     const char *const *merges; /* [n], "left right", by rank */

@@ -198,7 +198,7 @@ static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
         if (!isfinite(x[i])) {
             char name[NAME];
             name_half(name, t, half, true);
-            rc = err_set(ERR_RANGE, "tensor %s has a value that is no number", name);
+            rc = err_set(ERR_RANGE, "tensor %s has a value that is NaN or infinite", name);
         }
     for (size_t i = 0; i < n && rc == 0; i++)
         if (half)

@@ -12,16 +12,10 @@
 #include <string.h>
 
 /*
- * Whatever the files are, they fill one draft, in this order; the tokenizer is then built from it:
- *
- *     tokenizer.json                           read_tokenizer: tokens, added tokens, merges
- *     or vocab.json and added_tokens.json      read_vocab: tokens
- *        and merges.txt                        read_merges
- *     tokenizer_config.json                    read_settings: add_prefix_space, added tokens
- *
- * Nothing is copied: tokens point into the JSON values of `roots`, merges into those or into `lines`.
- * So `lines` has its final size before the first merge points into it, and all of it lives until
- * tokenizer_new has made copies. An id that two files give must have the same text in both.
+ * The files fill one draft: tokenizer.json, or vocab.json with added_tokens.json and merges.txt; then
+ * tokenizer_config.json. The tokenizer is built from the draft. Until then nothing is copied: tokens
+ * point into the JSON of `roots`, merges into that or into `lines`, which therefore has its final size
+ * before the first merge points into it. An id that two files give must have the same text in both.
  */
 
 #define FILE_MAX_BYTES ((uint64_t)32 << 20)

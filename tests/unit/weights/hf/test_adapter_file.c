@@ -207,7 +207,7 @@ static void damaged_files_are_refused(void **state)
     expect_refusal(
         &t, &t.c,
         "tensor base_model.model.transformer.h.2.mlp.c_fc.lora_B.weight has a value that "
-        "is no number");
+        "is NaN or infinite");
     remove(scratch_path(&t.scratch, model));
     expect_refusal(&t, &t.c, "cannot open DIR/ad/adapter_model.safetensors");
     scratch_write(&t.scratch, config, "", 0);

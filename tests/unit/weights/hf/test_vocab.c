@@ -274,7 +274,7 @@ static const struct {
     {"{\"a\\u001b[2J\": -1}", "", ERR_FORMAT,
      "vocab.json: token \"a\\x1b[2J\" has id -1, out of the range 0..1025"},
     {"{\"a b\": 0}", "", ERR_FORMAT, "token 0 \"a b\" is not in GPT-2's byte alphabet"},
-    {ABC, "a b c\n", ERR_FORMAT, "merge 0 \"a b c\" is not two texts with a blank between"},
+    {ABC, "a b c\n", ERR_FORMAT, "merge 0 \"a b c\" is not two texts with a space between"},
     {ABC, "#version: 0.2\nb a\n", ERR_FORMAT, "merge 0 \"b a\" makes what is no token"},
     {ABC, "a b\nab c\n", ERR_FORMAT, "merge 1 \"ab c\" joins what is no token"},
     {"{\"pre_tokenizer\": {\"type\": \"Metaspace\"}}", NULL, ERR_UNSUPPORTED,

@@ -42,7 +42,7 @@ int sequence_assign(struct sequence *s, const token_id *ids, size_t n);
  *
  * returns  0; ERR_FULL if the text would pass n_ctx, ERR_RANGE for an id outside the
  *          vocabulary, ERR_INTERRUPTED: text and logits unchanged. What was read stays
- *          in the cache, and the same feed again goes on from there.
+ *          in the cache, and the same feed continues from there.
  */
 int sequence_feed(struct sequence *s, const token_id *ids, size_t n, const struct progress *p);
 /* Make the text exactly these ids, with the logits after them: keeps the common beginning and feeds

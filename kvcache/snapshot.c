@@ -62,7 +62,7 @@ static int save_pages(struct out *o, const struct sequence *s, size_t n_cached)
         rc = save_bytes(o, s->kv.pages[i], page_bytes);
     if (rc != 0 || rest == 0)
         return rc;
-    /* What lies behind the last position may be another text's: it is saved as zeros. */
+    /* What follows the last position may be another text's: it is saved as zeros. */
     char *page = mem_alloc(page_bytes);
     if (page == NULL)
         return ERR_NOMEM;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* So many digits tell any two doubles, or floats, apart. */
+/* Digits that distinguish any two doubles, and any two floats. */
 enum { DOUBLE_DIGITS = 17, FLOAT_DIGITS = 9 };
 
 const char *decimal_of_double(char out[DECIMAL_BYTES], double v)

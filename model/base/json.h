@@ -17,11 +17,11 @@ int json_read_text(json_t **out, const char *text, size_t n);
 int json_read_any_numbers(json_t **out, const char *text, size_t n);
 /* Whether a value is such a text. */
 bool json_is_huge_number(const json_t *value);
-/* Of one line, whose sentences say the column; its texts may hold NUL. */
+/* The same for one line: the message has the column. Strings may contain NUL. */
 int json_read_line(json_t **out, const char *line, size_t n);
-/* The same, but a NUL in a text or a name is refused: for readers that take texts as C strings. */
+/* The same, but a NUL in a string or a name is refused: for callers that use C strings. */
 int json_read_plain_line(json_t **out, const char *line, size_t n);
-/* Of a file of at most max bytes; sentences begin with "cannot load PATH". */
+/* Parse a file of at most max bytes; error messages begin with "cannot load PATH". */
 int json_read_file(json_t **out, const char *path, uint64_t max);
 struct file;
 int json_read_open_file(json_t **out, const struct file *file, uint64_t max);

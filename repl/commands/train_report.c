@@ -38,7 +38,7 @@ static void show_time(const struct run_config *c, const struct config *shape, ui
     double flops = speed_sgemm_look(shape, t->micro_batch_size * t->sequence_length);
     double needed = speed_token_flops(shape, t->sequence_length, c->lora.rank > 0);
     if (step_recomputed(&again, c->execution.recompute, shape->n_layer) == 0)
-        needed += speed_again_flops(shape, again);
+        needed += speed_recompute_flops(shape, again);
     double rate = reached * flops / needed;
     double step_s = (double)t->global_batch_size * t->sequence_length / rate;
     const struct metrics m = {.n_steps = run_config_steps(c, n_windows),

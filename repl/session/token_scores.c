@@ -80,7 +80,8 @@ void line_scores_release(struct line_scores *l)
 static int add_answer(struct line_passages *p, const struct engine *e, const token_id *text,
                       size_t n, size_t n_prompt, struct token_scores *to, bool held_space)
 {
-    const size_t most = kvcache_text_max(&e->cache), kept = (size_t)prompt_slide_length(e->cache.n_ctx);
+    const size_t most = kvcache_text_max(&e->cache),
+                 kept = (size_t)prompt_slide_length(e->cache.n_ctx);
     int rc = 0;
     for (size_t start = 0, done = n_prompt; done < n && rc == 0;) {
         const size_t end = start + most < n ? start + most : n;

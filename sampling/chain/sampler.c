@@ -109,7 +109,7 @@ static int add_phrase(struct sampler *s, const struct ids *ids)
     return phrases_add(&s->bad_words, ids->data, ids->n);
 }
 
-/* A word is banned as it stands and, where it does not begin with one, behind a space. */
+/* Ban a word as it is and, unless it begins with a space, with a space before it. */
 static int add_bad_word(struct sampler *s, const struct word *w, const struct tokenizer *t)
 {
     struct buf with_space = {0};

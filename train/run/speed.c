@@ -15,7 +15,7 @@ double speed_token_flops(const struct config *c, int T, bool frozen)
     return (frozen ? 2 : 3) * 2 * (double)config_matmul_params(c) + 3 * attention;
 }
 
-double speed_again_flops(const struct config *c, int n_layers)
+double speed_recompute_flops(const struct config *c, int n_layers)
 {
     const double C = c->n_embd;
     return n_layers * 2.0 * C * (3 * C + C + c->n_inner);

@@ -13,7 +13,7 @@
 double speed_token_flops(const struct config *c, int T, bool frozen);
 /* What making the activations of n_layers layers again adds to that, attention aside: a layer's
  * forward but for its last matrix. */
-double speed_again_flops(const struct config *c, int n_layers);
+double speed_recompute_flops(const struct config *c, int n_layers);
 /*
  * Operations a second of OpenBLAS over the whole team on a step's products: the four of a
  * layer over `rows` positions and, unless loss_rows is 0, the head's over slices of

@@ -10,7 +10,7 @@
 
 static const char FILE_NAME[] = "bundled.gguf";
 
-/* The folder the running program is in; "" where that cannot be told. */
+/* The folder of the running program; "" if it is not known. */
 static void find_program(char folder[PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);

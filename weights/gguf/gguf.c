@@ -117,7 +117,7 @@ static int read_string(struct cursor *c, struct gguf_string *out, const char *wh
     return 0;
 }
 
-/* "WHAT NAME: " before the sentence. */
+/* Put "WHAT NAME: " before the message. */
 static int wrap_name(struct gguf_string s, const char *what)
 {
     char shown[GGUF_SHOWN];

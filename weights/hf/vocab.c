@@ -12,10 +12,11 @@
 #include <string.h>
 
 /*
- * The files fill one draft: tokenizer.json, or vocab.json with added_tokens.json and merges.txt; then
- * tokenizer_config.json. The tokenizer is built from the draft. Until then nothing is copied: tokens
- * point into the JSON of `roots`, merges into that or into `lines`, which therefore has its final size
- * before the first merge points into it. An id that two files give must have the same text in both.
+ * The files fill one draft: tokenizer.json, or vocab.json with added_tokens.json and merges.txt;
+ * then tokenizer_config.json. The tokenizer is built from the draft. Until then nothing is copied:
+ * tokens point into the JSON of `roots`, merges into that or into `lines`, which therefore has its
+ * final size before the first merge points into it. An id that two files give must have the same
+ * text in both.
  */
 
 #define FILE_MAX_BYTES ((uint64_t)32 << 20)
@@ -48,7 +49,7 @@ static int read_vocab(struct vocab_draft *d, const struct vocab_text *text)
     return rc;
 }
 
-/* Lines of "left right" after a first one that tells the version. */
+/* Lines of "left right", after a first line with the version. */
 static int read_merges(struct vocab_draft *d, const char *text, size_t n)
 {
     vocab_skip_bom(&text, &n);

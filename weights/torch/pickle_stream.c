@@ -10,7 +10,7 @@
 
 enum { PROTOCOL_VERSION = 1001, HEAD_BYTES = 2 };
 
-/* LONG1 of 0x1950a86a20f9469cfc6c and STOP, behind PROTO. */
+/* LONG1 of 0x1950a86a20f9469cfc6c and STOP, which follow PROTO. */
 static const char magic[] = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 enum { MAGIC_BYTES = sizeof magic - 1 };
 
@@ -20,7 +20,7 @@ bool pickle_is_stream(const char *bytes, size_t n_bytes)
            memcmp(bytes + HEAD_BYTES, magic, MAGIC_BYTES) == 0;
 }
 
-/* A fresh machine on the pickle that begins at byte `at`, run to its STOP, which *at is behind. */
+/* Run a new machine on the pickle that begins at byte *at; *at moves past its STOP. */
 static int run_pickle(struct pickle_machine *m, size_t *at, const char *bytes, size_t n_bytes)
 {
     *m = (struct pickle_machine){.at = bytes + *at, .start = bytes, .end = bytes + n_bytes};
@@ -68,7 +68,7 @@ static int compare_keys(const void *a, const void *b)
     return order != 0 ? order : (x->n_key > y->n_key) - (x->n_key < y->n_key);
 }
 
-/* Every storage that is named, once; those of tensors that are passed over lie in the file too. */
+/* List every storage once, also those of tensors that are skipped, since they are in the file too. */
 static int list_storages(struct pickle_stream *s, const struct pickle_machine *m)
 {
     char shown[PICKLE_SHOWN];
@@ -103,7 +103,7 @@ int pickle_stream_find(const struct pickle_stream *s, const char *key, size_t n_
     return found == NULL ? -1 : (int)(found - s->storages);
 }
 
-/* The list of keys has each storage once. */
+/* The list of keys must have each storage once. */
 static int read_order(struct pickle_stream *s, struct pickle_machine *m)
 {
     char shown[PICKLE_SHOWN];

@@ -47,12 +47,12 @@ static int take_model(struct repl *r, char **words, int n)
         mem_free(shown);
         return ERR_MISSING;
     }
-    if (options_origin(&r->options, option_find("model")) == ORIGIN_COMMAND_LINE)
+    if (options_origin(&r->options, OPTION(device.model)) == ORIGIN_COMMAND_LINE)
         return err_set(ERR_RANGE, "%s: --model names another already", file_quote(words[0]));
     if (n > 1)
         return err_set(ERR_RANGE, "%s: one model at a time; a text goes behind -p",
                        file_quote(words[1]));
-    return options_set(&r->options, option_find("model"), ORIGIN_COMMAND_LINE, words[0]);
+    return options_set(&r->options, OPTION(device.model), ORIGIN_COMMAND_LINE, words[0]);
 }
 
 static bool works_in_shell(const char *name, size_t n)
@@ -68,7 +68,7 @@ static bool works_in_shell(const char *name, size_t n)
 static int read_prompts(struct repl *r)
 {
     const struct settings *s = &r->options.settings;
-    bool asked = options_origin(&r->options, option_find("prompt")) != ORIGIN_BUILT_IN;
+    bool asked = options_origin(&r->options, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
     int rc = command_check_options(r, "prattle", "prompt");
     r->interactive = rc == 0 && !asked && isatty(STDIN_FILENO) == 1;
     if (r->interactive)

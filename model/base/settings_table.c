@@ -54,6 +54,14 @@ const struct setting *settings_table_find(const struct settings_table *t, const 
     return other == NULL ? row : NULL;
 }
 
+const struct setting *settings_table_field(const struct settings_table *t, size_t offset)
+{
+    const struct setting *row = t->rows;
+    while (row->type == SETTING_SHORTHAND || row->offset != offset)
+        row++;
+    return row;
+}
+
 const struct setting *settings_table_by_letter(const struct settings_table *t, char letter)
 {
     for (int i = 0; i < t->n && letter != 0; i++)

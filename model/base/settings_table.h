@@ -28,6 +28,8 @@ struct settings_table {
 const struct setting *settings_table_at(const struct settings_table *t, int i);
 /* By any of its names, with dashes or underscores; NULL: none. */
 const struct setting *settings_table_find(const struct settings_table *t, const char *name);
+/* Of the field at this offset, which has a row. */
+const struct setting *settings_table_field(const struct settings_table *t, size_t offset);
 const struct setting *settings_table_by_letter(const struct settings_table *t, char letter);
 /*
  * As settings_table_find, with errors: ERR_MISSING names the nearest setting, ERR_RANGE two

@@ -6,7 +6,6 @@
 #include "model/base/mem.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { SLICES = 40 };
 
@@ -61,13 +60,13 @@ static int bench_stage(struct bench *b, size_t row, const float *logits, const s
     int rc = settings_copy(&s, &b->repl->options.settings);
     if (rc != 0)
         return rc;
-    const struct setting *o = option_find(stages[row].name);
+    const struct setting *o = settings_table_find(&options_table, stages[row].name);
     struct sampler_config fresh;
     sampler_config_init(&fresh);
     s.sampler.temperature = 1;
     s.sampler.top_p = stages[row].chain == NULL ? fresh.top_p : 1;
-    s.sampler.top_k = strcmp(stages[row].name, "topk_uniform") == 0 ? 40 : mine->top_k;
-    rc = option_parse(o, &s, stages[row].value);
+    s.sampler.top_k = o == OPTION(sampler.topk_uniform) ? 40 : mine->top_k;
+    rc = settings_table_parse(&options_table, o, &s, stages[row].value);
     struct sampler_config config = s.sampler;
     config.chain = (char *)(uintptr_t)stages[row].chain; /* only read */
     config.seed = 1;

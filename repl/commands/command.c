@@ -80,7 +80,7 @@ static int refuse_unknown_command(const char *name)
 int command_check_options(const struct repl *r, const char *name, const char *allowed)
 {
     const struct setting *o;
-    for (int i = 0; (o = option_at(i)) != NULL; i++)
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
         if (o->call_only && options_origin(&r->options, o) != ORIGIN_BUILT_IN &&
             !list_has(allowed, o->name, ' '))
             return err_set(ERR_UNSUPPORTED, "%s does not take --%s", name, o->name);

@@ -24,7 +24,7 @@ static void offer_settings(struct completion *out, const char *call_options)
 {
     const struct setting *o;
     char name[64];
-    for (int i = 0; (o = option_at(i)) != NULL; i++) {
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++) {
         bool taken = call_options != NULL && strstr(call_options, o->name) != NULL;
         if (o->call_only && !taken)
             continue;
@@ -59,7 +59,7 @@ static void offer_training(struct completion *out, const char *word)
     const struct setting *row;
     const bool full = strchr(word, '.') != NULL;
     char name[96];
-    for (int i = 0; (row = run_row_at(i)) != NULL; i++) {
+    for (int i = 0; (row = settings_table_at(&run_table, i)) != NULL; i++) {
         snprintf(name, sizeof name, "%s%s%s=", full ? row->group : "", full ? "." : "", row->name);
         completion_add(out, name);
     }
@@ -121,7 +121,7 @@ static void offer_words(struct completion *out, const struct line *l)
 static void offer_value(struct completion *out, const struct line *l)
 {
     if (l->second == NULL)
-        offer_values(out, option_find(l->key != NULL ? l->key : l->first));
+        offer_values(out, settings_table_find(&options_table, l->key != NULL ? l->key : l->first));
 }
 
 /* "KEY=", or what may stand behind it. */
@@ -130,7 +130,7 @@ static void offer_run_setting(struct completion *out, const struct line *l)
     const struct setting *row;
     if (l->key == NULL)
         offer_training(out, l->word);
-    else if (run_row_find(&row, l->key) == 0)
+    else if (settings_table_lookup(&run_table, &row, l->key, false) == 0)
         offer_values(out, row);
 }
 

@@ -76,10 +76,11 @@ static int check_eval_options(const struct repl *r, const struct eval *e)
 static int open_other(struct engine *e, struct model **m, const struct repl *r, const char *path)
 {
     const struct settings *s = &r->options.settings;
-    int dtype = s->call.other_dtype == DTYPE_AUTO ? s->device.dtype : s->call.other_dtype;
+    const enum precision_choice choice = (enum precision_choice)(
+        s->call.other_dtype == PRECISION_AUTO ? s->device.dtype : s->call.other_dtype);
     struct load_config c = {.seed = s->sampler.seed, .says_checkpoint = true};
     char *expanded = file_expand(path);
-    int rc = expanded == NULL ? ERR_NOMEM : repl_memory_dtype(&c.dtype, dtype);
+    int rc = expanded == NULL ? ERR_NOMEM : repl_memory_dtype(&c.dtype, choice);
     if (rc == 0)
         rc = model_load(m, expanded, &c, progress_show());
     progress_wipe();

@@ -21,7 +21,7 @@ static int refuse_unknown_name(const char *name)
     const struct setting *o;
     if (near != NULL)
         return err_set(ERR_MISSING, "there is no %s; did you mean %s?", file_quote(name), near);
-    int rc = option_lookup(&o, name);
+    int rc = settings_table_lookup(&options_table, &o, name, false);
     return strstr(err_text(), "mean") != NULL
                ? rc
                : err_set(rc, "there is no command, setting or topic %s", file_quote(name));
@@ -31,7 +31,7 @@ static int refuse_unknown_name(const char *name)
 static int explain_name(const struct repl *r, const char *name, bool shell)
 {
     const struct command *command = command_called(name + (*name == ':'));
-    const struct setting *o = option_find(name), *row = NULL;
+    const struct setting *o = settings_table_find(&options_table, name), *row = NULL;
     const enum table_format format = (enum table_format)r->options.settings.call.format;
     if (command != NULL)
         help_explain_command(command, shell);
@@ -45,7 +45,7 @@ static int explain_name(const struct repl *r, const char *name, bool shell)
     }
     if (help_is_topic(name))
         return help_topic(name, format, shell);
-    if (run_row_find(&row, name) != 0)
+    if (settings_table_lookup(&run_table, &row, name, false) != 0)
         return refuse_unknown_name(name);
     help_explain_run_setting(row);
     return 0;

@@ -130,7 +130,7 @@ static int add_option_values(struct buf *out)
 {
     const struct setting *o;
     int rc = 0;
-    for (int i = 0; rc == 0 && (o = option_at(i)) != NULL; i++) {
+    for (int i = 0; rc == 0 && (o = settings_table_at(&options_table, i)) != NULL; i++) {
         char dashed[64], pattern[160];
         help_dashed(dashed, sizeof dashed, o->name);
         int n = snprintf(pattern, sizeof pattern, "%s | --%s", dashed, o->name);
@@ -145,7 +145,7 @@ static int add_run_values(struct buf *out)
 {
     const struct setting *row;
     int rc = 0;
-    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+    for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++) {
         char pattern[160];
         snprintf(pattern, sizeof pattern, "%s | %s.%s", row->name, row->group, row->name);
         rc = add_value_case(out, pattern, row);
@@ -178,8 +178,8 @@ static int add_options(struct buf *out)
     const struct setting *o;
     const struct command *c;
     int rc = buf_str(out, "\n_prattle_options()\n{\n    words='");
-    for (int i = 0; rc == 0 && (o = option_at(i)) != NULL; i++)
-        if (!o->call_only || strcmp(o->name, "help") == 0)
+    for (int i = 0; rc == 0 && (o = settings_table_at(&options_table, i)) != NULL; i++)
+        if (!o->call_only || o == OPTION(call.help))
             rc = add_dashed(out, o->name);
     if (rc == 0)
         rc = buf_str(out, "'\n    case $1 in\n");
@@ -223,10 +223,10 @@ static int add_kind(struct buf *out, const struct command *c, const char *kind, 
         for (const struct run_preset *p = run_presets; rc == 0 && p->name != NULL; p++)
             rc = buf_printf(out, "%s ", p->name);
     else if (strcmp(kind, "setting") == 0)
-        for (int i = 0; rc == 0 && (o = option_at(i)) != NULL; i++)
+        for (int i = 0; rc == 0 && (o = settings_table_at(&options_table, i)) != NULL; i++)
             rc = buf_printf(out, "%s ", o->name);
     else if (strcmp(kind, "run_setting") == 0)
-        for (int i = 0; rc == 0 && (o = run_row_at(i)) != NULL; i++)
+        for (int i = 0; rc == 0 && (o = settings_table_at(&run_table, i)) != NULL; i++)
             rc = buf_printf(out, "%s= ", o->name);
     else if (strcmp(kind, "word") == 0)
         for (int i = 0; rc == 0 && c->words(i) != NULL; i++)

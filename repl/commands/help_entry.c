@@ -76,7 +76,7 @@ static void print_options(const struct command *c)
         struct buf option = {0};
         int n = (int)strcspn(p, " ");
         snprintf(name, sizeof name, "%.*s", n, p);
-        const struct setting *o = option_find(name);
+        const struct setting *o = settings_table_find(&options_table, name);
         append_option(&option, o);
         print_pair(buf_text(&option), without_name(o->help, c->name));
         buf_release(&option);

@@ -109,7 +109,7 @@ static int settings_table(const char *group, enum table_format format,
     struct table t;
     int rc = 0;
     table_init(&t, heads, 5);
-    for (int i = 0; rc == 0 && (o = option_at(i)) != NULL; i++)
+    for (int i = 0; rc == 0 && (o = settings_table_at(&options_table, i)) != NULL; i++)
         if (is_in_group(o, group))
             rc = setting_row(&t, o, built_in, tick);
     return print_table(&t, rc, format);
@@ -148,7 +148,7 @@ static void list_settings(const char *group, bool shell, const struct settings *
 {
     const struct setting *o;
     const char *heading = "";
-    for (int i = 0; (o = option_at(i)) != NULL; i++) {
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++) {
         if (!is_in_group(o, group))
             continue;
         print_heading(&heading, o->group);
@@ -202,7 +202,7 @@ const char *help_group_at(int i)
     static char word[32];
     const struct setting *o;
     const char *heading = "";
-    for (int k = 0; (o = option_at(k)) != NULL; k++) {
+    for (int k = 0; (o = settings_table_at(&options_table, k)) != NULL; k++) {
         if (strcmp(heading, o->group) != 0 && i-- == 0) {
             help_group_word(word, sizeof word, o->group);
             return word;

@@ -223,7 +223,7 @@ static int add_options(struct buf *out)
                  "switches off. At the prompt \\fB:set\\fR changes all but the command options.\n"
                  "\\fBprattle help training\\fR lists the settings of a training run, which are "
                  "given as \\fIKEY\\fR=\\fIVALUE\\fR.\n");
-    for (int i = 0; rc == 0 && (o = option_at(i)) != NULL; i++) {
+    for (int i = 0; rc == 0 && (o = settings_table_at(&options_table, i)) != NULL; i++) {
         rc = add_heading(out, &group, o->group);
         if (rc == 0)
             rc = buf_str(out, ".TP\n");

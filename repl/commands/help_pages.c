@@ -81,10 +81,11 @@ void help_overview(void)
 /* Those that most people use, and no others: "-n, --max-new-tokens N". */
 static void show_common_options(void)
 {
-    static const char *const names[] = {"model", "max_new_tokens", "temperature", "seed"};
+    const struct setting *const rows[] = {OPTION(device.model), OPTION(generate.max_new_tokens),
+                                          OPTION(sampler.temperature), OPTION(sampler.seed)};
     const char *group = "";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct setting *o = option_find(names[i]);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct setting *o = rows[i];
         char dashed[64];
         help_dashed(dashed, sizeof dashed, o->name);
         int from = print_group(&group, "Options"), at = from;

@@ -96,7 +96,7 @@ static int show_training(enum table_format format, bool shell)
     if (rc != 0)
         return rc;
     table_init(&t, heads, 4);
-    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+    for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++) {
         struct buf value = {0}, range = {0}, text = {0};
         setting_format(row, &c, &value);
         setting_range(row, &range);

@@ -70,7 +70,7 @@ int cmd_load(struct repl *r, const struct call *c)
         rc = model_hint(repl_load(r, expanded, r->options.settings.sampler.seed), expanded, ":");
     /* :set shows what is there. */
     if (rc == 0 && c->n > 0)
-        rc = options_set(&r->options, option_find("model"), ORIGIN_SET, expanded);
+        rc = options_set(&r->options, OPTION(device.model), ORIGIN_SET, expanded);
     mem_free(expanded);
     if (rc == ERR_INTERRUPTED)
         printf("%s[stopped; %s]%s\n", term_dim(stdout),
@@ -117,9 +117,15 @@ int cmd_model(struct repl *r, const struct call *c)
 /* --dtype of this very command; what the model has in memory does not count. */
 static bool asked_dtype(enum dtype *out, const struct repl *r, const struct call *c)
 {
-    enum origin given = options_origin(&r->options, option_find("dtype"));
+    static const enum dtype chosen[] = {
+        [PRECISION_FP16] = DTYPE_F16, [PRECISION_FP32] = DTYPE_F32, [PRECISION_BF16] = DTYPE_BF16};
+    const int choice = r->options.settings.device.dtype;
+    enum origin given = options_origin(&r->options, OPTION(device.dtype));
     bool here = given == (c->shell ? ORIGIN_COMMAND_LINE : ORIGIN_CALL);
-    return here && dtype_chosen(out, r->options.settings.device.dtype);
+    if (!here || choice == PRECISION_AUTO)
+        return false;
+    *out = chosen[choice];
+    return true;
 }
 
 static struct save_config save_settings(const struct repl *r, const struct call *c)

@@ -69,7 +69,7 @@ static int settings_yaml(const struct repl *r, struct buf *out)
 {
     const struct setting *o;
     int rc = 0;
-    for (int i = 0; (o = option_at(i)) != NULL && rc == 0; i++) {
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL && rc == 0; i++) {
         if (!is_session_setting(o))
             continue;
         struct buf value = {0};
@@ -108,7 +108,7 @@ static int unset_needless_settings(struct options *options)
 {
     const struct setting *o;
     int rc = 0;
-    for (int i = 0; (o = option_at(i)) != NULL && rc == 0; i++) {
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL && rc == 0; i++) {
         struct buf set = {0}, otherwise = {0};
         if (!is_session_setting(o) || options_origin(options, o) != ORIGIN_SET)
             continue;

@@ -120,7 +120,7 @@ static int refuse_name(const struct repl *r, const char *name)
     int rc = ERR_MISSING;
     if (why == NULL)
         return ERR_NOMEM;
-    if (run_row_find(&row, name) != 0)
+    if (settings_table_lookup(&run_table, &row, name, false) != 0)
         err_set(rc, "%s", why);
     else if (r->run != NULL)
         err_set(rc, "%s is a setting of training: `:train %s=VALUE` goes on with the run under it",
@@ -145,12 +145,12 @@ int cmd_set(struct repl *r, const struct call *c)
     }
     char *name = mem_sprintf("%.*s", (int)n, text);
     const bool alone = text[n + strspn(text + n, " \t\n")] == '\0';
-    if (name != NULL && alone && option_find(name) == NULL &&
+    if (name != NULL && alone && settings_table_find(&options_table, name) == NULL &&
         settings_list_show(&r->options, name)) {
         mem_free(name);
         return 0;
     }
-    int rc = name == NULL ? ERR_NOMEM : option_settable(&o, name);
+    int rc = name == NULL ? ERR_NOMEM : settings_table_lookup(&options_table, &o, name, true);
     if (rc == ERR_MISSING)
         rc = refuse_name(r, name);
     mem_free(name);

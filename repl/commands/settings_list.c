@@ -133,7 +133,7 @@ bool settings_list_show(const struct options *o, const char *group)
     const char *heading = "";
     const struct setting *row;
     bool any = false;
-    for (int i = 0; (row = option_at(i)) != NULL; i++) {
+    for (int i = 0; (row = settings_table_at(&options_table, i)) != NULL; i++) {
         char word[32];
         help_group_word(word, sizeof word, row->group);
         if (row->call_only || row->type == SETTING_SHORTHAND ||

@@ -405,7 +405,8 @@ static bool changes_run(const struct repl *r, const struct call *c)
         const size_t n = settings_pair_key(c->words[i]);
         const struct setting *row = NULL;
         char *key = n > 0 ? mem_sprintf("%.*s", (int)n, c->words[i]) : NULL;
-        const bool begins = key == NULL || run_row_find(&row, key) != 0 ||
+        const bool begins = key == NULL ||
+                            settings_table_lookup(&run_table, &row, key, false) != 0 ||
                             row == RUN_ROW(data.data) || row == RUN_ROW(model.init) ||
                             row == RUN_ROW(checkpoint.folder) || row == RUN_ROW(logging.label);
         mem_free(key);

@@ -97,11 +97,13 @@ static int take_setting(struct options *o, const char *name, json_t *value)
 {
     const struct setting *row;
     struct buf text = {0};
-    int rc = option_settable(&row, name);
+    int rc = settings_table_lookup(&options_table, &row, name, true);
     if (rc != 0)
         return rc;
     const bool shorthand = row->type == SETTING_SHORTHAND;
-    if (!option_per_line(shorthand ? option_find(row->shorthand_for) : row))
+    const struct setting *meant =
+        shorthand ? settings_table_find(&options_table, row->shorthand_for) : row;
+    if (!meant->per_line)
         return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
     if ((row->type != SETTING_STRING && json_is_array(value)) ||
         (!row->pairs && json_is_object(value)))
@@ -118,7 +120,7 @@ static int take_setting(struct options *o, const char *name, json_t *value)
 
 static bool says_draw(const char *name)
 {
-    const struct setting *row = option_find(name);
+    const struct setting *row = settings_table_find(&options_table, name);
     return row != NULL && row->draws;
 }
 
@@ -161,7 +163,7 @@ static int copy_settings(struct json_prompt *p, const struct options *o, uint64_
     struct sampler_config *c = &p->settings.sampler;
     const int rc = settings_copy(&p->settings, &o->settings);
     if (rc == 0 && c->seed == 0)
-        c->seed = options_origin(o, option_find("seed")) == ORIGIN_LINE ? rng_fresh_seed() : seed;
+        c->seed = options_origin(o, settings_table_find(&options_table, "seed")) == ORIGIN_LINE ? rng_fresh_seed() : seed;
     return rc;
 }
 

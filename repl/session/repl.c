@@ -137,10 +137,10 @@ static void take_defaults(struct repl *r)
         progress_warn(err_text());
 }
 
-int repl_memory_dtype(enum dtype *out, int choice)
+int repl_memory_dtype(enum dtype *out, enum precision_choice choice)
 {
-    *out = DTYPE_F16;
-    if (!dtype_chosen(out, choice) || *out != DTYPE_BF16)
+    *out = choice == PRECISION_FP32 ? DTYPE_F32 : DTYPE_F16;
+    if (choice != PRECISION_BF16)
         return 0;
     return err_set(ERR_UNSUPPORTED, "dtype is bf16, but weights are kept in memory as fp16 or "
                                     "fp32; bf16 is for the files that convert writes");
@@ -164,10 +164,10 @@ int repl_latest_run(const struct repl *r, bool saved, char **out)
     return *out != NULL ? 0 : ERR_NOMEM;
 }
 
-/* That dtype, of the settings in force. */
+/* The precision in memory, by the settings in force. */
 static int dtype_in_force(const struct repl *r, enum dtype *out)
 {
-    const int rc = repl_memory_dtype(out, r->options.settings.device.dtype);
+    const int rc = repl_memory_dtype(out, (enum precision_choice)r->options.settings.device.dtype);
     return rc == 0 ? 0 : options_blame(&r->options, OPTION(device.dtype));
 }
 
@@ -222,7 +222,7 @@ int repl_load(struct repl *r, const char *path, uint64_t seed)
 
 bool repl_names_model(const struct repl *r)
 {
-    return options_origin(&r->options, option_find("model")) != ORIGIN_BUILT_IN;
+    return options_origin(&r->options, OPTION(device.model)) != ORIGIN_BUILT_IN;
 }
 
 bool repl_finds_model(const struct repl *r)

@@ -63,9 +63,9 @@ int repl_load(struct repl *r, const char *path, uint64_t seed);
  * one that takes the place of the one there is, for good. */
 int repl_read_files(struct repl *r, struct model **out, struct model_files *f);
 void repl_take_model(struct repl *r, struct model *fresh);
-/* What weights of a precision (dtype_chosen) are in memory; ERR_UNSUPPORTED: for files only.
- */
-int repl_memory_dtype(enum dtype *out, int choice);
+/* The precision that weights have in memory by a choice of dtype; ERR_UNSUPPORTED: it is for files
+ * only. */
+int repl_memory_dtype(enum dtype *out, enum precision_choice choice);
 /* Load the settings' model if none is loaded. ERR_MISSING: there is none to load. */
 int repl_need_model(struct repl *r);
 /* Whether the user, or a settings file, said which it is; else it is the one that ships. */

@@ -64,7 +64,7 @@ static bool gives_way(enum standing value, enum standing other)
 static const struct setting *find_yielding(const struct options *o,
                                            const struct generate_odds *odds)
 {
-    const struct setting *first = option_find(odds->yields), *second = option_find(odds->to);
+    const struct setting *first = settings_table_find(&options_table, odds->yields), *second = settings_table_find(&options_table, odds->to);
     const enum standing a = value_standing(o, first), b = value_standing(o, second);
     return gives_way(a, b) ? first : gives_way(b, a) ? second : NULL;
 }
@@ -159,7 +159,7 @@ static const struct setting *row_said(const char *sentence)
     if (n == 0 || n >= sizeof name || strchr(" :", sentence[n]) == NULL)
         return NULL;
     snprintf(name, sizeof name, "%.*s", (int)n, sentence);
-    return option_find(name);
+    return settings_table_find(&options_table, name);
 }
 
 int options_blame(const struct options *o, const struct setting *row)
@@ -177,7 +177,7 @@ int options_check_answers(struct options *o, void (*tell)(const char *sentence))
         return rc;
     const struct generate_odds *odds = generate_config_odds(g, c);
     if (odds != NULL) {
-        const struct setting *const rows[] = {option_find(odds->to), option_find(odds->yields),
+        const struct setting *const rows[] = {settings_table_find(&options_table, odds->to), settings_table_find(&options_table, odds->yields),
                                               NULL};
         generate_odds_refuse(odds, g, c);
         return settings_store_blame(&o->store, rows);
@@ -212,7 +212,7 @@ int options_read_stored(struct options *o, const struct settings_text *from)
     if ((rc = options_read(&alone, ORIGIN_MODEL, from)) == 0)
         rc = resolve_odds(&alone, from->left_out);
     const struct setting *row;
-    for (int i = 0; rc == 0 && (row = option_at(i)) != NULL; i++) {
+    for (int i = 0; rc == 0 && (row = settings_table_at(&options_table, i)) != NULL; i++) {
         const char *text = settings_store_text(&alone.store, ORIGIN_MODEL, row);
         if (text != NULL && options_origin(&alone, row) == ORIGIN_MODEL)
             rc = settings_store_set_from(&o->store, &o->settings, ORIGIN_MODEL, row, text,

@@ -277,13 +277,18 @@ void settings_init(struct settings *s)
 static int check_text(const struct setting *o, const char *text)
 {
     struct settings probe = {0};
-    if (o->type != SETTING_STRING || !option_per_line(o))
+    if (o->type != SETTING_STRING || !o->per_line)
         return 0;
     generate_config_init(&probe.generate);
     sampler_config_init(&probe.sampler);
     *(const char **)((char *)&probe + o->offset) = text;
     int rc = generate_config_check(&probe.generate, &probe.sampler);
     return rc == 0 ? sampler_config_check(&probe.sampler) : rc;
+}
+
+bool option_per_line(const struct setting *o)
+{
+    return o->per_line;
 }
 
 const struct settings_table options_table = {
@@ -293,36 +298,6 @@ const struct settings_table options_table = {
     .check = check_text,
 };
 
-const struct setting *option_at(int i)
-{
-    return settings_table_at(&options_table, i);
-}
-
-const struct setting *option_find(const char *name)
-{
-    return settings_table_find(&options_table, name);
-}
-
-int option_lookup(const struct setting **out, const char *name)
-{
-    return settings_table_lookup(&options_table, out, name, false);
-}
-
-int option_settable(const struct setting **out, const char *name)
-{
-    return settings_table_lookup(&options_table, out, name, true);
-}
-
-bool option_per_line(const struct setting *o)
-{
-    return o->per_line;
-}
-
-int option_parse(const struct setting *o, struct settings *s, const char *text)
-{
-    return settings_table_parse(&options_table, o, s, text);
-}
-
 void settings_release(struct settings *s)
 {
     settings_table_release(&options_table, s);
@@ -331,12 +306,4 @@ void settings_release(struct settings *s)
 int settings_copy(struct settings *dst, const struct settings *src)
 {
     return settings_table_copy(&options_table, dst, src);
-}
-
-const struct setting *option_of(size_t offset)
-{
-    const struct setting *row = table;
-    while (row->type == SETTING_SHORTHAND || row->offset != offset)
-        row++;
-    return row;
 }

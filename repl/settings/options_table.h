@@ -16,17 +16,8 @@
 
 #include <stddef.h>
 
-/* Choices of dtype: auto, then these in the order of options_table.c. false, and *d untouched, for
- * auto. */
-enum { DTYPE_AUTO };
-static inline bool dtype_chosen(enum dtype *d, int choice)
-{
-    static const enum dtype in_order[] = {DTYPE_F16, DTYPE_F32, DTYPE_BF16};
-    if (choice == DTYPE_AUTO)
-        return false;
-    *d = in_order[choice - 1];
-    return true;
-}
+/* Choices of dtype and other_dtype, in their rows' order. */
+enum precision_choice { PRECISION_AUTO, PRECISION_FP16, PRECISION_FP32, PRECISION_BF16 };
 enum output_choice { OUTPUT_TEXT, OUTPUT_IDS };
 /* Choices of format: enum table_format, then what help alone is written as. */
 enum help_format { HELP_MAN = TABLE_JSON + 1, HELP_BASH };
@@ -34,7 +25,7 @@ enum help_format { HELP_MAN = TABLE_JSON + 1, HELP_BASH };
 struct device_settings {
     char *model; /* path, bundled or random:NAME; "": none; as built in the one that ships */
     char *lora;  /* folder of an adapter for it; "": none */
-    int dtype;   /* a choice of dtype; AUTO is fp16 in memory, the file's own in files */
+    int dtype;   /* enum precision_choice; AUTO: fp16 in memory, the file's own in files */
     int threads; /* 0: one a CPU */
     bool pin;
     char *kernels;
@@ -62,7 +53,7 @@ struct call_settings {
     int top;    /* tokens shown; 0: as the command has it */
     int format; /* enum table_format, or of help enum help_format */
     struct bpe_train_config bpe;
-    int other_dtype; /* a choice of dtype; AUTO: as dtype */
+    int other_dtype; /* enum precision_choice; AUTO: as dtype */
     int last; /* results of eval history */
     bool all, force, compat, plan, json, help, version;
 };
@@ -90,26 +81,14 @@ extern const struct settings_table options_table;
 /* What is built in, its texts borrowed. */
 void settings_init(struct settings *s);
 
-/* Row i of the table, NULL past its end. */
-const struct setting *option_at(int i);
-/* By any of its names; NULL: none. */
-const struct setting *option_find(const char *name);
-/* As option_find, but ERR_MISSING names the nearest; option_settable refuses those
- * that are for one command only. */
-int option_lookup(const struct setting **out, const char *name);
-int option_settable(const struct setting **out, const char *name);
-/* Whether a line of --jsonl may give it. */
+/* settings_text.may_set of settings that come with a model: what a line of --jsonl may give too. */
 bool option_per_line(const struct setting *o);
-/* As setting_parse; a shorthand sets the one it stands for, and the texts that answers go by
- * (chain, stop, logit_bias, ...) are read for what they say. */
-int option_parse(const struct setting *o, struct settings *s, const char *text);
 
 /* Deep copies, by the table. dst is overwritten without being released. */
 int settings_copy(struct settings *dst, const struct settings *src);
 void settings_release(struct settings *s);
 
 /* The row of a field of struct settings. */
-#define OPTION(field) option_of(offsetof(struct settings, field))
-const struct setting *option_of(size_t offset);
+#define OPTION(field) settings_table_field(&options_table, offsetof(struct settings, field))
 
 #endif

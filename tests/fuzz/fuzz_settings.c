@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void shown(struct buf *out, const struct settings *s)
 {
     const struct setting *row;
-    for (int i = 0; (row = option_at(i)) != NULL; i++)
+    for (int i = 0; (row = settings_table_at(&options_table, i)) != NULL; i++)
         if (!row->call_only && row->type != SETTING_SHORTHAND)
             need(setting_format(row, s, out) == 0 && buf_char(out, '\n') == 0);
 }
@@ -26,12 +26,13 @@ static void shown(struct buf *out, const struct settings *s)
 static void reads_back(struct settings *s)
 {
     const struct setting *row;
-    for (int i = 0; (row = option_at(i)) != NULL; i++) {
+    for (int i = 0; (row = settings_table_at(&options_table, i)) != NULL; i++) {
         struct buf text = {0}, again = {0};
         if (row->call_only || row->type == SETTING_SHORTHAND)
             continue;
         need(setting_format(row, s, &text) == 0);
-        need(option_parse(row, s, buf_text(&text)) == 0 && setting_format(row, s, &again) == 0);
+        need(settings_table_parse(&options_table, row, s, buf_text(&text)) == 0 &&
+             setting_format(row, s, &again) == 0);
         need(strcmp(buf_text(&text), buf_text(&again)) == 0);
         buf_release(&text);
         buf_release(&again);

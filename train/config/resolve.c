@@ -309,7 +309,7 @@ static int mark_followers(struct run_config *c, const struct run_config *given)
 {
     const struct setting *row;
     int rc = 0;
-    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+    for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++) {
         struct buf was = {0}, is = {0};
         if (row->type == SETTING_SHORTHAND)
             continue;

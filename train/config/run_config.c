@@ -74,7 +74,7 @@ int run_config_set(struct run_config *c, enum origin origin, const char *key, co
 {
     const struct setting *row;
     struct settings_store *s = &c->store;
-    int rc = run_row_find(&row, key);
+    int rc = settings_table_lookup(&run_table, &row, key, false);
     if (rc == 0 && s->layers[s->n_layers - 1].origin != origin)
         rc = settings_store_push(s, origin);
     return rc != 0 ? rc : settings_store_set(s, c, s->n_layers - 1, row, text);
@@ -251,7 +251,7 @@ int run_config_write(const struct run_config *c, struct buf *out)
     const char *section = "";
     const struct setting *row;
     int rc = 0;
-    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+    for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++) {
         if (is_implied(c, row))
             continue;
         struct buf value = {0};

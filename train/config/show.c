@@ -36,7 +36,7 @@ int run_config_show(const struct run_config *c, int width, struct buf *out)
     const char *section = "";
     const struct setting *row;
     int rc = 0;
-    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+    for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++) {
         struct buf value = {0};
         if (strcmp(section, row->group) != 0)
             rc = buf_printf(out, "%s\n", section = row->group);

@@ -74,16 +74,18 @@ struct run_config {
     char *name; /* of the last preset or file, without folder and ending; owned, NULL: none */
 };
 
+/* What a change of a setting waits for, once the run has begun: holds_from of its row. */
+enum run_holds_from {
+    RUN_HOLDS_FROM_NEW_RUN, /* the steps so far rest on it */
+    RUN_HOLDS_FROM_RESUME,  /* it is built into the run in memory; data may lie elsewhere then, and
+                               their identity says whether they are the same */
+    RUN_HOLDS_FROM_STEP     /* the next one */
+};
+
 extern const struct settings_table run_table;
 
-/* Row i of the table, its group the section; NULL past the end. */
-const struct setting *run_row_at(int i);
-/* By "section.name", or by name alone where only one section has it; dashes and underscores are
- * the same. ERR_MISSING names the nearest, ERR_RANGE the sections that share it. */
-int run_row_find(const struct setting **out, const char *key);
-/* Of a field. */
-#define RUN_ROW(field) run_row_of(offsetof(struct run_config, field))
-const struct setting *run_row_of(size_t offset);
+/* The row of a field of struct run_config. */
+#define RUN_ROW(field) settings_table_field(&run_table, offsetof(struct run_config, field))
 
 /* init is "random" or "random:NAME", whose sizes may be chosen. An init that is given later than
  * sizes and is not leaves them out: a preset's recipe for another model. */

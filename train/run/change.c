@@ -6,58 +6,6 @@
 
 #include <string.h>
 
-/* All that says how fast, how long, how often and where; what the steps so far rest on is
- * not here. The data may lie elsewhere: whether they are the same, their identity says. */
-static const char *const free_rows[] = {
-    "data.data",
-    "data.validation",
-    "training.steps",
-    "training.epochs",
-    "training.budget_hours",
-    "training.micro_batch_size",
-    "training.gradient_accumulation",
-    "training.loss_scaling",
-    "training.auto_loss_scaling",
-    "training.loss_scaling_growth",
-    "training.max_bad_steps",
-    "training.spike_z",
-    "optimizer.beta1",
-    "optimizer.beta2",
-    "optimizer.eps",
-    "optimizer.weight_decay",
-    "optimizer.decay",
-    "optimizer.bias_correction",
-    "optimizer.grad_clip",
-    "optimizer.stochastic_rounding",
-    "schedule.",
-    "execution.",
-    "logging.",
-    "checkpoint.",
-};
-
-/* Of these, what is built into a run in memory. */
-static const char *const built_rows[] = {
-    "data.",
-    "training.micro_batch_size",
-    "training.gradient_accumulation",
-    "optimizer.decay",
-    "execution.",
-    "logging.tensorboard",
-    "logging.label",
-    "checkpoint.folder",
-};
-
-/* A list names rows, or whole sections as "section.". */
-static bool is_in(const char *const *list, size_t n_list, const struct setting *row)
-{
-    size_t n = strlen(row->group);
-    for (size_t i = 0; i < n_list; i++)
-        if (strncmp(list[i], row->group, n) == 0 && list[i][n] == '.' &&
-            (list[i][n + 1] == '\0' || strcmp(list[i] + n + 1, row->name) == 0))
-            return true;
-    return false;
-}
-
 /* Both values as text, and whether they are the same. */
 static int compare_row(bool *same, const struct setting *row, const struct run_config *was,
                        const struct run_config *is, struct buf *a, struct buf *b)
@@ -70,16 +18,16 @@ static int compare_row(bool *same, const struct setting *row, const struct run_c
     return rc;
 }
 
-/* ERR_MISMATCH names the first row that differs and is in the list (`listed`), or is not. */
+/* ERR_MISMATCH names the first row that differs and whose change waits for more than `from`. */
 static int check_rows(const struct run_config *was, const struct run_config *is,
-                      const char *const *list, size_t n_list, bool listed, const char *advice)
+                      enum run_holds_from from, const char *advice)
 {
     const struct setting *row;
     struct buf a = {0}, b = {0};
     int rc = 0;
-    for (int i = 0; rc == 0 && (row = run_row_at(i)) != NULL; i++) {
+    for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++) {
         bool same;
-        if (row->type == SETTING_SHORTHAND || is_in(list, n_list, row) != listed)
+        if (row->type == SETTING_SHORTHAND || row->holds_from >= (int)from)
             continue;
         if ((rc = compare_row(&same, row, was, is, &a, &b)) == 0 && !same)
             rc = err_set(ERR_MISMATCH, "%s.%s was %s in this run and cannot become %s; %s",
@@ -113,7 +61,7 @@ int run_check_change(const struct run_config *was, const struct run_config *is)
 {
     int rc = check_mixture(&was->data, &is->data);
     return rc != 0 ? rc
-                   : check_rows(was, is, free_rows, sizeof free_rows / sizeof *free_rows, false,
+                   : check_rows(was, is, RUN_HOLDS_FROM_RESUME,
                                 "begin a new run in another folder with checkpoint.folder");
 }
 
@@ -148,8 +96,8 @@ int run_change(struct run *r, char *const *words, int n)
         return rc;
     if ((rc = run_config_words(&fresh, words, n)) == 0 &&
         (rc = run_check_change(&r->config, &fresh)) == 0 &&
-        (rc = check_rows(&r->config, &fresh, built_rows, sizeof built_rows / sizeof *built_rows,
-                         true, "name the folder to open the run anew: `:train resume FOLDER`")) == 0)
+        (rc = check_rows(&r->config, &fresh, RUN_HOLDS_FROM_STEP,
+                         "name the folder to open the run anew: `:train resume FOLDER`")) == 0)
         rc = run_config_resolve(&fresh, &r->model->config);
     if (rc == 0)
         rc = plan_batches(r, run_config_steps(&fresh, batches_per_epoch(r->batches)));

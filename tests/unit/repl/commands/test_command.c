@@ -16,7 +16,7 @@ static int open_repl(void **state)
     *state = &r;
     int rc = repl_init(&r);
     /* Not the one that ships: with or without it the sentences are the same. */
-    return rc == 0 ? options_set(&r.options, option_find("model"), ORIGIN_COMMAND_LINE, "") : rc;
+    return rc == 0 ? options_set(&r.options, OPTION(device.model), ORIGIN_COMMAND_LINE, "") : rc;
 }
 
 static int close_repl(void **state)
@@ -32,7 +32,7 @@ static void assert_refused(struct repl *r, const char *line, const char *part)
         fail_msg("%s: \"%s\" does not say \"%s\"", line, err_text(), part);
     /* Nothing of a line stays behind. */
     const struct setting *o;
-    for (int i = 0; (o = option_at(i)) != NULL; i++)
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
         assert_null(settings_store_text(&r->options.store, ORIGIN_CALL, o));
 }
 
@@ -73,11 +73,11 @@ static void long_values_are_cut(void **state)
     const struct setting *o;
     const struct command *c;
     long_sentences = 0;
-    assert_ok(options_set(&r->options, option_find("model"), ORIGIN_COMMAND_LINE,
+    assert_ok(options_set(&r->options, OPTION(device.model), ORIGIN_COMMAND_LINE,
                           "random:tests/cli/data/config.json"));
     for (const char *first = firsts; *first != '\0'; first++) {
         const char *value = long_value(*first);
-        for (int i = 0; (o = option_at(i)) != NULL; i++)
+        for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
             if (options_set(&r->options, o, ORIGIN_CALL, value) != 0)
                 look_brief(o->name, value);
         options_clear(&r->options, ORIGIN_CALL);
@@ -90,7 +90,7 @@ static void long_values_are_cut(void **state)
         snprintf(line, sizeof line, "%s x", value);
         assert_true(command_run_line(r, line) != 0);
         look_brief("a command", line);
-        for (int i = 0; (o = option_at(i)) != NULL; i++) {
+        for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++) {
             snprintf(line, sizeof line, "set %s %s", o->name, value);
             if (command_run_line(r, line) != 0)
                 look_brief("set", line);
@@ -130,7 +130,7 @@ static void long_keys_of_files_are_cut(void **state)
             look_brief("a run", text);
     }
     for (const char *first = "a1./-\\:,\x1b"; *first != '\0'; first++)
-        for (int i = 0; (row = run_row_at(i)) != NULL; i++) {
+        for (int i = 0; (row = settings_table_at(&run_table, i)) != NULL; i++) {
             char key[100];
             snprintf(key, sizeof key, "%s.%s", row->group, row->name);
             if (run_config_set(&config, ORIGIN_FILE, key, long_value(*first)) != 0)
@@ -154,8 +154,8 @@ static void rows_are_sound(void **state)
             char name[32];
             int n = (int)strcspn(p, " ");
             snprintf(name, sizeof name, "%.*s", n, p);
-            assert_non_null(option_find(name));
-            assert_true(option_find(name)->call_only);
+            assert_non_null(settings_table_find(&options_table, name));
+            assert_true(settings_table_find(&options_table, name)->call_only);
             p += n + (p[n] == ' ');
         }
     }
@@ -215,10 +215,10 @@ static void help_is_whole_and_short(void **state)
     /* A screen of 24 rows: these, the line of the others, two lines below, and the prompt. */
     assert_true(rows + 4 <= 24);
     /* Behind the column of names a line of 80 columns holds these. */
-    for (int i = 0; (o = option_at(i)) != NULL; i++)
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
         if (strlen(o->help) > 55)
             fail_msg("%s: %zu characters", o->name, strlen(o->help));
-    for (int i = 0; (o = run_row_at(i)) != NULL; i++)
+    for (int i = 0; (o = settings_table_at(&run_table, i)) != NULL; i++)
         if (strlen(o->help) > 55)
             fail_msg("%s: %zu characters", o->name, strlen(o->help));
 }

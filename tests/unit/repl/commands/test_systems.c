@@ -16,8 +16,8 @@ static bool is_there(const char *name)
     if (*name == ':')
         return command_find(name + 1) != NULL;
     if (strncmp(name, "--", 2) == 0)
-        return option_find(name + 2) != NULL;
-    return strchr(name, '.') != NULL && run_row_find(&row, name) == 0;
+        return settings_table_find(&options_table, name + 2) != NULL;
+    return strchr(name, '.') != NULL && settings_table_lookup(&run_table, &row, name, false) == 0;
 }
 
 static void every_name_exists(void **state)
@@ -133,7 +133,7 @@ static void expect_settings_of_runs(const char *own)
     const struct setting *row;
     char *words = strdup(own);
     for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " "))
-        if (run_row_find(&row, word) != 0 || is_named(word))
+        if (settings_table_lookup(&run_table, &row, word, false) != 0 || is_named(word))
             fail_msg("%s is no setting of our own", word);
     free(words);
 }
@@ -153,7 +153,7 @@ static void every_setting_is_accounted_for(void **state)
         "lora.use_rslora lora.adapter ";
     const struct setting *row;
     int n = 0;
-    for (; (row = run_row_at(n)) != NULL; n++) {
+    for (; (row = settings_table_at(&run_table, n)) != NULL; n++) {
         char name[80], listed[82];
         snprintf(name, sizeof name, "%s.%s", row->group, row->name);
         snprintf(listed, sizeof listed, " %s ", name);
@@ -172,7 +172,7 @@ static void every_option_of_eval_is_accounted_for(void **state)
                       own[] = " detokenize keep_results limit other_dtype ";
     const struct setting *row;
     int n = 0;
-    for (int i = 0; (row = option_at(i)) != NULL; i++) {
+    for (int i = 0; (row = settings_table_at(&options_table, i)) != NULL; i++) {
         char name[80], listed[82];
         snprintf(listed, sizeof listed, " %s ", row->name);
         if (strcmp(row->group, "Evaluation") != 0 && strstr(for_eval, listed) == NULL)

@@ -22,14 +22,14 @@ static int drop(void **state)
 
 static void set(struct options *o, const char *name, enum origin origin, const char *text)
 {
-    assert_non_null(option_find(name));
-    assert_ok(options_set(o, option_find(name), origin, text));
+    assert_non_null(settings_table_find(&options_table, name));
+    assert_ok(options_set(o, settings_table_find(&options_table, name), origin, text));
 }
 
 static void assert_value(struct options *o, const char *name, const char *expected)
 {
     struct buf value = {0};
-    assert_ok(setting_format(option_find(name), &o->settings, &value));
+    assert_ok(setting_format(settings_table_find(&options_table, name), &o->settings, &value));
     assert_string_equal(buf_text(&value), expected);
     buf_release(&value);
 }
@@ -43,11 +43,11 @@ static void rows_are_sound(void **state)
 {
     struct options *o = *state;
     const struct setting *r, *other;
-    for (int i = 0; (r = option_at(i)) != NULL; i++) {
+    for (int i = 0; (r = settings_table_at(&options_table, i)) != NULL; i++) {
         assert_true(strspn(r->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(r->name));
         assert_true(r->help != NULL && strlen(r->help) > 8 && r->group != NULL);
         for (int k = 0; k < i; k++) {
-            other = option_at(k);
+            other = settings_table_at(&options_table, k);
             assert_false(setting_called(other, r->name) || setting_called(r, other->name));
             assert_true(r->letter == 0 || r->letter != other->letter);
             /* Two rows for one place would hide each other. */
@@ -55,13 +55,13 @@ static void rows_are_sound(void **state)
                 assert_true(r->offset != other->offset);
         }
         if (r->type == SETTING_SHORTHAND) {
-            assert_non_null(option_find(r->shorthand_for));
+            assert_non_null(settings_table_find(&options_table, r->shorthand_for));
             continue;
         }
         /* What is built in is in its own range, and reads back as itself. */
         struct buf value = {0}, again = {0};
         assert_ok(setting_format(r, &o->settings, &value));
-        assert_ok(option_parse(r, &o->settings, buf_text(&value)));
+        assert_ok(settings_table_parse(&options_table, r, &o->settings, buf_text(&value)));
         assert_ok(setting_format(r, &o->settings, &again));
         assert_string_equal(buf_text(&value), buf_text(&again));
         buf_release(&value);
@@ -75,7 +75,7 @@ static void ranges_hold(void **state)
 {
     struct options *o = *state;
     const struct setting *r;
-    for (int i = 0; (r = option_at(i)) != NULL; i++) {
+    for (int i = 0; (r = settings_table_at(&options_table, i)) != NULL; i++) {
         if (!is_number(r))
             continue;
         char text[64];
@@ -83,7 +83,7 @@ static void ranges_hold(void **state)
         assert_ok(setting_range(r, &bounds));
         for (int high = 0; high < 2; high++) {
             snprintf(text, sizeof text, "%.17g", high ? r->max : r->min);
-            assert_ok(option_parse(r, &o->settings, text));
+            assert_ok(settings_table_parse(&options_table, r, &o->settings, text));
             const struct settings *now = &o->settings;
             if (r->offset < offsetof(struct settings, sampler)) {
                 set(o, "top_k", ORIGIN_USER_FILE, "2"); /* contrastive search wants it */
@@ -93,7 +93,8 @@ static void ranges_hold(void **state)
             }
             double beyond = high ? r->max * 2 + 1 : r->min - 1;
             snprintf(text, sizeof text, "%.17g", beyond);
-            assert_fails(option_parse(r, &o->settings, text), ERR_RANGE, buf_text(&bounds));
+            assert_fails(settings_table_parse(&options_table, r, &o->settings, text), ERR_RANGE,
+                         buf_text(&bounds));
             assert_true(strncmp(err_text(), r->name, strlen(r->name)) == 0);
         }
         buf_release(&bounds);
@@ -137,7 +138,7 @@ static void odd_values_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct buf before = {0};
-        const struct setting *r = option_find(cases[i][0]);
+        const struct setting *r = settings_table_find(&options_table, cases[i][0]);
         setting_format(r, &o->settings, &before);
         assert_fails(options_set(o, r, ORIGIN_SET, cases[i][1]), ERR_RANGE, "must be");
         assert_value(o, r->name, buf_text(&before));
@@ -154,7 +155,7 @@ static void odd_values_are_refused(void **state)
 static void origins_hide_each_other(void **state)
 {
     struct options *o = *state;
-    const struct setting *k = option_find("top_k");
+    const struct setting *k = settings_table_find(&options_table, "top_k");
     set(o, "top-k", ORIGIN_COMMAND_LINE, "40");
     set(o, "top_k", ORIGIN_USER_FILE, "10");
     set(o, "top_k", ORIGIN_MODEL, "20");
@@ -177,7 +178,9 @@ static void origins_hide_each_other(void **state)
     set(o, "temperature", ORIGIN_SET, "2");
     set(o, "greedy", ORIGIN_SET, "off"); /* which it is */
     assert_value(o, "temperature", "2");
-    assert_int_equal(options_set(o, option_find("greedy"), ORIGIN_SET, "banana"), ERR_RANGE);
+    assert_int_equal(
+        options_set(o, settings_table_find(&options_table, "greedy"), ORIGIN_SET, "banana"),
+        ERR_RANGE);
     assert_string_equal(err_text(), "greedy is banana, must be on or off");
 }
 
@@ -455,7 +458,7 @@ static void a_files_value_gives_way(void **state)
 static void errors_name_the_line_of_the_users_file(void **state)
 {
     struct options *o = *state;
-    const struct setting *lora = option_find("lora");
+    const struct setting *lora = settings_table_find(&options_table, "lora");
     assert_ok(yaml(o, ORIGIN_USER_FILE, "top_k: 4\nnum_beams: 3\nlora: /none\n"));
     assert_ok(options_check_answers(o, take_sentence));
     assert_ok(yaml(o, ORIGIN_USER_FILE, "penalty_alpha: 0.6\ntop_k: 4\nnum_beams: 3\n"));
@@ -494,9 +497,9 @@ static void lines_are_limited_to_answers(void **state)
     static const char *const yes[] = {"temperature", "stop", "max_new_tokens", "seed", "num_beams"};
     static const char *const no[] = {"threads", "model", "save_samples", "prompt", "jsonl", "keep"};
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-        assert_true(option_per_line(option_find(yes[i])));
+        assert_true(option_per_line(settings_table_find(&options_table, yes[i])));
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        assert_false(option_per_line(option_find(no[i])));
+        assert_false(option_per_line(settings_table_find(&options_table, no[i])));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, drop)

@@ -29,7 +29,7 @@ static void assert_value(const struct run_config *c, const char *key, const char
 {
     const struct setting *row;
     struct buf value = {0};
-    assert_ok(run_row_find(&row, key));
+    assert_ok(settings_table_lookup(&run_table, &row, key, false));
     assert_ok(setting_format(row, c, &value));
     assert_string_equal(buf_text(&value), expected);
     buf_release(&value);
@@ -38,7 +38,7 @@ static void assert_value(const struct run_config *c, const char *key, const char
 static enum origin origin(const struct run_config *c, const char *key)
 {
     const struct setting *row;
-    assert_ok(run_row_find(&row, key));
+    assert_ok(settings_table_lookup(&run_table, &row, key, false));
     return run_config_origin(c, row);
 }
 
@@ -57,19 +57,19 @@ static void rows_are_sound(void **state)
 {
     struct run_config *c = *state;
     const struct setting *row, *other;
-    for (int i = 0; (row = run_row_at(i)) != NULL; i++) {
+    for (int i = 0; (row = settings_table_at(&run_table, i)) != NULL; i++) {
         assert_true(strspn(row->name, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
                     strlen(row->name));
         assert_true(row->help != NULL && strlen(row->help) > 4);
         assert_true(settings_table_has_section(&run_table, row->group));
         for (int k = 0; k < i; k++) {
-            other = run_row_at(k);
+            other = settings_table_at(&run_table, k);
             assert_true(row->offset != other->offset);
             /* A name alone always suffices. */
             assert_string_not_equal(row->name, other->name);
             /* Sections stand together. */
             if (strcmp(row->group, other->group) == 0)
-                assert_string_equal(run_row_at(i - 1)->group, row->group);
+                assert_string_equal(settings_table_at(&run_table, i - 1)->group, row->group);
         }
         struct buf value = {0}, again = {0};
         assert_ok(setting_format(row, c, &value));
@@ -96,21 +96,24 @@ static void keys_are_found(void **state)
 {
     (void)state;
     const struct setting *row;
-    assert_ok(run_row_find(&row, "schedule.learning_rate"));
+    assert_ok(settings_table_lookup(&run_table, &row, "schedule.learning_rate", false));
     assert_string_equal(row->group, "schedule");
-    assert_ok(run_row_find(&row, "learning-rate"));
+    assert_ok(settings_table_lookup(&run_table, &row, "learning-rate", false));
     assert_string_equal(row->name, "learning_rate");
-    assert_ok(run_row_find(&row, "data"));
+    assert_ok(settings_table_lookup(&run_table, &row, "data", false));
     assert_string_equal(row->group, "data");
-    assert_ok(run_row_find(&row, "lr"));
+    assert_ok(settings_table_lookup(&run_table, &row, "lr", false));
     assert_string_equal(row->name, "learning_rate");
-    assert_ok(run_row_find(&row, "training.batch-size"));
+    assert_ok(settings_table_lookup(&run_table, &row, "training.batch-size", false));
     assert_string_equal(row->name, "micro_batch_size");
-    assert_says(run_row_find(&row, "learning_rat"), "did you mean learning_rate?");
-    assert_says(run_row_find(&row, "data.learning_rate"), "did you mean schedule.learning_rate?");
-    assert_says(run_row_find(&row, "optimizer.beta3"), "did you mean optimizer.beta1?");
-    assert_says(run_row_find(&row, "\033[2J"), "\\x1b[2J");
-    assert_says(run_row_find(&row, ""), "there is no setting");
+    assert_says(settings_table_lookup(&run_table, &row, "learning_rat", false),
+                "did you mean learning_rate?");
+    assert_says(settings_table_lookup(&run_table, &row, "data.learning_rate", false),
+                "did you mean schedule.learning_rate?");
+    assert_says(settings_table_lookup(&run_table, &row, "optimizer.beta3", false),
+                "did you mean optimizer.beta1?");
+    assert_says(settings_table_lookup(&run_table, &row, "\033[2J", false), "\\x1b[2J");
+    assert_says(settings_table_lookup(&run_table, &row, "", false), "there is no setting");
 }
 
 static void later_sources_win_and_are_remembered(void **state)

@@ -47,7 +47,7 @@ static int take_model(struct repl *r, char **words, int n)
         mem_free(shown);
         return ERR_MISSING;
     }
-    if (options_origin(&r->options, OPTION(device.model)) == ORIGIN_COMMAND_LINE)
+    if (settings_store_origin(&r->options.store, OPTION(device.model)) == ORIGIN_COMMAND_LINE)
         return err_set(ERR_RANGE, "%s: --model names another already", file_quote(words[0]));
     if (n > 1)
         return err_set(ERR_RANGE, "%s: one model at a time; a text goes behind -p",
@@ -68,7 +68,7 @@ static bool works_in_shell(const char *name, size_t n)
 static int read_prompts(struct repl *r)
 {
     const struct settings *s = &r->options.settings;
-    bool asked = options_origin(&r->options, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
+    bool asked = settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
     int rc = command_check_options(r, "prattle", "prompt");
     r->interactive = rc == 0 && !asked && isatty(STDIN_FILENO) == 1;
     if (r->interactive)

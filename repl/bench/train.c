@@ -149,7 +149,7 @@ int bench_train(struct bench *b)
     struct optimizer *optimizer = NULL;
     struct optimizer_config adamw;
     optimizer_config_init(&adamw);
-    int rc = weights_init(&weights, m, DTYPE_F32, NULL);
+    int rc = weights_init(&weights, m, NULL, DTYPE_F32, NULL);
     if (rc == 0)
         rc = optimizer_new(&optimizer, &adamw, weights_layout(&weights));
     for (int i = 0; i < (b->sized ? 1 : 2) && rc == 0; i++) {

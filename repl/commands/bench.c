@@ -1,7 +1,122 @@
-#include "repl/bench/suite.h"
+/*
+ * :bench, how fast this model runs here: each figure beside the machine's own limit, measured in
+ * the same round. Figures are medians of several rounds and ratios are medians of ratios, so that
+ * they hold where the machine's speed drifts. Operations are 2 for each weight that is multiplied,
+ * and attention's.
+ */
 #include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/par.h"
+#include "model/base/progress.h"
+#include "model/kernels/kernels.h"
+#include "model/kernels/peak.h"
+#include "repl/bench/bench.h"
+#include "repl/terminal/wrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int bench_limits(struct bench *b)
+{
+    struct rounds fma = {0}, stream = {0};
+    for (int i = 0; i < BENCH_ROUNDS; i++) {
+        rounds_add(&fma, peak_fma_flops() * 1e-9, 0);
+        rounds_add(&stream, bench_stream_limit(b->repl->model) * 1e-9, 0);
+    }
+    int rc = bench_report(b, "limit: fp32 multiply-adds", &fma, "GFLOP/s", NULL);
+    return rc == 0 ? bench_report(b, "limit: reading fp16", &stream, "GB/s", NULL) : rc;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(struct bench *b);
+} benches[] = {
+    {"limits", bench_limits}, {"decode", bench_decode},     {"prefill", bench_prefill},
+    {"score", bench_score},   {"batch", bench_batch},       {"loop", bench_loop},
+    {"stream", bench_stream}, {"sampling", bench_sampling}, {"tokenizer", bench_tokenizer},
+    {"start", bench_start},   {"train", bench_train}, /* the last: what it needs most memory for */
+};
+enum { N_BENCHES = sizeof benches / sizeof *benches };
+
+const char *cmd_bench_word(int i)
+{
+    return i < N_BENCHES ? benches[i].name : NULL;
+}
+
+/* Which are asked for, as bits; a word that is no name is the tokenizer's text. */
+static int choose_benches(struct bench *b, char *const *words, int n, unsigned *chosen)
+{
+    char more;
+    *chosen = 0;
+    for (int i = 0; i < n; i++) {
+        int k = 0;
+        while (k < N_BENCHES && strcmp(words[i], benches[k].name) != 0)
+            k++;
+        if (k < N_BENCHES)
+            *chosen |= 1u << k;
+        else if (sscanf(words[i], "train=%dx%d%c", &b->batch, &b->length, &more) == 2)
+            b->sized = true;
+        else if (file_exists(words[i]))
+            b->file = words[i];
+        else
+            return err_set(
+                ERR_RANGE,
+                "no bench and no file %s: limits, decode, prefill, score, batch, loop, stream, "
+                "sampling, tokenizer, start, train, train=BATCHxLENGTH, or a text for the "
+                "tokenizer",
+                file_quote(words[i]));
+    }
+    if (b->sized)
+        *chosen |= 1u << (N_BENCHES - 1);
+    if (*chosen == 0)
+        *chosen = (1u << N_BENCHES) - 1;
+    return 0;
+}
+
+/* A program's table names the model in each row; a person's has it above. */
+static bool names_rows(const struct bench *b)
+{
+    const enum table_format format = (enum table_format)b->repl->options.settings.call.format;
+    return format == TABLE_CSV || format == TABLE_JSON;
+}
+
+static void print_table(const struct bench *b)
+{
+    enum table_format format = (enum table_format)b->repl->options.settings.call.format;
+    struct buf out = {0};
+    if (!names_rows(b))
+        wrap_say(stdout, "", "%s, %d threads, %s kernels", b->repl->model->name, par_threads(),
+                 kernels_name());
+    if (table_format(&b->table, format, &out) == 0)
+        fwrite(out.data, 1, out.n, stdout);
+    buf_release(&out);
+}
 
 int cmd_bench(struct repl *r, const struct call *c)
 {
-    return bench_run(r, c->words, c->n);
+    static const char *const heads[] = {"what", "median", "unit", "min",
+                                        "max",  "share",  "of",   "model"};
+    struct bench b = {.repl = r};
+    unsigned chosen;
+    int rc = choose_benches(&b, c->words, c->n, &chosen);
+    if (rc != 0)
+        return rc;
+    if (r->model == NULL && !repl_finds_model(r))
+        rc = repl_load(r, "random:gpt2", r->options.settings.sampler.seed);
+    else
+        rc = repl_need_model(r);
+    if (rc == 0)
+        rc = repl_ready(r, BENCH_TEXTS);
+    if (rc != 0)
+        return rc;
+    table_init(&b.table, heads, sizeof heads / sizeof *heads - !names_rows(&b));
+    for (int i = 0; i < N_BENCHES && rc == 0; i++)
+        if (chosen & 1u << i && (rc = progress_step(NULL, "", 0, 0)) == 0)
+            rc = benches[i].run(&b);
+    if (b.table.n_rows > 0)
+        print_table(&b); /* after an interrupt too: what there is */
+    table_release(&b.table);
+    return rc;
 }

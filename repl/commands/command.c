@@ -81,7 +81,7 @@ int command_check_options(const struct repl *r, const char *name, const char *al
 {
     const struct setting *o;
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
-        if (o->call_only && options_origin(&r->options, o) != ORIGIN_BUILT_IN &&
+        if (o->call_only && settings_store_origin(&r->options.store, o) != ORIGIN_BUILT_IN &&
             !list_has(allowed, o->name, ' '))
             return err_set(ERR_UNSUPPORTED, "%s does not take --%s", name, o->name);
     if (r->options.settings.call.format > TABLE_JSON && strcmp(name, "help") != 0)

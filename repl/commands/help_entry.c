@@ -163,7 +163,7 @@ void help_explain_setting(const struct options *now, const struct setting *o)
         wrap_row("values", buf_text(&range));
     if (!o->call_only && o->type != SETTING_SHORTHAND) {
         buf_printf(&shown, "%s (%s)", shown.n > 0 ? "" : "empty",
-                   origin_name(options_origin(now, o)));
+                   origin_name(settings_store_origin(&now->store, o)));
         wrap_row("now", buf_text(&shown));
     }
     print_other_names(o);

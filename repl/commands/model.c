@@ -120,7 +120,7 @@ static bool asked_dtype(enum dtype *out, const struct repl *r, const struct call
     static const enum dtype chosen[] = {
         [PRECISION_FP16] = DTYPE_F16, [PRECISION_FP32] = DTYPE_F32, [PRECISION_BF16] = DTYPE_BF16};
     const int choice = r->options.settings.device.dtype;
-    enum origin given = options_origin(&r->options, OPTION(device.dtype));
+    enum origin given = settings_store_origin(&r->options.store, OPTION(device.dtype));
     bool here = given == (c->shell ? ORIGIN_COMMAND_LINE : ORIGIN_CALL);
     if (!here || choice == PRECISION_AUTO)
         return false;

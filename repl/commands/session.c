@@ -110,7 +110,7 @@ static int unset_needless_settings(struct options *options)
     int rc = 0;
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL && rc == 0; i++) {
         struct buf set = {0}, otherwise = {0};
-        if (!is_session_setting(o) || options_origin(options, o) != ORIGIN_SET)
+        if (!is_session_setting(o) || settings_store_origin(&options->store, o) != ORIGIN_SET)
             continue;
         rc = setting_format(o, &options->settings, &set);
         if (rc == 0)

@@ -33,7 +33,7 @@ static int left_out_text(struct buf *out, const struct options *o, const struct 
 /* ":set, over 40 of settings.yaml line 3": who gave a value, and what of the user's it hides. */
 static int origin_text(struct buf *out, const struct options *o, const struct setting *row)
 {
-    const enum origin origin = options_origin(o, row);
+    const enum origin origin = settings_store_origin(&o->store, row);
     const char *source = settings_store_source(&o->store, (int)ORIGIN_USER_FILE, row);
     const char *hidden = settings_store_text(&o->store, (int)ORIGIN_USER_FILE, row);
     char shown[80];
@@ -101,7 +101,7 @@ static int after_change(struct repl *r, const struct setting *o)
 static int change_setting(struct repl *r, const struct setting *o, const char *text)
 {
     struct buf before = {0};
-    bool had = options_origin(&r->options, o) == ORIGIN_SET;
+    bool had = settings_store_origin(&r->options.store, o) == ORIGIN_SET;
     int rc = setting_format(o, &r->options.settings, &before);
     if (rc == 0 && (rc = options_set(&r->options, o, ORIGIN_SET, text)) == 0 &&
         (rc = after_change(r, o)) != 0) {

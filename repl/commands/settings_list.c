@@ -66,7 +66,7 @@ struct list_row {
 
 static int fill_row(struct list_row *l, const struct options *o, const struct setting *row)
 {
-    const enum origin origin = options_origin(o, row);
+    const enum origin origin = settings_store_origin(&o->store, row);
     int rc = settings_list_value(&l->value, o, row);
     if (rc == 0)
         rc = list_range(&l->range, row);

@@ -1,6 +1,5 @@
 #include "repl/commands/table.h"
 
-#include "repl/bench/suite.h"
 #include "repl/commands/commands.h"
 #include "repl/commands/help_topics.h"
 
@@ -133,7 +132,7 @@ const struct command command_table[] = {
  .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5",
  .related = "train bench"},
 {.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]", .max_words = -1, .flags = BOTH, .options = "format",
- .completes = "word", .words = bench_name, .run = cmd_bench,
+ .completes = "word", .words = cmd_bench_word, .run = cmd_bench,
  .summary = "measure speed next to the machine's limits",
  .help = "Measure the speed of this machine and model, each figure next to its limit. train=4x256 measures "
          "training steps of 4 windows of 256 tokens; FILE is a text for the tokenizer benchmark.",

@@ -232,7 +232,7 @@ static int begin_run(struct repl *r, const struct run_config *c, struct model_fi
     if (brings)
         rc = repl_read_files(r, &fresh, named);
     if (rc == 0)
-        rc = run_new_from(&run, c, brings ? fresh : r->model, brings ? named : NULL, &e);
+        rc = run_new(&run, c, brings ? fresh : r->model, brings ? named : NULL, &e);
     return take_run(r, rc, fresh, run);
 }
 

@@ -163,7 +163,7 @@ static int copy_settings(struct json_prompt *p, const struct options *o, uint64_
     struct sampler_config *c = &p->settings.sampler;
     const int rc = settings_copy(&p->settings, &o->settings);
     if (rc == 0 && c->seed == 0)
-        c->seed = options_origin(o, settings_table_find(&options_table, "seed")) == ORIGIN_LINE ? rng_fresh_seed() : seed;
+        c->seed = settings_store_origin(&o->store, settings_table_find(&options_table, "seed")) == ORIGIN_LINE ? rng_fresh_seed() : seed;
     return rc;
 }
 

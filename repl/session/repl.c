@@ -222,7 +222,7 @@ int repl_load(struct repl *r, const char *path, uint64_t seed)
 
 bool repl_names_model(const struct repl *r)
 {
-    return options_origin(&r->options, OPTION(device.model)) != ORIGIN_BUILT_IN;
+    return settings_store_origin(&r->options.store, OPTION(device.model)) != ORIGIN_BUILT_IN;
 }
 
 bool repl_finds_model(const struct repl *r)

@@ -146,11 +146,6 @@ int options_say_left_out(struct options *o, void (*tell)(const char *sentence))
     return resolve_odds(o, tell);
 }
 
-enum origin options_origin(const struct options *o, const struct setting *row)
-{
-    return settings_store_origin(&o->store, row);
-}
-
 /* The setting that a sentence begins with: "top_k is ..."; NULL: none. */
 static const struct setting *row_said(const char *sentence)
 {
@@ -214,7 +209,7 @@ int options_read_stored(struct options *o, const struct settings_text *from)
     const struct setting *row;
     for (int i = 0; rc == 0 && (row = settings_table_at(&options_table, i)) != NULL; i++) {
         const char *text = settings_store_text(&alone.store, ORIGIN_MODEL, row);
-        if (text != NULL && options_origin(&alone, row) == ORIGIN_MODEL)
+        if (text != NULL && settings_store_origin(&alone.store, row) == ORIGIN_MODEL)
             rc = settings_store_set_from(&o->store, &o->settings, ORIGIN_MODEL, row, text,
                                          settings_store_source(&alone.store, ORIGIN_MODEL, row));
     }

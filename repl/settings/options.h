@@ -20,8 +20,6 @@ void options_release(struct options *o);
 int options_set(struct options *o, const struct setting *row, enum origin origin, const char *text);
 /* Take away all values of an origin. */
 void options_clear(struct options *o, enum origin origin);
-/* Where the value in force comes from. */
-enum origin options_origin(const struct options *o, const struct setting *row);
 /* The last error is about the value in force of row; NULL: of the setting that its sentence begins
  * with, if with one. As settings_store_blame. */
 int options_blame(const struct options *o, const struct setting *row);

@@ -17,7 +17,7 @@ void curve_open_as(struct curve *x, enum dtype dtype)
     tiny_init(&m, &c, DTYPE_F32, 1);
     char name[] = "tiny";
     m.name = name;
-    assert_ok(weights_init(&x->w, &m, dtype, NULL));
+    assert_ok(weights_init(&x->w, &m, NULL, dtype, NULL));
     tiny_release(&m);
     const float *start = golden_floats(&b, "curve/start", x->w.n + 2 * IDS);
     if (dtype == DTYPE_F16)

@@ -58,7 +58,7 @@ void trial_finish(struct trial *t)
 {
     struct run *r;
     const struct run_events e = {0};
-    assert_ok(run_new(&r, &t->config, t->model, &e));
+    assert_ok(run_new(&r, &t->config, t->model, NULL, &e));
     assert_ok(run_go(r));
     assert_int_equal(run_status(r), RUN_FINISHED);
     run_free(r);
@@ -100,7 +100,7 @@ static const struct buf *end_of_reference(const char *const *mode)
         struct run *r;
         const struct run_events e = {0};
         trial_open(&t, mode);
-        assert_ok(run_new(&r, &t.config, t.model, &e));
+        assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
         assert_ok(run_go(r));
         assert_int_equal(run_status(r), RUN_FINISHED);
         assert_int_equal(run_saved_step(r), TRIAL_STEPS);

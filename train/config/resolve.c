@@ -278,7 +278,7 @@ static int resolve_sections(struct run_config *c, const struct config *shape)
     struct training_section *t = &c->training;
     /* What a preset says is for models that have it. */
     if (t->sequence_length > shape->n_ctx &&
-        run_config_origin(c, RUN_ROW(training.sequence_length)) == ORIGIN_PRESET)
+        settings_store_origin(&c->store, RUN_ROW(training.sequence_length)) == ORIGIN_PRESET)
         t->sequence_length = shape->n_ctx;
     int rc = check_execution(c, shape);
     if (rc == 0)

@@ -65,11 +65,6 @@ int run_config_copy(struct run_config *dst, const struct run_config *src)
     return rc;
 }
 
-enum origin run_config_origin(const struct run_config *c, const struct setting *row)
-{
-    return settings_store_origin(&c->store, row);
-}
-
 int run_config_set(struct run_config *c, enum origin origin, const char *key, const char *text)
 {
     const struct setting *row;

@@ -15,7 +15,6 @@ int run_config_init(struct run_config *c);
 void run_config_release(struct run_config *c);
 int run_config_copy(struct run_config *dst, const struct run_config *src);
 
-enum origin run_config_origin(const struct run_config *c, const struct setting *row);
 /* The last error is about the values in force of these fields: as settings_store_blame. */
 #define RUN_BLAME(c, ...)                                                                          \
     settings_store_blame(&(c)->store, (const struct setting *const[]){__VA_ARGS__, NULL})

@@ -46,7 +46,7 @@ int run_config_show(const struct run_config *c, int width, struct buf *out)
             rc = show_row(out, row->name, value.n > 0 ? buf_text(&value) : "\"\"",
                           settings_store_follows(&c->store, row)
                               ? "follows"
-                              : origin_name(run_config_origin(c, row)),
+                              : origin_name(settings_store_origin(&c->store, row)),
                           width);
         buf_release(&value);
     }

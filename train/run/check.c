@@ -31,11 +31,6 @@ int run_refuse_old(const char *folder)
     return rc;
 }
 
-bool run_can_resume(const struct run_config *c)
-{
-    return run_folder_has_checkpoint(c->checkpoint.folder);
-}
-
 static int check_paths(const char *paths)
 {
     struct data_sources found;
@@ -146,7 +141,7 @@ static int check_source(const struct run_config *c)
 /* Where a run begins; one that goes on brings its model and its folder along. */
 static int check_beginning(const struct run_config *resolved, const struct model *m)
 {
-    if (resolved->checkpoint.resume && run_can_resume(resolved))
+    if (resolved->checkpoint.resume && run_folder_has_checkpoint(resolved->checkpoint.folder))
         return 0;
     int rc = m == NULL ? check_source(resolved) : run_check_model(resolved, m);
     return rc == 0 ? run_refuse_old(resolved->checkpoint.folder) : rc;

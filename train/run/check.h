@@ -6,8 +6,6 @@
 #include "model/model.h"
 #include "train/config/run_config.h"
 
-/* Whether the run's folder, c resolved, has a checkpoint to go on from. */
-bool run_can_resume(const struct run_config *c);
 /* What can be refused before the model in memory makes room for another: settings that do not go
  * together or with the model's shape, data that is not there, a folder that has a run; an adapter
  * beside the model (ERR_EXISTS), weights in no file that the run's own could refer to

@@ -35,8 +35,8 @@ static int open_data(struct run *r)
 static int open_weights(struct run *r, const struct model_files *open)
 {
     const bool is_open = open != NULL && open->source.table.n_tensors > 0;
-    return weights_init_from(&r->weights, r->model, is_open ? &open->source : NULL,
-                             (enum dtype)r->config.training.precision, r->events.progress);
+    return weights_init(&r->weights, r->model, is_open ? &open->source : NULL,
+                        (enum dtype)r->config.training.precision, r->events.progress);
 }
 
 int run_build(struct run *r, const struct run_config *c, struct model *m,
@@ -62,13 +62,7 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
 }
 
 int run_new(struct run **out, const struct run_config *c, struct model *m,
-            const struct run_events *e)
-{
-    return run_new_from(out, c, m, NULL, e);
-}
-
-int run_new_from(struct run **out, const struct run_config *c, struct model *m,
-                 const struct model_files *open, const struct run_events *e)
+            const struct model_files *open, const struct run_events *e)
 {
     int rc = run_refuse_old(c->checkpoint.folder);
     if (rc == 0)

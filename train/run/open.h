@@ -10,15 +10,15 @@ struct model_files;
 struct run_config;
 
 /*
- * A new run on a model, from its first step. c, resolved, is copied; e too. ERR_EXISTS: the
- * run's folder has checkpoints already, or another trainer at work. The model is
- * borrowed until run_free.
+ * A new run on a model, before its first step. ERR_EXISTS: the run's folder has checkpoints
+ * already, or another trainer is at work there.
+ *
+ * c, e  copied; c is resolved
+ * m     borrowed until run_free
+ * open  the files that m was just read from, or NULL
  */
 int run_new(struct run **out, const struct run_config *c, struct model *m,
-            const struct run_events *e);
-/* The same; open: the files that the model was just read from, or NULL. */
-int run_new_from(struct run **out, const struct run_config *c, struct model *m,
-                 const struct model_files *open, const struct run_events *e);
+            const struct model_files *open, const struct run_events *e);
 /* NULL-safe. What is not in a checkpoint by now is lost; the run folder's lock is given back. */
 void run_free(struct run *r);
 

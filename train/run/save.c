@@ -7,6 +7,7 @@
 #include "train/run/checkpoint.h"
 #include "train/run/inside.h"
 #include "train/run/publish.h"
+#include "weights/model_source.h"
 
 /* Configuration, data and numbers, as JSON; NULL: no memory. */
 static json_t *describe_run(const struct run *r)
@@ -38,7 +39,7 @@ int run_save(struct run *r)
     json_t *state = describe_run(r);
     int rc = state == NULL        ? err_last()
              : r->adapter != NULL ? 0
-                                  : weights_source(&weights, &r->weights, r->model);
+                                  : source_open_params(&weights, &r->weights.view, r->model);
     int n_blocks = optimizer_blocks(r->optimizer, blocks);
     const struct checkpoint_content c = {.step = r->state.step,
                                          .weights = r->adapter == NULL ? &weights : NULL,
@@ -65,7 +66,7 @@ int run_save(struct run *r)
 int run_export(struct run *r, const char *path, const struct save_config *c)
 {
     struct source s;
-    int rc = weights_source(&s, &r->weights, r->model);
+    int rc = source_open_params(&s, &r->weights.view, r->model);
     if (rc != 0)
         return rc;
     rc = source_save(&s, path, c, r->events.progress);

@@ -170,14 +170,8 @@ static int read_weights(struct weights *w, const struct model *m, const struct s
     return rc;
 }
 
-int weights_init(struct weights *w, const struct model *m, enum dtype dtype,
-                 const struct progress *p)
-{
-    return weights_init_from(w, m, NULL, dtype, p);
-}
-
-int weights_init_from(struct weights *w, const struct model *m, const struct source *open,
-                      enum dtype dtype, const struct progress *p)
+int weights_init(struct weights *w, const struct model *m, const struct source *open,
+                 enum dtype dtype, const struct progress *p)
 {
     *w = (struct weights){.dtype = dtype};
     int rc = allocate_block(w, &m->config);
@@ -356,9 +350,4 @@ void weights_publish_adapter(const struct weights *w, struct adapter *shown, str
     adapter_switch(m, false);
     par_run(merge_share, &j);
     adapter_switch(m, true);
-}
-
-int weights_source(struct source *s, const struct weights *w, const struct model *m)
-{
-    return source_open_params(s, &w->view, m);
 }

@@ -36,15 +36,14 @@ struct weights {
 /*
  * Take the weights of m, rounded to nearest in dtype, DTYPE_F32 or DTYPE_F16. They are read from
  * m's source again if that has more precision than memory and m is unchanged since; otherwise from
- * memory, with a progress note if that loses precision. ERR_MISMATCH: the source has changed since
- * m was loaded.
+ * memory, with a progress note if that loses precision.
+ *
+ * open     m's source if it is still open, so that what was loaded is what is read; NULL: it is
+ *          opened here
+ * returns  0; ERR_MISMATCH: the source has changed since m was loaded
  */
-int weights_init(struct weights *w, const struct model *m, enum dtype dtype,
-                 const struct progress *p);
-/* The same; open: the model's source, where it is open still, so that what was loaded is what is
- * read; else NULL. */
-int weights_init_from(struct weights *w, const struct model *m, const struct source *open,
-                      enum dtype dtype, const struct progress *p);
+int weights_init(struct weights *w, const struct model *m, const struct source *open,
+                 enum dtype dtype, const struct progress *p);
 void weights_release(struct weights *w);
 /* How many floats a window has; allocates nothing. */
 size_t weights_window(const struct config *c, enum dtype dtype);
@@ -67,9 +66,6 @@ void weights_merge(const struct param_tensor *base, const struct low_rank *t, fl
  * of its source.
  */
 void weights_publish_adapter(const struct weights *w, struct adapter *shown, struct model *m);
-/* Open the weights as a source of tensors, for saving, with the name, tokenizer and stored settings
- * of m. w and m are borrowed until source_close. */
-int weights_source(struct source *s, const struct weights *w, const struct model *m);
 
 /*
  * Float16 only: copy a layer, or with layer -1 all tensors outside the layers, from a block to a

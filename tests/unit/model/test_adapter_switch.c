@@ -146,7 +146,7 @@ static void published_as_loaded(void **state)
         tiny_init(&other, &c, DTYPE_F16, 1);
         m.name = other.name = name;
         params_hash(&m.params, off);
-        assert_ok(weights_init(&w, &m, dtypes[i], NULL));
+        assert_ok(weights_init(&w, &m, NULL, dtypes[i], NULL));
         struct adapter *learning = random_adapter(&m.config, targets, 2, false),
                        *shown = random_adapter(&m.config, targets, 2, false),
                        *loaded = random_adapter(&m.config, targets, 2, false);

@@ -160,7 +160,7 @@ static void origins_hide_each_other(void **state)
     set(o, "top_k", ORIGIN_USER_FILE, "10");
     set(o, "top_k", ORIGIN_MODEL, "20");
     assert_int_equal(o->settings.sampler.top_k, 40);
-    assert_int_equal(options_origin(o, k), ORIGIN_COMMAND_LINE);
+    assert_int_equal(settings_store_origin(&o->store, k), ORIGIN_COMMAND_LINE);
     set(o, "top_k", ORIGIN_SET, "50");
     assert_int_equal(o->settings.sampler.top_k, 50);
     options_clear(o, ORIGIN_SET);
@@ -170,7 +170,7 @@ static void origins_hide_each_other(void **state)
     options_clear(o, ORIGIN_MODEL);
     options_clear(o, ORIGIN_USER_FILE);
     assert_int_equal(o->settings.sampler.top_k, 0);
-    assert_int_equal(options_origin(o, k), ORIGIN_BUILT_IN);
+    assert_int_equal(settings_store_origin(&o->store, k), ORIGIN_BUILT_IN);
     set(o, "greedy", ORIGIN_SET, "on");
     assert_value(o, "temperature", "0");
     set(o, "greedy", ORIGIN_SET, "off");

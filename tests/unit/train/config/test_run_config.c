@@ -39,7 +39,7 @@ static enum origin origin(const struct run_config *c, const char *key)
 {
     const struct setting *row;
     assert_ok(settings_table_lookup(&run_table, &row, key, false));
-    return run_config_origin(c, row);
+    return settings_store_origin(&c->store, row);
 }
 
 static int read_text(struct run_config *c, const char *text)

@@ -27,7 +27,7 @@ static void make(struct weights *w, const struct config *c)
     tiny_init(&m, c, DTYPE_F32, 5);
     char name[] = "tiny";
     m.name = name;
-    assert_ok(weights_init(w, &m, DTYPE_F32, NULL));
+    assert_ok(weights_init(w, &m, NULL, DTYPE_F32, NULL));
     tiny_release(&m);
 }
 

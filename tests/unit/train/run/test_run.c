@@ -16,7 +16,7 @@ static void test_paused_between_micro_batches(void **state)
     int pauses = 0, rc;
     const struct run_events e = {.tick = raise_at_tick, .user = &ticks};
     trial_open(&t, mode);
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     while ((rc = run_go(r)) == ERR_INTERRUPTED) {
         assert_int_equal(run_status(r), RUN_PAUSED);
         /* New weights from the first step on; before it the model's own, which nobody changed. */
@@ -55,7 +55,7 @@ static void test_paused_anywhere(void **state)
     int pauses = 0, rc;
     const struct run_events e = {0};
     trial_open(&t, mode);
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     raising = true;
     assert_int_equal(pthread_create(&thread, NULL, raise_often, NULL), 0);
     while ((rc = run_go(r)) == ERR_INTERRUPTED && pauses < 2000) {
@@ -83,7 +83,7 @@ static void test_other_team_in_the_middle(void **state)
     int threads = 1, rc;
     const struct run_events e = {.tick = raise_at_tick, .user = &ticks};
     trial_open(&t, mode);
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     while ((rc = run_go(r)) == ERR_INTERRUPTED) {
         interrupt_clear();
         assert_ok(par_open(threads = threads % 3 + 1, false));
@@ -105,7 +105,7 @@ static void test_from_a_checkpoint(void **state)
     struct ticks ticks = {.every = 20}; /* six steps, and two parts of the seventh */
     const struct run_events stops = {.tick = raise_at_tick, .user = &ticks}, e = {0};
     trial_open(&t, mode);
-    assert_ok(run_new(&r, &t.config, t.model, &stops));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &stops));
     assert_int_equal(run_go(r), ERR_INTERRUPTED);
     interrupt_clear();
     int64_t step = run_step(r);
@@ -137,7 +137,7 @@ static void test_paused_before_the_first_step(void **state)
     unsigned char before[32], after[32];
     trial_open(&t, NULL);
     params_hash(&t.model->params, before);
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_int_equal(run_go(r), ERR_INTERRUPTED);
     interrupt_clear();
     params_hash(&t.model->params, after);
@@ -164,7 +164,7 @@ static void test_no_allocation_in_a_step(void **state)
     uint64_t counts[TRIAL_STEPS] = {0};
     const struct run_events e = {.tick = count_at_tick, .user = counts};
     trial_open(&t, (const char *const[]){"eval_every=0", "log_every=1000", "save_every=0", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_ok(run_go(r));
     /* After the line of the first step. */
     assert_true(counts[1] > 0);

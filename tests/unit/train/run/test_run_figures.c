@@ -34,7 +34,7 @@ static void open_by_hand(struct by_hand *h, const struct run_config *c)
                            h->model->config.n_vocab, NULL));
     assert_ok(batches_new(&h->batches, &h->train, &data, c->training.micro_batch_size,
                           c->training.sequence_length));
-    assert_ok(weights_init(&h->weights, h->model, DTYPE_F32, NULL));
+    assert_ok(weights_init(&h->weights, h->model, NULL, DTYPE_F32, NULL));
     run_config_step(c, &h->model->config, &s);
     assert_ok(step_new(&h->step, &h->weights, &s));
     assert_ok(optimizer_new(&h->optimizer, &c->optimizer, weights_layout(&h->weights)));
@@ -98,7 +98,7 @@ static void test_is_the_sum_of_its_parts(void **state)
     trial_open(&t, (const char *const[]){"sequence_length=32", "gradient_accumulation=2",
                                          "grad_clip=0.05", "warmup=3", "seed=5", "log_every=1",
                                          "eval_every=0", "save_every=0", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_ok(run_go(r));
     open_by_hand(&h, run_settings(r));
     for (int i = 0; i < TRIAL_STEPS; i++)
@@ -125,7 +125,7 @@ static void test_gradients_are_logged(void **state)
     int n = 0;
     trial_open(&t, (const char *const[]){"eval_every=0", "log_every=1", "log_grads_every=3",
                                          "save_every=0", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_ok(run_go(r));
     assert_ok(file_read_all(&text, scratch_path(&t.scratch, "run/metrics.jsonl"), 1 << 20));
     for (char *p = text.data; *p != '\0'; p = strchr(p, '\n') + 1) {
@@ -170,7 +170,7 @@ static void test_activations_are_logged(void **state)
     const struct run_events e = {.activations = see_activations, .user = &steps};
     const char *const more[] = {"log_activations_every=5", "tensorboard=on", NULL};
     trial_open(&t, more);
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_ok(run_go(r));
     assert_int_equal(steps, 510);
     run_free(r);
@@ -206,7 +206,7 @@ static void test_eval_as_the_command_does(void **state)
          *file = mem_sprintf("eval_file=%s", held);
     trial_configure(&t, (const char *const[]){validation, file, "eval=text", "eval_every=4",
                                               "eval_windows=9", "log_every=100", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &no_events));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &no_events));
     assert_ok(run_go(r));
     const struct metrics *m = run_metrics(r);
 
@@ -261,7 +261,7 @@ static void test_validation(void **state)
     struct run *r;
     const struct run_events e = {0};
     trial_open(&t, (const char *const[]){"eval_every=3", "save_every=0", "keep_last=1", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_true(isnan(run_metrics(r)->validation_loss));
     assert_ok(run_go(r));
     const struct metrics *m = run_metrics(r);
@@ -309,7 +309,7 @@ static void test_budget_of_the_clock(void **state)
         "save_every=0",      NULL};
     trial_open(&t, more);
     still_clock_run(budget * 3600 / 1000);
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_ok(run_go(r));
     still_clock_run(0);
     assert_true(run_step(r) > 1);

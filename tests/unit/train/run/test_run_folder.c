@@ -43,7 +43,7 @@ static void test_a_folder_in_a_checkpoint(void **state)
     struct run *r;
     const struct run_events e = {0};
     trial_open(&t, (const char *const[]){"steps=4", "keep_last=1", "eval_every=0", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_ok(run_go(r));
     assert_ok(file_make_folder(scratch_path(&t.scratch, "run/step-000004/notes")));
     for (int steps = 8; steps <= 12; steps += 4) {
@@ -76,7 +76,7 @@ static void test_best_is_kept(void **state)
         trial_open(&t, (const char *const[]){"eval_every=3", "save_every=0", "keep_last=1",
                                              "learning_rate=1", "warmup=12", "warmup_init=1e-4",
                                              keep ? "keep_best=on" : "keep_best=off", NULL});
-        assert_ok(run_new(&r, &t.config, t.model, &e));
+        assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
         assert_ok(run_go(r));
         const struct metrics *m = run_metrics(r);
         assert_in_range(m->best_step, 1, TRIAL_STEPS - 1);
@@ -109,7 +109,7 @@ static void test_what_cannot_change(void **state)
     struct resume q;
     const struct run_events e = {0};
     trial_open(&t, (const char *const[]){"steps=4", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_int_equal(run_change(r, (char *const[]){"seed=9"}, 1), ERR_MISMATCH);
     assert_int_equal(run_change(r, (char *const[]){"micro_batch_size=6"}, 1), ERR_MISMATCH);
     assert_int_equal(run_change(r, (char *const[]){"learning_rate=nan"}, 1), ERR_RANGE);
@@ -121,8 +121,8 @@ static void test_what_cannot_change(void **state)
     assert_ok(run_go(r));
     run_free(r);
     /* There is a run now. */
-    assert_int_equal(run_new(&r, &t.config, t.model, &e), ERR_EXISTS);
-    assert_true(run_can_resume(&t.config));
+    assert_int_equal(run_new(&r, &t.config, t.model, NULL, &e), ERR_EXISTS);
+    assert_true(run_folder_has_checkpoint(t.config.checkpoint.folder));
     trial_go_back(&t, &q, "run");
     expect_refused(&t, &q, "sequence_length=20", "training.sequence_length was 40 in this run");
     expect_refused(&t, &q, "dropout=0.2", "training.dropout was 0.1 in this run");

@@ -76,7 +76,7 @@ static void pauses_change_nothing(void **state)
     const struct run_events e = {.tick = raise_at_tick, .user = &ticks};
     int rc;
     trial_open(&t, mixed);
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     while ((rc = run_go(r)) == ERR_INTERRUPTED) {
         interrupt_clear();
         if (run_step(r) == 4)

@@ -14,7 +14,7 @@ static void test_scale_of_the_loss(void **state)
      */
     trial_open(&t, (const char *const[]){"precision=float16", "loss_scaling=1e7", "steps=8",
                                          "loss_scaling_growth=1", "max_bad_steps=1", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_ok(run_go(r));
     const struct metrics *m = run_metrics(r);
     assert_true(m->overflows >= 3 && m->skipped == m->overflows);
@@ -30,7 +30,7 @@ static void test_scale_of_the_loss(void **state)
     /* A scale that stands still is to blame for nothing: such steps are bad. */
     trial_open(&t, (const char *const[]){"precision=float16", "loss_scaling=1e7",
                                          "auto_loss_scaling=off", "max_bad_steps=3", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_int_equal(run_go(r), ERR_RANGE);
     assert_int_equal(run_step(r), 3);
     assert_int_equal(run_change(r, (char *const[]){"precision=float32"}, 1), ERR_MISMATCH);
@@ -52,7 +52,7 @@ static void test_paused_among_bad_steps(void **state)
     trial_open(&t, (const char *const[]){"precision=float16", "loss_scaling=1e7",
                                          "auto_loss_scaling=off", "max_bad_steps=3",
                                          "log_grads_every=1", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     for (int64_t stop = 3; stop <= 6; stop += 3) {
         while ((rc = run_go(r)) == ERR_INTERRUPTED) {
             interrupt_clear();
@@ -97,7 +97,7 @@ static void test_weights_beyond_fp16(void **state)
     trial_open(&t, (const char *const[]){"learning_rate=10", "weight_decay=10", "warmup=0",
                                          "schedule=constant", "max_bad_steps=3", "save_every=1",
                                          "eval_every=0", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_int_equal(run_go(r), ERR_RANGE);
     assert_non_null(strstr(err_text(), "3 steps in a row would have made weights NaN or infinite "
                                        "in fp16 (beyond 65504)"));
@@ -138,7 +138,7 @@ static void test_merged_beyond_fp16(void **state)
                        (const char *const[]){"weight_decay=10", "warmup=0", "schedule=constant",
                                              "max_bad_steps=3", "rank=3", "save_every=1",
                                              "eval_every=0", kinds[kind][0], kinds[kind][1], NULL});
-            assert_ok(run_new(&r, &t.config, t.model, &e));
+            assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
             assert_int_equal(run_go(r), ERR_RANGE);
             assert_non_null(strstr(err_text(), "3 steps in a row would have made weights NaN or "
                                                "infinite in fp16 (beyond 65504) with the adapter "
@@ -176,7 +176,7 @@ static void test_due_at_the_stop(void **state)
     trial_open(&t, (const char *const[]){"precision=float16", "loss_scaling=1e7",
                                          "auto_loss_scaling=off", "max_bad_steps=3", "log_every=3",
                                          "eval_every=3", "save_every=3", NULL});
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_int_equal(run_go(r), ERR_RANGE);
     assert_non_null(
         strstr(err_text(), "stopped at step 3: 3 steps in a row had a loss or gradient"));
@@ -200,7 +200,7 @@ static struct metrics eighty(const char *const *words, int stop, struct buf *wei
         more[4 + i] = words[i];
     snprintf(steps, sizeof steps, "steps=%d", stop > 0 ? stop : N);
     trial_open(&t, more);
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_ok(run_go(r));
     if (stop > 0) {
         struct resume q;
@@ -267,7 +267,7 @@ static void test_spikes(void **state)
     const char *const strict[] = {"steps=80", "spike_z=0.001", "max_bad_steps=1",
                                   "learning_rate=1e-5", NULL};
     trial_open(&t, strict);
-    assert_ok(run_new(&r, &t.config, t.model, &e));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_int_equal(run_go(r), ERR_RANGE);
     assert_non_null(strstr(err_text(), "were spikes by spike_z"));
     assert_non_null(strstr(err_text(), "`:train resume spike_z=0` takes such steps"));

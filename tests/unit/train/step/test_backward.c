@@ -67,7 +67,7 @@ static void make_weights(struct fixture *x)
         uint64_t n_bad;
         assert_ok(params_fill(t, &reader, 1, &n_bad, NULL));
     }
-    assert_ok(weights_init(&x->w, &m, DTYPE_F32, NULL));
+    assert_ok(weights_init(&x->w, &m, NULL, DTYPE_F32, NULL));
     params_release(&m.params);
 }
 

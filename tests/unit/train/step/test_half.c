@@ -143,7 +143,7 @@ static void make_ones(struct weights *w)
     c.n_embd = 90;
     tiny_init(&m, &c, DTYPE_F32, 5);
     m.name = name;
-    assert_ok(weights_init(w, &m, DTYPE_F16, NULL));
+    assert_ok(weights_init(w, &m, NULL, DTYPE_F16, NULL));
     tiny_release(&m);
     for (size_t i = 0; i < w->n; i++)
         w->half[i] = half_from_f32(1);

@@ -95,7 +95,7 @@ static void weights_have_the_files_precision(void **state)
                 for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
                     struct model *m = load(path, (enum dtype)kind);
                     struct weights w;
-                    assert_ok(weights_init(&w, m, DTYPE_F32, NULL));
+                    assert_ok(weights_init(&w, m, NULL, DTYPE_F32, NULL));
                     assert_int_equal(w.n, config_params(&m->config));
                     expect(&exact->params, &w, same);
                     weights_release(&w);
@@ -116,7 +116,7 @@ static void the_view_points_into_the_block(void **state)
         tiny_init(&m, &c, DTYPE_F32, 3);
         char name[] = "tiny";
         m.name = name;
-        assert_ok(weights_init(&w, &m, DTYPE_F32, NULL));
+        assert_ok(weights_init(&w, &m, NULL, DTYPE_F32, NULL));
         const struct params *a = &m.params, *b = &w.view;
         float ours[512], theirs[512];
 #define SAME_LINEAR(x)                                                                             \
@@ -172,12 +172,12 @@ static void changed_weights_come_from_memory(void **state)
         struct weights w, again;
         struct notes notes = {0};
         struct progress progress = {.note = notes_take, .user = &notes};
-        assert_ok(weights_init(&w, m, DTYPE_F32, &progress));
+        assert_ok(weights_init(&w, m, NULL, DTYPE_F32, &progress));
         assert_int_equal(notes.n, 0);
         for (size_t i = 0; i < w.n; i++)
             w.data[i] += 0.01f;
         weights_publish(&w, m);
-        assert_ok(weights_init(&again, m, DTYPE_F32, &progress));
+        assert_ok(weights_init(&again, m, NULL, DTYPE_F32, &progress));
         expect(&m->params, &again, same);
         assert_int_equal(notes.n, kind == DTYPE_F16);
         if (notes.n > 0)
@@ -200,48 +200,48 @@ static void what_cannot_be_read_is_said(void **state)
     struct model *m = load(path, DTYPE_F16);
     /* Replaced by one of another shape. */
     store(path, false, DTYPE_F32);
-    assert_int_equal(weights_init(&w, m, DTYPE_F32, NULL), ERR_MISMATCH);
+    assert_int_equal(weights_init(&w, m, NULL, DTYPE_F32, NULL), ERR_MISMATCH);
     assert_string_equal(scratch_sentence(&s, err_text()),
                         "cannot read the weights to train from DIR/hf: it has other shapes than "
                         "the model in memory: it was replaced since, :load it again");
     weights_release(&w);
     /* By one of the same shape, in another precision. */
     store(path, true, DTYPE_BF16);
-    assert_int_equal(weights_init(&w, m, DTYPE_F32, NULL), ERR_MISMATCH);
+    assert_int_equal(weights_init(&w, m, NULL, DTYPE_F32, NULL), ERR_MISMATCH);
     assert_string_equal(scratch_sentence(&s, err_text()),
                         "cannot read the weights to train from DIR/hf: it was written to since it "
                         "was loaded: :load it again");
     /* Gone. */
     assert_int_equal(remove(scratch_path(&s, "hf/model.safetensors")), 0);
-    assert_int_not_equal(weights_init(&w, m, DTYPE_F32, NULL), 0);
+    assert_int_not_equal(weights_init(&w, m, NULL, DTYPE_F32, NULL), 0);
     assert_non_null(strstr(err_text(), "cannot read the weights to train from "));
     assert_null(w.data);
     /* Not a number. */
     m->changed = true;
     m->params.ln_f_bias[3] = NAN;
     m->params.ln_f_bias[5] = INFINITY;
-    assert_int_equal(weights_init(&w, m, DTYPE_F32, NULL), ERR_RANGE);
+    assert_int_equal(weights_init(&w, m, NULL, DTYPE_F32, NULL), ERR_RANGE);
     assert_string_equal(err_text(), "cannot read the weights to train: tensor ln_f.bias: 2 of 132 "
                                     "weights are NaN or infinite");
     /* Or one that float16 has not. */
     m->params.ln_f_bias[3] = 1e5f;
     m->params.ln_f_bias[5] = 0;
-    assert_int_equal(weights_init(&w, m, DTYPE_F16, NULL), ERR_RANGE);
+    assert_int_equal(weights_init(&w, m, NULL, DTYPE_F16, NULL), ERR_RANGE);
     assert_string_equal(err_text(), "cannot read the weights to train: tensor ln_f.bias: 1 of 132 "
                                     "weights are NaN or infinite (or beyond float16's 65504; "
                                     "precision=float32 keeps those)");
-    assert_ok(weights_init(&w, m, DTYPE_F32, NULL));
+    assert_ok(weights_init(&w, m, NULL, DTYPE_F32, NULL));
     weights_release(&w);
     m->params.ln_f_bias[3] = 0;
     interrupt_raise();
-    assert_int_equal(weights_init(&w, m, DTYPE_F32, NULL), ERR_INTERRUPTED);
+    assert_int_equal(weights_init(&w, m, NULL, DTYPE_F32, NULL), ERR_INTERRUPTED);
     interrupt_clear();
     /* Every allocation may fail. */
     for (int dtype = DTYPE_F32; dtype <= DTYPE_F16; dtype++) {
         int rc = ERR_NOMEM;
         for (uint64_t k = 1; rc != 0; k++) {
             mem_fail_at(k);
-            rc = weights_init(&w, m, (enum dtype)dtype, NULL);
+            rc = weights_init(&w, m, NULL, (enum dtype)dtype, NULL);
             mem_fail_at(0);
             assert_true(k < 100 && (rc == ERR_NOMEM || k > 8));
             weights_release(&w);
@@ -266,7 +266,7 @@ static void publishing_rounds_each_weight_into_its_place(void **state)
             char name[] = "tiny";
             m.name = name;
             memcpy(hash, model_fingerprint(&m), sizeof hash);
-            assert_ok(weights_init(&w, &m, DTYPE_F32, NULL));
+            assert_ok(weights_init(&w, &m, NULL, DTYPE_F32, NULL));
             for (int threads = 1; threads <= 5; threads++) {
                 assert_ok(par_open(threads, false));
                 /* Nothing but the weights: what pads the panels stays zero. */
@@ -299,11 +299,11 @@ static void weights_are_a_source(void **state)
     store(path, false, DTYPE_F16);
     struct model *m = load(path, DTYPE_F16);
     struct weights w;
-    assert_ok(weights_init(&w, m, DTYPE_F32, NULL));
+    assert_ok(weights_init(&w, m, NULL, DTYPE_F32, NULL));
     for (size_t i = 0; i < w.n; i++)
         w.data[i] *= 1.0009765f;
     struct source source;
-    assert_ok(weights_source(&source, &w, m));
+    assert_ok(source_open_params(&source, &w.view, m));
     assert_int_equal(source.dtype, DTYPE_F32);
     assert_ok(source_save(&source, out, &(struct save_config){.convert = false}, NULL));
     source_close(&source);
@@ -345,8 +345,8 @@ static void half_weights_are_the_weights_rounded(void **state)
                 uint64_t bad[64];
                 store(path, tied != 0, DTYPE_F32);
                 struct model *m = load(path, (enum dtype)kind);
-                assert_ok(weights_init(&w, m, DTYPE_F16, NULL));
-                assert_ok(weights_init(&whole, m, DTYPE_F32, NULL));
+                assert_ok(weights_init(&w, m, NULL, DTYPE_F16, NULL));
+                assert_ok(weights_init(&whole, m, NULL, DTYPE_F32, NULL));
                 expect_half(&w, &whole);
                 memset(w.half, 0, w.n * sizeof *w.half);
                 assert_ok(source_open(&source, path, 0, true, NULL));
@@ -370,8 +370,8 @@ static void a_window_has_each_layer_in_its_turn(void **state)
     tiny_init(&m, &c, DTYPE_F16, 3);
     char name[] = "tiny";
     m.name = name;
-    assert_ok(weights_init(&w, &m, DTYPE_F16, NULL));
-    assert_ok(weights_init(&whole, &m, DTYPE_F32, NULL));
+    assert_ok(weights_init(&w, &m, NULL, DTYPE_F16, NULL));
+    assert_ok(weights_init(&whole, &m, NULL, DTYPE_F32, NULL));
     assert_int_equal(w.n_window, weights_window(&m.config, DTYPE_F16));
     assert_true(w.n_window < w.n);
     uint16_t *back = mem_array(w.n, sizeof *back);
@@ -421,13 +421,13 @@ static void half_weights_come_back_bit_for_bit(void **state)
         char name[] = "tiny";
         tiny_init(&m, &c, (enum dtype)kind, 3);
         m.name = name;
-        assert_ok(weights_init(&w, &m, DTYPE_F16, NULL));
+        assert_ok(weights_init(&w, &m, NULL, DTYPE_F16, NULL));
         for (size_t i = 0; i < w.n; i++)
             w.half[i] ^= 3;
         weights_publish(&w, &m);
-        assert_ok(weights_init(&again, &m, DTYPE_F16, NULL));
+        assert_ok(weights_init(&again, &m, NULL, DTYPE_F16, NULL));
         assert_memory_equal(again.half, w.half, w.n * sizeof *w.half);
-        assert_ok(weights_source(&source, &w, &m));
+        assert_ok(source_open_params(&source, &w.view, &m));
         assert_int_equal(source.dtype, DTYPE_F16);
         memset(again.half, 0, again.n * sizeof *again.half);
         uint64_t bad[64];

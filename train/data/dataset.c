@@ -3,11 +3,11 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/sha256.h"
 #include "train/data/markup.h"
 #include "train/data/text_cache.h"
 
 #include <math.h>
-#include <openssl/evp.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -172,15 +172,15 @@ static int side_add(struct side *s, size_t file, uint64_t first, uint64_t n)
 }
 
 /* Which tokens are drawn how often, whatever their paths. */
-static void digest_mixture(EVP_MD_CTX *h, const struct dataset *d)
+static void digest_mixture(struct sha256 *h, const struct dataset *d)
 {
     for (size_t i = 0; i < d->mixture.n; i++) {
         const struct mixture_entry *e = &d->mixture.list[i];
         const struct data_source_range *s = &d->sources[e->source];
         const uint64_t places[] = {(uint64_t)e->source, s->first, s->n_tokens};
         const double said[] = {isnan(e->weight) ? -1 : e->weight, e->from, e->until};
-        EVP_DigestUpdate(h, places, sizeof places);
-        EVP_DigestUpdate(h, said, sizeof said);
+        sha256_add(h, places, sizeof places);
+        sha256_add(h, said, sizeof said);
     }
 }
 
@@ -188,24 +188,22 @@ static void digest_mixture(EVP_MD_CTX *h, const struct dataset *d)
 static int side_end(struct side *s, const char *name, int n_vocab)
 {
     struct dataset *d = s->d;
-    EVP_MD_CTX *h = EVP_MD_CTX_new();
+    struct sha256 h;
     d->parts = (struct data_part *)s->parts.data;
     d->documents = (uint64_t *)s->documents.data;
     d->n_vocab = n_vocab;
     d->name = mem_strdup(name);
     s->parts = s->documents = (struct buf){0};
     int rc = d->name == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && (h == NULL || EVP_DigestInit_ex(h, EVP_sha256(), NULL) != 1))
-        rc = err_set(ERR_NOMEM, "libcrypto has no SHA-256");
-    if (rc == 0) {
+    if (rc == 0 && (rc = sha256_init(&h)) == 0) {
         for (size_t i = 0; i < d->files->n; i++)
-            EVP_DigestUpdate(h, d->files->list[i].digest, sizeof d->files->list[i].digest);
-        EVP_DigestUpdate(h, d->parts, d->n_parts * sizeof *d->parts);
-        EVP_DigestUpdate(h, d->documents, (d->n_documents + 1) * sizeof *d->documents);
-        digest_mixture(h, d);
-        EVP_DigestFinal_ex(h, d->identity, NULL);
+            sha256_add(&h, d->files->list[i].digest, sizeof d->files->list[i].digest);
+        sha256_add(&h, d->parts, d->n_parts * sizeof *d->parts);
+        sha256_add(&h, d->documents, (d->n_documents + 1) * sizeof *d->documents);
+        digest_mixture(&h, d);
+        sha256_end(&h, d->identity);
+        sha256_release(&h);
     }
-    EVP_MD_CTX_free(h);
     return rc;
 }
 

@@ -5,13 +5,13 @@
 #include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/sha256.h"
 #include "train/data/text_reader.h"
 #include "train/data/token_writer.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
-#include <openssl/evp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +21,11 @@
 #include <unistd.h>
 
 enum {
-    HASH_BYTES = 1 << 20,
-    DIGEST = 32,
-    KEY_BYTES = 2 * DIGEST + 1,
     NAME_BYTES = 200,
     SLOTS_PER_THREAD = 4,
     STALE_S = 24 * 60 * 60 /* a file that nobody has written to for so long is nobody's */
 };
+static const char CHECKING[] = "checking the encoded text";
 
 /* What is to be encoded. */
 struct texts {
@@ -40,33 +38,21 @@ struct texts {
     uint64_t *stamps; /* [n] of the files, as they were when the key was made; owned */
 };
 
-/* Files on their way into a hash. */
-struct hashing {
-    const char *what; /* for progress */
-    const struct progress *progress;
-    uint64_t done, total;
-    bool to_the_end; /* Ctrl-C waits */
-    EVP_MD_CTX *h;
-    char *part; /* [HASH_BYTES]; owned */
-};
+/* ---- the key ---- */
 
 /* Texts and numbers with their lengths, so that no two lists give the same bytes. */
-static void hash_bytes(EVP_MD_CTX *h, const char *s, uint64_t n)
+static void hash_text(struct sha256 *h, const char *s)
 {
-    EVP_DigestUpdate(h, &n, sizeof n);
+    const uint64_t n = s == NULL ? 0 : strlen(s);
+    sha256_add(h, &n, sizeof n);
     if (n > 0)
-        EVP_DigestUpdate(h, s, n);
+        sha256_add(h, s, n);
 }
 
-static void hash_text(EVP_MD_CTX *h, const char *s)
-{
-    hash_bytes(h, s == NULL ? "" : s, s == NULL ? 0 : strlen(s));
-}
-
-static void hash_tokenizer(EVP_MD_CTX *h, const struct tokenizer *t)
+static void hash_tokenizer(struct sha256 *h, const struct tokenizer *t)
 {
     token_id end = tokenizer_eos(t);
-    EVP_DigestUpdate(h, &end, sizeof end);
+    sha256_add(h, &end, sizeof end);
     for (token_id i = 0; i < tokenizer_size(t); i++)
         hash_text(h, tokenizer_text(t, i));
     for (int i = 0; i < tokenizer_merges(t); i++)
@@ -75,57 +61,24 @@ static void hash_tokenizer(EVP_MD_CTX *h, const struct tokenizer *t)
         hash_text(h, "add_prefix_space");
 }
 
-/* One file behind a head of its own. */
-static int hash_file(struct hashing *s, const char *path, uint64_t kind, uint64_t *stamp)
+/* The file's bytes behind its kind and size. */
+static int hash_file(struct sha256 *h, const char *path, uint64_t kind, uint64_t *stamp,
+                     struct sha256_progress *p)
 {
     struct file f;
     int rc = file_open(&f, path);
     if (rc != 0)
         return rc;
-    uint64_t head[2] = {kind, f.bytes};
-    EVP_DigestUpdate(s->h, head, sizeof head);
+    const uint64_t head[2] = {kind, f.bytes};
+    sha256_add(h, head, sizeof head);
     *stamp = f.stamp;
-    for (uint64_t at = 0; at < f.bytes && rc == 0; at += HASH_BYTES) {
-        uint64_t left = f.bytes - at;
-        size_t n = left < HASH_BYTES ? (size_t)left : HASH_BYTES;
-        if ((rc = file_read_at(&f, s->part, at, n)) != 0)
-            break;
-        EVP_DigestUpdate(s->h, s->part, n);
-        s->done += n;
-        rc = progress_step(s->progress, s->what, s->done, s->total);
-        if (rc == ERR_INTERRUPTED && s->to_the_end)
-            rc = 0;
-    }
+    rc = sha256_add_file(h, &f, p);
     file_close(&f);
     return rc;
 }
 
-static int begin_hash(struct hashing *s)
-{
-    s->part = mem_alloc(HASH_BYTES);
-    s->h = EVP_MD_CTX_new();
-    if (s->part == NULL)
-        return ERR_NOMEM;
-    if (s->h == NULL || EVP_DigestInit_ex(s->h, EVP_sha256(), NULL) != 1)
-        return err_set(ERR_NOMEM, "libcrypto has no SHA-256");
-    return 0;
-}
-
-/* With rc 0 the digest is the key. Returns rc. */
-static int end_hash(struct hashing *s, char key[KEY_BYTES], int rc)
-{
-    unsigned char digest[DIGEST];
-    if (rc == 0) {
-        EVP_DigestFinal_ex(s->h, digest, NULL);
-        text_hex(key, digest, DIGEST);
-    }
-    EVP_MD_CTX_free(s->h);
-    mem_free(s->part);
-    return rc;
-}
-
 /* Bytes of all files. */
-static int add_up(uint64_t *total, const struct data_source *list, size_t n)
+static int count_bytes(uint64_t *total, const struct data_source *list, size_t n)
 {
     int rc = 0;
     *total = 0;
@@ -139,41 +92,46 @@ static int add_up(uint64_t *total, const struct data_source *list, size_t n)
     return rc;
 }
 
-static int make_key(char key[KEY_BYTES], struct texts *t)
+static int make_key(char key[SHA256_HEX], struct texts *t)
 {
-    struct hashing s = {.what = "looking at texts", .progress = t->progress, .total = t->total};
-    int rc = begin_hash(&s);
-    if (rc == 0) {
-        hash_text(s.h, "prattle text cache 1");
-        hash_text(s.h, t->separator);
-        hash_tokenizer(s.h, t->tokenizer);
-    }
+    struct sha256 h;
+    struct sha256_progress p = {
+        .what = "looking at texts", .progress = t->progress, .total = t->total};
+    int rc = sha256_init(&h);
+    if (rc != 0)
+        return rc;
+    hash_text(&h, "prattle text cache 1");
+    hash_text(&h, t->separator);
+    hash_tokenizer(&h, t->tokenizer);
     for (size_t i = 0; i < t->n && rc == 0; i++)
-        rc = hash_file(&s, t->list[i].path,
+        rc = hash_file(&h, t->list[i].path,
                        (t->list[i].kind == DATA_JSON_LINES) | (uint64_t)t->list[i].utf16 << 1,
-                       &t->stamps[i]);
-    return end_hash(&s, key, rc);
+                       &t->stamps[i], &p);
+    sha256_end_hex(&h, key);
+    sha256_release(&h);
+    return rc;
 }
 
 /* ---- a set as it lies there ---- */
 
-/* to_the_end: what was just encoded is not thrown away for the seconds that this takes. */
-static int make_sum(char sum[KEY_BYTES], const char *prefix, bool to_the_end,
-                    const struct progress *p)
+/* The checksum of a set's two files. */
+static int make_sum(char sum[SHA256_HEX], const char *prefix, struct sha256_progress *p)
 {
     uint64_t stamp;
+    struct sha256 h = {0};
     struct data_source set[] = {{.path = mem_sprintf("%s.bin", prefix)},
                                 {.path = mem_sprintf("%s.idx", prefix)}};
-    struct hashing s = {
-        .what = "checking the encoded text", .progress = p, .to_the_end = to_the_end};
-    int rc = set[0].path == NULL || set[1].path == NULL ? ERR_NOMEM : add_up(&s.total, set, 2);
-    if (rc == 0)
-        rc = begin_hash(&s);
-    for (uint64_t i = 0; i < 2 && rc == 0; i++)
-        rc = hash_file(&s, set[i].path, i, &stamp);
+    int rc =
+        set[0].path == NULL || set[1].path == NULL ? ERR_NOMEM : count_bytes(&p->total, set, 2);
+    if (rc == 0 && (rc = sha256_init(&h)) == 0) {
+        for (uint64_t i = 0; i < 2 && rc == 0; i++)
+            rc = hash_file(&h, set[i].path, i, &stamp, p);
+        sha256_end_hex(&h, sum);
+    }
+    sha256_release(&h);
     for (int i = 0; i < 2; i++)
         mem_free(set[i].path);
-    return end_hash(&s, sum, rc);
+    return rc;
 }
 
 /* Without an allocation: it may be the want of memory that ends a set. */
@@ -185,25 +143,29 @@ static void drop_file(const char *prefix, const char *ending)
 }
 
 /* PREFIX.sha256 says what the set was when it was made; without it there is none. */
-static int write_sum(char sum[KEY_BYTES], const char *prefix, const struct progress *p)
+static int write_sum(char sum[SHA256_HEX], const char *prefix, const struct progress *p)
 {
+    /* What was just encoded is not thrown away for the seconds that this takes. */
+    struct sha256_progress sums = {.what = CHECKING, .progress = p, .ignores_interrupt = true};
     char *path = mem_sprintf("%s.sha256", prefix);
-    int rc = path == NULL ? ERR_NOMEM : make_sum(sum, prefix, true, p);
+    int rc = path == NULL ? ERR_NOMEM : make_sum(sum, prefix, &sums);
     if (rc == 0)
-        rc = file_write_whole(path, sum, KEY_BYTES - 1, true);
+        rc = file_write_whole(path, sum, SHA256_HEX - 1, true);
     mem_free(path);
     return rc;
 }
 
 /* Whether there is a set, and it is what was made: of that sum. */
-static int check_set(bool *whole, char sum[KEY_BYTES], const char *prefix, const struct progress *p)
+static int check_set(bool *whole, char sum[SHA256_HEX], const char *prefix,
+                     const struct progress *p)
 {
     struct buf said = {0};
+    struct sha256_progress sums = {.what = CHECKING, .progress = p};
     char *path = mem_sprintf("%s.sha256", prefix);
     bool there = path != NULL && file_exists(path);
-    int rc = path == NULL ? ERR_NOMEM : there ? file_read_all(&said, path, KEY_BYTES) : 0;
+    int rc = path == NULL ? ERR_NOMEM : there ? file_read_all(&said, path, SHA256_HEX) : 0;
     if (rc == 0 && there)
-        rc = make_sum(sum, prefix, false, p);
+        rc = make_sum(sum, prefix, &sums);
     *whole = rc == 0 && there && strcmp(buf_text(&said), sum) == 0;
     buf_release(&said);
     mem_free(path);
@@ -217,13 +179,13 @@ static int check_set(bool *whole, char sum[KEY_BYTES], const char *prefix, const
 /* The end of a set's name, "" of none: 64 hexadecimal digits stand before it. */
 static const char *ending_of(const char *name)
 {
-    return strspn(name, "0123456789abcdef") == KEY_BYTES - 1 ? name + KEY_BYTES - 1 : "";
+    return strspn(name, "0123456789abcdef") == SHA256_HEX - 1 ? name + SHA256_HEX - 1 : "";
 }
 
 static bool has_sum(int folder, const char *name)
 {
-    char sum[KEY_BYTES + sizeof ".sha256"];
-    snprintf(sum, sizeof sum, "%.*s.sha256", KEY_BYTES - 1, name);
+    char sum[SHA256_HEX + sizeof ".sha256"];
+    snprintf(sum, sizeof sum, "%.*s.sha256", SHA256_HEX - 1, name);
     return faccessat(folder, sum, F_OK, 0) == 0;
 }
 
@@ -367,7 +329,7 @@ static int encode_all(struct encoder *e)
 }
 
 /* All of a set takes its place, or nothing. */
-static int commit_cache(struct encoder *e, char sum[KEY_BYTES], const char *prefix)
+static int commit_cache(struct encoder *e, char sum[SHA256_HEX], const char *prefix)
 {
     drop_file(prefix, ".sha256");
     int rc = token_writer_commit(&e->writer);
@@ -381,7 +343,7 @@ static int commit_cache(struct encoder *e, char sum[KEY_BYTES], const char *pref
     return rc;
 }
 
-static int encode_texts(char sum[KEY_BYTES], const char *prefix, const struct texts *t)
+static int encode_texts(char sum[SHA256_HEX], const char *prefix, const struct texts *t)
 {
     struct encoder e = {.texts = t, .writer.bin.fd = -1};
     e.n_chunks = SLOTS_PER_THREAD * par_threads();
@@ -404,7 +366,7 @@ static int encode_texts(char sum[KEY_BYTES], const char *prefix, const struct te
 static int open_set(struct token_file *out, const char *prefix, const struct texts *t)
 {
     bool whole;
-    char sum[KEY_BYTES];
+    char sum[SHA256_HEX];
     int rc = check_set(&whole, sum, prefix, t->progress);
     if (rc == 0 && whole)
         rc = token_file_open(out, TOKENS_MEGATRON, prefix);
@@ -423,14 +385,14 @@ static int open_set(struct token_file *out, const char *prefix, const struct tex
 int text_cache_open(struct token_file *out, const struct data_source *list, size_t n,
                     const char *separator, const struct tokenizer *t, const struct progress *p)
 {
-    char key[KEY_BYTES], *prefix = NULL;
+    char key[SHA256_HEX], *prefix = NULL;
     struct texts texts = {
         .list = list, .n = n, .separator = separator, .tokenizer = t, .progress = p};
     if (t == NULL)
         return err_set(ERR_MISSING, "cannot encode the texts: there is no tokenizer; load a model "
                                     "that has one, or name it: --model PATH");
     texts.stamps = mem_array(n, sizeof *texts.stamps);
-    int rc = texts.stamps == NULL ? ERR_NOMEM : add_up(&texts.total, list, n);
+    int rc = texts.stamps == NULL ? ERR_NOMEM : count_bytes(&texts.total, list, n);
     if (rc == 0)
         rc = make_key(key, &texts);
     if (rc == 0)

@@ -3,10 +3,10 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
+#include "model/base/sha256.h"
 #include "train/data/megatron.h"
 
 #include <inttypes.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 enum {
@@ -242,13 +242,13 @@ static int find_ends(struct token_file *f, uint64_t *cap, const token_id *ids, u
 }
 
 /* Ids at `at` into the digest, the range and the documents. */
-static int take_ids(struct token_file *f, EVP_MD_CTX *hash, token_id *ids, uint64_t at, size_t n,
+static int take_ids(struct token_file *f, struct sha256 *hash, token_id *ids, uint64_t at, size_t n,
                     int n_vocab)
 {
     int rc = token_file_read(f, ids, at, n, n_vocab);
     if (rc != 0)
         return rc;
-    EVP_DigestUpdate(hash, ids, n * sizeof *ids);
+    sha256_add(hash, ids, n * sizeof *ids);
     for (size_t i = 0; i < n; i++) {
         f->least = ids[i] < f->least ? ids[i] : f->least;
         f->most = ids[i] > f->most ? ids[i] : f->most;
@@ -256,7 +256,7 @@ static int take_ids(struct token_file *f, EVP_MD_CTX *hash, token_id *ids, uint6
     return 0;
 }
 
-static int check_ids(struct token_file *f, EVP_MD_CTX *hash, token_id *ids, int n_vocab,
+static int check_ids(struct token_file *f, struct sha256 *hash, token_id *ids, int n_vocab,
                      token_id eos, const struct progress *p)
 {
     uint64_t width = (uint64_t)(f->width < 0 ? -f->width : f->width);
@@ -282,27 +282,25 @@ static int check_ids(struct token_file *f, EVP_MD_CTX *hash, token_id *ids, int 
 
 int token_file_check(struct token_file *f, int n_vocab, token_id eos, const struct progress *p)
 {
+    struct sha256 hash;
+    int rc = sha256_init(&hash);
+    if (rc != 0)
+        return rc;
     if (f->format == TOKENS_GENERATED) {
-        uint64_t what[3] = {f->n_tokens, f->seed, (uint64_t)f->n_vocab};
+        const uint64_t what[3] = {f->n_tokens, f->seed, (uint64_t)f->n_vocab};
         f->least = 0;
         f->most = f->n_vocab - 1;
         f->whole = true;
-        return EVP_Digest(what, sizeof what, f->digest, NULL, EVP_sha256(), NULL) == 1 ? 0
-                                                                                       : ERR_NOMEM;
+        sha256_add(&hash, what, sizeof what);
+    } else {
+        token_id *ids = mem_array(CHECK_IDS, sizeof *ids);
+        rc = ids == NULL ? ERR_NOMEM : check_ids(f, &hash, ids, n_vocab, eos, p);
+        mem_free(ids);
+        /* Only there: what is read whole has the digest that checkpoints know. */
+        if (rc == 0 && !f->whole)
+            sha256_add(&hash, f->sum, strlen(f->sum));
     }
-    token_id *ids = mem_array(CHECK_IDS, sizeof *ids);
-    EVP_MD_CTX *hash = EVP_MD_CTX_new();
-    int rc = ids == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && (hash == NULL || EVP_DigestInit_ex(hash, EVP_sha256(), NULL) != 1))
-        rc = err_set(ERR_NOMEM, "libcrypto has no SHA-256");
-    if (rc == 0)
-        rc = check_ids(f, hash, ids, n_vocab, eos, p);
-    /* Only there: what is read whole has the digest that checkpoints know. */
-    if (rc == 0 && !f->whole)
-        EVP_DigestUpdate(hash, f->sum, strlen(f->sum));
-    if (rc == 0)
-        EVP_DigestFinal_ex(hash, f->digest, NULL);
-    EVP_MD_CTX_free(hash);
-    mem_free(ids);
+    sha256_end(&hash, f->digest);
+    sha256_release(&hash);
     return rc;
 }

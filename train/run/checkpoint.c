@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/folder_entry.h"
 #include "model/base/mem.h"
+#include "model/base/sha256.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/hf/safetensors.h"
 #include "weights/hf/save_hf.h"
@@ -11,11 +12,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, SHOWN = 256, PART = 1 << 20, MAX_JSON = 64 << 20, HEX = 64, MAX_FILES = 64 };
+enum { VERSION = 1, SHOWN = 256, PART = 1 << 20, MAX_JSON = 64 << 20, MAX_FILES = 64 };
 
 static const char MANIFEST[] = "manifest.json", STATE[] = "state.json",
                   BLOCKS[] = "training.safetensors";
@@ -104,33 +104,22 @@ static int write_state(const char *folder, const struct checkpoint_content *c)
 
 /* ---- the manifest ---- */
 
-static int hash_file(char hex[HEX + 1], const struct file *f, const struct progress *p)
+static int hash_file(char hex[SHA256_HEX], const struct file *f, const struct progress *p)
 {
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    int rc = 0;
-    char *part = mem_alloc(PART);
-    EVP_MD_CTX *hash = EVP_MD_CTX_new();
-    if (part == NULL || hash == NULL || EVP_DigestInit_ex(hash, EVP_sha256(), NULL) != 1)
-        rc = err_set(ERR_NOMEM, "no memory for a checksum");
-    for (uint64_t at = 0; at < f->bytes && rc == 0; at += PART) {
-        size_t n = f->bytes - at < PART ? (size_t)(f->bytes - at) : PART;
-        if ((rc = file_read_at(f, part, at, n)) == 0)
-            rc = progress_step(p, "checking", at + n, f->bytes);
-        if (rc == 0)
-            EVP_DigestUpdate(hash, part, n);
-    }
-    if (rc == 0)
-        EVP_DigestFinal_ex(hash, digest, NULL);
-    if (rc == 0)
-        text_hex(hex, digest, HEX / 2);
-    EVP_MD_CTX_free(hash);
-    mem_free(part);
+    struct sha256 h;
+    struct sha256_progress sums = {.what = "checking", .progress = p, .total = f->bytes};
+    int rc = sha256_init(&h);
+    if (rc != 0)
+        return rc;
+    rc = sha256_add_file(&h, f, &sums);
+    sha256_end_hex(&h, hex);
+    sha256_release(&h);
     return rc;
 }
 
 static int add_file(json_t *files, const char *folder, const char *name, const struct progress *p)
 {
-    char hex[HEX + 1];
+    char hex[SHA256_HEX];
     struct file f;
     char *path = file_join(folder, name);
     int rc = path == NULL ? ERR_NOMEM : file_open(&f, path);
@@ -194,7 +183,7 @@ static int check_file(struct file_set *files, const char *folder, const char *na
 {
     int64_t bytes = -1;
     const char *sha = "";
-    char hex[HEX + 1], shown[SHOWN];
+    char hex[SHA256_HEX], shown[SHOWN];
     file_show(shown, sizeof shown, name);
     if (strchr(name, '/') != NULL || !json_is_object(said) ||
         json_take_int(said, "bytes", 0, INT64_MAX, &bytes) != 0 ||

@@ -74,10 +74,10 @@ static void take_line(struct repl *r, const struct buf *line, enum line_event ev
 }
 
 /* Asked to leave from outside: nobody is there to be told of unsaved weights. */
-static int keep_run_and_leave(struct repl *r)
+static int save_run_and_leave(struct repl *r)
 {
     interrupt_clear();
-    return unsaved_keep_run(r);
+    return unsaved_save_run(r);
 }
 
 int repl_run(struct repl *r)
@@ -116,5 +116,5 @@ int repl_run(struct repl *r)
         unsaved_next_line(r);
     }
     line_close();
-    return signals_leaving() ? keep_run_and_leave(r) : 0;
+    return signals_leaving() ? save_run_and_leave(r) : 0;
 }

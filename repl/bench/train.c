@@ -34,7 +34,7 @@ static int count_tokens(const struct drill *d)
     return d->config.batch * d->config.length;
 }
 
-static int take_step(struct drill *d)
+static int run_step_once(struct drill *d)
 {
     struct step_result result;
     const float scale = 1.0f / (float)count_tokens(d);
@@ -73,7 +73,7 @@ static int run_rounds(struct drill *d)
 {
     const struct config *c = &d->weights->view.config;
     const int loss_rows = step_loss_rows(c, &d->config);
-    int rc = take_step(d); /* the first touches its memory */
+    int rc = run_step_once(d); /* the first touches its memory */
     for (int i = 0; i < TRAIN_ROUNDS && rc == 0; i++) {
         double seconds[N_PARTS], limit = speed_sgemm_flops(c, count_tokens(d), loss_rows);
         if (limit == 0)
@@ -81,7 +81,7 @@ static int run_rounds(struct drill *d)
         if ((rc = profile_start(par_threads())) != 0)
             return rc;
         double start = clock_s();
-        rc = take_step(d);
+        rc = run_step_once(d);
         double wall_s = clock_s() - start;
         profile_stop(seconds);
         note_times(d, wall_s, limit, seconds);

@@ -179,7 +179,7 @@ static void offer_kind(struct completion *out, const struct line *l, const char 
         offer_word(out, l, kind);
 }
 
-static bool is_end(const char *kind)
+static bool is_end_kind(const char *kind)
 {
     return strcmp(kind, "then") == 0 || strcmp(kind, ";") == 0;
 }
@@ -206,7 +206,7 @@ static void offer_arguments(struct completion *out, const struct command *c, con
     struct line l = {c, word, word_of(before, 1), word_of(before, 2), key_of(before)};
     const char *all = kinds_behind(c->completes == NULL ? "" : c->completes, l.first);
     char *kind;
-    for (int i = 0; (kind = word_of(all, i)) != NULL && !is_end(kind); i++) {
+    for (int i = 0; (kind = word_of(all, i)) != NULL && !is_end_kind(kind); i++) {
         offer_kind(out, &l, kind);
         mem_free(kind);
     }

@@ -51,7 +51,7 @@ static int explain_name(const struct repl *r, const char *name, bool shell)
     return 0;
 }
 
-static int print_whole(int (*write)(struct buf *out))
+static int print_document(int (*write)(struct buf *out))
 {
     struct buf text = {0};
     int rc = write(&text);
@@ -68,7 +68,7 @@ int cmd_help(struct repl *r, const struct call *c)
         return err_set(ERR_RANGE, "help --format %s is of everything: leave out %s",
                        format == HELP_MAN ? "man" : "bash", file_quote(c->words[0]));
     if (format >= HELP_MAN)
-        return print_whole(format == HELP_MAN ? help_man_page : help_bash_completion);
+        return print_document(format == HELP_MAN ? help_man_page : help_bash_completion);
     if (c->n > 0)
         return explain_name(r, c->words[0], c->shell);
     if (format != TABLE_TEXT)

@@ -124,7 +124,7 @@ void help_explain_command(const struct command *c, bool shell)
     print_related(c, shell);
 }
 
-static void say_help(const struct setting *o)
+static void print_setting_help(const struct setting *o)
 {
     struct buf text = {0};
     buf_str(&text, o->help);
@@ -158,7 +158,7 @@ void help_explain_setting(const struct options *now, const struct setting *o)
     setting_range(o, &range);
     term_visible(&shown, buf_text(&value), value.n);
     printf("%s%s%s%s\n", term_bold(stdout), o->call_only ? "--" : "", o->name, term_plain(stdout));
-    say_help(o);
+    print_setting_help(o);
     if (o->type != SETTING_SHORTHAND)
         wrap_row("values", buf_text(&range));
     if (!o->call_only && o->type != SETTING_SHORTHAND) {
@@ -183,7 +183,7 @@ void help_explain_run_setting(const struct setting *row)
     setting_format(row, &c, &value);
     setting_range(row, &range);
     printf("%s%s.%s%s\n", term_bold(stdout), row->group, row->name, term_plain(stdout));
-    say_help(row);
+    print_setting_help(row);
     wrap_row("values", buf_text(&range));
     wrap_row("built in", value.n > 0 ? buf_text(&value) : "empty");
     print_other_names(row);

@@ -83,7 +83,7 @@ static int save_adapter(struct repl *r, const char *path)
     return rc;
 }
 
-static int turn_adapter(struct repl *r, bool on)
+static int switch_adapter(struct repl *r, bool on)
 {
     int rc = need_adapter(r);
     if (rc == 0 && (rc = repl_device(r)) == 0) {
@@ -118,25 +118,25 @@ static int drop_adapter(struct repl *r, const char *path)
     return rc;
 }
 
-static int turn_on(struct repl *r, const char *path)
+static int switch_on_adapter(struct repl *r, const char *path)
 {
     (void)path;
-    return turn_adapter(r, true);
+    return switch_adapter(r, true);
 }
 
-static int turn_off(struct repl *r, const char *path)
+static int switch_off_adapter(struct repl *r, const char *path)
 {
     (void)path;
-    return turn_adapter(r, false);
+    return switch_adapter(r, false);
 }
 
 static const struct {
     const char *name;
     int n_words;
     int (*run)(struct repl *r, const char *path); /* NULL: there is none */
-} subcommands[] = {{"load", 2, load_adapter},   {"save", 2, save_adapter},
-                   {"on", 1, turn_on},          {"off", 1, turn_off},
-                   {"merge", 1, merge_adapter}, {"drop", 1, drop_adapter}};
+} subcommands[] = {{"load", 2, load_adapter},    {"save", 2, save_adapter},
+                   {"on", 1, switch_on_adapter}, {"off", 1, switch_off_adapter},
+                   {"merge", 1, merge_adapter},  {"drop", 1, drop_adapter}};
 enum { N_SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
 
 const char *cmd_lora_word(int i)

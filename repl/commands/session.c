@@ -25,13 +25,13 @@ enum { HISTORY_SHOWN = 20 };
 int cmd_regen(struct repl *r, const struct call *c)
 {
     (void)c;
-    return answer_again(r);
+    return answer_regenerate(r);
 }
 
 int cmd_continue(struct repl *r, const struct call *c)
 {
     (void)c;
-    return answer_more(r);
+    return answer_continue(r);
 }
 
 static void print_text_length(const struct repl *r, const char *what)
@@ -125,7 +125,7 @@ static int unset_needless_settings(struct options *options)
     return rc;
 }
 
-static struct settings_text of_session(const char *settings)
+static struct settings_text session_settings(const char *settings)
 {
     return (struct settings_text){.label = "settings of the session",
                                   .text = settings,
@@ -136,7 +136,7 @@ static struct settings_text of_session(const char *settings)
 static int check_session_settings(void *user, const char *settings)
 {
     const struct repl *r = user;
-    const struct settings_text from = of_session(settings);
+    const struct settings_text from = session_settings(settings);
     return options_check(&r->options, ORIGIN_SET, &from);
 }
 
@@ -159,7 +159,7 @@ static int load_session(struct repl *r, const char *path)
     if (rc != 0)
         return rc;
     repl_forget_turns(r);
-    const struct settings_text from = of_session(settings);
+    const struct settings_text from = session_settings(settings);
     rc = options_read(&r->options, ORIGIN_SET, &from);
     if (rc == 0)
         rc = unset_needless_settings(&r->options);
@@ -214,6 +214,6 @@ int cmd_quit(struct repl *r, const struct call *c)
     int rc = unsaved_may_discard(r, DISCARD_QUIT, UNSAVED_ALL);
     r->quit = rc == 0;
     if (r->quit)
-        unsaved_say_tomorrow(r);
+        unsaved_report_resume(r);
     return rc;
 }

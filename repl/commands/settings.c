@@ -47,7 +47,7 @@ static int origin_text(struct buf *out, const struct options *o, const struct se
                       file_show(shown, sizeof shown, hidden), source);
 }
 
-static void show_one(const struct repl *r, const struct setting *o)
+static void show_setting(const struct repl *r, const struct setting *o)
 {
     struct buf value = {0}, range = {0}, origin = {0};
     settings_list_value(&value, &r->options, o);
@@ -82,7 +82,7 @@ static void switch_screen(const struct repl *r)
 }
 
 /* What is worth knowing at once about a change. */
-static int after_change(struct repl *r, const struct setting *o)
+static int apply_change(struct repl *r, const struct setting *o)
 {
     if (o->holds_from == HOLDS_FROM_TEAM)
         return repl_device(r);
@@ -104,7 +104,7 @@ static int change_setting(struct repl *r, const struct setting *o, const char *t
     bool had = settings_store_origin(&r->options.store, o) == ORIGIN_SET;
     int rc = setting_format(o, &r->options.settings, &before);
     if (rc == 0 && (rc = options_set(&r->options, o, ORIGIN_SET, text)) == 0 &&
-        (rc = after_change(r, o)) != 0) {
+        (rc = apply_change(r, o)) != 0) {
         /* Refused by what it is for: as it was. */
         options_set(&r->options, o, ORIGIN_SET, had ? buf_text(&before) : NULL);
     }
@@ -161,7 +161,7 @@ int cmd_set(struct repl *r, const struct call *c)
     if (*text == '=')
         text += 1 + strspn(text + 1, " \t\n");
     if (*text == '\0' && o->type != SETTING_SHORTHAND) {
-        show_one(r, o);
+        show_setting(r, o);
         return 0;
     }
     n = strlen(text);

@@ -28,7 +28,7 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
     return file_show(out, SHOWN, run_path(r->run));
 }
 
-static void say_finished(struct repl *r, bool shell)
+static void report_finished(struct repl *r, bool shell)
 {
     char path[SHOWN], past[48] = "";
     const int64_t n = run_metrics(r->run)->n_steps;
@@ -46,7 +46,7 @@ static void say_finished(struct repl *r, bool shell)
                  "[the adapter is on; `:lora off` is the model without it]");
 }
 
-static void say_paused(struct repl *r)
+static void report_paused(struct repl *r)
 {
     int64_t n = run_metrics(r->run)->n_steps;
     char of[32] = "";
@@ -58,7 +58,7 @@ static void say_paused(struct repl *r)
              run_step(r->run), of);
 }
 
-static void say_not_saved(struct repl *r)
+static void warn_not_saved(struct repl *r)
 {
     char newest[64] = "there is no checkpoint", text[160];
     if (run_saved_step(r->run) >= 0)
@@ -70,15 +70,15 @@ static void say_not_saved(struct repl *r)
 }
 
 /* Nobody goes on in this program with a run that stopped for rc: what it has reached is saved. */
-static int keep_all_the_same(struct repl *r, int rc)
+static int save_stopped_run(struct repl *r, int rc)
 {
     struct buf why = {0};
     int kept = buf_str(&why, rc == ERR_INTERRUPTED ? "stopped" : err_text());
     interrupt_clear();
     if (kept == 0)
-        kept = unsaved_keep_run(r);
+        kept = unsaved_save_run(r);
     if (kept == ERR_INTERRUPTED)
-        say_not_saved(r);
+        warn_not_saved(r);
     rc = kept != 0 && rc == ERR_INTERRUPTED ? kept : err_set(rc, "%s", buf_text(&why));
     buf_release(&why);
     return rc;
@@ -101,7 +101,7 @@ static void sync_run(struct repl *r)
  * Train until the end or Ctrl-C. At a prompt that is a pause; in the shell, and where
  * the program was asked to leave, it is kept for another time.
  */
-static int go_on_with_run(struct repl *r, bool shell)
+static int continue_run(struct repl *r, bool shell)
 {
     int rc = repl_device(r);
     if (rc != 0)
@@ -112,11 +112,11 @@ static int go_on_with_run(struct repl *r, bool shell)
     progress_wipe();
     term_hush(false);
     if (rc == 0) {
-        say_finished(r, shell);
+        report_finished(r, shell);
     } else if (shell || signals_leaving()) {
-        rc = keep_all_the_same(r, rc);
+        rc = save_stopped_run(r, rc);
     } else if (rc == ERR_INTERRUPTED) {
-        say_paused(r);
+        report_paused(r);
     }
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         char *why = rc == 0 ? NULL : mem_strdup(err_text());
@@ -149,8 +149,8 @@ static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run
 }
 
 /* Go on from a checkpoint under c, not resolved. */
-static int resume_under(struct repl *r, struct resume *q, const struct run_config *c,
-                        enum discarder by)
+static int resume_with(struct repl *r, struct resume *q, const struct run_config *c,
+                       enum discarder by)
 {
     const struct run_events e = train_events(r);
     struct model *fresh = NULL;
@@ -172,7 +172,7 @@ static int resume_in_folder(struct repl *r, const struct run_config *c, const ch
     progress_wipe();
     if (rc != 0)
         return rc;
-    rc = resume_under(r, &q, c, DISCARD_TRAIN);
+    rc = resume_with(r, &q, c, DISCARD_TRAIN);
     run_resume_close(&q);
     return rc;
 }
@@ -196,7 +196,7 @@ static int find_resumed(char **folder, const struct run_config *c)
 }
 
 /* The model that c names; f stays empty: it is the one in memory. */
-static int open_named(struct model_files *f, const struct run_config *c)
+static int open_named_model(struct model_files *f, const struct run_config *c)
 {
     struct buf path = {0};
     int rc = run_config_source(c, &path);
@@ -211,7 +211,7 @@ static int open_named(struct model_files *f, const struct run_config *c)
 }
 
 /* Before the run in memory makes room; c is resolved. */
-static int check_first(struct repl *r, struct run_config *c, const struct model_files *named)
+static int check_run(struct repl *r, struct run_config *c, const struct model_files *named)
 {
     if (named->path != NULL)
         return run_check_first(c, &named->source.config, NULL);
@@ -257,9 +257,9 @@ static bool is_run_in_memory(const struct repl *r, const struct run_config *c)
 static int begin(struct repl *r, struct run_config *c)
 {
     struct model_files named = {0};
-    int rc = open_named(&named, c);
+    int rc = open_named_model(&named, c);
     if (rc == 0)
-        rc = check_first(r, c, &named);
+        rc = check_run(r, c, &named);
     if ((rc == 0 || rc == ERR_EXISTS) && is_run_in_memory(r, c))
         rc = refuse_second_run(r);
     if (rc == 0)
@@ -274,7 +274,7 @@ static int begin_or_resume(struct repl *r, struct run_config *c)
 {
     char *folder;
     /* The run in memory may be the very one to go on with, and be in no checkpoint yet. */
-    int rc = c->checkpoint.resume ? unsaved_try_keep_run(r) : 0;
+    int rc = c->checkpoint.resume ? unsaved_try_save_run(r) : 0;
     if (rc == 0 && (rc = find_resumed(&folder, c)) == 0) {
         rc = folder == NULL ? begin(r, c) : resume_in_folder(r, c, folder);
         mem_free(folder);
@@ -320,7 +320,7 @@ static int train_config(struct repl *r, const struct call *call)
     } else if (rc == 0 && r->options.settings.call.plan) {
         rc = train_plan(r, &c);
     } else if (rc == 0 && (rc = begin_or_resume(r, &c)) == 0) {
-        rc = go_on_with_run(r, call->shell);
+        rc = continue_run(r, call->shell);
     }
     run_config_release(&c);
     return rc;
@@ -336,17 +336,17 @@ static int resume_changed(struct repl *r, struct resume *q, char *const *words, 
     if (rc != 0)
         return rc;
     if ((rc = run_config_words(&c, words, n)) == 0)
-        rc = resume_under(r, q, &c, DISCARD_RESUME);
+        rc = resume_with(r, q, &c, DISCARD_RESUME);
     run_config_release(&c);
     return rc;
 }
 
-static int resume_from(struct repl *r, const char *folder, char *const *words, int n)
+static int resume_folder(struct repl *r, const char *folder, char *const *words, int n)
 {
     struct resume q = {0};
     char *path = file_expand(folder);
     /* The run in memory may be of this very folder, and have steps that are not in it yet. */
-    int rc = path == NULL ? ERR_NOMEM : unsaved_try_keep_run(r);
+    int rc = path == NULL ? ERR_NOMEM : unsaved_try_save_run(r);
     if (rc == 0)
         rc = run_resume_open(&q, path, progress_show());
     progress_wipe();
@@ -365,7 +365,7 @@ static int resume_latest(struct repl *r, char *const *words, int n)
         return err_set(ERR_MISSING, "which run? " RUNS_FOLDER
                                     " has none with a checkpoint; `:train resume FOLDER`");
     wrap_say(stdout, term_dim(stdout), "[%s]", file_show(shown, sizeof shown, folder));
-    int rc = resume_from(r, folder, words, n);
+    int rc = resume_folder(r, folder, words, n);
     mem_free(folder);
     return rc;
 }
@@ -389,12 +389,12 @@ static int resume_run(struct repl *r, char **words, int n, bool shell)
     int rc;
     const char *folder = take_folder(words, n);
     if (folder != NULL)
-        rc = resume_from(r, folder, words + 1, n - 1);
+        rc = resume_folder(r, folder, words + 1, n - 1);
     else if (r->run != NULL)
         rc = run_change(r->run, words, n);
     else
         rc = resume_latest(r, words, n);
-    return rc == 0 ? go_on_with_run(r, shell) : rc;
+    return rc == 0 ? continue_run(r, shell) : rc;
 }
 
 /* Settings alone are of the run in memory: "train resume" without saying so. Those that a new run

@@ -35,7 +35,7 @@ static void show_time(const struct run_config *c, const struct config *shape, ui
     const double reached = t->precision == DTYPE_F16 ? 0.65 : 0.8;
     int again;
     char time[24];
-    double flops = speed_sgemm_look(shape, t->micro_batch_size * t->sequence_length);
+    double flops = speed_sgemm_estimate(shape, t->micro_batch_size * t->sequence_length);
     double needed = speed_token_flops(shape, t->sequence_length, c->lora.rank > 0);
     if (step_recomputed(&again, c->execution.recompute, shape->n_layer) == 0)
         needed += speed_recompute_flops(shape, again);

@@ -101,7 +101,7 @@ __attribute__((format(printf, 2, 3))) static int say_why(struct why *w, const ch
     return rc == 0 ? buf_printf(&w->out, "%s\n", w->look.plain) : rc;
 }
 
-static int say_answer(struct why *w, const struct chooser *by)
+static int print_answer_head(struct why *w, const struct chooser *by)
 {
     const struct turn *t = w->turn;
     int rc = 0;
@@ -121,7 +121,7 @@ static int say_answer(struct why *w, const struct chooser *by)
 }
 
 /* Which token is explained. */
-static int say_token(struct why *w, const struct choice *c)
+static int print_token_head(struct why *w, const struct choice *c)
 {
     const struct tokenizer *t = w->r->model->tokenizer;
     const size_t before = w->start + c->number - 1;
@@ -187,9 +187,9 @@ static int why_answer(struct why *w)
     }
     int rc = explain(&e, &w->r->engine, &text, &by, &t->settings, progress_show());
     if (rc == 0)
-        rc = w->what == WHY_ONE ? say_token(w, e.list) : 0;
+        rc = w->what == WHY_ONE ? print_token_head(w, e.list) : 0;
     if (rc == 0)
-        rc = say_answer(w, &by);
+        rc = print_answer_head(w, &by);
     if (rc == 0)
         rc = w->what == WHY_ONE ? chances_table(&w->out, &w->look, w->r->model->tokenizer,
                                                 e.list->others, e.list->n_others, &e.list->chosen)
@@ -199,7 +199,7 @@ static int why_answer(struct why *w)
 }
 
 /* "12 tokens, 5.2 bits each: perplexity 36.8" */
-static int say_surprise(struct why *w, const struct choice *list, size_t n)
+static int print_surprise(struct why *w, const struct choice *list, size_t n)
 {
     double bits = 0;
     for (size_t i = 0; i < n; i++)
@@ -243,7 +243,7 @@ static int why_prompt(struct why *w)
                           CHANCES_OF_PROMPT);
     }
     if (rc == 0 && e.n > 0)
-        rc = say_surprise(w, e.list, e.n);
+        rc = print_surprise(w, e.list, e.n);
     explanation_release(&e);
     mem_free(list);
     return rc;

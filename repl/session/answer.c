@@ -12,7 +12,7 @@
 
 /* The text goes on from what was shown: ids that a stop string hid go, and one that it cut is read
  * again up to there. */
-static int drop_hidden(struct repl *r, const struct turn *turn, const struct answer *a)
+static int drop_hidden_text(struct repl *r, const struct turn *turn, const struct answer *a)
 {
     const struct tokenizer *t = r->model->tokenizer;
     const size_t gone = a->ids.n - a->n_whole, n = r->sequence.ids.n;
@@ -40,7 +40,7 @@ static int remember_answer(struct repl *r, struct turn *t, struct prompt *p, con
     turn_take_prompt(t, p, &r->sequence.ids, a);
     t->version = r->model->version;
     if (a->finish == FINISH_STOP_STRING)
-        rc = drop_hidden(r, t, a);
+        rc = drop_hidden_text(r, t, a);
     t->n_drawn =
         t->settings.sampler.position + (int64_t)a->ids.n + (a->finish == FINISH_STOP_TOKEN);
     return rc == 0 ? turn_take_answers(t, a, t->settings.generate.num_return_sequences) : rc;
@@ -224,7 +224,7 @@ int answer_prompt(struct repl *r, const char *text, size_t n)
 }
 
 /* A seed that was set goes on where the answer before ended: as if it had not ended there. */
-static void draw_on(const struct repl *r, struct sampler_config *c)
+static void advance_draw(const struct repl *r, struct sampler_config *c)
 {
     const struct turn *last = r->n_turns > 1 ? &r->turns[r->n_turns - 2] : NULL;
     if (last == NULL || last->settings.sampler.seed != c->seed)
@@ -236,25 +236,25 @@ static void draw_on(const struct repl *r, struct sampler_config *c)
 }
 
 /* Behind a stop token there is only what has nothing to do with the text. */
-static bool has_ended(const struct repl *r)
+static bool text_has_ended(const struct repl *r)
 {
     const struct sampler_config *c = &r->options.settings.sampler;
     return r->n_turns > 0 && r->turns[r->n_turns - 1].ended && !c->ignore_eos &&
            c->min_new_tokens == 0;
 }
 
-int answer_more(struct repl *r)
+int answer_continue(struct repl *r)
 {
     struct turn *t;
     struct prompt p;
     if (r->sequence.ids.n == 0)
         return err_set(ERR_MISSING, "there is no text yet to go on with; type a prompt");
-    if (has_ended(r))
+    if (text_has_ended(r))
         return err_set(ERR_MISSING, "the text has ended: the model drew a stop token; `:set "
                                     "ignore_eos on` lets :continue go on, :regen draws another");
     int rc = begin_turn(r, &t, &p, true);
     if (rc == 0) {
-        draw_on(r, &t->settings.sampler);
+        advance_draw(r, &t->settings.sampler);
         p.held_space = r->held_space;
     }
     return finish_turn(r, t, &p, rc, "", 0);
@@ -284,7 +284,8 @@ static int copy_settings(struct settings *fresh, const struct settings *now, con
 }
 
 /* Where nothing was drawn the answer that stands, and its settings, are there still. */
-static int draw_again(struct repl *r, struct turn *t, struct prompt *p, const struct ids *before)
+static int regenerate_turn(struct repl *r, struct turn *t, struct prompt *p,
+                           const struct ids *before)
 {
     struct settings fresh, old = t->settings;
     int rc = copy_settings(&fresh, &r->options.settings, t);
@@ -301,7 +302,7 @@ static int draw_again(struct repl *r, struct turn *t, struct prompt *p, const st
     return rc;
 }
 
-int answer_again(struct repl *r)
+int answer_regenerate(struct repl *r)
 {
     if (r->n_turns == 0)
         return err_set(ERR_MISSING, "there is no answer yet to draw again; type a prompt");
@@ -318,7 +319,7 @@ int answer_again(struct repl *r)
     if (rc == 0)
         rc = turn_copy_prompt(t, text, &p);
     if (rc == 0)
-        rc = draw_again(r, t, &p, &before);
+        rc = regenerate_turn(r, t, &p, &before);
     prompt_release(&p);
     ids_release(&before);
     return rc;

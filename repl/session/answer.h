@@ -9,9 +9,9 @@
 /* Answer a prompt of n bytes; begins a new text unless `keep` is on. */
 int answer_prompt(struct repl *r, const char *text, size_t n);
 /* Go on with the text as it is. */
-int answer_more(struct repl *r);
+int answer_continue(struct repl *r);
 /* The last prompt once more, with the next draw. */
-int answer_again(struct repl *r);
+int answer_regenerate(struct repl *r);
 /* Answer ids. */
 int answer_ids(struct repl *r, const struct ids *ids);
 

@@ -47,7 +47,7 @@ struct lines {
 };
 
 /* Read more: REQUEST_READY when there was something, REQUEST_LATER, or a code. */
-static int read_more(struct lines *l, bool wait)
+static int read_input(struct lines *l, bool wait)
 {
     if (l->at > 0) {
         memmove(l->pending.data, l->pending.data + l->at, l->pending.n - l->at);
@@ -83,7 +83,7 @@ static int next_line(struct lines *l, const char **line, size_t *n, bool wait)
         const char *end = have > looked ? memchr(from + looked, '\n', have - looked) : NULL;
         if (end == NULL && !l->ended) {
             looked = have;
-            int rc = read_more(l, wait);
+            int rc = read_input(l, wait);
             if (rc == REQUEST_LATER && wait)
                 continue;
             if (rc != REQUEST_READY)
@@ -101,7 +101,7 @@ static int next_line(struct lines *l, const char **line, size_t *n, bool wait)
     }
 }
 
-static void free_job(struct job *j)
+static void free_request(struct job *j)
 {
     if (j == NULL)
         return;
@@ -110,7 +110,7 @@ static void free_job(struct job *j)
     mem_free(j);
 }
 
-static int make_job(struct lines *l, struct job *j, const char *line, size_t n)
+static int parse_request(struct lines *l, struct job *j, const char *line, size_t n)
 {
     if (!l->settings->batch.jsonl) {
         if ((j->json.text = mem_alloc(n + 1)) == NULL)
@@ -138,8 +138,8 @@ static int next_request(void *user, struct generate_request *item, bool wait)
     if (j == NULL)
         return ERR_NOMEM;
     j->line = ++l->line;
-    if ((rc = make_job(l, j, line, n)) != 0) {
-        free_job(j);
+    if ((rc = parse_request(l, j, line, n)) != 0) {
+        free_request(j);
         return rc;
     }
     *(l->first == NULL ? &l->first : l->last) = j;
@@ -174,7 +174,7 @@ static int escape_text(struct buf *out, const char *text, size_t n)
     return rc;
 }
 
-static int write_out(struct lines *l, const struct buf *b)
+static int write_answers(struct lines *l, const struct buf *b)
 {
     if (l->file != NULL)
         return file_write(l->file, b->data, b->n);
@@ -265,7 +265,7 @@ static int finish_request(void *user, const struct generate_request *item, int f
             rc = put_plain(l, &out, &j->json, &answers[i]);
     }
     if (rc == 0)
-        rc = write_out(l, &out);
+        rc = write_answers(l, &out);
     if (rc == 0 && why == NULL)
         rc = answer_save_sample(l->settings, j->json.text, j->json.n, answers, n);
     if (why == NULL)
@@ -273,7 +273,7 @@ static int finish_request(void *user, const struct generate_request *item, int f
                          answers, n);
     buf_release(&out);
     l->first = j->later; /* they are done in their order */
-    free_job(j);
+    free_request(j);
     return rc;
 }
 
@@ -293,7 +293,7 @@ static void show_figures(const struct settings *s, const struct scheduler_stats 
 }
 
 /* Settings of a whole batch: one seed for all of its lines. */
-static int run_lines(struct repl *r, struct lines *l, const struct settings *s)
+static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
 {
     struct scheduler_stats stats = {0};
     struct scheduler_callbacks callbacks = {.next = next_request,
@@ -338,7 +338,7 @@ int batch_lines(struct repl *r, int fd, const char *out)
     if (rc == 0 && out != NULL && (rc = file_create(&file, out, s.call.force)) == 0)
         l.file = &file;
     if (rc == 0)
-        rc = run_lines(r, &l, &s);
+        rc = run_batch(r, &l, &s);
     if (l.file != NULL) {
         /* What could be answered is kept, as it would be on standard output. */
         int kept = l.line > 0 ? file_commit(&file) : 0;
@@ -348,7 +348,7 @@ int batch_lines(struct repl *r, int fd, const char *out)
     while (l.first != NULL) { /* what the end of the output cut off */
         struct job *j = l.first;
         l.first = j->later;
-        free_job(j);
+        free_request(j);
     }
     engine_release(&l.scoring);
     buf_release(&l.pending);

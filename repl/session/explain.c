@@ -132,7 +132,7 @@ int explain(struct explanation *out, struct engine *e, const struct explained *t
     return rc;
 }
 
-static void keep_logits(void *user, size_t i, const float *logits)
+static void copy_logits(void *user, size_t i, const float *logits)
 {
     struct replay *p = user;
     (void)i;
@@ -148,7 +148,7 @@ int explain_logits(float *logits, struct engine *e, const struct ids *text,
     if (rc == 0) /* whatever it is: a score's last id is not read */
         rc = ids_add(&whole, &(token_id){0}, 1);
     if (rc == 0)
-        rc = score_text(e, whole.data, whole.n, text->n, keep_logits, &out, p);
+        rc = score_text(e, whole.data, whole.n, text->n, copy_logits, &out, p);
     ids_release(&whole);
     return rc;
 }

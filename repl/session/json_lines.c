@@ -118,7 +118,7 @@ static int take_setting(struct options *o, const char *name, json_t *value)
     return rc;
 }
 
-static bool says_draw(const char *name)
+static bool is_draw_setting(const char *name)
 {
     const struct setting *row = settings_table_find(&options_table, name);
     return row != NULL && row->draws;
@@ -143,7 +143,7 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
         } else if (strcmp(name, "logprobs") != 0 || !json_is_boolean(value)) {
             /* The letter n is max_new_tokens on a command line alone. */
             rc = take_setting(o, strcmp(name, "n") == 0 ? "num_return_sequences" : name, value);
-            p->own_draw |= says_draw(name);
+            p->own_draw |= is_draw_setting(name);
         }
         if (rc != 0)
             return rc;
@@ -186,7 +186,7 @@ int json_line_prompt(struct json_prompt *out, const char *line, size_t n, struct
     return rc;
 }
 
-static json_t *real_of(double v)
+static json_t *real_value(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
 }
@@ -201,7 +201,7 @@ static json_t *list_ids(const struct ids *from)
 
 /* ---- log-probabilities ---- */
 
-static json_t *token_of(const struct tokenizer *t, token_id id)
+static json_t *token_value(const struct tokenizer *t, token_id id)
 {
     size_t n;
     const char *bytes = tokenizer_bytes(t, id, &n);
@@ -215,18 +215,18 @@ static void put_tokens(json_t *object, const char *name, const struct tokenizer 
         return;
     json_t *list = json_array();
     for (size_t i = 0; i < ids->n; i++)
-        json_array_append_new(list, token_of(t, ids->data[i]));
+        json_array_append_new(list, token_value(t, ids->data[i]));
     json_object_set_new(object, name, list);
 }
 
-static json_t *list_best(const struct token_score *best, int n, const struct tokenizer *t)
+static json_t *list_tokens(const struct token_score *best, int n, const struct tokenizer *t)
 {
     json_t *list = json_array();
     for (int i = 0; i < n; i++) {
         json_t *one = json_object();
         json_object_set_new(one, "id", json_integer(best[i].id));
         if (t != NULL)
-            json_object_set_new(one, "token", token_of(t, best[i].id));
+            json_object_set_new(one, "token", token_value(t, best[i].id));
         json_object_set_new(one, "logprob", json_of_float(best[i].logprob));
         json_array_append_new(list, one);
     }
@@ -234,10 +234,11 @@ static json_t *list_best(const struct token_score *best, int n, const struct tok
 }
 
 /* To a list that may begin with a null. */
-static json_t *extend_best(json_t *list, const struct token_scores *s, const struct tokenizer *t)
+static json_t *extend_token_list(json_t *list, const struct token_scores *s,
+                                 const struct tokenizer *t)
 {
     for (size_t i = 0; i < s->n; i++)
-        json_array_append_new(list, list_best(s->best + i * (size_t)s->top, s->top, t));
+        json_array_append_new(list, list_tokens(s->best + i * (size_t)s->top, s->top, t));
     return list;
 }
 
@@ -263,7 +264,7 @@ static void put_prompt(json_t *object, const struct line_scores *l)
     json_object_set_new(object, "prompt_logprobs", list_floats(list_with_null(), s->own, s->n));
     if (s->top > 0)
         json_object_set_new(object, "prompt_top_logprobs",
-                            extend_best(list_with_null(), s, l->tokenizer));
+                            extend_token_list(list_with_null(), s, l->tokenizer));
 }
 
 /* Answer i of the line. */
@@ -275,7 +276,7 @@ static void put_answer(json_t *object, const struct answer *a, const struct line
     if (l != NULL && l->answers[i].top > 0) {
         put_tokens(object, "tokens", l->tokenizer, &a->ids);
         json_object_set_new(object, "top_logprobs",
-                            extend_best(json_array(), &l->answers[i], l->tokenizer));
+                            extend_token_list(json_array(), &l->answers[i], l->tokenizer));
     }
     json_object_set_new(object, "finish_reason", json_string(finish_name(a->finish)));
 }
@@ -290,7 +291,7 @@ static int put_line(struct buf *out, json_t *object)
     return rc == 0 ? buf_char(out, '\n') : rc;
 }
 
-static json_t *object_of(const char *prompt, size_t n)
+static json_t *prompt_object(const char *prompt, size_t n)
 {
     json_t *object = json_object();
     if (prompt != NULL)
@@ -305,7 +306,7 @@ static json_t *list_answers(const struct answer *answers, int n, const struct li
         json_t *one = json_object();
         put_answer(one, &answers[i], l, i);
         if (answers[i].score != 0)
-            json_object_set_new(one, "score", real_of(answers[i].score));
+            json_object_set_new(one, "score", real_value(answers[i].score));
         json_array_append_new(list, one);
     }
     return list;
@@ -314,7 +315,7 @@ static json_t *list_answers(const struct answer *answers, int n, const struct li
 int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct answer *answers,
                      int n_answers, const struct line_scores *scores)
 {
-    json_t *object = object_of(prompt, n);
+    json_t *object = prompt_object(prompt, n);
     if (scores != NULL && scores->echo)
         put_prompt(object, scores);
     if (n_answers == 1)
@@ -327,7 +328,7 @@ int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct
 
 int json_line_error(struct buf *out, const char *prompt, size_t n, const char *sentence)
 {
-    json_t *object = object_of(prompt, n);
+    json_t *object = prompt_object(prompt, n);
     json_object_set_new(object, "error", json_of_text(sentence, strlen(sentence)));
     return put_line(out, object);
 }

@@ -19,7 +19,7 @@ static const char *base_name(const char *path)
 }
 
 /* Those that their authors published. */
-static bool is_published(const char *name)
+static bool is_published_name(const char *name)
 {
     static const char *const names[] = {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -29,7 +29,7 @@ static bool is_published(const char *name)
 }
 
 /* Bytes of UTF-8 without NUL; the last character may be cut. */
-static bool is_utf8(const char *head, size_t n)
+static bool is_utf8_head(const char *head, size_t n)
 {
     utf8proc_int32_t c;
     for (size_t i = 0; i < n;) {
@@ -67,8 +67,8 @@ static bool is_text_file(const char *path)
         file_open(&f, path) != 0)
         return false;
     size_t n = f.bytes < sizeof head ? (size_t)f.bytes : sizeof head;
-    bool is =
-        file_read_at(&f, head, 0, n) == 0 && is_utf8(head, n) && sniff_refuse_text(head, n) == 0;
+    bool is = file_read_at(&f, head, 0, n) == 0 && is_utf8_head(head, n) &&
+              sniff_refuse_text(head, n) == 0;
     file_close(&f);
     return is;
 }
@@ -87,7 +87,7 @@ int model_hint(int rc, const char *path, const char *prefix)
     if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
         return rc;
     const char *name = base_name(path);
-    if (!file_exists(path) && is_published(name))
+    if (!file_exists(path) && is_published_name(name))
         return err_set(ERR_MISSING,
                        "there is no file or folder %s; download config.json, model.safetensors, "
                        "vocab.json and merges.txt from https://huggingface.co/openai-community/%s "

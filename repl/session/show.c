@@ -32,7 +32,7 @@ void show_text(struct showing *w, const char *bytes, size_t n)
 }
 
 /* Before an answer: late, as the status line may be drawn until its first text comes. */
-static void show_begin(struct showing *w)
+static void show_head(struct showing *w)
 {
     const bool typed = w->settings->talk.echo == SWITCH_ON;
     const char *text = typed ? w->typed : buf_text(&w->line);
@@ -46,17 +46,17 @@ static void show_begin(struct showing *w)
     fputs(w->visible ? term_plain(stdout) : "", stdout);
 }
 
-static void take_text(void *user, int answer, const char *bytes, size_t n)
+static void stream_text(void *user, int answer, const char *bytes, size_t n)
 {
     struct showing *w = user;
     if (!w->stream || answer != 0)
         return;
     if (!w->begun)
-        show_begin(w);
+        show_head(w);
     show_text(w, bytes, n);
 }
 
-static void take_status(void *user, const char *sentence)
+static void show_status(void *user, const char *sentence)
 {
     struct showing *w = user;
     if (term_is(stdout)) {
@@ -147,10 +147,10 @@ static void show_plain(struct showing *w, const struct answer *answers, int n)
         if (!w->stream) {
             if (n > 1 && !w->raw)
                 show_number(w, i + 1, s->generate.num_beams > 1 ? &answers[i] : NULL);
-            show_begin(w);
+            show_head(w);
             show_text(w, buf_text(&answers[i].text), answers[i].text.n);
         } else if (!w->begun) {
-            show_begin(w);
+            show_head(w);
         }
         if (w->raw)
             fputc('\0', stdout);
@@ -219,8 +219,8 @@ void show_init(struct showing *w, const struct settings *s, bool interactive)
 
 struct generate_callbacks show_callbacks(struct showing *w)
 {
-    return (struct generate_callbacks){.text = take_text,
-                                       .status = take_status,
+    return (struct generate_callbacks){.text = stream_text,
+                                       .status = show_status,
                                        .progress = progress_show(),
                                        .want_logprobs =
                                            w->jsonl || *w->settings->talk.save_samples != '\0',

@@ -111,8 +111,8 @@ struct scoring {
 };
 
 /* The likeliest into best [top], in order. */
-static void choose_best(struct token_score *best, int top, const float *logits, int V,
-                        double log_sum)
+static void choose_best_tokens(struct token_score *best, int top, const float *logits, int V,
+                               double log_sum)
 {
     int n = 0;
     for (token_id id = 0; id < V; id++) {
@@ -146,7 +146,7 @@ static void score_row(const struct scoring *s, int i, float *scratch)
     const double log_sum = log_sum_exp(logits, V);
     to->own[at] = (float)((double)logits[row->id] - log_sum);
     if (to->top > 0)
-        choose_best(to->best + at * (size_t)to->top, to->top, logits, (int)V, log_sum);
+        choose_best_tokens(to->best + at * (size_t)to->top, to->top, logits, (int)V, log_sum);
 }
 
 static void score_rows(void *arg, int thread, int n_threads)

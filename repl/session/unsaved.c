@@ -18,19 +18,19 @@ bool unsaved_has_steps(const struct repl *r)
 }
 
 /* Where the sentence is read: at this prompt, or in the shell after it. */
-static void say_kept(const struct repl *r, bool leaving)
+static void report_saved_run(const struct repl *r, bool leaving)
 {
     char path[256], step[32];
     snprintf(step, sizeof step, "%" PRId64, run_step(r->run));
     file_word(path, sizeof path, run_path(r->run));
-    if (leaving) /* which unsaved_say_tomorrow goes on from */
+    if (leaving) /* which unsaved_report_resume goes on from */
         wrap_say(stdout, term_dim(stdout), "[step %s is saved]", step);
     else
         wrap_say(stdout, term_dim(stdout), "[step %s is saved; `%s resume %s` goes on from there]",
                  step, r->interactive && !signals_leaving() ? ":train" : "prattle train", path);
 }
 
-static int keep_run(struct repl *r, bool leaving)
+static int save_run(struct repl *r, bool leaving)
 {
     if (r->run == NULL || run_step(r->run) == 0)
         return 0;
@@ -41,16 +41,16 @@ static int keep_run(struct repl *r, bool leaving)
     progress_wipe();
     r->told_step = run_step(r->run);
     if (rc == 0)
-        say_kept(r, leaving);
+        report_saved_run(r, leaving);
     return rc;
 }
 
-int unsaved_keep_run(struct repl *r)
+int unsaved_save_run(struct repl *r)
 {
-    return keep_run(r, false);
+    return save_run(r, false);
 }
 
-void unsaved_say_tomorrow(const struct repl *r)
+void unsaved_report_resume(const struct repl *r)
 {
     char path[256];
     if (r->run == NULL || run_saved_step(r->run) < 0)
@@ -74,7 +74,7 @@ static int find_unsaved(struct repl *r, enum discarder by, unsigned what, unsign
 {
     const struct model *m = r->model;
     *lost = 0;
-    *failed = (what & UNSAVED_RUN) != 0 ? keep_run(r, by == DISCARD_QUIT) : 0;
+    *failed = (what & UNSAVED_RUN) != 0 ? save_run(r, by == DISCARD_QUIT) : 0;
     if (*failed == ERR_INTERRUPTED)
         return *failed;
     if (*failed != 0)
@@ -137,9 +137,9 @@ int unsaved_put_away(struct repl *r, enum discarder by, unsigned what)
     return rc;
 }
 
-int unsaved_try_keep_run(struct repl *r)
+int unsaved_try_save_run(struct repl *r)
 {
-    int rc = unsaved_keep_run(r);
+    int rc = unsaved_save_run(r);
     return rc == ERR_INTERRUPTED ? rc : 0;
 }
 

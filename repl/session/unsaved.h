@@ -26,13 +26,13 @@ int unsaved_may_discard(struct repl *r, enum discarder by, unsigned what);
 /* The same, and then the run goes out of memory. */
 int unsaved_put_away(struct repl *r, enum discarder by, unsigned what);
 /* Save the run where that is possible. Fails by ERR_INTERRUPTED alone. */
-int unsaved_try_keep_run(struct repl *r);
+int unsaved_try_save_run(struct repl *r);
 /* Whether the run in memory has steps that are in no checkpoint. */
 bool unsaved_has_steps(const struct repl *r);
 /* Write a checkpoint of a run whose weights are in none; 0 when there is nothing to do. */
-int unsaved_keep_run(struct repl *r);
+int unsaved_save_run(struct repl *r);
 /* At the end of a session: how its run opens, and goes on, on another day. */
-void unsaved_say_tomorrow(const struct repl *r);
+void unsaved_report_resume(const struct repl *r);
 /* Whether the line before was the same command, of what is no part of the model or its run; else
  * the next one may confirm. */
 bool unsaved_is_confirmed(struct repl *r, enum discarder by);

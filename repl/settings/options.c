@@ -147,7 +147,7 @@ int options_say_left_out(struct options *o, void (*tell)(const char *sentence))
 }
 
 /* The setting that a sentence begins with: "top_k is ..."; NULL: none. */
-static const struct setting *row_said(const char *sentence)
+static const struct setting *row_of_sentence(const char *sentence)
 {
     char name[64];
     const size_t n = strspn(sentence, "abcdefghijklmnopqrstuvwxyz_");
@@ -159,7 +159,7 @@ static const struct setting *row_said(const char *sentence)
 
 int options_blame(const struct options *o, const struct setting *row)
 {
-    const struct setting *const rows[] = {row == NULL ? row_said(err_text()) : row, NULL};
+    const struct setting *const rows[] = {row == NULL ? row_of_sentence(err_text()) : row, NULL};
     return settings_store_blame(&o->store, rows);
 }
 

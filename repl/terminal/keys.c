@@ -49,7 +49,7 @@ static struct {
 
 /* ---- the terminal's size ---- */
 
-static int at_least(int n, int least)
+static int larger_int(int n, int least)
 {
     return n < least ? least : n;
 }
@@ -59,7 +59,7 @@ static void fit_screen_size(void)
     struct winsize w;
     if (ioctl(fileno(rl_instream), TIOCGWINSZ, &w) != 0 || w.ws_col == 0 || w.ws_row == 0)
         return;
-    rl_set_screen_size(at_least(w.ws_row, LEAST_ROWS), at_least(w.ws_col, LEAST_COLUMNS));
+    rl_set_screen_size(larger_int(w.ws_row, LEAST_ROWS), larger_int(w.ws_col, LEAST_COLUMNS));
 }
 
 static void draw_resized_line(void)
@@ -265,7 +265,7 @@ static int insert_paste(int count, int key)
 }
 
 /* The end of a paste that is over already. */
-static int pass_over_paste_end(int count, int key)
+static int skip_paste_end(int count, int key)
 {
     (void)count, (void)key;
     return 0;
@@ -292,7 +292,7 @@ static void restore_terminal(void)
 }
 
 /* Readline must not see that the terminal marks pastes: its searches read them by themselves. */
-static void take_pastes_over(void)
+static void bind_paste_keys(void)
 {
     const char *region = rl_variable_value("enable-active-region");
     bool highlights = region != NULL && strcmp(region, "on") == 0;
@@ -303,7 +303,7 @@ static void take_pastes_over(void)
     rl_variable_bind("enable-active-region", highlights ? "on" : "off");
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         rl_bind_keyseq_in_map(PASTE_BEGIN, insert_paste, maps[i]);
-        rl_bind_keyseq_in_map(PASTE_END, pass_over_paste_end, maps[i]);
+        rl_bind_keyseq_in_map(PASTE_END, skip_paste_end, maps[i]);
     }
     rl_prep_term_function = prepare_terminal;
     rl_deprep_term_function = restore_terminal;
@@ -314,7 +314,7 @@ void keys_open(void)
     rl_getc_function = read_key;
     keys.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     rl_catch_sigwinch = 0;
-    take_pastes_over();
+    bind_paste_keys();
 }
 
 void keys_begin_line(void)

@@ -20,7 +20,7 @@ static pthread_t host;
 static sem_t held_back;
 
 /* The mask is the interrupted thread's from here on. */
-static void hold_signals_back(int sig, siginfo_t *info, void *context)
+static void block_thread_signals(int sig, siginfo_t *info, void *context)
 {
     (void)sig, (void)info;
     sigfillset(&((ucontext_t *)context)->uc_sigmask);
@@ -33,9 +33,10 @@ static void hold_signals_back(int sig, siginfo_t *info, void *context)
  * thread's mask is its own to set, so each is sent a signal that does it. SIGURG, as one that comes
  * late does no harm.
  */
-static void keep_signals_from_others(void)
+static void block_library_threads(void)
 {
-    struct sigaction a = {.sa_sigaction = hold_signals_back, .sa_flags = SA_SIGINFO | SA_RESTART},
+    struct sigaction a = {.sa_sigaction = block_thread_signals,
+                          .sa_flags = SA_SIGINFO | SA_RESTART},
                      before;
     DIR *d = opendir("/proc/self/task");
     if (d == NULL)
@@ -57,7 +58,7 @@ static void keep_signals_from_others(void)
 }
 
 /* A thread that a library begins later may still be given a signal that the caller waits for. */
-static bool signal_passed_on(int sig)
+static bool forward_signal(int sig)
 {
     if (pthread_equal(pthread_self(), host))
         return false;
@@ -65,29 +66,29 @@ static bool signal_passed_on(int sig)
     return true;
 }
 
-static void take_stop_signal(int sig)
+static void note_stop_signal(int sig)
 {
-    if (signal_passed_on(sig))
+    if (forward_signal(sig))
         return;
     if (sig != SIGINT)
         leaving = sig;
     interrupt_raise();
 }
 
-static void note_continued(int sig)
+static void note_continue_signal(int sig)
 {
-    if (!signal_passed_on(sig))
+    if (!forward_signal(sig))
         continued = 1;
 }
 
-static void note_resized(int sig)
+static void note_resize_signal(int sig)
 {
-    if (!signal_passed_on(sig))
+    if (!forward_signal(sig))
         resized = 1;
 }
 
 /* But where whoever started the program has it ignored: nohup, a shell's background job. */
-static void heed_signal(int sig, const struct sigaction *a)
+static void handle_signal(int sig, const struct sigaction *a)
 {
     struct sigaction was;
     if (sigaction(sig, NULL, &was) != 0 || was.sa_handler != SIG_IGN)
@@ -97,17 +98,17 @@ static void heed_signal(int sig, const struct sigaction *a)
 void signals_install(void)
 {
     host = pthread_self();
-    keep_signals_from_others();
+    block_library_threads();
     /* No SA_RESTART: a read that waits must see the flag. */
-    struct sigaction a = {.sa_handler = take_stop_signal};
+    struct sigaction a = {.sa_handler = note_stop_signal};
     sigemptyset(&a.sa_mask);
     sigaction(SIGTERM, &a, NULL);
-    heed_signal(SIGINT, &a);
-    heed_signal(SIGHUP, &a);
+    handle_signal(SIGINT, &a);
+    handle_signal(SIGHUP, &a);
     /* Nothing that waits need see this one, but ppoll, which does in any case. */
-    a = (struct sigaction){.sa_handler = note_continued, .sa_flags = SA_RESTART};
+    a = (struct sigaction){.sa_handler = note_continue_signal, .sa_flags = SA_RESTART};
     sigaction(SIGCONT, &a, NULL);
-    a.sa_handler = note_resized;
+    a.sa_handler = note_resize_signal;
     sigaction(SIGWINCH, &a, NULL);
     /* A closed pipe is an error of write, met quietly. */
     a.sa_handler = SIG_IGN;

@@ -68,7 +68,7 @@ const char *term_plain(FILE *f)
     return escape_sequence(f, "\033[0m");
 }
 
-static bool is_harmless(utf8proc_int32_t c)
+static bool is_harmless_character(utf8proc_int32_t c)
 {
     bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
     return c == '\n' || c == '\t' ||
@@ -82,7 +82,7 @@ int term_visible(struct buf *out, const char *text, size_t n)
         utf8proc_int32_t c;
         utf8proc_ssize_t used =
             utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(n - i), &c);
-        if (used > 0 && is_harmless(c)) {
+        if (used > 0 && is_harmless_character(c)) {
             rc = buf_add(out, text + i, (size_t)used);
         } else {
             used = used > 0 ? used : 1;

@@ -15,7 +15,7 @@
 #define LOSS_SCALING_MIN 0x1p-24
 
 /* A setting that only a random model can have, if one is in force. */
-static const struct setting *size_given(const struct model_section *m)
+static const struct setting *given_size(const struct model_section *m)
 {
     return m->n_layer != 0               ? RUN_ROW(model.n_layer)
            : m->n_head != 0              ? RUN_ROW(model.n_head)
@@ -43,7 +43,7 @@ int run_config_source(const struct run_config *c, struct buf *out)
 {
     const struct model_section *m = &c->model;
     if (!run_init_is_random(m)) {
-        const struct setting *size = size_given(m);
+        const struct setting *size = given_size(m);
         if (size == NULL)
             return buf_str(out, m->init);
         err_set(ERR_RANGE,

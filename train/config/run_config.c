@@ -85,7 +85,7 @@ int run_config_read(struct run_config *c, enum origin origin, const char *label,
     return rc;
 }
 
-static int take_name(struct run_config *c, const char *name, size_t n)
+static int set_name(struct run_config *c, const char *name, size_t n)
 {
     char *fresh = mem_sprintf("%.*s", (int)n, name);
     if (fresh == NULL)
@@ -96,12 +96,12 @@ static int take_name(struct run_config *c, const char *name, size_t n)
 }
 
 /* "a/b/my-run.yaml" is called my-run. */
-static int name_after(struct run_config *c, const char *path)
+static int set_name_from_path(struct run_config *c, const char *path)
 {
     const char *last = strrchr(path, '/'), *name = last == NULL ? path : last + 1;
     const char *point = strrchr(name, '.');
-    return take_name(c, name,
-                     point == NULL || point == name ? strlen(name) : (size_t)(point - name));
+    return set_name(c, name,
+                    point == NULL || point == name ? strlen(name) : (size_t)(point - name));
 }
 
 static int load_file(struct run_config *c, const char *path)
@@ -112,7 +112,7 @@ static int load_file(struct run_config *c, const char *path)
     if (rc == 0)
         rc = run_config_read(c, ORIGIN_FILE, shown, buf_text(&text), text.n);
     if (rc == 0)
-        rc = name_after(c, path);
+        rc = set_name_from_path(c, path);
     mem_free(shown);
     buf_release(&text);
     return rc;
@@ -131,7 +131,7 @@ bool run_config_is_preset(const char *name)
     return preset_find(name) != NULL;
 }
 
-static int no_such_config(const char *what)
+static int refuse_config(const char *what)
 {
     const char *names[MAX_PRESETS], *near;
     char shown[160];
@@ -146,7 +146,7 @@ static int no_such_config(const char *what)
 }
 
 /* "config" is one of these in the working folder. */
-static const char *config_here(void)
+static const char *find_config_file(void)
 {
     static const char *const names[] = {"config.yaml", "config.yml", "config.json", "config"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -156,17 +156,17 @@ static const char *config_here(void)
 }
 
 /* A preset or a file. */
-static int load_named(struct run_config *c, const char *what)
+static int load_preset_or_file(struct run_config *c, const char *what)
 {
     const struct run_preset *p = preset_find(what);
     if (p != NULL) {
         char label[80];
         snprintf(label, sizeof label, "preset %s", what);
         int rc = run_config_read(c, ORIGIN_PRESET, label, p->text, strlen(p->text));
-        return rc != 0 ? rc : take_name(c, what, strlen(what));
+        return rc != 0 ? rc : set_name(c, what, strlen(what));
     }
     if (strcmp(what, "config") == 0) {
-        const char *here = config_here();
+        const char *here = find_config_file();
         return here != NULL
                    ? load_file(c, here)
                    : err_set(ERR_MISSING, "there is no config.yaml, config.yml, config.json or "
@@ -176,7 +176,7 @@ static int load_named(struct run_config *c, const char *what)
     char *path = file_expand(what);
     int rc = path == NULL        ? ERR_NOMEM
              : file_exists(path) ? load_file(c, path)
-                                 : no_such_config(what);
+                                 : refuse_config(what);
     mem_free(path);
     return rc;
 }
@@ -190,7 +190,7 @@ int run_config_words(struct run_config *c, char *const *words, int n)
     /* Presets and files first, wherever they stand: they are what the pairs change. */
     for (int i = 0; i < n && rc == 0; i++)
         if (settings_pair_key(words[i]) == 0)
-            rc = load_named(&trial, words[i]);
+            rc = load_preset_or_file(&trial, words[i]);
     if (rc == 0)
         rc = settings_store_push(&trial.store, ORIGIN_COMMAND_LINE);
     for (int i = 0; i < n && rc == 0; i++)
@@ -207,7 +207,7 @@ int run_config_words(struct run_config *c, char *const *words, int n)
 
 /* YAML has no such characters as they stand (1.2.2, section 5.1): controls, and marks of lines and
  * of byte order. */
-static bool is_unprintable(utf8proc_int32_t c)
+static bool is_unprintable_character(utf8proc_int32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
            c == 0xfffe || c == 0xffff;
@@ -225,7 +225,7 @@ static int quote_scalar(struct buf *out, const char *text)
             rc = err_set(ERR_FORMAT, "a text of the settings is no UTF-8");
         else if (c == '"' || c == '\\')
             rc = buf_printf(out, "\\%c", (int)c);
-        else if (is_unprintable(c))
+        else if (is_unprintable_character(c))
             rc = buf_printf(out, "\\u%04x", (unsigned)c);
         else
             rc = buf_add(out, text, (size_t)n);
@@ -235,7 +235,7 @@ static int quote_scalar(struct buf *out, const char *text)
 
 /* Of these two one follows from the other: the global batch stays when a run is gone on
  * with in micro-batches of another size. */
-static bool is_implied(const struct run_config *c, const struct setting *row)
+static bool is_implied_row(const struct run_config *c, const struct setting *row)
 {
     return row == (c->training.global_batch_size != 0 ? RUN_ROW(training.gradient_accumulation)
                                                       : RUN_ROW(training.global_batch_size));
@@ -247,7 +247,7 @@ int run_config_write(const struct run_config *c, struct buf *out)
     const struct setting *row;
     int rc = 0;
     for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++) {
-        if (is_implied(c, row))
+        if (is_implied_row(c, row))
             continue;
         struct buf value = {0};
         bool text = row->type == SETTING_STRING || row->type == SETTING_PATH;

@@ -99,7 +99,7 @@ static void prepare_slot(struct batches *b, struct prepared_batch *s)
         snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
 }
 
-static void *prepare_always(void *arg)
+static void *prepare_batches(void *arg)
 {
     struct batches *b = arg;
     pthread_mutex_lock(&b->lock);
@@ -124,21 +124,21 @@ static int start_thread(struct batches *b)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&b->thread, NULL, prepare_always, b);
+    int failed = pthread_create(&b->thread, NULL, prepare_batches, b);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     b->started = failed == 0;
     return failed == 0 ? 0 : err_set(ERR_NOMEM, "cannot start a thread: %s", strerror(failed));
 }
 
 /* Wait for the slot in work; the lock is held. */
-static void finish_slots(struct batches *b)
+static void wait_for_slot(struct batches *b)
 {
     while (b->work)
         pthread_cond_wait(&b->changed, &b->lock);
 }
 
 /* Have the next slot prepared from window `first` on; the lock is held, nothing in work. */
-static void order_slots(struct batches *b, uint64_t first)
+static void request_slot(struct batches *b, uint64_t first)
 {
     b->slots[b->next].first = first;
     b->work = true;
@@ -237,11 +237,11 @@ int batches_new(struct batches **out, const struct dataset *d, const struct data
 static void replace_draws(struct batches *b, struct draws *fresh)
 {
     pthread_mutex_lock(&b->lock);
-    finish_slots(b);
+    wait_for_slot(b);
     draws_free(b->draws);
     b->draws = fresh;
     b->cursor = (struct draw_cursor){0};
-    order_slots(b, b->given);
+    request_slot(b, b->given);
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -315,27 +315,27 @@ uint64_t batches_given(const struct batches *b)
 void batches_seek(struct batches *b, uint64_t n)
 {
     pthread_mutex_lock(&b->lock);
-    finish_slots(b);
+    wait_for_slot(b);
     b->given = n;
-    order_slots(b, n);
+    request_slot(b, n);
     pthread_mutex_unlock(&b->lock);
 }
 
 int batches_next(struct batches *b, const token_id **ids, const token_id **labels)
 {
     pthread_mutex_lock(&b->lock);
-    finish_slots(b);
+    wait_for_slot(b);
     struct prepared_batch *s = &b->slots[b->next];
     int rc = s->rc;
     if (rc != 0) {
         err_set(rc, "%s", s->sentence);
-        order_slots(b, b->given);
+        request_slot(b, b->given);
     } else {
         *ids = s->ids;
         *labels = s->labels;
         b->given += (uint64_t)b->batch;
         b->next = 1 - b->next;
-        order_slots(b, b->given);
+        request_slot(b, b->given);
     }
     pthread_mutex_unlock(&b->lock);
     return rc;

@@ -104,7 +104,7 @@ static int open_sources(struct data_files *f, const struct data_sources *s,
     return rc;
 }
 
-static int more_files(struct data_files *f, size_t more)
+static int grow_files(struct data_files *f, size_t more)
 {
     struct token_file *list = mem_grow(f->list, f->n * sizeof *list, (f->n + more) * sizeof *list);
     if (list == NULL)
@@ -124,7 +124,7 @@ static int files_add(struct data_files *f, const char *paths, const struct data_
     if (rc == 0) {
         data_sources_note(&sources, p);
         markup_note(&sources, p);
-        rc = more_files(f, generated ? 1 : sources.n);
+        rc = grow_files(f, generated ? 1 : sources.n);
     }
     if (rc == 0 && generated)
         rc = token_file_generate(&f->list[f->n++], (uint64_t)c->generated_tokens, c->seed, n_vocab);
@@ -207,8 +207,8 @@ static int side_end(struct side *s, const char *name, int n_vocab)
     return rc;
 }
 
-static void count_all(const struct data_files *f, size_t first, uint64_t *tokens,
-                      uint64_t *documents)
+static void count_files(const struct data_files *f, size_t first, uint64_t *tokens,
+                        uint64_t *documents)
 {
     *tokens = *documents = 0;
     for (size_t i = first; i < f->n; i++) {
@@ -218,11 +218,11 @@ static void count_all(const struct data_files *f, size_t first, uint64_t *tokens
 }
 
 /* Deal the documents of the files from `first` on to the two sides. */
-static int deal_files(struct side *train, struct side *held, const struct data_files *f,
-                      size_t first_file, double fraction)
+static int split_files(struct side *train, struct side *held, const struct data_files *f,
+                       size_t first_file, double fraction)
 {
     uint64_t tokens, documents, at = 0, k = 0;
-    count_all(f, first_file, &tokens, &documents);
+    count_files(f, first_file, &tokens, &documents);
     bool tail = (uint64_t)((double)documents * fraction) == 0;
     uint64_t cut = tail ? (uint64_t)((double)tokens * fraction) : 0;
     uint64_t kept = tokens - (cut > 1 ? cut : 0); /* one token alone has nothing that follows */
@@ -257,7 +257,7 @@ static int stream_add(struct stream *s, const char *paths)
 {
     size_t first = s->files->n;
     int rc = files_add(s->files, paths, s->config, s->tokenizer, s->n_vocab, s->progress);
-    return rc == 0 ? deal_files(&s->sides[0], &s->sides[1], s->files, first, s->fraction) : rc;
+    return rc == 0 ? split_files(&s->sides[0], &s->sides[1], s->files, first, s->fraction) : rc;
 }
 
 /* Each source once, one after another. */

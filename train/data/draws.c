@@ -37,7 +37,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 }
 
 /* Whether all weights are whole numbers when multiplied by `scale`, and not too large together. */
-static bool is_whole(const double *weights, int n, double scale)
+static bool has_whole_weights(const double *weights, int n, double scale)
 {
     double total = 0;
     for (int i = 0; i < n; i++) {
@@ -55,7 +55,7 @@ static void resolve_weights(struct draw_phase *p, const double *weights, int n)
     double scale = 1, sum = 0;
     for (int i = 0; i < n; i++)
         sum += weights[i];
-    while (scale <= 1e9 && !is_whole(weights, n, scale))
+    while (scale <= 1e9 && !has_whole_weights(weights, n, scale))
         scale *= 10;
     if (scale > 1e9)
         scale = (TOTAL_MAX - MIXTURE_MAX) / sum;
@@ -187,7 +187,7 @@ static int resolve_span(struct span *s, const struct mixture_entry *e, int64_t n
     return 0;
 }
 
-static int by_step(const void *a, const void *b)
+static int compare_steps(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -203,7 +203,7 @@ static int list_steps(int64_t *steps, const struct span *spans, size_t n, int64_
         steps[all++] = spans[i].from;
         steps[all++] = spans[i].until;
     }
-    qsort(steps, all, sizeof *steps, by_step);
+    qsort(steps, all, sizeof *steps, compare_steps);
     for (size_t i = 0; i < all; i++)
         if (steps[i] != INT64_MAX && (n_steps == 0 || steps[i] < n_steps) &&
             (kept == 0 || steps[i] != steps[kept - 1]))

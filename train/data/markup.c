@@ -68,7 +68,7 @@ static bool is_json_text(const char *text)
 }
 
 /* What begins like nothing else; -1: none of these. */
-static int judge_beginning(const char *text)
+static int classify_beginning(const char *text)
 {
     if (begins_with(text, "<mediawiki") || begins_with(text, "<page>") ||
         (*text == '<' && strstr(text, "<mediawiki") != NULL))
@@ -94,7 +94,7 @@ const struct markup *markup_find(const char *head, size_t n)
     text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     while (isspace((unsigned char)*text))
         text++;
-    int kind = judge_beginning(text);
+    int kind = classify_beginning(text);
     if (kind < 0 &&
         (strstr(text, "\\documentclass") != NULL || strstr(text, "\\begin{document}") != NULL))
         kind = LATEX;
@@ -109,8 +109,8 @@ const struct markup *markup_find(const char *head, size_t n)
 }
 
 /* The first text of a source that looks like markup; name: what it is called. */
-static const struct markup *look_into_source(const struct data_source *source, char *name,
-                                             size_t size)
+static const struct markup *find_source_markup(const struct data_source *source, char *name,
+                                               size_t size)
 {
     struct text_stream s;
     const struct markup *found = NULL;
@@ -135,7 +135,7 @@ void markup_note(const struct data_sources *s, const struct progress *p)
     size_t others = 0;
     for (size_t i = 0; i < s->n; i++) {
         if (s->list[i].kind != DATA_TEXT ||
-            (found = look_into_source(&s->list[i], name, sizeof name)) == NULL)
+            (found = find_source_markup(&s->list[i], name, sizeof name)) == NULL)
             continue;
         if (first == NULL)
             memcpy(named, name, sizeof named);

@@ -40,7 +40,7 @@ char *megatron_path(const char *path, const char *ending)
     return mem_sprintf("%.*s%s", (int)n, path, ending);
 }
 
-static int read_head(struct index *x, struct megatron *f)
+static int read_header(struct index *x, struct megatron *f)
 {
     unsigned char head[HEAD_BYTES];
     if (x->file.bytes < sizeof head)
@@ -153,7 +153,7 @@ int megatron_open(struct megatron *f, const char *path)
     int rc = idx == NULL || bin == NULL ? ERR_NOMEM : file_open(&x.file, idx);
     if (rc == 0) {
         file_show(x.name, sizeof x.name, idx);
-        rc = read_head(&x, f);
+        rc = read_header(&x, f);
     }
     if (rc == 0)
         rc = read_sequences(&x, (uint64_t)(f->width < 0 ? -f->width : f->width));

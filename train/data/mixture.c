@@ -30,12 +30,12 @@ static bool read_number(double *out, const char *text, size_t n)
 }
 
 /* What a number has to be, NULL: it is. */
-static const char *refuse_weight(double weight)
+static const char *weight_range(double weight)
 {
     return weight >= 0 && weight <= 1e9 ? NULL : "0 to 1e+09";
 }
 
-static const char *refuse_moment(double said)
+static const char *moment_range(double said)
 {
     return said >= 0 && (said <= 1 || (said <= 1e9 && said == floor(said)))
                ? NULL
@@ -48,8 +48,8 @@ int mixture_check_value(int k, const char *value)
     if (k == KEY_PATH)
         return *value != '\0' ? 0 : err_set(ERR_RANGE, "path is empty");
     const char *range = !read_number(&x, value, strlen(value)) ? "a number"
-                        : k == KEY_WEIGHT                      ? refuse_weight(x)
-                                                               : refuse_moment(x);
+                        : k == KEY_WEIGHT                      ? weight_range(x)
+                                                               : moment_range(x);
     return range == NULL ? 0
                          : err_set(ERR_RANGE, "%s is %s, must be %s", mixture_keys[k],
                                    file_quote(value), range);
@@ -83,7 +83,7 @@ static bool read_range(struct suffixes *s, const char *text, size_t n)
 }
 
 /* Where the part behind the last colon of the first n bytes begins; 0: there is none. */
-static size_t last_part(const char *word, size_t n)
+static size_t last_suffix(const char *word, size_t n)
 {
     while (n > 0 && word[n - 1] != ':')
         n--;
@@ -94,11 +94,11 @@ static struct suffixes split_word(const char *word, size_t n)
 {
     const struct suffixes none = {.n_path = n, .until = INFINITY};
     struct suffixes s = none;
-    size_t at = last_part(word, n);
+    size_t at = last_suffix(word, n);
     if (at > 0 && read_range(&s, word + at, n - at)) {
         s.given = true;
         s.n_path = at - 1;
-        at = last_part(word, s.n_path);
+        at = last_suffix(word, s.n_path);
     } else {
         s = none;
     }
@@ -110,7 +110,7 @@ static struct suffixes split_word(const char *word, size_t n)
     return s;
 }
 
-static bool is_there(const char *word)
+static bool path_exists(const char *word)
 {
     char *path = file_expand(word);
     bool there = path != NULL && file_exists(path);
@@ -119,7 +119,7 @@ static bool is_there(const char *word)
 }
 
 /* With a slash behind a folder or without. */
-static bool is_same_path(const char *a, const char *b)
+static bool same_path(const char *a, const char *b)
 {
     size_t n_a = strlen(a), n_b = strlen(b);
     while (n_a > 1 && a[n_a - 1] == '/')
@@ -143,22 +143,22 @@ static int check_number(const char *word, int k, double x, const char *range)
 
 static int check_suffixes(const struct suffixes *s, const char *word)
 {
-    int rc = s->weighted ? check_number(word, KEY_WEIGHT, s->weight, refuse_weight(s->weight)) : 0;
+    int rc = s->weighted ? check_number(word, KEY_WEIGHT, s->weight, weight_range(s->weight)) : 0;
     if (rc == 0)
-        rc = check_number(word, KEY_FROM, s->from, refuse_moment(s->from));
+        rc = check_number(word, KEY_FROM, s->from, moment_range(s->from));
     if (rc == 0 && s->until != INFINITY)
-        rc = check_number(word, KEY_UNTIL, s->until, refuse_moment(s->until));
+        rc = check_number(word, KEY_UNTIL, s->until, moment_range(s->until));
     if (rc == 0 && (s->until <= 1) == (s->from <= 1) && s->from >= s->until)
         rc = err_set(ERR_RANGE, "%s: until is %g, must be greater than from, %g", file_quote(word),
                      s->until, s->from);
     return rc;
 }
 
-static int take_word(struct mixture *m, const char *word, size_t n, bool *given)
+static int parse_entry(struct mixture *m, const char *word, size_t n, bool *given)
 {
     struct mixture_entry *e = &m->list[m->n];
     struct suffixes s = {.n_path = n, .until = INFINITY};
-    if (!is_there(word))
+    if (!path_exists(word))
         s = split_word(word, n);
     int rc = check_suffixes(&s, word);
     if (rc != 0)
@@ -170,7 +170,7 @@ static int take_word(struct mixture *m, const char *word, size_t n, bool *given)
     if ((e->path = mem_sprintf("%.*s", (int)s.n_path, word)) == NULL)
         return ERR_NOMEM;
     for (size_t i = m->n; i-- > 0;)
-        if (is_same_path(m->list[i].path, e->path))
+        if (same_path(m->list[i].path, e->path))
             e->source = m->list[i].source;
     m->n_sources += e->source == m->n_sources;
     m->n++;
@@ -202,7 +202,7 @@ int mixture_parse(struct mixture *out, const char *text)
         return err_last() == ERR_NOMEM ? ERR_NOMEM : 0;
     int rc = (out->list = mem_array(words.n, sizeof *out->list)) == NULL ? ERR_NOMEM : 0;
     for (size_t i = 0; i < words.n && rc == 0; i++)
-        rc = take_word(out, words.list[i].bytes, words.list[i].n, &given);
+        rc = parse_entry(out, words.list[i].bytes, words.list[i].n, &given);
     words_release(&words);
     if (rc == 0 && given)
         rc = check_weights(out);

@@ -66,7 +66,7 @@ static size_t find_nul(const char *head, size_t n)
 }
 
 /* What text_stream can unpack. */
-static bool is_packed(const char *head, size_t n)
+static bool has_packed_magic(const char *head, size_t n)
 {
     static const struct {
         const char *bytes;
@@ -105,7 +105,7 @@ int data_check_text(const char *name, const char *head, size_t n)
     const size_t nul = find_nul(head, n);
     if (is != NULL)
         return err_set(ERR_FORMAT, "%s %s", name, is);
-    if (is_packed(head, n))
+    if (has_packed_magic(head, n))
         return err_set(ERR_FORMAT, "%s is compressed once more inside: unpack it first", name);
     if (nul < n)
         return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; tokens are read from .bin",
@@ -114,7 +114,7 @@ int data_check_text(const char *name, const char *head, size_t n)
 }
 
 /* What a file is, by its n first bytes and its name. */
-static int judge_source(struct data_source *s, const char *head, size_t n)
+static int classify_source(struct data_source *s, const char *head, size_t n)
 {
     char shown[NAME_BYTES], inner[PATH_MAX];
     int32_t magic = 0;
@@ -125,7 +125,7 @@ static int judge_source(struct data_source *s, const char *head, size_t n)
                 text_ends_in(s->path, ".pth")))
         return err_set(ERR_FORMAT, "%s is a model (PyTorch weights), not text or tokens",
                        file_show(shown, sizeof shown, s->path));
-    s->packed = is_packed(head, n);
+    s->packed = has_packed_magic(head, n);
     data_unpacked_name(inner, sizeof inner, s->path);
     s->kind = data_is_json_lines(s->packed ? inner : s->path) ? DATA_JSON_LINES : DATA_TEXT;
     if (s->packed)
@@ -167,7 +167,7 @@ static int count_binary(struct data_sources *s)
 }
 
 /* Look into a file; `inside` a folder one that is empty or binary is skipped. */
-static int look_into(struct data_sources *all, struct data_source *s, bool *skip, bool inside)
+static int classify_file(struct data_sources *all, struct data_source *s, bool *skip, bool inside)
 {
     struct file f;
     char head[LOOK_BYTES], shown[NAME_BYTES];
@@ -179,7 +179,7 @@ static int look_into(struct data_sources *all, struct data_source *s, bool *skip
     if (n == 0 && !inside)
         rc = err_set(ERR_FORMAT, "%s is empty", file_show(shown, sizeof shown, s->path));
     else if (n > 0 && (rc = file_read_at(&f, head, 0, n)) == 0)
-        rc = judge_source(s, head, n);
+        rc = classify_source(s, head, n);
     file_close(&f);
     if (rc == ERR_FORMAT && inside && foreign_format(head, n) == NULL && find_nul(head, n) < n) {
         *skip = true;
@@ -195,11 +195,11 @@ static int add_file(struct data_sources *s, char *path, bool inside)
     bool megatron = false, skip = false;
     int rc = find_megatron(&megatron, &skip, path, inside);
     if (rc == 0 && !megatron)
-        rc = look_into(s, &one, &skip, inside);
+        rc = classify_file(s, &one, &skip, inside);
     return rc != 0 || skip ? rc : add_source(s, &one);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -231,7 +231,7 @@ static int list_folder(char ***names, size_t *n, const char *path)
     }
     folder_entry_close(dir);
     if (*n > 0)
-        qsort(*names, *n, sizeof **names, by_name);
+        qsort(*names, *n, sizeof **names, compare_names);
     return rc;
 }
 
@@ -262,7 +262,7 @@ static int add_folder(struct data_sources *s, const char *path, int depth)
 }
 
 /* A file that is called so, or a Megatron set, is none. */
-static int look_for_pattern(bool *is, const char *path)
+static int detect_pattern(bool *is, const char *path)
 {
     bool megatron = false, skip;
     *is = strpbrk(path, "*?[") != NULL && !file_exists(path);
@@ -282,7 +282,7 @@ static int add_matches(struct data_sources *s, const char *pattern)
                                               file_show(shown, sizeof shown, pattern))
                                     : 0;
     if (rc == 0)
-        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name);
+        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, compare_names);
     for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
         rc = file_is_folder(found.gl_pathv[i]) ? add_folder(s, found.gl_pathv[i], 0)
                                                : add_file(s, found.gl_pathv[i], true);
@@ -295,7 +295,7 @@ static int add_path(struct data_sources *s, const char *word)
     char *path = file_expand(word), shown[NAME_BYTES];
     size_t before = s->n;
     bool pattern = false;
-    int rc = path == NULL ? ERR_NOMEM : look_for_pattern(&pattern, path);
+    int rc = path == NULL ? ERR_NOMEM : detect_pattern(&pattern, path);
     const char *what = pattern ? "what matches" : "the folder";
     if (rc == 0)
         rc = pattern                ? add_matches(s, path)

@@ -177,7 +177,7 @@ static int check_set(bool *whole, char sum[SHA256_HEX], const char *prefix,
 }
 
 /* The end of a set's name, "" of none: 64 hexadecimal digits stand before it. */
-static const char *ending_of(const char *name)
+static const char *name_ending(const char *name)
 {
     return strspn(name, "0123456789abcdef") == SHA256_HEX - 1 ? name + SHA256_HEX - 1 : "";
 }
@@ -190,10 +190,10 @@ static bool has_sum(int folder, const char *name)
 }
 
 /* "<key>.bin.XXXXXX.tmp" and the like, or a set without its sum, of somebody who was killed. */
-static bool is_stale(int folder, const char *name)
+static bool is_stale_file(int folder, const char *name)
 {
     struct stat st;
-    const char *ending = ending_of(name);
+    const char *ending = name_ending(name);
     bool half =
         (strcmp(ending, ".bin") == 0 || strcmp(ending, ".idx") == 0) && !has_sum(folder, name);
     return (half || fnmatch(".*.??????.tmp", ending, 0) == 0) &&
@@ -205,7 +205,7 @@ static void sweep_folder(const char *folder)
 {
     DIR *dir = opendir(folder);
     for (const char *name; (name = folder_entry_next(dir)) != NULL;)
-        if (is_stale(dirfd(dir), name))
+        if (is_stale_file(dirfd(dir), name))
             unlinkat(dirfd(dir), name, 0);
     folder_entry_close(dir);
 }
@@ -295,7 +295,7 @@ static int encode_round(struct encoder *e)
 }
 
 /* The ids are those of the bytes that the key is of. */
-static int check_same(const struct texts *t)
+static int check_stamps(const struct texts *t)
 {
     int rc = 0;
     for (size_t i = 0; i < t->n && rc == 0; i++) {
@@ -313,7 +313,7 @@ static int check_same(const struct texts *t)
     return rc;
 }
 
-static int encode_all(struct encoder *e)
+static int encode_rounds(struct encoder *e)
 {
     const struct texts *t = e->texts;
     int rc = 0;
@@ -325,7 +325,7 @@ static int encode_all(struct encoder *e)
     } while (rc == 0 && e->filled > 0);
     if (rc == 0 && e->writer.n_tokens == 0)
         rc = err_set(ERR_RANGE, "there is no text in them");
-    return rc != 0 ? rc : check_same(t);
+    return rc != 0 ? rc : check_stamps(t);
 }
 
 /* All of a set takes its place, or nothing. */
@@ -351,7 +351,7 @@ static int encode_texts(char sum[SHA256_HEX], const char *prefix, const struct t
     text_reader_init(&e.reader, t->list, t->n, t->separator);
     int rc = e.chunks == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && (rc = token_writer_open(&e.writer, prefix, tokenizer_size(t->tokenizer))) == 0 &&
-        (rc = encode_all(&e)) == 0)
+        (rc = encode_rounds(&e)) == 0)
         rc = commit_cache(&e, sum, prefix);
     for (int i = 0; i < e.n_chunks && e.chunks != NULL; i++) {
         buf_release(&e.chunks[i].text);

@@ -42,7 +42,7 @@ uint64_t text_reader_bytes(const struct text_reader *r)
 }
 
 /* At most `want` bytes of the text behind those in the window. */
-static int read_more(struct text_reader *r, size_t want)
+static int read_text_bytes(struct text_reader *r, size_t want)
 {
     size_t got = 0;
     struct buf *to = r->utf16.on ? &r->raw : &r->window;
@@ -84,11 +84,11 @@ static int fill_window(struct text_reader *r)
     r->before += r->used;
     r->ascii -= r->ascii < r->used ? r->ascii : r->used;
     r->used = 0;
-    return read_more(r, unread < CHUNK_BYTES ? CHUNK_BYTES : unread);
+    return read_text_bytes(r, unread < CHUNK_BYTES ? CHUNK_BYTES : unread);
 }
 
 /* Whether the text is UTF-8, as soon as it has a character beyond ASCII. */
-static int look_for_utf8(struct text_reader *r)
+static int check_utf8(struct text_reader *r)
 {
     utf8proc_int32_t c;
     if (r->is_utf8 || r->utf16.on)
@@ -107,10 +107,10 @@ static int look_for_utf8(struct text_reader *r)
                                 r->stream.name, r->before + r->ascii, *at);
 }
 
-static int read_on(struct text_reader *r)
+static int refill_window(struct text_reader *r)
 {
     int rc = fill_window(r);
-    return rc == 0 ? look_for_utf8(r) : rc;
+    return rc == 0 ? check_utf8(r) : rc;
 }
 
 /* Begin the next text of the file; r->open says whether there is one. */
@@ -131,7 +131,7 @@ static int begin_text(struct text_reader *r)
     if (rc == 0 && r->list[r->at].packed)
         rc = data_check_text(r->stream.name, buf_text(&r->window), r->window.n);
     if (rc == 0)
-        rc = look_for_utf8(r);
+        rc = check_utf8(r);
     if (rc == 0 && r->window.n >= 3 && memcmp(r->window.data, "\xef\xbb\xbf", 3) == 0)
         r->used = 3; /* a byte order mark is no text */
     return rc;
@@ -144,7 +144,7 @@ static void end_file(struct text_reader *r)
     r->at++;
 }
 
-static bool is_break(char c)
+static bool is_line_break(char c)
 {
     return c == '\n' || c == '\r';
 }
@@ -153,14 +153,14 @@ static bool is_break(char c)
 static size_t find_cut(const char *text, size_t n)
 {
     for (size_t k = n; k > 0; k--)
-        if ((is_break(text[k]) || text[k] == ' ') && text[k - 1] > ' ' && text[k - 1] < 0x7f)
+        if ((is_line_break(text[k]) || text[k] == ' ') && text[k - 1] > ' ' && text[k - 1] < 0x7f)
             return k;
     return 0;
 }
 
 /* What the window's beginning is: `chunk` bytes to give, `all` bytes to pass over; *ends
  * its document. false: more of the file is needed to say. */
-static bool look_at_window(const struct text_reader *r, size_t *chunk, size_t *all, bool *ends)
+static bool find_chunk(const struct text_reader *r, size_t *chunk, size_t *all, bool *ends)
 {
     const char *text = r->window.data + r->used;
     size_t n = r->window.n - r->used, k = strlen(r->separator);
@@ -169,7 +169,7 @@ static bool look_at_window(const struct text_reader *r, size_t *chunk, size_t *a
     if (found != NULL) {
         *chunk = (size_t)(found - text);
         *all = *chunk + k;
-        while (*chunk > 0 && is_break(text[*chunk - 1]))
+        while (*chunk > 0 && is_line_break(text[*chunk - 1]))
             --*chunk;
         return true;
     }
@@ -186,7 +186,7 @@ static bool look_at_window(const struct text_reader *r, size_t *chunk, size_t *a
 static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *got)
 {
     for (;;) {
-        while (r->after && r->used < r->window.n && is_break(r->window.data[r->used]))
+        while (r->after && r->used < r->window.n && is_line_break(r->window.data[r->used]))
             r->used++;
         if (r->used == r->window.n && r->ended && !r->inside) {
             *got = false;
@@ -195,8 +195,8 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
         if (r->used < r->window.n)
             r->after = false;
         size_t chunk, all;
-        if (!look_at_window(r, &chunk, &all, ends)) {
-            int rc = read_on(r);
+        if (!find_chunk(r, &chunk, &all, ends)) {
+            int rc = refill_window(r);
             if (rc != 0)
                 return rc;
             continue;
@@ -213,7 +213,7 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
     }
 }
 
-static int add_json(struct text_reader *r, struct buf *out, const char *line, size_t n)
+static int add_json_text(struct text_reader *r, struct buf *out, const char *line, size_t n)
 {
     json_t *value = NULL, *text = NULL;
     int rc = json_read_line(&value, line, n);
@@ -236,7 +236,7 @@ static int next_json(struct text_reader *r, struct buf *out, bool *ends, bool *g
         const char *line = r->window.data + r->used;
         const char *end = n == 0 ? NULL : memchr(line, '\n', n);
         if (end == NULL && !r->ended) {
-            int rc = read_on(r);
+            int rc = refill_window(r);
             if (rc != 0)
                 return rc;
             continue;
@@ -249,7 +249,7 @@ static int next_json(struct text_reader *r, struct buf *out, bool *ends, bool *g
         int rc = 0;
         r->line++;
         if (strspn(line, " \t\r") < length)
-            rc = add_json(r, out, line, length);
+            rc = add_json_text(r, out, line, length);
         r->used += length + (end != NULL);
         if (rc != 0 || out->n > 0) {
             *got = true;

@@ -10,7 +10,7 @@
 
 enum { TEXT_BLOCK = 1 << 16, NAME_BYTES = 120 };
 
-static int unpack_failed(const struct text_stream *s)
+static int set_unpack_error(const struct text_stream *s)
 {
     char shown[NAME_BYTES], said[NAME_BYTES];
     const char *why = archive_error_string(s->archive);
@@ -21,7 +21,7 @@ static int unpack_failed(const struct text_stream *s)
 }
 
 /* libarchive asks for the next bytes of the file. */
-static la_ssize_t hand_over(struct archive *a, void *user, const void **bytes)
+static la_ssize_t read_block(struct archive *a, void *user, const void **bytes)
 {
     struct text_stream *s = user;
     uint64_t left = s->file.bytes - s->read;
@@ -35,7 +35,7 @@ static la_ssize_t hand_over(struct archive *a, void *user, const void **bytes)
 }
 
 /* For zip, whose directory is at its end. */
-static la_int64_t go_to(struct archive *a, void *user, la_int64_t offset, int whence)
+static la_int64_t seek_file(struct archive *a, void *user, la_int64_t offset, int whence)
 {
     struct text_stream *s = user;
     int64_t bytes = (int64_t)s->file.bytes;
@@ -60,10 +60,10 @@ static int open_archive(struct text_stream *s)
     archive_read_support_format_zip(s->archive);
     archive_read_support_format_tar(s->archive);
     archive_read_support_format_raw(s->archive);
-    archive_read_set_read_callback(s->archive, hand_over);
-    archive_read_set_seek_callback(s->archive, go_to);
+    archive_read_set_read_callback(s->archive, read_block);
+    archive_read_set_seek_callback(s->archive, seek_file);
     archive_read_set_callback_data(s->archive, s);
-    return archive_read_open1(s->archive) == ARCHIVE_OK ? 0 : unpack_failed(s);
+    return archive_read_open1(s->archive) == ARCHIVE_OK ? 0 : set_unpack_error(s);
 }
 
 int text_stream_open(struct text_stream *s, const struct data_source *source)
@@ -87,7 +87,7 @@ void text_stream_close(struct text_stream *s)
 }
 
 /* A part of the path begins with a dot, or is what macOS adds. */
-static bool is_hidden(const char *path)
+static bool is_hidden_member(const char *path)
 {
     for (const char *p = path; p != NULL; p = strchr(p, '/')) {
         p += *p == '/';
@@ -132,13 +132,13 @@ int text_stream_next(struct text_stream *s, bool *got)
         if (rc == ARCHIVE_EOF)
             return 0;
         if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
-            return unpack_failed(s);
+            return set_unpack_error(s);
         name_member(s, name, sizeof name, e);
         bool raw = archive_format(s->archive) == ARCHIVE_FORMAT_RAW;
         if (raw && archive_filter_count(s->archive) == 1) /* it only began like one */
-            return unpack_failed(s);
+            return set_unpack_error(s);
         if (!raw && (archive_entry_filetype(e) != AE_IFREG || archive_entry_hardlink(e) != NULL ||
-                     is_hidden(name)))
+                     is_hidden_member(name)))
             continue;
         s->texts++;
         s->kind = data_is_json_lines(name) ? DATA_JSON_LINES : DATA_TEXT;
@@ -155,7 +155,7 @@ static int unpack_bytes(struct text_stream *s, char *dst, size_t n, size_t *got)
         if (more == ARCHIVE_RETRY)
             continue;
         if (more < 0)
-            return unpack_failed(s);
+            return set_unpack_error(s);
         if (more == 0)
             break;
         *got += (size_t)more;

@@ -19,7 +19,7 @@ enum {
     LLMC_HEADER_BYTES = 1024
 };
 
-static int err_about(int code, const char *path, const char *what)
+static int set_file_error(int code, const char *path, const char *what)
 {
     char shown[NAME_BYTES];
     return err_set(code, "%s %s", file_show(shown, sizeof shown, path), what);
@@ -32,7 +32,7 @@ static const char *file_name(const struct token_file *f)
 }
 
 /* One document, until a check knows better. */
-static int one_document(struct token_file *f)
+static int set_one_document(struct token_file *f)
 {
     if ((f->documents = mem_array(2, sizeof *f->documents)) == NULL)
         return ERR_NOMEM;
@@ -54,7 +54,7 @@ static int open_nanogpt(struct token_file *f, const char *path)
                        file_show(shown, sizeof shown, path), f->file.bytes);
     f->width = 2;
     f->n_tokens = f->file.bytes / 2;
-    return one_document(f);
+    return set_one_document(f);
 }
 
 static int open_llmc(struct token_file *f, const char *path)
@@ -87,7 +87,7 @@ static int open_llmc(struct token_file *f, const char *path)
                        "%s has %" PRIu64 " bytes, expected %" PRIu64 " for a header and %" PRId32
                        " tokens",
                        shown, f->file.bytes, expected, head[2]);
-    return one_document(f);
+    return set_one_document(f);
 }
 
 int token_file_generate(struct token_file *f, uint64_t n, uint64_t seed, int n_vocab)
@@ -130,7 +130,7 @@ int token_file_open(struct token_file *f, enum token_format format, const char *
              : format == TOKENS_NANOGPT ? open_nanogpt(f, path)
                                         : open_llmc(f, path);
     if (rc == 0 && f->n_tokens == 0)
-        rc = err_about(ERR_FORMAT, path, "has no tokens");
+        rc = set_file_error(ERR_FORMAT, path, "has no tokens");
     if (rc != 0)
         token_file_close(f);
     return rc;
@@ -170,7 +170,7 @@ static int64_t read_element(const unsigned char *at, int width)
     }
 }
 
-static int bad_id(const struct token_file *f, uint64_t at, int64_t id, int n_vocab)
+static int refuse_id(const struct token_file *f, uint64_t at, int64_t id, int n_vocab)
 {
     char shown[NAME_BYTES];
     return err_set(ERR_RANGE,
@@ -213,7 +213,7 @@ int token_file_read(const struct token_file *f, token_id *out, uint64_t first, s
         for (size_t i = 0; i < part; i++) {
             int64_t id = read_element(raw + i * bytes, f->width);
             if (id < 0 || id >= limit)
-                return bad_id(f, at + i, id, n_vocab);
+                return refuse_id(f, at + i, id, n_vocab);
             out[done + i] = (token_id)id;
         }
         done += part;
@@ -222,8 +222,8 @@ int token_file_read(const struct token_file *f, token_id *out, uint64_t first, s
 }
 
 /* Documents end behind each eos among n ids at `at`; room grows by doubling. */
-static int find_ends(struct token_file *f, uint64_t *cap, const token_id *ids, uint64_t at,
-                     size_t n, token_id eos)
+static int find_document_ends(struct token_file *f, uint64_t *cap, const token_id *ids, uint64_t at,
+                              size_t n, token_id eos)
 {
     for (size_t i = 0; i < n; i++) {
         if (ids[i] != eos || at + i + 1 == f->n_tokens)
@@ -242,8 +242,8 @@ static int find_ends(struct token_file *f, uint64_t *cap, const token_id *ids, u
 }
 
 /* Ids at `at` into the digest, the range and the documents. */
-static int take_ids(struct token_file *f, struct sha256 *hash, token_id *ids, uint64_t at, size_t n,
-                    int n_vocab)
+static int digest_ids(struct token_file *f, struct sha256 *hash, token_id *ids, uint64_t at,
+                      size_t n, int n_vocab)
 {
     int rc = token_file_read(f, ids, at, n, n_vocab);
     if (rc != 0)
@@ -271,9 +271,9 @@ static int check_ids(struct token_file *f, struct sha256 *hash, token_id *ids, i
         uint64_t block = places == 1 ? 0 : (blocks - 1) * i / (places - 1);
         uint64_t at = block * CHECK_IDS, left = f->n_tokens - at;
         size_t n = left < CHECK_IDS ? (size_t)left : CHECK_IDS;
-        rc = take_ids(f, hash, ids, at, n, n_vocab);
+        rc = digest_ids(f, hash, ids, at, n, n_vocab);
         if (rc == 0 && documents)
-            rc = find_ends(f, &cap, ids, at, n, eos);
+            rc = find_document_ends(f, &cap, ids, at, n, eos);
         if (rc == 0)
             rc = progress_step(p, "checking tokens", i + 1, places);
     }

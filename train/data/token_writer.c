@@ -58,7 +58,7 @@ int token_writer_end(struct token_writer *w)
 }
 
 /* Where each sequence begins, from the sizes. */
-static int write_places(struct file_writer *idx, const struct token_writer *w)
+static int write_offsets(struct file_writer *idx, const struct token_writer *w)
 {
     int64_t at = 0;
     int rc = 0;
@@ -82,13 +82,13 @@ static int write_index(struct file_writer *idx, const struct token_writer *w)
     if (rc == 0)
         rc = file_write(idx, w->sizes.data, w->sizes.n);
     if (rc == 0)
-        rc = write_places(idx, w);
+        rc = write_offsets(idx, w);
     return rc != 0 ? rc : file_write(idx, w->bounds.data, w->bounds.n);
 }
 
 /* The index last. A set of which one file took its place and the other did not is none. */
-static int commit_both(struct token_writer *w, struct file_writer *idx, const char *bin_path,
-                       const char *idx_path)
+static int commit_files(struct token_writer *w, struct file_writer *idx, const char *bin_path,
+                        const char *idx_path)
 {
     int rc = file_commit(&w->bin);
     if (rc == 0)
@@ -107,7 +107,7 @@ int token_writer_commit(struct token_writer *w)
     int rc = bin_path == NULL || idx_path == NULL ? ERR_NOMEM : token_writer_end(w);
     if (rc == 0 && (rc = file_create(&idx, idx_path, true)) == 0 &&
         (rc = write_index(&idx, w)) == 0)
-        rc = commit_both(w, &idx, bin_path, idx_path);
+        rc = commit_files(w, &idx, bin_path, idx_path);
     file_abandon(&idx);
     mem_free(bin_path);
     mem_free(idx_path);

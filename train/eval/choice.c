@@ -61,7 +61,7 @@ static double count_characters(const struct buf *text)
     return n == 0 ? 1 : (double)n;
 }
 
-static int make_room(struct choice *c, size_t more)
+static int grow_choice(struct choice *c, size_t more)
 {
     if (c->n + more <= c->cap)
         return 0;
@@ -136,7 +136,7 @@ static int add_ending(struct choice *c, const struct question *q, int number)
 static int add_question(struct choice *c, const struct question *q)
 {
     size_t n = c->n, n_ids = c->pool.n;
-    int rc = make_room(c, (size_t)q->n_endings);
+    int rc = grow_choice(c, (size_t)q->n_endings);
     for (int i = 0; i < q->n_endings && rc == 0; i++)
         rc = add_ending(c, q, i);
     if (rc == ERR_FULL) {
@@ -187,7 +187,7 @@ static int read_lines(struct choice *c, const char *text, size_t n)
 
 /* ---- ranking ---- */
 
-static void take_scores(void *user, size_t i, const struct score *scores)
+static void rank_ending(void *user, size_t i, const struct score *scores)
 {
     struct choice *c = user;
     const struct ending *e = &c->endings[i];
@@ -241,7 +241,7 @@ int eval_choice(struct evaluation *ev)
     buf_release(&text);
     ev->result->unit = "endings";
     if (rc == 0)
-        rc = eval_score(ev, c.list, c.n, take_scores, &c);
+        rc = eval_score(ev, c.list, c.n, rank_ending, &c);
     if (rc == 0 && c.right[BY_SUM].n == 0)
         rc = err_set(ERR_INTERRUPTED, "interrupted");
     if (rc == 0)

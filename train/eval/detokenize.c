@@ -60,7 +60,7 @@ static int replace_span(struct buf *out, struct span in, const struct rule *r)
 
 /* re.sub of \( \s* ([^)]*?) \s* \): a pair reaches from an opening sign to the next closing one,
  * whatever else is between. */
-static int trim_inside(struct buf *out, struct span in, const struct rule *r)
+static int trim_pairs(struct buf *out, struct span in, const struct rule *r)
 {
     int rc = 0;
     for (const char *end = in.text + in.n; rc == 0 && in.text < end;) {
@@ -90,7 +90,7 @@ static int apply_rules(struct buf *text, const struct rule *rules, size_t n)
         out.n = 0;
         rc = buf_reserve(&out, in.n + 1);
         if (rc == 0)
-            rc = (rules[i].from == NULL ? trim_inside : replace_span)(&out, in, &rules[i]);
+            rc = (rules[i].from == NULL ? trim_pairs : replace_span)(&out, in, &rules[i]);
         struct buf done = out;
         if (rc == 0) {
             out = *text;

@@ -87,7 +87,7 @@ static double sorted_percentile(const double *sorted, size_t n, double part)
                          : sorted[n - 1];
 }
 
-static struct estimate percentile_of(const struct divergence *d, double part)
+static struct estimate estimate_percentile(const struct divergence *d, double part)
 {
     double error = sqrt(part * (1 - part) / (double)d->n), low = part - error, high = part + error;
     return (struct estimate){
@@ -97,7 +97,7 @@ static struct estimate percentile_of(const struct divergence *d, double part)
             : (sorted_percentile(d->kl, d->n, high) - sorted_percentile(d->kl, d->n, low)) / 2};
 }
 
-static struct estimate mean_of(double sum, double squares, size_t count)
+static struct estimate estimate_mean(double sum, double squares, size_t count)
 {
     double n = (double)count, mean = sum / n;
     return (struct estimate){mean,
@@ -109,16 +109,16 @@ void divergence_resolve(struct divergence *d, struct divergence_result *out)
     qsort(d->kl, d->n, sizeof *d->kl, compare_ascending);
     *out = (struct divergence_result){
         .n = d->n,
-        .kl = mean_of(d->kl_sum, d->kl_squared, d->n),
-        .same_top = mean_of((double)d->same_top, (double)d->same_top, d->n),
-        .median = percentile_of(d, 0.5),
-        .p90 = percentile_of(d, 0.9),
-        .p95 = percentile_of(d, 0.95),
-        .p99 = percentile_of(d, 0.99),
-        .p99_9 = percentile_of(d, 0.999),
+        .kl = estimate_mean(d->kl_sum, d->kl_squared, d->n),
+        .same_top = estimate_mean((double)d->same_top, (double)d->same_top, d->n),
+        .median = estimate_percentile(d, 0.5),
+        .p90 = estimate_percentile(d, 0.9),
+        .p95 = estimate_percentile(d, 0.95),
+        .p99 = estimate_percentile(d, 0.99),
+        .p99_9 = estimate_percentile(d, 0.999),
         .greatest = d->kl[d->n - 1],
-        .loss = mean_of(d->loss, d->loss_squared, d->n),
-        .other_loss = mean_of(d->other_loss, d->other_squared, d->n),
-        .change = mean_of(d->change, d->change_squared, d->n),
+        .loss = estimate_mean(d->loss, d->loss_squared, d->n),
+        .other_loss = estimate_mean(d->other_loss, d->other_squared, d->n),
+        .change = estimate_mean(d->change, d->change_squared, d->n),
     };
 }

@@ -114,7 +114,7 @@ static int choose_file(char **out, const struct eval *e, const struct eval_confi
     return (*out = file_expand(path)) == NULL ? err_last() : 0;
 }
 
-int eval_look(const struct eval *e, const struct eval_config *config, const char *path)
+int eval_check_file(const struct eval *e, const struct eval_config *config, const char *path)
 {
     char *chosen = NULL;
     struct file f;

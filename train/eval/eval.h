@@ -39,6 +39,6 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
 
 /* Whether the file it would read is there, before any of it is done; path and errors as of
  * eval_run. */
-int eval_look(const struct eval *e, const struct eval_config *config, const char *path);
+int eval_check_file(const struct eval *e, const struct eval_config *config, const char *path);
 
 #endif

@@ -16,7 +16,7 @@ static char *history_path(void)
 }
 
 /* A line that was cut off, by a full disk say, must not take the next one with it. */
-static int ends_open(const char *path, bool *open)
+static int has_open_line(const char *path, bool *open)
 {
     struct file f;
     char last = '\n';
@@ -37,7 +37,7 @@ int eval_history_add(const json_t *record)
     struct buf line = {0};
     bool open;
     int rc = path == NULL || folder == NULL ? err_last() : file_make_folder(folder);
-    if (rc == 0 && (rc = ends_open(path, &open)) == 0 && open)
+    if (rc == 0 && (rc = has_open_line(path, &open)) == 0 && open)
         rc = buf_char(&line, '\n');
     if (rc == 0)
         rc = json_print(&line, record, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -70,7 +70,7 @@ static bool is_record(const json_t *o)
     return true;
 }
 
-static int take_line(struct eval_history *h, size_t *cap, const char *line, size_t n)
+static int add_record_line(struct eval_history *h, size_t *cap, const char *line, size_t n)
 {
     json_t *o = NULL;
     int rc = json_read_plain_line(&o, line, n);
@@ -108,7 +108,7 @@ int eval_history_read(struct eval_history *h)
         const char *line = all.data + at, *end = memchr(line, '\n', all.n - at);
         size_t n = end == NULL ? all.n - at : (size_t)(end - line);
         if (strspn(line, " \t\r") < n)
-            rc = take_line(h, &cap, line, n);
+            rc = add_record_line(h, &cap, line, n);
         at += n + 1;
     }
     if (rc != 0)

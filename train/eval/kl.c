@@ -70,7 +70,7 @@ static void compare_rows(void *user, int thread, int n_threads)
                        c->scratch + (size_t)thread * 2 * c->V, c->V, s->rows[i].id);
 }
 
-static int take_slice(void *user, const struct eval_slice *slice)
+static int compare_slice(void *user, const struct eval_slice *slice)
 {
     struct comparison *c = user;
     struct eval_result *r = c->evaluation->result;
@@ -139,7 +139,7 @@ static int measure_divergence(struct evaluation *ev, const struct ids *ids)
         c->list = list;
         c->V = (size_t)ev->engine->model->config.n_vocab;
         c->scratch = mem_array((size_t)par_threads() * 2 * c->V, sizeof *c->scratch);
-        rc = c->scratch == NULL ? ERR_NOMEM : eval_compare(ev, list, n, take_slice, c);
+        rc = c->scratch == NULL ? ERR_NOMEM : eval_compare(ev, list, n, compare_slice, c);
     }
     if (rc == 0)
         report_comparison(c, &w);

@@ -128,7 +128,7 @@ struct tally {
     uint64_t n_correct;
 };
 
-static void take_scores(void *user, size_t i, const struct score *scores)
+static void tally_scores(void *user, size_t i, const struct score *scores)
 {
     struct tally *t = user;
     const struct passage *p = &t->list[i];
@@ -166,7 +166,7 @@ static int score_passages(struct evaluation *ev, const struct passages *p, struc
         list[i] = (struct passage){
             .ids = p->ids.data + spans[i].at, .n = spans[i].n, .first = spans[i].first};
     struct tally tally = {.list = list};
-    int rc = eval_score(ev, list, n, take_scores, &tally);
+    int rc = eval_score(ev, list, n, tally_scores, &tally);
     if (rc == 0)
         add_figures(ev->result, &tally, ev->config.strict);
     return rc;

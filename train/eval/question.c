@@ -87,7 +87,7 @@ static int add_capitalized(struct buf *out, const char *text)
 /* ---- a line ---- */
 
 /* The text of the first of these keys that the line has; NULL: of none. */
-static int take_first(const json_t *o, const char *const *keys, const char **out)
+static int take_first_text(const json_t *o, const char *const *keys, const char **out)
 {
     int rc = 0;
     for (*out = NULL; *keys != NULL && *out == NULL && rc == 0; keys++)
@@ -101,7 +101,7 @@ static int read_context(struct question *q, const json_t *o, bool prepare)
     const char *label = NULL, *a = NULL, *b = "", *text = NULL;
     int rc = json_take_text(o, "activity_label", &label);
     if (rc != 0 || (rc = json_take_text(o, "ctx_a", &a)) != 0 ||
-        (rc = json_take_text(o, "ctx_b", &b)) != 0 || (rc = take_first(o, names, &text)) != 0)
+        (rc = json_take_text(o, "ctx_b", &b)) != 0 || (rc = take_first_text(o, names, &text)) != 0)
         return rc;
     q->hellaswag = prepare && label != NULL && a != NULL;
     if (q->hellaswag) {

@@ -66,7 +66,7 @@ static json_t *config_value(const struct eval_config *c)
                      c->detokenize, "strict", c->strict);
 }
 
-static json_t *now_value(void)
+static json_t *date_value(void)
 {
     char date[32];
     time_t t = time(NULL);
@@ -79,7 +79,7 @@ static json_t *now_value(void)
 json_t *eval_record(const struct eval_result *r, struct model *m, struct model *other)
 {
     json_t *o = json_object();
-    int rc = o == NULL ? -1 : json_object_set_new(o, "date", now_value());
+    int rc = o == NULL ? -1 : json_object_set_new(o, "date", date_value());
     if (rc == 0 && (o = add_model(o, m)) != NULL) {
         json_t *rest = json_pack(
             "{s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b}", "evaluation",

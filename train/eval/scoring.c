@@ -83,8 +83,8 @@ static int collect_slice(void *user, const struct eval_slice *slice)
 }
 
 /* How long it will take, from how long it took so far. */
-static void say_time(const struct evaluation *ev, const struct scorer_place *at, size_t n,
-                     double spent_s)
+static void note_time(const struct evaluation *ev, const struct scorer_place *at, size_t n,
+                      double spent_s)
 {
     double all_s = spent_s * (double)at->total / (double)at->read;
     char time[32];
@@ -113,8 +113,8 @@ static int next_slice(struct eval_slice *slice, struct scorer *s, struct scorer 
 }
 
 /* All slices, one after another; says how long it will take, when there is a first idea of it. */
-static int go_through(struct evaluation *ev, struct scorer *s, struct scorer *other, size_t n,
-                      int (*f)(void *user, const struct eval_slice *slice), void *user)
+static int score_slices(struct evaluation *ev, struct scorer *s, struct scorer *other, size_t n,
+                        int (*f)(void *user, const struct eval_slice *slice), void *user)
 {
     struct eval_slice slice;
     double start = clock_s();
@@ -128,7 +128,7 @@ static int go_through(struct evaluation *ev, struct scorer *s, struct scorer *ot
         at = scorer_place(s);
         double spent_s = clock_s() - start;
         if (rc == 0 && !said && spent_s > SAY_AFTER_S) {
-            say_time(ev, &at, n, spent_s);
+            note_time(ev, &at, n, spent_s);
             said = true;
         }
     }
@@ -148,7 +148,7 @@ static int score_passages(struct evaluation *ev, const struct passage *list, siz
     if (rc == 0 && compare && (rc = scorer_new(&other, ev->other)) == 0)
         rc = scorer_begin(other, list, n);
     if (rc == 0)
-        rc = go_through(ev, s, other, n, f, user);
+        rc = score_slices(ev, s, other, n, f, user);
     if (rc == ERR_INTERRUPTED && r->done > 0) {
         r->partial = true;
         rc = 0;

@@ -53,7 +53,7 @@ struct run {
 };
 
 /* Whether all is fp32, so that nothing is copied and a whole piece is one run. */
-static bool in_place(const struct optimizer *o)
+static bool runs_in_place(const struct optimizer *o)
 {
     return o->dtype == DTYPE_F32 && o->half_m == NULL;
 }
@@ -67,7 +67,7 @@ static void open_gradients(struct run *r, const struct optimizer_pass *j,
     size_t left = (size_t)p->n - from;
     r->at = p->first + from;
     r->unit = (size_t)(p - o->pieces) * RUNS + from / RUN;
-    r->n = (in_place(o) && j->exceeds == NULL) || left < RUN ? left : RUN;
+    r->n = (runs_in_place(o) && j->exceeds == NULL) || left < RUN ? left : RUN;
     if (o->dtype == DTYPE_F32) {
         r->g = (const float *)grads + r->at;
     } else {
@@ -77,7 +77,7 @@ static void open_gradients(struct run *r, const struct optimizer_pass *j,
 }
 
 /* A rehearsal works on copies. */
-static void copy_aside(float **at, float *copy, size_t n)
+static void copy_for_rehearsal(float **at, float *copy, size_t n)
 {
     if (*at != copy)
         memcpy(copy, *at, n * sizeof *copy);
@@ -100,9 +100,9 @@ static void open_run(struct run *r, const struct optimizer_pass *j, const struct
         k->scale(r->m, o->m_unit[r->unit], r->n);
     }
     if (j->exceeds != NULL) {
-        copy_aside(&r->w, r->w_copy, r->n);
-        copy_aside(&r->m, r->m_copy, r->n);
-        copy_aside(&r->v, r->v_copy, r->n);
+        copy_for_rehearsal(&r->w, r->w_copy, r->n);
+        copy_for_rehearsal(&r->m, r->m_copy, r->n);
+        copy_for_rehearsal(&r->v, r->v_copy, r->n);
     }
 }
 

@@ -25,7 +25,7 @@ static const char LOCK[] = "lock";
 /* ---- the lock ---- */
 
 /* Who holds it, -1: it does not say. */
-static long name_of_holder(int lock)
+static long read_holder(int lock)
 {
     char who[32] = "";
     long pid = pread(lock, who, sizeof who - 1, 0) > 0 ? strtol(who, NULL, 10) : 0;
@@ -35,7 +35,7 @@ static long name_of_holder(int lock)
 static int refuse_second(int lock, const char *path)
 {
     char shown[SHOWN], who[32];
-    const long pid = name_of_holder(lock);
+    const long pid = read_holder(lock);
     file_show(shown, sizeof shown, path);
     snprintf(who, sizeof who, pid > 0 ? " (process %ld)" : "", pid);
     return err_set(ERR_EXISTS,
@@ -45,7 +45,7 @@ static int refuse_second(int lock, const char *path)
 }
 
 /* Who only looks whether it is held has it for an instant. */
-static bool lock_now(int fd)
+static bool try_lock(int fd)
 {
     const struct timespec instant = {.tv_nsec = 20000000};
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -63,7 +63,7 @@ static int take_lock(int *lock, const char *path)
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666), rc = 0;
     if (fd < 0)
         rc = file_fails("write", name);
-    else if (!lock_now(fd))
+    else if (!try_lock(fd))
         rc = errno == EWOULDBLOCK ? refuse_second(fd, path) : file_fails("lock", name);
     mem_free(name);
     if (rc != 0 && fd >= 0)
@@ -83,9 +83,8 @@ long run_folder_holder(const char *path)
 {
     char *name = file_join(path, LOCK);
     int fd = name == NULL ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    long pid = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
-                   ? name_of_holder(fd)
-                   : 0;
+    long pid =
+        fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK ? read_holder(fd) : 0;
     mem_free(name);
     if (fd >= 0)
         close(fd);
@@ -148,7 +147,7 @@ void run_folder_close(struct run_folder *f)
     *f = (struct run_folder){.lock = -1};
 }
 
-static bool has_only(const char *path, const char *name)
+static bool folder_has_only(const char *path, const char *name)
 {
     DIR *dir = opendir(path);
     int others = dir == NULL;
@@ -161,7 +160,7 @@ static bool has_only(const char *path, const char *name)
 void run_folder_undo(struct run_folder *f)
 {
     char *lock = f->path == NULL || !f->made ? NULL : file_join(f->path, LOCK);
-    if (lock != NULL && has_only(f->path, LOCK) && unlink(lock) == 0)
+    if (lock != NULL && folder_has_only(f->path, LOCK) && unlink(lock) == 0)
         rmdir(f->path);
     mem_free(lock);
     run_folder_close(f);
@@ -176,7 +175,7 @@ bool run_folder_has_checkpoint(const char *path)
 }
 
 /* When the newest checkpoint in a run's folder was written; false: there is none. */
-static bool written_at(struct timespec *when, const char *path)
+static bool newest_checkpoint_time(struct timespec *when, const char *path)
 {
     int64_t *steps;
     int n;
@@ -202,7 +201,7 @@ int run_folder_latest(char **out, const char *parent)
                                : file_fails("open", parent);
     for (const char *name; (name = folder_entry_next(dir)) != NULL;) {
         char *path = name[0] == '.' ? NULL : file_join(parent, name);
-        bool later = path != NULL && written_at(&when, path) &&
+        bool later = path != NULL && newest_checkpoint_time(&when, path) &&
                      (*out == NULL || when.tv_sec > latest.tv_sec ||
                       (when.tv_sec == latest.tv_sec && when.tv_nsec > latest.tv_nsec));
         char *drop = later ? *out : path;
@@ -244,7 +243,7 @@ int run_folder_prune(const struct run_folder *f, int64_t newest, int keep, int64
     return rc;
 }
 
-static int set_aside(const struct run_folder *f, int64_t step)
+static int rename_aside(const struct run_folder *f, int64_t step)
 {
     char *path = run_folder_checkpoint(f->path, step);
     if (path == NULL)
@@ -268,7 +267,7 @@ int run_folder_set_aside(const struct run_folder *f, int64_t step, int *n)
     int all, rc = run_folder_steps(f->path, &steps, &all);
     *n = 0;
     for (int i = 0; i < all && rc == 0 && steps[i] > step; i++)
-        if ((rc = set_aside(f, steps[i])) == 0)
+        if ((rc = rename_aside(f, steps[i])) == 0)
             ++*n;
     mem_free(steps);
     return rc;

@@ -49,7 +49,7 @@ struct metrics_log {
 
 /* Whether a line of the file is of a step up to `last`; what is no such line goes. ERR_NOMEM says
  * nothing of the line. */
-static int look_kept(bool *kept, const char *line, size_t n, int64_t last)
+static int check_line(bool *kept, const char *line, size_t n, int64_t last)
 {
     json_t *o = NULL;
     int64_t step = INT64_MAX;
@@ -71,7 +71,7 @@ static int cut_lines(struct metrics_log *l)
         size_t n = end == NULL ? all.n - at : (size_t)(end - (all.data + at)) + 1;
         bool stays = false;
         if (end != NULL)
-            rc = look_kept(&stays, all.data + at, n, l->from);
+            rc = check_line(&stays, all.data + at, n, l->from);
         if (rc == 0 && stays)
             rc = buf_add(&kept, all.data + at, n);
         at += n;
@@ -250,7 +250,7 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
 }
 
 /* Of a line that metrics_line wrote; what is not there is as where it is not known. */
-static int take_line(struct metrics *m, char **label, const json_t *o)
+static int parse_line(struct metrics *m, char **label, const json_t *o)
 {
     const struct {
         const char *name;
@@ -298,7 +298,7 @@ static int take_line(struct metrics *m, char **label, const json_t *o)
 }
 
 /* From the end: half a line may be behind the last, and lines of other kinds. */
-static int find_line(json_t **out, const struct buf *all)
+static int find_last_line(json_t **out, const struct buf *all)
 {
     int rc = 0;
     *out = NULL;
@@ -325,7 +325,7 @@ static int read_last_line(json_t **out, const char *folder)
     *out = NULL;
     int rc = path == NULL ? ERR_NOMEM : file_read_all(&all, path, UINT32_MAX);
     if (rc == 0)
-        rc = find_line(out, &all);
+        rc = find_last_line(out, &all);
     if (rc == 0 && *out == NULL)
         rc = err_set(ERR_MISSING, "%s has no line of training",
                      file_show(shown, sizeof shown, path));
@@ -339,13 +339,13 @@ int metrics_read_last(struct metrics *m, char **label, const char *folder)
     json_t *line;
     int rc = read_last_line(&line, folder);
     if (rc == 0)
-        rc = take_line(m, label, line);
+        rc = parse_line(m, label, line);
     json_decref(line);
     return rc;
 }
 
 /* The paths lie behind the rows. */
-static int take_sources(struct source_reads **out, int *n, json_t *o)
+static int copy_sources(struct source_reads **out, int *n, json_t *o)
 {
     const char *path;
     json_t *times;
@@ -369,7 +369,7 @@ int metrics_read_sources(struct source_reads **out, int *n, const char *folder)
     *n = 0;
     int rc = read_last_line(&line, folder);
     if (rc == 0 && json_is_object(sources = json_object_get(line, "sources")))
-        rc = take_sources(out, n, sources);
+        rc = copy_sources(out, n, sources);
     json_decref(line);
     return rc;
 }

@@ -20,7 +20,7 @@ static double sgemm_share(struct run *r)
         return 0;
     double flops = (double)y->windows * t->sequence_length * per_token / (y->hours * 3600);
     if (r->sgemm_flops < flops)
-        r->sgemm_flops = fmax(r->sgemm_flops, speed_sgemm_look(&r->model->config, rows));
+        r->sgemm_flops = fmax(r->sgemm_flops, speed_sgemm_estimate(&r->model->config, rows));
     return r->sgemm_flops > 0 ? flops / r->sgemm_flops : 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Between two steps a run owes what r->due says, in the order of do_what_is_due, and the bit of
+ * Between two steps a run owes what r->due says, in the order of do_due_tasks, and the bit of
  * each thing goes only when that is done: interrupted, it is done first when the run goes on.
  */
 #include "train/run/run.h"
@@ -13,35 +13,35 @@
 
 /* ---- what is due between steps ---- */
 
-static bool is_every(int64_t step, int n)
+static bool is_multiple(int64_t step, int n)
 {
     return n > 0 && step % n == 0;
 }
 
-static bool is_over(const struct run *r)
+static bool run_is_over(const struct run *r)
 {
     const double end_hours = run_config_end_hours(&r->config);
     return (r->n_steps > 0 && r->state.step >= r->n_steps) ||
            (end_hours > 0 && r->state.hours >= end_hours);
 }
 
-static unsigned due_now(const struct run *r)
+static unsigned due_after_step(const struct run *r)
 {
     const struct logging_section *l = &r->config.logging;
     int64_t step = r->state.step;
-    bool over = is_over(r), first = step == 1;
+    bool over = run_is_over(r), first = step == 1;
     unsigned due = 0;
-    if (run_has_eval(r) && l->eval_every > 0 && (over || is_every(step, l->eval_every)))
+    if (run_has_eval(r) && l->eval_every > 0 && (over || is_multiple(step, l->eval_every)))
         due |= DUE_EVAL;
-    if (over || first || is_every(step, l->log_every) || (due & DUE_EVAL))
+    if (over || first || is_multiple(step, l->log_every) || (due & DUE_EVAL))
         due |= DUE_LINE;
-    if (is_every(step, l->log_grads_every))
+    if (is_multiple(step, l->log_grads_every))
         due |= DUE_TENSORS;
-    if (is_every(step, l->log_activations_every))
+    if (is_multiple(step, l->log_activations_every))
         due |= DUE_ACTIVATIONS;
-    if (is_every(step, l->sample_every))
+    if (is_multiple(step, l->sample_every))
         due |= DUE_SAMPLE;
-    if (is_every(step, r->config.checkpoint.save_every))
+    if (is_multiple(step, r->config.checkpoint.save_every))
         due |= DUE_SAVE;
     return due;
 }
@@ -103,7 +103,7 @@ static int do_sample(struct run *r)
 }
 
 /* One that is interrupted is still due when the run goes on. */
-static int do_what_is_due(struct run *r)
+static int do_due_tasks(struct run *r)
 {
     static const struct {
         unsigned bit;
@@ -128,9 +128,10 @@ int run_go(struct run *r)
 {
     int rc = run_fit_team(r);
     r->status = RUN_GOING;
-    while (rc == 0 && (rc = do_what_is_due(r)) == 0 && (rc = run_check_stop(r)) == 0 && !is_over(r))
+    while (rc == 0 && (rc = do_due_tasks(r)) == 0 && (rc = run_check_stop(r)) == 0 &&
+           !run_is_over(r))
         if ((rc = run_take_step(r)) == 0)
-            r->due = due_now(r);
+            r->due = due_after_step(r);
     /* The end has a checkpoint, also where it came by a change of steps. */
     if (rc == 0)
         rc = run_save(r);

@@ -131,7 +131,7 @@ double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
     return result;
 }
 
-double speed_sgemm_look(const struct config *c, int rows)
+double speed_sgemm_estimate(const struct config *c, int rows)
 {
     return speed_sgemm_flops(c, rows < LOOK_ROWS ? rows : LOOK_ROWS, 0);
 }

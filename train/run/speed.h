@@ -22,6 +22,6 @@ double speed_recompute_flops(const struct config *c, int n_layers);
  */
 double speed_sgemm_flops(const struct config *c, int rows, int loss_rows);
 /* The same at a look: of the layers alone, over no more rows than it takes to see it. */
-double speed_sgemm_look(const struct config *c, int rows);
+double speed_sgemm_estimate(const struct config *c, int rows);
 
 #endif

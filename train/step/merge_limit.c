@@ -135,7 +135,7 @@ static void refuse_branch(struct merge_limit *m, int branch)
         ;
 }
 
-static void look_share(void *arg, int thread, int n_threads)
+static void check_share(void *arg, int thread, int n_threads)
 {
     struct merge_limit *m = arg;
     const int n = adapter_of(m)->n_branches;
@@ -157,7 +157,7 @@ bool merge_limit_allows(struct merge_limit *m, const float *data)
 {
     m->trial = data;
     merge_limit_clear(m);
-    par_run(look_share, m);
+    par_run(check_share, m);
     return atomic_load(&m->refused) == INT_MAX;
 }
 

@@ -1,3 +1,8 @@
+/*
+ * A turn goes begin_turn (settings, the text before), encode_prompt, finish_turn (run_turn:
+ * generate, show, remember). One that fails before it has an answer is taken back, and the text in
+ * progress is the one before it; after Ctrl-C what was generated stays.
+ */
 #include "repl/session/answer.h"
 
 #include "model/base/err.h"

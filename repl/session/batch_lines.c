@@ -1,3 +1,12 @@
+/*
+ * The scheduler pulls lines as it has room and pushes answers in the order of the lines:
+ *
+ *   fd --> pending --next_line--> request --next_request--> scheduler --finish_request--> output
+ *
+ * A request lives from next_request to finish_request, in a list in the order of lines whose first
+ * is the next to finish. A line that is wrong goes through it too, with its sentence, so that it
+ * fails in its place. next_request waits for input only when the scheduler has nothing else to do.
+ */
 #include "repl/session/batch_lines.h"
 
 #include "model/base/err.h"

@@ -1,3 +1,8 @@
+/*
+ * A text on its way to standard output: the bytes, made visible (`safe`) where that is a terminal,
+ * then broken into lines (`wrapped`). What stands before an answer is shown only when its first
+ * text comes, as the status line may be drawn until then.
+ */
 #include "repl/session/show.h"
 
 #include "repl/session/json_lines.h"

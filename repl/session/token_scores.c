@@ -1,3 +1,9 @@
+/*
+ * The texts of a line, prompt and answers, are listed as passages, scored in one go, and each row
+ * of logits goes to the place of its token (scored_passage). The prompt is read once: passages that
+ * begin with it share its positions. An answer whose context slid is several passages, cut where
+ * the context slid.
+ */
 #include "repl/session/token_scores.h"
 
 #include "model/base/err.h"

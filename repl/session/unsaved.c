@@ -1,3 +1,11 @@
+/*
+ * Discarding takes the same command twice in a row. What the first names is in r->naming; at the
+ * end of the line unsaved_next_line makes it r->named, which holds for one line:
+ *
+ *   :quit   something is unsaved, not in named --> naming = it, refused
+ *   :quit   it is in named                     --> discarded
+ *   other   named is empty again
+ */
 #include "repl/session/unsaved.h"
 
 #include "model/base/err.h"

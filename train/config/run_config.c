@@ -1,3 +1,8 @@
+/*
+ * Sources are layers of the store (settings_store.h): what is built in, one for each preset and
+ * file, and above them one for the words key=value. run_config_words works on a copy, so that a
+ * word which is refused leaves the configuration as it was.
+ */
 #include "train/config/run_config.h"
 
 #include "model/base/err.h"

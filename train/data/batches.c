@@ -1,3 +1,16 @@
+/*
+ * Two slots: the caller has one batch while a thread prepares the next in the other, slots[next].
+ * That slot goes back and forth under the lock:
+ *
+ *                   request_slot                         prepare_batches
+ *   the caller's  ---------------> work: the thread's  -------------------> the caller's
+ *   (work false)                                                            (a batch, or s->rc)
+ *
+ * Only while `work` is set does the thread touch slots[next], the cursor, the scratch and the
+ * sources' orders; whoever wants to change what is prepared (batches_seek, replace_draws) waits
+ * until it is not, and requests the slot anew. `given` counts what the caller has had: what was
+ * prepared ahead is not in it, so that a checkpoint never skips a batch.
+ */
 #include "train/data/batches.h"
 
 #include "model/base/err.h"

@@ -1,3 +1,9 @@
+/*
+ * A stream is put together in two sides, what is trained on and what is held out. Files are added
+ * one after another, the documents of each are split between the sides, and runs of documents of
+ * one file that lie side by side there are one part. Both sides share the files, which the last to
+ * close closes.
+ */
 #include "train/data/dataset.h"
 
 #include "model/base/err.h"

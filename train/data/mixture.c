@@ -1,3 +1,8 @@
+/*
+ * A word is taken apart from its end, PATH[:WEIGHT][:FROM..UNTIL], since a path may have colons: a
+ * last part with ".." is a range, the part before it a weight if it is a number. What is no number
+ * belongs to the path, and so does all of a word that names a file.
+ */
 #include "train/data/mixture.h"
 
 #include "model/base/buf.h"

@@ -1,3 +1,17 @@
+/*
+ * What a path stands for is decided by what is there, in this order: a pattern that names no file,
+ * a folder with all in it, else a file. What a file is, its first bytes say, then its name:
+ *
+ *   .bin and .idx of one name                 Megatron's ids
+ *   magic of gzip, bzip2, xz, zstd, zip, tar  packed texts
+ *   llm.c's magic                             llm.c's ids
+ *   .bin                                      nanoGPT's ids
+ *   .jsonl, .ndjson, .json                    JSON lines
+ *   else                                      text, unless a byte is NUL or the magic is another's
+ *
+ * A file that is named must be one of these. Inside a folder, or matching a pattern, empty files
+ * and files that are not text are left out; of the latter one note says how many.
+ */
 #include "train/data/source.h"
 
 #include "model/base/err.h"
@@ -6,6 +20,7 @@
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "train/data/megatron.h"
+#include "train/data/token_file.h"
 #include "train/data/utf16.h"
 
 #include <errno.h>
@@ -130,7 +145,7 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
     s->kind = data_is_json_lines(s->packed ? inner : s->path) ? DATA_JSON_LINES : DATA_TEXT;
     if (s->packed)
         return 0;
-    if (magic == 20240520 || magic == 20240801)
+    if (magic == LLMC_GPT2 || magic == LLMC_LLAMA3)
         s->kind = DATA_LLMC;
     else if (text_ends_in(s->path, ".bin") && foreign_format(head, n) == NULL)
         s->kind = DATA_NANOGPT;

@@ -1,3 +1,19 @@
+/*
+ * A set is three files, and whole only with the third, which is written last:
+ *
+ *   texts, separator, tokenizer --SHA-256--> KEY
+ *   KEY.bin, KEY.idx      the ids (token_writer.h)
+ *   KEY.sha256            the checksum of these two
+ *
+ *   open: KEY.sha256 is there --> checksum of .bin and .idx --> same: use them
+ *                 |                        |
+ *                 no                     differs --> encode: .sha256 goes, .bin, .idx, .sha256 come
+ *                 +------------------------^
+ *
+ * Encoding goes round by round: chunks are read by one thread, encoded by the team, and written by
+ * one thread in the order in which they were read. A text that has changed since its bytes were
+ * hashed, by its stamp, ends it: KEY would name other bytes than those encoded.
+ */
 #include "train/data/text_cache.h"
 
 #include "model/base/err.h"

@@ -62,7 +62,7 @@ static int open_llmc(struct token_file *f, const char *path)
     static const struct {
         int32_t magic, version;
         int width;
-    } known[] = {{20240520, 1, 2}, {20240801, 7, 4}}; /* of GPT-2 and of Llama 3 ids */
+    } known[] = {{LLMC_GPT2, 1, 2}, {LLMC_LLAMA3, 7, 4}};
     char shown[NAME_BYTES];
     int32_t head[3];
     int rc = file_open(&f->file, path);

@@ -11,6 +11,9 @@
 
 #define DATA_WHOLE_BYTES ((uint64_t)1 << 30) /* up to here all of a file is read when opened */
 
+/* What llm.c's files begin with: ids of GPT-2, of Llama 3. */
+enum { LLMC_GPT2 = 20240520, LLMC_LLAMA3 = 20240801 };
+
 enum token_format { TOKENS_MEGATRON, TOKENS_NANOGPT, TOKENS_LLMC, TOKENS_GENERATED };
 
 struct token_file {

@@ -1,3 +1,12 @@
+/*
+ *   write   step-N.tmp*: weights, blocks, state --> manifest of all these files --> rename
+ *   open    newest step-N first: manifest --> size and SHA-256 of its files --> state, blocks
+ *                 ^                 |                  |
+ *                 +-- next older <--+------------------+ damaged: a note
+ *
+ * The files that are read later (state, blocks, model.safetensors) stay open from when they were
+ * verified: what is read is what was checked, whatever becomes of the folder meanwhile.
+ */
 #include "train/run/checkpoint.h"
 
 #include "model/base/err.h"

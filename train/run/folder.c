@@ -1,3 +1,12 @@
+/*
+ * The names in a run's folder. A checkpoint changes its name by rename alone, so step-N is always
+ * whole:
+ *
+ *   step-000400.tmp*          being written or removed; swept when a trainer opens the folder
+ *   step-000400               whole
+ *   step-000400.aside[-2...]  newer than the step from which the run was resumed; left to the user
+ *   lock                      flock by the trainer at work, and its process number
+ */
 #include "train/run/folder.h"
 
 #include "model/base/err.h"

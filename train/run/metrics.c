@@ -1,3 +1,14 @@
+/*
+ * metrics.jsonl is only ever appended to, a line in one write, and a line goes out after its
+ * scalars are flushed to the event file: a step whose line is there has all of it. Half a line at
+ * the end, of a trainer that was killed, is no line for those who read.
+ *
+ * A run that resumes from step `from` drops the lines of later steps in two halves, so that a
+ * resume that fails leaves the folder as it was:
+ *
+ *   metrics_open    the lines to keep go to a temporary file, if any line is to be dropped
+ *   metrics_start   that file takes the place of metrics.jsonl, and an event file begins
+ */
 #include "train/run/metrics.h"
 
 #include "model/base/err.h"

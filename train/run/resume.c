@@ -1,3 +1,13 @@
+/*
+ * Going on from a checkpoint, in three steps, of which only the last changes anything:
+ *
+ *   run_resume_open    verify the files, read the configuration that was stored
+ *   run_resume_check   resolve the stored and the new configuration for the model's shape, compare
+ *                      them row by row, look at the folder, data and evaluation
+ *   run_resume         build the run, fill it from the checkpoint, take the folder
+ *
+ * Between the last two the model in memory may make room for the checkpoint's.
+ */
 #include "train/run/resume.h"
 
 #include "model/base/err.h"

@@ -53,6 +53,11 @@ const struct command *command_called(const char *name)
     return c;
 }
 
+bool command_takes(const struct command *c, const char *option)
+{
+    return list_has(c->options, option, ' ');
+}
+
 const char *command_nearest(const char *name, bool shell)
 {
     const char *names[MAX_NAMES];

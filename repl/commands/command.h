@@ -59,6 +59,8 @@ const struct command *command_at(int i);
 const struct command *command_find(const char *name);
 /* By that or another name, as the prompt takes it. */
 const struct command *command_called(const char *name);
+/* Whether the command takes this option of the ones for one command. */
+bool command_takes(const struct command *c, const char *option);
 /* The nearest name of a command usable there, NULL when none is near. */
 const char *command_nearest(const char *name, bool shell);
 

@@ -20,16 +20,16 @@ static void offer_commands(struct completion *out, const char *prefix)
     }
 }
 
-static void offer_settings(struct completion *out, const char *call_options)
+/* Settings, as options with those of the command; NULL: as names. */
+static void offer_settings(struct completion *out, const struct command *c)
 {
     const struct setting *o;
     char name[64];
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++) {
-        bool taken = call_options != NULL && strstr(call_options, o->name) != NULL;
-        if (o->call_only && !taken)
+        if (o->call_only && (c == NULL || !command_takes(c, o->name)))
             continue;
-        snprintf(name, sizeof name, "%s%s", call_options != NULL ? "--" : "", o->name);
-        for (char *p = name; call_options != NULL && *p != '\0'; p++)
+        snprintf(name, sizeof name, "%s%s", c != NULL ? "--" : "", o->name);
+        for (char *p = name; c != NULL && *p != '\0'; p++)
             *p = *p == '_' ? '-' : *p;
         completion_add(out, name);
     }
@@ -224,7 +224,7 @@ void complete(struct completion *out, const char *before, const char *word)
     } else if (first != NULL && first[0] == ':') {
         const struct command *c = command_find(first + 1);
         if (c != NULL && strncmp(word, "--", 2) == 0 && !(c->flags & TAKES_TEXT))
-            offer_settings(out, c->options == NULL ? "" : c->options);
+            offer_settings(out, c);
         else if (c != NULL)
             offer_arguments(out, c, before, word);
     }

@@ -48,9 +48,9 @@ static int take_model(struct repl *r, char **words, int n)
         return ERR_MISSING;
     }
     if (settings_store_origin(&r->options.store, OPTION(device.model)) == ORIGIN_COMMAND_LINE)
-        return err_set(ERR_RANGE, "%s: --model names another already", file_quote(words[0]));
+        return err_set(ERR_RANGE, "two models: %s, and another with --model", file_quote(words[0]));
     if (n > 1)
-        return err_set(ERR_RANGE, "%s: one model at a time; a text goes behind -p",
+        return err_set(ERR_RANGE, "%s: one model at a time; -p gives a prompt",
                        file_quote(words[1]));
     return options_set(&r->options, OPTION(device.model), ORIGIN_COMMAND_LINE, words[0]);
 }
@@ -106,7 +106,7 @@ static int run_command_line(struct repl *r, char **words, int n)
     if (c != NULL && (c->flags & IN_SHELL))
         return command_run_words(r, words, n);
     if (c != NULL && !file_exists(words[0]))
-        return err_set(ERR_UNSUPPORTED, "%s works at the prompt only: :%s", c->name, c->name);
+        return err_set(ERR_UNSUPPORTED, "%s works only at the prompt, as :%s", c->name, c->name);
     if (n > 0 && (rc = take_model(r, words, n)) != 0)
         return rc;
     return read_prompts(r);

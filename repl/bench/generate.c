@@ -177,7 +177,7 @@ int bench_loop(struct bench *b)
             rounds_add(&rate, 1 / loop_s, step_s / loop_s);
         }
         char what[64];
-        snprintf(what, sizeof what, "device loop, %d a hand-over", every[n]);
+        snprintf(what, sizeof what, "device loop, output every %d", every[n]);
         if (rc == 0)
             rc = bench_report(b, what, &rate, "tokens/s", "step by step");
     }

@@ -61,12 +61,11 @@ static int choose_benches(struct bench *b, char *const *words, int n, unsigned *
         else if (file_exists(words[i]))
             b->file = words[i];
         else
-            return err_set(
-                ERR_RANGE,
-                "no bench and no file %s: limits, decode, prefill, score, batch, loop, stream, "
-                "sampling, tokenizer, start, train, train=BATCHxLENGTH, or a text for the "
-                "tokenizer",
-                file_quote(words[i]));
+            return err_set(ERR_RANGE,
+                           "there is no benchmark or file %s; give limits, decode, prefill, score, "
+                           "batch, loop, stream, sampling, tokenizer, start, train, "
+                           "train=BATCHxLENGTH, or a text for the tokenizer",
+                           file_quote(words[i]));
     }
     if (b->sized)
         *chosen |= 1u << (N_BENCHES - 1);

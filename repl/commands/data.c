@@ -40,7 +40,7 @@ static void show_vocabulary(const struct data_summary *s, const struct model *m)
 {
     char text[160];
     int n = snprintf(text, sizeof text, "ids %d to %d%s", s->least, s->most,
-                     s->whole ? "" : " where it was looked at");
+                     s->whole ? "" : " in the part that was read");
     if (m != NULL)
         snprintf(text + n, sizeof text - (size_t)n,
                  s->most < m->config.n_vocab ? ", of the model's %d" : ": not for this model of %d",

@@ -162,7 +162,7 @@ static void say_none(const struct call *c, size_t all)
         wrap_say(stdout, term_dim(stdout), "no results yet: `%s wikitext` makes one",
                  c->shell ? "prattle eval" : ":eval");
     else
-        wrap_say(stdout, term_dim(stdout), "none of the %zu result%s has these words", all,
+        wrap_say(stdout, term_dim(stdout), "none of the %zu result%s matches", all,
                  all == 1 ? "" : "s");
 }
 
@@ -179,8 +179,8 @@ static int show_history(const struct repl *r, const struct call *c)
         return rc;
     if (h.n_bad > 0) {
         char sentence[80];
-        snprintf(sentence, sizeof sentence, "%zu line%s of the results' file %s no result", h.n_bad,
-                 h.n_bad == 1 ? "" : "s", h.n_bad == 1 ? "is" : "are");
+        snprintf(sentence, sizeof sentence, "%zu line%s of the file of results %s not readable",
+                 h.n_bad, h.n_bad == 1 ? "" : "s", h.n_bad == 1 ? "is" : "are");
         progress_warn(sentence);
     }
     const size_t all = h.n;
@@ -207,11 +207,13 @@ static int clear_history(struct repl *r, const struct call *c)
     const size_t n = h.n;
     eval_history_release(&h);
     if (c->shell && n > 0 && !r->options.settings.call.force)
-        return err_set(ERR_EXISTS, "this discards %zu result%s: `prattle eval history clear --force` does it", n,
-                       n == 1 ? "" : "s");
+        return err_set(ERR_EXISTS,
+                       "this deletes %zu result%s: `prattle eval history clear --force` confirms",
+                       n, n == 1 ? "" : "s");
     if (!c->shell && n > 0 && !unsaved_is_confirmed(r, DISCARD_RESULTS))
-        return err_set(ERR_EXISTS, "%zu result%s would go; `:eval history clear` again discards %s", n,
-                       n == 1 ? "" : "s", n == 1 ? "it" : "them");
+        return err_set(ERR_EXISTS,
+                       "this deletes %zu result%s; `:eval history clear` again confirms", n,
+                       n == 1 ? "" : "s");
     if ((rc = eval_history_clear()) == 0)
         wrap_say(stdout, term_dim(stdout), "[%zu result%s discarded]", n, n == 1 ? "" : "s");
     return rc;

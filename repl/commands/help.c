@@ -65,7 +65,7 @@ int cmd_help(struct repl *r, const struct call *c)
 {
     const int format = r->options.settings.call.format;
     if (format >= HELP_MAN && c->n > 0)
-        return err_set(ERR_RANGE, "help --format %s is of everything: leave out %s",
+        return err_set(ERR_RANGE, "help --format %s covers everything: leave out %s",
                        format == HELP_MAN ? "man" : "bash", file_quote(c->words[0]));
     if (format >= HELP_MAN)
         return print_document(format == HELP_MAN ? help_man_page : help_bash_completion);

@@ -28,8 +28,8 @@ static int need_adapter(const struct repl *r)
 {
     return r->model->adapter != NULL
                ? 0
-               : err_set(ERR_MISSING, "no adapter stands beside the model; :lora load DIR reads "
-                                      "one, :train lora data=FILE makes one");
+               : err_set(ERR_MISSING, "the model has no adapter; :lora load DIR loads one, :train "
+                                      "lora data=FILE trains one");
 }
 
 static int show_adapter(struct repl *r)
@@ -40,9 +40,8 @@ static int show_adapter(struct repl *r)
         return rc;
     const struct adapter *a = r->model->adapter;
     wrap_row("adapter", lora_about(text, sizeof text, a));
-    snprintf(text, sizeof text, "%.2fM beside %d matrices, %.2f %% of the model's",
-             (double)a->n / 1e6, a->n_branches,
-             100 * (double)a->n / (double)config_params(&r->model->config));
+    snprintf(text, sizeof text, "%.2fM in %d matrices, %.2f %% of the model's", (double)a->n / 1e6,
+             a->n_branches, 100 * (double)a->n / (double)config_params(&r->model->config));
     wrap_row("parameters", text);
     if (a->path != NULL)
         wrap_row(a->changed ? "once from" : "from", file_show(text, sizeof text, a->path));
@@ -69,8 +68,8 @@ static int save_adapter(struct repl *r, const char *path)
     char shown[SHOWN];
     int rc = need_adapter(r);
     if (rc == 0 && r->model->changed)
-        rc = err_set(ERR_MISMATCH, "the weights beside it have changed and are in no file that an "
-                                   "adapter could refer to; :save PATH them first");
+        rc = err_set(ERR_MISMATCH, "the model's weights have changed and are in no file, which an "
+                                   "adapter must name as its base; :save PATH first");
     char *expanded = rc == 0 ? file_expand(path) : NULL;
     if (rc == 0)
         rc = expanded == NULL ? ERR_NOMEM
@@ -88,8 +87,7 @@ static int switch_adapter(struct repl *r, bool on)
     int rc = need_adapter(r);
     if (rc == 0 && (rc = repl_device(r)) == 0) {
         adapter_switch(r->model, on);
-        print_note(on ? "the model with its adapter"
-                      : "the model without its adapter, bit for bit");
+        print_note(on ? "adapter on" : "adapter off: the model's own weights, bit for bit");
     }
     return rc;
 }
@@ -101,7 +99,7 @@ static int merge_adapter(struct repl *r, const char *path)
     if (rc == 0 && (rc = repl_device(r)) == 0 &&
         (rc = unsaved_put_away(r, DISCARD_LORA_MERGE, 0)) == 0) {
         adapter_merge(r->model);
-        print_note("the adapter is part of the weights in memory; :save PATH writes them");
+        print_note("adapter merged into the weights in memory; :save PATH writes them");
     }
     return rc;
 }

@@ -210,7 +210,7 @@ int cmd_devices(struct repl *r, const struct call *c)
     snprintf(text, sizeof text, "%s (this machine has %s)", kernels_name(),
              kernels_names());
     wrap_row("kernels", text);
-    snprintf(text, sizeof text, s->generate.device_loop ? "on, tokens handed over every %d" : "off",
+    snprintf(text, sizeof text, s->generate.device_loop ? "on, output every %d tokens" : "off",
              s->generate.device_iterations);
     wrap_row("device loop", text);
     if (r->model == NULL)

@@ -44,7 +44,7 @@ int cmd_undo(struct repl *r, const struct call *c)
 {
     (void)c;
     if (r->n_turns == 0)
-        return err_set(ERR_MISSING, "there is nothing to take back");
+        return err_set(ERR_MISSING, "there is nothing to undo");
     struct turn *t = &r->turns[r->n_turns - 1];
     size_t n;
     const token_id *prompt = turn_prompt(t, &r->sequence.ids, &n);
@@ -54,7 +54,7 @@ int cmd_undo(struct repl *r, const struct call *c)
         return rc;
     r->held_space = t->before_held;
     repl_pop_turn(r);
-    print_text_length(r, "taken back; what is left");
+    print_text_length(r, "undone; remaining");
     return 0;
 }
 
@@ -194,7 +194,7 @@ int cmd_history(struct repl *r, const struct call *c)
         char *end;
         long v = strtol(c->words[0], &end, 10);
         if (*end != '\0' || v < 1 || v > 1000000)
-            return err_set(ERR_RANGE, "how many lines? %s is not 1 to 1000000",
+            return err_set(ERR_RANGE, "the number of lines is %s, must be 1 to 1000000",
                            file_quote(c->words[0]));
         shown = (int)v;
     }

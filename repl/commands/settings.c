@@ -91,10 +91,10 @@ static int apply_change(struct repl *r, const struct setting *o)
     else if (r->model != NULL && o->type == SETTING_STRING && o->per_line)
         return check_with_model(r);
     else if (r->model != NULL && o->holds_from == HOLDS_FROM_START)
-        printf("%sholds from the next start on; :lora load DIR puts one beside this model%s\n",
+        printf("%stakes effect at the next start; :lora load DIR loads one now%s\n",
                term_dim(stdout), term_plain(stdout));
     else if (r->model != NULL && o->holds_from == HOLDS_FROM_LOAD)
-        printf("%sholds from the next :load on%s\n", term_dim(stdout), term_plain(stdout));
+        printf("%stakes effect at the next :load%s\n", term_dim(stdout), term_plain(stdout));
     return 0;
 }
 
@@ -123,11 +123,11 @@ static int refuse_name(const struct repl *r, const char *name)
     if (settings_table_lookup(&run_table, &row, name, false) != 0)
         err_set(rc, "%s", why);
     else if (r->run != NULL)
-        err_set(rc, "%s is a setting of training: `:train %s=VALUE` goes on with the run under it",
+        err_set(rc, "%s is a training setting: `:train %s=VALUE` resumes the run with it",
                 row->name, row->name);
     else
         err_set(rc,
-                "%s is a setting of training: `:train finetune data=FILE %s=VALUE` begins a run "
+                "%s is a training setting: `:train finetune data=FILE %s=VALUE` begins a run "
                 "with it",
                 row->name, row->name);
     mem_free(why);

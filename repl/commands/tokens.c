@@ -32,7 +32,8 @@ static int parse_ids(struct ids *out, const char *text)
         long v = strtol(p, &end, 10);
         if (end == p || errno != 0 || v < 0 || v > INT32_MAX ||
             (*end != '\0' && strchr(", \t\n", *end) == NULL))
-            return err_set(ERR_RANGE, "ids: %s is no token id; give them as 1,2,3", file_quote(p));
+            return err_set(ERR_RANGE, "ids: %s is not a token ID; give them as 1,2,3",
+                           file_quote(p));
         int rc = ids_add(out, &(token_id){(token_id)v}, 1);
         if (rc != 0)
             return rc;
@@ -233,7 +234,7 @@ int cmd_logits(struct repl *r, const struct call *c)
     if (rc == 0)
         rc = engine_check_ids(&r->engine, ids.data, ids.n);
     if (rc == 0 && ids.n == 0)
-        rc = err_set(ERR_RANGE, "an empty text expects nothing; give a text or --ids 1,2,3");
+        rc = err_set(ERR_RANGE, "an empty text has no next token; give a text or --ids 1,2,3");
     if (rc == 0)
         rc = explain_logits(logits, &r->engine, &ids, progress_show());
     if (rc == 0 && path != NULL && *path != '\0')
@@ -254,8 +255,8 @@ int cmd_generate(struct repl *r, const struct call *c)
     struct ids ids = {0};
     int rc = 0;
     if (r->model->tokenizer == NULL && s->call.output == OUTPUT_TEXT && !s->batch.jsonl)
-        return err_set(ERR_MISSING, "the model has no tokenizer files, so its answers are no text; "
-                                    "--output ids prints them");
+        return err_set(ERR_MISSING, "the model has no tokenizer files to show answers as text; "
+                                    "--output ids prints their IDs");
     if (given != NULL && *given != '\0') {
         if ((rc = take_input_ids(r, c, &ids)) == 0)
             rc = answer_ids(r, &ids);

@@ -42,8 +42,7 @@ static void report_finished(struct repl *r, bool shell)
         wrap_say(stdout, term_dim(stdout), "[`prattle %s` opens the model]",
                  file_word(path, sizeof path, run_path(r->run)));
     if (r->model->adapter != NULL && !shell)
-        wrap_say(stdout, term_dim(stdout),
-                 "[the adapter is on; `:lora off` is the model without it]");
+        wrap_say(stdout, term_dim(stdout), "[the adapter is on; `:lora off` turns it off]");
 }
 
 static void report_paused(struct repl *r)
@@ -93,7 +92,8 @@ static void sync_run(struct repl *r)
     if (wandb_sync(run_path(r->run)) != 0)
         progress_warn(err_text());
     else
-        wrap_say(stdout, term_dim(stdout), "[`wandb sync %s` is at work; %s/wandb.log has what it says]",
+        wrap_say(stdout, term_dim(stdout),
+                 "[`wandb sync %s` is running; its output goes to %s/wandb.log]",
                  file_word(folder, sizeof folder, run_path(r->run)), shown_path(path, r));
 }
 
@@ -422,8 +422,7 @@ int cmd_train(struct repl *r, const struct call *c)
     const bool shows = strcmp(what, "show") == 0, resumes = strcmp(what, "resume") == 0,
                tells = strcmp(what, "status") == 0 && c->n <= 2;
     if (r->options.settings.call.plan && (shows || resumes || tells))
-        return err_set(ERR_RANGE,
-                       "--plan is of a run that would begin: train CONFIG --plan, not train %s",
+        return err_set(ERR_RANGE, "--plan is for a new run: train CONFIG --plan, not train %s",
                        what);
     if (shows)
         return train_show(r, c->words + 1, c->n - 1);

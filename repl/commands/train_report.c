@@ -211,15 +211,13 @@ static int status_of_memory(struct repl *r)
     int rc = show_line(m);
     wrap_say(stdout, "",
              "  step %" PRId64 " now; %" PRIu64 " tokens, %s of training, %" PRId64
-             " steps skipped; learning_rate=%g",
+             " step%s skipped; learning_rate=%g",
              run_step(r->run), m->tokens, duration_text(time, m->hours * 3600), m->skipped,
-             run_settings(r->run)->schedule.learning_rate);
-    wrap_say(stdout, "", "  at most %.2f GiB of memory so far, in all the program does",
-             train_peak_gib());
+             m->skipped == 1 ? "" : "s", run_settings(r->run)->schedule.learning_rate);
+    wrap_say(stdout, "", "  peak memory so far: %.2f GiB", train_peak_gib());
     if (m->loss_scale > 1 || m->overflows > 0)
-        wrap_say(stdout, "",
-                 "  loss scale %.0f; %" PRId64 " of the steps skipped were its overflows",
-                 m->loss_scale, m->overflows);
+        wrap_say(stdout, "", "  loss scale %.0f; %" PRId64 " step%s skipped for overflow",
+                 m->loss_scale, m->overflows, m->overflows == 1 ? "" : "s");
     if (m->best_step >= 0)
         wrap_say(stdout, "",
                  "  validation loss %.4f at step %" PRId64 ", best %.4f at step %" PRId64,

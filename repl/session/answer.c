@@ -253,10 +253,10 @@ int answer_continue(struct repl *r)
     struct turn *t;
     struct prompt p;
     if (r->sequence.ids.n == 0)
-        return err_set(ERR_MISSING, "there is no text yet to go on with; type a prompt");
+        return err_set(ERR_MISSING, "there is no text to continue yet; type a prompt");
     if (text_has_ended(r))
-        return err_set(ERR_MISSING, "the text has ended: the model drew a stop token; `:set "
-                                    "ignore_eos on` lets :continue go on, :regen draws another");
+        return err_set(ERR_MISSING, "the text has ended with a stop token: `:set ignore_eos on` "
+                                    "lets :continue go on, :regen samples another answer");
     int rc = begin_turn(r, &t, &p, true);
     if (rc == 0) {
         advance_draw(r, &t->settings.sampler);
@@ -310,7 +310,7 @@ static int regenerate_turn(struct repl *r, struct turn *t, struct prompt *p,
 int answer_regenerate(struct repl *r)
 {
     if (r->n_turns == 0)
-        return err_set(ERR_MISSING, "there is no answer yet to draw again; type a prompt");
+        return err_set(ERR_MISSING, "there is no answer to regenerate yet; type a prompt");
     struct turn *t = &r->turns[r->n_turns - 1];
     const struct settings *now = &r->options.settings;
     const struct ids *text = &r->sequence.ids;
@@ -334,7 +334,7 @@ int answer_check_form(const struct batch_settings *b)
 {
     if (!b->raw || !b->jsonl)
         return 0;
-    return err_set(ERR_RANGE, "raw and jsonl are two ways to write answers: choose one");
+    return err_set(ERR_RANGE, "raw and jsonl exclude each other: choose one");
 }
 
 int answer_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,

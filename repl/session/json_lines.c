@@ -21,14 +21,14 @@ void json_prompt_release(struct json_prompt *p)
 static int take_ids(struct ids *out, const json_t *list)
 {
     if (!json_is_array(list))
-        return err_set(ERR_FORMAT, "ids must be a list of token ids");
+        return err_set(ERR_FORMAT, "ids must be a list of token IDs");
     size_t i;
     json_t *v;
     json_array_foreach(list, i, v)
     {
         json_int_t id = json_integer_value(v);
         if (!json_is_integer(v) || id < 0 || id > INT32_MAX)
-            return err_set(ERR_RANGE, "ids[%zu] is no token id", i);
+            return err_set(ERR_RANGE, "ids[%zu] is not a token ID", i);
         int rc = ids_add(out, &(token_id){(token_id)id}, 1);
         if (rc != 0)
             return rc;
@@ -153,7 +153,7 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
                    ? err_set(ERR_RANGE, "ids is empty, must be a list of one or more")
                    : err_set(ERR_MISSING, "there is no \"prompt\" in this line");
     if (p->text != NULL && p->ids.n > 0)
-        return err_set(ERR_FORMAT, "prompt and ids in one line: give one of them");
+        return err_set(ERR_FORMAT, "this line has a prompt and ids: give one of them");
     return 0;
 }
 
@@ -163,7 +163,9 @@ static int copy_settings(struct json_prompt *p, const struct options *o, uint64_
     struct sampler_config *c = &p->settings.sampler;
     const int rc = settings_copy(&p->settings, &o->settings);
     if (rc == 0 && c->seed == 0)
-        c->seed = settings_store_origin(&o->store, settings_table_find(&options_table, "seed")) == ORIGIN_LINE ? rng_fresh_seed() : seed;
+        c->seed = settings_store_origin(&o->store, OPTION(sampler.seed)) == ORIGIN_LINE
+                      ? rng_fresh_seed()
+                      : seed;
     return rc;
 }
 

@@ -106,9 +106,9 @@ static int name_losses(struct buf *out, const struct repl *r, unsigned lost, con
     if (lost & UNSAVED_RUN)
         rc = buf_printf(out, "the run's step %" PRId64 " (%s)", run_step(r->run), why);
     if (rc == 0 && (lost & UNSAVED_WEIGHTS))
-        rc = add_item(out, "the weights (:save PATH keeps them)");
+        rc = add_item(out, "the weights (`:save PATH` keeps them)");
     if (rc == 0 && (lost & UNSAVED_ADAPTER))
-        rc = add_item(out, "the adapter (:lora save DIR keeps it)");
+        rc = add_item(out, "the adapter (`:lora save DIR` keeps it)");
     return rc;
 }
 
@@ -117,11 +117,18 @@ static int refuse_discard(struct repl *r, enum discarder by, unsigned lost, int 
     struct buf list = {0};
     char *why = mem_strdup(err_text());
     int rc = why == NULL ? ERR_NOMEM : name_losses(&list, r, lost, why);
-    bool one = lost == UNSAVED_RUN || lost == UNSAVED_ADAPTER;
     if (rc == 0) {
         r->naming = (struct named_loss){by, lost};
-        rc = err_set(code, "not saved: %s; %s again discards %s", buf_text(&list), discarders[by],
-                     one ? "it" : "them");
+        rc = lost == UNSAVED_WEIGHTS
+                 ? err_set(code,
+                           "unsaved weights: `:save PATH` keeps them, `%s` again discards them",
+                           discarders[by])
+             : lost == UNSAVED_ADAPTER
+                 ? err_set(code,
+                           "unsaved adapter: `:lora save DIR` keeps it, `%s` again discards it",
+                           discarders[by])
+                 : err_set(code, "unsaved: %s; `%s` again discards %s", buf_text(&list),
+                           discarders[by], lost == UNSAVED_RUN ? "it" : "them");
     }
     mem_free(why);
     buf_release(&list);

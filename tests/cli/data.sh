@@ -26,14 +26,14 @@ ln -s nowhere "$TMPDIR/texts/c.txt"
 is "a link to nothing is passed over" "$text" "$(info "$TMPDIR/texts" --model $MODEL)"
 for f in "$TMPDIR"/cache/prattle/data/*.bin; do printf xyz | dd of="$f" bs=1 seek=5 conv=notrunc 2>/dev/null; done
 again=$(info "$TMPDIR/texts" --model $MODEL)
-has "a cache that was written over is noticed" "the encoded text in the cache is damaged: it is encoded anew" "$again"
+has "a cache that was written over is noticed" "the encoded text in the cache is damaged and is encoded again" "$again"
 is "and made again" "$text" "$(info "$TMPDIR/texts" --model $MODEL)"
 printf '\xff\xff' >"$TMPDIR/big.bin"
 is "ids the model has not" "ids 65535 to 65535: not for this model of 257" "$(field vocabulary "$(info "$TMPDIR/big.bin" -m $MODEL)")"
 made=$(info generated --model $MODEL)
 is "generated: as a run has it" "generated 1024 1048576, 1024 a document ids 0 to 256, of the model's 257" \
     "$(for f in format documents tokens vocabulary; do field $f "$made"; done | paste -sd ' ')"
-has "generated ids are a model's" "generated data has ids of the model's vocabulary, and there is no model; load one" "$(info generated)"
+has "generated ids are a model's" "data=generated needs a model for its vocabulary: load one" "$(info generated)"
 printf '<mediawiki>\n<page><title>Cat</title><revision><text>A [[cat]].</text></revision></page>\n' >"$TMPDIR/wiki.xml"
 wiki="$TMPDIR/wiki.xml looks like a MediaWiki dump: the model will learn its markup; for plain text: wikiextractor --json -o - FILE > NEW.jsonl"
 has "a dump is named, with what makes text of it" "prattle: $wiki" "$(info "$TMPDIR/wiki.xml" --model $MODEL)"

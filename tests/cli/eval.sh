@@ -33,7 +33,7 @@ for e in wikitext lambada choice text; do
     has "$e of a model without a tokenizer" "tokenizer" "$(p eval $e $own/wiki.txt --model "$TMPDIR/wordless")"
 done
 printf '{"text": "a b"}\n{"txt": "a b"}\n' >"$TMPDIR/bad.jsonl"
-has "a line without a text" "bad.jsonl line 2: there is no \"text\" in it" "$(measure lambada "$TMPDIR/bad.jsonl")"
+has "a line without a text" "bad.jsonl line 2: expected an object whose field text is a string" "$(measure lambada "$TMPDIR/bad.jsonl")"
 printf '{"ctx": "a", "endings": ["b", "c"], "label": 0}\n{"ctx": "a"\n' >"$TMPDIR/bad.jsonl"
 has "a line that is no JSON, its number once" "bad.jsonl line 2: not JSON: '}' expected near end of file at column 11" "$(measure choice "$TMPDIR/bad.jsonl")"
 printf '{"ctx": "a\\u0000b", "endings": ["b", "c"], "label": 0}\n' >"$TMPDIR/bad.jsonl"

@@ -36,7 +36,7 @@ is "recomputation, the same bits" "$(remains whole)" "$(remains again)"
 has "it goes on" "[finished at step 250" "$("$PRATTLE" train resume again steps=250 2>&1)"
 has "its rank cannot change" "lora.rank was 8 in this run and cannot become 4" \
     "$("$PRATTLE" train resume whole rank=4 2>&1)"
-has "an adapter is no model to train" "is an adapter: init=BASE lora.adapter=PATH goes on with it" \
+has "an adapter is no model to train" "is an adapter: init=BASE lora.adapter=PATH trains it further" \
     "$("$PRATTLE" train finetune data="$TEXT" init=$last folder=no --plan 2>&1)"
 train half precision=float16 >log 2>err
 is "beside weights in float16 too" 0 $?
@@ -72,7 +72,7 @@ has "nor trained on" "the adapter hot makes weights of h.0.attn.c_attn NaN or in
     "$(train from_hot adapter=hot 2>&1)"
 has "another model's adapter" "expected [8,768], r being 8 and the model's matrix [768,2304]" \
     "$("$PRATTLE" --model random:gpt2,n_layer=2 --lora $last -p x 2>&1)"
-has "no training beside a loaded one" "an adapter stands beside the model" \
+has "no training beside a loaded one" "the model has an adapter" \
     "$(train beside --lora $last 2>&1)"
 has "a target that is none" "target_modules has c_atn, which is no matrix" "$(train none target_modules=c_atn 2>&1)"
 sed -i 's/"base_model_name_or_path": ".*",/"base_model_name_or_path": "gpt2-nowhere",/' $last/adapter_config.json
@@ -83,6 +83,6 @@ has "a checkpoint that was changed is passed over" "were written; passed over" \
 "$PRATTLE" train lora data="$TEXT" epochs=0 steps=12 sequence_length=48 eval_every=0 sample_every=0 folder=beside_base \
     --model base >/dev/null
 rm -r base && "$PRATTLE" convert "$MODEL" base --seed 4 >/dev/null
-has "nor does it go on beside another base" "are not those that its adapter has learned beside" \
+has "nor does it go on beside another base" "are not those that the adapter was trained with" \
     "$("$PRATTLE" train resume beside_base steps=14 2>&1)"
 finish

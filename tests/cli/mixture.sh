@@ -86,9 +86,9 @@ mv books tales
 has "sources may lie elsewhere" "step 50/60" \
     "$("$PRATTLE" train resume again/step-000049 data=tales:0.5:..0.8,fox.txt:0.3,easy.txt:1:0.8.. 2>&1)"
 mv tales books
-has "weights stay" "cannot become books/:0.6:..0.8,fox.txt:0.3,easy.txt:1:0.8..: the sources may lie" \
+has "weights stay" "cannot become books/:0.6:..0.8,fox.txt:0.3,easy.txt:1:0.8..: paths may change" \
     "$("$PRATTLE" train resume one data=books/:0.6:..0.8,fox.txt:0.3,easy.txt:1:0.8.. 2>&1)"
-has "and their phases" "the run cannot become longer or shorter: parts of it" \
+has "and their phases" "the run cannot become longer or shorter: FROM..UNTIL" \
     "$("$PRATTLE" train resume one steps=90 2>&1)"
 has "but for what is ahead" "step 66/66" "$("$PRATTLE" train resume whole/step-000042 steps=66 2>&1)"
 echo "More." >>easy.txt
@@ -100,12 +100,12 @@ refused() {
     out=$("$PRATTLE" train mixed.yaml folder=never --model $MODEL "${@:3}" 2>&1)
     is "$1" "1 $2" "$? $(tail -n 1 <<<"$out")"
 }
-refused "a weight below 0" "data: fox.txt:-1: weight is -1, must be 0 to 1e+09" data=fox.txt:-1,easy.txt:1
-refused "one that is no number" "data: fox.txt:nan: weight is NaN, must be 0 to 1e+09" data=fox.txt:nan
-refused "weights for some" "data: fox.txt has a weight and easy.txt has none: give one to each, or to none" data=fox.txt:1,easy.txt
+refused "a weight below 0" "data: fox.txt:-1: weight is -1, must be 0 to 1000000000" data=fox.txt:-1,easy.txt:1
+refused "one that is no number" "data: fox.txt:nan: weight is NaN, must be 0 to 1000000000" data=fox.txt:nan
+refused "weights for some" "data: fox.txt has a weight and easy.txt has none: give a weight to each source or to none" data=fox.txt:1,easy.txt
 refused "a gap" "no source of the data has a weight above 0 in steps 31 to 40" data=fox.txt:1:..30,easy.txt:1:40..
 refused "nothing at all" "no source of the data has a weight above 0 in steps 1 to 60" data=fox.txt:0,easy.txt:0
-refused "a part of no known length" "fox.txt is drawn in a part of the run, which has no number of steps: say steps, or give the run's training.steps or training.epochs" \
+refused "a part of no known length" "fox.txt is drawn in a fraction of the run, whose length is not known: give FROM and UNTIL in steps, or set training.steps or training.epochs" \
     data=fox.txt:1:..0.5,easy.txt:1:0.5.. steps=0 budget_hours=1
 refused "a file that is not there" "cannot open none.txt: No such file or directory" data=fox.txt:1,none.txt:1
 echo "Short." >short.txt
@@ -115,7 +115,7 @@ printf 'data:\n  - path: fox.txt\n    weigth: 1\n' >bad.yaml
 has "an unknown key, with its line" "bad.yaml line 3: there is no weigth in an item of the list; did you mean weight?" \
     "$("$PRATTLE" train bad.yaml --model $MODEL 2>&1)"
 printf '{"data": [{"path": "fox.txt", "weight": 1},\n {"path": "easy.txt", "weight": -2}]}' >bad.json
-has "a bad weight, with its line" "bad.json line 2: weight is -2, must be 0 to 1e+09" "$("$PRATTLE" train bad.json --model $MODEL 2>&1)"
+has "a bad weight, with its line" "bad.json line 2: weight is -2, must be 0 to 1000000000" "$("$PRATTLE" train bad.json --model $MODEL 2>&1)"
 printf 'steps: 40\ndata:\n  - {path: fox.txt, weight: 1, until: 0.5}\n' >bad.yaml
 has "a gap, with its line" "bad.yaml line 2: no source of the data has a weight above 0 in steps 21 to 40" \
     "$("$PRATTLE" train bad.yaml sequence_length=48 folder=never --model $MODEL 2>&1)"

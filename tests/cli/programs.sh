@@ -30,7 +30,7 @@ is "its size" $((128 + 7 * 257 * 4)) "$(stat -c %s "$TMPDIR/all.npy")"
 is "logits: so many" "3" "$(p logits --model $MODEL --ids "$ids" --top 3 | wc -l)"
 has "a file is not overwritten" "exists already; --force" "$(p logits --model $MODEL --ids 1 --out "$TMPDIR/all.npy")"
 has "an id the model has not" "0 to 256" "$(p logits --model $MODEL --ids 300)"
-has "no ids" "no token id; give them as 1,2,3" "$(p logits --model $MODEL --ids a,b)"
+has "no ids" "not a token ID; give them as 1,2,3" "$(p logits --model $MODEL --ids a,b)"
 has "ids and text" "not both" "$(p logits --model $MODEL --ids 1 text)"
 
 details() { p model --model "$1" | sed -n 's/^ *details *//p'; }
@@ -52,11 +52,11 @@ is "bit for bit" "$(md5sum <"$TMPDIR/hf/model.safetensors")" "$(md5sum <"$TMPDIR
 for name in m.safetensors m.bin; do
     has "no folder is called $name" "name a folder" "$(p convert $MODEL "$TMPDIR/$name")"
 done
-has "one model is enough" "--model names another already" "$(p "$TMPDIR/hf" --model $MODEL -p x)"
+has "one model is enough" "and another with --model" "$(p "$TMPDIR/hf" --model $MODEL -p x)"
 has "help for what is none" "there is no command, setting or topic nosuch" "$(p help nosuch)"
-has "ids with nothing between" "is no token id" "$(p logits --model $MODEL --ids 1,,3)"
+has "ids with nothing between" "is not a token ID" "$(p logits --model $MODEL --ids 1,,3)"
 mkdir "$TMPDIR/bare" && cp "$TMPDIR"/hf/{config.json,model.safetensors} "$TMPDIR/bare"
-has "ids of a model without a tokenizer" "--output ids prints them" "$(p generate --model "$TMPDIR/bare" --ids 1,2 -n 2)"
+has "ids of a model without a tokenizer" "--output ids prints their IDs" "$(p generate --model "$TMPDIR/bare" --ids 1,2 -n 2)"
 is "and are printed" 2 "$(p generate --model "$TMPDIR/bare" --ids 1,2 -n 2 --ignore-eos --output ids | tr , '\n' | wc -l)"
 has "nothing is overwritten" "exists already" "$(p convert $MODEL "$TMPDIR/m.gguf")"
 is "but with --force" 0 "$(status convert $MODEL "$TMPDIR/m.gguf" --dtype fp16 --force)"
@@ -86,7 +86,7 @@ refuse "a value that is none" "top_k is 1e3, must be a whole number" $MODEL --to
 refuse "a missing value" "--seed needs a value" $MODEL --seed
 refuse "a misspelt command" "did you mean tokens?" tokns
 refuse "a misspelt command with words behind it" "did you mean convert?" convrt a b
-refuse "a command of the prompt" "works at the prompt only: :why" why
+refuse "a command of the prompt" "works only at the prompt, as :why" why
 refuse "an option that is not the command's" "devices does not take --ids" devices --ids 1
 refuse "an option of commands" "prattle does not take --all" $MODEL --all -p a
 refuse "too few words" "usage: prattle convert IN OUT" convert a

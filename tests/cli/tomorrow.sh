@@ -58,8 +58,8 @@ is "those of a model" 1 "$(history tale.gguf --json | wc -l)"
 is "by more words than one, whatever the case" 3 "$(history TEXT step-0 --json | wc -l)"
 is "the newest" 2 "$(history --last 2 --json | wc -l)"
 is "of the model" 1 "$(history step-0 --last 1 --json | wc -l)"
-has "none" "none of the 4 results has these words" "$(history nowhere)"
-has "clear asks" 'this discards 4 results: `prattle eval history clear --force` does it' "$(history clear)"
+has "none" "none of the 4 results matches" "$(history nowhere)"
+has "clear asks" 'this deletes 4 results: `prattle eval history clear --force` confirms' "$(history clear)"
 is "and keeps them" 4 "$(history --json | wc -l)"
 has "or does it" "[4 results discarded]" "$(history clear --force)"
 is "so that none is left" 0 "$(history --json | wc -l)"
@@ -67,15 +67,15 @@ has "which it says" 'no results yet: `prattle eval wikitext` makes one' "$(histo
 
 # wandb=on: the program of that name, once at the end; without it no run.
 mkdir bin && printf '#!/bin/sh\necho "$# $*" >>called\necho synced\n' >bin/wandb && chmod +x bin/wandb
-has "no wandb, no run" "wandb is on, and there is no program wandb on PATH: install it, or leave wandb=off" \
+has "no wandb, no run" "wandb is on, but there is no program wandb on PATH: install it, or set wandb=off" \
     "$(PATH=/nowhere train runs/refused wandb=on 2>&1)"
 is "nor a folder" 1 "$([ -e runs/refused ] || echo 1)"
 out=$(PATH=$PWD/bin:$PATH train "runs/a b" wandb=on 2>&1)
-has "it is started" "[\`wandb sync 'runs/a b'\` is at work; runs/a b/wandb.log has what it says]" "$out"
+has "it is started" "[\`wandb sync 'runs/a b'\` is running; its output goes to runs/a b/wandb.log]" "$out"
 for i in $(seq 200); do [ -s "runs/a b/wandb.log" ] && break; sleep 0.05; done
 is "with the folder, no shell between" "2 sync runs/a b" "$(cat called)"
 is "and its words are kept" synced "$(cat "runs/a b/wandb.log")"
-has "the files that it reads are needed" "wandb=on reads the files of tensorboard=on" \
+has "the files that it reads are needed" "wandb=on needs tensorboard=on" \
     "$(PATH=$PWD/bin:$PATH train runs/no wandb=on tensorboard=off 2>&1)"
 rm called && train runs/off >log 2>&1
 is "off by default" "" "$(cat called 2>/dev/null)"

@@ -46,10 +46,7 @@ int run_config_source(const struct run_config *c, struct buf *out)
         const struct setting *size = given_size(m);
         if (size == NULL)
             return buf_str(out, m->init);
-        err_set(ERR_RANGE,
-                "model.%s cannot be chosen for a model that is there already; init=random makes a "
-                "new one",
-                size->name);
+        err_set(ERR_RANGE, "model.%s is for a new model only: add init=random", size->name);
         return RUN_BLAME(c, size, RUN_ROW(model.init));
     }
     const struct {
@@ -87,7 +84,7 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
     } else if (rc == 0 && loaded != NULL) {
         *out = *loaded;
     } else if (rc == 0) {
-        rc = err_set(ERR_MISSING, "there is no model to train: load one, or say init=PATH, "
+        rc = err_set(ERR_MISSING, "there is no model to train: load one, or give init=PATH, "
                                   "init=random:gpt2 or a preset");
     }
     buf_release(&path);
@@ -107,8 +104,7 @@ static int resolve_batches(struct run_config *c)
     if (of_global > of_accumulation) {
         if (t->global_batch_size % micro != 0) {
             err_set(ERR_RANGE,
-                    "global_batch_size %d does not divide by micro_batch_size %d; a multiple of it "
-                    "is needed",
+                    "global_batch_size is %d, must be a multiple of micro_batch_size, %d",
                     t->global_batch_size, t->micro_batch_size);
             return RUN_BLAME(c, RUN_ROW(training.global_batch_size),
                              RUN_ROW(training.micro_batch_size));
@@ -118,8 +114,8 @@ static int resolve_batches(struct run_config *c)
     if (of_global != 0 && of_global == of_accumulation &&
         micro * accumulation != t->global_batch_size) {
         err_set(ERR_RANGE,
-                "micro_batch_size %d x gradient_accumulation %d are %lld windows a step, "
-                "global_batch_size says %d; leave one of them out",
+                "micro_batch_size %d x gradient_accumulation %d is %lld windows per step, but "
+                "global_batch_size is %d: leave one of the three out",
                 t->micro_batch_size, t->gradient_accumulation, (long long)(micro * accumulation),
                 t->global_batch_size);
         return RUN_BLAME(c, RUN_ROW(training.micro_batch_size),
@@ -127,7 +123,7 @@ static int resolve_batches(struct run_config *c)
                          RUN_ROW(training.global_batch_size));
     }
     if (micro * accumulation > INT32_MAX) {
-        err_set(ERR_RANGE, "micro_batch_size %d x gradient_accumulation %lld is too much",
+        err_set(ERR_RANGE, "micro_batch_size %d x gradient_accumulation %lld is too large",
                 t->micro_batch_size, (long long)accumulation);
         return RUN_BLAME(c, RUN_ROW(training.micro_batch_size),
                          RUN_ROW(training.gradient_accumulation));
@@ -215,7 +211,8 @@ static int check_eval(const struct run_config *c)
         return 0;
     file_show(shown, sizeof shown, l->eval);
     if (e != NULL)
-        err_set(ERR_UNSUPPORTED, "eval is %s, which compares two models", shown);
+        err_set(ERR_UNSUPPORTED,
+                "eval is %s, which needs a second model: choose another evaluation", shown);
     else
         err_set(ERR_MISSING, "there is no evaluation %s; `:help eval` lists them", shown);
     return RUN_BLAME(c, RUN_ROW(logging.eval));
@@ -226,18 +223,19 @@ static int check_execution(const struct run_config *c, const struct config *shap
     const struct execution_section *e = &c->execution;
     if (e->devices > 1) {
         err_set(ERR_UNSUPPORTED,
-                "devices is %d, and this version trains on 1; devices=1 does the same run here, "
-                "the global batch kept by accumulation",
+                "devices is %d, but this version trains on one device: devices=1 gives the same "
+                "run, its global batch by accumulation",
                 e->devices);
         return RUN_BLAME(c, RUN_ROW(execution.devices));
     }
     if (c->training.sequence_length > shape->n_ctx) {
-        err_set(ERR_RANGE, "sequence_length %d is beyond the model's context of %d",
+        err_set(ERR_RANGE, "sequence_length is %d, must be at most %d, the model's context",
                 c->training.sequence_length, shape->n_ctx);
         return RUN_BLAME(c, RUN_ROW(training.sequence_length));
     }
     if (e->embedding_serialization_factor > shape->n_vocab) {
-        err_set(ERR_RANGE, "embedding_serialization_factor %d is more than the vocabulary of %d",
+        err_set(ERR_RANGE,
+                "embedding_serialization_factor is %d, must be at most %d, the vocabulary",
                 e->embedding_serialization_factor, shape->n_vocab);
         return RUN_BLAME(c, RUN_ROW(execution.embedding_serialization_factor));
     }
@@ -256,12 +254,12 @@ static int resolve_rates(struct run_config *c)
         SOURCE_OF(c, schedule.min_learning_rate) < SOURCE_OF(c, schedule.learning_rate))
         s->min_learning_rate = s->learning_rate / 10;
     if (s->kind != SCHEDULE_CONSTANT && s->min_learning_rate > s->learning_rate) {
-        err_set(ERR_RANGE, "min_learning_rate %g is above learning_rate %g", s->min_learning_rate,
-                s->learning_rate);
+        err_set(ERR_RANGE, "min_learning_rate is %g, must be at most learning_rate, %g",
+                s->min_learning_rate, s->learning_rate);
         return RUN_BLAME(c, RUN_ROW(schedule.min_learning_rate), RUN_ROW(schedule.learning_rate));
     }
     if (s->warmup_init > s->learning_rate) {
-        err_set(ERR_RANGE, "warmup_init %g is above learning_rate %g", s->warmup_init,
+        err_set(ERR_RANGE, "warmup_init is %g, must be at most learning_rate, %g", s->warmup_init,
                 s->learning_rate);
         return RUN_BLAME(c, RUN_ROW(schedule.warmup_init), RUN_ROW(schedule.learning_rate));
     }

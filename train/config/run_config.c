@@ -175,8 +175,8 @@ static int load_preset_or_file(struct run_config *c, const char *what)
         return here != NULL
                    ? load_file(c, here)
                    : err_set(ERR_MISSING, "there is no config.yaml, config.yml, config.json or "
-                                          "config in this folder; name another file or a preset, "
-                                          "as in `:train finetune data=my.txt steps=200`");
+                                          "config in this folder; name a file or a preset, as in "
+                                          "`:train finetune data=my.txt steps=200`");
     }
     char *path = file_expand(what);
     int rc = path == NULL        ? ERR_NOMEM
@@ -227,7 +227,7 @@ static int quote_scalar(struct buf *out, const char *text)
         n = utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)strnlen(text, 4),
                              &c);
         if (n < 1)
-            rc = err_set(ERR_FORMAT, "a text of the settings is no UTF-8");
+            rc = err_set(ERR_FORMAT, "a setting's text is not UTF-8");
         else if (c == '"' || c == '\\')
             rc = buf_printf(out, "\\%c", (int)c);
         else if (is_unprintable_character(c))

@@ -277,7 +277,7 @@ static int check_utf8(const struct setting *row, const char *text)
         if (n < 1)
             return err_set(
                 ERR_FORMAT,
-                "%s.%s has the byte %02x, which is no UTF-8: no checkpoint could keep it",
+                "%s.%s has the byte %02x, which is not UTF-8: no checkpoint could store it",
                 row->group, row->name, (unsigned char)*text);
     }
     return 0;

@@ -269,9 +269,8 @@ int batches_plan(struct batches *b, int64_t n_steps, int per_step)
         windows[i] = b->sources[i].windows;
     int rc = draws_new(&fresh, m, windows, n_steps, (uint64_t)per_step);
     if (rc == 0 && b->draws != NULL && !draws_agree(b->draws, fresh, b->given))
-        rc = err_set(ERR_MISMATCH, "the run cannot become longer or shorter: parts of it in which "
-                                   "sources of the data are drawn would begin or end elsewhere in "
-                                   "the steps already taken");
+        rc = err_set(ERR_MISMATCH, "the run cannot become longer or shorter: FROM..UNTIL of its "
+                                   "sources would move within the steps already taken");
     if (rc != 0) {
         draws_free(fresh);
         return rc;

@@ -177,8 +177,8 @@ static int resolve_span(struct span *s, const struct mixture_entry *e, int64_t n
     const bool parts = (e->from > 0 && e->from <= 1) || e->until < 1;
     if (parts && n_steps == 0)
         return err_set(ERR_RANGE,
-                       "%s is drawn in a part of the run, which has no number of steps: say steps, "
-                       "or give the run's training.steps or training.epochs",
+                       "%s is drawn in a fraction of the run, whose length is not known: give FROM "
+                       "and UNTIL in steps, or set training.steps or training.epochs",
                        file_quote(e->path));
     s->from = mixture_step(e->from, n_steps);
     s->until = mixture_step(e->until, n_steps);

@@ -58,7 +58,7 @@ static int read_header(struct index *x, struct megatron *f)
     int type = head[TYPE_AT];
     f->width = type < (int)sizeof widths ? widths[type] : 0;
     if (f->width == 0)
-        return err_set(ERR_FORMAT, "%s: type %d is not one of whole numbers, expected 1 to 5 or 8",
+        return err_set(ERR_FORMAT, "%s: type %d is not an integer type, expected 1 to 5 or 8",
                        x->name, type);
     x->n_sequences = le64_at(head + SEQUENCES_AT);
     x->n_bounds = le64_at(head + BOUNDS_AT);

@@ -37,14 +37,14 @@ static bool read_number(double *out, const char *text, size_t n)
 /* What a number has to be, NULL: it is. */
 static const char *weight_range(double weight)
 {
-    return weight >= 0 && weight <= 1e9 ? NULL : "0 to 1e+09";
+    return weight >= 0 && weight <= 1e9 ? NULL : "0 to 1000000000";
 }
 
 static const char *moment_range(double said)
 {
     return said >= 0 && (said <= 1 || (said <= 1e9 && said == floor(said)))
                ? NULL
-               : "0 to 1, a part of the run, or a whole step above 1";
+               : "0 to 1 (a fraction of the run) or a whole step above 1";
 }
 
 int mixture_check_value(int k, const char *value)
@@ -190,11 +190,12 @@ static int check_weights(const struct mixture *m)
     for (size_t i = m->n; i-- > 0;)
         *(isnan(m->list[i].weight) ? &without : &with) = &m->list[i];
     if (with != NULL && without != NULL)
-        return err_set(ERR_RANGE, "%s has a weight and %s has none: give one to each, or to none",
+        return err_set(ERR_RANGE,
+                       "%s has a weight and %s has none: give a weight to each source or to none",
                        file_quote(with->path), file_quote(without->path));
     if (m->n_sources > MIXTURE_MAX)
-        return err_set(ERR_RANGE, "%d sources, expected at most %d: a folder is one", m->n_sources,
-                       MIXTURE_MAX);
+        return err_set(ERR_RANGE, "%d sources, expected at most %d; a folder counts as one",
+                       m->n_sources, MIXTURE_MAX);
     return 0;
 }
 

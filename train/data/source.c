@@ -121,10 +121,10 @@ int data_check_text(const char *name, const char *head, size_t n)
     if (is != NULL)
         return err_set(ERR_FORMAT, "%s %s", name, is);
     if (has_packed_magic(head, n))
-        return err_set(ERR_FORMAT, "%s is compressed once more inside: unpack it first", name);
+        return err_set(ERR_FORMAT, "%s is compressed twice: unpack it first", name);
     if (nul < n)
-        return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; tokens are read from .bin",
-                       name, nul);
+        return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; token files end in .bin", name,
+                       nul);
     return 0;
 }
 
@@ -311,7 +311,7 @@ static int add_path(struct data_sources *s, const char *word)
     size_t before = s->n;
     bool pattern = false;
     int rc = path == NULL ? ERR_NOMEM : detect_pattern(&pattern, path);
-    const char *what = pattern ? "what matches" : "the folder";
+    const char *what = pattern ? "the pattern" : "the folder";
     if (rc == 0)
         rc = pattern                ? add_matches(s, path)
              : file_is_folder(path) ? add_folder(s, path, 0)
@@ -333,8 +333,8 @@ int data_sources_find(struct data_sources *out, const char *paths)
     if (rc != 0)
         return err_wrap("data");
     if (words.n == 0)
-        rc = err_set(ERR_RANGE, "there is no data: name a text file, a folder or tokens with "
-                                "data=PATH, or data=generated");
+        rc = err_set(ERR_RANGE, "there is no data: data=PATH names a text, a folder or a token "
+                                "file, data=generated makes random tokens");
     for (size_t i = 0; i < words.n && rc == 0; i++)
         rc = add_path(out, words.list[i].bytes);
     words_release(&words);

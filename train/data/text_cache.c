@@ -188,7 +188,7 @@ static int check_set(bool *whole, char sum[SHA256_HEX], const char *prefix,
     if (rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
         return rc;
     if (there && !*whole)
-        progress_note(p, "the encoded text in the cache is damaged: it is encoded anew");
+        progress_note(p, "the encoded text in the cache is damaged and is encoded again");
     return 0;
 }
 
@@ -340,7 +340,7 @@ static int encode_rounds(struct encoder *e)
                                t->total);
     } while (rc == 0 && e->filled > 0);
     if (rc == 0 && e->writer.n_tokens == 0)
-        rc = err_set(ERR_RANGE, "there is no text in them");
+        rc = err_set(ERR_RANGE, "they are empty");
     return rc != 0 ? rc : check_stamps(t);
 }
 
@@ -406,7 +406,7 @@ int text_cache_open(struct token_file *out, const struct data_source *list, size
         .list = list, .n = n, .separator = separator, .tokenizer = t, .progress = p};
     if (t == NULL)
         return err_set(ERR_MISSING, "cannot encode the texts: there is no tokenizer; load a model "
-                                    "that has one, or name it: --model PATH");
+                                    "that has one, or give --model PATH");
     texts.stamps = mem_array(n, sizeof *texts.stamps);
     int rc = texts.stamps == NULL ? ERR_NOMEM : count_bytes(&texts.total, list, n);
     if (rc == 0)

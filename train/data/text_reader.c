@@ -218,7 +218,7 @@ static int add_json_text(struct text_reader *r, struct buf *out, const char *lin
     json_t *value = NULL, *text = NULL;
     int rc = json_read_line(&value, line, n);
     if (rc == 0 && !json_is_string(text = json_object_get(value, "text")))
-        rc = err_set(ERR_FORMAT, "expected an object with a field text that is a string");
+        rc = err_set(ERR_FORMAT, "expected an object whose field text is a string");
     if (rc == 0)
         rc = buf_add(out, json_string_value(text), json_string_length(text));
     else

@@ -52,7 +52,7 @@ static int open_archive(struct text_stream *s)
     s->block = mem_alloc(TEXT_BLOCK);
     s->archive = archive_read_new();
     if (s->block == NULL || s->archive == NULL)
-        return err_set(ERR_NOMEM, "there is no memory to unpack with");
+        return err_set(ERR_NOMEM, "no memory to unpack");
     archive_read_support_filter_gzip(s->archive);
     archive_read_support_filter_bzip2(s->archive);
     archive_read_support_filter_xz(s->archive);
@@ -163,8 +163,8 @@ static int unpack_bytes(struct text_stream *s, char *dst, size_t n, size_t *got)
         if (s->unpacked > UNPACKED_FREE &&
             s->unpacked - UNPACKED_FREE > UNPACKED_TIMES * s->file.bytes)
             return err_set(ERR_RANGE,
-                           "%s, %llu bytes, unpacks to more than %llu times its size, as a bomb "
-                           "would; unpack it first if it is text",
+                           "%s (%llu bytes) unpacks to more than %llu times its size, as a "
+                           "decompression bomb would; if it is text, unpack it first",
                            file_show(shown, sizeof shown, s->file.path),
                            (unsigned long long)s->file.bytes, (unsigned long long)UNPACKED_TIMES);
     }

@@ -11,7 +11,7 @@ static int check_kinds(const struct data_sources *s, uint64_t *total_bytes)
         const struct data_source *source = &s->list[i];
         struct file f;
         if (source->kind != DATA_TEXT && source->kind != DATA_JSON_LINES)
-            rc = err_set(ERR_FORMAT, "%s holds tokens; a vocabulary is learned from text",
+            rc = err_set(ERR_FORMAT, "%s has tokens; a tokenizer is trained on text",
                          file_show(shown, sizeof shown, source->path));
         else if ((rc = file_open(&f, source->path)) == 0) {
             *total_bytes += f.bytes;

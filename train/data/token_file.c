@@ -50,7 +50,7 @@ static int open_nanogpt(struct token_file *f, const char *path)
     if (f->file.bytes % 2 != 0)
         return err_set(ERR_FORMAT,
                        "%s has %" PRIu64 " bytes, expected an even number: a .bin file without "
-                       "header and .idx has 2 bytes a token",
+                       "header and .idx has 2 bytes per token",
                        file_show(shown, sizeof shown, path), f->file.bytes);
     f->width = 2;
     f->n_tokens = f->file.bytes / 2;
@@ -96,10 +96,10 @@ int token_file_generate(struct token_file *f, uint64_t n, uint64_t seed, int n_v
     f->n_tokens = n;
     f->n_vocab = n_vocab;
     if (n_vocab < 1)
-        return err_set(ERR_MISSING, "generated data has ids of the model's vocabulary, and there "
-                                    "is no model; load one");
+        return err_set(ERR_MISSING, "data=generated needs a model for its vocabulary: load one");
     if (n < 1 || n > (uint64_t)1 << 48)
-        return err_set(ERR_RANGE, "%" PRIu64 " tokens cannot be generated, 1 to %" PRIu64 " can", n,
+        return err_set(ERR_RANGE,
+                       "%" PRIu64 " tokens cannot be generated, must be 1 to %" PRIu64 " can", n,
                        (uint64_t)1 << 48);
     f->n_documents = (n - 1) / GENERATED_DOCUMENT + 1;
     f->documents = mem_array(f->n_documents + 1, sizeof *f->documents);

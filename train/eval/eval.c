@@ -67,8 +67,8 @@ static int find_file(char **out, const struct eval *e, const struct eval_config 
 {
     bool last = e->file == NULL;
     if (last)
-        return err_set(ERR_RANGE, "eval %s measures a file that you name: eval %s %s", e->name,
-                       e->name, e->argument);
+        return err_set(ERR_RANGE, "eval %s needs a file: eval %s %s", e->name, e->name,
+                       e->argument);
     for (int i = 0; !last; i++) {
         char *path = listed_path(e, c, i, &last);
         if (path == NULL)
@@ -96,7 +96,7 @@ static int resolve_lengths(struct eval_config *c, int n_ctx)
     if (c->seq_length == 0)
         c->seq_length = megatron ? 128 : n_ctx;
     if (c->seq_length > n_ctx)
-        return err_set(ERR_RANGE, "seq_length is %d, but the model's context holds %d",
+        return err_set(ERR_RANGE, "seq_length is %d, must be at most %d, the model's context",
                        c->seq_length, n_ctx);
     if (c->overlap == 0)
         c->overlap = megatron ? 32 : c->seq_length / 2;

@@ -40,19 +40,17 @@ static int check_vocabularies(const struct model *m, const struct model *other)
     if (m->config.n_vocab != other->config.n_vocab)
         return err_set(
             ERR_MISMATCH,
-            "cannot compare: this model has %d tokens, the other %d; it takes two of one "
-            "vocabulary",
+            "cannot compare: this model has %d tokens, the other %d; both need the same vocabulary",
             m->config.n_vocab, other->config.n_vocab);
     /* A folder without tokenizer files is taken at its size. */
     for (int i = 0; a != NULL && b != NULL && i < m->config.n_vocab; i++) {
         const char *in_a = tokenizer_text(a, i), *in_b = tokenizer_text(b, i);
         if (!same_text(in_a, in_b))
-            return err_set(
-                ERR_MISMATCH,
-                "cannot compare: token %d is \"%s\" here and \"%s\" in the other model; it "
-                "takes two of one vocabulary",
-                i, file_show(one, sizeof one, in_a == NULL ? "" : in_a),
-                file_show(two, sizeof two, in_b == NULL ? "" : in_b));
+            return err_set(ERR_MISMATCH,
+                           "cannot compare: token %d is \"%s\" here and \"%s\" in the other model; "
+                           "both need the same vocabulary",
+                           i, file_show(one, sizeof one, in_a == NULL ? "" : in_a),
+                           file_show(two, sizeof two, in_b == NULL ? "" : in_b));
     }
     return 0;
 }

@@ -90,7 +90,7 @@ static int read_line(const struct evaluation *ev, struct passages *p, const char
     int rc = json_read_line(&object, line, n);
     const json_t *text = rc == 0 ? json_object_get(object, "text") : NULL;
     if (rc == 0 && !json_is_string(text))
-        rc = err_set(ERR_FORMAT, "there is no \"text\" in it");
+        rc = err_set(ERR_FORMAT, "expected an object whose field text is a string");
     if (rc == 0)
         rc = add_passage(ev, p, (struct span){json_string_value(text), json_string_length(text)});
     json_decref(object);

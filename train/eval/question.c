@@ -114,7 +114,8 @@ static int read_context(struct question *q, const json_t *o, bool prepare)
         return buf_str(&q->context, text);
     if (a != NULL)
         return buf_printf(&q->context, "%s%s%s", a, *b == '\0' ? "" : " ", b);
-    return err_set(ERR_FORMAT, "there is no context: ctx, ctx_a with ctx_b, context or prompt");
+    return err_set(ERR_FORMAT,
+                   "there is no context, expected ctx, ctx_a with ctx_b, context or prompt");
 }
 
 static int split_context(struct question *q)
@@ -134,7 +135,7 @@ static int read_endings(struct question *q, const json_t *o)
     if (list == NULL)
         list = json_object_get(o, "choices");
     if (list == NULL)
-        return err_set(ERR_FORMAT, "there are no endings: endings or choices");
+        return err_set(ERR_FORMAT, "there are no endings, expected endings or choices");
     size_t n = json_array_size(list); /* 0 where it is no list */
     if (n < 2 || n > 1000)
         return err_set(ERR_RANGE, "the endings must be a list of 2 to 1000 texts");
@@ -144,7 +145,7 @@ static int read_endings(struct question *q, const json_t *o)
         const json_t *text = json_array_get(list, (size_t)q->n_endings);
         struct buf *b = &q->endings[q->n_endings];
         if (!json_is_string(text))
-            return err_set(ERR_FORMAT, "ending %d is no text", q->n_endings);
+            return err_set(ERR_FORMAT, "ending %d is not a string", q->n_endings);
         int rc = buf_str(b, json_string_value(text));
         if (rc != 0)
             return rc;
@@ -163,7 +164,8 @@ static int read_answer(struct question *q, const json_t *o)
     for (int i = 0; keys[i] != NULL && v == NULL; i++)
         v = json_object_get(o, keys[i]);
     if (v == NULL || (json_is_string(v) && json_string_length(v) == 0))
-        return err_set(ERR_FORMAT, "it does not say which ending is right: label, answer or gold");
+        return err_set(ERR_FORMAT,
+                       "it does not say which ending is right, expected label, answer or gold");
     json_int_t answer = json_is_integer(v) ? json_integer_value(v) : -1;
     if (json_is_string(v)) {
         const char *text = json_string_value(v);
@@ -186,7 +188,7 @@ int question_read(struct question *q, const char *line, size_t n, bool prepare)
     *q = (struct question){0};
     int rc = json_read_plain_line(&o, line, n);
     if (rc == 0 && !json_is_object(o))
-        rc = err_set(ERR_FORMAT, "it is no JSON object");
+        rc = err_set(ERR_FORMAT, "expected a JSON object");
     if (rc == 0 && (rc = read_context(q, o, prepare)) == 0 && (rc = split_context(q)) == 0 &&
         (rc = read_endings(q, o)) == 0)
         rc = read_answer(q, o);

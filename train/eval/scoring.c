@@ -14,8 +14,8 @@ int eval_need_tokenizer(const struct evaluation *ev)
 {
     if (ev->engine->model->tokenizer != NULL)
         return 0;
-    return err_set(ERR_MISSING, "this model has no tokenizer, so that no text can be measured; "
-                                "vocab.json and merges.txt belong into its folder");
+    return err_set(ERR_MISSING, "this model has no tokenizer to read a text with: put vocab.json "
+                                "and merges.txt into its folder");
 }
 
 size_t eval_limited(const struct evaluation *ev, size_t n)
@@ -34,7 +34,7 @@ int eval_read_text(const struct evaluation *ev, struct buf *out)
                                               (utf8proc_ssize_t)(out->n - at), &c);
         if (n < 0) {
             progress_note(ev->progress,
-                          "%s is not UTF-8 at byte %zu; its bytes are measured as they are",
+                          "%s is not UTF-8 at byte %zu; its bytes are used as they are",
                           file_show(shown, sizeof shown, ev->path), at);
             break;
         }
@@ -97,8 +97,8 @@ static void note_time(const struct evaluation *ev, const struct scorer_place *at
     else
         snprintf(time, sizeof time, "%.1f hours", all_s / 3600);
     progress_note(ev->progress,
-                  "%zu %s, %llu tokens to read: about %s; Ctrl-C shows what there is by then", n,
-                  ev->result->unit, (unsigned long long)at->total, time);
+                  "%zu %s, %llu tokens to read: about %s; Ctrl-C stops and shows the result so far",
+                  n, ev->result->unit, (unsigned long long)at->total, time);
 }
 
 /* The next slice; by the other model too, where there is one, of the same targets. */

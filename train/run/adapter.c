@@ -61,7 +61,7 @@ int run_adapter_first(struct adapter **out, const struct run_config *c, const st
     if (*path == '\0')
         return 0;
     if (c->lora.rank == 0)
-        return err_set(ERR_RANGE, "lora.adapter is %s, but lora.rank is 0: no adapter learns",
+        return err_set(ERR_RANGE, "lora.adapter is %s, but lora.rank is 0, which trains no adapter",
                        file_show(shown, sizeof shown, path));
     char *found, *title;
     int rc = run_folder_resolve(&found, &title, path, NULL);
@@ -71,8 +71,8 @@ int run_adapter_first(struct adapter **out, const struct run_config *c, const st
     mem_free(found);
     if (rc == 0 && (rc = adapter_new(&like, &c->lora, shape)) == 0 && !adapters_match(a, like))
         rc = err_set(ERR_MISMATCH,
-                     "the adapter %s begins no adapter of these settings: it has rank=%d "
-                     "alpha=%g use_rslora=%s target_modules=%s",
+                     "the adapter %s does not match these settings: it has rank=%d alpha=%g "
+                     "use_rslora=%s target_modules=%s",
                      file_show(shown, sizeof shown, path), a->config.rank, (double)a->config.alpha,
                      a->config.rslora ? "on" : "off",
                      file_show(targets, sizeof targets, a->config.targets));
@@ -107,7 +107,7 @@ int run_adapter_restore(struct run *r, const struct checkpoint *cp)
         return 0;
     int rc = adapter_read_files(&a, cp->path, &cp->files, &r->model->config);
     if (rc == 0 && !adapters_match(a, r->adapter))
-        rc = err_set(ERR_MISMATCH, "its adapter is another than its configuration says");
+        rc = err_set(ERR_MISMATCH, "its adapter does not match its configuration");
     if (rc == 0)
         memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);
     adapter_free(a);

@@ -48,9 +48,9 @@ static int check_mixture(const struct data_config *was, const struct data_config
         return rc;
     if ((rc = mixture_parse(&b, is->data)) == 0 && !mixture_same_weights(&a, &b))
         rc = err_set(ERR_MISMATCH,
-                     "data.data was %s in this run and cannot become %s: the sources may lie "
-                     "elsewhere, and their order, weights and parts of the run stay; begin a new "
-                     "run in another folder with checkpoint.folder",
+                     "data.data was %s in this run and cannot become %s: paths may change, but not "
+                     "the order, weights or steps of the sources; begin a new run in another "
+                     "folder with checkpoint.folder",
                      file_quote(was->data), file_quote(is->data));
     mixture_release(&a);
     mixture_release(&b);
@@ -97,7 +97,7 @@ int run_change(struct run *r, char *const *words, int n)
     if ((rc = run_config_words(&fresh, words, n)) == 0 &&
         (rc = run_check_change(&r->config, &fresh)) == 0 &&
         (rc = check_rows(&r->config, &fresh, RUN_HOLDS_FROM_STEP,
-                         "name the folder to open the run anew: `:train resume FOLDER`")) == 0)
+                         "to change it, open the run again: `:train resume FOLDER`")) == 0)
         rc = run_config_resolve(&fresh, &r->model->config);
     if (rc == 0)
         rc = plan_batches(r, run_config_steps(&fresh, batches_per_epoch(r->batches)));

@@ -83,7 +83,7 @@ static int check_wandb(const struct run_config *c)
     if (!c->logging.wandb)
         return 0;
     if (!c->logging.tensorboard) {
-        err_set(ERR_RANGE, "wandb=on reads the files of tensorboard=on, which is off");
+        err_set(ERR_RANGE, "wandb=on needs tensorboard=on, which is off");
         return RUN_BLAME(c, RUN_ROW(logging.wandb), RUN_ROW(logging.tensorboard));
     }
     return wandb_check() == 0 ? 0 : RUN_BLAME(c, RUN_ROW(logging.wandb));
@@ -109,13 +109,14 @@ int run_check_inputs(const struct run_config *c)
 int run_check_model(const struct run_config *c, const struct model *m)
 {
     if (m->adapter != NULL)
-        return err_set(ERR_EXISTS, "an adapter stands beside the model, which training would leave "
-                                   "behind: :lora merge makes it part of the weights, :lora drop "
-                                   "takes it away, and lora.adapter=PATH begins with one");
+        return err_set(
+            ERR_EXISTS,
+            "the model has an adapter, which training would not keep: :lora merge merges it into "
+            "the weights, :lora drop removes it, and lora.adapter=PATH trains one further");
     /* A checkpoint of an adapter refers to the file that the weights beside it come from. */
     if (c->lora.rank > 0 && m->changed)
-        return err_set(ERR_MISMATCH, "the weights in memory are in no file that an adapter could "
-                                     "refer to; :save PATH them first");
+        return err_set(ERR_MISMATCH, "the weights in memory are in no file, which an adapter must "
+                                     "name as its base; :save PATH first");
     return 0;
 }
 
@@ -129,7 +130,7 @@ static int check_source(const struct run_config *c)
         rc = run_folder_resolve(&found, &title, buf_text(&path), NULL);
     if (rc == 0 && found != NULL && adapter_is_folder(found))
         rc = err_set(ERR_UNSUPPORTED,
-                     "%s is an adapter: init=BASE lora.adapter=PATH goes on with it, and prattle "
+                     "%s is an adapter: init=BASE lora.adapter=PATH trains it further, and prattle "
                      "convert makes a model of both",
                      file_show(shown, sizeof shown, buf_text(&path)));
     mem_free(title);

@@ -338,7 +338,7 @@ static int read_last_line(json_t **out, const char *folder)
     if (rc == 0)
         rc = find_last_line(out, &all);
     if (rc == 0 && *out == NULL)
-        rc = err_set(ERR_MISSING, "%s has no line of training",
+        rc = err_set(ERR_MISSING, "%s has no training metrics yet",
                      file_show(shown, sizeof shown, path));
     buf_release(&all);
     mem_free(path);

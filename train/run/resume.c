@@ -44,7 +44,7 @@ static int read_configuration(struct resume *q)
     char shown[256];
     int rc = json_take_text(cp->state, "config", &text);
     if (rc == 0 && text == NULL)
-        rc = err_set(ERR_FORMAT, "it has no configuration");
+        rc = err_set(ERR_FORMAT, "there is no configuration in it");
     if (rc == 0 && (rc = run_config_init(&q->stored)) == 0 &&
         (rc = run_config_read(&q->stored, ORIGIN_CHECKPOINT, "its configuration", text,
                               strlen(text))) == 0)
@@ -122,7 +122,7 @@ static int check_identities(const struct run *r, const json_t *state)
     text_hex(own_base, r->base, sizeof r->base);
     if (rc == 0 && r->adapter != NULL && strcmp(own_base, base) != 0)
         rc = err_set(ERR_MISMATCH,
-                     "the weights of %s are not those that its adapter has learned beside",
+                     "the weights of %s are not those that the adapter was trained with",
                      r->model->source);
     if (rc == 0 && strcmp(own_data, data) != 0)
         rc = err_set(ERR_MISMATCH,

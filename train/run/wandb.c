@@ -31,8 +31,9 @@ int wandb_check(void)
             return 0;
         p = p[n] == '\0' ? NULL : p + n + 1;
     }
-    return err_set(ERR_MISSING, "wandb is on, and there is no program wandb on PATH: install it, or "
-                                "leave wandb=off");
+    return err_set(
+        ERR_MISSING,
+        "wandb is on, but there is no program wandb on PATH: install it, or set wandb=off");
 }
 
 /* In a session of its own, out of reach of Ctrl-C; nobody waits for it. */

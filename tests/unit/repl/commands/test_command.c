@@ -255,7 +255,7 @@ static void bad_lines_are_explained(void **state)
     assert_refused(r, "set force on", "force is for one command");
     assert_refused(r, "set kernels sse9", "kernels");
     assert_refused(r, "reset everything", "usage: :reset");
-    assert_refused(r, "history none", "is not 1 to 1000000");
+    assert_refused(r, "history none", "must be 1 to 1000000");
     assert_refused(r, "help nonsense", "there is no");
     /* A name with an escape sequence in it comes back harmless. */
     assert_refused(r, "\033[2J", "\\x1b[2J");

@@ -51,8 +51,8 @@ static void json_lines_are_read(void **state)
         {"{\"prompt\": \"a\", \"threads\": 1}", "threads cannot be given for a single line"},
         {"{\"prompt\": \"a\", \"top_p\": 7}", "top_p is 7, must be 0 to 1"},
         {"{\"prompt\": \"a\", \"top_p\": null}", "top_p must be a text, a number"},
-        {"{\"ids\": [1, -2]}", "ids[1] is no token id"},
-        {"{\"ids\": [1], \"prompt\": \"a\"}", "give one of them"},
+        {"{\"ids\": [1, -2]}", "ids[1] is not a token ID"},
+        {"{\"ids\": [1], \"prompt\": \"a\"}", "give one"},
         {"{\"prompt\": \"\xff\"}", "not JSON"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

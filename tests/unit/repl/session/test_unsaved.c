@@ -19,14 +19,14 @@ static void a_confirmation_covers_what_was_named(void **state)
     struct model m = {.changed = true};
     struct repl r = {.model = &m};
     assert_int_equal(line_discards(&r, DISCARD_QUIT, UNSAVED_ALL), ERR_EXISTS);
-    assert_string_equal(
-        err_text(), "not saved: the weights (:save PATH keeps them); :quit again discards them");
+    assert_string_equal(err_text(),
+                        "unsaved weights: `:save PATH` keeps them, `:quit` again discards them");
     /* An adapter since: what was not named is asked about, with all there is. */
     a.changed = true;
     m.adapter = &a;
     assert_int_equal(line_discards(&r, DISCARD_QUIT, UNSAVED_ALL), ERR_EXISTS);
-    assert_string_equal(err_text(), "not saved: the weights (:save PATH keeps them), the adapter "
-                                    "(:lora save DIR keeps it); :quit again discards them");
+    assert_string_equal(err_text(), "unsaved: the weights (`:save PATH` keeps them), the adapter "
+                                    "(`:lora save DIR` keeps it); `:quit` again discards them");
     assert_ok(line_discards(&r, DISCARD_QUIT, UNSAVED_ALL));
     /* It went on: the next one asks. */
     assert_int_equal(line_discards(&r, DISCARD_QUIT, UNSAVED_ALL), ERR_EXISTS);
@@ -42,7 +42,7 @@ static void a_confirmation_is_of_the_next_line_and_the_same_command(void **state
     struct model m = {.adapter = &a};
     struct repl r = {.model = &m};
     assert_int_equal(line_discards(&r, DISCARD_LORA_DROP, UNSAVED_ADAPTER), ERR_EXISTS);
-    assert_string_equal(err_text(), "not saved: the adapter (:lora save DIR keeps it); :lora drop "
+    assert_string_equal(err_text(), "unsaved adapter: `:lora save DIR` keeps it, `:lora drop` "
                                     "again discards it");
     assert_int_equal(line_discards(&r, DISCARD_QUIT, UNSAVED_ALL), ERR_EXISTS);
     assert_int_equal(line_discards(&r, DISCARD_LORA_DROP, UNSAVED_ADAPTER), ERR_EXISTS);

@@ -209,20 +209,19 @@ static void bad_sources_are_named(void **state)
         {"data: [{path: a, colour: 1}]\n",
          "my.yaml line 1: there is no colour in an item of the list"},
         {"data:\n- path: a\n- path: b\n  weight: -1\n",
-         "my.yaml line 4: weight is -1, must be 0 to 1e+09"},
+         "my.yaml line 4: weight is -1, must be 0 to 1000000000"},
         {"data:\n- {path: a, weight: .nan}\n", "my.yaml line 2: weight is .nan, must be a number"},
         {"data:\n- {path: a, weight: nan}\n",
-         "my.yaml line 2: weight is nan, must be 0 to 1e+09"},
-        {"data:\n- {path: a, from: 1.5}\n", "my.yaml line 2: from is 1.5, must be 0 to 1, a part "
-                                            "of the run, or a whole step above 1"},
-        {"data:\n- {path: a, until: later}\n",
-         "my.yaml line 2: until is later, must be a number"},
+         "my.yaml line 2: weight is nan, must be 0 to 1000000000"},
+        {"data:\n- {path: a, from: 1.5}\n", "my.yaml line 2: from is 1.5, must be 0 to 1 (a "
+                                            "fraction of the run) or a whole step above 1"},
+        {"data:\n- {path: a, until: later}\n", "my.yaml line 2: until is later, must be a number"},
         {"data:\n- {weight: 1}\n", "my.yaml line 2: path is missing"},
         {"data:\n- {path: ''}\n", "my.yaml line 2: path is empty"},
         {"data:\n- {path: a, path: b}\n", "my.yaml line 2: path is given twice"},
         {"data:\n- {path: [a]}\n", "my.yaml line 2: path: expected one value"},
-        {"data:\n- {path: a, weight: 1}\n- b\n",
-         "my.yaml line 1: data: a has a weight and b has none: give one to each, or to none"},
+        {"data:\n- {path: a, weight: 1}\n- b\n", "my.yaml line 1: data: a has a weight and b has "
+                                                 "none: give a weight to each source or to none"},
         {"data:\n  validation: [{path: a, weight: 1}]\n",
          "my.yaml line 2: expected single values in the list"},
         {"target_modules: [{path: a}]\n", "my.yaml line 1: expected single values in the list"},
@@ -231,7 +230,7 @@ static void bad_sources_are_named(void **state)
         assert_says(read_text(c, cases[i][0]), cases[i][1]);
         assert_value(c, "data.data", "");
     }
-    assert_says(words(c, "data=a:-1", NULL), "data: a:-1: weight is -1, must be 0 to 1e+09");
+    assert_says(words(c, "data=a:-1", NULL), "data: a:-1: weight is -1, must be 0 to 1000000000");
     assert_value(c, "data.data", "");
 }
 
@@ -264,15 +263,17 @@ static void what_does_not_go_together_names_its_lines(void **state)
     struct run_config *c = *state;
     static const char *const cases[][3] = {
         {"steps: 5\nsequence_length: 2000\n", NULL,
-         "my.yaml line 2: sequence_length 2000 is beyond"},
+         "my.yaml line 2: sequence_length is 2000, must be at most"},
         {"min_learning_rate: 0.5\n", "learning_rate=0.5", NULL},
         {"learning_rate: 0.1\nmin_learning_rate: 0.5\n", NULL,
-         "my.yaml line 2 and my.yaml line 1: min_learning_rate 0.5 is above learning_rate 0.1"},
+         "my.yaml line 2 and my.yaml line 1: min_learning_rate is 0.5, must be at most "
+         "learning_rate, 0.1"},
         {"learning_rate: 0.1\n", "min_learning_rate=0.5",
-         "min_learning_rate=0.5 and my.yaml line 1: min_learning_rate 0.5 is above"},
-        {"warmup_init: 3\n", NULL, "my.yaml line 1: warmup_init 3 is above learning_rate 0.0003"},
+         "min_learning_rate=0.5 and my.yaml line 1: min_learning_rate is 0.5, must be"},
+        {"warmup_init: 3\n", NULL,
+         "my.yaml line 1: warmup_init is 3, must be at most learning_rate, 0.0003"},
         {"training:\n  global_batch_size: 6\n", "micro_batch_size=4",
-         "my.yaml line 2 and micro_batch_size=4: global_batch_size 6 does not divide by"},
+         "my.yaml line 2 and micro_batch_size=4: global_batch_size is 6, must be a multiple"},
         {"global_batch_size: 6\nmicro_batch_size: 2\ngradient_accumulation: 2\n", NULL,
          "my.yaml line 2 and my.yaml line 3 and my.yaml line 1: micro_batch_size 2 x"},
         {"\ndropout: -0.5\n", NULL, "my.yaml line 2: dropout is -0.5, must be"},
@@ -281,9 +282,10 @@ static void what_does_not_go_together_names_its_lines(void **state)
          "my.yaml line 2: target_modules has c_atn"},
         {"recompute: 3-99\n", NULL, "my.yaml line 1: recompute is 3-99, the model has layers"},
         {"loss_scaling: 1e-9\n", NULL, "my.yaml line 1: loss_scaling is 1e-09, must be 0 or"},
-        {"devices: 2\n", NULL, "my.yaml line 1: devices is 2, and this version trains on 1"},
+        {"devices: 2\n", NULL,
+         "my.yaml line 1: devices is 2, but this version trains on one device"},
         {"embedding_serialization_factor: 65536\n", NULL,
-         "my.yaml line 1: embedding_serialization_factor 65536 is more than the vocabulary"},
+         "my.yaml line 1: embedding_serialization_factor is 65536, must be at most"},
     };
     struct config shape;
     config_init(&shape);
@@ -306,8 +308,8 @@ static void what_does_not_go_together_names_its_lines(void **state)
     run_config_release(c);
     assert_ok(run_config_init(c));
     assert_ok(words(c, "warmup_init=3", NULL));
-    assert_says(run_config_resolve(c, &shape), "warmup_init 3 is above");
-    assert_int_equal(strncmp(err_text(), "warmup_init 3", 13), 0);
+    assert_says(run_config_resolve(c, &shape), "warmup_init is 3, must be");
+    assert_int_equal(strncmp(err_text(), "warmup_init is 3", 16), 0);
 }
 
 /* What a checkpoint keeps gives the same configuration back. */
@@ -347,7 +349,7 @@ static void texts_are_unicode(void **state)
     const char odd[] = "a\xc2\x92, \u2028c\xc2\x85, \ufeff, \U0001f600";
     config_init(&shape);
     assert_says(words(c, "data=caf\xe9.txt", NULL),
-                "data.data has the byte e9, which is no UTF-8: no checkpoint could keep it");
+                "data.data has the byte e9, which is not UTF-8: no checkpoint could store it");
     assert_string_equal(c->data.data, "");
     assert_ok(words(c, "data=x", NULL));
     assert_ok(run_config_set(c, ORIGIN_COMMAND_LINE, "label", odd));
@@ -375,23 +377,25 @@ static void batches_must_agree(void **state)
         {{"micro_batch_size=6", "global_batch_size=64"},
          0,
          0,
-         "global_batch_size 64 does not divide by micro_batch_size 6"},
+         "global_batch_size is 64, must be a multiple of micro_batch_size, 6"},
         {{"micro_batch_size=4", "global_batch_size=64", "gradient_accumulation=3"},
          0,
          0,
-         "micro_batch_size 4 x gradient_accumulation 3 are 12 windows a step, global_batch_size "
-         "says 64"},
-        {{"devices=8"}, 0, 0, "devices is 8, and this version trains on 1; devices=1 does"},
-        {{"sequence_length=2000"},
+         "micro_batch_size 4 x gradient_accumulation 3 is 12 windows per step, but "
+         "global_batch_size is 64"},
+        {{"devices=8"},
          0,
          0,
-         "sequence_length 2000 is beyond the model's context of "
-         "1024"},
-        {{"embedding_serialization_factor=65000"}, 0, 0, "more than the vocabulary of 50257"},
+         "devices is 8, but this version trains on one device: devices=1 gives"},
+        {{"sequence_length=2000"}, 0, 0, "sequence_length is 2000, must be at most 1024"},
+        {{"embedding_serialization_factor=65000"},
+         0,
+         0,
+         "is 65000, must be at most 50257, the vocabulary"},
         {{"learning_rate=1e-5", "min_learning_rate=3e-5"},
          0,
          0,
-         "min_learning_rate 3e-05 is above learning_rate 1e-05"},
+         "min_learning_rate is 3e-05, must be at most learning_rate, 1e-05"},
     };
     struct config shape;
     config_init(&shape);
@@ -469,7 +473,8 @@ static void the_least_rate_follows(void **state)
     assert_ok(run_config_resolve(c, &shape));
     assert_true(fabs(c->schedule.min_learning_rate / 1e-6 - 1) < 1e-12);
     assert_ok(words(c, "min_learning_rate=2e-5", NULL));
-    assert_says(run_config_resolve(c, &shape), "min_learning_rate 2e-05 is above learning_rate");
+    assert_says(run_config_resolve(c, &shape),
+                "min_learning_rate is 2e-05, must be at most learning_rate");
     assert_ok(words(c, "learning_rate=3e-6", NULL));
     assert_ok(run_config_resolve(c, &shape));
     assert_true(fabs(c->schedule.min_learning_rate / 3e-7 - 1) < 1e-12);
@@ -679,8 +684,8 @@ static void sources_are_named(void **state)
     assert_string_equal(buf_text(&path), "");
     assert_says(run_config_shape(c, NULL, &shape), "there is no model to train");
     assert_ok(words(c, "n_layer=3", NULL));
-    assert_says(run_config_source(c, &path), "model.n_layer cannot be chosen for a model that is "
-                                             "there already; init=random makes a new one");
+    assert_says(run_config_source(c, &path),
+                "model.n_layer is for a new model only: add init=random");
     assert_ok(words(c, "init=random:gpt2-test", "tie_word_embeddings=off"));
     assert_ok(run_config_source(c, &path));
     assert_string_equal(buf_text(&path), "random:gpt2-test,n_layer=3,tie_word_embeddings=off");
@@ -708,7 +713,7 @@ static void a_model_named_later_brings_its_sizes(void **state)
     assert_string_equal(c->model.tokenizer, "");
     assert_int_equal(c->training.steps, 3600);
     assert_ok(words(c, "n_layer=2", NULL));
-    assert_says(run_config_source(c, &path), "model.n_layer cannot be chosen for a model");
+    assert_says(run_config_source(c, &path), "model.n_layer is for a new model only");
     assert_ok(words(c, "bundled", "init=some/model"));
     assert_ok(run_config_source(c, &path));
     assert_ok(words(c, "init=random", NULL));

@@ -226,9 +226,8 @@ static void the_length_may_change_ahead(void **state)
     take(&d, 1, firsts, N);
     batches_seek(d.batches, 150);
     assert_int_equal(batches_plan(d.batches, 40, PER_STEP), ERR_MISMATCH);
-    assert_string_equal(err_text(), "the run cannot become longer or shorter: parts of it in which "
-                                    "sources of the data are drawn would begin or end elsewhere in "
-                                    "the steps already taken");
+    assert_string_equal(err_text(), "the run cannot become longer or shorter: FROM..UNTIL of its "
+                                    "sources would move within the steps already taken");
     take(&d, 1, others, 100); /* as if nothing had been asked */
     assert_memory_equal(firsts + 150, others, 100 * sizeof *firsts);
     batches_seek(d.batches, 150);

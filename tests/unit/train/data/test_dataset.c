@@ -107,11 +107,12 @@ static void folders_may_have_pictures(void **state)
         notes.n = 0;
         assert_ok(dataset_open(&d, &v, &c, data_tokenizer, 0, &p));
         assert_string_equal(data_shown(&d), "|text$");
-        assert_string_equal(buf_text(&notes),
-                            i == 0 ? "DIR/album/a.png is not text: byte 8 is NUL; tokens are read "
-                                     "from .bin; left out\n"
-                                   : "DIR/album/a.png is not text: byte 8 is NUL; tokens are read "
-                                     "from .bin; left out, and 1 more\n");
+        assert_string_equal(
+            buf_text(&notes),
+            i == 0
+                ? "DIR/album/a.png is not text: byte 8 is NUL; token files end in .bin; left out\n"
+                : "DIR/album/a.png is not text: byte 8 is NUL; token files end in .bin; left out, "
+                  "and 1 more\n");
         dataset_close(&d);
         dataset_close(&v);
         scratch_write(&data_scratch, "album/none/c.png", picture, sizeof picture - 1);
@@ -122,7 +123,7 @@ static void folders_may_have_pictures(void **state)
     assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, &p), ERR_MISSING);
     assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "the folder DIR/album/none has no text: DIR/album/none/c.png is not text: "
-                        "byte 8 is NUL; tokens are read from .bin");
+                        "byte 8 is NUL; token files end in .bin");
     data_config_release(&c);
     c = data_config_of((const char *const[]){"album/b.txt", "album/a.png"}, 2);
     assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, &p), ERR_FORMAT);
@@ -162,8 +163,8 @@ static void patterns_match_files(void **state)
     c = data_config_of((const char *const[]){"glob/p*"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_MISSING);
     assert_string_equal(scratch_sentence(&data_scratch, err_text()),
-                        "what matches DIR/glob/p* has no text: DIR/glob/picture.txt is not text: "
-                        "byte 1 is NUL; tokens are read from .bin");
+                        "the pattern DIR/glob/p* has no text: DIR/glob/picture.txt is not text: "
+                        "byte 1 is NUL; token files end in .bin");
     data_config_release(&c);
 }
 
@@ -524,9 +525,9 @@ static void refuses_damaged_indexes(void **state)
     } cases[] = {
         {0, 'X', 0, "DIR/bad.idx does not begin with MMIDIDX: not a Megatron index"},
         {9, 2, 0, "DIR/bad.idx is of version 2, expected 1"},
-        {17, 7, 0, "DIR/bad.idx: type 7 is not one of whole numbers, expected 1 to 5 or 8"},
-        {17, 0, 0, "DIR/bad.idx: type 0 is not one of whole numbers, expected 1 to 5 or 8"},
-        {17, 200, 0, "DIR/bad.idx: type 200 is not one of whole numbers, expected 1 to 5 or 8"},
+        {17, 7, 0, "DIR/bad.idx: type 7 is not an integer type, expected 1 to 5 or 8"},
+        {17, 0, 0, "DIR/bad.idx: type 0 is not an integer type, expected 1 to 5 or 8"},
+        {17, 200, 0, "DIR/bad.idx: type 200 is not an integer type, expected 1 to 5 or 8"},
         {17, 5, 0,
          "DIR/bad.idx: sequence 1 is said to begin at byte 6, expected 24 behind those before it"},
         {18, 3, 0,
@@ -586,7 +587,7 @@ static void refuses_what_is_no_data(void **state)
         {"empty.bin", "", 0, "DIR/empty.bin is empty"},
         {"odd.bin", "abc", 3,
          "DIR/odd.bin has 3 bytes, expected an even number: a .bin file without header and .idx "
-         "has 2 bytes a token"},
+         "has 2 bytes per token"},
         {"big-id.bin", "\1\0\377\377", 4,
          "DIR/big-id.bin: token 1 is 65535, expected 0 to 271, the model's vocabulary; was it "
          "made with another tokenizer?"},
@@ -602,21 +603,19 @@ static void refuses_what_is_no_data(void **state)
         {"lfs.txt", "version https://git-lfs.github.com/spec/v1\n", 43,
          "DIR/lfs.txt is a git-lfs pointer, not the data: git lfs pull"},
         {"binary.txt", "abc\0def", 7,
-         "DIR/binary.txt is not text: byte 3 is NUL; tokens are read from .bin"},
-        {"only-ends.txt", "\n<|endoftext|>\n", 15,
-         "cannot encode the texts: there is no text in them"},
+         "DIR/binary.txt is not text: byte 3 is NUL; token files end in .bin"},
+        {"only-ends.txt", "\n<|endoftext|>\n", 15, "cannot encode the texts: they are empty"},
         {"list.jsonl", "[1]\n", 4,
-         "cannot encode the texts: DIR/list.jsonl line 1: expected an object with a field text "
-         "that is a string"},
+         "cannot encode the texts: DIR/list.jsonl line 1: expected an object whose field text is a "
+         "string"},
         {"number.jsonl", "{\"text\": \"a\"}\n{\"text\": 1}\n", 26,
-         "cannot encode the texts: DIR/number.jsonl line 2: expected an object with a field text "
-         "that is a string"},
+         "cannot encode the texts: DIR/number.jsonl line 2: expected an object whose field text is "
+         "a string"},
         {"cut.jsonl", "{\"text\": \"a\"}\n{\"text\":\n", 23,
          "cannot encode the texts: DIR/cut.jsonl line 2: not JSON: unexpected token near end of "
          "file at column 8"},
         {"lone.idx", "MMIDIDX\0\0", 9,
-         "DIR/lone.idx is not text: byte 7 is NUL; tokens are read "
-         "from .bin"},
+         "DIR/lone.idx is not text: byte 7 is NUL; token files end in .bin"},
         {"short-llmc.bin", "\210\330\064\001\1\0\0\0\4\0\0\0", 12,
          "DIR/short-llmc.bin has 12 bytes, expected 1032 for a header and 4 tokens"},
         {"old-llmc.bin", "\210\330\064\001\2\0\0\0\4\0\0\0", 12,
@@ -644,8 +643,8 @@ static void refuses_missing_things(void **state)
     struct dataset d, v;
     assert_ok(data_config_init(&c));
     assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_RANGE);
-    assert_string_equal(err_text(), "there is no data: name a text file, a folder or tokens with "
-                                    "data=PATH, or data=generated");
+    assert_string_equal(err_text(), "there is no data: data=PATH names a text, a folder or a token "
+                                    "file, data=generated makes random tokens");
     data_config_release(&c);
     c = data_config_of((const char *const[]){"not-there.txt"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_MISSING);
@@ -663,9 +662,8 @@ static void refuses_missing_things(void **state)
     data_text("a.txt", "abc");
     c = data_config_of((const char *const[]){"a.txt"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, NULL, 0, NULL), ERR_MISSING);
-    assert_string_equal(
-        err_text(), "cannot encode the texts: there is no tokenizer; load a model that has one, or "
-                    "name it: --model PATH");
+    assert_string_equal(err_text(), "cannot encode the texts: there is no tokenizer; load a model "
+                                    "that has one, or give --model PATH");
     data_config_release(&c);
 }
 

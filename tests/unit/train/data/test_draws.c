@@ -168,8 +168,8 @@ static void gaps_are_named(void **state)
         {"a:0,b:0", 100, "no source of the data has a weight above 0 in steps 1 to 100"},
         {"a:0,b:1:..7", 0, "no source of the data has a weight above 0 from step 8 on"},
         {"a:1:..0.5", 0,
-         "a is drawn in a part of the run, which has no number of steps: say steps, or give the "
-         "run's training.steps or training.epochs"},
+         "a is drawn in a fraction of the run, whose length is not known: give FROM and UNTIL in "
+         "steps, or set training.steps or training.epochs"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mixture m;

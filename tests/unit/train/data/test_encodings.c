@@ -138,7 +138,7 @@ static void broken_utf16_is_named(void **state)
          "\0a\xdc\0",
          6, "DIR/x.txt begins as UTF-16 and is none: byte 4 begins half a surrogate pair"},
         {"\xff\xfe\0\0a\0\0\0", 8, /* UTF-32 */
-         "DIR/x.txt is not text: byte 2 is NUL; tokens are read from .bin"},
+         "DIR/x.txt is not text: byte 2 is NUL; token files end in .bin"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf have = {0};

@@ -81,24 +81,24 @@ static void bad_numbers_are_named(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"a:-1", "a:-1: weight is -1, must be 0 to 1e+09"},
-        {"a:nan", "a:nan: weight is NaN, must be 0 to 1e+09"},
-        {"a:-nan", "a:-nan: weight is NaN, must be 0 to 1e+09"},
-        {"a:inf", "a:inf: weight is inf, must be 0 to 1e+09"},
-        {"a:1e300", "a:1e300: weight is 1e+300, must be 0 to 1e+09"},
+        {"a:-1", "a:-1: weight is -1, must be 0 to 1000000000"},
+        {"a:nan", "a:nan: weight is NaN, must be 0 to 1000000000"},
+        {"a:-nan", "a:-nan: weight is NaN, must be 0 to 1000000000"},
+        {"a:inf", "a:inf: weight is inf, must be 0 to 1000000000"},
+        {"a:1e300", "a:1e300: weight is 1e+300, must be 0 to 1000000000"},
         {"a:1:nan..",
-         "a:1:nan..: from is NaN, must be 0 to 1, a part of the run, or a whole step above 1"},
+         "a:1:nan..: from is NaN, must be 0 to 1 (a fraction of the run) or a whole step above 1"},
         {"a:1:-1..2",
-         "a:1:-1..2: from is -1, must be 0 to 1, a part of the run, or a whole step above 1"},
+         "a:1:-1..2: from is -1, must be 0 to 1 (a fraction of the run) or a whole step above 1"},
         {"a:1:..1.5",
-         "a:1:..1.5: until is 1.5, must be 0 to 1, a part of the run, or a whole step above 1"},
+         "a:1:..1.5: until is 1.5, must be 0 to 1 (a fraction of the run) or a whole step above 1"},
         {"a:1:..nan",
-         "a:1:..nan: until is NaN, must be 0 to 1, a part of the run, or a whole step above 1"},
+         "a:1:..nan: until is NaN, must be 0 to 1 (a fraction of the run) or a whole step above 1"},
         {"a:1:0.5..0.5", "a:1:0.5..0.5: until is 0.5, must be greater than from, 0.5"},
         {"a:1:9..8", "a:1:9..8: until is 8, must be greater than from, 9"},
         {"a:1:..0", "a:1:..0: until is 0, must be greater than from, 0"},
-        {"a:1,b", "a has a weight and b has none: give one to each, or to none"},
-        {"a,b:1", "b has a weight and a has none: give one to each, or to none"},
+        {"a:1,b", "a has a weight and b has none: give a weight to each source or to none"},
+        {"a,b:1", "b has a weight and a has none: give a weight to each source or to none"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mixture m;
@@ -112,7 +112,7 @@ static void bad_numbers_are_named(void **state)
     for (int i = 0; i <= MIXTURE_MAX; i++)
         assert_ok(buf_printf(&many, "%s%d.txt:1", i == 0 ? "" : ",", i));
     assert_int_equal(mixture_parse(&m, buf_text(&many)), ERR_RANGE);
-    assert_string_equal(err_text(), "65 sources, expected at most 64: a folder is one");
+    assert_string_equal(err_text(), "65 sources, expected at most 64; a folder counts as one");
     buf_release(&many);
 }
 

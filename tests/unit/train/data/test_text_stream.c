@@ -173,10 +173,10 @@ static void what_is_no_text_is_named(void **state)
         const char *sentence;
     } rows[] = {
         {{"a/x.txt", "\x1f\x8b\b", 0},
-         "DIR/all.tar.xz: a/x.txt is compressed once more inside: unpack it first"},
+         "DIR/all.tar.xz: a/x.txt is compressed twice: unpack it first"},
         {{"model", "GGUF....", 0}, "DIR/all.tar.xz: model is a model (GGUF), not text or tokens"},
         {{"x.jsonl", "{}", 0},
-         "DIR/all.tar.xz: x.jsonl line 1: expected an object with a field text that is a string"},
+         "DIR/all.tar.xz: x.jsonl line 1: expected an object whose field text is a string"},
         {{"\033[2J", "7z\xbc\xaf\x27\x1c", 0},
          "DIR/all.tar.xz: \\x1b[2J is a 7-Zip archive: unpack it first"},
     };
@@ -198,7 +198,7 @@ static void what_is_no_text_is_named(void **state)
     archive_write_free(a);
     assert_int_equal(read_all(&found, &s, "x.bin.gz"), ERR_FORMAT);
     assert_string_equal(scratch_sentence(&s, err_text()),
-                        "DIR/x.bin.gz is not text: byte 2 is NUL; tokens are read from .bin");
+                        "DIR/x.bin.gz is not text: byte 2 is NUL; token files end in .bin");
     buf_release(&found);
     scratch_close(&s);
 }

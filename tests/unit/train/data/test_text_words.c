@@ -96,9 +96,9 @@ static void refuses_what_is_no_text(void **state)
          "\xfd"
          "7zXZ",
          "cannot unpack DIR/x: it is damaged"},
-        {"t.bin", "1234", "DIR/t.bin holds tokens; a vocabulary is learned from text"},
+        {"t.bin", "1234", "DIR/t.bin has tokens; a tokenizer is trained on text"},
         {"j.json", "{\"text\": 1}",
-         "DIR/j.json line 1: expected an object with a field text that is a string"},
+         "DIR/j.json line 1: expected an object whose field text is a string"},
     };
     struct scratch s;
     struct bpe_words words = {0};

@@ -121,20 +121,20 @@ static void a_line_says_what_it_lacks(void **state)
         const char *line, *sentence;
     } cases[] = {
         {"{", "not JSON: string or '}' expected near end of file at column 1"},
-        {"[1]", "it is no JSON object"},
+        {"[1]", "expected a JSON object"},
         {"{\"endings\": [\"a\", \"b\"], \"label\": 0}",
-         "there is no context: ctx, ctx_a with ctx_b, context or prompt"},
+         "there is no context, expected ctx, ctx_a with ctx_b, context or prompt"},
         {"{\"ctx\": 5, \"endings\": [\"a\", \"b\"], \"label\": 0}", "ctx is 5, must be a text"},
-        {"{\"ctx\": \"x\", \"label\": 0}", "there are no endings: endings or choices"},
+        {"{\"ctx\": \"x\", \"label\": 0}", "there are no endings, expected endings or choices"},
         {"{\"ctx\": \"x\", \"endings\": \"ab\", \"label\": 0}",
          "the endings must be a list of 2 to 1000 texts"},
         {"{\"ctx\": \"x\", \"endings\": [\"a\"], \"label\": 0}",
          "the endings must be a list of 2 to 1000 texts"},
-        {"{\"ctx\": \"x\", \"endings\": [\"a\", 1], \"label\": 0}", "ending 1 is no text"},
+        {"{\"ctx\": \"x\", \"endings\": [\"a\", 1], \"label\": 0}", "ending 1 is not a string"},
         {"{\"ctx\": \"x\", \"endings\": [\"a\", \"b\"]}",
-         "it does not say which ending is right: label, answer or gold"},
+         "it does not say which ending is right, expected label, answer or gold"},
         {"{\"ctx\": \"x\", \"endings\": [\"a\", \"b\"], \"label\": \"\"}",
-         "it does not say which ending is right: label, answer or gold"},
+         "it does not say which ending is right, expected label, answer or gold"},
         {"{\"ctx\": \"x\", \"endings\": [\"a\", \"b\"], \"label\": 2}",
          "the right ending is 2, must be 0 to 1"},
         {"{\"ctx\": \"x\", \"endings\": [\"a\", \"b\"], \"label\": -1}",
@@ -146,7 +146,8 @@ static void a_line_says_what_it_lacks(void **state)
         {"{\"ctx\": \"x\", \"choices\": [\"a\", \"b\"], \"answer\": \"c\"}",
          "the right ending is \"c\", must be 0 to 1"},
         {"{\"ctx\": \"x\\u0000\", \"endings\": [\"a\", \"b\"], \"label\": 0}",
-         "not JSON: \\u0000 is not allowed without JSON_ALLOW_NUL near '\"x\\u0000\"' at column 17"},
+         "not JSON: \\u0000 is not allowed without JSON_ALLOW_NUL near '\"x\\u0000\"' at column "
+         "17"},
     };
     struct question q;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

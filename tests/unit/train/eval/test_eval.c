@@ -149,7 +149,7 @@ static void megatron_is_128_every_32(void **state)
     eval_config_init(&c);
     c.like = EVAL_MEGATRON;
     assert_int_equal(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 1), ERR_RANGE);
-    assert_string_equal(err_text(), "seq_length is 128, but the model's context holds 80");
+    assert_string_equal(err_text(), "seq_length is 128, must be at most 80, the model's context");
     c.seq_length = 64;
     assert_ok(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 1));
     assert_non_null(strstr(r.definition, "windows of 64 every 32"));
@@ -260,7 +260,7 @@ static void every_bad_file_has_a_sentence(void **state)
          "DIR/file has 1 token; two are needed, one to predict the other"},
         {"wikitext", "ab cd", 5, 0, 81, ERR_RANGE, "overlap is 81, must be 1 to seq_length, 80"},
         {"wikitext", "ab cd", 5, 81, 0, ERR_RANGE,
-         "seq_length is 81, but the model's context holds 80"},
+         "seq_length is 81, must be at most 80, the model's context"},
         {"text", "ab cd", 5, 4, 5, ERR_RANGE, "last_n is 5, must be 1 to seq_length, 4"},
         {"text", "", 0, 0, 0, ERR_FORMAT, NULL},
         {"lambada", "", 0, 0, 0, ERR_RANGE, "DIR/file has no passage that can be scored, of 0"},
@@ -270,11 +270,12 @@ static void every_bad_file_has_a_sentence(void **state)
          "DIR/file has no passage that can be scored, of 1"},
         {"lambada", "{\"text\": \"a b\"}\nno JSON\n", 25, 0, 0, ERR_FORMAT, NULL},
         {"lambada", "{\"text\": \"a b\"}\n{\"txt\": 1}\n", 28, 0, 0, ERR_FORMAT,
-         "DIR/file line 2: there is no \"text\" in it"},
+         "DIR/file line 2: expected an object whose field text is a string"},
         {"lambada", "{\"text\": 5}", 11, 0, 0, ERR_FORMAT,
-         "DIR/file line 1: there is no \"text\" in it"},
-        {"lambada", "[]", 2, 0, 0, ERR_FORMAT, "DIR/file line 1: there is no \"text\" in it"},
-        {"ptb", NULL, 0, 0, 0, ERR_RANGE, "eval ptb measures a file that you name: eval ptb FILE"},
+         "DIR/file line 1: expected an object whose field text is a string"},
+        {"lambada", "[]", 2, 0, 0, ERR_FORMAT,
+         "DIR/file line 1: expected an object whose field text is a string"},
+        {"ptb", NULL, 0, 0, 0, ERR_RANGE, "eval ptb needs a file: eval ptb FILE"},
         {"lambada", NULL, 0, 0, 0, ERR_MISSING,
          "DIR/data/prattle/lambada/lambada_test.jsonl is not there: "
          "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl is OpenAI's; "

@@ -133,12 +133,13 @@ static void other_vocabularies_are_refused(void **state)
     assert_ok(engine_init(&o, other, 1));
     assert_int_equal(eval_run(eval_find("kl"), &e, &o, &c, text, &r, NULL), ERR_MISMATCH);
     assert_string_equal(err_text(), "cannot compare: token 0 is \"!\" here and \"\"\" in the other "
-                                    "model; it takes two of one vocabulary");
+                                    "model; both need the same vocabulary");
     engine_release(&o);
     assert_ok(engine_init(&o, small, 1));
     assert_int_equal(eval_run(eval_find("kl"), &e, &o, &c, text, &r, NULL), ERR_MISMATCH);
-    assert_string_equal(err_text(), "cannot compare: this model has 507 tokens, the other 65; it "
-                                    "takes two of one vocabulary");
+    assert_string_equal(
+        err_text(),
+        "cannot compare: this model has 507 tokens, the other 65; both need the same vocabulary");
     engine_release(&o);
     engine_release(&e);
     model_free(small);

@@ -250,7 +250,8 @@ static void test_eval_must_be_one(void **state)
     assert_string_equal(err_text(), "there is no evaluation wikitxt; `:help eval` lists them");
     assert_ok(run_config_set(&t.config, ORIGIN_COMMAND_LINE, "eval", "kl"));
     assert_int_equal(run_config_resolve(&t.config, &t.model->config), ERR_UNSUPPORTED);
-    assert_string_equal(err_text(), "eval is kl, which compares two models");
+    assert_string_equal(err_text(),
+                        "eval is kl, which needs a second model: choose another evaluation");
     trial_close(&t);
 }
 

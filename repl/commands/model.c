@@ -29,7 +29,7 @@ static void show_bytes(const char *what, size_t bytes)
              what, (double)bytes / 1e6);
 }
 
-/* Every large block, that of a run that stands still too, and the rest: together the peak. */
+/* Every large block, also those of a paused run, and the rest: together the peak. */
 static void show_memory(const struct tokenizer *t)
 {
     struct mem_use u;

@@ -58,7 +58,7 @@ struct replay {
     struct explanation *out;
     size_t begin;  /* of the context */
     float *logits; /* [V], a copy that may be masked */
-    bool learns;   /* the sampler remembers what was drawn */
+    bool remembers; /* the sampler depends on what was drawn (Mirostat) */
 };
 
 static void replay_token(void *user, size_t at, const float *logits)
@@ -78,7 +78,7 @@ static void replay_token(void *user, size_t at, const float *logits)
         c->n_others = sampler_explain(p->sampler, p->logits, context, at, n_new, t->ids[i],
                                       &c->chosen, c->others, t->max);
     }
-    if (p->learns)
+    if (p->remembers)
         sampler_pick(p->sampler, p->logits, context, at, n_new);
 }
 
@@ -91,7 +91,7 @@ static int replay_text(struct replay *p, struct engine *e, const struct progress
         p->begin = explain_context(&e->cache, p->begin, i);
         size_t end = i + kvcache_text_room(&e->cache, i - p->begin);
         end = end < t->last ? end : t->last;
-        size_t from = !p->learns && i < t->first ? t->first : i;
+        size_t from = !p->remembers && i < t->first ? t->first : i;
         if (from < end)
             rc = score_text(e, t->ids + p->begin, end - p->begin, from - p->begin, replay_token, p,
                             progress);
@@ -115,7 +115,7 @@ int explain(struct explanation *out, struct engine *e, const struct explained *t
 {
     const size_t n = text->last - text->first;
     struct replay replay = {
-        .text = text, .model = e->model, .out = out, .learns = by->config.mirostat != 0};
+        .text = text, .model = e->model, .out = out, .remembers = by->config.mirostat != 0};
     *out = (struct explanation){0};
     out->list = mem_array(n, sizeof *out->list);
     out->others = mem_array(n * (size_t)text->max, sizeof *out->others);

@@ -5,7 +5,7 @@
 #include "tests/lib/test.h"
 
 /*
- * How a file is spelled: words between blanks.
+ * How a file is spelled: words between spaces.
  *
  *   'text    the bytes themselves       "text    a string: u64 length and bytes
  *   1:n 4:n 8:n    an integer of so many bytes; n may be 2^k, 2^k+j or -j

@@ -19,9 +19,9 @@ struct tokenizer *tiny_tokenizer_with(bool prefix_space)
         tokens[1 + b] = text.data;
     }
     for (int i = 0; i < TINY_N_MERGES; i++) {
-        const char *blank = strchr(TINY_MERGES[i], ' ');
+        const char *space = strchr(TINY_MERGES[i], ' ');
         tokens[257 + i] =
-            mem_sprintf("%.*s%s", (int)(blank - TINY_MERGES[i]), TINY_MERGES[i], blank + 1);
+            mem_sprintf("%.*s%s", (int)(space - TINY_MERGES[i]), TINY_MERGES[i], space + 1);
     }
     struct vocab v = {.n_tokens = TINY_V,
                       .tokens = (const char *const *)tokens,

@@ -12,10 +12,10 @@ struct megatron {
     uint64_t n_tokens, n_documents;
     uint64_t *documents; /* [n_documents + 1], where each begins; owned */
 };
-/* path: PREFIX, PREFIX.bin or PREFIX.idx. ERR_MISSING, ERR_IO, ERR_FORMAT, ERR_NOMEM; what is there
- * of it then is the caller's to release all the same. */
+/* path: PREFIX, PREFIX.bin or PREFIX.idx. ERR_MISSING, ERR_IO, ERR_FORMAT, ERR_NOMEM; the caller
+ * releases file and documents also after a failure. */
 int megatron_open(struct megatron *f, const char *path);
-/* path with ".bin" and ".idx" taken off, and `ending` put on, in fresh memory. */
+/* path with `ending` in place of ".bin" or ".idx", in fresh memory. */
 char *megatron_path(const char *path, const char *ending);
 
 #endif

@@ -1,9 +1,9 @@
 #ifndef PRATTLE_TRAIN_DATA_PERMUTATION_H
 #define PRATTLE_TRAIN_DATA_PERMUTATION_H
 /*
- * A permutation of 0..n-1 that takes no memory: a Feistel network keyed by (seed, stream)
- * on the next even number of bits, walked along its cycle until it falls below n (Black
- * and Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
+ * A permutation of 0..n-1 in constant memory: a Feistel network keyed by (seed, stream) on the next
+ * even number of bits, applied until the result is below n (cycle walking; Black and Rogaway,
+ * "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
  */
 #include <stdint.h>
 

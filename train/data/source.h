@@ -12,38 +12,39 @@ enum data_kind { DATA_TEXT, DATA_JSON_LINES, DATA_MEGATRON, DATA_NANOGPT, DATA_L
 
 struct data_source {
     char *path;          /* owned */
-    enum data_kind kind; /* packed: of its texts that have no name of their own */
+    enum data_kind kind; /* of a packed file: of its texts without a name of their own */
     bool packed;         /* a compressed file or an archive of texts */
-    bool utf16;          /* a text that begins with its byte order mark */
+    bool utf16;          /* a text that begins with the byte order mark of UTF-16 */
 };
 struct data_sources {
     struct data_source *list; /* [n]; owned */
     size_t n, cap;
-    size_t n_binary; /* files of folders left out, and why the first: a sentence; owned */
-    char *binary;
+    size_t n_binary; /* files left out of folders because they are not text */
+    char *binary;    /* the reason for the first, a message; owned */
 };
 
 /*
- * paths as data_config.data has them; one that is not there and has a *, ? or [ is a pattern
- * (glob(7)), and what matches it, by name, is read as what is in a folder. What a file is, its
- * beginning says, and its name: .bin are tokens (Megatron's where there is a .idx), .jsonl, .ndjson
- * and .json have an object a line, all else is text, UTF-8 or with a byte order mark UTF-16, also
- * compressed or in an archive. Of a folder, empty files are left out. ERR_MISSING, ERR_FORMAT
- * (empty, not text), ERR_RANGE (no path); out is then empty.
+ * Find the files for `paths`, written as in data_config.data. A path that does not exist and has a
+ * *, ? or [ is a pattern (glob(7)); its matches, sorted by name, are treated like the files of a
+ * folder. A file's kind follows from its first bytes and its name: .bin has tokens (Megatron's if
+ * there is an .idx), .jsonl, .ndjson and .json have an object per line, all else is text in UTF-8,
+ * or UTF-16 with a byte order mark, possibly compressed or in an archive. Empty files in folders
+ * are left out. ERR_MISSING, ERR_FORMAT (empty, not text), ERR_RANGE (no path): out is then empty.
  */
 int data_sources_find(struct data_sources *out, const char *paths);
 void data_sources_release(struct data_sources *s);
-/* A path as a list of one, in fresh memory. */
+/* The path as a list of one path, escaped, in fresh memory. */
 char *data_list_path(const char *path);
 
-/* Of a name: whether it says an object a line. */
+/* Whether a file of this name has JSON lines. */
 bool data_is_json_lines(const char *name);
-/* path without the ending of compressed files, into out[size]. */
+/* Write path without its ending .gz, .bz2, .xz or .zst, if it has one, to out[size]. */
 void data_unpacked_name(char *out, size_t size, const char *path);
-/* The sentence on files that were left out, one however many there are. */
+/* One note on all files that were left out. */
 void data_sources_note(const struct data_sources *s, const struct progress *p);
 
-/* ERR_FORMAT when what was unpacked, called `name` in the sentence, does not begin as text. */
+/* ERR_FORMAT if the first n bytes of an unpacked file, called `name` in the message, are not text.
+ */
 int data_check_text(const char *name, const char *head, size_t n);
 
 #endif

@@ -9,11 +9,11 @@
 #include "train/data/token_file.h"
 
 /*
- * Open the set of n texts and JSON lines; if there is none, or it is damaged, encode them
- * by the whole team. Each document is closed by the end-of-text token, where the tokenizer
- * has one. ERR_RANGE: no text, or a byte that the tokenizer cannot say; ERR_FORMAT: a text has
- * changed while it was read; ERR_IO (the disk is full), ERR_INTERRUPTED: nothing is left
- * behind. What a killed process left there goes when it is a day old.
+ * Open the cached set of n texts and JSON lines; if there is none, or it is damaged, encode the
+ * texts with the whole thread team. Each document is followed by the end-of-text token if the
+ * tokenizer has one. ERR_RANGE: there is no text, or a byte that the tokenizer cannot encode;
+ * ERR_FORMAT: a text changed while it was read; ERR_IO (disk full), ERR_INTERRUPTED. After an error
+ * nothing stays in the cache; files that a killed process left there are deleted after a day.
  */
 int text_cache_open(struct token_file *out, const struct data_source *list, size_t n,
                     const char *separator, const struct tokenizer *t, const struct progress *p);

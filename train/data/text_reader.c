@@ -227,7 +227,7 @@ static int add_json_text(struct text_reader *r, struct buf *out, const char *lin
     return rc;
 }
 
-/* The text of the next line that is not blank; *got false at the file's end. */
+/* The text of the next line that has more than spaces; *got false at the file's end. */
 static int next_json(struct text_reader *r, struct buf *out, bool *ends, bool *got)
 {
     *ends = true;

@@ -38,9 +38,9 @@ int token_writer_add(struct token_writer *w, const token_id *ids, size_t n)
     for (size_t i = 0; i < n && rc == 0; i++) {
         if (w->open == INT32_MAX)
             rc = end_sequence(w);
-        uint16_t narrow = (uint16_t)ids[i];
+        const uint16_t id = (uint16_t)ids[i];
         if (rc == 0)
-            rc = w->width == 2 ? file_write(&w->bin, &narrow, sizeof narrow)
+            rc = w->width == 2 ? file_write(&w->bin, &id, sizeof id)
                                : file_write(&w->bin, &ids[i], sizeof ids[i]);
         w->open++;
         w->n_tokens++;

@@ -1,23 +1,26 @@
 #ifndef PRATTLE_TRAIN_RUN_CHECK_H
 #define PRATTLE_TRAIN_RUN_CHECK_H
 /*
- * What a run would be refused for, found before the model makes way for it.
+ * Reasons to refuse a run, found before the model in memory is replaced for it.
  */
 #include "model/model.h"
 #include "train/config/run_config.h"
 
-/* What can be refused before the model in memory makes room for another: settings that do not go
- * together or with the model's shape, data that is not there, a folder that has a run; an adapter
- * beside the model (ERR_EXISTS), weights in no file that the run's own could refer to
- * (ERR_MISMATCH). c is resolved for the model's shape. m: the model that would be trained, NULL:
- * one that c names. */
+/*
+ * Everything that can be checked before the model in memory is replaced. Resolves c for the shape.
+ *
+ * m        the model that would be trained; NULL: one that c names
+ * returns  0; ERR_RANGE: settings contradict each other or the shape; ERR_MISSING: data is not
+ *          there; ERR_EXISTS: the folder has a run, or m has an adapter; ERR_MISMATCH: m's weights
+ *          are in no file that an adapter's checkpoint could name as its base
+ */
 int run_check_first(struct run_config *c, const struct config *shape, const struct model *m);
 
-/* ERR_EXISTS where another run's checkpoints are. */
+/* ERR_EXISTS: the folder has checkpoints of another run. */
 int run_refuse_old(const char *folder);
-/* What a model cannot be trained for. */
+/* Whether m can be trained by c. Errors as run_check_first. */
 int run_check_model(const struct run_config *c, const struct model *m);
-/* Data and evaluation are there. */
+/* Whether the files of data and evaluation exist. */
 int run_check_inputs(const struct run_config *c);
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_TRAIN_RUN_EVENTS_H
 #define PRATTLE_TRAIN_RUN_EVENTS_H
 /*
- * How a run stands, and how it reports to the one who began it.
+ * The status of a run, and the callbacks by which it reports.
  */
 #include "train/run/metrics.h"
 
@@ -13,17 +13,17 @@ enum run_status {
     RUN_FINISHED /* steps, epochs or hours are used up */
 };
 
-/* On the thread that called run_go. All but user may be NULL. */
+/* Called on the thread that called run_go. Every member may be NULL. */
 struct run_events {
     /* A line is due: every log_every steps, after an evaluation, and at the end. */
     void (*line)(void *user, const struct metrics *m);
-    /* Before every micro-batch, for a live bar: m of the last line, the steps taken and how
-     * much of the next is done, from 0 to below 1. */
+    /* Before every micro-batch, for the progress bar: the metrics of the last line, the steps
+     * taken, and the fraction of the next step that is done, from 0 to below 1. */
     void (*tick)(void *user, const struct metrics *m, int64_t step, double part);
-    /* Activations are due: what they were in the step just taken. */
+    /* Activation statistics are due: those of the step just taken. */
     void (*activations)(void *user, const struct metrics *m, const struct activation_stats *w);
-    /* A sample is due and the model has the run's weights: append the text to `out`, or
-     * nothing where the model cannot give one. */
+    /* A sample is due and the model has the run's weights: append the text to `out`, or nothing if
+     * the model cannot generate text. Returns 0 or an error code, which stops the run. */
     int (*sample)(void *user, struct buf *out);
     const struct progress *progress; /* of loading, preparing data, writing checkpoints */
     void *user;

@@ -55,17 +55,17 @@ struct metrics_log {
     char *folder, *path, *label;
     struct tfevents *events; /* NULL: none */
     int64_t from;
-    struct file_writer kept; /* what stays of the lines there are, if not all; fd -1: all does */
+    struct file_writer rewrite; /* the lines to keep, if some are dropped; fd -1: none is */
 };
 
 /* Whether a line of the file is of a step up to `last`; what is no such line goes. ERR_NOMEM says
  * nothing of the line. */
-static int check_line(bool *kept, const char *line, size_t n, int64_t last)
+static int check_line(bool *keep, const char *line, size_t n, int64_t last)
 {
     json_t *o = NULL;
     int64_t step = INT64_MAX;
     int rc = json_read_line(&o, line, n);
-    *kept = rc == 0 && json_is_object(o) && json_take_int(o, "step", 0, INT64_MAX, &step) == 0 &&
+    *keep = rc == 0 && json_is_object(o) && json_take_int(o, "step", 0, INT64_MAX, &step) == 0 &&
             step <= last;
     if (o != NULL)
         json_decref(o);
@@ -87,8 +87,8 @@ static int cut_lines(struct metrics_log *l)
             rc = buf_add(&kept, all.data + at, n);
         at += n;
     }
-    if (rc == 0 && kept.n != all.n && (rc = file_create(&l->kept, l->path, true)) == 0)
-        rc = file_write(&l->kept, kept.data, kept.n);
+    if (rc == 0 && kept.n != all.n && (rc = file_create(&l->rewrite, l->path, true)) == 0)
+        rc = file_write(&l->rewrite, kept.data, kept.n);
     buf_release(&all);
     buf_release(&kept);
     return rc;
@@ -99,7 +99,7 @@ int metrics_open(struct metrics_log **out, const char *folder, int64_t from, con
     struct metrics_log *l = mem_alloc(sizeof *l);
     int rc = l == NULL ? ERR_NOMEM : 0;
     if (rc == 0) {
-        *l = (struct metrics_log){.from = from, .kept.fd = -1};
+        *l = (struct metrics_log){.from = from, .rewrite.fd = -1};
         l->folder = mem_strdup(folder);
         l->path = file_join(folder, "metrics.jsonl");
         l->label = mem_strdup(label);
@@ -114,7 +114,7 @@ int metrics_open(struct metrics_log **out, const char *folder, int64_t from, con
 
 int metrics_start(struct metrics_log *l, bool tensorboard)
 {
-    int rc = l->kept.fd >= 0 ? file_commit(&l->kept) : 0;
+    int rc = l->rewrite.fd >= 0 ? file_commit(&l->rewrite) : 0;
     if (rc == 0 && tensorboard)
         rc = tfevents_open(&l->events, l->folder, l->from);
     return rc;
@@ -125,7 +125,7 @@ void metrics_close(struct metrics_log *l)
     if (l == NULL)
         return;
     tfevents_close(l->events);
-    file_abandon(&l->kept);
+    file_abandon(&l->rewrite);
     mem_free(l->folder);
     mem_free(l->path);
     mem_free(l->label);

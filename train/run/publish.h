@@ -1,16 +1,15 @@
 #ifndef PRATTLE_TRAIN_RUN_PUBLISH_H
 #define PRATTLE_TRAIN_RUN_PUBLISH_H
 /*
- * The run's weights in the model in memory, and where files have them.
+ * The run's weights in the model in memory, and in which files they are.
  */
 struct run;
 
-/* Give the model the weights as they are. */
+/* Copy the run's weights to the model, unless it has them already. */
 void run_publish(struct run *r);
-/* A checkpoint was written: the model's weights are in it, where they are the last step's. */
+/* A checkpoint was written: if the model has its weights, mark them as saved there. */
 void run_publish_saved(struct run *r);
-/* The weights are in files: they are not unsaved, and that is where :save reads them. Takes
- * path. */
+/* The model's weights are in the files at path now: mark them as saved there. Takes path. */
 void run_point_model(struct run *r, char *path);
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_TRAIN_RUN_REPORT_H
 #define PRATTLE_TRAIN_RUN_REPORT_H
 /*
- * Where a run stands, and its figures.
+ * The position and the metrics of a run.
  */
 #include "train/run/events.h"
 
@@ -10,14 +10,14 @@ struct run_config;
 enum run_status run_status(const struct run *r);
 const struct run_config *run_settings(const struct run *r);
 const struct metrics *run_metrics(const struct run *r); /* as of the last line */
-/* Tokens, hours and counts as of now; the rest as of the last line. */
+/* Tokens, hours and counts as of now, the other metrics as of the last line. */
 struct metrics run_now(const struct run *r);
 const char *run_path(const struct run *r); /* its folder */
 int64_t run_step(const struct run *r);     /* whole steps taken */
 /* The step of the newest checkpoint, -1: none. */
 int64_t run_saved_step(const struct run *r);
 
-/* For the run itself: a line's figures, from what was counted since the last. */
+/* For run.c: set r->metrics from what was counted since the last line. */
 void run_fill_metrics(struct run *r);
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_TRAIN_RUN_SAVE_H
 #define PRATTLE_TRAIN_RUN_SAVE_H
 /*
- * A run's weights in files.
+ * Writing a run's weights to files.
  */
 #include "weights/save.h"
 

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_TRAIN_RUN_SPEED_H
 #define PRATTLE_TRAIN_RUN_SPEED_H
 /*
- * What the speed of training is held against: the operations a token needs, and how many
- * the machine's matrix product does a second on products of the model's shapes.
+ * What the speed of training is compared with: the operations that a token needs, and how many
+ * operations per second the machine's matrix product does on products of the model's shapes.
  */
 #include "model/config.h"
 
@@ -11,8 +11,8 @@
  * that are multiplied, causal attention at half its square.
  */
 double speed_token_flops(const struct config *c, int T, bool frozen);
-/* What making the activations of n_layers layers again adds to that, attention aside: a layer's
- * forward but for its last matrix. */
+/* What recomputing the activations of n_layers layers adds to that, without attention: a layer's
+ * forward except its last matrix. */
 double speed_recompute_flops(const struct config *c, int n_layers);
 /*
  * Operations a second of OpenBLAS over the whole team on a step's products: the four of a

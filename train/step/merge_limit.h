@@ -3,7 +3,7 @@
 /*
  * Whether inference can hold the weights that an adapter in training makes: W + scale A^T B of
  * each of its matrices, none NaN, infinite or beyond fp16 where the model in memory is that.
- * Bounds from the sizes of W, A and B settle nearly all of it; where they do not, the sums are
+ * Bounds from the sizes of W, A and B decide it nearly always; where they do not, the sums are
  * made as they are when they are shown.
  */
 #include "train/step/weights.h"
@@ -14,7 +14,7 @@ struct merge_limit {
     const struct weights *weights; /* whose adapter it is; borrowed */
     float limit;                   /* that no merged weight's size may reach */
     double *largest;               /* [n_branches], the size of the largest of W; owned */
-    bool *near;                    /* [n_branches], that the bounds do not settle; owned */
+    bool *near;                    /* [n_branches], that the bounds do not decide; owned */
     double reach;                  /* while no element of A and B is larger, all is held */
     const float *trial;            /* what is looked at */
     atomic_int refused;            /* the first branch that is not held; INT_MAX: none */

@@ -82,11 +82,11 @@ static bool is_in_table(const char *system, const char *option)
 {
     const struct system_option *o;
     char script[64];
-    const char *blank = strchr(option, ' ');
-    snprintf(script, sizeof script, "%.*s", blank == NULL ? 0 : (int)(blank - option), option);
+    const char *space = strchr(option, ' ');
+    snprintf(script, sizeof script, "%.*s", space == NULL ? 0 : (int)(space - option), option);
     for (int i = 0; (o = system_option_at(i)) != NULL; i++)
-        if (strcmp(o->system, system) == 0 && (blank == NULL || has_word(o, script)) &&
-            has_word(o, blank == NULL ? option : blank + 1))
+        if (strcmp(o->system, system) == 0 && (space == NULL || has_word(o, script)) &&
+            has_word(o, space == NULL ? option : space + 1))
             return true;
     return false;
 }

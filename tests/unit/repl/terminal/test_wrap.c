@@ -97,7 +97,7 @@ static void words_begin_the_next_line(void **state)
         {8, 0, 0, "abcdefgh ij", "abcdefgh|ij|"},
         /* Behind a label. */
         {10, 4, 0, "one two six", "    one|two six|"},
-        /* A tab is a blank up to the next stop. */
+        /* A tab is a space up to the next stop. */
         {12, 0, 0, "a\tbcdefg h", "a|bcdefg h|"},
         {12, 0, 0, "a\tbcde f", "a|bcde f|"},
         {12, 0, 0, "a\tbcd e", "a       bcd|e|"},
@@ -108,7 +108,7 @@ static void words_begin_the_next_line(void **state)
         {8, 0, 0, "\xe4\xbd\xa0 bc defg", "## bc|defg|"},
         {8, 0, 0, "a he\xcc\x81he\xcc\x81he\xcc\x81", "a hehehe|"},
         {8, 0, 0, "a h\xc3\xa9h\xc3\xa9h\xc3\xa9", "a|h#h#h#|"},
-        /* What goes on is as far in as one says, whether a word or a blank met the edge. */
+        /* What goes on is as far in as one says, whether a word or a space met the edge. */
         {12, 0, 2, "  one two six nine", "  one two|  six nine|"},
         {11, 0, 2, "  five5 567 nine", "  five5|  567 nine|"},
         {10, 0, 2, "  five5 567\nno", "  five5|  567|no|"},

@@ -595,8 +595,8 @@ static void rows_fit(const struct run_config *c, int width)
     assert_ok(run_config_show(c, width, &shown));
     for (const char *row = buf_text(&shown), *end; *row != '\0'; row = end + 1) {
         end = strchr(row, '\n');
-        const char *blanks = memmem(row + 2, (size_t)(end - row - 2), "  ", 2);
-        if (end - row > width && blanks != NULL)
+        const char *spaces = memmem(row + 2, (size_t)(end - row - 2), "  ", 2);
+        if (end - row > width && spaces != NULL)
             fail_msg("at %d columns: %.*s", width, (int)(end - row), row);
     }
     buf_release(&shown);

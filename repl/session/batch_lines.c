@@ -31,12 +31,12 @@
 enum { READ_BYTES = 64 << 10 };
 
 /* One line between next_request and finish_request. */
-struct job {
+struct line_request {
     long line;
     struct json_prompt json; /* with --jsonl; else only its text is used */
     int rc;                  /* not 0: the line is wrong */
     char *sentence;          /* why */
-    struct job *later;       /* the job of a line behind it */
+    struct line_request *next; /* of a later line */
 };
 
 struct lines {
@@ -47,7 +47,8 @@ struct lines {
     size_t at;
     bool ended;
     long line, failures;
-    struct job *first, **last; /* between next_request and finish_request, in order of lines */
+    struct line_request *first,
+        **last;                /* between next_request and finish_request, in order of lines */
     bool closed;               /* the reader of the answers has gone */
     struct file_writer *file;  /* NULL: standard output */
     bool visible, echo;
@@ -110,29 +111,29 @@ static int next_line(struct lines *l, const char **line, size_t *n, bool wait)
     }
 }
 
-static void free_request(struct job *j)
+static void free_request(struct line_request *q)
 {
-    if (j == NULL)
+    if (q == NULL)
         return;
-    json_prompt_release(&j->json);
-    mem_free(j->sentence);
-    mem_free(j);
+    json_prompt_release(&q->json);
+    mem_free(q->sentence);
+    mem_free(q);
 }
 
-static int parse_request(struct lines *l, struct job *j, const char *line, size_t n)
+static int parse_request(struct lines *l, struct line_request *q, const char *line, size_t n)
 {
     if (!l->settings->batch.jsonl) {
-        if ((j->json.text = mem_alloc(n + 1)) == NULL)
+        if ((q->json.text = mem_alloc(n + 1)) == NULL)
             return ERR_NOMEM;
-        memcpy(j->json.text, line, n);
-        j->json.n = n;
+        memcpy(q->json.text, line, n);
+        q->json.n = n;
         return 0;
     }
-    if ((j->rc = json_line_prompt(&j->json, line, n, &l->repl->options, l->settings->sampler.seed,
+    if ((q->rc = json_line_prompt(&q->json, line, n, &l->repl->options, l->settings->sampler.seed,
                                   progress_warn)) == 0)
         return 0;
-    j->sentence = mem_strdup(err_text());
-    return j->sentence == NULL ? ERR_NOMEM : 0;
+    q->sentence = mem_strdup(err_text());
+    return q->sentence == NULL ? ERR_NOMEM : 0;
 }
 
 static int next_request(void *user, struct generate_request *item, bool wait)
@@ -143,28 +144,28 @@ static int next_request(void *user, struct generate_request *item, bool wait)
     int rc = next_line(l, &line, &n, wait);
     if (rc != REQUEST_READY)
         return rc;
-    struct job *j = mem_alloc(sizeof *j);
-    if (j == NULL)
+    struct line_request *q = mem_alloc(sizeof *q);
+    if (q == NULL)
         return ERR_NOMEM;
-    j->line = ++l->line;
-    if ((rc = parse_request(l, j, line, n)) != 0) {
-        free_request(j);
+    q->line = ++l->line;
+    if ((rc = parse_request(l, q, line, n)) != 0) {
+        free_request(q);
         return rc;
     }
-    *(l->first == NULL ? &l->first : l->last) = j;
-    l->last = &j->later;
-    *item = (struct generate_request){.text = j->json.text,
-                                      .n = j->json.n,
-                                      .ids = j->json.ids.data,
-                                      .n_ids = j->json.ids.n,
-                                      .user = j};
-    if (j->rc != 0) {
-        item->rc = j->rc;
-        item->error = j->sentence;
+    *(l->first == NULL ? &l->first : l->last) = q;
+    l->last = &q->next;
+    *item = (struct generate_request){.text = q->json.text,
+                                      .n = q->json.n,
+                                      .ids = q->json.ids.data,
+                                      .n_ids = q->json.ids.n,
+                                      .user = q};
+    if (q->rc != 0) {
+        item->rc = q->rc;
+        item->error = q->sentence;
     } else if (l->settings->batch.jsonl) {
-        item->sampler = &j->json.settings.sampler;
-        item->generate = &j->json.settings.generate;
-        item->own_draw = j->json.own_draw;
+        item->sampler = &q->json.settings.sampler;
+        item->generate = &q->json.settings.generate;
+        item->own_draw = q->json.own_draw;
     }
     return REQUEST_READY;
 }
@@ -220,30 +221,30 @@ static int put_plain(struct lines *l, struct buf *out, const struct json_prompt 
 }
 
 /* What the line asks for beside its answers. Ctrl-C gives it up: the answers alone are written. */
-static int score_answers(struct lines *l, struct line_scores *out, const struct job *j,
+static int score_answers(struct lines *l, struct line_scores *out, const struct line_request *q,
                          const struct answer *answers, int n)
 {
-    const struct settings *s = &j->json.settings;
+    const struct settings *s = &q->json.settings;
     struct prompt prompt = {0};
     int rc = l->scoring.model != NULL ? 0 : engine_init(&l->scoring, l->repl->model, 1);
     if (rc == 0)
-        rc = j->json.text == NULL
-                 ? ids_add(&prompt.ids, j->json.ids.data, j->json.ids.n)
-                 : prompt_encode(&prompt, l->repl->model, &s->generate, j->json.text, j->json.n);
+        rc = q->json.text == NULL
+                 ? ids_add(&prompt.ids, q->json.ids.data, q->json.ids.n)
+                 : prompt_encode(&prompt, l->repl->model, &s->generate, q->json.text, q->json.n);
     if (rc == 0)
         rc = line_scores_make(out, &l->scoring, s, &prompt, answers, n);
     prompt_release(&prompt);
     return rc;
 }
 
-static int put_json(struct lines *l, struct buf *out, const struct job *j,
+static int put_json(struct lines *l, struct buf *out, const struct line_request *q,
                     const struct answer *answers, int n)
 {
     struct line_scores scores = {0};
-    const bool wanted = line_scores_wanted(&j->json.settings);
-    int rc = wanted ? score_answers(l, &scores, j, answers, n) : 0;
+    const bool wanted = line_scores_wanted(&q->json.settings);
+    int rc = wanted ? score_answers(l, &scores, q, answers, n) : 0;
     if (rc == 0 || rc == ERR_INTERRUPTED)
-        rc = json_line_answer(out, j->json.text, j->json.n, answers, n,
+        rc = json_line_answer(out, q->json.text, q->json.n, answers, n,
                               wanted && rc == 0 ? &scores : NULL);
     line_scores_release(&scores);
     return rc;
@@ -253,36 +254,36 @@ static int finish_request(void *user, const struct generate_request *item, int f
                           struct answer *answers, int n)
 {
     struct lines *l = user;
-    struct job *j = item->user;
+    struct line_request *q = item->user;
     struct buf out = {0};
     const char *why = failed != 0 ? err_text() : NULL;
     int rc = 0;
     if (why != NULL) {
         l->failures++;
         if (l->settings->batch.jsonl) {
-            rc = json_line_error(&out, j->json.text, j->json.n, why);
+            rc = json_line_error(&out, q->json.text, q->json.n, why);
         } else {
-            char *sentence = mem_sprintf("line %ld: %s", j->line, why);
+            char *sentence = mem_sprintf("line %ld: %s", q->line, why);
             progress_warn(sentence == NULL ? why : sentence);
             mem_free(sentence);
-            rc = put_plain(l, &out, &j->json, NULL);
+            rc = put_plain(l, &out, &q->json, NULL);
         }
     } else if (l->settings->batch.jsonl) {
-        rc = put_json(l, &out, j, answers, n);
+        rc = put_json(l, &out, q, answers, n);
     } else {
         for (int i = 0; i < n && rc == 0; i++)
-            rc = put_plain(l, &out, &j->json, &answers[i]);
+            rc = put_plain(l, &out, &q->json, &answers[i]);
     }
     if (rc == 0)
         rc = write_answers(l, &out);
     if (rc == 0 && why == NULL)
-        rc = answer_save_sample(l->settings, j->json.text, j->json.n, answers, n);
+        rc = answer_save_sample(l->settings, q->json.text, q->json.n, answers, n);
     if (why == NULL)
         repl_report_full(l->repl, item->generate != NULL ? item->generate : &l->settings->generate,
                          answers, n);
     buf_release(&out);
-    l->first = j->later; /* they are done in their order */
-    free_request(j);
+    l->first = q->next; /* they are done in their order */
+    free_request(q);
     return rc;
 }
 
@@ -355,9 +356,9 @@ int batch_lines(struct repl *r, int fd, const char *out)
         rc = rc == 0 ? kept : rc;
     }
     while (l.first != NULL) { /* what the end of the output cut off */
-        struct job *j = l.first;
-        l.first = j->later;
-        free_request(j);
+        struct line_request *q = l.first;
+        l.first = q->next;
+        free_request(q);
     }
     engine_release(&l.scoring);
     buf_release(&l.pending);

@@ -35,7 +35,7 @@
             fail_msg("\"%s\" does not say \"%s\"", err_text(), part);                              \
     } while (0)
 
-/* The greater of two differences; what is no number stays one. */
+/* The greater of two differences; NaN if one is. */
 static inline double worse(double a, double b)
 {
     return b <= a ? a : b;

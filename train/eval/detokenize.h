@@ -1,12 +1,12 @@
 #ifndef PRATTLE_TRAIN_EVAL_DETOKENIZE_H
 #define PRATTLE_TRAIN_EVAL_DETOKENIZE_H
 /*
- * Undoing what WikiText's and PTB's makers did to words and signs, by the rules of
- * Megatron-LM's zero-shot evaluation, in its order.
+ * Detokenization: undoes the splitting of words and punctuation in WikiText and PTB by the rules of
+ * Megatron-LM's zero-shot evaluation, in the same order.
  */
 #include "model/base/buf.h"
 
-/* The text in place; ERR_NOMEM leaves it somewhere between. */
+/* Changes the text in place. ERR_NOMEM: only some of the rules were applied. */
 int detokenize_wikitext(struct buf *text);
 int detokenize_ptb(struct buf *text);
 

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_TRAIN_EVAL_DIVERGENCE_H
 #define PRATTLE_TRAIN_EVAL_DIVERGENCE_H
 /*
- * How far what one model expects is from what another expects, over many targets: the
- * Kullback-Leibler divergence KL(other || this) of each, in nats.
+ * How far the distributions that two models predict lie apart, over many targets: the
+ * Kullback-Leibler divergence KL(other || this) at each, in nats.
  */
 #include "model/config.h"
 
@@ -14,10 +14,12 @@
 struct divergence_row {
     double kl;               /* 0 or more */
     double loss, other_loss; /* -ln p of the target, by each model */
-    bool same_top;           /* both expect the same token most */
+    bool same_top;           /* both have the same most probable token */
 };
 /*
- * logits, other  [V] of each model
+ * Compare two predictions of one target.
+ *
+ * logits, other  [V], of this and of the other model
  * scratch        [2,V]
  */
 void divergence_row(struct divergence_row *out, const float *logits, const float *other,
@@ -32,6 +34,7 @@ struct divergence {
     double kl_sum, kl_squared;
     uint64_t same_top;
 };
+/* Add n rows. ERR_NOMEM. */
 int divergence_add(struct divergence *d, const struct divergence_row *rows, size_t n);
 void divergence_release(struct divergence *d);
 
@@ -58,7 +61,7 @@ struct divergence_result {
     struct estimate loss, other_loss;
     struct estimate change; /* of loss - other_loss: ln of the ratio of the perplexities */
 };
-/* Sorts d->kl. d->n is 1 or more. */
+/* The statistics of all rows added, at least one. Sorts d->kl. */
 void divergence_resolve(struct divergence *d, struct divergence_result *out);
 
 #endif

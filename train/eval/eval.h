@@ -17,11 +17,11 @@
 struct eval {
     const char *name, *help; /* one line */
     const char *argument;    /* what follows the name: "[FILE]", "MODEL [FILE]" */
-    const char *options;     /* those it takes of the ones for one command: "strict limit" */
-    /* Where its file is within the data folder: the place for it, then others after a "|";
-     * NULL: it must be named. */
+    const char *options;     /* which options for one command it takes: "strict limit" */
+    /* Where its file is in the data folder, and other places for it, each after a "|"; NULL: a file
+     * must be given. */
     const char *file;
-    const char *where; /* to get that file */
+    const char *where; /* where to get that file */
     bool needs_other;  /* a second model */
     int (*run)(struct evaluation *ev);
 };
@@ -29,16 +29,17 @@ const struct eval *eval_at(int i); /* NULL past the end */
 const struct eval *eval_find(const char *name);
 
 /*
- * Run one. path NULL: its file in the data folder; ERR_MISSING says where to get it and where
- * to put it. `other` for those that need one. A result stopped by Ctrl-C after something was
- * scored is 0 with result->partial; before, ERR_INTERRUPTED. On failure the result is empty.
+ * Run an evaluation. After Ctrl-C it returns 0 with result->partial if something was scored, else
+ * ERR_INTERRUPTED. On failure the result is empty.
+ *
+ * other    the second model, for evaluations that need one; else NULL
+ * path     NULL: its file in the data folder; ERR_MISSING says where to get it and where to put it
  */
 int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
              const struct eval_config *config, const char *path, struct eval_result *result,
              const struct progress *p);
 
-/* Whether the file it would read is there, before any of it is done; path and errors as of
- * eval_run. */
+/* Check that the file which eval_run would read exists; path and errors as of eval_run. */
 int eval_check_file(const struct eval *e, const struct eval_config *config, const char *path);
 
 #endif

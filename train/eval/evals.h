@@ -10,7 +10,7 @@ int eval_wikitext(struct evaluation *ev);
 int eval_ptb(struct evaluation *ev);
 int eval_lambada(struct evaluation *ev);
 int eval_text(struct evaluation *ev);
-/* The same of a data set that is open: what training holds out. ev->path names it. */
+/* eval_text of an open data set, such as a run's validation data; ev->path is its name. */
 int eval_dataset(struct evaluation *ev, const struct dataset *d);
 int eval_choice(struct evaluation *ev);
 int eval_kl(struct evaluation *ev);

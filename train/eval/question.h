@@ -9,11 +9,11 @@
 #include <stdbool.h>
 
 struct question {
-    struct buf context;  /* without the spaces it ended with */
-    struct buf between;  /* these, and one more: what an ending comes after */
+    struct buf context;  /* without the spaces at its end */
+    struct buf between;  /* those spaces and one more, which precede an ending */
     struct buf *endings; /* [n_endings]; owned */
     int n_endings, answer;
-    bool hellaswag; /* it has the fields of that set, and its text was made ready */
+    bool hellaswag; /* it has HellaSwag's fields, and its text was prepared */
 };
 
 /*

@@ -1,17 +1,16 @@
 #ifndef PRATTLE_TRAIN_EVAL_RESULT_H
 #define PRATTLE_TRAIN_EVAL_RESULT_H
 /*
- * What an evaluation is told and what comes out of it: settings, figures with their standard
- * errors, counts.
+ * The settings of an evaluation and its result: figures with standard errors, and counts.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How it is measured. Not every evaluation looks at all of it. */
+/* How to measure. Not every evaluation uses every setting. */
 struct eval_config {
     int seq_length;  /* inputs of a window; 0: the context */
-    int overlap;     /* from one window to the next; 0: half the window */
-    int last_n;      /* text: so many targets of a window count, and it moves by as many; 0: half */
+    int overlap;     /* stride between windows; 0: half the window */
+    int last_n;      /* text: scored targets per window, and its stride; 0: half the window */
     int64_t limit;   /* windows or passages at most; 0: all */
     bool detokenize; /* wikitext, ptb: undo the word splitting first */
     bool strict;     /* lambada: the whole last word */
@@ -19,7 +18,7 @@ struct eval_config {
     char *data_dir;  /* where the files are; NULL or "": prattle's own data folder */
 };
 enum eval_like { EVAL_OWN, EVAL_MEGATRON };
-/* All as "0" says, and detokenize; data_dir NULL. */
+/* All defaults, with detokenize on and data_dir NULL. */
 void eval_config_init(struct eval_config *c);
 
 /* One number of a result. */
@@ -37,26 +36,26 @@ struct eval_result {
     const char *name;          /* of the evaluation, as in the table */
     char definition[256];      /* what exactly was measured, in one sentence with its sizes */
     char *path;                /* of the text; owned */
-    struct eval_config config; /* as it was measured, with the sizes that were not given; no text */
+    struct eval_config config; /* as measured, its sizes resolved; without its texts */
     struct eval_figure figures[EVAL_MAX_FIGURES]; /* [n_figures], the main one first */
     int n_figures;
-    const char *unit;     /* what is counted: "windows", "passages"; static */
-    uint64_t done, total; /* of these; the evaluation says how many there are in all */
-    uint64_t left_out;    /* of them, that cannot be scored: too long, without a target */
+    const char *unit;     /* of done and total: "windows", "passages"; static */
+    uint64_t done, total; /* scored; in all */
+    uint64_t left_out;    /* that cannot be scored: too long, or without a target */
     uint64_t targets;     /* tokens that were predicted and counted */
     uint64_t tokens;      /* positions computed for them */
     double seconds;       /* of scoring */
     bool partial;         /* stopped by Ctrl-C; done < total without it is --limit's */
 };
 void eval_result_release(struct eval_result *r);
-/* Append a figure; beyond EVAL_MAX_FIGURES nothing. error NAN: none. */
+/* Append a figure, unless there are EVAL_MAX_FIGURES. error NAN: none. */
 void eval_figure_add(struct eval_result *r, const char *name, const char *text, double value,
                      double error, const char *format);
-/* By name; NULL: it has none of this name. */
+/* Find a figure by name; NULL: there is none. */
 const struct eval_figure *eval_figure_find(const struct eval_result *r, const char *name);
 
-/* Mean of numbers given one by one, and its standard error: those of a passage are added up
- * among themselves first (eval_mean_close), so their order is all that matters. */
+/* The mean of numbers added one by one, and its standard error. The numbers of a passage are summed
+ * on their own first (eval_mean_close), so the result depends on their order only. */
 struct eval_mean {
     double sum, squares; /* of passages closed */
     double part, part_squares;

@@ -6,18 +6,19 @@
  */
 #include <stddef.h>
 
-/* Bytes of the space at the end of n bytes; 0: there is none. */
+/* The number of bytes of the space at the end of n bytes; 0: there is none. */
 size_t space_before(const char *text, size_t n);
 
-/* A run of bytes within some text, borrowed. */
+/* Bytes within a text, borrowed. */
 struct span {
     const char *text;
     size_t n;
 };
+/* Python's strip(). */
 struct span span_strip(struct span s);
-/* The last word, what split() has last; n = 0 if there are only spaces. */
+/* The last word, as Python's split() gives it; n = 0 if there are only spaces. */
 struct span span_last_word(struct span s);
-/* In how many pieces single spaces (U+0020) cut what strip() leaves: len(s.strip().split(" ")). */
+/* The number of parts between single spaces (U+0020): Python's len(s.strip().split(" ")). */
 size_t span_pieces(struct span s);
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_TRAIN_EVAL_TOKEN_SUMS_H
 #define PRATTLE_TRAIN_EVAL_TOKEN_SUMS_H
 /*
- * What the evaluations of running text add up over targets.
+ * Sums over targets that the evaluations of running text share.
  */
 #include "sampling/score.h"
 #include "train/eval/result.h"
@@ -10,7 +10,7 @@ struct token_sums {
     const struct passage *list;
     const struct tokenizer *tokenizer; /* NULL: no bytes */
     struct eval_mean loss, top_1, top_10;
-    uint64_t bytes; /* of the targets as text; special tokens have none */
+    uint64_t bytes; /* of the targets' texts; special tokens have none */
 };
 
 /* Takes a passage's scores: eval_score's f, with the sums as user. */

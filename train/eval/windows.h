@@ -8,17 +8,17 @@
 struct windows {
     size_t n_ids;
     int length; /* inputs of a window */
-    int step;   /* from one to the next, and the targets that count of each: its last; 1..length */
-    bool whole; /* of the first window all targets count */
+    int step;   /* stride, 1..length; the last `step` targets of each window count */
+    bool whole; /* all targets of the first window count */
 };
 
-/* Windows that have something to score; of windows that were checked, as all below. */
+/* The number of windows with a target that counts. w was checked, as for the function below. */
 size_t windows_count(const struct windows *w);
-/* ERR_RANGE: `step`, which the user knows by this name, is not 1 .. length. */
+/* ERR_RANGE: `step`, called `name` in the message, is not in 1..length. */
 int windows_check(const struct windows *w, const char *name);
 /*
- * Those to be scored, by ev's limit, in fresh memory; their count in all is the result's total.
- * Where the last reaches past the end it is as if padded: what is left of its targets counts.
+ * The windows to score, at most ev's limit, in fresh memory; sets the total of ev's result. A last
+ * window that reaches past the end is short: the targets it has count. ERR_NOMEM.
  */
 int windows_cut(struct passage **list, size_t *n, const struct windows *w, const token_id *ids,
                 struct evaluation *ev);

@@ -301,7 +301,7 @@ static int read_state(struct checkpoint *c)
 }
 
 /* Takes path. */
-static int open_one(struct checkpoint *c, char *path, const struct progress *p)
+static int open_checkpoint(struct checkpoint *c, char *path, const struct progress *p)
 {
     char shown[SHOWN];
     *c = (struct checkpoint){.path = path};
@@ -353,13 +353,13 @@ int checkpoint_open(struct checkpoint *c, const char *path, const struct progres
     if (rc != 0)
         return rc;
     if (is_checkpoint)
-        return open_one(c, own_path(path), p);
+        return open_checkpoint(c, own_path(path), p);
     if ((rc = run_folder_steps(path, &steps, &n)) != 0)
         return rc;
     if (n == 0)
         rc = err_set(ERR_MISSING, "there is no checkpoint in %s", shown);
     for (int i = 0; i < n; i++) {
-        rc = open_one(c, run_folder_checkpoint(path, steps[i]), p);
+        rc = open_checkpoint(c, run_folder_checkpoint(path, steps[i]), p);
         if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
             break;
         progress_note(p, "%s; passed over", err_text());

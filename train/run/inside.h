@@ -34,9 +34,9 @@ struct run {
     struct source_reads *reads; /* [sources of the mixture] as of the last line; owned, NULL: none */
     struct draw_cursor drawn;   /* what they were counted by */
     struct weights weights;
-    struct weights trainable;       /* borrowed: the weights, or the adapter beside them */
+    struct weights trainable;       /* borrowed: the weights, or the adapter */
     struct adapter *adapter;        /* that is trained; NULL: the weights are */
-    struct adapter *shown;          /* its copy beside the model, which owns it once it is there */
+    struct adapter *shown;          /* its copy for the model, which owns it once it is attached */
     unsigned char base[32];         /* SHA-256 of the weights that are frozen */
     struct merge_limit merge_limit; /* of the adapter and these */
     struct optimizer *optimizer;

@@ -59,7 +59,8 @@ int run_save(struct run *r)
     const struct checkpoint_section *k = &r->config.checkpoint;
     if (run_folder_prune(&r->folder, r->saved_step, k->keep_last,
                          k->keep_best ? r->state.best_step : -1) != 0)
-        progress_note(r->events.progress, "of an older checkpoint something stays: %s", err_text());
+        progress_note(r->events.progress, "an older checkpoint was not removed completely: %s",
+                      err_text());
     return 0;
 }
 

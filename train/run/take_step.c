@@ -135,7 +135,7 @@ static void tally_step(struct run *r, bool good)
     t->windows += r->config.training.global_batch_size;
 }
 
-/* Whether the loss scale is to blame for gradients that are no numbers. */
+/* Whether the loss scale is to blame for NaN or infinite gradients. */
 static bool blames_scale(struct run *r, double loss)
 {
     return r->config.training.auto_loss_scaling == 1 && isfinite(loss) && !isfinite(r->grad_norm) &&
@@ -165,8 +165,8 @@ static enum run_fault take_gradients(struct run *r, double loss, float scale)
     return FAULT_NONE;
 }
 
-/* Who goes on after a stop tries as many again. */
-static void count_bad(struct run *r, enum run_fault fault, bool bad, double loss)
+/* The counter starts again when the run is resumed. */
+static void count_bad_step(struct run *r, enum run_fault fault, bool bad, double loss)
 {
     struct trainer_state *p = &r->state;
     p->bad_in_a_row = fault == FAULT_NONE ? 0 : p->bad_in_a_row + bad;
@@ -191,7 +191,7 @@ static void finish_step(struct run *r)
     bool bad = fault != FAULT_NONE && !blames_scale(r, loss);
     if (fault == FAULT_NONE)
         bad = (fault = take_gradients(r, loss, scale)) != FAULT_NONE;
-    count_bad(r, fault, bad, loss);
+    count_bad_step(r, fault, bad, loss);
     p->step++;
     p->windows = batches_given(r->batches);
     p->tokens += (uint64_t)r->sum.n_targets;
@@ -223,7 +223,7 @@ int run_check_stop(struct run *r)
     static const struct {
         const char *what, *advice;
     } words[] = {
-        [FAULT_NAN] = {"had a loss or gradient that is no number",
+        [FAULT_NAN] = {"had a NaN or infinite loss or gradient",
                        "a lower learning_rate may help: `:train resume learning_rate=...`"},
         [FAULT_SPIKE] = {"were spikes by spike_z", "`:train resume spike_z=0` takes such steps"},
         [FAULT_WEIGHTS] = {"would have made weights NaN or infinite",

@@ -179,7 +179,7 @@ static void test_due_at_the_stop(void **state)
     assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_int_equal(run_go(r), ERR_RANGE);
     assert_non_null(
-        strstr(err_text(), "stopped at step 3: 3 steps in a row had a loss or gradient"));
+        strstr(err_text(), "stopped at step 3: 3 steps in a row had a NaN or infinite loss"));
     assert_int_equal(lines[3].step, 3);
     assert_int_equal(lines[3].validation_step, 3);
     assert_int_equal(run_saved_step(r), 3);

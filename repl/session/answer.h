@@ -1,18 +1,18 @@
 #ifndef PRATTLE_REPL_SESSION_ANSWER_H
 #define PRATTLE_REPL_SESSION_ANSWER_H
 /*
- * From a prompt to the terminal: generate, show what comes, say what it took; what a stop string hid
- * is cut off the text in progress.
+ * From a prompt to the terminal: generate an answer, show it while it comes, and report its
+ * figures. What a stop string hid is cut off the text in progress.
  */
 #include "repl/session/repl.h"
 
 /* Answer a prompt of n bytes; begins a new text unless `keep` is on. */
 int answer_prompt(struct repl *r, const char *text, size_t n);
-/* Go on with the text as it is. */
+/* Continue the text without a new prompt. */
 int answer_continue(struct repl *r);
-/* The last prompt once more, with the next draw. */
+/* Answer the last prompt again, with the next random draw. */
 int answer_regenerate(struct repl *r);
-/* Answer ids. */
+/* Answer a prompt given as ids. */
 int answer_ids(struct repl *r, const struct ids *ids);
 
 /* ERR_RANGE: raw and jsonl at once. */

@@ -9,13 +9,13 @@
 #include "repl/settings/options_table.h"
 #include "repl/terminal/chances.h"
 
-/* How tokens were chosen. */
+/* The settings by which tokens were chosen. */
 struct chooser {
     struct sampler_config config; /* its strings borrowed from the settings */
-    const char *note;             /* where nothing is drawn: what the numbers are; else NULL */
+    const char *note;             /* if nothing was sampled: what the numbers are; else NULL */
 };
 void chooser_init(struct chooser *c, const struct settings *s);
-/* The model alone. */
+/* The model's own distribution, without settings. */
 void chooser_plain(struct chooser *c);
 
 struct explained {
@@ -25,7 +25,7 @@ struct explained {
     bool held_space;    /* the prompt's: its first token begins with a space */
     int max;            /* alternatives of each, at most */
 };
-/* What they were chosen from, by number from ids[start] on, the first is 1. */
+/* What each token was chosen from; ids[start] has number 1. */
 struct explanation {
     struct choice *list; /* [n] */
     size_t n;
@@ -35,15 +35,16 @@ void explanation_release(struct explanation *e);
 int explain(struct explanation *out, struct engine *e, const struct explained *text,
             const struct chooser *by, const struct settings *s, const struct progress *p);
 
-/* The logits [V] behind a text of n >= 1 ids, apart from any text in progress. ERR_FULL: it is
- * longer than the context. */
+/* The logits [V] after a text of at least one id, without touching the text in progress. ERR_FULL:
+ * the text is longer than the context. */
 int explain_logits(float *logits, struct engine *e, const struct ids *text,
                    const struct progress *p);
-/* What may come there, at most `max` tokens; how many, or a code. logits may be changed. */
+/* The next tokens by these logits, at most `max`. Returns how many, or an error code. logits may be
+ * changed. */
 int explain_next(struct alternative *out, int max, float *logits, const struct model *m,
                  const struct ids *text, bool held_space, const struct chooser *by,
                  const struct settings *s);
-/* Where the context begins that ids[n] was drawn in, which began at `begin` before. */
+/* Where the context begins in which ids[n] was drawn, if it began at `begin` before. */
 size_t explain_context(const struct kvcache *c, size_t begin, size_t n);
 
 #endif

@@ -1,19 +1,19 @@
 #ifndef PRATTLE_REPL_SESSION_LORA_H
 #define PRATTLE_REPL_SESSION_LORA_H
 /*
- * The LoRA adapter of a model: from its folder, with progress.
+ * Loading the LoRA adapter of a model, with progress.
  */
 #include "model/adapter.h"
 
 struct model;
 
-/* From its folder, for this model; the caller's to free. */
+/* Read an adapter for m from its folder; the caller frees it. */
 int lora_read(struct adapter **out, const struct model *m, const char *path);
-/* Take a, and attach it to the model, switched on. On failure nothing of the model has changed. */
+/* Take a and attach it to m, switched on. On failure m is unchanged. */
 int lora_attach(struct model *m, struct adapter *a);
-/* Both. */
+/* lora_read and lora_attach. */
 int lora_load(struct model *m, const char *path);
-/* "on, rank 8, ...": what people are told of it. */
+/* A description for the user: "on, rank 8, ...". */
 const char *lora_about(char *out, size_t n, const struct adapter *a);
 
 #endif

@@ -1,10 +1,10 @@
 #ifndef PRATTLE_REPL_SESSION_MODEL_HINT_H
 #define PRATTLE_REPL_SESSION_MODEL_HINT_H
 /*
- * What to do when a model cannot be loaded because of what was named: GPT-2 by its name alone, or a
- * text. rc, or after ERR_MISSING and ERR_FORMAT with a sentence that says so.
+ * Add advice to the error rc of loading path, if the user has named GPT-2 by its name alone or a
+ * text file. Returns rc.
  *
- * prefix   what commands begin with there: ":" at the prompt, "prattle " in the shell
+ * prefix   how commands begin: ":" at the prompt, "prattle " in the shell
  */
 int model_hint(int rc, const char *path, const char *prefix);
 

@@ -9,7 +9,7 @@
 #include "repl/settings/options.h"
 #include "train/run/run.h"
 
-/* The commands that discard. */
+/* The commands that discard something. */
 enum discarder {
     DISCARD_NONE,
     DISCARD_QUIT,
@@ -22,7 +22,7 @@ enum discarder {
     DISCARD_RESULTS
 };
 
-/* What a line named as unsaved (unsaved.h). */
+/* What a message named as unsaved (unsaved.h). */
 struct named_loss {
     enum discarder by;
     unsigned what; /* of enum unsaved */
@@ -33,7 +33,7 @@ struct repl {
     struct model *model;  /* NULL: none loaded */
     struct engine engine; /* ready when engine.model is set */
     struct sequence sequence; /* the text in progress; its ids stay when the engine goes */
-    bool held_space;    /* a space was seen behind it, which goes with the word that follows */
+    bool held_space;          /* a space followed it, which joins the next word */
     struct run *run;    /* training of this model, in memory; NULL: none */
     char *last_run;     /* folder of the last one put away; NULL: none was */
     int64_t told_step;  /* of that run, of which was said last that it is saved */
@@ -59,8 +59,8 @@ int repl_latest_run(const struct repl *r, bool saved, char **out);
 /* Load path in place of the model there is, and drop a run that trains that one; on
  * failure both stay. seed: for random: models. */
 int repl_load(struct repl *r, const char *path, uint64_t seed);
-/* The same in two halves, of files that are open (and stay so): a model for the caller to free, and
- * one that takes the place of the one there is, for good. */
+/* repl_load in two steps, for files that are open and stay open: read a model, which the caller
+ * frees; and replace the model in memory by it, which cannot fail. */
 int repl_read_files(struct repl *r, struct model **out, struct model_files *f);
 void repl_take_model(struct repl *r, struct model *fresh);
 /* The precision that weights have in memory by a choice of dtype; ERR_UNSUPPORTED: it is for files
@@ -68,25 +68,25 @@ void repl_take_model(struct repl *r, struct model *fresh);
 int repl_memory_dtype(enum dtype *out, enum precision_choice choice);
 /* Load the settings' model if none is loaded. ERR_MISSING: there is none to load. */
 int repl_need_model(struct repl *r);
-/* Whether the user, or a settings file, said which it is; else it is the one that ships. */
+/* Whether the user or a settings file names the model; else it is the one that ships. */
 bool repl_names_model(const struct repl *r);
-/* Whether there is one to load: one was named, if not by "", or the one that ships is there. */
+/* Whether there is a model to load: a name other than "", or the one that ships. */
 bool repl_finds_model(const struct repl *r);
-/* The team and the kernels as the settings have them; an engine built on others goes. */
+/* Set up the thread team and kernels of the settings; frees an engine made for others. */
 int repl_device(struct repl *r);
-/* Threads, kernels and an engine for max_seqs texts, as the settings have them now;
- * the text in progress stays. */
+/* Have threads, kernels and an engine for max_seqs texts as the settings say; keeps the text in
+ * progress. */
 int repl_ready(struct repl *r, int max_seqs);
 /* Forget the text in progress and all turns. */
 void repl_forget(struct repl *r);
-/* Forget the turns alone: the text in progress is another one. */
+/* Forget the turns only: the text in progress was replaced. */
 void repl_forget_turns(struct repl *r);
-/* A fresh turn behind the others, which goes on from the text in progress (more) or replaces it;
- * the oldest goes when there are many. NULL: no memory. */
+/* Append a turn that continues the text in progress (more) or replaces it; drops the oldest if
+ * there are many. NULL: no memory. */
 struct turn *repl_push_turn(struct repl *r, bool more);
 void repl_pop_turn(struct repl *r);
 
-/* Show the sentence of a failure; quiet where the user knows (Ctrl-C). */
+/* Show the message of an error; nothing for ERR_INTERRUPTED, of which the user knows. */
 void repl_complain(int rc);
 /* Where no line says how an answer ended, that the context did; once, however many it ends. */
 void repl_report_full(struct repl *r, const struct generate_config *g, const struct answer *answers,

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_REPL_SESSION_SHOW_H
 #define PRATTLE_REPL_SESSION_SHOW_H
 /*
- * An answer on its way to standard output: as text that nothing in it can steer a terminal with,
- * streamed where there is one answer; as it is (raw), as ids or as a JSON line.
+ * Showing an answer on standard output: as text, made harmless for a terminal and streamed if there
+ * is one answer; unescaped (raw); as ids; or as a JSON line.
  */
 #include "repl/session/token_scores.h"
 #include "repl/settings/options_table.h"
@@ -28,18 +28,18 @@ struct showing {
 };
 void show_init(struct showing *w, const struct settings *s, bool interactive);
 void show_release(struct showing *w);
-/* The prompt, borrowed, for answers that repeat it (setting echo). */
+/* Set the prompt, borrowed, for answers that repeat it (setting echo). */
 void show_typed(struct showing *w, const char *prompt, size_t n);
-/* Whether, instead, the answer is to go on from the last line of the text: on a terminal. That of
- * text [n]; of one that is longer than the screen is wide, its last words. */
+/* Whether the answer is shown after the last line of the text instead, which a terminal does; and
+ * set that text [n]. Of a line that is longer than the screen is wide, the last words are shown. */
 bool show_echoes_line(const struct showing *w);
 int show_echo_line(struct showing *w, const char *text, size_t n);
-/* For generate: text is shown as it comes, where it streams. */
+/* Callbacks for generate, which show the text as it comes if it is streamed. */
 struct generate_callbacks show_callbacks(struct showing *w);
 void show_text(struct showing *w, const char *bytes, size_t n);
-/* What was not streamed of n answers, and what ends each: a newline, or NUL with raw. */
+/* Show what was not streamed of n answers, and what ends each: a newline, or NUL with raw. */
 void show_answers(struct showing *w, const struct answer *answers, int n);
-/* After a failure: what was shown ends with its line. */
+/* After a failure: end the line of what was shown. */
 void show_end_line(struct showing *w);
 /* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
 void show_figures(FILE *f, const struct settings *s, const struct answer *a, int n);

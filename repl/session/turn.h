@@ -1,9 +1,9 @@
 #ifndef PRATTLE_REPL_SESSION_TURN_H
 #define PRATTLE_REPL_SESSION_TURN_H
 /*
- * One prompt and its answer, as :regen, :undo and :why need them. The text in progress begins with
- * both the text before a turn and its prompt, so that lengths say where they end; a turn has ids of
- * its own only of what is no longer, or not yet, in that text.
+ * One prompt and its answer, as :regen, :undo and :why need them. The text in progress usually
+ * begins with the text before a turn and its prompt, so a turn stores their lengths; it stores ids
+ * only of what is not, or no longer, in that text.
  */
 #include "kvcache/sequence.h"
 #include "repl/settings/options_table.h"

@@ -1,9 +1,9 @@
 #ifndef PRATTLE_REPL_SESSION_UNSAVED_H
 #define PRATTLE_REPL_SESSION_UNSAVED_H
 /*
- * What is in memory and in no file, and whether it may go. A command that would discard something
- * is refused once, with one sentence that names all of it; the same command right after it goes on.
- * What was not named then is asked about first.
+ * Unsaved work, and whether a command may discard it. A command that would discard something is
+ * refused once, with one message that names all of it; the same command in the next line is carried
+ * out, unless something was not named before.
  */
 #include "repl/session/repl.h"
 
@@ -23,20 +23,20 @@ enum unsaved {
  * code of the run's failure, and the sentence. ERR_INTERRUPTED: while it was saved.
  */
 int unsaved_may_discard(struct repl *r, enum discarder by, unsigned what);
-/* The same, and then the run goes out of memory. */
+/* The same, and then free the run in memory. */
 int unsaved_put_away(struct repl *r, enum discarder by, unsigned what);
-/* Save the run where that is possible. Fails by ERR_INTERRUPTED alone. */
+/* Save the run if that is possible. Fails with ERR_INTERRUPTED only. */
 int unsaved_try_save_run(struct repl *r);
 /* Whether the run in memory has steps that are in no checkpoint. */
 bool unsaved_has_steps(const struct repl *r);
-/* Write a checkpoint of a run whose weights are in none; 0 when there is nothing to do. */
+/* Write a checkpoint of a run with steps that are in none; 0 if there is nothing to do. */
 int unsaved_save_run(struct repl *r);
-/* At the end of a session: how its run opens, and goes on, on another day. */
+/* At the end of a session: how to open its run later, and how to resume it. */
 void unsaved_report_resume(const struct repl *r);
-/* Whether the line before was the same command, of what is no part of the model or its run; else
- * the next one may confirm. */
+/* For commands that discard other things than the model or its run: whether the line before was the
+ * same command; if not, the next line may confirm. */
 bool unsaved_is_confirmed(struct repl *r, enum discarder by);
-/* A line has come to its end: what it named may be confirmed by the next, and no later. */
+/* To be called after each line: what it named may be confirmed by the next line only. */
 void unsaved_next_line(struct repl *r);
 
 #endif

@@ -188,7 +188,8 @@ static int find_resumed(char **folder, const struct run_config *c)
     int rc = run_config_copy(&named, c);
     if (rc != 0)
         return rc;
-    if ((rc = run_config_resolve_names(&named)) == 0 && run_folder_has_checkpoint(named.checkpoint.folder) &&
+    if ((rc = run_config_resolve_names(&named)) == 0 &&
+        run_folder_has_checkpoint(named.checkpoint.folder) &&
         (*folder = mem_strdup(named.checkpoint.folder)) == NULL)
         rc = ERR_NOMEM;
     run_config_release(&named);

@@ -64,7 +64,8 @@ static bool gives_way(enum standing value, enum standing other)
 static const struct setting *find_yielding(const struct options *o,
                                            const struct generate_odds *odds)
 {
-    const struct setting *first = settings_table_find(&options_table, odds->yields), *second = settings_table_find(&options_table, odds->to);
+    const struct setting *first = settings_table_find(&options_table, odds->yields),
+                         *second = settings_table_find(&options_table, odds->to);
     const enum standing a = value_standing(o, first), b = value_standing(o, second);
     return gives_way(a, b) ? first : gives_way(b, a) ? second : NULL;
 }
@@ -172,7 +173,8 @@ int options_check_answers(struct options *o, void (*tell)(const char *sentence))
         return rc;
     const struct generate_odds *odds = generate_config_odds(g, c);
     if (odds != NULL) {
-        const struct setting *const rows[] = {settings_table_find(&options_table, odds->to), settings_table_find(&options_table, odds->yields),
+        const struct setting *const rows[] = {settings_table_find(&options_table, odds->to),
+                                              settings_table_find(&options_table, odds->yields),
                                               NULL};
         generate_odds_refuse(odds, g, c);
         return settings_store_blame(&o->store, rows);

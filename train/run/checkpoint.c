@@ -4,8 +4,8 @@
  *                 ^                 |                  |
  *                 +-- next older <--+------------------+ damaged: a note
  *
- * The files that are read later (state, blocks, model.safetensors) stay open from when they were
- * verified: what is read is what was checked, whatever becomes of the folder meanwhile.
+ * The files stay open from when they were verified: what is read is what was checked, whatever
+ * becomes of the folder meanwhile.
  */
 #include "train/run/checkpoint.h"
 

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "sampling/chain/logits.h"
 #include "sampling/device_loop_inside.h"
 
 /*
@@ -75,6 +76,10 @@ static void draw_token(struct decode_slot *s, struct token_event *event)
 {
     struct ids *ids = &s->seq->ids;
     s->ready = false;
+    if (!logits_are_finite(s->logits, (size_t)s->seq->engine->model->config.n_vocab)) {
+        *event = (struct token_event){.rc = ERR_NOT_FINITE, .ended = true, .finish = FINISH_ERROR};
+        return;
+    }
     *event = (struct token_event){
         .ended = true, .token = sampler_pick(s->sampler, s->logits, ids->data, ids->n, s->n_new)};
     if (stop_tokens_has(&s->stop_tokens, event->token.id)) {

@@ -31,7 +31,8 @@ struct decode_slot {
 /* One token emitted to the caller, or the failure of a text (rc). */
 struct token_event {
     int slot;
-    int rc; /* ERR_FULL: no page was left, there is no token, and finish is FINISH_ERROR */
+    int rc; /* ERR_FULL: no page was left; ERR_NOT_FINITE: the logits (chain/logits.h). Then there
+             * is no token, and finish is an error */
     bool ended;
     enum finish finish;   /* when ended */
     struct sampled token; /* the stop token too */

@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/kernels/sampling_kernels.h"
+#include "sampling/chain/logits.h"
 
 #include <math.h>
 #include <string.h>
@@ -243,16 +244,21 @@ static void judge_share(void *arg, int thread, int n_threads)
         judge_token(&j->out[i], s->logits + (size_t)i * V, V, s->rows[s->row - s->n_given + i].id);
 }
 
-void scorer_judge(const struct scorer *s, struct score *out)
+int scorer_judge(const struct scorer *s, struct score *out)
 {
     struct judging j = {s, out};
     par_run(judge_share, &j);
+    for (int i = 0; i < s->n_given; i++)
+        if (!isfinite(out[i].logprob))
+            return logits_refuse(s->engine->model, s->rows[s->row - s->n_given + i].target);
+    return 0;
 }
 
 int score_text(struct engine *e, const token_id *ids, size_t n, size_t first,
                void (*f)(void *user, size_t i, const float *logits), void *user,
                const struct progress *p)
 {
+    const size_t V = (size_t)e->model->config.n_vocab;
     struct scorer *s;
     struct passage text = {.ids = ids, .n = n, .first = first < 1 ? 1 : first};
     if (n <= text.first)
@@ -265,8 +271,13 @@ int score_text(struct engine *e, const token_id *ids, size_t n, size_t first,
         const struct score_row *rows;
         const float *logits;
         rc = scorer_next(s, &rows, &logits, &got, p);
-        for (int i = 0; rc == 0 && i < got; i++)
-            f(user, rows[i].target, logits + (size_t)i * (size_t)e->model->config.n_vocab);
+        for (int i = 0; rc == 0 && i < got; i++) {
+            const float *row = logits + (size_t)i * V;
+            if (logits_are_finite(row, V))
+                f(user, rows[i].target, row);
+            else
+                rc = logits_refuse(e->model, rows[i].target);
+        }
     }
     scorer_free(s);
     return rc;

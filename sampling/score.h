@@ -54,11 +54,12 @@ int scorer_begin(struct scorer *s, const struct passage *list, size_t n);
 int scorer_next(struct scorer *s, const struct score_row **rows, const float **logits, int *n,
                 const struct progress *p);
 struct scorer_place scorer_place(const struct scorer *s);
-/* out [n] = the scores of the targets that scorer_next returned last, by the whole thread team. */
-void scorer_judge(const struct scorer *s, struct score *out);
+/* out [n] = the scores of the targets that scorer_next returned last, by the whole thread team.
+ * ERR_NOT_FINITE: one has none (chain/logits.h). */
+int scorer_judge(const struct scorer *s, struct score *out);
 
 /* Call f(user, i, logits [V]) with the logits that predict ids[i], for targets first .. n - 1 of
- * one text; first 0 counts as 1. */
+ * one text; first 0 counts as 1. ERR_NOT_FINITE: f gets no logits that are NaN or infinite. */
 int score_text(struct engine *e, const token_id *ids, size_t n, size_t first,
                void (*f)(void *user, size_t i, const float *logits), void *user,
                const struct progress *p);

@@ -3,6 +3,7 @@
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "sampling/chain/logits.h"
 #include "sampling/device_loop.h"
 #include "sampling/text/prompt.h"
 #include "sampling/text/speller.h"
@@ -370,6 +371,15 @@ static void slide_text(struct slots *s, struct slot *slot)
     listener_report_slide(s->listener);
 }
 
+/* The sentence of what the loop's threads found, in the caller's. */
+static void blame_text(const struct slots *s, const struct slot *slot)
+{
+    if (slot->rc == ERR_NOT_FINITE)
+        logits_refuse(s->engine->model, slot->decode->seq->ids.n);
+    else
+        kvcache_full(&s->engine->cache);
+}
+
 static int end_text(struct slots *s, struct slot *slot)
 {
     struct answer *a = slot->sample.answer;
@@ -383,7 +393,7 @@ static int end_text(struct slots *s, struct slot *slot)
     int rc = listener_add_text(s->listener, a, slot->sample.number, bytes,
                                stream_finish(&slot->speller.stream, bytes));
     if (rc == 0 && slot->rc != 0)
-        kvcache_full(&s->engine->cache); /* err_text is per thread: set it in the caller's */
+        blame_text(s, slot);
     if (rc == 0)
         slot->sample.ended(slot->sample.owner, slot->rc);
     return rc;

@@ -15,7 +15,8 @@ enum err_code {
     ERR_UNSUPPORTED = -7, /* valid, but not implemented */
     ERR_MISSING = -8,     /* no such file, name or tensor */
     ERR_EXISTS = -9,      /* would overwrite a file; --force allows it */
-    ERR_MISMATCH = -10    /* made for other weights, or by another version */
+    ERR_MISMATCH = -10,   /* made for other weights, or by another version */
+    ERR_NOT_FINITE = -11  /* logits, or a loss, are NaN or infinite */
 };
 
 /* Set the message. Returns code. */

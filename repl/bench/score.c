@@ -19,7 +19,7 @@ static int time_scoring(struct scorer *s, const struct passage *p, double *wall_
     while (rc == 0 && got > 0) {
         rc = scorer_next(s, &rows, &logits, &got, NULL);
         if (rc == 0)
-            scorer_judge(s, scores);
+            rc = scorer_judge(s, scores);
     }
     *wall_s = clock_s() - start;
     return rc;

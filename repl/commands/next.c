@@ -9,8 +9,8 @@
 #include "repl/terminal/progress.h"
 #include "repl/terminal/token_text.h"
 #include "repl/terminal/wrap.h"
+#include "sampling/chain/logits.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +42,7 @@ static int read_next(struct repl *r, struct prompt *p, float *logits, const char
 {
     const struct generate_config *g = &r->options.settings.generate;
     struct sequence *s = &r->sequence;
+    const size_t V = (size_t)r->model->config.n_vocab;
     bool slid;
     if (*text != '\0') {
         int rc = prompt_encode(p, r->model, g, text, strlen(text));
@@ -62,8 +63,10 @@ static int read_next(struct repl *r, struct prompt *p, float *logits, const char
     if (rc == 0)
         rc =
             sequence_feed(s, NULL, 0, progress_show()); /* what is in the cache is not read again */
+    if (rc == 0 && !logits_are_finite(s->logits, V))
+        rc = logits_refuse(r->model, s->ids.n);
     if (rc == 0)
-        memcpy(logits, s->logits, (size_t)r->model->config.n_vocab * sizeof *logits);
+        memcpy(logits, s->logits, V * sizeof *logits);
     return rc;
 }
 
@@ -79,8 +82,6 @@ static int show_next(const struct repl *r, const struct prompt *p, float *logits
     chooser_init(&by, s);
     int n = explain_next(list, max, logits, r->model, &p->ids, p->held_space, &by, s);
     int rc = n < 0 ? n : 0;
-    if (rc == 0 && isnan(list[0].p_model))
-        rc = err_set(ERR_FORMAT, "the logits are no numbers: the weights are damaged");
     if (rc == 0)
         rc = buf_str(&head, "after ");
     if (rc == 0)

@@ -246,6 +246,10 @@ static int put_json(struct lines *l, struct buf *out, const struct line_request 
     if (rc == 0 || rc == ERR_INTERRUPTED)
         rc = json_line_answer(out, q->json.text, q->json.n, answers, n,
                               wanted && rc == 0 ? &scores : NULL);
+    if (rc == ERR_NOT_FINITE) { /* this line's alone */
+        l->failures++;
+        rc = json_line_error(out, q->json.text, q->json.n, err_text());
+    }
     line_scores_release(&scores);
     return rc;
 }

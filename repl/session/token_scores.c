@@ -10,6 +10,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/kernels/log_sum_exp.h"
+#include "sampling/chain/logits.h"
 #include "sampling/score.h"
 
 #include <string.h>
@@ -164,6 +165,16 @@ static void score_rows(void *arg, int thread, int n_threads)
         score_row(s, i, s->scratch + (size_t)thread * (size_t)s->model->config.n_vocab);
 }
 
+/* Of the logits, which a mask has not changed. */
+static int check_rows(const struct scoring *s)
+{
+    const size_t V = (size_t)s->model->config.n_vocab;
+    for (int i = 0; i < s->n; i++)
+        if (!logits_are_finite(s->logits + (size_t)i * V, V))
+            return logits_refuse(s->model, s->rows[i].target);
+    return 0;
+}
+
 static int score_passages(struct engine *e, const struct line_passages *p)
 {
     struct scoring s = {.passages = p, .model = e->model, .n = 1};
@@ -177,6 +188,8 @@ static int score_passages(struct engine *e, const struct line_passages *p)
         rc = scorer_next(scorer, &s.rows, &s.logits, &s.n, NULL);
         if (rc == 0 && s.n > 0)
             par_run(score_rows, &s);
+        if (rc == 0)
+            rc = check_rows(&s);
     }
     scorer_free(scorer);
     mem_free(s.scratch);

@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "model/kernels/log_sum_exp.h"
 #include "model/kernels/sampling_kernels.h"
+#include "sampling/chain/logits.h"
 #include "sampling/text/prompt.h"
 
 #include <float.h>
@@ -184,11 +185,13 @@ static void add_step(struct search *b, struct step step)
 }
 
 /* Add the best continuations of one beam to b->steps. */
-static void extend_beam(struct search *b, int beam, const float *logits)
+static int extend_beam(struct search *b, int beam, const float *logits)
 {
     const struct sampling_kernels *k = sampling_kernels();
     const struct hypothesis *h = &b->beams[beam];
     size_t n = (size_t)b->n_vocab;
+    if (!logits_are_finite(logits, n))
+        return logits_refuse(b->sequence->engine->model, (size_t)(b->n_prompt + h->n));
     double log_sum = log_sum_exp(logits, n);
     for (size_t i = 0; i < n; i++)
         b->scores[i] = (float)((double)logits[i] - log_sum);
@@ -205,6 +208,7 @@ static void extend_beam(struct search *b, int beam, const float *logits)
         add_step(b, (struct step){h->sum + (double)b->scores[id], beam, id,
                                   (float)((double)logits[id] - log_sum)});
     }
+    return 0;
 }
 
 /* Whether no open beam can beat the finished ones. best: the highest sum of this step. */
@@ -275,8 +279,10 @@ static int run_search(struct search *b, bool held_space, const struct progress *
         if (rc)
             return rc;
         b->n_steps = 0;
-        for (int i = 0; i < b->n_open; i++)
-            extend_beam(b, i, logits + (size_t)i * (size_t)b->n_vocab);
+        for (int i = 0; i < b->n_open && rc == 0; i++)
+            rc = extend_beam(b, i, logits + (size_t)i * (size_t)b->n_vocab);
+        if (rc)
+            return rc;
         double best = b->n_steps ? b->steps[0].sum : -INFINITY;
         choose_beams(b);
         done = is_search_done(b, best);

@@ -5,6 +5,7 @@
 #include "model/kernels/log_sum_exp.h"
 #include "model/kernels/sampling_kernels.h"
 #include "sampling/chain/candidates.h"
+#include "sampling/chain/logits.h"
 #include "sampling/text/prompt.h"
 
 #include <math.h>
@@ -233,7 +234,10 @@ int contrastive_next(struct contrastive *k, struct sampled *out)
 {
     struct sequence *s = k->sequence;
     struct engine *e = s->engine;
-    int width = e->model->config.n_embd, n = choose_candidates(k), best = 0;
+    int width = e->model->config.n_embd, best = 0;
+    if (!logits_are_finite(s->logits, (size_t)k->candidates.n_vocab))
+        return logits_refuse(e->model, s->ids.n);
+    const int n = choose_candidates(k);
     bool fed = kvcache_text_room(&e->cache, s->ids.n) != 1;
     if (fed) {
         int rc = read_candidates(k, n);

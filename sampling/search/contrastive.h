@@ -28,7 +28,8 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
 void contrastive_free(struct contrastive *k);
 /*
  * Choose the next token and append it to the sequence's text. logprob is always filled;
- * chain_logprob is 0, since nothing is drawn. ERR_FULL: the context is full. Does not allocate.
+ * chain_logprob is 0, since nothing is drawn. ERR_FULL: the context is full; ERR_NOT_FINITE
+ * (chain/logits.h). Does not allocate.
  */
 int contrastive_next(struct contrastive *k, struct sampled *out);
 

@@ -11,6 +11,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "sampling/chain/logits.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,6 +69,15 @@ static void compare_rows(void *user, int thread, int n_threads)
                        c->scratch + (size_t)thread * 2 * c->V, c->V, s->rows[i].id);
 }
 
+/* Of a row that one of the models made no sense of: the sentence, with whose logits they are. */
+static int refuse_row(const struct comparison *c, int row)
+{
+    const struct evaluation *ev = c->evaluation;
+    const float *own = c->slice->logits + (size_t)row * c->V;
+    const struct engine *e = logits_are_finite(own, c->V) ? ev->other : ev->engine;
+    return logits_refuse(e->model, c->slice->rows[row].target);
+}
+
 static int compare_slice(void *user, const struct eval_slice *slice)
 {
     struct comparison *c = user;
@@ -77,10 +87,7 @@ static int compare_slice(void *user, const struct eval_slice *slice)
     for (int i = 0; i < slice->n; i++) {
         const struct score_row *row = &slice->rows[i];
         if (!isfinite(c->rows[i].kl) || !isfinite(c->rows[i].loss))
-            return err_set(ERR_RANGE,
-                           "what a model expects at target %zu of window %zu is no number; "
-                           "its weights are damaged",
-                           row->target, row->passage);
+            return refuse_row(c, i);
         r->done += row->target == c->list[row->passage].n - 1;
     }
     r->targets += (uint64_t)slice->n;

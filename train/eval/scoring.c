@@ -68,8 +68,8 @@ static int collect_slice(void *user, const struct eval_slice *slice)
     struct collector *c = user;
     struct eval_result *r = c->evaluation->result;
     struct score scores[SCORE_ROWS];
-    scorer_judge(slice->scorer, scores);
-    for (int i = 0; i < slice->n; i++) {
+    int rc = scorer_judge(slice->scorer, scores);
+    for (int i = 0; i < slice->n && rc == 0; i++) {
         const struct passage *p = &c->list[slice->rows[i].passage];
         c->scores[c->n++] = scores[i];
         if (c->n < p->n - p->first)
@@ -79,7 +79,7 @@ static int collect_slice(void *user, const struct eval_slice *slice)
         r->done++;
         c->n = 0;
     }
-    return 0;
+    return rc;
 }
 
 /* How long it will take, from how long it took so far. */

@@ -145,6 +145,32 @@ static void logits_of_a_text_are_those_of_a_sequence(void **state)
     ids_release(&text);
 }
 
+/* Weights that have become NaN since: no chances are made up from their logits. */
+static void what_is_not_finite_is_not_explained(void **state)
+{
+    (void)state;
+    struct chooser by;
+    struct explanation e;
+    struct ids text = {0};
+    float logits[TINY_V];
+    token_id ids[12];
+    tiny_ids(ids, 12, &model.config, 7);
+    assert_ok(ids_add(&text, ids, 12));
+    for (int i = 0; i < model.config.n_embd; i++)
+        model.params.wpe[9 * model.config.n_embd + i] = NAN;
+    model.name = (char *)"odd";
+    chooser_init(&by, &settings);
+    const struct explained t = {.ids = ids, .n = 12, .start = 4, .first = 4, .last = 12, .max = 4};
+    assert_int_equal(explain(&e, &engine, &t, &by, &settings, NULL), ERR_NOT_FINITE);
+    assert_non_null(strstr(err_text(), "odd: the logits after 10 tokens are NaN or infinite"));
+    assert_null(e.list);
+    err_clear();
+    assert_int_equal(explain_logits(logits, &engine, &text, NULL), ERR_NOT_FINITE);
+    assert_non_null(strstr(err_text(), "odd: the logits after 12 tokens are NaN or infinite"));
+    model.name = NULL;
+    ids_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +179,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(with_mirostat_its_memory_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(logits_of_a_text_are_those_of_a_sequence, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_is_not_finite_is_not_explained, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

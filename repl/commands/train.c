@@ -97,6 +97,17 @@ static void sync_run(struct repl *r)
                  file_word(folder, sizeof folder, run_path(r->run)), shown_path(path, r));
 }
 
+/* Nothing goes on from its weights; `:train resume` finds its newest checkpoint, if it has one. */
+static int drop_lost(struct repl *r, int rc)
+{
+    char *why = mem_strdup(err_text());
+    repl_drop_run(r);
+    if (why != NULL)
+        err_set(rc, "%s", why);
+    mem_free(why);
+    return rc;
+}
+
 /*
  * Train until the end or Ctrl-C. At a prompt that is a pause; in the shell, and where
  * the program was asked to leave, it is kept for another time.
@@ -111,6 +122,8 @@ static int continue_run(struct repl *r, bool shell)
     rc = run_go(r->run);
     progress_wipe();
     term_hush(false);
+    if (run_status(r->run) == RUN_LOST)
+        return drop_lost(r, rc);
     if (rc == 0) {
         report_finished(r, shell);
     } else if (shell || signals_leaving()) {

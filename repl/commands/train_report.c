@@ -204,7 +204,8 @@ static int status_of_folder(const char *path)
 static int status_of_memory(struct repl *r)
 {
     static const char *const states[] = {
-        [RUN_PAUSED] = "paused", [RUN_GOING] = "going", [RUN_FINISHED] = "finished"};
+        [RUN_PAUSED] = "paused", [RUN_GOING] = "going", [RUN_FINISHED] = "finished",
+        [RUN_LOST] = "lost"};
     char time[24];
     const struct metrics now = run_now(r->run), *m = &now;
     show_head(states[run_status(r->run)], run_path(r->run), run_settings(r->run)->logging.label, "");

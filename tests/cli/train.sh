@@ -95,12 +95,32 @@ echo "and a line more" >>"$TEXT"
 has "changed data" "the data has changed since the checkpoint" "$("$PRATTLE" train resume one 2>&1)"
 
 # By a decay that multiplies the weights at every step, whatever the gradients.
-err=$(train wild learning_rate=10 weight_decay=10 warmup=0 schedule=constant max_bad_steps=3 2>&1); rc=$?
+sed 's/"initializer_range": 0.4/"initializer_range": 11.5/' "${MODEL#random:}" >large.json
+err=$(train wild learning_rate=4 weight_decay=10 warmup=0 schedule=constant max_bad_steps=3 \
+    --model random:large.json 2>&1); rc=$?
 is "a run that blows up fails" 1 $rc
 has "and says so" "3 steps in a row would have made weights NaN or infinite in fp16 (beyond 65504)" "$err"
 has "and keeps what it had before" "step 10/10" \
     "$("$PRATTLE" train resume wild steps=10 learning_rate=1e-3 weight_decay=0 log_every=1 2>&1)"
 is "which fp16 holds" "wrote held" "$("$PRATTLE" convert wild/step-000010 held --dtype float16 2>&1)"
+# Weights that fp16 holds, of which it makes keys that it does not.
+err=$(train lost learning_rate=100 warmup=0 schedule=constant eval_every=0 2>&1); rc=$?
+is "a run whose weights inference cannot hold fails" 1 $rc
+has "and says so at its first checkpoint" "stopped at step 12: in fp16 inference makes NaN or infinite logits of the step's weights, which are not kept; there is no checkpoint before them; a lower learning_rate may help" "$err"
+is "has not finished" "" "$(grep -F '[finished' <<<"$err")"
+is "and leaves no checkpoint" "" "$(cd lost && ls -d step-* 2>/dev/null)"
+train lost steps=12 >/dev/null 2>&1
+err=$("$PRATTLE" train resume lost steps=40 learning_rate=100 schedule=constant eval_every=6 log_every=6 2>&1); rc=$?
+is "also behind good steps" 1 $rc
+has "and by an evaluation" "stopped at step 18: in fp16 inference" "$err"
+has "it names what remains" "the checkpoint of step 12 remains; a lower learning_rate may help: \`prattle train resume lost learning_rate=...\`" "$err"
+is "which is what there is" step-000012 "$(cd lost && echo step-*)"
+is "with numbers in all lines" "18 0" "$(tail -n 1 lost/metrics.jsonl | sed 's/.*"step":\([0-9]*\).*/\1/') $(grep -ciE 'nan|inf' lost/metrics.jsonl)"
+is "it answers" 0 "$("$PRATTLE" lost -p 'Once upon' -n 5 >/dev/null 2>&1; echo $?)"
+has "and training goes on from there" "[finished at step 24" "$("$PRATTLE" train resume lost steps=24 2>&1)"
+has "an adapter's too" "stopped at step 12: in fp16 inference makes NaN" \
+    "$(train lost2 rank=4 learning_rate=20 warmup=0 schedule=constant eval_every=0 max_bad_steps=100 2>&1)"
+is "which is saved nowhere" "" "$(cd lost2 && ls -d step-* 2>/dev/null)"
 out=$(train half precision=float16 loss_scaling=1e7 steps=60 save_every=30)
 last=$(tail -n 1 half/metrics.jsonl)
 is "float16: gradients overflow" 1 "$(sed -n 's/.*"overflows":\([0-9.]*\).*/\1/p' <<<"$last" | awk '{print ($1 >= 1)}')"

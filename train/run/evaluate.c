@@ -67,8 +67,9 @@ int run_eval(struct run *r)
                                .user = rise == NULL ? NULL : rise->user};
     struct engine e;
     const int side_by_side = FORWARD_MAX_ROWS / r->config.training.sequence_length + 1;
-    run_publish(r);
-    int rc = engine_init(&e, r->model, side_by_side < 16 ? side_by_side : 16);
+    int rc = run_publish(r);
+    if (rc == 0)
+        rc = engine_init(&e, r->model, side_by_side < 16 ? side_by_side : 16);
     if (rc != 0)
         return rc;
     if (r->validation.n_tokens > 0)

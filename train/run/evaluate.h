@@ -9,7 +9,7 @@ struct run;
 
 /* Whether there is anything to measure on. */
 bool run_has_eval(const struct run *r);
-/* ERR_INTERRUPTED between passes. */
+/* ERR_INTERRUPTED between passes; ERR_NOT_FINITE: of some text the weights make no finite loss. */
 int run_eval(struct run *r);
 
 #endif

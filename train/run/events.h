@@ -10,7 +10,8 @@ struct run;
 enum run_status {
     RUN_PAUSED, /* before its first step, or stopped by Ctrl-C or an error */
     RUN_GOING,
-    RUN_FINISHED /* steps, epochs or hours are used up */
+    RUN_FINISHED, /* steps, epochs or hours are used up */
+    RUN_LOST      /* inference cannot hold its weights: there is nothing but its checkpoints */
 };
 
 /* Called on the thread that called run_go. Every member may be NULL. */

@@ -24,6 +24,20 @@ struct run_stop {
     double loss;
 };
 
+/* What the model had before the run's weights last came there. */
+struct model_before {
+    bool held; /* it is here */
+    /* The block of its parameters: a beginning in the step's gradients, and the rest in own. */
+    char *idle; /* [idle_bytes] */
+    size_t idle_bytes;
+    char *own; /* [own_bytes] */
+    size_t own_bytes;
+    float *adapter; /* [n] of the copy beside the model, where an adapter is trained; else NULL */
+    bool attached, on, changed; /* that copy; changed: or the model */
+};
+
+enum { RUN_PROBE = 64 };
+
 struct run {
     struct run_config config; /* resolved */
     struct run_events events;
@@ -31,8 +45,9 @@ struct run {
     struct run_folder folder;
     struct dataset train, validation; /* validation.n_tokens 0: none */
     struct batches *batches;
-    struct source_reads *reads; /* [sources of the mixture] as of the last line; owned, NULL: none */
-    struct draw_cursor drawn;   /* what they were counted by */
+    struct source_reads
+        *reads;               /* [sources of the mixture] as of the last line; owned, NULL: none */
+    struct draw_cursor drawn; /* what they were counted by */
     struct weights weights;
     struct weights trainable;       /* borrowed: the weights, or the adapter */
     struct adapter *adapter;        /* that is trained; NULL: the weights are */
@@ -66,6 +81,11 @@ struct run {
     int64_t evaluated_step;        /* -1: none yet */
     uint64_t published;            /* the model's version with the weights of step published_at */
     int64_t published_at;
+    struct model_before before;
+    token_id probe[RUN_PROBE]; /* [n_probe], the beginning of the data */
+    int n_probe;
+    int64_t probed_at; /* the last step of whose weights inference made finite logits; -1: none */
+    bool lost;         /* of those as they are it does not: nothing goes on from them */
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include "train/run/adapter.h"
 #include "train/run/check.h"
 #include "train/run/inside.h"
+#include "train/run/publish.h"
 #include "train/run/report.h"
 #include "train/run/take_step.h"
 #include "weights/load.h"
@@ -53,7 +54,7 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
         (rc = open_weights(r, open)) == 0 &&
         (rc = run_adapter_open(r)) == 0 &&
         (rc = optimizer_new(&r->optimizer, &c->optimizer, weights_layout(&r->trainable))) == 0 &&
-        (rc = run_adapter_guard(r)) == 0)
+        (rc = run_adapter_guard(r)) == 0 && (rc = run_publish_open(r)) == 0)
         rc = run_fit_team(r);
     /* An adapter has a guard of its own; other weights are as the model has them. */
     if (rc == 0 && r->adapter == NULL && m->params.dtype == DTYPE_F16)
@@ -98,6 +99,7 @@ void run_free(struct run *r)
     activation_stats_release(&r->activation_stats);
     optimizer_free(r->optimizer);
     weights_release(&r->weights);
+    run_publish_close(r);
     run_adapter_close(r);
     batches_free(r->batches);
     mem_free(r->reads);

@@ -3,10 +3,26 @@
 /*
  * The run's weights in the model in memory, and in which files they are.
  */
+#include <stdbool.h>
+
 struct run;
 
-/* Copy the run's weights to the model, unless it has them already. */
-void run_publish(struct run *r);
+/* Once data and adapter are there. */
+int run_publish_open(struct run *r);
+void run_publish_close(struct run *r);
+/* The next step begins: what the model had before lay in memory that is now used again. */
+void run_publish_forget(struct run *r);
+/*
+ * Give the model the weights as they are, unless it has them already. The first time for each step
+ * they are probed there, by a pass of the model in its own precision over the beginning of the run's
+ * text: ERR_NOT_FINITE where inference makes NaN or infinite logits of them; then, as with any
+ * error, the model has what it had.
+ */
+int run_publish(struct run *r);
+/* Whether what is saved now can be used: as run_publish, unless that was found at this step. */
+int run_probe(struct run *r);
+/* What was found out too late: the model has again what it had before the last run_publish. */
+void run_withdraw(struct run *r);
 /* A checkpoint was written: if the model has its weights, mark them as saved there. */
 void run_publish_saved(struct run *r);
 /* The model's weights are in the files at path now: mark them as saved there. Takes path. */

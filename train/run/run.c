@@ -93,13 +93,23 @@ static int do_sample(struct run *r)
     const struct metrics now = metrics_of_step(r);
     struct buf text = {0};
     int rc = 0;
-    if (r->events.sample != NULL) {
-        run_publish(r);
+    if (r->events.sample != NULL && (rc = run_publish(r)) == 0) {
         if ((rc = r->events.sample(r->events.user, &text)) == 0 && text.n > 0)
             rc = metrics_sample(r->log, &now, &text);
     }
     buf_release(&text);
     return rc;
+}
+
+/* Of weights that inference cannot hold no use is made: what comes of the step's training is still
+ * written, and then the run stops. */
+static int lose_if_not_finite(struct run *r, int rc)
+{
+    if (rc != ERR_NOT_FINITE)
+        return rc;
+    run_withdraw(r);
+    r->lost = true;
+    return 0;
 }
 
 /* One that is interrupted is still due when the run goes on. */
@@ -111,10 +121,11 @@ static int do_due_tasks(struct run *r)
     } acts[] = {{DUE_EVAL, do_eval},       {DUE_LINE, do_line},
                 {DUE_TENSORS, do_tensors}, {DUE_ACTIVATIONS, do_activations},
                 {DUE_SAMPLE, do_sample},   {DUE_SAVE, run_save}};
+    const unsigned of_weights = DUE_EVAL | DUE_SAMPLE | DUE_SAVE;
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
-        if (!(r->due & acts[i].bit))
+        if (!(r->due & acts[i].bit) || (r->lost && (acts[i].bit & of_weights)))
             continue;
-        int rc = acts[i].act(r);
+        int rc = lose_if_not_finite(r, acts[i].act(r));
         if (rc != 0)
             return rc;
         r->due &= ~acts[i].bit;
@@ -123,6 +134,22 @@ static int do_due_tasks(struct run *r)
 }
 
 /* ---- the run ---- */
+
+/* However the run stopped, for rc, the model has its weights; or they are lost. */
+static int publish_at_end(struct run *r, int rc)
+{
+    /* Publishing looks at files, which forgets why the run stopped. */
+    char *why = rc == 0 ? NULL : mem_strdup(err_text());
+    int published = r->lost ? 0 : lose_if_not_finite(r, run_publish(r));
+    if (published == 0 && r->lost)
+        rc = run_check_stop(r);
+    else if (published != 0 && (rc == 0 || rc == ERR_INTERRUPTED))
+        rc = published;
+    else if (why != NULL)
+        err_set(rc, "%s", why);
+    mem_free(why);
+    return rc;
+}
 
 int run_go(struct run *r)
 {
@@ -134,13 +161,8 @@ int run_go(struct run *r)
             r->due = due_after_step(r);
     /* The end has a checkpoint, also where it came by a change of steps. */
     if (rc == 0)
-        rc = run_save(r);
-    r->status = rc == 0 ? RUN_FINISHED : RUN_PAUSED;
-    /* Publishing looks at files, which forgets why the run stopped. */
-    char *why = rc == 0 ? NULL : mem_strdup(err_text());
-    run_publish(r);
-    if (why != NULL)
-        err_set(rc, "%s", why);
-    mem_free(why);
+        rc = lose_if_not_finite(r, run_save(r));
+    rc = publish_at_end(r, rc);
+    r->status = r->lost ? RUN_LOST : rc == 0 ? RUN_FINISHED : RUN_PAUSED;
     return rc;
 }

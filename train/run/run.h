@@ -19,7 +19,10 @@
  * spikes, or would have made weights that the run's or the model's precision cannot hold);
  * the weights, their moments and every checkpoint are those before them, and what was due at
  * the last of them is done. However it ends, the model has the run's weights, and a new version
- * where they are not those it had.
+ * where they are not those it had; but for
+ * ERR_NOT_FINITE: inference makes NaN or infinite logits of the weights, as the probe before each
+ * use of them (publish.h), an evaluation or a sample found. They are in no checkpoint, the model has
+ * what it had before, and the run is lost (RUN_LOST): one may go on from its newest checkpoint.
  */
 int run_go(struct run *r);
 

@@ -34,12 +34,15 @@ int run_save(struct run *r)
     struct source weights = {0};
     if (r->saved_step == r->state.step)
         return 0;
+    int rc = run_probe(r);
+    if (rc != 0)
+        return rc;
     r->state.due = r->due & DUE_LATER;
     r->state.optimizer_steps = optimizer_steps(r->optimizer);
     json_t *state = describe_run(r);
-    int rc = state == NULL        ? err_last()
-             : r->adapter != NULL ? 0
-                                  : source_open_params(&weights, &r->weights.view, r->model);
+    rc = state == NULL        ? err_last()
+         : r->adapter != NULL ? 0
+                              : source_open_params(&weights, &r->weights.view, r->model);
     int n_blocks = optimizer_blocks(r->optimizer, blocks);
     const struct checkpoint_content c = {.step = r->state.step,
                                          .weights = r->adapter == NULL ? &weights : NULL,

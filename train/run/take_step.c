@@ -7,9 +7,11 @@
 
 #include "model/base/clock.h"
 #include "model/base/err.h"
+#include "model/base/file_show.h"
 #include "model/base/par.h"
 #include "model/base/progress.h"
 #include "train/run/inside.h"
+#include "train/run/publish.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -31,6 +33,7 @@ int run_fit_team(struct run *r)
         return 0;
     step_free(r->step);
     r->step = NULL;
+    run_publish_forget(r);
     run_begin_step_anew(r);
     run_config_step(&r->config, &r->model->config, &s);
     r->threads = par_threads();
@@ -76,6 +79,7 @@ static int take_batch(struct run *r)
     int rc = batches_next(r->batches, &r->ids, &r->labels);
     if (rc == 0 && r->micro == 0) {
         r->sum = (struct step_result){0};
+        run_publish_forget(r);
         step_zero(r->step);
         rc = collect_activation_stats_if_due(r);
     }
@@ -218,8 +222,25 @@ static const char *number_text(char out[32], double x)
     return out;
 }
 
+/* Of weights whose activations inference cannot hold. */
+static int refuse_lost(const struct run *r)
+{
+    char path[256], left[400] = "there is no checkpoint before them; a lower learning_rate may help";
+    if (r->saved_step >= 0)
+        snprintf(left, sizeof left,
+                 "the checkpoint of step %" PRId64
+                 " remains; a lower learning_rate may help: `:train resume %s learning_rate=...`",
+                 r->saved_step, file_word(path, sizeof path, r->folder.path));
+    return err_set(ERR_NOT_FINITE,
+                   "stopped at step %" PRId64 ": in %s inference makes NaN or infinite logits of "
+                   "the step's weights, which are not kept; %s",
+                   r->state.step, model_precision(r->model), left);
+}
+
 int run_check_stop(struct run *r)
 {
+    if (r->lost)
+        return refuse_lost(r);
     static const struct {
         const char *what, *advice;
     } words[] = {

@@ -35,7 +35,8 @@ int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
 int step_new(struct step **out, struct weights *w, const struct step_config *s);
 void step_free(struct step *s);
 /* The gradients, [n] in the layout and type of the trainable weights (weights_trainable); borrowed.
- * Those that overflow float16 are infinite. */
+ * Those that overflow float16 are infinite. Between the optimizer's step and the next step_zero
+ * they are anyone's memory. */
 void *step_gradients(struct step *s);
 /* From now on, passes with a backward add their activations to stats, which is borrowed; NULL: stop
  * collecting. */

@@ -342,9 +342,14 @@ static void merge_share(void *arg, int thread, int n_threads)
 
 void weights_publish_adapter(const struct weights *w, struct adapter *shown, struct model *m)
 {
-    struct merge j = {.from = w, .shown = shown, .model = m};
     memcpy(shown->data, w->adapter->data, shown->n * sizeof *shown->data);
     shown->changed = true;
+    weights_show_adapter(w, shown, m);
+}
+
+void weights_show_adapter(const struct weights *w, struct adapter *shown, struct model *m)
+{
+    struct merge j = {.from = w, .shown = shown, .model = m};
     if (m->adapter != shown)
         adapter_attach(shown, m);
     adapter_switch(m, false);

@@ -66,6 +66,8 @@ void weights_merge(const struct param_tensor *base, const struct low_rank *t, fl
  * of its source.
  */
 void weights_publish_adapter(const struct weights *w, struct adapter *shown, struct model *m);
+/* The same with what `shown` has already, w being the frozen weights beside it. */
+void weights_show_adapter(const struct weights *w, struct adapter *shown, struct model *m);
 
 /*
  * Float16 only: copy a layer, or with layer -1 all tensors outside the layers, from a block to a

@@ -85,6 +85,20 @@ static void expect_finite_weights(const struct model *m)
     }
 }
 
+/* Random weights of this size. */
+static void load_random(struct trial *t, const char *range)
+{
+    char name[PATH_MAX + 32], text[256];
+    const char *path = scratch_path(&t->scratch, "config.json");
+    snprintf(text, sizeof text,
+             "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 2, \"n_embd\": 32, "
+             "\"n_positions\": 256, \"vocab_size\": 257, \"initializer_range\": %s}",
+             range);
+    scratch_write(&t->scratch, "config.json", text, strlen(text));
+    snprintf(name, sizeof name, "random:%s", path);
+    trial_load(t, name);
+}
+
 /* Decay that multiplies the weights at every step: the first that fp16 could not hold is not
  * taken, nor those after it; what the run leaves, and what prompts are answered by, is good. */
 static void test_weights_beyond_fp16(void **state)
@@ -94,14 +108,16 @@ static void test_weights_beyond_fp16(void **state)
     struct run *r;
     struct resume q;
     const struct run_events e = {0};
-    trial_open(&t, (const char *const[]){"learning_rate=10", "weight_decay=10", "warmup=0",
+    trial_open(&t, (const char *const[]){"learning_rate=4", "weight_decay=10", "warmup=0",
                                          "schedule=constant", "max_bad_steps=3", "save_every=1",
                                          "eval_every=0", NULL});
+    load_random(&t, "11.5");
     assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_int_equal(run_go(r), ERR_RANGE);
     assert_non_null(strstr(err_text(), "3 steps in a row would have made weights NaN or infinite "
                                        "in fp16 (beyond 65504)"));
     assert_int_equal(run_now(r).skipped, 3);
+    assert_int_equal(run_step(r), 4);
     assert_int_equal(run_saved_step(r), run_step(r));
     expect_finite_weights(t.model);
     run_free(r);
@@ -125,7 +141,7 @@ static void test_merged_beyond_fp16(void **state)
     (void)state;
     static const char *const kinds[][2] = {{"optimizer=adamw", "learning_rate=10"},
                                            {"optimizer=adam", "learning_rate=1000"},
-                                           {"optimizer=lamb", "learning_rate=10"}};
+                                           {"optimizer=lamb", "learning_rate=1000"}};
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         struct buf learned[2] = {{0}, {0}};
         for (int k = 0; k < 2; k++) {

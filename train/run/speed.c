@@ -27,7 +27,8 @@ struct product {
     int m, n, k;
     double times;
 };
-enum { WAYS = 3, MATRICES = 5, TRIES = 3, LOOK_ROWS = 1024 };
+enum { WAYS = 3, MATRICES = 5, TRIES = 3, MOST_RUNS = 256, LOOK_ROWS = 1024 };
+static const double SMALL_OPS = 5e7; /* of a product that is run more than once a try */
 
 /* y [rows,N] = x W; dx = dy W^T; dW += x^T dy, with W [K,N], or [N,K] where it is turned. */
 static void add_ways(struct product *p, int rows, int K, int N, bool turned, double times)
@@ -57,6 +58,8 @@ struct product_run {
     struct product p;
     float *a, *b, *c;
     size_t size_a, size_b, size_c; /* floats */
+    int runs;
+    double *best_s; /* [n_threads] */
 };
 
 static void fill_random(float *x, size_t n, int thread, int n_threads)
@@ -73,13 +76,23 @@ static void fill_all(void *arg, int thread, int n_threads)
     fill_random(j->c, j->size_c, thread, n_threads);
 }
 
-static void multiply_share(void *arg, int thread, int n_threads)
+static void multiply_share(const struct product_run *j, int thread, int n_threads)
 {
-    const struct product_run *j = arg;
     const struct product *p = &j->p;
     blas_gemm_share(p->transpose_a, p->transpose_b, p->m, p->n, p->k, 1, j->a,
                     p->transpose_a ? p->m : p->k, j->b, p->transpose_b ? p->k : p->n, p->adds, j->c,
                     p->n, thread, n_threads);
+}
+
+/* Each thread by its own clock: to wake the team up takes longer than a small product does. */
+static void time_share(void *arg, int thread, int n_threads)
+{
+    const struct product_run *j = arg;
+    for (int i = 0; i < j->runs; i++) {
+        double start = clock_s();
+        multiply_share(j, thread, n_threads);
+        j->best_s[thread] = fmin(j->best_s[thread], clock_s() - start);
+    }
 }
 
 static size_t larger_size(size_t a, int rows, int cols)
@@ -88,21 +101,34 @@ static size_t larger_size(size_t a, int rows, int cols)
     return a > b ? a : b;
 }
 
+/* What the slowest thread takes when nothing disturbs it; 0: interrupted. */
+static double time_product(struct product_run *j, const struct product *p)
+{
+    const int n_threads = par_threads();
+    double slowest_s = 0;
+    j->p = *p;
+    j->runs = (int)fmin(ceil(SMALL_OPS / (2.0 * p->m * p->n * p->k)), MOST_RUNS);
+    for (int i = 0; i < n_threads; i++)
+        j->best_s[i] = INFINITY;
+    for (int k = 0; k < TRIES; k++) {
+        if (interrupt_pending())
+            return 0;
+        par_run(time_share, j);
+    }
+    for (int i = 0; i < n_threads; i++)
+        slowest_s = fmax(slowest_s, j->best_s[i]);
+    return slowest_s;
+}
+
 static double measure_flops(struct product_run *j, const struct product *p, int n)
 {
     double ops = 0, all_s = 0;
     for (int i = 0; i < n; i++) {
-        double best_s = INFINITY;
-        j->p = p[i];
-        for (int k = 0; k < TRIES; k++) {
-            if (interrupt_pending())
-                return 0;
-            double start = clock_s();
-            par_run(multiply_share, j);
-            best_s = fmin(best_s, clock_s() - start);
-        }
+        double s = time_product(j, &p[i]);
+        if (s == 0)
+            return 0;
         ops += p[i].times * 2.0 * p[i].m * p[i].n * p[i].k;
-        all_s += p[i].times * best_s;
+        all_s += p[i].times * s;
     }
     return ops / all_s;
 }
@@ -121,10 +147,12 @@ double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
     j.a = mem_map("speed measurement", j.size_a * sizeof(float));
     j.b = mem_map("speed measurement", j.size_b * sizeof(float));
     j.c = mem_map("speed measurement", j.size_c * sizeof(float));
-    if (j.a != NULL && j.b != NULL && j.c != NULL) {
+    j.best_s = mem_array((size_t)par_threads(), sizeof *j.best_s);
+    if (j.a != NULL && j.b != NULL && j.c != NULL && j.best_s != NULL) {
         par_run(fill_all, &j);
         result = measure_flops(&j, p, n);
     }
+    mem_free(j.best_s);
     mem_unmap(j.a, j.size_a * sizeof(float));
     mem_unmap(j.b, j.size_b * sizeof(float));
     mem_unmap(j.c, j.size_c * sizeof(float));

@@ -12,11 +12,10 @@
 #include "train/config/run_config.h"
 #include "train/run/folder.h"
 
-#include <langinfo.h>
 #include <math.h>
 #include <string.h>
 
-enum { MAX_CURVES = 8, SCREEN_ROWS = 14, LEAST_ROWS = 7 };
+enum { MAX_CURVES = 8 };
 
 /* The first unless another is named. */
 static const char *const axes[] = {"over=step", "over=tokens", "over=hours", "over=machine_hours",
@@ -277,14 +276,14 @@ int cmd_plot(struct repl *r, const struct call *c)
     if (rc == 0)
         rc = check_curve_names(&q, n_named);
     drop_empty_curves(&q);
-    const int n_frames = arrange_frames(&q), each = n_frames > 1 ? LEAST_ROWS : SCREEN_ROWS;
+    const int n_frames = arrange_frames(&q), width = term_width(stdout) - 1;
     if (rc == 0 && q.out != NULL)
         rc = plot_write(q.out, r->options.settings.call.force, q.series, q.n_series, q.over);
     if (rc == 0 && q.out != NULL)
         term_wrote(q.out, "");
     else if (rc == 0)
-        rc = plot_draw(&picture, q.series, q.n_series, q.over, term_width(stdout) - 1, each,
-                       strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
+        rc = plot_draw(&picture, q.series, q.n_series, q.over, width,
+                       plot_frame_rows(n_frames, width, term_height(stdout)), term_utf8());
     if (rc == 0)
         fwrite(buf_text(&picture), 1, picture.n, stdout);
     buf_release(&picture);

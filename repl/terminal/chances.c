@@ -3,7 +3,6 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/token_text.h"
 
-#include <langinfo.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +15,7 @@ void chances_look(struct chances_look *out, FILE *f)
 {
     const char *sure = term_curve(f, 3), *unsure = term_curve(f, 1);
     *out = (struct chances_look){.width = term_width(f),
-                                 .blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+                                 .blocks = term_utf8(),
                                  .sure = sure == NULL ? "" : sure,
                                  .unsure = unsure == NULL ? "" : unsure,
                                  .dim = term_dim(f),

@@ -11,9 +11,9 @@
 #include "model/base/buf.h"
 #include "model/base/progress.h"
 #include "repl/terminal/signals.h"
+#include "repl/terminal/term.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -312,7 +312,7 @@ static void bind_paste_keys(void)
 void keys_open(void)
 {
     rl_getc_function = read_key;
-    keys.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    keys.utf8 = term_utf8();
     rl_catch_sigwinch = 0;
     bind_paste_keys();
 }

@@ -4,25 +4,21 @@
  * Curves: in the terminal as text, in files as SVG or PNG through gnuplot.
  */
 #include "model/base/buf.h"
+#include "repl/terminal/plot_series.h"
 
 #include <stdbool.h>
 
-struct plot_series {
-    const char *name;
-    double *x, *y; /* [n], x ascending; values that are not finite are left out */
-    int n;
-    int frame;         /* curves of one frame have their axes in common; 0, then 1 and so on */
-    const char *color; /* what a terminal takes for it; NULL: none */
-};
-
 /*
- * A picture of at most width columns, frame under frame, each of so many rows with the names of
- * its curves below, axes in round figures. braille: dots of U+2800, eight a character, where
- * colours tell the curves of a frame apart or there is one; else an ASCII sign a curve.
- * ERR_MISSING: no curve has a point.
+ * A picture of at most width columns: frames of so many rows below each other, each under the names
+ * and last values of its curves, over one x axis, which takes two rows more. Both axes have marks
+ * at round figures. utf8: lines of braille dots, eight a character, each with a sign of its own now
+ * and then where there are several; else an ASCII sign a curve. A frame without a point is left
+ * out. ERR_MISSING: no curve has a point.
  */
 int plot_draw(struct buf *out, const struct plot_series *series, int n_series, const char *x_name,
-              int width, int height, bool braille);
+              int width, int height, bool utf8);
+/* The rows that frames have on a terminal of so many columns and rows, a prompt below them. */
+int plot_frame_rows(int n_frames, int width, int height);
 /*
  * The same into path, which ends in .svg or .png. ERR_UNSUPPORTED: another ending;
  * ERR_MISSING: gnuplot is not there (the sentence says how to get it).

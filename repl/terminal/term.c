@@ -1,5 +1,6 @@
 #include "repl/terminal/term.h"
 
+#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,6 +19,22 @@ int term_width(FILE *f)
 {
     struct winsize w;
     return ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+}
+
+int term_height(FILE *f)
+{
+    struct winsize w;
+    return ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_row > 0 ? w.ws_row : 24;
+}
+
+bool term_utf8(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+const char *term_plus_minus(void)
+{
+    return term_utf8() ? "\u00b1" : "+-";
 }
 
 void term_set_color(int color)

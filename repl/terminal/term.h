@@ -10,9 +10,14 @@
 
 /* Columns of a terminal behind f, 80 when it does not say. */
 int term_width(FILE *f);
+/* Its rows, 24 where it does not say. */
+int term_height(FILE *f);
 bool term_is(FILE *f);
 /* Whether f is a terminal that TERM says takes escape sequences. */
 bool term_takes_escapes(FILE *f);
+/* Whether the locale has more than ASCII, and what stands before a standard error in it. */
+bool term_utf8(void);
+const char *term_plus_minus(void);
 
 /* What is done or not; AUTO: as it suits where input and output go. */
 enum switch_choice { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };

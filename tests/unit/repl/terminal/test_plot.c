@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { N = 200 };
@@ -35,11 +36,10 @@ static void a_falling_curve_falls(void **state)
     struct buf b = {0};
     falling(&s);
     assert_ok(plot_draw(&b, &s, 1, "step", 60, 10, false));
-    assert_int_equal(count(b.data, '\n'), 12);
-    /* The first line has the beginning, the last of the field the end. */
-    const char *first = strchr(b.data, '*');
-    assert_true(first != NULL && first < strchr(b.data, '\n'));
-    const char *line = b.data;
+    assert_int_equal(count(b.data, '\n'), 13);
+    /* The first line of the field has the beginning, its last the end. */
+    const char *line = strchr(b.data, '\n') + 1, *first = strchr(line, '*');
+    assert_true(first != NULL && first < strchr(line, '\n'));
     int column = 0;
     for (int row = 0; row < 10; row++) {
         const char *end = strchr(line, '\n'), *last = memrchr(line, '*', (size_t)(end - line));
@@ -50,13 +50,12 @@ static void a_falling_curve_falls(void **state)
         assert_true(end - line <= 60);
         line = end + 1;
     }
-    assert_int_equal(column, 58);
-    assert_non_null(strstr(b.data, "step 1990"));
-    assert_non_null(strstr(b.data, "loss 1.005"));
+    assert_int_equal(column, 59);
+    assert_non_null(strstr(b.data, "loss 1.0053\n"));
     buf_release(&b);
 }
 
-static void figures_on_the_axis_are_round(void **state)
+static void figures_on_the_axes_are_round(void **state)
 {
     (void)state;
     struct plot_series s;
@@ -64,37 +63,139 @@ static void figures_on_the_axis_are_round(void **state)
     falling(&s);
     assert_ok(plot_draw(&b, &s, 1, "step", 60, 12, false));
     for (int v = 1; v <= 5; v++) {
-        char label[16];
-        snprintf(label, sizeof label, " %d +", v);
+        char label[24];
+        snprintf(label, sizeof label, "\n   %d +", v);
         assert_non_null(strstr(b.data, label));
     }
+    assert_non_null(strstr(b.data,
+                           "\n     ++------------+-------------+------------+-------------\n"
+                           "step  0           500           1000         1500\n"));
     buf_release(&b);
 }
 
-/* The highest mark is the first row's, the lowest the last row's, whatever the span. */
-static void marks_go_from_top_to_bottom(void **state)
+/* Line `row` of a picture, to be freed. */
+static char *line_of(const struct buf *b, int row)
+{
+    const char *line = b->data;
+    for (int i = 0; i < row; i++)
+        line = strchr(line, '\n') + 1;
+    char *copy = strndup(line, strcspn(line, "\n"));
+    assert_non_null(copy);
+    return copy;
+}
+
+/* Whatever the span and the height, a curve comes to the first row and to the last. */
+static void no_row_is_in_vain(void **state)
 {
     (void)state;
-    static const double spans[][2] = {{7.9, 8.2}, {0, 1}, {-0.3, 0.1}, {1e-5, 6e-4}, {2.1, 2.3}};
-    static const char *const ends[][2] = {
-        {"7.9", "8.2"}, {"0", "1"}, {"-0.3", "0.1"}, {"0", "0.0006"}, {"2.1", "2.3"}};
+    static const double spans[][2] = {{7.94, 8.2}, {0, 1},       {-0.3, 0.1}, {1e-5, 6e-4},
+                                      {2.1, 2.3},  {5.96, 8.43}, {2.3, 2.3},  {3e6, 1.73e7},
+                                      {-4, -1},    {0.9, 1024}};
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
-        for (int rows = 6; rows < 20; rows++) {
+        for (int rows = 3; rows < 24; rows++) {
             double at[2] = {0, 1}, values[2] = {spans[i][0], spans[i][1]};
             struct plot_series s = {.name = "loss", .x = at, .y = values, .n = 2};
             struct buf b = {0};
-            char top[24], bottom[24];
             assert_ok(plot_draw(&b, &s, 1, "step", 60, rows, false));
-            snprintf(top, sizeof top, "%8s +", ends[i][1]);
-            snprintf(bottom, sizeof bottom, "\n%8s +", ends[i][0]);
-            assert_memory_equal(b.data, top, strlen(top));
-            const char *last = b.data;
-            for (int row = 1; row < rows; row++)
-                last = strchr(last + 1, '\n');
-            if (strncmp(last, bottom, strlen(bottom)) != 0)
-                fail_msg("%d rows from %s:\n%s", rows, ends[i][0], b.data);
+            int marks = 0, curve = 0;
+            for (int row = 1; row <= rows; row++) {
+                char *line = line_of(&b, row);
+                marks += strpbrk(line, "+|")[0] == '+';
+                curve += strchr(line, '*') != NULL;
+                free(line);
+            }
+            if (marks < 1 || (spans[i][0] < spans[i][1] && curve != rows))
+                fail_msg("%d rows for %g to %g:\n%s", rows, values[0], values[1], b.data);
             buf_release(&b);
         }
+}
+
+/* Each row no wider than the terminal, and no number cut off at its edge. */
+static void a_picture_fits(void **state)
+{
+    (void)state;
+    static const int widths[] = {30, 39, 79, 119};
+    struct plot_series s[2];
+    falling(&s[0]);
+    falling(&s[1]);
+    s[1].name = "validation_loss";
+    for (int i = 0; i < 8; i++) {
+        struct buf b = {0};
+        assert_ok(plot_draw(&b, s, 2, i < 4 ? "step" : "machine_hours", widths[i % 4], 9, i % 2));
+        for (const char *row = b.data, *end; *row != '\0'; row = end + 1) {
+            end = strchr(row, '\n');
+            assert_in_range(term_columns(row, (size_t)(end - row)), 1, widths[i % 4]);
+        }
+        buf_release(&b);
+    }
+}
+
+static void large_and_small_numbers_are_short(void **state)
+{
+    (void)state;
+    double at[3] = {0, 2e6, 1e7}, large[3] = {2e6, 5e6, 1.73e7}, small[3] = {0, 5e-5, 1e-4};
+    struct plot_series s[2] = {{.name = "perplexity", .x = at, .y = large, .n = 3},
+                               {.name = "rate", .x = at, .y = small, .n = 3, .frame = 1}};
+    struct buf b = {0};
+    assert_ok(plot_draw(&b, s, 2, "tokens", 80, 8, false));
+    assert_non_null(strstr(b.data, "perplexity 1.73e7\n"));
+    assert_non_null(strstr(b.data, "\n 1.5e7 +"));
+    assert_non_null(strstr(b.data, "\n  1e-4 +"));
+    assert_non_null(strstr(
+        b.data,
+        "\ntokens  0             2M            4M             6M            8M          10M\n"));
+    assert_null(strstr(b.data, "e+"));
+    assert_null(strstr(b.data, "e-0"));
+    buf_release(&b);
+}
+
+/* With colours and without: a colour does not stand alone. */
+static void curves_are_told_apart_by_signs(void **state)
+{
+    (void)state;
+    struct plot_series s[2];
+    struct buf b = {0};
+    static double other[N], few_x[3] = {0, 1000, 1990}, few[3] = {5, 4, 3};
+    falling(&s[0]);
+    for (int i = 0; i < N; i++)
+        other[i] = y[i] + 1;
+    for (int colors = 0; colors < 2; colors++) {
+        s[0].color = colors ? "<c>" : NULL;
+        s[1] = (struct plot_series){
+            .name = "validation_loss", .x = x, .y = other, .n = N, .color = colors ? "<y>" : NULL};
+        b.n = 0;
+        assert_ok(plot_draw(&b, s, 2, "step", 60, 10, true));
+        assert_non_null(strstr(b.data, colors ? "<c>● loss\033[0m 1.0053" : "● loss 1.0053"));
+        assert_non_null(strstr(b.data, "▲ validation_loss"));
+        int circles = 0, triangles = 0;
+        for (const char *p = strchr(b.data, '\n'); *p != '\0'; p++) {
+            circles += strncmp(p, "●", 3) == 0;
+            triangles += strncmp(p, "▲", 3) == 0;
+        }
+        assert_int_equal(circles, 5);
+        assert_int_equal(triangles, 4);
+    }
+    /* Of few points each has its sign. */
+    s[1] = (struct plot_series){.name = "validation_loss", .x = few_x, .y = few, .n = 3};
+    b.n = 0;
+    assert_ok(plot_draw(&b, s, 2, "step", 60, 10, true));
+    int triangles = 0;
+    for (const char *p = strchr(b.data, '\n'); (p = strstr(p, "▲")) != NULL; p++)
+        triangles++;
+    assert_int_equal(triangles, 3);
+    buf_release(&b);
+}
+
+static void frames_share_the_height(void **state)
+{
+    (void)state;
+    static const struct {
+        int n_frames, width, height, rows;
+    } cases[] = {{1, 79, 24, 15}, {1, 119, 40, 23}, {1, 39, 24, 8}, {1, 79, 10, 5},
+                 {2, 79, 24, 9},  {3, 79, 24, 5},   {4, 79, 10, 4}, {0, 79, 24, 15}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(plot_frame_rows(cases[i].n_frames, cases[i].width, cases[i].height),
+                         cases[i].rows);
 }
 
 static void braille_is_utf8_of_the_right_width(void **state)
@@ -118,7 +219,7 @@ static void braille_is_utf8_of_the_right_width(void **state)
             assert_true(used > 1 || (unsigned char)row[i] < 0x80); /* else it is no UTF-8 */
         }
     }
-    assert_int_equal(rows, 12);
+    assert_int_equal(rows, 13);
     buf_release(&b);
 }
 
@@ -137,19 +238,12 @@ static void frames_have_their_own_axes(void **state)
     s[1] = (struct plot_series){.name = "validation_loss", .x = x, .y = valid, .n = N};
     s[2] = (struct plot_series){.name = "learning_rate", .x = x, .y = rate, .n = N, .frame = 1};
     assert_ok(plot_draw(&b, s, 3, "step", 60, 8, true));
+    /* Two titles, and one x axis below both. */
     assert_int_equal(count(b.data, '\n'), 20);
-    /* Without colours, signs tell two curves of a frame apart; one alone has dots. */
-    assert_non_null(strstr(b.data, "* loss 1.005"));
-    assert_non_null(strstr(b.data, "+ validation_loss 1.505"));
-    assert_non_null(strstr(b.data, "5e-05"));
+    assert_non_null(strstr(b.data, "● loss 1.0053   ▲ validation_loss 1.5053\n"));
+    assert_non_null(strstr(b.data, "      learning_rate 9.95e-5\n"));
+    assert_non_null(strstr(b.data, "5e-5"));
     assert_non_null(strstr(b.data, "\xe2\xa0"));
-    b.n = 0;
-    s[0].color = "<c>";
-    s[1].color = "<y>";
-    assert_ok(plot_draw(&b, s, 3, "step", 60, 8, true));
-    assert_non_null(strstr(b.data, "<c>loss\033[0m 1.005"));
-    assert_non_null(strstr(b.data, "<y>validation_loss\033[0m 1.505"));
-    assert_null(strchr(b.data, '*'));
     buf_release(&b);
 }
 
@@ -175,8 +269,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_falling_curve_falls),
-        cmocka_unit_test(figures_on_the_axis_are_round),
-        cmocka_unit_test(marks_go_from_top_to_bottom),
+        cmocka_unit_test(figures_on_the_axes_are_round),
+        cmocka_unit_test(no_row_is_in_vain),
+        cmocka_unit_test(a_picture_fits),
+        cmocka_unit_test(large_and_small_numbers_are_short),
+        cmocka_unit_test(curves_are_told_apart_by_signs),
+        cmocka_unit_test(frames_share_the_height),
         cmocka_unit_test(braille_is_utf8_of_the_right_width),
         cmocka_unit_test(frames_have_their_own_axes),
         cmocka_unit_test(what_cannot_be_drawn_says_so),

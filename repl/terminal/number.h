@@ -1,0 +1,31 @@
+#ifndef PRATTLE_REPL_TERMINAL_NUMBER_H
+#define PRATTLE_REPL_TERMINAL_NUMBER_H
+/*
+ * Numbers as people read them: 0.05, 1302.7, 1.73e7, 2.6e-5.
+ */
+#include "model/base/buf.h"
+
+enum { NUMBER_TEXT = 48 };
+
+/* x in so many significant digits, below a million in all of a whole
+ * number's, from 1e6 and below 1e-3 with an exponent; out. */
+const char *number_text(char out[NUMBER_TEXT], double x, int digits);
+/* What printf made of a number, without the sign and the zeros of its exponent; text. */
+const char *number_shorten(char *text);
+/* A count: "512", "26K", "7.1M", "1.6B"; out. */
+const char *number_count(char out[NUMBER_TEXT], double n);
+
+/*
+ * Numbers below each other, each with a standard error or without: their points and their ± stand
+ * below each other too. First each is added, then each is put.
+ */
+struct number_column {
+    int whole, part, error_whole, error_part; /* columns on both sides of the points */
+};
+/* error NULL: there is none. */
+void number_column_add(struct number_column *c, const char *value, const char *error);
+/* No spaces at the end. */
+int number_column_put(struct buf *out, const struct number_column *c, const char *value,
+                      const char *error);
+
+#endif

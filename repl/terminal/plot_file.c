@@ -1,0 +1,145 @@
+/* A picture in a file, by gnuplot: data inline, so nothing but its standard input is read, and
+ * nothing but its standard output written. */
+#include "repl/terminal/plot.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FEW_POINTS = 40 };
+
+/* A gnuplot string: single quotes, doubled inside. */
+static int add_quoted(struct buf *b, const char *s)
+{
+    int rc = buf_char(b, '\'');
+    for (; *s != '\0' && rc == 0; s++)
+        rc = *s == '\'' ? buf_str(b, "''") : buf_char(b, *s == '\n' ? ' ' : *s);
+    return rc == 0 ? buf_char(b, '\'') : rc;
+}
+
+/* One frame: its curves, told apart by dashes too, then their points. */
+static int write_frame(struct buf *b, const struct plot_series *series, int n_series)
+{
+    int rc = 0;
+    for (int s = 0; s < n_series && rc == 0; s++) {
+        rc = buf_printf(b, "%s'-' with %s lw 2 dt %d title ", s == 0 ? "\nplot " : ", ",
+                        series[s].n <= FEW_POINTS ? "linespoints" : "lines", s + 1);
+        if (rc == 0)
+            rc = add_quoted(b, series[s].name);
+    }
+    for (int s = 0; s < n_series && rc == 0; s++) {
+        rc = buf_char(b, '\n');
+        for (int i = 0; i < series[s].n && rc == 0; i++)
+            if (plot_is_point(&series[s], i))
+                rc = buf_printf(b, "%.9g %.9g\n", series[s].x[i], series[s].y[i]);
+        if (rc == 0)
+            rc = buf_str(b, "e");
+    }
+    return rc;
+}
+
+/* What gnuplot is told: data inline, so nothing but its standard input is read, and nothing but
+ * its standard output written. */
+static int write_script(struct buf *b, const char *terminal, const struct plot_series *series,
+                        int n_series, const char *x_name)
+{
+    int n_frames = 0;
+    for (int at = 0; at < n_series; at += plot_frame_series(series + at, n_series - at))
+        n_frames++;
+    const struct plot_span x = plot_span_x(series, n_series);
+    int rc = buf_printf(b, "set terminal %s size 900,%d\n", terminal,
+                        n_frames > 1 ? 280 * n_frames : 500);
+    if (rc == 0)
+        rc = buf_str(b, "set grid\nset key top right noenhanced\n");
+    if (rc == 0 && n_frames > 1 && x.low < x.high)
+        rc = buf_printf(b, "set lmargin 12\nset xrange [%.9g:%.9g]\n", x.low, x.high);
+    if (rc == 0)
+        rc = buf_str(b, "set xlabel ");
+    if (rc == 0)
+        rc = add_quoted(b, x_name);
+    if (rc == 0 && n_frames > 1)
+        rc = buf_printf(b, "\nset multiplot layout %d,1", n_frames);
+    for (int at = 0, n; at < n_series && rc == 0; at += n) {
+        n = plot_frame_series(series + at, n_series - at);
+        rc = write_frame(b, series + at, n);
+    }
+    return rc == 0 ? buf_str(b, "\n") : rc;
+}
+
+/* A file in memory that begins with these bytes, to be closed. */
+static int memory_file(const char *name, const struct buf *begin)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    for (size_t done = 0; fd >= 0 && done < begin->n;) {
+        ssize_t w = pwrite(fd, begin->data + done, begin->n - done, (off_t)done);
+        if (w <= 0 && errno != EINTR) {
+            close(fd);
+            return -1;
+        }
+        done += w > 0 ? (size_t)w : 0;
+    }
+    return fd;
+}
+
+/* gnuplot's picture for this script, appended to out; what it says besides is nobody's. */
+static int run_gnuplot(const struct buf *script, struct buf *out)
+{
+    extern char **environ;
+    char *argv[] = {"gnuplot", NULL};
+    int status = -1, in = memory_file("script", script), made = memory_file("picture", out);
+    pid_t pid;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in, 0);
+    posix_spawn_file_actions_adddup2(&actions, made, 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    int rc = in < 0 || made < 0 ? err_errno("cannot keep a picture in memory") : 0;
+    if (rc == 0 && posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ) != 0)
+        rc = err_set(ERR_MISSING, "pictures need gnuplot: apt-get install gnuplot-nox");
+    posix_spawn_file_actions_destroy(&actions);
+    while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (rc == 0 && lseek(made, 0, SEEK_SET) == 0)
+        rc = file_read_fd(out, made);
+    if (rc == 0 && (status != 0 || out->n == 0))
+        rc = err_set(ERR_IO, "gnuplot could not draw the picture");
+    if (in >= 0)
+        close(in);
+    if (made >= 0)
+        close(made);
+    return rc;
+}
+
+int plot_write(const char *path, bool force, const struct plot_series *series, int n_series,
+               const char *x_name)
+{
+    const char *end = strrchr(path, '.'), *terminal = NULL;
+    if (end != NULL && strcmp(end, ".svg") == 0)
+        terminal = "svg background 'white'";
+    else if (end != NULL && strcmp(end, ".png") == 0)
+        terminal = "pngcairo";
+    if (terminal == NULL)
+        return err_set(ERR_UNSUPPORTED, "pictures are written as .svg or .png");
+    struct buf script = {0}, picture = {0};
+    struct file_writer w = {.fd = -1};
+    int rc = plot_check(series, n_series);
+    if (rc == 0)
+        rc = file_create(&w, path, force);
+    if (rc == 0)
+        rc = write_script(&script, terminal, series, n_series, x_name);
+    if (rc == 0 && (rc = run_gnuplot(&script, &picture)) == 0 &&
+        (rc = file_write(&w, picture.data, picture.n)) == 0)
+        rc = file_commit(&w);
+    file_abandon(&w);
+    buf_release(&script);
+    buf_release(&picture);
+    return rc;
+}

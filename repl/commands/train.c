@@ -11,6 +11,7 @@
 #include "repl/session/unsaved.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/train_lines.h"
 #include "repl/terminal/wrap.h"
 #include "repl/commands/train_events.h"
 #include "repl/commands/train_report.h"
@@ -125,6 +126,7 @@ static int continue_run(struct repl *r, bool shell)
     if (run_status(r->run) == RUN_LOST)
         return drop_lost(r, rc);
     if (rc == 0) {
+        train_lines_end();
         report_finished(r, shell);
     } else if (shell || signals_leaving()) {
         rc = save_stopped_run(r, rc);
@@ -158,6 +160,7 @@ static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run
         repl_take_model(r, fresh);
     r->run = run;
     r->told_step = 0;
+    train_lines_begin();
     return 0;
 }
 

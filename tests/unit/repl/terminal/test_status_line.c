@@ -55,7 +55,7 @@ static void notes_begin_a_line(void **state)
     (void)state;
     struct buf sent = {0};
     show_work(&sent, "xterm", warn_below_bar);
-    assert_string_equal(buf_text(&sent), "\r\033[2m[========>               ] step  4/10, \033[0m"
+    assert_string_equal(buf_text(&sent), "\r\033[2m[====>         ] step  4/10, 50 % of it\033[0m"
                                          "\033[K\r\033[Kprattle: a checkpoint has another's\r\n"
                                          "file and stays, as it is no one's here\r\n");
     buf_release(&sent);

@@ -26,12 +26,12 @@ static const struct metrics full = {
     .best_step = 40,
 };
 static const char at_length[] =
-    "step   40/1800  epoch 0.01  loss 1.4651  accuracy 0.626  rate 7.60e-04  norm 1.733"
+    "step   40/1800  epoch 0.01  loss 1.4651  accuracy 0.626  rate 7.60e-4  norm 1.733"
     "  3566 tokens/s  7.0 samples/s  76 % of sgemm  2 skipped  33 min 42 s left  validation 2.3811 "
     "(best)";
 static const char in_brief[] =
-    "step   40/1800 ep 0.01 loss 1.465 acc 0.626 lr 7.6e-04 norm 1.73 3566 tok/s"
-    " 7.0/s 76% 2 skipped 33 min 42 s left val 2.3811 (best)";
+    "step   40/1800  epoch 0.01  loss 1.465  acc 0.626  lr 7.6e-4  norm 1.73  3566 tok/s"
+    "  7.0 samples/s  76 % sgemm  2 skipped  33 min 42 s left  validation 2.3811 (best)";
 
 static void a_line_fits_and_loses_nothing(void **state)
 {
@@ -46,18 +46,69 @@ static void a_line_fits_and_loses_nothing(void **state)
             if (width > 0)
                 assert_in_range(end - row, 1, width);
             if (*end == '\n') { /* what begins the next row did not fit */
-                const char *next = end + 5, *over = strstr(next, "  ");
+                const char *next = end + 3, *over = strstr(next, "  ");
                 size_t n = over == NULL ? strlen(next) : (size_t)(over - next);
                 n = memchr(next, '\n', n) == NULL ? n : strcspn(next, "\n");
                 assert_true(end - row + 2 + (ptrdiff_t)n > width);
             }
             to += sprintf(to, "%s%.*s", to == joined ? "" : "  ",
-                          (int)(end - row) - (to == joined ? 0 : 4), row + (to == joined ? 0 : 4));
+                          (int)(end - row) - (to == joined ? 0 : 2), row + (to == joined ? 0 : 2));
         }
         bool brief = width >= (int)strlen(in_brief) && width < (int)strlen(at_length);
         assert_string_equal(joined, brief ? in_brief : at_length);
         buf_release(&line);
     }
+}
+
+/* In a row below others: no figure without its label at any width, the greatest part of them in one
+ * row, and each in its columns. */
+static void rows_below_each_other_are_aligned(void **state)
+{
+    (void)state;
+    static const struct {
+        int width;
+        const char *row[2];
+    } cases[] = {
+        {119,
+         {"step   40/1800  epoch 0.01  loss 1.4651  accuracy 0.626  rate 7.60e-4  norm  1.733   "
+          "3566 "
+          "tokens/s   76 % of sgemm\n  2 skipped  validation 2.3811 (best)",
+          "step 1200/1800  epoch 0.42  loss 1.0000  accuracy 0.626  rate       0  norm 12.500   "
+          "123K "
+          "tokens/s  0.4 % of sgemm\n  2 skipped"}},
+        {79,
+         {"step   40/1800  epoch 0.01  loss 1.465  lr 7.6e-4   3566 tok/s   76 % sgemm\n"
+          "  2 skipped  validation 2.3811 (best)",
+          "step 1200/1800  epoch 0.42  loss 1.000  lr      0   123K tok/s  0.4 % sgemm\n"
+          "  2 skipped"}},
+        {39,
+         {"step   40/1800  epoch 0.01  loss 1.465\n  lr 7.6e-4   3566 tok/s   76 % sgemm\n"
+          "  2 skipped  validation 2.3811 (best)",
+          "step 1200/1800  epoch 0.42  loss 1.000\n  lr      0   123K tok/s  0.4 % sgemm\n"
+          "  2 skipped"}},
+    };
+    struct metrics later = full;
+    later.step = 1200;
+    later.epoch = 0.42;
+    later.loss = 1;
+    later.learning_rate = 0;
+    later.grad_norm = 12.5;
+    later.tokens_per_s = 123456;
+    later.share = 0.004;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf line = {0};
+        assert_ok(train_lines_format_row(&full, cases[i].width, false, &line));
+        assert_string_equal(buf_text(&line), cases[i].row[0]);
+        line.n = 0;
+        assert_ok(train_lines_format_row(&later, cases[i].width, false, &line));
+        assert_string_equal(buf_text(&line), cases[i].row[1]);
+        buf_release(&line);
+    }
+    /* Where nothing else says what is left, this does. */
+    struct buf line = {0};
+    assert_ok(train_lines_format_row(&full, 79, true, &line));
+    assert_non_null(strstr(buf_text(&line), "33 min 42 s left"));
+    buf_release(&line);
 }
 
 static void what_is_not_known_is_not_said(void **state)
@@ -156,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_fits_and_loses_nothing),
+        cmocka_unit_test(rows_below_each_other_are_aligned),
         cmocka_unit_test(what_is_not_known_is_not_said),
         cmocka_unit_test(a_small_share_is_no_nothing),
         cmocka_unit_test(what_is_out_of_the_ordinary_is_said),

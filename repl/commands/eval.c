@@ -110,7 +110,7 @@ static int report_result(const struct repl *r, const struct eval_result *result,
     if (rc == 0 && s->call.json) {
         rc = print_json(record, 0);
     } else if (rc == 0) {
-        eval_report_show(result, r->model);
+        rc = eval_report_show(result, r->model);
     }
     /* That it cannot be kept is no reason to lose it. */
     if (rc == 0 && s->talk.keep_results && eval_history_add(record) != 0)

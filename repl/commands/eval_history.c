@@ -4,9 +4,12 @@
 #include "model/base/err.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "repl/terminal/number.h"
 #include "repl/terminal/table.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +19,8 @@ struct history_comparison {
     const json_t **models;    /* [n_models]: the newest record of each, by its first one's age */
     const json_t **questions; /* [n_questions]: a record of each definition */
     size_t n_models, n_questions;
+    struct number_column *numbers; /* [n_models]: of each model's figures */
+    int label_room;                /* columns of a figure's name in text; 0: as it is */
 };
 
 static const char *record_text(const json_t *record, const char *key)
@@ -134,18 +139,89 @@ static int put_facts(struct table *t, const struct history_comparison *c, size_t
     return rc;
 }
 
-/* Enough digits for the error to have one or two. */
-static int put_figure_cell(struct table *t, int column, const json_t *record, const char *name)
+struct figure_text {
+    char value[NUMBER_TEXT], error[NUMBER_TEXT]; /* "": there is none */
+};
+
+/* The error in two digits, and the value in five, but in no more than one decimal beyond it. */
+static void format_figure(struct figure_text *out, const json_t *record, const char *name)
 {
     const json_t *f = json_object_get(json_object_get(record, "figures"), name);
     const json_t *value = json_object_get(f, "value"), *error = json_object_get(f, "error");
-    const char *partial = record_is_partial(record) ? " (partial)" : "";
+    out->value[0] = out->error[0] = '\0';
     if (!json_is_number(value))
-        return 0;
+        return;
+    number_text(out->value, json_number_value(value), 5);
     if (!json_is_number(error))
-        return table_cell(t, column, "%.6g%s", json_number_value(value), partial);
-    return table_cell(t, column, "%.6g +- %.2g%s", json_number_value(value),
-                      json_number_value(error), partial);
+        return;
+    number_text(out->error, json_number_value(error), 2);
+    const char *point = strchr(out->error, '.'), *known = strchr(out->value, '.');
+    const int decimals = point == NULL ? 1 : (int)strlen(point);
+    if (known != NULL && (int)strlen(known) > decimals + 1 && strchr(out->error, 'e') == NULL &&
+        strchr(known, 'e') == NULL)
+        snprintf(out->value, NUMBER_TEXT, "%.*f", decimals, json_number_value(value));
+}
+
+static const char *error_text(const struct figure_text *t)
+{
+    return t->error[0] == '\0' ? NULL : t->error;
+}
+
+/* Of all figures of all models, before the first is put. */
+static void measure_numbers(struct history_comparison *c)
+{
+    const char *name;
+    json_t *figure;
+    for (size_t q = 0; q < c->n_questions; q++)
+        for (size_t m = 0; m < c->n_models; m++) {
+            const json_t *record = find_record(c, c->models[m], c->questions[q]);
+            json_object_foreach(json_object_get(record, "figures"), name, figure)
+            {
+                struct figure_text t;
+                format_figure(&t, record, name);
+                number_column_add(&c->numbers[m], t.value, error_text(&t));
+            }
+        }
+}
+
+/* In text numbers are aligned with those of the other rows. */
+static int put_figure_cell(struct table *t, int column, const json_t *record, const char *name,
+                           const struct number_column *aligned)
+{
+    struct figure_text text;
+    struct number_column own = {0};
+    struct buf cell = {0};
+    format_figure(&text, record, name);
+    if (text.value[0] == '\0')
+        return 0;
+    number_column_add(&own, text.value, error_text(&text));
+    int rc =
+        number_column_put(&cell, aligned != NULL ? aligned : &own, text.value, error_text(&text));
+    if (rc == 0)
+        rc = table_cell(t, column, "%s%s", buf_text(&cell),
+                        record_is_partial(record) ? " (partial)" : "");
+    buf_release(&cell);
+    return rc;
+}
+
+/* A row for the figure's name, and where it takes more than one, the last is the one for values. */
+static int put_label(struct table *t, const char *label, int room)
+{
+    struct buf shown = {0}, broken = {0};
+    int rc = term_visible(&shown, label, strlen(label));
+    if (rc == 0)
+        rc = room > 0 ? wrap_into(&broken, buf_text(&shown), room + 1)
+                      : buf_str(&broken, buf_text(&shown));
+    const char *at = buf_text(&broken);
+    do {
+        const size_t n = strcspn(at, "\n");
+        if (rc == 0 && (rc = table_row(t)) == 0)
+            rc = table_cell(t, 0, "%.*s", (int)n, at);
+        at += n + (at[n] == '\n');
+    } while (rc == 0 && *at != '\0');
+    buf_release(&shown);
+    buf_release(&broken);
+    return rc;
 }
 
 /* In text a heading says what was measured, which leaves the columns room; elsewhere each row. */
@@ -163,15 +239,16 @@ static int put_question(struct table *t, const struct history_comparison *c, siz
     {
         const char *text = record_text(figure, "text");
         struct buf label = {0};
-        if (rc == 0 && (rc = table_row(t)) == 0 &&
+        if (rc == 0 &&
             (rc = buf_printf(&label, "%s %s", format == TABLE_TEXT ? "" : buf_text(&heading),
                              *text != '\0' ? text : name)) == 0)
-            rc = put_text_cell(t, 0, buf_text(&label), label.n);
+            rc = put_label(t, buf_text(&label), format == TABLE_TEXT ? c->label_room : 0);
         buf_release(&label);
         for (size_t m = first; m < c->n_models && rc == 0; m++) {
             const json_t *record = find_record(c, c->models[m], q);
             if (record != NULL)
-                rc = put_figure_cell(t, (int)(m - first) + 1, record, name);
+                rc = put_figure_cell(t, (int)(m - first) + 1, record, name,
+                                     format == TABLE_TEXT ? &c->numbers[m] : NULL);
         }
     }
     buf_release(&heading);
@@ -224,42 +301,83 @@ static int widest_line(const struct buf *text)
     return most;
 }
 
-/* What the numbers in brackets stand for. */
-static int put_definitions(struct buf *out, const struct history_comparison *c)
+/* What the numbers in brackets stand for, broken for so many columns (0: not at all). */
+static int put_definitions(struct buf *out, const struct history_comparison *c, int width)
 {
     int rc = 0;
     for (size_t i = 0; i < c->n_questions && rc == 0; i++) {
         const json_t *q = c->questions[i];
-        struct buf line = {0};
+        struct buf line = {0}, shown = {0};
         rc = buf_printf(&line, "[%zu] %s: %s", i + 1, record_text(q, "file"),
                         record_text(q, "definition"));
         if (rc == 0 && record_limit(q) > 0)
             rc = buf_printf(&line, "; the first %" JSON_INTEGER_FORMAT, record_limit(q));
-        if (rc == 0 && (rc = term_visible(out, line.data, line.n)) == 0)
+        if (rc == 0 && (rc = term_visible(&shown, line.data, line.n)) == 0)
+            rc = width > 0 ? wrap_into(out, buf_text(&shown), width)
+                           : buf_str(out, buf_text(&shown));
+        if (rc == 0)
             rc = buf_char(out, '\n');
         buf_release(&line);
+        buf_release(&shown);
     }
     return rc;
 }
 
-static int format_comparison(struct buf *out, const struct history_comparison *c,
+static int widest_name(const struct history_comparison *c)
+{
+    int most = 0;
+    for (size_t q = 0; q < c->n_questions; q++) {
+        const char *name;
+        json_t *figure;
+        json_object_foreach(json_object_get(c->questions[q], "figures"), name, figure)
+        {
+            const char *text = record_text(figure, "text");
+            const int n = 1 + term_columns(text, strlen(text));
+            most = n > most ? n : most;
+        }
+    }
+    return most;
+}
+
+/* In a width that is too narrow the names of figures give way, then the oldest models. */
+static int make_fitting_table(struct buf *table, struct history_comparison *c, size_t *first,
+                              int width)
+{
+    enum { LEAST = 18, LEAST_OF_ONE = 12 };
+    for (;; ++*first) {
+        table->n = 0;
+        c->label_room = 0;
+        int rc = make_table(table, c, *first, TABLE_TEXT);
+        const int over = widest_line(table) - width, room = widest_name(c) - over;
+        const bool one = *first + 1 >= c->n_models;
+        if (rc != 0 || over <= 0)
+            return rc;
+        if (room < LEAST && !one)
+            continue;
+        table->n = 0;
+        c->label_room = room < LEAST_OF_ONE ? LEAST_OF_ONE : room;
+        return make_table(table, c, *first, TABLE_TEXT);
+    }
+}
+
+static int format_comparison(struct buf *out, struct history_comparison *c,
                              enum table_format format, int width)
 {
     size_t first = 0;
     struct buf table = {0};
-    int rc = make_table(&table, c, first, format);
-    while (rc == 0 && width > 0 && widest_line(&table) > width && first + 1 < c->n_models) {
-        table.n = 0;
-        rc = make_table(&table, c, ++first, format);
-    }
+    int rc = format == TABLE_TEXT && width > 0 ? make_fitting_table(&table, c, &first, width)
+                                               : make_table(&table, c, first, format);
     if (rc == 0)
         rc = buf_add(out, buf_text(&table), table.n);
     buf_release(&table);
     if (rc == 0 && format == TABLE_TEXT)
-        rc = put_definitions(out, c);
-    if (rc == 0 && first > 0)
-        rc = buf_printf(out, "%zu more model%s to the left; --all shows them\n", first,
-                        first == 1 ? "" : "s");
+        rc = put_definitions(out, c, width);
+    if (rc == 0 && first > 0) {
+        char more[80];
+        snprintf(more, sizeof more, "%zu more model%s to the left; --all shows %s\n", first,
+                 first == 1 ? "" : "s", first == 1 ? "it" : "them");
+        rc = wrap_into(out, more, width);
+    }
     return rc;
 }
 
@@ -282,15 +400,19 @@ int eval_report_history(const struct eval_history *h, enum table_format format, 
     struct history_comparison c = {.h = h};
     c.models = mem_array(h->n, sizeof *c.models);
     c.questions = mem_array(h->n, sizeof *c.questions);
-    int rc = c.models == NULL || c.questions == NULL ? ERR_NOMEM : 0;
+    c.numbers = mem_array(h->n, sizeof *c.numbers);
+    int rc = c.models == NULL || c.questions == NULL || c.numbers == NULL ? ERR_NOMEM : 0;
     for (size_t i = 0; i < h->n && rc == 0; i++) {
         add_record(c.models, &c.n_models, h->list[i], same_model);
         add_record(c.questions, &c.n_questions, h->list[i], same_question);
     }
+    if (rc == 0)
+        measure_numbers(&c);
     if (rc == 0 && (h->n > 0 || format == TABLE_JSON))
         rc =
             format == TABLE_JSON ? put_records(out, &c) : format_comparison(out, &c, format, width);
     mem_free(c.models);
     mem_free(c.questions);
+    mem_free(c.numbers);
     return rc;
 }

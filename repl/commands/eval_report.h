@@ -7,7 +7,7 @@
 #include "train/eval/history.h"
 
 /* On standard output. */
-void eval_report_show(const struct eval_result *r, const struct model *m);
+int eval_report_show(const struct eval_result *r, const struct model *m);
 /*
  * The results kept, appended to out: models side by side, the oldest on the left; of those that do
  * not fit into width the newest (0: all). Nothing where there are no results.

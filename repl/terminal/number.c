@@ -50,10 +50,11 @@ const char *number_count(char out[NUMBER_TEXT], double n)
     return out;
 }
 
-/* Where the point stands, or would. */
+/* Where the point stands, or would: behind a number of 1e6 and more. */
 static int whole_columns(const char *number)
 {
-    return (int)strcspn(number, ".e%");
+    const char *e = strchr(number, 'e');
+    return (int)(e != NULL && e[1] != '-' ? strlen(number) : strcspn(number, ".e"));
 }
 
 static void widen_column(int *whole, int *part, const char *number)
@@ -68,6 +69,13 @@ void number_column_add(struct number_column *c, const char *value, const char *e
     widen_column(&c->whole, &c->part, value);
     if (error != NULL)
         widen_column(&c->error_whole, &c->error_part, error);
+}
+
+int number_column_width(const struct number_column *c)
+{
+    const char *sign = term_plus_minus();
+    const int error = c->error_whole + c->error_part;
+    return c->whole + c->part + (error > 0 ? 2 + term_columns(sign, strlen(sign)) + error : 0);
 }
 
 int number_column_put(struct buf *out, const struct number_column *c, const char *value,

@@ -24,6 +24,7 @@ struct number_column {
 };
 /* error NULL: there is none. */
 void number_column_add(struct number_column *c, const char *value, const char *error);
+int number_column_width(const struct number_column *c);
 /* No spaces at the end. */
 int number_column_put(struct buf *out, const struct number_column *c, const char *value,
                       const char *error);

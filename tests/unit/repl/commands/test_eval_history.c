@@ -85,7 +85,7 @@ static void results_stand_side_by_side(void **state)
     has(&out, "[1] /no/such/t\\xff.txt: all of it", true);
     shown(&out, TABLE_TEXT, 45);
     has(&out, "3.5 +- 0.25", false);
-    has(&out, "1 more model to the left; --all shows them", true);
+    has(&out, "1 more model to the left; --all shows it", true);
     /* Programs get the records: two models of one name are two. */
     keep(&b, 2.25, false);
     shown(&out, TABLE_JSON, 0);

@@ -20,7 +20,7 @@
 static int format_greeting(const struct repl *r, struct buf *out)
 {
     int rc = r->model != NULL
-                 ? model_line_format(r, out)
+                 ? model_line_format(r, term_is(stdout) ? term_width(stdout) - 1 : 0, out)
                  : buf_str(out, "no model yet: :load PATH opens one, :load random:gpt2 makes one "
                                 "to try\n");
     return rc == 0 ? buf_str(out, ":help lists the commands, Ctrl-D leaves\n") : rc;

@@ -49,7 +49,7 @@ static void show_memory(const struct tokenizer *t)
 static int show_loaded(const struct repl *r)
 {
     struct buf text = {0};
-    int rc = model_line_format(r, &text);
+    int rc = model_line_format(r, term_is(stdout) ? term_width(stdout) - 1 : 0, &text);
     if (rc == 0)
         wrap_lines(stdout, "", buf_text(&text));
     buf_release(&text);

@@ -8,20 +8,61 @@
 
 #include <string.h>
 
-int model_line_format(const struct repl *r, struct buf *out)
+enum { N_PARTS = 4, LEAST_PARTS = 1 };
+
+static int format_name(struct buf *out, const struct model *m)
 {
-    const struct model *m = r->model;
+    int rc = term_visible(out, m->name, strlen(m->name));
+    return rc == 0 && m->adapter != NULL ? buf_str(out, " with an adapter") : rc;
+}
+
+/* Of a name that is too long its end, as of a path, says most. */
+static int add_name(struct buf *out, const char *name, int width)
+{
+    static const char cut[] = "...";
+    int over = term_columns(name, strlen(name)) - width, one;
+    if (over <= 0 || width <= (int)strlen(cut))
+        return buf_str(out, name);
+    for (over += (int)strlen(cut); over > 0; over -= one)
+        name += term_character(name, strlen(name), &one);
+    return buf_printf(out, "%s%s", cut, name);
+}
+
+/* From what matters most to what matters least. */
+static int list_parts(struct buf parts[N_PARTS], const struct model *m)
+{
     const int n_threads = par_threads();
     char count[NUMBER_TEXT];
-    int rc = term_visible(out, m->name, strlen(m->name));
-    if (rc == 0 && m->adapter != NULL)
-        rc = buf_str(out, " with an adapter");
+    int rc = buf_printf(&parts[0], ", %s parameters",
+                        number_count(count, (double)config_params(&m->config)));
     if (rc == 0)
-        rc = buf_str(out, ", ");
+        rc = buf_printf(&parts[1], ", %s", dtype_short_name(m->params.dtype));
     if (rc == 0)
-        rc = buf_printf(out, "%s parameters, %s, %d thread%s, %s\n",
-                        number_count(count, (double)config_params(&m->config)),
-                        dtype_short_name(m->params.dtype), n_threads, n_threads == 1 ? "" : "s",
-                        kernels_name());
+        rc = buf_printf(&parts[2], ", %d thread%s", n_threads, n_threads == 1 ? "" : "s");
+    return rc == 0 ? buf_printf(&parts[3], ", %s", kernels_name()) : rc;
+}
+
+int model_line_format(const struct repl *r, int width, struct buf *out)
+{
+    const struct model *m = r->model;
+    struct buf name = {0}, parts[N_PARTS] = {{0}};
+    int rc = format_name(&name, m), n = N_PARTS, others = 0;
+    if (rc == 0)
+        rc = list_parts(parts, m);
+    for (int i = 0; i < N_PARTS; i++)
+        others += (int)parts[i].n;
+    const int columns = term_columns(buf_text(&name), name.n);
+    while (width > 0 && n > LEAST_PARTS && columns + others > width)
+        others -= (int)parts[--n].n;
+    if (rc == 0)
+        rc = width > 0 ? add_name(out, buf_text(&name), width - others)
+                       : buf_str(out, buf_text(&name));
+    for (int i = 0; i < n && rc == 0; i++)
+        rc = buf_str(out, buf_text(&parts[i]));
+    if (rc == 0)
+        rc = buf_char(out, '\n');
+    buf_release(&name);
+    for (int i = 0; i < N_PARTS; i++)
+        buf_release(&parts[i]);
     return rc == 0 && bundled_is_name(m->name) ? buf_printf(out, "%s\n", bundled_hint()) : rc;
 }

@@ -6,7 +6,8 @@
 #include "repl/session/repl.h"
 
 /* "bundled, 7.1M parameters, fp16, 2 threads, avx512", and of the model that ships a second line
- * with what to try; appended to out. Needs a model. */
-int model_line_format(const struct repl *r, struct buf *out);
+ * with what to try; appended to out. The first loses its last parts, and then its name's beginning,
+ * where it would be wider than `width` (0: any). Needs a model. */
+int model_line_format(const struct repl *r, int width, struct buf *out);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "model/base/mem.h"
 #include "repl/commands/command.h"
+#include "repl/commands/help_lists.h"
 #include "repl/settings/options.h"
 #include "train/config/presets.h"
 #include "train/config/run_config.h"
@@ -145,6 +146,12 @@ static void offer_setting(struct completion *out, const struct line *l)
         offer_settings(out, NULL);
 }
 
+static void offer_group(struct completion *out, const struct line *l)
+{
+    for (int i = 0; l->key == NULL && help_group_at(i) != NULL; i++)
+        completion_add(out, help_group_at(i));
+}
+
 static void offer_command(struct completion *out, const struct line *l)
 {
     if (l->key == NULL)
@@ -163,7 +170,7 @@ static const struct {
 } kinds[] = {
     {"path", offer_path},       {"setting", offer_setting}, {"value", offer_value},
     {"command", offer_command}, {"preset", offer_preset},   {"run_setting", offer_run_setting},
-    {"word", offer_words},
+    {"word", offer_words},      {"group", offer_group},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 

@@ -1,6 +1,7 @@
 /* Everything on one command or setting. */
 #include "repl/commands/help_entry.h"
 
+#include "model/base/mem.h"
 #include "repl/commands/help_lists.h"
 #include "repl/commands/help_text.h"
 #include "repl/terminal/term.h"
@@ -36,13 +37,18 @@ static void print_pairs(const char *lines, const char *before)
     }
 }
 
+enum { FURTHER = 6 }; /* where an example goes on */
+
 static void print_examples(const struct command *c, const char *prefix)
 {
     if (c->examples != NULL)
         print_title("Examples");
     for (const char *p = c->examples; p != NULL && *p != '\0'; p += *p == '\n') {
-        int n = (int)strcspn(p, "\n");
-        printf("  %s%.*s\n", prefix, n, p);
+        const int n = (int)strcspn(p, "\n");
+        char *line = mem_sprintf("%s%.*s", prefix, n, p);
+        if (line != NULL)
+            wrap_hanging(line, printf("  "), FURTHER);
+        mem_free(line);
         p += n;
     }
 }

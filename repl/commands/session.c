@@ -15,6 +15,7 @@
 #include "repl/session/unsaved.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,9 +202,8 @@ int cmd_history(struct repl *r, const struct call *c)
     while (line_history(n) != NULL)
         n++;
     for (int i = n > shown ? n - shown : 0; i < n; i++) {
-        printf("%5d  ", i + 1);
-        term_print(stdout, line_history(i));
-        fputc('\n', stdout);
+        const int column = printf("%5d  ", i + 1);
+        wrap_hanging(line_history(i), column, column);
     }
     return 0;
 }

@@ -1,11 +1,13 @@
 /* :set :reset */
 #include "repl/commands/commands.h"
 
+#include "repl/commands/help_lists.h"
 #include "repl/commands/settings_list.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/words.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
@@ -14,6 +16,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { MOST_GROUPS = 32, GROUP_WORD = 32 };
 
 /* "built in; 4 of generation_config.json is left out" */
 static int left_out_text(struct buf *out, const struct options *o, const struct setting *row)
@@ -112,15 +116,34 @@ static int change_setting(struct repl *r, const struct setting *o, const char *t
     return rc == 0 ? options_say_left_out(&r->options, progress_warn) : rc;
 }
 
+/* The group of settings whose name is nearest; NULL: none is near. */
+static const char *nearest_group(char out[GROUP_WORD], const char *name)
+{
+    char words[MOST_GROUPS][GROUP_WORD];
+    const char *names[MOST_GROUPS], *group;
+    size_t n = 0;
+    for (; n < MOST_GROUPS && (group = help_group_at((int)n)) != NULL; n++) {
+        snprintf(words[n], GROUP_WORD, "%s", group);
+        names[n] = words[n];
+    }
+    const char *near = words_nearest(name, names, n);
+    snprintf(out, GROUP_WORD, "%s", near == NULL ? "" : near);
+    return near == NULL ? NULL : out;
+}
+
 /* ERR_MISSING, as set: a name that is none of the program's may be one of a run's. */
 static int refuse_name(const struct repl *r, const char *name)
 {
     const struct setting *row;
-    char *why = mem_strdup(err_text());
+    char *why = mem_strdup(err_text()), group[GROUP_WORD];
     int rc = ERR_MISSING;
     if (why == NULL)
         return ERR_NOMEM;
-    if (settings_table_lookup(&run_table, &row, name, false) != 0)
+    const bool unlike = strstr(why, "did you mean") == NULL;
+    const bool unknown = settings_table_lookup(&run_table, &row, name, false) != 0;
+    if (unknown && unlike && nearest_group(group, name) != NULL)
+        err_set(rc, "%s; did you mean the group %s?", why, group);
+    else if (unknown)
         err_set(rc, "%s", why);
     else if (r->run != NULL)
         err_set(rc, "%s is a training setting: `:train %s=VALUE` resumes the run with it",

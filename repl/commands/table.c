@@ -143,7 +143,7 @@ const struct command command_table[] = {
  .help = "Show threads, instruction set, and memory by part.",
  .related = "model bench"},
 
-{.name = "set", .group = "Session", .arguments = "[GROUP|NAME [VALUE]]", .flags = IN_REPL | TAKES_TEXT, .completes = "setting then value", .run = cmd_set,
+{.name = "set", .group = "Session", .arguments = "[GROUP|NAME [VALUE]]", .flags = IN_REPL | TAKES_TEXT, .completes = "setting group then value", .run = cmd_set,
  .summary = "show or change settings",
  .help = "Show all settings, a group of them or one, or change it. Changes last until `:reset` or the end of the session; "
          "settings.yaml keeps them for good.",

@@ -118,14 +118,15 @@ void wrap_switch(bool on)
     switched_off = !on;
 }
 
-static int break_lines(struct buf *out, const char *text, int width, int column)
+/* From column `column` on; what goes on in another line is `hang` further in than its line. */
+static int break_lines(struct buf *out, const char *text, int width, int column, int hang)
 {
     struct wrap w = {.column = column};
     int rc = 0;
     for (size_t n; *text != '\0' && rc == 0; text += n) {
         n = strcspn(text, "\n");
         n += text[n] == '\n';
-        w.indent = (int)strspn(text, " ");
+        w.indent = hang + (int)strspn(text, " ");
         if (w.indent >= width / 2)
             w.indent = 0;
         rc = wrap_text(&w, out, text, n, width);
@@ -136,17 +137,17 @@ static int break_lines(struct buf *out, const char *text, int width, int column)
 
 int wrap_into(struct buf *out, const char *text, int width)
 {
-    return switched_off ? buf_str(out, text) : break_lines(out, text, width, 0);
+    return switched_off ? buf_str(out, text) : break_lines(out, text, width, 0, 0);
 }
 
 /* Behind so many columns. */
-static void print_lines(FILE *f, const char *color, const char *text, int column)
+static void print_lines(FILE *f, const char *color, const char *text, int column, int hang)
 {
     struct buf safe = {0}, broken = {0};
     const char *shown = text;
     if (term_visible(&safe, text, strlen(text)) == 0)
         shown = buf_text(&safe);
-    if (!switched_off && term_is(f) && break_lines(&broken, shown, term_width(f), column) == 0)
+    if (!switched_off && term_is(f) && break_lines(&broken, shown, term_width(f), column, hang) == 0)
         shown = buf_text(&broken);
     fprintf(f, "%s%s%s", color, shown, *color != '\0' ? term_plain(f) : "");
     buf_release(&safe);
@@ -155,13 +156,13 @@ static void print_lines(FILE *f, const char *color, const char *text, int column
 
 void wrap_lines(FILE *f, const char *color, const char *text)
 {
-    print_lines(f, color, text, 0);
+    print_lines(f, color, text, 0, 0);
 }
 
 void wrap_labelled(FILE *f, const char *color, const char *label, const char *text)
 {
     fprintf(f, "%s%s%s", color, label, term_plain(f));
-    print_lines(f, "", text, term_columns(label, strlen(label)));
+    print_lines(f, "", text, term_columns(label, strlen(label)), 0);
 }
 
 void wrap_say(FILE *f, const char *color, const char *fmt, ...)
@@ -182,9 +183,16 @@ void wrap_say(FILE *f, const char *color, const char *fmt, ...)
     buf_release(&line);
 }
 
+void wrap_hanging(const char *text, int at, int hang)
+{
+    print_lines(stdout, "", text, at, hang);
+    putchar('\n');
+}
+
 void wrap_row(const char *what, const char *text)
 {
-    wrap_say(stdout, "", "  %-12s %s", what, text);
+    const int column = printf("  %-12s ", what);
+    wrap_hanging(text, column, column);
 }
 
 void wrap_column(const char *text, int at, int indent)

@@ -44,7 +44,10 @@ void wrap_labelled(FILE *f, const char *color, const char *label, const char *te
 void wrap_say(FILE *f, const char *color, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* "  what         text", a line of standard output. */
+/* text and a newline on standard output, whose cursor is at column `at`; what goes on in another line
+ * begins at column `hang`. */
+void wrap_hanging(const char *text, int at, int hang);
+/* "  what         text", a line of standard output, text below itself. */
 void wrap_row(const char *what, const char *text);
 
 /* text from column `indent` of standard output on, broken at spaces; the cursor is at column `at`.

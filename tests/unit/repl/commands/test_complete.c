@@ -59,12 +59,14 @@ static void tab_offers_the_words_of_tables(void **state)
                                            {":bench ", "limits"},    {":bench ", "train"},
                                            {":plot ", "loss_scale"}, {":help ", "presets"},
                                            {":help ", "systems"},    {":help ", "sampling"},
-                                           {":help ", "settings"},   {":set kernels ", "auto"}};
+                                           {":help ", "settings"},   {":set kernels ", "auto"},
+                                           {":set ", "sampling"},    {":set ", "top_k"}};
     bool paths;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!offers(cases[i][0], "", cases[i][1], NULL))
             fail_msg("%sdoes not offer %s", cases[i][0], cases[i][1]);
         assert_false(offers(cases[i][0], "", "word", NULL));
+        assert_false(offers(cases[i][0], "", "group", NULL));
         assert_false(offers(cases[i][0], "", "value", NULL));
     }
     for (int i = 0; eval_at(i) != NULL; i++)

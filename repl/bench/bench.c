@@ -1,6 +1,7 @@
 #include "repl/bench/bench.h"
 
 #include "model/kernels/peak.h"
+#include "repl/terminal/number.h"
 
 #include <stdlib.h>
 
@@ -19,18 +20,19 @@ static double median_value(double *v, int n)
 int bench_report(struct bench *b, const char *what, struct rounds *m, const char *unit,
                  const char *limit)
 {
+    char text[NUMBER_TEXT];
     double middle = median_value(m->value, m->n);
     int rc = table_row(&b->table);
     if (rc == 0)
         rc = table_cell(&b->table, 0, "%s", what);
     if (rc == 0)
-        rc = table_cell(&b->table, 1, "%.4g", middle);
+        rc = table_cell(&b->table, 1, "%s", number_text(text, middle, 4));
     if (rc == 0)
         rc = table_cell(&b->table, 2, "%s", unit);
     if (rc == 0)
-        rc = table_cell(&b->table, 3, "%.4g", m->value[0]);
+        rc = table_cell(&b->table, 3, "%s", number_text(text, m->value[0], 4));
     if (rc == 0)
-        rc = table_cell(&b->table, 4, "%.4g", m->value[m->n - 1]);
+        rc = table_cell(&b->table, 4, "%s", number_text(text, m->value[m->n - 1], 4));
     if (rc == 0 && limit != NULL)
         rc = table_cell(&b->table, 5, "%.3f", median_value(m->share, m->n));
     if (rc == 0 && limit != NULL)

@@ -13,6 +13,8 @@
 #include "model/kernels/kernels.h"
 #include "model/kernels/peak.h"
 #include "repl/bench/bench.h"
+#include "repl/terminal/table_fit.h"
+#include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 
 #include <stdio.h>
@@ -74,6 +76,8 @@ static int choose_benches(struct bench *b, char *const *words, int n, unsigned *
     return 0;
 }
 
+enum { MIN_AND_MAX = 1 << 3 | 1 << 4 }; /* of bench_run's columns */
+
 /* A program's table names the model in each row; a person's has it above. */
 static bool names_rows(const struct bench *b)
 {
@@ -88,8 +92,15 @@ static void print_table(const struct bench *b)
     if (!names_rows(b))
         wrap_say(stdout, "", "%s, %d threads, %s kernels", b->repl->model->name, par_threads(),
                  kernels_name());
-    if (table_format(&b->table, format, &out) == 0)
+    bool whole = true;
+    int rc = format == TABLE_TEXT && term_is(stdout)
+                 ? table_fit(&b->table, MIN_AND_MAX, term_width(stdout) - 1, &out, &whole)
+                 : table_format(&b->table, format, &out);
+    if (rc == 0)
         fwrite(out.data, 1, out.n, stdout);
+    if (!whole)
+        wrap_say(stdout, term_dim(stdout),
+                 "min and max are in wider terminals, and in --format csv");
     buf_release(&out);
 }
 

@@ -289,18 +289,6 @@ static int make_table(struct buf *out, const struct history_comparison *c, size_
     return rc;
 }
 
-static int widest_line(const struct buf *text)
-{
-    int most = 0;
-    for (size_t at = 0; at < text->n;) {
-        size_t n = strcspn(text->data + at, "\n");
-        int columns = term_columns(text->data + at, n);
-        most = columns > most ? columns : most;
-        at += n + 1;
-    }
-    return most;
-}
-
 /* What the numbers in brackets stand for, broken for so many columns (0: not at all). */
 static int put_definitions(struct buf *out, const struct history_comparison *c, int width)
 {
@@ -348,7 +336,7 @@ static int make_fitting_table(struct buf *table, struct history_comparison *c, s
         table->n = 0;
         c->label_room = 0;
         int rc = make_table(table, c, *first, TABLE_TEXT);
-        const int over = widest_line(table) - width, room = widest_name(c) - over;
+        const int over = term_widest(buf_text(table)) - width, room = widest_name(c) - over;
         const bool one = *first + 1 >= c->n_models;
         if (rc != 0 || over <= 0)
             return rc;

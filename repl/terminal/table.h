@@ -6,6 +6,8 @@
  */
 #include "model/base/buf.h"
 
+#include <stdbool.h>
+
 enum table_format { TABLE_TEXT, TABLE_MARKDOWN, TABLE_CSV, TABLE_JSON };
 
 struct table {

@@ -128,6 +128,17 @@ int term_columns(const char *text, size_t n)
     return columns;
 }
 
+int term_widest(const char *text)
+{
+    int most = 0;
+    for (size_t n; *text != '\0'; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        const int columns = term_columns(text, n);
+        most = columns > most ? columns : most;
+    }
+    return most;
+}
+
 size_t term_fit(const char *text, size_t n, int columns)
 {
     size_t fits = 0, used;

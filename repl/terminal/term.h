@@ -42,6 +42,8 @@ int term_visible(struct buf *out, const char *text, size_t n);
 size_t term_character(const char *text, size_t n, int *columns);
 /* Columns that text takes, its first n bytes. */
 int term_columns(const char *text, size_t n);
+/* Of its widest line. */
+int term_widest(const char *text);
 /* How many of these bytes, whole characters, fit into so many columns. */
 size_t term_fit(const char *text, size_t n, int columns);
 /* From which byte on the last words of text fit into so many columns; n where not one word does. */

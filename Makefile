@@ -114,6 +114,7 @@ $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.o $(TEST_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
 $(OUT)/tests/tools/%: $(OUT)/tests/tools/%.o $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(OUT)/tests/tools/picture: $(OUT)/tests/lib/screen.o
 # A fuzz target linked with a plain main runs its corpus as a regression.
 $(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(OUT)/tests/fuzz/replay.o $(TEST_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

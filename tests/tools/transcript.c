@@ -19,13 +19,14 @@
  *   never TEXT                 from the start to the end, TEXT never appears (visible text)
  *   never-raw TEXT             the same, with escape sequences kept and C escapes in TEXT
  *   signal NAME                TERM, HUP, INT, WINCH to the program
+ *   record FILE                what the terminal was sent so far, as it came
  *   pause SECONDS
  *   prompt                     wait until keys are read as they are typed: Ctrl-D and the like,
  *                              sent before that, are the terminal's own
  *   exit STATUS                wait for its end; must come last
  *
  * What is matched is the visible text: escape sequences and carriage returns are
- * taken out. Each expect, raw, never, never-raw and exit is one test. $DATA and other
+ * taken out. Each expect, raw, never, never-raw, record and exit is one test. $DATA and other
  * variables in arguments are the shell's.
  */
 #include "model/base/clock.h"
@@ -299,6 +300,14 @@ static void await_exit(const char *wanted)
     program = 0;
 }
 
+static void record(const char *path)
+{
+    FILE *f = fopen(path, "w");
+    bool ok = f != NULL && fwrite(raw, 1, n_raw, f) == n_raw;
+    ok = f != NULL && fclose(f) == 0 && ok;
+    report(ok, "record", path);
+}
+
 static void play(char *verb, char *rest)
 {
     if (strcmp(verb, "env") == 0) {
@@ -328,6 +337,8 @@ static void play(char *verb, char *rest)
         never(verb, rest);
     } else if (strcmp(verb, "signal") == 0) {
         kill(program, signal_number(rest));
+    } else if (strcmp(verb, "record") == 0) {
+        record(rest);
     } else if (strcmp(verb, "pause") == 0) {
         for (double end = clock_s() + atof(rest); clock_s() < end && take(0.05);)
             ;

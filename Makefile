@@ -6,7 +6,7 @@
 #   make bench         measure speed [MODEL=PATH]     make fuzz               libFuzzer, FUZZ_S seconds each
 #   make deps          install what is missing        make install PREFIX=/usr/local
 #   make format        clang-format                   make tables             the pages' tables, anew
-#   make clean
+#   make picture DATA=DIR   README's picture, anew    make clean
 #
 #   BUILD=release|debug|asan   side by side under build/       V=1   show the commands
 
@@ -183,6 +183,8 @@ clean:
 -include $(OBJECTS:.o=.d) $(HELPERS:%.c=$(OUT)/%.d) $(TEST_PROGRAMS:=.d) $(FUZZ_REPLAYS:=.d)
 tables: $(BINARY)
 	PRATTLE=$(BINARY) tests/tables write
+picture: $(BINARY) $(OUT)/tests/tools/transcript $(OUT)/tests/tools/picture
+	PRATTLE=$(BINARY) TOOLS=$(OUT)/tests/tools DATA="$(DATA)" repl/picture/draw
 
-.PHONY: all programs tables deps deps-check deps-long run check long bench fuzz install format clean
+.PHONY: all programs tables picture deps deps-check deps-long run check long bench fuzz install format clean
 .SECONDARY:

@@ -53,7 +53,7 @@ is "erases to the end of the line" "0,0 2 -|ab" "$(screen 20 4 'abcd\b\b\033[K')
 is "and of the screen" "0,0 1 -|a" "$(screen 20 4 'abc\r\ndef\033[A\033[2D\033[J')"
 is "and all" "0,1 1 -|x" "$(screen 20 4 'a\033[2Jx')"
 is "puts in and takes out" "0,0 5 -|aXYbd" "$(screen 20 4 'abcd\033[2D\033[P\033[D\033[2@XY')"
-is "blocks" 'blocks c3" d="M24 52h12v24h-12zM36 52h1.5v24h-1.5z"/>' "$(paths 20 4 '\033[32m█▏')"
+is "blocks" 'blocks c3" d="M24 54h12v20h-12zM36 54h1.5v20h-1.5zM48 67h12v9h-12z"/>' "$(paths 20 4 '\033[32m█▏▃')"
 is "lines" 'lines" d="M24 64H30M30 52V76"/>' "$(paths 20 4 '┤')"
 is "dots, eight a character" 'dots c7" d="M27 55h0M33 73h0"/>' "$(paths 20 4 '\033[36m⢁')"
 is "signs" 'blocks" d="M30 64m-4.5-4.5h9v9h-9z"/>' "$(paths 20 4 '■')"
@@ -86,4 +86,21 @@ played=$("$TOOLS/transcript" "$work/edit.txt")
 is "a session is recorded" "" "$(grep -v '^ok' <<<"$played")"
 is "as Readline edits" $'0,0 30 -|$ echo one 2 four five six eiG\n1,0 2 -|ht' \
     "$("$TOOLS/picture" 30 8 x x <"$work/bytes" | runs)"
+
+# The session of README's picture, of fewer steps and on another text: the script needs nothing but
+# what was built, and the program says what the session waits for.
+mkdir "$work/corpus"
+cp LICENSE "$work/corpus/tinyshakespeare.txt"
+sed 's/ steps=150 / steps=2 /' repl/picture/session.txt >"$work/session.txt"
+is "without the text it trains on" "$work/none/corpus/tinyshakespeare.txt, which the session trains on, is missing; give DATA=DIR" \
+    "$(DATA=$work/none repl/picture/draw "$work/none.svg" 2>&1)"
+is "the session plays" "" "$(PATIENCE=${PATIENCE:-1} DATA=$work SESSION=$work/session.txt repl/picture/draw "$work/session.svg" 2>&1)"
+is "its picture is well-formed" "" "$(faults <"$work/session.svg")"
+has "a curve is in it" '<path class="dots' "$(cat "$work/session.svg")"
+is "the one in README is well-formed too" "" "$(faults <repl/picture/session.svg)"
+is "small" 1 "$(($(wc -c <repl/picture/session.svg) < 60000))"
+shown=$(runs <repl/picture/session.svg | cut -d '|' -f 2-)
+is "and of this session" "" "$(sed -n 's/^> \([:A-Z].*\)/> \1/p' repl/picture/session.txt | grep -v quit |
+    while IFS= read -r line; do grep -qxF -- "$line" <<<"$shown" || echo "not there: $line"; done)"
+has "README shows it" "](repl/picture/session.svg)" "$(cat README.md)"
 finish

@@ -179,13 +179,16 @@ static int add_dots(struct buf *out, uint32_t c, int x, int y)
     return rc;
 }
 
-/* U+2588 is full, up to U+258F an eighth less from the right each; U+2581 to U+2587 are eighths
- * from below. */
+/* U+2588 is full, each up to U+258F an eighth less from the right; bars of them keep apart, as they
+ * do in a font. U+2581 to U+2587 are eighths from below. */
 static int add_block(struct buf *out, uint32_t c, int x, int y)
 {
-    double wide = c >= 0x2588 ? CELL_X * (double)(0x2590 - c) / 8 : CELL_X;
-    double high = c >= 0x2588 ? CELL_Y : CELL_Y * (double)(c - 0x2580) / 8;
-    return buf_printf(out, "M%d %gh%gv%gh%gz", x, y + CELL_Y - high, wide, high, -wide);
+    enum { APART = 2 };
+    if (c >= 0x2588)
+        return buf_printf(out, "M%d %dh%gv%dh-%gz", x, y + APART, CELL_X * (0x2590 - c) / 8.0,
+                          CELL_Y - 2 * APART, CELL_X * (0x2590 - c) / 8.0);
+    const int high = CELL_Y * (int)(c - 0x2580) / 8;
+    return buf_printf(out, "M%d %dh%dv%dh-%dz", x, y + CELL_Y - high, CELL_X, high, CELL_X);
 }
 
 static int add_lines(struct buf *out, uint32_t c, int x, int y)

@@ -203,6 +203,65 @@ static void test_due_at_the_stop(void **state)
     trial_close(&t);
 }
 
+/* Ctrl-C as an evaluation begins. */
+static void raise_at_scoring(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    (void)user;
+    (void)done;
+    (void)total;
+    if (strcmp(what, "scoring") == 0)
+        interrupt_raise();
+}
+
+static int count_sample(void *user, struct buf *out)
+{
+    (void)out;
+    ++*(int *)user;
+    return 0;
+}
+
+/* What is due at the step that a pause falls into is done by the run that goes on from its
+ * checkpoint. */
+static void test_due_after_a_checkpoint(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"log_every=100", "eval_every=3", "sample_every=3",
+                                        "save_every=0",  "steps=5",      NULL};
+    struct trial t;
+    struct run *r;
+    struct resume q;
+    struct buf lines = {0};
+    int n_samples = 0;
+    const struct progress scoring = {.step = raise_at_scoring};
+    const struct run_events paused = {.progress = &scoring,
+                                      .sample = count_sample,
+                                      .user = &n_samples},
+                            on = {.sample = count_sample, .user = &n_samples};
+    trial_open(&t, words);
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &paused));
+    assert_int_equal(run_go(r), ERR_INTERRUPTED);
+    interrupt_clear();
+    assert_int_equal(run_step(r), 3);
+    assert_ok(run_save(r));
+    run_free(r);
+    assert_int_equal(n_samples, 0);
+
+    trial_configure(&t, words);
+    trial_go_back(&t, &q, "run");
+    assert_ok(trial_resume(&r, &t, &q, &t.config, &on));
+    assert_ok(run_go(r));
+    run_resume_close(&q);
+    run_free(r);
+    assert_int_equal(n_samples, 1);
+    assert_ok(file_read_all(&lines, scratch_path(&t.scratch, "run/metrics.jsonl"), 1 << 20));
+    const char *third = strstr(buf_text(&lines), "\"step\":3,");
+    assert_non_null(third);
+    const char *validated = strstr(third, "\"validation_loss\":");
+    assert_true(validated != NULL && validated < strchr(third, '\n'));
+    buf_release(&lines);
+    trial_close(&t);
+}
+
 /* What 80 steps come to: in one go, or with a checkpoint after the first `stop`. */
 static struct metrics eighty(const char *const *words, int stop, struct buf *weights)
 {
@@ -301,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_weights_beyond_fp16),
         cmocka_unit_test(test_merged_beyond_fp16),
         cmocka_unit_test(test_due_at_the_stop),
+        cmocka_unit_test(test_due_after_a_checkpoint),
         cmocka_unit_test(test_resumed_with_what_it_learned),
         cmocka_unit_test(test_spikes),
     };

@@ -144,6 +144,9 @@ int explain_logits(float *logits, struct engine *e, const struct ids *text,
 {
     struct replay out = {.model = e->model, .logits = logits};
     struct ids whole = {0};
+    if (text->n > (size_t)e->cache.n_ctx)
+        return err_set(ERR_FULL, "the text has %zu tokens, the context holds %d", text->n,
+                       e->cache.n_ctx);
     int rc = ids_add(&whole, text->data, text->n);
     if (rc == 0) /* whatever it is: a score's last id is not read */
         rc = ids_add(&whole, &(token_id){0}, 1);

@@ -145,6 +145,26 @@ static void logits_of_a_text_are_those_of_a_sequence(void **state)
     ids_release(&text);
 }
 
+/* What is said of a text that is too long is about that text. */
+static void a_text_beyond_the_context_has_no_logits(void **state)
+{
+    (void)state;
+    const size_t n = (size_t)model.config.n_ctx + 1;
+    struct ids text = {0};
+    float logits[TINY_V];
+    char expected[96];
+    const token_id id = 1;
+    for (size_t i = 0; i < n; i++)
+        assert_ok(ids_add(&text, &id, 1));
+    snprintf(expected, sizeof expected, "the text has %zu tokens, the context holds %d", n,
+             model.config.n_ctx);
+    assert_int_equal(explain_logits(logits, &engine, &text, NULL), ERR_FULL);
+    assert_string_equal(err_text(), expected);
+    text.n--;
+    assert_ok(explain_logits(logits, &engine, &text, NULL));
+    ids_release(&text);
+}
+
 /* Weights that have become NaN since: no chances are made up from their logits. */
 static void what_is_not_finite_is_not_explained(void **state)
 {
@@ -179,6 +199,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(with_mirostat_its_memory_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(logits_of_a_text_are_those_of_a_sequence, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_text_beyond_the_context_has_no_logits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_finite_is_not_explained, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

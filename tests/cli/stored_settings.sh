@@ -14,6 +14,7 @@ is "  and the others hold" "$("$PRATTLE" "$M" $S --top-p 0.5 -p abc 2>/dev/null)
 is "beams with contrastive search are beams" \
     $'prattle: generation_config.json: num_beams is 2, so there is no contrastive search: penalty_alpha is left out\n0' \
     "$(answer '{"num_beams": 2, "penalty_alpha": 0.6, "top_k": 4}')"
+is "an end token -1 is none" 0 "$(answer '{"eos_token_id": [-1, 5]}')"
 is "contrastive search alone" 0 "$(answer '{"penalty_alpha": 0.6, "top_k": 4}')"
 has "the user's beams come before it" $'num_beams is 2 and penalty_alpha is 0.6: beam search and contrastive search exclude each other: penalty_alpha is left out\n0' \
     "$(answer '{"penalty_alpha": 0.6, "top_k": 4}' --num-beams 2)"

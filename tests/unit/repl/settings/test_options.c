@@ -419,7 +419,6 @@ static void a_files_value_gives_way(void **state)
         options_clear(o, ORIGIN_CALL);
         assert_value(o, "num_beams", "3");
         options_clear(o, user ? ORIGIN_USER_FILE : ORIGIN_MODEL);
-        memset(o->told, 0, (size_t)options_table.n);
     }
     /* The user's file comes before the model's; what it has by itself is left out after that. */
     assert_ok(yaml(o, ORIGIN_USER_FILE, "num_beams: 2\n"));

@@ -78,15 +78,25 @@ static void report(bool ok, const char *what, const char *text)
     fflush(stdout);
 }
 
-/* One byte into the visible text; a small machine that drops escape sequences. */
+static void add_seen(char c)
+{
+    if (n_seen + 1 < MAX_OUTPUT)
+        seen[n_seen++] = c;
+}
+
+/* One byte into the visible text; a small machine that drops escape sequences. A line that is
+ * erased from its beginning, a status line, stays, and what follows begins a new one. */
 static void see(char c)
 {
     static enum { TEXT, ESCAPE, CSI, OSC } state;
+    static bool at_begin; /* of a line with text, by \r */
     switch (state) {
     case ESCAPE:
         state = c == '[' ? CSI : c == ']' ? OSC : TEXT;
         return;
     case CSI:
+        if (c == 'K' && at_begin)
+            add_seen('\n');
         if (c >= '@' && c <= '~')
             state = TEXT;
         return;
@@ -97,12 +107,15 @@ static void see(char c)
     case TEXT:
         break;
     }
-    if (c == '\033')
+    if (c == '\033') {
         state = ESCAPE;
-    else if (c == '\b' && n_seen > seen_at && seen[n_seen - 1] != '\n')
+        return;
+    }
+    at_begin = c == '\r' && n_seen > seen_at && seen[n_seen - 1] != '\n';
+    if (c == '\b' && n_seen > seen_at && seen[n_seen - 1] != '\n')
         seen[--n_seen] = '\0';
-    else if (c != '\r' && c != '\a' && c != '\b' && n_seen + 1 < MAX_OUTPUT)
-        seen[n_seen++] = c;
+    else if (c != '\r' && c != '\a' && c != '\b')
+        add_seen(c);
 }
 
 /* Take what has come, waiting at most wait_s; false at the end of the output. */

@@ -168,6 +168,24 @@ static void pack_rows(float *packed, const float *x, size_t ldx, int R, int K)
     }
 }
 
+static void pack_columns(float *strip, size_t ld, const float *w, size_t ldw, int cols, int K)
+{
+    for (int n = 0; n < cols; n += 8)
+        for (int k = 0; k < K; k += 8) {
+            int used = K - k < 8 ? K - k : 8, C = cols - n < 8 ? cols - n : 8;
+            __m256 a[8];
+#pragma GCC unroll 8
+            for (int c = 0; c < 8; c++)
+                a[c] = c < C ? _mm256_maskload_ps(w + (size_t)(n + c) * ldw + k, v_mask8(used))
+                             : _mm256_setzero_ps();
+            transpose_8x8(a);
+#pragma GCC unroll 8
+            for (int i = 0; i < 8; i++)
+                if (i < used)
+                    _mm256_maskstore_ps(strip + (size_t)(k + i) * ld + n, v_mask8(C), a[i]);
+        }
+}
+
 static double fma_loop(long rounds)
 {
     __m256 sum[12];
@@ -198,6 +216,7 @@ void kernels_avx2_fill(struct kernels *k)
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
                                         .pack_rows = pack_rows,
+                                        .pack_columns = pack_columns,
                                         .epilogue = epilogue_rows};
     fill_lane_tables(k, 8, fma_loop);
 }

@@ -194,6 +194,23 @@ static void pack_rows(float *packed, const float *x, size_t ldx, int R, int K)
     }
 }
 
+static void pack_columns(float *strip, size_t ld, const float *w, size_t ldw, int cols, int K)
+{
+    for (int n = 0; n < cols; n += 16)
+        for (int k = 0; k < K; k += 16) {
+            int used = K - k < 16 ? K - k : 16, C = cols - n < 16 ? cols - n : 16;
+            __m512 a[16];
+#pragma GCC unroll 16
+            for (int c = 0; c < 16; c++)
+                a[c] = c < C ? v_load_n(w + (size_t)(n + c) * ldw + k, used).v : _mm512_setzero_ps();
+            transpose_16x16(a);
+#pragma GCC unroll 16
+            for (int i = 0; i < 16; i++)
+                if (i < used)
+                    v_store_n(strip + (size_t)(k + i) * ld + n, (struct v16){a[i]}, C);
+        }
+}
+
 static double fma_loop(long rounds)
 {
     struct v16 sum[24];
@@ -224,6 +241,7 @@ void kernels_avx512_fill(struct kernels *k)
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
                                         .pack_rows = pack_rows,
+                                        .pack_columns = pack_columns,
                                         .epilogue = epilogue_rows};
     fill_lane_tables(k, 16, fma_loop);
 }

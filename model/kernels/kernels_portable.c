@@ -58,6 +58,13 @@ static void pack_rows(float *packed, const float *x, size_t ldx, int R, int K)
             *packed++ = x[r * ldx + k];
 }
 
+static void pack_columns(float *strip, size_t ld, const float *w, size_t ldw, int cols, int K)
+{
+    for (int k = 0; k < K; k++)
+        for (int n = 0; n < cols; n++)
+            strip[(size_t)k * ld + (size_t)n] = w[(size_t)n * ldw + (size_t)k];
+}
+
 static double fma_loop(long rounds)
 {
     struct v16 sum = v_set(0);
@@ -80,6 +87,7 @@ void kernels_portable_fill(struct kernels *k)
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
                                         .pack_rows = pack_rows,
+                                        .pack_columns = pack_columns,
                                         .epilogue = epilogue_rows};
     fill_lane_tables(k, 1, fma_loop);
 }

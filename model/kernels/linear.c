@@ -17,7 +17,7 @@
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "model/kernels/blas.h"
+#include "model/kernels/product.h"
 #include "model/kernels/row_kernels.h"
 
 #include <string.h>
@@ -51,7 +51,8 @@ static size_t carve_work(struct linear_work *s, void *scratch, int max_k)
 size_t linear_scratch_bytes(int max_k)
 {
     struct linear_work s;
-    return carve_work(&s, NULL, max_k);
+    const size_t panels = carve_work(&s, NULL, max_k), plain = product_scratch_bytes();
+    return panels > plain ? panels : plain;
 }
 
 static const char *panel_at(const struct linear *w, int panel, int k)
@@ -171,33 +172,51 @@ static void multiply_one_row(struct linear_work *s, float *y, const float *x, in
     }
 }
 
-/* LINEAR_ROWS and LINEAR_COLUMNS, tile by tile; for EPILOGUE_ADD the product itself adds to y. */
-static void multiply_plain(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx,
-                           int T, enum epilogue epilogue, int thread, int n_threads)
+/* What becomes of a block of a product by LINEAR_ROWS or LINEAR_COLUMNS. */
+struct plain_finish {
+    const float *bias;
+    float *y;
+    size_t ldy;
+    enum epilogue epilogue;
+};
+
+static void finish_plain(void *user, int row, int rows, int col, int cols)
 {
-    const bool transposed = w->layout == LINEAR_COLUMNS;
-    const size_t ldw = (size_t)(transposed ? w->K : w->N);
-    int first, last;
-    par_split(blas_tiles(T, w->N), thread, n_threads, &first, &last);
-    for (int i = first; i < last; i++) {
-        struct blas_tile t = blas_tile(T, w->N, i);
-        size_t col = (size_t)t.col;
-        float *out = y + (size_t)t.row * ldy + col;
-        blas_gemm(false, transposed, t.rows, t.cols, w->K, 1, x + (size_t)t.row * ldx, (int)ldx,
-                  (const float *)w->data + (transposed ? col * ldw : col), (int)ldw,
-                  epilogue == EPILOGUE_ADD ? 1 : 0, out, (int)ldy);
-        if (w->bias != NULL || epilogue > EPILOGUE_ADD)
-            matrix_kernels()->epilogue(out, ldy, out, ldy, w->bias == NULL ? NULL : w->bias + col,
-                                       t.rows, (size_t)t.cols,
-                                       epilogue == EPILOGUE_ADD ? EPILOGUE_STORE : epilogue);
-    }
+    const struct plain_finish *f = user;
+    float *y = f->y + (size_t)row * f->ldy + (size_t)col;
+    matrix_kernels()->epilogue(y, f->ldy, y, f->ldy, f->bias == NULL ? NULL : f->bias + col, rows,
+                               (size_t)cols, f->epilogue);
+}
+
+/* LINEAR_ROWS and LINEAR_COLUMNS; for EPILOGUE_ADD the product itself goes on from y. */
+static void multiply_plain(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx,
+                           int T, enum epilogue epilogue, int thread, int n_threads, void *scratch)
+{
+    const bool transposed = w->layout == LINEAR_COLUMNS, add = epilogue == EPILOGUE_ADD;
+    struct plain_finish finish = {w->bias, y, ldy, add ? EPILOGUE_STORE : epilogue};
+    const struct product p = {.transpose_b = transposed,
+                              .add = add,
+                              .m = T,
+                              .n = w->N,
+                              .k = w->K,
+                              .alpha = 1,
+                              .a = x,
+                              .lda = (int)ldx,
+                              .b = w->data,
+                              .ldb = transposed ? w->K : w->N,
+                              .c = y,
+                              .ldc = (int)ldy,
+                              .finish =
+                                  w->bias != NULL || epilogue > EPILOGUE_ADD ? finish_plain : NULL,
+                              .user = &finish};
+    product_share(&p, thread, n_threads, scratch);
 }
 
 void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx, int T,
                  enum epilogue epilogue, int thread, int n_threads, void *scratch)
 {
     if (w->layout != LINEAR_PANELS) {
-        multiply_plain(w, y, ldy, x, ldx, T, epilogue, thread, n_threads);
+        multiply_plain(w, y, ldy, x, ldx, T, epilogue, thread, n_threads, scratch);
         return;
     }
     struct linear_work s = {.k = matrix_kernels(), .w = w};

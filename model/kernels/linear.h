@@ -21,8 +21,8 @@
  * in this order for any T, on every instruction set and by any number of threads: the same bits
  * everywhere.
  *
- * Training stores W in fp32 as files do (LINEAR_ROWS, LINEAR_COLUMNS) and multiplies by OpenBLAS,
- * on tiles of y that do not depend on the team (blas.h): the same bits for teams of any size.
+ * Training stores W in fp32 as files do (LINEAR_ROWS, LINEAR_COLUMNS) and multiplies as product.h
+ * says: the same chain of sums.
  */
 #include "model/base/dtype.h"
 #include "model/kernels/matrix_kernels.h"

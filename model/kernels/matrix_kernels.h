@@ -59,6 +59,9 @@ struct matrix_kernels {
     void (*row_f32)(float *acc, const float *x, const float *w, int K, int panels);
     /* packed [K,R] = the transpose of x [R,K], ldx floats from row to row; R 1 .. tile_rows. */
     void (*pack_rows)(float *packed, const float *x, size_t ldx, int R, int K);
+    /* The transpose of w [cols,K], ldw floats from row to row, to strip [K,cols], ld floats from row
+     * to row. */
+    void (*pack_columns)(float *strip, size_t ld, const float *w, size_t ldw, int cols, int K);
     /* y [rows,n] = f(acc [rows,n] + bias [n]), or y += acc + bias for EPILOGUE_ADD; ldy and ldacc
      * floats from row to row, bias NULL: none. */
     void (*epilogue)(float *y, size_t ldy, const float *acc, size_t ldacc, const float *bias,

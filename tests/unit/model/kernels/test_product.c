@@ -1,0 +1,176 @@
+/* The products of training: every element as the chain that product.h promises, on every set of
+ * kernels, in teams of any size. */
+#include "tests/lib/normal.h"
+#include "tests/lib/test.h"
+
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/kernels/kernels.h"
+#include "model/kernels/product.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { GAP = 5 /* floats behind a row that are nobody's */, MAX_THREADS = 4 };
+
+struct trial {
+    struct product p;
+    float *a, *b, *c, *want;
+    size_t size_c;
+    int *finished; /* [m,n], how often */
+    void *scratch[MAX_THREADS];
+};
+
+static float *normals(size_t n, uint64_t stream)
+{
+    float *x = mem_array(n, sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = normal_number(1, stream, i);
+    return x;
+}
+
+static void count_finished(void *user, int row, int rows, int col, int cols)
+{
+    struct trial *t = user;
+    for (int i = row; i < row + rows; i++)
+        for (int j = col; j < col + cols; j++)
+            t->finished[i * t->p.n + j]++;
+}
+
+/* alpha is a power of two, so that nothing hangs on when it is multiplied. */
+static void open_trial(struct trial *t, bool transpose_a, bool transpose_b, bool add, int m, int n,
+                       int k)
+{
+    const int rows_a = transpose_a ? k : m, rows_b = transpose_b ? n : k;
+    *t = (struct trial){.p = {.transpose_a = transpose_a,
+                              .transpose_b = transpose_b,
+                              .add = add,
+                              .m = m,
+                              .n = n,
+                              .k = k,
+                              .alpha = add ? 0.5f : 1,
+                              .lda = (transpose_a ? m : k) + GAP,
+                              .ldb = (transpose_b ? k : n) + GAP,
+                              .ldc = n + GAP,
+                              .finish = count_finished}};
+    t->size_c = (size_t)m * (size_t)t->p.ldc;
+    t->p.a = t->a = normals((size_t)rows_a * (size_t)t->p.lda, 1);
+    t->p.b = t->b = normals((size_t)rows_b * (size_t)t->p.ldb, 2);
+    t->p.c = t->c = normals(t->size_c, 3);
+    t->want = normals(t->size_c, 3);
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            float *acc = &t->want[i * t->p.ldc + j];
+            *acc = add ? *acc : 0;
+            for (int l = 0; l < k; l++) {
+                float a = t->a[transpose_a ? l * t->p.lda + i : i * t->p.lda + l];
+                float b = t->b[transpose_b ? j * t->p.ldb + l : l * t->p.ldb + j];
+                *acc = fmaf(t->p.alpha * a, b, *acc);
+            }
+        }
+    t->finished = mem_array((size_t)(m * n), sizeof *t->finished);
+    for (int i = 0; i < MAX_THREADS; i++)
+        t->scratch[i] = mem_alloc(product_scratch_bytes());
+}
+
+static void close_trial(struct trial *t)
+{
+    for (int i = 0; i < MAX_THREADS; i++)
+        mem_free(t->scratch[i]);
+    mem_free(t->finished);
+    mem_free(t->want);
+    mem_free(t->c);
+    mem_free(t->b);
+    mem_free(t->a);
+}
+
+static void run_share(void *arg, int thread, int n_threads)
+{
+    const struct trial *t = arg;
+    product_share(&t->p, thread, n_threads, t->scratch[thread]);
+}
+
+/* C anew, by the team there is. */
+static void run_trial(struct trial *t)
+{
+    for (size_t i = 0; i < t->size_c; i++)
+        t->c[i] = normal_number(1, 3, i);
+    memset(t->finished, 0, (size_t)(t->p.m * t->p.n) * sizeof *t->finished);
+    t->p.user = t;
+    par_run(run_share, t);
+    for (int i = 0; i < t->p.m * t->p.n; i++)
+        assert_int_equal(t->finished[i], 1);
+}
+
+static const struct {
+    int m, n, k;
+} shapes[] = {{1, 1, 1},     {3, 7, 2},    {14, 32, 16},  {15, 33, 17},   {5, 100, 385},
+              {40, 48, 800}, {97, 8, 61},  {8, 130, 400}, {1030, 17, 20}, {29, 64, 1},
+              {2, 257, 90},  {100, 16, 3}, {6, 15, 770},  {61, 61, 61}};
+
+static void every_element_is_one_chain(void **state)
+{
+    (void)state;
+    product_select(PRODUCT_OWN);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes * 8; i++) {
+        struct trial t;
+        const size_t shape = i / 8;
+        open_trial(&t, i & 1, i & 2, i & 4, shapes[shape].m, shapes[shape].n, shapes[shape].k);
+        for (int threads = 1; threads <= MAX_THREADS; threads++) {
+            assert_ok(par_open(threads, false));
+            for (int set = 0; kernels_nth_name(set) != NULL; set++) {
+                assert_ok(kernels_select(kernels_nth_name(set)));
+                run_trial(&t);
+                assert_memory_equal(t.c, t.want, t.size_c * sizeof *t.c);
+            }
+        }
+        close_trial(&t);
+    }
+    assert_ok(kernels_select("auto"));
+    par_close();
+}
+
+/* In its own order, and within what rounding allows. */
+static void openblas_multiplies_the_same(void **state)
+{
+    (void)state;
+    product_select(PRODUCT_OPENBLAS);
+    for (int i = 0; i < 8; i++) {
+        struct trial t;
+        open_trial(&t, i & 1, i & 2, i & 4, 70, 90, 300);
+        for (int threads = 1; threads <= MAX_THREADS; threads++) {
+            assert_ok(par_open(threads, false));
+            run_trial(&t);
+            for (size_t k = 0; k < t.size_c; k++)
+                assert_true(fabsf(t.c[k] - t.want[k]) < 1e-3f);
+        }
+        close_trial(&t);
+    }
+    product_select(PRODUCT_AUTO);
+    par_close();
+}
+
+static void automatic_is_own_where_kernels_are_fast(void **state)
+{
+    (void)state;
+    product_select(PRODUCT_AUTO);
+    for (int set = 0; kernels_nth_name(set) != NULL; set++) {
+        assert_ok(kernels_select(kernels_nth_name(set)));
+        assert_int_equal(product_engine(), set == 0 ? PRODUCT_OPENBLAS : PRODUCT_OWN);
+    }
+    assert_ok(kernels_select("auto"));
+    product_select(PRODUCT_OWN);
+    assert_int_equal(product_engine(), PRODUCT_OWN);
+    product_select(PRODUCT_AUTO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_element_is_one_chain),
+        cmocka_unit_test(openblas_multiplies_the_same),
+        cmocka_unit_test(automatic_is_own_where_kernels_are_fast),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

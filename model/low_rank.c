@@ -1,7 +1,7 @@
 #include "model/low_rank.h"
 
 #include "model/base/par.h"
-#include "model/kernels/blas.h"
+#include "model/kernels/product.h"
 #include "model/kernels/training_kernels.h"
 
 /* Dropout masks of LoRA branches have streams after those of every layer's other masks. */
@@ -38,25 +38,47 @@ void low_rank_drop(const struct low_rank *w, const struct forward_dropout *d, fl
 
 const float *low_rank_inner(const struct low_rank *w, const struct low_rank_scratch *scratch,
                             const struct forward_dropout *d, const float *x,
-                            const struct forward_seq *seqs, int n_seqs, int thread, int n_threads)
+                            const struct forward_seq *seqs, int n_seqs, int thread, int n_threads,
+                            void *kernels)
 {
     if (drops_input(d)) {
         low_rank_drop(w, d, scratch->dropped, x, seqs, n_seqs, thread, n_threads);
         par_barrier();
         x = scratch->dropped;
     }
-    blas_gemm_share(false, true, count_rows(seqs, n_seqs), w->rank, w->K, 1, x, w->K, w->a, w->K, 0,
-                    scratch->inner, w->rank, thread, n_threads);
+    const struct product m = {.transpose_b = true,
+                              .m = count_rows(seqs, n_seqs),
+                              .n = w->rank,
+                              .k = w->K,
+                              .alpha = 1,
+                              .a = x,
+                              .lda = w->K,
+                              .b = w->a,
+                              .ldb = w->K,
+                              .c = scratch->inner,
+                              .ldc = w->rank};
+    product_share(&m, thread, n_threads, kernels);
     par_barrier();
     return x;
 }
 
 void low_rank_add(const struct low_rank *w, const struct low_rank_scratch *scratch,
                   const struct forward_dropout *d, float *y, const float *x,
-                  const struct forward_seq *seqs, int n_seqs, int thread, int n_threads)
+                  const struct forward_seq *seqs, int n_seqs, int thread, int n_threads,
+                  void *kernels)
 {
-    low_rank_inner(w, scratch, d, x, seqs, n_seqs, thread, n_threads);
-    blas_gemm_share(false, false, count_rows(seqs, n_seqs), w->N, w->rank, w->scale, scratch->inner,
-                    w->rank, w->b, w->N, 1, y, w->N, thread, n_threads);
+    low_rank_inner(w, scratch, d, x, seqs, n_seqs, thread, n_threads, kernels);
+    const struct product m = {.add = true,
+                              .m = count_rows(seqs, n_seqs),
+                              .n = w->N,
+                              .k = w->rank,
+                              .alpha = w->scale,
+                              .a = scratch->inner,
+                              .lda = w->rank,
+                              .b = w->b,
+                              .ldb = w->N,
+                              .c = y,
+                              .ldc = w->N};
+    product_share(&m, thread, n_threads, kernels);
     par_barrier();
 }

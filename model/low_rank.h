@@ -27,14 +27,17 @@ void low_rank_drop(const struct low_rank *w, const struct forward_dropout *d, fl
                    const float *x, const struct forward_seq *seqs, int n_seqs, int thread,
                    int n_threads);
 /* scratch->inner [rows,rank] = drop(x) A^T. Returns drop(x), which is x itself without dropout. To
- * be called by every thread of the job once x [rows,K] is complete; ends with a barrier. */
+ * be called by every thread of the job once x [rows,K] is complete; ends with a barrier.
+ * kernels: this thread's product_scratch_bytes. */
 const float *low_rank_inner(const struct low_rank *w, const struct low_rank_scratch *scratch,
                             const struct forward_dropout *d, const float *x,
-                            const struct forward_seq *seqs, int n_seqs, int thread, int n_threads);
+                            const struct forward_seq *seqs, int n_seqs, int thread, int n_threads,
+                            void *kernels);
 /* y [rows,N] += scale drop(x) A^T B. To be called by every thread of the job once x [rows,K] and y
  * are complete; ends with a barrier. */
 void low_rank_add(const struct low_rank *w, const struct low_rank_scratch *scratch,
                   const struct forward_dropout *d, float *y, const float *x,
-                  const struct forward_seq *seqs, int n_seqs, int thread, int n_threads);
+                  const struct forward_seq *seqs, int n_seqs, int thread, int n_threads,
+                  void *kernels);
 
 #endif

@@ -131,7 +131,7 @@ static void multiply_rows(const struct pass_thread *p, const struct linear *w, f
     par_barrier();
     if (w->lora != NULL)
         low_rank_add(w->lora, &p->f->low_rank, p->f->dropout, y, x, p->seqs, p->n_seqs, p->thread,
-                     p->n_threads);
+                     p->n_threads, p->scratch);
 }
 
 /* One head of one sequence in one layer, and its rows of qkv and att. */

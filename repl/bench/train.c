@@ -36,7 +36,7 @@ static int count_tokens(const struct drill *d)
 
 static int run_step_once(struct drill *d)
 {
-    struct step_result result;
+    struct step_result result = {0};
     const float scale = 1.0f / (float)count_tokens(d);
     step_zero(d->step);
     int rc = step_run(d->step, &result, d->ids, d->labels, d->config.batch, d->config.length, 1, 0,

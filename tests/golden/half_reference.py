@@ -4,8 +4,8 @@
     tests/golden/half_reference.py      (PyTorch 1.13, NumPy)
 
 The model and data of curve_reference.py, its weights rounded to binary16. All arithmetic is
-float32; rounded are weights, gradients (once a micro-batch), the activations a backward needs,
-and the first moment, in units of a power of two for each tensor (which here are all shorter
+float32; rounded are weights, gradients (once a sequence; what the embedding's rows have as such,
+once a step), the activations a backward needs, and the first moment, in units of a power of two for each tensor (which here are all shorter
 than a run). Writes into tests/golden/half/, float32:
     gradients.f32   the loss and the gradients of the first step, of the sum over all labels
     NAME.f32        for each of ten AdamW steps loss and norm, then the last weights; nearest:
@@ -17,7 +17,7 @@ import os
 import numpy as np
 import torch
 
-from curve_reference import CASES, CONFIG, HERE as CURVE, IDS_SHAPE, MICRO, STEPS, TENSORS, rate_of
+from curve_reference import CASES, CONFIG, HERE as CURVE, IDS_SHAPE, STEPS, TENSORS, rate_of
 from gpt2_reference import forward
 
 HERE = os.path.join(os.path.dirname(CURVE), "half")
@@ -51,17 +51,23 @@ def read_start():
 def gradient(weights, ids, labels):
     """Loss and stored gradients of the sum over all labels that count."""
     stored, total = [np.zeros(w.shape, np.float16) for w in weights], 0.0
-    for i in range(MICRO):
+    embedded = np.zeros(weights[0].shape, F32)
+    config = dict(CONFIG, tie_word_embeddings=False)
+    for i, row in np.ndindex(ids.shape[:2]):
         params = {name: torch.tensor(w.astype(F32), requires_grad=True)
                   for (name, _), w in zip(TENSORS, weights)}
-        logits = torch.cat([forward(CONFIG, params, list(row), torch.float32, Kept.apply)[0]
-                            for row in ids[i]])
-        loss = torch.nn.functional.cross_entropy(
-            logits, torch.tensor(labels[i]).reshape(-1), reduction="sum")
+        head = torch.tensor(weights[0].astype(F32), requires_grad=True)
+        logits = forward(config, dict(params, **{"lm_head.weight": head}), list(ids[i][row]),
+                         torch.float32, Kept.apply)[0]
+        loss = torch.nn.functional.cross_entropy(logits, torch.tensor(labels[i][row]),
+                                                 reduction="sum")
         loss.backward()
         total += float(loss)
+        embedded += params["wte.weight"].grad.numpy()
+        params["wte.weight"] = head
         stored = [(g.astype(F32) + p.grad.numpy()).astype(np.float16)
                   for g, p in zip(stored, params.values())]
+    stored[0] = (stored[0].astype(F32) + embedded).astype(np.float16)
     return total, stored
 
 

@@ -65,14 +65,12 @@ void curve_train(struct curve *x, struct weights *learning, struct step_config s
     assert_ok(step_new(&step, &x->w, &s));
     assert_ok(optimizer_new(&o, c, weights_layout(learning)));
     for (int t = 0; t < STEPS; t++) {
-        struct step_result one, all = {0};
+        struct step_result all = {0};
         step_zero(step);
         for (int i = 0; i < MICRO * B; i += batch) {
             size_t at = (size_t)(t * MICRO * B + i) * T;
             uint64_t sequence = (uint64_t)(t * MICRO * B + i);
-            step_run(step, &one, x->ids + at, x->labels + at, batch, T, 1, sequence, true);
-            all.loss_sum += one.loss_sum;
-            all.n_targets += one.n_targets;
+            step_run(step, &all, x->ids + at, x->labels + at, batch, T, 1, sequence, true);
         }
         float scale = 1 / (float)all.n_targets;
         curve[t][0] = all.loss_sum / (double)all.n_targets;

@@ -17,6 +17,9 @@ void run_config_step(const struct run_config *c, const struct config *shape,
     step_config_init(out);
     out->batch = t->micro_batch_size;
     out->length = t->sequence_length;
+    out->gradient_blocks = t->gradient_blocks;
+    out->step_tokens = (int64_t)t->global_batch_size * t->sequence_length;
+    out->matrices = (enum product_engine)e->matrices;
     out->recompute = e->recompute;
     out->adapter = c->lora.rank > 0 ? &c->lora : NULL;
     out->loss_rows = e->serialized_seq_len;
@@ -65,6 +68,20 @@ static const char *precision_name(enum dtype d)
     return d == DTYPE_F16 ? "float16" : "float32";
 }
 
+/* The sum, against what the machine has. kept: no layer is recomputed. */
+static int memory_total(double total, bool kept, struct buf *out)
+{
+    const double here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    char size[32], machine[32];
+    int rc = buf_printf(out, "  %-18s %10s  of %s in this machine%s\n", "together",
+                        size_text(size, total), size_text(machine, here),
+                        total > here ? ": it does not fit" : "");
+    /* What could be done about it, the cheapest first. */
+    if (rc == 0 && total > here * 0.9 && kept)
+        rc = buf_printf(out, "  recompute=all or a smaller micro_batch_size takes less\n");
+    return rc;
+}
+
 static int memory_plan(const struct run_config *c, const struct config *shape, struct buf *out)
 {
     struct step_config step;
@@ -93,6 +110,9 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
         {"gradients", learns, (double)bytes.gradients},
         {"first moment", moment_dtype, learning * (double)dtype_bytes(moment)},
         {"second moment", "float32", learning * sizeof(float)},
+        {"gradient blocks", learns, (double)bytes.waiting},
+        {"embedding gradient", "float32, of the rows that a step's tokens use",
+         (double)bytes.embedding},
         {"windows", "float32, weights and gradients of the layer at work, and the embedding's",
          window + (double)bytes.window},
         {"activations", kept ? "all layers" : "the inputs of layers, and one of those made again",
@@ -103,8 +123,8 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
         {"its other form", "float16, what the adapter changes, for :lora off and on",
          all ? 0 : (double)adapter_alternate_bytes(&c->lora, shape, DTYPE_F16)},
     };
-    double total = 0, here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    char size[32], machine[32];
+    double total = 0;
+    char size[32];
     size_t each = dtype_bytes(precision), learned = each + dtype_bytes(moment) + sizeof(float);
     rc = buf_printf(out, "memory, %zu bytes a parameter\n", each + (all ? learned : 0));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++) {
@@ -114,14 +134,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
                         parts[i].note);
         total += parts[i].bytes;
     }
-    if (rc == 0)
-        rc = buf_printf(out, "  %-18s %10s  of %s in this machine%s\n", "together",
-                        size_text(size, total), size_text(machine, here),
-                        total > here ? ": it does not fit" : "");
-    /* What could be done about it, the cheapest first. */
-    if (rc == 0 && total > here * 0.9 && kept)
-        rc = buf_printf(out, "  recompute=all or a smaller micro_batch_size takes less\n");
-    return rc;
+    return rc != 0 ? rc : memory_total(total, kept, out);
 }
 
 int run_config_plan(const struct run_config *c, const struct config *shape, uint64_t n_tokens,

@@ -130,6 +130,15 @@ static int resolve_batches(struct run_config *c)
     }
     t->gradient_accumulation = (int)accumulation;
     t->global_batch_size = (int)(micro * accumulation);
+    if (accumulation % t->gradient_blocks != 0) {
+        err_set(
+            ERR_RANGE,
+            "gradient_blocks is %d, and a step's %d windows in micro-batches of %d do not divide "
+            "into so many blocks",
+            t->gradient_blocks, t->global_batch_size, t->micro_batch_size);
+        return RUN_BLAME(c, RUN_ROW(training.gradient_blocks), RUN_ROW(training.global_batch_size),
+                         RUN_ROW(training.micro_batch_size));
+    }
     return 0;
 }
 

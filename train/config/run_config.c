@@ -24,6 +24,7 @@ int run_config_init(struct run_config *c)
 {
     struct run_config built_in = {
         .training = {.micro_batch_size = 4,
+                     .gradient_blocks = 1,
                      .seed = 1,
                      .dropout = -1,
                      .embd_pdrop = -1,

@@ -25,6 +25,7 @@ struct training_section {
     int micro_batch_size;      /* sequences of one pass */
     int global_batch_size;     /* sequences of one step: the one of these two that was given */
     int gradient_accumulation; /* later decides, the other follows; 0: not given */
+    int gradient_blocks;       /* of a step's windows, each with a chain of sums of its own */
     uint64_t seed;
     float dropout;                             /* -1: as the model's config */
     float embd_pdrop, attn_pdrop, resid_pdrop; /* -1: as dropout */
@@ -37,6 +38,7 @@ struct training_section {
 };
 struct execution_section {
     int devices;
+    int matrices;                       /* enum product_engine */
     char *recompute;                    /* "none", "all", "layers", or a list as "0,2,4-11" */
     int serialized_seq_len;             /* positions whose logits exist at once; 0: as fits */
     int embedding_serialization_factor; /* the vocabulary in so many parts */

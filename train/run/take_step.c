@@ -113,18 +113,18 @@ static void add_result(struct step_result *sum, const struct step_result *one)
 static int take_micro_batch(struct run *r)
 {
     const struct training_section *t = &r->config.training;
-    struct step_result one;
     double begun = clock_s();
     int rc = take_batch(r);
     if (rc == 0)
-        rc = step_run(r->step, &one, r->ids, r->labels, t->micro_batch_size, t->sequence_length,
+        rc = step_run(r->step, &r->sum, r->ids, r->labels, t->micro_batch_size, t->sequence_length,
                       (float)loss_factor(r), r->sequence, true);
     spend_time(r, begun);
     if (rc != 0)
         return rc;
-    add_result(&r->sum, &one);
     r->ids = NULL;
     r->micro++;
+    if (r->micro % (t->gradient_accumulation / t->gradient_blocks) == 0)
+        step_end_block(r->step, &r->sum);
     return 0;
 }
 

@@ -10,26 +10,23 @@
  *   embeddings     dx is added to the rows of wte and wpe
  *
  * dy, in branch where dropout changes dx, else dx itself, is read before branch is written again.
- * Gradients of weights are added to, so that micro-batches sum up. Threads share rows, columns or
- * tiles in a way that depends on shapes alone; each function ends with a barrier unless it says
- * otherwise.
+ * Gradients of weights are chains of sums over tokens (gradient.h). Each function ends with a
+ * barrier unless it says otherwise.
  */
 #include "train/step/backward.h"
 
 #include "model/base/par.h"
 #include "model/base/profile.h"
-#include "model/kernels/blas.h"
+#include "model/kernels/product.h"
 #include "model/kernels/row_kernels.h"
 #include "model/kernels/training_kernels.h"
 #include "train/step/backward_attention.h"
 #include "train/step/backward_low_rank.h"
+#include "train/step/gradient.h"
 
 #include <string.h>
 
-enum {
-    COLUMNS = 256, /* of a bias that are summed at once, on the stack */
-    UNIT = 16      /* a thread's share is whole units of columns */
-};
+enum { UNIT = 16 /* a thread's share is whole units of columns */ };
 
 static const struct config *model_config(const struct backward_thread *p)
 {
@@ -48,69 +45,99 @@ static void thread_columns(const struct backward_thread *p, int n, int *first, i
     *last = *last * UNIT < n ? *last * UNIT : n;
 }
 
-/* bias [N] += the sum of the rows of dy [rows,N]. No barrier. */
-static void sum_rows(const struct backward_thread *p, float *bias, const float *dy, int N)
-{
-    int first, last;
-    thread_columns(p, N, &first, &last);
-    profile_set(PART_REST);
-    for (int c = first, n; c < last; c += n) {
-        float sum[COLUMNS] = {0};
-        n = last - c < COLUMNS ? last - c : COLUMNS;
-        for (int r = 0; r < p->b->rows; r++)
-            row_kernels()->add(sum, dy + (size_t)r * (size_t)N + c, (size_t)n);
-        row_kernels()->add(bias + c, sum, (size_t)n);
-    }
-}
-
 /* For y = x W + b: add the gradients of W and b, from dy. No barrier. */
 static void linear_weights(const struct backward_thread *p, const struct linear *w, const float *x,
                            const float *dy)
 {
     if (p->b->frozen)
         return;
+    struct product m = {.transpose_a = true,
+                        .m = w->K,
+                        .n = w->N,
+                        .alpha = 1,
+                        .lda = w->K,
+                        .ldb = w->N,
+                        .ldc = w->N};
     profile_set(PART_MATRICES);
-    blas_gemm_share(true, false, w->K, w->N, p->b->rows, 1, x, w->K, dy, w->N, 1,
-                    backward_gradient(p->b, w->data), w->N, p->thread, p->n_threads);
-    sum_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
+    for (int row = 0; row < p->b->rows; row += m.k) {
+        m.k = gradient_run(p->b, row, p->b->rows);
+        m.a = x + (size_t)row * (size_t)w->K;
+        m.b = dy + (size_t)row * (size_t)w->N;
+        gradient_add_product(p, &m, backward_gradient(p->b, w->data), row);
+    }
+    profile_set(PART_REST);
+    gradient_add_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
 }
 
 /* The LoRA branch of w, if there is one: add its gradients, and store its contribution in dx.
- * Returns the factor of dx, 0 or 1, when the matrix's own contribution is added. */
-static float lora_branch(const struct backward_thread *p, const struct linear *w, float *dx,
-                         const float *x, const float *dy)
+ * Returns whether there is one, so that the matrix's own contribution is added. */
+static bool lora_branch(const struct backward_thread *p, const struct linear *w, float *dx,
+                        const float *x, const float *dy)
 {
     if (w->lora == NULL)
-        return 0;
+        return false;
     backward_low_rank(p, w->lora, dx, x, dy);
-    return 1;
+    return true;
 }
 
-/* For y = x W + b: dx = keep dx + the gradient of x, from dy. No barrier. */
+/* dx = dy W^T, or dx += if add. */
+static struct product input_product(const struct backward_thread *p, const struct linear *w,
+                                    float *dx, const float *dy, bool add)
+{
+    return (struct product){.transpose_b = true,
+                            .add = add,
+                            .m = p->b->rows,
+                            .n = w->K,
+                            .k = w->N,
+                            .alpha = 1,
+                            .a = dy,
+                            .lda = w->N,
+                            .b = w->data,
+                            .ldb = w->N,
+                            .c = dx,
+                            .ldc = w->K};
+}
+
+/* For y = x W + b: dx = or += the gradient of x, from dy. No barrier. */
 static void linear_input(const struct backward_thread *p, const struct linear *w, float *dx,
-                         const float *dy, float keep)
+                         const float *dy, bool add)
 {
     profile_set(PART_MATRICES);
-    blas_gemm_share(false, true, p->b->rows, w->K, w->N, 1, dy, w->N, w->data, w->N, keep, dx, w->K,
-                    p->thread, p->n_threads);
+    const struct product m = input_product(p, w, dx, dy, add);
+    product_share(&m, p->thread, p->n_threads, p->scratch);
+}
+
+/* Runs of NORM_ROWS rows; a sequence begins with a run. */
+static int norm_runs(const struct backward *b)
+{
+    return b->n_seqs * ((b->seqs[0].n + NORM_ROWS - 1) / NORM_ROWS);
+}
+
+static void norm_span(const struct backward *b, int run, int *first, int *last)
+{
+    const int n = b->seqs[0].n, runs = (n + NORM_ROWS - 1) / NORM_ROWS;
+    const int end = (run / runs + 1) * n;
+    *first = run / runs * n + run % runs * NORM_ROWS;
+    *last = *first + NORM_ROWS < end ? *first + NORM_ROWS : end;
 }
 
 /*
  * For y = LayerNorm(x): dx += the gradient of x, from branch, that of y. The gradients of weight
- * and bias are summed over NORM_ROWS rows at a time into norm_sums, which add_norm_sums then adds
- * up.
+ * and bias are summed over each run into norm_sums, which add_norm_sums then adds up.
  */
 static void layernorm_input(const struct backward_thread *p, const float *x, const float *weight)
 {
     const struct backward *b = p->b;
     const size_t C = (size_t)model_config(p)->n_embd;
     int first, last;
-    par_split((b->rows + NORM_ROWS - 1) / NORM_ROWS, p->thread, p->n_threads, &first, &last);
+    par_split(norm_runs(b), p->thread, p->n_threads, &first, &last);
     profile_set(PART_LAYERNORM);
     for (int run = first; run < last; run++) {
         float *sums = b->norm_sums + (size_t)run * 2 * C;
+        int row, end;
+        norm_span(b, run, &row, &end);
         memset(sums, 0, 2 * C * sizeof *sums);
-        for (int r = run * NORM_ROWS; r < (run + 1) * NORM_ROWS && r < b->rows; r++)
+        for (int r = row; r < end; r++)
             training_kernels()->layernorm_grad(b->dx + (size_t)r * C, sums, sums + C,
                                                b->branch + (size_t)r * C, x + (size_t)r * C, weight,
                                                C, model_config(p)->layer_norm_epsilon);
@@ -129,10 +156,15 @@ static void add_norm_sums(const struct backward_thread *p, const float *weight, 
         return;
     float *dweight = backward_gradient(b, weight) + first,
           *dbias = backward_gradient(b, bias) + first;
-    for (int run = 0; run < (b->rows + NORM_ROWS - 1) / NORM_ROWS; run++) {
+    const int runs = norm_runs(b), of_sequence = runs / b->n_seqs;
+    for (int run = 0; run < runs; run++) {
         const float *sums = b->norm_sums + (size_t)run * 2 * C + first;
         row_kernels()->add(dweight, sums, (size_t)(last - first));
         row_kernels()->add(dbias, sums + C, (size_t)(last - first));
+        if ((run + 1) % of_sequence == 0) {
+            gradient_round(b, dweight, (size_t)(last - first));
+            gradient_round(b, dbias, (size_t)(last - first));
+        }
     }
 }
 
@@ -193,25 +225,34 @@ static const float *recompute_activation(const struct backward_thread *p, const 
     return p->b->f->fc;
 }
 
-/* For f(fc) W + b, f the activation: dfc = (keep dfc + dy W^T) f'(fc), a tile at a time while it is
- * in the cache. No barrier. */
-static void activation_input(const struct backward_thread *p, const struct linear *w, float *dfc,
-                             const float *dy, const float *fc, float keep)
+struct activation_finish {
+    float *dfc;
+    const float *fc;
+    size_t F;
+    enum activation activation;
+};
+
+static void finish_activation(void *user, int row, int rows, int col, int cols)
 {
-    const int F = w->K;
-    int first, last;
-    par_split(blas_tiles(p->b->rows, F), p->thread, p->n_threads, &first, &last);
-    for (int i = first; i < last; i++) {
-        struct blas_tile t = blas_tile(p->b->rows, F, i);
-        size_t at = (size_t)t.row * (size_t)F + (size_t)t.col;
-        profile_set(PART_MATRICES);
-        blas_gemm(false, true, t.rows, t.cols, w->N, 1, dy + (size_t)t.row * (size_t)w->N, w->N,
-                  (const float *)w->data + (size_t)t.col * (size_t)w->N, w->N, keep, dfc + at, F);
-        profile_set(PART_ACTIVATION);
-        for (int r = 0; r < t.rows; r++, at += (size_t)F)
-            training_kernels()->activation_grad(dfc + at, fc + at, (size_t)t.cols,
-                                                model_config(p)->activation);
-    }
+    const struct activation_finish *f = user;
+    size_t at = (size_t)row * f->F + (size_t)col;
+    profile_set(PART_ACTIVATION);
+    for (int r = 0; r < rows; r++, at += f->F)
+        training_kernels()->activation_grad(f->dfc + at, f->fc + at, (size_t)cols, f->activation);
+    profile_set(PART_MATRICES);
+}
+
+/* For f(fc) W + b, f the activation: dfc = dy W^T f'(fc), or (dfc + dy W^T) f'(fc) if add. No
+ * barrier. */
+static void activation_input(const struct backward_thread *p, const struct linear *w, float *dfc,
+                             const float *dy, const float *fc, bool add)
+{
+    struct activation_finish finish = {dfc, fc, (size_t)w->K, model_config(p)->activation};
+    struct product m = input_product(p, w, dfc, dy, add);
+    m.finish = finish_activation;
+    m.user = &finish;
+    profile_set(PART_MATRICES);
+    product_share(&m, p->thread, p->n_threads, p->scratch);
 }
 
 static void mlp_block(const struct backward_thread *p, int layer)
@@ -224,12 +265,12 @@ static void mlp_block(const struct backward_thread *p, int layer)
     const float *normed = recompute_norm(p, a->mid, w->ln_2_weight, w->ln_2_bias);
     par_barrier();
     linear_weights(p, &w->mlp_proj, activated, dy);
-    float keep = lora_branch(p, &w->mlp_proj, b->dfc, activated, dy);
-    activation_input(p, &w->mlp_proj, b->dfc, dy, a->fc, keep);
+    bool add = lora_branch(p, &w->mlp_proj, b->dfc, activated, dy);
+    activation_input(p, &w->mlp_proj, b->dfc, dy, a->fc, add);
     par_barrier();
     linear_weights(p, &w->c_fc, normed, b->dfc);
-    keep = lora_branch(p, &w->c_fc, b->branch, normed, b->dfc);
-    linear_input(p, &w->c_fc, b->branch, b->dfc, keep);
+    add = lora_branch(p, &w->c_fc, b->branch, normed, b->dfc);
+    linear_input(p, &w->c_fc, b->branch, b->dfc, add);
     par_barrier();
     layernorm_input(p, a->mid, w->ln_2_weight);
     add_norm_sums(p, w->ln_2_weight, w->ln_2_bias);
@@ -244,13 +285,13 @@ static void attention_block(const struct backward_thread *p, int layer)
     const float *normed = recompute_norm(p, a->x, w->ln_1_weight, w->ln_1_bias);
     par_barrier();
     linear_weights(p, &w->attn_proj, a->att, dy);
-    float keep = lora_branch(p, &w->attn_proj, b->datt, a->att, dy);
-    linear_input(p, &w->attn_proj, b->datt, dy, keep);
+    bool add = lora_branch(p, &w->attn_proj, b->datt, a->att, dy);
+    linear_input(p, &w->attn_proj, b->datt, dy, add);
     par_barrier();
     backward_attention(p, layer);
     linear_weights(p, &w->c_attn, normed, b->dqkv);
-    keep = lora_branch(p, &w->c_attn, b->branch, normed, b->dqkv);
-    linear_input(p, &w->c_attn, b->branch, b->dqkv, keep);
+    add = lora_branch(p, &w->c_attn, b->branch, normed, b->dqkv);
+    linear_input(p, &w->c_attn, b->branch, b->dqkv, add);
     par_barrier();
     layernorm_input(p, a->x, w->ln_1_weight);
     add_norm_sums(p, w->ln_1_weight, w->ln_1_bias);
@@ -268,9 +309,13 @@ void backward_final_norm(const struct backward_thread *p)
     const struct params *w = p->b->f->params;
     const size_t C = (size_t)w->config.n_embd;
     int first, last;
-    par_split((p->b->rows + NORM_ROWS - 1) / NORM_ROWS, p->thread, p->n_threads, &first, &last);
-    last = last * NORM_ROWS < p->b->rows ? last * NORM_ROWS : p->b->rows;
-    first *= NORM_ROWS;
+    par_split(norm_runs(p->b), p->thread, p->n_threads, &first, &last);
+    if (first < last) {
+        int end;
+        norm_span(p->b, last - 1, &last, &end);
+        norm_span(p->b, first, &first, &last);
+        last = end;
+    }
     memset(p->b->dx + (size_t)first * C, 0, (size_t)(last - first) * C * sizeof(float));
     layernorm_input(p, p->b->f->layers[w->config.n_layer].x, w->ln_f_weight);
     add_norm_sums(p, w->ln_f_weight, w->ln_f_bias);
@@ -289,17 +334,21 @@ void backward_embedding(const struct backward_thread *p)
     if (d != NULL && d->embd.keep != 0)
         drop_rows(p, &d->embd, b->dx, -1, DROPOUT_EMBD);
     par_barrier();
-    float *wte = backward_gradient(b, w->wte.data), *wpe = backward_gradient(b, w->wpe);
+    if (p->thread == 0)
+        gradient_place_tokens(b);
+    par_barrier();
+    float *wpe = backward_gradient(b, w->wpe);
     int first, last;
     thread_columns(p, (int)C, &first, &last);
-    if (first < last) {
-        const float *dx = b->dx + first;
-        for (int s = 0; s < b->n_seqs; s++)
-            for (int i = 0; i < b->seqs[s].n; i++, dx += C) {
-                size_t id = (size_t)b->seqs[s].ids[i], t = (size_t)(b->seqs[s].kv.n_past + i);
-                row_kernels()->add(wte + id * C + first, dx, (size_t)(last - first));
-                row_kernels()->add(wpe + t * C + first, dx, (size_t)(last - first));
-            }
-    }
+    const size_t n = first < last ? (size_t)(last - first) : 0;
+    const float *dx = b->dx + first;
+    for (int s = 0; s < b->n_seqs && n > 0; s++)
+        for (int i = 0; i < b->seqs[s].n; i++, dx += C) {
+            const size_t row = (size_t)b->embedding->place[b->seqs[s].ids[i]] - 1;
+            float *to = wpe + (size_t)(b->seqs[s].kv.n_past + i) * C + first;
+            row_kernels()->add(b->embedding->rows + row * C + first, dx, n);
+            row_kernels()->add(to, dx, n);
+            gradient_round(b, to, n);
+        }
     par_barrier();
 }

@@ -9,24 +9,74 @@
 
 #include "model/base/par.h"
 #include "model/base/profile.h"
-#include "model/kernels/blas.h"
+#include "model/kernels/product.h"
+
+/* dB and dA, of x and of inner as they are: this thread's share. */
+static void low_rank_gradients(const struct backward_thread *p, const struct low_rank *w,
+                               const float *x, const float *dy)
+{
+    const struct backward *b = p->b;
+    const int rows = b->rows, n = p->n_threads;
+    const struct product db = {.transpose_a = true,
+                               .add = true,
+                               .m = w->rank,
+                               .n = w->N,
+                               .k = rows,
+                               .alpha = w->scale,
+                               .a = b->f->low_rank.inner,
+                               .lda = w->rank,
+                               .b = dy,
+                               .ldb = w->N,
+                               .c = backward_gradient(b, w->b),
+                               .ldc = w->N};
+    product_share(&db, p->thread, n, p->scratch);
+    const struct product da = {.transpose_a = true,
+                               .add = true,
+                               .m = w->rank,
+                               .n = w->K,
+                               .k = rows,
+                               .alpha = 1,
+                               .a = b->dinner,
+                               .lda = w->rank,
+                               .b = x,
+                               .ldb = w->K,
+                               .c = backward_gradient(b, w->a),
+                               .ldc = w->K};
+    product_share(&da, p->thread, n, p->scratch);
+}
 
 void backward_low_rank(const struct backward_thread *p, const struct low_rank *w, float *dx,
                        const float *x, const float *dy)
 {
     const struct backward *b = p->b;
     const int rows = b->rows, n = p->n_threads;
-    const float *inner = b->f->low_rank.inner;
     profile_set(PART_MATRICES);
-    blas_gemm_share(false, true, rows, w->rank, w->N, w->scale, dy, w->N, w->b, w->N, 0, b->dinner,
-                    w->rank, p->thread, n);
-    x = low_rank_inner(w, &b->f->low_rank, b->f->dropout, x, b->seqs, b->n_seqs, p->thread, n);
-    blas_gemm_share(true, false, w->rank, w->N, rows, w->scale, inner, w->rank, dy, w->N, 1,
-                    backward_gradient(b, w->b), w->N, p->thread, n);
-    blas_gemm_share(true, false, w->rank, w->K, rows, 1, b->dinner, w->rank, x, w->K, 1,
-                    backward_gradient(b, w->a), w->K, p->thread, n);
-    blas_gemm_share(false, false, rows, w->K, w->rank, 1, b->dinner, w->rank, w->a, w->K, 0, dx,
-                    w->K, p->thread, n);
+    const struct product du = {.transpose_b = true,
+                               .m = rows,
+                               .n = w->rank,
+                               .k = w->N,
+                               .alpha = w->scale,
+                               .a = dy,
+                               .lda = w->N,
+                               .b = w->b,
+                               .ldb = w->N,
+                               .c = b->dinner,
+                               .ldc = w->rank};
+    product_share(&du, p->thread, n, p->scratch);
+    x = low_rank_inner(w, &b->f->low_rank, b->f->dropout, x, b->seqs, b->n_seqs, p->thread, n,
+                       p->scratch);
+    low_rank_gradients(p, w, x, dy);
+    const struct product dropped = {.m = rows,
+                                    .n = w->K,
+                                    .k = w->rank,
+                                    .alpha = 1,
+                                    .a = b->dinner,
+                                    .lda = w->rank,
+                                    .b = w->a,
+                                    .ldb = w->K,
+                                    .c = dx,
+                                    .ldc = w->K};
+    product_share(&dropped, p->thread, n, p->scratch);
     par_barrier();
     if (b->f->dropout == NULL || b->f->dropout->adapter.keep == 0)
         return;

@@ -7,7 +7,8 @@
  */
 #include "model/forward.h"
 
-/* Gradients of a layer norm's weight and bias are summed over this many rows first. */
+/* Gradients of a layer norm's weight and bias are summed over runs of so many rows of a sequence
+ * first. */
 enum { NORM_ROWS = 32 };
 
 /* Shared by all threads. */
@@ -25,7 +26,10 @@ struct backward {
     float *dqkv;          /* [rows,3C] */
     float *dfc;           /* [rows,F] */
     float *dinner;        /* [rows,rank], of drop(x) A^T in a LoRA branch */
-    float *norm_sums;     /* [ceil(rows / NORM_ROWS)][2][C], of a layer norm's weight and bias */
+    float *norm_sums;     /* [n_seqs][ceil(length / NORM_ROWS)][2][C], of a layer norm's weight and
+                             bias */
+    struct embedding_gradient *embedding; /* of the rows of wte that the step's tokens have used */
+    bool half;            /* gradients of weights are rounded to binary16 after each sequence */
     int length;           /* of the longest sequence that the scratch has room for */
     int attention_pieces; /* into which its queries are divided; 0: as fits the CPU cache */
     char *thread_scratch; /* [n_threads][thread_bytes]: backward_attention_scratch_bytes each */

@@ -8,9 +8,10 @@
 
 #include "model/base/par.h"
 #include "model/base/profile.h"
-#include "model/kernels/blas.h"
+#include "model/kernels/product.h"
 #include "model/kernels/row_kernels.h"
 #include "model/kernels/sampling_kernels.h"
+#include "train/step/gradient.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,9 +27,18 @@ static void head_logits(const struct loss *l, const struct backward_thread *p, s
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
     profile_set(PART_MATRICES);
-    blas_gemm_share(false, true, s.rows, s.cols, w->K, 1, p->b->f->hidden + (size_t)s.row * C, w->K,
-                    (const float *)w->data + (size_t)s.col * C, w->K, 0, l->logits, s.cols,
-                    p->thread, p->n_threads);
+    const struct product m = {.transpose_b = true,
+                              .m = s.rows,
+                              .n = s.cols,
+                              .k = w->K,
+                              .alpha = 1,
+                              .a = p->b->f->hidden + (size_t)s.row * C,
+                              .lda = w->K,
+                              .b = (const float *)w->data + (size_t)s.col * C,
+                              .ldb = w->K,
+                              .c = l->logits,
+                              .ldc = s.cols};
+    product_share(&m, p->thread, p->n_threads, p->scratch);
     par_barrier();
 }
 
@@ -38,9 +48,18 @@ static void head_input(const struct loss *l, const struct backward_thread *p, st
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
     profile_set(PART_MATRICES);
-    blas_gemm_share(false, false, s.rows, w->K, s.cols, 1, l->logits, s.cols,
-                    (const float *)w->data + (size_t)s.col * C, w->K, s.col == 0 ? 0 : 1,
-                    p->b->branch + (size_t)s.row * C, w->K, p->thread, p->n_threads);
+    const struct product m = {.add = s.col > 0,
+                              .m = s.rows,
+                              .n = w->K,
+                              .k = s.cols,
+                              .alpha = 1,
+                              .a = l->logits,
+                              .lda = s.cols,
+                              .b = (const float *)w->data + (size_t)s.col * C,
+                              .ldb = w->K,
+                              .c = p->b->branch + (size_t)s.row * C,
+                              .ldc = w->K};
+    product_share(&m, p->thread, p->n_threads, p->scratch);
     par_barrier();
 }
 
@@ -49,11 +68,21 @@ static void head_weights(const struct loss *l, const struct backward_thread *p, 
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
+    struct product m = {.transpose_a = true,
+                        .m = s.cols,
+                        .n = w->K,
+                        .alpha = 1,
+                        .lda = s.cols,
+                        .ldb = w->K,
+                        .ldc = w->K};
+    float *gradient = backward_gradient(p->b, w->data) + (size_t)s.col * C;
     profile_set(PART_MATRICES);
-    blas_gemm_share(true, false, s.cols, w->K, s.rows, 1, l->logits, s.cols,
-                    p->b->f->hidden + (size_t)s.row * C, w->K, 1,
-                    backward_gradient(p->b, w->data) + (size_t)s.col * C, w->K, p->thread,
-                    p->n_threads);
+    for (int row = 0; row < s.rows; row += m.k) {
+        m.k = gradient_run(p->b, s.row + row, s.row + s.rows);
+        m.a = l->logits + (size_t)row * (size_t)s.cols;
+        m.b = p->b->f->hidden + (size_t)(s.row + row) * C;
+        gradient_add_product(p, &m, gradient, s.row + row);
+    }
     par_barrier();
 }
 
@@ -62,21 +91,26 @@ static bool is_whole(const struct loss *l, const struct backward_thread *p)
     return l->slice_columns >= p->b->f->params->config.n_vocab;
 }
 
-/* Add columns to a row's running softmax. Where the slice has all, the logits become exponentials.
- */
-static void accumulate_columns(struct loss_row *run, float *logits, struct slice s, token_id label,
-                               bool whole)
+/* Add columns to a row's running softmax, LOSS_COLUMNS at a time: the bits do not depend on how the
+ * vocabulary is divided into slices. */
+static void accumulate_columns(struct loss_row *run, const float *logits, struct slice s,
+                               token_id label)
 {
     const struct sampling_kernels *k = sampling_kernels();
-    size_t best = k->argmax(logits, (size_t)s.cols);
-    if (s.col == 0 || logits[best] > run->greatest) {
-        run->sum = s.col == 0 ? 0 : run->sum * exp((double)run->greatest - (double)logits[best]);
-        run->greatest = logits[best];
-        run->best = s.col + (token_id)best;
+    if (s.col == 0)
+        *run = (struct loss_row){.greatest = -INFINITY};
+    for (int c = 0; c < s.cols; c += LOSS_COLUMNS) {
+        const size_t n = (size_t)(s.cols - c < LOSS_COLUMNS ? s.cols - c : LOSS_COLUMNS);
+        const float greatest = k->max(logits + c, n);
+        if (greatest > run->greatest) {
+            run->sum *= exp((double)run->greatest - (double)greatest);
+            run->greatest = greatest;
+            run->best = s.col + c + (token_id)k->argmax(logits + c, n);
+        }
+        run->sum += k->exp_sum(NULL, logits + c, n, run->greatest, 1);
     }
     if (label >= s.col && label < s.col + s.cols)
         run->label = logits[label - s.col];
-    run->sum += k->exp_sum(whole ? logits : NULL, logits, (size_t)s.cols, run->greatest, 1);
 }
 
 static void accumulate_slice(const struct loss *l, const struct backward_thread *p, struct slice s,
@@ -90,20 +124,18 @@ static void accumulate_slice(const struct loss *l, const struct backward_thread 
         token_id label = labels[s.row + r];
         if (label == LABEL_NONE)
             continue;
-        accumulate_columns(run, l->logits + (size_t)r * (size_t)s.cols, s, label, is_whole(l, p));
+        accumulate_columns(run, l->logits + (size_t)r * (size_t)s.cols, s, label);
         l->row_loss[s.row + r] = log(run->sum) + (double)run->greatest - (double)run->label;
         l->row_correct[s.row + r] = run->best == label;
     }
     par_barrier();
 }
 
-/* A row's logits (exponentials if whole) become their gradients: scale (softmax - one-hot label).
- */
+/* A row's logits become their gradients: scale (softmax - one-hot label). */
 static void make_gradients(const struct loss_row *run, float *logits, struct slice s,
-                           token_id label, float scale, bool whole)
+                           token_id label, float scale)
 {
-    if (!whole)
-        sampling_kernels()->exp_sum(logits, logits, (size_t)s.cols, run->greatest, 1);
+    sampling_kernels()->exp_sum(logits, logits, (size_t)s.cols, run->greatest, 1);
     row_kernels()->scale(logits, (float)((double)scale / run->sum), (size_t)s.cols);
     if (label >= s.col && label < s.col + s.cols)
         logits[label - s.col] -= scale;
@@ -121,7 +153,7 @@ static void logit_gradients(const struct loss *l, const struct backward_thread *
         if (label == LABEL_NONE)
             memset(logits, 0, (size_t)s.cols * sizeof *logits);
         else
-            make_gradients(&l->running[r], logits, s, label, scale, is_whole(l, p));
+            make_gradients(&l->running[r], logits, s, label, scale);
     }
     par_barrier();
 }
@@ -174,7 +206,6 @@ void loss_piece(const struct loss *l, const struct backward_thread *p, int piece
 
 void loss_sum(const struct loss *l, struct step_result *out, const token_id *labels, int rows)
 {
-    *out = (struct step_result){0};
     for (int r = 0; r < rows; r++)
         if (labels[r] != LABEL_NONE) {
             out->loss_sum += l->row_loss[r];

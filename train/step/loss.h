@@ -7,6 +7,9 @@
 #include "train/step/backward_pass.h"
 #include "train/step/step_result.h"
 
+/* A row's softmax is summed up by so many columns, of which a slice has a multiple. */
+enum { LOSS_COLUMNS = 256 };
+
 struct loss {
     int slice_rows, slice_columns;
     float *logits;            /* [slice_rows,slice_columns] */
@@ -33,7 +36,7 @@ struct loss_row {
 int loss_pieces(const struct loss *l, const struct backward *b, bool backward);
 void loss_piece(const struct loss *l, const struct backward_thread *p, int piece,
                 const token_id *labels, float scale, bool backward);
-/* The sums over all rows, in their order; called by one thread after the last piece. */
+/* Add the rows, in their order, to the sums; called by one thread after the last piece. */
 void loss_sum(const struct loss *l, struct step_result *out, const token_id *labels, int rows);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "train/step/loss.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -19,8 +20,10 @@ void step_config_init(struct step_config *s)
 
 int step_loss_columns(const struct config *c, const struct step_config *s)
 {
-    bool cut = s->loss_columns > 0 && s->loss_columns < c->n_vocab;
-    return cut ? s->loss_columns : c->n_vocab;
+    if (s->loss_columns <= 0 || s->loss_columns >= c->n_vocab)
+        return c->n_vocab;
+    const int columns = (s->loss_columns + LOSS_COLUMNS - 1) / LOSS_COLUMNS * LOSS_COLUMNS;
+    return columns < c->n_vocab ? columns : c->n_vocab;
 }
 
 int step_loss_rows(const struct config *c, const struct step_config *s)

@@ -2,8 +2,10 @@
 #define PRATTLE_TRAIN_STEP_STEP_CONFIG_H
 /* How a micro-batch is computed: sizes, slices, recomputation, dropout. */
 #include "model/config.h"
+#include "model/kernels/product.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct adapter_config;
@@ -14,13 +16,17 @@ struct dropout_config {
 };
 
 struct step_config {
+    enum product_engine matrices;
     int batch, length;     /* at most `batch` sequences of at most `length` positions */
     const char *recompute; /* layers that save only their input and are recomputed in the
                               backward: "none" (or NULL), "all" (or "layers"), or a list
                               like "0,2,4-11"; read during calls only */
     int loss_rows;    /* positions whose logits exist at once (serialized_seq_len); 0: automatic */
-    int loss_columns; /* vocabulary columns at once (embedding_serialization_factor); 0: all; with
-                         fewer, logits are computed twice */
+    int loss_columns; /* vocabulary columns at once (embedding_serialization_factor), rounded up to
+                         a multiple of 256; 0: all; with fewer, logits are computed twice */
+    int gradient_blocks;  /* of the windows of a step, each a chain of sums of its own
+                             (gradient_blocks.h); 0: 1 */
+    int64_t step_tokens;  /* of all micro-batches of a step, at most; 0: not known */
     int attention_pieces; /* into which a sequence's queries are divided in the backward of
                              attention (attention_serialisation), with the same bits;
                              0: as fits the CPU cache */
@@ -28,6 +34,14 @@ struct step_config {
     const struct adapter_config *adapter; /* for step_bytes: the trainable adapter; NULL: all
                                              parameters are. step_new asks the weights. */
 };
+/* The memory that a step takes, in bytes. */
+struct step_bytes {
+    size_t activations, gradients, scratch, logits;
+    size_t window;    /* float16: the fp32 window of the gradients (weights.h) */
+    size_t embedding; /* gradients of the rows of wte that a step's tokens use */
+    size_t waiting;   /* gradients of blocks that wait for others */
+};
+
 /* *n = how many layers of n_layer `recompute` names. ERR_RANGE. */
 int step_recomputed(int *n, const char *recompute, int n_layer);
 void step_config_init(struct step_config *s); /* 1 x 1024, no recomputation, no dropout */

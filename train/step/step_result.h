@@ -1,6 +1,6 @@
 #ifndef PRATTLE_TRAIN_STEP_STEP_RESULT_H
 #define PRATTLE_TRAIN_STEP_STEP_RESULT_H
-/* The results of a micro-batch other than gradients. */
+/* The results of the micro-batches of a step other than gradients. */
 #include "train/data/label.h"
 
 #include <stdint.h>

@@ -56,18 +56,15 @@ static void step_by_hand(struct by_hand *h, const struct run_config *c, int t,
 {
     const struct training_section *tr = &c->training;
     const token_id *ids, *labels;
-    struct step_result one;
-    double loss = 0, n = 0, correct = 0;
+    struct step_result sums = {0};
     step_zero(h->step);
     for (int i = 0; i < tr->gradient_accumulation; i++) {
         assert_ok(batches_next(h->batches, &ids, &labels));
-        assert_ok(step_run(h->step, &one, ids, labels, tr->micro_batch_size, tr->sequence_length, 1,
+        assert_ok(step_run(h->step, &sums, ids, labels, tr->micro_batch_size, tr->sequence_length, 1,
                            h->windows, true));
         h->windows += (uint64_t)tr->micro_batch_size;
-        loss += one.loss_sum;
-        n += (double)one.n_targets;
-        correct += (double)one.n_correct;
     }
+    const double loss = sums.loss_sum, n = (double)sums.n_targets, correct = (double)sums.n_correct;
     const float rate = (float)schedule_rate(&c->schedule, t, TRIAL_STEPS), scale = (float)(1 / n);
     double norm = optimizer_norm(h->optimizer, step_gradients(h->step), scale);
     optimizer_step(h->optimizer, weights_block(&h->weights), step_gradients(h->step), scale, norm,

@@ -23,18 +23,17 @@ static void gradients_are_the_references(void **state)
     struct buf b = {0};
     struct step_config s;
     struct step *step;
-    struct step_result one;
-    double loss = 0, worst = 0;
+    struct step_result sums = {0};
+    double worst = 0;
     curve_open_as(&x, DTYPE_F16);
     step_config_init(&s);
     s.batch = B;
     s.length = T;
     assert_ok(step_new(&step, &x.w, &s));
     step_zero(step);
-    for (int i = 0; i < MICRO * B; i += B) {
-        step_run(step, &one, x.ids + i * T, x.labels + i * T, B, T, 1, 0, true);
-        loss += one.loss_sum;
-    }
+    for (int i = 0; i < MICRO * B; i += B)
+        step_run(step, &sums, x.ids + i * T, x.labels + i * T, B, T, 1, 0, true);
+    const double loss = sums.loss_sum;
     const float *want = golden_floats(&b, "half/gradients", 1 + x.w.n);
     const uint16_t *got = step_gradients(step);
     printf("# loss within %.2g\n", fabs(loss / (double)want[0] - 1));
@@ -83,7 +82,7 @@ static void ten_steps(const char *name, bool chance)
     double same = (double)n_same / (double)x.w.n;
     printf("# %s: losses and norms within %.2g, %.1f %% of the weights the same, all within %.2g\n",
            name, worst, 100 * same, off);
-    assert_true(worst < 2e-4);
+    assert_true(worst < 5e-4); /* some hundred activations fall to the other neighbour */
     assert_true(same > 0.85);
     assert_true(off < 2e-3); /* a last place of numbers from 1 to 2 is 0.00098 */
     buf_release(&b);
@@ -319,7 +318,7 @@ static void learn(double losses[LONG], enum dtype dtype)
     assert_ok(step_new(&step, &x.w, &s));
     assert_ok(optimizer_new(&o, &c, weights_layout(&x.w)));
     for (int t = 0; t < LONG; t++) {
-        struct step_result one;
+        struct step_result one = {0};
         tiny_ids(ids, B * T, &x.w.view.config, (uint64_t)t);
         for (int i = 0; i < B * T; i++)
             labels[i] = (ids[i] * 7 + 3) % x.w.view.config.n_vocab;

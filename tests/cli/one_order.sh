@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# seconds: 900
+# One order of sums in training: twenty steps with dropout leave weights and state with the same
+# bits, those written here, whatever the number of threads, the set of kernels, the micro-batch, the
+# recomputation and the serialisation, and also where the run was stopped, killed or went on otherwise.
+. "$(dirname "$0")/lib.sh.inc"
+STEPS=20
+. tests/cli/train.sh.inc
+cd "$TMPDIR" || exit 1
+# Windows of no round length: a run of 32 rows does not end with one.
+ordered() {
+    train "$1" sequence_length=45 micro_batch_size=4 gradient_accumulation=2 dropout=0.1 matrices=own \
+        schedule=constant warmup=0 save_every=7 "${@:2}"
+}
+digest() {
+    (cd "$1/step-$(printf %06d $STEPS)" && cat model.safetensors adapter_model.safetensors training.safetensors) \
+        2>/dev/null | sha256sum | cut -c1-16
+}
+# The kernels that this processor has.
+sets=$(PRATTLE_KERNELS=none "$PRATTLE" -p x 2>&1 | sed -n 's/.*: //p')
+declare -A blocks=([float32]=689de7067160fddd [float16]=2fbb950c67f6e222 [lora]=f03c002358719a17)
+declare -A expected=([float32]=800d20e6e0953273 [float16]=ed33a7c463dc5b8a [lora]=0b97ab65e424cc54)
+for kind in float32 float16 lora; do
+    case $kind in
+    lora) extra=(lora.rank=4 lora_dropout=0.1) ;;
+    *) extra=(precision=$kind) ;;
+    esac
+    one=${expected[$kind]}
+    same() { ordered run "${extra[@]}" "${@:2}" >log 2>&1; is "$kind, $1" "${expected[$kind]}" "$(digest run)"; rm -rf run; }
+    same "one thread" --threads 1
+    same "three threads" --threads 3
+    same "micro-batches of 1" micro_batch_size=1 gradient_accumulation=8
+    same "micro-batches of 8, two threads" micro_batch_size=8 gradient_accumulation=1 --threads 2
+    same "layers recomputed" recompute=all
+    same "logits of 37 positions at a time" serialized_seq_len=37
+    same "the vocabulary in two blocks" embedding_serialization_factor=2
+    same "attention in 5 pieces" attention_serialisation=5
+    for k in portable avx2 avx512; do
+        grep -qw $k <<<"$sets" || continue
+        PRATTLE_KERNELS=$k same "kernels $k"
+    done
+    expected[$kind]=${blocks[$kind]}
+    same "4 blocks" gradient_blocks=4 micro_batch_size=1 gradient_accumulation=8
+    same "4 blocks in micro-batches of 2" gradient_blocks=4 micro_batch_size=2 gradient_accumulation=4
+    expected[$kind]=$one
+    ordered run "${extra[@]}" steps=9 >log 2>&1
+    "$PRATTLE" train resume run steps=$STEPS micro_batch_size=2 gradient_accumulation=4 --threads 3 >log 2>&1
+    is "$kind, stopped at step 9 and gone on in micro-batches of 2" "${expected[$kind]}" "$(digest run)"
+    rm -rf run
+done
+finish

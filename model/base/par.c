@@ -12,17 +12,24 @@
  */
 #include "model/base/par.h"
 
+#include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/profile.h"
 
+#include <linux/futex.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { MAX_THREADS = 1024, SPINS = 4000 };
+enum { MAX_THREADS = 1024 };
+/* A thread that waits spins for so long, since to wake one that sleeps takes some microseconds; a
+ * peer that comes later has probably lost its CPU to another program. */
+#define SPIN_S 1e-4
 
 static struct {
     pthread_t leader;
@@ -40,11 +47,18 @@ static struct {
           .wake = PTHREAD_COND_INITIALIZER,
           .idle = PTHREAD_COND_INITIALIZER};
 
-/* A central sense-reversing barrier; each field has its own cache line. */
+/*
+ * A central sense-reversing barrier, whose round is also a futex; each field has its own cache
+ * line. The last thread to arrive writes round and then reads sleeping, one that goes to sleep
+ * writes sleeping before the kernel compares round: so either the last one sees the sleeper, or the
+ * sleeper the new round.
+ */
 static struct {
     _Alignas(64) atomic_int arrived;
     _Alignas(64) atomic_uint round;
+    _Alignas(64) atomic_int sleeping;
     _Alignas(64) int n;
+    bool spin; /* every thread has a CPU */
 } meet;
 
 static void relax_cpu(void)
@@ -54,22 +68,49 @@ static void relax_cpu(void)
 #endif
 }
 
+static bool is_round(unsigned round)
+{
+    return atomic_load_explicit(&meet.round, memory_order_acquire) == round;
+}
+
+static void spin_while_round(unsigned round)
+{
+    double end = 0;
+    for (int spins = 1; is_round(round); spins++) {
+        relax_cpu();
+        if (spins % 256 != 0)
+            continue;
+        const double now = clock_s();
+        if (end == 0)
+            end = now + SPIN_S;
+        else if (now >= end)
+            return;
+    }
+}
+
+static void sleep_while_round(unsigned round)
+{
+    atomic_fetch_add(&meet.sleeping, 1);
+    while (is_round(round))
+        syscall(SYS_futex, &meet.round, FUTEX_WAIT_PRIVATE, round, NULL, NULL, 0);
+    atomic_fetch_sub(&meet.sleeping, 1);
+}
+
 void par_barrier(void)
 {
     unsigned round = atomic_load_explicit(&meet.round, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&meet.arrived, 1, memory_order_acq_rel) == meet.n - 1) {
         atomic_store_explicit(&meet.arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(&meet.round, round + 1, memory_order_release);
+        atomic_store(&meet.round, round + 1);
+        if (atomic_load(&meet.sleeping) > 0)
+            syscall(SYS_futex, &meet.round, FUTEX_WAKE_PRIVATE, MAX_THREADS, NULL, NULL, 0);
         return;
     }
     enum profile_part was = profile_set(PART_WAITS);
-    for (int spins = 0; atomic_load_explicit(&meet.round, memory_order_acquire) == round;)
-        if (spins < SPINS) {
-            spins++;
-            relax_cpu();
-        } else {
-            sched_yield();
-        }
+    if (meet.spin)
+        spin_while_round(round);
+    if (is_round(round))
+        sleep_while_round(round);
     profile_set(was);
 }
 
@@ -101,10 +142,12 @@ static void run_job(par_fn *fn, void *arg)
 #pragma omp single
         {
             meet.n = n;
+            meet.spin = n <= CPU_COUNT(&team.allowed);
             atomic_store(&meet.arrived, 0);
         }
         profile_enter(thread);
         fn(arg, thread, n);
+        par_barrier(); /* OpenMP's own would spin on a shared CPU for milliseconds */
         profile_leave();
     }
 }

@@ -7,7 +7,7 @@
  *
  * A job is one function that every thread of the team runs at the same time. Jobs take no locks
  * and make no system calls; their only synchronization is par_barrier, which spins briefly and
- * then yields. The results of a job must not depend on the number of threads: split rows and
+ * then sleeps. The results of a job must not depend on the number of threads: split rows and
  * columns between threads, never sums.
  */
 #include <stdbool.h>

@@ -318,8 +318,8 @@ static void note_presets(char *const *words, int n)
         if (!run_config_is_preset(words[i]) || !file_exists(words[i]) || file_is_folder(words[i]))
             continue;
         file_show(shown, sizeof shown, words[i]);
-        wrap_say(stderr, "", "prattle: %s is the preset; `./%s` is the file of that name here", shown,
-                 shown);
+        wrap_say(stderr, "", "prattle: %s is the preset; `./%s` is the file of that name here",
+                 shown, shown);
     }
 }
 
@@ -330,7 +330,7 @@ static int train_config(struct repl *r, const struct call *call)
     if (rc != 0)
         return rc;
     rc = run_config_words(&c, call->words, call->n);
-    if (rc == 0)
+    if (rc == 0 && (rc = run_config_check_preset_files(&c)) == 0)
         note_presets(call->words, call->n);
     if (rc == ERR_MISSING && call->n == 1 && strcmp(call->words[0], "config") == 0) {
         rc = show_for_config(r);

@@ -12,6 +12,7 @@
 #include "model/base/settings_words.h"
 #include "model/base/words.h"
 #include "train/config/presets.h"
+#include "train/data/mixture.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -135,6 +136,46 @@ static const struct run_preset *preset_find(const char *name)
 bool run_config_is_preset(const char *name)
 {
     return preset_find(name) != NULL;
+}
+
+/* The text after "# Needs: " in a preset, up to its line's end; NULL: it needs nothing. */
+static const char *preset_needs(const struct run_preset *p)
+{
+    static const char mark[] = "\n# Needs: ";
+    const char *line = strstr(p->text, mark);
+    return line == NULL ? NULL : line + sizeof mark - 1;
+}
+
+static int check_preset_file(const struct run_preset *p, const char *path)
+{
+    const char *needs = preset_needs(p);
+    if (*path == '\0' || file_exists(path))
+        return 0;
+    return err_set(ERR_MISSING, "%s not found: the preset %s needs %.*s", path, p->name,
+                   (int)strcspn(needs, "\n"), needs);
+}
+
+int run_config_check_preset_files(const struct run_config *c)
+{
+    const struct setting *const rows[] = {RUN_ROW(model.tokenizer), RUN_ROW(data.data),
+                                          RUN_ROW(data.validation)};
+    const char *const paths[] = {c->model.tokenizer, c->data.data, c->data.validation};
+    const struct run_preset *p = c->name == NULL ? NULL : preset_find(c->name);
+    int rc = 0;
+    if (p == NULL || preset_needs(p) == NULL)
+        return 0;
+    for (int i = 0; i < 3 && rc == 0; i++) {
+        struct mixture m = {0};
+        if (settings_store_origin(&c->store, rows[i]) != ORIGIN_PRESET)
+            continue;
+        rc = mixture_parse(&m, paths[i]);
+        for (int k = 0; k < m.n_sources && rc == 0; k++)
+            rc = check_preset_file(p, mixture_path(&m, k));
+        if (m.n_sources == 0 && rc == 0)
+            rc = check_preset_file(p, paths[i]);
+        mixture_release(&m);
+    }
+    return rc;
 }
 
 static int refuse_config(const char *what)

@@ -28,6 +28,12 @@ int run_config_read(struct run_config *c, enum origin origin, const char *label,
                     size_t n);
 bool run_config_is_preset(const char *name);
 /*
+ * Check that the vocabulary, data and validation data that a preset itself names are there. A
+ * preset that needs files has a line "# Needs: " and how they are made; the message repeats it.
+ * ERR_MISSING.
+ */
+int run_config_check_preset_files(const struct run_config *c);
+/*
  * Words of :train in order: "key=value", a preset's name or a path; "config" is ./config.yaml,
  * .yml, .json or ./config when one of them is there. ERR_MISSING names the nearest preset. On
  * failure c is unchanged.

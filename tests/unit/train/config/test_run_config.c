@@ -697,6 +697,22 @@ static void sources_are_named(void **state)
     buf_release(&path);
 }
 
+static void a_preset_says_what_files_it_needs(void **state)
+{
+    struct run_config *c = *state;
+    assert_ok(words(c, "bundled", NULL));
+    assert_says(run_config_check_preset_files(c),
+                "texts/retold.txt not found: the preset bundled needs texts/ and tokenizer=FOLDER, "
+                "both made by `train/bundled/make CORPUS WORK`");
+    assert_ok(words(c, "data=none", NULL));
+    assert_says(run_config_check_preset_files(c), "texts/validation.txt not found: the preset");
+    /* What the user names is looked for where it is opened. */
+    assert_ok(words(c, "validation=none", NULL));
+    assert_ok(run_config_check_preset_files(c));
+    assert_ok(words(c, "finetune", NULL));
+    assert_ok(run_config_check_preset_files(c));
+}
+
 /* A preset's recipe for another model: its sizes make way, those given with the model do not. */
 static void a_model_named_later_brings_its_sizes(void **state)
 {
@@ -795,6 +811,7 @@ int main(void)
         TEST(what_is_shown_fits),
         TEST(published_sizes_are_those_published),
         TEST(sources_are_named),
+        TEST(a_preset_says_what_files_it_needs),
         TEST(a_model_named_later_brings_its_sizes),
         TEST(plans_add_up),
         TEST(memory_may_run_out_anywhere),

@@ -56,31 +56,47 @@ LANES void step_few_rows(const int R, const int C, const bool half, __m256 sum[R
     }
 }
 
-LANES void multiply_tile(const int R, const int C, const bool half, float *acc, size_t ldacc,
-                         bool fresh, const float *x, size_t ldx, const void *w, size_t ldw, int K,
-                         float *wide, struct prefetch prefetch)
+/* K steps; those that are plain have nothing to prefetch and no wide. */
+LANES void multiply_steps(const int R, const int C, const bool half, const bool plain,
+                          __m256 sum[ROWS][8], const float *x, size_t ldx, const void *w,
+                          size_t ldw, int K, float *wide, struct prefetch prefetch)
 {
-    __m256 sum[ROWS][8];
     /* Two streams keep more cache lines in flight than one. */
     const char *fetch = prefetch.at, *fetch_2 = fetch + (size_t)K * prefetch.step / 2;
     size_t at = 0;
-#pragma GCC unroll 8
-    for (int r = 0; r < R; r++)
-#pragma GCC unroll 8
-        for (int c = 0; c < C; c++)
-            sum[r][c] = fresh ? _mm256_setzero_ps() : _mm256_loadu_ps(acc + r * ldacc + 8 * c);
+#pragma GCC unroll 2
     for (int k = 0; k < K; k++, at += ldw, x += ldx) {
-        _mm_prefetch(fetch, _MM_HINT_T1);
-        _mm_prefetch(fetch_2, _MM_HINT_T1);
-        fetch += prefetch.step / 2;
-        fetch_2 += prefetch.step / 2;
+        if (!plain) {
+            _mm_prefetch(fetch, _MM_HINT_T1);
+            _mm_prefetch(fetch_2, _MM_HINT_T1);
+            fetch += prefetch.step / 2;
+            fetch_2 += prefetch.step / 2;
+        }
         if (C == 2) {
-            step_many_rows(R, half, sum, x, w, at, wide);
+            step_many_rows(R, half, sum, x, w, at, plain ? NULL : wide);
             wide = wide == NULL ? NULL : wide + 16;
         } else {
             step_few_rows(R, C, half, sum, x, w, at);
         }
     }
+}
+
+LANES void multiply_tile(const int R, const int C, const bool half, float *acc, size_t ldacc,
+                         bool fresh, const float *x, size_t ldx, const void *w, size_t ldw, int K,
+                         float *wide, struct prefetch prefetch)
+{
+    __m256 sum[ROWS][8];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 8
+        for (int c = 0; c < C; c++)
+            sum[r][c] = fresh ? _mm256_setzero_ps() : _mm256_loadu_ps(acc + r * ldacc + 8 * c);
+    /* On a processor of four instructions a cycle, those of a plain step just fit beside its sums.
+     */
+    if (prefetch.step == 0 && (C != 2 || wide == NULL))
+        multiply_steps(R, C, half, true, sum, x, ldx, w, ldw, K, wide, prefetch);
+    else
+        multiply_steps(R, C, half, false, sum, x, ldx, w, ldw, K, wide, prefetch);
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 8

@@ -29,7 +29,9 @@ struct tensor_reader {
     int (*read)(void *user, void *dst, uint64_t first, size_t n);
     void *user;
     enum dtype dtype;
-    bool out_major; /* a PARAM_CONV1D is stored [out,in] */
+    bool out_major;     /* a PARAM_CONV1D is stored [out,in] */
+    const char *stored; /* the file's type, if read computes the elements from it: "Q4_K"; static;
+                           NULL: it is dtype */
 };
 /*
  * Fill tensors [n], each from its reader, by the whole thread team. n_bad [n] receives how many

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_everything(const struct source *s)
 {
-    char part[4096];
+    _Alignas(float) char part[4096];
     for (int i = 0; i < s->table.n_tensors; i++) {
         const struct tensor_reader *r = &s->readers[i];
         uint64_t n = (uint64_t)s->table.tensors[i].rows * (uint64_t)s->table.tensors[i].cols;

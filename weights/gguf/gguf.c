@@ -37,17 +37,6 @@ static const unsigned char type_bytes[GGUF_TYPES] = {
     [GGUF_F32] = 4, [GGUF_BOOL] = 1, [GGUF_U64] = 8, [GGUF_I64] = 8, [GGUF_F64] = 8,
 };
 
-/* The numbers that ggml gives its tensor types; the ones left out were withdrawn. */
-static const char *const tensor_types[] = {
-    [0] = "F32",     [1] = "F16",      [2] = "Q4_0",   [3] = "Q4_1",    [6] = "Q5_0",
-    [7] = "Q5_1",    [8] = "Q8_0",     [9] = "Q8_1",   [10] = "Q2_K",   [11] = "Q3_K",
-    [12] = "Q4_K",   [13] = "Q5_K",    [14] = "Q6_K",  [15] = "Q8_K",   [16] = "IQ2_XXS",
-    [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S", [20] = "IQ4_NL", [21] = "IQ3_S",
-    [22] = "IQ2_S",  [23] = "IQ4_XS",  [24] = "I8",    [25] = "I16",    [26] = "I32",
-    [27] = "I64",    [28] = "F64",     [29] = "IQ1_M", [30] = "BF16",   [34] = "TQ1_0",
-    [35] = "TQ2_0",  [39] = "MXFP4",
-};
-
 /* The head as far as it was read, and the position of the parser. */
 struct cursor {
     struct file *file;
@@ -191,14 +180,29 @@ static int read_value(struct cursor *c, struct gguf_value *v)
 
 static int set_tensor_type(struct gguf_tensor *t, uint32_t type)
 {
-    if (type == GGML_F32 || type == GGML_F16 || type == GGML_BF16) {
-        t->dtype = type == GGML_F32 ? DTYPE_F32 : type == GGML_F16 ? DTYPE_F16 : DTYPE_BF16;
+    const char *unread = block_unread_name(type);
+    if ((t->format = block_format_of(type)) != NULL)
         return 0;
-    }
-    if (type < sizeof tensor_types / sizeof *tensor_types && tensor_types[type] != NULL)
-        return err_set(ERR_UNSUPPORTED, "type %s is not read yet; F32, F16 and BF16 are",
-                       tensor_types[type]);
-    return err_set(ERR_FORMAT, "unknown type %" PRIu32, type);
+    return unread != NULL
+               ? err_set(ERR_UNSUPPORTED, "type %s is not read; %s are", unread, block_names_read())
+               : err_set(ERR_FORMAT, "unknown type %" PRIu32 "; %s are read", type,
+                         block_names_read());
+}
+
+/* Whole blocks in each row, and the bytes of all; wraps: the product of the dimensions did. */
+static int set_tensor_bytes(struct gguf_tensor *t, uint64_t elements, bool wraps)
+{
+    const struct block_format *f = t->format;
+    if (t->dims[0] % (uint64_t)f->elements != 0)
+        return err_set(ERR_FORMAT, "rows of %" PRIu64 " element%s, %s needs a multiple of %d",
+                       t->dims[0], t->dims[0] == 1 ? "" : "s", f->name, f->elements);
+    if (wraps ||
+        __builtin_mul_overflow(elements / (uint64_t)f->elements, (uint64_t)f->bytes, &t->bytes))
+        return err_set(ERR_FORMAT,
+                       "shape [%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+                       "] has more bytes than a file can hold",
+                       t->dims[0], t->dims[1], t->dims[2], t->dims[3]);
+    return 0;
 }
 
 static int read_shape(struct cursor *c, struct gguf_tensor *t)
@@ -221,13 +225,8 @@ static int read_shape(struct cursor *c, struct gguf_tensor *t)
         wraps |= __builtin_mul_overflow(elements, t->dims[i], &elements);
     }
     if ((rc = read_bytes(c, &type, sizeof type, "type")) != 0 ||
-        (rc = set_tensor_type(t, type)) != 0)
+        (rc = set_tensor_type(t, type)) != 0 || (rc = set_tensor_bytes(t, elements, wraps)) != 0)
         return rc;
-    if (wraps || __builtin_mul_overflow(elements, dtype_bytes(t->dtype), &t->bytes))
-        return err_set(ERR_FORMAT,
-                       "shape [%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                       "] has more bytes than a file can hold",
-                       t->dims[0], t->dims[1], t->dims[2], t->dims[3]);
     return read_bytes(c, &t->at, sizeof t->at, "offset");
 }
 

@@ -5,7 +5,7 @@
  * (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). gguf.h reads and checks them.
  */
 #include "model/base/file.h"
-#include "model/params.h"
+#include "weights/gguf/blocks.h"
 
 enum gguf_type {
     GGUF_U8,
@@ -24,8 +24,6 @@ enum gguf_type {
     GGUF_TYPES
 };
 enum { GGUF_MAX_DIMS = 4, GGUF_DEFAULT_ALIGNMENT = 32 };
-/* The numbers of tensor types in the file. */
-enum ggml_type { GGML_F32 = 0, GGML_F16 = 1, GGML_BF16 = 30 };
 
 struct gguf_string {
     const char *data; /* in the head; contains no NUL and is not followed by one */
@@ -42,9 +40,10 @@ struct gguf_value {
 
 struct gguf_tensor {
     struct gguf_string name;
-    enum dtype dtype;
+    const struct block_format *format;
     int n_dims;
-    uint64_t dims[GGUF_MAX_DIMS]; /* dims[0] is the contiguous one; 1 from n_dims on */
+    uint64_t dims[GGUF_MAX_DIMS]; /* dims[0] is the contiguous one; 1 from n_dims on. Rows of
+                                     whole blocks */
     uint64_t at, bytes;           /* in the file */
 };
 

@@ -13,13 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { READ_PART = 4096 };
+enum { READ_PART = 4096, READ_BYTES = 16384 };
 
 /* Where a tensor of the table is in the file. */
 struct stored_tensor {
     const struct file *file;
     uint64_t at;
-    enum dtype stored, dtype; /* they differ for tensors listed in prattle.narrow.* */
+    const struct block_format *format;
+    enum dtype dtype; /* not the format's for tensors listed in prattle.narrow.* */
     char name[NAMES_BYTES];
 };
 
@@ -36,11 +37,56 @@ static void close_state(void *format)
     mem_free(st);
 }
 
+/* Blocks first .. first + n - 1 as they are; a block is an element if it is not quantized. */
+static int read_blocks(const struct stored_tensor *p, void *dst, uint64_t first, size_t n)
+{
+    size_t each = (size_t)p->format->bytes;
+    return file_read_at(p->file, dst, p->at + first * each, n * each);
+}
+
 static int read_stored(void *user, void *dst, uint64_t first, size_t n)
 {
+    return read_blocks(user, dst, first, n);
+}
+
+/* Elements skip .. skip + n - 1 of one block. */
+static int read_block_part(const struct stored_tensor *p, float *out, uint64_t block, size_t skip,
+                           size_t n)
+{
+    unsigned char raw[BLOCK_MAX_BYTES];
+    float whole[BLOCK_MAX_ELEMENTS];
+    int rc = read_blocks(p, raw, block, 1);
+    if (rc != 0)
+        return rc;
+    p->format->dequantize(whole, raw);
+    memcpy(out, whole + skip, n * sizeof *out);
+    return 0;
+}
+
+/* As many whole blocks of a quantized tensor at a time as fit, and parts of the first and last. */
+static int read_quantized(void *user, void *dst, uint64_t first, size_t n)
+{
     const struct stored_tensor *p = user;
-    size_t each = dtype_bytes(p->stored);
-    return file_read_at(p->file, dst, p->at + first * each, n * each);
+    const struct block_format *f = p->format;
+    const size_t each = (size_t)f->elements, fit = READ_BYTES / (size_t)f->bytes;
+    unsigned char raw[READ_BYTES];
+    float *out = dst;
+    int rc = 0;
+    for (size_t done = 0, count; done < n && rc == 0; done += count) {
+        const uint64_t block = (first + done) / each;
+        const size_t skip = (size_t)((first + done) % each), left = n - done;
+        if (skip > 0 || left < each) {
+            count = left < each - skip ? left : each - skip;
+            rc = read_block_part(p, out + done, block, skip, count);
+            continue;
+        }
+        const size_t blocks = left / each < fit ? left / each : fit;
+        count = blocks * each;
+        rc = read_blocks(p, raw, block, blocks);
+        for (size_t i = 0; i < blocks && rc == 0; i++)
+            f->dequantize(out + done + i * each, raw + i * (size_t)f->bytes);
+    }
+    return rc;
 }
 
 /* Restore the 16 bits of a vector that was widened when the file was written. */
@@ -105,7 +151,7 @@ static int compare_heads(bool *same, const struct gguf *g)
     const struct gguf_tensor *a = find_stored(g, SCHEMA_EMBEDDING);
     const struct gguf_tensor *b = find_stored(g, SCHEMA_HEAD);
     *same = b == NULL;
-    if (a == NULL || b == NULL || a->dtype != b->dtype || a->bytes != b->bytes)
+    if (a == NULL || b == NULL || a->format != b->format || a->bytes != b->bytes)
         return 0;
     return file_compare(same, &g->file, a->at, &g->file, b->at, a->bytes);
 }
@@ -122,7 +168,7 @@ static int mark_half_exact(struct source *s, const struct gguf *g, const char *k
         int k = 0;
         while (k < s->table.n_tensors && strcmp(st->places[k].name, names[i]) != 0)
             k++;
-        if (k == s->table.n_tensors || st->places[k].stored != DTYPE_F32) {
+        if (k == s->table.n_tensors || st->places[k].format != block_format_of(GGML_F32)) {
             char shown[80];
             rc = err_set(ERR_FORMAT, "key %s lists %s, which is no F32 tensor here", key,
                          file_show(shown, sizeof shown, names[i]));
@@ -177,13 +223,16 @@ static int find_tensors(struct source *s, const struct gguf *g)
             return rc;
         place->file = &g->file;
         place->at = found->at;
-        place->stored = place->dtype = found->dtype;
-        s->readers[i] = (struct tensor_reader){.read = read_stored,
+        place->format = found->format;
+        place->dtype = found->format->dtype;
+        bool quantized = found->format->dequantize != NULL;
+        s->readers[i] = (struct tensor_reader){.read = quantized ? read_quantized : read_stored,
                                                .user = place,
-                                               .dtype = found->dtype,
-                                               .out_major = t->kind == PARAM_CONV1D};
+                                               .dtype = place->dtype,
+                                               .out_major = t->kind == PARAM_CONV1D,
+                                               .stored = quantized ? found->format->name : NULL};
         if (first && (t->kind == PARAM_CONV1D || t->kind == PARAM_EMBEDDING)) {
-            s->dtype = found->dtype;
+            s->dtype = place->dtype;
             first = false;
         }
     }

@@ -387,7 +387,7 @@ static void a_narrowed_vector_must_be_one(void **state)
     struct gguf g;
     assert_ok(gguf_open(&g, scratch_path(&scratch, "a.gguf")));
     uint64_t at = gguf_find_tensor(&g, "output_norm.bias")->at;
-    assert_int_equal(gguf_find_tensor(&g, "output_norm.bias")->dtype, DTYPE_F32);
+    assert_int_equal(gguf_find_tensor(&g, "output_norm.bias")->format->dtype, DTYPE_F32);
     gguf_close(&g);
     FILE *f = fopen(scratch_path(&scratch, "a.gguf"), "r+b");
     assert_non_null(f);

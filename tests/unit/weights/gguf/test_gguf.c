@@ -127,7 +127,7 @@ static void unusual_layouts_are_legal(void **state)
         assert_int_equal(byte, tensors[i].first);
     }
     assert_int_equal(gguf_find_tensor(&g, "empty")->bytes, 0);
-    assert_int_equal(gguf_find_tensor(&g, "empty")->dtype, DTYPE_BF16);
+    assert_int_equal(gguf_find_tensor(&g, "empty")->format->dtype, DTYPE_BF16);
     assert_null(gguf_find_tensor(&g, "earl"));
     assert_null(gguf_find(&g, "general.alignment2"));
     gguf_close(&g);

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define READ "F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K and IQ4_NL"
+
 static const struct {
     const char *what, *file;
     int code;
@@ -92,15 +94,29 @@ static const struct {
      ERR_FORMAT, "tensor u: overlaps tensor t"},
     {"a tensor twice", GGUF(2, 1) ARCH VECTOR("t", 1, 0) VECTOR("t", 1, 32) "align 0*64",
      ERR_FORMAT, "tensor t: occurs twice"},
-    {"Q4_0", GGUF(1, 1) ARCH "\"blk.0.attn_qkv.weight 4:2 8:32 8:32 4:2 8:0 align 0*576",
-     ERR_UNSUPPORTED,
-     "tensor blk.0.attn_qkv.weight: type Q4_0 is not read yet; F32, F16 and BF16 are"},
-    {"Q6_K", GGUF(1, 1) ARCH "\"token_embd.weight 4:2 8:256 8:1 4:14 8:0 align 0*210",
-     ERR_UNSUPPORTED, "tensor token_embd.weight: type Q6_K is not read yet; F32, F16 and BF16 are"},
-    {"a withdrawn tensor type", GGUF(1, 1) ARCH "\"t 4:1 8:32 4:4 8:0 align 0*576", ERR_FORMAT,
-     "tensor t: unknown type 4"},
+    {"Q8_K", GGUF(1, 1) ARCH "\"token_embd.weight 4:2 8:256 8:1 4:15 8:0 align 0*292",
+     ERR_UNSUPPORTED, "tensor token_embd.weight: type Q8_K is not read; " READ " are"},
+    {"a withdrawn tensor type", GGUF(1, 1) ARCH "\"t 4:1 8:32 4:4 8:0 align 0*576", ERR_UNSUPPORTED,
+     "tensor t: type Q4_2 is not read; " READ " are"},
+    {"a tensor type of a later time", GGUF(1, 1) ARCH "\"t 4:1 8:32 4:41 8:0 align 0*576",
+     ERR_FORMAT, "tensor t: unknown type 41; " READ " are read"},
     {"an unknown tensor type", GGUF(1, 1) ARCH "\"t 4:1 8:32 4:2^31 8:0 align 0*576", ERR_FORMAT,
-     "tensor t: unknown type 2147483648"},
+     "tensor t: unknown type 2147483648; " READ " are read"},
+    {"a row that ends within a block", GGUF(1, 1) ARCH "\"t 4:2 8:48 8:32 4:2 8:0 align 0*864",
+     ERR_FORMAT, "tensor t: rows of 48 elements, Q4_0 needs a multiple of 32"},
+    {"rows that fill blocks together", GGUF(1, 1) ARCH "\"t 4:2 8:128 8:2 4:14 8:0 align 0*210",
+     ERR_FORMAT, "tensor t: rows of 128 elements, Q6_K needs a multiple of 256"},
+    {"a quantized number", GGUF(1, 1) ARCH "\"t 4:0 4:8 8:0 align 0*64", ERR_FORMAT,
+     "tensor t: rows of 1 element, Q8_0 needs a multiple of 32"},
+    {"blocks cut short", GGUF(1, 1) ARCH "\"t 4:2 8:32 8:32 4:2 8:0 align 0*575", ERR_FORMAT,
+     "tensor t: 576 bytes at offset 0, the data section has 575"},
+    {"blocks that overlap",
+     GGUF(2, 1) ARCH "\"t 4:1 8:256 4:12 8:0 \"u 4:1 8:32 4:8 8:128 align 0*192", ERR_FORMAT,
+     "tensor u: overlaps tensor t"},
+    {"blocks whose bytes wrap", GGUF(1, 1) ARCH "\"t 4:1 8:-32 4:8 8:0 align 0*64", ERR_FORMAT,
+     "tensor t: shape [18446744073709551584,1,1,1] has more bytes than a file can hold"},
+    {"blocks of dimensions that wrap", GGUF(1, 1) ARCH "\"t 4:2 8:2^42 8:2^22 4:2 8:0 align 0*64",
+     ERR_FORMAT, "tensor t: shape [4398046511104,4194304,1,1] has more bytes than a file can hold"},
     {"a tensor list cut short", GGUF(1, 1) ARCH "\"tensor 4:2 8:32 4:7", ERR_FORMAT,
      "tensor tensor: dimension at byte 94 needs 8 bytes, the file has 4 more"},
 

@@ -6,14 +6,16 @@
 #include "model/params.h"
 #include "model/tokenizer/tokenizer.h"
 
+enum { MODEL_TYPES = 96 };
+
 struct model {
     char *name;   /* for display: the last component of the path, or general.name in GGUF; owned */
     char *source; /* what was loaded: a path, or "random:gpt2"; saving may read it again; owned */
     uint64_t source_stamp; /* of the source's files (source.h), by which a change is detected */
     struct config config;
     struct params params;
-    struct tokenizer *tokenizer; /* NULL: the source has none, and only token ids work; owned */
-    enum dtype file_dtype;       /* the element type of the matrices in the source */
+    struct tokenizer *tokenizer;  /* NULL: the source has none, and only token ids work; owned */
+    char file_types[MODEL_TYPES]; /* of the matrices in the source (source_types) */
     uint64_t version; /* incremented whenever a weight changes; caches are valid for one version */
     bool changed;     /* the weights differ from the source and are not saved */
     unsigned char fingerprint[32]; /* valid when fingerprint_version == version */

@@ -58,7 +58,7 @@ static int build_model(struct model *m, struct source *s, const char *path, enum
     if (rc != 0)
         return rc;
     m->config = m->params.config;
-    m->file_dtype = s->dtype;
+    source_types(m->file_types, s, false);
     m->source_stamp = s->stamp;
     m->version = 1;
     m->name = s->name;

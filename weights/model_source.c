@@ -116,6 +116,7 @@ void source_moved(struct model *m, char *path)
     m->changed = false;
     if (source_open(&s, path, 0, true, NULL) == 0) {
         m->source_stamp = s.stamp;
+        source_types(m->file_types, &s, false);
         source_close(&s);
     }
 }

@@ -41,13 +41,26 @@ static int check_target(const char *path, const struct save_config *c)
     return rc;
 }
 
+/* What is not written in the file's own types. */
+static void note_quantized(const struct source *s, const struct progress *p)
+{
+    char types[MODEL_TYPES];
+    if (*source_types(types, s, true) != '\0')
+        progress_note(p,
+                      "quantized weights (%s) are written as F32, which holds their exact values; "
+                      "--dtype fp16 takes half the space",
+                      types);
+}
+
 int source_save(struct source *s, const char *path, const struct save_config *c,
                 const struct progress *p)
 {
     int rc = refuse_file_name(path);
-    if (rc != 0)
-        return rc;
-    return is_gguf(path) ? source_save_gguf(s, path, c, p) : source_save_hf(s, path, c, p);
+    if (rc == 0)
+        rc = is_gguf(path) ? source_save_gguf(s, path, c, p) : source_save_hf(s, path, c, p);
+    if (rc == 0 && !c->convert)
+        note_quantized(s, p);
+    return rc;
 }
 
 int weights_convert(const char *in, const char *out, uint64_t seed, const struct save_config *c,

@@ -99,7 +99,7 @@ int cmd_model(struct repl *r, const struct call *c)
     snprintf(text, sizeof text, "%d tokens%s", k->n_vocab,
              m->tokenizer == NULL ? "; no tokenizer files: ids only" : "");
     wrap_row("vocabulary", text);
-    snprintf(text, sizeof text, "%s in the file, %s in memory", dtype_name(m->file_dtype),
+    snprintf(text, sizeof text, "%s in the file, %s in memory", m->file_types,
              model_precision(m));
     wrap_row("precision", text);
     snprintf(text, sizeof text, "%s, %s head%s",

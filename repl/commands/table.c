@@ -72,14 +72,14 @@ const struct command command_table[] = {
  .options = "force compat", .run = cmd_save,
  .summary = "save the model",
  .help = "Save the model as a Hugging Face folder or a GGUF file, in the precision it was loaded from "
-         "unless --dtype is given. A LoRA adapter that is on is merged.",
+         "(quantized weights as F32) unless --dtype is given. A LoRA adapter that is on is merged.",
  .examples = "save my-model\nsave my-model.gguf --dtype fp16",
  .related = "load convert lora session"},
 {.name = "convert", .group = "Model", .arguments = "IN OUT", .min_words = 2, .max_words = 2, .flags = BOTH, .completes = "path",
  .options = "force compat", .run = cmd_convert,
  .summary = "convert a model to another format",
  .help = "Convert a model: IN is anything that load takes, OUT a Hugging Face folder or a GGUF file. "
-         "Tensors stay the same, bit for bit, unless --dtype is given.",
+         "Tensors stay the same, bit for bit, and quantized ones become F32, unless --dtype is given.",
  .examples = "convert ./gpt2 gpt2.gguf\nconvert gpt2.gguf gpt2-fp16 --dtype fp16",
  .related = "save load"},
 {.name = "lora", .group = "Model", .arguments = "[load DIR|save DIR|on|off|merge|drop]", .max_words = 2, .flags = IN_REPL | NEEDS_MODEL,

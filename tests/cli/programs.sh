@@ -62,6 +62,10 @@ has "nothing is overwritten" "exists already" "$(p convert $MODEL "$TMPDIR/m.ggu
 is "but with --force" 0 "$(status convert $MODEL "$TMPDIR/m.gguf" --dtype fp16 --force)"
 is "as fp16 it is half as large" 1 "$(($(stat -c %s "$TMPDIR/m.gguf") < $(stat -c %s "$TMPDIR/hf/model.safetensors")))"
 is "and answers the same again" "$a" "$(p generate -m "$TMPDIR/m.gguf" --ids "$ids" --greedy -n 8 --output ids)"
+small=tests/fuzz/corpus/gguf/quantized.gguf
+has "a quantized model has its types" "Q4_1, Q3_K, Q4_0, Q5_0, Q5_1 and Q8_0 in the file, fp16 in memory" "$(p model --model $small)"
+has "and is converted to its values" "written as F32, which holds their exact values" "$(p convert $small "$TMPDIR/exact.gguf")"
+is "which answer the same" "$(p logits --model $small --ids 1,2,3 --dtype fp32)" "$(p logits --model "$TMPDIR/exact.gguf" --ids 1,2,3 --dtype fp32)"
 
 one=$(p $MODEL -p "My name is " -n 8 --seed 3)
 is "-p: the same seed, the same text" "$one" "$(p $MODEL --seed 3 -n8 --prompt="My name is ")"

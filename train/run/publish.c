@@ -10,6 +10,7 @@
 #include "train/step/step.h"
 #include "weights/model_source.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The model has the weights of the last step. */
@@ -21,7 +22,7 @@ static bool is_published(const struct run *r)
 void run_point_model(struct run *r, char *path)
 {
     source_moved(r->model, path);
-    r->model->file_dtype = r->weights.dtype;
+    snprintf(r->model->file_types, sizeof r->model->file_types, "%s", dtype_name(r->weights.dtype));
 }
 
 static void point_at_checkpoint(struct run *r)

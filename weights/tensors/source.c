@@ -2,6 +2,9 @@
 
 #include "model/base/mem.h"
 
+#include <stdio.h>
+#include <string.h>
+
 void source_close(struct source *s)
 {
     if (s == NULL)
@@ -15,4 +18,57 @@ void source_close(struct source *s)
     mem_free(s->name);
     mem_free(s->defaults);
     *s = (struct source){0};
+}
+
+struct type_share {
+    const char *name;
+    uint64_t elements;
+};
+enum { MAX_TYPES = 16 };
+
+/* Returns how many. */
+static int count_types(struct type_share types[MAX_TYPES], const struct source *s, bool quantized)
+{
+    int n = 0;
+    for (int i = 0; i < s->table.n_tensors; i++) {
+        const struct param_tensor *t = &s->table.tensors[i];
+        const struct tensor_reader *r = &s->readers[i];
+        const char *name = r->stored != NULL ? r->stored : dtype_name(r->dtype);
+        int k = 0;
+        if (t->kind == PARAM_VECTOR || t->kind == PARAM_ROWS || (quantized && r->stored == NULL))
+            continue;
+        while (k < n && strcmp(types[k].name, name) != 0)
+            k++;
+        if (k == MAX_TYPES)
+            continue;
+        if (k == n)
+            types[n++] = (struct type_share){.name = name};
+        types[k].elements += (uint64_t)t->rows * (uint64_t)t->cols;
+    }
+    return n;
+}
+
+/* Those of most elements first; of equal ones, that of the first tensor. */
+static void sort_types(struct type_share *types, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && types[k].elements > types[k - 1].elements; k--) {
+            const struct type_share less = types[k - 1];
+            types[k - 1] = types[k];
+            types[k] = less;
+        }
+}
+
+const char *source_types(char out[MODEL_TYPES], const struct source *s, bool quantized)
+{
+    struct type_share types[MAX_TYPES];
+    const int n = count_types(types, s, quantized);
+    size_t at = 0;
+    sort_types(types, n);
+    out[0] = '\0';
+    for (int i = 0; i < n && at < MODEL_TYPES; i++) {
+        const char *between = i == 0 ? "" : i + 1 == n ? " and " : ", ";
+        at += (size_t)snprintf(out + at, MODEL_TYPES - at, "%s%s", between, types[i].name);
+    }
+    return out;
 }

@@ -7,14 +7,13 @@
  * against the configuration, bytes against shapes, offsets against the file. Reading then fails
  * only if a file changes.
  */
-#include "model/params.h"
-#include "model/tokenizer/tokenizer.h"
+#include "model/model.h"
 
 struct source {
     struct config config;
     struct params table;           /* params_describe of config: names, kinds, shapes */
     struct tensor_reader *readers; /* [table.n_tensors], in the table's order */
-    enum dtype dtype;              /* of the matrices (of the first, if they differ) */
+    enum dtype dtype;              /* of the matrices as read (of the first, if they differ) */
     uint64_t stamp;                /* of the files with the weights (file.h); 0: no files */
     struct tokenizer *tokenizer;   /* NULL: none; owned unless borrowed */
     bool tokenizer_borrowed;       /* it belongs to a model in memory */
@@ -27,5 +26,8 @@ struct source {
 
 /* Accepts NULL and zeroed or half-filled sources. */
 void source_close(struct source *s);
+/* The types of the matrices by the file's names, that of most elements first: "F16", or "Q4_K, Q6_K
+ * and F32". quantized: only those from which reading computes another type. Returns out. */
+const char *source_types(char out[MODEL_TYPES], const struct source *s, bool quantized);
 
 #endif

@@ -1,6 +1,7 @@
 /* A GGUF file whose matrices are of every type that is read: it is the model that its values make.
  */
 #include "tests/lib/gguf_open.h"
+#include "tests/lib/notes.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
@@ -137,6 +138,50 @@ static void its_logits_are_those_of_its_values_in_f32(void **state)
     }
 }
 
+static struct model *load(const char *path)
+{
+    struct model *m;
+    assert_ok(model_load(&m, path, &(struct load_config){.dtype = DTYPE_F16}, NULL));
+    return m;
+}
+
+/* The types of the matrices, that of most elements first. */
+static void types_have_their_names(void **state)
+{
+    (void)state;
+    const struct scratch *x = scratch_of_process();
+    struct notes notes = {0};
+    const struct progress p = {.note = notes_take, .user = &notes};
+    struct model *m = load(small);
+    assert_string_equal(m->file_types, "Q4_1, Q3_K, Q4_0, Q5_0, Q5_1 and Q8_0");
+    assert_ok(model_save(m, scratch_path(x, "exact.gguf"), &(struct save_config){0}, &p));
+    assert_int_equal(notes.n, 1);
+    assert_string_equal(notes.first,
+                        "quantized weights (Q4_1, Q3_K, Q4_0, Q5_0, Q5_1 and Q8_0) are written as "
+                        "F32, which holds their exact values; --dtype fp16 takes half the space");
+    const struct save_config fp16 = {.convert = true, .dtype = DTYPE_F16};
+    assert_ok(model_save(m, scratch_path(x, "half.gguf"), &fp16, &p));
+    assert_int_equal(notes.n, 1);
+
+    /* Changed weights are saved from memory, and then have its type in their file. */
+    m->changed = true;
+    assert_ok(model_save(m, scratch_path(x, "changed.gguf"), &(struct save_config){0}, &p));
+    assert_string_equal(m->file_types, "F16");
+    assert_int_equal(notes.n, 1);
+    model_free(m);
+
+    m = load(scratch_path(x, "exact.gguf"));
+    assert_string_equal(m->file_types, "F32");
+    model_free(m);
+    m = load(scratch_path(x, "half.gguf"));
+    assert_string_equal(m->file_types, "F16");
+    model_free(m);
+    m = load(mixed);
+    assert_string_equal(m->file_types, "Q5_1, Q8_0, Q4_0, Q5_0, IQ4_NL, Q2_K, Q3_K, Q4_K, Q5_K, "
+                                       "Q6_K, Q4_1, F16, BF16 and F32");
+    model_free(m);
+}
+
 /* ---- damaged files ---- */
 
 /* Open and read everything; returns the code of what failed, or 0. */
@@ -226,6 +271,7 @@ int main(void)
         cmocka_unit_test(each_tensor_has_the_values_of_the_reference),
         cmocka_unit_test(any_part_of_a_tensor_is_read_the_same),
         cmocka_unit_test(its_logits_are_those_of_its_values_in_f32),
+        cmocka_unit_test(types_have_their_names),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
         cmocka_unit_test(a_file_with_any_byte_changed_does_no_harm),
         cmocka_unit_test(a_file_that_shrinks_while_it_is_read_is_refused),

@@ -82,7 +82,7 @@ static void all_spellings_are_the_same_model(void **state)
         for (int by_name = 0; by_name < 2; by_name++) {
             struct model *m = loaded(&s, by_name ? "model.safetensors" : "", &fp16);
             assert_weights(m);
-            assert_string_equal(dtype_name(m->file_dtype), dtypes[i]);
+            assert_string_equal(m->file_types, dtypes[i]);
             assert_string_equal(m->name, strrchr(s.folder, '/') + 1);
             if (i == 0 && by_name == 0)
                 memcpy(first, model_fingerprint(m), sizeof first);

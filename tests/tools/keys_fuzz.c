@@ -293,6 +293,10 @@ static void begin(const char *model)
     struct winsize w = any_size();
     s.program = forkpty(&s.terminal, NULL, NULL, &w);
     if (s.program == 0) {
+        /* A shell's background job ignores Ctrl-C, and so would what it starts. */
+        signal(SIGINT, SIG_DFL);
+        signal(SIGQUIT, SIG_DFL);
+        signal(SIGHUP, SIG_DFL);
         setenv("TERM", term, 1);
         execl(getenv("PRATTLE"), "prattle", model, "--max-new-tokens", "3", "--editing-mode", mode,
               "--threads", "1", (char *)NULL);

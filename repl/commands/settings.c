@@ -53,15 +53,22 @@ static int origin_text(struct buf *out, const struct options *o, const struct se
 
 static void show_setting(const struct repl *r, const struct setting *o)
 {
-    struct buf value = {0}, range = {0}, origin = {0};
+    struct buf value = {0}, given = {0};
+    const bool text = o->type == SETTING_STRING || o->type == SETTING_PATH;
     settings_list_value(&value, &r->options, o);
-    setting_range(o, &range);
-    origin_text(&origin, &r->options, o);
-    printf("%s %s  %s(%s; %s)\n%s: %s%s\n", o->name, buf_text(&value), term_dim(stdout),
-           buf_text(&origin), buf_text(&range), o->name, o->help, term_plain(stdout));
+    origin_text(&given, &r->options, o);
+    if (!text && buf_str(&given, "; ") == 0)
+        setting_range(o, &given);
+    const int columns = term_columns(buf_text(&value), value.n) + (int)strlen(o->name) + 5 +
+                        term_columns(buf_text(&given), given.n);
+    if (columns < term_width(stdout))
+        printf("%s %s  %s(%s)%s\n", o->name, buf_text(&value), term_dim(stdout), buf_text(&given),
+               term_plain(stdout));
+    else
+        wrap_say(stdout, "", "%s %s  (%s)", o->name, buf_text(&value), buf_text(&given));
+    wrap_say(stdout, term_dim(stdout), "%s: %s", o->name, o->help);
     buf_release(&value);
-    buf_release(&range);
-    buf_release(&origin);
+    buf_release(&given);
 }
 
 /* Texts of settings that name tokens, as every prompt will have them. */

@@ -42,8 +42,9 @@ static int list_range(struct buf *out, const struct setting *row)
                                          : setting_range(row, out);
 }
 
-/* As much of text as so many columns take, cut at a word; returns the columns it took. */
-static int print_cut(const struct buf *text, int room)
+/* As much of text as so many columns take, cut where one of these characters ends a word; returns
+ * the columns it took. */
+static int print_cut(const struct buf *text, int room, const char *ends)
 {
     const char *s = buf_text(text);
     if (term_columns(s, text->n) <= room) {
@@ -51,7 +52,7 @@ static int print_cut(const struct buf *text, int room)
         return term_columns(s, text->n);
     }
     size_t fits = term_fit(s, text->n, room - 3), word = fits;
-    while (word > 0 && s[word] != ' ')
+    while (word > 0 && strchr(ends, s[word]) == NULL)
         word--;
     fits = word > 0 ? word : fits;
     while (fits > 0 && strchr(" ,;:", s[fits - 1]) != NULL)
@@ -82,39 +83,44 @@ static void release_row(struct list_row *l)
     buf_release(&l->meaning);
 }
 
-/* Returns the columns it took. */
-static int print_value(const struct list_row *l, int room)
+/* Name and value; returns the columns behind NAME. A number or a choice is never cut: one that is
+ * wider than VALUE begins under its name's padding, or moves what follows. A text is cut between
+ * the items of a list or the folders of a path. */
+static int print_value(const struct setting *row, const struct list_row *l, int room)
 {
-    const int columns = term_columns(buf_text(&l->value), l->value.n);
-    const int before = columns < VALUE ? VALUE - columns : 0;
-    printf("%*s", before, "");
-    return before + print_cut(&l->value, room);
+    const int name = (int)strlen(row->name),
+              columns = term_columns(buf_text(&l->value), l->value.n);
+    int spaces = NAME - name + 1 + (columns < VALUE ? VALUE - columns : 0);
+    if (!is_text(row) && columns > VALUE)
+        spaces = spaces > columns - VALUE + 1 ? spaces - (columns - VALUE) : 1;
+    printf("  %s%*s", row->name, spaces, "");
+    const int before = name + spaces - NAME - 1;
+    return before + print_cut(&l->value, is_text(row) ? room : columns, " ,/");
 }
 
 static void print_wide(const struct setting *row, const struct list_row *l, int width)
 {
-    const int value = is_text(row) ? VALUE + 2 + RANGE : VALUE;
-    printf("  %-*s ", NAME, row->name);
-    int at = print_value(l, value);
+    const int text = VALUE + 2 + RANGE;
+    int at = print_value(row, l, text);
     fputs(term_dim(stdout), stdout);
     if (!is_text(row)) {
         fputs("  ", stdout);
-        at += 2 + print_cut(&l->range, RANGE);
+        at += 2 + print_cut(&l->range, RANGE, " ");
     }
-    printf("%*s", VALUE + 2 + RANGE - at + 2, "");
-    print_cut(&l->meaning, width - (2 + NAME + 1 + VALUE + 2 + RANGE + 2));
+    const int gap = at < text ? text + 2 - at : 2;
+    printf("%*s", gap, "");
+    print_cut(&l->meaning, width - (2 + NAME + 1 + at + gap), " ");
     printf("%s\n", term_plain(stdout));
 }
 
 static void print_narrow(const struct setting *row, const struct list_row *l, int width)
 {
     struct buf second = {0};
-    printf("  %-*s ", NAME, row->name);
-    print_value(l, is_text(row) ? width - (2 + NAME + 1) : VALUE);
+    print_value(row, l, width - (2 + NAME + 1));
     printf("\n    %s", term_dim(stdout));
     if (buf_printf(&second, "%s%s%s", buf_text(&l->range), l->range.n > 0 ? "; " : "",
                    buf_text(&l->meaning)) == 0)
-        print_cut(&second, width - 4);
+        print_cut(&second, width - 4, " ");
     printf("%s\n", term_plain(stdout));
     buf_release(&second);
 }

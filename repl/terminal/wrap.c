@@ -37,9 +37,26 @@ static int break_line(struct wrap *w, struct buf *out)
     return rc;
 }
 
+/* Of a list that is the whole of a line, only what came behind its last comma is a word to carry.
+ */
+static void part_list(struct wrap *w)
+{
+    size_t at = w->word.n;
+    while (at > 0 && w->word.data[at - 1] != ',')
+        at--;
+    if (at == 0)
+        return;
+    w->word.n -= at;
+    memmove(w->word.data, w->word.data + at, w->word.n);
+    w->word_columns = term_columns(w->word.data, w->word.n);
+    w->fresh = w->fresh < w->word.n ? w->fresh : w->word.n;
+}
+
 /* The word to the next line, where it is not the whole of this one. */
 static int carry_word(struct wrap *w, struct buf *out)
 {
+    if (!w->fixed && w->indent + w->word_columns >= w->column)
+        part_list(w);
     if (w->fixed || w->indent + w->word_columns >= w->column)
         return 0;
     int rc = 0;
@@ -147,7 +164,8 @@ static void print_lines(FILE *f, const char *color, const char *text, int column
     const char *shown = text;
     if (term_visible(&safe, text, strlen(text)) == 0)
         shown = buf_text(&safe);
-    if (!switched_off && term_is(f) && break_lines(&broken, shown, term_width(f), column, hang) == 0)
+    if (!switched_off && term_is(f) &&
+        break_lines(&broken, shown, term_width(f), column, hang) == 0)
         shown = buf_text(&broken);
     fprintf(f, "%s%s%s", color, shown, *color != '\0' ? term_plain(f) : "");
     buf_release(&safe);

@@ -86,6 +86,10 @@ static void words_begin_the_next_line(void **state)
         {12, 0, 0, "My name is Tom.", "My name is|Tom.|"},
         {12, 0, 0, "they played together", "they played|together|"},
         {12, 0, 0, "a\n\nb", "a||b|"},
+        /* A list that is longer than a line, behind a comma. */
+        {12, 0, 0, "top_k,top_p,min_p,xtc", "top_k,|top_p,|min_p,xtc|"},
+        {12, 2, 0, "top_k_1,top_p min_p", "|top_k_1,|top_p min_p|"},
+        {12, 0, 2, "no_repeat,abcdefghijkl", "no_repeat,|  abcdefghij|kl|"},
         /* Blanks at the edge are neither shown nor counted, nor is a line between. */
         {6, 0, 0, "five5 six", "five5|six|"},
         {6, 0, 0, "five5   six", "five5|six|"},

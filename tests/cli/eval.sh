@@ -18,7 +18,15 @@ cp $own/lambada.jsonl "$TMPDIR/other/lambada/lambada_test.jsonl"
 is "the data folder is looked into" "$(figures "$json")" "$(figures "$(measure wikitext --json)")"
 is "and another by --data-dir" "$(measure lambada $own/lambada.jsonl | grep correct)" \
     "$(measure lambada --data-dir "$TMPDIR/other" | grep correct)"
-has "a file that is not there" "$TMPDIR/data/prattle/lambada/lambada_test.jsonl is not there: https://" "$(measure lambada)"
+is "which may have the file itself" "$(measure lambada $own/lambada.jsonl | grep correct)" \
+    "$(measure lambada --data-dir "$TMPDIR/other/lambada" | grep correct)"
+is "a folder that has the file stands for it" "$(measure lambada $own/lambada.jsonl | grep correct)" \
+    "$(measure lambada "$TMPDIR/other" | grep correct)"
+mkdir "$TMPDIR/raw" && cp $own/wiki.txt "$TMPDIR/raw/wiki.test.raw"
+is "so for wikitext" "$(figures "$json")" "$(figures "$(measure wikitext "$TMPDIR/raw" --json)")"
+is "and by --data-dir" "$(figures "$json")" "$(figures "$(measure wikitext --json --data-dir "$TMPDIR/raw")")"
+has "a folder without it" "$TMPDIR/raw is a folder, not a file" "$(measure lambada "$TMPDIR/raw")"
+has "a file that is not there" "lambada_test.jsonl not found: download https://" "$(measure lambada)"
 has "nor this" "cannot open $TMPDIR/none: No such file" "$(measure wikitext "$TMPDIR/none")"
 is "a failure is a status" 1 "$(measure lambada >/dev/null; echo $?)"
 is "a file alone is a text" "$(measure text $own/wiki.txt | grep loss)" "$(measure $own/wiki.txt | grep loss)"

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #define WIKITEXT                                                                                   \
-    "wikitext/wiki.test.raw|wikitext-103-raw/wiki.test.raw|wikitext-2-raw/wiki.test.raw"
+    "wikitext/wiki.test.raw|wikitext-103-raw/wiki.test.raw|wikitext-2-raw/wiki.test.raw|"          \
+    "wiki.test.raw"
 #define WIKITEXT_FROM                                                                              \
-    "wikitext-2-raw-v1.zip, https://huggingface.co/datasets/ggml-org/ci, has it (WikiText-103's "  \
-    "test is the same)"
+    "wikitext-2-raw-v1.zip from https://huggingface.co/datasets/ggml-org/ci, save its "            \
+    "wiki.test.raw as"
 
 /* clang-format off */
 static const struct eval table[] = {
@@ -21,7 +22,7 @@ static const struct eval table[] = {
 {.name = "lambada", .argument = "[FILE]", .options = "limit strict json", .run = eval_lambada,
  .help = "LAMBADA accuracy: last token, or word with --strict",
  .file = "lambada/lambada_test.jsonl|lambada_test.jsonl",
- .where = "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl is OpenAI's"},
+ .where = "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl, save it as"},
 {.name = "ptb", .argument = "FILE", .options = "limit like json", .run = eval_ptb,
  .help = "word-level perplexity on a Penn Treebank text"},
 {.name = "text", .argument = "FILE|DIR", .options = "limit json", .run = eval_text,
@@ -63,28 +64,37 @@ static char *listed_path(const struct eval *e, const struct eval_config *c, int 
     return path;
 }
 
-static int find_file(char **out, const struct eval *e, const struct eval_config *c)
+/* Which of them there is, in fresh memory; *out is NULL where there is none. */
+static int find_listed(char **out, const struct eval *e, const struct eval_config *c)
 {
-    bool last = e->file == NULL;
-    if (last)
-        return err_set(ERR_RANGE, "eval %s needs a file: eval %s %s", e->name, e->name,
-                       e->argument);
-    for (int i = 0; !last; i++) {
+    bool last = false;
+    *out = NULL;
+    for (int i = 0; !last && *out == NULL; i++) {
         char *path = listed_path(e, c, i, &last);
         if (path == NULL)
             return err_last();
-        if (file_exists(path)) {
+        if (file_exists(path))
             *out = path;
-            return 0;
-        }
-        mem_free(path);
+        else
+            mem_free(path);
     }
+    return 0;
+}
+
+static int find_file(char **out, const struct eval *e, const struct eval_config *c)
+{
+    if (e->file == NULL)
+        return err_set(ERR_RANGE, "eval %s needs a file: eval %s %s", e->name, e->name,
+                       e->argument);
+    int rc = find_listed(out, e, c);
+    if (rc != 0 || *out != NULL)
+        return rc;
+    bool last;
     char shown[256], *path = listed_path(e, c, 0, &last);
     if (path == NULL)
         return err_last();
-    err_set(ERR_MISSING,
-            "%s is not there: %s; put it in that place, or name the file or --data-dir",
-            file_show(shown, sizeof shown, path), e->where);
+    err_set(ERR_MISSING, "%s not found: download %s %s, or give FILE or --data-dir",
+            strrchr(path, '/') + 1, e->where, file_show(shown, sizeof shown, path));
     mem_free(path);
     return ERR_MISSING;
 }
@@ -105,13 +115,28 @@ static int resolve_lengths(struct eval_config *c, int n_ctx)
     return 0;
 }
 
+/* A folder that has the evaluation's file stands for that file. */
+static int look_inside(char **path, const struct eval *e)
+{
+    const struct eval_config inside = {.data_dir = *path};
+    char *found;
+    if (e->file == NULL || !file_is_folder(*path))
+        return 0;
+    int rc = find_listed(&found, e, &inside);
+    if (rc == 0 && found != NULL) {
+        mem_free(*path);
+        *path = found;
+    }
+    return rc;
+}
+
 /* The file to read, in fresh memory. */
 static int choose_file(char **out, const struct eval *e, const struct eval_config *config,
                        const char *path)
 {
     if (path == NULL)
         return find_file(out, e, config);
-    return (*out = file_expand(path)) == NULL ? err_last() : 0;
+    return (*out = file_expand(path)) == NULL ? err_last() : look_inside(out, e);
 }
 
 int eval_check_file(const struct eval *e, const struct eval_config *config, const char *path)

@@ -277,9 +277,13 @@ static void every_bad_file_has_a_sentence(void **state)
          "DIR/file line 1: expected an object whose field text is a string"},
         {"ptb", NULL, 0, 0, 0, ERR_RANGE, "eval ptb needs a file: eval ptb FILE"},
         {"lambada", NULL, 0, 0, 0, ERR_MISSING,
-         "DIR/data/prattle/lambada/lambada_test.jsonl is not there: "
-         "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl is OpenAI's; "
-         "put it in that place, or name the file or --data-dir"},
+         "lambada_test.jsonl not found: download "
+         "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl, save it as "
+         "DIR/data/prattle/lambada/lambada_test.jsonl, or give FILE or --data-dir"},
+        {"wikitext", NULL, 0, 0, 0, ERR_MISSING,
+         "wiki.test.raw not found: download wikitext-2-raw-v1.zip from "
+         "https://huggingface.co/datasets/ggml-org/ci, save its wiki.test.raw as "
+         "DIR/data/prattle/wikitext/wiki.test.raw, or give FILE or --data-dir"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct eval_config c;

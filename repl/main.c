@@ -8,6 +8,7 @@
 #include "repl/commands/commands.h"
 #include "repl/commands/help_pages.h"
 #include "repl/commands/table.h"
+#include "repl/commands/train_words.h"
 #include "repl/loop.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/hint.h"
@@ -86,8 +87,11 @@ static int run_command_line(struct repl *r, char **words, int n)
 {
     const struct settings *s = &r->options.settings;
     int rc = options_read_user_file(&r->options);
-    if (rc == 0)
+    if (rc == 0) {
+        const int all = n;
         rc = options_take(&r->options, ORIGIN_COMMAND_LINE, words, &n);
+        rc = train_explain_options(rc, words, all);
+    }
     if (rc != 0)
         return rc;
     term_set_color(s->talk.color);

@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/words.h"
+#include "repl/commands/train_words.h"
 #include "repl/session/repl.h"
 
 #include <stdarg.h>
@@ -72,8 +73,12 @@ const char *command_nearest(const char *name, bool shell)
 static int refuse_unknown_command(const char *name)
 {
     const char *near = command_nearest(name, false);
+    const struct setting *row = settings_table_find(&options_table, name);
     char *shown = file_visible(name);
-    if (near != NULL)
+    if (row != NULL && !row->call_only)
+        err_set(ERR_MISSING, "%s is a setting: `:set %s` shows it, `:set %s VALUE` changes it",
+                row->name, row->name, row->name);
+    else if (near != NULL)
         err_set(ERR_MISSING, "there is no command :%s; did you mean :%s?", shown, near);
     else
         err_set(ERR_MISSING,
@@ -174,7 +179,9 @@ int command_run_line(struct repl *r, const char *line)
         struct call call = {.name = c->name, .text = text + (*text != '\0'), .words = words};
         if (!(c->flags & TAKES_TEXT)) {
             call.n = split_words(copy, words, MAX_NAMES);
-            rc = call.n < 0 ? err_last() : options_take(&r->options, ORIGIN_CALL, words, &call.n);
+            const int n = call.n;
+            rc = n < 0 ? err_last() : options_take(&r->options, ORIGIN_CALL, words, &call.n);
+            rc = train_explain_options(rc, words, n < 0 ? 0 : n);
         }
         if (rc == 0)
             rc = run_command(r, c, &call);

@@ -15,6 +15,7 @@
 #include "repl/terminal/wrap.h"
 #include "repl/commands/train_events.h"
 #include "repl/commands/train_report.h"
+#include "repl/commands/train_words.h"
 #include "train/config/resolve.h"
 #include "train/run/wandb.h"
 
@@ -29,7 +30,7 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
     return file_show(out, SHOWN, run_path(r->run));
 }
 
-static void report_finished(struct repl *r, bool shell)
+static void report_finished(struct repl *r, bool shell, bool idle)
 {
     char path[SHOWN], past[48] = "";
     const int64_t n = run_metrics(r->run)->n_steps;
@@ -39,6 +40,11 @@ static void report_finished(struct repl *r, bool shell)
              "[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; peak memory "
              "%.2f GiB]",
              run_step(r->run), past, shown_path(path, r), train_peak_gib()); /* against its plan */
+    if (idle && shell)
+        wrap_say(stdout, term_dim(stdout), "[`prattle train resume %s steps=N` trains it further]",
+                 file_word(path, sizeof path, run_path(r->run)));
+    else if (idle)
+        wrap_say(stdout, term_dim(stdout), "[`:train resume steps=N` trains it further]");
     if (shell)
         wrap_say(stdout, term_dim(stdout), "[`prattle %s` opens the model]",
                  file_word(path, sizeof path, run_path(r->run)));
@@ -120,6 +126,7 @@ static int continue_run(struct repl *r, bool shell)
         return rc;
     if (r->interactive)
         term_hush(true);
+    const int64_t begun = run_step(r->run);
     rc = run_go(r->run);
     progress_wipe();
     term_hush(false);
@@ -127,7 +134,7 @@ static int continue_run(struct repl *r, bool shell)
         return drop_lost(r, rc);
     if (rc == 0) {
         train_lines_end();
-        report_finished(r, shell);
+        report_finished(r, shell, run_step(r->run) == begun);
     } else if (shell || signals_leaving()) {
         rc = save_stopped_run(r, rc);
     } else if (rc == ERR_INTERRUPTED) {
@@ -310,28 +317,13 @@ static int show_for_config(struct repl *r)
     return rc;
 }
 
-/* A preset's name goes before that of a file. */
-static void note_presets(char *const *words, int n)
-{
-    for (int i = 0; i < n; i++) {
-        char shown[SHOWN];
-        if (!run_config_is_preset(words[i]) || !file_exists(words[i]) || file_is_folder(words[i]))
-            continue;
-        file_show(shown, sizeof shown, words[i]);
-        wrap_say(stderr, "", "prattle: %s is the preset; `./%s` is the file of that name here",
-                 shown, shown);
-    }
-}
-
 static int train_config(struct repl *r, const struct call *call)
 {
     struct run_config c;
     int rc = run_config_init(&c);
     if (rc != 0)
         return rc;
-    rc = run_config_words(&c, call->words, call->n);
-    if (rc == 0 && (rc = run_config_check_preset_files(&c)) == 0)
-        note_presets(call->words, call->n);
+    rc = train_words(&c, call->words, call->n);
     if (rc == ERR_MISSING && call->n == 1 && strcmp(call->words[0], "config") == 0) {
         rc = show_for_config(r);
     } else if (rc == 0 && r->options.settings.call.plan) {

@@ -189,7 +189,8 @@ static int status_of_folder(const char *path)
         snprintf(who, sizeof who, " by process %ld", holder);
     if (holder == 0) /* nothing is left of what nobody does */
         m.step_s = m.end_hours = 0;
-    show_head(holder != 0 ? "open" : "not open", path, label, who);
+    const bool over = m.n_steps > 0 && m.step >= m.n_steps;
+    show_head(holder != 0 ? "open" : over ? "finished" : "stopped", path, label, who);
     mem_free(label);
     rc = show_line(&m);
     struct source_reads *sources;

@@ -86,7 +86,7 @@ has "and none to tell of" "no run is in memory; \`prattle train CONFIG\` begins 
 mkdir runs && cp -a one runs/older && cp -a whole runs/newer && touch runs/newer/step-*
 has "without a name it is the one written to last" "[runs/newer]" "$("$PRATTLE" train resume steps=252 2>&1)"
 has "which goes on" "step 254/254" "$("$PRATTLE" train resume steps=254 2>&1)"
-has "status tells of it, too" "not open in runs/newer" "$("$PRATTLE" train status 2>&1)"
+has "status tells of it, too" "finished in runs/newer" "$("$PRATTLE" train status 2>&1)"
 has "and of one that was named" "step 240" "$("$PRATTLE" train status runs/older 2>&1)"
 printf x | dd of=whole/step-000244/model.safetensors bs=1 seek=9000 conv=notrunc 2>/dev/null
 has "a damaged checkpoint is passed over" "model.safetensors is not what was written: its SHA-256 differs; passed over" \

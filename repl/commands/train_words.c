@@ -1,0 +1,114 @@
+#include "repl/commands/train_words.h"
+
+#include "model/base/buf.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/settings_words.h"
+#include "repl/settings/options_table.h"
+#include "repl/terminal/wrap.h"
+#include "train/config/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN = 256 };
+
+/* A preset's name goes before that of a file. */
+static void note_presets(char *const *words, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char shown[SHOWN];
+        if (!run_config_is_preset(words[i]) || !file_exists(words[i]) || file_is_folder(words[i]))
+            continue;
+        file_show(shown, sizeof shown, words[i]);
+        wrap_say(stderr, "", "prattle: %s is the preset; `./%s` is the file of that name here",
+                 shown, shown);
+    }
+}
+
+static bool is_settings_name(const char *path)
+{
+    return text_ends_in(path, ".yaml") || text_ends_in(path, ".yml") || text_ends_in(path, ".json");
+}
+
+/* The file of which the sentence is, by its name alone no file of settings. */
+static const char *find_text(char *const *words, int n, const char *why)
+{
+    for (int i = 0; i < n; i++) {
+        if (settings_pair_key(words[i]) > 0 || run_config_is_preset(words[i]) ||
+            is_settings_name(words[i]) || file_is_folder(words[i]))
+            continue;
+        char *path = file_expand(words[i]), *shown = path == NULL ? NULL : file_visible(path);
+        const bool is =
+            shown != NULL && file_exists(path) && strncmp(why, shown, strlen(shown)) == 0;
+        mem_free(path);
+        mem_free(shown);
+        if (is)
+            return words[i];
+    }
+    return NULL;
+}
+
+/* "data = my.txt", "data =my.txt": the number of the word with the "=" that stands apart. */
+static int find_apart(char *const *words, int n)
+{
+    int i = 1;
+    while (i < n && (*words[i] != '=' || settings_pair_key(words[i - 1]) > 0))
+        i++;
+    return i < n ? i : 0;
+}
+
+static int explain_words(int rc, char *const *words, int n)
+{
+    char shown[SHOWN], key[SHOWN], value[SHOWN];
+    char *why = mem_strdup(err_text());
+    if (why == NULL)
+        return ERR_NOMEM;
+    const char *text = find_text(words, n, why);
+    const int at = find_apart(words, n);
+    if (text != NULL) {
+        err_set(rc, "%s; to train on a text: `:train finetune data=%s`", why,
+                file_word(shown, sizeof shown, text));
+    } else if (at > 0) {
+        const char *behind = words[at][1] != '\0' ? words[at] + 1 : at + 1 < n ? words[at + 1] : "";
+        err_set(rc, "a setting has no spaces around its =: %s=%s",
+                file_show(key, sizeof key, words[at - 1]),
+                *behind != '\0' ? file_show(value, sizeof value, behind) : "VALUE");
+    } else {
+        err_set(rc, "%s", why);
+    }
+    mem_free(why);
+    return rc;
+}
+
+int train_words(struct run_config *c, char *const *words, int n)
+{
+    int rc = run_config_words(c, words, n);
+    if (rc != 0)
+        return rc == ERR_NOMEM ? rc : explain_words(rc, words, n);
+    if ((rc = run_config_check_preset_files(c)) == 0)
+        note_presets(words, n);
+    return rc;
+}
+
+int train_explain_options(int rc, char *const *words, int n)
+{
+    const struct setting *row;
+    char *why = rc == ERR_MISSING ? mem_strdup(err_text()) : NULL;
+    bool found = false;
+    for (int i = 0; i < n && why != NULL && !found; i++) {
+        if (strncmp(words[i], "--", 2) != 0)
+            continue;
+        char *key = mem_sprintf("%.*s", (int)strcspn(words[i] + 2, "="), words[i] + 2);
+        found = key != NULL && settings_table_find(&options_table, key) == NULL &&
+                settings_table_lookup(&run_table, &row, key, false) == 0;
+        mem_free(key);
+    }
+    if (found)
+        err_set(rc, "%s is a training setting, written without --: %s=VALUE", row->name, row->name);
+    else if (why != NULL)
+        err_set(rc, "%s", why);
+    mem_free(why);
+    return rc;
+}

@@ -1,0 +1,14 @@
+#ifndef PRATTLE_REPL_COMMANDS_TRAIN_WORDS_H
+#define PRATTLE_REPL_COMMANDS_TRAIN_WORDS_H
+/* The words behind :train, as people type them. */
+#include "train/config/run_config.h"
+
+/* As run_config_words and run_config_check_preset_files; the sentence also tells a text from a file
+ * of settings, and a setting that was written with spaces around its "=". A file that a preset
+ * hides is named. */
+int train_words(struct run_config *c, char *const *words, int n);
+/* rc of options that n words have; where one is a setting of a run, the sentence says how it is
+ * written. */
+int train_explain_options(int rc, char *const *words, int n);
+
+#endif

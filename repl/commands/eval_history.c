@@ -382,6 +382,46 @@ static int put_records(struct buf *out, const struct history_comparison *c)
     return rc == 0 ? buf_char(out, '\n') : rc;
 }
 
+/* For a spreadsheet: a row for each figure of each result, value and error in cells of their own.
+ */
+static int put_rows(struct buf *out, const struct history_comparison *c)
+{
+    static const char *const heads[] = {"evaluation", "file",    "limit",   "figure",
+                                        "model",      "weights", "dtype",   "date",
+                                        "value",      "error",   "partial", "definition"};
+    static const char *const texts[] = {"evaluation", "file", "", "", "model", "fingerprint",
+                                        "dtype",      "date", "", "", "",      "definition"};
+    struct table t;
+    json_t *figure, *number;
+    const char *name;
+    int rc = 0;
+    table_init(&t, heads, sizeof heads / sizeof *heads);
+    for (size_t i = 0; i < c->n_questions * c->n_models; i++) {
+        const json_t *o = find_record(c, c->models[i % c->n_models], c->questions[i / c->n_models]);
+        json_object_foreach(json_object_get(o, "figures"), name, figure)
+        {
+            rc = rc == 0 ? table_row(&t) : rc;
+            for (int k = 0; k < t.n_columns && rc == 0; k++)
+                if (*texts[k] != '\0')
+                    rc = put_text_cell(&t, k, record_text(o, texts[k]), SIZE_MAX);
+            if (rc == 0)
+                rc = table_cell(&t, 2, "%" JSON_INTEGER_FORMAT, record_limit(o));
+            if (rc == 0)
+                rc = put_text_cell(&t, 3, name, SIZE_MAX);
+            if (rc == 0 && json_is_number(number = json_object_get(figure, "value")))
+                rc = table_cell(&t, 8, "%.9g", json_number_value(number));
+            if (rc == 0 && json_is_number(number = json_object_get(figure, "error")))
+                rc = table_cell(&t, 9, "%.9g", json_number_value(number));
+            if (rc == 0)
+                rc = table_cell(&t, 10, "%s", record_is_partial(o) ? "yes" : "no");
+        }
+    }
+    if (rc == 0)
+        rc = table_format(&t, TABLE_CSV, out);
+    table_release(&t);
+    return rc;
+}
+
 int eval_report_history(const struct eval_history *h, enum table_format format, int width,
                         struct buf *out)
 {
@@ -397,8 +437,9 @@ int eval_report_history(const struct eval_history *h, enum table_format format, 
     if (rc == 0)
         measure_numbers(&c);
     if (rc == 0 && (h->n > 0 || format == TABLE_JSON))
-        rc =
-            format == TABLE_JSON ? put_records(out, &c) : format_comparison(out, &c, format, width);
+        rc = format == TABLE_JSON  ? put_records(out, &c)
+             : format == TABLE_CSV ? put_rows(out, &c)
+                                   : format_comparison(out, &c, format, width);
     mem_free(c.models);
     mem_free(c.questions);
     mem_free(c.numbers);

@@ -37,6 +37,13 @@ static struct header expected_header(struct sequence *s)
     return h;
 }
 
+bool snapshot_is(const struct file *f)
+{
+    char head[sizeof MAGIC];
+    return f->bytes >= sizeof head && file_read_at(f, head, 0, sizeof head) == 0 &&
+           memcmp(head, MAGIC, sizeof head) == 0;
+}
+
 /* ---- writing ---- */
 
 struct out {

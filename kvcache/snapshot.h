@@ -5,6 +5,7 @@
  * the caller's settings as text, and SHA-256 of all that.
  */
 #include "kvcache/sequence.h"
+#include "model/base/file.h"
 
 /* settings: NULL, or a text of at most 1 MiB. ERR_EXISTS without force; ERR_IO; ERR_RANGE. */
 int snapshot_save(struct sequence *s, const char *path, const char *settings, bool force);
@@ -14,5 +15,7 @@ typedef int snapshot_check(void *user, const char *settings);
  * check). On failure s is unchanged. *settings: new memory, the caller's. */
 int snapshot_load(struct sequence *s, const char *path, snapshot_check *check, void *user,
                   char **settings);
+/* Whether a file is a session's, by its first bytes. */
+bool snapshot_is(const struct file *f);
 
 #endif

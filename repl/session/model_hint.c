@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "kvcache/snapshot.h"
 #include "weights/tensors/sniff.h"
 
 #include <stdbool.h>
@@ -73,6 +74,17 @@ static bool is_text_file(const char *path)
     return is;
 }
 
+static bool is_session_file(const char *path)
+{
+    struct file f;
+    struct stat s;
+    if (stat(path, &s) != 0 || !S_ISREG(s.st_mode) || file_open(&f, path) != 0)
+        return false;
+    const bool is = snapshot_is(&f);
+    file_close(&f);
+    return is;
+}
+
 static int refuse_text(const char *path, const char *prefix)
 {
     const char *use = strlen(path) > LONG_NAME ? "FILE" : file_quote(path);
@@ -95,7 +107,11 @@ int model_hint(int rc, const char *path, const char *prefix)
                        file_quote(path), name, file_quote(path), name);
     char *before = mem_strdup(err_text());
     const bool text = before != NULL && is_text_file(path);
-    rc = text ? refuse_text(path, prefix) : before != NULL ? err_set(rc, "%s", before) : ERR_NOMEM;
+    if (before != NULL && !text && is_session_file(path))
+        rc = err_set(ERR_FORMAT, "%s is a saved session, not a model; :session load %s opens it",
+                     file_quote(path), file_quote(path));
+    else
+        rc = text ? refuse_text(path, prefix) : before != NULL ? err_set(rc, "%s", before) : ERR_NOMEM;
     mem_free(before);
     return rc;
 }

@@ -223,7 +223,12 @@ static int find_run(const struct repl *r, struct request *q, char **latest)
         q->folder = run_path(r->run);
         return 0;
     }
-    if (repl_latest_run(r, false, latest) != 0)
+    const bool none = repl_latest_run(r, false, latest) != 0;
+    for (int i = 0; i < q->n_series && none; i++)
+        if (find_name(curves, sizeof curves / sizeof *curves, q->series[i].name) == NULL)
+            return err_set(ERR_MISSING, "there is no run's folder %s; `:plot loss FOLDER`",
+                           file_quote(q->series[i].name));
+    if (none)
         return err_set(ERR_MISSING, "no run in this session, and " RUNS_FOLDER
                                     " has none with a checkpoint; `:plot loss FOLDER`");
     q->folder = *latest;

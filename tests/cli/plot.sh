@@ -35,4 +35,8 @@ is "two pictures" "one picture at a time, not a.svg and b.png" "$(plot loss one 
 is "of which none is drawn" "" "$(ls | grep '\.')"
 plot loss validation_loss wikitext_loss one told.svg >/dev/null
 has "curves of a picture are dashed too" "stroke-dasharray" "$(cat told.svg)"
+mkdir empty
+is "a name that is no folder, without a run" "there is no run's folder nowhere; \`prattle plot loss FOLDER\`" \
+    "$(cd empty && plot nowhere)"
+has "and without a name" "no run in this session" "$(cd empty && plot)"
 finish

@@ -210,7 +210,10 @@ int cmd_devices(struct repl *r, const struct call *c)
     snprintf(text, sizeof text, "%s (this machine has %s)", kernels_name(),
              kernels_names());
     wrap_row("kernels", text);
-    snprintf(text, sizeof text, s->generate.device_loop ? "on, output every %d tokens" : "off",
+    snprintf(text, sizeof text,
+             !s->generate.device_loop              ? "off"
+             : s->generate.device_iterations == 1 ? "on, output every token"
+                                                   : "on, output every %d tokens",
              s->generate.device_iterations);
     wrap_row("device loop", text);
     if (r->model == NULL)

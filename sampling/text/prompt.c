@@ -59,7 +59,8 @@ int prompt_encode(struct prompt *p, const struct model *m, const struct generate
     if (t == NULL)
         return err_set(ERR_MISSING,
                        "the model has no tokenizer files (vocab.json and merges.txt, or "
-                       "tokenizer.json): give token ids");
+                       "tokenizer.json); `prattle generate --ids 1,2,3 --output ids` takes and "
+                       "prints token IDs");
     const bool begin = g->begin && p->ids.n == 0;
     const bool goes_on = p->ids.n > 0 && !tokenizer_is_special(t, p->ids.data[p->ids.n - 1]);
     p->held_space = n > 0 && text[n - 1] == ' ' && prompt_holds_space(m, g);

@@ -77,14 +77,15 @@ static bool is_short_number(double x)
     return strtod(text, NULL) == x || (float)strtod(text, NULL) == (float)x;
 }
 
-/* Shorten 1e+06 to 1e6. Returns text. */
+/* Shorten 1e+06 to 1e6 and 5e-05 to 5e-5. Returns text. */
 static const char *shorten_exponent(char *text)
 {
-    char *e = strstr(text, "e+");
-    if (e != NULL) {
-        const char *power = e + 2 + strspn(e + 2, "0");
-        memmove(e + 1, power, strlen(power) + 1);
-    }
+    char *e = strchr(text, 'e');
+    if (e == NULL)
+        return text;
+    char *power = e + 1 + (e[1] == '-');
+    const char *digits = e + 2 + strspn(e + 2, "0");
+    memmove(power, digits, strlen(digits) + 1);
     return text;
 }
 
@@ -93,7 +94,8 @@ static int number_range(const struct setting *s, struct buf *out)
     char min[40], max[40];
     snprintf(min, sizeof min, "%g", s->min);
     snprintf(max, sizeof max, "%.*g", is_short_number(s->max) ? 6 : 8, s->max);
-    return buf_printf(out, "%s to %s", shorten_exponent(min), shorten_exponent(max));
+    return buf_printf(out, "%s%s to %s", s->or_auto ? "auto or " : "", shorten_exponent(min),
+                      shorten_exponent(max));
 }
 
 int setting_range(const struct setting *s, struct buf *out)
@@ -164,6 +166,10 @@ static int parse_whole(const struct setting *s, void *place, const char *text)
 static int parse_number(const struct setting *s, void *place, const char *text)
 {
     char *end;
+    if (s->or_auto && strcmp(text, "auto") == 0) {
+        *(double *)place = SETTING_AUTO;
+        return 0;
+    }
     /* The locale is never set for numbers, so the decimal point is a point. strtod also takes
      * hexadecimal numbers and leading spaces, which are refused here. */
     double v = strtod(text, &end);
@@ -255,6 +261,8 @@ int setting_format(const struct setting *s, const void *base, struct buf *out)
     case SETTING_FLOAT:
         return format_number(out, (double)*(const float *)place, true);
     case SETTING_DOUBLE:
+        if (s->or_auto && *(const double *)place == SETTING_AUTO)
+            return buf_str(out, "auto");
         return format_number(out, *(const double *)place, false);
     case SETTING_CHOICE: {
         const char *names = s->choices[*(const int *)place];

@@ -23,6 +23,9 @@ enum setting_type {
     SETTING_SHORTHAND /* sets another row (settings_table_parse) */
 };
 
+/* Below every range: whoever owns the struct chooses. */
+#define SETTING_AUTO (-1.0)
+
 struct setting {
     const char *name;  /* with underscores */
     const char *also;  /* other names, "temp|t"; NULL: none */
@@ -38,6 +41,7 @@ struct setting {
     enum setting_type type;
     size_t offset;
     double min, max;             /* of numbers, both included */
+    bool or_auto;                /* a SETTING_DOUBLE may be "auto" too, SETTING_AUTO in its field */
     const char *const *choices;  /* "fp16|f16|half": the first name and others understood */
     const char *(*words)(int i); /* of a text: its i-th allowed value; NULL past the last */
     const char *shorthand_for, *shorthand_value; /* the row it sets, to what */

@@ -46,6 +46,8 @@ static void offer_values(struct completion *out, const struct setting *o)
         completion_add(out, "on");
         completion_add(out, "off");
     }
+    if (o->or_auto)
+        completion_add(out, "auto");
     for (int i = 0; o->type == SETTING_CHOICE && o->choices[i] != NULL; i++) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(o->choices[i], "|"), o->choices[i]);
         completion_add(out, name);

@@ -1,5 +1,6 @@
 #include "train/config/plan.h"
 
+#include "train/config/suggest.h"
 #include "train/step/weights.h"
 
 #include <inttypes.h>
@@ -29,12 +30,20 @@ void run_config_step(const struct run_config *c, const struct config *shape,
         .embd = t->embd_pdrop, .attn = t->attn_pdrop, .resid = t->resid_pdrop, .seed = t->seed};
 }
 
+double run_config_epochs(const struct run_config *c, uint64_t n_windows)
+{
+    const struct training_section *t = &c->training;
+    return t->epochs != SETTING_AUTO ? t->epochs
+                                     : suggest_epochs(n_windows * (uint64_t)t->sequence_length);
+}
+
 int64_t run_config_steps(const struct run_config *c, uint64_t n_windows)
 {
     const struct training_section *t = &c->training;
     int64_t steps = t->steps;
-    if (t->epochs > 0) {
-        double windows = ceil((double)n_windows * t->epochs);
+    if (t->epochs != 0) {
+        const double epochs = run_config_epochs(c, n_windows);
+        double windows = ceil((double)n_windows * epochs);
         int64_t of_epochs = (int64_t)ceil(windows / t->global_batch_size);
         steps = steps == 0 || of_epochs < steps ? of_epochs : steps;
     }
@@ -151,16 +160,23 @@ int run_config_plan(const struct run_config *c, const struct config *shape, uint
         rc = memory_plan(c, shape, out);
     if (rc == 0)
         rc = buf_printf(
-            out, "run\n  a step: %d windows of %d, %" PRIu64 " tokens, as %d micro-batches of %d\n",
+            out, "run\n  a step: %d windows of %d, %" PRIu64 " tokens, as %d micro-batch%s of %d\n",
             t->global_batch_size, t->sequence_length, per_step, t->gradient_accumulation,
-            t->micro_batch_size);
+            t->gradient_accumulation == 1 ? "" : "es", t->micro_batch_size);
     if (rc == 0 && n_windows > 0)
         rc = buf_printf(out, "  an epoch: %" PRIu64 " tokens, %" PRIu64 " windows, %.1f steps\n",
                         n_tokens, n_windows, (double)n_windows / t->global_batch_size);
     int64_t steps = run_config_steps(c, n_windows);
     bool known = steps > 0 && (n_windows > 0 || t->epochs == 0);
     if (rc == 0 && known)
-        rc = buf_printf(out, "  all: %" PRId64 " steps, %" PRIu64 " tokens\n", steps,
+        rc = buf_printf(out, "  all: %" PRId64 " steps, %" PRIu64 " tokens", steps,
                         (uint64_t)steps * per_step);
+    if (rc == 0 && known && n_windows > 0)
+        rc = buf_printf(out, ", epochs: %.3g",
+                        (double)steps * t->global_batch_size / (double)n_windows);
+    if (rc == 0 && known)
+        rc = buf_str(out, "\n");
+    if (rc == 0)
+        rc = buf_printf(out, "  learning rate: %.6g at its peak\n", c->schedule.learning_rate);
     return rc;
 }

@@ -8,6 +8,8 @@
 
 void run_config_step(const struct run_config *c, const struct config *shape,
                      struct step_config *out);
+/* Passes over n_windows: training.epochs, or what its "auto" is. */
+double run_config_epochs(const struct run_config *c, uint64_t n_windows);
 /* Optimizer steps of the whole run, with n_windows an epoch; 0: only the clock ends it. */
 int64_t run_config_steps(const struct run_config *c, uint64_t n_windows);
 /* Hours by the clock after which it is over; 0: no limit. Another machine's hours, by

@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "train/config/suggest.h"
 #include "train/eval/eval.h"
 #include "train/step/step_config.h"
 #include "weights/open.h"
@@ -254,9 +255,27 @@ static int check_execution(const struct run_config *c, const struct config *shap
     return 0;
 }
 
-static int resolve_rates(struct run_config *c)
+/* A rate chosen by the model's size. */
+static int resolve_auto_rate(struct run_config *c, const struct config *shape)
 {
     struct schedule_config *s = &c->schedule;
+    if (s->learning_rate != SETTING_AUTO)
+        return 0;
+    if (c->optimizer.kind != OPTIMIZER_ADAMW && c->optimizer.kind != OPTIMIZER_ADAM) {
+        err_set(ERR_RANGE, "learning_rate is auto, which chooses for adamw and adam");
+        return RUN_BLAME(c, RUN_ROW(schedule.learning_rate), RUN_ROW(optimizer.kind));
+    }
+    s->learning_rate =
+        suggest_learning_rate(config_params(shape)) * (c->lora.rank > 0 ? 10 : 1);
+    return 0;
+}
+
+static int resolve_rates(struct run_config *c, const struct config *shape)
+{
+    struct schedule_config *s = &c->schedule;
+    int rc = resolve_auto_rate(c, shape);
+    if (rc != 0)
+        return rc;
     /* Below a least rate that was there before, a rate takes its tenth for it, as the built-in
      * ones have it. */
     if (s->min_learning_rate > s->learning_rate &&
@@ -289,7 +308,7 @@ static int resolve_sections(struct run_config *c, const struct config *shape)
         t->sequence_length = shape->n_ctx;
     int rc = check_execution(c, shape);
     if (rc == 0)
-        rc = resolve_rates(c);
+        rc = resolve_rates(c, shape);
     if (rc != 0)
         return rc;
     if (vocab_follows(c))

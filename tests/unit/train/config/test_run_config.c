@@ -160,7 +160,8 @@ static void bad_files_change_nothing(void **state)
         {"steps: 5\ntraining:\n  steps: 6\n", "line 3: training.steps is given twice"},
         {"steps: 5\ntrainig:\n  steps: 6\n", "line 3: there is no section trainig; did you mean "
                                              "training?"},
-        {"steps: 5\nlearning_rate: nan\n", "line 2: learning_rate is nan, must be 0 to 1000"},
+        {"steps: 5\nlearning_rate: nan\n",
+         "line 2: learning_rate is nan, must be auto or 0 to 1000"},
         {"steps: 5\noptimizer: {optimizer: sgd}\n", "must be adamw, adam or lamb"},
         {"steps: 5\ntraining: {seed: {a: 1}}\n", "line 2: seed: expected one value, not a mapping"},
         {"training: 5\n", "line 1: training is a section: its settings stand under it"},
@@ -459,7 +460,7 @@ static void the_later_source_decides(void **state)
     assert_int_equal(c->training.steps, 100000);
     assert_ok(words(c, one, "finetune"));
     assert_ok(run_config_resolve(c, &shape));
-    assert_true(c->training.epochs > 0 && c->training.steps == 0);
+    assert_true(c->training.epochs == SETTING_AUTO && c->training.steps == 0);
     scratch_close(&s);
 }
 
@@ -752,7 +753,8 @@ static void plans_add_up(void **state)
     assert_non_null(strstr(text, "474.7 MiB  float32\n"));
     assert_non_null(strstr(text, "8 windows of 256, 2048 tokens, as 2 micro-batches of 4"));
     assert_non_null(strstr(text, "an epoch: 1000000 tokens, 3906 windows, 488.2 steps"));
-    assert_non_null(strstr(text, "all: 489 steps, 1001472 tokens"));
+    assert_non_null(strstr(text, "all: 489 steps, 1001472 tokens, epochs: 1\n"));
+    assert_non_null(strstr(text, "learning rate: 0.0003 at its peak\n"));
     assert_non_null(strstr(text, "memory, 16 bytes a parameter"));
     plan.n = 0;
     assert_ok(words(c, "precision=float16", "first_order_momentum=auto"));
@@ -763,6 +765,40 @@ static void plans_add_up(void **state)
     assert_non_null(strstr(text, "  parameters          237.4 MiB  float16\n"));
     assert_non_null(strstr(text, "  second moment       474.7 MiB  float32\n"));
     buf_release(&plan);
+}
+
+/* learning_rate=auto and epochs=auto, for a model of this shape. */
+static void auto_is(struct run_config *c, const char *random, uint64_t n_windows, double rate,
+                    double epochs)
+{
+    struct config shape;
+    assert_ok(words(c, "finetune", random));
+    assert_ok(run_config_shape(c, NULL, &shape));
+    assert_ok(run_config_resolve(c, &shape));
+    assert_true(c->schedule.learning_rate == rate);
+    assert_true(run_config_epochs(c, n_windows) == epochs);
+    assert_int_equal(run_config_steps(c, n_windows), (n_windows * (uint64_t)epochs + 3) / 4);
+}
+
+static void auto_fits_the_model_and_the_data(void **state)
+{
+    struct run_config *c = *state;
+    struct config shape;
+    auto_is(c, "init=random:gpt2", 349, 2.8e-4, 3);
+    auto_is(c, "init=random:gpt2,n_layer=3,n_head=6,n_embd=384,vocab_size=4096", 1676, 1.2e-3, 3);
+    auto_is(c, "init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300", 1, 5e-3, 3);
+    auto_is(c, "init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300", 4400, 5e-3, 2);
+    auto_is(c, "init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300", 1000000, 5e-3, 1);
+    /* What is chosen is said, and a number given takes its place. */
+    assert_ok(words(c, "lr=2e-5", "epochs=2"));
+    assert_ok(run_config_shape(c, NULL, &shape));
+    assert_ok(run_config_resolve(c, &shape));
+    assert_true(c->schedule.learning_rate == 2e-5);
+    assert_int_equal(run_config_steps(c, 100), 50);
+    assert_ok(words(c, "lr=auto", "optimizer=lamb"));
+    assert_int_equal(run_config_resolve(c, &shape), ERR_RANGE);
+    assert_non_null(strstr(err_text(), "learning_rate is auto, which chooses for adamw and adam"));
+    assert_int_equal(words(c, "grad_clip=auto", NULL), ERR_RANGE);
 }
 
 static void memory_may_run_out_anywhere(void **state)
@@ -814,6 +850,7 @@ int main(void)
         TEST(a_preset_says_what_files_it_needs),
         TEST(a_model_named_later_brings_its_sizes),
         TEST(plans_add_up),
+        TEST(auto_fits_the_model_and_the_data),
         TEST(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests_name("run_config", tests, NULL, NULL);

@@ -25,7 +25,8 @@ int engine_init(struct engine *e, struct model *m, int max_seqs)
     *e = (struct engine){.model = m, .max_seqs = max_seqs};
     if (__builtin_mul_overflow(max_seqs + 1, kvcache_pages(c->n_ctx), &n_pages))
         return err_set(ERR_NOMEM, "cannot hold %d texts of %d tokens", max_seqs + 1, c->n_ctx);
-    e->logits_bytes = (size_t)max_seqs * (size_t)c->n_vocab * sizeof *e->logits;
+    e->logits_bytes =
+        ((size_t)max_seqs + ENGINE_DRAFT_ROWS) * (size_t)c->n_vocab * sizeof *e->logits;
     if ((rc = forward_init(&e->forward, &m->params, FORWARD_MAX_ROWS)) != 0 ||
         (rc = kvcache_init(&e->cache, c, m->params.dtype == DTYPE_F32, n_pages)) != 0)
         goto out;

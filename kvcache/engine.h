@@ -10,12 +10,14 @@
 #include "model/forward.h"
 #include "model/model.h"
 
+enum { ENGINE_DRAFT_ROWS = 16 }; /* of drafts of all texts together, in one pass */
+
 struct engine {
     struct model *model; /* borrowed */
     struct forward forward;
     struct kvcache cache;
     int max_seqs;  /* full texts that the pool holds, besides the sequence's */
-    float *logits; /* [max_seqs,V] of the last pass */
+    float *logits; /* [max_seqs + ENGINE_DRAFT_ROWS,V] of the last pass */
     size_t logits_bytes;
     /* The pass being put together, or the last one that ran. */
     struct forward_seq *pass; /* [FORWARD_MAX_ROWS], the first n_pass in use */

@@ -25,6 +25,12 @@
  * the team for some 40 us. */
 static const double POLL_S = 1.0 / 60;
 
+/* What one step drew for a slot. */
+struct drawn {
+    struct token_event events[1 + DRAFT_MAX];
+    int n;
+};
+
 int device_loop_new(struct device_loop **out, struct engine *e, int n_slots)
 {
     *out = NULL;
@@ -45,7 +51,6 @@ int device_loop_new(struct device_loop **out, struct engine *e, int n_slots)
     if ((l->scratch = mem_array((size_t)e->forward.n_threads, l->scratch_bytes)) == NULL ||
         (l->slots = mem_array(n, sizeof *l->slots)) == NULL ||
         (l->drawn = mem_array(n, sizeof *l->drawn)) == NULL ||
-        (l->picked = mem_array(n, sizeof *l->picked)) == NULL ||
         (l->ring = mem_array((size_t)l->max_events, sizeof *l->ring)) == NULL) {
         device_loop_free(l);
         return ERR_NOMEM;
@@ -61,7 +66,6 @@ void device_loop_free(struct device_loop *l)
     mem_free(l->scratch);
     mem_free(l->slots);
     mem_free(l->drawn);
-    mem_free(l->picked);
     mem_free(l->ring);
     mem_free(l);
 }
@@ -72,16 +76,16 @@ struct decode_slot *device_loop_slots(struct device_loop *l)
 }
 
 /* Draw one token for a slot, append it, and test whether it ends the text. */
-static void draw_token(struct decode_slot *s, struct token_event *event)
+static void draw_token(struct decode_slot *s, const float *logits, struct token_event *event)
 {
     struct ids *ids = &s->seq->ids;
-    s->ready = false;
-    if (!logits_are_finite(s->logits, (size_t)s->seq->engine->model->config.n_vocab)) {
+    s->n_read = (int)ids->n;
+    if (!logits_are_finite(logits, (size_t)s->seq->engine->model->config.n_vocab)) {
         *event = (struct token_event){.rc = ERR_NOT_FINITE, .ended = true, .finish = FINISH_ERROR};
         return;
     }
     *event = (struct token_event){
-        .ended = true, .token = sampler_pick(s->sampler, s->logits, ids->data, ids->n, s->n_new)};
+        .ended = true, .token = sampler_pick(s->sampler, logits, ids->data, ids->n, s->n_new)};
     if (stop_tokens_has(&s->stop_tokens, event->token.id)) {
         event->finish = FINISH_STOP_TOKEN;
         return;
@@ -103,6 +107,31 @@ static void draw_token(struct decode_slot *s, struct token_event *event)
         event->ended = false;
 }
 
+/* Draw the next token for a slot, and one for each id of its draft while these are what was drawn:
+ * so each draw has the text, the sampler and the logits that it would have had without a draft. */
+static void draw_tokens(struct decode_slot *s, struct drawn *drawn)
+{
+    const size_t n_vocab = (size_t)s->seq->engine->model->config.n_vocab;
+    const token_id *draft =
+        s->seq->ids.data + s->seq->ids.n; /* of which a draw overwrites its own */
+    const struct token_event *last;
+    int n_accepted = 0;
+    bool accepted;
+    s->ready = false;
+    drawn->n = 0;
+    do {
+        const int i = drawn->n++;
+        const token_id expected = i < s->n_draft ? draft[i] : TOKEN_NONE;
+        last = &drawn->events[i];
+        draw_token(s, s->logits + (size_t)i * n_vocab, &drawn->events[i]);
+        accepted = expected != TOKEN_NONE && last->rc == 0 && last->token.id == expected;
+        n_accepted += accepted;
+    } while (accepted && !last->ended);
+    if (s->n_draft > 0)
+        draft_count(s->draft, s->n_draft, n_accepted);
+    s->n_draft = 0;
+}
+
 /* Draw for all ready slots; threads take the next slot from a shared counter. */
 static void draw_slots(struct device_loop *l, int thread)
 {
@@ -111,11 +140,11 @@ static void draw_slots(struct device_loop *l, int thread)
         if (i >= l->n_slots)
             return;
         struct decode_slot *s = &l->slots[i];
-        l->picked[i] = s->live && s->ready;
-        if (!l->picked[i])
+        l->drawn[i].n = 0;
+        if (!s->live || !s->ready)
             continue;
         sampler_use(s->sampler, l->scratch + (size_t)thread * l->scratch_bytes);
-        draw_token(s, &l->drawn[i]);
+        draw_tokens(s, &l->drawn[i]);
     }
 }
 
@@ -131,48 +160,88 @@ static void emit_event(struct device_loop *l, int slot, const struct token_event
     }
 }
 
-/* Plan the next pass: the last token of every live slot, one row each. */
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* How long a draft may be: every token of it can be drawn and fed, and one more after it drawn, in
+ * a pass of n_rows rows so far besides those of the slots. */
+static int draft_room(const struct device_loop *l, const struct decode_slot *s, int n_drafts)
+{
+    int room = smaller(ENGINE_DRAFT_ROWS, FORWARD_MAX_ROWS - l->n_live) - n_drafts;
+    room = smaller(room, s->max_new - s->n_new - 1);
+    return smaller(room, l->engine->model->config.n_ctx - (int)s->seq->ids.n);
+}
+
+/* Add a slot to the pass: its last token, and a draft of what follows. ERR_FULL: no page is left.
+ */
+static int plan_slot(struct device_loop *l, struct decode_slot *s, int *n_drafts)
+{
+    struct engine *e = l->engine;
+    struct ids *ids = &s->seq->ids;
+    const int row = e->n_hidden;
+    s->n_draft = s->draft == NULL
+                     ? 0
+                     : draft_propose(s->draft, ids->data, ids->n, draft_room(l, s, *n_drafts),
+                                     l->n_live, l->n_live + *n_drafts);
+    int rc = engine_add(e, &s->seq->kv, &ids->data[ids->n - 1], 1 + s->n_draft, 0);
+    if (rc != 0 && s->n_draft > 0) {
+        s->n_draft = 0;
+        rc = engine_add(e, &s->seq->kv, &ids->data[ids->n - 1], 1, 0);
+    }
+    *n_drafts += s->n_draft;
+    s->logits = e->logits + (size_t)row * (size_t)e->model->config.n_vocab;
+    s->ready = rc == 0;
+    return rc;
+}
+
+/* Plan the next pass: the last token of every live slot, and drafts. */
 static void plan_pass(struct device_loop *l)
 {
     static const struct token_event NO_PAGE = {
         .rc = ERR_FULL, .ended = true, .finish = FINISH_ERROR};
-    struct engine *e = l->engine;
-    engine_begin(e);
-    for (int i = 0; i < l->n_slots; i++) {
-        struct decode_slot *s = &l->slots[i];
-        if (!s->live)
-            continue;
-        int row = e->n_pass;
-        if (engine_add(e, &s->seq->kv, &s->seq->ids.data[s->seq->ids.n - 1], 1, 0) != 0) {
+    int n_drafts = 0;
+    engine_begin(l->engine);
+    for (int i = 0; i < l->n_slots; i++)
+        if (l->slots[i].live && plan_slot(l, &l->slots[i], &n_drafts) != 0)
             emit_event(l, i, &NO_PAGE);
-            continue;
-        }
-        s->logits = e->logits + (size_t)row * (size_t)e->model->config.n_vocab;
-        s->ready = true;
-    }
-    engine_advance(e);
+    engine_advance(l->engine);
+}
+
+/* Emit what was drawn for a slot, and drop from the cache what was drafted and not drawn. Returns
+ * the number of tokens. */
+static int emit_drawn(struct device_loop *l, int slot)
+{
+    const struct drawn *drawn = &l->drawn[slot];
+    struct decode_slot *s = &l->slots[slot];
+    for (int i = 0; i < drawn->n; i++)
+        emit_event(l, slot, &drawn->events[i]);
+    if (drawn->n > 0 && s->seq->kv.n > s->n_read)
+        kv_seq_truncate(&s->seq->kv, &l->engine->cache, s->n_read);
+    return drawn->n;
 }
 
 /* Between two steps, by thread 0: emit events, and leave or plan the next pass. */
 static void plan_step(struct device_loop *l)
 {
-    bool any_live = false, any_drawn = false;
+    int most_drawn = 0;
+    l->n_live = 0;
     for (int i = 0; i < l->n_slots; i++) {
-        any_drawn |= l->picked[i];
-        if (l->picked[i])
-            emit_event(l, i, &l->drawn[i]);
-        any_live |= l->slots[i].live;
+        int n = emit_drawn(l, i);
+        most_drawn = n > most_drawn ? n : most_drawn;
+        l->n_live += l->slots[i].live;
     }
-    l->steps += any_drawn;
-    l->steps_held += any_drawn;
-    l->leave = !any_live || (l->ended && l->until_ended) || l->steps >= l->steps_wanted ||
+    l->steps += most_drawn > 0;
+    l->tokens_held += most_drawn;
+    l->leave = l->n_live == 0 || (l->ended && l->until_ended) || l->steps >= l->steps_wanted ||
                interrupt_pending() || atomic_load_explicit(&l->halt, memory_order_relaxed);
     if (!l->leave) {
         plan_pass(l);
         l->leave = l->engine->n_pass == 0;
     }
-    if (l->leave || l->steps_held >= l->device_iterations) {
-        l->steps_held = 0;
+    if (l->leave || l->tokens_held >= l->device_iterations) {
+        l->tokens_held = 0;
         atomic_store_explicit(&l->n_emitted, l->n_written, memory_order_release);
     }
     atomic_store_explicit(&l->next, 0, memory_order_relaxed);
@@ -206,7 +275,7 @@ static void take_events(struct device_loop *l,
 int device_loop_run(struct device_loop *l, int steps, int device_iterations, bool until_ended,
                     void (*take)(void *user, const struct token_event *h), void *user)
 {
-    l->steps = l->steps_held = 0;
+    l->steps = l->tokens_held = 0;
     l->steps_wanted = steps < l->max_steps ? steps : l->max_steps;
     l->device_iterations = device_iterations;
     for (int i = 0; i < l->n_slots; i++)

@@ -7,6 +7,7 @@
 
 struct engine;
 struct decode_slot;
+struct drawn;
 struct token_event;
 
 struct device_loop {
@@ -16,14 +17,13 @@ struct device_loop {
     int max_steps, max_events;
     char *scratch; /* [threads][scratch_bytes], for sampler_use */
     size_t scratch_bytes;
-    struct token_event *drawn; /* [n_slots], of this step */
-    bool *picked;              /* [n_slots], whether this step drew for the slot */
-    struct token_event *ring;  /* [max_events], written by the team, read by the caller */
+    struct drawn *drawn;      /* [n_slots], by this step */
+    struct token_event *ring; /* [max_events], written by the team, read by the caller */
     size_t n_written, n_read;
     _Alignas(64) atomic_size_t n_emitted; /* events that the caller may read */
     _Alignas(64) atomic_int next;         /* the next slot to draw for */
     atomic_bool halt;
-    int steps, steps_wanted, steps_held, device_iterations;
+    int steps, steps_wanted, tokens_held, device_iterations, n_live;
     bool until_ended, ended, leave;
 };
 

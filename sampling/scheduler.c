@@ -148,8 +148,11 @@ static int take_request(struct scheduler *b, bool wait)
 static void count_request(struct scheduler_stats *stats, const struct pending *j)
 {
     stats->n_prompts++;
-    for (int i = 0; i < j->n; i++)
+    for (int i = 0; i < j->n; i++) {
         stats->n_new_tokens += (long)j->answers[i].ids.n;
+        stats->n_drafted_tokens += j->answers[i].n_drafted;
+        stats->n_accepted_tokens += j->answers[i].n_accepted;
+    }
     if (j->n > 0) {
         stats->n_prompt_tokens += j->answers[0].n_prompt;
         stats->n_reused_tokens += j->answers[0].n_reused;

@@ -36,6 +36,7 @@ struct scheduler_callbacks {
 
 struct scheduler_stats {
     long n_prompts, n_prompt_tokens, n_reused_tokens, n_new_tokens;
+    long n_drafted_tokens, n_accepted_tokens;
     double wall_s, prefill_s, decode_s;
 };
 

@@ -41,8 +41,7 @@ struct slot {
     struct sequence own; /* made when first needed */
     struct sampler *sampler;
     struct speller speller;
-    bool kept; /* sampler and speller have the slots' own settings */
-    size_t logprobs_cap;
+    bool kept;      /* sampler and speller have the slots' own settings */
     double since_s; /* when reading, then decoding, began */
 };
 
@@ -102,8 +101,10 @@ void slots_free(struct slots *s)
         return;
     for (int i = 0; s->list != NULL && i < s->n; i++) {
         sequence_release(&s->list[i].own);
-        if (s->list[i].decode != NULL)
+        if (s->list[i].decode != NULL) {
             release_tools(&s->list[i]);
+            draft_free(s->list[i].decode->draft);
+        }
     }
     mem_free(s->list);
     mem_free(s->feeds);
@@ -195,7 +196,9 @@ int slots_start(struct slots *s, const struct sample *sample)
         slot++;
     struct decode_slot *decode = slot->decode;
     int rc = prepare_tools(s, slot, sample);
-    if (rc != 0 || (rc = prepare_sequence(s, slot, sample)) != 0)
+    if (rc != 0 ||
+        (rc = draft_begin(&decode->draft, s->engine->model, sample->generate->speculate)) != 0 ||
+        (rc = prepare_sequence(s, slot, sample)) != 0)
         return rc;
     slot->sample = *sample;
     decode->sampler = slot->sampler;
@@ -204,7 +207,6 @@ int slots_start(struct slots *s, const struct sample *sample)
     slot->busy = slot->unread = true;
     s->n_busy++;
     sample->answer->n_prompt = (int)decode->seq->ids.n;
-    slot->logprobs_cap = 0;
     slot->since_s = clock_s();
     slot->ended = decode->max_new == 0;
     slot->finish = FINISH_LENGTH;
@@ -259,6 +261,7 @@ static void begin_decoding(struct slots *s, int k, float *logits)
     if (slot->sample.held_space && decode->n_new == 0)
         prompt_mask_logits(s->engine->model, decode->logits);
     decode->seq->n_logits = 0; /* the loop's logits are in the engine's rows */
+    decode->n_draft = 0;
     decode->live = decode->ready = true;
     slot->unread = false;
 }
@@ -318,36 +321,17 @@ static int read_unread_slots(struct slots *s)
     return 0;
 }
 
-static int add_logprob(struct slot *slot, float logprob)
-{
-    struct answer *a = slot->sample.answer;
-    if (a->ids.n == slot->logprobs_cap) {
-        size_t cap = slot->logprobs_cap == 0 ? 64 : 2 * slot->logprobs_cap;
-        float *grown =
-            mem_grow(a->logprobs, slot->logprobs_cap * sizeof *grown, cap * sizeof *grown);
-        if (grown == NULL)
-            return ERR_NOMEM;
-        a->logprobs = grown;
-        slot->logprobs_cap = cap;
-    }
-    a->logprobs[a->ids.n] = logprob;
-    return 0;
-}
-
 static void take_event(void *user, const struct token_event *event)
 {
     struct slots *s = user;
     struct slot *slot = &s->list[event->slot];
-    struct ids *ids = &slot->sample.answer->ids;
+    struct answer *answer = slot->sample.answer;
     bool in_answer = event->rc == 0 && !(event->ended && event->finish == FINISH_STOP_TOKEN);
-    int rc = in_answer && s->listener->callbacks.want_logprobs
-                 ? add_logprob(slot, event->token.logprob)
-                 : 0;
+    const float *logprob = s->listener->callbacks.want_logprobs ? &event->token.logprob : NULL;
+    int rc = in_answer ? answer_add(answer, event->token.id, logprob) : 0;
     if (rc == 0 && in_answer)
-        rc = ids_add(ids, &event->token.id, 1);
-    if (rc == 0 && in_answer)
-        rc = listener_add_text(s->listener, slot->sample.answer, slot->sample.number, event->text,
-                               event->n_text);
+        rc =
+            listener_add_text(s->listener, answer, slot->sample.number, event->text, event->n_text);
     if (rc != 0) {
         s->failed = rc;
         device_loop_halt(s->loop);
@@ -365,6 +349,8 @@ static void slide_text(struct slots *s, struct slot *slot)
     size_t kept = (size_t)prompt_slide_length(model_shape(s)->n_ctx);
     kv_seq_truncate(&seq->kv, &s->engine->cache, 0);
     sequence_begin(seq, seq, seq->ids.data + seq->ids.n - kept, kept);
+    if (slot->decode->draft != NULL)
+        draft_forget_text(slot->decode->draft);
     slot->unread = true;
     slot->ended = false;
     slot->sample.answer->slid = true;
@@ -389,6 +375,10 @@ static int end_text(struct slots *s, struct slot *slot)
     if (a->finish == FINISH_STOP_STRING)
         speller_end(&slot->speller, a);
     a->decode_s = clock_s() - slot->since_s;
+    if (slot->decode->draft != NULL) {
+        a->n_drafted = slot->decode->draft->n_drafted;
+        a->n_accepted = slot->decode->draft->n_accepted;
+    }
     char *bytes = slot->speller.bytes;
     int rc = listener_add_text(s->listener, a, slot->sample.number, bytes,
                                stream_finish(&slot->speller.stream, bytes));

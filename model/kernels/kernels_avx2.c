@@ -227,6 +227,7 @@ void kernels_avx2_fill(struct kernels *k)
     k->matrix = (struct matrix_kernels){.tile_rows = ROWS,
                                         .tile_cols = 16,
                                         .wide_rows = MID_ROWS,
+                                        .few_rows = ROWS,
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
                                         .row_f16 = row_f16,

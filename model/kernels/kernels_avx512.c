@@ -236,6 +236,7 @@ void kernels_avx512_fill(struct kernels *k)
     k->matrix = (struct matrix_kernels){.tile_rows = ROWS,
                                         .tile_cols = 32,
                                         .wide_rows = WIDE_ROWS,
+                                        .few_rows = WIDE_ROWS,
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
                                         .row_f16 = row_f16,

@@ -82,6 +82,7 @@ void kernels_portable_fill(struct kernels *k)
     k->matrix = (struct matrix_kernels){.tile_rows = ROWS,
                                         .tile_cols = COLS,
                                         .wide_rows = ROWS,
+                                        .few_rows = 1,
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
                                         .row_f16 = row_f16,

@@ -36,6 +36,7 @@ struct matrix_kernels {
     int tile_rows; /* rows of the largest tile, at most TILE_MAX_ROWS */
     int tile_cols; /* its columns, 16 or 32 */
     int wide_rows; /* with at most so many rows, tiles of 64 columns are faster */
+    int few_rows;  /* up to so many rows, a product with weights in memory waits for these */
 
     /*
      * One tile of a product: for k ascending, acc[r][n] = fma(x[k][r], W[k][n], acc[r][n]).

@@ -72,6 +72,7 @@ struct generate_config bench_plain(const struct bench *b)
     g.num_beams = 1;
     g.penalty_alpha = 0;
     g.device_loop = true;
+    g.speculate = SPECULATE_OFF;
     g.stop = NULL;
     return g;
 }

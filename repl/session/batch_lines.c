@@ -295,15 +295,19 @@ static void show_figures(const struct settings *s, const struct scheduler_stats 
 {
     if (!s->talk.verbose || b->wall_s <= 0)
         return;
+    char drafted[80] = "";
+    if (b->n_drafted_tokens > 0)
+        snprintf(drafted, sizeof drafted, " %ld of %ld drafted token%s accepted;",
+                 b->n_accepted_tokens, b->n_drafted_tokens, b->n_drafted_tokens == 1 ? "" : "s");
     progress_wipe();
     wrap_say(stderr, "",
              "[%ld prompts, %ld prompt tokens (%ld shared), %ld new in %.2f s: %.1f tokens/s, "
-             "%.2f ms per token, %.1f ms per sentence, %.2f samples/s; seed %" PRIu64 "]",
+             "%.2f ms per token, %.1f ms per sentence, %.2f samples/s;%s seed %" PRIu64 "]",
              b->n_prompts, b->n_prompt_tokens, b->n_reused_tokens, b->n_new_tokens, b->wall_s,
              (double)b->n_new_tokens / b->wall_s,
              b->n_new_tokens > 0 ? 1e3 * b->wall_s / (double)b->n_new_tokens : 0.0,
              b->n_prompts > 0 ? 1e3 * b->wall_s / (double)b->n_prompts : 0.0,
-             (double)b->n_prompts / b->wall_s, s->sampler.seed);
+             (double)b->n_prompts / b->wall_s, drafted, s->sampler.seed);
 }
 
 /* Settings of a whole batch: one seed for all of its lines. */

@@ -83,6 +83,19 @@ static const char *duration_short(char out[16], double s)
     return out;
 }
 
+/* "; 42 of 60 drafted tokens accepted", where there were any. */
+static int format_drafted(struct buf *out, const struct answer *a, int n)
+{
+    long drafted = 0, accepted = 0;
+    for (int i = 0; i < n; i++) {
+        drafted += a[i].n_drafted;
+        accepted += a[i].n_accepted;
+    }
+    return drafted == 0 ? 0
+                        : buf_printf(out, "; %ld of %ld drafted token%s accepted", accepted,
+                                     drafted, drafted == 1 ? "" : "s");
+}
+
 /* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
 static int format_figures(struct buf *out, const struct settings *s, const struct answer *a, int n)
 {
@@ -108,9 +121,13 @@ static int format_figures(struct buf *out, const struct settings *s, const struc
     if (rc == 0 && s->talk.verbose)
         rc = buf_printf(out,
                         "[%.2f ms per token, %.1f ms per sentence, %.2f samples/s; %d of %d prompt "
-                        "tokens were in the cache]\n",
+                        "tokens were in the cache",
                         n_new > 0 ? 1e3 * decode_s / tokens : 0.0, 1e3 * all_s / n,
                         all_s > 0 ? n / all_s : 0.0, a->n_reused, a->n_prompt);
+    if (rc == 0 && s->talk.verbose)
+        rc = format_drafted(out, a, n);
+    if (rc == 0 && s->talk.verbose)
+        rc = buf_str(out, "]\n");
     return rc;
 }
 

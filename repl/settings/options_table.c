@@ -46,9 +46,12 @@ static const struct setting table[] = {
  .more = "All give the same results, bit for bit. The environment variable PRATTLE_KERNELS sets what auto means"},
 {.group = "Model and machine", .name = "device_loop", .type = SETTING_BOOL, .per_line = true, .offset = G(device_loop),
  .help = "generate an answer in one call to the thread team",
- .more = "off: one call per token. The text is the same"},
+ .more = "off: one call per pass. The text is the same"},
 {.group = "Model and machine", .name = "device_iterations", .type = SETTING_INT, .per_line = true, .offset = G(device_iterations), .min = 1, .max = 1e6, .argument = "N",
  .help = "tokens generated between outputs; 1: stream each"},
+{.group = "Model and machine", .name = "speculate", .type = SETTING_CHOICE, .per_line = true, .offset = G(speculate), .choices = CHOICES("auto", "off", "lookup"),
+ .help = "verify several tokens a pass, drafted from the text",
+ .more = "Drafts repeat what followed the last tokens where the text had them before. auto: where that has been right often enough to save time; lookup: always. The text is the same"},
 
 {.group = "Text", .name = "max_new_tokens", .letter = 'n', .also = "n_predict|num_predict|max_tokens|output_len", .type = SETTING_INT, .per_line = true, .offset = G(max_new_tokens), .max = 1e6, .argument = "N",
  .help = "maximum length of an answer in tokens"},

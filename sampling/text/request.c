@@ -82,6 +82,7 @@ int generate_config_check(const struct generate_config *g, const struct sampler_
         (rc = check_int("device_iterations", g->device_iterations, 1, 1000000)) != 0 ||
         (rc = check_int("num_return_sequences", g->num_return_sequences, 1, 512)) != 0 ||
         (rc = check_int("num_beams", g->num_beams, 1, 256)) != 0 ||
+        (rc = check_int("speculate", g->speculate, SPECULATE_AUTO, SPECULATE_LOOKUP)) != 0 ||
         (rc = check_int("on_full", g->on_full, ON_FULL_STOP, ON_FULL_SLIDE)) != 0 ||
         (rc = check_int("early_stopping", g->early_stopping, EARLY_STOPPING_FALSE,
                         EARLY_STOPPING_NEVER)) != 0 ||
@@ -160,6 +161,21 @@ const char *finish_name(enum finish f)
     static const char *const names[] = {"length",  "stop token",  "stop string",
                                         "context", "interrupted", "error"};
     return names[f];
+}
+
+int answer_add(struct answer *a, token_id id, const float *logprob)
+{
+    enum { FIRST = 64 }; /* and twice as many whenever they are full */
+    const size_t n = a->ids.n, size = sizeof *a->logprobs;
+    if (logprob != NULL && (n == 0 || (n >= FIRST && (n & (n - 1)) == 0))) {
+        float *grown = mem_grow(a->logprobs, n * size, (n == 0 ? FIRST : 2 * n) * size);
+        if (grown == NULL)
+            return ERR_NOMEM;
+        a->logprobs = grown;
+    }
+    if (logprob != NULL)
+        a->logprobs[n] = *logprob;
+    return ids_add(&a->ids, &id, 1);
 }
 
 void answer_release(struct answer *a)

@@ -10,6 +10,7 @@
 #include "sampling/chain/sampler.h"
 
 enum on_full { ON_FULL_STOP, ON_FULL_SLIDE };
+enum speculate { SPECULATE_AUTO, SPECULATE_OFF, SPECULATE_LOOKUP };
 enum early_stopping { EARLY_STOPPING_FALSE, EARLY_STOPPING_TRUE, EARLY_STOPPING_NEVER };
 
 struct generate_config {
@@ -20,6 +21,7 @@ struct generate_config {
     int on_full;           /* enum on_full */
     int device_iterations; /* steps between emitting tokens to the caller */
     bool device_loop;
+    int speculate; /* enum speculate (sampling/draft.h) */
     int num_return_sequences;
     int num_beams;
     float length_penalty;
@@ -70,11 +72,16 @@ struct answer {
     double score;           /* beam search: the sequence's score */
     int n_prompt; /* prompt tokens in the context, of which n_reused came from the cache */
     int n_reused;
+    int n_drafted; /* tokens proposed by lookup and verified, of which n_accepted were drawn */
+    int n_accepted;
     bool unread;      /* the prompt was not read to its end, and the sequence is unchanged */
     bool slid;        /* the context was full and slid */
     double prefill_s; /* reading the prompt */
     double decode_s;  /* generating tokens; of all answers together where they share it */
 };
+/* Append a token, and to the log-probabilities one, unless it is NULL, as always or never before.
+ * ERR_NOMEM. */
+int answer_add(struct answer *a, token_id id, const float *logprob);
 void answer_release(struct answer *a);
 
 /*

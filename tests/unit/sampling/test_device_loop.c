@@ -217,15 +217,54 @@ static void neighbours_do_not_matter(void **state)
     }
 }
 
+/* A text that says the same again takes fewer passes than it has tokens; the others too, no more. */
+static void a_draft_saves_passes(void **state)
+{
+    (void)state;
+    for (int drafts = 0; drafts < 2; drafts++) {
+        static struct taken t[2];
+        struct bench b;
+        struct draft *draft = NULL;
+        t[drafts] = (struct taken){0};
+        set_up(&b, 1, NULL);
+        sampler_free(b.samplers[0]);
+        b.config.temperature = 0;
+        b.config.no_repeat_ngram_size = 0;
+        b.config.logit_bias = "9:1000"; /* and nothing else */
+        assert_ok(sampler_new(&b.samplers[0], &b.config, TINY_V, 150, b.model.tokenizer, NULL));
+        b.slots[0].sampler = b.samplers[0];
+        assert_ok(draft_begin(&draft, &b.model, drafts ? SPECULATE_LOOKUP : SPECULATE_OFF));
+        b.slots[0].draft = draft;
+        int steps = device_loop_run(b.loop, 1000, 1, false, take, &t[drafts]);
+        assert_int_equal(t[drafts].n[0], NEW);
+        assert_int_equal(b.seqs[0].kv.n, b.seqs[0].ids.n - 1);
+        if (drafts) {
+            same(&t[0], &t[1]);
+            /* Three without: none before two ids stood twice. Then 1 + DRAFT_MAX a pass. */
+            assert_true(steps <= 3 + (NEW - 3 + DRAFT_MAX) / (1 + DRAFT_MAX));
+            assert_true(draft->n_accepted == draft->n_drafted);
+            assert_int_equal(steps + draft->n_accepted, NEW);
+        } else {
+            assert_int_equal(steps, NEW);
+        }
+        draft_free(draft);
+        tear_down(&b);
+    }
+}
+
 static void allocates_nothing(void **state)
 {
     (void)state;
     struct taken t = {0};
     struct bench b;
+    struct draft *draft = NULL;
     set_up(&b, SLOTS, "never this,nor that");
+    assert_ok(draft_begin(&draft, &b.model, SPECULATE_LOOKUP));
+    b.slots[1].draft = draft;
     uint64_t before = mem_count();
     device_loop_run(b.loop, 1000, 1, false, take, &t);
     assert_int_equal(mem_count(), before);
+    draft_free(draft);
     tear_down(&b);
 }
 
@@ -371,6 +410,7 @@ int main(void)
         cmocka_unit_test(tokens_are_emitted_in_lots),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(neighbours_do_not_matter),
+        cmocka_unit_test(a_draft_saves_passes),
         cmocka_unit_test(allocates_nothing),
         cmocka_unit_test(leaves_when_a_text_ends),
         cmocka_unit_test(ends_at_the_stop_token),

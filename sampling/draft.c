@@ -1,0 +1,139 @@
+#include "sampling/draft.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/kernels/matrix_kernels.h"
+
+#include <string.h>
+
+/* Below so many bytes of weights, reading them is not what a pass waits for. */
+static const size_t SMALL_BYTES = (size_t)64 << 20;
+/* The time of a further row, as a share of a pass of one: more than was measured (PERFORMANCE.md),
+ * so that a draft which is worth its rows here is worth them on the machine too. */
+static const float ROW_COST = 0.2f, SMALL_ROW_COST = 0.35f;
+/* What drafts may lose: so much of a token at first, then so much for each pass. And what they
+ * gained pays for no more than so many tokens of later losses. */
+static const float LOSS_AT_FIRST = 0.25f, LOSS_A_PASS = 0.015f, SAVED_MAX = 8;
+/* Newer ids count more: the weight of one. And the least promise worth a draft. */
+static const float NEWEST = 1.0f / 16, WORTH_A_DRAFT = 1.02f;
+
+static int make_draft(struct draft **out, const struct model *m)
+{
+    struct draft *d = mem_alloc(sizeof *d);
+    if (d == NULL || lookup_init(&d->lookup, (size_t)m->config.n_ctx + 1) != 0) {
+        draft_free(d);
+        return ERR_NOMEM;
+    }
+    const size_t element = m->params.dtype == DTYPE_F32 ? 4 : 2;
+    bool small = config_matmul_params(&m->config) * element < SMALL_BYTES;
+    d->row_cost = small ? SMALL_ROW_COST : ROW_COST;
+    d->few_rows = matrix_kernels()->few_rows;
+    *out = d;
+    return 0;
+}
+
+int draft_begin(struct draft **d, const struct model *m, enum speculate how)
+{
+    static const float FIRST_RATES[DRAFT_RATES] = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f};
+    if (how == SPECULATE_OFF) {
+        draft_free(*d);
+        *d = NULL;
+        return 0;
+    }
+    int rc = *d == NULL ? make_draft(d, m) : 0;
+    if (rc != 0)
+        return rc;
+    memcpy((*d)->rate, FIRST_RATES, sizeof FIRST_RATES);
+    (*d)->how = how;
+    (*d)->saved = LOSS_AT_FIRST;
+    (*d)->n_drafted = (*d)->n_accepted = 0;
+    draft_forget_text(*d);
+    return 0;
+}
+
+void draft_free(struct draft *d)
+{
+    if (d == NULL)
+        return;
+    lookup_release(&d->lookup);
+    mem_free(d);
+}
+
+void draft_forget_text(struct draft *d)
+{
+    lookup_reset(&d->lookup);
+    d->match = (struct lookup_match){0};
+}
+
+static float *rate_of_match(struct draft *d, int length)
+{
+    static const int LONGEST[DRAFT_RATES - 1] = {2, 3, 4, 7, 11, 17, 25};
+    int i = 0;
+    while (i < DRAFT_RATES - 1 && length > LONGEST[i])
+        i++;
+    return &d->rate[i];
+}
+
+/* Add the ids that are new, and note of each whether lookup would have found it. */
+static void follow_text(struct draft *d, const token_id *text, size_t n)
+{
+    for (size_t i = d->lookup.n; i < n; i++) {
+        if (d->match.next > 0) {
+            float *rate = rate_of_match(d, d->match.length);
+            *rate += NEWEST * ((text[d->match.next] == text[i] ? 1.0f : 0.0f) - *rate);
+        }
+        lookup_add(&d->lookup, text, i + 1);
+        d->match = lookup_find(&d->lookup, text);
+    }
+}
+
+/* The time of a pass of so many rows, as a multiple of one row's: memory is the limit of a few,
+ * arithmetic of more. */
+static float pass_cost(const struct draft *d, int rows)
+{
+    const int few = rows < d->few_rows ? rows : d->few_rows;
+    return (1 + d->row_cost * (float)(few - 1)) * (float)rows / (float)few;
+}
+
+/* The length of draft that promises the most tokens for the time of the pass; 0: none does. */
+static int choose_length(struct draft *d, int most, int texts, int rows)
+{
+    const float pass = pass_cost(d, rows);
+    float best = WORTH_A_DRAFT, accepted = 0, all = 1;
+    int length = 0;
+    d->cost = 0;
+    for (int k = 1; k <= most; k++) {
+        const float cost = (float)texts * (pass_cost(d, rows + k) / pass - 1);
+        all *= *rate_of_match(d, d->match.length + k - 1);
+        accepted += all;
+        const float gain = ((float)texts + accepted) / ((float)texts + cost);
+        if (cost <= d->saved && gain > best) {
+            best = gain;
+            d->cost = cost;
+            length = k;
+        }
+    }
+    return length;
+}
+
+int draft_propose(struct draft *d, token_id *text, size_t n, int most, int texts, int rows)
+{
+    follow_text(d, text, n);
+    d->saved += LOSS_A_PASS;
+    d->saved = d->saved < SAVED_MAX ? d->saved : SAVED_MAX;
+    if (d->match.next == 0)
+        return 0;
+    most = most < DRAFT_MAX ? most : DRAFT_MAX;
+    const int k = d->how == SPECULATE_AUTO ? choose_length(d, most, texts, rows) : most;
+    /* A match that ends less than k before the end repeats its draft. */
+    for (int i = 0; i < k; i++)
+        text[n + (size_t)i] = text[d->match.next + (size_t)i];
+    return k > 0 ? k : 0;
+}
+
+void draft_count(struct draft *d, int n, int accepted)
+{
+    d->n_drafted += n;
+    d->n_accepted += accepted;
+    d->saved += (float)accepted - d->cost;
+}

@@ -1,0 +1,48 @@
+#ifndef PRATTLE_SAMPLING_DRAFT_H
+#define PRATTLE_SAMPLING_DRAFT_H
+/*
+ * Speculation (Leviathan et al., "Fast Inference from Transformers via Speculative Decoding",
+ * 2023) by prompt lookup: a draft of the next tokens, which the device loop verifies in the pass
+ * that reads them. What is drafted changes the number of passes and never the text.
+ *
+ * With `auto`, a draft is made only where the text so far promises a gain. For every id of the
+ * text, drafted or not, it is known whether lookup would have found it: that gives the acceptance
+ * by length of match, and costs no pass. And the tokens gained are weighed against the cost of the
+ * rows: while drafts lose, they get no more than a small share of the passes. Both count tokens
+ * and rows and look at no clock, so the same text takes the same passes.
+ */
+#include "model/model.h"
+#include "sampling/text/lookup.h"
+#include "sampling/text/request.h"
+
+enum { DRAFT_MAX = 5, DRAFT_RATES = 8 };
+
+/* Of one text. */
+struct draft {
+    struct lookup lookup;
+    struct lookup_match match; /* of the text in the index */
+    enum speculate how;
+    int few_rows;              /* of a pass that waits for memory (matrix_kernels.h) */
+    float row_cost;            /* time of a further one, as a share of a pass of one row */
+    float rate[DRAFT_RATES];   /* share of ids that lookup found, by length of match */
+    float saved;               /* tokens that drafts gained, less what their rows cost */
+    float cost;                /* of the draft in the pass, in tokens */
+    int n_drafted, n_accepted; /* tokens */
+};
+
+/* Begin an answer of m: *d, NULL at first, is made or used again, or freed if there are to be no
+ * drafts. ERR_NOMEM. */
+int draft_begin(struct draft **d, const struct model *m, enum speculate how);
+void draft_free(struct draft *d);
+/* The text is replaced by another; what was measured stays. */
+void draft_forget_text(struct draft *d);
+/*
+ * Write a draft of at most `most` tokens behind the text [n], for a pass that has a row of each of
+ * `texts` texts and the drafts of some: `rows` rows. Returns its length; called once for each pass
+ * of the text, which has only grown since the last call.
+ */
+int draft_propose(struct draft *d, token_id *text, size_t n, int most, int texts, int rows);
+/* Of a draft of n tokens that was in the pass, so many were accepted. */
+void draft_count(struct draft *d, int n, int accepted);
+
+#endif

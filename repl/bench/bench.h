@@ -52,6 +52,7 @@ int bench_prefill(struct bench *b);
 int bench_score(struct bench *b);
 int bench_batch(struct bench *b);
 int bench_loop(struct bench *b);
+int bench_speculate(struct bench *b);
 int bench_stream(struct bench *b);
 int bench_sampling(struct bench *b);
 int bench_tokenizer(struct bench *b);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROMPT = 16, PREFILL = 512, NEW_TOKENS = 48 };
+enum { PROMPT = 16, PREFILL = 512, NEW_TOKENS = 48, LONG_TEXT = 96 };
 
 /* Bytes of weights that a step must read. */
 static double weight_bytes(const struct model *m)
@@ -192,8 +192,8 @@ static void write_text(void *user, int answer, const char *bytes, size_t n)
         return;
 }
 
-/* Streaming to a terminal whose other end a process of its own reads; that ends by _exit, since what
- * is buffered here is its parent's to write. */
+/* Streaming to a terminal whose other end a process of its own reads; that ends by _exit, since
+ * what is buffered here is its parent's to write. */
 int bench_stream(struct bench *b)
 {
     struct generate_config g = bench_plain(b);
@@ -222,4 +222,38 @@ int bench_stream(struct bench *b)
     if (reader > 0)
         waitpid(reader, NULL, 0);
     return rc == 0 ? bench_report(b, "streaming to a terminal", &rate, "tokens/s", "silent") : rc;
+}
+
+/* Texts with drafts and without, in turns. */
+static int compare_drafts(struct bench *b, const char *what)
+{
+    struct generate_config plain = bench_plain(b), drafts = plain;
+    struct rounds rate = {0};
+    int rc = 0;
+    drafts.speculate = SPECULATE_AUTO;
+    for (int i = 0; i < BENCH_ROUNDS && rc == 0; i++) {
+        double plain_s = 1, drafts_s = 1;
+        rc = bench_time_steps(b, &plain, 1, LONG_TEXT, &bench_silent, &plain_s);
+        if (rc == 0)
+            rc = bench_time_steps(b, &drafts, 1, LONG_TEXT, &bench_silent, &drafts_s);
+        rounds_add(&rate, 1 / drafts_s, plain_s / drafts_s);
+    }
+    return rc == 0 ? bench_report(b, what, &rate, "tokens/s", "plain decoding") : rc;
+}
+
+/* The two ends of what drafts can do: a text that is one token again and again, and one that says
+ * nothing twice. */
+int bench_speculate(struct bench *b)
+{
+    struct sampler_config *sampler = &b->repl->options.settings.sampler, set = *sampler;
+    sampler_config_init(sampler);
+    sampler->logit_bias = "1:1000";
+    int rc = compare_drafts(b, "drafts that are all right");
+    sampler->logit_bias = NULL;
+    sampler->temperature = 100;
+    sampler->top_p = 1;
+    if (rc == 0)
+        rc = compare_drafts(b, "a text without repetition");
+    *sampler = set;
+    return rc;
 }

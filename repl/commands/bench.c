@@ -35,10 +35,18 @@ static const struct {
     const char *name;
     int (*run)(struct bench *b);
 } benches[] = {
-    {"limits", bench_limits}, {"decode", bench_decode},     {"prefill", bench_prefill},
-    {"score", bench_score},   {"batch", bench_batch},       {"loop", bench_loop},
-    {"stream", bench_stream}, {"sampling", bench_sampling}, {"tokenizer", bench_tokenizer},
-    {"start", bench_start},   {"train", bench_train}, /* the last: what it needs most memory for */
+    {"limits", bench_limits},
+    {"decode", bench_decode},
+    {"prefill", bench_prefill},
+    {"score", bench_score},
+    {"batch", bench_batch},
+    {"loop", bench_loop},
+    {"speculate", bench_speculate},
+    {"stream", bench_stream},
+    {"sampling", bench_sampling},
+    {"tokenizer", bench_tokenizer},
+    {"start", bench_start},
+    {"train", bench_train}, /* the last: what it needs most memory for */
 };
 enum { N_BENCHES = sizeof benches / sizeof *benches };
 
@@ -65,7 +73,7 @@ static int choose_benches(struct bench *b, char *const *words, int n, unsigned *
         else
             return err_set(ERR_RANGE,
                            "there is no benchmark or file %s; give limits, decode, prefill, score, "
-                           "batch, loop, stream, sampling, tokenizer, start, train, "
+                           "batch, loop, speculate, stream, sampling, tokenizer, start, train, "
                            "train=BATCHxLENGTH, or a text for the tokenizer",
                            file_quote(words[i]));
     }

@@ -34,7 +34,8 @@ static int make_draft(struct draft **out, const struct model *m)
 
 int draft_begin(struct draft **d, const struct model *m, enum speculate how)
 {
-    static const float FIRST_RATES[DRAFT_RATES] = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f};
+    static const float FIRST_RATES[DRAFT_RATES] = {0.1f, 0.1f, 0.1f, 0.2f, 0.3f,
+                                                   0.4f, 0.5f, 0.6f, 0.7f, 0.8f};
     if (how == SPECULATE_OFF) {
         draft_free(*d);
         *d = NULL;
@@ -67,11 +68,20 @@ void draft_forget_text(struct draft *d)
 
 static float *rate_of_match(struct draft *d, int length)
 {
-    static const int LONGEST[DRAFT_RATES - 1] = {2, 3, 4, 7, 11, 17, 25};
+    static const int LONGEST[DRAFT_RATES - 1] = {0, 1, 2, 3, 4, 7, 11, 17, 25};
     int i = 0;
     while (i < DRAFT_RATES - 1 && length > LONGEST[i])
         i++;
     return &d->rate[i];
+}
+
+/* The match after one more id, with which the text has none: if it had one before, the place where
+ * that would go on. So a list whose entries differ in a word is followed across that word. */
+static struct lookup_match go_on(struct lookup_match before, const token_id *text, token_id id)
+{
+    const bool right = before.next > 0 && text[before.next] == id;
+    return before.next == 0 ? before
+                            : (struct lookup_match){.next = before.next + 1, .length = right};
 }
 
 /* Add the ids that are new, and note of each whether lookup would have found it. */
@@ -82,8 +92,11 @@ static void follow_text(struct draft *d, const token_id *text, size_t n)
             float *rate = rate_of_match(d, d->match.length);
             *rate += NEWEST * ((text[d->match.next] == text[i] ? 1.0f : 0.0f) - *rate);
         }
+        const struct lookup_match before = d->match;
         lookup_add(&d->lookup, text, i + 1);
         d->match = lookup_find(&d->lookup, text);
+        if (d->match.next == 0)
+            d->match = go_on(before, text, text[i]);
     }
 }
 
@@ -124,6 +137,8 @@ int draft_propose(struct draft *d, token_id *text, size_t n, int most, int texts
     if (d->match.next == 0)
         return 0;
     most = most < DRAFT_MAX ? most : DRAFT_MAX;
+    if (d->how == SPECULATE_LOOKUP && d->match.length < LOOKUP_SHORTEST)
+        return 0;
     const int k = d->how == SPECULATE_AUTO ? choose_length(d, most, texts, rows) : most;
     /* A match that ends less than k before the end repeats its draft. */
     for (int i = 0; i < k; i++)

@@ -15,12 +15,13 @@
 #include "sampling/text/lookup.h"
 #include "sampling/text/request.h"
 
-enum { DRAFT_MAX = 5, DRAFT_RATES = 8 };
+enum { DRAFT_MAX = 5, DRAFT_RATES = 10 };
 
 /* Of one text. */
 struct draft {
     struct lookup lookup;
-    struct lookup_match match; /* of the text in the index */
+    struct lookup_match match; /* of the text in the index; shorter than an n-gram, after one that
+                                  went wrong: where it would go on */
     enum speculate how;
     int few_rows;              /* of a pass that waits for memory (matrix_kernels.h) */
     float row_cost;            /* time of a further one, as a share of a pass of one row */

@@ -1,9 +1,11 @@
 /* With drafts, answers are those of one token a pass, to the last bit. */
 #include "sampling/generate.h"
+#include "kvcache/snapshot.h"
 #include "sampling/scheduler.h"
 
 #include "model/base/par.h"
 #include "model/base/progress.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/tiny_text.h"
 
 #include <stdio.h>
@@ -294,6 +296,53 @@ static void threads_do_not_matter(void **state)
     set_up_model(12);
 }
 
+/* ---- sessions ---- */
+
+static void save_session(const char *path, struct buf *bytes)
+{
+    assert_ok(snapshot_save(&sequence, path, NULL, true));
+    assert_ok(file_read_all(bytes, path, UINT64_MAX));
+}
+
+/* The file of a session is the same, keys and values too; and what is said after it was loaded. */
+static void sessions_are_the_same(void **state)
+{
+    (void)state;
+    const char *path = scratch_path(scratch_of_process(), "session");
+    for (int i = 0; i < PROMPTS; i++) {
+        struct answer plain, drafted;
+        struct buf bytes = {0}, expected = {0};
+        char *settings = NULL;
+        choose_settings(i % 2 == 0 ? 0 : 14);
+        assert_ok(ask(prompts[i], SPECULATE_OFF, NULL, &plain));
+        answer_release(&plain);
+        save_session(path, &expected);
+        sequence_truncate(&sequence, 0);
+        assert_ok(ask(prompts[i], SPECULATE_LOOKUP, NULL, &drafted));
+        n_drafted += drafted.n_drafted;
+        n_accepted += drafted.n_accepted;
+        answer_release(&drafted);
+        save_session(path, &bytes);
+        assert_int_equal(bytes.n, expected.n);
+        assert_memory_equal(bytes.data, expected.data, bytes.n);
+        for (int how = 0; how < 2; how++) {
+            assert_ok(snapshot_load(&sequence, path, NULL, NULL, &settings));
+            mem_free(settings);
+            config.speculate = how == 0 ? SPECULATE_OFF : SPECULATE_LOOKUP;
+            struct answer *a = how == 0 ? &plain : &drafted;
+            memset(a, 0, sizeof *a);
+            assert_ok(generate(&sequence, NULL, &config, &sampler,
+                               &(struct generate_callbacks){.want_logprobs = true}, a));
+        }
+        same_answer(&plain, &drafted);
+        answer_release(&plain);
+        answer_release(&drafted);
+        buf_release(&bytes);
+        buf_release(&expected);
+    }
+    assert_true(n_accepted > 100 && n_accepted < n_drafted);
+}
+
 /* ---- Ctrl-C ---- */
 
 struct listening {
@@ -356,6 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(texts_are_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(batches_are_the_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sessions_are_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_do_not_matter, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_interrupted_text_goes_on, set_up, tear_down),
     };

@@ -8,12 +8,14 @@
 
 /* Below so many bytes of weights, reading them is not what a pass waits for. */
 static const size_t SMALL_BYTES = (size_t)64 << 20;
-/* The time of a further row, as a share of a pass of one: more than was measured (PERFORMANCE.md),
- * so that a draft which is worth its rows here is worth them on the machine too. */
-static const float ROW_COST = 0.2f, SMALL_ROW_COST = 0.35f;
+/* The time of a second row and of each further one, as shares of a pass of one: no less than was
+ * measured (PERFORMANCE.md), so that a draft which is worth its rows here is worth them on the
+ * machine too. */
+static const float SECOND_ROW = 0.5f, FURTHER_ROW = 0.1f;
+static const float SMALL_SECOND_ROW = 0.36f, SMALL_FURTHER_ROW = 0.38f;
 /* What drafts may lose: so much of a token at first, then so much for each pass. And what they
  * gained pays for no more than so many tokens of later losses. */
-static const float LOSS_AT_FIRST = 0.25f, LOSS_A_PASS = 0.015f, SAVED_MAX = 8;
+static const float LOSS_AT_FIRST = 0.5f, LOSS_A_PASS = 0.015f, SAVED_MAX = 8;
 /* Newer ids count more: the weight of one. And the least promise worth a draft. */
 static const float NEWEST = 1.0f / 16, WORTH_A_DRAFT = 1.02f;
 
@@ -26,7 +28,8 @@ static int make_draft(struct draft **out, const struct model *m)
     }
     const size_t element = m->params.dtype == DTYPE_F32 ? 4 : 2;
     bool small = config_matmul_params(&m->config) * element < SMALL_BYTES;
-    d->row_cost = small ? SMALL_ROW_COST : ROW_COST;
+    d->second_row = small ? SMALL_SECOND_ROW : SECOND_ROW;
+    d->further_row = small ? SMALL_FURTHER_ROW : FURTHER_ROW;
     d->few_rows = matrix_kernels()->few_rows;
     *out = d;
     return 0;
@@ -105,7 +108,8 @@ static void follow_text(struct draft *d, const token_id *text, size_t n)
 static float pass_cost(const struct draft *d, int rows)
 {
     const int few = rows < d->few_rows ? rows : d->few_rows;
-    return (1 + d->row_cost * (float)(few - 1)) * (float)rows / (float)few;
+    const float more = few < 2 ? 0 : d->second_row + d->further_row * (float)(few - 2);
+    return (1 + more) * (float)rows / (float)few;
 }
 
 /* The length of draft that promises the most tokens for the time of the pass; 0: none does. */

@@ -23,12 +23,12 @@ struct draft {
     struct lookup_match match; /* of the text in the index; shorter than an n-gram, after one that
                                   went wrong: where it would go on */
     enum speculate how;
-    int few_rows;              /* of a pass that waits for memory (matrix_kernels.h) */
-    float row_cost;            /* time of a further one, as a share of a pass of one row */
-    float rate[DRAFT_RATES];   /* share of ids that lookup found, by length of match */
-    float saved;               /* tokens that drafts gained, less what their rows cost */
-    float cost;                /* of the draft in the pass, in tokens */
-    int n_drafted, n_accepted; /* tokens */
+    int few_rows;                  /* of a pass that waits for memory (matrix_kernels.h) */
+    float second_row, further_row; /* their time, as shares of a pass of one row */
+    float rate[DRAFT_RATES];       /* share of ids that lookup found, by length of match */
+    float saved;                   /* tokens that drafts gained, less what their rows cost */
+    float cost;                    /* of the draft in the pass, in tokens */
+    int n_drafted, n_accepted;     /* tokens */
 };
 
 /* Begin an answer of m: *d, NULL at first, is made or used again, or freed if there are to be no

@@ -82,7 +82,9 @@ struct course {
 static double pass_cost(int rows)
 {
     const int few = rows < draft->few_rows ? rows : draft->few_rows;
-    return (1 + (double)draft->row_cost * (few - 1)) * rows / few;
+    return (1 +
+            (few > 1 ? (double)draft->second_row + (double)draft->further_row * (few - 2) : 0)) *
+           rows / few;
 }
 
 static void follow(struct course *c, speaker *say, uint64_t seed, enum speculate how, size_t length)
@@ -113,21 +115,22 @@ static void follow(struct course *c, speaker *say, uint64_t seed, enum speculate
     }
 }
 
-static const float ROW_COSTS[] = {0.1f, 0.2f, 0.35f, 1};
+static const float ROW_COSTS[][2] = {{0.1f, 0.1f}, {0.5f, 0.1f}, {0.36f, 0.38f}, {1, 1}};
 
 static void no_text_loses(void **state)
 {
     (void)state;
     static speaker *const speakers[] = {say_at_random, say_again, say_otherwise, say_by_turns,
                                         say_list};
-    static const size_t lengths[] = {PROMPT + 20, PROMPT + 64, PROMPT + 300, MOST};
+    static const size_t lengths[] = {PROMPT + 40, PROMPT + 64, PROMPT + 300, MOST};
     static struct course c;
     int drafted = 0;
     for (int s = 0; s < 5; s++)
         for (int cost = 0; cost < 4; cost++)
             for (uint64_t i = 0; i < 40; i++) {
                 assert_ok(draft_begin(&draft, &model, SPECULATE_AUTO));
-                draft->row_cost = ROW_COSTS[cost];
+                draft->second_row = ROW_COSTS[cost][0];
+                draft->further_row = ROW_COSTS[cost][1];
                 const size_t n = lengths[i % 4];
                 follow(&c, speakers[s], i + 1, SPECULATE_AUTO, n);
                 assert_true(c.cost * 0.97 <= (double)(n - PROMPT));

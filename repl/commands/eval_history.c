@@ -21,6 +21,7 @@ struct history_comparison {
     size_t n_models, n_questions;
     struct number_column *numbers; /* [n_models]: of each model's figures */
     int label_room;                /* columns of a figure's name in text; 0: as it is */
+    size_t name_room;              /* bytes of a model's name and source; 0: as they are */
 };
 
 static const char *record_text(const json_t *record, const char *key)
@@ -94,23 +95,22 @@ static int put_text_cell(struct table *t, int column, const char *text, size_t n
     return rc;
 }
 
-/* The end of what is long, as of a path, which says most. */
-static int add_text_end(struct buf *out, const char *text)
+/* The end of what is longer than `room` bytes (0: nothing is), as of a path, which says most. */
+static int add_text_end(struct buf *out, const char *text, size_t room)
 {
-    enum { MOST = 20, KEPT = MOST - 3 };
-    size_t n = strlen(text);
-    if (n <= MOST)
+    const size_t n = strlen(text), dots = 3;
+    if (room == 0 || n <= room)
         return term_visible(out, text, n);
-    for (text += n - KEPT; (*text & 0xc0) == 0x80; text++)
+    for (text += n - (room - dots); (*text & 0xc0) == 0x80; text++)
         ;
     int rc = buf_str(out, "...");
     return rc == 0 ? term_visible(out, text, strlen(text)) : rc;
 }
 
-static int put_source_cell(struct table *t, int column, const json_t *record)
+static int put_source_cell(struct table *t, int column, const json_t *record, size_t room)
 {
     struct buf shown = {0};
-    int rc = add_text_end(&shown, record_text(record, "source"));
+    int rc = add_text_end(&shown, record_text(record, "source"), room);
     if (rc == 0)
         rc = table_cell(t, column, "%s", buf_text(&shown));
     buf_release(&shown);
@@ -128,7 +128,7 @@ static int put_facts(struct table *t, const struct history_comparison *c, size_t
     if (rc == 0)
         rc = table_cell(t, 0, "from");
     for (size_t m = first; m < c->n_models && rc == 0; m++)
-        rc = put_source_cell(t, (int)(m - first) + 1, c->models[m]);
+        rc = put_source_cell(t, (int)(m - first) + 1, c->models[m], c->name_room);
     for (size_t i = 0; i < sizeof facts / sizeof *facts && rc == 0; i++) {
         if ((rc = table_row(t)) == 0)
             rc = table_cell(t, 0, "%s", facts[i].head);
@@ -267,7 +267,7 @@ static int make_table(struct buf *out, const struct history_comparison *c, size_
     int rc = names == NULL || heads == NULL ? ERR_NOMEM : 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
         const json_t *m = c->models[first + i];
-        rc = add_text_end(&names[i], record_text(m, "model"));
+        rc = add_text_end(&names[i], record_text(m, "model"), c->name_room);
         if (rc == 0 && json_is_true(json_object_get(m, "changed")))
             rc = buf_str(&names[i], ", changed");
         heads[i + 1] = buf_text(&names[i]);
@@ -327,16 +327,23 @@ static int widest_name(const struct history_comparison *c)
     return most;
 }
 
-/* In a width that is too narrow the names of figures give way, then the oldest models. */
+/* In a width that is too narrow the names of models give way, then those of figures, then the
+ * oldest models. */
 static int make_fitting_table(struct buf *table, struct history_comparison *c, size_t *first,
                               int width)
 {
     enum { LEAST = 18, LEAST_OF_ONE = 12 };
+    static const size_t name_rooms[] = {0, 48, 32, 20};
     for (;; ++*first) {
-        table->n = 0;
+        int rc = 0, over = 1;
         c->label_room = 0;
-        int rc = make_table(table, c, *first, TABLE_TEXT);
-        const int over = term_widest(buf_text(table)) - width, room = widest_name(c) - over;
+        for (size_t i = 0; i < sizeof name_rooms / sizeof *name_rooms && rc == 0 && over > 0; i++) {
+            table->n = 0;
+            c->name_room = name_rooms[i];
+            rc = make_table(table, c, *first, TABLE_TEXT);
+            over = term_widest(buf_text(table)) - width;
+        }
+        const int room = widest_name(c) - over;
         const bool one = *first + 1 >= c->n_models;
         if (rc != 0 || over <= 0)
             return rc;

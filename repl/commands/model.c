@@ -79,9 +79,25 @@ int cmd_load(struct repl *r, const struct call *c)
     return rc == 0 ? show_loaded(r) : rc;
 }
 
+/* The model of the session, or in the shell the one that is named. */
+static int find_model(struct repl *r, const struct call *c)
+{
+    const struct setting *named = OPTION(device.model);
+    if (c->n > 0 && !c->shell)
+        return err_set(ERR_RANGE, "`:model` shows the model in memory; `:load %s` loads another",
+                       file_quote(c->words[0]));
+    if (c->n > 0 && settings_store_origin(&r->options.store, named) == ORIGIN_COMMAND_LINE)
+        return err_set(ERR_RANGE, "two models: %s, and another with --model",
+                       file_quote(c->words[0]));
+    int rc = c->n == 0 ? 0 : options_set(&r->options, named, ORIGIN_COMMAND_LINE, c->words[0]);
+    return rc == 0 ? repl_need_model(r) : rc;
+}
+
 int cmd_model(struct repl *r, const struct call *c)
 {
-    (void)c;
+    int rc = find_model(r, c);
+    if (rc != 0)
+        return rc;
     const struct model *m = r->model;
     const struct config *k = &m->config;
     char text[160];

@@ -25,6 +25,10 @@ static const char *const curves[] = {"loss",         "validation_loss", "learnin
                                      "grad_norm",    "accuracy",        "validation_accuracy",
                                      "tokens_per_s", "samples_per_s",   "skipped",
                                      "loss_scale"};
+/* As a line of training and other programs have them. */
+static const char *const short_names[][2] = {
+    {"lr", "learning_rate"},         {"rate", "learning_rate"},    {"norm", "grad_norm"},
+    {"val_loss", "validation_loss"}, {"tokens/s", "tokens_per_s"}, {"samples/s", "samples_per_s"}};
 enum { AXIS_NAME = sizeof "over=" - 1 };
 
 const char *cmd_plot_word(int i)
@@ -47,6 +51,14 @@ static const char *find_name(const char *const *names, size_t n, const char *wor
         if (strcmp(names[i], word) == 0)
             return names[i];
     return NULL;
+}
+
+static const char *full_name(const char *word)
+{
+    for (size_t i = 0; i < sizeof short_names / sizeof *short_names; i++)
+        if (strcmp(short_names[i][0], word) == 0)
+            return short_names[i][1];
+    return word;
 }
 
 static bool is_run_folder(const char *path)
@@ -86,6 +98,7 @@ static int take_word(struct request *q, const char *word)
 {
     if (strncmp(word, axes[0], AXIS_NAME) == 0)
         return take_over(q, word);
+    word = full_name(word);
     bool picture = text_ends_in(word, ".svg") || text_ends_in(word, ".png");
     char *path = file_expand(word);
     if (path == NULL)

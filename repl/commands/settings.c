@@ -164,45 +164,82 @@ static int refuse_name(const struct repl *r, const char *name)
     return rc;
 }
 
-int cmd_set(struct repl *r, const struct call *c)
+/* Where the next NAME=VALUE of `NAME=VALUE NAME=VALUE` begins: a known name after a space outside
+ * of quotes. The end of text if there is none. */
+static const char *next_assignment(const char *text)
 {
-    const struct setting *o;
-    const char *text = c->text + strspn(c->text, " \t\n");
-    size_t n = strcspn(text, " \t\n=");
-    if (n == 0) {
-        settings_list_show(&r->options, NULL);
-        return 0;
+    char name[GROUP_WORD], quote = '\0';
+    for (const char *p = text; *p != '\0'; p++) {
+        if (quote != '\0' || *p == '"' || *p == '\'') {
+            quote = quote == '\0' ? *p : *p == quote ? '\0' : quote;
+            continue;
+        }
+        const size_t n = strcspn(p + 1, " \t\n=");
+        if (strchr(" \t\n", *p) == NULL || n == 0 || n >= sizeof name || p[1 + n] != '=')
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)n, p + 1);
+        if (settings_table_find(&options_table, name) != NULL)
+            return p + 1;
     }
-    char *name = mem_sprintf("%.*s", (int)n, text);
-    const bool alone = text[n + strspn(text + n, " \t\n")] == '\0';
-    if (name != NULL && alone && settings_table_find(&options_table, name) == NULL &&
-        settings_list_show(&r->options, name)) {
-        mem_free(name);
-        return 0;
-    }
-    int rc = name == NULL ? ERR_NOMEM : settings_table_lookup(&options_table, &o, name, true);
-    if (rc == ERR_MISSING)
-        rc = refuse_name(r, name);
-    mem_free(name);
-    if (rc != 0)
-        return rc;
-    text += n;
-    text += strspn(text, " \t\n");
-    if (*text == '=')
-        text += 1 + strspn(text + 1, " \t\n");
-    if (*text == '\0' && o->type != SETTING_SHORTHAND) {
+    return text + strlen(text);
+}
+
+/* text [n] is what follows a setting's name: nothing shows it. */
+static int set_or_show(struct repl *r, const struct setting *o, const char *text, size_t n)
+{
+    while (n > 0 && strchr(" \t\n", text[n - 1]) != NULL)
+        n--;
+    if (n == 0 && o->type != SETTING_SHORTHAND) {
         show_setting(r, o);
         return 0;
     }
-    n = strlen(text);
-    while (n > 0 && strchr(" \t\n", text[n - 1]) != NULL)
-        n--;
     if (n >= 2 && (*text == '"' || *text == '\'') && text[n - 1] == *text)
         text++, n -= 2;
     char *value = n == 0 && o->type == SETTING_SHORTHAND ? mem_strdup("on")
                                                          : mem_sprintf("%.*s", (int)n, text);
-    rc = value == NULL ? ERR_NOMEM : change_setting(r, o, value);
+    int rc = value == NULL ? ERR_NOMEM : change_setting(r, o, value);
     mem_free(value);
+    return rc;
+}
+
+/* The setting that [n] at name call; NULL after an error, or after its group was listed. */
+static const struct setting *find_called(struct repl *r, const char *name, size_t n, bool alone,
+                                         int *rc)
+{
+    const struct setting *o = NULL;
+    char *word = mem_sprintf("%.*s", (int)n, name);
+    *rc = word == NULL ? ERR_NOMEM : 0;
+    if (word == NULL || (alone && settings_table_find(&options_table, word) == NULL &&
+                         settings_list_show(&r->options, word))) {
+        mem_free(word);
+        return NULL;
+    }
+    *rc = settings_table_lookup(&options_table, &o, word, true);
+    if (*rc == ERR_MISSING)
+        *rc = refuse_name(r, word);
+    mem_free(word);
+    return *rc == 0 ? o : NULL;
+}
+
+int cmd_set(struct repl *r, const struct call *c)
+{
+    const char *text = c->text + strspn(c->text, " \t\n");
+    int rc = 0;
+    if (*text == '\0')
+        settings_list_show(&r->options, NULL);
+    while (*text != '\0' && rc == 0) {
+        const size_t n = strcspn(text, " \t\n=");
+        const bool assigned = text[n] == '=';
+        const char *value = text + n + strspn(text + n, " \t\n");
+        const struct setting *o = find_called(r, text, n, *value == '\0', &rc);
+        if (o == NULL)
+            return rc;
+        if (*value == '=')
+            value += 1 + strspn(value + 1, " \t\n");
+        const char *end = assigned ? next_assignment(value) : value + strlen(value);
+        rc = set_or_show(r, o, value, (size_t)(end - value));
+        text = end;
+    }
     return rc;
 }
 

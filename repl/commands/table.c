@@ -64,9 +64,11 @@ const struct command command_table[] = {
          "(the model that ships), or random:gpt2 (random weights). Without PATH load the model of the setting.",
  .examples = "load ./gpt2\nload model.gguf\nload random:gpt2",
  .related = "model save lora"},
-{.name = "model", .group = "Model", .arguments = "", .flags = BOTH | NEEDS_MODEL, .run = cmd_model,
+{.name = "model", .group = "Model", .arguments = "[PATH]", .max_words = 1, .flags = BOTH, .completes = "path bundled", .run = cmd_model,
  .summary = "show the model: shape, source, precision",
- .help = "Show the model: where it was loaded from, its shape, parameters, context, vocabulary and precision.",
+ .help = "Show the model: where it was loaded from, its shape, parameters, context, vocabulary and precision. "
+         "In the shell PATH names it, as --model does.",
+ .examples = "model\nmodel gpt2.gguf",
  .related = "load devices"},
 {.name = "save", .group = "Model", .arguments = "DIR|FILE.gguf", .min_words = 1, .max_words = 1, .flags = IN_REPL | NEEDS_MODEL, .completes = "path",
  .options = "force compat", .run = cmd_save,
@@ -143,11 +145,11 @@ const struct command command_table[] = {
  .help = "Show threads, instruction set, and memory by part.",
  .related = "model bench"},
 
-{.name = "set", .group = "Session", .arguments = "[GROUP|NAME [VALUE]]", .flags = IN_REPL | TAKES_TEXT, .completes = "setting group then value", .run = cmd_set,
+{.name = "set", .group = "Session", .arguments = "[GROUP|NAME [VALUE]|NAME=VALUE ...]", .flags = IN_REPL | TAKES_TEXT, .completes = "setting group then value", .run = cmd_set,
  .summary = "show or change settings",
- .help = "Show all settings, a group of them or one, or change it. Changes last until `:reset` or the end of the session; "
+ .help = "Show all settings, a group of them or one, or change it, or several. Changes last until `:reset` or the end of the session; "
          "settings.yaml keeps them for good.",
- .examples = "set\nset temperature 0.7\nset stop \"\\n\"",
+ .examples = "set\nset temperature 0.7\nset temperature=0.7 top_p=0.9\nset stop \"\\n\"",
  .topics = "settings\tall settings\nsampling\tthe sampling settings",
  .related = "reset"},
 {.name = "reset", .group = "Session", .arguments = "[text]", .max_words = 1, .flags = IN_REPL, .completes = "text", .run = cmd_reset,

@@ -15,6 +15,8 @@
 #include "repl/terminal/term.h"
 #include "sampling/generate.h"
 
+#include <errno.h>
+
 /* The text goes on from what was shown: ids that a stop string hid go, and one that it cut is read
  * again up to there. */
 static int drop_hidden_text(struct repl *r, const struct turn *turn, const struct answer *a)
@@ -147,7 +149,8 @@ static int run_turn(struct repl *r, struct turn *t, struct prompt *p, const char
         show_end_line(&w);
     }
     term_hush(false);
-    if (fflush(stdout) != 0 && rc == 0)
+    /* A reader that has gone needs no sentence. */
+    if (fflush(stdout) != 0 && rc == 0 && errno != EPIPE)
         rc = err_errno("cannot write to standard output");
     for (int i = 0; i < n; i++)
         answer_release(&answers[i]);

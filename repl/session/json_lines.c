@@ -4,6 +4,7 @@
 #include "model/base/json.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
+#include "model/base/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,6 +125,28 @@ static bool is_draw_setting(const char *name)
     return row != NULL && row->draws;
 }
 
+/* `n` as other programs have it; on a command line the letter is max_new_tokens. An error names
+ * what was given, and a name like a member's leads to that. */
+static int take_named(struct options *o, const char *name, json_t *value)
+{
+    static const char full[] = "num_return_sequences";
+    static const char *const members[] = {"prompt", "ids", "logprobs"};
+    const bool n = strcmp(name, "n") == 0;
+    int rc = take_setting(o, n ? full : name, value);
+    if (rc == 0)
+        return 0;
+    char *why = mem_strdup(err_text());
+    if (why == NULL)
+        return ERR_NOMEM;
+    const char *near = words_nearest(name, members, sizeof members / sizeof *members);
+    if (n && strncmp(why, full, sizeof full - 1) == 0)
+        err_set(rc, "n%s", why + sizeof full - 1);
+    else if (rc == ERR_MISSING && near != NULL && strstr(why, "did you mean") == NULL)
+        err_set(rc, "%s; did you mean %s?", why, near);
+    mem_free(why);
+    return rc;
+}
+
 static int take_members(struct json_prompt *p, struct options *o, json_t *object)
 {
     const char *name;
@@ -141,8 +164,7 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
         } else if (strcmp(name, "ids") == 0) {
             rc = take_ids(&p->ids, value);
         } else if (strcmp(name, "logprobs") != 0 || !json_is_boolean(value)) {
-            /* The letter n is max_new_tokens on a command line alone. */
-            rc = take_setting(o, strcmp(name, "n") == 0 ? "num_return_sequences" : name, value);
+            rc = take_named(o, name, value);
             p->own_draw |= is_draw_setting(name);
         }
         if (rc != 0)

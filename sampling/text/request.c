@@ -68,7 +68,8 @@ int generate_odds_refuse(const struct generate_odds *odds, const struct generate
                        "search exclude each other",
                        g->num_beams, (double)g->penalty_alpha);
     if (odds == &too_few_beams)
-        return err_set(ERR_RANGE, "num_return_sequences is %d, must be 1 to num_beams, %d",
+        return err_set(ERR_RANGE,
+                       "num_return_sequences is %d, must be at most num_beams, which is %d",
                        g->num_return_sequences, g->num_beams);
     return err_set(ERR_RANGE, "top_k is %d, must be 2 to %d for contrastive search", c->top_k,
                    FORWARD_MAX_ROWS);

@@ -104,6 +104,8 @@ err=$( (for i in $(seq 500); do echo "line $i"; done | "$PRATTLE" $MODEL $S; ech
 is "500 lines pass" "status 0" "$err"
 err=$( { for i in $(seq 500); do echo "line $i"; done | { "$PRATTLE" $MODEL $S; echo "status $?" >&2; } | head -n 1 >/dev/null; } 2>&1)
 is "a closed pipe ends it quietly" "status 0" "$err"
+err=$( { { "$PRATTLE" $MODEL $S -p "a prompt"; echo "status $?" >&2; } | head -c 0; } 2>&1)
+is "that of one prompt's answer too" "status 0" "$err"
 
 printf 'The sea\nMy name\n' >"$TMPDIR/in"
 "$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S

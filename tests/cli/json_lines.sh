@@ -44,7 +44,9 @@ wrong=$(printf '{"prompt":"x",%s}\n' '"n":0' '"n":"many"' '"top_logprobs":-1' '"
     '"top_logprobs":1' | "$PRATTLE" $MODEL $S 2>/dev/null)
 is "a bad value is that line's alone" "error error error error error ids" \
     "$(grep -oE '"(error|ids)":' <<<"$wrong" | tr -d '":' | paste -sd' ')"
-has "and is named" 'num_return_sequences is 0, must be a whole number, 1 to 512' "$wrong"
+has "and is named as it was given" '"error":"n is 0, must be a whole number, 1 to 512"' "$wrong"
+has "a name like a member's leads to that" 'there is no setting promt; did you mean prompt?' \
+    "$("$PRATTLE" $MODEL $S --jsonl <<<'{"promt":"x"}' 2>/dev/null)"
 
 # Every token drawn is among the alternatives of its place, with the very number that it was drawn
 # with, also where the context slid and the text was read again.

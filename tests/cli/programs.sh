@@ -11,6 +11,10 @@ is "the end of text is text" 13 "$(p tokens -m $MODEL '<|endoftext|>' | tr ',' '
 is "unless asked for" 256 "$(p tokens -m $MODEL --special '<|endoftext|>')"
 is "any bytes" 4 "$(printf '\xff\x00\xc3\x80' | "$PRATTLE" tokens -m $MODEL | tr ',' '\n' | wc -l)"
 
+is "model: the one that is named" "$(p model -m $MODEL)" "$(p model $MODEL)"
+has "which must be there" "cannot open ./no-model" "$(p model ./no-model)"
+has "and be one" "two models" "$(p model $MODEL -m $MODEL)"
+
 a=$(p generate --model $MODEL --ids "$ids" --greedy --max-new-tokens 8 --output ids)
 is "generate: eight ids" 8 "$(tr ',' '\n' <<<"$a" | wc -l)"
 is "the same from text" "$a" "$(p generate --model $MODEL "My name" --greedy --max-new-tokens 8 --output ids)"

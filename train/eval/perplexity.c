@@ -47,7 +47,7 @@ static void define_perplexity(const struct evaluation *ev, const struct corpus *
     struct eval_result *r = ev->result;
     snprintf(
         r->definition, sizeof r->definition,
-        "Megatron-LM's: one stream of %zu tokens%s%s, windows of %d every %d, each target scored "
+        "as Megatron-LM measures: one stream of %zu tokens%s%s, windows of %d every %d, each target scored "
         "once; adjusted: perplexity of a word, exp(loss x token ratio)",
         n_ids, ev->config.detokenize ? ", detokenized by the rules for " : " as they are",
         ev->config.detokenize ? c->rules : "", ev->config.seq_length, ev->config.overlap);

@@ -740,7 +740,7 @@ static void refuses_what_is_out_of_range(void **state)
     config.num_beams = 2;
     config.num_return_sequences = 3;
     assert_int_equal(generate_config_check(&config, &sampler), ERR_RANGE);
-    assert_string_equal(err_text(), "num_return_sequences is 3, must be 1 to num_beams, 2");
+    assert_string_equal(err_text(), "num_return_sequences is 3, must be at most num_beams, which is 2");
     config = good;
     config.stop = (char *)"a,,b";
     assert_int_equal(generate_config_check(&config, &sampler), ERR_RANGE);

@@ -324,7 +324,7 @@ static void stored_settings_never_stand_in_the_way(void **state)
          "search "
          "exclude each other: penalty_alpha is left out\n"},
         {"num_beams: 4\nnum_return_sequences: 5\n", NULL, NULL, "num_beams", "4",
-         "x.yaml line 2: num_return_sequences is 5, must be 1 to num_beams, 4: "
+         "x.yaml line 2: num_return_sequences is 5, must be at most num_beams, which is 4: "
          "num_return_sequences is "
          "left out\n"},
         {"penalty_alpha: 0.6\n", NULL, NULL, "penalty_alpha", "0",

@@ -68,6 +68,14 @@ static int check_id(const char *field, token_id id, int n_vocab)
     return 0;
 }
 
+static int check_windows(const struct config *c)
+{
+    for (int i = 0; i < c->n_layer; i++)
+        if (c->local_layers[i / 8] >> i % 8 & 1)
+            return check_range("window_size", c->window_size, 1, MAX_CTX);
+    return 0;
+}
+
 int config_check(struct config *c)
 {
     int rc;
@@ -78,8 +86,14 @@ int config_check(struct config *c)
         (rc = check_range("vocab_size", c->n_vocab, 1, MAX_VOCAB)) != 0 ||
         (rc = check_range("n_inner", c->n_inner, 0, MAX_INNER)) != 0)
         return rc;
-    if (c->n_embd % c->n_head != 0)
+    if ((rc = check_range("head_size", c->head_size, 0, MAX_WIDTH)) != 0 ||
+        (rc = check_windows(c)) != 0)
+        return rc;
+    if (c->head_size == 0 && c->n_embd % c->n_head != 0)
         return err_set(ERR_RANGE, "n_head %d does not divide n_embd %d", c->n_head, c->n_embd);
+    if ((int64_t)c->n_head * config_head_size(c) > MAX_WIDTH)
+        return err_set(ERR_RANGE, "n_head %d x head_size %d is above %d", c->n_head, c->head_size,
+                       MAX_WIDTH);
     if (!(c->layer_norm_epsilon > 0) || !isfinite(c->layer_norm_epsilon))
         return err_set(ERR_RANGE, "layer_norm_epsilon is %g, must be positive and finite",
                        (double)c->layer_norm_epsilon);
@@ -100,16 +114,30 @@ int config_check(struct config *c)
 
 uint64_t config_matmul_params(const struct config *c)
 {
-    uint64_t C = (uint64_t)c->n_embd, F = (uint64_t)c->n_inner;
-    return (uint64_t)c->n_layer * (4 * C * C + 2 * C * F) + (uint64_t)c->n_vocab * C;
+    uint64_t C = (uint64_t)c->n_embd, F = (uint64_t)c->n_inner, A = (uint64_t)config_heads_width(c);
+    return (uint64_t)c->n_layer * (4 * C * A + 2 * C * F) + (uint64_t)c->n_vocab * C;
 }
 
 uint64_t config_params(const struct config *c)
 {
-    uint64_t C = (uint64_t)c->n_embd, F = (uint64_t)c->n_inner;
-    uint64_t vectors = (uint64_t)c->n_layer * (9 * C + F) + 2 * C;
+    uint64_t C = (uint64_t)c->n_embd, F = (uint64_t)c->n_inner, A = (uint64_t)config_heads_width(c);
+    uint64_t biases = c->type == MODEL_GPT_NEO ? 2 * C + F : 3 * A + 2 * C + F;
+    uint64_t vectors = (uint64_t)c->n_layer * (4 * C + biases) + 2 * C;
     uint64_t embeddings = (uint64_t)c->n_ctx * C;
     if (!c->tie_word_embeddings)
         embeddings += (uint64_t)c->n_vocab * C;
     return config_matmul_params(c) + vectors + embeddings;
+}
+
+void config_set_local(struct config *c, int layer)
+{
+    c->local_layers[layer / 8] |= (unsigned char)(1 << layer % 8);
+}
+
+bool config_same_shape(const struct config *a, const struct config *b)
+{
+    return a->type == b->type && a->n_layer == b->n_layer && a->n_head == b->n_head &&
+           a->n_embd == b->n_embd && config_head_size(a) == config_head_size(b) &&
+           a->n_ctx == b->n_ctx && a->n_vocab == b->n_vocab && a->n_inner == b->n_inner &&
+           a->tie_word_embeddings == b->tie_word_embeddings;
 }

@@ -16,10 +16,11 @@ static void carve_forward(struct forward *f, struct arena *a)
 {
     const struct config *c = &f->params->config;
     size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner, rows = (size_t)f->max_rows;
+    size_t A = (size_t)config_heads_width(c);
     struct activations *layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *layers);
     struct activations one = {.x = arena_take(a, rows * C * sizeof(float)),
-                              .qkv = arena_take(a, rows * 3 * C * sizeof(float)),
-                              .att = arena_take(a, rows * C * sizeof(float))};
+                              .qkv = arena_take(a, rows * 3 * A * sizeof(float)),
+                              .att = arena_take(a, rows * A * sizeof(float))};
     one.mid = one.x;
     for (int i = 0; layers != NULL && i <= c->n_layer; i++)
         layers[i] = one;
@@ -33,8 +34,9 @@ static void carve_forward(struct forward *f, struct arena *a)
 static struct activations take_layer(struct arena *a, const struct config *c, int rows)
 {
     size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner, T = (size_t)rows;
-    return (struct activations){.qkv = arena_take(a, T * 3 * C * sizeof(float)),
-                                .att = arena_take(a, T * C * sizeof(float)),
+    size_t A = (size_t)config_heads_width(c);
+    return (struct activations){.qkv = arena_take(a, T * 3 * A * sizeof(float)),
+                                .att = arena_take(a, T * A * sizeof(float)),
                                 .mid = arena_take(a, T * C * sizeof(float)),
                                 .fc = arena_take(a, T * F * sizeof(float)),
                                 .lse = arena_take(a, T * (size_t)c->n_head * sizeof(float))};
@@ -60,7 +62,7 @@ static void size_thread_scratch(struct forward *f)
 {
     const struct config *c = &f->params->config;
     struct arena one = {0};
-    size_t linear = linear_scratch_bytes(c->n_inner > c->n_embd ? c->n_inner : c->n_embd);
+    size_t linear = linear_scratch_bytes(config_widest(c));
     size_t attention = attention_scratch_bytes(config_head_size(c));
     arena_take(&one, linear > attention ? linear : attention);
     f->kernel_bytes = one.used;

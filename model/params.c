@@ -7,6 +7,7 @@
 #include "model/params.h"
 
 #include "model/base/clock.h"
+#include "model/base/crc32c.h"
 #include "model/base/err.h"
 #include "model/base/half.h"
 #include "model/base/mem.h"
@@ -377,6 +378,18 @@ static void hash_share(void *arg, int thread, int n_threads)
     }
 }
 
+/* What only some configurations have; of all others the text stays what it always was. */
+static void hash_rest(char *text, size_t n, const struct config *c)
+{
+    const size_t at = strlen(text), local_bytes = ((size_t)c->n_layer + 7) / 8;
+    bool local = false;
+    for (int i = 0; i < c->n_layer; i++)
+        local = local || config_window(c, i) > 0;
+    if (c->type != MODEL_GPT2 || config_heads_width(c) != c->n_embd || local)
+        snprintf(text + at, n - at, " %d %d %d %u", (int)c->type, config_head_size(c),
+                 c->window_size, (unsigned)crc32c(c->local_layers, local_bytes));
+}
+
 void params_hash(const struct params *p, unsigned char out[32])
 {
     const struct config *c = &p->config;
@@ -393,6 +406,7 @@ void params_hash(const struct params *p, unsigned char out[32])
              c->n_head, c->n_embd, c->n_ctx, c->n_vocab, c->n_inner, (int)c->activation,
              (double)c->layer_norm_epsilon, c->tie_word_embeddings, c->scale_attn_weights,
              c->scale_attn_by_inverse_layer_idx, form);
+    hash_rest(link.config, sizeof link.config, c);
     for (size_t at = 0; at < p->block_bytes; at += (size_t)HASH_PART * HASH_BATCH) {
         h = (struct hash){.bytes = (const unsigned char *)p->block + at, .n = p->block_bytes - at};
         if (h.n > (size_t)HASH_PART * HASH_BATCH)

@@ -164,6 +164,7 @@ static bool next_head(const struct pass_thread *p, int layer, struct head *h)
     h->a = (struct attention){.dtype = f->params->dtype,
                               .D = f->layout.head_size,
                               .scale = pass_thread_score_scale(c, layer),
+                              .window = config_window(c, layer),
                               .pages = seq->kv.pages,
                               .key_offset = kv_key_offset(&f->layout, layer, h->h),
                               .value_offset = kv_value_offset(&f->layout, layer, h->h)};
@@ -178,25 +179,31 @@ static bool next_head(const struct pass_thread *p, int layer, struct head *h)
 
 static void store_head(const struct pass_thread *p, const struct head *h)
 {
-    size_t C = (size_t)p->f->params->config.n_embd;
+    size_t A = (size_t)config_heads_width(&p->f->params->config);
     const float *qkv = p->f->layers[h->layer].qkv;
-    const float *k = qkv + ((size_t)h->row * 3 + 1) * C + (size_t)(h->h * h->a.D);
-    attention_store(&h->a, k, k + C, 3 * C, h->n, h->n_past);
+    const float *k = qkv + ((size_t)h->row * 3 + 1) * A + (size_t)(h->h * h->a.D);
+    attention_store(&h->a, k, k + A, 3 * A, h->n, h->n_past);
 }
 
 /* New positions first .. first + n - 1 of the sequence. */
 static void attend_rows(const struct pass_thread *p, const struct head *h, int first, int n)
 {
-    size_t C = (size_t)p->f->params->config.n_embd, at = (size_t)(h->h * h->a.D);
+    size_t A = (size_t)config_heads_width(&p->f->params->config), at = (size_t)(h->h * h->a.D);
     const struct activations *to = &p->f->layers[h->layer];
     size_t row = (size_t)(h->out_row + first - h->skip), H = (size_t)p->f->layout.n_head;
-    const float *q = to->qkv + (size_t)(h->row + first) * 3 * C + at;
+    const float *q = to->qkv + (size_t)(h->row + first) * 3 * A + at;
     struct attention a = h->a;
     if (to->lse != NULL) {
         a.lse = to->lse + row * H + (size_t)h->h;
         a.ld_lse = H;
     }
-    attention_rows(&a, to->att + row * C + at, C, q, 3 * C, n, h->n_past + first, p->scratch);
+    attention_rows(&a, to->att + row * A + at, A, q, 3 * A, n, h->n_past + first, p->scratch);
+}
+
+/* The keys that the head reads first. */
+static const char *first_keys(const struct head *h)
+{
+    return h->a.pages[attention_first_page(&h->a, h->n_past + h->skip)] + h->a.key_offset;
 }
 
 /* Whether a head of a sequence is a small enough unit to keep the whole team busy. */
@@ -243,7 +250,7 @@ static void attend_heads(const struct pass_thread *p, int layer)
         for (bool more = next_own_head(p, layer, &next); more;) {
             h = next;
             more = next_own_head(p, layer, &next);
-            h.a.prefetch = more ? next.a.pages[0] + next.a.key_offset : NULL;
+            h.a.prefetch = more ? first_keys(&next) : NULL;
             if (h.skip < h.n)
                 attend_rows(p, &h, h.skip, h.n - h.skip);
         }

@@ -17,8 +17,8 @@
  */
 struct activations {
     float *x;   /* [T,C], the layer's input; for "layer" L, the last layer's output */
-    float *qkv; /* [T,3C] */
-    float *att; /* [T,C], the heads' outputs, before their projection */
+    float *qkv; /* [T,3A] */
+    float *att; /* [T,A], the heads' outputs, before their projection */
     float *mid; /* [T,C], the residual stream after attention */
     float *fc;  /* [T,F], the feed-forward before its activation; NULL: not saved */
     float *lse; /* [T,H], log-sum-exp of each row's scores; NULL: not saved */

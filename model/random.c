@@ -13,7 +13,7 @@ struct random_tensor random_tensor_init(const struct param_tensor *t, uint64_t s
                               .stream = stream,
                               .scale = vector ? 0 : c->initializer_range,
                               .constant = vector && text_ends_in(t->name, ".weight")};
-    if (text_ends_in(t->name, "c_proj.weight"))
+    if (c->type == MODEL_GPT2 && text_ends_in(t->name, "c_proj.weight"))
         r.scale *= 1.0f / sqrtf(2.0f * (float)c->n_layer);
     return r;
 }

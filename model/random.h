@@ -2,8 +2,8 @@
 #define PRATTLE_MODEL_RANDOM_H
 /*
  * Random initialization of GPT-2 (Radford et al. 2019): matrices and embeddings from
- * normal(0, initializer_range), the projections into the residual stream scaled by 1 / sqrt(2 L);
- * biases 0; layer norm weights 1. Each element is a function of seed, tensor and position, so
+ * normal(0, initializer_range), GPT-2's projections into the residual stream scaled by 1 / sqrt(2
+ * L); biases 0; layer norm weights 1. Each element is a function of seed, tensor and position, so
  * nothing is stored.
  */
 #include "model/params.h"

@@ -8,15 +8,15 @@
 #define VECTOR .kind = PARAM_VECTOR, .rows = "1"
 #define MATRIX .kind = PARAM_CONV1D, .decays = true
 
-/* GPT-2 (Radford et al. 2019). */
+/* GPT-2 (Radford et al. 2019) and GPT-Neo (Black et al. 2021). */
 static const struct schema_row schema[] = {
     {SCHEMA_EMBEDDING, "token_embd", PARAM_EMBEDDING, "V", "C", .decays = true, ONCE(wte)},
     {"wpe.weight", "position_embd", PARAM_ROWS, "n", "C", .decays = true, ONCE(wpe)},
     {"ln_1.weight", "attn_norm", VECTOR, .cols = "C", EACH(ln_1_weight)},
     {"ln_1.bias", "attn_norm", VECTOR, .cols = "C", EACH(ln_1_bias)},
-    {"attn.c_attn.weight", "attn_qkv", MATRIX, .rows = "C", .cols = "3C", EACH(c_attn)},
-    {"attn.c_attn.bias", "attn_qkv", VECTOR, .cols = "3C", EACH(c_attn.bias)},
-    {"attn.c_proj.weight", "attn_output", MATRIX, .rows = "C", .cols = "C", EACH(attn_proj)},
+    {"attn.c_attn.weight", "attn_qkv", MATRIX, .rows = "C", .cols = "3A", EACH(c_attn)},
+    {"attn.c_attn.bias", "attn_qkv", VECTOR, .cols = "3A", .gpt2_only = true, EACH(c_attn.bias)},
+    {"attn.c_proj.weight", "attn_output", MATRIX, .rows = "A", .cols = "C", EACH(attn_proj)},
     {"attn.c_proj.bias", "attn_output", VECTOR, .cols = "C", EACH(attn_proj.bias)},
     {"ln_2.weight", "ffn_norm", VECTOR, .cols = "C", EACH(ln_2_weight)},
     {"ln_2.bias", "ffn_norm", VECTOR, .cols = "C", EACH(ln_2_bias)},
@@ -31,19 +31,25 @@ static const struct schema_row schema[] = {
 };
 enum { N_ROWS = sizeof schema / sizeof *schema };
 
-int schema_first_of_layers(void)
+static bool has_row(const struct config *c, const struct schema_row *row)
 {
-    int i = 0;
-    while (!schema[i].in_layer)
-        i++;
-    return i;
+    return !(row->untied_only && c->tie_word_embeddings) &&
+           !(row->gpt2_only && c->type != MODEL_GPT2);
 }
 
-int schema_tensors_per_layer(void)
+int schema_first_of_layers(const struct config *c)
+{
+    int n = 0;
+    for (int i = 0; !schema[i].in_layer; i++)
+        n += has_row(c, &schema[i]);
+    return n;
+}
+
+int schema_tensors_per_layer(const struct config *c)
 {
     int n = 0;
     for (int i = 0; i < N_ROWS; i++)
-        n += schema[i].in_layer;
+        n += schema[i].in_layer && has_row(c, &schema[i]);
     return n;
 }
 
@@ -51,30 +57,39 @@ int schema_count(const struct config *c)
 {
     int n = 0;
     for (int i = 0; i < N_ROWS; i++)
-        if (schema[i].in_layer)
-            n += c->n_layer;
-        else
-            n += !(schema[i].untied_only && c->tie_word_embeddings);
+        if (has_row(c, &schema[i]))
+            n += schema[i].in_layer ? c->n_layer : 1;
     return n;
+}
+
+/* The row of tensor i of a model of one layer. */
+static const struct schema_row *row_at(const struct config *c, int i)
+{
+    const struct schema_row *row = schema;
+    while (!has_row(c, row) || i-- > 0)
+        row++;
+    return row;
 }
 
 struct schema_tensor schema_tensor(const struct config *c, int i)
 {
-    const int first = schema_first_of_layers(), each = schema_tensors_per_layer(), at = i - first;
+    const int first = schema_first_of_layers(c), each = schema_tensors_per_layer(c), at = i - first;
     if (at < 0)
-        return (struct schema_tensor){&schema[i], -1};
+        return (struct schema_tensor){row_at(c, i), -1};
     if (at < c->n_layer * each)
-        return (struct schema_tensor){&schema[first + at % each], at / each};
-    return (struct schema_tensor){&schema[i - (c->n_layer - 1) * each], -1};
+        return (struct schema_tensor){row_at(c, first + at % each), at / each};
+    return (struct schema_tensor){row_at(c, i - (c->n_layer - 1) * each), -1};
 }
 
-/* The value of a dimension such as "C" or "3C": a letter, perhaps with a digit as factor. */
+/* The value of a dimension such as "C" or "3A": a letter, perhaps with a digit as factor. */
 static int dimension_size(const char *letters, const struct config *c)
 {
     int times = 1;
     if (*letters >= '0' && *letters <= '9')
         times = *letters++ - '0';
     switch (*letters) {
+    case 'A':
+        return times * config_heads_width(c);
     case 'C':
         return times * c->n_embd;
     case 'F':

@@ -3,9 +3,9 @@
 /*
  * The one list of a model's tensors: names, shapes, weight decay, and the field that the forward
  * pass reads. Parameters, training weights, names in files and adapters are all derived from it;
- * an architecture with other tensors needs only another list here. The rows of a layer are
- * contiguous, a matrix directly before its bias; rows of untied models come last. What is frozen
- * follows from the run alone (all of it with an adapter, else nothing), so no row says it.
+ * the names are GPT-2's, in the models of others too (weights/tensors/names.h). The rows of a layer
+ * are contiguous, a matrix directly before its bias; rows of untied models come last. What is
+ * frozen follows from the run alone (all of it with an adapter, else nothing), so no row says it.
  */
 #include "model/tensors.h"
 
@@ -17,10 +17,11 @@ struct schema_row {
     const char *name; /* in Hugging Face files, without "transformer." and "h.N." */
     const char *gguf; /* in GGUF, without "blk.N." and ".weight" or ".bias" */
     enum param_kind kind;
-    /* In letters of config.h: "C", "3C", "F", "V"; "n" is n_ctx, "1" is 1. */
+    /* In letters of config.h: "C", "3A", "F", "V"; "n" is n_ctx, "1" is 1. */
     const char *rows, *cols;
     bool in_layer;    /* one tensor for each layer; else one for the model */
     bool untied_only; /* exists only without tie_word_embeddings */
+    bool gpt2_only;   /* GPT-Neo has no such tensor */
     bool decays;      /* weight decay on matrices applies */
     /* Of the field in struct layer or struct params: a struct linear (CONV1D, EMBEDDING), or else a
      * float pointer. */
@@ -37,8 +38,8 @@ struct schema_tensor {
 int schema_count(const struct config *c);
 struct schema_tensor schema_tensor(const struct config *c, int i);
 /* The index of layer 0's first tensor, and the number of tensors in each layer. */
-int schema_first_of_layers(void);
-int schema_tensors_per_layer(void);
+int schema_first_of_layers(const struct config *c);
+int schema_tensors_per_layer(const struct config *c);
 /* The tensor's rows and columns, as in struct param_tensor. */
 void schema_shape(const struct schema_row *row, const struct config *c, int *rows, int *cols);
 /* The tensor's name in out [n]: "h.0.attn.c_attn.weight". */

@@ -14,8 +14,8 @@
 /* One transformer block, pre-norm. */
 struct layer {
     float *ln_1_weight, *ln_1_bias; /* [C] */
-    struct linear c_attn;           /* [C,3C] */
-    struct linear attn_proj;        /* [C,C] */
+    struct linear c_attn;           /* [C,3A]; no bias in GPT-Neo */
+    struct linear attn_proj;        /* [A,C] */
     float *ln_2_weight, *ln_2_bias; /* [C] */
     struct linear c_fc;             /* [C,F] */
     struct linear mlp_proj;         /* [F,C] */

@@ -77,13 +77,6 @@ int source_open_model(struct source *s, const struct model *m)
 
 /* ---- or the files that it came from ---- */
 
-static bool shape_is_same(const struct config *a, const struct config *b)
-{
-    return a->n_layer == b->n_layer && a->n_head == b->n_head && a->n_embd == b->n_embd &&
-           a->n_ctx == b->n_ctx && a->n_vocab == b->n_vocab && a->n_inner == b->n_inner &&
-           a->tie_word_embeddings == b->tie_word_embeddings;
-}
-
 int source_of_model(struct source *s, const struct model *m, const struct progress *p)
 {
     char shown[256];
@@ -94,7 +87,7 @@ int source_of_model(struct source *s, const struct model *m, const struct progre
     if (rc == ERR_NOMEM) /* which says nothing of the files */
         return rc;
     if (rc == 0) {
-        if ((random || s->stamp == m->source_stamp) && shape_is_same(&s->config, &m->config)) {
+        if ((random || s->stamp == m->source_stamp) && config_same_shape(&s->config, &m->config)) {
             s->config = m->config;
             return 0;
         }

@@ -52,10 +52,29 @@ static void note_quantized(const struct source *s, const struct progress *p)
                       types);
 }
 
+/* What no file of this format can say. */
+static int check_format(const struct source *s, const char *path)
+{
+    const struct config *c = &s->config;
+    if (config_heads_width(c) != c->n_embd)
+        return err_set(
+            ERR_UNSUPPORTED,
+            "%d heads of %d are not as wide as the model's %d, which neither a folder nor "
+            "a GGUF file of GPT-2 can say: it is not saved",
+            c->n_head, config_head_size(c), c->n_embd);
+    if (is_gguf(path) && c->type != MODEL_GPT2)
+        return err_set(ERR_UNSUPPORTED,
+                       "no program reads a GPT-Neo from GGUF: name a folder, which "
+                       "gets a model.safetensors that transformers reads");
+    return 0;
+}
+
 int source_save(struct source *s, const char *path, const struct save_config *c,
                 const struct progress *p)
 {
     int rc = refuse_file_name(path);
+    if (rc == 0)
+        rc = check_format(s, path);
     if (rc == 0)
         rc = is_gguf(path) ? source_save_gguf(s, path, c, p) : source_save_hf(s, path, c, p);
     if (rc == 0 && !c->convert)

@@ -1,16 +1,16 @@
 /*
  * Query rows are processed in tiles of R rows, and each tile page by page. In the pages before the
  * tile's own positions all rows see all 64 keys, and one matrix tile multiplies the weights by the
- * values. In the last page or two the rows see different numbers of keys:
+ * values. In the last page or two, and with a window in the first, the rows see different keys:
  *
  *               keys of the page
- *               common      own
- *   row 0       x x x x x x
- *   row 1       x x x x x x x
- *   row 2       x x x x x x x x
+ *                own   common    own
+ *   row 0       x x x x x x x
+ *   row 1         x x x x x x x
+ *   row 2           x x x x x x x
  *
- * The keys that row 0 sees, `common`, go through one tile; the rest of each row goes alone. Every
- * row still adds its values in the order of positions.
+ * The keys that all rows see, `common`, go through one tile; those before and after them go row by
+ * row. Every row still adds its values in the order of positions.
  */
 #include "model/kernels/attention.h"
 
@@ -71,51 +71,87 @@ static void multiply_tile(const struct attention_work *s, float *acc, size_t lda
                             NULL, prefetch);
 }
 
-/* How many keys of a page row r of a tile sees, where row 0 sees `first` (perhaps negative). */
-static int keys_seen(int first, int r)
+/* The keys begin .. end - 1 of a page; none if begin >= end. */
+struct keys {
+    int begin, end;
+};
+
+/* Those that the row at `position` sees, of a page that begins at position `page`. */
+static struct keys keys_seen(const struct attention *a, int position, int page)
 {
-    int c = first + r;
-    return c < 0 ? 0 : c > ATTENTION_BLOCK ? ATTENTION_BLOCK : c;
+    const int end = position + 1 - page, begin = a->window == 0 ? 0 : end - a->window;
+    return (struct keys){begin < 0 ? 0 : begin, end > ATTENTION_BLOCK ? ATTENTION_BLOCK : end};
+}
+
+/* Scores of row r to weights, and what it accumulated so far scaled accordingly. block: of its
+ * dropout mask. */
+static void weigh_keys(struct attention_work *s, int r, struct keys k, uint64_t block)
+{
+    float *row = s->scores + r * ATTENTION_BLOCK;
+    if (k.begin >= k.end)
+        return;
+    for (int j = 0; j < k.begin; j++)
+        row[j] = -INFINITY;
+    float ratio = s->softmax->softmax_block(row, k.end, s->a->scale, &s->m[r], &s->sum[r]);
+    s->row->scale(s->acc + (size_t)r * s->D16, ratio, s->D16);
+    if (s->a->dropout != NULL)
+        training_kernels()->dropout(row, row, (size_t)k.end, s->a->dropout, s->a->stream, block);
+}
+
+/* Row r's weighted values of these keys. */
+static void add_own_values(const struct attention_work *s, int r, struct keys k, const char *values,
+                           size_t value_row)
+{
+    if (k.begin < k.end)
+        multiply_tile(s, s->acc + (size_t)r * s->D16, s->D16, false,
+                      s->scores + r * ATTENTION_BLOCK + k.begin, 1,
+                      values + (size_t)k.begin * value_row, s->D16, k.end - k.begin, (int)s->D16,
+                      NULL, 0);
+}
+
+/* The weighted values of the keys that all R rows see. */
+static void add_common_values(const struct attention_work *s, int R, struct keys k,
+                              const char *values, size_t value_row, const char *next)
+{
+    const size_t key_bytes = (size_t)s->a->D * value_row / s->D16 * ATTENTION_BLOCK;
+    const float *weights = s->scores + k.begin;
+    if (k.begin >= k.end)
+        return;
+    if (R > 1) {
+        s->matrix->pack_rows(s->weights, weights, ATTENTION_BLOCK, R, k.end - k.begin);
+        weights = s->weights;
+    }
+    multiply_tile(s, s->acc, s->D16, false, weights, R, values + (size_t)k.begin * value_row,
+                  s->D16, k.end - k.begin, (int)s->D16, next, key_bytes);
 }
 
 /*
- * One page for R rows, of which row 0 sees first_seen keys. next: the keys of the next page; mask:
- * row 0's block of the dropout mask.
+ * One page, which begins at position `page`, for R rows, of which row 0 is at position `first`.
+ * next: the keys of the next page; mask: row 0's block of the dropout mask.
  */
 static void attend_page(struct attention_work *s, const char *keys, const char *values,
-                        const char *next, int R, int first_seen, uint64_t mask)
+                        const char *next, int R, int first, int page, uint64_t mask)
 {
-    const size_t element = s->a->dtype == DTYPE_F16 ? 2 : 4, value_row = s->D16 * element;
-    const size_t key_bytes = (size_t)s->a->D * ATTENTION_BLOCK * element;
+    const size_t value_row = s->D16 * (s->a->dtype == DTYPE_F16 ? 2 : 4);
+    const struct keys top = keys_seen(s->a, first, page),
+                      low = keys_seen(s->a, first + R - 1, page);
     multiply_tile(s, s->scores, ATTENTION_BLOCK, true, s->q, R, keys, ATTENTION_BLOCK, s->a->D,
-                  ATTENTION_BLOCK, values, (size_t)keys_seen(first_seen, R - 1) * value_row);
+                  ATTENTION_BLOCK, values, (size_t)low.end * value_row);
+    for (int r = 0; r < R; r++)
+        weigh_keys(s, r, keys_seen(s->a, first + r, page), mask + (uint64_t)r);
+    /* Where no key is common to all rows, every key goes row by row, before an empty end. */
+    struct keys common = {low.begin, top.end};
+    if (common.begin >= common.end)
+        common = (struct keys){ATTENTION_BLOCK, ATTENTION_BLOCK};
     for (int r = 0; r < R; r++) {
-        float *row = s->scores + r * ATTENTION_BLOCK;
-        int c = keys_seen(first_seen, r);
-        if (c == 0)
-            continue;
-        float ratio = s->softmax->softmax_block(row, c, s->a->scale, &s->m[r], &s->sum[r]);
-        s->row->scale(s->acc + (size_t)r * s->D16, ratio, s->D16);
-        if (s->a->dropout != NULL)
-            training_kernels()->dropout(row, row, (size_t)c, s->a->dropout, s->a->stream,
-                                        mask + (uint64_t)r);
+        const struct keys k = keys_seen(s->a, first + r, page);
+        const int end = k.end < common.begin ? k.end : common.begin;
+        add_own_values(s, r, (struct keys){k.begin, end}, values, value_row);
     }
-    int common = keys_seen(first_seen, 0);
-    if (common > 0) {
-        const float *weights = s->scores;
-        if (R > 1) {
-            s->matrix->pack_rows(s->weights, s->scores, ATTENTION_BLOCK, R, common);
-            weights = s->weights;
-        }
-        multiply_tile(s, s->acc, s->D16, false, weights, R, values, s->D16, common, (int)s->D16,
-                      next, key_bytes);
-    }
+    add_common_values(s, R, common, values, value_row, next);
     for (int r = 1; r < R; r++) {
-        int own = keys_seen(first_seen, r) - common;
-        if (own > 0)
-            multiply_tile(s, s->acc + (size_t)r * s->D16, s->D16, false,
-                          s->scores + r * ATTENTION_BLOCK + common, 1,
-                          values + (size_t)common * value_row, s->D16, own, (int)s->D16, NULL, 0);
+        const struct keys k = keys_seen(s->a, first + r, page);
+        add_own_values(s, r, (struct keys){common.end, k.end}, values, value_row);
     }
 }
 
@@ -137,11 +173,11 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
             s.sum[r] = 0;
         }
         int last_page = (first + R - 1) / ATTENTION_BLOCK;
-        for (int p = 0; p <= last_page; p++) {
+        for (int p = attention_first_page(a, first); p <= last_page; p++) {
             const char *here = a->pages[p];
             attend_page(&s, here + a->key_offset, here + a->value_offset,
-                        p < last_page ? a->pages[p + 1] + a->key_offset : a->prefetch, R,
-                        first - p * ATTENTION_BLOCK + 1,
+                        p < last_page ? a->pages[p + 1] + a->key_offset : a->prefetch, R, first,
+                        p * ATTENTION_BLOCK,
                         a->mask + (uint64_t)p * (uint64_t)a->n_ctx + (uint64_t)first);
         }
         for (int r = 0; r < R; r++)

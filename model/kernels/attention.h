@@ -5,14 +5,15 @@
  * (Dao et al. 2022, Milakov & Gimelshein 2018). For a query row q [D]:
  *
  *   m = -inf, sum = 0, acc [D] = 0
- *   for each page, c being how many of its keys are at or before the row's position, c > 0:
- *     s[j] = sum over d ascending of fma(q[d], K[d][j], .)
+ *   for each page, the row seeing its keys b .. c - 1, b < c:
+ *     s[j] = sum over d ascending of fma(q[d], K[d][j], .), -inf for j < b
  *     r = softmax_block(s, c, scale, &m, &sum)      s becomes weights (attention_kernels.h)
- *     acc[d] = r acc[d]; for j = 0 .. c - 1: acc[d] = fma(s[j], V[j][d], acc[d])
+ *     acc[d] = r acc[d]; for j = b .. c - 1: acc[d] = fma(s[j], V[j][d], acc[d])
  *   out[d] = acc[d] / sum
  *
- * Keys after a row's position never enter its output, whatever the page holds there, and a row's
- * bits do not depend on the rows computed with it.
+ * A row sees the keys at or before its own position, or of these the last `window` (GPT-Neo's local
+ * layers). Other keys never enter its output, whatever the page holds there, and a row's bits do
+ * not depend on the rows computed with it.
  */
 #include "model/kernels/linear.h"
 
@@ -23,6 +24,7 @@ struct attention {
     enum dtype dtype;     /* of keys and values */
     int D;                /* head size */
     float scale;          /* scores are multiplied by this */
+    int window;           /* how many keys a row sees at most; 0: all up to its own */
     char *const *pages;   /* page i holds positions 64 i .. 64 i + 63 */
     size_t key_offset;    /* in bytes: this head's keys in a page, [D][64], aligned to 64 bytes */
     size_t value_offset;  /* its values, [64][D16], D16 = D rounded up to 16, padded with zeros */
@@ -36,6 +38,14 @@ struct attention {
     uint64_t stream, mask;
     int n_ctx;
 };
+
+/* The page of the first key that a row at this position sees. */
+static inline int attention_first_page(const struct attention *a, int position)
+{
+    return a->window == 0 || position < a->window
+               ? 0
+               : (position - a->window + 1) / (int)ATTENTION_BLOCK;
+}
 
 /* Bytes of scratch one thread needs for heads of size D. */
 size_t attention_scratch_bytes(int D);

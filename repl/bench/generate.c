@@ -21,7 +21,12 @@ static double weight_bytes(const struct model *m)
 
 static double attention_ops(const struct config *c, double keys)
 {
-    return 4.0 * c->n_layer * c->n_embd * keys;
+    double seen = 0;
+    for (int i = 0; i < c->n_layer; i++) {
+        const int window = config_window(c, i);
+        seen += window > 0 && window < keys ? window : keys;
+    }
+    return 4.0 * config_heads_width(c) * seen;
 }
 
 int bench_prompt(const struct model *m, struct prompt *p, int n)

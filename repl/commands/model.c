@@ -93,6 +93,24 @@ static int find_model(struct repl *r, const struct call *c)
     return rc == 0 ? repl_need_model(r) : rc;
 }
 
+static void describe_details(char *out, size_t n, const struct config *k)
+{
+    int local = 0;
+    for (int i = 0; i < k->n_layer; i++)
+        local += config_window(k, i) > 0;
+    size_t at = (size_t)snprintf(out, n, "%s%s, %s head%s",
+                                 k->type == MODEL_GPT_NEO ? "GPT-Neo, " : "",
+                                 activation_title(k->activation),
+                                 k->tie_word_embeddings ? "tied" : "untied",
+                                 k->scale_attn_by_inverse_layer_idx ? ", attention scaled by layer"
+                                                                    : "");
+    if (config_heads_width(k) != k->n_embd)
+        at += (size_t)snprintf(out + at, n - at, ", heads of %d", config_head_size(k));
+    if (local > 0)
+        snprintf(out + at, n - at, ", %d layer%s with a window of %d tokens", local,
+                 local == 1 ? "" : "s", k->window_size);
+}
+
 int cmd_model(struct repl *r, const struct call *c)
 {
     int rc = find_model(r, c);
@@ -118,10 +136,7 @@ int cmd_model(struct repl *r, const struct call *c)
     snprintf(text, sizeof text, "%s in the file, %s in memory", m->file_types,
              model_precision(m));
     wrap_row("precision", text);
-    snprintf(text, sizeof text, "%s, %s head%s",
-             activation_title(k->activation),
-             k->tie_word_embeddings ? "tied" : "untied",
-             k->scale_attn_by_inverse_layer_idx ? ", attention scaled by layer" : "");
+    describe_details(text, sizeof text, k);
     wrap_row("details", text);
     if (m->adapter != NULL)
         wrap_row("adapter", lora_about(text, sizeof text, m->adapter));

@@ -74,7 +74,7 @@ def forward(config, weights, ids, dtype, kept=lambda a: a):
     backward needs of a layer goes through `kept`."""
     w = {name: t.to(dtype) for name, t in weights.items()}
     C, H, T = config["n_embd"], config["n_head"], len(ids)
-    D, epsilon = C // H, config["layer_norm_epsilon"]
+    D, epsilon = config.get("head_size", C // H), config["layer_norm_epsilon"]
     x = kept(w["wte.weight"][ids] + w["wpe.weight"][:T])
     hidden = [x]
     unseen = torch.triu(torch.ones(T, T, dtype=torch.bool), 1)
@@ -82,14 +82,14 @@ def forward(config, weights, ids, dtype, kept=lambda a: a):
         p = f"h.{i}."
         a = layer_norm(x, w[p + "ln_1.weight"], w[p + "ln_1.bias"], epsilon)
         qkv = kept(a @ w[p + "attn.c_attn.weight"] + w[p + "attn.c_attn.bias"])
-        q, k, v = (t.view(T, H, D).transpose(0, 1) for t in qkv.split(C, dim=1))
+        q, k, v = (t.view(T, H, D).transpose(0, 1) for t in qkv.split(H * D, dim=1))
         scores = q @ k.transpose(1, 2)
         if config.get("scale_attn_weights", True):
             scores = scores / math.sqrt(D)
         if config.get("scale_attn_by_inverse_layer_idx", False):
             scores = scores / (i + 1)
         att = torch.softmax(scores.masked_fill(unseen, float("-inf")), -1) @ v
-        att = kept(att.transpose(0, 1).reshape(T, C))
+        att = kept(att.transpose(0, 1).reshape(T, H * D))
         x = kept(x + att @ w[p + "attn.c_proj.weight"] + w[p + "attn.c_proj.bias"])
         a = layer_norm(x, w[p + "ln_2.weight"], w[p + "ln_2.bias"], epsilon)
         a = kept(a @ w[p + "mlp.c_fc.weight"] + w[p + "mlp.c_fc.bias"])
@@ -103,7 +103,7 @@ def forward(config, weights, ids, dtype, kept=lambda a: a):
     return x @ head.T, hidden
 
 
-def write_reference(folder, config, weights, ids, positions, n_prompt, n_greedy=64):
+def write_reference(folder, config, weights, ids, positions, n_prompt, n_greedy=64, forward=forward):
     watched = [0, 1, 63, 64, len(ids) - 1]
     logits, hidden = forward(config, weights, ids, torch.float64)
     text, margins = list(ids[:n_prompt]), []

@@ -31,6 +31,8 @@ CASES = {
     "silu": {"n_head": 24, "activation_function": "silu"},  # heads of 1
     "quick-gelu": {"n_head": 1, "activation_function": "quick_gelu"},
     "tanh": {"activation_function": "tanh"},
+    "few-heads": {"n_head": 2, "head_size": 5, "activation_function": "gelu_new"},
+    "more-heads": {"n_head": 3, "head_size": 17, "activation_function": "gelu_new"},
 }
 
 
@@ -47,15 +49,16 @@ def hashed(stream, n):
 def tensors(config):
     """Name and shape of each, in the order of the table of tensors."""
     C, F, V = config["n_embd"], config["n_inner"], config["vocab_size"]
+    A = config["n_head"] * config["head_size"] if "head_size" in config else C
     yield "wte.weight", (V, C)
     yield "wpe.weight", (config["n_positions"], C)
     for i in range(config["n_layer"]):
         p = f"h.{i}."
         yield p + "ln_1.weight", (C,)
         yield p + "ln_1.bias", (C,)
-        yield p + "attn.c_attn.weight", (C, 3 * C)
-        yield p + "attn.c_attn.bias", (3 * C,)
-        yield p + "attn.c_proj.weight", (C, C)
+        yield p + "attn.c_attn.weight", (C, 3 * A)
+        yield p + "attn.c_attn.bias", (3 * A,)
+        yield p + "attn.c_proj.weight", (A, C)
         yield p + "attn.c_proj.bias", (C,)
         yield p + "ln_2.weight", (C,)
         yield p + "ln_2.bias", (C,)
@@ -96,4 +99,5 @@ def main():
         print(name, float(loss))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,14 +11,20 @@
 
 double speed_token_flops(const struct config *c, int T, bool frozen)
 {
-    double attention = 2.0 * c->n_layer * c->n_embd * (double)T;
+    double attention = 0;
+    for (int i = 0; i < c->n_layer; i++) {
+        /* T / 2 positions on average, in a window at most its size. */
+        const int window = config_window(c, i);
+        const double seen = window > 0 && window < T / 2 ? window : T / 2.0;
+        attention += 4.0 * config_heads_width(c) * seen;
+    }
     return (frozen ? 2 : 3) * 2 * (double)config_matmul_params(c) + 3 * attention;
 }
 
 double speed_recompute_flops(const struct config *c, int n_layers)
 {
-    const double C = c->n_embd;
-    return n_layers * 2.0 * C * (3 * C + C + c->n_inner);
+    const double C = c->n_embd, A = config_heads_width(c);
+    return n_layers * 2.0 * C * (3 * A + A + c->n_inner);
 }
 
 /* c [m,n] = or += op(a) [m,k] op(b) [k,n], `times` in a step. */
@@ -40,10 +46,10 @@ static void add_ways(struct product *p, int rows, int K, int N, bool turned, dou
 
 static int list_products(struct product *p, const struct config *c, int rows, int loss_rows)
 {
-    const int C = c->n_embd, F = c->n_inner;
+    const int C = c->n_embd, F = c->n_inner, A = config_heads_width(c);
     const struct {
         int K, N;
-    } of_layer[] = {{C, 3 * C}, {C, C}, {C, F}, {F, C}};
+    } of_layer[] = {{C, 3 * A}, {A, C}, {C, F}, {F, C}};
     int n = 0;
     for (int i = 0; i < 4; i++, n += WAYS)
         add_ways(p + n, rows, of_layer[i].K, of_layer[i].N, false, c->n_layer);

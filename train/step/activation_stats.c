@@ -65,9 +65,10 @@ void activation_stats_add(struct activation_stats *stats, const struct forward *
     const struct {
         const float *x;
         int width;
-    } sites[N_ACTIVATION_SITES] = {[ACTIVATION_ATTENTION] = {f->layers[layer].att, c->n_embd},
-                                   [ACTIVATION_MLP] = {f->fc, c->n_inner},
-                                   [ACTIVATION_RESIDUAL] = {f->layers[layer + 1].x, c->n_embd}};
+    } sites[N_ACTIVATION_SITES] = {
+        [ACTIVATION_ATTENTION] = {f->layers[layer].att, config_heads_width(c)},
+        [ACTIVATION_MLP] = {f->fc, c->n_inner},
+        [ACTIVATION_RESIDUAL] = {f->layers[layer + 1].x, c->n_embd}};
     int first, last;
     par_split(n, thread, n_threads, &first, &last);
     for (int k = 0; k < N_ACTIVATION_SITES; k++) {

@@ -66,7 +66,8 @@ static void linear_weights(const struct backward_thread *p, const struct linear 
         gradient_add_product(p, &m, backward_gradient(p->b, w->data), row);
     }
     profile_set(PART_REST);
-    gradient_add_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
+    if (w->bias != NULL)
+        gradient_add_rows(p, backward_gradient(p->b, w->bias), dy, w->N);
 }
 
 /* The LoRA branch of w, if there is one: add its gradients, and store its contribution in dx.

@@ -75,12 +75,13 @@ size_t backward_attention_scratch_bytes(const struct config *c, int length, int 
     return carve_scratch(&s, NULL, length, config_head_size(c), attention_pieces);
 }
 
-/* One head of one sequence. From row to row, q, k, v and their gradients advance by 3C floats, out
- * and dout by C, lse by H. */
+/* One head of one sequence. From row to row, q, k, v and their gradients advance by 3A floats, out
+ * and dout by A, lse by H. */
 struct head {
     const struct dropout *dropout; /* NULL: none */
     uint64_t stream, mask;
-    int n, D, C, H, n_ctx;
+    int n, D, A, H, n_ctx;
+    int window; /* as in struct attention */
     float scale;
     const float *q, *k, *v, *out, *dout, *lse;
     float *dq, *dk, *dv;
@@ -102,14 +103,14 @@ static void copy_rows(float *to, size_t ld_to, const float *from, size_t ld_from
 static void gather_head(const struct head *h, const struct scratch *s)
 {
     const struct matrix_kernels *k = matrix_kernels();
-    const size_t C = (size_t)h->C, D = (size_t)h->D, D16 = s->D16;
-    copy_rows(s->q, D16, h->q, 3 * C, h->n, D);
-    copy_rows(s->k, D16, h->k, 3 * C, h->n, D);
-    copy_rows(s->v, D16, h->v, 3 * C, h->n, D);
-    copy_rows(s->dout, D16, h->dout, C, h->n, D);
+    const size_t A = (size_t)h->A, D = (size_t)h->D, D16 = s->D16;
+    copy_rows(s->q, D16, h->q, 3 * A, h->n, D);
+    copy_rows(s->k, D16, h->k, 3 * A, h->n, D);
+    copy_rows(s->v, D16, h->v, 3 * A, h->n, D);
+    copy_rows(s->dout, D16, h->dout, A, h->n, D);
     for (int i = 0; i < h->n; i++) {
         s->lse[i] = h->lse[(size_t)i * (size_t)h->H];
-        s->delta[i] = training_kernels()->dot(h->out + (size_t)i * C, s->dout + (size_t)i * D16, D);
+        s->delta[i] = training_kernels()->dot(h->out + (size_t)i * A, s->dout + (size_t)i * D16, D);
     }
     for (int i = 0; i < h->n; i += s->R) {
         size_t at = (size_t)i * D16;
@@ -120,10 +121,10 @@ static void gather_head(const struct head *h, const struct scratch *s)
 
 static void scatter_head(const struct head *h, const struct scratch *s)
 {
-    const size_t C = (size_t)h->C, D = (size_t)h->D;
-    copy_rows(h->dq, 3 * C, s->dq, s->D16, h->n, D);
-    copy_rows(h->dk, 3 * C, s->dk, s->D16, h->n, D);
-    copy_rows(h->dv, 3 * C, s->dv, s->D16, h->n, D);
+    const size_t A = (size_t)h->A, D = (size_t)h->D;
+    copy_rows(h->dq, 3 * A, s->dq, s->D16, h->n, D);
+    copy_rows(h->dk, 3 * A, s->dk, s->D16, h->n, D);
+    copy_rows(h->dv, 3 * A, s->dv, s->D16, h->n, D);
 }
 
 /* acc [rows,cols] (+)= x W, x [K,ldx], W [K,cols]. */
@@ -141,6 +142,12 @@ static void transpose_block(float *to, const float *from, size_t ld, int rows, i
             to[c * KEYS + r] = from[(size_t)r * ld + (size_t)c];
 }
 
+/* The first position that position i attends to. */
+static int first_seen(const struct head *h, int i)
+{
+    return h->window == 0 || i < h->window ? 0 : i - h->window + 1;
+}
+
 /* Rows of p and ds, for queries i .. i + rows - 1 and keys j .. j + keys - 1: p from scores to
  * weights after dropout, ds from gradients of these to gradients of the scores. */
 static void softmax_rows(const struct head *h, const struct scratch *s, float *p, float *ds, int i,
@@ -155,6 +162,8 @@ static void softmax_rows(const struct head *h, const struct scratch *s, float *p
         attention_kernels()->softmax_grad(p, ds, seen, h->scale, s->lse[i + r], s->delta[i + r]);
         if (drops)
             training_kernels()->dropout(p, p, (size_t)seen, h->dropout, h->stream, block);
+        for (int unseen = min_int(first_seen(h, i + r) - j, keys); unseen > 0; unseen--)
+            p[unseen - 1] = ds[unseen - 1] = 0;
     }
 }
 
@@ -169,8 +178,8 @@ static void query_gradients(const struct head *h, const struct scratch *s, int i
     multiply_tile(ds, true, s->dout_packed + at, rows, rows, s->values, h->D, KEYS);
     softmax_rows(h, s, p, ds, i, rows, j, keys);
     matrix_kernels()->pack_rows(s->ds_packed, ds, KEYS, rows, keys);
-    multiply_tile(s->dq + at, j == 0, s->ds_packed, rows, rows, s->k + (size_t)j * s->D16, keys,
-                  s->D16);
+    multiply_tile(s->dq + at, j == first_seen(h, i) / KEYS * KEYS, s->ds_packed, rows, rows,
+                  s->k + (size_t)j * s->D16, keys, s->D16);
 }
 
 /* Add the contributions of a run of queries, from i on, to dK and dV of the block of keys at j. */
@@ -185,16 +194,25 @@ static void key_gradients(const struct scratch *s, int i, int queries, int j, in
     }
 }
 
+/* Behind the last query that sees a key before `key`, in whole groups. */
+static int last_query(const struct head *h, const struct scratch *s, int key)
+{
+    if (h->window == 0 || h->window >= h->n - key)
+        return h->n;
+    return min_int(h->n, (key + h->window - 1 + s->R - 1) / s->R * s->R);
+}
+
 static void head_gradients(const struct head *h, const struct scratch *s)
 {
     gather_head(h, s);
     for (int j = 0; j < h->n; j += KEYS) {
         const int keys = min_int(KEYS, h->n - j), begin = j / s->R * s->R;
+        const int end = last_query(h, s, j + keys);
         const size_t key = (size_t)j * s->D16;
         transpose_block(s->keys, s->k + key, s->D16, keys, h->D);
         transpose_block(s->values, s->v + key, s->D16, keys, h->D);
-        for (int i = begin, queries; i < h->n; i += queries) {
-            queries = min_int(s->run, h->n - i);
+        for (int i = begin, queries; i < end; i += queries) {
+            queries = min_int(s->run, end - i);
             for (int row = 0; row < queries; row += s->R)
                 query_gradients(h, s, i + row, min_int(s->R, queries - row), row, j, keys);
             key_gradients(s, i, queries, j, keys, i == begin);
@@ -209,7 +227,7 @@ void backward_attention(const struct backward_thread *p, int layer)
     const struct config *c = &b->f->params->config;
     const struct activations *a = &b->f->layers[layer];
     const struct forward_dropout *d = b->f->dropout;
-    const size_t C = (size_t)c->n_embd, D = (size_t)config_head_size(c);
+    const size_t A = (size_t)config_heads_width(c), D = (size_t)config_head_size(c);
     struct scratch s;
     carve_scratch(&s, p->scratch, b->length, (int)D, b->attention_pieces);
     profile_set(PART_ATTENTION);
@@ -218,13 +236,14 @@ void backward_attention(const struct backward_thread *p, int layer)
         for (int n = 0; n < c->n_head; n++) {
             if (unit++ % p->n_threads != p->thread)
                 continue;
-            size_t at = (size_t)row * C + (size_t)n * D;
-            size_t q = (size_t)row * 3 * C + (size_t)n * D, k = q + C, v = k + C;
+            size_t at = (size_t)row * A + (size_t)n * D;
+            size_t q = (size_t)row * 3 * A + (size_t)n * D, k = q + A, v = k + A;
             struct head h = {.n = b->seqs[i].n,
                              .D = (int)D,
-                             .C = (int)C,
+                             .A = (int)A,
                              .H = c->n_head,
                              .scale = pass_thread_score_scale(c, layer),
+                             .window = config_window(c, layer),
                              .q = a->qkv + q,
                              .k = a->qkv + k,
                              .v = a->qkv + v,

@@ -22,8 +22,8 @@ struct backward {
     float *dx;            /* [rows,C], of the residual stream */
     float *branch;        /* [rows,C], of a block's contribution to it, then of the output of the
                              block's layer norm */
-    float *datt;          /* [rows,C], of the heads' outputs */
-    float *dqkv;          /* [rows,3C] */
+    float *datt;          /* [rows,A], of the heads' outputs */
+    float *dqkv;          /* [rows,3A] */
     float *dfc;           /* [rows,F] */
     float *dinner;        /* [rows,rank], of drop(x) A^T in a LoRA branch */
     float *norm_sums;     /* [n_seqs][ceil(length / NORM_ROWS)][2][C], of a layer norm's weight and

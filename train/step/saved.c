@@ -3,24 +3,32 @@
 #include "model/base/par.h"
 #include "model/kernels/row_kernels.h"
 
+/* Floats of a row in qkv, att, mid and fc together. */
+static size_t rest_width(const struct config *c)
+{
+    return 4 * (size_t)config_heads_width(c) + (size_t)c->n_embd + (size_t)c->n_inner;
+}
+
 /* The set of buffers that all layers share, contiguous as in `rest`. */
 static struct activations take_layer(struct arena *a, const struct config *c, size_t rows)
 {
-    const size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner;
-    float *at = arena_take(a, rows * (5 * C + F) * sizeof *at);
+    const size_t C = (size_t)c->n_embd, A = (size_t)config_heads_width(c);
+    float *at = arena_take(a, rows * rest_width(c) * sizeof *at);
     if (at == NULL)
         return (struct activations){0};
-    return (struct activations){
-        .qkv = at, .att = at + rows * 3 * C, .mid = at + rows * 4 * C, .fc = at + rows * 5 * C};
+    return (struct activations){.qkv = at,
+                                .att = at + rows * 3 * A,
+                                .mid = at + rows * 4 * A,
+                                .fc = at + rows * (4 * A + C)};
 }
 
 void saved_carve(struct saved *k, struct activations *layers, struct arena *a,
                  const struct config *c, int rows, const bool *recompute)
 {
-    const size_t C = (size_t)c->n_embd, F = (size_t)c->n_inner, T = (size_t)rows;
+    const size_t C = (size_t)c->n_embd, T = (size_t)rows;
     const size_t lse_bytes = T * (size_t)c->n_head * sizeof(float);
     k->x_n = T * C;
-    k->rest_n = T * (5 * C + F);
+    k->rest_n = T * rest_width(c);
     k->layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *k->layers);
     struct activations set = take_layer(a, c, T);
     float *x[2] = {arena_take(a, k->x_n * sizeof(float)), arena_take(a, k->x_n * sizeof(float))};

@@ -17,6 +17,7 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
 {
     struct backward *b = &x->backward;
     size_t rows = (size_t)x->config.batch * (size_t)x->config.length, C = (size_t)c->n_embd;
+    const size_t A = (size_t)config_heads_width(c);
     struct kv_layout pages;
     kv_layout_init(&pages, c, true);
     kv_layout_share(&pages);
@@ -24,8 +25,8 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
     size_t n_pages = (size_t)x->config.batch * (size_t)x->n_pages;
     b->dx = arena_take(a, rows * C * sizeof(float));
     b->branch = arena_take(a, rows * C * sizeof(float));
-    b->datt = arena_take(a, rows * C * sizeof(float));
-    b->dqkv = arena_take(a, rows * 3 * C * sizeof(float));
+    b->datt = arena_take(a, rows * A * sizeof(float));
+    b->dqkv = arena_take(a, rows * 3 * A * sizeof(float));
     b->dfc = arena_take(a, rows * (size_t)c->n_inner * sizeof(float));
     const size_t runs = ((size_t)x->config.length + NORM_ROWS - 1) / NORM_ROWS;
     b->norm_sums = arena_take(a, (size_t)x->config.batch * runs * 2 * C * sizeof(float));
@@ -37,11 +38,10 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
     b->thread_scratch = arena_take(a, (size_t)par_threads() * b->thread_bytes);
     if (x->config.adapter != NULL) {
         size_t rank = (size_t)x->config.adapter->rank;
-        size_t widest = C > (size_t)c->n_inner ? C : (size_t)c->n_inner;
         b->dinner = arena_take(a, rows * rank * sizeof(float));
         x->low_rank.inner = arena_take(a, rows * rank * sizeof(float));
         if (x->config.adapter->dropout > 0)
-            x->low_rank.dropped = arena_take(a, rows * widest * sizeof(float));
+            x->low_rank.dropped = arena_take(a, rows * (size_t)config_widest(c) * sizeof(float));
     }
     x->loss.row_loss = arena_take(a, rows * sizeof *x->loss.row_loss);
     x->loss.row_correct = arena_take(a, rows * sizeof *x->loss.row_correct);

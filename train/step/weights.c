@@ -29,7 +29,8 @@ struct span {
 /* The span of layer i; i == L: an imaginary layer after the last. */
 static struct span layer_span(const struct weights *w, int i)
 {
-    const int begin = schema_first_of_layers(), each = schema_tensors_per_layer();
+    const int begin = schema_first_of_layers(&w->view.config),
+              each = schema_tensors_per_layer(&w->view.config);
     size_t first = w->offset[begin], n = w->offset[begin + each] - first;
     return (struct span){first + (size_t)i * n, n};
 }

@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "weights/hf/neo_config.h"
 #include "weights/tensors/sniff.h"
 
 #include <stdio.h>
@@ -23,21 +24,22 @@ static int read_activation(struct config *c, const json_t *o)
                    activation_names(names, sizeof names));
 }
 
-/* Sizes, under GPT-2's names or their aliases in transformers. */
+/* Sizes, under the type's names or their aliases in transformers. */
 static int read_sizes(struct config *c, const json_t *o)
 {
     const struct {
-        const char *key, *alias;
+        const char *key[2], *alias; /* key: by type */
         int64_t least;
         int *to;
-    } sizes[] = {{"n_layer", "num_hidden_layers", 1, &c->n_layer},
-                 {"n_head", "num_attention_heads", 1, &c->n_head},
-                 {"n_embd", "hidden_size", 1, &c->n_embd},
-                 {"n_positions", "max_position_embeddings", 1, &c->n_ctx},
-                 {"n_inner", NULL, 0, &c->n_inner},
-                 {"vocab_size", NULL, 1, &c->n_vocab}};
+    } sizes[] = {
+        {{"n_layer", "num_layers"}, "num_hidden_layers", 1, &c->n_layer},
+        {{"n_head", "num_heads"}, "num_attention_heads", 1, &c->n_head},
+        {{"n_embd", "hidden_size"}, "hidden_size", 1, &c->n_embd},
+        {{"n_positions", "max_position_embeddings"}, "max_position_embeddings", 1, &c->n_ctx},
+        {{"n_inner", "intermediate_size"}, NULL, 0, &c->n_inner},
+        {{"vocab_size", "vocab_size"}, NULL, 1, &c->n_vocab}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const char *key = sizes[i].key;
+        const char *key = sizes[i].key[c->type];
         if (sizes[i].alias != NULL && json_object_get(o, key) == NULL)
             key = sizes[i].alias;
         int64_t value = *sizes[i].to;
@@ -94,17 +96,17 @@ static int read_ids(struct config *c, const json_t *o)
 static int read_numbers(struct config *c, const json_t *o)
 {
     const struct {
-        const char *key;
+        const char *key[2]; /* by type */
         double most;
         float *to;
-    } numbers[] = {{"layer_norm_epsilon", 1, &c->layer_norm_epsilon},
-                   {"initializer_range", 1e3, &c->initializer_range},
-                   {"embd_pdrop", 1, &c->embd_pdrop},
-                   {"attn_pdrop", 1, &c->attn_pdrop},
-                   {"resid_pdrop", 1, &c->resid_pdrop}};
+    } numbers[] = {{{"layer_norm_epsilon", "layer_norm_epsilon"}, 1, &c->layer_norm_epsilon},
+                   {{"initializer_range", "initializer_range"}, 1e3, &c->initializer_range},
+                   {{"embd_pdrop", "embed_dropout"}, 1, &c->embd_pdrop},
+                   {{"attn_pdrop", "attention_dropout"}, 1, &c->attn_pdrop},
+                   {{"resid_pdrop", "resid_dropout"}, 1, &c->resid_pdrop}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         double value = (double)*numbers[i].to;
-        int rc = json_take_number(o, numbers[i].key, 0, numbers[i].most, &value);
+        int rc = json_take_number(o, numbers[i].key[c->type], 0, numbers[i].most, &value);
         if (rc != 0)
             return rc;
         *numbers[i].to = (float)value + 0.0f; /* -0 would read back as another number */
@@ -123,7 +125,9 @@ static int read_switches(struct config *c, const json_t *o)
                     {"scale_attn_by_inverse_layer_idx", &c->scale_attn_by_inverse_layer_idx},
                     {"reorder_and_upcast_attn", &c->reorder_and_upcast_attn},
                     {"add_cross_attention", &crossed}};
-    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
+    /* GPT-Neo has the first alone. */
+    const size_t n = c->type == MODEL_GPT2 ? sizeof switches / sizeof *switches : 1;
+    for (size_t i = 0; i < n; i++) {
         int rc = json_take_bool(o, switches[i].key, switches[i].to);
         if (rc != 0)
             return rc;
@@ -134,22 +138,34 @@ static int read_switches(struct config *c, const json_t *o)
     return 0;
 }
 
+/* Set *c to the defaults of the type that the file says. */
+static int read_type(struct config *c, const json_t *o)
+{
+    const char *type = NULL;
+    int rc = json_take_text(o, "model_type", &type);
+    if (rc != 0 || type == NULL || strcmp(type, "gpt2") == 0)
+        return rc;
+    if (strcmp(type, "gpt_neo") == 0) {
+        neo_config_init(c);
+        return 0;
+    }
+    char shown[60];
+    return err_set(ERR_UNSUPPORTED, "model_type is %s, must be \"gpt2\" or \"gpt_neo\"",
+                   json_shown(shown, sizeof shown, json_object_get(o, "model_type")));
+}
+
 static int read_object(struct config *c, const json_t *o)
 {
     if (!json_is_object(o)) {
         char shown[60];
-        return err_set(ERR_FORMAT, "the file holds %s, must be an object of GPT-2's settings",
+        return err_set(ERR_FORMAT, "the file holds %s, must be an object of a model's settings",
                        json_shown(shown, sizeof shown, o));
     }
-    const char *type = NULL;
-    int rc = json_take_text(o, "model_type", &type);
-    if (rc == 0 && type != NULL && strcmp(type, "gpt2") != 0) {
-        char shown[60];
-        rc = err_set(ERR_UNSUPPORTED, "model_type is %s, must be \"gpt2\"",
-                     json_shown(shown, sizeof shown, json_object_get(o, "model_type")));
-    }
+    int rc = read_type(c, o);
     if (rc == 0)
         rc = read_sizes(c, o);
+    if (rc == 0 && c->type == MODEL_GPT_NEO)
+        rc = neo_config_read_layers(c, o);
     if (rc == 0)
         rc = read_activation(c, o);
     if (rc == 0)
@@ -214,33 +230,39 @@ static const char *json_truth(bool b)
     return b ? "true" : "false";
 }
 
+static int write_shape(struct buf *out, const struct config *c)
+{
+    return buf_printf(out,
+                      "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n"
+                      "  \"model_type\": \"gpt2\",\n  \"vocab_size\": %d,\n"
+                      "  \"n_positions\": %d,\n  \"n_ctx\": %d,\n  \"n_embd\": %d,\n"
+                      "  \"n_layer\": %d,\n  \"n_head\": %d,\n  \"n_inner\": %d,\n"
+                      "  \"activation_function\": \"%s\",\n  \"tie_word_embeddings\": %s,\n"
+                      "  \"scale_attn_weights\": %s,\n"
+                      "  \"scale_attn_by_inverse_layer_idx\": %s,\n"
+                      "  \"reorder_and_upcast_attn\": %s,\n",
+                      c->n_vocab, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head, c->n_inner,
+                      activation_name(c->activation), json_truth(c->tie_word_embeddings),
+                      json_truth(c->scale_attn_weights),
+                      json_truth(c->scale_attn_by_inverse_layer_idx),
+                      json_truth(c->reorder_and_upcast_attn));
+}
+
 int hf_config_write(struct buf *out, const struct config *c, enum dtype dtype)
 {
+    const bool neo = c->type == MODEL_GPT_NEO;
     size_t before = out->n;
-    int rc = buf_printf(out,
-                        "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n"
-                        "  \"model_type\": \"gpt2\",\n  \"vocab_size\": %d,\n"
-                        "  \"n_positions\": %d,\n  \"n_ctx\": %d,\n  \"n_embd\": %d,\n"
-                        "  \"n_layer\": %d,\n  \"n_head\": %d,\n  \"n_inner\": %d,\n"
-                        "  \"activation_function\": \"%s\",\n  \"tie_word_embeddings\": %s,\n"
-                        "  \"scale_attn_weights\": %s,\n"
-                        "  \"scale_attn_by_inverse_layer_idx\": %s,\n"
-                        "  \"reorder_and_upcast_attn\": %s,\n",
-                        c->n_vocab, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head,
-                        c->n_inner, activation_name(c->activation),
-                        json_truth(c->tie_word_embeddings), json_truth(c->scale_attn_weights),
-                        json_truth(c->scale_attn_by_inverse_layer_idx),
-                        json_truth(c->reorder_and_upcast_attn));
+    int rc = neo ? neo_config_write_shape(out, c) : write_shape(out, c);
     if (rc == 0)
         rc = write_float(out, "layer_norm_epsilon", c->layer_norm_epsilon);
     if (rc == 0)
         rc = write_float(out, "initializer_range", c->initializer_range);
     if (rc == 0)
-        rc = write_float(out, "embd_pdrop", c->embd_pdrop);
+        rc = write_float(out, neo ? "embed_dropout" : "embd_pdrop", c->embd_pdrop);
     if (rc == 0)
-        rc = write_float(out, "attn_pdrop", c->attn_pdrop);
+        rc = write_float(out, neo ? "attention_dropout" : "attn_pdrop", c->attn_pdrop);
     if (rc == 0)
-        rc = write_float(out, "resid_pdrop", c->resid_pdrop);
+        rc = write_float(out, neo ? "resid_dropout" : "resid_pdrop", c->resid_pdrop);
     if (rc == 0)
         rc = write_id(out, "bos_token_id", c->bos_token_id);
     if (rc == 0)

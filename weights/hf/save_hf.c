@@ -15,6 +15,35 @@ static enum dtype dtype_asked(const struct save_config *c, enum dtype own)
     return c->convert ? c->dtype : own;
 }
 
+/* The parts of one tensor in a file of this naming; *at: where its bytes begin, then where they
+ * end.
+ */
+static int describe_parts(struct buf *json, uint64_t *at, const struct source *s,
+                          const struct param_tensor *t, enum dtype d)
+{
+    const struct naming *n = naming_hf(s->config.type);
+    const int parts = naming_parts(n, t->name), cols = t->cols / parts;
+    int rc = 0;
+    for (int i = 0; i < parts && rc == 0; i++) {
+        char name[NAMES_BYTES];
+        const uint64_t end = *at + tensor_elements(t) / (uint64_t)parts * dtype_bytes(d);
+        naming_part(name, sizeof name, n, t->name, i);
+        rc = buf_printf(json, ",\"%s%s\":{\"dtype\":\"%s\",\"shape\":[",
+                        names_is_head(t->name) ? "" : n->prefix, name, dtype_name(d));
+        if (rc == 0 && t->kind == PARAM_VECTOR)
+            rc = buf_printf(json, "%d", cols);
+        else if (rc == 0 && t->kind == PARAM_CONV1D && n->out_major)
+            rc = buf_printf(json, "%d,%d", cols, t->rows);
+        else if (rc == 0)
+            rc = buf_printf(json, "%d,%d", t->rows, cols);
+        if (rc == 0)
+            rc = buf_printf(json, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)*at,
+                            (unsigned long long)end);
+        *at = end;
+    }
+    return rc;
+}
+
 /* The header's JSON; *total: bytes of data. Wide elements come first, so that each tensor's offset
  * is a multiple of its element's size. */
 static int describe_tensors(struct buf *json, uint64_t *total, const struct source *s,
@@ -28,16 +57,7 @@ static int describe_tensors(struct buf *json, uint64_t *total, const struct sour
             enum dtype d = dtype_asked(c, s->readers[i].dtype);
             if (dtype_bytes(d) != size)
                 continue;
-            char name[NAMES_BYTES];
-            uint64_t end = at + tensor_elements(t) * size;
-            names_hf(name, sizeof name, t->name);
-            rc = buf_printf(json, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[", name, dtype_name(d));
-            if (rc == 0 && t->kind != PARAM_VECTOR)
-                rc = buf_printf(json, "%d,", t->rows);
-            if (rc == 0)
-                rc = buf_printf(json, "%d],\"data_offsets\":[%llu,%llu]}", t->cols,
-                                (unsigned long long)at, (unsigned long long)end);
-            at = end;
+            rc = describe_parts(json, &at, s, t, d);
         }
     *total = at;
     return rc != 0 ? rc : buf_char(json, '}');
@@ -60,7 +80,8 @@ static int write_tensors(void *user, struct file_writer *f)
         for (int i = 0; i < s->table.n_tensors && rc == 0; i++) {
             enum dtype d = dtype_asked(o->config, s->readers[i].dtype);
             if (dtype_bytes(d) == size)
-                rc = tensor_copy_write(&o->copy, &s->table.tensors[i], &s->readers[i], d, false);
+                rc = tensor_copy_write(&o->copy, &s->table.tensors[i], &s->readers[i], d,
+                                       naming_hf(s->config.type)->out_major);
         }
     if (rc == 0)
         tensor_copy_warn(&o->copy, o->config->dtype == DTYPE_BF16 ? DTYPE_BF16 : DTYPE_F16);

@@ -6,8 +6,8 @@
 #include "weights/hf/hf_config.h"
 #include "weights/hf/hf_defaults.h"
 #include "weights/hf/hf_files.h"
+#include "weights/hf/stored.h"
 #include "weights/hf/vocab.h"
-#include "weights/tensors/names.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -16,87 +16,20 @@
 
 enum { SHOWN = 120 };
 
-/* Where a tensor of the table is. */
-struct stored_tensor {
-    const struct file *file;
-    uint64_t at;
-    int element_bytes;
-};
-
 struct state {
     struct hf_files files;
-    struct stored_tensor *places; /* [table.n_tensors] */
+    struct stored_tensor *stored; /* [table.n_tensors] */
 };
 
 static void close_state(void *format)
 {
     struct state *st = format;
     hf_files_release(&st->files);
-    mem_free(st->places);
+    mem_free(st->stored);
     mem_free(st);
 }
 
 /* ---- the weights, checked against the configuration ---- */
-
-static int check_shape(const struct tensor_entry *e, const struct param_tensor *t)
-{
-    uint64_t rows = (uint64_t)t->rows, cols = (uint64_t)t->cols;
-    bool vector = t->kind == PARAM_VECTOR;
-    if (vector ? e->rank == 1 && e->shape[0] == cols
-               : e->rank == 2 && e->shape[0] == rows && e->shape[1] == cols)
-        return 0;
-    char have[SHOWN], want[64];
-    tensor_shape_text(have, sizeof have, e);
-    if (vector)
-        snprintf(want, sizeof want, "[%d]", t->cols);
-    else
-        snprintf(want, sizeof want, "[%d,%d]", t->rows, t->cols);
-    bool turned =
-        t->kind == PARAM_CONV1D && e->rank == 2 && e->shape[0] == cols && e->shape[1] == rows;
-    return err_set(ERR_FORMAT, "tensor %s: shape %s, expected %s%s", t->name, have, want,
-                   turned ? ": it is transposed, GPT-2 keeps its matrices [in,out]" : "");
-}
-
-static int check_tensor(const struct hf_entry *f, const struct param_tensor *t)
-{
-    if (f == NULL)
-        return err_set(ERR_MISSING, "tensor %s is missing%s", t->name,
-                       names_is_head(t->name) ? ", and config.json says tie_word_embeddings false"
-                                              : "");
-    int rc = check_shape(f->entry, t);
-    if (rc == 0 && f->entry->dtype == DTYPE_OTHER)
-        rc = err_set(ERR_UNSUPPORTED, "tensor %s is %s, must be F32, F16 or BF16", t->name,
-                     f->entry->dtype_name);
-    return rc;
-}
-
-static int read_stored(void *user, void *dst, uint64_t first, size_t n)
-{
-    const struct stored_tensor *p = user;
-    size_t each = (size_t)p->element_bytes;
-    return file_read_at(p->file, dst, p->at + first * each, n * each);
-}
-
-static int make_readers(struct source *s, struct state *st)
-{
-    size_t n = (size_t)s->table.n_tensors;
-    if ((st->places = mem_array(n, sizeof *st->places)) == NULL ||
-        (s->readers = mem_array(n, sizeof *s->readers)) == NULL)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < n; i++) {
-        struct hf_entry *f = hf_files_entry(&st->files, s->table.tensors[i].name);
-        int rc = check_tensor(f, &s->table.tensors[i]);
-        if (rc != 0)
-            return rc;
-        f->used = true;
-        st->places[i] = (struct stored_tensor){
-            .file = &f->in->file, .at = f->entry->offset, .element_bytes = f->entry->element_bytes};
-        s->readers[i] = (struct tensor_reader){
-            .read = read_stored, .user = &st->places[i], .dtype = f->entry->dtype};
-    }
-    s->dtype = s->readers[0].dtype; /* wte.weight comes first */
-    return 0;
-}
 
 /* *same: whether two tensors are equal bit for bit. */
 static int compare_tensors(bool *same, const struct hf_entry *a, const struct hf_entry *b)
@@ -132,8 +65,8 @@ static int note_extra_tensors(const struct source *s, const struct state *st,
     }
     char shown[SHOWN];
     if (n > 0)
-        progress_note(p, "%zu tensor%s no part of a GPT-2 with %d layers and left out: %s%s", n,
-                      n == 1 ? " is" : "s are", s->config.n_layer,
+        progress_note(p, "%zu tensor%s no part of a %s with %d layers and left out: %s%s", n,
+                      n == 1 ? " is" : "s are", naming_hf(s->config.type)->title, s->config.n_layer,
                       file_show(shown, sizeof shown, first), n == 1 ? "" : ", ...");
     return 0;
 }
@@ -152,7 +85,7 @@ static int read_weights(struct source *s, struct state *st, const struct progres
     if (rc == 0)
         rc = params_describe(&s->table, &s->config);
     if (rc == 0)
-        rc = make_readers(s, st);
+        rc = stored_open(&st->stored, s, &st->files, naming_hf(s->config.type));
     if (rc == 0)
         rc = note_extra_tensors(s, st, p);
     return rc == 0 ? 0 : file_wrap(f->n == 1 ? f->paths[0] : f->folder);
@@ -201,7 +134,7 @@ static int read_settings(struct source *s, const struct hf_files *f, const struc
 }
 
 static int read_source(struct source *s, const char *path, struct file file,
-                    const struct file_set *open, bool need_weights, const struct progress *p)
+                       const struct file_set *open, bool need_weights, const struct progress *p)
 {
     struct state *st = s->format;
     struct hf_files *f = &st->files;

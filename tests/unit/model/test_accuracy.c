@@ -1,4 +1,5 @@
-/* Logits, hidden states and greedy text against PyTorch's (tests/golden/gpt2_reference.py). */
+/* Logits, hidden states and greedy text against PyTorch's (tests/golden/gpt2_reference.py and
+ * neo_reference.py). */
 #include "tests/lib/test.h"
 
 #include "kvcache/sequence.h"
@@ -196,7 +197,8 @@ static void tiny_models(void **state)
 {
     (void)state;
     static const char *const names[] = {"tanh", "erf",  "half",  "plain",
-                                        "relu", "silu", "quick", "hyperbolic"};
+                                        "relu", "silu", "quick", "hyperbolic",
+                                        "neo-narrow", "neo-pages", "neo-heads"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {
             char *folder = mem_sprintf("tests/golden/tiny-%s", names[i]);

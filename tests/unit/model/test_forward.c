@@ -143,13 +143,35 @@ static void same_bits_for_any_head_size(void **state)
     }
 }
 
-/* Texts of different lengths and pasts in one pass, some rows skipped, give the rows
- * they give alone. */
-static void same_bits_in_any_batch(void **state)
+/* Local layers whose window is a position, a part of a tile of rows, a page and more, and what is
+ * never cut off. Neither does the width of the heads have to be the model's. */
+static void same_bits_in_any_window(void **state)
 {
     (void)state;
+    static const int windows[] = {1, 2, 5, 63, 64, 65, 100, 300};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        struct config c = tiny_config();
+        c.type = MODEL_GPT_NEO;
+        c.scale_attn_weights = false;
+        c.window_size = windows[i];
+        config_set_local(&c, 0);
+        config_set_local(&c, 2);
+        c.head_size = i % 3 == 2 ? 5 : 0;
+        same_bits(&c, i % 2 ? DTYPE_F16 : DTYPE_F32, 3);
+    }
+}
+
+/* Texts of different lengths and pasts in one pass, some rows skipped, give the rows
+ * they give alone. */
+static void any_batch(int window)
+{
     struct config c = tiny_config();
     struct fixture x;
+    if (window > 0) {
+        c.window_size = window;
+        config_set_local(&c, 1);
+        config_set_local(&c, 2);
+    }
     open_fixture(&x, &c, DTYPE_F16);
     engine_release(&x.e);
     assert_ok(par_open(3, false));
@@ -197,6 +219,14 @@ static void same_bits_in_any_batch(void **state)
     for (int i = 0; i < MAX_SEQS; i++)
         kv_seq_release(&seqs[i], &x.e.cache);
     close_fixture(&x);
+}
+
+static void same_bits_in_any_batch(void **state)
+{
+    (void)state;
+    any_batch(0);
+    any_batch(3);
+    any_batch(70);
 }
 
 /* engine_feed puts texts of any length together in passes, and its logits are those
@@ -319,6 +349,7 @@ int main(void)
         cmocka_unit_test(same_bits_in_any_chunks_threads_and_tables),
         cmocka_unit_test(same_bits_for_any_activation),
         cmocka_unit_test(same_bits_for_any_head_size),
+        cmocka_unit_test(same_bits_in_any_window),
         cmocka_unit_test(same_bits_in_any_batch),
         cmocka_unit_test(feeding_many_at_once),
         cmocka_unit_test(activations_are_kept_where_there_is_room),

@@ -80,8 +80,12 @@ static void matrices_of_a_layer(void **state)
     for (int i = 0; i < 4; i++)
         assert_string_equal(schema_matrix(i)->name, names[i]);
     assert_null(schema_matrix(4));
-    assert_int_equal(schema_first_of_layers(), 2);
-    assert_int_equal(schema_tensors_per_layer(), 12);
+    struct config c = shape(true);
+    assert_int_equal(schema_first_of_layers(&c), 2);
+    assert_int_equal(schema_tensors_per_layer(&c), 12);
+    c.type = MODEL_GPT_NEO;
+    assert_int_equal(schema_first_of_layers(&c), 2);
+    assert_int_equal(schema_tensors_per_layer(&c), 11);
 }
 
 int main(void)

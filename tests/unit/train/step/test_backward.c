@@ -1,6 +1,7 @@
 /* Loss and gradients: against PyTorch's autograd (tests/golden/training_reference.py), against
  * central differences, and the bits that splits of the work must not change. */
 #include "tests/lib/golden_floats.h"
+#include "tests/lib/hashed.h"
 #include "tests/lib/normal.h"
 #include "tests/lib/test.h"
 
@@ -21,55 +22,11 @@
 
 enum { B = 2, T = 70, ROWS = B * T, LOGITS = 8, SEQUENCES = 8 };
 
-/* The generator of training_reference.py: 24 bits. */
-static uint32_t hashed(uint64_t stream, uint64_t i)
-{
-    uint64_t h = (i + stream * 1000003) * 2654435761u & 0xffffffffu;
-    h ^= h >> 15;
-    h = h * 2246822519u & 0xffffffffu;
-    h ^= h >> 13;
-    return (uint32_t)(h >> 8);
-}
-
 struct fixture {
     struct config c;
     struct weights w;
     token_id ids[SEQUENCES * T], labels[SEQUENCES * T];
 };
-
-struct hashed_tensor {
-    uint64_t stream;
-    float scale, shift;
-};
-
-static int read_hashed(void *user, void *dst, uint64_t first, size_t n)
-{
-    const struct hashed_tensor *t = user;
-    float *out = dst;
-    for (size_t i = 0; i < n; i++)
-        out[i] = ((float)hashed(t->stream, first + i) * 0x1p-24f - 0.5f) * t->scale + t->shift;
-    return 0;
-}
-
-/* Masters of a model whose weights are the hash: tensor i of the table has stream i + 1. */
-static void make_weights(struct fixture *x)
-{
-    struct model m = {.name = "hashed", .config = x->c, .version = 1};
-    assert_ok(params_init(&m.params, &x->c, DTYPE_F32));
-    m.config = x->c = m.params.config;
-    const float scale = x->c.n_embd <= 24 ? 1 : 24.0f / (float)x->c.n_embd; /* wider is steeper */
-    for (int i = 0; i < m.params.n_tensors; i++) {
-        struct param_tensor *t = &m.params.tensors[i];
-        bool norm = strstr(t->name, "ln_") != NULL && strstr(t->name, "weight") != NULL;
-        struct hashed_tensor user = {
-            .stream = (uint64_t)i + 1, .scale = scale, .shift = norm ? 1 : 0};
-        struct tensor_reader reader = {.read = read_hashed, .user = &user, .dtype = DTYPE_F32};
-        uint64_t n_bad;
-        assert_ok(params_fill(t, &reader, 1, &n_bad, NULL));
-    }
-    assert_ok(weights_init(&x->w, &m, NULL, DTYPE_F32, NULL));
-    params_release(&m.params);
-}
 
 static void open_shape(struct fixture *x, bool tied, enum activation activation, int n_head, int D)
 {
@@ -86,7 +43,7 @@ static void open_shape(struct fixture *x, bool tied, enum activation activation,
     x->c.activation = activation;
     x->c.scale_attn_weights = tied || activation != ACTIVATION_GELU_TANH;
     x->c.scale_attn_by_inverse_layer_idx = tied && activation == ACTIVATION_GELU_ERF;
-    make_weights(x);
+    hashed_weights(&x->w, &x->c);
     for (size_t i = 0; i < SEQUENCES * T; i++) {
         x->ids[i] = (token_id)(hashed(100, i) % 53);
         x->labels[i] = hashed(102, i) % 7 == 0 ? LABEL_NONE : (token_id)(hashed(101, i) % 53);
@@ -190,11 +147,10 @@ static int layer_end(const struct params *p, int first)
     return last;
 }
 
-static void compare_case(const char *name, bool tied, enum activation activation, int n_head)
+static void compare_fixture(const char *name, struct fixture *fixture)
 {
-    struct fixture x;
+    struct fixture x = *fixture;
     struct buf golden = {0};
-    open_heads(&x, tied, activation, n_head);
     char file[64];
     snprintf(file, sizeof file, "training/%s", name);
     const float *loss = golden_floats(&golden, file, 1 + LOGITS * 53 + x.w.n), *logits = loss + 1,
@@ -223,6 +179,25 @@ static void compare_case(const char *name, bool tied, enum activation activation
     close_fixture(&x);
 }
 
+static void compare_case(const char *name, bool tied, enum activation activation, int n_head)
+{
+    struct fixture x;
+    open_heads(&x, tied, activation, n_head);
+    compare_fixture(name, &x);
+}
+
+/* Heads whose width together is not that of the model. */
+static void compare_heads(const char *name, int n_head, int head_size)
+{
+    struct fixture x;
+    open_heads(&x, true, ACTIVATION_GELU_TANH, 2);
+    weights_release(&x.w);
+    x.c.n_head = n_head;
+    x.c.head_size = head_size;
+    hashed_weights(&x.w, &x.c);
+    compare_fixture(name, &x);
+}
+
 static void gradients_are_pytorchs(void **state)
 {
     (void)state;
@@ -234,6 +209,8 @@ static void gradients_are_pytorchs(void **state)
     compare_case("silu", true, ACTIVATION_SILU, 24);
     compare_case("quick-gelu", true, ACTIVATION_QUICK_GELU, 1);
     compare_case("tanh", true, ACTIVATION_TANH, 2);
+    compare_heads("few-heads", 2, 5);
+    compare_heads("more-heads", 3, 17);
 }
 
 /* ---- central differences ---- */

@@ -197,8 +197,8 @@ static const struct {
     const char *config, *sentence;
 } bad_configurations[] = {
     {"", CF "the file is empty"},
-    {"[1]", CF "the file holds a list, must be an object of GPT-2's settings"},
-    {"{\"model_type\": \"llama\"}", CF "model_type is \"llama\", must be \"gpt2\""},
+    {"[1]", CF "the file holds a list, must be an object of a model's settings"},
+    {"{\"model_type\": \"llama\"}", CF "model_type is \"llama\", must be \"gpt2\" or \"gpt_neo\""},
     {"{\"model_type\": 2}", CF "model_type is 2, must be a text"},
     {"{\"n_layer\": 1, \"n_layer\": 2}",
      CF "not JSON: line 1: duplicate object key near '\"n_layer\"'"},

@@ -33,7 +33,7 @@ LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive openbla
 
 # From the ground up: a file includes from its own room and from those before it.
 ROOMS   := model/base model/kernels model/tokenizer model \
-           weights/tensors weights/torch weights/hf weights/gguf weights/bundled weights kvcache \
+           weights/tensors weights/torch weights/hf weights/llmc weights/gguf weights/bundled weights kvcache \
            sampling/chain sampling/text sampling/search sampling \
            train/data train/optim train/step train/eval train/config train/run \
            repl/terminal repl/settings repl/session repl/bench repl/commands repl

@@ -9,6 +9,8 @@
 #include "weights/hf/adapter_file.h"
 #include "weights/hf/source_adapter.h"
 #include "weights/hf/source_hf.h"
+#include "weights/llmc/llmc.h"
+#include "weights/llmc/source_llmc.h"
 #include "weights/random_source.h"
 #include "weights/run_folder.h"
 #include "weights/tensors/sniff.h"
@@ -87,14 +89,13 @@ static int open_adapter(struct source *s, const char *path, bool need_weights,
     return rc;
 }
 
-/* Whether the file begins as GGUF does. Files that are no weights at all are refused (sniff.h). */
-static int sniff_gguf(bool *is_gguf, const struct file *f)
+/* How the file begins. Files that are no weights at all are refused (sniff.h). */
+static int read_magic(char magic[4], const struct file *f)
 {
-    char magic[4] = {0};
     int rc = sniff_refuse(f);
+    memset(magic, 0, 4);
     if (rc == 0)
-        rc = file_read_at(f, magic, 0, f->bytes < sizeof magic ? (size_t)f->bytes : sizeof magic);
-    *is_gguf = memcmp(magic, "GGUF", sizeof magic) == 0;
+        rc = file_read_at(f, magic, 0, f->bytes < 4 ? (size_t)f->bytes : 4);
     return rc == 0 ? 0 : file_wrap(f->path);
 }
 
@@ -103,16 +104,19 @@ static int open_file(struct source *s, const char *path, bool need_weights,
                      const struct progress *p)
 {
     struct file file;
-    bool is_gguf;
+    char magic[4];
     int rc = file_open(&file, path);
     if (rc != 0)
         return rc;
-    if ((rc = sniff_gguf(&is_gguf, &file)) != 0) {
+    if ((rc = read_magic(magic, &file)) != 0) {
         file_close(&file);
         return rc;
     }
-    return is_gguf || text_ends_in(path, ".gguf") ? source_open_gguf(s, file, need_weights, p)
-                                                  : source_open_hf(s, path, file, need_weights, p);
+    if (memcmp(magic, "GGUF", sizeof magic) == 0 || text_ends_in(path, ".gguf"))
+        return source_open_gguf(s, file, need_weights, p);
+    if (llmc_is_file(magic))
+        return source_open_llmc(s, file, p);
+    return source_open_hf(s, path, file, need_weights, p);
 }
 
 /* Note that a name with a meaning of its own is also that of a file here. */

@@ -6,6 +6,7 @@
 #include "weights/gguf/gguf_write.h"
 #include "weights/hf/save_hf.h"
 #include "weights/hf/source_adapter.h"
+#include "weights/llmc/source_llmc.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
 
@@ -16,16 +17,23 @@ static bool is_gguf(const char *path)
     return text_ends_in(path, ".gguf");
 }
 
-/* ERR_RANGE for names of files that are not written: only folders and GGUF files are. */
+/* A model of llm.c; pytorch_model.bin would be Hugging Face's. */
+static bool is_llmc(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash == NULL ? path : slash + 1;
+    return text_ends_in(base, ".bin") && strncmp(base, "pytorch_model", 13) != 0;
+}
+
+/* ERR_RANGE for names of files that are not written: only folders, GGUF files and llm.c's are. */
 static int refuse_file_name(const char *path)
 {
     static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".json"};
     char shown[256];
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (text_ends_in(path, endings[i]))
+        if (text_ends_in(path, endings[i]) && !is_llmc(path))
             return err_set(ERR_RANGE,
-                           "%s: name a folder, which gets a model.safetensors and "
-                           "what belongs to it, or a file that ends in .gguf",
+                           "%s: name a folder, which gets a model.safetensors and what belongs to "
+                           "it, or a file that ends in .gguf, or in .bin for llm.c",
                            file_show(shown, sizeof shown, path));
     return 0;
 }
@@ -76,7 +84,9 @@ int source_save(struct source *s, const char *path, const struct save_config *c,
     if (rc == 0)
         rc = check_format(s, path);
     if (rc == 0)
-        rc = is_gguf(path) ? source_save_gguf(s, path, c, p) : source_save_hf(s, path, c, p);
+        rc = is_gguf(path)   ? source_save_gguf(s, path, c, p)
+             : is_llmc(path) ? source_save_llmc(s, path, c, p)
+                             : source_save_hf(s, path, c, p);
     if (rc == 0 && !c->convert)
         note_quantized(s, p);
     return rc;

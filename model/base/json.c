@@ -17,7 +17,7 @@ enum { SHOWN = 60 };
 /* Before main, so that no value comes from another allocator. */
 __attribute__((constructor)) static void count_allocations(void)
 {
-    json_set_alloc_funcs(mem_alloc, mem_free);
+    json_set_alloc_funcs(mem_alloc_small, mem_free);
 }
 
 /* *e is set with ERR_FORMAT alone. */

@@ -44,6 +44,14 @@ void *mem_alloc(size_t bytes)
     return memset(p, 0, rounded);
 }
 
+void *mem_alloc_small(size_t bytes)
+{
+    if (allocation_fails(bytes))
+        return NULL;
+    void *p = malloc(bytes == 0 ? 1 : bytes);
+    return p == NULL ? refuse_allocation(bytes) : p;
+}
+
 void *mem_array(size_t n, size_t size)
 {
     size_t bytes;

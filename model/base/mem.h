@@ -2,8 +2,8 @@
 #define PRATTLE_MODEL_BASE_MEM_H
 /*
  * Memory. The program's own allocations all go through these functions, so that tests can count
- * them and make the k-th fail. Blocks are zeroed and aligned to 64 bytes. Every function that
- * allocates returns NULL after err_set(ERR_NOMEM).
+ * them and make the k-th fail. Blocks are zeroed and aligned to 64 bytes, but for
+ * mem_alloc_small's. Every function that allocates returns NULL after err_set(ERR_NOMEM).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +12,8 @@
 
 /* A block; of 0 bytes too, to be freed like any other. */
 void *mem_alloc(size_t bytes);
+/* The same for the many small objects of a library: aligned as malloc's, and not zeroed. */
+void *mem_alloc_small(size_t bytes);
 /* n objects of size bytes each; ERR_NOMEM where the product overflows. */
 void *mem_array(size_t n, size_t size);
 /* Move the block p (NULL: none) to a new one of new_bytes, zeroed after the copied bytes, and free

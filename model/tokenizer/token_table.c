@@ -39,6 +39,7 @@ static int reserve_table(struct token_table *t, const struct vocab *v)
     t->n_tokens = v->n_tokens;
     t->n_merges = v->n_merges;
     t->mask = size - 1;
+    t->blob_bytes = bytes + texts;
     t->tokens = mem_array((size_t)v->n_tokens, sizeof *t->tokens);
     t->merges = mem_array((size_t)v->n_merges, sizeof *t->merges);
     t->slots = mem_array(size, sizeof *t->slots);
@@ -229,4 +230,12 @@ void token_table_release(struct token_table *t)
     mem_free(t->texts);
     mem_free(t->special_sizes);
     bpe_release(&t->bpe);
+}
+
+size_t token_table_bytes(const struct token_table *t)
+{
+    return (size_t)t->n_tokens * sizeof *t->tokens + (size_t)t->n_merges * sizeof *t->merges +
+           ((size_t)t->mask + 1) * sizeof *t->slots + t->blob_bytes +
+           (size_t)t->n_special_sizes * sizeof *t->special_sizes +
+           ((size_t)t->bpe.mask + 1) * sizeof *t->bpe.slots;
 }

@@ -31,6 +31,7 @@ struct token_table {
     int n_tokens, n_merges;
     struct token *tokens;      /* [n_tokens]; a hole has no bytes */
     char *bytes, *texts;       /* blobs */
+    size_t blob_bytes;         /* of both */
     struct token_span *merges; /* [n_merges], in texts */
     struct token_slot *slots;  /* [mask + 1], by bytes */
     uint32_t mask;
@@ -45,6 +46,7 @@ struct token_table {
 /* Fill a zeroed table; copies what it needs. Fails as tokenizer_new; to be released also then. */
 int token_table_init(struct token_table *t, const struct vocab *v);
 void token_table_release(struct token_table *t);
+size_t token_table_bytes(const struct token_table *t); /* of all that it owns */
 /* ids [n] = the tokens of the single bytes. ERR_RANGE, without a message: a byte has none. */
 int token_table_spell(const struct token_table *t, token_id *ids, const char *text, size_t n);
 

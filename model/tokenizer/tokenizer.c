@@ -13,20 +13,16 @@ struct tokenizer {
     struct token_table table;
     token_id eos;
     bool add_prefix_space;
-    size_t memory_bytes;
 };
 
 int tokenizer_new(struct tokenizer **out, const struct vocab *v)
 {
-    const size_t before = mem_heap_bytes();
     struct tokenizer *t = mem_alloc(sizeof *t);
     if (t == NULL)
         return ERR_NOMEM;
     int rc = token_table_init(&t->table, v);
     t->add_prefix_space = v->add_prefix_space;
     t->eos = v->eos >= 0 && v->eos < v->n_tokens ? v->eos : TOKEN_NONE;
-    const size_t after = mem_heap_bytes();
-    t->memory_bytes = after > before ? after - before : 0;
     if (rc == 0)
         *out = t;
     else
@@ -36,7 +32,7 @@ int tokenizer_new(struct tokenizer **out, const struct vocab *v)
 
 size_t tokenizer_memory(const struct tokenizer *t)
 {
-    return t->memory_bytes;
+    return sizeof *t + token_table_bytes(&t->table);
 }
 
 void tokenizer_free(struct tokenizer *t)

@@ -123,6 +123,14 @@ static const char *find_strangeness(const json_t *root, const json_t *model)
     return NULL;
 }
 
+static int add_pair(struct buf *lines, const json_t *left, const json_t *right)
+{
+    int rc = buf_add(lines, json_string_value(left), json_string_length(left));
+    if (rc == 0 && (rc = buf_char(lines, ' ')) == 0)
+        rc = buf_add(lines, json_string_value(right), json_string_length(right) + 1);
+    return rc;
+}
+
 /* "a b", or ["a", "b"] as newer files have it. */
 static int read_merge_list(struct vocab_draft *d, const json_t *merges)
 {
@@ -139,12 +147,11 @@ static int read_merge_list(struct vocab_draft *d, const json_t *merges)
     int rc = buf_reserve(&d->lines, bytes);
     for (size_t i = 0; i < n && rc == 0; i++) {
         const json_t *merge = json_array_get(merges, i);
-        const char *left = json_string_value(json_array_get(merge, 0));
-        const char *right = json_string_value(json_array_get(merge, 1));
+        const json_t *left = json_array_get(merge, 0), *right = json_array_get(merge, 1);
         d->merges[i] = json_string_value(merge);
-        if (d->merges[i] == NULL && left != NULL && right != NULL) {
+        if (json_is_string(left) && json_is_string(right)) {
             d->merges[i] = d->lines.data + d->lines.n;
-            rc = buf_printf(&d->lines, "%s %s%c", left, right, '\0');
+            rc = add_pair(&d->lines, left, right);
         }
         if (d->merges[i] == NULL)
             return err_set(ERR_FORMAT, "tokenizer.json: merge %zu is neither \"a b\" nor a pair",

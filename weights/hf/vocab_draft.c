@@ -73,24 +73,32 @@ int vocab_draft_add(struct vocab_draft *d, const char *text, int id)
     return 0;
 }
 
-int vocab_draft_put(struct vocab_draft *d, const char *text, const json_t *id_value, bool special)
+/* The error of a token that vocab_draft_put refuses. */
+static int refuse_token(const struct vocab_draft *d, const char *text, const json_t *id_value)
 {
     char shown[SHOWN], other[SHOWN];
+    const long long id = json_integer_value(id_value);
     file_show(shown, sizeof shown, text);
     if (!json_is_integer(id_value))
         return err_set(ERR_FORMAT, "the id of token \"%s\" is not a whole number", shown);
-    json_int_t id = json_integer_value(id_value);
     if (id < 0 || id >= d->cap)
-        return err_set(ERR_FORMAT, "token \"%s\" has id %lld, out of the range 0..%d", shown,
-                       (long long)id, d->cap - 1);
+        return err_set(ERR_FORMAT, "token \"%s\" has id %lld, out of the range 0..%d", shown, id,
+                       d->cap - 1);
     if (d->config != NULL && id >= d->config->n_vocab)
         return err_set(ERR_MISMATCH,
                        "token \"%s\" has id %lld, but the model has only %d tokens: the "
                        "tokenizer belongs to another model",
-                       shown, (long long)id, d->config->n_vocab);
-    if (d->tokens[id] != NULL && strcmp(d->tokens[id], text) != 0)
-        return err_set(ERR_FORMAT, "tokens \"%s\" and \"%s\" both have id %lld",
-                       file_show(other, sizeof other, d->tokens[id]), shown, (long long)id);
+                       shown, id, d->config->n_vocab);
+    return err_set(ERR_FORMAT, "tokens \"%s\" and \"%s\" both have id %lld",
+                   file_show(other, sizeof other, d->tokens[id]), shown, id);
+}
+
+int vocab_draft_put(struct vocab_draft *d, const char *text, const json_t *id_value, bool special)
+{
+    const json_int_t id = json_is_integer(id_value) ? json_integer_value(id_value) : -1;
+    if (id < 0 || id >= d->cap || (d->config != NULL && id >= d->config->n_vocab) ||
+        (d->tokens[id] != NULL && strcmp(d->tokens[id], text) != 0))
+        return refuse_token(d, text, id_value);
     if (special)
         return vocab_draft_add(d, text, (int)id);
     d->tokens[id] = text;

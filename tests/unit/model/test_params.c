@@ -149,6 +149,36 @@ static void values_that_are_no_numbers_are_counted(void **state)
     mem_free(all);
 }
 
+static int read_bad_halfs(void *user, void *dst, uint64_t first, size_t n)
+{
+    const uint16_t *all = user;
+    memcpy(dst, all + first, n * sizeof *all);
+    return 0;
+}
+
+/* Wherever they stand: the counting goes block by block. */
+static void bad_halfs_are_counted(void **state)
+{
+    (void)state;
+    struct config c = tiny_config();
+    size_t n = (size_t)c.n_vocab * (size_t)c.n_embd;
+    uint16_t *all = mem_array(n, sizeof *all);
+    struct tensor_reader r = {.read = read_bad_halfs, .user = all, .dtype = DTYPE_F16};
+    struct params p;
+    assert_ok(params_init(&p, &c, DTYPE_F16));
+    for (size_t i = 0; i < n; i++)
+        all[i] = 0x7bff; /* 65504 */
+    for (size_t at = 0; at < n; at += 1 + at / 7) {
+        uint64_t n_bad;
+        all[at] = at % 2 ? 0x7c00 : 0xfe01; /* infinity, NaN */
+        assert_ok(params_fill(params_find(&p, "wte.weight"), &r, 1, &n_bad, NULL));
+        assert_int_equal(n_bad, 1);
+        all[at] = 0xfbff;
+    }
+    params_release(&p);
+    mem_free(all);
+}
+
 static void an_error_of_the_reader_comes_back(void **state)
 {
     (void)state;
@@ -231,6 +261,7 @@ int main(void)
         cmocka_unit_test(what_is_filled_reads_back),
         cmocka_unit_test(a_changed_weight_changes_the_hash),
         cmocka_unit_test(values_that_are_no_numbers_are_counted),
+        cmocka_unit_test(bad_halfs_are_counted),
         cmocka_unit_test(an_error_of_the_reader_comes_back),
         cmocka_unit_test(the_table_alone_has_the_same_names),
         cmocka_unit_test(what_does_not_fit_is_refused),

@@ -21,8 +21,12 @@ static void memory_is_zero_aligned_and_counted(void **state)
     assert_int_equal(mem_count() - before, 2);
     assert_null(mem_array(SIZE_MAX / 2, 4));
     assert_int_equal(err_last(), ERR_NOMEM);
+    p = mem_alloc_small(0);
+    assert_non_null(p);
+    mem_free(p);
+    assert_int_equal(mem_count() - before, 3);
     mem_fail_at(2);
-    p = mem_alloc(1);
+    p = mem_alloc_small(1);
     assert_non_null(p);
     assert_null(mem_alloc(1));
     mem_fail_at(0);

@@ -26,14 +26,17 @@ MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
 DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-dev libjansson-dev \
-              libyaml-dev libssl-dev libarchive-dev
+              libyaml-dev libssl-dev libarchive-dev libcurl4-openssl-dev
 DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox perl-base
 DEPS_LONG  := valgrind
 LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive openblas
+# Opened at run time, when something is downloaded: only its headers are needed to build.
+OPENED     := libcurl
 
 # From the ground up: a file includes from its own room and from those before it.
 ROOMS   := model/base model/kernels model/tokenizer model \
-           weights/tensors weights/torch weights/hf weights/llmc weights/gguf weights/bundled weights kvcache \
+           weights/tensors weights/torch weights/hf weights/llmc weights/gguf weights/bundled weights/hub \
+           weights kvcache \
            sampling/chain sampling/text sampling/search sampling \
            train/data train/optim train/step train/eval train/config train/run \
            repl/terminal repl/settings repl/session repl/bench repl/commands repl
@@ -52,7 +55,7 @@ FLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undef
 CFLAGS  := -std=c17 -D_GNU_SOURCE -I. -fopenmp -pthread -ffp-contract=off -fno-math-errno -MMD -MP \
            -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Werror $(FLAGS_$(BUILD)) $(CFLAGS_EXTRA)
-CFLAGS  += $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
+CFLAGS  += $(shell pkg-config --cflags $(LIBS) $(OPENED) 2>/dev/null)
 LDLIBS   = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
 LDFLAGS := -fopenmp -pthread $(filter -fsanitize%,$(FLAGS_$(BUILD)))
 
@@ -115,6 +118,7 @@ $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.o $(TEST_LIBRARY) $(LIBRARY)
 $(OUT)/tests/tools/%: $(OUT)/tests/tools/%.o $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(OUT)/tests/tools/picture: $(OUT)/tests/lib/screen.o
+$(OUT)/tests/tools/hub_server: $(OUT)/tests/lib/hub_server.o
 # A fuzz target linked with a plain main runs its corpus as a regression.
 $(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(OUT)/tests/fuzz/replay.o $(TEST_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -128,7 +132,7 @@ define install_missing
 	done; \
 	[ -z "$$missing" ] && exit 0; \
 	if ! command -v apt-get >/dev/null; then \
-	    for l in $(LIBS); do pkg-config --exists $$l 2>/dev/null || need="$$need $$l"; done; \
+	    for l in $(LIBS) $(OPENED); do pkg-config --exists $$l 2>/dev/null || need="$$need $$l"; done; \
 	    [ -z "$$need" ] && exit 0; \
 	    echo "missing:$$need; please install the equivalents of the Debian packages:$$missing" >&2; exit 1; \
 	fi; \

@@ -16,6 +16,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "weights/bundled/bundled.h"
+#include "weights/find.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -41,7 +42,8 @@ static void choose_locale(void)
 static int take_model(struct repl *r, char **words, int n)
 {
     const char *near = command_nearest(words[0], true);
-    bool a_path = strncmp(words[0], "random:", 7) != 0 && !bundled_is_name(words[0]);
+    bool a_path = strncmp(words[0], "random:", 7) != 0 && !bundled_is_name(words[0]) &&
+                  !weights_is_hub_name(words[0]);
     if (near != NULL && a_path && !file_exists(words[0])) {
         char *shown = file_visible(words[0]);
         err_set(ERR_MISSING, "there is no command and no model %s; did you mean %s?", shown, near);

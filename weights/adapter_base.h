@@ -1,10 +1,12 @@
 #ifndef PRATTLE_WEIGHTS_ADAPTER_BASE_H
 #define PRATTLE_WEIGHTS_ADAPTER_BASE_H
+#include "model/base/progress.h"
 #include "weights/hf/adapter_file.h"
 
 /* The path of the base model that an adapter's folder names, as it is or relative to that folder;
- * of a run's folder, its newest whole checkpoint. New memory. ERR_MISSING: there is nothing;
+ * of a run's folder, its newest whole checkpoint; of a name on the Hub, its folder in the
+ * cache, downloaded if need be. New memory. ERR_MISSING: there is nothing;
  * ERR_UNSUPPORTED: the base is an adapter itself. */
-int adapter_base(char **out, const struct adapter_folder *f);
+int adapter_base(char **out, const struct adapter_folder *f, const struct progress *p);
 
 #endif

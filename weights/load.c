@@ -6,12 +6,12 @@
 #include "model/base/mem.h"
 #include "weights/adapter_base.h"
 #include "weights/bundled/bundled.h"
+#include "weights/find.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/hf/source_adapter.h"
 #include "weights/hf/source_hf.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
-#include "weights/run_folder.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -163,7 +163,7 @@ static int open_adapted(struct model_files *f, const char *path, const struct fi
 {
     struct adapter_folder folder;
     int rc = adapter_open(&folder, path, open);
-    if (rc == 0 && (rc = adapter_base(&f->path, &folder)) == 0 &&
+    if (rc == 0 && (rc = adapter_base(&f->path, &folder, p)) == 0 &&
         (rc = source_open(&f->source, f->path, seed, true, p)) == 0)
         rc = adapter_read_open(&f->adapter, &folder, &f->source.config);
     adapter_close(&folder);
@@ -175,7 +175,7 @@ static int find_files(char **out, char **title, const char *path, const struct p
 {
     *title = NULL;
     if (strncmp(path, "random:", 7) != 0 && !bundled_is_name(path))
-        return run_folder_resolve(out, title, path, p);
+        return weights_find(out, title, path, p);
     return (*out = mem_strdup(path)) == NULL ? ERR_NOMEM : 0;
 }
 

@@ -5,14 +5,15 @@
 #include "model/base/mem.h"
 #include "weights/adapter_base.h"
 #include "weights/bundled/bundled.h"
+#include "weights/find.h"
 #include "weights/gguf/source_gguf.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/hf/source_adapter.h"
 #include "weights/hf/source_hf.h"
+#include "weights/hub/repository.h"
 #include "weights/llmc/llmc.h"
 #include "weights/llmc/source_llmc.h"
 #include "weights/random_source.h"
-#include "weights/run_folder.h"
 #include "weights/tensors/sniff.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static int borrow_tokenizer(struct tokenizer **out, const char *path)
     struct source other;
     /* An adapter's base may borrow from that adapter, and random:NAME may borrow in turn. */
     char *folder, *title;
-    int rc = run_folder_resolve(&folder, &title, path, NULL);
+    int rc = weights_find(&folder, &title, path, NULL);
     mem_free(title);
     if (rc == 0 &&
         ((is_random_name(path) && strstr(path, "tokenizer=") != NULL) || adapter_is_folder(folder)))
@@ -76,7 +77,7 @@ static int open_adapter(struct source *s, const char *path, bool need_weights,
     struct adapter *a = NULL;
     struct adapter_folder f;
     int rc = adapter_open(&f, path, NULL);
-    if (rc == 0 && (rc = adapter_base(&base, &f)) == 0)
+    if (rc == 0 && (rc = adapter_base(&base, &f, p)) == 0)
         rc = source_open(s, base, 0, need_weights, p);
     mem_free(base);
     if (rc == 0 && s->table.n_tensors > 0 &&
@@ -130,12 +131,12 @@ static void note_ambiguity(const char *name, const char *meaning, const struct p
                   file_is_folder(name) ? "folder" : "file");
 }
 
-/* The path to open; *title as of run_folder_resolve. */
+/* The path to open; *title as of weights_find. */
 static int find_path(char **out, char **title, const char *path, const struct progress *p)
 {
     *title = NULL;
     if (!bundled_is_name(path))
-        return run_folder_resolve(out, title, path, p);
+        return weights_find(out, title, path, p);
     note_ambiguity(path, "the model that ships", p);
     return bundled_path(out);
 }
@@ -150,6 +151,16 @@ static int open_path(struct source *s, const char *path, bool need_weights,
     return open_file(s, path, need_weights, p);
 }
 
+/* A folder of the cache has a commit for its name: show the model's. */
+static void name_cached(struct source *s, const char *path)
+{
+    char *id = adapter_is_folder(path) ? NULL : hub_snapshot_id(path);
+    if (id != NULL) {
+        mem_free(s->name);
+        s->name = id;
+    }
+}
+
 int source_open(struct source *s, const char *path, uint64_t seed, bool need_weights,
                 const struct progress *p)
 {
@@ -162,6 +173,8 @@ int source_open(struct source *s, const char *path, uint64_t seed, bool need_wei
     int rc = find_path(&found, &title, path, p);
     if (rc == 0)
         rc = open_path(s, found, need_weights, p);
+    if (rc == 0)
+        name_cached(s, found);
     if (rc == 0 && title != NULL) {
         progress_note(p, "%s", title);
         mem_free(s->name);

@@ -11,6 +11,7 @@
  *     bundled               the model that ships
  *     an adapter's folder   the base that it names, the adapter merged in
  *     a run's folder        its newest whole checkpoint, named by a note and by s->name
+ *     openai-community/gpt2@main   a model of the Hub, from the cache or downloaded (find.h)
  *     random:NAME           random weights; NAME is a size (gpt2) or a config.json, and may be
  *                           followed by sizes, a tokenizer and a seed:
  *                           random:gpt2,n_layer=4,vocab_size=512,tokenizer=PATH@42

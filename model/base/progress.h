@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Work of this name counts bytes that come over a network, whose rate is of interest. */
+#define PROGRESS_DOWNLOADING "downloading"
+
 struct progress {
     /* `done` of `total` units (total 0: not known) are done. Called often; redraws as seldom as it
      * wants. */

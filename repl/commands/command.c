@@ -6,6 +6,7 @@
 #include "model/base/words.h"
 #include "repl/commands/train_words.h"
 #include "repl/session/repl.h"
+#include "weights/hub/environment.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -121,6 +122,7 @@ static int run_command(struct repl *r, const struct command *c, const struct cal
     bool fits = (c->flags & TAKES_TEXT) ||
                 (call->n >= c->min_words && (c->max_words < 0 || call->n <= c->max_words));
     int rc = command_check_options(r, name, c->options);
+    hub_set_offline(r->options.settings.device.offline);
     if (rc == 0 && !fits)
         rc = command_usage(call, "%s", c->arguments);
     if (rc == 0 && (c->flags & NEEDS_MODEL))

@@ -6,7 +6,7 @@
 #include "repl/terminal/progress.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/load.h"
-#include "weights/run_folder.h"
+#include "weights/find.h"
 
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ const char *lora_about(char *out, size_t n, const struct adapter *a)
 int lora_read(struct adapter **out, const struct model *m, const char *path)
 {
     char *found, *title;
-    int rc = run_folder_resolve(&found, &title, path, progress_show());
+    int rc = weights_find(&found, &title, path, progress_show());
     if (rc == 0)
         rc = adapter_read(out, found, &m->config);
     if (rc == 0 && title != NULL)

@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "kvcache/snapshot.h"
+#include "weights/find.h"
 #include "weights/tensors/sniff.h"
 
 #include <stdbool.h>
@@ -99,12 +100,11 @@ int model_hint(int rc, const char *path, const char *prefix)
     if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
         return rc;
     const char *name = base_name(path);
-    if (!file_exists(path) && is_published_name(name))
+    if (!file_exists(path) && !weights_is_hub_name(path) && is_published_name(name))
         return err_set(ERR_MISSING,
-                       "there is no file or folder %s; download config.json, model.safetensors, "
-                       "vocab.json and merges.txt from https://huggingface.co/openai-community/%s "
-                       "into a folder %s, or try its shape with random weights: random:%s",
-                       file_quote(path), name, file_quote(path), name);
+                       "there is no file or folder %s; %s alone is the model of that name on the Hub, "
+                       "random:%s its shape with random weights",
+                       file_quote(path), name, name);
     char *before = mem_strdup(err_text());
     const bool text = before != NULL && is_text_file(path);
     if (before != NULL && !text && is_session_file(path))

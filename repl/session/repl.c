@@ -15,6 +15,7 @@
 #include "train/config/run_config.h"
 #include "train/run/folder.h"
 #include "weights/bundled/bundled.h"
+#include "weights/hub/environment.h"
 #include "weights/load.h"
 
 #include <stdio.h>
@@ -186,6 +187,7 @@ int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
 static int read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
 {
     struct load_config c = {.seed = seed, .says_checkpoint = !r->interactive};
+    hub_set_offline(r->options.settings.device.offline);
     int rc = dtype_in_force(r, &c.dtype);
     if (rc == 0)
         rc = repl_device(r);

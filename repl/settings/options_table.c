@@ -27,8 +27,11 @@ static const char *kernels_word(int i)
 /* clang-format off */
 static const struct setting table[] = {
 {.group = "Model and machine", .name = "model", .holds_from = HOLDS_FROM_LOAD, .letter = 'm', .type = SETTING_PATH, .offset = D(model), .argument = "PATH",
- .help = "model: a folder, a file or random:gpt2",
- .more = "A Hugging Face folder, a .safetensors, .bin or .gguf file, a PEFT adapter, bundled (the model that ships), random:gpt2 or random:config.json (random weights of that shape)"},
+ .help = "model: a folder, a file, gpt2 or random:gpt2",
+ .more = "A Hugging Face folder, a .safetensors, .bin or .gguf file, a PEFT adapter, bundled (the model that ships), gpt2 or openai-community/gpt2@REVISION (of the Hugging Face Hub, from its cache or downloaded), random:gpt2 or random:config.json (random weights of that shape)"},
+{.group = "Model and machine", .name = "offline", .type = SETTING_BOOL, .offset = D(offline),
+ .help = "use models of the cache only, download nothing",
+ .more = "HF_HUB_OFFLINE=1 does the same"},
 {.group = "Model and machine", .name = "lora", .holds_from = HOLDS_FROM_START, .type = SETTING_PATH, .offset = D(lora), .argument = "DIR",
  .help = "LoRA adapter to load with the model",
  .more = "A PEFT folder: adapter_config.json and adapter_model.safetensors"},

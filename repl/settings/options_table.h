@@ -23,12 +23,13 @@ enum output_choice { OUTPUT_TEXT, OUTPUT_IDS };
 enum help_format { HELP_MAN = TABLE_JSON + 1, HELP_BASH };
 
 struct device_settings {
-    char *model; /* path, bundled or random:NAME; "": none; as built in the one that ships */
+    char *model; /* path, bundled, random:NAME or a name on the Hub; "": none; as built in the one that ships */
     char *lora;  /* folder of an adapter for it; "": none */
     int dtype;   /* enum precision_choice; AUTO: fp16 in memory, the file's own in files */
     int threads; /* 0: one a CPU */
     bool pin;
     char *kernels;
+    bool offline; /* nothing is downloaded */
 };
 struct talk_settings {
     int echo;  /* enum switch_choice; AUTO: in batches, and the last line on a terminal */

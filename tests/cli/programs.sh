@@ -104,8 +104,9 @@ refuse "an option of commands" "prattle does not take --all" $MODEL --all -p a
 refuse "too few words" "usage: prattle convert IN OUT" convert a
 refuse "no model" "no model: --model PATH" --model "" -p a
 refuse "a model that is not there" "/no/such/model" /no/such/model -p a
-refuse "GPT-2 by its name alone" "there is no file or folder gpt2; download config.json, model.safetensors, vocab.json and merges.txt from https://huggingface.co/openai-community/gpt2 into a folder gpt2, or try its shape with random weights: random:gpt2" gpt2 -p a
+refuse "GPT-2 by its name alone, without a network" "gpt2 is not in the cache $HF_HOME/hub, and cannot be downloaded: 127.0.0.1:1: Couldn't connect to server; without a network, put config.json, model.safetensors and tokenizer.json of https://huggingface.co/openai-community/gpt2 into a folder and load that" gpt2 -p a
 refuse "  as --model, by its full name" "https://huggingface.co/openai-community/gpt2-xl" eval "$TMPDIR" --model openai-community/gpt2-xl
+refuse "  as a folder" "there is no file or folder ./gpt2; gpt2 alone is the model of that name on the Hub, random:gpt2 its shape with random weights" ./gpt2 -p a
 "$PRATTLE" convert $MODEL "$TMPDIR/wordless" >/dev/null 2>&1
 rm -f "$TMPDIR"/wordless/{vocab.json,merges.txt,tokenizer.json}
 refuse "a text for a model without a tokenizer" "tokenizer.json); \`prattle generate --ids 1,2,3 --output ids\` takes and prints token IDs" "$TMPDIR/wordless" -p a

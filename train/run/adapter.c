@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "train/run/inside.h"
+#include "weights/find.h"
 #include "weights/hf/adapter_file.h"
 
 #include <string.h>
@@ -64,7 +65,7 @@ int run_adapter_first(struct adapter **out, const struct run_config *c, const st
         return err_set(ERR_RANGE, "lora.adapter is %s, but lora.rank is 0, which trains no adapter",
                        file_show(shown, sizeof shown, path));
     char *found, *title;
-    int rc = run_folder_resolve(&found, &title, path, NULL);
+    int rc = weights_find(&found, &title, path, NULL);
     if (rc == 0)
         rc = adapter_read(&a, found, shape);
     mem_free(title);

@@ -9,6 +9,7 @@
 #include "train/run/adapter.h"
 #include "train/run/folder.h"
 #include "train/run/wandb.h"
+#include "weights/find.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/open.h"
 
@@ -127,7 +128,7 @@ static int check_source(const struct run_config *c)
     char shown[160], *found = NULL, *title = NULL;
     int rc = run_config_source(c, &path);
     if (rc == 0 && path.n > 0)
-        rc = run_folder_resolve(&found, &title, buf_text(&path), NULL);
+        rc = weights_find(&found, &title, buf_text(&path), NULL);
     if (rc == 0 && found != NULL && adapter_is_folder(found))
         rc = err_set(ERR_UNSUPPORTED,
                      "%s is an adapter: init=BASE lora.adapter=PATH trains it further, and prattle "

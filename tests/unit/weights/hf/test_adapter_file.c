@@ -223,7 +223,7 @@ static int base_of(char **base, const char *path)
     struct adapter_folder f;
     int rc = adapter_open(&f, path, NULL);
     if (rc == 0)
-        rc = adapter_base(base, &f);
+        rc = adapter_base(base, &f, NULL);
     adapter_close(&f);
     return rc;
 }

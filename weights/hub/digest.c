@@ -1,0 +1,63 @@
+#include "weights/hub/digest.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PART_BYTES = 1 << 20, SHA1_DIGITS = 40, SHA256_DIGITS = 64 };
+
+static bool is_hex(const char *etag)
+{
+    return strspn(etag, "0123456789abcdef") == strlen(etag);
+}
+
+static int add_file(EVP_MD_CTX *context, const struct file *f, const struct progress *p)
+{
+    char *part = mem_alloc(PART_BYTES);
+    int rc = part == NULL ? ERR_NOMEM : 0;
+    for (uint64_t at = 0; at < f->bytes && rc == 0; at += PART_BYTES) {
+        const uint64_t left = f->bytes - at;
+        const size_t n = left < PART_BYTES ? (size_t)left : PART_BYTES;
+        if ((rc = file_read_at(f, part, at, n)) != 0)
+            break;
+        EVP_DigestUpdate(context, part, n);
+        rc = progress_step(p, "checking", at + n, f->bytes);
+    }
+    mem_free(part);
+    return rc;
+}
+
+int hub_digest_check(const struct file *f, const char *etag, bool *known, const struct progress *p)
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    char hex[2 * EVP_MAX_MD_SIZE + 1], head[32];
+    const size_t n = strlen(etag);
+    unsigned bytes = 0;
+    *known = (n == SHA1_DIGITS || n == SHA256_DIGITS) && is_hex(etag);
+    if (!*known)
+        return 0;
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    const EVP_MD *kind = n == SHA1_DIGITS ? EVP_sha1() : EVP_sha256();
+    if (context == NULL || EVP_DigestInit_ex(context, kind, NULL) != 1) {
+        EVP_MD_CTX_free(context);
+        return err_set(ERR_NOMEM, "no memory for a checksum");
+    }
+    if (n == SHA1_DIGITS) {
+        const int length = snprintf(head, sizeof head, "blob %" PRIu64, f->bytes);
+        EVP_DigestUpdate(context, head, (size_t)length + 1);
+    }
+    int rc = add_file(context, f, p);
+    EVP_DigestFinal_ex(context, digest, &bytes);
+    EVP_MD_CTX_free(context);
+    if (rc != 0)
+        return rc;
+    text_hex(hex, digest, bytes);
+    if (strcmp(hex, etag) == 0)
+        return 0;
+    return err_set(ERR_MISMATCH, "what arrived has the %s %.12s..., expected %.12s...",
+                   n == SHA1_DIGITS ? "git hash" : "SHA-256", hex, etag);
+}

@@ -1,0 +1,135 @@
+#include "weights/hub/environment.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "weights/hub/url.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const double STALL_S = 10;
+enum { MAX_TOKEN = 4096 };
+
+static bool set_offline;
+
+/* An empty variable counts as none. */
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && *value != '\0' ? value : NULL;
+}
+
+static bool variable_is_true(const char *name)
+{
+    static const char *const words[] = {"1", "on", "yes", "true"};
+    const char *value = variable(name);
+    for (size_t i = 0; value != NULL && i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static char *home_path(const char *name)
+{
+    const char *home = variable("HF_HOME"), *cache = variable("XDG_CACHE_HOME"),
+               *user = variable("HOME");
+    char *folder = home != NULL    ? file_expand(home)
+                   : cache != NULL ? mem_sprintf("%s/huggingface", cache)
+                   : user != NULL  ? mem_sprintf("%s/.cache/huggingface", user)
+                                   : NULL;
+    if (folder == NULL) {
+        if (home == NULL && cache == NULL && user == NULL)
+            err_set(ERR_MISSING, "neither HOME nor HF_HOME is set");
+        return NULL;
+    }
+    char *path = file_join(folder, name);
+    mem_free(folder);
+    return path;
+}
+
+char *hub_cache_path(void)
+{
+    const char *path = variable("HF_HUB_CACHE");
+    if (path == NULL)
+        path = variable("HUGGINGFACE_HUB_CACHE");
+    return path != NULL ? file_expand(path) : home_path("hub");
+}
+
+char *hub_endpoint(void)
+{
+    const char *value = variable("HF_ENDPOINT");
+    char *endpoint = mem_strdup(value == NULL ? "https://huggingface.co" : value);
+    if (endpoint == NULL)
+        return NULL;
+    for (size_t n = strlen(endpoint); n > 0 && endpoint[n - 1] == '/'; n--)
+        endpoint[n - 1] = '\0';
+    if (url_is_valid(endpoint))
+        return endpoint;
+    err_set(ERR_RANGE, "HF_ENDPOINT is %s, must begin with https:// or http://",
+            file_quote(endpoint));
+    mem_free(endpoint);
+    return NULL;
+}
+
+/* Cut blanks off both ends. */
+static int trim_token(char **out, const char *text, const char *from)
+{
+    static const char BLANKS[] = " \t\r\n";
+    text += strspn(text, BLANKS);
+    size_t n = strlen(text);
+    while (n > 0 && strchr(BLANKS, text[n - 1]) != NULL)
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)text[i] <= ' ' || (unsigned char)text[i] >= 0x7f)
+            return err_set(
+                ERR_FORMAT,
+                "the token of %s has a blank or a control character in it; it must be one "
+                "word",
+                file_quote(from));
+    if (n == 0)
+        return 0;
+    return (*out = mem_sprintf("%.*s", (int)n, text)) == NULL ? ERR_NOMEM : 0;
+}
+
+int hub_token(char **out)
+{
+    *out = NULL;
+    const char *token = variable("HF_TOKEN"), *named = variable("HF_TOKEN_PATH");
+    if (token != NULL)
+        return trim_token(out, token, "HF_TOKEN");
+    if (variable_is_true("HF_HUB_DISABLE_IMPLICIT_TOKEN"))
+        return 0;
+    char *path = named != NULL ? file_expand(named) : home_path("token");
+    if (path == NULL)
+        return err_last() == ERR_MISSING ? 0 : ERR_NOMEM;
+    struct buf text = {0};
+    int rc = file_read_all(&text, path, MAX_TOKEN);
+    if (rc == 0)
+        rc = trim_token(out, buf_text(&text), path);
+    else if (rc == ERR_MISSING)
+        rc = 0;
+    buf_release(&text);
+    mem_free(path);
+    return rc;
+}
+
+bool hub_is_offline(void)
+{
+    return set_offline || variable_is_true("HF_HUB_OFFLINE") ||
+           variable_is_true("TRANSFORMERS_OFFLINE");
+}
+
+void hub_set_offline(bool offline)
+{
+    set_offline = offline;
+}
+
+double hub_stall_s(void)
+{
+    const char *value = variable("HF_HUB_DOWNLOAD_TIMEOUT");
+    char *end;
+    const double s = value == NULL ? STALL_S : strtod(value, &end);
+    return s > 0 && s <= 1e6 ? s : STALL_S;
+}

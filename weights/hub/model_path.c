@@ -1,0 +1,132 @@
+#include "weights/hub/model_path.h"
+
+#include "model/base/err.h"
+#include "model/base/file_show.h"
+#include "model/base/mem.h"
+#include "weights/hub/environment.h"
+#include "weights/hub/fetch.h"
+#include "weights/hub/model_files.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the cache has of a model; *folder, in new memory, if it loads. */
+static int look_up(enum hub_state *state, char **folder, const struct hub_name *n)
+{
+    struct hub_repository r;
+    char commit[HUB_COMMIT_BYTES];
+    *folder = NULL;
+    int rc = hub_repository_init(&r, n->id);
+    if (rc != 0)
+        return rc;
+    hub_repository_commit(&r, commit, n->revision);
+    *state = hub_model_state(&r, commit);
+    if (*state != HUB_ABSENT && (*folder = hub_repository_snapshot(&r, commit)) == NULL)
+        rc = ERR_NOMEM;
+    hub_repository_release(&r);
+    return rc;
+}
+
+/* The same under either of its names; n is then that one. */
+static int look_up_either(enum hub_state *state, char **folder, struct hub_name *n)
+{
+    enum hub_state other_state;
+    char *other_folder;
+    const char *id = hub_name_other(n->id);
+    struct hub_name other = *n;
+    int rc = look_up(state, folder, n);
+    if (rc != 0 || *state == HUB_WHOLE || id == NULL)
+        return rc;
+    snprintf(other.id, sizeof other.id, "%s", id);
+    rc = look_up(&other_state, &other_folder, &other);
+    if (rc == 0 && other_state > *state) {
+        mem_free(*folder);
+        *folder = other_folder;
+        *state = other_state;
+        *n = other;
+    } else {
+        mem_free(other_folder);
+    }
+    return rc;
+}
+
+char *hub_cached_path(const char *name)
+{
+    struct hub_name n;
+    enum hub_state state;
+    char *folder;
+    if (hub_name_read(&n, name) != 0 || look_up_either(&state, &folder, &n) != 0) {
+        err_clear();
+        return NULL;
+    }
+    if (state == HUB_WHOLE)
+        return folder;
+    mem_free(folder);
+    return NULL;
+}
+
+/* Where there is no network: what to fetch, and where to put it. */
+static int refuse_fetch(int rc, const struct hub_name *n)
+{
+    char why[512], shown[160];
+    char *cache = hub_cache_path();
+    const char *named = strchr(n->id, '/') == NULL ? hub_name_other(n->id) : NULL;
+    snprintf(why, sizeof why, "%s", err_text());
+    file_show(shown, sizeof shown, cache == NULL ? "" : cache);
+    mem_free(cache);
+    if (rc == ERR_UNSUPPORTED)
+        return err_set(ERR_MISSING, "%s is not in the cache %s, and %s", n->id, shown, why);
+    return err_set(
+        rc,
+        "%s is not in the cache %s, and cannot be downloaded: %s; without a network, put "
+        "config.json, model.safetensors and tokenizer.json of https://huggingface.co/%s into "
+        "a folder and load that",
+        n->id, shown, why, named == NULL ? n->id : named);
+}
+
+static int download(char **out, const struct hub_name *n, bool anew, const struct progress *p)
+{
+    struct hub_session s;
+    struct hub_repository r;
+    char commit[HUB_COMMIT_BYTES];
+    int rc = hub_session_open(&s, p);
+    if (rc != 0)
+        return rc == ERR_UNSUPPORTED ? refuse_fetch(rc, n) : rc;
+    rc = hub_fetch(commit, n, anew, &s);
+    hub_session_close(&s);
+    if (rc == ERR_INTERRUPTED)
+        progress_note(p, "what has arrived of %s stays, and the next time goes on from there",
+                      n->id);
+    else if (rc == ERR_IO)
+        rc = refuse_fetch(rc, n);
+    if (rc != 0 || (rc = hub_repository_init(&r, n->id)) != 0)
+        return rc;
+    *out = hub_repository_snapshot(&r, commit);
+    hub_repository_release(&r);
+    return *out == NULL ? ERR_NOMEM : 0;
+}
+
+int hub_model_path(char **out, const char *name, bool anew, const struct progress *p)
+{
+    struct hub_name n;
+    enum hub_state state;
+    char *folder;
+    *out = NULL;
+    int rc = hub_name_read(&n, name);
+    if (rc == 0)
+        rc = look_up_either(&state, &folder, &n);
+    if (rc != 0)
+        return rc;
+    if (state == HUB_WHOLE && !anew) {
+        *out = folder;
+        return 0;
+    }
+    rc = download(out, &n, anew, p);
+    if (rc != 0 && rc != ERR_INTERRUPTED && rc != ERR_NOMEM && state == HUB_WEIGHTS && !anew) {
+        progress_note(p, "the tokenizer of %s is not in the cache: %s", n.id, err_text());
+        *out = folder;
+        return 0;
+    }
+    mem_free(folder);
+    return rc;
+}

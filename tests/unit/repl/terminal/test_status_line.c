@@ -100,6 +100,32 @@ static void work_fast(void)
     }
 }
 
+static void download(void)
+{
+    const struct progress *p = progress_show();
+    static const uint64_t parts[][2] = {{0, 548000000}, {100000000, 548000000}};
+    for (int i = 0; i < 2; i++) {
+        assert_ok(progress_step(p, PROGRESS_DOWNLOADING, parts[i][0], parts[i][1]));
+        still_clock_pass(10);
+    }
+    progress_forget();
+    assert_ok(progress_step(p, PROGRESS_DOWNLOADING, 1500000, 0));
+    still_clock_pass(1);
+    assert_ok(progress_step(p, PROGRESS_DOWNLOADING, 3500000, 0));
+}
+
+/* 40 columns have no room for the word. */
+static void a_download_has_its_rate(void **state)
+{
+    (void)state;
+    struct buf sent = {0};
+    show_work(&sent, "xterm", download);
+    assert_string_equal(buf_text(&sent),
+                        "\r\033[2m100 of 548 MB, 10.0 MB/s, 45 s left\033[0m\033[K"
+                        "\r\033[2mdownloading 3.5 MB, 2.0 MB/s\033[0m\033[K\r\033[K");
+    buf_release(&sent);
+}
+
 static int count_draws(const struct buf *sent)
 {
     int n = 0;
@@ -142,6 +168,7 @@ int main(void)
         cmocka_unit_test(notes_begin_a_line),
         cmocka_unit_test(one_line_is_drawn_over),
         cmocka_unit_test(it_is_drawn_ten_times_a_second),
+        cmocka_unit_test(a_download_has_its_rate),
         cmocka_unit_test(a_dumb_terminal_has_none),
     };
     return cmocka_run_group_tests_name("status_line", tests, NULL, NULL);

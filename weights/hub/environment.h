@@ -21,7 +21,7 @@ int hub_token(char **out);
 bool hub_is_offline(void);
 void hub_set_offline(bool offline);
 /* HF_HUB_DOWNLOAD_TIMEOUT: seconds without an answer, or with less than 1 KiB of one, after which a
- * connexion counts as stalled. */
+ * connection counts as stalled. */
 double hub_stall_s(void);
 
 #endif

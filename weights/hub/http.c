@@ -9,8 +9,8 @@
 
 enum { POLL_MS = 100, LEAST_BYTES = 1024 };
 
-/* The connexions that are open, for the next request to the same host. */
-static CURLM *connexions;
+/* The connections that are open, for the next request to the same host. */
+static CURLM *connections;
 
 /* A request under way. */
 struct exchange {
@@ -97,13 +97,13 @@ static int open_exchange(struct exchange *x)
     if (rc != 0)
         return rc;
     x->easy = x->curl->easy_init();
-    if (connexions == NULL)
-        connexions = x->curl->multi_init();
-    rc = x->easy == NULL || connexions == NULL ? err_set(ERR_NOMEM, "no memory for a request")
+    if (connections == NULL)
+        connections = x->curl->multi_init();
+    rc = x->easy == NULL || connections == NULL ? err_set(ERR_NOMEM, "no memory for a request")
                                                : add_fields(x);
     if (rc == 0)
         rc = set_options(x);
-    if (rc == 0 && x->curl->multi_add_handle(connexions, x->easy) != CURLM_OK)
+    if (rc == 0 && x->curl->multi_add_handle(connections, x->easy) != CURLM_OK)
         rc = err_set(ERR_NOMEM, "no memory for a request");
     return rc;
 }
@@ -112,8 +112,8 @@ static void close_exchange(struct exchange *x)
 {
     if (x->curl == NULL)
         return;
-    if (connexions != NULL && x->easy != NULL)
-        x->curl->multi_remove_handle(connexions, x->easy);
+    if (connections != NULL && x->easy != NULL)
+        x->curl->multi_remove_handle(connections, x->easy);
     x->curl->easy_cleanup(x->easy);
     x->curl->slist_free_all(x->fields);
 }
@@ -157,7 +157,7 @@ static int run_exchange(struct exchange *x, CURLcode *result, enum http_failure 
     while (running > 0) {
         if (interrupt_pending())
             return err_set(ERR_INTERRUPTED, "interrupted");
-        if (x->curl->multi_perform(connexions, &running) != CURLM_OK)
+        if (x->curl->multi_perform(connections, &running) != CURLM_OK)
             break;
         if (running > 0 && has_stalled(x)) {
             *why = HTTP_MAY_PASS;
@@ -165,9 +165,9 @@ static int run_exchange(struct exchange *x, CURLcode *result, enum http_failure 
                            url_host(host, x->q->url), x->q->stall_s);
         }
         if (running > 0)
-            x->curl->multi_poll(connexions, NULL, 0, POLL_MS, NULL);
+            x->curl->multi_poll(connections, NULL, 0, POLL_MS, NULL);
     }
-    for (const CURLMsg *m; (m = x->curl->multi_info_read(connexions, &left)) != NULL;)
+    for (const CURLMsg *m; (m = x->curl->multi_info_read(connections, &left)) != NULL;)
         if (m->msg == CURLMSG_DONE)
             *result = m->data.result;
     return 0;

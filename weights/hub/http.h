@@ -21,7 +21,7 @@ struct http_request {
 };
 
 /* Why there is no whole answer: HTTP_MAY_PASS: it ended early or stalled; HTTP_UNREACHED: no
- * connexion, which may pass only where there was one before. */
+ * connection, which may pass only where there was one before. */
 enum http_failure { HTTP_LASTS, HTTP_MAY_PASS, HTTP_UNREACHED };
 
 /*

@@ -271,7 +271,7 @@ static void adapters_are_fetched(void **state)
 
 /* ---- faults that pass ---- */
 
-static void broken_connexions_are_resumed(void **state)
+static void broken_connections_are_resumed(void **state)
 {
     (void)state;
     hub_server_fault(server, "GET " CDN " 1 drop 100000");
@@ -545,7 +545,7 @@ int main(void)
         TEST(old_names_are_redirected),
         TEST(shards_are_fetched_as_the_index_says),
         TEST(adapters_are_fetched),
-        TEST(broken_connexions_are_resumed),
+        TEST(broken_connections_are_resumed),
         TEST(the_hub_is_asked_again),
         TEST(a_part_goes_on_another_time),
         TEST(parts_that_do_not_fit_are_given_up),

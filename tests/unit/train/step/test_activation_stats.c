@@ -26,7 +26,7 @@ static void statistics_are_those_of_all_rows(void **state)
     (void)state;
     float att[ROWS * C], x[LAYERS + 1][ROWS * C], fc[ROWS * F];
     struct activations layers[LAYERS + 1];
-    struct params params = {.config = {.n_layer = LAYERS, .n_embd = C, .n_inner = F}};
+    struct params params = {.config = {.n_layer = LAYERS, .n_head = 1, .n_embd = C, .n_inner = F}};
     double sum = 0, squares = 0;
     for (int i = 0; i < ROWS * C; i++) {
         att[i] = (float)(i % 3 - 1); /* a third are zero */

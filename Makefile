@@ -60,7 +60,8 @@ LDLIBS   = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
 LDFLAGS := -fopenmp -pthread $(filter -fsanitize%,$(FLAGS_$(BUILD)))
 
 PRESETS := $(sort $(wildcard train/config/presets/*.yaml))
-OBJECTS := $(SOURCES:%.c=$(OUT)/%.o) $(OUT)/train/config/presets.o
+MADE    := $(OUT)/train/config/presets.c $(OUT)/repl/bench/peer_script.c
+OBJECTS := $(SOURCES:%.c=$(OUT)/%.o) $(MADE:.c=.o)
 LIBRARY := $(OUT)/libprattle.a
 BINARY  := $(OUT)/prattle
 TEST_PROGRAMS := $(TESTS:%.c=$(OUT)/%) $(TOOLS:%.c=$(OUT)/%)
@@ -86,14 +87,19 @@ $(OUT)/%.o: %.c Makefile
 	@[ $(V) = 1 ] || echo "  cc $<"
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
 
-# The presets are part of the program, so that they are there wherever it is.
+# The presets, and a script of the benchmarks, are part of the program, so that they are there wherever
+# it is.
 $(OUT)/train/config/presets.c: train/config/presets $(PRESETS) Makefile
 	@mkdir -p $(@D)
 	$(Q){ printf '#include "train/config/presets.h"\nconst struct run_preset run_presets[] = {\n'; \
 	for f in $(PRESETS); do \
 	    printf '{"%s",\n' "$$(basename $$f .yaml)"; sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; \
 	done; echo '{0}};'; } >$@
-$(OUT)/train/config/presets.o: $(OUT)/train/config/presets.c
+$(OUT)/repl/bench/peer_script.c: repl/bench/peer_torch.py Makefile
+	@mkdir -p $(@D)
+	$(Q){ printf '#include "repl/bench/peer_script.h"\nconst char peer_script[] =\n'; \
+	sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $<; echo ';'; } >$@
+$(MADE:.c=.o): %.o: %.c
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
 
 $(LIBRARY): $(filter-out $(OUT)/repl/main.o,$(OBJECTS))
@@ -168,8 +174,10 @@ long: deps-long
 bench: deps
 	@$(MAKE) --no-print-directory all && ./prattle bench $(if $(MODEL),--model $(MODEL))
 
+made: $(MADE)
+
 fuzz: deps-check
-	@$(MAKE) --no-print-directory BUILD=release build/release/train/config/presets.c
+	@$(MAKE) --no-print-directory BUILD=release made
 	@tests/fuzz/run $(FUZZ_S)
 
 install: $(BINARY) $(OUT)/prattle.1 $(OUT)/prattle.bash
@@ -190,5 +198,5 @@ tables: $(BINARY)
 picture: $(BINARY) $(OUT)/tests/tools/transcript $(OUT)/tests/tools/picture
 	PRATTLE=$(BINARY) TOOLS=$(OUT)/tests/tools DATA="$(DATA)" repl/picture/draw
 
-.PHONY: all programs tables picture deps deps-check deps-long run check long bench fuzz install format clean
+.PHONY: all made programs tables picture deps deps-check deps-long run check long bench fuzz install format clean
 .SECONDARY:

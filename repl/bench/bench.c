@@ -17,6 +17,15 @@ static double median_value(double *v, int n)
     return v[n / 2];
 }
 
+static int put_ratios(struct bench *b, struct rounds *m)
+{
+    int rc = 0;
+    for (int i = 0; i < N_PEERS && rc == 0; i++)
+        if (b->peer_columns[i] != 0 && m->ratio[i][0] > 0)
+            rc = table_cell(&b->table, b->peer_columns[i], "%.2f", median_value(m->ratio[i], m->n));
+    return rc;
+}
+
 int bench_report(struct bench *b, const char *what, struct rounds *m, const char *unit,
                  const char *limit)
 {
@@ -37,8 +46,22 @@ int bench_report(struct bench *b, const char *what, struct rounds *m, const char
         rc = table_cell(&b->table, 5, "%.3f", median_value(m->share, m->n));
     if (rc == 0 && limit != NULL)
         rc = table_cell(&b->table, 6, "%s", limit);
-    if (rc == 0 && b->table.n_columns > BENCH_MODEL_COLUMN)
-        rc = table_cell(&b->table, BENCH_MODEL_COLUMN, "%s", b->repl->model->name);
+    if (rc == 0)
+        rc = put_ratios(b, m);
+    if (rc == 0 && b->model_column != 0)
+        rc = table_cell(&b->table, b->model_column, "%s", b->repl->model->name);
+    return rc;
+}
+
+int bench_peers(struct bench *b, struct rounds *m, enum peer_work work, int batch, int length)
+{
+    int rc = 0;
+    for (int i = 0; i < N_PEERS && rc == 0; i++) {
+        double theirs = 0;
+        rc = peer_measure(&b->peers, (enum peer)i, work, batch, length, &theirs);
+        if (rc == 0 && theirs > 0)
+            m->ratio[i][m->n - 1] = m->value[m->n - 1] / theirs;
+    }
     return rc;
 }
 

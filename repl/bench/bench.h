@@ -4,16 +4,21 @@
  * What the benches share. Each adds rows to one table: medians of several
  * rounds, each beside its limit, which is measured in the same round.
  */
+#include "repl/bench/peer.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/table.h"
 
-enum { BENCH_ROUNDS = 5, BENCH_TEXTS = 16, BENCH_MODEL_COLUMN = 7 };
+enum { BENCH_ROUNDS = 5, BENCH_TEXTS = 16, BENCH_COLUMNS = 8 + N_PEERS };
 
 struct bench {
     struct repl *repl;
     const char *file; /* a text for the tokenizer, NULL: none given */
     bool sized;       /* training of batch x length, or of the sizes the bench has */
     int batch, length;
+    struct peers peers;
+    /* Of the table: what a peer is compared in, and the model; 0: there is none. */
+    int peer_columns[N_PEERS], model_column;
+    const char *heads[BENCH_COLUMNS];
     struct table table;
 };
 
@@ -21,6 +26,7 @@ struct bench {
 struct rounds {
     int n;
     double value[BENCH_ROUNDS], share[BENCH_ROUNDS];
+    double ratio[N_PEERS][BENCH_ROUNDS]; /* to a peer's value; 0: not measured */
 };
 static inline void rounds_add(struct rounds *m, double value, double share)
 {
@@ -31,6 +37,8 @@ static inline void rounds_add(struct rounds *m, double value, double share)
 /* A row; the share is shown where there is a limit to name. m is sorted by it. */
 int bench_report(struct bench *b, const char *what, struct rounds *m, const char *unit,
                  const char *limit);
+/* Let the peers do what the last round did, whose value is in tokens a second. */
+int bench_peers(struct bench *b, struct rounds *m, enum peer_work work, int batch, int length);
 /* Bytes a second of reading the model's weights, as they lie in memory. */
 double bench_stream_limit(const struct model *m);
 

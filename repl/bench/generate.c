@@ -97,6 +97,8 @@ int bench_decode(struct bench *b)
         limit = (limit + bench_stream_limit(m)) / 2;
         rounds_add(&rate, 1 / step_s, weight_bytes(m) / step_s / limit);
         rounds_add(&step, step_s * 1e3, 0);
+        if ((rc = bench_peers(b, &rate, PEER_DECODE, 1, NEW_TOKENS)) != 0)
+            return rc;
     }
     int rc = bench_report(b, "decode, one text", &rate, "tokens/s", "reading fp16");
     return rc == 0 ? bench_report(b, "decode, one text", &step, "ms/token", NULL) : rc;
@@ -137,6 +139,8 @@ int bench_prefill(struct bench *b)
         limit = (limit + peak_fma_flops()) / 2;
         rounds_add(&rate, n / wall_s, 0);
         rounds_add(&flops, bench_ops(c, n, 1) / wall_s * 1e-9, bench_ops(c, n, 1) / wall_s / limit);
+        if (rc == 0)
+            rc = bench_peers(b, &rate, PEER_PREFILL, 1, n);
     }
     char what[64];
     snprintf(what, sizeof what, "prefill of %d tokens", n);

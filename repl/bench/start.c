@@ -5,16 +5,12 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "model/base/progress.h"
+#include "repl/bench/child.h"
 #include "weights/save.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Text for the tokenizer: the file given, else the vocabulary in a row. */
@@ -52,26 +48,7 @@ int bench_tokenizer(struct bench *b)
 /* Run this program, what it prints into out. */
 static int run_program(char *const argv[], struct buf *out)
 {
-    extern char **environ;
-    int pipe_ends[2], status = -1, rc;
-    pid_t pid;
-    if (pipe2(pipe_ends, O_CLOEXEC) != 0)
-        return err_errno("cannot make a pipe");
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], 1);
-    rc = posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(pipe_ends[1]);
-    if (rc == 0) {
-        rc = file_read_fd(out, pipe_ends[0]);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
-    }
-    close(pipe_ends[0]);
-    if (interrupt_pending())
-        return err_set(ERR_INTERRUPTED, "interrupted");
-    return rc == 0 && status == 0 ? 0 : err_set(ERR_IO, "cannot run this program once more");
+    return child_run(out, "/proc/self/exe", argv, NULL, false);
 }
 
 /* Seconds from the start on a file to the first token. */

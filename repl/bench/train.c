@@ -69,7 +69,7 @@ static void note_times(struct drill *d, double wall_s, double limit, const doubl
     rounds_add(&d->small, few * 1e3, few / wall_s);
 }
 
-static int run_rounds(struct drill *d)
+static int run_rounds(struct bench *b, struct drill *d)
 {
     const struct config *c = &d->weights->view.config;
     const int loss_rows = step_loss_rows(c, &d->config);
@@ -85,6 +85,8 @@ static int run_rounds(struct drill *d)
         double wall_s = clock_s() - start;
         profile_stop(seconds);
         note_times(d, wall_s, limit, seconds);
+        if (rc == 0)
+            rc = bench_peers(b, &d->rate, PEER_TRAIN, d->config.batch, d->config.length);
     }
     return rc;
 }
@@ -128,7 +130,7 @@ static int bench_size(struct bench *b, struct drill *d)
             d->ids[i] = (token_id)((uint32_t)i * 2654435761u % (uint32_t)c->n_vocab);
             d->labels[i] = (token_id)((uint32_t)(i + 1) * 2654435761u % (uint32_t)c->n_vocab);
         }
-        rc = run_rounds(d);
+        rc = run_rounds(b, d);
     }
     if (rc == 0)
         rc = report_size(b, d);

@@ -93,6 +93,20 @@ static bool names_rows(const struct bench *b)
     return format == TABLE_CSV || format == TABLE_JSON;
 }
 
+/* The table's columns; a peer that is named has one. */
+static void begin_table(struct bench *b)
+{
+    static const char *const heads[] = {"what", "median", "unit", "min", "max", "share", "of"};
+    int n = sizeof heads / sizeof *heads;
+    memcpy(b->heads, heads, sizeof heads);
+    for (int i = 0; i < N_PEERS; i++)
+        if (b->peers.programs[i] != NULL)
+            b->heads[b->peer_columns[i] = n++] = peer_head((enum peer)i);
+    if (names_rows(b))
+        b->heads[b->model_column = n++] = "model";
+    table_init(&b->table, b->heads, n);
+}
+
 static void print_table(const struct bench *b)
 {
     enum table_format format = (enum table_format)b->repl->options.settings.call.format;
@@ -114,8 +128,6 @@ static void print_table(const struct bench *b)
 
 int cmd_bench(struct repl *r, const struct call *c)
 {
-    static const char *const heads[] = {"what", "median", "unit", "min",
-                                        "max",  "share",  "of",   "model"};
     struct bench b = {.repl = r};
     unsigned chosen;
     int rc = choose_benches(&b, c->words, c->n, &chosen);
@@ -129,12 +141,14 @@ int cmd_bench(struct repl *r, const struct call *c)
         rc = repl_ready(r, BENCH_TEXTS);
     if (rc != 0)
         return rc;
-    table_init(&b.table, heads, sizeof heads / sizeof *heads - !names_rows(&b));
+    peers_init(&b.peers, r->model);
+    begin_table(&b);
     for (int i = 0; i < N_BENCHES && rc == 0; i++)
         if (chosen & 1u << i && (rc = progress_step(NULL, "", 0, 0)) == 0)
             rc = benches[i].run(&b);
     if (b.table.n_rows > 0)
         print_table(&b); /* after an interrupt too: what there is */
+    peers_release(&b.peers);
     table_release(&b.table);
     return rc;
 }

@@ -137,7 +137,9 @@ const struct command command_table[] = {
  .completes = "word", .words = cmd_bench_word, .run = cmd_bench,
  .summary = "measure speed next to the machine's limits",
  .help = "Measure the speed of this machine and model, each figure next to its limit. train=4x256 measures "
-         "training steps of 4 windows of 256 tokens; FILE is a text for the tokenizer benchmark.",
+         "training steps of 4 windows of 256 tokens; FILE is a text for the tokenizer benchmark. Where PEER_LLAMA "
+         "names a llama-bench, or PEER_TORCH a python with PyTorch, these do the same work in turns, and a "
+         "column has this program's speed divided by theirs.",
  .examples = "bench\nbench decode prefill\nbench train=4x256",
  .related = "devices eval"},
 {.name = "devices", .group = "Measuring", .arguments = "", .flags = BOTH | MINOR, .run = cmd_devices,

@@ -17,4 +17,49 @@ has "in the table of a document the model is named too" "bundled, " \
     "$("$PRATTLE" bench limits --format markdown 2>&1 | head -n 1)"
 is "and for programs in each row" "model bundled bundled" \
     "$("$PRATTLE" bench limits --format csv 2>&1 | sed 's/.*,//' | paste -sd' ')"
+
+# Others at the same work: what stands for llama-bench and for a python leaves the arguments it got.
+mkdir -p "$TMPDIR/peers"
+cat >"$TMPDIR/peers/llama-bench" <<'END'
+#!/bin/sh
+echo "$@" >>"$0.log"
+head -c 4 "$2" >>"$0.log"
+echo >>"$0.log"
+echo '[{"avg_ts": 0.5}]'
+END
+cat >"$TMPDIR/peers/python" <<'END'
+#!/bin/sh
+echo "$@" >>"$0.log"
+grep -c 'import torch' >>"$0.log"
+echo 1e9
+END
+chmod +x "$TMPDIR/peers"/*
+# peers ARGUMENTS...: bench with both, for programs.
+peers() {
+    PEER_LLAMA=$TMPDIR/peers/llama-bench PEER_TORCH=$TMPDIR/peers/python \
+        "$PRATTLE" bench "$@" --model $MODEL --threads 2 --format csv 2>&1
+}
+rows=$(peers prefill decode train=2x16)
+is "each has a column" "what,median,unit,min,max,share,of,/ llama.cpp,/ PyTorch,model" "$(head -n 1 <<<"$rows")"
+# ratio WHAT FIELD: whether the first row of that name has a number there, of the right size.
+ratio() { grep -m 1 "^\"*$1" <<<"$rows" | sed 's/^"[^"]*"//' | cut -d, -f "$2" | grep -cE "$3"; }
+is "decode is so many times llama.cpp's" 1 "$(ratio 'decode, one text' 8 '^[1-9][0-9]*\.[0-9]{2}$')"
+is "and PyTorch's" 1 "$(ratio 'decode, one text' 9 '^0\.00$')"
+is "so is prefill" 1 "$(ratio 'prefill of' 8 '^[1-9][0-9]*\.[0-9]{2}$')"
+is "in training there is only PyTorch" 1 "$(ratio 'training' 8 '^$')"
+is "there is" 1 "$(ratio 'training' 9 '^0\.00$')"
+is "llama-bench is given threads and sizes, once a round" 5 \
+    "$(grep -c -- '-t 2 -r 1 -p 0 -n 48 -o json$' "$TMPDIR/peers/llama-bench.log")"
+is "and a GGUF file" 10 "$(grep -c '^GGUF' "$TMPDIR/peers/llama-bench.log")"
+is "python is given work and shape" "3 - train 2 2 2 32 257 256 2 16" \
+    "$(grep -c '^- train' "$TMPDIR/peers/python.log") $(grep -m 1 '^- train' "$TMPDIR/peers/python.log")"
+is "and the script" 13 "$(grep -c '^1$' "$TMPDIR/peers/python.log")"
+is "the file is gone afterwards" 0 "$(ls "$TMPDIR" | grep -c prattle-peer)"
+err=$(PEER_TORCH=$TMPDIR/peers/none "$PRATTLE" bench prefill --model $MODEL 2>&1 >/dev/null); is "a peer that is not there is an error" 1 $?
+has "that names the variable" "PEER_TORCH cannot be run: No such file" "$err"
+has "one that prints no speed too" "PEER_LLAMA does not measure llama.cpp: not JSON" \
+    "$(PEER_LLAMA=/bin/true "$PRATTLE" bench decode --model $MODEL 2>&1 >/dev/null)"
+has "or that of nothing" "PEER_TORCH does not measure PyTorch: it printed no speed" \
+    "$(PEER_TORCH=/bin/true "$PRATTLE" bench decode --model $MODEL 2>&1 >/dev/null)"
+has "or fails" "PEER_TORCH failed" "$(PEER_TORCH=/bin/false "$PRATTLE" bench decode --model $MODEL 2>&1 >/dev/null)"
 finish

@@ -1,0 +1,73 @@
+#include "repl/bench/child.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A file in memory with this text, at its beginning; -1 after an error. */
+static int open_text(const char *text)
+{
+    const size_t n = strlen(text);
+    const int fd = memfd_create("input", MFD_CLOEXEC);
+    for (size_t done = 0; fd >= 0 && done < n;) {
+        const ssize_t w = pwrite(fd, text + done, n - done, (off_t)done);
+        if (w <= 0 && errno != EINTR) {
+            close(fd);
+            return -1;
+        }
+        done += w > 0 ? (size_t)w : 0;
+    }
+    return fd;
+}
+
+static int spawn_child(pid_t *pid, const char *program, char *const argv[], int in, int out,
+                       bool hush)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (in >= 0)
+        posix_spawn_file_actions_adddup2(&actions, in, 0);
+    else
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out, 1);
+    if (hush)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    const int failed = posix_spawnp(pid, program, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed == 0 ? 0 : err_set(ERR_IO, "%s cannot be run: %s", argv[0], strerror(failed));
+}
+
+int child_run(struct buf *out, const char *program, char *const argv[], const char *in, bool hush)
+{
+    int ends[2], status = -1;
+    pid_t pid;
+    const int input = in == NULL ? -1 : open_text(in);
+    if (in != NULL && input < 0)
+        return err_errno("cannot keep a program's input in memory");
+    int rc = pipe2(ends, O_CLOEXEC) == 0 ? 0 : err_errno("cannot make a pipe");
+    if (rc == 0) {
+        rc = spawn_child(&pid, program, argv, input, ends[1], hush);
+        close(ends[1]);
+        if (rc == 0) {
+            rc = file_read_fd(out, ends[0]);
+            while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+                ;
+        }
+        close(ends[0]);
+    }
+    if (input >= 0)
+        close(input);
+    if (interrupt_pending())
+        return err_set(ERR_INTERRUPTED, "interrupted");
+    if (rc == 0 && status != 0)
+        rc = err_set(ERR_IO, "%s failed", argv[0]);
+    return rc;
+}

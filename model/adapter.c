@@ -131,7 +131,7 @@ size_t adapter_alternate_bytes(const struct adapter_config *a, const struct conf
     for (int i = 0, K, N; i < c->n_layer * n_sites; i++)
         if (is_targeted(a->targets, i / n_sites, i % n_sites)) {
             schema_shape(schema_matrix(i % n_sites), c, &K, &N);
-            bytes += linear_bytes(dtype, K, N);
+            bytes += linear_bytes(linear_dtype(dtype, K), K, N);
         }
     return bytes;
 }

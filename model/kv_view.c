@@ -6,7 +6,8 @@ void kv_layout_init(struct kv_layout *l, const struct config *c, bool fp32)
     l->n_head = c->n_head;
     l->head_size = D;
     l->head_size16 = D16;
-    l->element_bytes = fp32 ? sizeof(float) : sizeof(uint16_t);
+    l->dtype = fp32 ? DTYPE_F32 : DTYPE_F16;
+    l->element_bytes = dtype_bytes(l->dtype);
     l->key_bytes = (size_t)D * KV_BLOCK * l->element_bytes;
     l->value_bytes = (size_t)KV_BLOCK * (size_t)D16 * l->element_bytes;
     l->layer_bytes = (size_t)c->n_head * (l->key_bytes + l->value_bytes);

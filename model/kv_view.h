@@ -12,6 +12,7 @@
  * owns the pages; the forward pass writes the new positions and reads all positions before them.
  * Pages that several sequences share are never written.
  */
+#include "model/base/dtype.h"
 #include "model/config.h"
 
 #include <stddef.h>
@@ -20,6 +21,7 @@ enum { KV_BLOCK = 64 };
 
 struct kv_layout {
     int n_head, head_size, head_size16;
+    enum dtype dtype;              /* DTYPE_F16, or DTYPE_F32 where the weights are */
     size_t element_bytes;          /* 2 or 4 */
     size_t key_bytes, value_bytes; /* keys, and values, of one head of one layer */
     size_t layer_bytes;            /* from one layer to the next */

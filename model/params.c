@@ -15,6 +15,7 @@
 #include "model/kernels/row_kernels.h"
 #include "model/schema.h"
 
+#include <math.h>
 #include <openssl/evp.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -36,7 +37,8 @@ static void carve_tensor(struct params *p, struct arena *a, int i)
         return;
     }
     const bool turned = t.row->kind == PARAM_EMBEDDING;
-    struct linear w = {.dtype = p->dtype, .K = turned ? cols : rows, .N = turned ? rows : cols};
+    struct linear w = {.K = turned ? cols : rows, .N = turned ? rows : cols};
+    w.dtype = linear_dtype(p->dtype, w.K);
     w.data = arena_take(a, linear_bytes(w.dtype, w.K, w.N));
     if (!sizing)
         *schema_linear(t, p) = w;
@@ -146,7 +148,9 @@ struct fill_tensor {
     struct param_tensor *t;
     const struct tensor_reader *r;
     int rows, cols; /* in the file */
-    int chunk;      /* rows of a chunk; whole panels where file rows are panel columns */
+    bool blocks;    /* as blocks of Q8_0 (params_keep_q8) */
+    int chunk;      /* rows of a chunk; whole panels where file rows are panel columns, whole blocks
+                       where they are panel rows of Q8_0 */
     int first;      /* number of its first chunk, counted over all tensors */
     _Atomic uint64_t n_bad;
 };
@@ -183,11 +187,19 @@ static uint32_t count_bad_floats(const int32_t *x, int32_t least)
     return bad;
 }
 
-/* How many of n elements are NaN or infinite, or become so in binary16. */
-static uint64_t count_bad(const void *src, enum dtype dtype, size_t n, bool to_half)
+/* From this size on a number is infinite in memory. */
+static float limit_in_memory(const struct param_tensor *t)
 {
-    /* From 65520 on a value rounds to binary16's infinity. */
-    const int32_t *x = src, least = to_half ? 0x477ff000 : 0x7f800000;
+    if (t->linear != NULL && t->linear->dtype == DTYPE_Q8)
+        return Q8_LIMIT;
+    const bool half = t->half != NULL || (t->linear != NULL && t->linear->dtype == DTYPE_F16);
+    return half ? 65520 : INFINITY;
+}
+
+/* How many of n elements are NaN or infinite, or become so. */
+static uint64_t count_bad(const void *src, enum dtype dtype, size_t n, float limit)
+{
+    const int32_t *x = src, least = (int32_t)float_bits(limit);
     const uint16_t *h = src;
     uint64_t bad = 0;
     size_t i = 0;
@@ -195,6 +207,14 @@ static uint64_t count_bad(const void *src, enum dtype dtype, size_t n, bool to_h
         bad += dtype == DTYPE_F16 ? count_bad_halfs(h + i) : count_bad_floats(x + i, least);
     for (; i < n; i++)
         bad += dtype == DTYPE_F16 ? (h[i] & 0x7c00) == 0x7c00 : (x[i] & 0x7fffffff) >= least;
+    return bad;
+}
+
+static uint64_t count_bad_blocks(const struct q8_block *b, size_t n)
+{
+    uint64_t bad = 0;
+    for (size_t i = 0; i < n; i++)
+        bad += (b[i].d & 0x7c00u) == 0x7c00u ? Q8_BLOCK : 0;
     return bad;
 }
 
@@ -242,10 +262,23 @@ static void store_rows(const struct fill_tensor *p, const void *src, enum dtype 
         row_kernels()->half_to_f32(t->data + at, src, n);
 }
 
+static int fill_blocks(struct fill_tensor *p, void *buffer, int first, int count)
+{
+    const size_t each = (size_t)p->cols / Q8_BLOCK, n = (size_t)count * each;
+    int rc = p->r->read_q8(p->r->user, buffer, (uint64_t)first * each, n);
+    if (rc != 0)
+        return rc;
+    atomic_fetch_add(&p->n_bad, count_bad_blocks(buffer, n));
+    linear_fill_q8(p->t->linear, buffer, first, count);
+    return 0;
+}
+
 static int fill_rows(struct fill_tensor *p, char *buffer, int first, int count)
 {
     const struct tensor_reader *r = p->r;
     size_t n = (size_t)count * (size_t)p->cols;
+    if (p->blocks)
+        return fill_blocks(p, buffer, first, count);
     /* bfloat16 is read into the second half of the buffer, and widened in place from its front. */
     char *raw = r->dtype == DTYPE_BF16 ? buffer + n * 2 : buffer;
     int rc = r->read(r->user, raw, (uint64_t)first * (uint64_t)p->cols, n);
@@ -259,8 +292,7 @@ static int fill_rows(struct fill_tensor *p, char *buffer, int first, int count)
             memcpy(buffer + 4 * i, &x, sizeof x);
         }
     enum dtype dtype = r->dtype == DTYPE_F16 ? DTYPE_F16 : DTYPE_F32;
-    bool to_half = p->t->half != NULL || (p->t->linear != NULL && p->t->linear->dtype == DTYPE_F16);
-    atomic_fetch_add(&p->n_bad, count_bad(buffer, dtype, n, to_half));
+    atomic_fetch_add(&p->n_bad, count_bad(buffer, dtype, n, limit_in_memory(p->t)));
     store_rows(p, buffer, dtype, first, count);
     return 0;
 }
@@ -293,13 +325,16 @@ static void fill_share(void *arg, int thread, int n_threads)
 /* Add a tensor and its chunks to the plan. */
 static void plan_tensor(struct fill *f, struct param_tensor *t, const struct tensor_reader *r)
 {
-    bool swapped = t->kind == PARAM_CONV1D && r->out_major;
+    const bool blocks = params_keep_q8(t, r);
+    bool swapped = t->kind == PARAM_CONV1D && (r->out_major || blocks);
     struct fill_tensor *p = &f->tensors[f->n_tensors++];
-    *p = (struct fill_tensor){.t = t, .r = r, .first = f->n_chunks};
+    *p = (struct fill_tensor){.t = t, .r = r, .blocks = blocks, .first = f->n_chunks};
     p->rows = swapped ? t->cols : t->rows;
     p->cols = swapped ? t->rows : t->cols;
-    int unit = t->kind == PARAM_EMBEDDING || swapped ? PANEL : 1;
-    size_t row_bytes = (size_t)p->cols * (r->dtype == DTYPE_F16 ? 2 : 4);
+    const bool q8 = t->linear != NULL && t->linear->dtype == DTYPE_Q8;
+    int unit = t->kind == PARAM_EMBEDDING || swapped ? PANEL : q8 ? Q8_BLOCK : 1;
+    size_t row_bytes = blocks ? (size_t)p->cols / Q8_BLOCK * sizeof(struct q8_block)
+                              : (size_t)p->cols * (r->dtype == DTYPE_F16 ? 2 : 4);
     size_t fit = CHUNK_BYTES / row_bytes;
     p->chunk = fit < (size_t)unit ? unit : (int)(fit / (size_t)unit * (size_t)unit);
     if (p->chunk > p->rows)
@@ -345,13 +380,6 @@ int params_fill(struct param_tensor *tensors, const struct tensor_reader *reader
 
 /* ---- reading back ---- */
 
-static float panel_element(const struct linear *w, int k, int n)
-{
-    size_t at = ((size_t)(n / PANEL) * (size_t)w->K + (size_t)k) * PANEL + (size_t)(n % PANEL);
-    return w->dtype == DTYPE_F16 ? half_to_f32(((const uint16_t *)w->data)[at])
-                                 : ((const float *)w->data)[at];
-}
-
 void params_read(const struct param_tensor *t, float *out, uint64_t first, size_t n)
 {
     if (t->half != NULL) {
@@ -364,13 +392,25 @@ void params_read(const struct param_tensor *t, float *out, uint64_t first, size_
     }
     int row = (int)(first / (uint64_t)t->cols), col = (int)(first % (uint64_t)t->cols);
     for (size_t i = 0; i < n; i++) {
-        out[i] = t->kind == PARAM_EMBEDDING ? panel_element(t->linear, col, row)
-                                            : panel_element(t->linear, row, col);
+        out[i] = t->kind == PARAM_EMBEDDING ? linear_element(t->linear, col, row)
+                                            : linear_element(t->linear, row, col);
         if (++col == t->cols) {
             col = 0;
             row++;
         }
     }
+}
+
+size_t params_matmul_bytes(const struct params *p)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < p->n_tensors; i++) {
+        const struct linear *w = p->tensors[i].linear;
+        if (w != NULL && (w == &p->lm_head || p->tensors[i].kind == PARAM_CONV1D ||
+                          p->config.tie_word_embeddings))
+            bytes += linear_bytes(w->dtype, w->K, PANEL) / PANEL * (size_t)w->N;
+    }
+    return bytes;
 }
 
 /* ---- fingerprint: SHA-256 over the digests of parts of fixed size, which threads share ---- */
@@ -418,7 +458,10 @@ void params_hash(const struct params *p, unsigned char out[32])
     } link = {0};
     struct hash h;
     /* Part of the fingerprint, which checkpoints store: these numbers must not change. */
-    const int form = p->layout != LINEAR_PANELS ? 2 : p->dtype == DTYPE_F16 ? 0 : 1;
+    const int form = p->layout != LINEAR_PANELS ? 2
+                     : p->dtype == DTYPE_F16    ? 0
+                     : p->dtype == DTYPE_Q8     ? 3
+                                                : 1;
     snprintf(link.config, sizeof link.config, "%d %d %d %d %d %d %d %a %d %d %d %d", c->n_layer,
              c->n_head, c->n_embd, c->n_ctx, c->n_vocab, c->n_inner, (int)c->activation,
              (double)c->layer_norm_epsilon, c->tie_word_embeddings, c->scale_attn_weights,

@@ -2,8 +2,8 @@
 #define PRATTLE_MODEL_PARAMS_H
 /*
  * The parameters of a model in one block: matrices in panels (model/kernels/linear.h) of the chosen
- * precision, vectors and position embeddings in fp32. Loaders do not depend on this layout: they
- * walk the table of tensors and supply a reader for each.
+ * precision (linear_dtype), vectors and position embeddings in fp32. Loaders do not depend on this
+ * layout: they walk the table of tensors and supply a reader for each.
  */
 #include "model/base/progress.h"
 #include "model/tensors.h"
@@ -32,17 +32,28 @@ struct tensor_reader {
     bool out_major;     /* a PARAM_CONV1D is stored [out,in] */
     const char *stored; /* the file's type, if read computes the elements from it: "Q4_K"; static;
                            NULL: it is dtype */
+    /* Blocks first .. first + n - 1 of a matrix stored in Q8_0, in rows [out,in] whatever out_major
+     * says; read gives the same numbers in fp32. NULL: it is not in Q8_0. */
+    int (*read_q8)(void *user, struct q8_block *dst, uint64_t first, size_t n);
 };
+/* Whether panels of t keep the blocks that r has. */
+static inline bool params_keep_q8(const struct param_tensor *t, const struct tensor_reader *r)
+{
+    return r->read_q8 != NULL && t->linear != NULL && t->linear->dtype == DTYPE_Q8;
+}
 /*
  * Fill tensors [n], each from its reader, by the whole thread team. n_bad [n] receives how many
  * elements of each tensor are NaN or infinite in memory, which includes values that overflow
- * binary16. A reader's error gets "cannot load tensor NAME: " in front; ERR_INTERRUPTED as
+ * binary16 or Q8_0. A reader's error gets "cannot load tensor NAME: " in front; ERR_INTERRUPTED as
  * progress_step. After an error the tensors' contents are undefined.
  */
 int params_fill(struct param_tensor *tensors, const struct tensor_reader *readers, int n,
                 uint64_t *n_bad, const struct progress *progress);
 /* out [n] = elements first .. first + n - 1 of t as fp32, t being [rows,cols] row-major. */
 void params_read(const struct param_tensor *t, float *out, uint64_t first, size_t n);
+/* Bytes of the matrices that each token is multiplied by (config_matmul_params): what a step must
+ * read. Without the columns that fill the last panel. */
+size_t params_matmul_bytes(const struct params *p);
 /* SHA-256 over configuration and weights, by the whole thread team. */
 void params_hash(const struct params *p, unsigned char out[32]);
 

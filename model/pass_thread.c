@@ -161,7 +161,7 @@ static bool next_head(const struct pass_thread *p, int layer, struct head *h)
     h->n = seq->n;
     h->skip = layer == c->n_layer - 1 ? seq->skip : 0;
     h->n_past = seq->kv.n_past;
-    h->a = (struct attention){.dtype = f->params->dtype,
+    h->a = (struct attention){.dtype = f->layout.dtype,
                               .D = f->layout.head_size,
                               .scale = pass_thread_score_scale(c, layer),
                               .window = config_window(c, layer),

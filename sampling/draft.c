@@ -26,8 +26,7 @@ static int make_draft(struct draft **out, const struct model *m)
         draft_free(d);
         return ERR_NOMEM;
     }
-    const size_t element = m->params.dtype == DTYPE_F32 ? 4 : 2;
-    bool small = config_matmul_params(&m->config) * element < SMALL_BYTES;
+    bool small = params_matmul_bytes(&m->params) < SMALL_BYTES;
     d->second_row = small ? SMALL_SECOND_ROW : SECOND_ROW;
     d->further_row = small ? SMALL_FURTHER_ROW : FURTHER_ROW;
     d->few_rows = matrix_kernels()->few_rows;

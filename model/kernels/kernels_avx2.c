@@ -15,18 +15,24 @@
  */
 enum { ROWS = 6, MID_ROWS = 3, STREAM_PREFETCH_BYTES = 1024 };
 
-LANES __m256 load_weights(const bool half, const void *w, size_t at)
+/* Eight weights; scale is that of their columns in a block of Q8_0. */
+LANES __m256 load_weights(const enum weight_kind kind, const void *w, size_t at, __m256 scale)
 {
-    if (half)
+    if (kind == WEIGHTS_F16)
         return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)((const uint16_t *)w + at)));
-    return _mm256_loadu_ps((const float *)w + at);
+    if (kind == WEIGHTS_F32)
+        return _mm256_loadu_ps((const float *)w + at);
+    __m256i q = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)((const int8_t *)w + at)));
+    return _mm256_mul_ps(_mm256_cvtepi32_ps(q), scale);
 }
 
 /* W in registers, x one element at a time. */
-LANES void step_many_rows(const int R, const bool half, __m256 sum[ROWS][8], const float *x,
-                          const void *w, size_t at, float *wide)
+LANES void step_many_rows(const int R, const enum weight_kind kind, __m256 sum[ROWS][8],
+                          const float *x, const void *w, size_t at, const __m256 scale[8],
+                          float *wide)
 {
-    __m256 v0 = load_weights(half, w, at), v1 = load_weights(half, w, at + 8);
+    __m256 v0 = load_weights(kind, w, at, scale[0]);
+    __m256 v1 = load_weights(kind, w, at + 8, scale[1]);
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++) {
         __m256 a = _mm256_broadcast_ss(x + r);
@@ -40,8 +46,8 @@ LANES void step_many_rows(const int R, const bool half, __m256 sum[ROWS][8], con
 }
 
 /* x in registers, W one register at a time. */
-LANES void step_few_rows(const int R, const int C, const bool half, __m256 sum[ROWS][8],
-                         const float *x, const void *w, size_t at)
+LANES void step_few_rows(const int R, const int C, const enum weight_kind kind, __m256 sum[ROWS][8],
+                         const float *x, const void *w, size_t at, const __m256 scale[8])
 {
     __m256 a[ROWS];
 #pragma GCC unroll 8
@@ -49,41 +55,61 @@ LANES void step_few_rows(const int R, const int C, const bool half, __m256 sum[R
         a[r] = _mm256_broadcast_ss(x + r);
 #pragma GCC unroll 8
     for (int c = 0; c < C; c++) {
-        __m256 v = load_weights(half, w, at + 8 * (size_t)c);
+        __m256 v = load_weights(kind, w, at + 8 * (size_t)c, scale[c]);
 #pragma GCC unroll 8
         for (int r = 0; r < R; r++)
             sum[r][c] = _mm256_fmadd_ps(a[r], v, sum[r][c]);
     }
 }
 
+/* The scales of the columns from col on. */
+LANES void load_scales(const int C, __m256 scale[8], const struct q8_panel *block, size_t col)
+{
+#pragma GCC unroll 8
+    for (int c = 0; c < C; c++) {
+        __m128i d = _mm_loadu_si128((const __m128i *)(block->d + col + 8 * c));
+        scale[c] = _mm256_cvtph_ps(d);
+    }
+}
+
 /* K steps; those that are plain have nothing to prefetch and no wide. */
-LANES void multiply_steps(const int R, const int C, const bool half, const bool plain,
+LANES void multiply_steps(const int R, const int C, const enum weight_kind kind, const bool plain,
                           __m256 sum[ROWS][8], const float *x, size_t ldx, const void *w,
                           size_t ldw, int K, float *wide, struct prefetch prefetch)
 {
     /* Two streams keep more cache lines in flight than one. */
     const char *fetch = prefetch.at, *fetch_2 = fetch + (size_t)K * prefetch.step / 2;
-    size_t at = 0;
-#pragma GCC unroll 2
-    for (int k = 0; k < K; k++, at += ldw, x += ldx) {
-        if (!plain) {
-            _mm_prefetch(fetch, _MM_HINT_T1);
-            _mm_prefetch(fetch_2, _MM_HINT_T1);
-            fetch += prefetch.step / 2;
-            fetch_2 += prefetch.step / 2;
+    const struct q8_panel *block = w;
+    const size_t col = kind == WEIGHTS_Q8 ? ldw : 0, step = kind == WEIGHTS_Q8 ? 64 : ldw;
+    const int n = kind == WEIGHTS_Q8 ? Q8_BLOCK : K;
+    __m256 scale[8] = {_mm256_setzero_ps()};
+    for (int first = 0; first < K; first += n) {
+        size_t at = col;
+        if (kind == WEIGHTS_Q8) {
+            load_scales(C, scale, block, col);
+            w = (block++)->q;
         }
-        if (C == 2) {
-            step_many_rows(R, half, sum, x, w, at, plain ? NULL : wide);
-            wide = wide == NULL ? NULL : wide + 16;
-        } else {
-            step_few_rows(R, C, half, sum, x, w, at);
+#pragma GCC unroll 2
+        for (int k = 0; k < n; k++, at += step, x += ldx) {
+            if (!plain) {
+                _mm_prefetch(fetch, _MM_HINT_T1);
+                _mm_prefetch(fetch_2, _MM_HINT_T1);
+                fetch += prefetch.step / 2;
+                fetch_2 += prefetch.step / 2;
+            }
+            if (C == 2) {
+                step_many_rows(R, kind, sum, x, w, at, scale, plain ? NULL : wide);
+                wide = wide == NULL ? NULL : wide + 16;
+            } else {
+                step_few_rows(R, C, kind, sum, x, w, at, scale);
+            }
         }
     }
 }
 
-LANES void multiply_tile(const int R, const int C, const bool half, float *acc, size_t ldacc,
-                         bool fresh, const float *x, size_t ldx, const void *w, size_t ldw, int K,
-                         float *wide, struct prefetch prefetch)
+LANES void multiply_tile(const int R, const int C, const enum weight_kind kind, float *acc,
+                         size_t ldacc, bool fresh, const float *x, size_t ldx, const void *w,
+                         size_t ldw, int K, float *wide, struct prefetch prefetch)
 {
     __m256 sum[ROWS][8];
 #pragma GCC unroll 8
@@ -94,9 +120,9 @@ LANES void multiply_tile(const int R, const int C, const bool half, float *acc, 
     /* On a processor of four instructions a cycle, those of a plain step just fit beside its sums.
      */
     if (prefetch.step == 0 && (C != 2 || wide == NULL))
-        multiply_steps(R, C, half, true, sum, x, ldx, w, ldw, K, wide, prefetch);
+        multiply_steps(R, C, kind, true, sum, x, ldx, w, ldw, K, wide, prefetch);
     else
-        multiply_steps(R, C, half, false, sum, x, ldx, w, ldw, K, wide, prefetch);
+        multiply_steps(R, C, kind, false, sum, x, ldx, w, ldw, K, wide, prefetch);
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 8
@@ -106,13 +132,13 @@ LANES void multiply_tile(const int R, const int C, const bool half, float *acc, 
 
 TILES_6(TILE, 2)
 TILES_3(TILE, 4)
-static tile_fn *const tiles_2[ROWS + 1][2] = {TILES_6(TILE_ROW, 2)};
-static tile_fn *const tiles_4[MID_ROWS + 1][2] = {TILES_3(TILE_ROW, 4)};
+static tile_fn *const tiles_2[ROWS + 1][WEIGHT_KINDS] = {TILES_6(TILE_ROW, 2)};
+static tile_fn *const tiles_4[MID_ROWS + 1][WEIGHT_KINDS] = {TILES_3(TILE_ROW, 4)};
 
-LANES tile_fn *choose_tile(bool half, int R, int cols, int *width)
+LANES tile_fn *choose_tile(enum weight_kind kind, int R, int cols, int *width)
 {
     *width = cols >= 32 && R <= MID_ROWS ? 32 : 16;
-    return (*width == 32 ? tiles_4 : tiles_2)[R][half];
+    return (*width == 32 ? tiles_4 : tiles_2)[R][kind];
 }
 TILE_ENTRIES
 
@@ -120,24 +146,37 @@ TILE_ENTRIES
  * One row: tiles of 1 x 64. The panel is prefetched 1 KiB ahead into the first-level cache, the
  * next panel in two streams into the second level.
  */
-LANES void multiply_panels(const bool half, float *acc, const float *x, const char *w, int K,
-                           int panels)
+LANES void multiply_panels(const enum weight_kind kind, float *acc, const float *x, const char *w,
+                           int K, int panels)
 {
-    const size_t line = half ? 128 : 256; /* bytes of a row of a panel */
+    const size_t line = kind == WEIGHTS_Q8 ? 64 : panel_bytes(kind, 1); /* of a row of a panel */
+    const size_t whole = panel_bytes(kind, K), ahead = (line + 127) / 128 * 64;
+    const int n = kind == WEIGHTS_Q8 ? Q8_BLOCK : K;
+    __m256 scale[8] = {_mm256_setzero_ps()};
     for (; panels > 0; panels--, acc += 64) {
-        const char *next = w + (size_t)K * line;
+        const char *next = w + whole, *next_2 = next + whole / 2;
         __m256 sum[ROWS][8];
 #pragma GCC unroll 8
         for (int c = 0; c < 8; c++)
             sum[0][c] = _mm256_setzero_ps();
-        for (int k = 0; k < K; k++, w += line, next += line / 2) {
-            for (size_t i = 0; i < line; i += 64)
-                _mm_prefetch(w + STREAM_PREFETCH_BYTES + i, _MM_HINT_T0);
-            for (size_t i = 0; i < line / 2; i += 64) {
-                _mm_prefetch(next + i, _MM_HINT_T1);
-                _mm_prefetch(next + (size_t)K * (line / 2) + i, _MM_HINT_T1);
+        for (int first = 0; first < K; first += n) {
+            if (kind == WEIGHTS_Q8) {
+                load_scales(8, scale, (const struct q8_panel *)(const void *)w, 0);
+                _mm_prefetch(w + STREAM_PREFETCH_BYTES, _MM_HINT_T0);
+                _mm_prefetch(w + STREAM_PREFETCH_BYTES + 64, _MM_HINT_T0);
+                w += sizeof((struct q8_panel *)0)->d;
             }
-            step_few_rows(1, 8, half, sum, x + k, w, 0);
+            for (int k = first; k < first + n; k++, w += line) {
+                for (size_t i = 0; i < line; i += 64)
+                    _mm_prefetch(w + STREAM_PREFETCH_BYTES + i, _MM_HINT_T0);
+                for (size_t i = 0; i < ahead; i += 64) {
+                    _mm_prefetch(next + i, _MM_HINT_T1);
+                    _mm_prefetch(next_2 + i, _MM_HINT_T1);
+                }
+                next += line / 2;
+                next_2 += line / 2;
+                step_few_rows(1, 8, kind, sum, x + k, w, 0, scale);
+            }
         }
 #pragma GCC unroll 8
         for (int c = 0; c < 8; c++)
@@ -230,8 +269,10 @@ void kernels_avx2_fill(struct kernels *k)
                                         .few_rows = ROWS,
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
+                                        .tile_q8 = tile_q8,
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
+                                        .row_q8 = row_q8,
                                         .pack_rows = pack_rows,
                                         .pack_columns = pack_columns,
                                         .epilogue = epilogue_rows};

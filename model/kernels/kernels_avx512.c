@@ -23,29 +23,45 @@ static size_t prefetch_bytes(void)
     return __builtin_cpu_is("amd") ? 1024 : 3072;
 }
 
-LANES struct v16 load_weights(const bool half, const void *w, size_t at)
+/* Sixteen weights; scale is that of their columns in a block of Q8_0. */
+LANES struct v16 load_weights(const enum weight_kind kind, const void *w, size_t at,
+                              struct v16 scale)
 {
-    return half ? v_load_half((const uint16_t *)w + at) : v_load((const float *)w + at);
+    if (kind == WEIGHTS_F16)
+        return v_load_half((const uint16_t *)w + at);
+    if (kind == WEIGHTS_F32)
+        return v_load((const float *)w + at);
+    __m128i q = _mm_loadu_si128((const __m128i *)((const int8_t *)w + at));
+    return (struct v16){_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q)), scale.v)};
 }
 
-LANES void multiply_tile(const int R, const int C, const bool half, float *acc, size_t ldacc,
-                         bool fresh, const float *x, size_t ldx, const void *w, size_t ldw, int K,
-                         float *wide, struct prefetch prefetch)
+LANES void multiply_tile(const int R, const int C, const enum weight_kind kind, float *acc,
+                         size_t ldacc, bool fresh, const float *x, size_t ldx, const void *w,
+                         size_t ldw, int K, float *wide, struct prefetch prefetch)
 {
-    struct v16 sum[ROWS][4];
+    struct v16 sum[ROWS][4], scale[4] = {{_mm512_setzero_ps()}};
+    const struct q8_panel *block = w;
+    const size_t col = kind == WEIGHTS_Q8 ? ldw : 0, step = kind == WEIGHTS_Q8 ? 64 : ldw;
     /* Two streams keep more cache lines in flight than one. */
     const char *fetch = prefetch.at, *fetch_2 = fetch + (size_t)K * prefetch.step / 2;
-    size_t at = 0;
+    size_t at = col;
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 4
         for (int c = 0; c < C; c++)
             sum[r][c] = fresh ? v_set(0) : v_load(acc + r * ldacc + 16 * c);
-    for (int k = 0; k < K; k++, at += ldw) {
+    for (int k = 0; k < K; k++, at += step) {
         struct v16 v[4];
+        if (kind == WEIGHTS_Q8 && k % Q8_BLOCK == 0) {
+#pragma GCC unroll 4
+            for (int c = 0; c < C; c++)
+                scale[c] = v_load_half(block->d + col + 16 * c);
+            w = (block++)->q;
+            at = col;
+        }
 #pragma GCC unroll 4
         for (int c = 0; c < C; c++)
-            v[c] = load_weights(half, w, at + 16 * (size_t)c);
+            v[c] = load_weights(kind, w, at + 16 * (size_t)c, scale[c]);
         _mm_prefetch(fetch, _MM_HINT_T1);
         _mm_prefetch(fetch_2, _MM_HINT_T1);
         fetch += prefetch.step / 2;
@@ -70,12 +86,27 @@ LANES void multiply_tile(const int R, const int C, const bool half, float *acc, 
             v_store(acc + r * ldacc + 16 * c, sum[r][c]);
 }
 
+/* The scales of the current block of each of P runs. */
+LANES void load_scales(const int P, struct v16 scale[STREAMS][4], const char *w, size_t run,
+                       size_t fetch)
+{
+#pragma GCC unroll 4
+    for (int p = 0; p < P; p++) {
+        const struct q8_panel *block = (const void *)(w + (size_t)p * run);
+        _mm_prefetch((const char *)block + fetch, _MM_HINT_T1);
+        _mm_prefetch((const char *)block + fetch + 64, _MM_HINT_T1);
+#pragma GCC unroll 4
+        for (int c = 0; c < 4; c++)
+            scale[p][c] = v_load_half(block->d + 16 * c);
+    }
+}
+
 /* Row k of the current panel of each of P runs; each cache line prefetches the one `fetch` bytes
  * ahead. */
-LANES void step_runs(const int P, const bool half, struct v16 sum[STREAMS][4], float x,
-                     const char *w, size_t run, size_t fetch)
+LANES void step_runs(const int P, const enum weight_kind kind, struct v16 sum[STREAMS][4],
+                     struct v16 scale[STREAMS][4], float x, const char *w, size_t run, size_t fetch)
 {
-    const size_t bytes = half ? 128 : 256; /* of a row of a panel */
+    const size_t bytes = kind == WEIGHTS_Q8 ? 64 : panel_bytes(kind, 1); /* of the row */
     struct v16 a = v_set(x);
 #pragma GCC unroll 4
     for (int p = 0; p < P; p++) {
@@ -84,7 +115,7 @@ LANES void step_runs(const int P, const bool half, struct v16 sum[STREAMS][4], f
             _mm_prefetch(at + fetch + line, _MM_HINT_T1);
 #pragma GCC unroll 4
         for (int c = 0; c < 4; c++)
-            sum[p][c] = v_fma(a, load_weights(half, at, 16 * (size_t)c), sum[p][c]);
+            sum[p][c] = v_fma(a, load_weights(kind, at, 16 * (size_t)c, scale[p][c]), sum[p][c]);
     }
 }
 
@@ -93,20 +124,27 @@ LANES void step_runs(const int P, const bool half, struct v16 sum[STREAMS][4], f
  * each run at a time: P streams keep more cache lines in flight than one, and each stream
  * continues from panel to panel.
  */
-LANES void multiply_runs(const int P, const bool half, float *acc, const float *x, const char *w,
-                         int K, int panels)
+LANES void multiply_runs(const int P, const enum weight_kind kind, float *acc, const float *x,
+                         const char *w, int K, int panels)
 {
-    const size_t bytes = half ? 128 : 256, fetch = prefetch_bytes();
-    const size_t run = (size_t)panels * (size_t)K * bytes;
+    const size_t bytes = kind == WEIGHTS_Q8 ? 64 : panel_bytes(kind, 1), fetch = prefetch_bytes();
+    const size_t run = (size_t)panels * panel_bytes(kind, K);
+    const int block = kind == WEIGHTS_Q8 ? Q8_BLOCK : K;
     for (int i = 0; i < panels; i++, acc += 64) {
-        struct v16 sum[STREAMS][4];
+        struct v16 sum[STREAMS][4], scale[STREAMS][4];
 #pragma GCC unroll 4
         for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
             for (int c = 0; c < 4; c++)
-                sum[p][c] = v_set(0);
-        for (int k = 0; k < K; k++, w += bytes)
-            step_runs(P, half, sum, x[k], w, run, fetch);
+                sum[p][c] = scale[p][c] = v_set(0);
+        for (int first = 0; first < K; first += block) {
+            if (kind == WEIGHTS_Q8) {
+                load_scales(P, scale, w, run, fetch);
+                w += sizeof((struct q8_panel *)0)->d;
+            }
+            for (int k = first; k < first + block; k++, w += bytes)
+                step_runs(P, kind, sum, scale, x[k], w, run, fetch);
+        }
 #pragma GCC unroll 4
         for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
@@ -118,28 +156,28 @@ LANES void multiply_runs(const int P, const bool half, float *acc, const float *
 TILES_14(TILE, 1)
 TILES_14(TILE, 2)
 TILES_6(TILE, 4)
-static tile_fn *const tiles_1[ROWS + 1][2] = {TILES_14(TILE_ROW, 1)};
-static tile_fn *const tiles_2[ROWS + 1][2] = {TILES_14(TILE_ROW, 2)};
-static tile_fn *const tiles_4[WIDE_ROWS + 1][2] = {TILES_6(TILE_ROW, 4)};
+static tile_fn *const tiles_1[ROWS + 1][WEIGHT_KINDS] = {TILES_14(TILE_ROW, 1)};
+static tile_fn *const tiles_2[ROWS + 1][WEIGHT_KINDS] = {TILES_14(TILE_ROW, 2)};
+static tile_fn *const tiles_4[WIDE_ROWS + 1][WEIGHT_KINDS] = {TILES_6(TILE_ROW, 4)};
 
-LANES tile_fn *choose_tile(bool half, int R, int cols, int *width)
+LANES tile_fn *choose_tile(enum weight_kind kind, int R, int cols, int *width)
 {
     *width = cols >= 64 && R <= WIDE_ROWS ? 64 : cols >= 32 ? 32 : 16;
-    return (*width == 64 ? tiles_4 : *width == 32 ? tiles_2 : tiles_1)[R][half];
+    return (*width == 64 ? tiles_4 : *width == 32 ? tiles_2 : tiles_1)[R][kind];
 }
 TILE_ENTRIES
 
-LANES void multiply_panels(const bool half, float *acc, const float *x, const char *w, int K,
-                           int panels)
+LANES void multiply_panels(const enum weight_kind kind, float *acc, const float *x, const char *w,
+                           int K, int panels)
 {
     const int run = panels / STREAMS, rest = panels % STREAMS;
-    multiply_runs(STREAMS, half, acc, x, w, K, run);
+    multiply_runs(STREAMS, kind, acc, x, w, K, run);
     acc += (size_t)(panels - rest) * 64;
-    w += (size_t)(panels - rest) * (size_t)K * 64 * (half ? 2 : 4);
+    w += (size_t)(panels - rest) * panel_bytes(kind, K);
     if (rest == 2)
-        multiply_runs(2, half, acc, x, w, K, 1);
+        multiply_runs(2, kind, acc, x, w, K, 1);
     else if (rest == 1)
-        multiply_runs(1, half, acc, x, w, K, 1);
+        multiply_runs(1, kind, acc, x, w, K, 1);
 }
 ROW_ENTRIES
 
@@ -202,7 +240,8 @@ static void pack_columns(float *strip, size_t ld, const float *w, size_t ldw, in
             __m512 a[16];
 #pragma GCC unroll 16
             for (int c = 0; c < 16; c++)
-                a[c] = c < C ? v_load_n(w + (size_t)(n + c) * ldw + k, used).v : _mm512_setzero_ps();
+                a[c] =
+                    c < C ? v_load_n(w + (size_t)(n + c) * ldw + k, used).v : _mm512_setzero_ps();
             transpose_16x16(a);
 #pragma GCC unroll 16
             for (int i = 0; i < 16; i++)
@@ -239,8 +278,10 @@ void kernels_avx512_fill(struct kernels *k)
                                         .few_rows = WIDE_ROWS,
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
+                                        .tile_q8 = tile_q8,
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
+                                        .row_q8 = row_q8,
                                         .pack_rows = pack_rows,
                                         .pack_columns = pack_columns,
                                         .epilogue = epilogue_rows};

@@ -3,21 +3,39 @@
 
 enum { ROWS = 8, COLS = 32 };
 
+/* W in one of three forms: the pointer that is not NULL. */
+struct weights {
+    const float *f32;
+    const uint16_t *f16;
+    size_t ld; /* of those two */
+    const struct q8_panel *q8;
+    int col; /* where the tile begins in q8 */
+};
+
+LANES float read_weight(const struct weights *w, int k, int n)
+{
+    const size_t at = (size_t)k * w->ld + (size_t)n;
+    if (w->f32 != NULL)
+        return w->f32[at];
+    if (w->f16 != NULL)
+        return half_to_f32(w->f16[at]);
+    const struct q8_panel *block = &w->q8[k / Q8_BLOCK];
+    return half_to_f32(block->d[w->col + n]) * (float)block->q[k % Q8_BLOCK][w->col + n];
+}
+
 /* One element of W at a time, widened once for all rows. */
 LANES void multiply_tile(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
-                         const float *w32, const uint16_t *w16, size_t ldw, int K, int cols,
-                         float *wide)
+                         const struct weights w, int K, int cols, float *wide)
 {
     for (int r = 0; fresh && r < R; r++)
         memset(acc + r * ldacc, 0, (size_t)cols * sizeof *acc);
     for (int k = 0; k < K; k++)
         for (int n = 0; n < cols; n++) {
-            size_t at = (size_t)k * ldw + (size_t)n;
-            float w = w32 != NULL ? w32[at] : half_to_f32(w16[at]);
+            float v = read_weight(&w, k, n);
             for (int r = 0; r < R; r++)
-                acc[r * ldacc + n] = fmaf(x[(size_t)k * ldx + (size_t)r], w, acc[r * ldacc + n]);
+                acc[r * ldacc + n] = fmaf(x[(size_t)k * ldx + (size_t)r], v, acc[r * ldacc + n]);
             if (wide != NULL)
-                *wide++ = w;
+                *wide++ = v;
         }
 }
 
@@ -26,7 +44,8 @@ static void tile_f16(float *acc, size_t ldacc, bool fresh, const float *x, size_
                      struct prefetch prefetch)
 {
     (void)prefetch;
-    multiply_tile(acc, ldacc, fresh, x, ldx, R, NULL, w, ldw, K, cols, wide);
+    multiply_tile(acc, ldacc, fresh, x, ldx, R, (struct weights){.f16 = w, .ld = ldw}, K, cols,
+                  wide);
 }
 
 static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
@@ -34,21 +53,37 @@ static void tile_f32(float *acc, size_t ldacc, bool fresh, const float *x, size_
                      struct prefetch prefetch)
 {
     (void)prefetch;
-    multiply_tile(acc, ldacc, fresh, x, ldx, R, w, NULL, ldw, K, cols, wide);
+    multiply_tile(acc, ldacc, fresh, x, ldx, R, (struct weights){.f32 = w, .ld = ldw}, K, cols,
+                  wide);
+}
+
+static void tile_q8(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
+                    const struct q8_panel *w, int col, int K, int cols, float *wide,
+                    struct prefetch prefetch)
+{
+    (void)prefetch;
+    multiply_tile(acc, ldacc, fresh, x, ldx, R, (struct weights){.q8 = w, .col = col}, K, cols,
+                  wide);
 }
 
 static void row_f16(float *acc, const float *x, const uint16_t *w, int K, int panels)
 {
-    for (int p = 0; p < panels; p++)
-        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, NULL, w + 64 * (size_t)p * (size_t)K, 64, K,
-                      64, NULL);
+    for (int p = 0; p < panels; p++, w += 64 * (size_t)K)
+        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, (struct weights){.f16 = w, .ld = 64}, K, 64,
+                      NULL);
 }
 
 static void row_f32(float *acc, const float *x, const float *w, int K, int panels)
 {
-    for (int p = 0; p < panels; p++)
-        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, w + 64 * (size_t)p * (size_t)K, NULL, 64, K,
-                      64, NULL);
+    for (int p = 0; p < panels; p++, w += 64 * (size_t)K)
+        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, (struct weights){.f32 = w, .ld = 64}, K, 64,
+                      NULL);
+}
+
+static void row_q8(float *acc, const float *x, const struct q8_panel *w, int K, int panels)
+{
+    for (int p = 0; p < panels; p++, w += K / Q8_BLOCK)
+        multiply_tile(acc + 64 * p, 0, true, x, 1, 1, (struct weights){.q8 = w}, K, 64, NULL);
 }
 
 static void pack_rows(float *packed, const float *x, size_t ldx, int R, int K)
@@ -85,8 +120,10 @@ void kernels_portable_fill(struct kernels *k)
                                         .few_rows = 1,
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
+                                        .tile_q8 = tile_q8,
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
+                                        .row_q8 = row_q8,
                                         .pack_rows = pack_rows,
                                         .pack_columns = pack_columns,
                                         .epilogue = epilogue_rows};

@@ -34,9 +34,22 @@ struct linear_work {
     float *strip;  /* [PART][tile_cols] */
 };
 
+/* Bytes of n rows of a panel; of Q8_0, whole blocks. */
+static size_t rows_bytes(enum dtype dtype, int n)
+{
+    if (dtype == DTYPE_Q8)
+        return (size_t)n / Q8_BLOCK * sizeof(struct q8_panel);
+    return (size_t)n * PANEL * (dtype == DTYPE_F16 ? 2 : 4);
+}
+
 size_t linear_bytes(enum dtype dtype, int K, int N)
 {
-    return (size_t)linear_panels(N) * (size_t)K * PANEL * (dtype == DTYPE_F16 ? 2 : 4);
+    return (size_t)linear_panels(N) * rows_bytes(dtype, K);
+}
+
+enum dtype linear_dtype(enum dtype dtype, int K)
+{
+    return dtype == DTYPE_Q8 && K % Q8_BLOCK != 0 ? DTYPE_F16 : dtype;
 }
 
 static size_t carve_work(struct linear_work *s, void *scratch, int max_k)
@@ -55,10 +68,37 @@ size_t linear_scratch_bytes(int max_k)
     return panels > plain ? panels : plain;
 }
 
+/* Row k of a panel; of Q8_0, the block that begins there. */
 static const char *panel_at(const struct linear *w, int panel, int k)
 {
-    size_t element = w->dtype == DTYPE_F16 ? 2 : 4;
-    return (const char *)w->data + ((size_t)panel * (size_t)w->K + (size_t)k) * PANEL * element;
+    return (const char *)w->data + (size_t)panel * rows_bytes(w->dtype, w->K) +
+           rows_bytes(w->dtype, k);
+}
+
+/* Part i of K, the rows of a panel that are widened at once. */
+static void part_span(const struct linear_work *s, int i, int *first, int *last)
+{
+    const int unit = s->w->dtype == DTYPE_Q8 ? Q8_BLOCK : 1;
+    par_split(s->w->K / unit, i, s->n_parts, first, last);
+    *first *= unit;
+    *last *= unit;
+}
+
+/* K rows of W at w, in a panel, from column `col` on, as tile_f16 and the others take them. */
+static void multiply_tile(const struct linear_work *s, float *acc, size_t ldacc, bool fresh,
+                          const float *x, int R, const char *w, int col, int K, int cols,
+                          float *wide, struct prefetch prefetch)
+{
+    const void *rows = w;
+    const size_t ldx = (size_t)R;
+    if (s->w->dtype == DTYPE_Q8)
+        s->k->tile_q8(acc, ldacc, fresh, x, ldx, R, rows, col, K, cols, wide, prefetch);
+    else if (s->w->dtype == DTYPE_F16)
+        s->k->tile_f16(acc, ldacc, fresh, x, ldx, R, (const uint16_t *)rows + col, PANEL, K, cols,
+                       wide, prefetch);
+    else
+        s->k->tile_f32(acc, ldacc, fresh, x, ldx, R, (const float *)rows + col, PANEL, K, cols,
+                       wide, prefetch);
 }
 
 /* The rows of tile i. */
@@ -73,8 +113,7 @@ static void tile_span(const struct linear_work *s, int i, int *first, int *count
 static void multiply_part(const struct linear_work *s, float *acc, const char *w, const char *next,
                           int k0, int K, int lo, int hi)
 {
-    const bool half = s->w->dtype == DTYPE_F16;
-    const size_t bytes = (size_t)PANEL * (half ? 2 : 4); /* of a row of the panel */
+    const size_t bytes = rows_bytes(s->w->dtype, K) / (size_t)K; /* of a row of the panel */
     int R, first, width;
     tile_span(s, 0, &first, &R);
     width = R <= s->k->wide_rows && s->n_tiles == 1 ? hi - lo : s->k->tile_cols;
@@ -91,12 +130,8 @@ static void multiply_part(const struct linear_work *s, float *acc, const char *w
             if (i > 0)
                 s->k->tile_f32(sums, PANEL, k0 == 0, x, (size_t)R, R, s->strip, (size_t)width, K,
                                width, NULL, prefetch);
-            else if (half)
-                s->k->tile_f16(sums, PANEL, k0 == 0, x, (size_t)R, R, (const uint16_t *)w + col,
-                               PANEL, K, width, wide, prefetch);
             else
-                s->k->tile_f32(sums, PANEL, k0 == 0, x, (size_t)R, R, (const float *)w + col, PANEL,
-                               K, width, wide, prefetch);
+                multiply_tile(s, sums, PANEL, k0 == 0, x, R, w, col, K, width, wide, prefetch);
             prefetch.at = (const char *)prefetch.at + prefetch.step * (size_t)K;
         }
 }
@@ -119,8 +154,8 @@ static void multiply_group(const struct linear_work *s, float *y, size_t ldy, in
     for (int step = 0; step < s->n_parts * panels; step++) {
         int p = step % panels, k0, k1, next_k0, next_k1, next = step + 1;
         int lo = p == 0 ? c0 % PANEL : 0, hi = c1 - (p0 + p) * PANEL;
-        par_split(s->w->K, step / panels, s->n_parts, &k0, &k1);
-        par_split(s->w->K, next / panels, s->n_parts, &next_k0, &next_k1);
+        part_span(s, step / panels, &k0, &k1);
+        part_span(s, next / panels, &next_k0, &next_k1);
         const char *after = next == s->n_parts * panels
                                 ? panel_at(s->w, p0 + panels, 0)
                                 : panel_at(s->w, p0 + next % panels, next_k0);
@@ -140,6 +175,18 @@ static void fetch_floats(const float *x, int n)
         __builtin_prefetch(x + i);
 }
 
+/* One row times whole panels that begin at w. */
+static void multiply_row(const struct linear_work *s, const float *x, const char *w, int panels)
+{
+    const void *rows = w;
+    if (s->w->dtype == DTYPE_Q8)
+        s->k->row_q8(s->acc, x, rows, s->w->K, panels);
+    else if (s->w->dtype == DTYPE_F16)
+        s->k->row_f16(s->acc, x, rows, s->w->K, panels);
+    else
+        s->k->row_f32(s->acc, x, rows, s->w->K, panels);
+}
+
 /* One row: as many whole panels at once as acc holds, and a share's half panels as tiles. */
 static void multiply_one_row(struct linear_work *s, float *y, const float *x, int c0, int c1,
                              enum epilogue epilogue)
@@ -150,23 +197,15 @@ static void multiply_one_row(struct linear_work *s, float *y, const float *x, in
         fetch_floats(s->w->bias + c0, c1 - c0);
     for (int col = c0, next; col < c1; col = next) {
         const char *w = panel_at(s->w, col / PANEL, 0);
-        int whole = (c1 - col) / PANEL, K = s->w->K, lo = col % PANEL;
+        int whole = (c1 - col) / PANEL, lo = col % PANEL;
         if (lo == 0 && whole > 0) {
             whole = whole < GROUP * ROWS ? whole : GROUP * ROWS;
             next = col + whole * PANEL;
-            if (s->w->dtype == DTYPE_F16)
-                s->k->row_f16(s->acc, x, (const uint16_t *)w, K, whole);
-            else
-                s->k->row_f32(s->acc, x, (const float *)w, K, whole);
+            multiply_row(s, x, w, whole);
         } else {
             next = col + UNIT;
-            struct prefetch prefetch = {w + 1024, 128};
-            if (s->w->dtype == DTYPE_F16)
-                s->k->tile_f16(s->acc + lo, 0, true, x, 1, 1, (const uint16_t *)w + lo, PANEL, K,
-                               UNIT, NULL, prefetch);
-            else
-                s->k->tile_f32(s->acc + lo, 0, true, x, 1, 1, (const float *)w + lo, PANEL, K, UNIT,
-                               NULL, prefetch);
+            multiply_tile(s, s->acc + lo, 0, true, x, 1, w, lo, s->w->K, UNIT, NULL,
+                          (struct prefetch){w + 1024, 128});
         }
         write_sums(s, y, 0, s->acc, col, next, epilogue);
     }
@@ -246,95 +285,5 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
             next = col - col % PANEL + wide < c1 ? col - col % PANEL + wide : c1;
             multiply_group(&s, y + (size_t)t * ldy, ldy, col, next, epilogue);
         }
-    }
-}
-
-void linear_column(const struct linear *w, int n, float *out)
-{
-    const float *plain = w->data;
-    const size_t K = (size_t)w->K, N = (size_t)w->N;
-    if (w->layout == LINEAR_COLUMNS)
-        memcpy(out, plain + (size_t)n * K, K * sizeof *out);
-    if (w->layout == LINEAR_ROWS)
-        for (size_t k = 0; k < K; k++)
-            out[k] = plain[k * N + (size_t)n];
-    if (w->layout != LINEAR_PANELS)
-        return;
-    const size_t offset = (size_t)(n % PANEL);
-    const char *panel = panel_at(w, n / PANEL, 0);
-    for (size_t k = 0; k < K; k++)
-        out[k] = w->dtype == DTYPE_F16 ? half_to_f32(((const uint16_t *)panel)[k * PANEL + offset])
-                                       : ((const float *)panel)[k * PANEL + offset];
-}
-
-/* Copy n elements from src to dst, converting between the types. */
-static void copy_elements(void *dst, enum dtype dst_dtype, const void *src, enum dtype src_dtype,
-                          size_t n)
-{
-    const struct row_kernels *k = row_kernels();
-    if (dst_dtype == src_dtype)
-        memcpy(dst, src, n * (dst_dtype == DTYPE_F16 ? 2 : 4));
-    else if (dst_dtype == DTYPE_F16)
-        k->half_from_f32(dst, src, n);
-    else
-        k->half_to_f32(dst, src, n);
-}
-
-void linear_fill_part(struct linear *w, const float *src, int k, int col, int n)
-{
-    const size_t element = w->dtype == DTYPE_F16 ? 2 : 4;
-    char *row = (char *)panel_at(w, col / PANEL, k);
-    copy_elements(row + (size_t)(col % PANEL) * element, w->dtype, src, DTYPE_F32, (size_t)n);
-}
-
-void linear_fill_in_major(struct linear *w, const void *src, enum dtype src_dtype, int k0,
-                          int count)
-{
-    const size_t element = src_dtype == DTYPE_F16 ? 2 : 4;
-    for (int p = 0; p < linear_panels(w->N); p++) {
-        size_t n = (size_t)(w->N - p * PANEL < PANEL ? w->N - p * PANEL : PANEL);
-        for (int k = 0; k < count; k++) {
-            const char *from =
-                (const char *)src + ((size_t)k * (size_t)w->N + (size_t)p * PANEL) * element;
-            copy_elements((char *)panel_at(w, p, k0 + k), w->dtype, from, src_dtype, n);
-        }
-    }
-}
-
-/* Columns n .. last - 1 of one panel from rows of src, CHUNK values of k at a time, so that the
- * cache lines written stay in the first level until they are complete. */
-static void fill_columns(struct linear *w, const char *src, enum dtype src_dtype, int n, int last)
-{
-    enum { CHUNK = 64 };
-    const size_t row = (size_t)w->K * (src_dtype == DTYPE_F16 ? 2 : 4);
-    _Alignas(64) char part[CHUNK * 4];
-    for (int k = 0; k < w->K; k += CHUNK) {
-        size_t m = (size_t)(w->K - k < CHUNK ? w->K - k : CHUNK);
-        const char *from = src + (size_t)k * (src_dtype == DTYPE_F16 ? 2 : 4);
-        char *to = (char *)panel_at(w, n / PANEL, k);
-        for (int i = n; i < last; i++, from += row) {
-            copy_elements(part, w->dtype, from, src_dtype, m);
-            size_t slot = (size_t)(i % PANEL);
-            if (w->dtype == DTYPE_F16)
-                for (size_t j = 0; j < m; j++)
-                    ((uint16_t *)to)[j * PANEL + slot] = ((uint16_t *)part)[j];
-            else
-                for (size_t j = 0; j < m; j++)
-                    ((float *)to)[j * PANEL + slot] = ((float *)part)[j];
-        }
-    }
-}
-
-void linear_fill_out_major(struct linear *w, const void *src, enum dtype src_dtype, int n0,
-                           int count)
-{
-    const size_t row = (size_t)w->K * (src_dtype == DTYPE_F16 ? 2 : 4);
-    const char *from = src;
-    for (int n = n0, next; n < n0 + count; n = next) {
-        next = (n / PANEL + 1) * PANEL;
-        if (next > n0 + count)
-            next = n0 + count;
-        fill_columns(w, from, src_dtype, n, next);
-        from += (size_t)(next - n) * row;
     }
 }

@@ -5,6 +5,7 @@
  * the panel layout.
  */
 #include "model/kernels/activation.h"
+#include "model/kernels/q8.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,14 +55,20 @@ struct matrix_kernels {
     void (*tile_f32)(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
                      const float *w, size_t ldw, int K, int cols, float *wide,
                      struct prefetch prefetch);
+    /* The same with w[k][n] = d q, columns col .. col + cols - 1 of panel blocks w [K/32]; K is a
+     * multiple of 32. */
+    void (*tile_q8)(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
+                    const struct q8_panel *w, int col, int K, int cols, float *wide,
+                    struct prefetch prefetch);
     /* One row of x [K] times `panels` whole panels [K,64], stored one after another, in the same
      * order of operations: acc [panels,64], starting at 0. */
     void (*row_f16)(float *acc, const float *x, const uint16_t *w, int K, int panels);
     void (*row_f32)(float *acc, const float *x, const float *w, int K, int panels);
+    void (*row_q8)(float *acc, const float *x, const struct q8_panel *w, int K, int panels);
     /* packed [K,R] = the transpose of x [R,K], ldx floats from row to row; R 1 .. tile_rows. */
     void (*pack_rows)(float *packed, const float *x, size_t ldx, int R, int K);
-    /* The transpose of w [cols,K], ldw floats from row to row, to strip [K,cols], ld floats from row
-     * to row. */
+    /* The transpose of w [cols,K], ldw floats from row to row, to strip [K,cols], ld floats from
+     * row to row. */
     void (*pack_columns)(float *strip, size_t ld, const float *w, size_t ldw, int cols, int K);
     /* y [rows,n] = f(acc [rows,n] + bias [n]), or y += acc + bias for EPILOGUE_ADD; ldy and ldacc
      * floats from row to row, bias NULL: none. */

@@ -1,35 +1,36 @@
 #ifndef PRATTLE_MODEL_KERNELS_TILES_H
 #define PRATTLE_MODEL_KERNELS_TILES_H
 /*
- * The entries tile_f16, tile_f32, row_f16 and row_f32 of struct matrix_kernels for an instruction
- * set, made from inlined functions that the including file defines:
+ * The entries tile_f16, tile_f32, tile_q8, row_f16, row_f32 and row_q8 of struct matrix_kernels for
+ * an instruction set, made from inlined functions that the including file defines:
  *
- *   multiply_tile(R, C, half, ...)                   a tile of R rows and C registers of columns,
+ *   multiply_tile(R, C, kind, ...)                   a tile of R rows and C registers of columns,
  *                                                    instantiated below for each shape
- *   choose_tile(half, R, cols, &width)               the instance to run next, and its columns
- *   multiply_panels(half, acc, x, w, K, panels)      one row of x times whole panels
+ *   choose_tile(kind, R, cols, &width)               the instance to run next, and its columns
+ *   multiply_panels(kind, acc, x, w, K, panels)      one row of x times whole panels
  */
 #include "model/kernels/lanes.h"
 #include "model/kernels/matrix_kernels.h"
 
+enum weight_kind { WEIGHTS_F32, WEIGHTS_F16, WEIGHTS_Q8, WEIGHT_KINDS };
+
+/* Of WEIGHTS_Q8, w is a struct q8_panel and ldw the tile's first column in it. */
 typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx,
                      const void *w, size_t ldw, int K, float *wide, struct prefetch prefetch);
 
-/* The two instances of a shape, and their entry in a table [rows][half]. */
-#define TILE(R, C)                                                                                 \
-    static void tile_f16_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
-                                   size_t ldx, const void *w, size_t ldw, int K, float *wide,      \
-                                   struct prefetch prefetch)                                       \
+/* The three instances of a shape, and their entry in a table [rows][kind]. */
+#define TILE_OF(name, kind, R, C)                                                                  \
+    static void name##_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, \
+                                 const void *w, size_t ldw, int K, float *wide,                    \
+                                 struct prefetch prefetch)                                         \
     {                                                                                              \
-        multiply_tile(R, C, true, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);           \
-    }                                                                                              \
-    static void tile_f32_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x,           \
-                                   size_t ldx, const void *w, size_t ldw, int K, float *wide,      \
-                                   struct prefetch prefetch)                                       \
-    {                                                                                              \
-        multiply_tile(R, C, false, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);          \
+        multiply_tile(R, C, kind, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);           \
     }
-#define TILE_ROW(R, C) [R] = {tile_f32_##R##_##C, tile_f16_##R##_##C},
+#define TILE(R, C)                                                                                 \
+    TILE_OF(tile_f16, WEIGHTS_F16, R, C)                                                           \
+    TILE_OF(tile_f32, WEIGHTS_F32, R, C)                                                           \
+    TILE_OF(tile_q8, WEIGHTS_Q8, R, C)
+#define TILE_ROW(R, C) [R] = {tile_f32_##R##_##C, tile_f16_##R##_##C, tile_q8_##R##_##C},
 
 /* T(1, C) .. T(n, C) */
 #define TILES_3(T, C) T(1, C) T(2, C) T(3, C)
@@ -38,29 +39,48 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
     TILES_6(T, C)                                                                                  \
     T(7, C) T(8, C) T(9, C) T(10, C) T(11, C) T(12, C) T(13, C) T(14, C)
 
-#define TILE_ENTRY(name, half, element)                                                            \
+#define TILE_ENTRY(name, kind, element)                                                            \
     static void name(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,      \
                      const element *w, size_t ldw, int K, int cols, float *wide,                   \
                      struct prefetch prefetch)                                                     \
     {                                                                                              \
         for (int width; cols > 0; cols -= width, acc += width, w += width) {                       \
-            choose_tile(half, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, ldw, K, wide,         \
+            choose_tile(kind, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, ldw, K, wide,         \
                                                prefetch);                                          \
             prefetch.step = 0;                                                                     \
         }                                                                                          \
     }
 #define TILE_ENTRIES                                                                               \
-    TILE_ENTRY(tile_f16, true, uint16_t)                                                           \
-    TILE_ENTRY(tile_f32, false, float)
-
-#define ROW_ENTRIES                                                                                \
-    static void row_f16(float *acc, const float *x, const uint16_t *w, int K, int panels)          \
+    TILE_ENTRY(tile_f16, WEIGHTS_F16, uint16_t)                                                    \
+    TILE_ENTRY(tile_f32, WEIGHTS_F32, float)                                                       \
+    static void tile_q8(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,   \
+                        const struct q8_panel *w, int col, int K, int cols, float *wide,           \
+                        struct prefetch prefetch)                                                  \
     {                                                                                              \
-        multiply_panels(true, acc, x, (const char *)w, K, panels);                                 \
-    }                                                                                              \
-    static void row_f32(float *acc, const float *x, const float *w, int K, int panels)             \
-    {                                                                                              \
-        multiply_panels(false, acc, x, (const char *)w, K, panels);                                \
+        for (int width; cols > 0; cols -= width, acc += width, col += width) {                     \
+            choose_tile(WEIGHTS_Q8, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, (size_t)col, K, \
+                                                     wide, prefetch);                              \
+            prefetch.step = 0;                                                                     \
+        }                                                                                          \
     }
+
+#define ROW_ENTRY(name, kind, element)                                                             \
+    static void name(float *acc, const float *x, const element *w, int K, int panels)              \
+    {                                                                                              \
+        multiply_panels(kind, acc, x, (const char *)w, K, panels);                                 \
+    }
+#define ROW_ENTRIES                                                                                \
+    ROW_ENTRY(row_f16, WEIGHTS_F16, uint16_t)                                                      \
+    ROW_ENTRY(row_f32, WEIGHTS_F32, float)                                                         \
+    ROW_ENTRY(row_q8, WEIGHTS_Q8, struct q8_panel)
+
+/* Bytes of a panel's K rows. */
+static inline size_t panel_bytes(enum weight_kind kind, int K)
+{
+    const size_t rows = (size_t)K;
+    return kind == WEIGHTS_Q8    ? rows / Q8_BLOCK * sizeof(struct q8_panel)
+           : kind == WEIGHTS_F16 ? rows * 64 * 2
+                                 : rows * 64 * 4;
+}
 
 #endif

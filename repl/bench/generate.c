@@ -13,12 +13,6 @@
 
 enum { PROMPT = 16, PREFILL = 512, NEW_TOKENS = 48, LONG_TEXT = 96 };
 
-/* Bytes of weights that a step must read. */
-static double weight_bytes(const struct model *m)
-{
-    return (double)config_matmul_params(&m->config) * (m->params.dtype == DTYPE_F32 ? 4 : 2);
-}
-
 static double attention_ops(const struct config *c, double keys)
 {
     double seen = 0;
@@ -95,12 +89,13 @@ int bench_decode(struct bench *b)
         if (rc != 0)
             return rc;
         limit = (limit + bench_stream_limit(m)) / 2;
-        rounds_add(&rate, 1 / step_s, weight_bytes(m) / step_s / limit);
+        rounds_add(&rate, 1 / step_s, (double)params_matmul_bytes(&m->params) / step_s / limit);
         rounds_add(&step, step_s * 1e3, 0);
         if ((rc = bench_peers(b, &rate, PEER_DECODE, 1, NEW_TOKENS)) != 0)
             return rc;
     }
-    int rc = bench_report(b, "decode, one text", &rate, "tokens/s", "reading fp16");
+    int rc = bench_report(b, "decode, one text", &rate, "tokens/s",
+                          m->params.dtype == DTYPE_Q8 ? "reading q8" : "reading fp16");
     return rc == 0 ? bench_report(b, "decode, one text", &step, "ms/token", NULL) : rc;
 }
 

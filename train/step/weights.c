@@ -267,7 +267,7 @@ struct publish {
  * stay in the cache until their lines are complete. */
 static void publish_rows(const struct publish *j, int i, int first, int last)
 {
-    enum { ROWS = 16 };
+    enum { ROWS = Q8_BLOCK };
     const struct param_tensor *t = &j->to->tensors[i];
     const size_t row_bytes = (size_t)t->cols * dtype_bytes(j->from->dtype);
     const char *src =
@@ -320,7 +320,20 @@ struct merge {
     const struct model *model;
 };
 
-/* Rows of each adapted matrix, PANEL columns at a time. */
+/* Rows k .. k + 31 of an adapted matrix, or up to its last, in the panel that begins at col. */
+static void merge_part(const struct param_tensor *base, const struct low_rank *t, struct linear *to,
+                       int k, int col)
+{
+    float part[Q8_BLOCK][PANEL];
+    const int n = t->N - col < PANEL ? t->N - col : PANEL;
+    const int rows = t->K - k < Q8_BLOCK ? t->K - k : Q8_BLOCK;
+    for (int i = 0; i < rows; i++)
+        weights_merge(base, t, part[i], (uint64_t)(k + i) * (uint64_t)t->N + (uint64_t)col,
+                      (size_t)n);
+    linear_fill_part(to, (const float(*)[PANEL])part, k, rows, col, n);
+}
+
+/* Rows of each adapted matrix, as many as a block of Q8_0 has, PANEL columns at a time. */
 static void merge_share(void *arg, int thread, int n_threads)
 {
     const struct merge *j = arg;
@@ -329,15 +342,10 @@ static void merge_share(void *arg, int thread, int n_threads)
         const struct param_tensor *base = adapter_tensor(t, &j->from->view);
         struct linear to = adapter_alternate(j->shown, j->model, i);
         int first, last;
-        par_split(t->K, thread, n_threads, &first, &last);
-        for (int k = first; k < last; k++)
-            for (int col = 0; col < t->N; col += PANEL) {
-                float part[PANEL];
-                size_t n = (size_t)(t->N - col < PANEL ? t->N - col : PANEL);
-                uint64_t at = (uint64_t)k * (uint64_t)t->N + (uint64_t)col;
-                weights_merge(base, t, part, at, n);
-                linear_fill_part(&to, part, k, col, (int)n);
-            }
+        par_split((t->K + Q8_BLOCK - 1) / Q8_BLOCK, thread, n_threads, &first, &last);
+        for (int k = first * Q8_BLOCK; k < last * Q8_BLOCK && k < t->K; k += Q8_BLOCK)
+            for (int col = 0; col < t->N; col += PANEL)
+                merge_part(base, t, &to, k, col);
     }
 }
 

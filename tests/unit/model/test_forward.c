@@ -161,18 +161,25 @@ static void same_bits_in_any_window(void **state)
     }
 }
 
+/* In Q8_0: all matrices, all but the one of 70 inputs, which stays binary16, and none. */
+static void same_bits_in_q8(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct config c = tiny_config();
+        c.n_embd = i < 2 ? 96 : 36;
+        c.n_inner = i == 0 ? 160 : 70;
+        c.tie_word_embeddings = i > 0;
+        same_bits(&c, DTYPE_Q8, i == 0 ? 3 : 1);
+    }
+}
+
 /* Texts of different lengths and pasts in one pass, some rows skipped, give the rows
  * they give alone. */
-static void any_batch(int window)
+static void check_batches(const struct config *c, enum dtype kind)
 {
-    struct config c = tiny_config();
     struct fixture x;
-    if (window > 0) {
-        c.window_size = window;
-        config_set_local(&c, 1);
-        config_set_local(&c, 2);
-    }
-    open_fixture(&x, &c, DTYPE_F16);
+    open_fixture(&x, c, kind);
     engine_release(&x.e);
     assert_ok(par_open(3, false));
     assert_ok(engine_init(&x.e, &x.m, MAX_SEQS));
@@ -224,9 +231,18 @@ static void any_batch(int window)
 static void same_bits_in_any_batch(void **state)
 {
     (void)state;
-    any_batch(0);
-    any_batch(3);
-    any_batch(70);
+    struct config c = tiny_config();
+    check_batches(&c, DTYPE_F16);
+    for (int window = 3; window <= 70; window += 67) {
+        c.window_size = window;
+        config_set_local(&c, 1);
+        config_set_local(&c, 2);
+        check_batches(&c, DTYPE_F16);
+    }
+    c = tiny_config();
+    c.n_embd = 96;
+    c.n_inner = 160;
+    check_batches(&c, DTYPE_Q8);
 }
 
 /* engine_feed puts texts of any length together in passes, and its logits are those
@@ -350,6 +366,7 @@ int main(void)
         cmocka_unit_test(same_bits_for_any_activation),
         cmocka_unit_test(same_bits_for_any_head_size),
         cmocka_unit_test(same_bits_in_any_window),
+        cmocka_unit_test(same_bits_in_q8),
         cmocka_unit_test(same_bits_in_any_batch),
         cmocka_unit_test(feeding_many_at_once),
         cmocka_unit_test(activations_are_kept_where_there_is_room),

@@ -127,7 +127,7 @@ static void test_tables(void **state)
         assert_ok(kernels_select(k->name));
         assert_ptr_equal(kernels_active(), k);
         /* An entry forgotten in one table would be NULL. */
-        assert_true(k->matrix.tile_f16 && k->matrix.tile_f32 && k->matrix.pack_rows && k->matrix.row_f16 && k->matrix.row_f32 &&
+        assert_true(k->matrix.tile_f16 && k->matrix.tile_f32 && k->matrix.tile_q8 && k->matrix.pack_rows && k->matrix.row_f16 && k->matrix.row_f32 && k->matrix.row_q8 &&
                     k->matrix.epilogue && k->row.layernorm && k->attention.softmax_block && k->row.add && k->row.scale &&
                     k->row.divide && k->row.half_to_f32 && k->row.half_from_f32 && k->sampling.max && k->sampling.sanitize && k->sampling.gather &&
                     k->sampling.argmax && k->sampling.exp_sum && k->sampling.select && k->sampling.sum_least && k->peak.fma_loop && k->peak.stream_sum &&

@@ -16,6 +16,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum dtype load_dtype(const struct source *s, enum dtype asked)
+{
+    return asked != LOAD_DTYPE_AUTO ? asked : source_is_q8(s) ? DTYPE_Q8 : DTYPE_F16;
+}
+
 static int fill_params(struct model *m, struct source *s, const struct progress *p)
 {
     struct params *to = &m->params;
@@ -39,10 +44,32 @@ static int fill_params(struct model *m, struct source *s, const struct progress 
                       n_bad, n_bad == 1 ? " is" : "s are",
                       m->params.dtype == DTYPE_F16 && s->dtype != DTYPE_F16
                           ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
+                      : m->params.dtype == DTYPE_Q8
+                          ? " (or beyond q8's 8.3e6; --dtype fp32 keeps those)"
                           : "",
                       first_bad->name);
     uint64_t total = config_params(&m->params.config);
     return progress_step(p, "loading", total, total);
+}
+
+/* The matrices that Q8_0 cannot hold. */
+static void note_uneven(const struct params *params, const struct progress *p)
+{
+    const struct param_tensor *first = NULL;
+    int n = 0, of = 0;
+    for (int i = params->n_tensors - 1; i >= 0; i--) {
+        const struct param_tensor *t = &params->tensors[i];
+        of += t->linear != NULL;
+        if (t->linear == NULL || t->linear->dtype == DTYPE_Q8)
+            continue;
+        first = t;
+        n++;
+    }
+    if (n > 0)
+        progress_note(p,
+                      "%d of %d matrices stay fp16, the first %s: its %d inputs are no multiple of "
+                      "q8's %d",
+                      n, of, first->name, first->linear->K, Q8_BLOCK);
 }
 
 static int build_model(struct model *m, struct source *s, const char *path, enum dtype dtype,
@@ -52,13 +79,16 @@ static int build_model(struct model *m, struct source *s, const char *path, enum
     const char *source = strncmp(path, "random:", 7) == 0 ? s->name : path;
     if ((m->source = mem_strdup(source)) == NULL)
         return ERR_NOMEM;
+    dtype = load_dtype(s, dtype);
     int rc = params_init(&m->params, &s->config, dtype);
     if (rc == 0)
         rc = fill_params(m, s, p);
+    if (rc == 0 && dtype == DTYPE_Q8)
+        note_uneven(&m->params, p);
     if (rc != 0)
         return rc;
     m->config = m->params.config;
-    source_types(m->file_types, s, false);
+    source_types(m->file_types, s, SOURCE_TYPES_ALL);
     m->source_stamp = s->stamp;
     m->version = 1;
     m->name = s->name;

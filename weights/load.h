@@ -7,12 +7,17 @@
 #include "model/model.h"
 #include "weights/tensors/source.h"
 
+/* As dtype: DTYPE_Q8 if the source has its matrices in Q8_0 (source_is_q8), else DTYPE_F16. */
+#define LOAD_DTYPE_AUTO DTYPE_OTHER
+
 struct load_config {
-    enum dtype dtype;     /* of the matrices in memory: fp16 or fp32 */
+    enum dtype dtype;     /* of the matrices in memory: fp16, fp32, q8 or LOAD_DTYPE_AUTO */
     uint64_t seed;        /* for random: */
     bool says_checkpoint; /* a note names the checkpoint opened in a run's folder */
 };
 
+/* The precision that s has in memory. */
+enum dtype load_dtype(const struct source *s, enum dtype asked);
 /* Load a model; path as for source_open. An adapter's folder, or a run's folder with checkpoints of
  * one, loads the base that it names and attaches the adapter, switched on. NaN and infinite weights
  * get a note with their number and the first such tensor. On failure *out is unchanged. */

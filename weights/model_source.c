@@ -10,8 +10,8 @@
 
 enum { READ_PART = 4096 };
 
-/* Of a tensor in memory. */
-static enum dtype tensor_dtype(const struct param_tensor *t)
+/* As which a tensor in memory is read; Q8_0 as fp32. */
+static enum dtype element_dtype(const struct param_tensor *t)
 {
     bool half = t->half != NULL || (t->linear != NULL && t->linear->dtype == DTYPE_F16);
     return half ? DTYPE_F16 : DTYPE_F32;
@@ -20,7 +20,7 @@ static enum dtype tensor_dtype(const struct param_tensor *t)
 static int read_param(void *user, void *dst, uint64_t first, size_t n)
 {
     const struct param_tensor *t = user;
-    if (tensor_dtype(t) == DTYPE_F32) {
+    if (element_dtype(t) == DTYPE_F32) {
         params_read(t, dst, first, n);
         return 0;
     }
@@ -40,6 +40,19 @@ static int read_param(void *user, void *dst, uint64_t first, size_t n)
     return 0;
 }
 
+/* Blocks in rows [out,in]: columns of panels. */
+static int read_param_q8(void *user, struct q8_block *dst, uint64_t first, size_t n)
+{
+    const struct param_tensor *t = user;
+    const size_t each = (size_t)t->linear->K / Q8_BLOCK;
+    for (size_t count; n > 0; n -= count, dst += count, first += count) {
+        const size_t at = (size_t)(first % each);
+        count = each - at < n ? each - at : n;
+        linear_read_q8(t->linear, (int)(first / each), (int)at, (int)count, dst);
+    }
+    return 0;
+}
+
 static int describe_model(struct source *s, const struct params *p, const struct model *m)
 {
     int rc = params_describe(&s->table, &m->config);
@@ -51,11 +64,15 @@ static int describe_model(struct source *s, const struct params *p, const struct
     s->readers = mem_array((size_t)s->table.n_tensors, sizeof *s->readers);
     if (s->name == NULL || s->readers == NULL || (m->defaults != NULL && s->defaults == NULL))
         return ERR_NOMEM;
-    s->dtype = tensor_dtype(&p->tensors[0]);
+    s->dtype = element_dtype(&p->tensors[0]);
     for (int i = 0; i < s->table.n_tensors; i++) {
         struct param_tensor *t = &p->tensors[i];
-        s->readers[i] =
-            (struct tensor_reader){.read = read_param, .user = t, .dtype = tensor_dtype(t)};
+        const bool q8 = t->linear != NULL && t->linear->dtype == DTYPE_Q8;
+        s->readers[i] = (struct tensor_reader){.read = read_param,
+                                               .user = t,
+                                               .dtype = element_dtype(t),
+                                               .stored = q8 ? dtype_name(DTYPE_Q8) : NULL,
+                                               .read_q8 = q8 ? read_param_q8 : NULL};
     }
     return 0;
 }
@@ -109,7 +126,7 @@ void source_moved(struct model *m, char *path)
     m->changed = false;
     if (source_open(&s, path, 0, true, NULL) == 0) {
         m->source_stamp = s.stamp;
-        source_types(m->file_types, &s, false);
+        source_types(m->file_types, &s, SOURCE_TYPES_ALL);
         source_close(&s);
     }
 }

@@ -24,8 +24,9 @@ static bool is_llmc(const char *path)
     return text_ends_in(base, ".bin") && strncmp(base, "pytorch_model", 13) != 0;
 }
 
-/* ERR_RANGE for names of files that are not written: only folders, GGUF files and llm.c's are. */
-static int refuse_file_name(const char *path)
+/* ERR_RANGE for names of files that are not written: only folders, GGUF files and llm.c's are, and
+ * Q8_0 only in GGUF files. */
+static int refuse_file_name(const char *path, const struct save_config *c)
 {
     static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".json"};
     char shown[256];
@@ -35,6 +36,11 @@ static int refuse_file_name(const char *path)
                            "%s: name a folder, which gets a model.safetensors and what belongs to "
                            "it, or a file that ends in .gguf, or in .bin for llm.c",
                            file_show(shown, sizeof shown, path));
+    if (c->convert && c->dtype == DTYPE_Q8 && !is_gguf(path))
+        return err_set(ERR_RANGE,
+                       "%s: q8 is written to GGUF files only; name a file that ends in .gguf, or "
+                       "choose another dtype",
+                       file_show(shown, sizeof shown, path));
     return 0;
 }
 
@@ -42,18 +48,18 @@ static int refuse_file_name(const char *path)
 static int check_target(const char *path, const struct save_config *c)
 {
     char shown[256];
-    int rc = refuse_file_name(path);
+    int rc = refuse_file_name(path, c);
     if (rc == 0 && !c->force && file_exists(path))
         rc = err_set(ERR_EXISTS, "%s exists already; --force overwrites it",
                      file_show(shown, sizeof shown, path));
     return rc;
 }
 
-/* What is not written in the file's own types. */
-static void note_quantized(const struct source *s, const struct progress *p)
+/* What is not written in the file's own types; GGUF files have Q8_0 too. */
+static void note_quantized(const struct source *s, bool gguf, const struct progress *p)
 {
     char types[MODEL_TYPES];
-    if (*source_types(types, s, true) != '\0')
+    if (*source_types(types, s, gguf ? SOURCE_TYPES_WIDENED : SOURCE_TYPES_QUANTIZED) != '\0')
         progress_note(p,
                       "quantized weights (%s) are written as F32, which holds their exact values; "
                       "--dtype fp16 takes half the space",
@@ -80,7 +86,7 @@ static int check_format(const struct source *s, const char *path)
 int source_save(struct source *s, const char *path, const struct save_config *c,
                 const struct progress *p)
 {
-    int rc = refuse_file_name(path);
+    int rc = refuse_file_name(path, c);
     if (rc == 0)
         rc = check_format(s, path);
     if (rc == 0)
@@ -88,7 +94,7 @@ int source_save(struct source *s, const char *path, const struct save_config *c,
              : is_llmc(path) ? source_save_llmc(s, path, c, p)
                              : source_save_hf(s, path, c, p);
     if (rc == 0 && !c->convert)
-        note_quantized(s, p);
+        note_quantized(s, is_gguf(path), p);
     return rc;
 }
 
@@ -96,7 +102,9 @@ int weights_convert(const char *in, const char *out, uint64_t seed, const struct
                     const struct progress *p)
 {
     struct source s;
-    int rc = source_open(&s, in, seed, true, p);
+    int rc = refuse_file_name(out, c);
+    if (rc == 0)
+        rc = source_open(&s, in, seed, true, p);
     if (rc != 0)
         return rc;
     rc = source_save(&s, out, c, p);

@@ -149,7 +149,8 @@ int cmd_model(struct repl *r, const struct call *c)
 static bool asked_dtype(enum dtype *out, const struct repl *r, const struct call *c)
 {
     static const enum dtype chosen[] = {
-        [PRECISION_FP16] = DTYPE_F16, [PRECISION_FP32] = DTYPE_F32, [PRECISION_BF16] = DTYPE_BF16};
+        [PRECISION_FP16] = DTYPE_F16, [PRECISION_FP32] = DTYPE_F32, [PRECISION_BF16] = DTYPE_BF16,
+        [PRECISION_Q8] = DTYPE_Q8};
     const int choice = r->options.settings.device.dtype;
     enum origin given = settings_store_origin(&r->options.store, OPTION(device.dtype));
     bool here = given == (c->shell ? ORIGIN_COMMAND_LINE : ORIGIN_CALL);
@@ -250,8 +251,9 @@ int cmd_devices(struct repl *r, const struct call *c)
     if (r->model == NULL)
         return 0;
     const struct engine *e = &r->engine;
-    wrap_row("precision", r->model->params.dtype == DTYPE_F32
-                              ? "fp32 weights, keys and values"
+    wrap_row("precision", r->model->params.dtype == DTYPE_F32 ? "fp32 weights, keys and values"
+                          : r->model->params.dtype == DTYPE_Q8
+                              ? "q8 weights; fp16 keys and values; fp32 sums"
                               : "fp16 weights, keys and values; fp32 sums");
     snprintf(text, sizeof text, "%.1f MB of %.1f MB for %d text%s of %d tokens",
              (double)kvcache_used_bytes(&e->cache) / 1e6, (double)e->cache.memory_bytes / 1e6,

@@ -17,6 +17,7 @@
 #include "train/config/show.h"
 #include "train/run/speed.h"
 #include "train/step/step.h"
+#include "weights/load.h"
 #include "weights/open.h"
 
 #include <inttypes.h>
@@ -65,7 +66,7 @@ static int plan_sources(const struct run_config *c, const struct dataset *d, str
 /* By the shape and tokenizer of a model that need not be loaded; m: the one in memory, where that
  * would be trained. */
 static int plan_for(struct repl *r, struct run_config *c, const struct config *shape,
-                    const struct tokenizer *t, const struct model *m)
+                    enum dtype held, const struct tokenizer *t, const struct model *m)
 {
     struct dataset train, validation;
     struct batches *batches = NULL;
@@ -81,7 +82,7 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
     rc = batches_new(&batches, &train, &c->data, c->training.micro_batch_size,
                      c->training.sequence_length);
     if (rc == 0)
-        rc = run_config_plan(c, shape, train.n_tokens, batches_per_epoch(batches), &text);
+        rc = run_config_plan(c, shape, held, train.n_tokens, batches_per_epoch(batches), &text);
     if (rc == 0)
         rc = plan_sources(c, &train, batches, &text);
     if (rc == 0) {
@@ -95,6 +96,14 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
     return rc;
 }
 
+static int plan_source(struct repl *r, struct run_config *c, const struct source *s)
+{
+    enum dtype held;
+    int rc = repl_memory_dtype(&held, (enum precision_choice)r->options.settings.device.dtype);
+    return rc != 0 ? options_blame(&r->options, OPTION(device.dtype))
+                   : plan_for(r, c, &s->table.config, load_dtype(s, held), s->tokenizer, NULL);
+}
+
 int train_plan(struct repl *r, struct run_config *c)
 {
     struct buf path = {0};
@@ -104,9 +113,9 @@ int train_plan(struct repl *r, struct run_config *c)
         source_open(&s, path.data, c->training.seed, true, progress_show()) != 0)
         rc = RUN_BLAME(c, RUN_ROW(model.init));
     else if (rc == 0 && path.n > 0)
-        rc = plan_for(r, c, &s.table.config, s.tokenizer, NULL);
+        rc = plan_source(r, c, &s);
     else if (rc == 0 && path.n == 0 && (rc = repl_need_model(r)) == 0)
-        rc = plan_for(r, c, &r->model->config, r->model->tokenizer, r->model);
+        rc = plan_for(r, c, &r->model->config, r->model->params.dtype, r->model->tokenizer, r->model);
     source_close(&s);
     buf_release(&path);
     return rc;

@@ -140,11 +140,16 @@ static void read_model_settings(struct repl *r)
 
 int repl_memory_dtype(enum dtype *out, enum precision_choice choice)
 {
-    *out = choice == PRECISION_FP32 ? DTYPE_F32 : DTYPE_F16;
+    static const enum dtype chosen[] = {[PRECISION_AUTO] = LOAD_DTYPE_AUTO,
+                                        [PRECISION_FP16] = DTYPE_F16,
+                                        [PRECISION_FP32] = DTYPE_F32,
+                                        [PRECISION_BF16] = DTYPE_BF16,
+                                        [PRECISION_Q8] = DTYPE_Q8};
+    *out = chosen[choice];
     if (choice != PRECISION_BF16)
         return 0;
-    return err_set(ERR_UNSUPPORTED, "dtype is bf16, but weights are kept in memory as fp16 or "
-                                    "fp32; bf16 is for the files that convert writes");
+    return err_set(ERR_UNSUPPORTED, "dtype is bf16, but weights are kept in memory as fp16, fp32 "
+                                    "or q8; bf16 is for the files that convert writes");
 }
 
 void repl_drop_run(struct repl *r)
@@ -238,8 +243,8 @@ int repl_need_model(struct repl *r)
     if (r->model != NULL)
         return 0;
     if (repl_finds_model(r)) {
-        int rc = model_hint(repl_load(r, s->device.model, s->sampler.seed), s->device.model,
-                            "prattle ");
+        int rc =
+            model_hint(repl_load(r, s->device.model, s->sampler.seed), s->device.model, "prattle ");
         if (rc == 0 && *s->device.lora != '\0' && (rc = lora_load(r->model, s->device.lora)) != 0) {
             rc = options_blame(&r->options, OPTION(device.lora));
             model_free(r->model);

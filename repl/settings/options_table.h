@@ -17,7 +17,13 @@
 #include <stddef.h>
 
 /* Choices of dtype and other_dtype, in their rows' order. */
-enum precision_choice { PRECISION_AUTO, PRECISION_FP16, PRECISION_FP32, PRECISION_BF16 };
+enum precision_choice {
+    PRECISION_AUTO,
+    PRECISION_FP16,
+    PRECISION_FP32,
+    PRECISION_Q8,
+    PRECISION_BF16
+};
 enum output_choice { OUTPUT_TEXT, OUTPUT_IDS };
 /* Choices of format: enum table_format, then what help alone is written as. */
 enum help_format { HELP_MAN = TABLE_JSON + 1, HELP_BASH };
@@ -25,7 +31,8 @@ enum help_format { HELP_MAN = TABLE_JSON + 1, HELP_BASH };
 struct device_settings {
     char *model; /* path, bundled, random:NAME or a name on the Hub; "": none; as built in the one that ships */
     char *lora;  /* folder of an adapter for it; "": none */
-    int dtype;   /* enum precision_choice; AUTO: fp16 in memory, the file's own in files */
+    int dtype;   /* enum precision_choice; AUTO: fp16 in memory, or q8 as in the file;
+                    in files the file's own */
     int threads; /* 0: one a CPU */
     bool pin;
     char *kernels;

@@ -23,5 +23,5 @@ int logits_refuse(const struct model *m, size_t n_tokens)
         ERR_NOT_FINITE,
         "%s: the logits after %zu token%s are NaN or infinite; the weights are damaged%s",
         file_show(name, sizeof name, m->name), n_tokens, n_tokens == 1 ? "" : "s",
-        m->params.dtype == DTYPE_F16 ? ", or too large for fp16: --dtype fp32 may help" : "");
+        m->params.dtype != DTYPE_F32 ? ", or too large for fp16: --dtype fp32 may help" : "");
 }

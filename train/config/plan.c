@@ -74,7 +74,7 @@ static const char *size_text(char out[32], double bytes)
 
 static const char *precision_name(enum dtype d)
 {
-    return d == DTYPE_F16 ? "float16" : "float32";
+    return d == DTYPE_Q8 ? "q8" : dtype_torch_name(d);
 }
 
 /* The sum, against what the machine has. kept: no layer is recomputed. */
@@ -91,7 +91,8 @@ static int memory_total(double total, bool kept, struct buf *out)
     return rc;
 }
 
-static int memory_plan(const struct run_config *c, const struct config *shape, struct buf *out)
+static int memory_plan(const struct run_config *c, const struct config *shape, enum dtype held,
+                       struct buf *out)
 {
     struct step_config step;
     struct step_bytes bytes;
@@ -110,6 +111,9 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
     double window = precision == DTYPE_F16 ? 4.0 * (double)weights_window(shape, precision) : 0;
     const char *dtype = precision_name(precision), *moment_dtype = precision_name(moment);
     const char *learns = all ? dtype : "float32";
+    char other_form[80];
+    snprintf(other_form, sizeof other_form, "%s, what the adapter changes, for :lora off and on",
+             precision_name(held));
     const struct {
         const char *part, *note;
         double bytes;
@@ -128,9 +132,9 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
          (double)bytes.activations},
         {"logits", "of the positions at work", (double)bytes.logits},
         {"scratch", "of the layer at work", (double)bytes.scratch},
-        {"model to talk to", "float16", (double)params_bytes(shape, DTYPE_F16)},
-        {"its other form", "float16, what the adapter changes, for :lora off and on",
-         all ? 0 : (double)adapter_alternate_bytes(&c->lora, shape, DTYPE_F16)},
+        {"model to talk to", precision_name(held), (double)params_bytes(shape, held)},
+        {"its other form", other_form,
+         all ? 0 : (double)adapter_alternate_bytes(&c->lora, shape, held)},
     };
     double total = 0;
     char size[32];
@@ -146,8 +150,8 @@ static int memory_plan(const struct run_config *c, const struct config *shape, s
     return rc != 0 ? rc : memory_total(total, kept, out);
 }
 
-int run_config_plan(const struct run_config *c, const struct config *shape, uint64_t n_tokens,
-                    uint64_t n_windows, struct buf *out)
+int run_config_plan(const struct run_config *c, const struct config *shape, enum dtype held,
+                    uint64_t n_tokens, uint64_t n_windows, struct buf *out)
 {
     const struct training_section *t = &c->training;
     uint64_t per_step = (uint64_t)t->global_batch_size * (uint64_t)t->sequence_length;
@@ -157,7 +161,7 @@ int run_config_plan(const struct run_config *c, const struct config *shape, uint
                         config_params(shape), shape->n_layer, shape->n_head, shape->n_embd,
                         shape->n_ctx, shape->n_vocab);
     if (rc == 0)
-        rc = memory_plan(c, shape, out);
+        rc = memory_plan(c, shape, held, out);
     if (rc == 0)
         rc = buf_printf(
             out, "run\n  a step: %d windows of %d, %" PRIu64 " tokens, as %d micro-batch%s of %d\n",

@@ -17,10 +17,10 @@ int64_t run_config_steps(const struct run_config *c, uint64_t n_windows);
 double run_config_end_hours(const struct run_config *c);
 /*
  * Nothing allocated: memory by part (parameters, gradients, moments, activations, logits,
- * scratch) beside what the machine has, batches, steps. n_tokens, n_windows: of an epoch, 0
- * while the data is not open.
+ * scratch) beside what the machine has, batches, steps. held: the precision of the model to talk
+ * to; n_tokens, n_windows: of an epoch, 0 while the data is not open.
  */
-int run_config_plan(const struct run_config *c, const struct config *shape, uint64_t n_tokens,
-                    uint64_t n_windows, struct buf *out);
+int run_config_plan(const struct run_config *c, const struct config *shape, enum dtype held,
+                    uint64_t n_tokens, uint64_t n_windows, struct buf *out);
 
 #endif

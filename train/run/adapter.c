@@ -94,7 +94,7 @@ int run_adapter_begin(struct run *r)
         rc = err_set(ERR_RANGE, "the adapter %s makes weights of %s NaN or infinite%s",
                      file_show(shown, sizeof shown, r->config.model.adapter),
                      merge_limit_refused(name, &r->merge_limit),
-                     r->model->params.dtype == DTYPE_F16 ? " (or beyond fp16's 65504)" : "");
+                     r->model->params.dtype != DTYPE_F32 ? " (or beyond fp16's 65504)" : "");
     if (rc == 0 && a != NULL)
         memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);
     adapter_free(a);

@@ -50,14 +50,13 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
     trainer_state_init(&r->state, c->training.loss_scaling);
     int rc = run_config_copy(&r->config, c);
     if (rc == 0 && (rc = run_folder_open(&r->folder, c->checkpoint.folder)) == 0 &&
-        (rc = open_data(r)) == 0 &&
-        (rc = open_weights(r, open)) == 0 &&
+        (rc = open_data(r)) == 0 && (rc = open_weights(r, open)) == 0 &&
         (rc = run_adapter_open(r)) == 0 &&
         (rc = optimizer_new(&r->optimizer, &c->optimizer, weights_layout(&r->trainable))) == 0 &&
         (rc = run_adapter_guard(r)) == 0 && (rc = run_publish_open(r)) == 0)
         rc = run_fit_team(r);
     /* An adapter has a guard of its own; other weights are as the model has them. */
-    if (rc == 0 && r->adapter == NULL && m->params.dtype == DTYPE_F16)
+    if (rc == 0 && r->adapter == NULL && m->params.dtype != DTYPE_F32)
         optimizer_set_limit(r->optimizer, OPTIMIZER_HALF_LIMIT);
     return rc;
 }

@@ -209,7 +209,7 @@ static void weights_at_fault(char *out, size_t n, const struct run *r)
 {
     char name[64];
     const char *merged = r->adapter == NULL ? NULL : merge_limit_refused(name, &r->merge_limit);
-    const bool half = merged != NULL ? r->model->params.dtype == DTYPE_F16
+    const bool half = merged != NULL ? r->model->params.dtype != DTYPE_F32
                                      : isfinite(optimizer_limit(r->optimizer));
     snprintf(out, n, "%s%s%s", half ? " in fp16 (beyond 65504)" : "",
              merged != NULL ? " with the adapter merged into " : "", merged != NULL ? merged : "");
@@ -225,7 +225,8 @@ static const char *number_text(char out[32], double x)
 /* Of weights whose activations inference cannot hold. */
 static int refuse_lost(const struct run *r)
 {
-    char path[256], left[400] = "there is no checkpoint before them; a lower learning_rate may help";
+    char path[256],
+        left[400] = "there is no checkpoint before them; a lower learning_rate may help";
     if (r->saved_step >= 0)
         snprintf(left, sizeof left,
                  "the checkpoint of step %" PRId64

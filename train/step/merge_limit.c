@@ -10,10 +10,11 @@
 
 enum { PART = 64 };
 
-/* What is held. A rehearsal of LAMB is not the step bit for bit: a thousandth is left to it. */
+/* What is held; in Q8_0, some matrices are binary16. A rehearsal of LAMB is not the step bit for
+ * bit: a thousandth is left to it. */
 static float limit_of(enum dtype held)
 {
-    return held == DTYPE_F16 ? 0.999f * OPTIMIZER_HALF_LIMIT : INFINITY;
+    return held == DTYPE_F32 ? INFINITY : 0.999f * OPTIMIZER_HALF_LIMIT;
 }
 
 static const struct adapter *adapter_of(const struct merge_limit *m)

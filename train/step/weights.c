@@ -150,11 +150,14 @@ static int read_weights(struct weights *w, const struct model *m, const struct s
                         const struct progress *p)
 {
     const bool adapted = m->adapter != NULL && m->adapter->on;
-    bool enough = (w->dtype == DTYPE_F16 || m->params.dtype == DTYPE_F32) && !adapted;
+    const bool same = m->params.dtype == DTYPE_F16 && w->dtype == DTYPE_F16;
+    bool enough = (same || m->params.dtype == DTYPE_F32) && !adapted;
     bool memory = m->changed || m->source == NULL || enough;
     if (memory && !enough)
-        progress_note(p, "the weights in memory are fp16 and no file has them: training starts "
-                         "from those");
+        progress_note(p,
+                      "the weights in memory are %s and no file has them: training starts "
+                      "from those",
+                      model_precision(m));
     struct source own = {0};
     int rc = 0;
     if (memory)

@@ -47,7 +47,7 @@
 #include <stdint.h>
 
 /* The numbers of the types that are written. */
-enum ggml_type { GGML_F32 = 0, GGML_F16 = 1, GGML_BF16 = 30 };
+enum ggml_type { GGML_F32 = 0, GGML_F16 = 1, GGML_Q8_0 = 8, GGML_BF16 = 30 };
 
 enum { BLOCK_MAX_ELEMENTS = 256, BLOCK_MAX_BYTES = 210 };
 

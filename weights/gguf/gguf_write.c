@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum { VERSION = 3, TOKEN_NORMAL = 1, TOKEN_CONTROL = 3, TOKEN_UNUSED = 5 };
-enum { FILE_TYPE_F32 = 0, FILE_TYPE_F16 = 1, FILE_TYPE_BF16 = 32 };
+enum { FILE_TYPE_F32 = 0, FILE_TYPE_F16 = 1, FILE_TYPE_Q8_0 = 7, FILE_TYPE_BF16 = 32 };
+enum { QUANTIZATION_VERSION = 2 };
 
 /* A tensor as it will stand in the file. */
 struct entry {
@@ -153,7 +154,10 @@ static void put_config(struct writer *w)
     key_u32(w, "general.file_type",
             d == DTYPE_F32   ? FILE_TYPE_F32
             : d == DTYPE_F16 ? FILE_TYPE_F16
+            : d == DTYPE_Q8  ? FILE_TYPE_Q8_0
                              : FILE_TYPE_BF16);
+    if (d == DTYPE_Q8)
+        key_u32(w, "general.quantization_version", QUANTIZATION_VERSION);
     key_u32(w, "gpt2.vocab_size", c->n_vocab);
     key_u32(w, "gpt2.block_count", c->n_layer);
     key_u32(w, "gpt2.context_length", c->n_ctx);
@@ -240,7 +244,9 @@ static enum dtype dtype_in_file(const struct writer *w, const struct param_tenso
 {
     if (t->kind == PARAM_VECTOR || t->kind == PARAM_ROWS)
         return DTYPE_F32;
-    return w->config->convert ? w->config->dtype : r->dtype;
+    if (w->config->convert)
+        return tensor_dtype(t, w->config->dtype);
+    return r->read_q8 != NULL ? DTYPE_Q8 : r->dtype;
 }
 
 static int plan_entries(struct writer *w)
@@ -259,7 +265,7 @@ static int plan_entries(struct writer *w)
         e->reader = &s->readers[t - table->tensors];
         names_gguf(e->name, sizeof e->name, again ? SCHEMA_HEAD : t->name);
         e->dtype = dtype_in_file(w, t, e->reader);
-        e->bytes = tensor_elements(t) * dtype_bytes(e->dtype);
+        e->bytes = tensor_bytes(t, e->dtype);
         e->offset = i == 0 ? 0 : align_offset(e[-1].offset + e[-1].bytes);
     }
     return 0;
@@ -274,8 +280,28 @@ static void put_entry(struct buf *b, int *rc, const struct entry *e)
     put_u64(b, rc, (uint64_t)(turned ? t->rows : t->cols));
     if (t->kind != PARAM_VECTOR)
         put_u64(b, rc, (uint64_t)(turned ? t->cols : t->rows));
-    put_u32(b, rc, e->dtype == DTYPE_F32 ? GGML_F32 : e->dtype == DTYPE_F16 ? GGML_F16 : GGML_BF16);
+    put_u32(b, rc,
+            e->dtype == DTYPE_F32   ? GGML_F32
+            : e->dtype == DTYPE_F16 ? GGML_F16
+            : e->dtype == DTYPE_Q8  ? GGML_Q8_0
+                                    : GGML_BF16);
     put_u64(b, rc, e->offset);
+}
+
+/* Matrices that were to be Q8_0 and cannot. */
+static void note_uneven(const struct writer *w)
+{
+    const struct entry *first = NULL;
+    int n = 0;
+    for (size_t i = w->n_entries; i-- > 0 && w->config->convert && w->config->dtype == DTYPE_Q8;)
+        if (w->entries[i].dtype == DTYPE_F16) {
+            first = &w->entries[i];
+            n++;
+        }
+    if (n > 0)
+        progress_note(w->progress,
+                      "%d matri%s written as F16, the first %s: Q8_0 needs a multiple of %d inputs",
+                      n, n == 1 ? "x is" : "ces are", first->name, Q8_BLOCK);
 }
 
 static int write_head(struct writer *w, struct file_writer *f)
@@ -317,7 +343,7 @@ static int write_tensors(struct writer *w, struct file_writer *f)
             rc = write_padding(f);
     }
     if (rc == 0)
-        tensor_copy_warn(&copy, w->config->dtype == DTYPE_BF16 ? DTYPE_BF16 : DTYPE_F16);
+        tensor_copy_warn(&copy, w->config->convert ? w->config->dtype : DTYPE_F16);
     tensor_copy_release(&copy);
     return rc;
 }
@@ -333,6 +359,7 @@ int source_save_gguf(struct source *s, const char *path, const struct save_confi
     if ((rc = plan_entries(&w)) == 0 && (rc = write_head(&w, &f)) == 0 &&
         (rc = write_tensors(&w, &f)) == 0) {
         note_unsaid_config(&w);
+        note_uneven(&w);
         rc = file_commit(&f);
     }
     file_abandon(&f);

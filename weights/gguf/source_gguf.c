@@ -49,6 +49,11 @@ static int read_stored(void *user, void *dst, uint64_t first, size_t n)
     return read_blocks(user, dst, first, n);
 }
 
+static int read_q8(void *user, struct q8_block *dst, uint64_t first, size_t n)
+{
+    return read_blocks(user, dst, first, n);
+}
+
 /* Elements skip .. skip + n - 1 of one block. */
 static int read_block_part(const struct stored_tensor *p, float *out, uint64_t block, size_t skip,
                            size_t n)
@@ -225,12 +230,15 @@ static int find_tensors(struct source *s, const struct gguf *g)
         place->at = found->at;
         place->format = found->format;
         place->dtype = found->format->dtype;
-        bool quantized = found->format->dequantize != NULL;
+        const bool quantized = found->format->dequantize != NULL;
+        const bool q8 = found->format == block_format_of(GGML_Q8_0) &&
+                        (t->kind == PARAM_CONV1D || t->kind == PARAM_EMBEDDING);
         s->readers[i] = (struct tensor_reader){.read = quantized ? read_quantized : read_stored,
                                                .user = place,
                                                .dtype = place->dtype,
                                                .out_major = t->kind == PARAM_CONV1D,
-                                               .stored = quantized ? found->format->name : NULL};
+                                               .stored = quantized ? found->format->name : NULL,
+                                               .read_q8 = q8 ? read_q8 : NULL};
         if (first && (t->kind == PARAM_CONV1D || t->kind == PARAM_EMBEDDING)) {
             s->dtype = place->dtype;
             first = false;

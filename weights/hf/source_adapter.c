@@ -41,7 +41,10 @@ enum { PART = 4096 };
 static size_t count_beyond_range(const float *x, size_t n, enum dtype d)
 {
     /* From here on values round to infinity. */
-    const float limit = d == DTYPE_F16 ? 65520.0f : d == DTYPE_BF16 ? 0x1.ffp127f : INFINITY;
+    const float limit = d == DTYPE_F16    ? 65520.0f
+                        : d == DTYPE_BF16 ? 0x1.ffp127f
+                        : d == DTYPE_Q8   ? Q8_LIMIT
+                                          : INFINITY;
     size_t beyond = 0;
     for (size_t i = 0; i < n; i++)
         beyond += !(fabsf(x[i]) < limit);
@@ -53,8 +56,9 @@ static int refuse_merged(const struct adapted *a)
     char name[64];
     return err_set(ERR_RANGE, "the adapter makes weights of %s NaN or infinite%s",
                    adapter_branch_name(name, a->branch),
-                   a->holds == DTYPE_F16 ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
-                                         : "");
+                   a->holds == DTYPE_F16  ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
+                   : a->holds == DTYPE_Q8 ? " (or beyond q8's 8.3e6; --dtype fp32 keeps those)"
+                                          : "");
 }
 
 /* Read n <= PART elements of the base as fp32 and add the LoRA branch. */
@@ -132,7 +136,7 @@ static int adapt_source(struct source *s, const struct adapter *a, bool own_prec
         struct adapted *x = &st->adapted[i];
         *x = (struct adapted){.base = s->readers[at], .branch = &a->branches[i], .at = at};
         x->to = own_precision ? x->base.dtype : DTYPE_F32;
-        x->holds = own_precision ? x->base.dtype : holds;
+        x->holds = own_precision ? x->base.dtype : linear_dtype(holds, x->branch->K);
         st->n = i + 1;
         s->readers[at] = (struct tensor_reader){
             .read = read_adapted, .user = x, .dtype = x->to, .out_major = x->base.out_major};

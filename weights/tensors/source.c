@@ -20,6 +20,21 @@ void source_close(struct source *s)
     *s = (struct source){0};
 }
 
+bool source_is_q8(const struct source *s)
+{
+    bool some = false;
+    for (int i = 0; i < s->table.n_tensors; i++) {
+        const struct param_tensor *t = &s->table.tensors[i];
+        const int K = t->kind == PARAM_CONV1D ? t->rows : t->cols;
+        if (t->kind == PARAM_VECTOR || t->kind == PARAM_ROWS || K % Q8_BLOCK != 0)
+            continue;
+        if (s->readers[i].read_q8 == NULL)
+            return false;
+        some = true;
+    }
+    return some;
+}
+
 struct type_share {
     const char *name;
     uint64_t elements;
@@ -27,7 +42,8 @@ struct type_share {
 enum { MAX_TYPES = 16 };
 
 /* Returns how many. */
-static int count_types(struct type_share types[MAX_TYPES], const struct source *s, bool quantized)
+static int count_types(struct type_share types[MAX_TYPES], const struct source *s,
+                       enum source_types which)
 {
     int n = 0;
     for (int i = 0; i < s->table.n_tensors; i++) {
@@ -35,7 +51,9 @@ static int count_types(struct type_share types[MAX_TYPES], const struct source *
         const struct tensor_reader *r = &s->readers[i];
         const char *name = r->stored != NULL ? r->stored : dtype_name(r->dtype);
         int k = 0;
-        if (t->kind == PARAM_VECTOR || t->kind == PARAM_ROWS || (quantized && r->stored == NULL))
+        if (t->kind == PARAM_VECTOR || t->kind == PARAM_ROWS ||
+            (which != SOURCE_TYPES_ALL && r->stored == NULL) ||
+            (which == SOURCE_TYPES_WIDENED && r->read_q8 != NULL))
             continue;
         while (k < n && strcmp(types[k].name, name) != 0)
             k++;
@@ -59,10 +77,10 @@ static void sort_types(struct type_share *types, int n)
         }
 }
 
-const char *source_types(char out[MODEL_TYPES], const struct source *s, bool quantized)
+const char *source_types(char out[MODEL_TYPES], const struct source *s, enum source_types which)
 {
     struct type_share types[MAX_TYPES];
-    const int n = count_types(types, s, quantized);
+    const int n = count_types(types, s, which);
     size_t at = 0;
     sort_types(types, n);
     out[0] = '\0';

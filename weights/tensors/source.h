@@ -26,8 +26,12 @@ struct source {
 
 /* Accepts NULL and zeroed or half-filled sources. */
 void source_close(struct source *s);
+/* Whether all matrices are in Q8_0, but for those that it cannot hold (linear_dtype). */
+bool source_is_q8(const struct source *s);
 /* The types of the matrices by the file's names, that of most elements first: "F16", or "Q4_K, Q6_K
- * and F32". quantized: only those from which reading computes another type. Returns out. */
-const char *source_types(char out[MODEL_TYPES], const struct source *s, bool quantized);
+ * and F32". QUANTIZED: only those from which reading computes another type; WIDENED: of these,
+ * those that cannot be had as they are (read_q8) either. Returns out. */
+enum source_types { SOURCE_TYPES_ALL, SOURCE_TYPES_QUANTIZED, SOURCE_TYPES_WIDENED };
+const char *source_types(char out[MODEL_TYPES], const struct source *s, enum source_types which);
 
 #endif

@@ -17,11 +17,41 @@ uint64_t tensor_elements(const struct param_tensor *t)
     return (uint64_t)t->rows * (uint64_t)t->cols;
 }
 
+/* Bytes of n elements, of Q8_0 whole blocks. */
+static uint64_t elements_bytes(uint64_t n, enum dtype d)
+{
+    return d == DTYPE_Q8 ? n / Q8_BLOCK * sizeof(struct q8_block) : n * dtype_bytes(d);
+}
+
+uint64_t tensor_bytes(const struct param_tensor *t, enum dtype dtype)
+{
+    return elements_bytes(tensor_elements(t), dtype);
+}
+
+enum dtype tensor_dtype(const struct param_tensor *t, enum dtype dtype)
+{
+    return linear_dtype(dtype, t->kind == PARAM_CONV1D ? t->rows : t->cols);
+}
+
 static float element_to_f32(const void *src, size_t i, enum dtype d)
 {
     if (d == DTYPE_F32)
         return ((const float *)src)[i];
     return half_exact_to_f32(((const uint16_t *)src)[i], d);
+}
+
+static uint64_t quantize_elements(struct q8_block *dst, const void *src, enum dtype from, size_t n)
+{
+    uint64_t overflown = 0;
+    for (size_t at = 0; at < n; at += Q8_BLOCK) {
+        float x[Q8_BLOCK];
+        for (size_t i = 0; i < Q8_BLOCK; i++) {
+            x[i] = element_to_f32(src, at + i, from);
+            overflown += isfinite(x[i]) && fabsf(x[i]) >= Q8_LIMIT;
+        }
+        q8_quantize(dst++, x);
+    }
+    return overflown;
 }
 
 /* Convert n elements; BF16 to F16 and back go through fp32, so they round once. Returns how many
@@ -34,6 +64,8 @@ static uint64_t convert_elements(void *dst, enum dtype to, const void *src, enum
         half_exact_widen(dst, src, from, n);
         return 0;
     }
+    if (to == DTYPE_Q8)
+        return quantize_elements(dst, src, from, n);
     for (size_t i = 0; i < n; i++) {
         float f = element_to_f32(src, i, from);
         uint16_t h = to == DTYPE_F16 ? half_from_f32(f) : bf16_from_f32(f);
@@ -80,9 +112,30 @@ static int write_elements(struct tensor_copy *c, const void *data, size_t n, enu
         c->n_overflown += convert_elements(other, to, data, from, n);
         out = other;
     }
-    int rc = file_write(c->to, out, n * dtype_bytes(to));
-    c->done += n * dtype_bytes(to);
+    const size_t bytes = (size_t)elements_bytes(n, to);
+    int rc = file_write(c->to, out, bytes);
+    c->done += bytes;
     return rc == 0 ? progress_step(c->progress, "writing", c->done, c->total) : rc;
+}
+
+/* Blocks as they are. */
+static int write_blocks(struct tensor_copy *c, const struct tensor_reader *r, uint64_t n)
+{
+    struct q8_block *blocks = (void *)c->from_file;
+    int rc = 0;
+    for (uint64_t at = 0; at < n && rc == 0; at += HELD / Q8_BLOCK) {
+        const size_t count = n - at < HELD / Q8_BLOCK ? (size_t)(n - at) : HELD / Q8_BLOCK;
+        const size_t bytes = count * sizeof *blocks;
+        if ((rc = r->read_q8(r->user, blocks, at, count)) != 0)
+            break;
+        for (size_t i = 0; i < count; i++)
+            c->n_unfinite += (blocks[i].d & 0x7c00u) == 0x7c00u ? Q8_BLOCK : 0;
+        rc = file_write(c->to, blocks, bytes);
+        c->done += bytes;
+        if (rc == 0)
+            rc = progress_step(c->progress, "writing", c->done, c->total);
+    }
+    return rc;
 }
 
 static int write_in_order(struct tensor_copy *c, const struct tensor_reader *r, uint64_t n,
@@ -140,7 +193,9 @@ int tensor_copy_write(struct tensor_copy *c, const struct param_tensor *t,
     if (c->turned == NULL && (c->turned = mem_array(HELD, sizeof *c->turned)) == NULL)
         return ERR_NOMEM;
     int rc;
-    if (t->kind != PARAM_CONV1D || r->out_major == out_major) {
+    if (dtype == DTYPE_Q8 && r->read_q8 != NULL) {
+        rc = write_blocks(c, r, tensor_elements(t) / Q8_BLOCK);
+    } else if (t->kind != PARAM_CONV1D || r->out_major == out_major) {
         rc = write_in_order(c, r, tensor_elements(t), dtype);
     } else {
         uint64_t rows = (uint64_t)(r->out_major ? t->cols : t->rows);

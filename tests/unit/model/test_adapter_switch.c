@@ -21,10 +21,14 @@ static void expect_hash(const struct model *m, const unsigned char hash[32], boo
 static void switching_is_exact(void **state)
 {
     (void)state;
-    const enum dtype kinds[] = {DTYPE_F16, DTYPE_F32};
+    const enum dtype kinds[] = {DTYPE_F16, DTYPE_F32, DTYPE_Q8};
     for (int threads = 1; threads <= 3; threads++)
-        for (size_t i = 0; i < 2; i++) {
+        for (size_t i = 0; i < 3; i++) {
             struct config c = tiny_config();
+            if (kinds[i] == DTYPE_Q8) { /* a target in blocks, one that stays binary16 */
+                c.n_embd = 96;
+                c.n_inner = 70;
+            }
             struct model m;
             unsigned char off[32], on[32];
             assert_ok(par_open(threads, false));

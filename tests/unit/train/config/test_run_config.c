@@ -580,7 +580,7 @@ static void presets_are_legal(void **state)
             fail_msg("preset %s: %s", p->name, err_text());
         assert_string_equal(c.logging.label, p->name);
         assert_ok(run_config_show(&c, 0, &shown));
-        assert_ok(run_config_plan(&c, &shape, 0, 0, &plan));
+        assert_ok(run_config_plan(&c, &shape, DTYPE_F16, 0, 0, &plan));
         assert_non_null(strstr(buf_text(&plan), "together"));
         buf_release(&plan);
         buf_release(&shown);
@@ -747,7 +747,7 @@ static void plans_add_up(void **state)
     assert_ok(words(c, "sequence_length=256", "global_batch_size=8"));
     assert_ok(run_config_shape(c, NULL, &shape));
     assert_ok(run_config_resolve(c, &shape));
-    assert_ok(run_config_plan(c, &shape, 1000000, 3906, &plan));
+    assert_ok(run_config_plan(c, &shape, DTYPE_F16, 1000000, 3906, &plan));
     const char *text = buf_text(&plan);
     assert_non_null(strstr(text, "124439808 parameters"));
     assert_non_null(strstr(text, "474.7 MiB  float32\n"));
@@ -759,11 +759,15 @@ static void plans_add_up(void **state)
     plan.n = 0;
     assert_ok(words(c, "precision=float16", "first_order_momentum=auto"));
     assert_ok(run_config_resolve(c, &shape));
-    assert_ok(run_config_plan(c, &shape, 1000000, 3906, &plan));
+    assert_ok(run_config_plan(c, &shape, DTYPE_F16, 1000000, 3906, &plan));
     text = buf_text(&plan);
     assert_non_null(strstr(text, "memory, 10 bytes a parameter"));
     assert_non_null(strstr(text, "  parameters          237.4 MiB  float16\n"));
     assert_non_null(strstr(text, "  second moment       474.7 MiB  float32\n"));
+    assert_non_null(strstr(text, "  model to talk to    239.2 MiB  float16\n"));
+    plan.n = 0;
+    assert_ok(run_config_plan(c, &shape, DTYPE_Q8, 1000000, 3906, &plan));
+    assert_non_null(strstr(buf_text(&plan), "  model to talk to    128.7 MiB  q8\n"));
     buf_release(&plan);
 }
 

@@ -157,8 +157,8 @@ static void types_have_their_names(void **state)
     assert_ok(model_save(m, scratch_path(x, "exact.gguf"), &(struct save_config){0}, &p));
     assert_int_equal(notes.n, 1);
     assert_string_equal(notes.first,
-                        "quantized weights (Q4_1, Q3_K, Q4_0, Q5_0, Q5_1 and Q8_0) are written as "
-                        "F32, which holds their exact values; --dtype fp16 takes half the space");
+                        "quantized weights (Q4_1, Q3_K, Q4_0, Q5_0 and Q5_1) are written as F32, "
+                        "which holds their exact values; --dtype fp16 takes half the space");
     const struct save_config fp16 = {.convert = true, .dtype = DTYPE_F16};
     assert_ok(model_save(m, scratch_path(x, "half.gguf"), &fp16, &p));
     assert_int_equal(notes.n, 1);
@@ -171,7 +171,7 @@ static void types_have_their_names(void **state)
     model_free(m);
 
     m = load(scratch_path(x, "exact.gguf"));
-    assert_string_equal(m->file_types, "F32");
+    assert_string_equal(m->file_types, "F32 and Q8_0");
     model_free(m);
     m = load(scratch_path(x, "half.gguf"));
     assert_string_equal(m->file_types, "F16");

@@ -1,4 +1,4 @@
-/* :load :model :save :convert :devices */
+/* :load :model :devices */
 #include "repl/commands/commands.h"
 
 #include "model/base/err.h"
@@ -16,7 +16,6 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "weights/bundled/bundled.h"
-#include "weights/save.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -143,83 +142,6 @@ int cmd_model(struct repl *r, const struct call *c)
     if (m->changed)
         wrap_row("state", "changed, not saved");
     return 0;
-}
-
-/* --dtype of this very command; what the model has in memory does not count. */
-static bool asked_dtype(enum dtype *out, const struct repl *r, const struct call *c)
-{
-    static const enum dtype chosen[] = {
-        [PRECISION_FP16] = DTYPE_F16, [PRECISION_FP32] = DTYPE_F32, [PRECISION_BF16] = DTYPE_BF16,
-        [PRECISION_Q8] = DTYPE_Q8};
-    const int choice = r->options.settings.device.dtype;
-    enum origin given = settings_store_origin(&r->options.store, OPTION(device.dtype));
-    bool here = given == (c->shell ? ORIGIN_COMMAND_LINE : ORIGIN_CALL);
-    if (!here || choice == PRECISION_AUTO)
-        return false;
-    *out = chosen[choice];
-    return true;
-}
-
-static struct save_config save_settings(const struct repl *r, const struct call *c)
-{
-    const struct call_settings *k = &r->options.settings.call;
-    struct save_config s = {.force = k->force, .compat = k->compat};
-    s.convert = asked_dtype(&s.dtype, r, c);
-    return s;
-}
-
-/* What a file of the model's weights has of its adapter. */
-static const char *adapter_note(const struct model *m)
-{
-    return m->adapter == NULL ? ""
-           : m->adapter->on
-               ? ", the adapter merged into the weights; :lora save DIR writes it alone"
-               : ", the model without its adapter, which is off; :lora save DIR writes that";
-}
-
-/* Where the path alone opens another model than the one that is there now. */
-static int note_name(struct buf *out, const struct repl *r, const char *path)
-{
-    char shown[160];
-    int rc = buf_str(out, adapter_note(r->model));
-    if (rc == 0 && (bundled_is_name(path) || strncmp(path, "random:", 7) == 0))
-        rc = buf_printf(out, "; `:load ./%s` opens it, %s alone is %s",
-                        file_show(shown, sizeof shown, path), shown,
-                        bundled_is_name(path) ? "the model that ships" : "a random model");
-    return rc;
-}
-
-int cmd_save(struct repl *r, const struct call *c)
-{
-    struct save_config k = save_settings(r, c);
-    char *path = file_expand(c->words[0]);
-    struct buf note = {0};
-    /* A run has the weights in fp32, memory perhaps in less. */
-    bool trained = r->run != NULL && r->model->changed;
-    int rc = path == NULL ? ERR_NOMEM
-             : trained    ? run_export(r->run, path, &k)
-                          : model_save(r->model, path, &k, progress_show());
-    progress_wipe();
-    if (rc == 0 && (rc = note_name(&note, r, path)) == 0)
-        term_wrote(path, buf_text(&note));
-    buf_release(&note);
-    mem_free(path);
-    return rc;
-}
-
-int cmd_convert(struct repl *r, const struct call *c)
-{
-    struct save_config k = save_settings(r, c);
-    char *in = file_expand(c->words[0]), *out = file_expand(c->words[1]);
-    int rc = in == NULL || out == NULL
-                 ? ERR_NOMEM
-                 : weights_convert(in, out, r->options.settings.sampler.seed, &k, progress_show());
-    progress_wipe();
-    if (rc == 0)
-        term_wrote(out, "");
-    mem_free(in);
-    mem_free(out);
-    return rc;
 }
 
 int cmd_devices(struct repl *r, const struct call *c)

@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+/* Of the block: counted up when it is carved or panels are filled in another way, since blocks are
+ * kept in files (weights/panel_cache.h). A test holds it against the bytes of a small model. */
+enum { PARAMS_LAYOUT = 1 };
 /* Bytes of the block for this configuration; allocates nothing. */
 size_t params_bytes(const struct config *c, enum dtype dtype);
 /* The table of tensors alone, without weights (block NULL): for converting files. Fails as

@@ -21,7 +21,8 @@ enum dtype load_dtype(const struct source *s, enum dtype asked)
     return asked != LOAD_DTYPE_AUTO ? asked : source_is_q8(s) ? DTYPE_Q8 : DTYPE_F16;
 }
 
-static int fill_params(struct model *m, struct source *s, const struct progress *p)
+/* *clean: no weight is NaN or infinite. */
+static int fill_params(bool *clean, struct model *m, struct source *s, const struct progress *p)
 {
     struct params *to = &m->params;
     uint64_t *bad = mem_array((size_t)to->n_tensors, sizeof *bad), n_bad = 0;
@@ -35,6 +36,7 @@ static int fill_params(struct model *m, struct source *s, const struct progress 
             n_bad += bad[i];
         }
     mem_free(bad);
+    *clean = rc == 0 && first_bad == NULL;
     if (rc != 0)
         return rc;
     if (first_bad != NULL)
@@ -48,8 +50,7 @@ static int fill_params(struct model *m, struct source *s, const struct progress 
                           ? " (or beyond q8's 8.3e6; --dtype fp32 keeps those)"
                           : "",
                       first_bad->name);
-    uint64_t total = config_params(&m->params.config);
-    return progress_step(p, "loading", total, total);
+    return 0;
 }
 
 /* The matrices that Q8_0 cannot hold. */
@@ -72,17 +73,32 @@ static void note_uneven(const struct params *params, const struct progress *p)
                       n, of, first->name, first->linear->K, Q8_BLOCK);
 }
 
-static int build_model(struct model *m, struct source *s, const char *path, enum dtype dtype,
+/* From the panel cache if they are there. Weights that get a note are never kept: each load has it.
+ */
+static int load_params(struct model *m, struct source *s, const struct panel_cache *cache,
                        const struct progress *p)
 {
+    char key[SHA256_HEX];
+    bool found, clean = false;
+    int rc = panel_cache_find(&found, key, &m->params, s, cache, p);
+    if (rc == 0 && !found && (rc = fill_params(&clean, m, s, p)) == 0 && clean)
+        panel_cache_keep(key, &m->params, s, cache);
+    uint64_t total = config_params(&m->params.config);
+    return rc == 0 ? progress_step(p, "loading", total, total) : rc;
+}
+
+static int build_model(struct model *m, struct model_files *f, enum dtype dtype,
+                       const struct progress *p)
+{
+    struct source *s = &f->source;
     /* A random model's name has its seed, so that the source gives the same weights again. */
-    const char *source = strncmp(path, "random:", 7) == 0 ? s->name : path;
+    const char *source = strncmp(f->path, "random:", 7) == 0 ? s->name : f->path;
     if ((m->source = mem_strdup(source)) == NULL)
         return ERR_NOMEM;
     dtype = load_dtype(s, dtype);
     int rc = params_init(&m->params, &s->config, dtype);
     if (rc == 0)
-        rc = fill_params(m, s, p);
+        rc = load_params(m, s, &f->cache, p);
     if (rc == 0 && dtype == DTYPE_Q8)
         note_uneven(&m->params, p);
     if (rc != 0)
@@ -256,7 +272,7 @@ int model_read(struct model **out, struct model_files *f, enum dtype dtype,
                const struct progress *p)
 {
     struct model *m = mem_alloc(sizeof *m);
-    int rc = m == NULL ? ERR_NOMEM : build_model(m, &f->source, f->path, dtype, p);
+    int rc = m == NULL ? ERR_NOMEM : build_model(m, f, dtype, p);
     if (rc == 0 && f->adapter != NULL && (rc = load_adapter(f->adapter, m, &f->source, p)) == 0)
         f->adapter = NULL; /* the model's */
     if (rc == 0 && f->checkpoint != NULL) {
@@ -278,6 +294,7 @@ int model_load(struct model **out, const char *path, const struct load_config *c
     int rc = model_files_open(&f, path, c->seed, p);
     if (rc == 0 && c->says_checkpoint && f.checkpoint != NULL)
         progress_note(p, "%s", f.checkpoint);
+    f.cache = c->cache;
     if (rc == 0)
         rc = model_read(out, &f, c->dtype, p);
     model_files_close(&f);

@@ -5,6 +5,7 @@
 #include "model/base/file_set.h"
 #include "model/base/progress.h"
 #include "model/model.h"
+#include "weights/panel_cache.h"
 #include "weights/tensors/source.h"
 
 /* As dtype: DTYPE_Q8 if the source has its matrices in Q8_0 (source_is_q8), else DTYPE_F16. */
@@ -14,6 +15,7 @@ struct load_config {
     enum dtype dtype;     /* of the matrices in memory: fp16, fp32, q8 or LOAD_DTYPE_AUTO */
     uint64_t seed;        /* for random: */
     bool says_checkpoint; /* a note names the checkpoint opened in a run's folder */
+    struct panel_cache cache;
 };
 
 /* The precision that s has in memory. */
@@ -36,6 +38,7 @@ struct model_files {
     struct adapter *adapter; /* of an adapter's folder, whose base the source is; owned */
     char *path;              /* of the source; owned */
     char *checkpoint; /* "runs/a, checkpoint of step 200", the model's name; else NULL; owned */
+    struct panel_cache cache; /* for model_read, which the caller sets; zeroed: none */
 };
 int model_files_open(struct model_files *f, const char *path, uint64_t seed,
                      const struct progress *p);

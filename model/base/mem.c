@@ -168,6 +168,12 @@ void mem_unmap(void *p, size_t bytes)
     munmap(p, bytes == 0 ? 1 : bytes);
 }
 
+void mem_clear_map(void *p, size_t bytes)
+{
+    if (madvise(p, bytes, MADV_DONTNEED) != 0)
+        memset(p, 0, bytes);
+}
+
 size_t mem_heap_bytes(void)
 {
     struct mallinfo2 m = mallinfo2();

@@ -177,12 +177,21 @@ static int dtype_in_force(const struct repl *r, enum dtype *out)
     return rc == 0 ? 0 : options_blame(&r->options, OPTION(device.dtype));
 }
 
+struct panel_cache repl_panel_cache(const struct repl *r)
+{
+    enum { LEAST_BYTES = 16 << 20 };
+    return (struct panel_cache){
+        .limit_bytes = (uint64_t)((double)r->options.settings.device.cache_size * 1e9),
+        .least_bytes = LEAST_BYTES};
+}
+
 int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
 {
     enum dtype dtype;
     int rc = dtype_in_force(r, &dtype);
     if (rc == 0)
         rc = repl_device(r);
+    f->cache = repl_panel_cache(r);
     if (rc == 0)
         rc = model_read(out, f, dtype, progress_show());
     progress_wipe();
@@ -191,7 +200,8 @@ int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
 
 static int read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
 {
-    struct load_config c = {.seed = seed, .says_checkpoint = !r->interactive};
+    struct load_config c = {
+        .seed = seed, .says_checkpoint = !r->interactive, .cache = repl_panel_cache(r)};
     hub_set_offline(r->options.settings.device.offline);
     int rc = dtype_in_force(r, &c.dtype);
     if (rc == 0)

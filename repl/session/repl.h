@@ -8,6 +8,7 @@
 #include "repl/session/turn.h"
 #include "repl/settings/options.h"
 #include "train/run/run.h"
+#include "weights/panel_cache.h"
 
 /* The commands that discard something. */
 enum discarder {
@@ -59,6 +60,8 @@ int repl_latest_run(const struct repl *r, bool saved, char **out);
 /* Load path in place of the model there is, and drop a run that trains that one; on
  * failure both stay. seed: for random: models. */
 int repl_load(struct repl *r, const char *path, uint64_t seed);
+/* As the settings say. */
+struct panel_cache repl_panel_cache(const struct repl *r);
 /* repl_load in two steps, for files that are open and stay open: read a model, which the caller
  * frees; and replace the model in memory by it, which cannot fail. */
 int repl_read_files(struct repl *r, struct model **out, struct model_files *f);

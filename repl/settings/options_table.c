@@ -39,6 +39,9 @@ static const struct setting table[] = {
  .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "q8|q8_0", "bf16|bfloat16"),
  .help = "precision of the weights",
  .more = "auto: fp16 in memory, or q8 for a GGUF file in Q8_0; files written by save and convert keep the precision of the source. q8: Q8_0, 8 bits and a scale for each 32 weights, in memory and in GGUF files"},
+{.group = "Model and machine", .name = "cache_size", .holds_from = HOLDS_FROM_LOAD, .type = SETTING_FLOAT, .offset = D(cache_size), .max = 1e6, .argument = "GB",
+ .help = "disk space for prepared weights; 0: no cache",
+ .more = "Hugging Face models load faster the second time. In $XDG_CACHE_HOME/prattle/panels; `:cache` shows it"},
 {.group = "Model and machine", .name = "threads", .holds_from = HOLDS_FROM_TEAM, .letter = 't', .also = "n_threads|num_threads", .type = SETTING_INT, .offset = D(threads), .max = 1024, .argument = "N",
  .help = "CPU threads; 0: one per available processor"},
 {.group = "Model and machine", .name = "pin", .holds_from = HOLDS_FROM_TEAM, .type = SETTING_BOOL, .offset = D(pin),
@@ -266,7 +269,7 @@ static const struct setting table[] = {
 void settings_init(struct settings *s)
 {
     *s = (struct settings){
-        .device = {.model = BUNDLED_NAME, .pin = true, .kernels = "auto"},
+        .device = {.model = BUNDLED_NAME, .cache_size = 10, .pin = true, .kernels = "auto"},
         .talk = {.wrap = true, .history = 10000, .keep_results = true},
         .batch = {.batch_size = 8},
     };

@@ -33,6 +33,7 @@ struct device_settings {
     char *lora;  /* folder of an adapter for it; "": none */
     int dtype;   /* enum precision_choice; AUTO: fp16 in memory, or q8 as in the file;
                     in files the file's own */
+    float cache_size; /* GB of the panel cache; 0: none */
     int threads; /* 0: one a CPU */
     bool pin;
     char *kernels;

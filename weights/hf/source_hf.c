@@ -71,6 +71,19 @@ static int note_extra_tensors(const struct source *s, const struct state *st,
     return 0;
 }
 
+/* Checkpoints that a run goes on from, open already, are read once. */
+static int list_files(struct source *s, const struct hf_files *f)
+{
+    if (f->open != NULL)
+        return 0;
+    s->files = mem_array((size_t)f->n, sizeof *s->files);
+    if (s->files == NULL)
+        return ERR_NOMEM;
+    for (s->n_files = 0; s->n_files < f->n; s->n_files++)
+        s->files[s->n_files] = &f->files[s->n_files].file;
+    return 0;
+}
+
 static int read_weights(struct source *s, struct state *st, const struct progress *p)
 {
     const struct hf_files *f = &st->files;
@@ -88,6 +101,8 @@ static int read_weights(struct source *s, struct state *st, const struct progres
         rc = stored_open(&st->stored, s, &st->files, naming_hf(s->config.type));
     if (rc == 0)
         rc = note_extra_tensors(s, st, p);
+    if (rc == 0)
+        rc = list_files(s, f);
     return rc == 0 ? 0 : file_wrap(f->n == 1 ? f->paths[0] : f->folder);
 }
 

@@ -15,6 +15,7 @@ void source_close(struct source *s)
         tokenizer_free(s->tokenizer);
     params_release(&s->table);
     mem_free(s->readers);
+    mem_free(s->files);
     mem_free(s->name);
     mem_free(s->defaults);
     *s = (struct source){0};

@@ -7,6 +7,7 @@
  * against the configuration, bytes against shapes, offsets against the file. Reading then fails
  * only if a file changes.
  */
+#include "model/base/file.h"
 #include "model/model.h"
 
 struct source {
@@ -15,12 +16,15 @@ struct source {
     struct tensor_reader *readers; /* [table.n_tensors], in the table's order */
     enum dtype dtype;              /* of the matrices as read (of the first, if they differ) */
     uint64_t stamp;                /* of the files with the weights (file.h); 0: no files */
-    struct tokenizer *tokenizer;   /* NULL: none; owned unless borrowed */
-    bool tokenizer_borrowed;       /* it belongs to a model in memory */
-    char *name;                    /* for display; owned */
-    char *defaults;                /* stored settings as YAML; NULL: none; owned */
-    const char *defaults_file;     /* the name of their file, for messages; a literal */
-    void *format;                  /* the format's state: open files, headers */
+    const struct file **files; /* [n_files] with the weights, open; the array is owned. None: the
+                                  panels of these weights are not kept (panel_cache.h) */
+    int n_files;
+    struct tokenizer *tokenizer; /* NULL: none; owned unless borrowed */
+    bool tokenizer_borrowed;     /* it belongs to a model in memory */
+    char *name;                  /* for display; owned */
+    char *defaults;              /* stored settings as YAML; NULL: none; owned */
+    const char *defaults_file;   /* the name of their file, for messages; a literal */
+    void *format;                /* the format's state: open files, headers */
     void (*close)(void *format);
 };
 

@@ -114,7 +114,7 @@ void help_usage(void)
     show_summaries(IN_SHELL, "");
     show_common_options();
     int from = print_group(&group, "Also");
-    wrap_beside("devices; help COMMAND, help commands, help settings, help training, help presets, "
-                "help systems; man prattle",
-                from);
+    wrap_beside("cache, devices; man prattle; help COMMAND, help commands,", from);
+    printf("%*s", from, "");
+    wrap_beside("help settings, help training, help presets, help systems", from);
 }

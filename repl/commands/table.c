@@ -94,6 +94,12 @@ const struct command command_table[] = {
           "drop\tremove the adapter",
  .examples = "lora load my-adapter\nlora off",
  .related = "train save load"},
+{.name = "cache", .group = "Model", .arguments = "[clear [NAME]]", .max_words = 2, .flags = BOTH | MINOR, .completes = "clear", .run = cmd_cache,
+ .summary = "show or clear the cache of prepared weights",
+ .help = "Show the cache from which Hugging Face models load faster the second time: each model with its size "
+         "and when it was last used. clear deletes all of them, or the model NAME. The setting cache_size limits the cache.",
+ .examples = "cache\ncache clear\ncache clear gpt2",
+ .related = "load model devices"},
 
 {.name = "train", .group = "Training", .arguments = "CONFIG [KEY=VALUE ...]|show|status [FOLDER]|resume [FOLDER]", .min_words = 1, .max_words = -1, .flags = BOTH,
  .completes = "show status resume preset path then run_setting path ; show preset path run_setting ; status path", .options = "plan", .run = cmd_train,

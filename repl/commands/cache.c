@@ -1,0 +1,127 @@
+/* :cache [clear [NAME]] */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/session/repl.h"
+#include "repl/terminal/duration.h"
+#include "repl/terminal/table_fit.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+#include "weights/panel_folder.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { NAME, PRECISION, SIZE, USED, FROM, N_COLUMNS };
+enum { SPARE_COLUMNS = 1 << PRECISION | 1 << FROM };
+
+static int put_text_cell(struct table *t, int column, const char *text)
+{
+    struct buf shown = {0};
+    int rc = term_visible(&shown, text, strlen(text));
+    if (rc == 0)
+        rc = table_cell(t, column, "%s", buf_text(&shown));
+    buf_release(&shown);
+    return rc;
+}
+
+static int put_entry(struct table *t, const struct panel_listed *e)
+{
+    const struct panel_header *h = &e->header;
+    const double age_s = difftime(time(NULL), e->used);
+    char ago[24];
+    const bool known = h->block_bytes > 0;
+    int rc = table_row(t);
+    if (rc == 0)
+        rc = put_text_cell(t, NAME, known ? h->name : "(damaged)");
+    if (rc == 0)
+        rc = table_cell(t, PRECISION, "%s", known ? dtype_short_name(h->dtype) : "");
+    if (rc == 0)
+        rc = table_cell(t, SIZE, "%.0f MB", (double)e->bytes / 1e6);
+    if (rc == 0)
+        rc = table_cell(t, USED, "%s ago", duration_text(ago, age_s > 0 ? age_s : 0));
+    return rc == 0 ? put_text_cell(t, FROM, h->source) : rc;
+}
+
+static int print_entries(const struct panel_list *l)
+{
+    static const char *const heads[N_COLUMNS] = {"model", "precision", "size", "last used", "from"};
+    struct table t;
+    struct buf out = {0};
+    bool whole;
+    int rc = 0;
+    table_init(&t, heads, N_COLUMNS);
+    for (size_t i = 0; i < l->n && rc == 0; i++)
+        rc = put_entry(&t, &l->entries[i]);
+    if (rc == 0)
+        rc = term_is(stdout) ? table_fit(&t, SPARE_COLUMNS, term_width(stdout) - 1, &out, &whole)
+                             : table_format(&t, TABLE_TEXT, &out);
+    if (rc == 0)
+        fwrite(buf_text(&out), 1, out.n, stdout);
+    buf_release(&out);
+    table_release(&t);
+    return rc;
+}
+
+static int show_cache(const struct repl *r, const char *folder)
+{
+    const double limit = (double)r->options.settings.device.cache_size;
+    struct panel_list l;
+    char shown[256];
+    int rc = panel_folder_list(&l, folder);
+    if (rc == 0 && l.n > 0)
+        rc = print_entries(&l);
+    if (rc == 0 && l.n == 0)
+        wrap_say(stdout, term_dim(stdout),
+                 "no models in the cache: loading a Hugging Face model adds it");
+    if (rc == 0 && limit == 0)
+        wrap_say(stdout, term_dim(stdout), "no model is added: cache_size is 0");
+    else if (rc == 0 && l.n > 0)
+        wrap_say(stdout, term_dim(stdout), "%zu model%s, %.0f MB of at most %g GB, in %s", l.n,
+                 l.n == 1 ? "" : "s", (double)l.bytes / 1e6, limit,
+                 file_show(shown, sizeof shown, folder));
+    panel_list_release(&l);
+    return rc;
+}
+
+/* name NULL: all. */
+static int clear_cache(const char *folder, const char *name)
+{
+    struct panel_list l;
+    char shown[96];
+    size_t n = 0;
+    double bytes = 0;
+    int rc = panel_folder_list(&l, folder);
+    for (size_t i = 0; i < l.n && rc == 0; i++) {
+        const struct panel_listed *e = &l.entries[i];
+        if (name != NULL && strcmp(e->header.name, name) != 0)
+            continue;
+        if ((rc = panel_folder_drop(folder, e->key)) == 0) {
+            n++;
+            bytes += (double)e->bytes;
+        }
+    }
+    panel_list_release(&l);
+    if (rc == 0 && n == 0 && name != NULL)
+        return err_set(ERR_MISSING, "no model %s in the cache; `:cache` lists them",
+                       file_show(shown, sizeof shown, name));
+    if (rc == 0)
+        wrap_say(stdout, term_dim(stdout), "[%zu model%s removed, %.0f MB]", n, n == 1 ? "" : "s",
+                 bytes / 1e6);
+    return rc;
+}
+
+int cmd_cache(struct repl *r, const struct call *c)
+{
+    if (c->n > 0 && strcmp(c->words[0], "clear") != 0)
+        return command_usage(c, "[clear [NAME]]");
+    char *folder = panel_folder_path();
+    if (folder == NULL)
+        return err_last();
+    int rc = c->n == 0 ? show_cache(r, folder) : clear_cache(folder, c->n > 1 ? c->words[1] : NULL);
+    mem_free(folder);
+    return rc;
+}

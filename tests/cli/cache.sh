@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The cache of prepared weights: the same answers and the same training with it as without, shown and
+# cleared from the shell.
+. "$(dirname "$0")/lib.sh.inc"
+p() { "$PRATTLE" "$@" 2>&1; }
+model=$TMPDIR/gpt2-wide
+panels=$XDG_CACHE_HOME/prattle/panels
+entries() { find "$panels" -type f ! -name '*.tmp' 2>/dev/null | wc -l; }
+# load_until N WORD...: until there are N entries; a process of its own writes them.
+load_until() {
+    local n=$1
+    shift
+    while [ "$(entries)" -lt "$n" ]; do p generate a -n 1 "$@" >/dev/null; sleep 0.1; done
+}
+answer() { p generate "Once upon a time" -n 12 --seed 5 -m "$model" "$@"; }
+
+p convert random:gpt2,n_layer=1,n_head=4,n_embd=256,n_positions=64,vocab_size=33000 "$model" --seed 3 >/dev/null
+want=$(answer --cache-size 0)
+p generate a -n 1 -m $MODEL >/dev/null
+is "no cache, no folder" 0 "$(entries)"
+has "an empty cache" "no models in the cache" "$(p cache)"
+is "the first answer" "$want" "$(answer)"
+load_until 1 -m "$model"
+is "from the cache" "$want" "$(answer)"
+for kernels in portable auto; do is "by $kernels kernels" "$want" "$(answer --kernels $kernels)"; done
+is "on three threads" "$want" "$(answer --threads 3)"
+load_until 2 -m "$model" --dtype fp32
+is "each precision has its own" "$(answer --dtype fp32 --cache-size 0)" "$(answer --dtype fp32)"
+has "it is shown" "gpt2-wide  fp16       19 MB" "$(p cache)"
+has "with the file" "$model/model.safetensors" "$(p cache)"
+has "and the limit" "2 models" "$(p cache)"
+has "of the setting" "of at most 2 GB" "$(p cache --cache-size 2)"
+
+# Training changes the weights that were read, and not the entry.
+seq 1 2000 >"$TMPDIR/text"
+train() {
+    rm -rf "$TMPDIR/run"
+    p train finetune init="$model" data="$TMPDIR/text" steps=3 sequence_length=32 folder="$TMPDIR/run" "$@" >"$TMPDIR/log"
+    find "$TMPDIR/run" -name model.safetensors -exec sha256sum {} + | cut -d' ' -f1 | sort -u
+}
+trained=$(train --cache-size 0)
+is "a run has weights" 64 "$(head -n 1 <<<"$trained" | tr -d '\n' | wc -c)"
+is "training from the cache" "$trained" "$(train)"
+is "the model is as it was" "$want" "$(answer)"
+
+is "a model that is not there" 1 "$(p cache clear nothing >/dev/null; echo $?)"
+has "is named" "no model nothing in the cache" "$(p cache clear nothing)"
+has "two are removed" "[2 models removed" "$(p cache clear gpt2-wide)"
+is "and gone" 0 "$(entries)"
+has "usage" "usage: prattle cache [clear [NAME]]" "$(p cache show)"
+load_until 1 -m "$model"
+has "all are removed" "[1 model removed" "$(p cache clear)"
+finish

@@ -62,9 +62,10 @@ static void hash_shape(struct sha256 *h, const struct params *p)
 {
     const struct config *c = &p->config;
     const int32_t shape[] = {0x01020304, PANEL_FILE_VERSION, PARAMS_LAYOUT,
-                             PANEL,      (int)p->dtype,      c->n_layer,
-                             c->n_head,  c->n_embd,          c->n_ctx,
-                             c->n_vocab, c->n_inner,         c->tie_word_embeddings};
+                             PANEL,      (int)p->dtype,      (int)c->type,
+                             c->n_layer, c->n_head,          config_head_size(c),
+                             c->n_embd,  c->n_ctx,           c->n_vocab,
+                             c->n_inner, c->tie_word_embeddings};
     sha256_add(h, shape, sizeof shape);
 }
 

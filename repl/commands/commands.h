@@ -19,6 +19,7 @@ int cmd_logits(struct repl *r, const struct call *c);
 int cmd_generate(struct repl *r, const struct call *c);
 int cmd_tokenizer(struct repl *r, const struct call *c);
 int cmd_cache(struct repl *r, const struct call *c);
+int cmd_hub(struct repl *r, const struct call *c);
 int cmd_lora(struct repl *r, const struct call *c);
 int cmd_plot(struct repl *r, const struct call *c);
 int cmd_train(struct repl *r, const struct call *c);

@@ -6,6 +6,7 @@
 #include "repl/settings/options.h"
 #include "train/config/presets.h"
 #include "train/config/run_config.h"
+#include "weights/hub/cached.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -166,13 +167,24 @@ static void offer_preset(struct completion *out, const struct line *l)
         completion_add(out, p->name);
 }
 
+/* The models of the Hugging Face cache. */
+static void offer_cached(struct completion *out, const struct line *l)
+{
+    struct cached_list list;
+    if (l->key != NULL || cached_list_read(&list) != 0)
+        return;
+    for (int i = 0; i < list.n; i++)
+        completion_add(out, list.all[i].name);
+    cached_list_release(&list);
+}
+
 static const struct {
     const char *name;
     void (*offer)(struct completion *out, const struct line *l);
 } kinds[] = {
     {"path", offer_path},       {"setting", offer_setting}, {"value", offer_value},
     {"command", offer_command}, {"preset", offer_preset},   {"run_setting", offer_run_setting},
-    {"word", offer_words},      {"group", offer_group},
+    {"word", offer_words},      {"group", offer_group},     {"cached", offer_cached},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 

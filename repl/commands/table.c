@@ -58,16 +58,17 @@ const struct command command_table[] = {
  .examples = "batch prompts.txt answers.txt\nbatch prompts.jsonl answers.jsonl --jsonl",
  .related = "generate"},
 
-{.name = "load", .group = "Model", .arguments = "[PATH]", .max_words = 1, .flags = IN_REPL, .completes = "path bundled", .run = cmd_load,
+{.name = "load", .group = "Model", .arguments = "[PATH|NAME]", .max_words = 1, .flags = IN_REPL, .completes = "path bundled cached", .run = cmd_load,
  .summary = "load a model",
  .help = "Load a model: a Hugging Face folder, a .safetensors, .bin or .gguf file, a PEFT adapter, bundled "
-         "(the model that ships), or random:gpt2 (random weights). Without PATH load the model of the setting.",
- .examples = "load ./gpt2\nload model.gguf\nload random:gpt2",
- .related = "model save lora"},
-{.name = "model", .group = "Model", .arguments = "[PATH]", .max_words = 1, .flags = BOTH, .completes = "path bundled", .run = cmd_model,
+         "(the model that ships), random:gpt2 (random weights), or one of the Hugging Face Hub by its name, gpt2 "
+         "or openai-community/gpt2@REVISION, from the cache or downloaded. Without PATH load the model of the setting.",
+ .examples = "load ./gpt2\nload model.gguf\nload gpt2\nload random:gpt2",
+ .related = "model hub save lora"},
+{.name = "model", .group = "Model", .arguments = "[PATH|NAME]", .max_words = 1, .flags = BOTH, .completes = "path bundled cached", .run = cmd_model,
  .summary = "show the model: shape, source, precision",
  .help = "Show the model: where it was loaded from, its shape, parameters, context, vocabulary and precision. "
-         "In the shell PATH names it, as --model does.",
+         "In the shell PATH or NAME says which, as --model does.",
  .examples = "model\nmodel gpt2.gguf",
  .related = "load devices"},
 {.name = "save", .group = "Model", .arguments = "DIR|FILE.gguf", .min_words = 1, .max_words = 1, .flags = IN_REPL | NEEDS_MODEL, .completes = "path",
@@ -85,6 +86,15 @@ const struct command command_table[] = {
          "With --dtype q8 the loss before and after is shown, on TEXT, or on four windows of wiki.test.raw where the data folder has it.",
  .examples = "convert ./gpt2 gpt2.gguf\nconvert gpt2.gguf gpt2-fp16 --dtype fp16\nconvert ./gpt2 gpt2-q8.gguf --dtype q8",
  .related = "save load eval"},
+{.name = "hub", .group = "Model", .arguments = "[get NAME|remove NAME]", .max_words = 2, .flags = BOTH | MINOR,
+ .completes = "get remove then cached", .options = "format", .run = cmd_hub,
+ .summary = "models downloaded from the Hugging Face Hub",
+ .help = "List what is in the Hugging Face cache, which Python programs share: size, last use, revisions. "
+         "`load NAME` takes a model from there, and downloads it only if it is not there.",
+ .forms = "get NAME[@REVISION]\tdownload a model, or what is new of it\n"
+          "remove NAME[@REVISION]\tremove a model, or a revision of it",
+ .examples = "hub\nhub get openai-community/gpt2\nhub remove gpt2",
+ .related = "load"},
 {.name = "lora", .group = "Model", .arguments = "[load DIR|save DIR|on|off|merge|drop]", .max_words = 2, .flags = IN_REPL | NEEDS_MODEL,
  .completes = "word then path", .words = cmd_lora_word, .options = "force", .run = cmd_lora,
  .summary = "load, save, switch or merge a LoRA adapter",

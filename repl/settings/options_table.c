@@ -257,7 +257,7 @@ static const struct setting table[] = {
 {.group = "Command options", .call_only = true, .name = "compat", .type = SETTING_BOOL, .offset = C(compat),
  .help = "save, convert: GGUF for llama.cpp before March 2025"},
 {.group = "Command options", .call_only = true, .name = "format", .type = SETTING_CHOICE, .offset = C(format),
- .choices = CHOICES("text", "markdown|md", "csv", "json", "man", "bash"), .help = "bench, help, eval history: output format",
+ .choices = CHOICES("text", "markdown|md", "csv", "json", "man", "bash"), .help = "bench, help, hub, eval history: output format",
  .more = "man and bash: help alone"},
 {.group = "Command options", .call_only = true, .name = "help", .letter = 'h', .type = SETTING_BOOL, .offset = C(help),
  .help = "show help; with a command, help on that command"},

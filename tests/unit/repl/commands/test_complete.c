@@ -1,4 +1,5 @@
 /* What Tab offers at each place of a line, and whether file names as well. */
+#include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
 #include "repl/commands/command.h"
@@ -48,6 +49,24 @@ static void tab_offers_what_fits(void **state)
     assert_true(offers(":help ", "", "regen", NULL));
     assert_true(offers(":help ", "", "top_k", NULL));
     assert_false(offers("My name ", "", "top_k", NULL));
+}
+
+static void tab_offers_the_models_of_the_cache(void **state)
+{
+    (void)state;
+    struct scratch s;
+    scratch_open(&s);
+    setenv("HF_HUB_CACHE", s.folder, 1);
+    assert_false(offers(":hub remove ", "", "cached", NULL));
+    assert_ok(file_make_folder(scratch_path(&s, "models--openai-community--gpt2")));
+    assert_ok(file_make_folder(scratch_path(&s, "datasets--glue")));
+    assert_true(offers(":load ", "", "openai-community/gpt2", NULL));
+    assert_true(offers(":hub remove ", "", "openai-community/gpt2", NULL));
+    assert_true(offers(":hub remove ", "", "datasets/glue", NULL));
+    assert_true(offers(":hub ", "", "remove", NULL));
+    assert_false(offers(":hub ", "", "openai-community/gpt2", NULL));
+    unsetenv("HF_HUB_CACHE");
+    scratch_close(&s);
 }
 
 /* Words of a table: each of it, and no kind's name. */
@@ -117,6 +136,7 @@ int main(void)
     commands_use(command_table);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tab_offers_what_fits),
+        cmocka_unit_test(tab_offers_the_models_of_the_cache),
         cmocka_unit_test(tab_offers_the_words_of_tables),
         cmocka_unit_test(tab_knows_the_settings_of_a_run),
     };

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Models by name, from a Hub on the loopback: the cache, the list of what is in it, and removal.
+. "$(dirname "$0")/lib.sh.inc"
+. "$(dirname "$0")/hub.sh.inc"
+unset HF_TOKEN
+"$PRATTLE" convert random:gpt2,n_layer=2,n_embd=128,n_head=4,n_positions=64,vocab_size=1024@1 "$ROOT/org/tiny" >/dev/null 2>&1
+cp -r "$ROOT/org/tiny" "$ROOT/openai-community/gpt2"
+cd "$TMPDIR" || exit 1
+words() { "$PRATTLE" "$@" --temperature 0 -n 4 -p "One day" 2>&1; }
+local=$(words "$ROOT/org/tiny")
+
+serve
+has "a model by its name" "prattle: downloading gpt2, 2.1 MB, to $CACHE/models--gpt2" "$(words gpt2)"
+is "  by which it is known" "org/tiny" "$("$PRATTLE" model -m org/tiny 2>/dev/null | head -n 1)"
+: >"$LOG"
+is "the second time from the cache" "$local" "$(words gpt2)"
+is "  by its new name too" "$local" "$(words openai-community/gpt2)"
+is "  with its revision" "$local" "$(words org/tiny@main)"
+is "  with its commit" "$local" "$(words org/tiny@$COMMIT)"
+is "  without a request" 0 "$(requests)"
+stop_server
+is "and without a server" "$local" "$(words --model org/tiny)"
+is "offline" "$local" "$(HF_HUB_OFFLINE=1 words org/tiny)"
+is "  by option" "$local" "$(words org/tiny --offline)"
+is "  what is not there" "org/other is not in the cache $CACHE, and downloads are off (--offline or HF_HUB_OFFLINE)" \
+    "$(words org/other --offline)"
+has "without a network" "org/other is not in the cache $CACHE, and cannot be downloaded: 127.0.0.1:" "$(words org/other)"
+is "  at once" 1 "$(words org/other | wc -l)"
+
+# Everywhere a model is named.
+echo "One day a cat sat." >text
+has "convert" "wrote out.gguf" "$("$PRATTLE" convert gpt2 out.gguf 2>&1)"
+is "  to the same model" "$local" "$(words out.gguf)"
+is "tokens" "$("$PRATTLE" tokens One -m "$ROOT/org/tiny")" "$("$PRATTLE" tokens One -m gpt2)"
+has "eval kl" "of gpt2" "$("$PRATTLE" eval kl org/tiny text -m openai-community/gpt2 2>&1)"
+has "random's tokenizer" "random:gpt2" "$("$PRATTLE" model -m random:gpt2,n_layer=1,n_embd=32,n_head=2,tokenizer=gpt2 2>&1)"
+has "train" "finished" "$("$PRATTLE" train lora init=gpt2 data=text steps=2 sequence_length=4 micro_batch_size=1 folder=run 2>&1)"
+has "the adapter of a run" "$CACHE/models--gpt2/snapshots/$COMMIT" "$(grep base_model run/*/adapter_config.json)"
+sed -i "s|\"base_model_name_or_path\".*|\"base_model_name_or_path\": \"openai-community/gpt2\",|" run/*/adapter_config.json
+has "an adapter whose base is a name" "adapter" "$("$PRATTLE" model -m "$(echo run/step-*)" 2>&1)"
+
+# What is here comes first.
+mkdir gpt2 && cp "$ROOT"/org/tiny/* gpt2/
+has "a folder of that name wins" "prattle: gpt2 is the folder of that name here; \`gpt2@main\` is the model in the cache" "$(words gpt2)"
+is "  not over a revision" "$local" "$(words gpt2@main)"
+mkdir org
+has "a name in a folder that is here is a path" "cannot open org/nothing: No such file" "$(words org/nothing)"
+has "  and its own revision is not" "org/nothing is not in the cache" "$(words org/nothing@main)"
+has "a word alone is no name" "cannot open my-model: No such file" "$(words my-model)"
+rm -r gpt2 org
+
+# The list.
+list=$("$PRATTLE" hub --format csv)
+is "the list" "name,bytes,used,revisions" "$(head -n 1 <<<"$list")"
+is "  has both models" "gpt2 org/tiny" "$(tail -n +2 <<<"$list" | cut -d , -f 1 | paste -sd ' ')"
+is "  their sizes" "$(cat "$ROOT"/org/tiny/{config,generation_config,tokenizer}.json "$ROOT"/org/tiny/model.safetensors | wc -c)" \
+    "$(sed -n 's/^gpt2,\([0-9]*\),.*/\1/p' <<<"$list" | awk '{print $1 - 40}')"
+is "  their revisions" "main 607a30d" "$(sed -n 's/^gpt2,.*,//p' <<<"$list")"
+serve
+has "get asks the Hub again" "$CACHE/models--gpt2/snapshots/$COMMIT" "$("$PRATTLE" hub get gpt2 2>&1)"
+is "  for what it has, once" "HEAD /gpt2/resolve/main/config.json" "$(head -n 1 "$LOG" | cut -d ' ' -f 1,2)"
+is "  and downloads nothing twice" 0 "$(grep -c ^GET "$LOG")"
+mkdir "$TMPDIR/kept" && echo mine >"$TMPDIR/kept/file"
+ln -s "$TMPDIR/kept" "$CACHE/models--gpt2/snapshots/link"; ln -s "$TMPDIR/kept/file" "$CACHE/models--gpt2/blobs/link"
+has "removal" "removed gpt2, 2.2 MB" "$("$PRATTLE" hub remove gpt2 2>&1)"
+is "  follows no link" mine "$(cat "$TMPDIR/kept/file")"
+is "  leaves nothing" "" "$(ls -d "$CACHE/models--gpt2" 2>/dev/null)"
+has "removal of a revision" "removed org/tiny@main, 2.2 MB" "$("$PRATTLE" hub remove org/tiny@main 2>&1)"
+is "  which was its last" "" "$(ls -d "$CACHE/models--org--tiny" 2>/dev/null)"
+for name in .. ../root org/../tiny / "$TMPDIR/kept" models--org--tiny .locks 'org/tiny@../..'; do
+    has "removal of $name" " " "$("$PRATTLE" hub remove "$name" 2>&1 | grep -E 'is not in the cache|must be a branch')"
+done
+has "usage" "usage: prattle hub [get NAME|remove NAME]" "$("$PRATTLE" hub clean all 2>&1)"
+is "a failure is a status" 1 "$("$PRATTLE" hub remove nothing 2>/dev/null; echo $?)"
+
+# kill -9 while it downloads; make long has more of them.
+serve "GET /cdn/ 0 slow 40000"
+whole=0
+is "kill -9 loses nothing and leaves nothing that looks whole" "" "$(kills 0.02 0.09 8)"
+serve "GET /cdn/ 1 drop 100000" "GET /cdn/ 1 status 429 0" "GET /cdn/ 1 status 503"
+rm -rf "$CACHE"
+said=$(words org/tiny)
+has "what passes is said" "has had too many requests (HTTP 429); trying again in 0 s (3 of 6)" "$said"
+has "  each time" "answers HTTP 503; trying again in 4 s (4 of 6)" "$said"
+is "  and the model is there" "$(tail -n 1 <<<"$local")" "$(tail -n 1 <<<"$said")"
+is "nothing leaves the cache" "" "$(find "$TMPDIR" -newer "$LOG" -type f ! -path "$HF_HOME/*" ! -path "$LOG" 2>/dev/null)"
+finish

@@ -1,0 +1,30 @@
+#ifndef PRATTLE_WEIGHTS_HUB_CACHED_H
+#define PRATTLE_WEIGHTS_HUB_CACHED_H
+/* What is in the Hugging Face cache, and its removal. */
+#include "model/base/buf.h"
+
+#include <stdint.h>
+#include <time.h>
+
+struct cached {
+    char *name;     /* "openai-community/gpt2"; "datasets/org/name" for what is no model; owned */
+    char *folder;   /* owned */
+    uint64_t bytes; /* of all its files */
+    uint64_t part_bytes;  /* of those, what is only a part of a file */
+    time_t used;          /* when a file of it was last read or written; 0: it has none */
+    struct buf revisions; /* "main 607a30d, 0123456" */
+};
+struct cached_list {
+    struct cached *all; /* [n], by name */
+    int n;
+};
+/* Look through the cache; empty where there is none. */
+int cached_list_read(struct cached_list *l);
+void cached_list_release(struct cached_list *l);
+
+/* Remove what is named: all of a repository, or with @REVISION that revision and the files that no
+ * other has. *bytes: so many are free again. Links are removed, never followed. ERR_MISSING: it is
+ * not there. */
+int cached_remove(uint64_t *bytes, const char *name);
+
+#endif

@@ -35,8 +35,8 @@ OPENED     := libcurl
 
 # From the ground up: a file includes from its own room and from those before it.
 ROOMS   := model/base model/kernels model/tokenizer model \
-           weights/tensors weights/torch weights/hf weights/llmc weights/gguf weights/bundled weights/hub \
-           weights kvcache \
+           weights/tensors weights/torch weights/hf weights/foreign weights/llmc weights/gguf \
+           weights/bundled weights/hub weights kvcache \
            sampling/chain sampling/text sampling/search sampling \
            train/data train/optim train/step train/eval train/config train/run \
            repl/terminal repl/settings repl/session repl/bench repl/commands repl

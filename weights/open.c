@@ -6,6 +6,7 @@
 #include "weights/adapter_base.h"
 #include "weights/bundled/bundled.h"
 #include "weights/find.h"
+#include "weights/foreign/source_foreign.h"
 #include "weights/gguf/source_gguf.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/hf/source_adapter.h"
@@ -117,6 +118,15 @@ static int open_file(struct source *s, const char *path, bool need_weights,
         return source_open_gguf(s, file, need_weights, p);
     if (llmc_is_file(magic))
         return source_open_llmc(s, file, p);
+    if (foreign_is_name(path)) {
+        bool taken;
+        rc = source_open_foreign(s, &taken, path, p);
+        if (rc == 0 || taken) {
+            file_close(&file);
+            return rc;
+        }
+        err_clear();
+    }
     return source_open_hf(s, path, file, need_weights, p);
 }
 
@@ -146,9 +156,16 @@ static int open_path(struct source *s, const char *path, bool need_weights,
 {
     if (adapter_is_folder(path))
         return open_adapter(s, path, need_weights, p);
-    if (file_is_folder(path))
+    if (!file_is_folder(path))
+        return open_file(s, path, need_weights, p);
+    char *inside;
+    int rc = foreign_find(&inside, path);
+    if (rc == 0 && inside == NULL)
         return source_open_hf(s, path, (struct file){.fd = -1}, need_weights, p);
-    return open_file(s, path, need_weights, p);
+    if (rc == 0)
+        rc = open_file(s, inside, need_weights, p);
+    mem_free(inside);
+    return rc;
 }
 
 /* A folder of the cache has a commit for its name: show the model's. */

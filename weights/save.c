@@ -70,11 +70,11 @@ static void note_quantized(const struct source *s, bool gguf, const struct progr
 static int check_format(const struct source *s, const char *path)
 {
     const struct config *c = &s->config;
-    if (config_heads_width(c) != c->n_embd)
+    if (is_gguf(path) && config_heads_width(c) != c->n_embd)
         return err_set(
             ERR_UNSUPPORTED,
-            "%d heads of %d are not as wide as the model's %d, which neither a folder nor "
-            "a GGUF file of GPT-2 can say: it is not saved",
+            "%d heads of %d are not as wide as the model's %d, which GGUF cannot say of a "
+            "GPT-2: name a folder",
             c->n_head, config_head_size(c), c->n_embd);
     if (is_gguf(path) && c->type != MODEL_GPT2)
         return err_set(ERR_UNSUPPORTED,

@@ -13,8 +13,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void read_pickle(const uint8_t *data, size_t size)
 {
     struct pickle_tensor *tensors = NULL;
+    json_t *about = NULL, *plain = NULL;
     int n = 0;
-    if (pickle_read(&tensors, &n, (const char *)data, size) != 0)
+    if (pickle_read_plain(&plain, (const char *)data, size) == 0 && !json_is_object(plain))
+        abort();
+    json_decref(plain);
+    const int rc = pickle_read(&tensors, &n, &about, (const char *)data, size);
+    json_decref(about);
+    if (rc != 0)
         return;
     for (int i = 0; i < n; i++)
         if (tensors[i].first + tensors[i].n_elements > tensors[i].storage_elements)

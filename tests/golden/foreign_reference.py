@@ -6,9 +6,14 @@
 Makes tests/golden/foreign/KIND*/ with the files as those programs write them, ids.json, and
 logits.f32: float64 logits [ids,V], rounded to float32. tests/unit/weights/test_foreign.c loads them.
 """
+import argparse
+import collections
 import json
 import math
 import os
+import pickle
+import sys
+import types
 
 import numpy as np
 import torch
@@ -95,9 +100,179 @@ def write_llmc(version, seed):
     write_logits(folder, config, weights)
 
 
+# ---- nanoGPT: train.py's checkpoint, and data/shakespeare_char/prepare.py's meta.pkl ----
+
+def linear_state(weights, prefix):
+    """The state dict of modules of nn.Linear; the head is the embedding where there is none."""
+    state = {prefix + "transformer." + name: (t.T.contiguous() if is_matrix(name) else t)
+             for name, t in weights.items() if name != "lm_head.weight"}
+    state[prefix + "lm_head.weight"] = weights.get("lm_head.weight", state[prefix + "transformer.wte.weight"])
+    return state
+
+
+def adam_state(n):
+    return {"state": {0: {"step": torch.tensor(7.0), "exp_avg": torch.ones(n), "exp_avg_sq": torch.ones(n)}},
+            "param_groups": [{"lr": 6e-4, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1,
+                              "amsgrad": False, "foreach": None, "params": [0]}]}
+
+
+def write_nanogpt(name, seed, bias, prefix="", characters=None, **settings):
+    config = {**SMALL, "activation_function": "gelu", **settings}
+    weights = random_weights(seed, config)
+    state_of = dict(weights)
+    if not bias:
+        for key in list(weights):
+            if key.endswith("bias"):
+                weights[key] = torch.zeros_like(weights[key])
+                del state_of[key]
+    folder = open_folder(name)
+    args = {"n_layer": config["n_layer"], "n_head": config["n_head"], "n_embd": config["n_embd"],
+            "block_size": config["n_positions"], "bias": bias, "vocab_size": config["vocab_size"],
+            "dropout": 0.2}
+    torch.save({"model": linear_state(state_of, prefix), "optimizer": adam_state(4), "model_args": args,
+                "iter_num": 250, "best_val_loss": torch.tensor(1.5),
+                "config": {"out_dir": "out", "learning_rate": 6e-4, "compile": True, "seed": None}},
+               os.path.join(folder, "ckpt.pt"))
+    if characters:
+        meta = {"vocab_size": len(characters), "itos": dict(enumerate(characters)),
+                "stoi": {c: i for i, c in enumerate(characters)}}
+        with open(os.path.join(folder, "meta.pkl"), "wb") as f:
+            pickle.dump(meta, f)
+    write_logits(folder, config, weights)
+
+
+# ---- minGPT: projects/chargpt/chargpt.py ----
+
+def write_mingpt(seed):
+    config = {**SMALL, "tie_word_embeddings": False}
+    weights = random_weights(seed, config)
+    folder = open_folder("mingpt")
+    state = linear_state(weights, "")
+    n = config["n_positions"]
+    for i in range(config["n_layer"]):
+        state[f"transformer.h.{i}.attn.bias"] = torch.tril(torch.ones(n, n)).view(1, 1, n, n)
+    torch.save(state, os.path.join(folder, "model.pt"))
+    with open(os.path.join(folder, "config.json"), "w") as f:
+        json.dump({"system": {"seed": 3407, "work_dir": "./out/chargpt"}, "data": {"block_size": 128},
+                   "model": {"model_type": None, "n_layer": 2, "n_head": 2, "n_embd": 12, "vocab_size": None,
+                             "block_size": None, "embd_pdrop": 0.1}, "trainer": {}}, f, indent=4)
+    write_logits(folder, config, weights)
+
+
+# ---- Languini: lm_trainer.py's checkpoint, and its config.pickle of a munch.Munch ----
+
+def write_languini(name, seed, heads, head_size):
+    config = {**SMALL, "n_head": heads, "head_size": head_size, "n_inner": 20, "tie_word_embeddings": False}
+    weights = random_weights(seed, config)
+    A, C = heads * head_size, config["n_embd"]
+    state = {"input_embedding.weight": weights["wte.weight"] / math.sqrt(C),
+             "position_embedding.weight": weights["wpe.weight"], "linear.weight": weights["lm_head.weight"],
+             "ln_f.weight": weights["ln_f.weight"], "ln_f.bias": weights["ln_f.bias"]}
+    weights["wte.weight"] = state["input_embedding.weight"] * math.sqrt(C)
+    for i in range(config["n_layer"]):
+        h, p = f"h.{i}.", f"layers.{i}."
+        for kind in "weight", "bias":
+            qkv = weights[f"{h}attn.c_attn.{kind}"]
+            for n, letter in enumerate("QKV"):
+                part = qkv[..., n * A : (n + 1) * A]
+                state[f"{p}attn.linear_{letter}.{kind}"] = part.T.contiguous() if kind == "weight" else part
+            for ours, theirs in (("attn.c_proj", "attn.linear_O"), ("mlp.c_fc", "mlp.c_fc"),
+                                 ("mlp.c_proj", "mlp.c_proj"), ("ln_1", "ln1"), ("ln_2", "ln2")):
+                t = weights[f"{h}{ours}.{kind}"]
+                state[f"{p}{theirs}.{kind}"] = t.T.contiguous() if is_matrix(f"{h}{ours}.{kind}") else t
+        state[f"{p}attn.mask"] = torch.ones(1, 1, 2, 2)
+    folder = open_folder(name)
+    os.makedirs(os.path.join(folder, "checkpoints"), exist_ok=True)
+    torch.save({"step": 5000, "model_state_dict": {"module._orig_mod." + key: t for key, t in state.items()},
+                "opt_state_dict": adam_state(3)}, os.path.join(folder, "checkpoints", "model.pt"))
+    munch = types.ModuleType("munch")
+
+    class Munch(dict):
+        def __getstate__(self):
+            return dict(self)
+
+    Munch.__module__, Munch.__qualname__ = "munch", "Munch"
+    munch.Munch = Munch
+    sys.modules["munch"] = munch
+    with open(os.path.join(folder, "config.pickle"), "wb") as f:
+        pickle.dump(Munch(vocab_size=config["vocab_size"], seq_len=config["n_positions"], max_lr=6e-4,
+                          n_layers=2, h_dim=C, mlp_dim=20, head_dim=head_size, n_heads=heads,
+                          use_flash=False, comment="", n_workers=1), f)
+    write_logits(folder, config, weights)
+
+
+# ---- fairseq: trainer.py's state_dict of a transformer_lm ----
+
+def sinusoids(n, C):
+    """SinusoidalPositionalEmbedding.get_embedding, from the position behind the padding's on."""
+    half = C // 2
+    step = math.log(10000) / (half - 1)
+    freq = torch.exp(torch.arange(half, dtype=torch.float) * -step)
+    angle = torch.arange(n + 2, dtype=torch.float).unsqueeze(1) * freq.unsqueeze(0)
+    return torch.cat([torch.sin(angle), torch.cos(angle)], dim=1)[2:]
+
+
+def write_fairseq(name, seed, learned, shared, scaled, namespace, legacy=False):
+    config = {**SMALL, "activation_function": "gelu", "n_inner": 20, "tie_word_embeddings": False}
+    weights = random_weights(seed, config)
+    C, n = config["n_embd"], config["n_positions"]
+    embedding = weights["wte.weight"]
+    if scaled:
+        weights["wte.weight"] = embedding * math.sqrt(C)
+    if shared:
+        weights["lm_head.weight"] = embedding
+    if not learned:
+        weights["wpe.weight"] = sinusoids(n, C)
+    d = "decoder."
+    state = {d + "version": torch.tensor([3.0]), d + "embed_tokens.weight": embedding,
+             d + "output_projection.weight": embedding if shared else weights["lm_head.weight"],
+             d + "layer_norm.weight": weights["ln_f.weight"], d + "layer_norm.bias": weights["ln_f.bias"]}
+    if learned:
+        state[d + "embed_positions.weight"] = torch.cat([torch.zeros(2, C), weights["wpe.weight"]])
+    else:
+        state[d + "embed_positions._float_tensor"] = torch.zeros(1)
+    for i in range(config["n_layer"]):
+        h, p = f"h.{i}.", f"{d}layers.{i}."
+        for kind in "weight", "bias":
+            qkv = weights[f"{h}attn.c_attn.{kind}"]
+            for k, letter in enumerate("qkv"):
+                part = qkv[..., k * C : (k + 1) * C]
+                state[f"{p}self_attn.{letter}_proj.{kind}"] = part.T.contiguous() if kind == "weight" else part
+            for ours, theirs in (("attn.c_proj", "self_attn.out_proj"), ("mlp.c_fc", "fc1"), ("mlp.c_proj", "fc2"),
+                                 ("ln_1", "self_attn_layer_norm"), ("ln_2", "final_layer_norm")):
+                t = weights[f"{h}{ours}.{kind}"]
+                state[f"{p}{theirs}.{kind}"] = t.T.contiguous() if is_matrix(f"{h}{ours}.{kind}") else t
+    args = {"_name": "transformer_lm_gpt", "arch": "transformer_lm_gpt", "decoder_embed_dim": C,
+            "decoder_ffn_embed_dim": 20, "decoder_layers": 2, "decoder_attention_heads": 2,
+            "decoder_learned_pos": learned, "activation_fn": "gelu", "dropout": 0.1, "attention_dropout": 0.1,
+            "share_decoder_input_output_embed": shared, "no_scale_embedding": not scaled,
+            "tokens_per_sample": n, "adaptive_softmax_cutoff": None, "adaptive_input": False, "lr": [6e-4]}
+    args = argparse.Namespace(**args) if namespace else args
+    checkpoint = {"args": None, "cfg": {"_name": None, "common": {"seed": 1, "fp16": True},
+                                        "task": {"_name": "language_modeling", "tokens_per_sample": n}, "model": args},
+                  "model": state, "criterion": None,
+                  "optimizer_history": [{"criterion_name": "CrossEntropyCriterion", "num_updates": 100}],
+                  "task_state": {}, "extra_state": {"metrics": collections.OrderedDict(), "val_loss": 3.5},
+                  "last_optimizer_state": adam_state(5)}
+    if legacy:  # before there was a cfg
+        checkpoint["args"] = args
+        del checkpoint["cfg"]
+    folder = open_folder(name)
+    torch.save(checkpoint, os.path.join(folder, "checkpoint_best.pt"), _use_new_zipfile_serialization=not legacy)
+    write_logits(folder, config, weights)
+
+
 def main():
     for version in 1, 3, 5:
         write_llmc(version, version)
+    write_nanogpt("nanogpt", 11, bias=True)
+    write_nanogpt("nanogpt-char", 12, bias=False, prefix="_orig_mod.", vocab_size=9, characters="\n !\"abcé")
+    write_mingpt(13)
+    write_languini("languini-few", 14, 3, 3)
+    write_languini("languini-more", 15, 3, 7)
+    write_fairseq("fairseq", 16, learned=False, shared=False, scaled=True, namespace=True)
+    write_fairseq("fairseq-learned", 17, learned=True, shared=True, scaled=False, namespace=False)
+    write_fairseq("fairseq-old", 18, learned=True, shared=True, scaled=True, namespace=True, legacy=True)
 
 
 if __name__ == "__main__":

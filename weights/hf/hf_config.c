@@ -37,7 +37,8 @@ static int read_sizes(struct config *c, const json_t *o)
         {{"n_embd", "hidden_size"}, "hidden_size", 1, &c->n_embd},
         {{"n_positions", "max_position_embeddings"}, "max_position_embeddings", 1, &c->n_ctx},
         {{"n_inner", "intermediate_size"}, NULL, 0, &c->n_inner},
-        {{"vocab_size", "vocab_size"}, NULL, 1, &c->n_vocab}};
+        {{"vocab_size", "vocab_size"}, NULL, 1, &c->n_vocab},
+        {{"head_dim", "head_dim"}, NULL, 1, &c->head_size}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const char *key = sizes[i].key[c->type];
         if (sizes[i].alias != NULL && json_object_get(o, key) == NULL)
@@ -253,6 +254,8 @@ int hf_config_write(struct buf *out, const struct config *c, enum dtype dtype)
     const bool neo = c->type == MODEL_GPT_NEO;
     size_t before = out->n;
     int rc = neo ? neo_config_write_shape(out, c) : write_shape(out, c);
+    if (rc == 0 && config_heads_width(c) != c->n_embd)
+        rc = buf_printf(out, "  \"head_dim\": %d,\n", c->head_size);
     if (rc == 0)
         rc = write_float(out, "layer_norm_epsilon", c->layer_norm_epsilon);
     if (rc == 0)

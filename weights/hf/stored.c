@@ -2,8 +2,10 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/schema.h"
 #include "weights/tensors/half_exact.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +15,7 @@ enum { SHOWN = 120 };
 static void part_shape(uint64_t *rows, uint64_t *cols, const struct param_tensor *t,
                        const struct naming *n, int n_parts)
 {
-    *rows = (uint64_t)t->rows;
+    *rows = (uint64_t)t->rows + (uint64_t)(t->kind == PARAM_ROWS ? n->skip_positions : 0);
     *cols = (uint64_t)t->cols / (uint64_t)n_parts;
     if (t->kind == PARAM_CONV1D && n->out_major) {
         *rows = *cols;
@@ -71,14 +73,26 @@ static int read_part(const struct stored_tensor *t, const struct stored_part *p,
     return rc;
 }
 
+/* fairseq's SinusoidalPositionalEmbedding: sines, then cosines, then 0 where the width is odd. */
+static float sinusoid(const struct stored_tensor *t, uint64_t element)
+{
+    const int half = t->sinusoids / 2, col = (int)(element % (uint64_t)t->sinusoids);
+    const float position = (float)t->first_position + (float)(element / (uint64_t)t->sinusoids);
+    const float step = (float)(log(10000) / (half > 1 ? half - 1 : 1));
+    const float angle = position * expf((float)(col % (half > 0 ? half : 1)) * -step);
+    return col < half ? sinf(angle) : col < 2 * half ? cosf(angle) : 0;
+}
+
 static int read_stored(void *user, void *dst, uint64_t first, size_t n)
 {
     const struct stored_tensor *t = user;
-    const size_t each = dtype_bytes(t->dtype);
+    const size_t each = dtype_bytes(t->dtype), all = n;
     char *out = dst;
     int rc = 0;
     if (t->n_parts == 0)
         memset(out, 0, n * each);
+    for (size_t i = 0; t->sinusoids > 0 && i < n; i++)
+        ((float *)dst)[i] = sinusoid(t, first + i);
     while (n > 0 && t->n_parts > 0 && rc == 0) {
         const uint64_t at = first % t->part_elements, left = t->part_elements - at;
         const size_t count = left < n ? (size_t)left : n;
@@ -87,6 +101,8 @@ static int read_stored(void *user, void *dst, uint64_t first, size_t n)
         first += count;
         n -= count;
     }
+    for (size_t i = 0; t->scale != 0 && i < all; i++)
+        ((float *)dst)[i] *= t->scale;
     return rc;
 }
 
@@ -101,6 +117,11 @@ static int find_parts(struct stored_tensor *out, const struct param_tensor *t,
     const int n_parts = naming_parts(n, t->name);
     char name[NAMES_BYTES];
     out->part_elements = (uint64_t)t->rows * (uint64_t)t->cols / (uint64_t)n_parts;
+    if (n->sinusoidal && t->kind == PARAM_ROWS) {
+        out->sinusoids = t->cols;
+        out->first_position = n->skip_positions;
+        return 0;
+    }
     for (int i = 0; i < n_parts; i++) {
         naming_part(name, sizeof name, n, t->name, i);
         struct hf_entry *e = hf_files_entry(f, name);
@@ -113,6 +134,13 @@ static int find_parts(struct stored_tensor *out, const struct param_tensor *t,
         out->parts[i] = (struct stored_part){&e->in->file, e->entry->offset, e->entry->dtype};
         out->dtype = i == 0 || out->dtype == e->entry->dtype ? e->entry->dtype : DTYPE_F32;
         out->n_parts = i + 1;
+        if (t->kind == PARAM_ROWS)
+            out->parts[i].at +=
+                (uint64_t)n->skip_positions * (uint64_t)t->cols * dtype_bytes(e->entry->dtype);
+    }
+    if (n->scales_embedding && strcmp(t->name, SCHEMA_EMBEDDING) == 0) {
+        out->scale = sqrtf((float)t->cols);
+        out->dtype = DTYPE_F32;
     }
     return 0;
 }

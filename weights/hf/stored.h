@@ -19,6 +19,9 @@ struct stored_tensor {
     int n_parts;
     uint64_t part_elements; /* of each part */
     enum dtype dtype;       /* as read: that of all parts, else F32 */
+    float scale;            /* F32 elements are multiplied by this; 0: by nothing */
+    int sinusoids;          /* no parts but sinusoids of this width; 0: none */
+    int first_position;     /* of these */
 };
 
 /*

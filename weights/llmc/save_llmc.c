@@ -15,6 +15,7 @@ static int check_config(const struct config *c)
         const char *what;
     } all[] = {{c->type != MODEL_GPT2, "another model than GPT-2"},
                {!c->tie_word_embeddings, "an untied head"},
+               {config_heads_width(c) != c->n_embd, "heads of another width than the model"},
                {c->activation != ACTIVATION_GELU_TANH, "another activation than tanh GELU"},
                {c->n_inner != 4 * c->n_embd, "a feed-forward width other than 4 n_embd"},
                {!c->scale_attn_weights, "attention without scaling"},

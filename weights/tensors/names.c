@@ -77,8 +77,10 @@ const char *names_plain(const char *name)
 {
     static const char *const wrappers[] = {"_orig_mod.", "module.", "transformer."};
     for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
-        if (strncmp(name, wrappers[i], strlen(wrappers[i])) == 0)
+        if (strncmp(name, wrappers[i], strlen(wrappers[i])) == 0) {
             name += strlen(wrappers[i]);
+            i = (size_t)-1; /* in any order, as "module._orig_mod." */
+        }
     return name;
 }
 

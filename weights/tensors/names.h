@@ -25,7 +25,10 @@ struct naming {
     const char *title;  /* of such a model, for messages: "GPT-Neo" */
     const char *prefix; /* that writers put before all names but the head's */
     bool out_major;     /* matrices are [out,in], as nn.Linear keeps them; else Conv1D's [in,out] */
-    bool may_lack_biases;          /* a bias or layer norm's bias that is missing is zero */
+    bool may_lack_biases;  /* a bias of a matrix or a layer norm that is missing is zero */
+    bool scales_embedding; /* x is wte sqrt(C) + wpe, which reading puts into wte */
+    bool sinusoidal;       /* wpe is not stored but computed (Vaswani et al. 2017, as in fairseq) */
+    int skip_positions;    /* rows of wpe before that of position 0 */
     const struct naming_row *rows; /* [n_rows], of tensors with other names than schema.h's */
     int n_rows;
 };

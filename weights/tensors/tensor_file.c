@@ -2,6 +2,7 @@
 
 #include "model/base/mem.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ void tensor_file_close(struct tensor_file *f)
         mem_free(f->entries[i].name);
     mem_free(f->entries);
     mem_free(f->format);
+    json_decref(f->about);
     file_close(&f->file);
     *f = (struct tensor_file){.file.fd = -1};
 }

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+struct json_t;
+
 enum { TENSOR_RANK_MAX = 8 };
 
 struct tensor_entry {
@@ -26,7 +28,9 @@ struct tensor_file {
     struct file file;
     struct tensor_entry *entries; /* [n], in the file's order; names differ */
     int n;
-    char *format; /* safetensors' __metadata__ "format", or NULL; owned */
+    char *format;         /* safetensors' __metadata__ "format", or NULL; owned */
+    struct json_t *about; /* what a training checkpoint says of its model (pickle_json.h), or NULL;
+                             owned */
 };
 
 /*

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/little_endian.h"
 #include "model/base/mem.h"
+#include "weights/torch/pickle_json.h"
 #include "weights/torch/pickle_objects.h"
 
 #include <string.h>
@@ -91,10 +92,13 @@ static int push_int(struct pickle_machine *m, uint64_t n)
     return pickle_push(m, (struct pickle_value){.kind = PICKLE_INT, .number = (int64_t)n});
 }
 
-static int push_float(struct pickle_machine *m, uint64_t unused)
+/* BINFLOAT: the highest byte comes first. */
+static int push_float(struct pickle_machine *m, uint64_t bits)
 {
-    (void)unused;
-    return pickle_push(m, (struct pickle_value){.kind = PICKLE_FLOAT});
+    struct pickle_value v = {.kind = PICKLE_FLOAT};
+    bits = __builtin_bswap64(bits);
+    memcpy(&v.real, &bits, sizeof v.real);
+    return pickle_push(m, v);
 }
 
 static int push_tuple(struct pickle_machine *m, uint64_t n)
@@ -118,6 +122,12 @@ static int reduce_global(struct pickle_machine *m, uint64_t unused)
 {
     (void)unused;
     return pickle_reduce(m);
+}
+
+static int new_object(struct pickle_machine *m, uint64_t unused)
+{
+    (void)unused;
+    return pickle_new_object(m);
 }
 
 static int build_object(struct pickle_machine *m, uint64_t unused)
@@ -176,6 +186,7 @@ static const struct opcode {
     [0x93] = {"STACK_GLOBAL", read_stack_global, 0, 0},
     ['Q'] = {"BINPERSID", push_storage, 0, 0},
     ['R'] = {"REDUCE", reduce_global, 0, 0},
+    [0x81] = {"NEWOBJ", new_object, 0, 0},
     ['b'] = {"BUILD", build_object, 0, 0},
     ['u'] = {"SETITEMS", extend_container, PICKLE_DICT, 0},
     ['e'] = {"APPENDS", extend_container, PICKLE_LIST, 0},
@@ -217,7 +228,6 @@ static const struct opcode {
     [0x84] = {.name = "EXT4"},
     ['i'] = {.name = "INST"},
     ['o'] = {.name = "OBJ"},
-    [0x81] = {.name = "NEWOBJ"},
     [0x92] = {.name = "NEWOBJ_EX"},
     ['P'] = {.name = "PERSID"},
 };
@@ -245,13 +255,59 @@ int pickle_run(struct pickle_machine *m)
     return rc;
 }
 
+/* The one dict on the stack. */
+static int find_dict(struct pickle_machine *m, const struct pickle_value **dict)
+{
+    *dict = pickle_peek(m, 0);
+    if (*dict == NULL)
+        return ERR_FORMAT;
+    return m->stack.n == 1 && (*dict)->kind == PICKLE_DICT
+               ? 0
+               : pickle_broken(m, "what it holds is not a dict");
+}
+
+/* The weights among what a trainer saved: nanoGPT's and fairseq's, Languini's, Lightning's. */
+static const struct pickle_value *find_weights(const struct pickle_machine *m,
+                                               const struct pickle_value *dict)
+{
+    static const char *const keys[] = {"model", "model_state_dict", "state_dict"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct pickle_value *item = pickle_item(m, dict, keys[i]);
+        if (item != NULL && item->kind == PICKLE_DICT)
+            return item;
+    }
+    return dict;
+}
+
+int pickle_about(struct pickle_machine *m, json_t **out)
+{
+    static const char *const keys[] = {"model_args", "cfg", "args"};
+    const struct pickle_value *dict;
+    *out = NULL;
+    int rc = find_dict(m, &dict);
+    if (rc != 0 || find_weights(m, dict) == dict)
+        return rc;
+    if ((*out = json_object()) == NULL)
+        return err_set(ERR_NOMEM, "no memory for what the checkpoint says of its model");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && rc == 0; i++) {
+        const struct pickle_value *item = pickle_item(m, dict, keys[i]);
+        json_t *said = NULL;
+        if (item == NULL || item->kind != PICKLE_DICT)
+            continue;
+        rc = pickle_json(m, item, &said);
+        if (rc == 0 && json_object_set_new(*out, keys[i], said) != 0)
+            rc = err_set(ERR_NOMEM, "no memory for what the checkpoint says of its model");
+    }
+    return rc;
+}
+
 int pickle_collect(struct pickle_machine *m, struct pickle_tensor **out, int *n)
 {
-    const struct pickle_value *dict = pickle_peek(m, 0);
-    if (dict == NULL)
-        return ERR_FORMAT;
-    if (m->stack.n != 1 || dict->kind != PICKLE_DICT)
-        return pickle_broken(m, "what it holds is not a dict");
+    const struct pickle_value *dict;
+    int rc = find_dict(m, &dict);
+    if (rc != 0)
+        return rc;
+    dict = find_weights(m, dict);
     struct pickle_tensor *list = mem_array(m->cells.n / 2 + 1, sizeof *list);
     if (list == NULL)
         return ERR_NOMEM;
@@ -270,12 +326,28 @@ int pickle_collect(struct pickle_machine *m, struct pickle_tensor **out, int *n)
     return 0;
 }
 
-int pickle_read(struct pickle_tensor **out, int *n, const char *bytes, size_t n_bytes)
+int pickle_read(struct pickle_tensor **out, int *n, json_t **about, const char *bytes,
+                size_t n_bytes)
 {
     struct pickle_machine m = {.at = bytes, .start = bytes, .end = bytes + n_bytes};
+    *about = NULL;
     int rc = pickle_run(&m);
     if (rc == 0)
+        rc = pickle_about(&m, about);
+    if (rc == 0)
         rc = pickle_collect(&m, out, n);
+    pickle_machine_release(&m);
+    return rc;
+}
+
+int pickle_read_plain(json_t **out, const char *bytes, size_t n_bytes)
+{
+    struct pickle_machine m = {.at = bytes, .start = bytes, .end = bytes + n_bytes};
+    const struct pickle_value *dict;
+    *out = NULL;
+    int rc = pickle_run(&m);
+    if (rc == 0 && (rc = find_dict(&m, &dict)) == 0)
+        rc = pickle_json(&m, dict, out);
     pickle_machine_release(&m);
     return rc;
 }

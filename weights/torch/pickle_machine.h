@@ -31,7 +31,8 @@ struct pickle_value {
     enum pickle_kind kind;
     int32_t first, last; /* cells of a container, -1 for none */
     union {
-        int64_t number; /* BOOL, INT */
+        int64_t number; /* BOOL, INT; DICT: whether it is an object, whose attributes these are */
+        double real;    /* FLOAT */
         struct {
             const char *at;
             size_t n;

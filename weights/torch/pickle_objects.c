@@ -5,7 +5,13 @@
 #include <string.h>
 
 /* The closed list of globals. */
-enum pickle_global_kind { GLOBAL_ORDERED_DICT, GLOBAL_TENSOR, GLOBAL_PARAMETER, GLOBAL_STORAGE };
+enum pickle_global_kind {
+    GLOBAL_ORDERED_DICT,
+    GLOBAL_OBJECT, /* of plain attributes */
+    GLOBAL_TENSOR,
+    GLOBAL_PARAMETER,
+    GLOBAL_STORAGE
+};
 static const struct pickle_global {
     const char *module, *name;
     enum pickle_global_kind kind;
@@ -13,6 +19,8 @@ static const struct pickle_global {
     int element_bytes;
 } globals[] = {
     {"collections", "OrderedDict", GLOBAL_ORDERED_DICT, DTYPE_OTHER, 0},
+    {"argparse", "Namespace", GLOBAL_OBJECT, DTYPE_OTHER, 0},
+    {"munch", "Munch", GLOBAL_OBJECT, DTYPE_OTHER, 0},
     {"torch._utils", "_rebuild_tensor_v2", GLOBAL_TENSOR, DTYPE_OTHER, 0},
     {"torch._utils", "_rebuild_parameter", GLOBAL_PARAMETER, DTYPE_OTHER, 0},
     {"torch", "FloatStorage", GLOBAL_STORAGE, DTYPE_F32, 4},
@@ -156,7 +164,8 @@ int pickle_reduce(struct pickle_machine *m)
                               *part[PICKLE_ARGS_MAX];
     if (args == NULL || callee == NULL)
         return ERR_FORMAT;
-    if (callee->kind != PICKLE_GLOBAL || callee->global->kind == GLOBAL_STORAGE)
+    if (callee->kind != PICKLE_GLOBAL || callee->global->kind == GLOBAL_STORAGE ||
+        callee->global->kind == GLOBAL_OBJECT)
         return pickle_broken(m, "what it calls is not a function of the list");
     m->stack.n -= 2;
     int n = pickle_unpack(m, args, part);
@@ -175,13 +184,31 @@ int pickle_reduce(struct pickle_machine *m)
     }
 }
 
+int pickle_new_object(struct pickle_machine *m)
+{
+    const struct pickle_value *args = pickle_peek(m, 0), *class = pickle_peek(m, 1),
+                              *part[PICKLE_ARGS_MAX];
+    if (args == NULL || class == NULL)
+        return ERR_FORMAT;
+    if (class->kind != PICKLE_GLOBAL || class->global->kind != GLOBAL_OBJECT ||
+        pickle_unpack(m, args, part) != 0)
+        return pickle_broken(m, "what it makes is no object of the list");
+    m->stack.n -= 2;
+    return pickle_push(m, (struct pickle_value){.kind = PICKLE_DICT, .number = true});
+}
+
 int pickle_build(struct pickle_machine *m)
 {
-    const struct pickle_value *object = pickle_peek(m, 1);
+    struct pickle_value *object = pickle_peek(m, 1);
+    const struct pickle_value *state = pickle_peek(m, 0);
     if (object == NULL)
         return ERR_FORMAT;
     if (object->kind != PICKLE_DICT)
         return pickle_broken(m, "attributes are given to what has none");
+    if (object->number && object->first < 0 && state->kind == PICKLE_DICT) {
+        object->first = state->first;
+        object->last = state->last;
+    }
     m->stack.n--;
     return 0;
 }

@@ -17,7 +17,10 @@ struct pickle_storage_id pickle_storage_id(const struct pickle_machine *m,
                                            const struct pickle_value *v);
 /* REDUCE: apply a global of the list to its arguments. */
 int pickle_reduce(struct pickle_machine *m);
-/* BUILD: skip the attributes of a dict: state_dict() adds _metadata, which weights do not need. */
+/* NEWOBJ: an object of the list, which is a dict of its attributes. */
+int pickle_new_object(struct pickle_machine *m);
+/* BUILD: an object's attributes. Those of a dict are skipped: state_dict() adds _metadata, which
+ * weights do not need. */
 int pickle_build(struct pickle_machine *m);
 
 #endif

@@ -138,7 +138,9 @@ static int read_order(struct pickle_stream *s, struct pickle_machine *m)
 
 static int read_dict(struct pickle_stream *s, struct pickle_machine *m)
 {
-    const int rc = pickle_collect(m, &s->tensors, &s->n_tensors);
+    int rc = pickle_about(m, &s->about);
+    if (rc == 0)
+        rc = pickle_collect(m, &s->tensors, &s->n_tensors);
     return rc == 0 ? list_storages(s, m) : rc;
 }
 

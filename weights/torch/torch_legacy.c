@@ -66,6 +66,7 @@ int torch_legacy_read(struct tensor_file *out)
     int rc = head == NULL ? ERR_NOMEM : file_read_at(&out->file, head, 0, n);
     if (rc == 0)
         rc = pickle_stream_read(&stream, head, n);
+    out->about = stream.about;
     if (rc == 0 && stream.n_tensors == 0)
         rc = err_set(ERR_FORMAT, "its pickle is no dict of tensors");
     if (rc == 0 && (rc = add_entries(out, &stream)) == 0)

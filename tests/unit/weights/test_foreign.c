@@ -108,10 +108,43 @@ static void llmc(void **state)
     compare_model("tests/golden/foreign/llmc-5", "model.bin");
 }
 
+static void nanogpt(void **state)
+{
+    (void)state;
+    compare_model("tests/golden/foreign/nanogpt", "ckpt.pt");
+    compare_model("tests/golden/foreign/nanogpt", "");
+    compare_model("tests/golden/foreign/nanogpt-char", "");
+}
+
+static void mingpt(void **state)
+{
+    (void)state;
+    compare_model("tests/golden/foreign/mingpt", "");
+}
+
+static void languini(void **state)
+{
+    (void)state;
+    compare_model("tests/golden/foreign/languini-few", "");
+    compare_model("tests/golden/foreign/languini-more", "checkpoints/model.pt");
+}
+
+static void fairseq(void **state)
+{
+    (void)state;
+    compare_model("tests/golden/foreign/fairseq", "");
+    compare_model("tests/golden/foreign/fairseq-learned", "checkpoint_best.pt");
+    compare_model("tests/golden/foreign/fairseq-old", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(llmc),
+        cmocka_unit_test(nanogpt),
+        cmocka_unit_test(mingpt),
+        cmocka_unit_test(languini),
+        cmocka_unit_test(fairseq),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,93 @@
+#include "weights/foreign/meta_vocab.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/tokenizer/byte_text.h"
+#include "weights/torch/pickle.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum { MAX_BYTES = 16 << 20 };
+
+/* The texts of ids 0 .. n - 1 in signs, each NUL-terminated; at: where each begins, or holes. */
+struct characters {
+    struct buf signs;
+    size_t *at; /* [n] */
+    int n, n_wide;
+};
+
+static int add_character(struct characters *t, const json_t *itos, int id)
+{
+    char key[16];
+    snprintf(key, sizeof key, "%d", id);
+    const json_t *text = json_object_get(itos, key);
+    if (!json_is_string(text) || json_string_length(text) == 0)
+        return err_set(ERR_FORMAT, "itos has no character %d", id);
+    t->n_wide += json_string_length(text) > 1;
+    t->at[id] = t->signs.n;
+    int rc = byte_text_encode(&t->signs, json_string_value(text), json_string_length(text));
+    return rc == 0 ? buf_char(&t->signs, '\0') : rc;
+}
+
+static int make_tokenizer(struct tokenizer **out, const struct characters *t)
+{
+    const char **tokens = mem_array((size_t)t->n, sizeof *tokens);
+    unsigned char *special = mem_alloc((size_t)t->n);
+    int rc = tokens == NULL || special == NULL ? ERR_NOMEM : 0;
+    for (int i = 0; i < t->n && rc == 0; i++)
+        tokens[i] = t->signs.data + t->at[i];
+    struct vocab v = {.n_tokens = t->n, .tokens = tokens, .special = special, .eos = TOKEN_NONE};
+    if (rc == 0)
+        rc = tokenizer_new(out, &v);
+    mem_free(tokens);
+    mem_free(special);
+    return rc;
+}
+
+static int read_meta(struct tokenizer **out, const json_t *meta, const struct config *c,
+                     const struct progress *p)
+{
+    const json_t *itos = json_object_get(meta, "itos");
+    struct characters t = {.n = (int)json_object_size(itos)};
+    if (!json_is_object(itos) || t.n == 0)
+        return err_set(ERR_FORMAT, "it has no itos: a character for each id");
+    if (t.n > c->n_vocab)
+        return err_set(ERR_MISMATCH, "it has %d characters, the model has %d tokens", t.n,
+                       c->n_vocab);
+    t.at = mem_array((size_t)t.n, sizeof *t.at);
+    int rc = t.at == NULL ? ERR_NOMEM : 0;
+    for (int i = 0; i < t.n && rc == 0; i++)
+        rc = add_character(&t, itos, i);
+    if (rc == 0)
+        rc = make_tokenizer(out, &t);
+    if (rc == 0 && t.n_wide > 0)
+        progress_note(p,
+                      "%d character%s beyond ASCII: the model can write %s, but a prompt cannot "
+                      "have %s",
+                      t.n_wide, t.n_wide == 1 ? " is" : "s are", t.n_wide == 1 ? "it" : "them",
+                      t.n_wide == 1 ? "it" : "them");
+    mem_free(t.at);
+    buf_release(&t.signs);
+    return rc;
+}
+
+int meta_vocab_open(struct tokenizer **out, const char *folder, const struct config *c,
+                    const struct progress *p)
+{
+    struct buf text = {0};
+    json_t *meta = NULL;
+    *out = NULL;
+    if (!file_exists_in(folder, "meta.pkl"))
+        return 0;
+    char *path = file_join(folder, "meta.pkl");
+    int rc = path == NULL ? ERR_NOMEM : file_read_all(&text, path, MAX_BYTES);
+    if (rc == 0 && ((rc = pickle_read_plain(&meta, buf_text(&text), text.n)) != 0 ||
+                    (rc = read_meta(out, meta, c, p)) != 0))
+        rc = file_wrap(path);
+    json_decref(meta);
+    buf_release(&text);
+    mem_free(path);
+    return rc;
+}

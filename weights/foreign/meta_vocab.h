@@ -1,0 +1,13 @@
+#ifndef PRATTLE_WEIGHTS_FOREIGN_META_VOCAB_H
+#define PRATTLE_WEIGHTS_FOREIGN_META_VOCAB_H
+/* nanoGPT's meta.pkl (data/shakespeare_char/prepare.py): a vocabulary of characters. */
+#include "model/base/progress.h"
+#include "model/config.h"
+#include "model/tokenizer/tokenizer.h"
+
+/* The tokenizer of a folder's meta.pkl; *out NULL: it has none. ERR_MISMATCH: more characters than
+ * the model has tokens. Characters that the tokenizer can write but not read get a note. */
+int meta_vocab_open(struct tokenizer **out, const char *folder, const struct config *c,
+                    const struct progress *p);
+
+#endif

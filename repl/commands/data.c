@@ -1,13 +1,18 @@
 /* :data */
 #include "repl/commands/commands.h"
+#include "repl/commands/help_text.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/terminal/hint.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "train/config/run_config.h"
 #include "train/data/dataset.h"
+#include "train/data/published.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,10 +91,63 @@ static int open_data(struct dataset *d, char *path, const struct model *m)
     return rc;
 }
 
+const char *cmd_data_word(int i)
+{
+    const struct published *t = published_at(i);
+    return t == NULL ? NULL : t->name;
+}
+
+void cmd_data_explain(void)
+{
+    const struct published *t;
+    puts("Texts by name");
+    for (int i = 0; (t = published_at(i)) != NULL; i++)
+        wrap_column(t->help, printf("  %s", t->name), help_text_column(26));
+}
+
+static int refuse_text_name(const char *name)
+{
+    struct buf names = {0};
+    const struct published *t;
+    int rc = 0;
+    for (int i = 0; rc == 0 && (t = published_at(i)) != NULL; i++)
+        rc = buf_printf(&names, "%s%s", i > 0 ? ", " : "", t->name);
+    if (rc == 0)
+        rc = err_set(ERR_MISSING, "there is no text %s; data get takes %s", file_quote(name),
+                     buf_text(&names));
+    buf_release(&names);
+    return rc;
+}
+
+/* "wrote PATH; `eval wikitext` uses it" */
+static int get_text(const struct repl *r, const char *name)
+{
+    const struct published *t = published_find(name);
+    struct buf note = {0}, shown = {0};
+    char *path, word[256];
+    if (t == NULL)
+        return refuse_text_name(name);
+    int rc = published_get(&path, t, r->options.settings.eval.data_dir, progress_show());
+    progress_wipe();
+    if (rc == 0) {
+        const bool of_path = text_ends_in(t->next, "=");
+        rc = buf_printf(&note, "%s is there; `:%s%s` uses it", path, t->next,
+                        of_path ? file_word(word, sizeof word, path) : "");
+    }
+    if (rc == 0 && (rc = hint_sentence(&shown, buf_text(&note))) == 0)
+        wrap_say(stdout, "", "%s", buf_text(&shown));
+    buf_release(&note);
+    buf_release(&shown);
+    mem_free(path);
+    return rc;
+}
+
 int cmd_data(struct repl *r, const struct call *c)
 {
+    if (strcmp(c->words[0], "get") == 0)
+        return get_text(r, c->words[1]);
     if (strcmp(c->words[0], "info") != 0)
-        return command_usage(c, "info PATH");
+        return command_usage(c, "info PATH|get NAME");
     /* In the shell a model is only for its tokenizer, where one is named. */
     int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
     if (rc != 0)

@@ -50,6 +50,6 @@ has "a run names it when it begins" "long.xml looks like a MediaWiki dump" \
 is "plain text is not named" "" "$(info "$TMPDIR/texts" --model $MODEL | grep 'looks like')"
 has "text needs a tokenizer" "there is no tokenizer; load a model" "$(info "$TMPDIR/texts")"
 has "a file that is not there" "cannot open $TMPDIR/none: No such file" "$(info "$TMPDIR/none")"
-has "usage" "usage: prattle data info PATH" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
+has "usage" "usage: prattle data info PATH|get NAME" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
 is "a failure is a status" 1 "$("$PRATTLE" data info "$TMPDIR/none" 2>/dev/null; echo $?)"
 finish

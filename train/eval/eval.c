@@ -18,10 +18,10 @@
 static const struct eval table[] = {
 {.name = "wikitext", .argument = "[FILE]", .options = "limit like json", .run = eval_wikitext,
  .help = "word-level perplexity on the WikiText test set",
- .file = WIKITEXT, .where = WIKITEXT_FROM},
+ .file = WIKITEXT, .published = "wikitext", .where = WIKITEXT_FROM},
 {.name = "lambada", .argument = "[FILE]", .options = "limit strict json", .run = eval_lambada,
  .help = "LAMBADA accuracy: last token, or word with --strict",
- .file = "lambada/lambada_test.jsonl|lambada_test.jsonl",
+ .file = "lambada/lambada_test.jsonl|lambada_test.jsonl", .published = "lambada",
  .where = "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl, save it as"},
 {.name = "ptb", .argument = "FILE", .options = "limit like json", .run = eval_ptb,
  .help = "word-level perplexity on a Penn Treebank text"},
@@ -31,7 +31,7 @@ static const struct eval table[] = {
  .help = "multiple choice from JSON lines, e.g. HellaSwag"},
 {.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype json", .run = eval_kl, .needs_other = true,
  .help = "KL divergence and perplexity ratio to MODEL on a text",
- .file = WIKITEXT, .where = WIKITEXT_FROM},
+ .file = WIKITEXT, .published = "wikitext", .where = WIKITEXT_FROM},
 };
 /* clang-format on */
 
@@ -93,8 +93,9 @@ static int find_file(char **out, const struct eval *e, const struct eval_config 
     char shown[256], *path = listed_path(e, c, 0, &last);
     if (path == NULL)
         return err_last();
-    err_set(ERR_MISSING, "%s not found: download %s %s, or give FILE or --data-dir",
-            strrchr(path, '/') + 1, e->where, file_show(shown, sizeof shown, path));
+    err_set(ERR_MISSING,
+            "%s not found: `:data get %s` downloads it; or download %s %s, or give FILE or --data-dir",
+            strrchr(path, '/') + 1, e->published, e->where, file_show(shown, sizeof shown, path));
     mem_free(path);
     return ERR_MISSING;
 }

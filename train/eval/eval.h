@@ -21,7 +21,8 @@ struct eval {
     /* Where its file is in the data folder, and other places for it, each after a "|"; NULL: a file
      * must be given. */
     const char *file;
-    const char *where; /* where to get that file */
+    const char *published; /* the name of that file (train/data/published.h) */
+    const char *where;     /* where else to get it */
     bool needs_other;  /* a second model */
     int (*run)(struct evaluation *ev);
 };

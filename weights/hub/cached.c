@@ -307,7 +307,7 @@ static int remove_revision(uint64_t *bytes, const struct hub_repository *r, cons
             ? ERR_NOMEM
             : 0;
     if (rc == 0 && (commit[0] == '\0' || !file_exists(snapshot)))
-        rc = err_set(ERR_MISSING, "the cache has no revision %s of it; `hub` lists what it has",
+        rc = err_set(ERR_MISSING, "the cache has no revision %s of it; `:hub` lists what it has",
                      file_show(shown, sizeof shown, revision));
     if (rc == 0)
         rc = remove_refs(refs, commit, 0);
@@ -338,7 +338,7 @@ static int find_cached(char **folder, const char *name)
     if (rc == 0)
         cached_list_release(&l);
     if (rc == 0 && *folder == NULL)
-        rc = err_set(ERR_MISSING, "%s is not in the cache; `hub` lists what is", file_quote(name));
+        rc = err_set(ERR_MISSING, "%s is not in the cache; `:hub` lists what is", file_quote(name));
     return rc;
 }
 

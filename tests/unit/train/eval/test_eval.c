@@ -277,11 +277,11 @@ static void every_bad_file_has_a_sentence(void **state)
          "DIR/file line 1: expected an object whose field text is a string"},
         {"ptb", NULL, 0, 0, 0, ERR_RANGE, "eval ptb needs a file: eval ptb FILE"},
         {"lambada", NULL, 0, 0, 0, ERR_MISSING,
-         "lambada_test.jsonl not found: download "
+         "lambada_test.jsonl not found: `:data get lambada` downloads it; or download "
          "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl, save it as "
          "DIR/data/prattle/lambada/lambada_test.jsonl, or give FILE or --data-dir"},
         {"wikitext", NULL, 0, 0, 0, ERR_MISSING,
-         "wiki.test.raw not found: download wikitext-2-raw-v1.zip from "
+         "wiki.test.raw not found: `:data get wikitext` downloads it; or download wikitext-2-raw-v1.zip from "
          "https://huggingface.co/datasets/ggml-org/ci, save its wiki.test.raw as "
          "DIR/data/prattle/wikitext/wiki.test.raw, or give FILE or --data-dir"},
     };

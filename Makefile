@@ -56,7 +56,7 @@ CFLAGS  := -std=c17 -D_GNU_SOURCE -I. -fopenmp -pthread -ffp-contract=off -fno-m
            -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Werror $(FLAGS_$(BUILD)) $(CFLAGS_EXTRA)
 CFLAGS  += $(shell pkg-config --cflags $(LIBS) $(OPENED) 2>/dev/null)
-LDLIBS   = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
+LDLIBS   = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm -ldl
 LDFLAGS := -fopenmp -pthread $(filter -fsanitize%,$(FLAGS_$(BUILD)))
 
 PRESETS := $(sort $(wildcard train/config/presets/*.yaml))

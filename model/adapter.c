@@ -110,6 +110,12 @@ static int check_config(const struct adapter_config *a, const struct config *c)
     return check_targets(a->targets, c);
 }
 
+static int site_rank(const struct adapter_config *a, int site)
+{
+    return a->qkv != 0 && strcmp(schema_matrix(site)->name, "attn.c_attn.weight") == 0 ? 3 * a->rank
+                                                                                       : a->rank;
+}
+
 int adapter_count(size_t *n, const struct adapter_config *a, const struct config *c)
 {
     const int n_sites = count_sites();
@@ -118,7 +124,7 @@ int adapter_count(size_t *n, const struct adapter_config *a, const struct config
     for (int i = 0; i < c->n_layer * n_sites && rc == 0; i++)
         if (is_targeted(a->targets, i / n_sites, i % n_sites)) {
             schema_shape(schema_matrix(i % n_sites), c, &K, &N);
-            *n += (size_t)a->rank * ((size_t)K + (size_t)N);
+            *n += (size_t)site_rank(a, i % n_sites) * ((size_t)K + (size_t)N);
         }
     return rc;
 }
@@ -147,9 +153,10 @@ static void place_branches(struct adapter *a, const struct config *c)
         struct low_rank *t = &a->branches[a->n_branches];
         if (!is_targeted(a->config.targets, i / n_sites, i % n_sites))
             continue;
-        *t = (struct low_rank){.layer = i / n_sites, .site = i % n_sites, .rank = a->config.rank};
+        *t = (struct low_rank){.layer = i / n_sites, .site = i % n_sites};
+        t->rank = site_rank(&a->config, t->site);
         schema_shape(schema_matrix(t->site), c, &t->K, &t->N);
-        double by = a->config.rslora ? sqrt((double)t->rank) : (double)t->rank;
+        double by = a->config.rslora ? sqrt((double)a->config.rank) : (double)a->config.rank;
         t->scale = (float)((double)a->config.alpha / by);
         a->n_branches++;
         for (int half = 0; half < 2; half++) {
@@ -180,6 +187,7 @@ int adapter_new(struct adapter **out, const struct adapter_config *config, const
     if (a == NULL)
         return ERR_NOMEM;
     a->config = *config;
+    a->type = c->type;
     a->n = n;
     if ((a->config.targets = mem_strdup(config->targets)) == NULL ||
         (a->branches = mem_array(most, sizeof *a->branches)) == NULL ||

@@ -12,7 +12,11 @@ struct adapter_config {
     int rank; /* 0: no adapter */
     float alpha;
     float dropout;
-    bool rslora;   /* scale = alpha / sqrt(rank) (Kalajdzievski 2023); else alpha / rank */
+    bool rslora; /* scale = alpha / sqrt(rank) (Kalajdzievski 2023); else alpha / rank */
+    /* Of an adapter of GPT-Neo in which queries, keys and values (bits 0 to 2) have an A each, as
+     * PEFT trains them: the branch of c_attn then has three times the rank, B being zero but for
+     * each one's own columns. 0: they share one A. */
+    int qkv;
     char *targets; /* PEFT's target_modules: "c_attn,mlp.c_proj" match the last components of
                       names ("c_proj" both projections); "all-linear": all matrices of layers */
 };
@@ -20,6 +24,7 @@ enum { ADAPTER_MAX_RANK = 4096 };
 
 struct adapter {
     struct adapter_config config; /* targets owned */
+    enum model_type type;         /* of the model it is for */
     struct low_rank *branches;    /* [n_branches], layer by layer; owned */
     int n_branches;
     /* A and B of all branches in one block, and the table of its tensors. */

@@ -4,7 +4,8 @@
     tests/golden/foreign_reference.py      (PyTorch 1.13, NumPy)
 
 Makes tests/golden/foreign/KIND*/ with the files as those programs write them, ids.json, and
-logits.f32: float64 logits [ids,V], rounded to float32. tests/unit/weights/test_foreign.c loads them.
+logits.f32: float64 logits [ids,V], rounded to float32. torch names the storages of its old format by
+their addresses, so that those files (fairseq-old, dialogpt) differ from run to run. tests/unit/weights/test_foreign.c loads them.
 """
 import argparse
 import collections
@@ -18,7 +19,8 @@ import types
 import numpy as np
 import torch
 
-from gpt2_reference import HERE, forward
+from gpt2_reference import HERE, forward, read_safetensors, write_safetensors
+from neo_reference import forward as neo_forward
 
 PARENT = os.path.join(HERE, "foreign")
 
@@ -262,7 +264,78 @@ def write_fairseq(name, seed, learned, shared, scaled, namespace, legacy=False):
     write_logits(folder, config, weights)
 
 
+# ---- GPT-2 of others on Hugging Face, with what their files have besides ----
+
+def write_hub(name, seed, prefix, file, masks=None, head=False, dtype=torch.float32, legacy=False, **settings):
+    config = {**SMALL, **settings}
+    weights = {key: t.to(dtype) for key, t in random_weights(seed, config).items()}
+    folder, n = open_folder(name), config["n_positions"]
+    state = {prefix + key: t for key, t in weights.items()}
+    for i in range(config["n_layer"] if masks else 0):
+        state[f"{prefix}h.{i}.attn.bias"] = torch.tril(torch.ones(1, 1, n, n)).to(masks)
+        state[f"{prefix}h.{i}.attn.masked_bias"] = torch.tensor(-1e4)
+    if head:
+        state["lm_head.weight"] = state[prefix + "wte.weight"]
+    if file.endswith(".bin"):
+        torch.save(state, os.path.join(folder, file), _use_new_zipfile_serialization=not legacy)
+    else:
+        write_safetensors(os.path.join(folder, file), {key: t.numpy() for key, t in state.items()})
+    with open(os.path.join(folder, "config.json"), "w") as f:
+        json.dump({"model_type": "gpt2", **config}, f, indent=1)
+    write_logits(folder, config, weights)
+
+
+def write_hubs():
+    classes = {"_num_labels": 1, "id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0},
+               "summary_activation": None, "summary_first_dropout": 0.1, "summary_proj_to_labels": True,
+               "summary_type": "cls_index", "summary_use_proj": True, "architectures": ["GPT2LMHeadModel"],
+               "bos_token_id": 50256, "eos_token_id": 50256, "initializer_range": 0.02, "n_ctx": 20}
+    write_hub("distilgpt2", 21, "transformer.", "model.safetensors", masks=torch.float32, **classes,
+              task_specific_params={"text-generation": {"do_sample": True, "max_length": 50}})
+    write_hub("dialogpt", 22, "transformer.", "pytorch_model.bin", masks=torch.uint8, head=True,
+              dtype=torch.float16, legacy=True, **classes,
+              task_specific_params={"conversational": {"max_length": 1000}})
+    write_hub("cerebras", 23, "transformer.", "pytorch_model.bin", head=True, activation_function="gelu",
+              n_inner=48, scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False,
+              reorder_and_upcast_attn=False, architectures=["GPT2Model"], use_cache=True, embd_pdrop=0.0,
+              attn_pdrop=0.0, resid_pdrop=0.0, torch_dtype="float32")
+
+
+# ---- PEFT's adapters of GPT-Neo: queries and values, or all modules, each with an A of its own ----
+
+def write_neo_adapter(name, seed, modules, rank, alpha):
+    rng = np.random.default_rng(seed)
+    base = os.path.join(HERE, "tiny-neo-narrow")
+    config = json.load(open(os.path.join(base, "config.json")))
+    weights, tensors = read_safetensors(os.path.join(base, "model.safetensors")), {}
+    for i in range(config["num_layers"]):
+        for module in modules:
+            key = f"h.{i}.{module}"
+            n_out, n_in = weights[key + ".weight"].shape
+            a, b = (rng.normal(0, 0.3, shape).astype(np.float32) for shape in ((rank, n_in), (n_out, rank)))
+            tensors[f"base_model.model.transformer.{key}.lora_A.weight"] = a
+            tensors[f"base_model.model.transformer.{key}.lora_B.weight"] = b
+            merged = weights[key + ".weight"].double() + alpha / rank * torch.tensor(b).double() @ torch.tensor(a).double()
+            weights[key + ".weight"] = merged
+    folder = open_folder(name)
+    write_safetensors(os.path.join(folder, "adapter_model.safetensors"), tensors)
+    with open(os.path.join(folder, "adapter_config.json"), "w") as f:
+        json.dump({"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": "../../tiny-neo-narrow",
+                   "r": rank, "lora_alpha": alpha, "lora_dropout": 0.05, "bias": "none", "fan_in_fan_out": False,
+                   "target_modules": [m.split(".")[-1] for m in modules]}, f, indent=1)
+    ids = [int(i) for i in rng.integers(0, config["vocab_size"], 30)]
+    logits, _ = neo_forward(config, weights, ids, torch.float64)
+    with open(os.path.join(folder, "ids.json"), "w") as f:
+        f.write(json.dumps(ids) + "\n")
+    logits.to(torch.float32).numpy().tofile(os.path.join(folder, "logits.f32"))
+    print(folder)
+
+
 def main():
+    write_neo_adapter("neo-adapter", 31, ("attn.attention.q_proj", "attn.attention.v_proj"), 2, 5)
+    write_neo_adapter("neo-adapter-all", 32, ("attn.attention.k_proj", "attn.attention.q_proj",
+                      "attn.attention.v_proj", "attn.attention.out_proj", "mlp.c_fc", "mlp.c_proj"), 3, 4)
+    write_hubs()
     for version in 1, 3, 5:
         write_llmc(version, version)
     write_nanogpt("nanogpt", 11, bias=True)

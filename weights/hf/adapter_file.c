@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "weights/hf/adapter_half.h"
 #include "weights/hf/safetensors.h"
 #include "weights/hf/tensor_open.h"
 #include "weights/tensors/folder.h"
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 160, MAX_JSON = 1 << 20, NAME = 128 };
+enum { SHOWN = 160, MAX_JSON = 1 << 20 };
 
 static const char CONFIG[] = "adapter_config.json", TENSORS[] = "adapter_model.safetensors",
                   PICKLED[] = "adapter_model.bin";
@@ -73,32 +74,9 @@ static int check_plain_lora(const json_t *o)
     return rc;
 }
 
-static int read_targets(struct buf *out, const json_t *o)
-{
-    const json_t *v = json_object_get(o, "target_modules");
-    char shown[SHOWN];
-    if (json_is_string(v) && strcmp(json_string_value(v), "all-linear") == 0)
-        return buf_str(out, "all-linear");
-    if (!json_is_array(v))
-        return err_set(ERR_UNSUPPORTED,
-                       "target_modules is %s: only a list of names or all-linear is read",
-                       v == NULL ? "missing" : json_shown(shown, sizeof shown, v));
-    int rc = 0;
-    for (size_t i = 0; i < json_array_size(v) && rc == 0; i++) {
-        const char *name = json_string_value(json_array_get(v, i));
-        if (name == NULL || *name == '\0' || strpbrk(name, ", ") != NULL)
-            return err_set(ERR_FORMAT, "target_modules has %s, must be names",
-                           json_shown(shown, sizeof shown, json_array_get(v, i)));
-        if (i > 0)
-            rc = buf_char(out, ',');
-        if (rc == 0)
-            rc = buf_str(out, name);
-    }
-    return rc;
-}
-
 /* a->targets is borrowed from `text`. */
-static int read_config(struct adapter_config *a, struct buf *text, const json_t *o)
+static int read_config(struct adapter_config *a, struct buf *text, const json_t *o,
+                       enum model_type type)
 {
     int64_t rank = -1;
     double alpha = 8, dropout = 0;
@@ -112,7 +90,7 @@ static int read_config(struct adapter_config *a, struct buf *text, const json_t 
     if (rc == 0 && (rc = json_take_number(o, "lora_alpha", -1e6, 1e6, &alpha)) == 0 &&
         (rc = json_take_number(o, "lora_dropout", 0, 0.99, &dropout)) == 0 &&
         (rc = json_take_bool(o, "use_rslora", &a->rslora)) == 0)
-        rc = read_targets(text, o);
+        rc = adapter_targets_read(text, &a->qkv, o, type);
     a->rank = (int)rank;
     a->alpha = (float)alpha;
     a->dropout = (float)dropout;
@@ -158,53 +136,53 @@ static int open_tensors(struct tensor_file *t, const struct adapter_folder *f)
     return rc == 0 ? tensor_file_open_file(t, file) : rc;
 }
 
-/* The name of lora_A (half 0) or lora_B of a branch; whole: with "transformer.", which an adapter
- * of a bare GPT2Model lacks. */
-static void name_half(char out[NAME], const struct low_rank *t, int half, bool whole)
+static int check_entry(const struct tensor_entry *e, const struct adapter *a,
+                       const struct adapter_half *h)
 {
-    char matrix[64];
-    snprintf(out, NAME, "base_model.model.%s%s.lora_%c.weight", whole ? "transformer." : "",
-             adapter_branch_name(matrix, t), "AB"[half]);
-}
-
-static int check_entry(const struct tensor_entry *e, const struct low_rank *t, int half)
-{
-    char name[NAME], have[SHOWN];
-    uint64_t rows = (uint64_t)(half ? t->N : t->rank), cols = (uint64_t)(half ? t->rank : t->K);
-    name_half(name, t, half, true);
+    char name[ADAPTER_NAME], have[SHOWN];
+    adapter_half_name(name, a, h, true);
     if (e == NULL)
         return err_set(ERR_MISSING, "tensor %s is missing", name);
-    if (e->rank != 2 || e->shape[0] != rows || e->shape[1] != cols)
+    if (e->rank != 2 || e->shape[0] != (uint64_t)h->rows || e->shape[1] != (uint64_t)h->cols)
         return err_set(ERR_MISMATCH,
-                       "tensor %s: shape %s, expected [%" PRIu64 ",%" PRIu64
-                       "], r being %d and the model's matrix [%d,%d]",
-                       name, tensor_shape_text(have, sizeof have, e), rows, cols, t->rank, t->K,
-                       t->N);
+                       "tensor %s: shape %s, expected [%d,%d], r being %d and the model's matrix "
+                       "[%d,%d]",
+                       name, tensor_shape_text(have, sizeof have, e), h->rows, h->cols, h->rank,
+                       h->t->K, h->t->N / h->parts);
     if (e->dtype == DTYPE_OTHER)
         return err_set(ERR_UNSUPPORTED, "tensor %s is %s, must be F32, F16 or BF16", name,
                        e->dtype_name);
     return 0;
 }
 
-static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
-                     const struct low_rank *t, int half)
+/* Where parts share their A, that of each must be the first one's. */
+static int store_half(const struct adapter *a, const struct adapter_half *h, const float *x,
+                      size_t n)
 {
-    const size_t n = (size_t)t->rank * (size_t)(half ? t->N : t->K);
+    const bool again = h->half == 0 && h->part > 0 && !adapter_half_is_split(a, h);
+    char name[ADAPTER_NAME];
+    adapter_half_name(name, a, h, true);
+    for (size_t i = 0; i < n; i++) {
+        float *to = adapter_half_element(a, h, i);
+        if (!isfinite(x[i]))
+            return err_set(ERR_RANGE, "tensor %s has a value that is NaN or infinite", name);
+        if (again && *to != x[i])
+            return err_set(ERR_MISMATCH, "tensor %s is not that of the queries", name);
+        *to = x[i];
+    }
+    return 0;
+}
+
+static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
+                     const struct adapter *a, const struct adapter_half *h)
+{
+    const size_t n = (size_t)h->rows * (size_t)h->cols;
     float *x = mem_array(n, sizeof *x);
     int rc = x == NULL ? ERR_NOMEM : file_read_at(&f->file, x, e->offset, (size_t)e->bytes);
-    if (rc == 0)
+    if (rc == 0) {
         half_exact_widen(x, x, e->dtype, n);
-    for (size_t i = 0; i < n && rc == 0; i++)
-        if (!isfinite(x[i])) {
-            char name[NAME];
-            name_half(name, t, half, true);
-            rc = err_set(ERR_RANGE, "tensor %s has a value that is NaN or infinite", name);
-        }
-    for (size_t i = 0; i < n && rc == 0; i++)
-        if (half)
-            t->b[i % (size_t)t->rank * (size_t)t->N + i / (size_t)t->rank] = x[i];
-        else
-            t->a[i] = x[i];
+        rc = store_half(a, h, x, n);
+    }
     mem_free(x);
     return rc;
 }
@@ -212,13 +190,14 @@ static int read_half(const struct tensor_file *f, const struct tensor_entry *e,
 /* ERR_MISMATCH names a tensor that belongs to no LoRA branch. */
 static int refuse_extra_tensors(const struct tensor_file *f, const struct adapter *a)
 {
-    char name[NAME], shown[SHOWN];
+    char name[ADAPTER_NAME], shown[SHOWN];
     for (int i = 0; i < f->n; i++) {
         bool known = false;
-        for (int k = 0; k < 4 * a->n_branches && !known; k++) {
-            name_half(name, &a->branches[k / 4], k % 2, k / 2 % 2);
-            known = strcmp(name, f->entries[i].name) == 0;
-        }
+        for (struct adapter_half h = {0}; !known && adapter_half_next(&h, a);)
+            for (int whole = 0; whole < 2 && !known; whole++) {
+                adapter_half_name(name, a, &h, whole);
+                known = strcmp(name, f->entries[i].name) == 0;
+            }
         if (!known)
             return err_set(ERR_MISMATCH,
                            "tensor %s belongs to no matrix that target_modules names in this "
@@ -231,22 +210,21 @@ static int refuse_extra_tensors(const struct tensor_file *f, const struct adapte
 static int read_tensors(struct adapter *a, const struct adapter_folder *folder)
 {
     struct tensor_file f;
-    int rc = open_tensors(&f, folder);
+    int rc = open_tensors(&f, folder), found = 0;
     if (rc != 0)
         return rc;
-    for (int i = 0; i < 2 * a->n_branches && rc == 0; i++) {
-        const struct low_rank *t = &a->branches[i / 2];
-        char name[NAME];
-        name_half(name, t, i % 2, true);
+    for (struct adapter_half h = {0}; rc == 0 && adapter_half_next(&h, a); found++) {
+        char name[ADAPTER_NAME];
+        adapter_half_name(name, a, &h, true);
         const struct tensor_entry *e = tensor_file_find(&f, name);
         if (e == NULL) {
-            name_half(name, t, i % 2, false);
+            adapter_half_name(name, a, &h, false);
             e = tensor_file_find(&f, name);
         }
-        if ((rc = check_entry(e, t, i % 2)) == 0)
-            rc = read_half(&f, e, t, i % 2);
+        if ((rc = check_entry(e, a, &h)) == 0)
+            rc = read_half(&f, e, a, &h);
     }
-    if (rc == 0)
+    if (rc == 0 && found < f.n)
         rc = refuse_extra_tensors(&f, a);
     tensor_file_close(&f);
     return rc;
@@ -258,23 +236,43 @@ static int wrap_adapter(const char *path)
     return err_wrap("cannot load the adapter %s", file_show(shown, sizeof shown, path));
 }
 
+static int read_adapter(struct adapter **out, const struct adapter_config *config,
+                        const struct adapter_folder *f, const struct config *c)
+{
+    int rc = adapter_new(out, config, c);
+    if (rc != 0)
+        return wrap_config();
+    if ((rc = read_tensors(*out, f)) == 0 && ((*out)->path = mem_strdup(f->path)) == NULL)
+        rc = ERR_NOMEM;
+    if (rc != 0) {
+        adapter_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
 int adapter_read_open(struct adapter **out, const struct adapter_folder *f, const struct config *c)
 {
     struct adapter_config config = {0};
     struct adapter *a = NULL;
     struct buf targets = {0};
-    int rc = 0;
-    if ((rc = read_config(&config, &targets, f->config)) != 0 ||
-        (rc = adapter_new(&a, &config, c)) != 0)
+    int rc = read_config(&config, &targets, f->config, c->type);
+    if (rc != 0)
         rc = wrap_config();
-    if (rc == 0 && (rc = read_tensors(a, f)) == 0 && (a->path = mem_strdup(f->path)) == NULL)
-        rc = ERR_NOMEM;
+    const int qkv = config.qkv, all = 7;
+    /* All three with one A, as prattle trains them, or each with its own. */
+    config.qkv = qkv == all ? 0 : qkv;
+    if (rc == 0)
+        rc = read_adapter(&a, &config, f, c);
+    if (rc == ERR_MISMATCH && c->type == MODEL_GPT_NEO && qkv == all) {
+        config.qkv = all;
+        rc = read_adapter(&a, &config, f, c);
+    }
     buf_release(&targets);
     if (rc == 0) {
         *out = a;
         return 0;
     }
-    adapter_free(a);
     return wrap_adapter(f->path);
 }
 
@@ -308,25 +306,6 @@ int adapter_base_name(char **out, const struct adapter_folder *f)
 
 /* ---- writing ---- */
 
-/* NULL: no memory. */
-static json_t *list_targets(const char *targets)
-{
-    if (strcmp(targets, "all-linear") == 0)
-        return json_string(targets);
-    json_t *list = json_array();
-    int rc = list == NULL ? -1 : 0;
-    for (const char *t = targets + strspn(targets, ", "); *t != '\0' && rc == 0;
-         t += strspn(t, ", ")) {
-        size_t n = strcspn(t, ", ");
-        rc = json_array_append_new(list, json_stringn(t, n));
-        t += n;
-    }
-    if (rc == 0)
-        return list;
-    json_decref(list);
-    return NULL;
-}
-
 /* A path that is valid from any folder. */
 static char *absolute_path(const char *base)
 {
@@ -342,13 +321,13 @@ static int write_config(const struct adapter *a, const char *folder, const char 
     float alpha = c->alpha;
     json_t *alpha_json =
         alpha == floorf(alpha) ? json_integer((json_int_t)alpha) : json_of_float(alpha);
-    json_t *o =
-        json_pack("{s:s,s:s,s:o,s:i,s:o,s:o,s:o,s:b,s:b,s:s,s:b,s:b}", "peft_type", "LORA",
-                  "task_type", "CAUSAL_LM", "base_model_name_or_path",
-                  json_of_text(named == NULL ? "" : named, named == NULL ? 0 : strlen(named)), "r",
-                  c->rank, "lora_alpha", alpha_json, "lora_dropout", json_of_float(c->dropout),
-                  "target_modules", list_targets(c->targets), "fan_in_fan_out", 1, "use_rslora",
-                  c->rslora, "bias", "none", "init_lora_weights", 1, "inference_mode", 1);
+    json_t *o = json_pack(
+        "{s:s,s:s,s:o,s:i,s:o,s:o,s:o,s:b,s:b,s:s,s:b,s:b}", "peft_type", "LORA", "task_type",
+        "CAUSAL_LM", "base_model_name_or_path",
+        json_of_text(named == NULL ? "" : named, named == NULL ? 0 : strlen(named)), "r", c->rank,
+        "lora_alpha", alpha_json, "lora_dropout", json_of_float(c->dropout), "target_modules",
+        adapter_targets_list(a), "fan_in_fan_out", a->type == MODEL_GPT2, "use_rslora", c->rslora,
+        "bias", "none", "init_lora_weights", 1, "inference_mode", 1);
     int rc = path == NULL || named == NULL || o == NULL
                  ? err_set(ERR_NOMEM, "no memory for %s", CONFIG)
                  : json_write_file(path, o);
@@ -362,32 +341,29 @@ static int describe_tensors(struct buf *head, const struct adapter *a)
 {
     uint64_t at = 0;
     int rc = buf_str(head, "{\"__metadata__\":{\"format\":\"pt\"}");
-    for (int i = 0; i < 2 * a->n_branches && rc == 0; i++) {
-        const struct low_rank *t = &a->branches[i / 2];
-        char name[NAME];
-        int rows = i % 2 ? t->N : t->rank, cols = i % 2 ? t->rank : t->K;
-        uint64_t end = at + (uint64_t)rows * (uint64_t)cols * sizeof(float);
-        name_half(name, t, i % 2, true);
+    for (struct adapter_half h = {0}; rc == 0 && adapter_half_next(&h, a);) {
+        char name[ADAPTER_NAME];
+        uint64_t end = at + (uint64_t)h.rows * (uint64_t)h.cols * sizeof(float);
+        adapter_half_name(name, a, &h, true);
         rc = buf_printf(head,
                         ",\"%s\":{\"dtype\":\"F32\",\"shape\":[%d,%d],\"data_offsets\":[%" PRIu64
                         ",%" PRIu64 "]}",
-                        name, rows, cols, at, end);
+                        name, h.rows, h.cols, at, end);
         at = end;
     }
     return rc != 0 ? rc : buf_char(head, '}');
 }
 
-static int write_half(struct file_writer *f, const struct low_rank *t, int half)
+static int write_half(struct file_writer *f, const struct adapter *a, const struct adapter_half *h)
 {
-    const size_t rank = (size_t)t->rank, N = (size_t)t->N;
-    if (!half)
-        return file_write(f, t->a, rank * (size_t)t->K * sizeof *t->a);
-    float row[ADAPTER_MAX_RANK];
+    float part[1024];
+    const size_t n = (size_t)h->rows * (size_t)h->cols, fit = sizeof part / sizeof *part;
     int rc = 0;
-    for (size_t n = 0; n < N && rc == 0; n++) {
-        for (size_t r = 0; r < rank; r++)
-            row[r] = t->b[r * N + n];
-        rc = file_write(f, row, rank * sizeof *row);
+    for (size_t done = 0, count; done < n && rc == 0; done += count) {
+        count = n - done < fit ? n - done : fit;
+        for (size_t i = 0; i < count; i++)
+            part[i] = *adapter_half_element(a, h, done + i);
+        rc = file_write(f, part, count * sizeof *part);
     }
     return rc;
 }
@@ -396,8 +372,8 @@ static int write_halves(void *user, struct file_writer *f)
 {
     const struct adapter *a = user;
     int rc = 0;
-    for (int i = 0; i < 2 * a->n_branches && rc == 0; i++)
-        rc = write_half(f, &a->branches[i / 2], i % 2);
+    for (struct adapter_half h = {0}; rc == 0 && adapter_half_next(&h, a);)
+        rc = write_half(f, a, &h);
     return rc;
 }
 

@@ -137,6 +137,23 @@ static void fairseq(void **state)
     compare_model("tests/golden/foreign/fairseq-old", "");
 }
 
+/* DialoGPT, distilgpt2 and Cerebras-GPT are GPT-2s with settings and buffers of their own. */
+static void of_the_hub(void **state)
+{
+    (void)state;
+    compare_model("tests/golden/foreign/distilgpt2", "");
+    compare_model("tests/golden/foreign/dialogpt", "");
+    compare_model("tests/golden/foreign/cerebras", "pytorch_model.bin");
+}
+
+/* PEFT's, in which queries, keys and values have an A each. */
+static void adapters_of_neo(void **state)
+{
+    (void)state;
+    compare_model("tests/golden/foreign/neo-adapter", "");
+    compare_model("tests/golden/foreign/neo-adapter-all", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +162,8 @@ int main(void)
         cmocka_unit_test(mingpt),
         cmocka_unit_test(languini),
         cmocka_unit_test(fairseq),
+        cmocka_unit_test(of_the_hub),
+        cmocka_unit_test(adapters_of_neo),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,61 @@ static void files_come_back(void **state)
     close_made(&t);
 }
 
+/* Of GPT-Neo's modules: ours, whose A is that of three of them, and PEFT's. */
+static void adapters_of_neo_come_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *targets, *listed;
+    } rows[] = {{"c_attn", "\"q_proj\",\"k_proj\",\"v_proj\""},
+                {"c_proj", "\"out_proj\",\"c_proj\""},
+                {"attn.c_proj,mlp.c_fc", "\"out_proj\",\"c_fc\""}};
+    struct scratch s;
+    struct config c = tiny_config();
+    c.type = MODEL_GPT_NEO;
+    assert_ok(config_check(&c));
+    scratch_open(&s);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct adapter *a = random_adapter(&c, rows[i].targets, 2, false), *b;
+        struct buf text = {0};
+        assert_ok(adapter_save(a, scratch_path(&s, "ad"), "random:gpt2", true));
+        assert_ok(adapter_read(&b, scratch_path(&s, "ad"), &c));
+        assert_int_equal(b->config.qkv, 0);
+        assert_int_equal(b->n_branches, a->n_branches);
+        assert_memory_equal(b->data, a->data, a->n * sizeof *a->data);
+        assert_ok(file_read_all(&text, scratch_path(&s, "ad/adapter_config.json"), 4096));
+        char *to = text.data; /* without spaces */
+        for (const char *from = text.data; *from != '\0'; from++)
+            if (strchr(" \n", *from) == NULL)
+                *to++ = *from;
+        *to = '\0';
+        assert_non_null(strstr(text.data, rows[i].listed));
+        assert_non_null(strstr(text.data, "\"fan_in_fan_out\":false"));
+        buf_release(&text);
+        adapter_free(a);
+        adapter_free(b);
+    }
+    static const char *const peft[] = {"tests/golden/foreign/neo-adapter",
+                                       "tests/golden/foreign/neo-adapter-all"};
+    for (int i = 0; i < 2; i++) {
+        struct adapter *a, *b;
+        struct source base;
+        assert_ok(source_open(&base, "tests/golden/tiny-neo-narrow", 0, true, NULL));
+        assert_ok(adapter_read(&a, peft[i], &base.config));
+        assert_int_equal(a->config.qkv, i == 0 ? 5 : 7);
+        assert_int_equal(a->branches[0].rank, 3 * a->config.rank);
+        assert_ok(adapter_save(a, scratch_path(&s, "again"), "x", true));
+        assert_ok(adapter_read(&b, scratch_path(&s, "again"), &base.config));
+        assert_int_equal(b->config.qkv, a->config.qkv);
+        assert_int_equal(b->n, a->n);
+        assert_memory_equal(b->data, a->data, a->n * sizeof *a->data);
+        adapter_free(a);
+        adapter_free(b);
+        source_close(&base);
+    }
+    scratch_close(&s);
+}
+
 /* What goes wrong: a piece of adapter_config.json or of the tensors' header is another. */
 struct wrong {
     const char *config, *instead;
@@ -299,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_come_back),
+        cmocka_unit_test(adapters_of_neo_come_back),
         cmocka_unit_test(wrong_ones_are_refused),
         cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(bases_are_found),

@@ -232,6 +232,25 @@ int file_write(struct file_writer *w, const void *bytes, size_t n)
     return 0;
 }
 
+int file_patch(struct file_writer *w, uint64_t offset, const void *bytes, size_t n)
+{
+    int rc = flush_writer(w);
+    for (size_t done = 0; done < n && rc == 0;) {
+        ssize_t r = pwrite(w->fd, (const char *)bytes + done, n - done, (off_t)(offset + done));
+        if (r < 0 && errno != EINTR)
+            rc = file_error("write", w->path);
+        done += r > 0 ? (size_t)r : 0;
+    }
+    return rc;
+}
+
+int file_reread(struct file_writer *w, void *dst, uint64_t offset, size_t n)
+{
+    int rc = flush_writer(w);
+    const struct file written = {.fd = w->fd, .bytes = w->at, .path = w->temp};
+    return rc != 0 ? rc : file_read_at(&written, dst, offset, n);
+}
+
 int file_sync_parent(const char *path)
 {
     /* Without allocation: after the rename only the system may fail. */

@@ -57,6 +57,9 @@ struct file_writer {
 };
 int file_create(struct file_writer *w, const char *path, bool force);
 int file_write(struct file_writer *w, const void *bytes, size_t n);
+/* Replace n bytes at offset of those written so far; and read them back. */
+int file_patch(struct file_writer *w, uint64_t offset, const void *bytes, size_t n);
+int file_reread(struct file_writer *w, void *dst, uint64_t offset, size_t n);
 int file_commit(struct file_writer *w);
 /* All of these at once: n bytes become the file at path. */
 int file_write_whole(const char *path, const void *bytes, size_t n, bool force);

@@ -80,8 +80,7 @@ static size_t find_nul(const char *head, size_t n)
     return n;
 }
 
-/* What text_stream can unpack. */
-static bool has_packed_magic(const char *head, size_t n)
+bool data_is_packed(const char *head, size_t n)
 {
     static const struct {
         const char *bytes;
@@ -120,8 +119,8 @@ int data_check_text(const char *name, const char *head, size_t n)
     const size_t nul = find_nul(head, n);
     if (is != NULL)
         return err_set(ERR_FORMAT, "%s %s", name, is);
-    if (has_packed_magic(head, n))
-        return err_set(ERR_FORMAT, "%s is compressed twice: unpack it first", name);
+    if (data_is_packed(head, n))
+        return err_set(ERR_FORMAT, "%s is packed in too many layers: unpack it first", name);
     if (nul < n)
         return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; token files end in .bin", name,
                        nul);
@@ -140,7 +139,7 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
                 text_ends_in(s->path, ".pth")))
         return err_set(ERR_FORMAT, "%s is a model (PyTorch weights), not text or tokens",
                        file_show(shown, sizeof shown, s->path));
-    s->packed = has_packed_magic(head, n);
+    s->packed = data_is_packed(head, n);
     data_unpacked_name(inner, sizeof inner, s->path);
     s->kind = data_is_json_lines(s->packed ? inner : s->path) ? DATA_JSON_LINES : DATA_TEXT;
     if (s->packed)

@@ -26,7 +26,7 @@ void text_reader_init(struct text_reader *r, const struct data_source *list, siz
                       const char *separator)
 {
     *r = (struct text_reader){
-        .list = list, .n = n, .separator = separator, .stream = {.file.fd = -1}};
+        .list = list, .n = n, .separator = separator, .field = "text", .stream = {.file.fd = -1}};
 }
 
 void text_reader_release(struct text_reader *r)
@@ -107,7 +107,7 @@ static int check_utf8(struct text_reader *r)
                                 r->stream.name, r->before + r->ascii, *at);
 }
 
-static int refill_window(struct text_reader *r)
+int text_reader_refill(struct text_reader *r)
 {
     int rc = fill_window(r);
     return rc == 0 ? check_utf8(r) : rc;
@@ -120,6 +120,7 @@ static int begin_text(struct text_reader *r)
     r->window.n = r->used = r->line = 0;
     r->inside = r->after = r->ended = false;
     r->utf16.on = r->is_utf8 = false;
+    r->splitter = NULL;
     r->ascii = r->before = 0;
     if (rc == 0)
         rc = text_stream_next(&r->stream, &r->open);
@@ -134,6 +135,10 @@ static int begin_text(struct text_reader *r)
         rc = check_utf8(r);
     if (rc == 0 && r->window.n >= 3 && memcmp(r->window.data, "\xef\xbb\xbf", 3) == 0)
         r->used = 3; /* a byte order mark is no text */
+    if (rc == 0 && r->choose != NULL)
+        r->splitter = r->choose(r, r->user);
+    if (rc == 0 && r->splitter != NULL)
+        r->splitter->begin(r, r->splitter->state);
     return rc;
 }
 
@@ -196,7 +201,7 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
             r->after = false;
         size_t chunk, all;
         if (!find_chunk(r, &chunk, &all, ends)) {
-            int rc = refill_window(r);
+            int rc = text_reader_refill(r);
             if (rc != 0)
                 return rc;
             continue;
@@ -217,8 +222,9 @@ static int add_json_text(struct text_reader *r, struct buf *out, const char *lin
 {
     json_t *value = NULL, *text = NULL;
     int rc = json_read_line(&value, line, n);
-    if (rc == 0 && !json_is_string(text = json_object_get(value, "text")))
-        rc = err_set(ERR_FORMAT, "expected an object whose field text is a string");
+    if (rc == 0 && !json_is_string(text = json_object_get(value, r->field)))
+        rc = err_set(ERR_FORMAT, "expected an object whose field %s is a string",
+                     file_quote(r->field));
     if (rc == 0)
         rc = buf_add(out, json_string_value(text), json_string_length(text));
     else
@@ -236,7 +242,7 @@ static int next_json(struct text_reader *r, struct buf *out, bool *ends, bool *g
         const char *line = r->window.data + r->used;
         const char *end = n == 0 ? NULL : memchr(line, '\n', n);
         if (end == NULL && !r->ended) {
-            int rc = refill_window(r);
+            int rc = text_reader_refill(r);
             if (rc != 0)
                 return rc;
             continue;
@@ -268,8 +274,9 @@ int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t 
         int rc = r->open ? 0 : begin_text(r);
         out->n = 0;
         if (rc == 0 && r->open)
-            rc = r->stream.kind == DATA_JSON_LINES ? next_json(r, out, ends, &got)
-                                                   : next_text(r, out, ends, &got);
+            rc = r->splitter != NULL ? r->splitter->next(r, r->splitter->state, out, ends, &got)
+                 : r->stream.kind == DATA_JSON_LINES ? next_json(r, out, ends, &got)
+                                                     : next_text(r, out, ends, &got);
         if (rc != 0 || got)
             return rc;
         if (r->open)

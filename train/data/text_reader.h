@@ -14,12 +14,32 @@
 
 #define TEXT_LINE_MAX ((size_t)1 << 28)
 
+struct text_reader;
+
+/*
+ * Another way to find the documents of a text than by lines and separators. next appends the next
+ * document, or a part of it, to out, from the window's unread bytes, and moves `used` behind it;
+ * text_reader_refill reads more of the text. *got false at the text's end.
+ */
+struct text_splitter {
+    /* A text begins. */
+    void (*begin)(struct text_reader *r, void *state);
+    int (*next)(struct text_reader *r, void *state, struct buf *out, bool *ends, bool *got);
+    void *state; /* borrowed */
+};
+
 struct text_reader {
     const struct data_source *list; /* [n], borrowed: text and JSON lines */
     size_t n, at;                   /* at: the file in progress */
     const char *separator;          /* borrowed; "" cuts no file */
-    struct text_stream stream;      /* of list[at]; closed: not begun */
-    struct buf window;              /* of the text in progress, its unread bytes from `used` on */
+    const char *field;              /* of JSON's objects; borrowed */
+    /* Called when a text begins, its first bytes in the window: a splitter for it, or NULL. May set
+     * stream.kind. NULL: none. */
+    const struct text_splitter *(*choose)(struct text_reader *r, void *user);
+    void *user;
+    const struct text_splitter *splitter; /* of the text in progress; NULL: by its kind */
+    struct text_stream stream;            /* of list[at]; closed: not begun */
+    struct buf window; /* of the text in progress, its unread bytes from `used` on */
     size_t used;
     bool open, ended;   /* a text is in progress; it has been read to its end */
     bool is_utf8;       /* a character beyond ASCII was seen, and it was UTF-8 */
@@ -32,6 +52,7 @@ struct text_reader {
     bool inside;        /* a document that has given a chunk is not at its end */
     bool after;         /* a separator was passed: line breaks that follow belong to it */
 };
+/* The field is "text". */
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
                       const char *separator);
 void text_reader_release(struct text_reader *r);
@@ -44,6 +65,9 @@ void text_reader_release(struct text_reader *r);
  * bytes.
  */
 int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t *source);
+/* For splitters: more of the text behind the window's unread bytes, as much as there are of them;
+ * r->ended says whether the text has no more. Errors as text_reader_next. */
+int text_reader_refill(struct text_reader *r);
 /* Bytes read so far of all files; of packed files, packed bytes. */
 uint64_t text_reader_bytes(const struct text_reader *r);
 

@@ -10,34 +10,86 @@
 
 enum { TEXT_BLOCK = 1 << 16, NAME_BYTES = 120 };
 
-static int set_unpack_error(const struct text_stream *s)
+static struct text_layer *top_layer(struct text_stream *s)
 {
-    char shown[NAME_BYTES], said[NAME_BYTES];
-    const char *why = archive_error_string(s->archive);
-    if (s->failed != 0) /* to read the file beneath */
-        return s->failed;
-    return err_set(ERR_FORMAT, "cannot unpack %s: %s", file_show(shown, sizeof shown, s->file.path),
+    return &s->layers[s->depth - 1];
+}
+
+static int set_unpack_error(const struct text_layer *l)
+{
+    char said[NAME_BYTES];
+    const char *why = archive_error_string(l->archive);
+    if (l->stream->failed != 0) /* to read what lies beneath */
+        return l->stream->failed;
+    return err_set(ERR_FORMAT, "cannot unpack %s: %s", l->name,
                    file_show(said, sizeof said, why == NULL ? "it is damaged" : why));
+}
+
+static int count_unpacked(struct text_stream *s, size_t n)
+{
+    char shown[NAME_BYTES];
+    s->unpacked += n;
+    if (s->unpacked <= UNPACKED_FREE ||
+        s->unpacked - UNPACKED_FREE <= UNPACKED_TIMES * s->file.bytes)
+        return 0;
+    return err_set(ERR_RANGE,
+                   "%s (%llu bytes) unpacks to more than %llu times its size, as a "
+                   "decompression bomb would; if it is text, unpack it first",
+                   file_show(shown, sizeof shown, s->file.path), (unsigned long long)s->file.bytes,
+                   (unsigned long long)UNPACKED_TIMES);
+}
+
+/* Up to n bytes of the layer's member, fewer only at its end. */
+static int unpack_bytes(struct text_layer *l, char *dst, size_t n, size_t *got)
+{
+    for (*got = 0; *got < n;) {
+        la_ssize_t more = archive_read_data(l->archive, dst + *got, n - *got);
+        if (more == ARCHIVE_RETRY)
+            continue;
+        if (more < 0)
+            return set_unpack_error(l);
+        if (more == 0)
+            break;
+        *got += (size_t)more;
+        int rc = count_unpacked(l->stream, (size_t)more);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
 }
 
 /* libarchive asks for the next bytes of the file. */
 static la_ssize_t read_block(struct archive *a, void *user, const void **bytes)
 {
-    struct text_stream *s = user;
+    struct text_layer *l = user;
+    struct text_stream *s = l->stream;
     uint64_t left = s->file.bytes - s->read;
     size_t n = left < TEXT_BLOCK ? (size_t)left : TEXT_BLOCK;
     (void)a;
-    *bytes = s->block;
-    if (n > 0 && (s->failed = file_read_at(&s->file, s->block, s->read, n)) != 0)
+    *bytes = l->block;
+    if (n > 0 && (s->failed = file_read_at(&s->file, l->block, s->read, n)) != 0)
         return -1;
     s->read += n;
     return (la_ssize_t)n;
 }
 
+/* The same of a member of the archive beneath, whose first bytes lie in the block already. */
+static la_ssize_t read_member(struct archive *a, void *user, const void **bytes)
+{
+    struct text_layer *l = user;
+    size_t n = l->n_head;
+    (void)a;
+    *bytes = l->block;
+    if (n == 0)
+        l->stream->failed = unpack_bytes(l - 1, l->block, TEXT_BLOCK, &n);
+    l->n_head = 0;
+    return l->stream->failed != 0 ? -1 : (la_ssize_t)n;
+}
+
 /* For zip, whose directory is at its end. */
 static la_int64_t seek_file(struct archive *a, void *user, la_int64_t offset, int whence)
 {
-    struct text_stream *s = user;
+    struct text_stream *s = ((struct text_layer *)user)->stream;
     int64_t bytes = (int64_t)s->file.bytes;
     int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? (int64_t)s->read : bytes;
     (void)a;
@@ -47,31 +99,50 @@ static la_int64_t seek_file(struct archive *a, void *user, la_int64_t offset, in
     return from + offset;
 }
 
-static int open_archive(struct text_stream *s)
+/* One more layer: of the file, or of the member in progress, whose head was read. */
+static int open_layer(struct text_stream *s, const char *name, const char *path)
 {
-    s->block = mem_alloc(TEXT_BLOCK);
-    s->archive = archive_read_new();
-    if (s->block == NULL || s->archive == NULL)
+    struct text_layer *l = &s->layers[s->depth];
+    *l = (struct text_layer){.stream = s};
+    snprintf(l->name, sizeof l->name, "%s", name);
+    data_unpacked_name(l->inner, sizeof l->inner, path);
+    l->block = mem_alloc(TEXT_BLOCK);
+    l->archive = archive_read_new();
+    const bool member = s->depth++ > 0;
+    if (l->block == NULL || l->archive == NULL)
         return err_set(ERR_NOMEM, "no memory to unpack");
-    archive_read_support_filter_gzip(s->archive);
-    archive_read_support_filter_bzip2(s->archive);
-    archive_read_support_filter_xz(s->archive);
-    archive_read_support_filter_zstd(s->archive);
-    archive_read_support_format_zip(s->archive);
-    archive_read_support_format_tar(s->archive);
-    archive_read_support_format_raw(s->archive);
-    archive_read_set_read_callback(s->archive, read_block);
-    archive_read_set_seek_callback(s->archive, seek_file);
-    archive_read_set_callback_data(s->archive, s);
-    return archive_read_open1(s->archive) == ARCHIVE_OK ? 0 : set_unpack_error(s);
+    archive_read_support_filter_gzip(l->archive);
+    archive_read_support_filter_bzip2(l->archive);
+    archive_read_support_filter_xz(l->archive);
+    archive_read_support_filter_zstd(l->archive);
+    archive_read_support_format_zip(l->archive);
+    archive_read_support_format_tar(l->archive);
+    archive_read_support_format_raw(l->archive);
+    archive_read_set_read_callback(l->archive, member ? read_member : read_block);
+    if (!member)
+        archive_read_set_seek_callback(l->archive, seek_file);
+    archive_read_set_callback_data(l->archive, l);
+    memcpy(l->block, s->head, member ? s->n_head : 0);
+    l->n_head = member ? s->n_head : 0;
+    s->n_head = s->given = 0;
+    return archive_read_open1(l->archive) == ARCHIVE_OK ? 0 : set_unpack_error(l);
+}
+
+static void close_layer(struct text_stream *s)
+{
+    struct text_layer *l = &s->layers[--s->depth];
+    if (l->archive != NULL)
+        archive_read_free(l->archive);
+    mem_free(l->block);
 }
 
 int text_stream_open(struct text_stream *s, const struct data_source *source)
 {
+    char shown[NAME_BYTES];
     *s = (struct text_stream){.source = source, .kind = source->kind, .file.fd = -1};
     int rc = file_open(&s->file, source->path);
     if (rc == 0 && source->packed)
-        rc = open_archive(s);
+        rc = open_layer(s, file_show(shown, sizeof shown, source->path), source->path);
     if (rc != 0)
         text_stream_close(s);
     return rc;
@@ -79,9 +150,8 @@ int text_stream_open(struct text_stream *s, const struct data_source *source)
 
 void text_stream_close(struct text_stream *s)
 {
-    if (s->archive != NULL)
-        archive_read_free(s->archive);
-    mem_free(s->block);
+    while (s->depth > 0)
+        close_layer(s);
     file_close(&s->file);
     *s = (struct text_stream){.file.fd = -1};
 }
@@ -103,78 +173,89 @@ static bool is_hidden_member(const char *path)
  * without its last ending. */
 static void name_member(struct text_stream *s, char *name, size_t size, struct archive_entry *e)
 {
-    char shown[NAME_BYTES], inner[NAME_BYTES];
+    char inner[NAME_BYTES];
+    const struct text_layer *l = top_layer(s);
     const char *inside = archive_entry_pathname(e);
-    file_show(shown, sizeof shown, s->file.path);
-    if (archive_format(s->archive) == ARCHIVE_FORMAT_RAW) {
-        data_unpacked_name(name, size, s->source->path);
-        snprintf(s->name, sizeof s->name, "%s", shown);
+    if (archive_format(l->archive) == ARCHIVE_FORMAT_RAW) {
+        snprintf(name, size, "%s", l->inner);
+        snprintf(s->name, sizeof s->name, "%s", l->name);
         return;
     }
     if (inside == NULL)
         inside = archive_entry_pathname_utf8(e);
     snprintf(name, size, "%s", inside == NULL ? "a member whose name cannot be read" : inside);
-    snprintf(s->name, sizeof s->name, "%s: %s", shown, file_show(inner, sizeof inner, name));
+    snprintf(s->name, sizeof s->name, "%.120s: %.120s", l->name,
+             file_show(inner, sizeof inner, name));
+}
+
+/* The next member of the uppermost layer; *is_text: it is one, whose head was read. */
+static int next_member(struct text_stream *s, struct archive_entry *e, bool *is_text)
+{
+    struct text_layer *l = top_layer(s);
+    char name[NAME_BYTES * 4], shown[TEXT_NAME];
+    name_member(s, name, sizeof name, e);
+    *is_text = false;
+    bool raw = archive_format(l->archive) == ARCHIVE_FORMAT_RAW;
+    if (raw && archive_filter_count(l->archive) == 1) /* it only began like one */
+        return set_unpack_error(l);
+    if (!raw && (archive_entry_filetype(e) != AE_IFREG || archive_entry_hardlink(e) != NULL ||
+                 is_hidden_member(name)))
+        return 0;
+    s->given = 0;
+    int rc = unpack_bytes(l, s->head, sizeof s->head, &s->n_head);
+    if (rc != 0)
+        return rc;
+    if (!data_is_packed(s->head, s->n_head)) {
+        s->texts++;
+        s->kind = data_is_json_lines(name) ? DATA_JSON_LINES : DATA_TEXT;
+        *is_text = true;
+        return 0;
+    }
+    if (s->depth == TEXT_LAYERS)
+        return err_set(ERR_FORMAT, "%s is packed in more than %d layers: unpack it first", s->name,
+                       TEXT_LAYERS);
+    memcpy(shown, s->name, sizeof shown);
+    return open_layer(s, shown, name);
 }
 
 int text_stream_next(struct text_stream *s, bool *got)
 {
-    struct archive_entry *e;
     *got = false;
-    if (s->archive == NULL) {
+    if (s->depth == 0) {
         *got = s->texts++ == 0;
         file_show(s->name, sizeof s->name, s->file.path);
         return 0;
     }
-    for (;;) {
-        char name[NAME_BYTES * 4];
-        int rc = archive_read_next_header(s->archive, &e);
-        if (rc == ARCHIVE_EOF)
+    for (int rc = 0; rc == 0 && !*got;) {
+        struct archive_entry *e;
+        int next = archive_read_next_header(top_layer(s)->archive, &e);
+        if (next == ARCHIVE_EOF && s->depth == 1)
             return 0;
-        if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
-            return set_unpack_error(s);
-        name_member(s, name, sizeof name, e);
-        bool raw = archive_format(s->archive) == ARCHIVE_FORMAT_RAW;
-        if (raw && archive_filter_count(s->archive) == 1) /* it only began like one */
-            return set_unpack_error(s);
-        if (!raw && (archive_entry_filetype(e) != AE_IFREG || archive_entry_hardlink(e) != NULL ||
-                     is_hidden_member(name)))
-            continue;
-        s->texts++;
-        s->kind = data_is_json_lines(name) ? DATA_JSON_LINES : DATA_TEXT;
-        *got = true;
-        return 0;
-    }
-}
-
-static int unpack_bytes(struct text_stream *s, char *dst, size_t n, size_t *got)
-{
-    char shown[NAME_BYTES];
-    for (*got = 0; *got < n;) {
-        la_ssize_t more = archive_read_data(s->archive, dst + *got, n - *got);
-        if (more == ARCHIVE_RETRY)
-            continue;
-        if (more < 0)
-            return set_unpack_error(s);
-        if (more == 0)
-            break;
-        *got += (size_t)more;
-        s->unpacked += (uint64_t)more;
-        if (s->unpacked > UNPACKED_FREE &&
-            s->unpacked - UNPACKED_FREE > UNPACKED_TIMES * s->file.bytes)
-            return err_set(ERR_RANGE,
-                           "%s (%llu bytes) unpacks to more than %llu times its size, as a "
-                           "decompression bomb would; if it is text, unpack it first",
-                           file_show(shown, sizeof shown, s->file.path),
-                           (unsigned long long)s->file.bytes, (unsigned long long)UNPACKED_TIMES);
+        if (next == ARCHIVE_EOF)
+            close_layer(s);
+        else
+            rc = next == ARCHIVE_OK || next == ARCHIVE_WARN ? next_member(s, e, got)
+                                                            : set_unpack_error(top_layer(s));
+        if (rc != 0)
+            return rc;
     }
     return 0;
 }
 
+static int read_packed(struct text_stream *s, char *dst, size_t n, size_t *got)
+{
+    size_t left = s->n_head - s->given, part = left < n ? left : n;
+    memcpy(dst, s->head + s->given, part);
+    s->given += part;
+    int rc = unpack_bytes(top_layer(s), dst + part, n - part, got);
+    *got += part;
+    return rc;
+}
+
 int text_stream_read(struct text_stream *s, char *dst, size_t n, size_t *got)
 {
-    if (s->archive != NULL)
-        return unpack_bytes(s, dst, n, got);
+    if (s->depth > 0)
+        return read_packed(s, dst, n, got);
     uint64_t left = s->file.bytes - s->read;
     *got = left < n ? (size_t)left : n;
     int rc = file_read_at(&s->file, dst, s->read, *got);

@@ -3,8 +3,9 @@
 /*
  * The bytes of the texts behind a path, one text after another: of a file as it is, or as
  * libarchive unpacks it (gzip, bzip2, xz, zstd; zip and tar, compressed or not) while it is read.
- * Nothing is written to disk: names inside an archive are used in messages, and to tell JSON lines
- * from text. Hidden files, folders and links in an archive are left out, as they are in a folder.
+ * What is packed inside an archive is unpacked too, as in a tar of .xz files. Nothing is written to
+ * disk: names inside an archive are used in messages, and to tell JSON lines from text. Hidden
+ * files, folders and links in an archive are left out, as they are in a folder.
  *
  * A decompression bomb needs little memory (an xz dictionary of at most 1 GB) and is refused once
  * it has unpacked to more than UNPACKED_TIMES the size of its file plus UNPACKED_FREE.
@@ -17,19 +18,33 @@ struct archive;
 #define UNPACKED_TIMES ((uint64_t)200)
 #define UNPACKED_FREE ((uint64_t)64 << 20)
 
+enum { TEXT_LAYERS = 4, TEXT_HEAD = 512, TEXT_NAME = 256 };
+
+/* A file or a member that is being unpacked. */
+struct text_layer {
+    struct text_stream *stream;
+    struct archive *archive; /* owned */
+    char *block;             /* [TEXT_BLOCK], from which libarchive reads; owned */
+    size_t n_head;           /* of a member: bytes of the block that were read to look at it */
+    char name[TEXT_NAME];    /* for messages: "a.tar: b.xz" */
+    char inner[TEXT_NAME];   /* what a compressed file is without its last ending */
+};
+
 struct text_stream {
     const struct data_source *source; /* borrowed */
     struct file file;
-    struct archive *archive; /* NULL: the file as it is; owned */
-    char *block;             /* [TEXT_BLOCK], from which libarchive reads; owned */
-    uint64_t read;           /* bytes of the file so far */
-    uint64_t unpacked;       /* bytes that libarchive made of them */
-    int failed;              /* error of reading the file, for text_stream_read; 0: none */
-    int texts;               /* begun so far */
-    enum data_kind kind;     /* of the text in progress: DATA_TEXT or DATA_JSON_LINES */
-    char name[256];          /* of the text in progress, for messages: "a.tar.xz: b/c.txt" */
+    struct text_layer layers[TEXT_LAYERS]; /* [depth], each from a member of the one before */
+    int depth;                             /* 0: the file as it is */
+    char head[TEXT_HEAD];                  /* of a packed text, [n_head], read to look at it */
+    size_t n_head, given;                  /* given: by text_stream_read */
+    uint64_t read;                         /* bytes of the file so far */
+    uint64_t unpacked;                     /* bytes that libarchive made of them */
+    int failed;           /* error of reading the file, for text_stream_read; 0: none */
+    int texts;            /* begun so far */
+    enum data_kind kind;  /* of the text in progress: DATA_TEXT or DATA_JSON_LINES */
+    char name[TEXT_NAME]; /* of the text in progress, for messages: "a.tar.xz: b/c.txt" */
 };
-/* On failure s is closed. */
+/* s stays where it is until it is closed. On failure it is closed. */
 int text_stream_open(struct text_stream *s, const struct data_source *source);
 void text_stream_close(struct text_stream *s);
 /* Go to the next text; *got is false if there are no more. ERR_FORMAT names a text that is damaged,

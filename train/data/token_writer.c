@@ -1,3 +1,8 @@
+/*
+ * The index has three lists: sizes, offsets, document bounds. Sizes are written as they come, and
+ * the other two at the end, from the sizes read back. A document is one sequence, unless it has
+ * more ids than a size can count.
+ */
 #include "train/data/token_writer.h"
 
 #include "model/base/err.h"
@@ -6,18 +11,27 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_UINT16 = 65536, TYPE_INT32 = 4, TYPE_UINT16 = 8 };
+enum {
+    MOST_UINT16 = 65536,
+    TYPE_INT32 = 4,
+    TYPE_UINT16 = 8,
+    HEAD_BYTES = 34,
+    SIZES = 4096,
+    IDS_AT_ONCE = 2048
+};
 
 int token_writer_open(struct token_writer *w, const char *prefix, int n_ids)
 {
-    *w = (struct token_writer){.bin.fd = -1, .width = n_ids <= MOST_UINT16 ? 2 : 4};
-    char *bin = mem_sprintf("%s.bin", prefix);
+    static const unsigned char head[HEAD_BYTES];
+    *w = (struct token_writer){.bin.fd = -1, .idx.fd = -1, .width = n_ids <= MOST_UINT16 ? 2 : 4};
+    char *bin = mem_sprintf("%s.bin", prefix), *idx = mem_sprintf("%s.idx", prefix);
     w->prefix = mem_strdup(prefix);
-    int64_t begin = 0;
-    int rc = bin == NULL || w->prefix == NULL ? ERR_NOMEM : file_create(&w->bin, bin, true);
-    if (rc == 0)
-        rc = buf_add(&w->bounds, &begin, sizeof begin);
+    int rc = bin == NULL || idx == NULL || w->prefix == NULL ? ERR_NOMEM
+                                                             : file_create(&w->bin, bin, true);
+    if (rc == 0 && (rc = file_create(&w->idx, idx, true)) == 0)
+        rc = file_write(&w->idx, head, sizeof head);
     mem_free(bin);
+    mem_free(idx);
     if (rc != 0)
         token_writer_abandon(w);
     return rc;
@@ -29,70 +43,107 @@ static int end_sequence(struct token_writer *w)
     int32_t size = (int32_t)w->open;
     w->open = 0;
     w->sequences++;
-    return buf_add(&w->sizes, &size, sizeof size);
+    return file_write(&w->idx, &size, sizeof size);
+}
+
+static int write_ids(struct token_writer *w, const token_id *ids, size_t n)
+{
+    uint16_t block[IDS_AT_ONCE];
+    int rc = 0;
+    if (w->width != 2)
+        return file_write(&w->bin, ids, n * sizeof *ids);
+    for (size_t done = 0; done < n && rc == 0;) {
+        size_t part = n - done < IDS_AT_ONCE ? n - done : IDS_AT_ONCE;
+        for (size_t i = 0; i < part; i++)
+            block[i] = (uint16_t)ids[done + i];
+        rc = file_write(&w->bin, block, part * sizeof *block);
+        done += part;
+    }
+    return rc;
 }
 
 int token_writer_add(struct token_writer *w, const token_id *ids, size_t n)
 {
     int rc = 0;
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        if (w->open == INT32_MAX)
-            rc = end_sequence(w);
-        const uint16_t id = (uint16_t)ids[i];
+    while (n > 0 && rc == 0) {
+        if (w->open == INT32_MAX) {
+            rc = buf_add(&w->inner, &w->sequences, sizeof w->sequences);
+            if (rc == 0)
+                rc = end_sequence(w);
+        }
+        size_t room = INT32_MAX - (size_t)w->open, part = n < room ? n : room;
         if (rc == 0)
-            rc = w->width == 2 ? file_write(&w->bin, &id, sizeof id)
-                               : file_write(&w->bin, &ids[i], sizeof ids[i]);
-        w->open++;
-        w->n_tokens++;
+            rc = write_ids(w, ids, part);
+        w->open += part;
+        w->n_tokens += part;
+        ids += part;
+        n -= part;
     }
     return rc;
 }
 
 int token_writer_end(struct token_writer *w)
 {
-    if (w->open == 0)
-        return 0;
-    int rc = end_sequence(w);
-    int64_t bound = (int64_t)w->sequences;
-    return rc != 0 ? rc : buf_add(&w->bounds, &bound, sizeof bound);
+    return w->open == 0 ? 0 : end_sequence(w);
 }
 
 /* Where each sequence begins, from the sizes. */
-static int write_offsets(struct file_writer *idx, const struct token_writer *w)
+static int write_offsets(struct token_writer *w)
 {
+    int32_t sizes[SIZES];
     int64_t at = 0;
     int rc = 0;
-    for (uint64_t i = 0; i < w->sequences && rc == 0; i++) {
-        int32_t size;
-        rc = file_write(idx, &at, sizeof at);
-        memcpy(&size, w->sizes.data + i * sizeof size, sizeof size);
-        at += (int64_t)size * w->width;
+    for (uint64_t i = 0; i < w->sequences && rc == 0; i += SIZES) {
+        uint64_t left = w->sequences - i;
+        size_t n = left < SIZES ? (size_t)left : SIZES;
+        rc = file_reread(&w->idx, sizes, HEAD_BYTES + i * sizeof *sizes, n * sizeof *sizes);
+        for (size_t k = 0; k < n && rc == 0; k++) {
+            rc = file_write(&w->idx, &at, sizeof at);
+            at += (int64_t)sizes[k] * w->width;
+        }
     }
     return rc;
 }
 
-static int write_index(struct file_writer *idx, const struct token_writer *w)
+/* The first sequence of each document, and the number of all. */
+static int write_bounds(struct token_writer *w)
 {
-    unsigned char head[34] = "MMIDIDX"; /* as megatron.c reads it */
-    uint64_t counts[3] = {1, w->sequences, w->bounds.n / sizeof(int64_t)};
+    size_t inner = 0, n_inner = w->inner.n / sizeof(uint64_t);
+    int64_t bound = 0;
+    int rc = file_write(&w->idx, &bound, sizeof bound);
+    for (uint64_t i = 0; i < w->sequences && rc == 0; i++) {
+        uint64_t next = UINT64_MAX;
+        if (inner < n_inner)
+            memcpy(&next, w->inner.data + inner * sizeof next, sizeof next);
+        if (next == i) {
+            inner++;
+            continue;
+        }
+        bound = (int64_t)i + 1;
+        rc = file_write(&w->idx, &bound, sizeof bound);
+    }
+    return rc;
+}
+
+static int finish_index(struct token_writer *w)
+{
+    unsigned char head[HEAD_BYTES] = "MMIDIDX"; /* as megatron.c reads it */
+    uint64_t counts[3] = {1, w->sequences, w->sequences - w->inner.n / sizeof(uint64_t) + 1};
     memcpy(head + 9, &counts[0], 8);
     head[17] = w->width == 2 ? TYPE_UINT16 : TYPE_INT32;
     memcpy(head + 18, &counts[1], 16);
-    int rc = file_write(idx, head, sizeof head);
+    int rc = write_offsets(w);
     if (rc == 0)
-        rc = file_write(idx, w->sizes.data, w->sizes.n);
-    if (rc == 0)
-        rc = write_offsets(idx, w);
-    return rc != 0 ? rc : file_write(idx, w->bounds.data, w->bounds.n);
+        rc = write_bounds(w);
+    return rc != 0 ? rc : file_patch(&w->idx, 0, head, sizeof head);
 }
 
 /* The index last. A set of which one file took its place and the other did not is none. */
-static int commit_files(struct token_writer *w, struct file_writer *idx, const char *bin_path,
-                        const char *idx_path)
+static int commit_files(struct token_writer *w, const char *bin_path, const char *idx_path)
 {
     int rc = file_commit(&w->bin);
     if (rc == 0)
-        rc = file_commit(idx);
+        rc = file_commit(&w->idx);
     if (rc != 0) {
         unlink(bin_path);
         unlink(idx_path);
@@ -102,13 +153,10 @@ static int commit_files(struct token_writer *w, struct file_writer *idx, const c
 
 int token_writer_commit(struct token_writer *w)
 {
-    struct file_writer idx = {.fd = -1};
     char *bin_path = mem_sprintf("%s.bin", w->prefix), *idx_path = mem_sprintf("%s.idx", w->prefix);
     int rc = bin_path == NULL || idx_path == NULL ? ERR_NOMEM : token_writer_end(w);
-    if (rc == 0 && (rc = file_create(&idx, idx_path, true)) == 0 &&
-        (rc = write_index(&idx, w)) == 0)
-        rc = commit_files(w, &idx, bin_path, idx_path);
-    file_abandon(&idx);
+    if (rc == 0 && (rc = finish_index(w)) == 0)
+        rc = commit_files(w, bin_path, idx_path);
     mem_free(bin_path);
     mem_free(idx_path);
     token_writer_abandon(w);
@@ -120,8 +168,8 @@ void token_writer_abandon(struct token_writer *w)
     if (w == NULL)
         return;
     file_abandon(&w->bin);
+    file_abandon(&w->idx);
     mem_free(w->prefix);
-    buf_release(&w->sizes);
-    buf_release(&w->bounds);
-    *w = (struct token_writer){.bin.fd = -1};
+    buf_release(&w->inner);
+    *w = (struct token_writer){.bin.fd = -1, .idx.fd = -1};
 }

@@ -1,18 +1,17 @@
 #ifndef PRATTLE_TRAIN_DATA_TOKEN_WRITER_H
 #define PRATTLE_TRAIN_DATA_TOKEN_WRITER_H
 /*
- * Writes a Megatron data set: ids to PREFIX.bin as they come, and PREFIX.idx last, so that a set
- * with an index is complete.
+ * Writes a Megatron data set: ids to PREFIX.bin as they come, and PREFIX.idx takes its place last,
+ * so that a set with an index is complete. Memory does not grow with the number of documents.
  */
 #include "model/base/file.h"
 #include "model/config.h"
 
 struct token_writer {
-    struct file_writer bin;
+    struct file_writer bin, idx;
     char *prefix;       /* owned */
     int width;          /* 2 (uint16) or 4 (int32) */
-    struct buf sizes;   /* i32 for each sequence */
-    struct buf bounds;  /* i64: the number of the first sequence of each document, and of all */
+    struct buf inner;   /* u64: the sequences that do not end their document */
     uint64_t n_tokens;  /* written */
     uint64_t sequences; /* ended */
     uint64_t open;      /* ids of the sequence in progress */

@@ -165,6 +165,49 @@ static void archives_are_folders(void **state)
     scratch_close(&s);
 }
 
+/* As OpenWebText comes: a tar of .xz files, each of them a tar of texts. */
+static void what_is_packed_inside_is_unpacked(void **state)
+{
+    (void)state;
+    static const struct member texts[] = {{"1.txt", "one", 0}, {"2.txt", "two", 0}};
+    static const struct member more[] = {{"3.jsonl", "{\"text\": \"three\"}", 0}};
+    struct scratch s;
+    struct buf inner[2] = {0}, found = {0};
+    scratch_open(&s);
+    pack(&s, "a.xz", ARCHIVE_FORMAT_TAR_PAX_RESTRICTED, ARCHIVE_FILTER_XZ, texts, 2);
+    pack(&s, "b.zip", ARCHIVE_FORMAT_ZIP, ARCHIVE_FILTER_NONE, more, 1);
+    assert_ok(file_read_all(&inner[0], scratch_path(&s, "a.xz"), 1 << 20));
+    assert_ok(file_read_all(&inner[1], scratch_path(&s, "b.zip"), 1 << 20));
+    struct archive *a = archive_write_new();
+    archive_write_set_format_pax_restricted(a);
+    archive_write_open_filename(a, scratch_path(&s, "all.tar"));
+    add_member(a, &(struct member){"first.txt", "zero", 0}, 4);
+    add_member(a, &(struct member){"a.xz", inner[0].data, 0}, inner[0].n);
+    add_member(a, &(struct member){"b.zip", inner[1].data, 0}, inner[1].n);
+    add_member(a, &(struct member){"last.txt", "four", 0}, 4);
+    archive_write_close(a);
+    archive_write_free(a);
+    assert_ok(read_all(&found, &s, "all.tar"));
+    assert_string_equal(buf_text(&found), "zero|one|two|three|four|");
+    for (int i = 0; i < 4; i++) { /* a zip in a zip, and so on */
+        struct buf whole = {0};
+        assert_ok(file_read_all(&whole, scratch_path(&s, i == 0 ? "b.zip" : "deep"), 1 << 20));
+        a = archive_write_new();
+        archive_write_set_format_zip(a);
+        archive_write_open_filename(a, scratch_path(&s, "deep"));
+        add_member(a, &(struct member){"x", whole.data, 0}, whole.n);
+        archive_write_close(a);
+        archive_write_free(a);
+        buf_release(&whole);
+        assert_int_equal(read_all(&found, &s, "deep"), i < 3 ? 0 : ERR_FORMAT);
+    }
+    assert_non_null(strstr(err_text(), "x is packed in more than 4 layers: unpack it first"));
+    buf_release(&inner[0]);
+    buf_release(&inner[1]);
+    buf_release(&found);
+    scratch_close(&s);
+}
+
 static void what_is_no_text_is_named(void **state)
 {
     (void)state;
@@ -172,8 +215,7 @@ static void what_is_no_text_is_named(void **state)
         struct member member;
         const char *sentence;
     } rows[] = {
-        {{"a/x.txt", "\x1f\x8b\b", 0},
-         "DIR/all.tar.xz: a/x.txt is compressed twice: unpack it first"},
+        {{"a/x.txt", "\x1f\x8b\b", 0}, "cannot unpack DIR/all.tar.xz: a/x.txt: it is damaged"},
         {{"model", "GGUF....", 0}, "DIR/all.tar.xz: model is a model (GGUF), not text or tokens"},
         {{"x.jsonl", "{}", 0},
          "DIR/all.tar.xz: x.jsonl line 1: expected an object whose field text is a string"},
@@ -272,9 +314,9 @@ static void bombs_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compressed_text_is_the_text), cmocka_unit_test(archives_are_folders),
-        cmocka_unit_test(what_is_no_text_is_named),    cmocka_unit_test(damage_is_told),
-        cmocka_unit_test(bombs_are_refused),
+        cmocka_unit_test(compressed_text_is_the_text),       cmocka_unit_test(archives_are_folders),
+        cmocka_unit_test(what_is_no_text_is_named),          cmocka_unit_test(damage_is_told),
+        cmocka_unit_test(what_is_packed_inside_is_unpacked), cmocka_unit_test(bombs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

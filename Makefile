@@ -38,7 +38,7 @@ ROOMS   := model/base model/kernels model/tokenizer model \
            weights/tensors weights/torch weights/hf weights/foreign weights/llmc weights/gguf \
            weights/bundled weights/hub weights kvcache \
            sampling/chain sampling/text sampling/search sampling \
-           train/data train/optim train/step train/eval train/config train/run \
+           train/data train/prepare train/optim train/step train/eval train/config train/run \
            repl/terminal repl/settings repl/session repl/bench repl/commands repl
 SOURCES := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))
 HEADERS := $(foreach r,$(ROOMS),$(wildcard $(r)/*.h))

@@ -37,7 +37,6 @@ int cmd_quit(struct repl *r, const struct call *c);
 const char *cmd_lora_word(int i);
 const char *cmd_plot_word(int i);
 const char *cmd_eval_word(int i);
-const char *cmd_data_word(int i);
 const char *cmd_bench_word(int i);
 
 /* Each evaluation with what it is. */

@@ -6,6 +6,7 @@
 #include "repl/settings/options.h"
 #include "train/config/presets.h"
 #include "train/config/run_config.h"
+#include "train/data/published.h"
 #include "weights/hub/cached.h"
 
 #include <stdio.h>
@@ -178,13 +179,23 @@ static void offer_cached(struct completion *out, const struct line *l)
     cached_list_release(&list);
 }
 
+/* The texts that data get has. */
+static void offer_published(struct completion *out, const struct line *l)
+{
+    const struct published *t;
+    (void)l;
+    for (int i = 0; (t = published_at(i)) != NULL; i++)
+        completion_add(out, t->name);
+}
+
 static const struct {
     const char *name;
     void (*offer)(struct completion *out, const struct line *l);
 } kinds[] = {
-    {"path", offer_path},       {"setting", offer_setting}, {"value", offer_value},
-    {"command", offer_command}, {"preset", offer_preset},   {"run_setting", offer_run_setting},
-    {"word", offer_words},      {"group", offer_group},     {"cached", offer_cached},
+    {"path", offer_path},           {"setting", offer_setting}, {"value", offer_value},
+    {"command", offer_command},     {"preset", offer_preset},   {"run_setting", offer_run_setting},
+    {"word", offer_words},          {"group", offer_group},     {"cached", offer_cached},
+    {"published", offer_published},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 

@@ -1,5 +1,6 @@
 /* :data */
 #include "repl/commands/commands.h"
+#include "repl/commands/data_prepare.h"
 #include "repl/commands/help_text.h"
 
 #include "model/base/err.h"
@@ -91,18 +92,14 @@ static int open_data(struct dataset *d, char *path, const struct model *m)
     return rc;
 }
 
-const char *cmd_data_word(int i)
-{
-    const struct published *t = published_at(i);
-    return t == NULL ? NULL : t->name;
-}
-
 void cmd_data_explain(void)
 {
     const struct published *t;
     puts("Texts by name");
     for (int i = 0; (t = published_at(i)) != NULL; i++)
         wrap_column(t->help, printf("  %s", t->name), help_text_column(26));
+    puts("\nSettings of prepare");
+    data_prepare_explain();
 }
 
 static int refuse_text_name(const char *name)
@@ -144,10 +141,12 @@ static int get_text(const struct repl *r, const char *name)
 
 int cmd_data(struct repl *r, const struct call *c)
 {
-    if (strcmp(c->words[0], "get") == 0)
+    if (strcmp(c->words[0], "prepare") == 0)
+        return data_prepare(r, c);
+    if (c->n == 2 && strcmp(c->words[0], "get") == 0)
         return get_text(r, c->words[1]);
-    if (strcmp(c->words[0], "info") != 0)
-        return command_usage(c, "info PATH|get NAME");
+    if (c->n != 2 || strcmp(c->words[0], "info") != 0)
+        return command_usage(c, "info PATH|get NAME|prepare IN ... OUT [KEY=VALUE ...]");
     /* In the shell a model is only for its tokenizer, where one is named. */
     int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
     if (rc != 0)

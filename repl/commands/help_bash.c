@@ -10,6 +10,7 @@
 #include "repl/settings/options.h"
 #include "train/config/presets.h"
 #include "train/config/run_config.h"
+#include "train/data/published.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -231,6 +232,9 @@ static int add_kind(struct buf *out, const struct command *c, const char *kind, 
     else if (strcmp(kind, "word") == 0)
         for (int i = 0; rc == 0 && c->words(i) != NULL; i++)
             rc = buf_printf(out, "%s ", c->words(i));
+    else if (strcmp(kind, "published") == 0)
+        for (int i = 0; rc == 0 && published_at(i) != NULL; i++)
+            rc = buf_printf(out, "%s ", published_at(i)->name);
     else if (strcmp(kind, "cached") != 0) /* which is another one tomorrow */
         rc = buf_printf(out, "%s ", kind);
     return rc;

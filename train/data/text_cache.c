@@ -24,6 +24,7 @@
 #include "model/base/sha256.h"
 #include "train/data/text_reader.h"
 #include "train/data/token_writer.h"
+#include "train/data/tokenizer_hash.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -55,27 +56,6 @@ struct texts {
 };
 
 /* ---- the key ---- */
-
-/* Texts and numbers with their lengths, so that no two lists give the same bytes. */
-static void hash_text(struct sha256 *h, const char *s)
-{
-    const uint64_t n = s == NULL ? 0 : strlen(s);
-    sha256_add(h, &n, sizeof n);
-    if (n > 0)
-        sha256_add(h, s, n);
-}
-
-static void hash_tokenizer(struct sha256 *h, const struct tokenizer *t)
-{
-    token_id end = tokenizer_eos(t);
-    sha256_add(h, &end, sizeof end);
-    for (token_id i = 0; i < tokenizer_size(t); i++)
-        hash_text(h, tokenizer_text(t, i));
-    for (int i = 0; i < tokenizer_merges(t); i++)
-        hash_text(h, tokenizer_merge(t, i));
-    if (tokenizer_adds_prefix_space(t))
-        hash_text(h, "add_prefix_space");
-}
 
 /* The file's bytes behind its kind and size. */
 static int hash_file(struct sha256 *h, const char *path, uint64_t kind, uint64_t *stamp,
@@ -116,9 +96,9 @@ static int make_key(char key[SHA256_HEX], struct texts *t)
     int rc = sha256_init(&h);
     if (rc != 0)
         return rc;
-    hash_text(&h, "prattle text cache 1");
-    hash_text(&h, t->separator);
-    hash_tokenizer(&h, t->tokenizer);
+    tokenizer_hash_text(&h, "prattle text cache 1");
+    tokenizer_hash_text(&h, t->separator);
+    tokenizer_hash(&h, t->tokenizer);
     for (size_t i = 0; i < t->n && rc == 0; i++)
         rc = hash_file(&h, t->list[i].path,
                        (t->list[i].kind == DATA_JSON_LINES) | (uint64_t)t->list[i].utf16 << 1,

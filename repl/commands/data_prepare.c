@@ -1,0 +1,166 @@
+#include "repl/commands/data_prepare.h"
+
+#include "model/base/clock.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/settings_words.h"
+#include "repl/commands/command.h"
+#include "repl/commands/help_text.h"
+#include "repl/session/repl.h"
+#include "repl/terminal/number.h"
+#include "repl/terminal/progress.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+#include "train/data/source.h"
+#include "train/prepare/prepare.h"
+#include "weights/open.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const words[] = {
+    "format=megatron", "format=nanogpt",   "format=llmc", "format=tfrecord",
+    "format=jsonl",    "duplicates=exact", "shuffle=on",  "split=0.95,0.025,0.025",
+    "min_length=",     "field=",           "seed=",       "document_separator="};
+
+const char *data_prepare_word(int i)
+{
+    return i < (int)(sizeof words / sizeof *words) ? words[i] : NULL;
+}
+
+void data_prepare_explain(void)
+{
+    const struct setting *s;
+    for (int i = 0; (s = settings_table_at(&prepare_settings, i)) != NULL; i++)
+        wrap_column(s->help, printf("  %s=", s->name), help_text_column(26));
+}
+
+/* What the words say: paths in, one path out, settings. */
+struct request {
+    struct buf in; /* a list as data_config.data has them */
+    char *out;     /* owned */
+    struct prepare_config config;
+};
+
+static bool is_setting(const char *word)
+{
+    return settings_pair_key(word) > 0 && !file_exists(word);
+}
+
+static int take_path(struct request *q, const char *word, bool last)
+{
+    if (last)
+        return (q->out = file_expand(word)) == NULL ? ERR_NOMEM : 0;
+    char *path = data_list_path(word);
+    int rc = path == NULL ? ERR_NOMEM : q->in.n == 0 ? 0 : buf_char(&q->in, ',');
+    if (rc == 0)
+        rc = buf_str(&q->in, path);
+    mem_free(path);
+    return rc;
+}
+
+static int read_request(struct request *q, const struct call *c)
+{
+    int n = 0, seen = 0, rc = prepare_config_init(&q->config);
+    for (int i = 1; i < c->n; i++)
+        n += !is_setting(c->words[i]);
+    if (rc == 0 && n < 2)
+        rc = command_usage(c, "prepare IN ... OUT [KEY=VALUE ...]");
+    for (int i = 1; i < c->n && rc == 0; i++)
+        rc = is_setting(c->words[i]) ? prepare_config_set(&q->config, c->words[i])
+                                     : take_path(q, c->words[i], ++seen == n);
+    return rc;
+}
+
+static void show_bytes(char *out, size_t size, double bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    int i = 0;
+    for (; bytes >= 1000 && i < 4; i++)
+        bytes /= 1000;
+    snprintf(out, size, i == 0 ? "%.0f %s" : "%.1f %s", bytes, units[i]);
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void show_left_out(const struct prepare_report *p)
+{
+    char text[120];
+    int n = 0;
+    if (p->short_ones > 0)
+        n = snprintf(text, sizeof text, "%" PRIu64 " too short", p->short_ones);
+    if (p->duplicates > 0)
+        snprintf(text + n, sizeof text - (size_t)n, "%s%" PRIu64 " repeated", n > 0 ? ", " : "",
+                 p->duplicates);
+    if (p->short_ones + p->duplicates > 0)
+        wrap_row("left out", text);
+}
+
+static void show_prepared(const struct prepare_report *p, int n_vocab, double seconds)
+{
+    char text[400], bytes[32], rate[32];
+    progress_wipe();
+    show_bytes(bytes, sizeof bytes, (double)p->text_bytes);
+    show_bytes(rate, sizeof rate, (double)p->text_bytes / (seconds > 0 ? seconds : 1));
+    int n = snprintf(text, sizeof text, "%" PRIu64 " document%s, %s of text", p->documents,
+                     plural(p->documents), bytes);
+    if (seconds >= 1 && !p->went_on)
+        snprintf(text + n, sizeof text - (size_t)n, ", %s/s", rate);
+    wrap_row("read", text);
+    show_left_out(p);
+    snprintf(text, sizeof text, n_vocab > 0 ? "%s, ids of a vocabulary of %d" : "%s",
+             output_format_name(p->format), n_vocab);
+    wrap_row("format", text);
+    for (int i = 0; i < p->n_parts; i++) {
+        const bool lines = p->format == OUTPUT_JSON_LINES;
+        show_bytes(bytes, sizeof bytes, (double)p->parts[i].tokens);
+        n = snprintf(text, sizeof text, "%s: %" PRIu64 " document%s, ", p->parts[i].path,
+                     p->parts[i].documents, plural(p->parts[i].documents));
+        if (lines)
+            snprintf(text + n, sizeof text - (size_t)n, "%s", bytes);
+        else
+            snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64 " token%s", p->parts[i].tokens,
+                     plural(p->parts[i].tokens));
+        wrap_row(i == 0 ? "wrote" : "", text);
+    }
+}
+
+/* A tokenizer needs no weights: open the model's files for it alone. */
+static int open_tokenizer(struct repl *r, struct source *s)
+{
+    if (r->model != NULL || !repl_finds_model(r))
+        return 0;
+    return source_open(s, r->options.settings.device.model, 0, false, progress_show());
+}
+
+int data_prepare(struct repl *r, const struct call *c)
+{
+    struct request q = {0};
+    struct source source = {0};
+    struct prepare_report report;
+    const double begun = clock_s();
+    int rc = read_request(&q, c);
+    if (rc == 0)
+        rc = open_tokenizer(r, &source);
+    const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
+    if (rc == 0)
+        rc = prepare_run(&report, &q.config, buf_text(&q.in), q.out, t,
+                         r->options.settings.call.force, progress_show());
+    progress_wipe();
+    if (rc == 0)
+        show_prepared(&report,
+                      report.format == OUTPUT_JSON_LINES || t == NULL ? 0 : tokenizer_size(t),
+                      clock_s() - begun);
+    if (rc == ERR_INTERRUPTED)
+        rc = err_set(ERR_INTERRUPTED, "interrupted; the same command goes on");
+    source_close(&source);
+    prepare_config_release(&q.config);
+    buf_release(&q.in);
+    mem_free(q.out);
+    return rc;
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# data prepare: texts to token files, as the shell has it.
+. "$(dirname "$0")/lib.sh.inc"
+export XDG_CACHE_HOME=$TMPDIR/cache
+cd "$TMPDIR" || exit 1
+prepare() { "$PRATTLE" data prepare "$@" --model $MODEL 2>&1; }
+field() { sed -n "s/^  $1 *//p" <<<"$2"; }
+
+mkdir texts
+printf 'One day.\n<|endoftext|>\nA second, longer text.\n<|endoftext|>\nONE DAY!' >texts/a.txt
+printf '{"text": "Third."}\n' >texts/b.jsonl
+said=$(prepare texts out duplicates=exact min_length=7)
+is "what was read" "3 documents, 38 bytes of text" "$(field read "$said")"
+is "what was left out" "1 too short, 1 repeated" "$(field 'left out' "$said")"
+is "what was written" "out: 2 documents, 32 tokens" "$(field wrote "$said")"
+is "nothing else stays" "out.bin out.idx texts" "$(ls | paste -sd ' ')"
+info=$("$PRATTLE" data info out --model $MODEL)
+is "data info reads it" "Megatron 2 32, 16 a document" "$(for f in format documents tokens; do field $f "$info"; done | paste -sd ' ')"
+has "an old file is not replaced" "out.bin exists already; --force overwrites it" "$(prepare texts out)"
+has "but when told to" "out: 4 documents" "$(prepare texts out --force)"
+for form in nanogpt:nanoGPT llmc:llm.c; do
+    prepare texts x-${form%:*} format=${form%:*} >said
+    is "${form#*:} is known again" "${form#*:}" "$(field format "$("$PRATTLE" data info x-${form%:*}.bin)")"
+done
+prepare texts lines.jsonl >said
+is "JSON lines" '{"text":"One day."}' "$(head -n 1 lines.jsonl)"
+prepare texts/a.txt texts/b.jsonl tf.tfrecord >said
+is "TFRecord has an index" 4 "$(wc -l <tf.tfrecord.index)"
+said=$(prepare texts/a.txt texts/b.jsonl parts split=0.5,0.25,0.25 shuffle=on)
+is "a split is three files" "parts-test.bin parts-train.bin parts-validation.bin" "$(ls parts*.bin | paste -sd ' ')"
+is "of its shares" "parts-train: 2 documents" "$(field wrote "$said" | cut -d , -f 1)"
+tar --sort=name -cf - texts | xz >texts.tar.xz; tar -cf nested.tar texts.tar.xz
+prepare nested.tar nested >said; prepare texts plain >said
+is "archives in archives give the same" "$(sha256sum <plain.bin)" "$(sha256sum <nested.bin)"
+"$PRATTLE" train finetune data=plain steps=1 sequence_length=16 folder=run --model $MODEL >said 2>&1
+is "a run reads it" 0 $?
+"$PRATTLE" help data >said
+has "the help names its settings" "shares of training, validation and test documents" "$(cat said)"
+has "a setting that is none" "there is no setting splitt; did you mean split?" "$(prepare texts o splitt=1)"
+has "usage" "usage: prattle data prepare IN ... OUT [KEY=VALUE ...]" "$(prepare texts)"
+
+# Killed at any time: what has its name is whole, and the same command goes on to the same bytes.
+yes 'a text of some length that is said again and again<|endoftext|>' | head -n 60000 >many.txt
+prepare many.txt whole >said
+for s in 0.05 0.1 0.2 0.3; do
+    timeout -s KILL $s "$PRATTLE" data prepare many.txt part --model $MODEL --force >said 2>&1
+    if [ -e part.idx ]; then cmp -s part.bin whole.bin && cmp -s part.idx whole.idx || echo "# half a file after $s" >>half; fi
+done
+is "no half file looks whole" "" "$(cat half 2>/dev/null)"
+prepare many.txt part --force >said
+is "it goes on to the same bytes" "$(sha256sum <whole.bin)" "$(sha256sum <part.bin)"
+is "and leaves nothing" "part.bin part.idx" "$(ls -d part.* | paste -sd ' ')"
+finish

@@ -1,0 +1,113 @@
+#include "train/prepare/csv.h"
+
+#include "model/base/err.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS_SHOWN = 200 };
+
+bool csv_is_name(const char *name, char *separator)
+{
+    *separator = text_ends_in(name, ".tsv") ? '\t' : ',';
+    return text_ends_in(name, ".csv") || text_ends_in(name, ".tsv");
+}
+
+size_t csv_record(const char *text, size_t n, bool ends)
+{
+    bool quoted = false;
+    for (size_t i = 0; i < n; i++) {
+        quoted ^= text[i] == '"';
+        if (!quoted && text[i] == '\n')
+            return i + 1;
+    }
+    return ends ? n : 0;
+}
+
+int csv_field(struct buf *out, const char *record, size_t n, char separator, int wanted, bool *got)
+{
+    bool quoted = false;
+    int field = 0, rc = 0;
+    while (n > 0 && (record[n - 1] == '\n' || record[n - 1] == '\r'))
+        n--;
+    for (size_t i = 0; i < n && field <= wanted && rc == 0; i++) {
+        const char c = record[i];
+        if (c == '"' && quoted && i + 1 < n && record[i + 1] == '"')
+            i++;
+        else if (c == '"') {
+            quoted = !quoted;
+            continue;
+        } else if (c == separator && !quoted) {
+            field++;
+            continue;
+        }
+        if (field == wanted)
+            rc = buf_char(out, c);
+    }
+    *got = field >= wanted;
+    return rc;
+}
+
+static void begin_csv(struct text_reader *r, void *state)
+{
+    (void)r;
+    ((struct csv *)state)->wanted = -1;
+}
+
+/* The place of the column among those that the first record names. */
+static int find_column(struct csv *c, const struct text_reader *r, const char *record, size_t n)
+{
+    struct buf name = {0}, all = {0};
+    bool got = true;
+    char *end;
+    int rc = 0;
+    const long number = strtol(c->column, &end, 10);
+    for (int i = 0; got && rc == 0 && c->wanted < 0; i++) {
+        name.n = 0;
+        rc = csv_field(&name, record, n, c->separator, i, &got);
+        if (rc == 0 && got &&
+            (strcmp(buf_text(&name), c->column) == 0 || (*end == '\0' && number == i + 1)))
+            c->wanted = i;
+        if (rc == 0 && got && all.n < COLUMNS_SHOWN)
+            rc = buf_printf(&all, i == 0 ? "%s" : ", %s", buf_text(&name));
+    }
+    if (rc == 0 && c->wanted < 0)
+        rc = err_set(ERR_MISSING, "%s has no column %s, it has %s; field=NAME chooses one",
+                     r->stream.name, file_quote(c->column), file_quote(buf_text(&all)));
+    buf_release(&name);
+    buf_release(&all);
+    return rc;
+}
+
+static int next_csv(struct text_reader *r, void *state, struct buf *out, bool *ends, bool *got)
+{
+    struct csv *c = state;
+    bool there;
+    *ends = true;
+    for (*got = false; !*got;) {
+        const char *record = r->window.data + r->used;
+        const size_t left = r->window.n - r->used, n = csv_record(record, left, r->ended);
+        int rc = 0;
+        if (n == 0 && r->ended)
+            return 0;
+        if (n == 0) {
+            if ((rc = text_reader_refill(r)) != 0)
+                return rc;
+            continue;
+        }
+        rc = c->wanted < 0 ? find_column(c, r, record, n)
+                           : csv_field(out, record, n, c->separator, c->wanted, &there);
+        r->used += n;
+        *got = out->n > 0;
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+void csv_init(struct csv *c, const char *column)
+{
+    *c = (struct csv){.column = column, .separator = ',', .wanted = -1};
+    c->splitter = (struct text_splitter){begin_csv, next_csv, c};
+}

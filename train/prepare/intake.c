@@ -1,0 +1,336 @@
+#include "train/prepare/intake.h"
+
+#include "model/base/clock.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "train/data/text_reader.h"
+#include "train/prepare/kinds.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SLOTS_PER_THREAD = 2,
+    SMALL_BYTES = 1 << 16,
+    NAME_BYTES = 200,
+    IDS_AT_ONCE = 4096,
+    REPORT_EVERY = 256
+};
+static const double SAVE_EVERY_S = 20;
+
+/* A part of a document: one chunk of the reader. */
+struct part {
+    size_t text_end, ids_end; /* in the slot's buffers */
+    size_t source;
+    uint64_t characters;
+    struct text_hash hash;
+    bool begins, ends; /* its document */
+};
+
+/* Some parts that one thread encodes, so that short documents do not cost a turn each. */
+struct slot {
+    struct buf text;
+    struct ids ids;
+    struct part *parts; /* [cap]; owned */
+    size_t n, cap;
+    int rc;
+    char sentence[NAME_BYTES + 200]; /* of the failure: errors are kept by thread */
+};
+
+struct worker {
+    const struct intake *intake;
+    struct text_reader reader;
+    struct kinds kinds;
+    struct store *store;
+    struct store_place *place; /* behind the last document of the store */
+    struct store_place at;     /* behind the last chunk */
+    uint64_t bytes;            /* of the document in progress */
+    struct slot *slots[2];     /* [n_slots] each: read, and encoded meanwhile; owned */
+    int n_slots, filled[2], busy;
+    bool inside;     /* a document of which a chunk was read */
+    uint64_t length; /* characters of the document that is stored */
+    struct text_hash hash;
+    struct buf chunk;
+    double saved_s;
+    uint64_t total; /* bytes of all files */
+    atomic_int next;
+};
+
+static uint64_t count_characters(const char *text, size_t n)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static int encode_part(const struct intake *t, struct slot *s, struct part *p, size_t from)
+{
+    const char *text = s->text.data + from;
+    const size_t n = p->text_end - from;
+    int rc = 0;
+    p->characters = t->min_length > 0 ? count_characters(text, n) : 0;
+    text_hash_begin(&p->hash);
+    if (t->hashes)
+        text_hash_add(&p->hash, text, n);
+    if (t->tokenizer != NULL)
+        rc = tokenizer_encode(t->tokenizer, &s->ids, text, n,
+                              p->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
+    p->ids_end = s->ids.n;
+    return rc;
+}
+
+static void encode_slots(void *arg, int thread, int n_threads)
+{
+    struct worker *w = arg;
+    (void)thread;
+    (void)n_threads;
+    for (int i; (i = atomic_fetch_add(&w->next, 1)) < w->filled[w->busy];) {
+        struct slot *s = &w->slots[w->busy][i];
+        s->ids.n = 0;
+        s->rc = 0;
+        for (size_t k = 0; k < s->n && s->rc == 0; k++) {
+            s->rc = encode_part(w->intake, s, &s->parts[k], k == 0 ? 0 : s->parts[k - 1].text_end);
+            if (s->rc != 0)
+                snprintf(s->sentence, sizeof s->sentence, "%s: %s",
+                         w->intake->list[s->parts[k].source].path, err_text());
+        }
+    }
+}
+
+/* ---- reading ---- */
+
+static int add_part(struct slot *s, const struct part *p)
+{
+    if (s->n == s->cap) {
+        size_t cap = s->cap == 0 ? 16 : 2 * s->cap;
+        struct part *more = mem_grow(s->parts, s->cap * sizeof *more, cap * sizeof *more);
+        if (more == NULL)
+            return ERR_NOMEM;
+        s->parts = more;
+        s->cap = cap;
+    }
+    s->parts[s->n++] = *p;
+    return 0;
+}
+
+/* Read until the slot has some text; *more false: the texts are at their end. */
+static int fill_slot(struct worker *w, struct slot *s, bool *more)
+{
+    int rc = 0;
+    s->n = s->text.n = 0;
+    while (s->text.n < SMALL_BYTES && rc == 0) {
+        struct part p = {0};
+        rc = text_reader_next(&w->reader, &w->chunk, &p.ends, &p.source);
+        if (rc != 0 || p.source == w->intake->n) {
+            *more = false;
+            return rc;
+        }
+        p.begins = !w->inside;
+        w->inside = !p.ends;
+        if ((rc = buf_add(&s->text, w->chunk.data, w->chunk.n)) == 0) {
+            p.text_end = s->text.n;
+            rc = add_part(s, &p);
+        }
+    }
+    return rc;
+}
+
+static int fill_round(struct worker *w, int side, bool *more)
+{
+    int rc = 0;
+    for (w->filled[side] = 0; w->filled[side] < w->n_slots && *more && rc == 0;) {
+        struct slot *s = &w->slots[side][w->filled[side]];
+        rc = fill_slot(w, s, more);
+        w->filled[side] += s->n > 0;
+    }
+    return rc;
+}
+
+/* ---- writing ---- */
+
+/* As the store has them: two bytes each where that is enough. */
+static int store_ids(struct worker *w, const token_id *ids, size_t n)
+{
+    uint16_t block[IDS_AT_ONCE];
+    int rc = 0;
+    if (tokenizer_size(w->intake->tokenizer) > UINT16_MAX + 1)
+        return store_add(w->store, ids, n * sizeof *ids);
+    for (size_t done = 0; done < n && rc == 0;) {
+        size_t part = n - done < IDS_AT_ONCE ? n - done : IDS_AT_ONCE;
+        for (size_t i = 0; i < part; i++)
+            block[i] = (uint16_t)ids[done + i];
+        rc = store_add(w->store, block, part * sizeof *block);
+        done += part;
+    }
+    return rc;
+}
+
+static int end_document(struct worker *w)
+{
+    const struct tokenizer *t = w->intake->tokenizer;
+    const token_id end = t == NULL ? TOKEN_NONE : tokenizer_eos(t);
+    int rc;
+    if (w->length < w->intake->min_length) {
+        w->at.short_ones++;
+        rc = store_drop(w->store);
+    } else {
+        w->at.text_bytes += w->bytes;
+        rc = end == TOKEN_NONE ? 0 : store_ids(w, &end, 1);
+        if (rc == 0)
+            rc = store_end(w->store, &w->hash);
+    }
+    *w->place = w->at;
+    return rc;
+}
+
+static int store_part(struct worker *w, const struct slot *s, size_t k)
+{
+    const struct part *p = &s->parts[k];
+    const size_t from = k == 0 ? 0 : s->parts[k - 1].text_end;
+    const size_t ids = k == 0 ? 0 : s->parts[k - 1].ids_end;
+    int rc;
+    if (p->source != w->at.source) {
+        w->at.source = p->source;
+        w->at.chunks = 0;
+    }
+    w->at.chunks++;
+    if (p->begins) {
+        w->length = w->bytes = 0;
+        text_hash_begin(&w->hash);
+    }
+    w->length += p->characters;
+    w->bytes += p->text_end - from;
+    text_hash_join(&w->hash, &p->hash);
+    if (w->intake->tokenizer == NULL)
+        rc = store_add(w->store, s->text.data + from, p->text_end - from);
+    else
+        rc = store_ids(w, s->ids.data + ids, p->ids_end - ids);
+    return rc == 0 && p->ends ? end_document(w) : rc;
+}
+
+static int store_round(struct worker *w, int side)
+{
+    int rc = 0;
+    for (int i = 0; i < w->filled[side] && rc == 0; i++) {
+        const struct slot *s = &w->slots[side][i];
+        if (s->rc != 0)
+            return err_set(s->rc, "%s", s->sentence);
+        for (size_t k = 0; k < s->n && rc == 0; k++)
+            rc = store_part(w, s, k);
+    }
+    return rc;
+}
+
+/* From time to time, between two documents. */
+static int save_place(struct worker *w)
+{
+    if (w->store->open || clock_s() - w->saved_s < SAVE_EVERY_S)
+        return 0;
+    w->saved_s = clock_s();
+    return store_save(w->store, w->place);
+}
+
+/* Ctrl-C: what is stored counts, but for a document in progress. */
+static int report_progress(struct worker *w)
+{
+    int rc =
+        progress_step(w->intake->progress, "preparing", text_reader_bytes(&w->reader), w->total);
+    if (rc != ERR_INTERRUPTED)
+        return rc;
+    int saved = w->store->open ? store_drop(w->store) : 0;
+    if (saved == 0)
+        saved = store_save(w->store, w->place);
+    return saved != 0 ? saved : err_set(ERR_INTERRUPTED, "interrupted");
+}
+
+static int run_rounds(struct worker *w)
+{
+    bool more = true;
+    int rc = fill_round(w, 0, &more);
+    for (w->busy = 0; rc == 0 && w->filled[w->busy] > 0;) {
+        const int done = w->busy, other = !done;
+        w->filled[other] = 0;
+        atomic_store(&w->next, 0);
+        par_start(encode_slots, w);
+        int read = more ? fill_round(w, other, &more) : 0;
+        par_wait();
+        rc = store_round(w, done);
+        w->busy = other;
+        if (rc == 0)
+            rc = read;
+        if (rc == 0)
+            rc = save_place(w);
+        if (rc == 0)
+            rc = report_progress(w);
+    }
+    return rc;
+}
+
+/* ---- where it begins ---- */
+
+/* Pass over what the store has already. */
+static int skip_chunks(struct worker *w)
+{
+    bool ends = true;
+    size_t source = w->reader.at = w->place->source;
+    int rc = 0;
+    for (uint64_t i = 0; i < w->place->chunks && rc == 0; i++) {
+        rc = text_reader_next(&w->reader, &w->chunk, &ends, &source);
+        if (rc == 0 && i % REPORT_EVERY == 0)
+            rc = progress_step(w->intake->progress, "going on", i + 1, w->place->chunks);
+    }
+    return rc;
+}
+
+static int count_total(struct worker *w)
+{
+    int rc = 0;
+    for (size_t i = 0; i < w->intake->n && rc == 0; i++) {
+        struct file f;
+        if ((rc = file_open(&f, w->intake->list[i].path)) != 0)
+            break;
+        w->total += f.bytes;
+        w->reader.done += i < w->place->source ? f.bytes : 0;
+        file_close(&f);
+    }
+    return rc;
+}
+
+static void release_slots(struct worker *w)
+{
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < w->n_slots && w->slots[side] != NULL; i++) {
+            buf_release(&w->slots[side][i].text);
+            ids_release(&w->slots[side][i].ids);
+            mem_free(w->slots[side][i].parts);
+        }
+        mem_free(w->slots[side]);
+    }
+}
+
+int intake_run(const struct intake *t, struct store *s, struct store_place *place)
+{
+    struct worker w = {.intake = t, .store = s, .place = place, .at = *place, .saved_s = clock_s()};
+    w.n_slots = SLOTS_PER_THREAD * par_threads();
+    w.slots[0] = mem_array((size_t)w.n_slots, sizeof *w.slots[0]);
+    w.slots[1] = mem_array((size_t)w.n_slots, sizeof *w.slots[1]);
+    text_reader_init(&w.reader, t->list, t->n, t->separator);
+    kinds_use(&w.kinds, &w.reader, t->field);
+    int rc = w.slots[0] == NULL || w.slots[1] == NULL ? ERR_NOMEM : count_total(&w);
+    if (rc == 0)
+        rc = skip_chunks(&w);
+    if (rc == 0)
+        rc = run_rounds(&w);
+    if (rc == 0) {
+        place->complete = true;
+        rc = store_save(s, place);
+    }
+    release_slots(&w);
+    text_reader_release(&w.reader);
+    buf_release(&w.chunk);
+    return rc;
+}

@@ -1,0 +1,28 @@
+#ifndef PRATTLE_TRAIN_PREPARE_INTAKE_H
+#define PRATTLE_TRAIN_PREPARE_INTAKE_H
+/*
+ * The documents of texts into a store. One thread reads and writes, in the order of the texts,
+ * while the team encodes what was read before.
+ */
+#include "model/base/progress.h"
+#include "model/tokenizer/tokenizer.h"
+#include "train/data/source.h"
+#include "train/prepare/store.h"
+
+struct intake {
+    const struct data_source *list; /* [n], borrowed, as are the next three */
+    size_t n;
+    const char *separator, *field;
+    const struct tokenizer *tokenizer; /* NULL: the store gets text */
+    bool hashes;                       /* a hash of each document */
+    uint64_t min_length;               /* characters */
+    const struct progress *progress;
+};
+/*
+ * Read from *place on to the end of the texts; *place is then complete. On ERR_INTERRUPTED what
+ * there is was saved. ERR_FORMAT, ERR_RANGE (a text that the tokenizer cannot encode), ERR_IO,
+ * ERR_NOMEM.
+ */
+int intake_run(const struct intake *t, struct store *s, struct store_place *place);
+
+#endif

@@ -1,0 +1,43 @@
+#include "train/prepare/kinds.h"
+
+#include "model/base/json.h"
+#include "train/prepare/extracted.h"
+
+#include <string.h>
+
+/* A first line that is an object with the field. */
+static bool is_json(const struct text_reader *r, const char *head, size_t n)
+{
+    const char *end = memchr(head, '\n', n);
+    json_t *line = NULL;
+    if (n == 0 || *head != '{')
+        return false;
+    bool is = json_read_line(&line, head, end == NULL ? n : (size_t)(end - head)) == 0 &&
+              json_is_string(json_object_get(line, r->field));
+    json_decref(line);
+    return is;
+}
+
+static const struct text_splitter *choose_kind(struct text_reader *r, void *user)
+{
+    struct kinds *k = user;
+    char inner[256];
+    const char *head = r->window.data + r->used;
+    const size_t n = r->window.n - r->used;
+    data_unpacked_name(inner, sizeof inner, r->stream.name);
+    if (csv_is_name(inner, &k->csv.separator))
+        return &k->csv.splitter;
+    if (n > 0 && extracted_is(head, n))
+        return &extracted_splitter;
+    if (r->stream.kind == DATA_TEXT && is_json(r, head, n))
+        r->stream.kind = DATA_JSON_LINES;
+    return NULL;
+}
+
+void kinds_use(struct kinds *k, struct text_reader *r, const char *field)
+{
+    csv_init(&k->csv, field);
+    r->field = field;
+    r->choose = choose_kind;
+    r->user = k;
+}

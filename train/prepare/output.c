@@ -1,0 +1,258 @@
+#include "train/prepare/output.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/folder_entry.h"
+#include "model/base/json.h"
+#include "model/base/mem.h"
+#include "train/data/source.h"
+#include "train/data/token_file.h"
+#include "train/prepare/tfrecord.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    MOST_UINT16 = 65536,
+    LLMC_HEADER = 256,
+    IDS_AT_ONCE = 2048,
+    RECORD_IDS = 1 << 22, /* of TFRecord; a longer document is several records */
+    TEXT_MOST = 1 << 29   /* of a line of JSON */
+};
+
+static const struct {
+    const char *name, *ending;
+} formats[] = {[OUTPUT_MEGATRON] = {"Megatron", ""},
+               [OUTPUT_NANOGPT] = {"nanoGPT", ".bin"},
+               [OUTPUT_LLMC] = {"llm.c", ".bin"},
+               [OUTPUT_TFRECORD] = {"TFRecord", ".tfrecord"},
+               [OUTPUT_JSON_LINES] = {"JSON lines", ".jsonl"}};
+
+const char *output_format_name(enum output_format f)
+{
+    return formats[f].name;
+}
+
+enum output_format output_format_of(const char *path)
+{
+    return data_is_json_lines(path) ? OUTPUT_JSON_LINES
+           : tfrecord_is_name(path) ? OUTPUT_TFRECORD
+                                    : OUTPUT_MEGATRON;
+}
+
+/* The ending of a path that says a format. */
+static const char *find_ending(const char *path, enum output_format f)
+{
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    const size_t n = strlen(path);
+    if (dot == NULL || dot == path || (slash != NULL && dot < slash + 2))
+        return path + n;
+    const bool known = f == OUTPUT_JSON_LINES ? data_is_json_lines(path)
+                       : f == OUTPUT_TFRECORD
+                           ? tfrecord_is_name(path)
+                           : strcmp(dot, ".bin") == 0 || strcmp(dot, ".idx") == 0;
+    return known ? dot : path + n;
+}
+
+char *output_path(const char *path, const char *part, enum output_format f)
+{
+    const char *ending = find_ending(path, f);
+    const char *own = *ending == '\0' || f == OUTPUT_MEGATRON ? formats[f].ending : ending;
+    return mem_sprintf("%.*s%s%s", (int)(ending - path), path, part, own);
+}
+
+static int open_llmc(struct output *o, int n_ids)
+{
+    static const int32_t head[LLMC_HEADER];
+    o->width = n_ids <= MOST_UINT16 ? 2 : 4;
+    return file_write(&o->file, head, sizeof head);
+}
+
+/* The i-th file of a path in fresh memory; NULL past the last, or ERR_NOMEM was set. */
+static char *output_file(enum output_format f, const char *path, int i)
+{
+    static const char *const endings[OUTPUT_FORMATS][2] = {
+        [OUTPUT_MEGATRON] = {".bin", ".idx"}, [OUTPUT_TFRECORD] = {"", ".index"}};
+    const char *const *own = endings[f];
+    if (i > 1 || (i == 1 && own[1] == NULL))
+        return NULL;
+    return mem_sprintf("%s%s", path, own[i] == NULL ? "" : own[i]);
+}
+
+int output_check(enum output_format f, const char *path, int n_ids, bool force)
+{
+    int rc = 0;
+    char *file;
+    err_clear();
+    if (f == OUTPUT_NANOGPT && n_ids > MOST_UINT16)
+        return err_set(ERR_RANGE,
+                       "nanoGPT's files have ids below %d, the vocabulary has %d; format=megatron "
+                       "has room for these",
+                       MOST_UINT16, n_ids);
+    for (int i = 0; rc == 0 && (file = output_file(f, path, i)) != NULL; i++) {
+        if (!force && file_exists(file))
+            rc = file_refuse(ERR_EXISTS, file, "exists already; --force overwrites it");
+        mem_free(file);
+    }
+    return rc == 0 ? err_last() : rc;
+}
+
+/* Temporary files of file_create. */
+static void sweep_file(const char *path)
+{
+    static const char pattern[] = ".??????.tmp";
+    char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    char *folder =
+        slash == NULL ? mem_strdup(".") : mem_sprintf("%.*s/", (int)(slash - path), path);
+    const size_t n = strlen(name);
+    DIR *dir = folder == NULL ? NULL : opendir(folder);
+    for (const char *one; dir != NULL && (one = folder_entry_next(dir)) != NULL;)
+        if (strncmp(one, name, n) == 0 && fnmatch(pattern, one + n, 0) == 0)
+            unlinkat(dirfd(dir), one, 0);
+    folder_entry_close(dir);
+    mem_free(folder);
+}
+
+void output_sweep(enum output_format f, const char *path)
+{
+    char *file;
+    for (int i = 0; (file = output_file(f, path, i)) != NULL; i++) {
+        sweep_file(file);
+        mem_free(file);
+    }
+}
+
+int output_open(struct output *o, enum output_format f, const char *path, int n_ids, bool force)
+{
+    *o = (struct output){.format = f, .width = 2, .file.fd = -1, .index.fd = -1};
+    o->megatron.bin.fd = o->megatron.idx.fd = -1;
+    int rc = output_check(f, path, n_ids, force);
+    if (rc == 0)
+        rc = f == OUTPUT_MEGATRON ? token_writer_open(&o->megatron, path, n_ids)
+                                  : file_create(&o->file, path, force);
+    if (rc == 0 && f == OUTPUT_LLMC)
+        rc = open_llmc(o, n_ids);
+    if (rc == 0 && f == OUTPUT_TFRECORD) {
+        char *index = tfrecord_index_path(path);
+        rc = index == NULL ? ERR_NOMEM : file_create(&o->index, index, force);
+        mem_free(index);
+    }
+    if (rc != 0)
+        output_abandon(o);
+    return rc;
+}
+
+static int write_ids(struct output *o, const token_id *ids, size_t n)
+{
+    uint16_t block[IDS_AT_ONCE];
+    int rc = 0;
+    if (o->width != 2)
+        return file_write(&o->file, ids, n * sizeof *ids);
+    for (size_t done = 0; done < n && rc == 0;) {
+        size_t part = n - done < IDS_AT_ONCE ? n - done : IDS_AT_ONCE;
+        for (size_t i = 0; i < part; i++)
+            block[i] = (uint16_t)ids[done + i];
+        rc = file_write(&o->file, block, part * sizeof *block);
+        done += part;
+    }
+    return rc;
+}
+
+static int end_record(struct output *o)
+{
+    int rc = tfrecord_write(&o->file, &o->index, (const token_id *)o->document.data,
+                            o->document.n / sizeof(token_id));
+    o->document.n = 0;
+    return rc;
+}
+
+int output_add_ids(struct output *o, const token_id *ids, size_t n)
+{
+    int rc = 0;
+    o->n_tokens += n;
+    if (o->format == OUTPUT_MEGATRON)
+        return token_writer_add(&o->megatron, ids, n);
+    if (o->format != OUTPUT_TFRECORD)
+        return write_ids(o, ids, n);
+    while (n > 0 && rc == 0) {
+        size_t room = RECORD_IDS - o->document.n / sizeof *ids, part = n < room ? n : room;
+        rc = buf_add(&o->document, ids, part * sizeof *ids);
+        ids += part;
+        n -= part;
+        if (rc == 0 && part == room)
+            rc = end_record(o);
+    }
+    return rc;
+}
+
+int output_add_text(struct output *o, const char *text, size_t n)
+{
+    o->n_tokens += n;
+    if (n > TEXT_MOST - o->document.n)
+        return err_set(ERR_RANGE,
+                       "document %" PRIu64 " has more than %d bytes, too many for a "
+                       "line of JSON",
+                       o->n_documents, TEXT_MOST);
+    return buf_add(&o->document, text, n);
+}
+
+static int end_line(struct output *o)
+{
+    struct buf line = {0};
+    json_t *text = json_of_text(o->document.data, o->document.n), *object = json_object();
+    int rc = text == NULL || object == NULL || json_object_set(object, "text", text) != 0
+                 ? err_set(ERR_NOMEM, "no memory for a line of JSON")
+                 : json_print(&line, object, JSON_COMPACT);
+    if (rc == 0 && (rc = buf_char(&line, '\n')) == 0)
+        rc = file_write(&o->file, line.data, line.n);
+    json_decref(text);
+    json_decref(object);
+    buf_release(&line);
+    o->document.n = 0;
+    return rc;
+}
+
+int output_end(struct output *o)
+{
+    int rc = 0;
+    o->n_documents++;
+    if (o->format == OUTPUT_MEGATRON)
+        return token_writer_end(&o->megatron);
+    if (o->document.n > 0)
+        rc = o->format == OUTPUT_TFRECORD ? end_record(o) : end_line(o);
+    return rc;
+}
+
+static int finish_llmc(struct output *o)
+{
+    int32_t head[3] = {o->width == 2 ? LLMC_GPT2 : LLMC_LLAMA3, o->width == 2 ? 1 : 7,
+                       (int32_t)o->n_tokens};
+    if (o->n_tokens > INT32_MAX)
+        return err_set(ERR_RANGE,
+                       "%" PRIu64 " tokens are more than the %" PRId32 " that an llm.c file can "
+                       "have; split= makes several files, format=megatron has no limit",
+                       o->n_tokens, INT32_MAX);
+    return file_patch(&o->file, 0, head, sizeof head);
+}
+
+int output_commit(struct output *o)
+{
+    int rc = o->format == OUTPUT_LLMC ? finish_llmc(o) : 0;
+    if (rc == 0)
+        rc = o->format == OUTPUT_MEGATRON ? token_writer_commit(&o->megatron)
+                                          : file_commit(&o->file);
+    return rc == 0 && o->format == OUTPUT_TFRECORD ? file_commit(&o->index) : rc;
+}
+
+void output_abandon(struct output *o)
+{
+    if (o == NULL)
+        return;
+    token_writer_abandon(&o->megatron);
+    file_abandon(&o->file);
+    file_abandon(&o->index);
+    buf_release(&o->document);
+}

@@ -1,0 +1,54 @@
+#ifndef PRATTLE_TRAIN_PREPARE_OUTPUT_H
+#define PRATTLE_TRAIN_PREPARE_OUTPUT_H
+/*
+ * Documents to a file that training reads: Megatron's .bin and .idx, nanoGPT's .bin, llm.c's .bin,
+ * TFRecord with its index, or JSON lines. A file takes its place when it is whole.
+ */
+#include "train/data/token_writer.h"
+
+enum output_format {
+    OUTPUT_MEGATRON,
+    OUTPUT_NANOGPT,
+    OUTPUT_LLMC,
+    OUTPUT_TFRECORD,
+    OUTPUT_JSON_LINES,
+    OUTPUT_FORMATS
+};
+/* "Megatron", and so on. */
+const char *output_format_name(enum output_format f);
+/* What a file of this name is: JSON lines and TFRecord by their endings, else Megatron's. */
+enum output_format output_format_of(const char *path);
+/* Path with `part` (as "-train"; "" for none) before its ending and with the ending of the format,
+ * in fresh memory. Megatron's is a prefix. NULL: ERR_NOMEM. */
+char *output_path(const char *path, const char *part, enum output_format f);
+
+/* Whether a file of path may be written, of ids below n_ids. ERR_EXISTS without force; ERR_RANGE:
+ * the format has no room for such ids. */
+int output_check(enum output_format f, const char *path, int n_ids, bool force);
+/* Delete what killed processes left of a file of path. Nobody else writes it now. */
+void output_sweep(enum output_format f, const char *path);
+
+struct output {
+    enum output_format format;
+    struct token_writer megatron;
+    struct file_writer file, index; /* of the other formats; index: of TFRecord */
+    struct buf document;            /* of TFRecord and JSON lines: the one in progress */
+    int width;                      /* bytes of an id */
+    uint64_t n_tokens, n_documents; /* of JSON lines n_tokens counts bytes */
+};
+/*
+ * path     of output_path
+ * n_ids    ids are below it
+ * returns  0; ERR_IO, or as output_check
+ */
+int output_open(struct output *o, enum output_format f, const char *path, int n_ids, bool force);
+/* Append to the document in progress: ids, or for JSON lines text. */
+int output_add_ids(struct output *o, const token_id *ids, size_t n);
+int output_add_text(struct output *o, const char *text, size_t n);
+/* End the document; an empty one is left out. */
+int output_end(struct output *o);
+/* ERR_RANGE: llm.c's header cannot count so many ids. */
+int output_commit(struct output *o);
+void output_abandon(struct output *o); /* harmless after a commit */
+
+#endif

@@ -1,0 +1,198 @@
+#include "train/prepare/prepare.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/sha256.h"
+#include "train/data/source.h"
+#include "train/data/tokenizer_hash.h"
+#include "train/prepare/deal.h"
+#include "train/prepare/intake.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_UINT16 = 65536 };
+
+struct preparation {
+    const struct prepare_config *config;
+    const struct tokenizer *tokenizer; /* NULL: text is prepared */
+    int n_ids;
+    const struct progress *progress;
+    struct data_sources sources;
+    struct store store;
+    struct store_place place;
+    char *paths[PREPARE_PARTS]; /* owned */
+    struct output outputs[PREPARE_PARTS];
+    struct prepare_report *report;
+};
+
+/* "file": a value left empty is easily overlooked. */
+static const char *separator_of(const struct prepare_config *c)
+{
+    return strcmp(c->separator, "file") == 0 ? "" : c->separator;
+}
+
+static int check_sources(const struct data_sources *s)
+{
+    char shown[256];
+    for (size_t i = 0; i < s->n; i++)
+        if (s->list[i].kind != DATA_TEXT && s->list[i].kind != DATA_JSON_LINES)
+            return err_set(ERR_FORMAT, "%s has tokens already; data convert changes their format",
+                           file_show(shown, sizeof shown, s->list[i].path));
+    return 0;
+}
+
+/* What the documents in the store depend on. */
+static int make_key(char key[SHA256_HEX], const struct preparation *p)
+{
+    struct sha256 h;
+    char numbers[64];
+    const struct prepare_config *c = p->config;
+    int rc = sha256_init(&h);
+    if (rc != 0)
+        return rc;
+    snprintf(numbers, sizeof numbers, "prepared 1: %d %d", c->min_length,
+             c->duplicates != DUPLICATES_KEEP);
+    tokenizer_hash_text(&h, numbers);
+    tokenizer_hash_text(&h, c->field);
+    tokenizer_hash_text(&h, c->separator);
+    if (p->tokenizer != NULL)
+        tokenizer_hash(&h, p->tokenizer);
+    for (size_t i = 0; i < p->sources.n && rc == 0; i++) {
+        struct file f;
+        if ((rc = file_open(&f, p->sources.list[i].path)) != 0)
+            break;
+        tokenizer_hash_text(&h, f.path);
+        sha256_add(&h, &f.stamp, sizeof f.stamp);
+        file_close(&f);
+    }
+    sha256_end_hex(&h, key);
+    sha256_release(&h);
+    return rc;
+}
+
+static int fill_store(struct preparation *p, const char *out)
+{
+    char key[SHA256_HEX], *folder = mem_sprintf("%s.preparing", out);
+    const struct intake intake = {.list = p->sources.list,
+                                  .n = p->sources.n,
+                                  .separator = separator_of(p->config),
+                                  .field = p->config->field,
+                                  .tokenizer = p->tokenizer,
+                                  .hashes = p->config->duplicates != DUPLICATES_KEEP,
+                                  .min_length = (uint64_t)p->config->min_length,
+                                  .progress = p->progress};
+    int rc = folder == NULL ? ERR_NOMEM : make_key(key, p);
+    if (rc == 0)
+        rc = store_open(&p->store, &p->place, folder, key);
+    p->report->went_on = rc == 0 && p->store.n > 0;
+    if (rc == 0 && !p->place.complete)
+        rc = intake_run(&intake, &p->store, &p->place);
+    if (rc == 0 && p->store.n == 0)
+        rc =
+            err_set(ERR_RANGE, p->place.short_ones > 0 ? "all documents are shorter than min_length"
+                                                       : "there is no text in them");
+    mem_free(folder);
+    return rc;
+}
+
+/* ---- the files ---- */
+
+/* The path of each part of the split; what is in the way is said before the work. */
+static int name_outputs(struct preparation *p, const char *out, int n, bool force)
+{
+    static const char *const names[] = {"-train", "-validation", "-test"};
+    int rc = 0;
+    for (int i = 0; i < n && rc == 0; i++) {
+        p->paths[i] = output_path(out, n == 1 ? "" : names[i], p->report->format);
+        rc = p->paths[i] == NULL ? ERR_NOMEM
+                                 : output_check(p->report->format, p->paths[i], p->n_ids, force);
+        p->report->n_parts = i + 1;
+    }
+    return rc;
+}
+
+static int open_outputs(struct preparation *p, bool force)
+{
+    struct prepare_report *r = p->report;
+    int rc = 0;
+    for (int i = 0; i < r->n_parts && rc == 0; i++) {
+        output_sweep(r->format, p->paths[i]);
+        file_show(r->parts[i].path, sizeof r->parts[i].path, p->paths[i]);
+        rc = output_open(&p->outputs[i], r->format, p->paths[i], p->n_ids, force);
+    }
+    return rc;
+}
+
+static int commit_outputs(struct preparation *p)
+{
+    int rc = 0;
+    for (int i = 0; i < p->report->n_parts && rc == 0; i++) {
+        p->report->parts[i].documents = p->outputs[i].n_documents;
+        p->report->parts[i].tokens = p->outputs[i].n_tokens;
+        rc = output_commit(&p->outputs[i]);
+    }
+    return rc;
+}
+
+static int deal_outputs(struct preparation *p, const double *shares)
+{
+    struct deal d = {.store = &p->store,
+                     .text = p->tokenizer == NULL,
+                     .shuffle = p->config->shuffle,
+                     .exact = p->config->duplicates == DUPLICATES_EXACT,
+                     .seed = p->config->seed,
+                     .n_parts = p->report->n_parts,
+                     .progress = p->progress};
+    d.id_bytes = p->n_ids <= MOST_UINT16 ? 2 : 4;
+    memcpy(d.shares, shares, sizeof d.shares);
+    for (int i = 0; i < d.n_parts; i++)
+        d.outputs[i] = &p->outputs[i];
+    int rc = deal_run(&d, &p->report->duplicates);
+    p->report->documents = p->store.n;
+    p->report->text_bytes = p->place.text_bytes;
+    p->report->short_ones = p->place.short_ones;
+    return rc == 0 ? commit_outputs(p) : rc;
+}
+
+int prepare_run(struct prepare_report *report, const struct prepare_config *c, const char *in,
+                const char *out, const struct tokenizer *t, bool force, const struct progress *p)
+{
+    struct preparation a = {.config = c, .tokenizer = t, .progress = p, .report = report};
+    double shares[PREPARE_PARTS] = {0};
+    int n;
+    *report = (struct prepare_report){0};
+    report->format = c->format > 0 ? (enum output_format)(c->format - 1) : output_format_of(out);
+    if (report->format == OUTPUT_JSON_LINES)
+        a.tokenizer = NULL;
+    else if (t == NULL)
+        return err_set(ERR_MISSING, "cannot encode the texts: there is no tokenizer; load a model "
+                                    "that has one, or give --model PATH");
+    a.n_ids = a.tokenizer == NULL ? 0 : tokenizer_size(t);
+    int rc = prepare_shares(c, shares, &n);
+    if (rc == 0)
+        rc = data_sources_find(&a.sources, in);
+    if (rc == 0)
+        rc = check_sources(&a.sources);
+    if (rc == 0) {
+        data_sources_note(&a.sources, p);
+        rc = name_outputs(&a, out, n, force);
+    }
+    if (rc == 0)
+        rc = fill_store(&a, out);
+    if (rc == 0)
+        rc = open_outputs(&a, force);
+    if (rc == 0)
+        rc = deal_outputs(&a, shares);
+    for (int i = 0; i < report->n_parts; i++) {
+        output_abandon(&a.outputs[i]);
+        mem_free(a.paths[i]);
+    }
+    if (rc == 0)
+        store_remove(&a.store);
+    else
+        store_close(&a.store);
+    data_sources_release(&a.sources);
+    return rc;
+}

@@ -1,0 +1,90 @@
+#include "train/prepare/prepare_config.h"
+
+#include "model/base/err.h"
+#include "model/base/file_show.h"
+#include "model/base/mem.h"
+#include "model/base/settings_words.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define P(field) offsetof(struct prepare_config, field)
+#define CHOICES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* clang-format off */
+static const struct setting rows[] = {
+{.group = "prepare", .name = "format", .type = SETTING_CHOICE, .offset = P(format), .choices = CHOICES("auto", "megatron", "nanogpt", "llmc|llm.c", "tfrecord", "jsonl|json"),
+ .help = "format of OUT; auto: by its name"},
+{.group = "prepare", .name = "field", .also = "column", .type = SETTING_STRING, .offset = P(field),
+ .help = "field of JSON lines, or column of CSV, with the text"},
+{.group = "prepare", .name = "document_separator", .also = "separator", .type = SETTING_STRING, .offset = P(separator),
+ .help = "text between documents; file: each file is one"},
+{.group = "prepare", .name = "split", .type = SETTING_STRING, .offset = P(split),
+ .help = "shares of training, validation and test documents"},
+{.group = "prepare", .name = "min_length", .type = SETTING_INT, .offset = P(min_length), .max = 1e5,
+ .help = "leave out documents with fewer characters"},
+{.group = "prepare", .name = "duplicates", .type = SETTING_CHOICE, .offset = P(duplicates), .choices = CHOICES("keep", "exact"),
+ .help = "exact: leave out repeated documents"},
+{.group = "prepare", .name = "shuffle", .type = SETTING_BOOL, .offset = P(shuffle),
+ .help = "shuffle the documents"},
+{.group = "prepare", .name = "seed", .type = SETTING_UINT64, .offset = P(seed), .max = 1.8e19,
+ .help = "seed of the shuffled order"},
+};
+/* clang-format on */
+const struct settings_table prepare_settings = {
+    .rows = rows, .n = sizeof rows / sizeof rows[0], .bytes = sizeof(struct prepare_config)};
+
+int prepare_config_init(struct prepare_config *c)
+{
+    *c = (struct prepare_config){.seed = 1};
+    c->field = mem_strdup("text");
+    c->separator = mem_strdup("<|endoftext|>");
+    c->split = mem_strdup("");
+    if (c->field != NULL && c->separator != NULL && c->split != NULL)
+        return 0;
+    prepare_config_release(c);
+    return ERR_NOMEM;
+}
+
+void prepare_config_release(struct prepare_config *c)
+{
+    settings_table_release(&prepare_settings, c);
+    *c = (struct prepare_config){0};
+}
+
+int prepare_config_set(struct prepare_config *c, const char *word)
+{
+    const struct setting *row;
+    const size_t n = settings_pair_key(word);
+    char *key = mem_sprintf("%.*s", (int)n, word);
+    int rc = key == NULL ? ERR_NOMEM : settings_table_lookup(&prepare_settings, &row, key, false);
+    if (rc == 0)
+        rc = settings_table_parse(&prepare_settings, row, c, word + n + 1);
+    mem_free(key);
+    return rc;
+}
+
+int prepare_shares(const struct prepare_config *c, double *shares, int *n)
+{
+    double sum = 0;
+    const char *at = c->split;
+    char *end = (char *)at;
+    *n = 0;
+    shares[0] = 1;
+    while (*at != '\0' && *n < PREPARE_PARTS) {
+        shares[*n] = strtod(at, &end);
+        if (end == at || !(shares[*n] > 0 && shares[*n] <= 1))
+            break;
+        sum += shares[(*n)++];
+        at = *end == ',' && end[1] != '\0' ? end + 1 : end;
+        if (*end != ',')
+            break;
+    }
+    if (*at != '\0' || (*n > 0 && !(sum > 0.999 && sum < 1.001)))
+        return err_set(ERR_RANGE,
+                       "split is %s, must be up to %d shares that add up to 1, as 0.95,0.025,0.025",
+                       file_quote(c->split), PREPARE_PARTS);
+    *n += *n == 0;
+    return 0;
+}

@@ -1,0 +1,30 @@
+#ifndef PRATTLE_TRAIN_PREPARE_PREPARE_CONFIG_H
+#define PRATTLE_TRAIN_PREPARE_PREPARE_CONFIG_H
+/*
+ * What of the texts is prepared, and as what.
+ */
+#include "model/base/settings_table.h"
+
+enum prepare_duplicates { DUPLICATES_KEEP, DUPLICATES_EXACT };
+enum { PREPARE_PARTS = 3 }; /* train, validation, test */
+
+struct prepare_config {
+    int format;      /* enum output_format + 1; 0: by the name */
+    char *field;     /* of JSON lines and CSV */
+    char *separator; /* between the documents of a text; "file": each text is one */
+    char *split;     /* "0.95,0.025,0.025"; "": one file */
+    int min_length;  /* characters of a document; shorter ones are left out */
+    int duplicates;
+    bool shuffle;
+    uint64_t seed; /* of the shuffled order */
+};
+/* Its rows, for words KEY=VALUE; the texts are owned by the struct. */
+extern const struct settings_table prepare_settings;
+int prepare_config_init(struct prepare_config *c);
+void prepare_config_release(struct prepare_config *c);
+/* A word KEY=VALUE. ERR_MISSING, ERR_RANGE. */
+int prepare_config_set(struct prepare_config *c, const char *word);
+/* The shares of the split, which add up to 1, in shares [PREPARE_PARTS]; *n of them. ERR_RANGE. */
+int prepare_shares(const struct prepare_config *c, double *shares, int *n);
+
+#endif

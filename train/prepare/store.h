@@ -1,0 +1,54 @@
+#ifndef PRATTLE_TRAIN_PREPARE_STORE_H
+#define PRATTLE_TRAIN_PREPARE_STORE_H
+/*
+ * The documents of a preparation on disk, in the order of the texts, in a folder beside what is
+ * prepared: their bytes (ids, or text), where each ends, and where duplicates are looked for a hash
+ * of each. state.json says how much of it counts, and where the texts were: it is replaced from
+ * time to time, so that interrupted work goes on from there.
+ */
+#include "train/prepare/spool.h"
+#include "train/prepare/text_hash.h"
+
+#include <stdbool.h>
+
+/* How far the texts were read. */
+struct store_place {
+    uint64_t source, chunks; /* the file, and the chunks of it that were read */
+    uint64_t short_ones;     /* documents left out so far because they were too short */
+    uint64_t text_bytes;     /* of the documents there are */
+    bool complete;           /* the texts are at their end */
+};
+
+struct store {
+    char *folder; /* owned */
+    char *key;    /* owned */
+    int lock;     /* of the folder, until it is closed; -1: none */
+    struct spool data, ends, hashes;
+    uint64_t n;    /* documents */
+    uint64_t last; /* where the last of them ends */
+    bool open;     /* one is in progress */
+};
+/*
+ * Open the store in `folder`, made if need be. If it has documents for the same key these count,
+ * and *place is where they end; others are deleted. ERR_IO; ERR_EXISTS: another process works
+ * there, or it is a folder of something else.
+ */
+int store_open(struct store *s, struct store_place *place, const char *folder, const char *key);
+/* What counts stays, for the next time. */
+void store_close(struct store *s);
+/* Delete it all. */
+void store_remove(struct store *s);
+
+/* Append to the document in progress, or begin one; end it; leave it out. */
+int store_add(struct store *s, const void *bytes, size_t n);
+int store_end(struct store *s, const struct text_hash *hash);
+int store_drop(struct store *s);
+/* All documents so far count from here on. None is in progress. */
+int store_save(struct store *s, const struct store_place *place);
+
+/* Where document i lies, of those that count. */
+int store_find(const struct store *s, uint64_t i, uint64_t *first, uint64_t *bytes);
+/* The hashes of documents first .. first + n - 1. */
+int store_hashes(const struct store *s, struct text_hash *out, uint64_t first, size_t n);
+
+#endif

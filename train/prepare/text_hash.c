@@ -1,0 +1,51 @@
+#include "train/prepare/text_hash.h"
+
+static const uint64_t PRIME = ((uint64_t)1 << 61) - 1;
+/* Chosen once, at random. */
+static const uint64_t base[2] = {0x0f5d2c8e3b71a96d, 0x15c34d7e92ab6f05};
+
+void text_hash_begin(struct text_hash *h)
+{
+    *h = (struct text_hash){.power = {1, 1}};
+}
+
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128)a * b;
+    uint64_t low = (uint64_t)product & PRIME, high = (uint64_t)(product >> 61);
+    uint64_t sum = low + high;
+    return sum >= PRIME ? sum - PRIME : sum;
+}
+
+/* The letter or digit that counts for a byte; bytes beyond ASCII count as they are. 0: none. */
+static unsigned fold_byte(unsigned char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c + ('a' - 'A');
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c >= 0x80 ? c : 0;
+}
+
+void text_hash_add(struct text_hash *h, const char *text, size_t n)
+{
+    struct text_hash at = *h;
+    for (size_t i = 0; i < n; i++) {
+        unsigned c = fold_byte((unsigned char)text[i]);
+        if (c == 0)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            at.sum[k] = multiply(at.sum[k], base[k]) + c;
+            at.sum[k] -= at.sum[k] >= PRIME ? PRIME : 0;
+            at.power[k] = multiply(at.power[k], base[k]);
+        }
+    }
+    *h = at;
+}
+
+void text_hash_join(struct text_hash *h, const struct text_hash *next)
+{
+    for (int k = 0; k < 2; k++) {
+        h->sum[k] = multiply(h->sum[k], next->power[k]) + next->sum[k];
+        h->sum[k] -= h->sum[k] >= PRIME ? PRIME : 0;
+        h->power[k] = multiply(h->power[k], next->power[k]);
+    }
+}

@@ -1,0 +1,19 @@
+#ifndef PRATTLE_TRAIN_PREPARE_TEXT_HASH_H
+#define PRATTLE_TRAIN_PREPARE_TEXT_HASH_H
+/*
+ * A hash of a text's letters and digits, for finding texts that are the same but for case, spaces
+ * and punctuation. Two polynomials over the integers modulo 2^61 - 1, so that the hash of a text is
+ * known from those of its parts, wherever it was cut.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+struct text_hash {
+    uint64_t sum[2], power[2]; /* of the empty text: 0 and 1 */
+};
+void text_hash_begin(struct text_hash *h);
+void text_hash_add(struct text_hash *h, const char *text, size_t n);
+/* What `next` is of stands behind what h is of. */
+void text_hash_join(struct text_hash *h, const struct text_hash *next);
+
+#endif

@@ -1,0 +1,28 @@
+#ifndef PRATTLE_TRAIN_PREPARE_TFRECORD_H
+#define PRATTLE_TRAIN_PREPARE_TFRECORD_H
+/*
+ * TensorFlow's TFRecord files of token ids: u64 length, u32 masked crc32c of it, the data, u32
+ * masked crc32c of that. The data is a tf.train.Example (example.proto, feature.proto) with a
+ * feature input_ids, an int64_list. Beside FILE lies FILE.index: a line "offset length" a record.
+ */
+#include "model/base/file.h"
+#include "model/base/ids.h"
+
+/* .tfrecord, .tfrecords, .tfrec */
+bool tfrecord_is_name(const char *name);
+char *tfrecord_index_path(const char *path); /* in fresh memory */
+
+/* Append a record with these ids; index: NULL for none. */
+int tfrecord_write(struct file_writer *file, struct file_writer *index, const token_id *ids,
+                   size_t n);
+
+/* Append the ids of an Example to out. ERR_FORMAT: it is no such message. */
+int tfrecord_parse(struct ids *out, const unsigned char *bytes, size_t n);
+/*
+ * Read the record at *offset and move *offset behind it; its ids replace those of out. ERR_FORMAT
+ * names file and offset: a checksum that is not that of its bytes, a length beyond the file, or no
+ * Example with input_ids.
+ */
+int tfrecord_read(struct ids *out, struct buf *scratch, const struct file *f, uint64_t *offset);
+
+#endif

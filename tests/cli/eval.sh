@@ -8,7 +8,7 @@ figures() { grep -oE '"(loss|perplexity|accuracy)": *\{[^}]*\}' <<<"$1"; }
 
 json=$(measure wikitext $own/wiki.txt --json)
 is "one object" 1 "$(wc -l <<<"$json" | tr -d ' ')"
-has "its definition" '"definition": "Megatron-LM' "$json"
+has "its definition" '"definition": "as Megatron-LM' "$json"
 has "a figure with its error" '"error":' "$(figures "$json" | head -n 1)"
 is "batch and threads change nothing" "$(figures "$json")" \
     "$(figures "$("$PRATTLE" eval wikitext $own/wiki.txt --json -m $MODEL -t 1 -b 1)")"

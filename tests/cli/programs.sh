@@ -53,7 +53,7 @@ is "convert to GGUF" 0 "$(status convert "$TMPDIR/hf" "$TMPDIR/m.gguf")"
 is "which answers the same" "$a" "$(p generate -m "$TMPDIR/m.gguf" --ids "$ids" --greedy -n 8 --output ids)"
 is "and back" 0 "$(status convert "$TMPDIR/m.gguf" "$TMPDIR/back")"
 is "bit for bit" "$(md5sum <"$TMPDIR/hf/model.safetensors")" "$(md5sum <"$TMPDIR/back/model.safetensors")"
-for name in m.safetensors m.bin; do
+for name in m.safetensors pytorch_model.bin; do
     has "no folder is called $name" "name a folder" "$(p convert $MODEL "$TMPDIR/$name")"
 done
 has "one model is enough" "and another with --model" "$(p "$TMPDIR/hf" --model $MODEL -p x)"

@@ -77,6 +77,14 @@ is "a failure is a status" 1 "$("$PRATTLE" hub remove nothing 2>/dev/null; echo 
 serve "GET /cdn/ 0 slow 40000"
 whole=0
 is "kill -9 loses nothing and leaves nothing that looks whole" "" "$(kills 0.02 0.09 8)"
+serve "GET /cdn/ 0 slow 40000"
+rm -rf "$CACHE"
+"$PRATTLE" hub get org/tiny >one 2>&1 &
+first=$!
+two=$("$PRATTLE" hub get org/tiny 2>&1)
+wait $first
+is "two at once download once" 1 "$(grep -c '^GET /cdn/' "$LOG")"
+is "  and both have it" "$CACHE/models--org--tiny/snapshots/$COMMIT" "$(cat one <(echo "$two") | grep -v '^prattle:' | sort -u)"
 serve "GET /cdn/ 1 drop 100000" "GET /cdn/ 1 status 429 0" "GET /cdn/ 1 status 503"
 rm -rf "$CACHE"
 said=$(words org/tiny)

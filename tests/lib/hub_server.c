@@ -340,7 +340,12 @@ static bool answer_fault(const struct request *q)
 {
     char more[512] = "";
     const char *second = strpbrk(q->fault.argument, " :");
-    if (is_fault(q, "redirect")) {
+    if (is_fault(q, "detour")) {
+        snprintf(more, sizeof more,
+                 "Location: %.300s?detour\r\nX-Repo-Commit: " HUB_COMMIT "\r\nETag: \"detour\"\r\n",
+                 q->path);
+        send_status(q, 307, more);
+    } else if (is_fault(q, "redirect")) {
         snprintf(more, sizeof more, "Location: %s\r\n", q->fault.argument);
         send_status(q, 302, more);
     } else if (is_fault(q, "status") || is_fault(q, "error")) {
@@ -362,7 +367,9 @@ static void *answer_request(void *user)
     struct body b;
     if (read_request(q)) {
         note_request(q);
-        snprintf(path, sizeof path, "%s", q->path + 1);
+        /* A proxy is asked for whole addresses. */
+        const char *from = strncmp(q->path, "http://", 7) == 0 ? strchr(q->path + 7, '/') : q->path;
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(from + 1, "?"), from + 1);
         if (answer_fault(q)) {
         } else if (strncmp(path, "cdn/", 4) == 0 && read_body(&b, q, path + 4)) {
             b.large = false;

@@ -8,17 +8,27 @@
  *
  * Faults are rules of words, of which the first that fits a request and is not used up is for it:
  *
- *     METHOD PART TIMES FAULT [ARGUMENT]     METHOD - for any, PART a part of the path, TIMES 0:
- * always
+ *     METHOD PART TIMES FAULT [ARGUMENT]
  *
- *     drop N       N bytes of the body, then the end        stall N    the same, then nothing
- *     slow N       N bytes at a time, 10 ms between         status N   that status; "429 2":
- * Retry-After error N:CODE status with X-Error-Code                 norange    all bytes where some
- * are asked for skew N       a range that begins N bytes later        redirect U to the address U
- *     other        other bytes, with their own ETag         swap       other bytes, with the same
- * ETag length N     Content-Length is N                      size N     X-Linked-Size is N hash H
- * the ETags are H                          nocommit   no X-Repo-Commit commit C     X-Repo-Commit
- * is C                       encoded    Content-Encoding: gzip
+ * METHOD - is any, PART a part of the path, TIMES 0 always. Faults:
+ *
+ *     drop N         N bytes of the body, then the end
+ *     stall N        the same, then nothing
+ *     slow N         N bytes at a time, 10 ms between
+ *     status N       that status; "429 2" with Retry-After
+ *     error N:CODE   that status with X-Error-Code
+ *     norange        all bytes where some are asked for
+ *     skew N         a range that begins N bytes later
+ *     redirect U     to the address U
+ *     detour         a redirect to the same path, with X-Repo-Commit and an ETag of its own
+ *     other          other bytes, with their own ETag
+ *     swap           other bytes, with the same ETag
+ *     length N       Content-Length is N
+ *     size N         X-Linked-Size is N
+ *     hash H         the ETags are H
+ *     commit C       X-Repo-Commit is C
+ *     nocommit       no X-Repo-Commit
+ *     encoded        Content-Encoding: gzip
  */
 #include <stddef.h>
 

@@ -87,6 +87,13 @@ static bool is_redirect(const struct answer_head *a)
     return (s == 301 || s == 302 || s == 303 || s == 307 || s == 308) && a->location[0] != '\0';
 }
 
+/* Whether the answer is about the file, which lies elsewhere. A redirect to a path of the same host
+ * is about the request: what ETag it has is its own. */
+static bool says_file(const struct answer_head *a)
+{
+    return a->commit[0] != '\0' && answer_head_etag(a)[0] != '\0' && url_is_valid(a->location);
+}
+
 /* The next address; ERR_FORMAT: it is none to go to. */
 static int follow_redirect(struct hub_reply *r)
 {
@@ -118,8 +125,7 @@ int hub_session_send(struct hub_session *s, struct hub_reply *r, const char *url
         q->url = r->url;
         q->token = s->token != NULL && url_same_origin(r->url, s->endpoint) ? s->token : NULL;
         int rc = send_once(s, r, q);
-        const bool says = r->head.commit[0] != '\0' && answer_head_etag(&r->head)[0] != '\0';
-        if (rc != 0 || !is_redirect(&r->head) || (q->head_only && says))
+        if (rc != 0 || !is_redirect(&r->head) || (q->head_only && says_file(&r->head)))
             return rc;
         if ((rc = follow_redirect(r)) != 0)
             return rc;

@@ -26,8 +26,8 @@ void hub_reply_release(struct hub_reply *r);
 
 /*
  * Send q, whose url and token are set here: from url, following redirects. The token goes to the
- * endpoint's scheme, host and port alone, and no redirect leads from https to http. An answer with
- * X-Repo-Commit and an ETag is the last, be it a redirect.
+ * endpoint's scheme, host and port alone, and no redirect leads from https to http. A
+ * redirect to another address with X-Repo-Commit and an ETag is the last answer to HEAD.
  *
  * returns  0: the last answer, whatever its status but 408, 429 and 5xx; ERR_IO: one of those, or
  * no answer; a callback's code; ERR_FORMAT: a redirect without end or to no http address. Release r

@@ -453,6 +453,31 @@ static void interruption_keeps_the_part(void **state)
 
 /* ---- who learns the token, and where files go ---- */
 
+/* The ETag of a redirect within the host is not that of the file. */
+static void a_detour_says_nothing_of_the_file(void **state)
+{
+    (void)state;
+    hub_server_fault(server, "HEAD config.json 1 detour");
+    hub_server_fault(server, "GET config.json 1 detour");
+    hub_server_fault(server, "HEAD model.safetensors 1 detour");
+    assert_ok(fetch(NAME));
+    expect_whole();
+    assert_false(file_exists(scratch_path(&s, REPO "blobs/detour")));
+}
+
+static void a_proxy_is_asked(void **state)
+{
+    (void)state;
+    char proxy[64];
+    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", hub_server_port(server));
+    setenv("http_proxy", proxy, 1);
+    setenv("HF_ENDPOINT", "http://hub.invalid", 1);
+    assert_ok(fetch(NAME));
+    expect_whole();
+    unsetenv("http_proxy");
+    assert_non_null(strstr(hub_server_seen(server, "HEAD"), "http://hub.invalid/org/tiny"));
+}
+
 static void the_token_goes_to_the_endpoint_alone(void **state)
 {
     (void)state;
@@ -556,6 +581,8 @@ int main(void)
         TEST(what_does_not_load_is_not_downloaded),
         TEST(there_is_room_for_it),
         TEST(interruption_keeps_the_part),
+        TEST(a_detour_says_nothing_of_the_file),
+        TEST(a_proxy_is_asked),
         TEST(the_token_goes_to_the_endpoint_alone),
         TEST(a_redirect_to_another_host_gets_no_token),
         TEST(nothing_leads_out_of_the_cache),

@@ -18,6 +18,12 @@ static void read_everything(const struct source *s)
         size_t fit = sizeof part / dtype_bytes(r->dtype);
         r->read(r->user, part, 0, n < fit ? (size_t)n : fit);
         r->read(r->user, part, n < fit ? 0 : n - fit, n < fit ? (size_t)n : fit);
+        if (r->read_q8 == NULL)
+            continue;
+        n /= Q8_BLOCK;
+        fit = sizeof part / sizeof(struct q8_block);
+        r->read_q8(r->user, (struct q8_block *)(void *)part, n < fit ? 0 : n - fit,
+                   n < fit ? (size_t)n : fit);
     }
 }
 

@@ -27,6 +27,26 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* A model of gpt2's shape, whose weights nothing touches. */
+static void further_rows_cost_more_in_q8(void **state)
+{
+    (void)state;
+    float further[2];
+    struct config c;
+    config_init(&c);
+    assert_ok(config_check(&c));
+    for (int i = 0; i < 2; i++) {
+        struct model m = {.config = c};
+        struct draft *d = NULL;
+        assert_ok(params_init(&m.params, &c, i == 0 ? DTYPE_F16 : DTYPE_Q8));
+        assert_ok(draft_begin(&d, &m, SPECULATE_AUTO));
+        further[i] = d->further_row;
+        draft_free(d);
+        params_release(&m.params);
+    }
+    assert_true(further[1] > 2 * further[0]);
+}
+
 /* What is said next, at position i of a text whose draft, if any, has this here. */
 typedef token_id speaker(const token_id *text, size_t i, token_id drafted, uint64_t seed);
 
@@ -217,6 +237,7 @@ static void off_has_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(further_rows_cost_more_in_q8),
         cmocka_unit_test_setup_teardown(no_text_loses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(repetition_gains, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_list_gains, set_up, tear_down),

@@ -61,9 +61,10 @@ const struct command command_table[] = {
 
 {.name = "load", .group = "Model", .arguments = "[PATH|NAME]", .max_words = 1, .flags = IN_REPL, .completes = "path bundled cached", .run = cmd_load,
  .summary = "load a model",
- .help = "Load a model: a Hugging Face folder, a .safetensors, .bin or .gguf file, a PEFT adapter, bundled "
-         "(the model that ships), random:gpt2 (random weights), or one of the Hugging Face Hub by its name, gpt2 "
-         "or openai-community/gpt2@REVISION, from the cache or downloaded. Without PATH load the model of the setting.",
+ .help = "Load a model: a Hugging Face folder, a .safetensors, .bin or .gguf file, a checkpoint of llm.c, nanoGPT, "
+         "minGPT, fairseq or Languini, a PEFT adapter, bundled (the model that ships), random:gpt2 (random weights), "
+         "or one of the Hugging Face Hub by its name, gpt2 or openai-community/gpt2@REVISION, from the cache or "
+         "downloaded. Without PATH load the model of the setting.",
  .examples = "load ./gpt2\nload model.gguf\nload gpt2\nload random:gpt2",
  .related = "model hub save lora"},
 {.name = "model", .group = "Model", .arguments = "[PATH|NAME]", .max_words = 1, .flags = BOTH, .completes = "path bundled cached", .run = cmd_model,
@@ -72,17 +73,17 @@ const struct command command_table[] = {
          "In the shell PATH or NAME says which, as --model does.",
  .examples = "model\nmodel gpt2.gguf",
  .related = "load devices"},
-{.name = "save", .group = "Model", .arguments = "DIR|FILE.gguf", .min_words = 1, .max_words = 1, .flags = IN_REPL | NEEDS_MODEL, .completes = "path",
+{.name = "save", .group = "Model", .arguments = "DIR|FILE.gguf|FILE.bin", .min_words = 1, .max_words = 1, .flags = IN_REPL | NEEDS_MODEL, .completes = "path",
  .options = "force compat", .run = cmd_save,
  .summary = "save the model",
- .help = "Save the model as a Hugging Face folder or a GGUF file, in the precision it was loaded from "
+ .help = "Save the model as a Hugging Face folder, a GGUF file or llm.c's .bin, in the precision it was loaded from "
          "(quantized weights as F32, but Q8_0 as it is in GGUF files) unless --dtype is given. A LoRA adapter that is on is merged.",
  .examples = "save my-model\nsave my-model.gguf --dtype fp16",
  .related = "load convert lora session"},
 {.name = "convert", .group = "Model", .arguments = "IN OUT [TEXT]", .min_words = 2, .max_words = 3, .flags = BOTH, .completes = "path",
  .options = "force compat limit", .run = cmd_convert,
  .summary = "convert a model to another format",
- .help = "Convert a model: IN is anything that load takes, OUT a Hugging Face folder or a GGUF file. "
+ .help = "Convert a model: IN is anything that load takes, OUT a Hugging Face folder, a GGUF file or llm.c's .bin. "
          "Tensors stay the same, bit for bit, and quantized ones become F32 (but Q8_0 stays in GGUF files), unless --dtype is given. "
          "With --dtype q8 the loss before and after is shown, on TEXT, or on four windows of wiki.test.raw where the data folder has it.",
  .examples = "convert ./gpt2 gpt2.gguf\nconvert gpt2.gguf gpt2-fp16 --dtype fp16\nconvert ./gpt2 gpt2-q8.gguf --dtype q8",

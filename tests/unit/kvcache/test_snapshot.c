@@ -24,6 +24,10 @@ struct fixture {
 static void open_fixture(struct fixture *x, enum dtype kind, uint64_t seed)
 {
     struct config c = tiny_config();
+    if (kind == DTYPE_Q8) { /* whole blocks */
+        c.n_embd = 96;
+        c.n_inner = 160;
+    }
     tiny_init(&x->m, &c, kind, seed);
     assert_ok(engine_init(&x->e, &x->m, 1));
     assert_ok(sequence_init(&x->s, &x->e));
@@ -53,9 +57,11 @@ static void a_load_reads_nothing_again(void **state)
 {
     (void)state;
     static const size_t lengths[] = {0, 1, 64, N, 200};
-    for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++)
+    static const enum dtype kinds[] = {DTYPE_F32, DTYPE_F16, DTYPE_Q8};
+    for (size_t k = 0; k < 3; k++)
         for (size_t i = 0; i < 5; i++) {
             struct fixture x, y;
+            const enum dtype kind = kinds[k];
             size_t n = lengths[i];
             char *settings = NULL;
             int reads = 0;

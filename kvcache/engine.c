@@ -53,6 +53,19 @@ void engine_release(struct engine *e)
     *e = (struct engine){0};
 }
 
+static float pass_bytes(const struct model *m)
+{
+    return (float)config_matmul_params(&m->config) * (m->params.dtype == DTYPE_F32 ? 4 : 2);
+}
+
+void engine_use_drafter(struct engine *e, struct engine *drafter)
+{
+    const float barriers = 0.02f;
+    e->drafter = drafter;
+    e->drafter_share =
+        drafter == NULL ? 0 : pass_bytes(drafter->model) / pass_bytes(e->model) + barriers;
+}
+
 int engine_check_ids(const struct engine *e, const token_id *ids, size_t n)
 {
     int n_vocab = e->model->config.n_vocab;

@@ -14,6 +14,10 @@ enum { ENGINE_DRAFT_ROWS = 16 }; /* of drafts of all texts together, in one pass
 
 struct engine {
     struct model *model; /* borrowed */
+    /* Of a smaller model with the same tokenizer, which drafts what this one verifies
+     * (sampling/draft_model.h); NULL: none; borrowed. */
+    struct engine *drafter;
+    float drafter_share; /* the time of one of its passes, as a share of one of this model's */
     struct forward forward;
     struct kvcache cache;
     int max_seqs;  /* full texts that the pool holds, besides the sequence's */
@@ -30,6 +34,9 @@ struct engine {
  * and values have the precision of the matrices. m is borrowed. ERR_NOMEM. */
 int engine_init(struct engine *e, struct model *m, int max_seqs);
 void engine_release(struct engine *e);
+/* Let another engine draft, or none (NULL): its pass takes the share that its weights have of this
+ * one's, and a little. */
+void engine_use_drafter(struct engine *e, struct engine *drafter);
 
 /* Check that ids [n] are in the model's vocabulary. ERR_RANGE names the first that is not. */
 int engine_check_ids(const struct engine *e, const token_id *ids, size_t n);

@@ -5,12 +5,16 @@
 #include "model/base/par.h"
 #include "sampling/chain/logits.h"
 #include "sampling/device_loop_inside.h"
+#include "sampling/draft_model.h"
 
 /*
  * One step, by all threads of the team:
  *
  *     draw_slots | plan_step, by thread 0: emit events, leave or plan the next pass | engine_pass
  *                ^ barrier                                                          ^ barrier
+ *
+ * Where a smaller model drafts, it does so in between: plan_step plans its drafts alone,
+ * draft_model_run makes them, and then thread 0 plans the pass.
  *
  * The ring has one writer, thread 0, and one reader, the caller:
  *
@@ -51,6 +55,7 @@ int device_loop_new(struct device_loop **out, struct engine *e, int n_slots)
     if ((l->scratch = mem_array((size_t)e->forward.n_threads, l->scratch_bytes)) == NULL ||
         (l->slots = mem_array(n, sizeof *l->slots)) == NULL ||
         (l->drawn = mem_array(n, sizeof *l->drawn)) == NULL ||
+        (l->drafts = mem_array(n, sizeof(struct draft *))) == NULL ||
         (l->ring = mem_array((size_t)l->max_events, sizeof *l->ring)) == NULL) {
         device_loop_free(l);
         return ERR_NOMEM;
@@ -66,6 +71,7 @@ void device_loop_free(struct device_loop *l)
     mem_free(l->scratch);
     mem_free(l->slots);
     mem_free(l->drawn);
+    mem_free(l->drafts);
     mem_free(l->ring);
     mem_free(l);
 }
@@ -181,8 +187,9 @@ static int plan_slot(struct device_loop *l, struct decode_slot *s, int *n_drafts
     struct engine *e = l->engine;
     struct ids *ids = &s->seq->ids;
     const int row = e->n_hidden;
-    s->n_draft = s->draft == NULL
-                     ? 0
+    s->n_draft = s->draft == NULL ? 0
+                 : s->draft->drafter != NULL
+                     ? s->draft->n_made
                      : draft_propose(s->draft, ids->data, ids->n, draft_room(l, s, *n_drafts),
                                      l->n_live, l->n_live + *n_drafts);
     int rc = engine_add(e, &s->seq->kv, &ids->data[ids->n - 1], 1 + s->n_draft, 0);
@@ -194,6 +201,24 @@ static int plan_slot(struct device_loop *l, struct decode_slot *s, int *n_drafts
     s->logits = e->logits + (size_t)row * (size_t)e->model->config.n_vocab;
     s->ready = rc == 0;
     return rc;
+}
+
+/* Plan what the smaller model drafts for the next pass. */
+static void plan_drafts(struct device_loop *l)
+{
+    int n_drafts = 0;
+    l->n_drafts = 0;
+    for (int i = 0; i < l->n_slots; i++) {
+        struct decode_slot *s = &l->slots[i];
+        if (!s->live || s->draft == NULL || s->draft->drafter == NULL)
+            continue;
+        struct ids *ids = &s->seq->ids;
+        const int n = draft_model_plan(s->draft, ids->data, ids->n, draft_room(l, s, n_drafts),
+                                       l->n_live, l->n_live + n_drafts);
+        if (n > 0)
+            l->drafts[l->n_drafts++] = s->draft;
+        n_drafts += n;
+    }
 }
 
 /* Plan the next pass: the last token of every live slot, and drafts. */
@@ -236,7 +261,9 @@ static void plan_step(struct device_loop *l)
     l->tokens_held += most_drawn;
     l->leave = l->n_live == 0 || (l->ended && l->until_ended) || l->steps >= l->steps_wanted ||
                interrupt_pending() || atomic_load_explicit(&l->halt, memory_order_relaxed);
-    if (!l->leave) {
+    if (!l->leave)
+        plan_drafts(l);
+    if (!l->leave && l->n_drafts == 0) {
         plan_pass(l);
         l->leave = l->engine->n_pass == 0;
     }
@@ -245,6 +272,19 @@ static void plan_step(struct device_loop *l)
         atomic_store_explicit(&l->n_emitted, l->n_written, memory_order_release);
     }
     atomic_store_explicit(&l->next, 0, memory_order_relaxed);
+}
+
+/* By all threads: the drafts of a smaller model, then the plan of the pass. */
+static void run_drafts(struct device_loop *l, int thread, int n_threads)
+{
+    draft_model_run(l->engine->drafter, l->drafts, l->n_drafts, thread, n_threads);
+    if (thread == 0) {
+        plan_pass(l);
+        l->leave = l->engine->n_pass == 0;
+        if (l->leave)
+            atomic_store_explicit(&l->n_emitted, l->n_written, memory_order_release);
+    }
+    par_barrier();
 }
 
 static void run_loop(void *arg, int thread, int n_threads)
@@ -257,6 +297,8 @@ static void run_loop(void *arg, int thread, int n_threads)
         if (thread == 0)
             plan_step(l);
         par_barrier();
+        if (!l->leave && l->n_drafts > 0)
+            run_drafts(l, thread, n_threads);
         if (l->leave)
             return;
         engine_pass(e, e->logits, thread, n_threads);

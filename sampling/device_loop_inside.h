@@ -18,6 +18,8 @@ struct device_loop {
     char *scratch; /* [threads][scratch_bytes], for sampler_use */
     size_t scratch_bytes;
     struct drawn *drawn;      /* [n_slots], by this step */
+    struct draft **drafts;    /* [n_drafts] of this step, that the drafter makes */
+    int n_drafts;
     struct token_event *ring; /* [max_events], written by the team, read by the caller */
     size_t n_written, n_read;
     _Alignas(64) atomic_size_t n_emitted; /* events that the caller may read */

@@ -20,6 +20,10 @@ static const float Q8_SECOND_ROW = 0.45f, Q8_FURTHER_ROW = 0.35f;
 static const float LOSS_AT_FIRST = 0.5f, LOSS_A_PASS = 0.015f, SAVED_MAX = 8;
 /* Newer ids count more: the weight of one. And the least promise worth a draft. */
 static const float NEWEST = 1.0f / 16, WORTH_A_DRAFT = 1.02f;
+/* Of a smaller model: its acceptance at first, the weight of a newer token, and of what is pending
+ * the share of a pass that each id takes. */
+static const float FIRST_ACCEPTED = 0.7f, NEWEST_OF_MODEL = 1.0f / 8, PENDING_ID = 0.1f;
+enum { PROBE_PASSES = 100 };
 
 static int make_draft(struct draft **out, const struct model *m)
 {
@@ -35,6 +39,16 @@ static int make_draft(struct draft **out, const struct model *m)
     d->few_rows = matrix_kernels()->few_rows;
     *out = d;
     return 0;
+}
+
+/* From now on drafts are looked up. */
+static void drop_drafter(struct draft *d)
+{
+    if (d->drafter == NULL)
+        return;
+    kv_seq_truncate(&d->read, &d->drafter->cache, 0);
+    kv_seq_release(&d->read, &d->drafter->cache);
+    d->drafter = NULL;
 }
 
 int draft_begin(struct draft **d, const struct model *m, enum speculate how)
@@ -53,6 +67,9 @@ int draft_begin(struct draft **d, const struct model *m, enum speculate how)
     (*d)->how = how;
     (*d)->saved = LOSS_AT_FIRST;
     (*d)->n_drafted = (*d)->n_accepted = 0;
+    (*d)->accepted = FIRST_ACCEPTED;
+    (*d)->idle = 0;
+    drop_drafter(*d);
     draft_forget_text(*d);
     return 0;
 }
@@ -61,6 +78,7 @@ void draft_free(struct draft *d)
 {
     if (d == NULL)
         return;
+    drop_drafter(d);
     lookup_release(&d->lookup);
     mem_free(d);
 }
@@ -69,6 +87,9 @@ void draft_forget_text(struct draft *d)
 {
     lookup_reset(&d->lookup);
     d->match = (struct lookup_match){0};
+    d->n_right = 0;
+    if (d->drafter != NULL)
+        kv_seq_truncate(&d->read, &d->drafter->cache, 0);
 }
 
 static float *rate_of_match(struct draft *d, int length)
@@ -114,38 +135,71 @@ static float pass_cost(const struct draft *d, int rows)
     return (1 + more) * (float)rows / (float)few;
 }
 
-/* The length of draft that promises the most tokens for the time of the pass; 0: none does. */
-static int choose_length(struct draft *d, int most, int texts, int rows)
+/* The time of making a draft of k tokens, in passes. */
+static float making_cost(const struct draft *d, int pending, int k)
+{
+    if (d->drafter == NULL)
+        return 0;
+    const int more = d->read.n == 0 || pending < 1 ? 0 : pending - 1;
+    return d->share * ((float)k + PENDING_ID * (float)more);
+}
+
+/* The chance that token k of a draft is right, if those before it are. */
+static float chance_of_token(struct draft *d, int k)
+{
+    return d->drafter != NULL ? d->accepted : *rate_of_match(d, d->match.length + k - 1);
+}
+
+/* What a pass may lose is added, whether it has a draft or not. */
+static void add_allowance(struct draft *d)
+{
+    d->saved += LOSS_A_PASS;
+    d->saved = d->saved < SAVED_MAX ? d->saved : SAVED_MAX;
+}
+
+/* Whether a drafter gains if it is right; row: the time of a row more. */
+static bool is_worth_trying(const struct draft *d, int texts, float row)
+{
+    const float cost = (float)texts * row + d->share;
+    return (float)(texts + 1) / ((float)texts + cost) > WORTH_A_DRAFT;
+}
+
+int draft_choose(struct draft *d, int pending, int most, int texts, int rows)
 {
     const float pass = pass_cost(d, rows);
+    const bool probes = d->drafter != NULL && d->idle++ >= PROBE_PASSES &&
+                        is_worth_trying(d, texts, pass_cost(d, rows + 1) / pass - 1);
     float best = WORTH_A_DRAFT, accepted = 0, all = 1;
     int length = 0;
+    if (d->drafter != NULL)
+        add_allowance(d);
+    most = most < DRAFT_MAX ? most : DRAFT_MAX;
     d->cost = 0;
     for (int k = 1; k <= most; k++) {
-        const float cost = (float)texts * (pass_cost(d, rows + k) / pass - 1);
-        all *= *rate_of_match(d, d->match.length + k - 1);
+        const float cost =
+            (float)texts * (pass_cost(d, rows + k) / pass - 1) + making_cost(d, pending, k);
+        all *= chance_of_token(d, k);
         accepted += all;
         const float gain = ((float)texts + accepted) / ((float)texts + cost);
-        if (cost <= d->saved && gain > best) {
-            best = gain;
+        if (cost <= d->saved && (gain > best || (probes && k == 1))) {
+            best = gain > best ? gain : best;
             d->cost = cost;
             length = k;
         }
     }
-    return length;
+    return d->drafter != NULL && d->share < 0 && most > 0 ? most : length;
 }
 
 int draft_propose(struct draft *d, token_id *text, size_t n, int most, int texts, int rows)
 {
     follow_text(d, text, n);
-    d->saved += LOSS_A_PASS;
-    d->saved = d->saved < SAVED_MAX ? d->saved : SAVED_MAX;
+    add_allowance(d);
     if (d->match.next == 0)
         return 0;
     most = most < DRAFT_MAX ? most : DRAFT_MAX;
     if (d->how == SPECULATE_LOOKUP && d->match.length < LOOKUP_SHORTEST)
         return 0;
-    const int k = d->how == SPECULATE_AUTO ? choose_length(d, most, texts, rows) : most;
+    const int k = d->how == SPECULATE_LOOKUP ? most : draft_choose(d, 0, most, texts, rows);
     /* A match that ends less than k before the end repeats its draft. */
     for (int i = 0; i < k; i++)
         text[n + (size_t)i] = text[d->match.next + (size_t)i];
@@ -156,5 +210,9 @@ void draft_count(struct draft *d, int n, int accepted)
 {
     d->n_drafted += n;
     d->n_accepted += accepted;
+    d->n_right += accepted;
+    for (int i = 0; i < n && i <= accepted; i++)
+        d->accepted += NEWEST_OF_MODEL * ((i < accepted ? 1.0f : 0.0f) - d->accepted);
+    d->idle = accepted < n ? 0 : d->idle;
     d->saved += (float)accepted - d->cost;
 }

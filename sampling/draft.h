@@ -2,16 +2,21 @@
 #define PRATTLE_SAMPLING_DRAFT_H
 /*
  * Speculation (Leviathan et al., "Fast Inference from Transformers via Speculative Decoding",
- * 2023) by prompt lookup: a draft of the next tokens, which the device loop verifies in the pass
- * that reads them. What is drafted changes the number of passes and never the text.
+ * 2023): a draft of the next tokens, which the device loop verifies in the pass that reads them.
+ * What is drafted changes the number of passes and never the text. Drafts come by prompt lookup, or
+ * from a smaller model (draft_model.h).
  *
  * With `auto`, a draft is made only where the text so far promises a gain. For every id of the
  * text, drafted or not, it is known whether lookup would have found it: that gives the acceptance
  * by length of match, and costs no pass. And the tokens gained are weighed against the cost of the
  * rows: while drafts lose, they get no more than a small share of the passes. Both count tokens
  * and rows and look at no clock, so the same text takes the same passes.
+ *
+ * A smaller model is weighed in the same way, its passes being a cost too. Its acceptance is known
+ * only of what it drafted: after PROBE_PASSES passes without a draft it is asked for one token. Not
+ * counted is the first reading of the text.
  */
-#include "model/model.h"
+#include "kvcache/engine.h"
 #include "sampling/text/lookup.h"
 #include "sampling/text/request.h"
 
@@ -29,6 +34,18 @@ struct draft {
     float saved;                   /* tokens that drafts gained, less what their rows cost */
     float cost;                    /* of the draft in the pass, in tokens */
     int n_drafted, n_accepted;     /* tokens */
+    /* Of a smaller model (draft_model.c): */
+    struct engine *drafter; /* NULL: drafts are looked up; borrowed */
+    struct kv_seq read;     /* what the drafter has read of the text */
+    float share;            /* of a pass, the time of one of the drafter; < 0: always draft */
+    float accepted;         /* share of its tokens that were right */
+    int n_vocab;            /* ids that it may draft */
+    int idle;               /* passes since one of its drafts was wrong */
+    int n_right;            /* ids of the text, as of its last draft, that were right */
+    token_id *text;         /* [n_text] and the draft behind it; borrowed */
+    size_t n_text;
+    int n_wanted, n_made; /* tokens of the draft */
+    int row;              /* of the pass's logits, for the next token; -1: none */
 };
 
 /* Begin an answer of m: *d, NULL at first, is made or used again, or freed if there are to be no
@@ -43,6 +60,9 @@ void draft_forget_text(struct draft *d);
  * of the text, which has only grown since the last call.
  */
 int draft_propose(struct draft *d, token_id *text, size_t n, int most, int texts, int rows);
+/* How many tokens to draft, by what that promises: of a smaller model that has `pending` ids of the
+ * text to read, the rest as of draft_propose. */
+int draft_choose(struct draft *d, int pending, int most, int texts, int rows);
 /* Of a draft of n tokens that was in the pass, so many were accepted. */
 void draft_count(struct draft *d, int n, int accepted);
 

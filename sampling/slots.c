@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "sampling/chain/logits.h"
 #include "sampling/device_loop.h"
+#include "sampling/draft_model.h"
 #include "sampling/text/prompt.h"
 #include "sampling/text/speller.h"
 
@@ -197,7 +198,7 @@ int slots_start(struct slots *s, const struct sample *sample)
     struct decode_slot *decode = slot->decode;
     int rc = prepare_tools(s, slot, sample);
     if (rc != 0 ||
-        (rc = draft_begin(&decode->draft, s->engine->model, sample->generate->speculate)) != 0 ||
+        (rc = draft_begin_as_set(&decode->draft, s->engine, sample->generate->speculate)) != 0 ||
         (rc = prepare_sequence(s, slot, sample)) != 0)
         return rc;
     slot->sample = *sample;

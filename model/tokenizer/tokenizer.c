@@ -166,6 +166,26 @@ int tokenizer_decode(const struct tokenizer *t, struct buf *out, const token_id 
     return 0;
 }
 
+static bool text_same(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool tokenizer_same(const struct tokenizer *a, const struct tokenizer *b)
+{
+    if (a == NULL || b == NULL || a->add_prefix_space != b->add_prefix_space ||
+        a->table.n_tokens != b->table.n_tokens || a->table.n_merges != b->table.n_merges)
+        return false;
+    for (token_id i = 0; i < a->table.n_tokens; i++)
+        if (!text_same(tokenizer_text(a, i), tokenizer_text(b, i)) ||
+            a->table.tokens[i].special != b->table.tokens[i].special)
+            return false;
+    for (int i = 0; i < a->table.n_merges; i++)
+        if (!text_same(tokenizer_merge(a, i), tokenizer_merge(b, i)))
+            return false;
+    return true;
+}
+
 int tokenizer_size(const struct tokenizer *t)
 {
     return t->table.n_tokens;

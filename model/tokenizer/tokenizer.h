@@ -45,6 +45,9 @@ int tokenizer_decode(const struct tokenizer *t, struct buf *out, const token_id 
 /* The bytes of one token, borrowed; NULL and *n = 0: a hole, or an id out of range. */
 const char *tokenizer_bytes(const struct tokenizer *t, token_id id, size_t *n);
 
+/* Whether both encode and decode all texts alike: the same tokens, merges and special tokens.
+ * Either may be NULL, none, which is like no other. */
+bool tokenizer_same(const struct tokenizer *a, const struct tokenizer *b);
 int tokenizer_size(const struct tokenizer *t);
 bool tokenizer_is_special(const struct tokenizer *t, token_id id);
 bool tokenizer_adds_prefix_space(const struct tokenizer *t);

@@ -71,7 +71,7 @@ struct generate_config bench_plain(const struct bench *b)
     g.num_beams = 1;
     g.penalty_alpha = 0;
     g.device_loop = true;
-    g.speculate = SPECULATE_OFF;
+    g.speculate = "off";
     g.stop = NULL;
     return g;
 }
@@ -234,7 +234,7 @@ static int compare_drafts(struct bench *b, const char *what)
     struct generate_config plain = bench_plain(b), drafts = plain;
     struct rounds rate = {0};
     int rc = 0;
-    drafts.speculate = SPECULATE_AUTO;
+    drafts.speculate = "auto";
     for (int i = 0; i < BENCH_ROUNDS && rc == 0; i++) {
         double plain_s = 1, drafts_s = 1;
         rc = bench_time_steps(b, &plain, 1, LONG_TEXT, &bench_silent, &plain_s);

@@ -29,8 +29,27 @@ int repl_init(struct repl *r)
     return options_init(&r->options);
 }
 
+static void drop_drafter_engine(struct repl *r)
+{
+    if (r->engine.model != NULL)
+        engine_use_drafter(&r->engine, NULL);
+    if (r->drafter_engine.model != NULL)
+        engine_release(&r->drafter_engine);
+    r->drafter_engine = (struct engine){0};
+}
+
+static void drop_drafter(struct repl *r)
+{
+    drop_drafter_engine(r);
+    model_free(r->drafter);
+    mem_free(r->drafter_path);
+    r->drafter = NULL;
+    r->drafter_path = NULL;
+}
+
 static void drop_engine(struct repl *r)
 {
+    drop_drafter_engine(r);
     if (r->engine.model == NULL)
         return;
     sequence_park(&r->sequence);
@@ -83,6 +102,7 @@ void repl_release(struct repl *r)
     run_free(r->run);
     mem_free(r->last_run);
     model_free(r->model);
+    drop_drafter(r);
     options_release(&r->options);
     par_close();
     *r = (struct repl){0};
@@ -107,18 +127,119 @@ int repl_device(struct repl *r)
     return rc;
 }
 
-int repl_ready(struct repl *r, int max_seqs)
+int repl_memory_dtype(enum dtype *out, enum precision_choice choice)
 {
-    int rc = repl_device(r);
-    if (rc != 0 || (r->engine.model == r->model && r->engine.max_seqs >= max_seqs))
-        return rc;
+    static const enum dtype chosen[] = {[PRECISION_AUTO] = LOAD_DTYPE_AUTO,
+                                        [PRECISION_FP16] = DTYPE_F16,
+                                        [PRECISION_FP32] = DTYPE_F32,
+                                        [PRECISION_BF16] = DTYPE_BF16,
+                                        [PRECISION_Q8] = DTYPE_Q8};
+    *out = chosen[choice];
+    if (choice != PRECISION_BF16)
+        return 0;
+    return err_set(ERR_UNSUPPORTED, "dtype is bf16, but weights are kept in memory as fp16, fp32 "
+                                    "or q8; bf16 is for the files that convert writes");
+}
+
+/* The precision in memory, by the settings in force. */
+static int dtype_in_force(const struct repl *r, enum dtype *out)
+{
+    const int rc = repl_memory_dtype(out, (enum precision_choice)r->options.settings.device.dtype);
+    return rc == 0 ? 0 : options_blame(&r->options, OPTION(device.dtype));
+}
+
+struct panel_cache repl_panel_cache(const struct repl *r)
+{
+    enum { LEAST_BYTES = 16 << 20 };
+    return (struct panel_cache){
+        .limit_bytes = (uint64_t)((double)r->options.settings.device.cache_size * 1e9),
+        .least_bytes = LEAST_BYTES};
+}
+
+/* Every token must mean the same to both. */
+static int check_drafter(const struct model *drafter, const struct model *m)
+{
+    char shown[2][96];
+    if (tokenizer_same(drafter->tokenizer, m->tokenizer))
+        return 0;
+    return err_set(ERR_MISMATCH, "speculate: %s has another tokenizer than %s, and cannot draft for it",
+                   file_show(shown[0], sizeof shown[0], drafter->name),
+                   file_show(shown[1], sizeof shown[1], m->name));
+}
+
+static int load_drafter(struct repl *r, const char *path)
+{
+    struct load_config c = {.seed = r->options.settings.sampler.seed, .cache = repl_panel_cache(r)};
+    drop_drafter(r);
+    int rc = dtype_in_force(r, &c.dtype);
+    if (rc == 0 && (r->drafter_path = mem_strdup(path)) == NULL)
+        rc = ERR_NOMEM;
+    if (rc == 0)
+        rc = model_load(&r->drafter, path, &c, progress_show());
+    progress_wipe();
+    if (rc != 0)
+        err_wrap("speculate");
+    return rc;
+}
+
+/* The model that drafts by the setting speculate; one that a model's own settings name is not
+ * loaded. */
+static const char *drafter_path(const struct repl *r)
+{
+    const char *text = r->options.settings.generate.speculate;
+    return speculate_of(text) != SPECULATE_MODEL ||
+                   settings_store_origin(&r->options.store, OPTION(generate.speculate)) ==
+                       ORIGIN_MODEL
+               ? NULL
+               : text;
+}
+
+static int ready_drafter(struct repl *r)
+{
+    const char *path = drafter_path(r);
+    int rc = 0;
+    if (path == NULL) {
+        drop_drafter(r);
+        return 0;
+    }
+    const bool there = r->drafter != NULL && strcmp(r->drafter_path, path) == 0;
+    if (there && r->engine.drafter != NULL)
+        return 0;
+    if (!there)
+        rc = load_drafter(r, path);
+    if (rc == 0)
+        rc = check_drafter(r->drafter, r->model);
+    if (rc == 0) {
+        drop_drafter_engine(r);
+        rc = engine_init(&r->drafter_engine, r->drafter, r->engine.max_seqs);
+    }
+    if (rc != 0) {
+        r->drafter_engine = (struct engine){0};
+        return options_blame(&r->options, OPTION(generate.speculate));
+    }
+    engine_use_drafter(&r->engine, &r->drafter_engine);
+    return 0;
+}
+
+static int ready_engine(struct repl *r, int max_seqs)
+{
+    if (r->engine.model == r->model && r->engine.max_seqs >= max_seqs)
+        return 0;
     drop_engine(r);
-    rc = engine_init(&r->engine, r->model, max_seqs);
+    int rc = engine_init(&r->engine, r->model, max_seqs);
     if (rc == 0 && (rc = sequence_resume(&r->sequence, &r->engine)) != 0)
         engine_release(&r->engine);
     if (rc != 0)
         r->engine = (struct engine){0};
     return rc;
+}
+
+int repl_ready(struct repl *r, int max_seqs)
+{
+    int rc = repl_device(r);
+    if (rc == 0)
+        rc = ready_engine(r, max_seqs);
+    return rc == 0 ? ready_drafter(r) : rc;
 }
 
 /* A model's own defaults are no reason to refuse it. */
@@ -138,20 +259,6 @@ static void read_model_settings(struct repl *r)
         progress_warn(err_text());
 }
 
-int repl_memory_dtype(enum dtype *out, enum precision_choice choice)
-{
-    static const enum dtype chosen[] = {[PRECISION_AUTO] = LOAD_DTYPE_AUTO,
-                                        [PRECISION_FP16] = DTYPE_F16,
-                                        [PRECISION_FP32] = DTYPE_F32,
-                                        [PRECISION_BF16] = DTYPE_BF16,
-                                        [PRECISION_Q8] = DTYPE_Q8};
-    *out = chosen[choice];
-    if (choice != PRECISION_BF16)
-        return 0;
-    return err_set(ERR_UNSUPPORTED, "dtype is bf16, but weights are kept in memory as fp16, fp32 "
-                                    "or q8; bf16 is for the files that convert writes");
-}
-
 void repl_drop_run(struct repl *r)
 {
     if (r->run == NULL)
@@ -168,21 +275,6 @@ int repl_latest_run(const struct repl *r, bool saved, char **out)
         return run_folder_latest(out, RUNS_FOLDER);
     *out = mem_strdup(r->last_run);
     return *out != NULL ? 0 : ERR_NOMEM;
-}
-
-/* The precision in memory, by the settings in force. */
-static int dtype_in_force(const struct repl *r, enum dtype *out)
-{
-    const int rc = repl_memory_dtype(out, (enum precision_choice)r->options.settings.device.dtype);
-    return rc == 0 ? 0 : options_blame(&r->options, OPTION(device.dtype));
-}
-
-struct panel_cache repl_panel_cache(const struct repl *r)
-{
-    enum { LEAST_BYTES = 16 << 20 };
-    return (struct panel_cache){
-        .limit_bytes = (uint64_t)((double)r->options.settings.device.cache_size * 1e9),
-        .least_bytes = LEAST_BYTES};
 }
 
 int repl_read_files(struct repl *r, struct model **out, struct model_files *f)

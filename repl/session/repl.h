@@ -31,14 +31,17 @@ struct named_loss {
 
 struct repl {
     struct options options;
-    struct model *model;  /* NULL: none loaded */
-    struct engine engine; /* ready when engine.model is set */
-    struct sequence sequence; /* the text in progress; its ids stay when the engine goes */
-    bool held_space;          /* a space followed it, which joins the next word */
-    struct run *run;    /* training of this model, in memory; NULL: none */
-    char *last_run;     /* folder of the last one put away; NULL: none was */
-    int64_t told_step;  /* of that run, of which was said last that it is saved */
-    struct turn *turns; /* [n_turns], the newest last */
+    struct model *model;          /* NULL: none loaded */
+    struct engine engine;         /* ready when engine.model is set */
+    struct model *drafter;        /* of the setting speculate; NULL: none is loaded */
+    char *drafter_path;           /* as it was set */
+    struct engine drafter_engine; /* ready when its model is set */
+    struct sequence sequence;     /* the text in progress; its ids stay when the engine goes */
+    bool held_space;              /* a space followed it, which joins the next word */
+    struct run *run;              /* training of this model, in memory; NULL: none */
+    char *last_run;               /* folder of the last one put away; NULL: none was */
+    int64_t told_step;            /* of that run, of which was said last that it is saved */
+    struct turn *turns;           /* [n_turns], the newest last */
     int n_turns;
     int threads; /* of the team as it was made, and its pinning */
     bool pin;

@@ -116,6 +116,9 @@ static int format_figures(struct buf *out, const struct settings *s, const struc
         rc = buf_printf(out, "; seed %" PRIu64, s->sampler.seed);
     if (rc == 0 && drawn && s->sampler.draw != 0)
         rc = buf_printf(out, " draw %" PRId64, s->sampler.draw);
+    /* Who asked for drafts sees what came of them; with auto, who wants to see all. */
+    if (rc == 0 && !s->talk.verbose && speculate_of(s->generate.speculate) != SPECULATE_AUTO)
+        rc = format_drafted(out, a, n);
     if (rc == 0)
         rc = buf_str(out, "]\n");
     if (rc == 0 && s->talk.verbose)

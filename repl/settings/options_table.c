@@ -55,9 +55,9 @@ static const struct setting table[] = {
  .more = "off: one call per pass. The text is the same"},
 {.group = "Model and machine", .name = "device_iterations", .type = SETTING_INT, .per_line = true, .offset = G(device_iterations), .min = 1, .max = 1e6, .argument = "N",
  .help = "tokens generated between outputs; 1: stream each"},
-{.group = "Model and machine", .name = "speculate", .type = SETTING_CHOICE, .per_line = true, .offset = G(speculate), .choices = CHOICES("auto", "off", "lookup"),
+{.group = "Model and machine", .name = "speculate", .words = speculate_name, .type = SETTING_PATH, .per_line = true, .offset = G(speculate), .argument = "auto|off|lookup|MODEL",
  .help = "verify several tokens a pass, drafted from the text",
- .more = "Drafts repeat what followed the last tokens where the text had them before. auto: where that has been right often enough to save time; lookup: always. The text is the same"},
+ .more = "Drafts repeat what followed the last tokens where the text had them before. auto: where that has been right often enough to save time; lookup: always. MODEL: drafts of this smaller model with the same tokenizer, where it has been right often enough. The text is the same"},
 
 {.group = "Text", .name = "max_new_tokens", .letter = 'n', .also = "n_predict|num_predict|max_tokens|output_len", .type = SETTING_INT, .per_line = true, .offset = G(max_new_tokens), .max = 1e6, .argument = "N",
  .help = "maximum length of an answer in tokens"},

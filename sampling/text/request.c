@@ -17,6 +17,7 @@ void generate_config_init(struct generate_config *c)
     *c = (struct generate_config){.max_new_tokens = 128,
                                   .device_iterations = 1,
                                   .device_loop = true,
+                                  .speculate = "auto",
                                   .num_return_sequences = 1,
                                   .num_beams = 1,
                                   .length_penalty = 1,
@@ -75,6 +76,22 @@ int generate_odds_refuse(const struct generate_odds *odds, const struct generate
                    FORWARD_MAX_ROWS);
 }
 
+const char *speculate_name(int how)
+{
+    static const char *const names[] = {"auto", "off", "lookup"};
+    return how >= 0 && how < (int)(sizeof names / sizeof *names) ? names[how] : NULL;
+}
+
+enum speculate speculate_of(const char *text)
+{
+    int how = SPECULATE_AUTO;
+    if (text == NULL || *text == '\0')
+        return SPECULATE_AUTO;
+    while (speculate_name(how) != NULL && strcmp(text, speculate_name(how)) != 0)
+        how++;
+    return (enum speculate)how;
+}
+
 int generate_config_check(const struct generate_config *g, const struct sampler_config *c)
 {
     const struct generate_odds *odds = generate_config_odds(g, c);
@@ -83,7 +100,6 @@ int generate_config_check(const struct generate_config *g, const struct sampler_
         (rc = check_int("device_iterations", g->device_iterations, 1, 1000000)) != 0 ||
         (rc = check_int("num_return_sequences", g->num_return_sequences, 1, 512)) != 0 ||
         (rc = check_int("num_beams", g->num_beams, 1, 256)) != 0 ||
-        (rc = check_int("speculate", g->speculate, SPECULATE_AUTO, SPECULATE_LOOKUP)) != 0 ||
         (rc = check_int("on_full", g->on_full, ON_FULL_STOP, ON_FULL_SLIDE)) != 0 ||
         (rc = check_int("early_stopping", g->early_stopping, EARLY_STOPPING_FALSE,
                         EARLY_STOPPING_NEVER)) != 0 ||

@@ -10,7 +10,7 @@
 #include "sampling/chain/sampler.h"
 
 enum on_full { ON_FULL_STOP, ON_FULL_SLIDE };
-enum speculate { SPECULATE_AUTO, SPECULATE_OFF, SPECULATE_LOOKUP };
+enum speculate { SPECULATE_AUTO, SPECULATE_OFF, SPECULATE_LOOKUP, SPECULATE_MODEL };
 enum early_stopping { EARLY_STOPPING_FALSE, EARLY_STOPPING_TRUE, EARLY_STOPPING_NEVER };
 
 struct generate_config {
@@ -21,7 +21,7 @@ struct generate_config {
     int on_full;           /* enum on_full */
     int device_iterations; /* steps between emitting tokens to the caller */
     bool device_loop;
-    int speculate; /* enum speculate (sampling/draft.h) */
+    char *speculate; /* how to draft (speculate_of); owned by settings */
     int num_return_sequences;
     int num_beams;
     float length_penalty;
@@ -32,6 +32,11 @@ struct generate_config {
     bool special;        /* special tokens in the prompt are encoded as such */
 };
 void generate_config_init(struct generate_config *c); /* 128 new tokens, trim, the device loop */
+/* What the text of the setting means (sampling/draft.h): NULL is auto, and a text that is none of
+ * speculate_name's, the path of a model. */
+enum speculate speculate_of(const char *text);
+/* "auto", "off", "lookup"; NULL past the last. */
+const char *speculate_name(int how);
 /* Ranges, and settings that exclude each other; ERR_RANGE names the setting. */
 int generate_config_check(const struct generate_config *g, const struct sampler_config *c);
 /* Two settings that exclude each other. Where a model brings both, the first gives way, as in

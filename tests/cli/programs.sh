@@ -24,6 +24,16 @@ is "the device loop and steps agree" "$a" "$(p generate --model $MODEL --ids "$i
 is "so do hand-overs of 5" "$a" "$(p generate --model $MODEL --ids "$ids" --greedy -n 8 --output ids --device-iterations 5)"
 is "so do portable kernels" "$a" "$(p generate --model $MODEL --ids "$ids" --greedy -n 8 --output ids --kernels portable)"
 
+small="random:$PWD/tests/cli/data/config.json,n_layer=1@9"
+for how in off lookup "$small" "${MODEL}@4"; do
+    is "speculate $how: the same ids" "$a" "$(p generate --model $MODEL --ids "$ids" --greedy -n 8 --output ids --speculate "$how")"
+done
+is "a batch drafted by a model" "$(printf 'one\ntwo one two\n' | "$PRATTLE" -m $MODEL -n 9 --seed 4)" \
+    "$(printf 'one\ntwo one two\n' | "$PRATTLE" -m $MODEL -n 9 --seed 4 --speculate "$small")"
+has "another tokenizer cannot draft" "speculate: bundled has another tokenizer than" "$(p generate a -m $MODEL --speculate bundled)"
+has "nor what is not there" "speculate: cannot open /no/model" "$(p generate a -m $MODEL --speculate /no/model)"
+has "a line's model is not loaded" '"finish_reason"' "$(printf '{"prompt": "a", "speculate": "/no/model"}\n' | "$PRATTLE" -m $MODEL --jsonl -n 2 2>&1)"
+
 rm -f "$TMPDIR"/*.npy
 top=$(p logits --model $MODEL --ids "$ids" --out "$TMPDIR/last.npy")
 is "logits: the likeliest is what greedy takes" "${a%%,*}" "$(awk 'NR == 1 {print $1}' <<<"$top")"

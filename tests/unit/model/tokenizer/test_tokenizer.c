@@ -1,5 +1,6 @@
 /* The tokenizer against tests/golden/tokenizer_oracle.py, and its own promises. */
 #include "tests/lib/test.h"
+#include "tests/lib/tiny_text.h"
 
 #include "model/base/rng.h"
 #include "model/tokenizer/tokenizer.h"
@@ -368,9 +369,40 @@ static void equals_tinystories_ids_with_data(void **state)
     tokenizer_free(t);
 }
 
+static void tokenizers_are_compared(void **state)
+{
+    (void)state;
+    struct tokenizer *a = tiny_tokenizer(), *b = tiny_tokenizer(), *c = tiny_tokenizer_with(true);
+    assert_true(tokenizer_same(a, a));
+    assert_true(tokenizer_same(a, b));
+    assert_false(tokenizer_same(a, c));
+    assert_false(tokenizer_same(a, NULL));
+    assert_false(tokenizer_same(NULL, NULL));
+    tokenizer_free(b);
+    /* Two tokens, or two merges, in each other's place. */
+    static const char *const tokens[] = {"a", "b", "ab", "ba"}, *const turned[] = {"b", "a", "ab",
+                                                                                   "ba"};
+    static const char *const merges[] = {"a b", "b a"}, *const later[] = {"b a", "a b"};
+    struct vocab v = {.n_tokens = 4, .tokens = tokens, .n_merges = 2, .merges = merges, .eos = -1};
+    tokenizer_free(a);
+    assert_ok(tokenizer_new(&a, &v));
+    v.merges = later;
+    assert_ok(tokenizer_new(&b, &v));
+    assert_false(tokenizer_same(a, b));
+    tokenizer_free(b);
+    v.merges = merges;
+    v.tokens = turned;
+    assert_ok(tokenizer_new(&b, &v));
+    assert_false(tokenizer_same(a, b));
+    tokenizer_free(a);
+    tokenizer_free(b);
+    tokenizer_free(c);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_oracle),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tokenizers_are_compared),
+                                       cmocka_unit_test(equals_the_oracle),
                                        cmocka_unit_test(any_bytes_come_back),
                                        cmocka_unit_test(special_tokens_only_where_asked_for),
                                        cmocka_unit_test(what_cannot_be_said_is_refused),

@@ -10,9 +10,10 @@
 
 enum { PART_BYTES = 1 << 20, SHA1_DIGITS = 40, SHA256_DIGITS = 64 };
 
-static bool is_hex(const char *etag)
+bool hub_digest_is_hash(const char *etag)
 {
-    return strspn(etag, "0123456789abcdef") == strlen(etag);
+    const size_t n = strlen(etag);
+    return (n == SHA1_DIGITS || n == SHA256_DIGITS) && strspn(etag, "0123456789abcdef") == n;
 }
 
 static int add_file(EVP_MD_CTX *context, const struct file *f, const struct progress *p)
@@ -37,7 +38,7 @@ int hub_digest_check(const struct file *f, const char *etag, bool *known, const 
     char hex[2 * EVP_MAX_MD_SIZE + 1], head[32];
     const size_t n = strlen(etag);
     unsigned bytes = 0;
-    *known = (n == SHA1_DIGITS || n == SHA256_DIGITS) && is_hex(etag);
+    *known = hub_digest_is_hash(etag);
     if (!*known)
         return 0;
     EVP_MD_CTX *context = EVP_MD_CTX_new();

@@ -191,6 +191,7 @@ static void without_a_network_it_says_what_to_fetch(void **state)
         "fetch https://huggingface.co" PLAIN " and save it as %s/data/stories/text.txt",
         s.folder);
     assert_fails(get(&t), ERR_IO, want);
+    assert_false(file_exists(scratch_path(&s, "data/stories/text.txt.incomplete")));
     assert_fails(get(&zipped), ERR_IO,
                  "fetch folder/text.txt of https://huggingface.co" ZIPPED ", and");
     hub_set_offline(true);

@@ -327,6 +327,29 @@ static void parts_that_do_not_fit_are_given_up(void **state)
     }
 }
 
+/* Where the ETag is no hash, ranges and ETags alone tell. */
+static void parts_without_a_hash_fit_too(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"skew 5", "other 0", "norange 0"};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        char rule[128];
+        hub_server_fault(server, NULL);
+        hub_server_fault(server, "HEAD model.safetensors 0 hash plain-etag");
+        hub_server_fault(server, "GET " CDN " 1 drop 100000");
+        snprintf(rule, sizeof rule, "GET " CDN " 1 %s", rules[i]);
+        hub_server_fault(server, rule);
+        assert_ok(fetch(NAME));
+        expect_whole();
+        forget("hf");
+    }
+    char zeros[1000] = {0};
+    assert_ok(file_make_folder(scratch_path(&s, REPO "blobs")));
+    scratch_write(&s, REPO "blobs/plain-etag.incomplete", zeros, sizeof zeros);
+    assert_ok(fetch(NAME));
+    expect_whole();
+}
+
 static void wrong_parts_on_disk_are_given_up(void **state)
 {
     (void)state;
@@ -574,6 +597,7 @@ int main(void)
         TEST(the_hub_is_asked_again),
         TEST(a_part_goes_on_another_time),
         TEST(parts_that_do_not_fit_are_given_up),
+        TEST(parts_without_a_hash_fit_too),
         TEST(wrong_parts_on_disk_are_given_up),
         TEST(lies_are_not_believed),
         TEST(answers_of_no_hub_are_refused),

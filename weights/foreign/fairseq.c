@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/json.h"
+#include "weights/foreign/dict_vocab.h"
 
 #define LAYER "decoder.layers." NAMING_LAYER "."
 #define ATTENTION LAYER "self_attn."
@@ -136,4 +137,4 @@ static int read_fairseq(struct config *c, struct naming *n, const struct checkpo
     return rc;
 }
 
-const struct foreign_kind foreign_fairseq = {is_fairseq, read_fairseq, &naming};
+const struct foreign_kind foreign_fairseq = {is_fairseq, read_fairseq, &naming, dict_vocab_open};

@@ -4,6 +4,8 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/schema.h"
+#include "weights/foreign/meta_vocab.h"
+#include "weights/hf/vocab.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +60,14 @@ static int read_nanogpt(struct config *c, struct naming *n, const struct checkpo
     return rc == 0 ? compare_heads(&c->tie_word_embeddings, k) : rc;
 }
 
-const struct foreign_kind foreign_nanogpt = {is_nanogpt, read_nanogpt, &naming};
+static int open_characters(struct tokenizer **out, const char *folder, const struct config *c,
+                           const struct progress *p)
+{
+    int rc = meta_vocab_open(out, folder, c, p);
+    return rc != 0 || *out != NULL ? rc : vocab_open_folder(out, folder, c, p);
+}
+
+const struct foreign_kind foreign_nanogpt = {is_nanogpt, read_nanogpt, &naming, open_characters};
 
 /* ---- minGPT ---- */
 
@@ -115,4 +124,4 @@ static int read_mingpt(struct config *c, struct naming *n, const struct checkpoi
     return 0;
 }
 
-const struct foreign_kind foreign_mingpt = {is_mingpt, read_mingpt, &naming};
+const struct foreign_kind foreign_mingpt = {is_mingpt, read_mingpt, &naming, open_characters};

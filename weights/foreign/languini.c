@@ -1,6 +1,7 @@
 #include "weights/foreign/languini.h"
 
 #include "model/base/err.h"
+#include "weights/hf/vocab.h"
 
 #define LAYER "layers." NAMING_LAYER "."
 static const struct naming_row rows[] = {
@@ -50,4 +51,5 @@ static int read_languini(struct config *c, struct naming *n, const struct checkp
     return foreign_read_sizes(k->beside, sizes, sizeof sizes / sizeof *sizes);
 }
 
-const struct foreign_kind foreign_languini = {is_languini, read_languini, &naming};
+const struct foreign_kind foreign_languini = {is_languini, read_languini, &naming,
+                                              vocab_open_folder};

@@ -4,9 +4,7 @@
 #include "model/base/json.h"
 #include "model/base/mem.h"
 #include "weights/foreign/kinds.h"
-#include "weights/foreign/meta_vocab.h"
 #include "weights/hf/stored.h"
-#include "weights/hf/vocab.h"
 #include "weights/torch/pickle.h"
 
 #include <limits.h>
@@ -145,14 +143,6 @@ static int name_source(struct source *s, const struct checkpoint *k)
     return s->name == NULL ? ERR_NOMEM : 0;
 }
 
-static int read_tokenizer(struct source *s, const struct state *st, const struct progress *p)
-{
-    int rc = meta_vocab_open(&s->tokenizer, st->k.files.folder, &s->config, p);
-    if (rc == 0 && s->tokenizer == NULL && s->config.eos_token_id != 2)
-        rc = vocab_open_folder(&s->tokenizer, st->k.files.folder, &s->config, p);
-    return rc;
-}
-
 static int open_checkpoint(struct source *s, struct state *st, bool *taken, const char *path,
                            const struct progress *p)
 {
@@ -172,7 +162,7 @@ static int open_checkpoint(struct source *s, struct state *st, bool *taken, cons
         return err_set(ERR_MISSING, "no trainer's checkpoint");
     }
     if ((rc = read_weights(s, st, kind, p)) == 0 && (rc = name_source(s, &st->k)) == 0)
-        rc = read_tokenizer(s, st, p);
+        rc = kind->open_tokenizer(&s->tokenizer, f->folder, &s->config, p);
     return rc;
 }
 

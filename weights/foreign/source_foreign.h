@@ -2,7 +2,8 @@
 #define PRATTLE_WEIGHTS_FOREIGN_SOURCE_FOREIGN_H
 /*
  * Checkpoints of other trainers as sources of weights: nanoGPT, minGPT, fairseq, Languini
- * (kinds.h). The tokenizer is that of files beside them: GPT-2's, or nanoGPT's meta.pkl.
+ * (kinds.h). The tokenizer is that of files beside them: GPT-2's, nanoGPT's meta.pkl, fairseq's
+ * dict.txt.
  */
 #include "model/base/progress.h"
 #include "weights/tensors/source.h"

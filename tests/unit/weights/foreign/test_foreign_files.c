@@ -188,6 +188,49 @@ static void wrong_settings_of_fairseq(void **state)
     scratch_close(&scratch);
 }
 
+/* Symbols are GPT-2's ids in the order of dict.txt, behind four of fairseq's own. */
+static void dictionaries_of_fairseq(void **state)
+{
+    (void)state;
+    static const char vocab[] = "{\"a\": 0, \"b\": 1, \"ab\": 2, \"c\": 3, \"bc\": 4}",
+                      merges[] = "#version: 0.2\na b\nb c\n",
+                      dict[] = "2 90\n1 80\n0 70\nmadeupword0000 0\n3 1";
+    struct buf b = {0};
+    struct source s;
+    struct ids ids = {0};
+    scratch_open(&scratch);
+    copy_file(&b, GOLDEN "fairseq/checkpoint_best.pt", "checkpoint_best.pt");
+    scratch_write(&scratch, "dict.txt", dict, sizeof dict - 1);
+    assert_ok(source_open(&s, scratch.folder, 0, true, NULL));
+    assert_null(s.tokenizer);
+    source_close(&s);
+    for (int i = 0; i < 2; i++) {
+        scratch_write(&scratch, i ? "encoder.json" : "vocab.json", vocab, sizeof vocab - 1);
+        scratch_write(&scratch, i ? "vocab.bpe" : "merges.txt", merges, sizeof merges - 1);
+        assert_ok(source_open(&s, scratch.folder, 0, true, NULL));
+        assert_int_equal(tokenizer_size(s.tokenizer), 9);
+        assert_int_equal(tokenizer_eos(s.tokenizer), 2);
+        assert_int_equal(tokenizer_merges(s.tokenizer), 1);
+        assert_string_equal(tokenizer_text(s.tokenizer, 2), "</s>");
+        ids.n = 0;
+        assert_ok(tokenizer_encode(s.tokenizer, &ids, "abbc", 4, ENCODE_TEXT));
+        const token_id expected[] = {4, 5, 8};
+        assert_int_equal(ids.n, 3);
+        assert_memory_equal(ids.data, expected, sizeof expected);
+        source_close(&s);
+        remove(scratch_path(&scratch, "vocab.json"));
+        remove(scratch_path(&scratch, "merges.txt"));
+    }
+    b.n = 0;
+    for (int i = 0; i < 34; i++)
+        assert_ok(buf_str(&b, "1 1\n"));
+    scratch_write(&scratch, "dict.txt", b.data, b.n);
+    open_fails("", "cannot load dict.txt: it has more than 33 symbols, the model has 37 tokens");
+    ids_release(&ids);
+    buf_release(&b);
+    scratch_close(&scratch);
+}
+
 static void wrong_files_of_languini(void **state)
 {
     (void)state;
@@ -241,6 +284,7 @@ int main(void)
         cmocka_unit_test(wrong_vocabularies_of_characters),
         cmocka_unit_test(wrong_files_of_mingpt),
         cmocka_unit_test(wrong_settings_of_fairseq),
+        cmocka_unit_test(dictionaries_of_fairseq),
         cmocka_unit_test(wrong_files_of_languini),
         cmocka_unit_test(no_memory_leaks_nothing),
     };

@@ -95,6 +95,11 @@ int source_save(struct source *s, const char *path, const struct save_config *c,
                              : source_save_hf(s, path, c, p);
     if (rc == 0 && !c->convert)
         note_quantized(s, is_gguf(path), p);
+    if (rc == 0 && config_heads_width(&s->config) != s->config.n_embd)
+        progress_note(p,
+                      "heads of %d make another width than the model's %d: config.json says so as "
+                      "head_dim, which transformers does not read for this kind of model",
+                      config_head_size(&s->config), s->config.n_embd);
     return rc;
 }
 

@@ -155,11 +155,6 @@ int source_save_hf(struct source *s, const char *path, const struct save_config 
     int rc = folder_create(&f, path, c->force);
     if (rc != 0)
         return rc;
-    if (config_heads_width(&s->config) != s->config.n_embd)
-        progress_note(p,
-                      "heads of %d make another width than the model's %d: config.json says so "
-                      "as head_dim, which transformers does not read for this kind of model",
-                      config_head_size(&s->config), s->config.n_embd);
     if ((rc = write_config(f.temp, s, c)) == 0 &&
         (rc = write_generation_config(f.temp, &s->config)) == 0 &&
         (rc = s->tokenizer == NULL ? 0 : vocab_write_folder(s->tokenizer, f.temp, false)) == 0 &&

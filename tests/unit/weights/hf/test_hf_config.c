@@ -104,6 +104,28 @@ static void other_activations_are_refused(void **state)
     }
 }
 
+/* Heads whose width together is not the model's are ours alone. */
+static void heads_of_another_width(void **state)
+{
+    (void)state;
+    struct config c = parsed("{\"n_embd\": 7, \"n_head\": 3, \"head_dim\": 5}");
+    struct buf out = {0};
+    assert_int_equal(config_head_size(&c), 5);
+    assert_int_equal(config_heads_width(&c), 15);
+    assert_ok(hf_config_write(&out, &c, DTYPE_F32));
+    assert_non_null(strstr(buf_text(&out), "\"head_dim\": 5,"));
+    out.n = 0;
+    c = parsed("{\"n_embd\": 128, \"n_head\": 2, \"head_dim\": 64}");
+    assert_ok(hf_config_write(&out, &c, DTYPE_F32));
+    assert_null(strstr(buf_text(&out), "head_dim"));
+    buf_release(&out);
+    static const char *const wrong[] = {"{\"head_dim\": 0}", "{\"head_dim\": -1}",
+                                        "{\"head_dim\": 131073}",
+                                        "{\"n_head\": 768, \"head_dim\": 1000}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(hf_config_parse(&c, wrong[i], strlen(wrong[i])), ERR_RANGE);
+}
+
 static void what_is_written_reads_back(void **state)
 {
     (void)state;
@@ -150,6 +172,7 @@ int main(void)
         cmocka_unit_test(minus_one_is_no_token),
         cmocka_unit_test(activations_are_told_apart),
         cmocka_unit_test(other_activations_are_refused),
+        cmocka_unit_test(heads_of_another_width),
         cmocka_unit_test(what_is_written_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

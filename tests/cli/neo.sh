@@ -5,11 +5,8 @@
 STEPS=48
 . tests/cli/train.sh.inc
 cd "$TMPDIR" || exit 1
-cat >neo.json <<'CONFIG'
-{"model_type": "gpt_neo", "num_layers": 3, "num_heads": 4, "hidden_size": 32, "vocab_size": 257,
- "max_position_embeddings": 64, "window_size": 9, "attention_types": [[["global", "local", "local"], 1]]}
-CONFIG
-MODEL=random:$PWD/neo.json
+NEO=$OLDPWD/tests/cli/data/neo.json
+MODEL=random:$NEO
 loss() { sed -n "s/^step *$1\/.*  loss \([0-9]*\)\.\([0-9][0-9]\).*/\1\2/p" "$2" | head -n 1 | sed 's/^0*//'; }
 logits() { "$PRATTLE" logits "$@" --out l.npy --force >/dev/null && sha256sum <l.npy; }
 
@@ -37,7 +34,7 @@ is "nor on being saved again" "$(logits --model $last --ids "$long")" "$(logits 
 is "a copy has the same weights" "$(sha256sum <$last/model.safetensors)" "$(sha256sum <copy/model.safetensors)"
 printf '%s\n' "Once upon" "Once upon a time there was fox number 7, who" "fox" "$(head -c 400 "$TEXT" | tr '\n' ' ')" >prompts
 # Random weights say more than those of so short a run.
-sed 's/}$/, "initializer_range": 0.5}/' neo.json >wild.json
+sed 's/}$/, "initializer_range": 0.5}/' "$NEO" >wild.json
 slide() { "$PRATTLE" random:wild.json --seed 4 -n 90 --temperature 0 --on-full slide 2>/dev/null; }
 slide <prompts >together
 while IFS= read -r line; do slide <<<"$line"; done <prompts >alone

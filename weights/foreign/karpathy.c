@@ -54,7 +54,8 @@ static int read_nanogpt(struct config *c, struct naming *n, const struct checkpo
     if (rc == 0)
         rc = foreign_read_dropout(o, "dropout", &c->resid_pdrop);
     c->embd_pdrop = c->attn_pdrop = c->resid_pdrop;
-    /* Before there was a choice of biases, nanoGPT had OpenAI's GELU. */
+    /* nn.GELU since May 2023. Before, it was OpenAI's; of those checkpoints only the ones from
+     * before there was a choice of biases show it. */
     c->activation = json_object_get(o, "bias") == NULL ? ACTIVATION_GELU_TANH : ACTIVATION_GELU_ERF;
     set_end(c);
     return rc == 0 ? compare_heads(&c->tie_word_embeddings, k) : rc;

@@ -119,12 +119,9 @@ static int open_file(struct source *s, const char *path, bool need_weights,
     if (llmc_is_file(magic))
         return source_open_llmc(s, file, p);
     if (foreign_is_name(path)) {
-        bool taken;
-        rc = source_open_foreign(s, &taken, path, p);
-        if (rc == 0 || taken) {
-            file_close(&file);
+        rc = source_open_foreign(s, &file, path, p);
+        if (rc == 0 || file.path == NULL)
             return rc;
-        }
         err_clear();
     }
     return source_open_hf(s, path, file, need_weights, p);

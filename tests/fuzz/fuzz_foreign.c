@@ -25,14 +25,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct source s;
     struct tokenizer *t = NULL;
     struct config c;
-    bool taken;
+    struct file file;
     err_clear();
-    if (source_open_foreign(&s, &taken, scratch_file("ckpt.pt", data, size), NULL) == 0) {
+    const char *path = scratch_file("ckpt.pt", data, size);
+    if (file_open(&file, path) != 0)
+        abort();
+    if (source_open_foreign(&s, &file, path, NULL) == 0) {
         read_everything(&s);
         source_close(&s);
     } else if (err_text()[0] == '\0') {
         abort();
     }
+    file_close(&file);
     config_init(&c);
     const struct scratch *folder = scratch_of_process();
     scratch_write(folder, "meta.pkl", data, size);

@@ -143,22 +143,21 @@ static int name_source(struct source *s, const struct checkpoint *k)
     return s->name == NULL ? ERR_NOMEM : 0;
 }
 
-static int open_checkpoint(struct source *s, struct state *st, bool *taken, const char *path,
+static int open_checkpoint(struct source *s, struct state *st, struct file *file, const char *path,
                            const struct progress *p)
 {
     struct hf_files *f = &st->k.files;
-    struct file file;
-    int rc = file_open(&file, path);
-    if (rc != 0)
-        return rc;
-    if ((rc = hf_files_find(f, path, file, NULL, true)) != 0 ||
-        (rc = hf_files_open(f, &s->stamp)) != 0 || (rc = hf_files_list(f)) != 0 ||
+    const struct file given = *file;
+    *file = (struct file){.fd = -1};
+    int rc = hf_files_find(f, path, given, NULL, true);
+    if (rc != 0 || (rc = hf_files_open(f, &s->stamp)) != 0 || (rc = hf_files_list(f)) != 0 ||
         (rc = read_beside(&st->k)) != 0)
         return rc;
     st->k.about = f->files[0].about;
     const struct foreign_kind *kind = foreign_kind_of(&st->k);
     if (kind == NULL) {
-        *taken = false;
+        *file = f->files[0].file;
+        f->files[0].file = (struct file){.fd = -1};
         return err_set(ERR_MISSING, "no trainer's checkpoint");
     }
     if ((rc = read_weights(s, st, kind, p)) == 0 && (rc = name_source(s, &st->k)) == 0)
@@ -166,15 +165,17 @@ static int open_checkpoint(struct source *s, struct state *st, bool *taken, cons
     return rc;
 }
 
-int source_open_foreign(struct source *s, bool *taken, const char *path, const struct progress *p)
+int source_open_foreign(struct source *s, struct file *file, const char *path,
+                        const struct progress *p)
 {
     struct state *st = mem_alloc(sizeof *st);
-    *taken = true;
-    if (st == NULL)
+    if (st == NULL) {
+        file_close(file);
         return ERR_NOMEM;
+    }
     *st = (struct state){.k.files.given.fd = -1};
     *s = (struct source){.format = st, .close = close_state};
-    int rc = open_checkpoint(s, st, taken, path, p);
+    int rc = open_checkpoint(s, st, file, path, p);
     if (rc != 0)
         source_close(s);
     return rc;

@@ -36,6 +36,7 @@ static const char TAIL[] =
     ".TP\n.I $XDG_STATE_HOME/prattle/evaluations.jsonl\nResults for\n.BR \"eval history\" .\n"
     ".TP\n.I $XDG_DATA_HOME/prattle\nFiles of evaluations.\n"
     ".TP\n.I $XDG_CACHE_HOME/prattle/data\nEncoded training texts.\n"
+    ".TP\n.I $XDG_CACHE_HOME/prattle/panels\nPrepared weights of Hugging Face models.\n"
     ".TP\n.IR runs/ LABEL\nCheckpoints and metrics of a training run.\n"
     ".SH ENVIRONMENT\n"
     ".TP\n.BR XDG_CONFIG_HOME \", \" XDG_STATE_HOME \", \" XDG_DATA_HOME \", \" XDG_CACHE_HOME\n"

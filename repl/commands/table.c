@@ -135,8 +135,8 @@ const struct command command_table[] = {
  .completes = "info get prepare then path ; get published ; prepare word path", .words = data_prepare_word, .explain = cmd_data_explain, .options = "force", .run = cmd_data,
  .summary = "look at training data, get or prepare it",
  .help = "Show what training would read from a text, a folder, a .jsonl or a .bin file; download one of the texts below, "
-         "which is checked against its SHA-256; or make token files of texts: plain text, JSON lines, CSV and "
-         "WikiExtractor's folders, also compressed and in archives.",
+         "which is checked against its SHA-256; or make token files of texts: plain text, JSON lines, CSV, "
+         "WikiExtractor's folders and dumps of Wikipedia (pages-articles.xml.bz2), also compressed and in archives.",
  .forms = "info PATH\tshow documents, tokens, token IDs and the beginning\n"
           "get NAME\tdownload a text to where eval looks for it\n"
           "prepare IN ... OUT\tencode the documents of IN into OUT; an interrupted command goes on when it is given again",

@@ -7,6 +7,7 @@
 #include "model/base/par.h"
 #include "train/data/text_reader.h"
 #include "train/prepare/kinds.h"
+#include "train/prepare/wiki_text.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,16 +24,17 @@ static const double SAVE_EVERY_S = 20;
 
 /* A part of a document: one chunk of the reader. */
 struct part {
-    size_t text_end, ids_end; /* in the slot's buffers */
+    size_t text_end, plain_end, ids_end; /* in the slot's buffers */
     size_t source;
     uint64_t characters;
     struct text_hash hash;
     bool begins, ends; /* its document */
+    bool wiki;         /* a page's title and wiki text: `plain` has what it becomes */
 };
 
 /* Some parts that one thread encodes, so that short documents do not cost a turn each. */
 struct slot {
-    struct buf text;
+    struct buf text, plain;
     struct ids ids;
     struct part *parts; /* [cap]; owned */
     size_t n, cap;
@@ -67,16 +69,46 @@ static uint64_t count_characters(const char *text, size_t n)
     return count;
 }
 
-static int encode_part(const struct intake *t, struct slot *s, struct part *p, size_t from)
+/* The text of part k as it is encoded; *n may be 0. */
+static const char *part_text(const struct slot *s, size_t k, size_t *n)
 {
+    const struct part *p = &s->parts[k];
+    const size_t plain = k == 0 ? 0 : s->parts[k - 1].plain_end;
+    const size_t text = k == 0 ? 0 : s->parts[k - 1].text_end;
+    *n = p->wiki ? p->plain_end - plain : p->text_end - text;
+    return p->wiki ? buf_text(&s->plain) + plain : buf_text(&s->text) + text;
+}
+
+/* The title and the paragraphs of a page; nothing of a page without paragraphs. */
+static int clean_page(struct slot *s, size_t k)
+{
+    const size_t from = k == 0 ? 0 : s->parts[k - 1].text_end, to = s->parts[k].text_end;
     const char *text = s->text.data + from;
-    const size_t n = p->text_end - from;
-    int rc = 0;
+    const size_t title = (size_t)((const char *)memchr(text, '\n', to - from) - text);
+    const size_t before = s->plain.n;
+    int rc = buf_add(&s->plain, text, title);
+    if (rc == 0)
+        rc = buf_str(&s->plain, "\n\n");
+    const size_t body = s->plain.n;
+    if (rc == 0)
+        rc = wiki_text(&s->plain, text + title + 1, to - from - title - 1);
+    if (s->plain.n == body)
+        s->plain.n = before;
+    return rc;
+}
+
+static int encode_part(const struct intake *t, struct slot *s, size_t k)
+{
+    struct part *p = &s->parts[k];
+    size_t n;
+    int rc = p->wiki ? clean_page(s, k) : 0;
+    p->plain_end = s->plain.n;
+    const char *text = part_text(s, k, &n);
     p->characters = t->min_length > 0 ? count_characters(text, n) : 0;
     text_hash_begin(&p->hash);
     if (t->hashes)
         text_hash_add(&p->hash, text, n);
-    if (t->tokenizer != NULL)
+    if (rc == 0 && t->tokenizer != NULL)
         rc = tokenizer_encode(t->tokenizer, &s->ids, text, n,
                               p->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
     p->ids_end = s->ids.n;
@@ -90,10 +122,10 @@ static void encode_slots(void *arg, int thread, int n_threads)
     (void)n_threads;
     for (int i; (i = atomic_fetch_add(&w->next, 1)) < w->filled[w->busy];) {
         struct slot *s = &w->slots[w->busy][i];
-        s->ids.n = 0;
+        s->ids.n = s->plain.n = 0;
         s->rc = 0;
         for (size_t k = 0; k < s->n && s->rc == 0; k++) {
-            s->rc = encode_part(w->intake, s, &s->parts[k], k == 0 ? 0 : s->parts[k - 1].text_end);
+            s->rc = encode_part(w->intake, s, k);
             if (s->rc != 0)
                 snprintf(s->sentence, sizeof s->sentence, "%s: %s",
                          w->intake->list[s->parts[k].source].path, err_text());
@@ -130,6 +162,7 @@ static int fill_slot(struct worker *w, struct slot *s, bool *more)
             return rc;
         }
         p.begins = !w->inside;
+        p.wiki = kinds_is_wiki(&w->kinds, &w->reader);
         w->inside = !p.ends;
         if ((rc = buf_add(&s->text, w->chunk.data, w->chunk.n)) == 0) {
             p.text_end = s->text.n;
@@ -174,8 +207,8 @@ static int end_document(struct worker *w)
     const struct tokenizer *t = w->intake->tokenizer;
     const token_id end = t == NULL ? TOKEN_NONE : tokenizer_eos(t);
     int rc;
-    if (w->length < w->intake->min_length) {
-        w->at.short_ones++;
+    if (w->bytes == 0 || w->length < w->intake->min_length) {
+        w->at.short_ones += w->bytes > 0;
         rc = store_drop(w->store);
     } else {
         w->at.text_bytes += w->bytes;
@@ -190,7 +223,8 @@ static int end_document(struct worker *w)
 static int store_part(struct worker *w, const struct slot *s, size_t k)
 {
     const struct part *p = &s->parts[k];
-    const size_t from = k == 0 ? 0 : s->parts[k - 1].text_end;
+    size_t n;
+    const char *text = part_text(s, k, &n);
     const size_t ids = k == 0 ? 0 : s->parts[k - 1].ids_end;
     int rc;
     if (p->source != w->at.source) {
@@ -203,10 +237,10 @@ static int store_part(struct worker *w, const struct slot *s, size_t k)
         text_hash_begin(&w->hash);
     }
     w->length += p->characters;
-    w->bytes += p->text_end - from;
+    w->bytes += n;
     text_hash_join(&w->hash, &p->hash);
     if (w->intake->tokenizer == NULL)
-        rc = store_add(w->store, s->text.data + from, p->text_end - from);
+        rc = store_add(w->store, text, n);
     else
         rc = store_ids(w, s->ids.data + ids, p->ids_end - ids);
     return rc == 0 && p->ends ? end_document(w) : rc;
@@ -305,6 +339,7 @@ static void release_slots(struct worker *w)
     for (int side = 0; side < 2; side++) {
         for (int i = 0; i < w->n_slots && w->slots[side] != NULL; i++) {
             buf_release(&w->slots[side][i].text);
+            buf_release(&w->slots[side][i].plain);
             ids_release(&w->slots[side][i].ids);
             mem_free(w->slots[side][i].parts);
         }
@@ -331,6 +366,7 @@ int intake_run(const struct intake *t, struct store *s, struct store_place *plac
     }
     release_slots(&w);
     text_reader_release(&w.reader);
+    kinds_release(&w.kinds);
     buf_release(&w.chunk);
     return rc;
 }

@@ -29,6 +29,8 @@ static const struct text_splitter *choose_kind(struct text_reader *r, void *user
         return &k->csv.splitter;
     if (n > 0 && extracted_is(head, n))
         return &extracted_splitter;
+    if (n > 0 && wiki_dump_is(head, n))
+        return &k->dump.splitter;
     if (r->stream.kind == DATA_TEXT && is_json(r, head, n))
         r->stream.kind = DATA_JSON_LINES;
     return NULL;
@@ -37,7 +39,18 @@ static const struct text_splitter *choose_kind(struct text_reader *r, void *user
 void kinds_use(struct kinds *k, struct text_reader *r, const char *field)
 {
     csv_init(&k->csv, field);
+    wiki_dump_init(&k->dump);
     r->field = field;
     r->choose = choose_kind;
     r->user = k;
+}
+
+void kinds_release(struct kinds *k)
+{
+    wiki_dump_release(&k->dump);
+}
+
+bool kinds_is_wiki(const struct kinds *k, const struct text_reader *r)
+{
+    return r->splitter == &k->dump.splitter;
 }

@@ -189,10 +189,11 @@ int prepare_run(struct prepare_report *report, const struct prepare_config *c, c
         output_abandon(&a.outputs[i]);
         mem_free(a.paths[i]);
     }
-    if (rc == 0)
-        store_remove(&a.store);
-    else
+    /* What the texts are to blame for will not go away by itself. */
+    if (rc == ERR_INTERRUPTED || rc == ERR_IO || rc == ERR_NOMEM)
         store_close(&a.store);
+    else
+        store_remove(&a.store);
     data_sources_release(&a.sources);
     return rc;
 }

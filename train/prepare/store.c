@@ -124,6 +124,8 @@ void store_close(struct store *s)
 void store_remove(struct store *s)
 {
     char path[PATH_MAX];
+    if (s->folder == NULL)
+        return;
     for (int i = 0; i < N_NAMES; i++)
         if (snprintf(path, sizeof path, "%s/%s", s->folder, names[i]) < (int)sizeof path)
             unlink(path);

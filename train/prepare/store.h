@@ -36,7 +36,7 @@ struct store {
 int store_open(struct store *s, struct store_place *place, const char *folder, const char *key);
 /* What counts stays, for the next time. */
 void store_close(struct store *s);
-/* Delete it all. */
+/* Delete it all; nothing if it is closed. */
 void store_remove(struct store *s);
 
 /* Append to the document in progress, or begin one; end it; leave it out. */

@@ -1,0 +1,128 @@
+/* Wiki text as paragraphs: what stays, what goes, and that numbers do not vanish. */
+#include "tests/lib/test.h"
+
+#include "model/base/clock.h"
+#include "model/base/mem.h"
+#include "train/prepare/wiki_text.h"
+
+struct row {
+    const char *wiki, *text;
+};
+
+static void expect(const struct row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct buf out = {0};
+        assert_ok(wiki_text(&out, rows[i].wiki, strlen(rows[i].wiki)));
+        if (strcmp(buf_text(&out), rows[i].text) != 0)
+            fail_msg("%s\n  is:       %s\n  expected: %s", rows[i].wiki, buf_text(&out),
+                     rows[i].text);
+        buf_release(&out);
+    }
+}
+#define EXPECT(...)                                                                                \
+    do {                                                                                           \
+        static const struct row rows[] = {__VA_ARGS__};                                            \
+        expect(rows, sizeof rows / sizeof rows[0]);                                                \
+    } while (0)
+
+static void marks_go_and_text_stays(void **state)
+{
+    (void)state;
+    EXPECT(
+        {"'''Bold''' and ''italic'' and '''''both''''', it's 'so'",
+         "Bold and italic and both, it's 'so'"},
+        {"A [[cat]], [[Felis catus|domestic cats]], [[:Category:Cats]] and [[dog]]s",
+         "A cat, domestic cats, Category:Cats and dogs"},
+        {"One[[File:a.jpg|thumb|A [[nested]] caption]] two [[Category:X]][[fr:Chat]]", "One two"},
+        {"See [http://x.org the page] and [http://x.org] now [not a link]",
+         "See the page and now [not a link]"},
+        {"Text<ref name=\"a\">note {{cite|x=1}}</ref>.<ref name=b/> More<!-- no -->.",
+         "Text. More."},
+        {"a &lt;b&gt; &amp; &eacute;&nbsp;&#8211; &#x3b1; &nosuch; &Omega;",
+         "a <b> & é – α &nosuch; Ω"},
+        {"<nowiki>[[not]] a {{link}}</nowiki> 10<sup>6</sup> m<sup>2</sup> H<sub>2</sub>O",
+         "[[not]] a {{link}} 10^6 m2 H2O"},
+        {"<math>x_{1}^2 = \\frac{a}{b}</math> holds", "x_{1}^2 = \\frac{a}{b} holds"},
+        {"before\n{| class=x\n| a || b\n|-\n| {| \n| inner\n|}\n|}\nafter", "before\n\nafter"},
+        {"__NOTOC__one\ntwo\n\nthree", "one two\n\nthree"}, {"1 < 2 and 3 > 2", "1 < 2 and 3 > 2"});
+}
+
+static void lines_become_blocks(void **state)
+{
+    (void)state;
+    EXPECT(
+        {"Lead.\n== A ==\nText.\n=== B ===\n== C ==\n* one\n* two\n# three\n:four",
+         "Lead.\n\nA\n\nText.\n\nC\n\n- one\n- two\n- three\n\nfour"},
+        {"Lead.\n== See also ==\n* [[x]]\n=== More ===\ntext\n== D ==\nkept", "Lead.\n\nD\n\nkept"},
+        {"== Empty ==\n{{box}}\n", ""}, {"one\n----\ntwo", "one\n\ntwo"},
+        {"x {{unknown|}} ( ) (; born 1) (a, ) , y .", "x (born 1) (a), y."});
+}
+
+static void numbers_do_not_vanish(void **state)
+{
+    (void)state;
+    EXPECT(
+        {"{{convert|5|km|mi}}", "5 kilometres (3.1 mi)"},
+        {"an area of {{convert|661848|km2|sqmi|abbr=on}} and",
+         "an area of 661,848 km2 (255,541 sq mi) and"},
+        {"{{Convert|10|ft|m|0}}", "10 feet (3 m)"},
+        {"{{convert|1|mi|km|adj=on}} walk", "1-mile (1.6 km) walk"},
+        {"{{convert|2|to|5|km|mi|sp=us}}", "2 to 5 kilometers (1.2 to 3.1 mi)"},
+        {"{{convert|20|C|F}} or {{convert|-40|F}}",
+         "20 degrees Celsius (68°F) or −40 degrees Fahrenheit (−40°C)"},
+        {"{{convert|12|nmi|mi km}}", "12 nautical miles (14 mi; 22 km)"},
+        {"{{cvt|100|kg}} {{convert|100|lb|disp=or}}", "100 kg (220 lb) 100 pounds or 45 kilograms"},
+        {"{{convert|5.0|m|ftin}} {{convert|3|parsnip|x}}", "5.0 metres (16 ft) 3 parsnip"},
+        {"{{convert|50|km|mi|order=flip|abbr=on}}", "31 mi (50 km)"},
+        {"{{convert|1/2|mi}} {{convert|1.5|e6acre|e6ha}}",
+         "1⁄2 mile (0.80 km) 1.5 million acres (0.61 million ha)"},
+        {"{{formatnum:1234567}} {{frac|1|2}} {{frac|3|4|5}} {{val|1.5|0.2|e=6|u=m}} {{nts|12345}}",
+         "1,234,567 1⁄2 3 4⁄5 1.5 ± 0.2×10^6 m 12,345"},
+        {"{{birth date|1879|3|14}} {{start date|2001|9|df=y}} {{As of|2008|7}} "
+         "{{dts|1999|12|31|format=dmy}}",
+         "March 14, 1879 September 2001 As of July 2008 31 December 1999"},
+        {"{{lang|fr|''Le chat''}} ({{lang-ru|кот}}, {{lang-xx|y}}) "
+         "{{nihongo|Aikido|合気道|aikidō}}",
+         "Le chat (Russian: кот, y) Aikido (合気道, aikidō)"},
+        {"{{nowrap|5 {{small|km}}}}{{ndash}}{{US$|1200}} {{coord|57|18|N|4|27|W|display=inline}} "
+         "{{coord|1|N|2|E|display=title}}",
+         "5 km–US$1,200 57°18′N 4°27′W"},
+        {"{{pop density|3645257|640081.87|km2|sqmi}}", "5.7/km2 (15/sq mi)"},
+        {"{{USS|Enterprise|CV-6}} {{chem|H|2|O}} {{quote|text=Said.}} {{hlist|a|b}}",
+         "USS Enterprise (CV-6) H2O Said. a, b"},
+        {"{{{1|x}}} {{#if:a|b}} {{cite web|title=x}} end", "end"});
+}
+
+/* Brackets that do not belong together, too deep, or without an end: some text, and soon. */
+static void any_bytes_are_taken(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {
+        "{{",     "}}",   "[[",        "]]",       "{|",        "|}",        "<ref>",
+        "</ref>", "<!--", "{{nowrap|", "[http://", "''",        "\n{|",      "<sup>",
+        "&#",     "(",    "((",        ") ,",      "== x ==\n", "{{lang|x|", "{{convert|"};
+    const double begun = clock_s();
+    EXPECT({"{{nowrap|open", "nowrap|open"}, {"[[open", "open"}, {"a}} b]] c", "a b c"},
+           {"<ref>open", "open"}, {"here <b", "here <b"}, {"{{nowrap|[[a}}]] b", "a b"});
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        struct buf in = {0}, out = {0};
+        while (in.n < 1 << 20)
+            assert_ok(buf_str(&in, parts[i]));
+        assert_ok(wiki_text(&out, in.data, in.n));
+        buf_release(&in);
+        buf_release(&out);
+    }
+    assert_true(clock_s() - begun < 120);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marks_go_and_text_stays),
+        cmocka_unit_test(lines_become_blocks),
+        cmocka_unit_test(numbers_do_not_vanish),
+        cmocka_unit_test(any_bytes_are_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,27 @@
+#ifndef PRATTLE_TRAIN_PREPARE_WIKI_CALL_H
+#define PRATTLE_TRAIN_PREPARE_WIKI_CALL_H
+/*
+ * A use of a template, its arguments made plain text.
+ */
+#include "model/base/buf.h"
+
+enum { WIKI_ARGUMENTS = 48 };
+
+struct wiki_call {
+    const char *name;               /* lower case, blanks for underscores */
+    const char *at[WIKI_ARGUMENTS]; /* [n], those without a name, from 0 */
+    int n;
+    struct {
+        const char *key, *value;
+    } named[WIKI_ARGUMENTS]; /* [n_named] */
+    int n_named;
+};
+/* Argument i, from 0; "" for none. */
+const char *wiki_at(const struct wiki_call *c, int i);
+/* The argument of this name, "" for none. */
+const char *wiki_named(const struct wiki_call *c, const char *key);
+
+/* Append digits with a comma between groups of three; text that is no number as it is. */
+int wiki_add_number(struct buf *out, const char *digits);
+
+#endif

@@ -1,0 +1,573 @@
+#include "train/prepare/wiki_template.h"
+
+#include "train/prepare/wiki_convert.h"
+#include "train/prepare/wiki_date.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME = 48 };
+
+/* ---- what templates do ---- */
+
+static int show_first(struct buf *out, const struct wiki_call *c)
+{
+    const char *text = *wiki_at(c, 0) != '\0' ? wiki_at(c, 0) : wiki_named(c, "text");
+    return buf_str(out, *text != '\0' ? text : wiki_named(c, "1"));
+}
+
+static int show_second(struct buf *out, const struct wiki_call *c)
+{
+    const char *text = *wiki_at(c, 1) != '\0' ? wiki_at(c, 1) : wiki_named(c, "text");
+    return buf_str(out, *text != '\0' ? text : wiki_named(c, "2"));
+}
+
+static int show_last(struct buf *out, const struct wiki_call *c)
+{
+    return buf_str(out, c->n == 0 ? "" : c->at[c->n - 1]);
+}
+
+static int show_all(struct buf *out, const struct wiki_call *c)
+{
+    int rc = 0;
+    for (int i = 0; i < c->n && rc == 0; i++)
+        rc = buf_str(out, c->at[i]);
+    return rc;
+}
+
+static int show_joined(struct buf *out, const struct wiki_call *c, const char *between)
+{
+    int rc = 0;
+    bool first = true;
+    for (int i = 0; i < c->n && rc == 0; i++) {
+        if (*c->at[i] == '\0')
+            continue;
+        rc = first ? 0 : buf_str(out, between);
+        if (rc == 0)
+            rc = buf_str(out, c->at[i]);
+        first = false;
+    }
+    return rc;
+}
+
+static int show_list(struct buf *out, const struct wiki_call *c)
+{
+    return show_joined(out, c, ", ");
+}
+
+static int show_keys(struct buf *out, const struct wiki_call *c)
+{
+    return show_joined(out, c, "+");
+}
+
+static int show_quote(struct buf *out, const struct wiki_call *c)
+{
+    const char *text = wiki_named(c, "quote");
+    return *text != '\0' ? buf_str(out, text) : show_first(out, c);
+}
+
+/* "As of 2008": year, month, day. */
+static int show_as_of(struct buf *out, const struct wiki_call *c)
+{
+    int rc =
+        buf_str(out, strcmp(wiki_named(c, "lc"), "y") == 0 || strcmp(wiki_named(c, "lc"), "on") == 0
+                         ? "as of "
+                         : "As of ");
+    const char *alt = wiki_named(c, "alt");
+    if (*alt != '\0') {
+        out->n -= 6;
+        return buf_str(out, alt);
+    }
+    return rc == 0 ? wiki_date(out, c, 0, true) : rc;
+}
+
+static int show_date(struct buf *out, const struct wiki_call *c)
+{
+    return wiki_date(out, c, 0, false);
+}
+
+/* The day of death stands first, that of birth behind it. */
+static int show_birth_age(struct buf *out, const struct wiki_call *c)
+{
+    return wiki_date(out, c, 0, false);
+}
+
+static int show_number(struct buf *out, const struct wiki_call *c)
+{
+    return wiki_add_number(out, wiki_at(c, 0));
+}
+
+/* {{frac|3}}, {{frac|1|3}}, {{frac|2|1|3}} */
+static int show_fraction(struct buf *out, const struct wiki_call *c)
+{
+    if (c->n <= 1)
+        return buf_printf(out, "1⁄%s", wiki_at(c, 0));
+    if (c->n == 2)
+        return buf_printf(out, "%s⁄%s", c->at[0], c->at[1]);
+    return buf_printf(out, "%s %s⁄%s", c->at[0], c->at[1], c->at[2]);
+}
+
+/* {{val|1.5|0.2|e=6|u=m}}; with two numbers behind the value: above and below. */
+static int show_value(struct buf *out, const struct wiki_call *c)
+{
+    const char *e = wiki_named(c, "e"), *u = wiki_named(c, "u"), *p = wiki_named(c, "p");
+    int rc = buf_str(out, p);
+    if (*u == '\0')
+        u = wiki_named(c, "ul");
+    if (rc == 0)
+        rc = wiki_add_number(out, wiki_at(c, 0));
+    if (rc == 0 && *wiki_at(c, 2) != '\0')
+        rc = buf_printf(out, " +%s −%s", wiki_at(c, 1) + (*wiki_at(c, 1) == '+'),
+                        wiki_at(c, 2) + (*wiki_at(c, 2) == '-'));
+    else if (rc == 0 && *wiki_at(c, 1) != '\0')
+        rc = buf_printf(out, " ± %s", wiki_at(c, 1));
+    if (rc == 0 && *e != '\0')
+        rc = buf_printf(out, "×10^%s", e);
+    return rc == 0 && *u != '\0' ? buf_printf(out, strcmp(u, "%") == 0 ? "%s" : " %s", u) : rc;
+}
+
+static int show_power(struct buf *out, const struct wiki_call *c)
+{
+    return buf_printf(out, "×10^%s", wiki_at(c, 0));
+}
+
+/* Text (original, transliteration). */
+static int show_nihongo(struct buf *out, const struct wiki_call *c)
+{
+    const char *text = wiki_at(c, 0), *own = wiki_at(c, 1), *sound = wiki_at(c, 2);
+    int rc = buf_str(out, *text != '\0' ? text : *sound != '\0' ? sound : own);
+    if (rc == 0 && *text != '\0' && (*own != '\0' || *sound != '\0'))
+        rc = buf_printf(out, " (%s%s%s)", own, *own != '\0' && *sound != '\0' ? ", " : "", sound);
+    return rc;
+}
+
+/* {{USS|Enterprise|CV-6}}: the last word of the name stands before; "2" alone: without the number.
+ */
+static int show_ship(struct buf *out, const struct wiki_call *c)
+{
+    char prefix[NAME];
+    const char *hull = wiki_at(c, 1);
+    size_t n = 0;
+    for (; c->name[n] != '\0' && n + 1 < NAME; n++)
+        prefix[n] = (char)toupper((unsigned char)c->name[n]);
+    prefix[n] = '\0';
+    if (strcmp(prefix, "SHIP") == 0)
+        return show_joined(out, c, " ");
+    int rc = buf_printf(out, "%s %s", prefix, wiki_at(c, 0));
+    return rc == 0 && *hull != '\0' && strlen(wiki_at(c, 2)) == 0 ? buf_printf(out, " (%s)", hull)
+                                                                  : rc;
+}
+
+static int show_class(struct buf *out, const struct wiki_call *c)
+{
+    return buf_printf(out, "%s-class %s", wiki_at(c, 0), wiki_at(c, 1));
+}
+
+static int show_nuclide(struct buf *out, const struct wiki_call *c)
+{
+    return buf_printf(out, *wiki_at(c, 1) == '\0' ? "%s%s" : "%s-%s", wiki_at(c, 0), wiki_at(c, 1));
+}
+
+static int show_height(struct buf *out, const struct wiki_call *c)
+{
+    const char *ft = wiki_named(c, "ft"), *in = wiki_named(c, "in"), *m = wiki_named(c, "m"),
+               *cm = wiki_named(c, "cm");
+    if (*m != '\0')
+        return buf_printf(out, "%s m", m);
+    if (*cm != '\0')
+        return buf_printf(out, "%s cm", cm);
+    return buf_printf(out, *in != '\0' ? "%s ft %s in" : "%s ft", ft, in);
+}
+
+/* Degrees, minutes and seconds with their signs; decimal degrees. Only those in the text. */
+static int show_coordinates(struct buf *out, const struct wiki_call *c)
+{
+    static const char *const signs[] = {"°", "′", "″"};
+    const char *display = wiki_named(c, "display");
+    int part = 0, rc = 0, i = 0;
+    if (strcmp(display, "title") == 0 || strcmp(display, "t") == 0)
+        return 0;
+    for (int halves = 0; i < c->n && halves < 2 && rc == 0; i++) {
+        const char *word = c->at[i];
+        if (strlen(word) == 1 && strchr("NSEW", *word) != NULL) {
+            rc = buf_printf(out, halves++ == 0 ? "%s " : "%s", word);
+            part = 0;
+        } else if (part < 3 && *word != '\0' && strspn(word, "0123456789.-") == strlen(word)) {
+            rc = buf_printf(out, "%s%s", word, signs[part++]);
+        } else {
+            break;
+        }
+    }
+    while (out->n > 0 && out->data[out->n - 1] == ' ')
+        out->n--;
+    return rc;
+}
+
+static int show_million_years(struct buf *out, const struct wiki_call *c)
+{
+    return buf_printf(out, c->n > 1 ? "%s–%s million years ago" : "%s million years ago",
+                      wiki_at(c, 0), wiki_at(c, 1));
+}
+
+static int show_circa(struct buf *out, const struct wiki_call *c)
+{
+    return buf_printf(out, c->n > 1 ? "c. %s – c. %s" : "c. %s", wiki_at(c, 0), wiki_at(c, 1));
+}
+
+/* {{pop density|people|area|unit|unit shown}} */
+static int show_density(struct buf *out, const struct wiki_call *c)
+{
+    char number[32], unit[NAME], other[NAME];
+    const double people = strtod(wiki_at(c, 0), NULL), area = strtod(wiki_at(c, 1), NULL);
+    struct wiki_call convert = {.name = "cvt", .at = {number, unit, other}, .n = 3};
+    if (!(people > 0 && area > 0 && people / area < 1e9))
+        return 0;
+    const double density = people / area;
+    snprintf(number, sizeof number, density < 100 ? "%.1f" : "%.0f", density);
+    snprintf(unit, sizeof unit, "PD/%.40s", wiki_at(c, 2));
+    snprintf(other, sizeof other, "PD/%.40s", *wiki_at(c, 3) != '\0' ? wiki_at(c, 3) : "sqmi");
+    return wiki_convert(out, &convert);
+}
+
+static int show_verse(struct buf *out, const struct wiki_call *c)
+{
+    return buf_printf(out, "%s %s", wiki_at(c, 0), wiki_at(c, 1));
+}
+
+static const struct {
+    const char *name;
+    int (*show)(struct buf *out, const struct wiki_call *c);
+} shown[] = {
+    {"convert", wiki_convert},
+    {"pop density", show_density},
+    {"cvt", wiki_convert},
+    {"frac", show_fraction},
+    {"sfrac", show_fraction},
+    {"fraction", show_fraction},
+    {"sfrac2", show_fraction},
+    {"val", show_value},
+    {"formatnum", show_number},
+    {"nts", show_number},
+    {"formatprice", show_number},
+    {"gaps", show_all},
+    {"e", show_power},
+    {"10^", show_power},
+    {"exp", show_power},
+    {"as of", show_as_of},
+    {"asof", show_as_of},
+    {"date", show_date},
+    {"dts", show_date},
+    {"start date", show_date},
+    {"start date and age", show_date},
+    {"end date", show_date},
+    {"birth date", show_date},
+    {"bda", show_birth_age},
+    {"birth date and age", show_birth_age},
+    {"death date", show_date},
+    {"death date and age", show_date},
+    {"death year and age", show_first},
+    {"birth year and age", show_first},
+    {"film date", show_date},
+    {"start-date", show_first},
+    {"end-date", show_first},
+    {"age in years and days", NULL},
+    {"lang", show_second},
+    {"langx", show_second},
+    {"transl", show_last},
+    {"transliteration", show_last},
+    {"native name", show_second},
+    {"nihongo", show_nihongo},
+    {"nowrap", show_first},
+    {"nobr", show_first},
+    {"nobreak", show_first},
+    {"j", show_first},
+    {"small", show_first},
+    {"smaller", show_first},
+    {"big", show_first},
+    {"larger", show_first},
+    {"resize", show_last},
+    {"nobold", show_first},
+    {"noitalic", show_first},
+    {"em", show_first},
+    {"strong", show_first},
+    {"bold", show_first},
+    {"sc", show_first},
+    {"smallcaps", show_first},
+    {"abbr", show_first},
+    {"tooltip", show_first},
+    {"abbrlink", show_first},
+    {"hover title", show_second},
+    {"vanchor", show_first},
+    {"visible anchor", show_first},
+    {"sup", show_first},
+    {"sub", show_first},
+    {"su", show_first},
+    {"angbr", show_first},
+    {"angle bracket", show_first},
+    {"overline", show_first},
+    {"underline", show_first},
+    {"u", show_first},
+    {"math", show_first},
+    {"mvar", show_first},
+    {"var", show_first},
+    {"code", show_first},
+    {"mono", show_first},
+    {"tt", show_first},
+    {"kbd", show_keys},
+    {"key", show_keys},
+    {"keypress", show_keys},
+    {"quote", show_quote},
+    {"blockquote", show_quote},
+    {"cquote", show_quote},
+    {"centered quote", show_quote},
+    {"quotation", show_quote},
+    {"bquote", show_quote},
+    {"poemquote", show_quote},
+    {"chem", show_all},
+    {"chem2", show_all},
+    {"simplenuclide", show_nuclide},
+    {"simplenuclide2", show_nuclide},
+    {"nuclide", show_nuclide},
+    {"eqm", show_first},
+    {"linktext", show_all},
+    {"eqn", show_first},
+    {"plainlist", show_first},
+    {"flatlist", show_first},
+    {"unbulleted list", show_list},
+    {"ubl", show_list},
+    {"hlist", show_list},
+    {"bulleted list", show_list},
+    {"flag", show_first},
+    {"flagcountry", show_first},
+    {"flagu", show_first},
+    {"uss", show_ship},
+    {"hms", show_ship},
+    {"hmas", show_ship},
+    {"hmcs", show_ship},
+    {"ss", show_ship},
+    {"ms", show_ship},
+    {"mv", show_ship},
+    {"rms", show_ship},
+    {"sms", show_ship},
+    {"ins", show_ship},
+    {"usns", show_ship},
+    {"ship", show_ship},
+    {"sclass", show_class},
+    {"sclass2", show_class},
+    {"sclass-", show_class},
+    {"height", show_height},
+    {"coord", show_coordinates},
+    {"mya", show_million_years},
+    {"ma", show_million_years},
+    {"circa", show_circa},
+    {"c.", show_circa},
+    {"ca.", show_circa},
+    {"bibleverse", show_verse},
+    {"railgauge", show_first},
+    {"track gauge", show_first},
+    {"rail gauge", show_first},
+    {"lc", show_first},
+    {"uc", show_first},
+    {"lcfirst", show_first},
+    {"ucfirst", show_first},
+    {"interlanguage link", show_first},
+    {"interlanguage link multi", show_first},
+    {"ill", show_first},
+    {"link-interwiki", show_first},
+    {"wp", show_first},
+    {"zh", show_first},
+    {"ruby", show_first},
+    {"asiantitle", show_first},
+    {"pslink", show_first},
+    {"subst:nowrap", show_first},
+    {"not a typo", show_all},
+    {"typo", show_first},
+    {"proper name", show_first},
+    {"respell", NULL},
+    {"color", show_second},
+    {"font color", show_second},
+    {"colored link", show_second},
+    {"notelist", NULL},
+};
+
+/* ---- signs and money ---- */
+
+static const struct {
+    const char *name, *text;
+} signs[] = {{"nbsp", " "},
+             {"spaces", " "},
+             {"space", " "},
+             {"sp", " "},
+             {"thinsp", " "},
+             {"hair space", " "},
+             {"snd", " – "},
+             {"spnd", " – "},
+             {"spaced ndash", " – "},
+             {"ndash", "–"},
+             {"mdash", "—"},
+             {"snds", " – "},
+             {"spaced en dash", " – "},
+             {"dash", " – "},
+             {"pipe", "|"},
+             {"!", "|"},
+             {"=", "="},
+             {"'", "'"},
+             {"'s", "'s"},
+             {"minus", "−"},
+             {"times", "×"},
+             {"deg", "°"},
+             {"bull", " • "},
+             {"bullet", " • "},
+             {"·", " · "},
+             {"dot", " · "},
+             {"middot", " · "},
+             {"sic", "[sic]"},
+             {"okina", "ʻ"},
+             {"pi", "π"},
+             {"prime", "′"},
+             {"ell", "ℓ"},
+             {"hbar", "ħ"},
+             {"infinity", "∞"},
+             {"inf", "∞"},
+             {"sharp", "♯"},
+             {"flat", "♭"},
+             {"natural", "♮"},
+             {"music", ""},
+             {"-", "\n"},
+             {"break", "\n"},
+             {"en dash", "–"},
+             {"em dash", "—"},
+             {"\"", "\""},
+             {"aut", ""}};
+
+static const struct {
+    const char *name, *sign;
+} money[] = {{"us$", "US$"},
+             {"usd", "US$"},
+             {"gbp", "£"},
+             {"pound", "£"},
+             {"£", "£"},
+             {"euro", "€"},
+             {"eur", "€"},
+             {"€", "€"},
+             {"inr", "₹"},
+             {"indian rupee", "₹"},
+             {"jpy", "¥"},
+             {"yen", "¥"},
+             {"¥", "¥"},
+             {"cny", "CN¥"},
+             {"rmb", "CN¥"},
+             {"au$", "A$"},
+             {"aud", "A$"},
+             {"a$", "A$"},
+             {"canadian dollar", "C$"},
+             {"ca$", "C$"},
+             {"cad", "C$"},
+             {"nz$", "NZ$"},
+             {"krw", "₩"},
+             {"php", "₱"},
+             {"rub", "₽"},
+             {"ils", "₪"},
+             {"dm", "DM "},
+             {"chf", "CHF "},
+             {"zar", "R"},
+             {"r$", "R$"}};
+
+/* "lang-ru": the text in that language behind its name. */
+static const struct {
+    const char *code, *name;
+} languages[] = {
+    {"ru", "Russian"},         {"ar", "Arabic"},      {"fr", "French"},     {"de", "German"},
+    {"es", "Spanish"},         {"it", "Italian"},     {"la", "Latin"},      {"el", "Greek"},
+    {"grc", "Ancient Greek"},  {"gr", "Greek"},       {"he", "Hebrew"},     {"fa", "Persian"},
+    {"tr", "Turkish"},         {"pt", "Portuguese"},  {"nl", "Dutch"},      {"sv", "Swedish"},
+    {"da", "Danish"},          {"no", "Norwegian"},   {"fi", "Finnish"},    {"pl", "Polish"},
+    {"cs", "Czech"},           {"hu", "Hungarian"},   {"ro", "Romanian"},   {"uk", "Ukrainian"},
+    {"be", "Belarusian"},      {"bg", "Bulgarian"},   {"sr", "Serbian"},    {"hr", "Croatian"},
+    {"sq", "Albanian"},        {"az", "Azerbaijani"}, {"hy", "Armenian"},   {"ka", "Georgian"},
+    {"hi", "Hindi"},           {"ur", "Urdu"},        {"bn", "Bengali"},    {"ta", "Tamil"},
+    {"te", "Telugu"},          {"sa", "Sanskrit"},    {"zh", "Chinese"},    {"ja", "Japanese"},
+    {"ko", "Korean"},          {"vi", "Vietnamese"},  {"th", "Thai"},       {"ga", "Irish"},
+    {"gd", "Scottish Gaelic"}, {"cy", "Welsh"},       {"is", "Icelandic"},  {"et", "Estonian"},
+    {"lv", "Latvian"},         {"lt", "Lithuanian"},  {"ca", "Catalan"},    {"eu", "Basque"},
+    {"ang", "Old English"},    {"sla", ""},           {"mk", "Macedonian"}, {"sk", "Slovak"},
+    {"sl", "Slovene"},         {"ps", "Pashto"},      {"arc", "Aramaic"},   {"ber", "Berber"},
+    {"kab", "Kabyle"},         {"nah", "Nahuatl"},    {"rus", "Russian"}};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+void wiki_template_name(char *out, size_t size, const char *name, size_t n)
+{
+    size_t k = 0;
+    while (n > 0 && isspace((unsigned char)*name)) {
+        name++;
+        n--;
+    }
+    while (n > 0 && isspace((unsigned char)name[n - 1]))
+        n--;
+    for (size_t i = 0; i < n && k + 1 < size; i++) {
+        const char c = name[i] == '_' ? ' ' : name[i];
+        out[k++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    }
+    out[k] = '\0';
+}
+
+static const char *language_of(const char *name)
+{
+    if (strncmp(name, "lang-", 5) != 0)
+        return NULL;
+    for (size_t i = 0; i < COUNT(languages); i++)
+        if (strcmp(languages[i].code, name + 5) == 0)
+            return languages[i].name;
+    return "";
+}
+
+static const char *sign_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT(signs); i++)
+        if (strcmp(signs[i].name, name) == 0)
+            return signs[i].text;
+    return NULL;
+}
+
+static const char *money_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT(money); i++)
+        if (strcmp(money[i].name, name) == 0)
+            return money[i].sign;
+    return NULL;
+}
+
+bool wiki_template_shows(const char *name, size_t n)
+{
+    char key[NAME];
+    wiki_template_name(key, sizeof key, name, n);
+    if (language_of(key) != NULL || sign_of(key) != NULL || money_of(key) != NULL)
+        return true;
+    for (size_t i = 0; i < COUNT(shown); i++)
+        if (strcmp(shown[i].name, key) == 0)
+            return shown[i].show != NULL;
+    return false;
+}
+
+int wiki_template(struct buf *out, const struct wiki_call *c)
+{
+    const char *language = language_of(c->name), *sign = sign_of(c->name),
+               *currency = money_of(c->name);
+    if (language != NULL && *language != '\0' && *wiki_at(c, 0) != '\0')
+        return buf_printf(out, "%s: %s", language, c->at[0]);
+    if (language != NULL)
+        return buf_str(out, wiki_at(c, 0));
+    if (sign != NULL)
+        return buf_str(out, sign);
+    if (currency != NULL) {
+        int rc = buf_str(out, currency);
+        return rc == 0 ? wiki_add_number(out, wiki_at(c, 0)) : rc;
+    }
+    for (size_t i = 0; i < COUNT(shown); i++)
+        if (strcmp(shown[i].name, c->name) == 0 && shown[i].show != NULL)
+            return shown[i].show(out, c);
+    return 0;
+}

@@ -313,6 +313,17 @@ void file_abandon(struct file_writer *w)
     *w = (struct file_writer){.fd = -1};
 }
 
+int file_write_fd(int fd, const void *bytes, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t r = write(fd, (const char *)bytes + done, n - done);
+        if (r < 0 && errno != EINTR)
+            return err_errno("cannot write a temporary file");
+        done += r > 0 ? (size_t)r : 0;
+    }
+    return 0;
+}
+
 int file_append(const char *path, const void *bytes, size_t n)
 {
     struct stat st;

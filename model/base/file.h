@@ -66,6 +66,9 @@ int file_write_whole(const char *path, const void *bytes, size_t n, bool force);
 /* Delete the temporary file. Accepts NULL; after file_commit it does nothing. */
 void file_abandon(struct file_writer *w);
 
+/* Write all of n bytes to an open descriptor. ERR_IO. */
+int file_write_fd(int fd, const void *bytes, size_t n);
+
 /* Append n bytes to the file at path, which is created if missing: all of them, or, after an
  * error, none unless another process appended meanwhile. */
 int file_append(const char *path, const void *bytes, size_t n);

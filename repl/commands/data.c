@@ -143,10 +143,12 @@ int cmd_data(struct repl *r, const struct call *c)
 {
     if (strcmp(c->words[0], "prepare") == 0)
         return data_prepare(r, c);
+    if (strcmp(c->words[0], "convert") == 0)
+        return data_convert(r, c);
     if (c->n == 2 && strcmp(c->words[0], "get") == 0)
         return get_text(r, c->words[1]);
     if (c->n != 2 || strcmp(c->words[0], "info") != 0)
-        return command_usage(c, "info PATH|get NAME|prepare IN ... OUT [KEY=VALUE ...]");
+        return command_usage(c, "info PATH|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT");
     /* In the shell a model is only for its tokenizer, where one is named. */
     int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
     if (rc != 0)

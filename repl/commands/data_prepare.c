@@ -13,6 +13,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "train/data/source.h"
+#include "train/prepare/convert.h"
 #include "train/prepare/prepare.h"
 #include "weights/open.h"
 
@@ -61,13 +62,13 @@ static int take_path(struct request *q, const char *word, bool last)
     return rc;
 }
 
-static int read_request(struct request *q, const struct call *c)
+static int read_request(struct request *q, const struct call *c, const char *usage)
 {
     int n = 0, seen = 0, rc = prepare_config_init(&q->config);
     for (int i = 1; i < c->n; i++)
         n += !is_setting(c->words[i]);
     if (rc == 0 && n < 2)
-        rc = command_usage(c, "prepare IN ... OUT [KEY=VALUE ...]");
+        rc = command_usage(c, "%s", usage);
     for (int i = 1; i < c->n && rc == 0; i++)
         rc = is_setting(c->words[i]) ? prepare_config_set(&q->config, c->words[i])
                                      : take_path(q, c->words[i], ++seen == n);
@@ -130,6 +131,17 @@ static void show_prepared(const struct prepare_report *p, int n_vocab, double se
     }
 }
 
+static void show_converted(const struct convert_report *r)
+{
+    char text[400];
+    progress_wipe();
+    wrap_row("format", output_format_name(r->format));
+    snprintf(text, sizeof text, "%s: %" PRIu64 " document%s, %" PRIu64 " %s%s", r->path,
+             r->documents, plural(r->documents), r->tokens,
+             r->format == OUTPUT_JSON_LINES ? "byte" : "token", plural(r->tokens));
+    wrap_row("wrote", text);
+}
+
 /* A tokenizer needs no weights: open the model's files for it alone. */
 static int open_tokenizer(struct repl *r, struct source *s)
 {
@@ -138,13 +150,39 @@ static int open_tokenizer(struct repl *r, struct source *s)
     return source_open(s, r->options.settings.device.model, 0, false, progress_show());
 }
 
+/* In the shell a model is only for its tokenizer, where one is named. */
+int data_convert(struct repl *r, const struct call *c)
+{
+    struct request q = {0};
+    struct source source = {0};
+    struct convert_report report;
+    int rc = read_request(&q, c, "convert IN OUT [format=FORMAT]");
+    const bool named = !c->shell || repl_names_model(r);
+    if (rc == 0 && named)
+        rc = open_tokenizer(r, &source);
+    const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
+    const enum output_format format =
+        q.config.format > 0 ? (enum output_format)(q.config.format - 1) : OUTPUT_FORMATS;
+    if (rc == 0)
+        rc = convert_run(&report, format, buf_text(&q.in), q.out, t, r->options.settings.call.force,
+                         progress_show());
+    progress_wipe();
+    if (rc == 0)
+        show_converted(&report);
+    source_close(&source);
+    prepare_config_release(&q.config);
+    buf_release(&q.in);
+    mem_free(q.out);
+    return rc;
+}
+
 int data_prepare(struct repl *r, const struct call *c)
 {
     struct request q = {0};
     struct source source = {0};
     struct prepare_report report;
     const double begun = clock_s();
-    int rc = read_request(&q, c);
+    int rc = read_request(&q, c, "prepare IN ... OUT [KEY=VALUE ...]");
     if (rc == 0)
         rc = open_tokenizer(r, &source);
     const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;

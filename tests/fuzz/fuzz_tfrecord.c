@@ -5,7 +5,7 @@
 #include "model/base/err.h"
 #include "tests/lib/need.h"
 #include "tests/lib/scratch.h"
-#include "train/prepare/tfrecord.h"
+#include "train/data/tfrecord.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -97,7 +97,8 @@ static int open_sources(struct data_files *f, const struct data_sources *s,
 {
     static const enum token_format formats[] = {[DATA_MEGATRON] = TOKENS_MEGATRON,
                                                 [DATA_NANOGPT] = TOKENS_NANOGPT,
-                                                [DATA_LLMC] = TOKENS_LLMC};
+                                                [DATA_LLMC] = TOKENS_LLMC,
+                                                [DATA_TFRECORD] = TOKENS_TFRECORD};
     int rc = 0;
     for (size_t i = 0; i < s->n && rc == 0; f->n += rc == 0) {
         size_t texts = count_texts(s, i);
@@ -376,6 +377,7 @@ void dataset_summary(const struct dataset *d, struct data_summary *out)
     static const char *const names[] = {[TOKENS_MEGATRON] = "Megatron",
                                         [TOKENS_NANOGPT] = "nanoGPT",
                                         [TOKENS_LLMC] = "llm.c",
+                                        [TOKENS_TFRECORD] = "TFRecord",
                                         [TOKENS_GENERATED] = "generated"};
     const struct data_files *f = d->files;
     *out = (struct data_summary){.least = INT32_MAX, .most = TOKEN_NONE, .whole = true};

@@ -75,7 +75,8 @@ int dataset_read(const struct dataset *d, token_id *out, uint64_t first, size_t 
 
 /* What the files of a data set are. */
 struct data_summary {
-    const char *format; /* "text", "Megatron", "nanoGPT", "llm.c", "generated", "several" */
+    const char
+        *format; /* "text", "Megatron", "nanoGPT", "llm.c", "TFRecord", "generated", "several" */
     size_t files;
     token_id least, most; /* of the ids that were read when the files were opened */
     bool whole;           /* all ids were read */

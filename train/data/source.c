@@ -5,6 +5,7 @@
  *   .bin and .idx of one name                 Megatron's ids
  *   magic of gzip, bzip2, xz, zstd, zip, tar  packed texts
  *   llm.c's magic                             llm.c's ids
+ *   .tfrecord, .tfrecords, .tfrec             TFRecord's ids
  *   .bin                                      nanoGPT's ids
  *   .jsonl, .ndjson, .json                    JSON lines
  *   else                                      text, unless a byte is NUL or the magic is another's
@@ -20,6 +21,7 @@
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "train/data/megatron.h"
+#include "train/data/tfrecord.h"
 #include "train/data/token_file.h"
 #include "train/data/utf16.h"
 
@@ -146,6 +148,8 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
         return 0;
     if (magic == LLMC_GPT2 || magic == LLMC_LLAMA3)
         s->kind = DATA_LLMC;
+    else if (tfrecord_is_name(s->path))
+        s->kind = DATA_TFRECORD;
     else if (text_ends_in(s->path, ".bin") && foreign_format(head, n) == NULL)
         s->kind = DATA_NANOGPT;
     else
@@ -202,11 +206,24 @@ static int classify_file(struct data_sources *all, struct data_source *s, bool *
     return rc;
 }
 
+/* "x.tfrecord.index" beside x.tfrecord. */
+static bool is_record_index(const char *path)
+{
+    const size_t n = strlen(path), ending = sizeof ".index" - 1;
+    char *records =
+        text_ends_in(path, ".index") ? mem_sprintf("%.*s", (int)(n - ending), path) : NULL;
+    const bool is = records != NULL && tfrecord_is_name(records) && file_exists(records);
+    mem_free(records);
+    return is;
+}
+
 /* One file, `inside` a folder or named itself. */
 static int add_file(struct data_sources *s, char *path, bool inside)
 {
     struct data_source one = {.path = path, .kind = DATA_MEGATRON};
     bool megatron = false, skip = false;
+    if (inside && is_record_index(path))
+        return 0;
     int rc = find_megatron(&megatron, &skip, path, inside);
     if (rc == 0 && !megatron)
         rc = classify_file(s, &one, &skip, inside);

@@ -5,9 +5,12 @@
 #include "model/base/rng.h"
 #include "model/base/sha256.h"
 #include "train/data/megatron.h"
+#include "train/data/tfrecord.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     NAME_BYTES = 200, /* of a path in a sentence */
@@ -123,12 +126,56 @@ static int open_megatron(struct token_file *f, const char *path)
     return rc;
 }
 
+/* Ids of records have no width of their own: a copy of them in a file without a name does. */
+static int copy_records(struct token_file *f, int fd)
+{
+    struct ids ids = {0};
+    struct buf scratch = {0}, bounds = {0};
+    uint64_t at = 0;
+    int rc = buf_add(&bounds, &f->n_tokens, sizeof f->n_tokens);
+    while (at < f->file.bytes && rc == 0) {
+        if ((rc = tfrecord_read(&ids, &scratch, &f->file, &at)) != 0 || ids.n == 0)
+            continue;
+        rc = file_write_fd(fd, ids.data, ids.n * sizeof *ids.data);
+        f->n_tokens += ids.n;
+        f->n_documents++;
+        if (rc == 0)
+            rc = buf_add(&bounds, &f->n_tokens, sizeof f->n_tokens);
+    }
+    f->documents = (uint64_t *)bounds.data;
+    ids_release(&ids);
+    buf_release(&scratch);
+    return rc;
+}
+
+static int open_tfrecord(struct token_file *f, const char *path)
+{
+    char *folder = file_home(HOME_CACHE, "data");
+    int rc = folder == NULL ? err_last() : file_make_folder(folder);
+    int fd = -1;
+    if (rc == 0)
+        rc = file_open(&f->file, path);
+    if (rc == 0 && (fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) < 0)
+        rc = file_error("write in", folder);
+    if (rc == 0)
+        rc = copy_records(f, fd);
+    if (fd >= 0 && f->file.path != NULL) {
+        close(f->file.fd);
+        f->file.fd = fd;
+        f->file.bytes = f->n_tokens * sizeof(token_id);
+    }
+    f->width = -(int)sizeof(token_id);
+    mem_free(folder);
+    return rc;
+}
+
 int token_file_open(struct token_file *f, enum token_format format, const char *path)
 {
     *f = (struct token_file){.format = format, .file.fd = -1, .least = 0, .most = TOKEN_NONE};
-    int rc = format == TOKENS_MEGATRON  ? open_megatron(f, path)
-             : format == TOKENS_NANOGPT ? open_nanogpt(f, path)
-                                        : open_llmc(f, path);
+    int rc = format == TOKENS_MEGATRON   ? open_megatron(f, path)
+             : format == TOKENS_NANOGPT  ? open_nanogpt(f, path)
+             : format == TOKENS_TFRECORD ? open_tfrecord(f, path)
+                                         : open_llmc(f, path);
     if (rc == 0 && f->n_tokens == 0)
         rc = set_file_error(ERR_FORMAT, path, "has no tokens");
     if (rc != 0)
@@ -263,7 +310,8 @@ static int check_ids(struct token_file *f, struct sha256 *hash, token_id *ids, i
     uint64_t blocks = (f->n_tokens - 1) / CHECK_IDS + 1, cap = 2;
     f->whole = f->n_tokens <= DATA_WHOLE_BYTES / width;
     uint64_t places = f->whole ? blocks : CHECK_PLACES;
-    bool documents = f->whole && f->format != TOKENS_MEGATRON && eos != TOKEN_NONE;
+    bool stored = f->format == TOKENS_MEGATRON || f->format == TOKENS_TFRECORD;
+    bool documents = f->whole && !stored && eos != TOKEN_NONE;
     int rc = 0;
     f->least = INT32_MAX;
     for (uint64_t i = 0; i < places && rc == 0; i++) {

@@ -2,7 +2,8 @@
 #define PRATTLE_TRAIN_DATA_TOKEN_FILE_H
 /*
  * Token ids in files of other programs: Megatron-LM's and fairseq's .bin with .idx, nanoGPT's .bin
- * (uint16, no header), llm.c's .bin (a header of 256 int32); and generated ids, which need no file.
+ * (uint16, no header), llm.c's .bin (a header of 256 int32), TFRecord, of which each record is a
+ * document (tfrecord.h); and generated ids, which need no file.
  */
 #include "model/base/file.h"
 #include "model/base/progress.h"
@@ -13,11 +14,17 @@
 /* What llm.c's files begin with: ids of GPT-2, of Llama 3. */
 enum { LLMC_GPT2 = 20240520, LLMC_LLAMA3 = 20240801 };
 
-enum token_format { TOKENS_MEGATRON, TOKENS_NANOGPT, TOKENS_LLMC, TOKENS_GENERATED };
+enum token_format {
+    TOKENS_MEGATRON,
+    TOKENS_NANOGPT,
+    TOKENS_LLMC,
+    TOKENS_TFRECORD,
+    TOKENS_GENERATED
+};
 
 struct token_file {
     enum token_format format;
-    struct file file; /* with the ids */
+    struct file file; /* with the ids; of TFRecord a temporary copy of them */
     uint64_t offset;  /* of the first id in the file */
     int width;        /* bytes of an id: 1, 2, 4, 8; below 0 where they are signed */
     uint64_t n_tokens, n_documents;

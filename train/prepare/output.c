@@ -7,7 +7,7 @@
 #include "model/base/mem.h"
 #include "train/data/source.h"
 #include "train/data/token_file.h"
-#include "train/prepare/tfrecord.h"
+#include "train/data/tfrecord.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>

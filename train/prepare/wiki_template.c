@@ -2,6 +2,7 @@
 
 #include "train/prepare/wiki_convert.h"
 #include "train/prepare/wiki_date.h"
+#include "train/prepare/wiki_signs.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -392,109 +393,7 @@ static const struct {
     {"notelist", NULL},
 };
 
-/* ---- signs and money ---- */
-
-static const struct {
-    const char *name, *text;
-} signs[] = {{"nbsp", " "},
-             {"spaces", " "},
-             {"space", " "},
-             {"sp", " "},
-             {"thinsp", " "},
-             {"hair space", " "},
-             {"snd", " – "},
-             {"spnd", " – "},
-             {"spaced ndash", " – "},
-             {"ndash", "–"},
-             {"mdash", "—"},
-             {"snds", " – "},
-             {"spaced en dash", " – "},
-             {"dash", " – "},
-             {"pipe", "|"},
-             {"!", "|"},
-             {"=", "="},
-             {"'", "'"},
-             {"'s", "'s"},
-             {"minus", "−"},
-             {"times", "×"},
-             {"deg", "°"},
-             {"bull", " • "},
-             {"bullet", " • "},
-             {"·", " · "},
-             {"dot", " · "},
-             {"middot", " · "},
-             {"sic", "[sic]"},
-             {"okina", "ʻ"},
-             {"pi", "π"},
-             {"prime", "′"},
-             {"ell", "ℓ"},
-             {"hbar", "ħ"},
-             {"infinity", "∞"},
-             {"inf", "∞"},
-             {"sharp", "♯"},
-             {"flat", "♭"},
-             {"natural", "♮"},
-             {"music", ""},
-             {"-", "\n"},
-             {"break", "\n"},
-             {"en dash", "–"},
-             {"em dash", "—"},
-             {"\"", "\""},
-             {"aut", ""}};
-
-static const struct {
-    const char *name, *sign;
-} money[] = {{"us$", "US$"},
-             {"usd", "US$"},
-             {"gbp", "£"},
-             {"pound", "£"},
-             {"£", "£"},
-             {"euro", "€"},
-             {"eur", "€"},
-             {"€", "€"},
-             {"inr", "₹"},
-             {"indian rupee", "₹"},
-             {"jpy", "¥"},
-             {"yen", "¥"},
-             {"¥", "¥"},
-             {"cny", "CN¥"},
-             {"rmb", "CN¥"},
-             {"au$", "A$"},
-             {"aud", "A$"},
-             {"a$", "A$"},
-             {"canadian dollar", "C$"},
-             {"ca$", "C$"},
-             {"cad", "C$"},
-             {"nz$", "NZ$"},
-             {"krw", "₩"},
-             {"php", "₱"},
-             {"rub", "₽"},
-             {"ils", "₪"},
-             {"dm", "DM "},
-             {"chf", "CHF "},
-             {"zar", "R"},
-             {"r$", "R$"}};
-
-/* "lang-ru": the text in that language behind its name. */
-static const struct {
-    const char *code, *name;
-} languages[] = {
-    {"ru", "Russian"},         {"ar", "Arabic"},      {"fr", "French"},     {"de", "German"},
-    {"es", "Spanish"},         {"it", "Italian"},     {"la", "Latin"},      {"el", "Greek"},
-    {"grc", "Ancient Greek"},  {"gr", "Greek"},       {"he", "Hebrew"},     {"fa", "Persian"},
-    {"tr", "Turkish"},         {"pt", "Portuguese"},  {"nl", "Dutch"},      {"sv", "Swedish"},
-    {"da", "Danish"},          {"no", "Norwegian"},   {"fi", "Finnish"},    {"pl", "Polish"},
-    {"cs", "Czech"},           {"hu", "Hungarian"},   {"ro", "Romanian"},   {"uk", "Ukrainian"},
-    {"be", "Belarusian"},      {"bg", "Bulgarian"},   {"sr", "Serbian"},    {"hr", "Croatian"},
-    {"sq", "Albanian"},        {"az", "Azerbaijani"}, {"hy", "Armenian"},   {"ka", "Georgian"},
-    {"hi", "Hindi"},           {"ur", "Urdu"},        {"bn", "Bengali"},    {"ta", "Tamil"},
-    {"te", "Telugu"},          {"sa", "Sanskrit"},    {"zh", "Chinese"},    {"ja", "Japanese"},
-    {"ko", "Korean"},          {"vi", "Vietnamese"},  {"th", "Thai"},       {"ga", "Irish"},
-    {"gd", "Scottish Gaelic"}, {"cy", "Welsh"},       {"is", "Icelandic"},  {"et", "Estonian"},
-    {"lv", "Latvian"},         {"lt", "Lithuanian"},  {"ca", "Catalan"},    {"eu", "Basque"},
-    {"ang", "Old English"},    {"sla", ""},           {"mk", "Macedonian"}, {"sk", "Slovak"},
-    {"sl", "Slovene"},         {"ps", "Pashto"},      {"arc", "Aramaic"},   {"ber", "Berber"},
-    {"kab", "Kabyle"},         {"nah", "Nahuatl"},    {"rus", "Russian"}};
+/* ---- by name ---- */
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -514,37 +413,11 @@ void wiki_template_name(char *out, size_t size, const char *name, size_t n)
     out[k] = '\0';
 }
 
-static const char *language_of(const char *name)
-{
-    if (strncmp(name, "lang-", 5) != 0)
-        return NULL;
-    for (size_t i = 0; i < COUNT(languages); i++)
-        if (strcmp(languages[i].code, name + 5) == 0)
-            return languages[i].name;
-    return "";
-}
-
-static const char *sign_of(const char *name)
-{
-    for (size_t i = 0; i < COUNT(signs); i++)
-        if (strcmp(signs[i].name, name) == 0)
-            return signs[i].text;
-    return NULL;
-}
-
-static const char *money_of(const char *name)
-{
-    for (size_t i = 0; i < COUNT(money); i++)
-        if (strcmp(money[i].name, name) == 0)
-            return money[i].sign;
-    return NULL;
-}
-
 bool wiki_template_shows(const char *name, size_t n)
 {
     char key[NAME];
     wiki_template_name(key, sizeof key, name, n);
-    if (language_of(key) != NULL || sign_of(key) != NULL || money_of(key) != NULL)
+    if (wiki_language(key) != NULL || wiki_sign(key) != NULL || wiki_money(key) != NULL)
         return true;
     for (size_t i = 0; i < COUNT(shown); i++)
         if (strcmp(shown[i].name, key) == 0)
@@ -554,8 +427,8 @@ bool wiki_template_shows(const char *name, size_t n)
 
 int wiki_template(struct buf *out, const struct wiki_call *c)
 {
-    const char *language = language_of(c->name), *sign = sign_of(c->name),
-               *currency = money_of(c->name);
+    const char *language = wiki_language(c->name), *sign = wiki_sign(c->name),
+               *currency = wiki_money(c->name);
     if (language != NULL && *language != '\0' && *wiki_at(c, 0) != '\0')
         return buf_printf(out, "%s: %s", language, c->at[0]);
     if (language != NULL)

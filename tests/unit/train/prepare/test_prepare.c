@@ -3,8 +3,9 @@
 #include "tests/lib/data_set.h"
 
 #include "model/base/par.h"
+#include "train/prepare/convert.h"
 #include "train/prepare/prepare.h"
-#include "train/prepare/tfrecord.h"
+#include "train/data/tfrecord.h"
 
 #include <sys/stat.h>
 
@@ -104,9 +105,11 @@ static void training_reads_what_was_prepared(void **state)
     struct prepare_report r;
     data_text("a.txt", "one day\n<|endoftext|>\na second");
     data_text("b.jsonl", "{\"text\": \"third\"}\n{\"text\": \"\"}\n{\"text\": \"4\\u0000!\"}\n");
-    static const char *const formats[][2] = {
-        {"format=megatron", "x"}, {"format=nanogpt", "x.bin"}, {"format=llmc", "x.bin"}};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const formats[][2] = {{"format=megatron", "x"},
+                                             {"format=nanogpt", "x.bin"},
+                                             {"format=llmc", "x.bin"},
+                                             {"format=tfrecord", "x.tfrecord"}};
+    for (size_t i = 0; i < 4; i++) {
         char out[] = "in0/x";
         out[2] += (char)i;
         char folder[] = "in0";
@@ -175,6 +178,54 @@ static void documents_are_split_and_repeated_ones_left_out(void **state)
     assert_memory_not_equal(x.data, y.data, x.n);
     buf_release(&x);
     buf_release(&y);
+}
+
+/* From each format to each: the same documents. */
+static void formats_convert_to_each_other(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"v0/x", "v1/x.bin", "v2/x.bin", "v3/x.tfrecord"};
+    struct convert_report r;
+    struct prepare_report first;
+    struct buf text = {0}, lines = {0};
+    for (int i = 0; i < 4; i++) {
+        char folder[] = "v0";
+        folder[1] = (char)('0' + i);
+        assert_ok(mkdir(scratch_path(&data_scratch, folder), 0700));
+    }
+    data_text("a.txt", "one day\n<|endoftext|>\na s\xc3\xa9"
+                       "cond\xff text");
+    assert_ok(prepare(&first, "a.txt", "v", NULL, NULL));
+    for (int from = -1; from < 4; from++)
+        for (int to = 0; to < 4; to++) {
+            char *in = path_of(from < 0 ? "v" : names[from]), *out = path_of(names[to]);
+            if (to != from)
+                assert_ok(
+                    convert_run(&r, (enum output_format)to, in, out, data_tokenizer, true, NULL));
+            assert_int_equal(r.documents, 2);
+            assert_int_equal(r.tokens, first.parts[0].tokens);
+            if (to != from)
+                data_expect(names[to], "|one day$|a s\xc3\xa9"
+                                       "cond\xff text$");
+            mem_free(in);
+            mem_free(out);
+        }
+    assert_same_file("v.bin", "v0/x.bin");
+    assert_same_file("v.idx", "v0/x.idx");
+    char *in = path_of("v3/x.tfrecord"), *out = path_of("v.jsonl"), *from = path_of("a.txt");
+    assert_ok(convert_run(&r, OUTPUT_FORMATS, in, out, data_tokenizer, true, NULL));
+    read_file(&lines, "v.jsonl");
+    assert_string_equal(buf_text(&lines), "{\"text\":\"one day\"}\n{\"text\":\"a s\xc3\xa9"
+                                          "cond\xef\xbf\xbd text\"}\n");
+    assert_fails(convert_run(&r, OUTPUT_FORMATS, from, out, data_tokenizer, true, NULL), ERR_FORMAT,
+                 "is a text; data prepare makes tokens of it");
+    assert_fails(convert_run(&r, OUTPUT_FORMATS, in, out, NULL, true, NULL), ERR_MISSING,
+                 "JSON lines need the tokenizer");
+    mem_free(in);
+    mem_free(out);
+    mem_free(from);
+    buf_release(&text);
+    buf_release(&lines);
 }
 
 /* Ctrl-C at the n-th report, n after n. */
@@ -313,6 +364,7 @@ int main(void)
         cmocka_unit_test(teams_give_the_same_bytes),
         cmocka_unit_test(training_reads_what_was_prepared),
         cmocka_unit_test(documents_are_split_and_repeated_ones_left_out),
+        cmocka_unit_test(formats_convert_to_each_other),
         cmocka_unit_test(interrupted_work_goes_on),
         cmocka_unit_test(a_store_of_other_texts_does_not_count),
         cmocka_unit_test(columns_and_extracted_documents_are_read),

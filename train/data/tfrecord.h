@@ -1,5 +1,5 @@
-#ifndef PRATTLE_TRAIN_PREPARE_TFRECORD_H
-#define PRATTLE_TRAIN_PREPARE_TFRECORD_H
+#ifndef PRATTLE_TRAIN_DATA_TFRECORD_H
+#define PRATTLE_TRAIN_DATA_TFRECORD_H
 /*
  * TensorFlow's TFRecord files of token ids: u64 length, u32 masked crc32c of it, the data, u32
  * masked crc32c of that. The data is a tf.train.Example (example.proto, feature.proto) with a

@@ -1,4 +1,4 @@
-#include "train/prepare/tfrecord.h"
+#include "train/data/tfrecord.h"
 
 #include "model/base/crc32c.h"
 #include "model/base/err.h"

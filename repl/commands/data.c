@@ -14,12 +14,13 @@
 #include "train/config/run_config.h"
 #include "train/data/dataset.h"
 #include "train/data/published.h"
+#include "train/data/token_use.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_IDS = 64 };
+enum { FIRST_IDS = 64, BAR_COLUMNS = 20, BARS = 8 };
 
 /* How the stream begins, as text on one line. */
 static int show_beginning(const struct dataset *d, const struct tokenizer *t)
@@ -54,6 +55,99 @@ static void show_vocabulary(const struct data_summary *s, const struct model *m)
     wrap_row("vocabulary", text);
 }
 
+/* ---- what the documents are like ---- */
+
+/* Classes of lengths beside each other, so that there are few rows: 2^from to 2^to - 1. */
+static void show_bar(uint64_t n, uint64_t most, int from, int to)
+{
+    char text[160], range[48];
+    const int full = BAR_COLUMNS;
+    const int columns = n == 0 ? 0 : 1 + (int)((double)(full - 1) * (double)n / (double)most);
+    const bool utf8 = term_utf8();
+    int at;
+    snprintf(range, sizeof range, "%" PRIu64 " to %" PRIu64, (uint64_t)1 << from,
+             ((uint64_t)1 << to) - 1);
+    at = snprintf(text, sizeof text, "%18s  ", range);
+    for (int i = 0; i < columns; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s", utf8 ? "\xe2\x96\x84" : "#");
+    snprintf(text + at, sizeof text - (size_t)at, "%s%" PRIu64, columns > 0 ? " " : "", n);
+    printf("  %s%s%s\n", term_dim(stdout), text, term_plain(stdout));
+}
+
+static void show_lengths(const struct token_use *u)
+{
+    char text[120];
+    int first = 0, last = USE_LENGTHS - 1;
+    uint64_t most = 0;
+    if (u->shortest == u->longest)
+        snprintf(text, sizeof text, "%" PRIu64 " tokens each", u->shortest);
+    else
+        snprintf(text, sizeof text, "%" PRIu64 " to %" PRIu64 " tokens, median %" PRIu64,
+                 u->shortest, u->longest, u->median);
+    wrap_row("lengths", text);
+    while (u->lengths[first] == 0)
+        first++;
+    while (u->lengths[last] == 0)
+        last--;
+    const int each = (last - first) / BARS + 1;
+    uint64_t bars[USE_LENGTHS] = {0};
+    for (int i = first; i <= last; i++)
+        bars[(i - first) / each] += u->lengths[i];
+    for (int i = 0; i <= (last - first) / each; i++)
+        most = bars[i] > most ? bars[i] : most;
+    for (int i = 0; first < last && i <= (last - first) / each; i++)
+        show_bar(bars[i], most, first + i * each, first + (i + 1) * each);
+}
+
+static void show_use(const struct dataset *d, const struct token_use *u, const struct model *m)
+{
+    char text[160];
+    const char *part = u->read < d->n_tokens ? " in the part that was read" : "";
+    if (m != NULL)
+        snprintf(text, sizeof text, "%" PRIu64 " of %d ids (%.0f %%)%s", u->used, m->config.n_vocab,
+                 100.0 * (double)u->used / m->config.n_vocab, part);
+    else
+        snprintf(text, sizeof text, "%" PRIu64 " different ids%s", u->used, part);
+    wrap_row("used", text);
+}
+
+/* One row each; none where all is well. */
+static void show_problems(const struct token_use *u, bool has_end)
+{
+    char text[200];
+    const uint64_t open = u->seen - u->ended;
+    if (has_end && open > 0) {
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " of %" PRIu64 " documents do not end with the end-of-text token", open,
+                 u->seen);
+        wrap_row("look at", text);
+    }
+    if (has_end && u->inside > 0) {
+        snprintf(text, sizeof text,
+                 "the end-of-text token stands inside of documents, %" PRIu64 " time%s", u->inside,
+                 u->inside == 1 ? "" : "s");
+        wrap_row("look at", text);
+    }
+    if (u->shortest < 2)
+        wrap_row("look at", "there are documents of a single token");
+}
+
+static int show_documents(const struct dataset *d, const struct model *m)
+{
+    struct token_use u;
+    const bool has_end = m != NULL && m->tokenizer != NULL && tokenizer_eos(m->tokenizer) >= 0;
+    int rc =
+        token_use_read(&u, d, has_end ? tokenizer_eos(m->tokenizer) : TOKEN_NONE, progress_show());
+    progress_wipe();
+    if (rc != 0)
+        return rc;
+    if (d->n_documents > 1)
+        show_lengths(&u);
+    show_use(d, &u, m);
+    show_problems(&u, has_end);
+    return 0;
+}
+
 static int show_dataset(const struct dataset *d, const struct model *m)
 {
     char text[160];
@@ -67,8 +161,9 @@ static int show_dataset(const struct dataset *d, const struct model *m)
              (double)d->n_tokens / (double)d->n_documents);
     wrap_row("tokens", text);
     show_vocabulary(&s, m);
+    int rc = show_documents(d, m);
     bool readable = m != NULL && m->tokenizer != NULL && s.most < tokenizer_size(m->tokenizer);
-    return readable ? show_beginning(d, m->tokenizer) : 0;
+    return rc == 0 && readable ? show_beginning(d, m->tokenizer) : rc;
 }
 
 /* As a run would that says nothing else. Ids of files may be any; generated ones are the model's.

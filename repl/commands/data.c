@@ -244,12 +244,16 @@ int cmd_data(struct repl *r, const struct call *c)
         return get_text(r, c->words[1]);
     if (c->n != 2 || strcmp(c->words[0], "info") != 0)
         return command_usage(c, "info PATH|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT");
-    /* In the shell a model is only for its tokenizer, where one is named. */
+    /* In the shell a model is only for its tokenizer, where one is named; texts need one anyhow. */
     int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
     if (rc != 0)
         return rc;
     struct dataset d = {0};
-    if (rc == 0 && (rc = open_data(&d, c->words[1], r->model)) == 0)
+    rc = open_data(&d, c->words[1], r->model);
+    if (rc == ERR_MISSING && r->model == NULL && file_exists(c->words[1]) &&
+        (rc = repl_need_model(r)) == 0)
+        rc = open_data(&d, c->words[1], r->model);
+    if (rc == 0)
         rc = show_dataset(&d, r->model);
     dataset_close(&d);
     return rc;

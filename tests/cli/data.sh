@@ -51,7 +51,7 @@ for i in $(seq 40); do cat "$TMPDIR/wiki.xml"; done >"$TMPDIR/long.xml"
 has "a run names it when it begins" "long.xml looks like a MediaWiki dump" \
     "$("$PRATTLE" train finetune data="$TMPDIR/long.xml" steps=1 sequence_length=16 folder="$TMPDIR/run" --model $MODEL 2>&1)"
 is "plain text is not named" "" "$(info "$TMPDIR/texts" --model $MODEL | grep 'looks like')"
-has "text needs a tokenizer" "there is no tokenizer; load a model" "$(info "$TMPDIR/texts")"
+has "a text without a model is read by the one that ships" ", of the model's 4096" "$(info "$TMPDIR/texts")"
 has "a file that is not there" "cannot open $TMPDIR/none: No such file" "$(info "$TMPDIR/none")"
 has "usage" "usage: prattle data info PATH|get NAME" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
 is "a failure is a status" 1 "$("$PRATTLE" data info "$TMPDIR/none" 2>/dev/null; echo $?)"

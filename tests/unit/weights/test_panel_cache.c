@@ -289,6 +289,34 @@ static void ctrl_c_while_an_entry_is_read(void **state)
     panels_expect(x, "a");
 }
 
+/* The last allocations of a load are those of the cache: each fails once, while an entry is looked
+ * for, read, or written. */
+static void out_of_memory(void **state)
+{
+    struct panels *x = *state;
+    panels_keep(x, "a");
+    for (int kept = 1; kept >= 0; kept--) {
+        if (!kept)
+            unlink(panels_only_entry(x));
+        const uint64_t before = mem_count();
+        model_free(panels_load(x, "a", &PANELS_ON));
+        const uint64_t n = mem_count() - before;
+        for (uint64_t k = n - 60; k <= n; k++) {
+            struct model *m = NULL;
+            if (!kept && panels_count(x, "") == 1)
+                unlink(panels_only_entry(x));
+            mem_fail_at(k);
+            int rc =
+                model_load(&m, scratch_path(&x->scratch, "a"),
+                           &(struct load_config){.dtype = DTYPE_F16, .cache = PANELS_ON}, NULL);
+            mem_fail_at(0);
+            assert_true(rc == 0 || rc == ERR_NOMEM);
+            model_free(m);
+            panels_expect(x, "a");
+        }
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, panels_begin, panels_end)
@@ -306,6 +334,7 @@ int main(void)
         TEST(the_least_used_make_room),
         TEST(weights_that_are_no_numbers_are_not_kept),
         TEST(ctrl_c_while_an_entry_is_read),
+        TEST(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_IDS = 64, BAR_COLUMNS = 20, BARS = 8 };
+enum { FIRST_IDS = 64, BAR_COLUMNS = 20, BAR_MARGIN = 30, BARS = 8 };
 
 /* How the stream begins, as text on one line. */
 static int show_beginning(const struct dataset *d, const struct tokenizer *t)
@@ -61,7 +61,8 @@ static void show_vocabulary(const struct data_summary *s, const struct model *m)
 static void show_bar(uint64_t n, uint64_t most, int from, int to)
 {
     char text[160], range[48];
-    const int full = BAR_COLUMNS;
+    const int room = term_width(stdout) - BAR_MARGIN;
+    const int full = room < BAR_COLUMNS ? (room < 1 ? 1 : room) : BAR_COLUMNS;
     const int columns = n == 0 ? 0 : 1 + (int)((double)(full - 1) * (double)n / (double)most);
     const bool utf8 = term_utf8();
     int at;

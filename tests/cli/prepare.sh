@@ -44,6 +44,22 @@ has "the help names its settings" "shares of training, validation and test docum
 has "a setting that is none" "there is no setting splitt; did you mean split?" "$(prepare texts o splitt=1)"
 has "usage" "usage: prattle data prepare IN ... OUT [KEY=VALUE ...]" "$(prepare texts)"
 
+if [ -n "$DATA" ]; then
+    # A set that Megatron-LM made: to the last token, there and back.
+    real=$DATA/megatron/meg-gpt2-openwebtext_text_document
+    for out in real.tfrecord real-llmc.bin real-nanogpt.bin; do
+        form=${out#real-} form=${form%.bin}
+        "$PRATTLE" data convert "$real" $out $([ $out = real.tfrecord ] || echo format=$form) >said 2>&1
+        has "a real data set as $out" "1000 documents, 1361845 tokens" "$(cat said)"
+        "$PRATTLE" data convert $out real-back --force >said 2>&1
+        is "its ids, back from $out" "$(sha256sum <"$real.bin")" "$(sha256sum <real-back.bin)"
+    done
+    "$PRATTLE" data convert real.tfrecord real-back --force >said 2>&1
+    is "and its documents" "$(tail -c 8008 "$real.idx" | sha256sum)" "$(tail -c 8008 real-back.idx | sha256sum)"
+else
+    echo "# left out: a data set of Megatron-LM through all formats (needs DATA)"
+fi
+
 # Killed at any time: what has its name is whole, and the same command goes on to the same bytes.
 yes 'a text of some length that is said again and again<|endoftext|>' | head -n 60000 >many.txt
 prepare many.txt whole >said

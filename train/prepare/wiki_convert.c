@@ -78,6 +78,7 @@ static bool read_value(const char *text, double *value, char shown[SHOWN], int *
     *precision = 0;
     if (*end == '+' || *end == '/') {
         double whole = *end == '+' ? *value : 0;
+        over = end;
         double part = *end == '+' ? strtod(end + 1, &over) : *value;
         double below =
             *over == '/' || *end == '/' ? strtod((*end == '/' ? end : over) + 1, &end) : 0;

@@ -1,74 +1,13 @@
-/*
- * Which documents are duplicates is found range by range of the hashes: a table for one range at a
- * time bounds the memory, and the hashes are read once a range. What is left is a bit a document.
- */
 #include "train/prepare/deal.h"
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "train/data/permutation.h"
+#include "train/prepare/duplicates.h"
 
 #include <string.h>
 
-enum { HASHES_AT_ONCE = 4096, RANGE_DOCUMENTS = 1 << 20, TABLE = 1 << 22, READ_BYTES = 1 << 18 };
-
-struct seen {
-    uint64_t *table; /* [2 * TABLE]: the two sums of a hash; both 0: empty */
-    unsigned char *bits;
-    uint64_t range, ranges; /* of this pass, of all */
-};
-
-/* Whether the hash is in the table already; it is then. */
-static bool find_hash(struct seen *s, const struct text_hash *h)
-{
-    size_t at = (size_t)(h->sum[1] % TABLE);
-    while (s->table[2 * at] != 0 || s->table[2 * at + 1] != 0) {
-        if (s->table[2 * at] == h->sum[0] && s->table[2 * at + 1] == h->sum[1])
-            return true;
-        at = (at + 1) % TABLE;
-    }
-    s->table[2 * at] = h->sum[0];
-    s->table[2 * at + 1] = h->sum[1];
-    return false;
-}
-
-/* A table as full as it may be passes over the rest: hashes are spread evenly, so it is not. */
-static int mark_range(const struct deal *d, struct seen *s, uint64_t *count)
-{
-    struct text_hash block[HASHES_AT_ONCE];
-    size_t held = 0;
-    int rc = 0;
-    memset(s->table, 0, 2 * TABLE * sizeof *s->table);
-    for (uint64_t i = 0; i < d->store->n && rc == 0; i += HASHES_AT_ONCE) {
-        const uint64_t left = d->store->n - i;
-        const size_t n = left < HASHES_AT_ONCE ? (size_t)left : HASHES_AT_ONCE;
-        rc = store_hashes(d->store, block, i, n);
-        for (size_t k = 0; k < n && rc == 0; k++) {
-            const struct text_hash *h = &block[k];
-            if (h->sum[0] % s->ranges != s->range || (h->sum[0] == 0 && h->sum[1] == 0) ||
-                held > TABLE / 2)
-                continue;
-            const bool again = find_hash(s, h);
-            held += !again;
-            *count += again;
-            s->bits[(i + k) / 8] |= (unsigned char)(again << (i + k) % 8);
-        }
-        if (rc == 0)
-            rc = progress_step(d->progress, "looking for duplicates",
-                               s->range * d->store->n + i + n, s->ranges * d->store->n);
-    }
-    return rc;
-}
-
-static int mark_duplicates(const struct deal *d, unsigned char *bits, uint64_t *count)
-{
-    struct seen s = {.bits = bits, .ranges = d->store->n / RANGE_DOCUMENTS + 1};
-    int rc = (s.table = mem_array(2 * TABLE, sizeof *s.table)) == NULL ? ERR_NOMEM : 0;
-    for (s.range = 0; s.range < s.ranges && rc == 0; s.range++)
-        rc = mark_range(d, &s, count);
-    mem_free(s.table);
-    return rc;
-}
+enum { READ_BYTES = 1 << 18 };
 
 /* The bytes of the store as ids. */
 static int add_ids(const struct deal *d, struct output *o, const char *bytes, size_t n)
@@ -143,12 +82,14 @@ static int deal_documents(const struct deal *d, const unsigned char *bits, char 
 
 int deal_run(const struct deal *d, uint64_t *duplicates)
 {
-    unsigned char *bits = d->exact ? mem_alloc((size_t)(d->store->n / 8 + 1)) : NULL;
+    const bool leave_out = d->duplicates != DUPLICATES_KEEP;
+    unsigned char *bits = leave_out ? mem_alloc((size_t)(d->store->n / 8 + 1)) : NULL;
     char *block = mem_alloc(READ_BYTES);
-    int rc = block == NULL || (d->exact && bits == NULL) ? ERR_NOMEM : 0;
+    int rc = block == NULL || (leave_out && bits == NULL) ? ERR_NOMEM : 0;
     *duplicates = 0;
-    if (rc == 0 && d->exact)
-        rc = mark_duplicates(d, bits, duplicates);
+    if (rc == 0 && leave_out)
+        rc = duplicates_find(bits, duplicates, d->store, d->duplicates == DUPLICATES_NEAR,
+                             d->progress);
     if (rc == 0)
         rc = deal_documents(d, bits, block);
     mem_free(bits);

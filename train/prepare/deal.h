@@ -13,7 +13,9 @@ struct deal {
     const struct store *store;
     bool text; /* the store has text, not ids */
     int id_bytes;
-    bool shuffle, exact; /* exact: of documents with the same hash the first stays */
+    bool shuffle;
+    enum prepare_duplicates
+        duplicates; /* of documents that are the same, or alike, the first stays */
     uint64_t seed;
     double shares[PREPARE_PARTS];
     struct output *outputs[PREPARE_PARTS]; /* [n_parts], open */

@@ -27,7 +27,7 @@ struct part {
     size_t text_end, plain_end, ids_end; /* in the slot's buffers */
     size_t source;
     uint64_t characters;
-    struct text_hash hash;
+    struct store_mark mark;
     bool begins, ends; /* its document */
     bool wiki;         /* a page's title and wiki text: `plain` has what it becomes */
 };
@@ -54,7 +54,7 @@ struct worker {
     int n_slots, filled[2], busy;
     bool inside;     /* a document of which a chunk was read */
     uint64_t length; /* characters of the document that is stored */
-    struct text_hash hash;
+    struct store_mark mark;
     struct buf chunk;
     double saved_s;
     uint64_t total; /* bytes of all files */
@@ -97,6 +97,12 @@ static int clean_page(struct slot *s, size_t k)
     return rc;
 }
 
+static void begin_mark(struct store_mark *m)
+{
+    text_hash_begin(&m->hash);
+    min_hash_begin(&m->near);
+}
+
 static int encode_part(const struct intake *t, struct slot *s, size_t k)
 {
     struct part *p = &s->parts[k];
@@ -105,9 +111,11 @@ static int encode_part(const struct intake *t, struct slot *s, size_t k)
     p->plain_end = s->plain.n;
     const char *text = part_text(s, k, &n);
     p->characters = t->min_length > 0 ? count_characters(text, n) : 0;
-    text_hash_begin(&p->hash);
-    if (t->hashes)
-        text_hash_add(&p->hash, text, n);
+    begin_mark(&p->mark);
+    if (t->hash)
+        text_hash_add(&p->mark.hash, text, n);
+    if (t->near)
+        min_hash_add(&p->mark.near, text, n);
     if (rc == 0 && t->tokenizer != NULL)
         rc = tokenizer_encode(t->tokenizer, &s->ids, text, n,
                               p->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
@@ -213,8 +221,10 @@ static int end_document(struct worker *w)
     } else {
         w->at.text_bytes += w->bytes;
         rc = end == TOKEN_NONE ? 0 : store_ids(w, &end, 1);
+        if (w->intake->near)
+            min_hash_end(&w->mark.near);
         if (rc == 0)
-            rc = store_end(w->store, &w->hash);
+            rc = store_end(w->store, &w->mark);
     }
     *w->place = w->at;
     return rc;
@@ -234,11 +244,13 @@ static int store_part(struct worker *w, const struct slot *s, size_t k)
     w->at.chunks++;
     if (p->begins) {
         w->length = w->bytes = 0;
-        text_hash_begin(&w->hash);
+        begin_mark(&w->mark);
     }
     w->length += p->characters;
     w->bytes += n;
-    text_hash_join(&w->hash, &p->hash);
+    text_hash_join(&w->mark.hash, &p->mark.hash);
+    if (w->intake->near)
+        min_hash_join(&w->mark.near, &p->mark.near);
     if (w->intake->tokenizer == NULL)
         rc = store_add(w->store, text, n);
     else

@@ -14,7 +14,7 @@ struct intake {
     size_t n;
     const char *separator, *field;
     const struct tokenizer *tokenizer; /* NULL: the store gets text */
-    bool hashes;                       /* a hash of each document */
+    bool hash, near;                   /* marks of duplicates: store_mark's hash, both */
     uint64_t min_length;               /* characters */
     const struct progress *progress;
 };

@@ -52,8 +52,7 @@ static int make_key(char key[SHA256_HEX], const struct preparation *p)
     int rc = sha256_init(&h);
     if (rc != 0)
         return rc;
-    snprintf(numbers, sizeof numbers, "prepared 1: %d %d", c->min_length,
-             c->duplicates != DUPLICATES_KEEP);
+    snprintf(numbers, sizeof numbers, "prepared 1: %d %d", c->min_length, c->duplicates);
     tokenizer_hash_text(&h, numbers);
     tokenizer_hash_text(&h, c->field);
     tokenizer_hash_text(&h, c->separator);
@@ -80,12 +79,16 @@ static int fill_store(struct preparation *p, const char *out)
                                   .separator = separator_of(p->config),
                                   .field = p->config->field,
                                   .tokenizer = p->tokenizer,
-                                  .hashes = p->config->duplicates != DUPLICATES_KEEP,
+                                  .hash = p->config->duplicates != DUPLICATES_KEEP,
+                                  .near = p->config->duplicates == DUPLICATES_NEAR,
                                   .min_length = (uint64_t)p->config->min_length,
                                   .progress = p->progress};
     int rc = folder == NULL ? ERR_NOMEM : make_key(key, p);
     if (rc == 0)
-        rc = store_open(&p->store, &p->place, folder, key);
+        rc = store_open(&p->store, &p->place, folder, key,
+                        intake.near   ? sizeof(struct store_mark)
+                        : intake.hash ? sizeof(struct text_hash)
+                                      : 0);
     p->report->went_on = rc == 0 && p->store.n > 0;
     if (rc == 0 && !p->place.complete)
         rc = intake_run(&intake, &p->store, &p->place);
@@ -141,7 +144,7 @@ static int deal_outputs(struct preparation *p, const double *shares)
     struct deal d = {.store = &p->store,
                      .text = p->tokenizer == NULL,
                      .shuffle = p->config->shuffle,
-                     .exact = p->config->duplicates == DUPLICATES_EXACT,
+                     .duplicates = (enum prepare_duplicates)p->config->duplicates,
                      .seed = p->config->seed,
                      .n_parts = p->report->n_parts,
                      .progress = p->progress};

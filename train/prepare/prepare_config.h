@@ -5,7 +5,7 @@
  */
 #include "model/base/settings_table.h"
 
-enum prepare_duplicates { DUPLICATES_KEEP, DUPLICATES_EXACT };
+enum prepare_duplicates { DUPLICATES_KEEP, DUPLICATES_EXACT, DUPLICATES_NEAR };
 enum { PREPARE_PARTS = 3 }; /* train, validation, test */
 
 struct prepare_config {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { STATE_MOST = 4096, NAME_BYTES = 200 };
-static const char *const names[] = {"data", "ends", "hashes", "state.json", "lock"};
+static const char *const names[] = {"data", "ends", "marks", "state.json", "lock"};
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
 static int open_lock(struct store *s)
@@ -78,7 +78,7 @@ static int open_spools(struct store *s, struct store_place *place)
         if (rc == 0)
             rc = open_spool(s, &s->ends, "ends", s->n * sizeof bytes);
         if (rc == 0)
-            rc = open_spool(s, &s->hashes, "hashes", s->n * sizeof(struct text_hash));
+            rc = open_spool(s, &s->marks, "marks", s->n * s->mark_bytes);
         if (rc == 0 || again || (rc != ERR_FORMAT && rc != ERR_RANGE))
             break;
         spool_close(&s->data);
@@ -91,10 +91,12 @@ static int open_spools(struct store *s, struct store_place *place)
     return rc;
 }
 
-int store_open(struct store *s, struct store_place *place, const char *folder, const char *key)
+int store_open(struct store *s, struct store_place *place, const char *folder, const char *key,
+               size_t mark_bytes)
 {
-    *s = (struct store){.lock = -1, .data.fd = -1, .ends.fd = -1, .hashes.fd = -1};
+    *s = (struct store){.lock = -1, .data.fd = -1, .ends.fd = -1, .marks.fd = -1};
     *place = (struct store_place){0};
+    s->mark_bytes = mark_bytes;
     s->folder = mem_strdup(folder);
     s->key = mem_strdup(key);
     int rc = s->folder == NULL || s->key == NULL ? ERR_NOMEM : file_make_folder(folder);
@@ -113,7 +115,7 @@ void store_close(struct store *s)
         return;
     spool_close(&s->data);
     spool_close(&s->ends);
-    spool_close(&s->hashes);
+    spool_close(&s->marks);
     if (s->lock >= 0)
         close(s->lock);
     mem_free(s->folder);
@@ -139,11 +141,11 @@ int store_add(struct store *s, const void *bytes, size_t n)
     return spool_write(&s->data, bytes, n);
 }
 
-int store_end(struct store *s, const struct text_hash *hash)
+int store_end(struct store *s, const struct store_mark *mark)
 {
     int rc = spool_write(&s->ends, &s->data.at, sizeof s->data.at);
     if (rc == 0)
-        rc = spool_write(&s->hashes, hash, sizeof *hash);
+        rc = spool_write(&s->marks, mark, s->mark_bytes);
     s->n += rc == 0;
     s->last = s->data.at;
     s->open = false;
@@ -164,7 +166,7 @@ int store_save(struct store *s, const struct store_place *place)
     if (rc == 0)
         rc = spool_sync(&s->ends);
     if (rc == 0)
-        rc = spool_sync(&s->hashes);
+        rc = spool_sync(&s->marks);
     if (rc == 0)
         rc = buf_printf(
             &text,
@@ -191,7 +193,7 @@ int store_find(const struct store *s, uint64_t i, uint64_t *first, uint64_t *byt
     return rc;
 }
 
-int store_hashes(const struct store *s, struct text_hash *out, uint64_t first, size_t n)
+int store_marks(const struct store *s, void *out, uint64_t first, size_t n)
 {
-    return spool_read(&s->hashes, out, first * sizeof *out, n * sizeof *out);
+    return spool_read(&s->marks, out, first * s->mark_bytes, n * s->mark_bytes);
 }

@@ -17,19 +17,11 @@ static uint64_t multiply(uint64_t a, uint64_t b)
     return sum >= PRIME ? sum - PRIME : sum;
 }
 
-/* The letter or digit that counts for a byte; bytes beyond ASCII count as they are. 0: none. */
-static unsigned fold_byte(unsigned char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c + ('a' - 'A');
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c >= 0x80 ? c : 0;
-}
-
 void text_hash_add(struct text_hash *h, const char *text, size_t n)
 {
     struct text_hash at = *h;
     for (size_t i = 0; i < n; i++) {
-        unsigned c = fold_byte((unsigned char)text[i]);
+        unsigned c = text_hash_fold((unsigned char)text[i]);
         if (c == 0)
             continue;
         for (int k = 0; k < 2; k++) {

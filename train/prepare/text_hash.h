@@ -11,6 +11,15 @@
 struct text_hash {
     uint64_t sum[2], power[2]; /* of the empty text: 0 and 1 */
 };
+/* The letter or digit that counts for a byte, in lower case; bytes beyond ASCII count as they are.
+ * 0: none. */
+static inline unsigned text_hash_fold(unsigned char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c + ('a' - 'A');
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c >= 0x80 ? c : 0;
+}
+
 void text_hash_begin(struct text_hash *h);
 void text_hash_add(struct text_hash *h, const char *text, size_t n);
 /* What `next` is of stands behind what h is of. */

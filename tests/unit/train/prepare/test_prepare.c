@@ -85,7 +85,7 @@ static void teams_give_the_same_bytes(void **state)
             snprintf(out, sizeof out, "t%d", threads);
             assert_ok(par_open(threads, false));
             assert_ok(prepare(&r, "many.txt", out,
-                              WORDS(formats[f][0], "shuffle=on", "seed=7", "duplicates=exact",
+                              WORDS(formats[f][0], "shuffle=on", "seed=7", "duplicates=near",
                                     "min_length=20", "split=0.8,0.1,0.1"),
                               NULL));
             assert_int_equal(r.short_ones, 32);
@@ -168,6 +168,24 @@ static void documents_are_split_and_repeated_ones_left_out(void **state)
     assert_ok(prepare(&r, "many.txt", "s", WORDS("duplicates=exact"), NULL));
     assert_int_equal(r.duplicates, LINES / 5);
     assert_int_equal(r.parts[0].documents, LINES + 1 - LINES / 5);
+    /* Near: a word in a hundred is another; and not: half of them. */
+    struct buf text = {0};
+    for (int i = 0; i < 60; i++) {
+        for (int k = 0; k < 100; k++)
+            assert_ok(
+                buf_printf(&text, "%d-%d ", k == i % 3 * 30 && i % 3 > 0 ? 1000 + i : i / 3, k));
+        for (int k = 0; k < 100; k++)
+            assert_ok(buf_printf(&text, i % 3 == 2 ? "other%d-%d " : "%d+%d ", i / 3, k));
+        assert_ok(buf_str(&text, "<|endoftext|>"));
+    }
+    data_text("near.txt", buf_text(&text));
+    buf_release(&text);
+    assert_ok(prepare(&r, "near.txt", "s", WORDS("duplicates=exact"), NULL));
+    assert_int_equal(r.duplicates, 0);
+    assert_ok(prepare(&r, "near.txt", "s", WORDS("duplicates=near"), NULL));
+    assert_int_equal(r.duplicates, 20);
+    assert_ok(prepare(&r, "many.txt", "s", WORDS("duplicates=near"), NULL));
+    assert_true(r.duplicates >= LINES / 5);
     /* Another seed is another order of the same tokens. */
     struct buf x = {0}, y = {0};
     assert_ok(prepare(&r, "many.txt", "one", WORDS("shuffle=on", "seed=1"), NULL));

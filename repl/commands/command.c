@@ -6,6 +6,7 @@
 #include "model/base/words.h"
 #include "repl/commands/train_words.h"
 #include "repl/session/repl.h"
+#include "repl/terminal/progress.h"
 #include "weights/hub/environment.h"
 
 #include <stdarg.h>
@@ -123,6 +124,7 @@ static int run_command(struct repl *r, const struct command *c, const struct cal
                 (call->n >= c->min_words && (c->max_words < 0 || call->n <= c->max_words));
     int rc = command_check_options(r, name, c->options);
     hub_set_offline(r->options.settings.device.offline);
+    hub_set_progress(progress_show());
     if (rc == 0 && !fits)
         rc = command_usage(call, "%s", c->arguments);
     if (rc == 0 && (c->flags & NEEDS_MODEL))

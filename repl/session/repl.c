@@ -295,6 +295,7 @@ static int read_model(struct repl *r, struct model **out, const char *path, uint
     struct load_config c = {
         .seed = seed, .says_checkpoint = !r->interactive, .cache = repl_panel_cache(r)};
     hub_set_offline(r->options.settings.device.offline);
+    hub_set_progress(progress_show());
     int rc = dtype_in_force(r, &c.dtype);
     if (rc == 0)
         rc = repl_device(r);

@@ -9,7 +9,12 @@ cd "$TMPDIR" || exit 1
 words() { "$PRATTLE" "$@" --temperature 0 -n 4 -p "One day" 2>&1; }
 local=$(words "$ROOT/org/tiny")
 
+cp -r "$ROOT/org/tiny" "$ROOT/org/second"
+echo "One day a cat sat." >text
 serve
+has "settings of a run tell of its model's download" "prattle: downloading org/second, 2.1 MB" \
+    "$("$PRATTLE" train show finetune init=org/second data=text 2>&1)"
+rm -rf "$CACHE"
 has "a model by its name" "prattle: downloading gpt2, 2.1 MB, to $CACHE/models--gpt2" "$(words gpt2)"
 is "  by which it is known" "org/tiny" "$("$PRATTLE" model -m org/tiny 2>/dev/null | head -n 1)"
 : >"$LOG"
@@ -28,7 +33,6 @@ has "without a network" "org/other is not in the cache $CACHE, and cannot be dow
 is "  at once" 1 "$(words org/other | wc -l)"
 
 # Everywhere a model is named.
-echo "One day a cat sat." >text
 has "convert" "wrote out.gguf" "$("$PRATTLE" convert gpt2 out.gguf 2>&1)"
 is "  to the same model" "$local" "$(words out.gguf)"
 is "tokens" "$("$PRATTLE" tokens One -m "$ROOT/org/tiny")" "$("$PRATTLE" tokens One -m gpt2)"

@@ -13,6 +13,7 @@ static const double STALL_S = 10;
 enum { MAX_TOKEN = 4096 };
 
 static bool set_offline;
+static const struct progress *set_progress;
 
 /* An empty variable counts as none. */
 static const char *variable(const char *name)
@@ -124,6 +125,16 @@ bool hub_is_offline(void)
 void hub_set_offline(bool offline)
 {
     set_offline = offline;
+}
+
+void hub_set_progress(const struct progress *p)
+{
+    set_progress = p;
+}
+
+const struct progress *hub_progress(const struct progress *p)
+{
+    return p != NULL ? p : set_progress;
 }
 
 double hub_stall_s(void)

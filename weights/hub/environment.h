@@ -4,6 +4,8 @@
  * The environment variables of huggingface_hub (docs: package_reference/environment_variables), as
  * it reads them. Functions that return char * return new memory, or NULL after err_set.
  */
+#include "model/base/progress.h"
+
 #include <stdbool.h>
 
 /* HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, else "hub" in HF_HOME, else in $XDG_CACHE_HOME/huggingface
@@ -20,6 +22,10 @@ int hub_token(char **out);
 /* HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE, or so set: no request is made. */
 bool hub_is_offline(void);
 void hub_set_offline(bool offline);
+/* Who is told of a download that begins where no progress is at hand; borrowed. NULL: nobody. */
+void hub_set_progress(const struct progress *p);
+/* p, or that where it is NULL. */
+const struct progress *hub_progress(const struct progress *p);
 /* HF_HUB_DOWNLOAD_TIMEOUT: seconds without an answer, or with less than 1 KiB of one, after which a
  * connection counts as stalled. */
 double hub_stall_s(void);

@@ -112,6 +112,7 @@ int hub_model_path(char **out, const char *name, bool anew, const struct progres
     enum hub_state state;
     char *folder;
     *out = NULL;
+    p = hub_progress(p);
     int rc = hub_name_read(&n, name);
     if (rc == 0)
         rc = look_up_either(&state, &folder, &n);

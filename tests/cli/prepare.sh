@@ -16,6 +16,10 @@ is "what was written" "out: 2 documents, 32 tokens" "$(field wrote "$said")"
 is "nothing else stays" "out.bin out.idx texts" "$(ls | paste -sd ' ')"
 info=$("$PRATTLE" data info out --model $MODEL)
 is "data info reads it" "Megatron 2 32, 16 a document" "$(for f in format documents tokens; do field $f "$info"; done | paste -sd ' ')"
+prepare texts texts/inside >said; rm texts/inside.bin
+mkdir texts/.inside.preparing; echo '{}' >texts/.inside.preparing/state.json
+is "OUT in IN is no text of it" "4 documents, 44 bytes of text" "$(field read "$(rm -f texts/inside.idx; prepare texts texts/inside)")"
+rm -r texts/inside.* texts/.inside*
 has "an old file is not replaced" "out.bin exists already; --force overwrites it" "$(prepare texts out)"
 has "but when told to" "out: 4 documents" "$(prepare texts out --force)"
 for form in nanogpt:nanoGPT llmc:llm.c; do
@@ -71,5 +75,5 @@ is "no half file looks whole" "" "$(cat half 2>/dev/null)"
 # The one that was killed last may not be gone yet.
 for i in $(seq 100); do prepare many.txt part --force >said; grep -q "another process" said || break; sleep 0.1; done
 is "it goes on to the same bytes" "$(sha256sum <whole.bin)" "$(sha256sum <part.bin)"
-is "and leaves nothing" "part.bin part.idx" "$(ls -d part.* | paste -sd ' ')"
+is "and leaves nothing" "part.bin part.idx" "$(ls -dA .part.* part.* 2>/dev/null | paste -sd ' ')"
 finish

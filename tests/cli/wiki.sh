@@ -22,7 +22,7 @@ for t in 1 2 3; do prepare dump.xml.xz ids$t --threads $t >said; done
 is "packed, for any team" 1 "$(sha256sum ids?.bin | cut -d ' ' -f 1 | sort -u | wc -l)"
 head -c 300 dump.xml >cut.xml
 has "a dump that is cut off" "cut.xml line" "$(prepare cut.xml cut)"
-is "leaves no file" "" "$(ls -d cut.bin cut.idx cut.preparing 2>/dev/null)"
+is "leaves no file" "" "$(ls -d cut.bin cut.idx .cut.preparing 2>/dev/null)"
 printf '<!DOCTYPE x [<!ENTITY a "b">]><mediawiki></mediawiki>' >entity.xml
 has "entities of its own are refused" "entity.xml has a document type declaration" "$(prepare entity.xml entity)"
 

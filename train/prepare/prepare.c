@@ -71,9 +71,16 @@ static int make_key(char key[SHA256_HEX], const struct preparation *p)
     return rc;
 }
 
+/* Hidden, so that it is no part of IN where OUT lies in it. */
+static char *store_folder(const char *out)
+{
+    const char *slash = strrchr(out, '/'), *name = slash == NULL ? out : slash + 1;
+    return mem_sprintf("%.*s.%s.preparing", (int)(name - out), out, name);
+}
+
 static int fill_store(struct preparation *p, const char *out)
 {
-    char key[SHA256_HEX], *folder = mem_sprintf("%s.preparing", out);
+    char key[SHA256_HEX], *folder = store_folder(out);
     const struct intake intake = {.list = p->sources.list,
                                   .n = p->sources.n,
                                   .separator = separator_of(p->config),

@@ -287,7 +287,7 @@ static void interrupted_work_goes_on(void **state)
     assert_same_file("whole.idx", "part.idx");
     assert_int_equal(r.short_ones, whole.short_ones);
     assert_int_equal(r.text_bytes, whole.text_bytes);
-    assert_false(file_exists(scratch_path(&data_scratch, "part.preparing")));
+    assert_false(file_exists(scratch_path(&data_scratch, ".part.preparing")));
 }
 
 /* Of other texts or settings, or damaged: nothing of it counts. */
@@ -301,11 +301,11 @@ static void a_store_of_other_texts_does_not_count(void **state)
         struct progress p = {.step = stop_then, .user = &stop};
         assert_int_equal(prepare(&r, "many.txt", "other", NULL, &p), ERR_INTERRUPTED);
         interrupt_clear();
-        assert_true(file_exists(scratch_path(&data_scratch, "other.preparing/state.json")));
+        assert_true(file_exists(scratch_path(&data_scratch, ".other.preparing/state.json")));
         if (damage == 0)
-            scratch_write(&data_scratch, "other.preparing/data", "x", 1);
+            scratch_write(&data_scratch, ".other.preparing/data", "x", 1);
         if (damage == 1)
-            scratch_write(&data_scratch, "other.preparing/state.json", "{", 1);
+            scratch_write(&data_scratch, ".other.preparing/state.json", "{", 1);
         const char *const *words = damage == 2 ? WORDS("min_length=20") : NULL;
         assert_ok(prepare(&r, "many.txt", "other", words, NULL));
         assert_false(r.went_on);

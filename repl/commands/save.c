@@ -111,7 +111,8 @@ static void show_cost(const struct eval_result *result)
     char shown[128], error[48] = "";
     if (!isnan(change->error))
         snprintf(error, sizeof error, " %s %.4f", term_plus_minus(), change->error);
-    wrap_say(stdout, "", "loss %.4f in q8, %.4f in fp16, difference %.4f%s (%s, %llu window%s of %d)",
+    wrap_say(stdout, "",
+             "loss %.4f in q8, %.4f in fp16, difference %.4f%s (%s, %llu window%s of %d)",
              log(q8->value), log(fp16->value), change->value, error,
              file_show(shown, sizeof shown, name == NULL ? result->path : name + 1),
              (unsigned long long)result->done, result->done == 1 ? "" : "s",
@@ -143,7 +144,8 @@ static int measure_cost(struct repl *r, const char *in, const char *out, const c
 }
 
 /* The file is written by now: only a text that was named makes a failure of what follows. */
-static int tell_cost(struct repl *r, const char *in, const char *out, const char *text)
+static int tell_cost(struct repl *r, bool shell, const char *in, const char *out,
+                     const char *text)
 {
     const struct eval *e = eval_find("kl");
     char shown[2][160];
@@ -153,8 +155,14 @@ static int tell_cost(struct repl *r, const char *in, const char *out, const char
             return rc;
     }
     err_clear();
-    wrap_say(stdout, term_dim(stdout), "what q8 costs on a text: `prattle eval kl %s TEXT --model %s`",
-             file_word(shown[0], sizeof shown[0], in), file_word(shown[1], sizeof shown[1], out));
+    file_word(shown[0], sizeof shown[0], in);
+    file_word(shown[1], sizeof shown[1], out);
+    if (shell)
+        wrap_say(stdout, term_dim(stdout),
+                 "what q8 costs on a text: `prattle eval kl %s TEXT --model %s`", shown[0], shown[1]);
+    else
+        wrap_say(stdout, term_dim(stdout),
+                 "what q8 costs on a text: `:load %s`, then `:eval kl %s TEXT`", shown[1], shown[0]);
     return 0;
 }
 
@@ -172,7 +180,7 @@ int cmd_convert(struct repl *r, const struct call *c)
     if (rc == 0)
         term_wrote(out, "");
     if (rc == 0 && q8)
-        rc = tell_cost(r, in, out, c->n > 2 ? c->words[2] : NULL);
+        rc = tell_cost(r, c->shell, in, out, c->n > 2 ? c->words[2] : NULL);
     mem_free(in);
     mem_free(out);
     return rc;

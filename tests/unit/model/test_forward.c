@@ -167,10 +167,11 @@ static void same_bits_in_q8(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         struct config c = tiny_config();
+        c.n_layer = 2; /* the last is another than the first */
         c.n_embd = i < 2 ? 96 : 36;
         c.n_inner = i == 0 ? 160 : 70;
         c.tie_word_embeddings = i > 0;
-        same_bits(&c, DTYPE_Q8, i == 0 ? 3 : 1);
+        same_bits(&c, DTYPE_Q8, i == 0 ? 2 : 1);
     }
 }
 

@@ -64,8 +64,12 @@ static void add_characters(void *user, const char *text, int n)
     struct wiki_dump *d = user;
     if (d->into == NULL)
         return;
-    if (d->into->n + (size_t)n > WIKI_TEXT_MOST || buf_add(d->into, text, (size_t)n) != 0)
+    if (d->into->n + (size_t)n > WIKI_TEXT_MOST) {
         d->too_long = true;
+    } else if (buf_add(d->into, text, (size_t)n) != 0) {
+        d->no_memory = true;
+        XML_StopParser(d->parser, XML_FALSE);
+    }
 }
 
 /* No dump has one, and entities can be made to grow without end. */
@@ -89,7 +93,7 @@ static void begin_dump(struct text_reader *r, void *state)
         XML_ParserFree(d->parser);
     d->parser = XML_ParserCreate("UTF-8");
     d->into = NULL;
-    d->ready = d->suspended = d->refused = false;
+    d->ready = d->suspended = d->refused = d->no_memory = false;
     if (d->parser == NULL)
         return;
     XML_SetUserData(d->parser, d);
@@ -100,6 +104,8 @@ static void begin_dump(struct text_reader *r, void *state)
 
 static int set_parse_error(const struct wiki_dump *d, const struct text_reader *r)
 {
+    if (d->no_memory || XML_GetErrorCode(d->parser) == XML_ERROR_NO_MEMORY)
+        return err_set(ERR_NOMEM, "no memory to read %s", r->stream.name);
     if (d->refused)
         return err_set(ERR_FORMAT, "%s has a document type declaration, as no MediaWiki dump has",
                        r->stream.name);

@@ -13,7 +13,7 @@ struct wiki_dump {
     struct XML_ParserStruct *parser; /* owned */
     struct buf title, text, ns, model;
     struct buf *into; /* which of these gets characters; NULL: none */
-    bool redirect, ready, suspended, refused, too_long;
+    bool redirect, ready, suspended, refused, too_long, no_memory;
     struct text_splitter splitter;
 };
 void wiki_dump_init(struct wiki_dump *d);

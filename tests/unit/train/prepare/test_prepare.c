@@ -376,6 +376,43 @@ static void what_cannot_be_is_said(void **state)
     mem_free(out);
 }
 
+/* The k-th allocation fails, for each k: a sentence, no file, and nothing is lost (ASan). */
+static void no_memory_is_survived(void **state)
+{
+    (void)state;
+    struct prepare_report r;
+    static const char *const words[] = {"split=0.5,0.5", "duplicates=near", "shuffle=on", NULL};
+    assert_ok(par_open(1, false)); /* a team of its own would be made while memory is short */
+    assert_ok(mkdir(scratch_path(&data_scratch, "few"), 0700));
+    data_text("few/a.txt", "one day <|endoftext|> another day with more words than five");
+    data_text("few/b.csv", "text\n\"a, b\"\n");
+    data_text("few/c.xml", "<mediawiki><page><title>T</title><ns>0</ns><revision><text>'''T''' of "
+                           "{{convert|5|km|{{nowrap|mi}}}} [[a|b]]\n== H ==\n* item</text>"
+                           "</revision></page></mediawiki>");
+    int rc = -1;
+    for (uint64_t k = 1; rc != 0; k++) {
+        struct prepare_config c;
+        char *in = path_of("few"), *out = path_of("memory");
+        assert_ok(prepare_config_init(&c));
+        for (int i = 0; words[i] != NULL; i++)
+            assert_ok(prepare_config_set(&c, words[i]));
+        mem_fail_at(k);
+        rc = prepare_run(&r, &c, in, out, data_tokenizer, false, NULL);
+        mem_fail_at(0);
+        if (rc != 0) {
+            if (rc != ERR_NOMEM)
+                fail_msg("allocation %d: %s", (int)k, err_text());
+            assert_false(file_exists(scratch_path(&data_scratch, "memory-train.idx")));
+        }
+        assert_true(k < 100000);
+        prepare_config_release(&c);
+        mem_free(in);
+        mem_free(out);
+    }
+    assert_int_equal(r.documents, 4);
+    par_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +424,7 @@ int main(void)
         cmocka_unit_test(a_store_of_other_texts_does_not_count),
         cmocka_unit_test(columns_and_extracted_documents_are_read),
         cmocka_unit_test(what_cannot_be_is_said),
+        cmocka_unit_test(no_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, data_setup, data_teardown);
 }

@@ -111,7 +111,7 @@ int store_open(struct store *s, struct store_place *place, const char *folder, c
 
 void store_close(struct store *s)
 {
-    if (s == NULL || s->folder == NULL)
+    if (s == NULL || (s->folder == NULL && s->key == NULL)) /* zeroed, or closed */
         return;
     spool_close(&s->data);
     spool_close(&s->ends);

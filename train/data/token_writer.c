@@ -46,17 +46,17 @@ static int end_sequence(struct token_writer *w)
     return file_write(&w->idx, &size, sizeof size);
 }
 
-static int write_ids(struct token_writer *w, const token_id *ids, size_t n)
+int token_ids_write(struct file_writer *f, int width, const token_id *ids, size_t n)
 {
     uint16_t block[IDS_AT_ONCE];
     int rc = 0;
-    if (w->width != 2)
-        return file_write(&w->bin, ids, n * sizeof *ids);
+    if (width != 2)
+        return file_write(f, ids, n * sizeof *ids);
     for (size_t done = 0; done < n && rc == 0;) {
         size_t part = n - done < IDS_AT_ONCE ? n - done : IDS_AT_ONCE;
         for (size_t i = 0; i < part; i++)
             block[i] = (uint16_t)ids[done + i];
-        rc = file_write(&w->bin, block, part * sizeof *block);
+        rc = file_write(f, block, part * sizeof *block);
         done += part;
     }
     return rc;
@@ -73,7 +73,7 @@ int token_writer_add(struct token_writer *w, const token_id *ids, size_t n)
         }
         size_t room = INT32_MAX - (size_t)w->open, part = n < room ? n : room;
         if (rc == 0)
-            rc = write_ids(w, ids, part);
+            rc = token_ids_write(&w->bin, w->width, ids, part);
         w->open += part;
         w->n_tokens += part;
         ids += part;

@@ -7,6 +7,9 @@
 #include "model/base/file.h"
 #include "model/config.h"
 
+/* n ids as uint16 (width 2) or int32 (width 4), into any file of tokens. */
+int token_ids_write(struct file_writer *f, int width, const token_id *ids, size_t n);
+
 struct token_writer {
     struct file_writer bin, idx;
     char *prefix;       /* owned */

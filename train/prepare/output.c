@@ -17,7 +17,6 @@
 enum {
     MOST_UINT16 = 65536,
     LLMC_HEADER = 256,
-    IDS_AT_ONCE = 2048,
     RECORD_IDS = 1 << 22, /* of TFRecord; a longer document is several records */
     TEXT_MOST = 1 << 29   /* of a line of JSON */
 };
@@ -145,22 +144,6 @@ int output_open(struct output *o, enum output_format f, const char *path, int n_
     return rc;
 }
 
-static int write_ids(struct output *o, const token_id *ids, size_t n)
-{
-    uint16_t block[IDS_AT_ONCE];
-    int rc = 0;
-    if (o->width != 2)
-        return file_write(&o->file, ids, n * sizeof *ids);
-    for (size_t done = 0; done < n && rc == 0;) {
-        size_t part = n - done < IDS_AT_ONCE ? n - done : IDS_AT_ONCE;
-        for (size_t i = 0; i < part; i++)
-            block[i] = (uint16_t)ids[done + i];
-        rc = file_write(&o->file, block, part * sizeof *block);
-        done += part;
-    }
-    return rc;
-}
-
 static int end_record(struct output *o)
 {
     int rc = tfrecord_write(&o->file, &o->index, (const token_id *)o->document.data,
@@ -176,7 +159,7 @@ int output_add_ids(struct output *o, const token_id *ids, size_t n)
     if (o->format == OUTPUT_MEGATRON)
         return token_writer_add(&o->megatron, ids, n);
     if (o->format != OUTPUT_TFRECORD)
-        return write_ids(o, ids, n);
+        return token_ids_write(&o->file, o->width, ids, n);
     while (n > 0 && rc == 0) {
         size_t room = RECORD_IDS - o->document.n / sizeof *ids, part = n < room ? n : room;
         rc = buf_add(&o->document, ids, part * sizeof *ids);

@@ -14,36 +14,44 @@ bool csv_is_name(const char *name, char *separator)
     return text_ends_in(name, ".csv") || text_ends_in(name, ".tsv");
 }
 
-size_t csv_record(const char *text, size_t n, bool ends)
+/* Where in a field a byte leaves a reader: at its begin, in it, in its quotes, behind those. */
+enum csv_place { BEGIN, PLAIN, QUOTED, CLOSED };
+
+static enum csv_place csv_step(enum csv_place at, char c, char separator)
 {
-    bool quoted = false;
+    if (at == QUOTED)
+        return c == '"' ? CLOSED : QUOTED;
+    if (c == '"' && at != PLAIN)
+        return QUOTED;
+    return c == separator || c == '\n' ? BEGIN : PLAIN;
+}
+
+size_t csv_record(const char *text, size_t n, char separator, bool ends, bool *open)
+{
+    enum csv_place at = BEGIN;
+    *open = false;
     for (size_t i = 0; i < n; i++) {
-        quoted ^= text[i] == '"';
-        if (!quoted && text[i] == '\n')
+        at = csv_step(at, text[i], separator);
+        if (at == BEGIN && text[i] == '\n')
             return i + 1;
     }
+    *open = ends && at == QUOTED;
     return ends ? n : 0;
 }
 
 int csv_field(struct buf *out, const char *record, size_t n, char separator, int wanted, bool *got)
 {
-    bool quoted = false;
+    enum csv_place before, at = BEGIN;
     int field = 0, rc = 0;
     while (n > 0 && (record[n - 1] == '\n' || record[n - 1] == '\r'))
         n--;
     for (size_t i = 0; i < n && field <= wanted && rc == 0; i++) {
-        const char c = record[i];
-        if (c == '"' && quoted && i + 1 < n && record[i + 1] == '"')
-            i++;
-        else if (c == '"') {
-            quoted = !quoted;
-            continue;
-        } else if (c == separator && !quoted) {
-            field++;
-            continue;
-        }
-        if (field == wanted)
-            rc = buf_char(out, c);
+        before = at;
+        at = csv_step(at, record[i], separator);
+        field += at == BEGIN;
+        const bool is_text = at == PLAIN || (at == QUOTED && before != BEGIN);
+        if (is_text && field == wanted)
+            rc = buf_char(out, record[i]);
     }
     *got = field >= wanted;
     return rc;
@@ -52,7 +60,9 @@ int csv_field(struct buf *out, const char *record, size_t n, char separator, int
 static void begin_csv(struct text_reader *r, void *state)
 {
     (void)r;
-    ((struct csv *)state)->wanted = -1;
+    struct csv *c = state;
+    c->wanted = -1;
+    c->records = 0;
 }
 
 /* The place of the column among those that the first record names. */
@@ -83,11 +93,12 @@ static int find_column(struct csv *c, const struct text_reader *r, const char *r
 static int next_csv(struct text_reader *r, void *state, struct buf *out, bool *ends, bool *got)
 {
     struct csv *c = state;
-    bool there;
+    bool there, open;
     *ends = true;
     for (*got = false; !*got;) {
         const char *record = r->window.data + r->used;
-        const size_t left = r->window.n - r->used, n = csv_record(record, left, r->ended);
+        const size_t left = r->window.n - r->used;
+        const size_t n = csv_record(record, left, c->separator, r->ended, &open);
         int rc = 0;
         if (n == 0 && r->ended)
             return 0;
@@ -96,6 +107,10 @@ static int next_csv(struct text_reader *r, void *state, struct buf *out, bool *e
                 return rc;
             continue;
         }
+        c->records++;
+        if (open)
+            return err_set(ERR_FORMAT, "%s record %" PRIu64 ": its quotes are not closed",
+                           r->stream.name, c->records);
         rc = c->wanted < 0 ? find_column(c, r, record, n)
                            : csv_field(out, record, n, c->separator, c->wanted, &there);
         r->used += n;

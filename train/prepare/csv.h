@@ -2,7 +2,8 @@
 #define PRATTLE_TRAIN_PREPARE_CSV_H
 /*
  * The texts of a column of CSV (RFC 4180): fields between commas, or tabs in .tsv files, in quotes
- * where they have commas, quotes (doubled) or line breaks. The first record names the columns.
+ * where they have commas, quotes (doubled) or line breaks. A quote inside of a field that begins
+ * without one is a character like others (6" nails). The first record names the columns.
  */
 #include "train/data/text_reader.h"
 
@@ -10,14 +11,15 @@ struct csv {
     const char *column; /* the name, or the number from 1; borrowed */
     char separator;
     int wanted; /* the column's place, from 0; -1: the names were not read yet */
+    uint64_t records;
     struct text_splitter splitter;
 };
 void csv_init(struct csv *c, const char *column);
 bool csv_is_name(const char *name, char *separator);
 
 /* The number of bytes of the record that begins n bytes of text, its line break with it; 0: it
- * does not end there. ends: the text ends with them. */
-size_t csv_record(const char *text, size_t n, bool ends);
+ * does not end there. ends: the text ends with them, which *open says to be inside of quotes. */
+size_t csv_record(const char *text, size_t n, char separator, bool ends, bool *open);
 /* Append field `wanted` (from 0) of a record to out; *got false: it has fewer. ERR_NOMEM. */
 int csv_field(struct buf *out, const char *record, size_t n, char separator, int wanted, bool *got);
 

@@ -322,6 +322,8 @@ static void columns_and_extracted_documents_are_read(void **state)
     struct buf lines = {0};
     data_text("c.csv", "id,text\r\n1,\"one, \"\"two\"\"\nthree\"\r\n2,\r\n3,four\r\n4,five");
     data_text("d.tsv", "body\tid\nsix, seven\t1\n");
+    data_text("q.csv", "text,n\n6\" nails,1\nx\"\"y,2\n\"a\"b\"c,3\n\"\",4\n\"\"\"q\"\"\",5\n");
+    data_text("open.csv", "text,n\n1,2\n\"one, two\nthree,4\n");
     data_text("wiki_00", "<doc id=\"1\" url=\"u\" title=\"T\">\nT\n\nText one.\n</doc>\n"
                          "<doc id=\"2\" url=\"u\" title=\"E\">\n</doc>\n"
                          "<doc id=\"3\" url=\"u\" title=\"U\">\nU\n\nText two.\n</doc>\n");
@@ -333,6 +335,9 @@ static void columns_and_extracted_documents_are_read(void **state)
         {"c.csv", "column=2",
          "{\"text\":\"one, \\\"two\\\"\\nthree\"}\n{\"text\":\"four\"}\n{\"text\":\"five\"}\n"},
         {"d.tsv", "column=body", "{\"text\":\"six, seven\"}\n"},
+        {"q.csv", "field=text",
+         "{\"text\":\"6\\\" nails\"}\n{\"text\":\"x\\\"\\\"y\"}\n{\"text\":\"ab\\\"c\"}\n"
+         "{\"text\":\"\\\"q\\\"\"}\n"},
         {"wiki_00", "field=text",
          "{\"text\":\"T\\n\\nText one.\"}\n{\"text\":\"U\\n\\nText two.\"}\n"},
         {"wiki_01", "field=text", "{\"text\":\"json\"}\n{\"text\":\"more\"}\n"},
@@ -345,6 +350,9 @@ static void columns_and_extracted_documents_are_read(void **state)
     assert_int_equal(prepare(&r, "c.csv", "o.jsonl", WORDS("field=body"), NULL), ERR_MISSING);
     assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "DIR/c.csv has no column body, it has id, text; field=NAME chooses one");
+    assert_int_equal(prepare(&r, "open.csv", "o.jsonl", NULL, NULL), ERR_FORMAT);
+    assert_string_equal(scratch_sentence(&data_scratch, err_text()),
+                        "DIR/open.csv record 3: its quotes are not closed");
     buf_release(&lines);
 }
 

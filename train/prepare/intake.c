@@ -20,7 +20,6 @@ enum {
     IDS_AT_ONCE = 4096,
     REPORT_EVERY = 256
 };
-static const double SAVE_EVERY_S = 20;
 
 /* A part of a document: one chunk of the reader. */
 struct part {
@@ -274,7 +273,7 @@ static int store_round(struct worker *w, int side)
 /* From time to time, between two documents. */
 static int save_place(struct worker *w)
 {
-    if (w->store->open || clock_s() - w->saved_s < SAVE_EVERY_S)
+    if (w->store->open || clock_s() - w->saved_s < w->intake->save_every_s)
         return 0;
     w->saved_s = clock_s();
     return store_save(w->store, w->place);

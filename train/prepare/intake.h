@@ -16,6 +16,7 @@ struct intake {
     const struct tokenizer *tokenizer; /* NULL: the store gets text */
     bool hash, near;                   /* marks of duplicates: store_mark's hash, both */
     uint64_t min_length;               /* characters */
+    double save_every_s;               /* what is lost at most when the process is killed */
     const struct progress *progress;
 };
 /*

@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { MOST_UINT16 = 65536 };
+static const double SAVE_EVERY_S = 20;
 
 struct preparation {
     const struct prepare_config *config;
@@ -89,6 +90,7 @@ static int fill_store(struct preparation *p, const char *out)
                                   .hash = p->config->duplicates != DUPLICATES_KEEP,
                                   .near = p->config->duplicates == DUPLICATES_NEAR,
                                   .min_length = (uint64_t)p->config->min_length,
+                                  .save_every_s = SAVE_EVERY_S,
                                   .progress = p->progress};
     int rc = folder == NULL ? ERR_NOMEM : make_key(key, p);
     if (rc == 0)

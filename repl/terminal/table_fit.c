@@ -9,6 +9,18 @@
 
 enum { LEAST = 12 };
 
+/* What of a line of n bytes is a row: all, or of a word that is too wide the part before a mark. */
+static size_t row_bytes(const char *line, size_t n, int room)
+{
+    if (room <= 0 || term_columns(line, n) <= room)
+        return n;
+    size_t fits = term_fit(line, n, room), marked = fits;
+    while (marked > 1 && strchr("/-_.", line[marked - 1]) == NULL)
+        marked--;
+    fits = marked > fits / 2 ? marked : fits;
+    return fits > 0 ? fits : n;
+}
+
 /* A row for each line of the first cell but the last, which has the others beside it. */
 static int add_first_cell(struct table *t, const char *text, int room)
 {
@@ -16,7 +28,7 @@ static int add_first_cell(struct table *t, const char *text, int room)
     int rc = room > 0 ? wrap_into(&broken, text, room + 1) : buf_str(&broken, text);
     const char *at = buf_text(&broken);
     do {
-        const size_t n = strcspn(at, "\n");
+        const size_t n = row_bytes(at, strcspn(at, "\n"), room);
         if (rc == 0 && (rc = table_row(t)) == 0)
             rc = table_cell(t, 0, "%.*s", (int)n, at);
         at += n + (at[n] == '\n');

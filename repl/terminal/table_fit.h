@@ -7,8 +7,8 @@
 
 /*
  * The table as aligned text, appended to out. Where it is wider than `width` the columns of `spare`
- * (a bit each, not the first) are left out, and what is in the first column is broken between words.
- * *whole: nothing was left out.
+ * (a bit each, not the first) are left out, and what is in the first column is broken between
+ * words, and inside of words that are wider than that. *whole: nothing was left out.
  */
 int table_fit(const struct table *t, unsigned spare, int width, struct buf *out, bool *whole);
 

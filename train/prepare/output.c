@@ -9,6 +9,7 @@
 #include "train/data/token_file.h"
 #include "train/data/tfrecord.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
@@ -80,6 +81,14 @@ static char *output_file(enum output_format f, const char *path, int i)
     return mem_sprintf("%s%s", path, own[i] == NULL ? "" : own[i]);
 }
 
+/* Of a .bin that has no index: readers would take Megatron's .idx beside it for one. In fresh
+ * memory; NULL: the format has no .bin, or ERR_NOMEM was set. */
+static char *foreign_index(enum output_format f, const char *path)
+{
+    const size_t n = strlen(path) - (text_ends_in(path, ".bin") ? 4 : 0);
+    return f == OUTPUT_NANOGPT || f == OUTPUT_LLMC ? mem_sprintf("%.*s.idx", (int)n, path) : NULL;
+}
+
 int output_check(enum output_format f, const char *path, int n_ids, bool force)
 {
     int rc = 0;
@@ -93,6 +102,11 @@ int output_check(enum output_format f, const char *path, int n_ids, bool force)
     for (int i = 0; rc == 0 && (file = output_file(f, path, i)) != NULL; i++) {
         if (!force && file_exists(file))
             rc = file_refuse(ERR_EXISTS, file, "exists already; --force overwrites it");
+        mem_free(file);
+    }
+    if (rc == 0 && (file = foreign_index(f, path)) != NULL) {
+        if (!force && file_exists(file))
+            rc = file_refuse(ERR_EXISTS, file, "exists already; --force deletes it");
         mem_free(file);
     }
     return rc == 0 ? err_last() : rc;
@@ -221,9 +235,21 @@ static int finish_llmc(struct output *o)
     return file_patch(&o->file, 0, head, sizeof head);
 }
 
+static int delete_foreign_index(const struct output *o)
+{
+    char *index = foreign_index(o->format, o->file.path);
+    int rc = index == NULL                           ? ERR_NOMEM
+             : unlink(index) != 0 && errno != ENOENT ? file_error("delete", index)
+                                                     : 0;
+    mem_free(index);
+    return rc;
+}
+
 int output_commit(struct output *o)
 {
     int rc = o->format == OUTPUT_LLMC ? finish_llmc(o) : 0;
+    if (rc == 0 && (o->format == OUTPUT_NANOGPT || o->format == OUTPUT_LLMC))
+        rc = delete_foreign_index(o);
     if (rc == 0)
         rc = o->format == OUTPUT_MEGATRON ? token_writer_commit(&o->megatron)
                                           : file_commit(&o->file);

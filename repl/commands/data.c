@@ -133,6 +133,7 @@ static void show_problems(const struct token_use *u, bool has_end)
         wrap_row("look at", "there are documents of a single token");
 }
 
+/* m: the model that the ids are of, NULL where there is none. */
 static int show_documents(const struct dataset *d, const struct model *m)
 {
     struct token_use u;
@@ -162,7 +163,8 @@ static int show_dataset(const struct dataset *d, const struct model *m)
              (double)d->n_tokens / (double)d->n_documents);
     wrap_row("tokens", text);
     show_vocabulary(&s, m);
-    int rc = show_documents(d, m);
+    /* Of another vocabulary: what its ids are is not known. */
+    int rc = show_documents(d, m != NULL && s.most < m->config.n_vocab ? m : NULL);
     bool readable = m != NULL && m->tokenizer != NULL && s.most < tokenizer_size(m->tokenizer);
     return rc == 0 && readable ? show_beginning(d, m->tokenizer) : rc;
 }
@@ -244,7 +246,8 @@ int cmd_data(struct repl *r, const struct call *c)
     if (c->n == 2 && strcmp(c->words[0], "get") == 0)
         return get_text(r, c->words[1]);
     if (c->n != 2 || strcmp(c->words[0], "info") != 0)
-        return command_usage(c, "info PATH|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT");
+        return command_usage(
+            c, "info PATH|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT");
     /* In the shell a model is only for its tokenizer, where one is named; texts need one anyhow. */
     int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
     if (rc != 0)

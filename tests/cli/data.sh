@@ -52,6 +52,11 @@ has "a run names it when it begins" "long.xml looks like a MediaWiki dump" \
     "$("$PRATTLE" train finetune data="$TMPDIR/long.xml" steps=1 sequence_length=16 folder="$TMPDIR/run" --model $MODEL 2>&1)"
 is "plain text is not named" "" "$(info "$TMPDIR/texts" --model $MODEL | grep 'looks like')"
 has "a text without a model is read by the one that ships" ", of the model's 4096" "$(info "$TMPDIR/texts")"
+printf '\377\377\1\0' >"$TMPDIR/other.bin"
+of_other=$(info "$TMPDIR/other.bin" --model bundled)
+has "ids of another vocabulary" "not for this model of 4096" "$of_other"
+is "  are not counted in the model's" "2 different ids" "$(sed -n 's/^  used *//p' <<<"$of_other")"
+is "  nor is its end-of-text looked for" "" "$(grep 'end-of-text' <<<"$of_other")"
 has "a file that is not there" "cannot open $TMPDIR/none: No such file" "$(info "$TMPDIR/none")"
 has "usage" "usage: prattle data info PATH|get NAME" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
 is "a failure is a status" 1 "$("$PRATTLE" data info "$TMPDIR/none" 2>/dev/null; echo $?)"

@@ -104,7 +104,7 @@ static int fill_store(struct preparation *p, const char *out)
     if (rc == 0 && p->store.n == 0)
         rc =
             err_set(ERR_RANGE, p->place.short_ones > 0 ? "all documents are shorter than min_length"
-                                                       : "there is no text in them");
+                                                       : "there is no text to prepare");
     mem_free(folder);
     return rc;
 }

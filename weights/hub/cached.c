@@ -307,7 +307,8 @@ static int remove_revision(uint64_t *bytes, const struct hub_repository *r, cons
             ? ERR_NOMEM
             : 0;
     if (rc == 0 && (commit[0] == '\0' || !file_exists(snapshot)))
-        rc = err_set(ERR_MISSING, "the cache has no revision %s of it; `:hub` lists what it has",
+        rc = err_set(ERR_MISSING,
+                     "revision %s is not in the cache; `:hub` lists the revisions that are",
                      file_show(shown, sizeof shown, revision));
     if (rc == 0)
         rc = remove_refs(refs, commit, 0);

@@ -372,6 +372,9 @@ static void what_cannot_be_is_said(void **state)
         assert_fails(prepare(&r, "a.txt", "o", WORDS(splits[i]), NULL), ERR_RANGE, "split is");
     assert_fails(prepare(&r, "a.txt", "o", WORDS("min_length=100"), NULL), ERR_RANGE,
                  "all documents are shorter");
+    data_text("empty.jsonl", "{\"text\": \"\"}\n");
+    assert_fails(prepare(&r, "empty.jsonl", "o", NULL, NULL), ERR_RANGE,
+                 "there is no text to prepare");
     assert_ok(prepare(&r, "a.txt", "o", NULL, NULL));
     assert_fails(prepare(&r, "o.bin", "p", NULL, NULL), ERR_FORMAT, "has tokens already");
     char *in = path_of("a.txt"), *out = path_of("o");

@@ -94,7 +94,8 @@ static void a_revision_takes_only_what_is_its_own(void **state)
                  there(MODEL "/blobs/of-a") || there(MODEL "/.no_exist/" A));
     assert_true(there(MODEL "/blobs/same") && there(MODEL "/blobs/of-b") &&
                 there(MODEL "/blobs/next.incomplete") && there(MODEL "/refs/refs/pr/1"));
-    assert_fails(cached_remove(&bytes, "org/two@main"), ERR_MISSING, "no revision main");
+    assert_fails(cached_remove(&bytes, "org/two@main"), ERR_MISSING,
+                 "revision main is not in the cache; `:hub` lists the revisions that are");
     assert_ok(cached_remove(&bytes, "org/two@" B));
     assert_false(there(MODEL));
     assert_true(there("datasets--org--data/blobs/x"));

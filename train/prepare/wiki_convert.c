@@ -238,8 +238,7 @@ static int add_unit(struct buf *out, const struct conversion *v, const struct wi
         double factor;
         const char *name;
     } powers[] = {{1e3, "thousand"}, {1e6, "million"}, {1e9, "billion"}};
-    const bool tight = !whole && (*u->symbol == '/' || strcmp(u->symbol, "°C") == 0 ||
-                                  strcmp(u->symbol, "°F") == 0);
+    const bool tight = !whole && *u->symbol == '/';
     int rc = tight ? 0 : buf_char(out, v->adjective && whole ? '-' : ' ');
     for (size_t i = 0; i < 3 && rc == 0; i++)
         if (factor == powers[i].factor)
@@ -309,11 +308,20 @@ static int add_unknown(struct buf *out, const struct wiki_call *c)
     return rc == 0 && *wiki_at(c, i) != '\0' ? buf_printf(out, " %s", wiki_at(c, i)) : rc;
 }
 
+/* Temperatures have symbols where others have names. */
+static void choose_symbols(struct conversion *v, const struct wiki_call *c)
+{
+    const char *abbr = wiki_named(c, "abbr");
+    if ((v->from->kind == 'T' || v->from->kind == 'd') && strcmp(abbr, "off") != 0)
+        v->names[0] = v->names[1] = false;
+}
+
 int wiki_convert(struct buf *out, const struct wiki_call *c)
 {
     struct conversion v;
     if (!read_call(&v, c))
         return add_unknown(out, c);
+    choose_symbols(&v, c);
     if (v.only && v.n_to > 0)
         return add_targets_text(out, &v, v.names[1]);
     if (v.n_to == 0)

@@ -147,7 +147,7 @@ static int measure_model(struct repl *r, const struct eval_request *w)
 
 /* ---- :eval history ---- */
 
-static int print_records(const struct eval_history *h)
+static int print_records(const struct records *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         int rc = print_json(h->list[i], JSON_COMPACT);
@@ -171,7 +171,7 @@ static void say_none(const struct call *c, size_t all)
 static int show_history(const struct repl *r, const struct call *c)
 {
     const struct call_settings *k = &r->options.settings.call;
-    struct eval_history h;
+    struct records h;
     struct buf out = {0};
     int rc = command_check_options(r, "eval history", "json format all last");
     if (rc == 0)
@@ -194,19 +194,19 @@ static int show_history(const struct repl *r, const struct call *c)
                   &h, k->format, k->all || !term_is(stdout) ? 0 : term_width(stdout), &out)) == 0)
         fwrite(buf_text(&out), 1, out.n, stdout);
     buf_release(&out);
-    eval_history_release(&h);
+    records_release(&h);
     return rc;
 }
 
 /* At a prompt the same command once more says so; in the shell --force does. */
 static int clear_history(struct repl *r, const struct call *c)
 {
-    struct eval_history h;
+    struct records h;
     int rc = command_check_options(r, "eval history clear", c->shell ? "force" : NULL);
     if (rc != 0 || (rc = eval_history_read(&h)) != 0)
         return rc;
     const size_t n = h.n;
-    eval_history_release(&h);
+    records_release(&h);
     if (c->shell && n > 0 && !r->options.settings.call.force)
         return err_set(ERR_EXISTS,
                        "this deletes %zu result%s: `prattle eval history clear --force` confirms",
@@ -222,7 +222,8 @@ static int clear_history(struct repl *r, const struct call *c)
 
 static int use_history(struct repl *r, const struct call *c)
 {
-    return c->n == 2 && strcmp(c->words[1], "clear") == 0 ? clear_history(r, c) : show_history(r, c);
+    return c->n == 2 && strcmp(c->words[1], "clear") == 0 ? clear_history(r, c)
+                                                          : show_history(r, c);
 }
 
 void cmd_eval_explain(void)

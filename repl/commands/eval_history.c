@@ -15,7 +15,7 @@
 
 /* What is compared: a model's weights in a precision; and what was measured, by its definition. */
 struct history_comparison {
-    const struct eval_history *h;
+    const struct records *h;
     const json_t **models;    /* [n_models]: the newest record of each, by its first one's age */
     const json_t **questions; /* [n_questions]: a record of each definition */
     size_t n_models, n_questions;
@@ -429,7 +429,7 @@ static int put_rows(struct buf *out, const struct history_comparison *c)
     return rc;
 }
 
-int eval_report_history(const struct eval_history *h, enum table_format format, int width,
+int eval_report_history(const struct records *h, enum table_format format, int width,
                         struct buf *out)
 {
     struct history_comparison c = {.h = h};

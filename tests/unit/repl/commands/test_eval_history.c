@@ -48,11 +48,11 @@ static void keep(struct model *m, double loss, bool partial)
 
 static void shown(struct buf *out, enum table_format format, int width)
 {
-    struct eval_history h;
+    struct records h;
     out->n = 0;
     assert_ok(eval_history_read(&h));
     assert_ok(eval_report_history(&h, format, width, out));
-    eval_history_release(&h);
+    records_release(&h);
 }
 
 static void has(const struct buf *text, const char *part, bool wanted)
@@ -66,7 +66,7 @@ static void results_stand_side_by_side(void **state)
     (void)state;
     struct model a, b;
     struct buf out = {0};
-    struct eval_history h;
+    struct records h;
     shown(&out, TABLE_TEXT, 0);
     assert_int_equal(out.n, 0);
     tiny_speaker(&a, 1);
@@ -105,7 +105,8 @@ static void results_stand_side_by_side(void **state)
     json_decref(all);
     shown(&out, TABLE_CSV, 0);
     /* In a spreadsheet a figure is a row, and its error a number of its own. */
-    has(&out, "evaluation,file,limit,figure,model,weights,dtype,date,value,error,partial,definition",
+    has(&out,
+        "evaluation,file,limit,figure,model,weights,dtype,date,value,error,partial,definition",
         true);
     has(&out, ",3.5,0.25,no,all of it", true);
     has(&out, ",2.25,0.25,no,all of it", true);
@@ -113,7 +114,7 @@ static void results_stand_side_by_side(void **state)
     assert_ok(eval_history_read(&h));
     assert_int_equal(h.n, 4);
     assert_int_equal(h.n_bad, 0);
-    eval_history_release(&h);
+    records_release(&h);
     tiny_speaker_release(&a);
     tiny_speaker_release(&b);
     buf_release(&out);
@@ -132,7 +133,7 @@ static void what_is_no_result_is_passed_over(void **state)
         "\n  \n\xff\xfe\n",
         "{\"cut off\"",
     };
-    struct eval_history h;
+    struct records h;
     struct model m;
     struct buf out = {0};
     scratch_write(&scratch, "prattle/evaluations.jsonl", "", 0);
@@ -145,7 +146,7 @@ static void what_is_no_result_is_passed_over(void **state)
     assert_ok(eval_history_read(&h));
     assert_int_equal(h.n, 1);
     assert_int_equal(h.n_bad, 6);
-    eval_history_release(&h);
+    records_release(&h);
     shown(&out, TABLE_TEXT, 0);
     has(&out, "1.5 +- 0.25", true);
     tiny_speaker_release(&m);

@@ -13,7 +13,7 @@ owner() { # HEADER FILES...
     grep -l "#include <$header" $files | while read -r f; do [[ $allowed == *" $f "* ]] || echo "$f includes <$header>"; done
 }
 say "readline is line.c's and keys.c's" "$(owner readline/ repl/terminal/line.c repl/terminal/keys.c)"
-say "libyaml is yaml_pairs.c's" "$(owner yaml.h model/base/yaml_pairs.c)"
+say "libyaml is yaml_pairs.c's and yaml_tree.c's" "$(owner yaml.h model/base/yaml_pairs.c model/base/yaml_tree.c)"
 say "OpenMP is par.c's" "$(owner omp.h model/base/par.c; grep -l '#pragma omp' $files | grep -v model/base/par.c)"
 say "JSON is printed into our memory" "$(grep -nE '\bjson_dump[bs] *\(' $files)"
 # A child that was forked ends by _exit: what its parent has still to write is not its own.

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -29,7 +31,7 @@ static int open_text(const char *text)
 }
 
 static int spawn_child(pid_t *pid, const char *program, char *const argv[], int in, int out,
-                       bool hush)
+                       enum child_errors errors)
 {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -38,14 +40,35 @@ static int spawn_child(pid_t *pid, const char *program, char *const argv[], int 
     else
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out, 1);
-    if (hush)
+    if (errors == CHILD_MERGES)
+        posix_spawn_file_actions_adddup2(&actions, out, 2);
+    else if (errors == CHILD_HUSHES)
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     const int failed = posix_spawnp(pid, program, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     return failed == 0 ? 0 : err_set(ERR_IO, "%s cannot be run: %s", argv[0], strerror(failed));
 }
 
-int child_run(struct buf *out, const char *program, char *const argv[], const char *in, bool hush)
+/* Its last line that is not empty, without the name that our own sentences begin with. */
+static int refuse_failed(const char *name, const struct buf *out, enum child_errors errors)
+{
+    char line[200], shown[400];
+    size_t end = out->n;
+    while (end > 0 && strchr("\r\n ", out->data[end - 1]) != NULL)
+        end--;
+    size_t begin = end;
+    while (begin > 0 && out->data[begin - 1] != '\n')
+        begin--;
+    if (errors != CHILD_MERGES || begin == end)
+        return err_set(ERR_IO, "%s failed", name);
+    snprintf(line, sizeof line, "%.*s", (int)(end - begin < 190 ? end - begin : 190),
+             out->data + begin);
+    const size_t own = strncmp(line, "prattle: ", 9) == 0 ? 9 : 0;
+    return err_set(ERR_IO, "%s failed: %s", name, file_show(shown, sizeof shown, line + own));
+}
+
+int child_run(struct buf *out, const char *program, char *const argv[], const char *in,
+              enum child_errors errors)
 {
     int ends[2], status = -1;
     pid_t pid;
@@ -54,10 +77,12 @@ int child_run(struct buf *out, const char *program, char *const argv[], const ch
         return err_errno("cannot keep a program's input in memory");
     int rc = pipe2(ends, O_CLOEXEC) == 0 ? 0 : err_errno("cannot make a pipe");
     if (rc == 0) {
-        rc = spawn_child(&pid, program, argv, input, ends[1], hush);
+        rc = spawn_child(&pid, program, argv, input, ends[1], errors);
         close(ends[1]);
         if (rc == 0) {
-            rc = file_read_fd(out, ends[0]);
+            if ((rc = file_read_fd(out, ends[0])) != 0)
+                kill(pid,
+                     SIGTERM); /* a terminal's Ctrl-C reaches it too, another signal does not */
             while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
                 ;
         }
@@ -68,6 +93,6 @@ int child_run(struct buf *out, const char *program, char *const argv[], const ch
     if (interrupt_pending())
         return err_set(ERR_INTERRUPTED, "interrupted");
     if (rc == 0 && status != 0)
-        rc = err_set(ERR_IO, "%s failed", argv[0]);
+        rc = refuse_failed(argv[0], out, errors);
     return rc;
 }

@@ -6,6 +6,8 @@
  */
 #include "repl/commands/commands.h"
 
+#include "repl/commands/bench_spec.h"
+
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/par.h"
@@ -130,7 +132,13 @@ int cmd_bench(struct repl *r, const struct call *c)
 {
     struct bench b = {.repl = r};
     unsigned chosen;
-    int rc = choose_benches(&b, c->words, c->n, &chosen);
+    if (c->n > 0 && bench_is_spec(c->words[0]))
+        return bench_use_spec(r, c);
+    if (c->n > 0 && strcmp(c->words[0], "history") == 0)
+        return bench_use_history(r, c);
+    int rc = command_check_options(r, "bench", "format");
+    if (rc == 0)
+        rc = choose_benches(&b, c->words, c->n, &chosen);
     if (rc != 0)
         return rc;
     if (r->model == NULL && !repl_finds_model(r))

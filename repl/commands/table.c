@@ -158,14 +158,19 @@ const struct command command_table[] = {
          "history shows past results, of models, evaluations or files that have the WORDs; clear forgets them.",
  .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5",
  .related = "train bench"},
-{.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]", .max_words = -1, .flags = BOTH, .options = "format",
- .completes = "word", .words = cmd_bench_word, .run = cmd_bench,
+{.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]|SPEC.yaml [NAME ...]|history [SIDE SIDE]", .max_words = -1, .flags = BOTH, .options = "format force",
+ .completes = "word history path", .words = cmd_bench_word, .run = cmd_bench,
  .summary = "measure speed next to the machine's limits",
  .help = "Measure the speed of this machine and model, each figure next to its limit. train=4x256 measures "
          "training steps of 4 windows of 256 tokens; FILE is a text for the tokenizer benchmark. Where PEER_LLAMA "
          "names a llama-bench, or PEER_TORCH a python with PyTorch, these do the same work in turns, and a "
-         "column has this program's speed divided by theirs.",
- .examples = "bench\nbench decode prefill\nbench train=4x256",
+         "column has this program's speed divided by theirs. SPEC.yaml has benchmarks by name, as Graphcore's "
+         "benchmarks.yml: a command of prattle (no other is run), parameters in all combinations, and what to read "
+         "from the output; repeats=N sets how often each is run, and FILE.svg or FILE.png draws the one with a plot. "
+         "history compares two days or machines: p is the Mann-Whitney U test's, two-sided; above 0.05 a difference "
+         "is noise. {model} in SPEC.yaml is the model of --model.",
+ .examples = "bench\nbench decode prefill\nbench train=4x256\nbench repl/bench/specs/languini.yaml languini_mini_sweep repeats=3 sweep.svg\n"
+             "bench history\nbench history 2026-11-22 2026-11-23",
  .related = "devices eval"},
 {.name = "devices", .group = "Measuring", .arguments = "", .flags = BOTH | MINOR, .run = cmd_devices,
  .summary = "show threads, instruction set and memory",

@@ -215,8 +215,8 @@ static const struct setting table[] = {
  .help = "folder of evaluation files",
  .more = "Empty: $XDG_DATA_HOME/prattle"},
 {.group = "Evaluation", .name = "keep_results", .type = SETTING_BOOL, .offset = T(keep_results),
- .help = "store results for eval history",
- .more = "In $XDG_STATE_HOME/prattle/evaluations.jsonl"},
+ .help = "store results for eval history and bench history",
+ .more = "In $XDG_STATE_HOME/prattle: evaluations.jsonl, benchmarks.jsonl"},
 
 {.group = "Command options", .call_only = true, .name = "prompt", .letter = 'p', .type = SETTING_STRING, .offset = C(prompt), .argument = "TEXT",
  .help = "answer this prompt and exit"},

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# Benchmarks by name: run, shown in each format, kept, and compared; what fails, and Ctrl-C.
+. "$(dirname "$0")/lib.sh.inc"
+export XDG_STATE_HOME=$TMPDIR/state
+KEPT=$XDG_STATE_HOME/prattle/benchmarks.jsonl
+spec=$TMPDIR/small.yaml
+cat >"$spec" <<END
+common: &common
+  data:
+    threads: {regexp: 'threads +([0-9]+)'}
+  derived:
+    more: {expr: '{threads} * 2 + 0.5'}
+  output:
+    - [threads, threads]
+    - ["", more]
+machine:
+  <<: *common
+  description: a figure that is known
+  parameters: {n: '2,1'}
+  plot: n
+  repeats: 3
+  warmup: 1
+  cmd: prattle devices --threads {n} --model {model}
+tokens:
+  data: {id: {regexp: '([0-9]+)', reduction_type: final}}
+  repeats: 1
+  cmd: prattle tokens "ab c" --model {model}
+training:
+  data: {step: {regexp: '^step ([0-9]+)/2', reduction_type: max}}
+  repeats: 1
+  cmd: prattle train finetune data=$TMPDIR/text epochs=0 steps=2 sequence_length=16 micro_batch_size=1 gradient_accumulation=1 eval_every=0 sample_every=0 log_every=1 --model {model}
+failing:
+  data: {x: {regexp: '([0-9]+)'}}
+  cmd: prattle bench traim --model {model}
+missing:
+  data: {x: {regexp: 'never ([0-9]+)'}}
+  cmd: prattle devices --model {model}
+END
+seq 1 400 >"$TMPDIR/text"
+# bench ARGUMENTS...: of that file.
+bench() { "$PRATTLE" bench "$spec" "$@" --model $MODEL 2>&1; }
+out=$(bench machine --format csv); is "a benchmark runs" 0 $?
+is "all combinations, figures that are read and derived" \
+    "benchmark,figure,median,unit,mean,deviation,min,max,runs
+machine n=2 model=$MODEL,threads,2,threads,2,0,2,2,3
+machine n=2 model=$MODEL,more,4.5,,4.5,0,4.5,4.5,3
+machine n=1 model=$MODEL,threads,1,threads,1,0,1,1,3
+machine n=1 model=$MODEL,more,2.5,,2.5,0,2.5,2.5,3" "$out"
+is "each combination is kept" 2 "$(wc -l <"$KEPT")"
+has "with all values, the machine and the day" '"figures":{"threads":{"unit":"threads","values":[2.0,2.0,2.0]}' "$(cat "$KEPT")"
+out=$(bench tokens repeats=2 --format json)
+has "JSON has numbers" '"median": ' "$out"
+has "and as many runs as asked for" '"runs": 2' "$out"
+has "Markdown is a table" "| benchmark " "$(bench tokens --format markdown)"
+out=$(bench training); is "training has a folder of its own" 0 $?
+has "whose run is read" "training " "$out"
+is "and nothing is left" "" "$(ls "$TMPDIR" | grep prattle-bench)"
+out=$(bench machine repeats=1 "$TMPDIR/n.svg"); is "a plot" 0 $?
+has "is written by gnuplot" "<svg" "$(cat "$TMPDIR/n.svg")"
+err=$(bench machine repeats=1 "$TMPDIR/n.svg"); is "an old picture stays" 1 $?
+has "unless forced" "n.svg" "$err"
+err=$(bench tokens "$TMPDIR/m.svg"); is "a benchmark without a plot has no picture" 1 $?
+has "which is said" "0 of the benchmarks have a plot" "$err"
+
+err=$(bench failing tokens); is "a command that fails is an error" 1 $?
+has "with its own sentence" "failing: prattle bench failed: there is no benchmark or file traim" "$err"
+has "the others run" "tokens" "$(grep -v failing <<<"$err")"
+has "and how many failed is counted" "1 measurement failed" "$err"
+err=$(bench missing); is "what is not found is an error" 1 $?
+has "that names the figure" "missing: x: 0 numbers in the output, expected more than 0" "$err"
+err=$(bench nothing); is "no such benchmark" 1 $?
+has "and those there are" "there is no benchmark nothing; the specification has machine, tokens" "$err"
+err=$(bench repeats=1000000000); is "a huge count is refused" 1 $?
+has "with its limits" "repeats is 1000000000, must be a whole number, 1 to 1000" "$err"
+err=$("$PRATTLE" bench "$TMPDIR/none.yaml" 2>&1); is "a file that is not there is an error" 1 $?
+printf 'a:\n  cmd: sh -c "touch %s"\n  data: {x: {regexp: x}}\n' "$TMPDIR/touched" >"$TMPDIR/evil.yaml"
+err=$("$PRATTLE" bench "$TMPDIR/evil.yaml" 2>&1); is "another program is refused" 1 $?
+has "in a sentence" "evil.yaml: a: cmd begins with sh; benchmarks run only prattle's own commands" "$err"
+printf 'a:\n  cmd: prattle tokens "$(touch %s) `touch %s`; touch %s" --model {model}\n  data: {x: {regexp: "([0-9]+)"}}\n' \
+    "$TMPDIR/touched" "$TMPDIR/touched" "$TMPDIR/touched" >"$TMPDIR/evil.yaml"
+"$PRATTLE" bench "$TMPDIR/evil.yaml" repeats=1 --model $MODEL >/dev/null 2>&1; is "and no shell reads a word" 0 $?
+is "nothing was touched" 0 "$(ls "$TMPDIR" | grep -c touched)"
+
+# Ctrl-C in a run that would never end: what was measured before is shown and kept.
+lines=$(wc -l <"$KEPT")
+cat >"$TMPDIR/long.yaml" <<END
+short:
+  data: {id: {regexp: '([0-9]+)'}}
+  repeats: 1
+  cmd: prattle tokens ab --model {model}
+long:
+  data: {x: {regexp: '([0-9]+)'}}
+  cmd: prattle train finetune data=$TMPDIR/text epochs=0 steps=100000000 sequence_length=16 --model {model}
+END
+set -m
+"$PRATTLE" bench "$TMPDIR/long.yaml" --model $MODEL >"$TMPDIR/out" 2>"$TMPDIR/err" &
+pid=$!
+for _ in $(seq 600); do ls -d "$TMPDIR"/prattle-bench-*/run >/dev/null 2>&1 && break; sleep 0.05; done
+kill -INT $pid; wait $pid
+is "Ctrl-C ends it" 130 $?
+has "with what there is" "short" "$(cat "$TMPDIR/out")"
+is "which is kept" $((lines + 1)) "$(wc -l <"$KEPT")"
+is "no run is left behind" "" "$(pgrep -f "steps=100000000 sequence_length=16 --model $MODEL")$(ls "$TMPDIR" | grep prattle-bench)"
+
+# History, of records made up: two machines, two days.
+# record DAY MACHINE BENCHMARK VALUES
+record() {
+    echo '{"date":"'"$1"'T10:00:00Z","machine":"'"$2"'","cpu":"c","threads":2,"spec":"s.yaml","benchmark":"'"$3"'","parameters":{},"command":"prattle bench","figures":{"speed":{"unit":"tokens/s","values":['"$4"']}}}'
+}
+{
+    record 2026-01-01 old quick 101,102,103,104,105
+    record 2026-01-01 old same 10,12,14,16
+    record 2026-01-01 old few 1,2
+    echo 'not a record'
+    record 2026-01-02 old quick 111,112,113
+    record 2026-01-02 new quick 201,202,203
+    record 2026-01-02 new quick 204,205
+    record 2026-01-02 new same 11,13,15,17
+    record 2026-01-02 new few 3,4
+} >"$KEPT"
+out=$("$PRATTLE" bench history old/2026-01-01 new --format csv 2>"$TMPDIR/err"); is "two sides are compared" 0 $?
+is "by the test of Mann and Whitney" "benchmark,unit,old/2026-01-01,runs,new,runs ,change,p,verdict
+quick: speed,tokens/s,103,5,203,5,+97.1 %,0.0079,higher
+same: speed,tokens/s,13,4,14,4,+7.7 %,0.6857,noise
+few: speed,tokens/s,1.5,2,3.5,2,+133.3 %,0.3333,too few runs to tell" "$out"
+has "what is no record is told" "1 line of the file of results is not readable" "$(cat "$TMPDIR/err")"
+has "the other way round" "-49.3 %,0.0079,lower" "$("$PRATTLE" bench history new old/2026-01-01 --format csv 2>&1)"
+has "two days" "quick: speed,tokens/s,103,5,201.5,8,+95.6 %,0.0016,higher" \
+    "$("$PRATTLE" bench history 2026-01-01 2026-01-02 --format csv 2>&1)"
+out=$("$PRATTLE" bench history 2>/dev/null)
+has "without sides, the newest and what was before it" "new/2026-01-02" "$out"
+has "with what p is" "Mann-Whitney U test, two-sided" "$out"
+err=$("$PRATTLE" bench history old 2>&1); is "one side is none" 1 $?
+has "but usage" "history [SIDE SIDE]" "$err"
+err=$("$PRATTLE" bench history old nowhere 2>&1); is "a side without results" 1 $?
+has "is named" "no result is of the day or machine nowhere" "$err"
+rm "$KEPT"
+has "no results yet" "no results yet" "$("$PRATTLE" bench history)"
+
+for f in repl/bench/specs/*.yaml; do
+    has "$(basename "$f") is valid" "the specification has" "$("$PRATTLE" bench "$f" nothing 2>&1)"
+done
+finish

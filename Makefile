@@ -61,7 +61,8 @@ LDLIBS   = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm -ldl
 LDFLAGS := -fopenmp -pthread $(filter -fsanitize%,$(FLAGS_$(BUILD)))
 
 PRESETS := $(sort $(wildcard train/config/presets/*.yaml))
-MADE    := $(OUT)/train/config/presets.c $(OUT)/repl/bench/peer_script.c
+SPECS   := $(sort $(wildcard repl/bench/specs/*.yaml))
+MADE    := $(OUT)/train/config/presets.c $(OUT)/repl/bench/peer_script.c $(OUT)/repl/bench/spec_texts.c
 OBJECTS := $(SOURCES:%.c=$(OUT)/%.o) $(MADE:.c=.o)
 LIBRARY := $(OUT)/libprattle.a
 BINARY  := $(OUT)/prattle
@@ -88,8 +89,8 @@ $(OUT)/%.o: %.c Makefile
 	@[ $(V) = 1 ] || echo "  cc $<"
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
 
-# The presets, and a script of the benchmarks, are part of the program, so that they are there wherever
-# it is.
+# The presets, and the benchmarks' specifications and script, are part of the program, so that they are
+# there wherever it is.
 $(OUT)/train/config/presets.c: train/config/presets $(PRESETS) Makefile
 	@mkdir -p $(@D)
 	$(Q){ printf '#include "train/config/presets.h"\nconst struct run_preset run_presets[] = {\n'; \
@@ -100,6 +101,12 @@ $(OUT)/repl/bench/peer_script.c: repl/bench/peer_torch.py Makefile
 	@mkdir -p $(@D)
 	$(Q){ printf '#include "repl/bench/peer_script.h"\nconst char peer_script[] =\n'; \
 	sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $<; echo ';'; } >$@
+$(OUT)/repl/bench/spec_texts.c: repl/bench/specs $(SPECS) Makefile
+	@mkdir -p $(@D)
+	$(Q){ printf '#include "repl/bench/spec_texts.h"\nconst struct spec_text spec_texts[] = {\n'; \
+	for f in $(SPECS); do \
+	    printf '{"%s",\n' "$$(basename $$f)"; sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; \
+	done; echo '{0}};'; } >$@
 $(MADE:.c=.o): %.o: %.c
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
 

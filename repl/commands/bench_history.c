@@ -181,6 +181,15 @@ static int fill_table(struct table *t, const struct sides *s)
     return rc;
 }
 
+/* What a head shows of a side: of two days of one machine, the days. */
+static const char *side_head(const struct sides *s, int k)
+{
+    const char *own = buf_text(&s->names[k]), *other = buf_text(&s->names[1 - k]);
+    const char *day = strrchr(own, '/');
+    const size_t n = day == NULL ? 0 : (size_t)(day + 1 - own);
+    return n > 0 && strncmp(own, other, n) == 0 && strchr(other + n, '/') == NULL ? own + n : own;
+}
+
 static int print_table(const struct repl *r, const struct sides *s)
 {
     const enum table_format format = (enum table_format)r->options.settings.call.format;
@@ -189,7 +198,7 @@ static int print_table(const struct repl *r, const struct sides *s)
     bool whole = true;
     int rc = 0;
     for (int k = 0; k < 2 && rc == 0; k++)
-        rc = term_visible(&heads[k], buf_text(&s->names[k]), s->names[k].n);
+        rc = term_visible(&heads[k], side_head(s, k), strlen(side_head(s, k)));
     const char *const names[COLUMNS] = {"benchmark",
                                         "unit",
                                         buf_text(&heads[s->n == 2 ? 0 : 1]),

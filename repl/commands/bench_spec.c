@@ -6,6 +6,7 @@
 #include "model/base/mem.h"
 #include "repl/bench/results.h"
 #include "repl/bench/spec_run.h"
+#include "repl/bench/spec_texts.h"
 #include "repl/bench/stats.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/number.h"
@@ -348,13 +349,31 @@ static int run_chosen(struct repl *r, struct spec_request *q)
     return rc;
 }
 
+/* A file, or where there is none of that name one that the program brings. */
+static int read_spec_text(struct buf *text, const char *path)
+{
+    struct buf names = {0};
+    int rc = 0;
+    for (int i = 0; spec_texts[i].name != NULL && !file_exists(path); i++)
+        if (strcmp(spec_texts[i].name, path) == 0)
+            return buf_str(text, spec_texts[i].text);
+    if (file_exists(path))
+        return file_read_all(text, path, SPEC_BYTES_MAX);
+    for (int i = 0; spec_texts[i].name != NULL && rc == 0; i++)
+        rc = buf_printf(&names, "%s%s", i > 0 ? ", " : "", spec_texts[i].name);
+    rc = err_set(ERR_MISSING, "there is no file %s; the program itself has %s", file_quote(path),
+                 buf_text(&names));
+    buf_release(&names);
+    return rc;
+}
+
 int bench_use_spec(struct repl *r, const struct call *c)
 {
     struct spec_request q = {.path = c->words[0]};
     struct buf text = {0};
     struct spec s = {0};
     char *path = file_expand(c->words[0]), label[128];
-    int rc = path == NULL ? ERR_NOMEM : file_read_all(&text, path, SPEC_BYTES_MAX);
+    int rc = path == NULL ? ERR_NOMEM : read_spec_text(&text, path);
     if (rc == 0)
         rc = spec_read(&s, file_show(label, sizeof label, c->words[0]), buf_text(&text), text.n);
     if (rc == 0 && (q.chosen = mem_array((size_t)s.n, sizeof *q.chosen)) == NULL)

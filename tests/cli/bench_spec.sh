@@ -73,6 +73,8 @@ has "and those there are" "there is no benchmark nothing; the specification has 
 err=$(bench repeats=1000000000); is "a huge count is refused" 1 $?
 has "with its limits" "repeats is 1000000000, must be a whole number, 1 to 1000" "$err"
 err=$("$PRATTLE" bench "$TMPDIR/none.yaml" 2>&1); is "a file that is not there is an error" 1 $?
+has "which names those that the program has" "none.yaml; the program itself has graphcore-gpt2.yaml, languini.yaml, popxl.yaml" "$err"
+has "and runs from anywhere" "the specification has languini_mini," "$(cd /; "$PRATTLE" bench languini.yaml nothing 2>&1)"
 printf 'a:\n  cmd: sh -c "touch %s"\n  data: {x: {regexp: x}}\n' "$TMPDIR/touched" >"$TMPDIR/evil.yaml"
 err=$("$PRATTLE" bench "$TMPDIR/evil.yaml" 2>&1); is "another program is refused" 1 $?
 has "in a sentence" "evil.yaml: a: cmd begins with sh; benchmarks run only prattle's own commands" "$err"
@@ -124,6 +126,8 @@ quick: speed,tokens/s,103,5,203,5,+97.1 %,0.0079,higher
 same: speed,tokens/s,13,4,14,4,+7.7 %,0.6857,noise
 few: speed,tokens/s,1.5,2,3.5,2,+133.3 %,0.3333,too few runs to tell" "$out"
 has "what is no record is told" "1 line of the file of results is not readable" "$(cat "$TMPDIR/err")"
+has "days of one machine need not name it" "benchmark,unit,2026-01-01,runs,2026-01-02,runs " \
+    "$("$PRATTLE" bench history old/2026-01-01 old/2026-01-02 --format csv 2>&1)"
 has "the other way round" "-49.3 %,0.0079,lower" "$("$PRATTLE" bench history new old/2026-01-01 --format csv 2>&1)"
 has "two days" "quick: speed,tokens/s,103,5,201.5,8,+95.6 %,0.0016,higher" \
     "$("$PRATTLE" bench history 2026-01-01 2026-01-02 --format csv 2>&1)"

@@ -137,7 +137,7 @@ int spec_run(json_t **record, const struct spec_run *how, const struct spec_entr
         rc = err_set(ERR_NOMEM, "no memory for the record of a result");
     for (int i = -e->warmup; i < repeats && rc == 0; i++) {
         double values[SPEC_FIGURES];
-        rc = progress_step(how->progress, e->name, (uint64_t)(i + e->warmup),
+        rc = progress_step(how->progress, how->label, (uint64_t)(i + e->warmup),
                            (uint64_t)(repeats + e->warmup));
         if (rc == 0)
             rc = run_once(values, e, variant, argv);

@@ -8,6 +8,7 @@ struct spec_run {
     const char *path;  /* of the specification */
     const char *model; /* for {model} */
     int repeats;       /* 0: the benchmark's own */
+    const char *label; /* of the progress */
     const struct progress *progress;
 };
 /* Run a benchmark with one of its combinations of parameters, and make its record (results.h), to

@@ -7,7 +7,7 @@
  * value stays one word) are arguments of this very program, whose name stands first. It may be
  * bench, devices, eval, generate, model, tokens or train; options that write files are refused, a
  * run of train has a folder of its own, which is deleted, and nothing is downloaded. {model} is
- * the model of the settings.
+ * the source of the model in memory, else the model of the settings.
  */
 #include "model/base/json.h"
 

@@ -243,7 +243,9 @@ int bench_use_history(const struct repl *r, const struct call *c)
                  all.n_bad, all.n_bad == 1 ? "" : "s", all.n_bad == 1 ? "is" : "are");
         progress_warn(sentence);
     }
-    if (all.n == 0) {
+    if (all.n == 0 && r->options.settings.call.format == TABLE_JSON) {
+        puts("[]");
+    } else if (all.n == 0) {
         wrap_say(stdout, term_dim(stdout), "no results yet: `%s SPEC.yaml` makes them",
                  c->shell ? "prattle bench" : ":bench");
     } else {

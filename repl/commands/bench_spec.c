@@ -303,13 +303,17 @@ static int draw_results(const struct repl *r, const struct spec_request *q)
 /* What fails is said, and the others are still measured: one size may not fit into memory. */
 static int run_entry(struct spec_request *q, const struct repl *r, const struct spec_entry *e)
 {
+    const char *model = r->model != NULL ? r->model->source : r->options.settings.device.model;
+    char label[96];
     const struct spec_run how = {.path = q->path,
-                                 .model = r->options.settings.device.model,
+                                 .model = model,
                                  .repeats = q->repeats,
+                                 .label = label,
                                  .progress = progress_show()};
     int rc = 0;
     for (size_t i = 0; i < json_array_size(e->variants) && rc == 0; i++) {
         json_t *record = NULL;
+        snprintf(label, sizeof label, "%s, %zu/%zu", e->name, i + 1, json_array_size(e->variants));
         rc = spec_run(&record, &how, e, json_array_get(e->variants, i));
         progress_wipe();
         if (record != NULL) {

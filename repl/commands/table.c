@@ -169,7 +169,7 @@ const struct command command_table[] = {
          "from the output; repeats=N sets how often each is run, and FILE.svg or FILE.png draws the one with a plot. "
          "The program itself has graphcore-gpt2.yaml, languini.yaml and popxl.yaml. "
          "history compares two days or machines: p is the Mann-Whitney U test's, two-sided; above 0.05 a difference "
-         "is noise. {model} in SPEC.yaml is the model of --model.",
+         "is noise. {model} in SPEC.yaml is the model in memory, or that of --model.",
  .examples = "bench\nbench decode prefill\nbench train=4x256\nbench languini.yaml languini_mini_sweep repeats=3 sweep.svg\n"
              "bench history\nbench history 2026-11-22 2026-11-23",
  .related = "devices eval"},

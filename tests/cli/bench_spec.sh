@@ -140,6 +140,7 @@ err=$("$PRATTLE" bench history old nowhere 2>&1); is "a side without results" 1 
 has "is named" "no result is of the day or machine nowhere" "$err"
 rm "$KEPT"
 has "no results yet" "no results yet" "$("$PRATTLE" bench history)"
+is "which is an empty list for programs" "[]" "$("$PRATTLE" bench history --format json)"
 
 for f in repl/bench/specs/*.yaml; do
     has "$(basename "$f") is valid" "the specification has" "$("$PRATTLE" bench "$f" nothing 2>&1)"

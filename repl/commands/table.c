@@ -164,12 +164,12 @@ const struct command command_table[] = {
  .help = "Measure the speed of this machine and model, each figure next to its limit. train=4x256 measures "
          "training steps of 4 windows of 256 tokens; FILE is a text for the tokenizer benchmark. Where PEER_LLAMA "
          "names a llama-bench, or PEER_TORCH a python with PyTorch, these do the same work in turns, and a "
-         "column has this program's speed divided by theirs. SPEC.yaml has benchmarks by name, as Graphcore's "
-         "benchmarks.yml: a command of prattle (no other is run), parameters in all combinations, and what to read "
-         "from the output; repeats=N sets how often each is run, and FILE.svg or FILE.png draws the one with a plot. "
-         "The program itself has graphcore-gpt2.yaml, languini.yaml and popxl.yaml. "
-         "history compares two days or machines: p is the Mann-Whitney U test's, two-sided; above 0.05 a difference "
-         "is noise. {model} in SPEC.yaml is the model in memory, or that of --model.",
+         "column has this program's speed divided by theirs.",
+ .forms = "SPEC.yaml [NAME ...] [repeats=N] [FILE.svg]\tbenchmarks by name, as Graphcore's benchmarks.yml: a command "
+          "of prattle (no other is run), parameters, what to read from the output. {model} is the model in memory\n"
+          "graphcore-gpt2.yaml|languini.yaml|popxl.yaml\tthose that the program itself has\n"
+          "history [SIDE SIDE]\tcompare two days (2026-11-22), machines, or MACHINE/DAY; p is the Mann-Whitney U "
+          "test's, two-sided: above 0.05 a difference is noise",
  .examples = "bench\nbench decode prefill\nbench train=4x256\nbench languini.yaml languini_mini_sweep repeats=3 sweep.svg\n"
              "bench history\nbench history 2026-11-22 2026-11-23",
  .related = "devices eval"},

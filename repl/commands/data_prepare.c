@@ -196,7 +196,7 @@ int data_prepare(struct repl *r, const struct call *c)
                       report.format == OUTPUT_JSON_LINES || t == NULL ? 0 : tokenizer_size(t),
                       clock_s() - begun);
     if (rc == ERR_INTERRUPTED)
-        rc = err_set(ERR_INTERRUPTED, "interrupted; the same command goes on");
+        wrap_say(stdout, term_dim(stdout), "[stopped; the same command goes on]");
     source_close(&source);
     prepare_config_release(&q.config);
     buf_release(&q.in);

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/profile.h"
 
 /*
  * A pass is put together from the next ids of one or more texts, a row each:
@@ -98,10 +99,12 @@ int engine_add(struct engine *e, struct kv_seq *kv, const token_id *ids, int n, 
 
 void engine_pass(struct engine *e, float *logits, int thread, int n_threads)
 {
+    profile_begin(SPAN_PASS, -1);
     forward_pass(&e->forward, e->pass, e->n_pass, thread, n_threads);
     if (logits != NULL && e->n_hidden > 0)
         forward_head(&e->forward, logits, (size_t)e->model->config.n_vocab, NULL, e->n_hidden,
                      thread, n_threads);
+    profile_end();
 }
 
 void engine_advance(struct engine *e)
@@ -212,8 +215,10 @@ int engine_feed(struct engine *e, const struct engine_feed *feeds, int n_feeds, 
         }
         int first = at.feed;
         add_feeds(e, &at, feeds, n_feeds);
+        profile_begin(SPAN_FEED, -1);
         engine_run(e, logits == NULL ? NULL
                                      : logits + (size_t)first * (size_t)e->model->config.n_vocab);
+        profile_end();
         done += (uint64_t)e->n_pass_rows;
     }
     return 0;

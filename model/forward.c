@@ -7,6 +7,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/profile.h"
 #include "model/kernels/attention.h"
 
 #include <string.h>
@@ -98,13 +99,17 @@ void forward_release(struct forward *f)
 static void run_stage(struct pass_thread *p, int stage)
 {
     if (stage == 0) {
+        profile_begin(SPAN_EMBEDDING, -1);
         pass_thread_embed(p);
+        profile_end();
     } else if (stage == forward_stages(&p->f->params->config) - 1) {
         pass_thread_normalize_last(p);
     } else if (p->rows > 0) {
+        profile_begin(SPAN_LAYER, stage - 1);
         pass_thread_attend(p, stage - 1);
         if (p->rows > 0)
             pass_thread_run_mlp(p, stage - 1);
+        profile_end();
     }
 }
 
@@ -133,8 +138,10 @@ void forward_recompute(struct forward *f, const struct forward_seq *seqs, int n_
                        int thread, int n_threads)
 {
     struct pass_thread p = pass_thread_begin(f, seqs, n_seqs, thread, n_threads);
+    profile_begin(SPAN_LAYER, layer);
     pass_thread_attend(&p, layer);
     pass_thread_expand(&p, layer);
+    profile_end();
 }
 
 /* The rows as a run of f->hidden, or else copied to f->normed. */
@@ -160,6 +167,7 @@ void forward_head(struct forward *f, float *logits, size_t ld, const int *rows, 
 {
     const struct linear *w = &f->params->lm_head;
     const float *x = gather_rows(f, rows, n, thread, n_threads);
+    profile_set(PART_HEAD);
     linear_rows(w, logits, ld, x, (size_t)w->K, n, EPILOGUE_STORE, thread, n_threads,
                 f->thread_scratch + (size_t)thread * f->thread_bytes);
     par_barrier();

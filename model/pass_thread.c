@@ -113,6 +113,7 @@ static const float *normalize_rows(const struct pass_thread *p, const float *x, 
     if (!few)
         par_split(p->rows, p->thread, p->n_threads, &first, &last);
     profile_set(PART_LAYERNORM);
+    profile_work(0, 2.0 * sizeof(float) * (double)C * (last - first));
     for (int r = first; r < last; r++)
         row_kernels()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
                                  c->layer_norm_epsilon);
@@ -185,6 +186,18 @@ static void store_head(const struct pass_thread *p, const struct head *h)
     attention_store(&h->a, k, k + A, 3 * A, h->n, h->n_past);
 }
 
+/* A score and a sum for each key that a row sees; keys and values once. */
+static void note_attention(const struct head *h, int first, int n)
+{
+    const double before = h->n_past + first, window = h->a.window;
+    double keys = before + (n + 1) / 2.0, all = before + n;
+    if (window > 0 && keys > window)
+        keys = window;
+    if (window > 0 && all > window + n)
+        all = window + n;
+    profile_work(4.0 * h->a.D * keys * n, 2.0 * h->a.D * all * (h->a.dtype == DTYPE_F32 ? 4 : 2));
+}
+
 /* New positions first .. first + n - 1 of the sequence. */
 static void attend_rows(const struct pass_thread *p, const struct head *h, int first, int n)
 {
@@ -193,6 +206,7 @@ static void attend_rows(const struct pass_thread *p, const struct head *h, int f
     size_t row = (size_t)(h->out_row + first - h->skip), H = (size_t)p->f->layout.n_head;
     const float *q = to->qkv + (size_t)(h->row + first) * 3 * A + at;
     struct attention a = h->a;
+    note_attention(h, first, n);
     if (to->lse != NULL) {
         a.lse = to->lse + row * H + (size_t)h->h;
         a.ld_lse = H;
@@ -366,6 +380,7 @@ void pass_thread_normalize_last(const struct pass_thread *p)
     int first, last;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);
     profile_set(PART_LAYERNORM);
+    profile_work(0, 2.0 * sizeof(float) * (double)C * (last - first));
     for (int r = first; r < last; r++)
         row_kernels()->layernorm(f->hidden + (size_t)r * C, x + (size_t)r * C,
                                  f->params->ln_f_weight, f->params->ln_f_bias, C,

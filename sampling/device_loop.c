@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/profile.h"
 #include "sampling/chain/logits.h"
 #include "sampling/device_loop_inside.h"
 #include "sampling/draft_model.h"
@@ -292,11 +293,14 @@ static void run_loop(void *arg, int thread, int n_threads)
     struct device_loop *l = arg;
     struct engine *e = l->engine;
     for (;;) {
+        profile_begin(SPAN_SAMPLING, -1);
+        profile_set(PART_SAMPLING);
         draw_slots(l, thread);
         par_barrier();
         if (thread == 0)
             plan_step(l);
         par_barrier();
+        profile_end();
         if (!l->leave && l->n_drafts > 0)
             run_drafts(l, thread, n_threads);
         if (l->leave)
@@ -326,9 +330,11 @@ int device_loop_run(struct device_loop *l, int steps, int device_iterations, boo
     l->ended = false;
     atomic_store(&l->next, 0);
     atomic_store(&l->halt, false);
+    profile_begin(SPAN_DECODE, -1);
     par_start(run_loop, l);
     while (!par_wait_s(POLL_S))
         take_events(l, take, user);
+    profile_end();
     take_events(l, take, user);
     return l->steps;
 }

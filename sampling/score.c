@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/profile.h"
 #include "model/kernels/sampling_kernels.h"
 #include "sampling/chain/logits.h"
 
@@ -240,6 +241,7 @@ static void judge_share(void *arg, int thread, int n_threads)
     size_t V = (size_t)s->engine->model->config.n_vocab;
     int first, last;
     par_split(s->n_given, thread, n_threads, &first, &last);
+    profile_set(PART_LOSS);
     for (int i = first; i < last; i++)
         judge_token(&j->out[i], s->logits + (size_t)i * V, V, s->rows[s->row - s->n_given + i].id);
 }

@@ -43,6 +43,9 @@ static struct {
     void *arg;
     bool quit;
     atomic_bool busy;
+    /* The caller's, while it waits for the team. */
+    bool caller_waits;
+    enum profile_part caller_part;
 } team = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .wake = PTHREAD_COND_INITIALIZER,
           .idle = PTHREAD_COND_INITIALIZER};
@@ -227,6 +230,19 @@ int par_threads(void)
     return team.n;
 }
 
+static void leave_to_team(void)
+{
+    team.caller_part = profile_set(PART_WAITS);
+    team.caller_waits = true;
+}
+
+static void come_back(void)
+{
+    if (team.caller_waits)
+        profile_set(team.caller_part);
+    team.caller_waits = false;
+}
+
 void par_start(par_fn *fn, void *arg)
 {
     par_threads();
@@ -235,6 +251,7 @@ void par_start(par_fn *fn, void *arg)
         run_job(fn, arg);
         return;
     }
+    leave_to_team();
     pthread_mutex_lock(&team.lock);
     team.fn = fn;
     team.arg = arg;
@@ -254,6 +271,7 @@ void par_wait(void)
     while (atomic_load(&team.busy))
         pthread_cond_wait(&team.idle, &team.lock);
     pthread_mutex_unlock(&team.lock);
+    come_back();
 }
 
 bool par_wait_s(double seconds)
@@ -268,7 +286,10 @@ bool par_wait_s(double seconds)
            pthread_cond_clockwait(&team.idle, &team.lock, CLOCK_MONOTONIC, &end) == 0)
         ;
     pthread_mutex_unlock(&team.lock);
-    return par_done();
+    const bool done = par_done();
+    if (done)
+        come_back();
+    return done;
 }
 
 void par_run(par_fn *fn, void *arg)

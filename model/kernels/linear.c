@@ -17,6 +17,7 @@
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/profile.h"
 #include "model/kernels/product.h"
 #include "model/kernels/row_kernels.h"
 
@@ -258,6 +259,9 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
         multiply_plain(w, y, ldy, x, ldx, T, epilogue, thread, n_threads, scratch);
         return;
     }
+    profile_work(2.0 * T * w->K * w->N / n_threads, ((double)linear_bytes(w->dtype, w->K, w->N) +
+                                                     (double)sizeof(float) * T * (w->K + w->N)) /
+                                                        n_threads);
     struct linear_work s = {.k = matrix_kernels(), .w = w};
     carve_work(&s, scratch, w->K);
     int c0, c1;

@@ -13,6 +13,7 @@
 
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/profile.h"
 #include "model/kernels/blas.h"
 #include "model/kernels/kernels.h"
 #include "model/kernels/matrix_kernels.h"
@@ -194,8 +195,17 @@ static void openblas_share(const struct product *p, int thread, int n_threads)
     }
 }
 
+/* Each matrix once, C twice where it is added to. */
+static void note_work(const struct product *p, int n_threads)
+{
+    const double m = p->m, n = p->n, k = p->k;
+    profile_work(2 * m * n * k / n_threads,
+                 sizeof(float) * (m * k + k * n + (p->add ? 2 : 1) * m * n) / n_threads);
+}
+
 void product_share(const struct product *p, int thread, int n_threads, void *scratch)
 {
+    note_work(p, n_threads);
     if (product_engine() == PRODUCT_OPENBLAS) {
         openblas_share(p, thread, n_threads);
         return;

@@ -84,6 +84,8 @@ static int run_rounds(struct bench *b, struct drill *d)
         rc = run_step_once(d);
         double wall_s = clock_s() - start;
         profile_stop(seconds);
+        seconds[PART_MATRICES] += seconds[PART_HEAD]; /* the head's are among the step's */
+        seconds[PART_HEAD] = 0;
         note_times(d, wall_s, limit, seconds);
         if (rc == 0)
             rc = bench_peers(b, &d->rate, PEER_TRAIN, d->config.batch, d->config.length);
@@ -93,22 +95,18 @@ static int run_rounds(struct bench *b, struct drill *d)
 
 static int report_size(struct bench *b, struct drill *d)
 {
-    static const char *const names[N_PARTS] = {[PART_REST] = "rest",
-                                               [PART_MATRICES] = "matrices",
-                                               [PART_ATTENTION] = "attention",
-                                               [PART_LAYERNORM] = "LayerNorm",
-                                               [PART_ACTIVATION] = "activation",
-                                               [PART_LOSS] = "loss",
-                                               [PART_OPTIMIZER] = "optimizer",
-                                               [PART_WAITS] = "waits"};
+    /* Those of a step, the rest last. */
+    static const enum profile_part shown[] = {PART_MATRICES,   PART_ATTENTION, PART_LAYERNORM,
+                                              PART_ACTIVATION, PART_LOSS,      PART_OPTIMIZER,
+                                              PART_WAITS,      PART_REST};
     char size[32], what[80];
     snprintf(size, sizeof size, "training, %d x %d", d->config.batch, d->config.length);
     int rc = bench_report(b, size, &d->rate, "tokens/s", NULL);
     if (rc == 0)
         rc = bench_report(b, size, &d->flops, "GFLOP/s", "sgemm on its shapes");
-    for (int i = 0; i < N_PARTS && rc == 0; i++) {
-        int part = (i + 1) % N_PARTS; /* the rest last */
-        snprintf(what, sizeof what, "  %s", names[part]);
+    for (size_t i = 0; i < sizeof shown / sizeof *shown && rc == 0; i++) {
+        const enum profile_part part = shown[i];
+        snprintf(what, sizeof what, "  %s", profile_part_name(part));
         rc = bench_report(b, what, &d->parts[part], "ms/step", "a step");
         if (rc == 0 && part == PART_OPTIMIZER)
             rc = bench_report(b, "  attention to optimizer", &d->small, "ms/step", "a step");

@@ -94,7 +94,7 @@ int command_check_options(const struct repl *r, const char *name, const char *al
     const struct setting *o;
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
         if (o->call_only && settings_store_origin(&r->options.store, o) != ORIGIN_BUILT_IN &&
-            !list_has(allowed, o->name, ' '))
+            !list_has(allowed, o->name, ' ') && !(r->profiled && strcmp(o->name, "force") == 0))
             return err_set(ERR_UNSUPPORTED, "%s does not take --%s", name, o->name);
     if (r->options.settings.call.format > TABLE_JSON && strcmp(name, "help") != 0)
         return err_set(ERR_UNSUPPORTED,
@@ -119,10 +119,9 @@ int command_usage(const struct call *c, const char *arguments, ...)
 
 static int run_command(struct repl *r, const struct command *c, const struct call *call)
 {
-    const char *name = call->name;
     bool fits = (c->flags & TAKES_TEXT) ||
                 (call->n >= c->min_words && (c->max_words < 0 || call->n <= c->max_words));
-    int rc = command_check_options(r, name, c->options);
+    int rc = c->flags & TAKES_COMMAND ? 0 : command_check_options(r, call->name, c->options);
     hub_set_offline(r->options.settings.device.offline);
     hub_set_progress(progress_show());
     if (rc == 0 && !fits)
@@ -132,37 +131,39 @@ static int run_command(struct repl *r, const struct command *c, const struct cal
     return rc == 0 ? c->run(r, call) : rc;
 }
 
-/*
- * Cut text into words in place: spaces separate, "..." and '...' keep them, \ takes the
- * next character as it is outside of '...'. Returns how many, -1 after an error.
- */
+int command_take_word(char **text, char **word)
+{
+    char *p = *text + strspn(*text, " \t\n"), *to = p, quote = '\0';
+    *word = *p == '\0' ? NULL : p;
+    for (; *p != '\0' && (quote != '\0' || strchr(" \t\n", *p) == NULL); p++) {
+        if (*p == quote && quote != '\0')
+            quote = '\0';
+        else if (quote == '\0' && (*p == '"' || *p == '\''))
+            quote = *p;
+        else if (*p == '\\' && quote != '\'' && p[1] != '\0')
+            *to++ = *++p;
+        else
+            *to++ = *p;
+    }
+    if (quote != '\0')
+        return err_set(ERR_FORMAT, "a quote (%c) is not closed", quote);
+    *text = p + (*p != '\0');
+    *to = '\0';
+    return 0;
+}
+
+/* Cut text into words in place. Returns how many, -1 after an error. */
 static int split_words(char *text, char **words, int max)
 {
-    int n = 0;
-    for (char *p = text;;) {
-        p += strspn(p, " \t\n");
-        if (*p == '\0')
-            return n;
-        if (n == max)
+    for (int n = 0;; n++) {
+        char *word;
+        if (text[strspn(text, " \t\n")] != '\0' && n == max)
             return err_set(ERR_RANGE, "more than %d words in one command", max), -1;
-        char *to = words[n++] = p, quote = '\0';
-        for (; *p != '\0' && (quote != '\0' || strchr(" \t\n", *p) == NULL); p++) {
-            if (*p == quote && quote != '\0')
-                quote = '\0';
-            else if (quote == '\0' && (*p == '"' || *p == '\''))
-                quote = *p;
-            else if (*p == '\\' && quote != '\'' && p[1] != '\0')
-                *to++ = *++p;
-            else
-                *to++ = *p;
-        }
-        if (quote != '\0')
-            return err_set(ERR_FORMAT, "a quote (%c) is not closed", quote), -1;
-        bool last = *p == '\0';
-        *to = '\0';
-        if (last)
+        if (command_take_word(&text, &word) != 0)
+            return -1;
+        if (word == NULL)
             return n;
-        p++;
+        words[n] = word;
     }
 }
 

@@ -24,6 +24,7 @@ enum command_flags {
     NEEDS_MODEL = 4,     /* loads the model of the settings in the shell */
     NEEDS_TOKENIZER = 8, /* and it has one */
     TAKES_TEXT = 16,     /* text is taken as it is: no quotes, no options in it */
+    TAKES_COMMAND = 64,  /* behind its own words is another command, with that one's options */
     MINOR = 32           /* of the first page of help it has only the name */
 };
 
@@ -69,6 +70,9 @@ int command_usage(const struct call *c, const char *arguments, ...)
     __attribute__((format(printf, 2, 3)));
 /* Refuses an option for one command that `allowed` does not name. */
 int command_check_options(const struct repl *r, const char *name, const char *allowed);
+/* The next word of *text, cut off in place; NULL: there is none. "..." and '...' keep spaces, \
+ * takes the next character as it is outside of '...'. *text is behind the word then. */
+int command_take_word(char **text, char **word);
 /* A line behind its colon: look up, split into words, take options, run. */
 int command_run_line(struct repl *r, const char *line);
 /* Words of the shell; words[0] is the command's name. Options are taken already. */

@@ -28,6 +28,7 @@ int cmd_batch(struct repl *r, const struct call *c);
 int cmd_eval(struct repl *r, const struct call *c);
 int cmd_data(struct repl *r, const struct call *c);
 int cmd_bench(struct repl *r, const struct call *c);
+int cmd_profile(struct repl *r, const struct call *c);
 int cmd_devices(struct repl *r, const struct call *c);
 int cmd_history(struct repl *r, const struct call *c);
 int cmd_help(struct repl *r, const struct call *c);

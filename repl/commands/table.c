@@ -173,6 +173,14 @@ const struct command command_table[] = {
  .examples = "bench\nbench decode prefill\nbench train=4x256\nbench languini.yaml languini_mini_sweep repeats=3 sweep.svg\n"
              "bench history\nbench history 2026-11-22 2026-11-23",
  .related = "devices eval"},
+{.name = "profile", .group = "Measuring", .arguments = "[--force] FILE COMMAND", .flags = BOTH | TAKES_TEXT | TAKES_COMMAND | MINOR, .completes = "path then command", .options = "force", .run = cmd_profile,
+ .summary = "run a command and show where its time went",
+ .help = "Run COMMAND, any of these commands, and write FILE as a Chrome trace, which ui.perfetto.dev opens: the layers, "
+         "kernels and barriers of each thread, the phases of training, the data loader, and GFLOP/s and GB/s. A table shows "
+         "where the time went and its share of what the machine can do; in the shell the table is on standard error. "
+         "Ctrl-C stops COMMAND and keeps the trace so far. `profile FILE generate TEXT` profiles an answer.",
+ .examples = "profile trace.json generate Once upon a time\nprofile trace.json train finetune data=my.txt steps=5\nprofile trace.json eval my.txt",
+ .related = "bench devices"},
 {.name = "devices", .group = "Measuring", .arguments = "", .flags = BOTH | MINOR, .run = cmd_devices,
  .summary = "show threads, instruction set and memory",
  .help = "Show threads, instruction set, and memory by part.",

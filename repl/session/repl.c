@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/profile.h"
 #include "model/base/progress.h"
 #include "model/kernels/kernels.h"
 #include "repl/terminal/hint.h"
@@ -290,6 +291,15 @@ int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
     return rc;
 }
 
+static int load_profiled(struct model **out, const char *path, const struct load_config *c)
+{
+    profile_begin(SPAN_LOAD, -1);
+    profile_set(PART_FILES);
+    int rc = model_load(out, path, c, progress_show());
+    profile_end();
+    return rc;
+}
+
 static int read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
 {
     struct load_config c = {
@@ -299,7 +309,7 @@ static int read_model(struct repl *r, struct model **out, const char *path, uint
     int rc = dtype_in_force(r, &c.dtype);
     if (rc == 0)
         rc = repl_device(r);
-    if (rc == 0 && (rc = model_load(out, path, &c, progress_show())) != 0 &&
+    if (rc == 0 && (rc = load_profiled(out, path, &c)) != 0 &&
         strcmp(path, r->options.settings.device.model) == 0)
         rc = options_blame(&r->options, OPTION(device.model));
     progress_wipe();

@@ -39,6 +39,7 @@ struct repl {
     struct sequence sequence;     /* the text in progress; its ids stay when the engine goes */
     bool held_space;              /* a space followed it, which joins the next word */
     struct run *run;              /* training of this model, in memory; NULL: none */
+    bool profiled;                /* a command of the shell, with profile's --force */
     char *last_run;               /* folder of the last one put away; NULL: none was */
     int64_t told_step;            /* of that run, of which was said last that it is saved */
     struct turn *turns;           /* [n_turns], the newest last */

@@ -3,6 +3,7 @@
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/profile.h"
 #include "sampling/search/beam.h"
 #include "sampling/search/contrastive.h"
 #include "sampling/text/prompt.h"
@@ -162,8 +163,9 @@ static int repeat_answer(struct answer *a, int index, const struct answer *first
                    : listener_add_text(listener, a, index, buf_text(&first->text), first->text.n);
 }
 
-int search_run(struct sequence *s, bool held_space, const struct generate_config *g,
-               const struct sampler_config *c, struct listener *listener, struct answer *answers)
+static int run_search(struct sequence *s, bool held_space, const struct generate_config *g,
+                      const struct sampler_config *c, struct listener *listener,
+                      struct answer *answers)
 {
     if (g->num_beams > 1)
         return search_beams(s, held_space, g, c, listener, answers);
@@ -172,5 +174,15 @@ int search_run(struct sequence *s, bool held_space, const struct generate_config
         int repeated = repeat_answer(&answers[i], i, &answers[0], listener);
         rc = repeated != 0 ? repeated : rc;
     }
+    return rc;
+}
+
+int search_run(struct sequence *s, bool held_space, const struct generate_config *g,
+               const struct sampler_config *c, struct listener *listener, struct answer *answers)
+{
+    profile_begin(SPAN_DECODE, -1);
+    profile_set(PART_SAMPLING);
+    int rc = run_search(s, held_space, g, c, listener, answers);
+    profile_end();
     return rc;
 }

@@ -16,6 +16,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/profile.h"
 #include "train/data/permutation.h"
 
 #include <inttypes.h>
@@ -103,6 +104,7 @@ static int read_window(struct batches *b, token_id *ids, token_id *labels, uint6
 
 static void prepare_slot(struct batches *b, struct prepared_batch *s)
 {
+    const struct profile_mark begun = profile_loader_begin();
     s->rc = 0;
     for (int i = 0; i < b->batch && s->rc == 0; i++) {
         size_t at = (size_t)i * (size_t)b->length;
@@ -110,6 +112,7 @@ static void prepare_slot(struct batches *b, struct prepared_batch *s)
     }
     if (s->rc != 0)
         snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
+    profile_loader_end(begun, SPAN_PREPARE);
 }
 
 static void *prepare_batches(void *arg)

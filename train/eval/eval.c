@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/profile.h"
 #include "train/eval/evals.h"
 
 #include <string.h>
@@ -151,6 +152,14 @@ int eval_check_file(const struct eval *e, const struct eval_config *config, cons
     return rc;
 }
 
+static int run_profiled(const struct eval *e, struct evaluation *ev)
+{
+    profile_begin(SPAN_EVALUATION, -1);
+    int rc = e->run(ev);
+    profile_end();
+    return rc;
+}
+
 int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
              const struct eval_config *config, const char *path, struct eval_result *result,
              const struct progress *p)
@@ -165,7 +174,7 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
         rc = choose_file(&result->path, e, config, path);
     ev.path = result->path;
     if (rc == 0)
-        rc = e->run(&ev);
+        rc = run_profiled(e, &ev);
     result->config = ev.config;
     result->config.data_dir = NULL;
     if (rc != 0)

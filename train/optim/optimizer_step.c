@@ -160,6 +160,7 @@ static void norm_share(void *arg, int thread, int n_threads)
     int first, last;
     par_split(j->o->n_pieces, thread, n_threads, &first, &last);
     profile_set(PART_OPTIMIZER);
+    profile_work(0, (double)(j->o->n * dtype_bytes(j->o->dtype)) / n_threads);
     for (int i = first; i < last; i++) {
         const struct optimizer_piece *p = &j->o->pieces[i];
         double *sum = &j->o->sums[2 * i];
@@ -257,12 +258,22 @@ static void update_piece(const struct optimizer_pass *j, int i)
     }
 }
 
+/* Gradients are read; weights and moments are read and, but in a rehearsal, written. */
+static double step_bytes(const struct optimizer_pass *j)
+{
+    const struct optimizer *o = j->o;
+    const size_t element = dtype_bytes(o->dtype), times = j->exceeds != NULL ? 1 : 2;
+    const size_t moments = sizeof(float) + (o->half_m != NULL ? sizeof(uint16_t) : sizeof(float));
+    return (double)(o->n * (element + times * (element + moments)));
+}
+
 static void step_share(void *arg, int thread, int n_threads)
 {
     const struct optimizer_pass *j = arg;
     int first, last;
     par_split(j->o->n_pieces, thread, n_threads, &first, &last);
     profile_set(PART_OPTIMIZER);
+    profile_work(0, step_bytes(j) / n_threads);
     for (int i = first; i < last; i++)
         step_piece(j, i);
     par_barrier();

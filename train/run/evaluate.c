@@ -1,6 +1,7 @@
 #include "train/run/evaluate.h"
 
 #include "model/base/err.h"
+#include "model/base/profile.h"
 #include "train/eval/evals.h"
 #include "train/run/inside.h"
 #include "train/run/publish.h"
@@ -72,8 +73,11 @@ int run_eval(struct run *r)
         rc = engine_init(&e, r->model, side_by_side < 16 ? side_by_side : 16);
     if (rc != 0)
         return rc;
-    if (r->validation.n_tokens > 0)
+    if (r->validation.n_tokens > 0) {
+        profile_begin(SPAN_EVALUATION, r->state.step);
         rc = measure_validation(r, &e, &p);
+        profile_end();
+    }
     if (rc == 0 && *r->config.logging.eval != '\0')
         rc = measure_named(r, &e, &p);
     engine_release(&e);

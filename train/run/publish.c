@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "kvcache/engine.h"
+#include "model/base/profile.h"
 #include "sampling/chain/logits.h"
 #include "train/run/adapter.h"
 #include "train/run/inside.h"
@@ -203,10 +204,18 @@ static int publish_probed(struct run *r)
     return rc;
 }
 
+static int publish_profiled(struct run *r)
+{
+    profile_begin(SPAN_PUBLISH, r->state.step);
+    int rc = publish_probed(r);
+    profile_end();
+    return rc;
+}
+
 int run_publish(struct run *r)
 {
     const struct model *m = r->model;
-    int rc = is_published(r) ? 0 : publish_probed(r);
+    int rc = is_published(r) ? 0 : publish_profiled(r);
     if (rc != 0)
         return rc;
     if (r->saved_step == r->state.step && r->adapter != NULL)

@@ -6,6 +6,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/profile.h"
 #include "train/run/evaluate.h"
 #include "train/run/inside.h"
 #include "train/run/publish.h"
@@ -151,13 +152,21 @@ static int publish_at_end(struct run *r, int rc)
     return rc;
 }
 
+static int take_profiled_step(struct run *r)
+{
+    profile_begin(SPAN_STEP, r->state.step + 1);
+    int rc = run_take_step(r);
+    profile_end();
+    return rc;
+}
+
 int run_go(struct run *r)
 {
     int rc = run_fit_team(r);
     r->status = RUN_GOING;
     while (rc == 0 && (rc = do_due_tasks(r)) == 0 && (rc = run_check_stop(r)) == 0 &&
            !run_is_over(r))
-        if ((rc = run_take_step(r)) == 0)
+        if ((rc = take_profiled_step(r)) == 0)
             r->due = due_after_step(r);
     /* The end has a checkpoint, also where it came by a change of steps. */
     if (rc == 0)

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "model/base/profile.h"
 #include "model/base/progress.h"
 #include "train/run/checkpoint.h"
 #include "train/run/inside.h"
@@ -28,12 +29,10 @@ static json_t *describe_run(const struct run *r)
     return NULL;
 }
 
-int run_save(struct run *r)
+static int save_step(struct run *r)
 {
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
     struct source weights = {0};
-    if (r->saved_step == r->state.step)
-        return 0;
     int rc = run_probe(r);
     if (rc != 0)
         return rc;
@@ -65,6 +64,17 @@ int run_save(struct run *r)
         progress_note(r->events.progress, "an older checkpoint was not removed completely: %s",
                       err_text());
     return 0;
+}
+
+int run_save(struct run *r)
+{
+    if (r->saved_step == r->state.step)
+        return 0;
+    profile_begin(SPAN_CHECKPOINT, r->state.step);
+    profile_set(PART_FILES);
+    int rc = save_step(r);
+    profile_end();
+    return rc;
 }
 
 int run_export(struct run *r, const char *path, const struct save_config *c)

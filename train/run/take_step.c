@@ -9,6 +9,7 @@
 #include "model/base/err.h"
 #include "model/base/file_show.h"
 #include "model/base/par.h"
+#include "model/base/profile.h"
 #include "model/base/progress.h"
 #include "train/run/inside.h"
 #include "train/run/publish.h"
@@ -76,7 +77,10 @@ static int take_batch(struct run *r)
     if (r->ids != NULL)
         return 0;
     r->sequence = batches_given(r->batches);
+    profile_begin(SPAN_BATCH, -1);
+    profile_set(PART_LOADER);
     int rc = batches_next(r->batches, &r->ids, &r->labels);
+    profile_end();
     if (rc == 0 && r->micro == 0) {
         r->sum = (struct step_result){0};
         run_publish_forget(r);
@@ -277,6 +281,8 @@ int run_take_step(struct run *r)
         if (rc != 0)
             return rc;
     }
+    profile_begin(SPAN_OPTIMIZER, -1);
     finish_step(r);
+    profile_end();
     return 0;
 }

@@ -237,10 +237,10 @@ static void finish_activation(void *user, int row, int rows, int col, int cols)
 {
     const struct activation_finish *f = user;
     size_t at = (size_t)row * f->F + (size_t)col;
-    profile_set(PART_ACTIVATION);
+    const enum profile_part was = profile_within(PART_ACTIVATION);
     for (int r = 0; r < rows; r++, at += f->F)
         training_kernels()->activation_grad(f->dfc + at, f->fc + at, (size_t)cols, f->activation);
-    profile_set(PART_MATRICES);
+    profile_within(was);
 }
 
 /* For f(fc) W + b, f the activation: dfc = dy W^T f'(fc), or (dfc + dy W^T) f'(fc) if add. No
@@ -300,9 +300,11 @@ static void attention_block(const struct backward_thread *p, int layer)
 
 void backward_layer(const struct backward_thread *p, int layer)
 {
+    profile_begin(SPAN_LAYER, layer);
     mlp_block(p, layer);
     attention_block(p, layer);
     par_barrier();
+    profile_end();
 }
 
 void backward_final_norm(const struct backward_thread *p)

@@ -26,7 +26,7 @@ static void head_logits(const struct loss *l, const struct backward_thread *p, s
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
-    profile_set(PART_MATRICES);
+    profile_set(PART_HEAD);
     const struct product m = {.transpose_b = true,
                               .m = s.rows,
                               .n = s.cols,
@@ -47,7 +47,7 @@ static void head_input(const struct loss *l, const struct backward_thread *p, st
 {
     const struct linear *w = &p->b->f->params->lm_head;
     const size_t C = (size_t)w->K;
-    profile_set(PART_MATRICES);
+    profile_set(PART_HEAD);
     const struct product m = {.add = s.col > 0,
                               .m = s.rows,
                               .n = w->K,
@@ -76,7 +76,7 @@ static void head_weights(const struct loss *l, const struct backward_thread *p, 
                         .ldb = w->K,
                         .ldc = w->K};
     float *gradient = backward_gradient(p->b, w->data) + (size_t)s.col * C;
-    profile_set(PART_MATRICES);
+    profile_set(PART_HEAD);
     for (int row = 0; row < s.rows; row += m.k) {
         m.k = gradient_run(p->b, s.row + row, s.row + s.rows);
         m.a = l->logits + (size_t)row * (size_t)s.cols;

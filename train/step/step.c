@@ -186,6 +186,25 @@ static void run_backward(struct backward_thread *p, struct step *x, int piece)
     }
 }
 
+static int phase_of(struct pieces n, int piece)
+{
+    return piece < n.forward            ? SPAN_FORWARD
+           : piece < n.forward + n.loss ? SPAN_LOSS
+                                        : SPAN_BACKWARD;
+}
+
+/* Of the profile; -1: none. */
+static void enter_phase(int *now, int next)
+{
+    if (*now == next)
+        return;
+    if (*now >= 0)
+        profile_end();
+    if (next >= 0)
+        profile_begin((enum profile_span)next, -1);
+    *now = next;
+}
+
 static void run_piece(struct backward_thread *p, const struct step_pass *pass, struct pieces n,
                       int piece)
 {
@@ -221,9 +240,12 @@ static void run_pass(void *arg, int thread, int n_threads)
                                 .n_threads = n_threads,
                                 .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
     struct pieces n = pieces_of(x, pass->backward);
-    int piece = x->piece, all = n.forward + n.loss + n.backward;
-    for (; piece < all && !stops_before(x, pass, piece, thread); piece++)
+    int piece = x->piece, all = n.forward + n.loss + n.backward, phase = -1;
+    for (; piece < all && !stops_before(x, pass, piece, thread); piece++) {
+        enter_phase(&phase, phase_of(n, piece));
         run_piece(&p, pass, n, piece);
+    }
+    enter_phase(&phase, -1);
     if (thread == 0)
         x->piece = piece < all ? piece : 0;
 }

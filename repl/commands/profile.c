@@ -1,0 +1,194 @@
+/* :profile: another command, and where its time went. */
+#include "repl/commands/commands.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "model/base/trace_file.h"
+#include "repl/commands/profile_table.h"
+#include "repl/session/answer.h"
+#include "repl/session/repl.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+
+#include <string.h>
+
+struct profiled {
+    char *copy; /* of the line, whose words are cut out; owned */
+    const char *path;
+    const char *command; /* as it was given: borrowed */
+    char **words;        /* the same in the shell; NULL: at the prompt */
+    int n;
+    bool force;
+};
+
+static bool begins_with_word(const char *text, const char *word)
+{
+    const size_t n = strlen(word);
+    return strncmp(text, word, n) == 0 && (text[n] == '\0' || text[n] == ' ');
+}
+
+/* At the prompt: "[--force] FILE COMMAND", the command as it is. */
+static int take_line(struct profiled *p, const struct call *c)
+{
+    static const char force[] = "--force";
+    if ((p->copy = mem_strdup(c->text)) == NULL)
+        return ERR_NOMEM;
+    char *at = p->copy, *word;
+    int rc = command_take_word(&at, &word);
+    if (rc == 0 && word != NULL && strcmp(word, force) == 0) {
+        p->force = true;
+        rc = command_take_word(&at, &word);
+    }
+    p->path = word;
+    at += strspn(at, " \t\n");
+    p->command = at + (*at == ':'); /* as it stands at the prompt */
+    return rc;
+}
+
+static void take_words(struct profiled *p, const struct repl *r, const struct call *c)
+{
+    p->force = r->options.settings.call.force;
+    p->path = c->n > 0 ? c->words[0] : NULL;
+    p->words = c->words + 1;
+    p->n = c->n - 1;
+    p->command = c->n > 1 ? c->text + strlen(c->words[0]) + 1 : "";
+}
+
+static int refuse_command(const char *name, bool shell)
+{
+    const char *near = command_nearest(name, shell);
+    char *shown = file_visible(name);
+    int rc =
+        near != NULL
+            ? err_set(ERR_MISSING, "profile: there is no command %s; did you mean %s?", shown, near)
+            : err_set(ERR_MISSING,
+                      "profile: there is no command %s; `:profile FILE generate TEXT` "
+                      "profiles an answer",
+                      shown);
+    mem_free(shown);
+    return rc;
+}
+
+/* Before anything runs: whether there is such a command, and it may be profiled. */
+static int check_profiled(const struct profiled *p, const struct call *c)
+{
+    if (p->path == NULL || *p->command == '\0')
+        return command_usage(c, "FILE COMMAND");
+    char *name = mem_sprintf("%.*s", (int)strcspn(p->command, " \t\n"), p->command);
+    if (name == NULL)
+        return ERR_NOMEM;
+    const struct command *of = c->shell ? command_find(p->words[0]) : command_called(name);
+    const bool answers = !c->shell && strcmp(name, "generate") == 0;
+    int rc = 0;
+    if (of != NULL && strcmp(of->name, "profile") == 0)
+        rc = err_set(ERR_UNSUPPORTED, "profile cannot profile itself");
+    else if (of == NULL)
+        rc = refuse_command(name, c->shell);
+    else if (!answers && !(of->flags & (c->shell ? IN_SHELL : IN_REPL)))
+        rc = err_set(ERR_UNSUPPORTED, "profile: %s works only %s", name,
+                     c->shell ? "at the prompt" : "in the shell");
+    else if (file_is_folder(p->path))
+        rc = err_set(ERR_FORMAT, "profile: %s is a folder; name a file", file_quote(p->path));
+    mem_free(name);
+    return rc;
+}
+
+static int run_profiled(struct repl *r, struct profiled *p)
+{
+    static const char answer[] = "generate";
+    if (p->words != NULL)
+        return command_run_words(r, p->words, p->n);
+    if (!begins_with_word(p->command, answer))
+        return command_run_line(r, p->command);
+    const char *text = p->command + sizeof answer - 1;
+    text += *text != '\0';
+    int rc = repl_need_model(r);
+    return rc == 0 ? answer_prompt(r, text, strlen(text)) : rc;
+}
+
+static size_t count_spans(const struct profile_trace *t, bool caller)
+{
+    size_t n = 0;
+    for (int i = 0; i < t->n_threads + (caller ? 2 : 0); i++)
+        n += t->lanes[i].n_events;
+    return n;
+}
+
+/* On standard error in the shell, where standard output is the command's. */
+static int print_profile(const struct repl *r, const struct profiled *p, struct profile_trace *t)
+{
+    FILE *f = p->words != NULL ? stderr : stdout;
+    const unsigned long long n_dropped = profile_trace_dropped(t);
+    const size_t n = count_spans(t, true);
+    char shown[256];
+    fflush(stdout);
+    int rc = profile_table_print(f, t, profile_limits_measure(t, r->model));
+    if (rc == 0)
+        wrap_say(f, term_dim(f), "%.3f s, %d thread%s; %s has %zu spans: ui.perfetto.dev opens it",
+                 t->end - t->begin, t->n_threads, t->n_threads == 1 ? "" : "s",
+                 file_show(shown, sizeof shown, p->path), n);
+    if (rc == 0 && n_dropped > 0)
+        wrap_say(f, term_dim(f), "%llu later spans found no room in it; the table has all the time",
+                 n_dropped);
+    return rc;
+}
+
+/* Of a command that failed before it computed anything there is nothing to tell. */
+static int keep_profile(const struct repl *r, const struct profiled *p, struct file_writer *w,
+                        struct profile_trace *t, int rc)
+{
+    if (rc != 0 && rc != ERR_INTERRUPTED && count_spans(t, false) == 0)
+        return 0;
+    int kept = trace_file_write(w, t, p->command);
+    if (kept == 0)
+        kept = file_commit(w);
+    return kept == 0 ? print_profile(r, p, t) : kept;
+}
+
+static int profile_command(struct repl *r, struct profiled *p)
+{
+    struct file_writer w;
+    struct profile_trace trace = {0};
+    int rc = repl_device(r);
+    if (rc == 0)
+        rc = file_create(&w, p->path, p->force);
+    if (rc != 0)
+        return rc;
+    rc = profile_trace_start(par_threads(), 0);
+    if (rc == 0) {
+        r->profiled = p->words != NULL;
+        profile_begin(SPAN_COMMAND, -1);
+        rc = run_profiled(r, p);
+        profile_end();
+        r->profiled = false;
+        profile_trace_stop(&trace);
+        char *why = rc == 0 ? NULL : mem_strdup(err_text());
+        const int kept = keep_profile(r, p, &w, &trace, rc);
+        if (kept != 0 && rc != 0)
+            repl_complain(kept);
+        if (why != NULL)
+            err_set(rc, "%s", why);
+        rc = rc == 0 ? kept : rc;
+        mem_free(why);
+        profile_trace_release(&trace);
+    }
+    file_abandon(&w);
+    return rc;
+}
+
+int cmd_profile(struct repl *r, const struct call *c)
+{
+    struct profiled p = {0};
+    int rc = 0;
+    if (c->shell)
+        take_words(&p, r, c);
+    else
+        rc = take_line(&p, c);
+    if (rc == 0)
+        rc = check_profiled(&p, c);
+    if (rc == 0)
+        rc = profile_command(r, &p);
+    mem_free(p.copy);
+    return rc;
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Where a command's time went: a trace that is whole, and the command's own results, unchanged.
+. "$(dirname "$0")/lib.sh.inc"
+tools=${TOOLS:-$PWD/build/release/tests/tools}
+work=$(mktemp -d "$TMPDIR/profile.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+for i in $(seq 60); do echo "Once there was a fox who had $i apples."; done >fox.txt
+# check FILE: what the trace has.
+check() { "$tools/trace_check" "$1"; }
+ours() { "$PRATTLE" "$@" --model "$MODEL" --seed 3; }
+answer=(generate abc -n 12 --ignore-eos)
+step=(data=fox.txt epochs=0 steps=3 sequence_length=16 eval_every=2)
+# tokens FILE: the losses of a run, which are of its weights.
+losses() { sed -E 's/.*"step":([0-9]+).*"loss":([0-9.]+).*/\1 \2/' "$1/metrics.jsonl" | grep -E '^[0-9]+ [0-9.]+$'; }
+weights() { find "$1" -name '*.safetensors' | sort | xargs sha256sum | cut -d ' ' -f 1; }
+
+plain=$(ours "${answer[@]}" 2>/dev/null | sha256sum)
+ours train finetune "${step[@]}" folder=plain >/dev/null 2>&1
+for threads in 1 2; do
+    is "an answer is the same, profiled, $threads threads" "$plain" \
+        "$(ours profile a$threads.json "${answer[@]}" --threads $threads 2>table | sha256sum)"
+    has "its trace is whole" "command: generate abc, $threads threads, 0 dropped" "$(check a$threads.json)"
+    has "with what the threads did" "matrices, head, attention, LayerNorm, sampling," \
+        "$(check a$threads.json | grep '^thread 0')"
+    has "in stages" "pass, sample, embedding, layer," "$(check a$threads.json | grep '^thread 0')"
+    has "and the rates" "counters: GFLOP/s GB/s" "$(check a$threads.json)"
+    is "each thread has a line" $threads "$(check a$threads.json | grep -c '^thread ')"
+    has "a table shows where the time went" "of limit" "$(head -n 1 table)"
+    has "and the file" "a$threads.json has " "$(tail -n 1 table)"
+    ours profile t$threads.json train finetune "${step[@]}" folder=run$threads --threads $threads >/dev/null 2>&1
+    is "weights are the same, profiled, $threads threads" "$(weights plain)" "$(weights run$threads)"
+    is "and losses" "$(losses plain)" "$(losses run$threads)"
+    has "training has its phases" "forward, loss pass, backward, embedding, layer," \
+        "$(check t$threads.json | grep '^thread 0')"
+    has "its kernels" "matrices, head, attention, LayerNorm, activation, loss, optimizer," \
+        "$(check t$threads.json | grep '^thread 0')"
+    has "what is between them" "step, next batch, optimizer step, evaluation, checkpoint, publish weights," \
+        "$(check t$threads.json | grep '^caller')"
+    has "and its loader" "prepare batch," "$(check t$threads.json | grep '^data loader')"
+done
+has "threads wait for each other" " waits," "$(check t2.json | grep '^thread 1')"
+figures() { ours "$@" 2>/dev/null | grep ' ± '; }
+is "an evaluation is the same" "$(figures eval fox.txt)" "$(figures profile e.json eval fox.txt)"
+has "and is a stage" "evaluation," "$(check e.json | grep '^caller')"
+
+# Nothing is written over or left behind.
+sum=$(sha256sum <a1.json)
+refuses() { is "$1" "$2" "$(ours profile "${@:3}" 2>&1)"; }
+refuses "a file that is there stays" "a1.json exists already; --force overwrites it" a1.json "${answer[@]}"
+is "as it was" "$sum" "$(sha256sum <a1.json)"
+ours profile a1.json "${answer[@]}" --force >/dev/null 2>&1
+is "force is for the file" no "$([ "$sum" = "$(sha256sum <a1.json)" ] && echo yes || echo no)"
+has "which is whole" "0 dropped" "$(check a1.json)"
+refuses "a folder" "profile: plain is a folder; name a file" plain "${answer[@]}"
+refuses "a folder that is none" "cannot write none/x.json: No such file or directory" none/x.json "${answer[@]}"
+refuses "no command" "usage: prattle profile FILE COMMAND" x.json
+refuses "an unknown command" "profile: there is no command evall; did you mean eval?" x.json evall
+refuses "a profile of a profile" "profile cannot profile itself" x.json profile y.json model
+refuses "a command of the prompt" "profile: undo works only at the prompt" x.json undo
+has "a command that fails says so" "there is no evaluation and no file nothing" \
+    "$(ours profile x.json eval nothing 2>&1)"
+is "an option that it lacks" "generate does not take --strict" \
+    "$(ours profile x.json "${answer[@]}" --strict 2>&1)"
+is "and nothing is left" "" "$(ls | grep -E 'x.json|y.json|tmp')"
+
+# Stopped: what ran until then is there. Long on any machine.
+ours profile long.json generate abc -n 1000000 --ignore-eos --on-full slide >out 2>table &
+pid=$!
+for i in $(seq 600); do ls long.json.*.tmp >/dev/null 2>&1 && break; sleep 0.1; done
+sleep 1
+kill -TERM $pid
+wait $pid
+is "a signal ends it" 143 $?
+has "with the trace so far" "command: generate abc," "$(check long.json)"
+has "and its table" "long.json has " "$(cat table)"
+finish

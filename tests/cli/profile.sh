@@ -65,7 +65,7 @@ is "an option that it lacks" "generate does not take --strict" \
 is "and nothing is left" "" "$(ls | grep -E 'x.json|y.json|tmp')"
 
 # Stopped: what ran until then is there. Long on any machine.
-ours profile long.json generate abc -n 1000000 --ignore-eos --on-full slide >out 2>table &
+"$PRATTLE" profile long.json generate abc -n 1000000 --ignore-eos --on-full slide --model "$MODEL" >out 2>table &
 pid=$!
 for i in $(seq 600); do ls long.json.*.tmp >/dev/null 2>&1 && break; sleep 0.1; done
 sleep 1

@@ -3,6 +3,7 @@
 #include "model/kernels/peak.h"
 #include "repl/terminal/table_fit.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -10,8 +11,9 @@
 
 enum { COLUMNS = 7, RATES = 0x78 /* the columns behind the shares of time */ };
 
-/* Besides the categories: the caller's own work between jobs, and a team that has no job. */
-enum { ROW_CALLER = N_PARTS, ROW_IDLE, N_ROWS };
+/* Besides the categories: the caller's own work between jobs, and the time in which it waits for a
+ * team whose threads have not begun. */
+enum { ROW_CALLER = N_PARTS, ROW_START, N_ROWS };
 
 struct time_row {
     const char *name;
@@ -58,7 +60,7 @@ static int compare_rows(const void *a, const void *b)
     return x->s > y->s ? -1 : x->s < y->s;
 }
 
-/* A thread that does nothing of all this has no job. */
+/* What is left is between the caller's word and the threads' beginning, and back. */
 static void fill_rows(struct time_row rows[N_ROWS], const struct profile_trace *t)
 {
     const double *caller = t->lanes[t->n_threads].seconds;
@@ -74,8 +76,9 @@ static void fill_rows(struct time_row rows[N_ROWS], const struct profile_trace *
     }
     rows[PART_REST].name = "other jobs of the team";
     rows[PART_WAITS].name = "waits at barriers";
-    rows[ROW_CALLER] = (struct time_row){.name = "between jobs", .s = caller[PART_REST]};
-    rows[ROW_IDLE] = (struct time_row){.name = "idle", .s = fmax(rest - caller[PART_REST], 0)};
+    rows[ROW_CALLER] = (struct time_row){.name = "caller between jobs", .s = caller[PART_REST]};
+    rows[ROW_START] =
+        (struct time_row){.name = "starting jobs", .s = fmax(rest - caller[PART_REST], 0)};
     qsort(rows, N_ROWS, sizeof *rows, compare_rows);
 }
 
@@ -122,7 +125,7 @@ int profile_table_print(FILE *f, const struct profile_trace *trace, struct profi
     struct time_row rows[N_ROWS];
     struct table t;
     struct buf out = {0};
-    bool whole;
+    bool whole = true;
     int rc = 0;
     fill_rows(rows, trace);
     table_init(&t, heads, COLUMNS);
@@ -134,6 +137,8 @@ int profile_table_print(FILE *f, const struct profile_trace *trace, struct profi
                         : table_format(&t, TABLE_TEXT, &out);
     if (rc == 0)
         fwrite(buf_text(&out), 1, out.n, f);
+    if (rc == 0 && !whole)
+        wrap_say(f, term_dim(f), "GFLOP/s, GB/s and shares of the limits are in wider terminals");
     buf_release(&out);
     table_release(&t);
     return rc;

@@ -77,7 +77,7 @@ static const struct system_option table[] = {
 {IPU, "--compile-only", "--plan, :train", ":train CONFIG --plan checks the settings and shows memory and time"},
 /* examples_utils, inference_gpt2.py */
 {IPU, "examples_utils benchmark --spec, --benchmark", ":bench", "bench graphcore-gpt2.yaml NAME, or a file of your own in the format of benchmarks.yml"},
-{IPU, "examples_utils benchmark --profile", ":bench", "bench train shows the time of each part of a step"},
+{IPU, "examples_utils benchmark --profile", ":profile", "a Chrome trace of any command, and a table of where its time went"},
 {IPU, "inference_gpt2.py --epochs", ":bench", "bench score: logits of a whole window"},
 /* tasks/evaluate_wiki.py, evaluate_lambada.py */
 {IPU, "run_evaluate.sh wiki, lmbd", ":eval", "eval wikitext, eval lambada"},
@@ -248,7 +248,7 @@ static const struct system_option table[] = {
 {LANGUINI, "CUDA_VISIBLE_DEVICES", "--threads", "CPU threads"},
 /* common_lib, dataset_lib */
 {LANGUINI, "throughput.py PROJECT, NAME", ":bench", "bench languini.yaml, or bench train=8x512 of the model in memory; training.budget_hours sets hours"},
-{LANGUINI, "flops_profile.py PROJECT, NAME", ":bench", "GFLOP/s and their share of the machine's sgemm"},
+{LANGUINI, "flops_profile.py PROJECT, NAME", ":bench, :profile", "GFLOP/s and their share of the machine's limits, of a step and by kernel"},
 {LANGUINI, "throughput_sweep.py --batch_size_step, --gpu", ":bench", "bench languini.yaml languini_mini_sweep; train CONFIG --plan shows the memory"},
 {LANGUINI, "--results_pickle_file", "--format", "bench --format csv or json; bench history has them all"},
 {LANGUINI, "easy_download_and_tokenise.sh, books3_download.sh", "", "not among the texts of data get"},

@@ -12,6 +12,7 @@
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/profile.h"
 #include "model/kernels/row_kernels.h"
 #include "model/schema.h"
 
@@ -303,6 +304,7 @@ static void fill_share(void *arg, int thread, int n_threads)
     struct fill *f = arg;
     char *buffer = f->buffers + (size_t)thread * f->buffer_bytes;
     int at = 0;
+    profile_set(PART_FILES);
     while (atomic_load_explicit(&f->failed, memory_order_relaxed) == 0) {
         int chunk = atomic_fetch_add(&f->next, 1);
         if (chunk >= f->n_chunks)

@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/profile.h"
 #include "model/base/xxh64.h"
 
 #include <stdatomic.h>
@@ -78,6 +79,7 @@ static void read_share(void *arg, int thread, int n_threads)
     struct block_read *r = arg;
     (void)thread;
     (void)n_threads;
+    profile_set(PART_FILES);
     while (atomic_load_explicit(&r->failed, memory_order_relaxed) == 0) {
         size_t at = atomic_fetch_add(&r->next, CHUNKS_AT_ONCE);
         if (at >= r->n_chunks)

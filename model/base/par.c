@@ -114,7 +114,7 @@ void par_barrier(void)
         spin_while_round(round);
     if (is_round(round))
         sleep_while_round(round);
-    profile_set(was);
+    profile_resume(was);
 }
 
 /* Pin the calling thread to CPU number `thread` of the allowed set, once for each team. */
@@ -239,7 +239,7 @@ static void leave_to_team(void)
 static void come_back(void)
 {
     if (team.caller_waits)
-        profile_set(team.caller_part);
+        profile_resume(team.caller_part);
     team.caller_waits = false;
 }
 

@@ -10,9 +10,8 @@
 
 /* A category's spans leave the last of a lane's room to the stages, which are fewer. */
 enum { MAX_DEPTH = 16, STAGE_SHARE = 8, MIN_EVENTS = 64, DEFAULT_EVENTS = 1 << 19 };
-/* Shorter spans of a category are noise of the clock: what follows a barrier before the next
- * category. */
-static const double LEAST_SPAN_S = 2e-7;
+/* What is left of a category behind a barrier or a stage, before the next, is not worth a span. */
+static const double LEAST_REST_S = 5e-7;
 
 /* One thread's clock, in cache lines of its own. Time since `since` belongs to category `now`. */
 struct stopwatch {
@@ -22,6 +21,7 @@ struct stopwatch {
     /* The span of the trace that is open, and its work. */
     double span_begin, span_flops, span_bytes;
     enum profile_part span_part;
+    bool resumed; /* it goes on with a category from before */
     struct stage {
         double begin;
         int index;
@@ -102,7 +102,9 @@ static void close_span(struct stopwatch *w, double now)
     close_time(w, now);
     if (w->lane.events == NULL)
         return;
-    if (w->span_part != PART_REST && now - w->span_begin >= LEAST_SPAN_S)
+    const bool rest =
+        w->resumed && w->span_bytes + w->span_flops == 0 && now - w->span_begin < LEAST_REST_S;
+    if (w->span_part != PART_REST && !rest)
         record_event(&w->lane, &(struct profile_event){.begin = w->span_begin,
                                                        .end = now,
                                                        .flops = (float)w->span_flops,
@@ -112,9 +114,10 @@ static void close_span(struct stopwatch *w, double now)
                                                        .part = (int16_t)w->span_part});
 }
 
-static void open_span(struct stopwatch *w, double now, enum profile_part part)
+static void open_span(struct stopwatch *w, double now, enum profile_part part, bool resumed)
 {
     w->now = w->span_part = part;
+    w->resumed = resumed;
     w->span_begin = now;
     w->span_flops = w->span_bytes = 0;
 }
@@ -127,8 +130,16 @@ enum profile_part profile_set(enum profile_part part)
     const enum profile_part was = w->now;
     const double now = clock_s();
     close_span(w, now);
-    open_span(w, now, part);
+    open_span(w, now, part, false);
     return was;
+}
+
+void profile_resume(enum profile_part part)
+{
+    if (mine == NULL)
+        return;
+    profile_set(part);
+    mine->resumed = true;
 }
 
 enum profile_part profile_within(enum profile_part part)
@@ -161,7 +172,7 @@ void profile_begin(enum profile_span span, int64_t index)
     const double now = clock_s();
     close_span(w, now);
     w->stages[w->depth - 1] = (struct stage){now, (int)index, span, w->now};
-    open_span(w, now, w->now);
+    open_span(w, now, w->now, true);
 }
 
 void profile_end(void)
@@ -177,7 +188,7 @@ void profile_end(void)
                                                    .index = s->index,
                                                    .span = (int16_t)s->span,
                                                    .part = PART_REST});
-    open_span(w, now, s->part);
+    open_span(w, now, s->part, true);
 }
 
 static void enter_stopwatch(struct stopwatch *w)
@@ -187,7 +198,7 @@ static void enter_stopwatch(struct stopwatch *w)
         return;
     w->since = clock_s();
     w->depth = 0;
-    open_span(w, w->since, PART_REST);
+    open_span(w, w->since, PART_REST, false);
 }
 
 void profile_enter(int thread)

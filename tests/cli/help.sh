@@ -17,7 +17,7 @@ has "help COMMAND has its examples" "  prattle train finetune data=my.txt steps=
 has "help GROUP is one group" "--top-k N" "$(p help sampling)"
 is "  alone" "" "$(p help sampling | grep -e --batch-size)"
 has "help settings is the full list" "--batch-size N" "$(p help settings)"
-is "help commands is a list of all" 16 "$(p help commands | grep -c '^  [a-z]')"
+is "help commands is a list of all" 17 "$(p help commands | grep -c '^  [a-z]')"
 is "one table, of commands" 1 "$(p help commands --format markdown | grep -c '^| ---')"
 is "one table, of settings" 1 "$(p help settings --format markdown | grep -c '^| ---')"
 is "a table of one group" "penalty_alpha" "$(p help search --format csv | tail -n 1 | cut -d, -f1)"

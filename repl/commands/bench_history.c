@@ -83,16 +83,6 @@ static int pool_values(struct numbers *out, const struct sides *s, int side, con
     return rc;
 }
 
-static int put_text(struct table *t, int column, const char *text)
-{
-    struct buf shown = {0};
-    int rc = term_visible(&shown, text, strlen(text));
-    if (rc == 0)
-        rc = table_cell(t, column, "%s", buf_text(&shown));
-    buf_release(&shown);
-    return rc;
-}
-
 static int put_side(struct table *t, int column, const struct numbers *v, double *median)
 {
     char text[NUMBER_TEXT];
@@ -145,9 +135,9 @@ static int put_figure(struct table *t, const struct sides *s, const json_t *like
         if (rc == 0)
             rc = buf_printf(&title, ": %s", figure);
         if (rc == 0)
-            rc = put_text(t, 0, buf_text(&title));
+            rc = table_text(t, 0, buf_text(&title), SIZE_MAX);
         if (rc == 0)
-            rc = put_text(t, 1, unit);
+            rc = table_text(t, 1, unit, SIZE_MAX);
         if (rc == 0)
             rc = put_side(t, 2, &v[0], &medians[0]);
         if (rc == 0)

@@ -72,16 +72,6 @@ static int take_words(struct spec_request *q, const struct spec *s, const struct
 
 /* ---- the table ---- */
 
-static int put_unit(struct table *t, const char *unit)
-{
-    struct buf shown = {0};
-    int rc = term_visible(&shown, unit, strlen(unit));
-    if (rc == 0)
-        rc = table_cell(t, 3, "%s", buf_text(&shown));
-    buf_release(&shown);
-    return rc;
-}
-
 static int put_row(struct table *t, const json_t *record, const char *title, const char *name,
                    const json_t *figure)
 {
@@ -98,7 +88,7 @@ static int put_row(struct table *t, const json_t *record, const char *title, con
     if (rc == 0)
         rc = table_cell(t, 2, "%s", number_text(text, s.median, 4));
     if (rc == 0)
-        rc = put_unit(t, result_text(figure, "unit"));
+        rc = table_text(t, 3, result_text(figure, "unit"), SIZE_MAX);
     if (rc == 0)
         rc = table_cell(t, 4, "%s", number_text(text, s.mean, 4));
     if (rc == 0)

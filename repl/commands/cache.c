@@ -18,16 +18,6 @@
 enum { NAME, PRECISION, SIZE, USED, FROM, N_COLUMNS };
 enum { SPARE_COLUMNS = 1 << PRECISION | 1 << FROM };
 
-static int put_text_cell(struct table *t, int column, const char *text)
-{
-    struct buf shown = {0};
-    int rc = term_visible(&shown, text, strlen(text));
-    if (rc == 0)
-        rc = table_cell(t, column, "%s", buf_text(&shown));
-    buf_release(&shown);
-    return rc;
-}
-
 static int put_entry(struct table *t, const struct panel_listed *e)
 {
     const struct panel_header *h = &e->header;
@@ -36,14 +26,14 @@ static int put_entry(struct table *t, const struct panel_listed *e)
     const bool known = h->block_bytes > 0;
     int rc = table_row(t);
     if (rc == 0)
-        rc = put_text_cell(t, NAME, known ? h->name : "(damaged)");
+        rc = table_text(t, NAME, known ? h->name : "(damaged)", SIZE_MAX);
     if (rc == 0)
         rc = table_cell(t, PRECISION, "%s", known ? dtype_short_name(h->dtype) : "");
     if (rc == 0)
         rc = table_cell(t, SIZE, "%.0f MB", (double)e->bytes / 1e6);
     if (rc == 0)
         rc = table_cell(t, USED, "%s ago", duration_text(ago, age_s > 0 ? age_s : 0));
-    return rc == 0 ? put_text_cell(t, FROM, h->source) : rc;
+    return rc == 0 ? table_text(t, FROM, h->source, SIZE_MAX) : rc;
 }
 
 static int print_entries(const struct panel_list *l)

@@ -85,16 +85,6 @@ static const json_t *find_record(const struct history_comparison *c, const json_
 
 /* ---- cells ---- */
 
-static int put_text_cell(struct table *t, int column, const char *text, size_t n)
-{
-    struct buf shown = {0};
-    int rc = term_visible(&shown, text, strnlen(text, n));
-    if (rc == 0)
-        rc = table_cell(t, column, "%s", buf_text(&shown));
-    buf_release(&shown);
-    return rc;
-}
-
 /* The end of what is longer than `room` bytes (0: nothing is), as of a path, which says most. */
 static int add_text_end(struct buf *out, const char *text, size_t room)
 {
@@ -133,8 +123,8 @@ static int put_facts(struct table *t, const struct history_comparison *c, size_t
         if ((rc = table_row(t)) == 0)
             rc = table_cell(t, 0, "%s", facts[i].head);
         for (size_t m = first; m < c->n_models && rc == 0; m++)
-            rc = put_text_cell(t, (int)(m - first) + 1, record_text(c->models[m], facts[i].key),
-                               facts[i].n);
+            rc = table_text(t, (int)(m - first) + 1, record_text(c->models[m], facts[i].key),
+                            facts[i].n);
     }
     return rc;
 }
@@ -234,7 +224,7 @@ static int put_question(struct table *t, const struct history_comparison *c, siz
     struct buf heading = {0};
     int rc = buf_printf(&heading, "%s [%zu]", record_text(q, "evaluation"), number + 1);
     if (rc == 0 && format == TABLE_TEXT && (rc = table_row(t)) == 0)
-        rc = put_text_cell(t, 0, buf_text(&heading), heading.n);
+        rc = table_text(t, 0, buf_text(&heading), heading.n);
     json_object_foreach(json_object_get(q, "figures"), name, figure)
     {
         const char *text = record_text(figure, "text");
@@ -410,11 +400,11 @@ static int put_rows(struct buf *out, const struct history_comparison *c)
             rc = rc == 0 ? table_row(&t) : rc;
             for (int k = 0; k < t.n_columns && rc == 0; k++)
                 if (*texts[k] != '\0')
-                    rc = put_text_cell(&t, k, record_text(o, texts[k]), SIZE_MAX);
+                    rc = table_text(&t, k, record_text(o, texts[k]), SIZE_MAX);
             if (rc == 0)
                 rc = table_cell(&t, 2, "%" JSON_INTEGER_FORMAT, record_limit(o));
             if (rc == 0)
-                rc = put_text_cell(&t, 3, name, SIZE_MAX);
+                rc = table_text(&t, 3, name, SIZE_MAX);
             if (rc == 0 && json_is_number(number = json_object_get(figure, "value")))
                 rc = table_cell(&t, 8, "%.9g", json_number_value(number));
             if (rc == 0 && json_is_number(number = json_object_get(figure, "error")))

@@ -50,6 +50,16 @@ int table_cell(struct table *t, int column, const char *fmt, ...)
     return rc;
 }
 
+int table_text(struct table *t, int column, const char *text, size_t n)
+{
+    struct buf shown = {0};
+    int rc = term_visible(&shown, text, strnlen(text, n));
+    if (rc == 0)
+        rc = table_cell(t, column, "%s", buf_text(&shown));
+    buf_release(&shown);
+    return rc;
+}
+
 static bool is_number_text(const char *s)
 {
     char *end;

@@ -7,6 +7,7 @@
 #include "model/base/buf.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum table_format { TABLE_TEXT, TABLE_MARKDOWN, TABLE_CSV, TABLE_JSON };
 
@@ -22,6 +23,9 @@ int table_row(struct table *t);
 /* Write cell `column` of the last row. */
 int table_cell(struct table *t, int column, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same with text that is not ours, without what would move a terminal (term_visible); up to n
+ * bytes or its NUL. */
+int table_text(struct table *t, int column, const char *text, size_t n);
 /* The whole table, appended to out. */
 int table_format(const struct table *t, enum table_format format, struct buf *out);
 

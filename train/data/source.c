@@ -82,18 +82,40 @@ static size_t find_nul(const char *head, size_t n)
     return n;
 }
 
-bool data_is_packed(const char *head, size_t n)
+/* A tar from before "ustar" has no magic but the sum of its header's bytes, in octal. */
+static bool is_old_tar(const char *head, size_t n)
+{
+    enum { HEADER = 512, SUM_AT = 148, SUM_DIGITS = 8 };
+    unsigned long sum = 0;
+    char said[SUM_DIGITS + 1] = "";
+    if (n < HEADER || *head == '\0')
+        return false;
+    for (int i = 0; i < HEADER; i++)
+        sum += i >= SUM_AT && i < SUM_AT + SUM_DIGITS ? ' ' : (unsigned char)head[i];
+    memcpy(said, head + SUM_AT, SUM_DIGITS);
+    return strtoul(said, NULL, 8) == sum;
+}
+
+enum data_packing data_packing_of(const char *head, size_t n)
 {
     static const struct {
         const char *bytes;
         size_t at, n;
-    } known[] = {{"\x1f\x8b", 0, 2},         {"BZh", 0, 3},        {"\xfd\x37zXZ", 0, 5},
-                 {"\x28\xb5\x2f\xfd", 0, 4}, {"PK\x03\x04", 0, 4}, {"ustar", 257, 5}};
+        enum data_packing is;
+    } known[] = {
+        {"\x1f\x8b", 0, 2, DATA_GZIP},          {"BZh", 0, 3, DATA_COMPRESSED},
+        {"\xfd\x37zXZ", 0, 5, DATA_COMPRESSED}, {"\x28\xb5\x2f\xfd", 0, 4, DATA_COMPRESSED},
+        {"PK\x03\x04", 0, 4, DATA_ARCHIVE},     {"ustar", 257, 5, DATA_ARCHIVE}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (n >= known[i].at + known[i].n &&
             memcmp(head + known[i].at, known[i].bytes, known[i].n) == 0)
-            return true;
-    return false;
+            return known[i].is;
+    return is_old_tar(head, n) ? DATA_ARCHIVE : DATA_PLAIN;
+}
+
+bool data_is_packed(const char *head, size_t n)
+{
+    return data_packing_of(head, n) != DATA_PLAIN;
 }
 
 bool data_is_json_lines(const char *name)

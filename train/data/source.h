@@ -46,7 +46,9 @@ char *data_list_path(const char *path);
 
 /* Whether a file of this name has JSON lines. */
 bool data_is_json_lines(const char *name);
-/* Whether n bytes begin something that text_stream can unpack. */
+/* What text_stream unpacks, by its n first bytes, of which a tar needs 512. */
+enum data_packing { DATA_PLAIN, DATA_GZIP, DATA_COMPRESSED, DATA_ARCHIVE };
+enum data_packing data_packing_of(const char *head, size_t n);
 bool data_is_packed(const char *head, size_t n);
 /* Write path without its ending .gz, .bz2, .xz or .zst, if it has one, to out[size]. */
 void data_unpacked_name(char *out, size_t size, const char *path);

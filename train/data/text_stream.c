@@ -18,19 +18,21 @@ static struct text_layer *top_layer(struct text_stream *s)
 static int set_unpack_error(const struct text_layer *l)
 {
     char said[NAME_BYTES];
-    const char *why = archive_error_string(l->archive);
+    const char *why = l->archive == NULL ? l->gunzip.why : archive_error_string(l->archive);
     if (l->stream->failed != 0) /* to read what lies beneath */
         return l->stream->failed;
     return err_set(ERR_FORMAT, "cannot unpack %s: %s", l->name,
                    file_show(said, sizeof said, why == NULL ? "it is damaged" : why));
 }
 
-static int count_unpacked(struct text_stream *s, size_t n)
+/* Of all layers as deep as this one. */
+static int count_unpacked(const struct text_layer *l, size_t n)
 {
     char shown[NAME_BYTES];
-    s->unpacked += n;
-    if (s->unpacked <= UNPACKED_FREE ||
-        s->unpacked - UNPACKED_FREE <= UNPACKED_TIMES * s->file.bytes)
+    struct text_stream *s = l->stream;
+    uint64_t *unpacked = &s->unpacked[l - s->layers];
+    *unpacked += n;
+    if (*unpacked <= UNPACKED_FREE || *unpacked - UNPACKED_FREE <= UNPACKED_TIMES * s->file.bytes)
         return 0;
     return err_set(ERR_RANGE,
                    "%s (%llu bytes) unpacks to more than %llu times its size, as a "
@@ -42,6 +44,9 @@ static int count_unpacked(struct text_stream *s, size_t n)
 /* Up to n bytes of the layer's member, fewer only at its end. */
 static int unpack_bytes(struct text_layer *l, char *dst, size_t n, size_t *got)
 {
+    if (l->archive == NULL)
+        return gunzip_read(&l->gunzip, dst, n, got) != 0 ? set_unpack_error(l)
+                                                         : count_unpacked(l, *got);
     for (*got = 0; *got < n;) {
         la_ssize_t more = archive_read_data(l->archive, dst + *got, n - *got);
         if (more == ARCHIVE_RETRY)
@@ -51,7 +56,7 @@ static int unpack_bytes(struct text_layer *l, char *dst, size_t n, size_t *got)
         if (more == 0)
             break;
         *got += (size_t)more;
-        int rc = count_unpacked(l->stream, (size_t)more);
+        int rc = count_unpacked(l, (size_t)more);
         if (rc != 0)
             return rc;
     }
@@ -99,7 +104,37 @@ static la_int64_t seek_file(struct archive *a, void *user, la_int64_t offset, in
     return from + offset;
 }
 
-/* One more layer: of the file, or of the member in progress, whose head was read. */
+static long next_packed(void *user, const void **bytes)
+{
+    struct text_layer *l = user;
+    return l == l->stream->layers ? read_block(NULL, l, bytes) : read_member(NULL, l, bytes);
+}
+
+/* Compressed files are unpacked alone: what they have within is another layer, so that each is read
+ * to its end, where its checksum stands. */
+static int open_archive(struct text_layer *l, bool compressed, bool member)
+{
+    l->archive = archive_read_new();
+    if (l->archive == NULL)
+        return err_set(ERR_NOMEM, "no memory to unpack");
+    if (compressed) {
+        archive_read_support_filter_bzip2(l->archive);
+        archive_read_support_filter_xz(l->archive);
+        archive_read_support_filter_zstd(l->archive);
+        archive_read_support_format_raw(l->archive);
+    } else {
+        archive_read_support_format_zip(l->archive);
+        archive_read_support_format_tar(l->archive);
+    }
+    archive_read_set_read_callback(l->archive, member ? read_member : read_block);
+    if (!member)
+        archive_read_set_seek_callback(l->archive, seek_file);
+    archive_read_set_callback_data(l->archive, l);
+    return archive_read_open1(l->archive) == ARCHIVE_OK ? 0 : set_unpack_error(l);
+}
+
+/* One more layer: of the file, or of the member in progress; the first bytes of either are the
+ * stream's head. */
 static int open_layer(struct text_stream *s, const char *name, const char *path)
 {
     struct text_layer *l = &s->layers[s->depth];
@@ -107,25 +142,15 @@ static int open_layer(struct text_stream *s, const char *name, const char *path)
     snprintf(l->name, sizeof l->name, "%s", name);
     data_unpacked_name(l->inner, sizeof l->inner, path);
     l->block = mem_alloc(TEXT_BLOCK);
-    l->archive = archive_read_new();
     const bool member = s->depth++ > 0;
-    if (l->block == NULL || l->archive == NULL)
-        return err_set(ERR_NOMEM, "no memory to unpack");
-    archive_read_support_filter_gzip(l->archive);
-    archive_read_support_filter_bzip2(l->archive);
-    archive_read_support_filter_xz(l->archive);
-    archive_read_support_filter_zstd(l->archive);
-    archive_read_support_format_zip(l->archive);
-    archive_read_support_format_tar(l->archive);
-    archive_read_support_format_raw(l->archive);
-    archive_read_set_read_callback(l->archive, member ? read_member : read_block);
-    if (!member)
-        archive_read_set_seek_callback(l->archive, seek_file);
-    archive_read_set_callback_data(l->archive, l);
+    const enum data_packing packing = data_packing_of(s->head, s->n_head);
+    if (l->block == NULL)
+        return ERR_NOMEM;
     memcpy(l->block, s->head, member ? s->n_head : 0);
     l->n_head = member ? s->n_head : 0;
     s->n_head = s->given = 0;
-    return archive_read_open1(l->archive) == ARCHIVE_OK ? 0 : set_unpack_error(l);
+    return packing == DATA_GZIP ? gunzip_open(&l->gunzip, next_packed, l)
+                                : open_archive(l, packing == DATA_COMPRESSED, member);
 }
 
 static void close_layer(struct text_stream *s)
@@ -133,6 +158,7 @@ static void close_layer(struct text_stream *s)
     struct text_layer *l = &s->layers[--s->depth];
     if (l->archive != NULL)
         archive_read_free(l->archive);
+    gunzip_close(&l->gunzip);
     mem_free(l->block);
 }
 
@@ -141,6 +167,10 @@ int text_stream_open(struct text_stream *s, const struct data_source *source)
     char shown[NAME_BYTES];
     *s = (struct text_stream){.source = source, .kind = source->kind, .file.fd = -1};
     int rc = file_open(&s->file, source->path);
+    if (rc == 0 && source->packed) {
+        s->n_head = s->file.bytes < TEXT_HEAD ? (size_t)s->file.bytes : TEXT_HEAD;
+        rc = file_read_at(&s->file, s->head, 0, s->n_head);
+    }
     if (rc == 0 && source->packed)
         rc = open_layer(s, file_show(shown, sizeof shown, source->path), source->path);
     if (rc != 0)
@@ -169,18 +199,24 @@ static bool is_hidden_member(const char *path)
     return false;
 }
 
-/* What the member in progress is called: of a compressed file that is no archive, the file
- * without its last ending. */
+/* A compressed file, which has one member. */
+static bool is_compressed(const struct text_layer *l)
+{
+    return l->archive == NULL || archive_format(l->archive) == ARCHIVE_FORMAT_RAW;
+}
+
+/* What the member in progress is called: of a compressed file, the file without its last ending.
+ */
 static void name_member(struct text_stream *s, char *name, size_t size, struct archive_entry *e)
 {
     char inner[NAME_BYTES];
     const struct text_layer *l = top_layer(s);
-    const char *inside = archive_entry_pathname(e);
-    if (archive_format(l->archive) == ARCHIVE_FORMAT_RAW) {
+    if (is_compressed(l)) {
         snprintf(name, size, "%s", l->inner);
         snprintf(s->name, sizeof s->name, "%s", l->name);
         return;
     }
+    const char *inside = archive_entry_pathname(e);
     if (inside == NULL)
         inside = archive_entry_pathname_utf8(e);
     snprintf(name, size, "%s", inside == NULL ? "a member whose name cannot be read" : inside);
@@ -195,11 +231,11 @@ static int next_member(struct text_stream *s, struct archive_entry *e, bool *is_
     char name[NAME_BYTES * 4], shown[TEXT_NAME];
     name_member(s, name, sizeof name, e);
     *is_text = false;
-    bool raw = archive_format(l->archive) == ARCHIVE_FORMAT_RAW;
-    if (raw && archive_filter_count(l->archive) == 1) /* it only began like one */
-        return set_unpack_error(l);
-    if (!raw && (archive_entry_filetype(e) != AE_IFREG || archive_entry_hardlink(e) != NULL ||
-                 is_hidden_member(name)))
+    const bool compressed = is_compressed(l);
+    if (l->archive != NULL && compressed && archive_filter_count(l->archive) == 1)
+        return set_unpack_error(l); /* it only began like one */
+    if (!compressed && (archive_entry_filetype(e) != AE_IFREG ||
+                        archive_entry_hardlink(e) != NULL || is_hidden_member(name)))
         return 0;
     s->given = 0;
     int rc = unpack_bytes(l, s->head, sizeof s->head, &s->n_head);
@@ -218,6 +254,33 @@ static int next_member(struct text_stream *s, struct archive_entry *e, bool *is_
     return open_layer(s, shown, name);
 }
 
+/* The next member of the uppermost layer; *e NULL: there are no more. */
+static int find_member(struct text_stream *s, struct archive_entry **e, bool *got)
+{
+    struct text_layer *l = top_layer(s);
+    *e = NULL;
+    *got = !l->begun;
+    if (l->archive == NULL) {
+        l->begun = true;
+        return 0;
+    }
+    const int next = archive_read_next_header(l->archive, e);
+    *got = next != ARCHIVE_EOF;
+    return *got && next != ARCHIVE_OK && next != ARCHIVE_WARN ? set_unpack_error(l) : 0;
+}
+
+/* The uppermost layer is at its end; what lies beneath may go on, to a checksum at least. */
+static int leave_layer(struct text_stream *s)
+{
+    struct text_layer *l = top_layer(s);
+    size_t n = 1;
+    int rc = 0;
+    while (rc == 0 && n > 0)
+        rc = unpack_bytes(l - 1, l->block, TEXT_BLOCK, &n);
+    close_layer(s);
+    return rc;
+}
+
 int text_stream_next(struct text_stream *s, bool *got)
 {
     *got = false;
@@ -228,14 +291,12 @@ int text_stream_next(struct text_stream *s, bool *got)
     }
     for (int rc = 0; rc == 0 && !*got;) {
         struct archive_entry *e;
-        int next = archive_read_next_header(top_layer(s)->archive, &e);
-        if (next == ARCHIVE_EOF && s->depth == 1)
+        bool there;
+        rc = find_member(s, &e, &there);
+        if (rc == 0 && !there && s->depth == 1)
             return 0;
-        if (next == ARCHIVE_EOF)
-            close_layer(s);
-        else
-            rc = next == ARCHIVE_OK || next == ARCHIVE_WARN ? next_member(s, e, got)
-                                                            : set_unpack_error(top_layer(s));
+        if (rc == 0)
+            rc = there ? next_member(s, e, got) : leave_layer(s);
         if (rc != 0)
             return rc;
     }

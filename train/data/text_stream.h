@@ -2,8 +2,9 @@
 #define PRATTLE_TRAIN_DATA_TEXT_STREAM_H
 /*
  * The bytes of the texts behind a path, one text after another: of a file as it is, or as
- * libarchive unpacks it (gzip, bzip2, xz, zstd; zip and tar, compressed or not) while it is read.
- * What is packed inside an archive is unpacked too, as in a tar of .xz files. Nothing is written to
+ * zlib (gzip) and libarchive (bzip2, xz, zstd, zip, tar) unpack it while it is read. What is packed
+ * inside is unpacked too, as in a tar of .xz files, and every checksum there is was compared when
+ * the last text has been read. Nothing is written to
  * disk: names inside an archive are used in messages, and to tell JSON lines from text. Hidden
  * files, folders and links in an archive are left out, as they are in a folder.
  *
@@ -11,6 +12,7 @@
  * it has unpacked to more than UNPACKED_TIMES the size of its file plus UNPACKED_FREE.
  */
 #include "model/base/file.h"
+#include "train/data/gunzip.h"
 #include "train/data/source.h"
 
 struct archive;
@@ -18,16 +20,18 @@ struct archive;
 #define UNPACKED_TIMES ((uint64_t)200)
 #define UNPACKED_FREE ((uint64_t)64 << 20)
 
-enum { TEXT_LAYERS = 4, TEXT_HEAD = 512, TEXT_NAME = 256 };
+enum { TEXT_LAYERS = 8, TEXT_HEAD = 512, TEXT_NAME = 256 };
 
 /* A file or a member that is being unpacked. */
 struct text_layer {
     struct text_stream *stream;
-    struct archive *archive; /* owned */
-    char *block;             /* [TEXT_BLOCK], from which libarchive reads; owned */
-    size_t n_head;           /* of a member: bytes of the block that were read to look at it */
-    char name[TEXT_NAME];    /* for messages: "a.tar: b.xz" */
-    char inner[TEXT_NAME];   /* what a compressed file is without its last ending */
+    struct archive *archive; /* owned; NULL: gunzip */
+    struct gunzip gunzip;
+    bool begun;            /* gunzip: its text has been found */
+    char *block;           /* [TEXT_BLOCK], from which either of them reads; owned */
+    size_t n_head;         /* of a member: bytes of the block that were read to look at it */
+    char name[TEXT_NAME];  /* for messages: "a.tar: b.xz" */
+    char inner[TEXT_NAME]; /* what a compressed file is without its last ending */
 };
 
 struct text_stream {
@@ -38,7 +42,7 @@ struct text_stream {
     char head[TEXT_HEAD];                  /* of a packed text, [n_head], read to look at it */
     size_t n_head, given;                  /* given: by text_stream_read */
     uint64_t read;                         /* bytes of the file so far */
-    uint64_t unpacked;                     /* bytes that libarchive made of them */
+    uint64_t unpacked[TEXT_LAYERS];        /* bytes that were made of them, by depth */
     int failed;           /* error of reading the file, for text_stream_read; 0: none */
     int texts;            /* begun so far */
     enum data_kind kind;  /* of the text in progress: DATA_TEXT or DATA_JSON_LINES */

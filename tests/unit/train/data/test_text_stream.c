@@ -189,7 +189,7 @@ static void what_is_packed_inside_is_unpacked(void **state)
     archive_write_free(a);
     assert_ok(read_all(&found, &s, "all.tar"));
     assert_string_equal(buf_text(&found), "zero|one|two|three|four|");
-    for (int i = 0; i < 4; i++) { /* a zip in a zip, and so on */
+    for (int i = 0; i < 8; i++) { /* a zip in a zip, and so on */
         struct buf whole = {0};
         assert_ok(file_read_all(&whole, scratch_path(&s, i == 0 ? "b.zip" : "deep"), 1 << 20));
         a = archive_write_new();
@@ -199,9 +199,9 @@ static void what_is_packed_inside_is_unpacked(void **state)
         archive_write_close(a);
         archive_write_free(a);
         buf_release(&whole);
-        assert_int_equal(read_all(&found, &s, "deep"), i < 3 ? 0 : ERR_FORMAT);
+        assert_int_equal(read_all(&found, &s, "deep"), i < 7 ? 0 : ERR_FORMAT);
     }
-    assert_non_null(strstr(err_text(), "x is packed in more than 4 layers: unpack it first"));
+    assert_non_null(strstr(err_text(), "x is packed in more than 8 layers: unpack it first"));
     buf_release(&inner[0]);
     buf_release(&inner[1]);
     buf_release(&found);
@@ -215,7 +215,7 @@ static void what_is_no_text_is_named(void **state)
         struct member member;
         const char *sentence;
     } rows[] = {
-        {{"a/x.txt", "\x1f\x8b\b", 0}, "cannot unpack DIR/all.tar.xz: a/x.txt: it is damaged"},
+        {{"a/x.txt", "\x1f\x8b\b", 0}, "cannot unpack DIR/all.tar.xz: a/x.txt: it is cut off"},
         {{"model", "GGUF....", 0}, "DIR/all.tar.xz: model is a model (GGUF), not text or tokens"},
         {{"x.jsonl", "{}", 0},
          "DIR/all.tar.xz: x.jsonl line 1: expected an object whose field text is a string"},
@@ -282,6 +282,118 @@ static void damage_is_told(void **state)
     scratch_close(&s);
 }
 
+/* What comes out is the text, or nothing: one byte changed, or some cut off. */
+static void checksums_are_compared(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"s.gz",      "s.bz2",    "s.xz",      "s.tar.gz",
+                                        "s.tar.bz2", "s.tar.xz", "s.tar.zst", "s.zip"};
+    enum { N = sizeof names / sizeof *names, ZST = 6, ZIP = 7 };
+    static const int filter_of[N] = {0, 1, 2, 0, 1, 2, 3, 0};
+    struct scratch s;
+    struct buf text = {0}, whole = {0}, found = {0}, plain = {0};
+    scratch_open(&s);
+    make_text(&text, 20);
+    assert_ok(buf_printf(&plain, "%s|", buf_text(&text)));
+    struct member m = {"s.txt", buf_text(&text), 0};
+    for (int i = 0; i < N; i++) {
+        whole.n = 0;
+        pack(&s, names[i],
+             i == ZIP ? ARCHIVE_FORMAT_ZIP
+             : i < 3  ? ARCHIVE_FORMAT_RAW
+                      : ARCHIVE_FORMAT_TAR_PAX_RESTRICTED,
+             i == ZIP ? ARCHIVE_FILTER_NONE : filters[filter_of[i]], &m, 1);
+        assert_ok(file_read_all(&whole, scratch_path(&s, names[i]), 1 << 24));
+        assert_ok(read_all(&found, &s, names[i]));
+        assert_string_equal(buf_text(&found), buf_text(&plain));
+        for (size_t n = 6; n < whole.n && i != ZIP; n++) {
+            scratch_write(&s, names[i], whole.data, n);
+            if (read_all(&found, &s, names[i]) == 0)
+                fail_msg("%s cut to %zu of %zu bytes is read", names[i], n, whole.n);
+        }
+        for (size_t at = 6; at < whole.n && i != ZST; at++) {
+            whole.data[at] ^= 0x15;
+            scratch_write(&s, names[i], whole.data, whole.n);
+            if (read_all(&found, &s, names[i]) == 0 &&
+                strcmp(buf_text(&found), buf_text(&plain)) != 0 && i != ZIP)
+                fail_msg("%s with byte %zu of %zu changed is read", names[i], at, whole.n);
+            whole.data[at] ^= 0x15;
+        }
+    }
+    buf_release(&text);
+    buf_release(&whole);
+    buf_release(&found);
+    buf_release(&plain);
+    scratch_close(&s);
+}
+
+/* Members behind each other, each with its checksum, and what may stand behind them. */
+static void gzip_members_are_checked(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct buf whole = {0}, found = {0};
+    size_t one = 0;
+    scratch_open(&s);
+    for (int i = 0; i < 2; i++) {
+        struct member m = {"x", i == 0 ? "one " : "two", 0};
+        pack(&s, "part.gz", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_GZIP, &m, 1);
+        assert_ok(file_read_all(&whole, scratch_path(&s, "part.gz"), 1 << 20));
+        one = i == 0 ? whole.n : one;
+    }
+    const size_t n = whole.n;
+    static const struct {
+        size_t at; /* from the end of the member */
+        const char *sentence;
+    } rows[] = {{8, "its checksum is wrong"}, {4, "its length is wrong"}};
+    for (size_t i = 0; i < 4; i++) {
+        char *byte = &whole.data[(i < 2 ? one : n) - rows[i % 2].at];
+        *byte ^= 1;
+        scratch_write(&s, "x.txt.gz", whole.data, n);
+        assert_fails(read_all(&found, &s, "x.txt.gz"), ERR_FORMAT, rows[i % 2].sentence);
+        *byte ^= 1;
+    }
+    scratch_write(&s, "x.txt.gz", whole.data, n - 8);
+    assert_fails(read_all(&found, &s, "x.txt.gz"), ERR_FORMAT, "it is cut off");
+    for (int i = 0; i < 1000; i++)
+        assert_ok(buf_char(&whole, '\0'));
+    scratch_write(&s, "x.txt.gz", whole.data, whole.n); /* as tapes have it */
+    assert_ok(read_all(&found, &s, "x.txt.gz"));
+    assert_string_equal(buf_text(&found), "one two|");
+    whole.data[n + 7] = 'x';
+    scratch_write(&s, "x.txt.gz", whole.data, n + 8);
+    assert_fails(read_all(&found, &s, "x.txt.gz"), ERR_FORMAT,
+                 "behind its end there are bytes that gzip did not write");
+    buf_release(&whole);
+    buf_release(&found);
+    scratch_close(&s);
+}
+
+/* From before POSIX: only the sum of its header says that it is a tar. */
+static void old_tars_are_unpacked(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct buf found = {0};
+    scratch_open(&s);
+    for (int i = 0; i < 2; i++) {
+        struct archive *a = archive_write_new();
+        assert_int_equal(archive_write_set_format_v7tar(a), ARCHIVE_OK);
+        assert_int_equal(
+            archive_write_add_filter(a, i == 0 ? ARCHIVE_FILTER_NONE : ARCHIVE_FILTER_GZIP),
+            ARCHIVE_OK);
+        assert_int_equal(archive_write_open_filename(a, scratch_path(&s, "old")), ARCHIVE_OK);
+        add_member(a, &(struct member){"a.txt", "old", 0}, 3);
+        add_member(a, &(struct member){"b.txt", "older", 0}, 5);
+        archive_write_close(a);
+        archive_write_free(a);
+        assert_ok(read_all(&found, &s, "old"));
+        assert_string_equal(buf_text(&found), "old|older|");
+    }
+    buf_release(&found);
+    scratch_close(&s);
+}
+
 static void bombs_are_refused(void **state)
 {
     (void)state;
@@ -314,9 +426,15 @@ static void bombs_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compressed_text_is_the_text),       cmocka_unit_test(archives_are_folders),
-        cmocka_unit_test(what_is_no_text_is_named),          cmocka_unit_test(damage_is_told),
-        cmocka_unit_test(what_is_packed_inside_is_unpacked), cmocka_unit_test(bombs_are_refused),
+        cmocka_unit_test(compressed_text_is_the_text),
+        cmocka_unit_test(archives_are_folders),
+        cmocka_unit_test(what_is_no_text_is_named),
+        cmocka_unit_test(damage_is_told),
+        cmocka_unit_test(what_is_packed_inside_is_unpacked),
+        cmocka_unit_test(bombs_are_refused),
+        cmocka_unit_test(checksums_are_compared),
+        cmocka_unit_test(gzip_members_are_checked),
+        cmocka_unit_test(old_tars_are_unpacked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

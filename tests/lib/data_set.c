@@ -27,6 +27,28 @@ void data_text(const char *name, const char *text)
     scratch_write(&data_scratch, name, text, strlen(text));
 }
 
+char *data_path(const char *name)
+{
+    return mem_strdup(scratch_path(&data_scratch, name));
+}
+
+void data_read(struct buf *out, const char *name)
+{
+    out->n = 0;
+    assert_ok(file_read_all(out, scratch_path(&data_scratch, name), 1 << 28));
+}
+
+void data_same_file(const char *a, const char *b)
+{
+    struct buf x = {0}, y = {0};
+    data_read(&x, a);
+    data_read(&y, b);
+    assert_int_equal(x.n, y.n);
+    assert_memory_equal(x.data, y.data, x.n);
+    buf_release(&x);
+    buf_release(&y);
+}
+
 struct data_config data_config_of(const char *const *names, size_t n)
 {
     struct data_config c;

@@ -12,6 +12,11 @@ extern struct tokenizer *data_tokenizer;
 int data_setup(void **state);
 int data_teardown(void **state);
 void data_text(const char *name, const char *text);
+/* The path of a file of the scratch folder, in fresh memory. */
+char *data_path(const char *name);
+/* Its bytes, in place of those of out. */
+void data_read(struct buf *out, const char *name);
+void data_same_file(const char *a, const char *b);
 
 /* Paths below the scratch folder, a comma between them. */
 struct data_config data_config_of(const char *const *names, size_t n);

@@ -7,28 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char *path_of(const char *name)
-{
-    return mem_strdup(scratch_path(&data_scratch, name));
-}
-
-static void read_file(struct buf *out, const char *name)
-{
-    out->n = 0;
-    assert_ok(file_read_all(out, scratch_path(&data_scratch, name), 1 << 28));
-}
-
-static void assert_same_file(const char *a, const char *b)
-{
-    struct buf x = {0}, y = {0};
-    read_file(&x, a);
-    read_file(&y, b);
-    assert_int_equal(x.n, y.n);
-    assert_memory_equal(x.data, y.data, x.n);
-    buf_release(&x);
-    buf_release(&y);
-}
-
 /* Documents of all lengths, the last one of several chunks. */
 static void write_text(void)
 {
@@ -63,7 +41,7 @@ static void copy_then(void *user, const char *what, uint64_t done, uint64_t tota
         return;
     for (size_t i = 0; i < sizeof store_files / sizeof *store_files; i++) {
         snprintf(name, sizeof name, "alive/%s", store_files[i]);
-        read_file(&bytes, name);
+        data_read(&bytes, name);
         snprintf(name, sizeof name, "killed/%s", store_files[i]);
         scratch_write(&data_scratch, name, bytes.data, bytes.n);
     }
@@ -77,7 +55,7 @@ static uint64_t fill_store_of(const char *folder, const struct progress *p)
     struct data_sources sources;
     struct store s;
     struct store_place place;
-    char *in = path_of("many.txt"), *path = path_of(folder);
+    char *in = data_path("many.txt"), *path = data_path(folder);
     assert_ok(data_sources_find(&sources, in));
     const struct intake t = {.list = sources.list,
                              .n = sources.n,
@@ -122,7 +100,7 @@ static void killed_work_goes_on(void **state)
             char one[64], other[64];
             snprintf(one, sizeof one, "alive/%s", store_files[i]);
             snprintf(other, sizeof other, "killed/%s", store_files[i]);
-            assert_same_file(one, other);
+            data_same_file(one, other);
         }
     }
     assert_true(kill.at > 4 && most > 1000);

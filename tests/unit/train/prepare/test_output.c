@@ -5,24 +5,13 @@
 
 #include <unistd.h>
 
-static char *path_of(const char *name)
-{
-    return mem_strdup(scratch_path(&data_scratch, name));
-}
-
-static void read_file(struct buf *out, const char *name)
-{
-    out->n = 0;
-    assert_ok(file_read_all(out, scratch_path(&data_scratch, name), 1 << 20));
-}
-
 /* Readers would take it for that of the new file. */
 static void an_index_of_another_format_goes(void **state)
 {
     (void)state;
     struct convert_report said;
     struct buf ids = {0};
-    char *in = path_of("in.bin"), *out = path_of("out.bin"), *index = path_of("out.idx");
+    char *in = data_path("in.bin"), *out = data_path("out.bin"), *index = data_path("out.idx");
     data_text("in.bin", "abcd");
     for (int f = 0; f < 2; f++) {
         const enum output_format format = f == 0 ? OUTPUT_NANOGPT : OUTPUT_LLMC;
@@ -34,7 +23,7 @@ static void an_index_of_another_format_goes(void **state)
         assert_ok(convert_run(&said, format, in, out, NULL, true, NULL));
         assert_false(file_exists(index));
     }
-    read_file(&ids, "out.bin");
+    data_read(&ids, "out.bin");
     assert_memory_equal(ids.data + ids.n - 4, "abcd", 4);
     buf_release(&ids);
     mem_free(in);

@@ -11,16 +11,11 @@
 
 enum { LINES = 3000 };
 
-static char *path_of(const char *name)
-{
-    return mem_strdup(scratch_path(&data_scratch, name));
-}
-
 static int prepare(struct prepare_report *r, const char *in, const char *out,
                    const char *const *words, const struct progress *p)
 {
     struct prepare_config c;
-    char *from = path_of(in), *to = path_of(out);
+    char *from = data_path(in), *to = data_path(out);
     assert_ok(prepare_config_init(&c));
     for (; words != NULL && *words != NULL; words++)
         assert_ok(prepare_config_set(&c, *words));
@@ -51,23 +46,6 @@ static void write_texts(void)
     buf_release(&text);
 }
 
-static void read_file(struct buf *out, const char *name)
-{
-    out->n = 0;
-    assert_ok(file_read_all(out, scratch_path(&data_scratch, name), 1 << 28));
-}
-
-static void assert_same_file(const char *a, const char *b)
-{
-    struct buf x = {0}, y = {0};
-    read_file(&x, a);
-    read_file(&y, b);
-    assert_int_equal(x.n, y.n);
-    assert_memory_equal(x.data, y.data, x.n);
-    buf_release(&x);
-    buf_release(&y);
-}
-
 static void teams_give_the_same_bytes(void **state)
 {
     (void)state;
@@ -92,7 +70,7 @@ static void teams_give_the_same_bytes(void **state)
             for (int k = 1; k < 3; k++) {
                 snprintf(one, sizeof one, "t1%s", formats[f][k]);
                 snprintf(other, sizeof other, "%s%s", out, formats[f][k]);
-                assert_same_file(one, other);
+                data_same_file(one, other);
             }
         }
     par_close();
@@ -126,7 +104,7 @@ static void training_reads_what_was_prepared(void **state)
     assert_int_equal(r.documents, 2);
     assert_ok(prepare(&r, "b.jsonl", "c.jsonl", NULL, NULL));
     struct buf lines = {0};
-    read_file(&lines, "c.jsonl");
+    data_read(&lines, "c.jsonl");
     assert_string_equal(buf_text(&lines), "{\"text\":\"third\"}\n{\"text\":\"4\\u0000!\"}\n");
     buf_release(&lines);
     assert_ok(prepare(&r, "a.txt", "d.tfrecord", NULL, NULL));
@@ -190,8 +168,8 @@ static void documents_are_split_and_repeated_ones_left_out(void **state)
     struct buf x = {0}, y = {0};
     assert_ok(prepare(&r, "many.txt", "one", WORDS("shuffle=on", "seed=1"), NULL));
     assert_ok(prepare(&r, "many.txt", "two", WORDS("shuffle=on", "seed=2"), NULL));
-    read_file(&x, "one.bin");
-    read_file(&y, "two.bin");
+    data_read(&x, "one.bin");
+    data_read(&y, "two.bin");
     assert_int_equal(x.n, y.n);
     assert_memory_not_equal(x.data, y.data, x.n);
     buf_release(&x);
@@ -216,7 +194,7 @@ static void formats_convert_to_each_other(void **state)
     assert_ok(prepare(&first, "a.txt", "v", NULL, NULL));
     for (int from = -1; from < 4; from++)
         for (int to = 0; to < 4; to++) {
-            char *in = path_of(from < 0 ? "v" : names[from]), *out = path_of(names[to]);
+            char *in = data_path(from < 0 ? "v" : names[from]), *out = data_path(names[to]);
             if (to != from)
                 assert_ok(
                     convert_run(&r, (enum output_format)to, in, out, data_tokenizer, true, NULL));
@@ -228,11 +206,11 @@ static void formats_convert_to_each_other(void **state)
             mem_free(in);
             mem_free(out);
         }
-    assert_same_file("v.bin", "v0/x.bin");
-    assert_same_file("v.idx", "v0/x.idx");
-    char *in = path_of("v3/x.tfrecord"), *out = path_of("v.jsonl"), *from = path_of("a.txt");
+    data_same_file("v.bin", "v0/x.bin");
+    data_same_file("v.idx", "v0/x.idx");
+    char *in = data_path("v3/x.tfrecord"), *out = data_path("v.jsonl"), *from = data_path("a.txt");
     assert_ok(convert_run(&r, OUTPUT_FORMATS, in, out, data_tokenizer, true, NULL));
-    read_file(&lines, "v.jsonl");
+    data_read(&lines, "v.jsonl");
     assert_string_equal(buf_text(&lines), "{\"text\":\"one day\"}\n{\"text\":\"a s\xc3\xa9"
                                           "cond\xef\xbf\xbd text\"}\n");
     assert_fails(convert_run(&r, OUTPUT_FORMATS, from, out, data_tokenizer, true, NULL), ERR_FORMAT,
@@ -283,8 +261,8 @@ static void interrupted_work_goes_on(void **state)
         assert_true(at < 1000);
     }
     assert_true(went_on > 2);
-    assert_same_file("whole.bin", "part.bin");
-    assert_same_file("whole.idx", "part.idx");
+    data_same_file("whole.bin", "part.bin");
+    data_same_file("whole.idx", "part.idx");
     assert_int_equal(r.short_ones, whole.short_ones);
     assert_int_equal(r.text_bytes, whole.text_bytes);
     assert_false(file_exists(scratch_path(&data_scratch, ".part.preparing")));
@@ -310,7 +288,7 @@ static void a_store_of_other_texts_does_not_count(void **state)
         assert_ok(prepare(&r, "many.txt", "other", words, NULL));
         assert_false(r.went_on);
         assert_ok(prepare(&r, "many.txt", "fresh", words, NULL));
-        assert_same_file("fresh.bin", "other.bin");
+        data_same_file("fresh.bin", "other.bin");
     }
     buf_release(&text);
 }
@@ -344,7 +322,7 @@ static void columns_and_extracted_documents_are_read(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_ok(prepare(&r, rows[i][0], "o.jsonl", WORDS(rows[i][1]), NULL));
-        read_file(&lines, "o.jsonl");
+        data_read(&lines, "o.jsonl");
         assert_string_equal(buf_text(&lines), rows[i][2]);
     }
     assert_int_equal(prepare(&r, "c.csv", "o.jsonl", WORDS("field=body"), NULL), ERR_MISSING);
@@ -377,7 +355,7 @@ static void what_cannot_be_is_said(void **state)
                  "there is no text to prepare");
     assert_ok(prepare(&r, "a.txt", "o", NULL, NULL));
     assert_fails(prepare(&r, "o.bin", "p", NULL, NULL), ERR_FORMAT, "has tokens already");
-    char *in = path_of("a.txt"), *out = path_of("o");
+    char *in = data_path("a.txt"), *out = data_path("o");
     assert_ok(prepare_config_init(&c));
     assert_fails(prepare_run(&r, &c, in, out, data_tokenizer, false, NULL), ERR_EXISTS,
                  "exists already");
@@ -403,7 +381,7 @@ static void no_memory_is_survived(void **state)
     int rc = -1;
     for (uint64_t k = 1; rc != 0; k++) {
         struct prepare_config c;
-        char *in = path_of("few"), *out = path_of("memory");
+        char *in = data_path("few"), *out = data_path("memory");
         assert_ok(prepare_config_init(&c));
         for (int i = 0; words[i] != NULL; i++)
             assert_ok(prepare_config_set(&c, words[i]));

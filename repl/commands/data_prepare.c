@@ -181,7 +181,7 @@ int data_prepare(struct repl *r, const struct call *c)
 {
     struct request q = {0};
     struct source source = {0};
-    struct prepare_report report;
+    struct prepare_report report = {0};
     const double begun = clock_s();
     int rc = read_request(&q, c, "prepare IN ... OUT [KEY=VALUE ...]");
     if (rc == 0)
@@ -197,6 +197,9 @@ int data_prepare(struct repl *r, const struct call *c)
                       clock_s() - begun);
     if (rc == ERR_INTERRUPTED)
         wrap_say(stdout, term_dim(stdout), "[stopped; the same command goes on]");
+    else if (rc != 0 && report.stays)
+        wrap_say(stdout, term_dim(stdout),
+                 "[what was read stays; the same command goes on when the cause is gone]");
     source_close(&source);
     prepare_config_release(&q.config);
     buf_release(&q.in);

@@ -43,6 +43,12 @@ printf x | dd of=tf.tfrecord bs=1 seek=40 conv=notrunc 2>/dev/null
 has "damage is named" "tf.tfrecord: the record at byte 0 has data whose checksum is wrong" "$("$PRATTLE" data info tf.tfrecord 2>&1)"
 "$PRATTLE" train finetune data=plain steps=1 sequence_length=16 folder=run --model $MODEL >said 2>&1
 is "a run reads it" 0 $?
+printf 'caf\351' >texts/c.txt
+said=$(prepare texts faulty)
+has "a file at fault is named" "texts/c.txt is not UTF-8: byte 3 is e9" "$said"
+has "and what to do" "what was read stays; the same command goes on when the cause is gone" "$said"
+rm texts/c.txt
+is "without it the command goes on" "4 documents" "$(prepare texts faulty | sed -n 's/^  wrote .*: \([0-9]* documents\).*/\1/p')"
 "$PRATTLE" help data >said
 has "the help names its settings" "shares of training, validation and test documents" "$(cat said)"
 has "a setting that is none" "there is no setting splitt; did you mean split?" "$(prepare texts o splitt=1)"

@@ -151,6 +151,12 @@ int data_check_text(const char *name, const char *head, size_t n)
     return 0;
 }
 
+bool data_is_binary(const char *head, size_t n)
+{
+    n = n < LOOK_BYTES ? n : LOOK_BYTES;
+    return foreign_format(head, n) == NULL && find_nul(head, n) < n;
+}
+
 /* What a file is, by its n first bytes and its name. */
 static int classify_source(struct data_source *s, const char *head, size_t n)
 {
@@ -221,7 +227,7 @@ static int classify_file(struct data_sources *all, struct data_source *s, bool *
     else if (n > 0 && (rc = file_read_at(&f, head, 0, n)) == 0)
         rc = classify_source(s, head, n);
     file_close(&f);
-    if (rc == ERR_FORMAT && inside && foreign_format(head, n) == NULL && find_nul(head, n) < n) {
+    if (rc == ERR_FORMAT && inside && data_is_binary(head, n)) {
         *skip = true;
         rc = count_binary(all);
     }
@@ -242,7 +248,7 @@ static bool is_record_index(const char *path)
 /* One file, `inside` a folder or named itself. */
 static int add_file(struct data_sources *s, char *path, bool inside)
 {
-    struct data_source one = {.path = path, .kind = DATA_MEGATRON};
+    struct data_source one = {.path = path, .kind = DATA_MEGATRON, .inside = inside};
     bool megatron = false, skip = false;
     if (inside && is_record_index(path))
         return 0;
@@ -381,12 +387,17 @@ int data_sources_find(struct data_sources *out, const char *paths)
     return rc;
 }
 
+void data_note_binary(size_t n, const char *first, const struct progress *p)
+{
+    if (n == 1)
+        progress_note(p, "%s; left out", first);
+    else if (n > 1)
+        progress_note(p, "%s; left out, and %zu more", first, n - 1);
+}
+
 void data_sources_note(const struct data_sources *s, const struct progress *p)
 {
-    if (s->n_binary == 1)
-        progress_note(p, "%s; left out", s->binary);
-    else if (s->n_binary > 1)
-        progress_note(p, "%s; left out, and %zu more", s->binary, s->n_binary - 1);
+    data_note_binary(s->n_binary, s->binary, p);
 }
 
 char *data_list_path(const char *path)

@@ -22,6 +22,7 @@ struct data_source {
     enum data_kind kind; /* of a packed file: of its texts without a name of their own */
     bool packed;         /* a compressed file or an archive of texts */
     bool utf16;          /* a text that begins with the byte order mark of UTF-16 */
+    bool inside;         /* found in a folder, or by a pattern */
 };
 struct data_sources {
     struct data_source *list; /* [n]; owned */
@@ -54,9 +55,12 @@ bool data_is_packed(const char *head, size_t n);
 void data_unpacked_name(char *out, size_t size, const char *path);
 /* One note on all files that were left out. */
 void data_sources_note(const struct data_sources *s, const struct progress *p);
+void data_note_binary(size_t n, const char *first, const struct progress *p);
 
 /* ERR_FORMAT if the first n bytes of an unpacked file, called `name` in the message, are not text.
  */
 int data_check_text(const char *name, const char *head, size_t n);
+/* Whether they are of something that a folder may have beside its texts, as a picture. */
+bool data_is_binary(const char *head, size_t n);
 
 #endif

@@ -319,6 +319,7 @@ static int encode_rounds(struct encoder *e)
             rc = progress_step(t->progress, "encoding texts", text_reader_bytes(&e->reader),
                                t->total);
     } while (rc == 0 && e->filled > 0);
+    text_reader_note(&e->reader, t->progress);
     if (rc == 0 && e->writer.n_tokens == 0)
         rc = err_set(ERR_RANGE, "they are empty");
     return rc != 0 ? rc : check_stamps(t);

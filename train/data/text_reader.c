@@ -17,6 +17,7 @@
 #include "model/base/mem.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -113,10 +114,29 @@ int text_reader_refill(struct text_reader *r)
     return rc == 0 ? check_utf8(r) : rc;
 }
 
-/* Begin the next text of the file; r->open says whether there is one. */
-static int begin_text(struct text_reader *r)
+/* Whether the window begins a text; *skip: it begins something else, to be left out. */
+static int check_text(struct text_reader *r, bool *skip)
+{
+    const struct data_source *s = &r->list[r->at];
+    const char *head = buf_text(&r->window);
+    int rc = s->packed ? data_check_text(r->stream.name, head, r->window.n) : 0;
+    *skip = rc != 0 && (s->inside || text_stream_in_archive(&r->stream)) &&
+            data_is_binary(head, r->window.n);
+    if (*skip && r->n_binary++ == 0)
+        snprintf(r->binary, sizeof r->binary, "%s", err_text());
+    return *skip ? 0 : rc;
+}
+
+void text_reader_note(const struct text_reader *r, const struct progress *p)
+{
+    data_note_binary(r->n_binary, r->binary, p);
+}
+
+/* Begin the next text of the file, or what is none; r->open says whether there is one. */
+static int begin_text(struct text_reader *r, bool *skip)
 {
     int rc = r->stream.file.path == NULL ? text_stream_open(&r->stream, &r->list[r->at]) : 0;
+    *skip = false;
     r->window.n = r->used = r->line = 0;
     r->inside = r->after = r->ended = false;
     r->utf16.on = r->is_utf8 = false;
@@ -129,10 +149,11 @@ static int begin_text(struct text_reader *r)
     rc = fill_window(r);
     if (rc == 0 && utf16_has_mark(r->window.data, r->window.n))
         rc = begin_utf16(r);
-    if (rc == 0 && r->list[r->at].packed)
-        rc = data_check_text(r->stream.name, buf_text(&r->window), r->window.n);
     if (rc == 0)
-        rc = check_utf8(r);
+        rc = check_text(r, skip);
+    if (rc != 0 || *skip)
+        return rc;
+    rc = check_utf8(r);
     if (rc == 0 && r->window.n >= 3 && memcmp(r->window.data, "\xef\xbb\xbf", 3) == 0)
         r->used = 3; /* a byte order mark is no text */
     if (rc == 0 && r->choose != NULL)
@@ -270,9 +291,13 @@ int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t 
         *source = r->at;
         if (r->at == r->n)
             return 0;
-        bool got = false;
-        int rc = r->open ? 0 : begin_text(r);
+        bool got = false, skip = false;
+        int rc = r->open ? 0 : begin_text(r, &skip);
         out->n = 0;
+        if (rc == 0 && skip) {
+            r->open = false;
+            continue;
+        }
         if (rc == 0 && r->open)
             rc = r->splitter != NULL ? r->splitter->next(r, r->splitter->state, out, ends, &got)
                  : r->stream.kind == DATA_JSON_LINES ? next_json(r, out, ends, &got)

@@ -5,7 +5,8 @@
  * is read in little memory. Encoded one by one, the chunks give the ids of the whole: a long
  * document is cut only before a space or line break that follows a visible ASCII character, where
  * GPT-2's pretokenizer always begins a new word. Packed files are unpacked while they are read;
- * each text of an archive is a document of its own, like a file. A text that begins with the byte
+ * each text of an archive is a document of its own, like a file, and what is no text there is left
+ * out. A text that begins with the byte
  * order mark of UTF-16 is read as UTF-16. A text whose first byte beyond ASCII is not UTF-8 is in a
  * code page such as Latin-1 and is refused; later bytes that are not UTF-8 are damage and are kept.
  */
@@ -41,16 +42,18 @@ struct text_reader {
     struct text_stream stream;            /* of list[at]; closed: not begun */
     struct buf window; /* of the text in progress, its unread bytes from `used` on */
     size_t used;
-    bool open, ended;   /* a text is in progress; it has been read to its end */
-    bool is_utf8;       /* a character beyond ASCII was seen, and it was UTF-8 */
-    size_t ascii;       /* until then: bytes of the window known to be ASCII */
-    uint64_t before;    /* bytes of the text before the window */
-    struct utf16 utf16; /* of the text in progress */
-    struct buf raw;     /* UTF-16: the bytes that were read last */
-    uint64_t done;      /* bytes of the files before this one */
-    uint64_t line;      /* of JSON, from 1 */
-    bool inside;        /* a document that has given a chunk is not at its end */
-    bool after;         /* a separator was passed: line breaks that follow belong to it */
+    bool open, ended;           /* a text is in progress; it has been read to its end */
+    bool is_utf8;               /* a character beyond ASCII was seen, and it was UTF-8 */
+    size_t ascii;               /* until then: bytes of the window known to be ASCII */
+    uint64_t before;            /* bytes of the text before the window */
+    struct utf16 utf16;         /* of the text in progress */
+    struct buf raw;             /* UTF-16: the bytes that were read last */
+    uint64_t done;              /* bytes of the files before this one */
+    uint64_t line;              /* of JSON, from 1 */
+    bool inside;                /* a document that has given a chunk is not at its end */
+    bool after;                 /* a separator was passed: line breaks that follow belong to it */
+    size_t n_binary;            /* left out of archives */
+    char binary[2 * TEXT_NAME]; /* why the first of them was */
 };
 /* The field is "text". */
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
@@ -68,6 +71,8 @@ int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t 
 /* For splitters: more of the text behind the window's unread bytes, as much as there are of them;
  * r->ended says whether the text has no more. Errors as text_reader_next. */
 int text_reader_refill(struct text_reader *r);
+/* One note on all that was left out. */
+void text_reader_note(const struct text_reader *r, const struct progress *p);
 /* Bytes read so far of all files; of packed files, packed bytes. */
 uint64_t text_reader_bytes(const struct text_reader *r);
 

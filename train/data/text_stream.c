@@ -303,6 +303,14 @@ int text_stream_next(struct text_stream *s, bool *got)
     return 0;
 }
 
+bool text_stream_in_archive(const struct text_stream *s)
+{
+    bool archive = false;
+    for (int i = 0; i < s->depth; i++)
+        archive |= !is_compressed(&s->layers[i]);
+    return archive;
+}
+
 static int read_packed(struct text_stream *s, char *dst, size_t n, size_t *got)
 {
     size_t left = s->n_head - s->given, part = left < n ? left : n;

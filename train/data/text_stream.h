@@ -54,6 +54,8 @@ void text_stream_close(struct text_stream *s);
 /* Go to the next text; *got is false if there are no more. ERR_FORMAT names a text that is damaged,
  * encrypted, truncated or not a text. */
 int text_stream_next(struct text_stream *s, bool *got);
+/* Whether the text is one of several that an archive has. */
+bool text_stream_in_archive(const struct text_stream *s);
 /* Read up to n bytes of the text, fewer only at its end. ERR_FORMAT; ERR_RANGE: a bomb. */
 int text_stream_read(struct text_stream *s, char *dst, size_t n, size_t *got);
 

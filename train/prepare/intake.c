@@ -38,6 +38,7 @@ struct slot {
     struct part *parts; /* [cap]; owned */
     size_t n, cap;
     int rc;
+    size_t failed;                   /* the part */
     char sentence[NAME_BYTES + 200]; /* of the failure: errors are kept by thread */
 };
 
@@ -53,6 +54,7 @@ struct worker {
     int n_slots, filled[2], busy;
     bool inside;     /* a document of which a chunk was read */
     uint64_t length; /* characters of the document that is stored */
+    size_t faulty;   /* the file that cannot be read or encoded; n: none */
     struct store_mark mark;
     struct buf chunk;
     double saved_s;
@@ -133,6 +135,7 @@ static void encode_slots(void *arg, int thread, int n_threads)
         s->rc = 0;
         for (size_t k = 0; k < s->n && s->rc == 0; k++) {
             s->rc = encode_part(w->intake, s, k);
+            s->failed = k;
             if (s->rc != 0)
                 snprintf(s->sentence, sizeof s->sentence, "%s: %s",
                          w->intake->list[s->parts[k].source].path, err_text());
@@ -164,6 +167,8 @@ static int fill_slot(struct worker *w, struct slot *s, bool *more)
     while (s->text.n < SMALL_BYTES && rc == 0) {
         struct part p = {0};
         rc = text_reader_next(&w->reader, &w->chunk, &p.ends, &p.source);
+        if (rc != 0)
+            w->faulty = w->reader.at;
         if (rc != 0 || p.source == w->intake->n) {
             *more = false;
             return rc;
@@ -215,10 +220,10 @@ static int end_document(struct worker *w)
     const token_id end = t == NULL ? TOKEN_NONE : tokenizer_eos(t);
     int rc;
     if (w->bytes == 0 || w->length < w->intake->min_length) {
-        w->at.short_ones += w->bytes > 0;
+        w->at.now.short_ones += w->bytes > 0;
         rc = store_drop(w->store);
     } else {
-        w->at.text_bytes += w->bytes;
+        w->at.now.text_bytes += w->bytes;
         rc = end == TOKEN_NONE ? 0 : store_ids(w, &end, 1);
         if (w->intake->near)
             min_hash_end(&w->mark.near);
@@ -229,6 +234,17 @@ static int end_document(struct worker *w)
     return rc;
 }
 
+static void begin_source(struct worker *w, size_t source)
+{
+    w->at.source = source;
+    w->at.chunks = 0;
+    w->at.then = w->at.now;
+    w->at.then.documents = w->store->n;
+    w->at.then.bytes = w->store->last;
+    w->at.then.texts = w->intake->texts[source];
+    w->at.now.texts = w->intake->texts[source + 1];
+}
+
 static int store_part(struct worker *w, const struct slot *s, size_t k)
 {
     const struct part *p = &s->parts[k];
@@ -236,10 +252,8 @@ static int store_part(struct worker *w, const struct slot *s, size_t k)
     const char *text = part_text(s, k, &n);
     const size_t ids = k == 0 ? 0 : s->parts[k - 1].ids_end;
     int rc;
-    if (p->source != w->at.source) {
-        w->at.source = p->source;
-        w->at.chunks = 0;
-    }
+    if (w->at.chunks == 0 || p->source != w->at.source)
+        begin_source(w, p->source);
     w->at.chunks++;
     if (p->begins) {
         w->length = w->bytes = 0;
@@ -262,8 +276,10 @@ static int store_round(struct worker *w, int side)
     int rc = 0;
     for (int i = 0; i < w->filled[side] && rc == 0; i++) {
         const struct slot *s = &w->slots[side][i];
-        if (s->rc != 0)
+        if (s->rc != 0) {
+            w->faulty = s->parts[s->failed].source;
             return err_set(s->rc, "%s", s->sentence);
+        }
         for (size_t k = 0; k < s->n && rc == 0; k++)
             rc = store_part(w, s, k);
     }
@@ -292,27 +308,43 @@ static int report_progress(struct worker *w)
     return saved != 0 ? saved : err_set(ERR_INTERRUPTED, "interrupted");
 }
 
+/* What came of a file that is at fault is forgotten: it may be mended, or taken away. */
+static int keep_whole_sources(struct worker *w, int failure)
+{
+    char sentence[sizeof w->slots[0]->sentence];
+    snprintf(sentence, sizeof sentence, "%s", err_text());
+    int rc = w->store->open ? store_drop(w->store) : 0;
+    if (rc == 0)
+        rc = w->place->source == w->faulty && w->place->chunks > 0
+                 ? store_rewind(w->store, w->place)
+                 : store_save(w->store, w->place);
+    return rc == 0 ? err_set(failure, "%s", sentence) : rc;
+}
+
+/* What was read before a text failed counts: it is stored first. */
 static int run_rounds(struct worker *w)
 {
     bool more = true;
-    int rc = fill_round(w, 0, &more);
+    char sentence[sizeof w->slots[0]->sentence] = "";
+    int rc = 0, read = fill_round(w, 0, &more);
+    if (read != 0)
+        snprintf(sentence, sizeof sentence, "%s", err_text());
     for (w->busy = 0; rc == 0 && w->filled[w->busy] > 0;) {
         const int done = w->busy, other = !done;
         w->filled[other] = 0;
         atomic_store(&w->next, 0);
         par_start(encode_slots, w);
-        int read = more ? fill_round(w, other, &more) : 0;
+        if (more && read == 0 && (read = fill_round(w, other, &more)) != 0)
+            snprintf(sentence, sizeof sentence, "%s", err_text());
         par_wait();
         rc = store_round(w, done);
         w->busy = other;
-        if (rc == 0)
-            rc = read;
         if (rc == 0)
             rc = save_place(w);
         if (rc == 0)
             rc = report_progress(w);
     }
-    return rc;
+    return rc == 0 && read != 0 ? err_set(read, "%s", sentence) : rc;
 }
 
 /* ---- where it begins ---- */
@@ -360,7 +392,12 @@ static void release_slots(struct worker *w)
 
 int intake_run(const struct intake *t, struct store *s, struct store_place *place)
 {
-    struct worker w = {.intake = t, .store = s, .place = place, .at = *place, .saved_s = clock_s()};
+    struct worker w = {.intake = t,
+                       .store = s,
+                       .place = place,
+                       .at = *place,
+                       .faulty = t->n,
+                       .saved_s = clock_s()};
     w.n_slots = SLOTS_PER_THREAD * par_threads();
     w.slots[0] = mem_array((size_t)w.n_slots, sizeof *w.slots[0]);
     w.slots[1] = mem_array((size_t)w.n_slots, sizeof *w.slots[1]);
@@ -371,9 +408,15 @@ int intake_run(const struct intake *t, struct store *s, struct store_place *plac
         rc = skip_chunks(&w);
     if (rc == 0)
         rc = run_rounds(&w);
+    text_reader_note(&w.reader, t->progress);
     if (rc == 0) {
         place->complete = true;
+        place->source = t->n;
+        place->chunks = 0;
+        place->now.texts = t->texts[t->n];
         rc = store_save(s, place);
+    } else if (w.faulty < t->n && rc != ERR_NOMEM && rc != ERR_INTERRUPTED) {
+        rc = keep_whole_sources(&w, rc);
     }
     release_slots(&w);
     text_reader_release(&w.reader);

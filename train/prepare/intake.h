@@ -10,8 +10,9 @@
 #include "train/prepare/store.h"
 
 struct intake {
-    const struct data_source *list; /* [n], borrowed, as are the next three */
+    const struct data_source *list; /* [n], borrowed, as are the next four */
     size_t n;
+    const uint64_t *texts; /* [n + 1]: what the first i of them are known by, below 2^63 */
     const char *separator, *field;
     const struct tokenizer *tokenizer; /* NULL: the store gets text */
     bool hash, near;                   /* marks of duplicates: store_mark's hash, both */
@@ -21,8 +22,8 @@ struct intake {
 };
 /*
  * Read from *place on to the end of the texts; *place is then complete. On ERR_INTERRUPTED what
- * there is was saved. ERR_FORMAT, ERR_RANGE (a text that the tokenizer cannot encode), ERR_IO,
- * ERR_NOMEM.
+ * there is was saved; where a text is at fault, what came of the texts before it. ERR_FORMAT,
+ * ERR_RANGE (a text that the tokenizer cannot encode), ERR_IO, ERR_NOMEM.
  */
 int intake_run(const struct intake *t, struct store *s, struct store_place *place);
 

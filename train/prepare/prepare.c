@@ -10,6 +10,7 @@
 #include "train/prepare/intake.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_UINT16 = 65536 };
@@ -21,6 +22,7 @@ struct preparation {
     int n_ids;
     const struct progress *progress;
     struct data_sources sources;
+    uint64_t *texts; /* [n sources + 1]: what the first i are known by; owned */
     struct store store;
     struct store_place place;
     char *paths[PREPARE_PARTS]; /* owned */
@@ -44,7 +46,7 @@ static int check_sources(const struct data_sources *s)
     return 0;
 }
 
-/* What the documents in the store depend on. */
+/* What the documents in the store depend on, but for the texts. */
 static int make_key(char key[SHA256_HEX], const struct preparation *p)
 {
     struct sha256 h;
@@ -59,17 +61,54 @@ static int make_key(char key[SHA256_HEX], const struct preparation *p)
     tokenizer_hash_text(&h, c->separator);
     if (p->tokenizer != NULL)
         tokenizer_hash(&h, p->tokenizer);
-    for (size_t i = 0; i < p->sources.n && rc == 0; i++) {
-        struct file f;
-        if ((rc = file_open(&f, p->sources.list[i].path)) != 0)
-            break;
-        tokenizer_hash_text(&h, f.path);
-        sha256_add(&h, &f.stamp, sizeof f.stamp);
-        file_close(&f);
-    }
     sha256_end_hex(&h, key);
     sha256_release(&h);
     return rc;
+}
+
+/* What a text is known by, and all before it. */
+static int chain_text(uint64_t *out, uint64_t before, const char *path)
+{
+    struct sha256 h;
+    struct file f;
+    char hex[SHA256_HEX];
+    int rc = file_open(&f, path);
+    if (rc != 0)
+        return rc;
+    if ((rc = sha256_init(&h)) == 0) {
+        sha256_add(&h, &before, sizeof before);
+        tokenizer_hash_text(&h, f.path);
+        sha256_add(&h, &f.stamp, sizeof f.stamp);
+        sha256_end_hex(&h, hex);
+        sha256_release(&h);
+        hex[15] = '\0'; /* below 2^60 */
+        *out = strtoull(hex, NULL, 16);
+    }
+    file_close(&f);
+    return rc;
+}
+
+static int chain_texts(struct preparation *p)
+{
+    const size_t n = p->sources.n;
+    p->texts = mem_array(n + 1, sizeof *p->texts);
+    int rc = p->texts == NULL ? ERR_NOMEM : 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = chain_text(&p->texts[i + 1], p->texts[i], p->sources.list[i].path);
+    return rc;
+}
+
+/* The store counts as far as it has the texts in their order; others may have come behind them. */
+static int check_texts(struct preparation *p)
+{
+    const uint64_t n = p->sources.n, begun = p->place.source + (p->place.chunks > 0);
+    if (begun <= n && p->place.now.texts == p->texts[begun]) {
+        p->place.complete = p->place.complete && begun == n;
+        return 0;
+    }
+    if (p->place.source > n || p->place.then.texts != p->texts[p->place.source])
+        p->place = (struct store_place){0};
+    return store_rewind(&p->store, &p->place);
 }
 
 /* Hidden, so that it is no part of IN where OUT lies in it. */
@@ -84,6 +123,7 @@ static int fill_store(struct preparation *p, const char *out)
     char key[SHA256_HEX], *folder = store_folder(out);
     const struct intake intake = {.list = p->sources.list,
                                   .n = p->sources.n,
+                                  .texts = p->texts,
                                   .separator = separator_of(p->config),
                                   .field = p->config->field,
                                   .tokenizer = p->tokenizer,
@@ -98,13 +138,15 @@ static int fill_store(struct preparation *p, const char *out)
                         intake.near   ? sizeof(struct store_mark)
                         : intake.hash ? sizeof(struct text_hash)
                                       : 0);
+    if (rc == 0)
+        rc = check_texts(p);
     p->report->went_on = rc == 0 && p->store.n > 0;
     if (rc == 0 && !p->place.complete)
         rc = intake_run(&intake, &p->store, &p->place);
     if (rc == 0 && p->store.n == 0)
-        rc =
-            err_set(ERR_RANGE, p->place.short_ones > 0 ? "all documents are shorter than min_length"
-                                                       : "there is no text to prepare");
+        rc = err_set(ERR_RANGE, p->place.now.short_ones > 0
+                                    ? "all documents are shorter than min_length"
+                                    : "there is no text to prepare");
     mem_free(folder);
     return rc;
 }
@@ -163,8 +205,8 @@ static int deal_outputs(struct preparation *p, const double *shares)
         d.outputs[i] = &p->outputs[i];
     int rc = deal_run(&d, &p->report->duplicates);
     p->report->documents = p->store.n;
-    p->report->text_bytes = p->place.text_bytes;
-    p->report->short_ones = p->place.short_ones;
+    p->report->text_bytes = p->place.now.text_bytes;
+    p->report->short_ones = p->place.now.short_ones;
     return rc == 0 ? commit_outputs(p) : rc;
 }
 
@@ -189,8 +231,10 @@ int prepare_run(struct prepare_report *report, const struct prepare_config *c, c
         rc = check_sources(&a.sources);
     if (rc == 0) {
         data_sources_note(&a.sources, p);
-        rc = name_outputs(&a, out, n, force);
+        rc = chain_texts(&a);
     }
+    if (rc == 0)
+        rc = name_outputs(&a, out, n, force);
     if (rc == 0)
         rc = fill_store(&a, out);
     if (rc == 0)
@@ -201,11 +245,12 @@ int prepare_run(struct prepare_report *report, const struct prepare_config *c, c
         output_abandon(&a.outputs[i]);
         mem_free(a.paths[i]);
     }
-    /* What the texts are to blame for will not go away by itself. */
-    if (rc == ERR_INTERRUPTED || rc == ERR_IO || rc == ERR_NOMEM)
+    report->stays = rc != 0 && a.store.n > 0;
+    if (report->stays)
         store_close(&a.store);
     else
         store_remove(&a.store);
+    mem_free(a.texts);
     data_sources_release(&a.sources);
     return rc;
 }

@@ -22,13 +22,15 @@ struct prepare_report {
         uint64_t documents, tokens; /* of JSON lines: bytes of text */
     } parts[PREPARE_PARTS];
     bool went_on; /* from the store of interrupted work */
+    bool stays;   /* after a failure: the store, from which the same call goes on */
 };
 
 /*
  * in       paths as data_config.data has them
  * t        for JSON lines it may be NULL
- * returns  0; ERR_MISSING, ERR_FORMAT, ERR_RANGE, ERR_EXISTS (without force), ERR_IO;
- *          ERR_INTERRUPTED: the same call goes on
+ * returns  0; ERR_MISSING, ERR_FORMAT, ERR_RANGE, ERR_EXISTS (without force), ERR_IO,
+ *          ERR_INTERRUPTED: the same call goes on, also when a file that is at fault has been
+ *          mended or taken away
  */
 int prepare_run(struct prepare_report *report, const struct prepare_config *c, const char *in,
                 const char *out, const struct tokenizer *t, bool force, const struct progress *p);

@@ -30,28 +30,39 @@ static int open_lock(struct store *s)
     return rc;
 }
 
+/* The numbers of state.json, in their order. */
+enum { N_FIELDS = 12 };
+static const char *const fields[N_FIELDS] = {
+    "documents",  "bytes",      "short",           "text_bytes", "texts",  "documents_then",
+    "bytes_then", "short_then", "text_bytes_then", "texts_then", "source", "chunks"};
+
+static void list_fields(uint64_t *list[N_FIELDS], struct store_place *p)
+{
+    struct store_count *c = &p->now, *t = &p->then;
+    uint64_t *const all[N_FIELDS] = {&c->documents,  &c->bytes,     &c->short_ones, &c->text_bytes,
+                                     &c->texts,      &t->documents, &t->bytes,      &t->short_ones,
+                                     &t->text_bytes, &t->texts,     &p->source,     &p->chunks};
+    memcpy(list, all, sizeof all);
+}
+
 /* What state.json says; of another key, or without one: nothing. */
-static int read_state(struct store *s, struct store_place *place, uint64_t *bytes)
+static int read_state(struct store *s, struct store_place *place)
 {
     json_t *state = NULL;
     const char *key = "";
-    int64_t numbers[6] = {0};
-    static const char *const fields[] = {"documents", "bytes", "source",
-                                         "chunks",    "short", "text_bytes"};
+    uint64_t *list[N_FIELDS];
     char *path = file_join(s->folder, "state.json");
     int rc = path == NULL ? ERR_NOMEM : 0;
+    list_fields(list, place);
     if (rc == 0 && file_exists(path) && json_read_file(&state, path, STATE_MOST) == 0 &&
         json_take_text(state, "key", &key) == 0 && strcmp(key, s->key) == 0) {
-        for (int i = 0; i < 6 && rc == 0; i++)
-            rc = json_take_int(state, fields[i], 0, INT64_MAX, &numbers[i]);
+        for (int i = 0; i < N_FIELDS && rc == 0; i++) {
+            int64_t number = 0;
+            rc = json_take_int(state, fields[i], 0, INT64_MAX, &number);
+            *list[i] = (uint64_t)number;
+        }
         if (rc == 0)
             rc = json_take_bool(state, "complete", &place->complete);
-        s->n = (uint64_t)numbers[0];
-        *bytes = (uint64_t)numbers[1];
-        place->source = (uint64_t)numbers[2];
-        place->chunks = (uint64_t)numbers[3];
-        place->short_ones = (uint64_t)numbers[4];
-        place->text_bytes = (uint64_t)numbers[5];
     }
     json_decref(state);
     mem_free(path);
@@ -70,24 +81,24 @@ static int open_spool(struct store *s, struct spool *to, const char *name, uint6
  * nothing counts. */
 static int open_spools(struct store *s, struct store_place *place)
 {
-    uint64_t bytes = 0;
-    int rc = read_state(s, place, &bytes);
+    int rc = read_state(s, place);
     for (int again = 0; again < 2; again++) {
+        const struct store_count *c = &place->now;
         if (rc == 0)
-            rc = open_spool(s, &s->data, "data", bytes);
+            rc = open_spool(s, &s->data, "data", c->bytes);
         if (rc == 0)
-            rc = open_spool(s, &s->ends, "ends", s->n * sizeof bytes);
+            rc = open_spool(s, &s->ends, "ends", c->documents * sizeof s->last);
         if (rc == 0)
-            rc = open_spool(s, &s->marks, "marks", s->n * s->mark_bytes);
+            rc = open_spool(s, &s->marks, "marks", c->documents * s->mark_bytes);
         if (rc == 0 || again || (rc != ERR_FORMAT && rc != ERR_RANGE))
             break;
         spool_close(&s->data);
         spool_close(&s->ends);
         *place = (struct store_place){0};
-        s->n = bytes = 0;
         rc = 0;
     }
-    s->last = bytes;
+    s->n = place->now.documents;
+    s->last = place->now.bytes;
     return rc;
 }
 
@@ -161,26 +172,45 @@ int store_drop(struct store *s)
 int store_save(struct store *s, const struct store_place *place)
 {
     struct buf text = {0};
+    uint64_t *list[N_FIELDS];
+    struct store_place copy = *place;
+    copy.now.documents = s->n;
+    copy.now.bytes = s->last;
     char *path = file_join(s->folder, "state.json");
     int rc = path == NULL ? ERR_NOMEM : spool_sync(&s->data);
+    list_fields(list, &copy);
     if (rc == 0)
         rc = spool_sync(&s->ends);
     if (rc == 0)
         rc = spool_sync(&s->marks);
     if (rc == 0)
-        rc = buf_printf(
-            &text,
-            "{\"key\": \"%s\", \"documents\": %llu, \"bytes\": %llu, \"source\": %llu, "
-            "\"chunks\": %llu, \"short\": %llu, \"text_bytes\": %llu, \"complete\": %s}\n",
-            s->key, (unsigned long long)s->n, (unsigned long long)s->data.at,
-            (unsigned long long)place->source, (unsigned long long)place->chunks,
-            (unsigned long long)place->short_ones, (unsigned long long)place->text_bytes,
-            place->complete ? "true" : "false");
+        rc = buf_printf(&text, "{\"key\": \"%s\", ", s->key);
+    for (int i = 0; i < N_FIELDS && rc == 0; i++)
+        rc = buf_printf(&text, "\"%s\": %llu, ", fields[i], (unsigned long long)*list[i]);
+    if (rc == 0)
+        rc = buf_printf(&text, "\"complete\": %s}\n", place->complete ? "true" : "false");
     if (rc == 0)
         rc = file_write_whole(path, text.data, text.n, true);
     buf_release(&text);
     mem_free(path);
     return rc;
+}
+
+/* The state first: were the process killed in between, files may have more than it says. */
+int store_rewind(struct store *s, struct store_place *place)
+{
+    place->now = place->then;
+    place->chunks = 0;
+    place->complete = false;
+    s->n = place->now.documents;
+    s->last = place->now.bytes;
+    s->open = false;
+    int rc = store_save(s, place);
+    if (rc == 0)
+        rc = spool_cut(&s->data, s->last);
+    if (rc == 0)
+        rc = spool_cut(&s->ends, s->n * sizeof s->last);
+    return rc == 0 ? spool_cut(&s->marks, s->n * s->mark_bytes) : rc;
 }
 
 int store_find(const struct store *s, uint64_t i, uint64_t *first, uint64_t *bytes)

@@ -12,12 +12,19 @@
 
 #include <stdbool.h>
 
+/* What there is. */
+struct store_count {
+    uint64_t documents, bytes; /* bytes: of the data */
+    uint64_t short_ones;       /* documents left out so far because they were too short */
+    uint64_t text_bytes;       /* of the documents */
+    uint64_t texts;            /* known of the files that were begun; below 2^63 */
+};
+
 /* How far the texts were read. */
 struct store_place {
-    uint64_t source, chunks; /* the file, and the chunks of it that were read */
-    uint64_t short_ones;     /* documents left out so far because they were too short */
-    uint64_t text_bytes;     /* of the documents there are */
-    bool complete;           /* the texts are at their end */
+    uint64_t source, chunks;      /* the file, and the chunks of it that were read */
+    struct store_count now, then; /* then: where the file in progress began */
+    bool complete;                /* the texts are at their end */
 };
 
 /* What duplicates are known by. */
@@ -38,8 +45,9 @@ struct store {
 };
 /*
  * Open the store in `folder`, made if need be. If it has documents for the same key these count,
- * and *place is where they end; others are deleted. ERR_IO; ERR_EXISTS: another process works
- * there, or it is a folder of something else.
+ * and *place is where they end; others are deleted. place->now.texts and then.texts are for the
+ * caller to compare. ERR_IO; ERR_EXISTS: another process works there, or it is a folder of
+ * something else.
  */
 int store_open(struct store *s, struct store_place *place, const char *folder, const char *key,
                size_t mark_bytes);
@@ -54,6 +62,8 @@ int store_end(struct store *s, const struct store_mark *mark);
 int store_drop(struct store *s);
 /* All documents so far count from here on. None is in progress. */
 int store_save(struct store *s, const struct store_place *place);
+/* Save that only what there was when the file in progress began counts. */
+int store_rewind(struct store *s, struct store_place *place);
 
 /* Where document i lies, of those that count. */
 int store_find(const struct store *s, uint64_t i, uint64_t *first, uint64_t *bytes);

@@ -592,7 +592,7 @@ static void refuses_what_is_no_data(void **state)
          "DIR/big-id.bin: token 1 is 65535, expected 0 to 271, the model's vocabulary; was it "
          "made with another tokenizer?"},
         {"a.gz", "\x1f\x8b\x08", 3,
-         "cannot encode the texts: cannot unpack DIR/a.gz: it is damaged"},
+         "cannot encode the texts: cannot unpack DIR/a.gz: it is cut off"},
         {"a.xz",
          "\xfd"
          "7zXZ",

@@ -57,8 +57,10 @@ static uint64_t fill_store_of(const char *folder, const struct progress *p)
     struct store_place place;
     char *in = data_path("many.txt"), *path = data_path(folder);
     assert_ok(data_sources_find(&sources, in));
+    const uint64_t texts[] = {0, 1};
     const struct intake t = {.list = sources.list,
                              .n = sources.n,
+                             .texts = texts,
                              .separator = "<|endoftext|>",
                              .field = "text",
                              .tokenizer = data_tokenizer,

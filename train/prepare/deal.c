@@ -89,7 +89,7 @@ int deal_run(const struct deal *d, uint64_t *duplicates)
     *duplicates = 0;
     if (rc == 0 && leave_out)
         rc = duplicates_find(bits, duplicates, d->store, d->duplicates == DUPLICATES_NEAR,
-                             d->progress);
+                             DUPLICATES_MEMORY, d->progress);
     if (rc == 0)
         rc = deal_documents(d, bits, block);
     mem_free(bits);

@@ -1,30 +1,30 @@
 /*
- * Range by range of the keys: a table for one range at a time bounds the memory, and the marks are
- * read once a range. Of near duplicates the same is done for each band of the signature; those that
- * share the key of one are compared.
+ * The keys of all documents are sorted, and behind the key the document: those that share one stand
+ * next to each other, the earliest first. A document has one key; with `near` one for each band of
+ * its signature, and those that share a key are compared with the first of them that stays. Bands
+ * come one after the other, so what an earlier one has marked is left out of the next.
  */
 #include "train/prepare/duplicates.h"
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "train/prepare/sorter.h"
 
 #include <string.h>
 
-enum { MARKS_AT_ONCE = 1024, RANGE_DOCUMENTS = 1 << 20, TABLE = 1 << 22 };
-
-struct entry {
-    uint64_t key, other; /* key 0: empty; other: the rest of a hash, or a document */
-};
+enum { MARKS_AT_ONCE = 1024, WORDS = 3 };
+static const char LOOKING[] = "looking for duplicates";
 
 struct search {
     const struct store *store;
     bool near;
-    struct entry *table; /* [TABLE] */
-    size_t held;
+    struct sorter sorter;
     unsigned char *bits;
     uint64_t *count;
-    uint64_t range, ranges, passes, pass;
-    int band;
+    uint64_t keys[WORDS];   /* of the group in progress */
+    uint64_t first;         /* its first document that stays */
+    struct store_mark mark; /* of that one, when has_mark */
+    bool has_group, has_mark;
 };
 
 static bool is_marked(const struct search *s, uint64_t i)
@@ -38,87 +38,103 @@ static void mark_document(struct search *s, uint64_t i)
     ++*s->count;
 }
 
-/* The entry of the key, and of `other` where that is a part of it; an empty one if there is none.
- */
-static struct entry *find_entry(struct search *s, uint64_t key, uint64_t other)
+/* Four bits of a key say the band: the others tell documents apart well enough, since these are
+ * compared. */
+static int add_keys(struct search *s, const struct store_mark *m, uint64_t i)
 {
-    size_t at = (size_t)(key / s->ranges % TABLE);
-    while (s->table[at].key != 0 &&
-           (s->table[at].key != key || (!s->near && s->table[at].other != other)))
-        at = (at + 1) % TABLE;
-    return &s->table[at];
-}
-
-/* Whether a document is alike to an earlier one. */
-static int compare_marks(const struct search *s, const struct store_mark *m, uint64_t earlier,
-                         bool *alike)
-{
-    struct store_mark other;
-    int rc = store_marks(s->store, &other, earlier, 1);
-    *alike = rc == 0 && min_hash_likeness(&m->near, &other.near) >= DUPLICATES_LIKENESS;
-    return rc;
-}
-
-/* Keys are spread evenly over the ranges, so that no table is ever near to full. */
-static int look_up(struct search *s, const struct store_mark *m, uint64_t i)
-{
-    const uint64_t key = s->near ? min_hash_band(&m->near, s->band) : m->hash.sum[0] + 1;
-    const uint64_t other = s->near ? i : m->hash.sum[1];
-    bool again = true;
     int rc = 0;
-    if (key % s->ranges != s->range || is_marked(s, i) || m->hash.power[0] == 1)
-        return 0; /* a text without letters and digits has the power 1 */
-    struct entry *e = find_entry(s, key, other);
-    if (e->key == 0 && s->held < TABLE / 2) {
-        *e = (struct entry){key, other};
-        s->held++;
+    if (m->hash.power[0] == 1) /* without letters and digits */
         return 0;
-    }
-    if (e->key == 0)
-        return 0;
-    if (s->near)
-        rc = compare_marks(s, m, e->other, &again);
-    if (rc == 0 && again)
-        mark_document(s, i);
+    if (!s->near)
+        return sorter_add(&s->sorter, (const uint64_t[]){m->hash.sum[0], m->hash.sum[1], i});
+    for (uint64_t band = 0; band < MIN_HASH_BANDS && rc == 0; band++)
+        rc =
+            sorter_add(&s->sorter,
+                       (const uint64_t[]){band << 60 | min_hash_band(&m->near, (int)band) >> 4, i});
     return rc;
 }
 
-static int search_range(struct search *s, char *block, const struct progress *p)
+/* Progress counts documents twice: those whose keys were taken, and those that were compared. */
+static int add_documents(struct search *s, const struct progress *p)
 {
     const uint64_t all = s->store->n;
-    int rc = 0;
-    s->held = 0;
-    memset(s->table, 0, TABLE * sizeof *s->table);
+    char *block = mem_array(MARKS_AT_ONCE, sizeof(struct store_mark));
+    int rc = block == NULL ? ERR_NOMEM : 0;
     for (uint64_t i = 0; i < all && rc == 0; i += MARKS_AT_ONCE) {
         const size_t n = all - i < MARKS_AT_ONCE ? (size_t)(all - i) : MARKS_AT_ONCE;
         rc = store_marks(s->store, block, i, n);
         for (size_t k = 0; k < n && rc == 0; k++) {
             struct store_mark m;
             memcpy(&m, block + k * s->store->mark_bytes, s->store->mark_bytes);
-            rc = look_up(s, &m, i + k);
+            rc = add_keys(s, &m, i + k);
         }
         if (rc == 0)
-            rc = progress_step(p, "looking for duplicates", s->pass * all + i + n, s->passes * all);
+            rc = progress_step(p, LOOKING, i + n, 2 * all);
     }
-    s->pass++;
+    mem_free(block);
+    return rc;
+}
+
+/* Whether document i is alike to the first of its group. */
+static int compare_marks(struct search *s, uint64_t i, bool *alike)
+{
+    struct store_mark m;
+    int rc = s->has_mark ? 0 : store_marks(s->store, &s->mark, s->first, 1);
+    s->has_mark = rc == 0;
+    if (rc == 0)
+        rc = store_marks(s->store, &m, i, 1);
+    *alike = rc == 0 && min_hash_likeness(&m.near, &s->mark.near) >= DUPLICATES_LIKENESS;
+    return rc;
+}
+
+static int look_at(struct search *s, const uint64_t *record)
+{
+    const int n_keys = s->sorter.words - 1;
+    const uint64_t i = record[n_keys];
+    bool again = true;
+    int rc = 0;
+    if (is_marked(s, i))
+        return 0;
+    if (!s->has_group || memcmp(record, s->keys, (size_t)n_keys * sizeof *record) != 0) {
+        memcpy(s->keys, record, (size_t)n_keys * sizeof *record);
+        s->first = i;
+        s->has_group = true;
+        s->has_mark = false;
+        return 0;
+    }
+    if (s->near)
+        rc = compare_marks(s, i, &again);
+    if (rc == 0 && again)
+        mark_document(s, i);
+    return rc;
+}
+
+static int look_at_groups(struct search *s, const struct progress *p)
+{
+    const uint64_t all = s->store->n, bands = s->near ? MIN_HASH_BANDS : 1;
+    uint64_t record[WORDS], done = 0;
+    bool got = true;
+    int rc = 0;
+    while (rc == 0 && (rc = sorter_next(&s->sorter, record, &got)) == 0 && got) {
+        rc = look_at(s, record);
+        if (rc == 0 && ++done % (MARKS_AT_ONCE * bands) == 0)
+            rc = progress_step(p, LOOKING, all + done / bands, 2 * all);
+    }
     return rc;
 }
 
 int duplicates_find(unsigned char *bits, uint64_t *count, const struct store *store, bool near,
-                    const struct progress *p)
+                    size_t memory, const struct progress *p)
 {
     struct search s = {.store = store, .near = near, .bits = bits, .count = count};
-    const int bands = near ? MIN_HASH_BANDS : 1;
-    char *block = mem_array(MARKS_AT_ONCE, sizeof(struct store_mark));
-    s.ranges = store->n / RANGE_DOCUMENTS + 1;
-    s.passes = s.ranges * (uint64_t)bands;
-    s.table = mem_array(TABLE, sizeof *s.table);
-    int rc = block == NULL || s.table == NULL ? ERR_NOMEM : 0;
+    int rc = sorter_open(&s.sorter, store->folder, near ? 2 : 3, memory);
     *count = 0;
-    for (s.band = 0; s.band < bands && rc == 0; s.band++)
-        for (s.range = 0; s.range < s.ranges && rc == 0; s.range++)
-            rc = search_range(&s, block, p);
-    mem_free(s.table);
-    mem_free(block);
+    if (rc == 0)
+        rc = add_documents(&s, p);
+    if (rc == 0)
+        rc = sorter_finish(&s.sorter, p, "sorting");
+    if (rc == 0)
+        rc = look_at_groups(&s, p);
+    sorter_close(&s.sorter);
     return rc;
 }

@@ -16,7 +16,7 @@ static const struct system_option table[] = {
 {IPU, "--checkpoint-input-dir, --pretrained-checkpoint", "model.init, :load", ""},
 {IPU, "--checkpoint-output-dir, --save-model-path", "checkpoint.folder", ""},
 {IPU, "--custom-ops", "", "IPU code; --kernels selects the instruction set"},
-{IPU, "--dataset, --train-path", "data.data", "generated, or a path; the format is detected. Pickle files are not supported"},
+{IPU, "--dataset, --train-path", "data.data", "generated, or a path; the format is detected; a .pkl file is a list of lists of token IDs"},
 {IPU, "--tfrecord-path", "data.data", "a .tfrecord file; its records are documents"},
 {IPU, "config/config.json", "model.init", "random:FILE.json"},
 {IPU, "wikipedia_download.sh FOLDER", "", "not among the texts of data get"},

@@ -134,7 +134,7 @@ const struct command command_table[] = {
 {.name = "data", .group = "Training", .arguments = "info PATH|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT", .min_words = 2, .max_words = -1, .flags = BOTH,
  .completes = "info get prepare convert then path ; get published ; prepare word path ; convert word path", .words = data_prepare_word, .explain = cmd_data_explain, .options = "force", .run = cmd_data,
  .summary = "look at training data, get or prepare it",
- .help = "Show what training would read from a text, a folder, a .jsonl, .bin or .tfrecord file; download one of the texts below, "
+ .help = "Show what training would read from a text, a folder, a .jsonl, .bin, .tfrecord or .pkl file; download one of the texts below, "
          "which is checked against its SHA-256; or make token files of texts: plain text, JSON lines, CSV, "
          "WikiExtractor's folders and dumps of Wikipedia (pages-articles.xml.bz2), also compressed and in archives.",
  .forms = "info PATH\tshow documents, tokens, token IDs and the beginning\n"

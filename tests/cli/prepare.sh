@@ -41,6 +41,20 @@ has "what was converted" "back: 4 documents" "$(cat said)"
 is "there and back" "$(sha256sum <plain.bin; sha256sum <plain.idx)" "$(sha256sum <back.bin; sha256sum <back.idx)"
 printf x | dd of=tf.tfrecord bs=1 seek=40 conv=notrunc 2>/dev/null
 has "damage is named" "tf.tfrecord: the record at byte 0 has data whose checksum is wrong" "$("$PRATTLE" data info tf.tfrecord 2>&1)"
+cp "$OLDPWD"/tests/golden/pickle/{lists-4,uint16-2}.pkl .
+is "pickled lists are token files" "pickled lists 4 15, 4 a document" \
+    "$(info=$("$PRATTLE" data info lists-4.pkl); for f in format documents tokens; do field $f "$info"; done | paste -sd ' ')"
+for f in lists-4 uint16-2; do "$PRATTLE" data convert $f.pkl $f >said 2>&1; done
+has "they are converted" "uint16-2: 4 documents, 15 tokens" "$(cat said)"
+is "an array of NumPy is a list" "$(sha256sum <lists-4.bin)" "$(sha256sum <uint16-2.bin)"
+printf '\200\2](]K\1a]K\2ae.' >two.pkl; "$PRATTLE" data convert two.pkl two --model $MODEL >said 2>&1
+has "a tokenizer's end follows each" "two: 2 documents, 4 tokens" "$(cat said)"
+is "a run reads them" 0 "$("$PRATTLE" train finetune data=two.pkl,two.pkl,plain steps=1 sequence_length=16 folder=run-pickle --model $MODEL >/dev/null 2>&1; echo $?)"
+mkdir pickles; cp two.pkl pickles/; printf '\200\2}.' >pickles/meta.pkl
+is "other pickles of a folder are left out" "pickled lists" "$(field format "$("$PRATTLE" data info pickles 2>/dev/null)")"
+has "which is said" "pickles/meta.pkl is not a pickled list of lists of token ids; left out" "$("$PRATTLE" data info pickles 2>&1)"
+has "one of them is refused" "pickles/meta.pkl is not a pickled list of lists of token ids" "$("$PRATTLE" data info pickles/meta.pkl 2>&1)"
+has "they are not prepared again" "two.pkl has tokens already; data convert changes their format" "$("$PRATTLE" data prepare two.pkl again --model $MODEL 2>&1)"
 "$PRATTLE" train finetune data=plain steps=1 sequence_length=16 folder=run --model $MODEL >said 2>&1
 is "a run reads it" 0 $?
 printf 'caf\351' >texts/c.txt

@@ -2,7 +2,7 @@
 #define PRATTLE_TRAIN_DATA_DATASET_H
 /*
  * Tokens to train on, from text files and folders, JSON lines, Megatron .bin/.idx, nanoGPT and
- * llm.c .bin, or generated: one stream of ids with document bounds, read by pread and never all in
+ * llm.c .bin, TFRecord, pickled lists, or generated: one stream of ids with document bounds, read by pread and never all in
  * memory.
  */
 #include "model/base/progress.h"
@@ -76,7 +76,8 @@ int dataset_read(const struct dataset *d, token_id *out, uint64_t first, size_t 
 /* What the files of a data set are. */
 struct data_summary {
     const char
-        *format; /* "text", "Megatron", "nanoGPT", "llm.c", "TFRecord", "generated", "several" */
+        *format; /* "text", "Megatron", "nanoGPT", "llm.c", "TFRecord", "pickled lists",
+                    "generated", "several" */
     size_t files;
     token_id least, most; /* of the ids that were read when the files were opened */
     bool whole;           /* all ids were read */

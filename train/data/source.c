@@ -6,6 +6,7 @@
  *   magic of gzip, bzip2, xz, zstd, zip, tar  packed texts
  *   llm.c's magic                             llm.c's ids
  *   .tfrecord, .tfrecords, .tfrec             TFRecord's ids
+ *   .pkl, .pickle                             pickled lists of ids
  *   .bin                                      nanoGPT's ids
  *   .jsonl, .ndjson, .json                    JSON lines
  *   else                                      text, unless a byte is NUL or the magic is another's
@@ -21,6 +22,7 @@
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "train/data/megatron.h"
+#include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
 #include "train/data/token_file.h"
 #include "train/data/utf16.h"
@@ -178,6 +180,11 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
         s->kind = DATA_LLMC;
     else if (tfrecord_is_name(s->path))
         s->kind = DATA_TFRECORD;
+    else if (pickle_ids_is_name(s->path) && pickle_ids_may_be(head, n))
+        s->kind = DATA_PICKLE;
+    else if (pickle_ids_is_name(s->path))
+        return err_set(ERR_FORMAT, "%s is not a pickled list of lists of token ids",
+                       file_show(shown, sizeof shown, s->path));
     else if (text_ends_in(s->path, ".bin") && foreign_format(head, n) == NULL)
         s->kind = DATA_NANOGPT;
     else
@@ -227,7 +234,9 @@ static int classify_file(struct data_sources *all, struct data_source *s, bool *
     else if (n > 0 && (rc = file_read_at(&f, head, 0, n)) == 0)
         rc = classify_source(s, head, n);
     file_close(&f);
-    if (rc == ERR_FORMAT && inside && data_is_binary(head, n)) {
+    if (rc == ERR_FORMAT && inside &&
+        (data_is_binary(head, n) ||
+         (pickle_ids_is_name(s->path) && foreign_format(head, n) == NULL))) {
         *skip = true;
         rc = count_binary(all);
     }

@@ -366,11 +366,11 @@ static int open_set(struct token_file *out, const char *prefix, const struct tex
     char sum[SHA256_HEX];
     int rc = check_set(&whole, sum, prefix, t->progress);
     if (rc == 0 && whole)
-        rc = token_file_open(out, TOKENS_MEGATRON, prefix);
+        rc = token_file_open(out, TOKENS_MEGATRON, prefix, TOKEN_NONE, NULL);
     if (rc == 0 ? !whole : rc == ERR_FORMAT || rc == ERR_MISSING) {
         rc = encode_texts(sum, prefix, t);
         if (rc == 0)
-            rc = token_file_open(out, TOKENS_MEGATRON, prefix);
+            rc = token_file_open(out, TOKENS_MEGATRON, prefix, TOKEN_NONE, NULL);
     }
     if (rc != 0)
         return rc;

@@ -5,6 +5,7 @@
 #include "model/base/rng.h"
 #include "model/base/sha256.h"
 #include "train/data/megatron.h"
+#include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
 
 #include <fcntl.h>
@@ -148,7 +149,23 @@ static int copy_records(struct token_file *f, int fd)
     return rc;
 }
 
-static int open_tfrecord(struct token_file *f, const char *path)
+/* The lists of a pickle, of which each is a document. */
+static int copy_lists(struct token_file *f, int fd, token_id separator, const struct progress *p)
+{
+    struct id_spool s;
+    int rc = id_spool_init(&s, fd, f->file.path, separator);
+    if (rc == 0 && (rc = pickle_ids_read(&s, &f->file, p)) == 0) {
+        f->n_tokens = s.n;
+        f->n_documents = s.n_documents;
+        f->documents = (uint64_t *)(void *)s.bounds.data;
+        s.bounds = (struct buf){0};
+    }
+    id_spool_release(&s);
+    return rc;
+}
+
+static int open_copy(struct token_file *f, const char *path, token_id separator,
+                     const struct progress *p)
 {
     char *folder = file_home(HOME_CACHE, "data");
     int rc = folder == NULL ? err_last() : file_make_folder(folder);
@@ -158,7 +175,7 @@ static int open_tfrecord(struct token_file *f, const char *path)
     if (rc == 0 && (fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) < 0)
         rc = file_error("write in", folder);
     if (rc == 0)
-        rc = copy_records(f, fd);
+        rc = f->format == TOKENS_PICKLE ? copy_lists(f, fd, separator, p) : copy_records(f, fd);
     if (fd >= 0 && f->file.path != NULL) {
         close(f->file.fd);
         f->file.fd = fd;
@@ -169,13 +186,14 @@ static int open_tfrecord(struct token_file *f, const char *path)
     return rc;
 }
 
-int token_file_open(struct token_file *f, enum token_format format, const char *path)
+int token_file_open(struct token_file *f, enum token_format format, const char *path,
+                    token_id separator, const struct progress *p)
 {
     *f = (struct token_file){.format = format, .file.fd = -1, .least = 0, .most = TOKEN_NONE};
-    int rc = format == TOKENS_MEGATRON   ? open_megatron(f, path)
-             : format == TOKENS_NANOGPT  ? open_nanogpt(f, path)
-             : format == TOKENS_TFRECORD ? open_tfrecord(f, path)
-                                         : open_llmc(f, path);
+    int rc = format == TOKENS_MEGATRON  ? open_megatron(f, path)
+             : format == TOKENS_NANOGPT ? open_nanogpt(f, path)
+             : format == TOKENS_LLMC    ? open_llmc(f, path)
+                                        : open_copy(f, path, separator, p);
     if (rc == 0 && f->n_tokens == 0)
         rc = set_file_error(ERR_FORMAT, path, "has no tokens");
     if (rc != 0)
@@ -310,7 +328,8 @@ static int check_ids(struct token_file *f, struct sha256 *hash, token_id *ids, i
     uint64_t blocks = (f->n_tokens - 1) / CHECK_IDS + 1, cap = 2;
     f->whole = f->n_tokens <= DATA_WHOLE_BYTES / width;
     uint64_t places = f->whole ? blocks : CHECK_PLACES;
-    bool stored = f->format == TOKENS_MEGATRON || f->format == TOKENS_TFRECORD;
+    bool stored =
+        f->format == TOKENS_MEGATRON || f->format == TOKENS_TFRECORD || f->format == TOKENS_PICKLE;
     bool documents = f->whole && !stored && eos != TOKEN_NONE;
     int rc = 0;
     f->least = INT32_MAX;

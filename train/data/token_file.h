@@ -3,7 +3,8 @@
 /*
  * Token ids in files of other programs: Megatron-LM's and fairseq's .bin with .idx, nanoGPT's .bin
  * (uint16, no header), llm.c's .bin (a header of 256 int32), TFRecord, of which each record is a
- * document (tfrecord.h); and generated ids, which need no file.
+ * document (tfrecord.h), pickled lists of lists (pickle_ids.h); and generated ids, which need no
+ * file.
  */
 #include "model/base/file.h"
 #include "model/base/progress.h"
@@ -19,12 +20,13 @@ enum token_format {
     TOKENS_NANOGPT,
     TOKENS_LLMC,
     TOKENS_TFRECORD,
+    TOKENS_PICKLE,
     TOKENS_GENERATED
 };
 
 struct token_file {
     enum token_format format;
-    struct file file; /* with the ids; of TFRecord a temporary copy of them */
+    struct file file; /* with the ids; of TFRecord and pickles a temporary copy of them */
     uint64_t offset;  /* of the first id in the file */
     int width;        /* bytes of an id: 1, 2, 4, 8; below 0 where they are signed */
     uint64_t n_tokens, n_documents;
@@ -42,11 +44,13 @@ struct token_file {
 };
 
 /*
- * path    PREFIX, PREFIX.bin or PREFIX.idx for Megatron, else the file
- * returns 0, ERR_MISSING, ERR_IO, ERR_FORMAT (naming file and both numbers), ERR_NOMEM;
- *         f is then closed
+ * path       PREFIX, PREFIX.bin or PREFIX.idx for Megatron, else the file
+ * separator  the token that ends a pickled document, where it does not end with it; TOKEN_NONE:
+ * none returns    0, ERR_MISSING, ERR_IO, ERR_FORMAT (naming file and both numbers),
+ * ERR_UNSUPPORTED, ERR_RANGE, ERR_NOMEM, ERR_INTERRUPTED; f is then closed
  */
-int token_file_open(struct token_file *f, enum token_format format, const char *path);
+int token_file_open(struct token_file *f, enum token_format format, const char *path,
+                    token_id separator, const struct progress *p);
 /*
  * n ids in documents of 1024: runs of eight ids that count up from a random one. A model can learn
  * them; its loss then approaches ln(V) / 8.

@@ -232,6 +232,11 @@ static const struct opcode {
     ['P'] = {.name = "PERSID"},
 };
 
+const char *pickle_opcode_name(unsigned char op)
+{
+    return opcodes[op].name == NULL ? "without a name" : opcodes[op].name;
+}
+
 static int run_opcode(struct pickle_machine *m, unsigned char op)
 {
     const struct opcode *o = &opcodes[op];
@@ -239,7 +244,7 @@ static int run_opcode(struct pickle_machine *m, unsigned char op)
         return err_set(ERR_UNSUPPORTED,
                        "the pickle has opcode %s (0x%02x) at byte %td, which weights do not "
                        "need: refused, and nothing of it was executed",
-                       o->name == NULL ? "without a name" : o->name, op, m->at - m->start - 1);
+                       pickle_opcode_name(op), op, m->at - m->start - 1);
     uint64_t argument = o->argument;
     int rc = o->argument_bytes == 0 ? 0 : read_number(m, &argument, o->argument_bytes);
     return rc == 0 ? o->run(m, argument) : rc;

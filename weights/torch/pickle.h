@@ -22,6 +22,9 @@ int pickle_read(struct pickle_tensor **out, int *n, json_t **about, const char *
 /* A pickled dict of plain values as JSON, to be freed with json_decref. Fails as pickle_read. */
 int pickle_read_plain(json_t **out, const char *bytes, size_t n_bytes);
 
+/* What pickletools.py calls an opcode; "without a name" where it has none. */
+const char *pickle_opcode_name(unsigned char op);
+
 /* For the readers of pickles alone (weights/torch/pickle_machine.h): */
 struct pickle_machine;
 /* Run every opcode up to STOP, where m->at then is. */

@@ -447,7 +447,8 @@ static void digest_with(unsigned char digest[32], const char *sum, off_t bytes)
     struct token_file f;
     data_text("summed.bin", "");
     assert_int_equal(truncate(scratch_path(&data_scratch, "summed.bin"), bytes), 0);
-    assert_ok(token_file_open(&f, TOKENS_NANOGPT, scratch_path(&data_scratch, "summed.bin")));
+    assert_ok(token_file_open(&f, TOKENS_NANOGPT, scratch_path(&data_scratch, "summed.bin"),
+                              TOKEN_NONE, NULL));
     snprintf(f.sum, sizeof f.sum, "%s", sum);
     assert_ok(token_file_check(&f, 0, TOKEN_NONE, NULL));
     memcpy(digest, f.digest, 32);

@@ -28,15 +28,17 @@ endif
 DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-dev libjansson-dev \
               libyaml-dev libssl-dev libarchive-dev zlib1g-dev libexpat1-dev \
               libcurl4-openssl-dev
-DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox perl-base
+DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox perl-base g++ libsentencepiece-dev
 DEPS_LONG  := valgrind
 LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive zlib expat openblas
 # Opened at run time, when something is downloaded: only its headers are needed to build.
 OPENED     := libcurl
+# A part beside the program, in C++, opened for SentencePiece models: built where that library is.
+PARTS      := $(if $(shell pkg-config --exists sentencepiece 2>/dev/null && command -v $(CXX)),sentencepiece)
 
 # From the ground up: a file includes from its own room and from those before it.
 ROOMS   := model/base model/kernels model/tokenizer model \
-           weights/tensors weights/torch weights/hf weights/foreign weights/llmc weights/gguf \
+           weights/tensors weights/torch weights/sentencepiece weights/hf weights/foreign weights/llmc weights/gguf \
            weights/bundled weights/hub weights kvcache \
            sampling/chain sampling/text sampling/search sampling \
            train/data train/prepare train/optim train/step train/eval train/config train/run \
@@ -66,17 +68,18 @@ MADE    := $(OUT)/train/config/presets.c $(OUT)/repl/bench/peer_script.c $(OUT)/
 OBJECTS := $(SOURCES:%.c=$(OUT)/%.o) $(MADE:.c=.o)
 LIBRARY := $(OUT)/libprattle.a
 BINARY  := $(OUT)/prattle
+PARTS   := $(PARTS:%=$(OUT)/prattle-%.so)
 TEST_PROGRAMS := $(TESTS:%.c=$(OUT)/%) $(TOOLS:%.c=$(OUT)/%)
 FUZZ_REPLAYS  := $(FUZZERS:%.c=$(OUT)/%)
 TEST_LIBRARY  := $(OUT)/libtests.a
 
-all: $(BINARY)
+all: $(BINARY) $(PARTS)
 ifeq ($(OUT),build/$(BUILD))
 	@[ "$$(readlink prattle)" = $(BINARY) ] || ln -sfn $(BINARY) prattle
 endif
 
 # Where the model that ships is looked for when it is not beside the program.
-$(OUT)/weights/bundled/bundled.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
+$(OUT)/weights/bundled/bundled.o $(OUT)/weights/sentencepiece/sentencepiece.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
 $(OUT)/model/kernels/%.o $(OUT)/sampling/%.o $(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 # One file each may use an instruction set; the table in kernels.c chooses at run time.
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
@@ -117,6 +120,12 @@ $(BINARY): $(OUT)/repl/main.o $(LIBRARY)
 	@[ $(V) = 1 ] || echo "  link $@"
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+$(OUT)/prattle-%.so: weights/%/face.cc weights/%/face.h Makefile
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  part $@"
+	$(Q)$(CXX) -std=c++17 -O2 -g -fPIC -shared -I. -Wall -Wextra -Werror $(shell pkg-config --cflags sentencepiece) \
+	    $< $(shell pkg-config --libs-only-L sentencepiece) -lsentencepiece -o $@
+
 # The man page and bash's completion, from the program's own tables.
 $(OUT)/prattle.1: $(BINARY)
 	$(Q)XDG_CONFIG_HOME=/nonexistent $(BINARY) help --format man >$@.part && mv $@.part $@
@@ -137,7 +146,7 @@ $(OUT)/tests/tools/hub_server: $(OUT)/tests/lib/hub_server.o
 $(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(OUT)/tests/fuzz/replay.o $(TEST_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-programs: $(BINARY) $(TEST_PROGRAMS) $(FUZZ_REPLAYS)
+programs: $(BINARY) $(PARTS) $(TEST_PROGRAMS) $(FUZZ_REPLAYS)
 
 # Installs what is missing, and says what; without apt or the right to use it, says which.
 define install_missing
@@ -188,8 +197,9 @@ fuzz: deps-check
 	@$(MAKE) --no-print-directory BUILD=release made
 	@tests/fuzz/run $(FUZZ_S)
 
-install: $(BINARY) $(OUT)/prattle.1 $(OUT)/prattle.bash
+install: $(BINARY) $(PARTS) $(OUT)/prattle.1 $(OUT)/prattle.bash
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/prattle
+	$(foreach p,$(PARTS),install -D -m 755 $(p) $(DESTDIR)$(PREFIX)/lib/prattle/$(notdir $(p));)
 	install -D -m 644 weights/bundled/bundled.gguf $(DESTDIR)$(PREFIX)/share/prattle/bundled.gguf
 	install -D -m 644 $(OUT)/prattle.1 $(DESTDIR)$(PREFIX)/share/man/man1/prattle.1
 	install -D -m 644 $(OUT)/prattle.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/prattle

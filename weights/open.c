@@ -9,18 +9,20 @@
 #include "weights/foreign/source_foreign.h"
 #include "weights/gguf/source_gguf.h"
 #include "weights/hf/adapter_file.h"
+#include "weights/hf/hf_files.h"
 #include "weights/hf/source_adapter.h"
 #include "weights/hf/source_hf.h"
 #include "weights/hub/repository.h"
 #include "weights/llmc/llmc.h"
 #include "weights/llmc/source_llmc.h"
 #include "weights/random_source.h"
+#include "weights/sentencepiece/sentencepiece.h"
 #include "weights/tensors/sniff.h"
 
 #include <string.h>
 
 static const char RANDOM[] = "random:";
-enum { RANDOM_LENGTH = sizeof RANDOM - 1 };
+enum { RANDOM_LENGTH = sizeof RANDOM - 1, TOKENIZER_MAX_BYTES = 32 << 20 };
 
 static bool is_random_name(const char *path)
 {
@@ -101,6 +103,28 @@ static int read_magic(char magic[4], const struct file *f)
     return rc == 0 ? 0 : file_wrap(f->path);
 }
 
+/* A tokenizer alone. */
+static int open_pieces(struct source *s, struct file *file, bool need_weights,
+                       const struct progress *p)
+{
+    struct buf bytes = {0};
+    int rc = need_weights ? err_set(ERR_FORMAT, "it is a SentencePiece model, which is a tokenizer "
+                                                "without weights")
+                          : file_read_whole(&bytes, file, TOKENIZER_MAX_BYTES);
+    config_init(&s->config);
+    if (rc == 0)
+        rc = sentencepiece_open(&s->tokenizer, bytes.data, bytes.n, NULL, p);
+    if (rc == 0 && (s->name = mem_strdup(hf_last_part(file->path))) == NULL)
+        rc = ERR_NOMEM;
+    if (rc != 0) {
+        file_wrap(file->path);
+        source_close(s);
+    }
+    buf_release(&bytes);
+    file_close(file);
+    return rc;
+}
+
 /* The file is opened once, so that the file that was sniffed is the one that is read. */
 static int open_file(struct source *s, const char *path, bool need_weights,
                      const struct progress *p)
@@ -116,6 +140,8 @@ static int open_file(struct source *s, const char *path, bool need_weights,
     }
     if (memcmp(magic, "GGUF", sizeof magic) == 0 || text_ends_in(path, ".gguf"))
         return source_open_gguf(s, file, need_weights, p);
+    if (sentencepiece_is_file(path, magic, sizeof magic))
+        return open_pieces(s, &file, need_weights, p);
     if (llmc_is_file(magic))
         return source_open_llmc(s, file, p);
     if (foreign_is_name(path)) {

@@ -76,6 +76,10 @@ static int check_format(const struct source *s, const char *path)
             "%d heads of %d are not as wide as the model's %d, which GGUF cannot say of a "
             "GPT-2: name a folder",
             c->n_head, config_head_size(c), c->n_embd);
+    size_t n;
+    if (is_gguf(path) && s->tokenizer != NULL && tokenizer_file(s->tokenizer, &n) != NULL)
+        return err_set(ERR_UNSUPPORTED, "a GGUF file does not hold the SentencePiece tokenizer of "
+                                        "this model: name a folder");
     if (is_gguf(path) && c->type != MODEL_GPT2)
         return err_set(ERR_UNSUPPORTED,
                        "no program reads a GPT-Neo from GGUF: name a folder, which "

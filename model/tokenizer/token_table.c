@@ -21,27 +21,23 @@ static int token_error(const char *text, int id, const char *what)
                    what);
 }
 
-/* Allocate everything whose size the vocabulary determines. */
-static int reserve_table(struct token_table *t, const struct vocab *v)
+/* Allocate everything whose size the vocabulary determines: so many bytes of tokens, and of texts.
+ */
+static int reserve_table(struct token_table *t, int n_tokens, int n_merges, size_t bytes,
+                         size_t texts)
 {
-    size_t texts = 0, bytes = 0;
     uint32_t size = 64;
-    while (size < 2 * (uint64_t)v->n_tokens)
+    while (size < 2 * (uint64_t)n_tokens)
         size *= 2;
-    for (int i = 0; i < v->n_tokens; i++)
-        bytes += v->tokens[i] == NULL ? 0 : strlen(v->tokens[i]);
-    for (int i = 0; i < v->n_merges; i++)
-        texts += strlen(v->merges[i]) + 1;
-    texts += bytes + (size_t)v->n_tokens;
-    if (texts > UINT32_MAX)
-        return err_set(ERR_RANGE, "the vocabulary has %zu bytes of text, at most %u", texts,
-                       UINT32_MAX);
-    t->n_tokens = v->n_tokens;
-    t->n_merges = v->n_merges;
+    if (texts > UINT32_MAX || bytes > UINT32_MAX)
+        return err_set(ERR_RANGE, "the vocabulary has %zu bytes of text, at most %u",
+                       texts > bytes ? texts : bytes, UINT32_MAX);
+    t->n_tokens = n_tokens;
+    t->n_merges = n_merges;
     t->mask = size - 1;
     t->blob_bytes = bytes + texts;
-    t->tokens = mem_array((size_t)v->n_tokens, sizeof *t->tokens);
-    t->merges = mem_array((size_t)v->n_merges, sizeof *t->merges);
+    t->tokens = mem_array((size_t)n_tokens, sizeof *t->tokens);
+    t->merges = mem_array((size_t)n_merges, sizeof *t->merges);
     t->slots = mem_array(size, sizeof *t->slots);
     t->bytes = mem_alloc(bytes);
     t->texts = mem_alloc(texts);
@@ -52,7 +48,31 @@ static int reserve_table(struct token_table *t, const struct vocab *v)
         t->slots[i].id = TOKEN_NONE;
     for (int i = 0; i < 256; i++)
         t->of_byte[i] = TOKEN_NONE;
-    return bpe_init(&t->bpe, v->n_merges);
+    return bpe_init(&t->bpe, n_merges);
+}
+
+static int reserve_vocab(struct token_table *t, const struct vocab *v)
+{
+    size_t texts = 0, bytes = 0;
+    for (int i = 0; i < v->n_tokens; i++)
+        bytes += v->tokens[i] == NULL ? 0 : strlen(v->tokens[i]);
+    for (int i = 0; i < v->n_merges; i++)
+        texts += strlen(v->merges[i]) + 1;
+    texts += bytes + (size_t)v->n_tokens;
+    return reserve_table(t, v->n_tokens, v->n_merges, bytes, texts);
+}
+
+/* The token can be found by its bytes from now on. */
+static void enter_token(struct token_table *t, token_id id)
+{
+    const struct token_span *span = &t->tokens[id].bytes;
+    const char *bytes = t->bytes + span->at;
+    uint32_t hash = byte_hash(bytes, span->n), i = hash & t->mask;
+    while (t->slots[i].id != TOKEN_NONE)
+        i = (i + 1) & t->mask;
+    t->slots[i] = (struct token_slot){hash, id};
+    if (!t->tokens[id].special && span->n == 1)
+        t->of_byte[(unsigned char)bytes[0]] = id;
 }
 
 static int add_token(struct token_table *t, const struct vocab *v, int id,
@@ -81,13 +101,7 @@ static int add_token(struct token_table *t, const struct vocab *v, int id,
         return token_error(text, id, "stands for the same bytes as another token");
     token->bytes = (struct token_span){free_at->at, (uint32_t)n_bytes};
     free_at->at += (uint32_t)n_bytes;
-
-    uint32_t hash = byte_hash(bytes, (size_t)n_bytes), i = hash & t->mask;
-    while (t->slots[i].id != TOKEN_NONE)
-        i = (i + 1) & t->mask;
-    t->slots[i] = (struct token_slot){hash, id};
-    if (!token->special && n_bytes == 1)
-        t->of_byte[(unsigned char)bytes[0]] = id;
+    enter_token(t, id);
     return 0;
 }
 
@@ -207,7 +221,7 @@ int token_table_init(struct token_table *t, const struct vocab *v)
 {
     struct token_span free_at = {0};
     struct buf bytes = {0};
-    int rc = reserve_table(t, v);
+    int rc = reserve_vocab(t, v);
     for (int i = 0; i < v->n_tokens && rc == 0; i++)
         if (v->tokens[i] != NULL)
             rc = add_token(t, v, i, &free_at);
@@ -219,6 +233,31 @@ int token_table_init(struct token_table *t, const struct vocab *v)
         rc = mark_whole_tokens(t);
     buf_release(&bytes);
     return rc;
+}
+
+int token_table_init_pieces(struct token_table *t, const struct piece_vocab *p)
+{
+    size_t texts = 0, bytes = 0;
+    for (int i = 0; i < p->n_tokens; i++) {
+        texts += strlen(p->list[i].text) + 1;
+        bytes += p->list[i].n;
+    }
+    int rc = reserve_table(t, p->n_tokens, 0, bytes, texts);
+    struct token_span at = {0};
+    for (int i = 0; i < p->n_tokens && rc == 0; i++) {
+        const struct piece *piece = &p->list[i];
+        const uint32_t n = (uint32_t)piece->n, n_text = (uint32_t)strlen(piece->text);
+        t->tokens[i] = (struct token){.bytes = {at.at, n}, .text = {at.n, n_text}};
+        t->tokens[i].special = piece->special && n > 0;
+        memcpy(t->texts + at.n, piece->text, n_text + 1);
+        if (n > 0)
+            memcpy(t->bytes + at.at, piece->bytes, n);
+        if (n > 0 && token_table_find(t, piece->bytes, n) == TOKEN_NONE)
+            enter_token(t, i);
+        at.at += n;
+        at.n += n_text + 1;
+    }
+    return rc == 0 ? list_special_sizes(t) : rc;
 }
 
 void token_table_release(struct token_table *t)

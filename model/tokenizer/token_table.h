@@ -5,6 +5,7 @@
  */
 #include "model/tokenizer/bpe.h"
 #include "model/tokenizer/byte_hash.h"
+#include "model/tokenizer/pieces.h"
 #include "model/tokenizer/vocab.h"
 
 #include <stdint.h>
@@ -45,6 +46,8 @@ struct token_table {
 
 /* Fill a zeroed table; copies what it needs. Fails as tokenizer_new; to be released also then. */
 int token_table_init(struct token_table *t, const struct vocab *v);
+/* The same of pieces: without merges. Of several with the same bytes the first is found. */
+int token_table_init_pieces(struct token_table *t, const struct piece_vocab *p);
 void token_table_release(struct token_table *t);
 size_t token_table_bytes(const struct token_table *t); /* of all that it owns */
 /* ids [n] = the tokens of the single bytes. ERR_RANGE, without a message: a byte has none. */

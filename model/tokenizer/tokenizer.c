@@ -13,6 +13,7 @@ struct tokenizer {
     struct token_table table;
     token_id eos;
     bool add_prefix_space;
+    struct piece_vocab pieces; /* file: owned; without a list. encode NULL: byte-level BPE */
 };
 
 int tokenizer_new(struct tokenizer **out, const struct vocab *v)
@@ -30,9 +31,33 @@ int tokenizer_new(struct tokenizer **out, const struct vocab *v)
     return rc;
 }
 
+int tokenizer_new_pieces(struct tokenizer **out, const struct piece_vocab *p)
+{
+    struct tokenizer *t = mem_alloc(sizeof *t);
+    char *file = mem_alloc(p->n_file);
+    if (t == NULL || file == NULL) {
+        mem_free(t);
+        mem_free(file);
+        p->close(p->user);
+        return ERR_NOMEM;
+    }
+    memcpy(file, p->file, p->n_file);
+    t->pieces = *p;
+    t->pieces.file = file;
+    t->pieces.list = NULL;
+    t->add_prefix_space = p->add_prefix_space;
+    t->eos = p->eos >= 0 && p->eos < p->n_tokens ? p->eos : TOKEN_NONE;
+    int rc = token_table_init_pieces(&t->table, p);
+    if (rc == 0)
+        *out = t;
+    else
+        tokenizer_free(t);
+    return rc;
+}
+
 size_t tokenizer_memory(const struct tokenizer *t)
 {
-    return sizeof *t + token_table_bytes(&t->table);
+    return sizeof *t + token_table_bytes(&t->table) + t->pieces.n_file;
 }
 
 void tokenizer_free(struct tokenizer *t)
@@ -40,6 +65,10 @@ void tokenizer_free(struct tokenizer *t)
     if (t == NULL)
         return;
     token_table_release(&t->table);
+    if (t->pieces.encode != NULL) {
+        t->pieces.close(t->pieces.user);
+        mem_free((char *)t->pieces.file);
+    }
     mem_free(t);
 }
 
@@ -123,14 +152,17 @@ int tokenizer_encode(const struct tokenizer *t, struct ids *out, const char *tex
 {
     struct bpe_scratch scratch = {0};
     size_t before = out->n;
-    bool prefixed = t->add_prefix_space && !(flags & ENCODE_GOES_ON);
+    bool prefixed = t->add_prefix_space && !(flags & ENCODE_GOES_ON), first = true;
     int rc = 0;
     while (n > 0 && rc == 0) {
         token_id special = TOKEN_NONE;
         size_t part = flags & ENCODE_SPECIAL ? next_special(t, text, n, &special) : n;
-        rc = prefixed ? encode_prefixed(t, out, &scratch, text, part)
-                      : encode_text(t, out, &scratch, text, part);
+        rc = t->pieces.encode != NULL ? t->pieces.encode(t->pieces.user, out, text, part,
+                                                         flags & ENCODE_GOES_ON && first)
+             : prefixed               ? encode_prefixed(t, out, &scratch, text, part)
+                                      : encode_text(t, out, &scratch, text, part);
         prefixed = t->add_prefix_space;
+        first = false;
         if (rc == 0 && part < n) {
             rc = ids_add(out, &special, 1);
             part += t->table.tokens[special].bytes.n;
@@ -174,7 +206,10 @@ static bool text_same(const char *a, const char *b)
 bool tokenizer_same(const struct tokenizer *a, const struct tokenizer *b)
 {
     if (a == NULL || b == NULL || a->add_prefix_space != b->add_prefix_space ||
-        a->table.n_tokens != b->table.n_tokens || a->table.n_merges != b->table.n_merges)
+        a->table.n_tokens != b->table.n_tokens || a->table.n_merges != b->table.n_merges ||
+        a->pieces.n_file != b->pieces.n_file)
+        return false;
+    if (a->pieces.n_file > 0 && memcmp(a->pieces.file, b->pieces.file, a->pieces.n_file) != 0)
         return false;
     for (token_id i = 0; i < a->table.n_tokens; i++)
         if (!text_same(tokenizer_text(a, i), tokenizer_text(b, i)) ||
@@ -206,8 +241,19 @@ token_id tokenizer_eos(const struct tokenizer *t)
     return t->eos;
 }
 
+const char *tokenizer_file(const struct tokenizer *t, size_t *n)
+{
+    *n = t->pieces.n_file;
+    return t->pieces.file;
+}
+
 token_id tokenizer_find(const struct tokenizer *t, const char *text, size_t n)
 {
+    for (token_id id = 0; t->pieces.encode != NULL && id < t->table.n_tokens; id++)
+        if (t->table.tokens[id].text.n == n && memcmp(tokenizer_text(t, id), text, n) == 0)
+            return id;
+    if (t->pieces.encode != NULL)
+        return TOKEN_NONE;
     unsigned char small[256];
     unsigned char *bytes = n <= sizeof small ? small : mem_alloc(n);
     if (bytes == NULL)

@@ -4,9 +4,13 @@
  * GPT-2's byte-level BPE (Radford et al. 2019; Sennrich et al. 2016): the pretokenizer divides a
  * text, and each pre-token's bytes are merged by rank. Any bytes can be encoded, valid UTF-8 or
  * not, and decode(encode(b)) = b, except for the space that add_prefix_space inserts.
+ *
+ * Or another vocabulary, of pieces that a library encodes (pieces.h), which may normalize a text
+ * first.
  */
 #include "model/base/buf.h"
 #include "model/base/ids.h"
+#include "model/tokenizer/pieces.h"
 #include "model/tokenizer/vocab.h"
 
 #include <stdbool.h>
@@ -20,6 +24,9 @@ struct tokenizer;
  * some byte is legal: that byte cannot be encoded (see tokenizer_encode).
  */
 int tokenizer_new(struct tokenizer **out, const struct vocab *v);
+/* Of pieces: copies the list and the file; p->user is its own from then on, also after a failure.
+ */
+int tokenizer_new_pieces(struct tokenizer **out, const struct piece_vocab *p);
 void tokenizer_free(struct tokenizer *t);
 
 /*
@@ -55,6 +62,8 @@ token_id tokenizer_eos(const struct tokenizer *t); /* TOKEN_NONE: none */
 /* The id of the token with exactly this text in files (the byte alphabet; special tokens
  * literally); TOKEN_NONE: none. */
 token_id tokenizer_find(const struct tokenizer *t, const char *text, size_t n);
+/* The file of a tokenizer of pieces, n bytes, borrowed; NULL: it is byte-level BPE. */
+const char *tokenizer_file(const struct tokenizer *t, size_t *n);
 /* For writing files: a token's text (NULL: a hole), and the merges by rank; borrowed. */
 const char *tokenizer_text(const struct tokenizer *t, token_id id);
 int tokenizer_merges(const struct tokenizer *t);

@@ -32,7 +32,7 @@ static const struct system_option table[] = {
 {IPU, "shuf", "data.shuffle", "shuffles windows, not documents, each epoch"},
 {IPU, "preprocess_data.py --input", "data.data", "JSON lines with a \"text\" field, in a .json or .jsonl file"},
 {IPU, "preprocess_data.py --output-prefix, --dataset-impl", ":data", "data prepare IN PREFIX writes mmap data sets"},
-{IPU, "preprocess_data.py --tokenizer-type, --vocab, --merge-file", "model.tokenizer", "for random models: a folder with vocab.json and merges.txt; other models have their own"},
+{IPU, "preprocess_data.py --tokenizer-type, --vocab, --merge-file", "model.tokenizer", "for random models: a folder with vocab.json and merges.txt, or a SentencePiece model; other models have their own"},
 {IPU, "preprocess_data.py --append-eod", "", "always on if the vocabulary has an end-of-text token"},
 {IPU, "preprocess_data.py --workers, --chunk-size", "--threads", "all threads tokenize, about 1 MB at a time"},
 {IPU, "--input-files, --data-prefix", "data.data", "for Megatron-LM files the prefix"},
@@ -145,7 +145,7 @@ static const struct system_option table[] = {
 {FAIRSEQ, "--fp16", "training.precision", "float16 with loss scaling, without a float32 copy of the weights"},
 /* GettingTheDataset.md */
 {FAIRSEQ, "partition_data.py INPUT, OUTPUT, PERCENT", "data.validation_fraction, data.validation", "splits documents instead of files; no test part"},
-{FAIRSEQ, "multiprocessing_bpe_encoder.py --encoder-json, --vocab-bpe", "model.tokenizer", "for random models: a folder with vocab.json and merges.txt; other models have their own"},
+{FAIRSEQ, "multiprocessing_bpe_encoder.py --encoder-json, --vocab-bpe", "model.tokenizer", "for random models: a folder with vocab.json and merges.txt, or a SentencePiece model; other models have their own"},
 {FAIRSEQ, "multiprocessing_bpe_encoder.py --inputs, --outputs", "data.data", "texts or a folder of OpenWebText archives; tokenized once into a cache"},
 {FAIRSEQ, "multiprocessing_bpe_encoder.py --keep-empty", "", "empty lines are kept as text"},
 {FAIRSEQ, "multiprocessing_bpe_encoder.py --workers", "--threads", "all threads tokenize"},
@@ -253,7 +253,7 @@ static const struct system_option table[] = {
 {LANGUINI, "--results_pickle_file", "--format", "bench --format csv or json; bench history has them all"},
 {LANGUINI, "easy_download_and_tokenise.sh, books3_download.sh", "", "not among the texts of data get"},
 {LANGUINI, "tokenise_languini_books.py --books3_dir, --split_npy_file", "data.data", "a folder, or comma-separated paths; .npy lists are not supported"},
-{LANGUINI, "tokenise_languini_books.py --spm_model", ":tokenizer", "no SentencePiece models; use tokenizer train TEXT OUT --vocab_size 16384"},
+{LANGUINI, "tokenise_languini_books.py --spm_model", "--model, model.tokenizer", "data prepare IN OUT --model FILE.model, through libsentencepiece; a model's folder has it as tokenizer.model"},
 {LANGUINI, "tokenise_languini_books.py --output_dir", "", "tokenized texts are stored in $XDG_CACHE_HOME/prattle/data"},
 {LANGUINI, "integrity_test.py FOLDER", ":data", "data info checks a data set and shows its documents and tokens, no hash"},
 

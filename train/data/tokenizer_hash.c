@@ -18,6 +18,10 @@ void tokenizer_hash(struct sha256 *h, const struct tokenizer *t)
         tokenizer_hash_text(h, tokenizer_text(t, i));
     for (int i = 0; i < tokenizer_merges(t); i++)
         tokenizer_hash_text(h, tokenizer_merge(t, i));
+    size_t n;
+    const char *file = tokenizer_file(t, &n);
+    if (file != NULL)
+        sha256_add(h, file, n);
     if (tokenizer_adds_prefix_space(t))
         tokenizer_hash_text(h, "add_prefix_space");
 }

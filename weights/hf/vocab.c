@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "weights/hf/tokenizer_config.h"
 #include "weights/hf/vocab_draft.h"
+#include "weights/sentencepiece/sentencepiece.h"
 #include "weights/tensors/sniff.h"
 
 #include <limits.h>
@@ -277,6 +278,24 @@ static int read_text(struct buf *b, const char **text, size_t *n, const struct f
     return rc;
 }
 
+/* SentencePiece's, of a folder without GPT-2's; *out stays NULL where there is none. */
+static int open_pieces(struct tokenizer **out, const char *folder, const struct file_set *open,
+                       const struct config *c, const struct progress *p)
+{
+    int rc = 0;
+    for (int i = 0; sentencepiece_names[i] != NULL && *out == NULL && rc == 0; i++) {
+        struct buf b = {0};
+        bool found;
+        rc = file_set_read(&b, &found, open, folder, sentencepiece_names[i], FILE_MAX_BYTES);
+        if (rc == 0 && b.n > 0 && (rc = sniff_refuse_text(b.data, b.n)) == 0)
+            rc = sentencepiece_open(out, b.data, b.n, c, p);
+        if (rc != 0)
+            wrap_file(folder, sentencepiece_names[i]);
+        buf_release(&b);
+    }
+    return rc;
+}
+
 int vocab_open_folder(struct tokenizer **out, const char *folder, const struct config *c,
                       const struct progress *p)
 {
@@ -308,6 +327,8 @@ int vocab_open_files(struct tokenizer **out, const char *folder, const struct fi
     else if (rc == 0 && (t.tokenizer != NULL || t.vocab != NULL) &&
              (rc = vocab_parse(out, &t, c, p)) != 0)
         err_wrap("cannot load the tokenizer of %s", shown);
+    else if (rc == 0 && t.tokenizer == NULL && t.vocab == NULL)
+        rc = open_pieces(out, folder, open, c, p);
     for (int i = 0; i < 5; i++)
         buf_release(&b[i]);
     return rc;

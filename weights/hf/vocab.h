@@ -4,7 +4,8 @@
  * GPT-2's tokenizer files: vocab.json and merges.txt, as OpenAI wrote them, and
  * tokenizer.json, as Hugging Face's tokenizers library writes it. Beside either,
  * tokenizer_config.json may say add_prefix_space, which comes before what tokenizer.json says
- * of it, as in transformers, and has added tokens that the others lack.
+ * of it, as in transformers, and has added tokens that the others lack. In a folder without these,
+ * SentencePiece's tokenizer.model or spiece.model.
  */
 #include "model/base/file_set.h"
 #include "model/base/progress.h"
@@ -13,8 +14,8 @@
 
 /*
  * The tokenizer of a folder: tokenizer.json where there is one, as transformers does,
- * else vocab.json with merges.txt and, where there is one, added_tokens.json. *out is
- * NULL with 0 when the folder has none of these.
+ * else vocab.json with merges.txt and, where there is one, added_tokens.json, else a model of
+ * SentencePiece. *out is NULL with 0 when the folder has none of these.
  *
  * c may be NULL; else its special ids count, an id not below c->n_vocab is refused
  * (ERR_MISMATCH), and ids without a token get a note. "<|endoftext|>" and all added

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "weights/sentencepiece/sentencepiece.h"
 
 #include <stdio.h>
 
@@ -123,8 +124,22 @@ int vocab_check_folder(const char *folder, bool force)
     return rc;
 }
 
+/* Of pieces: the file that they came from. */
+static int write_pieces(const struct tokenizer *t, const char *folder, bool force)
+{
+    size_t n;
+    const char *file = tokenizer_file(t, &n);
+    char *path = file_join(folder, sentencepiece_names[0]);
+    int rc = path == NULL ? ERR_NOMEM : file_write_whole(path, file, n, force);
+    mem_free(path);
+    return rc;
+}
+
 int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force)
 {
+    size_t n_file;
+    if (tokenizer_file(t, &n_file) != NULL)
+        return write_pieces(t, folder, force);
     struct file_writer writers[N] = {{.fd = -1}, {.fd = -1}, {.fd = -1}, {.fd = -1}};
     struct buf text = {0};
     bool wanted[N] = {false};

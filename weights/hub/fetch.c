@@ -7,6 +7,7 @@
 #include "weights/hub/lock.h"
 #include "weights/hub/model_files.h"
 #include "weights/hub/transfer.h"
+#include "weights/sentencepiece/sentencepiece.h"
 #include "weights/hub/url.h"
 
 #include <stdio.h>
@@ -262,7 +263,7 @@ static int check_config(const struct fetch *f)
     return rc;
 }
 
-/* tokenizer.json, else what it is made of. */
+/* tokenizer.json, else what it is made of, else SentencePiece's. */
 static int fetch_tokenizer(struct fetch *f)
 {
     static const char *const parts[] = {"vocab.json", "merges.txt", "added_tokens.json"};
@@ -270,12 +271,16 @@ static int fetch_tokenizer(struct fetch *f)
     int rc = fetch_file(&found, f, "tokenizer_config.json");
     if (rc == 0)
         rc = fetch_file(&found, f, "tokenizer.json");
+    bool any = found;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && rc == 0 && (i > 0 || !found); i++) {
         rc = fetch_file(&found, f, parts[i]);
         if (!found && i < 2)
             break;
+        any = true;
         found = false;
     }
+    for (int i = 0; sentencepiece_names[i] != NULL && !any && rc == 0; i++)
+        rc = fetch_file(&any, f, sentencepiece_names[i]);
     return rc;
 }
 

@@ -42,6 +42,8 @@ static const char *const model_files[] = {
     "merges.txt",
     "tokenizer.json",
     "tokenizer_config.json",
+    "tokenizer.model",
+    "spiece.model",
     "special_tokens_map.json",
     "added_tokens.json",
     "prattle.yaml",

@@ -8,17 +8,41 @@
 
 enum { UNIT = 4096 };
 
-int gradient_blocks_heights(int n)
+bool gradient_blocks_are_parts(int n, int first, int middle, int last)
 {
-    int heights = 0;
-    while (n > 1 && 1 << heights < n)
-        heights++;
-    return heights;
+    for (int from = 0, to = n; to - from > 1;) {
+        int left = 1;
+        while (2 * left < to - from)
+            left *= 2;
+        if (from == first && to == last)
+            return from + left == middle;
+        if (last <= from + left)
+            to = from + left;
+        else if (first >= from + left)
+            from += left;
+        else
+            break;
+    }
+    return false;
+}
+
+int gradient_blocks_waiting(int n, int first, int last)
+{
+    int begins[GRADIENT_NODES], waiting = 0, most = 0;
+    for (int block = first; block + 1 < last; block++) {
+        int from = block;
+        while (waiting > 0 && gradient_blocks_are_parts(n, begins[waiting - 1], from, block + 1))
+            from = begins[--waiting];
+        begins[waiting++] = from;
+        most = waiting > most ? waiting : most;
+    }
+    return most;
 }
 
 void gradient_blocks_begin(struct gradient_blocks *b)
 {
-    b->done = 0;
+    b->done = b->first;
+    b->n_nodes = 0;
 }
 
 struct blocks_job {
@@ -39,17 +63,24 @@ static void add_halves(uint16_t *right, const uint16_t *left, size_t n)
     }
 }
 
-/* right = left + right; a sum of two has no order. */
+/* A sum of two has no order. */
+void gradient_blocks_add(void *right, const void *left, size_t n, enum dtype dtype)
+{
+    if (dtype == DTYPE_F16)
+        add_halves(right, left, n);
+    else
+        row_kernels()->add(right, left, n);
+}
+
 static void add_share(void *arg, int thread, int n_threads)
 {
     const struct blocks_job *j = arg;
+    const size_t each = dtype_bytes(j->b->dtype);
     size_t first, n;
     par_split_units(j->b->n_gradients, UNIT, thread, n_threads, &first, &n);
     profile_set(PART_OPTIMIZER);
-    if (j->b->dtype == DTYPE_F16)
-        add_halves((uint16_t *)j->right + first, (const uint16_t *)j->left + first, n);
-    else
-        row_kernels()->add((float *)j->right + first, (const float *)j->left + first, n);
+    gradient_blocks_add((char *)j->right + first * each, (const char *)j->left + first * each, n,
+                        j->b->dtype);
 }
 
 /* left = right, right = 0 */
@@ -64,31 +95,41 @@ static void move_share(void *arg, int thread, int n_threads)
     memset((char *)j->right + first * each, 0, n * each);
 }
 
-static void join_height(struct gradient_blocks *b, int height, void *gradients,
-                        struct step_result *sums)
+void gradient_blocks_add_sums(struct step_result *right, const struct step_result *left)
 {
-    const struct step_result *left = &b->sums[height];
-    par_run(add_share, &(struct blocks_job){b, b->waiting[height], gradients});
-    sums->loss_sum = left->loss_sum + sums->loss_sum;
-    sums->n_targets += left->n_targets;
-    sums->n_correct += left->n_correct;
+    right->loss_sum = left->loss_sum + right->loss_sum;
+    right->n_targets += left->n_targets;
+    right->n_correct += left->n_correct;
+}
+
+/* Those before that are the left parts of nodes which the block ends: *from becomes where these
+ * begin. */
+static void join_parts(struct gradient_blocks *b, int *from, void *gradients,
+                       struct step_result *sums)
+{
+    for (; b->n_nodes > 0; b->n_nodes--) {
+        const struct gradient_node *left = &b->nodes[b->n_nodes - 1];
+        if (!gradient_blocks_are_parts(b->n, left->first, *from, b->done))
+            break;
+        par_run(add_share, &(struct blocks_job){b, left->data, gradients});
+        gradient_blocks_add_sums(sums, &left->sums);
+        *from = left->first;
+    }
 }
 
 void gradient_blocks_end(struct gradient_blocks *b, void *gradients, struct step_result *sums)
 {
-    /* As in a binary counter, a set bit of `done` is a height at which something waits. */
-    const int before = b->done++;
-    const bool last = b->done == b->n;
-    int height = 0;
-    for (; before >> height & 1; height++)
-        join_height(b, height, gradients, sums);
-    if (!last) {
-        par_run(move_share, &(struct blocks_job){b, b->waiting[height], gradients});
-        b->sums[height] = *sums;
-        *sums = (struct step_result){0};
+    int from = b->done++;
+    const bool last = b->done == b->last;
+    join_parts(b, &from, gradients, sums);
+    struct gradient_node *node = &b->nodes[b->n_nodes];
+    *node = (struct gradient_node){.first = from,
+                                   .last = b->done,
+                                   .data = last ? gradients : b->waiting[b->n_nodes],
+                                   .sums = *sums};
+    b->n_nodes++;
+    if (last)
         return;
-    }
-    for (; height < b->n_heights; height++)
-        if (before >> height & 1)
-            join_height(b, height, gradients, sums);
+    par_run(move_share, &(struct blocks_job){b, node->data, gradients});
+    *sums = (struct step_result){0};
 }

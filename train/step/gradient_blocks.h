@@ -13,32 +13,53 @@
  *                     \   /
  *                       +
  *
- * A process that computes all of them keeps one block of gradients for each height of the tree.
+ * A process may have some of them alone, one behind another: what it has joined of the tree then
+ * are the parts of it that need no others, and train/parallel joins these.
  */
 #include "model/base/dtype.h"
 #include "train/step/step_result.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-enum { GRADIENT_HEIGHTS = 16, GRADIENT_BLOCKS_MAX = 1 << GRADIENT_HEIGHTS };
+enum { GRADIENT_BLOCKS_MAX = 1 << 16, GRADIENT_NODES = 2 * 16 + 1 };
 
-struct gradient_blocks {
-    int n, done;   /* blocks of the step, and those that are whole */
-    int n_heights; /* with memory */
-    enum dtype dtype;
-    size_t n_gradients;
-    void *waiting[GRADIENT_HEIGHTS];           /* what waits for its right part; borrowed */
-    struct step_result sums[GRADIENT_HEIGHTS]; /* and its losses */
+/* The sum of blocks first to last - 1, a node of the tree. */
+struct gradient_node {
+    int first, last;
+    void *data; /* [n_gradients] */
+    struct step_result sums;
 };
 
-/* How many blocks of gradients wait at most, of n. */
-int gradient_blocks_heights(int n);
+struct gradient_blocks {
+    int n;           /* blocks of the step */
+    int first, last; /* first to last - 1 of these are computed here */
+    int done;        /* the next one; those before are whole */
+    enum dtype dtype;
+    size_t n_gradients;
+    int n_waiting;                 /* memory for nodes that wait for others */
+    void *waiting[GRADIENT_NODES]; /* [n_waiting]; borrowed */
+    int n_nodes;                   /* that are joined with none yet, in their order: in waiting, and
+                                      once all blocks are done the last in the gradients */
+    struct gradient_node nodes[GRADIENT_NODES];
+};
+
+/* Whether a node of the tree of n blocks has the parts first to middle - 1 and middle to last - 1.
+ */
+bool gradient_blocks_are_parts(int n, int first, int middle, int last);
+/* How many nodes wait at most where blocks first to last - 1 of n are computed. */
+int gradient_blocks_waiting(int n, int first, int last);
 /* The step begins anew. */
 void gradient_blocks_begin(struct gradient_blocks *b);
 /*
  * gradients and sums are those of a whole block. Before the last they begin anew, at zero; after it
- * they are the step's. By the whole team; not to be called in a job.
+ * they are those of the last node, which is the step where all blocks are computed here. By the
+ * whole team; not to be called in a job.
  */
 void gradient_blocks_end(struct gradient_blocks *b, void *gradients, struct step_result *sums);
+/* right [n] = left [n] + right; a share of one thread. */
+void gradient_blocks_add(void *right, const void *left, size_t n, enum dtype dtype);
+/* right = left + right */
+void gradient_blocks_add_sums(struct step_result *right, const struct step_result *left);
 
 #endif

@@ -71,6 +71,11 @@ void step_end_block(struct step *x, struct step_result *sums)
     gradient_blocks_end(&x->gradient_blocks, x->gradients, sums);
 }
 
+struct gradient_blocks *step_blocks(struct step *x)
+{
+    return &x->gradient_blocks;
+}
+
 void *step_gradients(struct step *x)
 {
     end_embedding(x);

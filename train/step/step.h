@@ -25,6 +25,7 @@
 
 struct weights;
 struct activation_stats;
+struct gradient_blocks;
 
 struct step; /* activations, gradients and scratch */
 
@@ -34,8 +35,11 @@ int step_new(struct step **out, struct weights *w, const struct step_config *s);
 void step_free(struct step *s);
 /* After the last micro-batch of each of the gradient_blocks of a step: joins the block's gradients
  * and its sums to those of the blocks before. Before the last block, sums begins anew at zero;
- * after it, sums is the step's. */
+ * after it, sums is the step's, or where some blocks are computed here, of the last node of
+ * step_blocks. */
 void step_end_block(struct step *s, struct step_result *sums);
+/* What the blocks done here add up to (gradient_blocks.h); borrowed. */
+struct gradient_blocks *step_blocks(struct step *s);
 /* The gradients of all micro-batches since step_zero, [n] in the layout and type of the trainable
  * weights (weights_trainable); borrowed. To be asked for once a step is whole: what the tokens'
  * embeddings have is added only then. Those that overflow float16 are infinite. Between the optimizer's

@@ -26,6 +26,7 @@ struct step_config {
                          a multiple of 256; 0: all; with fewer, logits are computed twice */
     int gradient_blocks;  /* of the windows of a step, each a chain of sums of its own
                              (gradient_blocks.h); 0: 1 */
+    int first_block, last_block; /* those computed here, up to last_block - 1; 0, 0: all */
     int64_t step_tokens;  /* of all micro-batches of a step, at most; 0: not known */
     int attention_pieces; /* into which a sequence's queries are divided in the backward of
                              attention (attention_serialisation), with the same bits;

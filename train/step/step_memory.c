@@ -69,6 +69,15 @@ static void carve_embedding(struct step *x, struct arena *a, const struct config
     gradient_carve_embedding(&x->embedding, a, c->n_vocab, c->n_embd, x->config.step_tokens);
 }
 
+static void size_blocks(struct step *x)
+{
+    struct gradient_blocks *b = &x->gradient_blocks;
+    b->n = x->config.gradient_blocks > 1 ? x->config.gradient_blocks : 1;
+    b->first = x->config.first_block;
+    b->last = x->config.last_block > 0 ? x->config.last_block : b->n;
+    b->n_waiting = gradient_blocks_waiting(b->n, b->first, b->last);
+}
+
 static void size_step(struct step *x, const struct config *c, enum dtype dtype)
 {
     struct arena scratch = {0}, activations = {0}, embedding = {0};
@@ -88,9 +97,8 @@ static void size_step(struct step *x, const struct config *c, enum dtype dtype)
     carve_embedding(x, &embedding, c);
     if (!adapted)
         x->bytes.embedding = embedding.used;
-    x->gradient_blocks.n = x->config.gradient_blocks > 1 ? x->config.gradient_blocks : 1;
-    x->gradient_blocks.n_heights = gradient_blocks_heights(x->gradient_blocks.n);
-    x->bytes.waiting = (size_t)x->gradient_blocks.n_heights * x->bytes.gradients;
+    size_blocks(x);
+    x->bytes.waiting = (size_t)x->gradient_blocks.n_waiting * x->bytes.gradients;
     if (dtype == DTYPE_F16 && !adapted)
         x->bytes.window = weights_window(c, dtype) * sizeof(float);
 }
@@ -167,7 +175,7 @@ int step_memory_map(struct step *x, struct weights *w)
     x->gradients = x->blocks[GRADIENTS];
     x->gradient_blocks.dtype = w->adapter != NULL ? DTYPE_F32 : w->dtype;
     x->gradient_blocks.n_gradients = x->n_trainable;
-    for (int i = 0; i < x->gradient_blocks.n_heights; i++)
+    for (int i = 0; i < x->gradient_blocks.n_waiting; i++)
         x->gradient_blocks.waiting[i] = (char *)x->blocks[WAITING] + (size_t)i * x->bytes.gradients;
     x->backward.f = &x->forward;
     x->backward.seqs = x->seqs;

@@ -51,11 +51,14 @@ static void expect_zeros(const void *gradients, enum dtype dtype)
 
 static void check_tree(int n, enum dtype dtype)
 {
-    struct gradient_blocks b = {
-        .n = n, .n_heights = gradient_blocks_heights(n), .dtype = dtype, .n_gradients = N};
+    struct gradient_blocks b = {.n = n,
+                                .last = n,
+                                .n_waiting = gradient_blocks_waiting(n, 0, n),
+                                .dtype = dtype,
+                                .n_gradients = N};
     struct step_result sums = {0};
     float *gradients = mem_array(N, sizeof *gradients);
-    for (int i = 0; i < b.n_heights; i++)
+    for (int i = 0; i < b.n_waiting; i++)
         b.waiting[i] = mem_array(N, sizeof(float));
     for (int again = 0; again < 2; again++) {
         gradient_blocks_begin(&b);
@@ -79,7 +82,7 @@ static void check_tree(int n, enum dtype dtype)
         assert_int_equal(sums.n_targets, 10 * n);
         assert_int_equal(sums.n_correct, n * (n - 1) / 2);
     }
-    for (int i = 0; i < b.n_heights; i++)
+    for (int i = 0; i < b.n_waiting; i++)
         mem_free(b.waiting[i]);
     mem_free(gradients);
 }
@@ -97,20 +100,74 @@ static void blocks_join_as_drawn(void **state)
     par_close();
 }
 
-static void heights_are_those_of_the_tree(void **state)
+/* Blocks first to last - 1 of n: every node is its part of the tree, and together they are all. */
+static void check_some(int n, int first, int last)
+{
+    struct gradient_blocks b = {.n = n,
+                                .first = first,
+                                .last = last,
+                                .n_waiting = gradient_blocks_waiting(n, first, last),
+                                .dtype = DTYPE_F32,
+                                .n_gradients = N};
+    struct step_result sums = {0};
+    float *gradients = mem_array(N, sizeof *gradients);
+    for (int i = 0; i < b.n_waiting; i++)
+        b.waiting[i] = mem_array(N, sizeof(float));
+    gradient_blocks_begin(&b);
+    for (int i = first; i < last; i++) {
+        set_block(gradients, i, DTYPE_F32);
+        sums.n_targets += 10;
+        gradient_blocks_end(&b, gradients, &sums);
+    }
+    assert_int_equal(b.nodes[0].first, first);
+    assert_int_equal(b.nodes[b.n_nodes - 1].last, last);
+    assert_ptr_equal(b.nodes[b.n_nodes - 1].data, gradients);
+    for (int k = 0; k < b.n_nodes; k++) {
+        const struct gradient_node *node = &b.nodes[k];
+        assert_int_equal(node->sums.n_targets, 10 * (node->last - node->first));
+        if (k > 0) {
+            assert_int_equal(node->first, node[-1].last);
+            assert_false(gradient_blocks_are_parts(n, node[-1].first, node->first, node->last));
+        }
+        for (size_t i = 0; i < N; i += 7)
+            assert_true(((float *)node->data)[i] ==
+                        tree_sum(node->first, node->last, i, DTYPE_F32));
+    }
+    for (int i = 0; i < b.n_waiting; i++)
+        mem_free(b.waiting[i]);
+    mem_free(gradients);
+}
+
+static void some_blocks_are_parts_of_the_tree(void **state)
 {
     (void)state;
-    static const int want[] = {0, 0, 1, 2, 2, 3, 3, 3, 3, 4};
+    assert_ok(par_open(2, false));
     for (int n = 1; n <= MOST; n++)
-        assert_int_equal(gradient_blocks_heights(n), want[n]);
-    assert_int_equal(gradient_blocks_heights(GRADIENT_BLOCKS_MAX), GRADIENT_HEIGHTS);
+        for (int first = 0; first < n; first++)
+            for (int last = first + 1; last <= n; last++)
+                check_some(n, first, last);
+    par_close();
+}
+
+static void few_nodes_wait(void **state)
+{
+    (void)state;
+    static const int want[] = {0, 0, 1, 1, 2, 2, 2, 2, 3, 3};
+    for (int n = 1; n <= MOST; n++)
+        assert_int_equal(gradient_blocks_waiting(n, 0, n), want[n]);
+    const int all = GRADIENT_BLOCKS_MAX;
+    assert_int_equal(gradient_blocks_waiting(all, 0, all), 16);
+    assert_true(gradient_blocks_waiting(all, 1, all - 1) < GRADIENT_NODES);
+    assert_int_equal(gradient_blocks_waiting(8, 4, 6), 1);
+    assert_int_equal(gradient_blocks_waiting(8, 4, 5), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_join_as_drawn),
-        cmocka_unit_test(heights_are_those_of_the_tree),
+        cmocka_unit_test(some_blocks_are_parts_of_the_tree),
+        cmocka_unit_test(few_nodes_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,22 +28,26 @@ endif
 DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-dev libjansson-dev \
               libyaml-dev libssl-dev libarchive-dev zlib1g-dev libexpat1-dev \
               libcurl4-openssl-dev
-DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox perl-base g++ libsentencepiece-dev
+DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox perl-base g++ libsentencepiece-dev libopenmpi-dev openmpi-bin
 DEPS_LONG  := valgrind
 LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive zlib expat openblas
 # Opened at run time, when something is downloaded: only its headers are needed to build.
 OPENED     := libcurl
-# A part beside the program, in C++, opened for SentencePiece models: built where that library is.
-PARTS      := $(if $(shell pkg-config --exists sentencepiece 2>/dev/null && command -v $(CXX)),sentencepiece)
+# Parts beside the program, opened when they are wanted: for SentencePiece models, in C++, and for
+# several processes. Each is built where its library is.
+MPICC   := $(shell command -v mpicc 2>/dev/null)
+PARTS   := $(if $(shell pkg-config --exists sentencepiece 2>/dev/null && command -v $(CXX)),sentencepiece) \
+           $(if $(MPICC),mpi)
 
 # From the ground up: a file includes from its own room and from those before it.
 ROOMS   := model/base model/kernels model/tokenizer model \
            weights/tensors weights/torch weights/sentencepiece weights/hf weights/foreign weights/llmc weights/gguf \
            weights/bundled weights/hub weights kvcache \
            sampling/chain sampling/text sampling/search sampling \
-           train/data train/prepare train/optim train/step train/eval train/config train/run \
+           train/data train/prepare train/optim train/step train/parallel train/eval train/config train/run \
            repl/terminal repl/settings repl/session repl/bench repl/commands repl
-SOURCES := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))
+MPI_SOURCE := train/parallel/mpi_transport.c
+SOURCES := $(filter-out $(MPI_SOURCE),$(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 HEADERS := $(foreach r,$(ROOMS),$(wildcard $(r)/*.h))
 TESTS   := $(foreach r,$(ROOMS),$(wildcard tests/unit/$(r)/test_*.c))
 HELPERS := $(wildcard tests/lib/*.c)
@@ -79,7 +83,8 @@ ifeq ($(OUT),build/$(BUILD))
 endif
 
 # Where the model that ships is looked for when it is not beside the program.
-$(OUT)/weights/bundled/bundled.o $(OUT)/weights/sentencepiece/sentencepiece.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
+$(OUT)/weights/bundled/bundled.o $(OUT)/weights/sentencepiece/sentencepiece.o \
+$(OUT)/train/parallel/plugin.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
 $(OUT)/model/kernels/%.o $(OUT)/sampling/%.o $(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 # One file each may use an instruction set; the table in kernels.c chooses at run time.
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
@@ -120,11 +125,19 @@ $(BINARY): $(OUT)/repl/main.o $(LIBRARY)
 	@[ $(V) = 1 ] || echo "  link $@"
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(OUT)/prattle-%.so: weights/%/face.cc weights/%/face.h Makefile
+$(OUT)/prattle-sentencepiece.so: weights/sentencepiece/face.cc weights/sentencepiece/face.h Makefile
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  part $@"
 	$(Q)$(CXX) -std=c++17 -O2 -g -fPIC -shared -I. -Wall -Wextra -Werror $(shell pkg-config --cflags sentencepiece) \
 	    $< $(shell pkg-config --libs-only-L sentencepiece) -lsentencepiece -o $@
+
+$(MPI_SOURCE:%.c=$(OUT)/%.o): $(MPI_SOURCE) Makefile
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  cc $<"
+	$(Q)OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC) $(filter-out -fsanitize%,$(CFLAGS)) -fPIC -c $< -o $@
+$(OUT)/prattle-mpi.so: $(MPI_SOURCE:%.c=$(OUT)/%.o)
+	@[ $(V) = 1 ] || echo "  part $@"
+	$(Q)OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC) -shared $< -o $@
 
 # The man page and bash's completion, from the program's own tables.
 $(OUT)/prattle.1: $(BINARY)
@@ -199,18 +212,18 @@ fuzz: deps-check
 
 install: $(BINARY) $(PARTS) $(OUT)/prattle.1 $(OUT)/prattle.bash
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/prattle
-	$(foreach p,$(PARTS),install -D -m 755 $(p) $(DESTDIR)$(PREFIX)/lib/prattle/$(notdir $(p));)
+	$(foreach p,$(PARTS),install -D -m 644 $(p) $(DESTDIR)$(PREFIX)/lib/prattle/$(notdir $(p));)
 	install -D -m 644 weights/bundled/bundled.gguf $(DESTDIR)$(PREFIX)/share/prattle/bundled.gguf
 	install -D -m 644 $(OUT)/prattle.1 $(DESTDIR)$(PREFIX)/share/man/man1/prattle.1
 	install -D -m 644 $(OUT)/prattle.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/prattle
 
 format:
-	clang-format -i $(SOURCES) $(HEADERS) $(TESTS) $(wildcard tests/lib/*.[ch]) $(TOOLS) $(FUZZERS)
+	clang-format -i $(SOURCES) $(MPI_SOURCE) $(HEADERS) $(TESTS) $(wildcard tests/lib/*.[ch]) $(TOOLS) $(FUZZERS)
 
 clean:
 	rm -rf build prattle
 
--include $(OBJECTS:.o=.d) $(HELPERS:%.c=$(OUT)/%.d) $(TEST_PROGRAMS:=.d) $(FUZZ_REPLAYS:=.d)
+-include $(OBJECTS:.o=.d) $(MPI_SOURCE:%.c=$(OUT)/%.d) $(HELPERS:%.c=$(OUT)/%.d) $(TEST_PROGRAMS:=.d) $(FUZZ_REPLAYS:=.d)
 tables: $(BINARY)
 	PRATTLE=$(BINARY) tests/tables write
 picture: $(BINARY) $(OUT)/tests/tools/transcript $(OUT)/tests/tools/picture

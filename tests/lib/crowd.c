@@ -1,0 +1,143 @@
+#include "tests/lib/crowd.h"
+
+#include "model/base/par.h"
+#include "tests/lib/test.h"
+#include "train/parallel/world.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST = 8, MESSAGES = 4096, BYTES = 16 << 20, POSTED = 4096, TAGS = 16 };
+
+struct message {
+    int tag;
+    size_t at, n;
+};
+
+/* What one rank has sent to another, in order. */
+struct mailbox {
+    atomic_int n;
+    struct message messages[MESSAGES];
+};
+
+struct crowd {
+    struct mailbox boxes[MOST][MOST]; /* [from][to] */
+    atomic_size_t used[MOST];         /* by sender */
+    char bytes[MOST][BYTES];
+};
+
+static struct crowd *crowd;
+/* How many of each sender and tag this rank has posted to receive, and received. */
+static int posted[MOST][TAGS], received[MOST][TAGS];
+static struct posted {
+    int from, tag, number;
+    void *data;
+    size_t n;
+} receives[POSTED];
+static int n_receives;
+
+static int crowd_send(struct transport *t, int to, int tag, const void *data, size_t n,
+                      struct transfer *x)
+{
+    struct mailbox *box = &crowd->boxes[t->rank][to];
+    const size_t at = atomic_fetch_add(&crowd->used[t->rank], n);
+    const int i = atomic_load(&box->n);
+    if (at + n > BYTES || i == MESSAGES)
+        return 1;
+    memcpy(crowd->bytes[t->rank] + at, data, n);
+    box->messages[i] = (struct message){tag, at, n};
+    atomic_store(&box->n, i + 1);
+    x->going = false;
+    return 0;
+}
+
+static int crowd_receive(struct transport *t, int from, int tag, void *data, size_t n,
+                         struct transfer *x)
+{
+    (void)t;
+    if (n_receives == POSTED)
+        return 1;
+    receives[n_receives] = (struct posted){from, tag, posted[from][tag]++, data, n};
+    x->handle[0] = (uint64_t)n_receives++;
+    x->going = true;
+    return 0;
+}
+
+/* The message of this number with a tag; NULL: not sent yet. */
+static const struct message *find_message(int from, int to, int tag, int number)
+{
+    const struct mailbox *box = &crowd->boxes[from][to];
+    for (int i = 0; i < atomic_load(&box->n); i++)
+        if (box->messages[i].tag == tag && number-- == 0)
+            return &box->messages[i];
+    return NULL;
+}
+
+static int crowd_test(struct transport *t, struct transfer *x, bool *done)
+{
+    const struct posted *p = &receives[x->handle[0]];
+    const struct message *m = find_message(p->from, t->rank, p->tag, p->number);
+    *done = m != NULL;
+    if (m == NULL)
+        return 0;
+    if (m->n != p->n)
+        return 1;
+    memcpy(p->data, crowd->bytes[p->from] + m->at, m->n);
+    received[p->from][p->tag]++;
+    x->going = false;
+    return 0;
+}
+
+static int crowd_probe(struct transport *t, int from, int tag, bool *arrived)
+{
+    *arrived = find_message(from, t->rank, tag, received[from][tag]) != NULL;
+    return 0;
+}
+
+static void crowd_end_all(struct transport *t, int status)
+{
+    (void)t;
+    _exit(status);
+}
+
+static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
+{
+    struct transport t = {.rank = rank,
+                          .size = size,
+                          .host = "here",
+                          .send = crowd_send,
+                          .receive = crowd_receive,
+                          .test = crowd_test,
+                          .probe = crowd_probe,
+                          .end_all = crowd_end_all};
+    if (world_use(&t) != 0)
+        _exit(1);
+    act(arg);
+    par_close();
+    world_close();
+    fflush(NULL);
+    _exit(0);
+}
+
+int crowd_run(int size, void (*act)(void *arg), void *arg)
+{
+    pid_t pids[MOST];
+    int failed = 0, status;
+    assert_true(size <= MOST);
+    crowd = mmap(NULL, sizeof *crowd, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(crowd != MAP_FAILED);
+    fflush(NULL);
+    for (int i = 0; i < size; i++)
+        if ((pids[i] = fork()) == 0)
+            run_rank(i, size, act, arg);
+    for (int i = 0; i < size; i++)
+        failed += waitpid(pids[i], &status, 0) != pids[i] || status != 0;
+    munmap(crowd, sizeof *crowd);
+    return failed;
+}

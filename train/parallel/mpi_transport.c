@@ -1,0 +1,100 @@
+/*
+ * The transport over MPI: a shared object of its own, prattle-mpi.so, built where mpicc is. MPI's
+ * own handling of errors ends all ranks.
+ */
+#include "train/parallel/transport.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(sizeof(MPI_Request) <= sizeof((struct transfer){0}.handle), "a request has room");
+
+transport_entry prattle_transport_open;
+
+static int mpi_finish(struct transfer *x, MPI_Request request)
+{
+    memcpy(x->handle, &request, sizeof request);
+    x->going = true;
+    return 0;
+}
+
+static int mpi_send(struct transport *t, int to, int tag, const void *data, size_t n,
+                    struct transfer *x)
+{
+    MPI_Request request;
+    (void)t;
+    MPI_Isend(data, (int)n, MPI_BYTE, to, tag, MPI_COMM_WORLD, &request);
+    return mpi_finish(x, request);
+}
+
+static int mpi_receive(struct transport *t, int from, int tag, void *data, size_t n,
+                       struct transfer *x)
+{
+    MPI_Request request;
+    (void)t;
+    MPI_Irecv(data, (int)n, MPI_BYTE, from, tag, MPI_COMM_WORLD, &request);
+    return mpi_finish(x, request);
+}
+
+static int mpi_test(struct transport *t, struct transfer *x, bool *done)
+{
+    MPI_Request request;
+    int flag = 1;
+    (void)t;
+    if (x->going) {
+        memcpy(&request, x->handle, sizeof request);
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        memcpy(x->handle, &request, sizeof request);
+        x->going = !flag;
+    }
+    *done = flag != 0;
+    return 0;
+}
+
+static int mpi_probe(struct transport *t, int from, int tag, bool *arrived)
+{
+    int flag;
+    (void)t;
+    MPI_Iprobe(from, tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    *arrived = flag != 0;
+    return 0;
+}
+
+static void mpi_end_all(struct transport *t, int status)
+{
+    (void)t;
+    MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+static void mpi_close(struct transport *t)
+{
+    (void)t;
+    MPI_Finalize();
+}
+
+int prattle_transport_open(struct transport *t, int version, char sentence[TRANSPORT_SENTENCE])
+{
+    int given, n;
+    char host[MPI_MAX_PROCESSOR_NAME];
+    if (version != TRANSPORT_VERSION) {
+        snprintf(sentence, TRANSPORT_SENTENCE, "it is of version %d, the program of version %d",
+                 TRANSPORT_VERSION, version);
+        return 1;
+    }
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS) {
+        snprintf(sentence, TRANSPORT_SENTENCE, "MPI does not start");
+        return 1;
+    }
+    *t = (struct transport){.send = mpi_send,
+                            .receive = mpi_receive,
+                            .test = mpi_test,
+                            .probe = mpi_probe,
+                            .end_all = mpi_end_all,
+                            .close = mpi_close};
+    MPI_Comm_rank(MPI_COMM_WORLD, &t->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &t->size);
+    MPI_Get_processor_name(host, &n);
+    snprintf(t->host, sizeof t->host, "%s", host);
+    return 0;
+}

@@ -1,0 +1,23 @@
+#ifndef PRATTLE_TRAIN_PARALLEL_PLUGIN_H
+#define PRATTLE_TRAIN_PARALLEL_PLUGIN_H
+/*
+ * The transport over MPI, which is a file of its own beside the program or in PREFIX/lib/prattle:
+ * the program needs MPI only where several processes work together.
+ */
+#include "train/parallel/transport.h"
+
+/* Of the processes that a launcher (mpirun, srun) has started together with this one. */
+struct launch {
+    int size; /* 1: no launcher has, or this process alone; 0: the launcher does not say */
+    int rank; /* as far as it says, else 0 */
+};
+struct launch launch_find(void);
+/* Children of this process are of no such world. */
+void launch_forget(void);
+
+/* ERR_MISSING: the file, or MPI, is not there, and what to install. */
+int plugin_check(void);
+/* Load it and have it join the world of the launcher. */
+int plugin_open(struct transport *out);
+
+#endif

@@ -11,10 +11,12 @@
 #include "repl/commands/train_words.h"
 #include "repl/loop.h"
 #include "repl/session/answer.h"
+#include "repl/session/processes.h"
 #include "repl/terminal/hint.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "train/parallel/world.h"
 #include "weights/bundled/bundled.h"
 #include "weights/find.h"
 
@@ -88,7 +90,9 @@ static int read_prompts(struct repl *r)
 static int run_command_line(struct repl *r, char **words, int n)
 {
     const struct settings *s = &r->options.settings;
-    int rc = options_read_user_file(&r->options);
+    int rc = processes_open();
+    if (rc == 0)
+        rc = options_read_user_file(&r->options);
     if (rc == 0) {
         const int all = n;
         rc = options_take(&r->options, ORIGIN_COMMAND_LINE, words, &n);
@@ -99,6 +103,9 @@ static int run_command_line(struct repl *r, char **words, int n)
     term_set_color(s->talk.color);
     wrap_switch(s->talk.wrap);
     const struct command *c = n > 0 ? command_find(words[0]) : NULL;
+    /* Rank 0 does for all what is not done together. */
+    if (world_rank() > 0 && (c == NULL || !(c->flags & BY_RANKS)))
+        return 0;
     if (s->call.version) {
         printf("prattle %s\n", VERSION);
         return 0;
@@ -142,6 +149,7 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = finish_output();
     repl_release(&r);
+    world_close();
     if (signals_leaving())
         return 128 + signals_leaving();
     return rc == 0 ? 0 : rc == ERR_INTERRUPTED ? 130 : 1;

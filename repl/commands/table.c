@@ -113,7 +113,7 @@ const struct command command_table[] = {
  .examples = "cache\ncache clear\ncache clear gpt2",
  .related = "load model devices"},
 
-{.name = "train", .group = "Training", .arguments = "CONFIG [KEY=VALUE ...]|show|status [FOLDER]|resume [FOLDER]", .min_words = 1, .max_words = -1, .flags = BOTH,
+{.name = "train", .group = "Training", .arguments = "CONFIG [KEY=VALUE ...]|show|status [FOLDER]|resume [FOLDER]", .min_words = 1, .max_words = -1, .flags = BOTH | BY_RANKS,
  .completes = "show status resume preset path then run_setting path ; show preset path run_setting ; status path", .options = "plan", .run = cmd_train,
  .summary = "train or fine-tune the model",
  .help = "Train or fine-tune the model in memory. Ctrl-C pauses the run.",

@@ -13,11 +13,12 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/train_lines.h"
 #include "repl/terminal/wrap.h"
+#include "repl/commands/train_continue.h"
 #include "repl/commands/train_events.h"
 #include "repl/commands/train_report.h"
 #include "repl/commands/train_words.h"
 #include "train/config/resolve.h"
-#include "train/run/wandb.h"
+#include "train/parallel/world.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,124 +31,23 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
     return file_show(out, SHOWN, run_path(r->run));
 }
 
-static void report_finished(struct repl *r, bool shell, bool idle)
-{
-    char path[SHOWN], past[48] = "";
-    const int64_t n = run_metrics(r->run)->n_steps;
-    if (n > 0 && n < run_step(r->run)) /* steps=N of a run that is there already */
-        snprintf(past, sizeof past, ", past the %" PRId64 " asked for", n);
-    wrap_say(stdout, term_dim(stdout),
-             "[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; peak memory "
-             "%.2f GiB]",
-             run_step(r->run), past, shown_path(path, r), train_peak_gib()); /* against its plan */
-    if (idle && shell)
-        wrap_say(stdout, term_dim(stdout), "[`prattle train resume %s steps=N` trains it further]",
-                 file_word(path, sizeof path, run_path(r->run)));
-    else if (idle)
-        wrap_say(stdout, term_dim(stdout), "[`:train resume steps=N` trains it further]");
-    if (shell)
-        wrap_say(stdout, term_dim(stdout), "[`prattle %s` opens the model]",
-                 file_word(path, sizeof path, run_path(r->run)));
-    if (r->model->adapter != NULL && !shell)
-        wrap_say(stdout, term_dim(stdout), "[the adapter is on; `:lora off` turns it off]");
-}
+/* ---- several processes ---- */
 
-static void report_paused(struct repl *r)
-{
-    int64_t n = run_metrics(r->run)->n_steps;
-    char of[32] = "";
-    if (n > 0)
-        snprintf(of, sizeof of, " of %" PRId64, n);
-    wrap_say(stdout, term_dim(stdout),
-             "[paused at step %" PRId64 "%s; a prompt is answered by these weights, `:train "
-             "resume` goes on]",
-             run_step(r->run), of);
-}
+/* How a run begins, which is in r->run then. */
+struct beginning {
+    int (*begin)(struct repl *r, const struct beginning *b);
+    struct run_config *config; /* of begin_or_resume */
+    char **words;              /* of resume_any: [n] */
+    int n;
+};
 
-static void warn_not_saved(struct repl *r)
+/* Rank 0 goes first: what it refuses, or prepares in files, others need not try. */
+static int begin_in_turn(struct repl *r, const struct beginning *b)
 {
-    char newest[64] = "there is no checkpoint", text[160];
-    if (run_saved_step(r->run) >= 0)
-        snprintf(newest, sizeof newest, "the newest checkpoint is of step %" PRId64,
-                 run_saved_step(r->run));
-    snprintf(text, sizeof text, "stopped while step %" PRId64 " was being saved; %s",
-             run_step(r->run), newest);
-    progress_warn(text);
-}
-
-/* Nobody goes on in this program with a run that stopped for rc: what it has reached is saved. */
-static int save_stopped_run(struct repl *r, int rc)
-{
-    struct buf why = {0};
-    int kept = buf_str(&why, rc == ERR_INTERRUPTED ? "stopped" : err_text());
-    interrupt_clear();
-    if (kept == 0)
-        kept = unsaved_save_run(r);
-    if (kept == ERR_INTERRUPTED)
-        warn_not_saved(r);
-    rc = kept != 0 && rc == ERR_INTERRUPTED ? kept : err_set(rc, "%s", buf_text(&why));
-    buf_release(&why);
-    return rc;
-}
-
-/* The user's own program, once there is something new to read. */
-static void sync_run(struct repl *r)
-{
-    char path[SHOWN], folder[SHOWN];
-    if (!run_settings(r->run)->logging.wandb || run_step(r->run) == 0)
-        return;
-    if (wandb_sync(run_path(r->run)) != 0)
-        progress_warn(err_text());
-    else
-        wrap_say(stdout, term_dim(stdout),
-                 "[`wandb sync %s` is running; its output goes to %s/wandb.log]",
-                 file_word(folder, sizeof folder, run_path(r->run)), shown_path(path, r));
-}
-
-/* Nothing goes on from its weights; `:train resume` finds its newest checkpoint, if it has one. */
-static int drop_lost(struct repl *r, int rc)
-{
-    char *why = mem_strdup(err_text());
-    repl_drop_run(r);
-    if (why != NULL)
-        err_set(rc, "%s", why);
-    mem_free(why);
-    return rc;
-}
-
-/*
- * Train until the end or Ctrl-C. At a prompt that is a pause; in the shell, and where
- * the program was asked to leave, it is kept for another time.
- */
-static int continue_run(struct repl *r, bool shell)
-{
-    int rc = repl_device(r);
-    if (rc != 0)
-        return rc;
-    if (r->interactive)
-        term_hush(true);
-    const int64_t begun = run_step(r->run);
-    rc = run_go(r->run);
-    progress_wipe();
-    term_hush(false);
-    if (run_status(r->run) == RUN_LOST)
-        return drop_lost(r, rc);
-    if (rc == 0) {
-        train_lines_end();
-        report_finished(r, shell, run_step(r->run) == begun);
-    } else if (shell || signals_leaving()) {
-        rc = save_stopped_run(r, rc);
-    } else if (rc == ERR_INTERRUPTED) {
-        report_paused(r);
-    }
-    if (rc == 0 || rc == ERR_INTERRUPTED) {
-        char *why = rc == 0 ? NULL : mem_strdup(err_text());
-        sync_run(r);
-        if (why != NULL)
-            err_set(rc, "%s", why);
-        mem_free(why);
-    }
-    return rc;
+    int rc = world_rank() == 0 ? b->begin(r, b) : 0;
+    if ((rc = world_agree(rc)) == 0 && world_rank() > 0)
+        rc = b->begin(r, b);
+    return run_join(r->run, rc);
 }
 
 /* ---- :train CONFIG ---- */
@@ -294,8 +194,9 @@ static int begin(struct repl *r, struct run_config *c)
 
 /* Where c says so and its folder has a checkpoint, it goes on from there, and the model that it
  * began with is not looked at. */
-static int begin_or_resume(struct repl *r, struct run_config *c)
+static int begin_or_resume(struct repl *r, const struct beginning *b)
 {
+    struct run_config *c = b->config;
     char *folder;
     /* The run in memory may be the very one to go on with, and be in no checkpoint yet. */
     int rc = c->checkpoint.resume ? unsaved_try_save_run(r) : 0;
@@ -328,8 +229,10 @@ static int train_config(struct repl *r, const struct call *call)
         rc = show_for_config(r);
     } else if (rc == 0 && r->options.settings.call.plan) {
         rc = train_plan(r, &c);
-    } else if (rc == 0 && (rc = begin_or_resume(r, &c)) == 0) {
-        rc = continue_run(r, call->shell);
+    } else if (rc == 0) {
+        rc = begin_in_turn(r, &(struct beginning){.begin = begin_or_resume, .config = &c});
+        if (rc == 0)
+            rc = train_continue(r, call->shell);
     }
     run_config_release(&c);
     return rc;
@@ -393,17 +296,19 @@ static const char *take_folder(char **words, int n)
     return NULL;
 }
 
+static int resume_any(struct repl *r, const struct beginning *b)
+{
+    const char *folder = take_folder(b->words, b->n);
+    if (folder != NULL)
+        return resume_folder(r, folder, b->words + 1, b->n - 1);
+    return r->run != NULL ? run_change(r->run, b->words, b->n) : resume_latest(r, b->words, b->n);
+}
+
 static int resume_run(struct repl *r, char **words, int n, bool shell)
 {
-    int rc;
-    const char *folder = take_folder(words, n);
-    if (folder != NULL)
-        rc = resume_folder(r, folder, words + 1, n - 1);
-    else if (r->run != NULL)
-        rc = run_change(r->run, words, n);
-    else
-        rc = resume_latest(r, words, n);
-    return rc == 0 ? continue_run(r, shell) : rc;
+    const struct beginning b = {.begin = resume_any, .words = words, .n = n};
+    int rc = begin_in_turn(r, &b);
+    return rc == 0 ? train_continue(r, shell) : rc;
 }
 
 /* Settings alone are of the run in memory: "train resume" without saying so. Those that a new run
@@ -433,6 +338,8 @@ int cmd_train(struct repl *r, const struct call *c)
     if (r->options.settings.call.plan && (shows || resumes || tells))
         return err_set(ERR_RANGE, "--plan is for a new run: train CONFIG --plan, not train %s",
                        what);
+    if (world_rank() > 0 && (shows || tells || r->options.settings.call.plan))
+        return 0;
     if (shows)
         return train_show(r, c->words + 1, c->n - 1);
     if (tells)

@@ -14,6 +14,7 @@
 #include "repl/session/lora.h"
 #include "repl/session/model_hint.h"
 #include "train/config/run_config.h"
+#include "train/parallel/world.h"
 #include "train/run/folder.h"
 #include "weights/bundled/bundled.h"
 #include "weights/hub/environment.h"
@@ -121,7 +122,8 @@ int repl_device(struct repl *r)
     if (d->threads == r->threads && d->pin == r->pin)
         return 0;
     drop_engine(r);
-    if ((rc = par_open(d->threads, d->pin)) == 0) {
+    const int threads = d->threads == 0 ? world_threads() : d->threads;
+    if ((rc = par_open(threads, d->pin)) == 0) {
         r->threads = d->threads;
         r->pin = d->pin;
     }

@@ -70,7 +70,7 @@ static void note_stop_signal(int sig)
 {
     if (forward_signal(sig))
         return;
-    if (sig != SIGINT)
+    if (sig == SIGTERM || sig == SIGHUP)
         leaving = sig;
     interrupt_raise();
 }
@@ -113,6 +113,13 @@ void signals_install(void)
     /* A closed pipe is an error of write, met quietly. */
     a.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &a, NULL);
+}
+
+void signals_take(int sig)
+{
+    struct sigaction a = {.sa_handler = note_stop_signal};
+    sigemptyset(&a.sa_mask);
+    sigaction(sig, &a, NULL);
 }
 
 int signals_leaving(void)

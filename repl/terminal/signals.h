@@ -7,6 +7,8 @@
 #include <stdbool.h>
 
 void signals_install(void);
+/* This signal too stops what is running. */
+void signals_take(int sig);
 /* The signal that asked to leave, 0 if none. */
 int signals_leaving(void);
 /* Whether the program was stopped and goes on (SIGCONT), since the last call. */

@@ -10,14 +10,33 @@
 
 static int color_setting;
 
+/* Columns of the terminals that these lead to by way of another program; 0: to none; -1: not by way
+ * of another. */
+static int behind[] = {[STDIN_FILENO] = -1, [STDOUT_FILENO] = -1, [STDERR_FILENO] = -1};
+
+void term_behind(FILE *f, int columns)
+{
+    behind[fileno(f)] = columns;
+}
+
+/* Of another program's terminal; -1: there is none between. */
+static int columns_behind(FILE *f)
+{
+    const int fd = fileno(f);
+    return fd >= 0 && fd <= STDERR_FILENO ? behind[fd] : -1;
+}
+
 bool term_is(FILE *f)
 {
-    return isatty(fileno(f)) == 1;
+    const int columns = columns_behind(f);
+    return columns >= 0 ? columns > 0 : isatty(fileno(f)) == 1;
 }
 
 int term_width(FILE *f)
 {
     struct winsize w;
+    if (columns_behind(f) > 0)
+        return columns_behind(f);
     return ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
 }
 

@@ -13,6 +13,9 @@ int term_width(FILE *f);
 /* Its rows, 24 where it does not say. */
 int term_height(FILE *f);
 bool term_is(FILE *f);
+/* Standard output or error, whatever it is, leads through another program to a terminal of so many
+ * columns; 0: to none. */
+void term_behind(FILE *f, int columns);
 /* Whether f is a terminal that TERM says takes escape sequences. */
 bool term_takes_escapes(FILE *f);
 /* Whether the locale has more than ASCII, and what stands before a standard error in it. */

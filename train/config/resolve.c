@@ -6,6 +6,7 @@
 #include "model/base/mem.h"
 #include "train/config/suggest.h"
 #include "train/eval/eval.h"
+#include "train/parallel/world.h"
 #include "train/step/step_config.h"
 #include "weights/open.h"
 
@@ -231,13 +232,6 @@ static int check_eval(const struct run_config *c)
 static int check_execution(const struct run_config *c, const struct config *shape)
 {
     const struct execution_section *e = &c->execution;
-    if (e->devices > 1) {
-        err_set(ERR_UNSUPPORTED,
-                "devices is %d, but this version trains on one device: devices=1 gives the same "
-                "run, its global batch by accumulation",
-                e->devices);
-        return RUN_BLAME(c, RUN_ROW(execution.devices));
-    }
     if (c->training.sequence_length > shape->n_ctx) {
         err_set(ERR_RANGE, "sequence_length is %d, must be at most %d, the model's context",
                 c->training.sequence_length, shape->n_ctx);
@@ -252,6 +246,29 @@ static int check_execution(const struct run_config *c, const struct config *shap
     int n;
     if (step_recomputed(&n, e->recompute, shape->n_layer) != 0)
         return RUN_BLAME(c, RUN_ROW(execution.recompute));
+    return 0;
+}
+
+/* The processes there are decide, but for a number that whoever began them says too. */
+static int resolve_replicas(struct run_config *c)
+{
+    struct execution_section *e = &c->execution;
+    const enum origin from = settings_store_origin(&c->store, RUN_ROW(execution.replicas));
+    const int there = world_size(), blocks = c->training.gradient_blocks;
+    if (there > 1 && e->replicas != there && from == ORIGIN_COMMAND_LINE) {
+        err_set(ERR_RANGE, "replicas is %d, but %d processes have been started: leave it out",
+                e->replicas, there);
+        return RUN_BLAME(c, RUN_ROW(execution.replicas));
+    }
+    if (there > 1)
+        e->replicas = there;
+    if (e->replicas > blocks) {
+        err_set(ERR_RANGE,
+                "replicas is %d, must be at most gradient_blocks, %d: with gradient_blocks=%d the "
+                "results are the same for 1 to %d replicas",
+                e->replicas, blocks, e->replicas, e->replicas);
+        return RUN_BLAME(c, RUN_ROW(execution.replicas), RUN_ROW(training.gradient_blocks));
+    }
     return 0;
 }
 
@@ -327,6 +344,8 @@ static int resolve_sections(struct run_config *c, const struct config *shape)
         rc = check_eval(c);
     if (rc == 0)
         rc = resolve_batches(c);
+    if (rc == 0)
+        rc = resolve_replicas(c);
     return rc != 0 ? rc : run_config_resolve_names(c);
 }
 

@@ -33,7 +33,7 @@ int run_config_init(struct run_config *c)
                      .resid_pdrop = -1,
                      .loss_scaling_growth = 2000,
                      .max_bad_steps = 10},
-        .execution = {.devices = 1, .recompute = "none", .embedding_serialization_factor = 1},
+        .execution = {.replicas = 1, .recompute = "none", .embedding_serialization_factor = 1},
         .lora = {.alpha = 16, .targets = "c_attn"},
         .logging = {.log_every = 10, .eval_every = 200, .sample_tokens = 64, .tensorboard = true},
         .checkpoint = {.save_every = 1000, .keep_last = 2, .keep_best = true},

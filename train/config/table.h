@@ -37,7 +37,8 @@ struct training_section {
     float spike_z; /* steps whose loss or norm is so many deviations off are skipped; 0: off */
 };
 struct execution_section {
-    int devices;
+    int replicas; /* processes */
+    char *hosts;  /* the hostfile for mpirun; "": this host */
     int matrices;                       /* enum product_engine */
     char *recompute;                    /* "none", "all", "layers", or a list as "0,2,4-11" */
     int serialized_seq_len;             /* positions whose logits exist at once; 0: as fits */

@@ -82,6 +82,15 @@ void optimizer_configure(struct optimizer *o, const struct optimizer_config *c)
 {
     o->config = *c;
 }
+
+void optimizer_slices(const struct optimizer *o, int n, size_t *bounds)
+{
+    for (int i = 0; i <= n; i++) {
+        const int piece = (int)((long long)o->n_pieces * i / n);
+        bounds[i] = piece < o->n_pieces ? o->pieces[piece].first : o->n;
+    }
+}
+
 float optimizer_limit(const struct optimizer *o)
 {
     return o->limit;

@@ -64,6 +64,9 @@ void optimizer_free(struct optimizer *o);
 /* Change the configuration from the next step on; kind, decay and first_order_momentum must be
  * those given to optimizer_new. */
 void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
+/* Where slices of the block begin, whole pieces of work each and about as long as each other: bounds
+ * [n + 1], in elements. */
+void optimizer_slices(const struct optimizer *o, int n, size_t *bounds);
 /* The size that no weight may reach: OPTIMIZER_HALF_LIMIT for weights in binary16, else infinite,
  * until it is set. */
 float optimizer_limit(const struct optimizer *o);

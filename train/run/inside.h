@@ -38,6 +38,8 @@ struct model_before {
 
 enum { RUN_PROBE = 64 };
 
+struct run_ranks;
+
 struct run {
     struct run_config config; /* resolved */
     struct run_events events;
@@ -70,6 +72,8 @@ struct run {
      * where that was interrupted (ids NULL: none); its first window's number in the run. */
     int micro;
     struct step_result sum;
+    struct run_ranks *ranks; /* NULL: one process */
+    bool joined;             /* the others follow rank 0's word */
     const token_id *ids, *labels;
     uint64_t sequence;
     double grad_norm, rate; /* of the last whole step */

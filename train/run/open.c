@@ -5,7 +5,10 @@
 #include "train/run/adapter.h"
 #include "train/run/check.h"
 #include "train/run/inside.h"
+#include "train/parallel/world.h"
 #include "train/run/publish.h"
+#include "train/run/ranks.h"
+#include "train/run/ranks_check.h"
 #include "train/run/report.h"
 #include "train/run/take_step.h"
 #include "weights/load.h"
@@ -40,6 +43,15 @@ static int open_weights(struct run *r, const struct model_files *open)
                         (enum dtype)r->config.training.precision, r->events.progress);
 }
 
+/* Rank 0 writes there, and others only know where. */
+static int open_folder(struct run *r)
+{
+    const char *path = r->config.checkpoint.folder;
+    if (world_rank() == 0)
+        return run_folder_open(&r->folder, path);
+    return (r->folder.path = mem_strdup(path)) == NULL ? ERR_NOMEM : 0;
+}
+
 int run_build(struct run *r, const struct run_config *c, struct model *m,
               const struct model_files *open, const struct run_events *e)
 {
@@ -49,11 +61,12 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
     r->saved_step = r->evaluated_step = -1;
     trainer_state_init(&r->state, c->training.loss_scaling);
     int rc = run_config_copy(&r->config, c);
-    if (rc == 0 && (rc = run_folder_open(&r->folder, c->checkpoint.folder)) == 0 &&
+    if (rc == 0 && (rc = open_folder(r)) == 0 &&
         (rc = open_data(r)) == 0 && (rc = open_weights(r, open)) == 0 &&
         (rc = run_adapter_open(r)) == 0 &&
         (rc = optimizer_new(&r->optimizer, &c->optimizer, weights_layout(&r->trainable))) == 0 &&
-        (rc = run_adapter_guard(r)) == 0 && (rc = run_publish_open(r)) == 0)
+        (rc = run_adapter_guard(r)) == 0 && (rc = run_publish_open(r)) == 0 &&
+        (rc = run_ranks_open(r)) == 0)
         rc = run_fit_team(r);
     /* An adapter has a guard of its own; other weights are as the model has them. */
     if (rc == 0 && r->adapter == NULL && m->params.dtype != DTYPE_F32)
@@ -76,9 +89,9 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
     /* Until its first step the model has the run's weights, and no others than before. */
     if (rc == 0 && r->adapter == NULL && r->weights.dtype == DTYPE_F32)
         r->published = m->version;
-    if (rc == 0)
+    if (rc == 0 && world_rank() == 0)
         rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.label);
-    if (rc == 0)
+    if (rc == 0 && world_rank() == 0)
         rc = metrics_start(r->log, c->logging.tensorboard);
     if (rc == 0) {
         run_fill_metrics(r);
@@ -89,10 +102,20 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
     return rc;
 }
 
+int run_join(struct run *r, int rc)
+{
+    if (world_size() == 1)
+        return rc;
+    if ((rc = world_agree(rc)) == 0 && (rc = run_ranks_check(r)) == 0)
+        r->joined = true;
+    return rc;
+}
+
 void run_free(struct run *r)
 {
     if (r == NULL)
         return;
+    run_ranks_close(r);
     metrics_close(r->log);
     step_free(r->step);
     activation_stats_release(&r->activation_stats);

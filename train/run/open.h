@@ -19,6 +19,9 @@ struct run_config;
  */
 int run_new(struct run **out, const struct run_config *c, struct model *m,
             const struct model_files *open, const struct run_events *e);
+/* By all ranks, once each has its run (rc 0) or has none, for rc: whether they train together. As
+ * run_ranks_check (ranks_check.h); in a world of one it is rc. */
+int run_join(struct run *r, int rc);
 /* NULL-safe. What is not in a checkpoint by now is lost; the run folder's lock is given back. */
 void run_free(struct run *r);
 

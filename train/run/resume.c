@@ -19,7 +19,9 @@
 #include "train/run/check.h"
 #include "train/run/inside.h"
 #include "train/run/open.h"
+#include "train/parallel/world.h"
 #include "train/run/report.h"
+#include "train/run/take_step.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -147,7 +149,7 @@ static int restore_run(struct run *r, const struct checkpoint *cp)
     optimizer_set_steps(r->optimizer, r->state.optimizer_steps);
     r->due = (unsigned)r->state.due & DUE_LATER;
     r->rate = r->grad_norm = NAN; /* of a step taken then */
-    batches_seek(r->batches, r->state.windows);
+    run_begin_step_anew(r);
     return 0;
 }
 
@@ -157,6 +159,8 @@ static int take_folder(struct run *r, const struct checkpoint *cp, bool same_fol
 {
     const struct run_config *c = &r->config;
     int n_aside = 0;
+    if (world_rank() > 0)
+        return 0;
     int rc =
         metrics_open(&r->log, c->checkpoint.folder, same_folder ? cp->step : 0, c->logging.label);
     if (rc == 0 && same_folder && (rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)

@@ -7,9 +7,12 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/profile.h"
+#include "model/base/progress.h"
 #include "train/run/evaluate.h"
 #include "train/run/inside.h"
+#include "train/parallel/world.h"
 #include "train/run/publish.h"
+#include "train/run/ranks.h"
 #include "train/run/take_step.h"
 
 /* ---- what is due between steps ---- */
@@ -154,15 +157,27 @@ static int publish_at_end(struct run *r, int rc)
 
 static int take_profiled_step(struct run *r)
 {
+    run_ranks_begin_step(r);
     profile_begin(SPAN_STEP, r->state.step + 1);
     int rc = run_take_step(r);
     profile_end();
     return rc;
 }
 
+/* As rank 0 says, which also says why a step did not go on. */
+static int follow_first(struct run *r)
+{
+    while (run_ranks_follow(r))
+        if (run_take_step(r) != 0)
+            interrupt_clear();
+    return 0;
+}
+
 int run_go(struct run *r)
 {
     int rc = run_fit_team(r);
+    if (world_rank() > 0)
+        return rc == 0 ? follow_first(r) : rc;
     r->status = RUN_GOING;
     while (rc == 0 && (rc = do_due_tasks(r)) == 0 && (rc = run_check_stop(r)) == 0 &&
            !run_is_over(r))

@@ -11,8 +11,10 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/base/progress.h"
+#include "train/parallel/reduction.h"
 #include "train/run/inside.h"
 #include "train/run/publish.h"
+#include "train/run/ranks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -24,7 +26,7 @@ void run_begin_step_anew(struct run *r)
 {
     r->micro = 0;
     r->ids = NULL;
-    batches_seek(r->batches, r->state.windows);
+    batches_seek(r->batches, r->state.windows + run_ranks_offset(r));
 }
 
 int run_fit_team(struct run *r)
@@ -37,6 +39,7 @@ int run_fit_team(struct run *r)
     run_publish_forget(r);
     run_begin_step_anew(r);
     run_config_step(&r->config, &r->model->config, &s);
+    reduction_blocks(s.gradient_blocks, world_size(), world_rank(), &s.first_block, &s.last_block);
     r->threads = par_threads();
     return step_new(&r->step, &r->weights, &s);
 }
@@ -190,6 +193,7 @@ static void finish_step(struct run *r)
 {
     double begun = clock_s();
     struct trainer_state *p = &r->state;
+    run_ranks_add(r);
     double targets = r->sum.n_targets > 0 ? (double)r->sum.n_targets : 1;
     double loss = r->sum.loss_sum / targets;
     float scale = (float)(1 / (targets * loss_factor(r)));
@@ -201,9 +205,11 @@ static void finish_step(struct run *r)
         bad = (fault = take_gradients(r, loss, scale)) != FAULT_NONE;
     count_bad_step(r, fault, bad, loss);
     p->step++;
-    p->windows = batches_given(r->batches);
+    p->windows += (uint64_t)r->config.training.global_batch_size;
     p->tokens += (uint64_t)r->sum.n_targets;
     r->micro = 0;
+    if (r->ranks != NULL) /* others have the windows between */
+        batches_seek(r->batches, p->windows + run_ranks_offset(r));
     tally_step(r, fault == FAULT_NONE);
     spend_time(r, begun);
 }
@@ -273,13 +279,17 @@ int run_check_stop(struct run *r)
 
 int run_take_step(struct run *r)
 {
-    const int n = r->config.training.gradient_accumulation;
-    while (r->micro < n) {
+    const int n = run_ranks_micro(r);
+    int rc = 0;
+    while (rc == 0 && r->micro < n && !run_ranks_stopped(r)) {
         if (r->events.tick != NULL)
             r->events.tick(r->events.user, &r->metrics, r->state.step, (double)r->micro / n);
-        int rc = interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : take_micro_batch(r);
-        if (rc != 0)
-            return rc;
+        rc = interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : take_micro_batch(r);
+    }
+    if ((rc = run_ranks_meet(r, rc)) != 0) {
+        if (r->ranks != NULL) /* each has stopped somewhere else */
+            run_begin_step_anew(r);
+        return rc;
     }
     profile_begin(SPAN_OPTIMIZER, -1);
     finish_step(r);

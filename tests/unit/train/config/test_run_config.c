@@ -284,7 +284,9 @@ static void what_does_not_go_together_names_its_lines(void **state)
         {"recompute: 3-99\n", NULL, "my.yaml line 1: recompute is 3-99, the model has layers"},
         {"loss_scaling: 1e-9\n", NULL, "my.yaml line 1: loss_scaling is 1e-09, must be 0 or"},
         {"devices: 2\n", NULL,
-         "my.yaml line 1: devices is 2, but this version trains on one device"},
+         "my.yaml line 1: replicas is 2, must be at most gradient_blocks, 1: with "
+         "gradient_blocks=2 "
+         "the results are the same for 1 to 2 replicas"},
         {"embedding_serialization_factor: 65536\n", NULL,
          "my.yaml line 1: embedding_serialization_factor is 65536, must be at most"},
     };
@@ -387,7 +389,7 @@ static void batches_must_agree(void **state)
         {{"devices=8"},
          0,
          0,
-         "devices is 8, but this version trains on one device: devices=1 gives"},
+         "replicas is 8, must be at most gradient_blocks, 1: with gradient_blocks=8 the results"},
         {{"sequence_length=2000"}, 0, 0, "sequence_length is 2000, must be at most 1024"},
         {{"embedding_serialization_factor=65000"},
          0,

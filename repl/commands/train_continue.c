@@ -1,0 +1,143 @@
+#include "repl/commands/train_continue.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/progress.h"
+#include "repl/commands/train_report.h"
+#include "repl/session/unsaved.h"
+#include "repl/terminal/progress.h"
+#include "repl/terminal/signals.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/train_lines.h"
+#include "repl/terminal/wrap.h"
+#include "train/parallel/world.h"
+#include "train/run/wandb.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { SHOWN = 256 };
+
+static const char *shown_path(char out[SHOWN], const struct repl *r)
+{
+    return file_show(out, SHOWN, run_path(r->run));
+}
+
+static void report_finished(struct repl *r, bool shell, bool idle)
+{
+    char path[SHOWN], past[48] = "";
+    const int64_t n = run_metrics(r->run)->n_steps;
+    if (n > 0 && n < run_step(r->run)) /* steps=N of a run that is there already */
+        snprintf(past, sizeof past, ", past the %" PRId64 " asked for", n);
+    wrap_say(stdout, term_dim(stdout),
+             "[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; peak memory "
+             "%.2f GiB]",
+             run_step(r->run), past, shown_path(path, r), train_peak_gib()); /* against its plan */
+    if (idle && shell)
+        wrap_say(stdout, term_dim(stdout), "[`prattle train resume %s steps=N` trains it further]",
+                 file_word(path, sizeof path, run_path(r->run)));
+    else if (idle)
+        wrap_say(stdout, term_dim(stdout), "[`:train resume steps=N` trains it further]");
+    if (shell)
+        wrap_say(stdout, term_dim(stdout), "[`prattle %s` opens the model]",
+                 file_word(path, sizeof path, run_path(r->run)));
+    if (r->model->adapter != NULL && !shell)
+        wrap_say(stdout, term_dim(stdout), "[the adapter is on; `:lora off` turns it off]");
+}
+
+static void report_paused(struct repl *r)
+{
+    int64_t n = run_metrics(r->run)->n_steps;
+    char of[32] = "";
+    if (n > 0)
+        snprintf(of, sizeof of, " of %" PRId64, n);
+    wrap_say(stdout, term_dim(stdout),
+             "[paused at step %" PRId64 "%s; a prompt is answered by these weights, `:train "
+             "resume` goes on]",
+             run_step(r->run), of);
+}
+
+static void warn_not_saved(struct repl *r)
+{
+    char newest[64] = "there is no checkpoint", text[160];
+    if (run_saved_step(r->run) >= 0)
+        snprintf(newest, sizeof newest, "the newest checkpoint is of step %" PRId64,
+                 run_saved_step(r->run));
+    snprintf(text, sizeof text, "stopped while step %" PRId64 " was being saved; %s",
+             run_step(r->run), newest);
+    progress_warn(text);
+}
+
+/* Nobody goes on in this program with a run that stopped for rc: what it has reached is saved. */
+static int save_stopped_run(struct repl *r, int rc)
+{
+    struct buf why = {0};
+    int kept = buf_str(&why, rc == ERR_INTERRUPTED ? "stopped" : err_text());
+    interrupt_clear();
+    if (kept == 0)
+        kept = unsaved_save_run(r);
+    if (kept == ERR_INTERRUPTED)
+        warn_not_saved(r);
+    rc = kept != 0 && rc == ERR_INTERRUPTED ? kept : err_set(rc, "%s", buf_text(&why));
+    buf_release(&why);
+    return rc;
+}
+
+/* The user's own program, once there is something new to read. */
+static void sync_run(struct repl *r)
+{
+    char path[SHOWN], folder[SHOWN];
+    if (!run_settings(r->run)->logging.wandb || run_step(r->run) == 0)
+        return;
+    if (wandb_sync(run_path(r->run)) != 0)
+        progress_warn(err_text());
+    else
+        wrap_say(stdout, term_dim(stdout),
+                 "[`wandb sync %s` is running; its output goes to %s/wandb.log]",
+                 file_word(folder, sizeof folder, run_path(r->run)), shown_path(path, r));
+}
+
+/* Nothing goes on from its weights; `:train resume` finds its newest checkpoint, if it has one. */
+static int drop_lost(struct repl *r, int rc)
+{
+    char *why = mem_strdup(err_text());
+    repl_drop_run(r);
+    if (why != NULL)
+        err_set(rc, "%s", why);
+    mem_free(why);
+    return rc;
+}
+
+int train_continue(struct repl *r, bool shell)
+{
+    int rc = repl_device(r);
+    if (rc != 0)
+        return rc;
+    if (r->interactive)
+        term_hush(true);
+    const int64_t begun = run_step(r->run);
+    if (world_rank() > 0)
+        return run_go(r->run);
+    rc = run_go(r->run);
+    progress_wipe();
+    term_hush(false);
+    if (run_status(r->run) == RUN_LOST)
+        return drop_lost(r, rc);
+    if (rc == 0) {
+        train_lines_end();
+        report_finished(r, shell, run_step(r->run) == begun);
+    } else if (shell || signals_leaving()) {
+        rc = save_stopped_run(r, rc);
+    } else if (rc == ERR_INTERRUPTED) {
+        report_paused(r);
+    }
+    if (rc == 0 || rc == ERR_INTERRUPTED) {
+        char *why = rc == 0 ? NULL : mem_strdup(err_text());
+        sync_run(r);
+        if (why != NULL)
+            err_set(rc, "%s", why);
+        mem_free(why);
+    }
+    return rc;
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# seconds: 600
+# Several processes leave what one leaves, to the last bit.
+. "$(dirname "$0")/../cli/lib.sh.inc"
+. tests/mpi/mpi.sh.inc
+cd "$TMPDIR" || exit 1
+
+for precision in float32 float16; do
+    one whole micro_batch_size=2 precision=$precision >/dev/null
+    want=$(digest whole)
+    got=
+    for at in 2,1 3,2 4,4 2,4 3,1 4,2; do
+        many ${at%,*} some micro_batch_size=${at#*,} precision=$precision >log 2>err
+        got+="$(digest some) "
+    done
+    is "$precision: 2, 3 and 4 processes, micro-batches of 1, 2 and 4" \
+        "$want $want $want $want $want $want " "$got"
+done
+one whole micro_batch_size=2 eval_every=10 optimizer=lamb >log
+many 3 some micro_batch_size=2 eval_every=10 optimizer=lamb >log3 2>err
+is "with LAMB and validation too" "$(digest whole)" "$(digest some)"
+is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*left//' log | grep ^step | grep -o '.*rate [^ ]*')" \
+    "$(grep ^step log3 | grep -o '.*rate [^ ]*')"
+is "no line more than once" "$(grep -c ^step log)" "$(grep -c ^step log3)"
+is "nothing on standard error" "" "$(cat err)"
+is "nothing steers a terminal" "" "$(grep $'\e' log3)"
+is "the lines of metrics" "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' whole/metrics.jsonl)" \
+    "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' some/metrics.jsonl)"
+one whole micro_batch_size=2 lora.rank=2 >/dev/null 2>err
+many 2 some micro_batch_size=1 lora.rank=2 >/dev/null 2>err
+is "an adapter" "$(sha256sum <whole/step-000020/adapter_model.safetensors)" \
+    "$(sha256sum <some/step-000020/adapter_model.safetensors)"
+
+# Another number of processes goes on.
+one whole micro_batch_size=2 >/dev/null
+STEPS=7 many 2 some micro_batch_size=2 >/dev/null
+ranks 3 train resume some steps=13 --threads 1 >/dev/null
+"$PRATTLE" train resume some steps=16 replicas=1 --threads 1 >/dev/null
+ranks 4 train resume some steps=20 --threads 1 >/dev/null
+# The length is part of the schedule.
+one whole micro_batch_size=2 steps=7 >/dev/null
+for steps in 13 16 20; do "$PRATTLE" train resume whole steps=$steps --threads 1 >/dev/null; done
+is "resumed by 3, 1 and 4 processes what 2 began" "$(digest whole)" "$(digest some)"
+
+# What is refused.
+has "more processes than blocks" \
+    "replicas is 3, must be at most gradient_blocks, 2: with gradient_blocks=3 the results are the same for 1 to 3 replicas" \
+    "$(many 3 refused gradient_blocks=2 2>&1)"
+has "  or than were started" "replicas is 4, but 2 processes have been started: leave it out" \
+    "$(many 2 refused replicas=4 2>&1)"
+both() { # SETTING SETTING: of two processes
+    rm -rf refused
+    mpirun --quiet --oversubscribe --bind-to none -np 1 "$PRATTLE" $(words refused) $1 : \
+        -np 1 "$PRATTLE" $(words refused) $2 2>&1
+}
+has "other settings" "its settings are others: learning_rate: 0.002, and on rank 0 learning_rate: 0.001" \
+    "$(both learning_rate=1e-3 learning_rate=2e-3)"
+has "  and who has them" "rank 1 on $(hostname): " "$(both learning_rate=1e-3 learning_rate=2e-3)"
+sed 's/fox/dog/' "$TEXT" >other.txt
+cp other.txt same.txt
+has "a file that one of them lacks" "rank 1 on $(hostname): " "$(both data=same.txt data=nowhere.txt)"
+is "no checkpoint of those" "" "$(ls -d refused/step* 2>/dev/null)"
+is "a command that is not done together is done once" "prattle 0.1" "$(ranks 3 --version)"
+finish

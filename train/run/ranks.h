@@ -1,0 +1,40 @@
+#ifndef PRATTLE_TRAIN_RUN_RANKS_H
+#define PRATTLE_TRAIN_RUN_RANKS_H
+/*
+ * A run of several ranks (train/parallel/world.h). Each computes some of the gradient blocks of
+ * every step, all have the same weights after it, and rank 0 does what is due between steps. Others
+ * follow its word:
+ *
+ *   rank 0    what is due   word: step   micro-batches   meeting: done            sum, optimizer
+ *   others         .        word: step   micro-batches   meeting: done            sum, optimizer
+ *
+ * At the meeting rank 0 hears from all how their micro-batches ended, and says whether the step
+ * goes on; that it does not, it says as soon as it knows, and others look for that between
+ * micro-batches. In a world of one, none of these functions does anything.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run;
+
+/* By each rank alone, for a run that is built: which micro-batches are its own. ERR_NOMEM. */
+int run_ranks_open(struct run *r);
+void run_ranks_close(struct run *r);
+/* Rank 0: the next step begins. */
+void run_ranks_begin_step(struct run *r);
+/* Others: wait for rank 0's word; whether a step begins, else it was the last. */
+bool run_ranks_follow(struct run *r);
+
+/* How many of a step's micro-batches are this rank's, and how many windows lie before the first. */
+int run_ranks_micro(const struct run *r);
+uint64_t run_ranks_offset(const struct run *r);
+
+/* Whether the step is not to go on; between micro-batches. */
+bool run_ranks_stopped(struct run *r);
+/* The micro-batches have ended, for rc. 0: those of all ranks are done; else the code of why the
+ * step does not go on, with its sentence. Hours of training are then those of rank 0. */
+int run_ranks_meet(struct run *r, int rc);
+/* The gradients and sums of all ranks' blocks, where those of this rank were. */
+void run_ranks_add(struct run *r);
+
+#endif

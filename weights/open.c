@@ -19,6 +19,7 @@
 #include "weights/sentencepiece/sentencepiece.h"
 #include "weights/tensors/sniff.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char RANDOM[] = "random:";
@@ -153,13 +154,17 @@ static int open_file(struct source *s, const char *path, bool need_weights,
     return source_open_hf(s, path, file, need_weights, p);
 }
 
-/* Note that a name with a meaning of its own is also that of a file here. */
+/* Note that a name with a meaning of its own is also that of a file here; of the same name once. */
 static void note_ambiguity(const char *name, const char *meaning, const struct progress *p)
 {
+    static char noted[160];
     char shown[160];
-    if (!file_exists(name))
+    if (p == NULL || p->note == NULL || !file_exists(name))
         return;
     file_show(shown, sizeof shown, name);
+    if (strcmp(noted, shown) == 0)
+        return;
+    snprintf(noted, sizeof noted, "%s", shown);
     progress_note(p, "%s is %s; `./%s` is the %s of that name here", shown, meaning, shown,
                   file_is_folder(name) ? "folder" : "file");
 }

@@ -233,7 +233,7 @@ static int show_picture(const struct repl *r, const struct spec_request *q,
     if (q->picture != NULL) {
         rc = plot_write(q->picture, r->options.settings.call.force, series, n, over);
         if (rc == 0)
-            term_wrote(q->picture, "");
+            wrap_wrote(q->picture, "");
         return rc;
     }
     rc = plot_draw(&picture, series, n, over, width, plot_frame_rows(1, width, term_height(stdout)),

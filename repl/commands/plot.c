@@ -9,6 +9,7 @@
 #include "repl/terminal/plot.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "train/config/run_config.h"
 #include "train/run/folder.h"
 
@@ -298,7 +299,7 @@ int cmd_plot(struct repl *r, const struct call *c)
     if (rc == 0 && q.out != NULL)
         rc = plot_write(q.out, r->options.settings.call.force, q.series, q.n_series, q.over);
     if (rc == 0 && q.out != NULL)
-        term_wrote(q.out, "");
+        wrap_wrote(q.out, "");
     else if (rc == 0)
         rc = plot_draw(&picture, q.series, q.n_series, q.over, width,
                        plot_frame_rows(n_frames, width, term_height(stdout)), term_utf8());

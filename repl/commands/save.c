@@ -72,7 +72,7 @@ int cmd_save(struct repl *r, const struct call *c)
                           : model_save(r->model, path, &k, progress_show());
     progress_wipe();
     if (rc == 0 && (rc = note_name(&note, r, path)) == 0)
-        term_wrote(path, buf_text(&note));
+        wrap_wrote(path, buf_text(&note));
     buf_release(&note);
     mem_free(path);
     return rc;
@@ -178,7 +178,7 @@ int cmd_convert(struct repl *r, const struct call *c)
                  : weights_convert(in, out, r->options.settings.sampler.seed, &k, progress_show());
     progress_wipe();
     if (rc == 0)
-        term_wrote(out, "");
+        wrap_wrote(out, "");
     if (rc == 0 && q8)
         rc = tell_cost(r, c->shell, in, out, c->n > 2 ? c->words[2] : NULL);
     mem_free(in);

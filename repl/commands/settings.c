@@ -102,10 +102,10 @@ static int apply_change(struct repl *r, const struct setting *o)
     else if (r->model != NULL && o->type == SETTING_STRING && o->per_line)
         return check_with_model(r);
     else if (r->model != NULL && o->holds_from == HOLDS_FROM_START)
-        printf("%stakes effect at the next start; :lora load DIR loads one now%s\n",
-               term_dim(stdout), term_plain(stdout));
+        wrap_say(stdout, term_dim(stdout),
+                 "%s takes effect at the next start; `:lora load DIR` loads one now", o->name);
     else if (r->model != NULL && o->holds_from == HOLDS_FROM_LOAD)
-        printf("%stakes effect at the next :load%s\n", term_dim(stdout), term_plain(stdout));
+        wrap_say(stdout, term_dim(stdout), "%s takes effect at the next :load", o->name);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "repl/terminal/progress.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "train/data/text_words.h"
 #include "weights/tensors/folder.h"
 #include "weights/hf/vocab_write.h"
@@ -47,10 +48,8 @@ static int train_folder(struct tokenizer **t, const char *text, const char *out,
 static void print_tokenizer(const struct tokenizer *t, const char *out)
 {
     progress_wipe();
-    printf("%s%d tokens, %d merges; wrote ", term_dim(stdout), tokenizer_size(t),
-           tokenizer_merges(t));
-    term_print(stdout, out);
-    printf("%s\n", term_plain(stdout));
+    wrap_say(stdout, term_dim(stdout), "%d tokens, %d merges; wrote %s", tokenizer_size(t),
+             tokenizer_merges(t), out);
 }
 
 int cmd_tokenizer(struct repl *r, const struct call *c)

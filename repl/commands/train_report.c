@@ -23,6 +23,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { SHOWN = 256 };
 
@@ -30,7 +31,8 @@ enum { SHOWN = 256 };
 
 /* From what the machine's matrix product does, of which training reaches about so much: what
  * was measured lies between 0.75 and 0.9, in float16 between 0.55 and 0.8. */
-static void show_time(const struct run_config *c, const struct config *shape, uint64_t n_windows)
+static int time_plan(const struct run_config *c, const struct config *shape, uint64_t n_windows,
+                     struct buf *out)
 {
     const struct training_section *t = &c->training;
     const double reached = t->precision == DTYPE_F16 ? 0.65 : 0.8;
@@ -47,10 +49,21 @@ static void show_time(const struct run_config *c, const struct config *shape, ui
                               .end_hours = run_config_end_hours(c)};
     double left_s = metrics_left_s(&m, 0);
     if (flops > 0 && left_s > 0)
-        printf("  time: about %s, %.0f steps, %.0f tokens/s at %.0f %% of the %.0f GFLOP/s of "
-               "sgemm here\n",
-               duration_text(time, left_s), ceil(left_s / step_s - 1e-6), rate, 100 * reached,
-               flops / 1e9);
+        return buf_printf(out,
+                          "  time: about %s, %.0f steps, %.0f tokens/s at %.0f %% of the %.0f "
+                          "GFLOP/s of sgemm here\n",
+                          duration_text(time, left_s), ceil(left_s / step_s - 1e-6), rate,
+                          100 * reached, flops / 1e9);
+    return 0;
+}
+
+/* Lines of the plan; what goes on in another line stands further in. */
+static void show_plan(struct buf *plan)
+{
+    char *line = plan->n > 0 ? plan->data : NULL, *rest = NULL;
+    for (line = line == NULL ? NULL : strtok_r(line, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest))
+        wrap_hanging(line, 0, 2);
 }
 
 static int plan_sources(const struct run_config *c, const struct dataset *d, struct batches *b,
@@ -85,10 +98,10 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
         rc = run_config_plan(c, shape, held, train.n_tokens, batches_per_epoch(batches), &text);
     if (rc == 0)
         rc = plan_sources(c, &train, batches, &text);
-    if (rc == 0) {
-        fputs(buf_text(&text), stdout);
-        show_time(c, shape, batches_per_epoch(batches));
-    }
+    if (rc == 0)
+        rc = time_plan(c, shape, batches_per_epoch(batches), &text);
+    if (rc == 0)
+        show_plan(&text);
     buf_release(&text);
     batches_free(batches);
     dataset_close(&train);
@@ -216,14 +229,16 @@ static int status_of_memory(struct repl *r)
     static const char *const states[] = {
         [RUN_PAUSED] = "paused", [RUN_GOING] = "going", [RUN_FINISHED] = "finished",
         [RUN_LOST] = "lost"};
-    char time[24];
+    char time[24], at[32] = "";
     const struct metrics now = run_now(r->run), *m = &now;
     show_head(states[run_status(r->run)], run_path(r->run), run_settings(r->run)->logging.label, "");
     int rc = show_line(m);
+    if (run_step(r->run) != m->step)
+        snprintf(at, sizeof at, "step %" PRId64 " now; ", run_step(r->run));
     wrap_say(stdout, "",
-             "  step %" PRId64 " now; %" PRIu64 " tokens, %s of training, %" PRId64
-             " step%s skipped; learning_rate=%g",
-             run_step(r->run), m->tokens, duration_text(time, m->hours * 3600), m->skipped,
+             "  %s%" PRIu64 " tokens, %s of training, %" PRId64
+             " step%s skipped; peak learning rate %g",
+             at, m->tokens, duration_text(time, m->hours * 3600), m->skipped,
              m->skipped == 1 ? "" : "s", run_settings(r->run)->schedule.learning_rate);
     wrap_say(stdout, "", "  peak memory so far: %.2f GiB", train_peak_gib());
     if (m->loss_scale > 1 || m->overflows > 0)

@@ -12,7 +12,9 @@ enum { N_PARTS = 4, LEAST_PARTS = 1 };
 
 static int format_name(struct buf *out, const struct model *m)
 {
-    int rc = term_visible(out, m->name, strlen(m->name));
+    /* Another model that goes by the name of the one that ships, as a copy saved does. */
+    const char *name = bundled_is_name(m->name) && m->source != NULL ? m->source : m->name;
+    int rc = term_visible(out, name, strlen(name));
     return rc == 0 && m->adapter != NULL ? buf_str(out, " with an adapter") : rc;
 }
 
@@ -64,5 +66,7 @@ int model_line_format(const struct repl *r, int width, struct buf *out)
     buf_release(&name);
     for (int i = 0; i < N_PARTS; i++)
         buf_release(&parts[i]);
-    return rc == 0 && bundled_is_name(m->name) ? buf_printf(out, "%s\n", bundled_hint()) : rc;
+    return rc == 0 && m->source != NULL && bundled_is_name(m->source)
+               ? buf_printf(out, "%s\n", bundled_hint())
+               : rc;
 }

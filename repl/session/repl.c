@@ -293,13 +293,25 @@ int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
     return rc;
 }
 
-static int load_profiled(struct model **out, const char *path, const struct load_config *c)
+static int load_profiled(struct model **out, const char *path, const struct load_config *c,
+                         const struct progress *p)
 {
     profile_begin(SPAN_LOAD, -1);
     profile_set(PART_FILES);
-    int rc = model_load(out, path, c, progress_show());
+    int rc = model_load(out, path, c, p);
     profile_end();
     return rc;
+}
+
+/* What nobody named is not explained: a folder of the name of the model that ships matters to who
+ * types that name. */
+static const struct progress *reading_progress(const struct repl *r, const char *path)
+{
+    static struct progress quiet;
+    quiet = *progress_show();
+    quiet.note = NULL;
+    const bool named = repl_names_model(r) || strcmp(path, r->options.settings.device.model) != 0;
+    return named || r->model != NULL ? progress_show() : &quiet;
 }
 
 static int read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
@@ -311,7 +323,7 @@ static int read_model(struct repl *r, struct model **out, const char *path, uint
     int rc = dtype_in_force(r, &c.dtype);
     if (rc == 0)
         rc = repl_device(r);
-    if (rc == 0 && (rc = load_profiled(out, path, &c)) != 0 &&
+    if (rc == 0 && (rc = load_profiled(out, path, &c, reading_progress(r, path))) != 0 &&
         strcmp(path, r->options.settings.device.model) == 0)
         rc = options_blame(&r->options, OPTION(device.model));
     progress_wipe();

@@ -192,13 +192,6 @@ void term_print(FILE *f, const char *text)
     buf_release(&safe);
 }
 
-void term_wrote(const char *path, const char *what)
-{
-    printf("%swrote ", term_dim(stdout));
-    term_print(stdout, path);
-    printf("%s%s\n", what, term_plain(stdout));
-}
-
 void term_hush(bool on)
 {
     static struct termios before;

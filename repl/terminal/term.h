@@ -54,8 +54,6 @@ size_t term_last_words(const char *text, size_t n, int columns);
 
 /* Print text, made visible. */
 void term_print(FILE *f, const char *text);
-/* "wrote PATH" and what else there is to say of it. */
-void term_wrote(const char *path, const char *what);
 
 /* While an answer runs, what is typed is kept for the prompt and not shown between. */
 void term_hush(bool on);

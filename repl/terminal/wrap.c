@@ -201,6 +201,11 @@ void wrap_say(FILE *f, const char *color, const char *fmt, ...)
     buf_release(&line);
 }
 
+void wrap_wrote(const char *path, const char *what)
+{
+    wrap_say(stdout, term_dim(stdout), "wrote %s%s", path, what);
+}
+
 void wrap_hanging(const char *text, int at, int hang)
 {
     print_lines(stdout, "", text, at, hang);

@@ -45,6 +45,9 @@ void wrap_labelled(FILE *f, const char *color, const char *label, const char *te
 void wrap_say(FILE *f, const char *color, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* "wrote PATH" and what else there is to say of it, on standard output. */
+void wrap_wrote(const char *path, const char *what);
+
 /* text and a newline on standard output, whose cursor is at column `at`; what goes on in another line
  * begins at column `hang`. */
 void wrap_hanging(const char *text, int at, int hang);

@@ -43,6 +43,7 @@ mkdir bundled
 has "the model that ships and a folder of its name" \
     'prattle: bundled is the model that ships; `./bundled` is the folder of that name here' \
     "$("$PRATTLE" bundled -p x -n 1 2>&1)"
+is "where nobody named it" "" "$("$PRATTLE" -p x -n 1 2>&1 >/dev/null | grep -F "model that ships")"
 has "the folder" "./bundled has no weights" "$("$PRATTLE" ./bundled -p x -n 1 2>&1)"
 : >random:gpt2,n_layer=1,n_embd=12,n_head=1
 has "a random model and a file of its name" "random:gpt2,n_layer=1,n_embd=12,n_head=1 is a random model; " \

@@ -173,11 +173,13 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
     int64_t steps = run_config_steps(c, n_windows);
     bool known = steps > 0 && (n_windows > 0 || t->epochs == 0);
     if (rc == 0 && known)
-        rc = buf_printf(out, "  all: %" PRId64 " steps, %" PRIu64 " tokens", steps,
+        rc = buf_printf(out, "  in all: %" PRId64 " steps, %" PRIu64 " tokens", steps,
                         (uint64_t)steps * per_step);
-    if (rc == 0 && known && n_windows > 0)
-        rc = buf_printf(out, ", epochs: %.3g",
-                        (double)steps * t->global_batch_size / (double)n_windows);
+    if (rc == 0 && known && n_windows > 0) {
+        const double epochs = (double)steps * t->global_batch_size / (double)n_windows;
+        rc =
+            buf_printf(out, ", %.3g epoch%s", epochs, epochs >= 0.995 && epochs < 1.005 ? "" : "s");
+    }
     if (rc == 0 && known)
         rc = buf_str(out, "\n");
     if (rc == 0)

@@ -755,7 +755,7 @@ static void plans_add_up(void **state)
     assert_non_null(strstr(text, "474.7 MiB  float32\n"));
     assert_non_null(strstr(text, "8 windows of 256, 2048 tokens, as 2 micro-batches of 4"));
     assert_non_null(strstr(text, "an epoch: 1000000 tokens, 3906 windows, 488.2 steps"));
-    assert_non_null(strstr(text, "all: 489 steps, 1001472 tokens, epochs: 1\n"));
+    assert_non_null(strstr(text, "in all: 489 steps, 1001472 tokens, 1 epoch\n"));
     assert_non_null(strstr(text, "learning rate: 0.0003 at its peak\n"));
     assert_non_null(strstr(text, "memory, 16 bytes a parameter"));
     plan.n = 0;

@@ -113,8 +113,12 @@ void help_usage(void)
     putchar('\n');
     show_summaries(IN_SHELL, "");
     show_common_options();
+    struct buf also = {0};
+    list_minor(&also, IN_SHELL, "");
+    buf_str(&also, " COMMAND, man prattle,");
     int from = print_group(&group, "Also");
-    wrap_beside("cache, devices; man prattle; help COMMAND, help commands,", from);
+    wrap_beside(buf_text(&also), from);
     printf("%*s", from, "");
-    wrap_beside("help settings, help training, help presets, help systems", from);
+    wrap_beside("help commands, help settings, help training, help presets", from);
+    buf_release(&also);
 }

@@ -11,6 +11,9 @@ for part in "usage: prattle [MODEL] [OPTION ...]" "Text       generate" "Model  
     "Measuring  eval" "--max-new-tokens N" "help COMMAND" "help settings" "help training" "help presets" "man prattle"; do
     has "--help has $part" "$part" "$usage"
 done
+for name in $(p help commands | sed -n 's/^  \([a-z]*\).*/\1/p'); do
+    has "  and the command $name" " $name" "$usage"
+done
 has "train --help names the settings of a run" "prattle help training" "$(p train --help)"
 has "  and the presets" "prattle help presets" "$(p train --help)"
 has "help COMMAND has its examples" "  prattle train finetune data=my.txt steps=200" "$(p help train)"

@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
+#include "model/layer_stream.h"
 
 /*
  * A pass is put together from the next ids of one or more texts, a row each:
@@ -126,11 +127,27 @@ static void run_pass(void *arg, int thread, int n_threads)
     engine_pass(j->engine, j->logits, thread, n_threads);
 }
 
-void engine_run(struct engine *e, float *logits)
+bool engine_failed(const struct engine *e)
+{
+    return layer_stream_failed(e->model->params.stream);
+}
+
+int engine_error(const struct engine *e)
+{
+    return layer_stream_error(e->model->params.stream);
+}
+
+int engine_run(struct engine *e, float *logits)
 {
     struct pass_job job = {.engine = e, .logits = logits};
     par_run(run_pass, &job);
-    engine_advance(e);
+    if (!engine_failed(e)) {
+        engine_advance(e);
+        return 0;
+    }
+    for (int i = 0; i < e->n_pass; i++)
+        kv_seq_truncate(e->pass_kv[i], &e->cache, e->pass_kv[i]->n);
+    return engine_error(e);
 }
 
 static void run_head(void *arg, int thread, int n_threads)
@@ -143,10 +160,11 @@ static void run_head(void *arg, int thread, int n_threads)
                  j->n, thread, n_threads);
 }
 
-void engine_head(struct engine *e, float *logits, int first, int n)
+int engine_head(struct engine *e, float *logits, int first, int n)
 {
     struct pass_job job = {e, logits, first, n};
     par_run(run_head, &job);
+    return engine_error(e);
 }
 
 /*
@@ -197,6 +215,19 @@ static int reserve_feeds(struct engine *e, const struct engine_feed *feeds, int 
     return 0;
 }
 
+/* One pass, from *at on. */
+static int run_feeds(struct engine *e, struct feed_position *at, const struct engine_feed *feeds,
+                     int n_feeds, float *logits)
+{
+    const size_t first = (size_t)at->feed;
+    add_feeds(e, at, feeds, n_feeds);
+    profile_begin(SPAN_FEED, -1);
+    int rc =
+        engine_run(e, logits == NULL ? NULL : logits + first * (size_t)e->model->config.n_vocab);
+    profile_end();
+    return rc;
+}
+
 int engine_feed(struct engine *e, const struct engine_feed *feeds, int n_feeds, float *logits,
                 const struct progress *p)
 {
@@ -207,19 +238,13 @@ int engine_feed(struct engine *e, const struct engine_feed *feeds, int n_feeds, 
     for (int i = 0; i < n_feeds; i++)
         total += (uint64_t)feeds[i].n;
 
-    for (struct feed_position at = {0}; at.feed < n_feeds;) {
-        if ((rc = progress_step(p, "reading", done, total)) != 0) {
-            for (int i = at.feed; i < n_feeds; i++)
-                kv_seq_truncate(feeds[i].seq, &e->cache, feeds[i].seq->n);
-            return rc;
-        }
-        int first = at.feed;
-        add_feeds(e, &at, feeds, n_feeds);
-        profile_begin(SPAN_FEED, -1);
-        engine_run(e, logits == NULL ? NULL
-                                     : logits + (size_t)first * (size_t)e->model->config.n_vocab);
-        profile_end();
+    for (struct feed_position at = {0}; at.feed < n_feeds && rc == 0;) {
+        const int first = at.feed;
+        if ((rc = progress_step(p, "reading", done, total)) == 0)
+            rc = run_feeds(e, &at, feeds, n_feeds, logits);
+        for (int i = first; i < n_feeds && rc != 0; i++)
+            kv_seq_truncate(feeds[i].seq, &e->cache, feeds[i].seq->n);
         done += (uint64_t)e->n_pass_rows;
     }
-    return 0;
+    return rc;
 }

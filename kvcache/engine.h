@@ -64,9 +64,14 @@ int engine_add(struct engine *e, struct kv_seq *kv, const token_id *ids, int n, 
 void engine_pass(struct engine *e, float *logits, int thread, int n_threads);
 /* The texts become longer by the ids of the pass. Called by one thread, once for each pass. */
 void engine_advance(struct engine *e);
-void engine_run(struct engine *e, float *logits);
-/* Logits [n,V] of the last pass's hidden rows first .. first + n - 1. */
-void engine_head(struct engine *e, float *logits, int first, int n);
+/* Fails only as engine_error; then the texts are as before engine_add. */
+int engine_run(struct engine *e, float *logits);
+/* Logits [n,V] of the last pass's hidden rows first .. first + n - 1. Fails as engine_error. */
+int engine_head(struct engine *e, float *logits, int first, int n);
+/* After a pass: whether a part of the model could not be read from its file (layer_stream.h), which
+ * makes its results worthless, and the error. The next pass tries again. */
+bool engine_failed(const struct engine *e);
+int engine_error(const struct engine *e);
 
 /*
  * Prefill: feed several sequences at once, in passes of FORWARD_MAX_ROWS rows. logits
@@ -75,7 +80,7 @@ void engine_head(struct engine *e, float *logits, int first, int n);
  * n        of each feed >= 1; no sequence twice
  * returns  ERR_RANGE (an id outside the vocabulary) or ERR_FULL (context or pool):
  *          nothing was fed. ERR_INTERRUPTED, which is tested before each pass: the sequences
- *          keep what was read so far.
+ *          keep what was read so far; as do they after an error of engine_run.
  */
 struct engine_feed {
     struct kv_seq *seq;

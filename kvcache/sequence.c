@@ -151,6 +151,8 @@ int sequence_set(struct sequence *s, const token_id *ids, size_t n, const struct
         if (s->kv.n > 0)
             memmove(s->cached_ids, ids, (size_t)s->kv.n * sizeof *ids);
         s->cached_apart = true;
+        if (engine_failed(s->engine)) /* and may have written to them */
+            s->n_logits = 0;
         return rc;
     }
     if (n > 0)

@@ -25,16 +25,20 @@ struct header {
     uint64_t settings_bytes;
 };
 
-static struct header expected_header(struct sequence *s)
+static int expected_header(struct header *out, struct sequence *s)
 {
     const struct engine *e = s->engine;
+    const unsigned char *weights = model_fingerprint(e->model);
+    if (weights == NULL)
+        return err_last();
     struct header h = {.version = VERSION,
                        .element_bytes = (uint32_t)e->cache.layout.element_bytes,
                        .page_bytes = e->cache.layout.page_bytes,
                        .n_vocab = (uint64_t)e->model->config.n_vocab};
     memcpy(h.magic, MAGIC, sizeof MAGIC);
-    memcpy(h.fingerprint, model_fingerprint(e->model), sizeof h.fingerprint);
-    return h;
+    memcpy(h.fingerprint, weights, sizeof h.fingerprint);
+    *out = h;
+    return 0;
 }
 
 bool snapshot_is(const struct file *f)
@@ -84,7 +88,10 @@ int snapshot_save(struct sequence *s, const char *path, const char *settings, bo
     struct out o = {0};
     unsigned char digest[HASH_BYTES];
     size_t V = (size_t)s->engine->model->config.n_vocab;
-    struct header h = expected_header(s);
+    struct header h;
+    int rc = expected_header(&h, s);
+    if (rc != 0)
+        return rc;
     h.n_ids = s->ids.n;
     h.n_cached = sequence_cached(s);
     h.n_logits = sequence_has_logits(s) ? V : 0;
@@ -93,8 +100,7 @@ int snapshot_save(struct sequence *s, const char *path, const char *settings, bo
         return err_set(ERR_RANGE, "settings of %zu bytes, a session file holds %d",
                        (size_t)h.settings_bytes, MAX_SETTINGS_BYTES);
 
-    int rc = file_create(&o.file, path, force);
-    if (rc != 0)
+    if ((rc = file_create(&o.file, path, force)) != 0)
         return rc;
     if ((o.hash = EVP_MD_CTX_new()) == NULL || EVP_DigestInit_ex(o.hash, EVP_sha256(), NULL) != 1) {
         rc = err_set(ERR_NOMEM, "cannot compute a checksum");
@@ -146,7 +152,10 @@ static int check_header(struct in *in, struct sequence *s)
 {
     const struct kvcache *c = &s->engine->cache;
     const struct header *h = &in->h;
-    struct header ours = expected_header(s);
+    struct header ours;
+    int rc = expected_header(&ours, s);
+    if (rc != 0)
+        return rc;
     if (memcmp(h->magic, ours.magic, sizeof h->magic) != 0)
         return err_set(ERR_FORMAT, "not a session file");
     if (h->version != VERSION)

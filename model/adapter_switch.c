@@ -19,6 +19,9 @@ static size_t panels_bytes(const struct adapter *a, const struct model *m, int b
 
 int adapter_reserve(struct adapter *a, const struct model *m)
 {
+    int rc = params_need_memory(&m->params, "a LoRA adapter");
+    if (rc != 0)
+        return rc;
     a->alternate_bytes = adapter_alternate_bytes(&a->config, &m->config, m->params.dtype);
     a->alternate = mem_map("LoRA merged", a->alternate_bytes);
     if (a->alternate == NULL)

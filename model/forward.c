@@ -9,6 +9,7 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/attention.h"
+#include "model/layer_stream.h"
 
 #include <string.h>
 
@@ -105,6 +106,7 @@ static void run_stage(struct pass_thread *p, int stage)
     } else if (stage == forward_stages(&p->f->params->config) - 1) {
         pass_thread_normalize_last(p);
     } else if (p->rows > 0) {
+        layer_stream_enter(p->f->params->stream, stage - 1, p->thread);
         profile_begin(SPAN_LAYER, stage - 1);
         pass_thread_attend(p, stage - 1);
         if (p->rows > 0)
@@ -122,6 +124,7 @@ int forward_pass(struct forward *f, const struct forward_seq *seqs, int n_seqs, 
                  int n_threads)
 {
     struct pass_thread p = pass_thread_begin(f, seqs, n_seqs, thread, n_threads);
+    layer_stream_begin(f->params->stream, thread);
     for (int stage = 0; stage < forward_stages(&f->params->config); stage++)
         run_stage(&p, stage);
     return p.rows;
@@ -165,10 +168,17 @@ static const float *gather_rows(struct forward *f, const int *rows, int n, int t
 void forward_head(struct forward *f, float *logits, size_t ld, const int *rows, int n, int thread,
                   int n_threads)
 {
-    const struct linear *w = &f->params->lm_head;
+    struct layer_stream *stream = f->params->stream;
     const float *x = gather_rows(f, rows, n, thread, n_threads);
-    profile_set(PART_HEAD);
-    linear_rows(w, logits, ld, x, (size_t)w->K, n, EPILOGUE_STORE, thread, n_threads,
-                f->thread_scratch + (size_t)thread * f->thread_bytes);
-    par_barrier();
+    const int n_slices = layer_stream_slices(stream);
+    for (int i = 0; i == 0 || i < n_slices; i++) {
+        struct linear w = f->params->lm_head;
+        int first = 0;
+        if (n_slices > 0)
+            w = layer_stream_slice(stream, i, &first, thread);
+        profile_set(PART_HEAD);
+        linear_rows(&w, logits + first, ld, x, (size_t)w.K, n, EPILOGUE_STORE, thread, n_threads,
+                    f->thread_scratch + (size_t)thread * f->thread_bytes);
+        par_barrier();
+    }
 }

@@ -24,7 +24,8 @@ const char *model_precision(const struct model *m)
 const unsigned char *model_fingerprint(struct model *m)
 {
     if (m->fingerprint_version != m->version) {
-        params_hash(&m->params, m->fingerprint);
+        if (params_hash(&m->params, m->fingerprint) != 0)
+            return NULL;
         m->fingerprint_version = m->version;
     }
     return m->fingerprint;

@@ -3,7 +3,7 @@
 /*
  * A model in memory: configuration, parameters, tokenizer and provenance.
  */
-#include "model/params.h"
+#include "model/params_hash.h"
 #include "model/tokenizer/tokenizer.h"
 
 enum { MODEL_TYPES = 96 };
@@ -28,7 +28,8 @@ struct model {
 void model_free(struct model *m); /* accepts NULL */
 /* The precision of the weights in memory: "fp16" or "fp32". */
 const char *model_precision(const struct model *m);
-/* SHA-256 [32] of configuration and weights, computed once for each version; borrowed. */
+/* SHA-256 [32] of configuration and weights, computed once for each version; borrowed. NULL only
+ * where layers are read from a file (layer_stream.h), and cannot be. */
 const unsigned char *model_fingerprint(struct model *m);
 
 #endif

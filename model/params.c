@@ -7,17 +7,16 @@
 #include "model/params.h"
 
 #include "model/base/clock.h"
-#include "model/base/crc32c.h"
 #include "model/base/err.h"
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/row_kernels.h"
+#include "model/layer_stream.h"
 #include "model/schema.h"
 
 #include <math.h>
-#include <openssl/evp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,15 +96,26 @@ int params_describe(struct params *p, const struct config *c)
 
 int params_init(struct params *p, const struct config *c, enum dtype dtype)
 {
+    struct config checked = *c;
     *p = (struct params){.config = *c, .dtype = dtype};
-    int rc = config_check(&p->config);
+    int rc = config_check(&checked);
     if (rc != 0)
         return rc;
-    size_t bytes = params_bytes(&p->config, dtype);
+    size_t bytes = params_bytes(&checked, dtype);
     uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     if (bytes > machine)
         return err_set(ERR_NOMEM, "the weights need %.1f GB of memory, this machine has %.1f GB",
                        (double)bytes / 1e9, (double)machine / 1e9);
+    return params_reserve(p, c, dtype);
+}
+
+int params_reserve(struct params *p, const struct config *c, enum dtype dtype)
+{
+    *p = (struct params){.config = *c, .dtype = dtype};
+    int rc = config_check(&p->config);
+    if (rc != 0)
+        return rc;
+    const size_t bytes = params_bytes(&p->config, dtype);
     p->layers = mem_array((size_t)p->config.n_layer, sizeof *p->layers);
     p->block = p->layers == NULL ? NULL : mem_map("weights", bytes);
     rc = ERR_NOMEM;
@@ -124,10 +134,20 @@ void params_release(struct params *p)
 {
     if (p == NULL)
         return;
+    layer_stream_free(p->stream);
     mem_unmap(p->block, p->block_bytes);
     mem_free(p->layers);
     mem_free(p->tensors);
     *p = (struct params){0};
+}
+
+int params_need_memory(const struct params *p, const char *what)
+{
+    return p->stream == NULL ? 0
+                             : err_set(ERR_UNSUPPORTED,
+                                       "%s needs all weights in memory, and some layers are read "
+                                       "from disk at each pass; phased=off loads all of them",
+                                       what);
 }
 
 struct param_tensor *params_find(const struct params *p, const char *name)
@@ -413,69 +433,4 @@ size_t params_matmul_bytes(const struct params *p)
             bytes += linear_bytes(w->dtype, w->K, PANEL) / PANEL * (size_t)w->N;
     }
     return bytes;
-}
-
-/* ---- fingerprint: SHA-256 over the digests of parts of fixed size, which threads share ---- */
-
-enum { DIGEST = 32, HASH_PART = 4 << 20, HASH_BATCH = 256 };
-
-struct hash {
-    const unsigned char *bytes;
-    size_t n;
-    unsigned char digests[HASH_BATCH][DIGEST];
-};
-
-static void hash_share(void *arg, int thread, int n_threads)
-{
-    struct hash *h = arg;
-    int first, last, parts = (int)((h->n + HASH_PART - 1) / HASH_PART);
-    par_split(parts, thread, n_threads, &first, &last);
-    for (int i = first; i < last; i++) {
-        size_t at = (size_t)i * HASH_PART, left = h->n - at;
-        EVP_Digest(h->bytes + at, left < HASH_PART ? left : HASH_PART, h->digests[i], NULL,
-                   EVP_sha256(), NULL);
-    }
-}
-
-/* What only some configurations have; of all others the text stays what it always was. */
-static void hash_rest(char *text, size_t n, const struct config *c)
-{
-    const size_t at = strlen(text), local_bytes = ((size_t)c->n_layer + 7) / 8;
-    bool local = false;
-    for (int i = 0; i < c->n_layer; i++)
-        local = local || config_window(c, i) > 0;
-    if (c->type != MODEL_GPT2 || config_heads_width(c) != c->n_embd || local)
-        snprintf(text + at, n - at, " %d %d %d %u", (int)c->type, config_head_size(c),
-                 c->window_size, (unsigned)crc32c(c->local_layers, local_bytes));
-}
-
-void params_hash(const struct params *p, unsigned char out[32])
-{
-    const struct config *c = &p->config;
-    /* A hash chain: the digest of a batch of parts covers the digest before it. */
-    struct {
-        char config[256];
-        unsigned char before[DIGEST];
-        unsigned char digests[HASH_BATCH][DIGEST];
-    } link = {0};
-    struct hash h;
-    /* Part of the fingerprint, which checkpoints store: these numbers must not change. */
-    const int form = p->layout != LINEAR_PANELS ? 2
-                     : p->dtype == DTYPE_F16    ? 0
-                     : p->dtype == DTYPE_Q8     ? 3
-                                                : 1;
-    snprintf(link.config, sizeof link.config, "%d %d %d %d %d %d %d %a %d %d %d %d", c->n_layer,
-             c->n_head, c->n_embd, c->n_ctx, c->n_vocab, c->n_inner, (int)c->activation,
-             (double)c->layer_norm_epsilon, c->tie_word_embeddings, c->scale_attn_weights,
-             c->scale_attn_by_inverse_layer_idx, form);
-    hash_rest(link.config, sizeof link.config, c);
-    for (size_t at = 0; at < p->block_bytes; at += (size_t)HASH_PART * HASH_BATCH) {
-        h = (struct hash){.bytes = (const unsigned char *)p->block + at, .n = p->block_bytes - at};
-        if (h.n > (size_t)HASH_PART * HASH_BATCH)
-            h.n = (size_t)HASH_PART * HASH_BATCH;
-        par_run(hash_share, &h);
-        memcpy(link.digests, h.digests, sizeof link.digests);
-        EVP_Digest(&link, sizeof link, out, NULL, EVP_sha256(), NULL);
-        memcpy(link.before, out, DIGEST);
-    }
 }

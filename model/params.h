@@ -20,7 +20,12 @@ size_t params_bytes(const struct config *c, enum dtype dtype);
 int params_describe(struct params *p, const struct config *c);
 /* Allocate all parameters, zeroed. ERR_RANGE as config_check, ERR_NOMEM. */
 int params_init(struct params *p, const struct config *c, enum dtype dtype);
+/* The same, though the machine may have less memory than that: it is given as it is touched. */
+int params_reserve(struct params *p, const struct config *c, enum dtype dtype);
 void params_release(struct params *p);
+/* ERR_UNSUPPORTED where some layers are in a file (layer_stream.h): what needs all weights in
+ * memory, as in "a LoRA adapter". */
+int params_need_memory(const struct params *p, const char *what);
 /* The tensor of this name; NULL: there is none. */
 struct param_tensor *params_find(const struct params *p, const char *name);
 
@@ -57,7 +62,5 @@ void params_read(const struct param_tensor *t, float *out, uint64_t first, size_
 /* Bytes of the matrices that each token is multiplied by (config_matmul_params): what a step must
  * read. Without the columns that fill the last panel. */
 size_t params_matmul_bytes(const struct params *p);
-/* SHA-256 over configuration and weights, by the whole thread team. */
-void params_hash(const struct params *p, unsigned char out[32]);
 
 #endif

@@ -5,6 +5,7 @@
 #include "model/kernels/attention.h"
 #include "model/kernels/row_kernels.h"
 #include "model/kernels/training_kernels.h"
+#include "model/layer_stream.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,15 +85,20 @@ void pass_thread_embed(const struct pass_thread *p)
 {
     const struct params *params = p->f->params;
     size_t C = (size_t)params->config.n_embd;
+    /* One thread alone reads a file. */
+    const int sharing = layer_stream_embeds(params->stream) ? 1 : p->n_threads;
     int row = 0;
     profile_set(PART_REST);
     for (int s = 0; s < p->n_seqs; s++)
         for (int i = 0; i < p->seqs[s].n; i++, row++) {
-            if (row % p->n_threads != p->thread)
+            if (row % sharing != p->thread)
                 continue;
             float *x = p->f->layers[0].x + (size_t)row * C;
             int position = p->seqs[s].kv.n_past + i;
-            linear_column(&params->wte, p->seqs[s].ids[i], x);
+            if (layer_stream_embeds(params->stream))
+                layer_stream_column(params->stream, p->seqs[s].ids[i], x);
+            else
+                linear_column(&params->wte, p->seqs[s].ids[i], x);
             row_kernels()->add(x, params->wpe + (size_t)position * C, C);
             if (p->f->dropout != NULL)
                 drop_row(p, &p->f->dropout->embd, x, s, position, -1, DROPOUT_EMBD);

@@ -21,6 +21,7 @@ struct layer {
     struct linear mlp_proj;         /* [F,C] */
 };
 
+struct layer_stream;
 struct params {
     struct config config;
     enum dtype dtype;          /* of all matrices */
@@ -34,6 +35,10 @@ struct params {
     size_t block_bytes;
     struct param_tensor *tensors; /* [n_tensors], in the order of schema.h; owned */
     int n_tensors;
+    /* Brings in the layers that have no memory in the block (layer_stream.h): then the fields of
+     * layers are valid in a pass alone, and the table's pointers not at all. NULL: all have; owned
+     */
+    struct layer_stream *stream;
 };
 
 enum param_kind {

@@ -14,6 +14,8 @@
  *     draw_slots | plan_step, by thread 0: emit events, leave or plan the next pass | engine_pass
  *                ^ barrier                                                          ^ barrier
  *
+ * A pass that could not read a part of the model ends all texts as they were before it.
+ *
  * Where a smaller model drafts, it does so in between: plan_step plans its drafts alone,
  * draft_model_run makes them, and then thread 0 plans the pass.
  *
@@ -288,6 +290,22 @@ static void run_drafts(struct device_loop *l, int thread, int n_threads)
     par_barrier();
 }
 
+/* By thread 0, after a pass whose results are worthless: every text is what was drawn before. */
+static void end_unread(struct device_loop *l)
+{
+    static const struct token_event UNREAD = {.rc = ERR_IO, .ended = true, .finish = FINISH_ERROR};
+    for (int i = 0; i < l->n_slots; i++) {
+        struct decode_slot *s = &l->slots[i];
+        if (!s->live)
+            continue;
+        kv_seq_truncate(&s->seq->kv, &l->engine->cache, s->seq->kv.n - 1 - s->n_draft);
+        s->n_draft = 0;
+        s->ready = false;
+        emit_event(l, i, &UNREAD);
+    }
+    atomic_store_explicit(&l->n_emitted, l->n_written, memory_order_release);
+}
+
 static void run_loop(void *arg, int thread, int n_threads)
 {
     struct device_loop *l = arg;
@@ -306,6 +324,11 @@ static void run_loop(void *arg, int thread, int n_threads)
         if (l->leave)
             return;
         engine_pass(e, e->logits, thread, n_threads);
+        if (engine_failed(e)) {
+            if (thread == 0)
+                end_unread(l);
+            return;
+        }
     }
 }
 

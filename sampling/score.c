@@ -176,7 +176,11 @@ static int read_pass(struct scorer *s)
             at = i < s->n ? s->list[i].shared : 0;
         }
     }
-    engine_run(e, NULL);
+    int rc = engine_run(e, NULL);
+    if (rc != 0) {
+        s->n_rows = 0;
+        return rc;
+    }
     s->done += (uint64_t)e->n_pass_rows;
     s->passage = i;
     s->at = at;
@@ -197,8 +201,9 @@ int scorer_next(struct scorer *s, const struct score_row **rows, const float **l
     s->n_given = s->n_rows - s->row;
     if (s->n_given > SCORE_ROWS)
         s->n_given = SCORE_ROWS;
-    if (s->n_given > 0)
-        engine_head(s->engine, s->logits, s->row, s->n_given);
+    int rc = s->n_given == 0 ? 0 : engine_head(s->engine, s->logits, s->row, s->n_given);
+    if (rc != 0)
+        return rc;
     *rows = s->rows + s->row;
     *logits = s->logits;
     *n = s->n_given;

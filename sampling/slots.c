@@ -363,6 +363,8 @@ static void blame_text(const struct slots *s, const struct slot *slot)
 {
     if (slot->rc == ERR_NOT_FINITE)
         logits_refuse(s->engine->model, slot->decode->seq->ids.n);
+    else if (slot->rc == ERR_IO)
+        engine_error(s->engine);
     else
         kvcache_full(&s->engine->cache);
 }

@@ -11,9 +11,9 @@
 #include "weights/hf/source_adapter.h"
 #include "weights/hf/source_hf.h"
 #include "weights/model_source.h"
+#include "weights/not_finite.h"
 #include "weights/open.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum dtype load_dtype(const struct source *s, enum dtype asked)
@@ -25,32 +25,17 @@ enum dtype load_dtype(const struct source *s, enum dtype asked)
 static int fill_params(bool *clean, struct model *m, struct source *s, const struct progress *p)
 {
     struct params *to = &m->params;
-    uint64_t *bad = mem_array((size_t)to->n_tensors, sizeof *bad), n_bad = 0;
+    uint64_t *bad = mem_array((size_t)to->n_tensors, sizeof *bad);
     if (bad == NULL)
         return ERR_NOMEM;
     int rc = params_fill(to->tensors, s->readers, to->n_tensors, bad, p);
-    const struct param_tensor *first_bad = NULL;
-    for (int i = to->n_tensors - 1; i >= 0 && rc == 0; i--)
-        if (bad[i] > 0) {
-            first_bad = &to->tensors[i];
-            n_bad += bad[i];
-        }
+    struct not_finite found = {0};
+    if (rc == 0)
+        not_finite_add(&found, to->tensors, bad, to->n_tensors);
     mem_free(bad);
-    *clean = rc == 0 && first_bad == NULL;
-    if (rc != 0)
-        return rc;
-    if (first_bad != NULL)
-        progress_note(p,
-                      "%" PRIu64 " weight%s NaN or infinite%s, the first in %s: what the model "
-                      "says may be nonsense",
-                      n_bad, n_bad == 1 ? " is" : "s are",
-                      m->params.dtype == DTYPE_F16 && s->dtype != DTYPE_F16
-                          ? " (or beyond fp16's 65504; --dtype fp32 keeps those)"
-                      : m->params.dtype == DTYPE_Q8
-                          ? " (or beyond q8's 8.3e6; --dtype fp32 keeps those)"
-                          : "",
-                      first_bad->name);
-    return 0;
+    not_finite_note(&found, to->dtype, s, p);
+    *clean = rc == 0 && found.n == 0;
+    return rc;
 }
 
 /* The matrices that Q8_0 cannot hold. */
@@ -87,6 +72,21 @@ static int load_params(struct model *m, struct source *s, const struct panel_cac
     return rc == 0 ? progress_step(p, "loading", total, total) : rc;
 }
 
+/* In memory where it fits. */
+static int place_params(struct model *m, struct model_files *f, enum dtype dtype,
+                        const struct progress *p)
+{
+    struct layer_stream_plan plan = {0};
+    int rc = f->memory.phased == PHASED_OFF ? params_init(&m->params, &f->source.config, dtype)
+                                            : params_reserve(&m->params, &f->source.config, dtype);
+    if (rc == 0 && f->memory.phased != PHASED_OFF)
+        rc = panel_stream_plan(&plan, &m->params, &f->memory);
+    if (rc == 0)
+        rc = plan.streams ? panel_stream_load(&m->params, &plan, &f->source, &f->cache, p)
+                          : load_params(m, &f->source, &f->cache, p);
+    return rc;
+}
+
 static int build_model(struct model *m, struct model_files *f, enum dtype dtype,
                        const struct progress *p)
 {
@@ -96,9 +96,7 @@ static int build_model(struct model *m, struct model_files *f, enum dtype dtype,
     if ((m->source = mem_strdup(source)) == NULL)
         return ERR_NOMEM;
     dtype = load_dtype(s, dtype);
-    int rc = params_init(&m->params, &s->config, dtype);
-    if (rc == 0)
-        rc = load_params(m, s, &f->cache, p);
+    int rc = place_params(m, f, dtype, p);
     if (rc == 0 && dtype == DTYPE_Q8)
         note_uneven(&m->params, p);
     if (rc != 0)
@@ -295,6 +293,7 @@ int model_load(struct model **out, const char *path, const struct load_config *c
     if (rc == 0 && c->says_checkpoint && f.checkpoint != NULL)
         progress_note(p, "%s", f.checkpoint);
     f.cache = c->cache;
+    f.memory = c->memory;
     if (rc == 0)
         rc = model_read(out, &f, c->dtype, p);
     model_files_close(&f);

@@ -6,6 +6,7 @@
 #include "model/base/progress.h"
 #include "model/model.h"
 #include "weights/panel_cache.h"
+#include "weights/panel_stream.h"
 #include "weights/tensors/source.h"
 
 /* As dtype: DTYPE_Q8 if the source has its matrices in Q8_0 (source_is_q8), else DTYPE_F16. */
@@ -16,6 +17,7 @@ struct load_config {
     uint64_t seed;        /* for random: */
     bool says_checkpoint; /* a note names the checkpoint opened in a run's folder */
     struct panel_cache cache;
+    struct load_memory memory; /* zeroed: what is available */
 };
 
 /* The precision that s has in memory. */
@@ -38,7 +40,9 @@ struct model_files {
     struct adapter *adapter; /* of an adapter's folder, whose base the source is; owned */
     char *path;              /* of the source; owned */
     char *checkpoint; /* "runs/a, checkpoint of step 200", the model's name; else NULL; owned */
-    struct panel_cache cache; /* for model_read, which the caller sets; zeroed: none */
+    /* For model_read, which the caller sets; zeroed: none, and what is available. */
+    struct panel_cache cache;
+    struct load_memory memory;
 };
 int model_files_open(struct model_files *f, const char *path, uint64_t seed,
                      const struct progress *p);

@@ -81,7 +81,9 @@ int source_open_params(struct source *s, const struct params *p, const struct mo
 {
     *s =
         (struct source){.config = m->config, .tokenizer = m->tokenizer, .tokenizer_borrowed = true};
-    int rc = describe_model(s, p, m);
+    int rc = params_need_memory(p, "saving the weights in use");
+    if (rc == 0)
+        rc = describe_model(s, p, m);
     if (rc != 0)
         source_close(s);
     return rc;

@@ -61,16 +61,24 @@ static bool hash_file(struct sha256 *h, const struct file *f, char *sample)
 static void hash_shape(struct sha256 *h, const struct params *p)
 {
     const struct config *c = &p->config;
-    const int32_t shape[] = {0x01020304, PANEL_FILE_VERSION, PARAMS_LAYOUT,
-                             PANEL,      (int)p->dtype,      (int)c->type,
-                             c->n_layer, c->n_head,          config_head_size(c),
-                             c->n_embd,  c->n_ctx,           c->n_vocab,
-                             c->n_inner, c->tie_word_embeddings};
+    const int32_t shape[] = {0x01020304,
+                             PANEL_FILE_VERSION,
+                             PARAMS_LAYOUT,
+                             PANEL,
+                             (int)p->dtype,
+                             (int)c->type,
+                             c->n_layer,
+                             c->n_head,
+                             config_head_size(c),
+                             c->n_embd,
+                             c->n_ctx,
+                             c->n_vocab,
+                             c->n_inner,
+                             c->tie_word_embeddings};
     sha256_add(h, shape, sizeof shape);
 }
 
-/* The entry's name; "": these weights are not to be kept. */
-static void panel_key(char key[SHA256_HEX], const struct params *p, const struct source *s)
+void panel_cache_key(char key[SHA256_HEX], const struct params *p, const struct source *s)
 {
     struct sha256 h;
     char *sample = mem_alloc(SAMPLE_BYTES);
@@ -90,7 +98,7 @@ static void panel_key(char key[SHA256_HEX], const struct params *p, const struct
 
 /* ---- entries ---- */
 
-static char *entry_path(const char *key)
+char *panel_cache_path(const char *key)
 {
     char *folder = panel_folder_path();
     char *path = folder == NULL ? NULL : file_join(folder, key);
@@ -105,8 +113,8 @@ int panel_cache_find(bool *found, char key[SHA256_HEX], struct params *p, const 
     key[0] = '\0';
     if (p->block_bytes > c->limit_bytes || p->block_bytes < c->least_bytes)
         return 0;
-    panel_key(key, p, s);
-    char *path = key[0] == '\0' ? NULL : entry_path(key);
+    panel_cache_key(key, p, s);
+    char *path = key[0] == '\0' ? NULL : panel_cache_path(key);
     if (path == NULL) {
         key[0] = '\0';
         return 0;
@@ -131,7 +139,7 @@ void panel_cache_keep(const char *key, const struct params *p, const struct sour
     char now[SHA256_HEX], *folder;
     if (key[0] == '\0')
         return;
-    panel_key(now, p, s);
+    panel_cache_key(now, p, s);
     if (strcmp(now, key) != 0 || (folder = panel_folder_path()) == NULL)
         return;
     const struct panel_entry entry = {

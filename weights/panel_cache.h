@@ -35,6 +35,11 @@ struct panel_cache {
     bool waits;           /* write an entry before going on: for tests */
 };
 
+/* The entry's name; "": these weights are not to be kept. */
+void panel_cache_key(char key[SHA256_HEX], const struct params *p, const struct source *s);
+/* The path of its file, in fresh memory. NULL: there is no folder, or ERR_NOMEM. */
+char *panel_cache_path(const char *key);
+
 /*
  * Fill p, which is as params_init left it, from its entry. *found false: there is none, or it was
  * damaged, which is noted, and p is as before. key receives the entry's name, "" if these weights

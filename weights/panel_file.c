@@ -39,8 +39,7 @@ static int check_head(const struct panel_head *head, const struct file *f, const
                : refuse_entry();
 }
 
-/* Header and checksums, checked; in fresh memory. */
-static int read_front(char **out, const struct file *f, const char *key, size_t bytes)
+int panel_file_front(char **out, const struct file *f, const char *key, size_t bytes)
 {
     const size_t n = panel_front_bytes(bytes);
     *out = mem_alloc(n);
@@ -117,7 +116,7 @@ int panel_file_read(const char *path, const char *key, void *block, size_t bytes
     int rc = file_open(&f, path);
     if (rc != 0)
         return rc;
-    if ((rc = read_front(&front, &f, key, bytes)) == 0) {
+    if ((rc = panel_file_front(&front, &f, key, bytes)) == 0) {
         struct block_read r = {.file = &f,
                                .block = block,
                                .bytes = bytes,

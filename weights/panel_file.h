@@ -16,6 +16,7 @@
  * says.
  */
 #include "model/base/dtype.h"
+#include "model/base/file.h"
 #include "model/base/progress.h"
 #include "weights/panel_layout.h"
 
@@ -39,6 +40,9 @@ uint64_t panel_file_bytes(uint64_t block_bytes);
  */
 int panel_file_read(const char *path, const char *key, void *block, size_t bytes,
                     const struct progress *p);
+/* Header and checksums of an open entry for a block of so many bytes, checked; in fresh memory,
+ * also after some errors. Fails as panel_file_read. */
+int panel_file_front(char **out, const struct file *f, const char *key, size_t bytes);
 /* Delete an entry. */
 void panel_file_drop(const char *path);
 /* The header alone, unchecked but for its form. ERR_FORMAT, ERR_IO, ERR_MISSING. */

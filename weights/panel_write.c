@@ -30,13 +30,6 @@
 
 enum { LOWEST_PRIORITY = 19 };
 
-struct writer {
-    char *temp, *path; /* owned */
-    char *front;       /* [panel_front_bytes]: header, and room for the checksums; owned */
-    const char *block;
-    size_t bytes;
-};
-
 static bool write_at(int fd, const char *from, size_t n, uint64_t at)
 {
     while (n > 0) {
@@ -52,8 +45,7 @@ static bool write_at(int fd, const char *from, size_t n, uint64_t at)
     return true;
 }
 
-/* The file of this name, locked and empty; -1: another process writes it, or it cannot be made. */
-static int open_temp(const char *path)
+int panel_writer_create(const char *path)
 {
     struct stat mine, there;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -68,32 +60,45 @@ static int open_temp(const char *path)
     return -1;
 }
 
-static bool write_entry(const struct writer *w, int fd)
+/* A disk without room says so before anything is written, where the file system can tell. */
+static bool take_room(int fd, size_t bytes)
 {
-    struct panel_head *head = (struct panel_head *)w->front;
-    uint64_t *sums = (uint64_t *)(w->front + PANEL_HEAD);
-    const uint64_t block_at = panel_block_at(w->bytes);
-    /* A disk without room says so before anything is written, where the file system can tell. */
-    if (fallocate(fd, 0, 0, (off_t)(block_at + w->bytes)) != 0 && errno != EOPNOTSUPP)
-        return false;
-    for (size_t i = 0; i < panel_chunks(w->bytes); i++) {
-        const char *chunk = w->block + i * PANEL_CHUNK;
-        const size_t n = panel_chunk_bytes(w->bytes, i);
-        sums[i] = xxh64(chunk, n);
-        if (!write_at(fd, chunk, n, block_at + i * PANEL_CHUNK))
-            return false;
-    }
-    head->sum = 0;
-    head->sum = xxh64(w->front, panel_front_bytes(w->bytes));
-    return write_at(fd, w->front, panel_front_bytes(w->bytes), 0) && fsync(fd) == 0;
+    return fallocate(fd, 0, 0, (off_t)(panel_block_at(bytes) + bytes)) == 0 || errno == EOPNOTSUPP;
 }
 
-static void write_and_rename(const struct writer *w)
+bool panel_writer_commit(const struct panel_writer *w, int fd)
 {
-    int fd = open_temp(w->temp);
+    struct panel_head *head = (struct panel_head *)w->front;
+    const size_t n = panel_front_bytes(w->bytes);
+    head->sum = 0;
+    head->sum = xxh64(w->front, n);
+    if (write_at(fd, w->front, n, 0) && fsync(fd) == 0 && rename(w->temp, w->path) == 0)
+        return true;
+    unlink(w->temp);
+    return false;
+}
+
+static bool write_chunks(const struct panel_writer *w, const char *block, int fd)
+{
+    uint64_t *sums = panel_writer_sums(w);
+    for (size_t i = 0; i < panel_chunks(w->bytes); i++) {
+        const char *chunk = block + i * PANEL_CHUNK;
+        const size_t n = panel_chunk_bytes(w->bytes, i);
+        sums[i] = xxh64(chunk, n);
+        if (!write_at(fd, chunk, n, panel_block_at(w->bytes) + i * PANEL_CHUNK))
+            return false;
+    }
+    return true;
+}
+
+static void write_and_rename(const struct panel_writer *w, const char *block)
+{
+    int fd = panel_writer_create(w->temp);
     if (fd < 0)
         return;
-    if (!write_entry(w, fd) || rename(w->temp, w->path) != 0)
+    if (take_room(fd, w->bytes) && write_chunks(w, block, fd))
+        panel_writer_commit(w, fd);
+    else
         unlink(w->temp);
     close(fd);
 }
@@ -110,14 +115,14 @@ static void leave_parent(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-static void fork_write(const struct writer *w, bool waits)
+static void fork_write(const struct panel_writer *w, const char *block, bool waits)
 {
     int status;
     pid_t child = _Fork();
     if (child == 0) {
         leave_parent();
         if (waits || _Fork() == 0)
-            write_and_rename(w);
+            write_and_rename(w, block);
         _exit(0);
     }
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -130,9 +135,10 @@ static void put_text(char *out, size_t n, const char *text)
     snprintf(out, n, "%s", text == NULL ? "" : text);
 }
 
-static int prepare_write(struct writer *w, const char *folder, const char *key,
+int panel_writer_prepare(struct panel_writer *w, const char *folder, const char *key, size_t bytes,
                          const struct panel_entry *entry)
 {
+    *w = (struct panel_writer){.bytes = bytes};
     w->path = file_join(folder, key);
     w->temp = w->path == NULL ? NULL : mem_sprintf("%s.tmp", w->path);
     w->front = w->temp == NULL ? NULL : mem_alloc(panel_front_bytes(w->bytes));
@@ -150,13 +156,24 @@ static int prepare_write(struct writer *w, const char *folder, const char *key,
     return 0;
 }
 
+void panel_writer_release(struct panel_writer *w)
+{
+    mem_free(w->path);
+    mem_free(w->temp);
+    mem_free(w->front);
+    *w = (struct panel_writer){0};
+}
+
+uint64_t *panel_writer_sums(const struct panel_writer *w)
+{
+    return (uint64_t *)(void *)(w->front + PANEL_HEAD);
+}
+
 void panel_write(const char *folder, const char *key, const void *block, size_t bytes,
                  const struct panel_entry *entry, bool waits)
 {
-    struct writer w = {.block = block, .bytes = bytes};
-    if (prepare_write(&w, folder, key, entry) == 0)
-        fork_write(&w, waits);
-    mem_free(w.path);
-    mem_free(w.temp);
-    mem_free(w.front);
+    struct panel_writer w;
+    if (panel_writer_prepare(&w, folder, key, bytes, entry) == 0)
+        fork_write(&w, block, waits);
+    panel_writer_release(&w);
 }

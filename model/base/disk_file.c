@@ -85,6 +85,18 @@ int disk_file_make(struct disk_file *f, const char *folder, uint64_t bytes)
     return 0;
 }
 
+int disk_file_take(struct disk_file *f, int fd, const char *name, uint64_t bytes)
+{
+    *f = (struct disk_file){.fd = fd, .direct = -1, .bytes = bytes, .name = mem_strdup(name)};
+    if (f->name == NULL) {
+        close(fd);
+        return ERR_NOMEM;
+    }
+    f->direct = open_direct(fd, O_RDWR);
+    f->use_direct = f->direct >= 0;
+    return 0;
+}
+
 void disk_file_close(struct disk_file *f)
 {
     if (f == NULL || f->name == NULL)

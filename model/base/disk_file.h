@@ -33,6 +33,9 @@ int disk_file_open(struct disk_file *f, const char *path);
  * once: ERR_IO if there is none.
  */
 int disk_file_make(struct disk_file *f, const char *folder, uint64_t bytes);
+/* The same of a descriptor that is open for reading and writing, with a name for messages; takes it
+ * over, also where it fails. ERR_NOMEM. */
+int disk_file_take(struct disk_file *f, int fd, const char *name, uint64_t bytes);
 /* Accepts NULL and a zeroed file. */
 void disk_file_close(struct disk_file *f);
 

@@ -170,7 +170,8 @@ int disk_queue_run(struct disk_queue *q, struct disk_piece *p)
 
 /* ---- how fast ---- */
 
-/* Both ways take turns, each on parts of the file that nobody has read before. */
+/* Both ways take turns, each on parts of its own; of those that go through the cache, what the cache
+ * has is dropped before, since it will not have it when memory is short. */
 enum { TRIAL_BYTES = 32 << 20, TRIALS = 6 };
 
 int disk_queue_measure(struct disk_queue *q, struct disk_file *f, uint64_t first, uint64_t last,
@@ -191,11 +192,11 @@ int disk_queue_measure(struct disk_queue *q, struct disk_file *f, uint64_t first
         struct disk_piece p = {
             .file = f, .at = first + (uint64_t)i * each, .bytes = TRIAL_BYTES, .data = data};
         f->use_direct = i % 2 == 0;
+        if (i % 2 != 0)
+            posix_fadvise(f->fd, (off_t)p.at, (off_t)p.bytes, POSIX_FADV_DONTNEED);
         const double begin = clock_s();
         rc = disk_queue_run(q, &p);
         s[i % 2] += clock_s() - begin;
-        if (i % 2 != 0)
-            posix_fadvise(f->fd, (off_t)p.at, (off_t)p.bytes, POSIX_FADV_DONTNEED);
     }
     mem_unmap(data, TRIAL_BYTES);
     f->use_direct = s[0] < s[1];

@@ -168,6 +168,15 @@ void mem_unmap(void *p, size_t bytes)
     munmap(p, bytes == 0 ? 1 : bytes);
 }
 
+void mem_map_small(void *p, size_t bytes)
+{
+    enum { PAGE = 4096 };
+    const uintptr_t first = ((uintptr_t)p + PAGE - 1) / PAGE * PAGE;
+    const uintptr_t last = ((uintptr_t)p + bytes) / PAGE * PAGE;
+    if (first < last)
+        madvise((char *)p + (first - (uintptr_t)p), last - first, MADV_NOHUGEPAGE);
+}
+
 void mem_clear_map(void *p, size_t bytes)
 {
     if (madvise(p, bytes, MADV_DONTNEED) != 0)

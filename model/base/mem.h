@@ -29,6 +29,9 @@ void mem_free(void *p);
  * requested. what names their use (mem_use.h), and is borrowed. mem_unmap takes the same size. */
 void *mem_map(const char *what, size_t bytes);
 void mem_unmap(void *p, size_t bytes);
+/* Without huge pages in a part of such a block, so that what is touched beside it takes no memory
+ * there. */
+void mem_map_small(void *p, size_t bytes);
 /* Zero such a block and give its memory back, as if it were new. */
 void mem_clear_map(void *p, size_t bytes);
 /* Call f for each block there is, in the order in which they were mapped. */

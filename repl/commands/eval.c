@@ -78,8 +78,10 @@ static int open_other(struct engine *e, struct model **m, const struct repl *r, 
     const struct settings *s = &r->options.settings;
     const enum precision_choice choice = (enum precision_choice)(
         s->call.other_dtype == PRECISION_AUTO ? s->device.dtype : s->call.other_dtype);
-    struct load_config c = {
-        .seed = s->sampler.seed, .says_checkpoint = true, .cache = repl_panel_cache(r)};
+    struct load_config c = {.seed = s->sampler.seed,
+                            .says_checkpoint = true,
+                            .cache = repl_panel_cache(r),
+                            .memory = repl_load_memory(r)};
     char *expanded = file_expand(path);
     int rc = expanded == NULL ? ERR_NOMEM : repl_memory_dtype(&c.dtype, choice);
     if (rc == 0)

@@ -154,9 +154,16 @@ static int dtype_in_force(const struct repl *r, enum dtype *out)
 struct panel_cache repl_panel_cache(const struct repl *r)
 {
     enum { LEAST_BYTES = 16 << 20 };
-    return (struct panel_cache){
-        .limit_bytes = (uint64_t)((double)r->options.settings.device.cache_size * 1e9),
-        .least_bytes = LEAST_BYTES};
+    return (struct panel_cache){.limit_bytes =
+                                    (uint64_t)((double)r->options.settings.device.cache_size * 1e9),
+                                .least_bytes = LEAST_BYTES};
+}
+
+struct load_memory repl_load_memory(const struct repl *r)
+{
+    const struct device_settings *d = &r->options.settings.device;
+    return (struct load_memory){.phased = (enum phased)d->phased,
+                                .limit_bytes = (uint64_t)((double)d->memory * 1e9)};
 }
 
 /* Every token must mean the same to both. */
@@ -165,14 +172,17 @@ static int check_drafter(const struct model *drafter, const struct model *m)
     char shown[2][96];
     if (tokenizer_same(drafter->tokenizer, m->tokenizer))
         return 0;
-    return err_set(ERR_MISMATCH, "speculate: %s has another tokenizer than %s, and cannot draft for it",
+    return err_set(ERR_MISMATCH,
+                   "speculate: %s has another tokenizer than %s, and cannot draft for it",
                    file_show(shown[0], sizeof shown[0], drafter->name),
                    file_show(shown[1], sizeof shown[1], m->name));
 }
 
 static int load_drafter(struct repl *r, const char *path)
 {
-    struct load_config c = {.seed = r->options.settings.sampler.seed, .cache = repl_panel_cache(r)};
+    struct load_config c = {.seed = r->options.settings.sampler.seed,
+                            .cache = repl_panel_cache(r),
+                            .memory = {.phased = PHASED_OFF}};
     drop_drafter(r);
     int rc = dtype_in_force(r, &c.dtype);
     if (rc == 0 && (r->drafter_path = mem_strdup(path)) == NULL)
@@ -287,6 +297,7 @@ int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
     if (rc == 0)
         rc = repl_device(r);
     f->cache = repl_panel_cache(r);
+    f->memory = repl_load_memory(r);
     if (rc == 0)
         rc = model_read(out, f, dtype, progress_show());
     progress_wipe();
@@ -316,8 +327,10 @@ static const struct progress *reading_progress(const struct repl *r, const char 
 
 static int read_model(struct repl *r, struct model **out, const char *path, uint64_t seed)
 {
-    struct load_config c = {
-        .seed = seed, .says_checkpoint = !r->interactive, .cache = repl_panel_cache(r)};
+    struct load_config c = {.seed = seed,
+                            .says_checkpoint = !r->interactive,
+                            .cache = repl_panel_cache(r),
+                            .memory = repl_load_memory(r)};
     hub_set_offline(r->options.settings.device.offline);
     hub_set_progress(progress_show());
     int rc = dtype_in_force(r, &c.dtype);

@@ -8,7 +8,7 @@
 #include "repl/session/turn.h"
 #include "repl/settings/options.h"
 #include "train/run/run.h"
-#include "weights/panel_cache.h"
+#include "weights/panel_stream.h"
 
 /* The commands that discard something. */
 enum discarder {
@@ -65,6 +65,8 @@ int repl_latest_run(const struct repl *r, bool saved, char **out);
  * failure both stay. seed: for random: models. */
 int repl_load(struct repl *r, const char *path, uint64_t seed);
 /* As the settings say. */
+/* What models may take of memory, by the settings in force. */
+struct load_memory repl_load_memory(const struct repl *r);
 struct panel_cache repl_panel_cache(const struct repl *r);
 /* repl_load in two steps, for files that are open and stay open: read a model, which the caller
  * frees; and replace the model in memory by it, which cannot fail. */

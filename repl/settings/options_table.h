@@ -34,6 +34,8 @@ struct device_settings {
     int dtype;   /* enum precision_choice; AUTO: fp16 in memory, or q8 as in the file;
                     in files the file's own */
     float cache_size; /* GB of the panel cache; 0: none */
+    float memory;     /* GB that the program may take; 0: what is available */
+    int phased;       /* enum phased (weights/panel_stream.h) */
     int threads; /* 0: one a CPU */
     bool pin;
     char *kernels;

@@ -89,7 +89,8 @@ static int read_hidden_states(struct contrastive *k, const struct progress *prog
         int rows = n - at < engine_room(e) ? n - at : engine_room(e);
         if ((rc = engine_add(e, &s->kv, s->ids.data + at, rows, 0)) != 0)
             break;
-        engine_run(e, NULL);
+        if ((rc = engine_run(e, NULL)) != 0)
+            break;
         normalize_hidden(k->hidden + (size_t)at * (size_t)width, e->forward.hidden, rows, width);
     }
     kv_seq_truncate(&s->kv, &e->cache, s->kv.n);
@@ -186,8 +187,10 @@ static int read_candidates(struct contrastive *k, int n)
             return rc;
         }
     }
-    engine_run(e, NULL);
-    return 0;
+    int rc = engine_run(e, NULL);
+    for (int i = 0; i < n && rc != 0; i++)
+        kv_seq_truncate(&k->seqs[i], &e->cache, 0);
+    return rc;
 }
 
 /* The candidate of the highest score, the first of several. */
@@ -217,17 +220,20 @@ static struct sampled sampled_token(const struct contrastive *k, token_id id)
 }
 
 /* The sequence takes over the candidate's pages, hidden state and logits. */
-static void adopt_candidate(struct contrastive *k, int best, int n, int width)
+static int adopt_candidate(struct contrastive *k, int best, int n, int width)
 {
     struct sequence *s = k->sequence;
     struct engine *e = s->engine;
-    engine_head(e, s->logits, best, 1);
-    memcpy(k->hidden + s->ids.n * (size_t)width, k->rows + (size_t)best * (size_t)width,
-           (size_t)width * sizeof *k->rows);
-    kv_seq_fork(&s->kv, &k->seqs[best], &e->cache, k->seqs[best].n);
+    int rc = engine_head(e, s->logits, best, 1);
+    if (rc == 0) {
+        memcpy(k->hidden + s->ids.n * (size_t)width, k->rows + (size_t)best * (size_t)width,
+               (size_t)width * sizeof *k->rows);
+        kv_seq_fork(&s->kv, &k->seqs[best], &e->cache, k->seqs[best].n);
+    }
     for (int i = 0; i < n; i++)
         kv_seq_truncate(&k->seqs[i], &e->cache, 0);
-    s->n_logits = s->ids.n + 1;
+    s->n_logits = rc == 0 ? s->ids.n + 1 : 0;
+    return rc;
 }
 
 int contrastive_next(struct contrastive *k, struct sampled *out)
@@ -247,8 +253,9 @@ int contrastive_next(struct contrastive *k, struct sampled *out)
         best = best_candidate(k, n, width);
     }
     *out = sampled_token(k, k->ids[best]);
-    if (fed)
-        adopt_candidate(k, best, n, width);
+    int rc = fed ? adopt_candidate(k, best, n, width) : 0;
+    if (rc != 0)
+        return rc;
     s->ids.data[s->ids.n++] = out->id;
     return 0;
 }

@@ -137,6 +137,8 @@ static int measure_divergence(struct evaluation *ev, const struct ids *ids)
     struct passage *list = NULL;
     size_t n = 0;
     int rc = c == NULL ? ERR_NOMEM : windows_check(&w, "overlap");
+    if (rc == 0 && model_fingerprint(ev->other->model) == NULL)
+        rc = err_last();
     if (rc == 0)
         rc = windows_cut(&list, &n, &w, ids->data, ev);
     if (rc == 0) {

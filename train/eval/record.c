@@ -34,7 +34,12 @@ static json_t *number_value(double x)
 static json_t *add_model(json_t *o, struct model *m)
 {
     char hex[65];
-    text_hex(hex, model_fingerprint(m), 32);
+    const unsigned char *weights = model_fingerprint(m);
+    if (weights == NULL) {
+        json_decref(o);
+        return NULL;
+    }
+    text_hex(hex, weights, 32);
     int rc = json_object_set_new(o, "model", text_value(m->name));
     rc |= json_object_set_new(o, "source", text_value(m->source));
     rc |= json_object_set_new(o, "fingerprint", json_string(hex));

@@ -39,8 +39,10 @@ static int open_data(struct run *r)
 static int open_weights(struct run *r, const struct model_files *open)
 {
     const bool is_open = open != NULL && open->source.table.n_tensors > 0;
-    return weights_init(&r->weights, r->model, is_open ? &open->source : NULL,
-                        (enum dtype)r->config.training.precision, r->events.progress);
+    int rc = params_need_memory(&r->model->params, "training the model in use");
+    return rc != 0 ? rc
+                   : weights_init(&r->weights, r->model, is_open ? &open->source : NULL,
+                                  (enum dtype)r->config.training.precision, r->events.progress);
 }
 
 /* Rank 0 writes there, and others only know where. */

@@ -172,9 +172,10 @@ static int probe_model(const struct run *r)
         rc = engine_add(&e, &text, r->probe, r->n_probe, 0);
     }
     if (rc == 0) {
-        engine_run(&e, logits);
-        rc = look_at_logits(r, logits);
+        rc = engine_run(&e, logits);
     }
+    if (rc == 0)
+        rc = look_at_logits(r, logits);
     if (e.model != NULL)
         kv_seq_release(&text, &e.cache);
     engine_release(&e);

@@ -1,0 +1,13 @@
+#ifndef PRATTLE_MODEL_BASE_MEM_ROOM_H
+#define PRATTLE_MODEL_BASE_MEM_ROOM_H
+/* How much memory this process can still take (Linux). */
+#include <stdint.h>
+
+/* What the system has available, or less where a control group (version 1 or 2) that the process is
+ * in leaves less: its limit, without what is in use but for files in the page cache. UINT64_MAX:
+ * not known. */
+uint64_t mem_room_bytes(void);
+/* The same with another root folder than /, for tests. */
+uint64_t mem_room_below(const char *root);
+
+#endif

@@ -22,10 +22,10 @@
 #include <string.h>
 
 static const char *const words[] = {
-    "format=megatron",        "format=nanogpt",   "format=llmc",     "format=tfrecord",
-    "format=jsonl",           "duplicates=exact", "duplicates=near", "shuffle=on",
-    "split=0.95,0.025,0.025", "min_length=",      "field=",          "seed=",
-    "document_separator="};
+    "format=megatron",        "format=nanogpt",     "format=llmc",     "format=tfrecord",
+    "format=jsonl",           "duplicates=exact",   "duplicates=near", "shuffle=on",
+    "split=0.95,0.025,0.025", "min_length=",        "field=",          "seed=",
+    "record_limit=",          "document_separator="};
 
 const char *data_prepare_word(int i)
 {

@@ -1,7 +1,7 @@
 /*
  * A long document is given in chunks whose ids, put together, are those of the whole: a chunk ends
  * where GPT-2's pretokenizer begins a word whatever stands before, that is before a space or line
- * break behind a visible ASCII character. "one two\n three" may be cut as "one| two|\n three", not
+ * break behind a visible character. "one two\n three" may be cut as "one| two|\n three", not
  * as "two\n| three": there the space goes with the line break or with the word, as the text before
  * it says. No cut falls into the last bytes of a window that could begin a separator.
  *
@@ -26,8 +26,12 @@ enum { CHUNK_BYTES = 1 << 20 };
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
                       const char *separator)
 {
-    *r = (struct text_reader){
-        .list = list, .n = n, .separator = separator, .field = "text", .stream = {.file.fd = -1}};
+    *r = (struct text_reader){.list = list,
+                              .n = n,
+                              .separator = separator,
+                              .field = "text",
+                              .line_max = TEXT_LINE_MAX,
+                              .stream = {.file.fd = -1}};
 }
 
 void text_reader_release(struct text_reader *r)
@@ -35,6 +39,7 @@ void text_reader_release(struct text_reader *r)
     text_stream_close(&r->stream);
     buf_release(&r->window);
     buf_release(&r->raw);
+    buf_release(&r->record);
 }
 
 uint64_t text_reader_bytes(const struct text_reader *r)
@@ -72,20 +77,32 @@ static int begin_utf16(struct text_reader *r)
     return utf16_decode(&r->utf16, &r->window, r->stream.name, raw.data + 2, raw.n - 2, r->ended);
 }
 
+static int refuse_long_line(const struct text_reader *r)
+{
+    static const char more[] = "data prepare takes longer ones with record_limit=MB";
+    const uint64_t mb = r->line_max / 1000000;
+    if (r->splitter == NULL && r->stream.kind == DATA_JSON_LINES)
+        return err_set(ERR_RANGE, "%s line %" PRIu64 " has more than %" PRIu64 " MB; %s",
+                       r->stream.name, r->line + 1, mb, more);
+    return err_set(ERR_RANGE, "%s has a %s of more than %" PRIu64 " MB behind byte %" PRIu64 "; %s",
+                   r->stream.name, r->splitter == NULL ? "word" : "record", mb, r->before + r->used,
+                   more);
+}
+
 /* More of the text behind the window's unread bytes, as much as there are of them. */
 static int fill_window(struct text_reader *r)
 {
     size_t unread = r->window.n - r->used;
-    if (unread > TEXT_LINE_MAX)
-        return err_set(ERR_RANGE, "%s has more than %zu bytes in one %s", r->stream.name,
-                       TEXT_LINE_MAX, r->stream.kind == DATA_JSON_LINES ? "line" : "word");
+    if (unread > r->line_max)
+        return refuse_long_line(r);
     if (r->used > 0)
         memmove(r->window.data, r->window.data + r->used, unread);
     r->window.n = unread;
     r->before += r->used;
     r->ascii -= r->ascii < r->used ? r->ascii : r->used;
     r->used = 0;
-    return read_text_bytes(r, unread < CHUNK_BYTES ? CHUNK_BYTES : unread);
+    const size_t left = r->line_max + 1 - unread, want = unread < left ? unread : left;
+    return read_text_bytes(r, want < CHUNK_BYTES ? CHUNK_BYTES : want);
 }
 
 /* Whether the text is UTF-8, as soon as it has a character beyond ASCII. */
@@ -175,11 +192,27 @@ static bool is_line_break(char c)
     return c == '\n' || c == '\r';
 }
 
+/* Whether the character before text[k] is a visible one. */
+static bool is_behind_visible(const char *text, size_t k)
+{
+    size_t at = k - 1;
+    utf8proc_int32_t c;
+    if ((unsigned char)text[at] < 0x80)
+        return text[at] > ' ' && text[at] < 0x7f;
+    while (at > 0 && k - at < 4 && ((unsigned char)text[at] & 0xc0) == 0x80)
+        at--;
+    const utf8proc_ssize_t n = (utf8proc_ssize_t)(k - at);
+    if (utf8proc_iterate((const utf8proc_uint8_t *)text + at, n, &c) != n)
+        return false;
+    const utf8proc_category_t is = utf8proc_category(c);
+    return is >= UTF8PROC_CATEGORY_LU && is <= UTF8PROC_CATEGORY_SO;
+}
+
 /* The greatest k in 1..n before which a text may be cut, 0 for none. */
 static size_t find_cut(const char *text, size_t n)
 {
     for (size_t k = n; k > 0; k--)
-        if ((is_line_break(text[k]) || text[k] == ' ') && text[k - 1] > ' ' && text[k - 1] < 0x7f)
+        if ((is_line_break(text[k]) || text[k] == ' ') && is_behind_visible(text, k))
             return k;
     return 0;
 }
@@ -285,12 +318,43 @@ static int next_json(struct text_reader *r, struct buf *out, bool *ends, bool *g
     }
 }
 
+/* The document of a line or record is long: keep it, to give it in chunks. */
+static void keep_record(struct text_reader *r, struct buf *out)
+{
+    struct buf spare = r->record;
+    r->record = *out;
+    r->given = 0;
+    *out = spare;
+    out->n = 0;
+}
+
+/* A part of it; the last one has what is left where that cannot be cut. */
+static int give_record(struct text_reader *r, struct buf *out, bool *ends)
+{
+    const char *text = r->record.data + r->given;
+    const size_t left = r->record.n - r->given;
+    size_t part = left > 2 * (size_t)CHUNK_BYTES ? find_cut(text, CHUNK_BYTES) : left;
+    part = part == 0 ? left : part;
+    int rc = buf_add(out, text, part);
+    *ends = part == left;
+    r->given += part;
+    if (*ends) {
+        buf_release(&r->record);
+        r->given = 0;
+    }
+    return rc;
+}
+
 int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t *source)
 {
     for (;;) {
         *source = r->at;
         if (r->at == r->n)
             return 0;
+        if (r->record.n > r->given) {
+            out->n = 0;
+            return give_record(r, out, ends);
+        }
         bool got = false, skip = false;
         int rc = r->open ? 0 : begin_text(r, &skip);
         out->n = 0;
@@ -302,6 +366,12 @@ int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t 
             rc = r->splitter != NULL ? r->splitter->next(r, r->splitter->state, out, ends, &got)
                  : r->stream.kind == DATA_JSON_LINES ? next_json(r, out, ends, &got)
                                                      : next_text(r, out, ends, &got);
+        const bool line =
+            r->splitter != NULL ? !r->splitter->whole : r->stream.kind == DATA_JSON_LINES;
+        if (rc == 0 && got && line && out->n > 2 * (size_t)CHUNK_BYTES) {
+            keep_record(r, out);
+            continue;
+        }
         if (rc != 0 || got)
             return rc;
         if (r->open)

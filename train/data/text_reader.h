@@ -3,8 +3,8 @@
 /*
  * The documents of texts and JSON lines in chunks of about a megabyte, so that a text of any size
  * is read in little memory. Encoded one by one, the chunks give the ids of the whole: a long
- * document is cut only before a space or line break that follows a visible ASCII character, where
- * GPT-2's pretokenizer always begins a new word. Packed files are unpacked while they are read;
+ * document is cut only before a space or line break that follows a visible character, where GPT-2's
+ * pretokenizer always begins a new word. Packed files are unpacked while they are read;
  * each text of an archive is a document of its own, like a file, and what is no text there is left
  * out. A text that begins with the byte
  * order mark of UTF-16 is read as UTF-16. A text whose first byte beyond ASCII is not UTF-8 is in a
@@ -13,6 +13,7 @@
 #include "train/data/text_stream.h"
 #include "train/data/utf16.h"
 
+/* Of a line, a record or a word, unless the caller says otherwise. */
 #define TEXT_LINE_MAX ((size_t)1 << 28)
 
 struct text_reader;
@@ -27,6 +28,7 @@ struct text_splitter {
     void (*begin)(struct text_reader *r, void *state);
     int (*next)(struct text_reader *r, void *state, struct buf *out, bool *ends, bool *got);
     void *state; /* borrowed */
+    bool whole;  /* a long document is given in one chunk too */
 };
 
 struct text_reader {
@@ -34,6 +36,7 @@ struct text_reader {
     size_t n, at;                   /* at: the file in progress */
     const char *separator;          /* borrowed; "" cuts no file */
     const char *field;              /* of JSON's objects; borrowed */
+    size_t line_max;                /* bytes of a line, a record or a word */
     /* Called when a text begins, its first bytes in the window: a splitter for it, or NULL. May set
      * stream.kind. NULL: none. */
     const struct text_splitter *(*choose)(struct text_reader *r, void *user);
@@ -42,12 +45,14 @@ struct text_reader {
     struct text_stream stream;            /* of list[at]; closed: not begun */
     struct buf window; /* of the text in progress, its unread bytes from `used` on */
     size_t used;
-    bool open, ended;           /* a text is in progress; it has been read to its end */
-    bool is_utf8;               /* a character beyond ASCII was seen, and it was UTF-8 */
-    size_t ascii;               /* until then: bytes of the window known to be ASCII */
-    uint64_t before;            /* bytes of the text before the window */
-    struct utf16 utf16;         /* of the text in progress */
-    struct buf raw;             /* UTF-16: the bytes that were read last */
+    bool open, ended;   /* a text is in progress; it has been read to its end */
+    bool is_utf8;       /* a character beyond ASCII was seen, and it was UTF-8 */
+    size_t ascii;       /* until then: bytes of the window known to be ASCII */
+    uint64_t before;    /* bytes of the text before the window */
+    struct utf16 utf16; /* of the text in progress */
+    struct buf raw;     /* UTF-16: the bytes that were read last */
+    struct buf record;  /* a long document of a line or record, given up to `given` */
+    size_t given;
     uint64_t done;              /* bytes of the files before this one */
     uint64_t line;              /* of JSON, from 1 */
     bool inside;                /* a document that has given a chunk is not at its end */
@@ -64,8 +69,8 @@ void text_reader_release(struct text_reader *r);
  * only then may the chunk be empty. Line breaks next to a separator do not belong to the documents;
  * empty documents are left out. *source is the index of the chunk's file in the list, or n if there
  * are no more chunks. ERR_FORMAT names file and line of invalid JSON or an object without a text,
- * or as text_stream_next; ERR_RANGE: a decompression bomb, or a line or word above TEXT_LINE_MAX
- * bytes.
+ * or as text_stream_next; ERR_RANGE: a decompression bomb, or a line, record or word above
+ * line_max bytes.
  */
 int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t *source);
 /* For splitters: more of the text behind the window's unread bytes, as much as there are of them;

@@ -124,5 +124,5 @@ static int next_csv(struct text_reader *r, void *state, struct buf *out, bool *e
 void csv_init(struct csv *c, const char *column)
 {
     *c = (struct csv){.column = column, .separator = ',', .wanted = -1};
-    c->splitter = (struct text_splitter){begin_csv, next_csv, c};
+    c->splitter = (struct text_splitter){begin_csv, next_csv, c, false};
 }

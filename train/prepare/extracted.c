@@ -60,4 +60,4 @@ static int next_extracted(struct text_reader *r, void *state, struct buf *out, b
     }
 }
 
-const struct text_splitter extracted_splitter = {begin_extracted, next_extracted, NULL};
+const struct text_splitter extracted_splitter = {begin_extracted, next_extracted, NULL, false};

@@ -402,6 +402,7 @@ int intake_run(const struct intake *t, struct store *s, struct store_place *plac
     w.slots[0] = mem_array((size_t)w.n_slots, sizeof *w.slots[0]);
     w.slots[1] = mem_array((size_t)w.n_slots, sizeof *w.slots[1]);
     text_reader_init(&w.reader, t->list, t->n, t->separator);
+    w.reader.line_max = t->record_max;
     kinds_use(&w.kinds, &w.reader, t->field);
     int rc = w.slots[0] == NULL || w.slots[1] == NULL ? ERR_NOMEM : count_total(&w);
     if (rc == 0)

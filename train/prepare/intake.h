@@ -17,6 +17,7 @@ struct intake {
     const struct tokenizer *tokenizer; /* NULL: the store gets text */
     bool hash, near;                   /* marks of duplicates: store_mark's hash, both */
     uint64_t min_length;               /* characters */
+    size_t record_max;                 /* bytes of a line, a record or a word */
     double save_every_s;               /* what is lost at most when the process is killed */
     const struct progress *progress;
 };

@@ -19,7 +19,7 @@ enum {
     MOST_UINT16 = 65536,
     LLMC_HEADER = 256,
     RECORD_IDS = 1 << 22, /* of TFRecord; a longer document is several records */
-    TEXT_MOST = 1 << 29   /* of a line of JSON */
+    TEXT_BYTES = 1 << 18  /* of a line of JSON that are written at once */
 };
 
 static const struct {
@@ -185,31 +185,48 @@ int output_add_ids(struct output *o, const token_id *ids, size_t n)
     return rc;
 }
 
+/* The bytes of a text up to a character that is not all there. */
+static size_t whole_characters(const char *text, size_t n)
+{
+    for (size_t back = 1; back <= 3 && back <= n; back++) {
+        const unsigned char c = (unsigned char)text[n - back];
+        if (c >= 0xc0)
+            return (c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2) > back ? n - back : n;
+        if (c < 0x80)
+            break;
+    }
+    return n;
+}
+
+/* What there is of a document, as a part of a string of JSON. */
+static int write_text(struct output *o, bool last)
+{
+    static const char opening[] = "{\"text\":\"", closing[] = "\"}\n";
+    struct buf shown = {0};
+    const size_t n = last ? o->document.n : whole_characters(o->document.data, o->document.n);
+    json_t *text = json_of_text(buf_text(&o->document), n);
+    int rc = text == NULL ? err_set(ERR_NOMEM, "no memory for a line of JSON")
+                          : json_print(&shown, text, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (rc == 0 && !o->in_line)
+        rc = file_write(&o->file, opening, sizeof opening - 1);
+    if (rc == 0)
+        rc = file_write(&o->file, shown.data + 1, shown.n - 2);
+    if (rc == 0 && last)
+        rc = file_write(&o->file, closing, sizeof closing - 1);
+    o->in_line = !last;
+    o->document.n -= n;
+    if (o->document.n > 0)
+        memmove(o->document.data, o->document.data + n, o->document.n);
+    json_decref(text);
+    buf_release(&shown);
+    return rc;
+}
+
 int output_add_text(struct output *o, const char *text, size_t n)
 {
     o->n_tokens += n;
-    if (n > TEXT_MOST - o->document.n)
-        return err_set(ERR_RANGE,
-                       "document %" PRIu64 " has more than %d bytes, too many for a "
-                       "line of JSON",
-                       o->n_documents, TEXT_MOST);
-    return buf_add(&o->document, text, n);
-}
-
-static int end_line(struct output *o)
-{
-    struct buf line = {0};
-    json_t *text = json_of_text(o->document.data, o->document.n), *object = json_object();
-    int rc = text == NULL || object == NULL || json_object_set(object, "text", text) != 0
-                 ? err_set(ERR_NOMEM, "no memory for a line of JSON")
-                 : json_print(&line, object, JSON_COMPACT);
-    if (rc == 0 && (rc = buf_char(&line, '\n')) == 0)
-        rc = file_write(&o->file, line.data, line.n);
-    json_decref(text);
-    json_decref(object);
-    buf_release(&line);
-    o->document.n = 0;
-    return rc;
+    int rc = buf_add(&o->document, text, n);
+    return rc == 0 && o->document.n >= TEXT_BYTES ? write_text(o, false) : rc;
 }
 
 int output_end(struct output *o)
@@ -218,8 +235,8 @@ int output_end(struct output *o)
     o->n_documents++;
     if (o->format == OUTPUT_MEGATRON)
         return token_writer_end(&o->megatron);
-    if (o->document.n > 0)
-        rc = o->format == OUTPUT_TFRECORD ? end_record(o) : end_line(o);
+    if (o->document.n > 0 || o->in_line)
+        rc = o->format == OUTPUT_TFRECORD ? end_record(o) : write_text(o, true);
     return rc;
 }
 

@@ -33,6 +33,7 @@ struct output {
     struct token_writer megatron;
     struct file_writer file, index; /* of the other formats; index: of TFRecord */
     struct buf document;            /* of TFRecord and JSON lines: the one in progress */
+    bool in_line;                   /* a part of it has been written, as JSON */
     int width;                      /* bytes of an id */
     uint64_t n_tokens, n_documents; /* of JSON lines n_tokens counts bytes */
 };

@@ -55,7 +55,7 @@ static int make_key(char key[SHA256_HEX], const struct preparation *p)
     int rc = sha256_init(&h);
     if (rc != 0)
         return rc;
-    snprintf(numbers, sizeof numbers, "prepared 1: %d %d", c->min_length, c->duplicates);
+    snprintf(numbers, sizeof numbers, "prepared 2: %d %d", c->min_length, c->duplicates);
     tokenizer_hash_text(&h, numbers);
     tokenizer_hash_text(&h, c->field);
     tokenizer_hash_text(&h, c->separator);
@@ -130,6 +130,7 @@ static int fill_store(struct preparation *p, const char *out)
                                   .hash = p->config->duplicates != DUPLICATES_KEEP,
                                   .near = p->config->duplicates == DUPLICATES_NEAR,
                                   .min_length = (uint64_t)p->config->min_length,
+                                  .record_max = (size_t)p->config->record_limit * 1000000,
                                   .save_every_s = SAVE_EVERY_S,
                                   .progress = p->progress};
     int rc = folder == NULL ? ERR_NOMEM : make_key(key, p);

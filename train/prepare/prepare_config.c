@@ -22,6 +22,8 @@ static const struct setting rows[] = {
  .help = "text between documents; file: each file is one"},
 {.group = "prepare", .name = "split", .type = SETTING_STRING, .offset = P(split),
  .help = "shares of training, validation and test documents"},
+{.group = "prepare", .name = "record_limit", .type = SETTING_INT, .offset = P(record_limit), .min = 1, .max = 2000,
+ .help = "MB that a line of JSON or a record of CSV may have at most; memory grows with it"},
 {.group = "prepare", .name = "min_length", .type = SETTING_INT, .offset = P(min_length), .max = 1e5,
  .help = "leave out documents with fewer characters"},
 {.group = "prepare", .name = "duplicates", .type = SETTING_CHOICE, .offset = P(duplicates), .choices = CHOICES("keep", "exact", "near"),
@@ -37,7 +39,7 @@ const struct settings_table prepare_settings = {
 
 int prepare_config_init(struct prepare_config *c)
 {
-    *c = (struct prepare_config){.seed = 1};
+    *c = (struct prepare_config){.seed = 1, .record_limit = 64};
     c->field = mem_strdup("text");
     c->separator = mem_strdup("<|endoftext|>");
     c->split = mem_strdup("");

@@ -9,11 +9,12 @@ enum prepare_duplicates { DUPLICATES_KEEP, DUPLICATES_EXACT, DUPLICATES_NEAR };
 enum { PREPARE_PARTS = 3 }; /* train, validation, test */
 
 struct prepare_config {
-    int format;      /* enum output_format + 1; 0: by the name */
-    char *field;     /* of JSON lines and CSV */
-    char *separator; /* between the documents of a text; "file": each text is one */
-    char *split;     /* "0.95,0.025,0.025"; "": one file */
-    int min_length;  /* characters of a document; shorter ones are left out */
+    int format;       /* enum output_format + 1; 0: by the name */
+    char *field;      /* of JSON lines and CSV */
+    char *separator;  /* between the documents of a text; "file": each text is one */
+    char *split;      /* "0.95,0.025,0.025"; "": one file */
+    int record_limit; /* MB of a line, a record or a word */
+    int min_length;   /* characters of a document; shorter ones are left out */
     int duplicates;
     bool shuffle;
     uint64_t seed; /* of the shuffled order */

@@ -156,7 +156,7 @@ static int next_page(struct text_reader *r, void *state, struct buf *out, bool *
 void wiki_dump_init(struct wiki_dump *d)
 {
     *d = (struct wiki_dump){0};
-    d->splitter = (struct text_splitter){begin_dump, next_page, d};
+    d->splitter = (struct text_splitter){begin_dump, next_page, d, true};
 }
 
 void wiki_dump_release(struct wiki_dump *d)

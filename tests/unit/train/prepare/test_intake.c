@@ -65,6 +65,7 @@ static uint64_t fill_store_of(const char *folder, const struct progress *p)
                              .field = "text",
                              .tokenizer = data_tokenizer,
                              .hash = true,
+                             .record_max = 1 << 20,
                              .progress = p};
     assert_ok(store_open(&s, &place, path, "key", sizeof(struct text_hash)));
     const uint64_t before = s.n;

@@ -1,5 +1,6 @@
 /* :data */
 #include "repl/commands/commands.h"
+#include "repl/commands/data_check.h"
 #include "repl/commands/data_prepare.h"
 #include "repl/commands/help_text.h"
 
@@ -243,11 +244,13 @@ int cmd_data(struct repl *r, const struct call *c)
         return data_prepare(r, c);
     if (strcmp(c->words[0], "convert") == 0)
         return data_convert(r, c);
+    if (strcmp(c->words[0], "check") == 0)
+        return data_check(r, c);
     if (c->n == 2 && strcmp(c->words[0], "get") == 0)
         return get_text(r, c->words[1]);
     if (c->n != 2 || strcmp(c->words[0], "info") != 0)
-        return command_usage(
-            c, "info PATH|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT");
+        return command_usage(c, "info PATH|check PATH [TEXTS]|get NAME|prepare IN ... OUT "
+                                "[KEY=VALUE ...]|convert IN OUT");
     /* In the shell a model is only for its tokenizer, where one is named; texts need one anyhow. */
     int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
     if (rc != 0)

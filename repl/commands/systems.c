@@ -252,10 +252,10 @@ static const struct system_option table[] = {
 {LANGUINI, "throughput_sweep.py --batch_size_step, --gpu", ":bench", "bench languini.yaml languini_mini_sweep; train CONFIG --plan shows the memory"},
 {LANGUINI, "--results_pickle_file", "--format", "bench --format csv or json; bench history has them all"},
 {LANGUINI, "easy_download_and_tokenise.sh, books3_download.sh", "", "not among the texts of data get"},
-{LANGUINI, "tokenise_languini_books.py --books3_dir, --split_npy_file", "data.data", "a folder, or comma-separated paths; .npy lists are not supported"},
+{LANGUINI, "tokenise_languini_books.py --books3_dir, --split_npy_file", "data.data", "a folder, or comma-separated paths; a folder of .npy files is read too, and data check reads its file lists"},
 {LANGUINI, "tokenise_languini_books.py --spm_model", "--model, model.tokenizer", "data prepare IN OUT --model FILE.model, through libsentencepiece; a model's folder has it as tokenizer.model"},
 {LANGUINI, "tokenise_languini_books.py --output_dir", "", "tokenized texts are stored in $XDG_CACHE_HOME/prattle/data"},
-{LANGUINI, "integrity_test.py FOLDER", ":data", "data info checks a data set and shows its documents and tokens, no hash"},
+{LANGUINI, "integrity_test.py FOLDER", ":data", "data check FOLDER [TEXTS]: the same SHA-256, its file lists, and every token"},
 
 /* karpathy/nanoGPT: train.py */
 {NANO, "out_dir", "checkpoint.folder", ""},

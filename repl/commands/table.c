@@ -131,17 +131,18 @@ const struct command command_table[] = {
          "FOLDER names another run; FILE.svg and FILE.png are drawn by gnuplot.",
  .examples = "plot\nplot loss learning_rate over=hours\nplot loss.svg runs/finetune",
  .related = "train"},
-{.name = "data", .group = "Training", .arguments = "info PATH|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT", .min_words = 2, .max_words = -1, .flags = BOTH,
- .completes = "info get prepare convert then path ; get published ; prepare word path ; convert word path", .words = data_prepare_word, .explain = cmd_data_explain, .options = "force", .run = cmd_data,
+{.name = "data", .group = "Training", .arguments = "info PATH|check PATH [TEXTS]|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT", .min_words = 2, .max_words = -1, .flags = BOTH,
+ .completes = "info check get prepare convert then path ; get published ; prepare word path ; convert word path", .words = data_prepare_word, .explain = cmd_data_explain, .options = "force", .run = cmd_data,
  .summary = "look at training data, get or prepare it",
- .help = "Show what training would read from a text, a folder, a .jsonl, .bin, .tfrecord or .pkl file; download one of the texts below, "
+ .help = "Show what training would read from a text, a folder, a .jsonl, .bin, .tfrecord, .pkl or .npy file; check that a tokenized data set is whole; download one of the texts below, "
          "which is checked against its SHA-256; or make token files of texts: plain text, JSON lines, CSV, "
          "WikiExtractor's folders and dumps of Wikipedia (pages-articles.xml.bz2), also compressed and in archives.",
  .forms = "info PATH\tshow documents, tokens, token IDs and the beginning\n"
+          "check PATH [TEXTS]\tcheck every token ID, a folder's files and file lists, and that TEXTS give these tokens\n"
           "get NAME\tdownload a text to where eval looks for it\n"
           "prepare IN ... OUT\tencode the documents of IN into OUT; an interrupted command goes on when it is given again\n"
           "convert IN OUT\tconvert a token file to another format, by the name of OUT or format=",
- .examples = "data info my.txt\ndata get wikitext\ndata prepare my.txt my-tokens\ndata prepare books.tar.xz news.jsonl data/train split=0.95,0.05 shuffle=on\ndata convert data/train train.tfrecord",
+ .examples = "data info my.txt\ndata get wikitext\ndata prepare my.txt my-tokens\ndata prepare books.tar.xz news.jsonl data/train split=0.95,0.05 shuffle=on\ndata convert data/train train.tfrecord\ndata check my-tokens my.txt",
  .related = "train tokenizer"},
 {.name = "tokenizer", .group = "Training", .arguments = "train TEXT OUT", .min_words = 3, .max_words = 3, .flags = BOTH, .completes = "train then path",
  .options = "vocab_size min_frequency force", .run = cmd_tokenizer,

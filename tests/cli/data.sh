@@ -58,6 +58,6 @@ has "ids of another vocabulary" "not for this model of 4096" "$of_other"
 is "  are not counted in the model's" "2 different ids" "$(sed -n 's/^  used *//p' <<<"$of_other")"
 is "  nor is its end-of-text looked for" "" "$(grep 'end-of-text' <<<"$of_other")"
 has "a file that is not there" "cannot open $TMPDIR/none: No such file" "$(info "$TMPDIR/none")"
-has "usage" "usage: prattle data info PATH|get NAME" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
+has "usage" "usage: prattle data info PATH|check PATH [TEXTS]|get NAME" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
 is "a failure is a status" 1 "$("$PRATTLE" data info "$TMPDIR/none" 2>/dev/null; echo $?)"
 finish

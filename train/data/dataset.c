@@ -95,11 +95,10 @@ static int open_sources(struct data_files *f, const struct data_sources *s,
                         const struct data_config *c, const struct tokenizer *t,
                         const struct progress *p)
 {
-    static const enum token_format formats[] = {[DATA_MEGATRON] = TOKENS_MEGATRON,
-                                                [DATA_NANOGPT] = TOKENS_NANOGPT,
-                                                [DATA_LLMC] = TOKENS_LLMC,
-                                                [DATA_TFRECORD] = TOKENS_TFRECORD,
-                                                [DATA_PICKLE] = TOKENS_PICKLE};
+    static const enum token_format formats[] = {
+        [DATA_MEGATRON] = TOKENS_MEGATRON, [DATA_NANOGPT] = TOKENS_NANOGPT,
+        [DATA_LLMC] = TOKENS_LLMC,         [DATA_TFRECORD] = TOKENS_TFRECORD,
+        [DATA_PICKLE] = TOKENS_PICKLE,     [DATA_NPY] = TOKENS_NPY};
     const token_id end = t == NULL ? TOKEN_NONE : tokenizer_eos(t);
     int rc = 0;
     for (size_t i = 0; i < s->n && rc == 0; f->n += rc == 0) {
@@ -377,9 +376,9 @@ int dataset_read(const struct dataset *d, token_id *out, uint64_t first, size_t 
 void dataset_summary(const struct dataset *d, struct data_summary *out)
 {
     static const char *const names[] = {
-        [TOKENS_MEGATRON] = "Megatron",    [TOKENS_NANOGPT] = "nanoGPT",
-        [TOKENS_LLMC] = "llm.c",           [TOKENS_TFRECORD] = "TFRecord",
-        [TOKENS_PICKLE] = "pickled lists", [TOKENS_GENERATED] = "generated"};
+        [TOKENS_MEGATRON] = "Megatron",  [TOKENS_NANOGPT] = "nanoGPT",      [TOKENS_LLMC] = "llm.c",
+        [TOKENS_TFRECORD] = "TFRecord",  [TOKENS_PICKLE] = "pickled lists", [TOKENS_NPY] = "NumPy",
+        [TOKENS_GENERATED] = "generated"};
     const struct data_files *f = d->files;
     *out = (struct data_summary){.least = INT32_MAX, .most = TOKEN_NONE, .whole = true};
     for (size_t i = 0; i < f->n; i++) {

@@ -2,8 +2,8 @@
 #define PRATTLE_TRAIN_DATA_DATASET_H
 /*
  * Tokens to train on, from text files and folders, JSON lines, Megatron .bin/.idx, nanoGPT and
- * llm.c .bin, TFRecord, pickled lists, or generated: one stream of ids with document bounds, read by pread and never all in
- * memory.
+ * llm.c .bin, TFRecord, pickled lists, .npy, or generated: one stream of ids with document bounds,
+ * read by pread and never all in memory.
  */
 #include "model/base/progress.h"
 #include "model/tokenizer/tokenizer.h"
@@ -75,9 +75,8 @@ int dataset_read(const struct dataset *d, token_id *out, uint64_t first, size_t 
 
 /* What the files of a data set are. */
 struct data_summary {
-    const char
-        *format; /* "text", "Megatron", "nanoGPT", "llm.c", "TFRecord", "pickled lists",
-                    "generated", "several" */
+    const char *format; /* "text", "Megatron", "nanoGPT", "llm.c", "TFRecord", "pickled lists",
+                           "NumPy", "generated", "several" */
     size_t files;
     token_id least, most; /* of the ids that were read when the files were opened */
     bool whole;           /* all ids were read */

@@ -7,6 +7,7 @@
  *   llm.c's magic                             llm.c's ids
  *   .tfrecord, .tfrecords, .tfrec             TFRecord's ids
  *   .pkl, .pickle                             pickled lists of ids
+ *   magic of .npy                             NumPy's ids
  *   .bin                                      nanoGPT's ids
  *   .jsonl, .ndjson, .json                    JSON lines
  *   else                                      text, unless a byte is NUL or the magic is another's
@@ -22,6 +23,7 @@
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "train/data/megatron.h"
+#include "train/data/npy.h"
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
 #include "train/data/token_file.h"
@@ -182,6 +184,11 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
         s->kind = DATA_TFRECORD;
     else if (pickle_ids_is_name(s->path) && pickle_ids_may_be(head, n))
         s->kind = DATA_PICKLE;
+    else if (npy_is_file(head, n) && memmem(head, n, "'<U", 3) == NULL)
+        s->kind = DATA_NPY;
+    else if (npy_is_file(head, n))
+        return err_set(ERR_FORMAT, "%s is an array of texts, not of token ids",
+                       file_show(shown, sizeof shown, s->path));
     else if (pickle_ids_is_name(s->path))
         return err_set(ERR_FORMAT, "%s is not a pickled list of lists of token ids",
                        file_show(shown, sizeof shown, s->path));
@@ -234,9 +241,8 @@ static int classify_file(struct data_sources *all, struct data_source *s, bool *
     else if (n > 0 && (rc = file_read_at(&f, head, 0, n)) == 0)
         rc = classify_source(s, head, n);
     file_close(&f);
-    if (rc == ERR_FORMAT && inside &&
-        (data_is_binary(head, n) ||
-         (pickle_ids_is_name(s->path) && foreign_format(head, n) == NULL))) {
+    if (rc == ERR_FORMAT && inside && foreign_format(head, n) == NULL &&
+        (data_is_binary(head, n) || pickle_ids_is_name(s->path) || npy_is_file(head, n))) {
         *skip = true;
         rc = count_binary(all);
     }

@@ -15,7 +15,8 @@ enum data_kind {
     DATA_NANOGPT,
     DATA_LLMC,
     DATA_TFRECORD,
-    DATA_PICKLE
+    DATA_PICKLE,
+    DATA_NPY
 };
 
 struct data_source {
@@ -37,7 +38,7 @@ struct data_sources {
  * *, ? or [ is a pattern (glob(7)); its matches, sorted by name, are treated like the files of a
  * folder. A file's kind follows from its first bytes and its name: .bin has tokens (Megatron's if
  * there is an .idx), .tfrecord has records of them, .pkl and .pickle
- * have lists of them, .jsonl, .ndjson and .json have an object per
+ * have lists of them, .npy has an array of them, .jsonl, .ndjson and .json have an object per
  * line, all else is text in UTF-8, or UTF-16 with a byte order mark, possibly compressed or in an
  * archive. Empty files in folders are left out. ERR_MISSING, ERR_FORMAT (empty, not text),
  * ERR_RANGE (no path): out is then empty.

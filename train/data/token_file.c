@@ -5,6 +5,7 @@
 #include "model/base/rng.h"
 #include "model/base/sha256.h"
 #include "train/data/megatron.h"
+#include "train/data/npy.h"
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
 
@@ -127,6 +128,23 @@ static int open_megatron(struct token_file *f, const char *path)
     return rc;
 }
 
+static int open_npy(struct token_file *f, const char *path)
+{
+    struct npy a;
+    int rc = file_open(&f->file, path);
+    if (rc == 0)
+        rc = npy_read(&a, &f->file);
+    if (rc != 0)
+        return rc;
+    if (a.rank != 1 || a.kind == 'U')
+        return set_file_error(ERR_UNSUPPORTED, path,
+                              "is not a one-dimensional array of whole numbers");
+    f->width = a.kind == 'i' ? -a.width : a.width;
+    f->offset = a.offset;
+    f->n_tokens = a.shape[0];
+    return set_one_document(f);
+}
+
 /* Ids of records have no width of their own: a copy of them in a file without a name does. */
 static int copy_records(struct token_file *f, int fd)
 {
@@ -193,6 +211,7 @@ int token_file_open(struct token_file *f, enum token_format format, const char *
     int rc = format == TOKENS_MEGATRON  ? open_megatron(f, path)
              : format == TOKENS_NANOGPT ? open_nanogpt(f, path)
              : format == TOKENS_LLMC    ? open_llmc(f, path)
+             : format == TOKENS_NPY     ? open_npy(f, path)
                                         : open_copy(f, path, separator, p);
     if (rc == 0 && f->n_tokens == 0)
         rc = set_file_error(ERR_FORMAT, path, "has no tokens");

@@ -3,7 +3,8 @@
 /*
  * Token ids in files of other programs: Megatron-LM's and fairseq's .bin with .idx, nanoGPT's .bin
  * (uint16, no header), llm.c's .bin (a header of 256 int32), TFRecord, of which each record is a
- * document (tfrecord.h), pickled lists of lists (pickle_ids.h); and generated ids, which need no
+ * document (tfrecord.h), pickled lists of lists (pickle_ids.h), NumPy's .npy,
+ * of which each is a document (npy.h); and generated ids, which need no
  * file.
  */
 #include "model/base/file.h"
@@ -21,6 +22,7 @@ enum token_format {
     TOKENS_LLMC,
     TOKENS_TFRECORD,
     TOKENS_PICKLE,
+    TOKENS_NPY,
     TOKENS_GENERATED
 };
 

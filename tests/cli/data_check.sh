@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# data check: whether a tokenized data set is whole.
+. "$(dirname "$0")/lib.sh.inc"
+export XDG_CACHE_HOME=$TMPDIR/cache
+golden=$PWD/tests/golden
+cd "$TMPDIR" || exit 1
+check() { "$PRATTLE" data check "$@" 2>&1; }
+field() { sed -n "s/^  $1 *//p" <<<"$2"; }
+
+# Languini's books: a folder of .npy files, and the list that names them.
+cp -r "$golden/books" books
+said=$(check books/bytes_400)
+is "a folder's files" "2, 420 bytes" "$(field files "$said")"
+is "the sum is that of Languini's integrity test" "$(cat books/integrity.txt), SHA-256 of sizes and names" "$(field sum "$said")"
+is "its lists" "1 list of 2 files: all are there, and as long as said" "$(field lists "$said")"
+is "its documents" 2 "$(field documents "$said")"
+is "its tokens" "82, ids 131 to 368" "$(field tokens "$said")"
+is "data info reads them" "NumPy, 2 files 2 82, 41 a document" \
+    "$(info=$("$PRATTLE" data info books/bytes_400); for f in format documents tokens; do field $f "$info"; done | paste -sd ' ')"
+is "they are converted" "books.out: 2 documents, 82 tokens" "$("$PRATTLE" data convert books/bytes_400 books.out 2>&1 | sed -n 's/^  wrote *//p')"
+has "a list of files is no data" "file_list_train.npy is an array of texts, not of token ids" "$(check books/file_list_train.npy)"
+mv books/bytes_400/files/two.npy .
+has "a file that is missing" "files/two.npy is not there, which books/bytes_400/../file_list_train.npy names" "$(check books/bytes_400)"
+cp books/bytes_400/files/one.npy books/bytes_400/files/two.npy
+has "or is another" "files/two.npy has 44 tokens, books/bytes_400/../file_list_train.npy says 38" "$(check books/bytes_400)"
+head -c -2 two.npy >books/bytes_400/files/two.npy
+has "or cut off" "two.npy has 74 bytes of elements, its header says 76" "$(check books/bytes_400)"
+mv two.npy books/bytes_400/files/
+if [ -f "$(dirname "$PRATTLE")/prattle-sentencepiece.so" ]; then
+    said=$(check books/bytes_400 books/texts --model "$golden/sentencepiece/bytes.model")
+    is "their texts" "2 documents, which give the same tokens" "$(field texts "$said")"
+    is "their vocabulary" "82, ids 131 to 368, all in the vocabulary of 400" "$(field tokens "$said")"
+else
+    echo "# left out: the books' texts (libsentencepiece-dev or g++ is not installed)"
+fi
+
+# What data prepare made, in each format.
+mkdir texts
+printf 'One day.\n<|endoftext|>\nA second, longer text.\n<|endoftext|>\nThird.' >texts/a.txt
+printf '{"text": "Fourth."}\n' >texts/b.jsonl
+for out in mega tokens.tfrecord flat.bin; do
+    "$PRATTLE" data prepare texts $out $([ $out = flat.bin ] && echo format=nanogpt) --model $MODEL >said 2>&1
+    said=$(check $out texts --model $MODEL)
+    is "$out: its texts" "4 documents, which give the same tokens" "$(field texts "$said")"
+done
+is "its tokens" "47, ids 11 to 256, all in the vocabulary of 257" "$(field tokens "$said")"
+is "a file has no sum" "" "$(field sum "$said")"
+sed -i 's/Third/Fhird/' texts/a.txt
+has "a text that is another" "texts/a.txt: token 1 of document 3 is 51, the text gives 37" "$(check mega texts --model $MODEL)"
+sed -i 's/Fhird/Third and more/' texts/a.txt
+has "or longer" "texts/a.txt: token 6 of document 3 is 13, the text gives 220" "$(check mega texts --model $MODEL)"
+sed -i 's/Third and more\./Thi/' texts/a.txt
+has "or shorter" "texts/a.txt: document 3 has 6 tokens, its text only 3" "$(check mega texts --model $MODEL)"
+sed -i 's/Thi$/Third./' texts/a.txt
+has "too few texts" "the data has 4 documents, the texts 3" "$(check mega texts/a.txt --model $MODEL)"
+printf '{"text": "Fifth."}\n' >texts/c.jsonl
+has "too many" "texts/c.jsonl has more documents than the 4 of the data" "$(check mega texts --model $MODEL)"
+printf '\377\177\1\0' >other.bin
+has "an id of no vocabulary" "other.bin: token 0 is 32767, expected 0 to 256, the model's vocabulary" "$(check other.bin --model $MODEL)"
+has "any vocabulary" "2, ids 1 to 32767" "$(check other.bin)"
+has "texts without a tokenizer" "texts need the tokenizer that made the tokens: load a model that has it, or give --model PATH" "$(check mega texts)"
+is "a difference is a status" 1 "$(check mega texts --model $MODEL >/dev/null; echo $?)"
+has "usage" "usage: prattle data check PATH [TEXTS]" "$(check a b c)"
+finish

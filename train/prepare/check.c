@@ -1,0 +1,214 @@
+#include "train/prepare/check.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "train/data/dataset.h"
+#include "train/data/source.h"
+#include "train/data/text_reader.h"
+
+#include <inttypes.h>
+
+enum { IDS_AT_ONCE = 1 << 16, NAME_BYTES = 200, REPORT_EVERY = 64 };
+static const char SEPARATOR[] = "<|endoftext|>";
+
+struct comparison {
+    const struct dataset *data;
+    const struct tokenizer *tokenizer;
+    struct data_sources texts;
+    struct text_reader reader;
+    struct buf chunk;
+    struct ids ids;    /* of the chunk */
+    token_id *found;   /* [IDS_AT_ONCE], of the data */
+    uint64_t document; /* in progress */
+    uint64_t at;       /* its next token */
+    bool inside;
+    const struct progress *progress;
+};
+
+static int open_data(struct dataset *d, const char *path, const struct tokenizer *t, int n_vocab,
+                     const struct progress *p)
+{
+    struct data_config c;
+    struct dataset none = {0};
+    int rc = data_config_init(&c);
+    if (rc != 0)
+        return rc;
+    struct data_config data = c; /* borrows its texts */
+    data.data = (char *)path;
+    data.validation_fraction = 0;
+    rc = dataset_open(d, &none, &data, t, n_vocab, p);
+    dataset_close(&none);
+    data_config_release(&c);
+    return rc;
+}
+
+/* All ids: opening looks only into very large files. */
+static int check_ids(struct check_report *r, const struct dataset *d, const struct progress *p)
+{
+    token_id *ids = mem_array(IDS_AT_ONCE, sizeof *ids);
+    int rc = ids == NULL ? ERR_NOMEM : 0;
+    r->least = INT32_MAX;
+    r->most = TOKEN_NONE;
+    for (uint64_t at = 0; at < d->n_tokens && rc == 0; at += IDS_AT_ONCE) {
+        const uint64_t left = d->n_tokens - at;
+        const size_t n = left < IDS_AT_ONCE ? (size_t)left : IDS_AT_ONCE;
+        rc = dataset_read(d, ids, at, n);
+        for (size_t i = 0; i < n && rc == 0; i++) {
+            r->least = ids[i] < r->least ? ids[i] : r->least;
+            r->most = ids[i] > r->most ? ids[i] : r->most;
+        }
+        if (rc == 0)
+            rc = progress_step(p, "checking tokens", at + n, d->n_tokens);
+    }
+    mem_free(ids);
+    return rc;
+}
+
+/* ---- texts ---- */
+
+static const char *source_name(const struct comparison *c, size_t source, char shown[NAME_BYTES])
+{
+    return file_show(shown, NAME_BYTES, c->texts.list[source].path);
+}
+
+/* Where the document's ids end, without the end-of-text token. */
+static uint64_t document_end(struct comparison *c, int *rc)
+{
+    const struct dataset *d = c->data;
+    uint64_t end = d->documents[c->document + 1];
+    token_id last = TOKEN_NONE;
+    if (end > c->at)
+        *rc = dataset_read(d, &last, end - 1, 1);
+    return last != TOKEN_NONE && last == tokenizer_eos(c->tokenizer) ? end - 1 : end;
+}
+
+static int compare_ids(struct comparison *c, size_t source)
+{
+    char shown[NAME_BYTES];
+    int rc = 0;
+    const uint64_t end = document_end(c, &rc);
+    for (size_t done = 0; done < c->ids.n && rc == 0;) {
+        const size_t left = c->ids.n - done;
+        size_t n = left < IDS_AT_ONCE ? left : IDS_AT_ONCE;
+        const uint64_t first = c->data->documents[c->document];
+        if (c->at == end)
+            return err_set(ERR_MISMATCH,
+                           "%s: document %" PRIu64 " has %" PRIu64 " tokens, its text has more",
+                           source_name(c, source, shown), c->document + 1, end - first);
+        n = end - c->at < n ? (size_t)(end - c->at) : n;
+        rc = dataset_read(c->data, c->found, c->at, n);
+        for (size_t i = 0; i < n && rc == 0; i++)
+            if (c->found[i] != c->ids.data[done + i])
+                rc = err_set(ERR_MISMATCH,
+                             "%s: token %" PRIu64 " of document %" PRIu64 " is %" PRId32
+                             ", the text gives %" PRId32,
+                             source_name(c, source, shown), c->at + i - first + 1, c->document + 1,
+                             c->found[i], c->ids.data[done + i]);
+        c->at += n;
+        done += n;
+    }
+    return rc;
+}
+
+static int end_document(struct comparison *c, size_t source)
+{
+    char shown[NAME_BYTES];
+    int rc = 0;
+    const uint64_t end = document_end(c, &rc);
+    if (rc == 0 && c->at < end)
+        return err_set(
+            ERR_MISMATCH, "%s: document %" PRIu64 " has %" PRIu64 " tokens, its text only %" PRIu64,
+            source_name(c, source, shown), c->document + 1, end - c->data->documents[c->document],
+            c->at - c->data->documents[c->document]);
+    c->at = c->data->documents[++c->document];
+    if (rc == 0 && c->document % REPORT_EVERY == 0)
+        rc = progress_step(c->progress, "comparing texts", c->document, c->data->n_documents);
+    return rc;
+}
+
+/* A part of a text's document; one without any text is none. */
+static int compare_part(struct comparison *c, size_t source, bool ends)
+{
+    char shown[NAME_BYTES];
+    int rc = 0;
+    if (c->document == c->data->n_documents)
+        return err_set(ERR_MISMATCH, "%s has more documents than the %" PRIu64 " of the data",
+                       source_name(c, source, shown), c->data->n_documents);
+    c->ids.n = 0;
+    rc = tokenizer_encode(c->tokenizer, &c->ids, buf_text(&c->chunk), c->chunk.n,
+                          c->inside ? ENCODE_GOES_ON : ENCODE_TEXT);
+    c->inside = !ends;
+    if (rc == 0)
+        rc = compare_ids(c, source);
+    return rc == 0 && ends ? end_document(c, source) : rc;
+}
+
+static int compare_texts(struct comparison *c)
+{
+    size_t source = 0;
+    bool ends = false;
+    int rc = 0;
+    while (rc == 0) {
+        rc = text_reader_next(&c->reader, &c->chunk, &ends, &source);
+        if (rc != 0 || source == c->texts.n)
+            break;
+        rc = compare_part(c, source, ends);
+    }
+    if (rc == 0 && c->document < c->data->n_documents)
+        rc = err_set(ERR_MISMATCH, "the data has %" PRIu64 " documents, the texts %" PRIu64,
+                     c->data->n_documents, c->document);
+    return rc;
+}
+
+static int check_texts(struct check_report *r, const struct dataset *d, const char *texts,
+                       const struct tokenizer *t, const struct progress *p)
+{
+    struct comparison c = {.data = d, .tokenizer = t, .progress = p};
+    char shown[NAME_BYTES];
+    if (t == NULL)
+        return err_set(ERR_MISSING, "texts need the tokenizer that made the tokens: load a model "
+                                    "that has it, or give --model PATH");
+    int rc = data_sources_find(&c.texts, texts);
+    if (rc != 0)
+        return rc;
+    for (size_t i = 0; i < c.texts.n && rc == 0; i++)
+        if (c.texts.list[i].kind != DATA_TEXT && c.texts.list[i].kind != DATA_JSON_LINES)
+            rc = err_set(ERR_FORMAT, "%s is no text", source_name(&c, i, shown));
+    if (rc == 0 && (c.found = mem_array(IDS_AT_ONCE, sizeof *c.found)) == NULL)
+        rc = ERR_NOMEM;
+    text_reader_init(&c.reader, c.texts.list, c.texts.n, SEPARATOR);
+    if (rc == 0)
+        rc = compare_texts(&c);
+    r->texts = c.document;
+    text_reader_release(&c.reader);
+    data_sources_release(&c.texts);
+    buf_release(&c.chunk);
+    ids_release(&c.ids);
+    mem_free(c.found);
+    return rc;
+}
+
+int check_run(struct check_report *r, const char *path, const char *texts,
+              const struct tokenizer *t, int n_vocab, const struct progress *p)
+{
+    struct dataset d = {0};
+    char *folder = file_expand(path);
+    *r = (struct check_report){0};
+    int rc = folder == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && file_is_folder(folder) && (rc = check_folder(r, folder)) == 0)
+        rc = check_lists(r, folder);
+    char *escaped = rc == 0 ? data_list_path(path) : NULL;
+    if (rc == 0)
+        rc = escaped == NULL ? ERR_NOMEM : open_data(&d, escaped, t, n_vocab, p);
+    if (rc == 0)
+        rc = check_ids(r, &d, p);
+    r->documents = d.n_documents;
+    r->tokens = d.n_tokens;
+    if (rc == 0 && texts != NULL)
+        rc = check_texts(r, &d, texts, t, p);
+    dataset_close(&d);
+    mem_free(escaped);
+    mem_free(folder);
+    return rc;
+}

@@ -6,6 +6,8 @@
 #include "model/base/profile.h"
 #include "model/layer_stream.h"
 
+#include <stdio.h>
+
 /*
  * A pass is put together from the next ids of one or more texts, a row each:
  *
@@ -19,7 +21,7 @@
  * valid until the next engine_pass, for engine_head.
  */
 
-int engine_init(struct engine *e, struct model *m, int max_seqs)
+int engine_init_as(struct engine *e, struct model *m, int max_seqs, enum dtype cache_dtype)
 {
     const struct config *c = &m->config;
     int rc, n_pages;
@@ -30,8 +32,9 @@ int engine_init(struct engine *e, struct model *m, int max_seqs)
     e->logits_bytes =
         ((size_t)max_seqs + ENGINE_DRAFT_ROWS) * (size_t)c->n_vocab * sizeof *e->logits;
     if ((rc = forward_init(&e->forward, &m->params, FORWARD_MAX_ROWS)) != 0 ||
-        (rc = kvcache_init(&e->cache, c, m->params.dtype == DTYPE_F32, n_pages)) != 0)
+        (rc = kvcache_init(&e->cache, c, cache_dtype, n_pages)) != 0)
         goto out;
+    e->forward.layout = e->cache.layout;
     rc = ERR_NOMEM;
     if ((e->logits = mem_map("logits", e->logits_bytes)) == NULL ||
         (e->pass = mem_array(FORWARD_MAX_ROWS, sizeof *e->pass)) == NULL ||
@@ -41,6 +44,11 @@ int engine_init(struct engine *e, struct model *m, int max_seqs)
 out:
     engine_release(e);
     return rc;
+}
+
+int engine_init(struct engine *e, struct model *m, int max_seqs)
+{
+    return engine_init_as(e, m, max_seqs, kv_dtype_of(m->params.dtype));
 }
 
 void engine_release(struct engine *e)
@@ -53,6 +61,16 @@ void engine_release(struct engine *e)
     mem_free(e->pass);
     mem_free(e->pass_kv);
     *e = (struct engine){0};
+}
+
+void engine_precision(char out[ENGINE_PRECISION], const struct engine *e)
+{
+    const enum dtype weights = e->model->params.dtype, cache = e->cache.layout.dtype;
+    if (cache == kv_dtype_of(weights))
+        snprintf(out, ENGINE_PRECISION, "%s", dtype_short_name(weights));
+    else
+        snprintf(out, ENGINE_PRECISION, "%s with %s cache", dtype_short_name(weights),
+                 dtype_short_name(cache));
 }
 
 static float pass_bytes(const struct model *m)

@@ -31,9 +31,15 @@ struct engine {
 };
 
 /* Room for max_seqs full texts (slots, beams, samples) at once, and one more for the sequence. Keys
- * and values have the precision of the matrices. m is borrowed. ERR_NOMEM. */
+ * and values are of cache_dtype: DTYPE_F16, DTYPE_F32 or DTYPE_Q8. m is borrowed. ERR_NOMEM. */
+int engine_init_as(struct engine *e, struct model *m, int max_seqs, enum dtype cache_dtype);
+/* The same with keys and values as precise as the matrices: fp32, or else binary16. */
 int engine_init(struct engine *e, struct model *m, int max_seqs);
 void engine_release(struct engine *e);
+/* The precision of weights, and that of keys and values where engine_init gives another: "fp16",
+ * "fp16 with q8 cache". */
+enum { ENGINE_PRECISION = 24 };
+void engine_precision(char out[ENGINE_PRECISION], const struct engine *e);
 /* Let another engine draft, or none (NULL): its pass takes the share that its weights have of this
  * one's, and a little. */
 void engine_use_drafter(struct engine *e, struct engine *drafter);

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/kernels/attention_page.h"
 
 #include <string.h>
 
@@ -15,10 +16,10 @@
  * written by one text alone, from its own n on (must_copy_page); what lies from n on is undefined.
  */
 
-int kvcache_init(struct kvcache *c, const struct config *config, bool fp32, int n_pages)
+int kvcache_init(struct kvcache *c, const struct config *config, enum dtype dtype, int n_pages)
 {
     *c = (struct kvcache){.n_layer = config->n_layer, .n_ctx = config->n_ctx, .n_pages = n_pages};
-    kv_layout_init(&c->layout, config, fp32);
+    kv_layout_init(&c->layout, config, dtype);
     c->pages_per_seq = kvcache_pages(config->n_ctx);
     if (__builtin_mul_overflow((size_t)n_pages, c->layout.page_bytes, &c->memory_bytes))
         return err_set(ERR_NOMEM, "cannot hold %d pages of %zu bytes of keys and values", n_pages,
@@ -112,13 +113,11 @@ static bool must_copy_page(const struct kv_seq *s, const struct kvcache *c)
 void kvcache_copy_positions(const struct kvcache *c, char *to, const char *from, int n)
 {
     const struct kv_layout *l = &c->layout;
-    const size_t row = KV_BLOCK * l->element_bytes, used = (size_t)n * l->element_bytes;
     for (int layer = 0; layer < c->n_layer; layer++)
         for (int h = 0; h < l->n_head; h++) {
             size_t keys = kv_key_offset(l, layer, h), values = kv_value_offset(l, layer, h);
-            for (int d = 0; d < l->head_size; d++, keys += row)
-                memcpy(to + keys, from + keys, used);
-            memcpy(to + values, from + values, used * (size_t)l->head_size16);
+            attention_page_copy(l->dtype, l->head_size, to + keys, to + values, from + keys,
+                                from + values, n);
         }
 }
 

@@ -18,8 +18,9 @@ struct kvcache {
     int n_free;
 };
 
-/* A pool of n_pages; kvcache_pages(n_ctx) of them hold one full text. ERR_NOMEM. */
-int kvcache_init(struct kvcache *c, const struct config *config, bool fp32, int n_pages);
+/* A pool of n_pages of keys and values of a type; kvcache_pages(n_ctx) of them hold one full text.
+ * ERR_NOMEM. */
+int kvcache_init(struct kvcache *c, const struct config *config, enum dtype dtype, int n_pages);
 void kvcache_release(struct kvcache *c);
 /* The pages that n positions take. */
 static inline int kvcache_pages(int n)

@@ -18,12 +18,17 @@ static const char MAGIC[16] = "prattle session";
 
 struct header {
     char magic[16];
-    uint32_t version, element_bytes;
+    uint32_t version, element_bytes; /* of keys and values: 4 fp32, 2 binary16, 1 q8 */
     unsigned char fingerprint[32];
     uint64_t page_bytes, n_vocab;
     uint64_t n_ids, n_cached, n_logits; /* n_logits: 0, or V when they are there */
     uint64_t settings_bytes;
 };
+
+static uint32_t element_bytes(enum dtype d)
+{
+    return d == DTYPE_Q8 ? 1 : (uint32_t)dtype_bytes(d);
+}
 
 static int expected_header(struct header *out, struct sequence *s)
 {
@@ -32,7 +37,7 @@ static int expected_header(struct header *out, struct sequence *s)
     if (weights == NULL)
         return err_last();
     struct header h = {.version = VERSION,
-                       .element_bytes = (uint32_t)e->cache.layout.element_bytes,
+                       .element_bytes = element_bytes(e->cache.layout.dtype),
                        .page_bytes = e->cache.layout.page_bytes,
                        .n_vocab = (uint64_t)e->model->config.n_vocab};
     memcpy(h.magic, MAGIC, sizeof MAGIC);
@@ -129,6 +134,7 @@ struct in {
     EVP_MD_CTX *hash;
     uint64_t at;
     struct header h;
+    bool other_dtype; /* than the cache's */
     token_id *ids;
     struct kv_seq seq;
     float *logits;
@@ -147,6 +153,19 @@ static int load_bytes(struct in *in, void *dst, size_t n)
     return rc;
 }
 
+/* The bytes of a page of the file's keys and values; 0: they are of no known type. */
+static uint64_t page_bytes_of(const struct header *h, const struct config *c)
+{
+    static const enum dtype known[] = {DTYPE_F32, DTYPE_F16, DTYPE_Q8};
+    struct kv_layout l;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (element_bytes(known[i]) == h->element_bytes) {
+            kv_layout_init(&l, c, known[i]);
+            return l.page_bytes;
+        }
+    return 0;
+}
+
 /* Check the whole header before any of its lengths is used. */
 static int check_header(struct in *in, struct sequence *s)
 {
@@ -163,10 +182,10 @@ static int check_header(struct in *in, struct sequence *s)
                        VERSION);
     if (memcmp(h->fingerprint, ours.fingerprint, sizeof h->fingerprint) != 0)
         return err_set(ERR_MISMATCH, "it was saved under other weights than those loaded now");
-    if (h->element_bytes != ours.element_bytes)
-        return err_set(ERR_MISMATCH,
-                       "its keys and values have %u bytes a number, here they have %u",
-                       h->element_bytes, ours.element_bytes);
+    ours.page_bytes = page_bytes_of(h, &s->engine->model->config);
+    if (ours.page_bytes == 0)
+        return err_set(ERR_FORMAT, "it says keys and values of %u bytes, expected 1, 2 or 4",
+                       h->element_bytes);
     if (h->page_bytes != ours.page_bytes || h->n_vocab != ours.n_vocab)
         return err_set(ERR_MISMATCH,
                        "its pages have %llu bytes and its logits %llu numbers, "
@@ -195,6 +214,28 @@ static int check_header(struct in *in, struct sequence *s)
     return 0;
 }
 
+static int load_pages(struct in *in, struct kvcache *c)
+{
+    int rc = kv_seq_reserve(&in->seq, c, (int)in->h.n_cached);
+    if (rc != 0)
+        return rc;
+    kv_seq_advance(&in->seq, (int)in->h.n_cached);
+    for (int i = 0; i < kvcache_pages(in->seq.n) && rc == 0; i++)
+        rc = load_bytes(in, in->seq.pages[i], (size_t)in->h.page_bytes);
+    return rc;
+}
+
+/* Pages of another type count for the checksum alone. */
+static int skip_pages(struct in *in)
+{
+    char *page = mem_alloc((size_t)in->h.page_bytes);
+    int rc = page == NULL ? ERR_NOMEM : 0;
+    for (int i = 0; i < kvcache_pages((int)in->h.n_cached) && rc == 0; i++)
+        rc = load_bytes(in, page, (size_t)in->h.page_bytes);
+    mem_free(page);
+    return rc;
+}
+
 static int load_body(struct in *in, struct sequence *s)
 {
     struct kvcache *c = &s->engine->cache;
@@ -206,13 +247,10 @@ static int load_body(struct in *in, struct sequence *s)
         (in->settings = mem_alloc((size_t)h->settings_bytes + 1)) == NULL ||
         kv_seq_init(&in->seq, c) != 0)
         return ERR_NOMEM;
-    if ((rc = kv_seq_reserve(&in->seq, c, (int)h->n_cached)) != 0 ||
-        (rc = load_bytes(in, in->ids, (size_t)h->n_ids * sizeof *in->ids)) != 0)
+    in->other_dtype = h->element_bytes != element_bytes(c->layout.dtype);
+    if ((rc = load_bytes(in, in->ids, (size_t)h->n_ids * sizeof *in->ids)) != 0 ||
+        (rc = in->other_dtype ? skip_pages(in) : load_pages(in, c)) != 0)
         return rc;
-    kv_seq_advance(&in->seq, (int)h->n_cached);
-    for (int i = 0; i < kvcache_pages(in->seq.n); i++)
-        if ((rc = load_bytes(in, in->seq.pages[i], (size_t)h->page_bytes)) != 0)
-            return rc;
     if ((rc = load_bytes(in, in->logits, (size_t)h->n_logits * sizeof *in->logits)) != 0 ||
         (rc = load_bytes(in, in->settings, (size_t)h->settings_bytes)) != 0)
         return rc;
@@ -249,13 +287,15 @@ static int load_file(struct in *in, struct sequence *s, const char *path, snapsh
 }
 
 int snapshot_load(struct sequence *s, const char *path, snapshot_check *check, void *user,
-                  char **settings)
+                  char **settings, bool *unread)
 {
     struct in in = {0};
     int rc = load_file(&in, s, path, check, user);
     if (rc == 0) {
         sequence_become(s, &in.seq, in.ids, (size_t)in.h.n_ids,
-                        in.h.n_logits > 0 ? in.logits : NULL);
+                        in.h.n_logits > 0 && !in.other_dtype ? in.logits : NULL);
+        if (unread != NULL)
+            *unread = in.other_dtype && in.h.n_ids > 0;
         *settings = in.settings;
         in.settings = NULL;
     }

@@ -75,7 +75,7 @@ static void size_thread_scratch(struct forward *f)
 int forward_init(struct forward *f, const struct params *p, int max_rows)
 {
     *f = (struct forward){.params = p, .max_rows = max_rows, .n_threads = par_threads()};
-    kv_layout_init(&f->layout, &p->config, p->dtype == DTYPE_F32);
+    kv_layout_init(&f->layout, &p->config, kv_dtype_of(p->dtype));
     size_thread_scratch(f);
     struct arena a = {0};
     carve_forward(f, &a);

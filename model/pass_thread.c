@@ -201,7 +201,9 @@ static void note_attention(const struct head *h, int first, int n)
         keys = window;
     if (window > 0 && all > window + n)
         all = window + n;
-    profile_work(4.0 * h->a.D * keys * n, 2.0 * h->a.D * all * (h->a.dtype == DTYPE_F32 ? 4 : 2));
+    const size_t page =
+        attention_key_bytes(h->a.dtype, h->a.D) + attention_value_bytes(h->a.dtype, h->a.D);
+    profile_work(4.0 * h->a.D * keys * n, all * (double)page / KV_BLOCK);
 }
 
 /* New positions first .. first + n - 1 of the sequence. */

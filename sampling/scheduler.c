@@ -224,7 +224,7 @@ static int run_search(struct scheduler *b, struct pending *j)
     double start = clock_s();
     if (sequence == NULL) {
         if (n > b->engine->max_seqs)
-            rc = engine_init(&larger, b->engine->model, n);
+            rc = engine_init_as(&larger, b->engine->model, n, b->engine->cache.layout.dtype);
         if (rc == 0)
             rc = sequence_init(&own, larger.model != NULL ? &larger : b->engine);
         sequence = &own;

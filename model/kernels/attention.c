@@ -16,6 +16,7 @@
 
 #include "model/base/mem.h"
 #include "model/kernels/attention_kernels.h"
+#include "model/kernels/attention_q8.h"
 #include "model/kernels/row_kernels.h"
 #include "model/kernels/training_kernels.h"
 
@@ -33,6 +34,7 @@ struct attention_work {
     float *scores;  /* [R,64] */
     float *weights; /* [64,R]: scores after softmax, transposed */
     float *acc;     /* [R,D16] */
+    void *q8;       /* scratch of attention_q8.h */
     float m[TILE_MAX_ROWS], sum[TILE_MAX_ROWS];
 };
 
@@ -44,6 +46,7 @@ static size_t carve_work(struct attention_work *s, void *scratch, int D)
     s->scores = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * ATTENTION_BLOCK);
     s->weights = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * ATTENTION_BLOCK);
     s->acc = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * s->D16);
+    s->q8 = arena_take(&a, attention_q8_scratch_bytes());
     return a.used;
 }
 
@@ -53,16 +56,19 @@ size_t attention_scratch_bytes(int D)
     return carve_work(&s, NULL, D);
 }
 
-/* next [next_bytes]: what is read after w, to be prefetched; NULL: nothing. */
+/* Of next [bytes], what is read after this, in K steps; next NULL: nothing. */
+static struct prefetch prefetch_next(const char *next, size_t bytes, int K)
+{
+    const size_t step = (bytes / (size_t)K + 1) / 2 * 2;
+    if (next == NULL)
+        return (struct prefetch){"", 0};
+    return (struct prefetch){next, step < 128 ? step : 128};
+}
+
 static void multiply_tile(const struct attention_work *s, float *acc, size_t ldacc, bool fresh,
                           const float *x, int R, const char *w, size_t ldw, int K, int cols,
-                          const char *next, size_t next_bytes)
+                          struct prefetch prefetch)
 {
-    struct prefetch prefetch = {w, 0};
-    if (next != NULL) {
-        size_t step = (next_bytes / (size_t)K + 1) / 2 * 2;
-        prefetch = (struct prefetch){next, step < 128 ? step : 128};
-    }
     if (s->a->dtype == DTYPE_F16)
         s->matrix->tile_f16(acc, ldacc, fresh, x, (size_t)R, R, (const uint16_t *)w, ldw, K, cols,
                             NULL, prefetch);
@@ -98,31 +104,37 @@ static void weigh_keys(struct attention_work *s, int r, struct keys k, uint64_t 
         training_kernels()->dropout(row, row, (size_t)k.end, s->a->dropout, s->a->stream, block);
 }
 
-/* Row r's weighted values of these keys. */
-static void add_own_values(const struct attention_work *s, int r, struct keys k, const char *values,
-                           size_t value_row)
+/* scores of R rows with a page's keys. */
+static void score_keys(const struct attention_work *s, int R, const char *keys,
+                       struct prefetch prefetch)
 {
-    if (k.begin < k.end)
-        multiply_tile(s, s->acc + (size_t)r * s->D16, s->D16, false,
-                      s->scores + r * ATTENTION_BLOCK + k.begin, 1,
-                      values + (size_t)k.begin * value_row, s->D16, k.end - k.begin, (int)s->D16,
-                      NULL, 0);
+    if (s->a->dtype == DTYPE_Q8)
+        attention_q8_scores(s->scores, s->q, R, keys, s->a->D, prefetch, s->q8);
+    else
+        multiply_tile(s, s->scores, ATTENTION_BLOCK, true, s->q, R, keys, ATTENTION_BLOCK, s->a->D,
+                      ATTENTION_BLOCK, prefetch);
 }
 
-/* The weighted values of the keys that all R rows see. */
-static void add_common_values(const struct attention_work *s, int R, struct keys k,
-                              const char *values, size_t value_row, const char *next)
+/* The weighted values of keys that all R rows from `row` on see. */
+static void add_values(const struct attention_work *s, int row, int R, struct keys k,
+                       const char *values, struct prefetch prefetch)
 {
-    const size_t key_bytes = (size_t)s->a->D * value_row / s->D16 * ATTENTION_BLOCK;
-    const float *weights = s->scores + k.begin;
+    float *acc = s->acc + (size_t)row * s->D16;
+    const float *weights = s->scores + row * ATTENTION_BLOCK;
     if (k.begin >= k.end)
         return;
+    if (s->a->dtype == DTYPE_Q8) {
+        attention_q8_values(acc, weights, R, values, (int)s->D16, k.begin, k.end, prefetch, s->q8);
+        return;
+    }
+    weights += k.begin;
     if (R > 1) {
         s->matrix->pack_rows(s->weights, weights, ATTENTION_BLOCK, R, k.end - k.begin);
         weights = s->weights;
     }
-    multiply_tile(s, s->acc, s->D16, false, weights, R, values + (size_t)k.begin * value_row,
-                  s->D16, k.end - k.begin, (int)s->D16, next, key_bytes);
+    values += (size_t)k.begin * s->D16 * dtype_bytes(s->a->dtype);
+    multiply_tile(s, acc, s->D16, false, weights, R, values, s->D16, k.end - k.begin, (int)s->D16,
+                  prefetch);
 }
 
 /*
@@ -132,11 +144,13 @@ static void add_common_values(const struct attention_work *s, int R, struct keys
 static void attend_page(struct attention_work *s, const char *keys, const char *values,
                         const char *next, int R, int first, int page, uint64_t mask)
 {
-    const size_t value_row = s->D16 * (s->a->dtype == DTYPE_F16 ? 2 : 4);
+    const struct prefetch none = {values, 0};
+    const size_t key_bytes = attention_key_bytes(s->a->dtype, s->a->D),
+                 value_bytes = attention_value_bytes(s->a->dtype, s->a->D);
     const struct keys top = keys_seen(s->a, first, page),
                       low = keys_seen(s->a, first + R - 1, page);
-    multiply_tile(s, s->scores, ATTENTION_BLOCK, true, s->q, R, keys, ATTENTION_BLOCK, s->a->D,
-                  ATTENTION_BLOCK, values, (size_t)low.end * value_row);
+    score_keys(s, R, keys,
+               prefetch_next(values, value_bytes * (size_t)low.end / ATTENTION_BLOCK, s->a->D));
     for (int r = 0; r < R; r++)
         weigh_keys(s, r, keys_seen(s->a, first + r, page), mask + (uint64_t)r);
     /* Where no key is common to all rows, every key goes row by row, before an empty end. */
@@ -146,12 +160,14 @@ static void attend_page(struct attention_work *s, const char *keys, const char *
     for (int r = 0; r < R; r++) {
         const struct keys k = keys_seen(s->a, first + r, page);
         const int end = k.end < common.begin ? k.end : common.begin;
-        add_own_values(s, r, (struct keys){k.begin, end}, values, value_row);
+        add_values(s, r, 1, (struct keys){k.begin, end}, values, none);
     }
-    add_common_values(s, R, common, values, value_row, next);
+    if (common.begin < common.end)
+        add_values(s, 0, R, common, values,
+                   prefetch_next(next, key_bytes, common.end - common.begin));
     for (int r = 1; r < R; r++) {
         const struct keys k = keys_seen(s->a, first + r, page);
-        add_own_values(s, r, (struct keys){common.end, k.end}, values, value_row);
+        add_values(s, r, 1, (struct keys){common.end, k.end}, values, none);
     }
 }
 
@@ -192,28 +208,9 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
 void attention_store(const struct attention *a, const float *k, const float *v, size_t ld, int n,
                      int first)
 {
-    const struct row_kernels *row = row_kernels();
-    const size_t D = (size_t)a->D, D16 = (D + 15) / 16 * 16;
-    for (int i = 0; i < n; i++, k += ld, v += ld) {
-        char *page = a->pages[(first + i) / ATTENTION_BLOCK];
-        size_t slot = (size_t)((first + i) % ATTENTION_BLOCK);
-        if (a->dtype == DTYPE_F32) {
-            float *keys = (float *)(page + a->key_offset);
-            memcpy((float *)(page + a->value_offset) + slot * D16, v, D * sizeof *v);
-            for (size_t d = 0; d < D; d++)
-                keys[d * ATTENTION_BLOCK + slot] = k[d];
-            continue;
-        }
-        uint16_t *keys = (uint16_t *)(page + a->key_offset), part[64];
-        /* Each element is in another cache line: prefetch all of them before the first store. */
-        for (size_t d = 0; d < D; d++)
-            __builtin_prefetch(keys + d * ATTENTION_BLOCK + slot, 1);
-        row->half_from_f32((uint16_t *)(page + a->value_offset) + slot * D16, v, D);
-        for (size_t d = 0; d < D; d += 64) {
-            size_t m = D - d < 64 ? D - d : 64;
-            row->half_from_f32(part, k + d, m);
-            for (size_t j = 0; j < m; j++)
-                keys[(d + j) * ATTENTION_BLOCK + slot] = part[j];
-        }
+    for (int i = first; i < first + n; i++, k += ld, v += ld) {
+        char *page = a->pages[i / ATTENTION_BLOCK];
+        attention_page_store(a->dtype, a->D, page + a->key_offset, page + a->value_offset, k, v,
+                             i % ATTENTION_BLOCK);
     }
 }

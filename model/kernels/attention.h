@@ -13,21 +13,22 @@
  *
  * A row sees the keys at or before its own position, or of these the last `window` (GPT-Neo's local
  * layers). Other keys never enter its output, whatever the page holds there, and a row's bits do
- * not depend on the rows computed with it.
+ * not depend on the rows computed with it. K and V are fp32, binary16, or q8 as attention_q8.h has
+ * it.
  */
+#include "model/kernels/attention_page.h"
 #include "model/kernels/linear.h"
-
-enum { ATTENTION_BLOCK = 64 };
 
 /* One head of one layer of one sequence. */
 struct attention {
-    enum dtype dtype;     /* of keys and values */
+    enum dtype dtype;     /* of keys and values: DTYPE_F32, DTYPE_F16 or DTYPE_Q8 */
     int D;                /* head size */
     float scale;          /* scores are multiplied by this */
     int window;           /* how many keys a row sees at most; 0: all up to its own */
     char *const *pages;   /* page i holds positions 64 i .. 64 i + 63 */
     size_t key_offset;    /* in bytes: this head's keys in a page, [D][64], aligned to 64 bytes */
-    size_t value_offset;  /* its values, [64][D16], D16 = D rounded up to 16, padded with zeros */
+    size_t value_offset;  /* its values, [64][D16], D16 = D rounded up to 16, padded with zeros;
+                             both in q8 as attention_q8.h has them */
     const char *prefetch; /* the keys that will be read after these; NULL: unknown */
 
     /* For training. */

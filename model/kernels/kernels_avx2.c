@@ -22,6 +22,8 @@ LANES __m256 load_weights(const enum weight_kind kind, const void *w, size_t at,
         return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)((const uint16_t *)w + at)));
     if (kind == WEIGHTS_F32)
         return _mm256_loadu_ps((const float *)w + at);
+    if (kind == WEIGHTS_I8)
+        return v_load_i8_8((const int8_t *)w + at);
     __m256i q = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)((const int8_t *)w + at)));
     return _mm256_mul_ps(_mm256_cvtepi32_ps(q), scale);
 }
@@ -270,6 +272,7 @@ void kernels_avx2_fill(struct kernels *k)
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
                                         .tile_q8 = tile_q8,
+                                        .tile_i8 = tile_i8,
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
                                         .row_q8 = row_q8,

@@ -31,6 +31,8 @@ LANES struct v16 load_weights(const enum weight_kind kind, const void *w, size_t
         return v_load_half((const uint16_t *)w + at);
     if (kind == WEIGHTS_F32)
         return v_load((const float *)w + at);
+    if (kind == WEIGHTS_I8)
+        return v_load_i8((const int8_t *)w + at);
     __m128i q = _mm_loadu_si128((const __m128i *)((const int8_t *)w + at));
     return (struct v16){_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q)), scale.v)};
 }
@@ -279,6 +281,7 @@ void kernels_avx512_fill(struct kernels *k)
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
                                         .tile_q8 = tile_q8,
+                                        .tile_i8 = tile_i8,
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
                                         .row_q8 = row_q8,

@@ -3,11 +3,12 @@
 
 enum { ROWS = 8, COLS = 32 };
 
-/* W in one of three forms: the pointer that is not NULL. */
+/* W in one of four forms: the pointer that is not NULL. */
 struct weights {
     const float *f32;
     const uint16_t *f16;
-    size_t ld; /* of those two */
+    const int8_t *i8;
+    size_t ld; /* of those three */
     const struct q8_panel *q8;
     int col; /* where the tile begins in q8 */
 };
@@ -19,6 +20,8 @@ LANES float read_weight(const struct weights *w, int k, int n)
         return w->f32[at];
     if (w->f16 != NULL)
         return half_to_f32(w->f16[at]);
+    if (w->i8 != NULL)
+        return (float)w->i8[at];
     const struct q8_panel *block = &w->q8[k / Q8_BLOCK];
     return half_to_f32(block->d[w->col + n]) * (float)block->q[k % Q8_BLOCK][w->col + n];
 }
@@ -63,6 +66,15 @@ static void tile_q8(float *acc, size_t ldacc, bool fresh, const float *x, size_t
 {
     (void)prefetch;
     multiply_tile(acc, ldacc, fresh, x, ldx, R, (struct weights){.q8 = w, .col = col}, K, cols,
+                  wide);
+}
+
+static void tile_i8(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
+                    const int8_t *w, size_t ldw, int K, int cols, float *wide,
+                    struct prefetch prefetch)
+{
+    (void)prefetch;
+    multiply_tile(acc, ldacc, fresh, x, ldx, R, (struct weights){.i8 = w, .ld = ldw}, K, cols,
                   wide);
 }
 
@@ -121,6 +133,7 @@ void kernels_portable_fill(struct kernels *k)
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
                                         .tile_q8 = tile_q8,
+                                        .tile_i8 = tile_i8,
                                         .row_f16 = row_f16,
                                         .row_f32 = row_f32,
                                         .row_q8 = row_q8,

@@ -12,6 +12,7 @@
  *   v_store_n(p, x, n)              the first n; writes no further
  *   v_load_half(p)  v_load_half_n(p, n)  v_store_half_n(p, x, n)
  *                                   the same in binary16; the store rounds to nearest even
+ *   v_load_i8(p)                    16 integers of 8 bits
  *   v_add v_sub v_mul v_div v_sqrt  rounded to nearest even
  *   v_fma(a, b, c)                  a b + c, rounded once
  *   v_max(a, b)                     a > b ? a : b, so b where either is NaN

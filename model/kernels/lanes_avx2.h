@@ -59,6 +59,14 @@ LANES struct v16 v_load_half_n(const uint16_t *p, int n)
     memcpy(part, p, (size_t)n * sizeof *p);
     return v_load_half(part);
 }
+LANES __m256 v_load_i8_8(const int8_t *p)
+{
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+LANES struct v16 v_load_i8(const int8_t *p)
+{
+    return V_BOTH(v_load_i8_8(p), v_load_i8_8(p + 8));
+}
 LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
 {
     uint16_t part[LANES_N];

@@ -48,6 +48,11 @@ LANES struct v16 v_load_half_n(const uint16_t *p, int n)
 {
     return (struct v16){_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(v_first_n(n), p))};
 }
+LANES struct v16 v_load_i8(const int8_t *p)
+{
+    __m128i q = _mm_loadu_si128((const __m128i *)p);
+    return (struct v16){_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q))};
+}
 LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
 {
     _mm256_mask_storeu_epi16(p, v_first_n(n), _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT));

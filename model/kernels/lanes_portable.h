@@ -49,6 +49,10 @@ LANES struct v16 v_load_half(const uint16_t *p)
 {
     V_EACH(half_to_f32(p[i]));
 }
+LANES struct v16 v_load_i8(const int8_t *p)
+{
+    V_EACH((float)p[i]);
+}
 LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
 {
     for (int i = 0; i < n; i++)

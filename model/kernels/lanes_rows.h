@@ -1,8 +1,7 @@
 #ifndef PRATTLE_MODEL_KERNELS_LANES_ROWS_H
 #define PRATTLE_MODEL_KERNELS_LANES_ROWS_H
-/* Row operations (row_kernels.h), softmax over a block of keys (attention_kernels.h) and the
- * epilogue of products (matrix_kernels.h), over the lanes of lanes.h. */
-#include "model/kernels/attention_kernels.h"
+/* Row operations (row_kernels.h) and the epilogue of products (matrix_kernels.h), over the lanes of
+ * lanes.h. */
 #include "model/kernels/functions.h"
 #include "model/kernels/lanes.h"
 #include "model/kernels/matrix_kernels.h"
@@ -65,42 +64,6 @@ static void normalize_row(float *y, const float *x, const float *weight, const f
     }
 }
 
-static float softmax_block(float *s, int n, float scale, float *m, float *sum)
-{
-    const struct v16 zero = v_set(0), low = v_set(-INFINITY), by = v_set(scale);
-    struct v16 part[4], greatest = low;
-    for (int i = 0; i < 4; i++) {
-        int used = n <= 16 * i ? 0 : n - 16 * i < 16 ? n - 16 * i : 16;
-        part[i] = v_keep(v_mul(v_load(s + 16 * i), by), used, low);
-        greatest = v_max(part[i], greatest);
-    }
-    float block = v_greatest(greatest), top = block > *m ? block : *m;
-    struct v16 total = zero;
-    for (int i = 0; i < 4; i++) {
-        int used = n <= 16 * i ? 0 : n - 16 * i < 16 ? n - 16 * i : 16;
-        part[i] = v_keep(v_exp(v_sub(part[i], v_set(top))), used, zero);
-        total = v_add(total, part[i]);
-        v_store(s + 16 * i, part[i]);
-    }
-    float lane[LANES_N];
-    v_store(lane, v_exp(v_set(*m - top)));
-    *m = top;
-    *sum = fmaf(*sum, lane[0], v_sum(total));
-    return lane[0];
-}
-
-static void softmax_grad(float *p, float *ds, int n, float scale, float lse, float delta)
-{
-    const struct v16 zero = v_set(0), by = v_set(scale), shift = v_set(-lse), less = v_set(delta);
-    for (int i = 0; i < 64; i += LANES_N) {
-        int used = n <= i ? 0 : n - i < LANES_N ? n - i : LANES_N;
-        struct v16 weight = v_keep(v_exp(v_fma(v_load(p + i), by, shift)), used, zero);
-        struct v16 slope = v_mul(v_mul(weight, v_sub(v_load(ds + i), less)), by);
-        v_store(p + i, weight);
-        v_store(ds + i, v_keep(slope, used, zero));
-    }
-}
-
 static void add_row(float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES_N) {
@@ -147,7 +110,5 @@ static const struct row_kernels row_table = {.layernorm = normalize_row,
                                              .divide = divide_row,
                                              .half_to_f32 = widen_row,
                                              .half_from_f32 = round_row};
-static const struct attention_kernels attention_table = {.softmax_block = softmax_block,
-                                                         .softmax_grad = softmax_grad};
 
 #endif

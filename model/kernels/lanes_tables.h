@@ -2,6 +2,7 @@
 #define PRATTLE_MODEL_KERNELS_LANES_TABLES_H
 /* All kernels over the lanes of lanes.h, and their tables. */
 #include "model/kernels/kernels_tables.h"
+#include "model/kernels/lanes_attention.h"
 #include "model/kernels/lanes_optimizer.h"
 #include "model/kernels/lanes_peak.h"
 #include "model/kernels/lanes_rows.h"

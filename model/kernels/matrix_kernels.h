@@ -5,6 +5,7 @@
  * the panel layout.
  */
 #include "model/kernels/activation.h"
+#include "model/kernels/prefetch.h"
 #include "model/kernels/q8.h"
 
 #include <stdbool.h>
@@ -22,16 +23,6 @@ static inline enum epilogue epilogue_activation(enum activation a)
 }
 
 enum { TILE_MAX_ROWS = 16 };
-
-/*
- * Memory that a tile prefetches into the second-level cache while it computes: `step` bytes for
- * each of its K steps, from `at` on. step is even and at most 128; 0: nothing, `at` being any
- * address.
- */
-struct prefetch {
-    const void *at;
-    size_t step;
-};
 
 struct matrix_kernels {
     int tile_rows; /* rows of the largest tile, at most TILE_MAX_ROWS */
@@ -59,6 +50,10 @@ struct matrix_kernels {
      * multiple of 32. */
     void (*tile_q8)(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
                     const struct q8_panel *w, int col, int K, int cols, float *wide,
+                    struct prefetch prefetch);
+    /* The same with W in integers of 8 bits. */
+    void (*tile_i8)(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
+                    const int8_t *w, size_t ldw, int K, int cols, float *wide,
                     struct prefetch prefetch);
     /* One row of x [K] times `panels` whole panels [K,64], stored one after another, in the same
      * order of operations: acc [panels,64], starting at 0. */

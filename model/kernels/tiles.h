@@ -1,8 +1,9 @@
 #ifndef PRATTLE_MODEL_KERNELS_TILES_H
 #define PRATTLE_MODEL_KERNELS_TILES_H
 /*
- * The entries tile_f16, tile_f32, tile_q8, row_f16, row_f32 and row_q8 of struct matrix_kernels for
- * an instruction set, made from inlined functions that the including file defines:
+ * The entries tile_f16, tile_f32, tile_q8, tile_i8, row_f16, row_f32 and row_q8 of struct
+ * matrix_kernels for an instruction set, made from inlined functions that the including file
+ * defines:
  *
  *   multiply_tile(R, C, kind, ...)                   a tile of R rows and C registers of columns,
  *                                                    instantiated below for each shape
@@ -12,13 +13,13 @@
 #include "model/kernels/lanes.h"
 #include "model/kernels/matrix_kernels.h"
 
-enum weight_kind { WEIGHTS_F32, WEIGHTS_F16, WEIGHTS_Q8, WEIGHT_KINDS };
+enum weight_kind { WEIGHTS_F32, WEIGHTS_F16, WEIGHTS_Q8, WEIGHTS_I8, WEIGHT_KINDS };
 
 /* Of WEIGHTS_Q8, w is a struct q8_panel and ldw the tile's first column in it. */
 typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx,
                      const void *w, size_t ldw, int K, float *wide, struct prefetch prefetch);
 
-/* The three instances of a shape, and their entry in a table [rows][kind]. */
+/* The instances of a shape, and their entry in a table [rows][kind]. */
 #define TILE_OF(name, kind, R, C)                                                                  \
     static void name##_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, \
                                  const void *w, size_t ldw, int K, float *wide,                    \
@@ -29,8 +30,10 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
 #define TILE(R, C)                                                                                 \
     TILE_OF(tile_f16, WEIGHTS_F16, R, C)                                                           \
     TILE_OF(tile_f32, WEIGHTS_F32, R, C)                                                           \
-    TILE_OF(tile_q8, WEIGHTS_Q8, R, C)
-#define TILE_ROW(R, C) [R] = {tile_f32_##R##_##C, tile_f16_##R##_##C, tile_q8_##R##_##C},
+    TILE_OF(tile_q8, WEIGHTS_Q8, R, C)                                                             \
+    TILE_OF(tile_i8, WEIGHTS_I8, R, C)
+#define TILE_ROW(R, C)                                                                             \
+    [R] = {tile_f32_##R##_##C, tile_f16_##R##_##C, tile_q8_##R##_##C, tile_i8_##R##_##C},
 
 /* T(1, C) .. T(n, C) */
 #define TILES_3(T, C) T(1, C) T(2, C) T(3, C)
@@ -53,6 +56,7 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
 #define TILE_ENTRIES                                                                               \
     TILE_ENTRY(tile_f16, WEIGHTS_F16, uint16_t)                                                    \
     TILE_ENTRY(tile_f32, WEIGHTS_F32, float)                                                       \
+    TILE_ENTRY(tile_i8, WEIGHTS_I8, int8_t)                                                        \
     static void tile_q8(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,   \
                         const struct q8_panel *w, int col, int K, int cols, float *wide,           \
                         struct prefetch prefetch)                                                  \

@@ -155,8 +155,9 @@ static int restore_turn(struct repl *r, const char *settings)
 
 static int load_session(struct repl *r, const char *path)
 {
-    char *settings = NULL;
-    int rc = snapshot_load(&r->sequence, path, check_session_settings, r, &settings);
+    char *settings = NULL, sentence[120];
+    bool unread = false;
+    int rc = snapshot_load(&r->sequence, path, check_session_settings, r, &settings, &unread);
     if (rc != 0)
         return rc;
     repl_forget_turns(r);
@@ -169,6 +170,12 @@ static int load_session(struct repl *r, const char *path)
     mem_free(settings);
     if (rc == 0)
         print_text_length(r, "loaded");
+    if (rc == 0 && unread) {
+        snprintf(sentence, sizeof sentence,
+                 "its keys and values are not in %s: the next answer reads the text again",
+                 dtype_short_name(r->engine.cache.layout.dtype));
+        progress_warn(sentence);
+    }
     return rc;
 }
 

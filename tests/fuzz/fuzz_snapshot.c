@@ -78,7 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     need(EVP_Digest(file, HEAD + size, file + HEAD + size, NULL, EVP_sha256(), NULL) == 1);
     sequence_truncate(&sequence, 0);
     err_clear();
-    if (snapshot_load(&sequence, scratch_file("forged", file, whole), NULL, NULL, &settings) != 0) {
+    if (snapshot_load(&sequence, scratch_file("forged", file, whole), NULL, NULL, &settings,
+                      NULL) != 0) {
         need(err_text()[0] != '\0' && sequence.ids.n == 0);
     } else {
         const char *path = scratch_file("saved", NULL, 0);

@@ -19,7 +19,7 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
     size_t rows = (size_t)x->config.batch * (size_t)x->config.length, C = (size_t)c->n_embd;
     const size_t A = (size_t)config_heads_width(c);
     struct kv_layout pages;
-    kv_layout_init(&pages, c, true);
+    kv_layout_init(&pages, c, DTYPE_F32);
     kv_layout_share(&pages);
     x->n_pages = (x->config.length + KV_BLOCK - 1) / KV_BLOCK;
     size_t n_pages = (size_t)x->config.batch * (size_t)x->n_pages;

@@ -16,11 +16,11 @@ static int used(const struct kvcache *c)
     return c->n_pages - c->n_free;
 }
 
-static void init(struct kvcache *c, struct kv_seq *seqs, int n)
+static void init(struct kvcache *c, struct kv_seq *seqs, int n, enum dtype dtype)
 {
     struct config config = tiny_config(); /* 200 positions: 4 pages a text */
     assert_ok(config_check(&config));
-    assert_ok(kvcache_init(c, &config, false, PAGES));
+    assert_ok(kvcache_init(c, &config, dtype, PAGES));
     for (int i = 0; i < n; i++)
         assert_ok(kv_seq_init(&seqs[i], c));
 }
@@ -38,11 +38,21 @@ static void expect_positions(const struct kvcache *c, const char *page, const ch
     for (int layer = 0; layer < c->n_layer; layer++)
         for (int h = 0; h < l->n_head; h++)
             for (int at = 0; at < KV_BLOCK; at++) {
-                size_t key = kv_key_offset(l, layer, h) + (size_t)at * l->element_bytes;
-                size_t row = (size_t)l->head_size16 * l->element_bytes;
-                size_t value = kv_value_offset(l, layer, h) + (size_t)at * row;
-                for (int d = 0; d < l->head_size; d++, key += KV_BLOCK * l->element_bytes)
-                    assert_true((memcmp(page + key, as + key, l->element_bytes) == 0) == (at < n));
+                const size_t element = l->dtype == DTYPE_Q8 ? 1 : dtype_bytes(l->dtype);
+                size_t key = kv_key_offset(l, layer, h), row = (size_t)l->head_size16 * element;
+                size_t value = kv_value_offset(l, layer, h);
+                if (l->dtype == DTYPE_Q8) { /* one block: its scales come first */
+                    assert_true((memcmp(page + key + 2 * at, as + key + 2 * at, 2) == 0) ==
+                                (at < n));
+                    assert_true((memcmp(page + value + 2 * at, as + value + 2 * at, 2) == 0) ==
+                                (at < n));
+                    key += 2 * KV_BLOCK;
+                    value += 2 * KV_BLOCK;
+                }
+                key += (size_t)at * element;
+                value += (size_t)at * row;
+                for (int d = 0; d < l->head_size; d++, key += KV_BLOCK * element)
+                    assert_true((memcmp(page + key, as + key, element) == 0) == (at < n));
                 assert_true((memcmp(page + value, as + value, row) == 0) == (at < n));
             }
 }
@@ -52,22 +62,24 @@ static void layout_has_room_for_every_head(void **state)
     (void)state;
     struct config config = tiny_config(); /* D = 12 */
     struct kv_layout l;
-    kv_layout_init(&l, &config, false);
+    kv_layout_init(&l, &config, DTYPE_F16);
     assert_int_equal(l.head_size16, 16);
     assert_int_equal(l.key_bytes, 12 * 64 * 2);
     assert_int_equal(l.value_bytes, 64 * 16 * 2);
     assert_int_equal(kv_value_offset(&l, 2, 2) + l.value_bytes, l.page_bytes);
     assert_int_equal(l.page_bytes % MEM_ALIGN, 0);
-    kv_layout_init(&l, &config, true);
+    kv_layout_init(&l, &config, DTYPE_F32);
     assert_int_equal(l.page_bytes, 3 * 3 * (12 * 64 + 64 * 16) * 4);
+    kv_layout_init(&l, &config, DTYPE_Q8);
+    assert_int_equal(l.page_bytes, 3 * 3 * (12 * 64 + 64 * 16 + 2 * 64 * 2));
+    assert_int_equal(l.page_bytes % MEM_ALIGN, 0);
 }
 
-static void forks_share_until_written(void **state)
+static void check_forks(enum dtype dtype)
 {
-    (void)state;
     struct kvcache c;
     struct kv_seq s[3];
-    init(&c, s, 3);
+    init(&c, s, 3, dtype);
     grow(&s[0], &c, 100);
     fill(&s[0], &c, 0, 1);
     assert_int_equal(used(&c), 2);
@@ -106,12 +118,20 @@ static void forks_share_until_written(void **state)
     kvcache_release(&c);
 }
 
+static void forks_share_until_written(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_Q8};
+    for (int i = 0; i < 3; i++)
+        check_forks(types[i]);
+}
+
 static void truncation_gives_pages_back(void **state)
 {
     (void)state;
     struct kvcache c;
     struct kv_seq s;
-    init(&c, &s, 1);
+    init(&c, &s, 1, DTYPE_F16);
     grow(&s, &c, 200);
     assert_int_equal(used(&c), 4);
     kv_seq_truncate(&s, &c, 300);
@@ -134,7 +154,7 @@ static void what_does_not_fit_changes_nothing(void **state)
     (void)state;
     struct kvcache c;
     struct kv_seq s[3];
-    init(&c, s, 3);
+    init(&c, s, 3, DTYPE_F16);
     grow(&s[0], &c, 195);
     assert_int_equal(kv_seq_reserve(&s[0], &c, 6), ERR_FULL);
     assert_string_equal(err_text(), "the text would be 201 tokens long, the context holds 200");
@@ -161,11 +181,11 @@ static void no_memory_leaks_nothing(void **state)
     assert_ok(config_check(&config));
     for (uint64_t k = 1; k <= 3; k++) {
         mem_fail_at(k);
-        assert_int_equal(kvcache_init(&c, &config, true, PAGES), ERR_NOMEM);
+        assert_int_equal(kvcache_init(&c, &config, DTYPE_F32, PAGES), ERR_NOMEM);
         mem_fail_at(0);
         kvcache_release(&c);
     }
-    assert_ok(kvcache_init(&c, &config, true, PAGES));
+    assert_ok(kvcache_init(&c, &config, DTYPE_F32, PAGES));
     uint64_t before = mem_count();
     struct kv_seq s;
     mem_fail_at(1);

@@ -21,7 +21,7 @@ struct fixture {
     char *path;
 };
 
-static void open_fixture(struct fixture *x, enum dtype kind, uint64_t seed)
+static void open_cache(struct fixture *x, enum dtype kind, enum dtype cache, uint64_t seed)
 {
     struct config c = tiny_config();
     if (kind == DTYPE_Q8) { /* whole blocks */
@@ -29,11 +29,16 @@ static void open_fixture(struct fixture *x, enum dtype kind, uint64_t seed)
         c.n_inner = 160;
     }
     tiny_init(&x->m, &c, kind, seed);
-    assert_ok(engine_init(&x->e, &x->m, 1));
+    assert_ok(engine_init_as(&x->e, &x->m, 1, cache));
     assert_ok(sequence_init(&x->s, &x->e));
     tiny_ids(x->ids, 200, &c, 4);
     x->bytes = (size_t)c.n_vocab * sizeof(float);
     x->path = mem_strdup(scratch_path(scratch_of_process(), "session"));
+}
+
+static void open_fixture(struct fixture *x, enum dtype kind, uint64_t seed)
+{
+    open_cache(x, kind, kv_dtype_of(kind), seed);
 }
 
 static void close_fixture(struct fixture *x)
@@ -57,22 +62,25 @@ static void a_load_reads_nothing_again(void **state)
 {
     (void)state;
     static const size_t lengths[] = {0, 1, 64, N, 200};
-    static const enum dtype kinds[] = {DTYPE_F32, DTYPE_F16, DTYPE_Q8};
-    for (size_t k = 0; k < 3; k++)
+    static const enum dtype kinds[] = {DTYPE_F32, DTYPE_F16, DTYPE_Q8, DTYPE_F16},
+                            caches[] = {DTYPE_F32, DTYPE_F16, DTYPE_F16, DTYPE_Q8};
+    for (size_t k = 0; k < 4; k++)
         for (size_t i = 0; i < 5; i++) {
             struct fixture x, y;
             const enum dtype kind = kinds[k];
             size_t n = lengths[i];
             char *settings = NULL;
             int reads = 0;
+            bool unread = true;
             struct progress p = {.step = count_reads, .user = &reads};
-            open_fixture(&x, kind, 7);
-            open_fixture(&y, kind, 7);
+            open_cache(&x, kind, caches[k], 7);
+            open_cache(&y, kind, caches[k], 7);
             if (n > 0)
                 assert_ok(sequence_feed(&x.s, x.ids, n, NULL));
             assert_ok(sequence_feed(&y.s, y.ids + 20, 30, NULL));
             assert_ok(snapshot_save(&x.s, x.path, "temperature: 0.5\n", true));
-            assert_ok(snapshot_load(&y.s, x.path, NULL, NULL, &settings));
+            assert_ok(snapshot_load(&y.s, x.path, NULL, NULL, &settings, &unread));
+            assert_false(unread);
             assert_string_equal(settings, "temperature: 0.5\n");
             assert_int_equal(y.s.ids.n, n);
             assert_int_equal(sequence_cached(&y.s), n);
@@ -93,6 +101,43 @@ static void a_load_reads_nothing_again(void **state)
         }
 }
 
+/* Keys and values of another type: the text is there, and is read again into what it would be. */
+static void another_type_is_read_again(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_Q8};
+    for (int i = 0; i < 9; i++) {
+        struct fixture x, y;
+        char *settings = NULL;
+        bool unread = false;
+        if (i / 3 == i % 3)
+            continue;
+        open_cache(&x, DTYPE_F16, types[i / 3], 7);
+        open_cache(&y, DTYPE_F16, types[i % 3], 7);
+        assert_ok(sequence_feed(&x.s, x.ids, N, NULL));
+        assert_ok(sequence_feed(&y.s, y.ids, N, NULL));
+        float *logits = mem_alloc(x.bytes);
+        memcpy(logits, y.s.logits, x.bytes);
+        assert_memory_not_equal(logits, x.s.logits, x.bytes);
+        sequence_truncate(&y.s, 0);
+        assert_ok(sequence_feed(&y.s, y.ids + 20, 30, NULL));
+        assert_ok(snapshot_save(&x.s, x.path, "a: 1\n", true));
+        assert_ok(snapshot_load(&y.s, x.path, NULL, NULL, &settings, &unread));
+        assert_true(unread);
+        assert_string_equal(settings, "a: 1\n");
+        assert_int_equal(y.s.ids.n, N);
+        assert_int_equal(sequence_cached(&y.s), 0);
+        assert_false(sequence_has_logits(&y.s));
+        assert_ok(sequence_feed(&y.s, NULL, 0, NULL));
+        assert_memory_equal(y.s.logits, logits, x.bytes);
+        remove(x.path);
+        mem_free(settings);
+        mem_free(logits);
+        close_fixture(&x);
+        close_fixture(&y);
+    }
+}
+
 /* A text whose context is full, and the id that came behind it. */
 static void a_file_holds_an_unread_last_id(void **state)
 {
@@ -106,7 +151,7 @@ static void a_file_holds_an_unread_last_id(void **state)
     ids[200] = 5;
     assert_ok(sequence_keep(&x.s, ids, 201, NULL));
     assert_ok(snapshot_save(&x.s, x.path, "", true));
-    assert_ok(snapshot_load(&y.s, x.path, NULL, NULL, &settings));
+    assert_ok(snapshot_load(&y.s, x.path, NULL, NULL, &settings, NULL));
     assert_int_equal(y.s.ids.n, 201);
     assert_memory_equal(y.s.ids.data, ids, sizeof ids);
     assert_int_equal(sequence_cached(&y.s), 200);
@@ -153,7 +198,7 @@ static void refused_by(snapshot_check *check, struct fixture *x, int code, const
     float *logits = mem_alloc(x->bytes);
     memcpy(logits, x->s.logits, x->bytes);
     size_t used = kvcache_used_bytes(&x->e.cache);
-    int rc = snapshot_load(&x->s, x->path, check, " here", &settings);
+    int rc = snapshot_load(&x->s, x->path, check, " here", &settings, NULL);
     if (rc != code || strstr(err_text(), words) == NULL || strncmp(err_text(), "cannot ", 7) != 0)
         fail_msg("got %d: %s; expected %d: %s", rc, err_text(), code, words);
     assert_null(settings);
@@ -183,8 +228,9 @@ static void bad_files_are_refused(void **state)
     } words[] = {
         {0, 'x', 1, ERR_FORMAT, "not a session file"},
         {VERSION_AT, 2, 4, ERR_MISMATCH, "version 2, this program reads version 1"},
-        {VERSION_AT + 4, 4, 4, ERR_MISMATCH,
-         "keys and values have 4 bytes a number, here they have 2"},
+        {VERSION_AT + 4, 3, 4, ERR_FORMAT, "keys and values of 3 bytes, expected 1, 2 or 4"},
+        {VERSION_AT + 4, 4, 4, ERR_MISMATCH, "expected 64512 and 101"},
+        {VERSION_AT + 4, 1, 4, ERR_MISMATCH, "expected 18432 and 101"},
         {24, 0, 8, ERR_MISMATCH, "other weights than those loaded now"},
         {56, 1, 8, ERR_MISMATCH, "its pages have 1 bytes"},
         {64, 1000, 8, ERR_MISMATCH, "its logits 1000 numbers"},
@@ -271,7 +317,7 @@ static void no_memory_leaks_nothing(void **state)
     for (; rc != 0; k++) {
         char *settings = NULL;
         mem_fail_at(k);
-        rc = snapshot_load(&x.s, x.path, NULL, NULL, &settings);
+        rc = snapshot_load(&x.s, x.path, NULL, NULL, &settings, NULL);
         mem_fail_at(0);
         assert_true(rc == 0 || rc == ERR_NOMEM);
         assert_int_equal(x.s.ids.n, N);
@@ -287,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_load_reads_nothing_again),
+        cmocka_unit_test(another_type_is_read_again),
         cmocka_unit_test(a_file_holds_an_unread_last_id),
         cmocka_unit_test(a_file_holds_this_text_alone),
         cmocka_unit_test(bad_files_are_refused),

@@ -56,12 +56,12 @@ struct fixture {
     size_t V, bytes;
 };
 
-static void open_fixture(struct fixture *x, const struct config *c, enum dtype kind)
+static void open_cache(struct fixture *x, const struct config *c, enum dtype kind, enum dtype cache)
 {
     assert_ok(par_open(1, false));
     assert_ok(kernels_select("portable"));
     tiny_init(&x->m, c, kind, 5);
-    assert_ok(engine_init(&x->e, &x->m, MAX_SEQS));
+    assert_ok(engine_init_as(&x->e, &x->m, MAX_SEQS, cache));
     tiny_ids(x->ids, N, c, 9);
     x->V = (size_t)c->n_vocab;
     x->bytes = N * x->V * sizeof(float);
@@ -71,6 +71,11 @@ static void open_fixture(struct fixture *x, const struct config *c, enum dtype k
     for (size_t i = 0; i < N * x->V; i++)
         assert_true(isfinite(x->expected[i]));
     assert_ok(kernels_select(NULL));
+}
+
+static void open_fixture(struct fixture *x, const struct config *c, enum dtype kind)
+{
+    open_cache(x, c, kind, kv_dtype_of(kind));
 }
 
 static void close_fixture(struct fixture *x)
@@ -84,28 +89,35 @@ static void close_fixture(struct fixture *x)
 }
 
 /* Read in any chunks, by any team, on any table: the bits of the portable one in one piece. */
-static void same_bits(const struct config *c, enum dtype kind, int max_threads)
+static void same_bits_cached(const struct config *c, enum dtype kind, enum dtype cache,
+                             int max_threads)
 {
     static const int chunks[] = {1, 2, 3, 7, 16, 64, 65, N};
     struct fixture x;
-    open_fixture(&x, c, kind);
+    open_cache(&x, c, kind, cache);
     for (int threads = 1; threads <= max_threads; threads++) {
         engine_release(&x.e);
         assert_ok(par_open(threads, false));
-        assert_ok(engine_init(&x.e, &x.m, MAX_SEQS));
+        assert_ok(engine_init_as(&x.e, &x.m, MAX_SEQS, cache));
         for (int t = 0; kernels_nth(t) != NULL; t++) {
             assert_ok(kernels_select(kernels_nth(t)->name));
             for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
                 memset(x.got, 0xff, x.bytes);
                 read_in_chunks(&x.e, x.ids, N, chunks[i], x.got);
                 if (memcmp(x.got, x.expected, x.bytes) != 0)
-                    fail_msg("%s, heads of %d, kind %d, %d threads, %s, chunks of %d",
-                             activation_name(c->activation), config_head_size(c), kind, threads,
+                    fail_msg("%s, heads of %d, kind %d, cache %d, %d threads, %s, chunks of %d",
+                             activation_name(c->activation), config_head_size(c), kind, cache,
+                             threads,
                              kernels_nth(t)->name, chunks[i]);
             }
         }
     }
     close_fixture(&x);
+}
+
+static void same_bits(const struct config *c, enum dtype kind, int max_threads)
+{
+    same_bits_cached(c, kind, kv_dtype_of(kind), max_threads);
 }
 
 static void same_bits_in_any_chunks_threads_and_tables(void **state)
@@ -175,15 +187,42 @@ static void same_bits_in_q8(void **state)
     }
 }
 
+/* Keys and values in q8 under weights of any type: heads of any size, windows too. */
+static void same_bits_with_a_q8_cache(void **state)
+{
+    (void)state;
+    static const int shapes[][2] = {{3, 12}, {1, 65}, {3, 32}};
+    static const enum dtype kinds[] = {DTYPE_F16, DTYPE_F32, DTYPE_Q8};
+    for (int i = 0; i < 3; i++) {
+        struct config c = tiny_config();
+        c.n_layer = 2;
+        c.n_head = shapes[i][0];
+        c.n_embd = c.n_head * shapes[i][1];
+        c.window_size = 5 + 65 * i;
+        if (i % 2)
+            config_set_local(&c, 1);
+        same_bits_cached(&c, kinds[i], DTYPE_Q8, i == 0 ? 3 : 1);
+    }
+}
+
+/* fp32 under binary16 weights, and binary16 under fp32 ones. */
+static void same_bits_with_another_cache(void **state)
+{
+    (void)state;
+    struct config c = tiny_config();
+    same_bits_cached(&c, DTYPE_F16, DTYPE_F32, 1);
+    same_bits_cached(&c, DTYPE_F32, DTYPE_F16, 1);
+}
+
 /* Texts of different lengths and pasts in one pass, some rows skipped, give the rows
  * they give alone. */
-static void check_batches(const struct config *c, enum dtype kind)
+static void check_batches(const struct config *c, enum dtype kind, enum dtype cache)
 {
     struct fixture x;
-    open_fixture(&x, c, kind);
+    open_cache(&x, c, kind, cache);
     engine_release(&x.e);
     assert_ok(par_open(3, false));
-    assert_ok(engine_init(&x.e, &x.m, MAX_SEQS));
+    assert_ok(engine_init_as(&x.e, &x.m, MAX_SEQS, cache));
 
     static const int past[MAX_SEQS] = {0, 63, 64, 100, 1, 130}, n[MAX_SEQS] = {70, 1, 20, 33, 2, 9},
                      skip[MAX_SEQS] = {69, 0, 20, 32, 1, 0};
@@ -233,17 +272,19 @@ static void same_bits_in_any_batch(void **state)
 {
     (void)state;
     struct config c = tiny_config();
-    check_batches(&c, DTYPE_F16);
+    check_batches(&c, DTYPE_F16, DTYPE_F16);
+    check_batches(&c, DTYPE_F16, DTYPE_Q8);
     for (int window = 3; window <= 70; window += 67) {
         c.window_size = window;
         config_set_local(&c, 1);
         config_set_local(&c, 2);
-        check_batches(&c, DTYPE_F16);
+        check_batches(&c, DTYPE_F16, window == 3 ? DTYPE_F16 : DTYPE_Q8);
     }
     c = tiny_config();
     c.n_embd = 96;
     c.n_inner = 160;
-    check_batches(&c, DTYPE_Q8);
+    check_batches(&c, DTYPE_Q8, DTYPE_F16);
+    check_batches(&c, DTYPE_Q8, DTYPE_Q8);
 }
 
 /* engine_feed puts texts of any length together in passes, and its logits are those
@@ -368,6 +409,8 @@ int main(void)
         cmocka_unit_test(same_bits_for_any_head_size),
         cmocka_unit_test(same_bits_in_any_window),
         cmocka_unit_test(same_bits_in_q8),
+        cmocka_unit_test(same_bits_with_a_q8_cache),
+        cmocka_unit_test(same_bits_with_another_cache),
         cmocka_unit_test(same_bits_in_any_batch),
         cmocka_unit_test(feeding_many_at_once),
         cmocka_unit_test(activations_are_kept_where_there_is_room),

@@ -24,6 +24,7 @@ static struct engine engine, drafter_engine;
 static struct sequence sequence;
 static struct generate_config config;
 static struct sampler_config sampler;
+static enum dtype cache_dtype;
 static int n_cases, n_drafted, n_accepted, mode_drafted[MODES], mode_accepted[MODES];
 
 static const char *const prompts[PROMPTS] = {
@@ -44,24 +45,34 @@ static void set_up_drafter(uint64_t seed)
     c.n_layer = seed % 3 == 0 ? c.n_layer : 1;
     c.n_ctx -= seed % 2 == 0 ? 20 : 0;
     tiny_init(&drafter, &c, DTYPE_F16, seed);
-    assert_ok(engine_init(&drafter_engine, &drafter, PROMPTS));
+    assert_ok(engine_init_as(&drafter_engine, &drafter, PROMPTS, cache_dtype));
     engine_use_drafter(&engine, &drafter_engine);
 }
 
 static int set_up_model(uint64_t seed)
 {
     tiny_speaker(&model, seed);
-    assert_ok(engine_init(&engine, &model, PROMPTS));
+    assert_ok(engine_init_as(&engine, &model, PROMPTS, cache_dtype));
     set_up_drafter(seed);
     assert_ok(sequence_init(&sequence, &engine));
     return 0;
 }
 
+static int set_up_cache(enum dtype dtype)
+{
+    cache_dtype = dtype;
+    n_cases = n_drafted = n_accepted = 0;
+    return set_up_model(11);
+}
 static int set_up(void **state)
 {
     (void)state;
-    n_cases = n_drafted = n_accepted = 0;
-    return set_up_model(11);
+    return set_up_cache(DTYPE_F16);
+}
+static int set_up_q8(void **state)
+{
+    (void)state;
+    return set_up_cache(DTYPE_Q8);
 }
 
 static void release_model(void)
@@ -310,7 +321,7 @@ static void sessions_are_the_same(void **state)
         assert_int_equal(bytes.n, expected.n);
         assert_memory_equal(bytes.data, expected.data, bytes.n);
         for (int how = 0; how < 2; how++) {
-            assert_ok(snapshot_load(&sequence, path, NULL, NULL, &settings));
+            assert_ok(snapshot_load(&sequence, path, NULL, NULL, &settings, NULL));
             mem_free(settings);
             config.speculate = how == 0 ? "off" : i < 4 ? "lookup" : "MODEL";
             struct answer *a = how == 0 ? &plain : &drafted;
@@ -392,6 +403,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(texts_are_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(batches_are_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sessions_are_the_same, set_up, tear_down),
+        {"batches_are_the_same_in_q8", batches_are_the_same, set_up_q8, tear_down, NULL},
+        {"sessions_are_the_same_in_q8", sessions_are_the_same, set_up_q8, tear_down, NULL},
         cmocka_unit_test_setup_teardown(threads_do_not_matter, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_interrupted_text_goes_on, set_up, tear_down),
     };

@@ -82,13 +82,18 @@ static int open_other(struct engine *e, struct model **m, const struct repl *r, 
                             .says_checkpoint = true,
                             .cache = repl_panel_cache(r),
                             .memory = repl_load_memory(r)};
+    const int cache = s->call.other_cache_dtype;
     char *expanded = file_expand(path);
     int rc = expanded == NULL ? ERR_NOMEM : repl_memory_dtype(&c.dtype, choice);
     if (rc == 0)
         rc = model_load(m, expanded, &c, progress_show());
     progress_wipe();
     if (rc == 0)
-        rc = engine_init(e, *m, r->engine.max_seqs);
+        rc = engine_init_as(
+            e, *m, r->engine.max_seqs,
+            cache_dtype_chosen(
+                (enum precision_choice)(cache == PRECISION_AUTO ? s->device.cache_dtype : cache),
+                (*m)->params.dtype));
     mem_free(expanded);
     return rc;
 }

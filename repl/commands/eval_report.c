@@ -77,9 +77,8 @@ static int print_head(const struct eval_result *r, const struct model *m)
 {
     struct buf head = {0};
     char *name = mem_sprintf("%s ", r->name);
-    int rc = name == NULL
-                 ? ERR_NOMEM
-                 : buf_printf(&head, "of %s, %s, on %s\n", m->name, model_precision(m), r->path);
+    int rc = name == NULL ? ERR_NOMEM
+                          : buf_printf(&head, "of %s, %s, on %s\n", m->name, r->precision, r->path);
     if (rc == 0)
         wrap_labelled(stdout, term_bold(stdout), name, buf_text(&head));
     mem_free(name);

@@ -144,6 +144,18 @@ int cmd_model(struct repl *r, const struct call *c)
     return 0;
 }
 
+static void describe_precision(char *text, size_t n, const struct engine *e)
+{
+    const enum dtype weights = e->model->params.dtype, cache = e->cache.layout.dtype;
+    if (weights == DTYPE_F32 && cache == DTYPE_F32)
+        snprintf(text, n, "fp32 weights, keys and values");
+    else if (weights == cache)
+        snprintf(text, n, "%s weights, keys and values; fp32 sums", dtype_short_name(weights));
+    else
+        snprintf(text, n, "%s weights; %s keys and values; fp32 sums", dtype_short_name(weights),
+                 dtype_short_name(cache));
+}
+
 int cmd_devices(struct repl *r, const struct call *c)
 {
     (void)c;
@@ -173,10 +185,8 @@ int cmd_devices(struct repl *r, const struct call *c)
     if (r->model == NULL)
         return 0;
     const struct engine *e = &r->engine;
-    wrap_row("precision", r->model->params.dtype == DTYPE_F32 ? "fp32 weights, keys and values"
-                          : r->model->params.dtype == DTYPE_Q8
-                              ? "q8 weights; fp16 keys and values; fp32 sums"
-                              : "fp16 weights, keys and values; fp32 sums");
+    describe_precision(text, sizeof text, e);
+    wrap_row("precision", text);
     snprintf(text, sizeof text, "%.1f MB of %.1f MB for %d text%s of %d tokens",
              (double)kvcache_used_bytes(&e->cache) / 1e6, (double)e->cache.memory_bytes / 1e6,
              e->max_seqs + 1, e->max_seqs == 0 ? "" : "s", e->cache.n_ctx);

@@ -93,7 +93,7 @@ static int open_side(struct cost_side *s, const struct repl *r, const char *path
     const struct settings *k = &r->options.settings;
     int rc = model_load(&s->model, path,
                         &(struct load_config){.dtype = dtype, .seed = k->sampler.seed}, NULL);
-    return rc == 0 ? engine_init(&s->engine, s->model, k->batch.batch_size) : rc;
+    return rc == 0 ? repl_engine(&s->engine, s->model, k->batch.batch_size, k) : rc;
 }
 
 static void close_side(struct cost_side *s)

@@ -153,7 +153,7 @@ const struct command command_table[] = {
  .related = "tokens train"},
 
 {.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]|history [WORD ...|clear]", .min_words = 1, .max_words = -1, .flags = BOTH, .completes = "word history path then path", .words = cmd_eval_word, .explain = cmd_eval_explain,
- .options = "limit strict like other_dtype json format all last force", .run = cmd_eval,
+ .options = "limit strict like other_dtype other_cache_dtype json format all last force", .run = cmd_eval,
  .summary = "perplexity, accuracy, KL divergence",
  .help = "Evaluate the model. WHAT is one of the evaluations below, or a text file or folder of yours. "
          "history shows past results, of models, evaluations or files that have the WORDs; clear forgets them.",

@@ -226,7 +226,7 @@ static int score_answers(struct lines *l, struct line_scores *out, const struct 
 {
     const struct settings *s = &q->json.settings;
     struct prompt prompt = {0};
-    int rc = l->scoring.model != NULL ? 0 : engine_init(&l->scoring, l->repl->model, 1);
+    int rc = l->scoring.model != NULL ? 0 : repl_engine(&l->scoring, l->repl->model, 1, s);
     if (rc == 0)
         rc = q->json.text == NULL
                  ? ids_add(&prompt.ids, q->json.ids.data, q->json.ids.n)

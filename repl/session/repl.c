@@ -166,6 +166,16 @@ struct load_memory repl_load_memory(const struct repl *r)
                                 .limit_bytes = (uint64_t)((double)d->memory * 1e9)};
 }
 
+static enum dtype cache_dtype(const struct settings *s, const struct model *m)
+{
+    return cache_dtype_chosen((enum precision_choice)s->device.cache_dtype, m->params.dtype);
+}
+
+int repl_engine(struct engine *e, struct model *m, int max_seqs, const struct settings *s)
+{
+    return engine_init_as(e, m, max_seqs, cache_dtype(s, m));
+}
+
 /* Every token must mean the same to both. */
 static int check_drafter(const struct model *drafter, const struct model *m)
 {
@@ -224,7 +234,7 @@ static int ready_drafter(struct repl *r)
         rc = check_drafter(r->drafter, r->model);
     if (rc == 0) {
         drop_drafter_engine(r);
-        rc = engine_init(&r->drafter_engine, r->drafter, r->engine.max_seqs);
+        rc = repl_engine(&r->drafter_engine, r->drafter, r->engine.max_seqs, &r->options.settings);
     }
     if (rc != 0) {
         r->drafter_engine = (struct engine){0};
@@ -236,10 +246,12 @@ static int ready_drafter(struct repl *r)
 
 static int ready_engine(struct repl *r, int max_seqs)
 {
-    if (r->engine.model == r->model && r->engine.max_seqs >= max_seqs)
+    const struct settings *s = &r->options.settings;
+    if (r->engine.model == r->model && r->engine.max_seqs >= max_seqs &&
+        r->engine.cache.layout.dtype == cache_dtype(s, r->model))
         return 0;
     drop_engine(r);
-    int rc = engine_init(&r->engine, r->model, max_seqs);
+    int rc = repl_engine(&r->engine, r->model, max_seqs, s);
     if (rc == 0 && (rc = sequence_resume(&r->sequence, &r->engine)) != 0)
         engine_release(&r->engine);
     if (rc != 0)

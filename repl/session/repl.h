@@ -75,6 +75,8 @@ void repl_take_model(struct repl *r, struct model *fresh);
 /* The precision that weights have in memory by a choice of dtype; ERR_UNSUPPORTED: it is for files
  * only. */
 int repl_memory_dtype(enum dtype *out, enum precision_choice choice);
+/* Make an engine whose keys and values are as the settings say (engine_init_as). */
+int repl_engine(struct engine *e, struct model *m, int max_seqs, const struct settings *s);
 /* Load the settings' model if none is loaded. ERR_MISSING: there is none to load. */
 int repl_need_model(struct repl *r);
 /* Whether the user or a settings file names the model; else it is the one that ships. */

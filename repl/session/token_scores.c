@@ -256,7 +256,9 @@ int line_scores_of(struct line_scores *out, struct model *m, const struct settin
 {
     struct engine e = {0};
     *out = (struct line_scores){0};
-    int rc = engine_init(&e, m, 1);
+    int rc = engine_init_as(
+        &e, m, 1,
+        cache_dtype_chosen((enum precision_choice)s->device.cache_dtype, m->params.dtype));
     if (rc == 0)
         rc = line_scores_make(out, &e, s, prompt, answers, n);
     engine_release(&e);

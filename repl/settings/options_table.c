@@ -1,6 +1,7 @@
 #include "repl/settings/options_table.h"
 
 #include "model/kernels/kernels.h"
+#include "model/kv_view.h"
 #include "weights/bundled/bundled.h"
 
 #include <limits.h>
@@ -39,6 +40,10 @@ static const struct setting table[] = {
  .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "q8|q8_0", "bf16|bfloat16"),
  .help = "precision of the weights",
  .more = "auto: fp16 in memory, or q8 for a GGUF file in Q8_0; files written by save and convert keep the precision of the source. q8: Q8_0, 8 bits and a scale for each 32 weights, in memory and in GGUF files"},
+{.group = "Model and machine", .name = "cache_dtype", .type = SETTING_CHOICE, .offset = D(cache_dtype),
+ .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "q8|q8_0"),
+ .help = "precision of keys and values",
+ .more = "auto: fp16, or fp32 with weights in fp32. q8: 8 bits and a scale for each 32 numbers, about half the memory of fp16; `:eval kl MODEL --other-cache-dtype fp16` shows the cost"},
 {.group = "Model and machine", .name = "cache_size", .holds_from = HOLDS_FROM_LOAD, .type = SETTING_FLOAT, .offset = D(cache_size), .max = 1e6, .argument = "GB",
  .help = "disk space for prepared weights; 0: no cache",
  .more = "Hugging Face models load faster the second time. In $XDG_CACHE_HOME/prattle/panels; `:cache` shows it"},
@@ -258,6 +263,8 @@ static const struct setting table[] = {
  .more = "eval history: one object per line"},
 {.group = "Command options", .call_only = true, .name = "other_dtype", .type = SETTING_CHOICE, .offset = C(other_dtype),
  .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "q8|q8_0"), .help = "eval kl: precision of the other model; auto: dtype"},
+{.group = "Command options", .call_only = true, .name = "other_cache_dtype", .type = SETTING_CHOICE, .offset = C(other_cache_dtype),
+ .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "q8|q8_0"), .help = "eval kl: the other's keys and values; auto: cache_dtype"},
 {.group = "Command options", .call_only = true, .name = "force", .letter = 'f', .type = SETTING_BOOL, .offset = C(force),
  .help = "overwrite existing files"},
 {.group = "Command options", .call_only = true, .name = "compat", .type = SETTING_BOOL, .offset = C(compat),
@@ -312,6 +319,14 @@ const struct settings_table options_table = {
     .bytes = sizeof(struct settings),
     .check = check_text,
 };
+
+enum dtype cache_dtype_chosen(enum precision_choice choice, enum dtype weights)
+{
+    static const enum dtype chosen[] = {[PRECISION_FP16] = DTYPE_F16,
+                                        [PRECISION_FP32] = DTYPE_F32,
+                                        [PRECISION_Q8] = DTYPE_Q8};
+    return choice == PRECISION_AUTO ? kv_dtype_of(weights) : chosen[choice];
+}
 
 void settings_release(struct settings *s)
 {

@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-/* Choices of dtype and other_dtype, in their rows' order. */
+/* Choices of dtype, cache_dtype and what they are of another model, in their rows' order. */
 enum precision_choice {
     PRECISION_AUTO,
     PRECISION_FP16,
@@ -33,6 +33,7 @@ struct device_settings {
     char *lora;  /* folder of an adapter for it; "": none */
     int dtype;   /* enum precision_choice; AUTO: fp16 in memory, or q8 as in the file;
                     in files the file's own */
+    int cache_dtype; /* enum precision_choice; AUTO: fp16, or fp32 with weights in fp32 */
     float cache_size; /* GB of the panel cache; 0: none */
     float memory;     /* GB that the program may take; 0: what is available */
     int phased;       /* enum phased (weights/panel_stream.h) */
@@ -64,7 +65,7 @@ struct call_settings {
     int top;    /* tokens shown; 0: as the command has it */
     int format; /* enum table_format, or of help enum help_format */
     struct bpe_train_config bpe;
-    int other_dtype; /* enum precision_choice; AUTO: as dtype */
+    int other_dtype, other_cache_dtype; /* enum precision_choice; AUTO: as dtype, cache_dtype */
     int last; /* results of eval history */
     bool all, force, compat, plan, json, help, version;
 };
@@ -94,6 +95,9 @@ void settings_init(struct settings *s);
 
 /* settings_text.may_set of settings that come with a model: what a line of --jsonl may give too. */
 bool option_per_line(const struct setting *o);
+
+/* The type of keys and values by a choice of cache_dtype, under weights of a type. */
+enum dtype cache_dtype_chosen(enum precision_choice choice, enum dtype weights);
 
 /* Deep copies, by the table. dst is overwritten without being released. */
 int settings_copy(struct settings *dst, const struct settings *src);

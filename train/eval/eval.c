@@ -30,7 +30,7 @@ static const struct eval table[] = {
  .help = "loss, loss per byte and accuracy on any text"},
 {.name = "choice", .argument = "FILE", .options = "limit json", .run = eval_choice,
  .help = "multiple choice from JSON lines, e.g. HellaSwag"},
-{.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype json", .run = eval_kl, .needs_other = true,
+{.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype other_cache_dtype json", .run = eval_kl, .needs_other = true,
  .help = "KL divergence and perplexity ratio to MODEL on a text",
  .file = WIKITEXT, .published = "wikitext", .where = WIKITEXT_FROM},
 };
@@ -173,6 +173,9 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
     if (rc == 0)
         rc = choose_file(&result->path, e, config, path);
     ev.path = result->path;
+    engine_precision(result->precision, engine);
+    if (other != NULL)
+        engine_precision(result->other_precision, other);
     if (rc == 0)
         rc = run_profiled(e, &ev);
     result->config = ev.config;

@@ -99,7 +99,6 @@ static int compare_slice(void *user, const struct eval_slice *slice)
 static void report_comparison(struct comparison *c, const struct windows *w)
 {
     struct eval_result *r = c->evaluation->result;
-    const struct model *m = c->evaluation->engine->model;
     struct model *other = c->evaluation->other->model;
     const unsigned char *weights = model_fingerprint(other);
     struct divergence_result d;
@@ -127,7 +126,7 @@ static void report_comparison(struct comparison *c, const struct windows *w)
         "KL(other || this) in nats at each target, other: %s (%02x%02x%02x%02x) in %s, this in %s; "
         "windows of %d every %d, each target once",
         file_show(name, sizeof name, other->name), weights[0], weights[1], weights[2], weights[3],
-        model_precision(other), model_precision(m), w->length, w->step);
+        r->other_precision, r->precision, w->length, w->step);
 }
 
 static int measure_divergence(struct evaluation *ev, const struct ids *ids)

@@ -31,7 +31,7 @@ static json_t *number_value(double x)
 }
 
 /* Adds the members that say which model, and takes o. */
-static json_t *add_model(json_t *o, struct model *m)
+static json_t *add_model(json_t *o, struct model *m, const char *precision)
 {
     char hex[65];
     const unsigned char *weights = model_fingerprint(m);
@@ -43,7 +43,7 @@ static json_t *add_model(json_t *o, struct model *m)
     int rc = json_object_set_new(o, "model", text_value(m->name));
     rc |= json_object_set_new(o, "source", text_value(m->source));
     rc |= json_object_set_new(o, "fingerprint", json_string(hex));
-    rc |= json_object_set_new(o, "dtype", json_string(model_precision(m)));
+    rc |= json_object_set_new(o, "dtype", json_string(precision));
     rc |= json_object_set_new(o, "changed", json_boolean(m->changed));
     if (rc == 0)
         return o;
@@ -85,7 +85,7 @@ json_t *eval_record(const struct eval_result *r, struct model *m, struct model *
 {
     json_t *o = json_object();
     int rc = o == NULL ? -1 : json_object_set_new(o, "date", date_value());
-    if (rc == 0 && (o = add_model(o, m)) != NULL) {
+    if (rc == 0 && (o = add_model(o, m, r->precision)) != NULL) {
         json_t *rest = json_pack(
             "{s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b}", "evaluation",
             r->name, "definition", r->definition, "file", path_value(r->path), "settings",
@@ -96,7 +96,8 @@ json_t *eval_record(const struct eval_result *r, struct model *m, struct model *
         rc = rest == NULL ? -1 : json_object_update(o, rest);
         json_decref(rest);
         if (rc == 0 && other != NULL)
-            rc = json_object_set_new(o, "other", add_model(json_object(), other));
+            rc = json_object_set_new(o, "other",
+                                     add_model(json_object(), other, r->other_precision));
     }
     if (rc == 0 && o != NULL)
         return o;

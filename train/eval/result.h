@@ -3,6 +3,8 @@
 /*
  * The settings of an evaluation and its result: figures with standard errors, and counts.
  */
+#include "kvcache/engine.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,9 +35,10 @@ struct eval_figure {
 enum { EVAL_MAX_FIGURES = 24 };
 
 struct eval_result {
-    const char *name;          /* of the evaluation, as in the table */
-    char definition[256];      /* what exactly was measured, in one sentence with its sizes */
-    char *path;                /* of the text; owned */
+    const char *name;     /* of the evaluation, as in the table */
+    char definition[256]; /* what exactly was measured, in one sentence with its sizes */
+    char *path;           /* of the text; owned */
+    char precision[ENGINE_PRECISION], other_precision[ENGINE_PRECISION]; /* of each model */
     struct eval_config config; /* as measured, its sizes resolved; without its texts */
     struct eval_figure figures[EVAL_MAX_FIGURES]; /* [n_figures], the main one first */
     int n_figures;

@@ -28,8 +28,11 @@ static int end(void **state)
 
 static json_t *record_of(struct model *m, double loss, bool partial)
 {
-    struct eval_result r = {
-        .name = "text", .definition = "all of it", .unit = "windows", .partial = partial};
+    struct eval_result r = {.name = "text",
+                            .definition = "all of it",
+                            .unit = "windows",
+                            .precision = "fp16",
+                            .partial = partial};
     r.path = mem_strdup("/no/such/t\xff.txt");
     eval_figure_add(&r, "loss", "loss", loss, 0.25, "%.4f");
     eval_figure_add(&r, "odd", "odd one", NAN, NAN, "%.4f");

@@ -168,8 +168,8 @@ static void every_setting_is_accounted_for(void **state)
 static void every_option_of_eval_is_accounted_for(void **state)
 {
     (void)state;
-    static const char for_eval[] = " limit strict like other_dtype ",
-                      own[] = " detokenize keep_results limit other_dtype ";
+    static const char for_eval[] = " limit strict like other_dtype other_cache_dtype ",
+                      own[] = " detokenize keep_results limit other_dtype other_cache_dtype ";
     const struct setting *row;
     int n = 0;
     for (int i = 0; (row = settings_table_at(&options_table, i)) != NULL; i++) {

@@ -145,7 +145,10 @@ int main(int argc, char **argv)
     int rc = repl_init(&r);
     if (rc == 0)
         rc = run_command_line(&r, argv + 1, argc - 1);
-    repl_complain(rc);
+    if (processes_launched())
+        processes_tell_end(rc);
+    else
+        repl_complain(rc);
     if (rc == 0)
         rc = finish_output();
     repl_release(&r);

@@ -7,6 +7,7 @@
 #include "model/base/progress.h"
 #include "model/base/settings_words.h"
 #include "repl/terminal/progress.h"
+#include "repl/session/launcher.h"
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/signals.h"
@@ -15,6 +16,7 @@
 #include "repl/terminal/wrap.h"
 #include "repl/commands/train_continue.h"
 #include "repl/commands/train_events.h"
+#include "repl/commands/train_launch.h"
 #include "repl/commands/train_report.h"
 #include "repl/commands/train_words.h"
 #include "train/config/resolve.h"
@@ -33,21 +35,72 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
 
 /* ---- several processes ---- */
 
-/* How a run begins, which is in r->run then. */
+/* How a run begins. */
 struct beginning {
-    int (*begin)(struct repl *r, const struct beginning *b);
+    int (*begin)(struct repl *r, struct beginning *b);
     struct run_config *config; /* of begin_or_resume */
-    char **words;              /* of resume_any: [n] */
+    char **words;              /* [n] */
     int n;
+    /* What there is then: a run in r->run, or one that several processes are to be launched for. */
+    struct run_config *launched; /* its settings, resolved; owned. NULL: no such run */
+    char *resumed;               /* the folder in which that goes on; owned. NULL: as words say */
 };
 
+/* Not here: by other processes. */
+static int leave_to_ranks(struct beginning *b, const struct run_config *c, const char *resumed)
+{
+    b->launched = mem_alloc(sizeof *b->launched);
+    if (b->launched == NULL)
+        return ERR_NOMEM;
+    int rc = run_config_copy(b->launched, c);
+    if (rc == 0 && resumed != NULL && (b->resumed = mem_strdup(resumed)) == NULL)
+        rc = ERR_NOMEM;
+    return rc;
+}
+
+static void release_beginning(struct beginning *b)
+{
+    if (b->launched != NULL)
+        run_config_release(b->launched);
+    mem_free(b->launched);
+    mem_free(b->resumed);
+}
+
+/* "train WORDS", or "train resume FOLDER WORDS". */
+static int launch(struct repl *r, const struct beginning *b, bool shell)
+{
+    static char resume[] = "resume";
+    char **words = mem_array((size_t)b->n + 2, sizeof *words);
+    int n = 0;
+    if (words == NULL)
+        return ERR_NOMEM;
+    if (b->resumed != NULL) {
+        words[n++] = resume;
+        words[n++] = b->resumed;
+    }
+    for (int i = 0; i < b->n; i++)
+        words[n++] = b->words[i];
+    int rc = train_launch(r, b->launched, words, n, shell);
+    mem_free(words);
+    return rc;
+}
+
 /* Rank 0 goes first: what it refuses, or prepares in files, others need not try. */
-static int begin_in_turn(struct repl *r, const struct beginning *b)
+static int begin_in_turn(struct repl *r, struct beginning *b)
 {
     int rc = world_rank() == 0 ? b->begin(r, b) : 0;
     if ((rc = world_agree(rc)) == 0 && world_rank() > 0)
         rc = b->begin(r, b);
-    return run_join(r->run, rc);
+    return b->launched != NULL ? rc : run_join(r->run, rc);
+}
+
+static int begin_and_go_on(struct repl *r, struct beginning *b, bool shell)
+{
+    int rc = begin_in_turn(r, b);
+    if (rc == 0)
+        rc = b->launched != NULL ? launch(r, b, shell) : train_continue(r, shell);
+    release_beginning(b);
+    return rc;
 }
 
 /* ---- :train CONFIG ---- */
@@ -73,7 +126,7 @@ static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run
 
 /* Go on from a checkpoint under c, not resolved. */
 static int resume_with(struct repl *r, struct resume *q, const struct run_config *c,
-                       enum discarder by)
+                       enum discarder by, struct beginning *b)
 {
     const struct run_events e = train_events(r);
     struct model *fresh = NULL;
@@ -83,19 +136,27 @@ static int resume_with(struct repl *r, struct resume *q, const struct run_config
         rc = unsaved_put_away(r, by, UNSAVED_MODEL);
     if (rc != 0)
         return rc;
+    if (train_is_launched(&q->config)) {
+        repl_drop_run(r);
+        rc = launcher_check();
+        return rc == 0
+                   ? leave_to_ranks(b, &q->config, by == DISCARD_TRAIN ? NULL : q->checkpoint.path)
+                   : rc;
+    }
     if ((rc = repl_read_files(r, &fresh, &q->model)) == 0)
         rc = run_resume(&run, q, fresh, &e);
     return take_run(r, rc, fresh, run);
 }
 
-static int resume_in_folder(struct repl *r, const struct run_config *c, const char *folder)
+static int resume_in_folder(struct repl *r, const struct run_config *c, const char *folder,
+                            struct beginning *b)
 {
     struct resume q;
     int rc = run_resume_open(&q, folder, progress_show());
     progress_wipe();
     if (rc != 0)
         return rc;
-    rc = resume_with(r, &q, c, DISCARD_TRAIN);
+    rc = resume_with(r, &q, c, DISCARD_TRAIN, b);
     run_resume_close(&q);
     return rc;
 }
@@ -160,6 +221,18 @@ static int begin_run(struct repl *r, const struct run_config *c, struct model_fi
     return take_run(r, rc, fresh, run);
 }
 
+/* The same by other processes, after which the session has their model. */
+static int begin_launched(struct repl *r, const struct run_config *c, struct beginning *b)
+{
+    int rc = train_check_files(r, c);
+    if (rc == 0)
+        rc = unsaved_put_away(r, DISCARD_TRAIN, UNSAVED_MODEL);
+    if (rc != 0)
+        return rc;
+    repl_drop_run(r);
+    return leave_to_ranks(b, c, NULL);
+}
+
 /* Its folder is that of the run in memory. */
 static int refuse_second_run(const struct repl *r)
 {
@@ -178,7 +251,7 @@ static bool is_run_in_memory(const struct repl *r, const struct run_config *c)
            file_is_same(c->checkpoint.folder, run_path(r->run));
 }
 
-static int begin(struct repl *r, struct run_config *c)
+static int begin(struct repl *r, struct run_config *c, struct beginning *b)
 {
     struct model_files named = {0};
     int rc = open_named_model(&named, c);
@@ -187,21 +260,21 @@ static int begin(struct repl *r, struct run_config *c)
     if ((rc == 0 || rc == ERR_EXISTS) && is_run_in_memory(r, c))
         rc = refuse_second_run(r);
     if (rc == 0)
-        rc = begin_run(r, c, &named);
+        rc = train_is_launched(c) ? begin_launched(r, c, b) : begin_run(r, c, &named);
     model_files_close(&named);
     return rc;
 }
 
 /* Where c says so and its folder has a checkpoint, it goes on from there, and the model that it
  * began with is not looked at. */
-static int begin_or_resume(struct repl *r, const struct beginning *b)
+static int begin_or_resume(struct repl *r, struct beginning *b)
 {
     struct run_config *c = b->config;
     char *folder;
     /* The run in memory may be the very one to go on with, and be in no checkpoint yet. */
     int rc = c->checkpoint.resume ? unsaved_try_save_run(r) : 0;
     if (rc == 0 && (rc = find_resumed(&folder, c)) == 0) {
-        rc = folder == NULL ? begin(r, c) : resume_in_folder(r, c, folder);
+        rc = folder == NULL ? begin(r, c, b) : resume_in_folder(r, c, folder, b);
         mem_free(folder);
     }
     return rc;
@@ -230,9 +303,9 @@ static int train_config(struct repl *r, const struct call *call)
     } else if (rc == 0 && r->options.settings.call.plan) {
         rc = train_plan(r, &c);
     } else if (rc == 0) {
-        rc = begin_in_turn(r, &(struct beginning){.begin = begin_or_resume, .config = &c});
-        if (rc == 0)
-            rc = train_continue(r, call->shell);
+        struct beginning b = {
+            .begin = begin_or_resume, .config = &c, .words = call->words, .n = call->n};
+        rc = begin_and_go_on(r, &b, call->shell);
     }
     run_config_release(&c);
     return rc;
@@ -241,19 +314,19 @@ static int train_config(struct repl *r, const struct call *call)
 /* ---- :train resume ---- */
 
 /* Under what it was written with, changed by n words. */
-static int resume_changed(struct repl *r, struct resume *q, char *const *words, int n)
+static int resume_changed(struct repl *r, struct resume *q, struct beginning *b)
 {
     struct run_config c;
     int rc = run_config_copy(&c, &q->stored);
     if (rc != 0)
         return rc;
-    if ((rc = run_config_words(&c, words, n)) == 0)
-        rc = resume_with(r, q, &c, DISCARD_RESUME);
+    if ((rc = run_config_words(&c, b->words, b->n)) == 0)
+        rc = resume_with(r, q, &c, DISCARD_RESUME, b);
     run_config_release(&c);
     return rc;
 }
 
-static int resume_folder(struct repl *r, const char *folder, char *const *words, int n)
+static int resume_folder(struct repl *r, const char *folder, struct beginning *b)
 {
     struct resume q = {0};
     char *path = file_expand(folder);
@@ -263,21 +336,21 @@ static int resume_folder(struct repl *r, const char *folder, char *const *words,
         rc = run_resume_open(&q, path, progress_show());
     progress_wipe();
     if (rc == 0)
-        rc = resume_changed(r, &q, words, n);
+        rc = resume_changed(r, &q, b);
     run_resume_close(&q);
     mem_free(path);
     return rc;
 }
 
 /* No folder was named and no run is in memory. */
-static int resume_latest(struct repl *r, char *const *words, int n)
+static int resume_latest(struct repl *r, struct beginning *b)
 {
     char *folder = NULL, shown[SHOWN];
     if (repl_latest_run(r, true, &folder) != 0)
         return err_set(ERR_MISSING, "which run? " RUNS_FOLDER
                                     " has none with a checkpoint; `:train resume FOLDER`");
     wrap_say(stdout, term_dim(stdout), "[%s]", file_show(shown, sizeof shown, folder));
-    int rc = resume_folder(r, folder, words, n);
+    int rc = resume_folder(r, folder, b);
     mem_free(folder);
     return rc;
 }
@@ -296,19 +369,21 @@ static const char *take_folder(char **words, int n)
     return NULL;
 }
 
-static int resume_any(struct repl *r, const struct beginning *b)
+static int resume_any(struct repl *r, struct beginning *b)
 {
     const char *folder = take_folder(b->words, b->n);
-    if (folder != NULL)
-        return resume_folder(r, folder, b->words + 1, b->n - 1);
-    return r->run != NULL ? run_change(r->run, b->words, b->n) : resume_latest(r, b->words, b->n);
+    if (folder != NULL) {
+        b->words++;
+        b->n--;
+        return resume_folder(r, folder, b);
+    }
+    return r->run != NULL ? run_change(r->run, b->words, b->n) : resume_latest(r, b);
 }
 
 static int resume_run(struct repl *r, char **words, int n, bool shell)
 {
-    const struct beginning b = {.begin = resume_any, .words = words, .n = n};
-    int rc = begin_in_turn(r, &b);
-    return rc == 0 ? train_continue(r, shell) : rc;
+    struct beginning b = {.begin = resume_any, .words = words, .n = n};
+    return begin_and_go_on(r, &b, shell);
 }
 
 /* Settings alone are of the run in memory: "train resume" without saying so. Those that a new run

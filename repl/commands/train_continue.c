@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/progress.h"
 #include "repl/commands/train_report.h"
+#include "repl/session/processes.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/signals.h"
@@ -109,6 +110,21 @@ static int drop_lost(struct repl *r, int rc)
     return rc;
 }
 
+/* The prompt that has launched this rank goes on with the checkpoint. */
+static int pause_for_prompt(struct repl *r)
+{
+    interrupt_clear();
+    int rc = run_step(r->run) == 0 ? 0 : run_save(r->run);
+    progress_wipe();
+    if (rc == ERR_INTERRUPTED)
+        warn_not_saved(r);
+    else if (rc != 0)
+        return rc;
+    else if (run_step(r->run) > 0)
+        report_paused(r);
+    return err_set(ERR_INTERRUPTED, "paused");
+}
+
 int train_continue(struct repl *r, bool shell)
 {
     int rc = repl_device(r);
@@ -126,7 +142,9 @@ int train_continue(struct repl *r, bool shell)
         return drop_lost(r, rc);
     if (rc == 0) {
         train_lines_end();
-        report_finished(r, shell, run_step(r->run) == begun);
+        report_finished(r, shell && !processes_for_prompt(), run_step(r->run) == begun);
+    } else if (rc == ERR_INTERRUPTED && processes_for_prompt()) {
+        rc = pause_for_prompt(r);
     } else if (shell || signals_leaving()) {
         rc = save_stopped_run(r, rc);
     } else if (rc == ERR_INTERRUPTED) {

@@ -1,5 +1,6 @@
 #include "repl/session/processes.h"
 
+#include "model/base/err.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "train/parallel/world.h"
@@ -7,15 +8,21 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+static enum { BY_OTHERS, FOR_SHELL, FOR_PROMPT } launched;
 
 static void place_output(void)
 {
-    const char *text = getenv(PROCESSES_TERMINALS);
+    const char *text = getenv(PROCESSES_TERMINALS), *whom = getenv(PROCESSES_FOR);
     int out = 0, err = 0;
     if (text != NULL && sscanf(text, "%d %d", &out, &err) != 2)
         out = err = 0;
+    if (whom != NULL)
+        launched = strcmp(whom, "prompt") == 0 ? FOR_PROMPT : FOR_SHELL;
     unsetenv(PROCESSES_TERMINALS);
+    unsetenv(PROCESSES_FOR);
     term_behind(stdout, out);
     term_behind(stderr, err);
     /* On one terminal both keep their order only by one way. */
@@ -31,4 +38,22 @@ int processes_open(void)
     place_output();
     signals_take(SIGUSR1);
     return rc;
+}
+
+bool processes_launched(void)
+{
+    return launched != BY_OTHERS;
+}
+
+bool processes_for_prompt(void)
+{
+    return launched == FOR_PROMPT;
+}
+
+void processes_tell_end(int rc)
+{
+    if (!processes_launched())
+        return;
+    printf("%c%d %s\n", PROCESSES_END, rc, rc == 0 ? "" : err_text());
+    fflush(stdout);
 }

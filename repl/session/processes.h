@@ -1,16 +1,26 @@
 #ifndef PRATTLE_REPL_SESSION_PROCESSES_H
 #define PRATTLE_REPL_SESSION_PROCESSES_H
 /*
- * This process as a rank of several (train/parallel/world.h): where its lines go, and what stops
- * it.
+ * This process as a rank of several (train/parallel/world.h): where its lines go, what stops it,
+ * and to whom it says how it ended.
  */
+#include <stdbool.h>
 
-/* The environment of ranks that prattle itself has launched: columns of the terminals that their
- * standard output and error come to, "80 80"; 0: it is none. */
+/* The environment of ranks that prattle itself has launched (launcher.h): columns of the terminals
+ * that their standard output and error come to, "80 80", 0 where it is none; and "prompt" or
+ * "shell". */
 #define PROCESSES_TERMINALS "PRATTLE_TERMINALS"
+#define PROCESSES_FOR "PRATTLE_LAUNCHED_FOR"
+/* Begins what such a rank 0 says of its end, which is its last output. */
+enum { PROCESSES_END = '\x1e' };
 
 /* As world_open. What ranks print is plain, unless whoever launched them has said where it goes: a
  * launcher may give them a pseudo-terminal even where its own output is a file. */
 int processes_open(void);
+/* Whether prattle has launched this rank, and at a prompt. */
+bool processes_launched(void);
+bool processes_for_prompt(void);
+/* Where it has, tell it what main ends with. */
+void processes_tell_end(int rc);
 
 #endif

@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "model/base/progress.h"
 #include "train/run/inside.h"
+#include "train/parallel/world.h"
 #include "train/run/speed.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ static double sgemm_share(struct run *r)
     if (y->hours == 0)
         return 0;
     double flops = (double)y->windows * t->sequence_length * per_token / (y->hours * 3600);
+    flops /= world_size(); /* what was measured is this rank's */
     if (r->sgemm_flops < flops)
         r->sgemm_flops = fmax(r->sgemm_flops, speed_sgemm_estimate(&r->model->config, rows));
     return r->sgemm_flops > 0 ? flops / r->sgemm_flops : 0;

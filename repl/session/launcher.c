@@ -1,0 +1,335 @@
+/*
+ * mpirun is a child with a process group of its own, so that a terminal's Ctrl-C comes to this
+ * process alone, which sends SIGUSR1 to mpirun, and mpirun to the ranks:
+ *
+ *   Ctrl-C            SIGUSR1: the ranks stop, and rank 0 saves
+ *   again             SIGUSR1: rank 0 stops saving
+ *   again             SIGTERM: mpirun ends them
+ *   this one is gone  SIGTERM by the kernel
+ */
+#include "repl/session/launcher.h"
+
+#include "model/base/buf.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/progress.h"
+#include "repl/session/processes.h"
+#include "repl/terminal/term.h"
+#include "train/parallel/plugin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_WORDS = 32, READ_BYTES = 16 << 10, PROGRAM_BYTES = 4096 };
+
+static const char MPIRUN[] = "mpirun";
+/* What mpirun says itself of the signal that it is sent. */
+static const char NOISE[] = "mpirun: Forwarding signal", RULE[] = "--------------------";
+
+/* One of the two ways by which words come. */
+struct stream {
+    int from; /* -1: closed */
+    int to;
+    bool lines;      /* by whole lines, without the noise */
+    struct buf held; /* what may be the beginning of a line to keep back */
+};
+
+struct launched {
+    pid_t pid;
+    struct stream out, err;
+    int interrupts;
+    bool ended; /* rank 0 has said how */
+    struct buf ending;
+    bool in_notice;    /* of mpirun's, between two rules */
+    struct buf notice; /* the last one, in one line */
+};
+
+/* ---- starting ---- */
+
+static bool find_program(const char *name)
+{
+    const char *list = getenv("PATH");
+    char path[PATH_MAX];
+    while (list != NULL && *list != '\0') {
+        const size_t n = strcspn(list, ":");
+        const int used = snprintf(path, sizeof path, "%.*s/%s", (int)n, list, name);
+        if (used < (int)sizeof path && access(path, X_OK) == 0)
+            return true;
+        list += n + (list[n] != '\0');
+    }
+    return false;
+}
+
+int launcher_check(void)
+{
+    int rc = plugin_check();
+    if (rc == 0 && !find_program(MPIRUN))
+        rc = err_set(ERR_MISSING, "several processes need mpirun: install Open MPI (Debian and "
+                                  "Ubuntu: apt-get install openmpi-bin)");
+    return rc;
+}
+
+/* In the environment that the child inherits. */
+static int set_environment(const struct launcher_call *c)
+{
+    char terminals[32];
+    snprintf(terminals, sizeof terminals, "%d %d", term_is(stdout) ? term_width(stdout) : 0,
+             term_is(stderr) ? term_width(stderr) : 0);
+    if (setenv(PROCESSES_TERMINALS, terminals, 1) != 0 ||
+        setenv(PROCESSES_FOR, c->prompt ? "prompt" : "shell", 1) != 0)
+        return err_errno("cannot set the environment");
+    return 0;
+}
+
+static void clear_environment(void)
+{
+    unsetenv(PROCESSES_TERMINALS);
+    unsetenv(PROCESSES_FOR);
+}
+
+static void list_words(char **argv, const struct launcher_call *c, char *size, char *program)
+{
+    static char bind[] = "--bind-to", none[] = "none", np[] = "-np", hosts[] = "--hostfile",
+                more[] = "--oversubscribe", root[] = "--allow-run-as-root", export[] = "-x",
+                terminals[] = PROCESSES_TERMINALS, whom[] = PROCESSES_FOR, mpirun[] = "mpirun";
+    int n = 0;
+    char *const first[] = {mpirun, bind, none, export, terminals, export, whom, np, size};
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        argv[n++] = first[i];
+    if (geteuid() == 0)
+        argv[n++] = root;
+    if (*c->hosts == '\0') { /* a hostfile has slots of its own */
+        argv[n++] = more;
+    } else {
+        argv[n++] = hosts;
+        argv[n++] = (char *)(uintptr_t)c->hosts;
+    }
+    argv[n++] = program;
+    for (int i = 0; i < c->n; i++)
+        argv[n++] = c->words[i];
+    argv[n] = NULL;
+}
+
+/* In the child. */
+static void become_mpirun(char **argv, int out, int err, pid_t parent)
+{
+    const int nowhere = open("/dev/null", O_RDONLY);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(1);
+    dup2(nowhere, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(argv[0], argv);
+    _exit(127);
+}
+
+static int start_mpirun(struct launched *l, const struct launcher_call *c)
+{
+    char size[16], program[PROGRAM_BYTES];
+    int out[2], err[2];
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    char **argv = mem_array((size_t)(c->n + MOST_WORDS), sizeof *argv);
+    const pid_t parent = getpid();
+    if (argv == NULL)
+        return ERR_NOMEM;
+    int rc = n > 0 ? set_environment(c) : err_errno("cannot find this program");
+    if (rc == 0 && pipe2(out, O_CLOEXEC) != 0)
+        rc = err_errno("cannot make a pipe");
+    if (rc == 0 && pipe2(err, O_CLOEXEC) != 0) {
+        rc = err_errno("cannot make a pipe");
+        close(out[0]);
+        close(out[1]);
+    }
+    if (rc == 0) {
+        program[n] = '\0';
+        snprintf(size, sizeof size, "%d", c->size);
+        list_words(argv, c, size, program);
+        if ((l->pid = fork()) == 0)
+            become_mpirun(argv, out[1], err[1], parent);
+        if (l->pid < 0)
+            rc = err_errno("cannot start mpirun");
+        close(out[1]);
+        close(err[1]);
+        l->out = (struct stream){.from = out[0], .to = STDOUT_FILENO};
+        l->err = (struct stream){.from = err[0], .to = STDERR_FILENO, .lines = true};
+    }
+    clear_environment();
+    mem_free(argv);
+    return rc;
+}
+
+/* ---- what they print ---- */
+
+static void write_through(const struct stream *s, const char *bytes, size_t n)
+{
+    if (n > 0 && file_write_fd(s->to, bytes, n) != 0)
+        err_clear();
+}
+
+/* From PROCESSES_END on it is how rank 0 ended. */
+static int take_output(struct launched *l, const char *bytes, size_t n)
+{
+    const char *end = l->ended ? bytes : memchr(bytes, PROCESSES_END, n);
+    if (end == NULL) {
+        write_through(&l->out, bytes, n);
+        return 0;
+    }
+    write_through(&l->out, bytes, (size_t)(end - bytes));
+    l->ended = true;
+    return buf_add(&l->ending, end, n - (size_t)(end - bytes));
+}
+
+/* A notice of mpirun's is kept for the sentence at the end. */
+static int take_error_line(struct launched *l, const char *line, size_t n)
+{
+    if (n >= sizeof RULE && memcmp(line, RULE, sizeof RULE - 1) == 0) {
+        l->in_notice = !l->in_notice;
+        if (l->in_notice)
+            l->notice.n = 0;
+        return 0;
+    }
+    if (l->in_notice) {
+        int rc = l->notice.n > 0 ? buf_char(&l->notice, ' ') : 0;
+        return rc == 0 ? buf_add(&l->notice, line, n - 1) : rc;
+    }
+    if (n < sizeof NOISE || memcmp(line, NOISE, sizeof NOISE - 1) != 0)
+        write_through(&l->err, line, n);
+    return 0;
+}
+
+static int take_errors(struct launched *l, const char *bytes, size_t n)
+{
+    struct buf *held = &l->err.held;
+    int rc = buf_add(held, bytes, n);
+    for (const char *end;
+         rc == 0 && held->n > 0 && (end = memchr(held->data, '\n', held->n)) != NULL;) {
+        const size_t line = (size_t)(end - held->data) + 1;
+        rc = take_error_line(l, held->data, line);
+        memmove(held->data, held->data + line, held->n - line);
+        held->n -= line;
+    }
+    return rc;
+}
+
+static int read_stream(struct launched *l, struct stream *s)
+{
+    char bytes[READ_BYTES];
+    const ssize_t n = read(s->from, bytes, sizeof bytes);
+    if (n < 0 && errno == EINTR)
+        return 0;
+    if (n > 0)
+        return s->lines ? take_errors(l, bytes, (size_t)n) : take_output(l, bytes, (size_t)n);
+    close(s->from);
+    s->from = -1;
+    return 0;
+}
+
+static void pass_interrupt(struct launched *l)
+{
+    if (!interrupt_pending())
+        return;
+    interrupt_clear();
+    kill(l->pid, ++l->interrupts <= 2 ? SIGUSR1 : SIGTERM);
+}
+
+static int pump(struct launched *l)
+{
+    enum { LOOK_MS = 200 /* a signal may come just before poll */ };
+    int rc = 0;
+    while (rc == 0 && (l->out.from >= 0 || l->err.from >= 0)) {
+        struct pollfd p[] = {{.fd = l->out.from, .events = POLLIN},
+                             {.fd = l->err.from, .events = POLLIN}};
+        pass_interrupt(l);
+        if (poll(p, 2, LOOK_MS) <= 0)
+            continue;
+        if (p[0].revents != 0)
+            rc = read_stream(l, &l->out);
+        if (rc == 0 && p[1].revents != 0)
+            rc = read_stream(l, &l->err);
+    }
+    return rc;
+}
+
+/* ---- how it ended ---- */
+
+static int end_without_word(struct launched *l, int status)
+{
+    char host[64], shown[300];
+    int rank, sig;
+    long pid;
+    const char *notice = buf_text(&l->notice), *lost = strstr(notice, "process rank ");
+    if (l->interrupts > 0)
+        return err_set(ERR_INTERRUPTED, "interrupted");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return err_set(ERR_MISSING, "mpirun cannot be run");
+    if (lost != NULL &&
+        sscanf(lost, "process rank %d with PID %ld on node %63s exited on signal %d", &rank, &pid,
+               host, &sig) == 4)
+        return err_set(ERR_IO, "rank %d on %s was lost (%s), and mpirun ended the others", rank,
+                       host, strsignal(sig));
+    if (l->notice.n > 0)
+        return err_set(ERR_IO, "mpirun: %s", file_show(shown, sizeof shown, notice));
+    return err_set(ERR_IO, "the processes were ended (mpirun: status %d)",
+                   WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+/* "END CODE SENTENCE" */
+static int read_ending(struct launched *l, int status)
+{
+    if (!l->ended)
+        return end_without_word(l, status);
+    char *text = l->ending.data + 1, *sentence;
+    if (buf_char(&l->ending, '\0') != 0)
+        return ERR_NOMEM;
+    text = l->ending.data + 1;
+    const long code = strtol(text, &sentence, 10);
+    sentence += *sentence == ' ';
+    sentence[strcspn(sentence, "\r\n")] = '\0';
+    return code == 0 ? 0 : err_set((int)code, "%s", sentence);
+}
+
+int launcher_run(const struct launcher_call *c, bool *ran)
+{
+    struct launched l = {.pid = -1, .out.from = -1, .err.from = -1};
+    int status = 0;
+    *ran = false;
+    fflush(stdout);
+    fflush(stderr);
+    int rc = launcher_check();
+    if (rc == 0 && *c->hosts != '\0' && !file_exists(c->hosts))
+        rc = err_set(ERR_MISSING, "there is no file %s of hosts", file_quote(c->hosts));
+    if (rc == 0)
+        rc = start_mpirun(&l, c);
+    if (rc == 0) {
+        rc = pump(&l);
+        if (rc != 0)
+            kill(l.pid, SIGTERM);
+        while (waitpid(l.pid, &status, 0) < 0 && errno == EINTR)
+            pass_interrupt(&l);
+        *ran = l.ended;
+        if (rc == 0)
+            rc = read_ending(&l, status);
+    }
+    if (l.out.from >= 0)
+        close(l.out.from);
+    if (l.err.from >= 0)
+        close(l.err.from);
+    buf_release(&l.out.held);
+    buf_release(&l.err.held);
+    buf_release(&l.ending);
+    buf_release(&l.notice);
+    return rc;
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# seconds: 600
+# Processes that prattle starts itself: the same run, stopped as one process is; and none is left
+# behind, whichever is killed.
+. "$(dirname "$0")/../cli/lib.sh.inc"
+. tests/mpi/mpi.sh.inc
+cd "$TMPDIR" || exit 1
+
+one whole micro_batch_size=2 >log
+one some micro_batch_size=2 replicas=3 >log3 2>err
+is "replicas=3 ends well" 0 $?
+is "with the same result" "$(digest whole)" "$(digest some)"
+timeless() { sed -E 's/[0-9.]+ tokens.*//; s/peak memory.*//; s/whole|some/run/g'; }
+is "and the same words" "$(timeless <log)" "$(timeless <log3)"
+is "with none on standard error, and none to steer a terminal" "" "$(cat err; grep $'\e' log3)"
+STEPS=7 one some micro_batch_size=2 replicas=2 >/dev/null
+"$PRATTLE" train resume some steps=20 >/dev/null 2>err
+is "it goes on with as many" "execution:
+replicas: 2" "$(grep -o 'execution:' some/step-000020/state.json; grep -o 'replicas: [0-9]*' some/step-000020/state.json)"
+"$PRATTLE" train resume some steps=22 replicas=1 >/dev/null
+is "or with one" "step-000020 step-000022" "$(cd some && echo step-*)"
+has "what is refused is refused before" "prattle: cannot open nowhere.txt: No such file or directory" \
+    "prattle: $(one refused data=nowhere.txt replicas=2 2>&1)"
+
+# begin FOLDER: one that takes long; when it has a checkpoint, its launcher, mpirun and ranks.
+begin() {
+    set -m # or it would be a background job, which Ctrl-C is not for
+    rm -rf "$1"
+    STEPS=1000000
+    "$PRATTLE" $(words "$TMPDIR/$1" micro_batch_size=1 save_every=20 log_every=100000 replicas=3) >log 2>err &
+    launcher=$!
+    set +m
+    STEPS=20
+    until_saved "$1"
+    mpirun=$(pgrep -P $launcher mpirun)
+    ranks=($(pgrep -P "$mpirun"))
+}
+# loadable FOLDER: whether its newest checkpoint is whole.
+loadable() { "$PRATTLE" train resume "$1" steps=1 replicas=1 2>&1 | tail -n 3; }
+
+begin int
+kill -INT $launcher; wait $launcher
+is "Ctrl-C ends it as one process" "130 0" "$? $(gone "$TMPDIR/int")"
+saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
+is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* | tail -n 1)")"
+begin term
+kill -TERM $launcher; wait $launcher
+is "SIGTERM too" "143 0" "$? $(gone "$TMPDIR/term")"
+begin prompt
+kill -9 $launcher; { wait $launcher; } 2>/dev/null
+is "the launcher is killed: nothing is left" 0 "$(gone "$TMPDIR/prompt")"
+begin mpirun
+kill -9 "$mpirun"; wait $launcher
+is "mpirun is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/mpirun")"
+begin rank
+kill -9 "${ranks[1]}"; wait $launcher
+is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
+has "  and it is named" "rank 1 on $(hostname) was lost (Killed), and mpirun ended the others" "$(cat err)"
+has "  with what is left" "train resume $TMPDIR/rank\` goes on from the newest checkpoint" "$(cat err)"
+for folder in prompt mpirun rank; do
+    has "  which is whole ($folder)" "[finished at step" "$(loadable $folder)"
+done
+
+# Without the plugin, or without mpirun.
+mkdir bare && cp "$PRATTLE" bare/prattle
+alone() { (PRATTLE=$PWD/bare/prattle; "$@" 2>&1); }
+if [ -e /usr/local/lib/prattle/prattle-mpi.so ] || [ -e "$PWD/lib/prattle/prattle-mpi.so" ]; then
+    echo "# left out: without the plugin (one is installed)"
+else
+    has "without the plugin" "several processes need prattle-mpi.so, which was not built: install MPI (Debian and Ubuntu: apt-get install libopenmpi-dev openmpi-bin)" \
+        "$(alone one refused replicas=2)"
+    is "  nor under mpirun, which says so once" 1 \
+        "$(alone many 2 refused | grep -c 'several processes need prattle-mpi.so')"
+    has "  but what one began goes on" "[finished at step 24" "$(alone "$PWD/bare/prattle" train resume some steps=24)"
+fi
+has "without mpirun" "several processes need mpirun: install Open MPI" \
+    "$(program=$(realpath "$PRATTLE"); PATH=/nonexistent; "$program" train finetune data="$TEXT" epochs=0 steps=2 gradient_blocks=2 \
+        global_batch_size=2 micro_batch_size=1 sequence_length=32 folder=refused --model $MODEL replicas=2 2>&1)"
+finish

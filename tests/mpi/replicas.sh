@@ -9,15 +9,17 @@ for precision in float32 float16; do
     one whole micro_batch_size=2 precision=$precision >/dev/null
     want=$(digest whole)
     got=
-    for at in 2,1 3,2 4,4 2,4 3,1 4,2; do
-        many ${at%,*} some micro_batch_size=${at#*,} precision=$precision >log 2>err
+    # Processes, windows of a micro-batch, ZeRO.
+    for at in 2,1,0 3,2,0 4,4,0 2,4,1 3,1,1 4,2,1; do
+        IFS=, read -r n_ranks micro zero <<<"$at"
+        many $n_ranks some micro_batch_size=$micro zero=$zero precision=$precision >log 2>err
         got+="$(digest some) "
     done
-    is "$precision: 2, 3 and 4 processes, micro-batches of 1, 2 and 4" \
+    is "$precision: 2, 3 and 4 processes, micro-batches of 1, 2 and 4, zero=0 and 1" \
         "$want $want $want $want $want $want " "$got"
 done
 one whole micro_batch_size=2 eval_every=10 optimizer=lamb >log
-many 3 some micro_batch_size=2 eval_every=10 optimizer=lamb >log3 2>err
+many 3 some micro_batch_size=2 eval_every=10 optimizer=lamb zero=1 >log3 2>err
 is "with LAMB and validation too" "$(digest whole)" "$(digest some)"
 is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*left//' log | grep ^step | grep -o '.*rate [^ ]*')" \
     "$(grep ^step log3 | grep -o '.*rate [^ ]*')"
@@ -34,9 +36,9 @@ is "an adapter" "$(sha256sum <whole/step-000020/adapter_model.safetensors)" \
 # Another number of processes goes on.
 one whole micro_batch_size=2 >/dev/null
 STEPS=7 many 2 some micro_batch_size=2 >/dev/null
-ranks 3 train resume some steps=13 --threads 1 >/dev/null
+ranks 3 train resume some steps=13 zero=1 --threads 1 >/dev/null
 "$PRATTLE" train resume some steps=16 replicas=1 --threads 1 >/dev/null
-ranks 4 train resume some steps=20 --threads 1 >/dev/null
+ranks 4 train resume some steps=20 zero=1 --threads 1 >/dev/null
 # The length is part of the schedule.
 one whole micro_batch_size=2 steps=7 >/dev/null
 for steps in 13 16 20; do "$PRATTLE" train resume whole steps=$steps --threads 1 >/dev/null; done
@@ -48,6 +50,8 @@ has "more processes than blocks" \
     "$(many 3 refused gradient_blocks=2 2>&1)"
 has "  or than were started" "replicas is 4, but 2 processes have been started: leave it out" \
     "$(many 2 refused replicas=4 2>&1)"
+has "  an adapter's optimizer in parts" "zero is 1, but an adapter's optimizer is not divided: zero=0" \
+    "$(many 2 refused zero=1 lora.rank=2 2>&1)"
 both() { # SETTING SETTING: of two processes
     rm -rf refused
     mpirun --quiet --oversubscribe --bind-to none -np 1 "$PRATTLE" $(words refused) $1 : \

@@ -269,6 +269,11 @@ static int resolve_replicas(struct run_config *c)
                 e->replicas, blocks, e->replicas, e->replicas);
         return RUN_BLAME(c, RUN_ROW(execution.replicas), RUN_ROW(training.gradient_blocks));
     }
+    if (e->zero > 0 && c->lora.rank > 0) {
+        err_set(ERR_RANGE, "zero is %d, but an adapter's optimizer is not divided: zero=0",
+                e->zero);
+        return RUN_BLAME(c, RUN_ROW(execution.zero), RUN_ROW(lora.rank));
+    }
     return 0;
 }
 

@@ -38,6 +38,7 @@ struct training_section {
 };
 struct execution_section {
     int replicas; /* processes */
+    int zero;     /* 1: the optimizer's state is divided among them */
     char *hosts;  /* the hostfile for mpirun; "": this host */
     int matrices;                       /* enum product_engine */
     char *recompute;                    /* "none", "all", "layers", or a list as "0,2,4-11" */

@@ -59,6 +59,7 @@ int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
         return ERR_NOMEM;
     }
     cut_pieces(o, &l);
+    o->last_piece = o->n_pieces;
     *out = o;
     return 0;
 }
@@ -75,6 +76,7 @@ void optimizer_free(struct optimizer *o)
     mem_free(o->pieces);
     mem_free(o->sums);
     mem_free(o->changes);
+    mem_free(o->piece_bounds);
     mem_free(o);
 }
 
@@ -83,12 +85,42 @@ void optimizer_configure(struct optimizer *o, const struct optimizer_config *c)
     o->config = *c;
 }
 
+/* The first piece of slice i of n. */
+static int slice_piece(const struct optimizer *o, int i, int n)
+{
+    return (int)((long long)o->n_pieces * i / n);
+}
+
 void optimizer_slices(const struct optimizer *o, int n, size_t *bounds)
 {
     for (int i = 0; i <= n; i++) {
-        const int piece = (int)((long long)o->n_pieces * i / n);
+        const int piece = slice_piece(o, i, n);
         bounds[i] = piece < o->n_pieces ? o->pieces[piece].first : o->n;
     }
+}
+
+void optimizer_block_slices(const struct optimizer *o, const struct optimizer_block *b, int n,
+                            size_t *bounds)
+{
+    if (b->data != o->m_unit) {
+        optimizer_slices(o, n, bounds);
+        return;
+    }
+    for (int i = 0; i <= n; i++)
+        bounds[i] = (size_t)slice_piece(o, i, n) * RUNS;
+}
+
+int optimizer_set_share(struct optimizer *o, const struct optimizer_share *s)
+{
+    o->piece_bounds = mem_array((size_t)s->n + 1, sizeof *o->piece_bounds);
+    if (o->piece_bounds == NULL)
+        return ERR_NOMEM;
+    for (int i = 0; i <= s->n; i++)
+        o->piece_bounds[i] = slice_piece(o, i, s->n);
+    o->share = *s;
+    o->first_piece = o->piece_bounds[s->slice];
+    o->last_piece = o->piece_bounds[s->slice + 1];
+    return 0;
 }
 
 float optimizer_limit(const struct optimizer *o)

@@ -64,9 +64,22 @@ void optimizer_free(struct optimizer *o);
 /* Change the configuration from the next step on; kind, decay and first_order_momentum must be
  * those given to optimizer_new. */
 void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
-/* Where slices of the block begin, whole pieces of work each and about as long as each other: bounds
- * [n + 1], in elements. */
+/* Where n slices of the block begin, whole pieces of work each and about as long as each other:
+ * bounds [n + 1], in elements. */
 void optimizer_slices(const struct optimizer *o, int n, size_t *bounds);
+/* Several processes with a slice each: a step then updates the moments and weights of this one's
+ * alone, and what all slices add up to is the same in all processes. */
+struct optimizer_share {
+    int slice, n; /* of optimizer_slices */
+    /* Give all processes the sums [n_pieces][2] of each one's pieces, first [slice] to
+     * first [slice + 1] - 1. */
+    void (*spread_sums)(void *user, double *sums, const int *first);
+    /* Whether it is so in any. */
+    bool (*any)(void *user, bool here);
+    void *user;
+};
+/* s is copied, its user borrowed. Not together with a guard. ERR_NOMEM. */
+int optimizer_set_share(struct optimizer *o, const struct optimizer_share *s);
 /* The size that no weight may reach: OPTIMIZER_HALF_LIMIT for weights in binary16, else infinite,
  * until it is set. */
 float optimizer_limit(const struct optimizer *o);
@@ -88,6 +101,9 @@ struct optimizer_block {
 enum { OPTIMIZER_MAX_BLOCKS = 3 };
 /* The moments, and the scales of a first moment in binary16. Returns how many blocks there are. */
 int optimizer_blocks(const struct optimizer *o, struct optimizer_block out[OPTIMIZER_MAX_BLOCKS]);
+/* Where the slices of one of them begin: bounds [n + 1], in its elements. */
+void optimizer_block_slices(const struct optimizer *o, const struct optimizer_block *b, int n,
+                            size_t *bounds);
 /* The global norm of scale grads [n], grads in the weights' type. If a gradient is NaN or infinite,
  * so is the norm: then take no step. */
 double optimizer_norm(struct optimizer *o, const void *grads, float scale);

@@ -3,11 +3,9 @@
 /*
  * struct optimizer, for optimizer.c and optimizer_step.c.
  */
-#include "train/optim/optimizer_config.h"
+#include "train/optim/optimizer.h"
 
 #include <stddef.h>
-
-struct tensor_change;
 
 /* The block is divided into pieces of at most PIECE elements of one tensor, which threads share,
  * and pieces into runs of at most RUN elements, which are copied to fp32 where they are binary16.
@@ -36,6 +34,9 @@ struct optimizer {
     double largest; /* an upper bound of every piece's norm, and so of every weight's size;
                        INFINITY: unknown */
     int n_pieces;
+    int first_piece, last_piece;  /* up to last_piece - 1: those stepped here */
+    struct optimizer_share share; /* n 0: all are stepped here */
+    int *piece_bounds;            /* [share.n + 1] */
     int n_tensors;
     enum dtype dtype; /* of weights and gradients */
 };

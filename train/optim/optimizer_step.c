@@ -153,12 +153,28 @@ static void close_weights(struct run *r, const struct optimizer_pass *j)
 
 /* ---- the norm ---- */
 
+/* A thread's pieces of those that are stepped here. */
+static void split_pieces(const struct optimizer *o, int thread, int n_threads, int *first,
+                         int *last)
+{
+    par_split(o->last_piece - o->first_piece, thread, n_threads, first, last);
+    *first += o->first_piece;
+    *last += o->first_piece;
+}
+
+/* Those of other processes too. */
+static void complete_sums(struct optimizer *o)
+{
+    if (o->share.n > 0)
+        o->share.spread_sums(o->share.user, o->sums, o->piece_bounds);
+}
+
 static void norm_share(void *arg, int thread, int n_threads)
 {
     const struct optimizer_pass *j = arg;
     struct run r;
     int first, last;
-    par_split(j->o->n_pieces, thread, n_threads, &first, &last);
+    split_pieces(j->o, thread, n_threads, &first, &last);
     profile_set(PART_OPTIMIZER);
     profile_work(0, (double)(j->o->n * dtype_bytes(j->o->dtype)) / n_threads);
     for (int i = first; i < last; i++) {
@@ -176,6 +192,7 @@ double optimizer_norm(struct optimizer *o, const void *grads, float scale)
 {
     struct optimizer_pass j = {.o = o, .grads = grads};
     par_run(norm_share, &j);
+    complete_sums(o);
     double total = 0, by = fabs((double)scale);
     for (int i = 0; i < o->n_tensors; i++)
         o->changes[i] = (struct tensor_change){0};
@@ -271,17 +288,30 @@ static void step_share(void *arg, int thread, int n_threads)
 {
     const struct optimizer_pass *j = arg;
     int first, last;
-    par_split(j->o->n_pieces, thread, n_threads, &first, &last);
+    split_pieces(j->o, thread, n_threads, &first, &last);
     profile_set(PART_OPTIMIZER);
     profile_work(0, step_bytes(j) / n_threads);
     for (int i = first; i < last; i++)
         step_piece(j, i);
-    par_barrier();
-    if (thread == 0)
-        gather_norms(j);
-    par_barrier();
-    for (int i = first; i < last && j->o->config.kind == OPTIMIZER_LAMB; i++)
+}
+
+static void update_share(void *arg, int thread, int n_threads)
+{
+    const struct optimizer_pass *j = arg;
+    int first, last;
+    split_pieces(j->o, thread, n_threads, &first, &last);
+    profile_set(PART_OPTIMIZER);
+    for (int i = first; i < last; i++)
         update_piece(j, i);
+}
+
+static void run_pass(struct optimizer_pass *j)
+{
+    par_run(step_share, j);
+    complete_sums(j->o);
+    gather_norms(j);
+    if (j->o->config.kind == OPTIMIZER_LAMB)
+        par_run(update_share, j);
 }
 
 /* ---- whether the weights stay within the limit ---- */
@@ -368,7 +398,9 @@ static bool rehearse_step(struct optimizer_pass *j, bool ask_guard)
     atomic_bool exceeds = false;
     j->exceeds = &exceeds;
     j->rehearsed = ask_guard ? o->rehearsed : NULL;
-    par_run(step_share, j);
+    run_pass(j);
+    if (o->share.n > 0)
+        exceeds = o->share.any(o->share.user, exceeds);
     j->exceeds = NULL;
     j->rehearsed = NULL;
     bool good = !exceeds && (!ask_guard || o->guard.allows(o->guard.user, o->rehearsed));
@@ -413,7 +445,7 @@ bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float
         o->steps--;
         return false;
     }
-    par_run(step_share, &j);
+    run_pass(&j);
     o->largest = bound_weights(&j);
     for (int i = 0; i < o->n_tensors && c->kind == OPTIMIZER_LAMB; i++)
         o->changes[i].update_norm *= lamb_rate(&j, &o->changes[i]);

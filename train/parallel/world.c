@@ -202,7 +202,7 @@ bool world_arrived(int from, enum world_tag tag)
     return arrived;
 }
 
-static void send_whole(int to, enum world_tag tag, const void *data, size_t n)
+void world_send_whole(int to, enum world_tag tag, const void *data, size_t n)
 {
     for (size_t at = 0; at < n; at += PART) {
         struct transfer x = {0};
@@ -211,7 +211,7 @@ static void send_whole(int to, enum world_tag tag, const void *data, size_t n)
     }
 }
 
-static void receive_whole(int from, enum world_tag tag, void *data, size_t n)
+void world_receive_whole(int from, enum world_tag tag, void *data, size_t n)
 {
     for (size_t at = 0; at < n; at += PART) {
         struct transfer x = {0};
@@ -225,20 +225,20 @@ void world_broadcast(void *data, size_t n, int from)
 {
     const int size = world.t.size, own = (world.t.rank - from + size) % size;
     if (own > 0)
-        receive_whole(((own - 1) / 2 + from) % size, TAG_BROADCAST, data, n);
+        world_receive_whole(((own - 1) / 2 + from) % size, TAG_BROADCAST, data, n);
     for (int child = 2 * own + 1; child <= 2 * own + 2 && child < size; child++)
-        send_whole((child + from) % size, TAG_BROADCAST, data, n);
+        world_send_whole((child + from) % size, TAG_BROADCAST, data, n);
 }
 
 void world_gather(void *all, const void *own, size_t n)
 {
     if (world.t.rank != 0) {
-        send_whole(0, TAG_GATHER, own, n);
+        world_send_whole(0, TAG_GATHER, own, n);
         return;
     }
     memcpy(all, own, n);
     for (int i = 1; i < world.t.size; i++)
-        receive_whole(i, TAG_GATHER, (char *)all + (size_t)i * n, n);
+        world_receive_whole(i, TAG_GATHER, (char *)all + (size_t)i * n, n);
 }
 
 void world_all_gather(void *all, const void *own, size_t n)
@@ -259,7 +259,7 @@ static struct rank_verdict find_failed(const struct rank_verdict *own)
 {
     struct rank_verdict found = *own, next;
     for (int i = 1; i < world.t.size; i++) {
-        receive_whole(i, TAG_GATHER, &next, sizeof next);
+        world_receive_whole(i, TAG_GATHER, &next, sizeof next);
         if (next.rc != 0 && (found.rc == 0 || (found.rc == ERR_INTERRUPTED && next.rc != found.rc)))
             found = next;
     }
@@ -276,7 +276,7 @@ int world_agree(int rc)
     if (world.t.rank == 0)
         v = find_failed(&v);
     else
-        send_whole(0, TAG_GATHER, &v, sizeof v);
+        world_send_whole(0, TAG_GATHER, &v, sizeof v);
     world_broadcast(&v, sizeof v, 0);
     if (v.rc != 0 && v.rank != 0)
         return err_set(v.rc, "rank %d on %s: %s", v.rank, world_host(v.rank), v.sentence);

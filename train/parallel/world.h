@@ -19,7 +19,8 @@ enum world_tag {
     TAG_MEETING, /* to rank 0: how a step's micro-batches ended */
     TAG_VERDICT, /* of rank 0, to all */
     TAG_PART,    /* of a reduction */
-    TAG_WHOLE    /* its result */
+    TAG_WHOLE,   /* its result */
+    TAG_STATE    /* of the optimizer, to rank 0 */
 };
 
 /* Join the world of the launcher that has started this process, if one has; ERR_MISSING: it has,
@@ -49,6 +50,10 @@ void world_wait(struct transfer *x, int n);
 void world_pause(int *times);
 /* Whether such a message waits to be received. */
 bool world_arrived(int from, enum world_tag tag);
+
+/* A message of any length, sent and received at once. */
+void world_send_whole(int to, enum world_tag tag, const void *data, size_t n);
+void world_receive_whole(int from, enum world_tag tag, void *data, size_t n);
 
 /* The bytes of `from` to all. */
 void world_broadcast(void *data, size_t n, int from);

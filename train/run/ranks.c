@@ -10,11 +10,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SENTENCE = 900 };
 
 /* The words of rank 0. */
-enum word { WORD_STEP, WORD_END };
+enum word { WORD_STEP, WORD_STATE, WORD_END };
 
 /* How micro-batches ended; or what rank 0 makes of it. */
 struct meeting {
@@ -34,6 +35,9 @@ struct run_ranks {
     struct transfer *receiving; /* [size] */
     struct transfer *sending;   /* [size] */
     enum word word;
+    bool sliced;    /* each rank has its slice of the optimizer's state (zero=1) */
+    bool *flags;    /* [size] */
+    size_t *bounds; /* [size + 1] */
 };
 
 /* ---- opening ---- */
@@ -44,36 +48,20 @@ static int allocate_ranks(struct run_ranks *k)
     k->inbox = mem_array(size, sizeof *k->inbox);
     k->receiving = mem_array(size, sizeof *k->receiving);
     k->sending = mem_array(size, sizeof *k->sending);
-    return k->inbox == NULL || k->receiving == NULL || k->sending == NULL ? ERR_NOMEM : 0;
+    k->flags = mem_array(size, sizeof *k->flags);
+    k->bounds = mem_array(size + 1, sizeof *k->bounds);
+    return k->inbox == NULL || k->receiving == NULL || k->sending == NULL || k->flags == NULL ||
+                   k->bounds == NULL
+               ? ERR_NOMEM
+               : 0;
 }
 
 static int open_reduction(struct run *r)
 {
-    size_t *bounds = mem_array((size_t)world_size() + 1, sizeof *bounds);
-    if (bounds == NULL)
-        return ERR_NOMEM;
-    optimizer_slices(r->optimizer, world_size(), bounds);
-    int rc = reduction_new(&r->ranks->reduction, r->config.training.gradient_blocks, bounds,
-                           r->trainable.dtype);
-    mem_free(bounds);
-    return rc;
-}
-
-int run_ranks_open(struct run *r)
-{
-    const struct training_section *t = &r->config.training;
-    const int of_block = t->gradient_accumulation / t->gradient_blocks;
-    int first, last;
-    if (world_size() == 1)
-        return 0;
-    struct run_ranks *k = r->ranks = mem_alloc(sizeof *k);
-    if (k == NULL)
-        return ERR_NOMEM;
-    reduction_blocks(t->gradient_blocks, world_size(), world_rank(), &first, &last);
-    k->n_micro = (last - first) * of_block;
-    k->offset = (uint64_t)first * (uint64_t)of_block * (uint64_t)t->micro_batch_size;
-    int rc = allocate_ranks(k);
-    return rc == 0 ? open_reduction(r) : rc;
+    struct run_ranks *k = r->ranks;
+    optimizer_slices(r->optimizer, world_size(), k->bounds);
+    return reduction_new(&k->reduction, r->config.training.gradient_blocks, k->bounds,
+                         r->trainable.dtype);
 }
 
 /* Rank 0's, to all others. */
@@ -96,6 +84,8 @@ void run_ranks_close(struct run *r)
     mem_free(k->inbox);
     mem_free(k->receiving);
     mem_free(k->sending);
+    mem_free(k->flags);
+    mem_free(k->bounds);
     mem_free(k);
     r->ranks = NULL;
 }
@@ -108,6 +98,115 @@ int run_ranks_micro(const struct run *r)
 uint64_t run_ranks_offset(const struct run *r)
 {
     return r->ranks == NULL ? 0 : r->ranks->offset;
+}
+
+/* ---- an optimizer whose state is in slices ---- */
+
+static void spread_sums(void *user, double *sums, const int *first)
+{
+    (void)user;
+    for (int i = 0; i < world_size(); i++)
+        world_broadcast(sums + 2 * first[i], (size_t)(first[i + 1] - first[i]) * 2 * sizeof *sums,
+                        i);
+}
+
+static bool is_any(void *user, bool here)
+{
+    struct run_ranks *k = user;
+    bool any = false;
+    k->flags[world_rank()] = here;
+    world_all_gather(k->flags, &here, sizeof here);
+    for (int i = 0; i < world_size(); i++)
+        any |= k->flags[i];
+    return any;
+}
+
+static int open_share(struct run *r)
+{
+    const struct optimizer_share share = {.slice = world_rank(),
+                                          .n = world_size(),
+                                          .spread_sums = spread_sums,
+                                          .any = is_any,
+                                          .user = r->ranks};
+    r->ranks->sliced = r->config.execution.zero > 0;
+    return r->ranks->sliced ? optimizer_set_share(r->optimizer, &share) : 0;
+}
+
+/* Part of a block of the state: this rank's slice, or, of rank 0, that of another. */
+struct state_part {
+    char *at;
+    size_t bytes;
+};
+
+static struct state_part find_part(struct run *r, const struct optimizer_block *b, int rank)
+{
+    const size_t each = dtype_bytes(b->dtype);
+    optimizer_block_slices(r->optimizer, b, world_size(), r->ranks->bounds);
+    const size_t from = r->ranks->bounds[rank], to = r->ranks->bounds[rank + 1];
+    return (struct state_part){(char *)b->data + from * each, (to - from) * each};
+}
+
+static void send_state(struct run *r)
+{
+    struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
+    const int n = optimizer_blocks(r->optimizer, blocks);
+    for (int i = 0; i < n; i++) {
+        const struct state_part p = find_part(r, &blocks[i], world_rank());
+        world_send_whole(0, TAG_STATE, p.at, p.bytes);
+    }
+}
+
+void run_ranks_gather_state(struct run *r)
+{
+    struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
+    if (r->ranks == NULL || !r->ranks->sliced)
+        return;
+    const int n = optimizer_blocks(r->optimizer, blocks);
+    say_word(r->ranks, WORD_STATE);
+    for (int rank = 1; rank < world_size(); rank++)
+        for (int i = 0; i < n; i++) {
+            const struct state_part p = find_part(r, &blocks[i], rank);
+            world_receive_whole(rank, TAG_STATE, p.at, p.bytes);
+        }
+}
+
+/* Give whole pages of it back. */
+static void drop_part(struct state_part p)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE),
+                 before = (page - (uintptr_t)p.at % page) % page;
+    if (p.bytes > before + page)
+        mem_clear_map(p.at + before, (p.bytes - before) / page * page);
+}
+
+void run_ranks_drop_state(struct run *r)
+{
+    struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
+    if (r->ranks == NULL || !r->ranks->sliced)
+        return;
+    const int n = optimizer_blocks(r->optimizer, blocks);
+    for (int rank = 0; rank < world_size(); rank++)
+        for (int i = 0; i < n && rank != world_rank(); i++)
+            drop_part(find_part(r, &blocks[i], rank));
+}
+
+int run_ranks_open(struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    const int of_block = t->gradient_accumulation / t->gradient_blocks;
+    int first, last;
+    if (world_size() == 1)
+        return 0;
+    struct run_ranks *k = r->ranks = mem_alloc(sizeof *k);
+    if (k == NULL)
+        return ERR_NOMEM;
+    reduction_blocks(t->gradient_blocks, world_size(), world_rank(), &first, &last);
+    k->n_micro = (last - first) * of_block;
+    k->offset = (uint64_t)first * (uint64_t)of_block * (uint64_t)t->micro_batch_size;
+    int rc = allocate_ranks(k);
+    if (rc == 0)
+        rc = open_reduction(r);
+    return rc == 0 ? open_share(r) : rc;
 }
 
 /* ---- steps ---- */
@@ -130,13 +229,17 @@ void run_ranks_begin_step(struct run *r)
 
 bool run_ranks_follow(struct run *r)
 {
-    enum word word;
-    struct transfer x = {0};
-    world_receive(0, TAG_WORD, &word, sizeof word, &x);
-    world_wait(&x, 1);
-    if (word == WORD_STEP)
-        begin_meeting(r);
-    return word == WORD_STEP;
+    for (;;) {
+        enum word word;
+        world_receive_whole(0, TAG_WORD, &word, sizeof word);
+        if (word == WORD_STATE) {
+            send_state(r);
+            continue;
+        }
+        if (word == WORD_STEP)
+            begin_meeting(r);
+        return word == WORD_STEP;
+    }
 }
 
 /* What rank 0 makes of the step, to all. */
@@ -250,5 +353,12 @@ void run_ranks_add(struct run *r)
     if (r->ranks == NULL)
         return;
     reduction_run(r->ranks->reduction, step_blocks(r->step), step_gradients(r->step), &r->sum,
-                  true);
+                  !r->ranks->sliced);
+}
+
+void run_ranks_spread_weights(struct run *r)
+{
+    if (r->ranks != NULL && r->ranks->sliced)
+        reduction_spread(r->ranks->reduction, weights_block(&r->trainable),
+                         dtype_bytes(r->trainable.dtype));
 }

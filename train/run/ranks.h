@@ -36,5 +36,12 @@ bool run_ranks_stopped(struct run *r);
 int run_ranks_meet(struct run *r, int rc);
 /* The gradients and sums of all ranks' blocks, where those of this rank were. */
 void run_ranks_add(struct run *r);
+/* zero=1: after a step of the optimizer, in which each rank has updated its slice of the weights.
+ */
+void run_ranks_spread_weights(struct run *r);
+/* zero=1: rank 0, between steps: have the state of the whole optimizer here; and drop again what is
+ * not this rank's, as each does that has read a checkpoint. */
+void run_ranks_gather_state(struct run *r);
+void run_ranks_drop_state(struct run *r);
 
 #endif

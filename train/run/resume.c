@@ -20,6 +20,7 @@
 #include "train/run/inside.h"
 #include "train/run/open.h"
 #include "train/parallel/world.h"
+#include "train/run/ranks.h"
 #include "train/run/report.h"
 #include "train/run/take_step.h"
 
@@ -146,6 +147,7 @@ static int restore_run(struct run *r, const struct checkpoint *cp)
         rc = run_adapter_restore(r, cp);
     if (rc != 0)
         return rc;
+    run_ranks_drop_state(r);
     optimizer_set_steps(r->optimizer, r->state.optimizer_steps);
     r->due = (unsigned)r->state.due & DUE_LATER;
     r->rate = r->grad_norm = NAN; /* of a step taken then */

@@ -8,6 +8,7 @@
 #include "train/run/checkpoint.h"
 #include "train/run/inside.h"
 #include "train/run/publish.h"
+#include "train/run/ranks.h"
 #include "weights/model_source.h"
 
 /* Configuration, data and numbers, as JSON; NULL: no memory. */
@@ -42,6 +43,8 @@ static int save_step(struct run *r)
     rc = state == NULL        ? err_last()
          : r->adapter != NULL ? 0
                               : source_open_params(&weights, &r->weights.view, r->model);
+    if (rc == 0)
+        run_ranks_gather_state(r);
     int n_blocks = optimizer_blocks(r->optimizer, blocks);
     const struct checkpoint_content c = {.step = r->state.step,
                                          .weights = r->adapter == NULL ? &weights : NULL,
@@ -52,6 +55,7 @@ static int save_step(struct run *r)
                                          .state = state};
     if (rc == 0)
         rc = checkpoint_write(&r->folder, &c, r->events.progress);
+    run_ranks_drop_state(r);
     source_close(&weights);
     json_decref(state);
     if (rc != 0)

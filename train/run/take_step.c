@@ -170,6 +170,7 @@ static enum run_fault take_gradients(struct run *r, double loss, float scale)
     if (!optimizer_step(r->optimizer, weights_block(&r->trainable), step_gradients(r->step), scale,
                         r->grad_norm, (float)r->rate))
         return FAULT_WEIGHTS;
+    run_ranks_spread_weights(r);
     spike_guard_add(&r->state.spike_guard, loss, r->grad_norm);
     if (t->auto_loss_scaling == 1)
         loss_scale_advance(&r->state.scale, t->loss_scaling_growth);

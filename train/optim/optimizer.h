@@ -67,17 +67,6 @@ void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
 /* Where n slices of the block begin, whole pieces of work each and about as long as each other:
  * bounds [n + 1], in elements. */
 void optimizer_slices(const struct optimizer *o, int n, size_t *bounds);
-/* Several processes with a slice each: a step then updates the moments and weights of this one's
- * alone, and what all slices add up to is the same in all processes. */
-struct optimizer_share {
-    int slice, n; /* of optimizer_slices */
-    /* Give all processes the sums [n_pieces][2] of each one's pieces, first [slice] to
-     * first [slice + 1] - 1. */
-    void (*spread_sums)(void *user, double *sums, const int *first);
-    /* Whether it is so in any. */
-    bool (*any)(void *user, bool here);
-    void *user;
-};
 /* s is copied, its user borrowed. Not together with a guard. ERR_NOMEM. */
 int optimizer_set_share(struct optimizer *o, const struct optimizer_share *s);
 /* The size that no weight may reach: OPTIMIZER_HALF_LIMIT for weights in binary16, else infinite,

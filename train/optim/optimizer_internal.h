@@ -3,9 +3,11 @@
 /*
  * struct optimizer, for optimizer.c and optimizer_step.c.
  */
-#include "train/optim/optimizer.h"
+#include "train/optim/optimizer_config.h"
 
 #include <stddef.h>
+
+struct tensor_change;
 
 /* The block is divided into pieces of at most PIECE elements of one tensor, which threads share,
  * and pieces into runs of at most RUN elements, which are copied to fp32 where they are binary16.

@@ -105,9 +105,9 @@ int layer_stream_plan(struct layer_stream_plan *out, const struct params *p, uin
     const uint64_t need = out->kept_bytes + out->slot_bytes;
     if (need > room)
         return err_set(ERR_NOMEM,
-                       "there is room for %.2f GB of weights, but %d layers of %.2f GB at a time "
-                       "need %.2f GB",
-                       (double)room / 1e9, SLOTS, (double)layer / 1e9, (double)need / 1e9);
+                       "there is memory for %.0f MB of weights, but %d layers of %.0f MB at a time "
+                       "need %.0f MB",
+                       (double)room / 1e6, SLOTS, (double)layer / 1e6, (double)need / 1e6);
     uint64_t left = room - need;
     out->keeps_head = head <= left;
     left -= out->keeps_head ? head : 0;

@@ -6,6 +6,8 @@
 #include "weights/panel_file.h"
 #include "weights/panel_make.h"
 
+#include <stdio.h>
+
 /* ---- the plan ---- */
 
 /* What else a pass and its text need: scratch and logits of as many rows as a pass has, the keys
@@ -82,17 +84,12 @@ static void note_rate(const struct params *p, const struct source *s,
 {
     const struct layer_stream_plan *plan = layer_stream_planned(p->stream);
     const double pass = (double)plan->pass_bytes, rate = layer_stream_rate(p->stream);
-    const char *name = file_quote(s->name);
+    const int L = p->config.n_layer;
+    char speed[64] = "";
     if (rate > 0)
-        progress_note(progress,
-                      "%s is larger than memory (%d of %d layers stay in it): %.2f GB a token from "
-                      "disk, %.2f GB/s: %.2g s a token",
-                      name, plan->n_kept, p->config.n_layer, pass / 1e9, rate / 1e9, pass / rate);
-    else
-        progress_note(progress,
-                      "%s is larger than memory (%d of %d layers stay in it): %.2f GB a token from "
-                      "disk",
-                      name, plan->n_kept, p->config.n_layer, pass / 1e9);
+        snprintf(speed, sizeof speed, ", %.2f GB/s: %.2g s a token", rate / 1e9, pass / rate);
+    progress_note(progress, "%s: %d of %d layers stay on disk; %.2f GB a token from disk%s",
+                  file_quote(s->name), L - plan->n_kept, L, pass / 1e9, speed);
 }
 
 int panel_stream_load(struct params *p, const struct layer_stream_plan *plan,

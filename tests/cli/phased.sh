@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# A model whose layers are read from disk says what it says from memory, whatever it is asked.
+. "$(dirname "$0")/lib.sh.inc"
+work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache XDG_DATA_HOME=$work/data XDG_CONFIG_HOME=$work/config
+printf '%s\n' "Once upon a time" "My name is" "The dog" "A girl went to the" "It was" >"$work/prompts"
+# Of words to both: the answer from memory and from disk, without the note.
+both() { # NAME WORDS...
+    for phased in off on; do
+        "$PRATTLE" bundled --phased $phased --seed 5 -n 24 "${@:2}" <"$work/prompts" >"$work/$phased" 2>"$work/$phased.err"
+        echo "rc $?" >>"$work/$phased"
+    done
+    is "$1" "$(cat "$work/off")" "$(cat "$work/on")"
+}
+both "a batch of prompts"
+has "what is read is said first" "bundled: 3 of 3 layers stay on disk; 0.01 GB a token from disk" "$(head -1 "$work/on.err")"
+is "and nothing of a model in memory" "" "$(cat "$work/off.err")"
+both "one text at a time, one thread" --batch-size 1 --threads 1
+both "greedy, three threads" --greedy --threads 3
+both "without the device loop" --device-loop off
+both "beams" --num-beams 4 --num-return-sequences 2
+both "contrastive search" --penalty-alpha 0.6 --top-k 5
+both "several answers" --num-return-sequences 3
+both "drafts from the text" --speculate lookup --greedy
+both "fp32" --dtype fp32
+both "q8" --dtype q8
+both "log-probabilities" --jsonl --top-logprobs 3
+both "a text that slides" --on-full slide -n 300 --prompt "Once upon a time"
+for phased in off on; do
+    "$PRATTLE" eval text "$work/prompts" --model bundled --phased $phased --json 2>/dev/null |
+        sed 's/"date": "[^"]*"//; s/"seconds": [0-9.]*//' >"$work/$phased"
+done
+is "an evaluation, with the fingerprint of the weights" "$(cat "$work/off")" "$(cat "$work/on")"
+has "which has numbers" '"perplexity"' "$(cat "$work/on")"
+panels() { find "$work/cache/prattle/panels" -type f | wc -l; }
+is "nothing is left behind" 0 "$(panels)"
+
+# The folder's weights are kept from one start to the next, the same for both.
+"$PRATTLE" convert bundled "$work/model" >/dev/null 2>&1
+sleep 0.2
+run() { "$PRATTLE" "$work/model" --phased "$1" --seed 5 -n 12 -p "Once upon a time" 2>/dev/null; }
+first=$(run on)
+is "an entry of the cache" 1 "$(panels)"
+is "again from it" "$first" "$(run on)"
+is "and in memory" "$first" "$(run off)"
+
+# What does not go is said in a sentence.
+refused() { has "$1" "$2" "$("$PRATTLE" "${@:3}" 2>&1)"; }
+refused "memory that holds no layer" "there is memory for 0 MB of weights, but 3 layers of 4 MB at a time need 15 MB" bundled --memory 0.001 -p x
+refused "training" "needs all weights in memory, and some layers are read from disk at each pass; phased=off loads all of them" \
+    train finetune data="$work/prompts" steps=1 sequence_length=8 folder="$work/run" --model "$work/model" --phased on
+(ulimit -f 1000; run on) >"$work/out" 2>&1
+is "an entry that is there needs no room" "$first" "$(cat "$work/out")"
+rm -rf "$work/cache"
+full=$(ulimit -f 1000; "$PRATTLE" "$work/model" --phased on -p x 2>&1)
+has "a full disk" "cannot prepare the weights of model on disk: cannot write " "$full"
+is "leaves nothing" 0 "$(panels)"
+finish

@@ -82,9 +82,8 @@ ifeq ($(OUT),build/$(BUILD))
 	@[ "$$(readlink prattle)" = $(BINARY) ] || ln -sfn $(BINARY) prattle
 endif
 
-# Where the model that ships is looked for when it is not beside the program.
-$(OUT)/weights/bundled/bundled.o $(OUT)/weights/sentencepiece/sentencepiece.o \
-$(OUT)/train/parallel/plugin.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
+# Where the model that ships and the parts are looked for when they are not beside the program.
+$(OUT)/weights/bundled/bundled.o $(OUT)/model/base/part.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
 $(OUT)/model/kernels/%.o $(OUT)/sampling/%.o $(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 # One file each may use an instruction set; the table in kernels.c chooses at run time.
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c

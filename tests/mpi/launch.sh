@@ -67,7 +67,7 @@ alone() { (PRATTLE=$PWD/bare/prattle; "$@" 2>&1); }
 if [ -e /usr/local/lib/prattle/prattle-mpi.so ] || [ -e "$PWD/lib/prattle/prattle-mpi.so" ]; then
     echo "# left out: without the plugin (one is installed)"
 else
-    has "without the plugin" "several processes need prattle-mpi.so, which was not built: install MPI (Debian and Ubuntu: apt-get install libopenmpi-dev openmpi-bin)" \
+    has "without the plugin" "several processes need prattle-mpi.so, which make builds where MPI is (Debian and Ubuntu: apt-get install libopenmpi-dev openmpi-bin)" \
         "$(alone one refused replicas=2)"
     is "  nor under mpirun, which says so once" 1 \
         "$(alone many 2 refused | grep -c 'several processes need prattle-mpi.so')"

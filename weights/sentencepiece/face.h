@@ -7,7 +7,6 @@
  */
 #include <stddef.h>
 
-#define SENTENCEPIECE_PART "prattle-sentencepiece.so"
 #define SENTENCEPIECE_ENTRY "prattle_sentencepiece_1" /* the number changes with the struct */
 
 #ifdef __cplusplus

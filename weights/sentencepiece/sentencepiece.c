@@ -3,13 +3,11 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/part.h"
 #include "weights/sentencepiece/face.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { WHY_BYTES = 200 };
 
@@ -23,55 +21,24 @@ bool sentencepiece_is_file(const char *path, const char *head, size_t n)
 
 /* ---- the part with the library ---- */
 
-/* Beside the program, or where `make install` puts it. */
-static void *open_part(char why[WHY_BYTES])
-{
-    char program[PATH_MAX];
-    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(program, '/');
-    char *places[] = {
-        slash == NULL ? NULL
-                      : mem_sprintf("%.*s/%s", (int)(slash - program), program, SENTENCEPIECE_PART),
-        mem_sprintf("%s/lib/prattle/%s", PREFIX, SENTENCEPIECE_PART)};
-    void *library = NULL;
-    snprintf(why, WHY_BYTES, "%s", "");
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (library == NULL && places[i] != NULL && file_exists(places[i])) {
-            library = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
-            if (library == NULL)
-                file_show(why, WHY_BYTES, dlerror());
-        }
-        mem_free(places[i]);
-    }
-    return library;
-}
+static const struct part library_part = {.what = "a SentencePiece model",
+                                         .verb = "needs",
+                                         .name = "sentencepiece",
+                                         .library = "libsentencepiece",
+                                         .build = "g++ libsentencepiece-dev",
+                                         .run = "libsentencepiece0",
+                                         .entry = SENTENCEPIECE_ENTRY};
 
 /* Once a process. */
 static int find_face(const struct sentencepiece_face **out)
 {
     static const struct sentencepiece_face *found;
-    char why[WHY_BYTES];
-    if ((*out = found) != NULL)
-        return 0;
-    void *library = open_part(why), *entry = NULL;
     const struct sentencepiece_face *(*function)(void);
-    if (library == NULL && *why != '\0')
-        return err_set(ERR_MISSING,
-                       "a SentencePiece model needs libsentencepiece: install it (Debian and "
-                       "Ubuntu: apt-get install libsentencepiece0); %s",
-                       why);
-    if (library == NULL)
-        return err_set(ERR_MISSING,
-                       "a SentencePiece model needs %s, which make builds where libsentencepiece "
-                       "is (Debian and Ubuntu: apt-get install g++ libsentencepiece-dev)",
-                       SENTENCEPIECE_PART);
-    if ((entry = dlsym(library, SENTENCEPIECE_ENTRY)) == NULL)
-        return err_set(ERR_UNSUPPORTED, "%s is of another version of prattle: run make again",
-                       SENTENCEPIECE_PART);
-    memcpy(&function, &entry, sizeof function);
-    *out = found = function();
-    return 0;
+    int rc = found == NULL ? part_open(&library_part, &function) : 0;
+    if (found == NULL && rc == 0)
+        found = function();
+    *out = found;
+    return rc;
 }
 
 /* ---- a tokenizer of it ---- */
@@ -149,14 +116,15 @@ static int make_tokenizer(struct tokenizer **out, struct open_model *m, const ch
     if (rc == 0)
         rc = read_pieces(list, &texts, m, count);
     const struct piece_vocab all = {.n_tokens = count,
-                               .list = list,
-                               .eos = c != NULL && c->eos_token_id >= 0 ? c->eos_token_id : end,
-                               .add_prefix_space = m->face->adds_space(m->model) != 0,
-                               .file = bytes,
-                               .n_file = n,
-                               .encode = encode_text,
-                               .close = close_model,
-                               .user = m};
+                                    .list = list,
+                                    .eos =
+                                        c != NULL && c->eos_token_id >= 0 ? c->eos_token_id : end,
+                                    .add_prefix_space = m->face->adds_space(m->model) != 0,
+                                    .file = bytes,
+                                    .n_file = n,
+                                    .encode = encode_text,
+                                    .close = close_model,
+                                    .user = m};
     if (rc == 0)
         rc = tokenizer_new_pieces(out, &all);
     else

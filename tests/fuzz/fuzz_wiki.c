@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void read_wiki_text(const char *text, size_t n)
 {
     struct buf one = {0}, two = {0};
-    need(wiki_text(&one, text, n) == 0);
-    need(wiki_text(&two, text, n) == 0);
+    need(wiki_text(&one, text, n, NULL) == 0);
+    need(wiki_text(&two, text, n, NULL) == 0);
     need(one.n == two.n && (one.n == 0 || memcmp(one.data, two.data, one.n) == 0));
     need(one.n <= 64 * n + 64);
     buf_release(&one);

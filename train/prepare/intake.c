@@ -7,6 +7,7 @@
 #include "model/base/par.h"
 #include "train/data/text_reader.h"
 #include "train/prepare/kinds.h"
+#include "train/prepare/wiki_date.h"
 #include "train/prepare/wiki_text.h"
 
 #include <stdatomic.h>
@@ -80,19 +81,24 @@ static const char *part_text(const struct slot *s, size_t k, size_t *n)
     return p->wiki ? buf_text(&s->plain) + plain : buf_text(&s->text) + text;
 }
 
-/* The title and the paragraphs of a page; nothing of a page without paragraphs. */
+/* The title and the paragraphs of a page, which has its title, its time and its text, each behind
+ * a line break; nothing of a page without paragraphs. */
 static int clean_page(struct slot *s, size_t k)
 {
     const size_t from = k == 0 ? 0 : s->parts[k - 1].text_end, to = s->parts[k].text_end;
     const char *text = s->text.data + from;
     const size_t title = (size_t)((const char *)memchr(text, '\n', to - from) - text);
+    const char *written = text + title + 1;
+    const char *page = (const char *)memchr(written, '\n', to - from - title - 1) + 1;
+    struct wiki_day today;
     const size_t before = s->plain.n;
     int rc = buf_add(&s->plain, text, title);
     if (rc == 0)
         rc = buf_str(&s->plain, "\n\n");
     const size_t body = s->plain.n;
     if (rc == 0)
-        rc = wiki_text(&s->plain, text + title + 1, to - from - title - 1);
+        rc = wiki_text(&s->plain, page, to - from - (size_t)(page - text),
+                       wiki_day_parse(&today, written) ? &today : NULL);
     if (s->plain.n == body)
         s->plain.n = before;
     return rc;

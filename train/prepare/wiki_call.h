@@ -5,6 +5,12 @@
  */
 #include "model/base/buf.h"
 
+#include <stdbool.h>
+
+struct wiki_day {
+    int year, month, day;
+};
+
 enum { WIKI_ARGUMENTS = 48 };
 
 struct wiki_call {
@@ -15,6 +21,8 @@ struct wiki_call {
         const char *key, *value;
     } named[WIKI_ARGUMENTS]; /* [n_named] */
     int n_named;
+    bool function;                /* {{name:argument|...}} */
+    const struct wiki_day *today; /* when the page was written, for ages; NULL: not known */
 };
 /* Argument i, from 0; "" for none. */
 const char *wiki_at(const struct wiki_call *c, int i);

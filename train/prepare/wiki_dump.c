@@ -21,7 +21,7 @@ static void start_element(void *user, const char *name, const char **attributes)
     (void)attributes;
     d->into = NULL;
     if (strcmp(name, "page") == 0) {
-        d->title.n = d->text.n = d->ns.n = d->model.n = 0;
+        d->title.n = d->text.n = d->ns.n = d->model.n = d->written.n = 0;
         d->redirect = d->too_long = false;
     } else if (strcmp(name, "redirect") == 0) {
         d->redirect = true;
@@ -32,6 +32,9 @@ static void start_element(void *user, const char *name, const char **attributes)
         d->into = &d->title;
     } else if (strcmp(name, "ns") == 0) {
         d->into = &d->ns;
+    } else if (strcmp(name, "timestamp") == 0) {
+        d->written.n = 0;
+        d->into = &d->written;
     } else if (strcmp(name, "model") == 0) {
         d->model.n = 0;
         d->into = &d->model;
@@ -148,8 +151,10 @@ static int next_page(struct text_reader *r, void *state, struct buf *out, bool *
     for (size_t i = 0; i < d->title.n; i++)
         d->title.data[i] = d->title.data[i] == '\n' ? ' ' : d->title.data[i];
     rc = buf_add(out, d->title.data, d->title.n);
+    for (size_t i = 0; i < d->written.n; i++)
+        d->written.data[i] = d->written.data[i] == '\n' ? ' ' : d->written.data[i];
     if (rc == 0)
-        rc = buf_char(out, '\n');
+        rc = buf_printf(out, "\n%s\n", buf_text(&d->written));
     return rc == 0 ? buf_add(out, d->text.data, d->text.n) : rc;
 }
 
@@ -167,5 +172,6 @@ void wiki_dump_release(struct wiki_dump *d)
     buf_release(&d->text);
     buf_release(&d->ns);
     buf_release(&d->model);
+    buf_release(&d->written);
     *d = (struct wiki_dump){0};
 }

@@ -3,7 +3,8 @@
 /*
  * The articles of a MediaWiki dump (pages-articles.xml; mediawiki.org/xml/export-0.11): pages of
  * namespace 0 that are no redirects. The file is parsed while it is read; of a page's revisions the
- * last counts. Each document is the title, a line break, and the wiki text as it is.
+ * last counts. Each document is the title, when it was written, and the wiki text as it is, a line
+ * break behind each of the first two.
  */
 #include "train/data/text_reader.h"
 
@@ -11,7 +12,7 @@ struct XML_ParserStruct;
 
 struct wiki_dump {
     struct XML_ParserStruct *parser; /* owned */
-    struct buf title, text, ns, model;
+    struct buf title, text, ns, model, written;
     struct buf *into; /* which of these gets characters; NULL: none */
     bool redirect, ready, suspended, refused, too_long, no_memory;
     struct text_splitter splitter;

@@ -2,6 +2,7 @@
 
 #include "train/prepare/wiki_convert.h"
 #include "train/prepare/wiki_date.h"
+#include "train/prepare/wiki_numbers.h"
 #include "train/prepare/wiki_signs.h"
 
 #include <ctype.h>
@@ -58,6 +59,15 @@ static int show_list(struct buf *out, const struct wiki_call *c)
     return show_joined(out, c, ", ");
 }
 
+/* On lines of their own: they are often sentences. */
+static int show_items(struct buf *out, const struct wiki_call *c)
+{
+    int rc = buf_str(out, c->n > 0 ? "\n* " : "");
+    if (rc == 0)
+        rc = show_joined(out, c, "\n* ");
+    return rc == 0 ? buf_char(out, '\n') : rc;
+}
+
 static int show_keys(struct buf *out, const struct wiki_call *c)
 {
     return show_joined(out, c, "+");
@@ -89,10 +99,10 @@ static int show_date(struct buf *out, const struct wiki_call *c)
     return wiki_date(out, c, 0, false);
 }
 
-/* The day of death stands first, that of birth behind it. */
-static int show_birth_age(struct buf *out, const struct wiki_call *c)
+/* {{date|2008-05-07|mdy}} */
+static int show_written_date(struct buf *out, const struct wiki_call *c)
 {
-    return wiki_date(out, c, 0, false);
+    return wiki_date(out, c, 0, strcmp(wiki_at(c, 1), "mdy") != 0);
 }
 
 static int show_number(struct buf *out, const struct wiki_call *c)
@@ -123,7 +133,7 @@ static int show_value(struct buf *out, const struct wiki_call *c)
         rc = buf_printf(out, " +%s −%s", wiki_at(c, 1) + (*wiki_at(c, 1) == '+'),
                         wiki_at(c, 2) + (*wiki_at(c, 2) == '-'));
     else if (rc == 0 && *wiki_at(c, 1) != '\0')
-        rc = buf_printf(out, " ± %s", wiki_at(c, 1));
+        rc = buf_printf(out, *wiki_at(c, 1) == '(' ? "%s" : " ± %s", wiki_at(c, 1));
     if (rc == 0 && *e != '\0')
         rc = buf_printf(out, "×10^%s", e);
     return rc == 0 && *u != '\0' ? buf_printf(out, strcmp(u, "%") == 0 ? "%s" : " %s", u) : rc;
@@ -239,11 +249,12 @@ static int show_verse(struct buf *out, const struct wiki_call *c)
 
 static const struct {
     const char *name;
-    int (*show)(struct buf *out, const struct wiki_call *c);
+    wiki_show_fn *show;
 } shown[] = {
     {"convert", wiki_convert},
     {"pop density", show_density},
     {"cvt", wiki_convert},
+    {"convinfobox", wiki_convert},
     {"frac", show_fraction},
     {"sfrac", show_fraction},
     {"fraction", show_fraction},
@@ -251,6 +262,8 @@ static const struct {
     {"val", show_value},
     {"formatnum", show_number},
     {"nts", show_number},
+    {"num", show_number},
+    {"number", show_number},
     {"formatprice", show_number},
     {"gaps", show_all},
     {"e", show_power},
@@ -258,22 +271,20 @@ static const struct {
     {"exp", show_power},
     {"as of", show_as_of},
     {"asof", show_as_of},
-    {"date", show_date},
+    {"date", show_written_date},
     {"dts", show_date},
     {"start date", show_date},
     {"start date and age", show_date},
     {"end date", show_date},
     {"birth date", show_date},
-    {"bda", show_birth_age},
-    {"birth date and age", show_birth_age},
     {"death date", show_date},
-    {"death date and age", show_date},
-    {"death year and age", show_first},
     {"birth year and age", show_first},
+    {"birth-date", show_first},
+    {"death-date", show_first},
+    {"death-date and age", show_first},
     {"film date", show_date},
     {"start-date", show_first},
     {"end-date", show_first},
-    {"age in years and days", NULL},
     {"lang", show_second},
     {"langx", show_second},
     {"transl", show_last},
@@ -337,6 +348,8 @@ static const struct {
     {"plainlist", show_first},
     {"flatlist", show_first},
     {"unbulleted list", show_list},
+    {"vunblist", show_list},
+    {"ordered list", show_items},
     {"ubl", show_list},
     {"hlist", show_list},
     {"bulleted list", show_list},
@@ -366,6 +379,8 @@ static const struct {
     {"c.", show_circa},
     {"ca.", show_circa},
     {"bibleverse", show_verse},
+    {"bibleref", show_verse},
+    {"bibleref2", show_verse},
     {"railgauge", show_first},
     {"track gauge", show_first},
     {"rail gauge", show_first},
@@ -386,11 +401,9 @@ static const struct {
     {"not a typo", show_all},
     {"typo", show_first},
     {"proper name", show_first},
-    {"respell", NULL},
     {"color", show_second},
     {"font color", show_second},
     {"colored link", show_second},
-    {"notelist", NULL},
 };
 
 /* ---- by name ---- */
@@ -413,16 +426,21 @@ void wiki_template_name(char *out, size_t size, const char *name, size_t n)
     out[k] = '\0';
 }
 
+static wiki_show_fn *find_show(const char *name)
+{
+    for (size_t i = 0; i < COUNT(shown); i++)
+        if (strcmp(shown[i].name, name) == 0)
+            return shown[i].show;
+    return wiki_numbers_find(name);
+}
+
 bool wiki_template_shows(const char *name, size_t n)
 {
     char key[NAME];
     wiki_template_name(key, sizeof key, name, n);
     if (wiki_language(key) != NULL || wiki_sign(key) != NULL || wiki_money(key) != NULL)
         return true;
-    for (size_t i = 0; i < COUNT(shown); i++)
-        if (strcmp(shown[i].name, key) == 0)
-            return shown[i].show != NULL;
-    return false;
+    return find_show(key) != NULL;
 }
 
 int wiki_template(struct buf *out, const struct wiki_call *c)
@@ -439,8 +457,6 @@ int wiki_template(struct buf *out, const struct wiki_call *c)
         int rc = buf_str(out, currency);
         return rc == 0 ? wiki_add_number(out, wiki_at(c, 0)) : rc;
     }
-    for (size_t i = 0; i < COUNT(shown); i++)
-        if (strcmp(shown[i].name, c->name) == 0 && shown[i].show != NULL)
-            return shown[i].show(out, c);
-    return 0;
+    wiki_show_fn *show = find_show(c->name);
+    return show == NULL ? 0 : show(out, c);
 }

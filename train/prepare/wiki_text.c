@@ -22,6 +22,7 @@ enum { DEPTH_MAX = 16, NAME = 48, LINK_BYTES = 4096 };
 struct page {
     const char *text;
     const uint32_t *close; /* of wiki_match */
+    const struct wiki_day *today;
 };
 
 struct range {
@@ -108,13 +109,14 @@ static void point_to(struct wiki_call *c, const struct places *a, const struct b
 static int add_template(struct buf *out, const struct page *p, struct range r, int depth)
 {
     char name[NAME];
-    struct wiki_call call = {.name = name};
+    struct wiki_call call = {.name = name, .today = p->today};
     struct places a = {0};
     struct buf texts = {0};
     size_t bar = find_outer(p, r, '|');
     const char *colon = memchr(p->text + r.from, ':', bar - r.from);
     const bool function =
         colon != NULL && wiki_template_shows(p->text + r.from, (size_t)(colon - p->text) - r.from);
+    call.function = function;
     const size_t end = function ? (size_t)(colon - p->text) : bar;
     if (depth >= DEPTH_MAX || !wiki_template_shows(p->text + r.from, end - r.from))
         return 0;
@@ -262,7 +264,7 @@ static int add_inline(struct buf *out, const struct page *p, struct range r, int
     return rc;
 }
 
-int wiki_text(struct buf *out, const char *text, size_t n)
+int wiki_text(struct buf *out, const char *text, size_t n, const struct wiki_day *today)
 {
     struct buf plain = {0}, lines = {0};
     uint32_t *close = NULL;
@@ -273,7 +275,7 @@ int wiki_text(struct buf *out, const char *text, size_t n)
         rc = ERR_NOMEM;
     if (rc == 0)
         rc = wiki_match(close, buf_text(&plain), plain.n);
-    const struct page p = {buf_text(&plain), close};
+    const struct page p = {buf_text(&plain), close, today};
     if (rc == 0)
         rc = add_inline(&lines, &p, (struct range){0, plain.n}, 0);
     if (rc == 0)

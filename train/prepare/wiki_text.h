@@ -5,12 +5,12 @@
  * text, numbers, dates and units of templates as these show them; tables, files, categories,
  * references and all other templates left out. Any bytes are taken; time grows with their number.
  */
-#include "model/base/buf.h"
+#include "train/prepare/wiki_call.h"
 
 #define WIKI_TEXT_MOST ((size_t)1 << 26)
 
-/* Append the paragraphs, an empty line between them. ERR_NOMEM; ERR_RANGE: more than WIKI_TEXT_MOST
- * bytes. */
-int wiki_text(struct buf *out, const char *text, size_t n);
+/* Append the paragraphs, an empty line between them. today: for ages; may be NULL. ERR_NOMEM;
+ * ERR_RANGE: more than WIKI_TEXT_MOST bytes. */
+int wiki_text(struct buf *out, const char *text, size_t n, const struct wiki_day *today);
 
 #endif

@@ -3,17 +3,20 @@
 
 #include "model/base/clock.h"
 #include "model/base/mem.h"
+#include "train/prepare/wiki_expr.h"
 #include "train/prepare/wiki_text.h"
 
 struct row {
     const char *wiki, *text;
 };
 
+static const struct wiki_day today = {2016, 5, 1};
+
 static void expect(const struct row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct buf out = {0};
-        assert_ok(wiki_text(&out, rows[i].wiki, strlen(rows[i].wiki)));
+        assert_ok(wiki_text(&out, rows[i].wiki, strlen(rows[i].wiki), &today));
         if (strcmp(buf_text(&out), rows[i].text) != 0)
             fail_msg("%s\n  is:       %s\n  expected: %s", rows[i].wiki, buf_text(&out),
                      rows[i].text);
@@ -95,6 +98,81 @@ static void numbers_do_not_vanish(void **state)
         {"{{{1|x}}} {{#if:a|b}} {{cite web|title=x}} end", "end"});
 }
 
+/* What templates work out: ages to the day the page was written, shares, words. */
+static void numbers_are_worked_out(void **state)
+{
+    (void)state;
+    EXPECT(
+        {"{{birth date and age|1947|04|01|df=y}} {{birth date and age|1947|5|2}}",
+         "1 April 1947 (age 69) May 2, 1947 (age 68)"},
+        {"{{death date and age|1865|4|15|1809|2|12}}, {{death year and age|1990|1920}}",
+         "April 15, 1865 (aged 56), 1990 (aged 69–70)"},
+        {"({{age|1969|07|20}} years ago) {{age|1775|4|19|1783|9|3}}", "(46 years ago) 8"},
+        {"{{Age in years, months and days|1775|04|19|1783|09|03}}",
+         "8 years, 4 months and 15 days"},
+        {"{{age in years and days|1996|2|28|1997|3|1}} {{age in days|2000|1|1|2004|1|1}}",
+         "1 year, 1 day 1,461"},
+        {"{{age in years|1990-12-31|1992-12-30}} {{birth-date and age|1950-05-01}}",
+         "1 year May 1, 1950 (age 66)"},
+        {"{{reign|1558|1603}}; {{floruit|1500}}; {{p.|88}}; {{pp.|3|16}}; {{vol.|3}}",
+         "r. 1558–1603; fl. 1500; p. 88; pp. 3–16; vol. 3"},
+        {"{{percentage|1|4}} {{percentage|1|3|1}} {{percent|12}} {{bar percent|Muslim|green|98}}",
+         "25% 33.3% 12% Muslim 98%"},
+        {"{{#expr: 1 + 2 * 3}} {{#expr:(2^10 - 24) / 1e3 round 1}} {{#expr:-7 mod 3}} "
+         "x{{#expr:1/0}}",
+         "7 1 -1 x"},
+        {"{{#expr:{{formatnum:1234567}}/3 round 2}} {{round|3.14159|2}} {{#expr:10/4}}",
+         "411522.33 3.14 2.5"},
+        {"{{ordinal|1}} {{ordinal|12}} {{ordinal|23}} {{ordinal|1011}} {{spellnum|42}}",
+         "1st 12th 23rd 1,011th forty-two"},
+        {"{{plural|1|page}} {{plural|3|page}} {{plural|2|sheep|sheep}} 3 {{PLURAL:3|page|pages}}",
+         "1 page 3 pages 2 sheep 3 pages"},
+        {"{{number|12345}} {{ISO date|2008|5|7}} {{date|2008-05-07}} {{start date|2008-05-07}}",
+         "12,345 2008-05-07 7 May 2008 May 7, 2008"},
+        {"{{marriage|[[Mary Todd]]|November 4, 1842|1865|reason=his death}} "
+         "{{marriage|A|1990|2001}} {{marriage|B|2002|2004|end=divorced}} {{marriage|C|2005}}",
+         "Mary Todd (m. November 4, 1842; his death 1865) A (m. 1990–2001) B (m. 2002; div. 2004) "
+         "C (m. 2005)"},
+        {"{{OldStyleDate|February 2|1905|January 20}}; {{val|1.00794|(7)}} {{duration|m=3|s=5}}",
+         "February 2 [O.S. January 20] 1905; 1.00794(7) 3:05"},
+        {"{{bibleref|Mark|3:25|9}} {{sqrt|2}} {{±|0.5}} {{duration|1|2|3}}",
+         "Mark 3:25 √2 ±0.5 1:02:03"},
+        {"Steps: {{ordered list|One.|Two.}} Done.", "Steps:\n\n- One.\n- Two.\n\nDone."});
+}
+
+static void expressions_have_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double value;
+    } rows[] = {{"2*-3", -6},
+                {"2^3^2", 64},
+                {"7 div 2", 3.5},
+                {"abs(-2)+floor 2.7", 4},
+                {"ceil(1.2)", 2},
+                {"trunc(-1.7)", -1},
+                {"2.5 round 0", 3},
+                {"-2.5 round 0", -3},
+                {"1234 round -2", 1200},
+                {"1,000.5", 1000.5},
+                {" ( 1 ) ", 1},
+                {"1.5e3", 1500}};
+    static const char *const wrong[] = {"",    "1+",  "(1", "1 2", "x",
+                                        "1/0", "0/0", "1e", "--",  "1..2"};
+    double value;
+    struct buf deep = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!wiki_expr(&value, rows[i].text) || value != rows[i].value)
+            fail_msg("%s is %g, expected %g", rows[i].text, value, rows[i].value);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(wiki_expr(&value, wrong[i]));
+    for (int i = 0; i < 100000; i++)
+        assert_ok(buf_char(&deep, '('));
+    assert_false(wiki_expr(&value, buf_text(&deep)));
+    buf_release(&deep);
+}
+
 /* Brackets that do not belong together, too deep, or without an end: some text, and soon. */
 static void any_bytes_are_taken(void **state)
 {
@@ -110,7 +188,7 @@ static void any_bytes_are_taken(void **state)
         struct buf in = {0}, out = {0};
         while (in.n < 1 << 20)
             assert_ok(buf_str(&in, parts[i]));
-        assert_ok(wiki_text(&out, in.data, in.n));
+        assert_ok(wiki_text(&out, in.data, in.n, NULL));
         buf_release(&in);
         buf_release(&out);
     }
@@ -120,10 +198,9 @@ static void any_bytes_are_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_go_and_text_stays),
-        cmocka_unit_test(lines_become_blocks),
-        cmocka_unit_test(numbers_do_not_vanish),
-        cmocka_unit_test(any_bytes_are_taken),
+        cmocka_unit_test(marks_go_and_text_stays), cmocka_unit_test(lines_become_blocks),
+        cmocka_unit_test(numbers_do_not_vanish),   cmocka_unit_test(numbers_are_worked_out),
+        cmocka_unit_test(expressions_have_values), cmocka_unit_test(any_bytes_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,13 @@
+#ifndef PRATTLE_TRAIN_PREPARE_WIKI_NUMBERS_H
+#define PRATTLE_TRAIN_PREPARE_WIKI_NUMBERS_H
+/*
+ * Templates of Wikipedia that show numbers they work out or put into words: ages, shares, ordinals,
+ * arithmetic.
+ */
+#include "train/prepare/wiki_call.h"
+
+typedef int wiki_show_fn(struct buf *out, const struct wiki_call *c);
+/* Of a template of this name, in lower case; NULL: it is none of these. */
+wiki_show_fn *wiki_numbers_find(const char *name);
+
+#endif

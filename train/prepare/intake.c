@@ -7,9 +7,9 @@
 #include "model/base/par.h"
 #include "train/data/text_reader.h"
 #include "train/prepare/kinds.h"
-#include "train/prepare/wiki_date.h"
-#include "train/prepare/wiki_text.h"
+#include "train/prepare/slot.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,29 +22,9 @@ enum {
     REPORT_EVERY = 256
 };
 
-/* A part of a document: one chunk of the reader. */
-struct part {
-    size_t text_end, plain_end, ids_end; /* in the slot's buffers */
-    size_t source;
-    uint64_t characters;
-    struct store_mark mark;
-    bool begins, ends; /* its document */
-    bool wiki;         /* a page's title and wiki text: `plain` has what it becomes */
-};
-
-/* Some parts that one thread encodes, so that short documents do not cost a turn each. */
-struct slot {
-    struct buf text, plain;
-    struct ids ids;
-    struct part *parts; /* [cap]; owned */
-    size_t n, cap;
-    int rc;
-    size_t failed;                   /* the part */
-    char sentence[NAME_BYTES + 200]; /* of the failure: errors are kept by thread */
-};
-
 struct worker {
     const struct intake *intake;
+    struct slot_encoder encoder;
     struct text_reader reader;
     struct kinds kinds;
     struct store *store;
@@ -63,107 +43,16 @@ struct worker {
     atomic_int next;
 };
 
-static uint64_t count_characters(const char *text, size_t n)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return count;
-}
-
-/* The text of part k as it is encoded; *n may be 0. */
-static const char *part_text(const struct slot *s, size_t k, size_t *n)
-{
-    const struct part *p = &s->parts[k];
-    const size_t plain = k == 0 ? 0 : s->parts[k - 1].plain_end;
-    const size_t text = k == 0 ? 0 : s->parts[k - 1].text_end;
-    *n = p->wiki ? p->plain_end - plain : p->text_end - text;
-    return p->wiki ? buf_text(&s->plain) + plain : buf_text(&s->text) + text;
-}
-
-/* The title and the paragraphs of a page, which has its title, its time and its text, each behind
- * a line break; nothing of a page without paragraphs. */
-static int clean_page(struct slot *s, size_t k)
-{
-    const size_t from = k == 0 ? 0 : s->parts[k - 1].text_end, to = s->parts[k].text_end;
-    const char *text = s->text.data + from;
-    const size_t title = (size_t)((const char *)memchr(text, '\n', to - from) - text);
-    const char *written = text + title + 1;
-    const char *page = (const char *)memchr(written, '\n', to - from - title - 1) + 1;
-    struct wiki_day today;
-    const size_t before = s->plain.n;
-    int rc = buf_add(&s->plain, text, title);
-    if (rc == 0)
-        rc = buf_str(&s->plain, "\n\n");
-    const size_t body = s->plain.n;
-    if (rc == 0)
-        rc = wiki_text(&s->plain, page, to - from - (size_t)(page - text),
-                       wiki_day_parse(&today, written) ? &today : NULL);
-    if (s->plain.n == body)
-        s->plain.n = before;
-    return rc;
-}
-
-static void begin_mark(struct store_mark *m)
-{
-    text_hash_begin(&m->hash);
-    min_hash_begin(&m->near);
-}
-
-static int encode_part(const struct intake *t, struct slot *s, size_t k)
-{
-    struct part *p = &s->parts[k];
-    size_t n;
-    int rc = p->wiki ? clean_page(s, k) : 0;
-    p->plain_end = s->plain.n;
-    const char *text = part_text(s, k, &n);
-    p->characters = t->min_length > 0 ? count_characters(text, n) : 0;
-    begin_mark(&p->mark);
-    if (t->hash)
-        text_hash_add(&p->mark.hash, text, n);
-    if (t->near)
-        min_hash_add(&p->mark.near, text, n);
-    if (rc == 0 && t->tokenizer != NULL)
-        rc = tokenizer_encode(t->tokenizer, &s->ids, text, n,
-                              p->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
-    p->ids_end = s->ids.n;
-    return rc;
-}
-
 static void encode_slots(void *arg, int thread, int n_threads)
 {
     struct worker *w = arg;
     (void)thread;
     (void)n_threads;
-    for (int i; (i = atomic_fetch_add(&w->next, 1)) < w->filled[w->busy];) {
-        struct slot *s = &w->slots[w->busy][i];
-        s->ids.n = s->plain.n = 0;
-        s->rc = 0;
-        for (size_t k = 0; k < s->n && s->rc == 0; k++) {
-            s->rc = encode_part(w->intake, s, k);
-            s->failed = k;
-            if (s->rc != 0)
-                snprintf(s->sentence, sizeof s->sentence, "%s: %s",
-                         w->intake->list[s->parts[k].source].path, err_text());
-        }
-    }
+    for (int i; (i = atomic_fetch_add(&w->next, 1)) < w->filled[w->busy];)
+        slot_encode(&w->slots[w->busy][i], &w->encoder);
 }
 
 /* ---- reading ---- */
-
-static int add_part(struct slot *s, const struct part *p)
-{
-    if (s->n == s->cap) {
-        size_t cap = s->cap == 0 ? 16 : 2 * s->cap;
-        struct part *more = mem_grow(s->parts, s->cap * sizeof *more, cap * sizeof *more);
-        if (more == NULL)
-            return ERR_NOMEM;
-        s->parts = more;
-        s->cap = cap;
-    }
-    s->parts[s->n++] = *p;
-    return 0;
-}
 
 /* Read until the slot has some text; *more false: the texts are at their end. */
 static int fill_slot(struct worker *w, struct slot *s, bool *more)
@@ -184,7 +73,7 @@ static int fill_slot(struct worker *w, struct slot *s, bool *more)
         w->inside = !p.ends;
         if ((rc = buf_add(&s->text, w->chunk.data, w->chunk.n)) == 0) {
             p.text_end = s->text.n;
-            rc = add_part(s, &p);
+            rc = slot_add(s, &p);
         }
     }
     return rc;
@@ -203,12 +92,17 @@ static int fill_round(struct worker *w, int side, bool *more)
 
 /* ---- writing ---- */
 
+static int id_bytes(const struct worker *w)
+{
+    return tokenizer_size(w->intake->tokenizer) > UINT16_MAX + 1 ? 4 : 2;
+}
+
 /* As the store has them: two bytes each where that is enough. */
 static int store_ids(struct worker *w, const token_id *ids, size_t n)
 {
     uint16_t block[IDS_AT_ONCE];
     int rc = 0;
-    if (tokenizer_size(w->intake->tokenizer) > UINT16_MAX + 1)
+    if (id_bytes(w) == sizeof *ids)
         return store_add(w->store, ids, n * sizeof *ids);
     for (size_t done = 0; done < n && rc == 0;) {
         size_t part = n - done < IDS_AT_ONCE ? n - done : IDS_AT_ONCE;
@@ -255,7 +149,7 @@ static int store_part(struct worker *w, const struct slot *s, size_t k)
 {
     const struct part *p = &s->parts[k];
     size_t n;
-    const char *text = part_text(s, k, &n);
+    const char *text = slot_text(s, k, &n);
     const size_t ids = k == 0 ? 0 : s->parts[k - 1].ids_end;
     int rc;
     if (w->at.chunks == 0 || p->source != w->at.source)
@@ -263,7 +157,7 @@ static int store_part(struct worker *w, const struct slot *s, size_t k)
     w->at.chunks++;
     if (p->begins) {
         w->length = w->bytes = 0;
-        begin_mark(&w->mark);
+        slot_begin_mark(&w->mark);
     }
     w->length += p->characters;
     w->bytes += n;
@@ -279,17 +173,38 @@ static int store_part(struct worker *w, const struct slot *s, size_t k)
 
 static int store_round(struct worker *w, int side)
 {
+    char shown[NAME_BYTES];
     int rc = 0;
     for (int i = 0; i < w->filled[side] && rc == 0; i++) {
         const struct slot *s = &w->slots[side][i];
         if (s->rc != 0) {
             w->faulty = s->parts[s->failed].source;
-            return err_set(s->rc, "%s", s->sentence);
+            return err_set(s->rc, "%s: %s",
+                           file_show(shown, sizeof shown, w->intake->list[w->faulty].path),
+                           s->sentence);
         }
         for (size_t k = 0; k < s->n && rc == 0; k++)
             rc = store_part(w, s, k);
     }
     return rc;
+}
+
+/* What can never be written is said as soon as it is known; what there is stays, for another
+ * format. */
+static int check_tokens(struct worker *w)
+{
+    const uint64_t most = w->intake->most_tokens;
+    if (w->intake->tokenizer == NULL || w->store->open)
+        return 0;
+    const uint64_t n = w->store->last / (uint64_t)id_bytes(w);
+    if (n <= most)
+        return 0;
+    int rc = store_save(w->store, w->place);
+    return rc != 0 ? rc
+                   : err_set(ERR_RANGE,
+                             "there are more than the %" PRIu64 " tokens that files of this format "
+                             "can have; split= makes several files, format=megatron has no limit",
+                             most);
 }
 
 /* From time to time, between two documents. */
@@ -317,7 +232,7 @@ static int report_progress(struct worker *w)
 /* What came of a file that is at fault is forgotten: it may be mended, or taken away. */
 static int keep_whole_sources(struct worker *w, int failure)
 {
-    char sentence[sizeof w->slots[0]->sentence];
+    char sentence[SLOT_SENTENCE + NAME_BYTES];
     snprintf(sentence, sizeof sentence, "%s", err_text());
     int rc = w->store->open ? store_drop(w->store) : 0;
     if (rc == 0)
@@ -331,7 +246,7 @@ static int keep_whole_sources(struct worker *w, int failure)
 static int run_rounds(struct worker *w)
 {
     bool more = true;
-    char sentence[sizeof w->slots[0]->sentence] = "";
+    char sentence[SLOT_SENTENCE + NAME_BYTES] = "";
     int rc = 0, read = fill_round(w, 0, &more);
     if (read != 0)
         snprintf(sentence, sizeof sentence, "%s", err_text());
@@ -345,6 +260,8 @@ static int run_rounds(struct worker *w)
         par_wait();
         rc = store_round(w, done);
         w->busy = other;
+        if (rc == 0)
+            rc = check_tokens(w);
         if (rc == 0)
             rc = save_place(w);
         if (rc == 0)
@@ -386,12 +303,8 @@ static int count_total(struct worker *w)
 static void release_slots(struct worker *w)
 {
     for (int side = 0; side < 2; side++) {
-        for (int i = 0; i < w->n_slots && w->slots[side] != NULL; i++) {
-            buf_release(&w->slots[side][i].text);
-            buf_release(&w->slots[side][i].plain);
-            ids_release(&w->slots[side][i].ids);
-            mem_free(w->slots[side][i].parts);
-        }
+        for (int i = 0; i < w->n_slots && w->slots[side] != NULL; i++)
+            slot_release(&w->slots[side][i]);
         mem_free(w->slots[side]);
     }
 }
@@ -399,6 +312,7 @@ static void release_slots(struct worker *w)
 int intake_run(const struct intake *t, struct store *s, struct store_place *place)
 {
     struct worker w = {.intake = t,
+                       .encoder = {t->tokenizer, t->hash, t->near, t->min_length > 0},
                        .store = s,
                        .place = place,
                        .at = *place,

@@ -18,6 +18,7 @@ struct intake {
     bool hash, near;                   /* marks of duplicates: store_mark's hash, both */
     uint64_t min_length;               /* characters */
     size_t record_max;                 /* bytes of a line, a record or a word */
+    uint64_t most_tokens;              /* that can be written */
     double save_every_s;               /* what is lost at most when the process is killed */
     const struct progress *progress;
 };

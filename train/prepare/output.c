@@ -112,6 +112,21 @@ int output_check(enum output_format f, const char *path, int n_ids, bool force)
     return rc == 0 ? err_last() : rc;
 }
 
+uint64_t output_most_tokens(enum output_format f)
+{
+    return f == OUTPUT_LLMC ? INT32_MAX : UINT64_MAX; /* its header has an int32_t */
+}
+
+int output_check_tokens(enum output_format f, uint64_t n_tokens)
+{
+    if (n_tokens <= output_most_tokens(f))
+        return 0;
+    return err_set(ERR_RANGE,
+                   "%" PRIu64 " tokens are more than the %" PRIu64 " that a file of %s can have; "
+                   "split= makes several files, format=megatron has no limit",
+                   n_tokens, output_most_tokens(f), output_format_name(f));
+}
+
 /* Temporary files of file_create. */
 static void sweep_file(const char *path)
 {
@@ -168,8 +183,10 @@ static int end_record(struct output *o)
 
 int output_add_ids(struct output *o, const token_id *ids, size_t n)
 {
-    int rc = 0;
     o->n_tokens += n;
+    int rc = output_check_tokens(o->format, o->n_tokens);
+    if (rc != 0)
+        return rc;
     if (o->format == OUTPUT_MEGATRON)
         return token_writer_add(&o->megatron, ids, n);
     if (o->format != OUTPUT_TFRECORD)
@@ -244,11 +261,6 @@ static int finish_llmc(struct output *o)
 {
     int32_t head[3] = {o->width == 2 ? LLMC_GPT2 : LLMC_LLAMA3, o->width == 2 ? 1 : 7,
                        (int32_t)o->n_tokens};
-    if (o->n_tokens > INT32_MAX)
-        return err_set(ERR_RANGE,
-                       "%" PRIu64 " tokens are more than the %" PRId32 " that an llm.c file can "
-                       "have; split= makes several files, format=megatron has no limit",
-                       o->n_tokens, INT32_MAX);
     return file_patch(&o->file, 0, head, sizeof head);
 }
 

@@ -25,6 +25,9 @@ char *output_path(const char *path, const char *part, enum output_format f);
 /* Whether a file of path may be written, of ids below n_ids. ERR_EXISTS without force; ERR_RANGE:
  * the format has no room for such ids. */
 int output_check(enum output_format f, const char *path, int n_ids, bool force);
+/* How many tokens a file may have, and the refusal of more: ERR_RANGE. */
+uint64_t output_most_tokens(enum output_format f);
+int output_check_tokens(enum output_format f, uint64_t n_tokens);
 /* Delete what killed processes left of a file of path. Nobody else writes it now. */
 void output_sweep(enum output_format f, const char *path);
 
@@ -43,12 +46,12 @@ struct output {
  * returns  0; ERR_IO, or as output_check
  */
 int output_open(struct output *o, enum output_format f, const char *path, int n_ids, bool force);
-/* Append to the document in progress: ids, or for JSON lines text. */
+/* Append to the document in progress: ids, or for JSON lines text. ERR_RANGE: a file of the format
+ * cannot have so many. */
 int output_add_ids(struct output *o, const token_id *ids, size_t n);
 int output_add_text(struct output *o, const char *text, size_t n);
 /* End the document; an empty one is left out. */
 int output_end(struct output *o);
-/* ERR_RANGE: llm.c's header cannot count so many ids. */
 int output_commit(struct output *o);
 void output_abandon(struct output *o); /* harmless after a commit */
 

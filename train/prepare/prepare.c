@@ -118,6 +118,15 @@ static char *store_folder(const char *out)
     return mem_sprintf("%.*s.%s.preparing", (int)(name - out), out, name);
 }
 
+/* Of all files; where duplicates go, nobody knows yet how many tokens stay. */
+static uint64_t most_tokens(const struct preparation *p)
+{
+    const uint64_t most = output_most_tokens(p->report->format);
+    return most == UINT64_MAX || p->config->duplicates != DUPLICATES_KEEP
+               ? UINT64_MAX
+               : most * (uint64_t)p->report->n_parts;
+}
+
 static int fill_store(struct preparation *p, const char *out)
 {
     char key[SHA256_HEX], *folder = store_folder(out);
@@ -131,6 +140,7 @@ static int fill_store(struct preparation *p, const char *out)
                                   .near = p->config->duplicates == DUPLICATES_NEAR,
                                   .min_length = (uint64_t)p->config->min_length,
                                   .record_max = (size_t)p->config->record_limit * 1000000,
+                                  .most_tokens = most_tokens(p),
                                   .save_every_s = SAVE_EVERY_S,
                                   .progress = p->progress};
     int rc = folder == NULL ? ERR_NOMEM : make_key(key, p);

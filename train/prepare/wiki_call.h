@@ -24,6 +24,9 @@ struct wiki_call {
     bool function;                /* {{name:argument|...}} */
     const struct wiki_day *today; /* when the page was written, for ages; NULL: not known */
 };
+/* Append what it shows. ERR_NOMEM. */
+typedef int wiki_show_fn(struct buf *out, const struct wiki_call *c);
+
 /* Argument i, from 0; "" for none. */
 const char *wiki_at(const struct wiki_call *c, int i);
 /* The argument of this name, "" for none. */

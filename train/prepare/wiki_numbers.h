@@ -6,7 +6,6 @@
  */
 #include "train/prepare/wiki_call.h"
 
-typedef int wiki_show_fn(struct buf *out, const struct wiki_call *c);
 /* Of a template of this name, in lower case; NULL: it is none of these. */
 wiki_show_fn *wiki_numbers_find(const char *name);
 

@@ -50,6 +50,9 @@ static void copy_then(void *user, const char *what, uint64_t done, uint64_t tota
 
 /* A store of many.txt that is saved between any two documents. Returns the documents that were
  * there before. */
+static uint64_t most_tokens = UINT64_MAX;
+static int expected;
+
 static uint64_t fill_store_of(const char *folder, const struct progress *p)
 {
     struct data_sources sources;
@@ -66,10 +69,11 @@ static uint64_t fill_store_of(const char *folder, const struct progress *p)
                              .tokenizer = data_tokenizer,
                              .hash = true,
                              .record_max = 1 << 20,
+                             .most_tokens = most_tokens,
                              .progress = p};
     assert_ok(store_open(&s, &place, path, "key", sizeof(struct text_hash)));
     const uint64_t before = s.n;
-    assert_ok(intake_run(&t, &s, &place));
+    assert_int_equal(intake_run(&t, &s, &place), expected);
     store_close(&s);
     data_sources_release(&sources);
     mem_free(in);
@@ -110,10 +114,25 @@ static void killed_work_goes_on(void **state)
     par_close();
 }
 
+/* Before all is read; what there is goes on with another limit. */
+static void too_many_tokens_are_refused_at_once(void **state)
+{
+    (void)state;
+    most_tokens = 100000;
+    expected = ERR_RANGE;
+    assert_int_equal(fill_store_of("limited", NULL), 0);
+    assert_non_null(strstr(err_text(), "there are more than the 100000 tokens"));
+    most_tokens = UINT64_MAX;
+    expected = 0;
+    assert_true(fill_store_of("limited", NULL) > 100);
+    data_same_file("alive/data", "limited/data");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_work_goes_on),
+        cmocka_unit_test(too_many_tokens_are_refused_at_once),
     };
     return cmocka_run_group_tests(tests, data_setup, data_teardown);
 }

@@ -103,6 +103,20 @@ static void show_left_out(const struct prepare_report *p)
         wrap_row("left out", text);
 }
 
+/* A share of few documents may be none. */
+static void show_empty_parts(const struct prepare_report *p)
+{
+    char text[400];
+    const uint64_t documents = p->documents - p->duplicates;
+    for (int i = 0; i < p->n_parts; i++)
+        if (p->parts[i].documents == 0) {
+            snprintf(text, sizeof text,
+                     "%s has no document: %" PRIu64 " %s too few for these shares",
+                     p->parts[i].path, documents, documents == 1 ? "is" : "are");
+            wrap_row("look at", text);
+        }
+}
+
 static void show_prepared(const struct prepare_report *p, int n_vocab, double seconds)
 {
     char text[400], bytes[32], rate[32];
@@ -130,6 +144,7 @@ static void show_prepared(const struct prepare_report *p, int n_vocab, double se
                      plural(p->parts[i].tokens));
         wrap_row(i == 0 ? "wrote" : "", text);
     }
+    show_empty_parts(p);
 }
 
 static void show_converted(const struct convert_report *r)
@@ -151,7 +166,13 @@ static int open_tokenizer(struct repl *r, struct source *s)
     return source_open(s, r->options.settings.device.model, 0, false, progress_show());
 }
 
-/* In the shell a model is only for its tokenizer, where one is named. */
+/* Texts need a tokenizer; ids are copied as they are, and compared with one where it is named. */
+static bool converts_to_text(const struct request *q)
+{
+    return (q->config.format > 0 ? (enum output_format)(q->config.format - 1)
+                                 : output_format_of(q->out)) == OUTPUT_JSON_LINES;
+}
+
 int data_convert(struct repl *r, const struct call *c)
 {
     struct request q = {0};
@@ -159,7 +180,8 @@ int data_convert(struct repl *r, const struct call *c)
     struct convert_report report;
     int rc = read_request(&q, c, "convert IN OUT [format=FORMAT]");
     const bool named = !c->shell || repl_names_model(r);
-    if (rc == 0 && named)
+    const bool text = rc == 0 && converts_to_text(&q);
+    if (rc == 0 && (named || text))
         rc = open_tokenizer(r, &source);
     const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
     const enum output_format format =
@@ -170,6 +192,9 @@ int data_convert(struct repl *r, const struct call *c)
     progress_wipe();
     if (rc == 0)
         show_converted(&report);
+    if (rc == 0 && text && !named)
+        wrap_row("look at", "the ids were read by the tokenizer of the model that ships with "
+                            "prattle; --model PATH names another");
     source_close(&source);
     prepare_config_release(&q.config);
     buf_release(&q.in);

@@ -33,6 +33,12 @@ is "TFRecord has an index" 4 "$(wc -l <tf.tfrecord.index)"
 said=$(prepare texts/a.txt texts/b.jsonl parts split=0.5,0.25,0.25 shuffle=on)
 is "a split is three files" "parts-test.bin parts-train.bin parts-validation.bin" "$(ls parts*.bin | paste -sd ' ')"
 is "of its shares" "parts-train: 2 documents" "$(field wrote "$said" | cut -d , -f 1)"
+has "an empty part is named" "look at parts-test has no document: 1 is too few for these shares" \
+    "$(prepare texts/b.jsonl parts split=0.5,0.25,0.25 --force | tr -s ' ' | grep test.has)"
+"$PRATTLE" data prepare texts/b.jsonl shipped >said 2>&1
+said=$("$PRATTLE" data convert shipped back.jsonl 2>&1)
+is "texts again, by the tokenizer that ships" '{"text":"Third."}' "$(cat back.jsonl)"
+has "which is said" "the tokenizer of the model that ships with prattle" "$(tr -s ' \n' ' ' <<<"$said")"
 tar --sort=name -cf - texts | xz >texts.tar.xz; tar -cf nested.tar texts.tar.xz
 prepare nested.tar nested >said; prepare texts plain >said
 is "archives in archives give the same" "$(sha256sum <plain.bin)" "$(sha256sum <nested.bin)"

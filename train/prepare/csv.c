@@ -8,9 +8,9 @@
 
 enum { COLUMNS_SHOWN = 200 };
 
-bool csv_is_name(const char *name, char *separator)
+bool csv_is_name(const char *name, char *given)
 {
-    *separator = text_ends_in(name, ".tsv") ? '\t' : ',';
+    *given = text_ends_in(name, ".tsv") ? '\t' : 0;
     return text_ends_in(name, ".csv") || text_ends_in(name, ".tsv");
 }
 
@@ -62,31 +62,63 @@ static void begin_csv(struct text_reader *r, void *state)
     (void)r;
     struct csv *c = state;
     c->wanted = -1;
+    c->separator = c->given == 0 ? ',' : c->given;
     c->records = 0;
 }
 
-/* The place of the column among those that the first record names. */
+/* What a header says if its names have this separator between them. */
+struct header {
+    char separator;
+    int columns, named; /* named: the place of the wanted one, -1: it has none of this name */
+    struct buf names;   /* the first of them, for a message */
+};
+
+static int read_header(struct header *h, const struct csv *c, const char *record, size_t n)
+{
+    struct buf name = {0};
+    bool got = true;
+    int rc = 0;
+    for (int i = 0; got && rc == 0; i++) {
+        name.n = 0;
+        rc = csv_field(&name, record, n, h->separator, i, &got);
+        if (rc != 0 || !got)
+            break;
+        h->columns++;
+        if (h->named < 0 && strcmp(buf_text(&name), c->column) == 0)
+            h->named = i;
+        if (h->names.n < COLUMNS_SHOWN)
+            rc = buf_printf(&h->names, i == 0 ? "%s" : ", %s", buf_text(&name));
+    }
+    buf_release(&name);
+    return rc;
+}
+
+/* Of the separators that give the wanted name the first, else of those with most columns. */
 static int find_column(struct csv *c, const struct text_reader *r, const char *record, size_t n)
 {
-    struct buf name = {0}, all = {0};
-    bool got = true;
+    static const char separators[] = {',', ';', '\t', '|'};
+    struct header best = {.named = -1};
     char *end;
     int rc = 0;
-    const long number = strtol(c->column, &end, 10);
-    for (int i = 0; got && rc == 0 && c->wanted < 0; i++) {
-        name.n = 0;
-        rc = csv_field(&name, record, n, c->separator, i, &got);
-        if (rc == 0 && got &&
-            (strcmp(buf_text(&name), c->column) == 0 || (*end == '\0' && number == i + 1)))
-            c->wanted = i;
-        if (rc == 0 && got && all.n < COLUMNS_SHOWN)
-            rc = buf_printf(&all, i == 0 ? "%s" : ", %s", buf_text(&name));
+    for (size_t i = 0; i < sizeof separators && rc == 0 && best.named < 0; i++) {
+        struct header h = {.separator = c->given == 0 ? separators[i] : c->given, .named = -1};
+        rc = read_header(&h, c, record, n);
+        if (rc == 0 && (h.named >= 0 || h.columns > best.columns)) {
+            buf_release(&best.names);
+            best = h;
+        } else {
+            buf_release(&h.names);
+        }
     }
+    const long number = strtol(c->column, &end, 10);
+    c->separator = best.separator;
+    c->wanted = best.named >= 0                                               ? best.named
+                : *end == '\0' && number >= 1 && number <= (long)best.columns ? (int)number - 1
+                                                                              : -1;
     if (rc == 0 && c->wanted < 0)
         rc = err_set(ERR_MISSING, "%s has no column %s, it has %s; field=NAME chooses one",
-                     r->stream.name, file_quote(c->column), file_quote(buf_text(&all)));
-    buf_release(&name);
-    buf_release(&all);
+                     r->stream.name, file_quote(c->column), file_quote(buf_text(&best.names)));
+    buf_release(&best.names);
     return rc;
 }
 
@@ -123,6 +155,6 @@ static int next_csv(struct text_reader *r, void *state, struct buf *out, bool *e
 
 void csv_init(struct csv *c, const char *column)
 {
-    *c = (struct csv){.column = column, .separator = ',', .wanted = -1};
+    *c = (struct csv){.column = column, .wanted = -1};
     c->splitter = (struct text_splitter){begin_csv, next_csv, c, false};
 }

@@ -1,7 +1,8 @@
 #ifndef PRATTLE_TRAIN_PREPARE_CSV_H
 #define PRATTLE_TRAIN_PREPARE_CSV_H
 /*
- * The texts of a column of CSV (RFC 4180): fields between commas, or tabs in .tsv files, in quotes
+ * The texts of a column of CSV (RFC 4180): fields between commas, or what else a header has between
+ * its names (; | or tabs, as always in .tsv files), in quotes
  * where they have commas, quotes (doubled) or line breaks. A quote inside of a field that begins
  * without one is a character like others (6" nails). The first record names the columns.
  */
@@ -9,13 +10,15 @@
 
 struct csv {
     const char *column; /* the name, or the number from 1; borrowed */
-    char separator;
-    int wanted; /* the column's place, from 0; -1: the names were not read yet */
+    char given;         /* '\t' of .tsv files; 0: the first record says it */
+    char separator;     /* of the text in progress */
+    int wanted;         /* the column's place, from 0; -1: the names were not read yet */
     uint64_t records;
     struct text_splitter splitter;
 };
 void csv_init(struct csv *c, const char *column);
-bool csv_is_name(const char *name, char *separator);
+/* *given: as in struct csv. */
+bool csv_is_name(const char *name, char *given);
 
 /* The number of bytes of the record that begins n bytes of text, its line break with it; 0: it
  * does not end there. ends: the text ends with them, which *open says to be inside of quotes. */

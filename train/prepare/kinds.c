@@ -25,7 +25,7 @@ static const struct text_splitter *choose_kind(struct text_reader *r, void *user
     const char *head = r->window.data + r->used;
     const size_t n = r->window.n - r->used;
     data_unpacked_name(inner, sizeof inner, r->stream.name);
-    if (csv_is_name(inner, &k->csv.separator))
+    if (csv_is_name(inner, &k->csv.given))
         return &k->csv.splitter;
     if (n > 0 && extracted_is(head, n))
         return &extracted_splitter;

@@ -301,6 +301,10 @@ static void columns_and_extracted_documents_are_read(void **state)
     data_text("c.csv", "id,text\r\n1,\"one, \"\"two\"\"\nthree\"\r\n2,\r\n3,four\r\n4,five");
     data_text("d.tsv", "body\tid\nsix, seven\t1\n");
     data_text("q.csv", "text,n\n6\" nails,1\nx\"\"y,2\n\"a\"b\"c,3\n\"\",4\n\"\"\"q\"\"\",5\n");
+    data_text("s.csv", "id;text\n1;\"one; two\"\n2;three, four\n");
+    data_text("bar.csv", "a;b|text\n1|x\n");
+    data_text("tab.csv", "id\ttext\n1\ty;z\n");
+    data_text("one.csv", "text\na;b;c\n");
     data_text("open.csv", "text,n\n1,2\n\"one, two\nthree,4\n");
     data_text("wiki_00", "<doc id=\"1\" url=\"u\" title=\"T\">\nT\n\nText one.\n</doc>\n"
                          "<doc id=\"2\" url=\"u\" title=\"E\">\n</doc>\n"
@@ -313,6 +317,11 @@ static void columns_and_extracted_documents_are_read(void **state)
         {"c.csv", "column=2",
          "{\"text\":\"one, \\\"two\\\"\\nthree\"}\n{\"text\":\"four\"}\n{\"text\":\"five\"}\n"},
         {"d.tsv", "column=body", "{\"text\":\"six, seven\"}\n"},
+        {"s.csv", "field=text", "{\"text\":\"one; two\"}\n{\"text\":\"three, four\"}\n"},
+        {"s.csv", "field=2", "{\"text\":\"one; two\"}\n{\"text\":\"three, four\"}\n"},
+        {"bar.csv", "field=text", "{\"text\":\"x\"}\n"},
+        {"tab.csv", "field=text", "{\"text\":\"y;z\"}\n"},
+        {"one.csv", "field=text", "{\"text\":\"a;b;c\"}\n"},
         {"q.csv", "field=text",
          "{\"text\":\"6\\\" nails\"}\n{\"text\":\"x\\\"\\\"y\"}\n{\"text\":\"ab\\\"c\"}\n"
          "{\"text\":\"\\\"q\\\"\"}\n"},
@@ -328,6 +337,9 @@ static void columns_and_extracted_documents_are_read(void **state)
     assert_int_equal(prepare(&r, "c.csv", "o.jsonl", WORDS("field=body"), NULL), ERR_MISSING);
     assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "DIR/c.csv has no column body, it has id, text; field=NAME chooses one");
+    assert_int_equal(prepare(&r, "s.csv", "o.jsonl", WORDS("field=body"), NULL), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&data_scratch, err_text()),
+                        "DIR/s.csv has no column body, it has id, text; field=NAME chooses one");
     assert_int_equal(prepare(&r, "open.csv", "o.jsonl", NULL, NULL), ERR_FORMAT);
     assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "DIR/open.csv record 3: its quotes are not closed");

@@ -177,65 +177,107 @@ static int parse_list(struct ids *out, struct message list)
     return rc;
 }
 
-/* The feature's int64_list. */
-static int parse_feature(struct ids *out, struct message feature)
+/* Where others have their ids; the first of these that is an int64_list counts. */
+static const char *const id_names[] = {"input_ids", "text", "tokens", "ids", "inputs", "targets"};
+enum { N_ID_NAMES = sizeof id_names / sizeof *id_names, NAMES_SHOWN = 200 };
+
+/* What an Example has. */
+struct example {
+    struct message list; /* int64_list of id_names[rank] */
+    int rank;            /* N_ID_NAMES: none */
+    char names[NAMES_SHOWN];
+    size_t n; /* bytes of names */
+};
+
+/* The list of a feature, and its kind: 1 bytes, 2 float, 3 int64; 0: it is empty. */
+static bool take_list(struct message feature, struct message *list, int *kind)
 {
-    struct message list;
+    struct message part;
     uint64_t field, v;
     int type;
+    *kind = 0;
     while (feature.at < feature.end) {
-        if (!take_field(&feature, &field, &type, &list, &v))
-            return set_wrong("its feature input_ids is damaged");
-        if (type == 2 && field == 3)
-            return parse_list(out, list);
+        if (!take_field(&feature, &field, &type, &part, &v))
+            return false;
+        if (type == 2 && field >= 1 && field <= 3) {
+            *list = part;
+            *kind = (int)field;
+        }
     }
-    return set_wrong("its feature input_ids is no int64_list");
+    return true;
 }
 
-/* An entry of the map; *found: it is input_ids. */
-static int parse_entry(struct ids *out, struct message entry, bool *found)
+static void note_name(struct example *e, struct message name, int kind)
 {
-    static const char key[] = "input_ids";
-    struct message part, value = {0};
+    static const char *const kinds[] = {"empty", "bytes", "float", "int64"};
+    char shown[64];
+    snprintf(shown, sizeof shown, "%.*s", (int)(name.end - name.at < 40 ? name.end - name.at : 40),
+             (const char *)name.at);
+    if (e->n < sizeof e->names - 1)
+        e->n += (size_t)snprintf(e->names + e->n, sizeof e->names - e->n, "%s%s (%s)",
+                                 e->n > 0 ? ", " : "", file_quote(shown), kinds[kind]);
+}
+
+/* An entry of the map. */
+static int look_at_entry(struct example *e, struct message entry)
+{
+    struct message part, name = {(const unsigned char *)"", (const unsigned char *)""}, value = {0};
+    struct message list = {0};
     uint64_t field, v;
-    int type;
-    bool named = false;
+    int type, kind = 0;
     while (entry.at < entry.end) {
         if (!take_field(&entry, &field, &type, &part, &v))
             return set_wrong("one of its features is damaged");
         if (type == 2 && field == 1)
-            named = (size_t)(part.end - part.at) == sizeof key - 1 &&
-                    memcmp(part.at, key, sizeof key - 1) == 0;
+            name = part;
         if (type == 2 && field == 2)
             value = part;
     }
-    if (!named)
-        return 0;
-    *found = true;
-    return parse_feature(out, value);
+    if (value.at != NULL && !take_list(value, &list, &kind))
+        return set_wrong("one of its features is damaged");
+    note_name(e, name, kind);
+    for (int i = 0; i < e->rank && kind == 3; i++)
+        if ((size_t)(name.end - name.at) == strlen(id_names[i]) &&
+            memcmp(name.at, id_names[i], strlen(id_names[i])) == 0) {
+            e->rank = i;
+            e->list = list;
+        }
+    return 0;
+}
+
+static int look_at_features(struct example *e, struct message features)
+{
+    struct message entry;
+    uint64_t field, v;
+    int type, rc = 0;
+    while (features.at < features.end && rc == 0) {
+        if (!take_field(&features, &field, &type, &entry, &v))
+            return set_wrong("its features are damaged");
+        if (type == 2 && field == 1)
+            rc = look_at_entry(e, entry);
+    }
+    return rc;
 }
 
 int tfrecord_parse(struct ids *out, const unsigned char *bytes, size_t n)
 {
-    struct message example = {bytes, bytes + n}, features, entry;
+    struct message message = {bytes, bytes + n}, features;
+    struct example e = {.rank = N_ID_NAMES};
     uint64_t field, v;
     int type, rc = 0;
-    bool found = false;
-    while (example.at < example.end && rc == 0) {
-        if (!take_field(&example, &field, &type, &features, &v))
+    while (message.at < message.end && rc == 0) {
+        if (!take_field(&message, &field, &type, &features, &v))
             return set_wrong("it is no tf.train.Example");
-        while (type == 2 && field == 1 && features.at < features.end && rc == 0) {
-            uint64_t inner;
-            if (!take_field(&features, &inner, &type, &entry, &v))
-                return set_wrong("its features are damaged");
-            if (type == 2 && inner == 1)
-                rc = parse_entry(out, entry, &found);
-            type = 2;
-        }
+        if (type == 2 && field == 1)
+            rc = look_at_features(&e, features);
     }
-    if (rc == 0 && !found)
-        rc = set_wrong("it has no feature input_ids");
-    return rc;
+    if (rc == 0 && e.rank == N_ID_NAMES)
+        rc = err_set(ERR_FORMAT,
+                     e.n == 0 ? "it has no features"
+                              : "it has no ids: expected int64 in input_ids, text or tokens; its "
+                                "features are %s",
+                     e.names);
+    return rc == 0 ? parse_list(out, e.list) : rc;
 }
 
 static int set_record_error(const struct file *f, uint64_t at, const char *what)

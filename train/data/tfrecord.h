@@ -3,7 +3,8 @@
 /*
  * TensorFlow's TFRecord files of token ids: u64 length, u32 masked crc32c of it, the data, u32
  * masked crc32c of that. The data is a tf.train.Example (example.proto, feature.proto) with a
- * feature input_ids, an int64_list. Beside FILE lies FILE.index: a line "offset length" a record.
+ * feature input_ids, an int64_list; of others' files text, tokens and the like count too. Beside
+ * FILE lies FILE.index: a line "offset length" a record.
  */
 #include "model/base/file.h"
 #include "model/base/ids.h"
@@ -21,7 +22,7 @@ int tfrecord_parse(struct ids *out, const unsigned char *bytes, size_t n);
 /*
  * Read the record at *offset and move *offset behind it; its ids replace those of out. ERR_FORMAT
  * names file and offset: a checksum that is not that of its bytes, a length beyond the file, or no
- * Example with input_ids.
+ * Example with ids.
  */
 int tfrecord_read(struct ids *out, struct buf *scratch, const struct file *f, uint64_t *offset);
 

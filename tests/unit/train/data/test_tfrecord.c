@@ -86,6 +86,75 @@ static void damage_is_named(void **state)
     scratch_close(&s);
 }
 
+static int add_field(struct buf *out, int field, const struct buf *inner)
+{
+    int rc = buf_char(out, (char)(field << 3 | 2));
+    assert_true(inner->n < 128);
+    if (rc == 0)
+        rc = buf_char(out, (char)inner->n);
+    return rc == 0 ? buf_add(out, buf_text((struct buf *)inner), inner->n) : rc;
+}
+
+/* An entry of this name and kind (1 bytes, 2 float, 3 int64) with these bytes. */
+static void add_feature(struct buf *features, const char *name, int kind, const char *bytes)
+{
+    struct buf key = {0}, values = {0}, list = {0}, feature = {0}, entry = {0};
+    assert_ok(buf_str(&key, name));
+    assert_ok(buf_str(&values, bytes));
+    assert_ok(add_field(&list, 1, &values));
+    if (kind > 0)
+        assert_ok(add_field(&feature, kind, &list));
+    assert_ok(add_field(&entry, 1, &key));
+    assert_ok(add_field(&entry, 2, &feature));
+    assert_ok(add_field(features, 1, &entry));
+    buf_release(&key);
+    buf_release(&values);
+    buf_release(&list);
+    buf_release(&feature);
+    buf_release(&entry);
+}
+
+static int parse_features(struct ids *out, struct buf *features)
+{
+    struct buf example = {0};
+    assert_ok(add_field(&example, 1, features));
+    out->n = 0;
+    int rc = tfrecord_parse(out, (const unsigned char *)example.data, example.n);
+    buf_release(&example);
+    features->n = 0;
+    return rc;
+}
+
+/* As others name their ids; what has none says what it has. */
+static void features_have_names(void **state)
+{
+    (void)state;
+    struct buf features = {0};
+    struct ids found = {0};
+    add_feature(&features, "hash", 1, "abc");
+    add_feature(&features, "text", 3, "\x05\x06");
+    assert_ok(parse_features(&found, &features));
+    assert_int_equal(found.n, 2);
+    assert_int_equal(found.data[1], 6);
+    add_feature(&features, "tokens", 3, "\x05\x06");
+    add_feature(&features, "input_ids", 3, "\x07");
+    add_feature(&features, "text", 3, "\x05\x06");
+    assert_ok(parse_features(&found, &features));
+    assert_int_equal(found.n, 1);
+    assert_int_equal(found.data[0], 7);
+    add_feature(&features, "text", 1, "words");
+    add_feature(&features, "label", 3, "\x01");
+    add_feature(&features, "weight", 2, "....");
+    add_feature(&features, "none\033", 0, "");
+    assert_int_equal(parse_features(&found, &features), ERR_FORMAT);
+    assert_string_equal(err_text(),
+                        "it has no ids: expected int64 in input_ids, text or tokens; its features "
+                        "are text (bytes), label (int64), weight (float), none\\x1b (empty)");
+    assert_fails(parse_features(&found, &features), ERR_FORMAT, "it has no features");
+    buf_release(&features);
+    ids_release(&found);
+}
+
 static void checksums_do_not_depend_on_length(void **state)
 {
     (void)state;
@@ -108,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_as_tensorflow_writes_them),
         cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(features_have_names),
         cmocka_unit_test(checksums_do_not_depend_on_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,11 +23,21 @@
 
 enum { FIRST_IDS = 64, BAR_COLUMNS = 20, BAR_MARGIN = 30, BARS = 8 };
 
+/* The first n bytes of a text, or fewer where they would end inside of the end-of-text token. */
+static size_t cut_before_end(const char *text, size_t n, const char *end)
+{
+    const size_t bytes = strlen(end);
+    for (size_t back = 1; back < bytes && back <= n; back++)
+        if (strncmp(text + n - back, end, bytes) == 0)
+            return n - back;
+    return n;
+}
+
 /* How the stream begins, as text on one line. */
 static int show_beginning(const struct dataset *d, const struct tokenizer *t)
 {
     token_id ids[FIRST_IDS];
-    struct buf text = {0};
+    struct buf text = {0}, end = {0};
     size_t n = d->n_tokens < FIRST_IDS ? (size_t)d->n_tokens : FIRST_IDS;
     int rc = dataset_read(d, ids, 0, n);
     if (rc == 0)
@@ -36,10 +46,14 @@ static int show_beginning(const struct dataset *d, const struct tokenizer *t)
         if (text.data[i] == '\n' || text.data[i] == '\t' || text.data[i] == '\r')
             text.data[i] = ' ';
     size_t fits = term_fit(buf_text(&text), text.n, term_width(stdout) - 20);
+    const token_id eos = tokenizer_eos(t);
+    if (rc == 0 && eos != TOKEN_NONE)
+        rc = tokenizer_decode(t, &end, &eos, 1);
     if (fits < text.n)
-        text.data[fits] = '\0';
+        text.data[cut_before_end(text.data, fits, buf_text(&end))] = '\0';
     if (rc == 0)
         wrap_row("begins", buf_text(&text));
+    buf_release(&end);
     buf_release(&text);
     return rc;
 }

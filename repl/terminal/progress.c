@@ -72,19 +72,23 @@ static void draw_download(uint64_t done, uint64_t total, double spent_s)
     status_line_draw(text);
 }
 
+/* "reading: 4 of 100, 4 %, 12 s left"; on a narrow screen without the amounts. */
 static void draw_progress(const char *what, uint64_t done, uint64_t total, double spent_s)
 {
-    char text[192], some[24], all[24], left[24];
+    char text[192], some[24], all[24], rest[48] = "", left[24];
+    const double share = total > 0 ? 100.0 * (double)done / (double)total : 0;
     format_amount(some, sizeof some, done, total);
     format_amount(all, sizeof all, total, total);
-    int n = total == 0 ? snprintf(text, sizeof text, "%s: %s", what, some)
-                       : snprintf(text, sizeof text, "%s: %s of %s, %.0f %%", what, some, all,
-                                  100.0 * (double)done / (double)total);
     /* How long it takes is not known before there was some of it. */
-    if (total > 0 && done > line.first) {
-        double left_s = spent_s * (double)(total - done) / (double)(done - line.first);
-        snprintf(text + n, sizeof text - (size_t)n, ", %s left", duration_text(left, left_s));
-    }
+    if (total > 0 && done > line.first)
+        snprintf(
+            rest, sizeof rest, ", %s left",
+            duration_text(left, spent_s * (double)(total - done) / (double)(done - line.first)));
+    int n = total == 0 ? snprintf(text, sizeof text, "%s: %s", what, some)
+                       : snprintf(text, sizeof text, "%s: %s of %s, %.0f %%%s", what, some, all,
+                                  share, rest);
+    if (total > 0 && n > term_width(stderr) - 1)
+        snprintf(text, sizeof text, "%s: %.0f %%%s", what, share, rest);
     status_line_draw(text);
 }
 
@@ -115,7 +119,8 @@ void progress_warn(const char *sentence)
     struct buf text = {0};
     status_line_wipe();
     fflush(stdout);
-    wrap_say(stderr, "", "prattle: %s", hint_sentence(&text, sentence) == 0 ? buf_text(&text) : sentence);
+    wrap_say(stderr, "", "prattle: %s",
+             hint_sentence(&text, sentence) == 0 ? buf_text(&text) : sentence);
     buf_release(&text);
 }
 

@@ -17,6 +17,11 @@ is "its lengths" "7 to 24 tokens, median 9" "$(field lengths "$text")"
 has "few bars" "        16 to 31  #" "$(LC_ALL=C info "$TMPDIR/texts" --model $MODEL)"
 has "its vocabulary" "of 257 ids" "$(field used "$text")"
 has "its beginning" "One day." "$(field begins "$text")"
+for k in $(seq 5 60); do
+    head -c $k /dev/zero | tr '\0' a >"$TMPDIR/short.txt"; printf '<|endoftext|>b' >>"$TMPDIR/short.txt"
+    XDG_CACHE_HOME=$TMPDIR/other info "$TMPDIR/short.txt" --model $MODEL
+done | grep '^  begins' | sed 's/<|endoftext|>//g' >"$TMPDIR/begins"
+is "which does not end inside of <|endoftext|>" "56 0" "$(wc -l <"$TMPDIR/begins") $(grep -c '[<|]' "$TMPDIR/begins")"
 is "text is encoded once" 1 "$(ls "$TMPDIR"/cache/prattle/data/*.idx | wc -l)"
 cp "$TMPDIR"/cache/prattle/data/*.idx "$TMPDIR/set.idx"; cp "$TMPDIR"/cache/prattle/data/*.bin "$TMPDIR/set.bin"
 is "the same as a Megatron set" "$(sed 's/text, 2 files/Megatron/' <<<"$text")" "$(info "$TMPDIR/set" --model $MODEL)"

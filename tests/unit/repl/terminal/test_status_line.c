@@ -91,6 +91,26 @@ static void work_slowly(void)
     progress_note(p, "a note");
 }
 
+static void work_on_many(void)
+{
+    const struct progress *p = progress_show();
+    for (uint64_t i = 0; i < 2; i++) {
+        assert_ok(progress_step(p, "looking for duplicates", 4000000 * i, 9000000));
+        still_clock_pass(10);
+    }
+}
+
+/* 40 columns have no room for the amounts. */
+static void the_share_and_the_time_stay(void **state)
+{
+    (void)state;
+    struct buf sent = {0};
+    show_work(&sent, "xterm", work_on_many);
+    assert_string_equal(buf_text(&sent),
+                        "\r\033[2mlooking for duplicates: 44 %, 13 s left\033[0m\033[K\r\033[K");
+    buf_release(&sent);
+}
+
 static void work_fast(void)
 {
     const struct progress *p = progress_show();
@@ -169,6 +189,7 @@ int main(void)
         cmocka_unit_test(one_line_is_drawn_over),
         cmocka_unit_test(it_is_drawn_ten_times_a_second),
         cmocka_unit_test(a_download_has_its_rate),
+        cmocka_unit_test(the_share_and_the_time_stay),
         cmocka_unit_test(a_dumb_terminal_has_none),
     };
     return cmocka_run_group_tests_name("status_line", tests, NULL, NULL);

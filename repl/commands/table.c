@@ -135,7 +135,7 @@ const struct command command_table[] = {
  .completes = "info check get prepare convert then path ; get published ; prepare word path ; convert word path", .words = data_prepare_word, .explain = cmd_data_explain, .options = "force", .run = cmd_data,
  .summary = "look at training data, get or prepare it",
  .help = "Show what training would read from a text, a folder, a .jsonl, .bin, .tfrecord, .pkl or .npy file; check that a tokenized data set is whole; download one of the texts below, "
-         "which is checked against its SHA-256; or make token files of texts: plain text, JSON lines, CSV, "
+         "which is checked against its SHA-256; or make token files of texts: plain text, JSON lines, CSV, Parquet, "
          "WikiExtractor's folders and dumps of Wikipedia (pages-articles.xml.bz2), also compressed and in archives.",
  .forms = "info PATH\tshow documents, tokens, token IDs and the beginning\n"
           "check PATH [TEXTS]\tcheck every token ID, a folder's files and file lists, and that TEXTS give these tokens\n"

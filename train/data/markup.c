@@ -116,7 +116,7 @@ static const struct markup *find_source_markup(const struct data_source *source,
     char head[HEAD_BYTES];
     size_t n = 0;
     bool got = false;
-    int rc = text_stream_open(&s, source);
+    int rc = text_stream_open(&s, source, "text");
     if (rc != 0)
         return NULL;
     if (text_stream_next(&s, &got) == 0 && got && s.kind == DATA_TEXT &&

@@ -8,6 +8,7 @@
  *   .tfrecord, .tfrecords, .tfrec             TFRecord's ids
  *   .pkl, .pickle                             pickled lists of ids
  *   magic of .npy                             NumPy's ids
+ *   magic of Parquet                          rows, as JSON lines
  *   .bin                                      nanoGPT's ids
  *   .jsonl, .ndjson, .json                    JSON lines
  *   else                                      text, unless a byte is NUL or the magic is another's
@@ -24,6 +25,7 @@
 #include "model/base/words.h"
 #include "train/data/megatron.h"
 #include "train/data/npy.h"
+#include "train/data/parquet.h"
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
 #include "train/data/token_file.h"
@@ -173,6 +175,10 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
                 text_ends_in(s->path, ".pth")))
         return err_set(ERR_FORMAT, "%s is a model (PyTorch weights), not text or tokens",
                        file_show(shown, sizeof shown, s->path));
+    if ((s->parquet = parquet_is_file(head, n))) {
+        s->kind = DATA_JSON_LINES;
+        return 0;
+    }
     s->packed = data_is_packed(head, n);
     data_unpacked_name(inner, sizeof inner, s->path);
     s->kind = data_is_json_lines(s->packed ? inner : s->path) ? DATA_JSON_LINES : DATA_TEXT;

@@ -23,6 +23,7 @@ struct data_source {
     char *path;          /* owned */
     enum data_kind kind; /* of a packed file: of its texts without a name of their own */
     bool packed;         /* a compressed file or an archive of texts */
+    bool parquet;        /* JSON lines that are made of a Parquet file's rows */
     bool utf16;          /* a text that begins with the byte order mark of UTF-16 */
     bool inside;         /* found in a folder, or by a pattern */
 };
@@ -39,9 +40,9 @@ struct data_sources {
  * folder. A file's kind follows from its first bytes and its name: .bin has tokens (Megatron's if
  * there is an .idx), .tfrecord has records of them, .pkl and .pickle
  * have lists of them, .npy has an array of them, .jsonl, .ndjson and .json have an object per
- * line, all else is text in UTF-8, or UTF-16 with a byte order mark, possibly compressed or in an
- * archive. Empty files in folders are left out. ERR_MISSING, ERR_FORMAT (empty, not text),
- * ERR_RANGE (no path): out is then empty.
+ * line, Parquet (by its first bytes) is read as such, all else is text in UTF-8, or UTF-16 with a
+ * byte order mark, possibly compressed or in an archive. Empty files in folders are left out.
+ * ERR_MISSING, ERR_FORMAT (empty, not text), ERR_RANGE (no path): out is then empty.
  */
 int data_sources_find(struct data_sources *out, const char *paths);
 void data_sources_release(struct data_sources *s);

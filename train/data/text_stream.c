@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "train/data/parquet.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -162,11 +163,13 @@ static void close_layer(struct text_stream *s)
     mem_free(l->block);
 }
 
-int text_stream_open(struct text_stream *s, const struct data_source *source)
+int text_stream_open(struct text_stream *s, const struct data_source *source, const char *column)
 {
     char shown[NAME_BYTES];
     *s = (struct text_stream){.source = source, .kind = source->kind, .file.fd = -1};
     int rc = file_open(&s->file, source->path);
+    if (rc == 0 && source->parquet)
+        rc = parquet_open(&s->parquet, source->path, column);
     if (rc == 0 && source->packed) {
         s->n_head = s->file.bytes < TEXT_HEAD ? (size_t)s->file.bytes : TEXT_HEAD;
         rc = file_read_at(&s->file, s->head, 0, s->n_head);
@@ -182,6 +185,8 @@ void text_stream_close(struct text_stream *s)
 {
     while (s->depth > 0)
         close_layer(s);
+    parquet_close(s->parquet);
+    buf_release(&s->lines);
     file_close(&s->file);
     *s = (struct text_stream){.file.fd = -1};
 }
@@ -321,8 +326,30 @@ static int read_packed(struct text_stream *s, char *dst, size_t n, size_t *got)
     return rc;
 }
 
+static int read_rows(struct text_stream *s, char *dst, size_t n, size_t *got)
+{
+    double done = 0;
+    bool more = true;
+    int rc = 0;
+    for (*got = 0; *got < n && more && rc == 0;) {
+        const size_t left = s->lines.n - s->given, part = left < n - *got ? left : n - *got;
+        if (part > 0)
+            memcpy(dst + *got, s->lines.data + s->given, part);
+        s->given += part;
+        *got += part;
+        if (s->given < s->lines.n)
+            continue;
+        s->lines.n = s->given = 0;
+        if ((rc = parquet_read(s->parquet, &s->lines, &more, &done)) == 0)
+            s->read = (uint64_t)((double)s->file.bytes * done);
+    }
+    return rc;
+}
+
 int text_stream_read(struct text_stream *s, char *dst, size_t n, size_t *got)
 {
+    if (s->parquet != NULL)
+        return read_rows(s, dst, n, got);
     if (s->depth > 0)
         return read_packed(s, dst, n, got);
     uint64_t left = s->file.bytes - s->read;

@@ -16,6 +16,7 @@
 #include "train/data/source.h"
 
 struct archive;
+struct parquet;
 
 #define UNPACKED_TIMES ((uint64_t)200)
 #define UNPACKED_FREE ((uint64_t)64 << 20)
@@ -43,13 +44,16 @@ struct text_stream {
     size_t n_head, given;                  /* given: by text_stream_read */
     uint64_t read;                         /* bytes of the file so far */
     uint64_t unpacked[TEXT_LAYERS];        /* bytes that were made of them, by depth */
+    struct parquet *parquet;               /* or its rows as JSON lines; owned */
+    struct buf lines;                      /* of it, those not given yet from `given` on */
     int failed;           /* error of reading the file, for text_stream_read; 0: none */
     int texts;            /* begun so far */
     enum data_kind kind;  /* of the text in progress: DATA_TEXT or DATA_JSON_LINES */
     char name[TEXT_NAME]; /* of the text in progress, for messages: "a.tar.xz: b/c.txt" */
 };
-/* s stays where it is until it is closed. On failure it is closed. */
-int text_stream_open(struct text_stream *s, const struct data_source *source);
+/* s stays where it is until it is closed. On failure it is closed. column: of a Parquet file;
+ * borrowed. */
+int text_stream_open(struct text_stream *s, const struct data_source *source, const char *column);
 void text_stream_close(struct text_stream *s);
 /* Go to the next text; *got is false if there are no more. ERR_FORMAT names a text that is damaged,
  * encrypted, truncated or not a text. */

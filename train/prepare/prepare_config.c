@@ -17,7 +17,7 @@ static const struct setting rows[] = {
 {.group = "prepare", .name = "format", .type = SETTING_CHOICE, .offset = P(format), .choices = CHOICES("auto", "megatron", "nanogpt", "llmc|llm.c", "tfrecord", "jsonl|json"),
  .help = "format of OUT; auto: by its name"},
 {.group = "prepare", .name = "field", .also = "column", .type = SETTING_STRING, .offset = P(field),
- .help = "field of JSON lines, or column of CSV, with the text"},
+ .help = "field of JSON lines, or column of CSV or Parquet, with the text"},
 {.group = "prepare", .name = "document_separator", .also = "separator", .type = SETTING_STRING, .offset = P(separator),
  .help = "text between documents; file: each file is one"},
 {.group = "prepare", .name = "split", .type = SETTING_STRING, .offset = P(split),

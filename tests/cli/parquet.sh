@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Parquet's columns of texts, through a stand-in for Apache Arrow's library (tests/parts).
+. "$(dirname "$0")/lib.sh.inc"
+export XDG_CACHE_HOME=$TMPDIR/cache ARROW_LOG=$TMPDIR/log
+parts=$(dirname "$PRATTLE")/tests/parts
+cd "$TMPDIR" || exit 1
+field() { sed -n "s/^  $1 *//p" <<<"$2"; }
+with() { LD_LIBRARY_PATH=$parts "$PRATTLE" "$@" 2>&1; }
+
+printf '%s\n' PAR1 'columns id text long n3' group $'1\tOne "day".\tA long text.\t3' $'2\t\\N\tAnother.\t4' \
+    $'3\tTwo\\nlines.\tThird.\t5' group $'4\tFour.\t\\N\t6' >x.parquet
+has "without the library" "Parquet files need Apache Arrow's library parquet-glib, which is not installed (libparquet-glib-dev of Arrow's own repository, https://arrow.apache.org/install); JSON lines and CSV need none" \
+    "$("$PRATTLE" data prepare x.parquet none --model $MODEL 2>&1)"
+is "nothing is left then" "" "$(ls none* 2>/dev/null)"
+said=$(with data prepare x.parquet out.jsonl --model $MODEL)
+is "its rows with a text are documents" "3 documents, 25 bytes of text" "$(field read "$said")"
+is "  which are" '{"text":"One \"day\"."} {"text":"Two\nlines."} {"text":"Four."}' "$(paste -sd ' ' out.jsonl)"
+is "a row group at a time, and nothing stays" "0 objects left, at most 1 tables" "$(sort -u log)"
+said=$(with data prepare x.parquet long.jsonl field=long --model $MODEL)
+is "another column, of long texts" '{"text":"A long text."} {"text":"Another."} {"text":"Third."}' "$(paste -sd ' ' long.jsonl)"
+has "a column that is not there" "x.parquet has no column body, it has id, text, long, n3; field=NAME chooses one" "$(with data prepare x.parquet o field=body --model $MODEL)"
+has "a column of numbers" "x.parquet: the column n3 has no texts (GArrowInt64Array)" "$(with data prepare x.parquet o field=n3 --model $MODEL)"
+sed -i 's/^columns/nested 3\n&/' x.parquet
+: >log
+is "behind a nested column" '{"text":"One \"day\"."} {"text":"Two\nlines."} {"text":"Four."}' \
+    "$(with data prepare x.parquet nested.jsonl --model $MODEL >said; paste -sd ' ' nested.jsonl)"
+is "  too nothing stays" "0 objects left, at most 1 tables" "$(sort -u log)"
+info=$(with data info x.parquet --model $MODEL)
+is "it is training data as it is" "text 3" "$(for f in format documents; do field $f "$info"; done | paste -sd ' ')"
+mkdir folder; cp x.parquet folder/; printf 'Five.' >folder/y.txt
+is "in a folder" "text, 2 files 4" "$(info=$(with data info folder --model $MODEL); for f in format documents; do field $f "$info"; done | paste -sd ' ')"
+for i in 1 2; do printf 'group\n9\tMore.\n'; done >>x.parquet
+has "damage in the middle" "x.parquet: Apache Arrow cannot read it: [parquet][arrow][file-reader][read-row-group]: IOError: truncated" \
+    "$(with data prepare x.parquet damaged --model $MODEL)"
+is "  leaves nothing" "0 objects left, at most 1 tables" "$(tail -n 1 log)"
+printf 'PAR1 and no more' >bad.parquet
+has "what is none" "bad.parquet: Apache Arrow cannot read it: [parquet][arrow][file-reader][new-path]: Invalid: magic bytes not found" \
+    "$(with data prepare bad.parquet o --model $MODEL)"
+{ printf 'PAR1\ncolumns id text\ngroup\n'; for i in $(seq 3000); do printf '%d\tRow %d.\n' $i $i; done; } >many.parquet
+said=$(with data prepare many.parquet many.jsonl --model $MODEL)
+is "many rows" "$(for i in $(seq 3000); do printf '{"text":"Row %d."}\n' $i; done | sha256sum)" "$(sha256sum <many.jsonl)"
+finish

@@ -95,5 +95,11 @@ said=$(words org/tiny)
 has "what passes is said" "has had too many requests (HTTP 429); trying again in 0 s (3 of 6)" "$said"
 has "  each time" "answers HTTP 503; trying again in 4 s (4 of 6)" "$said"
 is "  and the model is there" "$(tail -n 1 <<<"$local")" "$(tail -n 1 <<<"$said")"
+rm -rf "$CACHE"
+serve "GET /cdn/ 1 status 429 Sat, 01 Jan 2000 00:00:00 GMT" "GET /cdn/ 1 status 429 Fri, 01 Jan 2100 00:00:00 GMT"
+said=$("$PRATTLE" hub get org/tiny 2>&1)
+has "a date to try again at" "(HTTP 429); trying again in 0 s (2 of 6)" "$said"
+has "  that is far off" "(HTTP 429), and asks to wait 2" "$said"
+"$PRATTLE" hub get org/tiny >/dev/null 2>&1
 is "nothing leaves the cache" "" "$(find "$TMPDIR" -newer "$LOG" -type f ! -path "$HF_HOME/*" ! -path "$LOG" 2>/dev/null)"
 finish

@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 void answer_head_init(struct answer_head *a)
 {
     *a = (struct answer_head){
         .linked_bytes = -1, .bytes = -1, .from = -1, .to = -1, .of = -1, .retry_after_s = -1};
+    a->date = a->retry_at = -1;
 }
 
 /* A whole number at the beginning of text; -1: there is none, or it is too large. */
@@ -75,6 +77,46 @@ static void read_range(struct answer_head *a, const char *text)
     }
 }
 
+/* The three forms of RFC 9110, 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37
+ * GMT", "Sun Nov  6 08:49:37 1994". Unix time; -1: no date. */
+static int64_t read_date(const char *text)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    char month[4];
+    struct tm tm = {0};
+    const bool found = sscanf(text, "%*3[A-Za-z], %2d %3s %4d %2d:%2d:%2d GMT", &tm.tm_mday, month,
+                              &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec) == 6 ||
+                       sscanf(text, "%*9[A-Za-z], %2d-%3s-%2d %2d:%2d:%2d GMT", &tm.tm_mday, month,
+                              &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec) == 6 ||
+                       sscanf(text, "%*3[A-Za-z] %3s %2d %2d:%2d:%2d %4d", month, &tm.tm_mday,
+                              &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &tm.tm_year) == 6;
+    const char *at = found && strlen(month) == 3 ? strstr(months, month) : NULL;
+    if (at == NULL || (at - months) % 3 != 0 || tm.tm_mday < 1 || tm.tm_mday > 31 ||
+        tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60 || tm.tm_year < 0)
+        return -1;
+    tm.tm_mon = (int)(at - months) / 3;
+    if (tm.tm_year >= 1900)
+        tm.tm_year -= 1900;
+    else if (tm.tm_year < 70) /* of two digits */
+        tm.tm_year += 100;
+    return (int64_t)timegm(&tm);
+}
+
+/* Seconds, or a date: of the Hub's own clock where it says what that is. */
+static void read_retry(struct answer_head *a, const char *value)
+{
+    a->retry_after_s = (double)whole_number(value);
+    a->retry_at = a->retry_after_s < 0 ? read_date(value) : -1;
+}
+
+static void count_retry(struct answer_head *a)
+{
+    if (a->retry_at < 0)
+        return;
+    const int64_t left = a->retry_at - (a->date >= 0 ? a->date : (int64_t)time(NULL));
+    a->retry_after_s = left > 0 ? (double)left : 0;
+}
+
 static void read_field(struct answer_head *a, const char *name, const char *value)
 {
     if (strcasecmp(name, "X-Repo-Commit") == 0 && hub_is_commit(value))
@@ -90,13 +132,16 @@ static void read_field(struct answer_head *a, const char *name, const char *valu
     else if (strcasecmp(name, "Content-Range") == 0)
         read_range(a, value);
     else if (strcasecmp(name, "Retry-After") == 0)
-        a->retry_after_s = (double)whole_number(value);
+        read_retry(a, value);
+    else if (strcasecmp(name, "Date") == 0)
+        a->date = read_date(value);
     else if (strcasecmp(name, "Content-Encoding") == 0)
         a->encoded = strcasecmp(value, "identity") != 0;
     else if (strcasecmp(name, "Location") == 0 && strlen(value) < sizeof a->location)
         snprintf(a->location, sizeof a->location, "%s", value);
     else if (strcasecmp(name, "X-Error-Code") == 0 && strlen(value) < sizeof a->error)
         snprintf(a->error, sizeof a->error, "%s", value);
+    count_retry(a);
 }
 
 void answer_head_line(struct answer_head *a, const char *line, size_t n)

@@ -18,7 +18,8 @@ struct answer_head {
     char linked[HUB_ETAG_BYTES]; /* the same of X-Linked-Etag */
     int64_t linked_bytes, bytes; /* X-Linked-Size, Content-Length; -1: not said */
     int64_t from, to, of;        /* Content-Range; -1: not said; of alone: "bytes * /123" */
-    double retry_after_s;        /* Retry-After; -1: not said */
+    double retry_after_s;        /* Retry-After; -1: not said. A date counts from Date, or now */
+    int64_t date, retry_at;      /* Date, and Retry-After as a date, in Unix time; -1: not said */
     bool encoded;                /* Content-Encoding other than identity */
     char location[ANSWER_LOCATION_BYTES];
     char error[ANSWER_ERROR_BYTES]; /* X-Error-Code */

@@ -88,7 +88,9 @@ static void wrong_values_count_as_none(void **state)
         take(line);
         assert_string_equal(a.commit, "");
     }
-    take("Retry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\n");
+    take("Retry-After: Wed, 21 Foo 2026 07:28:00 GMT\r\n");
+    assert_true(a.retry_after_s == -1);
+    take("Retry-After: Wed, 32 Oct 2026 07:28:00 GMT\r\n");
     assert_true(a.retry_after_s == -1);
     answer_head_line(&a, "ETag: \"a\0b\"", 11);
     assert_string_equal(a.etag, "");
@@ -114,12 +116,43 @@ static void long_lines_are_passed_over(void **state)
     assert_int_equal(strlen(a.etag), HUB_ETAG_BYTES - 1);
 }
 
+/* As seconds, or as a date in each of HTTP's forms, before or behind the answer's own date. */
+static void retries_are_seconds_or_dates(void **state)
+{
+    (void)state;
+    static const char *const dates[] = {"Wed, 21 Oct 2026 07:28:00 GMT",
+                                        "Wednesday, 21-Oct-26 07:28:00 GMT",
+                                        "Wed Oct 21 07:28:00 2026"};
+    char line[128];
+    for (size_t i = 0; i < 3; i++)
+        for (int first = 0; first < 2; first++) {
+            answer_head_init(&a);
+            take("HTTP/1.1 429 Too Many Requests\r\n");
+            if (first)
+                take("Date: Wed, 21 Oct 2026 07:26:30 GMT\r\n");
+            snprintf(line, sizeof line, "Retry-After: %s\r\n", dates[i]);
+            take(line);
+            if (!first)
+                take("Date: Wed, 21 Oct 2026 07:26:30 GMT\r\n");
+            assert_true(a.retry_after_s == 90);
+        }
+    take("Date: Wed, 21 Oct 2026 07:29:00 GMT\r\n"); /* it has passed */
+    assert_true(a.retry_after_s == 0);
+    take("HTTP/1.1 429 Too Many Requests\r\n");
+    take("Retry-After: Sat, 01 Jan 2000 00:00:00 GMT\r\n"); /* without the answer's date: by now */
+    assert_true(a.retry_after_s == 0);
+    take("Retry-After: 12\r\n");
+    take("Date: Wed, 21 Oct 2026 07:29:00 GMT\r\n");
+    assert_true(a.retry_after_s == 12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_hub_is_understood),
         cmocka_unit_test(wrong_values_count_as_none),
         cmocka_unit_test(long_lines_are_passed_over),
+        cmocka_unit_test(retries_are_seconds_or_dates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /*
- * A function that needs nothing but bash 4: it joins again what bash breaks at = and :, finds the
- * command, and offers words and files by the columns `completes`, `options` and `words` of the
- * tables, as Tab does at the prompt (complete.c).
+ * A function that needs nothing but bash 4, and the program itself for the names of downloaded
+ * models: it joins again what bash breaks at = and :, finds the command, and offers words and files
+ * by the columns `completes`, `options` and `words` of the tables, as Tab does at the prompt
+ * (complete.c).
  */
 #include "repl/commands/help_bash.h"
 
@@ -21,11 +22,22 @@ static const char HEAD[] = "# bash completion for prattle; made by: prattle help
 
 static const char BODY[] =
     "\n"
+    "# The models of the Hugging Face cache, in place of the word @cached.\n"
+    "_prattle_cached()\n"
+    "{\n"
+    "    local name rest\n"
+    "    words=${words/@cached/}\n"
+    "    while IFS=, read -r name rest; do\n"
+    "        [[ $name == name || $name == */*/* ]] || words+=\" $name\"\n"
+    "    done < <(\"${COMP_WORDS[0]:-prattle}\" hub --format csv 2>/dev/null)\n"
+    "}\n"
+    "\n"
     "# Words and files that begin with $1.\n"
     "_prattle_offer()\n"
     "{\n"
     "    local part=$1 line\n"
     "    COMPREPLY=()\n"
+    "    [[ $words == *@cached* ]] && _prattle_cached\n"
     "    while IFS= read -r line; do COMPREPLY+=(\"$line\"); done < <(compgen -W \"$words\" -- "
     "\"$part\")\n"
     "    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
@@ -117,6 +129,8 @@ static int add_value_case(struct buf *out, const char *pattern, const struct set
     struct buf words = {0};
     const bool files = o->type == SETTING_PATH || o->paths;
     int rc = add_choices(&words, o);
+    if (rc == 0 && o == OPTION(device.model))
+        rc = buf_str(&words, "@cached ");
     /* A text with nothing to offer is still a value: a word that no file begins with. */
     const bool takes = o->type != SETTING_BOOL && o->type != SETTING_SHORTHAND;
     if (rc == 0 && (words.n > 0 || takes))
@@ -235,8 +249,8 @@ static int add_kind(struct buf *out, const struct command *c, const char *kind, 
     else if (strcmp(kind, "published") == 0)
         for (int i = 0; rc == 0 && published_at(i) != NULL; i++)
             rc = buf_printf(out, "%s ", published_at(i)->name);
-    else if (strcmp(kind, "cached") != 0) /* which is another one tomorrow */
-        rc = buf_printf(out, "%s ", kind);
+    else
+        rc = buf_printf(out, strcmp(kind, "cached") == 0 ? "@%s " : "%s ", kind);
     return rc;
 }
 
@@ -300,7 +314,7 @@ static int add_first(struct buf *out)
     int rc = buf_str(out, "\n# A command, or a model.\n_prattle_first()\n{\n    words='");
     if (rc == 0)
         rc = add_commands(out, IN_SHELL);
-    return rc == 0 ? buf_str(out, "bundled random:' files=1\n}\n") : rc;
+    return rc == 0 ? buf_str(out, "bundled random: @cached' files=1\n}\n") : rc;
 }
 
 int help_bash_completion(struct buf *out)

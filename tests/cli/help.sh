@@ -93,6 +93,13 @@ is "  which are none of the command's" "" "$(offers --seed "")"
 is "an option's file" "model.gguf" "$(offers eval text --model mod)"
 is "a switch has no value of its own" "eval" "$(offers --greedy eva)"
 is "an option's value is not the command" "logits" "$(offers -m eval log)"
+mkdir -p "$HF_HOME"/hub/{models--org--tiny,models--distilgpt2,datasets--org--tiny}/{refs,snapshots/607a30d783dfa663caf39e06633721c8d4cfcd7e}
+PATH=$(dirname "$PRATTLE"):$PATH
+is "downloaded models: the first word" "org/tiny" "$(offers or)"
+is "  behind --model" "distilgpt2" "$(offers eval text --model dist)"
+is "  of hub" "distilgpt2 org/tiny" "$(offers hub remove "")"
+is "  behind another option, none" "" "$(offers --dtype org)"
+rm -r "$HF_HOME/hub"
 is "random models" "gpt2-xl" "$(offers random:gpt2-x)"
 has "train: presets" "nanogpt-shakespeare" "$(offers train "")"
 has "  words" "resume" "$(offers train "")"
@@ -114,7 +121,7 @@ done)"
 rm -rf "$TMPDIR/root"
 make install DESTDIR="$TMPDIR/root" PREFIX=/usr >/dev/null 2>"$TMPDIR/install.log"
 is "make install" "0 " "$? $(cat "$TMPDIR/install.log")"
-is "into DESTDIR alone" "bin/prattle share/bash-completion/completions/prattle share/man/man1/prattle.1 share/prattle/bundled.gguf" \
+is "into DESTDIR alone" "bin/prattle $([ ! -f "$(dirname "$PRATTLE")/prattle-sentencepiece.so" ] || echo "lib/prattle/prattle-sentencepiece.so ")share/bash-completion/completions/prattle share/man/man1/prattle.1 share/prattle/bundled.gguf" \
     "$(cd "$TMPDIR/root/usr" && find . -type f | sed 's|^\./||' | LC_ALL=C sort | xargs)"
 is "the installed page" "$page" "$(cat "$TMPDIR/root/usr/share/man/man1/prattle.1")"
 is "the installed completion" "" "$(diff "$TMPDIR/prattle.bash" "$TMPDIR/root/usr/share/bash-completion/completions/prattle")"

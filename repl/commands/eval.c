@@ -13,6 +13,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "train/eval/record.h"
+#include "train/parallel/world.h"
 #include "weights/load.h"
 
 #include <stdio.h>
@@ -135,14 +136,24 @@ static int measure_model(struct repl *r, const struct eval_request *w)
     struct engine other = {0};
     struct model *other_model = NULL;
     struct eval_result result;
+    struct eval_config config = s->eval;
+    config.by_ranks = w->other == NULL && world_size() > 1;
+    if (!config.by_ranks && world_rank() > 0)
+        return 0;
     int rc = repl_need_model(r);
     if (rc == 0 && (rc = repl_ready(r, s->batch.batch_size)) == 0 && w->other != NULL)
         rc = open_other(&other, &other_model, r, w->other);
+    if (rc == 0 && config.by_ranks)
+        rc = eval_check_file(w->eval, &config, w->path);
+    if (config.by_ranks)
+        rc = world_agree(rc);
     if (rc == 0) {
-        rc = eval_run(w->eval, &r->engine, w->other == NULL ? NULL : &other, &s->eval, w->path,
+        rc = eval_run(w->eval, &r->engine, w->other == NULL ? NULL : &other, &config, w->path,
                       &result, progress_show());
         progress_wipe();
-        if (rc == 0) {
+        if (rc == 0 && world_rank() > 0)
+            eval_result_release(&result);
+        else if (rc == 0) {
             rc = report_result(r, &result, other_model);
             eval_result_release(&result);
         }
@@ -250,7 +261,7 @@ int cmd_eval(struct repl *r, const struct call *c)
 {
     struct eval_request w;
     if (strcmp(c->words[0], "history") == 0)
-        return use_history(r, c);
+        return world_rank() == 0 ? use_history(r, c) : 0;
     int rc = choose_eval(&w, c);
     if (rc == 0)
         rc = check_eval_options(r, w.eval);

@@ -17,6 +17,7 @@ struct eval_config {
     bool detokenize; /* wikitext, ptb: undo the word splitting first */
     bool strict;     /* lambada: the whole last word */
     int like;        /* enum eval_like: sets seq_length and overlap that were not given */
+    bool by_ranks;   /* by all ranks of the world, each a part; rank 0 has the result */
     char *data_dir;  /* where the files are; NULL or "": prattle's own data folder */
 };
 enum eval_like { EVAL_OWN, EVAL_MEGATRON };

@@ -4,8 +4,10 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "train/parallel/world.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <utf8proc.h>
 
 enum { SAY_AFTER_S = 1, LONG_S = 10 };
@@ -160,9 +162,147 @@ static int score_passages(struct evaluation *ev, const struct passage *list, siz
     return rc;
 }
 
+/* ---- by several ranks ---- */
+
+enum { SENTENCE = 900 };
+
+/* A rank's part of the list, and what it has of it. */
+struct ranks_part {
+    int rc;
+    bool partial;
+    char sentence[SENTENCE];
+    uint64_t first, n, done; /* passages */
+    uint64_t n_scores, tokens;
+};
+
+/* All scores of a part, one passage behind another. */
+struct part_scores {
+    const struct passage *list;
+    struct score *scores;
+    size_t n;
+};
+
+static void keep_scores(void *user, size_t i, const struct score *scores)
+{
+    struct part_scores *kept = user;
+    const size_t n = kept->list[i].n - kept->list[i].first;
+    memcpy(kept->scores + kept->n, scores, n * sizeof *scores);
+    kept->n += n;
+}
+
+static size_t count_targets(const struct passage *list, size_t n)
+{
+    size_t targets = 0;
+    for (size_t i = 0; i < n; i++)
+        targets += list[i].n - list[i].first;
+    return targets;
+}
+
+/* Where a rank's part begins: not with what shares the beginning of the passage before. */
+static size_t find_part(const struct passage *list, size_t n, int rank)
+{
+    size_t at = n * (size_t)rank / (size_t)world_size();
+    while (at < n && list[at].shared > 0)
+        at++;
+    return at;
+}
+
+/* This rank's part of it. */
+static void score_part(struct ranks_part *part, struct part_scores *kept, struct evaluation *ev,
+                       const struct passage *list, size_t n)
+{
+    struct eval_result result = {.unit = ev->result->unit};
+    struct evaluation own = *ev;
+    *part = (struct ranks_part){.first = find_part(list, n, world_rank())};
+    part->n = find_part(list, n, world_rank() + 1) - part->first;
+    own.result = &result;
+    struct collector c = {&own, list + part->first, keep_scores, kept, NULL, 0};
+    kept->list = c.list;
+    kept->scores = mem_array(count_targets(c.list, part->n) + 1, sizeof *kept->scores);
+    part->rc = kept->scores == NULL ? ERR_NOMEM : collector_init(&c, part->n);
+    if (part->rc == 0 && part->n > 0)
+        part->rc = score_passages(&own, c.list, part->n, false, collect_slice, &c);
+    mem_free(c.scores);
+    if (part->rc == ERR_INTERRUPTED) {
+        part->rc = 0;
+        result.partial = true;
+    }
+    if (part->rc != 0)
+        snprintf(part->sentence, sizeof part->sentence, "%s", err_text());
+    part->partial = result.partial;
+    part->done = result.done;
+    part->n_scores = kept->n;
+    part->tokens = result.tokens;
+}
+
+/* What a rank has, to f; false: the result ends there. */
+static bool take_part(struct evaluation *ev, const struct ranks_part *part,
+                      const struct score *scores, const struct passage *list,
+                      void (*f)(void *user, size_t i, const struct score *scores), void *user)
+{
+    struct eval_result *r = ev->result;
+    for (uint64_t i = part->first; i < part->first + part->done; i++) {
+        const size_t n = list[i].n - list[i].first;
+        f(user, (size_t)i, scores);
+        scores += n;
+        r->targets += n;
+    }
+    r->done += part->done;
+    r->tokens += part->tokens;
+    r->partial |= part->partial;
+    return !part->partial;
+}
+
+/* Rank 0: of all ranks, in their order; of those behind a partial one nothing counts. */
+static int take_parts(struct evaluation *ev, const struct ranks_part *own,
+                      const struct score *scores, const struct passage *list,
+                      void (*f)(void *user, size_t i, const struct score *scores), void *user)
+{
+    struct ranks_part part;
+    bool counts = own->rc == 0 && take_part(ev, own, scores, list, f, user);
+    int rc = own->rc;
+    for (int rank = 1; rank < world_size(); rank++) {
+        world_receive_whole(rank, TAG_STATE, &part, sizeof part);
+        struct score *theirs = mem_array((size_t)part.n_scores + 1, sizeof *theirs);
+        if (theirs == NULL) { /* the rank would wait for ever */
+            world_end_all(1);
+            return ERR_NOMEM;
+        }
+        world_receive_whole(rank, TAG_STATE, theirs, (size_t)part.n_scores * sizeof *theirs);
+        if (rc == 0 && part.rc != 0)
+            rc = err_set(part.rc, "rank %d on %s: %s", rank, world_host(rank), part.sentence);
+        counts = counts && rc == 0 && take_part(ev, &part, theirs, list, f, user);
+        mem_free(theirs);
+    }
+    if (rc == 0 && ev->result->partial && ev->result->done == 0)
+        rc = err_set(ERR_INTERRUPTED, "interrupted");
+    return rc;
+}
+
+static int score_by_ranks(struct evaluation *ev, const struct passage *list, size_t n,
+                          void (*f)(void *user, size_t i, const struct score *scores), void *user)
+{
+    struct part_scores kept = {0};
+    struct ranks_part part;
+    const double start = clock_s();
+    score_part(&part, &kept, ev, list, n);
+    int rc = part.rc;
+    if (world_rank() == 0) {
+        rc = take_parts(ev, &part, kept.scores, list, f, user);
+    } else {
+        world_send_whole(0, TAG_STATE, &part, sizeof part);
+        world_send_whole(0, TAG_STATE, kept.scores, kept.n * sizeof *kept.scores);
+    }
+    ev->result->seconds += clock_s() - start;
+    mem_free(kept.scores);
+    return rc;
+}
+
 int eval_score(struct evaluation *ev, const struct passage *list, size_t n,
                void (*f)(void *user, size_t i, const struct score *scores), void *user)
 {
+    if (ev->config.by_ranks && world_size() > 1)
+        return score_by_ranks(ev, list, n, f, user);
     struct collector c = {ev, list, f, user, NULL, 0};
     int rc = collector_init(&c, n);
     if (rc == 0)

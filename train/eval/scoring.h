@@ -21,7 +21,8 @@ struct evaluation {
  * Score the passages and call f(user, i, scores) for each in the list's order, with the scores of
  * its targets [list[i].n - list[i].first]. Sets done, total, targets, tokens, seconds and partial
  * of the result. A note says how long it will take if that is long. Sums over what f gets, in this
- * order, have the same bits for any batch size and thread team.
+ * order, have the same bits for any batch size and thread team. With config.by_ranks all ranks call
+ * it with the same list: f is called on rank 0, for all passages, and on no other.
  */
 int eval_score(struct evaluation *ev, const struct passage *list, size_t n,
                void (*f)(void *user, size_t i, const struct score *scores), void *user);

@@ -75,16 +75,28 @@ static int read_prompts(struct repl *r)
     const struct settings *s = &r->options.settings;
     bool asked = settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
     int rc = command_check_options(r, "prattle", "prompt");
-    r->interactive = rc == 0 && !asked && isatty(STDIN_FILENO) == 1;
+    r->interactive = rc == 0 && !asked && world_size() == 1 &&
+                     isatty(STDIN_FILENO) == 1;
     if (r->interactive)
         hint_place(NULL);
     if (rc == 0 && (!r->interactive || repl_finds_model(r)))
         rc = repl_need_model(r);
+    if (!asked)
+        rc = world_agree(rc);
     if (rc != 0)
         return rc;
     if (asked)
         return answer_prompt(r, s->call.prompt, strlen(s->call.prompt));
     return r->interactive ? repl_run(r) : batch_lines(r, STDIN_FILENO, NULL);
+}
+
+/* A command, NULL: prompts. */
+static bool is_for_all_ranks(const struct repl *r, const struct command *c)
+{
+    const struct settings *s = &r->options.settings;
+    const bool asked =
+        settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
+    return s->call.version || s->call.help ? false : c != NULL ? (c->flags & BY_RANKS) != 0 : !asked;
 }
 
 static int run_command_line(struct repl *r, char **words, int n)
@@ -104,7 +116,7 @@ static int run_command_line(struct repl *r, char **words, int n)
     wrap_switch(s->talk.wrap);
     const struct command *c = n > 0 ? command_find(words[0]) : NULL;
     /* Rank 0 does for all what is not done together. */
-    if (world_rank() > 0 && (c == NULL || !(c->flags & BY_RANKS)))
+    if (world_rank() > 0 && !is_for_all_ranks(r, c))
         return 0;
     if (s->call.version) {
         printf("prattle %s\n", VERSION);

@@ -138,6 +138,8 @@ static int take_request(struct scheduler *b, bool wait)
     int rc = prepare_request(b, j);
     if (rc != 0)
         fail_request(j, rc);
+    else if (j->request.elsewhere)
+        j->n_started = j->n_ended = j->n;
     b->n_draws += rc == 0 ? j->n : 1;
     *b->last = j;
     b->last = &j->next;

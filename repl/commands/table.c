@@ -51,7 +51,7 @@ const struct command command_table[] = {
          "In the shell print the IDs alone, and without TEXT read standard input.",
  .examples = "tokens My name is",
  .related = "tokenizer logits"},
-{.name = "batch", .group = "Text", .arguments = "FILE [OUT]", .min_words = 1, .max_words = 2, .flags = BOTH | NEEDS_MODEL, .completes = "path",
+{.name = "batch", .group = "Text", .arguments = "FILE [OUT]", .min_words = 1, .max_words = 2, .flags = BOTH | BY_RANKS | NEEDS_MODEL, .completes = "path",
  .options = "force", .run = cmd_batch,
  .summary = "answer each line of a file",
  .help = "Answer each line of FILE as a prompt, one line per answer, and write the answers to OUT. "

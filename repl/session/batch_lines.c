@@ -9,17 +9,20 @@
  */
 #include "repl/session/batch_lines.h"
 
+#include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
 #include "model/base/progress.h"
+#include "repl/session/batch_ranks.h"
 #include "repl/session/json_lines.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "sampling/scheduler.h"
+#include "train/parallel/world.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -53,6 +56,7 @@ struct lines {
     struct file_writer *file;  /* NULL: standard output */
     bool visible, echo;
     struct buf text;
+    struct batch_ranks *ranks; /* NULL: one process */
     struct engine scoring; /* for lines that want log-probabilities; model NULL: not made yet */
 };
 
@@ -141,6 +145,8 @@ static int next_request(void *user, struct generate_request *item, bool wait)
     struct lines *l = user;
     const char *line;
     size_t n;
+    if (l->ranks != NULL && batch_ranks_stopped(l->ranks))
+        return REQUEST_END;
     int rc = next_line(l, &line, &n, wait);
     if (rc != REQUEST_READY)
         return rc;
@@ -158,6 +164,7 @@ static int next_request(void *user, struct generate_request *item, bool wait)
                                       .n = q->json.n,
                                       .ids = q->json.ids.data,
                                       .n_ids = q->json.ids.n,
+                                      .elsewhere = l->ranks != NULL && !batch_ranks_owns(q->line),
                                       .user = q};
     if (q->rc != 0) {
         item->rc = q->rc;
@@ -237,20 +244,57 @@ static int score_answers(struct lines *l, struct line_scores *out, const struct 
     return rc;
 }
 
-static int put_json(struct lines *l, struct buf *out, const struct line_request *q,
+static int put_json(struct lines *l, struct line_output *o, const struct line_request *q,
                     const struct answer *answers, int n)
 {
     struct line_scores scores = {0};
+    struct buf *out = &o->out;
     const bool wanted = line_scores_wanted(&q->json.settings);
     int rc = wanted ? score_answers(l, &scores, q, answers, n) : 0;
     if (rc == 0 || rc == ERR_INTERRUPTED)
         rc = json_line_answer(out, q->json.text, q->json.n, answers, n,
                               wanted && rc == 0 ? &scores : NULL);
     if (rc == ERR_NOT_FINITE) { /* this line's alone */
-        l->failures++;
+        o->failures++;
         rc = json_line_error(out, q->json.text, q->json.n, err_text());
     }
     line_scores_release(&scores);
+    return rc;
+}
+
+/* What comes of a line, as it is to be written. */
+static int compose_output(struct lines *l, struct line_output *o, const struct line_request *q,
+                          int failed, const struct answer *answers, int n)
+{
+    int rc = 0;
+    if (failed != 0) {
+        o->failures++;
+        if (l->settings->batch.jsonl)
+            return json_line_error(&o->out, q->json.text, q->json.n, err_text());
+        o->warning = mem_sprintf("line %ld: %s", q->line, err_text());
+        return o->warning == NULL ? ERR_NOMEM : put_plain(l, &o->out, &q->json, NULL);
+    }
+    const struct generate_config *g =
+        l->settings->batch.jsonl ? &q->json.settings.generate : &l->settings->generate;
+    for (int i = 0; i < n; i++)
+        o->full |= answers[i].finish == FINISH_CONTEXT && g->on_full == ON_FULL_STOP;
+    if (l->settings->batch.jsonl)
+        return put_json(l, o, q, answers, n);
+    for (int i = 0; i < n && rc == 0; i++)
+        rc = put_plain(l, &o->out, &q->json, &answers[i]);
+    return rc;
+}
+
+static int write_output(void *user, struct line_output *o)
+{
+    struct lines *l = user;
+    if (o->warning != NULL)
+        progress_warn(o->warning);
+    l->failures += o->failures;
+    int rc = write_answers(l, &o->out);
+    if (o->full)
+        repl_report_full(l->repl, &(struct generate_config){.on_full = ON_FULL_STOP},
+                         &(struct answer){.finish = FINISH_CONTEXT}, 1);
     return rc;
 }
 
@@ -259,33 +303,15 @@ static int finish_request(void *user, const struct generate_request *item, int f
 {
     struct lines *l = user;
     struct line_request *q = item->user;
-    struct buf out = {0};
-    const char *why = failed != 0 ? err_text() : NULL;
-    int rc = 0;
-    if (why != NULL) {
-        l->failures++;
-        if (l->settings->batch.jsonl) {
-            rc = json_line_error(&out, q->json.text, q->json.n, why);
-        } else {
-            char *sentence = mem_sprintf("line %ld: %s", q->line, why);
-            progress_warn(sentence == NULL ? why : sentence);
-            mem_free(sentence);
-            rc = put_plain(l, &out, &q->json, NULL);
-        }
-    } else if (l->settings->batch.jsonl) {
-        rc = put_json(l, &out, q, answers, n);
-    } else {
-        for (int i = 0; i < n && rc == 0; i++)
-            rc = put_plain(l, &out, &q->json, &answers[i]);
-    }
-    if (rc == 0)
-        rc = write_answers(l, &out);
-    if (rc == 0 && why == NULL)
+    struct line_output o = {0};
+    int rc = item->elsewhere ? 0 : compose_output(l, &o, q, failed, answers, n);
+    if (rc == 0 && l->ranks != NULL)
+        rc = batch_ranks_next(l->ranks, q->line, item->elsewhere ? NULL : &o);
+    else if (rc == 0)
+        rc = write_output(l, &o);
+    if (rc == 0 && failed == 0 && !item->elsewhere)
         rc = answer_save_sample(l->settings, q->json.text, q->json.n, answers, n);
-    if (why == NULL)
-        repl_report_full(l->repl, item->generate != NULL ? item->generate : &l->settings->generate,
-                         answers, n);
-    buf_release(&out);
+    line_output_release(&o);
     l->first = q->next; /* they are done in their order */
     free_request(q);
     return rc;
@@ -310,10 +336,44 @@ static void show_figures(const struct settings *s, const struct scheduler_stats 
              (double)b->n_prompts / b->wall_s, drafted, s->sampler.seed);
 }
 
+/* The tokens of all ranks, on rank 0. */
+static void gather_stats(struct scheduler_stats *stats)
+{
+    long own[] = {stats->n_prompt_tokens, stats->n_reused_tokens, stats->n_new_tokens,
+                  stats->n_drafted_tokens, stats->n_accepted_tokens},
+         sums[5] = {0};
+    for (int rank = 0; rank < world_size(); rank++) {
+        long theirs[5];
+        memcpy(theirs, own, sizeof own);
+        world_broadcast(theirs, sizeof theirs, rank);
+        for (int i = 0; i < 5; i++)
+            sums[i] += theirs[i];
+    }
+    stats->n_prompt_tokens = sums[0];
+    stats->n_reused_tokens = sums[1];
+    stats->n_new_tokens = sums[2];
+    stats->n_drafted_tokens = sums[3];
+    stats->n_accepted_tokens = sums[4];
+}
+
+/* All ranks have all lines, and one seed. */
+static int share_lines(struct lines *l, struct settings *s)
+{
+    if (world_size() == 1)
+        return 0;
+    if (*s->talk.save_samples != '\0')
+        return err_set(ERR_UNSUPPORTED, "save_samples is not for several processes");
+    world_broadcast(&s->sampler.seed, sizeof s->sampler.seed, 0);
+    int rc = batch_ranks_read(&l->pending, l->fd);
+    l->ended = true;
+    return world_agree(rc == 0 ? batch_ranks_open(&l->ranks, write_output, l) : rc);
+}
+
 /* Settings of a whole batch: one seed for all of its lines. */
 static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
 {
     struct scheduler_stats stats = {0};
+    const double start = clock_s();
     struct scheduler_callbacks callbacks = {.next = next_request,
                                             .done = finish_request,
                                             .progress = progress_show(),
@@ -324,8 +384,15 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
     int texts = generate_texts(&s->generate, &s->sampler), size = s->batch.batch_size;
     if (rc == 0)
         rc = repl_ready(r, texts > size ? texts : size);
+    if (l->ranks != NULL)
+        rc = world_agree(rc);
     if (rc == 0)
         rc = scheduler_run(&r->engine, &s->generate, &s->sampler, size, &callbacks, &stats);
+    if (l->ranks != NULL) {
+        rc = batch_ranks_close(l->ranks, rc);
+        gather_stats(&stats);
+        stats.wall_s = clock_s() - start;
+    }
     if (rc != 0)
         rc = options_blame(&r->options, NULL);
     progress_wipe();
@@ -353,8 +420,11 @@ int batch_lines(struct repl *r, int fd, const char *out)
                       .visible = out == NULL && term_is(stdout),
                       .echo = s.talk.echo != SWITCH_OFF};
     rc = answer_check_form(&s.batch);
-    if (rc == 0 && out != NULL && (rc = file_create(&file, out, s.call.force)) == 0)
+    if (rc == 0 && out != NULL && world_rank() == 0 &&
+        (rc = file_create(&file, out, s.call.force)) == 0)
         l.file = &file;
+    if ((rc = world_agree(rc)) == 0)
+        rc = share_lines(&l, &s);
     if (rc == 0)
         rc = run_batch(r, &l, &s);
     if (l.file != NULL) {

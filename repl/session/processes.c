@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
+#include "train/parallel/plugin.h"
 #include "train/parallel/world.h"
 
 #include <signal.h>
@@ -32,11 +33,12 @@ static void place_output(void)
 
 int processes_open(void)
 {
+    const bool launched_here = launch_find().there;
     int rc = world_open();
-    if (world_size() == 1)
-        return rc;
-    place_output();
-    signals_take(SIGUSR1);
+    if (launched_here)
+        place_output();
+    if (world_size() > 1)
+        signals_take(SIGUSR1);
     return rc;
 }
 

@@ -27,10 +27,12 @@ struct launch launch_find(void)
     for (int i = 0; i < N_LAUNCHERS; i++) {
         const int size = environment_number(sizes[i], 0);
         if (size > 0)
-            return (struct launch){.size = size, .rank = environment_number(ranks[i], 0)};
+            return (struct launch){
+                .size = size, .rank = environment_number(ranks[i], 0), .there = true};
     }
     const int rank = environment_number("PMIX_RANK", -1);
-    return (struct launch){.size = rank >= 0 ? 0 : 1, .rank = rank >= 0 ? rank : 0};
+    return (struct launch){
+        .size = rank >= 0 ? 0 : 1, .rank = rank >= 0 ? rank : 0, .there = rank >= 0};
 }
 
 void launch_forget(void)

@@ -10,6 +10,7 @@
 struct launch {
     int size; /* 1: no launcher has, or this process alone; 0: the launcher does not say */
     int rank; /* as far as it says, else 0 */
+    bool there; /* a launcher has started this process, if alone */
 };
 struct launch launch_find(void);
 /* Children of this process are of no such world. */

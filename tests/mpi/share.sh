@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# seconds: 600
+# Prompts and evaluations by several processes: the same answers in the same order, the same figures.
+. "$(dirname "$0")/../cli/lib.sh.inc"
+. tests/mpi/mpi.sh.inc
+own=$PWD/tests/golden/eval questions=$PWD/tests/cli/data/questions.jsonl
+head -n 40 LICENSE | grep . >"$TMPDIR/prompts"
+cd "$TMPDIR" || exit 1
+
+answer() { "$@" --model $MODEL --seed 5 -n 20 --ignore-eos --temperature 2; }
+answer "$PRATTLE" <prompts >want 2>err
+for n_ranks in 1 2 3; do
+    is "answers by $n_ranks under mpirun" "$(sha256sum <want)" "$(answer ranks $n_ranks <prompts 2>err | sha256sum)"
+done
+is "with nothing else to say" "" "$(cat err)"
+# Answers of each line as many as it says, and lines that are wrong.
+i=0
+while read -r line; do
+    i=$((i + 1))
+    case $((i % 7)) in 3) echo '{"prompt": 3}' ;; *) echo "{\"prompt\": \"line $i\", \"num_return_sequences\": $((i % 3 + 1)), \"on_full\": \"stop\"}" ;; esac
+done <prompts >lines.jsonl
+answer "$PRATTLE" --jsonl <lines.jsonl >want 2>err
+answer ranks 3 --jsonl <lines.jsonl >got 2>err3
+is "JSON lines, wrong ones among them" "1 $(sha256sum <want)" "$([ -s got ] && echo 1) $(sha256sum <got)"
+has "which are counted" "$(cat err)" "$(cat err3)"
+printf 'one\n%s\nthree\n' "$(head -c 3000 /dev/zero | tr '\0' a)" >long
+answer "$PRATTLE" --on_full=stop <long >want 2>err
+answer ranks 2 --on_full=stop <long >got 2>err2
+is "a line that fails" "$(sha256sum <want)" "$(sha256sum <got)"
+has "  says so in its place" "$(cat err)" "$(cat err2)"
+answer ranks 2 batch prompts answers >/dev/null 2>err
+answer "$PRATTLE" <prompts >want
+is "a file into a file" "$(sha256sum <want)" "$(sha256sum <answers)"
+is "no random seed of one's own" 1 "$(ranks 3 --model $MODEL -n 8 <prompts 2>/dev/null | wc -l | grep -c "^$(wc -l <prompts)$")"
+is "one prompt is answered once" "$(answer "$PRATTLE" -p Once)" "$(answer ranks 2 -p Once 2>/dev/null)"
+has "save_samples is refused" "save_samples is not for several processes" \
+    "$(answer ranks 2 --save_samples x <prompts 2>&1)"
+for i in $(seq 200); do cat prompts; done >many_prompts
+is "a reader that leaves" 2 "$(answer ranks 2 batch "$TMPDIR/many_prompts" 2>/dev/null | head -n 2 | wc -l)"
+is "  leaves nobody behind" 0 "$(gone "$TMPDIR/many")"
+
+figures() { grep -oE '"(loss|perplexity|adjusted_perplexity|bits_per_byte|accuracy|top_1|targets|tokens|correct)": *(\{[^}]*\}|[0-9]+)' <<<"$1"; }
+for what in "wikitext $own/wiki.txt" "lambada $own/lambada.jsonl" "text $TEXT" "choice $questions"; do
+    want=$(figures "$("$PRATTLE" eval $what --json -m $MODEL)")
+    for n_ranks in 2 3; do
+        is "eval ${what%% *} by $n_ranks" "$(wc -l <<<"$want") $want" \
+            "$(wc -l <<<"$want") $(figures "$(ranks $n_ranks eval $what --json -m $MODEL 2>err)")"
+    done
+done
+has "a file that is not there" "cannot open nowhere.txt: No such file" "$(ranks 2 eval text nowhere.txt -m $MODEL 2>&1)"
+finish

@@ -121,7 +121,8 @@ const struct command command_table[] = {
           "show [CONFIG ...]\tshow the settings of a run and where each comes from\n"
           "status [FOLDER]\tshow the progress of this run, or of one in another process\n"
           "resume [FOLDER]\tresume the paused run, or one from its folder",
- .examples = "train finetune data=my.txt steps=200\ntrain lora data=my.txt\ntrain nanogpt-shakespeare data=input.txt --plan\ntrain resume",
+ .examples = "train finetune data=my.txt steps=200\ntrain lora data=my.txt\ntrain nanogpt-shakespeare data=input.txt --plan\n"
+             "train finetune data=my.txt gradient_blocks=2 replicas=2\ntrain resume",
  .topics = "training\tall settings of a run\npresets\tthe presets\nsystems\tthe options of other programs",
  .related = "plot eval lora data"},
 {.name = "plot", .group = "Training", .arguments = "[CURVE ...] [over=AXIS] [FILE.svg|FILE.png] [FOLDER]", .max_words = -1, .flags = BOTH,

@@ -68,7 +68,7 @@ static const struct system_option table[] = {
 {IPU, "POPLAR_TARGET_OPTIONS", "", "IPU driver option"},
 {IPU, "poprun --print-topology, -vv", ":devices", ""},
 {IPU, "--replicated-tensor-sharding", "execution.zero", "1"},
-{IPU, "--optimizer-state-offchip", "", "one memory"},
+{IPU, "--optimizer-state-offchip", "execution.phased", "on disk"},
 {IPU, "--matmul-proportion", "", "IPU tile memory"},
 {IPU, "--remap-logit", "", "IPU tile layout"},
 {IPU, "model.half()", "training.precision", "PopTorch always uses float16"},

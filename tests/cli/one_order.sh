@@ -32,6 +32,8 @@ for kind in float32 float16 lora; do
     same "micro-batches of 1" micro_batch_size=1 gradient_accumulation=8
     same "micro-batches of 8, two threads" micro_batch_size=8 gradient_accumulation=1 --threads 2
     same "layers recomputed" recompute=all
+    same "moments on disk, two threads" phased=on --threads 2
+    same "moments on disk, micro-batches of 1" phased=on micro_batch_size=1 gradient_accumulation=8 --threads 1
     same "logits of 37 positions at a time" serialized_seq_len=37
     same "the vocabulary in two blocks" embedding_serialization_factor=2
     same "attention in 5 pieces" attention_serialisation=5
@@ -42,10 +44,20 @@ for kind in float32 float16 lora; do
     expected[$kind]=${blocks[$kind]}
     same "4 blocks" gradient_blocks=4 micro_batch_size=1 gradient_accumulation=8
     same "4 blocks in micro-batches of 2" gradient_blocks=4 micro_batch_size=2 gradient_accumulation=4
+    same "4 blocks, moments on disk" gradient_blocks=4 micro_batch_size=2 gradient_accumulation=4 phased=on
     expected[$kind]=$one
     ordered run "${extra[@]}" steps=9 >log 2>&1
     "$PRATTLE" train resume run steps=$STEPS micro_batch_size=2 gradient_accumulation=4 --threads 3 >log 2>&1
     is "$kind, stopped at step 9 and gone on in micro-batches of 2" "${expected[$kind]}" "$(digest run)"
+    rm -rf run
+    ordered run "${extra[@]}" steps=9 phased=on >log 2>&1
+    is "$kind, no working file is left" "" "$(find run -name '*phased*')"
+    "$PRATTLE" train resume run steps=$STEPS phased=off >log 2>&1
+    is "$kind, nine steps with moments on disk, the rest in memory" "${expected[$kind]}" "$(digest run)"
+    rm -rf run
+    ordered run "${extra[@]}" steps=9 >log 2>&1
+    "$PRATTLE" train resume run steps=$STEPS phased=on >log 2>&1
+    is "$kind, the other way round" "${expected[$kind]}" "$(digest run)"
     rm -rf run
 done
 finish

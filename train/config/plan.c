@@ -114,6 +114,9 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
     char other_form[80];
     snprintf(other_form, sizeof other_form, "%s, what the adapter changes, for :lora off and on",
              precision_name(held));
+    const bool on_disk = c->execution.phased;
+    const double moments = learning * (double)(dtype_bytes(moment) + sizeof(float));
+    const double at_work = optimizer_disk_part() * (double)(dtype_bytes(moment) + sizeof(float));
     const struct {
         const char *part, *note;
         double bytes;
@@ -121,8 +124,12 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
         {"parameters", dtype, n * (double)dtype_bytes(precision)},
         {"adapter", "float32", all ? 0 : learning * sizeof(float)},
         {"gradients", learns, (double)bytes.gradients},
-        {"first moment", moment_dtype, learning * (double)dtype_bytes(moment)},
-        {"second moment", "float32", learning * sizeof(float)},
+        {"first moment", moment_dtype, on_disk ? 0 : learning * (double)dtype_bytes(moment)},
+        {"second moment", "float32", on_disk ? 0 : learning * sizeof(float)},
+        {"moments at work", "of those on disk",
+         !on_disk            ? 0
+         : at_work < moments ? at_work
+                             : moments},
         {"gradient blocks", learns, (double)bytes.waiting},
         {"embedding gradient", "float32, of the rows that a step's tokens use",
          (double)bytes.embedding},
@@ -138,7 +145,8 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
     };
     double total = 0;
     char size[32];
-    size_t each = dtype_bytes(precision), learned = each + dtype_bytes(moment) + sizeof(float);
+    size_t each = dtype_bytes(precision),
+           learned = each + (on_disk ? 0 : dtype_bytes(moment) + sizeof(float));
     rc = buf_printf(out, "memory, %zu bytes a parameter\n", each + (all ? learned : 0));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++) {
         if (parts[i].bytes == 0)
@@ -147,7 +155,12 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
                         parts[i].note);
         total += parts[i].bytes;
     }
-    return rc != 0 ? rc : memory_total(total, kept, out);
+    if (rc == 0)
+        rc = memory_total(total, kept, out);
+    if (rc == 0 && on_disk)
+        rc = buf_printf(out, "disk\n  %-18s %10s  both, read and written at each step\n", "moments",
+                        size_text(size, moments));
+    return rc;
 }
 
 int run_config_plan(const struct run_config *c, const struct config *shape, enum dtype held,

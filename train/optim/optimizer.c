@@ -1,10 +1,19 @@
 #include "train/optim/optimizer.h"
 
+#include "model/base/disk_walk.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "train/optim/optimizer_internal.h"
 
 #include <math.h>
+#include <string.h>
+
+enum { PART = 4 << 20 }; /* elements of a part of what is on disk */
+
+double optimizer_disk_part(void)
+{
+    return DISK_WALK_PARTS * (double)PART;
+}
 
 /* Divide the block into pieces; with o->pieces NULL only count them. */
 static void cut_pieces(struct optimizer *o, const struct optimizer_layout *l)
@@ -22,27 +31,76 @@ static void cut_pieces(struct optimizer *o, const struct optimizer_layout *l)
     o->n_pieces = count;
 }
 
-/* False: out of memory. */
-static bool allocate_moments(struct optimizer *o)
+static int allocate_pieces(struct optimizer *o)
 {
-    bool half = optimizer_moment(&o->config, o->dtype) == DTYPE_F16;
     o->pieces = mem_array((size_t)o->n_pieces, sizeof *o->pieces);
     o->sums = mem_array((size_t)o->n_pieces, 2 * sizeof *o->sums);
     o->changes = mem_array((size_t)o->n_tensors, sizeof *o->changes);
+    o->part_ends = mem_array((size_t)o->n_pieces + 1, sizeof *o->part_ends);
+    return o->pieces != NULL && o->sums != NULL && o->changes != NULL && o->part_ends != NULL
+               ? 0
+               : ERR_NOMEM;
+}
+
+/* Parts of about PART elements, each the end of a piece. */
+static int walk_moments(struct optimizer *o, bool half, const char *folder)
+{
+    const size_t sizes[] = {sizeof *o->v, half ? sizeof *o->half_m : sizeof *o->m};
+    size_t *ends = mem_array((size_t)o->n_parts, sizeof *ends);
+    if (ends == NULL)
+        return ERR_NOMEM;
+    for (int i = 0; i < o->n_parts; i++) {
+        const struct optimizer_piece *last = &o->pieces[o->part_ends[i] - 1];
+        ends[i] = last->first + (size_t)last->n;
+    }
+    int rc = disk_walk_new(&o->disk, "moments", folder, sizes, 2, ends, o->n_parts);
+    mem_free(ends);
+    if (rc != 0)
+        return err_wrap("cannot keep the optimizer's moments on disk");
+    o->v = disk_walk_array(o->disk, 0);
+    o->half_m = half ? disk_walk_array(o->disk, 1) : NULL;
+    o->m = half ? NULL : disk_walk_array(o->disk, 1);
+    return 0;
+}
+
+static int allocate_moments(struct optimizer *o, const char *folder)
+{
+    const bool half = optimizer_moment(&o->config, o->dtype) == DTYPE_F16;
     if (half) {
         o->n_units = (size_t)o->n_pieces * RUNS;
-        o->m_unit = mem_array(o->n_units, sizeof *o->m_unit);
-        o->half_m = mem_map("moments", o->n * sizeof *o->half_m);
-    } else {
-        o->m = mem_map("moments", o->n * sizeof *o->m);
+        if ((o->m_unit = mem_array(o->n_units, sizeof *o->m_unit)) == NULL)
+            return ERR_NOMEM;
     }
+    if (folder != NULL)
+        return walk_moments(o, half, folder);
+    if (half)
+        o->half_m = mem_map("moments", o->n * sizeof *o->half_m);
+    else
+        o->m = mem_map("moments", o->n * sizeof *o->m);
     o->v = mem_map("moments", o->n * sizeof *o->v);
-    return o->pieces != NULL && o->sums != NULL && o->changes != NULL && o->v != NULL &&
-           (half ? o->m_unit != NULL && o->half_m != NULL : o->m != NULL);
+    return o->v != NULL && (half ? o->half_m != NULL : o->m != NULL) ? 0 : ERR_NOMEM;
+}
+
+/* Pieces are in the block's order: a part is a run of them. */
+static void cut_parts(struct optimizer *o, size_t most)
+{
+    for (int i = 0, first = 0; i < o->n_pieces; i++) {
+        const struct optimizer_piece *p = &o->pieces[i];
+        const bool last = i + 1 == o->n_pieces;
+        if (!last && (most == 0 || p->first + (size_t)p->n - o->pieces[first].first < most))
+            continue;
+        o->part_ends[o->n_parts++] = first = i + 1;
+    }
 }
 
 int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
                   struct optimizer_layout l)
+{
+    return optimizer_new_on_disk(out, c, l, NULL);
+}
+
+int optimizer_new_on_disk(struct optimizer **out, const struct optimizer_config *c,
+                          struct optimizer_layout l, const char *folder)
 {
     struct optimizer *o = mem_alloc(sizeof *o);
     if (o == NULL)
@@ -54,24 +112,37 @@ int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
                             .n_tensors = l.n_tensors,
                             .dtype = l.dtype};
     cut_pieces(o, &l);
-    if (!allocate_moments(o)) {
-        optimizer_free(o);
-        return ERR_NOMEM;
+    int rc = allocate_pieces(o);
+    if (rc == 0) {
+        cut_pieces(o, &l);
+        cut_parts(o, folder == NULL ? 0 : PART);
+        rc = allocate_moments(o, folder);
     }
-    cut_pieces(o, &l);
     o->last_piece = o->n_pieces;
-    *out = o;
-    return 0;
+    if (rc == 0)
+        *out = o;
+    else
+        optimizer_free(o);
+    return rc;
+}
+
+int optimizer_error(const struct optimizer *o)
+{
+    return o->disk == NULL ? 0 : disk_walk_error(o->disk);
 }
 
 void optimizer_free(struct optimizer *o)
 {
     if (o == NULL)
         return;
-    mem_unmap(o->m, o->n * sizeof *o->m);
-    mem_unmap(o->half_m, o->n * sizeof *o->half_m);
+    if (o->disk == NULL) {
+        mem_unmap(o->m, o->n * sizeof *o->m);
+        mem_unmap(o->half_m, o->n * sizeof *o->half_m);
+        mem_unmap(o->v, o->n * sizeof *o->v);
+    }
+    disk_walk_free(o->disk);
     mem_free(o->m_unit);
-    mem_unmap(o->v, o->n * sizeof *o->v);
+    mem_free(o->part_ends);
     mem_unmap(o->rehearsed, o->n * sizeof *o->rehearsed);
     mem_free(o->pieces);
     mem_free(o->sums);
@@ -156,11 +227,29 @@ const struct tensor_change *optimizer_changes(const struct optimizer *o)
 
 int optimizer_blocks(const struct optimizer *o, struct optimizer_block out[OPTIMIZER_MAX_BLOCKS])
 {
-    out[0] = (struct optimizer_block){"exp_avg_sq", DTYPE_F32, o->v, o->n};
-    out[1] = (struct optimizer_block){"exp_avg", DTYPE_F32, o->m, o->n};
-    if (o->half_m == NULL)
-        return 2;
-    out[1] = (struct optimizer_block){"exp_avg", DTYPE_F16, o->half_m, o->n};
-    out[2] = (struct optimizer_block){"exp_avg_unit", DTYPE_F32, o->m_unit, o->n_units};
-    return 3;
+    const bool here = o->disk == NULL, half = o->half_m != NULL;
+    void *m = half ? (void *)o->half_m : (void *)o->m;
+    out[0] =
+        (struct optimizer_block){"exp_avg_sq", DTYPE_F32, here ? o->v : NULL, o->n, o->disk, 0};
+    out[1] = (struct optimizer_block){
+        "exp_avg", half ? DTYPE_F16 : DTYPE_F32, here ? m : NULL, o->n, o->disk, 1};
+    out[2] = (struct optimizer_block){"exp_avg_unit", DTYPE_F32, o->m_unit, o->n_units, NULL, 0};
+    return half ? 3 : 2;
+}
+
+int optimizer_block_read(const struct optimizer_block *b, void *to, size_t first, size_t bytes)
+{
+    if (b->disk != NULL)
+        return disk_walk_read(b->disk, b->disk_array, to, first, bytes);
+    memcpy(to, (const char *)b->data + first, bytes);
+    return 0;
+}
+
+int optimizer_block_write(const struct optimizer_block *b, const void *from, size_t first,
+                          size_t bytes)
+{
+    if (b->disk != NULL)
+        return disk_walk_write(b->disk, b->disk_array, from, first, bytes);
+    memcpy((char *)b->data + first, from, bytes);
+    return 0;
 }

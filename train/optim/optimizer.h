@@ -54,12 +54,22 @@ struct optimizer_layout {
     const size_t *offset;               /* [n_tensors + 1], in elements */
 };
 
+struct disk_walk;
 struct optimizer;
 
 /* An optimizer before its first step, with moments of zero. The layout is only read during the
  * call. ERR_NOMEM. */
 int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
                   struct optimizer_layout l);
+/* The same with moments in a working file in a folder: a step brings them in a part at a time, and
+ * has the same bits. After an error of the disk (optimizer_error) weights and moments are those of
+ * half a step, and no step can be taken. ERR_IO. */
+int optimizer_new_on_disk(struct optimizer **out, const struct optimizer_config *c,
+                          struct optimizer_layout l, const char *folder);
+/* How many elements of moments on disk are in memory at once, at most. */
+double optimizer_disk_part(void);
+/* 0: none; always so with moments in memory. */
+int optimizer_error(const struct optimizer *o);
 void optimizer_free(struct optimizer *o);
 /* Change the configuration from the next step on; kind, decay and first_order_momentum must be
  * those given to optimizer_new. */
@@ -80,13 +90,20 @@ int64_t optimizer_steps(const struct optimizer *o);
 void optimizer_set_steps(struct optimizer *o, int64_t steps);
 /* [n_tensors], of the last step, in the layout's order; borrowed. */
 const struct tensor_change *optimizer_changes(const struct optimizer *o);
-/* One array of the state, for checkpoints: borrowed, to be written or filled in place. */
+/* One array of the state, for checkpoints: borrowed, to be written or filled in place, or through
+ * optimizer_block_read and optimizer_block_write wherever it is. */
 struct optimizer_block {
     const char *name;
     enum dtype dtype;
-    void *data; /* [n] */
+    void *data; /* [n]; NULL: on disk */
     size_t n;
+    struct disk_walk *disk; /* its array number disk_array; NULL: in memory */
+    int disk_array;
 };
+/* Bytes first .. first + bytes - 1 of it. ERR_IO. */
+int optimizer_block_read(const struct optimizer_block *b, void *to, size_t first, size_t bytes);
+int optimizer_block_write(const struct optimizer_block *b, const void *from, size_t first,
+                          size_t bytes);
 enum { OPTIMIZER_MAX_BLOCKS = 3 };
 /* The moments, and the scales of a first moment in binary16. Returns how many blocks there are. */
 int optimizer_blocks(const struct optimizer *o, struct optimizer_block out[OPTIMIZER_MAX_BLOCKS]);

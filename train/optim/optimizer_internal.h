@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+struct disk_walk;
 struct tensor_change;
 
 /* The block is divided into pieces of at most PIECE elements of one tensor, which threads share,
@@ -39,6 +40,10 @@ struct optimizer {
     int first_piece, last_piece;  /* up to last_piece - 1: those stepped here */
     struct optimizer_share share; /* n 0: all are stepped here */
     int *piece_bounds;            /* [share.n + 1] */
+    /* Steps go through the pieces part by part; in memory there is one. */
+    int *part_ends; /* [n_parts], pieces */
+    int n_parts;
+    struct disk_walk *disk; /* has v, and m or half_m; NULL: they are in memory */
     int n_tensors;
     enum dtype dtype; /* of weights and gradients */
 };

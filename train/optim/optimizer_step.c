@@ -17,6 +17,7 @@
  */
 #include "train/optim/optimizer.h"
 
+#include "model/base/disk_walk.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/optimizer_kernels.h"
@@ -284,25 +285,46 @@ static double step_bytes(const struct optimizer_pass *j)
     return (double)(o->n * (element + times * (element + moments)));
 }
 
+/* The pieces that are stepped here, part by part; each thread has a run of each part's. writes: the
+ * moments change. */
+static void walk_pieces(const struct optimizer_pass *j, int thread, int n_threads, bool writes,
+                        void (*f)(const struct optimizer_pass *j, int piece))
+{
+    const struct optimizer *o = j->o;
+    const bool walks = o->disk != NULL;
+    if (walks && thread == 0)
+        disk_walk_begin(o->disk, writes);
+    for (int part = 0; part < o->n_parts; part++) {
+        int from = part == 0 ? 0 : o->part_ends[part - 1], to = o->part_ends[part], first, last;
+        from = from > o->first_piece ? from : o->first_piece;
+        to = to < o->last_piece ? to : o->last_piece;
+        if (walks && thread == 0)
+            disk_walk_enter(o->disk, part);
+        if (walks)
+            par_barrier();
+        par_split(to > from ? to - from : 0, thread, n_threads, &first, &last);
+        for (int i = from + first; i < from + last; i++)
+            f(j, i);
+        par_barrier();
+        if (walks && thread == 0)
+            disk_walk_leave(o->disk, part);
+    }
+    if (walks && thread == 0)
+        disk_walk_end(o->disk);
+}
+
 static void step_share(void *arg, int thread, int n_threads)
 {
     const struct optimizer_pass *j = arg;
-    int first, last;
-    split_pieces(j->o, thread, n_threads, &first, &last);
     profile_set(PART_OPTIMIZER);
     profile_work(0, step_bytes(j) / n_threads);
-    for (int i = first; i < last; i++)
-        step_piece(j, i);
+    walk_pieces(j, thread, n_threads, j->exceeds == NULL, step_piece);
 }
 
 static void update_share(void *arg, int thread, int n_threads)
 {
-    const struct optimizer_pass *j = arg;
-    int first, last;
-    split_pieces(j->o, thread, n_threads, &first, &last);
     profile_set(PART_OPTIMIZER);
-    for (int i = first; i < last; i++)
-        update_piece(j, i);
+    walk_pieces(arg, thread, n_threads, false, update_piece);
 }
 
 static void run_pass(struct optimizer_pass *j)
@@ -424,6 +446,8 @@ bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float
                     float rate)
 {
     const struct optimizer_config *c = &o->config;
+    if (optimizer_error(o) != 0)
+        return false;
     if (c->grad_clip > 0 && (double)c->grad_clip < norm + 1e-6) {
         scale = (float)((double)scale * ((double)c->grad_clip / (norm + 1e-6)));
         norm = (double)c->grad_clip;

@@ -69,14 +69,19 @@ struct writing {
 static int write_block(struct writing *w, struct file_writer *f, const struct optimizer_block *b)
 {
     size_t n = b->n * dtype_bytes(b->dtype);
-    int rc = 0;
+    char *copy = b->data == NULL ? mem_alloc(PART) : NULL;
+    int rc = b->data == NULL && copy == NULL ? ERR_NOMEM : 0;
     for (size_t at = 0; at < n && rc == 0; at += PART) {
         size_t part = n - at < PART ? n - at : PART;
-        rc = file_write(f, (const char *)b->data + at, part);
+        if (copy != NULL)
+            rc = optimizer_block_read(b, copy, at, part);
+        if (rc == 0)
+            rc = file_write(f, copy != NULL ? copy : (const char *)b->data + at, part);
         w->done += part;
         if (rc == 0)
             rc = progress_step(w->progress, "writing the optimizer", w->done, w->total);
     }
+    mem_free(copy);
     return rc;
 }
 
@@ -383,6 +388,22 @@ void checkpoint_close(struct checkpoint *c)
     *c = (struct checkpoint){0};
 }
 
+static int read_block(const struct file *f, const struct optimizer_block *b, uint64_t offset)
+{
+    const size_t n = b->n * dtype_bytes(b->dtype);
+    if (b->data != NULL)
+        return file_read_at(f, b->data, offset, n);
+    char *copy = mem_alloc(PART);
+    int rc = copy == NULL ? ERR_NOMEM : 0;
+    for (size_t at = 0; at < n && rc == 0; at += PART) {
+        const size_t part = n - at < PART ? n - at : PART;
+        if ((rc = file_read_at(f, copy, offset + at, part)) == 0)
+            rc = optimizer_block_write(b, copy, at, part);
+    }
+    mem_free(copy);
+    return rc;
+}
+
 int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b)
 {
     char shown[SHOWN];
@@ -397,5 +418,5 @@ int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b)
                        " in %s",
                        file_show(shown, sizeof shown, c->path), e->bytes, e->dtype_name, b->name,
                        bytes, dtype_name(b->dtype));
-    return file_read_at(&c->blocks->file, b->data, e->offset, (size_t)bytes);
+    return read_block(&c->blocks->file, b, e->offset);
 }

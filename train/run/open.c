@@ -54,6 +54,19 @@ static int open_folder(struct run *r)
     return (r->folder.path = mem_strdup(path)) == NULL ? ERR_NOMEM : 0;
 }
 
+/* The working file lies in the run's folder, without a name. */
+static int open_optimizer(struct run *r)
+{
+    const struct run_config *c = &r->config;
+    if (c->execution.phased && world_size() > 1)
+        return err_set(ERR_UNSUPPORTED,
+                       "phased is on, but a run by several processes has its moments in memory: "
+                       "phased=off");
+    const struct optimizer_layout layout = weights_layout(&r->trainable);
+    return optimizer_new_on_disk(&r->optimizer, &c->optimizer, layout,
+                                 c->execution.phased ? r->folder.path : NULL);
+}
+
 int run_build(struct run *r, const struct run_config *c, struct model *m,
               const struct model_files *open, const struct run_events *e)
 {
@@ -63,12 +76,10 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
     r->saved_step = r->evaluated_step = -1;
     trainer_state_init(&r->state, c->training.loss_scaling);
     int rc = run_config_copy(&r->config, c);
-    if (rc == 0 && (rc = open_folder(r)) == 0 &&
-        (rc = open_data(r)) == 0 && (rc = open_weights(r, open)) == 0 &&
-        (rc = run_adapter_open(r)) == 0 &&
-        (rc = optimizer_new(&r->optimizer, &c->optimizer, weights_layout(&r->trainable))) == 0 &&
-        (rc = run_adapter_guard(r)) == 0 && (rc = run_publish_open(r)) == 0 &&
-        (rc = run_ranks_open(r)) == 0)
+    if (rc == 0 && (rc = open_folder(r)) == 0 && (rc = open_data(r)) == 0 &&
+        (rc = open_weights(r, open)) == 0 && (rc = run_adapter_open(r)) == 0 &&
+        (rc = open_optimizer(r)) == 0 && (rc = run_adapter_guard(r)) == 0 &&
+        (rc = run_publish_open(r)) == 0 && (rc = run_ranks_open(r)) == 0)
         rc = run_fit_team(r);
     /* An adapter has a guard of its own; other weights are as the model has them. */
     if (rc == 0 && r->adapter == NULL && m->params.dtype != DTYPE_F32)

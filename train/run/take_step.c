@@ -295,5 +295,5 @@ int run_take_step(struct run *r)
     profile_begin(SPAN_OPTIMIZER, -1);
     finish_step(r);
     profile_end();
-    return 0;
+    return optimizer_error(r->optimizer);
 }

@@ -1,0 +1,44 @@
+#ifndef PRATTLE_MODEL_BASE_DISK_WALK_H
+#define PRATTLE_MODEL_BASE_DISK_WALK_H
+/*
+ * Arrays that are larger than memory, worked on from their beginning to their end: each has its
+ * range of addresses, of which only the part at work has memory, and a working file.
+ *
+ *     part      0     1     2     3     4     5
+ *             [gone][written][at work][read ahead]
+ *
+ *     disk_walk_begin                      reads the first parts
+ *     disk_walk_enter(i), ..._leave(i)     for each part in order: it is in memory in between
+ *     disk_walk_end                        all is written
+ *
+ * Parts need not begin at pages: a page that two parts share stays until the second is left. After
+ * an error nothing more is written, and the arrays are worthless (disk_walk_error).
+ */
+#include "model/base/disk_queue.h"
+
+enum { DISK_WALK_ARRAYS = 2, DISK_WALK_PARTS = 5 /* in memory at once, at most */ };
+
+struct disk_walk;
+/*
+ * n_arrays arrays of elements of sizes[i] bytes; part k ends before element ends[k]. They are zero.
+ * what names them (mem_map), folder has their files. ERR_NOMEM, ERR_IO (a full disk).
+ */
+int disk_walk_new(struct disk_walk **out, const char *what, const char *folder, const size_t *sizes,
+                  int n_arrays, const size_t *ends, int n_parts);
+void disk_walk_free(struct disk_walk *w); /* accepts NULL */
+void *disk_walk_array(const struct disk_walk *w, int i);
+
+/* Of a walk; `writes`: what is done to parts stays. */
+void disk_walk_begin(struct disk_walk *w, bool writes);
+void disk_walk_enter(struct disk_walk *w, int part);
+void disk_walk_leave(struct disk_walk *w, int part);
+/* Returns disk_walk_error. */
+int disk_walk_end(struct disk_walk *w);
+/* The first error that there ever was, with its message; 0: none. */
+int disk_walk_error(const struct disk_walk *w);
+
+/* Between two walks: `bytes` of array i from byte `first` on, to or from a buffer. */
+int disk_walk_read(struct disk_walk *w, int i, void *to, size_t first, size_t bytes);
+int disk_walk_write(struct disk_walk *w, int i, const void *from, size_t first, size_t bytes);
+
+#endif

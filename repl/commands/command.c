@@ -6,6 +6,7 @@
 #include "model/base/words.h"
 #include "repl/commands/train_words.h"
 #include "repl/session/repl.h"
+#include "repl/terminal/pager.h"
 #include "repl/terminal/progress.h"
 #include "weights/hub/environment.h"
 
@@ -128,7 +129,13 @@ static int run_command(struct repl *r, const struct command *c, const struct cal
         rc = command_usage(call, "%s", c->arguments);
     if (rc == 0 && (c->flags & NEEDS_MODEL))
         rc = repl_need_model(r);
-    return rc == 0 ? c->run(r, call) : rc;
+    if (rc != 0)
+        return rc;
+    if ((c->flags & LISTS) && !call->shell)
+        pager_begin();
+    rc = c->run(r, call);
+    pager_end();
+    return rc;
 }
 
 int command_take_word(char **text, char **word)

@@ -26,7 +26,8 @@ enum command_flags {
     TAKES_TEXT = 16,     /* text is taken as it is: no quotes, no options in it */
     TAKES_COMMAND = 64,  /* behind its own words is another command, with that one's options */
     BY_RANKS = 128,      /* the processes of a launcher do it together; others rank 0 does */
-    MINOR = 32           /* of the first page of help it has only the name */
+    LISTS = 256, /* a list is what it prints: at the prompt it stops where the screen is full */
+    MINOR = 32   /* of the first page of help it has only the name */
 };
 
 struct command {
@@ -36,9 +37,10 @@ struct command {
     const char *arguments;    /* "IN OUT", "FILE [OUT]" */
     int min_words, max_words; /* not looked at with TAKES_TEXT; max -1: any */
     unsigned flags;
-    /* "path", "cached" (models of the Hugging Face cache), "setting", "group" (of settings), "value" (of the setting before), "command",
-     * "preset", "run_setting" (KEY= of a run), "word" (of words below), or the words possible; "then" parts those of the first
-     * argument from those of the rest, "; WORD" those behind that word from others; NULL: nothing
+    /* "path", "cached" (models of the Hugging Face cache), "setting", "group" (of settings),
+     * "value" (of the setting before), "command", "preset", "run_setting" (KEY= of a run), "word"
+     * (of words below), or the words possible; "then" parts those of the first argument from those
+     * of the rest, "; WORD" those behind that word from others; NULL: nothing
      */
     const char *completes;
     const char *(*words)(int i); /* the i-th word of a table that it works by, NULL past the last */

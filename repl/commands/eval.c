@@ -7,6 +7,7 @@
 #include "model/base/mem.h"
 #include "repl/commands/eval_report.h"
 #include "repl/commands/help_text.h"
+#include "repl/terminal/pager.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
@@ -185,6 +186,14 @@ static void say_none(const struct call *c, size_t all)
                  all == 1 ? "" : "s");
 }
 
+static void show_page(const struct buf *text, bool shell)
+{
+    if (shell)
+        fwrite(buf_text(text), 1, text->n, stdout);
+    else
+        pager_show(buf_text(text), text->n);
+}
+
 /* c: "history", and words that the results have. */
 static int show_history(const struct repl *r, const struct call *c)
 {
@@ -210,7 +219,7 @@ static int show_history(const struct repl *r, const struct call *c)
         say_none(c, all);
     else if ((rc = eval_report_history(
                   &h, k->format, k->all || !term_is(stdout) ? 0 : term_width(stdout), &out)) == 0)
-        fwrite(buf_text(&out), 1, out.n, stdout);
+        show_page(&out, c->shell);
     buf_release(&out);
     records_release(&h);
     return rc;

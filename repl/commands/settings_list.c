@@ -1,16 +1,18 @@
 /*
- * In a wide terminal a setting is a row of columns; in a narrow one range and meaning go into a
- * second line. A text has no range worth a column: its value takes that place too.
+ * In a wide terminal a setting is a row of four columns. In a narrower one the range stands behind
+ * the meaning, and in the narrowest both are below name and value. A text has no range worth a
+ * column: its value takes that place too.
  */
 #include "repl/commands/settings_list.h"
 
 #include "repl/commands/help_lists.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME = 20, VALUE = 7, RANGE = 15, NARROW = 64 };
+enum { NAME = 20, VALUE = 7, RANGE = 20, BESIDE = 24, NARROW = 64, WIDE = 110 };
 static const double UNBOUNDED = 9e15; /* a whole number's limit that nobody meets */
 
 int settings_list_value(struct buf *out, const struct options *o, const struct setting *row)
@@ -98,31 +100,45 @@ static int print_value(const struct setting *row, const struct list_row *l, int 
     return before + print_cut(&l->value, is_text(row) ? room : columns, " ,/");
 }
 
-static void print_wide(const struct setting *row, const struct list_row *l, int width)
+/* The meaning whole, from here on. */
+static void print_wide(const struct setting *row, const struct list_row *l)
 {
     const int text = VALUE + 2 + RANGE;
-    int at = print_value(row, l, text);
+    int at = print_value(row, l, BESIDE);
     fputs(term_dim(stdout), stdout);
-    if (!is_text(row)) {
-        fputs("  ", stdout);
-        at += 2 + print_cut(&l->range, RANGE, " ");
-    }
-    const int gap = at < text ? text + 2 - at : 2;
+    if (!is_text(row))
+        at += printf("  %s", buf_text(&l->range));
+    const int gap = at < text ? text + 2 - at : 2, before = 2 + NAME + 1 + at + gap;
     printf("%*s", gap, "");
-    print_cut(&l->meaning, width - (2 + NAME + 1 + at + gap), " ");
-    printf("%s\n", term_plain(stdout));
+    wrap_hanging(buf_text(&l->meaning), before, 2 + NAME + 1 + text + 2);
+    fputs(term_plain(stdout), stdout);
+}
+
+/* "meaning (range)", the range in one line; on and off are said by the value itself. */
+static int join_meaning(struct buf *out, const struct setting *row, const struct list_row *l)
+{
+    int rc = buf_str(out, buf_text(&l->meaning));
+    if (rc != 0 || l->range.n == 0 || row->type == SETTING_BOOL)
+        return rc;
+    const size_t begin = out->n + 1;
+    rc = buf_printf(out, " (%s)", buf_text(&l->range));
+    for (size_t i = begin; rc == 0 && i < out->n; i++)
+        if (out->data[i] == ' ')
+            out->data[i] = '\t';
+    return rc;
 }
 
 static void print_narrow(const struct setting *row, const struct list_row *l, int width)
 {
-    struct buf second = {0};
-    print_value(row, l, width - (2 + NAME + 1));
-    printf("\n    %s", term_dim(stdout));
-    if (buf_printf(&second, "%s%s%s", buf_text(&l->range), l->range.n > 0 ? "; " : "",
-                   buf_text(&l->meaning)) == 0)
-        print_cut(&second, width - 4, " ");
-    printf("%s\n", term_plain(stdout));
-    buf_release(&second);
+    struct buf text = {0};
+    const bool below = width < NARROW;
+    const int value = 2 + NAME + 1, indent = below ? 4 : value + VALUE + 2;
+    const int at = value + print_value(row, l, below ? width - value : BESIDE);
+    fputs(term_dim(stdout), stdout);
+    if (join_meaning(&text, row, l) == 0)
+        wrap_column(buf_text(&text), at, indent);
+    fputs(term_plain(stdout), stdout);
+    buf_release(&text);
 }
 
 static void print_setting(const struct options *o, const struct setting *row)
@@ -130,7 +146,7 @@ static void print_setting(const struct options *o, const struct setting *row)
     const int width = term_width(stdout) - 1;
     struct list_row l = {0};
     if (fill_row(&l, o, row) == 0)
-        (width < NARROW ? print_narrow : print_wide)(row, &l, width);
+        width < WIDE ? print_narrow(row, &l, width) : print_wide(row, &l);
     release_row(&l);
 }
 

@@ -45,7 +45,7 @@ const struct command command_table[] = {
  .help = "Print the most likely next tokens after TEXT or token IDs, and write all logits to a NumPy file.",
  .examples = "logits \"My name is\"\nlogits --ids 3666,1438,318 --all --out logits.npy",
  .related = "tokens generate why"},
-{.name = "tokens", .group = "Text", .arguments = "[TEXT]", .flags = BOTH | TAKES_TEXT, .run = cmd_tokens,
+{.name = "tokens", .group = "Text", .arguments = "[TEXT]", .flags = BOTH | TAKES_TEXT | LISTS, .run = cmd_tokens,
  .summary = "show the tokens and token IDs of a text",
  .help = "Show the tokens of TEXT with their IDs; at the prompt without TEXT, of the text so far. "
          "In the shell print the IDs alone, and without TEXT read standard input.",
@@ -188,7 +188,7 @@ const struct command command_table[] = {
  .help = "Show threads, instruction set, and memory by part.",
  .related = "model bench"},
 
-{.name = "set", .group = "Session", .arguments = "[GROUP|NAME [VALUE]|NAME=VALUE ...]", .flags = IN_REPL | TAKES_TEXT, .completes = "setting group then value", .run = cmd_set,
+{.name = "set", .group = "Session", .arguments = "[GROUP|NAME [VALUE]|NAME=VALUE ...]", .flags = IN_REPL | TAKES_TEXT | LISTS, .completes = "setting group then value", .run = cmd_set,
  .summary = "show or change settings",
  .help = "Show all settings, a group of them or one, or change it, or several. Changes last until `:reset` or the end of the session; "
          "settings.yaml keeps them for good.",
@@ -205,10 +205,10 @@ const struct command command_table[] = {
  .help = "Save the text, the settings and the cache of keys and values to FILE, or load them.",
  .examples = "session save story.session\nsession load story.session",
  .related = "save"},
-{.name = "history", .group = "Session", .arguments = "[N]", .max_words = 1, .flags = IN_REPL | MINOR, .run = cmd_history,
+{.name = "history", .group = "Session", .arguments = "[N]", .max_words = 1, .flags = IN_REPL | MINOR | LISTS, .run = cmd_history,
  .summary = "show the last lines typed",
  .help = "Show the last N lines typed; 20 without N."},
-{.name = "help", .also = "h|?", .group = "Session", .arguments = "[NAME]", .max_words = 1, .flags = BOTH | MINOR, .completes = "command setting word", .words = help_topic_name,
+{.name = "help", .also = "h|?", .group = "Session", .arguments = "[NAME]", .max_words = 1, .flags = BOTH | MINOR | LISTS, .completes = "command setting word", .words = help_topic_name,
  .options = "format", .run = cmd_help,
  .summary = "help on a command, setting or topic",
  .help = "List the commands, or explain a command, a setting or a topic.",

@@ -6,6 +6,7 @@
 #include "model/base/mem.h"
 #include "model/base/progress.h"
 #include "model/base/settings_words.h"
+#include "repl/terminal/pager.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/launcher.h"
 #include "repl/session/repl.h"
@@ -415,8 +416,13 @@ int cmd_train(struct repl *r, const struct call *c)
                        what);
     if (world_rank() > 0 && (shows || tells || r->options.settings.call.plan))
         return 0;
-    if (shows)
-        return train_show(r, c->words + 1, c->n - 1);
+    if (shows) {
+        if (!c->shell)
+            pager_begin();
+        int rc = train_show(r, c->words + 1, c->n - 1);
+        pager_end();
+        return rc;
+    }
     if (tells)
         return train_status(r, c->n == 2 ? c->words[1] : NULL);
     if (resumes)

@@ -84,7 +84,7 @@ static const struct setting table[] = {
 {.group = "Text", .name = "ignore_eos", .type = SETTING_BOOL, .per_line = true, .offset = S(ignore_eos),
  .help = "never sample a stop token"},
 {.group = "Text", .name = "on_full", .type = SETTING_CHOICE, .per_line = true, .offset = G(on_full), .choices = CHOICES("stop", "slide"),
- .help = "full context: stop, or slide (keep the newer half)"},
+ .help = "full context: slide keeps the newer half"},
 {.group = "Text", .name = "begin", .type = SETTING_BOOL, .per_line = true, .offset = G(begin),
  .help = "start new texts with the begin-of-text token",
  .more = "The token is not shown. For models trained with it"},

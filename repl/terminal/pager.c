@@ -1,5 +1,6 @@
 #include "repl/terminal/pager.h"
 
+#include "model/base/mem.h"
 #include "model/base/progress.h"
 #include "repl/terminal/line.h"
 #include "repl/terminal/term.h"
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -99,12 +101,17 @@ static size_t show_lines(const char *text, size_t n, size_t most, size_t *shown)
     return bytes;
 }
 
+static bool person_sits_here(void)
+{
+    return term_is(stdout) && isatty(STDIN_FILENO) == 1;
+}
+
 void pager_show(const char *text, size_t n)
 {
     size_t total = 0, shown = 0;
     for (size_t i = 0; i < n; i++)
         total += text[i] == '\n';
-    const bool asks = term_is(stdout) && isatty(STDIN_FILENO) == 1;
+    const bool asks = person_sits_here();
     for (size_t at = 0, most = (size_t)-1; at < n;) {
         int rows = screen_rows();
         if (!asks || rows < 3) {
@@ -122,4 +129,35 @@ void pager_show(const char *text, size_t n)
         }
         at += show_lines(text + at, n - at, most, &shown);
     }
+}
+
+static int terminal = -1; /* while standard output is a file in memory */
+
+void pager_begin(void)
+{
+    const int file = person_sits_here() ? memfd_create("page", MFD_CLOEXEC) : -1;
+    if (file < 0)
+        return;
+    fflush(stdout);
+    terminal = dup(STDOUT_FILENO);
+    if (terminal >= 0)
+        dup2(file, STDOUT_FILENO);
+    term_set_stand_in(terminal);
+    close(file);
+}
+
+void pager_end(void)
+{
+    if (terminal < 0)
+        return;
+    fflush(stdout);
+    const off_t end = lseek(STDOUT_FILENO, 0, SEEK_END);
+    char *text = end > 0 ? mem_alloc((size_t)end) : NULL;
+    const ssize_t n = text != NULL ? pread(STDOUT_FILENO, text, (size_t)end, 0) : 0;
+    dup2(terminal, STDOUT_FILENO);
+    close(terminal);
+    term_set_stand_in(terminal = -1);
+    if (n > 0)
+        pager_show(text, (size_t)n);
+    mem_free(text);
 }

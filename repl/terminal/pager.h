@@ -9,5 +9,9 @@
 
 /* n bytes of whole lines, harmless to a terminal, none wider than it. */
 void pager_show(const char *text, size_t n);
+/* The same of what is printed between the two on standard output, for commands that print lists and
+ * little else. Nothing is held back where no person sits at both ends. */
+void pager_begin(void);
+void pager_end(void);
 
 #endif

@@ -8,7 +8,18 @@
 #include <unistd.h>
 #include <utf8proc.h>
 
-static int color_setting;
+static int color_setting, stand_in = -1;
+
+void term_set_stand_in(int fd)
+{
+    stand_in = fd;
+}
+
+static int terminal_of(FILE *f)
+{
+    const int fd = fileno(f);
+    return fd == STDOUT_FILENO && stand_in >= 0 ? stand_in : fd;
+}
 
 /* Columns of the terminals that these lead to by way of another program; 0: to none; -1: not by way
  * of another. */
@@ -29,7 +40,7 @@ static int columns_behind(FILE *f)
 bool term_is(FILE *f)
 {
     const int columns = columns_behind(f);
-    return columns >= 0 ? columns > 0 : isatty(fileno(f)) == 1;
+    return columns >= 0 ? columns > 0 : isatty(terminal_of(f)) == 1;
 }
 
 int term_width(FILE *f)
@@ -37,13 +48,13 @@ int term_width(FILE *f)
     struct winsize w;
     if (columns_behind(f) > 0)
         return columns_behind(f);
-    return ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+    return ioctl(terminal_of(f), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
 }
 
 int term_height(FILE *f)
 {
     struct winsize w;
-    return ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_row > 0 ? w.ws_row : 24;
+    return ioctl(terminal_of(f), TIOCGWINSZ, &w) == 0 && w.ws_row > 0 ? w.ws_row : 24;
 }
 
 bool term_utf8(void)

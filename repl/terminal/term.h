@@ -16,6 +16,9 @@ bool term_is(FILE *f);
 /* Standard output or error, whatever it is, leads through another program to a terminal of so many
  * columns; 0: to none. */
 void term_behind(FILE *f, int columns);
+/* While standard output is a file whose text will be shown: the terminal it will be shown on, -1:
+ * not so. */
+void term_set_stand_in(int fd);
 /* Whether f is a terminal that TERM says takes escape sequences. */
 bool term_takes_escapes(FILE *f);
 /* Whether the locale has more than ASCII, and what stands before a standard error in it. */

@@ -239,8 +239,9 @@ void wrap_beside(const char *text, int indent)
         } else if (at > indent) {
             at += printf(" ");
         }
-        at += printf("%.*s", n, p);
-        p += n + (p[n] == ' ');
+        for (const char *end = p + n; p < end; p++, at++)
+            putchar(*p == '\t' ? ' ' : *p);
+        p += *p == ' ';
     }
     fputc('\n', stdout);
 }

@@ -54,8 +54,8 @@ void wrap_hanging(const char *text, int at, int hang);
 /* "  what         text", a line of standard output, text below itself. */
 void wrap_row(const char *what, const char *text);
 
-/* text from column `indent` of standard output on, broken at spaces; the cursor is at column `at`.
- */
+/* text from column `indent` of standard output on, broken at spaces, not at tabs, which are shown as
+ * spaces; the cursor is at column `at`. */
 void wrap_column(const char *text, int at, int indent);
 /* The same from where the cursor is. */
 void wrap_beside(const char *text, int indent);

@@ -29,6 +29,11 @@ void sha256_add(struct sha256 *h, const void *bytes, size_t n)
 
 int sha256_add_file(struct sha256 *h, const struct file *f, struct sha256_progress *p)
 {
+    return digest_add_file(h->context, f, p);
+}
+
+int digest_add_file(struct evp_md_ctx_st *context, const struct file *f, struct sha256_progress *p)
+{
     char *part = mem_alloc(PART_BYTES);
     int rc = part == NULL ? ERR_NOMEM : 0;
     for (uint64_t at = 0; at < f->bytes && rc == 0; at += PART_BYTES) {
@@ -36,7 +41,7 @@ int sha256_add_file(struct sha256 *h, const struct file *f, struct sha256_progre
         const size_t n = left < PART_BYTES ? (size_t)left : PART_BYTES;
         if ((rc = file_read_at(f, part, at, n)) != 0)
             break;
-        sha256_add(h, part, n);
+        EVP_DigestUpdate(context, part, n);
         p->done += n;
         rc = progress_step(p->progress, p->what, p->done, p->total);
         if (rc == ERR_INTERRUPTED && p->ignores_interrupt)

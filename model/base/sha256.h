@@ -29,6 +29,9 @@ struct sha256_progress {
  */
 int sha256_add_file(struct sha256 *h, const struct file *f, struct sha256_progress *p);
 
+/* The same into any digest of libcrypto's. */
+int digest_add_file(struct evp_md_ctx_st *context, const struct file *f, struct sha256_progress *p);
+
 /* The digest, once; then h can only be released. */
 void sha256_end(struct sha256 *h, unsigned char digest[SHA256_BYTES]);
 /* The same in hexadecimal digits. */

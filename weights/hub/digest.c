@@ -1,35 +1,19 @@
 #include "weights/hub/digest.h"
 
 #include "model/base/err.h"
-#include "model/base/mem.h"
+#include "model/base/sha256.h"
 
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PART_BYTES = 1 << 20, SHA1_DIGITS = 40, SHA256_DIGITS = 64 };
+enum { SHA1_DIGITS = 40, SHA256_DIGITS = 64 };
 
 bool hub_digest_is_hash(const char *etag)
 {
     const size_t n = strlen(etag);
     return (n == SHA1_DIGITS || n == SHA256_DIGITS) && strspn(etag, "0123456789abcdef") == n;
-}
-
-static int add_file(EVP_MD_CTX *context, const struct file *f, const struct progress *p)
-{
-    char *part = mem_alloc(PART_BYTES);
-    int rc = part == NULL ? ERR_NOMEM : 0;
-    for (uint64_t at = 0; at < f->bytes && rc == 0; at += PART_BYTES) {
-        const uint64_t left = f->bytes - at;
-        const size_t n = left < PART_BYTES ? (size_t)left : PART_BYTES;
-        if ((rc = file_read_at(f, part, at, n)) != 0)
-            break;
-        EVP_DigestUpdate(context, part, n);
-        rc = progress_step(p, "checking", at + n, f->bytes);
-    }
-    mem_free(part);
-    return rc;
 }
 
 int hub_digest_check(const struct file *f, const char *etag, bool *known, const struct progress *p)
@@ -38,6 +22,7 @@ int hub_digest_check(const struct file *f, const char *etag, bool *known, const 
     char hex[2 * EVP_MAX_MD_SIZE + 1], head[32];
     const size_t n = strlen(etag);
     unsigned bytes = 0;
+    struct sha256_progress checking = {.what = "checking", .progress = p, .total = f->bytes};
     *known = hub_digest_is_hash(etag);
     if (!*known)
         return 0;
@@ -51,7 +36,7 @@ int hub_digest_check(const struct file *f, const char *etag, bool *known, const 
         const int length = snprintf(head, sizeof head, "blob %" PRIu64, f->bytes);
         EVP_DigestUpdate(context, head, (size_t)length + 1);
     }
-    int rc = add_file(context, f, p);
+    int rc = digest_add_file(context, f, &checking);
     EVP_DigestFinal_ex(context, digest, &bytes);
     EVP_MD_CTX_free(context);
     if (rc != 0)

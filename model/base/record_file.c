@@ -4,7 +4,9 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FILE_BYTES_MAX = 64 << 20 };
 
@@ -87,6 +89,26 @@ int record_file_read(struct records *r, const char *name, bool (*is_record)(cons
     if (rc != 0)
         records_release(r);
     buf_release(&all);
+    mem_free(path);
+    return rc;
+}
+
+void records_keep_newest(struct records *r, size_t n)
+{
+    const size_t drop = r->n > n ? r->n - n : 0;
+    for (size_t i = 0; i < drop; i++)
+        json_decref(r->list[i]);
+    r->n -= drop;
+    if (drop > 0)
+        memmove(r->list, r->list + drop, r->n * sizeof *r->list);
+}
+
+int record_file_clear(const char *name)
+{
+    char *path = file_home(HOME_STATE, name);
+    if (path == NULL)
+        return err_last();
+    int rc = unlink(path) == 0 || errno == ENOENT ? 0 : file_fails("remove", path);
     mem_free(path);
     return rc;
 }

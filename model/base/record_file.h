@@ -18,5 +18,9 @@ struct records {
 /* Those that is_record takes. No file gives none. ERR_RANGE: the file is too large. */
 int record_file_read(struct records *r, const char *name, bool (*is_record)(const json_t *o));
 void records_release(struct records *r);
+/* Leave out all but the newest n. */
+void records_keep_newest(struct records *r, size_t n);
+/* Forget all. No file is none. ERR_IO. */
+int record_file_clear(const char *name);
 
 #endif

@@ -61,6 +61,11 @@ int results_read(struct records *r)
     return record_file_read(r, RESULTS_FILE, is_result);
 }
 
+int results_clear(void)
+{
+    return record_file_clear(RESULTS_FILE);
+}
+
 bool result_is_same(const json_t *a, const json_t *b)
 {
     return strcmp(result_text(a, "benchmark"), result_text(b, "benchmark")) == 0 &&

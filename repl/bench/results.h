@@ -12,6 +12,7 @@
 
 int results_add(const json_t *record);                          /* as record_file_add */
 int results_read(struct records *r);                            /* as record_file_read */
+int results_clear(void);                                        /* as record_file_clear */
 const char *result_text(const json_t *record, const char *key); /* "": it has none */
 /* Whether both measured the same: benchmark, parameters and command. */
 bool result_is_same(const json_t *a, const json_t *b);

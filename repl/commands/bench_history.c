@@ -10,6 +10,7 @@
 #include "repl/bench/results.h"
 #include "repl/bench/stats.h"
 #include "repl/session/repl.h"
+#include "repl/session/unsaved.h"
 #include "repl/terminal/number.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/table_fit.h"
@@ -56,9 +57,9 @@ static int choose_sides(struct sides *s, const struct call *c)
     if (c->n == 1)
         return choose_newest(s);
     if (c->n != 3)
-        return command_usage(c,
-                             "history [SIDE SIDE], each a day (2026-11-23), a machine's name, or "
-                             "MACHINE/DAY");
+        return command_usage(
+            c, "history [SIDE SIDE|clear], a SIDE is a day (2026-11-23), a machine or "
+               "MACHINE/DAY");
     s->n = 2;
     for (int k = 0; k < 2 && rc == 0; k++) {
         bool there = false;
@@ -220,11 +221,35 @@ static int print_table(const struct repl *r, const struct sides *s)
     return rc;
 }
 
-int bench_use_history(const struct repl *r, const struct call *c)
+/* At a prompt the same command once more says so; in the shell --force does. */
+static int clear_results(struct repl *r, const struct call *c)
+{
+    struct records all;
+    int rc = command_check_options(r, "bench history clear", c->shell ? "force" : NULL);
+    if (rc != 0 || (rc = results_read(&all)) != 0)
+        return rc;
+    const size_t n = all.n;
+    const char *s = n == 1 ? "" : "s";
+    records_release(&all);
+    if (c->shell && n > 0 && !r->options.settings.call.force)
+        return err_set(ERR_EXISTS,
+                       "this deletes %zu result%s: `prattle bench history clear --force` confirms",
+                       n, s);
+    if (!c->shell && n > 0 && !unsaved_is_confirmed(r, DISCARD_BENCHMARKS))
+        return err_set(ERR_EXISTS,
+                       "this deletes %zu result%s; `:bench history clear` again confirms", n, s);
+    if ((rc = results_clear()) == 0)
+        wrap_say(stdout, term_dim(stdout), "[%zu result%s discarded]", n, s);
+    return rc;
+}
+
+static int show_results(const struct repl *r, const struct call *c)
 {
     struct records all;
     struct sides s = {.all = &all};
-    int rc = results_read(&all);
+    int rc = command_check_options(r, "bench history", "format last");
+    if (rc == 0)
+        rc = results_read(&all);
     if (rc != 0)
         return rc;
     if (all.n_bad > 0) {
@@ -233,6 +258,8 @@ int bench_use_history(const struct repl *r, const struct call *c)
                  all.n_bad, all.n_bad == 1 ? "" : "s", all.n_bad == 1 ? "is" : "are");
         progress_warn(sentence);
     }
+    if (r->options.settings.call.last > 0)
+        records_keep_newest(&all, (size_t)r->options.settings.call.last);
     if (all.n == 0 && r->options.settings.call.format == TABLE_JSON) {
         puts("[]");
     } else if (all.n == 0) {
@@ -247,4 +274,10 @@ int bench_use_history(const struct repl *r, const struct call *c)
     buf_release(&s.names[1]);
     records_release(&all);
     return rc;
+}
+
+int bench_use_history(struct repl *r, const struct call *c)
+{
+    return c->n == 2 && strcmp(c->words[1], "clear") == 0 ? clear_results(r, c)
+                                                          : show_results(r, c);
 }

@@ -7,7 +7,7 @@
 bool bench_is_spec(const char *word);
 /* c: the specification, names of its benchmarks (none: all), repeats=N, and a FILE.svg or .png. */
 int bench_use_spec(struct repl *r, const struct call *c);
-/* c: "history", and none or two sides (results.h). */
-int bench_use_history(const struct repl *r, const struct call *c);
+/* c: "history", and none or two sides (results.h), or "clear". */
+int bench_use_history(struct repl *r, const struct call *c);
 
 #endif

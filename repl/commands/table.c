@@ -160,7 +160,7 @@ const struct command command_table[] = {
          "history shows past results, of models, evaluations or files that have the WORDs; clear forgets them.",
  .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5",
  .related = "train bench"},
-{.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]|SPEC.yaml [NAME ...]|history [SIDE SIDE]", .max_words = -1, .flags = BOTH, .options = "format force",
+{.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]|SPEC.yaml [NAME ...]|history [SIDE SIDE|clear]", .max_words = -1, .flags = BOTH, .options = "format force last",
  .completes = "word history path", .words = cmd_bench_word, .run = cmd_bench,
  .summary = "measure speed next to the machine's limits",
  .help = "Measure the speed of this machine and model, each figure next to its limit. train=4x256 measures "
@@ -171,7 +171,8 @@ const struct command command_table[] = {
           "of prattle (no other is run), parameters, what to read from the output. {model} is the model in memory\n"
           "graphcore-gpt2.yaml|languini.yaml|popxl.yaml\tthose that the program itself has\n"
           "history [SIDE SIDE]\tcompare two days (2026-11-22), machines, or MACHINE/DAY; p is the Mann-Whitney U "
-          "test's, two-sided: above 0.05 a difference is noise",
+          "test's, two-sided: above 0.05 a difference is noise\n"
+          "history clear\tforget all results",
  .examples = "bench\nbench decode prefill\nbench train=4x256\nbench languini.yaml languini_mini_sweep repeats=3 sweep.svg\n"
              "bench history\nbench history 2026-11-22 2026-11-23",
  .related = "devices eval"},

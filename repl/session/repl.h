@@ -20,7 +20,8 @@ enum discarder {
     DISCARD_LORA_LOAD,
     DISCARD_LORA_MERGE,
     DISCARD_LORA_DROP,
-    DISCARD_RESULTS
+    DISCARD_RESULTS,
+    DISCARD_BENCHMARKS
 };
 
 /* What a message named as unsaved (unsaved.h). */

@@ -135,10 +135,17 @@ out=$("$PRATTLE" bench history 2>/dev/null)
 has "without sides, the newest and what was before it" "new/2026-01-02" "$out"
 has "with what p is" "Mann-Whitney U test, two-sided" "$out"
 err=$("$PRATTLE" bench history old 2>&1); is "one side is none" 1 $?
-has "but usage" "history [SIDE SIDE]" "$err"
+has "but usage" "history [SIDE SIDE|clear]" "$err"
 err=$("$PRATTLE" bench history old nowhere 2>&1); is "a side without results" 1 $?
 has "is named" "no result is of the day or machine nowhere" "$err"
-rm "$KEPT"
+out=$("$PRATTLE" bench history --last 2 --format csv 2>/dev/null)
+is "the newest alone" "benchmark,unit,new/2026-01-02,runs
+same: speed,tokens/s,14,4
+few: speed,tokens/s,3.5,2" "$out"
+err=$("$PRATTLE" bench history clear 2>&1); is "to forget them all" 1 $?
+has "is confirmed" "this deletes 8 results: \`prattle bench history clear --force\` confirms" "$err"
+has "and they are there" "new/2026-01-02" "$("$PRATTLE" bench history 2>/dev/null)"
+is "or they are not" "[8 results discarded]" "$("$PRATTLE" bench history clear --force)"
 has "no results yet" "no results yet" "$("$PRATTLE" bench history)"
 is "which is an empty list for programs" "[]" "$("$PRATTLE" bench history --format json)"
 

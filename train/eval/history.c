@@ -1,12 +1,6 @@
 #include "train/eval/history.h"
 
-#include "model/base/err.h"
-#include "model/base/file.h"
-#include "model/base/mem.h"
-
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char HISTORY_FILE[] = "evaluations.jsonl";
 
@@ -65,20 +59,11 @@ void eval_history_select(struct records *h, char *const *words, int n, int last)
             json_decref(h->list[i]);
     }
     h->n = kept;
-    const size_t drop = last > 0 && kept > (size_t)last ? kept - (size_t)last : 0;
-    for (size_t i = 0; i < drop; i++)
-        json_decref(h->list[i]);
-    h->n -= drop;
-    if (drop > 0)
-        memmove(h->list, h->list + drop, h->n * sizeof *h->list);
+    if (last > 0)
+        records_keep_newest(h, (size_t)last);
 }
 
 int eval_history_clear(void)
 {
-    char *path = file_home(HOME_STATE, HISTORY_FILE);
-    if (path == NULL)
-        return err_last();
-    int rc = unlink(path) == 0 || errno == ENOENT ? 0 : file_fails("remove", path);
-    mem_free(path);
-    return rc;
+    return record_file_clear(HISTORY_FILE);
 }

@@ -63,8 +63,8 @@ const struct command command_table[] = {
  .summary = "load a model",
  .help = "Load a model: a Hugging Face folder, a .safetensors, .bin or .gguf file, a checkpoint of llm.c, nanoGPT, "
          "minGPT, fairseq or Languini, a PEFT adapter, bundled (the model that ships), random:gpt2 (random weights), "
-         "or one of the Hugging Face Hub by its name, gpt2 or openai-community/gpt2@REVISION, from the cache or "
-         "downloaded. Without PATH load the model of the setting.",
+         "or one of the Hugging Face Hub by its name, gpt2 or openai-community/gpt2@REVISION (of several GGUF "
+         "files ORG/NAME/FILE.gguf or ORG/NAME:Q8_0), from the cache or downloaded. Without PATH load the model of the setting.",
  .examples = "load ./gpt2\nload model.gguf\nload gpt2\nload random:gpt2",
  .related = "model hub save lora"},
 {.name = "model", .group = "Model", .arguments = "[PATH|NAME]", .max_words = 1, .flags = BOTH, .completes = "path bundled cached", .run = cmd_model,

@@ -8,6 +8,7 @@
 #include "tests/lib/need.h"
 #include "tests/lib/scratch.h"
 #include "weights/hub/answer.h"
+#include "weights/hub/gguf_files.h"
 #include "weights/hub/model_files.h"
 #include "weights/hub/url.h"
 
@@ -77,6 +78,19 @@ static void read_index(const char *text, size_t n)
     hub_file_list_release(&l);
 }
 
+static void read_list(const char *text, size_t n)
+{
+    struct hub_file_list l;
+    err_clear();
+    if (hub_gguf_read(&l, text, n) != 0) {
+        need(err_text()[0] != '\0');
+        return;
+    }
+    for (int i = 0; i < l.n; i++)
+        need(is_safe_name(l.names[i]) && (i == 0 || strcmp(l.names[i - 1], l.names[i]) <= 0));
+    hub_file_list_release(&l);
+}
+
 static void read_name(const char *text)
 {
     struct hub_name n;
@@ -85,6 +99,8 @@ static void read_name(const char *text)
     need(strlen(n.id) < HUB_ID_BYTES && strstr(n.id, "--") == NULL && strstr(n.id, "..") == NULL);
     need(n.id[0] != '/' && n.id[0] != '.' && n.id[0] != '-');
     need(n.revision[0] != '/' && strstr(n.revision, "..") == NULL && n.revision[0] != '.');
+    need(n.file[0] == '\0' || is_safe_name(n.file));
+    need(strspn(n.quant, "/.@:") == 0);
     need(strstr(n.revision, "//") == NULL && strstr(n.revision, "/.") == NULL);
 }
 
@@ -102,6 +118,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 'i':
         read_index(bytes, n);
+        break;
+    case 'l':
+        read_list(bytes, n);
         break;
     case 'n':
         read_name(text);

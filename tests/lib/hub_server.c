@@ -1,6 +1,7 @@
 #include "tests/lib/hub_server.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -195,7 +196,8 @@ static bool read_body(struct body *b, const struct request *q, const char *file)
 {
     char path[4096];
     struct stat st;
-    *b = (struct body){.large = ends_in(file, ".safetensors") || ends_in(file, ".bin")};
+    *b = (struct body){.large = ends_in(file, ".safetensors") || ends_in(file, ".bin") ||
+                                ends_in(file, ".gguf")};
     snprintf(path, sizeof path, "%s/%s", q->server->root, file);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -336,6 +338,31 @@ static void answer_resolve(const struct request *q, char *path)
     free(b.bytes);
 }
 
+/* "ORG/NAME/revision/REVISION": the files of the repository. */
+static void answer_list(const struct request *q, char *path)
+{
+    char folder[2048], list[8192];
+    char *revision = strstr(path, "/revision/");
+    if (revision != NULL)
+        *revision = '\0';
+    snprintf(folder, sizeof folder, "%s/%s", q->server->root, path);
+    DIR *dir = opendir(folder);
+    if (dir == NULL) {
+        send_status(q, 401, "X-Error-Code: RepoNotFound\r\n");
+        return;
+    }
+    int n = snprintf(list, sizeof list, "{\"sha\": \"" HUB_COMMIT "\", \"siblings\": [");
+    for (struct dirent *e; (e = readdir(dir)) != NULL && n < 8000;)
+        if (e->d_name[0] != '.')
+            n += snprintf(list + n, sizeof list - (size_t)n, "{\"rfilename\": \"%.200s\"}, ",
+                          e->d_name);
+    closedir(dir);
+    snprintf(list + n, sizeof list - (size_t)n, "{}]}");
+    send_head(q, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+              strlen(list));
+    send_bytes(q->fd, list, strlen(list));
+}
+
 static bool answer_fault(const struct request *q)
 {
     char more[512] = "";
@@ -375,6 +402,8 @@ static void *answer_request(void *user)
             b.large = false;
             send_body(q, &b);
             free(b.bytes);
+        } else if (strncmp(path, "api/models/", 11) == 0) {
+            answer_list(q, path + 11);
         } else if (strstr(path, "/resolve/") != NULL) {
             answer_resolve(q, path);
         } else {

@@ -2,7 +2,8 @@
 #define PRATTLE_TESTS_HUB_SERVER_H
 /*
  * A Hub on the loopback: ROOT/ORG/NAME/FILE is served as /ORG/NAME/resolve/REVISION/FILE, the way
- * huggingface.co does. *.safetensors and *.bin are large files, whose bytes another host has
+ * huggingface.co does; /api/models/ORG/NAME/revision/REVISION lists its files. *.safetensors, *.bin
+ * and *.gguf are large files, whose bytes another host has
  * (127.0.0.2, under /cdn/). /NAME redirects to /openai-community/NAME. The one commit is
  * HUB_COMMIT, and "main" and "old" are its branch and tag.
  *

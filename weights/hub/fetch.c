@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "weights/hf/hf_config.h"
+#include "weights/hub/gguf_files.h"
 #include "weights/hub/lock.h"
 #include "weights/hub/model_files.h"
 #include "weights/hub/transfer.h"
@@ -30,6 +31,7 @@ struct fetch {
     struct wanted *list;           /* [n], to be downloaded together */
     int n;
     uint64_t done, total; /* bytes of those */
+    char *file;           /* [HUB_FILE_BYTES], a GGUF file that is the model; borrowed */
 };
 
 /* Of a file of the commit, or of the revision until that is known. New memory. */
@@ -301,6 +303,40 @@ static int add_shards(struct fetch *f, const char *index)
     return rc;
 }
 
+/* *any: there are GGUF files, of which one was chosen and downloaded. */
+static int fetch_gguf(struct fetch *f, bool *any)
+{
+    struct hub_file_list l;
+    const char *name = NULL;
+    bool found = false;
+    int rc = hub_gguf_list(&l, f->name, f->commit, f->session);
+    if (rc != 0)
+        return rc;
+    *any = l.n > 0;
+    if (l.n > 0 && (rc = hub_gguf_choose(&name, &l, f->name)) == 0)
+        rc = add_wanted(f, &found, name);
+    if (rc == 0 && name != NULL && (rc = download_list(f)) == 0)
+        snprintf(f->file, HUB_FILE_BYTES, "%s", name);
+    hub_file_list_release(&l);
+    return rc;
+}
+
+/* The file that the name has, or the one of its quantization. */
+static int fetch_named(struct fetch *f)
+{
+    bool found = false, any = false;
+    int rc = f->name->file[0] != '\0' ? add_wanted(f, &found, f->name->file) : 0;
+    if (rc == 0 && found) {
+        snprintf(f->file, HUB_FILE_BYTES, "%s", f->name->file);
+        return download_list(f);
+    }
+    if (rc == 0)
+        rc = fetch_gguf(f, &any);
+    return rc == 0 && !any ? err_set(ERR_MISSING, "%s has no %s", f->name->id,
+                                     f->name->file[0] != '\0' ? f->name->file : "GGUF files")
+                           : rc;
+}
+
 static int fetch_weights(struct fetch *f)
 {
     const char *name;
@@ -312,21 +348,28 @@ static int fetch_weights(struct fetch *f)
         else if ((rc = fetch_file(&found, f, name)) == 0 && found)
             rc = add_shards(f, name);
     }
-    if (rc == 0 && !found)
-        rc = err_set(ERR_MISSING,
-                     "%s has no weights that prattle reads: no safetensors, no "
-                     "pytorch_model.bin, nor an index of either",
-                     f->name->id);
-    return rc == 0 ? download_list(f) : rc;
+    if (rc != 0 || found)
+        return rc == 0 ? download_list(f) : rc;
+    rc = fetch_gguf(f, &found);
+    return rc != 0 || found ? rc
+                            : err_set(ERR_MISSING,
+                                      "%s has no weights that prattle reads: no safetensors, no "
+                                      "pytorch_model.bin, nor an index of either, and no GGUF",
+                                      f->name->id);
 }
 
 static int fetch_adapter(struct fetch *f)
 {
     bool found;
     int rc = fetch_file(&found, f, "adapter_config.json");
-    if (rc == 0 && !found)
-        return err_set(ERR_MISSING, "%s has no config.json: it is no model that prattle loads",
-                       f->name->id);
+    if (rc == 0 && !found) {
+        rc = fetch_gguf(f, &found);
+        return rc != 0 || found
+                   ? rc
+                   : err_set(ERR_MISSING,
+                             "%s has no config.json: it is no model that prattle loads",
+                             f->name->id);
+    }
     if (rc == 0)
         rc = add_wanted(f, &found, "adapter_model.safetensors");
     if (rc == 0 && !found)
@@ -339,6 +382,8 @@ static int fetch_adapter(struct fetch *f)
 static int fetch_model(struct fetch *f)
 {
     bool found;
+    if (f->name->file[0] != '\0' || f->name->quant[0] != '\0')
+        return fetch_named(f);
     int rc = fetch_file(&found, f, "config.json");
     if (rc != 0 || !found)
         return rc != 0 ? rc : fetch_adapter(f);
@@ -349,11 +394,11 @@ static int fetch_model(struct fetch *f)
     return rc == 0 ? fetch_weights(f) : rc;
 }
 
-int hub_fetch(char commit[HUB_COMMIT_BYTES], const struct hub_name *n, bool anew,
-              struct hub_session *s)
+int hub_fetch(char commit[HUB_COMMIT_BYTES], char file[HUB_FILE_BYTES], const struct hub_name *n,
+              bool anew, struct hub_session *s)
 {
-    struct fetch f = {.name = n, .session = s};
-    commit[0] = '\0';
+    struct fetch f = {.name = n, .session = s, .file = file};
+    commit[0] = file[0] = '\0';
     int rc = hub_repository_init(&f.repository, n->id);
     if (rc != 0)
         return rc;

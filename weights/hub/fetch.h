@@ -10,9 +10,12 @@
  * which asks the Hub what the revision is now. Nothing large is fetched of a model that prattle
  * does not load.
  *
+ * Of a repository without such a model, or where n names one, a GGUF file (gguf_files.h).
+ *
  * *commit: which it is, also after a failure, if that is known by then; else ""
+ * *file: of the snapshot, which is the model; "": all of it is
  */
-int hub_fetch(char commit[HUB_COMMIT_BYTES], const struct hub_name *n, bool anew,
-              struct hub_session *s);
+int hub_fetch(char commit[HUB_COMMIT_BYTES], char file[HUB_FILE_BYTES], const struct hub_name *n,
+              bool anew, struct hub_session *s);
 
 #endif

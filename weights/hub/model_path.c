@@ -1,16 +1,18 @@
 #include "weights/hub/model_path.h"
 
 #include "model/base/err.h"
+#include "model/base/file_path.h"
 #include "model/base/file_show.h"
 #include "model/base/mem.h"
 #include "weights/hub/environment.h"
 #include "weights/hub/fetch.h"
+#include "weights/hub/gguf_files.h"
 #include "weights/hub/model_files.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What the cache has of a model; *folder, in new memory, if it loads. */
+/* What the cache has of a model; *folder, in new memory, if it loads: or the path of its file. */
 static int look_up(enum hub_state *state, char **folder, const struct hub_name *n)
 {
     struct hub_repository r;
@@ -20,8 +22,10 @@ static int look_up(enum hub_state *state, char **folder, const struct hub_name *
     if (rc != 0)
         return rc;
     hub_repository_commit(&r, commit, n->revision);
-    *state = hub_model_state(&r, commit);
-    if (*state != HUB_ABSENT && (*folder = hub_repository_snapshot(&r, commit)) == NULL)
+    *state = n->file[0] == '\0' && n->quant[0] == '\0' ? hub_model_state(&r, commit) : HUB_ABSENT;
+    if (*state == HUB_ABSENT && (*folder = hub_gguf_cached(&r, commit, n)) != NULL)
+        *state = HUB_WHOLE;
+    else if (*state != HUB_ABSENT && (*folder = hub_repository_snapshot(&r, commit)) == NULL)
         rc = ERR_NOMEM;
     hub_repository_release(&r);
     return rc;
@@ -88,11 +92,11 @@ static int download(char **out, const struct hub_name *n, bool anew, const struc
 {
     struct hub_session s;
     struct hub_repository r;
-    char commit[HUB_COMMIT_BYTES];
+    char commit[HUB_COMMIT_BYTES], file[HUB_FILE_BYTES];
     int rc = hub_session_open(&s, p);
     if (rc != 0)
         return rc == ERR_UNSUPPORTED ? refuse_fetch(rc, n) : rc;
-    rc = hub_fetch(commit, n, anew, &s);
+    rc = hub_fetch(commit, file, n, anew, &s);
     hub_session_close(&s);
     if (rc == ERR_INTERRUPTED)
         progress_note(p, "what has arrived of %s stays, and the next time goes on from there",
@@ -101,7 +105,10 @@ static int download(char **out, const struct hub_name *n, bool anew, const struc
         rc = refuse_fetch(rc, n);
     if (rc != 0 || (rc = hub_repository_init(&r, n->id)) != 0)
         return rc;
-    *out = hub_repository_snapshot(&r, commit);
+    char *folder = hub_repository_snapshot(&r, commit);
+    *out = folder == NULL || file[0] == '\0' ? folder : file_join(folder, file);
+    if (*out != folder)
+        mem_free(folder);
     hub_repository_release(&r);
     return *out == NULL ? ERR_NOMEM : 0;
 }

@@ -1,6 +1,7 @@
 #ifndef PRATTLE_WEIGHTS_HUB_MODEL_PATH_H
 #define PRATTLE_WEIGHTS_HUB_MODEL_PATH_H
-/* From a name to the folder of a model in the Hugging Face cache. */
+/* From a name to the folder of a model in the Hugging Face cache, or to its file, where it is GGUF.
+ */
 #include "model/base/progress.h"
 
 #include <stdbool.h>

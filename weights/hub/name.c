@@ -84,12 +84,38 @@ static bool revision_is_valid(const char *revision)
     return !text_ends_in(revision, ".lock");
 }
 
+/* Cut the file or the quantization off the first n bytes of text, which name a model of an owner.
+ * Returns the bytes of its id. */
+static size_t cut_file(struct hub_name *name, const char *text, size_t n)
+{
+    const char *slash = memchr(text, '/', n);
+    if (slash == NULL)
+        return n;
+    const char *end = text + n, *second = memchr(slash + 1, '/', (size_t)(end - slash - 1)),
+               *colon = memchr(slash + 1, ':', (size_t)(end - slash - 1));
+    const size_t n_file = second == NULL ? 0 : (size_t)(end - second - 1),
+                 n_quant = colon == NULL ? 0 : (size_t)(end - colon - 1);
+    if (n_file > 0 && n_file < sizeof name->file) {
+        snprintf(name->file, sizeof name->file, "%.*s", (int)n_file, second + 1);
+        if (hub_is_file_name(name->file) && text_ends_in(name->file, ".gguf"))
+            return (size_t)(second - text);
+        name->file[0] = '\0';
+    } else if (n_quant > 0 && n_quant < sizeof name->quant) {
+        snprintf(name->quant, sizeof name->quant, "%.*s", (int)n_quant, colon + 1);
+        if (strspn(name->quant, LETTERS) == n_quant)
+            return (size_t)(colon - text);
+        name->quant[0] = '\0';
+    }
+    return n;
+}
+
 /* Why text is no name: "", or which part of it; NULL: it is one, in *n. */
 static const char *parse_name(struct hub_name *n, const char *text)
 {
-    const size_t id = strcspn(text, "@");
-    const char *revision = text[id] == '@' ? text + id + 1 : HUB_MAIN;
-    *n = (struct hub_name){.given = text[id] == '@'};
+    const size_t before = strcspn(text, "@");
+    const char *revision = text[before] == '@' ? text + before + 1 : HUB_MAIN;
+    *n = (struct hub_name){.given = text[before] == '@'};
+    const size_t id = cut_file(n, text, before);
     snprintf(n->id, sizeof n->id, "%.*s", id < sizeof n->id ? (int)id : 0, text);
     if (!id_is_valid(n->id))
         return "";
@@ -121,7 +147,7 @@ bool hub_name_is(const char *text)
         return hub_name_other(text) != NULL;
     if (parse_name(&n, text) != NULL)
         return false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings && !n.given; i++)
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !n.given && n.file[0] == '\0'; i++)
         if (text_ends_in(text, endings[i]))
             return false;
     return true;

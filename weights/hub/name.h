@@ -2,18 +2,22 @@
 #define PRATTLE_WEIGHTS_HUB_NAME_H
 /*
  * Names of models on the Hugging Face Hub: "openai-community/gpt2", "distilgpt2@main". A revision
- * is a branch, a tag or a commit.
+ * is a branch, a tag or a commit. Of a repository of GGUF files one is named as
+ * "ORG/NAME/FILE.gguf", or by its quantization as "ORG/NAME:Q8_0".
  */
 #include <stdbool.h>
 #include <stddef.h>
 
 #define HUB_MAIN "main"
 enum { HUB_ID_BYTES = 97, HUB_REVISION_BYTES = 129, HUB_COMMIT_BYTES = 41 };
+enum { HUB_FILE_BYTES = 201, HUB_QUANT_BYTES = 17 };
 
 struct hub_name {
     char id[HUB_ID_BYTES]; /* "openai-community/gpt2", "gpt2" */
     char revision[HUB_REVISION_BYTES];
-    bool given; /* the revision was written */
+    bool given;                  /* the revision was written */
+    char file[HUB_FILE_BYTES];   /* "": none was named */
+    char quant[HUB_QUANT_BYTES]; /* the same */
 };
 
 /* ERR_RANGE: text is no such name, and why. */

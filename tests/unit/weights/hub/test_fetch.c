@@ -96,14 +96,14 @@ static int fetch(const char *name)
 {
     struct hub_session session;
     struct hub_name n;
-    char commit[HUB_COMMIT_BYTES];
+    char commit[HUB_COMMIT_BYTES], file[HUB_FILE_BYTES];
     int rc = hub_name_read(&n, name);
     if (rc == 0)
         rc = hub_session_open(&session, NULL);
     if (rc != 0)
         return rc;
     session.wait_s = 0.001;
-    rc = hub_fetch(commit, &n, false, &session);
+    rc = hub_fetch(commit, file, &n, false, &session);
     hub_session_close(&session);
     return rc;
 }

@@ -23,6 +23,34 @@ static void names_have_an_id_and_a_revision(void **state)
     }
 }
 
+static void names_may_have_a_file_or_a_quantization(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *id, *file, *quant, *revision;
+    } rows[] = {{"a/b/x.gguf", "a/b", "x.gguf", "", "main"},
+                {"a/b/x.Q8_0.gguf@v1", "a/b", "x.Q8_0.gguf", "", "v1"},
+                {"a/b:Q8_0", "a/b", "", "Q8_0", "main"},
+                {"a/b:f16@refs/pr/1", "a/b", "", "f16", "refs/pr/1"}};
+    static const char *const wrong[] = {
+        "a/b/x.bin", "a/b/c/x.gguf", "a/b/.x.gguf",  "a/b/../x.gguf", "a/b/",   "a/b:",
+        "a/b:Q8/0",  "a/b:Q8_0:x",   "a/b/x.gguf:1", "a:Q8_0",        "a/b:..", "/b/x.gguf"};
+    struct hub_name n;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_ok(hub_name_read(&n, rows[i].text));
+        assert_string_equal(n.id, rows[i].id);
+        assert_string_equal(n.file, rows[i].file);
+        assert_string_equal(n.quant, rows[i].quant);
+        assert_string_equal(n.revision, rows[i].revision);
+        assert_true(hub_name_is(rows[i].text));
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (hub_name_read(&n, wrong[i]) != ERR_RANGE)
+            fail_msg("%s is %s, %s, %s", wrong[i], n.id, n.file, n.quant);
+        assert_false(hub_name_is(wrong[i]));
+    }
+}
+
 /* What could lead out of the cache's folder, or stand for another model in it. */
 static void names_that_could_be_paths_are_refused(void **state)
 {
@@ -140,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_have_an_id_and_a_revision),
+        cmocka_unit_test(names_may_have_a_file_or_a_quantization),
         cmocka_unit_test(names_that_could_be_paths_are_refused),
         cmocka_unit_test(words_and_files_are_no_names),
         cmocka_unit_test(files_lie_in_the_folder),

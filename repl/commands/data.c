@@ -16,6 +16,7 @@
 #include "train/data/dataset.h"
 #include "train/data/published.h"
 #include "train/data/token_use.h"
+#include "weights/open.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -252,6 +253,40 @@ static int get_text(const struct repl *r, const char *name)
     return rc;
 }
 
+/* A tokenizer alone, as --model has it, in place of a model. */
+static int open_tokenizer(struct source *s, struct model *m, const struct repl *r)
+{
+    int rc = source_open(s, r->options.settings.device.model, 0, false, progress_show());
+    if (rc == 0) {
+        m->tokenizer = s->tokenizer;
+        m->config = s->config;
+        m->config.n_vocab = tokenizer_size(s->tokenizer);
+    }
+    return rc;
+}
+
+/* In the shell a model is only for its tokenizer, where one is named; texts need one anyhow. */
+static int show_info(struct repl *r, const struct call *c)
+{
+    struct dataset d = {0};
+    struct source source = {0};
+    struct model alone = {0};
+    const bool named = c->shell && r->model == NULL && repl_names_model(r);
+    const bool is_alone = named && text_ends_in(r->options.settings.device.model, ".model");
+    int rc = is_alone ? open_tokenizer(&source, &alone, r) : named ? repl_need_model(r) : 0;
+    const struct model *m = is_alone ? &alone : r->model;
+    if (rc == 0)
+        rc = open_data(&d, c->words[1], m);
+    if (rc == ERR_MISSING && m == NULL && file_exists(c->words[1]) &&
+        (rc = repl_need_model(r)) == 0)
+        rc = open_data(&d, c->words[1], m = r->model);
+    if (rc == 0)
+        rc = show_dataset(&d, m);
+    dataset_close(&d);
+    source_close(&source);
+    return rc;
+}
+
 int cmd_data(struct repl *r, const struct call *c)
 {
     if (strcmp(c->words[0], "prepare") == 0)
@@ -265,17 +300,5 @@ int cmd_data(struct repl *r, const struct call *c)
     if (c->n != 2 || strcmp(c->words[0], "info") != 0)
         return command_usage(c, "info PATH|check PATH [TEXTS]|get NAME|prepare IN ... OUT "
                                 "[KEY=VALUE ...]|convert IN OUT");
-    /* In the shell a model is only for its tokenizer, where one is named; texts need one anyhow. */
-    int rc = c->shell && repl_names_model(r) ? repl_need_model(r) : 0;
-    if (rc != 0)
-        return rc;
-    struct dataset d = {0};
-    rc = open_data(&d, c->words[1], r->model);
-    if (rc == ERR_MISSING && r->model == NULL && file_exists(c->words[1]) &&
-        (rc = repl_need_model(r)) == 0)
-        rc = open_data(&d, c->words[1], r->model);
-    if (rc == 0)
-        rc = show_dataset(&d, r->model);
-    dataset_close(&d);
-    return rc;
+    return show_info(r, c);
 }

@@ -93,6 +93,14 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
     return rc;
 }
 
+/* A preset's blocks are for its own batch. */
+static int common_divisor(int64_t accumulation, int blocks)
+{
+    while (accumulation % blocks != 0)
+        blocks--;
+    return blocks;
+}
+
 /* Of global_batch_size and gradient_accumulation the one given later decides; given
  * together they must agree. */
 static int resolve_batches(struct run_config *c)
@@ -132,6 +140,8 @@ static int resolve_batches(struct run_config *c)
     }
     t->gradient_accumulation = (int)accumulation;
     t->global_batch_size = (int)(micro * accumulation);
+    if (settings_store_origin(&c->store, RUN_ROW(training.gradient_blocks)) == ORIGIN_PRESET)
+        t->gradient_blocks = common_divisor(accumulation, t->gradient_blocks);
     if (accumulation % t->gradient_blocks != 0) {
         err_set(
             ERR_RANGE,

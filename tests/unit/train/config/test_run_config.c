@@ -441,6 +441,22 @@ static void the_later_batch_decides(void **state)
     assert_int_equal(c->training.gradient_accumulation, 32);
 }
 
+/* A preset's blocks make room for another batch; those that were asked for do not. */
+static void the_presets_blocks_divide_any_batch(void **state)
+{
+    struct run_config *c = *state;
+    struct config shape;
+    config_init(&shape);
+    assert_ok(words(c, "habana-gpt2-small", "replicas=8"));
+    assert_ok(run_config_resolve(c, &shape));
+    assert_int_equal(c->training.gradient_blocks, 8);
+    assert_ok(words(c, "replicas=1", "gradient_accumulation=12"));
+    assert_ok(run_config_resolve(c, &shape));
+    assert_int_equal(c->training.gradient_blocks, 6);
+    assert_ok(words(c, "gradient_blocks=8", NULL));
+    assert_int_equal(run_config_resolve(c, &shape), ERR_RANGE);
+}
+
 /* Of sources of one kind, too, and of a preset behind a file. */
 static void the_later_source_decides(void **state)
 {
@@ -844,6 +860,7 @@ int main(void)
         TEST(texts_are_unicode),
         TEST(batches_must_agree),
         TEST(the_later_batch_decides),
+        TEST(the_presets_blocks_divide_any_batch),
         TEST(the_later_source_decides),
         TEST(the_least_rate_follows),
         TEST(dropout_has_one_name_for_all),

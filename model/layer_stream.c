@@ -412,8 +412,14 @@ static void place_layer(struct params *p, int layer, char *to)
 
 void layer_stream_begin(struct layer_stream *s, int thread)
 {
-    if (s != NULL && thread == 0)
-        s->error = 0;
+    if (s == NULL || thread != 0 || s->error == 0)
+        return;
+    s->error = 0;
+    /* What was read ahead may have failed too. */
+    for (int i = 0; i < SLOTS; i++) {
+        disk_queue_wait(s->queue, &s->slots[i].io);
+        s->slots[i].piece = -1;
+    }
 }
 
 void layer_stream_enter(struct layer_stream *s, int layer, int thread)

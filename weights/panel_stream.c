@@ -20,7 +20,7 @@ static uint64_t other_bytes(const struct params *p)
     const uint64_t row = 3 * C + 4 * A + (uint64_t)c->n_inner,
                    element = p->dtype == DTYPE_F32 ? 4 : 2;
     return PROGRAM + ROWS * row * sizeof(float) + LOGITS * (uint64_t)c->n_vocab * sizeof(float) +
-           2 * (uint64_t)c->n_layer * (uint64_t)c->n_ctx * 2 * A * element;
+           (uint64_t)c->n_layer * (uint64_t)c->n_ctx * 2 * A * element;
 }
 
 /* For the weights: of what is allowed, or available, less what else is needed. */

@@ -1,11 +1,14 @@
 #include "sampling/device_loop.h"
 
 #include "model/base/par.h"
+#include "model/layer_stream.h"
 #include "model/base/progress.h"
 #include "sampling/device_loop_inside.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/tiny_text.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { SLOTS = 4, NEW = 40 };
 
@@ -128,6 +131,77 @@ static void by_loop(struct taken *t, int device_iterations)
     tear_down(&b);
 }
 
+/* ---- a model whose layers are read from a file ---- */
+
+/* Reads, counted; from `fails_from` on they fail. */
+struct reads {
+    struct scratch scratch;
+    atomic_int n, fails_from;
+};
+
+static int count_read(void *user, uint64_t at, const char *data, size_t bytes)
+{
+    struct reads *r = user;
+    (void)at;
+    (void)data;
+    (void)bytes;
+    return atomic_fetch_add(&r->n, 1) < atomic_load(&r->fails_from)
+               ? 0
+               : err_set(ERR_IO, "cannot read the model: the disk is gone");
+}
+
+static void read_from_file(struct bench *b, struct reads *r)
+{
+    struct params *p = &b->model.params;
+    const struct layer_stream_plan plan = {.streams = true};
+    struct layer_stream_file file = {.unit = DISK_UNIT, .check = count_read, .user = r};
+    atomic_store(&r->n, 0);
+    atomic_store(&r->fails_from, 1 << 30);
+    scratch_open(&r->scratch);
+    assert_ok(disk_file_make(&file.disk, r->scratch.folder, p->block_bytes));
+    file.disk.use_direct = false;
+    assert_ok(disk_file_write(&file.disk, p->block, 0, p->block_bytes));
+    assert_ok(layer_stream_open(p, &plan, &file));
+}
+
+static void a_disk_that_fails_ends_texts_as_they_were(void **state)
+{
+    (void)state;
+    struct taken want, got = {0};
+    struct bench b;
+    struct reads r;
+    by_loop(&want, 1);
+    set_up(&b, SLOTS, NULL);
+    read_from_file(&b, &r);
+    assert_int_equal(device_loop_run(b.loop, 1000, 1, false, take, &got), NEW);
+    same(&want, &got);
+    tear_down(&b);
+    scratch_close(&r.scratch);
+
+    got = (struct taken){0};
+    set_up(&b, SLOTS, NULL);
+    read_from_file(&b, &r);
+    atomic_store(&r.fails_from, 60);
+    assert_in_range(device_loop_run(b.loop, 1000, 1, false, take, &got), 2, NEW - 1);
+    assert_fails(engine_error(&b.engine), ERR_IO, "the disk is gone");
+    for (int i = 0; i < SLOTS; i++) {
+        const struct sequence *s = &b.seqs[i];
+        assert_true(got.ended[i] == 1 && got.rc[i] == ERR_IO && got.finish[i] == FINISH_ERROR);
+        assert_in_range(got.n[i], 1, NEW - 1);
+        assert_memory_equal(got.ids[i], want.ids[i], (size_t)got.n[i] * sizeof(token_id));
+        assert_int_equal(s->ids.n, 1 + 31 * i + got.n[i]);
+        assert_int_equal(s->kv.n, s->ids.n - 1);
+    }
+    /* Nor does a feed change anything, until the disk is there again. */
+    assert_fails(sequence_feed(&b.seqs[1], NULL, 0, NULL), ERR_IO, "the disk is gone");
+    assert_int_equal(b.seqs[1].ids.n, 32 + got.n[1]);
+    atomic_store(&r.fails_from, 1 << 30);
+    assert_ok(sequence_feed(&b.seqs[1], NULL, 0, NULL));
+    assert_true(sequence_has_logits(&b.seqs[1]));
+    tear_down(&b);
+    scratch_close(&r.scratch);
+}
+
 static void steps_and_loop_give_the_same(void **state)
 {
     (void)state;
@@ -217,7 +291,8 @@ static void neighbours_do_not_matter(void **state)
     }
 }
 
-/* A text that says the same again takes fewer passes than it has tokens; the others too, no more. */
+/* A text that says the same again takes fewer passes than it has tokens; the others too, no more.
+ */
 static void a_draft_saves_passes(void **state)
 {
     (void)state;
@@ -407,6 +482,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_and_loop_give_the_same),
+        cmocka_unit_test(a_disk_that_fails_ends_texts_as_they_were),
         cmocka_unit_test(tokens_are_emitted_in_lots),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(neighbours_do_not_matter),

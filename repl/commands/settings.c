@@ -184,6 +184,18 @@ static const char *next_assignment(const char *text)
     return text + strlen(text);
 }
 
+/* "slide ignore_eos on": a value, and what was meant for another setting. */
+static bool names_another(const char *value)
+{
+    char name[GROUP_WORD];
+    for (const char *p = strchr(value, ' '); p != NULL; p = strchr(p + 1, ' ')) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(p + 1, " ="), p + 1);
+        if (settings_table_find(&options_table, name) != NULL)
+            return true;
+    }
+    return false;
+}
+
 /* text [n] is what follows a setting's name: nothing shows it. */
 static int set_or_show(struct repl *r, const struct setting *o, const char *text, size_t n)
 {
@@ -198,6 +210,10 @@ static int set_or_show(struct repl *r, const struct setting *o, const char *text
     char *value = n == 0 && o->type == SETTING_SHORTHAND ? mem_strdup("on")
                                                          : mem_sprintf("%.*s", (int)n, text);
     int rc = value == NULL ? ERR_NOMEM : change_setting(r, o, value);
+    char *why = rc == ERR_RANGE && names_another(value) ? mem_strdup(err_text()) : NULL;
+    if (why != NULL)
+        err_set(rc, "%s; several settings at once: `:set NAME=VALUE NAME=VALUE`", why);
+    mem_free(why);
     mem_free(value);
     return rc;
 }

@@ -37,7 +37,7 @@ static const char *find_text(char *const *words, int n, const char *why)
 {
     for (int i = 0; i < n; i++) {
         if (settings_pair_key(words[i]) > 0 || run_config_is_preset(words[i]) ||
-            is_settings_name(words[i]) || file_is_folder(words[i]))
+            is_settings_name(words[i]))
             continue;
         char *path = file_expand(words[i]), *shown = path == NULL ? NULL : file_visible(path);
         const bool is =

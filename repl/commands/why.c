@@ -7,6 +7,7 @@
 #include "repl/session/explain.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/chances.h"
+#include "repl/terminal/number.h"
 #include "repl/terminal/pager.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/token_text.h"
@@ -138,9 +139,23 @@ static int print_token_head(struct why *w, const struct choice *c)
     return rc;
 }
 
-/* The certain ones left out, unless all are asked for. */
-static int show_list(struct why *w, struct explanation *e)
+/* Whether sampling settings change no number that is shown: one column has them all. */
+static bool are_own(const struct choice *list, size_t n)
 {
+    bool same = true;
+    for (size_t i = 0; i < n && same; i++) {
+        same = fabsf(list[i].chosen.p_chain - list[i].chosen.p_model) < 1e-5F;
+        for (int k = 0; k < list[i].n_others && same; k++)
+            same = fabsf(list[i].others[k].p_chain - list[i].others[k].p_model) < 1e-5F;
+    }
+    return same;
+}
+
+/* The certain ones left out, unless all are asked for. */
+static int show_list(struct why *w, struct explanation *e, const struct chooser *by)
+{
+    const enum chances_of of =
+        by->note != NULL && are_own(e->list, e->n) ? CHANCES_OF_OWN : CHANCES_OF_ANSWER;
     size_t n = 0;
     for (size_t i = 0; i < e->n; i++)
         if (w->what == WHY_ALL || e->list[i].chosen.p_chain < CHANCE_CERTAIN)
@@ -148,7 +163,7 @@ static int show_list(struct why *w, struct explanation *e)
     const size_t left_out = e->n - n;
     int rc = 0;
     if (n > 0)
-        rc = chances_list(&w->out, &w->look, w->r->model->tokenizer, e->list, n, CHANCES_OF_ANSWER);
+        rc = chances_list(&w->out, &w->look, w->r->model->tokenizer, e->list, n, of);
     if (rc == 0 && w->what == WHY_UNCERTAIN)
         rc =
             left_out > 0
@@ -193,7 +208,7 @@ static int why_answer(struct why *w)
     if (rc == 0)
         rc = w->what == WHY_ONE ? chances_table(&w->out, &w->look, w->r->model->tokenizer,
                                                 e.list->others, e.list->n_others, &e.list->chosen)
-                                : show_list(w, &e);
+                                : show_list(w, &e, &by);
     explanation_release(&e);
     return rc;
 }
@@ -205,7 +220,9 @@ static int print_surprise(struct why *w, const struct choice *list, size_t n)
     for (size_t i = 0; i < n; i++)
         bits -= log2((double)list[i].chosen.p_model);
     bits /= (double)n;
-    return say_why(w, "mean surprise of a token: %.2f bits (perplexity %.4g)", bits, exp2(bits));
+    char perplexity[NUMBER_TEXT];
+    return say_why(w, "mean surprise of a token: %.2f bits (perplexity %s)", bits,
+                   number_text(perplexity, exp2(bits), 4));
 }
 
 /* The tokens that the answer's first one was drawn after, by the model alone. */

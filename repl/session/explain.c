@@ -27,9 +27,9 @@ void chooser_init(struct chooser *c, const struct settings *s)
 {
     chooser_plain(c);
     if (s->generate.num_beams > 1) {
-        c->note = "chosen by beam search, not sampled; both columns are the model's";
+        c->note = "chosen by beam search, not sampled; the numbers are the model's own";
     } else if (s->generate.penalty_alpha > 0) {
-        c->note = "chosen by contrastive search, not sampled; both columns are the model's";
+        c->note = "chosen by contrastive search, not sampled; the numbers are the model's own";
     } else {
         c->config = s->sampler;
         if (s->sampler.temperature == 0) {
@@ -56,8 +56,8 @@ struct replay {
     const struct model *model;
     struct sampler *sampler;
     struct explanation *out;
-    size_t begin;  /* of the context */
-    float *logits; /* [V], a copy that may be masked */
+    size_t begin;   /* of the context */
+    float *logits;  /* [V], a copy that may be masked */
     bool remembers; /* the sampler depends on what was drawn (Mirostat) */
 };
 

@@ -123,7 +123,7 @@ static int columns_before_others(const struct list_columns *c)
 static void measure_list(struct list_columns *c, const struct choice *list, size_t n)
 {
     const int width = c->look->width;
-    c->own = width >= CHANCES_NARROW || c->of == CHANCES_OF_PROMPT;
+    c->own = c->of == CHANCES_OF_PROMPT || (c->of == CHANCES_OF_ANSWER && width >= CHANCES_NARROW);
     c->bar = width >= WIDE ? 10 : width >= CHANCES_NARROW ? 8 : c->own ? 3 : 6;
     c->number = n > 0 ? snprintf(NULL, 0, "%zu", list[n - 1].number) : 1;
     int longest = 5;
@@ -162,7 +162,7 @@ static int format_other(struct buf *out, const struct list_columns *c, const str
     int rc = put_token(out, c->tokenizer, a->id, OTHER_COLUMNS, false);
     if (rc != 0)
         return rc;
-    return c->of == CHANCES_OF_PROMPT ? buf_printf(out, " %s", own)
+    return c->of != CHANCES_OF_ANSWER ? buf_printf(out, " %s", own)
                                       : buf_printf(out, " %s (%s)", sampled, own);
 }
 

@@ -36,8 +36,9 @@ void chances_percent(char out[8], double p);
 /* So many columns, filled from the left by p of them. */
 int chances_bar(struct buf *out, double p, int columns, bool blocks);
 
-/* What a list shows besides: of an answer the model's own number, of a prompt the surprise. */
-enum chances_of { CHANCES_OF_ANSWER, CHANCES_OF_PROMPT };
+/* What a list shows besides: of an answer the model's own number, of one whose numbers are the
+ * model's own nothing, of a prompt the surprise. */
+enum chances_of { CHANCES_OF_ANSWER, CHANCES_OF_OWN, CHANCES_OF_PROMPT };
 /* A head, and a row for each choice: as many alternatives as fit. t may be NULL. */
 int chances_list(struct buf *out, const struct chances_look *look, const struct tokenizer *t,
                  const struct choice *list, size_t n, enum chances_of of);

@@ -60,6 +60,14 @@ add_figure(struct figures *f, int rank, const char *long_form, const char *brief
     f->rank[f->n++] = rank;
 }
 
+/* In rows above 10 as wide as below. */
+static void add_loss(struct figures *f, double loss, bool in_rows)
+{
+    const int fewer = in_rows && loss >= 9.9995;
+    add_figure(f, 0, "loss %.*f", "loss %.*f", 4 - fewer, loss);
+    snprintf(f->text[f->n - 1][BRIEF], FIGURE, "loss %.*f", 3 - fewer, loss);
+}
+
 /* in_rows: below each other, so padded. */
 static void add_rate(struct figures *f, double rate, bool in_rows)
 {
@@ -104,7 +112,7 @@ static void add_figures(struct figures *f, const struct metrics *m, bool in_rows
     const double left_s = metrics_left_s(m, (double)m->step);
     add_epoch(f, m, in_rows);
     if (isfinite(m->loss)) {
-        add_figure(f, 0, "loss %.4f", "loss %.3f", m->loss);
+        add_loss(f, m->loss, in_rows);
         add_figure(f, 1, "accuracy %.3f", "acc %.3f", m->accuracy);
     }
     if (m->step > 0 && isfinite(m->grad_norm)) {
@@ -180,7 +188,9 @@ int train_lines_format_row(const struct metrics *m, int width, bool with_left, s
     int rc = add_step(out, m, m->step), form = LONG, rank = N_RANKS - 1;
     const int column = (int)(out->n - start);
     add_figures(&f, m, true, with_left);
-    while (column + figures_columns(&f, f.n_usual, form, rank) > width &&
+    /* What is not known yet will be in the rows to come, which have the same names. */
+    const int later = m->share > 0 || m->tokens_per_s <= 0 ? 0 : (int)strlen("  100 % of sgemm");
+    while (column + later + figures_columns(&f, f.n_usual, form, rank) > width &&
            (rank > 0 || form == LONG))
         if (rank-- == 0) {
             rank = 0;

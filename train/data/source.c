@@ -411,9 +411,9 @@ int data_sources_find(struct data_sources *out, const char *paths)
 void data_note_binary(size_t n, const char *first, const struct progress *p)
 {
     if (n == 1)
-        progress_note(p, "%s; left out", first);
+        progress_note(p, "left out: %s", first);
     else if (n > 1)
-        progress_note(p, "%s; left out, and %zu more", first, n - 1);
+        progress_note(p, "left out: %s; and %zu more", first, n - 1);
 }
 
 void data_sources_note(const struct data_sources *s, const struct progress *p)

@@ -104,8 +104,14 @@ static void rows_below_each_other_are_aligned(void **state)
         assert_string_equal(buf_text(&line), cases[i].row[1]);
         buf_release(&line);
     }
-    /* Where nothing else says what is left, this does. */
+    /* Before the share is known, and of a loss above 10: the names and columns are the same. */
     struct buf line = {0};
+    later.share = 0;
+    later.loss = 10.81674;
+    assert_ok(train_lines_format_row(&later, 79, false, &line));
+    assert_non_null(strstr(buf_text(&line), "loss 10.82  lr      0   123K tok/s  "));
+    line.n = 0;
+    /* Where nothing else says what is left, this does. */
     assert_ok(train_lines_format_row(&full, 79, true, &line));
     assert_non_null(strstr(buf_text(&line), "33 min 42 s left"));
     buf_release(&line);

@@ -110,8 +110,8 @@ static void folders_may_have_pictures(void **state)
         assert_string_equal(
             buf_text(&notes),
             i == 0
-                ? "DIR/album/a.png is not text: byte 8 is NUL; token files end in .bin; left out\n"
-                : "DIR/album/a.png is not text: byte 8 is NUL; token files end in .bin; left out, "
+                ? "left out: DIR/album/a.png is not text: byte 8 is NUL; token files end in .bin\n"
+                : "left out: DIR/album/a.png is not text: byte 8 is NUL; token files end in .bin; "
                   "and 1 more\n");
         dataset_close(&d);
         dataset_close(&v);

@@ -55,4 +55,14 @@ rm -rf "$work/cache"
 full=$(ulimit -f 1000; "$PRATTLE" "$work/model" --phased on -p x 2>&1)
 has "a full disk" "cannot prepare the weights of model on disk: cannot write " "$full"
 is "leaves nothing" 0 "$(panels)"
+# In training, Adam's moments.
+plan() {
+    "$PRATTLE" train finetune data=README.md model.init=random:gpt2 sequence_length=32 "$@" --plan 2>/dev/null |
+        grep -E "moment|together|disk|bytes a" | sed 's/ of .* in this machine//'
+}
+has "in memory" "second moment" "$(plan)"
+is "the plan of a run with moments on disk" "memory, 8 bytes a parameter
+  moments at work     160.0 MiB  of those on disk
+disk
+  moments             949.4 MiB  both, read and written at each step" "$(plan phased=on | grep -v together)"
 finish

@@ -91,6 +91,41 @@ static int memory_total(double total, bool kept, struct buf *out)
     return rc;
 }
 
+/* The optimizer's moments of so many parameters, in bytes: in memory, or on disk but for a part. */
+struct moment_bytes {
+    double first, second, at_work, disk;
+};
+
+static struct moment_bytes moment_bytes(const struct run_config *c, double n)
+{
+    const size_t first =
+        dtype_bytes(optimizer_moment(&c->optimizer, (enum dtype)c->training.precision));
+    const double each = (double)(first + sizeof(float)), most = optimizer_disk_part();
+    if (!c->execution.phased)
+        return (struct moment_bytes){.first = n * (double)first, .second = n * sizeof(float)};
+    return (struct moment_bytes){.at_work = (n < most ? n : most) * each, .disk = n * each};
+}
+
+struct memory_part {
+    const char *part, *note;
+    double bytes;
+};
+
+static int print_parts(double *total, const struct memory_part *parts, size_t n, struct buf *out)
+{
+    char size[32];
+    int rc = 0;
+    *total = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if (parts[i].bytes == 0)
+            continue;
+        rc = buf_printf(out, "  %-18s %10s  %s\n", parts[i].part, size_text(size, parts[i].bytes),
+                        parts[i].note);
+        *total += parts[i].bytes;
+    }
+    return rc;
+}
+
 static int memory_plan(const struct run_config *c, const struct config *shape, enum dtype held,
                        struct buf *out)
 {
@@ -114,22 +149,14 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
     char other_form[80];
     snprintf(other_form, sizeof other_form, "%s, what the adapter changes, for :lora off and on",
              precision_name(held));
-    const bool on_disk = c->execution.phased;
-    const double moments = learning * (double)(dtype_bytes(moment) + sizeof(float));
-    const double at_work = optimizer_disk_part() * (double)(dtype_bytes(moment) + sizeof(float));
-    const struct {
-        const char *part, *note;
-        double bytes;
-    } parts[] = {
+    const struct moment_bytes moments = moment_bytes(c, learning);
+    const struct memory_part parts[] = {
         {"parameters", dtype, n * (double)dtype_bytes(precision)},
         {"adapter", "float32", all ? 0 : learning * sizeof(float)},
         {"gradients", learns, (double)bytes.gradients},
-        {"first moment", moment_dtype, on_disk ? 0 : learning * (double)dtype_bytes(moment)},
-        {"second moment", "float32", on_disk ? 0 : learning * sizeof(float)},
-        {"moments at work", "of those on disk",
-         !on_disk            ? 0
-         : at_work < moments ? at_work
-                             : moments},
+        {"first moment", moment_dtype, moments.first},
+        {"second moment", "float32", moments.second},
+        {"moments at work", "of those on disk", moments.at_work},
         {"gradient blocks", learns, (double)bytes.waiting},
         {"embedding gradient", "float32, of the rows that a step's tokens use",
          (double)bytes.embedding},
@@ -145,21 +172,17 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
     };
     double total = 0;
     char size[32];
-    size_t each = dtype_bytes(precision),
-           learned = each + (on_disk ? 0 : dtype_bytes(moment) + sizeof(float));
+    size_t each = dtype_bytes(precision), learned = each;
+    if (moments.disk == 0)
+        learned += dtype_bytes(moment) + sizeof(float);
     rc = buf_printf(out, "memory, %zu bytes a parameter\n", each + (all ? learned : 0));
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++) {
-        if (parts[i].bytes == 0)
-            continue;
-        rc = buf_printf(out, "  %-18s %10s  %s\n", parts[i].part, size_text(size, parts[i].bytes),
-                        parts[i].note);
-        total += parts[i].bytes;
-    }
+    if (rc == 0)
+        rc = print_parts(&total, parts, sizeof parts / sizeof parts[0], out);
     if (rc == 0)
         rc = memory_total(total, kept, out);
-    if (rc == 0 && on_disk)
+    if (rc == 0 && moments.disk > 0)
         rc = buf_printf(out, "disk\n  %-18s %10s  both, read and written at each step\n", "moments",
-                        size_text(size, moments));
+                        size_text(size, moments.disk));
     return rc;
 }
 

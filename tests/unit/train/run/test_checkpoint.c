@@ -33,8 +33,8 @@ static void fill(struct made *t, int64_t step)
 static int save(struct made *t, int64_t step)
 {
     fill(t, step);
-    const struct optimizer_block blocks[] = {{"exp_avg", DTYPE_F32, t->m, N},
-                                              {"exp_avg_sq", DTYPE_F32, t->v, N}};
+    const struct optimizer_block blocks[] = {{"exp_avg", DTYPE_F32, t->m, N, NULL, 0},
+                                             {"exp_avg_sq", DTYPE_F32, t->v, N, NULL, 0}};
     json_t *state = json_pack("{s:I,s:f}", "windows", (json_int_t)step * 8, "mean", 0.1 + 1.0 / 3);
     const struct checkpoint_content c = {
         .step = step, .weights = &t->source, .blocks = blocks, .n_blocks = 2, .state = state};
@@ -69,9 +69,11 @@ static void expect_step(struct made *t, const char *path, int64_t step)
     assert_ok(checkpoint_open(&c, path, NULL));
     assert_int_equal(c.step, step);
     fill(t, step);
-    assert_ok(checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F32, got, N}));
+    assert_ok(
+        checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F32, got, N, NULL, 0}));
     assert_memory_equal(got, t->m, sizeof got);
-    assert_ok(checkpoint_read(&c, &(struct optimizer_block){"exp_avg_sq", DTYPE_F32, got, N}));
+    assert_ok(
+        checkpoint_read(&c, &(struct optimizer_block){"exp_avg_sq", DTYPE_F32, got, N, NULL, 0}));
     assert_memory_equal(got, t->v, sizeof got);
     assert_int_equal(json_integer_value(json_object_get(c.state, "windows")), step * 8);
     assert_true(json_real_value(json_object_get(c.state, "mean")) == 0.1 + 1.0 / 3);
@@ -146,16 +148,17 @@ static void test_refusals(void **state)
     assert_ok(save(&t, 7));
     assert_ok(checkpoint_open(&c, t.folder.path, NULL));
     assert_int_equal(
-        checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F32, got, N - 1}),
+        checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F32, got, N - 1, NULL, 0}),
         ERR_MISMATCH);
     assert_string_equal(scratch_sentence(&t.scratch, err_text()),
                         "checkpoint DIR/run/step-000007 has 4000 bytes of F32 in exp_avg, this "
                         "run needs 3996 in F32");
     assert_int_equal(
-        checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F16, got, 2 * N}),
+        checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F16, got, 2 * N, NULL, 0}),
         ERR_MISMATCH);
-    assert_int_equal(checkpoint_read(&c, &(struct optimizer_block){"lamb", DTYPE_F32, got, N}),
-                     ERR_MISMATCH);
+    assert_int_equal(
+        checkpoint_read(&c, &(struct optimizer_block){"lamb", DTYPE_F32, got, N, NULL, 0}),
+        ERR_MISMATCH);
     checkpoint_close(&c);
     close_all(&t);
 }
@@ -424,7 +427,7 @@ static void test_interrupted(void **state)
     const struct progress p = {.step = count};
     open_all(&t);
     assert_ok(save(&t, 10));
-    const struct optimizer_block block = {"exp_avg", DTYPE_F32, t.m, N};
+    const struct optimizer_block block = {"exp_avg", DTYPE_F32, t.m, N, NULL, 0};
     json_t *run = json_object();
     const struct checkpoint_content c = {
         .step = 20, .weights = &t.source, .blocks = &block, .n_blocks = 1, .state = run};

@@ -1,6 +1,7 @@
 #include "train/config/plan.h"
 
 #include "train/config/suggest.h"
+#include "train/parallel/reduction.h"
 #include "train/step/weights.h"
 
 #include <inttypes.h>
@@ -126,6 +127,22 @@ static int print_parts(double *total, const struct memory_part *parts, size_t n,
     return rc;
 }
 
+/* Of the last replica, which has as many blocks as any. */
+static void plan_replica(const struct run_config *c, const struct config *shape,
+                         struct step_config *step)
+{
+    run_config_step(c, shape, step);
+    reduction_blocks(step->gradient_blocks, c->execution.replicas, c->execution.replicas - 1,
+                     &step->first_block, &step->last_block);
+}
+
+static int memory_head(const struct run_config *c, size_t bytes, struct buf *out)
+{
+    const int replicas = c->execution.replicas;
+    return replicas == 1 ? buf_printf(out, "memory, %zu bytes a parameter\n", bytes)
+                         : buf_printf(out, "memory of each of %d processes\n", replicas);
+}
+
 static int memory_plan(const struct run_config *c, const struct config *shape, enum dtype held,
                        struct buf *out)
 {
@@ -133,7 +150,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
     struct step_bytes bytes;
     enum dtype precision = (enum dtype)c->training.precision,
                moment = optimizer_moment(&c->optimizer, precision);
-    run_config_step(c, shape, &step);
+    plan_replica(c, shape, &step);
     int rc = step_bytes(&bytes, shape, precision, &step);
     if (rc != 0)
         return rc;
@@ -149,7 +166,8 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
     char other_form[80];
     snprintf(other_form, sizeof other_form, "%s, what the adapter changes, for :lora off and on",
              precision_name(held));
-    const struct moment_bytes moments = moment_bytes(c, learning);
+    const struct moment_bytes moments =
+        moment_bytes(c, c->execution.zero > 0 ? learning / c->execution.replicas : learning);
     const struct memory_part parts[] = {
         {"parameters", dtype, n * (double)dtype_bytes(precision)},
         {"adapter", "float32", all ? 0 : learning * sizeof(float)},
@@ -175,7 +193,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
     size_t each = dtype_bytes(precision), learned = each;
     if (moments.disk == 0)
         learned += dtype_bytes(moment) + sizeof(float);
-    rc = buf_printf(out, "memory, %zu bytes a parameter\n", each + (all ? learned : 0));
+    rc = memory_head(c, each + (all ? learned : 0), out);
     if (rc == 0)
         rc = print_parts(&total, parts, sizeof parts / sizeof parts[0], out);
     if (rc == 0)

@@ -86,8 +86,9 @@ static void pictures_in_archives_are_left_out(void **state)
         assert_ok(prepare(&r, "x.archive", "x"));
         data_expect("x.bin", "|one$|two$");
         assert_int_equal(notes.n, 1);
-        assert_string_equal(notes.text, "DIR/x.archive: p.png is not text: byte 4 is NUL; token "
-                                        "files end in .bin");
+        assert_string_equal(notes.text,
+                            "left out: DIR/x.archive: p.png is not text: byte 4 is NUL; token "
+                            "files end in .bin");
         pack("x.archive", zip, members, 8);
         assert_ok(prepare(&r, "x.archive", "x"));
         data_expect("x.bin", "|one$|two$");

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLOTS = 3 };
+enum { SLOTS = LAYER_STREAM_SLOTS };
 
 struct stream_piece {
     size_t first, bytes; /* in the block */
@@ -49,113 +49,6 @@ struct layer_stream {
     char text[256];
 };
 
-/* ---- the plan ---- */
-
-static size_t offset_of(const struct params *p, const void *at)
-{
-    return (size_t)((const char *)at - (const char *)p->block);
-}
-
-size_t layer_stream_span(const struct params *p, int layer, size_t *first)
-{
-    const float *end =
-        layer + 1 < p->config.n_layer ? p->layers[layer + 1].ln_1_weight : p->ln_f_weight;
-    *first = offset_of(p, p->layers[layer].ln_1_weight);
-    return offset_of(p, end) - *first;
-}
-
-bool layer_stream_keeps(const struct layer_stream_plan *plan, const struct config *c, int layer)
-{
-    const int64_t L = c->n_layer, n = plan->n_kept;
-    return !plan->streams || (layer + 1) * n / L > layer * n / L;
-}
-
-static size_t head_bytes(const struct params *p)
-{
-    return linear_bytes(p->lm_head.dtype, p->lm_head.K, p->lm_head.N);
-}
-
-/* Memory beside the layers: position embeddings and the last norm. */
-static size_t outside_bytes(const struct params *p)
-{
-    return offset_of(p, p->layers[0].ln_1_weight) + 2 * (size_t)p->config.n_embd * sizeof(float);
-}
-
-enum { UNITS = 1 << 20 }; /* what a piece may be rounded up by */
-
-struct layer_stream_plan layer_stream_least(const struct params *p)
-{
-    const uint64_t L = (uint64_t)p->config.n_layer;
-    size_t first, layer = layer_stream_span(p, 0, &first);
-    return (struct layer_stream_plan){.streams = true,
-                                      .kept_bytes = outside_bytes(p),
-                                      .slot_bytes = SLOTS * (uint64_t)(layer + UNITS),
-                                      .pass_bytes = L * layer + head_bytes(p)};
-}
-
-int layer_stream_plan(struct layer_stream_plan *out, const struct params *p, uint64_t room)
-{
-    const int L = p->config.n_layer;
-    const size_t head = head_bytes(p);
-    size_t first, layer = layer_stream_span(p, 0, &first);
-    *out = (struct layer_stream_plan){0};
-    if (p->block_bytes <= room)
-        return 0;
-    *out = layer_stream_least(p);
-    const uint64_t need = out->kept_bytes + out->slot_bytes;
-    if (need > room)
-        return err_set(ERR_NOMEM,
-                       "there is memory for %.0f MB of weights, but %d layers of %.0f MB at a time "
-                       "need %.0f MB",
-                       (double)room / 1e6, SLOTS, (double)layer / 1e6, (double)need / 1e6);
-    uint64_t left = room - need;
-    out->keeps_head = head <= left;
-    left -= out->keeps_head ? head : 0;
-    out->n_kept = left / layer < (uint64_t)L ? (int)(left / layer) : L - 1;
-    const uint64_t kept = (uint64_t)out->n_kept * layer + (out->keeps_head ? head : 0);
-    out->kept_bytes += kept;
-    out->pass_bytes -= kept;
-    return 0;
-}
-
-/* Call f with the parts of the block that the plan does not keep. */
-static void each_part(struct params *p, const struct layer_stream_plan *plan, size_t from,
-                      size_t to, void (*f)(void *p, size_t bytes))
-{
-    const struct config *c = &p->config;
-    const size_t embeddings = offset_of(p, p->wte.data), head = offset_of(p, p->lm_head.data);
-    for (int i = 0; i <= c->n_layer; i++) {
-        size_t first = plan->keeps_head && c->tie_word_embeddings ? p->block_bytes : embeddings;
-        size_t last = plan->keeps_head ? head : p->block_bytes;
-        if (i < c->n_layer && layer_stream_keeps(plan, c, i))
-            continue;
-        if (i < c->n_layer)
-            last = layer_stream_span(p, i, &first) + first;
-        first = first > from ? first : from;
-        last = last < to ? last : to;
-        if (first < last)
-            f((char *)p->block + first, last - first);
-    }
-}
-
-void layer_stream_prepare(struct params *p, const struct layer_stream_plan *plan)
-{
-    each_part(p, plan, 0, p->block_bytes, mem_map_small);
-}
-
-static void clear_pages(void *p, size_t bytes)
-{
-    const uintptr_t first = disk_round((uintptr_t)p), last = (uintptr_t)p + bytes;
-    if (first < last / DISK_UNIT * DISK_UNIT)
-        mem_clear_map((char *)p + (first - (uintptr_t)p), last / DISK_UNIT * DISK_UNIT - first);
-}
-
-void layer_stream_forget(struct params *p, const struct layer_stream_plan *plan, size_t first,
-                         size_t last)
-{
-    each_part(p, plan, first, last, clear_pages);
-}
-
 /* ---- pieces ---- */
 
 static int count_slices(const struct layer_stream *s, int *panels)
@@ -175,7 +68,7 @@ static void add_slices(struct layer_stream *s)
         const int column = i * panels * PANEL;
         const int columns = w->N - column < panels * PANEL ? w->N - column : panels * PANEL;
         s->pieces[s->n_pieces++] = (struct stream_piece){
-            .first = offset_of(s->params, w->data) + linear_bytes(w->dtype, w->K, column),
+            .first = layer_stream_offset(s->params, w->data) + linear_bytes(w->dtype, w->K, column),
             .bytes = linear_bytes(w->dtype, w->K, columns),
             .layer = -1,
             .column = column,
@@ -265,14 +158,14 @@ static int keep_layer(struct layer_stream *s, int layer)
 static int read_kept(struct layer_stream *s)
 {
     const struct params *p = s->params;
-    int rc = keep_bytes(s, 0, offset_of(p, p->layers[0].ln_1_weight));
+    int rc = keep_bytes(s, 0, layer_stream_offset(p, p->layers[0].ln_1_weight));
     for (int layer = 0; layer < p->config.n_layer && rc == 0; layer++)
         rc = keep_layer(s, layer);
     if (rc == 0)
-        rc = keep_bytes(s, offset_of(p, p->ln_f_weight),
+        rc = keep_bytes(s, layer_stream_offset(p, p->ln_f_weight),
                         2 * (size_t)p->config.n_embd * sizeof(float));
     return rc == 0 && s->plan.keeps_head
-               ? keep_bytes(s, offset_of(p, p->lm_head.data), head_bytes(p))
+               ? keep_bytes(s, layer_stream_offset(p, p->lm_head.data), layer_stream_head_bytes(p))
                : rc;
 }
 
@@ -458,7 +351,7 @@ void layer_stream_column(struct layer_stream *s, int token, float *out)
 {
     const struct linear *w = &s->params->wte;
     const size_t bytes = linear_bytes(w->dtype, w->K, PANEL);
-    const size_t panel = offset_of(s->params, w->data) + (size_t)(token / PANEL) * bytes;
+    const size_t panel = layer_stream_offset(s->params, w->data) + (size_t)(token / PANEL) * bytes;
     char *data = s->memory + SLOTS * s->slot_bytes;
     size_t first = panel, n = round_out(s, &first, bytes);
     if (s->panel_bytes != n || s->panel_first != first) {

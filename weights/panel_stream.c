@@ -11,7 +11,7 @@
 /* ---- the plan ---- */
 
 /* What else a pass and its text need: scratch and logits of as many rows as a pass has, the keys
- * and values of two full texts, and the program. */
+ * and values of a full text, and the program. */
 static uint64_t other_bytes(const struct params *p)
 {
     enum { ROWS = 512, PROGRAM = 64 << 20, LOGITS = 18 };

@@ -15,4 +15,7 @@ is "nor is a step told twice" "$(grep -o '"step":[0-9]*' whole/metrics.jsonl)" \
 train half precision=float16 >/dev/null
 is "fifty kills in float16" 50 "$(kill_run half_killed 50 precision=float16)"
 is "and the same weights there" "$(remains half)" "$(remains half_killed)"
+is "twenty kills with moments on disk" 20 "$(kill_run disk_killed 20 phased=on)"
+is "and the same weights again" "$(remains whole)" "$(remains disk_killed)"
+is "and no working file" "" "$(find disk_killed -name '*phased*')"
 finish

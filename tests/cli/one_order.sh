@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# seconds: 900
+# seconds: 1200
 # One order of sums in training: twenty steps with dropout leave weights and state with the same
 # bits, those written here, whatever the number of threads, the set of kernels, the micro-batch, the
 # recomputation and the serialisation, and also where the run was stopped, killed or went on otherwise.

@@ -3,8 +3,8 @@
 /*
  * The device loop: one call runs many decode steps for all its slots (forward pass, filters, draw,
  * cache append, stop test) inside one job of the thread team, and emits token events through a ring
- * that the caller reads meanwhile. The job neither allocates, locks nor calls the system. One step
- * a call gives the same tokens.
+ * that the caller reads meanwhile. The job neither allocates, locks nor calls the system, but to
+ * wait for layers that are read from disk (layer_stream.h). One step a call gives the same tokens.
  *
  * A slot may have a draft of its next tokens (draft.h): the pass reads these as well, and the next
  * step draws after each of them in turn, until it draws another. The tokens, and all that depends
@@ -41,8 +41,8 @@ struct decode_slot {
 /* One token emitted to the caller, or the failure of a text (rc). */
 struct token_event {
     int slot;
-    int rc; /* ERR_FULL: no page was left; ERR_NOT_FINITE: the logits (chain/logits.h). Then there
-             * is no token, and finish is an error */
+    int rc; /* ERR_FULL: no page was left; ERR_NOT_FINITE: the logits (chain/logits.h); ERR_IO: a
+             * layer could not be read. Then there is no token, and finish is an error */
     bool ended;
     enum finish finish;   /* when ended */
     struct sampled token; /* the stop token too */

@@ -158,7 +158,7 @@ $(TEST_PARTS): tests/parts/parquet_glib.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fPIC -shared $< -o $@
 $(OUT)/tests/tools/picture: $(OUT)/tests/lib/screen.o
-$(OUT)/tests/tools/hub_server: $(OUT)/tests/lib/hub_server.o
+$(OUT)/tests/tools/hub_server: $(OUT)/tests/lib/hub_server.o $(OUT)/tests/lib/hub_answer.o
 # A fuzz target linked with a plain main runs its corpus as a regression.
 $(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(OUT)/tests/fuzz/replay.o $(TEST_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

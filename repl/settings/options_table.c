@@ -236,7 +236,7 @@ static const struct setting table[] = {
 {.group = "Command options", .call_only = true, .name = "all", .type = SETTING_BOOL, .offset = C(all),
  .help = "logits: every position; eval history: every model"},
 {.group = "Command options", .call_only = true, .name = "last", .type = SETTING_INT, .offset = C(last), .max = MANY, .argument = "N",
- .help = "eval history, bench history: the newest N results; 0: all"},
+ .help = "eval history, bench history: the newest N; 0: all"},
 {.group = "Command options", .call_only = true, .name = "out", .letter = 'o', .type = SETTING_PATH, .offset = C(out), .argument = "FILE.npy",
  .help = "logits: write them to this file as float32"},
 {.group = "Command options", .call_only = true, .name = "top", .type = SETTING_INT, .offset = C(top), .max = 1000, .argument = "N",

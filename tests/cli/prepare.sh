@@ -19,7 +19,7 @@ is "data info reads it" "Megatron 2 32, 16 a document" "$(for f in format docume
 prepare texts texts/inside >said; rm texts/inside.bin
 mkdir texts/.inside.preparing; echo '{}' >texts/.inside.preparing/state.json
 is "OUT in IN is no text of it" "4 documents, 44 bytes of text" "$(field read "$(rm -f texts/inside.idx; prepare texts texts/inside)")"
-rm -r texts/inside.* texts/.inside*
+rm -rf texts/inside.* texts/.inside*
 has "an old file is not replaced" "out.bin exists already; --force overwrites it" "$(prepare texts out)"
 has "but when told to" "out: 4 documents" "$(prepare texts out --force)"
 for form in nanogpt:nanoGPT llmc:llm.c; do
@@ -98,7 +98,8 @@ for s in 0.05 0.1 0.2 0.3; do
     if [ -e part.idx ]; then cmp -s part.bin whole.bin && cmp -s part.idx whole.idx || echo "# half a file after $s" >>half; fi
 done
 is "no half file looks whole" "" "$(cat half 2>/dev/null)"
-# The one that was killed last may not be gone yet.
+# A kill may leave these, and the one that was killed last may not be gone yet.
+mkdir -p .part.preparing && touch .part.preparing/state.json.Xy12Zw.tmp .part.preparing/runs
 for i in $(seq 100); do prepare many.txt part --force >said; grep -q "another process" said || break; sleep 0.1; done
 is "it goes on to the same bytes" "$(sha256sum <whole.bin)" "$(sha256sum <part.bin)"
 is "and leaves nothing" "part.bin part.idx" "$(ls -dA .part.* part.* 2>/dev/null | paste -sd ' ')"

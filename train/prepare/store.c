@@ -5,6 +5,7 @@
 #include "model/base/json.h"
 #include "model/base/mem.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -134,14 +135,28 @@ void store_close(struct store *s)
     *s = (struct store){.lock = -1};
 }
 
+/* Those above, the sorter's, and what a kill left of one that was being replaced. */
+static bool is_ours(const char *name)
+{
+    static const char *const others[] = {"runs", "more-runs"};
+    bool ours = strncmp(name, "state.json.", strlen("state.json.")) == 0;
+    for (int i = 0; i < N_NAMES; i++)
+        ours |= strcmp(name, names[i]) == 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ours |= strcmp(name, others[i]) == 0;
+    return ours;
+}
+
 void store_remove(struct store *s)
 {
-    char path[PATH_MAX];
     if (s->folder == NULL)
         return;
-    for (int i = 0; i < N_NAMES; i++)
-        if (snprintf(path, sizeof path, "%s/%s", s->folder, names[i]) < (int)sizeof path)
-            unlink(path);
+    DIR *dir = opendir(s->folder);
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        if (is_ours(e->d_name))
+            unlinkat(dirfd(dir), e->d_name, 0);
+    if (dir != NULL)
+        closedir(dir);
     rmdir(s->folder);
     store_close(s);
 }

@@ -28,7 +28,7 @@ static const struct setting table[] = {
  .help = "model to train; empty: the model in memory",
  .more = "A path, random:NAME, or random with the sizes n_layer to n_inner"},
 {.group = "model", .name = "tokenizer", .type = SETTING_PATH, .offset = M(tokenizer), .argument = "PATH",
- .help = "random model: folder, GGUF or SentencePiece file of its vocabulary",
+ .help = "random model: folder, GGUF or .model with a vocabulary",
  .more = "vocab_size then follows from the vocabulary"},
 {.group = "model", .name = "n_layer", .type = SETTING_INT, .offset = M(n_layer), .max = 4096, .argument = "N",
  .help = "random model: layers; 0: as in init"},

@@ -97,7 +97,7 @@ static bool read_value(const char *text, double *value, char shown[SHOWN], int *
             --*precision;
     }
     const char *e = strpbrk(clean, "eE");
-    *precision -= e == NULL ? 0 : atoi(e + 1);
+    *precision -= e == NULL ? 0 : (int)fmax(-99, fmin(99, atof(e + 1)));
     return *end == '\0' && isfinite(*value) && fabs(*value) < 1e30;
 }
 

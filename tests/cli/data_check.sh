@@ -25,6 +25,8 @@ cp books/bytes_400/files/one.npy books/bytes_400/files/two.npy
 has "or is another" "files/two.npy has 44 tokens, books/bytes_400/../file_list_train.npy says 38" "$(check books/bytes_400)"
 head -c -2 two.npy >books/bytes_400/files/two.npy
 has "or cut off" "two.npy has 74 bytes of elements, its header says 76" "$(check books/bytes_400)"
+{ cat two.npy; printf '\1\1'; } >books/bytes_400/files/two.npy
+has "or goes on behind its elements" "two.npy has 78 bytes of elements, its header says 76" "$(check books/bytes_400)"
 mv two.npy books/bytes_400/files/
 if [ -f "$(dirname "$PRATTLE")/prattle-sentencepiece.so" ]; then
     said=$(check books/bytes_400 books/texts --model "$golden/sentencepiece/bytes.model")

@@ -78,11 +78,11 @@ static void any_memory_finds_the_same(void **state)
     store_remove(&s);
 }
 
-/* Of 0 to many runs, of one word after the other. */
+/* Of 0 to many runs, of one word after the other; two are merged at once, and at the end seven. */
 static void records_are_sorted(void **state)
 {
     (void)state;
-    static const int counts[] = {0, 1, 2, 5, 1000, 40000};
+    static const int counts[] = {0, 1, 2, 5, 1000, 40000, 400000};
     assert_ok(file_make_folder(scratch_path(&data_scratch, "sorted")));
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
         for (int words = 2; words <= 3; words++) {
@@ -90,7 +90,7 @@ static void records_are_sorted(void **state)
             uint64_t record[3], before[3] = {0}, sum = 0;
             bool got;
             char *folder = data_path("sorted");
-            assert_ok(sorter_open(&s, folder, words, 1 << 10));
+            assert_ok(sorter_open(&s, folder, words, counts[c] > 40000 ? 7 << 16 : 1 << 10));
             for (int i = 0; i < counts[c]; i++) {
                 uint32_t w[4];
                 rng_words(w, 3, 4, (uint64_t)i);

@@ -29,6 +29,8 @@ is "offline" "$local" "$(HF_HUB_OFFLINE=1 words org/tiny)"
 is "  by option" "$local" "$(words org/tiny --offline)"
 is "  what is not there" "org/other is not in the cache $CACHE, and downloads are off (--offline or HF_HUB_OFFLINE)" \
     "$(words org/other --offline)"
+is "  nor of what is there another revision" "org/tiny@older is not in the cache $CACHE, and downloads are off (--offline or HF_HUB_OFFLINE)" \
+    "$(words org/tiny@older --offline)"
 has "without a network" "org/other is not in the cache $CACHE, and cannot be downloaded: 127.0.0.1:" "$(words org/other)"
 is "  at once" 1 "$(words org/other | wc -l)"
 

@@ -75,17 +75,20 @@ static int refuse_fetch(int rc, const struct hub_name *n)
     char why[512], shown[160];
     char *cache = hub_cache_path();
     const char *named = strchr(n->id, '/') == NULL ? hub_name_other(n->id) : NULL;
+    const bool other = strcmp(n->revision, "main") != 0; /* the model itself may be there */
     snprintf(why, sizeof why, "%s", err_text());
     file_show(shown, sizeof shown, cache == NULL ? "" : cache);
     mem_free(cache);
     if (rc == ERR_UNSUPPORTED)
-        return err_set(ERR_MISSING, "%s is not in the cache %s, and %s", n->id, shown, why);
+        return err_set(ERR_MISSING, "%s%s%s is not in the cache %s, and %s", n->id,
+                       other ? "@" : "", other ? n->revision : "", shown, why);
     return err_set(
         rc,
-        "%s is not in the cache %s, and cannot be downloaded: %s; without a network, put "
+        "%s%s%s is not in the cache %s, and cannot be downloaded: %s; without a network, put "
         "config.json, model.safetensors and tokenizer.json of https://huggingface.co/%s into "
         "a folder and load that",
-        n->id, shown, why, named == NULL ? n->id : named);
+        n->id, other ? "@" : "", other ? n->revision : "", shown, why,
+        named == NULL ? n->id : named);
 }
 
 static int download(char **out, const struct hub_name *n, bool anew, const struct progress *p)

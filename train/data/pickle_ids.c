@@ -232,17 +232,28 @@ static const struct opcode {
     ['j'] = {get_slot, 0, 4},
 };
 
+static int refuse_opcode(const struct reader *r, unsigned char op)
+{
+    static const char of_protocol_0[] = "lpgILFSVd"; /* those of lists, tuples and dictionaries */
+    char shown[NAME_BYTES];
+    file_show(shown, sizeof shown, r->stack.file->path);
+    if (op != '\0' && strchr(of_protocol_0, op) != NULL)
+        return err_set(ERR_UNSUPPORTED,
+                       "%s is a pickle of protocol 0, which is not read: write it again by "
+                       "pickle.dump(lists, file, protocol=2)",
+                       shown);
+    return err_set(ERR_UNSUPPORTED,
+                   "%s: the pickle has opcode %s (0x%02x) at byte %" PRIu64
+                   ", which lists of ids do not need: refused, and nothing of it was executed",
+                   shown, pickle_opcode_name(op), op, r->stack.at - 1);
+}
+
 static int run_opcode(struct reader *r, unsigned char op)
 {
     const struct opcode *o = &opcodes[op];
     const unsigned char *bytes = NULL;
-    char shown[NAME_BYTES];
     if (o->run == NULL)
-        return err_set(ERR_UNSUPPORTED,
-                       "%s: the pickle has opcode %s (0x%02x) at byte %" PRIu64
-                       ", which lists of ids do not need: refused, and nothing of it was executed",
-                       file_show(shown, sizeof shown, r->stack.file->path), pickle_opcode_name(op),
-                       op, r->stack.at - 1);
+        return refuse_opcode(r, op);
     if (o->argument_bytes == 0)
         return o->run(r, o->constant);
     int rc = take_bytes(r, &bytes, (size_t)o->argument_bytes);

@@ -112,6 +112,9 @@ static void what_is_no_list_of_lists_is_refused(void **state)
         ROW("\x80\x04]\x94(\x8c\x05posix\x94\x8c\x06system\x94\x93\x94.", ERR_UNSUPPORTED,
             "asks for posix.system"),
         ROW("\x80\x02]}a.", ERR_UNSUPPORTED, "has opcode EMPTY_DICT (0x7d) at byte 3, which "),
+        ROW("(lp0\n(lp1\nI7\naa.", ERR_UNSUPPORTED,
+            "DIR/x.pkl is a pickle of protocol 0, which is not read: write it again by "
+            "pickle.dump(lists, file, protocol=2)"),
         ROW("\x80\x02](U\4texte.", ERR_FORMAT,
             "DIR/x.pkl: the list at byte 11 is not of token ids: expected a list of lists of whole "
             "numbers"),

@@ -79,14 +79,16 @@ int launcher_check(void)
     return rc;
 }
 
-/* In the environment that the child inherits. */
+/* In the environment that the child inherits. Where there is no /sys, as in some containers, Open MPI
+ * would say so, with no harm done. */
 static int set_environment(const struct launcher_call *c)
 {
     char terminals[32];
     snprintf(terminals, sizeof terminals, "%d %d", term_is(stdout) ? term_width(stdout) : 0,
              term_is(stderr) ? term_width(stderr) : 0);
     if (setenv(PROCESSES_TERMINALS, terminals, 1) != 0 ||
-        setenv(PROCESSES_FOR, c->prompt ? "prompt" : "shell", 1) != 0)
+        setenv(PROCESSES_FOR, c->prompt ? "prompt" : "shell", 1) != 0 ||
+        setenv("HWLOC_HIDE_ERRORS", "2", 0) != 0)
         return err_errno("cannot set the environment");
     return 0;
 }

@@ -252,11 +252,11 @@ static int put_json(struct lines *l, struct line_output *o, const struct line_re
     const bool wanted = line_scores_wanted(&q->json.settings);
     int rc = wanted ? score_answers(l, &scores, q, answers, n) : 0;
     if (rc == 0 || rc == ERR_INTERRUPTED)
-        rc = json_line_answer(out, q->json.text, q->json.n, answers, n,
+        rc = json_line_answer(out, json_prompt_asked(&q->json), answers, n,
                               wanted && rc == 0 ? &scores : NULL);
     if (rc == ERR_NOT_FINITE) { /* this line's alone */
         o->failures++;
-        rc = json_line_error(out, q->json.text, q->json.n, err_text());
+        rc = json_line_error(out, json_prompt_asked(&q->json), err_text());
     }
     line_scores_release(&scores);
     return rc;
@@ -270,7 +270,7 @@ static int compose_output(struct lines *l, struct line_output *o, const struct l
     if (failed != 0) {
         o->failures++;
         if (l->settings->batch.jsonl)
-            return json_line_error(&o->out, q->json.text, q->json.n, err_text());
+            return json_line_error(&o->out, json_prompt_asked(&q->json), err_text());
         o->warning = mem_sprintf("line %ld: %s", q->line, err_text());
         return o->warning == NULL ? ERR_NOMEM : put_plain(l, &o->out, &q->json, NULL);
     }

@@ -14,9 +14,29 @@
 void json_prompt_release(struct json_prompt *p)
 {
     mem_free(p->text);
+    mem_free(p->id);
     ids_release(&p->ids);
     settings_release(&p->settings);
     *p = (struct json_prompt){0};
+}
+
+struct json_asked json_prompt_asked(const struct json_prompt *p)
+{
+    return (struct json_asked){p->text, p->n, p->id};
+}
+
+/* Kept as JSON, so that a text stays a text and 7 a 7. */
+static int take_name(struct json_prompt *p, const json_t *object)
+{
+    const json_t *id = json_object_get(object, "id");
+    struct buf text = {0};
+    if (id == NULL)
+        return 0;
+    int rc = json_print(&text, id, JSON_ENCODE_ANY | JSON_COMPACT);
+    if (rc == 0 && (p->id = mem_strdup(buf_text(&text))) == NULL)
+        rc = ERR_NOMEM;
+    buf_release(&text);
+    return rc;
 }
 
 static int take_ids(struct ids *out, const json_t *list)
@@ -130,7 +150,7 @@ static bool is_draw_setting(const char *name)
 static int take_named(struct options *o, const char *name, json_t *value)
 {
     static const char full[] = "num_return_sequences";
-    static const char *const members[] = {"prompt", "ids", "logprobs"};
+    static const char *const members[] = {"prompt", "ids", "id", "logprobs"};
     const bool n = strcmp(name, "n") == 0;
     int rc = take_setting(o, n ? full : name, value);
     if (rc == 0)
@@ -163,7 +183,8 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
             memcpy(p->text, json_string_value(value), p->n);
         } else if (strcmp(name, "ids") == 0) {
             rc = take_ids(&p->ids, value);
-        } else if (strcmp(name, "logprobs") != 0 || !json_is_boolean(value)) {
+        } else if (strcmp(name, "id") != 0 &&
+                   (strcmp(name, "logprobs") != 0 || !json_is_boolean(value))) {
             rc = take_named(o, name, value);
             p->own_draw |= is_draw_setting(name);
         }
@@ -199,6 +220,8 @@ int json_line_prompt(struct json_prompt *out, const char *line, size_t n, struct
     int rc = json_read_line(&root, line, n);
     if (rc == 0 && !json_is_object(root))
         rc = err_set(ERR_FORMAT, "expected an object, as {\"prompt\": \"My name is\"}");
+    if (rc == 0)
+        rc = take_name(out, root);
     if (rc == 0)
         rc = take_members(out, base, root);
     if (rc == 0)
@@ -315,11 +338,14 @@ static int put_line(struct buf *out, json_t *object)
     return rc == 0 ? buf_char(out, '\n') : rc;
 }
 
-static json_t *prompt_object(const char *prompt, size_t n)
+static json_t *asked_object(struct json_asked asked)
 {
     json_t *object = json_object();
-    if (prompt != NULL)
-        json_object_set_new(object, "prompt", json_of_text(prompt, n));
+    if (asked.id != NULL)
+        json_object_set_new(object, "id",
+                            json_loads(asked.id, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
+    if (asked.text != NULL)
+        json_object_set_new(object, "prompt", json_of_text(asked.text, asked.n));
     return object;
 }
 
@@ -336,10 +362,10 @@ static json_t *list_answers(const struct answer *answers, int n, const struct li
     return list;
 }
 
-int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct answer *answers,
+int json_line_answer(struct buf *out, struct json_asked asked, const struct answer *answers,
                      int n_answers, const struct line_scores *scores)
 {
-    json_t *object = prompt_object(prompt, n);
+    json_t *object = asked_object(asked);
     if (scores != NULL && scores->echo)
         put_prompt(object, scores);
     if (n_answers == 1)
@@ -350,9 +376,9 @@ int json_line_answer(struct buf *out, const char *prompt, size_t n, const struct
     return put_line(out, object);
 }
 
-int json_line_error(struct buf *out, const char *prompt, size_t n, const char *sentence)
+int json_line_error(struct buf *out, struct json_asked asked, const char *sentence)
 {
-    json_t *object = prompt_object(prompt, n);
+    json_t *object = asked_object(asked);
     json_object_set_new(object, "error", json_of_text(sentence, strlen(sentence)));
     return put_line(out, object);
 }

@@ -190,7 +190,8 @@ static void show_object(const char *prompt, size_t n_prompt, const struct answer
                         const struct line_scores *scores)
 {
     struct buf line = {0};
-    if (json_line_answer(&line, prompt, n_prompt, answers, n, scores) == 0)
+    if (json_line_answer(&line, (struct json_asked){prompt, n_prompt, NULL}, answers, n, scores) ==
+        0)
         fwrite(line.data, 1, line.n, stdout);
     buf_release(&line);
 }

@@ -206,7 +206,7 @@ static const struct setting table[] = {
  .help = "write answers unescaped, a NUL after each"},
 {.group = "Batches", .name = "jsonl", .type = SETTING_BOOL, .offset = B(jsonl),
  .help = "read and write JSON lines",
- .more = "In: prompt and settings. Out: text, ids, logprobs, finish_reason; several answers in answers"},
+ .more = "In: prompt, id, settings. Out: id, text, ids, logprobs, finish_reason; several answers in answers"},
 {.group = "Batches", .name = "top_logprobs", .also = "logprobs", .type = SETTING_INT, .per_line = true, .offset = B(top_logprobs), .max = 100, .argument = "N",
  .help = "jsonl: alternatives to show for each token; 0: none",
  .more = "With log-probabilities of the model itself, before the sampling settings"},

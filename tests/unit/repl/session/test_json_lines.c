@@ -116,13 +116,47 @@ static void json_lines_are_written(void **state)
     struct answer a = {.ids = {ids, 2, 2}, .logprobs = logprobs, .finish = FINISH_LENGTH};
     struct buf out = {0};
     assert_ok(buf_add(&a.text, "\n\xff\"", 3));
-    assert_ok(json_line_answer(&out, "p", 1, &a, 1, NULL));
+    assert_ok(json_line_answer(&out, (struct json_asked){"p", 1, NULL}, &a, 1, NULL));
     assert_string_equal(
         buf_text(&out),
         "{\"prompt\":\"p\",\"text\":\"\\n\xef\xbf\xbd\\\"\",\"ids\":[7,8],"
         "\"logprobs\":[-0.5,-1.25],\"finish_reason\":\"length\",\"logprobs_of\":\"model\"}\n");
+    out.n = 0;
+    assert_ok(json_line_error(&out, (struct json_asked){NULL, 0, "\"q\\u0000\""}, "why"));
+    assert_string_equal(buf_text(&out), "{\"id\":\"q\\u0000\",\"error\":\"why\"}\n");
     buf_release(&out);
     buf_release(&a.text);
+}
+
+/* Whatever it is, and of a line that is wrong too. */
+static void an_id_comes_back(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"7",         "\"row 7\"", "\"\\u0000\\u00e9\"",      "null",
+                                      "[1,\"a\"]", "true",      "12345678901234567890123", "0.1"};
+    static const char *const as[] = {
+        "7", "\"row 7\"", "\"\\u0000\xc3\xa9\"", "null", "[1,\"a\"]", "true", NULL, "0.1"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        struct options o;
+        struct json_prompt p;
+        char line[128];
+        struct buf out = {0}, expected = {0};
+        assert_ok(options_init(&o));
+        int n = snprintf(line, sizeof line, "{\"prompt\":\"a\",\"top_p\":7,\"id\":%s}", ids[i]);
+        assert_true(json_line_prompt(&p, line, (size_t)n, &o, 5, tell) != 0);
+        assert_ok(json_line_error(&out, json_prompt_asked(&p), "why"));
+        if (as[i] == NULL) /* beyond what JSON numbers are here: the line is no JSON to us */
+            assert_null(p.id);
+        else {
+            assert_ok(
+                buf_printf(&expected, "{\"id\":%s,\"prompt\":\"a\",\"error\":\"why\"}\n", as[i]));
+            assert_string_equal(buf_text(&out), buf_text(&expected));
+        }
+        buf_release(&expected);
+        buf_release(&out);
+        json_prompt_release(&p);
+        options_release(&o);
+    }
 }
 
 int main(void)
@@ -131,6 +165,7 @@ int main(void)
         cmocka_unit_test(json_lines_are_read),
         cmocka_unit_test(a_line_comes_before_a_file),
         cmocka_unit_test(json_lines_are_written),
+        cmocka_unit_test(an_id_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,13 @@ is "in float16 the loss falls too" 1 "$(($(loss 48 log) * 10 < $(loss 1 log) * 9
 long=$(seq -s, 1 60)
 is "logits do not depend on threads" "$(logits --model $last --ids "$long" --threads 1)" \
     "$(logits --model $last --ids "$long" --threads 3)"
+# One local layer, whose window is 9: the last of 12 positions sees those from 3 on.
+sed 's/"num_layers": 3/"num_layers": 1/; s/"global", "local", "local"/"local"/; s/}$/, "initializer_range": 0.5}/' "$NEO" >local.json
+seen=$(logits --model random:local.json --ids 1,2,3,4,5,6,7,8,9,10,11,12)
+is "what lies before the window is not seen" "$seen" \
+    "$(logits --model random:local.json --ids 1,2,99,4,5,6,7,8,9,10,11,12)"
+is "and its first position is" 1 \
+    "$([ "$seen" != "$(logits --model random:local.json --ids 1,2,3,99,5,6,7,8,9,10,11,12)" ] && echo 1)"
 "$PRATTLE" convert $last copy >/dev/null
 is "nor on being saved again" "$(logits --model $last --ids "$long")" "$(logits --model copy --ids "$long")"
 is "a copy has the same weights" "$(sha256sum <$last/model.safetensors)" "$(sha256sum <copy/model.safetensors)"

@@ -2,6 +2,7 @@
  * written. */
 #include "tests/lib/hf_folder.h"
 
+#include "kvcache/sequence.h"
 #include "weights/hf/hf_config.h"
 #include "weights/load.h"
 #include "weights/open.h"
@@ -240,6 +241,37 @@ static void tensors_are_found_and_written_back(void **state)
     }
 }
 
+/* A layer whose window is 2 sees the last two positions, and none before them. */
+static void a_window_ends_where_it_says(void **state)
+{
+    (void)state;
+    enum { V = 5, N = 3 };
+    struct scratch s;
+    struct hf_tensors l;
+    struct engine e;
+    struct sequence text;
+    float logits[V];
+    scratch_open(&s);
+    list_tensors(&l, "F32");
+    write_folder(&s, &l);
+    struct model *m = load(s.folder);
+    assert_ok(engine_init(&e, m, 1));
+    assert_ok(sequence_init(&text, &e));
+    for (int changed = -1; changed < N; changed++) {
+        token_id ids[N] = {1, 3, 2};
+        if (changed >= 0)
+            ids[changed] = 4;
+        assert_ok(sequence_set(&text, ids, N, NULL));
+        if (changed < 0)
+            memcpy(logits, text.logits, sizeof logits);
+        assert_int_equal(memcmp(logits, text.logits, sizeof logits) == 0, changed < 1);
+    }
+    sequence_release(&text);
+    engine_release(&e);
+    model_free(m);
+    scratch_close(&s);
+}
+
 static void wrong_tensors_are_named_as_in_the_file(void **state)
 {
     (void)state;
@@ -322,6 +354,7 @@ int main(void)
         cmocka_unit_test(layers_are_as_listed),
         cmocka_unit_test(wrong_layers_are_refused),
         cmocka_unit_test(tensors_are_found_and_written_back),
+        cmocka_unit_test(a_window_ends_where_it_says),
         cmocka_unit_test(wrong_tensors_are_named_as_in_the_file),
         cmocka_unit_test(another_type_is_refused),
         cmocka_unit_test(gguf_is_refused),

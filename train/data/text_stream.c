@@ -6,6 +6,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,12 +17,23 @@ static struct text_layer *top_layer(struct text_stream *s)
     return &s->layers[s->depth - 1];
 }
 
+/* It asked for more than there is. */
+static int set_cut_error(const struct text_layer *l)
+{
+    if (l > l->stream->layers)
+        return err_set(ERR_FORMAT, "%s is cut off after %" PRIu64 " bytes", l->name, l->taken);
+    return err_set(ERR_FORMAT, "%s is cut off after %" PRIu64 " bytes: copy or download it again",
+                   l->name, l->stream->file.bytes);
+}
+
 static int set_unpack_error(const struct text_layer *l)
 {
     char said[NAME_BYTES];
     const char *why = l->archive == NULL ? l->gunzip.why : archive_error_string(l->archive);
     if (l->stream->failed != 0) /* to read what lies beneath */
         return l->stream->failed;
+    if (l->at_end)
+        return set_cut_error(l);
     return err_set(ERR_FORMAT, "cannot unpack %s: %s", l->name,
                    file_show(said, sizeof said, why == NULL ? "it is damaged" : why));
 }
@@ -76,6 +88,7 @@ static la_ssize_t read_block(struct archive *a, void *user, const void **bytes)
     if (n > 0 && (s->failed = file_read_at(&s->file, l->block, s->read, n)) != 0)
         return -1;
     s->read += n;
+    l->at_end = n == 0;
     return (la_ssize_t)n;
 }
 
@@ -89,6 +102,8 @@ static la_ssize_t read_member(struct archive *a, void *user, const void **bytes)
     if (n == 0)
         l->stream->failed = unpack_bytes(l - 1, l->block, TEXT_BLOCK, &n);
     l->n_head = 0;
+    l->taken += n;
+    l->at_end = n == 0;
     return l->stream->failed != 0 ? -1 : (la_ssize_t)n;
 }
 
@@ -102,6 +117,7 @@ static la_int64_t seek_file(struct archive *a, void *user, la_int64_t offset, in
     if (offset < -from || offset > bytes - from)
         return ARCHIVE_FATAL;
     s->read = (uint64_t)(from + offset);
+    s->layers[0].at_end = false;
     return from + offset;
 }
 

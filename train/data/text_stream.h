@@ -31,6 +31,8 @@ struct text_layer {
     bool begun;            /* gunzip: its text has been found */
     char *block;           /* [TEXT_BLOCK], from which either of them reads; owned */
     size_t n_head;         /* of a member: bytes of the block that were read to look at it */
+    uint64_t taken;        /* of a member: its bytes so far */
+    bool at_end;           /* it asked for bytes, and there were no more */
     char name[TEXT_NAME];  /* for messages: "a.tar: b.xz" */
     char inner[TEXT_NAME]; /* what a compressed file is without its last ending */
 };

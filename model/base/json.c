@@ -114,6 +114,48 @@ int json_read_line(json_t **out, const char *line, size_t n)
     return read_line(out, line, n, JSON_ALLOW_NUL);
 }
 
+/* The number of \uXXXX, -1: there is none at `at`. */
+static long escaped_number(const char *at, const char *end)
+{
+    char digits[5] = {0};
+    if (end - at < 6 || at[0] != '\\' || at[1] != 'u')
+        return -1;
+    memcpy(digits, at + 2, 4);
+    return strspn(digits, "0123456789abcdefABCDEF") == 4 ? strtol(digits, NULL, 16) : -1;
+}
+
+/* Those of a surrogate without its other half become \uFFFD. */
+static bool replace_lone_surrogates(char *line, size_t n)
+{
+    const char *end = line + n;
+    bool replaced = false;
+    for (char *at = line; (at = memchr(at, '\\', (size_t)(end - at))) != NULL && end - at > 1;) {
+        const long number = escaped_number(at, end);
+        const long next = number >> 10 == 0xd800 >> 10 ? escaped_number(at + 6, end) : -1;
+        const bool pair = next >> 10 == 0xdc00 >> 10, lone = number >> 11 == 0xd800 >> 11 && !pair;
+        if (lone)
+            memcpy(at + 2, "FFFD", 4);
+        replaced |= lone;
+        at += pair ? 12 : number >= 0 ? 6 : 2;
+    }
+    return replaced;
+}
+
+int json_read_any_line(json_t **out, const char *line, size_t n, bool *replaced)
+{
+    struct buf copy = {0};
+    int rc = json_read_line(out, line, n);
+    *replaced = false;
+    if (rc != ERR_FORMAT || memchr(line, '\\', n) == NULL)
+        return rc;
+    if ((rc = buf_add(&copy, line, n)) == 0) {
+        *replaced = replace_lone_surrogates(copy.data, n);
+        rc = json_read_line(out, copy.data, n);
+    }
+    buf_release(&copy);
+    return rc;
+}
+
 int json_read_plain_line(json_t **out, const char *line, size_t n)
 {
     return read_line(out, line, n, 0);

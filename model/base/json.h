@@ -19,7 +19,10 @@ int json_read_any_numbers(json_t **out, const char *text, size_t n);
 bool json_is_huge_number(const json_t *value);
 /* The same for one line: the message has the column. Strings may contain NUL. */
 int json_read_line(json_t **out, const char *line, size_t n);
-/* The same, but a NUL in a string or a name is refused: for callers that use C strings. */
+/* The same, but a surrogate that is escaped without its other half, which RFC 8259 allows and UTF-8
+ * has no bytes for, becomes U+FFFD; *replaced: there was one. */
+int json_read_any_line(json_t **out, const char *line, size_t n, bool *replaced);
+/* As json_read_line, but a NUL in a string or a name is refused: for callers that use C strings. */
 int json_read_plain_line(json_t **out, const char *line, size_t n);
 /* Parse a file of at most max bytes; error messages begin with "cannot load PATH". */
 int json_read_file(json_t **out, const char *path, uint64_t max);

@@ -28,6 +28,10 @@ for form in nanogpt:nanoGPT llmc:llm.c; do
 done
 prepare texts lines.jsonl >said
 is "JSON lines" '{"text":"One day."}' "$(head -n 1 lines.jsonl)"
+printf '%s\n' '{"text": "a \ud83d\ude00"}' '{"text": "b \ud83d c"}' '{"text": "\udc00"}' >half.jsonl
+said=$(prepare half.jsonl halves.jsonl)
+is "half a surrogate pair becomes U+FFFD" '{"text":"a 😀"} {"text":"b � c"} {"text":"�"}' "$(paste -sd ' ' halves.jsonl)"
+has "and is told once" "2 JSON lines have half a surrogate pair, replaced by U+FFFD; the first is half.jsonl line 2" "$said"
 prepare texts/a.txt texts/b.jsonl tf.tfrecord >said
 is "TFRecord has an index" 4 "$(wc -l <tf.tfrecord.index)"
 said=$(prepare texts/a.txt texts/b.jsonl parts split=0.5,0.25,0.25 shuffle=on)

@@ -147,6 +147,13 @@ static int check_text(struct text_reader *r, bool *skip)
 void text_reader_note(const struct text_reader *r, const struct progress *p)
 {
     data_note_binary(r->n_binary, r->binary, p);
+    if (r->n_replaced == 1)
+        progress_note(p, "%s has half a surrogate pair, replaced by U+FFFD", r->replaced);
+    else if (r->n_replaced > 1)
+        progress_note(p,
+                      "%" PRIu64
+                      " JSON lines have half a surrogate pair, replaced by U+FFFD; the first is %s",
+                      r->n_replaced, r->replaced);
 }
 
 /* Begin the next text of the file, or what is none; r->open says whether there is one. */
@@ -276,10 +283,13 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
 static int add_json_text(struct text_reader *r, struct buf *out, const char *line, size_t n)
 {
     json_t *value = NULL, *text = NULL;
-    int rc = json_read_line(&value, line, n);
+    bool replaced;
+    int rc = json_read_any_line(&value, line, n, &replaced);
     if (rc == 0 && !json_is_string(text = json_object_get(value, r->field)))
         rc = err_set(ERR_FORMAT, "expected an object whose field %s is a string",
                      file_quote(r->field));
+    if (rc == 0 && replaced && r->n_replaced++ == 0)
+        snprintf(r->replaced, sizeof r->replaced, "%s line %" PRIu64, r->stream.name, r->line);
     if (rc == 0)
         rc = buf_add(out, json_string_value(text), json_string_length(text));
     else

@@ -59,6 +59,8 @@ struct text_reader {
     bool after;                 /* a separator was passed: line breaks that follow belong to it */
     size_t n_binary;            /* left out of archives */
     char binary[2 * TEXT_NAME]; /* why the first of them was */
+    uint64_t n_replaced;        /* JSON lines with a surrogate whose other half is not there */
+    char replaced[TEXT_NAME + 32]; /* which was the first */
 };
 /* The field is "text". */
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
@@ -76,7 +78,7 @@ int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t 
 /* For splitters: more of the text behind the window's unread bytes, as much as there are of them;
  * r->ended says whether the text has no more. Errors as text_reader_next. */
 int text_reader_refill(struct text_reader *r);
-/* One note on all that was left out. */
+/* One note on all that was left out, one on all that was replaced. */
 void text_reader_note(const struct text_reader *r, const struct progress *p);
 /* Bytes read so far of all files; of packed files, packed bytes. */
 uint64_t text_reader_bytes(const struct text_reader *r);

@@ -10,10 +10,12 @@ static bool is_json(const struct text_reader *r, const char *head, size_t n)
 {
     const char *end = memchr(head, '\n', n);
     json_t *line = NULL;
+    bool replaced;
     if (n == 0 || *head != '{')
         return false;
-    bool is = json_read_line(&line, head, end == NULL ? n : (size_t)(end - head)) == 0 &&
-              json_is_string(json_object_get(line, r->field));
+    bool is =
+        json_read_any_line(&line, head, end == NULL ? n : (size_t)(end - head), &replaced) == 0 &&
+        json_is_string(json_object_get(line, r->field));
     json_decref(line);
     return is;
 }

@@ -124,6 +124,43 @@ static void a_line_says_the_column(void **state)
     json_decref(o);
 }
 
+/* Half a surrogate pair has no UTF-8: U+FFFD stands for it, where that is asked for. */
+static void half_a_surrogate_pair_is_replaced(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *text; /* NULL: refused */
+        bool replaced;
+    } rows[] = {
+        {"{\"a\": \"x\\ud800y\"}", "x\xef\xbf\xbdy", true},
+        {"{\"a\": \"\\uDFFF\"}", "\xef\xbf\xbd", true},
+        {"{\"a\": \"\\uDBFF\\uD83D\\uDE00\"}", "\xef\xbf\xbd\xf0\x9f\x98\x80", true},
+        {"{\"a\": \"\\ud83d\\u0041\\ude00\"}",
+         "\xef\xbf\xbd"
+         "A\xef\xbf\xbd",
+         true},
+        {"{\"\\ud800\": 1, \"a\": \"\\\\ud800\"}", "\\ud800", true},
+        {"{\"a\": \"\\\\ud800 \\ud83d\\ude00\"}", "\\ud800 \xf0\x9f\x98\x80", false},
+        {"{\"a\": \"\\ud800\\ud8", NULL, true},
+        {"{\"a\": \"\\ud8", NULL, false},
+        {"{\"a\": \"\\", NULL, false},
+        {"{\"a\": \"\\ud8zz\"}", NULL, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *o = NULL;
+        bool replaced;
+        const int rc = json_read_any_line(&o, rows[i].line, strlen(rows[i].line), &replaced);
+        assert_int_equal(rc, rows[i].text == NULL ? ERR_FORMAT : 0);
+        assert_int_equal(replaced, rows[i].replaced);
+        if (rc == 0)
+            assert_string_equal(json_string_value(json_object_get(o, "a")), rows[i].text);
+        json_decref(o);
+        o = NULL;
+        if (replaced)
+            assert_int_equal(json_read_line(&o, rows[i].line, strlen(rows[i].line)), ERR_FORMAT);
+    }
+}
+
 static void nesting_is_limited(void **state)
 {
     (void)state;
@@ -250,6 +287,7 @@ int main(void)
         cmocka_unit_test(wrong_text_is_refused_with_its_line),
         cmocka_unit_test(numbers_may_be_of_any_size),
         cmocka_unit_test(a_line_says_the_column),
+        cmocka_unit_test(half_a_surrogate_pair_is_replaced),
         cmocka_unit_test(nesting_is_limited),
         cmocka_unit_test(look_ups_check_type_and_range),
         cmocka_unit_test(files_are_named_and_limited),

@@ -63,9 +63,14 @@ inline enum char_class char_class(const char *text, size_t n, size_t *length)
 static size_t run_end(const char *text, size_t n, size_t at, enum char_class class)
 {
     size_t length;
-    while (at < n && char_class(text + at, n - at, &length) == class)
+    for (;;) {
+        while (at < n && (signed char)text[at] >= 0 && ascii[(unsigned char)text[at]] == class)
+            at++;
+        if (at == n || (signed char)text[at] >= 0 ||
+            wide_class(text + at, n - at, &length) != class)
+            return at;
         at += length;
-    return at;
+    }
 }
 
 /* Bytes of 's 't 're 've 'm 'll 'd at the beginning; 0: none. */

@@ -6,6 +6,7 @@
 #include "model/tokenizer/byte_text.h"
 #include "model/tokenizer/pretokenize.h"
 #include "model/tokenizer/token_table.h"
+#include "model/tokenizer/word_cache.h"
 
 #include <string.h>
 
@@ -72,6 +73,12 @@ void tokenizer_free(struct tokenizer *t)
     mem_free(t);
 }
 
+/* Of one call. */
+struct encode_scratch {
+    struct bpe_scratch bpe;
+    struct word_cache *cache; /* NULL: none */
+};
+
 /* ERR_RANGE, showing the first character of the text that cannot be encoded. */
 static int refuse_byte(const struct tokenizer *t, const char *text, size_t n)
 {
@@ -88,44 +95,76 @@ static int refuse_byte(const struct tokenizer *t, const char *text, size_t n)
                    raw[0] == '\0' ? "\\x00" : file_show(shown, sizeof shown, raw));
 }
 
-static int encode_text(const struct tokenizer *t, struct ids *out, struct bpe_scratch *scratch,
+/* One pre-token, for whose ids there is room. */
+static int encode_word(const struct tokenizer *t, struct ids *out, struct bpe_scratch *scratch,
                        const char *text, size_t n)
 {
     const struct token_table *table = &t->table;
-    int rc = 0;
-    while (n > 0) {
-        size_t pre_token = pretokenize_next(text, n), left;
-        token_id id =
-            pre_token <= table->longest ? token_table_find(table, text, pre_token) : TOKEN_NONE;
-        if ((rc = ids_reserve(out, pre_token)) != 0)
-            return rc;
-        if (id != TOKEN_NONE && table->tokens[id].whole) {
-            out->data[out->n++] = id;
-        } else {
-            if (token_table_spell(table, out->data + out->n, text, pre_token) != 0)
-                return refuse_byte(t, text, pre_token);
-            rc = bpe_merge(&table->bpe, scratch, out->data + out->n, pre_token, &left);
-            if (rc != 0)
-                return rc;
-            out->n += left;
-        }
-        text += pre_token;
-        n -= pre_token;
+    token_id id = n <= table->longest ? token_table_find(table, text, n) : TOKEN_NONE;
+    size_t left;
+    if (id != TOKEN_NONE && table->tokens[id].whole) {
+        out->data[out->n++] = id;
+        return 0;
     }
-    return 0;
+    if (token_table_spell(table, out->data + out->n, text, n) != 0)
+        return refuse_byte(t, text, n);
+    int rc = bpe_merge(&table->bpe, scratch, out->data + out->n, n, &left);
+    out->n += rc == 0 ? left : 0;
+    return rc;
+}
+
+/* The same of a short one: from the cache, or into it. There is room for CACHED_IDS too. */
+static int encode_cached(const struct tokenizer *t, struct ids *out, struct encode_scratch *s,
+                         const char *text, size_t n)
+{
+    struct cached_word key = word_cache_key(text, n), *at = word_cache_place(s->cache, &key);
+    token_id *ids = out->data + out->n;
+    if (word_cache_has(at, &key)) {
+        memcpy(ids, at->ids, sizeof at->ids);
+        out->n += at->n_ids;
+        return 0;
+    }
+    const size_t before = out->n;
+    int rc = encode_word(t, out, &s->bpe, text, n);
+    const size_t got = out->n - before;
+    if (rc == 0 && got <= CACHED_IDS) {
+        key.n_ids = (uint16_t)got;
+        memset(key.ids, 0, sizeof key.ids);
+        memcpy(key.ids, ids, got * sizeof *ids);
+        *at = key;
+    }
+    return rc;
+}
+
+static int encode_text(const struct tokenizer *t, struct ids *out, struct encode_scratch *s,
+                       const char *text, size_t n)
+{
+    int rc = 0;
+    while (n > 0 && rc == 0) {
+        const size_t word = pretokenize_next(text, n);
+        const bool cached = s->cache != NULL && word <= CACHED_BYTES;
+        const size_t room = cached ? CACHED_BYTES : word;
+        if (out->cap - out->n < room && (rc = ids_reserve(out, room)) != 0)
+            return rc;
+        rc = cached ? encode_cached(t, out, s, text, word)
+                    : encode_word(t, out, &s->bpe, text, word);
+        text += word;
+        n -= word;
+    }
+    return rc;
 }
 
 /* The same after a space, if the vocabulary has one. */
-static int encode_prefixed(const struct tokenizer *t, struct ids *out, struct bpe_scratch *scratch,
+static int encode_prefixed(const struct tokenizer *t, struct ids *out, struct encode_scratch *s,
                            const char *text, size_t n)
 {
     if (n == 0 || *text == ' ' || t->table.of_byte[' '] == TOKEN_NONE)
-        return encode_text(t, out, scratch, text, n);
+        return encode_text(t, out, s, text, n);
     struct buf with_space = {0};
     int rc = buf_reserve(&with_space, n + 1);
     if (rc == 0 && (rc = buf_char(&with_space, ' ')) == 0 &&
         (rc = buf_add(&with_space, text, n)) == 0)
-        rc = encode_text(t, out, scratch, with_space.data, with_space.n);
+        rc = encode_text(t, out, s, with_space.data, with_space.n);
     buf_release(&with_space);
     return rc;
 }
@@ -147,13 +186,13 @@ static size_t next_special(const struct tokenizer *t, const char *text, size_t n
     return n;
 }
 
-int tokenizer_encode(const struct tokenizer *t, struct ids *out, const char *text, size_t n,
-                     int flags)
+int tokenizer_encode_much(const struct tokenizer *t, struct word_cache *cache, struct ids *out,
+                          const char *text, size_t n, int flags)
 {
-    struct bpe_scratch scratch = {0};
+    struct encode_scratch scratch = {.cache = cache};
     size_t before = out->n;
     bool prefixed = t->add_prefix_space && !(flags & ENCODE_GOES_ON), first = true;
-    int rc = 0;
+    int rc = cache == NULL ? 0 : word_cache_reserve(cache);
     while (n > 0 && rc == 0) {
         token_id special = TOKEN_NONE;
         size_t part = flags & ENCODE_SPECIAL ? next_special(t, text, n, &special) : n;
@@ -172,8 +211,14 @@ int tokenizer_encode(const struct tokenizer *t, struct ids *out, const char *tex
     }
     if (rc != 0)
         out->n = before;
-    bpe_scratch_release(&scratch);
+    bpe_scratch_release(&scratch.bpe);
     return rc;
+}
+
+int tokenizer_encode(const struct tokenizer *t, struct ids *out, const char *text, size_t n,
+                     int flags)
+{
+    return tokenizer_encode_much(t, NULL, out, text, n, flags);
 }
 
 const char *tokenizer_bytes(const struct tokenizer *t, token_id id, size_t *n)

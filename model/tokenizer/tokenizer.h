@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 struct tokenizer;
+struct word_cache;
 
 /*
  * A tokenizer from a vocabulary; copies what it needs. ERR_FORMAT: a merge whose parts or result
@@ -45,6 +46,10 @@ enum {
  */
 int tokenizer_encode(const struct tokenizer *t, struct ids *out, const char *text, size_t n,
                      int flags);
+/* The same ids, for those who encode many texts or long ones: words that come again are taken from
+ * the cache (word_cache.h). ERR_NOMEM too. */
+int tokenizer_encode_much(const struct tokenizer *t, struct word_cache *cache, struct ids *out,
+                          const char *text, size_t n, int flags);
 /* Bytes of its tables. */
 size_t tokenizer_memory(const struct tokenizer *t);
 /* Append the bytes of ids [n]. Ids outside the vocabulary add nothing. */

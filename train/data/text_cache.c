@@ -21,6 +21,7 @@
 #include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/tokenizer/word_cache.h"
 #include "model/base/sha256.h"
 #include "train/data/text_reader.h"
 #include "train/data/token_writer.h"
@@ -236,7 +237,8 @@ struct encoder {
     const struct texts *texts;
     struct text_reader reader;
     struct token_writer writer;
-    struct chunk *chunks; /* [n_chunks]; owned */
+    struct chunk *chunks;     /* [n_chunks]; owned */
+    struct word_cache *words; /* [n_threads]; owned */
     int n_chunks, filled;
     bool inside; /* a document, whose beginning was read */
     atomic_int next;
@@ -245,13 +247,13 @@ struct encoder {
 static void encode_chunks(void *arg, int thread, int n_threads)
 {
     struct encoder *e = arg;
-    (void)thread;
     (void)n_threads;
     for (int i; (i = atomic_fetch_add(&e->next, 1)) < e->filled;) {
         struct chunk *s = &e->chunks[i];
         s->ids.n = 0;
-        s->rc = tokenizer_encode(e->texts->tokenizer, &s->ids, buf_text(&s->text), s->text.n,
-                                 s->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
+        s->rc = tokenizer_encode_much(e->texts->tokenizer, &e->words[thread], &s->ids,
+                                      buf_text(&s->text), s->text.n,
+                                      s->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
         if (s->rc != 0)
             snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
     }
@@ -343,10 +345,12 @@ static int commit_cache(struct encoder *e, char sum[SHA256_HEX], const char *pre
 static int encode_texts(char sum[SHA256_HEX], const char *prefix, const struct texts *t)
 {
     struct encoder e = {.texts = t, .writer.bin.fd = -1};
-    e.n_chunks = SLOTS_PER_THREAD * par_threads();
+    const int n_threads = par_threads();
+    e.n_chunks = SLOTS_PER_THREAD * n_threads;
+    e.words = mem_array((size_t)n_threads, sizeof *e.words);
     e.chunks = mem_array((size_t)e.n_chunks, sizeof *e.chunks);
     text_reader_init(&e.reader, t->list, t->n, t->separator);
-    int rc = e.chunks == NULL ? ERR_NOMEM : 0;
+    int rc = e.chunks == NULL || e.words == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && (rc = token_writer_open(&e.writer, prefix, tokenizer_size(t->tokenizer))) == 0 &&
         (rc = encode_rounds(&e)) == 0)
         rc = commit_cache(&e, sum, prefix);
@@ -354,6 +358,9 @@ static int encode_texts(char sum[SHA256_HEX], const char *prefix, const struct t
         buf_release(&e.chunks[i].text);
         ids_release(&e.chunks[i].ids);
     }
+    for (int i = 0; i < n_threads && e.words != NULL; i++)
+        word_cache_release(&e.words[i]);
+    mem_free(e.words);
     mem_free(e.chunks);
     text_reader_release(&e.reader);
     token_writer_abandon(&e.writer);

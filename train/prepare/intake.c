@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/tokenizer/word_cache.h"
 #include "train/data/text_reader.h"
 #include "train/prepare/kinds.h"
 #include "train/prepare/slot.h"
@@ -31,8 +32,9 @@ struct worker {
     struct store_place *place; /* behind the last document of the store */
     struct store_place at;     /* behind the last chunk */
     uint64_t bytes;            /* of the document in progress */
+    struct word_cache *words;  /* [n_threads]; owned */
     struct slot *slots[2];     /* [n_slots] each: read, and encoded meanwhile; owned */
-    int n_slots, filled[2], busy;
+    int n_threads, n_slots, filled[2], busy;
     bool inside;     /* a document of which a chunk was read */
     uint64_t length; /* characters of the document that is stored */
     size_t faulty;   /* the file that cannot be read or encoded; n: none */
@@ -46,10 +48,9 @@ struct worker {
 static void encode_slots(void *arg, int thread, int n_threads)
 {
     struct worker *w = arg;
-    (void)thread;
     (void)n_threads;
     for (int i; (i = atomic_fetch_add(&w->next, 1)) < w->filled[w->busy];)
-        slot_encode(&w->slots[w->busy][i], &w->encoder);
+        slot_encode(&w->slots[w->busy][i], &w->encoder, &w->words[thread]);
 }
 
 /* ---- reading ---- */
@@ -307,6 +308,9 @@ static void release_slots(struct worker *w)
             slot_release(&w->slots[side][i]);
         mem_free(w->slots[side]);
     }
+    for (int i = 0; i < w->n_threads && w->words != NULL; i++)
+        word_cache_release(&w->words[i]);
+    mem_free(w->words);
 }
 
 int intake_run(const struct intake *t, struct store *s, struct store_place *place)
@@ -318,13 +322,16 @@ int intake_run(const struct intake *t, struct store *s, struct store_place *plac
                        .at = *place,
                        .faulty = t->n,
                        .saved_s = clock_s()};
-    w.n_slots = SLOTS_PER_THREAD * par_threads();
+    w.n_threads = par_threads();
+    w.n_slots = SLOTS_PER_THREAD * w.n_threads;
+    w.words = mem_array((size_t)w.n_threads, sizeof *w.words);
     w.slots[0] = mem_array((size_t)w.n_slots, sizeof *w.slots[0]);
     w.slots[1] = mem_array((size_t)w.n_slots, sizeof *w.slots[1]);
     text_reader_init(&w.reader, t->list, t->n, t->separator);
     w.reader.line_max = t->record_max;
     kinds_use(&w.kinds, &w.reader, t->field);
-    int rc = w.slots[0] == NULL || w.slots[1] == NULL ? ERR_NOMEM : count_total(&w);
+    int rc =
+        w.words == NULL || w.slots[0] == NULL || w.slots[1] == NULL ? ERR_NOMEM : count_total(&w);
     if (rc == 0)
         rc = skip_chunks(&w);
     if (rc == 0)

@@ -76,7 +76,8 @@ void slot_begin_mark(struct store_mark *m)
     min_hash_begin(&m->near);
 }
 
-static int encode_part(struct slot *s, size_t k, const struct slot_encoder *e)
+static int encode_part(struct slot *s, size_t k, const struct slot_encoder *e,
+                       struct word_cache *words)
 {
     struct part *p = &s->parts[k];
     size_t n;
@@ -90,18 +91,18 @@ static int encode_part(struct slot *s, size_t k, const struct slot_encoder *e)
     if (e->near)
         min_hash_add(&p->mark.near, text, n);
     if (rc == 0 && e->tokenizer != NULL)
-        rc = tokenizer_encode(e->tokenizer, &s->ids, text, n,
-                              p->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
+        rc = tokenizer_encode_much(e->tokenizer, words, &s->ids, text, n,
+                                   p->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
     p->ids_end = s->ids.n;
     return rc;
 }
 
-void slot_encode(struct slot *s, const struct slot_encoder *e)
+void slot_encode(struct slot *s, const struct slot_encoder *e, struct word_cache *words)
 {
     s->ids.n = s->plain.n = 0;
     s->rc = 0;
     for (size_t k = 0; k < s->n && s->rc == 0; k++) {
-        s->rc = encode_part(s, k, e);
+        s->rc = encode_part(s, k, e, words);
         s->failed = k;
     }
     if (s->rc != 0)

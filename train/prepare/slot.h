@@ -39,8 +39,8 @@ struct slot {
 /* Append a part whose text was added. ERR_NOMEM. */
 int slot_add(struct slot *s, const struct part *p);
 void slot_release(struct slot *s);
-/* Encode all parts, into s->rc. */
-void slot_encode(struct slot *s, const struct slot_encoder *e);
+/* Encode all parts, into s->rc. words: of the thread. */
+void slot_encode(struct slot *s, const struct slot_encoder *e, struct word_cache *words);
 /* The text of part k as it was encoded; *n may be 0. */
 const char *slot_text(const struct slot *s, size_t k, size_t *n);
 /* The mark of no text. */

@@ -4,6 +4,7 @@
 
 #include "model/base/rng.h"
 #include "model/tokenizer/tokenizer.h"
+#include "model/tokenizer/word_cache.h"
 #include "tests/lib/tokenizer_golden.h"
 
 #include <openssl/evp.h>
@@ -218,6 +219,36 @@ static void allocates_per_call_only(void **state)
     tokenizer_free(t);
 }
 
+/* Words of 1 to 20 bytes, some of which come again, and more than there are places: with the cache
+ * and without it the ids are the same. */
+static void a_cache_of_words_changes_no_id(void **state)
+{
+    (void)state;
+    struct tokenizer *t = golden_tokenizer(GOLDEN "merges.txt");
+    struct word_cache cache = {0};
+    struct ids want = {0}, got = {0};
+    struct buf text = {0};
+    for (uint64_t i = 0; i < 3000; i++) {
+        text.n = want.n = got.n = 0;
+        for (uint64_t k = 0; k < 20; k++) {
+            const int n = 1 + (int)(rng_uniform(7, i, 2 * k) * 20);
+            for (int c = 0; c < n; c++)
+                assert_ok(
+                    buf_char(&text, "ehit"[(int)(rng_uniform(8 + k, i, c) * (n > 8 ? 4 : 2))]));
+            assert_ok(buf_char(&text, ' '));
+        }
+        assert_ok(tokenizer_encode(t, &want, text.data, text.n, ENCODE_TEXT));
+        assert_ok(tokenizer_encode_much(t, &cache, &got, text.data, text.n, ENCODE_TEXT));
+        assert_int_equal(got.n, want.n);
+        assert_memory_equal(got.data, want.data, got.n * sizeof *got.data);
+    }
+    word_cache_release(&cache);
+    ids_release(&want);
+    ids_release(&got);
+    buf_release(&text);
+    tokenizer_free(t);
+}
+
 static void survives_without_memory(void **state)
 {
     (void)state;
@@ -409,6 +440,7 @@ int main(void)
                                        cmocka_unit_test(looks_up_texts_and_pieces),
                                        cmocka_unit_test(bad_vocabularies_are_refused),
                                        cmocka_unit_test(allocates_per_call_only),
+                                       cmocka_unit_test(a_cache_of_words_changes_no_id),
                                        cmocka_unit_test(survives_without_memory),
                                        cmocka_unit_test(equals_goldens_with_data),
                                        cmocka_unit_test(equals_the_oracle_on_long_texts_with_data),

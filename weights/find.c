@@ -7,6 +7,7 @@
 #include "weights/hub/name.h"
 #include "weights/run_folder.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Whether "runs/a" lies in a folder that is here. */
@@ -26,15 +27,20 @@ bool weights_is_hub_name(const char *name)
     return hub_name_is(name) && !file_exists(name) && !is_in_folder(name);
 }
 
-/* Name what something here hides. */
+/* Name what something here hides; of the same name once. */
 static void note_hidden(const char *name, const struct progress *p)
 {
+    static char noted[160];
     char shown[160];
-    char *cached = hub_name_is(name) && file_exists(name) ? hub_cached_path(name) : NULL;
-    if (cached != NULL)
-        progress_note(p, "%s is the %s of that name here; `%s@%s` is the model in the cache",
-                      file_show(shown, sizeof shown, name),
+    if (p == NULL || p->note == NULL || !hub_name_is(name) || !file_exists(name))
+        return;
+    char *cached = hub_cached_path(name);
+    file_show(shown, sizeof shown, name);
+    if (cached != NULL && strcmp(noted, shown) != 0) {
+        snprintf(noted, sizeof noted, "%s", shown);
+        progress_note(p, "%s is the %s of that name here; `%s@%s` is the model in the cache", shown,
                       file_is_folder(name) ? "folder" : "file", shown, HUB_MAIN);
+    }
     mem_free(cached);
 }
 

@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_IDS = 64, BAR_COLUMNS = 20, BAR_MARGIN = 30, BARS = 8 };
+enum { FIRST_IDS = 64, BAR_COLUMNS = 20, BAR_MARGIN = 30, BARS = 8, GPT2_END = 50256 };
 
 /* The first n bytes of a text, or fewer where they would end inside of the end-of-text token. */
 static size_t cut_before_end(const char *text, size_t n, const char *end)
@@ -166,7 +166,19 @@ static int show_documents(const struct dataset *d, const struct model *m)
     return 0;
 }
 
-static int show_dataset(const struct dataset *d, const struct model *m)
+/* What would show how it begins: without a model there is no tokenizer. */
+static void show_how_to_read(const struct data_summary *s, bool shell)
+{
+    char text[160];
+    const bool gpt2 = s->most == GPT2_END;
+    snprintf(text, sizeof text, "%s%s shows the text", gpt2 ? "the ids are GPT-2's: " : "",
+             shell  ? gpt2 ? "--model gpt2" : "--model PATH, of the model with its tokenizer,"
+             : gpt2 ? ":load gpt2"
+                    : ":load PATH, of the model with its tokenizer,");
+    wrap_row("begins", text);
+}
+
+static int show_dataset(const struct dataset *d, const struct model *m, bool shell)
 {
     char text[160];
     struct data_summary s;
@@ -182,6 +194,8 @@ static int show_dataset(const struct dataset *d, const struct model *m)
     /* Of another vocabulary: what its ids are is not known. */
     int rc = show_documents(d, m != NULL && s.most < m->config.n_vocab ? m : NULL);
     bool readable = m != NULL && m->tokenizer != NULL && s.most < tokenizer_size(m->tokenizer);
+    if (rc == 0 && m == NULL)
+        show_how_to_read(&s, shell);
     return rc == 0 && readable ? show_beginning(d, m->tokenizer) : rc;
 }
 
@@ -281,7 +295,7 @@ static int show_info(struct repl *r, const struct call *c)
         (rc = repl_need_model(r)) == 0)
         rc = open_data(&d, c->words[1], m = r->model);
     if (rc == 0)
-        rc = show_dataset(&d, m);
+        rc = show_dataset(&d, m, c->shell);
     dataset_close(&d);
     source_close(&source);
     return rc;

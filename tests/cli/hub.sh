@@ -49,6 +49,8 @@ has "an adapter whose base is a name" "adapter" "$("$PRATTLE" model -m "$(echo r
 mkdir gpt2 && cp "$ROOT"/org/tiny/* gpt2/
 has "a folder of that name wins" "prattle: gpt2 is the folder of that name here; \`gpt2@main\` is the model in the cache" "$(words gpt2)"
 is "  not over a revision" "$local" "$(words gpt2@main)"
+is "  which is said once" 1 "$("$PRATTLE" train lora init=gpt2 data=text steps=1 sequence_length=4 micro_batch_size=1 folder=once 2>&1 |
+    grep -c 'of that name here')"
 mkdir org
 has "a name in a folder that is here is a path" "cannot open org/nothing: No such file" "$(words org/nothing)"
 has "  and its own revision is not" "org/nothing is not in the cache" "$(words org/nothing@main)"

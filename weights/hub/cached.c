@@ -22,13 +22,17 @@ static const struct {
     const char *folder, *name;
 } kinds[] = {{"models--", ""}, {"datasets--", "datasets/"}, {"spaces--", "spaces/"}};
 
+static void release_cached(struct cached *c)
+{
+    mem_free(c->name);
+    mem_free(c->folder);
+    buf_release(&c->revisions);
+}
+
 void cached_list_release(struct cached_list *l)
 {
-    for (int i = 0; i < l->n; i++) {
-        mem_free(l->all[i].name);
-        mem_free(l->all[i].folder);
-        buf_release(&l->all[i].revisions);
-    }
+    for (int i = 0; i < l->n; i++)
+        release_cached(&l->all[i]);
     mem_free(l->all);
     *l = (struct cached_list){0};
 }
@@ -131,12 +135,37 @@ static int read_cached(struct cached *c, char *name, const char *cache, const ch
     return rc;
 }
 
+/* Whether there is no entry of a commit. */
+static bool is_without_commits(const char *snapshots)
+{
+    bool is = true;
+    DIR *d = opendir(snapshots);
+    for (const char *name; is && (name = folder_entry_next(d)) != NULL;)
+        is = !hub_is_commit(name);
+    folder_entry_close(d);
+    return is;
+}
+
+/* Notes of files that are not on the Hub may be all that there is. */
+static bool holds_nothing(const struct cached *c)
+{
+    char *blobs = file_join(c->folder, "blobs"), *snapshots = file_join(c->folder, "snapshots");
+    DIR *d = blobs == NULL ? NULL : opendir(blobs);
+    const bool nothing = blobs != NULL && snapshots != NULL && folder_entry_next(d) == NULL &&
+                         is_without_commits(snapshots);
+    folder_entry_close(d);
+    mem_free(blobs);
+    mem_free(snapshots);
+    return nothing;
+}
+
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(((const struct cached *)a)->name, ((const struct cached *)b)->name);
 }
 
-int cached_list_read(struct cached_list *l)
+/* whole: those that hold nothing too. */
+static int read_list(struct cached_list *l, bool whole)
 {
     *l = (struct cached_list){0};
     char *cache = hub_cache_path();
@@ -156,7 +185,10 @@ int cached_list_read(struct cached_list *l)
             break;
         }
         l->all = grown;
-        rc = read_cached(&l->all[l->n++], name, cache, entry);
+        struct cached *c = &l->all[l->n++];
+        rc = read_cached(c, name, cache, entry);
+        if (rc == 0 && !whole && holds_nothing(c))
+            release_cached(&l->all[--l->n]);
     }
     folder_entry_close(d);
     mem_free(cache);
@@ -165,6 +197,11 @@ int cached_list_read(struct cached_list *l)
     else if (l->n > 1)
         qsort(l->all, (size_t)l->n, sizeof *l->all, compare_names);
     return rc;
+}
+
+int cached_list_read(struct cached_list *l)
+{
+    return read_list(l, false);
 }
 
 /* ---- removal ---- */
@@ -284,17 +321,6 @@ static int remove_loose_blobs(uint64_t *bytes, const char *blobs, const char *sn
     return rc;
 }
 
-/* Whether there is no entry of a commit. */
-static bool is_without_commits(const char *snapshots)
-{
-    bool is = true;
-    DIR *d = opendir(snapshots);
-    for (const char *name; is && (name = folder_entry_next(d)) != NULL;)
-        is = !hub_is_commit(name);
-    folder_entry_close(d);
-    return is;
-}
-
 static int remove_revision(uint64_t *bytes, const struct hub_repository *r, const char *revision)
 {
     char commit[HUB_COMMIT_BYTES], shown[160];
@@ -331,7 +357,7 @@ static int remove_revision(uint64_t *bytes, const struct hub_repository *r, cons
 static int find_cached(char **folder, const char *name)
 {
     struct cached_list l;
-    int rc = cached_list_read(&l);
+    int rc = read_list(&l, true);
     *folder = NULL;
     for (int i = 0; i < l.n && rc == 0 && *folder == NULL; i++)
         if (strcmp(l.all[i].name, name) == 0 && (*folder = mem_strdup(l.all[i].folder)) == NULL)

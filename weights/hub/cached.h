@@ -18,7 +18,8 @@ struct cached_list {
     struct cached *all; /* [n], by name */
     int n;
 };
-/* Look through the cache; empty where there is none. */
+/* Look through the cache; empty where there is none. Repositories without a file, of which it may
+ * only be noted what they lack, are left out, but can be removed. */
 int cached_list_read(struct cached_list *l);
 void cached_list_release(struct cached_list *l);
 

@@ -142,11 +142,28 @@ static void other_names_remove_nothing(void **state)
     assert_true(there(MODEL "/snapshots/" A "/config.json") && there("version.txt"));
 }
 
+/* Nothing was found but that a file is not there: nothing to list, but to remove. */
+static void what_holds_no_file_is_not_listed(void **state)
+{
+    (void)state;
+    struct cached_list l;
+    uint64_t bytes;
+    put("models--org--none/refs/main", A);
+    put("models--org--none/.no_exist/" A "/vocab.json", "");
+    assert_ok(cached_list_read(&l));
+    assert_int_equal(l.n, 2);
+    assert_string_equal(l.all[1].name, "org/two");
+    cached_list_release(&l);
+    assert_ok(cached_remove(&bytes, "org/none"));
+    assert_false(there("models--org--none"));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(the_cache_is_listed),
+        TEST(what_holds_no_file_is_not_listed),
         TEST(a_revision_takes_only_what_is_its_own),
         TEST(a_repository_goes_with_all_it_has),
         TEST(a_link_goes_without_what_it_leads_to),

@@ -60,6 +60,8 @@ is "an array of NumPy is a list" "$(sha256sum <lists-4.bin)" "$(sha256sum <uint1
 printf '\200\2](]K\1a]K\2ae.' >two.pkl; "$PRATTLE" data convert two.pkl two --model $MODEL >said 2>&1
 has "a tokenizer's end follows each" "two: 2 documents, 4 tokens" "$(cat said)"
 is "a run reads them" 0 "$("$PRATTLE" train finetune data=two.pkl,two.pkl,plain steps=1 sequence_length=16 folder=run-pickle --model $MODEL >/dev/null 2>&1; echo $?)"
+gzip -k two.pkl
+is "compressed too" "$(field tokens "$("$PRATTLE" data info two.pkl)")" "$(field tokens "$("$PRATTLE" data info two.pkl.gz)")"
 mkdir pickles; cp two.pkl pickles/; printf '\200\2}.' >pickles/meta.pkl
 is "other pickles of a folder are left out" "pickled lists" "$(field format "$("$PRATTLE" data info pickles 2>/dev/null)")"
 has "which is said" "left out: pickles/meta.pkl is not a pickled list of lists of token ids" "$("$PRATTLE" data info pickles 2>&1)"

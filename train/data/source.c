@@ -182,6 +182,8 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
     s->packed = data_is_packed(head, n);
     data_unpacked_name(inner, sizeof inner, s->path);
     s->kind = data_is_json_lines(s->packed ? inner : s->path) ? DATA_JSON_LINES : DATA_TEXT;
+    if (s->packed && pickle_ids_is_name(inner))
+        s->kind = DATA_PICKLE;
     if (s->packed)
         return 0;
     if (magic == LLMC_GPT2 || magic == LLMC_LLAMA3)

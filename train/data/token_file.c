@@ -8,6 +8,7 @@
 #include "train/data/npy.h"
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
+#include "train/data/unpacked.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -190,6 +191,8 @@ static int open_copy(struct token_file *f, const char *path, token_id separator,
     int fd = -1;
     if (rc == 0)
         rc = file_open(&f->file, path);
+    if (rc == 0 && f->format == TOKENS_PICKLE)
+        rc = unpacked_replace(&f->file, folder, p);
     if (rc == 0 && (fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) < 0)
         rc = file_error("write in", folder);
     if (rc == 0)

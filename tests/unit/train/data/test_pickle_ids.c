@@ -2,8 +2,11 @@
  */
 #include "tests/lib/test.h"
 
-#include "tests/lib/scratch.h"
+#include "tests/lib/packed.h"
+#include "train/data/source.h"
 #include "train/data/token_file.h"
+
+#include <archive.h>
 
 enum { END = 50256, N = 15, DOCUMENTS = 4 };
 /* Of tests/golden/pickle_reference.py, without the document that has no ids. */
@@ -44,6 +47,42 @@ static void lists_are_as_python_writes_them(void **state)
                 snprintf(path, sizeof path, "tests/golden/pickle/%s-%d.pkl", kinds[i], protocol);
                 check_file(path, more);
             }
+}
+
+/* Compressed, whole and cut off; an archive of two. */
+static void packed_lists_are_the_same(void **state)
+{
+    (void)state;
+    struct buf pickle = {0}, whole = {0};
+    struct token_file f;
+    char name[32];
+    assert_ok(file_read_all(&pickle, "tests/golden/pickle/lists-4.pkl", 1 << 20));
+    for (int i = 0; i < PACK_FILTERS; i++) {
+        struct archive *a = archive_write_new();
+        snprintf(name, sizeof name, "lists.pkl.%s", pack_endings[i]);
+        archive_write_set_format_raw(a);
+        archive_write_add_filter(a, pack_filters[i]);
+        archive_write_open_filename(a, scratch_path(&folder, name));
+        pack_member(a, &(struct packed_member){"x", pickle.data, 0}, pickle.n);
+        archive_write_close(a);
+        archive_write_free(a);
+        struct data_sources sources;
+        assert_ok(data_sources_find(&sources, scratch_path(&folder, name)));
+        assert_int_equal(sources.list[0].kind, DATA_PICKLE);
+        data_sources_release(&sources);
+        check_file(scratch_path(&folder, name), true);
+        whole.n = 0;
+        assert_ok(file_read_all(&whole, scratch_path(&folder, name), 1 << 20));
+        scratch_write(&folder, name, whole.data, whole.n - 3);
+        assert_fails(token_file_open(&f, TOKENS_PICKLE, scratch_path(&folder, name), END, NULL),
+                     ERR_FORMAT, "is cut off after");
+    }
+    static const struct packed_member two[] = {{"a.pkl", "x", 0}, {"b.pkl", "y", 0}};
+    pack_file(&folder, "two.pkl", ARCHIVE_FORMAT_ZIP, ARCHIVE_FILTER_NONE, two, 2);
+    assert_fails(token_file_open(&f, TOKENS_PICKLE, scratch_path(&folder, "two.pkl"), END, NULL),
+                 ERR_FORMAT, "two.pkl is an archive of several files: unpack it first");
+    buf_release(&pickle);
+    buf_release(&whole);
 }
 
 static int read_bytes(const char *bytes, size_t n, struct token_file *f, token_id separator)
@@ -218,6 +257,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_as_python_writes_them),
+        cmocka_unit_test(packed_lists_are_the_same),
         cmocka_unit_test(a_list_may_come_again),
         cmocka_unit_test(long_lists_are_read),
         cmocka_unit_test(what_is_no_list_of_lists_is_refused),

@@ -282,6 +282,12 @@ static int resolve_replicas(struct run_config *c)
                 e->replicas, blocks, e->replicas, e->replicas);
         return RUN_BLAME(c, RUN_ROW(execution.replicas), RUN_ROW(training.gradient_blocks));
     }
+    if (e->replicas > 1 && e->phased) {
+        err_set(ERR_UNSUPPORTED,
+                "phased is on, but a run by several processes has its moments in memory: "
+                "phased=off, or replicas=1");
+        return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.replicas));
+    }
     if (e->zero > 0 && c->lora.rank > 0) {
         err_set(ERR_RANGE, "zero is %d, but an adapter's optimizer is not divided: zero=0",
                 e->zero);

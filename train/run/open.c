@@ -58,10 +58,6 @@ static int open_folder(struct run *r)
 static int open_optimizer(struct run *r)
 {
     const struct run_config *c = &r->config;
-    if (c->execution.phased && world_size() > 1)
-        return err_set(ERR_UNSUPPORTED,
-                       "phased is on, but a run by several processes has its moments in memory: "
-                       "phased=off");
     const struct optimizer_layout layout = weights_layout(&r->trainable);
     return optimizer_new_on_disk(&r->optimizer, &c->optimizer, layout,
                                  c->execution.phased ? r->folder.path : NULL);

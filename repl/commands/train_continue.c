@@ -12,6 +12,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/train_lines.h"
 #include "repl/terminal/wrap.h"
+#include "train/parallel/loss.h"
 #include "train/parallel/world.h"
 #include "train/run/wandb.h"
 
@@ -125,6 +126,43 @@ static int pause_for_prompt(struct repl *r)
     return err_set(ERR_INTERRUPTED, "paused");
 }
 
+/* This process is about to end, as another is lost: what is whole here is kept. */
+static void save_after_loss(void *user)
+{
+    struct repl *r = user;
+    char path[SHOWN];
+    int64_t step = run_step(r->run);
+    interrupt_clear();
+    progress_wipe();
+    if (step == 0 || run_save_alone(r->run) != 0)
+        step = -1;
+    if (processes_launched())
+        processes_tell_saved(step);
+    else if (step > 0)
+        wrap_say(stdout, term_dim(stdout),
+                 "[step %" PRId64 " is saved; `prattle train resume %s` goes on from there]", step,
+                 file_word(path, sizeof path, run_path(r->run)));
+    fflush(stdout);
+}
+
+/* Nobody is there who could start the others again. */
+static void explain_bare_launch(const struct repl *r)
+{
+    if (world_size() > 1 && !processes_launched() &&
+        run_settings(r->run)->execution.elastic == ELASTIC_ON)
+        progress_warn("elastic is on, but mpirun has started the processes, so a lost one ends the "
+                      "run: with replicas=N prattle starts them");
+}
+
+static int go_watched(struct repl *r)
+{
+    explain_bare_launch(r);
+    loss_use(save_after_loss, r);
+    const int rc = run_go(r->run);
+    loss_use(NULL, NULL);
+    return rc;
+}
+
 int train_continue(struct repl *r, bool shell)
 {
     int rc = repl_device(r);
@@ -135,7 +173,7 @@ int train_continue(struct repl *r, bool shell)
     const int64_t begun = run_step(r->run);
     if (world_rank() > 0)
         return run_go(r->run);
-    rc = run_go(r->run);
+    rc = go_watched(r);
     progress_wipe();
     term_hush(false);
     if (run_status(r->run) == RUN_LOST)

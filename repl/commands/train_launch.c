@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "repl/commands/train_restart.h"
 #include "repl/session/launcher.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/signals.h"
@@ -66,27 +67,50 @@ static int add_option(struct word_list *l, const struct repl *r, const struct se
     return rc;
 }
 
-static int list_words(struct word_list *l, const struct repl *r, char *const *words, int n)
+static int add_all(struct word_list *l, char *const *words, int n)
 {
-    const struct setting *row;
-    int rows = 0, rc = 0;
-    while (settings_table_at(&options_table, rows) != NULL)
-        rows++;
-    l->words = mem_array((size_t)(n + rows + 3), sizeof *l->words);
-    if (l->words == NULL)
-        return ERR_NOMEM;
-    rc = add_word(l, mem_strdup("train"));
+    int rc = 0;
     for (int i = 0; i < n && rc == 0; i++)
         rc = add_word(l, mem_strdup(words[i]));
-    /* The model in memory, or that of the settings, which may not be loaded. */
-    if (rc == 0 && (r->model != NULL || *r->options.settings.device.model != '\0'))
+    return rc;
+}
+
+/* The model in memory, or that of the settings, which may not be loaded. */
+static int list_options(struct word_list *l, const struct repl *r)
+{
+    const struct setting *row;
+    int rc = 0;
+    if (r->model != NULL || *r->options.settings.device.model != '\0')
         rc = add_word(l, mem_sprintf("--model=%s", r->model != NULL
                                                        ? r->model->source
                                                        : r->options.settings.device.model));
-    for (int i = 0; i < rows && rc == 0; i++)
-        if ((row = settings_table_at(&options_table, i)) != NULL)
-            rc = add_option(l, r, row);
+    for (int i = 0; rc == 0 && (row = settings_table_at(&options_table, i)) != NULL; i++)
+        rc = add_option(l, r, row);
     return rc;
+}
+
+/* "train" and the n words; of those that go on with fewer, behind the folder where there is one to
+ * go on from, and with their number. */
+static int list_words(struct word_list *l, const struct repl *r, char *const *words, int n,
+                      const struct restart *again)
+{
+    const bool resumed = n > 0 && strcmp(words[0], "resume") == 0,
+               goes_on = again != NULL && again->step >= 0;
+    int rows = 0;
+    while (settings_table_at(&options_table, rows) != NULL)
+        rows++;
+    l->n = 0;
+    l->words = mem_array((size_t)(n + rows + 6), sizeof *l->words);
+    if (l->words == NULL)
+        return ERR_NOMEM;
+    int rc = add_word(l, mem_strdup("train"));
+    if (rc == 0 && goes_on && !resumed && (rc = add_word(l, mem_strdup("resume"))) == 0)
+        rc = add_word(l, mem_strdup(again->folder));
+    else if (rc == 0)
+        rc = add_all(l, words, n);
+    if (rc == 0 && again != NULL)
+        rc = add_word(l, mem_sprintf("replicas=%d", again->size));
+    return rc == 0 ? list_options(l, r) : rc;
 }
 
 static void release_words(struct word_list *l)
@@ -94,6 +118,7 @@ static void release_words(struct word_list *l)
     for (int i = 0; i < l->n; i++)
         mem_free(l->words[i]);
     mem_free(l->words);
+    *l = (struct word_list){0};
 }
 
 /* ---- afterwards ---- */
@@ -127,29 +152,42 @@ static int load_trained(struct repl *r, const char *folder, int rc)
     return rc == 0 ? loaded : rc;
 }
 
-int train_launch(struct repl *r, const struct run_config *c, char *const *words, int n, bool shell)
+/* One run of them under mpirun. */
+static int launch_once(struct repl *r, const struct run_config *c, char *const *words, int n,
+                       bool shell, struct restart *again, struct launcher_end *end)
 {
     struct word_list list = {0};
-    char *folder = mem_strdup(c->checkpoint.folder);
-    bool ran;
-    int rc = folder == NULL ? ERR_NOMEM : list_words(&list, r, words, n);
+    int rc = list_words(&list, r, words, n, again->size > 0 ? again : NULL);
     if (rc == 0) {
-        const struct launcher_call call = {.words = list.words,
-                                           .n = list.n,
-                                           .size = c->execution.replicas,
-                                           .hosts = c->execution.hosts,
-                                           .prompt = !shell};
+        const struct launcher_call call = {
+            .words = list.words,
+            .n = list.n,
+            .size = again->size > 0 ? again->size : c->execution.replicas,
+            .hosts = again->hosts != NULL ? again->hosts : c->execution.hosts,
+            .prompt = !shell};
         progress_wipe();
         if (r->interactive)
             term_hush(true);
-        rc = launcher_run(&call, &ran);
+        rc = launcher_run(&call, end);
         term_hush(false);
-        if (rc == ERR_IO && !ran)
-            explain_loss(rc, folder);
-        if (!shell && !signals_leaving())
-            rc = load_trained(r, folder, rc);
+        again->size = call.size;
     }
     release_words(&list);
-    mem_free(folder);
+    return rc;
+}
+
+int train_launch(struct repl *r, const struct run_config *c, char *const *words, int n, bool shell)
+{
+    struct launcher_end end = {0};
+    struct restart again = {.folder = c->checkpoint.folder, .step = -1};
+    int rc;
+    do
+        rc = launch_once(r, c, words, n, shell, &again, &end);
+    while (rc != 0 && restart_plan(&again, c, &end));
+    if (rc == ERR_IO && !end.ran)
+        explain_loss(rc, again.folder);
+    if (!shell && !signals_leaving())
+        rc = load_trained(r, again.folder, rc);
+    restart_release(&again);
     return rc;
 }

@@ -10,6 +10,7 @@
 #include "repl/session/launcher.h"
 
 #include "model/base/buf.h"
+#include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -33,8 +34,6 @@
 enum { MOST_WORDS = 32, READ_BYTES = 16 << 10, PROGRAM_BYTES = 4096 };
 
 static const char MPIRUN[] = "mpirun";
-/* What mpirun says itself of the signal that it is sent. */
-static const char NOISE[] = "mpirun: Forwarding signal", RULE[] = "--------------------";
 
 /* One of the two ways by which words come. */
 struct stream {
@@ -48,10 +47,8 @@ struct launched {
     pid_t pid;
     struct stream out, err;
     int interrupts;
-    bool ended; /* rank 0 has said how */
-    struct buf ending;
-    bool in_notice;    /* of mpirun's, between two rules */
-    struct buf notice; /* the last one, in one line */
+    struct launcher_notes notes;
+    double over_s; /* when there was nothing more to come; 0: not yet */
 };
 
 /* ---- starting ---- */
@@ -184,32 +181,31 @@ static void write_through(const struct stream *s, const char *bytes, size_t n)
 /* From PROCESSES_END on it is how rank 0 ended. */
 static int take_output(struct launched *l, const char *bytes, size_t n)
 {
-    const char *end = l->ended ? bytes : memchr(bytes, PROCESSES_END, n);
+    struct launcher_notes *k = &l->notes;
+    const char *end = k->ended ? bytes : memchr(bytes, PROCESSES_END, n);
     if (end == NULL) {
         write_through(&l->out, bytes, n);
         return 0;
     }
     write_through(&l->out, bytes, (size_t)(end - bytes));
-    l->ended = true;
-    return buf_add(&l->ending, end, n - (size_t)(end - bytes));
+    k->ended = true;
+    return buf_add(&k->ending, end, n - (size_t)(end - bytes));
 }
 
-/* A notice of mpirun's is kept for the sentence at the end. */
+/* What tells of a loss may come in the middle of rank 0's line. */
 static int take_error_line(struct launched *l, const char *line, size_t n)
 {
-    if (n >= sizeof RULE && memcmp(line, RULE, sizeof RULE - 1) == 0) {
-        l->in_notice = !l->in_notice;
-        if (l->in_notice)
-            l->notice.n = 0;
-        return 0;
+    bool taken;
+    const char *lost = memchr(line, PROCESSES_LOST, n);
+    if (lost != NULL && lost > line) {
+        write_through(&l->err, line, (size_t)(lost - line));
+        n -= (size_t)(lost - line);
+        line = lost;
     }
-    if (l->in_notice) {
-        int rc = l->notice.n > 0 ? buf_char(&l->notice, ' ') : 0;
-        return rc == 0 ? buf_add(&l->notice, line, n - 1) : rc;
-    }
-    if (n < sizeof NOISE || memcmp(line, NOISE, sizeof NOISE - 1) != 0)
+    const int rc = launcher_notes_line(&l->notes, line, n, &taken);
+    if (rc == 0 && !taken)
         write_through(&l->err, line, n);
-    return 0;
+    return rc;
 }
 
 static int take_errors(struct launched *l, const char *bytes, size_t n)
@@ -247,6 +243,18 @@ static void pass_interrupt(struct launched *l)
     kill(l->pid, ++l->interrupts <= 2 ? SIGUSR1 : SIGTERM);
 }
 
+/* A host that is gone, or a rank that is stopped, may keep mpirun from its end. */
+static void end_in_time(struct launched *l)
+{
+    enum { PATIENCE_S = 15 };
+    if (!l->notes.over && !l->notes.ended)
+        return;
+    if (l->over_s == 0)
+        l->over_s = clock_s();
+    if (l->notes.told && clock_s() - l->over_s > PATIENCE_S)
+        kill(l->pid, SIGKILL);
+}
+
 static int pump(struct launched *l)
 {
     enum { LOOK_MS = 200 /* a signal may come just before poll */ };
@@ -255,6 +263,7 @@ static int pump(struct launched *l)
         struct pollfd p[] = {{.fd = l->out.from, .events = POLLIN},
                              {.fd = l->err.from, .events = POLLIN}};
         pass_interrupt(l);
+        end_in_time(l);
         if (poll(p, 2, LOOK_MS) <= 0)
             continue;
         if (p[0].revents != 0)
@@ -265,49 +274,12 @@ static int pump(struct launched *l)
     return rc;
 }
 
-/* ---- how it ended ---- */
-
-static int end_without_word(struct launched *l, int status)
-{
-    char host[64], shown[300];
-    int rank, sig;
-    long pid;
-    const char *notice = buf_text(&l->notice), *lost = strstr(notice, "process rank ");
-    if (l->interrupts > 0)
-        return err_set(ERR_INTERRUPTED, "interrupted");
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        return err_set(ERR_MISSING, "mpirun cannot be run");
-    if (lost != NULL &&
-        sscanf(lost, "process rank %d with PID %ld on node %63s exited on signal %d", &rank, &pid,
-               host, &sig) == 4)
-        return err_set(ERR_IO, "rank %d on %s was lost (%s), and mpirun ended the others", rank,
-                       host, strsignal(sig));
-    if (l->notice.n > 0)
-        return err_set(ERR_IO, "mpirun: %s", file_show(shown, sizeof shown, notice));
-    return err_set(ERR_IO, "the processes were ended (mpirun: status %d)",
-                   WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-}
-
-/* "END CODE SENTENCE" */
-static int read_ending(struct launched *l, int status)
-{
-    if (!l->ended)
-        return end_without_word(l, status);
-    char *text = l->ending.data + 1, *sentence;
-    if (buf_char(&l->ending, '\0') != 0)
-        return ERR_NOMEM;
-    text = l->ending.data + 1;
-    const long code = strtol(text, &sentence, 10);
-    sentence += *sentence == ' ';
-    sentence[strcspn(sentence, "\r\n")] = '\0';
-    return code == 0 ? 0 : err_set((int)code, "%s", sentence);
-}
-
-int launcher_run(const struct launcher_call *c, bool *ran)
+int launcher_run(const struct launcher_call *c, struct launcher_end *end)
 {
     struct launched l = {.pid = -1, .out.from = -1, .err.from = -1};
     int status = 0;
-    *ran = false;
+    launcher_notes_begin(&l.notes);
+    *end = l.notes.end;
     fflush(stdout);
     fflush(stderr);
     int rc = launcher_check();
@@ -321,9 +293,9 @@ int launcher_run(const struct launcher_call *c, bool *ran)
             kill(l.pid, SIGTERM);
         while (waitpid(l.pid, &status, 0) < 0 && errno == EINTR)
             pass_interrupt(&l);
-        *ran = l.ended;
         if (rc == 0)
-            rc = read_ending(&l, status);
+            rc = launcher_notes_end(&l.notes, status, l.interrupts);
+        *end = l.notes.end;
     }
     if (l.out.from >= 0)
         close(l.out.from);
@@ -331,7 +303,6 @@ int launcher_run(const struct launcher_call *c, bool *ran)
         close(l.err.from);
     buf_release(&l.out.held);
     buf_release(&l.err.held);
-    buf_release(&l.ending);
-    buf_release(&l.notice);
+    launcher_notes_release(&l.notes);
     return rc;
 }

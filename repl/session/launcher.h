@@ -6,6 +6,8 @@
  * process, and their sentence is this process's. mpirun and its ranks end with this process,
  * however it ends.
  */
+#include "repl/session/launcher_notes.h"
+
 #include <stdbool.h>
 
 struct launcher_call {
@@ -19,8 +21,8 @@ struct launcher_call {
 int launcher_check(void);
 /*
  * 0, or the code of rank 0 with its sentence; ERR_INTERRUPTED after Ctrl-C, once rank 0 has saved
- * what there was. ERR_IO: the ranks ended without a word. *ran says whether they said anything.
+ * what there was. ERR_IO: the ranks ended without a word, or one was lost.
  */
-int launcher_run(const struct launcher_call *c, bool *ran);
+int launcher_run(const struct launcher_call *c, struct launcher_end *end);
 
 #endif

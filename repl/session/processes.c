@@ -1,11 +1,14 @@
 #include "repl/session/processes.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
+#include "train/parallel/loss.h"
 #include "train/parallel/plugin.h"
 #include "train/parallel/world.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +16,16 @@
 #include <unistd.h>
 
 static enum { BY_OTHERS, FOR_SHELL, FOR_PROMPT } launched;
+
+/* In one piece, as other ranks may have as much to say. */
+static void tell_loss(int fd, const struct loss *l)
+{
+    char text[600];
+    const int n = snprintf(text, sizeof text, "%c%d %d %s %s\n", PROCESSES_LOST, l->rank, l->n,
+                           l->host, l->reason);
+    if (n < (int)sizeof text && file_write_fd(fd, text, (size_t)n) != 0)
+        err_clear();
+}
 
 static void place_output(void)
 {
@@ -22,6 +35,8 @@ static void place_output(void)
         out = err = 0;
     if (whom != NULL)
         launched = strcmp(whom, "prompt") == 0 ? FOR_PROMPT : FOR_SHELL;
+    if (processes_launched())
+        loss_say_by(tell_loss);
     unsetenv(PROCESSES_TERMINALS);
     unsetenv(PROCESSES_FOR);
     term_behind(stdout, out);
@@ -29,6 +44,14 @@ static void place_output(void)
     /* On one terminal both keep their order only by one way. */
     if (world_rank() == 0 && out > 0 && err > 0)
         dup2(STDOUT_FILENO, STDERR_FILENO);
+}
+
+void processes_tell_saved(int64_t step)
+{
+    char text[64];
+    const int n = snprintf(text, sizeof text, "%csaved %" PRId64 "\n", PROCESSES_LOST, step);
+    if (file_write_fd(loss_words(), text, (size_t)n) != 0)
+        err_clear();
 }
 
 int processes_open(void)

@@ -5,6 +5,7 @@
  * and to whom it says how it ended.
  */
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The environment of ranks that prattle itself has launched (launcher.h): columns of the terminals
  * that their standard output and error come to, "80 80", 0 where it is none; and "prompt" or
@@ -13,6 +14,10 @@
 #define PROCESSES_FOR "PRATTLE_LAUNCHED_FOR"
 /* Begins what such a rank 0 says of its end, which is its last output. */
 enum { PROCESSES_END = '\x1e' };
+/* Begins a line on standard error of a rank that prattle has launched, of another that is lost:
+ * "RANK N HOST REASON" (parallel/loss.h); and of rank 0, what comes of it: "saved STEP", -1:
+ * nothing. */
+enum { PROCESSES_LOST = '\x1d' };
 
 /* As world_open. What ranks print is plain, unless whoever launched them has said where it goes: a
  * launcher may give them a pseudo-terminal even where its own output is a file. */
@@ -22,5 +27,7 @@ bool processes_launched(void);
 bool processes_for_prompt(void);
 /* Where it has, tell it what main ends with. */
 void processes_tell_end(int rc);
+/* The step that was saved when another rank was lost; -1: none could be. */
+void processes_tell_saved(int64_t step);
 
 #endif

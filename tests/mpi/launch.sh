@@ -32,8 +32,7 @@ begin() {
     set +m
     STEPS=20
     until_saved "$1"
-    mpirun=$(pgrep -P $launcher mpirun)
-    ranks=($(pgrep -P "$mpirun"))
+    find_processes
 }
 # loadable FOLDER: whether its newest checkpoint is whole.
 loadable() { "$PRATTLE" train resume "$1" steps=1 replicas=1 2>&1 | tail -n 3; }
@@ -55,7 +54,7 @@ is "mpirun is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/mpirun")"
 begin rank
 kill -9 "${ranks[1]}"; wait $launcher
 is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
-has "  and it is named" "rank 1 on $(hostname) was lost (Killed), and mpirun ended the others" "$(cat err)"
+has "  and it is named" "rank 1 ($(hostname)) was lost: killed by signal 9; " "$(cat err)"
 has "  with what is left" "train resume $TMPDIR/rank\` goes on from the newest checkpoint" "$(cat err)"
 for folder in prompt mpirun rank; do
     has "  which is whole ($folder)" "[finished at step" "$(loadable $folder)"
@@ -76,6 +75,8 @@ fi
 has "without mpirun" "several processes need mpirun: install Open MPI" \
     "$(program=$(realpath "$PRATTLE"); PATH=/nonexistent; "$program" train finetune data="$TEXT" epochs=0 steps=2 gradient_blocks=2 \
         global_batch_size=2 micro_batch_size=1 sequence_length=32 folder=refused --model $MODEL replicas=2 2>&1)"
-has "moments on disk are for one process" "phased is on, but a run by several processes has its moments in memory: phased=off" \
+has "moments on disk are for one process" "phased is on, but a run by several processes has its moments in memory: phased=off, or replicas=1" \
     "$(many 2 refused phased=on 2>&1)"
+has "  which a run that is still to be launched says too" "phased is on, but a run by several processes" \
+    "$(one refused phased=on replicas=2 --plan 2>&1)"
 finish

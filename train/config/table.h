@@ -36,10 +36,12 @@ struct training_section {
     int max_bad_steps;
     float spike_z; /* steps whose loss or norm is so many deviations off are skipped; 0: off */
 };
+enum elastic { ELASTIC_AUTO, ELASTIC_ON, ELASTIC_OFF };
 struct execution_section {
     int replicas; /* processes */
     int zero;     /* 1: the optimizer's state is divided among them */
     char *hosts;  /* the hostfile for mpirun; "": this host */
+    int elastic;  /* enum elastic: without a process that is lost the others go on */
     int matrices;                       /* enum product_engine */
     char *recompute;                    /* "none", "all", "layers", or a list as "0,2,4-11" */
     int serialized_seq_len;             /* positions whose logits exist at once; 0: as fits */

@@ -2,6 +2,8 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "train/parallel/cleaner.h"
+#include "train/parallel/loss.h"
 #include "train/parallel/plugin.h"
 
 #include <fcntl.h>
@@ -110,30 +112,60 @@ static void hush_rank(void)
     close(nowhere);
 }
 
-int world_open(void)
+/* What a transport cannot carry any more ends the world: its ranks would wait for ever. */
+static void check_transport(int failed)
 {
-    const struct launch l = launch_find();
-    if (l.size == 1)
-        return 0;
+    if (failed)
+        world_end_all(1);
+}
+
+/* Until heartbeats tell of a rank that is lost, the others may wait for it for ever, and whoever
+ * has started them ends them. */
+static int join_world(const struct launch *l)
+{
+    const int words = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     int rc = plugin_open(&world.t);
     if (rc != 0) {
         world.t = (struct transport){.size = 1};
-        if (l.rank != 0) /* one of them says so */
+        if (l->rank != 0) /* one of them says so */
             hush_rank();
         return rc;
     }
     launch_forget();
     if (world.t.rank != 0)
         hush_rank();
+    const struct loss_world own = {.rank = world.t.rank,
+                                   .size = world.t.size,
+                                   .host = world_host,
+                                   .broadcast = world_broadcast,
+                                   .gather = world_gather};
+    if ((rc = find_places()) == 0 && world.t.size > 1)
+        rc = loss_watch(&own, words);
+    check_transport(rc);
+    return rc;
+}
+
+int world_open(void)
+{
+    const struct launch l = launch_find();
+    struct sigaction was, ends = {.sa_handler = SIG_DFL};
+    if (l.size == 1)
+        return 0;
+    cleaner_start();
     /* Whoever started the ranks takes them along when it is killed. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return find_places();
+    sigaction(SIGTERM, &ends, &was);
+    const int rc = join_world(&l);
+    sigaction(SIGTERM, &was, NULL);
+    return rc;
 }
 
 void world_close(void)
 {
+    loss_expect_end();
     if (world.t.close != NULL)
         world.t.close(&world.t);
+    loss_forget();
     mem_free(world.places);
     world.places = NULL;
     world.threads = 0;
@@ -160,15 +192,9 @@ void world_pause(int *times)
     nanosleep(&(struct timespec){.tv_nsec = ns < MOST_NS ? ns : MOST_NS}, NULL);
 }
 
-/* What a transport cannot carry any more ends the world: its ranks would wait for ever. */
-static void check_transport(int failed)
-{
-    if (failed)
-        world_end_all(1);
-}
-
 void world_send(int to, enum world_tag tag, const void *data, size_t n, struct transfer *x)
 {
+    loss_check();
     check_transport(world.t.send(&world.t, to, (int)tag, data, n, x));
 }
 
@@ -180,6 +206,7 @@ void world_receive(int from, enum world_tag tag, void *data, size_t n, struct tr
 bool world_test(struct transfer *x, int n)
 {
     bool all = true;
+    loss_check();
     for (int i = 0; i < n; i++) {
         bool done = true;
         if (x[i].going)

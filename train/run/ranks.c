@@ -156,6 +156,11 @@ static void send_state(struct run *r)
     }
 }
 
+bool run_ranks_has_state(const struct run *r)
+{
+    return r->ranks == NULL || !r->ranks->sliced;
+}
+
 void run_ranks_gather_state(struct run *r)
 {
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];

@@ -43,5 +43,7 @@ void run_ranks_spread_weights(struct run *r);
  * not this rank's, as each does that has read a checkpoint. */
 void run_ranks_gather_state(struct run *r);
 void run_ranks_drop_state(struct run *r);
+/* Whether this rank has all that a checkpoint of the last whole step has, without the others. */
+bool run_ranks_has_state(const struct run *r);
 
 #endif

@@ -81,6 +81,14 @@ int run_save(struct run *r)
     return rc;
 }
 
+/* Until the optimizer has the sums of all, weights and state are those of the step before. */
+int run_save_alone(struct run *r)
+{
+    return run_ranks_has_state(r)
+               ? run_save(r)
+               : err_set(ERR_UNSUPPORTED, "other processes have parts of the optimizer's state");
+}
+
 int run_export(struct run *r, const char *path, const struct save_config *c)
 {
     struct source s;

@@ -10,6 +10,9 @@ struct run;
 /* Write a checkpoint of the last whole step, unless there is one already; not of weights that
  * inference cannot hold (run_probe, publish.h): ERR_NOT_FINITE. */
 int run_save(struct run *r);
+/* The same by rank 0 alone, which waits for another in a step that will not come to its end.
+ * ERR_UNSUPPORTED: others have parts of what a checkpoint has. */
+int run_save_alone(struct run *r);
 /* The run's weights as a model's files, in its precision unless c says otherwise. */
 int run_export(struct run *r, const char *path, const struct save_config *c);
 

@@ -1,0 +1,25 @@
+#ifndef PRATTLE_REPL_COMMANDS_TRAIN_RESTART_H
+#define PRATTLE_REPL_COMMANDS_TRAIN_RESTART_H
+/*
+ * How launched processes go on without one that is lost (execution.elastic). Open MPI 4 cannot take
+ * a process out of its world, so the others begin again: from the step that rank 0 has saved
+ * meanwhile, or from the newest checkpoint.
+ */
+#include "repl/session/launcher.h"
+#include "train/config/run_config.h"
+
+struct restart {
+    const char *folder; /* of the run; borrowed */
+    int size;           /* processes, of the last start; 0: none yet */
+    int64_t step;       /* of the checkpoint they go on from; -1: from the beginning */
+    char *hosts;        /* owned; the hostfile without hosts that are gone. NULL: as it was */
+    int hosts_fd;       /* that file, while hosts is not NULL */
+    int idle;           /* starts in a row that lost mpirun and came to no further step */
+};
+
+/* Whether another start may bring the run further: it is told in a sentence, and what there is to
+ * know of it is in *a. */
+bool restart_plan(struct restart *a, const struct run_config *c, const struct launcher_end *end);
+void restart_release(struct restart *a);
+
+#endif

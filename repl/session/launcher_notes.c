@@ -1,0 +1,177 @@
+#include "repl/session/launcher_notes.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "repl/session/processes.h"
+#include "train/parallel/loss.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What mpirun says itself of the signal that it is sent. */
+static const char NOISE[] = "mpirun: Forwarding signal", RULE[] = "--------------------";
+
+/* How many processes of this machine the kernel has ended to have their memory. */
+static uint64_t count_kills(void)
+{
+    static const char name[] = "\noom_kill ";
+    struct buf text = {0};
+    uint64_t n = 0;
+    if (file_read_all(&text, "/proc/vmstat", 1 << 20) == 0 && buf_char(&text, '\0') == 0) {
+        const char *at = strstr(text.data, name);
+        n = at != NULL ? strtoull(at + sizeof name - 1, NULL, 10) : 0;
+    }
+    buf_release(&text);
+    return n;
+}
+
+void launcher_notes_begin(struct launcher_notes *l)
+{
+    *l = (struct launcher_notes){.end = {.rank = -1, .saved = -1}, .kills = count_kills()};
+    err_clear();
+}
+
+void launcher_notes_release(struct launcher_notes *l)
+{
+    buf_release(&l->ending);
+    buf_release(&l->notice);
+}
+
+/* ---- notes ---- */
+
+/* Behind PROCESSES_LOST. The first that tells of a loss is right: others miss ranks that have ended
+ * for it. */
+static void take_loss(struct launcher_notes *l, const char *text)
+{
+    struct launcher_end *e = &l->end;
+    int rank, n, at = 0;
+    char host[sizeof e->host];
+    if (sscanf(text, "saved %" SCNd64, &e->saved) == 1) {
+        l->over = true;
+    } else if (!l->told && sscanf(text, "%d %d %63s %n", &rank, &n, host, &at) == 3 && at > 0) {
+        l->told = true;
+        l->over = rank == 0;
+        e->rank = rank;
+        e->n = n;
+        snprintf(e->host, sizeof e->host, "%s", host);
+        snprintf(e->why, sizeof e->why, "%s", text + at);
+        e->why[strcspn(e->why, "\n")] = '\0';
+        e->silent = strcmp(e->why, LOSS_ENDED) != 0;
+    }
+}
+
+int launcher_notes_line(struct launcher_notes *l, const char *line, size_t n, bool *taken)
+{
+    char note[512];
+    *taken = true;
+    if (*line == PROCESSES_LOST) {
+        snprintf(note, sizeof note, "%.*s", (int)n - 1, line + 1);
+        take_loss(l, note);
+        return 0;
+    }
+    if (n >= sizeof RULE && memcmp(line, RULE, sizeof RULE - 1) == 0) {
+        l->in_notice = !l->in_notice;
+        if (l->in_notice)
+            l->notice.n = 0;
+        return 0;
+    }
+    if (l->in_notice) {
+        int rc = l->notice.n > 0 ? buf_char(&l->notice, ' ') : 0;
+        return rc == 0 ? buf_add(&l->notice, line, n - 1) : rc;
+    }
+    *taken = n >= sizeof NOISE && memcmp(line, NOISE, sizeof NOISE - 1) == 0;
+    return 0;
+}
+
+/* ---- the end ---- */
+
+/* The kernel says of whom it had the memory in its log alone. */
+static void name_signal(struct launcher_notes *l, int sig)
+{
+    char here[64] = "";
+    struct launcher_end *e = &l->end;
+    gethostname(here, sizeof here - 1);
+    const size_t n = strcspn(here, ".");
+    const bool local = strncmp(here, e->host, n) == 0 && (e->host[n] == '\0' || e->host[n] == '.');
+    const bool memory = sig == SIGKILL && local && count_kills() > l->kills;
+    err_clear();
+    snprintf(e->why, sizeof e->why, "killed by signal %d%s", sig,
+             memory ? ", as the machine ran out of memory" : "");
+}
+
+/* mpirun knows of a signal what ranks do not; of a rank that is silent it knows nothing. */
+static void read_notice(struct launcher_notes *l)
+{
+    struct launcher_end *e = &l->end;
+    const char *notice = buf_text(&l->notice), *lost = strstr(notice, "process rank ");
+    char host[sizeof e->host];
+    int rank, sig;
+    long pid;
+    if (lost == NULL ||
+        sscanf(lost, "process rank %d with PID %ld on node %63s exited on signal %d", &rank, &pid,
+               host, &sig) != 4)
+        return;
+    if (l->told && (e->silent || rank != e->rank))
+        return;
+    l->told = true;
+    e->rank = rank;
+    e->n = e->n > 0 ? e->n : 1;
+    snprintf(e->host, sizeof e->host, "%s", host);
+    name_signal(l, sig);
+}
+
+static int say_loss(const struct launcher_end *e)
+{
+    char others[48] = "";
+    if (e->rank < 0)
+        return err_set(ERR_IO, "mpirun was lost: %s", e->why);
+    if (e->n > 1)
+        snprintf(others, sizeof others, " and %d more of its host", e->n - 1);
+    return err_set(ERR_IO, "rank %d (%s)%s %s lost: %s", e->rank, e->host, others,
+                   e->n > 1 ? "were" : "was", e->why);
+}
+
+static int end_without_word(struct launcher_notes *l, int status, int interrupts)
+{
+    char shown[300];
+    if (interrupts > 0)
+        return err_set(ERR_INTERRUPTED, "interrupted");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return err_set(ERR_MISSING, "mpirun cannot be run");
+    read_notice(l);
+    l->end.lost = l->told;
+    if (!l->told && WIFSIGNALED(status)) {
+        l->end.lost = true;
+        gethostname(l->end.host, sizeof l->end.host - 1);
+        name_signal(l, WTERMSIG(status));
+    }
+    if (l->end.lost)
+        return say_loss(&l->end);
+    if (l->notice.n > 0)
+        return err_set(ERR_IO, "mpirun: %s", file_show(shown, sizeof shown, buf_text(&l->notice)));
+    return err_set(ERR_IO, "the processes were ended (mpirun: status %d)", WEXITSTATUS(status));
+}
+
+/* "END CODE SENTENCE" */
+int launcher_notes_end(struct launcher_notes *l, int status, int interrupts)
+{
+    char *text, *sentence;
+    if (!l->ended)
+        return end_without_word(l, status, interrupts);
+    if (buf_char(&l->ending, '\0') != 0)
+        return ERR_NOMEM;
+    text = l->ending.data + 1;
+    const long code = strtol(text, &sentence, 10);
+    /* As mpirun ends the others it interrupts rank 0 too. */
+    if (code == ERR_INTERRUPTED && interrupts == 0 && (l->told || l->notice.n > 0))
+        return end_without_word(l, status, 0);
+    l->end.ran = true;
+    sentence += *sentence == ' ';
+    sentence[strcspn(sentence, "\r\n")] = '\0';
+    return code == 0 ? 0 : err_set((int)code, "%s", sentence);
+}

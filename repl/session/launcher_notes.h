@@ -1,0 +1,42 @@
+#ifndef PRATTLE_REPL_SESSION_LAUNCHER_NOTES_H
+#define PRATTLE_REPL_SESSION_LAUNCHER_NOTES_H
+/*
+ * How processes that were launched have ended: what their rank 0 said, what ranks said of one that
+ * was lost (processes.h), and what mpirun said.
+ */
+#include "model/base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct launcher_end {
+    bool ran;    /* rank 0 has said how it ended */
+    bool lost;   /* a process, which ended them all */
+    bool silent; /* that is all that is known of it: its host may be gone */
+    int rank;    /* that one; -1: mpirun */
+    int n;       /* it, and others of its host */
+    char host[64], why[160];
+    int64_t saved; /* the step that rank 0 then saved; -1: none */
+};
+
+/* What comes, as it comes. */
+struct launcher_notes {
+    bool ended; /* rank 0 has said how */
+    struct buf ending;
+    bool in_notice;    /* of mpirun's, between two rules */
+    struct buf notice; /* the last one, in one line */
+    bool told, over;   /* of a rank that was lost; and there is nothing more to come */
+    struct launcher_end end;
+    uint64_t kills; /* by the kernel, of processes for their memory, before */
+};
+
+void launcher_notes_begin(struct launcher_notes *l);
+void launcher_notes_release(struct launcher_notes *l);
+/* A line of standard error, its end of line included: whether it is a note, and not for the user.
+ */
+int launcher_notes_line(struct launcher_notes *l, const char *line, size_t n, bool *taken);
+/* mpirun has ended by this status of waitpid, after so many of Ctrl-C: the code and sentence of
+ * launcher_run, and l->end. */
+int launcher_notes_end(struct launcher_notes *l, int status, int interrupts);
+
+#endif

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# seconds: 600
+# Processes that are lost are named, and the others go on without them where they may, to the bits of a
+# run that lost none.
+. "$(dirname "$0")/../cli/lib.sh.inc"
+: "${STEPS:=600}"
+. tests/mpi/mpi.sh.inc
+cd "$TMPDIR" || exit 1
+here=$(hostname)
+
+# start FOLDER ARGUMENTS...: a run by three, in the background.
+start() {
+    local folder=$1; shift
+    rm -rf "$folder"
+    "$PRATTLE" $(words "$TMPDIR/$folder" micro_batch_size=2 save_every=20 log_every=100000 replicas=3 "$@") >log 2>err &
+    launcher=$!
+}
+
+one whole micro_batch_size=2 save_every=20 log_every=100000 >/dev/null
+start run elastic=on
+at= got=
+for victim in rank mpirun first; do
+    until_newer run "$at" && at=$(newest run)
+    until find_processes; do sleep 0.05; kill -0 $launcher || break; done
+    case $victim in rank) pid=${ranks[1]} ;; mpirun) pid=$mpirun ;; first) pid=${ranks[0]} ;; esac
+    kill -9 "$pid"
+    for _ in $(seq 3000); do
+        [ "$(grep -c 'goes on with' log)" -gt "$(wc -w <<<"$got")" ] || ! kill -0 $launcher 2>/dev/null && break
+        sleep 0.02
+    done
+    got+="$victim "
+    at=$(newest run)
+done
+wait $launcher
+is "three are killed, one after another, and the run comes to its end" "0 3" "$? $(grep -c 'goes on with' log)"
+is "  with the bits of one that lost none" "$(digest whole)" "$(digest run)"
+has "  a rank is named" "[rank 1 ($here) was lost: killed by signal 9; goes on with 2 processes from step " "$(cat log)"
+has "  mpirun too" "[mpirun was lost: killed by signal 9; goes on with 2 processes from step " "$(cat log)"
+has "  and rank 0" "[rank 0 ($here) was lost: killed by signal 9; goes on with 1 process from step " "$(cat log)"
+is "  nothing is left" "0 " "$(gone "$TMPDIR/run") $(left)"
+has "it can be as many again" "[finished at step $((STEPS + 2))" \
+    "$("$PRATTLE" train resume run steps=$((STEPS + 2)) replicas=3)"
+
+STEPS=1000000
+start stopped
+until_newer stopped "" && find_processes
+kill -STOP "${ranks[2]}"
+wait $launcher
+is "one that is stopped ends the run" 1 $?
+has "  and is named" "rank 2 ($here) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; \`prattle train resume" "$(cat err)"
+is "  nothing is left" "0 " "$(gone "$TMPDIR/stopped") $(left)"
+has "  the newest checkpoint is whole" "[finished at step" "$("$PRATTLE" train resume stopped steps=1 replicas=1)"
+EXEC=exec many 2 bare micro_batch_size=2 save_every=20 log_every=100000 elastic=on >log 2>err &
+launcher=$!
+until_newer bare ""
+kill -9 "$(pgrep -P $launcher | tail -n 1)"
+wait $launcher
+has "under mpirun the others end, which is said before" "elastic is on, but mpirun has started the processes, so a lost one ends the run: with replicas=N prattle starts them" "$(cat err)"
+has "  and by whom" "prattle: rank 1 ($here) was lost: its process has ended" "$(cat err)"
+is "  nothing is left" "0 " "$(gone "$TMPDIR/bare") $(left)"
+finish

@@ -1,0 +1,108 @@
+#include "train/parallel/cleaner.h"
+
+#include "model/base/folder_entry.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Copies: the environment is given up later. */
+struct leavings {
+    char session[PATH_MAX], top[PATH_MAX]; /* of mpirun, and of all of this user's */
+    char shared[PATH_MAX];                 /* the folder of shared memory */
+    char part[64];                         /* of this job's names there */
+};
+
+static bool copy_path(char out[PATH_MAX], const char *path)
+{
+    return path != NULL && *path == '/' && snprintf(out, PATH_MAX, "%s", path) < PATH_MAX;
+}
+
+static bool find_leavings(struct leavings *l)
+{
+    const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK"),
+               *job = getenv("OMPI_MCA_ess_base_jobid"),
+               *shared = getenv("OMPI_MCA_btl_vader_backing_directory");
+    if (local == NULL || strcmp(local, "0") != 0 || job == NULL ||
+        !copy_path(l->session, getenv("OMPI_MCA_orte_jobfam_session_dir")) ||
+        !copy_path(l->top, getenv("OMPI_MCA_orte_top_session_dir")) ||
+        !copy_path(l->shared, shared != NULL ? shared : "/dev/shm"))
+        return false;
+    const char *name = strrchr(l->session, '/') + 1;
+    snprintf(l->part, sizeof l->part, ".%u.%lx.", (unsigned)geteuid(), strtoul(job, NULL, 10));
+    return strncmp(name, "pid.", 4) == 0;
+}
+
+/* ---- in the process of its own ---- */
+
+static void wait_for_end(pid_t launcher)
+{
+    struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, launcher, 0), .events = POLLIN};
+    if (p.fd >= 0) {
+        while (poll(&p, 1, -1) != 1)
+            ;
+        return;
+    }
+    while (kill(launcher, 0) == 0)
+        poll(NULL, 0, 200);
+}
+
+static int remove_entry(const char *path, const struct stat *s, int kind, struct FTW *at)
+{
+    (void)at;
+    if (s->st_uid == geteuid())
+        kind == FTW_DP ? rmdir(path) : unlink(path);
+    return 0;
+}
+
+static void remove_shared(const struct leavings *l)
+{
+    char path[PATH_MAX];
+    DIR *d = opendir(l->shared);
+    if (d == NULL)
+        return;
+    for (const char *name; (name = folder_entry_next(d)) != NULL;)
+        if (strncmp(name, "vader_segment.", 14) == 0 && strstr(name, l->part) != NULL &&
+            snprintf(path, sizeof path, "%s/%s", l->shared, name) < (int)sizeof path)
+            unlink(path);
+    folder_entry_close(d);
+}
+
+static void clean(const struct leavings *l, pid_t launcher)
+{
+    setsid();
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_DFL);
+    prctl(PR_SET_NAME, "prattle-cleaner");
+    close_range(0, ~0U, 0);
+    if (chdir("/") != 0)
+        return;
+    wait_for_end(launcher);
+    /* Twice: ranks that are about to be killed may still make some. */
+    for (int i = 0; i < 2; i++) {
+        poll(NULL, 0, 100);
+        nftw(l->session, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+        remove_shared(l);
+    }
+    rmdir(l->top);
+}
+
+void cleaner_start(void)
+{
+    struct leavings l;
+    const pid_t launcher = getppid();
+    if (!find_leavings(&l) || fork() != 0)
+        return;
+    clean(&l, launcher);
+    _exit(0);
+}

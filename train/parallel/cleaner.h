@@ -1,0 +1,13 @@
+#ifndef PRATTLE_TRAIN_PARALLEL_CLEANER_H
+#define PRATTLE_TRAIN_PARALLEL_CLEANER_H
+/*
+ * What Open MPI has in files while its ranks are at work, its session directory and their shared
+ * memory, mpirun removes at its end; not where it is killed.
+ */
+
+/* The first rank of each host, before MPI is loaded: have a process of its own, out of reach of
+ * what ends the ranks, wait for the end of who has started them and remove what is left. Others,
+ * and under other launchers: nothing. */
+void cleaner_start(void);
+
+#endif

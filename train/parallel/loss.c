@@ -1,0 +1,163 @@
+#include "train/parallel/loss.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "train/parallel/heartbeat.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * How long is waited before this process ends, when another is lost:
+ *   LAUNCHER_MS   mpirun ends all itself where a process has ended, and says how that was
+ *   APART_MS      others that miss rank 0 say so one after another, so that one is enough
+ *   BUSY_MS       rank 0 may still compute before it comes to wait, and only then saves
+ */
+enum { LAUNCHER_MS = 3000, APART_MS = 1000, BUSY_MS = 600000, ENDING_MS = 3000 };
+
+static struct {
+    struct loss_world world;
+    struct heartbeat *heartbeat;
+    int said_to;
+    _Atomic(void (*)(int fd, const struct loss *l)) say;
+    void (*act)(void *user);
+    void *user;
+    atomic_bool noted, taken, ending;
+} watch = {.said_to = -1};
+
+static void say_plainly(int fd, const struct loss *l)
+{
+    char text[600], others[48] = "";
+    if (l->n > 1)
+        snprintf(others, sizeof others, " with %d other%s of its host", l->n - 1,
+                 l->n == 2 ? "" : "s");
+    const int n = snprintf(text, sizeof text, "prattle: rank %d (%s) was lost%s: %s\n", l->rank,
+                           l->host, others, l->reason);
+    (void)!write(fd, text, (size_t)n);
+}
+
+void loss_say_by(void (*say)(int fd, const struct loss *l))
+{
+    watch.say = say;
+}
+
+int loss_words(void)
+{
+    return watch.said_to;
+}
+
+void loss_use(void (*act)(void *user), void *user)
+{
+    watch.act = act;
+    watch.user = user;
+}
+
+/* ---- by the thread of the heartbeats ---- */
+
+static void say_loss(int rank, enum heartbeat_end how, int n)
+{
+    char reason[96];
+    void (*say)(int fd, const struct loss *l) = watch.say;
+    if (how == HEARTBEAT_ENDED)
+        snprintf(reason, sizeof reason, LOSS_ENDED);
+    else
+        snprintf(reason, sizeof reason,
+                 "it has not been heard of for %d s, so it is stopped or its host is gone",
+                 HEARTBEAT_SILENT_MS / 1000);
+    const struct loss l = {.rank = rank, .n = n, .host = watch.world.host(rank), .reason = reason};
+    (say != NULL ? say : say_plainly)(watch.said_to, &l);
+}
+
+/* Not by exit: other threads are at work. */
+static void end_unless_taken(int ms)
+{
+    for (int waited = 0; waited < ms && !watch.taken; waited += 100)
+        poll(NULL, 0, watch.ending && ms > ENDING_MS ? ENDING_MS : 100);
+    if (!watch.taken)
+        _exit(1);
+}
+
+/* mpirun is quicker than the others where it sees a process end. */
+static void note_loss(void *user, int rank, enum heartbeat_end how, int n)
+{
+    (void)user;
+    if (atomic_exchange(&watch.noted, true))
+        return;
+    if (watch.world.rank == 0) {
+        say_loss(rank, how, n);
+        end_unless_taken(watch.ending ? ENDING_MS : BUSY_MS);
+        return;
+    }
+    if (how == HEARTBEAT_ENDED) {
+        poll(NULL, 0, LAUNCHER_MS);
+    } else {
+        poll(NULL, 0, (watch.world.rank - 1) * APART_MS);
+        say_loss(rank, how, n);
+    }
+    _exit(1);
+}
+
+/* ---- by the main thread ---- */
+
+void loss_check(void)
+{
+    sigset_t stops;
+    if (!watch.noted || watch.world.rank > 0 || atomic_exchange(&watch.taken, true))
+        return;
+    /* mpirun asks for an end before it makes one: there is something to do first. */
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &stops, NULL);
+    if (watch.act != NULL)
+        watch.act(watch.user);
+    _exit(1);
+}
+
+/* Rank 0 has the address, the others come there. */
+static bool join_heartbeat(void)
+{
+    struct heartbeat_place place;
+    bool here = true;
+    const struct heartbeat_config c = {
+        .rank = watch.world.rank, .size = watch.world.size, .lost = note_loss};
+    for (int i = 1; i < watch.world.size; i++)
+        here &= strcmp(watch.world.host(i), watch.world.host(0)) == 0;
+    memset(&place, 0, sizeof place);
+    if (watch.world.rank == 0 && heartbeat_listen(&watch.heartbeat, &c, here, &place) != 0)
+        err_clear();
+    watch.world.broadcast(&place, sizeof place, 0);
+    if (watch.world.rank > 0 && place.n > 0 && heartbeat_join(&watch.heartbeat, &c, &place) != 0)
+        err_clear();
+    return watch.heartbeat != NULL;
+}
+
+int loss_watch(const struct loss_world *w, int said_to)
+{
+    bool *joined = mem_array((size_t)w->size, sizeof *joined);
+    watch.world = *w;
+    watch.said_to = said_to;
+    if (joined == NULL)
+        return ERR_NOMEM;
+    const bool own = join_heartbeat();
+    w->gather(joined, &own, sizeof own);
+    if (w->rank == 0 && own)
+        heartbeat_watch(watch.heartbeat, joined);
+    mem_free(joined);
+    return 0;
+}
+
+void loss_expect_end(void)
+{
+    watch.ending = true;
+}
+
+void loss_forget(void)
+{
+    heartbeat_stop(watch.heartbeat);
+    watch.heartbeat = NULL;
+}

@@ -186,6 +186,7 @@ int train_launch(struct repl *r, const struct run_config *c, char *const *words,
     while (rc != 0 && restart_plan(&again, c, &end));
     if (rc == ERR_IO && !end.ran)
         explain_loss(rc, again.folder);
+    repl_note_run(r, again.folder, rc == ERR_INTERRUPTED);
     if (!shell && !signals_leaving())
         rc = load_trained(r, again.folder, rc);
     restart_release(&again);

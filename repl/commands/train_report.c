@@ -199,7 +199,7 @@ static void show_sources(const struct source_reads *s, int n)
 }
 
 /* Of a run that another process has open, or none. */
-static int status_of_folder(const char *path)
+static int status_of_folder(const struct repl *r, const char *path)
 {
     struct metrics m;
     char who[48] = "", *label = NULL;
@@ -212,7 +212,12 @@ static int status_of_folder(const char *path)
     if (holder == 0) /* nothing is left of what nobody does */
         m.step_s = m.end_hours = 0;
     const bool over = m.n_steps > 0 && m.step >= m.n_steps;
-    show_head(holder != 0 ? "open" : over ? "finished" : "stopped", path, label, who);
+    const bool paused = r->last_paused && r->last_run != NULL && file_is_same(path, r->last_run);
+    show_head(holder != 0 ? "open"
+              : over      ? "finished"
+              : paused    ? "paused"
+                          : "stopped",
+              path, label, who);
     mem_free(label);
     rc = show_line(&m);
     struct source_reads *sources;
@@ -269,7 +274,7 @@ int train_status(struct repl *r, const char *folder)
     if (path == NULL && repl_latest_run(r, false, &path) != 0)
         return err_set(ERR_MISSING, "no run is in memory; `:train CONFIG` begins one, `:train "
                                     "resume FOLDER` goes on with one, `:train status FOLDER` shows one");
-    int rc = status_of_folder(path);
+    int rc = status_of_folder(r, path);
     mem_free(path);
     return rc;
 }

@@ -288,10 +288,16 @@ void repl_drop_run(struct repl *r)
 {
     if (r->run == NULL)
         return;
-    mem_free(r->last_run);
-    r->last_run = mem_strdup(run_path(r->run));
+    repl_note_run(r, run_path(r->run), false);
     run_free(r->run);
     r->run = NULL;
+}
+
+void repl_note_run(struct repl *r, const char *folder, bool paused)
+{
+    mem_free(r->last_run);
+    r->last_run = mem_strdup(folder);
+    r->last_paused = paused;
 }
 
 int repl_latest_run(const struct repl *r, bool saved, char **out)

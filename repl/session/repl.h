@@ -42,6 +42,7 @@ struct repl {
     struct run *run;              /* training of this model, in memory; NULL: none */
     bool profiled;                /* a command of the shell, with profile's --force */
     char *last_run;               /* folder of the last one put away; NULL: none was */
+    bool last_paused;             /* that was of other processes, and paused */
     int64_t told_step;            /* of that run, of which was said last that it is saved */
     struct turn *turns;           /* [n_turns], the newest last */
     int n_turns;
@@ -59,6 +60,8 @@ void repl_release(struct repl *r);
 
 /* Free the run in memory, if any, and remember where it is. */
 void repl_drop_run(struct repl *r);
+/* Of other processes, which have left it in the folder. */
+void repl_note_run(struct repl *r, const char *folder, bool paused);
 /* The folder of the session's last run, or of that in RUNS_FOLDER which was written to last, in
  * fresh memory; saved: one that has a checkpoint to go on from. ERR_MISSING: there is none. */
 int repl_latest_run(const struct repl *r, bool saved, char **out);

@@ -1,0 +1,50 @@
+#ifndef PRATTLE_TRAIN_PARALLEL_LAYOUT_H
+#define PRATTLE_TRAIN_PARALLEL_LAYOUT_H
+/*
+ * Which rank has what of a model: replicas, which share the windows of a step, each a pipeline of
+ * stages, which share the layers. Ranks of a replica are one behind another:
+ *
+ *   replicas 2, stages 3      rank 0 1 2 | 3 4 5
+ */
+#include "model/config.h"
+#include "train/parallel/group.h"
+#include "train/step/stage.h"
+
+enum { LAYOUT_MAX_STAGES = CONFIG_MAX_LAYERS + 1 };
+
+struct layout {
+    int stages, replicas;
+    int n_layer;
+    int layers[LAYOUT_MAX_STAGES]; /* [stages] */
+};
+
+/* The whole model in each of so many replicas. */
+void layout_init(struct layout *l, int n_layer, int replicas);
+/*
+ * The stages of layers_per_device: "", "none", or a list as "[0, 4, 4, 4]" or "4,4,4". ERR_RANGE,
+ * with the nearest list that is right, where it is none or is not one of n_layer layers.
+ */
+int layout_read(struct layout *l, const char *text, int n_layer);
+/* How many stages a list has, right or not. */
+int layout_count(const char *text);
+/* "[4, 4, 4]": about as many layers in each as in others. */
+void layout_suggest(char *out, size_t n, int stages, int n_layer);
+
+static inline int layout_stage_of(const struct layout *l, int rank)
+{
+    return rank % l->stages;
+}
+static inline int layout_replica_of(const struct layout *l, int rank)
+{
+    return rank / l->stages;
+}
+static inline int layout_rank(const struct layout *l, int replica, int stage)
+{
+    return replica * l->stages + stage;
+}
+/* What a stage has of the model. */
+struct model_stage layout_stage(const struct layout *l, int stage);
+/* This rank's peers: the same stage of all replicas. */
+struct rank_group layout_replicas(const struct layout *l);
+
+#endif
